@@ -1,0 +1,72 @@
+package backend
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// An ErrorClass says what kind of failure an error is, and with that when to try again. Classes are errors themselves:
+// errors.Is(err, ErrNoZone) works, and so does fmt.Errorf("transferring %s: %w", zone, ErrNoZone).
+type ErrorClass string
+
+const (
+	// ErrNoZone: the server does not have the zone. Tried again slowly, or the zone is created where Limits.Creates.
+	ErrNoZone ErrorClass = "no zone"
+	// ErrRejected: the server understood and refused. The batch is halved until the culprit stands alone.
+	ErrRejected ErrorClass = "rejected"
+	// ErrNotAuthorised: the credentials are wrong or do not suffice. Tried again slowly; new credentials wake the worker.
+	ErrNotAuthorised ErrorClass = "not authorised"
+	// ErrUnavailable: no answer, a broken one, or an error without a class. It is not known what was applied.
+	ErrUnavailable ErrorClass = "unavailable"
+	// ErrThrottled: too many requests; Error.After is the server's Retry-After. Holds the whole server.
+	ErrThrottled ErrorClass = "throttled"
+	// ErrConflict: somebody else wrote since; Batch.Expect did not hold. The zone is read again.
+	ErrConflict ErrorClass = "conflict"
+	// ErrHeld: an older owner has the target. Only the engine makes it.
+	ErrHeld ErrorClass = "held"
+)
+
+// Error makes an ErrorClass an error.
+func (c ErrorClass) Error() string { return string(c) }
+
+// Error is an error of a class with the details that a backend knows. A plain error that wraps an ErrorClass does as well.
+type Error struct {
+	Class     ErrorClass
+	Words     string        // the server's own words ("SERVFAIL", an API's message); never a Secret
+	After     time.Duration // ErrThrottled: how long to wait; 0 when the server did not say
+	Temporary bool          // ErrRejected: may be the server's trouble (SERVFAIL); a single set is tried again after a while
+	Err       error         // the cause, may be nil
+}
+
+// Error says the class, the server's words and the cause.
+func (e *Error) Error() string {
+	s := string(e.Class)
+	if e.Words != "" {
+		s = fmt.Sprintf("%s (%s)", e.Words, s)
+	}
+	if e.Err != nil {
+		s = fmt.Sprintf("%s: %v", s, e.Err)
+	}
+	return s
+}
+
+// Is makes errors.Is(e, ErrNoZone) and the like work.
+func (e *Error) Is(target error) bool { return target == e.Class }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Class returns the class of an error, "" for nil and ErrUnavailable for an error without one.
+func Class(err error) ErrorClass {
+	if err == nil {
+		return ""
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Class
+	}
+	if c, ok := errors.AsType[ErrorClass](err); ok {
+		return c
+	}
+	return ErrUnavailable
+}
