@@ -1,0 +1,247 @@
+package testcluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+const (
+	stateFile      = "cluster.json"
+	kubeconfigFile = "kubeconfig"
+	startAttempts  = 3                // until none of the ports was taken in between
+	readyWithin    = 90 * time.Second // for one component; seconds are usual, a machine busy with compiling needs more
+	endWithin      = 30 * time.Second // for what was killed to be gone
+)
+
+// Options say what Start starts.
+type Options struct {
+	// Dir holds data, certificates and logs; what an earlier cluster left there is removed. Empty means a new folder, in memory
+	// where there is room, which Stop removes.
+	Dir string
+	// Log receives one line for each step. Nil means none.
+	Log io.Writer
+	// ControllerManager starts kube-controller-manager too: garbage collection by ownerReferences, the end of namespaces,
+	// Deployments and default ServiceAccounts need it.
+	ControllerManager bool
+	// CRDs are folders and files with CustomResourceDefinitions to apply; Start returns when all of them are served.
+	CRDs []string
+	// APIServerFlags are added to those of kube-apiserver and win over them.
+	APIServerFlags []string
+	// Detach lets the cluster outlive this program; [Open] finds it again. Otherwise the kernel (on Linux) ends it with the program.
+	Detach bool
+	// Mark is a symbolic link to make to the cluster's folder before anything runs in it, so that even what a killed program
+	// began can be found and ended. Empty means none.
+	Mark string
+}
+
+// A Cluster is one running control plane.
+type Cluster struct {
+	dir      string
+	made     bool // Start made dir, so Stop removes it
+	lock     *os.File
+	log      io.Writer
+	admin    *http.Client
+	server   string // https://127.0.0.1:<port>
+	programs map[string]string
+	running  []*process // in the order of their start
+	api      launch
+}
+
+// state is what a later program needs in order to use and end a detached cluster.
+type state struct {
+	Server    string     `json:"server"`
+	Made      bool       `json:"made"`
+	Processes []*process `json:"processes"`
+}
+
+// Start builds what is missing and starts etcd, kube-apiserver and, if asked to, kube-controller-manager on free loopback ports.
+// When it returns, the API server is ready, every CRD is served and the default ServiceAccount exists where something makes it.
+func Start(ctx context.Context, opts Options) (*Cluster, error) {
+	if opts.Log == nil {
+		opts.Log = io.Discard
+	}
+	if err := Build(ctx, opts.Log); err != nil {
+		return nil, err
+	}
+	c := &Cluster{log: opts.Log}
+	began := time.Now()
+	if err := c.prepare(opts.Dir); err != nil {
+		return nil, err
+	}
+	if err := mark(c.dir, opts.Mark); err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	if err := c.startAll(ctx, opts); err != nil {
+		err = fmt.Errorf("starting a control plane: %w", err)
+		return nil, errors.Join(err, c.Stop())
+	}
+	fmt.Fprintf(c.log, "the control plane answers at %s after %s\n", c.server, time.Since(began).Round(time.Millisecond))
+	return c, nil
+}
+
+// prepare makes the folder with fresh keys in it.
+func (c *Cluster) prepare(dir string) (err error) {
+	if c.programs, err = programs(); err != nil {
+		return err
+	}
+	if c.made = dir == ""; c.made {
+		c.dir, c.lock, err = newFolder()
+	} else {
+		c.dir, c.lock, err = reuseFolder(dir)
+	}
+	if err != nil {
+		return err
+	}
+	if err := newPKI(c.dir); err != nil {
+		return errors.Join(err, c.Stop())
+	}
+	if c.admin, err = adminClient(c.dir); err != nil {
+		return errors.Join(err, c.Stop())
+	}
+	return nil
+}
+
+func (c *Cluster) startAll(ctx context.Context, opts Options) error {
+	for attempt := 1; ; attempt++ {
+		err := c.startServers(ctx, opts)
+		if err == nil {
+			break
+		}
+		if !portTaken(err) || attempt == startAttempts {
+			return err
+		}
+		fmt.Fprintln(c.log, "a port was taken in between; trying others")
+		if err := c.end(); err != nil {
+			return err
+		}
+	}
+	if err := c.writeAdminKubeconfig(); err != nil {
+		return err
+	}
+	if opts.ControllerManager {
+		if err := c.run(c.controllerManagerFlags(opts)); err != nil {
+			return err
+		}
+	}
+	if err := c.InstallCRDs(ctx, opts.CRDs...); err != nil {
+		return err
+	}
+	if opts.ControllerManager {
+		if err := c.controllerManagerReady(ctx); err != nil {
+			return err
+		}
+	}
+	return c.save()
+}
+
+// run starts a component and remembers it for Stop.
+func (c *Cluster) run(l launch) error {
+	p, err := start(l)
+	if err != nil {
+		return err
+	}
+	c.running = append(c.running, p)
+	return c.save() // at once, so that "down" ends even what a killed "up" began
+}
+
+// save writes the state for [Open].
+func (c *Cluster) save() error {
+	text, err := json.MarshalIndent(state{Server: c.server, Made: c.made, Processes: c.running}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encoding the cluster's state: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(c.dir, stateFile), append(text, '\n'), 0o600); err != nil {
+		return fmt.Errorf("writing the cluster's state: %w", err)
+	}
+	return nil
+}
+
+// Open finds the cluster that a program started in dir with [Options.Detach]. The error is [os.ErrNotExist] if there is none.
+// Such a cluster can be used and stopped; its API server can be restarted only by the program that started it.
+func Open(dir string) (*Cluster, error) {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(filepath.Join(dir, stateFile))
+	if err != nil {
+		return nil, err
+	}
+	var s state
+	if err := json.Unmarshal(text, &s); err != nil {
+		return nil, fmt.Errorf("reading the state of the cluster in %s: %w", dir, err)
+	}
+	c := &Cluster{dir: dir, made: s.Made, log: io.Discard, server: s.Server, running: s.Processes}
+	if c.programs, err = programs(); err != nil {
+		return nil, err
+	}
+	if c.admin, err = adminClient(dir); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Alive returns an error that names the first component which does not run any more.
+func (c *Cluster) Alive() error {
+	for _, p := range c.running {
+		if !p.alive() {
+			return fmt.Errorf("%s (process %d) has ended; its last lines:\n%s", p.Name, p.Pid, p.tail())
+		}
+	}
+	return nil
+}
+
+// Dir is the cluster's folder, with a log file for each component.
+func (c *Cluster) Dir() string { return c.dir }
+
+// Server is the address of the API server, https://127.0.0.1:<port>.
+func (c *Cluster) Server() string { return c.server }
+
+// Kubeconfig is the path of the administrator's kubeconfig (group system:masters, which no RBAC rule limits).
+func (c *Cluster) Kubeconfig() string { return filepath.Join(c.dir, kubeconfigFile) }
+
+// Kubectl is the path of the kubectl of the cluster's release.
+func (c *Cluster) Kubectl() string { return c.programs["kubectl"] }
+
+// Stop ends every component by process id, the last started first, and removes the folder if Start made it.
+func (c *Cluster) Stop() error {
+	err := c.end()
+	if err == nil && c.made {
+		err = os.RemoveAll(c.dir)
+	}
+	if c.lock != nil {
+		c.lock.Close()
+	}
+	return err
+}
+
+// end ends the components. One that does not end stays in the list, so that another Stop tries again.
+func (c *Cluster) end() error {
+	ctx, cancel := context.WithTimeout(context.Background(), endWithin)
+	defer cancel()
+	for len(c.running) > 0 {
+		last := len(c.running) - 1
+		if err := c.running[last].kill(ctx); err != nil {
+			return err
+		}
+		c.running = c.running[:last]
+	}
+	return nil
+}
+
+// process finds a running component.
+func (c *Cluster) process(name string) *process {
+	for _, p := range c.running {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
+}

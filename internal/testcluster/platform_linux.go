@@ -1,0 +1,42 @@
+package testcluster
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// memoryFolder is where Linux keeps files in memory; enough of it is free when a zone of 100,000 records fits.
+const (
+	memoryFolder    = "/dev/shm"
+	memoryFolderMin = 4 << 30
+)
+
+// dieWithParent has the kernel end the child when the thread that started it ends.
+func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
+
+// processStart is the boot-relative start time of a process, field 22 of proc_pid_stat(5).
+// A process that has ended but was not waited for (state Z) counts as gone.
+func processStart(pid int) (string, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "", err
+	}
+	_, rest, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ") // the name before it may hold anything
+	fields := strings.Fields(rest)
+	if len(fields) < 20 || fields[0] == "Z" {
+		return "", fmt.Errorf("process %d has ended", pid)
+	}
+	return fields[19], nil
+}
+
+// baseFolder is where clusters put their folders: in memory when there is room, so that no fsync costs anything.
+func baseFolder() string {
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(memoryFolder, &fs); err == nil && fs.Bavail*uint64(fs.Bsize) >= memoryFolderMin {
+		return memoryFolder
+	}
+	return os.TempDir()
+}
