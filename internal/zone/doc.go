@@ -1,0 +1,13 @@
+// Package zone decides what every zone holds: which Zones are accepted, which
+// Zone takes which claim, what a refusal is told, and which record sets result.
+//
+// Its World is incremental and pure. Put and Delete mark what an object touches;
+// Settle recomputes that from its own claims alone and returns a Delta. The result
+// depends on the set of objects only, never on the order in which they came.
+//
+// A newcomer finds the rules by file name: resolve.go gives names to references,
+// delegation.go judges Zones and claims by the rules above them, home.go finds the
+// Zone of a claim, compose.go merges the claims of one name, glue.go derives what a
+// parent needs from its sub-zones, cut.go decides what a cut hides, hash.go and
+// soa.go label the content.
+package zone

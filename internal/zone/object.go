@@ -1,0 +1,123 @@
+package zone
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// Kinds of objects that kubi.zone puts into a World. Other dialects bring their own.
+const (
+	KindZone   = "Zone"
+	KindRecord = "Record"
+)
+
+// An ID names one object of the cluster.
+type ID struct{ Kind, Namespace, Name string }
+
+// IsZero reports whether id names nothing.
+func (id ID) IsZero() bool { return id == ID{} }
+
+// String returns the form that messages use, such as "Zone dns/example-org".
+func (id ID) String() string { return id.Kind + " " + id.Namespace + "/" + id.Name }
+
+// Compare orders identities by namespace, name and kind.
+func (id ID) Compare(o ID) int {
+	if c := strings.Compare(id.Namespace, o.Namespace); c != 0 {
+		return c
+	}
+	if c := strings.Compare(id.Name, o.Name); c != 0 {
+		return c
+	}
+	return strings.Compare(id.Kind, o.Kind)
+}
+
+// Where says which name an object asks for: an absolute Name, or a Relative one
+// below the Zone that Ref names. A claim may have both Name and Ref; then Ref pins
+// its Zone.
+type Where struct {
+	Name     dnsname.Name
+	Relative dnsname.Relative
+	Ref      ID // zero: none
+}
+
+// A Rule is one delegation: it lets objects of its namespaces be adopted.
+type Rule struct {
+	Namespaces []string // empty: any namespace
+	Zones      []dnsname.Pattern
+	Records    []RecordRule
+}
+
+// A RecordRule allows records whose name matches Pattern and whose type is listed.
+type RecordRule struct {
+	Pattern dnsname.Pattern
+	Types   []rr.Type // empty: any type
+}
+
+// A Zone is the wish of one object to own a part of the name space.
+type Zone struct {
+	ID      ID
+	Created time.Time // zero: not created yet, and so younger than every other
+	Where   Where
+	Rules   []Rule
+	TTL     uint32 // default TTL of records and TTL of the SOA, seconds
+	// Timers of the SOA in seconds, RFC 1035 §3.3.13.
+	Refresh, Retry, Expire, Minimum uint32
+	MName, RName                    dnsname.Name // zero: derived
+	Invalid                         *Refusal     // set: the object cannot be understood and captures nothing
+	Warnings                        []Note       // what the conversion found questionable
+}
+
+// A Claim is the wish of one object for one record at one name.
+type Claim struct {
+	ID      ID
+	Created time.Time // zero: not created yet, and so younger than every other
+	Where   Where
+	Type    rr.Type
+	TTL     *uint32 // nil: the TTL of its Zone
+	Data    string  // canonical, from rr.ParseData
+	Invalid *Refusal
+}
+
+// equal reports whether two claims ask for the same.
+func (c Claim) equal(o Claim) bool {
+	sameTTL := c.TTL == o.TTL || c.TTL != nil && o.TTL != nil && *c.TTL == *o.TTL
+	sameFault := c.Invalid == o.Invalid || c.Invalid != nil && o.Invalid != nil && *c.Invalid == *o.Invalid
+	return c.ID == o.ID && c.Created.Equal(o.Created) && c.Where == o.Where &&
+		c.Type == o.Type && c.Data == o.Data && sameTTL && sameFault
+}
+
+// A Grant lets namespaces have Zones of the names that match its patterns, which
+// are absolute or relative to the root. It comes from a Backend.
+type Grant struct {
+	Namespaces []string // an empty list allows nobody
+	Zones      []dnsname.Pattern
+}
+
+// Allows reports whether g gives name to namespace.
+func (g Grant) Allows(namespace string, name dnsname.Name) bool {
+	if !slices.Contains(g.Namespaces, namespace) {
+		return false
+	}
+	return slices.ContainsFunc(g.Zones, func(p dnsname.Pattern) bool { return p.Match(name, dnsname.Root) })
+}
+
+// allowsZone reports whether r lets a Zone of namespace exist at name below origin.
+func (r Rule) allowsZone(namespace string, name, origin dnsname.Name) bool {
+	return r.covers(namespace) &&
+		slices.ContainsFunc(r.Zones, func(p dnsname.Pattern) bool { return p.Match(name, origin) })
+}
+
+// allowsRecord reports whether r lets namespace have records of type t at name.
+func (r Rule) allowsRecord(namespace string, key rr.Key, origin dnsname.Name) bool {
+	return r.covers(namespace) && slices.ContainsFunc(r.Records, func(rec RecordRule) bool {
+		return (len(rec.Types) == 0 || slices.Contains(rec.Types, key.Type)) && rec.Pattern.Match(key.Name, origin)
+	})
+}
+
+func (r Rule) covers(namespace string) bool {
+	return len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)
+}

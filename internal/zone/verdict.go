@@ -1,0 +1,108 @@
+package zone
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/zonefold/zonefold/internal/dnsname"
+)
+
+// A Reason is a stable word for why something is as it is; it is what conditions,
+// metrics and `zonefold render` show.
+type Reason string
+
+// Reasons of a verdict.
+const (
+	Accepted Reason = "Accepted" // taken; what a message says is served
+
+	// The object itself is wrong.
+	InvalidName   Reason = "InvalidName"   // the name cannot be read, or is too long
+	InvalidSpec   Reason = "InvalidSpec"   // fields contradict each other, or a number is out of range
+	InvalidData   Reason = "InvalidData"   // rdata cannot be read as its type
+	InvalidType   Reason = "InvalidType"   // a type nobody may write
+	ClassMismatch Reason = "ClassMismatch" // a class other than the zone's
+
+	// Its place in the tree is not there.
+	ReferenceNotFound Reason = "ReferenceNotFound" // zoneRef names no Zone
+	ReferenceCycle    Reason = "ReferenceCycle"    // zoneRefs lead back to the Zone itself
+	ParentUnresolved  Reason = "ParentUnresolved"  // the referenced Zone has no name itself
+	ParentNotAccepted Reason = "ParentNotAccepted" // the Zone above is refused
+	NoZone            Reason = "NoZone"            // no accepted Zone encloses the name
+	OutOfZone         Reason = "OutOfZone"         // the name is not inside the referenced Zone
+
+	// Somebody does not allow it, or has it already.
+	NotDelegated  Reason = "NotDelegated"  // no rule of the Zone above allows it
+	NotGranted    Reason = "NotGranted"    // no Backend grants the name to the namespace
+	DuplicateZone Reason = "DuplicateZone" // an older Zone has the name
+	NameHeld      Reason = "NameHeld"      // another namespace holds the name
+	HidesNames    Reason = "HidesNames"    // it would hide names that others hold
+	Conflict      Reason = "Conflict"      // an older claim at the name excludes it
+	SetFull       Reason = "SetFull"       // the set has as many records as it may have
+)
+
+// Reasons of a Note: the object is accepted, and yet.
+const (
+	Occluded      Reason = "Occluded"      // a zone cut or DNAME above hides it
+	TTLDiffers    Reason = "TTLDiffers"    // the set has the TTL of its oldest claim
+	NoNameServers Reason = "NoNameServers" // the Zone has no NS records at its apex
+	NotCopied     Reason = "NotCopied"     // the parent does not take over the NS records
+	InvalidRule   Reason = "InvalidRule"   // a delegation rule grants nothing because it cannot be read
+	InvalidTimers Reason = "InvalidTimers" // the SOA timers contradict each other
+)
+
+// A Refusal says why an object is not accepted, in a word and in a sentence that
+// names the object, the cause and the way out.
+type Refusal struct {
+	Reason  Reason
+	Message string
+}
+
+// A Note is something to tell about an accepted object.
+type Note struct {
+	Reason  Reason
+	Message string
+	Object  ID // who causes it, where that is an object
+}
+
+// A Verdict is what was decided about one object.
+type Verdict struct {
+	Accepted bool
+	Reason   Reason
+	Message  string
+	Name     dnsname.Name // the absolute name, also of refused objects when it is known
+	Zone     ID           // of a claim: the Zone that adopted it; of a Zone: its parent; zero: none
+	Notes    []Note       // sorted by reason
+}
+
+// Note returns the note with the reason, if there is one.
+func (v Verdict) Note(reason Reason) (Note, bool) {
+	i := slices.IndexFunc(v.Notes, func(n Note) bool { return n.Reason == reason })
+	if i < 0 {
+		return Note{}, false
+	}
+	return v.Notes[i], true
+}
+
+// Equal reports whether two verdicts say the same.
+func (v Verdict) Equal(o Verdict) bool {
+	return v.Accepted == o.Accepted && v.Reason == o.Reason && v.Message == o.Message &&
+		v.Name == o.Name && v.Zone == o.Zone && slices.Equal(v.Notes, o.Notes)
+}
+
+// with returns v with a note more; notes stay sorted and unique by reason and message.
+func (v Verdict) with(n Note) Verdict {
+	i, found := slices.BinarySearchFunc(v.Notes, n, func(a, b Note) int {
+		if c := strings.Compare(string(a.Reason), string(b.Reason)); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Message, b.Message)
+	})
+	if !found {
+		v.Notes = slices.Insert(slices.Clone(v.Notes), i, n)
+	}
+	return v
+}
+
+func refused(name dnsname.Name, r Refusal) Verdict {
+	return Verdict{Reason: r.Reason, Message: r.Message, Name: name}
+}
