@@ -1,0 +1,32 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// GroupVersion is the group and version of the objects of this package.
+var GroupVersion = schema.GroupVersion{Group: "zonefold.dev", Version: "v1alpha1"}
+
+const (
+	// CredentialsLabel, with the value "true", is the consent of a Secret's
+	// owner that Backends use it. A Secret outside of the operator's namespace
+	// is not read without it: who may write a Backend chooses where credentials
+	// are sent, and must not thereby get everybody's.
+	CredentialsLabel = "zonefold.dev/credentials"
+
+	// ZoneLabel is on every ZoneSlice: the name of its Zone, or the hashed form
+	// of a name that is no valid label value (more than 63 characters).
+	ZoneLabel = "zonefold.dev/zone"
+)
+
+// AddToScheme makes the kinds of this package known to a scheme.
+func AddToScheme(s *runtime.Scheme) error {
+	b := runtime.NewSchemeBuilder(func(s *runtime.Scheme) error {
+		s.AddKnownTypes(GroupVersion, &Backend{}, &BackendList{}, &ZoneSlice{}, &ZoneSliceList{})
+		metav1.AddToGroupVersion(s, GroupVersion)
+		return nil
+	})
+	return b.AddToScheme(s)
+}
