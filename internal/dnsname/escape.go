@@ -238,11 +238,19 @@ func errTooLong(s string, size int) error {
 	return fmt.Errorf("%s has %d octets: at most %d are allowed", quote(s), size, maxName)
 }
 
-// quote shows what somebody wrote, shortened to fit a condition.
+// quote shows what somebody wrote, as it was written where that is possible,
+// shortened to fit a condition.
 func quote(s string) string {
 	const most = 80
-	if len(s) <= most {
-		return strconv.Quote(s)
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
 	}
-	return strconv.Quote(strings.ToValidUTF8(s[:most], "") + "…")
+	switch quoted := strconv.Quote(s); {
+	case quoted == `"`+s+`"`:
+		return quoted
+	case strings.ContainsAny(s, `"\`) && strconv.CanBackquote(s):
+		return "`" + s + "`"
+	default:
+		return quoted
+	}
 }

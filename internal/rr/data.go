@@ -5,59 +5,78 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/miekg/dns"
-
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
-// ParseData returns the canonical presentation form of rdata of type t.
+// maxData bounds rdata in wire format, in octets (RFC 1035 §3.2.1).
+const maxData = 65535
+
+// ParseData reads rdata of type t in presentation form, in one line, or in the
+// form of RFC 3597 §5 ("\# length hex"), and returns its canonical form: equal
+// data give equal text, and canonical text is returned as it is.
+//
+// It is stricter than master files are: names are absolute, nothing may be left
+// over, and nothing of the syntax for several lines or records may occur. Names
+// may have U-labels. It does not ask whether t may be written; see Refused. The
+// error is a sentence about s.
 func ParseData(t Type, s string) (string, error) {
 	switch t {
 	case TypeA:
-		a, err := netip.ParseAddr(s)
-		if err != nil || !a.Is4() {
-			return "", fmt.Errorf("A data %q is not an IPv4 address", s)
+		if ip, err := netip.ParseAddr(s); err == nil && ip.Is4() {
+			return s, nil
 		}
-		return a.String(), nil
 	case TypeAAAA:
-		a, err := netip.ParseAddr(s)
-		if err != nil || !a.Is6() || a.Zone() != "" {
-			return "", fmt.Errorf("AAAA data %q is not an IPv6 address", s)
+		if ip, err := netip.ParseAddr(s); err == nil && ip.Is6() && ip.Zone() == "" {
+			return sameOr(s, ip.AppendTo(make([]byte, 0, 46))), nil
 		}
-		return a.String(), nil
 	}
-	if strings.ContainsAny(s, "\r\n\x00") {
-		return "", fmt.Errorf("%s data has a line break in it", t)
+	c := newCodec(t)
+	err := c.parse(s)
+	if err == nil {
+		err = c.print()
 	}
-	r, err := newRR(Key{dnsname.Root, t}, 0, s)
+	if err == nil && c.row.fields == nil {
+		err = checkForeign(c)
+	}
 	if err != nil {
-		return "", fmt.Errorf("%s data %q: %w", t, s, err)
+		return "", c.explain(s, err)
 	}
-	return dataOf(r)
+	return sameOr(s, c.text), nil
 }
 
-func newRR(k Key, ttl uint32, data string) (dns.RR, error) {
-	zp := dns.NewZoneParser(strings.NewReader(fmt.Sprintf("%s %d IN %s %s\n", k.Name, ttl, k.Type, data)), "", "")
-	r, ok := zp.Next()
-	if err := zp.Err(); err != nil || !ok {
-		return nil, fmt.Errorf("not valid: %w", err)
+// sameOr returns s if text is the same, to keep one string of the two.
+func sameOr(s string, text []byte) string {
+	if string(text) == s {
+		return s
 	}
-	return r, nil
+	return string(text)
 }
 
-func dataOf(r dns.RR) (string, error) {
-	s := strings.TrimPrefix(r.String(), r.Header().String())
-	switch r.Header().Rrtype {
-	case dns.TypeNS, dns.TypeMX, dns.TypeCNAME, dns.TypeSRV, dns.TypePTR, dns.TypeDNAME, dns.TypeSOA:
-		s = strings.ToLower(s)
+// explain makes a sentence of what is wrong with rdata s.
+func (c *codec) explain(s string, err error) error {
+	if len(c.row.fields) == 1 {
+		if a, ok := c.row.fields[0].kind.(address); ok && s != "" && !strings.ContainsAny(s, " \t\n\r\\\"") {
+			return fmt.Errorf("%s data %s is not an %s address", c.row.typ, shorten(s), a)
+		}
 	}
-	return s, nil
+	return fmt.Errorf("%s data %s is not valid: %w", c.row.typ, shorten(s), err)
+}
+
+// Names returns the names in canonical rdata, in their order.
+func Names(t Type, data string) []dnsname.Name {
+	c := newCodec(t)
+	c.collect = true
+	if c.parse(data) != nil || c.print() != nil {
+		return nil
+	}
+	return c.names
 }
 
 // Targets returns the names in canonical rdata that want addresses: those of
-// NS, MX and SRV, and of no other type.
+// NS, MX and SRV, and of no other type. The root stands for no host there
+// (RFC 2782, RFC 7505).
 func Targets(t Type, data string) []dnsname.Name {
-	if t != TypeNS && t != TypeMX && t != TypeSRV {
+	if !t.has(target) {
 		return nil
 	}
 	n, err := dnsname.Parse(data[strings.LastIndexByte(data, ' ')+1:])
@@ -65,4 +84,17 @@ func Targets(t Type, data string) []dnsname.Name {
 		return nil
 	}
 	return []dnsname.Name{n}
+}
+
+// Text returns the canonical data of a TXT record for one value of any length:
+// as many strings of 255 octets as it takes, which readers join.
+func Text(value string) string {
+	text := make([]byte, 0, len(value)+2)
+	for rest := value; ; text = append(text, ' ') {
+		n := min(len(rest), 255)
+		text = appendQuoted(text, []byte(rest[:n]))
+		if rest = rest[n:]; rest == "" {
+			return string(text)
+		}
+	}
 }

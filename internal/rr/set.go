@@ -2,10 +2,7 @@ package rr
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-
-	"github.com/miekg/dns"
 
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
@@ -63,60 +60,4 @@ func (s Set) Key() Key { return Key{s.Name, s.Type} }
 // Equal reports whether s and o are the same set with the same TTL and data.
 func (s Set) Equal(o Set) bool {
 	return s.Name == o.Name && s.Type == o.Type && s.TTL == o.TTL && slices.Equal(s.Data, o.Data)
-}
-
-// RRs returns the records of the set for a message.
-func (s Set) RRs() ([]dns.RR, error) {
-	rrs := make([]dns.RR, len(s.Data))
-	for i, data := range s.Data {
-		r, err := newRR(s.Key(), s.TTL, data)
-		if err != nil {
-			return nil, fmt.Errorf("making a record of %s: %w", s.Key(), err)
-		}
-		rrs[i] = r
-	}
-	return rrs, nil
-}
-
-// FromRRs groups records of a message or a zone into canonical sets, in
-// canonical order. Records of a set with different TTLs get the lowest (RFC
-// 2181 §5.2). It fails on a class other than IN.
-func FromRRs(rrs []dns.RR) ([]Set, error) {
-	type record struct {
-		key  Key
-		ttl  uint32
-		data string
-	}
-	records := make([]record, len(rrs))
-	for i, r := range rrs {
-		h := r.Header()
-		name, err := dnsname.Parse(h.Name)
-		if err != nil {
-			return nil, fmt.Errorf("reading the owner of a record: %w", err)
-		}
-		key := Key{name, Type(h.Rrtype)}
-		if h.Class != dns.ClassINET {
-			return nil, fmt.Errorf("reading a record of %s: its class is %s, not IN", key, dns.Class(h.Class))
-		}
-		data, err := dataOf(r)
-		if err != nil {
-			return nil, fmt.Errorf("reading a record of %s: %w", key, err)
-		}
-		records[i] = record{key, h.Ttl, data}
-	}
-	slices.SortFunc(records, func(a, b record) int {
-		return cmp.Or(a.key.Compare(b.key), cmp.Compare(a.data, b.data))
-	})
-	var sets []Set
-	for i, r := range records {
-		if i == 0 || records[i-1].key != r.key {
-			sets = append(sets, Set{Name: r.key.Name, Type: r.key.Type, TTL: r.ttl})
-		}
-		s := &sets[len(sets)-1]
-		s.TTL = min(s.TTL, r.ttl)
-		if n := len(s.Data); n == 0 || s.Data[n-1] != r.data {
-			s.Data = append(s.Data, r.data)
-		}
-	}
-	return sets, nil
 }

@@ -80,66 +80,82 @@ type row struct {
 	name    string // mnemonic
 	refused string // why people may not write it; "" if they may
 	rules   rule
+	fields  []field // its rdata; nil if it has only the form of RFC 3597
 }
 
-// rule says what may stand beside a record.
+// rule is what is special about a type.
 type rule uint8
 
 const (
-	one   rule = 1 << iota // at most one record of the type at a name
-	alone                  // no record of another type at its name
+	one    rule = 1 << iota // at most one record of the type at a name
+	alone                   // no record of another type at its name
+	target                  // its last word is a name that wants addresses
+	empty                   // rdata of no octets is valid
+	raw                     // ends in octets that miekg/dns unescapes when it packs them
+)
+
+// The formats that several types have.
+var (
+	publicKey        = []field{{u16, "flags"}, {u8, "protocol"}, {algorithm{}, "algorithm"}, {keyData{}, "public key"}}
+	delegationSigner = []field{{u16, "key tag"}, {algorithm{}, "algorithm"}, {u8, "digest type"}, {dsDigest, "digest"}}
+	serviceBinding   = []field{{u16, "priority"}, {domain{}, "target"}, {svcParams{}, "parameters"}}
+	certAssociation  = []field{{u8, "usage"}, {u8, "selector"}, {u8, "matching type"}, {hexRest, "certificate data"}}
+	signatureData    = []field{
+		{covered{}, "type covered"}, {algorithm{}, "algorithm"}, {u8, "labels"}, {u32, "original TTL"},
+		{moment{}, "expiration"}, {moment{}, "inception"}, {u16, "key tag"}, {domain{}, "signer"}, {base64Rest, "signature"},
+	}
 )
 
 // rows is every type that the Record schema lists, in its order. A new type is
 // a row here and its examples in testdata/types.txt.
 var rows = [...]row{
-	{TypeA, "A", "", 0},
-	{TypeAAAA, "AAAA", "", 0},
-	{TypeAFSDB, "AFSDB", "", 0},
-	{TypeAPL, "APL", "", 0},
-	{TypeCAA, "CAA", "", 0},
-	{TypeCDNSKEY, "CDNSKEY", "", 0},
-	{TypeCDS, "CDS", "", 0},
-	{TypeCERT, "CERT", "", 0},
-	{TypeCNAME, "CNAME", "", one | alone},
-	{TypeCSYNC, "CSYNC", "", 0},
-	{TypeDHCID, "DHCID", "", 0},
-	{TypeDLV, "DLV", "", 0},
-	{TypeDNAME, "DNAME", "", one},
-	{TypeDNSKEY, "DNSKEY", "", 0},
-	{TypeDS, "DS", "", 0},
-	{TypeEUI48, "EUI48", "", 0},
-	{TypeEUI64, "EUI64", "", 0},
-	{TypeHINFO, "HINFO", "", 0},
-	{TypeHIP, "HIP", "", 0},
-	{TypeHTTPS, "HTTPS", "", 0},
-	{TypeIPSECKEY, "IPSECKEY", "", 0},
-	{TypeKEY, "KEY", "", 0},
-	{TypeKX, "KX", "", 0},
-	{TypeLOC, "LOC", "", 0},
-	{TypeMX, "MX", "", 0},
-	{TypeNAPTR, "NAPTR", "", 0},
-	{TypeNS, "NS", "", 0},
-	{TypeNSEC, "NSEC", signature, one},
-	{TypeNSEC3, "NSEC3", signature, 0},
-	{TypeNSEC3PARAM, "NSEC3PARAM", signature, 0},
-	{TypeOPENPGPKEY, "OPENPGPKEY", "", 0},
-	{TypePTR, "PTR", "", 0},
-	{TypeRRSIG, "RRSIG", signature, 0},
-	{TypeRP, "RP", "", 0},
-	{TypeSIG, "SIG", signature, 0},
-	{TypeSMIMEA, "SMIMEA", "", 0},
-	{TypeSOA, "SOA", ownSOA, one},
-	{TypeSRV, "SRV", "", 0},
-	{TypeSSHFP, "SSHFP", "", 0},
-	{TypeSVCB, "SVCB", "", 0},
-	{TypeTA, "TA", "", 0},
-	{TypeTKEY, "TKEY", meta, 0},
-	{TypeTLSA, "TLSA", "", 0},
-	{TypeTSIG, "TSIG", meta, 0},
-	{TypeTXT, "TXT", "", 0},
-	{TypeURI, "URI", "", 0},
-	{TypeZONEMD, "ZONEMD", "", 0},
+	{TypeA, "A", "", 0, []field{{ipv4, "address"}}},
+	{TypeAAAA, "AAAA", "", 0, []field{{ipv6, "address"}}},
+	{TypeAFSDB, "AFSDB", "", 0, []field{{u16, "subtype"}, {domain{}, "host"}}},
+	{TypeAPL, "APL", "", empty, []field{{prefixes{}, "prefix"}}},
+	{TypeCAA, "CAA", "", raw, []field{{u8, "flags"}, {caaTag{}, "tag"}, {octets{optional: true}, "value"}}},
+	{TypeCDNSKEY, "CDNSKEY", "", 0, publicKey},
+	{TypeCDS, "CDS", "", 0, delegationSigner},
+	{TypeCERT, "CERT", "", 0, []field{{certType{}, "certificate type"}, {u16, "key tag"}, {algorithm{}, "algorithm"}, {base64Rest, "certificate"}}},
+	{TypeCNAME, "CNAME", "", one | alone, []field{{domain{}, "target"}}},
+	{TypeCSYNC, "CSYNC", "", 0, []field{{u32, "serial"}, {u16, "flags"}, {bitmap{}, "list of types"}}},
+	{TypeDHCID, "DHCID", "", 0, []field{{base64Rest, "digest"}}},
+	{TypeDLV, "DLV", "", 0, delegationSigner},
+	{TypeDNAME, "DNAME", "", one, []field{{domain{}, "target"}}},
+	{TypeDNSKEY, "DNSKEY", "", 0, publicKey},
+	{TypeDS, "DS", "", 0, delegationSigner},
+	{TypeEUI48, "EUI48", "", 0, []field{{eui(6), "address"}}},
+	{TypeEUI64, "EUI64", "", 0, []field{{eui(8), "address"}}},
+	{TypeHINFO, "HINFO", "", 0, []field{{oneString, "CPU"}, {oneString, "operating system"}}},
+	{TypeHIP, "HIP", "", 0, []field{{hostIdentity{}, "host identity"}, {domains{}, "rendezvous server"}}},
+	{TypeHTTPS, "HTTPS", "", 0, serviceBinding},
+	{TypeIPSECKEY, "IPSECKEY", "", 0, []field{{u8, "precedence"}, {gateway{}, "gateway"}, {gatewayKey{}, "public key"}}},
+	{TypeKEY, "KEY", "", 0, publicKey},
+	{TypeKX, "KX", "", 0, []field{{u16, "preference"}, {domain{}, "exchanger"}}},
+	{TypeLOC, "LOC", "", 0, []field{{location{}, "location"}}},
+	{TypeMX, "MX", "", target, []field{{u16, "preference"}, {domain{}, "exchange"}}},
+	{TypeNAPTR, "NAPTR", "", 0, []field{{u16, "order"}, {u16, "preference"}, {oneString, "flags"}, {oneString, "service"}, {substitution{}, "regular expression"}, {domain{}, "replacement"}}},
+	{TypeNS, "NS", "", target, []field{{domain{}, "name server"}}},
+	{TypeNSEC, "NSEC", signature, one, []field{{domain{}, "next name"}, {bitmap{}, "list of types"}}},
+	{TypeNSEC3, "NSEC3", signature, 0, []field{{u8, "hash algorithm"}, {u8, "flags"}, {u16, "iterations"}, {salt{}, "salt"}, {nextHash{}, "next hash"}, {bitmap{}, "list of types"}}},
+	{TypeNSEC3PARAM, "NSEC3PARAM", signature, 0, []field{{u8, "hash algorithm"}, {u8, "flags"}, {u16, "iterations"}, {salt{}, "salt"}}},
+	{TypeOPENPGPKEY, "OPENPGPKEY", "", 0, []field{{base64Rest, "public key"}}},
+	{TypePTR, "PTR", "", 0, []field{{domain{}, "target"}}},
+	{TypeRRSIG, "RRSIG", signature, 0, signatureData},
+	{TypeRP, "RP", "", 0, []field{{domain{}, "mailbox"}, {domain{}, "text name"}}},
+	{TypeSIG, "SIG", signature, 0, signatureData},
+	{TypeSMIMEA, "SMIMEA", "", 0, certAssociation},
+	{TypeSOA, "SOA", ownSOA, one, []field{{domain{}, "mname"}, {domain{}, "rname"}, {u32, "serial"}, {period{}, "refresh"}, {period{}, "retry"}, {period{}, "expire"}, {period{}, "minimum"}}},
+	{TypeSRV, "SRV", "", target, []field{{u16, "priority"}, {u16, "weight"}, {u16, "port"}, {domain{}, "target"}}},
+	{TypeSSHFP, "SSHFP", "", 0, []field{{u8, "algorithm"}, {u8, "fingerprint type"}, {sshfpDigest, "fingerprint"}}},
+	{TypeSVCB, "SVCB", "", 0, serviceBinding},
+	{TypeTA, "TA", "", 0, delegationSigner},
+	{TypeTKEY, "TKEY", meta, 0, nil},
+	{TypeTLSA, "TLSA", "", 0, certAssociation},
+	{TypeTSIG, "TSIG", meta, 0, nil},
+	{TypeTXT, "TXT", "", 0, []field{{allStrings, "text"}}},
+	{TypeURI, "URI", "", raw, []field{{u16, "priority"}, {u16, "weight"}, {octets{}, "target"}}},
+	{TypeZONEMD, "ZONEMD", "", 0, []field{{u32, "serial"}, {u8, "scheme"}, {u8, "hash algorithm"}, {zoneDigest, "digest"}}},
 }
 
 // byType and byName find rows.
