@@ -1,0 +1,55 @@
+# Everything that people and CI run. What needs more than a few lines is a Go program in hack/.
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+TOOL        := go tool -modfile=tools/go.mod
+N           ?= 10000
+# Generated from the types in api/ and from the markers in internal/controller; committed.
+GENERATED   := find config/crd config/rbac api -type f \( -name '*.yaml' -o -name 'zz_generated.*' \)
+
+.PHONY: help build test lint vet generate verify cluster demo bench
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+build: ## compile every program into bin/
+	@echo "compiling (some minutes the first time)"
+	@go build -v ./... 2>&1 | awk '/[ :#]/ || NR % 100 == 0'
+	mkdir -p bin && go build -o bin/ ./cmd/...
+
+test: ## everything that must pass: what it needs, build, lint, verify, vet, all tests
+	go run ./hack/prerequisites
+	go run ./hack/cluster build
+	$(MAKE) build lint verify vet
+	go test -timeout 20m ./...
+
+lint: ## golangci-lint with .golangci.yml
+	@echo "linting (compiles the pinned golangci-lint the first time, about two minutes)"
+	$(TOOL) golangci-lint run ./...
+
+vet: ## go vet
+	go vet ./...
+
+generate: ## write CRDs, deep copies and RBAC from api/ and internal/controller
+	$(TOOL) controller-gen object paths=./api/...
+	$(TOOL) controller-gen crd paths=./api/... output:crd:dir=config/crd
+	$(TOOL) controller-gen rbac:roleName=zonefold-operator paths=./internal/controller/... output:rbac:dir=config/rbac
+
+verify: ## fail if generated files or go.mod differ from what their sources say
+	@before=$$(mktemp); trap 'rm -f $$before' EXIT; mkdir -p config/crd config/rbac; \
+	$(GENERATED) -exec sha256sum {} + | sort > $$before; $(MAKE) generate; \
+	$(GENERATED) -exec sha256sum {} + | sort | diff $$before - || \
+		{ echo "the files above were out of date; they are right now: look at them and commit them"; exit 1; }
+	go mod tidy -diff
+
+cluster: ## start a control plane to play with: see hack/cluster
+	go run ./hack/cluster up -crd config/crd
+
+demo: ## a control plane, the operator, a real BIND and examples/quickstart; Ctrl-C ends all of it
+	go run ./hack/prerequisites
+	go run ./hack/demo
+
+bench: ## measure: the core, then the system with N=10000 Records
+	go run ./hack/prerequisites
+	go test -run '^$$' -bench . -benchmem ./internal/dnsname ./internal/rr ./internal/zone ./internal/plan
+	go run ./hack/bench -n $(N)
