@@ -1,0 +1,150 @@
+// Command prerequisites sees to it that the programs which tests, demo and benchmark start are on the machine. Where all are,
+// it does nothing. On Debian as root it installs what is missing, without starting any service; otherwise it says what to
+// install and exits 1.
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// A need is one Debian package and the file that shows it is there, however it came: a program's name, or a pattern with a
+// slash for what is not on PATH.
+type need struct{ pkg, shows, why string }
+
+func needs() []need {
+	return []need{
+		{"gcc", "gcc", "the race detector needs cgo"},
+		{"make", "make", "runs the targets"},
+		{"etcd-server", "etcd", "the control plane's store"},
+		{"bind9", "named", "a name server that the tests deliver to"},
+		{"bind9-utils", "named-checkzone", "reads the zones that render prints"},
+		{"bind9-dnsutils", "dig", "asks name servers"},
+		{"knot", "knotd", "a name server that the tests deliver to"},
+		{"knot-dnsutils", "kdig", "asks name servers"},
+		{"pdns-server", "pdns_server", "a name server with an HTTP API that the tests deliver to"},
+		{"pdns-backend-sqlite3", "/usr/lib/*/pdns/libgsqlite3backend.so", "PowerDNS's store"},
+		{"sqlite3", "sqlite3", "makes that store"},
+	}
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "prerequisites:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, log io.Writer) error {
+	missing := missing(needs())
+	if len(missing) == 0 {
+		return nil
+	}
+	var names []string
+	for _, n := range missing {
+		fmt.Fprintf(log, "missing: %-22s %s\n", n.pkg, n.why)
+		names = append(names, n.pkg)
+	}
+	install := "apt-get install --no-install-recommends -y " + strings.Join(names, " ")
+	if _, err := exec.LookPath("apt-get"); err != nil {
+		return fmt.Errorf("this machine has no apt-get; install what provides these Debian packages: %s", strings.Join(names, " "))
+	}
+	if os.Geteuid() != 0 {
+		return fmt.Errorf("installing needs root; run: sudo apt-get update && sudo %s\n"+
+			"(Debian starts the services of new packages; the tests bring their own, so stop those: sudo systemctl disable --now named knot pdns etcd)", install)
+	}
+	if err := apt(ctx, names, log); err != nil {
+		return err
+	}
+	if still := missingNames(names); len(still) > 0 {
+		return fmt.Errorf("apt-get succeeded, yet these are not there: %s", strings.Join(still, " "))
+	}
+	return nil
+}
+
+func missing(all []need) []need {
+	var out []need
+	for _, n := range all {
+		if !present(n.shows) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func missingNames(installed []string) []string {
+	var names []string
+	for _, n := range missing(needs()) {
+		for _, name := range installed {
+			if n.pkg == name {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// present looks in the folders of system programs too: they are not on every user's PATH.
+func present(shows string) bool {
+	if strings.Contains(shows, "/") {
+		found, err := filepath.Glob(shows)
+		return err == nil && len(found) > 0
+	}
+	if _, err := exec.LookPath(shows); err == nil {
+		return true
+	}
+	for _, dir := range []string{"/usr/sbin", "/sbin", "/usr/local/sbin"} {
+		if info, err := os.Stat(filepath.Join(dir, shows)); err == nil && info.Mode()&0o111 != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// apt installs packages. What apt-get prints is shown only when it fails.
+func apt(ctx context.Context, names []string, log io.Writer) (err error) {
+	allow, err := denyServices(log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, allow()) }()
+	for _, args := range [][]string{{"update"}, append([]string{"install", "--no-install-recommends", "-y"}, names...)} {
+		fmt.Fprintln(log, "running: apt-get", strings.Join(args, " "))
+		cmd := exec.CommandContext(ctx, "apt-get", args...)
+		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+		var said bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &said, &said
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("apt-get %s: %w\n%s", args[0], err, said.String())
+		}
+	}
+	return nil
+}
+
+// policyFile is asked by Debian's maintainer scripts before they start a service; 101 means "not allowed" (invoke-rc.d(8)).
+const policyFile = "/usr/sbin/policy-rc.d"
+
+// denyServices keeps the services of new packages from starting, until the returned function is called. A policy that the
+// machine has already, as container images do, is left as it is.
+func denyServices(log io.Writer) (allow func() error, err error) {
+	if _, err := os.Lstat(policyFile); err == nil {
+		fmt.Fprintf(log, "%s exists and decides whether services start\n", policyFile)
+		return func() error { return nil }, nil
+	}
+	text := "#!/bin/sh\n# Made by zonefold's hack/prerequisites for one run of apt-get; remove it if you find it.\nexit 101\n"
+	if err := os.WriteFile(policyFile, []byte(text), 0o755); err != nil {
+		return nil, fmt.Errorf("keeping services from starting: %w", err)
+	}
+	return func() error { return os.Remove(policyFile) }, nil
+}
