@@ -49,17 +49,26 @@ func Build(ctx context.Context, log io.Writer) error {
 	for len(missing) > 0 {
 		together := slices.DeleteFunc(slices.Clone(missing), func(c component) bool { return c.module != missing[0].module })
 		missing = slices.DeleteFunc(missing, func(c component) bool { return c.module == together[0].module })
-		if err := buildTogether(ctx, filepath.Join(root, together[0].module), cache, together, log); err != nil {
+		b := batch{module: filepath.Join(root, together[0].module), cache: cache, list: together, log: log}
+		if err := b.build(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// buildTogether compiles components of one module in one run of the go command, which keeps all cores busy, into a new folder
-// and moves each program to its place in one step, so that a killed build leaves nothing that looks finished.
-func buildTogether(ctx context.Context, module, cache string, list []component, log io.Writer) error {
-	final := filepath.Dir(list[0].path(cache))
+// A batch is components of one module, which one run of the go command compiles: that keeps all cores busy.
+type batch struct {
+	module string // the folder of the tool module
+	cache  string
+	list   []component // never empty
+	log    io.Writer
+}
+
+// build compiles into a new folder and moves each program to its place in one step, so that a killed build leaves nothing that
+// looks finished.
+func (b batch) build(ctx context.Context) error {
+	final := filepath.Dir(b.list[0].path(b.cache))
 	if err := os.MkdirAll(final, 0o755); err != nil {
 		return fmt.Errorf("making the cache folder: %w", err)
 	}
@@ -69,28 +78,29 @@ func buildTogether(ctx context.Context, module, cache string, list []component, 
 	}
 	defer os.RemoveAll(fresh)
 	var names, packages []string
-	for _, c := range list {
+	for _, c := range b.list {
 		names, packages = append(names, c.name), append(packages, c.pkg)
 	}
 	what := strings.Join(names, ", ")
-	fmt.Fprintf(log, "building %s (%s) into %s; the first time takes some minutes\n", what, list[0].version, final)
+	fmt.Fprintf(b.log, "building %s (%s) into %s; the first time takes some minutes\n", what, b.list[0].version, final)
 	started := time.Now()
-	if err := goBuild(ctx, module, fresh, list[0], packages, log); err != nil {
+	if err := b.compile(ctx, fresh, packages); err != nil {
 		return fmt.Errorf("building %s: %w", what, err)
 	}
-	for _, c := range list {
-		if err := os.Rename(filepath.Join(fresh, c.built), c.path(cache)); err != nil {
+	for _, c := range b.list {
+		if err := os.Rename(filepath.Join(fresh, c.built), c.path(b.cache)); err != nil {
 			return fmt.Errorf("moving %s into the cache: %w", c.name, err)
 		}
 	}
-	fmt.Fprintf(log, "built %s in %s\n", what, time.Since(started).Round(time.Second))
+	fmt.Fprintf(b.log, "built %s in %s\n", what, time.Since(started).Round(time.Second))
 	return nil
 }
 
-// goBuild runs the go command in a module's folder. Its -v prints each package as its compile begins, which is the progress.
-func goBuild(ctx context.Context, module, into string, c component, packages []string, log io.Writer) error {
-	total := countStale(ctx, module, packages)
-	build := goCommand(ctx, module, append([]string{"build", "-v", "-ldflags", c.ldflags(), "-o", into + string(os.PathSeparator)}, packages...)...)
+// compile runs the go command. Its -v prints each package as its compile begins, which is the progress.
+func (b batch) compile(ctx context.Context, into string, packages []string) error {
+	total := countStale(ctx, b.module, packages)
+	args := []string{"build", "-v", "-ldflags", b.list[0].ldflags(), "-o", into + string(os.PathSeparator)}
+	build := goCommand(ctx, b.module, append(args, packages...)...)
 	out, err := build.StderrPipe()
 	if err != nil {
 		return err
@@ -100,7 +110,7 @@ func goBuild(ctx context.Context, module, into string, c component, packages []s
 	}
 	var begun atomic.Int64
 	done := make(chan struct{})
-	go reportProgress(&begun, total, done, log)
+	go reportProgress(&begun, total, done, b.log)
 	var other []string // what is not a package's name is the compiler speaking
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if line := lines.Text(); strings.ContainsAny(line, " :#") {
@@ -115,7 +125,7 @@ func goBuild(ctx context.Context, module, into string, c component, packages []s
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
-		return fmt.Errorf("go build in %s: %w\n%s", module, err, strings.Join(other, "\n"))
+		return fmt.Errorf("go build in %s: %w\n%s", b.module, err, strings.Join(other, "\n"))
 	}
 	return nil
 }

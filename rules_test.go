@@ -1,0 +1,470 @@
+// Package zonefold_test holds the rules of the repository, as tests: who may import whom, what is documented, how long things
+// may be, and that every record type is known wherever types are listed. The files are opened in this process, so that a
+// change to any of them makes the result stale in Go's test cache.
+package zonefold_test
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+const (
+	module        = "github.com/zonefold/zonefold"
+	maxFile       = 500 // lines
+	maxFunction   = 70  // lines, without large literals: a table is not logic
+	largeLiteral  = 8   // lines from which a literal counts as a table
+	maxParameters = 5
+)
+
+// A fence keeps imports out of folders. A path with a trailing "$" means that package alone, another one its subpackages too.
+type fence struct {
+	name   string
+	in     []string          // folders, with what is below them
+	except []string          // folders in these that other rules hold for
+	tests  bool              // holds for tests too
+	never  map[string]string // import path to the reason
+	only   []string          // outside the standard library and the module itself, nothing but these; nil is no limit
+}
+
+func fences() []fence {
+	const (
+		decide  = "decide here, act in backend or controller"
+		clock   = "the caller says when and how long"
+		cluster = "this part works without a cluster, and is tested without one"
+		helper  = "it starts processes for tests; the product must not"
+	)
+	pure := []string{"internal/dnsname", "internal/rr", "internal/zone", "internal/plan"}
+	return []fence{{
+		name: "pure packages decide and do nothing else", in: pure,
+		never: map[string]string{
+			"k8s.io": cluster, "sigs.k8s.io": cluster, module + "/api": "an object becomes a claim in controller/*/convert.go",
+			"context": clock, "os": decide, "net$": decide, "net/http": decide, "log": decide, "syscall": decide, "crypto/rand": decide,
+			"math/rand": "the same input gives the same result", "sync": "one goroutine owns a value; its owner locks",
+			module + "/internal/backend": decide, module + "/internal/controller": decide, module + "/dnshook": decide,
+		},
+		only: []string{"golang.org/x/net/idna", "github.com/miekg/dns", "github.com/hashicorp/go-immutable-radix/v2"},
+	}, {
+		name: "names do not know records", in: []string{"internal/dnsname"},
+		never: map[string]string{module + "/internal/rr": "a record has a name, a name has no record", "github.com/miekg/dns": "rr and the backends speak DNS"},
+	}, {
+		name: "zone and plan do not meet", in: []string{"internal/zone"},
+		never: map[string]string{module + "/internal/plan": "what a zone holds does not depend on what a server has", "github.com/miekg/dns": "rr has read the data already"},
+	}, {
+		name: "plan and zone do not meet", in: []string{"internal/plan"},
+		never: map[string]string{module + "/internal/zone": "a difference is between sets, whoever wanted them", "github.com/miekg/dns": "rr has read the data already"},
+	}, {
+		name: "types import apimachinery only", in: []string{"api"}, only: []string{"k8s.io/apimachinery"},
+		never: map[string]string{module + "/internal": "others import our types, and would import all that they need"},
+	}, {
+		name: "backends know DNS, not Kubernetes", in: []string{"internal/backend", "internal/bind9", "internal/bindcar", "dnshook"}, tests: true,
+		never: map[string]string{
+			"k8s.io": cluster, "sigs.k8s.io": cluster, module + "/api": "the API changes without the backends",
+			module + "/internal/controller": "the controllers drive the backends", module + "/internal/zone": "a backend is given sets",
+		},
+	}, {
+		name: "controllers know the contract, not the backends", in: []string{"internal/controller"},
+		never: map[string]string{
+			module + "/internal/backend/": "parts are put together in cmd/", "github.com/miekg/dns": "the backends speak DNS",
+			module + "/internal/nameserver": helper, module + "/internal/testcluster": helper,
+		},
+	}, {
+		name: "nothing but tests and hack starts servers", in: []string{"api", "cmd", "dnshook", "internal"},
+		except: []string{"internal/testcluster", "internal/nameserver", "internal/backend/backendtest"},
+		never:  map[string]string{module + "/internal/testcluster": helper, module + "/internal/nameserver": helper, "testing": "it is not in the product"},
+	}, {
+		name: "a test cluster starts at once", in: []string{"internal/testcluster"}, tests: true,
+		never: map[string]string{"k8s.io": "starting a cluster must not wait for a compile of client-go", "sigs.k8s.io": "starting a cluster must not wait for a compile of client-go"},
+	}}
+}
+
+func TestImports(t *testing.T) {
+	for _, f := range fences() {
+		for _, file := range goFiles(t) {
+			if !inAny(file.path, f.in) || inAny(file.path, f.except) || file.isTest && !f.tests {
+				continue
+			}
+			for _, imported := range file.imports() {
+				for pattern, reason := range f.never {
+					if imports(imported, pattern) {
+						t.Errorf("%s: %s imports %s: %s", f.name, file.path, imported, reason)
+					}
+				}
+				outside := strings.Contains(strings.Split(imported, "/")[0], ".") && !imports(imported, module)
+				if f.only != nil && outside && !slices.ContainsFunc(f.only, func(p string) bool { return imports(imported, p) }) {
+					t.Errorf("%s: %s imports %s, which is not one of %s", f.name, file.path, imported, strings.Join(f.only, ", "))
+				}
+			}
+		}
+	}
+}
+
+// imports reports whether an import path is one that a pattern means: "x" is x and all below it, "x$" x alone, "x/" only what is below.
+func imports(imported, pattern string) bool {
+	if alone, ok := strings.CutSuffix(pattern, "$"); ok {
+		return imported == alone
+	}
+	if strings.HasSuffix(pattern, "/") {
+		return strings.HasPrefix(imported, pattern)
+	}
+	return imported == pattern || strings.HasPrefix(imported, pattern+"/")
+}
+
+// A call that only some places may make.
+type restricted struct {
+	calls   []string // package.Name
+	allowed []string // folders and files
+	tests   bool     // tests may
+	reason  string
+}
+
+func TestRestrictedCalls(t *testing.T) {
+	starters := []string{"cmd", "hack", "internal/testcluster", "internal/nameserver"}
+	for _, rule := range []restricted{{
+		calls: []string{"time.Now", "time.Since", "time.Until"}, tests: true, reason: "the time comes in as an argument",
+		allowed: append([]string{"internal/backend/clock.go"}, starters...), // the clock that cmd hands to the workers
+	}, {
+		calls: []string{"os.Getenv", "os.LookupEnv", "os.Environ"}, allowed: starters, tests: true, reason: "the environment is read in cmd and comes in as an argument",
+	}, {
+		calls: []string{"fmt.Print", "fmt.Printf", "fmt.Println"}, allowed: []string{"cmd", "hack"}, tests: true, reason: "who calls says where output goes",
+	}, {
+		calls: []string{"time.Sleep"}, reason: "wait for the condition, not for a while",
+	}, {
+		calls:  []string{"t.Skip", "t.Skipf", "t.SkipNow", "tb.Skip", "tb.Skipf", "tb.SkipNow", "b.Skip", "b.Skipf", "b.SkipNow", "f.Skip", "f.Skipf", "f.SkipNow"},
+		reason: "a test that does not run proves nothing: say what is missing and fail",
+	}} {
+		for _, file := range goFiles(t) {
+			if inAny(file.path, rule.allowed) || rule.tests && file.isTest {
+				continue
+			}
+			ast.Inspect(file.syntax, func(n ast.Node) bool {
+				selector, ok := n.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				if x, ok := selector.X.(*ast.Ident); ok && slices.Contains(rule.calls, x.Name+"."+selector.Sel.Name) {
+					t.Errorf("%s uses %s.%s: %s", file.at(n), x.Name, selector.Sel.Name, rule.reason)
+				}
+				return true
+			})
+		}
+	}
+}
+
+func TestNoInitFunctions(t *testing.T) {
+	for _, file := range goFiles(t) {
+		for _, decl := range file.syntax.Decls {
+			f, ok := decl.(*ast.FuncDecl)
+			registersScheme := inAny(file.path, []string{"api"}) && path.Base(file.path) == "register.go"
+			if ok && f.Recv == nil && f.Name.Name == "init" && !file.generated && !registersScheme {
+				t.Errorf("%s: init runs for everybody who imports the package; put parts together in cmd/", file.at(f))
+			}
+		}
+	}
+}
+
+func TestPackages(t *testing.T) {
+	banned := []string{"util", "utils", "common", "helper", "helpers", "base", "misc", "shared"}
+	documented := map[string]bool{}
+	for _, file := range goFiles(t) {
+		name := file.syntax.Name.Name
+		if slices.Contains(banned, name) {
+			t.Errorf("%s: a package called %s says nothing about what belongs in it", file.path, name)
+		}
+		if !file.isTest {
+			dir := path.Dir(file.path)
+			documented[dir] = documented[dir] || file.syntax.Doc.Text() != ""
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(documented)) {
+		if !documented[dir] {
+			t.Errorf("%s has no package comment: say in it what is decided there", dir)
+		}
+	}
+}
+
+func TestExportedNamesAreDocumented(t *testing.T) {
+	for _, file := range goFiles(t) {
+		if file.isTest || file.generated {
+			continue
+		}
+		for _, decl := range file.syntax.Decls {
+			for _, name := range undocumented(decl) {
+				t.Errorf("%s: %s has no comment", file.at(name), name.Name)
+			}
+		}
+	}
+}
+
+// undocumented lists the exported names of a declaration that have no comment. One comment serves a group of constants.
+func undocumented(decl ast.Decl) []*ast.Ident {
+	var names []*ast.Ident
+	switch d := decl.(type) {
+	case *ast.FuncDecl:
+		if d.Doc == nil && d.Name.IsExported() && (d.Recv == nil || receiverIsExported(d.Recv)) {
+			names = append(names, d.Name)
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			switch s := spec.(type) {
+			case *ast.TypeSpec:
+				if s.Name.IsExported() && d.Doc == nil && s.Doc == nil {
+					names = append(names, s.Name)
+				}
+			case *ast.ValueSpec:
+				for _, name := range s.Names {
+					if name.IsExported() && d.Doc == nil && s.Doc == nil && s.Comment == nil {
+						names = append(names, name)
+					}
+				}
+			}
+		}
+	}
+	return names
+}
+
+func receiverIsExported(recv *ast.FieldList) bool {
+	for expr := recv.List[0].Type; ; {
+		switch e := expr.(type) {
+		case *ast.StarExpr:
+			expr = e.X
+		case *ast.IndexExpr:
+			expr = e.X
+		case *ast.IndexListExpr:
+			expr = e.X
+		case *ast.Ident:
+			return e.IsExported()
+		default:
+			return true
+		}
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for _, file := range goFiles(t) {
+		if file.generated {
+			continue
+		}
+		if lines := file.line(file.syntax.FileEnd); lines > maxFile {
+			t.Errorf("%s has %d lines, more than %d: it holds more than one subject", file.path, lines, maxFile)
+		}
+		ast.Inspect(file.syntax, func(n ast.Node) bool {
+			switch f := n.(type) {
+			case *ast.FuncDecl:
+				if lines := file.logicLines(f); lines > maxFunction && !file.isTest {
+					t.Errorf("%s: %s has %d lines, more than %d", file.at(f), f.Name.Name, lines, maxFunction)
+				}
+			case *ast.FuncType:
+				if f.Params.NumFields() > maxParameters {
+					t.Errorf("%s: %d parameters, more than %d: make a struct whose fields are documented", file.at(f), f.Params.NumFields(), maxParameters)
+				}
+			}
+			return true
+		})
+	}
+}
+
+// TestNothingLocalIsCommitted finds the paths of machines that the repository was written on: they mean nothing elsewhere.
+func TestNothingLocalIsCommitted(t *testing.T) {
+	local := regexp.MustCompile(`(^|[^\w~./-])/(` + strings.Join([]string{"work", "root", "tmp/zf"}, "|") + `)/`)
+	for _, file := range allFiles(t) {
+		text := read(t, file)
+		if bytes.IndexByte(text, 0) >= 0 {
+			continue // not text
+		}
+		for i, line := range bytes.Split(text, []byte("\n")) {
+			if found := local.Find(line); found != nil {
+				t.Errorf("%s:%d names %q, a path of one machine", file, i+1, found)
+			}
+		}
+	}
+}
+
+// TestTypesAreWired compares the record-type table with every other place that lists types: a new type is a row there, and this
+// test says what else it needs.
+func TestTypesAreWired(t *testing.T) {
+	examples, docs := read(t, "internal/rr/testdata/types.txt"), read(t, "docs/records.md")
+	patterns := map[string]*regexp.Regexp{
+		"config/crd/kubi.zone_records.yaml (spec.type; RecordType in api/kubizone/v1alpha1)": schemaPattern(t, "config/crd/kubi.zone_records.yaml", "spec", "type"),
+		"config/crd/kubi.zone_zones.yaml (spec.delegations.records.types; DelegatedType in api/kubizone/v1alpha1)": schemaPattern(t,
+			"config/crd/kubi.zone_zones.yaml", "spec", "delegations", "records", "types"),
+	}
+	known := map[string]bool{}
+	for _, typ := range rr.Types() {
+		known[typ.String()] = true
+		for where, pattern := range patterns {
+			if !pattern.MatchString(typ.String()) {
+				t.Errorf("%s does not accept %s", where, typ)
+			}
+		}
+		for _, verdict := range []string{"good", "bad"} {
+			// Of a type that only occurs in messages there is no rdata to be good.
+			if !regexp.MustCompile(`(?m)^`+typ.String()+` +`+verdict+` `).Match(examples) && (verdict == "bad" || typ.Refused() == "") {
+				t.Errorf("internal/rr/testdata/types.txt has no %s example of %s", verdict, typ)
+			}
+		}
+		if !regexp.MustCompile(`(?m)^\|\s*` + "`?" + typ.String() + "`?" + `\s*\|`).Match(docs) {
+			t.Errorf("the table of docs/records.md has no row for %s", typ)
+		}
+	}
+	for where, pattern := range patterns {
+		for _, name := range regexp.MustCompile(`[A-Z][A-Z0-9]*`).FindAllString(pattern.String(), -1) {
+			if name != "TYPE" && !known[name] {
+				t.Errorf("%s lists %s, which is no row of the table in internal/rr/types.go", where, name)
+			}
+		}
+	}
+}
+
+// schemaPattern finds the pattern of a field in a CustomResourceDefinition, through lists where there are any.
+func schemaPattern(t *testing.T, file string, fields ...string) *regexp.Regexp {
+	t.Helper()
+	var definition struct {
+		Spec struct {
+			Versions []struct {
+				Schema struct {
+					OpenAPIV3Schema schema `json:"openAPIV3Schema"`
+				} `json:"schema"`
+			} `json:"versions"`
+		} `json:"spec"`
+	}
+	if err := yaml.Unmarshal(read(t, file), &definition); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	if len(definition.Spec.Versions) != 1 {
+		t.Fatalf("%s has %d versions; this test reads one", file, len(definition.Spec.Versions))
+	}
+	at := &definition.Spec.Versions[0].Schema.OpenAPIV3Schema
+	for _, field := range fields {
+		if at = at.Properties[field]; at == nil {
+			t.Fatalf("%s has no field %s (of %s)", file, field, strings.Join(fields, "."))
+		}
+		for at.Items != nil {
+			at = at.Items
+		}
+	}
+	pattern, err := regexp.Compile(at.Pattern)
+	if err != nil || at.Pattern == "" {
+		t.Fatalf("%s: the pattern of %s is %q: %v", file, strings.Join(fields, "."), at.Pattern, err)
+	}
+	return pattern
+}
+
+// A schema is the part of an OpenAPI schema that leads to a pattern.
+type schema struct {
+	Pattern    string             `json:"pattern"`
+	Items      *schema            `json:"items"`
+	Properties map[string]*schema `json:"properties"`
+}
+
+// A goFile is one parsed file of the module.
+type goFile struct {
+	path      string // from the repository's root, with slashes
+	set       *token.FileSet
+	syntax    *ast.File
+	isTest    bool
+	generated bool
+}
+
+func (f goFile) imports() []string {
+	var paths []string
+	for _, spec := range f.syntax.Imports {
+		if p, err := strconv.Unquote(spec.Path.Value); err == nil {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}
+
+func (f goFile) line(pos token.Pos) int { return f.set.Position(pos).Line }
+
+func (f goFile) at(n ast.Node) string { return fmt.Sprintf("%s:%d", f.path, f.line(n.Pos())) }
+
+// logicLines is a function's length without the literals in it that are long enough to be tables.
+func (f goFile) logicLines(fn *ast.FuncDecl) int {
+	lines := f.line(fn.End()) - f.line(fn.Pos()) + 1
+	ast.Inspect(fn, func(n ast.Node) bool {
+		literal, ok := n.(*ast.CompositeLit)
+		if !ok {
+			return true
+		}
+		size := f.line(literal.End()) - f.line(literal.Pos()) + 1
+		if size >= largeLiteral {
+			lines -= size - 1
+			return false
+		}
+		return true
+	})
+	return lines
+}
+
+func goFiles(t *testing.T) []goFile {
+	t.Helper()
+	var files []goFile
+	for _, name := range allFiles(t) {
+		if !strings.HasSuffix(name, ".go") || strings.Contains(name, "/testdata/") {
+			continue
+		}
+		set := token.NewFileSet()
+		syntax, err := parser.ParseFile(set, name, read(t, name), parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, goFile{path: name, set: set, syntax: syntax, isTest: strings.HasSuffix(name, "_test.go"), generated: ast.IsGenerated(syntax)})
+	}
+	if len(files) < 10 {
+		t.Fatalf("found %d Go files, which cannot be all", len(files))
+	}
+	return files
+}
+
+// allFiles lists the repository's files, without git's own and what builds leave behind (see .gitignore).
+func allFiles(t *testing.T) []string {
+	t.Helper()
+	var files []string
+	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && slices.Contains([]string{".git", "bin", ".idea", ".vscode"}, name):
+			return fs.SkipDir
+		case entry.Type().IsRegular() && name != ".git": // it is a file in a linked work tree
+			files = append(files, filepath.ToSlash(name))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func read(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// inAny reports whether a file is one of these, or below one of these folders.
+func inAny(file string, places []string) bool {
+	return slices.ContainsFunc(places, func(place string) bool { return file == place || strings.HasPrefix(file, place+"/") })
+}
