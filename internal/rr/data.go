@@ -55,7 +55,7 @@ func sameOr(s string, text []byte) string {
 // explain makes a sentence of what is wrong with rdata s.
 func (c *codec) explain(s string, err error) error {
 	if len(c.row.fields) == 1 {
-		if a, ok := c.row.fields[0].kind.(address); ok && s != "" && !strings.ContainsAny(s, " \t\n\r\\\"") {
+		if a, ok := c.row.fields[0].kind.(address); ok && s != "" && !strings.ContainsAny(s, " \t\n\r\\\"();$") {
 			return fmt.Errorf("%s data %s is not an %s address", c.row.typ, shorten(s), a)
 		}
 	}

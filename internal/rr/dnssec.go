@@ -7,16 +7,24 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/miekg/dns"
 )
 
 // algorithm is a DNSSEC algorithm: a number or its mnemonic; canonically the
 // number, since mnemonics come and go.
 type algorithm struct{}
 
+// algorithmNames is the mnemonics of the IANA registry, and those of BIND where
+// they differ.
+var algorithmNames = map[string]uint16{
+	"DELETE": 0, "RSAMD5": 1, "DH": 2, "DSA": 3, "ECC": 4, "RSASHA1": 5,
+	"DSA-NSEC3-SHA1": 6, "NSEC3DSA": 6, "RSASHA1-NSEC3-SHA1": 7, "NSEC3RSASHA1": 7,
+	"RSASHA256": 8, "RSASHA512": 10, "ECC-GOST": 12, "ECCGOST": 12,
+	"ECDSAP256SHA256": 13, "ECDSAP384SHA384": 14, "ED25519": 15, "ED448": 16,
+	"INDIRECT": 252, "PRIVATEDNS": 253, "PRIVATEOID": 254,
+}
+
 func (algorithm) parse(c *codec, what string) error {
-	return mnemonic(c, what, dns.StringToAlgorithm, 8)
+	return mnemonic(c, what, algorithmNames, 8)
 }
 
 func (algorithm) print(c *codec, what string) error { return u8.print(c, what) }
@@ -24,14 +32,18 @@ func (algorithm) print(c *codec, what string) error { return u8.print(c, what) }
 // certType is the type of a certificate (RFC 4398 §2.1), like algorithm.
 type certType struct{}
 
+var certNames = map[string]uint16{
+	"PKIX": 1, "SPKI": 2, "PGP": 3, "IPKIX": 4, "ISPKI": 5, "IPGP": 6, "ACPKIX": 7, "IACPKIX": 8, "URI": 253, "OID": 254,
+}
+
 func (certType) parse(c *codec, what string) error {
-	return mnemonic(c, what, dns.StringToCertType, 16)
+	return mnemonic(c, what, certNames, 16)
 }
 
 func (certType) print(c *codec, what string) error { return u16.print(c, what) }
 
 // mnemonic reads a number of so many bits or a name for one.
-func mnemonic[V uint8 | uint16](c *codec, what string, names map[string]V, bits int) error {
+func mnemonic(c *codec, what string, names map[string]uint16, bits int) error {
 	s, err := c.word(what)
 	if err != nil {
 		return err
@@ -79,22 +91,28 @@ func (d digest) print(c *codec, what string) error {
 	return hexRest.print(c, what)
 }
 
-// keyData is a public key in base64 to the end. It is missing where the flags
-// say that there is none (RFC 2535 §3.1.2), which only KEY may.
+// keyData is the public key of KEY data in base64 to the end, which is missing exactly where
+// the flags say that there is none (RFC 2535 §3.1.2).
 type keyData struct{}
 
+// noKey is the flags that say so, in the first octet.
+const noKey = 0xc0
+
 func (keyData) parse(c *codec, what string) error {
-	if !c.more() && c.wire[0]&0xc0 == 0xc0 {
+	if !c.more() && c.wire[0]&noKey == noKey {
 		return nil
 	}
 	return base64Rest.parse(c, what)
 }
 
 func (keyData) print(c *codec, what string) error {
-	if len(c.wire) == 0 && c.data[0]&0xc0 == 0xc0 {
-		return nil
+	if c.data[0]&noKey != noKey {
+		return base64Rest.print(c, what)
 	}
-	return base64Rest.print(c, what)
+	if len(c.wire) > 0 {
+		return fmt.Errorf("the %s is there, and the flags say that there is none", what)
+	}
+	return nil
 }
 
 // salt is octets that their number precedes, in hexadecimal, "-" if there are
@@ -200,14 +218,15 @@ func (covered) print(c *codec, what string) error {
 
 // anyType reads a type, also by mnemonics that records are not written with.
 func anyType(s string) (Type, error) {
-	if v, ok := dns.StringToType[strings.ToUpper(s)]; ok {
-		return Type(v), nil
+	if t, ok := foreignType(strings.ToUpper(s)); ok {
+		return t, nil
 	}
 	return ParseType(s)
 }
 
-// bitmap is a set of types to the end (RFC 4034 §4.1.2), which may be empty.
-type bitmap struct{}
+// bitmap is a set of types to the end (RFC 4034 §4.1.2), which may be empty if
+// optional.
+type bitmap struct{ optional bool }
 
 func (bitmap) parse(c *codec, what string) error {
 	var types []Type
@@ -237,7 +256,10 @@ func (bitmap) parse(c *codec, what string) error {
 	return nil
 }
 
-func (bitmap) print(c *codec, what string) error {
+func (m bitmap) print(c *codec, what string) error {
+	if len(c.wire) == 0 && !m.optional {
+		return fmt.Errorf("the %s is empty", what)
+	}
 	for last := -1; len(c.wire) > 0; {
 		window := int(c.wire[0])
 		c.wire = c.wire[1:]

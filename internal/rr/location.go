@@ -73,9 +73,9 @@ func (location) angle(c *codec, what string, most uint64, directions string) (ui
 			return 0, err
 		}
 		switch {
-		case strings.EqualFold(s, directions[:1]) && total <= most*degree:
+		case s == directions[:1] && total <= most*degree:
 			return uint32(origin + total), nil
-		case strings.EqualFold(s, directions[1:]) && total <= most*degree:
+		case s == directions[1:] && total <= most*degree:
 			return uint32(origin - total), nil
 		}
 		decimals := 3

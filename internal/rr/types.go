@@ -96,7 +96,7 @@ const (
 
 // The formats that several types have.
 var (
-	publicKey        = []field{{u16, "flags"}, {u8, "protocol"}, {algorithm{}, "algorithm"}, {keyData{}, "public key"}}
+	publicKey        = []field{{u16, "flags"}, {u8, "protocol"}, {algorithm{}, "algorithm"}, {base64Rest, "public key"}}
 	delegationSigner = []field{{u16, "key tag"}, {algorithm{}, "algorithm"}, {u8, "digest type"}, {dsDigest, "digest"}}
 	serviceBinding   = []field{{u16, "priority"}, {domain{}, "target"}, {svcParams{}, "parameters"}}
 	certAssociation  = []field{{u8, "usage"}, {u8, "selector"}, {u8, "matching type"}, {hexRest, "certificate data"}}
@@ -118,7 +118,7 @@ var rows = [...]row{
 	{TypeCDS, "CDS", "", 0, delegationSigner},
 	{TypeCERT, "CERT", "", 0, []field{{certType{}, "certificate type"}, {u16, "key tag"}, {algorithm{}, "algorithm"}, {base64Rest, "certificate"}}},
 	{TypeCNAME, "CNAME", "", one | alone, []field{{domain{}, "target"}}},
-	{TypeCSYNC, "CSYNC", "", 0, []field{{u32, "serial"}, {u16, "flags"}, {bitmap{}, "list of types"}}},
+	{TypeCSYNC, "CSYNC", "", 0, []field{{u32, "serial"}, {u16, "flags"}, {bitmap{optional: true}, "list of types"}}},
 	{TypeDHCID, "DHCID", "", 0, []field{{base64Rest, "digest"}}},
 	{TypeDLV, "DLV", "", 0, delegationSigner},
 	{TypeDNAME, "DNAME", "", one, []field{{domain{}, "target"}}},
@@ -130,14 +130,14 @@ var rows = [...]row{
 	{TypeHIP, "HIP", "", 0, []field{{hostIdentity{}, "host identity"}, {domains{}, "rendezvous server"}}},
 	{TypeHTTPS, "HTTPS", "", 0, serviceBinding},
 	{TypeIPSECKEY, "IPSECKEY", "", 0, []field{{u8, "precedence"}, {gateway{}, "gateway"}, {gatewayKey{}, "public key"}}},
-	{TypeKEY, "KEY", "", 0, publicKey},
+	{TypeKEY, "KEY", "", 0, []field{{u16, "flags"}, {u8, "protocol"}, {algorithm{}, "algorithm"}, {keyData{}, "public key"}}},
 	{TypeKX, "KX", "", 0, []field{{u16, "preference"}, {domain{}, "exchanger"}}},
 	{TypeLOC, "LOC", "", 0, []field{{location{}, "location"}}},
 	{TypeMX, "MX", "", target, []field{{u16, "preference"}, {domain{}, "exchange"}}},
 	{TypeNAPTR, "NAPTR", "", 0, []field{{u16, "order"}, {u16, "preference"}, {oneString, "flags"}, {oneString, "service"}, {substitution{}, "regular expression"}, {domain{}, "replacement"}}},
 	{TypeNS, "NS", "", target, []field{{domain{}, "name server"}}},
 	{TypeNSEC, "NSEC", signature, one, []field{{domain{}, "next name"}, {bitmap{}, "list of types"}}},
-	{TypeNSEC3, "NSEC3", signature, 0, []field{{u8, "hash algorithm"}, {u8, "flags"}, {u16, "iterations"}, {salt{}, "salt"}, {nextHash{}, "next hash"}, {bitmap{}, "list of types"}}},
+	{TypeNSEC3, "NSEC3", signature, 0, []field{{u8, "hash algorithm"}, {u8, "flags"}, {u16, "iterations"}, {salt{}, "salt"}, {nextHash{}, "next hash"}, {bitmap{optional: true}, "list of types"}}},
 	{TypeNSEC3PARAM, "NSEC3PARAM", signature, 0, []field{{u8, "hash algorithm"}, {u8, "flags"}, {u16, "iterations"}, {salt{}, "salt"}}},
 	{TypeOPENPGPKEY, "OPENPGPKEY", "", 0, []field{{base64Rest, "public key"}}},
 	{TypePTR, "PTR", "", 0, []field{{domain{}, "target"}}},
@@ -189,10 +189,29 @@ func ParseType(s string) (Type, error) {
 			return Type(v), nil
 		}
 	}
-	if v, ok := dns.StringToType[name]; ok && !strings.HasPrefix(name, "TYPE") {
-		return 0, fmt.Errorf(`the record type %q is not supported by name: write TYPE%d, with the data as "\# length hex"`, s, v)
+	if t, ok := foreignType(name); ok {
+		if why := t.Refused(); why != "" {
+			return 0, fmt.Errorf("the record type %s cannot be written: %s", shorten(s), why)
+		}
+		return 0, fmt.Errorf(`the record type %s is not supported by name: write TYPE%d, with the data as "\# length hex"`, shorten(s), t)
 	}
-	return 0, fmt.Errorf("%.40q is not a record type: write its name, or TYPE and its number", s)
+	return 0, fmt.Errorf("%s is not a record type: write its name, or TYPE and its number", shorten(s))
+}
+
+// foreignNames is the types that have a mnemonic, but neither a row nor a place
+// in miekg/dns.
+var foreignNames = map[string]Type{
+	"WKS": 11, "NSAP": 22, "A6": 38, "SINK": 40, "DSYNC": 66, "HHIT": 67, "BRID": 68,
+	"UNSPEC": 103, "DOA": 259, "WALLET": 262, "CLA": 263, "IPN": 264,
+}
+
+// foreignType returns the type of a mnemonic that may have no row.
+func foreignType(name string) (Type, bool) {
+	if v, ok := dns.StringToType[name]; ok {
+		return Type(v), true
+	}
+	t, ok := foreignNames[name]
+	return t, ok
 }
 
 // String returns the mnemonic, or TYPEnnn.
