@@ -67,7 +67,7 @@ type Observed struct {
 	SOA rr.SOA
 
 	// Sets found, without the SOA. To an Ask with keys those of the keys that exist, else the whole zone; types that
-	// the server makes itself (plan.ServerMade) may be left out.
+	// nobody may write (rr.Type.Refused: signatures and denials of existence) may be left out.
 	Sets rr.Sets
 
 	// Unchanged says that the zone still has the serial of Ask.Known and so its content; Sets is then Known.Sets.

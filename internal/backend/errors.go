@@ -57,6 +57,9 @@ func (e *Error) Is(target error) bool { return target == e.Class }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// errStopped ends a run whose engine was stopped; it is never reported.
+var errStopped = errors.New("the engine has stopped")
+
 // Class returns the class of an error, "" for nil and ErrUnavailable for an error without one.
 func Class(err error) ErrorClass {
 	if err == nil {

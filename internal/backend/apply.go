@@ -1,0 +1,102 @@
+package backend
+
+import (
+	"context"
+
+	"github.com/zonefold/zonefold/internal/plan"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// apply is one Backend.Apply: the batch and, where the client writes it, the SOA; with the label of the content when it is
+// the last.
+func (t *target) apply(ctx context.Context, j *job, changes []plan.Change, last bool) error {
+	s := &t.state
+	batch := Batch{Changes: changes, Create: s.create}
+	if j.writesSOA() && (!j.leaving || s.soa != (rr.SOA{})) {
+		serial, err := t.serial(ctx, j, last)
+		if err != nil {
+			return err
+		}
+		soa := j.soa(s.soa, serial)
+		batch.SOA = &soa
+	}
+	if s.soa != (rr.SOA{}) {
+		expect := s.soa
+		batch.Expect = &expect
+	}
+	call, cancel := t.callContext(ctx)
+	defer cancel()
+	j.asked = true
+	start := t.engine.cfg.Clock.Now()
+	result, err := j.a.Backend.Apply(call, t.key.Zone, batch)
+	t.engine.cfg.Metrics.Applied(j.a.Kind, len(changes), t.engine.cfg.Clock.Now().Sub(start), Class(err))
+	if err != nil {
+		t.doubt(j, err)
+		return err
+	}
+	if result.Pending != nil {
+		s.pending = newPending(batch, result, t.engine.cfg.Clock.Now())
+		return nil
+	}
+	t.applied(j, batch, result)
+	return nil
+}
+
+// serial returns the one for the next batch.
+func (t *target) serial(ctx context.Context, j *job, last bool) (uint32, error) {
+	call, cancel := t.callContext(ctx)
+	defer cancel()
+	above := t.state.soa.Serial
+	var serial uint32
+	var err error
+	if last {
+		serial, err = j.feed.name(call, j.id, above)
+	} else {
+		serial, err = j.feed.fresh(call)
+	}
+	if err == nil && above != 0 && !rr.SerialLess(above, serial) {
+		serial = above + farthest
+	}
+	return serial, err
+}
+
+// doubt notes after a failed Apply that it is not known what the server holds, if so.
+func (t *target) doubt(j *job, err error) {
+	s := &t.state
+	switch Class(err) {
+	case ErrConflict:
+		s.conflicts++
+		s.known = false
+	case ErrUnavailable, ErrNoZone:
+		s.known = false
+	case ErrRejected:
+	default:
+		s.known = s.known && j.limits.Atomic == AtomicBatch
+	}
+}
+
+// applied notes what came of a batch.
+func (t *target) applied(j *job, batch Batch, result Result) {
+	s := &t.state
+	rejected := map[rr.Key]Rejection{}
+	for _, r := range result.Rejected {
+		rejected[r.Key] = r
+	}
+	done := batch.Changes
+	if len(rejected) > 0 {
+		done = nil
+		for _, c := range batch.Changes {
+			if r, ok := rejected[c.Key]; ok {
+				t.refuse(j, []plan.Change{c}, r.Reason, r.Temporary)
+			} else {
+				done = append(done, c)
+			}
+		}
+	}
+	t.remember(j, done)
+	s.create = false
+	s.soa = result.SOA
+	if s.soa == (rr.SOA{}) && batch.SOA != nil {
+		s.soa = *batch.SOA
+	}
+}

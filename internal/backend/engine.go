@@ -1,0 +1,199 @@
+package backend
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// Config is what an Engine needs. Ceilings, Ledger, Report, Clock and Rand are required.
+type Config struct {
+	Ceilings CeilingStore
+	Ledger   Ledger
+
+	// Report receives the news, one report at a time for each target, in order, with no lock held. It must not block.
+	Report func(Report)
+
+	Clock   Clock
+	Rand    func() float64 // in [0,1), for jitter; called by one goroutine at a time
+	Log     *slog.Logger   // nil: none
+	Metrics Metrics        // nil: none
+
+	Audit     time.Duration // how often an idle target is read, more or less; 0: never. Attachment.Audit overrides.
+	Timeout   time.Duration // of one call of a Backend, the Ledger or the CeilingStore; 0: 30 s
+	MaxActive int           // calls at the same time over all servers; 0: 32
+	PerServer int           // the same for one server that does not say (Limits.Concurrency); 0: 4
+
+	// Backoff returns how long to wait after a number of failures (from 1) in a row; nil: exponential with jitter.
+	Backoff func(class ErrorClass, failures int) time.Duration
+}
+
+// A Ledger remembers across restarts which sets zonefold has put where foreign sets are kept. Record returns when the keys
+// are stored; they are sent afterwards. What it stored comes back as Attachment.Written. A key leaves the ledger when
+// every target's report confirms a content without it and does not list it as lingering.
+type Ledger interface {
+	Record(ctx context.Context, feed string, keys []rr.Key) error
+}
+
+// TargetKey identifies one place that can hold one zone. Whoever makes it sees to it that one place has one key.
+type TargetKey struct {
+	Server string // canonical name of the server or account; targets of one share its limits and its throttling
+	Zone   dnsname.Name
+	View   string
+}
+
+// An Attachment binds a feed to a target through one client. Name is unique at its target; attaching again under the same
+// name replaces what it was.
+type Attachment struct {
+	Name    string // such as the Backend object's
+	Feed    *Feed
+	Backend Backend
+	Kind    string    // of the backend, for metrics
+	Since   time.Time // age, among the attachments of one feed
+
+	Keep    bool          // leave foreign sets alone (plan.Scope)
+	Written rr.Sets       // with Keep: the ledger, as sets where their data are known
+	Observe bool          // report the difference, write nothing
+	Audit   time.Duration // 0: the engine's, negative: never
+}
+
+// Engine runs the workers of all targets. An idle target costs memory only: a worker exists while there is something to do.
+// Its methods are safe for concurrent use and do not block, except Stop.
+type Engine struct {
+	cfg        Config
+	ctx        context.Context // of everything that is under way
+	cancel     context.CancelFunc
+	background sync.WaitGroup
+
+	mu      sync.Mutex
+	targets map[TargetKey]*target
+	servers map[string]*server
+	open    []*server // those with something to do and room to do it
+	active  int
+	delays  delays
+	timer   Timer
+	stopped bool
+}
+
+// New makes an Engine.
+func New(cfg Config) *Engine {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Metrics == nil {
+		cfg.Metrics = noMetrics{}
+	}
+	cfg.Timeout = orDefault(cfg.Timeout, 30*time.Second)
+	cfg.MaxActive = orDefault(cfg.MaxActive, 32)
+	cfg.PerServer = orDefault(cfg.PerServer, 4)
+	cfg.Rand = oneAtATime(cfg.Rand)
+	if cfg.Backoff == nil {
+		cfg.Backoff = (&backoff{rand: cfg.Rand}).after
+	}
+	e := &Engine{cfg: cfg, targets: map[TargetKey]*target{}, servers: map[string]*server{}}
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	return e
+}
+
+func oneAtATime(f func() float64) func() float64 {
+	var mu sync.Mutex
+	return func() float64 {
+		mu.Lock()
+		defer mu.Unlock()
+		return f()
+	}
+}
+
+func orDefault[T ~int | ~int64](v, standard T) T {
+	if v == 0 {
+		return standard
+	}
+	return v
+}
+
+// Attach makes a feed's content be delivered to a target, or replaces an attachment (new credentials, other settings).
+// Of attachments of several feeds at one target the oldest feed has it and the others hear ErrHeld; of several of one
+// feed the oldest attachment whose credentials work does the work and all hear of it.
+func (e *Engine) Attach(key TargetKey, a Attachment) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	t := e.targets[key]
+	if t == nil {
+		t = newTarget(e, key)
+		e.targets[key] = t
+	}
+	t.attach(a)
+	e.wake(t, wakeForce)
+}
+
+// Detach ends an attachment and leaves in the target what is there. It reports nothing.
+func (e *Engine) Detach(key TargetKey, name string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if t := e.targets[key]; t != nil && t.attachments[name] != nil {
+		t.detach(name)
+		e.wake(t, wakeForce)
+	}
+}
+
+// Withdraw ends an attachment and removes from the target what zonefold wrote on its behalf, unless another attachment
+// wants it: a zone owned whole is emptied but for SOA and apex NS, elsewhere the written sets go. Report.Withdrawn
+// confirms it. An attachment that does not exist is confirmed at once by false: there is nothing to wait for.
+func (e *Engine) Withdraw(key TargetKey, name string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	t := e.targets[key]
+	if t == nil || t.attachments[name] == nil {
+		return false
+	}
+	t.attachments[name].leaving = true
+	t.markAll()
+	e.wake(t, wakeForce)
+	return true
+}
+
+// Poke makes a target that waits after a failure try again now.
+func (e *Engine) Poke(key TargetKey) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if t := e.targets[key]; t != nil {
+		e.wake(t, wakeForce)
+	}
+}
+
+// Audit has a target read from scratch and compared now, as its audits do from time to time; refused sets are tried again.
+func (e *Engine) Audit(key TargetKey) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if t := e.targets[key]; t != nil {
+		t.audit = e.cfg.Clock.Now()
+		e.wake(t, wakeForce)
+	}
+}
+
+// Stop ends the engine: the messages under way are finished, nothing more is sent, reported or stored afterwards. When
+// ctx ends first, they are broken off. It returns when no worker is left.
+func (e *Engine) Stop(ctx context.Context) {
+	e.mu.Lock()
+	e.stopped = true
+	e.open = nil
+	if e.timer != nil {
+		e.timer.Stop()
+	}
+	e.mu.Unlock()
+	idle := make(chan struct{})
+	go func() {
+		e.background.Wait()
+		close(idle)
+	}()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
+	e.cancel()
+	<-idle
+}

@@ -1,0 +1,149 @@
+package backend
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// Content is what a zone should hold. It never changes after it was published.
+type Content struct {
+	Sets rr.Sets // without the SOA
+	SOA  rr.SOA  // Serial 0; the zero SOA leaves the SOA to whoever has it
+	Hash string  // over Sets: equal if and only if they are equal
+}
+
+// ID identifies the content: the same if and only if sets and SOA are the same, across restarts.
+func (c Content) ID() string {
+	soa := c.SOA
+	soa.Serial = 0
+	return c.Hash + " " + strconv.FormatUint(uint64(soa.TTL), 10) + " " + soa.Data()
+}
+
+// FeedConfig is what a zone starts with.
+type FeedConfig struct {
+	ID      string // unique among feeds, the same across restarts
+	Zone    dnsname.Name
+	Created time.Time // age of the owner: the oldest has a target
+
+	// What was stored by an earlier run; zero values for a new zone.
+	Serial  uint32 // the last serial known to be served
+	Ceiling uint32 // the last one given to CeilingStore.Raise and stored
+	Content string // Content.ID of what Serial stands for, "" when not known
+}
+
+// A Label is a serial and the content that it stands for.
+type Label struct {
+	Serial uint32
+	Seq    uint64 // of the Publish
+	ID     string // Content.ID
+}
+
+// A Feed is the wanted content of one zone, shared by all its targets, and the source of its serials. Methods are safe
+// for concurrent use.
+//
+// A content gets its label when a target is ready to send it, not before: what is published in between is never labelled.
+// All targets carry the same label for the same content; a label may move up to a higher serial, never down, and no serial
+// is ever given to two contents, for each is below a ceiling that was stored before.
+type Feed struct {
+	engine *Engine
+	id     string
+	zone   dnsname.Name
+	since  time.Time
+
+	// Guarded by engine.mu.
+	want     Content
+	wantID   string
+	seq      uint64 // 0: nothing published yet
+	label    Label  // ID "": none yet
+	stored   Label  // from an earlier run
+	last     uint32 // the highest serial that was used or seen, 0: none
+	ceiling  uint32 // 0: none
+	step     uint32
+	raised   time.Time
+	raising  chan struct{} // not nil while the ceiling is being raised; closed afterwards
+	attached map[*target]int
+}
+
+// NewFeed starts the feed of a zone. Targets are attached to it afterwards (Engine.Attach); nothing is sent before the
+// first Publish.
+func (e *Engine) NewFeed(c FeedConfig) *Feed {
+	f := &Feed{
+		engine: e, id: c.ID, zone: c.Zone, since: c.Created,
+		last: newer(c.Serial, c.Ceiling), ceiling: c.Ceiling,
+		attached: map[*target]int{},
+	}
+	if c.Content != "" && c.Serial != 0 {
+		f.stored = Label{Serial: c.Serial, ID: c.Content}
+	}
+	return f
+}
+
+// Publish makes c the wanted content and wakes the targets. It never blocks. Changed are the keys of the sets that differ
+// from the content published before, empty (not nil) when only the SOA does; nil when it is not known.
+// It returns the sequence number that reports will confirm: a new one, or the last one when the content is the same.
+func (f *Feed) Publish(c Content, changed []rr.Key) uint64 {
+	e := f.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	id := c.ID()
+	if f.seq > 0 && id == f.wantID {
+		return f.seq
+	}
+	f.seq++
+	f.want, f.wantID = c, id
+	if f.label.ID == "" && f.stored.ID == id {
+		f.label = f.stored
+	}
+	if f.label.ID == id {
+		f.label.Seq = f.seq
+	}
+	for t := range f.attached {
+		if t.holdingFeed() != f {
+			continue
+		}
+		t.mark(changed, c.Sets.Len())
+		e.wake(t, wakeWant)
+	}
+	return f.seq
+}
+
+// Label returns the newest label and whether there is one. It may stand for an older content than the wanted one.
+func (f *Feed) Label() (Label, bool) {
+	f.engine.mu.Lock()
+	defer f.engine.mu.Unlock()
+	return f.label, f.label.ID != ""
+}
+
+// observe notes a serial that a target was found with. Engine.mu is held.
+func (f *Feed) observe(serial uint32) { f.last = newer(f.last, serial) }
+
+// adopt accepts that a target was found with exactly the wanted content under a serial: that serial is its label then,
+// unless it has a later one. It returns whether the target is as it should be. Engine.mu is held.
+func (f *Feed) adopt(id string, serial uint32) bool {
+	if id != f.wantID || serial == 0 {
+		return false
+	}
+	switch {
+	case f.label.ID == "":
+		if f.stored.Serial == serial && f.stored.ID != id {
+			return false
+		}
+		f.label = Label{Serial: serial, Seq: f.seq, ID: id}
+	case f.label.ID == id && rr.SerialLess(f.label.Serial, serial):
+		f.relabel(serial)
+	}
+	return f.label.ID == id && f.label.Serial == serial
+}
+
+// relabel moves the label of the same content up and wakes the targets that have it under the old one. Engine.mu is held.
+func (f *Feed) relabel(serial uint32) {
+	f.label.Serial = serial
+	for t := range f.attached {
+		if t.holdingFeed() == f {
+			f.engine.wake(t, wakeWant)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package backend
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/plan"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// A job is what one run works on, taken in one moment.
+type job struct {
+	a       *attachment
+	feed    *Feed
+	limits  Limits
+	content Content // the zero Content when everything is withdrawn
+	id      string  // Content.ID; "" when everything is withdrawn or nothing was published
+	seq     uint64
+	keys    []rr.Key // to compare
+	all     bool     // compare every set instead
+	audit   bool     // read from scratch
+	ready   bool     // there is something to deliver: published, or withdrawn
+	leaving bool     // everything is withdrawn
+	ownsSOA bool     // the feed has an SOA to write
+	read    bool     // the whole target was read
+	asked   bool     // the server was asked something
+}
+
+// takeJob takes what there is to do. It returns false when nobody is attached.
+func (t *target) takeJob() (job, bool) {
+	e := t.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	a := t.holder()
+	if a == nil {
+		return job{}, false
+	}
+	j := job{a: a, feed: a.Feed, limits: a.Backend.Limits(), leaving: a.leaving, all: t.all}
+	for _, o := range t.attachments {
+		o.parting = o.leaving
+	}
+	j.ready = a.leaving || a.Feed.seq > 0
+	j.ownsSOA = a.Feed.want.SOA != (rr.SOA{})
+	if !a.leaving {
+		j.content, j.id, j.seq = a.Feed.want, a.Feed.wantID, a.Feed.seq
+	}
+	if t.state.holder != a.Feed {
+		t.state.holder, t.state.seq, j.all = a.Feed, 0, true
+	}
+	if now := e.cfg.Clock.Now(); !t.audit.IsZero() && !now.Before(t.audit) {
+		j.audit = true
+	}
+	for _, w := range t.incoming {
+		t.state.written = union(t.state.written, w)
+	}
+	t.incoming = nil
+	if j.ready {
+		j.keys = slices.Collect(maps.Keys(t.dirty))
+		t.all, t.dirty = false, nil
+	}
+	return j, true
+}
+
+func union(a, b rr.Sets) rr.Sets {
+	if a.Len() == 0 {
+		return b
+	}
+	txn := a.Txn()
+	for s := range b.All() {
+		txn.Put(s)
+	}
+	return txn.Sets()
+}
+
+// giveBack marks what a job could not finish.
+func (t *target) giveBack(j *job) {
+	e := t.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if j.all {
+		t.markAll()
+		return
+	}
+	t.mark(j.keys, j.content.Sets.Len())
+}
+
+// writesSOA reports whether the job's SOA, with the serial of the feed, goes to the target.
+func (j *job) writesSOA() bool {
+	return j.limits.SOA == SOAClient && j.ownsSOA
+}
+
+// soa returns the SOA to write, in place of the one that the server has. A withdrawn zone keeps its own.
+func (j *job) soa(have rr.SOA, serial uint32) rr.SOA {
+	soa := j.content.SOA
+	if j.leaving {
+		soa = have
+	}
+	soa.Serial = serial
+	return soa
+}
+
+// sameSOA reports whether the server's SOA is the wanted one, but for the serial.
+func (j *job) sameSOA(have rr.SOA) bool { return j.soa(have, 0) == zeroSerial(have) }
+
+func zeroSerial(soa rr.SOA) rr.SOA {
+	soa.Serial = 0
+	return soa
+}
+
+// scope says what the job may touch.
+func (j *job) scope(written rr.Sets) plan.Scope {
+	s := plan.Scope{
+		Apex: j.feed.zone, Keep: j.a.Keep, Written: written,
+		MinTTL: j.limits.MinTTL, MaxTTL: j.limits.MaxTTL,
+	}
+	switch {
+	case j.limits.ApexNS == ApexNSServer:
+		s.ApexNS = plan.ApexNSLeft
+	case j.limits.ApexNS == ApexNSRequired || j.leaving:
+		s.ApexNS = plan.ApexNSRequired
+	}
+	return s
+}
+
+// nextAudit returns when to read the target again after a reading at now; zero: never.
+func (j *job) nextAudit(e *Engine, now time.Time) time.Time {
+	d := j.a.Audit
+	if d == 0 {
+		d = e.cfg.Audit
+	}
+	if d <= 0 {
+		return time.Time{}
+	}
+	return now.Add(jitter(d, e.cfg.Rand()))
+}

@@ -1,0 +1,114 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/zonefold/zonefold/internal/plan"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// record enters wanted sets that are new into the ledger before any of them is sent.
+func (t *target) record(ctx context.Context, j *job) error {
+	s := &t.state
+	if !j.a.Keep {
+		return nil
+	}
+	var sets []rr.Set
+	note := func(w rr.Set) {
+		if _, ok := s.written.Get(w.Key()); !ok {
+			sets = append(sets, w)
+		}
+	}
+	if j.all {
+		for w := range j.content.Sets.All() {
+			note(w)
+		}
+	} else {
+		for _, k := range j.keys {
+			if w, ok := j.content.Sets.Get(k); ok {
+				note(w)
+			}
+		}
+	}
+	if len(sets) == 0 {
+		return nil
+	}
+	keys := make([]rr.Key, len(sets))
+	for i, w := range sets {
+		keys[i] = w.Key()
+	}
+	call, cancel := t.callContext(ctx)
+	defer cancel()
+	if err := t.engine.cfg.Ledger.Record(call, j.feed.id, keys); err != nil {
+		return fmt.Errorf("entering %d sets of zone %s into the ledger before they are published: %w", len(keys), j.feed.zone, err)
+	}
+	s.written = plan.Apply(s.written, putAll(sets))
+	return nil
+}
+
+// remember notes changes that were applied.
+func (t *target) remember(j *job, done []plan.Change) {
+	s := &t.state
+	if s.base == nil {
+		s.base = &Known{SOA: s.soa, Sets: s.have}
+	}
+	s.have = plan.Apply(s.have, done)
+	if j.a.Keep {
+		s.written = plan.Apply(s.written, puts(done))
+	}
+	if s.left.Len() > 0 {
+		left := s.left.Txn()
+		for _, c := range done {
+			left.Delete(c.Key)
+		}
+		s.left = left.Sets()
+	}
+	s.unverified = append(s.unverified, done...)
+	s.drift += len(done)
+}
+
+// puts returns the changes that leave a set behind: what is deleted stays in the ledger until it is confirmed to be gone.
+func puts(changes []plan.Change) []plan.Change {
+	var put []plan.Change
+	for _, c := range changes {
+		if !c.Deletes() {
+			put = append(put, c)
+		}
+	}
+	return put
+}
+
+// rebuildPart is which part of a zone may have changed, one over it, before have is rebuilt.
+const rebuildPart = 4
+
+// share rebuilds have and the ledger from the wanted sets from time to time, so that they share memory with them and only
+// differences take any. They hold the same afterwards: the wanted sets, but for those that are left, refused, or the
+// server's apex NS.
+func (t *target) share(j *job) {
+	s := &t.state
+	most := 64 + (j.content.Sets.Len()+s.left.Len())/rebuildPart
+	if s.shared && s.drift <= most || j.limits.MinTTL > 0 || j.limits.MaxTTL > 0 {
+		return
+	}
+	s.shared, s.drift = true, 0
+	have, written := j.content.Sets.Txn(), j.content.Sets.Txn()
+	except := append(append(s.refused.all(), keysOf(s.left)...), rr.Key{Name: j.feed.zone, Type: rr.TypeNS})
+	for _, k := range except {
+		keep(have, s.have, k)
+		keep(written, s.written, k)
+	}
+	s.have = have.Sets()
+	if j.a.Keep {
+		s.written = written.Sets()
+	}
+}
+
+// keep makes txn hold under k what from does.
+func keep(txn *rr.SetsTxn, from rr.Sets, k rr.Key) {
+	if set, ok := from.Get(k); ok {
+		txn.Put(set)
+	} else {
+		txn.Delete(k)
+	}
+}

@@ -1,0 +1,57 @@
+package backend
+
+import "github.com/zonefold/zonefold/internal/rr"
+
+// A Report says how an attachment to a target stands. It is sent when that has changed, and says all of it again.
+type Report struct {
+	Target TargetKey
+	Name   string // of the attachment
+	Feed   string // FeedConfig.ID
+
+	// Seq is the newest sequence number of Feed.Publish whose content the target has confirmed, apart from Refused sets;
+	// 0 when none has. Under Observe it is the one that the Difference is about.
+	Seq uint64
+
+	// Serial that the target serves; 0 when it is not known or the server shows none.
+	Serial uint32
+
+	// Err is why the last attempt failed, of a class (see Class); nil when it did not. What Seq says stays true as far
+	// as anybody knows.
+	Err error
+
+	// Refused are the sets that the target does not take, with the reasons, in words for people: the server's own where
+	// it has any. For such a key the target keeps what it had. The map never changes.
+	Refused map[rr.Key]string
+
+	// Lingering are the refused deletions: sets that the target still holds although nobody wants them any more. They stay
+	// in the ledger.
+	Lingering []rr.Key
+
+	// Foreign counts the sets of other writers that were left alone, as of the last whole reading.
+	Foreign int
+
+	// Difference is what Observe found; nil in Sync mode.
+	Difference *Difference
+
+	// Withdrawn says that nothing of what zonefold wrote is left in the target on this attachment's behalf; the
+	// attachment is gone and this was its last report.
+	Withdrawn bool
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// told is what an attachment knows already, so that it hears only news.
+type told struct {
+	seq                 uint64
+	serial              uint32
+	class               ErrorClass
+	err                 string
+	refused, difference int // generations
+	foreign             int
+	withdrawn           bool
+}

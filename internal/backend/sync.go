@@ -1,0 +1,123 @@
+package backend
+
+import (
+	"context"
+	"slices"
+
+	"github.com/zonefold/zonefold/internal/plan"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// sync brings the target into the wanted state as far as it goes now, and confirms it.
+func (t *target) sync(ctx context.Context, j *job) error {
+	s := &t.state
+	s.complete = false
+	if waiting, err := t.poll(ctx, j); waiting || err != nil {
+		t.giveBack(j)
+		return err
+	}
+	if !j.ready {
+		return nil
+	}
+	if j.leaving && j.a.Observe {
+		s.complete = true
+		return nil
+	}
+	if err := t.contact(ctx, j); err != nil {
+		t.giveBack(j)
+		if j.leaving && Class(err) == ErrNoZone {
+			s.complete = true
+			return nil
+		}
+		return err
+	}
+	changes := t.plan(j)
+	if j.a.Observe {
+		t.observe(j, changes)
+		return nil
+	}
+	rest, err := t.deliver(ctx, j, changes)
+	j.all, j.keys = false, nil
+	for _, c := range rest {
+		j.keys = append(j.keys, c.Key)
+	}
+	if err == nil && s.pending == nil {
+		err = t.verify(ctx, j)
+	}
+	if len(j.keys) > 0 {
+		t.giveBack(j)
+	}
+	if err != nil || s.pending != nil {
+		return err
+	}
+	t.confirm(j)
+	return nil
+}
+
+// plan compares what the job is about and returns the changes to make: in scope, not refused before, fit for the server.
+func (t *target) plan(j *job) []plan.Change {
+	s, now := &t.state, t.engine.cfg.Clock.Now()
+	scope := j.scope(s.written)
+	again := s.refused.drop(s.refused.due(now))
+	if j.audit {
+		again = append(again, s.refused.drop(s.refused.all())...)
+	}
+	again = append(again, s.refused.drop(s.refused.outdated(j.content.Sets, scope, j.keys, j.all))...)
+	var p plan.Plan
+	if j.all {
+		p = plan.Diff(s.have, j.content.Sets, scope)
+		s.left, s.foreign, s.shared = plan.Apply(rr.Sets{}, putAll(p.Left)), p.Foreign, false
+	} else {
+		j.keys = append(j.keys, again...)
+		p = plan.DiffKeys(s.have, j.content.Sets, j.keys, scope)
+	}
+	return t.fitting(j, s.refused.without(p.Changes))
+}
+
+func putAll(sets []rr.Set) []plan.Change {
+	changes := make([]plan.Change, len(sets))
+	for i, s := range sets {
+		changes[i] = plan.Change{Key: s.Key(), Want: s}
+	}
+	return changes
+}
+
+// fitting refuses the changes that the server can never take, and with them what belongs together.
+func (t *target) fitting(j *job, changes []plan.Change) []plan.Change {
+	fit := changes[:0:0]
+	refused := false
+	for unit := range plan.Units(changes) {
+		i := slices.IndexFunc(unit, func(c plan.Change) bool { return j.limits.unfit(c) != "" })
+		if i >= 0 {
+			if !refused {
+				refused, fit = true, slices.Clone(changes[:len(fit)])
+			}
+			t.refuse(j, unit, j.limits.unfit(unit[i]), false)
+			continue
+		}
+		if refused {
+			fit = append(fit, unit...)
+		} else {
+			fit = changes[:len(fit)+len(unit)]
+		}
+	}
+	return fit
+}
+
+// refuse notes a refusal.
+func (t *target) refuse(j *job, unit []plan.Change, reason string, temporary bool) {
+	t.state.refused.add(unit, reason, temporary)
+	t.engine.cfg.Metrics.Refused(j.a.Kind, len(unit))
+}
+
+// confirm notes that the target holds the job's content, apart from what it refuses.
+func (t *target) confirm(j *job) {
+	s := &t.state
+	s.seq, s.complete, s.conflicts, s.pieces = j.seq, true, 0, 0
+	if s.difference != nil {
+		s.difference = nil
+		s.diffGen++
+	}
+	s.refused.plan(t.engine.cfg.Clock.Now(), t.engine.cfg.Rand())
+	t.share(j)
+}

@@ -1,0 +1,194 @@
+package backend
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/plan"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// A target is one place that holds one zone, and its worker.
+type target struct {
+	engine *Engine
+	key    TargetKey
+	server *server
+
+	// Guarded by Engine.mu.
+	attachments map[string]*attachment
+	dirty       map[rr.Key]struct{} // sets to compare, as the content changed
+	all         bool                // compare every set; dirty is empty then
+	queued      bool
+	running     bool
+	again       bool // woken while running
+	forced      bool // and so even after a failure
+	failures    int  // in a row
+	failed      time.Time
+	class       ErrorClass // of the last failure
+	delay       delay
+	audit       time.Time // when the next one is due; zero: none
+	incoming    []rr.Sets // ledgers of new attachments
+
+	state state // of the worker; belongs to whoever runs it
+}
+
+// state is what the worker knows of the server. Only a run touches it, and runs follow one another.
+type state struct {
+	known   bool    // have is what the server holds
+	have    rr.Sets // without types that nobody may write
+	soa     rr.SOA  // zero: not known
+	create  bool    // the server does not have the zone; the next batch makes it
+	holder  *Feed   // whose content was delivered last
+	seq     uint64  // confirmed
+	left    rr.Sets // sets that stay although nobody wants them (plan.Plan.Left)
+	foreign int
+	written rr.Sets // the ledger
+	shared  bool    // have and written share memory with the wanted sets, but for drift changes since
+	drift   int
+
+	refused    refusals
+	difference *Difference
+	diffGen    int
+	pending    *pending
+	pieces     int           // most changes in a batch while a rejection by a server that answers later is narrowed down; 0: any
+	unverified []plan.Change // applied, not read back yet
+	base       *Known        // what was there before them; nil: nothing was applied since the last reading
+	conflicts  int           // in a row
+	complete   bool          // the last run delivered all there was, and has confirmed it
+	err        error         // of the last run
+}
+
+// attachment is an Attachment in use.
+type attachment struct {
+	Attachment
+	leaving bool // withdrawn
+	parting bool // and the run under way knows it
+	denied  bool // its credentials did not suffice
+	err     error
+	told    told
+	fresh   bool // heard nothing yet
+}
+
+func newTarget(e *Engine, key TargetKey) *target {
+	s := e.servers[key.Server]
+	if s == nil {
+		s = &server{name: key.Server, limit: e.cfg.PerServer, failing: map[*target]bool{}}
+		s.delay.what = s
+		e.servers[key.Server] = s
+	}
+	s.targets++
+	t := &target{engine: e, key: key, server: s, attachments: map[string]*attachment{}, all: true}
+	t.delay.what = t
+	return t
+}
+
+// fire runs a target whose time has come.
+func (t *target) fire(e *Engine) {
+	if !t.queued && !t.running {
+		e.enqueue(t)
+	}
+}
+
+// attach adds or replaces an attachment. Engine.mu is held, as for all of this file.
+func (t *target) attach(a Attachment) {
+	if old := t.attachments[a.Name]; old != nil {
+		t.unhook(old.Feed)
+	}
+	t.attachments[a.Name] = &attachment{Attachment: a, fresh: true}
+	a.Feed.attached[t]++
+	if a.Written.Len() > 0 {
+		t.incoming = append(t.incoming, a.Written)
+	}
+	if n := a.Backend.Limits().Concurrency; n > 0 {
+		t.server.limit = n
+	}
+	t.markAll()
+}
+
+// detach forgets an attachment.
+func (t *target) detach(name string) {
+	t.unhook(t.attachments[name].Feed)
+	delete(t.attachments, name)
+	t.markAll()
+}
+
+func (t *target) unhook(f *Feed) {
+	if f.attached[t]--; f.attached[t] == 0 {
+		delete(f.attached, t)
+	}
+}
+
+// holder returns the attachment that does the work: of those that stay the one of the oldest feed, and of its attachments
+// the oldest whose credentials work; else of those that leave; else of those that only observe. Nil when there is none.
+func (t *target) holder() *attachment {
+	var best *attachment
+	for _, a := range t.attachments {
+		if best == nil || a.before(best) {
+			best = a
+		}
+	}
+	return best
+}
+
+func (a *attachment) before(b *attachment) bool {
+	return cmp.Or(
+		cmp.Compare(a.rank(), b.rank()),
+		a.Feed.since.Compare(b.Feed.since),
+		cmp.Compare(a.Feed.id, b.Feed.id),
+		compareBool(a.denied, b.denied),
+		a.Since.Compare(b.Since),
+		cmp.Compare(a.Name, b.Name),
+	) < 0
+}
+
+func (a *attachment) rank() int {
+	rank := 0
+	if a.leaving {
+		rank++
+	}
+	if a.Observe {
+		rank += 2
+	}
+	return rank
+}
+
+// compareBool orders false before true.
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// holdingFeed returns the feed whose content the target gets.
+func (t *target) holdingFeed() *Feed {
+	if a := t.holder(); a != nil {
+		return a.Feed
+	}
+	return nil
+}
+
+// manyDirty is from how many dirty sets on, and from which part of the zone, comparing all is cheaper.
+const manyDirty, dirtyPart = 4096, 4
+
+// mark notes sets to compare; nil means any. The zone wants size sets.
+func (t *target) mark(keys []rr.Key, size int) {
+	if t.all {
+		return
+	}
+	if keys == nil || len(t.dirty)+len(keys) > max(manyDirty, size/dirtyPart) {
+		t.markAll()
+		return
+	}
+	if t.dirty == nil {
+		t.dirty = make(map[rr.Key]struct{}, len(keys))
+	}
+	for _, k := range keys {
+		t.dirty[k] = struct{}{}
+	}
+}
+
+func (t *target) markAll() { t.all, t.dirty = true, nil }
