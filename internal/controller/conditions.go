@@ -1,0 +1,149 @@
+package controller
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// Manager is the field manager of everything that the operator writes.
+const Manager = "zonefold"
+
+// Types of conditions.
+const (
+	ConditionAccepted = "Accepted" // the object may be what it asks to be; reasons: those of package zone
+	ConditionServed   = "Served"   // every Backend has confirmed it
+	ConditionReady    = "Ready"    // Accepted and Served; the reason of whichever is not
+	ConditionWarning  = "Warning"  // True: something about an accepted object deserves a look; absent otherwise
+	ConditionSliced   = "Sliced"   // True: status.entries is not complete, the rest is in ZoneSlices; absent otherwise
+)
+
+// Reasons of Served and Ready, besides those of package zone.
+const (
+	ReasonServed          = "Served"          // every Backend has confirmed it
+	ReasonPending         = "Pending"         // on its way
+	ReasonNotAccepted     = "NotAccepted"     // nothing of it is served
+	ReasonNoBackend       = "NoBackend"       // no Backend serves the zone
+	ReasonBackendNotReady = "BackendNotReady" // a Backend cannot be used; see its conditions
+	ReasonObserving       = "Observing"       // the Backends only observe
+	ReasonWithdrawing     = "Withdrawing"     // what was published is being removed
+	ReasonInSlices        = "InSlices"        // the entries are in ZoneSlices
+	ReasonReady           = "Ready"           // a Backend can be used
+
+	// By the class of a Backend's error.
+	ReasonNoSuchZone    = "NoSuchZone"    // the server does not have the zone
+	ReasonRejected      = "Rejected"      // the server does not take it
+	ReasonNotAuthorised = "NotAuthorised" // the server does not take the credentials
+	ReasonUnavailable   = "Unavailable"   // the server does not answer
+	ReasonThrottled     = "Throttled"     // the server asks to wait
+	ReasonConflict      = "Conflict"      // somebody else writes to the zone
+	ReasonHeld          = "Held"          // another Zone has the place
+
+	// Of a Backend's configuration.
+	ReasonInvalidSpec     = "InvalidSpec"     // the spec contradicts itself or cannot be read
+	ReasonNotSupported    = "NotSupported"    // this operator has no such backend
+	ReasonSecretNotFound  = "SecretNotFound"  // no Secret or no such key in it
+	ReasonSecretForbidden = "SecretForbidden" // the Secret does not consent to being read
+)
+
+// ReasonOf returns the reason for a class of a backend's error.
+func ReasonOf(class backend.ErrorClass) string {
+	switch class {
+	case backend.ErrNoZone:
+		return ReasonNoSuchZone
+	case backend.ErrRejected:
+		return ReasonRejected
+	case backend.ErrNotAuthorised:
+		return ReasonNotAuthorised
+	case backend.ErrThrottled:
+		return ReasonThrottled
+	case backend.ErrConflict:
+		return ReasonConflict
+	case backend.ErrHeld:
+		return ReasonHeld
+	}
+	return ReasonUnavailable
+}
+
+// maxMessage is the longest message that a condition may have.
+const maxMessage = 32768
+
+// An Outcome is the state of one condition.
+type Outcome struct {
+	Status  metav1.ConditionStatus
+	Reason  string
+	Message string
+}
+
+// OK, Not and Unknown make outcomes.
+func OK(reason, message string) Outcome { return Outcome{metav1.ConditionTrue, reason, message} }
+
+// Not makes an outcome that is False.
+func Not(reason, message string) Outcome { return Outcome{metav1.ConditionFalse, reason, message} }
+
+// Conditions builds the conditions of one object. A condition keeps its transition
+// time for as long as its status does, so that writing them again changes nothing.
+type Conditions struct {
+	Old        []metav1.Condition
+	Generation int64
+	Now        time.Time
+	list       []metav1.Condition
+}
+
+// Set adds a condition.
+func (c *Conditions) Set(kind string, o Outcome) {
+	if len(o.Message) > maxMessage {
+		o.Message = strings.ToValidUTF8(o.Message[:maxMessage-3], "") + "..."
+	}
+	n := metav1.Condition{
+		Type: kind, Status: o.Status, Reason: o.Reason, Message: o.Message,
+		ObservedGeneration: c.Generation, LastTransitionTime: metav1.NewTime(c.Now.Truncate(time.Second)),
+	}
+	if i := slices.IndexFunc(c.Old, func(o metav1.Condition) bool { return o.Type == kind }); i >= 0 && c.Old[i].Status == n.Status {
+		n.LastTransitionTime = c.Old[i].LastTransitionTime
+	}
+	c.list = append(c.list, n)
+}
+
+// Judged sets Accepted, Served, Ready and, if there is something to warn of, Warning,
+// from a verdict and what came of the delivery.
+func (c *Conditions) Judged(v zone.Verdict, served Outcome) {
+	accepted := OK(string(v.Reason), v.Message)
+	if !v.Accepted {
+		accepted = Not(string(v.Reason), v.Message)
+		served = Not(ReasonNotAccepted, "Nothing of it is served, because it is not accepted.")
+	} else if note, hidden := v.Note(zone.Occluded); hidden {
+		served = Not(string(note.Reason), note.Message)
+	}
+	c.Set(ConditionAccepted, accepted)
+	c.Set(ConditionServed, served)
+	switch {
+	case !v.Accepted:
+		c.Set(ConditionReady, accepted)
+	case served.Status != metav1.ConditionTrue:
+		c.Set(ConditionReady, served)
+	default:
+		c.Set(ConditionReady, OK(ReasonReady, served.Message))
+	}
+	var warnings []string
+	var reason string
+	for _, n := range v.Notes {
+		if v.Accepted && n.Reason != zone.Occluded {
+			warnings = append(warnings, n.Message)
+			if reason == "" {
+				reason = string(n.Reason)
+			}
+		}
+	}
+	if reason != "" {
+		c.Set(ConditionWarning, OK(reason, strings.Join(warnings, " ")))
+	}
+}
+
+// List returns the conditions.
+func (c *Conditions) List() []metav1.Condition { return c.list }

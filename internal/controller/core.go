@@ -1,0 +1,134 @@
+package controller
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// A Core owns the World. Dialects put their objects in from any goroutine; one
+// goroutine settles whatever has gathered and hands on the delta.
+type Core struct {
+	clock   func() time.Time
+	log     *slog.Logger
+	settled func(Settlement)
+	metrics *Metrics
+
+	mu    sync.RWMutex // guards world; only Run writes to it
+	world *zone.World
+
+	box  sync.Mutex
+	puts []put
+	wake chan struct{}
+	last atomic.Int64 // when something was put, Unix nanoseconds
+}
+
+// put is one change to the World.
+type put struct {
+	id    zone.ID
+	apply func(*zone.World)
+}
+
+// A Settlement is one step of the World. View is valid only during the call.
+type Settlement struct {
+	Delta   zone.Delta
+	Touched []zone.ID // objects that were put or deleted, whether that changed anything or not
+	View    *zone.World
+}
+
+// NewCore returns a Core; settled is called, by one goroutine, after every step.
+func NewCore(opts zone.Options, clock func() time.Time, log *slog.Logger, settled func(Settlement)) *Core {
+	return &Core{clock: clock, log: log, settled: settled, world: zone.New(opts), wake: make(chan struct{}, 1), metrics: NewMetrics()}
+}
+
+// PutZone, PutClaim and PutGrants hand an object to the World; it never blocks.
+func (c *Core) PutZone(z zone.Zone) { c.put(z.ID, func(w *zone.World) { w.PutZone(z) }) }
+
+// PutClaim hands a claim to the World.
+func (c *Core) PutClaim(claim zone.Claim) {
+	c.put(claim.ID, func(w *zone.World) { w.PutClaim(claim) })
+}
+
+// PutGrants replaces what a Backend grants; none removes it.
+func (c *Core) PutGrants(backend string, grants []zone.Grant) {
+	c.put(zone.ID{}, func(w *zone.World) { w.PutGrants(backend, grants) })
+}
+
+// DeleteZone removes a Zone.
+func (c *Core) DeleteZone(id zone.ID) { c.put(id, func(w *zone.World) { w.DeleteZone(id) }) }
+
+// DeleteClaim removes a claim.
+func (c *Core) DeleteClaim(id zone.ID) { c.put(id, func(w *zone.World) { w.DeleteClaim(id) }) }
+
+func (c *Core) put(id zone.ID, apply func(*zone.World)) {
+	c.last.Store(c.clock().UnixNano())
+	c.box.Lock()
+	c.puts = append(c.puts, put{id, apply})
+	c.box.Unlock()
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Verdict returns what was decided about an object at the last step.
+func (c *Core) Verdict(id zone.ID) (zone.Verdict, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.world.Verdict(id)
+}
+
+// Snapshot returns the content of an accepted Zone as of the last step.
+func (c *Core) Snapshot(id zone.ID) (zone.Snapshot, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.world.Snapshot(id)
+}
+
+// Busy reports whether objects have been changing within the last moment.
+func (c *Core) Busy(moment time.Duration) bool {
+	return c.clock().UnixNano()-c.last.Load() < int64(moment)
+}
+
+// Run settles until ctx ends. It begins after ready returns true: before every
+// object that exists has been put, the World would take what is unknown for absent.
+func (c *Core) Run(ctx context.Context, ready func(context.Context) bool) error {
+	if !ready(ctx) {
+		return ctx.Err()
+	}
+	for {
+		c.step()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.wake:
+		}
+	}
+}
+
+func (c *Core) step() {
+	c.box.Lock()
+	puts := c.puts
+	c.puts = nil
+	c.box.Unlock()
+	if len(puts) == 0 {
+		return
+	}
+	began := c.clock()
+	s := Settlement{Touched: make([]zone.ID, 0, len(puts)), View: c.world}
+	c.mu.Lock()
+	for _, p := range puts {
+		p.apply(c.world)
+		if !p.id.IsZero() {
+			s.Touched = append(s.Touched, p.id)
+		}
+	}
+	s.Delta = c.world.Settle()
+	c.mu.Unlock()
+	c.metrics.settled(c.clock().Sub(began), len(puts))
+	c.settled(s)
+}

@@ -1,0 +1,314 @@
+package controller
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// A Store keeps in the cluster what has to survive the operator. A dialect has one.
+// Methods return when it is stored.
+type Store interface {
+	// Load returns what is stored about a Zone, false if there is no such object.
+	Load(id zone.ID) (Stored, bool)
+	// Hold stores where a Zone is delivered and sees to it that the object cannot vanish
+	// before that has been withdrawn. An empty list lets the object go.
+	Hold(ctx context.Context, id zone.ID, where []Delivered) error
+	// Raise stores the highest serial that the Zone may have used.
+	Raise(ctx context.Context, id zone.ID, ceiling uint32) error
+	// Record stores that sets are about to be published among foreign ones.
+	Record(ctx context.Context, id zone.ID, sets []rr.Set) error
+}
+
+// Deliveries has every accepted Zone sent to the Backends that it belong to, and
+// withdrawn from where it does not belong any more. Content goes to the engine at
+// once; what needs the API server first goes through a queue.
+type Deliveries struct {
+	store   Store
+	clock   func() time.Time
+	log     *slog.Logger
+	changed func(zone.ID)   // the outcome of a Zone may have changed
+	settled func([]zone.ID) // the outcome of claims may have changed
+	refresh func(zone.ID)   // the outcome of every claim of a Zone may have changed
+	metrics *Metrics
+	engine  *backend.Engine
+	queue   *Writer
+
+	mu     sync.Mutex
+	places map[string]*Place
+	zones  map[zone.ID]*delivery
+	feeds  map[string]*line
+}
+
+// DeliveriesConfig is what Deliveries need.
+type DeliveriesConfig struct {
+	Store   Store
+	Clock   func() time.Time
+	Log     *slog.Logger
+	Metrics *Metrics
+	Changed func(zone.ID)
+	Settled func([]zone.ID)
+	Refresh func(zone.ID)
+}
+
+// NewDeliveries returns Deliveries without an engine; Start gives them one.
+func NewDeliveries(c DeliveriesConfig) *Deliveries {
+	d := &Deliveries{
+		store: c.Store, clock: c.Clock, log: c.Log, changed: c.Changed, settled: c.Settled, refresh: c.Refresh, metrics: c.Metrics,
+		places: map[string]*Place{}, zones: map[zone.ID]*delivery{}, feeds: map[string]*line{},
+	}
+	d.queue = NewWriter("deliveries", 8, c.Log, d.sync)
+	return d
+}
+
+// Run delivers through the engine until ctx ends.
+func (d *Deliveries) Run(ctx context.Context, engine *backend.Engine) error {
+	d.mu.Lock()
+	d.engine = engine
+	d.mu.Unlock()
+	return d.queue.Run(ctx)
+}
+
+// A delivery is one Zone's.
+type delivery struct {
+	id       zone.ID
+	accepted bool
+	known    bool // what was stored has been read
+	snapshot zone.Snapshot
+	allowed  []string // Places that its grants allow
+	lines    map[dnsname.Name]*line
+	problem  string // what keeps it from being withdrawn
+}
+
+// PutPlace adds or replaces a Backend; DeletePlace forgets one, and what was published
+// there stays.
+func (d *Deliveries) PutPlace(p *Place) {
+	d.mu.Lock()
+	d.places[p.Name] = p
+	d.mu.Unlock()
+	d.everyZone()
+}
+
+// DeletePlace forgets a Backend.
+func (d *Deliveries) DeletePlace(name string) {
+	d.mu.Lock()
+	delete(d.places, name)
+	d.mu.Unlock()
+	d.everyZone()
+}
+
+func (d *Deliveries) everyZone() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for id := range d.zones {
+		d.queue.Enqueue(id)
+	}
+}
+
+// Sync asks to look at a Zone again: its object has changed.
+func (d *Deliveries) Sync(id zone.ID) { d.queue.Enqueue(id) }
+
+// Settle takes in one step of the World.
+func (d *Deliveries) Settle(s Settlement) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, delta := range s.Delta.Zones {
+		snapshot, accepted := s.View.Snapshot(delta.ID)
+		z := d.zones[delta.ID]
+		if z == nil {
+			z = &delivery{id: delta.ID, lines: map[dnsname.Name]*line{}}
+			d.zones[delta.ID] = z
+		}
+		moved := z.accepted != accepted || z.snapshot.Name != snapshot.Name || !z.known
+		z.accepted, z.snapshot = accepted, snapshot
+		if l := z.lines[snapshot.Name]; accepted && l != nil && l.live && !moved {
+			l.publish(snapshot, changedKeys(delta))
+			if len(l.at) == 0 {
+				d.queue.Enqueue(delta.ID)
+			}
+			continue
+		}
+		d.queue.Enqueue(delta.ID)
+	}
+	d.allow(s.View)
+	d.wait(s)
+}
+
+// changedKeys is what Feed.Publish takes: nil for unknown.
+func changedKeys(delta zone.ZoneDelta) []rr.Key {
+	if delta.Fresh {
+		return nil
+	}
+	if delta.Changed == nil {
+		return []rr.Key{}
+	}
+	return delta.Changed
+}
+
+// allow notes which closed Places may serve which Zones.
+func (d *Deliveries) allow(w *zone.World) {
+	closed := slices.Collect(maps.Values(d.places))
+	closed = slices.DeleteFunc(closed, func(p *Place) bool { return !p.Closed })
+	for id, z := range d.zones {
+		if len(closed) == 0 && len(z.allowed) == 0 {
+			continue
+		}
+		var allowed []string
+		for _, p := range closed {
+			if z.accepted && p.allows(w, id) {
+				allowed = append(allowed, p.Name)
+			}
+		}
+		slices.Sort(allowed)
+		if !slices.Equal(allowed, z.allowed) {
+			z.allowed = allowed
+			d.queue.Enqueue(id)
+		}
+	}
+}
+
+// wanted returns the Places that a Zone is to be delivered to.
+func (d *Deliveries) wanted(z *delivery, refs []string) []*Place {
+	if !z.accepted {
+		return nil
+	}
+	var out []*Place
+	for _, p := range d.places {
+		if p.serves(refs) && (!p.Closed || slices.Contains(z.allowed, p.Name)) {
+			out = append(out, p)
+		}
+	}
+	slices.SortFunc(out, func(a, b *Place) int { return cmpString(a.Name, b.Name) })
+	return out
+}
+
+// sync brings the delivery of one Zone to what it should be.
+func (d *Deliveries) sync(ctx context.Context, id zone.ID) error {
+	stored, exists := d.store.Load(id)
+	d.mu.Lock()
+	z := d.zones[id]
+	if z == nil {
+		if !exists {
+			d.mu.Unlock()
+			return nil
+		}
+		z = &delivery{id: id, lines: map[dnsname.Name]*line{}}
+		d.zones[id] = z
+	}
+	if !exists {
+		d.forget(z)
+		d.mu.Unlock()
+		return nil
+	}
+	d.remember(z, stored)
+	var wanted []*Place
+	if !stored.Deleting {
+		wanted = d.wanted(z, stored.Refs)
+	}
+	hold := d.holds(z, wanted)
+	d.mu.Unlock()
+
+	if missing(hold, stored.Delivered) {
+		if err := d.store.Hold(ctx, id, union(hold, stored.Delivered)); err != nil {
+			return err
+		}
+	}
+	d.mu.Lock()
+	d.deliver(z, wanted, stored)
+	hold = d.holds(z, wanted)
+	name, live := z.snapshot.Name, z.accepted && !stored.Deleting
+	l := z.lines[name]
+	d.mu.Unlock()
+	d.changed(id)
+
+	if live && l != nil && len(wanted) == 0 {
+		if _, err := l.feed.Mint(ctx); err != nil {
+			return err
+		}
+	}
+	if len(hold) == 0 || missing(stored.Delivered, hold) {
+		return d.store.Hold(ctx, id, hold)
+	}
+	return nil
+}
+
+// remember takes over, once, what an earlier run left behind.
+func (d *Deliveries) remember(z *delivery, stored Stored) {
+	if z.known {
+		return
+	}
+	z.known = true
+	for _, was := range stored.Delivered {
+		if z.lines[was.Zone] == nil {
+			d.addLine(z, was.Zone, stored)
+		}
+		z.lines[was.Zone].owed = append(z.lines[was.Zone].owed, was.Place)
+	}
+}
+
+// holds returns where the Zone is or will be: what must not be forgotten.
+func (d *Deliveries) holds(z *delivery, wanted []*Place) []Delivered {
+	var out []Delivered
+	for _, p := range wanted {
+		if !p.Observe {
+			out = append(out, Delivered{p.Name, z.snapshot.Name})
+		}
+	}
+	for name, l := range z.lines {
+		for _, place := range l.owed {
+			out = append(out, Delivered{place, name})
+		}
+		for key := range l.at {
+			out = append(out, Delivered{key.place, name})
+		}
+	}
+	slices.SortFunc(out, compareDelivered)
+	return slices.Compact(out)
+}
+
+// forget ends all lines of a Zone whose object is gone although nothing was withdrawn.
+func (d *Deliveries) forget(z *delivery) {
+	for _, l := range z.lines {
+		for key := range l.at {
+			d.engine.Detach(key.target, key.place)
+		}
+		delete(d.feeds, l.id)
+	}
+	delete(d.zones, z.id)
+}
+
+func compareDelivered(a, b Delivered) int {
+	if c := a.Zone.Compare(b.Zone); c != 0 {
+		return c
+	}
+	return cmpString(a.Place, b.Place)
+}
+
+// missing reports whether some of a is not in b.
+func missing(a, b []Delivered) bool {
+	return slices.ContainsFunc(a, func(x Delivered) bool { return !slices.Contains(b, x) })
+}
+
+func union(a, b []Delivered) []Delivered {
+	out := append(slices.Clone(a), b...)
+	slices.SortFunc(out, compareDelivered)
+	return slices.Compact(out)
+}
+
+func cmpString(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,215 @@
+package kubizone
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// ZoneID and RecordID name objects of this dialect in the core.
+func ZoneID(namespace, name string) zone.ID {
+	return zone.ID{Kind: zone.KindZone, Namespace: namespace, Name: name}
+}
+
+// RecordID names a Record in the core.
+func RecordID(namespace, name string) zone.ID {
+	return zone.ID{Kind: zone.KindRecord, Namespace: namespace, Name: name}
+}
+
+// ConvertZone turns a Zone into what the core decides about. What cannot be
+// understood makes it Invalid, or a rule void; it is never left out in silence.
+func ConvertZone(z *v1alpha1.Zone) zone.Zone {
+	out := zone.Zone{ID: ZoneID(z.Namespace, z.Name), Created: z.CreationTimestamp.Time}
+	where, refusal := zoneWhere(out.ID, &z.Spec)
+	out.Where = where
+	if refusal == nil {
+		refusal = zoneNumbers(&out, z.Spec.Numbers())
+	}
+	if refusal == nil {
+		refusal = zoneNames(&out, &z.Spec)
+	}
+	out.Invalid = refusal
+	for i := range z.Spec.Delegations {
+		rule, err := convertRule(&z.Spec.Delegations[i])
+		if err != nil {
+			out.Warnings = append(out.Warnings, zone.Note{Reason: zone.InvalidRule, Message: fmt.Sprintf(
+				"Rule %d of the delegations of %s grants nothing, because it cannot be read: %v.", i, out.ID, err)})
+			continue
+		}
+		out.Rules = append(out.Rules, rule)
+	}
+	if out.Retry >= out.Refresh || uint64(out.Expire) <= uint64(out.Refresh)+uint64(out.Retry) {
+		out.Warnings = append(out.Warnings, zone.Note{Reason: zone.InvalidTimers, Message: fmt.Sprintf(
+			"%s has SOA timers that secondaries cannot work with: retry (%d) has to be less than refresh (%d), and expire (%d) more than both together.",
+			out.ID, out.Retry, out.Refresh, out.Expire)})
+	}
+	return out
+}
+
+func zoneWhere(id zone.ID, spec *v1alpha1.ZoneSpec) (zone.Where, *zone.Refusal) {
+	where, refusal := convertWhere(id, spec.DomainName, spec.ZoneRef)
+	switch {
+	case refusal != nil:
+		return where, refusal
+	case !where.Name.IsZero() && !where.Ref.IsZero():
+		return where, &zone.Refusal{Reason: zone.InvalidSpec, Message: fmt.Sprintf(
+			"%s has both a fully qualified domainName (%s) and a zoneRef; remove one of them.", id, where.Name)}
+	case where.Relative.IsOrigin():
+		return where, &zone.Refusal{Reason: zone.InvalidName, Message: fmt.Sprintf(
+			"%s has the domainName \"@\", which is the name of %s itself; a sub-zone needs a name of its own.", id, where.Ref)}
+	case where.Name.IsWildcard() || where.Relative.IsWildcard():
+		return where, &zone.Refusal{Reason: zone.InvalidName, Message: fmt.Sprintf(
+			"%s has the domainName %q, but a zone cannot start at a wildcard (RFC 4592 §4.2); name each zone.", id, spec.DomainName)}
+	}
+	return where, nil
+}
+
+// convertWhere reads a domainName and a zoneRef.
+func convertWhere(id zone.ID, domainName string, ref *v1alpha1.ZoneRef) (zone.Where, *zone.Refusal) {
+	var where zone.Where
+	if ref != nil {
+		where.Ref = ZoneID(ref.NamespaceOr(id.Namespace), ref.Name)
+	}
+	var err error
+	if absolute(domainName) {
+		if where.Name, err = dnsname.Parse(domainName); err == nil {
+			err = dnsname.CheckOwner(where.Name)
+		}
+	} else if where.Relative, err = dnsname.ParseRelative(domainName); err == nil {
+		err = dnsname.CheckRelativeOwner(where.Relative)
+	}
+	if err != nil {
+		where.Name, where.Relative = dnsname.Name{}, dnsname.Relative{}
+		return where, &zone.Refusal{Reason: zone.InvalidName, Message: fmt.Sprintf(
+			"%s has a domainName that is no domain name: %v; correct it.", id, err)}
+	}
+	if where.Name.IsZero() && where.Ref.IsZero() {
+		return where, &zone.Refusal{Reason: zone.InvalidSpec, Message: fmt.Sprintf(
+			"%s has the partial domainName %q and no zoneRef; end it with a dot, or say with zoneRef which Zone it belongs to.", id, domainName)}
+	}
+	return where, nil
+}
+
+// absolute reports whether a domain name ends in a dot that is not escaped.
+func absolute(name string) bool {
+	head, dot := strings.CutSuffix(name, ".")
+	slashes := len(head) - len(strings.TrimRight(head, `\`))
+	return dot && slashes%2 == 0
+}
+
+func zoneNumbers(out *zone.Zone, n v1alpha1.ZoneNumbers) *zone.Refusal {
+	for _, f := range []struct {
+		name  string
+		value int64
+		into  *uint32
+	}{
+		{"ttl", n.TTL, &out.TTL}, {"refresh", n.Refresh, &out.Refresh}, {"retry", n.Retry, &out.Retry},
+		{"expire", n.Expire, &out.Expire}, {"negativeResponseCache", n.NegativeResponseCache, &out.Minimum},
+	} {
+		if f.value < 0 || f.value > math.MaxInt32 {
+			return outOfRange(out.ID, f.name, f.value)
+		}
+		*f.into = uint32(f.value)
+	}
+	return nil
+}
+
+// outOfRange refuses what a TTL or timer cannot be (RFC 2181 §8).
+func outOfRange(id zone.ID, field string, value int64) *zone.Refusal {
+	return &zone.Refusal{Reason: zone.InvalidSpec, Message: fmt.Sprintf(
+		"%s has the %s %d; it has to be from 0 to %d seconds.", id, field, value, math.MaxInt32)}
+}
+
+func zoneNames(out *zone.Zone, spec *v1alpha1.ZoneSpec) *zone.Refusal {
+	for _, f := range []struct {
+		name, value string
+		into        *dnsname.Name
+	}{{"mname", spec.MName, &out.MName}, {"rname", spec.RName, &out.RName}} {
+		if f.value == "" {
+			continue
+		}
+		name, err := dnsname.Parse(f.value)
+		if err != nil {
+			return &zone.Refusal{Reason: zone.InvalidSpec, Message: fmt.Sprintf(
+				"%s has an %s that is no absolute domain name: %v; correct it.", out.ID, f.name, err)}
+		}
+		*f.into = name
+	}
+	return nil
+}
+
+// convertRule reads a delegation. One that says anything that is not understood is
+// void as a whole: a restriction that nobody knows must not widen what it grants.
+func convertRule(d *v1alpha1.Delegation) (zone.Rule, error) {
+	if problems := d.Problems(); len(problems) > 0 {
+		return zone.Rule{}, fmt.Errorf("%s", strings.Join(problems, "; "))
+	}
+	rule := zone.Rule{Namespaces: d.AllNamespaces()}
+	for _, text := range d.Zones {
+		p, err := dnsname.ParsePattern(text)
+		if err != nil {
+			return zone.Rule{}, err
+		}
+		rule.Zones = append(rule.Zones, p)
+	}
+	for _, r := range d.Records {
+		p, err := dnsname.ParsePattern(r.Pattern)
+		if err != nil {
+			return zone.Rule{}, err
+		}
+		rec := zone.RecordRule{Pattern: p}
+		for _, text := range r.Types {
+			t, err := rr.ParseType(string(text))
+			if err != nil {
+				return zone.Rule{}, err
+			}
+			rec.Types = append(rec.Types, t)
+		}
+		rule.Records = append(rule.Records, rec)
+	}
+	return rule, nil
+}
+
+// ConvertRecord turns a Record into a claim. What cannot be understood makes it
+// Invalid.
+func ConvertRecord(r *v1alpha1.Record) zone.Claim {
+	out := zone.Claim{ID: RecordID(r.Namespace, r.Name), Created: r.CreationTimestamp.Time}
+	out.Where, out.Invalid = convertWhere(out.ID, r.Spec.DomainName, r.Spec.ZoneRef)
+	if refusal := convertData(&out, &r.Spec); out.Invalid == nil {
+		out.Invalid = refusal
+	}
+	return out
+}
+
+func convertData(out *zone.Claim, spec *v1alpha1.RecordSpec) *zone.Refusal {
+	refuse := func(reason zone.Reason, format string, args ...any) *zone.Refusal {
+		return &zone.Refusal{Reason: reason, Message: fmt.Sprintf("%s has ", out.ID) + fmt.Sprintf(format, args...)}
+	}
+	if class := spec.ClassOrDefault(); class != "IN" {
+		return refuse(zone.ClassMismatch, "the class %s, and zones have the class IN; use that.", class)
+	}
+	t, err := rr.ParseType(string(spec.Type))
+	if err != nil {
+		return refuse(zone.InvalidType, "a type that is none: %v; correct it.", err)
+	}
+	if why := t.Refused(); why != "" {
+		return refuse(zone.InvalidType, "the type %s, which nobody may write: %s.", t, why)
+	}
+	out.Type = t
+	if out.Data, err = rr.ParseData(t, spec.RData); err != nil {
+		return refuse(zone.InvalidData, "rdata that cannot be read: %v; correct it.", err)
+	}
+	if spec.TTL != nil {
+		if ttl := int64(*spec.TTL); ttl < 0 || ttl > math.MaxInt32 {
+			return outOfRange(out.ID, "ttl", ttl)
+		}
+		ttl := uint32(*spec.TTL)
+		out.TTL = &ttl
+	}
+	return nil
+}

@@ -1,0 +1,229 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// A line is the delivery of a Zone under one name. A Zone has one that is live, and
+// others only while they are withdrawn, after it was renamed.
+type line struct {
+	id      string // of the feed
+	zone    zone.ID
+	name    dnsname.Name
+	feed    *backend.Feed
+	live    bool
+	at      map[place]*attached
+	owed    []string // Places of an earlier run that nobody has attached to yet
+	written rr.Sets
+	sets    rr.Sets // the newest content
+
+	seq     uint64 // newest published
+	done    uint64 // newest confirmed everywhere
+	times   []published
+	waiting []waiting
+	waits   map[zone.ID]uint64 // what each waiting claim waits for
+}
+
+// place is one server of one Backend.
+type place struct {
+	place  string
+	target backend.TargetKey
+}
+
+// attached is what is known about one attachment.
+type attached struct {
+	client  backend.Backend
+	observe bool
+	keep    bool
+	audit   time.Duration
+	leaving bool
+	report  *backend.Report
+}
+
+// published says when a content was published, for the time until it is served.
+type published struct {
+	seq uint64
+	at  time.Time
+}
+
+// waiting are claims to be told when a content is confirmed.
+type waiting struct {
+	seq    uint64
+	claims []zone.ID
+}
+
+func (d *Deliveries) addLine(z *delivery, name dnsname.Name, stored Stored) *line {
+	l := &line{id: z.id.String() + " " + name.String(), zone: z.id, name: name, at: map[place]*attached{}, waits: map[zone.ID]uint64{}}
+	config := backend.FeedConfig{ID: l.id, Zone: name, Created: stored.Created, Serial: stored.Serial, Ceiling: stored.Ceiling}
+	l.written = within(stored.Written, name)
+	if stored.Name == name {
+		config.Content = stored.Content
+	}
+	l.feed = d.engine.NewFeed(config)
+	z.lines[name], d.feeds[l.id] = l, l
+	return l
+}
+
+// within returns the sets at and below name: a ledger may still hold those of an earlier name.
+func within(sets rr.Sets, name dnsname.Name) rr.Sets {
+	txn := rr.Sets{}.Txn()
+	for set := range sets.Under(name) {
+		txn.Put(set)
+	}
+	return txn.Sets()
+}
+
+// deliver attaches the live line to the wanted Places and withdraws everything else.
+func (d *Deliveries) deliver(z *delivery, wanted []*Place, stored Stored) {
+	z.problem = ""
+	live := z.accepted && !stored.Deleting
+	for name, l := range z.lines {
+		if !live || name != z.snapshot.Name {
+			l.live = false
+			d.attach(z, l, nil)
+			if len(l.at)+len(l.owed) == 0 {
+				delete(z.lines, name)
+				delete(d.feeds, l.id)
+			}
+		}
+	}
+	if !live {
+		return
+	}
+	l := z.lines[z.snapshot.Name]
+	if l == nil {
+		l = d.addLine(z, z.snapshot.Name, stored)
+	}
+	d.attach(z, l, wanted)
+	if !l.live {
+		l.live = true
+		l.publish(z.snapshot, nil)
+		d.track(l)
+	}
+}
+
+// attach makes the attachments of a line those of the wanted Places.
+func (d *Deliveries) attach(z *delivery, l *line, wanted []*Place) {
+	want := map[place]bool{}
+	for _, p := range wanted {
+		for _, s := range p.Servers {
+			key := place{p.Name, backend.TargetKey{Server: s.Name, Zone: l.name, View: s.View}}
+			want[key] = true
+			d.attachTo(l, key, p, s.Backend)
+		}
+		l.owed = slices.DeleteFunc(l.owed, func(name string) bool { return name == p.Name })
+	}
+	for _, name := range slices.Clone(l.owed) {
+		d.settleDebt(z, l, name)
+	}
+	for key, a := range l.at {
+		if want[key] {
+			continue
+		}
+		p := d.places[key.place]
+		switch {
+		case p != nil && len(p.Servers) == 0 && slices.Contains(wanted, p):
+			// The Backend cannot be used now; what is attached stays.
+		case p == nil || a.observe || slices.Contains(wanted, p):
+			// The Backend is gone, or it has left this server: what is there stays there.
+			d.engine.Detach(key.target, key.place)
+			delete(l.at, key)
+		case !a.leaving:
+			a.leaving = true
+			if !d.engine.Withdraw(key.target, key.place) {
+				delete(l.at, key)
+			}
+		}
+	}
+}
+
+func (d *Deliveries) attachTo(l *line, key place, p *Place, client backend.Backend) {
+	a := l.at[key]
+	if a != nil && !a.leaving && a.client == client && a.observe == p.Observe && a.keep == p.Keep && a.audit == p.Audit {
+		return
+	}
+	l.at[key] = &attached{client: client, observe: p.Observe, keep: p.Keep, audit: p.Audit}
+	d.engine.Attach(key.target, backend.Attachment{
+		Name: key.place, Feed: l.feed, Backend: client, Kind: p.Kind, Since: p.Created,
+		Keep: p.Keep, Written: l.ledger(), Observe: p.Observe, Audit: p.Audit,
+	})
+}
+
+// settleDebt withdraws what an earlier run has left at a Place.
+func (d *Deliveries) settleDebt(z *delivery, l *line, name string) {
+	p := d.places[name]
+	switch {
+	case p == nil:
+		d.log.Info("a Backend is gone; what was published there stays", "zone", l.name.String(), "backend", name)
+	case p.Problem != nil:
+		z.problem = fmt.Sprintf("%s cannot be withdrawn from Backend %s: %s", l.name, name, p.Problem.Message)
+		return
+	default:
+		for _, s := range p.Servers {
+			key := place{p.Name, backend.TargetKey{Server: s.Name, Zone: l.name, View: s.View}}
+			d.attachTo(l, key, p, s.Backend)
+		}
+	}
+	l.owed = slices.DeleteFunc(l.owed, func(o string) bool { return o == name })
+}
+
+// ledger is what may be at the servers on our behalf.
+func (l *line) ledger() rr.Sets {
+	txn := l.written.Txn()
+	for set := range l.sets.All() {
+		txn.Put(set)
+	}
+	return txn.Sets()
+}
+
+func (l *line) publish(s zone.Snapshot, changed []rr.Key) {
+	l.sets = s.Sets
+	l.seq = l.feed.Publish(backend.Content{Sets: s.Sets, SOA: s.SOA, Hash: s.Hash}, changed)
+}
+
+// Raise stores a ceiling; it makes Deliveries the engine's backend.CeilingStore.
+func (d *Deliveries) Raise(ctx context.Context, feed string, ceiling uint32) error {
+	l := d.line(feed)
+	if l == nil {
+		return fmt.Errorf("raising the ceiling of %s: %w", feed, errGone)
+	}
+	return d.store.Raise(ctx, l.zone, ceiling)
+}
+
+// Record stores keys in the ledger; it makes Deliveries the engine's backend.Ledger.
+func (d *Deliveries) Record(ctx context.Context, feed string, keys []rr.Key) error {
+	l := d.line(feed)
+	if l == nil {
+		return fmt.Errorf("recording sets of %s: %w", feed, errGone)
+	}
+	d.mu.Lock()
+	sets := make([]rr.Set, 0, len(keys))
+	txn := l.written.Txn()
+	for _, key := range keys {
+		set, ok := l.sets.Get(key)
+		if !ok {
+			set = rr.Set{Name: key.Name, Type: key.Type}
+		}
+		sets = append(sets, set)
+		txn.Put(set)
+	}
+	l.written = txn.Sets()
+	d.mu.Unlock()
+	return d.store.Record(ctx, l.zone, sets)
+}
+
+var errGone = fmt.Errorf("the zone is not delivered any more")
+
+func (d *Deliveries) line(feed string) *line {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.feeds[feed]
+}

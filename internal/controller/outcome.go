@@ -1,0 +1,317 @@
+package controller
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// Report takes in the engine's news.
+func (d *Deliveries) Report(r backend.Report) {
+	d.mu.Lock()
+	l := d.feeds[r.Feed]
+	if l == nil {
+		d.mu.Unlock()
+		return
+	}
+	key := place{r.Name, r.Target}
+	a := l.at[key]
+	if a == nil {
+		d.mu.Unlock()
+		return
+	}
+	if r.Withdrawn {
+		delete(l.at, key)
+		d.queue.Enqueue(l.zone)
+		d.mu.Unlock()
+		return
+	}
+	before := a.report
+	if before == nil {
+		before = &backend.Report{}
+	}
+	// What every claim of the zone has to be told: that one more Backend has it, or that sets were refused.
+	all := before.Seq == 0 && r.Seq >= l.seq || !maps.Equal(before.Refused, r.Refused)
+	failed := r.Err != nil && (before.Err == nil || before.Err.Error() != r.Err.Error())
+	a.report = &r
+	claims := d.confirm(l)
+	if failed {
+		claims = append(claims, slices.Collect(maps.Keys(l.waits))...)
+	}
+	d.mu.Unlock()
+	d.settled(claims)
+	d.changed(l.zone)
+	if all {
+		d.refresh(l.zone)
+	}
+}
+
+// confirm works out what is confirmed everywhere and returns the claims to be told.
+func (d *Deliveries) confirm(l *line) []zone.ID {
+	l.done = l.seq
+	writes := false
+	for _, a := range l.at {
+		if a.observe || a.leaving {
+			continue
+		}
+		writes = true
+		if a.report == nil {
+			l.done = 0
+		} else {
+			l.done = min(l.done, a.report.Seq)
+		}
+	}
+	if !writes {
+		l.done = 0
+	}
+	var claims []zone.ID
+	for len(l.waiting) > 0 && l.waiting[0].seq <= l.done {
+		for _, claim := range l.waiting[0].claims {
+			if l.waits[claim] == l.waiting[0].seq {
+				delete(l.waits, claim)
+				claims = append(claims, claim)
+			}
+		}
+		l.waiting = l.waiting[1:]
+	}
+	for len(l.times) > 0 && l.times[0].seq <= l.done {
+		d.metrics.served.Observe(d.clock().Sub(l.times[0].at).Seconds())
+		l.times = l.times[1:]
+	}
+	return claims
+}
+
+// track notes that a content was published now.
+func (d *Deliveries) track(l *line) {
+	if l.seq > l.done && (len(l.times) == 0 || l.times[len(l.times)-1].seq < l.seq) {
+		l.times = append(l.times, published{l.seq, d.clock()})
+	}
+}
+
+// wait notes which claims wait for which content.
+func (d *Deliveries) wait(s Settlement) {
+	byLine := map[*line][]zone.ID{}
+	var others []zone.ID
+	seen := make(map[zone.ID]bool, len(s.Touched)+len(s.Delta.Verdicts))
+	for _, ids := range [][]zone.ID{s.Touched, s.Delta.Verdicts} {
+		for _, id := range ids {
+			if seen[id] {
+				continue
+			}
+			seen[id] = true
+			v, ok := s.View.Verdict(id)
+			if z := d.zones[v.Zone]; ok && v.Accepted && id.Kind != zone.KindZone && z != nil {
+				if l := z.lines[z.snapshot.Name]; l != nil && l.live {
+					byLine[l] = append(byLine[l], id)
+					continue
+				}
+			}
+			others = append(others, id)
+		}
+	}
+	for l, claims := range byLine {
+		d.track(l)
+		if l.seq <= l.done || len(l.at) == 0 {
+			others = append(others, claims...)
+			continue
+		}
+		l.waiting = append(l.waiting, waiting{l.seq, claims})
+		for _, claim := range claims {
+			l.waits[claim] = l.seq
+		}
+	}
+	d.settled(others)
+}
+
+// ZoneOutcome says whether a Zone is served, and where it stands with each Backend.
+func (d *Deliveries) ZoneOutcome(id zone.ID) ZoneOutcome {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	z := d.zones[id]
+	if z == nil {
+		return ZoneOutcome{Served: Not(ReasonPending, "The operator has not looked at it yet.")}
+	}
+	var out ZoneOutcome
+	l := z.lines[z.snapshot.Name]
+	if z.accepted && l != nil {
+		out.Snapshot, out.Seq = z.snapshot, l.seq
+		if label, ok := l.feed.Label(); ok {
+			out.Label = label
+		}
+		out.Confirmed = l.seq > 0 && l.done >= l.seq
+		out.Lingering = lingering(l)
+	}
+	out.Leaving = len(z.lines) > 0 && (l == nil || len(z.lines) > 1)
+	out.Places = d.placesOf(z)
+	out.Served = d.served(z, l)
+	return out
+}
+
+// ZoneOutcome is what came of the delivery of a Zone.
+type ZoneOutcome struct {
+	Served    Outcome
+	Snapshot  zone.Snapshot // zero: not delivered under any name
+	Seq       uint64
+	Label     backend.Label // serial and content that it labels
+	Confirmed bool          // everywhere, the newest content
+	Lingering []rr.Key      // sets that a server did not let go
+	Leaving   bool          // something is being withdrawn
+	Places    []PlaceOutcome
+}
+
+// PlaceOutcome is what one Backend has confirmed.
+type PlaceOutcome struct {
+	Delivered
+	Serial          uint32 // 0: none yet
+	Reason, Message string // why it is behind; "" when it is not
+}
+
+func lingering(l *line) []rr.Key {
+	var out []rr.Key
+	for _, a := range l.at {
+		if a.report != nil {
+			out = append(out, a.report.Lingering...)
+		}
+	}
+	return out
+}
+
+func (d *Deliveries) placesOf(z *delivery) []PlaceOutcome {
+	var out []PlaceOutcome
+	for name, l := range z.lines {
+		for key, a := range l.at {
+			p := PlaceOutcome{Delivered: Delivered{key.place, name}}
+			if a.report != nil && a.report.Seq > 0 {
+				p.Serial = a.report.Serial
+			}
+			if o := l.behind(key, a, l.seq); o != nil {
+				p.Reason, p.Message = o.Reason, o.Message
+			}
+			out = append(out, p)
+		}
+		for _, owed := range l.owed {
+			out = append(out, PlaceOutcome{Delivered{owed, name}, 0, ReasonWithdrawing, z.problem})
+		}
+	}
+	slices.SortFunc(out, func(a, b PlaceOutcome) int {
+		if c := compareDelivered(a.Delivered, b.Delivered); c != 0 {
+			return c
+		}
+		return -cmpString(a.Reason, b.Reason) // of several servers the one that is behind comes first
+	})
+	return slices.CompactFunc(out, func(a, b PlaceOutcome) bool { return a.Delivered == b.Delivered })
+}
+
+// served sums up one line up to its newest content.
+func (d *Deliveries) served(z *delivery, l *line) Outcome {
+	if l == nil || !l.live {
+		if z.problem != "" {
+			return Not(ReasonWithdrawing, z.problem)
+		}
+		return Not(ReasonPending, "It is about to be delivered.")
+	}
+	return d.reached(l, l.seq, nil)
+}
+
+// Reached says whether the set that a claim is part of is served as the claim asks.
+func (d *Deliveries) Reached(home, claim zone.ID, key rr.Key) Outcome {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	z := d.zones[home]
+	if z == nil {
+		return Not(ReasonPending, "It is about to be delivered.")
+	}
+	l := z.lines[z.snapshot.Name]
+	if l == nil || !l.live {
+		return Not(ReasonPending, "It is about to be delivered.")
+	}
+	seq, waits := l.waits[claim]
+	if !waits {
+		seq = l.done // it was confirmed when it last changed
+	}
+	return d.reached(l, seq, &key)
+}
+
+func (d *Deliveries) reached(l *line, seq uint64, key *rr.Key) Outcome {
+	if len(l.at) == 0 {
+		return d.nowhere(l)
+	}
+	var observers, names []string
+	var worst *Outcome
+	for p, a := range l.at {
+		if a.leaving {
+			continue
+		}
+		if a.observe {
+			observers = append(observers, p.place+": "+difference(a.report))
+			continue
+		}
+		names = append(names, p.place)
+		o := l.behind(p, a, seq)
+		if o == nil && key != nil && a.report.Refused[*key] != "" {
+			no := Not(ReasonRejected, fmt.Sprintf("Backend %s does not take %s: %s", p.place, *key, a.report.Refused[*key]))
+			o = &no
+		}
+		if o != nil && (worst == nil || o.Message < worst.Message) {
+			worst = o
+		}
+	}
+	slices.Sort(observers)
+	slices.Sort(names)
+	switch {
+	case worst != nil:
+		return *worst
+	case len(names) == 0 && len(observers) > 0:
+		return Not(ReasonObserving, "Nothing is written, the Backends only observe. "+strings.Join(observers, " "))
+	case len(names) == 0:
+		return Not(ReasonWithdrawing, "It is being withdrawn.")
+	}
+	return OK(ReasonServed, "Served by "+strings.Join(slices.Compact(names), ", ")+".")
+}
+
+func (d *Deliveries) nowhere(l *line) Outcome {
+	var problems []string
+	for _, p := range d.places {
+		if p.Problem != nil {
+			problems = append(problems, fmt.Sprintf("Backend %s: %s", p.Name, p.Problem.Message))
+		}
+	}
+	if len(problems) > 0 {
+		slices.Sort(problems)
+		return Not(ReasonBackendNotReady, "No Backend that can be used serves "+l.name.String()+". "+strings.Join(problems, " "))
+	}
+	return Not(ReasonNoBackend, fmt.Sprintf(
+		"No Backend serves %s; mark one as default, or name one in backendRefs that grants it.", l.name))
+}
+
+// behind says why an attachment has not confirmed the content up to seq, nil if it has.
+func (l *line) behind(p place, a *attached, seq uint64) *Outcome {
+	var o Outcome
+	switch r := a.report; {
+	case a.leaving && r != nil && r.Err != nil:
+		o = Not(ReasonOf(backend.Class(r.Err)), fmt.Sprintf("%s cannot be withdrawn from Backend %s (%s): %v.", l.name, p.place, p.target.Server, r.Err))
+	case a.leaving:
+		o = Not(ReasonWithdrawing, fmt.Sprintf("%s is being withdrawn from Backend %s.", l.name, p.place))
+	case a.observe:
+		o = Not(ReasonObserving, difference(r))
+	case r != nil && r.Seq >= seq:
+		return nil
+	case r != nil && r.Err != nil:
+		o = Not(ReasonOf(backend.Class(r.Err)), fmt.Sprintf("Backend %s (%s) does not serve it: %v.", p.place, p.target.Server, r.Err))
+	default:
+		o = Not(ReasonPending, fmt.Sprintf("Backend %s is about to take it.", p.place))
+	}
+	return &o
+}
+
+func difference(r *backend.Report) string {
+	if r == nil || r.Difference == nil {
+		return "the difference is not known yet."
+	}
+	return fmt.Sprintf("it would add %d sets, change %d and delete %d.", r.Difference.Added, r.Difference.Changed, r.Difference.Deleted)
+}

@@ -1,0 +1,100 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// A Writer calls a function for objects that were enqueued, each at most once at a
+// time. DNS goes first: while objects are still changing it lets only a trickle
+// through, so that the API server has time for what is being created.
+type Writer struct {
+	Write   func(ctx context.Context, id zone.ID) error
+	Busy    func() bool // nil: never
+	Workers int
+	Log     *slog.Logger
+
+	queue workqueue.TypedRateLimitingInterface[zone.ID]
+}
+
+// Trickle is how many writes a second a busy Writer makes.
+const trickle = 20
+
+// NewWriter returns a Writer with an empty queue.
+func NewWriter(name string, workers int, log *slog.Logger, write func(context.Context, zone.ID) error) *Writer {
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[zone.ID](50*time.Millisecond, 2*time.Minute)
+	return &Writer{
+		Write: write, Workers: workers, Log: log,
+		queue: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[zone.ID]{Name: name}),
+	}
+}
+
+// Enqueue asks for a write; it never blocks.
+func (w *Writer) Enqueue(id zone.ID) { w.queue.Add(id) }
+
+// EnqueueAfter asks for a write later.
+func (w *Writer) EnqueueAfter(id zone.ID, d time.Duration) { w.queue.AddAfter(id, d) }
+
+// Len returns how many objects wait.
+func (w *Writer) Len() int { return w.queue.Len() }
+
+// Run writes until ctx ends; what is under way is finished.
+func (w *Writer) Run(ctx context.Context) error {
+	slow := rate.NewLimiter(trickle, 1)
+	var workers sync.WaitGroup
+	for range w.Workers {
+		workers.Go(func() {
+			for w.next(ctx, slow) {
+			}
+		})
+	}
+	<-ctx.Done()
+	w.queue.ShutDown()
+	workers.Wait()
+	return nil
+}
+
+func (w *Writer) next(ctx context.Context, slow *rate.Limiter) bool {
+	id, shutdown := w.queue.Get()
+	if shutdown {
+		return false
+	}
+	defer w.queue.Done(id)
+	if w.Busy != nil && w.Busy() && slow.Wait(ctx) != nil {
+		return true
+	}
+	if ctx.Err() != nil {
+		return true
+	}
+	err := w.Write(ctx, id)
+	var later *Later
+	switch {
+	case err == nil:
+		w.queue.Forget(id)
+	case errors.As(err, &later):
+		w.queue.AddAfter(id, later.After)
+	case ctx.Err() != nil:
+	default:
+		// A conflict means that a newer object is on its way: nothing to tell.
+		if !apierrors.IsConflict(err) {
+			w.Log.Warn("writing failed and is tried again", "object", id.String(), "error", err)
+		}
+		w.queue.AddRateLimited(id)
+	}
+	return true
+}
+
+// Later asks for another call after a while; it is no failure.
+type Later struct{ After time.Duration }
+
+// Error makes Later an error.
+func (l *Later) Error() string { return "later" }
