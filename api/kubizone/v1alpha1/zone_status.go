@@ -54,10 +54,13 @@ type ZoneStatus struct {
 	// +optional
 	Slices int32 `json:"slices,omitempty"`
 
-	// What each Backend has confirmed, by name of the Backend.
+	// What each Backend has confirmed, by name of the Backend and of the zone:
+	// after the Zone was renamed, the old name stays listed until it has been
+	// withdrawn.
 	//
 	// +listType=map
 	// +listMapKey=name
+	// +listMapKey=fqdn
 	// +optional
 	Backends []ZoneBackend `json:"backends,omitempty"`
 
@@ -67,7 +70,8 @@ type ZoneStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// Accepted: the zone may exist here. Served: every Backend has confirmed the
-	// content. Ready: both.
+	// content. Ready: both. Warning, where there is one: something about an
+	// accepted zone deserves a look. Sliced: entries is not complete.
 	//
 	// +listType=map
 	// +listMapKey=type
@@ -102,6 +106,9 @@ type Entry struct {
 type ZoneBackend struct {
 	// Name of the Backend object.
 	Name string `json:"name"`
+
+	// The zone's fully qualified name, under which the Backend has it.
+	FQDN string `json:"fqdn"`
 
 	// The serial whose content all of the Backend's servers have confirmed;
 	// absent before the first. It is the Zone's serial even where a server keeps

@@ -24,7 +24,14 @@ type ZoneSlice struct {
 	// +kubebuilder:validation:MaxLength=253
 	Zone string `json:"zone"`
 
-	// Which of the zone's slices this is, from 0.
+	// Whether this is a page of the journal: entries that were about to be
+	// published when it was written, and may be or have been at the servers. The
+	// other slices together are the zone's content.
+	//
+	// +optional
+	Journal bool `json:"journal,omitempty"`
+
+	// Which of the zone's slices, or of its journal's pages, this is, from 0.
 	//
 	// +kubebuilder:validation:Minimum=0
 	Index int32 `json:"index"`
