@@ -74,7 +74,7 @@ type RecordDelegation struct {
 
 // AllNamespaces returns the namespaces that the rule is for: namespace and
 // namespaces united. None means any namespace.
-func (d *Delegation) AllNamespaces() []string {
+func (d Delegation) AllNamespaces() []string {
 	if d.Namespace == "" || slices.Contains(d.Namespaces, d.Namespace) {
 		return d.Namespaces
 	}
@@ -83,7 +83,7 @@ func (d *Delegation) AllNamespaces() []string {
 
 // Problems returns a sentence for everything in the rule that could not be read,
 // in a stable order. A rule with problems must grant nothing.
-func (d *Delegation) Problems() []string {
+func (d Delegation) Problems() []string {
 	problems := d.Unread.problems(d.fields())
 	for i := range d.Records {
 		r := &d.Records[i]

@@ -47,7 +47,10 @@ type RecordSpec struct {
 	// Either a fully qualified name with a trailing dot (`www.example.org.`), or
 	// a partial name (`www`) to which the name of the Zone is added; `@` is the
 	// Zone's own name. A partial name needs zoneRef. Escapes of RFC 1035 §5.1,
-	// Unicode labels, `_` and, as the first label, `*` are accepted.
+	// Unicode labels, `_` and, as the first label, `*` are accepted. Reasons not
+	// to be accepted: InvalidName, NoZone (no accepted Zone encloses the name),
+	// NotDelegated, NameHeld (by another namespace), Conflict (with an older
+	// CNAME or DNAME).
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
@@ -55,6 +58,7 @@ type RecordSpec struct {
 
 	// The Zone that is to adopt the record. Its delegations decide; if they
 	// refuse, no other Zone adopts it. Without it, the Zone is found by name.
+	// Reasons: ReferenceNotFound, ParentUnresolved, OutOfZone, NotDelegated.
 	//
 	// +nullable
 	// +optional
@@ -62,10 +66,11 @@ type RecordSpec struct {
 
 	// The record type: one of the listed mnemonics or `TYPE` and a number
 	// (RFC 3597). Types that nobody may write (SOA, signatures and what only
-	// occurs in messages) are refused with a condition.
+	// occurs in messages) are refused, reason InvalidType.
 	Type RecordType `json:"type"`
 
-	// The class. Default `IN`. A record whose class is not its zone's is refused.
+	// The class. Default `IN`. A record whose class is not its zone's is refused,
+	// reason ClassMismatch.
 	//
 	// +kubebuilder:validation:Enum=IN;CH;HS
 	// +kubebuilder:default=IN
@@ -73,7 +78,8 @@ type RecordSpec struct {
 	Class string `json:"class,omitempty"`
 
 	// The time-to-live in seconds. 0 forbids caching. Default: the zone's ttl.
-	// Records of one name and type have one: that of the oldest.
+	// Records of one name and type have one, that of the oldest; the others are
+	// told so, reason TTLDiffers.
 	//
 	// +nullable
 	// +kubebuilder:validation:Minimum=0
@@ -83,7 +89,7 @@ type RecordSpec struct {
 
 	// The data in the presentation form of master files, on one line; names in
 	// it are fully qualified. `\# length hex` (RFC 3597) is accepted for every
-	// type. What cannot be parsed is refused with a condition.
+	// type. What cannot be parsed is refused, reason InvalidData.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=262144
@@ -91,7 +97,7 @@ type RecordSpec struct {
 }
 
 // ClassOrDefault returns the class, IN where there is none.
-func (s *RecordSpec) ClassOrDefault() string {
+func (s RecordSpec) ClassOrDefault() string {
 	if s.Class == "" {
 		return "IN"
 	}
@@ -125,7 +131,9 @@ type RecordStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// Accepted: a zone has adopted the record. Served: every Backend of the zone
-	// has confirmed it. Ready: both.
+	// has confirmed it; not for a record that a zone cut or DNAME hides, reason
+	// Occluded. Ready: both. Warning, where there is one: something about an
+	// accepted record deserves a look.
 	//
 	// +listType=map
 	// +listMapKey=type

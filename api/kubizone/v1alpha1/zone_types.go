@@ -42,15 +42,20 @@ type ZoneList struct {
 
 // ZoneSpec is what a user says about a zone.
 //
+// An error in evaluating a rule, unlike a rule that is not met, would also block
+// changes that leave a stored spec as it is: expire - refresh cannot overflow,
+// refresh + retry can.
+//
 // +kubebuilder:validation:XValidation:rule=`self.domainName.matches(r'(^|[^\\])(\\\\)*\.$') || (has(self.zoneRef) && self.zoneRef != null)`,message="domainName is relative, so zoneRef must name the parent Zone; to make it fully qualified, end it with a dot"
 // +kubebuilder:validation:XValidation:rule=`!self.domainName.matches(r'(^|[^\\])(\\\\)*\.$') || !has(self.zoneRef) || self.zoneRef == null`,message="domainName is fully qualified, so zoneRef must be absent; to make it relative to zoneRef, remove the trailing dot"
 // +kubebuilder:validation:XValidation:rule=`self.retry < self.refresh`,message="retry (default 7200) must be less than refresh (default 86400)"
-// +kubebuilder:validation:XValidation:rule=`self.expire > self.refresh + self.retry`,message="expire (default 3600000) must be greater than refresh (default 86400) and retry (default 7200) together"
+// +kubebuilder:validation:XValidation:rule=`self.expire - self.refresh > self.retry`,message="expire (default 3600000) must be greater than refresh (default 86400) and retry (default 7200) together"
 type ZoneSpec struct {
 	// Either a fully qualified name with a trailing dot (`example.org.`), or a
 	// partial name (`dev`) to which the parent's name is added; the latter needs
 	// zoneRef. `.` is the root. Escapes of RFC 1035 §5.1 and Unicode labels are
-	// accepted. A name that is no domain name is not accepted, with a condition.
+	// accepted. What is no domain name is not accepted, reason InvalidName; a name
+	// that an older Zone has, DuplicateZone.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
@@ -58,16 +63,19 @@ type ZoneSpec struct {
 
 	// The parent Zone, for a partial domainName; without it the parent of a
 	// fully qualified name is found by name. Its delegations decide either way.
-	// A Zone has either a fully qualified domainName or a zoneRef.
+	// A Zone has either a fully qualified domainName or a zoneRef. Reasons not to
+	// be accepted: ReferenceNotFound, ReferenceCycle, ParentUnresolved,
+	// ParentNotAccepted.
 	//
 	// +nullable
 	// +optional
 	ZoneRef *ZoneRef `json:"zoneRef,omitempty"`
 
 	// Rules by which this zone adopts records and sub-zones. An object that no
-	// rule allows is not adopted, not even one of the Zone's own namespace.
-	// Default: no rules. A rule with a field that nobody knows grants nothing
-	// and is reported in a condition.
+	// rule allows is not adopted, reason NotDelegated, not even one of the Zone's
+	// own namespace. Default: no rules. A rule that cannot be read as a whole, for
+	// a field that nobody knows or a bad pattern, grants nothing; the Zone's
+	// warning says so, reason InvalidRule.
 	//
 	// +listType=atomic
 	// +kubebuilder:default={}
@@ -92,7 +100,8 @@ type ZoneSpec struct {
 	Refresh *Number `json:"refresh,omitempty"`
 
 	// Seconds after which a secondary that got no answer asks again. Less than
-	// refresh. Default 7200.
+	// refresh; a stored Zone where it is not is served with a warning, reason
+	// InvalidTimers. Default 7200.
 	//
 	// +kubebuilder:default=7200
 	// +kubebuilder:validation:Minimum=0
@@ -101,7 +110,8 @@ type ZoneSpec struct {
 	Retry *Number `json:"retry,omitempty"`
 
 	// Seconds after which a secondary that got no answer stops serving the zone.
-	// Greater than refresh and retry together. Default 3600000.
+	// Greater than refresh and retry together; a stored Zone where it is not is
+	// served with a warning, reason InvalidTimers. Default 3600000.
 	//
 	// +kubebuilder:default=3600000
 	// +kubebuilder:validation:Minimum=0
@@ -138,8 +148,9 @@ type ZoneSpec struct {
 	RName string `json:"rname,omitempty"`
 
 	// The Backends that serve the zone. Default: those marked `default`. A
-	// Backend that does not exist, or whose grants do not include this Zone, is
-	// reported in a condition; the others are not affected.
+	// Backend that does not exist or cannot be used, or whose grants do not
+	// include this Zone, keeps Served from being True; the others are not
+	// affected. A Zone without any Backend is not served, reason NoBackend.
 	//
 	// +listType=map
 	// +listMapKey=name
@@ -192,7 +203,7 @@ type ZoneNumbers struct {
 
 // Numbers returns the zone's numbers, the document's default where there is
 // none: an object in a file has not passed an API server that fills them in.
-func (s *ZoneSpec) Numbers() ZoneNumbers {
+func (s ZoneSpec) Numbers() ZoneNumbers {
 	or := func(n *Number, def int64) int64 {
 		if n == nil {
 			return def

@@ -81,8 +81,9 @@ type BackendSpec struct {
 
 	// Who may have which zones here. With grants, a root Zone (one that no other
 	// Zone encloses or delegates) is accepted only if a grant gives its name to
-	// its namespace, and this Backend serves nobody else. Without grants on any
-	// Backend, the first Zone of a name has it. An empty list is no grants.
+	// its namespace (else NotGranted), and this Backend serves nobody else. Without
+	// grants on any Backend, the first Zone of a name has it. An empty list is no
+	// grants.
 	//
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
@@ -250,9 +251,9 @@ type BackendStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Ready: the Backend can be used. A Secret that is missing, has no such key
-	// or may not be read makes it False, and so does a server that does not
-	// answer or refuses the credentials.
+	// Ready: the Backend can be used. Reasons when it is not: NotSupported,
+	// InvalidSpec, SecretNotFound (or no such key in it), SecretForbidden (it does
+	// not consent), NotAuthorised, Unavailable.
 	//
 	// +listType=map
 	// +listMapKey=type
