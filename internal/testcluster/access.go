@@ -134,7 +134,7 @@ func (c *Cluster) InstallCRDs(ctx context.Context, paths ...string) error {
 	if err := c.ask(ctx, http.MethodGet, c.server+"/apis/apiextensions.k8s.io/v1/customresourcedefinitions", nil, &list); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, readyWithin, fmt.Errorf("gave up after %s", readyWithin))
+	ctx, cancel := context.WithTimeoutCause(ctx, readyWithin, errTooLong)
 	defer cancel()
 	for _, d := range list.Items {
 		last := errors.New("it was never asked")

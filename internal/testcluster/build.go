@@ -119,6 +119,7 @@ func (b batch) compile(ctx context.Context, into string, packages []string) erro
 			begun.Add(1)
 		}
 	}
+	_, _ = io.Copy(io.Discard, out) // what a line too long for the scanner leaves must not stop the compiler
 	err = build.Wait()
 	close(done)
 	switch {

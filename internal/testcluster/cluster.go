@@ -192,7 +192,7 @@ func Open(dir string) (*Cluster, error) {
 func (c *Cluster) Alive() error {
 	for _, p := range c.running {
 		if !p.alive() {
-			return fmt.Errorf("%s (process %d) has ended; its last lines:\n%s", p.Name, p.Pid, p.tail())
+			return fmt.Errorf("%s (process %d) has ended; the last lines of %s:\n%s", p.Name, p.Pid, p.LogFile, p.tail())
 		}
 	}
 	return nil

@@ -110,14 +110,26 @@ func TestDetachedClusterIsFoundAndEnded(t *testing.T) {
 }
 
 func TestFailedStartShowsTheLogAndLeavesNothing(t *testing.T) {
-	base := filepath.Join(baseFolder(), folderPrefix+"*")
-	before, _ := filepath.Glob(base)
-	_, err := Start(t.Context(), Options{APIServerFlags: []string{"--no-such-flag"}})
+	link := filepath.Join(t.TempDir(), "link")
+	_, err := Start(t.Context(), Options{APIServerFlags: []string{"--no-such-flag"}, Mark: link})
 	if err == nil || !strings.Contains(err.Error(), "unknown flag: --no-such-flag") {
 		t.Errorf("the error is %v, want the last lines of kube-apiserver's log", err)
 	}
-	if after, _ := filepath.Glob(base); len(after) > len(before) {
-		t.Errorf("folders before %v, after %v", before, after)
+	dir, err := os.Readlink(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder %s is still there: %v", dir, err)
+	}
+}
+
+func TestInterruptedStartSaysSoBriefly(t *testing.T) {
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	interrupt(errors.New("somebody pressed Ctrl-C"))
+	_, err := Start(ctx, Options{})
+	if err == nil || !strings.HasSuffix(err.Error(), "somebody pressed Ctrl-C") {
+		t.Errorf("the error is %v, want the cause of the interruption and no log", err)
 	}
 }
 

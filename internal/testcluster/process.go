@@ -103,6 +103,9 @@ func (p *process) kill(ctx context.Context) error {
 	return nil
 }
 
+// errTooLong is the cause of the deadline within which a component has to become ready.
+var errTooLong = fmt.Errorf("gave up after %s", readyWithin)
+
 // ready waits until check succeeds. A component that ends instead, or takes too long, is shown with its last lines.
 func (p *process) ready(ctx context.Context, check func(context.Context) error) error {
 	last := errors.New("it was never asked")
@@ -111,6 +114,8 @@ func (p *process) ready(ctx context.Context, check func(context.Context) error) 
 		return last == nil || !p.alive()
 	})
 	switch {
+	case err != nil && !errors.Is(err, errTooLong):
+		return fmt.Errorf("waiting for %s: %w", p.Name, err) // the caller ended it, so the log is not the news
 	case err != nil:
 		return fmt.Errorf("%s (process %d) does not become ready: %w: %w\n%s", p.Name, p.Pid, err, last, p.tail())
 	case last != nil:
@@ -144,7 +149,7 @@ func (p *process) tail() string {
 	for _, line := range lines {
 		fmt.Fprintf(&b, "  | %s\n", line[:min(len(line), 400)])
 	}
-	return b.String() + "  (all of it: " + p.LogFile + ")"
+	return strings.TrimRight(b.String(), "\n")
 }
 
 // until asks every 25 milliseconds whether something has come true.

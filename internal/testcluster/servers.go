@@ -99,7 +99,7 @@ func (c *Cluster) awaitReady(ctx context.Context, name, url string) error {
 	if p == nil {
 		return fmt.Errorf("%s was not started", name)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, readyWithin, fmt.Errorf("gave up after %s", readyWithin))
+	ctx, cancel := context.WithTimeoutCause(ctx, readyWithin, errTooLong)
 	defer cancel()
 	return p.ready(ctx, func(ctx context.Context) error { return c.ask(ctx, http.MethodGet, url, nil, nil) })
 }
