@@ -53,8 +53,13 @@ func Order(changes []Change) []Change {
 // distribute sorts stably by phase.
 func distribute(changes []Change, phase []uint8, count [phases]int) []Change {
 	var at [phases]int
-	for p := 1; p < phases; p++ {
-		at[p] = at[p-1] + count[p-1]
+	for p := range phases {
+		if count[p] == len(changes) {
+			return changes
+		}
+		if p > 0 {
+			at[p] = at[p-1] + count[p-1]
+		}
 	}
 	ordered := make([]Change, len(changes))
 	for i, c := range changes {
