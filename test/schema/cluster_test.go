@@ -3,6 +3,7 @@ package schema
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -133,7 +134,7 @@ func documents(t *testing.T, pattern string) []*unstructured.Unstructured {
 		decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
 		for {
 			u := &unstructured.Unstructured{}
-			if err := decoder.Decode(u); err == io.EOF {
+			if err := decoder.Decode(u); errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
 				t.Fatalf("%s: %v", file, err)
