@@ -3,11 +3,12 @@
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 TOOL        := go tool -modfile=tools/go.mod
+MAKEFLAGS   += --no-print-directory
 N           ?= 10000
 # Generated from the types in api/ and from the markers in internal/controller; committed.
 GENERATED   := find config/crd config/rbac api -type f \( -name '*.yaml' -o -name 'zz_generated.*' \)
 
-.PHONY: help build test lint vet generate verify cluster demo bench
+.PHONY: help build test lint generate verify demo bench
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -17,18 +18,17 @@ build: ## compile every program into bin/
 	@go build -v ./... 2>&1 | awk '/[ :#]/ || NR % 100 == 0'
 	mkdir -p bin && go build -o bin/ ./cmd/...
 
-test: ## everything that must pass: what it needs, build, lint, verify, vet, all tests
+test: ## everything that must pass: what it needs, build, lint, verify, all tests
 	go run ./hack/prerequisites
 	go run ./hack/cluster build
-	$(MAKE) build lint verify vet
+	$(MAKE) build lint verify
 	go test -timeout 20m ./...
+	go test -race -timeout 20m ./internal/backend # where goroutines meet
 
-lint: ## golangci-lint with .golangci.yml
+lint: ## go vet, and golangci-lint with .golangci.yml
 	@echo "linting (compiles the pinned golangci-lint the first time, about two minutes)"
-	$(TOOL) golangci-lint run ./...
-
-vet: ## go vet
 	go vet ./...
+	$(TOOL) golangci-lint run ./...
 
 generate: ## write CRDs, deep copies and RBAC from api/ and internal/controller
 	$(TOOL) controller-gen object paths=./api/...
@@ -41,9 +41,6 @@ verify: ## fail if generated files or go.mod differ from what their sources say
 	$(GENERATED) -exec sha256sum {} + | sort | diff $$before - || \
 		{ echo "the files above were out of date; they are right now: look at them and commit them"; exit 1; }
 	go mod tidy -diff
-
-cluster: ## start a control plane to play with: see hack/cluster
-	go run ./hack/cluster up -crd config/crd
 
 demo: ## a control plane, the operator, a real BIND and examples/quickstart; Ctrl-C ends all of it
 	go run ./hack/prerequisites
