@@ -1,14 +1,22 @@
 package dnsname
 
-import "strings"
+import (
+	"bytes"
+	"cmp"
+	"strings"
+)
 
 // Compare orders names as RFC 4034 §6.1 says: label by label from the right,
 // by octet, a name before the names below it. It returns -1, 0 or 1.
+// The zero Name comes first.
 func (n Name) Compare(o Name) int {
 	if n == o {
 		return 0
 	}
 	a, b := strings.TrimSuffix(n.s, "."), strings.TrimSuffix(o.s, ".")
+	if strings.IndexByte(a, '\\') < 0 && strings.IndexByte(b, '\\') < 0 {
+		a, b = differing(a, b)
+	}
 	for a != "" && b != "" {
 		i, j := lastLabel(a), lastLabel(b)
 		if c := compareLabels(a[i:], b[j:]); c != 0 {
@@ -16,7 +24,27 @@ func (n Name) Compare(o Name) int {
 		}
 		a, b = a[:max(i-1, 0)], b[:max(j-1, 0)]
 	}
-	return strings.Compare(a, b)
+	return cmp.Or(strings.Compare(a, b), strings.Compare(n.s, o.s))
+}
+
+// differing cuts the labels off the right that two names without escapes and
+// final dots share. It looks at every octet of them once.
+func differing(a, b string) (string, string) {
+	i, j := len(a), len(b)
+	cutA, cutB := i, j // after the last label that may differ
+	for i > 0 && j > 0 && a[i-1] == b[j-1] {
+		i, j = i-1, j-1
+		if a[i] == '.' {
+			cutA, cutB = i, j
+		}
+	}
+	switch {
+	case i == 0 && (j == 0 || b[j-1] == '.'):
+		return "", b[:max(j-1, 0)]
+	case j == 0 && a[i-1] == '.':
+		return a[:i-1], ""
+	}
+	return a[:cutA], b[:cutB]
 }
 
 // lastLabel returns where the last label of a canonical name without its final
@@ -36,7 +64,7 @@ func compareLabels(a, b string) int {
 		return strings.Compare(a, b)
 	}
 	var x, y [maxLabel]byte
-	return strings.Compare(string(appendRaw(x[:0], a)), string(appendRaw(y[:0], b)))
+	return bytes.Compare(appendRaw(x[:0], a), appendRaw(y[:0], b))
 }
 
 // Key returns bytes whose order is the order of Compare, and which are a prefix

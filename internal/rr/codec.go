@@ -36,7 +36,7 @@ type codec struct {
 	collect bool           // whether print keeps the names it meets
 	names   []dnsname.Name // those names
 
-	buf [2][192]byte // where wire and text begin, for the usual short record
+	buf [240]byte // where wire and text begin, for the usual short record
 }
 
 func newCodec(t Type) *codec {
@@ -44,7 +44,7 @@ func newCodec(t Type) *codec {
 	if c.row == nil {
 		c.row = &row{typ: t}
 	}
-	c.wire, c.text = c.buf[0][:0], c.buf[1][:0]
+	c.wire, c.text = c.buf[:0:96], c.buf[96:96]
 	return c
 }
 
@@ -84,7 +84,8 @@ func (c *codec) checkSize() error {
 func (c *codec) print() error {
 	c.data = c.wire
 	if c.row.fields == nil || len(c.wire) == 0 && c.row.rules&empty != 0 {
-		return c.printGeneric()
+		c.text, c.wire = appendGeneric(c.text, c.wire), nil
+		return nil
 	}
 	for _, f := range c.row.fields {
 		if err := f.kind.print(c, f.what); err != nil {
@@ -119,13 +120,13 @@ func (c *codec) parseGeneric() error {
 	return nil
 }
 
-func (c *codec) printGeneric() error {
-	c.text = append(c.text, `\# `...)
-	c.text = strconv.AppendInt(c.text, int64(len(c.wire)), 10)
-	if len(c.wire) > 0 {
-		return hexRest.print(c, "data")
+// appendGeneric adds wire format in the form of RFC 3597 §5.
+func appendGeneric(dst, wire []byte) []byte {
+	dst = strconv.AppendInt(append(dst, `\# `...), int64(len(wire)), 10)
+	if len(wire) == 0 {
+		return dst
 	}
-	return nil
+	return hexRest.encode(append(dst, ' '), wire)
 }
 
 // word takes a token that may not be quoted.

@@ -74,15 +74,13 @@ func (svcParams) parse(c *codec, _ string) error {
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(params, func(o svcParam) bool { return o.key == p.key }) {
-			return fmt.Errorf("the parameter %s is given twice", p.key)
-		}
-		if params = append(params, p); len(params) > maxData/4 {
-			return errors.New("it has too many parameters")
-		}
+		params = append(params, p)
 	}
 	slices.SortFunc(params, func(a, b svcParam) int { return cmp.Compare(a.key, b.key) })
-	for _, p := range params {
+	for i, p := range params {
+		if i > 0 && params[i-1].key == p.key {
+			return fmt.Errorf("the parameter %s is given twice", p.key)
+		}
 		if len(p.value) > maxData {
 			return fmt.Errorf("the parameter %s is too long", p.key)
 		}
@@ -240,7 +238,7 @@ func (p svcParam) print(dst []byte, all []svcParam) ([]byte, error) {
 		if len(p.value) > 0 {
 			return nil, errors.New("has a value, and takes none")
 		}
-		if !slices.ContainsFunc(all, func(o svcParam) bool { return o.key == keyALPN }) {
+		if !given(all, keyALPN) {
 			return nil, errors.New("is given without alpn")
 		}
 	case keyPort:
@@ -264,6 +262,12 @@ func (p svcParam) print(dst []byte, all []svcParam) ([]byte, error) {
 	return dst, nil
 }
 
+// given reports whether the parameters, which are in order, have the key.
+func given(all []svcParam, key svcKey) bool {
+	_, ok := slices.BinarySearchFunc(all, key, func(p svcParam, k svcKey) int { return cmp.Compare(p.key, k) })
+	return ok
+}
+
 func printKeys(dst, value []byte, all []svcParam) ([]byte, error) {
 	if len(value) == 0 || len(value)%2 != 0 {
 		return nil, errors.New("has no list of keys")
@@ -274,7 +278,7 @@ func printKeys(dst, value []byte, all []svcParam) ([]byte, error) {
 		if key <= last {
 			return nil, errors.New("lists itself, or a key twice")
 		}
-		if !slices.ContainsFunc(all, func(o svcParam) bool { return o.key == key }) {
+		if !given(all, key) {
 			return nil, fmt.Errorf("lists %s, which is not given", key)
 		}
 		last = key

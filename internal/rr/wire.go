@@ -2,12 +2,12 @@ package rr
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/miekg/dns"
 
@@ -45,7 +45,9 @@ func newRR(k Key, ttl uint32, data string) (dns.RR, error) {
 // FromRRs groups records of a message or a transfer into canonical sets, in
 // canonical order. Records of a set with different TTLs get the lowest (RFC
 // 2181 §5.2). Data that ParseData would not take, which a server may hold all
-// the same, is kept in the form of RFC 3597. It fails on a class other than IN.
+// the same, does not stop the reading of a zone: it is kept in the form of RFC
+// 3597, or if miekg/dns cannot write what it read, as that prints it. FromRRs
+// fails on a class other than IN.
 func FromRRs(rrs []dns.RR) ([]Set, error) {
 	type record struct {
 		key  Key
@@ -56,7 +58,7 @@ func FromRRs(rrs []dns.RR) ([]Set, error) {
 	var b buffer
 	for i, r := range rrs {
 		h := r.Header()
-		name, err := dnsname.Parse(h.Name)
+		name, err := MessageName(h.Name)
 		if err != nil {
 			return nil, fmt.Errorf("reading the owner of a record: %w", err)
 		}
@@ -64,14 +66,13 @@ func FromRRs(rrs []dns.RR) ([]Set, error) {
 		if h.Class != dns.ClassINET {
 			return nil, fmt.Errorf("reading a record of %s: its class is %s, not IN", key, dns.Class(h.Class))
 		}
-		data, err := b.data(r)
-		if err != nil {
-			return nil, fmt.Errorf("reading a record of %s: %w", key, err)
-		}
-		records[i] = record{key, h.Ttl, data}
+		records[i] = record{key, h.Ttl, b.data(r)}
 	}
 	slices.SortFunc(records, func(a, b record) int {
-		return cmp.Or(a.key.Compare(b.key), cmp.Compare(a.data, b.data))
+		if c := a.key.Compare(b.key); c != 0 {
+			return c
+		}
+		return strings.Compare(a.data, b.data)
 	})
 	var sets []Set
 	for i, r := range records {
@@ -87,33 +88,47 @@ func FromRRs(rrs []dns.RR) ([]Set, error) {
 	return sets, nil
 }
 
+// MessageName reads a name as miekg/dns gives names that came in a message,
+// such as the owner of a record or the name of a question: it leaves characters
+// without an escape that people must escape.
+func MessageName(s string) (dnsname.Name, error) {
+	n, err := dnsname.Parse(s)
+	if err == nil {
+		return n, nil
+	}
+	var wire [255]byte
+	if _, packErr := dns.PackDomainName(s, wire[:], 0, nil, false); packErr != nil {
+		return dnsname.Name{}, err
+	}
+	n, _, err = dnsname.FromWire(wire[:])
+	return n, err
+}
+
 // A buffer packs records, one after the other.
 type buffer []byte
 
 // data returns the canonical rdata of a record that came in wire format.
-func (b *buffer) data(r dns.RR) (string, error) {
+func (b *buffer) data(r dns.RR) string {
 	switch r := r.(type) {
 	case *dns.A:
 		if ip, ok := netip.AddrFromSlice(r.A); ok && ip.Unmap().Is4() {
-			return ip.Unmap().String(), nil
+			return ip.Unmap().String()
 		}
 	case *dns.AAAA:
 		if ip, ok := netip.AddrFromSlice(r.AAAA); ok && ip.Is6() {
-			return ip.String(), nil
+			return ip.String()
 		}
 	}
 	wire, err := b.pack(r)
 	if err != nil {
-		return "", err
+		return strings.TrimPrefix(r.String(), r.Header().String())
 	}
 	c := newCodec(Type(r.Header().Rrtype))
 	c.wire = wire
-	if c.print() != nil {
-		c = newCodec(c.row.typ)
-		c.wire = wire
-		err = c.printGeneric()
+	if c.print() == nil {
+		return string(c.text)
 	}
-	return string(c.text), err
+	return string(appendGeneric(nil, wire))
 }
 
 // pack returns the rdata of a record in wire format, good until the next.
