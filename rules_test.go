@@ -135,7 +135,7 @@ type restricted struct {
 }
 
 func TestRestrictedCalls(t *testing.T) {
-	starters := []string{"cmd", "hack", "internal/testcluster", "internal/nameserver"}
+	starters := []string{"cmd", "hack", "internal/testcluster", "internal/nameserver", "internal/backend/backendtest"}
 	for _, rule := range []restricted{{
 		calls: []string{"time.Now", "time.Since", "time.Until"}, tests: true, reason: "the time comes in as an argument",
 		allowed: append([]string{"internal/backend/clock.go"}, starters...), // the clock that cmd hands to the workers
@@ -261,7 +261,7 @@ func TestSizes(t *testing.T) {
 		if file.generated {
 			continue
 		}
-		if lines := file.line(file.syntax.FileEnd); lines > maxFile {
+		if lines := file.line(file.syntax.FileEnd) - 1; lines > maxFile {
 			t.Errorf("%s has %d lines, more than %d: it holds more than one subject", file.path, lines, maxFile)
 		}
 		ast.Inspect(file.syntax, func(n ast.Node) bool {
