@@ -3,6 +3,7 @@ package dnsname
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 )
@@ -31,7 +32,7 @@ func parseUnicode(s, label string) (string, error) {
 		return "", checkLabel(s, len(label))
 	}
 	ascii, err := profile.ToASCII(label)
-	if err != nil {
+	if err != nil || !utf8.ValidString(label) {
 		return "", fmt.Errorf("%s has the label %s, which is not a valid internationalised label", quote(s), quote(label))
 	}
 	for _, c := range []byte(ascii) {
