@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,7 +13,6 @@ import (
 // goroutine settles whatever has gathered and hands on the delta.
 type Core struct {
 	clock   func() time.Time
-	log     *slog.Logger
 	settled func(Settlement)
 	metrics *Metrics
 
@@ -38,11 +36,20 @@ type Settlement struct {
 	Delta   zone.Delta
 	Touched []zone.ID // objects that were put or deleted, whether that changed anything or not
 	View    *zone.World
+	At      time.Time
 }
 
-// NewCore returns a Core; settled is called, by one goroutine, after every step.
-func NewCore(opts zone.Options, clock func() time.Time, log *slog.Logger, settled func(Settlement)) *Core {
-	return &Core{clock: clock, log: log, settled: settled, world: zone.New(opts), wake: make(chan struct{}, 1), metrics: NewMetrics()}
+// CoreConfig is what a Core needs.
+type CoreConfig struct {
+	Options zone.Options
+	Clock   func() time.Time
+	Metrics *Metrics
+	Settled func(Settlement) // called, by one goroutine, after every step
+}
+
+// NewCore returns a Core with an empty World.
+func NewCore(c CoreConfig) *Core {
+	return &Core{clock: c.Clock, settled: c.Settled, metrics: c.Metrics, world: zone.New(c.Options), wake: make(chan struct{}, 1)}
 }
 
 // PutZone, PutClaim and PutGrants hand an object to the World; it never blocks.
@@ -89,6 +96,18 @@ func (c *Core) Snapshot(id zone.ID) (zone.Snapshot, bool) {
 	return c.world.Snapshot(id)
 }
 
+// Adopted returns the claims that a Zone has adopted, in no order.
+func (c *Core) Adopted(id zone.ID) []zone.ID {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	var out []zone.ID
+	c.world.Adopted(id, func(claim zone.ID) bool {
+		out = append(out, claim)
+		return true
+	})
+	return out
+}
+
 // Busy reports whether objects have been changing within the last moment.
 func (c *Core) Busy(moment time.Duration) bool {
 	return c.clock().UnixNano()-c.last.Load() < int64(moment)
@@ -119,7 +138,7 @@ func (c *Core) step() {
 		return
 	}
 	began := c.clock()
-	s := Settlement{Touched: make([]zone.ID, 0, len(puts)), View: c.world}
+	s := Settlement{Touched: make([]zone.ID, 0, len(puts)), View: c.world, At: began}
 	c.mu.Lock()
 	for _, p := range puts {
 		p.apply(c.world)

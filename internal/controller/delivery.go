@@ -38,6 +38,8 @@ type Deliveries struct {
 	changed func(zone.ID)   // the outcome of a Zone may have changed
 	settled func([]zone.ID) // the outcome of claims may have changed
 	refresh func(zone.ID)   // the outcome of every claim of a Zone may have changed
+	waiting func([]zone.ID) // claims wait to be served
+	onPlace func(string)
 	metrics *Metrics
 	engine  *backend.Engine
 	queue   *Writer
@@ -57,13 +59,15 @@ type DeliveriesConfig struct {
 	Changed func(zone.ID)
 	Settled func([]zone.ID)
 	Refresh func(zone.ID)
+	Waiting func([]zone.ID)
 }
 
 // NewDeliveries returns Deliveries without an engine; Start gives them one.
 func NewDeliveries(c DeliveriesConfig) *Deliveries {
 	d := &Deliveries{
-		store: c.Store, clock: c.Clock, log: c.Log, changed: c.Changed, settled: c.Settled, refresh: c.Refresh, metrics: c.Metrics,
-		places: map[string]*Place{}, zones: map[zone.ID]*delivery{}, feeds: map[string]*line{},
+		store: c.Store, clock: c.Clock, log: c.Log, changed: c.Changed, settled: c.Settled, refresh: c.Refresh, waiting: c.Waiting, metrics: c.Metrics,
+		onPlace: func(string) {},
+		places:  map[string]*Place{}, zones: map[zone.ID]*delivery{}, feeds: map[string]*line{},
 	}
 	d.queue = NewWriter("deliveries", 8, c.Log, d.sync)
 	return d
@@ -111,6 +115,21 @@ func (d *Deliveries) everyZone() {
 	for id := range d.zones {
 		d.queue.Enqueue(id)
 	}
+}
+
+// Mint gives the newest content of a Zone its serial although no server has taken it.
+func (d *Deliveries) Mint(ctx context.Context, id zone.ID) error {
+	d.mu.Lock()
+	var feed *backend.Feed
+	if z := d.zones[id]; z != nil && z.lines[z.snapshot.Name] != nil {
+		feed = z.lines[z.snapshot.Name].feed
+	}
+	d.mu.Unlock()
+	if feed == nil {
+		return nil
+	}
+	_, err := feed.Mint(ctx)
+	return err
 }
 
 // Sync asks to look at a Zone again: its object has changed.
@@ -227,13 +246,13 @@ func (d *Deliveries) sync(ctx context.Context, id zone.ID) error {
 	name, live := z.snapshot.Name, z.accepted && !stored.Deleting
 	l := z.lines[name]
 	d.mu.Unlock()
-	d.changed(id)
 
 	if live && l != nil && len(wanted) == 0 {
 		if _, err := l.feed.Mint(ctx); err != nil {
 			return err
 		}
 	}
+	d.changed(id)
 	if len(hold) == 0 || missing(stored.Delivered, hold) {
 		return d.store.Hold(ctx, id, hold)
 	}

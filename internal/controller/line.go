@@ -63,7 +63,7 @@ type waiting struct {
 func (d *Deliveries) addLine(z *delivery, name dnsname.Name, stored Stored) *line {
 	l := &line{id: z.id.String() + " " + name.String(), zone: z.id, name: name, at: map[place]*attached{}, waits: map[zone.ID]uint64{}}
 	config := backend.FeedConfig{ID: l.id, Zone: name, Created: stored.Created, Serial: stored.Serial, Ceiling: stored.Ceiling}
-	l.written = within(stored.Written, name)
+	l.written = within(stored.Written(), name)
 	if stored.Name == name {
 		config.Content = stored.Content
 	}

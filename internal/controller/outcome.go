@@ -39,6 +39,9 @@ func (d *Deliveries) Report(r backend.Report) {
 	all := before.Seq == 0 && r.Seq >= l.seq || !maps.Equal(before.Refused, r.Refused)
 	failed := r.Err != nil && (before.Err == nil || before.Err.Error() != r.Err.Error())
 	a.report = &r
+	if (before.Err == nil) != (r.Err == nil) || a.report.Seq > 0 && before.Seq == 0 {
+		d.onPlace(r.Name)
+	}
 	claims := d.confirm(l)
 	if failed {
 		claims = append(claims, slices.Collect(maps.Keys(l.waits))...)
@@ -124,6 +127,7 @@ func (d *Deliveries) wait(s Settlement) {
 		for _, claim := range claims {
 			l.waits[claim] = l.seq
 		}
+		d.waiting(claims)
 	}
 	d.settled(others)
 }
@@ -146,7 +150,12 @@ func (d *Deliveries) ZoneOutcome(id zone.ID) ZoneOutcome {
 		out.Confirmed = l.seq > 0 && l.done >= l.seq
 		out.Lingering = lingering(l)
 	}
-	out.Leaving = len(z.lines) > 0 && (l == nil || len(z.lines) > 1)
+	for _, other := range z.lines {
+		out.Leaving = out.Leaving || other != l || !l.live
+		for _, a := range other.at {
+			out.Keeping = out.Keeping || a.keep
+		}
+	}
 	out.Places = d.placesOf(z)
 	out.Served = d.served(z, l)
 	return out
@@ -161,6 +170,7 @@ type ZoneOutcome struct {
 	Confirmed bool          // everywhere, the newest content
 	Lingering []rr.Key      // sets that a server did not let go
 	Leaving   bool          // something is being withdrawn
+	Keeping   bool          // a Backend keeps foreign sets, so the ledger matters
 	Places    []PlaceOutcome
 }
 
@@ -315,3 +325,44 @@ func difference(r *backend.Report) string {
 	}
 	return fmt.Sprintf("it would add %d sets, change %d and delete %d.", r.Difference.Added, r.Difference.Changed, r.Difference.Deleted)
 }
+
+// PlaceOutcome returns how many Zones a Backend has, and what is wrong with its servers.
+func (d *Deliveries) PlaceOutcome(name string) (zones int, trouble *Outcome) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, z := range d.zones {
+		there := false
+		for _, l := range z.lines {
+			for key, a := range l.at {
+				if key.place != name {
+					continue
+				}
+				there = there || l.live
+				if a.report == nil || !serverTrouble(a.report.Err) {
+					continue
+				}
+				o := Not(ReasonOf(backend.Class(a.report.Err)), fmt.Sprintf("Server %s: %v.", key.target.Server, a.report.Err))
+				if trouble == nil || o.Message < trouble.Message {
+					trouble = &o
+				}
+			}
+		}
+		if there {
+			zones++
+		}
+	}
+	return zones, trouble
+}
+
+// serverTrouble reports whether an error is about the server and not about one zone.
+func serverTrouble(err error) bool {
+	switch backend.Class(err) {
+	case backend.ErrNotAuthorised, backend.ErrUnavailable, backend.ErrThrottled:
+		return true
+	}
+	return false
+}
+
+// OnPlace has a function told whenever the outcome of a Backend may have changed. It is
+// called before Run, and f must not block.
+func (d *Deliveries) OnPlace(f func(name string)) { d.onPlace = f }

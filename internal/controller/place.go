@@ -79,5 +79,5 @@ type Stored struct {
 	Ceiling   uint32
 	Content   string // backend.Content.ID of what Serial labels
 	Delivered []Delivered
-	Written   rr.Sets // the ledger: what may have been published where foreign sets stay
+	Written   func() rr.Sets // the ledger: what may have been published where foreign sets stay
 }

@@ -1,0 +1,157 @@
+// Command operator is zonefold's controller: it folds the DNS objects of a cluster
+// into zones and delivers them.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	kubizonev1alpha1 "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefoldv1alpha1 "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+)
+
+// options are the flags.
+type options struct {
+	kubeconfig  string
+	namespace   string
+	credentials string
+	election    bool
+	metrics     string
+	health      string
+	verbose     bool
+	maxSet      int
+	maxEntries  int
+	audit       time.Duration
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Getenv); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "operator:", err)
+		os.Exit(1)
+	}
+}
+
+func parse(args []string, env func(string) string) (options, error) {
+	var o options
+	namespace := env("POD_NAMESPACE")
+	if namespace == "" {
+		namespace = "zonefold-system"
+	}
+	f := flag.NewFlagSet("operator", flag.ContinueOnError)
+	f.StringVar(&o.kubeconfig, "kubeconfig", env("KUBECONFIG"), "`file` that says how to reach the cluster; empty: the Pod's ServiceAccount")
+	f.StringVar(&o.namespace, "namespace", namespace, "`namespace` of the operator: of its lease and of the Secrets that Backends name")
+	f.StringVar(&o.credentials, "credentials-namespaces", "", "further `namespaces`, separated by commas, whose Secrets with the label "+zonefoldv1alpha1.CredentialsLabel+`: "true" may be read`)
+	f.BoolVar(&o.election, "leader-elect", true, "let one of several operators act at a time")
+	f.StringVar(&o.metrics, "metrics-bind-address", ":8080", "`address` of the Prometheus metrics; 0 turns them off")
+	f.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 turns them off")
+	f.BoolVar(&o.verbose, "verbose", false, "log what is done too, not only what happens")
+	f.IntVar(&o.maxSet, "max-set-size", 0, "records that a set may have (default 100, BIND's limit)")
+	f.IntVar(&o.maxEntries, "max-status-entries", 1000, "entries that a Zone's status may have before they are kept in ZoneSlices")
+	f.DurationVar(&o.audit, "audit-interval", time.Hour, "how often a zone is read back from its servers, unless its Backend says")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if f.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
+	}
+	return o, nil
+}
+
+func run(ctx context.Context, args []string, env func(string) string) error {
+	o, err := parse(args, env)
+	if err != nil {
+		return err
+	}
+	level := slog.LevelInfo
+	if o.verbose {
+		level = slog.LevelDebug
+	}
+	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
+	config, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
+	if err != nil {
+		return fmt.Errorf("finding the cluster: %w", err)
+	}
+	config.UserAgent = "zonefold-operator"
+	config.QPS = -1                           // the API server's own priority and fairness decides
+	config.WarningHandler = rest.NoWarnings{} // a warning on each write to an object that an older schema let in
+	manager, err := newManager(config, o, log)
+	if err != nil {
+		return err
+	}
+	if err := addController(ctx, manager, o, log); err != nil {
+		return err
+	}
+	log.Info("starting", "namespace", o.namespace)
+	if err := manager.Start(ctx); err != nil {
+		return fmt.Errorf("running: %w", err)
+	}
+	return nil
+}
+
+func newManager(config *rest.Config, o options, log *slog.Logger) (ctrl.Manager, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kubizonev1alpha1.AddToScheme, zonefoldv1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("building the scheme: %w", err)
+		}
+	}
+	namespaces := map[string]cache.Config{o.namespace: {}}
+	for name := range strings.SplitSeq(o.credentials, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			namespaces[name] = cache.Config{}
+		}
+	}
+	patience := 20 * time.Second
+	manager, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:  scheme,
+		Logger:  logr.FromSlogHandler(log.Handler()),
+		Metrics: metricsserver.Options{BindAddress: o.metrics},
+		Cache: cache.Options{
+			DefaultTransform: cache.TransformStripManagedFields(),
+			ByObject:         map[client.Object]cache.ByObject{&corev1.Secret{}: {Namespaces: namespaces}},
+		},
+		HealthProbeBindAddress:        o.health,
+		LeaderElection:                o.election,
+		LeaderElectionID:              "zonefold-operator",
+		LeaderElectionNamespace:       o.namespace,
+		LeaderElectionReleaseOnCancel: true, // the workers have stopped by then
+		GracefulShutdownTimeout:       &patience,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("setting up: %w", err)
+	}
+	if err := manager.AddHealthzCheck("process", func(*http.Request) error { return nil }); err != nil {
+		return nil, err
+	}
+	return manager, manager.AddReadyzCheck("caches", func(r *http.Request) error {
+		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
+		defer cancel()
+		if !manager.GetCache().WaitForCacheSync(ctx) {
+			return errors.New("the objects of the cluster have not all been read yet")
+		}
+		return nil
+	})
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	kubizonev1alpha1 "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefoldv1alpha1 "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/backends"
+	"github.com/zonefold/zonefold/internal/controller/kubizone"
+)
+
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=zonefold-system,resources=leases,verbs=get;create;update;patch
+// +kubebuilder:rbac:groups="",namespace=zonefold-system,resources=events,verbs=create;patch
+
+// addController has the manager run the dialects while it leads. The caches fill before,
+// so that a follower takes over at once.
+func addController(ctx context.Context, m ctrl.Manager, o options, log *slog.Logger) error {
+	for _, object := range []client.Object{
+		&kubizonev1alpha1.Zone{}, &kubizonev1alpha1.Record{}, &zonefoldv1alpha1.ZoneSlice{}, &zonefoldv1alpha1.Backend{},
+		&corev1.Secret{}, &corev1.Namespace{},
+	} {
+		if _, err := m.GetCache().GetInformer(ctx, object); err != nil {
+			return fmt.Errorf("watching %T: %w", object, err)
+		}
+	}
+	numbers := controller.NewMetrics()
+	if err := numbers.Register(metrics.Registry); err != nil {
+		return fmt.Errorf("registering metrics: %w", err)
+	}
+	pool := newPool()
+	return m.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		recorder := m.GetEventRecorder("zonefold")
+		clock := backend.SystemClock{}
+		zones := kubizone.New(kubizone.Config{
+			Client: m.GetClient(), Cache: m.GetCache(), Events: recorder, Log: log, Metrics: numbers, Clock: clock,
+			MaxSet: o.maxSet, MaxEntries: o.maxEntries, Audit: o.audit,
+		})
+		places := backends.New(backends.Config{
+			Client: m.GetClient(), Cache: m.GetCache(), Events: recorder, Log: log, Clock: clock.Now, Metrics: numbers,
+			Namespace: o.namespace, Connect: pool.connect, Core: zones.Core, Deliveries: zones.Deliveries,
+		})
+		if err := places.Gather(ctx); err != nil {
+			return err
+		}
+		var writer sync.WaitGroup
+		writer.Go(func() { _ = places.Run(ctx) })
+		defer writer.Wait()
+		return zones.Run(ctx, places.Ready)
+	}))
+}

@@ -1,0 +1,236 @@
+package backends
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// +kubebuilder:rbac:groups=zonefold.dev,resources=backends,verbs=get;list;watch
+// +kubebuilder:rbac:groups=zonefold.dev,resources=backends/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",namespace=zonefold-system,resources=secrets,verbs=get;list;watch
+
+// Kind is the kind of Backends in a zone.ID.
+const Kind = "Backend"
+
+// Config is what the controller needs from outside.
+type Config struct {
+	Client    client.Client // reads from Cache
+	Cache     cache.Cache
+	Events    events.EventRecorder
+	Log       *slog.Logger
+	Clock     func() time.Time
+	Metrics   *controller.Metrics
+	Namespace string // the operator's
+	// Connect makes the clients of a Backend, the same ones for the same settings.
+	Connect func(Settings) ([]controller.Server, error)
+
+	Core       *controller.Core
+	Deliveries *controller.Deliveries
+}
+
+// Controller follows Backends and what they refer to.
+type Controller struct {
+	Config
+	writer *controller.Writer
+	synced []toolscache.InformerSynced
+	looked sync.Mutex // one look at a time: grants and Places belong together
+
+	mu    sync.Mutex
+	known map[string]known
+}
+
+// known is what a Backend was last resolved to.
+type known struct {
+	settings Settings
+	servers  []controller.Server
+	trouble  *controller.Outcome
+	warnings []string
+}
+
+// New returns a Controller that has not begun.
+func New(c Config) *Controller {
+	b := &Controller{Config: c, known: map[string]known{}}
+	b.writer = controller.NewWriter("backends", 1, c.Log, b.write)
+	c.Deliveries.OnPlace(func(name string) { b.writer.Enqueue(id(name)) })
+	return b
+}
+
+func id(name string) zone.ID { return zone.ID{Kind: Kind, Name: name} }
+
+// Gather follows Backends, Secrets and Namespaces from now on.
+func (b *Controller) Gather(ctx context.Context) error {
+	all := func(any) { b.everyBackend(ctx) }
+	each := func(o any) {
+		if backend, ok := o.(*v1alpha1.Backend); ok {
+			b.look(ctx, backend.Name)
+		} else if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+			each := gone.Key
+			b.look(ctx, each)
+		}
+	}
+	for _, f := range []struct {
+		object client.Object
+		look   func(any)
+	}{{&corev1.Namespace{}, all}, {&corev1.Secret{}, all}, {&v1alpha1.Backend{}, each}} {
+		informer, err := b.Cache.GetInformer(ctx, f.object)
+		if err != nil {
+			return fmt.Errorf("watching %T: %w", f.object, err)
+		}
+		registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+			AddFunc: f.look,
+			UpdateFunc: func(old, new any) {
+				if relevant(old, new) {
+					f.look(new)
+				}
+			},
+			DeleteFunc: f.look,
+		})
+		if err != nil {
+			return fmt.Errorf("following %T: %w", f.object, err)
+		}
+		context.AfterFunc(ctx, func() { _ = informer.RemoveEventHandler(registration) })
+		b.synced = append(b.synced, registration.HasSynced)
+	}
+	return nil
+}
+
+// relevant reports whether a change is one that Backends depend on.
+func relevant(old, new any) bool {
+	switch was := old.(type) {
+	case *corev1.Namespace:
+		is, ok := new.(*corev1.Namespace)
+		return !ok || !reflect.DeepEqual(was.Labels, is.Labels)
+	case *corev1.Secret:
+		is, ok := new.(*corev1.Secret)
+		return !ok || !reflect.DeepEqual(was.Data, is.Data) || !reflect.DeepEqual(was.Labels, is.Labels)
+	case *v1alpha1.Backend:
+		is, ok := new.(*v1alpha1.Backend)
+		return !ok || was.Generation != is.Generation || was.UID != is.UID
+	}
+	return true
+}
+
+// Ready waits until every Backend that existed has been put where it belongs.
+func (b *Controller) Ready(ctx context.Context) bool {
+	if !toolscache.WaitForCacheSync(ctx.Done(), b.synced...) {
+		return false
+	}
+	b.everyBackend(ctx)
+	return true
+}
+
+// Run writes statuses until ctx ends.
+func (b *Controller) Run(ctx context.Context) error { return b.writer.Run(ctx) }
+
+func (b *Controller) everyBackend(ctx context.Context) {
+	var list v1alpha1.BackendList
+	if err := b.Client.List(ctx, &list); err != nil {
+		b.Log.Error("listing Backends", "error", err)
+		return
+	}
+	for i := range list.Items {
+		b.look(ctx, list.Items[i].Name)
+	}
+}
+
+// look resolves one Backend anew.
+func (b *Controller) look(ctx context.Context, name string) {
+	b.looked.Lock()
+	defer b.looked.Unlock()
+	var backend v1alpha1.Backend
+	err := b.Client.Get(ctx, client.ObjectKey{Name: name}, &backend)
+	switch {
+	case apierrors.IsNotFound(err):
+		b.Deliveries.DeletePlace(name)
+		b.Core.PutGrants(name, nil)
+		b.mu.Lock()
+		delete(b.known, name)
+		b.mu.Unlock()
+		return
+	case err != nil:
+		b.Log.Error("reading a Backend", "backend", name, "error", err)
+		return
+	}
+	namespaces, err := b.namespaces(ctx)
+	if err != nil {
+		b.Log.Error("listing Namespaces", "error", err)
+		return
+	}
+	grants, warnings := ConvertGrants(&backend, namespaces)
+	place := &controller.Place{
+		Name: name, Created: backend.CreationTimestamp.Time, Kind: kind(&backend.Spec),
+		Default: backend.Spec.Default, Keep: backend.Spec.Foreign != v1alpha1.ForeignDelete,
+		Observe: backend.Spec.Mode == v1alpha1.ModeObserve, Grants: grants, Closed: len(backend.Spec.Grants) > 0,
+	}
+	if backend.Spec.AuditInterval != nil {
+		place.Audit = backend.Spec.AuditInterval.Duration
+	}
+	k := b.connect(ctx, &backend)
+	k.warnings = warnings
+	place.Servers, place.Problem = k.servers, k.trouble
+	b.mu.Lock()
+	b.known[name] = k
+	b.mu.Unlock()
+	if place.Closed && grants == nil {
+		grants = []zone.Grant{{}} // grants that cannot be read grant nothing, and close the Backend all the same
+	}
+	b.Core.PutGrants(name, grants)
+	b.Deliveries.PutPlace(place)
+	b.writer.Enqueue(id(name))
+}
+
+// connect makes the clients. When the Backend cannot be used any more, it has none;
+// what is attached with the former ones goes on.
+func (b *Controller) connect(ctx context.Context, backend *v1alpha1.Backend) known {
+	r := resolver{b.Namespace, func(namespace, name string) (*corev1.Secret, error) {
+		var s corev1.Secret
+		if err := b.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &s); err != nil {
+			return nil, err
+		}
+		return &s, nil
+	}}
+	settings, trouble := r.settings(&backend.Spec)
+	if trouble != nil {
+		return known{trouble: trouble}
+	}
+	b.mu.Lock()
+	old := b.known[backend.Name]
+	b.mu.Unlock()
+	if old.trouble == nil && reflect.DeepEqual(old.settings, settings) {
+		return known{settings: settings, servers: old.servers}
+	}
+	servers, err := b.Connect(settings)
+	if err != nil {
+		return known{trouble: problem(controller.ReasonInvalidSpec, "The Backend cannot be used: %v.", err)}
+	}
+	return known{settings: settings, servers: servers}
+}
+
+func (b *Controller) namespaces(ctx context.Context) (map[string]labels.Set, error) {
+	var list corev1.NamespaceList
+	if err := b.Client.List(ctx, &list); err != nil {
+		return nil, err
+	}
+	out := make(map[string]labels.Set, len(list.Items))
+	for i := range list.Items {
+		out[list.Items[i].Name] = list.Items[i].Labels
+	}
+	return out, nil
+}

@@ -1,0 +1,183 @@
+package backends
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// Settings are the spec of a Backend with its credentials: what a client needs.
+// Exactly one of the pointers is set.
+type Settings struct {
+	RFC2136  *RFC2136Settings
+	PowerDNS *PowerDNSSettings
+}
+
+// RFC2136Settings are those of servers that take dynamic updates.
+type RFC2136Settings struct {
+	Servers   []string // as rfc2136.Canonical reads them
+	View      string
+	KeyName   dnsname.Name // zero: nothing is signed
+	Algorithm string       // "" is hmac-sha256
+	Secret    string       // base64
+}
+
+// PowerDNSSettings are those of a PowerDNS API.
+type PowerDNSSettings struct {
+	URL, ServerID, APIKey, ZoneKind string
+	CABundle                        string // PEM
+}
+
+// kind returns the kind of backend that a spec names.
+func kind(spec *v1alpha1.BackendSpec) string {
+	switch {
+	case spec.Embedded != nil:
+		return "embedded"
+	case spec.RFC2136 != nil:
+		return "rfc2136"
+	case spec.PowerDNS != nil:
+		return "powerdns"
+	case spec.Bind9 != nil:
+		return "bind9"
+	case spec.DNSClass != nil:
+		return "dnsClass"
+	case spec.Provider != nil:
+		return "provider"
+	}
+	return ""
+}
+
+// secrets returns a Secret by namespace and name.
+type secrets func(namespace, name string) (*corev1.Secret, error)
+
+// A resolver turns specs into Settings.
+type resolver struct {
+	namespace string // the operator's
+	secrets   secrets
+}
+
+// settings resolves a spec, or says why it cannot be used.
+func (r resolver) settings(spec *v1alpha1.BackendSpec) (Settings, *controller.Outcome) {
+	switch kind(spec) {
+	case "rfc2136":
+		return r.rfc2136(spec.RFC2136)
+	case "powerdns":
+		return r.powerdns(spec.PowerDNS)
+	case "":
+		return Settings{}, problem(controller.ReasonInvalidSpec, "The spec names no kind of server; name one, such as rfc2136.")
+	}
+	return Settings{}, problem(controller.ReasonNotSupported,
+		"This operator does not serve backends of the kind %s; use rfc2136 or powerdns, or a newer operator.", kind(spec))
+}
+
+func (r resolver) rfc2136(spec *v1alpha1.RFC2136) (Settings, *controller.Outcome) {
+	out := &RFC2136Settings{Servers: spec.Servers, View: spec.View}
+	if spec.TSIG == nil {
+		return Settings{RFC2136: out}, nil
+	}
+	name, err := dnsname.Parse(strings.TrimSuffix(spec.TSIG.KeyName, ".") + ".")
+	if err != nil {
+		return Settings{}, problem(controller.ReasonInvalidSpec, "The TSIG keyName is no domain name: %v; write it as in the server's configuration.", err)
+	}
+	text, trouble := r.secret(spec.TSIG.SecretRef)
+	if trouble != nil {
+		return Settings{}, trouble
+	}
+	out.KeyName, out.Algorithm, out.Secret = name, spec.TSIG.Algorithm, strings.TrimSpace(text)
+	return Settings{RFC2136: out}, nil
+}
+
+func (r resolver) powerdns(spec *v1alpha1.PowerDNS) (Settings, *controller.Outcome) {
+	key, trouble := r.secret(spec.SecretRef)
+	if trouble != nil {
+		return Settings{}, trouble
+	}
+	out := &PowerDNSSettings{
+		URL: strings.TrimSuffix(spec.URL, "/"), ServerID: spec.ServerID, APIKey: strings.TrimSpace(key),
+		ZoneKind: spec.ZoneKind, CABundle: spec.CABundle,
+	}
+	if out.ServerID == "" {
+		out.ServerID = "localhost"
+	}
+	if out.ZoneKind == "" {
+		out.ZoneKind = "Native"
+	}
+	return Settings{PowerDNS: out}, nil
+}
+
+// secret returns the one value that a reference names. What it says names the Secret
+// and never what is in it.
+func (r resolver) secret(ref v1alpha1.SecretKeyRef) (string, *controller.Outcome) {
+	namespace := ref.Namespace
+	if namespace == "" {
+		namespace = r.namespace
+	}
+	where := namespace + "/" + ref.Name
+	s, err := r.secrets(namespace, ref.Name)
+	switch {
+	case err != nil:
+		return "", problem(controller.ReasonSecretNotFound,
+			"Secret %s cannot be read: %v. Create it, or let the operator read Secrets of its namespace.", where, err)
+	case namespace != r.namespace && s.Labels[v1alpha1.CredentialsLabel] != "true":
+		return "", problem(controller.ReasonSecretForbidden,
+			"Secret %s is not in the operator's namespace %s and does not have the label %s: \"true\".", where, r.namespace, v1alpha1.CredentialsLabel)
+	case ref.Key == "" && len(s.Data) == 1:
+		for _, value := range s.Data {
+			return string(value), nil
+		}
+	case ref.Key == "":
+		return "", problem(controller.ReasonSecretNotFound, "Secret %s has %d keys; name one of them in secretRef.key.", where, len(s.Data))
+	}
+	value, ok := s.Data[ref.Key]
+	if !ok {
+		return "", problem(controller.ReasonSecretNotFound, "Secret %s has no key %q; it has %s.",
+			where, ref.Key, strings.Join(slices.Sorted(maps.Keys(s.Data)), ", "))
+	}
+	return string(value), nil
+}
+
+func problem(reason, format string, args ...any) *controller.Outcome {
+	o := controller.Not(reason, fmt.Sprintf(format, args...))
+	return &o
+}
+
+// ConvertGrants resolves the grants of a Backend among the namespaces, given with
+// their labels. Patterns that cannot be read grant nothing, and are told.
+func ConvertGrants(b *v1alpha1.Backend, namespaces map[string]labels.Set) (grants []zone.Grant, problems []string) {
+	for i, g := range b.Spec.Grants {
+		grant := zone.Grant{Namespaces: g.Namespaces}
+		if g.NamespaceSelector != nil {
+			selector, err := metav1.LabelSelectorAsSelector(g.NamespaceSelector)
+			if err != nil {
+				problems = append(problems, fmt.Sprintf("Grant %d has a namespaceSelector that cannot be read: %v.", i, err))
+				continue
+			}
+			for name, set := range namespaces {
+				if selector.Matches(set) {
+					grant.Namespaces = append(grant.Namespaces, name)
+				}
+			}
+			slices.Sort(grant.Namespaces)
+		}
+		for _, text := range g.Zones {
+			p, err := dnsname.ParsePattern(text)
+			if err != nil {
+				problems = append(problems, fmt.Sprintf("Grant %d has a pattern that cannot be read: %v.", i, err))
+				continue
+			}
+			grant.Zones = append(grant.Zones, p)
+		}
+		grants = append(grants, grant)
+	}
+	return grants, problems
+}

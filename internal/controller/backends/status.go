@@ -1,0 +1,79 @@
+package backends
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// write brings the status of a Backend up to date.
+func (b *Controller) write(ctx context.Context, id zone.ID) error {
+	var backend v1alpha1.Backend
+	if err := b.Client.Get(ctx, client.ObjectKey{Name: id.Name}, &backend); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	b.mu.Lock()
+	k, ok := b.known[id.Name]
+	b.mu.Unlock()
+	if !ok {
+		return nil
+	}
+	zones, trouble := b.Deliveries.PlaceOutcome(id.Name)
+	if k.trouble != nil {
+		trouble = k.trouble
+	}
+	status := status(&backend, zones, trouble, k.warnings, b.Clock())
+	if equality.Semantic.DeepEqual(backend.Status, status) {
+		return nil
+	}
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": backend.UID}, "status": status})
+	if err != nil {
+		return fmt.Errorf("encoding the status of %s: %w", id, err)
+	}
+	got := &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Name: id.Name}}
+	if err := b.Client.Status().Patch(ctx, got, client.RawPatch(types.MergePatchType, body), client.FieldOwner(controller.Manager)); err != nil {
+		return fmt.Errorf("writing the status of %s: %w", id, err)
+	}
+	b.Metrics.Wrote(Kind, "status")
+	if trouble != nil && !told(backend.Status.Conditions, trouble.Reason) {
+		b.Events.Eventf(&backend, nil, "Warning", trouble.Reason, controller.ConditionReady, "%s", trouble.Message)
+	}
+	// The count of zones moves while zones come and go: once in a while is enough.
+	return &controller.Later{After: 5 * time.Second}
+}
+
+func told(conditions []metav1.Condition, reason string) bool {
+	for _, c := range conditions {
+		if c.Type == controller.ConditionReady {
+			return c.Reason == reason
+		}
+	}
+	return false
+}
+
+// status returns what is to be said about a Backend.
+func status(b *v1alpha1.Backend, zones int, trouble *controller.Outcome, warnings []string, now time.Time) v1alpha1.BackendStatus {
+	c := controller.Conditions{Old: b.Status.Conditions, Generation: b.Generation, Now: now}
+	ready := controller.OK(controller.ReasonReady, "The Backend can be used.")
+	if trouble != nil {
+		ready = *trouble
+	}
+	c.Set(controller.ConditionReady, ready)
+	if len(warnings) > 0 {
+		c.Set(controller.ConditionWarning, controller.OK("InvalidGrant", strings.Join(warnings, " ")))
+	}
+	return v1alpha1.BackendStatus{
+		Type: kind(&b.Spec), Zones: int32(zones), ObservedGeneration: b.Generation, Conditions: c.List(),
+	}
+}

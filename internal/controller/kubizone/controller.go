@@ -1,0 +1,219 @@
+package kubizone
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"time"
+
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// +kubebuilder:rbac:groups=kubi.zone,resources=zones;records,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=kubi.zone,resources=zones/status;records/status,verbs=patch
+// +kubebuilder:rbac:groups=kubi.zone,resources=zones/finalizers,verbs=update
+// +kubebuilder:rbac:groups=zonefold.dev,resources=zoneslices,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Config is what the dialect needs from outside.
+type Config struct {
+	Client     client.Client // reads from Cache
+	Cache      cache.Cache
+	Events     events.EventRecorder
+	Log        *slog.Logger
+	Metrics    *controller.Metrics
+	Clock      backend.Clock
+	MaxSet     int           // records in a set; 0: zone.DefaultMaxSet
+	MaxEntries int           // in status.entries before ZoneSlices are used; 0: 1000
+	Audit      time.Duration // 0: an hour
+}
+
+// Controller is the dialect at work. It is made for one term of leadership.
+type Controller struct {
+	Config
+	Core       *controller.Core
+	Deliveries *controller.Deliveries
+
+	zones   *controller.Writer
+	records *controller.Writer
+
+	mu          sync.Mutex
+	zoneStates  map[zone.ID]*zoneState
+	recordState map[zone.ID]*written
+}
+
+// written is what is known about an object beyond the cache, which may lag behind
+// our own writes.
+type written struct {
+	version uint64 // resourceVersion of our last write
+	again   bool   // look again when the cache has caught up
+	reason  zone.Reason
+
+	pending    int64 // since when it is on its way, Unix nanoseconds; 0: it is not
+	generation int64 // of the object that is on its way
+}
+
+// New returns a Controller that has not begun.
+func New(c Config) *Controller {
+	if c.MaxEntries == 0 {
+		c.MaxEntries = 1000
+	}
+	if c.Audit == 0 {
+		c.Audit = time.Hour
+	}
+	k := &Controller{Config: c, zoneStates: map[zone.ID]*zoneState{}, recordState: map[zone.ID]*written{}}
+	k.Core = controller.NewCore(controller.CoreConfig{
+		Options: zone.Options{MaxSet: c.MaxSet}, Clock: c.Clock.Now, Metrics: c.Metrics, Settled: k.settled,
+	})
+	k.Deliveries = controller.NewDeliveries(controller.DeliveriesConfig{
+		Store: (*store)(k), Clock: c.Clock.Now, Log: c.Log, Metrics: c.Metrics,
+		Changed: k.enqueue, Settled: k.enqueueAll, Refresh: k.refresh, Waiting: k.waiting,
+	})
+	busy := func() bool { return k.Core.Busy(300 * time.Millisecond) }
+	k.zones = controller.NewWriter("zones", 4, c.Log, k.writeZone)
+	k.zones.Busy = busy
+	k.records = controller.NewWriter("records", 16, c.Log, k.writeRecord)
+	k.records.Busy = busy
+	return k
+}
+
+// Run follows the cluster and delivers until ctx ends; then it finishes what is under
+// way and returns, so that the lease is released after the last write.
+func (k *Controller) Run(ctx context.Context, ready func(context.Context) bool) error {
+	engine := backend.New(backend.Config{
+		Ceilings: k.Deliveries, Ledger: k.Deliveries, Report: k.Deliveries.Report, Clock: k.Clock,
+		Rand: rand.Float64, Log: k.Log, Metrics: k.Metrics, Audit: k.Audit,
+	})
+	synced, err := k.gather(ctx)
+	if err != nil {
+		return err
+	}
+	var parts sync.WaitGroup
+	parts.Go(func() { _ = k.zones.Run(ctx) })
+	parts.Go(func() { _ = k.records.Run(ctx) })
+	parts.Go(func() { _ = k.Deliveries.Run(ctx, engine) })
+	err = k.Core.Run(ctx, func(ctx context.Context) bool {
+		return ready(ctx) && toolscache.WaitForCacheSync(ctx.Done(), synced...)
+	})
+	<-ctx.Done()
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	engine.Stop(stop)
+	parts.Wait()
+	return err
+}
+
+// settled hands one step of the World on.
+func (k *Controller) settled(s controller.Settlement) {
+	k.Deliveries.Settle(s)
+	k.follow(s)
+	for _, id := range s.Delta.Verdicts {
+		k.judge(id, s.View)
+	}
+}
+
+// judge keeps the metric of verdicts.
+func (k *Controller) judge(id zone.ID, w *zone.World) {
+	v, ok := w.Verdict(id)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	state := k.state(id)
+	k.Metrics.Judged(id.Kind, string(state.reason), string(v.Reason))
+	state.reason = v.Reason
+	if !ok {
+		delete(k.recordState, id)
+		k.enqueue(id)
+	}
+}
+
+// state returns what is known about an object beyond the cache. k.mu is held.
+func (k *Controller) state(id zone.ID) *written {
+	w := k.recordState[id]
+	if w == nil {
+		w = &written{}
+		k.recordState[id] = w
+	}
+	return w
+}
+
+func (k *Controller) enqueue(id zone.ID) {
+	switch id.Kind {
+	case zone.KindZone:
+		k.zones.Enqueue(id)
+	case zone.KindRecord:
+		k.records.Enqueue(id)
+	}
+}
+
+func (k *Controller) enqueueAll(ids []zone.ID) {
+	for _, id := range ids {
+		k.enqueue(id)
+	}
+}
+
+// waiting sees to it that a Record that is not served soon is told so.
+func (k *Controller) waiting(ids []zone.ID) {
+	for _, id := range ids {
+		k.records.EnqueueAfter(id, grace)
+	}
+}
+
+// grace is how long something may be on its way before that is worth a write.
+const grace = 2 * time.Second
+
+func (k *Controller) refresh(id zone.ID) {
+	for _, claim := range k.Core.Adopted(id) {
+		k.enqueue(claim)
+	}
+}
+
+// sawVersion notes our own write; stale reports whether the cache is older than it.
+func (k *Controller) sawVersion(id zone.ID, o client.Object) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := k.state(id)
+	s.version = max(s.version, version(o))
+}
+
+func (k *Controller) stale(id zone.ID, o client.Object) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := k.state(id)
+	s.again = version(o) < s.version
+	return s.again
+}
+
+// echo reports whether an object that the cache has just received is one that we wrote
+// ourselves and nobody waits for.
+func (k *Controller) echo(id zone.ID, o client.Object) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := k.recordState[id]
+	if s == nil || version(o) > s.version {
+		return false
+	}
+	if s.again && version(o) == s.version {
+		s.again = false
+		return false
+	}
+	return true
+}
+
+// version returns the resourceVersion as a number: versions of one kind are ordered
+// (KEP-5504).
+func version(o client.Object) uint64 {
+	n, err := strconv.ParseUint(o.GetResourceVersion(), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,183 @@
+package kubizone
+
+import (
+	"context"
+	"sync"
+
+	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefoldv1alpha1 "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// A ledger knows which sets the cluster has written down for a Zone: those of its
+// status and slices, and those in the journal. A set is in it before it is published
+// among foreign ones and until it is withdrawn, so that after any crash it is known
+// which sets are ours.
+type ledger struct {
+	mu      sync.Mutex // held while the journal is written
+	base    rr.Sets    // status.entries and slices
+	journal []rr.Sets  // by page
+}
+
+// pageSize is how many sets a page of the journal holds: a page is rewritten whole.
+const pageSize = 500
+
+func (l *ledger) has(key rr.Key) bool {
+	if _, ok := l.base.Get(key); ok {
+		return true
+	}
+	for _, page := range l.journal {
+		if _, ok := page.Get(key); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// all returns everything in the ledger.
+func (l *ledger) all() rr.Sets {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	txn := l.base.Txn()
+	for _, page := range l.journal {
+		for set := range page.All() {
+			txn.Put(set)
+		}
+	}
+	return txn.Sets()
+}
+
+// record writes sets into the journal that are not in the ledger yet.
+func (k *Controller) record(ctx context.Context, id zone.ID, z *v1alpha1.Zone, sets []rr.Set) error {
+	l := k.ledgerOf(id)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	dirty := map[int]bool{}
+	pages := append([]rr.Sets(nil), l.journal...)
+	for _, set := range sets {
+		if l.has(set.Key()) {
+			continue
+		}
+		if len(pages) == 0 || pages[len(pages)-1].Len() >= pageSize {
+			pages = append(pages, rr.Sets{})
+		}
+		last := len(pages) - 1
+		txn := pages[last].Txn()
+		txn.Put(set)
+		pages[last] = txn.Sets()
+		dirty[last] = true
+	}
+	for i := range pages {
+		if dirty[i] {
+			if err := k.applySlice(ctx, id, z, journalPage(i, pages[i])); err != nil {
+				return err
+			}
+		}
+	}
+	l.journal = pages
+	return nil
+}
+
+func journalPage(index int, sets rr.Sets) *zonefoldv1alpha1.ZoneSlice {
+	var entries []v1alpha1.Entry
+	for set := range sets.All() {
+		if len(set.Data) == 0 {
+			set.Data = []string{""}
+		}
+		entries = entriesOf(entries, set)
+	}
+	return &zonefoldv1alpha1.ZoneSlice{Journal: true, Index: int32(index), Entries: sliceEntries(entries)}
+}
+
+// keepGone puts sets into the journal that are about to leave the status although a
+// server may still have them.
+func (k *Controller) keepGone(ctx context.Context, id zone.ID, z *v1alpha1.Zone, out controller.ZoneOutcome) error {
+	if !out.Keeping {
+		return nil
+	}
+	l := k.ledgerOf(id)
+	keys := append([]rr.Key(nil), out.Lingering...)
+	if !out.Confirmed {
+		k.mu.Lock()
+		for key := range k.zoneState(id).gone {
+			keys = append(keys, key)
+		}
+		k.mu.Unlock()
+	}
+	var sets []rr.Set
+	l.mu.Lock()
+	for _, key := range keys {
+		if set, ok := l.base.Get(key); ok {
+			sets = append(sets, set)
+		}
+	}
+	base := l.base
+	l.base = rr.Sets{} // so that they are written although they are still in the status
+	l.mu.Unlock()
+	err := k.record(ctx, id, z, sets)
+	l.mu.Lock()
+	l.base = base
+	l.mu.Unlock()
+	return err
+}
+
+// flushed notes that the cluster has written down a content, and clears away what is
+// not needed beside it any more.
+func (k *Controller) flushed(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s zone.Snapshot, out controller.ZoneOutcome) error {
+	keep := 0
+	k.mu.Lock()
+	state := k.zoneState(id)
+	if state.parts != nil {
+		keep = len(state.parts.parts)
+	}
+	k.mu.Unlock()
+	if z.Status.Slices > 0 || keep > 0 {
+		if err := k.dropSlices(ctx, id, z, keep); err != nil {
+			return err
+		}
+	}
+	l := k.ledgerOf(id)
+	l.mu.Lock()
+	l.base = s.Sets
+	needed := !out.Confirmed || len(out.Lingering) > 0
+	tidy := len(l.journal) == 1 && contained(l.journal[0], s.Sets)
+	if needed || tidy || len(l.journal) == 0 {
+		l.mu.Unlock()
+		return nil
+	}
+	l.journal = nil
+	l.mu.Unlock()
+	k.mu.Lock()
+	clear(state.gone)
+	k.mu.Unlock()
+	list, err := k.slicesOf(ctx, z)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		if list[i].Journal {
+			if err := k.deleteSlice(ctx, id, &list[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// contained reports whether every set of a is a name and type of b too.
+func contained(a, b rr.Sets) bool {
+	for set := range a.All() {
+		if _, ok := b.Get(set.Key()); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func (k *Controller) ledgerOf(id zone.ID) *ledger {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return &k.zoneState(id).ledger
+}

@@ -1,0 +1,183 @@
+package kubizone
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefoldv1alpha1 "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// sliceName is the name of a slice, or of a page of the journal. The Zone's UID keeps
+// it apart from the slices of a Zone of the same name that was there before.
+func sliceName(z *v1alpha1.Zone, journal bool, index int) string {
+	part := "slice"
+	if journal {
+		part = "journal"
+	}
+	tail := fmt.Sprintf("-%.8s-%s-%d", z.UID, part, index)
+	return z.Name[:min(len(z.Name), 253-len(tail))] + tail
+}
+
+// applySlice writes a slice, unless the cluster has it like that.
+func (k *Controller) applySlice(ctx context.Context, id zone.ID, z *v1alpha1.Zone, slice *zonefoldv1alpha1.ZoneSlice) error {
+	slice.Name, slice.Namespace, slice.Zone = sliceName(z, slice.Journal, int(slice.Index)), z.Namespace, z.Name
+	var have zonefoldv1alpha1.ZoneSlice
+	err := k.Client.Get(ctx, client.ObjectKeyFromObject(slice), &have)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading ZoneSlice %s/%s: %w", slice.Namespace, slice.Name, err)
+	}
+	if err == nil && k.sliceCurrent(id, &have) && equality.Semantic.DeepEqual(have.Entries, slice.Entries) {
+		return nil
+	}
+	slice.TypeMeta = metav1.TypeMeta{APIVersion: zonefoldv1alpha1.GroupVersion.String(), Kind: "ZoneSlice"}
+	slice.Labels = map[string]string{zonefoldv1alpha1.ZoneLabel: labelValue(z.Name)}
+	owner := true
+	slice.OwnerReferences = []metav1.OwnerReference{{
+		APIVersion: v1alpha1.GroupVersion.String(), Kind: "Zone", Name: z.Name, UID: z.UID, Controller: &owner, BlockOwnerDeletion: &owner,
+	}}
+	body, err := json.Marshal(slice)
+	if err != nil {
+		return fmt.Errorf("encoding ZoneSlice %s/%s: %w", slice.Namespace, slice.Name, err)
+	}
+	got := &zonefoldv1alpha1.ZoneSlice{ObjectMeta: metav1.ObjectMeta{Namespace: slice.Namespace, Name: slice.Name}}
+	if err := k.Client.Patch(ctx, got, client.RawPatch(types.ApplyPatchType, body), client.FieldOwner(controller.Manager), client.ForceOwnership); err != nil {
+		return fmt.Errorf("writing ZoneSlice %s/%s: %w", slice.Namespace, slice.Name, err)
+	}
+	k.Metrics.Wrote("ZoneSlice", "content")
+	k.sliceWritten(id, got)
+	return nil
+}
+
+// writeSlices writes the slices that changed and returns how many there are, and how
+// many entries of how many octets they hold.
+func (k *Controller) writeSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s zone.Snapshot) (parts int32, count, size int, err error) {
+	n := sliceCount(s.Sets.Len(), int(z.Status.Slices))
+	k.mu.Lock()
+	state := k.zoneState(id)
+	if state.parts == nil || len(state.parts.parts) != n {
+		state.parts = divide(state.content.Sets, n)
+	}
+	if state.content.Hash != s.Hash {
+		k.mu.Unlock()
+		return 0, 0, 0, &controller.Later{} // it has changed since
+	}
+	division := state.parts.take()
+	k.mu.Unlock()
+	count = 1
+	for i, part := range division.parts {
+		count += part.count
+		if !part.dirty {
+			continue
+		}
+		var entries []v1alpha1.Entry
+		for set := range part.sets.All() {
+			entries = entriesOf(entries, set)
+		}
+		slice := &zonefoldv1alpha1.ZoneSlice{Index: int32(i), Entries: sliceEntries(entries)}
+		if err := k.applySlice(ctx, id, z, slice); err != nil {
+			k.mu.Lock()
+			state.parts.spoil()
+			k.mu.Unlock()
+			return 0, 0, 0, err
+		}
+		size += 100 * len(entries)
+	}
+	return int32(n), count, size, nil
+}
+
+// dropSlices deletes the slices of a Zone from index keep on, but not its journal.
+func (k *Controller) dropSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zone, keep int) error {
+	list, err := k.slicesOf(ctx, z)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		if s := &list[i]; !s.Journal && (int(s.Index) >= keep || s.Name != sliceName(z, false, int(s.Index))) {
+			if err := k.deleteSlice(ctx, id, s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (k *Controller) deleteSlice(ctx context.Context, id zone.ID, s *zonefoldv1alpha1.ZoneSlice) error {
+	k.mu.Lock()
+	delete(k.zoneState(id).slices, s.Name)
+	k.mu.Unlock()
+	k.Metrics.Wrote("ZoneSlice", "delete")
+	if err := k.Client.Delete(ctx, s); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting ZoneSlice %s/%s: %w", s.Namespace, s.Name, err)
+	}
+	return nil
+}
+
+// slicesOf lists the slices that a Zone owns, from the cache.
+func (k *Controller) slicesOf(ctx context.Context, z *v1alpha1.Zone) ([]zonefoldv1alpha1.ZoneSlice, error) {
+	var list zonefoldv1alpha1.ZoneSliceList
+	err := k.Client.List(ctx, &list, client.InNamespace(z.Namespace), client.MatchingLabels{zonefoldv1alpha1.ZoneLabel: labelValue(z.Name)})
+	if err != nil {
+		return nil, fmt.Errorf("listing the ZoneSlices of Zone %s/%s: %w", z.Namespace, z.Name, err)
+	}
+	own := list.Items[:0]
+	for _, s := range list.Items {
+		if metav1.IsControlledBy(&s, z) {
+			own = append(own, s)
+		}
+	}
+	return own, nil
+}
+
+// sliceWritten notes our own write of a slice; sliceCurrent reports whether the cache
+// has caught up with it.
+func (k *Controller) sliceWritten(id zone.ID, s *zonefoldv1alpha1.ZoneSlice) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	state := k.zoneState(id)
+	if state.slices == nil {
+		state.slices = map[string]uint64{}
+	}
+	state.slices[s.Name] = max(state.slices[s.Name], version(s))
+}
+
+func (k *Controller) sliceCurrent(id zone.ID, s *zonefoldv1alpha1.ZoneSlice) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return version(s) >= k.zoneState(id).slices[s.Name]
+}
+
+// sawSlice has the slices of a Zone compared whose slice somebody else has touched.
+func (k *Controller) sawSlice(s *zonefoldv1alpha1.ZoneSlice, gone bool) {
+	id := ZoneID(s.Namespace, s.Zone)
+	k.mu.Lock()
+	state := k.zoneStates[id]
+	touched := state != nil && state.slices[s.Name] != 0 && (gone || version(s) > state.slices[s.Name])
+	if touched {
+		state.foreign = true
+		delete(state.slices, s.Name)
+		state.parts = nil
+	}
+	k.mu.Unlock()
+	if touched {
+		k.enqueue(id)
+	}
+}
+
+// disturbed reports, once, whether somebody else has touched a slice.
+func (k *Controller) disturbed(id zone.ID) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	state := k.zoneState(id)
+	was := state.foreign
+	state.foreign = false
+	return was
+}

@@ -1,0 +1,86 @@
+package kubizone
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// recordStatus returns what is to be said about a Record.
+func recordStatus(c controller.Conditions, v zone.Verdict, served controller.Outcome) v1alpha1.RecordStatus {
+	c.Judged(v, served)
+	return v1alpha1.RecordStatus{FQDN: v.Name.String(), ObservedGeneration: c.Generation, Conditions: c.List()}
+}
+
+// zoneStatus returns what is to be said about a Zone, apart from its content.
+func zoneStatus(c controller.Conditions, v zone.Verdict, out controller.ZoneOutcome, slices int32) v1alpha1.ZoneStatus {
+	served := out.Served
+	c.Judged(v, served)
+	if slices > 0 {
+		c.Set(controller.ConditionSliced, controller.OK(controller.ReasonInSlices,
+			"The zone has more entries than fit here; the ZoneSlices of this Zone hold all of them."))
+	}
+	status := v1alpha1.ZoneStatus{FQDN: v.Name.String(), ObservedGeneration: c.Generation, Conditions: c.List()}
+	for _, p := range out.Places {
+		b := v1alpha1.ZoneBackend{Name: p.Place, FQDN: p.Zone.String(), Reason: p.Reason, Message: p.Message}
+		if p.Serial != 0 {
+			serial := v1alpha1.Number(p.Serial)
+			b.Serial = &serial
+		}
+		status.Backends = append(status.Backends, b)
+	}
+	return status
+}
+
+// recordPatch gathers the fields of a Record's status that differ.
+func recordPatch(old, new v1alpha1.RecordStatus) map[string]any {
+	patch := map[string]any{}
+	if old.FQDN != new.FQDN {
+		patch["fqdn"] = orNull(new.FQDN)
+	}
+	if old.ObservedGeneration != new.ObservedGeneration {
+		patch["observedGeneration"] = new.ObservedGeneration
+	}
+	if !equality.Semantic.DeepEqual(old.Conditions, new.Conditions) {
+		patch["conditions"] = new.Conditions
+	}
+	return patch
+}
+
+// zonePatch gathers the fields of a Zone's status that differ.
+func zonePatch(old, new v1alpha1.ZoneStatus) map[string]any {
+	patch := map[string]any{}
+	if old.FQDN != new.FQDN {
+		patch["fqdn"] = orNull(new.FQDN)
+	}
+	if old.ObservedGeneration != new.ObservedGeneration {
+		patch["observedGeneration"] = new.ObservedGeneration
+	}
+	if !equality.Semantic.DeepEqual(old.Conditions, new.Conditions) {
+		patch["conditions"] = new.Conditions
+	}
+	if !equality.Semantic.DeepEqual(old.Backends, new.Backends) {
+		patch["backends"] = new.Backends
+	}
+	return patch
+}
+
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// condition returns a condition by its type, or nil.
+func condition(list []metav1.Condition, kind string) *metav1.Condition {
+	if i := slices.IndexFunc(list, func(c metav1.Condition) bool { return c.Type == kind }); i >= 0 {
+		return &list[i]
+	}
+	return nil
+}

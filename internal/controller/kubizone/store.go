@@ -1,0 +1,177 @@
+package kubizone
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// store is the Controller as the controller.Store of its Zones.
+type store Controller
+
+func (s *store) k() *Controller { return (*Controller)(s) }
+
+// Load implements controller.Store.
+func (s *store) Load(id zone.ID) (controller.Stored, bool) {
+	z, err := s.k().zone(context.Background(), id)
+	if err != nil {
+		return controller.Stored{}, false
+	}
+	label := labelled(z)
+	out := controller.Stored{
+		Created: z.CreationTimestamp.Time, Deleting: !z.DeletionTimestamp.IsZero(),
+		Content: label.ID, Delivered: deliveredOf(z),
+		Written: func() rr.Sets { return s.k().loadLedger(id, z) },
+	}
+	if len(z.Status.Entries) > 0 {
+		out.Name, _ = dnsname.Parse(z.Status.Entries[0].FQDN)
+	}
+	if z.Status.Serial != nil {
+		out.Serial = uint32(*z.Status.Serial)
+	}
+	if z.Status.SerialCeiling != nil {
+		out.Ceiling = uint32(*z.Status.SerialCeiling)
+	}
+	for _, ref := range z.Spec.BackendRefs {
+		out.Refs = append(out.Refs, ref.Name)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	state := s.k().zoneState(id)
+	if state.holding {
+		out.Delivered = state.held
+	}
+	out.Ceiling = max(out.Ceiling, state.ceiling)
+	return out, true
+}
+
+// deliveredOf reads where an earlier run has delivered a Zone. Without the finalizer
+// nothing has been published since.
+func deliveredOf(z *v1alpha1.Zone) []controller.Delivered {
+	var out []controller.Delivered
+	if !slices.Contains(z.Finalizers, v1alpha1.Finalizer) {
+		return nil
+	}
+	for _, b := range z.Status.Backends {
+		if name, err := dnsname.Parse(b.FQDN); err == nil {
+			out = append(out, controller.Delivered{Place: b.Name, Zone: name})
+		}
+	}
+	return out
+}
+
+// loadLedger reads, once, what an earlier run has written down.
+func (k *Controller) loadLedger(id zone.ID, z *v1alpha1.Zone) rr.Sets {
+	l := k.ledgerOf(id)
+	l.mu.Lock()
+	empty := l.base.Len() == 0 && len(l.journal) == 0
+	l.mu.Unlock()
+	if empty {
+		base, journal := rr.Sets{}.Txn(), []rr.Sets(nil)
+		setsOf(base, z.Status.Entries)
+		list, err := k.slicesOf(context.Background(), z)
+		if err != nil {
+			k.Log.Error("reading the ledger", "zone", id.String(), "error", err)
+		}
+		for i := range list {
+			if !list[i].Journal {
+				setsOf(base, zoneEntries(list[i].Entries))
+				continue
+			}
+			page := rr.Sets{}.Txn()
+			setsOf(page, zoneEntries(list[i].Entries))
+			for len(journal) <= int(list[i].Index) {
+				journal = append(journal, rr.Sets{})
+			}
+			journal[list[i].Index] = page.Sets()
+		}
+		l.mu.Lock()
+		l.base, l.journal = base.Sets(), journal
+		l.mu.Unlock()
+	}
+	return l.all()
+}
+
+// Hold implements controller.Store.
+func (s *store) Hold(ctx context.Context, id zone.ID, where []controller.Delivered) error {
+	k := s.k()
+	z, err := k.zone(ctx, id)
+	if err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	label := z.Labels[v1alpha1.ParentZoneLabel]
+	if len(where) > 0 && !slices.Contains(z.Finalizers, v1alpha1.Finalizer) {
+		if !z.DeletionTimestamp.IsZero() {
+			return fmt.Errorf("holding %s: it is being deleted", id)
+		}
+		if err := k.applyMeta(ctx, id, z, meta{label: label, finalizer: true}); err != nil {
+			return err
+		}
+	}
+	if missing := slices.ContainsFunc(where, func(w controller.Delivered) bool { return !slices.Contains(deliveredOf(z), w) }); missing {
+		var list []v1alpha1.ZoneBackend
+		for _, w := range where {
+			list = append(list, v1alpha1.ZoneBackend{Name: w.Place, FQDN: w.Zone.String(), Reason: controller.ReasonPending})
+		}
+		if err := k.patchStatus(ctx, id, z, map[string]any{"backends": list}); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	state := k.zoneState(id)
+	state.held, state.holding = where, true
+	s.mu.Unlock()
+	if len(where) == 0 && slices.Contains(z.Finalizers, v1alpha1.Finalizer) {
+		if err := k.applyMeta(ctx, id, z, meta{label: label}); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+	}
+	return nil
+}
+
+// Raise implements controller.Store.
+func (s *store) Raise(ctx context.Context, id zone.ID, ceiling uint32) error {
+	k := s.k()
+	z, err := k.zone(ctx, id)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	state := k.zoneState(id)
+	if state.ceiling != 0 && rr.SerialLess(ceiling, state.ceiling) {
+		ceiling = state.ceiling
+	}
+	s.mu.Unlock()
+	if err := k.patchStatus(ctx, id, z, map[string]any{"serialCeiling": ceiling}); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	state.ceiling = ceiling
+	s.mu.Unlock()
+	return nil
+}
+
+// Record implements controller.Store.
+func (s *store) Record(ctx context.Context, id zone.ID, sets []rr.Set) error {
+	z, err := s.k().zone(ctx, id)
+	if err != nil {
+		return err
+	}
+	return s.k().record(ctx, id, z, sets)
+}
+
+func (k *Controller) zone(ctx context.Context, id zone.ID) (*v1alpha1.Zone, error) {
+	var z v1alpha1.Zone
+	if err := k.Client.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, &z); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", id, err)
+	}
+	return &z, nil
+}

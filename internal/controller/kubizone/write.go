@@ -1,0 +1,173 @@
+package kubizone
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// object is what the cache holds.
+type object = client.Object
+
+// meta is what of an object's metadata is ours.
+type meta struct {
+	label     string // parent; "" for none
+	finalizer bool
+}
+
+// applyMeta makes our part of an object's metadata what it should be.
+func (k *Controller) applyMeta(ctx context.Context, id zone.ID, o object, want meta) error {
+	apply := map[string]any{
+		"apiVersion": v1alpha1.GroupVersion.String(), "kind": id.Kind,
+		"metadata": map[string]any{"name": id.Name, "namespace": id.Namespace, "uid": o.GetUID()},
+	}
+	metadata, _ := apply["metadata"].(map[string]any)
+	if want.label != "" {
+		metadata["labels"] = map[string]string{v1alpha1.ParentZoneLabel: want.label}
+	}
+	if want.finalizer {
+		metadata["finalizers"] = []string{v1alpha1.Finalizer}
+	}
+	body, err := json.Marshal(apply)
+	if err != nil {
+		return fmt.Errorf("encoding metadata of %s: %w", id, err)
+	}
+	got := blank(id)
+	if err := k.Client.Patch(ctx, got, client.RawPatch(types.ApplyPatchType, body), client.FieldOwner(controller.Manager), client.ForceOwnership); err != nil {
+		return fmt.Errorf("writing metadata of %s: %w", id, err)
+	}
+	k.wrote(id, got, "metadata")
+	if want.label == "" && got.GetLabels()[v1alpha1.ParentZoneLabel] != "" {
+		return k.unlabel(ctx, id, o) // somebody else wrote it
+	}
+	return nil
+}
+
+// unlabel removes a label that another field manager owns.
+func (k *Controller) unlabel(ctx context.Context, id zone.ID, o object) error {
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": o.GetUID(), "labels": map[string]any{v1alpha1.ParentZoneLabel: nil},
+	}})
+	if err != nil {
+		return fmt.Errorf("encoding the label of %s: %w", id, err)
+	}
+	got := blank(id)
+	if err := k.Client.Patch(ctx, got, client.RawPatch(types.MergePatchType, body), client.FieldOwner(controller.Manager)); err != nil {
+		return fmt.Errorf("removing the label of %s: %w", id, err)
+	}
+	k.wrote(id, got, "metadata")
+	return nil
+}
+
+// patchStatus sends a JSON merge patch of the status. A merge patch and not an apply:
+// the parts of a large status are written at different times, and nobody else owns any.
+func (k *Controller) patchStatus(ctx context.Context, id zone.ID, o object, status any) error {
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": o.GetUID()}, "status": status})
+	if err != nil {
+		return fmt.Errorf("encoding the status of %s: %w", id, err)
+	}
+	got := blank(id)
+	if err := k.Client.Status().Patch(ctx, got, client.RawPatch(types.MergePatchType, body), client.FieldOwner(controller.Manager)); err != nil {
+		return fmt.Errorf("writing the status of %s: %w", id, err)
+	}
+	k.wrote(id, got, "status")
+	return nil
+}
+
+func (k *Controller) wrote(id zone.ID, got object, what string) {
+	k.sawVersion(id, got)
+	k.Metrics.Wrote(id.Kind, what)
+}
+
+// blank returns an empty object of the kind, to receive an answer.
+func blank(id zone.ID) object {
+	m := metav1.ObjectMeta{Namespace: id.Namespace, Name: id.Name}
+	if id.Kind == zone.KindZone {
+		return &v1alpha1.Zone{ObjectMeta: m}
+	}
+	return &v1alpha1.Record{ObjectMeta: m}
+}
+
+// writeRecord brings the label and the status of a Record up to date.
+func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
+	var r v1alpha1.Record
+	if err := k.Client.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, &r); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	v, ok := k.Core.Verdict(id)
+	if !ok || k.stale(id, &r) {
+		return nil
+	}
+	want := ""
+	var served controller.Outcome
+	if v.Accepted {
+		want = ParentLabel(v.Zone)
+		served = k.Deliveries.Reached(v.Zone, id, keyOf(&r, v))
+		if k.soon(served, r.Status.Conditions, r.Generation, id) {
+			return nil // it is looked at again when it is served, or after a while
+		}
+	}
+	if r.Labels[v1alpha1.ParentZoneLabel] != want {
+		if err := k.applyMeta(ctx, id, &r, meta{label: want}); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+	}
+	c := controller.Conditions{Old: r.Status.Conditions, Generation: r.Generation, Now: k.Clock.Now()}
+	status := recordStatus(c, v, served)
+	patch := recordPatch(r.Status, status)
+	if len(patch) == 0 {
+		return nil
+	}
+	if err := k.patchStatus(ctx, id, &r, patch); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	k.tell(&r, r.Status.Conditions, status.Conditions)
+	return nil
+}
+
+// soon reports whether something is on its way and has not been for long.
+func (k *Controller) soon(served controller.Outcome, old []metav1.Condition, generation int64, id zone.ID) bool {
+	if served.Reason != controller.ReasonPending {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.state(id).pending = 0
+		return false
+	}
+	now := k.Clock.Now().UnixNano()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := k.state(id)
+	if s.pending == 0 || s.generation != generation {
+		s.pending, s.generation = now, generation
+	}
+	return now-s.pending < int64(grace)*9/10
+}
+
+// tell makes events of what happened to an object: it was refused, it is accepted
+// again, a Backend does not take it. That all is well from the start is no event.
+func (k *Controller) tell(o object, old, new []metav1.Condition) {
+	for _, kind := range []string{controller.ConditionAccepted, controller.ConditionServed} {
+		is, was := condition(new, kind), condition(old, kind)
+		if is == nil {
+			continue
+		}
+		same := was != nil && was.Status == is.Status && was.Reason == is.Reason
+		quiet := slices.Contains([]string{controller.ReasonPending, controller.ReasonNotAccepted, controller.ReasonObserving}, is.Reason)
+		switch {
+		case same || quiet:
+		case is.Status == metav1.ConditionFalse:
+			k.Events.Eventf(o, nil, "Warning", is.Reason, kind, "%s", is.Message)
+		case was != nil && was.Status == metav1.ConditionFalse && was.Reason != controller.ReasonPending && was.Reason != controller.ReasonNotAccepted:
+			k.Events.Eventf(o, nil, "Normal", is.Reason, kind, "%s", is.Message)
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package kubizone
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// writeZone brings the label and the status of a Zone up to date.
+func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
+	var z v1alpha1.Zone
+	if err := k.Client.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, &z); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	v, ok := k.Core.Verdict(id)
+	if k.stale(id, &z) || !ok && z.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	out := k.Deliveries.ZoneOutcome(id)
+	if !ok {
+		v = zone.Verdict{Reason: controller.ReasonWithdrawing, Message: out.Served.Message}
+	}
+	if err := k.labelZone(ctx, id, &z, v); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if v.Accepted && k.soon(out.Served, z.Status.Conditions, z.Generation, id) {
+		return &controller.Later{After: grace}
+	}
+	patch, later := map[string]any{}, error(nil)
+	flushed, err := k.content(ctx, id, &z, out, patch)
+	if errors.As(err, new(*controller.Later)) {
+		later = err
+	} else if err != nil {
+		return err
+	}
+	slices := z.Status.Slices
+	if n, changed := patch["slices"].(int32); changed {
+		slices = n
+	}
+	c := controller.Conditions{Old: z.Status.Conditions, Generation: z.Generation, Now: k.Clock.Now()}
+	status := zoneStatus(c, v, out, slices)
+	maps.Copy(patch, zonePatch(z.Status, status))
+	if len(patch) > 0 {
+		if err := k.patchStatus(ctx, id, &z, patch); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		k.tell(&z, z.Status.Conditions, status.Conditions)
+	}
+	if flushed != nil {
+		if err := k.flushed(ctx, id, &z, *flushed, out); err != nil {
+			return err
+		}
+	}
+	return later
+}
+
+func (k *Controller) labelZone(ctx context.Context, id zone.ID, z *v1alpha1.Zone, v zone.Verdict) error {
+	want := ""
+	if v.Accepted && !v.Zone.IsZero() {
+		want = ParentLabel(v.Zone)
+	}
+	if z.Labels[v1alpha1.ParentZoneLabel] == want {
+		return nil
+	}
+	return k.applyMeta(ctx, id, z, meta{label: want, finalizer: slices.Contains(z.Finalizers, v1alpha1.Finalizer)})
+}
+
+// content adds to patch what the cluster does not know of the zone's content yet. The
+// slices it writes itself, before the status that counts them. It returns what the
+// cluster will hold when the patch is written, nil if that stays as it is, and Later
+// when there is more to write that has to wait.
+func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, out controller.ZoneOutcome, patch map[string]any) (*zone.Snapshot, error) {
+	if out.Leaving {
+		return nil, nil // the old content stays written down until it is withdrawn
+	}
+	if out.Snapshot.Name.IsZero() {
+		return clearContent(z, patch), nil
+	}
+	k.mu.Lock()
+	s := k.zoneState(id)
+	snapshot, seq, wait := s.content, s.seq, s.flushed.Add(s.pause).Sub(k.Clock.Now())
+	overdue := k.Clock.Now().Sub(s.changed) > grace/2
+	k.mu.Unlock()
+	want := backend.Content{Sets: snapshot.Sets, SOA: snapshot.SOA, Hash: snapshot.Hash}.ID()
+	switch {
+	case out.Label.ID != want || out.Seq != seq:
+		if !overdue {
+			return nil, &controller.Later{After: grace / 2}
+		}
+		if err := k.Deliveries.Mint(ctx, id); err != nil {
+			return nil, err
+		}
+		return nil, &controller.Later{After: time.Millisecond}
+	case labelled(z) == (backend.Label{Serial: out.Label.Serial, ID: want}) && !k.disturbed(id):
+		return nil, nil
+	case wait > 0:
+		return nil, &controller.Later{After: wait}
+	}
+	if err := k.keepGone(ctx, id, z, out); err != nil {
+		return nil, err
+	}
+	snapshot.SOA.Serial = out.Label.Serial
+	return &snapshot, k.flush(ctx, id, z, snapshot, patch)
+}
+
+// labelled returns which content is written down, and its serial.
+func labelled(z *v1alpha1.Zone) backend.Label {
+	if len(z.Status.Entries) == 0 || z.Status.Entries[0].Type != "SOA" || z.Status.Serial == nil {
+		return backend.Label{}
+	}
+	soa, err := rr.ParseSOA(z.Status.Entries[0].RData)
+	if err != nil {
+		return backend.Label{}
+	}
+	soa.TTL = uint32(z.Status.Entries[0].TTL)
+	return backend.Label{Serial: uint32(*z.Status.Serial), ID: backend.Content{SOA: soa, Hash: z.Status.Hash}.ID()}
+}
+
+// clearContent removes the content of a Zone that is not accepted. The serial stays: if
+// the Zone comes back, its serials go on from there.
+func clearContent(z *v1alpha1.Zone, patch map[string]any) *zone.Snapshot {
+	if len(z.Status.Entries) == 0 && z.Status.Hash == "" && z.Status.Slices == 0 {
+		return nil
+	}
+	patch["entries"], patch["hash"], patch["entryCount"], patch["slices"] = nil, nil, nil, int32(0)
+	return &zone.Snapshot{}
+}
+
+// flush writes the slices of a large zone and puts into patch what goes into the status.
+func (k *Controller) flush(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s zone.Snapshot, patch map[string]any) error {
+	entries := []v1alpha1.Entry{soaEntry(s.Name, s.SOA)}
+	count, size := 1, 0
+	small := s.Sets.Len() < k.MaxEntries
+	if small {
+		for set := range s.Sets.All() {
+			entries = entriesOf(entries, set)
+		}
+		count = len(entries)
+		for _, e := range entries {
+			size += len(e.FQDN) + len(e.RData) + 60 // the field names
+		}
+		small = count <= k.MaxEntries && size <= maxStatus
+	}
+	parts := int32(0)
+	if !small {
+		var err error
+		if parts, count, size, err = k.writeSlices(ctx, id, z, s); err != nil {
+			return err
+		}
+		entries = entries[:1]
+		if ns, ok := s.Sets.Get(rr.Key{Name: s.Name, Type: rr.TypeNS}); ok {
+			entries = entriesOf(entries, ns)
+		}
+	}
+	patch["entries"], patch["hash"], patch["serial"] = entries, s.Hash, s.SOA.Serial
+	patch["entryCount"], patch["slices"] = count, parts
+	k.mu.Lock()
+	state := k.zoneState(id)
+	state.flushed = k.Clock.Now()
+	// A large status is written seldom: a second for each 64 KiB of it.
+	state.pause = time.Duration(size/65536) * time.Second
+	k.mu.Unlock()
+	return nil
+}
+
+// maxStatus is how large entries may be, in octets: an object has to fit into etcd's 1.5 MiB.
+const maxStatus = 900 << 10
+
+func keyOf(r *v1alpha1.Record, v zone.Verdict) rr.Key {
+	t, err := rr.ParseType(string(r.Spec.Type))
+	if err != nil {
+		return rr.Key{}
+	}
+	return rr.Key{Name: v.Name, Type: t}
+}

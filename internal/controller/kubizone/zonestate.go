@@ -1,0 +1,74 @@
+package kubizone
+
+import (
+	"time"
+
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// A zoneState is what the controller knows about the content of one Zone. Guarded by
+// Controller.mu, except for the ledger.
+type zoneState struct {
+	seq     uint64 // of the delivery, that content is about
+	content zone.Snapshot
+	parts   *division         // nil: not divided
+	changed time.Time         // when content last changed
+	flushed time.Time         // when content was last written to the cluster
+	pause   time.Duration     // until it may be written again
+	gone    map[rr.Key]bool   // keys that left the content since it was written
+	slices  map[string]uint64 // versions of the slices that we wrote or found
+	foreign bool              // somebody else wrote to a slice
+	held    []controller.Delivered
+	holding bool // held is what we wrote last, the cache may lag behind
+	ceiling uint32
+
+	ledger ledger
+}
+
+// zoneState returns the state of a Zone. k.mu is held.
+func (k *Controller) zoneState(id zone.ID) *zoneState {
+	s := k.zoneStates[id]
+	if s == nil {
+		s = &zoneState{gone: map[rr.Key]bool{}}
+		k.zoneStates[id] = s
+	}
+	return s
+}
+
+func (k *Controller) forgetZone(id zone.ID) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.zoneStates, id)
+}
+
+// follow keeps the content of the Zones that are written to the cluster.
+func (k *Controller) follow(s controller.Settlement) {
+	for _, delta := range s.Delta.Zones {
+		snapshot, ok := s.View.Snapshot(delta.ID)
+		if !ok {
+			continue
+		}
+		seq := k.Deliveries.ZoneOutcome(delta.ID).Seq
+		k.mu.Lock()
+		z := k.zoneState(delta.ID)
+		renamed := z.content.Name != snapshot.Name
+		z.content, z.seq, z.changed = snapshot, seq, s.At
+		if renamed || delta.Fresh {
+			z.parts = nil
+		}
+		if z.parts != nil {
+			z.parts.update(snapshot.Sets, delta.Changed)
+		}
+		for _, key := range delta.Changed {
+			if _, there := snapshot.Sets.Get(key); there {
+				delete(z.gone, key)
+			} else {
+				z.gone[key] = true
+			}
+		}
+		k.mu.Unlock()
+		k.enqueue(delta.ID)
+	}
+}
