@@ -1,0 +1,87 @@
+package rfc2136
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/zonefold/zonefold/internal/backend"
+)
+
+func notAuthorised(words string, err error) error {
+	return &backend.Error{Class: backend.ErrNotAuthorised, Words: words, Err: err}
+}
+
+func unavailable(err error) error { return &backend.Error{Class: backend.ErrUnavailable, Err: err} }
+
+// tsigError says what a server found wrong with our signature (RFC 8945 §5.2).
+func tsigError(t *dns.TSIG, key *signer, now time.Time) error {
+	switch t.Error {
+	case dns.RcodeBadKey:
+		return notAuthorised("BADKEY", fmt.Errorf("the server does not know key %s with algorithm %s", key.name, key.algorithm))
+	case dns.RcodeBadSig:
+		return notAuthorised("BADSIG", fmt.Errorf("the server has another secret for key %s", key.name))
+	case dns.RcodeBadTime:
+		err := errors.New("the server's clock differs from ours")
+		if other, e := hex.DecodeString(t.OtherData); e == nil && len(other) == 6 {
+			theirs := int64(binary.BigEndian.Uint16(other))<<32 | int64(binary.BigEndian.Uint32(other[2:]))
+			err = fmt.Errorf("%w by %d seconds", err, theirs-now.Unix())
+		}
+		return notAuthorised("BADTIME", err)
+	}
+	return notAuthorised(rcodeName(int(t.Error)), fmt.Errorf("the server does not take the signature of key %s", key.name))
+}
+
+// errPrerequisite says that the zone is not as the UPDATE expected (RFC 2136 §2.2).
+var errPrerequisite = errors.New("the prerequisite does not hold")
+
+// errPolicy says that the server refused an UPDATE (RFC 2136 §3.3): either all from us, or something in this one.
+var errPolicy = errors.New("the server refused")
+
+// updateError gives the answer to an UPDATE a class (RFC 2136 §2.2, §3.8). Only a zone that is not there, or a server that
+// takes no updates at all, keeps every batch from being applied; everything else may be one record's fault.
+func updateError(rcode int) error {
+	words := rcodeName(rcode)
+	switch rcode {
+	case dns.RcodeSuccess:
+		return nil
+	case dns.RcodeNXRrset, dns.RcodeYXRrset, dns.RcodeNameError, dns.RcodeYXDomain:
+		return errPrerequisite
+	case dns.RcodeRefused:
+		return errPolicy
+	case dns.RcodeNotAuth:
+		return &backend.Error{Class: backend.ErrNoZone, Words: words, Err: errors.New("the server is not a primary of the zone")}
+	case dns.RcodeNotImplemented:
+		return notAuthorised(words, errors.New("the server takes no dynamic updates"))
+	case dns.RcodeServerFailure:
+		return &backend.Error{Class: backend.ErrRejected, Words: words, Temporary: true}
+	case dns.RcodeFormatError, dns.RcodeNotZone:
+		return &backend.Error{Class: backend.ErrRejected, Words: words}
+	}
+	return &backend.Error{Class: backend.ErrUnavailable, Words: words}
+}
+
+// readError gives the answer to a transfer or a query a class.
+func readError(rcode int) error {
+	words := rcodeName(rcode)
+	switch rcode {
+	case dns.RcodeSuccess:
+		return nil
+	case dns.RcodeNotAuth:
+		return &backend.Error{Class: backend.ErrNoZone, Words: words, Err: errors.New("the server does not have the zone")}
+	case dns.RcodeRefused:
+		return notAuthorised(words, errors.New("the server does not let us read the zone, or does not have it"))
+	}
+	return &backend.Error{Class: backend.ErrUnavailable, Words: words}
+}
+
+func rcodeName(rcode int) string {
+	if name, ok := dns.RcodeToString[rcode]; ok {
+		return name
+	}
+	return fmt.Sprintf("RCODE%d", rcode)
+}
