@@ -11,7 +11,10 @@ import (
 // the last.
 func (t *target) apply(ctx context.Context, j *job, changes []plan.Change, last bool) error {
 	s := &t.state
-	batch := Batch{Changes: changes, Create: s.create}
+	batch := sent{Batch: Batch{Changes: changes, Create: s.create}}
+	if last {
+		batch.id = j.id
+	}
 	if j.writesSOA() && (!j.leaving || s.soa != (rr.SOA{})) {
 		serial, err := t.serial(ctx, j, last)
 		if err != nil {
@@ -20,7 +23,7 @@ func (t *target) apply(ctx context.Context, j *job, changes []plan.Change, last 
 		soa := j.soa(s.soa, serial)
 		batch.SOA = &soa
 	}
-	if s.soa != (rr.SOA{}) {
+	if s.soa != (rr.SOA{}) && j.limits.Read != ReadNone {
 		expect := s.soa
 		batch.Expect = &expect
 	}
@@ -28,7 +31,7 @@ func (t *target) apply(ctx context.Context, j *job, changes []plan.Change, last 
 	defer cancel()
 	j.asked = true
 	start := t.engine.cfg.Clock.Now()
-	result, err := j.a.Backend.Apply(call, t.key.Zone, batch)
+	result, err := j.a.Backend.Apply(call, t.key.Zone, batch.Batch)
 	t.engine.cfg.Metrics.Applied(j.a.Kind, len(changes), t.engine.cfg.Clock.Now().Sub(start), Class(err))
 	if err != nil {
 		t.doubt(j, err)
@@ -40,6 +43,12 @@ func (t *target) apply(ctx context.Context, j *job, changes []plan.Change, last 
 	}
 	t.applied(j, batch, result)
 	return nil
+}
+
+// sent is a batch on its way.
+type sent struct {
+	Batch
+	id string // of the content that its SOA has the serial of; "" on the way to one
 }
 
 // serial returns the one for the next batch.
@@ -76,7 +85,7 @@ func (t *target) doubt(j *job, err error) {
 }
 
 // applied notes what came of a batch.
-func (t *target) applied(j *job, batch Batch, result Result) {
+func (t *target) applied(j *job, batch sent, result Result) {
 	s := &t.state
 	rejected := map[rr.Key]Rejection{}
 	for _, r := range result.Rejected {
@@ -98,5 +107,10 @@ func (t *target) applied(j *job, batch Batch, result Result) {
 	s.soa = result.SOA
 	if s.soa == (rr.SOA{}) && batch.SOA != nil {
 		s.soa = *batch.SOA
+	}
+	if batch.SOA != nil {
+		t.engine.mu.Lock()
+		defer t.engine.mu.Unlock()
+		j.feed.named(batch.id, batch.SOA.Serial)
 	}
 }

@@ -31,8 +31,9 @@ func (f *Feed) Mint(ctx context.Context) (Label, error) {
 	return label, nil
 }
 
-// name returns the serial under which a target that is at serial above (0: none) gets content id: its label, made or
-// moved up if need be. A content that is not wanted any more gets a serial of its own.
+// name returns the serial under which a target that is at serial above (0: none) gets content id: its label, made if
+// need be. Where that does not come after above it returns a new serial, to which the label moves once the target has it
+// (named). A content that is not wanted any more gets a serial of its own.
 // The serial comes after above, except where three targets' serials are so far apart that no serial comes after all.
 func (f *Feed) name(ctx context.Context, id string, above uint32) (uint32, error) {
 	return f.take(ctx, func() (uint32, bool) {
@@ -41,14 +42,17 @@ func (f *Feed) name(ctx context.Context, id string, above uint32) (uint32, error
 		}
 		return 0, false
 	}, func(serial uint32) {
-		switch {
-		case id == "":
-		case id == f.label.ID:
-			f.relabel(serial)
-		case id == f.wantID:
+		if id != "" && id != f.label.ID && id == f.wantID {
 			f.label = Label{Serial: serial, Seq: f.seq, ID: id}
 		}
 	})
+}
+
+// named notes that a target has got content id under a serial that name returned. Engine.mu is held.
+func (f *Feed) named(id string, serial uint32) {
+	if id != "" && id == f.label.ID && rr.SerialLess(f.label.Serial, serial) {
+		f.relabel(serial)
+	}
 }
 
 // fresh returns a serial that stands for nothing yet: for a state between two contents.

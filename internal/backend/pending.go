@@ -9,7 +9,7 @@ import (
 
 // pending is a batch that the server carries out later.
 type pending struct {
-	batch  Batch
+	batch  sent
 	result Result
 	next   time.Time // when to ask
 	every  time.Duration
@@ -22,7 +22,7 @@ const (
 	failedPolls         = 5
 )
 
-func newPending(batch Batch, result Result, now time.Time) *pending {
+func newPending(batch sent, result Result, now time.Time) *pending {
 	return &pending{batch: batch, result: result, next: now.Add(firstPoll), every: firstPoll}
 }
 

@@ -41,11 +41,6 @@ func (t *target) contact(ctx context.Context, j *job) error {
 	s.known, s.unverified, s.base, j.read = true, nil, nil, true
 	j.all = j.all || !found.Unchanged
 	s.have, s.soa = found.Sets, found.SOA
-	t.engine.mu.Lock()
-	defer t.engine.mu.Unlock()
-	if j.writesSOA() && s.soa.Serial != 0 {
-		j.feed.observe(s.soa.Serial)
-	}
 	return nil
 }
 
@@ -71,6 +66,9 @@ func (t *target) assume(j *job) {
 	}
 	s.have, s.known, j.all = txn.Sets(), true, true
 	s.unverified, s.base = nil, nil
+	t.engine.mu.Lock()
+	defer t.engine.mu.Unlock()
+	s.soa = rr.SOA{Serial: j.feed.last}
 }
 
 // read is one Backend.Read.

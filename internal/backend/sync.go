@@ -31,6 +31,7 @@ func (t *target) sync(ctx context.Context, j *job) error {
 		}
 		return err
 	}
+	t.observeSerial(j)
 	changes := t.plan(j)
 	if j.a.Observe {
 		t.observe(j, changes)
@@ -72,6 +73,15 @@ func (t *target) plan(j *job) []plan.Change {
 		p = plan.DiffKeys(s.have, j.content.Sets, j.keys, scope)
 	}
 	return t.fitting(j, s.refused.without(p.Changes))
+}
+
+// observeSerial has the feed's next serial come after the target's.
+func (t *target) observeSerial(j *job) {
+	t.engine.mu.Lock()
+	defer t.engine.mu.Unlock()
+	if serial := t.state.soa.Serial; j.writesSOA() && serial != 0 {
+		j.feed.observe(serial)
+	}
 }
 
 func putAll(sets []rr.Set) []plan.Change {

@@ -110,7 +110,7 @@ func (c *Client) refused(link *conn, zone dnsname.Name, batch backend.Batch) err
 			return err
 		}
 		if rcode == dns.RcodeSuccess {
-			return &backend.Error{Class: backend.ErrRejected, Words: words, Err: errors.New("the server's update policy does not allow a change")}
+			return &backend.Error{Class: backend.ErrRejected, Words: words, Err: errors.New("the server allows us updates, but not this change")}
 		}
 	}
 	return notAuthorised(words, errors.New("the server does not let us update the zone"))

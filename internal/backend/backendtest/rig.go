@@ -1,0 +1,283 @@
+package backendtest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// patience is how long the suite waits for a condition before it gives up.
+const patience = 60 * time.Second
+
+// rig drives one target of a Harness through an Engine, as a controller does.
+type rig struct {
+	testing.TB
+	Harness
+	zone   dnsname.Name
+	store  *Store
+	limits backend.Limits
+
+	attach  backend.Attachment // what a restart attaches again
+	engine  *backend.Engine
+	feed    *backend.Feed
+	want    backend.Content
+	ever    map[rr.Key]bool // every key that was ever published
+	applies atomic.Int64
+	news    *news
+}
+
+// news collects reports.
+type news struct {
+	mu   sync.Mutex
+	cond *sync.Cond
+	last map[string]backend.Report // by attachment
+	all  []backend.Report
+}
+
+func newRig(t *testing.T, h Harness) *rig {
+	r := &rig{TB: t, Harness: h, zone: h.Zone, store: &Store{}, limits: h.Backend().Limits(), ever: map[rr.Key]bool{}}
+	r.attach = backend.Attachment{Name: "one", Backend: h.Backend(), Kind: "test"}
+	r.start()
+	t.Cleanup(func() { r.stop() })
+	return r
+}
+
+// start makes a new engine with what is stored, and attaches; nothing is published yet.
+func (r *rig) start() {
+	r.news = &news{last: map[string]backend.Report{}}
+	n := r.news
+	n.cond = sync.NewCond(&n.mu)
+	r.engine = backend.New(backend.Config{
+		Ceilings: r.store, Ledger: r.store, Clock: backend.SystemClock{}, Rand: func() float64 { return 0.5 },
+		Timeout: patience,
+		Backoff: func(backend.ErrorClass, int) time.Duration { return 20 * time.Millisecond },
+		Report: func(report backend.Report) {
+			r.store.Note(report)
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.last[report.Name] = report
+			n.all = append(n.all, report)
+			n.cond.Broadcast()
+		},
+	})
+	config, written := r.store.Restart(backend.FeedConfig{ID: "team/zone", Zone: r.zone, Created: time.Unix(1, 0)})
+	r.feed = r.engine.NewFeed(config)
+	r.attach.Written = written
+	r.attachAs(r.attach)
+}
+
+func (r *rig) key() backend.TargetKey { return backend.TargetKey{Server: "server", Zone: r.zone} }
+
+// attachAs attaches with the rig's feed, counting what is applied.
+func (r *rig) attachAs(a backend.Attachment) {
+	a.Feed = r.feed
+	a.Backend = counted{a.Backend, &r.applies}
+	r.engine.Attach(r.key(), a)
+}
+
+func (r *rig) stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	r.engine.Stop(ctx)
+}
+
+// counted counts the batches.
+type counted struct {
+	backend.Backend
+	applies *atomic.Int64
+}
+
+// Apply counts.
+func (c counted) Apply(ctx context.Context, zone dnsname.Name, b backend.Batch) (backend.Result, error) {
+	c.applies.Add(1)
+	return c.Backend.Apply(ctx, zone, b)
+}
+
+// soa is the zone's, as a Zone has it.
+func (r *rig) soa() rr.SOA {
+	return rr.SOA{
+		MName: r.name("ns1"), RName: r.name("hostmaster"), Refresh: 3600, Retry: 600, Expire: 86400, Minimum: 60, TTL: 300,
+	}
+}
+
+// name returns a name in the zone.
+func (r *rig) name(relative string) dnsname.Name {
+	r.Helper()
+	if relative == "@" {
+		return r.zone
+	}
+	n, err := dnsname.Parse(relative + "." + r.zone.String())
+	if err != nil {
+		r.Fatal(err)
+	}
+	return n
+}
+
+// set makes a set of a name in the zone, with a TTL of 300.
+func (r *rig) set(relative string, t rr.Type, data ...string) rr.Set {
+	r.Helper()
+	canonical := make([]string, len(data))
+	for i, d := range data {
+		var err error
+		if canonical[i], err = rr.ParseData(t, d); err != nil {
+			r.Fatal(err)
+		}
+	}
+	return rr.NewSet(rr.Key{Name: r.name(relative), Type: t}, 300, canonical...)
+}
+
+// content makes the content of sets.
+func (r *rig) content(sets rr.Sets) backend.Content {
+	h := fnv.New64a()
+	for s := range sets.All() {
+		fmt.Fprintln(h, s.Key(), s.TTL, s.Data)
+	}
+	return backend.Content{Sets: sets, SOA: r.soa(), Hash: fmt.Sprintf("%016x", h.Sum64())}
+}
+
+// publish publishes sets and returns their sequence number.
+func (r *rig) publish(sets rr.Sets) uint64 {
+	changed := changedKeys(r.want.Sets, sets)
+	if r.want.Hash == "" {
+		changed = nil
+	}
+	r.want = r.content(sets)
+	for s := range sets.All() {
+		r.ever[s.Key()] = true
+	}
+	r.store.Wanted("team/zone", r.want)
+	seq := r.feed.Publish(r.want, changed)
+	r.store.Published("team/zone", seq, r.want)
+	return seq
+}
+
+func changedKeys(a, b rr.Sets) []rr.Key {
+	keys := []rr.Key{}
+	for s := range a.All() {
+		if o, _ := b.Get(s.Key()); !o.Equal(s) {
+			keys = append(keys, s.Key())
+		}
+	}
+	for s := range b.All() {
+		if _, ok := a.Get(s.Key()); !ok {
+			keys = append(keys, s.Key())
+		}
+	}
+	return keys
+}
+
+// await waits for a report of an attachment that satisfies ok.
+func (r *rig) await(attachment, what string, ok func(backend.Report) bool) backend.Report {
+	r.Helper()
+	n := r.news
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	deadline := time.Now().Add(patience)
+	alarm := time.AfterFunc(patience, n.cond.Broadcast)
+	defer alarm.Stop()
+	for {
+		report, heard := n.last[attachment]
+		if heard && ok(report) {
+			return report
+		}
+		if time.Now().After(deadline) {
+			r.Fatalf("never %s; the last report of %s: %+v", what, attachment, report)
+		}
+		n.cond.Wait()
+	}
+}
+
+// confirmed waits until the published content is confirmed.
+func (r *rig) confirmed(seq uint64) backend.Report {
+	r.Helper()
+	return r.await(cmp.Or(r.attach.Name, "one"), fmt.Sprintf("confirmed %d", seq), func(report backend.Report) bool {
+		return report.Seq >= seq && report.Err == nil
+	})
+}
+
+// sync publishes sets, waits for the confirmation and checks the truth.
+func (r *rig) sync(sets rr.Sets) backend.Report {
+	r.Helper()
+	report := r.confirmed(r.publish(sets))
+	r.check(sets, report)
+	return report
+}
+
+// check compares what the server holds with what it should, apart from what was refused.
+func (r *rig) check(want rr.Sets, report backend.Report) {
+	r.Helper()
+	soa, truth, ok := r.Truth(r.zone)
+	if !ok {
+		r.Fatalf("the server has no zone %s", r.zone)
+	}
+	for w := range want.All() {
+		if _, refused := report.Refused[w.Key()]; refused || r.isServersNS(w.Key()) {
+			continue
+		}
+		if got, _ := truth.Get(w.Key()); !got.Equal(w) {
+			r.Errorf("the server holds %v, want %v", got, w)
+		}
+	}
+	for got := range truth.All() {
+		_, wanted := want.Get(got.Key())
+		_, refused := report.Refused[got.Key()]
+		mine := r.ever[got.Key()] || r.limits.Read == backend.ReadZone && !r.attach.Keep
+		if !wanted && !refused && mine && !r.isApexNS(got.Key()) {
+			r.Errorf("the server still holds %v", got)
+		}
+	}
+	if r.limits.SOA == backend.SOAClient {
+		r.checkSOA(soa, report)
+	}
+}
+
+func (r *rig) checkSOA(soa rr.SOA, report backend.Report) {
+	r.Helper()
+	if soa.Serial != report.Serial {
+		r.Errorf("the server has serial %d, the report says %d", soa.Serial, report.Serial)
+	}
+	want := r.soa()
+	want.Serial = soa.Serial
+	if soa != want {
+		r.Errorf("the server's SOA is %s (TTL %d), want %s (TTL %d)", soa.Data(), soa.TTL, want.Data(), want.TTL)
+	}
+}
+
+func (r *rig) isApexNS(k rr.Key) bool { return k == rr.Key{Name: r.zone, Type: rr.TypeNS} }
+
+// isServersNS reports whether the key is of apex NS that the server does not give away.
+func (r *rig) isServersNS(k rr.Key) bool {
+	return r.isApexNS(k) && (r.attach.Keep || r.limits.ApexNS == backend.ApexNSServer)
+}
+
+// restart ends the engine and begins a new one with the same content, and checks that this changes nothing.
+func (r *rig) restart() {
+	r.Helper()
+	before, truth, _ := r.Truth(r.zone)
+	r.stop()
+	applies := r.applies.Load()
+	r.start()
+	report := r.confirmed(r.publish(r.want.Sets))
+	after, now, _ := r.Truth(r.zone)
+	if !equalSets(truth, now) {
+		r.Errorf("a restart changed the zone from %d sets to %d", truth.Len(), now.Len())
+	}
+	if r.limits.Read == backend.ReadNone {
+		return
+	}
+	if before != after {
+		r.Errorf("a restart changed the SOA from %s to %s", before.Data(), after.Data())
+	}
+	if n := r.applies.Load() - applies; n != 0 && len(report.Refused) == 0 {
+		r.Errorf("a restart sent %d batches", n)
+	}
+}

@@ -1,0 +1,133 @@
+package backendtest
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// Store keeps in memory what a controller stores in the status of Zones: ceilings, ledgers, labels. It outlives engines,
+// and can be made to fail.
+type Store struct {
+	mu     sync.Mutex
+	zones  map[string]*stored
+	broken bool
+	writes int
+}
+
+type stored struct {
+	ceiling, serial uint32
+	content         string // that serial stands for
+	seqs            map[uint64]backend.Content
+	want            backend.Content
+	written         rr.Sets
+}
+
+var errStoreBroken = errors.New("the API server does not answer")
+
+func (s *Store) zone(feed string) *stored {
+	if s.zones == nil {
+		s.zones = map[string]*stored{}
+	}
+	z := s.zones[feed]
+	if z == nil {
+		z = &stored{seqs: map[uint64]backend.Content{}}
+		s.zones[feed] = z
+	}
+	return z
+}
+
+// SetBroken makes every write fail, or work again.
+func (s *Store) SetBroken(broken bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken = broken
+}
+
+// Raise stores a ceiling.
+func (s *Store) Raise(ctx context.Context, feed string, ceiling uint32) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.broken || ctx.Err() != nil {
+		return errStoreBroken
+	}
+	z := s.zone(feed)
+	s.writes++
+	if z.ceiling != 0 && rr.SerialLess(ceiling, z.ceiling) {
+		return errors.New("the ceiling fell")
+	}
+	z.ceiling = ceiling
+	return nil
+}
+
+// Record stores a ledger, with the data that are wanted now, as status.entries do.
+func (s *Store) Record(ctx context.Context, feed string, keys []rr.Key) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.broken || ctx.Err() != nil {
+		return errStoreBroken
+	}
+	z := s.zone(feed)
+	s.writes++
+	txn := z.written.Txn()
+	for _, k := range keys {
+		if set, ok := z.want.Sets.Get(k); ok {
+			txn.Put(set)
+		}
+	}
+	z.written = txn.Sets()
+	return nil
+}
+
+// Writes counts what was stored.
+func (s *Store) Writes() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.writes
+}
+
+// Wanted notes the content that is going to be published, for Record.
+func (s *Store) Wanted(feed string, c backend.Content) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.zone(feed).want = c
+}
+
+// Published notes which content a sequence number stands for.
+func (s *Store) Published(feed string, seq uint64, c backend.Content) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.zone(feed).seqs[seq] = c
+}
+
+// Note stores what a report says: the label, and the ledger without what is gone.
+func (s *Store) Note(r backend.Report) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	z := s.zone(r.Feed)
+	content, ok := z.seqs[r.Seq]
+	if s.broken || !ok || r.Err != nil {
+		return
+	}
+	z.serial, z.content = r.Serial, content.ID()
+	txn := content.Sets.Txn()
+	for _, k := range r.Lingering {
+		if set, ok := z.written.Get(k); ok {
+			txn.Put(set)
+		}
+	}
+	z.written = txn.Sets()
+}
+
+// Restart returns what a new engine begins with.
+func (s *Store) Restart(c backend.FeedConfig) (backend.FeedConfig, rr.Sets) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	z := s.zone(c.ID)
+	z.seqs = map[uint64]backend.Content{}
+	c.Serial, c.Ceiling, c.Content = z.serial, z.ceiling, z.content
+	return c, z.written
+}
