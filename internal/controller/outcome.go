@@ -143,7 +143,7 @@ func (d *Deliveries) ZoneOutcome(id zone.ID) ZoneOutcome {
 	var out ZoneOutcome
 	l := z.lines[z.snapshot.Name]
 	if z.accepted && l != nil {
-		out.Snapshot, out.Seq = z.snapshot, l.seq
+		out.Snapshot = z.snapshot
 		if label, ok := l.feed.Label(); ok {
 			out.Label = label
 		}
@@ -165,7 +165,6 @@ func (d *Deliveries) ZoneOutcome(id zone.ID) ZoneOutcome {
 type ZoneOutcome struct {
 	Served    Outcome
 	Snapshot  zone.Snapshot // zero: not delivered under any name
-	Seq       uint64
 	Label     backend.Label // serial and content that it labels
 	Confirmed bool          // everywhere, the newest content
 	Lingering []rr.Key      // sets that a server did not let go

@@ -88,12 +88,12 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	}
 	k.mu.Lock()
 	s := k.zoneState(id)
-	snapshot, seq, wait := s.content, s.seq, s.flushed.Add(s.pause).Sub(k.Clock.Now())
+	snapshot, wait := s.content, s.flushed.Add(s.pause).Sub(k.Clock.Now())
 	overdue := k.Clock.Now().Sub(s.changed) > grace/2
 	k.mu.Unlock()
 	want := backend.Content{Sets: snapshot.Sets, SOA: snapshot.SOA, Hash: snapshot.Hash}.ID()
 	switch {
-	case out.Label.ID != want || out.Seq != seq:
+	case out.Label.ID != want:
 		if !overdue {
 			return nil, &controller.Later{After: grace / 2}
 		}

@@ -11,7 +11,6 @@ import (
 // A zoneState is what the controller knows about the content of one Zone. Guarded by
 // Controller.mu, except for the ledger.
 type zoneState struct {
-	seq     uint64 // of the delivery, that content is about
 	content zone.Snapshot
 	parts   *division         // nil: not divided
 	changed time.Time         // when content last changed
@@ -50,11 +49,10 @@ func (k *Controller) follow(s controller.Settlement) {
 		if !ok {
 			continue
 		}
-		seq := k.Deliveries.ZoneOutcome(delta.ID).Seq
 		k.mu.Lock()
 		z := k.zoneState(delta.ID)
 		renamed := z.content.Name != snapshot.Name
-		z.content, z.seq, z.changed = snapshot, seq, s.At
+		z.content, z.changed = snapshot, s.At
 		if renamed || delta.Fresh {
 			z.parts = nil
 		}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package testoperator
+
+import "syscall"
+
+func endWithParent() *syscall.SysProcAttr { return nil }

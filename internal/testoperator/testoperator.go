@@ -1,0 +1,143 @@
+// Package testoperator builds the operator and runs it as a process of its own, as it
+// runs in a cluster, for tests, the demo and the benchmark.
+package testoperator
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Namespace is the operator's in tests.
+const Namespace = "zonefold-system"
+
+// Build compiles the operator into dir and returns its path.
+func Build(ctx context.Context, dir string) (string, error) {
+	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return "", fmt.Errorf("finding the module: %w", err)
+	}
+	path := filepath.Join(dir, "operator")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/operator")
+	cmd.Dir = strings.TrimSpace(string(root))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building the operator: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+// Options say how to run the operator.
+type Options struct {
+	Path       string // from Build
+	Kubeconfig string
+	Args       []string
+	Log        io.Writer // nil: dropped
+	NoElection bool      // acts at once; for one operator that is not replaced while it may still act
+}
+
+// A Process is one running operator.
+type Process struct {
+	cmd     *exec.Cmd
+	done    chan struct{}
+	once    sync.Once
+	metrics string
+	health  string
+}
+
+// Start runs the operator on free loopback ports.
+func Start(o Options) (*Process, error) {
+	p := &Process{done: make(chan struct{})}
+	var err error
+	if p.metrics, err = freeAddress(); err != nil {
+		return nil, err
+	}
+	if p.health, err = freeAddress(); err != nil {
+		return nil, err
+	}
+	args := append([]string{
+		"--kubeconfig", o.Kubeconfig, "--namespace", Namespace, "--leader-elect=" + strconv.FormatBool(!o.NoElection),
+		"--metrics-bind-address", p.metrics, "--health-probe-bind-address", p.health,
+	}, o.Args...)
+	p.cmd = exec.Command(o.Path, args...)
+	p.cmd.Stdout, p.cmd.Stderr = o.Log, o.Log
+	p.cmd.SysProcAttr = endWithParent()
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting the operator: %w", err)
+	}
+	go func() {
+		_ = p.cmd.Wait()
+		close(p.done)
+	}()
+	return p, nil
+}
+
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("finding a free port: %w", err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String(), nil
+}
+
+// Kill ends the operator as a crash does.
+func (p *Process) Kill() { p.end(syscall.SIGKILL) }
+
+// Stop ends the operator as Kubernetes does, and returns when it is gone.
+func (p *Process) Stop() { p.end(syscall.SIGTERM) }
+
+func (p *Process) end(s os.Signal) {
+	p.once.Do(func() { _ = p.cmd.Process.Signal(s) })
+	<-p.done
+}
+
+// Done is closed when the operator has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// PID is the process id.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Ready reports whether /readyz answers 200.
+func (p *Process) Ready() bool {
+	client := http.Client{Timeout: 2 * time.Second}
+	resp, err := client.Get("http://" + p.health + "/readyz")
+	if err != nil {
+		return false
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
+
+// Metrics returns the samples whose name begins with prefix: by name and labels as in
+// the exposition format.
+func (p *Process) Metrics(prefix string) (map[string]float64, error) {
+	client := http.Client{Timeout: 5 * time.Second}
+	resp, err := client.Get("http://" + p.metrics + "/metrics")
+	if err != nil {
+		return nil, fmt.Errorf("reading metrics: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	out := map[string]float64{}
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		line := lines.Text()
+		i := strings.LastIndexByte(line, ' ')
+		if !strings.HasPrefix(line, prefix) || i < 0 {
+			continue
+		}
+		if v, err := strconv.ParseFloat(line[i+1:], 64); err == nil {
+			out[line[:i]] = v
+		}
+	}
+	return out, nil
+}
