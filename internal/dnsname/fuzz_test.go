@@ -20,7 +20,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		n, err := Parse(s)
 		if err != nil {
-			if !n.IsZero() || len(err.Error()) > 700 {
+			if !n.IsZero() || len(err.Error()) > 1000 {
 				t.Errorf("%q: %s, %v", s, n, err)
 			}
 			return

@@ -33,11 +33,11 @@ func parseUnicode(s, label string) (string, error) {
 	}
 	ascii, err := profile.ToASCII(label)
 	if err != nil || !utf8.ValidString(label) {
-		return "", fmt.Errorf("%s has the label %s, which is not a valid internationalised label", quote(s), quote(label))
+		return "", fmt.Errorf("%s has the label %s, which is not a valid internationalized label", quote(s), quote(label))
 	}
 	for _, c := range []byte(ascii) {
 		if c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') {
-			return "", fmt.Errorf("%s has the label %s, which is not a valid internationalised label: it stands for %s", quote(s), quote(label), quote(ascii))
+			return "", fmt.Errorf("%s has the label %s, which is not a valid internationalized label: it stands for %s", quote(s), quote(label), quote(ascii))
 		}
 	}
 	return ascii, checkLabel(s, len(ascii))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestInternationalisedNames(t *testing.T) {
+func TestInternationalizedNames(t *testing.T) {
 	for _, c := range []struct{ name, s, ascii, unicode string }{
 		{"a U-label", "bücher.example.", "xn--bcher-kva.example.", "bücher.example."},
 		{"its upper case", "BÜCHER.Example.", "xn--bcher-kva.example.", "bücher.example."},
@@ -43,20 +43,20 @@ func TestInternationalisedNames(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoInternationalisedLabel(t *testing.T) {
+func TestWhatIsNoInternationalizedLabel(t *testing.T) {
 	for _, c := range []struct{ name, s, want string }{
-		{"a symbol that stands for a slash", "℀.example.", `which is not a valid internationalised label: it stands for "a/c"`},
+		{"a symbol that stands for a slash", "℀.example.", `which is not a valid internationalized label: it stands for "a/c"`},
 		{"a wide at sign", "joe＠example.", "it stands for"},
 		{"a wide asterisk", "＊.example.", "it stands for"},
-		{"a letter and an asterisk", "ü*.example.", "is not a valid internationalised label"},
-		{"a space between letters", "ü b.example.", "is not a valid internationalised label"},
+		{"a letter and an asterisk", "ü*.example.", "is not a valid internationalized label"},
+		{"a space between letters", "ü b.example.", "is not a valid internationalized label"},
 		{"a no-break space", "a\u00a0b.example.", "it stands for"},
-		{"an unassigned character", "\U000e0080.example.", "is not a valid internationalised label"},
+		{"an unassigned character", "\U000e0080.example.", "is not a valid internationalized label"},
 		{"only what is ignored", "\u00ad.example.", "has an empty label"},
-		{"a joiner where it is not allowed", "a\u200db.example.", "is not a valid internationalised label"},
-		{"text in two directions", "אa.example.", "is not a valid internationalised label"},
-		{"a hyphen first", "-ü.example.", "is not a valid internationalised label"},
-		{"an A-label with a U-label inside", "xn--ü.example.", "is not a valid internationalised label"},
+		{"a joiner where it is not allowed", "a\u200db.example.", "is not a valid internationalized label"},
+		{"text in two directions", "אa.example.", "is not a valid internationalized label"},
+		{"a hyphen first", "-ü.example.", "is not a valid internationalized label"},
+		{"an A-label with a U-label inside", "xn--ü.example.", "is not a valid internationalized label"},
 		{"a label that is too long", strings.Repeat("ü", 63) + ".example.", "has a label of 69 octets: at most 63 are allowed"},
 		{"a label that is far too long", strings.Repeat("ü", 5000) + ".example.", "has a label of 10000 octets"},
 	} {

@@ -129,7 +129,7 @@ func TestNamesAreRefusedWithTheReason(t *testing.T) {
 		{"a backslash at the end", `a\`, "has a backslash with nothing to escape"},
 		{"a backslash before a line feed", "a\\\n.", "has a backslash before a character that is not printable: write \\010"},
 		{"an escape in a label beyond ASCII", `bü\.cher.`, "has a label with an escape and a character beyond ASCII"},
-		{"octets that are not UTF-8", "a\xffb.", "is not a valid internationalised label"},
+		{"octets that are not UTF-8", "a\xffb.", "is not a valid internationalized label"},
 		{"a very long text is shortened", strings.Repeat("a.", 5000), "…\" has 10001 octets: at most 255 are allowed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -96,7 +96,7 @@ func (p *Pattern) add(g glob) {
 func parseGlob(s, label string) (glob, error) {
 	if strings.IndexFunc(label, func(c rune) bool { return c >= utf8.RuneSelf }) >= 0 {
 		if strings.IndexByte(label, '*') >= 0 {
-			return glob{}, fmt.Errorf(`%s has a "*" inside an internationalised label: use "*" for the whole label, or write the label as xn--`, quote(s))
+			return glob{}, fmt.Errorf(`%s has a "*" inside an internationalized label: use "*" for the whole label, or write the label as xn--`, quote(s))
 		}
 		ascii, err := parseUnicode(s, label)
 		return glob{pre: ascii, whole: true}, err

@@ -148,8 +148,8 @@ func TestPatternsAreRefusedWithTheReason(t *testing.T) {
 		{"a space", "* .org", "has a space in it"},
 		{"an escaped star", `\*.example.org.`, "has an escaped \"*\": wildcard names are matched by a \"*\" as the first label of a pattern"},
 		{"an escaped star by number", `a\042.example.org.`, `has an escaped "*"`},
-		{"a star in a U-label", "bü*", `"bü*" has a "*" inside an internationalised label: use "*" for the whole label, or write the label as xn--`},
-		{"a U-label that is none", "℀", "is not a valid internationalised label"},
+		{"a star in a U-label", "bü*", `"bü*" has a "*" inside an internationalized label: use "*" for the whole label, or write the label as xn--`},
+		{"a U-label that is none", "℀", "is not a valid internationalized label"},
 		{"a bad escape", `a\1.b`, "has a bad escape"},
 		{"a label that is too long", strings.Repeat("a", 64), "has a label of 64 octets"},
 		{"a label that is too long around a star", strings.Repeat("a", 32) + "*" + strings.Repeat("a", 32), "has a label of 64 octets"},
@@ -185,7 +185,7 @@ func matchSlowly(p string, name, origin Name) bool {
 		lead = `[^.]+(\.[^.]+)*`
 	}
 	rest = strings.ReplaceAll(regexp.QuoteMeta("."+rest), `\.\*\.`, `\.[^.]+\.`)
-	rest = strings.ReplaceAll(rest, `\.\*\.`, `\.[^.]+\.`) // neighbours share a dot
+	rest = strings.ReplaceAll(rest, `\.\*\.`, `\.[^.]+\.`) // neighbors share a dot
 	rest = strings.ReplaceAll(rest, `\*`, `[^.]*`)
 	if name == origin && strings.Contains(p, "*") {
 		return false

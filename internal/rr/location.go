@@ -8,17 +8,17 @@ import (
 )
 
 // location is LOC data (RFC 1876): angles in thousandths of a second of arc
-// from 2³¹, altitude in centimetres from 100 km below the ground, sizes in
-// centimetres as one digit and a power of ten.
+// from 2³¹, altitude in centimeters from 100 km below the ground, sizes in
+// centimeters as one digit and a power of ten.
 type location struct{}
 
 const (
 	origin    = 1 << 31 // equator and prime meridian
 	degree    = 3_600_000
 	minute    = 60_000
-	bottom    = 100_000_00    // altitude 0, in the format's centimetres
-	highest   = 42_849_672_95 // in centimetres above 0
-	largest   = 90_000_000_00 // in centimetres
+	bottom    = 100_000_00    // altitude 0, in the format's centimeters
+	highest   = 42_849_672_95 // in centimeters above 0
+	largest   = 90_000_000_00 // in centimeters
 	defSize   = 0x12          // 1 m
 	defHoriz  = 0x16          // 10 km
 	defVert   = 0x13          // 10 m
@@ -39,7 +39,7 @@ func (l location) parse(c *codec, _ string) error {
 	if err != nil {
 		return err
 	}
-	alt, err := metres(s, -bottom, highest)
+	alt, err := meters(s, -bottom, highest)
 	if err != nil {
 		return fmt.Errorf("the altitude %s %w", shorten(s), err)
 	}
@@ -67,7 +67,7 @@ func (location) angle(c *codec, what string, most uint64, directions string) (ui
 		return 0, err
 	}
 	total := deg * degree
-	for _, unit := range [...]uint64{minute, 1000, 0} {
+	for i := 0; ; i++ {
 		s, err := c.word(what)
 		if err != nil {
 			return 0, err
@@ -78,21 +78,25 @@ func (location) angle(c *codec, what string, most uint64, directions string) (ui
 		case s == directions[1:] && total <= most*degree:
 			return uint32(origin - total), nil
 		}
-		decimals := 3
-		if unit == minute {
-			decimals = 0
-		}
-		v, err := fixed(s, decimals)
-		switch {
-		case err == nil && unit == minute && v < 60:
-			total += v * minute
-		case err == nil && unit == 1000 && v < 60_000:
-			total += v
-		default:
+		v, ok := arc(s, i)
+		if !ok {
 			return 0, fmt.Errorf("the %s is not degrees (up to %d), minutes and seconds (up to 59.999), and %c or %c", what, most, directions[0], directions[1])
 		}
+		total += v
 	}
-	return 0, fmt.Errorf("the %s has no direction", what)
+}
+
+// arc reads minutes, which come first, or seconds, which come second.
+func arc(s string, i int) (uint64, bool) {
+	switch i {
+	case 0:
+		v, err := fixed(s, 0)
+		return v * minute, err == nil && v < 60
+	case 1:
+		v, err := fixed(s, 3)
+		return v, err == nil && v < 60_000
+	}
+	return 0, false
 }
 
 // fixed reads a decimal number without a sign, in units of its last decimal.
@@ -111,8 +115,8 @@ func fixed(s string, decimals int) (uint64, error) {
 	return strconv.ParseUint(whole+fraction+strings.Repeat("0", decimals-len(fraction)), 10, 63)
 }
 
-// metres reads a length with an optional "m", in centimetres.
-func metres(s string, least, most int64) (int64, error) {
+// meters reads a length with an optional "m", in centimeters.
+func meters(s string, least, most int64) (int64, error) {
 	number, _ := strings.CutSuffix(s, "m")
 	number, negative := strings.CutPrefix(number, "-")
 	u, err := fixed(number, 2)
@@ -121,19 +125,19 @@ func metres(s string, least, most int64) (int64, error) {
 		v = -v
 	}
 	if err != nil || number == "" || v < least || v > most {
-		return 0, fmt.Errorf("is not a number of metres from %d to %d.%02d with at most two decimals", least/100, most/100, most%100)
+		return 0, fmt.Errorf("is not a number of meters from %d to %d.%02d with at most two decimals", least/100, most/100, most%100)
 	}
 	return v, nil
 }
 
-// size reads a length as its first digit and the power of ten of centimetres
+// size reads a length as its first digit and the power of ten of centimeters
 // that it stands for; the format holds no more.
 func (location) size(c *codec, what string) (byte, error) {
 	s, err := c.word(what)
 	if err != nil {
 		return 0, err
 	}
-	v, err := metres(s, 0, largest)
+	v, err := meters(s, 0, largest)
 	if err != nil {
 		return 0, fmt.Errorf("the %s %s %w", what, shorten(s), err)
 	}

@@ -1,9 +1,8 @@
 package rr
 
 import (
-	"fmt"
+	"encoding/binary"
 	"strconv"
-	"strings"
 
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
@@ -27,29 +26,22 @@ func (s SOA) Data() string {
 	return string(buf)
 }
 
-// ParseSOA reads rdata in any valid form. TTL is zero.
+// ParseSOA reads rdata in any valid form. TTL is zero. The error is a sentence
+// about data.
 func ParseSOA(data string) (SOA, error) {
-	canonical, err := ParseData(TypeSOA, data)
+	c := newCodec(TypeSOA)
+	c.collect = true
+	err := c.parse(data)
+	if err == nil {
+		err = c.print()
+	}
 	if err != nil {
-		return SOA{}, err
+		return SOA{}, c.explain(data, err)
 	}
-	f := strings.Fields(canonical)
-	if len(f) != 7 {
-		return SOA{}, fmt.Errorf("SOA data %q has %d fields, not 7", canonical, len(f))
-	}
-	var s SOA
-	if s.MName, err = dnsname.Parse(f[0]); err != nil {
-		return SOA{}, fmt.Errorf("SOA mname: %w", err)
-	}
-	if s.RName, err = dnsname.Parse(f[1]); err != nil {
-		return SOA{}, fmt.Errorf("SOA rname: %w", err)
-	}
-	for i, v := range []*uint32{&s.Serial, &s.Refresh, &s.Retry, &s.Expire, &s.Minimum} {
-		n, err := strconv.ParseUint(f[2+i], 10, 32)
-		if err != nil {
-			return SOA{}, fmt.Errorf("SOA field %q: %w", f[2+i], err)
-		}
-		*v = uint32(n)
+	s := SOA{MName: c.names[0], RName: c.names[1]}
+	numbers := c.data[len(c.data)-20:]
+	for i, v := range [...]*uint32{&s.Serial, &s.Refresh, &s.Retry, &s.Expire, &s.Minimum} {
+		*v = binary.BigEndian.Uint32(numbers[4*i:])
 	}
 	return s, nil
 }
