@@ -241,7 +241,7 @@ func (prefixes) one(c *codec, s string) error {
 	return nil
 }
 
-func (prefixes) print(c *codec, what string) error {
+func (p prefixes) print(c *codec, what string) error {
 	for len(c.wire) > 0 {
 		head, err := c.take(what, 4)
 		if err != nil {
@@ -251,19 +251,12 @@ func (prefixes) print(c *codec, what string) error {
 		if err != nil {
 			return err
 		}
-		var octets [16]byte
-		ip, length := netip.AddrFrom16(octets), len(b)
-		copy(octets[:], b)
-		switch {
-		case head[0] == 0 && head[1] == 1 && length <= 4:
-			ip = netip.AddrFrom4([4]byte(octets[:4]))
-		case head[0] == 0 && head[1] == 2 && length <= 16:
-			ip = netip.AddrFrom16(octets)
-		default:
+		ip, ok := p.address(head, b)
+		if !ok {
 			return fmt.Errorf("the %s is of an unknown family or too long", what)
 		}
-		p := netip.PrefixFrom(ip, int(head[2]))
-		if !p.IsValid() || p != p.Masked() || length > 0 && b[length-1] == 0 {
+		prefix := netip.PrefixFrom(ip, int(head[2]))
+		if !prefix.IsValid() || prefix != prefix.Masked() || len(b) > 0 && b[len(b)-1] == 0 {
 			return fmt.Errorf("the %s has bits set beyond its length, or zeros at its end", what)
 		}
 		c.space()
@@ -271,7 +264,21 @@ func (prefixes) print(c *codec, what string) error {
 			c.text = append(c.text, '!')
 		}
 		c.text = append(c.text, '0'+head[1], ':')
-		c.text = p.AppendTo(c.text)
+		c.text = prefix.AppendTo(c.text)
 	}
 	return nil
+}
+
+// address returns the address whose octets up to the last that is not zero are
+// b, of the family at the start of head.
+func (prefixes) address(head, b []byte) (netip.Addr, bool) {
+	var octets [16]byte
+	copy(octets[:], b)
+	switch {
+	case head[0] == 0 && head[1] == 1 && len(b) <= 4:
+		return netip.AddrFrom4([4]byte(octets[:4])), true
+	case head[0] == 0 && head[1] == 2 && len(b) <= 16:
+		return netip.AddrFrom16(octets), true
+	}
+	return netip.Addr{}, false
 }

@@ -1,6 +1,14 @@
 // Package rr decides what a record is: which types there are and who may write
 // them, which rdata is valid, which rdata is the same, and what a set of
 // records is.
+//
+// All that is special about a type is its row in the table of this file. Its
+// fields say how rdata is read from text into wire format and printed from
+// there: the canonical text of rdata depends on its octets alone, so equal data
+// are equal text, whether a person wrote them or a server sent them.
+//
+// miekg/dns makes and reads messages ([Set.RRs], [FromRRs]). It does not judge
+// what people write: its text parser joins, splits and overlooks too much.
 package rr
 
 import (
