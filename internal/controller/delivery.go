@@ -38,7 +38,6 @@ type Deliveries struct {
 	changed func(zone.ID)   // the outcome of a Zone may have changed
 	settled func([]zone.ID) // the outcome of claims may have changed
 	refresh func(zone.ID)   // the outcome of every claim of a Zone may have changed
-	waiting func([]zone.ID) // claims wait to be served
 	onPlace func(string)
 	metrics *Metrics
 	engine  *backend.Engine
@@ -46,8 +45,10 @@ type Deliveries struct {
 
 	mu     sync.Mutex
 	places map[string]*Place
-	zones  map[zone.ID]*delivery
-	feeds  map[string]*line
+	// Places have changed, so what their grants allow has to be found anew.
+	regrant bool
+	zones   map[zone.ID]*delivery
+	feeds   map[string]*line
 }
 
 // DeliveriesConfig is what Deliveries need.
@@ -59,13 +60,12 @@ type DeliveriesConfig struct {
 	Changed func(zone.ID)
 	Settled func([]zone.ID)
 	Refresh func(zone.ID)
-	Waiting func([]zone.ID)
 }
 
 // NewDeliveries returns Deliveries without an engine; Start gives them one.
 func NewDeliveries(c DeliveriesConfig) *Deliveries {
 	d := &Deliveries{
-		store: c.Store, clock: c.Clock, log: c.Log, changed: c.Changed, settled: c.Settled, refresh: c.Refresh, waiting: c.Waiting, metrics: c.Metrics,
+		store: c.Store, clock: c.Clock, log: c.Log, changed: c.Changed, settled: c.Settled, refresh: c.Refresh, metrics: c.Metrics,
 		onPlace: func(string) {},
 		places:  map[string]*Place{}, zones: map[zone.ID]*delivery{}, feeds: map[string]*line{},
 	}
@@ -96,7 +96,7 @@ type delivery struct {
 // there stays.
 func (d *Deliveries) PutPlace(p *Place) {
 	d.mu.Lock()
-	d.places[p.Name] = p
+	d.places[p.Name], d.regrant = p, true
 	d.mu.Unlock()
 	d.everyZone()
 }
@@ -157,7 +157,10 @@ func (d *Deliveries) Settle(s Settlement) {
 		}
 		d.queue.Enqueue(delta.ID)
 	}
-	d.allow(s.View)
+	if d.regrant || slices.ContainsFunc(s.Delta.Verdicts, func(id zone.ID) bool { return d.zones[id] != nil }) {
+		d.regrant = false
+		d.allow(s.View)
+	}
 	d.wait(s)
 }
 

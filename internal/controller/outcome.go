@@ -127,7 +127,6 @@ func (d *Deliveries) wait(s Settlement) {
 		for _, claim := range claims {
 			l.waits[claim] = l.seq
 		}
-		d.waiting(claims)
 	}
 	d.settled(others)
 }
@@ -308,7 +307,7 @@ func (l *line) behind(p place, a *attached, seq uint64) *Outcome {
 		o = Not(ReasonWithdrawing, fmt.Sprintf("%s is being withdrawn from Backend %s.", l.name, p.place))
 	case a.observe:
 		o = Not(ReasonObserving, difference(r))
-	case r != nil && r.Seq >= seq:
+	case r != nil && r.Seq > 0 && r.Seq >= seq:
 		return nil
 	case r != nil && r.Err != nil:
 		o = Not(ReasonOf(backend.Class(r.Err)), fmt.Sprintf("Backend %s (%s) does not serve it: %v.", p.place, p.target.Server, r.Err))

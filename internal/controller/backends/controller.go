@@ -191,8 +191,8 @@ func (b *Controller) look(ctx context.Context, name string) {
 	if place.Closed && grants == nil {
 		grants = []zone.Grant{{}} // grants that cannot be read grant nothing, and close the Backend all the same
 	}
-	b.Core.PutGrants(name, grants)
 	b.Deliveries.PutPlace(place)
+	b.Core.PutGrants(name, grants) // and with it a step of the World, which finds out what they allow
 	b.writer.Enqueue(id(name))
 }
 

@@ -76,7 +76,7 @@ func New(c Config) *Controller {
 	})
 	k.Deliveries = controller.NewDeliveries(controller.DeliveriesConfig{
 		Store: (*store)(k), Clock: c.Clock.Now, Log: c.Log, Metrics: c.Metrics,
-		Changed: k.enqueue, Settled: k.enqueueAll, Refresh: k.refresh, Waiting: k.waiting,
+		Changed: k.enqueue, Settled: k.enqueueAll, Refresh: k.refresh,
 	})
 	busy := func() bool { return k.Core.Busy(300 * time.Millisecond) }
 	k.zones = controller.NewWriter("zones", 4, c.Log, k.writeZone)
@@ -157,13 +157,6 @@ func (k *Controller) enqueue(id zone.ID) {
 func (k *Controller) enqueueAll(ids []zone.ID) {
 	for _, id := range ids {
 		k.enqueue(id)
-	}
-}
-
-// waiting sees to it that a Record that is not served soon is told so.
-func (k *Controller) waiting(ids []zone.ID) {
-	for _, id := range ids {
-		k.records.EnqueueAfter(id, grace)
 	}
 }
 

@@ -79,7 +79,8 @@ func (k *Controller) putZone(old, z *v1alpha1.Zone) {
 		}
 		k.Deliveries.Sync(id)
 	}
-	if old != nil && len(old.Finalizers) != len(z.Finalizers) {
+	if old != nil && metaOf(old).finalizer && !metaOf(z).finalizer {
+		k.unheld(id) // somebody has removed the finalizer
 		k.Deliveries.Sync(id)
 	}
 	k.enqueue(id)

@@ -143,15 +143,19 @@ func (k *Controller) flushed(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	l.base = s.Sets
 	needed := !out.Confirmed || len(out.Lingering) > 0
 	tidy := len(l.journal) == 1 && contained(l.journal[0], s.Sets)
-	if needed || tidy || len(l.journal) == 0 {
-		l.mu.Unlock()
+	drop := !needed && !tidy && len(l.journal) > 0
+	if drop {
+		l.journal = nil
+	}
+	l.mu.Unlock()
+	if !needed {
+		k.mu.Lock()
+		clear(state.gone)
+		k.mu.Unlock()
+	}
+	if !drop {
 		return nil
 	}
-	l.journal = nil
-	l.mu.Unlock()
-	k.mu.Lock()
-	clear(state.gone)
-	k.mu.Unlock()
 	list, err := k.slicesOf(ctx, z)
 	if err != nil {
 		return err

@@ -107,12 +107,8 @@ func (s *store) Hold(ctx context.Context, id zone.ID, where []controller.Deliver
 	if err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	label := z.Labels[v1alpha1.ParentZoneLabel]
-	if len(where) > 0 && !slices.Contains(z.Finalizers, v1alpha1.Finalizer) {
-		if !z.DeletionTimestamp.IsZero() {
-			return fmt.Errorf("holding %s: it is being deleted", id)
-		}
-		if err := k.applyMeta(ctx, id, z, meta{label: label, finalizer: true}); err != nil {
+	if len(where) > 0 && z.DeletionTimestamp.IsZero() { // a finalizer cannot come any more when it is being deleted
+		if err := k.changeMeta(ctx, id, z, func(m *meta) { m.finalizer = true }); err != nil {
 			return err
 		}
 	}
@@ -129,12 +125,10 @@ func (s *store) Hold(ctx context.Context, id zone.ID, where []controller.Deliver
 	state := k.zoneState(id)
 	state.held, state.holding = where, true
 	s.mu.Unlock()
-	if len(where) == 0 && slices.Contains(z.Finalizers, v1alpha1.Finalizer) {
-		if err := k.applyMeta(ctx, id, z, meta{label: label}); err != nil {
-			return client.IgnoreNotFound(err)
-		}
+	if len(where) > 0 {
+		return nil
 	}
-	return nil
+	return client.IgnoreNotFound(k.changeMeta(ctx, id, z, func(m *meta) { m.finalizer = false }))
 }
 
 // Raise implements controller.Store.

@@ -24,20 +24,22 @@ type meta struct {
 	finalizer bool
 }
 
+func metaOf(o object) meta {
+	return meta{o.GetLabels()[v1alpha1.ParentZoneLabel], slices.Contains(o.GetFinalizers(), v1alpha1.Finalizer)}
+}
+
 // applyMeta makes our part of an object's metadata what it should be.
 func (k *Controller) applyMeta(ctx context.Context, id zone.ID, o object, want meta) error {
-	apply := map[string]any{
-		"apiVersion": v1alpha1.GroupVersion.String(), "kind": id.Kind,
-		"metadata": map[string]any{"name": id.Name, "namespace": id.Namespace, "uid": o.GetUID()},
-	}
-	metadata, _ := apply["metadata"].(map[string]any)
+	metadata := map[string]any{"name": id.Name, "namespace": id.Namespace, "uid": o.GetUID()}
 	if want.label != "" {
 		metadata["labels"] = map[string]string{v1alpha1.ParentZoneLabel: want.label}
 	}
 	if want.finalizer {
 		metadata["finalizers"] = []string{v1alpha1.Finalizer}
 	}
-	body, err := json.Marshal(apply)
+	body, err := json.Marshal(map[string]any{
+		"apiVersion": v1alpha1.GroupVersion.String(), "kind": id.Kind, "metadata": metadata,
+	})
 	if err != nil {
 		return fmt.Errorf("encoding metadata of %s: %w", id, err)
 	}
@@ -49,6 +51,33 @@ func (k *Controller) applyMeta(ctx context.Context, id zone.ID, o object, want m
 	if want.label == "" && got.GetLabels()[v1alpha1.ParentZoneLabel] != "" {
 		return k.unlabel(ctx, id, o) // somebody else wrote it
 	}
+	return nil
+}
+
+// changeMeta changes our part of a Zone's metadata. Label and finalizer are written by
+// different goroutines, but only together: each has to know the other, and the cache
+// may not yet.
+func (k *Controller) changeMeta(ctx context.Context, id zone.ID, z *v1alpha1.Zone, change func(*meta)) error {
+	k.mu.Lock()
+	s := k.zoneState(id)
+	k.mu.Unlock()
+	s.metaMu.Lock()
+	defer s.metaMu.Unlock()
+	have := metaOf(z)
+	if version(z) < s.metaVersion {
+		have = s.meta
+	}
+	want := have
+	change(&want)
+	if want == have {
+		return nil
+	}
+	if err := k.applyMeta(ctx, id, z, want); err != nil {
+		return err
+	}
+	k.mu.Lock()
+	s.meta, s.metaVersion = want, k.state(id).version
+	k.mu.Unlock()
 	return nil
 }
 
@@ -113,7 +142,7 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 		want = ParentLabel(v.Zone)
 		served = k.Deliveries.Reached(v.Zone, id, keyOf(&r, v))
 		if k.soon(served, r.Status.Conditions, r.Generation, id) {
-			return nil // it is looked at again when it is served, or after a while
+			return &controller.Later{After: grace}
 		}
 	}
 	if r.Labels[v1alpha1.ParentZoneLabel] != want {
@@ -162,6 +191,10 @@ func (k *Controller) tell(o object, old, new []metav1.Condition) {
 		}
 		same := was != nil && was.Status == is.Status && was.Reason == is.Reason
 		quiet := slices.Contains([]string{controller.ReasonPending, controller.ReasonNotAccepted, controller.ReasonObserving}, is.Reason)
+		if _, record := o.(*v1alpha1.Record); record && kind == controller.ConditionServed {
+			// What concerns the whole zone is told once, by the Zone.
+			quiet = quiet || is.Reason != controller.ReasonRejected && is.Reason != string(zone.Occluded) && is.Reason != controller.ReasonServed
+		}
 		switch {
 		case same || quiet:
 		case is.Status == metav1.ConditionFalse:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"slices"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,6 +27,9 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 	}
 	out := k.Deliveries.ZoneOutcome(id)
 	if !ok {
+		if k.soon(controller.Not(controller.ReasonPending, ""), nil, z.Generation, id) {
+			return &controller.Later{After: grace} // it is gone by then, as a rule
+		}
 		v = zone.Verdict{Reason: controller.ReasonWithdrawing, Message: out.Served.Message}
 	}
 	if err := k.labelZone(ctx, id, &z, v); err != nil {
@@ -69,10 +71,7 @@ func (k *Controller) labelZone(ctx context.Context, id zone.ID, z *v1alpha1.Zone
 	if v.Accepted && !v.Zone.IsZero() {
 		want = ParentLabel(v.Zone)
 	}
-	if z.Labels[v1alpha1.ParentZoneLabel] == want {
-		return nil
-	}
-	return k.applyMeta(ctx, id, z, meta{label: want, finalizer: slices.Contains(z.Finalizers, v1alpha1.Finalizer)})
+	return k.changeMeta(ctx, id, z, func(m *meta) { m.label = want })
 }
 
 // content adds to patch what the cluster does not know of the zone's content yet. The
@@ -93,14 +92,13 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	k.mu.Unlock()
 	want := backend.Content{Sets: snapshot.Sets, SOA: snapshot.SOA, Hash: snapshot.Hash}.ID()
 	switch {
-	case out.Label.ID != want:
-		if !overdue {
-			return nil, &controller.Later{After: grace / 2}
-		}
+	case out.Label.ID != want && overdue:
 		if err := k.Deliveries.Mint(ctx, id); err != nil {
 			return nil, err
 		}
-		return nil, &controller.Later{After: time.Millisecond}
+		return nil, &controller.Later{}
+	case out.Label.ID != want:
+		return nil, &controller.Later{After: grace / 2}
 	case labelled(z) == (backend.Label{Serial: out.Label.Serial, ID: want}) && !k.disturbed(id):
 		return nil, nil
 	case wait > 0:
@@ -110,7 +108,10 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 		return nil, err
 	}
 	snapshot.SOA.Serial = out.Label.Serial
-	return &snapshot, k.flush(ctx, id, z, snapshot, patch)
+	if err := k.flush(ctx, id, z, snapshot, patch); err != nil {
+		return nil, err
+	}
+	return &snapshot, nil
 }
 
 // labelled returns which content is written down, and its serial.

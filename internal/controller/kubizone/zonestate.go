@@ -1,6 +1,7 @@
 package kubizone
 
 import (
+	"sync"
 	"time"
 
 	"github.com/zonefold/zonefold/internal/controller"
@@ -23,6 +24,10 @@ type zoneState struct {
 	holding bool // held is what we wrote last, the cache may lag behind
 	ceiling uint32
 
+	metaMu      sync.Mutex // held while metadata are written
+	meta        meta       // what was written last
+	metaVersion uint64     // and with which resourceVersion
+
 	ledger ledger
 }
 
@@ -34,6 +39,14 @@ func (k *Controller) zoneState(id zone.ID) *zoneState {
 		k.zoneStates[id] = s
 	}
 	return s
+}
+
+// unheld forgets that a Zone is held: the cluster says otherwise.
+func (k *Controller) unheld(id zone.ID) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := k.zoneState(id)
+	s.holding, s.held, s.metaVersion = false, nil, 0
 }
 
 func (k *Controller) forgetZone(id zone.ID) {
