@@ -66,6 +66,11 @@ func TestBINDReadsTheGoodExamples(t *testing.T) {
 			continue
 		}
 		add(e, e.typ.String(), e.want)
+		c := newCodec(e.typ)
+		if err := c.parse(e.data); err != nil {
+			t.Fatal(err)
+		}
+		add(e, e.typ.String(), string(appendGeneric(nil, c.wire)))
 		if e.data != e.want && !strings.ContainsRune(e.data, 'ü') && e.typ != TypeURI {
 			add(e, e.typ.String(), e.data)
 		}

@@ -221,6 +221,7 @@ func seconds(s string) (uint32, bool) {
 	}
 	units := map[byte]uint64{'w': 604800, 'd': 86400, 'h': 3600, 'm': 60, 's': 1}
 	var total uint64
+	ok := s != ""
 	for s != "" {
 		i := strings.IndexFunc(s, func(c rune) bool { return c < '0' || c > '9' })
 		if i < 1 {
@@ -233,5 +234,5 @@ func seconds(s string) (uint32, bool) {
 		}
 		s = s[i+1:]
 	}
-	return uint32(total), true
+	return uint32(total), ok
 }
