@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
 // compileZone lets BIND read a zone and returns, by owner, the rdata that BIND
@@ -113,5 +115,34 @@ func TestBINDReadsRandomData(t *testing.T) {
 		if same, err := ParseData(e.typ, cmpOr(got[owner], `\# 0`)); err != nil || same != e.want {
 			t.Errorf("%s %s: BIND prints %s, which is %s (%v)", e.typ, e.data, got[owner], same, err)
 		}
+	}
+}
+
+// BIND prints names as we do, escapes included: owners are what they are here.
+func TestBINDPrintsNamesAsWeDo(t *testing.T) {
+	zone := name(t, "example.org.")
+	random := rapid.Custom(func(t *rapid.T) dnsname.Name { return drawName(t, 4) })
+	var records []string
+	want := map[string]dnsname.Name{}
+	for seed := range 600 {
+		r, err := dnsname.ParseRelative(random.Example(seed).In(dnsname.Root))
+		if err != nil {
+			t.Fatal(err)
+		}
+		owner, err := r.In(zone)
+		if err != nil || r.IsOrigin() || want[owner.String()] == owner {
+			continue
+		}
+		want[owner.String()] = owner
+		records = append(records, fmt.Sprintf("%s TXT \"%d\"", owner, seed))
+	}
+	got := compileZone(t, records)
+	for printed := range want {
+		if got[printed] == "" {
+			t.Errorf("BIND does not print %s", printed)
+		}
+	}
+	if len(want) < 300 {
+		t.Errorf("only %d names were drawn", len(want))
 	}
 }

@@ -226,3 +226,50 @@ func TestSetsGoThroughMessages(t *testing.T) {
 		}
 	})
 }
+
+func TestSetsDoNotDependOnTheOrderOfRecords(t *testing.T) {
+	owners := []string{"www.example.org.", "WWW.example.org.", "example.org.", "a.example.org."}
+	rapid.Check(t, func(t *rapid.T) {
+		var all []dns.RR
+		lowest := map[Key]uint32{}
+		for range rapid.IntRange(1, 12).Draw(t, "records") {
+			r := &dns.A{
+				Hdr: dns.RR_Header{Name: rapid.SampledFrom(owners).Draw(t, "owner"), Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: rapid.Uint32Max(9).Draw(t, "ttl")},
+				A:   []byte{192, 0, 2, rapid.ByteMax(3).Draw(t, "address")},
+			}
+			n, err := MessageName(r.Hdr.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ttl, ok := lowest[Key{n, TypeA}]; !ok || r.Hdr.Ttl < ttl {
+				lowest[Key{n, TypeA}] = r.Hdr.Ttl
+			}
+			all = append(all, r)
+		}
+		want, err := FromRRs(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := FromRRs(rapid.Permutation(all).Draw(t, "order"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Fatal(d)
+		}
+		if len(got) != len(lowest) {
+			t.Fatalf("%d names became %d sets", len(lowest), len(got))
+		}
+		for i, s := range got {
+			if i > 0 && got[i-1].Key().Compare(s.Key()) >= 0 {
+				t.Fatalf("%s does not follow %s", s.Key(), got[i-1].Key())
+			}
+			if s.TTL != lowest[s.Key()] {
+				t.Fatalf("%s has the TTL %d, want %d", s.Key(), s.TTL, lowest[s.Key()])
+			}
+			if !sorted(s.Data) {
+				t.Fatalf("%s has the data %v", s.Key(), s.Data)
+			}
+		}
+	})
+}

@@ -3,6 +3,7 @@ package rr
 import (
 	"maps"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -135,6 +136,42 @@ func TestIterationStopsWhenAsked(t *testing.T) {
 	}
 	if seen != 2 {
 		t.Errorf("saw %d sets", seen)
+	}
+}
+
+// Whoever has a collection may read it while others make new ones of it; go
+// test -race sees whether that is true.
+func TestCollectionsAreReadWhileOthersChangeThem(t *testing.T) {
+	var names []dnsname.Name
+	txn := Sets{}.Txn()
+	for _, label := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
+		n := name(t, label+".example.org.")
+		names = append(names, n)
+		txn.Put(NewSet(Key{n, TypeA}, 0, "192.0.2.1"))
+	}
+	all := txn.Sets()
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for range 100 {
+				for s := range all.All() {
+					if s.TTL != 0 {
+						t.Errorf("%s has the TTL %d of a later collection", s.Key(), s.TTL)
+					}
+				}
+			}
+		})
+	}
+	later := all
+	for ttl := range uint32(200) {
+		txn := later.Txn()
+		txn.Put(NewSet(Key{names[ttl%8], TypeA}, ttl+1, "192.0.2.1"))
+		txn.Delete(Key{names[(ttl+3)%8], TypeA})
+		later = txn.Sets()
+	}
+	readers.Wait()
+	if all.Len() != 8 {
+		t.Errorf("the first collection has %d sets", all.Len())
 	}
 }
 
