@@ -87,6 +87,9 @@ func (t *target) doubt(j *job, err error) {
 // applied notes what came of a batch.
 func (t *target) applied(j *job, batch sent, result Result) {
 	s := &t.state
+	if len(batch.Changes) > len(result.Rejected) {
+		s.refused.ripen(t.engine.cfg.Clock.Now())
+	}
 	rejected := map[rr.Key]Rejection{}
 	for _, r := range result.Rejected {
 		rejected[r.Key] = r

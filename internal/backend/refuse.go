@@ -10,7 +10,9 @@ import (
 )
 
 // refusals are the sets that a target does not take, as they were wanted. A refused set is tried again when it is wanted
-// otherwise and at audits; one whose refusal may pass (Rejection.Temporary) also after a while.
+// otherwise, at audits, and after other changes of the zone were applied, for what a server takes may depend on what it
+// has: BIND refuses an MX whose target in the zone has no address yet. One whose refusal may pass (Rejection.Temporary) is
+// tried after a while too.
 type refusals struct {
 	sets       map[rr.Key]refusal
 	dirty      bool              // sets changed since shown and gone were made
@@ -19,13 +21,17 @@ type refusals struct {
 	generation int               // of these two
 	retry      time.Time         // when the temporary ones are tried again; zero: none
 	tries      int
+
+	ripe   time.Time      // when the first of those is tried again that other changes may have made acceptable; zero: none
+	pauses map[rr.Key]int // how often these were tried again like that
 }
 
 type refusal struct {
 	want      rr.Set // zero: a refused deletion
 	reason    string
 	temporary bool
-	unit      []rr.Key // what was refused together
+	unit      []rr.Key  // what was refused together
+	again     time.Time // when it is tried again because other changes were applied since; zero: none were
 }
 
 // add notes the refusal of changes that belong together.
@@ -38,7 +44,7 @@ func (r *refusals) add(unit []plan.Change, reason string, temporary bool) {
 		keys[i] = c.Key
 	}
 	for _, c := range unit {
-		r.sets[c.Key] = refusal{c.Want, reason, temporary, keys}
+		r.sets[c.Key] = refusal{want: c.Want, reason: reason, temporary: temporary, unit: keys}
 	}
 	r.dirty = true
 }
@@ -56,9 +62,48 @@ func (r *refusals) drop(keys []rr.Key) []rr.Key {
 	}
 	r.dirty = r.dirty || dropped != nil
 	if len(r.sets) == 0 {
-		r.retry, r.tries = time.Time{}, 0
+		r.retry, r.tries, r.ripe = time.Time{}, 0, time.Time{}
 	}
 	return dropped
+}
+
+// ripen notes that other changes were applied: what was refused before may be taken now. The first time it is tried at
+// once, and later after a pause that doubles, so that a set that is simply bad costs little beside many good ones.
+func (r *refusals) ripen(now time.Time) {
+	for k, old := range r.sets {
+		if !old.again.IsZero() {
+			continue
+		}
+		old.again = now
+		if tries := r.pauses[k]; tries > 0 {
+			old.again = now.Add(min(time.Second<<min(tries-1, 16), lastRetry))
+		}
+		r.sets[k] = old
+		r.ripe = earlier(r.ripe, old.again)
+	}
+}
+
+// ripened returns the keys that are due to be tried again after other changes.
+func (r *refusals) ripened(now time.Time) []rr.Key {
+	if r.ripe.IsZero() || now.Before(r.ripe) {
+		return nil
+	}
+	r.ripe = time.Time{}
+	var keys []rr.Key
+	for k, old := range r.sets {
+		switch {
+		case old.again.IsZero():
+		case now.Before(old.again):
+			r.ripe = earlier(r.ripe, old.again)
+		default:
+			keys = append(keys, k)
+			if r.pauses == nil {
+				r.pauses = map[rr.Key]int{}
+			}
+			r.pauses[k]++
+		}
+	}
+	return keys
 }
 
 // all returns every refused key.
@@ -117,6 +162,7 @@ func (r *refusals) outdated(want rr.Sets, scope plan.Scope, keys []rr.Key, all b
 			continue
 		}
 		if w, _ := want.Get(k); !scope.Clamp(w).Equal(old.want) {
+			delete(r.pauses, k)
 			out = append(out, k)
 		}
 	}

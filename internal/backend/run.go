@@ -104,7 +104,7 @@ func (t *target) schedule(j *job) {
 		return
 	}
 	due := t.audit
-	due = earlier(due, s.refused.retry)
+	due = earlier(due, earlier(s.refused.retry, s.refused.ripe))
 	if s.pending != nil {
 		due = s.pending.next
 	}

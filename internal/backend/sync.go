@@ -60,6 +60,7 @@ func (t *target) plan(j *job) []plan.Change {
 	s, now := &t.state, t.engine.cfg.Clock.Now()
 	scope := j.scope(s.written)
 	again := s.refused.drop(s.refused.due(now))
+	again = append(again, s.refused.drop(s.refused.ripened(now))...)
 	if j.audit {
 		again = append(again, s.refused.drop(s.refused.all())...)
 	}
@@ -127,6 +128,9 @@ func (t *target) confirm(j *job) {
 	if s.difference != nil {
 		s.difference = nil
 		s.diffGen++
+	}
+	if len(s.refused.sets) == 0 {
+		s.refused.pauses = nil
 	}
 	s.refused.plan(t.engine.cfg.Clock.Now(), t.engine.cfg.Rand())
 	t.share(j)
