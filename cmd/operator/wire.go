@@ -26,6 +26,11 @@ import (
 // addController has the manager run the dialects while it leads. The caches fill before,
 // so that a follower takes over at once.
 func addController(ctx context.Context, m ctrl.Manager, o options, log *slog.Logger) error {
+	for _, schema := range kubizone.Schemas() {
+		if err := schema.Check(ctx, m.GetAPIReader()); err != nil {
+			return fmt.Errorf("the dialect kubi.zone cannot work: %w", err)
+		}
+	}
 	for _, object := range []client.Object{
 		&kubizonev1alpha1.Zone{}, &kubizonev1alpha1.Record{}, &zonefoldv1alpha1.ZoneSlice{}, &zonefoldv1alpha1.Backend{},
 		&corev1.Secret{}, &corev1.Namespace{},

@@ -24,6 +24,16 @@ import (
 // +kubebuilder:rbac:groups=zonefold.dev,resources=zoneslices,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
+// Schemas are what the dialect needs of the cluster.
+func Schemas() []controller.Schema {
+	return []controller.Schema{
+		{CRD: "zones.kubi.zone", Version: "v1alpha1", Fields: []string{
+			"spec.delegations.namespace", "status.conditions", "status.backends.fqdn", "status.serialCeiling", "status.slices",
+		}},
+		{CRD: "records.kubi.zone", Version: "v1alpha1", Fields: []string{"status.conditions", "status.observedGeneration"}},
+	}
+}
+
 // Config is what the dialect needs from outside.
 type Config struct {
 	Client     client.Client // reads from Cache

@@ -1,0 +1,79 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=zones.kubi.zone;records.kubi.zone;backends.zonefold.dev;zoneslices.zonefold.dev,verbs=get
+
+// A Schema is what a dialect needs of one of its CustomResourceDefinitions.
+type Schema struct {
+	CRD     string   // name, such as "zones.kubi.zone"
+	Version string   // such as "v1alpha1"
+	Fields  []string // paths that only zonefold's own schema has, such as "status.conditions"
+}
+
+// Check says why the dialect cannot work with what is installed under the name: the
+// schema of another operator would drop what is written, again and again.
+func (s Schema) Check(ctx context.Context, reader client.Reader) error {
+	crd := &unstructured.Unstructured{}
+	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	err := reader.Get(ctx, client.ObjectKey{Name: s.CRD}, crd)
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("the CustomResourceDefinition %s is not installed; apply zonefold's from config/crd", s.CRD)
+	}
+	if err != nil {
+		return fmt.Errorf("reading the CustomResourceDefinition %s: %w", s.CRD, err)
+	}
+	lacks := s.lacks(crd.Object)
+	if len(lacks) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the CustomResourceDefinition %s is another operator's, or an old one: it lacks %s; apply zonefold's from config/crd",
+		s.CRD, strings.Join(lacks, ", "))
+}
+
+func (s Schema) lacks(crd map[string]any) []string {
+	versions, _, _ := unstructured.NestedSlice(crd, "spec", "versions")
+	i := slices.IndexFunc(versions, func(v any) bool {
+		m, ok := v.(map[string]any)
+		return ok && m["name"] == s.Version && m["served"] == true
+	})
+	if i < 0 {
+		return []string{"the version " + s.Version}
+	}
+	version, _ := versions[i].(map[string]any)
+	var out []string
+	if _, ok, _ := unstructured.NestedMap(version, "subresources", "status"); !ok {
+		out = append(out, "the status subresource")
+	}
+	for _, path := range s.Fields {
+		if !hasField(version, strings.Split(path, ".")) {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// hasField follows a path of field names through an OpenAPI schema, into the items of
+// lists.
+func hasField(version map[string]any, path []string) bool {
+	node, ok, _ := unstructured.NestedMap(version, "schema", "openAPIV3Schema")
+	for _, field := range path {
+		if items, list, _ := unstructured.NestedMap(node, "items"); list {
+			node = items
+		}
+		if node, ok, _ = unstructured.NestedMap(node, "properties", field); !ok {
+			return false
+		}
+	}
+	return ok
+}
