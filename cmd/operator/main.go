@@ -38,6 +38,7 @@ type options struct {
 	election    bool
 	metrics     string
 	health      string
+	pprof       string
 	verbose     bool
 	maxSet      int
 	maxEntries  int
@@ -66,6 +67,7 @@ func parse(args []string, env func(string) string) (options, error) {
 	f.BoolVar(&o.election, "leader-elect", true, "let one of several operators act at a time")
 	f.StringVar(&o.metrics, "metrics-bind-address", ":8080", "`address` of the Prometheus metrics; 0 turns them off")
 	f.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 turns them off")
+	f.StringVar(&o.pprof, "pprof-bind-address", "0", "`address` of /debug/pprof/, which tells everything about the process; 0 turns it off")
 	f.BoolVar(&o.verbose, "verbose", false, "log what is done too, not only what happens")
 	f.IntVar(&o.maxSet, "max-set-size", 0, "records that a set may have (default 100, BIND's limit)")
 	f.IntVar(&o.maxEntries, "max-status-entries", 1000, "entries that a Zone's status may have before they are kept in ZoneSlices")
@@ -134,6 +136,7 @@ func newManager(config *rest.Config, o options, log *slog.Logger) (ctrl.Manager,
 			ByObject:         map[client.Object]cache.ByObject{&corev1.Secret{}: {Namespaces: namespaces}},
 		},
 		HealthProbeBindAddress:        o.health,
+		PprofBindAddress:              o.pprof,
 		LeaderElection:                o.election,
 		LeaderElectionID:              "zonefold-operator",
 		LeaderElectionNamespace:       o.namespace,
