@@ -152,6 +152,7 @@ func (c *conn) send(wires ...[]byte) error {
 
 // receive reads one message, parsed and as it came.
 func (c *conn) receive() ([]byte, *dns.Msg, error) {
+	quickAck(c.Conn)
 	var length [2]byte
 	if _, err := io.ReadFull(c, length[:]); err != nil {
 		return nil, nil, &brokenError{err}

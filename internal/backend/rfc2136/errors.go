@@ -1,6 +1,7 @@
 package rfc2136
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
 func notAuthorised(words string, err error) error {
@@ -63,6 +65,21 @@ func updateError(rcode int) error {
 		return &backend.Error{Class: backend.ErrRejected, Words: words}
 	}
 	return &backend.Error{Class: backend.ErrUnavailable, Words: words}
+}
+
+// denied finds out whether NOTAUTH means a zone that is not there. Knot says it also to those who may not write or read.
+func (c *Client) denied(ctx context.Context, zone dnsname.Name, err error) error {
+	if !errors.Is(err, backend.ErrNoZone) {
+		return err
+	}
+	ask := c.talk(ctx, func(link *conn) error {
+		_, err := c.soa(link, zone)
+		return err
+	})
+	if ask != nil {
+		return err
+	}
+	return notAuthorised(rcodeName(dns.RcodeNotAuth), errors.New("the server has the zone and does not let us write or transfer it"))
 }
 
 // readError gives the answer to a transfer or a query a class.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/miekg/dns"
+	"slices"
+	"strings"
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/dnsname"
@@ -13,12 +13,13 @@ import (
 )
 
 // maxQueries is up to how many sets are asked for one by one; more are read with the zone.
-const maxQueries = 200
+const maxQueries = 100
 
 // Read reads sets by queries where queries show them as they are, else by IXFR since ask.Known, else by AXFR.
 func (c *Client) Read(ctx context.Context, zone dnsname.Name, ask backend.Ask) (backend.Observed, error) {
 	found, err := c.read(ctx, zone, ask)
 	if err != nil {
+		err = c.denied(ctx, zone, err)
 		return backend.Observed{}, fmt.Errorf("reading zone %s from %s: %w", zone, c.server, err)
 	}
 	return found, nil
@@ -28,8 +29,11 @@ func (c *Client) read(ctx context.Context, zone dnsname.Name, ask backend.Ask) (
 	if ask.Keys == nil {
 		return c.transfer(ctx, zone, ask.Known)
 	}
-	if len(ask.Keys) <= maxQueries && plain(zone, ask) {
-		return c.query(ctx, zone, ask.Keys)
+	if len(ask.Keys) <= maxQueries {
+		found, err := c.query(ctx, zone, ask.Keys)
+		if !errors.Is(err, errObscure) {
+			return found, err
+		}
 	}
 	whole, err := c.transfer(ctx, zone, ask.Known)
 	if err != nil {
@@ -44,178 +48,93 @@ func (c *Client) read(ctx context.Context, zone dnsname.Name, ask backend.Ask) (
 	return backend.Observed{SOA: whole.SOA, Sets: some.Sets()}, nil
 }
 
-// plain reports whether queries show all the sets as they are. They do not at and below a cut, where a server refers to
-// the child zone or, if it has that too, answers from it; nor below a DNAME; nor where a wildcard may stand in for a set.
-// What is not known may hold any of these.
-func plain(zone dnsname.Name, ask backend.Ask) bool {
-	if len(ask.Keys) == 0 {
-		return true
-	}
-	if ask.Known == nil {
-		return false
-	}
-	asked := map[rr.Key]bool{}
-	wildcards := map[dnsname.Name]bool{} // owners asked for
-	for _, key := range ask.Keys {
-		asked[key] = true
-		if key.Name.IsWildcard() {
-			wildcards[key.Name] = true
-		}
-	}
-	held := func(key rr.Key) bool {
-		_, ok := ask.Known.Sets.Get(key)
-		return ok || asked[key]
-	}
-	for _, key := range ask.Keys {
-		if key.Name == zone {
-			continue
-		}
-		if held(rr.Key{Name: key.Name, Type: rr.TypeNS}) {
-			return false
-		}
-		for above, ok := key.Name.Parent(); ok; above, ok = above.Parent() {
-			if above != zone && held(rr.Key{Name: above, Type: rr.TypeNS}) || held(rr.Key{Name: above, Type: rr.TypeDNAME}) {
-				return false
-			}
-			if star, err := wildcardOf(above); err != nil || star != key.Name && (wildcards[star] || anyAt(ask.Known.Sets, star)) {
-				return false
-			}
-			if above == zone {
-				break
-			}
-		}
-	}
-	return true
-}
+// errObscure says that queries do not show what the zone holds, and that it is to be transferred.
+var errObscure = errors.New("a query does not show what the zone holds")
 
-// wildcardOf returns "*." below a name.
-func wildcardOf(n dnsname.Name) (dnsname.Name, error) {
-	if n.IsRoot() {
-		return dnsname.Parse("*.")
-	}
-	return dnsname.Parse("*." + n.String())
-}
-
-// anyAt reports whether there is any set at a name.
-func anyAt(sets rr.Sets, n dnsname.Name) bool {
-	for range sets.At(n) {
-		return true
-	}
-	return false
-}
-
-// query asks for the SOA and then for each set, all at once on one connection (RFC 7766 §6.2.1.1); answers may come in
-// any order.
+// query asks for the SOA, for each set, and for what may stand before a set: a cut at its name or above, where the server
+// refers to the child zone or answers from it; and wildcards, which may stand in for a set that is not there.
 func (c *Client) query(ctx context.Context, zone dnsname.Name, keys []rr.Key) (backend.Observed, error) {
-	keys = append([]rr.Key{{Name: zone, Type: rr.TypeSOA}}, keys...)
-	var found backend.Observed
-	err := c.talk(ctx, func(link *conn) error {
-		sets, err := c.ask(link, keys)
-		if err != nil {
-			return err
+	asked := []rr.Key{{Name: zone, Type: rr.TypeSOA}}
+	seen := map[rr.Key]bool{asked[0]: true}
+	want := func(key rr.Key) {
+		if !seen[key] {
+			seen[key] = true
+			asked = append(asked, key)
 		}
-		some := rr.Sets{}.Txn()
-		for _, set := range sets {
-			if set.Type == rr.TypeSOA {
-				if found.SOA, err = soaOf(set); err != nil {
-					return err
-				}
-				continue
-			}
-			some.Put(set)
+	}
+	for _, key := range keys {
+		want(key)
+		for _, name := range below(zone, key.Name) {
+			want(rr.Key{Name: name, Type: rr.TypeNS})
 		}
-		found.Sets = some.Sets()
-		if found.SOA == (rr.SOA{}) {
-			return &backend.Error{Class: backend.ErrNoZone, Err: errors.New("the server shows no SOA for the zone")}
+		for _, star := range wildcards(zone, key.Name) {
+			want(rr.Key{Name: star, Type: key.Type})
 		}
-		return nil
-	})
-	return found, err
+	}
+	var answers map[rr.Key]answer
+	if err := c.talk(ctx, func(link *conn) (err error) {
+		answers, err = c.ask(link, asked)
+		return err
+	}); err != nil {
+		return backend.Observed{}, err
+	}
+	return judge(zone, keys, answers)
 }
 
-// soa asks for the SOA only.
-func (c *Client) soa(link *conn, zone dnsname.Name) (rr.SOA, error) {
-	sets, err := c.ask(link, []rr.Key{{Name: zone, Type: rr.TypeSOA}})
+// judge makes sense of the answers to query.
+func judge(zone dnsname.Name, keys []rr.Key, answers map[rr.Key]answer) (backend.Observed, error) {
+	apex := answers[rr.Key{Name: zone, Type: rr.TypeSOA}]
+	if len(apex.set.Data) == 0 {
+		return backend.Observed{}, &backend.Error{Class: backend.ErrNoZone, Err: errors.New("the server shows no SOA for the zone")}
+	}
+	soa, err := soaOf(apex.set)
 	if err != nil {
-		return rr.SOA{}, err
+		return backend.Observed{}, err
 	}
-	if len(sets) == 0 {
-		return rr.SOA{}, &backend.Error{Class: backend.ErrNoZone, Err: errors.New("the server shows no SOA for the zone")}
-	}
-	return soaOf(sets[0])
-}
-
-// ask sends one query for each key and returns the sets that exist.
-func (c *Client) ask(link *conn, keys []rr.Key) ([]rr.Set, error) {
-	wires := make([][]byte, len(keys))
-	open := make(map[uint16]question, len(keys))
-	first := dns.Id()
-	for i, key := range keys {
-		m := new(dns.Msg)
-		m.SetQuestion(key.Name.String(), uint16(key.Type))
-		m.RecursionDesired = false
-		m.Id = first + uint16(i)
-		wire, mac, err := c.key.pack(m, c.now())
-		if err != nil {
-			return nil, err
+	some := rr.Sets{}.Txn()
+	for _, key := range keys {
+		got := answers[key]
+		for _, name := range below(zone, key.Name) {
+			if cut := answers[rr.Key{Name: name, Type: rr.TypeNS}]; cut.obscure || len(cut.set.Data) > 0 {
+				return backend.Observed{}, errObscure
+			}
 		}
-		wires[i] = wire
-		open[m.Id] = question{key, verifier{signer: &c.key, mac: mac, now: c.now}}
-	}
-	if err := link.send(wires...); err != nil {
-		return nil, err
-	}
-	var records []dns.RR
-	for len(open) > 0 {
-		wire, m, err := link.receive()
-		if err != nil {
-			return nil, err
+		if got.obscure {
+			return backend.Observed{}, errObscure
 		}
-		q, ok := open[m.Id]
-		if !ok {
-			return nil, errOtherAnswer
-		}
-		delete(open, m.Id)
-		if err := q.verifier.check(wire, m); err != nil {
-			return nil, &unfinishedError{err}
-		}
-		some, err := q.records(m)
-		if err != nil {
-			return nil, &unfinishedError{err}
-		}
-		records = append(records, some...)
-	}
-	return rr.FromRRs(records)
-}
-
-// A question is one query that waits for its answer.
-type question struct {
-	key      rr.Key
-	verifier verifier
-}
-
-// records returns what an answer holds of the set that was asked for; other records are those that an alias leads to.
-func (q *question) records(m *dns.Msg) ([]dns.RR, error) {
-	if m.Rcode != dns.RcodeNameError {
-		if err := readError(m.Rcode); err != nil {
-			return nil, err
-		}
-	}
-	if !m.Authoritative || m.Truncated {
-		return nil, unavailable(fmt.Errorf("the server's answer for %s is not authoritative", q.key))
-	}
-	var records []dns.RR
-	for _, record := range m.Answer {
-		h := record.Header()
-		if h.Rrtype != uint16(q.key.Type) {
+		if len(got.set.Data) == 0 {
 			continue
 		}
-		if name, err := dnsname.Parse(h.Name); err != nil || name != q.key.Name {
-			continue
+		for _, star := range wildcards(zone, key.Name) {
+			if double := answers[rr.Key{Name: star, Type: key.Type}]; double.obscure || slices.Equal(double.set.Data, got.set.Data) {
+				return backend.Observed{}, errObscure
+			}
 		}
-		records = append(records, record)
+		some.Put(got.set)
 	}
-	return records, nil
+	return backend.Observed{SOA: soa, Sets: some.Sets()}, nil
+}
+
+// below returns a name and those above it, up to but without the zone's.
+func below(zone, name dnsname.Name) []dnsname.Name {
+	var names []dnsname.Name
+	for name.Below(zone) {
+		names = append(names, name)
+		name, _ = name.Parent()
+	}
+	return names
+}
+
+// wildcards returns the names of the wildcards that may stand in for sets at a name (RFC 4592 §3.3.1).
+func wildcards(zone, name dnsname.Name) []dnsname.Name {
+	var stars []dnsname.Name
+	for above, ok := name.Parent(); ok && above.Under(zone); above, ok = above.Parent() {
+		star, err := dnsname.Parse("*." + strings.TrimPrefix(above.String(), "."))
+		if err == nil && star != name { // too long a name has no wildcard
+			stars = append(stars, star)
+		}
+	}
+	return stars
 }
 
 // soaOf reads a set of type SOA.

@@ -19,6 +19,7 @@ import (
 func (c *Client) Apply(ctx context.Context, zone dnsname.Name, batch backend.Batch) (backend.Result, error) {
 	result, err := c.apply(ctx, zone, batch)
 	if err != nil {
+		err = c.denied(ctx, zone, err)
 		return backend.Result{}, fmt.Errorf("updating zone %s at %s: %w", zone, c.server, err)
 	}
 	return result, nil
