@@ -1,7 +1,6 @@
 package zone
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/zonefold/zonefold/internal/rr"
@@ -10,13 +9,16 @@ import (
 // compose recomputes one cell and passes on what others depend on.
 func (w *World) compose(c *cell) {
 	m := merger{world: w, cell: c}
-	if c.zone.accepted && !c.zone.dead {
+	if c.zone.accepted() && !c.zone.dead {
 		m.merge()
+	}
+	if !m.cuts {
+		c.below = nil
 	}
 	before := *c
 	w.store(c, &m)
 	w.pass(&before, c)
-	if len(c.claims) == 0 && len(c.sets) == 0 && c.ds.Data == nil {
+	if len(c.claims) == 0 && len(c.sets) == 0 && c.special == nil {
 		c.node.cells = slices.DeleteFunc(c.node.cells, func(o *cell) bool { return o == c })
 		w.prune(c.node)
 	}
@@ -24,38 +26,38 @@ func (w *World) compose(c *cell) {
 
 // store writes what the merge gave into the cell and its Zone's content.
 func (w *World) store(c *cell, m *merger) {
-	z := c.zone
+	z, old := c.zone, c.sets
 	sets := make([]rr.Set, 0, len(m.groups))
-	ds := rr.Set{}
-	for _, g := range m.groups {
+	var extra special
+	for i := range m.groups {
+		g := &m.groups[i]
 		set := rr.NewSet(rr.Key{Name: c.node.name, Type: g.t}, g.ttl, g.data...)
 		if g.t == rr.TypeDS && c.apex() {
-			ds = set
+			extra.ds = set
 			continue
 		}
 		sets = append(sets, set)
-	}
-	for _, old := range c.sets {
-		if i := slices.IndexFunc(sets, func(s rr.Set) bool { return s.Type == old.Type }); i >= 0 {
-			continue
+		if was := c.set(g.t); !was.Equal(set) {
+			if was.Data != nil {
+				z.hash.remove(was)
+			}
+			z.hash.add(set)
+			z.change().Put(set)
+			w.delta.key(z.ID, set.Key())
 		}
-		z.hash.remove(old)
-		z.txn.Delete(old.Key())
-		w.delta.key(z.ID, old.Key())
 	}
-	for _, set := range sets {
-		old := c.set(set.Type)
-		if old.Equal(set) {
-			continue
+	for _, was := range old {
+		if !slices.ContainsFunc(sets, func(s rr.Set) bool { return s.Type == was.Type }) {
+			z.hash.remove(was)
+			z.change().Delete(was.Key())
+			w.delta.key(z.ID, was.Key())
 		}
-		if old.Data != nil {
-			z.hash.remove(old)
-		}
-		z.hash.add(set)
-		z.txn.Put(set)
-		w.delta.key(z.ID, set.Key())
 	}
-	c.sets, c.ds, c.held, c.cut = sets, ds, m.held, m.cut()
+	extra.cut = m.cut()
+	c.sets, c.held, c.special = sets, m.held, nil
+	if extra.ds.Data != nil || extra.cut.t != 0 {
+		c.special = &extra
+	}
 	w.closed[z] = struct{}{}
 }
 
@@ -66,80 +68,119 @@ type merger struct {
 	groups []group
 	given  []derived
 	held   []holding
-}
-
-// A group is a set in the making.
-type group struct {
-	t    rr.Type
-	ttl  uint32
-	data []string
-	by   ID // the oldest claim, or the sub-zone, that asks for it
+	cuts   bool // a claim asks for a cut
 }
 
 func (m *merger) merge() {
 	c := m.cell
 	m.given = m.world.derived(c)
 	for _, d := range m.given {
-		m.groups = append(m.groups, group{d.set.Type, d.set.TTL, slices.Clone(d.set.Data), d.from.ID})
-		m.held = append(m.held, holding{d.from.ID.Namespace, d.from.age.created})
-	}
-	barred := make([]*Refusal, len(c.claims))
-	holder := ""
-	var since *claimState
-	for i, claim := range c.claims {
-		if barred[i] = m.bar(claim); barred[i] != nil {
-			continue
+		m.groups = append(m.groups, group{t: d.set.Type, ttl: d.set.TTL, by: d.from.ID})
+		for _, data := range d.set.Data {
+			m.groups[len(m.groups)-1].add(data)
 		}
-		if since == nil || claim.ID.Namespace == c.zone.ID.Namespace && holder != claim.ID.Namespace {
-			holder, since = claim.ID.Namespace, claim
+		if isAddress(d.set.Type) {
+			m.held = append(m.held, d.from.holding())
 		}
 	}
-	if since != nil {
-		m.held = append(m.held, holding{holder, since.age.created})
+	free := m.free()
+	holder := m.holder(free)
+	if holder == nil {
+		return
 	}
-	for i, claim := range c.claims {
-		if barred[i] != nil {
-			m.world.refuse(claim, *barred[i])
-			continue
+	m.held = append(m.held, holder.holding())
+	for _, claim := range free {
+		if claim.ID.Namespace != holder.ID.Namespace {
+			m.world.refuse(claim, m.against(NameHeld, holder.ID))
+		} else if why := m.take(claim); why.reason != "" {
+			m.world.refuse(claim, why)
 		}
-		if claim.ID.Namespace != holder {
-			m.world.refuse(claim, nameHeld(claim, since.ID))
-			continue
-		}
-		m.take(claim)
 	}
+}
+
+// free refuses what is barred and returns the other claims.
+func (m *merger) free() []*claimState {
+	free, barred := m.cell.claims, false
+	for i, claim := range m.cell.claims {
+		if why := m.bar(claim); why.reason != "" {
+			m.world.refuse(claim, why)
+			if !barred {
+				free, barred = slices.Clone(free[:i]), true
+			}
+		} else if barred {
+			free = append(free, claim)
+		}
+	}
+	return free
+}
+
+// holder returns the claim by which a namespace holds the name: the oldest of the
+// Zone's own namespace, or else the oldest.
+func (m *merger) holder(free []*claimState) *claimState {
+	for _, claim := range free {
+		if claim.ID.Namespace == m.cell.zone.ID.Namespace {
+			return claim
+		}
+	}
+	if len(free) == 0 {
+		return nil
+	}
+	return free[0]
+}
+
+func (m *merger) against(reason Reason, by ID) cause {
+	return cause{reason: reason, zone: m.cell.zone, by: by}
 }
 
 // bar refuses claims that no state of the name itself would let in; they do not
 // hold the name either.
-func (m *merger) bar(claim *claimState) *Refusal {
+func (m *merger) bar(claim *claimState) cause {
+	c := m.cell
 	switch {
-	case m.cell.apex() && claim.Type == rr.TypeCNAME:
-		return &Refusal{Conflict, fmt.Sprintf(
-			"%s asks for a CNAME at %s, the apex of %s, where SOA and NS records are (RFC 1034 §3.6.2); use A and AAAA records.",
-			claim.ID, claim.name, m.cell.zone.ID)}
-	case m.cell.apex() && claim.Type == rr.TypeDS && m.cell.zone.parent == nil:
-		return &Refusal{NoZone, fmt.Sprintf(
-			"%s asks for a DS at %s; it belongs into the zone above, and no Zone delegates %s (RFC 4035 §2.4).",
-			claim.ID, claim.name, claim.name)}
-	case claim.Type == rr.TypeNS && !m.cell.apex(), claim.Type == rr.TypeDNAME:
-		return m.hides(claim)
+	case c.apex() && claim.Type == rr.TypeCNAME:
+		return m.against(Conflict, ID{})
+	case c.apex() && claim.Type == rr.TypeDS && c.zone.parent() == nil:
+		return m.against(NoZone, ID{})
+	case claim.Type == rr.TypeNS && !c.apex(), claim.Type == rr.TypeDNAME:
+		child := c.delegated()
+		if child != nil && !m.mayJoin(claim, child) {
+			return m.against(NameHeld, child.ID)
+		}
+		if child != nil && claim.Type == rr.TypeNS {
+			return cause{} // the name is a cut already
+		}
+		m.cuts = true
+		if m.hides(claim, child) {
+			return m.against(HidesNames, ID{})
+		}
+	}
+	return cause{}
+}
+
+// delegated returns the Zone that has the cell's name by delegations of the cell's.
+func (c *cell) delegated() *zoneState {
+	if child := c.node.owner; child != nil && child != c.zone && child.descends(c.zone) {
+		return child
 	}
 	return nil
 }
 
-// take merges a claim into the set of its type, or refuses it.
-func (m *merger) take(claim *claimState) {
+// mayJoin reports whether a claim may add to what a sub-zone has: its own people and
+// those of the parent may.
+func (m *merger) mayJoin(claim *claimState, child *zoneState) bool {
+	ns := claim.ID.Namespace
+	return ns == child.ID.Namespace || ns == m.cell.zone.ID.Namespace
+}
+
+// take merges a claim into the set of its type, or says why not.
+func (m *merger) take(claim *claimState) cause {
 	for _, d := range m.given {
-		ns := claim.ID.Namespace
-		if d.set.Type == claim.Type && ns != d.from.ID.Namespace && ns != m.cell.zone.ID.Namespace {
-			m.world.refuse(claim, nameHeld(claim, d.from.ID))
-			return
+		if d.set.Type == claim.Type && !m.mayJoin(claim, d.from) {
+			return m.against(NameHeld, d.from.ID)
 		}
 	}
-	if other := m.excludes(claim); other != nil {
-		m.world.refuse(claim, *other)
-		return
+	if why := m.excludes(claim); why.reason != "" {
+		return why
 	}
 	ttl := m.cell.zone.TTL
 	if claim.TTL != nil {
@@ -147,69 +188,43 @@ func (m *merger) take(claim *claimState) {
 	}
 	i := slices.IndexFunc(m.groups, func(g group) bool { return g.t == claim.Type })
 	if i < 0 {
-		m.groups = append(m.groups, group{claim.Type, ttl, []string{claim.Data}, claim.ID})
+		m.groups = append(m.groups, group{t: claim.Type, ttl: ttl, data: []string{claim.Data}, by: claim.ID})
 		m.world.accept(claim, nil)
-		return
+		return cause{}
 	}
 	g := &m.groups[i]
-	if !slices.Contains(g.data, claim.Data) {
-		if full := m.full(g, claim); full != nil {
-			m.world.refuse(claim, *full)
-			return
+	if !g.contains(claim.Data) {
+		if claim.Type.Singleton() {
+			return cause{Conflict, m.cell.zone, g.by, g.t}
 		}
-		g.data = append(g.data, claim.Data)
+		if len(g.data) >= m.world.opts.MaxSet {
+			return m.against(SetFull, ID{})
+		}
+		g.add(claim.Data)
 	}
-	var notes []Note
-	if ttl != g.ttl {
-		notes = []Note{{TTLDiffers, fmt.Sprintf(
-			"The set %s %s has the TTL %d of %s, not %d: records of one set share a TTL (RFC 2181 §5.2).",
-			claim.name, claim.Type, g.ttl, g.by, ttl), g.by}}
-	}
-	m.world.accept(claim, notes)
-}
-
-// full refuses a record more in a set that may hold no more.
-func (m *merger) full(g *group, claim *claimState) *Refusal {
-	if claim.Type.Singleton() {
-		return &Refusal{Conflict, fmt.Sprintf(
-			"%s asks for a second %s at %s; %s, which is older, has the only one (RFC 2181 §10.1).",
-			claim.ID, claim.Type, claim.name, g.by)}
-	}
-	if len(g.data) >= m.world.opts.MaxSet {
-		return &Refusal{SetFull, fmt.Sprintf(
-			"The set %s %s has %d records already, which is the limit; %s is left out.",
-			claim.name, claim.Type, len(g.data), claim.ID)}
-	}
-	return nil
+	m.world.accept(claim, g.differs(claim, ttl))
+	return cause{}
 }
 
 // excludes refuses a claim whose type may not stand beside what the name has: CNAME
 // stands alone (RFC 1034 §3.6.2), DNAME beside NS only at the apex (RFC 6672 §2.3).
-func (m *merger) excludes(claim *claimState) *Refusal {
-	for _, g := range m.groups {
-		alone := g.t != claim.Type && (g.t == rr.TypeCNAME || claim.Type == rr.TypeCNAME)
+func (m *merger) excludes(claim *claimState) cause {
+	for i := range m.groups {
+		g := &m.groups[i]
+		alone := g.t != claim.Type && (g.t.Exclusive() || claim.Type.Exclusive())
 		pair := !m.cell.apex() && (g.t == rr.TypeDNAME && claim.Type == rr.TypeNS || g.t == rr.TypeNS && claim.Type == rr.TypeDNAME)
 		if alone || pair {
-			return &Refusal{Conflict, fmt.Sprintf(
-				"%s asks for a %s at %s, where %s has a %s; the two cannot stand together, and the older has the name.",
-				claim.ID, claim.Type, claim.name, g.by, g.t)}
+			return cause{Conflict, m.cell.zone, g.by, g.t}
 		}
 	}
-	return nil
+	return cause{}
 }
 
-func nameHeld(claim *claimState, holder ID) Refusal {
-	return Refusal{NameHeld, fmt.Sprintf(
-		"Namespace %s holds %s by %s; %s of namespace %s has to choose another name.",
-		holder.Namespace, claim.name, holder, claim.ID, claim.ID.Namespace)}
-}
-
-func (w *World) accept(c *claimState, notes []Note) {
-	c.refusal, c.noted = nil, notes
-	w.notes[c] = struct{}{}
-}
-
-func (w *World) refuse(c *claimState, r Refusal) {
-	c.refusal, c.noted = &r, nil
-	w.notes[c] = struct{}{}
+// accept takes a claim; what it is told differs from before only if differs does.
+func (w *World) accept(c *claimState, differs *difference) {
+	if c.accepted && c.differs == differs {
+		return
+	}
+	c.accepted, c.refusal, c.differs = true, nil, differs
+	w.note(c)
 }

@@ -29,83 +29,69 @@ func (m *merger) cut() cut {
 	return cut{}
 }
 
-// hides refuses an NS or DNAME claim that would hide names which other namespaces
-// hold, unless all of those are younger than the claim.
-func (m *merger) hides(claim *claimState) *Refusal {
-	z := m.cell.zone
-	free := m.cell.node.walk(func(n *node) bool {
-		c := n.cell(z)
-		return n == m.cell.node || c == nil || !slices.ContainsFunc(c.held, claim.yieldsTo)
-	})
-	if free {
-		return nil
-	}
-	return &Refusal{HidesNames, fmt.Sprintf(
-		"%s asks for a %s at %s, which would hide names below it that other namespaces hold in %s; choose a name that hides none.",
-		claim.ID, claim.Type, claim.name, z.ID)}
-}
-
-// yieldsTo reports whether a cut by c may not hide a name that is held like that.
-func (c *claimState) yieldsTo(h holding) bool {
-	return h.namespace != c.ID.Namespace && h.created <= c.age.created
-}
-
-// stir marks the cut claims above a cell for which it matters that the namespaces
-// which hold the cell's name changed.
-func (w *World) stir(before, c *cell) {
-	if slices.Equal(before.held, c.held) {
-		return
-	}
-	for n := c.node; n != c.zone.node && n.parent != nil; {
-		n = n.parent
-		up := n.cell(c.zone)
-		if up == nil {
-			continue
-		}
-		for _, claim := range up.claims {
-			if (claim.Type == rr.TypeNS || claim.Type == rr.TypeDNAME) &&
-				slices.ContainsFunc(before.held, claim.yieldsTo) != slices.ContainsFunc(c.held, claim.yieldsTo) {
-				w.cells.push(up)
-			}
-		}
-	}
-}
-
-// unveil marks the accepted claims at and below a cut that came, went or changed.
+// unveil marks the accepted claims at and below a cut that came, went or changed, and
+// the sub-zones.
 func (w *World) unveil(c *cell) {
-	c.node.walk(func(n *node) bool {
-		if at := n.cell(c.zone); at != nil {
-			for _, claim := range at.claims {
-				w.notes[claim] = struct{}{}
+	note := func(at *cell) bool {
+		for _, claim := range at.claims {
+			if claim.accepted {
+				w.note(claim)
 			}
 		}
 		return true
+	}
+	note(c)
+	if c.node.child != nil {
+		w.eachCell(c.zone, c.node.name, note)
+	}
+	c.node.walkZones(func(n *node) {
+		if n.owner != nil && n.owner.parent() == c.zone {
+			w.closed[n.owner] = struct{}{}
+		}
 	})
+}
+
+// bypass returns the note for a Zone that is hidden by a cut in its parent above it.
+func bypass(z *zoneState) (Note, bool) {
+	parent := z.parent()
+	if parent == nil {
+		return Note{}, false
+	}
+	var by *cell
+	for n := z.node.parent; n != nil && n != parent.node.parent; n = n.parent {
+		if at := n.cell(parent); at.cut().t != 0 {
+			by = at
+		}
+	}
+	if by == nil {
+		return Note{}, false
+	}
+	return Note{Bypassed, fmt.Sprintf(
+		"The %s records of %s at %s in %s lead past %s; have them removed, or move it.",
+		by.cut().t, by.cut().by, by.node.name, parent.ID, z.ID), by.cut().by}, true
 }
 
 // occlusion returns the note for a claim that a cut of its own Zone hides.
 func occlusion(c *claimState) (Note, bool) {
-	z := c.home
+	z := c.cell.zone
 	var by *cell
 	for n := c.node; n != nil && n != z.node.parent; n = n.parent {
 		at := n.cell(z)
-		if at == nil || at.cut.t == 0 {
-			continue
+		cut := at.cut()
+		switch {
+		case cut.t == 0:
+		case n == c.node && (cut.t == rr.TypeDNAME || c.Type == rr.TypeNS || c.Type == rr.TypeDS):
+		case cut.t == rr.TypeNS && isAddress(c.Type) && cut.serves(c.name()):
+		default:
+			by = at // the highest one is what a resolver meets first
 		}
-		if n == c.node && (at.cut.t == rr.TypeDNAME || c.Type == rr.TypeNS || c.Type == rr.TypeDS) {
-			continue
-		}
-		if at.cut.t == rr.TypeNS && isAddress(c.Type) && at.cut.serves(c.name) {
-			continue
-		}
-		by = at // the highest one is what a resolver meets first
 	}
 	if by == nil {
 		return Note{}, false
 	}
 	return Note{Occluded, fmt.Sprintf(
 		"%s %s is in %s, but hidden by the %s records of %s at %s; move it into that zone or choose another name.",
-		c.name, c.Type, z.ID, by.cut.t, by.cut.by, by.node.name), by.cut.by}, true
+		c.name(), c.Type, z.ID, by.cut().t, by.cut().by, by.node.name), by.cut().by}, true
 }
 
 func (c cut) serves(name dnsname.Name) bool {

@@ -6,8 +6,10 @@
 // depends on the set of objects only, never on the order in which they came.
 //
 // A newcomer finds the rules by file name: resolve.go gives names to references,
-// delegation.go judges Zones and claims by the rules above them, home.go finds the
-// Zone of a claim, compose.go merges the claims of one name, glue.go derives what a
-// parent needs from its sub-zones, cut.go decides what a cut hides, hash.go and
-// soa.go label the content.
+// delegation.go judges Zones by the rules above them, home.go finds the Zone of a
+// claim, compose.go merges the claims of one name, held.go says whose names may not
+// be hidden, glue.go derives what a parent needs from its sub-zones, cut.go decides
+// what a cut hides, hash.go and soa.go label the content. The rest keeps the work
+// small: domain.go marks what a changed Zone concerns, queue.go orders the work,
+// settle.go does it.
 package zone

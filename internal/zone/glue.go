@@ -2,6 +2,7 @@ package zone
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -19,19 +20,17 @@ type derived struct {
 func (w *World) derived(c *cell) []derived {
 	var out []derived
 	n, z := c.node, c.zone
-	if child := n.accepted; child != nil && child != z && child.parent == z {
-		of := n.cell(child)
-		if ns := of.set(rr.TypeNS); ns.Data != nil && w.copies(child) {
-			out = append(out, derived{ns, child})
-			if of.ds.Data != nil {
-				out = append(out, derived{of.ds, child})
-			}
+	if child := n.owner; child != nil && child.feeds == z {
+		apex := n.cell(child)
+		out = append(out, derived{apex.set(rr.TypeNS), child})
+		if ds := apex.ds(); ds.Data != nil {
+			out = append(out, derived{ds, child})
 		}
 	}
 	if n.needed[z] == 0 {
 		return out
 	}
-	if owner := n.enclosing(); owner != nil && owner != z && owner.descends(z) {
+	if owner := n.nearest(); owner != nil && owner != z && owner.descends(z) {
 		for _, t := range []rr.Type{rr.TypeA, rr.TypeAAAA} {
 			if set := n.cell(owner).set(t); set.Data != nil {
 				out = append(out, derived{set, owner})
@@ -42,26 +41,21 @@ func (w *World) derived(c *cell) []derived {
 }
 
 // copies reports whether the parent takes over a sub-zone's NS set: not when that
-// would hide an older Zone below, which the parent itself delegates.
+// would hide an older Zone below, to which the parent delegates itself.
 func (w *World) copies(child *zoneState) bool {
 	var hidden *zoneState
-	child.node.walkZones(func(n *node) bool {
-		if n.accepted != nil && n.accepted.parent == child.parent {
-			if hidden == nil || n.accepted.age.older(hidden.age) {
-				hidden = n.accepted
-			}
+	for z := range child.overtakers {
+		if z.parent() == child.parent() && (hidden == nil || z.older(hidden)) {
+			hidden = z
 		}
-		return true
-	})
-	var note *Note
-	if hidden != nil {
-		note = &Note{NotCopied, fmt.Sprintf(
-			"%s does not take over the NS records of %s, because they would hide %s (%s), which is older; delegate that name in %s.",
-			child.parent.ID, child.ID, hidden.ID, hidden.name, child.ID), hidden.ID}
 	}
-	child.notCopied = note
-	w.closed[child] = struct{}{}
-	return hidden == nil
+	if hidden == nil {
+		return true
+	}
+	child.notCopied = &Note{NotCopied, fmt.Sprintf(
+		"%s does not take over the NS records of %s, because they would hide %s (%s), which is older; delegate that name in %s.",
+		child.parent().ID, child.ID, hidden.ID, hidden.node.name, child.ID), hidden.ID}
+	return false
 }
 
 // pass marks what depends on the cell after it changed from before to c.
@@ -69,49 +63,48 @@ func (w *World) pass(before, c *cell) {
 	if c.apex() {
 		w.feed(before, c)
 	}
-	if !before.set(rr.TypeA).Equal(c.set(rr.TypeA)) || !before.set(rr.TypeAAAA).Equal(c.set(rr.TypeAAAA)) {
+	if len(c.node.needed) > 0 && !(before.set(rr.TypeA).Equal(c.set(rr.TypeA)) && before.set(rr.TypeAAAA).Equal(c.set(rr.TypeAAAA))) {
 		for p := range c.node.needed {
 			if p != c.zone {
 				w.touch(c.node, p, true)
 			}
 		}
 	}
-	if before.cut != c.cut {
+	if before.cut() != c.cut() {
 		w.unveil(c)
 	}
-	w.stir(before, c)
+	if !slices.Equal(before.held, c.held) {
+		w.stir(c.node, c.zone, before.held, c.held)
+	}
 }
 
 // feed passes the apex NS and DS sets on to the parent, and asks for glue there.
 func (w *World) feed(before, c *cell) {
 	z := c.zone
-	parent := z.parent
-	if z.dead || !z.accepted {
-		parent = nil
+	var parent *zoneState
+	z.notCopied = nil
+	if !z.dead && z.parent() != nil && c.set(rr.TypeNS).Data != nil && w.copies(z) {
+		parent = z.parent()
 	}
-	sameSets := before.set(rr.TypeNS).Equal(c.set(rr.TypeNS)) && before.ds.Equal(c.ds)
+	sameSets := before.set(rr.TypeNS).Equal(c.set(rr.TypeNS)) && before.ds().Equal(c.ds())
 	if z.feeds == parent && sameSets {
 		return
 	}
-	if z.feeds != nil && z.feeds != parent {
+	if z.feeds != parent {
 		w.touch(c.node, z.feeds, false)
 	}
-	if parent != nil {
-		w.touch(c.node, parent, true)
-	}
-	var needs []dnsname.Name
-	if parent != nil {
-		for _, data := range c.set(rr.TypeNS).Data {
-			for _, target := range rr.Targets(rr.TypeNS, data) {
-				if target.Under(parent.name) {
-					needs = append(needs, target)
-				}
-			}
+	w.touch(c.node, parent, true)
+	if (z.feeds == nil) != (parent == nil) {
+		for _, claim := range c.claims {
+			w.note(claim) // see unfed
 		}
 	}
 	old, oldNeeds := z.feeds, z.needs
-	z.feeds, z.needs = parent, needs
-	for _, t := range needs {
+	z.feeds, z.needs = parent, nil
+	if parent != nil {
+		z.needs = needsOf(c.set(rr.TypeNS), parent)
+	}
+	for _, t := range z.needs {
 		n := w.node(t)
 		if n.needed == nil {
 			n.needed = map[*zoneState]int{}
@@ -127,4 +120,29 @@ func (w *World) feed(before, c *cell) {
 		w.touch(n, old, false)
 		w.prune(n)
 	}
+}
+
+// unfed returns the note for a DS claim of a sub-zone whose NS records the parent does
+// not have: DS without them is published nowhere (RFC 4035 §2.4).
+func unfed(c *claimState) (Note, bool) {
+	z := c.cell.zone
+	if c.Type != rr.TypeDS || !c.cell.apex() || z.feeds != nil {
+		return Note{}, false
+	}
+	return Note{Occluded, fmt.Sprintf(
+		"%s DS belongs into the Zone above, beside the NS records of %s, which are not there; add NS records with domainName %q, or see the conditions of that Zone.",
+		c.name(), z.ID, "@"), z.ID}, true
+}
+
+// needsOf returns the name servers whose addresses the parent has to have.
+func needsOf(ns rr.Set, parent *zoneState) []dnsname.Name {
+	var needs []dnsname.Name
+	for _, data := range ns.Data {
+		for _, target := range rr.Targets(rr.TypeNS, data) {
+			if target.Under(parent.node.name) {
+				needs = append(needs, target)
+			}
+		}
+	}
+	return needs
 }

@@ -24,7 +24,7 @@ type digest [sha256.Size]byte
 type hasher struct {
 	buckets []*bucket // sorted by index; only those that hold something
 	dirty   bool
-	sum     string
+	sum     string // as of the last finish
 }
 
 type bucket struct {
@@ -52,10 +52,10 @@ func (h *hasher) remove(s rr.Set) {
 	b.dirty, h.dirty = true, true
 }
 
-// Sum returns the hash as 32 hexadecimal digits.
-func (h *hasher) Sum() string {
+// finish brings sum up to date: 32 hexadecimal digits.
+func (h *hasher) finish() {
 	if !h.dirty && h.sum != "" {
-		return h.sum
+		return
 	}
 	h.buckets = slices.DeleteFunc(h.buckets, func(b *bucket) bool { return len(b.sets) == 0 })
 	all := make([]byte, 0, len(h.buckets)*(sha256.Size+1))
@@ -67,7 +67,6 @@ func (h *hasher) Sum() string {
 	}
 	sum := sha256.Sum256(all)
 	h.sum, h.dirty = hex.EncodeToString(sum[:16]), false
-	return h.sum
 }
 
 func (h *hasher) bucket(k rr.Key) *bucket {

@@ -37,7 +37,7 @@ func (id ID) Compare(o ID) int {
 
 // Where says which name an object asks for: an absolute Name, or a Relative one
 // below the Zone that Ref names. A claim may have both Name and Ref; then Ref pins
-// its Zone.
+// its Zone. A Zone has one of the two, and a name of its own below Ref.
 type Where struct {
 	Name     dnsname.Name
 	Relative dnsname.Relative

@@ -9,11 +9,14 @@ import (
 // resolve gives every Zone whose name may have changed its name, following zoneRefs.
 // The work is linear in the number of Zones that depend on a changed one.
 func (w *World) resolve() {
+	if len(w.moved) == 0 {
+		return
+	}
 	affected := w.affected()
 	for z := range affected {
 		w.resolveZone(z, affected)
 	}
-	clear(w.moved)
+	w.moved = map[ID]struct{}{}
 }
 
 // mark is how far the resolution of one Zone has come.
@@ -47,7 +50,7 @@ func (w *World) affected() map[*zoneState]*mark {
 			continue
 		}
 		for c := range r.claims {
-			w.homes[c] = struct{}{}
+			w.rehome(c)
 		}
 		for z := range r.zones {
 			if !seen[z.ID] {
@@ -73,7 +76,7 @@ func (w *World) renew(z *zoneState) *zoneState {
 // resolveZone names one Zone, and first those that it refers to, and places it.
 func (w *World) resolveZone(z *zoneState, affected map[*zoneState]*mark) {
 	var path []*zoneState
-	for at := z; at != nil; at = w.zones[at.Where.Ref] {
+	for at := z; at != nil; at = w.follow(at) {
 		state := affected[at]
 		if state == nil || *state == done {
 			break
@@ -93,6 +96,14 @@ func (w *World) resolveZone(z *zoneState, affected map[*zoneState]*mark) {
 	}
 }
 
+// follow returns the Zone whose name the name of z builds on, if there is one.
+func (w *World) follow(z *zoneState) *zoneState {
+	if !z.Where.Name.IsZero() || z.fault() != nil {
+		return nil
+	}
+	return w.zones[z.Where.Ref]
+}
+
 // cycle refuses the Zones of path from start on: their references lead back to it.
 func (w *World) cycle(path []*zoneState, start *zoneState, affected map[*zoneState]*mark) {
 	for i := len(path) - 1; i >= 0; i-- {
@@ -109,16 +120,22 @@ func (w *World) cycle(path []*zoneState, start *zoneState, affected map[*zoneSta
 
 func (w *World) nameZone(z *zoneState) {
 	w.closed[z] = struct{}{}
-	if z.Invalid != nil {
-		z.problem = z.Invalid
+	if z.problem = z.fault(); z.problem != nil {
 		return
 	}
 	name, problem := w.nameOf(z.ID, z.Where)
-	if z.problem = problem; problem != nil {
-		return
+	if z.problem = problem; problem == nil {
+		w.place(z, name)
 	}
-	z.name = name
-	w.place(z)
+}
+
+// fault returns why z itself, whatever it refers to, cannot have a name.
+func (z *zoneState) fault() *Refusal {
+	if z.Invalid == nil && (z.Where.Relative.IsOrigin() || !z.Where.Name.IsZero() && !z.Where.Ref.IsZero()) {
+		return &Refusal{InvalidSpec, fmt.Sprintf(
+			"%s needs either an absolute domainName or a zoneRef with a name of its own below %s.", z.ID, z.Where.Ref)}
+	}
+	return z.Invalid
 }
 
 // nameOf returns the absolute name that where stands for.
@@ -128,17 +145,20 @@ func (w *World) nameOf(id ID, where Where) (dnsname.Name, *Refusal) {
 	}
 	up := w.zones[where.Ref]
 	if up == nil {
-		return dnsname.Name{}, &Refusal{ReferenceNotFound, fmt.Sprintf(
-			"%s refers to %s, which does not exist; create it or correct zoneRef.", id, where.Ref)}
+		return dnsname.Name{}, &Refusal{ReferenceNotFound, referenceNotFound(id, where.Ref)}
 	}
-	if up.name.IsZero() {
+	if up.node == nil {
 		return dnsname.Name{}, &Refusal{ParentUnresolved, fmt.Sprintf(
 			"%s refers to %s, which has no domain name itself; see its conditions.", id, where.Ref)}
 	}
-	name, err := where.Relative.In(up.name)
+	name, err := where.Relative.In(up.node.name)
 	if err != nil {
 		return dnsname.Name{}, &Refusal{InvalidName, fmt.Sprintf(
 			"%s has no valid name inside %s: %v.", id, where.Ref, err)}
 	}
 	return name, nil
+}
+
+func referenceNotFound(id, ref ID) string {
+	return fmt.Sprintf("%s refers to %s, which does not exist; create it or correct zoneRef.", id, ref)
 }

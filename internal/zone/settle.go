@@ -3,6 +3,7 @@ package zone
 import (
 	"fmt"
 
+	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -25,64 +26,102 @@ type ZoneDelta struct {
 func (w *World) Settle() Delta {
 	w.resolve()
 	w.judgeZones()
-	for c := range w.homes {
+	for _, c := range w.homes {
 		w.settle(c)
 	}
-	clear(w.homes)
+	w.homes = nil
 	for c := w.cells.pop(); c != nil; c = w.cells.pop() {
 		w.compose(c)
 	}
-	for c := range w.notes {
+	for _, c := range w.notes {
 		w.say(c)
 	}
-	clear(w.notes)
+	w.notes = nil
 	for z := range w.closed {
 		w.finish(z)
 	}
-	clear(w.closed)
+	w.closed = map[*zoneState]struct{}{} // not cleared: clearing costs what the map ever held
 	return w.delta.take()
 }
 
 // settle finds the name and the Zone of a claim.
 func (w *World) settle(c *claimState) {
+	c.homing = false
+	if c.dead {
+		return
+	}
 	name, problem := w.nameOf(c.ID, c.Where)
-	if c.name != name {
+	if c.name() != name {
 		w.leave(c)
 		w.attach(c, name)
+		c.refusal = nil
 	}
 	if c.Invalid != nil {
 		problem = c.Invalid
 	}
-	var home *zoneState
-	if problem == nil {
-		home, problem = w.home(c)
-	}
 	if problem != nil {
 		w.leave(c)
-		w.refuse(c, *problem)
+		w.refuseWith(c, *problem)
 		return
 	}
-	if c.home != home {
+	home, why := w.home(c)
+	switch {
+	case home == nil:
+		w.leave(c)
+		w.refuse(c, why)
+	case c.cell == nil || c.cell.zone != home:
 		w.leave(c)
 		w.join(c, home)
 	}
 }
 
-// say turns what was decided about a claim into its verdict.
-func (w *World) say(c *claimState) {
-	var v Verdict
-	if c.refusal != nil {
-		v = refused(c.name, *c.refusal)
-	} else {
-		v = Verdict{Accepted: true, Reason: Accepted, Message: c.home.taken, Name: c.name, Zone: c.home.ID, Notes: c.noted}
-		if note, hidden := occlusion(c); hidden {
-			v = v.with(note)
-		}
+// said is what a claim's object was told last.
+type said struct {
+	name    dnsname.Name
+	zone    *zoneState // that took it
+	refusal *objection
+	notes   []Note
+}
+
+func (s said) verdict() Verdict {
+	switch {
+	case s.refusal != nil:
+		return refused(s.name, s.refusal.Refusal)
+	case s.zone != nil:
+		return Verdict{Accepted: true, Reason: Accepted, Message: s.zone.taken, Name: s.name, Zone: s.zone.ID, Notes: s.notes}
 	}
-	if !v.Equal(c.verdict) {
-		c.verdict = v
+	return Verdict{}
+}
+
+// say tells a claim's object what was decided.
+func (w *World) say(c *claimState) {
+	c.noting = false
+	if c.dead {
+		return
+	}
+	s := said{name: c.name(), refusal: c.refusal}
+	if c.accepted {
+		s.zone = c.cell.zone
+		s.notes = notesOf(c)
+	}
+	if !s.verdict().Equal(c.said.verdict()) {
 		w.delta.verdict(c.ID)
 	}
+	c.said = s
+}
+
+func notesOf(c *claimState) []Note {
+	var v Verdict
+	if c.differs != nil {
+		v = v.with(c.differs.note)
+	}
+	if note, hidden := occlusion(c); hidden {
+		v = v.with(note)
+	}
+	if note, waits := unfed(c); waits {
+		v = v.with(note)
+	}
+	return v.Notes
 }
 
 // finish brings a Zone's content and verdict up to date.
@@ -90,28 +129,20 @@ func (w *World) finish(z *zoneState) {
 	if z.dead {
 		return
 	}
+	if z.txn != nil {
+		z.sets, z.txn = z.txn.Sets(), nil
+	}
+	z.hash.finish()
 	v := z.judged
 	if z.problem != nil {
-		v = refused(z.name, *z.problem)
+		v = Verdict{Reason: z.problem.Reason, Message: z.problem.Message}
 	}
-	z.sets = z.txn.Sets()
-	z.txn = z.sets.Txn()
-	if z.accepted {
+	if z.accepted() {
 		if soa := soaOf(z); soa != z.soa {
 			z.soa = soa
 			w.delta.zone(z.ID)
 		}
-		for _, n := range z.Warnings {
-			v = v.with(n)
-		}
-		if z.node.cell(z).set(rr.TypeNS).Data == nil {
-			v = v.with(Note{NoNameServers, fmt.Sprintf(
-				"%s has no NS records at %s; servers that need one get %s. Add NS records with domainName %q.",
-				z.ID, z.name, z.soa.MName, "@"), ID{}})
-		}
-		if z.notCopied != nil {
-			v = v.with(*z.notCopied)
-		}
+		v = w.annotate(z, v)
 	}
 	if !v.Equal(z.verdict) {
 		if v.Accepted != z.verdict.Accepted || v.Name != z.verdict.Name {
@@ -120,6 +151,25 @@ func (w *World) finish(z *zoneState) {
 		z.verdict = v
 		w.delta.verdict(z.ID)
 	}
+}
+
+// annotate adds what there is to tell about an accepted Zone.
+func (w *World) annotate(z *zoneState, v Verdict) Verdict {
+	for _, n := range z.Warnings {
+		v = v.with(n)
+	}
+	if z.node.cell(z).set(rr.TypeNS).Data == nil {
+		v = v.with(Note{NoNameServers, fmt.Sprintf(
+			"%s has no NS records at %s, and servers that need one get %s instead; add NS records with domainName %q.",
+			z.ID, z.node.name, z.soa.MName, "@"), ID{}})
+	}
+	if z.notCopied != nil {
+		v = v.with(*z.notCopied)
+	}
+	if note, hidden := bypass(z); hidden {
+		v = v.with(note)
+	}
+	return v
 }
 
 // deltaBuilder gathers a Delta.
@@ -156,7 +206,6 @@ func (d *deltaBuilder) take() Delta {
 	for id := range d.verdicts {
 		out.Verdicts = append(out.Verdicts, id)
 	}
-	clear(d.zones)
-	clear(d.verdicts)
+	*d = newDeltaBuilder()
 	return out
 }

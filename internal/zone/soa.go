@@ -33,23 +33,22 @@ func soaOf(z *zoneState) rr.SOA {
 		soa.MName = primaryOf(z)
 	}
 	if soa.RName.IsZero() {
-		soa.RName = labelIn("hostmaster", z.name)
+		soa.RName = labelIn("hostmaster", z.node.name)
 	}
 	return soa
 }
 
 func primaryOf(z *zoneState) dnsname.Name {
-	ns, ok := z.txn.Get(rr.Key{Name: z.name, Type: rr.TypeNS})
-	if !ok {
-		return labelIn("ns", z.name)
-	}
 	var first dnsname.Name
-	for _, data := range ns.Data {
+	for _, data := range z.node.cell(z).set(rr.TypeNS).Data {
 		for _, target := range rr.Targets(rr.TypeNS, data) {
 			if first.IsZero() || target.Compare(first) < 0 {
 				first = target
 			}
 		}
+	}
+	if first.IsZero() {
+		return labelIn("ns", z.node.name)
 	}
 	return first
 }

@@ -6,20 +6,29 @@ import (
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
+// maxDepth is how many labels the 255 octets of a name can hold (RFC 1035 §2.3.4).
+const maxDepth = 127
+
 // A node is one name that some object mentions, or a name above such a name.
 type node struct {
-	name     dnsname.Name
-	depth    int // labels
-	parent   *node
-	children map[dnsname.Name]*node
+	name       dnsname.Name
+	depth      int // labels
+	below      int // Zones that ask for names strictly below
+	parent     *node
+	child      *node // the first one; its siblings follow by next
+	prev, next *node
 
-	zones    []*zoneState // that ask for exactly this name
-	accepted *zoneState   // the one of them that has it
-	shadow   ID           // the oldest of them when none has it
-	below    int          // Zones that ask for names strictly below
-	claims   []*claimState
-	cells    []*cell            // what Zones hold here; seldom more than one
-	needed   map[*zoneState]int // parents that need the addresses of this name as glue
+	sites  *sites     // the Zones that ask for exactly this name; nil: none does
+	owner  *zoneState // the one of them that has it
+	claims []*claimState
+	cells  []*cell            // what Zones hold here; seldom more than one
+	needed map[*zoneState]int // parents that need the addresses of this name as glue
+}
+
+// sites are the Zones that ask for one name.
+type sites struct {
+	zones  []*zoneState // oldest first
+	shadow ID           // the oldest of them when none has the name
 }
 
 // node returns the node of a name and makes it, and those above it, if needed.
@@ -31,77 +40,93 @@ func (w *World) node(name dnsname.Name) *node {
 	w.nodes[name] = n
 	if up, ok := name.Parent(); ok {
 		n.parent = w.node(up)
-		if n.parent.children == nil {
-			n.parent.children = map[dnsname.Name]*node{}
+		if n.next = n.parent.child; n.next != nil {
+			n.next.prev = n
 		}
-		n.parent.children[name] = n
+		n.parent.child = n
 	}
 	return n
 }
 
 // prune removes a node, and those above it, when nothing mentions them any more.
 func (w *World) prune(n *node) {
-	for n != nil && len(n.zones) == 0 && len(n.claims) == 0 && len(n.cells) == 0 &&
-		len(n.needed) == 0 && len(n.children) == 0 {
+	for n != nil && n.sites == nil && n.owner == nil && n.child == nil &&
+		len(n.claims) == 0 && len(n.cells) == 0 && len(n.needed) == 0 && w.nodes[n.name] == n {
 		if _, waiting := w.judge[n]; waiting {
 			return
 		}
 		delete(w.nodes, n.name)
-		if n.parent != nil {
-			delete(n.parent.children, n.name)
-		}
+		n.unlink()
 		n = n.parent
 	}
 }
 
-// walk visits n and everything below it until visit returns false.
-func (n *node) walk(visit func(*node) bool) bool {
-	if !visit(n) {
-		return false
+func (n *node) unlink() {
+	if n.next != nil {
+		n.next.prev = n.prev
 	}
-	for _, child := range n.children {
-		if !child.walk(visit) {
-			return false
+	switch {
+	case n.prev != nil:
+		n.prev.next = n.next
+	case n.parent != nil:
+		n.parent.child = n.next
+	}
+}
+
+// domain visits n and the names below it for which no Zone below n is asked first.
+func (n *node) domain(visit func(*node)) {
+	visit(n)
+	for child := n.child; child != nil; child = child.next {
+		if child.owner == nil {
+			child.domain(visit)
 		}
 	}
-	return true
 }
 
 // walkZones visits the nodes strictly below n that Zones ask for.
-func (n *node) walkZones(visit func(*node) bool) bool {
+func (n *node) walkZones(visit func(*node)) {
 	if n.below == 0 {
-		return true
+		return
 	}
-	for _, child := range n.children {
-		if len(child.zones) > 0 && !visit(child) {
-			return false
+	for child := n.child; child != nil; child = child.next {
+		if child.sites != nil {
+			visit(child)
 		}
-		if !child.walkZones(visit) {
-			return false
-		}
+		child.walkZones(visit)
 	}
-	return true
 }
 
-// enclosing returns the accepted Zone that most closely encloses n, at n itself too.
-func (n *node) enclosing() *zoneState {
+// nearest returns the accepted Zone that most closely encloses n, at n itself too.
+func (n *node) nearest() *zoneState {
 	for ; n != nil; n = n.parent {
-		if n.accepted != nil {
-			return n.accepted
+		if n.owner != nil {
+			return n.owner
 		}
 	}
 	return nil
 }
 
-// place puts a Zone where its name says.
-func (w *World) place(z *zoneState) {
-	z.node = w.node(z.name)
-	z.node.zones = append(z.node.zones, z)
-	slices.SortFunc(z.node.zones, func(a, b *zoneState) int { return a.age.compare(b.age) })
-	for n := z.node.parent; n != nil; n = n.parent {
-		n.below++
+// zones returns the Zones that ask for the name, oldest first.
+func (n *node) zones() []*zoneState {
+	if n.sites == nil {
+		return nil
 	}
-	w.judge[z.node] = struct{}{}
+	return n.sites.zones
+}
+
+// place puts a Zone where its name says.
+func (w *World) place(z *zoneState, name dnsname.Name) {
+	n := w.node(name)
+	z.node = n
+	if n.sites == nil {
+		n.sites = &sites{}
+	}
+	i, _ := slices.BinarySearchFunc(n.sites.zones, z, (*zoneState).compare)
+	n.sites.zones = slices.Insert(n.sites.zones, i, z)
+	for up := n.parent; up != nil; up = up.parent {
+		up.below++
+	}
+	w.judge[n] = struct{}{}
 }
 
 // unplace takes a Zone out of the tree. The node stays until its cells are gone.
@@ -110,34 +135,77 @@ func (w *World) unplace(z *zoneState) {
 	if n == nil {
 		return
 	}
-	n.zones = slices.DeleteFunc(n.zones, func(o *zoneState) bool { return o == z })
+	if i := slices.Index(n.sites.zones, z); i >= 0 {
+		n.sites.zones = slices.Delete(n.sites.zones, i, i+1)
+	}
 	for up := n.parent; up != nil; up = up.parent {
 		up.below--
 	}
 	w.judge[n] = struct{}{}
 }
 
-// attach puts a claim at its name.
+// attach puts a claim at its name; zero takes it away from where it was.
 func (w *World) attach(c *claimState, name dnsname.Name) {
-	if c.name == name {
-		return
-	}
-	w.detach(c)
-	c.name = name
+	old := c.node
+	c.node = nil
 	if !name.IsZero() {
 		c.node = w.node(name)
 		c.node.claims = append(c.node.claims, c)
 	}
-}
-
-func (w *World) detach(c *claimState) {
-	n := c.node
-	c.name, c.node = dnsname.Name{}, nil
-	if n == nil {
+	if old == nil {
 		return
 	}
-	if i := slices.Index(n.claims, c); i >= 0 {
-		n.claims = slices.Delete(n.claims, i, i+1)
+	if i := slices.Index(old.claims, c); i >= 0 {
+		old.claims = slices.Delete(old.claims, i, i+1)
 	}
-	w.prune(n)
+	w.prune(old)
+}
+
+func (w *World) addZone(z Zone) {
+	state := &zoneState{Zone: z, created: ageOf(z.Created), taken: z.ID.String() + " holds it."}
+	w.zones[z.ID] = state
+	if !z.Where.Ref.IsZero() {
+		w.referrers(z.Where.Ref).zones[state] = struct{}{}
+	}
+	w.moved[z.ID] = struct{}{}
+	w.delta.verdict(z.ID)
+	w.delta.zone(z.ID).Fresh = true
+	w.closed[state] = struct{}{}
+}
+
+// dropZone takes a Zone out; its cells empty when they are composed.
+func (w *World) dropZone(z *zoneState) {
+	delete(w.zones, z.ID)
+	w.dropReferrer(z.Where.Ref, func(r *referrers) { delete(r.zones, z) })
+	w.moved[z.ID] = struct{}{}
+	delete(w.closed, z)
+	w.unplace(z)
+	z.dead = true
+}
+
+func (w *World) dropClaim(c *claimState) {
+	w.dropReferrer(c.Where.Ref, func(r *referrers) { delete(r.claims, c) })
+	w.leave(c)
+	w.attach(c, dnsname.Name{})
+	c.dead = true
+}
+
+func (w *World) referrers(id ID) *referrers {
+	r := w.refs[id]
+	if r == nil {
+		r = &referrers{zones: map[*zoneState]struct{}{}, claims: map[*claimState]struct{}{}}
+		w.refs[id] = r
+	}
+	return r
+}
+
+func (w *World) dropReferrer(id ID, drop func(*referrers)) {
+	r := w.refs[id]
+	if r == nil {
+		return
+	}
+	drop(r)
+	if len(r.zones)+len(r.claims) == 0 {
+		delete(w.refs, id)
+	}
 }

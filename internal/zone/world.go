@@ -3,7 +3,6 @@ package zone
 import (
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -17,8 +16,9 @@ type Options struct {
 	MaxSet int // records a set may have; 0: DefaultMaxSet
 }
 
-// A World holds all zones and claims and what follows from them. It is not safe for
-// concurrent use, except that a Snapshot, once taken, may be read by anybody.
+// A World holds all zones and claims and what follows from them. Put, Delete and
+// Settle need it alone; the methods that only read may run beside each other. A
+// Snapshot, once taken, may be read by anybody at any time.
 type World struct {
 	opts   Options
 	zones  map[ID]*zoneState
@@ -27,13 +27,13 @@ type World struct {
 	nodes  map[dnsname.Name]*node
 	grants map[string][]Grant // by Backend
 
-	moved  map[ID]struct{}          // Zones whose name has to be resolved
-	judge  map[*node]struct{}       // names whose Zones have to be judged
-	redo   map[*node]struct{}       // of those: with everything below, whatever the outcome
-	homes  map[*claimState]struct{} // claims whose Zone has to be found
-	cells  queue                    // cells to compose
-	notes  map[*claimState]struct{} // accepted claims whose notes may have changed
-	closed map[*zoneState]struct{}  // Zones to finish: content, verdict or parent changed
+	moved  map[ID]struct{}         // Zones whose name has to be resolved
+	judge  map[*node]struct{}      // names whose Zones have to be judged
+	redo   map[*node]struct{}      // of those: the rules of the accepted one changed
+	homes  []*claimState           // claims whose Zone has to be found
+	cells  queue                   // cells to compose
+	notes  []*claimState           // claims whose verdict may have changed
+	closed map[*zoneState]struct{} // Zones to finish: content, verdict or parent changed
 	delta  deltaBuilder
 }
 
@@ -58,8 +58,6 @@ func New(opts Options) *World {
 		moved:  map[ID]struct{}{},
 		judge:  map[*node]struct{}{},
 		redo:   map[*node]struct{}{},
-		homes:  map[*claimState]struct{}{},
-		notes:  map[*claimState]struct{}{},
 		closed: map[*zoneState]struct{}{},
 		delta:  newDeltaBuilder(),
 	}
@@ -76,15 +74,20 @@ func (w *World) PutZone(z Zone) {
 		return
 	}
 	if old.Where != z.Where || (old.Invalid == nil) != (z.Invalid == nil) || !old.Created.Equal(z.Created) {
+		said := old.verdict
 		w.dropZone(old)
 		w.addZone(z)
+		w.zones[z.ID].verdict = said
 		return
 	}
 	ttl, rules := old.TTL != z.TTL, !reflect.DeepEqual(old.Rules, z.Rules)
 	old.Zone = z
-	if rules && old.node != nil {
+	if rules && old.accepted() { // nobody asks the rules of a refused one
 		w.redo[old.node] = struct{}{}
 		w.judge[old.node] = struct{}{}
+	}
+	if z.Invalid != nil {
+		old.problem = z.Invalid
 	}
 	if ttl {
 		w.recompose(old)
@@ -107,21 +110,18 @@ func (w *World) PutClaim(c Claim) {
 	if old != nil && old.Claim.equal(c) {
 		return
 	}
-	if old != nil {
+	state := &claimState{Claim: c, created: ageOf(c.Created)}
+	if old == nil {
+		w.delta.verdict(c.ID)
+	} else {
 		w.dropClaim(old)
-	}
-	state := &claimState{Claim: c, age: ageOf(c.Created, c.ID)}
-	if old != nil {
-		state.verdict = old.verdict
+		state.said = old.said
 	}
 	w.claims[c.ID] = state
 	if !c.Where.Ref.IsZero() {
 		w.referrers(c.Where.Ref).claims[state] = struct{}{}
 	}
-	w.homes[state] = struct{}{}
-	if old == nil {
-		w.delta.verdict(c.ID)
-	}
+	w.rehome(state)
 }
 
 // DeleteClaim removes a claim.
@@ -135,6 +135,9 @@ func (w *World) DeleteClaim(id ID) {
 
 // PutGrants replaces what one Backend grants; no grants removes it.
 func (w *World) PutGrants(backend string, grants []Grant) {
+	if reflect.DeepEqual(w.grants[backend], grants) {
+		return
+	}
 	if len(grants) == 0 {
 		if _, known := w.grants[backend]; !known {
 			return
@@ -156,7 +159,7 @@ func (w *World) Verdict(id ID) (Verdict, bool) {
 		return z.verdict, true
 	}
 	if c := w.claims[id]; c != nil {
-		return c.verdict, true
+		return c.said.verdict(), true
 	}
 	return Verdict{}, false
 }
@@ -164,24 +167,22 @@ func (w *World) Verdict(id ID) (Verdict, bool) {
 // Snapshot returns the content of an accepted Zone as of the last Settle.
 func (w *World) Snapshot(id ID) (Snapshot, bool) {
 	z := w.zones[id]
-	if z == nil || !z.accepted {
+	if z == nil || !z.accepted() {
 		return Snapshot{}, false
 	}
-	return z.snapshot(), true
+	return Snapshot{ID: z.ID, Name: z.node.name, Sets: z.sets, SOA: z.soa, Hash: z.hash.sum}, true
 }
 
 // Adopted calls yield for every claim that the Zone adopted, in no order.
 func (w *World) Adopted(id ID, yield func(ID) bool) {
 	z := w.zones[id]
-	if z == nil || z.node == nil {
+	if z == nil || !z.accepted() {
 		return
 	}
-	z.node.walk(func(n *node) bool {
-		if c := n.cell(z); c != nil {
-			for _, claim := range c.claims {
-				if claim.verdict.Accepted && !yield(claim.ID) {
-					return false
-				}
+	w.eachCell(z, z.node.name, func(c *cell) bool {
+		for _, claim := range c.claims {
+			if claim.accepted && !yield(claim.ID) {
+				return false
 			}
 		}
 		return true
@@ -195,123 +196,4 @@ type Snapshot struct {
 	Sets rr.Sets // without the SOA
 	SOA  rr.SOA  // Serial is 0
 	Hash string  // over Sets
-}
-
-// A zoneState is what the World knows about one Zone.
-type zoneState struct {
-	Zone
-	age      age
-	name     dnsname.Name // zero: not resolved
-	node     *node
-	problem  *Refusal // why it has no name
-	accepted bool
-	dead     bool // replaced or deleted; its cells are about to go
-	parent   *zoneState
-	judged   Verdict // without notes
-	verdict  Verdict // as of the last Settle
-	taken    string  // the message of claims that it accepts
-
-	txn  *rr.SetsTxn
-	sets rr.Sets
-	hash hasher
-	soa  rr.SOA
-
-	feeds     *zoneState     // the parent that takes over its NS and DS sets
-	needs     []dnsname.Name // what its apex NS records name inside that parent
-	notCopied *Note          // why the parent does not take them over
-}
-
-func (z *zoneState) snapshot() Snapshot {
-	return Snapshot{ID: z.ID, Name: z.name, Sets: z.sets, SOA: z.soa, Hash: z.hash.Sum()}
-}
-
-// A claimState is what the World knows about one claim.
-type claimState struct {
-	Claim
-	age     age
-	name    dnsname.Name
-	node    *node
-	home    *zoneState
-	cell    *cell
-	refusal *Refusal // nil: accepted
-	noted   []Note   // of an accepted claim, without Occluded
-	verdict Verdict  // as of the last Settle
-}
-
-func (c *claimState) key() rr.Key { return rr.Key{Name: c.name, Type: c.Type} }
-
-// An age orders objects: older first, then by namespace and name.
-type age struct {
-	created int64 // nanoseconds since 1970; an object that is not created yet is the youngest
-	id      ID
-}
-
-func ageOf(created time.Time, id ID) age {
-	if created.IsZero() {
-		return age{int64(^uint64(0) >> 1), id}
-	}
-	return age{created.UnixNano(), id}
-}
-
-func (a age) compare(b age) int {
-	switch {
-	case a.created < b.created:
-		return -1
-	case a.created > b.created:
-		return 1
-	}
-	return a.id.Compare(b.id)
-}
-
-func (a age) older(b age) bool { return a.compare(b) < 0 }
-
-func (w *World) addZone(z Zone) {
-	state := &zoneState{Zone: z, age: ageOf(z.Created, z.ID), txn: rr.Sets{}.Txn()}
-	state.taken = z.ID.String() + " holds it."
-	w.zones[z.ID] = state
-	if !z.Where.Ref.IsZero() {
-		w.referrers(z.Where.Ref).zones[state] = struct{}{}
-	}
-	w.moved[z.ID] = struct{}{}
-	w.delta.verdict(z.ID)
-	w.delta.zone(z.ID).Fresh = true
-	w.closed[state] = struct{}{}
-}
-
-// dropZone takes a Zone out of the tree; its cells empty when they are composed.
-func (w *World) dropZone(z *zoneState) {
-	delete(w.zones, z.ID)
-	w.dropReferrer(z.Where.Ref, func(r *referrers) { delete(r.zones, z) })
-	w.moved[z.ID] = struct{}{}
-	delete(w.closed, z)
-	w.unplace(z)
-	z.dead = true
-}
-
-func (w *World) dropClaim(c *claimState) {
-	w.dropReferrer(c.Where.Ref, func(r *referrers) { delete(r.claims, c) })
-	w.leave(c)
-	w.detach(c)
-	delete(w.homes, c)
-	delete(w.notes, c)
-}
-
-func (w *World) referrers(id ID) *referrers {
-	r := w.refs[id]
-	if r == nil {
-		r = &referrers{zones: map[*zoneState]struct{}{}, claims: map[*claimState]struct{}{}}
-		w.refs[id] = r
-	}
-	return r
-}
-
-func (w *World) dropReferrer(id ID, drop func(*referrers)) {
-	r := w.refs[id]
-	if r == nil {
-		return
-	}
-	drop(r)
-	if len(r.zones)+len(r.claims) == 0 {
-		delete(w.refs, id)
-	}
 }

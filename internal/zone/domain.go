@@ -1,0 +1,78 @@
+package zone
+
+// disturb marks what depends on the accepted Zone at n, or on the Zones that delegate
+// to it: the claims of its domain, which are the names that no Zone below it has, and
+// those that refer to Zones which ask for the name. The domains of Zones below are
+// marked only if their own delegations lead here; see judgeZones.
+func (w *World) disturb(n *node, before *zoneState) {
+	n.domain(func(at *node) {
+		for _, c := range at.claims {
+			w.rehome(c)
+		}
+		for p := range at.needed {
+			w.touch(at, p, true)
+		}
+	})
+	for _, c := range n.cells {
+		w.cells.push(c)
+	}
+	for _, z := range n.zones() {
+		if r := w.refs[z.ID]; r != nil {
+			for c := range r.claims {
+				w.rehome(c)
+			}
+		}
+	}
+	w.tell(n, before)
+	if n.owner != before {
+		w.tell(n, n.owner)
+	}
+}
+
+// tell makes known in the Zones above z, as far as they delegate to it, that z holds
+// its name, or does not any more.
+func (w *World) tell(n *node, z *zoneState) {
+	if z == nil {
+		return
+	}
+	var lineage []*zoneState
+	if z == n.owner {
+		for up := z.parent(); up != nil; up = up.parent() {
+			lineage = append(lineage, up)
+		}
+	}
+	own := []holding{z.holding()}
+	for _, up := range z.lineage {
+		w.stir(n, up, own, nil)
+	}
+	for _, up := range lineage {
+		w.stir(n, up, nil, own)
+	}
+	z.lineage = lineage
+}
+
+// rehome marks a claim whose name or Zone may have changed.
+func (w *World) rehome(c *claimState) {
+	if !c.homing {
+		c.homing = true
+		w.homes = append(w.homes, c)
+	}
+}
+
+// note marks a claim whose verdict may have changed.
+func (w *World) note(c *claimState) {
+	if !c.noting {
+		c.noting = true
+		w.notes = append(w.notes, c)
+	}
+}
+
+// recompose marks everything that a Zone holds.
+func (w *World) recompose(z *zoneState) {
+	if z.accepted() {
+		w.eachCell(z, z.node.name, func(c *cell) bool {
+			w.cells.push(c)
+			return true
+		})
+	}
+}

@@ -1,0 +1,131 @@
+package zone
+
+import (
+	"fmt"
+
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// home finds the Zone that takes a claim, or says why none does. The longest accepted
+// Zone that encloses the name is asked first, then the Zone that delegates to that one,
+// and so on up as far as each trusts the next: who creates a Zone above yours gets no
+// names of yours by that. A zoneRef pins the Zone, and then no other is asked.
+func (w *World) home(c *claimState) (*zoneState, cause) {
+	if ref := c.Where.Ref; !ref.IsZero() {
+		return w.pinned(c, ref)
+	}
+	nearest := c.node.nearest()
+	if nearest == nil {
+		return nil, cause{reason: NoZone}
+	}
+	for z := nearest; ; z = z.parent() {
+		if z.allowsRecord(c.ID.Namespace, c.key()) {
+			return z, cause{}
+		}
+		if z.parent() == nil || !z.trusts(z.parent()) {
+			break
+		}
+	}
+	return nil, cause{reason: NotDelegated, zone: nearest}
+}
+
+// trusts reports whether the Zone that delegates to z may have the records that z
+// refuses: it was there first, or z refers to it, or both are of one namespace.
+func (z *zoneState) trusts(parent *zoneState) bool {
+	return parent.created <= z.created || z.Where.Ref == parent.ID || z.ID.Namespace == parent.ID.Namespace
+}
+
+func (w *World) pinned(c *claimState, ref ID) (*zoneState, cause) {
+	z := w.zones[ref]
+	switch {
+	case z == nil:
+		return nil, cause{reason: ReferenceNotFound, by: ref}
+	case !z.accepted():
+		return nil, cause{reason: ParentNotAccepted, by: ref}
+	case !c.name().Under(z.node.name):
+		return nil, cause{reason: OutOfZone, zone: z}
+	case !z.allowsRecord(c.ID.Namespace, c.key()):
+		return nil, cause{reason: NotDelegated, zone: z}
+	}
+	return z, cause{}
+}
+
+func (c *claimState) key() rr.Key { return rr.Key{Name: c.name(), Type: c.Type} }
+
+// A cause says why a claim is refused: with the claim itself it determines the words,
+// so that they are made anew only when it changes.
+type cause struct {
+	reason Reason
+	zone   *zoneState // that refuses it
+	by     ID         // who stands against it
+	has    rr.Type    // with a record of this type
+}
+
+// An objection is a refusal with its cause; the cause is zero where there is none but
+// the words.
+type objection struct {
+	cause cause
+	Refusal
+}
+
+// refuse refuses a claim for a cause.
+func (w *World) refuse(c *claimState, why cause) {
+	if c.refusal != nil && c.refusal.cause == why {
+		return
+	}
+	c.accepted, c.differs = false, nil
+	c.refusal = &objection{why, Refusal{why.reason, inWords(c, why)}}
+	w.note(c)
+}
+
+// refuseWith refuses a claim with words that were found elsewhere.
+func (w *World) refuseWith(c *claimState, r Refusal) {
+	c.accepted, c.differs = false, nil
+	c.refusal = &objection{Refusal: r}
+	w.note(c)
+}
+
+// inWords says in a sentence why a claim is refused.
+func inWords(c *claimState, why cause) string {
+	name, id := c.name(), c.ID
+	switch why.reason {
+	case NoZone:
+		if why.zone != nil {
+			return fmt.Sprintf("%s asks for a DS at %s; it belongs into the zone above, and no Zone delegates %s (RFC 4035 §2.4).", id, name, name)
+		}
+		return fmt.Sprintf("No accepted Zone encloses %s, which %s asks for; create one, or see the conditions of yours.", name, id)
+	case NotDelegated:
+		return fmt.Sprintf("%s has no delegation that gives %s %s to namespace %s; add one with records: [{pattern: %q}] to it.",
+			why.zone.ID, name, c.Type, id.Namespace, name.In(why.zone.node.name))
+	case ReferenceNotFound:
+		return referenceNotFound(id, why.by)
+	case ParentNotAccepted:
+		return fmt.Sprintf("%s refers to %s, which is not accepted; mend that one first.", id, why.by)
+	case OutOfZone:
+		return fmt.Sprintf("%s asks for %s, which is not inside %s (%s); correct domainName or zoneRef.", id, name, why.zone.ID, why.zone.node.name)
+	case NameHeld:
+		return fmt.Sprintf("Namespace %s holds %s by %s; %s of namespace %s has to choose another name.",
+			why.by.Namespace, name, why.by, id, id.Namespace)
+	case HidesNames:
+		return fmt.Sprintf("%s asks for a %s at %s, which would hide names below it that other namespaces hold in %s; choose a name that hides none.",
+			id, c.Type, name, why.zone.ID)
+	case SetFull:
+		return fmt.Sprintf("The set %s %s has as many records as a set may have, which all are older; %s is left out.", name, c.Type, id)
+	case Conflict:
+		return conflict(c, why)
+	}
+	return ""
+}
+
+func conflict(c *claimState, why cause) string {
+	switch {
+	case why.by.IsZero():
+		return fmt.Sprintf("%s asks for a CNAME at %s, the apex of %s, where SOA and NS records are (RFC 1034 §3.6.2); use A and AAAA records.",
+			c.ID, c.name(), why.zone.ID)
+	case why.has == c.Type:
+		return fmt.Sprintf("%s asks for a second %s at %s; %s, which comes first, has the only one (RFC 2181 §10.1).",
+			c.ID, c.Type, c.name(), why.by)
+	}
+	return fmt.Sprintf("%s asks for a %s at %s, where %s, which comes first, has a %s; the two cannot stand together.",
+		c.ID, c.Type, c.name(), why.by, why.has)
+}

@@ -1,0 +1,102 @@
+package zone
+
+import (
+	"cmp"
+	"math"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// A zoneState is what the World knows about one Zone.
+type zoneState struct {
+	Zone
+	created int64    // see ageOf
+	node    *node    // nil: it has no name
+	problem *Refusal // why it has no name
+	ruling  ruling
+	judged  Verdict // the ruling in words, without notes
+	verdict Verdict // as of the last Settle
+	taken   string  // the message of claims that it accepts
+	dead    bool    // replaced or deleted; its cells are about to go
+
+	overtook   []*zoneState            // younger Zones above that do not delegate to it
+	overtakers map[*zoneState]struct{} // older Zones below that it does not delegate to
+	lineage    []*zoneState            // the Zones above that delegate to it, as its holding was told to them
+
+	txn  *rr.SetsTxn // nil: as sets
+	sets rr.Sets
+	hash hasher
+	soa  rr.SOA
+
+	feeds     *zoneState     // the parent that takes over its NS and DS sets
+	needs     []dnsname.Name // what its apex NS records name inside that parent
+	notCopied *Note          // why the parent does not take them over
+}
+
+func (z *zoneState) accepted() bool { return z.ruling.reason == Accepted }
+
+// parent returns the Zone that delegates to z; nil for a root and for a refused one.
+func (z *zoneState) parent() *zoneState { return z.ruling.parent }
+
+// older orders Zones for everything where the oldest wins.
+func (z *zoneState) older(o *zoneState) bool { return z.compare(o) < 0 }
+
+func (z *zoneState) compare(o *zoneState) int {
+	return cmp.Or(cmp.Compare(z.created, o.created), z.ID.Compare(o.ID))
+}
+
+// descends reports whether z is up, or below it by a chain of delegations.
+func (z *zoneState) descends(up *zoneState) bool {
+	for ; z != nil; z = z.parent() {
+		if z == up {
+			return true
+		}
+	}
+	return false
+}
+
+// change returns the transaction for the Zone's content.
+func (z *zoneState) change() *rr.SetsTxn {
+	if z.txn == nil {
+		z.txn = z.sets.Txn()
+	}
+	return z.txn
+}
+
+// A claimState is what the World knows about one claim.
+type claimState struct {
+	Claim
+	created int64 // see ageOf
+	node    *node // nil: it has no name
+	cell    *cell // of the Zone that is asked to take it; nil: none is
+
+	accepted bool       // or
+	refusal  *objection // not; neither: not decided
+	differs  *difference
+	said     said
+
+	homing, noting bool // it waits in World.homes, in World.notes
+	dead           bool // replaced or deleted
+}
+
+func (c *claimState) name() dnsname.Name {
+	if c.node == nil {
+		return dnsname.Name{}
+	}
+	return c.node.name
+}
+
+func (c *claimState) compare(o *claimState) int {
+	return cmp.Or(cmp.Compare(c.created, o.created), c.ID.Compare(o.ID))
+}
+
+// ageOf returns nanoseconds since 1970, by which objects are ordered; an object that
+// is not created yet is the youngest.
+func ageOf(created time.Time) int64 {
+	if created.IsZero() {
+		return math.MaxInt64
+	}
+	return created.UnixNano()
+}
