@@ -1,0 +1,130 @@
+package rfc2136_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/rfc2136"
+	"github.com/zonefold/zonefold/internal/nameserver"
+	"github.com/zonefold/zonefold/internal/plan"
+)
+
+// A proxy stands before a server and can lose what the server answers.
+type proxy struct {
+	net.Listener
+	loses atomic.Bool // the next answer, and the connection with it
+	stuck atomic.Bool // connections pass nothing on any more
+}
+
+func newProxy(t *testing.T, server string) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{Listener: l}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			upstream, err := net.Dial("tcp", server)
+			if err != nil {
+				client.Close()
+				continue
+			}
+			go p.pass(upstream, client)
+			go p.answers(client, upstream)
+		}
+	}()
+	return p
+}
+
+func (p *proxy) pass(to, from net.Conn) {
+	defer to.Close()
+	b := make([]byte, 1<<16)
+	for {
+		n, err := from.Read(b)
+		if err != nil {
+			return
+		}
+		if !p.stuck.Load() {
+			to.Write(b[:n])
+		}
+	}
+}
+
+func (p *proxy) answers(client, upstream net.Conn) {
+	defer client.Close()
+	b := make([]byte, 1<<16)
+	for {
+		n, err := upstream.Read(b)
+		if err != nil || n > 0 && p.loses.CompareAndSwap(true, false) {
+			return
+		}
+		if _, err := io.Writer(client).Write(b[:n]); err != nil {
+			return
+		}
+	}
+}
+
+func TestAnswersThatAreLost(t *testing.T) {
+	onEach(t, func(t *testing.T, s *nameserver.Server) {
+		p := newProxy(t, s.Addr())
+		c, err := rfc2136.New(rfc2136.Config{
+			Server: p.Addr().String(), Now: time.Now,
+			Key: rfc2136.Key{Name: parse(t, "zonefold-test."), Algorithm: "hmac-sha256", Secret: secret},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWriter(t, c)
+		set := address(t, "www", "192.0.2.1")
+		expect, next := w.soa, w.soa
+		next.Serial++
+		p.loses.Store(true)
+		_, err = c.Apply(t.Context(), w.zone, backend.Batch{Changes: []plan.Change{{Key: set.Key(), Want: set}}, SOA: &next, Expect: &expect})
+		if !errors.Is(err, backend.ErrConflict) {
+			t.Errorf("an UPDATE whose answer was lost: %v, want a conflict that has the zone read", err)
+		}
+		w.soa = next
+		w.ask(s, nil, set.Key())
+		p.loses.Store(true)
+		w.ask(s, nil, set.Key())
+		w.apply(plan.Change{Key: set.Key(), Have: set})
+	})
+}
+
+func TestConnectionsThatAreForgotten(t *testing.T) {
+	t.Parallel()
+	s := serve(t, nameserver.StartKnot)
+	p := newProxy(t, s.Addr())
+	c, err := rfc2136.New(rfc2136.Config{
+		Server: p.Addr().String(), Now: time.Now,
+		Key: rfc2136.Key{Name: parse(t, "zonefold-test."), Algorithm: "hmac-sha256", Secret: secret},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWriter(t, c)
+	p.stuck.Store(true)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := c.Read(ctx, w.zone, backend.Ask{}); !errors.Is(err, backend.ErrUnavailable) {
+		t.Errorf("a connection that passes nothing on: %v", err)
+	}
+	p.stuck.Store(false)
+	w.put(address(t, "www", "192.0.2.1"))
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	w.put(address(t, "late", "192.0.2.1"))
+}
