@@ -12,6 +12,8 @@ import (
 // Store keeps in memory what a controller stores in the status of Zones: ceilings, ledgers, labels. It outlives engines,
 // and can be made to fail.
 type Store struct {
+	Targets int // of each zone: the ledger forgets what all of them confirm to be gone; 0 counts as 1
+
 	mu     sync.Mutex
 	zones  map[string]*stored
 	broken bool
@@ -21,9 +23,11 @@ type Store struct {
 type stored struct {
 	ceiling, serial uint32
 	content         string // that serial stands for
+	newest          uint64 // sequence number
 	seqs            map[uint64]backend.Content
 	want            backend.Content
 	written         rr.Sets
+	confirmed       map[backend.TargetKey]backend.Report
 }
 
 var errStoreBroken = errors.New("the API server does not answer")
@@ -34,7 +38,7 @@ func (s *Store) zone(feed string) *stored {
 	}
 	z := s.zones[feed]
 	if z == nil {
-		z = &stored{seqs: map[uint64]backend.Content{}}
+		z = &stored{seqs: map[uint64]backend.Content{}, confirmed: map[backend.TargetKey]backend.Report{}}
 		s.zones[feed] = z
 	}
 	return z
@@ -63,7 +67,7 @@ func (s *Store) Raise(ctx context.Context, feed string, ceiling uint32) error {
 	return nil
 }
 
-// Record stores a ledger, with the data that are wanted now, as status.entries do.
+// Record stores a ledger, with the data that are wanted now or were last.
 func (s *Store) Record(ctx context.Context, feed string, keys []rr.Key) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,9 +78,11 @@ func (s *Store) Record(ctx context.Context, feed string, keys []rr.Key) error {
 	s.writes++
 	txn := z.written.Txn()
 	for _, k := range keys {
-		if set, ok := z.want.Sets.Get(k); ok {
-			txn.Put(set)
+		set, ok := z.want.Sets.Get(k)
+		for seq := z.newest; !ok && seq > 0; seq-- {
+			set, ok = z.seqs[seq].Sets.Get(k)
 		}
+		txn.Put(set)
 	}
 	z.written = txn.Sets()
 	return nil
@@ -100,7 +106,8 @@ func (s *Store) Wanted(feed string, c backend.Content) {
 func (s *Store) Published(feed string, seq uint64, c backend.Content) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.zone(feed).seqs[seq] = c
+	z := s.zone(feed)
+	z.seqs[seq], z.newest = c, seq
 }
 
 // Note stores what a report says: the label, and the ledger without what is gone.
@@ -113,10 +120,24 @@ func (s *Store) Note(r backend.Report) {
 		return
 	}
 	z.serial, z.content = r.Serial, content.ID()
-	txn := content.Sets.Txn()
-	for _, k := range r.Lingering {
-		if set, ok := z.written.Get(k); ok {
-			txn.Put(set)
+	z.confirmed[r.Target] = r
+	if len(z.confirmed) == max(s.Targets, 1) {
+		z.forget()
+	}
+}
+
+// forget takes out of the ledger what is gone everywhere: every target has confirmed the newest content, so that nothing
+// older is on its way.
+func (z *stored) forget() {
+	txn := z.want.Sets.Txn()
+	for _, r := range z.confirmed {
+		if r.Seq != z.newest {
+			return
+		}
+		for _, k := range r.Lingering {
+			if set, ok := z.written.Get(k); ok {
+				txn.Put(set)
+			}
 		}
 	}
 	z.written = txn.Sets()
@@ -127,7 +148,7 @@ func (s *Store) Restart(c backend.FeedConfig) (backend.FeedConfig, rr.Sets) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	z := s.zone(c.ID)
-	z.seqs = map[uint64]backend.Content{}
+	z.seqs, z.confirmed = map[uint64]backend.Content{}, map[backend.TargetKey]backend.Report{}
 	c.Serial, c.Ceiling, c.Content = z.serial, z.ceiling, z.content
 	return c, z.written
 }

@@ -24,7 +24,7 @@ var profiles = map[string]backendtest.Profile{
 	},
 	"one set a call":      {Limits: backend.Limits{Atomic: backend.AtomicSet, SOA: backend.SOAServer, MaxChanges: 1}},
 	"one value a call":    {Limits: backend.Limits{Atomic: backend.AtomicValue, SOA: backend.SOAServer, MaxChanges: 1}, Break: 41},
-	"asynchronous":        {Limits: backend.Limits{ApexNS: backend.ApexNSRequired}, Async: 3},
+	"asynchronous":        {Limits: backend.Limits{ApexNS: backend.ApexNSRequired}, Async: 2},
 	"the server's SOA":    {Limits: backend.Limits{SOA: backend.SOAServer}},
 	"throttling":          {Limits: backend.Limits{SOA: backend.SOAServer, Atomic: backend.AtomicSet}, Throttle: 3},
 	"a limit of set size": {Limits: backend.Limits{MaxSetSize: 100}, MaxSet: 100},

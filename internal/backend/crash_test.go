@@ -1,0 +1,319 @@
+package backend_test
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/backendtest"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// life is one run of the operator. When it ends nothing it does has any effect, but for messages that are on their way.
+type life struct {
+	mu   sync.Mutex
+	dead bool
+	rand *rand.Rand
+}
+
+func (l *life) chance(p float64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.rand.Float64() < p
+}
+
+func (l *life) over() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.dead
+}
+
+// pause lets a random time pass, on the clock of the test's bubble.
+func (l *life) pause(most time.Duration) {
+	l.mu.Lock()
+	d := time.Duration(l.rand.Int64N(int64(most)))
+	l.mu.Unlock()
+	time.Sleep(d)
+}
+
+// slowBackend takes time for each call, loses answers, and is silent once its life is over; a message that is on its way
+// then may still arrive.
+type slowBackend struct {
+	backend.Backend
+	*life
+}
+
+func (b slowBackend) Read(ctx context.Context, zone dnsname.Name, ask backend.Ask) (backend.Observed, error) {
+	b.pause(5 * time.Millisecond)
+	if b.over() || b.chance(0.02) {
+		return backend.Observed{}, backend.ErrUnavailable
+	}
+	return b.Backend.Read(ctx, zone, ask)
+}
+
+func (b slowBackend) Apply(ctx context.Context, zone dnsname.Name, batch backend.Batch) (backend.Result, error) {
+	if b.over() || b.chance(0.02) {
+		return backend.Result{}, backend.ErrUnavailable
+	}
+	b.pause(5 * time.Millisecond)
+	if b.chance(0.02) {
+		b.pause(50 * time.Millisecond)
+	}
+	result, err := b.Backend.Apply(ctx, zone, batch)
+	if b.over() || b.chance(0.02) {
+		return backend.Result{}, backend.ErrUnavailable
+	}
+	return result, err
+}
+
+// slowStore takes time, fails now and then, and is closed once its life is over.
+type slowStore struct {
+	*backendtest.Store
+	*life
+}
+
+func (s slowStore) Raise(ctx context.Context, feed string, ceiling uint32) error {
+	s.pause(5 * time.Millisecond)
+	if s.over() || s.chance(0.05) {
+		return backend.ErrUnavailable
+	}
+	err := s.Store.Raise(ctx, feed, ceiling)
+	if s.chance(0.05) {
+		return backend.ErrUnavailable
+	}
+	return err
+}
+
+func (s slowStore) Record(ctx context.Context, feed string, keys []rr.Key) error {
+	s.pause(5 * time.Millisecond)
+	if s.over() || s.chance(0.05) {
+		return backend.ErrUnavailable
+	}
+	return s.Store.Record(ctx, feed, keys)
+}
+
+// world is what outlives lives: the servers and what is stored.
+type world struct {
+	t       *testing.T
+	rand    *rand.Rand
+	zone    dnsname.Name
+	store   *backendtest.Store
+	servers []*backendtest.Memory
+	keep    bool
+	log     *slog.Logger
+}
+
+func mustParse(s string) dnsname.Name {
+	n, err := dnsname.Parse(s)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+func set(owner string, typ rr.Type, ttl uint32, data ...string) rr.Set {
+	return rr.NewSet(rr.Key{Name: mustParse(owner), Type: typ}, ttl, data...)
+}
+
+func contentOf(zone dnsname.Name, sets ...rr.Set) backend.Content {
+	var none rr.Sets
+	txn := none.Txn()
+	for _, s := range sets {
+		txn.Put(s)
+	}
+	h := fnv.New64a()
+	for s := range txn.Sets().All() {
+		fmt.Fprintln(h, s.Key(), s.TTL, s.Data)
+	}
+	soa := rr.SOA{MName: zone, RName: zone, Refresh: 1, Retry: 2, Expire: 3, Minimum: 4, TTL: 5}
+	return backend.Content{Sets: txn.Sets(), SOA: soa, Hash: fmt.Sprint(h.Sum64())}
+}
+
+// randomContent has a few sets of few names, so that contents return.
+func (w *world) randomContent() backend.Content {
+	sets := []rr.Set{set("example.org.", rr.TypeNS, 300, "server.example.net.")}
+	for i := range 8 {
+		owner := fmt.Sprintf("n%d.example.org.", i)
+		switch w.rand.IntN(4) {
+		case 0:
+			sets = append(sets, set(owner, rr.TypeA, 300, fmt.Sprintf("192.0.2.%d", w.rand.IntN(3))))
+		case 1:
+			sets = append(sets, set(owner, rr.TypeCNAME, 300, fmt.Sprintf("t%d.example.net.", w.rand.IntN(2))))
+		case 2:
+			sets = append(sets, set(owner, rr.TypeA, 300, "192.0.2.9"), set(owner, rr.TypeTXT, uint32(w.rand.IntN(3)), `"x"`))
+		}
+	}
+	return contentOf(w.zone, sets...)
+}
+
+func newWorld(t *testing.T, seed uint64) *world {
+	w := &world{t: t, rand: rand.New(rand.NewPCG(seed, 1)), zone: mustParse("example.org."), store: &backendtest.Store{}}
+	w.keep = w.rand.IntN(2) == 0
+	w.log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	if os.Getenv("CRASH_LOG") != "" {
+		w.log = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	}
+	for range 1 + w.rand.IntN(3) {
+		limits := backend.Limits{ApexNS: backend.ApexNSRequired, MaxChanges: w.rand.IntN(5)}
+		m := backendtest.NewMemory(backendtest.Profile{Limits: limits, Async: w.rand.IntN(4) / 3})
+		m.AddZone(w.zone, rr.SOA{MName: w.zone, RName: w.zone, Serial: 1}, set("example.org.", rr.TypeNS, 300, "server.example.net."))
+		w.servers = append(w.servers, m)
+	}
+	w.store.Targets = len(w.servers)
+	return w
+}
+
+// live runs the operator for a random while, or until the last content is everywhere, and returns that.
+func (w *world) live(last bool) backend.Content {
+	if last || w.keep {
+		// A message of an earlier life that arrives after this one has confirmed without writing is foreign to it; the lease
+		// between leaders is far longer than messages are on their way.
+		time.Sleep(100 * time.Millisecond)
+	}
+	l := &life{rand: rand.New(rand.NewPCG(w.rand.Uint64(), 2))}
+	store := slowStore{w.store, l}
+	confirmed := map[string]uint64{}
+	refused := map[string]map[rr.Key]string{}
+	var mu sync.Mutex
+	e := backend.New(backend.Config{
+		Ceilings: store, Ledger: store, Clock: backend.SystemClock{}, Rand: func() float64 { return 0.5 }, Log: w.log,
+		Timeout: time.Minute, Audit: time.Hour,
+		Report: func(r backend.Report) {
+			if l.over() {
+				return
+			}
+			if l.chance(0.5) || last {
+				w.store.Note(r)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			confirmed[r.Target.Server], refused[r.Target.Server] = r.Seq, r.Refused
+		},
+	})
+	config, written := w.store.Restart(backend.FeedConfig{ID: "zone", Zone: w.zone})
+	f := e.NewFeed(config)
+	for i, m := range w.servers {
+		e.Attach(backend.TargetKey{Server: strconv.Itoa(i), Zone: w.zone}, backend.Attachment{
+			Name: "b", Feed: f, Keep: w.keep, Written: written, Backend: slowBackend{m.Client(true), l},
+		})
+	}
+	content, seq := w.publish(f)
+	for range w.rand.IntN(12) {
+		l.pause(20 * time.Millisecond)
+		content, seq = w.publish(f)
+	}
+	if last {
+		w.awaitAll(&mu, confirmed, seq)
+		e.Stop(context.Background())
+		for server, sets := range refused {
+			if len(sets) > 0 {
+				w.t.Errorf("server %s refuses %v", server, sets)
+			}
+		}
+		return content
+	}
+	l.pause([]time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, 20 * time.Second, 30 * time.Hour}[w.rand.IntN(5)])
+	l.mu.Lock()
+	l.dead = true
+	l.mu.Unlock()
+	dead, cancel := context.WithCancel(context.Background())
+	cancel()
+	go e.Stop(dead)
+	return content
+}
+
+func (w *world) publish(f *backend.Feed) (backend.Content, uint64) {
+	c := w.randomContent()
+	w.store.Wanted("zone", c)
+	seq := f.Publish(c, nil)
+	w.store.Published("zone", seq, c)
+	return c, seq
+}
+
+func (w *world) awaitAll(mu *sync.Mutex, confirmed map[string]uint64, seq uint64) {
+	for range 10_000 {
+		mu.Lock()
+		done := len(confirmed) == len(w.servers)
+		for _, s := range confirmed {
+			done = done && s >= seq
+		}
+		mu.Unlock()
+		if done {
+			time.Sleep(time.Minute)
+			return
+		}
+		time.Sleep(time.Second)
+	}
+	w.t.Errorf("%d is not confirmed: %v", seq, confirmed)
+}
+
+// check compares the servers with the content and with one another.
+func (w *world) check(seed uint64, want backend.Content) {
+	t := w.t
+	serials := map[uint32]uint64{}
+	var serial uint32
+	for i, m := range w.servers {
+		soa, sets, _ := m.Truth(w.zone)
+		for _, broken := range m.Broken(w.zone) {
+			t.Errorf("seed %d, server %d: %s", seed, i, broken)
+		}
+		for s := range want.Sets.All() {
+			if got, _ := sets.Get(s.Key()); !got.Equal(s) {
+				t.Errorf("seed %d, server %d holds %v, want %v", seed, i, got, s)
+			}
+		}
+		if sets.Len() != want.Sets.Len() {
+			t.Errorf("seed %d, server %d holds %d sets, want %d", seed, i, sets.Len(), want.Sets.Len())
+		}
+		if serial != 0 && soa.Serial != serial {
+			t.Errorf("seed %d, server %d has serial %d, another %d", seed, i, soa.Serial, serial)
+		}
+		serial = soa.Serial
+		for s, content := range m.History(w.zone) {
+			if other, ok := serials[s]; ok && other != content {
+				t.Errorf("seed %d: serial %d stood for two contents on two servers", seed, s)
+			}
+			serials[s] = content
+		}
+	}
+}
+
+// TestCrashes kills the engine at random moments, thousands of times: whatever was on its way, no serial falls or stands
+// for two contents on any server, and the last life brings all servers to one content under one serial.
+func TestCrashes(t *testing.T) {
+	worlds := 1000
+	if testing.Short() {
+		worlds = 100
+	}
+	first := uint64(1)
+	if s := os.Getenv("CRASH_SEED"); s != "" {
+		n, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, worlds = n, 1
+	}
+	for seed := first; seed < first+uint64(worlds) && !t.Failed(); seed++ {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, seed)
+			for range 1 + w.rand.IntN(8) {
+				w.live(false)
+			}
+			want := w.live(true)
+			w.check(seed, want)
+			time.Sleep(time.Hour)
+			synctest.Wait()
+		})
+	}
+}
