@@ -20,9 +20,6 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/kubizone"
 )
 
-// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=zonefold-system,resources=leases,verbs=get;create;update;patch
-// +kubebuilder:rbac:groups="",namespace=zonefold-system,resources=events,verbs=create;patch
-
 // addController has the manager run the dialects while it leads. The caches fill before,
 // so that a follower takes over at once.
 func addController(ctx context.Context, m ctrl.Manager, o options, log *slog.Logger) error {

@@ -4,3 +4,7 @@
 // writes to the API server when there is time for it (writer.go), and the words of
 // conditions (conditions.go). It decides nothing about DNS and knows no dialect.
 package controller
+
+// The lease of the leader, and what is told about it.
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=zonefold-system,resources=leases,verbs=get;create;update;patch
+// +kubebuilder:rbac:groups="",namespace=zonefold-system,resources=events,verbs=create;patch
