@@ -7,15 +7,25 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/nameserver"
-	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/testcluster"
 	"github.com/zonefold/zonefold/internal/testoperator"
 )
@@ -36,20 +46,7 @@ var built struct {
 	err  error
 }
 
-var key = nameserver.TSIG{Name: name("zonefold."), Algorithm: "hmac-sha256", Secret: "c2VjcmV0IGZvciB0ZXN0cyBvbmx5"}
-
-// world is what one test works with. Its cluster is shared, so each test begins with a
-// cluster that has no objects of ours and no operator.
-type world struct {
-	t       *testing.T
-	ctx     context.Context
-	cluster *testcluster.Cluster
-	op      *testoperator.Process
-	log     *bytes.Buffer
-	logMu   sync.Mutex
-}
-
-func newWorld(t *testing.T) *world {
+func operator(t *testing.T) string {
 	t.Helper()
 	built.once.Do(func() {
 		if built.dir, built.err = os.MkdirTemp("", "zonefold-scenario"); built.err == nil {
@@ -59,179 +56,202 @@ func newWorld(t *testing.T) *world {
 	if built.err != nil {
 		t.Fatal(built.err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
-	t.Cleanup(cancel)
-	w := &world{t: t, ctx: ctx, cluster: testcluster.ForTest(t), log: &bytes.Buffer{}}
-	w.kubectlQuiet("create", "namespace", testoperator.Namespace)
-	t.Cleanup(w.clear)
-	return w
+	return built.path
+}
+
+var key = nameserver.TSIG{Name: name("zonefold."), Algorithm: "hmac-sha256", Secret: "c2VjcmV0IGZvciB0ZXN0cyBvbmx5"}
+
+// A stage is what the scenes of one test share: the cluster, which all tests have in
+// common, and an operator of their own.
+type stage struct {
+	cluster *testcluster.Cluster
+	client  client.Client
+	path    string // of the operator
+	op      *testoperator.Process
+
+	logMu sync.Mutex
+	log   bytes.Buffer
 }
 
 // Write collects the operator's log.
-func (w *world) Write(p []byte) (int, error) {
-	w.logMu.Lock()
-	defer w.logMu.Unlock()
-	return w.log.Write(p)
+func (s *stage) Write(p []byte) (int, error) {
+	s.logMu.Lock()
+	defer s.logMu.Unlock()
+	return s.log.Write(p)
 }
 
-func (w *world) clear() {
-	if w.op != nil {
-		w.op.Kill()
+func (s *stage) logged() string {
+	s.logMu.Lock()
+	defer s.logMu.Unlock()
+	return s.log.String()
+}
+
+// A scene is a test with names of its own: in everything that it says, "example" stands
+// for a word that no other scene has, and a namespace "a" for one of its own.
+type scene struct {
+	*stage
+	t      *testing.T
+	ctx    context.Context
+	word   string
+	prefix string             // of namespaces and Backends
+	bind   *nameserver.Server // the one of this test, if it has one
+}
+
+var scenes atomic.Int64
+
+// newStage begins a test without any object of ours in the cluster and without an operator.
+func newStage(t *testing.T) *scene {
+	t.Helper()
+	st := &stage{cluster: testcluster.ForTest(t), path: operator(t)}
+	config, err := clientcmd.BuildConfigFromFlags("", st.cluster.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
 	}
-	if w.t.Failed() {
-		w.logMu.Lock()
-		text := w.log.String()
-		w.logMu.Unlock()
-		w.t.Logf("the operator's log ends:\n%s", text[max(0, len(text)-8000):])
-	}
-	w.ctx = context.Background()
-	out, _ := w.cluster.RunKubectl(w.ctx, "get", "zones.kubi.zone", "-A", "-o", `jsonpath={range .items[*]}{.metadata.namespace} {.metadata.name}{"\n"}{end}`)
-	for line := range strings.Lines(out) {
-		if f := strings.Fields(line); len(f) == 2 {
-			w.kubectlQuiet("patch", "zones.kubi.zone", "-n", f[0], f[1], "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	config.QPS = -1
+	config.WarningHandler = rest.NoWarnings{}
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, rbacv1.AddToScheme, kubizone.AddToScheme, zonefold.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
 		}
 	}
-	w.kubectlQuiet("delete", "zones.kubi.zone,records.kubi.zone,zoneslices.zonefold.dev", "-A", "--all", "--wait=false")
-	w.kubectlQuiet("delete", "backends.zonefold.dev", "--all", "--wait=false")
-	w.kubectlQuiet("delete", "secrets,leases", "-n", testoperator.Namespace, "--all")
-}
-
-func (w *world) start(args ...string) {
-	w.t.Helper()
-	p, err := testoperator.Start(testoperator.Options{Path: built.path, Kubeconfig: w.cluster.Kubeconfig(), Args: args, Log: w, NoElection: true})
-	if err != nil {
-		w.t.Fatal(err)
+	if st.client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+		t.Fatal(err)
 	}
-	w.op = p
+	s := newScene(t, st)
+	s.ensureNamespace(testoperator.Namespace)
+	t.Cleanup(func() {
+		if st.op != nil {
+			st.op.Kill()
+		}
+		if t.Failed() {
+			text := st.logged()
+			t.Logf("the operator's log ends:\n%s", text[max(0, len(text)-6000):])
+		}
+		s.clear()
+	})
+	return s
 }
 
-func (w *world) kubectl(args ...string) string {
-	w.t.Helper()
-	out, err := w.cluster.RunKubectl(w.ctx, args...)
+func newScene(t *testing.T, st *stage) *scene {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	t.Cleanup(cancel)
+	word := fmt.Sprintf("w%d", scenes.Add(1))
+	return &scene{stage: st, t: t, ctx: ctx, word: word, prefix: word + "-"}
+}
+
+// run plays a scene with names of its own in the same test.
+func (s *scene) run(sentence string, play func(s *scene)) {
+	s.t.Run(sentence, func(t *testing.T) {
+		sub := newScene(t, s.stage)
+		sub.bind = s.bind
+		play(sub)
+	})
+}
+
+// clear removes all objects of ours.
+func (s *scene) clear() {
+	ctx := context.Background()
+	var zones kubizone.ZoneList
+	if err := s.client.List(ctx, &zones); err != nil {
+		s.t.Log(err)
+	}
+	namespaces := map[string]bool{testoperator.Namespace: true}
+	for i := range zones.Items {
+		z := &zones.Items[i]
+		namespaces[z.Namespace] = true
+		if len(z.Finalizers) > 0 {
+			_ = s.client.Patch(ctx, z, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`)))
+		}
+	}
+	var records kubizone.RecordList
+	if err := s.client.List(ctx, &records, client.Limit(500)); err == nil {
+		for _, r := range records.Items {
+			namespaces[r.Namespace] = true
+		}
+	}
+	for ns := range namespaces {
+		for _, o := range []client.Object{&kubizone.Zone{}, &kubizone.Record{}, &zonefold.ZoneSlice{}} {
+			_ = s.client.DeleteAllOf(ctx, o, client.InNamespace(ns))
+		}
+	}
+	_ = s.client.DeleteAllOf(ctx, &zonefold.Backend{})
+	_ = s.client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(testoperator.Namespace))
+	s.kubectlQuiet("delete", "leases", "-n", testoperator.Namespace, "--all")
+}
+
+func (s *scene) ensureNamespace(name string, labels ...string) {
+	s.t.Helper()
+	ns := &corev1.Namespace{}
+	ns.Name = name
+	for i := 0; i+1 < len(labels); i += 2 {
+		ns.Labels = map[string]string{labels[i]: labels[i+1]}
+	}
+	if err := s.client.Create(s.ctx, ns); err != nil && !apierrors.IsAlreadyExists(err) {
+		s.t.Fatal(err)
+	}
+}
+
+// start runs the operator with more flags, as the administrator and without election.
+func (s *scene) start(args ...string) {
+	s.t.Helper()
+	s.startWith(testoperator.Options{Args: args, NoElection: true})
+}
+
+func (s *scene) startWith(o testoperator.Options) {
+	s.t.Helper()
+	o.Path, o.Log = s.path, s.stage
+	if o.Kubeconfig == "" {
+		o.Kubeconfig = s.cluster.Kubeconfig()
+	}
+	p, err := testoperator.Start(o)
 	if err != nil {
-		w.t.Fatal(err)
+		s.t.Fatal(err)
+	}
+	s.op = p
+}
+
+func (s *scene) kubectl(args ...string) string {
+	s.t.Helper()
+	out, err := s.cluster.RunKubectl(s.ctx, args...)
+	if err != nil {
+		s.t.Fatal(err)
 	}
 	return out
 }
 
-func (w *world) kubectlQuiet(args ...string) { _, _ = w.cluster.RunKubectl(w.ctx, args...) }
-
-// apply sends YAML; %-arguments are filled in.
-func (w *world) apply(yaml string, args ...any) {
-	w.t.Helper()
-	if out, err := w.tryApply(fmt.Sprintf(yaml, args...)); err != nil {
-		w.t.Fatalf("kubectl apply: %v\n%s", err, out)
-	}
+func (s *scene) kubectlQuiet(args ...string) {
+	_, _ = s.cluster.RunKubectl(context.WithoutCancel(s.ctx), args...)
 }
 
-func (w *world) tryApply(yaml string) (string, error) {
-	return w.cluster.RunKubectlInput(w.ctx, strings.NewReader(yaml), "apply", "-f", "-")
-}
-
-// bind starts a BIND with empty zones.
-func (w *world) bind(zones ...string) *nameserver.Server {
-	w.t.Helper()
-	opts := nameserver.Options{Dir: w.t.TempDir(), Keys: []nameserver.TSIG{key}}
+// startBIND starts a BIND with empty zones.
+func (s *scene) startBIND(zones ...string) *nameserver.Server {
+	s.t.Helper()
+	opts := nameserver.Options{Dir: s.t.TempDir(), Keys: []nameserver.TSIG{key}}
 	for _, z := range zones {
-		opts.Zones = append(opts.Zones, nameserver.Zone{Name: name(z)})
+		opts.Zones = append(opts.Zones, nameserver.Zone{Name: name(s.text(z))})
 	}
-	s, err := nameserver.StartBIND(w.ctx, opts)
+	server, err := nameserver.StartBIND(s.ctx, opts)
 	if err != nil {
-		w.t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	w.t.Cleanup(s.Close)
-	return s
+	s.t.Cleanup(server.Close)
+	return server
 }
 
-// backend creates a Backend for servers, with more fields of its spec.
-func (w *world) backend(name string, spec string, servers ...*nameserver.Server) {
-	w.t.Helper()
-	var addrs []string
-	for _, s := range servers {
-		addrs = append(addrs, fmt.Sprintf("%q", s.Addr()))
-	}
-	w.apply(`
-apiVersion: v1
-kind: Secret
-metadata: {name: tsig, namespace: %s}
-stringData: {secret: %s}
----
-apiVersion: zonefold.dev/v1alpha1
-kind: Backend
-metadata: {name: %s}
-spec:
-  rfc2136:
-    servers: [%s]
-    tsig: {keyName: zonefold., secretRef: {name: tsig}}
-  %s
-`, testoperator.Namespace, key.Secret, name, strings.Join(addrs, ", "), strings.ReplaceAll(strings.TrimSpace(spec), "\n", "\n  "))
-}
-
-// eventually waits until check returns "", and fails with what it returned last.
-func (w *world) eventually(what string, check func() string) {
-	w.t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
-	tick := time.NewTicker(30 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		trouble := check()
-		if trouble == "" {
-			return
-		}
-		if time.Now().After(deadline) {
-			w.t.Fatalf("%s: %s", what, trouble)
-		}
-		select {
-		case <-tick.C:
-		case <-w.ctx.Done():
-			w.t.Fatalf("%s: %s (%v)", what, trouble, w.ctx.Err())
+// serve has the BIND of this test answer for more zones.
+func (s *scene) serve(zones ...string) {
+	s.t.Helper()
+	for _, z := range zones {
+		if err := s.bind.AddZone(s.ctx, nameserver.Zone{Name: name(s.text(z))}); err != nil {
+			s.t.Fatal(err)
 		}
 	}
 }
 
-// answers waits until a server answers a question with exactly the data, in any order.
-func (w *world) answers(s *nameserver.Server, owner, rrtype string, want ...string) {
-	w.t.Helper()
-	t, err := rr.ParseType(rrtype)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	expected := rr.NewSet(rr.Key{Name: name(owner), Type: t}, 0, want...)
-	w.eventually(owner+" "+rrtype, func() string {
-		answer, err := s.Lookup(w.ctx, expected.Key())
-		if err != nil {
-			return err.Error()
-		}
-		var got []string
-		for _, set := range answer.Sets {
-			if set.Key() == expected.Key() {
-				got = set.Data
-			}
-		}
-		if strings.Join(got, "|") != strings.Join(expected.Data, "|") {
-			return fmt.Sprintf("the server says %q, not %q", got, expected.Data)
-		}
-		return ""
-	})
-}
-
-// field waits until a field of an object, by JSONPath, has the value.
-func (w *world) field(object, namespace, path, want string) {
-	w.t.Helper()
-	w.eventually(object+" "+path, func() string {
-		got, err := w.cluster.RunKubectl(w.ctx, "get", object, "-n", namespace, "-o", "jsonpath={"+path+"}")
-		if err != nil {
-			return err.Error()
-		}
-		if got != want {
-			return fmt.Sprintf("it is %q, not %q", got, want)
-		}
-		return ""
-	})
-}
-
-func cond(kind, field string) string {
-	return fmt.Sprintf(`.status.conditions[?(@.type=="%s")].%s`, kind, field)
+// text puts the words of this scene into a text: "example" and, for its namespaces, "~".
+func (s *scene) text(text string) string {
+	return strings.NewReplacer("example", s.word, "~", s.prefix).Replace(text)
 }
 
 func name(s string) dnsname.Name {
@@ -241,5 +261,3 @@ func name(s string) dnsname.Name {
 	}
 	return n
 }
-
-func root(parts ...string) string { return filepath.Join(append([]string{"..", ".."}, parts...)...) }
