@@ -22,8 +22,17 @@ type Core struct {
 	box  sync.Mutex
 	puts []put
 	wake chan struct{}
-	last atomic.Int64 // when something was put, Unix nanoseconds
+	// Unix nanoseconds: when something was put last, and since when puts have been
+	// following each other closely.
+	last, since atomic.Int64
 }
+
+// Within a lull of this length a burst of changes is over; one that lasts longer than
+// maxBurst is how things are, and nothing waits for its end.
+const (
+	lull     = 300 * time.Millisecond
+	maxBurst = 30 * time.Second
+)
 
 // put is one change to the World.
 type put struct {
@@ -72,7 +81,10 @@ func (c *Core) DeleteZone(id zone.ID) { c.put(id, func(w *zone.World) { w.Delete
 func (c *Core) DeleteClaim(id zone.ID) { c.put(id, func(w *zone.World) { w.DeleteClaim(id) }) }
 
 func (c *Core) put(id zone.ID, apply func(*zone.World)) {
-	c.last.Store(c.clock().UnixNano())
+	now := c.clock().UnixNano()
+	if now-c.last.Swap(now) > int64(lull) {
+		c.since.Store(now)
+	}
 	c.box.Lock()
 	c.puts = append(c.puts, put{id, apply})
 	c.box.Unlock()
@@ -108,9 +120,10 @@ func (c *Core) Adopted(id zone.ID) []zone.ID {
 	return out
 }
 
-// Busy reports whether objects have been changing within the last moment.
-func (c *Core) Busy(moment time.Duration) bool {
-	return c.clock().UnixNano()-c.last.Load() < int64(moment)
+// Busy reports whether a burst of changes is going on.
+func (c *Core) Busy() bool {
+	now := c.clock().UnixNano()
+	return now-c.last.Load() < int64(lull) && now-c.since.Load() < int64(maxBurst)
 }
 
 // Run settles until ctx ends. It begins after ready returns true: before every

@@ -88,11 +88,10 @@ func New(c Config) *Controller {
 		Store: (*store)(k), Clock: c.Clock.Now, Log: c.Log, Metrics: c.Metrics,
 		Changed: k.enqueue, Settled: k.enqueueAll, Refresh: k.refresh,
 	})
-	busy := func() bool { return k.Core.Busy(300 * time.Millisecond) }
 	k.zones = controller.NewWriter("zones", 4, c.Log, k.writeZone)
-	k.zones.Busy = busy
+	k.zones.Busy = k.Core.Busy
 	k.records = controller.NewWriter("records", 16, c.Log, k.writeRecord)
-	k.records.Busy = busy
+	k.records.Busy = k.Core.Busy
 	return k
 }
 
