@@ -1,0 +1,130 @@
+// Package all is the one list of the kinds of servers that zones can be delivered to, and the pool of their clients. A new
+// kind is a folder beside this one, a field of Config and a line of kinds.
+package all
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/powerdns"
+	"github.com/zonefold/zonefold/internal/backend/rfc2136"
+)
+
+// Config is what one kind needs, credentials included. Exactly one field is set.
+type Config struct {
+	RFC2136  *RFC2136
+	PowerDNS *powerdns.Config
+}
+
+// RFC2136 are primaries of the same zones that take the same key. Each is a target of its own, and all get everything.
+type RFC2136 struct {
+	Servers []string // see rfc2136.Config.Server
+	View    string   // tells apart what one server holds for one zone under several keys; "" if it does not
+	Key     rfc2136.Key
+}
+
+// A Server is one server that a Config names. What has the same Name and View is the same place, whatever the Config.
+type Server struct {
+	Name, View string
+	Backend    backend.Backend
+}
+
+// A kind makes the clients of its field of a Config; it returns none when that is not set.
+type kind struct {
+	name    string
+	connect func(*Pool, Config) ([]Server, error)
+}
+
+func kinds() []kind {
+	return []kind{
+		{"rfc2136", (*Pool).rfc2136},
+		{"powerdns", (*Pool).powerdns},
+	}
+}
+
+// Kinds are the names of the kinds, as the spec of a Backend has them.
+func Kinds() []string {
+	var names []string
+	for _, k := range kinds() {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// A Pool makes clients, and one only for the same server and credentials, so that whoever uses it shares its connections.
+// A client that nobody uses any more is forgotten, and its credentials with it. It is safe for concurrent use.
+type Pool struct {
+	now func() time.Time
+
+	updates shelf[address, rfc2136.Client]
+	apis    shelf[powerdns.Config, powerdns.Client]
+}
+
+// NewPool makes an empty Pool. Now tells the time, which is part of signatures.
+func NewPool(now func() time.Time) *Pool { return &Pool{now: now} }
+
+// Connect returns the clients of the servers that a Config names; no server is asked anything. The clients are the same
+// ones as long as anybody uses them.
+func (p *Pool) Connect(cfg Config) ([]Server, error) {
+	var servers []Server
+	named := 0
+	for _, k := range kinds() {
+		some, err := k.connect(p, cfg)
+		if err != nil {
+			return nil, fmt.Errorf("connecting to a server of the kind %s: %w", k.name, err)
+		}
+		if len(some) > 0 {
+			servers, named = some, named+1
+		}
+	}
+	if named != 1 {
+		return nil, errors.New("the configuration of a backend names no server, or several kinds of servers")
+	}
+	return servers, nil
+}
+
+// An address is a server with the key that it is reached by.
+type address struct {
+	server string
+	key    rfc2136.Key
+}
+
+func (p *Pool) rfc2136(cfg Config) ([]Server, error) {
+	if cfg.RFC2136 == nil {
+		return nil, nil
+	}
+	var servers []Server
+	seen := map[string]bool{}
+	for _, text := range cfg.RFC2136.Servers {
+		server, err := rfc2136.Canonical(text)
+		if err != nil {
+			return nil, err
+		}
+		if seen[server] {
+			continue
+		}
+		seen[server] = true
+		key := address{server, cfg.RFC2136.Key}
+		c, err := p.updates.get(key, func() (*rfc2136.Client, error) {
+			return rfc2136.New(rfc2136.Config{Server: server, Key: cfg.RFC2136.Key, Now: p.now})
+		})
+		if err != nil {
+			return nil, err
+		}
+		servers = append(servers, Server{Name: "dns " + c.Server(), View: cfg.RFC2136.View, Backend: c})
+	}
+	return servers, nil
+}
+
+func (p *Pool) powerdns(cfg Config) ([]Server, error) {
+	if cfg.PowerDNS == nil {
+		return nil, nil
+	}
+	c, err := p.apis.get(*cfg.PowerDNS, func() (*powerdns.Client, error) { return powerdns.New(*cfg.PowerDNS) })
+	if err != nil {
+		return nil, err
+	}
+	return []Server{{Name: "powerdns " + c.Server(), Backend: c}}, nil
+}

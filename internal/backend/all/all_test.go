@@ -1,0 +1,100 @@
+package all
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/backend/powerdns"
+	"github.com/zonefold/zonefold/internal/backend/rfc2136"
+	"github.com/zonefold/zonefold/internal/dnsname"
+)
+
+func key(t *testing.T, secret string) rfc2136.Key {
+	t.Helper()
+	name, err := dnsname.Parse("key.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rfc2136.Key{Name: name, Algorithm: "hmac-sha256", Secret: secret}
+}
+
+func connect(t *testing.T, p *Pool, cfg Config) []Server {
+	t.Helper()
+	servers, err := p.Connect(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return servers
+}
+
+func TestConnect(t *testing.T) {
+	p := NewPool(time.Now)
+	config := func(servers ...string) Config {
+		return Config{RFC2136: &RFC2136{Servers: servers, View: "inside", Key: key(t, "c2VjcmV0")}}
+	}
+	two := connect(t, p, config("192.0.2.1", "NS.Example.org:53", "192.0.2.1:53"))
+	if len(two) != 2 || two[0].Name != "dns 192.0.2.1:53" || two[1].Name != "dns ns.example.org:53" || two[0].View != "inside" {
+		t.Errorf("two servers, one of them twice, are %+v", two)
+	}
+	if again := connect(t, p, config("::ffff:192.0.2.1")); again[0].Backend != two[0].Backend {
+		t.Error("the same server and key make a second client")
+	}
+	other := connect(t, p, Config{RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}, Key: key(t, "b3RoZXI=")}})
+	if other[0].Backend == two[0].Backend || other[0].Name != two[0].Name {
+		t.Error("another key does not make another client of the same server")
+	}
+	api := func(url string) Server {
+		return connect(t, p, Config{PowerDNS: &powerdns.Config{URL: url, APIKey: "k"}})[0]
+	}
+	if a, b := api("http://pdns.example.org:8081"), api("http://PDNS.example.org:8081/"); a.Name != b.Name ||
+		a.Name != "powerdns http://pdns.example.org:8081/api/v1/servers/localhost" || a.Backend != api("http://pdns.example.org:8081").Backend {
+		t.Errorf("one API is %q and %q", a.Name, b.Name)
+	}
+	runtime.KeepAlive(two)
+}
+
+func TestWhatCannotBeConnected(t *testing.T) {
+	p := NewPool(time.Now)
+	for what, cfg := range map[string]Config{
+		"nothing":          {},
+		"no server":        {RFC2136: &RFC2136{}},
+		"no address":       {RFC2136: &RFC2136{Servers: []string{"a b"}}},
+		"a broken key":     {RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}, Key: key(t, "s3cret!")}},
+		"a URL without //": {PowerDNS: &powerdns.Config{URL: "pdns", APIKey: "k"}},
+		"two kinds":        {RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}}, PowerDNS: &powerdns.Config{URL: "http://pdns", APIKey: "k"}},
+	} {
+		servers, err := p.Connect(cfg)
+		if err == nil {
+			t.Errorf("%s is connected to %v", what, servers)
+		} else if strings.Contains(err.Error(), "s3cret!") {
+			t.Errorf("the error shows a secret: %v", err)
+		}
+	}
+	if got := strings.Join(Kinds(), " "); got != "rfc2136 powerdns" {
+		t.Errorf("the kinds are %s", got)
+	}
+}
+
+func TestClientsThatNobodyUsesAreForgotten(t *testing.T) {
+	p := NewPool(time.Now)
+	kept := connect(t, p, Config{RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}}})
+	for _, secret := range []string{"MQ==", "Mg==", "Mw=="} {
+		connect(t, p, Config{RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}, Key: key(t, secret)}})
+	}
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	end := time.After(10 * time.Second)
+	for p.updates.size() != 1 {
+		runtime.GC()
+		select {
+		case <-tick.C:
+		case <-end:
+			t.Fatalf("%d clients are known, one is in use", p.updates.size())
+		}
+	}
+	if again := connect(t, p, Config{RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}}}); again[0].Backend != kept[0].Backend {
+		t.Error("a client in use was forgotten")
+	}
+}
