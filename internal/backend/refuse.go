@@ -62,7 +62,7 @@ func (r *refusals) drop(keys []rr.Key) []rr.Key {
 	}
 	r.dirty = r.dirty || dropped != nil
 	if len(r.sets) == 0 {
-		r.retry, r.tries, r.ripe = time.Time{}, 0, time.Time{}
+		r.retry, r.ripe = time.Time{}, time.Time{}
 	}
 	return dropped
 }
@@ -133,8 +133,12 @@ func (r *refusals) due(now time.Time) []rr.Key {
 // The pace at which temporary refusals are tried again.
 const firstRetry, lastRetry = 30 * time.Second, time.Hour
 
-// plan says when to try again if there is anything temporary and no time is set.
+// plan says when to try again if there is anything temporary and no time is set. Without refusals it forgets how often
+// that was.
 func (r *refusals) plan(now time.Time, random float64) {
+	if len(r.sets) == 0 {
+		r.tries, r.pauses = 0, nil
+	}
 	if !r.retry.IsZero() {
 		return
 	}

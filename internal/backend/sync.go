@@ -129,9 +129,6 @@ func (t *target) confirm(j *job) {
 		s.difference = nil
 		s.diffGen++
 	}
-	if len(s.refused.sets) == 0 {
-		s.refused.pauses = nil
-	}
 	s.refused.plan(t.engine.cfg.Clock.Now(), t.engine.cfg.Rand())
 	t.share(j)
 }
