@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ticks is the unit of CPU time in /proc, a hundredth of a second on every Linux (USER_HZ).
+const ticks = 10 * time.Millisecond
+
+// cpuTimes returns the CPU time, user and system together, that this program and each of its children has used, by name.
+// Unlike seconds on the wall they say the same on a machine that does other things too.
+func cpuTimes() (map[string]time.Duration, error) {
+	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return nil, err
+	}
+	out, self := map[string]time.Duration{}, os.Getpid()
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // it has just ended
+		}
+		p, err := parseStat(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		if p.pid == self || p.parent == self {
+			out[p.name] += p.cpu
+		}
+	}
+	return out, nil
+}
+
+// stat is what matters of a line in proc_pid_stat(5).
+type stat struct {
+	name        string
+	pid, parent int
+	cpu         time.Duration
+}
+
+func parseStat(text []byte) (stat, error) {
+	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')') // a name may hold anything
+	if open < 0 || end < open {
+		return stat{}, fmt.Errorf("no name in %q", text)
+	}
+	fields := strings.Fields(string(text[:open]) + string(text[end+1:]))
+	if len(fields) < 14 {
+		return stat{}, fmt.Errorf("too few fields in %q", text)
+	}
+	s := stat{name: string(text[open+1 : end])}
+	var user, system int64
+	for _, f := range []struct {
+		at   int
+		into func(int64)
+	}{
+		{0, func(n int64) { s.pid = int(n) }}, {2, func(n int64) { s.parent = int(n) }},
+		{12, func(n int64) { user = n }}, {13, func(n int64) { system = n }},
+	} {
+		n, err := strconv.ParseInt(fields[f.at], 10, 64)
+		if err != nil {
+			return stat{}, err
+		}
+		f.into(n)
+	}
+	s.cpu = time.Duration(user+system) * ticks
+	return s, nil
+}
+
+// memoryOf returns the resident memory of a process now and at its highest, in octets.
+func memoryOf(pid int) (now, peak int64, err error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(line, ":")
+		kib, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+		switch name {
+		case "VmRSS":
+			now = kib << 10
+		case "VmHWM":
+			peak = kib << 10
+		}
+	}
+	return now, peak, nil
+}

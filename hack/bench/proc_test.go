@@ -1,0 +1,45 @@
+package main
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+func TestStatIsReadWhateverTheNameHolds(t *testing.T) {
+	got, err := parseStat([]byte("42 (a) (b c) S 7 42 42 0 -1 4194304 1 0 0 0 150 25 0 0 20 0 1 0 5 6 7\n"))
+	if want := (stat{name: "a) (b c", pid: 42, parent: 7, cpu: 1750 * time.Millisecond}); err != nil || got != want {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+	for _, bad := range []string{"", "42 name S 7", "42 (name) S 7 42"} {
+		if got, err := parseStat([]byte(bad)); err == nil {
+			t.Errorf("%q was read as %+v", bad, got)
+		}
+	}
+}
+
+func TestThisProgramIsAmongThoseThatUseCPU(t *testing.T) {
+	times, err := cpuTimes()
+	if err != nil || len(times) == 0 {
+		t.Errorf("got %v, %v", times, err)
+	}
+	now, peak, err := memoryOf(os.Getpid())
+	if err != nil || now < 1<<20 || peak < now {
+		t.Errorf("got %d, %d octets, %v", now, peak, err)
+	}
+}
+
+func TestPercentilesAreByNearestRank(t *testing.T) {
+	var all times
+	for i := 100; i > 0; i-- {
+		all = append(all, time.Duration(i))
+	}
+	for p, want := range map[int]time.Duration{50: 50, 99: 99, 100: 100} {
+		if got := all.percentile(p); got != want {
+			t.Errorf("the %dth percentile of 1 to 100 is %d, want %d", p, got, want)
+		}
+	}
+	if got := (times{7}).percentile(50); got != 7 {
+		t.Errorf("the median of one time is %d", got)
+	}
+}

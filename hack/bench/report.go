@@ -1,0 +1,192 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// A result is everything that was measured.
+type result struct {
+	n              int
+	rounds         []round
+	changes, floor times
+	idle           *idleResult
+}
+
+// median of a figure over the rounds; the lower of the two in the middle.
+func median[T cmp.Ordered](rounds []round, figure func(round) T) T {
+	var all []T
+	for _, r := range rounds {
+		all = append(all, figure(r))
+	}
+	slices.Sort(all)
+	return all[(len(all)-1)/2]
+}
+
+func (r *result) seconds(figure func(round) time.Duration) float64 {
+	return median(r.rounds, figure).Seconds()
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+const mebi = 1 << 20
+
+// operatorProgram is how the kernel calls the operator.
+const operatorProgram = "operator"
+
+// save writes the figures as one JSON object.
+func (r *result) save(file string) error {
+	text, err := json.Marshal(struct {
+		N             int     `json:"n"`
+		Creates       float64 `json:"creates_s"`
+		Served        float64 `json:"served_s"`
+		Status        float64 `json:"status_s"`
+		ChangeP50     float64 `json:"change_p50_ms"`
+		ChangeP99     float64 `json:"change_p99_ms"`
+		FloorP50      float64 `json:"floor_p50_ms"`
+		RSS           float64 `json:"rss_mb"`
+		CPU           float64 `json:"cpu_s"`
+		WritesARecord float64 `json:"api_writes_per_record"`
+	}{
+		r.n, r.seconds(creates), r.seconds(served), r.seconds(status),
+		milliseconds(r.changes.percentile(50)), milliseconds(r.changes.percentile(99)), milliseconds(r.floor.percentile(50)),
+		median(r.rounds, rss), r.seconds(cpu), median(r.rounds, func(o round) float64 { return o.used.operatorsWrites() }) / float64(r.n),
+	})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o644)
+}
+
+func creates(o round) time.Duration { return o.creates }
+func served(o round) time.Duration  { return o.served }
+func status(o round) time.Duration  { return o.status }
+func cpu(o round) time.Duration     { return o.used.cpu[operatorProgram] }
+func rss(o round) float64           { return float64(o.used.rss) / mebi }
+
+// A row of the table; without a goal it explains others.
+type row struct{ what, figure, goal string }
+
+// limit shows a figure, its goal, and whether it is met.
+func limit(what, format string, figure, most float64) row {
+	met := "met"
+	if figure > most {
+		met = "MISSED"
+	}
+	return row{what, fmt.Sprintf(format, figure), fmt.Sprintf("≤ "+format+"  %s", most, met)}
+}
+
+func (r *result) table(w io.Writer) error {
+	fmt.Fprintf(w, "\n%d Records in one Zone, %d round(s), medians\n\n", r.n, len(r.rounds))
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(t, "\tmeasured\tgoal")
+	for _, row := range slices.Concat(r.loadRows(), r.changeRows(), r.costRows(), r.idleRows()) {
+		fmt.Fprintf(t, "%s\t%s\t%s\n", row.what, row.figure, row.goal)
+	}
+	return t.Flush()
+}
+
+func (r *result) loadRows() []row {
+	alone := r.seconds(creates)
+	second := func(what string, figure func(round) time.Duration) row {
+		return row{what, fmt.Sprintf("%.1f s", r.seconds(figure)), ""}
+	}
+	ratio := func(figure func(round) time.Duration) float64 {
+		return median(r.rounds, func(o round) float64 { return figure(o).Seconds() / o.creates.Seconds() })
+	}
+	return []row{
+		{"creates alone, the operator stopped", fmt.Sprintf("%.1f s", alone), ""},
+		second("the same creates with the operator", func(o round) time.Duration { return o.during }),
+		second("first create to all served", served),
+		second("first create to all labels and statuses", status),
+		second("first create to the Zone's whole status", func(o round) time.Duration { return o.zone }),
+		limit("served / creates alone", "%.2f", ratio(served), 1.25),
+		limit("statuses / creates alone", "%.2f", ratio(status), 4),
+	}
+}
+
+func (r *result) changeRows() []row {
+	floor := milliseconds(r.floor.percentile(50))
+	p50, p99 := milliseconds(r.changes.percentile(50)), milliseconds(r.changes.percentile(99))
+	return []row{
+		{"floor of one change, p50, p99", fmt.Sprintf("%.1f ms, %.1f ms", floor, milliseconds(r.floor.percentile(99))), ""},
+		{"one change to new answer, p50, p99", fmt.Sprintf("%.1f ms, %.1f ms", p50, p99), ""},
+		limit("p50 / p50 of the floor", "%.1f", p50/floor, 4),
+		limit("p99 / p50 of the floor", "%.1f", p99/floor, 15),
+	}
+}
+
+func (r *result) costRows() []row {
+	last := r.rounds[len(r.rounds)-1]
+	memory := row{"operator's memory, afterwards", fmt.Sprintf("%.0f MiB", median(r.rounds, rss)), ""}
+	if most := map[int]float64{10_000: 150, 100_000: 500}[r.n]; most > 0 {
+		memory = limit(memory.what, "%.0f MiB", median(r.rounds, rss), most)
+	}
+	return []row{
+		memory,
+		{"operator's memory, peak", fmt.Sprintf("%.0f MiB", median(r.rounds, func(o round) float64 { return float64(o.used.peak) / mebi })), ""},
+		{"operator's CPU, until nothing was left to do", fmt.Sprintf("%.1f s", r.seconds(cpu)), ""},
+		{"operator's API writes a Record", fmt.Sprintf("%.3f", last.used.operatorsWrites()/float64(r.n)), ""},
+		{"CPU seconds of the creates alone", seconds(last.cpu), ""},
+		{"CPU seconds until all was served", seconds(last.serving), ""},
+		{"CPU seconds until nothing was left to do", seconds(last.used.cpu), ""},
+		{"API writes of the last round", list(last.used.writes), ""},
+		{"UPDATEs (by BIND), batches, steps of the World", fmt.Sprintf("%d, %.0f, %.0f", last.used.updates, last.used.batches, last.used.settles), ""},
+	}
+}
+
+func (r *result) idleRows() []row {
+	if r.idle == nil {
+		return nil
+	}
+	u := r.idle.used
+	writes := 0.0
+	for _, n := range u.writes {
+		writes += n
+	}
+	what := "idle for " + r.idle.took.String() + ": "
+	return []row{
+		limit(what+"API writes "+list(u.writes), "%.0f", writes, 0),
+		limit(what+"UPDATEs", "%.0f", float64(u.updates), 0),
+		{what + "readings of the zone", fmt.Sprintf("%.0f", u.readings), ""},
+		{what + "CPU", fmt.Sprintf("%.2f s", u.cpu[operatorProgram].Seconds()), ""},
+	}
+}
+
+func seconds(cpu map[string]time.Duration) string {
+	var out []string
+	for _, name := range slices.SortedFunc(maps.Keys(cpu), func(a, b string) int { return cmp.Compare(cpu[b], cpu[a]) }) {
+		out = append(out, fmt.Sprintf("%s %.1f", name, cpu[name].Seconds()))
+	}
+	return strings.Join(out, ", ")
+}
+
+// list puts the most frequent first.
+func list(counts map[string]float64) string {
+	keys := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+	var out []string
+	for _, k := range keys {
+		out = append(out, fmt.Sprintf("%.0f %s", counts[k], k))
+	}
+	return strings.Join(out, ", ")
+}
+
+// moduleRoot is the folder of the repository.
+func moduleRoot() (string, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return "", fmt.Errorf("finding the module: %w", err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// usage is what the operator has used, and done to others, since they started.
+type usage struct {
+	cpu      map[string]time.Duration // of every program that takes part
+	rss      int64                    // octets, now
+	peak     int64                    // octets
+	updates  int                      // UPDATE messages, by BIND's count
+	batches  float64                  // by the operator's
+	sets     float64                  // changed
+	readings float64                  // of zones
+	settles  float64                  // steps of the World
+	writes   map[string]float64       // to the API server by its own count, by verb and resource, ours among them
+}
+
+func (r *rig) usage(ctx context.Context) (u usage, err error) {
+	if u.cpu, err = cpuTimes(); err != nil {
+		return u, err
+	}
+	if u.rss, u.peak, err = memoryOf(r.operator.PID()); err != nil {
+		return u, err
+	}
+	if u.updates, err = r.bind.Updates(ctx); err != nil {
+		return u, err
+	}
+	m, err := r.operator.Metrics("zonefold_")
+	if err != nil {
+		return u, err
+	}
+	u.batches = sum(m, "zonefold_backend_apply_seconds_count")
+	u.sets = sum(m, "zonefold_backend_changed_sets_total")
+	u.readings = sum(m, "zonefold_backend_read_seconds_count")
+	u.settles = sum(m, "zonefold_settle_seconds_count")
+	u.writes, err = r.writes(ctx)
+	return u, err
+}
+
+// since leaves what happened after before; memory stays what it is now.
+func (u usage) since(before usage) usage {
+	u.cpu = less(u.cpu, before.cpu)
+	u.updates -= before.updates
+	u.batches -= before.batches
+	u.sets -= before.sets
+	u.readings -= before.readings
+	u.settles -= before.settles
+	u.writes = less(u.writes, before.writes)
+	return u
+}
+
+// less subtracts, and leaves out what is nothing then.
+func less[T time.Duration | float64](now, before map[string]T) map[string]T {
+	out := map[string]T{}
+	for what, n := range now {
+		if n -= before[what]; n != 0 {
+			out[what] = n
+		}
+	}
+	return out
+}
+
+// operatorsWrites counts the writes that are not the bench's own: it creates, patches and deletes Records, and the operator
+// only applies labels to them and patches their status.
+func (u usage) operatorsWrites() float64 {
+	n := 0.0
+	for what, count := range u.writes {
+		if what != "POST records" {
+			n += count
+		}
+	}
+	return n
+}
+
+func sum(samples map[string]float64, name string) float64 {
+	total := 0.0
+	for sample, v := range samples {
+		if sample == name || strings.HasPrefix(sample, name+"{") {
+			total += v
+		}
+	}
+	return total
+}
+
+func (r *rig) operatorWrites() (float64, error) {
+	m, err := r.operator.Metrics("zonefold_api_writes_total")
+	return sum(m, "zonefold_api_writes_total"), err
+}
+
+var label = regexp.MustCompile(`(\w+)="([^"]*)"`)
+
+// writes counts the API server's requests that write, whatever became of them. Leases are the pulse of leader election.
+func (r *rig) writes(ctx context.Context) (map[string]float64, error) {
+	text, err := r.cluster.RunKubectl(ctx, "get", "--raw", "/metrics")
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]float64{}
+	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
+		line := lines.Text()
+		if !strings.HasPrefix(line, "apiserver_request_total{") {
+			continue
+		}
+		labels := map[string]string{}
+		for _, l := range label.FindAllStringSubmatch(line, -1) {
+			labels[l[1]] = l[2]
+		}
+		switch labels["verb"] {
+		case "POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION":
+		default:
+			continue
+		}
+		if labels["resource"] == "leases" || labels["group"] == "authorization.k8s.io" {
+			continue
+		}
+		what := labels["verb"] + " " + labels["resource"]
+		if labels["subresource"] != "" {
+			what += "/" + labels["subresource"]
+		}
+		if code := labels["code"]; !strings.HasPrefix(code, "2") {
+			what += " (" + code + ")"
+		}
+		n, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
+		if err != nil {
+			return nil, fmt.Errorf("reading the metrics of the API server: %w", err)
+		}
+		out[what] += n
+	}
+	return out, nil
+}
+
+// profile takes a CPU profile while the Records are created and written to, which takes a few times as long as creating
+// them alone, and then one of the heap. The channel yields when both are stored.
+func (r *rig) profile(ctx context.Context, alone time.Duration) <-chan error {
+	done := make(chan error, 1)
+	if r.o.profile == "" {
+		done <- nil
+		return done
+	}
+	seconds := int(3*alone.Seconds()) + 1
+	go func() {
+		err := fetch(ctx, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", r.pprof, seconds), r.o.profile)
+		if err == nil {
+			err = fetch(ctx, "http://"+r.pprof+"/debug/pprof/heap", r.o.profile+".heap")
+		}
+		done <- err
+	}()
+	return done
+}
+
+func fetch(ctx context.Context, url, file string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return fmt.Errorf("profiling the operator: %w", err)
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("profiling the operator: %s: %.200s", response.Status, text)
+	}
+	return os.WriteFile(file, text, 0o644)
+}
+
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String(), nil
+}
