@@ -49,7 +49,7 @@ func parse(args []string, usage io.Writer) (options, error) {
 	f.IntVar(&o.rounds, "rounds", 1, "how often the creates are measured, without and with the operator; figures are medians")
 	f.IntVar(&o.changes, "changes", 100, "single changes on the idle zone, and repetitions of the floor")
 	f.DurationVar(&o.idle, "idle", 0, "how long to watch the idle operator with audits every two minutes; 0: not at all")
-	f.StringVar(&o.profile, "cpuprofile", "", "`file` for a CPU profile of the operator under load; its heap afterwards goes to file.heap")
+	f.StringVar(&o.profile, "cpuprofile", "", "`file` for a CPU profile of the operator under load; file.apiserver gets the API server's, file.heap the operator's heap afterwards")
 	f.StringVar(&o.log, "log", "", "`file` for the operator's log")
 	if err := f.Parse(args); err != nil {
 		return o, err

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -141,21 +142,26 @@ func (r *rig) writes(ctx context.Context) (map[string]float64, error) {
 	return out, nil
 }
 
-// profile takes a CPU profile while the Records are created and written to, which takes a few times as long as creating
-// them alone, and then one of the heap. The channel yields when both are stored.
+// profile takes CPU profiles of the operator and of the API server while the Records are created and written to, which takes
+// a few times as long as creating them alone, and then one of the operator's heap. The channel yields when all are stored.
 func (r *rig) profile(ctx context.Context, alone time.Duration) <-chan error {
 	done := make(chan error, 1)
 	if r.o.profile == "" {
 		done <- nil
 		return done
 	}
-	seconds := int(3*alone.Seconds()) + 1
+	query := fmt.Sprintf("/debug/pprof/profile?seconds=%d", int(3*alone.Seconds())+1)
 	go func() {
-		err := fetch(ctx, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", r.pprof, seconds), r.o.profile)
+		server := make(chan error, 1)
+		go func() {
+			text, err := r.cluster.RunKubectl(ctx, "get", "--raw", query)
+			server <- errors.Join(err, os.WriteFile(r.o.profile+".apiserver", []byte(text), 0o644))
+		}()
+		err := fetch(ctx, "http://"+r.pprof+query, r.o.profile)
 		if err == nil {
 			err = fetch(ctx, "http://"+r.pprof+"/debug/pprof/heap", r.o.profile+".heap")
 		}
-		done <- err
+		done <- errors.Join(err, <-server)
 	}()
 	return done
 }
