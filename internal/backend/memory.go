@@ -55,7 +55,7 @@ func (t *target) remember(j *job, done []plan.Change) {
 	}
 	s.have = plan.Apply(s.have, done)
 	if j.a.Keep {
-		s.written = plan.Apply(s.written, puts(done))
+		s.written = plan.Apply(s.written, t.ours(j, puts(done)))
 	}
 	if s.left.Len() > 0 {
 		left := s.left.Txn()
@@ -66,6 +66,17 @@ func (t *target) remember(j *job, done []plan.Change) {
 	}
 	s.unverified = append(s.unverified, done...)
 	s.drift += len(done)
+}
+
+// ours returns the changes with what of them is zonefold's: at the apex the server's own name servers are not.
+func (t *target) ours(j *job, changes []plan.Change) []plan.Change {
+	apex := rr.Key{Name: j.feed.zone, Type: rr.TypeNS}
+	for i, c := range changes {
+		if c.Key == apex {
+			changes[i].Want, _ = j.content.Sets.Get(apex)
+		}
+	}
+	return changes
 }
 
 // puts returns the changes that leave a set behind: what is deleted stays in the ledger until it is confirmed to be gone.

@@ -152,7 +152,7 @@ func (r *refusals) plan(now time.Time, random float64) {
 }
 
 // outdated returns the keys that are wanted otherwise than they were refused. With all it looks at every refusal.
-func (r *refusals) outdated(want rr.Sets, scope plan.Scope, keys []rr.Key, all bool) []rr.Key {
+func (r *refusals) outdated(have, want rr.Sets, scope plan.Scope, keys []rr.Key, all bool) []rr.Key {
 	if len(r.sets) == 0 {
 		return nil
 	}
@@ -165,7 +165,12 @@ func (r *refusals) outdated(want rr.Sets, scope plan.Scope, keys []rr.Key, all b
 		if !ok {
 			continue
 		}
-		if w, _ := want.Get(k); !scope.Clamp(w).Equal(old.want) {
+		h, _ := have.Get(k)
+		w, wanted := want.Get(k)
+		if wanted {
+			w = scope.Goal(h, w)
+		}
+		if !w.Equal(old.want) {
 			delete(r.pauses, k)
 			out = append(out, k)
 		}

@@ -64,7 +64,7 @@ func (t *target) plan(j *job) []plan.Change {
 	if j.audit {
 		again = append(again, s.refused.drop(s.refused.all())...)
 	}
-	again = append(again, s.refused.drop(s.refused.outdated(j.content.Sets, scope, j.keys, j.all))...)
+	again = append(again, s.refused.drop(s.refused.outdated(s.have, j.content.Sets, scope, j.keys, j.all))...)
 	var p plan.Plan
 	if j.all {
 		p = plan.Diff(s.have, j.content.Sets, scope)

@@ -23,6 +23,7 @@ type Plan struct {
 // Diff returns what takes a target that holds have to want, as far as scope goes. It is linear: one walk over both.
 func Diff(have, want rr.Sets, scope Scope) Plan {
 	var p Plan
+	scope.survey(have, want)
 	next, stop := iter.Pull(have.All())
 	defer stop()
 	h, ok := next()
@@ -47,15 +48,22 @@ func Diff(have, want rr.Sets, scope Scope) Plan {
 
 // DiffKeys is Diff for some keys only, whatever the size of the zone. Keys may be in any order and repeat.
 func DiffKeys(have, want rr.Sets, keys []rr.Key, scope Scope) Plan {
+	scope.survey(have, want)
 	keys = slices.Clone(keys)
+	if apex := (rr.Key{Name: scope.Apex, Type: rr.TypeNS}); slices.Contains(keys, apex) {
+		ns, _ := have.Get(apex)
+		for _, host := range hosts(ns) { // their addresses may not be needed any more
+			keys = append(keys, rr.Key{Name: host, Type: rr.TypeA}, rr.Key{Name: host, Type: rr.TypeAAAA})
+		}
+	}
 	slices.SortFunc(keys, rr.Key.Compare)
 	var p Plan
 	for _, k := range slices.Compact(keys) {
 		h, _ := have.Get(k)
 		if w, ok := want.Get(k); ok {
 			p.wanted(h, w, &scope)
-		} else if len(h.Data) > 0 && scope.mayDelete(h) {
-			p.Changes = append(p.Changes, Change{Key: k, Have: h})
+		} else if len(h.Data) > 0 {
+			p.remove(h, &scope)
 		}
 	}
 	p.Changes = Order(p.Changes)
@@ -64,8 +72,8 @@ func DiffKeys(have, want rr.Sets, keys []rr.Key, scope Scope) Plan {
 
 // wanted adds the change from have, which may be zero, to want.
 func (p *Plan) wanted(have, want rr.Set, scope *Scope) {
-	want = scope.Clamp(want)
-	if have.TTL == want.TTL && slices.Equal(have.Data, want.Data) || !scope.mayPut(have, want) {
+	want = scope.Goal(have, want)
+	if have.TTL == want.TTL && slices.Equal(have.Data, want.Data) || !scope.mayPut(want) {
 		return
 	}
 	p.Changes = append(p.Changes, Change{Key: want.Key(), Have: have, Want: want})
@@ -73,17 +81,27 @@ func (p *Plan) wanted(have, want rr.Set, scope *Scope) {
 
 // unwanted deletes have or leaves it.
 func (p *Plan) unwanted(have rr.Set, scope *Scope) {
-	if scope.mayDelete(have) {
-		p.Changes = append(p.Changes, Change{Key: have.Key(), Have: have})
-		return
-	}
-	if have.Type.Refused() != "" {
+	if p.remove(have, scope) || have.Type.Refused() != "" {
 		return
 	}
 	p.Left = append(p.Left, have)
-	if !ServerMade(have.Type) && !scope.isApexNS(have.Key()) {
+	if !ServerMade(have.Type) && !scope.isApexNS(have.Key()) && !scope.needed[have.Name] {
 		p.Foreign++
 	}
+}
+
+// remove deletes have, if it may, and reports whether it does. Of an apex NS set of which values are the server's own
+// the others go.
+func (p *Plan) remove(have rr.Set, scope *Scope) bool {
+	if scope.mayDelete(have) {
+		p.Changes = append(p.Changes, Change{Key: have.Key(), Have: have})
+		return true
+	}
+	own := scope.serversNS(have)
+	if own != nil && len(own) < len(have.Data) && scope.ApexNS != ApexNSLeft {
+		p.Changes = append(p.Changes, Change{Key: have.Key(), Have: have, Want: rr.NewSet(have.Key(), have.TTL, own...)})
+	}
+	return false
 }
 
 // Apply returns have after the changes.

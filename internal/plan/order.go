@@ -11,10 +11,10 @@ import (
 const (
 	clearing  = iota // DNAMEs that go, and what lies below DNAMEs that come (RFC 6672 §2.4: nothing may)
 	putting          // everything that comes or changes, addresses of name servers among it; names that switch to or from an alias
-	cutting          // NS sets that come or change: their addresses are there
+	cutting          // NS, MX and SRV sets that come or change: the addresses of their hosts are there
 	securing         // DS sets that come or change: their cut is there
 	unsecured        // DS sets that go, before their cut
-	uncutting        // NS sets that go, before the addresses
+	uncutting        // NS, MX and SRV sets that go, before the addresses
 	removing         // everything else that goes
 	phases
 )
@@ -73,9 +73,9 @@ func phaseOf(c Change, belowNewDNAME bool) uint8 {
 	switch {
 	case c.Deletes() && (belowNewDNAME || c.Key.Type == rr.TypeDNAME):
 		return clearing
-	case c.Key.Type == rr.TypeNS && c.Deletes():
+	case namesHosts(c.Key.Type) && c.Deletes():
 		return uncutting
-	case c.Key.Type == rr.TypeNS:
+	case namesHosts(c.Key.Type):
 		return cutting
 	case c.Key.Type == rr.TypeDS && c.Deletes():
 		return unsecured
@@ -87,10 +87,13 @@ func phaseOf(c Change, belowNewDNAME bool) uint8 {
 	return putting
 }
 
+// namesHosts reports whether sets of the type name hosts that want addresses. BIND checks that they have some.
+func namesHosts(t rr.Type) bool { return t == rr.TypeNS || t == rr.TypeMX || t == rr.TypeSRV }
+
 // phaseOfSwitch puts all changes of a name that switches to or from an alias into one phase.
 func phaseOfSwitch(changes []Change) uint8 {
 	for _, c := range changes {
-		if c.Key.Type == rr.TypeNS && !c.Deletes() {
+		if namesHosts(c.Key.Type) && !c.Deletes() {
 			return cutting
 		}
 	}

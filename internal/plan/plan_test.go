@@ -124,6 +124,20 @@ func TestDiff(t *testing.T) {
 		{name: "apex NS are deleted as any other set", have: "@ 60 NS a.example.org.", changes: []string{"- NS"}},
 		{name: "apex NS that a server needs are never deleted", have: "@ 60 NS a.example.org.", apexNS: plan.ApexNSRequired},
 		{
+			name:   "the addresses that apex NS need stay with them, and nothing else does",
+			have:   "@ 60 NS a.example.org.\na 60 A 192.0.2.1\na 60 AAAA 2001:db8::1\na 60 TXT x\nb 60 A 192.0.2.1",
+			apexNS: plan.ApexNSRequired, changes: []string{"-a TXT", "-b A"},
+		},
+		{
+			name: "addresses go with the apex NS that needed them",
+			have: "@ 60 NS a.example.org.\na 60 A 192.0.2.1", want: "@ 60 NS b.example.net.",
+			apexNS: plan.ApexNSRequired, changes: []string{"~ NS", "-a A"},
+		},
+		{
+			name: "the addresses of apex NS of the server's own stay",
+			have: "@ 60 NS a.example.org.\na 60 A 192.0.2.1", want: "@ 60 NS b.example.net.", apexNS: plan.ApexNSLeft,
+		},
+		{
 			name: "apex NS that a server needs are changed",
 			have: "@ 60 NS a.example.org.", want: "@ 60 NS b.example.org.", apexNS: plan.ApexNSRequired, changes: []string{"~ NS"},
 		},
@@ -132,8 +146,17 @@ func TestDiff(t *testing.T) {
 			have: "@ 60 NS a.example.org.", want: "@ 60 NS b.example.org.", apexNS: plan.ApexNSLeft,
 		},
 		{
-			name: "where foreign sets are kept the server's apex NS stays",
-			have: "@ 60 NS a.example.org.", want: "@ 60 NS b.example.org.", keep: true, written: "@ 60 NS b.example.org.",
+			name: "where foreign sets are kept the server's apex NS stays, and the wanted one is added",
+			have: "@ 60 NS a.example.org.", want: "@ 300 NS b.example.org.", keep: true, changes: []string{"~ NS"},
+		},
+		{
+			name: "where foreign sets are kept a complete union needs no change",
+			have: "@ 60 NS a.example.org. | b.example.org.", want: "@ 300 NS b.example.org.", keep: true, written: "@ 300 NS b.example.org.",
+		},
+		{
+			name: "where foreign sets are kept only the own values of the apex NS go",
+			have: "@ 60 NS a.example.org. | b.example.org.", keep: true, written: "@ 300 NS b.example.org.",
+			apexNS: plan.ApexNSRequired, changes: []string{"~ NS"},
 		},
 		{
 			name: "where foreign sets are kept and there is no apex NS it is added",
@@ -194,6 +217,11 @@ func TestOrder(t *testing.T) {
 			have:    "ns.old 60 A 192.0.2.1\nold 60 NS ns.old.example.org.",
 			want:    "z.new 60 A 192.0.2.1\nnew 60 NS z.new.example.org.",
 			changes: []string{"+z.new A", "+new NS", "-old NS", "-ns.old A"},
+		},
+		{
+			name: "hosts of MX and SRV have addresses before they are named, and keep them until they are not",
+			have: "_s._tcp 60 SRV 1 1 1 b.example.org. |\nb 60 A 192.0.2.1", want: "@ 60 MX 10 a.example.org. |\na 60 A 192.0.2.1",
+			changes: []string{"+a A", "+ MX", "-_s._tcp SRV", "-b A"},
 		},
 		{
 			name: "DS comes after its cut and leaves before it", have: "old 60 DS 1 8 2 00\nold 60 NS ns.example.org.",

@@ -22,16 +22,18 @@ type Scope struct {
 	ApexNS ApexNS
 
 	MinTTL, MaxTTL uint32 // seconds; wanted TTLs are moved into these bounds. A MaxTTL of 0 is none.
+
+	needed map[dnsname.Name]bool // hosts of apex NS that stay though they are not wanted; their addresses stay too
 }
 
-// ApexNS says what may be done with the NS set at the apex. Under Scope.Keep, whatever it says, a set that zonefold did
-// not write as it is now stays.
+// ApexNS says what may be done with the NS set at the apex. Under Scope.Keep the server's own name servers stay, whatever
+// it says: wanted ones are added to them, and only values that are Written are taken away.
 type ApexNS uint8
 
 const (
 	ApexNSWanted   ApexNS = iota // as any other set
-	ApexNSRequired               // changed, never deleted
-	ApexNSLeft                   // left alone
+	ApexNSRequired               // changed, never deleted; while it is not wanted it stays, with its hosts' addresses
+	ApexNSLeft                   // left alone, with its hosts' addresses
 )
 
 // ServerMade reports whether name servers make sets of the type by themselves: signatures, denials of existence, keys
@@ -61,19 +63,71 @@ func (s *Scope) Clamp(want rr.Set) rr.Set {
 	return want
 }
 
-// mayPut reports whether want, which differs from have, may be written. Have may be zero.
-func (s *Scope) mayPut(have, want rr.Set) bool {
-	if want.Type == rr.TypeSOA {
-		return false
+// mayPut reports whether want may be written.
+func (s *Scope) mayPut(want rr.Set) bool {
+	return want.Type != rr.TypeSOA && (!s.isApexNS(want.Key()) || s.ApexNS != ApexNSLeft)
+}
+
+// Goal returns what the target should hold where it holds have, which may be zero, and want is wanted: want within the
+// bounds of the TTL, and with it, at the apex under Keep, the server's own name servers.
+func (s *Scope) Goal(have, want rr.Set) rr.Set {
+	want = s.Clamp(want)
+	own := s.serversNS(have)
+	if own == nil {
+		return want
 	}
-	return !s.isApexNS(want.Key()) || s.mayTouchApexNS(have)
+	return rr.NewSet(want.Key(), have.TTL, append(own, want.Data...)...)
+}
+
+// serversNS returns the values of have that are not zonefold's, if it is an apex NS set and they have to stay.
+func (s *Scope) serversNS(have rr.Set) []string {
+	if !s.Keep || len(have.Data) == 0 || !s.isApexNS(have.Key()) {
+		return nil
+	}
+	written, _ := s.Written.Get(have.Key())
+	var own []string
+	for _, data := range have.Data {
+		if !slices.Contains(written.Data, data) {
+			own = append(own, data)
+		}
+	}
+	return own
+}
+
+// survey learns which hosts the apex NS that the scope leaves in place need.
+func (s *Scope) survey(have, want rr.Sets) {
+	apex := rr.Key{Name: s.Apex, Type: rr.TypeNS}
+	stays, _ := have.Get(apex)
+	w, wanted := want.Get(apex)
+	switch own := s.serversNS(stays); {
+	case wanted && s.mayPut(w), !wanted && s.mayDelete(stays):
+		stays.Data = own
+	case s.ApexNS != ApexNSLeft && own != nil:
+		stays.Data = own
+	}
+	s.needed = map[dnsname.Name]bool{}
+	for _, host := range hosts(stays) {
+		s.needed[host] = true
+	}
+}
+
+// hosts returns the names that want addresses because of a set.
+func hosts(s rr.Set) []dnsname.Name {
+	var names []dnsname.Name
+	for _, d := range s.Data {
+		names = append(names, rr.Targets(s.Type, d)...)
+	}
+	return names
 }
 
 // mayDelete reports whether have, which is not wanted, may be deleted.
 func (s *Scope) mayDelete(have rr.Set) bool {
 	key := have.Key()
+	if (key.Type == rr.TypeA || key.Type == rr.TypeAAAA) && s.needed[key.Name] {
+		return false
+	}
 	if s.isApexNS(key) {
-		return s.ApexNS == ApexNSWanted && s.mayTouchApexNS(have)
+		return s.ApexNS == ApexNSWanted && s.serversNS(have) == nil
 	}
 	if key.Type == rr.TypeSOA {
 		return false
@@ -86,15 +140,3 @@ func (s *Scope) mayDelete(have rr.Set) bool {
 }
 
 func (s *Scope) isApexNS(k rr.Key) bool { return k.Type == rr.TypeNS && k.Name == s.Apex }
-
-// mayTouchApexNS reports whether the server's NS set at the apex, have, is zonefold's to change.
-func (s *Scope) mayTouchApexNS(have rr.Set) bool {
-	if s.ApexNS == ApexNSLeft {
-		return false
-	}
-	if !s.Keep || len(have.Data) == 0 {
-		return true
-	}
-	written, ok := s.Written.Get(have.Key())
-	return ok && slices.Equal(written.Data, have.Data)
-}
