@@ -110,7 +110,7 @@ func TestRequests(t *testing.T) {
 	var path, key, query string
 	c := fake(t, func(w http.ResponseWriter, r *http.Request) {
 		path, query, key = r.URL.EscapedPath(), r.URL.RawQuery, r.Header.Get("X-API-Key")
-		w.WriteHeader(404)
+		w.WriteHeader(http.StatusNotFound)
 	})
 	for zone, want := range map[string]string{
 		"example.org.": "example.org.", ".": "=2E", "0/25.in-addr.arpa.": "0=2F25.in-addr.arpa.", `a\.b.`: "a=5C.b.",

@@ -85,7 +85,7 @@ type transfer struct {
 	complete bool
 	same     bool // the server has nothing newer
 	soa      *dns.SOA
-	from, to uint32 // serials of the difference that is being read
+	to       uint32 // the serial that the difference being read leads to
 	records  []dns.RR
 	diffs    []difference
 }

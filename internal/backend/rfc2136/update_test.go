@@ -162,8 +162,8 @@ func TestSizeIsAnUpperBound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if real := full.Len() - empty.Len(); real > size(change) {
-			t.Errorf("%s %s takes %d octets, size says %d", typ, data, real, size(change))
+		if took := full.Len() - empty.Len(); took > size(change) {
+			t.Errorf("%s %s takes %d octets, size says %d", typ, data, took, size(change))
 		}
 	}
 }
