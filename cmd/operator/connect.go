@@ -1,38 +1,41 @@
 package main
 
 import (
-	"fmt"
-	"sync"
-	"time"
-
+	"github.com/zonefold/zonefold/internal/backend/all"
+	"github.com/zonefold/zonefold/internal/backend/powerdns"
 	"github.com/zonefold/zonefold/internal/backend/rfc2136"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/backends"
 )
 
-// pool makes clients, and equal ones once: two Backends with the same settings share
-// connections and limits.
-type pool struct {
-	mu sync.Mutex
-}
-
-func newPool() *pool { return &pool{} }
-
-func (p *pool) connect(s backends.Settings) ([]controller.Server, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if s.RFC2136 == nil {
-		return nil, fmt.Errorf("not yet")
-	}
-	var out []controller.Server
-	for _, server := range s.RFC2136.Servers {
-		c, err := rfc2136.New(rfc2136.Config{Server: server, Now: time.Now, Key: rfc2136.Key{
-			Name: s.RFC2136.KeyName, Algorithm: s.RFC2136.Algorithm, Secret: s.RFC2136.Secret,
-		}})
+// connector makes clients of the backends that a resolved Backend object names: the
+// controllers know no backend, and the backends no object.
+func connector(pool *all.Pool) func(backends.Settings) ([]controller.Server, error) {
+	return func(s backends.Settings) ([]controller.Server, error) {
+		servers, err := pool.Connect(configOf(s))
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, controller.Server{Name: "rfc2136 " + c.Server(), View: s.RFC2136.View, Backend: c})
+		out := make([]controller.Server, 0, len(servers))
+		for _, server := range servers {
+			out = append(out, controller.Server{Name: server.Name, View: server.View, Backend: server.Backend})
+		}
+		return out, nil
 	}
-	return out, nil
+}
+
+func configOf(s backends.Settings) all.Config {
+	var c all.Config
+	if r := s.RFC2136; r != nil {
+		c.RFC2136 = &all.RFC2136{
+			Servers: r.Servers, View: r.View,
+			Key: rfc2136.Key{Name: r.KeyName, Algorithm: r.Algorithm, Secret: r.Secret},
+		}
+	}
+	if p := s.PowerDNS; p != nil {
+		c.PowerDNS = &powerdns.Config{
+			URL: p.URL, ServerID: p.ServerID, APIKey: p.APIKey, ZoneKind: p.ZoneKind, CABundle: p.CABundle,
+		}
+	}
+	return c
 }

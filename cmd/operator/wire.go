@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -15,6 +16,7 @@ import (
 	kubizonev1alpha1 "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefoldv1alpha1 "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/all"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/backends"
 	"github.com/zonefold/zonefold/internal/controller/kubizone"
@@ -40,7 +42,7 @@ func addController(ctx context.Context, m ctrl.Manager, o options, log *slog.Log
 	if err := numbers.Register(metrics.Registry); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
-	pool := newPool()
+	connect := connector(all.NewPool(time.Now))
 	return m.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		recorder := m.GetEventRecorder("zonefold")
 		clock := backend.SystemClock{}
@@ -50,7 +52,7 @@ func addController(ctx context.Context, m ctrl.Manager, o options, log *slog.Log
 		})
 		places := backends.New(backends.Config{
 			Client: m.GetClient(), Cache: m.GetCache(), Events: recorder, Log: log, Clock: clock.Now, Metrics: numbers,
-			Namespace: o.namespace, Connect: pool.connect, Core: zones.Core, Deliveries: zones.Deliveries,
+			Namespace: o.namespace, Connect: connect, Core: zones.Core, Deliveries: zones.Deliveries,
 		})
 		if err := places.Gather(ctx); err != nil {
 			return err
