@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -36,16 +38,28 @@ const (
 
 // put is one change to the World.
 type put struct {
-	id    zone.ID
+	Touched
 	apply func(*zone.World)
 }
 
 // A Settlement is one step of the World. View is valid only during the call.
 type Settlement struct {
 	Delta   zone.Delta
-	Touched []zone.ID // objects that were put or deleted, whether that changed anything or not
+	Touched []Touched // objects that were put or deleted, whether that changed anything or not
 	View    *zone.World
 	At      time.Time
+}
+
+// Touched is an object and what was put of it; the zero Version: it was deleted.
+type Touched struct {
+	ID      zone.ID
+	Version Version
+}
+
+// A Version is one spec of one object.
+type Version struct {
+	UID        types.UID
+	Generation int64
 }
 
 // CoreConfig is what a Core needs.
@@ -61,32 +75,38 @@ func NewCore(c CoreConfig) *Core {
 	return &Core{clock: c.Clock, settled: c.Settled, metrics: c.Metrics, world: zone.New(c.Options), wake: make(chan struct{}, 1)}
 }
 
-// PutZone, PutClaim and PutGrants hand an object to the World; it never blocks.
-func (c *Core) PutZone(z zone.Zone) { c.put(z.ID, func(w *zone.World) { w.PutZone(z) }) }
+// PutZone hands a Zone, as a version of its object says, to the World; no put blocks.
+func (c *Core) PutZone(z zone.Zone, v Version) {
+	c.put(put{Touched{z.ID, v}, func(w *zone.World) { w.PutZone(z) }})
+}
 
-// PutClaim hands a claim to the World.
-func (c *Core) PutClaim(claim zone.Claim) {
-	c.put(claim.ID, func(w *zone.World) { w.PutClaim(claim) })
+// PutClaim hands a claim, as a version of its object says, to the World.
+func (c *Core) PutClaim(claim zone.Claim, v Version) {
+	c.put(put{Touched{claim.ID, v}, func(w *zone.World) { w.PutClaim(claim) }})
 }
 
 // PutGrants replaces what a Backend grants; none removes it.
 func (c *Core) PutGrants(backend string, grants []zone.Grant) {
-	c.put(zone.ID{}, func(w *zone.World) { w.PutGrants(backend, grants) })
+	c.put(put{apply: func(w *zone.World) { w.PutGrants(backend, grants) }})
 }
 
 // DeleteZone removes a Zone.
-func (c *Core) DeleteZone(id zone.ID) { c.put(id, func(w *zone.World) { w.DeleteZone(id) }) }
+func (c *Core) DeleteZone(id zone.ID) {
+	c.put(put{Touched{ID: id}, func(w *zone.World) { w.DeleteZone(id) }})
+}
 
 // DeleteClaim removes a claim.
-func (c *Core) DeleteClaim(id zone.ID) { c.put(id, func(w *zone.World) { w.DeleteClaim(id) }) }
+func (c *Core) DeleteClaim(id zone.ID) {
+	c.put(put{Touched{ID: id}, func(w *zone.World) { w.DeleteClaim(id) }})
+}
 
-func (c *Core) put(id zone.ID, apply func(*zone.World)) {
+func (c *Core) put(p put) {
 	now := c.clock().UnixNano()
 	if now-c.last.Swap(now) > int64(lull) {
 		c.since.Store(now)
 	}
 	c.box.Lock()
-	c.puts = append(c.puts, put{id, apply})
+	c.puts = append(c.puts, p)
 	c.box.Unlock()
 	select {
 	case c.wake <- struct{}{}:
@@ -151,12 +171,12 @@ func (c *Core) step() {
 		return
 	}
 	began := c.clock()
-	s := Settlement{Touched: make([]zone.ID, 0, len(puts)), View: c.world, At: began}
+	s := Settlement{Touched: make([]Touched, 0, len(puts)), View: c.world, At: began}
 	c.mu.Lock()
 	for _, p := range puts {
 		p.apply(c.world)
-		if !p.id.IsZero() {
-			s.Touched = append(s.Touched, p.id)
+		if !p.ID.IsZero() {
+			s.Touched = append(s.Touched, p.Touched)
 		}
 	}
 	s.Delta = c.world.Settle()

@@ -101,21 +101,25 @@ func (d *Deliveries) wait(s Settlement) {
 	byLine := map[*line][]zone.ID{}
 	var others []zone.ID
 	seen := make(map[zone.ID]bool, len(s.Touched)+len(s.Delta.Verdicts))
-	for _, ids := range [][]zone.ID{s.Touched, s.Delta.Verdicts} {
-		for _, id := range ids {
-			if seen[id] {
-				continue
-			}
-			seen[id] = true
-			v, ok := s.View.Verdict(id)
-			if z := d.zones[v.Zone]; ok && v.Accepted && id.Kind != zone.KindZone && z != nil {
-				if l := z.lines[z.snapshot.Name]; l != nil && l.live {
-					byLine[l] = append(byLine[l], id)
-					continue
-				}
-			}
-			others = append(others, id)
+	look := func(id zone.ID) {
+		if seen[id] {
+			return
 		}
+		seen[id] = true
+		v, ok := s.View.Verdict(id)
+		if z := d.zones[v.Zone]; ok && v.Accepted && id.Kind != zone.KindZone && z != nil {
+			if l := z.lines[z.snapshot.Name]; l != nil && l.live {
+				byLine[l] = append(byLine[l], id)
+				return
+			}
+		}
+		others = append(others, id)
+	}
+	for _, o := range s.Touched {
+		look(o.ID)
+	}
+	for _, id := range s.Delta.Verdicts {
+		look(id)
 	}
 	for l, claims := range byLine {
 		d.track(l)

@@ -64,8 +64,9 @@ type Controller struct {
 // written is what is known about an object beyond the cache, which may lag behind
 // our own writes.
 type written struct {
-	version uint64 // resourceVersion of our last write
-	again   bool   // look again when the cache has caught up
+	version uint64             // resourceVersion of our last write
+	taken   controller.Version // what the verdict is about
+	again   bool               // look again when the cache has caught up
 	reason  zone.Reason
 
 	pending    int64 // since when it is on its way, Unix nanoseconds; 0: it is not
@@ -123,10 +124,22 @@ func (k *Controller) Run(ctx context.Context, ready func(context.Context) bool) 
 
 // settled hands one step of the World on.
 func (k *Controller) settled(s controller.Settlement) {
+	k.take(s.Touched)
 	k.Deliveries.Settle(s)
 	k.follow(s)
 	for _, id := range s.Delta.Verdicts {
 		k.judge(id, s.View)
+	}
+}
+
+// take notes what the verdicts are about from now on, before anybody writes them down.
+func (k *Controller) take(touched []controller.Touched) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, o := range touched {
+		if _, known := k.recordState[o.ID]; known || o.Version != (controller.Version{}) {
+			k.state(o.ID).taken = o.Version
+		}
 	}
 }
 
@@ -178,7 +191,7 @@ func (k *Controller) refresh(id zone.ID) {
 	}
 }
 
-// sawVersion notes our own write; stale reports whether the cache is older than it.
+// sawVersion notes our own write.
 func (k *Controller) sawVersion(id zone.ID, o client.Object) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -186,12 +199,18 @@ func (k *Controller) sawVersion(id zone.ID, o client.Object) {
 	s.version = max(s.version, version(o))
 }
 
+// stale reports whether the cache lags behind our own writes, or the World behind the
+// cache: somebody looks again when that has passed.
 func (k *Controller) stale(id zone.ID, o client.Object) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s := k.state(id)
 	s.again = version(o) < s.version
-	return s.again
+	return s.again || s.taken != versionOf(o) && o.GetDeletionTimestamp().IsZero()
+}
+
+func versionOf(o client.Object) controller.Version {
+	return controller.Version{UID: o.GetUID(), Generation: o.GetGeneration()}
 }
 
 // echo reports whether an object that the cache has just received is one that we wrote

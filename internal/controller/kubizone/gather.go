@@ -73,7 +73,7 @@ func (k *Controller) putZone(old, z *v1alpha1.Zone) {
 	}
 	if old == nil || old.Generation != z.Generation || old.DeletionTimestamp.IsZero() != z.DeletionTimestamp.IsZero() {
 		if z.DeletionTimestamp.IsZero() {
-			k.Core.PutZone(ConvertZone(z))
+			k.Core.PutZone(ConvertZone(z), versionOf(z))
 		} else {
 			k.Core.DeleteZone(id)
 		}
@@ -100,7 +100,7 @@ func (k *Controller) putRecord(old, r *v1alpha1.Record) {
 	}
 	if old == nil || old.UID != r.UID || old.Generation != r.Generation || old.DeletionTimestamp.IsZero() != r.DeletionTimestamp.IsZero() {
 		if r.DeletionTimestamp.IsZero() {
-			k.Core.PutClaim(ConvertRecord(r))
+			k.Core.PutClaim(ConvertRecord(r), versionOf(r))
 		} else {
 			k.Core.DeleteClaim(id)
 		}
