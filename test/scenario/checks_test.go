@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -246,7 +247,10 @@ func (s *scene) agree(where string) {
 				}
 			}
 		}
-		if want := entriesOf(z); !slices.Equal(got, want) {
+		want := entriesOf(z)
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
 			return fmt.Sprintf("the server has %q, the status %q", got, want)
 		}
 		return ""
@@ -282,4 +286,28 @@ func (s *scene) metric(prefix string) float64 {
 		sum += v
 	}
 	return sum
+}
+
+// gone waits until an object does not exist any more.
+func (s *scene) gone(ref string) {
+	s.t.Helper()
+	o := s.reference(ref).blank()
+	s.eventually(ref, func() string {
+		err := s.client.Get(s.ctx, client.ObjectKeyFromObject(o), o)
+		switch {
+		case apierrors.IsNotFound(err):
+			return ""
+		case err != nil:
+			return err.Error()
+		}
+		return fmt.Sprintf("it is still there, with the finalizers %q and %s", o.GetFinalizers(), saying(conditionsOf(o)))
+	})
+}
+
+func saying(list []metav1.Condition) string {
+	var out []string
+	for _, c := range list {
+		out = append(out, fmt.Sprintf("%s=%s %s (%s)", c.Type, c.Status, c.Reason, c.Message))
+	}
+	return strings.Join(out, ", ")
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
@@ -31,6 +33,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard()) // of the client
 	code := testcluster.MainWith(m, testcluster.Options{ControllerManager: true, CRDs: []string{"../../config/crd"}})
 	if built.dir != "" {
 		_ = os.RemoveAll(built.dir)
@@ -66,7 +69,8 @@ var key = nameserver.TSIG{Name: name("zonefold."), Algorithm: "hmac-sha256", Sec
 type stage struct {
 	cluster *testcluster.Cluster
 	client  client.Client
-	path    string // of the operator
+	watcher client.WithWatch // the same
+	path    string           // of the operator
 	op      *testoperator.Process
 
 	logMu sync.Mutex
@@ -115,9 +119,10 @@ func newStage(t *testing.T) *scene {
 			t.Fatal(err)
 		}
 	}
-	if st.client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+	if st.watcher, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
 		t.Fatal(err)
 	}
+	st.client = st.watcher
 	s := newScene(t, st)
 	s.ensureNamespace(testoperator.Namespace)
 	t.Cleanup(func() {
