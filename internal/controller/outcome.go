@@ -54,23 +54,30 @@ func (d *Deliveries) Report(r backend.Report) {
 	}
 }
 
-// confirm works out what is confirmed everywhere and returns the claims to be told.
-func (d *Deliveries) confirm(l *line) []zone.ID {
-	l.done = l.seq
-	writes := false
+// confirmable reports whether anybody is going to confirm what is published.
+func (l *line) confirmable() bool {
 	for _, a := range l.at {
-		if a.observe || a.leaving {
-			continue
-		}
-		writes = true
-		if a.report == nil {
-			l.done = 0
-		} else {
-			l.done = min(l.done, a.report.Seq)
+		if !a.observe && !a.leaving {
+			return true
 		}
 	}
-	if !writes {
-		l.done = 0
+	return false
+}
+
+// confirm works out what is confirmed everywhere and returns the claims to be told.
+func (d *Deliveries) confirm(l *line) []zone.ID {
+	l.done = 0
+	if l.confirmable() {
+		l.done = l.seq
+	}
+	for _, a := range l.at {
+		switch {
+		case a.observe || a.leaving:
+		case a.report == nil:
+			l.done = 0
+		default:
+			l.done = min(l.done, a.report.Seq)
+		}
 	}
 	var claims []zone.ID
 	for len(l.waiting) > 0 && l.waiting[0].seq <= l.done {
@@ -91,7 +98,7 @@ func (d *Deliveries) confirm(l *line) []zone.ID {
 
 // track notes that a content was published now.
 func (d *Deliveries) track(l *line) {
-	if l.seq > l.done && (len(l.times) == 0 || l.times[len(l.times)-1].seq < l.seq) {
+	if l.confirmable() && l.seq > l.done && (len(l.times) == 0 || l.times[len(l.times)-1].seq < l.seq) {
 		l.times = append(l.times, published{l.seq, d.clock()})
 	}
 }
@@ -123,7 +130,7 @@ func (d *Deliveries) wait(s Settlement) {
 	}
 	for l, claims := range byLine {
 		d.track(l)
-		if l.seq <= l.done || len(l.at) == 0 {
+		if l.seq <= l.done || !l.confirmable() {
 			others = append(others, claims...)
 			continue
 		}
@@ -260,7 +267,11 @@ func (d *Deliveries) reached(l *line, seq uint64, key *rr.Key) Outcome {
 			continue
 		}
 		if a.observe {
-			observers = append(observers, p.place+": "+difference(a.report))
+			observer := "Backend " + p.place + " only observes"
+			if key == nil { // the difference is the zone's
+				observer += ": " + difference(a.report)
+			}
+			observers = append(observers, observer)
 			continue
 		}
 		names = append(names, p.place)
@@ -279,7 +290,7 @@ func (d *Deliveries) reached(l *line, seq uint64, key *rr.Key) Outcome {
 	case worst != nil:
 		return *worst
 	case len(names) == 0 && len(observers) > 0:
-		return Not(ReasonObserving, "Nothing is written, the Backends only observe. "+strings.Join(observers, " "))
+		return Not(ReasonObserving, "Nothing is written. "+strings.Join(slices.Compact(observers), ". ")+".")
 	case len(names) == 0:
 		return Not(ReasonWithdrawing, "It is being withdrawn.")
 	}
@@ -310,7 +321,7 @@ func (l *line) behind(p place, a *attached, seq uint64) *Outcome {
 	case a.leaving:
 		o = Not(ReasonWithdrawing, fmt.Sprintf("%s is being withdrawn from Backend %s.", l.name, p.place))
 	case a.observe:
-		o = Not(ReasonObserving, difference(r))
+		o = Not(ReasonObserving, "Nothing is written: "+difference(r)+".")
 	case r != nil && r.Seq > 0 && r.Seq >= seq:
 		return nil
 	case r != nil && r.Err != nil:
@@ -323,9 +334,9 @@ func (l *line) behind(p place, a *attached, seq uint64) *Outcome {
 
 func difference(r *backend.Report) string {
 	if r == nil || r.Difference == nil {
-		return "the difference is not known yet."
+		return "the difference is not known yet"
 	}
-	return fmt.Sprintf("it would add %d sets, change %d and delete %d.", r.Difference.Added, r.Difference.Changed, r.Difference.Deleted)
+	return fmt.Sprintf("it would add %d sets, change %d and delete %d", r.Difference.Added, r.Difference.Changed, r.Difference.Deleted)
 }
 
 // PlaceOutcome returns how many Zones a Backend has, and what is wrong with its servers.
