@@ -26,8 +26,9 @@ type Writer struct {
 	queue workqueue.TypedRateLimitingInterface[zone.ID]
 }
 
-// Trickle is how many writes a second a busy Writer makes.
-const trickle = 20
+// trickle is how many objects a second a busy Writer writes: few, because every write
+// takes the API server as long as creating a Record does.
+const trickle = 2
 
 // NewWriter returns a Writer with an empty queue.
 func NewWriter(name string, workers int, log *slog.Logger, write func(context.Context, zone.ID) error) *Writer {

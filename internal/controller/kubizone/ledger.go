@@ -21,8 +21,9 @@ type ledger struct {
 	journal []rr.Sets  // by page
 }
 
-// pageSize is how many sets a page of the journal holds: a page is rewritten whole.
-const pageSize = 500
+// pageSize is how many sets a page of the journal holds at most, and smallPage up to how
+// many it is rewritten to take more: what is written grows with what is recorded.
+const pageSize, smallPage = 500, 20
 
 func (l *ledger) has(key rr.Key) bool {
 	if _, ok := l.base.Get(key); ok {
@@ -60,10 +61,11 @@ func (k *Controller) record(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s
 		if l.has(set.Key()) {
 			continue
 		}
-		if len(pages) == 0 || pages[len(pages)-1].Len() >= pageSize {
-			pages = append(pages, rr.Sets{})
-		}
 		last := len(pages) - 1
+		if last < 0 || pages[last].Len() >= pageSize || !dirty[last] && pages[last].Len() >= smallPage {
+			pages = append(pages, rr.Sets{})
+			last++
+		}
 		txn := pages[last].Txn()
 		txn.Put(set)
 		pages[last] = txn.Sets()

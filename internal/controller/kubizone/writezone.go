@@ -103,6 +103,8 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 		return nil, nil
 	case wait > 0:
 		return nil, &controller.Later{After: wait}
+	case k.Core.Busy() && len(z.Status.Entries) > 0:
+		return nil, &controller.Later{After: grace / 2} // a burst is written down once, when it is over
 	}
 	if err := k.keepGone(ctx, id, z, out); err != nil {
 		return nil, err
