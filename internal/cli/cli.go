@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes.
+const (
+	exitDone     = 0
+	exitFindings = 1 // check found something; release could not finish
+	exitUsage    = 2 // wrong usage, or input that cannot be read
+)
+
+// Env is what a command gets from its surroundings.
+type Env struct {
+	Args    []string // the program's name first
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+	Now     time.Time // for new serials
+	Getenv  func(string) string
+	Version string // of the program, for people
+}
+
+// exitError ends the program with a code other than exitUsage. Without an error
+// everything has been said already.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// Run runs the command and returns its exit code: 0 if it is done, 1 if check has
+// findings or release could not finish, 2 if the usage is wrong or input cannot be read.
+func Run(ctx context.Context, env Env) int {
+	root := newRoot(env)
+	root.SetArgs(env.Args[1:])
+	err := root.ExecuteContext(ctx)
+	var exit *exitError
+	switch {
+	case err == nil:
+		return exitDone
+	case !errors.As(err, &exit):
+		fmt.Fprintf(env.Stderr, "error: %s\n", err)
+		return exitUsage
+	case exit.err != nil:
+		fmt.Fprintf(env.Stderr, "error: %s\n", exit.err)
+	}
+	return exit.code
+}
+
+func newRoot(env Env) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "zonefold",
+		Short: "See what becomes of Zones and Records, in files and in clusters",
+		Long: `zonefold shows what the zonefold operator makes of kubi.zone Zones and Records.
+
+render and check work on files, without a cluster; release is for a cluster whose
+operator is gone. As kubectl-zonefold in the PATH it is "kubectl zonefold" too.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	if name := filepath.Base(env.Args[0]); strings.HasPrefix(name, "kubectl-") {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl zonefold"}
+	}
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
+	root.AddCommand(newRender(env), newCheck(env), newRelease(env), newVersion(env))
+	return root
+}
+
+func newVersion(env Env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(env.Stdout, "zonefold", env.Version)
+			return err
+		},
+	}
+}

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+)
+
+// clusterFlags say which cluster to work on, and where in it.
+type clusterFlags struct {
+	kubeconfig string
+	context    string
+	namespace  string
+}
+
+func (f *clusterFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "the kubeconfig (default: $KUBECONFIG, else ~/.kube/config)")
+	cmd.Flags().StringVar(&f.context, "context", "", "the context of the kubeconfig")
+	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "the namespace (default: that of the context)")
+}
+
+// connect returns a client of the cluster, and the namespace to work in.
+func (f *clusterFlags) connect(env Env) (client.Client, string, error) {
+	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: f.kubeconfig}
+	if list := env.Getenv("KUBECONFIG"); list != "" {
+		rules.Precedence = filepath.SplitList(list)
+	} else if home := env.Getenv("HOME"); home != "" {
+		rules.Precedence = []string{filepath.Join(home, ".kube", "config")}
+	}
+	var overrides clientcmd.ConfigOverrides
+	overrides.CurrentContext = f.context
+	overrides.Context.Namespace = f.namespace
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &overrides)
+	namespace, _, err := loader.Namespace()
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	config, err := loader.ClientConfig()
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	scheme := runtime.NewScheme()
+	if err := errors.Join(kubizone.AddToScheme(scheme), coordinationv1.AddToScheme(scheme)); err != nil {
+		return nil, "", err
+	}
+	c, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, "", fmt.Errorf("connecting to the cluster: %w", err)
+	}
+	return c, namespace, nil
+}
+
+// operatorLease is the name of the Lease that a running operator holds.
+const operatorLease = "zonefold-operator"
+
+// operatorGone returns an error if an operator holds its Lease. Who may not see Leases
+// is trusted to know.
+func operatorGone(ctx context.Context, c client.Client, now time.Time) error {
+	var leases coordinationv1.LeaseList
+	if err := c.List(ctx, &leases, client.MatchingFields{"metadata.name": operatorLease}); err != nil {
+		return nil //nolint:nilerr // without the right to list Leases nothing is known, and nothing forbids it
+	}
+	for i := range leases.Items {
+		spec := leases.Items[i].Spec
+		if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
+			continue
+		}
+		until := spec.RenewTime.Add(time.Duration(*spec.LeaseDurationSeconds) * time.Second)
+		if now.Before(until) {
+			return fmt.Errorf("an operator is running: %s holds the Lease %s/%s; stop it first, or say --force",
+				oneLine(*spec.HolderIdentity), leases.Items[i].Namespace, operatorLease)
+		}
+	}
+	return nil
+}

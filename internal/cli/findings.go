@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zonefold/zonefold/internal/cli/manifest"
+	"github.com/zonefold/zonefold/internal/cli/parallel"
+	"github.com/zonefold/zonefold/internal/cli/schema"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// Severities of findings.
+const (
+	asError   = "error"   // refused, or without effect
+	asWarning = "warning" // served, and unlikely to be meant
+)
+
+// A finding is one thing that is wrong. As JSON it is what check -o json prints.
+type finding struct {
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Severity string `json:"severity"`
+	Object   *struct {
+		Kind      string `json:"kind"`
+		Namespace string `json:"namespace"`
+		Name      string `json:"name"`
+	} `json:"object"` // null: no object could be made out
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// String returns the finding as a line: file:line: severity: message [reason]. The
+// message names the object.
+func (f finding) String() string {
+	return fmt.Sprintf("%s:%d: %s: %s [%s]", oneLine(f.File), f.Line, f.Severity, oneLine(f.Message), f.Reason)
+}
+
+// Reasons of findings that are none of the core's.
+const (
+	schemaViolation = "SchemaViolation" // the API server would refuse the object
+	relativeDot     = "RelativeWithDot" // a pattern with a dot that it should not have
+)
+
+// findings gathers what is wrong.
+type findings struct {
+	all      []finding
+	violated map[manifest.Ref][]string // the fields of each object that violate the schema
+}
+
+func (f *findings) add(place manifest.Place, object manifest.Ref, severity, reason, message string) {
+	out := finding{File: place.File, Line: place.Line, Severity: severity, Reason: reason, Message: message}
+	if object != (manifest.Ref{}) {
+		out.Object = &struct {
+			Kind      string `json:"kind"`
+			Namespace string `json:"namespace"`
+			Name      string `json:"name"`
+		}{object.Kind, object.Namespace, object.Name}
+		if !strings.Contains(message, object.String()) {
+			out.Message = object.String() + ": " + message
+		}
+	}
+	f.all = append(f.all, out)
+}
+
+// sorted returns the findings by place, each once.
+func (f *findings) sorted() []finding {
+	slices.SortStableFunc(f.all, func(a, b finding) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
+			strings.Compare(a.Reason, b.Reason), strings.Compare(a.Message, b.Message))
+	})
+	out := make([]finding, 0, len(f.all))
+	for i, x := range f.all {
+		if i == 0 || x.String() != f.all[i-1].String() {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// reading adds what was found while the files were read.
+func (f *findings) reading(input *manifest.Input) {
+	for _, p := range input.Problems {
+		f.add(p.Place, p.Object, asError, p.Reason, p.Message)
+	}
+}
+
+// schema adds what the API server would refuse.
+func (f *findings) schema(ctx context.Context, checker *schema.Checker, input *manifest.Input) error {
+	found := make([][]schema.Violation, len(input.Objects))
+	errs := make([]error, len(input.Objects))
+	parallel.Do(len(input.Objects), func(i int) {
+		o := input.Objects[i]
+		found[i], errs[i] = checker.Check(ctx, o.Kind, o.Ref.Namespace, o.JSON)
+	})
+	f.violated = map[manifest.Ref][]string{}
+	for i, o := range input.Objects {
+		if errs[i] != nil {
+			return fmt.Errorf("checking %s: %w", o.Ref, errs[i])
+		}
+		for _, v := range found[i] {
+			f.violated[o.Ref] = append(f.violated[o.Ref], v.Field)
+			f.add(o.PlaceOf(v.Field), o.Ref, asError, schemaViolation,
+				fmt.Sprintf("The API server would refuse %s: %s.", o.Ref, v))
+		}
+	}
+	return nil
+}
+
+// deciding adds what the core refuses or notes, unless the schema has said it.
+func (f *findings) deciding(c *composition) {
+	for _, p := range c.problems {
+		if slices.ContainsFunc(f.violated[p.object.Ref], func(field string) bool { return p.field != "" && strings.HasPrefix(field, p.field) }) {
+			continue
+		}
+		severity := asError
+		if p.warning {
+			severity = asWarning
+		}
+		f.add(p.object.PlaceOf(p.field), p.object.Ref, severity, p.reason, p.message)
+	}
+	for _, z := range c.zones {
+		f.verdict(z.object, z.verdict)
+	}
+	for _, r := range c.records {
+		f.verdict(r.object, r.verdict)
+	}
+}
+
+func (f *findings) verdict(o *manifest.Object, v zone.Verdict) {
+	if !v.Accepted && !f.says(o.Ref, v.Reason) {
+		f.add(o.PlaceOf(fieldOf(v.Reason)), o.Ref, asError, string(v.Reason), v.Message)
+	}
+	for _, n := range v.Notes {
+		if f.says(o.Ref, n.Reason) {
+			continue
+		}
+		severity := asWarning
+		if n.Reason == zone.InvalidRule {
+			severity = asError
+		}
+		f.add(o.PlaceOf(fieldOf(n.Reason)), o.Ref, severity, string(n.Reason), n.Message)
+	}
+}
+
+// says reports whether a violation of the schema says the same as a reason of the core.
+func (f *findings) says(ref manifest.Ref, reason zone.Reason) bool {
+	switch reason {
+	case zone.InvalidSpec, zone.InvalidTimers:
+		return len(f.violated[ref]) > 0
+	case zone.InvalidName, zone.InvalidType, zone.InvalidData, zone.ClassMismatch:
+		return slices.Contains(f.violated[ref], fieldOf(reason))
+	}
+	return false
+}
+
+// fieldOf returns the field that somebody looks at first for a reason.
+func fieldOf(reason zone.Reason) string {
+	switch reason {
+	case zone.InvalidData, zone.SetFull:
+		return "spec.rdata"
+	case zone.InvalidType, zone.Conflict:
+		return "spec.type"
+	case zone.ClassMismatch:
+		return "spec.class"
+	case zone.TTLDiffers:
+		return "spec.ttl"
+	case zone.ReferenceNotFound, zone.ReferenceCycle, zone.ParentUnresolved, zone.OutOfZone:
+		return "spec.zoneRef"
+	case zone.InvalidRule:
+		return "spec.delegations"
+	case zone.InvalidTimers:
+		return "spec.expire"
+	case duplicateObject:
+		return "metadata.name"
+	case beingDeleted:
+		return "metadata.deletionTimestamp"
+	}
+	return "spec.domainName"
+}

@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zonefold/zonefold/internal/cli/manifest"
+)
+
+// inputFlags say which objects to work on.
+type inputFlags struct {
+	files     []string
+	namespace string
+}
+
+func (f *inputFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVarP(&f.files, "filename", "f", nil,
+		"a file, a folder with everything below it (*.yaml, *.yml, *.json), or - for the standard input; repeatable")
+	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "default", "the namespace of objects that do not say theirs")
+}
+
+// read reads the objects, and tells on standard error what it left out.
+func (f *inputFlags) read(env Env) (*manifest.Input, error) {
+	if len(f.files) == 0 {
+		return nil, errors.New("there is nothing to read: say with -f which files, folders or - (standard input)")
+	}
+	in, err := manifest.Read(manifest.Options{Paths: f.files, Stdin: env.Stdin, Namespace: f.namespace})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range in.Ignored {
+		fmt.Fprintf(env.Stderr, "%s: left out: %s\n", oneLine(p.Place.String()), oneLine(p.Message))
+	}
+	return in, nil
+}
+
+// output is the form of what is printed.
+type output string
+
+const (
+	outputText output = "text"
+	outputJSON output = "json"
+)
+
+func (o *output) String() string { return string(*o) }
+func (o *output) Type() string   { return "text|json" }
+
+func (o *output) Set(s string) error {
+	if s != string(outputText) && s != string(outputJSON) {
+		return errors.New("it is text or json")
+	}
+	*o = output(s)
+	return nil
+}
+
+func (o *output) register(cmd *cobra.Command) {
+	*o = outputText
+	cmd.Flags().VarP(o, "output", "o", "the form of the output: text or json")
+}

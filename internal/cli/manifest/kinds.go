@@ -1,0 +1,115 @@
+package manifest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json"
+
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+)
+
+// groups are the API groups whose kinds are all known.
+var groups = []string{kubizone.GroupVersion.Group, zonefold.GroupVersion.Group}
+
+type kindKey struct{ apiVersion, name string }
+
+// A kind says how objects of one kind are decoded.
+type kind struct {
+	kindKey
+	begin   []byte // of every object of the kind, in JSON that was made of YAML
+	cluster bool   // cluster-scoped
+	decode  decoder
+}
+
+// A decoder fills in its field of o and returns the metadata in it, and the fields that
+// are unknown or repeated. It fails when a field has a wrong type; then o is as before.
+type decoder func(text []byte, o *Object) (meta *metav1.ObjectMeta, unknown []error, err error)
+
+func newKind(apiVersion, name string, cluster bool, decode decoder) kind {
+	return kind{kindKey{apiVersion, name}, fmt.Appendf(nil, `{"apiVersion":%q,"kind":%q,`, apiVersion, name), cluster, decode}
+}
+
+// kinds are those that are read. A ZoneSlice is the operator's own and says nothing
+// that its Zone does not.
+var kinds = []kind{
+	newKind(kubizone.GroupVersion.String(), Zone, false, func(text []byte, o *Object) (*metav1.ObjectMeta, []error, error) {
+		var v kubizone.Zone
+		unknown, err := kjson.UnmarshalStrict(text, &v)
+		if err == nil {
+			o.Zone = &v
+		}
+		return &v.ObjectMeta, unknown, err
+	}),
+	newKind(kubizone.GroupVersion.String(), Record, false, func(text []byte, o *Object) (*metav1.ObjectMeta, []error, error) {
+		var v kubizone.Record
+		unknown, err := kjson.UnmarshalStrict(text, &v)
+		if err == nil {
+			o.Record = &v
+		}
+		return &v.ObjectMeta, unknown, err
+	}),
+	newKind(zonefold.GroupVersion.String(), Backend, true, func(text []byte, o *Object) (*metav1.ObjectMeta, []error, error) {
+		var v zonefold.Backend
+		unknown, err := kjson.UnmarshalStrict(text, &v)
+		if err == nil {
+			o.Backend = &v
+		}
+		return &v.ObjectMeta, unknown, err
+	}),
+	// Of a Namespace only the labels matter; the rest of it is others' to judge.
+	newKind("v1", Namespace, true, func(text []byte, o *Object) (*metav1.ObjectMeta, []error, error) {
+		var v metav1.PartialObjectMetadata
+		err := kjson.UnmarshalCaseSensitivePreserveInts(text, &v)
+		if err == nil {
+			o.Labels = v.Labels
+		}
+		return &v.ObjectMeta, nil, err
+	}),
+}
+
+// kindOf returns the kind of an object, if it is one of ours.
+func kindOf(apiVersion, name string) (kind, bool) {
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.kindKey == kindKey{apiVersion, name} })
+	if i < 0 {
+		return kind{}, false
+	}
+	return kinds[i], true
+}
+
+// unknown tells of an object that looks like one of ours and is none.
+func (r *reader) unknown(path string, h head) {
+	group, _, _ := strings.Cut(h.APIVersion, "/")
+	switch {
+	case h.APIVersion == zonefold.GroupVersion.String() && strings.HasPrefix(h.Kind, "ZoneSlice"):
+	case group == kubizone.GroupVersion.Group || group == zonefold.GroupVersion.Group:
+		r.problem(path, UnknownKind, "%s is a %q of %q, which nobody knows; there are %s.",
+			r.what(path), h.Kind, h.APIVersion, knownKinds())
+	case h.APIVersion == "" && (h.Kind == Zone || h.Kind == Record || h.domainName):
+		r.problem(path, UnknownKind, "%s looks like a Zone or Record, but lacks apiVersion or kind; add them: there are %s.",
+			r.what(path), knownKinds())
+	}
+}
+
+func knownKinds() string {
+	return fmt.Sprintf("Zone and Record of %s, and Backend of %s", kubizone.GroupVersion, zonefold.GroupVersion)
+}
+
+// faultOf turns a decoding error into a clause for people.
+func faultOf(err error) string {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) || wrong.Field == "" {
+		return strings.TrimPrefix(err.Error(), "json: ")
+	}
+	value, _, _ := strings.Cut(wrong.Value, " ")
+	article, ok := map[string]string{"array": "a list", "object": "an object", "bool": "true or false"}[value]
+	if !ok {
+		article = "a " + value
+	}
+	return fmt.Sprintf("%s cannot be %s", wrong.Field, article)
+}

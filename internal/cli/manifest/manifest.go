@@ -1,0 +1,148 @@
+// Package manifest reads Kubernetes objects from files: the kinds that zonefold
+// knows, wherever they stand in YAML or JSON documents and lists, each with the
+// place where it was found.
+//
+// Reading is tolerant, because one bad object must not hide the others: what an
+// object cannot be decoded for is said of that object, and what is no object at all
+// is a [Problem] of its own.
+package manifest
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/cli/parallel"
+)
+
+// Kinds that are read.
+const (
+	Zone      = "Zone"
+	Record    = "Record"
+	Backend   = "Backend"
+	Namespace = "Namespace"
+)
+
+// A Place is a line of a file.
+type Place struct {
+	File string
+	Line int // from 1
+}
+
+// String returns file:line, which editors jump to.
+func (p Place) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
+
+// Compare orders places by file and line.
+func (p Place) Compare(o Place) int {
+	return cmp.Or(strings.Compare(p.File, o.File), cmp.Compare(p.Line, o.Line))
+}
+
+// A Ref names one object. Namespace is empty for cluster-scoped kinds.
+type Ref struct{ Kind, Namespace, Name string }
+
+// String returns the form that messages use, such as "Zone dns/example-org".
+func (r Ref) String() string {
+	if r.Namespace == "" {
+		return r.Kind + " " + r.Name
+	}
+	return r.Kind + " " + r.Namespace + "/" + r.Name
+}
+
+// Compare orders references by namespace, name and kind.
+func (r Ref) Compare(o Ref) int {
+	return cmp.Or(strings.Compare(r.Namespace, o.Namespace), strings.Compare(r.Name, o.Name), strings.Compare(r.Kind, o.Kind))
+}
+
+// An Object is one object of a known kind, as it was found.
+type Object struct {
+	Ref
+	JSON []byte // the object as it stands in its document
+
+	// One of these is set, by the kind; none where Fault says why not.
+	Zone    *kubizone.Zone
+	Record  *kubizone.Record
+	Backend *zonefold.Backend
+	Labels  map[string]string // of a Namespace
+
+	// Fault is a clause that says why the object cannot be decoded: "spec.ttl must …".
+	Fault string
+
+	doc  *document
+	path string // of the object in its document: "items[3]", or empty
+}
+
+// Place returns where the object begins.
+func (o *Object) Place() Place { return o.PlaceOf("") }
+
+// PlaceOf returns where a field such as "spec.delegations[0].zones[1]" is set, or what
+// is nearest above it. It parses the document again and is meant for findings.
+func (o *Object) PlaceOf(field string) Place {
+	return o.doc.placeOf(joinPath(o.path, field))
+}
+
+// A Problem is something about the input that is no decision about an object.
+type Problem struct {
+	Place   Place
+	Object  Ref // zero if it is about no object
+	Reason  string
+	Message string // a sentence
+}
+
+// Reasons of a Problem.
+const (
+	Unreadable   = "Unreadable"   // a document that is not YAML
+	NoObject     = "NoObject"     // a document of ours that is no object, or has no name
+	UnknownKind  = "UnknownKind"  // an object of our groups whose kind or version nobody knows
+	UnknownField = "UnknownField" // a field that the kind does not have
+	FieldTwice   = "FieldTwice"   // a field that is set twice; the last one counts
+)
+
+// Input is what was read. It depends on the files only, not on their order, except
+// for the order of its lists.
+type Input struct {
+	Objects  []*Object
+	Problems []Problem
+	// Ignored are documents that cannot be read and do not mention our groups.
+	Ignored []Problem
+}
+
+// Options say what to read.
+type Options struct {
+	Paths     []string // files, folders, or "-" for Stdin
+	Stdin     io.Reader
+	Namespace string // of namespaced objects that do not say theirs
+}
+
+// Read reads all objects of all paths. The error is that of a path which cannot be
+// read; everything else is a Problem.
+func Read(opts Options) (*Input, error) {
+	files, err := open(opts)
+	if err != nil {
+		return nil, err
+	}
+	var docs []*document
+	for _, f := range files {
+		docs = append(docs, split(f)...)
+	}
+	parts := make([]Input, len(docs))
+	parallel.Do(len(docs), func(i int) { parts[i] = docs[i].read(opts.Namespace) })
+	out := &Input{}
+	for _, p := range parts {
+		out.Objects = append(out.Objects, p.Objects...)
+		out.Problems = append(out.Problems, p.Problems...)
+		out.Ignored = append(out.Ignored, p.Ignored...)
+	}
+	slices.SortStableFunc(out.Objects, func(a, b *Object) int { return a.Compare(b.Ref) })
+	return out, nil
+}
+
+func joinPath(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "." + b
+}

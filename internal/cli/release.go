@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+)
+
+// releaseFlags say which Zones to release.
+type releaseFlags struct {
+	cluster       clusterFlags
+	all           bool
+	allNamespaces bool
+	dryRun        bool
+	force         bool
+}
+
+// newRelease makes the command that frees Zones when the operator is gone.
+func newRelease(env Env) *cobra.Command {
+	var flags releaseFlags
+	cmd := &cobra.Command{
+		Use:   "release {ZONE... | --all} [-n NAMESPACE | -A]",
+		Short: "Free Zones of a cluster whose operator is gone",
+		Long: `release removes the finalizer ` + kubizone.Finalizer + ` from Zones.
+
+The operator puts it there to withdraw what it published before a Zone is gone. When
+the operator has been removed for good nobody does that, and Zones, their namespaces
+and their CustomResourceDefinition cannot be deleted. release frees them.
+
+What was published stays on the name servers: release says what and where. An operator
+that is still running would withdraw it; so release refuses while its Lease is held.`,
+		Example: `  zonefold release example-org -n dns
+  zonefold release --all -A --dry-run`,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			if err := flags.check(names); err != nil {
+				return err
+			}
+			c, namespace, err := flags.cluster.connect(env)
+			if err != nil {
+				return err
+			}
+			if flags.allNamespaces {
+				namespace = ""
+			}
+			if err := operatorGone(cmd.Context(), c, env.Now); err != nil && !flags.force && !flags.dryRun {
+				return &exitError{exitFindings, err}
+			}
+			r := releaser{env, c, flags.dryRun}
+			if err := r.run(cmd.Context(), namespace, names); err != nil {
+				return &exitError{exitFindings, err}
+			}
+			return nil
+		},
+	}
+	flags.cluster.register(cmd)
+	cmd.Flags().BoolVar(&flags.all, "all", false, "all Zones of the namespace")
+	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "with --all: of all namespaces")
+	cmd.Flags().BoolVar(&flags.force, "force", false, "also while an operator is running")
+	cmd.Flags().BoolVar(&flags.dryRun, "dry-run", false, "only say what would be done")
+	return cmd
+}
+
+func (f *releaseFlags) check(names []string) error {
+	switch {
+	case len(names) == 0 && !f.all:
+		return errors.New("name the Zones to release, or say --all")
+	case len(names) > 0 && f.all:
+		return errors.New("name the Zones to release, or say --all, not both")
+	case f.allNamespaces && !f.all:
+		return errors.New("-A goes with --all; name a Zone of another namespace with -n")
+	}
+	return nil
+}
+
+// A releaser removes finalizers.
+type releaser struct {
+	env    Env
+	client client.Client
+	dryRun bool
+}
+
+// run releases the named Zones, or all that have the finalizer. One that cannot be
+// released does not keep it from the others.
+func (r *releaser) run(ctx context.Context, namespace string, names []string) error {
+	zones, err := r.find(ctx, namespace, names)
+	failed := []error{err}
+	for i := range zones {
+		if err := r.release(ctx, &zones[i]); err != nil {
+			failed = append(failed, fmt.Errorf("releasing Zone %s/%s: %w", zones[i].Namespace, zones[i].Name, err))
+		}
+	}
+	if err == nil && len(zones) == 0 {
+		fmt.Fprintln(r.env.Stdout, "no Zone has the finalizer; there is nothing to release")
+	}
+	return errors.Join(failed...)
+}
+
+// find returns the Zones to release. The error tells of those that it did not find.
+func (r *releaser) find(ctx context.Context, namespace string, names []string) ([]kubizone.Zone, error) {
+	var out []kubizone.Zone
+	if len(names) == 0 {
+		for next := ""; ; {
+			var list kubizone.ZoneList
+			if err := r.client.List(ctx, &list, client.InNamespace(namespace), client.Limit(pageSize), client.Continue(next)); err != nil {
+				return nil, fmt.Errorf("listing Zones: %w", err)
+			}
+			for i := range list.Items {
+				if controllerutil.ContainsFinalizer(&list.Items[i], kubizone.Finalizer) {
+					out = append(out, list.Items[i])
+				}
+			}
+			if next = list.Continue; next == "" {
+				return out, nil
+			}
+		}
+	}
+	var missing []error
+	for _, name := range names {
+		var z kubizone.Zone
+		if err := r.client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &z); err != nil {
+			missing = append(missing, fmt.Errorf("finding Zone %s/%s: %w", namespace, name, err))
+			continue
+		}
+		out = append(out, z)
+	}
+	return out, errors.Join(missing...)
+}
+
+// pageSize is how many Zones are asked for at a time; a Zone may hold 900 KiB.
+const pageSize = 50
+
+// release removes the finalizer from one Zone and says what that leaves.
+func (r *releaser) release(ctx context.Context, z *kubizone.Zone) error {
+	name := z.Namespace + "/" + z.Name
+	for {
+		if !controllerutil.ContainsFinalizer(z, kubizone.Finalizer) {
+			fmt.Fprintf(r.env.Stdout, "Zone %s has no finalizer of zonefold; nothing to do\n", oneLine(name))
+			return nil
+		}
+		if r.dryRun {
+			break
+		}
+		old := z.DeepCopy()
+		controllerutil.RemoveFinalizer(z, kubizone.Finalizer)
+		patch := client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{})
+		err := r.client.Patch(ctx, z, patch)
+		if err == nil || apierrors.IsNotFound(err) {
+			break
+		}
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+		if err := r.client.Get(ctx, client.ObjectKeyFromObject(z), z); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+	}
+	fmt.Fprintln(r.env.Stdout, oneLine(r.told(name, z)))
+	return nil
+}
+
+// told returns the sentence about a Zone that was released.
+func (r *releaser) told(name string, z *kubizone.Zone) string {
+	what := "is released"
+	switch gone := z.DeletionTimestamp != nil; {
+	case r.dryRun && gone:
+		what = "would be released, and so deleted"
+	case r.dryRun:
+		what = "would be released"
+	case gone:
+		what = "is released, and so deleted"
+	}
+	var left []string
+	for _, b := range z.Status.Backends {
+		if b.Serial != nil {
+			left = append(left, fmt.Sprintf("%s stays published at %s", b.FQDN, b.Name))
+		} else {
+			left = append(left, fmt.Sprintf("%s may be published at %s", b.FQDN, b.Name))
+		}
+	}
+	if len(left) == 0 {
+		left = []string{"no Backend has got it"}
+	}
+	return fmt.Sprintf("Zone %s %s; %s", name, what, strings.Join(left, ", "))
+}

@@ -1,0 +1,201 @@
+// Package schema finds what a Kubernetes API server would refuse in an object,
+// without an API server: the same code checks it against the same
+// CustomResourceDefinitions, with the same defaults, rules (CEL) and limits.
+package schema
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"sync"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	metavalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+)
+
+// A Violation is one thing that the API server refuses.
+type Violation struct {
+	Field   string // such as "spec.delegations[0].zones[1]"; "" is the whole object
+	Message string // what is wrong with it, in the API server's words
+}
+
+// String returns the field and what is wrong with it.
+func (v Violation) String() string {
+	if v.Field == "" {
+		return v.Message
+	}
+	return v.Field + ": " + v.Message
+}
+
+// A Checker checks objects of the kinds that it was made with. It is safe for
+// concurrent use.
+type Checker struct {
+	kinds map[string]func() (*kind, error)
+}
+
+// kind is what checking objects of one kind needs.
+type kind struct {
+	namespaced bool
+	structure  *structural.Structural
+	types      validation.SchemaValidator
+	rules      *cel.Validator
+}
+
+// New makes a Checker for the CustomResourceDefinitions in the YAML files of a folder.
+// A definition is compiled when the first object of its kind is checked.
+func New(definitions fs.FS) (*Checker, error) {
+	files, err := fs.Glob(definitions, "*.yaml")
+	if err != nil {
+		return nil, fmt.Errorf("listing the CustomResourceDefinitions: %w", err)
+	}
+	c := &Checker{kinds: map[string]func() (*kind, error){}}
+	for _, name := range files {
+		text, err := fs.ReadFile(definitions, name)
+		if err != nil {
+			return nil, fmt.Errorf("reading a CustomResourceDefinition: %w", err)
+		}
+		var crd apiextensionsv1.CustomResourceDefinition
+		if err := yaml.UnmarshalStrict(text, &crd); err != nil {
+			return nil, fmt.Errorf("reading the CustomResourceDefinition %s: %w", path.Base(name), err)
+		}
+		c.kinds[crd.Spec.Names.Kind] = sync.OnceValues(func() (*kind, error) { return compile(&crd) })
+	}
+	return c, nil
+}
+
+func compile(crd *apiextensionsv1.CustomResourceDefinition) (*kind, error) {
+	fail := func(err error) (*kind, error) {
+		return nil, fmt.Errorf("compiling the CustomResourceDefinition %s: %w", crd.Name, err)
+	}
+	if len(crd.Spec.Versions) != 1 || crd.Spec.Versions[0].Schema == nil {
+		return fail(fmt.Errorf("it has %d versions, not one with a schema", len(crd.Spec.Versions)))
+	}
+	var props apiextensions.JSONSchemaProps
+	err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(
+		crd.Spec.Versions[0].Schema.OpenAPIV3Schema, &props, nil)
+	if err != nil {
+		return fail(err)
+	}
+	k := &kind{namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped}
+	if k.structure, err = structural.NewStructural(&props); err != nil {
+		return fail(err)
+	}
+	if k.types, _, err = validation.NewSchemaValidator(&props); err != nil {
+		return fail(err)
+	}
+	k.rules = cel.NewValidator(k.structure, true, celconfig.PerCallLimit)
+	return k, nil
+}
+
+// Check returns what the API server would refuse when somebody creates the object,
+// given as JSON, in a namespace. The object's status is not looked at: whoever
+// creates an object cannot set it. A kind without a definition has no violations.
+func (c *Checker) Check(ctx context.Context, kindName, namespace string, object []byte) ([]Violation, error) {
+	compiled, ok := c.kinds[kindName]
+	if !ok {
+		return nil, nil
+	}
+	k, err := compiled()
+	if err != nil {
+		return nil, err
+	}
+	var value map[string]any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(object, &value); err != nil {
+		return nil, fmt.Errorf("reading a %s: %w", kindName, err)
+	}
+	delete(value, "status")
+	meta := k.metadata(value, namespace)
+	defaulting.PruneNonNullableNullsWithoutDefaults(value, k.structure)
+	defaulting.Default(value, k.structure)
+	errs := append(meta, validation.ValidateCustomResource(nil, value, k.types)...)
+	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, k.structure, value)...)
+	if !blocks(errs) {
+		failed, _ := k.rules.Validate(ctx, nil, k.structure, value, nil, celconfig.RuntimeCELCostBudget)
+		errs = append(errs, failed...)
+	}
+	return violations(errs), nil
+}
+
+// metadata checks what all kinds have, and completes it as kubectl does.
+func (k *kind) metadata(value map[string]any, namespace string) field.ErrorList {
+	at := field.NewPath("metadata")
+	text, err := json.Marshal(value["metadata"])
+	var meta metav1.ObjectMeta
+	if err == nil {
+		err = json.Unmarshal(text, &meta)
+	}
+	if err != nil {
+		return field.ErrorList{field.Invalid(at, "", "cannot be read: "+strings.TrimPrefix(err.Error(), "json: "))}
+	}
+	meta.Namespace = ""
+	if k.namespaced {
+		meta.Namespace = namespace
+	}
+	return metavalidation.ValidateObjectMeta(&meta, k.namespaced, metavalidation.NameIsDNSSubdomain, at)
+}
+
+// blocks reports whether an error keeps the API server from looking at the rules:
+// they are written for objects of the right types and sizes.
+func blocks(errs field.ErrorList) bool {
+	for _, e := range errs {
+		switch e.Type {
+		case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
+			return true
+		}
+	}
+	return false
+}
+
+// violations turns the API server's errors into ours, each once.
+func violations(errs field.ErrorList) []Violation {
+	var out []Violation
+	seen := map[Violation]bool{}
+	for _, e := range errs {
+		v := Violation{Field: e.Field, Message: clause(e)}
+		if v.Field == "<nil>" {
+			v.Field = ""
+		}
+		if !seen[v] {
+			seen[v] = true
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// clause returns what is wrong, without the field's name.
+func clause(e *field.Error) string {
+	detail := strings.TrimPrefix(e.Detail, e.Field+" in body ")
+	switch {
+	case e.Type == field.ErrorTypeRequired:
+		return strings.TrimSuffix("is required: "+detail, ": ")
+	case e.Type == field.ErrorTypeNotSupported:
+		return fmt.Sprintf("cannot be %q: %s", fmt.Sprint(e.BadValue), detail)
+	case detail == "":
+		return e.ErrorBody()
+	}
+	// The API server explains names by a regular expression after the sentence, and the
+	// list of record types is one of 400 characters.
+	detail, _, _ = strings.Cut(detail, " (e.g. ")
+	if len(detail) > maxDetail {
+		detail = strings.ToValidUTF8(detail[:maxDetail], "") + "…"
+	}
+	return detail
+}
+
+// maxDetail is how much of a message is shown, in octets.
+const maxDetail = 200
