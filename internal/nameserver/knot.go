@@ -30,14 +30,15 @@ func (knot) configure(_ context.Context, s *Server) ([]string, error) {
 	return []string{"-c", conf}, os.WriteFile(conf, []byte(text), 0o600)
 }
 
-// knotConfig is knot.conf. The journal carries the changes over a restart, so the zone file is seldom rewritten.
+// knotConfig is knot.conf. The journal carries the changes over a restart, so the zone file is seldom rewritten. By default
+// Knot breaks off a transfer when its reader pauses for half a second, as it may on a busy machine.
 func knotConfig(s *Server) (string, error) {
 	dir, err := quoted(s.opts.Dir)
 	if err != nil {
 		return "", err
 	}
 	var b, keys strings.Builder
-	fmt.Fprintf(&b, "server:\n    rundir: %s\n    listen: %s@%d\n%s\n", dir, loopback, s.dns.number, s.opts.Extra)
+	fmt.Fprintf(&b, "server:\n    rundir: %s\n    listen: %s@%d\n    tcp-io-timeout: 30000\n%s\n", dir, loopback, s.dns.number, s.opts.Extra)
 	fmt.Fprintf(&b, "log:\n  - target: stderr\n    any: notice\ndatabase:\n    storage: %s\ncontrol:\n    listen: knot.sock\n", dir)
 	b.WriteString("mod-stats:\n  - id: all\n    server-operation: on\n")
 	for i, k := range s.opts.Keys {

@@ -184,7 +184,7 @@ func (s *Server) Addr() string { return s.addrPort().String() }
 func (s *Server) addrPort() netip.AddrPort { return netip.AddrPortFrom(loopback, s.dns.number) }
 
 // Updates counts the write requests (UPDATE messages; for PowerDNS, HTTP requests that write) that the server
-// has received since it last started, whatever became of them.
+// has received since it last started, whatever became of them. PowerDNS may count one a moment after it has answered.
 func (s *Server) Updates(ctx context.Context) (int, error) { return s.flavor.updates(ctx, s) }
 
 // AddZone makes the running server serve one more zone, and waits until it does.

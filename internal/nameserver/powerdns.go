@@ -147,7 +147,8 @@ func apiCall(ctx context.Context, method, url string, body []byte) error {
 }
 
 // updates counts the lines of the web server's log that report a request which writes. A line is written after its
-// answer, so a request of our own goes last, for a path that does not exist, and its line is waited for.
+// answer, so a request of our own goes last, for a path that does not exist, and its line is waited for. Requests have
+// threads of their own all the same: one that was answered a moment ago may still be missing.
 func (pdns) updates(ctx context.Context, s *Server) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
