@@ -229,12 +229,26 @@ func (d *Deliveries) placesOf(z *delivery) []PlaceOutcome {
 // served sums up one line up to its newest content.
 func (d *Deliveries) served(z *delivery, l *line) Outcome {
 	if l == nil || !l.live {
-		if z.problem != "" {
-			return Not(ReasonWithdrawing, z.problem)
-		}
-		return Not(ReasonPending, "It is about to be delivered.")
+		return z.withdrawing()
 	}
 	return d.reached(l, l.seq, nil)
+}
+
+// withdrawing says what a Zone that is not delivered any more, or not yet, waits for.
+func (z *delivery) withdrawing() Outcome {
+	message := z.problem
+	for _, l := range z.lines {
+		for key, a := range l.at {
+			o := l.behind(key, a, 0)
+			if o != nil && a.leaving && (message == "" || o.Message < message) {
+				message = o.Message
+			}
+		}
+	}
+	if message != "" {
+		return Not(ReasonWithdrawing, message)
+	}
+	return Not(ReasonPending, "It is about to be delivered.")
 }
 
 // Reached says whether the set that a claim is part of is served as the claim asks.
