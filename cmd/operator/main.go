@@ -26,8 +26,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	kubizonev1alpha1 "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
-	zonefoldv1alpha1 "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 )
 
 // options are the flags.
@@ -63,7 +63,7 @@ func parse(args []string, env func(string) string) (options, error) {
 	f := flag.NewFlagSet("operator", flag.ContinueOnError)
 	f.StringVar(&o.kubeconfig, "kubeconfig", env("KUBECONFIG"), "`file` that says how to reach the cluster; empty: the Pod's ServiceAccount")
 	f.StringVar(&o.namespace, "namespace", namespace, "`namespace` of the operator: of its lease and of the Secrets that Backends name")
-	f.StringVar(&o.credentials, "credentials-namespaces", "", "further `namespaces`, separated by commas, whose Secrets with the label "+zonefoldv1alpha1.CredentialsLabel+`: "true" may be read`)
+	f.StringVar(&o.credentials, "credentials-namespaces", "", "further `namespaces`, separated by commas, whose Secrets with the label "+zonefold.CredentialsLabel+`: "true" may be read`)
 	f.BoolVar(&o.election, "leader-elect", true, "let one of several operators act at a time")
 	f.StringVar(&o.metrics, "metrics-bind-address", ":8080", "`address` of the Prometheus metrics; 0 turns them off")
 	f.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 turns them off")
@@ -115,7 +115,7 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 
 func newManager(config *rest.Config, o options, log *slog.Logger) (ctrl.Manager, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kubizonev1alpha1.AddToScheme, zonefoldv1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kubizone.AddToScheme, zonefold.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("building the scheme: %w", err)
 		}

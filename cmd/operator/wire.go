@@ -7,14 +7,10 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	kubizonev1alpha1 "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
-	zonefoldv1alpha1 "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/all"
 	"github.com/zonefold/zonefold/internal/controller"
@@ -30,10 +26,7 @@ func addController(ctx context.Context, m ctrl.Manager, o options, log *slog.Log
 			return fmt.Errorf("the dialect kubi.zone cannot work: %w", err)
 		}
 	}
-	for _, object := range []client.Object{
-		&kubizonev1alpha1.Zone{}, &kubizonev1alpha1.Record{}, &zonefoldv1alpha1.ZoneSlice{}, &zonefoldv1alpha1.Backend{},
-		&corev1.Secret{}, &corev1.Namespace{},
-	} {
+	for _, object := range append(kubizone.Objects(), backends.Objects()...) {
 		if _, err := m.GetCache().GetInformer(ctx, object); err != nil {
 			return fmt.Errorf("watching %T: %w", object, err)
 		}

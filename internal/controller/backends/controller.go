@@ -74,6 +74,11 @@ func New(c Config) *Controller {
 
 func id(name string) zone.ID { return zone.ID{Kind: Kind, Name: name} }
 
+// Objects are what the controller reads from the cache.
+func Objects() []client.Object {
+	return []client.Object{&v1alpha1.Backend{}, &corev1.Secret{}, &corev1.Namespace{}}
+}
+
 // Gather follows Backends, Secrets and Namespaces from now on.
 func (b *Controller) Gather(ctx context.Context) error {
 	all := func(any) { b.everyBackend(ctx) }

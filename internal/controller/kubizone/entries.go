@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
-	zonefoldv1alpha1 "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -50,15 +50,15 @@ func setsOf(txn *rr.SetsTxn, entries []v1alpha1.Entry) {
 	}
 }
 
-func sliceEntries(entries []v1alpha1.Entry) []zonefoldv1alpha1.Entry {
-	out := make([]zonefoldv1alpha1.Entry, 0, len(entries))
+func sliceEntries(entries []v1alpha1.Entry) []zonefold.Entry {
+	out := make([]zonefold.Entry, 0, len(entries))
 	for _, e := range entries {
-		out = append(out, zonefoldv1alpha1.Entry{FQDN: e.FQDN, Type: e.Type, Class: e.Class, TTL: int64(e.TTL), RData: e.RData})
+		out = append(out, zonefold.Entry{FQDN: e.FQDN, Type: e.Type, Class: e.Class, TTL: int64(e.TTL), RData: e.RData})
 	}
 	return out
 }
 
-func zoneEntries(entries []zonefoldv1alpha1.Entry) []v1alpha1.Entry {
+func zoneEntries(entries []zonefold.Entry) []v1alpha1.Entry {
 	out := make([]v1alpha1.Entry, 0, len(entries))
 	for _, e := range entries {
 		out = append(out, v1alpha1.Entry{FQDN: e.FQDN, Type: e.Type, Class: e.Class, TTL: v1alpha1.Number(e.TTL), RData: e.RData})

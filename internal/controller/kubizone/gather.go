@@ -5,10 +5,16 @@ import (
 	"fmt"
 
 	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
-	zonefoldv1alpha1 "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 )
+
+// Objects are what the dialect reads from the cache.
+func Objects() []client.Object {
+	return []client.Object{&v1alpha1.Zone{}, &v1alpha1.Record{}, &zonefold.ZoneSlice{}}
+}
 
 // gather follows Zones, Records and ZoneSlices from now on. What it returns tell when
 // every object that existed has been put into the Core.
@@ -20,7 +26,7 @@ func (k *Controller) gather(ctx context.Context) ([]toolscache.InformerSynced, e
 	}{
 		{&v1alpha1.Zone{}, handler(k.putZone, k.dropZone)},
 		{&v1alpha1.Record{}, handler(k.putRecord, k.dropRecord)},
-		{&zonefoldv1alpha1.ZoneSlice{}, handler(func(_, s *zonefoldv1alpha1.ZoneSlice) { k.sawSlice(s, false) }, func(s *zonefoldv1alpha1.ZoneSlice) { k.sawSlice(s, true) })},
+		{&zonefold.ZoneSlice{}, handler(func(_, s *zonefold.ZoneSlice) { k.sawSlice(s, false) }, func(s *zonefold.ZoneSlice) { k.sawSlice(s, true) })},
 	} {
 		informer, err := k.Cache.GetInformer(ctx, f.object)
 		if err != nil {

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
-	zonefoldv1alpha1 "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -82,7 +82,7 @@ func (k *Controller) record(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s
 	return nil
 }
 
-func journalPage(index int, sets rr.Sets) *zonefoldv1alpha1.ZoneSlice {
+func journalPage(index int, sets rr.Sets) *zonefold.ZoneSlice {
 	var entries []v1alpha1.Entry
 	for set := range sets.All() {
 		if len(set.Data) == 0 {
@@ -90,7 +90,7 @@ func journalPage(index int, sets rr.Sets) *zonefoldv1alpha1.ZoneSlice {
 		}
 		entries = entriesOf(entries, set)
 	}
-	return &zonefoldv1alpha1.ZoneSlice{Journal: true, Index: int32(index), Entries: sliceEntries(entries)}
+	return &zonefold.ZoneSlice{Journal: true, Index: int32(index), Entries: sliceEntries(entries)}
 }
 
 // keepGone puts sets into the journal that are about to leave the status although a

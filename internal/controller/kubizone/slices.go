@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
-	zonefoldv1alpha1 "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -28,9 +28,9 @@ func sliceName(z *v1alpha1.Zone, journal bool, index int) string {
 }
 
 // applySlice writes a slice, unless the cluster has it like that.
-func (k *Controller) applySlice(ctx context.Context, id zone.ID, z *v1alpha1.Zone, slice *zonefoldv1alpha1.ZoneSlice) error {
+func (k *Controller) applySlice(ctx context.Context, id zone.ID, z *v1alpha1.Zone, slice *zonefold.ZoneSlice) error {
 	slice.Name, slice.Namespace, slice.Zone = sliceName(z, slice.Journal, int(slice.Index)), z.Namespace, z.Name
-	var have zonefoldv1alpha1.ZoneSlice
+	var have zonefold.ZoneSlice
 	err := k.Client.Get(ctx, client.ObjectKeyFromObject(slice), &have)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("reading ZoneSlice %s/%s: %w", slice.Namespace, slice.Name, err)
@@ -38,8 +38,8 @@ func (k *Controller) applySlice(ctx context.Context, id zone.ID, z *v1alpha1.Zon
 	if err == nil && k.sliceCurrent(id, &have) && equality.Semantic.DeepEqual(have.Entries, slice.Entries) {
 		return nil
 	}
-	slice.TypeMeta = metav1.TypeMeta{APIVersion: zonefoldv1alpha1.GroupVersion.String(), Kind: "ZoneSlice"}
-	slice.Labels = map[string]string{zonefoldv1alpha1.ZoneLabel: labelValue(z.Name)}
+	slice.TypeMeta = metav1.TypeMeta{APIVersion: zonefold.GroupVersion.String(), Kind: "ZoneSlice"}
+	slice.Labels = map[string]string{zonefold.ZoneLabel: labelValue(z.Name)}
 	owner := true
 	slice.OwnerReferences = []metav1.OwnerReference{{
 		APIVersion: v1alpha1.GroupVersion.String(), Kind: "Zone", Name: z.Name, UID: z.UID, Controller: &owner, BlockOwnerDeletion: &owner,
@@ -48,7 +48,7 @@ func (k *Controller) applySlice(ctx context.Context, id zone.ID, z *v1alpha1.Zon
 	if err != nil {
 		return fmt.Errorf("encoding ZoneSlice %s/%s: %w", slice.Namespace, slice.Name, err)
 	}
-	got := &zonefoldv1alpha1.ZoneSlice{ObjectMeta: metav1.ObjectMeta{Namespace: slice.Namespace, Name: slice.Name}}
+	got := &zonefold.ZoneSlice{ObjectMeta: metav1.ObjectMeta{Namespace: slice.Namespace, Name: slice.Name}}
 	if err := k.Client.Patch(ctx, got, client.RawPatch(types.ApplyPatchType, body), client.FieldOwner(controller.Manager), client.ForceOwnership); err != nil {
 		return fmt.Errorf("writing ZoneSlice %s/%s: %w", slice.Namespace, slice.Name, err)
 	}
@@ -82,7 +82,7 @@ func (k *Controller) writeSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zo
 		for set := range part.sets.All() {
 			entries = entriesOf(entries, set)
 		}
-		slice := &zonefoldv1alpha1.ZoneSlice{Index: int32(i), Entries: sliceEntries(entries)}
+		slice := &zonefold.ZoneSlice{Index: int32(i), Entries: sliceEntries(entries)}
 		if err := k.applySlice(ctx, id, z, slice); err != nil {
 			k.mu.Lock()
 			state.parts.spoil()
@@ -110,7 +110,7 @@ func (k *Controller) dropSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zon
 	return nil
 }
 
-func (k *Controller) deleteSlice(ctx context.Context, id zone.ID, s *zonefoldv1alpha1.ZoneSlice) error {
+func (k *Controller) deleteSlice(ctx context.Context, id zone.ID, s *zonefold.ZoneSlice) error {
 	k.mu.Lock()
 	delete(k.zoneState(id).slices, s.Name)
 	k.mu.Unlock()
@@ -122,9 +122,9 @@ func (k *Controller) deleteSlice(ctx context.Context, id zone.ID, s *zonefoldv1a
 }
 
 // slicesOf lists the slices that a Zone owns, from the cache.
-func (k *Controller) slicesOf(ctx context.Context, z *v1alpha1.Zone) ([]zonefoldv1alpha1.ZoneSlice, error) {
-	var list zonefoldv1alpha1.ZoneSliceList
-	err := k.Client.List(ctx, &list, client.InNamespace(z.Namespace), client.MatchingLabels{zonefoldv1alpha1.ZoneLabel: labelValue(z.Name)})
+func (k *Controller) slicesOf(ctx context.Context, z *v1alpha1.Zone) ([]zonefold.ZoneSlice, error) {
+	var list zonefold.ZoneSliceList
+	err := k.Client.List(ctx, &list, client.InNamespace(z.Namespace), client.MatchingLabels{zonefold.ZoneLabel: labelValue(z.Name)})
 	if err != nil {
 		return nil, fmt.Errorf("listing the ZoneSlices of Zone %s/%s: %w", z.Namespace, z.Name, err)
 	}
@@ -139,7 +139,7 @@ func (k *Controller) slicesOf(ctx context.Context, z *v1alpha1.Zone) ([]zonefold
 
 // sliceWritten notes our own write of a slice; sliceCurrent reports whether the cache
 // has caught up with it.
-func (k *Controller) sliceWritten(id zone.ID, s *zonefoldv1alpha1.ZoneSlice) {
+func (k *Controller) sliceWritten(id zone.ID, s *zonefold.ZoneSlice) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	state := k.zoneState(id)
@@ -149,14 +149,14 @@ func (k *Controller) sliceWritten(id zone.ID, s *zonefoldv1alpha1.ZoneSlice) {
 	state.slices[s.Name] = max(state.slices[s.Name], version(s))
 }
 
-func (k *Controller) sliceCurrent(id zone.ID, s *zonefoldv1alpha1.ZoneSlice) bool {
+func (k *Controller) sliceCurrent(id zone.ID, s *zonefold.ZoneSlice) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return version(s) >= k.zoneState(id).slices[s.Name]
 }
 
 // sawSlice has the slices of a Zone compared whose slice somebody else has touched.
-func (k *Controller) sawSlice(s *zonefoldv1alpha1.ZoneSlice, gone bool) {
+func (k *Controller) sawSlice(s *zonefold.ZoneSlice, gone bool) {
 	id := ZoneID(s.Namespace, s.Zone)
 	k.mu.Lock()
 	state := k.zoneStates[id]
