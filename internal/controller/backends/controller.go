@@ -100,9 +100,9 @@ func (b *Controller) Gather(ctx context.Context) error {
 		}
 		registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 			AddFunc: f.look,
-			UpdateFunc: func(old, new any) {
-				if relevant(old, new) {
-					f.look(new)
+			UpdateFunc: func(before, after any) {
+				if relevant(before, after) {
+					f.look(after)
 				}
 			},
 			DeleteFunc: f.look,
@@ -117,16 +117,16 @@ func (b *Controller) Gather(ctx context.Context) error {
 }
 
 // relevant reports whether a change is one that Backends depend on.
-func relevant(old, new any) bool {
-	switch was := old.(type) {
+func relevant(before, after any) bool {
+	switch was := before.(type) {
 	case *corev1.Namespace:
-		is, ok := new.(*corev1.Namespace)
+		is, ok := after.(*corev1.Namespace)
 		return !ok || !reflect.DeepEqual(was.Labels, is.Labels)
 	case *corev1.Secret:
-		is, ok := new.(*corev1.Secret)
+		is, ok := after.(*corev1.Secret)
 		return !ok || !reflect.DeepEqual(was.Data, is.Data) || !reflect.DeepEqual(was.Labels, is.Labels)
 	case *v1alpha1.Backend:
-		is, ok := new.(*v1alpha1.Backend)
+		is, ok := after.(*v1alpha1.Backend)
 		return !ok || was.Generation != is.Generation || was.UID != is.UID
 	}
 	return true

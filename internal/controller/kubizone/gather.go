@@ -43,7 +43,7 @@ func (k *Controller) gather(ctx context.Context) ([]toolscache.InformerSynced, e
 }
 
 // handler makes typed functions a handler of events. old is nil for a new object.
-func handler[T any](put func(old, new T), drop func(T)) toolscache.ResourceEventHandlerFuncs {
+func handler[T any](put func(before, after T), drop func(T)) toolscache.ResourceEventHandlerFuncs {
 	return toolscache.ResourceEventHandlerFuncs{
 		AddFunc: func(o any) {
 			if t, ok := o.(T); ok {

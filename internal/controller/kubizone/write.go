@@ -141,7 +141,7 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 	if v.Accepted {
 		want = ParentLabel(v.Zone)
 		served = k.Deliveries.Reached(v.Zone, id, keyOf(&r, v))
-		if k.soon(served, r.Status.Conditions, r.Generation, id) {
+		if k.soon(id, served, r.Generation) {
 			return &controller.Later{After: grace}
 		}
 	}
@@ -164,7 +164,7 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 }
 
 // soon reports whether something is on its way and has not been for long.
-func (k *Controller) soon(served controller.Outcome, old []metav1.Condition, generation int64, id zone.ID) bool {
+func (k *Controller) soon(id zone.ID, served controller.Outcome, generation int64) bool {
 	if served.Reason != controller.ReasonPending {
 		k.mu.Lock()
 		defer k.mu.Unlock()

@@ -27,7 +27,7 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 	}
 	out := k.Deliveries.ZoneOutcome(id)
 	if !ok {
-		if k.soon(controller.Not(controller.ReasonPending, ""), nil, z.Generation, id) {
+		if k.soon(id, controller.Not(controller.ReasonPending, ""), z.Generation) {
 			return &controller.Later{After: grace} // it is gone by then, as a rule
 		}
 		v = zone.Verdict{Reason: controller.ReasonWithdrawing, Message: out.Served.Message}
@@ -35,7 +35,7 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 	if err := k.labelZone(ctx, id, &z, v); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	if v.Accepted && k.soon(out.Served, z.Status.Conditions, z.Generation, id) {
+	if v.Accepted && k.soon(id, out.Served, z.Generation) {
 		return &controller.Later{After: grace}
 	}
 	patch, later := map[string]any{}, error(nil)
@@ -169,6 +169,9 @@ func (k *Controller) flush(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s 
 	patch["entryCount"], patch["slices"] = count, parts
 	k.mu.Lock()
 	state := k.zoneState(id)
+	if small {
+		state.parts = nil
+	}
 	state.flushed = k.Clock.Now()
 	// A large status is written seldom: a second for each 64 KiB of it.
 	state.pause = time.Duration(size/65536) * time.Second
