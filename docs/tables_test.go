@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -134,7 +135,7 @@ func literal(e ast.Expr) (string, bool) {
 // A property is the part of an OpenAPI schema that the list of fields is compared with.
 type property struct {
 	Type       string               `json:"type"`
-	Default    any                  `json:"default"`
+	Default    json.RawMessage      `json:"default"`
 	Required   []string             `json:"required"`
 	Items      *property            `json:"items"`
 	Properties map[string]*property `json:"properties"`
@@ -203,7 +204,7 @@ func (p *property) gather(into map[string]string, at string) {
 		into[where] = ""
 		switch {
 		case field.Default != nil && field.Type != "array":
-			into[where] = fmt.Sprintf("`%v`", field.Default)
+			into[where] = "`" + strings.Trim(string(field.Default), `"`) + "`"
 		case slices.Contains(p.Required, name):
 			into[where] = "required"
 		}
