@@ -48,6 +48,7 @@ type Deliveries struct {
 	// Places have changed, so what their grants allow has to be found anew.
 	regrant bool
 	zones   map[zone.ID]*delivery
+	judged  bool // the World has settled: before, no Zone is refused, it is only unknown
 	feeds   map[string]*line
 }
 
@@ -139,6 +140,14 @@ func (d *Deliveries) Sync(id zone.ID) { d.queue.Enqueue(id) }
 func (d *Deliveries) Settle(s Settlement) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if !d.judged {
+		d.judged = true
+		for _, o := range s.Touched {
+			if o.ID.Kind == zone.KindZone {
+				d.queue.Enqueue(o.ID)
+			}
+		}
+	}
 	for _, delta := range s.Delta.Zones {
 		snapshot, accepted := s.View.Snapshot(delta.ID)
 		z := d.zones[delta.ID]
@@ -216,6 +225,10 @@ func (d *Deliveries) wanted(z *delivery, refs []string) []*Place {
 func (d *Deliveries) sync(ctx context.Context, id zone.ID) error {
 	stored, exists := d.store.Load(id)
 	d.mu.Lock()
+	if !d.judged {
+		d.mu.Unlock()
+		return nil // Settle asks again
+	}
 	z := d.zones[id]
 	if z == nil {
 		if !exists {

@@ -128,12 +128,9 @@ func (k *Controller) keepGone(ctx context.Context, id zone.ID, z *v1alpha1.Zone,
 // flushed notes that the cluster has written down a content, and clears away what is
 // not needed beside it any more.
 func (k *Controller) flushed(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s zone.Snapshot, out controller.ZoneOutcome) error {
-	keep := 0
 	k.mu.Lock()
 	state := k.zoneState(id)
-	if state.parts != nil {
-		keep = len(state.parts.parts)
-	}
+	keep := state.kept
 	k.mu.Unlock()
 	if z.Status.Slices > 0 || keep > 0 {
 		if err := k.dropSlices(ctx, id, z, keep); err != nil {

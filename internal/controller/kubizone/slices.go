@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,10 +51,11 @@ func (k *Controller) applySlice(ctx context.Context, id zone.ID, z *v1alpha1.Zon
 	}
 	got := &zonefold.ZoneSlice{ObjectMeta: metav1.ObjectMeta{Namespace: slice.Namespace, Name: slice.Name}}
 	if err := k.Client.Patch(ctx, got, client.RawPatch(types.ApplyPatchType, body), client.FieldOwner(controller.Manager), client.ForceOwnership); err != nil {
+		k.sliceWritten(id, slice.Name, version(&have))
 		return fmt.Errorf("writing ZoneSlice %s/%s: %w", slice.Namespace, slice.Name, err)
 	}
 	k.Metrics.Wrote("ZoneSlice", "content")
-	k.sliceWritten(id, got)
+	k.sliceWritten(id, got.Name, version(got))
 	return nil
 }
 
@@ -137,16 +139,21 @@ func (k *Controller) slicesOf(ctx context.Context, z *v1alpha1.Zone) ([]zonefold
 	return own, nil
 }
 
-// sliceWritten notes our own write of a slice; sliceCurrent reports whether the cache
-// has caught up with it.
-func (k *Controller) sliceWritten(id zone.ID, s *zonefold.ZoneSlice) {
+// sliceWriting has the cache's news of a slice taken for our own until sliceWritten
+// notes its version: the watch may be faster than the answer. sliceCurrent reports
+// whether the cache has caught up.
+func (k *Controller) sliceWriting(id zone.ID, name string) {
+	k.sliceWritten(id, name, math.MaxUint64)
+}
+
+func (k *Controller) sliceWritten(id zone.ID, name string, version uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	state := k.zoneState(id)
 	if state.slices == nil {
 		state.slices = map[string]uint64{}
 	}
-	state.slices[s.Name] = max(state.slices[s.Name], version(s))
+	state.slices[name] = version
 }
 
 func (k *Controller) sliceCurrent(id zone.ID, s *zonefold.ZoneSlice) bool {

@@ -30,6 +30,9 @@ func metaOf(o object) meta {
 
 // applyMeta makes our part of an object's metadata what it should be.
 func (k *Controller) applyMeta(ctx context.Context, id zone.ID, o object, want meta) error {
+	if id.Kind == zone.KindRecord {
+		return k.label(ctx, id, o, want.label)
+	}
 	metadata := map[string]any{"name": id.Name, "namespace": id.Namespace, "uid": o.GetUID()}
 	if want.label != "" {
 		metadata["labels"] = map[string]string{v1alpha1.ParentZoneLabel: want.label}
@@ -83,15 +86,20 @@ func (k *Controller) changeMeta(ctx context.Context, id zone.ID, z *v1alpha1.Zon
 
 // unlabel removes a label that another field manager owns.
 func (k *Controller) unlabel(ctx context.Context, id zone.ID, o object) error {
+	return k.label(ctx, id, o, "")
+}
+
+// label writes the label of the parent, or removes it.
+func (k *Controller) label(ctx context.Context, id zone.ID, o object, value string) error {
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": o.GetUID(), "labels": map[string]any{v1alpha1.ParentZoneLabel: nil},
+		"uid": o.GetUID(), "labels": map[string]any{v1alpha1.ParentZoneLabel: orNull(value)},
 	}})
 	if err != nil {
 		return fmt.Errorf("encoding the label of %s: %w", id, err)
 	}
 	got := blank(id)
 	if err := k.Client.Patch(ctx, got, client.RawPatch(types.MergePatchType, body), client.FieldOwner(controller.Manager)); err != nil {
-		return fmt.Errorf("removing the label of %s: %w", id, err)
+		return fmt.Errorf("writing the label of %s: %w", id, err)
 	}
 	k.wrote(id, got, "metadata")
 	return nil

@@ -83,6 +83,9 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 		return nil, nil // the old content stays written down until it is withdrawn
 	}
 	if out.Snapshot.Name.IsZero() {
+		k.mu.Lock()
+		k.zoneState(id).kept = 0
+		k.mu.Unlock()
 		return clearContent(z, patch), nil
 	}
 	k.mu.Lock()
@@ -172,7 +175,7 @@ func (k *Controller) flush(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s 
 	if small {
 		state.parts = nil
 	}
-	state.flushed = k.Clock.Now()
+	state.flushed, state.kept = k.Clock.Now(), int(parts)
 	// A large status is written seldom: a second for each 64 KiB of it.
 	state.pause = time.Duration(size/65536) * time.Second
 	k.mu.Unlock()

@@ -19,6 +19,7 @@ type zoneState struct {
 	pause   time.Duration     // until it may be written again
 	gone    map[rr.Key]bool   // keys that left the content since it was written
 	slices  map[string]uint64 // versions of the slices that we wrote or found
+	kept    int               // slices that the last written content is in
 	foreign bool              // somebody else wrote to a slice
 	held    []controller.Delivered
 	holding bool // held is what we wrote last, the cache may lag behind
