@@ -136,7 +136,7 @@ func TestTheBehavioursOfTheExistingOperator(t *testing.T) {
 		s.entries("a/org", "www.example.org. 360 A 192.0.2.1")
 		s.answers("www.example.org. A", "192.0.2.1")
 
-		s.t.Run("and loses the label when the Zone goes, but not its name", func(*testing.T) {
+		s.step("and loses the label when the Zone goes, but not its name", func() {
 			s.remove("zone a/org")
 			s.refused("record a/www", "NoZone")
 			s.parent("record a/www", "")

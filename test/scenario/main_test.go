@@ -154,6 +154,17 @@ func (s *scene) run(sentence string, play func(s *scene)) {
 	})
 }
 
+// step goes on with the same names.
+func (s *scene) step(sentence string, play func()) {
+	s.t.Helper()
+	outer := s.t
+	defer func() { s.t = outer }()
+	outer.Run(sentence, func(t *testing.T) {
+		s.t = t
+		play()
+	})
+}
+
 // clear removes all objects of ours.
 func (s *scene) clear() {
 	ctx := context.Background()

@@ -58,3 +58,5 @@ func (s *scene) updates(server *nameserver.Server) int {
 	}
 	return n
 }
+
+func zoneNamed(zone string) nameserver.Zone { return nameserver.Zone{Name: name(zone)} }

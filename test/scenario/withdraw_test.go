@@ -195,7 +195,7 @@ func TestGrants(t *testing.T) {
 	s.answers("www.sub.example.org. A", "192.0.2.2")
 	s.answers("www.other.org. A")
 
-	s.t.Run("one that appears lets a Zone in, by the label of its namespace, and one that goes takes it away", func(*testing.T) {
+	s.step("one that appears lets a Zone in, by the label of its namespace, and one that goes takes it away", func() {
 		grant(`[{namespaces: [~a], zones: [example.org.]}, {namespaceSelector: {matchLabels: {dns: "yes"}}, zones: ["*.org."]}]`)
 		s.ready("zone a/org")
 		s.refused("zone evil/other", "NotGranted")
@@ -209,7 +209,7 @@ func TestGrants(t *testing.T) {
 		s.answers("www.example.org. A", "192.0.2.1")
 	})
 
-	s.t.Run("without the grant of its root everything is withdrawn, and with it all is back", func(*testing.T) {
+	s.step("without the grant of its root everything is withdrawn, and with it all is back", func() {
 		grant(`[{namespaces: [nobody], zones: [example.org.]}]`)
 		s.refused("zone a/org", "NotGranted")
 		s.refused("zone b/sub", "NotGranted")
@@ -223,7 +223,7 @@ func TestGrants(t *testing.T) {
 		s.agree("a/org")
 	})
 
-	s.t.Run("a Backend without a grant for it does not serve a Zone", func(*testing.T) {
+	s.step("a Backend without a grant for it does not serve a Zone", func() {
 		other := s.startBIND("example.org.")
 		s.backend("closed", "grants: [{namespaces: [~nobody], zones: [example.org.]}]", other)
 		s.apply(`zone a/org: {domainName: example.org., backendRefs: [{name: ~closed}], delegations: ` + anything + `}`)
