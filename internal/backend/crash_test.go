@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -22,30 +21,33 @@ import (
 
 // life is one run of the operator. When it ends nothing it does has any effect, but for messages that are on their way.
 type life struct {
-	mu   sync.Mutex
+	lock sync.Mutex
 	dead bool
 	rand *rand.Rand
+	*clock
 }
 
 func (l *life) chance(p float64) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.lock.Lock()
+	defer l.lock.Unlock()
 	return l.rand.Float64() < p
 }
 
 func (l *life) over() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.lock.Lock()
+	defer l.lock.Unlock()
 	return l.dead
 }
 
-// pause lets a random time pass, on the clock of the test's bubble.
-func (l *life) pause(most time.Duration) {
-	l.mu.Lock()
-	d := time.Duration(l.rand.Int64N(int64(most)))
-	l.mu.Unlock()
-	time.Sleep(d)
+// random returns a time up to most.
+func (l *life) random(most time.Duration) time.Duration {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	return time.Duration(l.rand.Int64N(int64(most)))
 }
+
+// pause makes a server or the store take a random time.
+func (l *life) pause(most time.Duration) { l.wait(l.random(most)) }
 
 // slowBackend takes time for each call, loses answers, and is silent once its life is over; a message that is on its way
 // then may still arrive.
@@ -105,7 +107,8 @@ func (s slowStore) Record(ctx context.Context, feed string, keys []rr.Key) error
 
 // world is what outlives lives: the servers and what is stored.
 type world struct {
-	t       *testing.T
+	t *testing.T
+	*clock
 	rand    *rand.Rand
 	zone    dnsname.Name
 	store   *backendtest.Store
@@ -158,9 +161,9 @@ func (w *world) randomContent() backend.Content {
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
-	w := &world{t: t, rand: rand.New(rand.NewPCG(seed, 1)), zone: mustParse("example.org."), store: &backendtest.Store{}}
+	w := &world{t: t, clock: newClock(), rand: rand.New(rand.NewPCG(seed, 1)), zone: mustParse("example.org."), store: &backendtest.Store{}}
 	w.keep = w.rand.IntN(2) == 0
-	w.log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	w.log = slog.New(slog.DiscardHandler)
 	if os.Getenv("CRASH_LOG") != "" {
 		w.log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
@@ -174,20 +177,23 @@ func newWorld(t *testing.T, seed uint64) *world {
 	return w
 }
 
+// longest are how long lives last at most after their last content.
+var longest = []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, 20 * time.Second, 30 * time.Hour}
+
 // live runs the operator for a random while, or until the last content is everywhere, and returns that.
 func (w *world) live(last bool) backend.Content {
 	if last || w.keep {
 		// A message of an earlier life that arrives after this one has confirmed without writing is foreign to it; the lease
 		// between leaders is far longer than messages are on their way.
-		time.Sleep(100 * time.Millisecond)
+		w.pass(100 * time.Millisecond)
 	}
-	l := &life{rand: rand.New(rand.NewPCG(w.rand.Uint64(), 2))}
+	l := &life{rand: rand.New(rand.NewPCG(w.rand.Uint64(), 2)), clock: w.clock}
 	store := slowStore{w.store, l}
 	confirmed := map[string]uint64{}
 	refused := map[string]map[rr.Key]string{}
 	var mu sync.Mutex
 	e := backend.New(backend.Config{
-		Ceilings: store, Ledger: store, Clock: backend.SystemClock{}, Rand: func() float64 { return 0.5 }, Log: w.log,
+		Ceilings: store, Ledger: store, Clock: w.clock, Rand: func() float64 { return 0.5 }, Log: w.log,
 		Timeout: time.Minute, Audit: time.Hour,
 		Report: func(r backend.Report) {
 			if l.over() {
@@ -210,7 +216,7 @@ func (w *world) live(last bool) backend.Content {
 	}
 	content, seq := w.publish(f)
 	for range w.rand.IntN(12) {
-		l.pause(20 * time.Millisecond)
+		w.pass(l.random(20 * time.Millisecond))
 		content, seq = w.publish(f)
 	}
 	if last {
@@ -223,10 +229,10 @@ func (w *world) live(last bool) backend.Content {
 		}
 		return content
 	}
-	l.pause([]time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, 20 * time.Second, 30 * time.Hour}[w.rand.IntN(5)])
-	l.mu.Lock()
+	w.pass(l.random(longest[w.rand.IntN(len(longest))]))
+	l.lock.Lock()
 	l.dead = true
-	l.mu.Unlock()
+	l.lock.Unlock()
 	dead, cancel := context.WithCancel(context.Background())
 	cancel()
 	go e.Stop(dead)
@@ -250,10 +256,10 @@ func (w *world) awaitAll(mu *sync.Mutex, confirmed map[string]uint64, seq uint64
 		}
 		mu.Unlock()
 		if done {
-			time.Sleep(time.Minute)
+			w.pass(time.Minute)
 			return
 		}
-		time.Sleep(time.Second)
+		w.pass(time.Second)
 	}
 	w.t.Errorf("%d is not confirmed: %v", seq, confirmed)
 }
@@ -312,7 +318,7 @@ func TestCrashes(t *testing.T) {
 			}
 			want := w.live(true)
 			w.check(seed, want)
-			time.Sleep(time.Hour)
+			w.pass(time.Hour)
 			synctest.Wait()
 		})
 	}

@@ -25,17 +25,17 @@ func TestAllTargetsCarryOneSerialAndASlowOneSkips(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fast, quick := serverWith(bindLike, zoneName)
 		slow, tired := serverWith(bindLike, zoneName)
-		tired.lasts = 3 * time.Second
 		b := newBench(t, nil)
+		tired.clock, tired.lasts = b.clock, 3*time.Second
 		f := b.feed(zoneName)
 		f.Publish(version(0), nil)
 		b.attachAll(f, quick, tired)
-		time.Sleep(time.Minute)
+		b.pass(time.Minute)
 		for i := range 20 {
 			f.Publish(version(i+1), wwwKey)
-			time.Sleep(time.Second)
+			b.pass(time.Second)
 		}
-		time.Sleep(time.Minute)
+		b.pass(time.Minute)
 		a, contentA, _ := fast.Truth(mustParse(zoneName))
 		c, contentC, _ := slow.Truth(mustParse(zoneName))
 		if a != c || contentA.Len() != contentC.Len() {
@@ -101,7 +101,7 @@ func TestLabels(t *testing.T) {
 				for i, s := range spies {
 					b.attachAllAt(f, i, s)
 				}
-				time.Sleep(time.Minute)
+				b.pass(time.Minute)
 				for i, m := range memories {
 					got, sets, _ := m.Truth(zone)
 					if got.Serial != c.want {
@@ -144,7 +144,7 @@ func TestSerialsAllAroundTheCircle(t *testing.T) {
 		}
 		f.Publish(version(9), nil)
 		b.attachAll(f, spies[0], spies[1], spies[2])
-		time.Sleep(time.Hour)
+		b.pass(time.Hour)
 		var serials []uint32
 		for i, m := range memories {
 			soa, _, _ := m.Truth(mustParse(zoneName))
@@ -165,6 +165,7 @@ func TestSerialsAllAroundTheCircle(t *testing.T) {
 // watchedStore checks that nothing is served above the stored ceiling.
 type watchedStore struct {
 	*backendtest.Store
+	clock   *clock
 	ceiling uint32
 	raises  int
 	lasts   time.Duration
@@ -172,7 +173,7 @@ type watchedStore struct {
 }
 
 func (w *watchedStore) Raise(ctx context.Context, feed string, ceiling uint32) error {
-	time.Sleep(w.lasts)
+	w.clock.wait(w.lasts)
 	if w.fail {
 		return errors.New("the API server does not answer")
 	}
@@ -184,6 +185,7 @@ func TestCeilingsAreRaisedAheadOfNeed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &watchedStore{Store: &backendtest.Store{}, lasts: 5 * time.Millisecond}
 		b := newBench(t, func(c *backend.Config) { c.Ceilings = store })
+		store.clock = b.clock
 		m, s := serverWith(bindLike, zoneName)
 		s.setApply(func(batch backend.Batch) error {
 			if rr.SerialLess(store.ceiling, batch.SOA.Serial) {
@@ -191,16 +193,16 @@ func TestCeilingsAreRaisedAheadOfNeed(t *testing.T) {
 			}
 			return nil
 		})
-		s.lasts = time.Millisecond
+		s.clock, s.lasts = b.clock, time.Millisecond
 		f := b.feed(zoneName)
 		f.Publish(version(0), nil)
 		b.attachAll(f, s)
-		time.Sleep(time.Minute)
+		b.pass(time.Minute)
 		var worst time.Duration
 		for i := range 2000 {
-			start := time.Now()
+			start := b.Now()
 			f.Publish(version(i%200+1), wwwKey)
-			time.Sleep(100 * time.Millisecond)
+			b.pass(100 * time.Millisecond)
 			worst = max(worst, s.lastCall.Sub(start))
 		}
 		if worst > 5*time.Millisecond {
@@ -212,7 +214,7 @@ func TestCeilingsAreRaisedAheadOfNeed(t *testing.T) {
 		raises := store.raises
 		for i := range 100 {
 			f.Publish(version(i%200+1), wwwKey)
-			time.Sleep(time.Minute)
+			b.pass(time.Minute)
 		}
 		if soa, _, _ := m.Truth(mustParse(zoneName)); store.ceiling-soa.Serial > 64 {
 			t.Errorf("after a quiet hour a crash would skip %d serials", store.ceiling-soa.Serial)
@@ -254,16 +256,17 @@ func TestAFailedCeilingIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &watchedStore{Store: &backendtest.Store{}, fail: true}
 		b := newBench(t, func(c *backend.Config) { c.Ceilings = store })
+		store.clock = b.clock
 		_, s := serverWith(bindLike, zoneName)
 		f := b.feed(zoneName)
 		seq := f.Publish(version(1), nil)
 		b.attachAll(f, s)
-		time.Sleep(10 * time.Second)
+		b.pass(10 * time.Second)
 		if r := b.last("0"); r.Err == nil || s.sent() > 0 {
 			t.Errorf("without a ceiling %d batches were sent: %v", s.sent(), r.Err)
 		}
 		store.fail = false
-		time.Sleep(10 * time.Minute)
+		b.pass(10 * time.Minute)
 		if r := b.last("0"); r.Err != nil || r.Seq != seq {
 			t.Errorf("it is not tried again: %+v", r)
 		}

@@ -29,11 +29,11 @@ func TestNothingIsReadBeforeAWrite(t *testing.T) {
 			f := b.feed(zoneName)
 			f.Publish(version(0), nil)
 			b.attachAll(f, s)
-			time.Sleep(time.Minute)
+			b.pass(time.Minute)
 			reads := s.reads
 			for i := range 10 {
 				f.Publish(version(i+1), wwwKey)
-				time.Sleep(time.Minute)
+				b.pass(time.Minute)
 			}
 			if n := s.reads - reads; n != c.reads {
 				t.Errorf("%s: 10 changes took %d reads, want %d", c.name, n, c.reads)
@@ -55,7 +55,7 @@ func TestAWriterInALoopDoesNotMakeUsLoop(t *testing.T) {
 		})
 		f.Publish(version(1), nil)
 		b.attachAll(f, s)
-		time.Sleep(time.Minute)
+		b.pass(time.Minute)
 		if s.sent() > 20 {
 			t.Errorf("a minute of lost races took %d batches", s.sent())
 		}
@@ -63,7 +63,7 @@ func TestAWriterInALoopDoesNotMakeUsLoop(t *testing.T) {
 			t.Errorf("the last report: %+v", r)
 		}
 		s.setApply(nil)
-		time.Sleep(10 * time.Minute)
+		b.pass(10 * time.Minute)
 		if r := b.last("0"); r.Err != nil || r.Seq == 0 {
 			t.Errorf("after the other writer went: %+v", r)
 		}
@@ -79,14 +79,14 @@ func TestWhatAServerIgnoresIsNotConfirmed(t *testing.T) {
 		alias := set("www.example.org.", rr.TypeCNAME, 300, "example.net.")
 		f.Publish(contentOf(mustParse(zoneName), alias, set("a.example.org.", rr.TypeA, 300, "192.0.2.1")), nil)
 		b.engine.Attach(target("s", zoneName), backend.Attachment{Name: "0", Feed: f, Backend: s, Keep: true})
-		time.Sleep(time.Minute)
+		b.pass(time.Minute)
 		r := b.last("0")
 		if r.Err != nil || !strings.Contains(r.Refused[alias.Key()], "holds no such set") || len(r.Refused) != 1 || r.Foreign != 1 {
 			t.Errorf("a CNAME that the server ignored: %+v", r)
 		}
 		m.Foreign(mustParse(zoneName), nil, []rr.Key{{Name: alias.Name, Type: rr.TypeTXT}})
 		b.engine.Audit(target("s", zoneName))
-		time.Sleep(time.Minute)
+		b.pass(time.Minute)
 		if r := b.last("0"); r.Err != nil || len(r.Refused) != 0 || r.Foreign != 0 {
 			t.Errorf("after the foreign set went: %+v", r)
 		}
@@ -127,16 +127,16 @@ func TestTheLedgerComesFirst(t *testing.T) {
 		ledger.fail = true
 		f.Publish(version(1), nil)
 		b.engine.Attach(target("s", zoneName), backend.Attachment{Name: "0", Feed: f, Backend: s, Keep: true})
-		time.Sleep(5 * time.Second)
+		b.pass(5 * time.Second)
 		if s.sent() != 0 || b.last("0").Err == nil {
 			t.Errorf("without a ledger %d batches were sent", s.sent())
 		}
 		ledger.fail = false
-		time.Sleep(5 * time.Minute)
+		b.pass(5 * time.Minute)
 		writes := ledger.Writes()
 		for i := range 5 {
 			f.Publish(version(i+2), wwwKey)
-			time.Sleep(time.Minute)
+			b.pass(time.Minute)
 		}
 		if n := ledger.Writes() - writes; n != 0 {
 			t.Errorf("changing sets that are in the ledger wrote %d times", n)
@@ -156,7 +156,7 @@ func TestAServersOwnSOATakesNoPartInSerials(t *testing.T) {
 		f := b.feed(zoneName)
 		seq := f.Publish(version(1), nil)
 		b.attachAll(f, ours, theirs.Client(true))
-		time.Sleep(time.Minute)
+		b.pass(time.Minute)
 		if r := b.last("0"); r.Serial != 2000010100 || r.Seq != seq {
 			t.Errorf("ours: %+v", r)
 		}
@@ -173,12 +173,12 @@ func TestAFailedReadingDeletesNothing(t *testing.T) {
 		f := b.feed(zoneName)
 		f.Publish(version(1), nil)
 		b.attachAll(f, s)
-		time.Sleep(time.Second)
+		b.pass(time.Second)
 		before, sets, _ := m.Truth(mustParse(zoneName))
 		m.SetDown(true)
-		time.Sleep(time.Hour)
+		b.pass(time.Hour)
 		m.SetDown(false)
-		time.Sleep(time.Hour)
+		b.pass(time.Hour)
 		after, now, _ := m.Truth(mustParse(zoneName))
 		if before != after || sets.Len() != now.Len() || b.last("0").Err != nil {
 			t.Errorf("an hour of failed audits changed the zone to %s: %+v", after.Data(), b.last("0"))
@@ -234,7 +234,7 @@ func TestALongLife(t *testing.T) {
 				if r.IntN(3) == 0 {
 					continue
 				}
-				time.Sleep(3 * time.Second)
+				b.pass(3 * time.Second)
 				b.holds(m, want, seq, seed%2 == 0, foreign)
 				if t.Failed() {
 					t.Fatalf("seed %d", seed)

@@ -67,19 +67,19 @@ func (r *rig) observe() {
 	r.sync(r.base(r.set("new", rr.TypeA, "192.0.2.1")))
 }
 
-// withdrawn withdraws an attachment and waits for the confirmation.
-func (r *rig) withdrawn(name string) {
+// withdrawn withdraws attachment "one" and waits for the confirmation.
+func (r *rig) withdrawn() {
 	r.Helper()
-	if !r.engine.Withdraw(r.key(), name) {
-		r.Fatalf("%s is not attached", name)
+	if !r.engine.Withdraw(r.key(), "one") {
+		r.Fatal("nothing is attached")
 	}
-	r.await(name, "withdrew", func(report backend.Report) bool { return report.Withdrawn })
+	r.await("one", "withdrew", func(report backend.Report) bool { return report.Withdrawn })
 }
 
 func (r *rig) withdraw() {
 	r.sync(r.base(r.set("www", rr.TypeA, "192.0.2.1"), r.set("sub", rr.TypeNS, "ns.example.net.")))
 	soa, _, _ := r.Truth(r.zone)
-	r.withdrawn("one")
+	r.withdrawn()
 	after, truth, ok := r.Truth(r.zone)
 	for got := range truth.All() {
 		if !r.isApexNS(got.Key()) && !r.needed(truth, got.Key()) && r.ever[got.Key()] {
@@ -103,7 +103,7 @@ func (r *rig) withdrawKept() {
 	r.sync(r.base(r.set("www", rr.TypeA, "192.0.2.1")))
 	r.stop()
 	r.start()
-	r.withdrawn("one")
+	r.withdrawn()
 	r.holds(foreign)
 	r.lacks(r.set("www", rr.TypeA, "192.0.2.1").Key())
 }
@@ -120,7 +120,7 @@ func (r *rig) twoAttachments() {
 	if n := r.applies.Load() - applies; n > 1 && r.limits.Atomic == backend.AtomicBatch {
 		r.Errorf("two attachments made %d batches of one change", n)
 	}
-	r.withdrawn("one")
+	r.withdrawn()
 	r.attach.Name = "two"
 	r.sync(r.base(r.set("www", rr.TypeA, "192.0.2.2")))
 }
@@ -140,7 +140,7 @@ func (r *rig) twoZones() {
 	r.await("two", "heard that the target is held", func(report backend.Report) bool { return errors.Is(report.Err, backend.ErrHeld) })
 	r.feed = older
 	r.sync(r.base(r.set("both", rr.TypeA, "192.0.2.3"), r.set("older", rr.TypeA, "192.0.2.1")))
-	r.withdrawn("one")
+	r.withdrawn()
 	report := r.await("two", "took over", func(report backend.Report) bool { return report.Seq >= seq && report.Err == nil })
 	r.check(want.Sets, report)
 }

@@ -1,0 +1,100 @@
+package backendtest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// memoryClient is a Backend for a Memory.
+type memoryClient struct {
+	m          *Memory
+	authorised bool
+}
+
+// Limits are those of the profile.
+func (c *memoryClient) Limits() backend.Limits { return c.m.profile.Limits }
+
+// Zones lists them.
+func (c *memoryClient) Zones(context.Context) ([]dnsname.Name, error) {
+	c.m.mu.Lock()
+	defer c.m.mu.Unlock()
+	if err := c.call(); err != nil {
+		return nil, err
+	}
+	return slices.SortedFunc(maps.Keys(c.m.zones), dnsname.Name.Compare), nil
+}
+
+// call is what every call begins with. Memory.mu is held.
+func (c *memoryClient) call() error {
+	m := c.m
+	m.calls++
+	switch {
+	case m.down:
+		return &backend.Error{Class: backend.ErrUnavailable, Words: "connection refused"}
+	case !c.authorised:
+		return &backend.Error{Class: backend.ErrNotAuthorised, Words: "BADKEY"}
+	case m.profile.Throttle > 0 && m.calls%m.profile.Throttle == 0:
+		return &backend.Error{Class: backend.ErrThrottled, Words: "too many requests", After: 2 * time.Millisecond}
+	}
+	return nil
+}
+
+// Read answers as far as the profile lets it.
+func (c *memoryClient) Read(_ context.Context, zone dnsname.Name, ask backend.Ask) (backend.Observed, error) {
+	c.m.mu.Lock()
+	defer c.m.mu.Unlock()
+	if err := c.call(); err != nil {
+		return backend.Observed{}, err
+	}
+	read := c.m.profile.Limits.Read
+	if read == backend.ReadNone || read == backend.ReadSet && ask.Keys == nil {
+		return backend.Observed{}, fmt.Errorf("reading what the server does not show: %w", backend.ErrRejected)
+	}
+	z := c.m.zones[zone]
+	if z == nil {
+		return backend.Observed{}, &backend.Error{Class: backend.ErrNoZone, Words: "NOTAUTH"}
+	}
+	if ask.Keys == nil {
+		if ask.Known != nil && ask.Known.SOA.Serial == z.soa.Serial {
+			return backend.Observed{SOA: z.soa, Sets: ask.Known.Sets, Unchanged: true}, nil
+		}
+		return backend.Observed{SOA: z.soa, Sets: z.sets}, nil
+	}
+	var found []rr.Set
+	for _, k := range ask.Keys {
+		if s, ok := z.sets.Get(k); ok {
+			found = append(found, s)
+		}
+	}
+	return backend.Observed{SOA: z.soa, Sets: setsOf(found...)}, nil
+}
+
+// Apply makes the changes, in the way of the profile.
+func (c *memoryClient) Apply(_ context.Context, zone dnsname.Name, b backend.Batch) (backend.Result, error) {
+	m := c.m
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := c.call(); err != nil {
+		return backend.Result{}, err
+	}
+	if m.profile.Async == 0 {
+		return m.apply(zone, b)
+	}
+	polls := 0
+	return backend.Result{Pending: func(context.Context) (bool, error) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if polls++; polls < m.profile.Async {
+			return false, nil
+		}
+		_, err := m.apply(zone, b)
+		return err == nil, err
+	}}, nil
+}
