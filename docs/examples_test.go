@@ -12,12 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
 
-	kubizonev1alpha1 "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
-	zonefoldv1alpha1 "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/config/crd"
 	"github.com/zonefold/zonefold/internal/cli/schema"
 	"github.com/zonefold/zonefold/internal/controller/backends"
-	"github.com/zonefold/zonefold/internal/controller/kubizone"
+	convert "github.com/zonefold/zonefold/internal/controller/kubizone"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -69,7 +69,7 @@ type folding struct {
 	world      *zone.World
 	marks      map[zone.ID][][]string
 	namespaces map[string]labels.Set
-	backends   []*zonefoldv1alpha1.Backend
+	backends   []*zonefold.Backend
 }
 
 func (f *folding) fold(text string) {
@@ -104,20 +104,20 @@ func (f *folding) put(document string) {
 	found := marks.FindAllStringSubmatch(document, -1)
 	switch head.APIVersion + " " + head.Kind {
 	case "kubi.zone/v1alpha1 Zone":
-		z := strictly(f.t, document, &kubizonev1alpha1.Zone{})
+		z := strictly(f.t, document, &kubizone.Zone{})
 		for i := range z.Spec.Delegations {
 			if problems := z.Spec.Delegations[i].Problems(); len(problems) > 0 && len(found) == 0 {
 				f.t.Errorf("Zone %s: %s", z.Name, strings.Join(problems, "; "))
 			}
 		}
-		f.world.PutZone(kubizone.ConvertZone(z))
-		f.marks[kubizone.ZoneID(z.Namespace, z.Name)] = found
+		f.world.PutZone(convert.ConvertZone(z))
+		f.marks[convert.ZoneID(z.Namespace, z.Name)] = found
 	case "kubi.zone/v1alpha1 Record":
-		r := strictly(f.t, document, &kubizonev1alpha1.Record{})
-		f.world.PutClaim(kubizone.ConvertRecord(r))
-		f.marks[kubizone.RecordID(r.Namespace, r.Name)] = found
+		r := strictly(f.t, document, &kubizone.Record{})
+		f.world.PutClaim(convert.ConvertRecord(r))
+		f.marks[convert.RecordID(r.Namespace, r.Name)] = found
 	case "zonefold.dev/v1alpha1 Backend":
-		f.backends = append(f.backends, strictly(f.t, document, &zonefoldv1alpha1.Backend{}))
+		f.backends = append(f.backends, strictly(f.t, document, &zonefold.Backend{}))
 	case "v1 Namespace":
 		f.namespaces[head.Name] = strictly(f.t, document, &corev1.Namespace{}).Labels
 	case "v1 Secret":
