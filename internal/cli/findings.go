@@ -43,6 +43,8 @@ func (f finding) String() string {
 const (
 	schemaViolation = "SchemaViolation" // the API server would refuse the object
 	relativeDot     = "RelativeWithDot" // a pattern with a dot that it should not have
+	noServerAddress = "NoAddress"       // a name server of the zone without an address in it
+	notLoadable     = "NotLoadable"     // a record with which servers do not load a zone
 )
 
 // findings gathers what is wrong.
@@ -124,9 +126,33 @@ func (f *findings) deciding(c *composition) {
 	}
 	for _, z := range c.zones {
 		f.verdict(z.object, z.verdict)
+		f.loading(z)
 	}
 	for _, r := range c.records {
 		f.verdict(r.object, r.verdict)
+	}
+}
+
+// loading warns of what keeps servers from loading a zone. That it has no name servers
+// at all is a note of the core.
+func (f *findings) loading(z zoneResult) {
+	if !z.verdict.Accepted {
+		return
+	}
+	at := z.object.PlaceOf("spec.domainName")
+	for _, p := range placeholders(z.snapshot) {
+		if p.remark == noAddress && !p.alone {
+			f.add(at, z.object.Ref, asWarning, noServerAddress, fmt.Sprintf(
+				"%s has the name server %s, which is in the zone and has no address there; add an A or AAAA record.", z.object.Ref, p.name))
+		}
+	}
+	for set := range z.snapshot.Sets.All() {
+		for _, data := range set.Data {
+			if why := unloadable(z.snapshot, set, data); why != "" {
+				f.add(at, z.object.Ref, asWarning, notLoadable, fmt.Sprintf(
+					"%s has the record %s %s, and servers do not load a zone with it, because %s; remove it.", z.object.Ref, set.Key(), data, why))
+			}
+		}
 	}
 }
 

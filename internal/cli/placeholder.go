@@ -16,6 +16,7 @@ type placeholder struct {
 	typ    rr.Type
 	data   string
 	remark string
+	alone  bool // it is for another placeholder
 }
 
 func (p placeholder) key() rr.Key { return rr.Key{Name: p.name, Type: p.typ} }
@@ -40,17 +41,18 @@ func placeholders(s zone.Snapshot) []placeholder {
 			}
 		}
 	}
-	if len(servers) == 0 {
+	none := len(servers) == 0
+	if none {
 		target := s.SOA.MName
 		if invalid, err := dnsname.Parse(placeholderServer); err == nil && badServer(s, target) != "" {
 			target = invalid
 		}
-		out = append(out, placeholder{s.Name, rr.TypeNS, target.String(), noServers})
+		out = append(out, placeholder{s.Name, rr.TypeNS, target.String(), noServers, true})
 		servers[target] = true
 	}
 	for target := range servers {
 		if target.Under(s.Name) && !has(s, target, rr.TypeA) && !has(s, target, rr.TypeAAAA) {
-			out = append(out, placeholder{target, rr.TypeA, placeholderAddress, noAddress})
+			out = append(out, placeholder{target, rr.TypeA, placeholderAddress, noAddress, none})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b placeholder) int { return a.key().Compare(b.key()) })

@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -241,8 +242,9 @@ func (r *reader) decode(o *Object, k kind) {
 	meta.Namespace = o.Ref.Namespace
 	for _, e := range unknown {
 		field := e.Error()
-		if f, ok := e.(kjson.FieldError); ok {
-			field = f.FieldPath()
+		var at kjson.FieldError
+		if errors.As(e, &at) {
+			field = at.FieldPath()
 		}
 		if strings.HasPrefix(e.Error(), "duplicate") {
 			r.about(o, field, FieldTwice, "%s sets %s twice; the last one counts.", o.Ref, field)
