@@ -19,6 +19,9 @@ type cell struct {
 	special *special // nil for most
 	below   *elders  // kept while a claim asks for a cut here; nil: not known
 	queued  bool
+
+	claim  [1]*claimState // what claims and held need for most cells
+	holder [1]holding
 }
 
 // special is what few cells have.
@@ -73,6 +76,7 @@ func (w *World) cell(n *node, z *zoneState) *cell {
 		return c
 	}
 	c := &cell{zone: z, node: n}
+	c.claims = c.claim[:0]
 	n.cells = append(n.cells, c)
 	return c
 }

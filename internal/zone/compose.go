@@ -8,7 +8,8 @@ import (
 
 // compose recomputes one cell and passes on what others depend on.
 func (w *World) compose(c *cell) {
-	m := merger{world: w, cell: c}
+	w.visits += 1 + len(c.claims)
+	m := merger{world: w, cell: c, groups: w.groups[:0], held: w.held[:0]}
 	if c.zone.accepted() && !c.zone.dead {
 		m.merge()
 	}
@@ -17,7 +18,9 @@ func (w *World) compose(c *cell) {
 	}
 	before := *c
 	w.store(c, &m)
-	w.pass(&before, c)
+	w.pass(&before, c, m.held)
+	c.held = append(c.holder[:0], m.held...)
+	w.groups, w.held = m.groups, m.held
 	if len(c.claims) == 0 && len(c.sets) == 0 && c.special == nil {
 		c.node.cells = slices.DeleteFunc(c.node.cells, func(o *cell) bool { return o == c })
 		w.prune(c.node)
@@ -26,39 +29,49 @@ func (w *World) compose(c *cell) {
 
 // store writes what the merge gave into the cell and its Zone's content.
 func (w *World) store(c *cell, m *merger) {
-	z, old := c.zone, c.sets
+	old := c.sets
 	sets := make([]rr.Set, 0, len(m.groups))
-	var extra special
+	var ds rr.Set
 	for i := range m.groups {
 		g := &m.groups[i]
 		set := rr.NewSet(rr.Key{Name: c.node.name, Type: g.t}, g.ttl, g.data...)
 		if g.t == rr.TypeDS && c.apex() {
-			extra.ds = set
+			ds = set
 			continue
 		}
 		sets = append(sets, set)
 		if was := c.set(g.t); !was.Equal(set) {
-			if was.Data != nil {
-				z.hash.remove(was)
-			}
-			z.hash.add(set)
-			z.change().Put(set)
-			w.delta.key(z.ID, set.Key())
+			w.replace(c.zone, was, set)
 		}
 	}
 	for _, was := range old {
 		if !slices.ContainsFunc(sets, func(s rr.Set) bool { return s.Type == was.Type }) {
-			z.hash.remove(was)
-			z.change().Delete(was.Key())
-			w.delta.key(z.ID, was.Key())
+			w.replace(c.zone, was, rr.Set{})
 		}
 	}
-	extra.cut = m.cut()
-	c.sets, c.held, c.special = sets, m.held, nil
-	if extra.ds.Data != nil || extra.cut.t != 0 {
-		c.special = &extra
+	c.sets, c.special = sets, nil
+	if cut := m.cut(); ds.Data != nil || cut.t != 0 {
+		c.special = &special{ds, cut}
 	}
-	w.closed[z] = struct{}{}
+	w.closed[c.zone] = struct{}{}
+}
+
+// replace changes one set of a Zone's content; empty sets are none.
+func (w *World) replace(z *zoneState, was, set rr.Set) {
+	if z.dead || !z.accepted() {
+		return // its content is gone as a whole
+	}
+	if was.Data != nil {
+		z.hash.remove(was)
+	}
+	if set.Data == nil {
+		z.change().Delete(was.Key())
+		w.delta.key(z.ID, was.Key())
+		return
+	}
+	z.hash.add(set)
+	z.change().Put(set)
+	w.delta.key(z.ID, set.Key())
 }
 
 // A merger makes the sets of one cell from its claims and what sub-zones derive.

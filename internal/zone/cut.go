@@ -32,7 +32,11 @@ func (m *merger) cut() cut {
 // unveil marks the accepted claims at and below a cut that came, went or changed, and
 // the sub-zones.
 func (w *World) unveil(c *cell) {
+	if c.zone.dead || !c.zone.accepted() {
+		return // all of it is told something else
+	}
 	note := func(at *cell) bool {
+		w.visits++
 		for _, claim := range at.claims {
 			if claim.accepted {
 				w.note(claim)
@@ -45,6 +49,7 @@ func (w *World) unveil(c *cell) {
 		w.eachCell(c.zone, c.node.name, note)
 	}
 	c.node.walkZones(func(n *node) {
+		w.visits++
 		if n.owner != nil && n.owner.parent() == c.zone {
 			w.closed[n.owner] = struct{}{}
 		}

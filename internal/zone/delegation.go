@@ -24,25 +24,26 @@ func (w *World) judgeZones() {
 		return
 	}
 	var levels [maxDepth + 1][]*node
-	queued := make(map[*node]bool, len(w.judge))
-	push := func(n *node) {
-		if !queued[n] {
-			queued[n] = true
+	queued := make(map[*node]bool, len(w.judge)) // true: by what is above, too
+	push := func(n *node, above bool) {
+		was, known := queued[n]
+		queued[n] = was || above
+		if !known {
 			levels[n.depth] = append(levels[n.depth], n)
 		}
 	}
-	for n := range w.judge {
-		push(n)
+	for n, above := range w.judge {
+		push(n, above)
 	}
 	upset := map[*zoneState]bool{}
 	for depth := range levels {
 		for i := 0; i < len(levels[depth]); i++ {
 			n := levels[depth][i]
 			before := n.owner
-			changed, shaded := w.judgeNode(n)
+			changed, shaded := w.judgeNode(n, queued[n])
 			_, forced := w.redo[n]
 			if changed || forced || shaded {
-				n.walkZones(push)
+				n.walkZones(func(below *node) { push(below, true) })
 			}
 			z := n.owner
 			if changed || forced || z != nil && upset[z.parent()] {
@@ -53,22 +54,27 @@ func (w *World) judgeZones() {
 			}
 		}
 	}
-	w.judge, w.redo = map[*node]struct{}{}, map[*node]struct{}{}
+	w.judge, w.redo = map[*node]bool{}, map[*node]struct{}{}
 	for _, n := range slices.Collect(maps.Keys(queued)) {
 		w.prune(n)
 	}
 }
 
-// judgeNode decides about the Zones at one name. It reports whether the accepted one,
-// or its parent, changed, and whether what the Zones below are told about refused ones did.
-func (w *World) judgeNode(n *node) (changed, shaded bool) {
+// judgeNode decides about the Zones at one name, by what is above only if that may
+// have changed. It reports whether the accepted one, or its parent, changed, and
+// whether what the Zones below are told about refused ones did.
+func (w *World) judgeNode(n *node, above bool) (changed, shaded bool) {
 	before, beforeParent, shadow := n.owner, (*zoneState)(nil), ID{}
 	if before != nil {
 		beforeParent = before.parent()
 	}
 	n.owner = nil
 	for _, z := range n.zones() {
-		rule, skipped := w.judgeZone(z)
+		w.visits++
+		if above || z.above.reason == "" {
+			z.above, z.skipped = w.judgeZone(z)
+		}
+		rule, skipped := z.above, z.skipped
 		if rule.reason == Accepted {
 			if n.owner == nil {
 				n.owner = z
@@ -78,6 +84,9 @@ func (w *World) judgeNode(n *node) (changed, shaded bool) {
 		}
 		w.overtake(z, skipped, rule.parent)
 		if rule != z.ruling {
+			if rule.reason != Accepted {
+				z.txn, z.sets, z.hash = nil, rr.Sets{}, hasher{}
+			}
 			z.ruling = rule
 			z.judged = z.inWords()
 			w.closed[z] = struct{}{}

@@ -6,6 +6,7 @@ package zone
 // marked only if their own delegations lead here; see judgeZones.
 func (w *World) disturb(n *node, before *zoneState) {
 	n.domain(func(at *node) {
+		w.visits++
 		for _, c := range at.claims {
 			w.rehome(c)
 		}
@@ -23,32 +24,12 @@ func (w *World) disturb(n *node, before *zoneState) {
 			}
 		}
 	}
-	w.tell(n, before)
-	if n.owner != before {
+	if before != nil {
+		w.tell(n, before)
+	}
+	if n.owner != nil && n.owner != before {
 		w.tell(n, n.owner)
 	}
-}
-
-// tell makes known in the Zones above z, as far as they delegate to it, that z holds
-// its name, or does not any more.
-func (w *World) tell(n *node, z *zoneState) {
-	if z == nil {
-		return
-	}
-	var lineage []*zoneState
-	if z == n.owner {
-		for up := z.parent(); up != nil; up = up.parent() {
-			lineage = append(lineage, up)
-		}
-	}
-	own := []holding{z.holding()}
-	for _, up := range z.lineage {
-		w.stir(n, up, own, nil)
-	}
-	for _, up := range lineage {
-		w.stir(n, up, nil, own)
-	}
-	z.lineage = lineage
 }
 
 // rehome marks a claim whose name or Zone may have changed.
@@ -71,6 +52,7 @@ func (w *World) note(c *claimState) {
 func (w *World) recompose(z *zoneState) {
 	if z.accepted() {
 		w.eachCell(z, z.node.name, func(c *cell) bool {
+			w.visits++
 			w.cells.push(c)
 			return true
 		})

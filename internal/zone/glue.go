@@ -58,8 +58,9 @@ func (w *World) copies(child *zoneState) bool {
 	return false
 }
 
-// pass marks what depends on the cell after it changed from before to c.
-func (w *World) pass(before, c *cell) {
+// pass marks what depends on the cell after it changed from before to c, where held is
+// who holds it now.
+func (w *World) pass(before, c *cell, held []holding) {
 	if c.apex() {
 		w.feed(before, c)
 	}
@@ -73,8 +74,8 @@ func (w *World) pass(before, c *cell) {
 	if before.cut() != c.cut() {
 		w.unveil(c)
 	}
-	if !slices.Equal(before.held, c.held) {
-		w.stir(c.node, c.zone, before.held, c.held)
+	if !slices.Equal(before.held, held) {
+		w.stir(c.node, c.zone, before.held, held)
 	}
 }
 

@@ -5,88 +5,131 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"hash/fnv"
 	"slices"
 
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// buckets balances the two things hashed after a change at 100,000 sets: the digests
-// of one bucket, and the digests of all buckets. It is part of the hash: changing it
-// changes every status.hash.
-const buckets = 256
+// leafSize is how many digests a leaf of a hash tree holds at most. It is part of the
+// hash: changing it changes every status.hash.
+const leafSize = 16
 
 type digest [sha256.Size]byte
 
-// A hasher keeps the hash of a zone's sets so that one change costs two small hashes.
-// The zero value is the hash of nothing. It depends on the sets only, not on the order
-// in which they came.
+// A hasher keeps the hash of a zone's sets so that one change costs some small hashes
+// whatever the size of the zone. The zero value is the hash of nothing. It depends on
+// the sets only, not on the order in which they came and went.
 type hasher struct {
-	buckets []*bucket // sorted by index; only those that hold something
-	dirty   bool
-	sum     string // as of the last finish
+	root branch
+	sum  string // 32 hexadecimal digits, as of the last finish
 }
 
-type bucket struct {
-	index byte
-	dirty bool
-	sum   digest
-	sets  []digest // sorted
+// A branch of a hash tree holds the digests that begin with the same nibbles: itself,
+// or by their next nibble in branches when they are more than leafSize. So the shape
+// follows from the digests.
+type branch struct {
+	count    int
+	leaf     []digest // sorted
+	branches *[16]*branch
+	sum      digest
+	summed   bool
 }
 
 // add accounts for a set, remove takes it out again.
-func (h *hasher) add(s rr.Set) {
-	b := h.bucket(s.Key())
-	d := digestOf(s)
-	i, _ := slices.BinarySearchFunc(b.sets, d, compareDigests)
-	b.sets = slices.Insert(b.sets, i, d)
-	b.dirty, h.dirty = true, true
-}
+func (h *hasher) add(s rr.Set)    { h.root.add(digestOf(s), 0) }
+func (h *hasher) remove(s rr.Set) { h.root.remove(digestOf(s), 0) }
 
-func (h *hasher) remove(s rr.Set) {
-	b := h.bucket(s.Key())
-	d := digestOf(s)
-	if i, found := slices.BinarySearchFunc(b.sets, d, compareDigests); found {
-		b.sets = slices.Delete(b.sets, i, i+1)
-	}
-	b.dirty, h.dirty = true, true
-}
-
-// finish brings sum up to date: 32 hexadecimal digits.
+// finish brings sum up to date.
 func (h *hasher) finish() {
-	if !h.dirty && h.sum != "" {
+	if !h.root.summed || h.sum == "" {
+		sum := h.root.total()
+		h.sum = hex.EncodeToString(sum[:16])
+	}
+}
+
+func (b *branch) add(d digest, depth int) {
+	b.count++
+	b.summed = false
+	if b.branches != nil {
+		b.next(d, depth).add(d, depth+1)
 		return
 	}
-	h.buckets = slices.DeleteFunc(h.buckets, func(b *bucket) bool { return len(b.sets) == 0 })
-	all := make([]byte, 0, len(h.buckets)*(sha256.Size+1))
-	for _, b := range h.buckets {
-		if b.dirty {
-			b.sum, b.dirty = sumOf(b.sets), false
+	i, _ := slices.BinarySearchFunc(b.leaf, d, compareDigests)
+	b.leaf = slices.Insert(b.leaf, i, d)
+	if b.count > leafSize && depth < 2*sha256.Size {
+		b.branches = new([16]*branch)
+		for _, d := range b.leaf {
+			b.next(d, depth).add(d, depth+1)
 		}
-		all = append(append(all, b.index), b.sum[:]...)
+		b.leaf = nil
 	}
-	sum := sha256.Sum256(all)
-	h.sum, h.dirty = hex.EncodeToString(sum[:16]), false
 }
 
-func (h *hasher) bucket(k rr.Key) *bucket {
-	f := fnv.New32a()
-	_, _ = f.Write([]byte(k.Name.String()))
-	_, _ = f.Write([]byte{byte(k.Type >> 8), byte(k.Type)})
-	index := byte(f.Sum32() % buckets)
-	i, found := slices.BinarySearchFunc(h.buckets, index, func(b *bucket, x byte) int { return int(b.index) - int(x) })
-	if !found {
-		h.buckets = slices.Insert(h.buckets, i, &bucket{index: index})
+func (b *branch) remove(d digest, depth int) {
+	b.count--
+	b.summed = false
+	if b.branches == nil {
+		if i, found := slices.BinarySearchFunc(b.leaf, d, compareDigests); found {
+			b.leaf = slices.Delete(b.leaf, i, i+1)
+		}
+		return
 	}
-	return h.buckets[i]
+	b.next(d, depth).remove(d, depth+1)
+	if b.count <= leafSize {
+		b.leaf = b.gather(make([]digest, 0, leafSize))
+		b.branches = nil
+	}
 }
 
-func sumOf(sets []digest) digest {
-	d := sha256.New()
-	for i := range sets {
-		_, _ = d.Write(sets[i][:])
+// next returns the branch for a digest below b, which begins at a nibble.
+func (b *branch) next(d digest, nibble int) *branch {
+	octet := d[nibble/2]
+	if nibble%2 == 0 {
+		octet >>= 4
 	}
-	return digest(d.Sum(nil))
+	at := &b.branches[octet&15]
+	if *at == nil {
+		*at = &branch{}
+	}
+	return *at
+}
+
+// gather appends all digests of b in order.
+func (b *branch) gather(to []digest) []digest {
+	if b.branches == nil {
+		return append(to, b.leaf...)
+	}
+	for _, next := range b.branches {
+		if next != nil {
+			to = next.gather(to)
+		}
+	}
+	return to
+}
+
+// total returns the sum of b: the digests of a leaf or the sums of all branches, after
+// an octet that says which.
+func (b *branch) total() digest {
+	if b.summed {
+		return b.sum
+	}
+	text := make([]byte, 1, 1+leafSize*sha256.Size)
+	if b.branches == nil {
+		for i := range b.leaf {
+			text = append(text, b.leaf[i][:]...)
+		}
+	} else {
+		text[0] = 1
+		for _, next := range b.branches {
+			var sum digest
+			if next != nil && next.count > 0 {
+				sum = next.total()
+			}
+			text = append(text, sum[:]...)
+		}
+	}
+	b.sum, b.summed = sha256.Sum256(text), true
+	return b.sum
 }
 
 // digestOf hashes one set: its name, type, TTL and rdata in canonical order, each

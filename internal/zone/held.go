@@ -1,5 +1,11 @@
 package zone
 
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
 // A holding says that a namespace holds a name, and since when.
 type holding struct {
 	namespace string
@@ -23,7 +29,7 @@ func (m *merger) hides(claim *claimState, child *zoneState) bool {
 
 // yieldsTo reports whether a cut by c may not hide a name that is held like that.
 func (c *claimState) yieldsTo(h holding) bool {
-	return h.namespace != c.ID.Namespace && h.created <= c.created
+	return h.namespace != "" && h.namespace != c.ID.Namespace && h.created <= c.created
 }
 
 // survey finds out who holds the names below a cell: by claims and glue in the same
@@ -35,6 +41,7 @@ func (w *World) survey(c *cell) *elders {
 		return e
 	}
 	w.eachCell(c.zone, c.node.name, func(at *cell) bool {
+		w.visits++
 		if at != c {
 			for _, h := range at.held {
 				e.add(h)
@@ -43,6 +50,7 @@ func (w *World) survey(c *cell) *elders {
 		return true
 	})
 	c.node.walkZones(func(n *node) {
+		w.visits++
 		if n.owner != nil && n.owner.descends(c.zone) {
 			e.add(n.owner.holding())
 		}
@@ -55,68 +63,131 @@ func (w *World) survey(c *cell) *elders {
 func (w *World) stir(n *node, z *zoneState, before, after []holding) {
 	for n != z.node && n.parent != nil {
 		n = n.parent
-		up := n.cell(z)
-		if up == nil || up.below == nil {
-			continue
-		}
-		was := *up.below
-		for _, h := range before {
-			up.below.remove(h)
-		}
-		for _, h := range after {
-			up.below.add(h)
-		}
-		if up.below.lost {
-			up.below = nil
-		}
-		if up.below == nil || *up.below != was {
-			w.cells.push(up)
+		w.visits++
+		if up := n.cell(z); up != nil && up.below != nil {
+			w.recount(up, before, after)
 		}
 	}
 }
 
-// elders are the oldest holding below a name and the oldest one of another namespace,
-// with how many there are of each: all that is needed to tell whether somebody else
-// holds a name there since before a given time.
-type elders struct {
-	first, second elder
-	lost          bool // the last of an elder is gone, and who follows is not known
+// tell makes known in the Zones above z, as far as they delegate to it, that z holds
+// the name n, or does not any more.
+func (w *World) tell(n *node, z *zoneState) {
+	var lineage []*zoneState
+	if z == n.owner {
+		for up := z.parent(); up != nil; up = up.parent() {
+			lineage = append(lineage, up)
+		}
+	}
+	if slices.Equal(z.lineage, lineage) {
+		return
+	}
+	own := []holding{z.holding()}
+	for up := n.parent; up != nil; up = up.parent {
+		w.visits++
+		for _, c := range up.cells {
+			if c.below == nil {
+				continue
+			}
+			switch before, after := slices.Contains(z.lineage, c.zone), slices.Contains(lineage, c.zone); {
+			case before && !after:
+				w.recount(c, own, nil)
+			case after && !before:
+				w.recount(c, nil, own)
+			}
+		}
+	}
+	z.lineage = lineage
 }
 
-type elder struct {
-	holding
-	count int
+// recount brings a cell's elders up to date, and marks it if that matters to its claims.
+func (w *World) recount(c *cell, before, after []holding) {
+	first, second := c.below.first, c.below.second
+	for _, h := range before {
+		c.below.remove(h)
+	}
+	for _, h := range after {
+		c.below.add(h)
+	}
+	if first != c.below.first || second != c.below.second {
+		w.cells.push(c)
+	}
+}
+
+// elders count who holds the names below a name and since when. The oldest holding and
+// the oldest of another namespace tell whether somebody else than a given namespace
+// holds a name there since before a given time.
+type elders struct {
+	first, second holding // the zero holding: none
+	by            map[string][]tally
+}
+
+// A tally counts the holdings of one namespace and one age.
+type tally struct {
+	created int64
+	count   int
 }
 
 func (e *elders) add(h holding) {
-	switch {
-	case e.first.count == 0:
-		e.first = elder{h, 1}
-	case h == e.first.holding:
-		e.first.count++
-	case h.namespace == e.first.namespace:
-		if h.created < e.first.created {
-			e.first = elder{h, 1}
-		}
-	case h.created < e.first.created:
-		e.first, e.second = elder{h, 1}, e.first
-	case h == e.second.holding:
-		e.second.count++
-	case e.second.count == 0 || h.created < e.second.created:
-		e.second = elder{h, 1}
+	tallies := e.by[h.namespace]
+	i, found := tallyOf(tallies, h)
+	if found {
+		tallies[i].count++
+		return
+	}
+	if e.by == nil {
+		e.by = map[string][]tally{}
+	}
+	e.by[h.namespace] = slices.Insert(tallies, i, tally{h.created, 1})
+	if i == 0 {
+		e.rank()
 	}
 }
 
 func (e *elders) remove(h holding) {
-	for _, elder := range []*elder{&e.first, &e.second} {
-		if elder.count > 0 && elder.holding == h {
-			elder.count--
-			e.lost = e.lost || elder.count == 0
+	tallies := e.by[h.namespace]
+	i, found := tallyOf(tallies, h)
+	if !found {
+		return
+	}
+	if tallies[i].count--; tallies[i].count > 0 {
+		return
+	}
+	if tallies = slices.Delete(tallies, i, i+1); len(tallies) == 0 {
+		delete(e.by, h.namespace)
+	} else {
+		e.by[h.namespace] = tallies
+	}
+	if i == 0 {
+		e.rank()
+	}
+}
+
+func tallyOf(tallies []tally, h holding) (int, bool) {
+	return slices.BinarySearchFunc(tallies, h.created, func(t tally, created int64) int { return cmp.Compare(t.created, created) })
+}
+
+// rank finds the elders anew, from the oldest of each namespace.
+func (e *elders) rank() {
+	e.first, e.second = holding{}, holding{}
+	for namespace, tallies := range e.by {
+		h := holding{namespace, tallies[0].created}
+		if h.before(e.first) {
+			h, e.first = e.first, h
+		}
+		if h.before(e.second) {
+			e.second = h
 		}
 	}
 }
 
-// bar reports whether there is a name that a cut by c may not hide.
-func (e *elders) bar(c *claimState) bool {
-	return e.first.count > 0 && c.yieldsTo(e.first.holding) || e.second.count > 0 && c.yieldsTo(e.second.holding)
+// before orders holdings by age and namespace; none comes last.
+func (h holding) before(o holding) bool {
+	if h.namespace == "" || o.namespace == "" {
+		return h.namespace != ""
+	}
+	return cmp.Or(cmp.Compare(h.created, o.created), strings.Compare(h.namespace, o.namespace)) < 0
 }
+
+// bar reports whether there is a name that a cut by c may not hide.
+func (e *elders) bar(c *claimState) bool { return c.yieldsTo(e.first) || c.yieldsTo(e.second) }

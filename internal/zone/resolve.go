@@ -119,6 +119,7 @@ func (w *World) cycle(path []*zoneState, start *zoneState, affected map[*zoneSta
 }
 
 func (w *World) nameZone(z *zoneState) {
+	w.visits++
 	w.closed[z] = struct{}{}
 	if z.problem = z.fault(); z.problem != nil {
 		return

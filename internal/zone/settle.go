@@ -2,24 +2,11 @@ package zone
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 )
-
-// A Delta is what one Settle changed.
-type Delta struct {
-	Zones    []ZoneDelta // in no order
-	Verdicts []ID        // objects whose verdict changed, came or went, in no order
-}
-
-// A ZoneDelta says what changed in one Zone. If the World has no Snapshot of it, it is
-// not accepted any more, or gone.
-type ZoneDelta struct {
-	ID      ID
-	Fresh   bool     // the content was made from nothing: Changed says nothing about earlier content
-	Changed []rr.Key // sets that came, changed or went
-}
 
 // Settle brings everything up to date with what was put and deleted since the last
 // time and returns the difference. It visits only what depends on that.
@@ -33,6 +20,7 @@ func (w *World) Settle() Delta {
 	for c := w.cells.pop(); c != nil; c = w.cells.pop() {
 		w.compose(c)
 	}
+	w.delta.claims = slices.Grow(w.delta.claims, len(w.notes))
 	for _, c := range w.notes {
 		w.say(c)
 	}
@@ -46,6 +34,7 @@ func (w *World) Settle() Delta {
 
 // settle finds the name and the Zone of a claim.
 func (w *World) settle(c *claimState) {
+	w.visits++
 	c.homing = false
 	if c.dead {
 		return
@@ -95,6 +84,7 @@ func (s said) verdict() Verdict {
 
 // say tells a claim's object what was decided.
 func (w *World) say(c *claimState) {
+	w.visits++
 	c.noting = false
 	if c.dead {
 		return
@@ -104,10 +94,17 @@ func (w *World) say(c *claimState) {
 		s.zone = c.cell.zone
 		s.notes = notesOf(c)
 	}
-	if !s.verdict().Equal(c.said.verdict()) {
-		w.delta.verdict(c.ID)
+	if !s.equal(c.said) {
+		w.delta.claims = append(w.delta.claims, c.ID)
 	}
 	c.said = s
+}
+
+// equal reports whether two times the same was said.
+func (s said) equal(o said) bool {
+	sameZone := s.zone == o.zone || s.zone != nil && o.zone != nil && s.zone.ID == o.zone.ID
+	sameRefusal := s.refusal == o.refusal || s.refusal != nil && o.refusal != nil && s.refusal.Refusal == o.refusal.Refusal
+	return sameZone && sameRefusal && s.name == o.name && slices.Equal(s.notes, o.notes)
 }
 
 func notesOf(c *claimState) []Note {
@@ -126,6 +123,7 @@ func notesOf(c *claimState) []Note {
 
 // finish brings a Zone's content and verdict up to date.
 func (w *World) finish(z *zoneState) {
+	w.visits++
 	if z.dead {
 		return
 	}
@@ -149,7 +147,7 @@ func (w *World) finish(z *zoneState) {
 			w.delta.zone(z.ID)
 		}
 		z.verdict = v
-		w.delta.verdict(z.ID)
+		w.delta.verdicts[z.ID] = struct{}{}
 	}
 }
 
@@ -170,42 +168,4 @@ func (w *World) annotate(z *zoneState, v Verdict) Verdict {
 		v = v.with(note)
 	}
 	return v
-}
-
-// deltaBuilder gathers a Delta.
-type deltaBuilder struct {
-	zones    map[ID]*ZoneDelta
-	verdicts map[ID]struct{}
-}
-
-func newDeltaBuilder() deltaBuilder {
-	return deltaBuilder{map[ID]*ZoneDelta{}, map[ID]struct{}{}}
-}
-
-func (d *deltaBuilder) verdict(id ID) { d.verdicts[id] = struct{}{} }
-
-func (d *deltaBuilder) zone(id ID) *ZoneDelta {
-	z := d.zones[id]
-	if z == nil {
-		z = &ZoneDelta{ID: id}
-		d.zones[id] = z
-	}
-	return z
-}
-
-func (d *deltaBuilder) key(id ID, key rr.Key) {
-	z := d.zone(id)
-	z.Changed = append(z.Changed, key)
-}
-
-func (d *deltaBuilder) take() Delta {
-	out := Delta{Zones: make([]ZoneDelta, 0, len(d.zones)), Verdicts: make([]ID, 0, len(d.verdicts))}
-	for _, z := range d.zones {
-		out.Zones = append(out.Zones, *z)
-	}
-	for id := range d.verdicts {
-		out.Verdicts = append(out.Verdicts, id)
-	}
-	*d = newDeltaBuilder()
-	return out
 }

@@ -12,14 +12,16 @@ import (
 // A zoneState is what the World knows about one Zone.
 type zoneState struct {
 	Zone
-	created int64    // see ageOf
-	node    *node    // nil: it has no name
-	problem *Refusal // why it has no name
-	ruling  ruling
-	judged  Verdict // the ruling in words, without notes
-	verdict Verdict // as of the last Settle
-	taken   string  // the message of claims that it accepts
-	dead    bool    // replaced or deleted; its cells are about to go
+	created int64        // see ageOf
+	node    *node        // nil: it has no name
+	problem *Refusal     // why it has no name
+	above   ruling       // what the Zones above say
+	skipped []*zoneState // the younger ones above that were not asked for it
+	ruling  ruling       // what follows, with those of the same name
+	judged  Verdict      // the ruling in words, without notes
+	verdict Verdict      // as of the last Settle
+	taken   string       // the message of claims that it accepts
+	dead    bool         // replaced or deleted; its cells are about to go
 
 	overtook   []*zoneState            // younger Zones above that do not delegate to it
 	overtakers map[*zoneState]struct{} // older Zones below that it does not delegate to

@@ -23,6 +23,9 @@ type node struct {
 	claims []*claimState
 	cells  []*cell            // what Zones hold here; seldom more than one
 	needed map[*zoneState]int // parents that need the addresses of this name as glue
+
+	claim [1]*claimState // what claims and cells need for most names
+	cell1 [1]*cell
 }
 
 // sites are the Zones that ask for one name.
@@ -37,6 +40,7 @@ func (w *World) node(name dnsname.Name) *node {
 		return n
 	}
 	n := &node{name: name, depth: name.NumLabels()}
+	n.claims, n.cells = n.claim[:0], n.cell1[:0]
 	w.nodes[name] = n
 	if up, ok := name.Parent(); ok {
 		n.parent = w.node(up)
@@ -126,7 +130,7 @@ func (w *World) place(z *zoneState, name dnsname.Name) {
 	for up := n.parent; up != nil; up = up.parent {
 		up.below++
 	}
-	w.judge[n] = struct{}{}
+	w.judge[n] = w.judge[n]
 }
 
 // unplace takes a Zone out of the tree. The node stays until its cells are gone.
@@ -141,7 +145,7 @@ func (w *World) unplace(z *zoneState) {
 	for up := n.parent; up != nil; up = up.parent {
 		up.below--
 	}
-	w.judge[n] = struct{}{}
+	w.judge[n] = w.judge[n]
 }
 
 // attach puts a claim at its name; zero takes it away from where it was.
@@ -168,7 +172,7 @@ func (w *World) addZone(z Zone) {
 		w.referrers(z.Where.Ref).zones[state] = struct{}{}
 	}
 	w.moved[z.ID] = struct{}{}
-	w.delta.verdict(z.ID)
+	w.delta.verdicts[z.ID] = struct{}{}
 	w.delta.zone(z.ID).Fresh = true
 	w.closed[state] = struct{}{}
 }

@@ -28,13 +28,17 @@ type World struct {
 	grants map[string][]Grant // by Backend
 
 	moved  map[ID]struct{}         // Zones whose name has to be resolved
-	judge  map[*node]struct{}      // names whose Zones have to be judged
+	judge  map[*node]bool          // names whose Zones have to be judged; true: by what is above, too
 	redo   map[*node]struct{}      // of those: the rules of the accepted one changed
 	homes  []*claimState           // claims whose Zone has to be found
 	cells  queue                   // cells to compose
 	notes  []*claimState           // claims whose verdict may have changed
 	closed map[*zoneState]struct{} // Zones to finish: content, verdict or parent changed
 	delta  deltaBuilder
+
+	groups []group   // of the cell that is composed, kept to save making them anew
+	held   []holding // likewise
+	visits int       // names, claims and Zones looked at, for tests of what a change costs
 }
 
 // referrers are the objects whose zoneRef names one Zone.
@@ -56,7 +60,7 @@ func New(opts Options) *World {
 		nodes:  map[dnsname.Name]*node{},
 		grants: map[string][]Grant{},
 		moved:  map[ID]struct{}{},
-		judge:  map[*node]struct{}{},
+		judge:  map[*node]bool{},
 		redo:   map[*node]struct{}{},
 		closed: map[*zoneState]struct{}{},
 		delta:  newDeltaBuilder(),
@@ -84,7 +88,7 @@ func (w *World) PutZone(z Zone) {
 	old.Zone = z
 	if rules && old.accepted() { // nobody asks the rules of a refused one
 		w.redo[old.node] = struct{}{}
-		w.judge[old.node] = struct{}{}
+		w.judge[old.node] = w.judge[old.node]
 	}
 	if z.Invalid != nil {
 		old.problem = z.Invalid
@@ -100,7 +104,7 @@ func (w *World) DeleteZone(id ID) {
 	if old := w.zones[id]; old != nil {
 		w.dropZone(old)
 		w.delta.zone(id)
-		w.delta.verdict(id)
+		w.delta.verdicts[id] = struct{}{}
 	}
 }
 
@@ -111,11 +115,11 @@ func (w *World) PutClaim(c Claim) {
 		return
 	}
 	state := &claimState{Claim: c, created: ageOf(c.Created)}
-	if old == nil {
-		w.delta.verdict(c.ID)
-	} else {
+	if old != nil {
 		w.dropClaim(old)
 		state.said = old.said
+	} else {
+		delete(w.delta.gone, c.ID)
 	}
 	w.claims[c.ID] = state
 	if !c.Where.Ref.IsZero() {
@@ -129,7 +133,7 @@ func (w *World) DeleteClaim(id ID) {
 	if old := w.claims[id]; old != nil {
 		w.dropClaim(old)
 		delete(w.claims, id)
-		w.delta.verdict(id)
+		w.delta.gone[id] = struct{}{}
 	}
 }
 
@@ -148,7 +152,7 @@ func (w *World) PutGrants(backend string, grants []Grant) {
 	}
 	for _, z := range w.zones {
 		if z.node != nil {
-			w.judge[z.node] = struct{}{}
+			w.judge[z.node] = true
 		}
 	}
 }

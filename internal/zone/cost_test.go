@@ -1,0 +1,342 @@
+package zone
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// visitsOf settles a change and returns how many names, claims and Zones that looked at.
+func visitsOf(w *World, change func()) int {
+	before := w.visits
+	change()
+	w.Settle()
+	return w.visits - before
+}
+
+func zoneOf(namespace, name, fqdn string, created int64) Zone {
+	z := largeZone(fqdn)
+	z.ID, z.Created = ID{KindZone, namespace, name}, time.Unix(created, 0)
+	z.Rules = []Rule{{Zones: patterns("*"), Records: []RecordRule{{Pattern: patterns("*")[0]}, {Pattern: patterns("@")[0]}}}}
+	return z
+}
+
+func claimOf(namespace, name, owner string, created int64, typ rr.Type, data string) Claim {
+	return Claim{
+		ID: ID{KindRecord, namespace, name}, Created: time.Unix(created, 0),
+		Where: Where{Name: must(dnsname.Parse(owner))}, Type: typ, Data: data,
+	}
+}
+
+// The set-up of a large World in which every kind of single change can happen.
+func busyWorld(size int) *World {
+	w := New(Options{})
+	w.PutZone(zoneOf("dns", "org", "org.", 1))
+	w.PutZone(zoneOf("dns", "example", "example.org.", 1))
+	w.PutZone(zoneOf("team", "small", "small.example.org.", 1))
+	for _, c := range addressClaims("example.org.", size) {
+		w.PutClaim(c)
+	}
+	for _, c := range addressClaims("below.example.org.", size) {
+		w.PutClaim(c)
+	}
+	w.PutClaim(claimOf("dns", "ns", "example.org.", 1, rr.TypeNS, "ns.example.org."))
+	w.PutClaim(claimOf("dns", "ns-a", "ns.example.org.", 1, rr.TypeA, "192.0.2.1"))
+	w.PutClaim(claimOf("dns", "dname", "example.org.", 1, rr.TypeDNAME, "example.net."))
+	w.PutClaim(claimOf("dns", "below", "below.example.org.", 1, rr.TypeTXT, `"x"`))
+	w.PutClaim(claimOf("team", "cut", "below.example.org.", 1, rr.TypeNS, "ns.example.net."))
+	w.Settle()
+	return w
+}
+
+func TestNoSingleChangeVisitsAllSets(t *testing.T) {
+	small, large := busyWorld(100), busyWorld(5_000)
+	for _, change := range []struct {
+		name  string
+		apply func(*World)
+	}{
+		{"a new record", func(w *World) { w.PutClaim(claimOf("team", "new", "new.example.org.", 9, rr.TypeA, "192.0.2.9")) }},
+		{"its new data", func(w *World) {
+			w.PutClaim(claimOf("team", "new", "new.example.org.", 9, rr.TypeA, "192.0.2.10"))
+		}},
+		{"its move to another name", func(w *World) {
+			w.PutClaim(claimOf("team", "new", "newer.example.org.", 9, rr.TypeA, "192.0.2.10"))
+		}},
+		{"its end", func(w *World) { w.DeleteClaim(ID{KindRecord, "team", "new"}) }},
+		{"a refused record", func(w *World) { w.PutClaim(claimOf("evil", "ns", "example.org.", 9, rr.TypeTXT, `"y"`)) }},
+		{"a record at an apex that has a DNAME", func(w *World) { w.PutClaim(claimOf("dns", "txt", "example.org.", 9, rr.TypeTXT, `"y"`)) }},
+		{"a name server more for the parent and the Zone", func(w *World) {
+			w.PutClaim(claimOf("dns", "ns2", "example.org.", 9, rr.TypeNS, "ns2.example.org."))
+		}},
+		{"its address, which is glue", func(w *World) {
+			w.PutClaim(claimOf("dns", "ns2-a", "ns2.example.org.", 9, rr.TypeA, "192.0.2.2"))
+		}},
+		{"another address", func(w *World) { w.PutClaim(claimOf("dns", "ns2-a", "ns2.example.org.", 9, rr.TypeA, "192.0.2.3")) }},
+		{"a name of another namespace below a cut", func(w *World) {
+			w.PutClaim(claimOf("other", "x", "x.below.example.org.", 9, rr.TypeA, "192.0.2.4"))
+		}},
+		{"an older name of another namespace below a cut", func(w *World) {
+			w.PutClaim(claimOf("dns", "y", "y.ns.example.org.", 0, rr.TypeA, "192.0.2.5"))
+		}},
+		{"a sub-zone", func(w *World) { w.PutZone(zoneOf("team", "new", "zone.example.org.", 9)) }},
+		{"its name server", func(w *World) {
+			w.PutClaim(claimOf("team", "zone-ns", "zone.example.org.", 9, rr.TypeNS, "ns.example.net."))
+		}},
+		{"its DS", func(w *World) {
+			w.PutClaim(claimOf("team", "zone-ds", "zone.example.org.", 9, rr.TypeDS, "1 8 2 ABCD"))
+		}},
+		{"the end of its name server", func(w *World) { w.DeleteClaim(ID{KindRecord, "team", "zone-ns"}) }},
+		{"its end", func(w *World) { w.DeleteZone(ID{KindZone, "team", "new"}) }},
+		{"a refused Zone above everything", func(w *World) { w.PutZone(zoneOf("evil", "org", "org.", 9)) }},
+		{"a Zone of another top", func(w *World) { w.PutZone(zoneOf("evil", "com", "com.", 9)) }},
+		{"an SOA timer", func(w *World) {
+			z := zoneOf("dns", "example", "example.org.", 1)
+			z.Refresh = 77
+			w.PutZone(z)
+		}},
+		{"the rules of a sub-zone", func(w *World) {
+			z := zoneOf("team", "small", "small.example.org.", 1)
+			z.Rules = nil
+			w.PutZone(z)
+		}},
+	} {
+		few := visitsOf(small, func() { change.apply(small) })
+		many := visitsOf(large, func() { change.apply(large) })
+		if many > few || few > 100 {
+			t.Errorf("%s looks at %d things among 5,000 and at %d among 100", change.name, many, few)
+		}
+	}
+}
+
+// A deed is what somebody does n times, or with n objects, to make others pay for it.
+type deed struct {
+	name string
+	most int // visits that an object more may cause
+	do   func(w *World, n int)
+}
+
+// TestAdversaries proves that the work for n hostile objects is proportional to n,
+// whether they come at once or one by one.
+func TestAdversaries(t *testing.T) {
+	for _, d := range []deed{
+		{"malformed objects", 6, func(w *World, n int) {
+			for i := range n {
+				z := Zone{ID: ID{KindZone, "evil", fmt.Sprint(i)}, Invalid: &Refusal{InvalidName, "It is wrong."}}
+				c := Claim{ID: ID{KindRecord, "evil", fmt.Sprint(i)}, Invalid: &Refusal{InvalidData, "It is wrong."}}
+				w.PutZone(z)
+				w.PutClaim(c)
+				w.Settle()
+			}
+		}},
+		{"a chain of zoneRefs, and a rename at its top", 12, func(w *World, n int) {
+			chain(w, n, "")
+			w.PutZone(zoneOf("evil", "0", "example.com.", 9))
+			w.Settle()
+		}},
+		{"a cycle of zoneRefs that opens and closes", 16, func(w *World, n int) {
+			chain(w, n, fmt.Sprint(n-1))
+			w.PutZone(zoneOf("evil", "0", "example.com.", 9))
+			w.Settle()
+			chain(w, 1, fmt.Sprint(n-1))
+		}},
+		{"name servers at every name above somebody's names", 150, func(w *World, n int) {
+			w.PutZone(zoneOf("dns", "example", "example.org.", 1))
+			for i := range n {
+				w.PutClaim(claimOf("victim", fmt.Sprint(i), fmt.Sprintf("a.b.c.d.h%d.x.example.org.", i), 5, rr.TypeA, "192.0.2.1"))
+			}
+			for i := range n / 4 {
+				for _, above := range []string{"b.c.d.", "c.d.", "d.", ""} {
+					name := fmt.Sprintf("%sh%d.x.example.org.", above, i)
+					w.PutClaim(claimOf("evil", name, name, 9, rr.TypeNS, "ns.example.net."))
+				}
+				w.PutClaim(claimOf("evil", fmt.Sprint("x", i), "x.example.org.", int64(9+i), rr.TypeNS, fmt.Sprintf("ns%d.example.net.", i)))
+			}
+			w.Settle()
+		}},
+		{"names that appear one by one below somebody's cut", 40, func(w *World, n int) {
+			w.PutZone(zoneOf("dns", "example", "example.org.", 1))
+			w.PutClaim(claimOf("dns", "dname", "example.org.", 2, rr.TypeDNAME, "example.net."))
+			for i := range n {
+				w.PutClaim(claimOf(fmt.Sprint("evil", i%3), fmt.Sprint(i), fmt.Sprintf("h%d.example.org.", i), int64(3+i/7), rr.TypeA, "192.0.2.1"))
+				w.Settle()
+			}
+			for i := range n {
+				w.DeleteClaim(ID{KindRecord, fmt.Sprint("evil", i%3), fmt.Sprint(i)})
+				w.Settle()
+			}
+		}},
+		{"Zones of other names, one by one, beside each other", 40, func(w *World, n int) {
+			w.PutZone(zoneOf("dns", "org", "org.", 1))
+			w.PutZone(zoneOf("dns", "example", "example.org.", 1))
+			for i := range n {
+				w.PutZone(zoneOf("evil", fmt.Sprint(i), fmt.Sprintf("z%d.example.org.", i), 5))
+				w.Settle()
+			}
+		}},
+		{"Zones below each other, as deep as names go, with records at the bottom", 600, func(w *World, n int) {
+			name := "org."
+			for i := range 120 {
+				w.PutZone(zoneOf("evil", fmt.Sprint(i), name, int64(1+i)))
+				name = "a." + name
+			}
+			for i := range n {
+				w.PutClaim(claimOf("evil", fmt.Sprint(i), fmt.Sprintf("h%d.%s", i, strings.TrimPrefix(name, "a.")), 500, rr.TypeA, "192.0.2.1"))
+			}
+			w.Settle()
+			w.PutZone(zoneOf("evil", "0", "org.", 700)) // younger: every chain of delegations changes
+			w.Settle()
+		}},
+		{"a refused Zone above everything that changes its rules", 8, func(w *World, n int) {
+			w.PutGrants("main", []Grant{{[]string{"dns"}, patterns("*")}})
+			w.PutZone(zoneOf("dns", "example", "example.org.", 1))
+			for _, c := range addressClaims("example.org.", 300) {
+				w.PutClaim(c)
+			}
+			for i := range n {
+				z := zoneOf("evil", "root", ".", 9)
+				z.Rules = append(z.Rules, Rule{Zones: patterns(fmt.Sprint("a", i))})
+				w.PutZone(z)
+				w.Settle()
+			}
+		}},
+		{"an accepted Zone above everything that changes its rules", 8, func(w *World, n int) {
+			w.PutZone(zoneOf("dns", "example", "example.org.", 1))
+			for _, c := range addressClaims("example.org.", 300) {
+				w.PutClaim(c)
+			}
+			for i := range n {
+				z := zoneOf("evil", "root", ".", 9)
+				z.Rules = []Rule{{Records: []RecordRule{{Pattern: patterns(fmt.Sprint("a", i))[0]}}}}
+				w.PutZone(z)
+				w.Settle()
+			}
+		}},
+	} {
+		t.Run(d.name, func(t *testing.T) {
+			var few, many = New(Options{}), New(Options{})
+			d.do(few, 500)
+			d.do(many, 2_000)
+			if most := 1_500 * d.most; many.visits-few.visits > most {
+				t.Errorf("1,500 objects more make the World look at %d things more, not at most %d", many.visits-few.visits, most)
+			}
+		})
+	}
+}
+
+// chain puts n Zones that refer to each other one after the other, from "0" on, which
+// refers to first, or has a full name when first is empty.
+func chain(w *World, n int, first string) {
+	for i := range n {
+		z := zoneOf("evil", fmt.Sprint(i), "example.org.", 2)
+		if i > 0 || first != "" {
+			ref := first
+			if i > 0 {
+				ref = fmt.Sprint(i - 1)
+			}
+			z.Where = Where{Relative: must(dnsname.ParseRelative("a")), Ref: ID{KindZone, "evil", ref}}
+		}
+		w.PutZone(z)
+	}
+	w.Settle()
+}
+
+// TestManyAtOneName is about names and sets that many ask for. Each of them is looked at
+// when the name changes, but little is done for it.
+func TestManyAtOneName(t *testing.T) {
+	const n = 1_000
+	w := New(Options{})
+	w.PutZone(zoneOf("dns", "example", "example.org.", 1))
+	for i := range n {
+		w.PutZone(zoneOf("evil", fmt.Sprint(i), "example.org.", 9))
+		w.PutClaim(claimOf("evil", fmt.Sprint("victim", i), "victim.example.org.", 9, rr.TypeA, fmt.Sprintf("192.0.2.%d", i%256)))
+		w.PutClaim(claimOf("evil", fmt.Sprint("own", i), "own.example.org.", 9, rr.TypeTXT, fmt.Sprintf(`"%d"`, i)))
+	}
+	w.PutClaim(claimOf("victim", "first", "victim.example.org.", 2, rr.TypeA, "192.0.2.1"))
+	w.Settle()
+	for name, change := range map[string]func(i int){
+		"the victim's record": func(i int) {
+			w.PutClaim(claimOf("victim", "first", "victim.example.org.", 2, rr.TypeA, fmt.Sprintf("192.0.2.%d", i%2)))
+		},
+		"one of the full set": func(i int) {
+			w.PutClaim(claimOf("evil", "own7", "own.example.org.", 9, rr.TypeTXT, fmt.Sprintf(`"seven %d"`, i%2)))
+		},
+		"a Zone of the same name": func(i int) { w.PutZone(zoneOf("evil", "7", "example.org.", int64(9+i%2))) },
+	} {
+		i := 0
+		allocs := testing.AllocsPerRun(10, func() {
+			change(i)
+			w.Settle()
+			i++
+		})
+		if allocs > n/2 {
+			t.Errorf("changing %s among %d allocates %.0f times", name, n, allocs)
+		}
+	}
+}
+
+func TestChainsOf300Labels(t *testing.T) {
+	w := New(Options{})
+	chain(w, 300, "")
+	reasons := map[Reason]int{}
+	for i := range 300 {
+		v, ok := w.Verdict(ID{KindZone, "evil", fmt.Sprint(i)})
+		if !ok {
+			t.Fatalf("the Zone %d has no verdict", i)
+		}
+		reasons[v.Reason]++
+	}
+	// "example.org." has 13 octets, and every "a." two more, up to 255.
+	want := map[Reason]int{Accepted: 1 + (255-13)/2, InvalidName: 1, ParentUnresolved: 300 - 2 - (255-13)/2}
+	for reason, n := range want {
+		if reasons[reason] != n {
+			t.Errorf("%d Zones are %s, not %d: %v", reasons[reason], reason, n, reasons)
+		}
+	}
+	chain(w, 300, "299")
+	for i := range 300 {
+		if v, _ := w.Verdict(ID{KindZone, "evil", fmt.Sprint(i)}); v.Reason != ReferenceCycle {
+			t.Fatalf("the Zone %d of a cycle is %s", i, v.Reason)
+		}
+	}
+	if len(w.nodes) > 0 {
+		t.Errorf("%d names are left over", len(w.nodes))
+	}
+}
+
+func TestSetsHaveAtMost100Records(t *testing.T) {
+	w := New(Options{})
+	w.PutZone(zoneOf("dns", "example", "example.org.", 1))
+	for i := range 102 {
+		w.PutClaim(claimOf("dns", fmt.Sprint(i), "full.example.org.", int64(200-i), rr.TypeA, fmt.Sprintf("192.0.2.%d", i)))
+	}
+	w.PutClaim(claimOf("dns", "duplicate", "full.example.org.", 300, rr.TypeA, "192.0.2.50"))
+	w.PutClaim(claimOf("dns", "other type", "full.example.org.", 300, rr.TypeTXT, `"x"`))
+	w.Settle()
+	full := func() []string {
+		var out []string
+		for id := range w.claims {
+			if v, _ := w.Verdict(id); v.Reason == SetFull {
+				out = append(out, id.Name)
+			}
+		}
+		slices.Sort(out)
+		return out
+	}
+	if got := full(); !slices.Equal(got, []string{"0", "1"}) {
+		t.Errorf("the youngest two are left out of a set of 100, not %v", got)
+	}
+	w.DeleteClaim(ID{KindRecord, "dns", "101"})
+	w.Settle()
+	if got := full(); !slices.Equal(got, []string{"0"}) {
+		t.Errorf("when the oldest goes the next has its place; left out are %v", got)
+	}
+	snapshot, _ := w.Snapshot(ID{KindZone, "dns", "example"})
+	if set, _ := snapshot.Sets.Get(rr.Key{Name: must(dnsname.Parse("full.example.org.")), Type: rr.TypeA}); len(set.Data) != 100 {
+		t.Errorf("the set has %d records", len(set.Data))
+	}
+}

@@ -1,0 +1,116 @@
+package zone
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+func TestAdoptedListsTheClaimsOfAZone(t *testing.T) {
+	w := New(Options{})
+	w.PutZone(zoneOf("dns", "org", "org.", 1))
+	w.PutZone(zoneOf("dns", "example", "example.org.", 1))
+	for _, c := range []Claim{
+		claimOf("dns", "ns", "example.org.", 1, rr.TypeNS, "ns.example.net."),
+		claimOf("dns", "ds", "example.org.", 1, rr.TypeDS, "1 8 2 ABCD"),
+		claimOf("dns", "www", "www.example.org.", 1, rr.TypeA, "192.0.2.1"),
+		claimOf("dns", "twice", "www.example.org.", 1, rr.TypeA, "192.0.2.1"),
+		claimOf("evil", "www", "www.example.org.", 2, rr.TypeA, "192.0.2.2"),
+		claimOf("dns", "above", "www.org.", 1, rr.TypeA, "192.0.2.3"),
+	} {
+		w.PutClaim(c)
+	}
+	w.Settle()
+	var got []string
+	w.Adopted(ID{KindZone, "dns", "example"}, func(id ID) bool {
+		got = append(got, id.Name)
+		return true
+	})
+	slices.Sort(got)
+	if want := []string{"ds", "ns", "twice", "www"}; !slices.Equal(got, want) {
+		t.Errorf("adopted are %v, not %v", got, want)
+	}
+	calls := 0
+	w.Adopted(ID{KindZone, "dns", "example"}, func(ID) bool { calls++; return false })
+	if calls != 1 {
+		t.Errorf("after false there were %d calls more", calls-1)
+	}
+	w.Adopted(ID{KindZone, "dns", "missing"}, func(ID) bool { t.Error("a Zone that does not exist adopts"); return false })
+}
+
+func TestPuttingTheSameChangesNothing(t *testing.T) {
+	w := New(Options{})
+	zone, ttl := zoneOf("dns", "example", "example.org.", 1), uint32(60)
+	claim := claimOf("dns", "www", "www.example.org.", 1, rr.TypeA, "192.0.2.1")
+	claim.TTL = &ttl
+	grants := []Grant{{[]string{"dns"}, patterns("*")}}
+	put := func() Delta {
+		same := ttl
+		claim.TTL = &same
+		w.PutZone(zone)
+		w.PutClaim(claim)
+		w.PutGrants("main", grants)
+		return w.Settle()
+	}
+	if d := put(); len(d.Zones) != 1 || !d.Zones[0].Fresh || len(d.Verdicts) != 2 {
+		t.Errorf("the first time the delta is %+v", d)
+	}
+	if d := put(); len(d.Zones)+len(d.Verdicts) != 0 {
+		t.Errorf("the second time the delta is %+v", d)
+	}
+	zone.Created = zone.Created.In(time.FixedZone("elsewhere", 3600))
+	if d := put(); len(d.Zones)+len(d.Verdicts) != 0 {
+		t.Errorf("the same moment elsewhere gives the delta %+v", d)
+	}
+	w.DeleteClaim(claim.ID)
+	if d := put(); len(d.Zones) > 1 || len(d.Zones) == 1 && d.Zones[0].Fresh {
+		t.Errorf("a claim that is deleted and put again gives the delta %+v", d)
+	}
+}
+
+func TestADeltaNamesWhatChanged(t *testing.T) {
+	w := New(Options{})
+	id := ID{KindZone, "dns", "example"}
+	w.PutZone(zoneOf("dns", "example", "example.org.", 1))
+	w.PutClaim(claimOf("dns", "www", "www.example.org.", 1, rr.TypeA, "192.0.2.1"))
+	w.PutClaim(claimOf("dns", "ftp", "ftp.example.org.", 1, rr.TypeA, "192.0.2.1"))
+	w.Settle()
+
+	w.PutClaim(claimOf("dns", "www", "www.example.org.", 1, rr.TypeA, "192.0.2.2"))
+	d := w.Settle()
+	key := setOf("www.example.org.", 0, rr.TypeA).Key()
+	if len(d.Zones) != 1 || d.Zones[0].ID != id || d.Zones[0].Fresh || !slices.Equal(d.Zones[0].Changed, []rr.Key{key}) || len(d.Verdicts) != 0 {
+		t.Errorf("new data give the delta %+v", d)
+	}
+
+	w.DeleteZone(id)
+	d = w.Settle()
+	if _, ok := w.Snapshot(id); ok || len(d.Zones) != 1 || len(d.Verdicts) != 3 {
+		t.Errorf("the end of the Zone gives the delta %+v", d)
+	}
+	if _, ok := w.Verdict(id); ok {
+		t.Error("a Zone that is gone has a verdict")
+	}
+}
+
+// Reading changes nothing: readers may run beside each other, as their owner lets them.
+func TestManyMayReadAtOnce(t *testing.T) {
+	w := busyWorld(50)
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for id := range w.zones {
+				w.Verdict(id)
+				w.Snapshot(id)
+				w.Adopted(id, func(ID) bool { return true })
+			}
+			for id := range w.claims {
+				w.Verdict(id)
+			}
+		})
+	}
+	readers.Wait()
+}
