@@ -121,7 +121,7 @@ func TestHashIsNotOfTheSOAOrTheDelegations(t *testing.T) {
 	w := New(Options{})
 	z := zoneOf("dns", "example", "example.org.", 1)
 	w.PutZone(z)
-	w.PutClaim(claimOf("dns", "www", "www.example.org.", 1, rr.TypeA, "192.0.2.1"))
+	w.PutClaim(claimOf("dns/www", "www.example.org.", 1, "A 192.0.2.1"))
 	before := snapshotOf(t, w, z.ID)
 
 	z.Refresh, z.Retry, z.Expire, z.Minimum, z.RName = 1, 2, 3, 4, must(dnsname.Parse("x.example.net."))
@@ -170,7 +170,7 @@ func TestSOA(t *testing.T) {
 			}
 			w.PutZone(z)
 			for _, ns := range test.ns {
-				w.PutClaim(claimOf("dns", ns, z.Where.Name.String(), 1, rr.TypeNS, ns))
+				w.PutClaim(claimOf("dns/"+ns, z.Where.Name.String(), 1, "NS "+ns))
 			}
 			got := snapshotOf(t, w, z.ID).SOA
 			want := rr.SOA{

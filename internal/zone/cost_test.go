@@ -26,10 +26,13 @@ func zoneOf(namespace, name, fqdn string, created int64) Zone {
 	return z
 }
 
-func claimOf(namespace, name, owner string, created int64, typ rr.Type, data string) Claim {
+// claimOf makes a claim of "namespace/name" for a record such as "A 192.0.2.1".
+func claimOf(object, owner string, created int64, record string) Claim {
+	namespace, name, _ := strings.Cut(object, "/")
+	typ, data, _ := strings.Cut(record, " ")
 	return Claim{
 		ID: ID{KindRecord, namespace, name}, Created: time.Unix(created, 0),
-		Where: Where{Name: must(dnsname.Parse(owner))}, Type: typ, Data: data,
+		Where: Where{Name: must(dnsname.Parse(owner))}, Type: must(rr.ParseType(typ)), Data: data,
 	}
 }
 
@@ -45,11 +48,11 @@ func busyWorld(size int) *World {
 	for _, c := range addressClaims("below.example.org.", size) {
 		w.PutClaim(c)
 	}
-	w.PutClaim(claimOf("dns", "ns", "example.org.", 1, rr.TypeNS, "ns.example.org."))
-	w.PutClaim(claimOf("dns", "ns-a", "ns.example.org.", 1, rr.TypeA, "192.0.2.1"))
-	w.PutClaim(claimOf("dns", "dname", "example.org.", 1, rr.TypeDNAME, "example.net."))
-	w.PutClaim(claimOf("dns", "below", "below.example.org.", 1, rr.TypeTXT, `"x"`))
-	w.PutClaim(claimOf("team", "cut", "below.example.org.", 1, rr.TypeNS, "ns.example.net."))
+	w.PutClaim(claimOf("dns/ns", "example.org.", 1, "NS ns.example.org."))
+	w.PutClaim(claimOf("dns/ns-a", "ns.example.org.", 1, "A 192.0.2.1"))
+	w.PutClaim(claimOf("dns/dname", "example.org.", 1, "DNAME example.net."))
+	w.PutClaim(claimOf("dns/below", "below.example.org.", 1, `TXT "x"`))
+	w.PutClaim(claimOf("team/cut", "below.example.org.", 1, "NS ns.example.net."))
 	w.Settle()
 	return w
 }
@@ -60,35 +63,35 @@ func TestNoSingleChangeVisitsAllSets(t *testing.T) {
 		name  string
 		apply func(*World)
 	}{
-		{"a new record", func(w *World) { w.PutClaim(claimOf("team", "new", "new.example.org.", 9, rr.TypeA, "192.0.2.9")) }},
+		{"a new record", func(w *World) { w.PutClaim(claimOf("team/new", "new.example.org.", 9, "A 192.0.2.9")) }},
 		{"its new data", func(w *World) {
-			w.PutClaim(claimOf("team", "new", "new.example.org.", 9, rr.TypeA, "192.0.2.10"))
+			w.PutClaim(claimOf("team/new", "new.example.org.", 9, "A 192.0.2.10"))
 		}},
 		{"its move to another name", func(w *World) {
-			w.PutClaim(claimOf("team", "new", "newer.example.org.", 9, rr.TypeA, "192.0.2.10"))
+			w.PutClaim(claimOf("team/new", "newer.example.org.", 9, "A 192.0.2.10"))
 		}},
 		{"its end", func(w *World) { w.DeleteClaim(ID{KindRecord, "team", "new"}) }},
-		{"a refused record", func(w *World) { w.PutClaim(claimOf("evil", "ns", "example.org.", 9, rr.TypeTXT, `"y"`)) }},
-		{"a record at an apex that has a DNAME", func(w *World) { w.PutClaim(claimOf("dns", "txt", "example.org.", 9, rr.TypeTXT, `"y"`)) }},
+		{"a refused record", func(w *World) { w.PutClaim(claimOf("evil/ns", "example.org.", 9, `TXT "y"`)) }},
+		{"a record at an apex that has a DNAME", func(w *World) { w.PutClaim(claimOf("dns/txt", "example.org.", 9, `TXT "y"`)) }},
 		{"a name server more for the parent and the Zone", func(w *World) {
-			w.PutClaim(claimOf("dns", "ns2", "example.org.", 9, rr.TypeNS, "ns2.example.org."))
+			w.PutClaim(claimOf("dns/ns2", "example.org.", 9, "NS ns2.example.org."))
 		}},
 		{"its address, which is glue", func(w *World) {
-			w.PutClaim(claimOf("dns", "ns2-a", "ns2.example.org.", 9, rr.TypeA, "192.0.2.2"))
+			w.PutClaim(claimOf("dns/ns2-a", "ns2.example.org.", 9, "A 192.0.2.2"))
 		}},
-		{"another address", func(w *World) { w.PutClaim(claimOf("dns", "ns2-a", "ns2.example.org.", 9, rr.TypeA, "192.0.2.3")) }},
+		{"another address", func(w *World) { w.PutClaim(claimOf("dns/ns2-a", "ns2.example.org.", 9, "A 192.0.2.3")) }},
 		{"a name of another namespace below a cut", func(w *World) {
-			w.PutClaim(claimOf("other", "x", "x.below.example.org.", 9, rr.TypeA, "192.0.2.4"))
+			w.PutClaim(claimOf("other/x", "x.below.example.org.", 9, "A 192.0.2.4"))
 		}},
 		{"an older name of another namespace below a cut", func(w *World) {
-			w.PutClaim(claimOf("dns", "y", "y.ns.example.org.", 0, rr.TypeA, "192.0.2.5"))
+			w.PutClaim(claimOf("dns/y", "y.ns.example.org.", 0, "A 192.0.2.5"))
 		}},
 		{"a sub-zone", func(w *World) { w.PutZone(zoneOf("team", "new", "zone.example.org.", 9)) }},
 		{"its name server", func(w *World) {
-			w.PutClaim(claimOf("team", "zone-ns", "zone.example.org.", 9, rr.TypeNS, "ns.example.net."))
+			w.PutClaim(claimOf("team/zone-ns", "zone.example.org.", 9, "NS ns.example.net."))
 		}},
 		{"its DS", func(w *World) {
-			w.PutClaim(claimOf("team", "zone-ds", "zone.example.org.", 9, rr.TypeDS, "1 8 2 ABCD"))
+			w.PutClaim(claimOf("team/zone-ds", "zone.example.org.", 9, "DS 1 8 2 ABCD"))
 		}},
 		{"the end of its name server", func(w *World) { w.DeleteClaim(ID{KindRecord, "team", "zone-ns"}) }},
 		{"its end", func(w *World) { w.DeleteZone(ID{KindZone, "team", "new"}) }},
@@ -147,22 +150,22 @@ func TestAdversaries(t *testing.T) {
 		{"name servers at every name above somebody's names", 150, func(w *World, n int) {
 			w.PutZone(zoneOf("dns", "example", "example.org.", 1))
 			for i := range n {
-				w.PutClaim(claimOf("victim", fmt.Sprint(i), fmt.Sprintf("a.b.c.d.h%d.x.example.org.", i), 5, rr.TypeA, "192.0.2.1"))
+				w.PutClaim(claimOf(fmt.Sprint("victim/", i), fmt.Sprintf("a.b.c.d.h%d.x.example.org.", i), 5, "A 192.0.2.1"))
 			}
 			for i := range n / 4 {
 				for _, above := range []string{"b.c.d.", "c.d.", "d.", ""} {
 					name := fmt.Sprintf("%sh%d.x.example.org.", above, i)
-					w.PutClaim(claimOf("evil", name, name, 9, rr.TypeNS, "ns.example.net."))
+					w.PutClaim(claimOf("evil/"+name, name, 9, "NS ns.example.net."))
 				}
-				w.PutClaim(claimOf("evil", fmt.Sprint("x", i), "x.example.org.", int64(9+i), rr.TypeNS, fmt.Sprintf("ns%d.example.net.", i)))
+				w.PutClaim(claimOf(fmt.Sprint("evil/x", i), "x.example.org.", int64(9+i), fmt.Sprintf("NS ns%d.example.net.", i)))
 			}
 			w.Settle()
 		}},
 		{"names that appear one by one below somebody's cut", 40, func(w *World, n int) {
 			w.PutZone(zoneOf("dns", "example", "example.org.", 1))
-			w.PutClaim(claimOf("dns", "dname", "example.org.", 2, rr.TypeDNAME, "example.net."))
+			w.PutClaim(claimOf("dns/dname", "example.org.", 2, "DNAME example.net."))
 			for i := range n {
-				w.PutClaim(claimOf(fmt.Sprint("evil", i%3), fmt.Sprint(i), fmt.Sprintf("h%d.example.org.", i), int64(3+i/7), rr.TypeA, "192.0.2.1"))
+				w.PutClaim(claimOf(fmt.Sprintf("evil%d/%d", i%3, i), fmt.Sprintf("h%d.example.org.", i), int64(3+i/7), "A 192.0.2.1"))
 				w.Settle()
 			}
 			for i := range n {
@@ -185,7 +188,7 @@ func TestAdversaries(t *testing.T) {
 				name = "a." + name
 			}
 			for i := range n {
-				w.PutClaim(claimOf("evil", fmt.Sprint(i), fmt.Sprintf("h%d.%s", i, strings.TrimPrefix(name, "a.")), 500, rr.TypeA, "192.0.2.1"))
+				w.PutClaim(claimOf(fmt.Sprint("evil/", i), fmt.Sprintf("h%d.%s", i, strings.TrimPrefix(name, "a.")), 500, "A 192.0.2.1"))
 			}
 			w.Settle()
 			w.PutZone(zoneOf("evil", "0", "org.", 700)) // younger: every chain of delegations changes
@@ -253,17 +256,17 @@ func TestManyAtOneName(t *testing.T) {
 	w.PutZone(zoneOf("dns", "example", "example.org.", 1))
 	for i := range n {
 		w.PutZone(zoneOf("evil", fmt.Sprint(i), "example.org.", 9))
-		w.PutClaim(claimOf("evil", fmt.Sprint("victim", i), "victim.example.org.", 9, rr.TypeA, fmt.Sprintf("192.0.2.%d", i%256)))
-		w.PutClaim(claimOf("evil", fmt.Sprint("own", i), "own.example.org.", 9, rr.TypeTXT, fmt.Sprintf(`"%d"`, i)))
+		w.PutClaim(claimOf(fmt.Sprint("evil/victim", i), "victim.example.org.", 9, fmt.Sprintf("A 192.0.2.%d", i%256)))
+		w.PutClaim(claimOf(fmt.Sprint("evil/own", i), "own.example.org.", 9, fmt.Sprintf(`TXT "%d"`, i)))
 	}
-	w.PutClaim(claimOf("victim", "first", "victim.example.org.", 2, rr.TypeA, "192.0.2.1"))
+	w.PutClaim(claimOf("victim/first", "victim.example.org.", 2, "A 192.0.2.1"))
 	w.Settle()
 	for name, change := range map[string]func(i int){
 		"the victim's record": func(i int) {
-			w.PutClaim(claimOf("victim", "first", "victim.example.org.", 2, rr.TypeA, fmt.Sprintf("192.0.2.%d", i%2)))
+			w.PutClaim(claimOf("victim/first", "victim.example.org.", 2, fmt.Sprintf("A 192.0.2.%d", i%2)))
 		},
 		"one of the full set": func(i int) {
-			w.PutClaim(claimOf("evil", "own7", "own.example.org.", 9, rr.TypeTXT, fmt.Sprintf(`"seven %d"`, i%2)))
+			w.PutClaim(claimOf("evil/own7", "own.example.org.", 9, fmt.Sprintf(`TXT "seven %d"`, i%2)))
 		},
 		"a Zone of the same name": func(i int) { w.PutZone(zoneOf("evil", "7", "example.org.", int64(9+i%2))) },
 	} {
@@ -312,10 +315,10 @@ func TestSetsHaveAtMost100Records(t *testing.T) {
 	w := New(Options{})
 	w.PutZone(zoneOf("dns", "example", "example.org.", 1))
 	for i := range 102 {
-		w.PutClaim(claimOf("dns", fmt.Sprint(i), "full.example.org.", int64(200-i), rr.TypeA, fmt.Sprintf("192.0.2.%d", i)))
+		w.PutClaim(claimOf(fmt.Sprint("dns/", i), "full.example.org.", int64(200-i), fmt.Sprintf("A 192.0.2.%d", i)))
 	}
-	w.PutClaim(claimOf("dns", "duplicate", "full.example.org.", 300, rr.TypeA, "192.0.2.50"))
-	w.PutClaim(claimOf("dns", "other type", "full.example.org.", 300, rr.TypeTXT, `"x"`))
+	w.PutClaim(claimOf("dns/duplicate", "full.example.org.", 300, "A 192.0.2.50"))
+	w.PutClaim(claimOf("dns/other type", "full.example.org.", 300, `TXT "x"`))
 	w.Settle()
 	full := func() []string {
 		var out []string

@@ -14,12 +14,12 @@ func TestAdoptedListsTheClaimsOfAZone(t *testing.T) {
 	w.PutZone(zoneOf("dns", "org", "org.", 1))
 	w.PutZone(zoneOf("dns", "example", "example.org.", 1))
 	for _, c := range []Claim{
-		claimOf("dns", "ns", "example.org.", 1, rr.TypeNS, "ns.example.net."),
-		claimOf("dns", "ds", "example.org.", 1, rr.TypeDS, "1 8 2 ABCD"),
-		claimOf("dns", "www", "www.example.org.", 1, rr.TypeA, "192.0.2.1"),
-		claimOf("dns", "twice", "www.example.org.", 1, rr.TypeA, "192.0.2.1"),
-		claimOf("evil", "www", "www.example.org.", 2, rr.TypeA, "192.0.2.2"),
-		claimOf("dns", "above", "www.org.", 1, rr.TypeA, "192.0.2.3"),
+		claimOf("dns/ns", "example.org.", 1, "NS ns.example.net."),
+		claimOf("dns/ds", "example.org.", 1, "DS 1 8 2 ABCD"),
+		claimOf("dns/www", "www.example.org.", 1, "A 192.0.2.1"),
+		claimOf("dns/twice", "www.example.org.", 1, "A 192.0.2.1"),
+		claimOf("evil/www", "www.example.org.", 2, "A 192.0.2.2"),
+		claimOf("dns/above", "www.org.", 1, "A 192.0.2.3"),
 	} {
 		w.PutClaim(c)
 	}
@@ -44,7 +44,7 @@ func TestAdoptedListsTheClaimsOfAZone(t *testing.T) {
 func TestPuttingTheSameChangesNothing(t *testing.T) {
 	w := New(Options{})
 	zone, ttl := zoneOf("dns", "example", "example.org.", 1), uint32(60)
-	claim := claimOf("dns", "www", "www.example.org.", 1, rr.TypeA, "192.0.2.1")
+	claim := claimOf("dns/www", "www.example.org.", 1, "A 192.0.2.1")
 	claim.TTL = &ttl
 	grants := []Grant{{[]string{"dns"}, patterns("*")}}
 	put := func() Delta {
@@ -75,11 +75,11 @@ func TestADeltaNamesWhatChanged(t *testing.T) {
 	w := New(Options{})
 	id := ID{KindZone, "dns", "example"}
 	w.PutZone(zoneOf("dns", "example", "example.org.", 1))
-	w.PutClaim(claimOf("dns", "www", "www.example.org.", 1, rr.TypeA, "192.0.2.1"))
-	w.PutClaim(claimOf("dns", "ftp", "ftp.example.org.", 1, rr.TypeA, "192.0.2.1"))
+	w.PutClaim(claimOf("dns/www", "www.example.org.", 1, "A 192.0.2.1"))
+	w.PutClaim(claimOf("dns/ftp", "ftp.example.org.", 1, "A 192.0.2.1"))
 	w.Settle()
 
-	w.PutClaim(claimOf("dns", "www", "www.example.org.", 1, rr.TypeA, "192.0.2.2"))
+	w.PutClaim(claimOf("dns/www", "www.example.org.", 1, "A 192.0.2.2"))
 	d := w.Settle()
 	key := setOf("www.example.org.", 0, rr.TypeA).Key()
 	if len(d.Zones) != 1 || d.Zones[0].ID != id || d.Zones[0].Fresh || !slices.Equal(d.Zones[0].Changed, []rr.Key{key}) || len(d.Verdicts) != 0 {
