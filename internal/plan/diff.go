@@ -70,13 +70,21 @@ func DiffKeys(have, want rr.Sets, keys []rr.Key, scope Scope) Plan {
 	return p
 }
 
+// add doubles the room when it is used up: append would copy large plans five times as they grow.
+func (p *Plan) add(c Change) {
+	if len(p.Changes) == cap(p.Changes) {
+		p.Changes = slices.Grow(p.Changes, max(len(p.Changes), 4))
+	}
+	p.Changes = append(p.Changes, c)
+}
+
 // wanted adds the change from have, which may be zero, to want.
 func (p *Plan) wanted(have, want rr.Set, scope *Scope) {
 	want = scope.Goal(have, want)
 	if have.TTL == want.TTL && slices.Equal(have.Data, want.Data) || !scope.mayPut(want) {
 		return
 	}
-	p.Changes = append(p.Changes, Change{Key: want.Key(), Have: have, Want: want})
+	p.add(Change{Key: want.Key(), Have: have, Want: want})
 }
 
 // unwanted deletes have or leaves it.
@@ -94,7 +102,7 @@ func (p *Plan) unwanted(have rr.Set, scope *Scope) {
 // the others go.
 func (p *Plan) remove(have rr.Set, scope *Scope) bool {
 	if scope.mayDelete(have) {
-		p.Changes = append(p.Changes, Change{Key: have.Key(), Have: have})
+		p.add(Change{Key: have.Key(), Have: have})
 		return true
 	}
 	own := scope.serversNS(have)
