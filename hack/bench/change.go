@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	kubizonev1alpha1 "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 )
 
 // times are how long each of some changes took.
@@ -108,7 +108,7 @@ func (r *rig) floor(ctx context.Context) (times, error) {
 
 // watchFromNow follows all Records.
 func (r *rig) watchFromNow(ctx context.Context) (watch.Interface, error) {
-	var list kubizonev1alpha1.RecordList
+	var list kubizone.RecordList
 	if err := r.kube.List(ctx, &list, client.InNamespace(namespace), client.Limit(1)); err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func awaitEvent(ctx context.Context, events watch.Interface, name, rdata string)
 	for {
 		select {
 		case e, ok := <-events.ResultChan():
-			o, is := e.Object.(*kubizonev1alpha1.Record)
+			o, is := e.Object.(*kubizone.Record)
 			if !ok || !is {
 				return fmt.Errorf("the watch of the Records ended: %v", e.Object)
 			}

@@ -39,7 +39,7 @@ func (a *asker) await(ctx context.Context, name, want string) error {
 			}
 		}
 		if time.Since(began) > patience {
-			return fmt.Errorf("BIND still does not answer %s for %s: %v %v", want, name, answer, err)
+			return fmt.Errorf("BIND still does not answer %s for %s: %v %w", want, name, answer, err)
 		}
 		if err := pause(ctx, time.Millisecond); err != nil {
 			return err

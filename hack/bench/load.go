@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	kubizonev1alpha1 "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -34,10 +34,10 @@ func recordName(i int) string { return fmt.Sprintf("r-%06d", i) }
 // address is the i-th of 16 million.
 func address(i int) string { return fmt.Sprintf("10.%d.%d.%d", i>>16&255, i>>8&255, i&255) }
 
-func record(i int) *kubizonev1alpha1.Record {
-	return &kubizonev1alpha1.Record{
+func record(i int) *kubizone.Record {
+	return &kubizone.Record{
 		ObjectMeta: metav1.ObjectMeta{Name: recordName(i), Namespace: namespace},
-		Spec:       kubizonev1alpha1.RecordSpec{DomainName: recordName(i) + "." + zoneName, Type: "A", RData: address(i)},
+		Spec:       kubizone.RecordSpec{DomainName: recordName(i) + "." + zoneName, Type: "A", RData: address(i)},
 	}
 }
 
@@ -192,7 +192,7 @@ func (r *rig) missing(ctx context.Context) (int, error) {
 // awaitStatus follows the Records until each has its label and says that it is ready. It begins to watch only now, when
 // DNS has everything: statuses come later, and watching costs time that was to be measured.
 func (r *rig) awaitStatus(ctx context.Context, began time.Time) (time.Duration, error) {
-	var list kubizonev1alpha1.RecordList
+	var list kubizone.RecordList
 	if err := r.kube.List(ctx, &list, client.InNamespace(namespace)); err != nil {
 		return 0, err
 	}
@@ -202,7 +202,7 @@ func (r *rig) awaitStatus(ctx context.Context, began time.Time) (time.Duration, 
 			waiting[list.Items[i].Name] = true
 		}
 	}
-	events, err := r.kube.Watch(ctx, &kubizonev1alpha1.RecordList{}, client.InNamespace(namespace),
+	events, err := r.kube.Watch(ctx, &kubizone.RecordList{}, client.InNamespace(namespace),
 		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.ResourceVersion}})
 	if err != nil {
 		return 0, err
@@ -213,7 +213,7 @@ func (r *rig) awaitStatus(ctx context.Context, began time.Time) (time.Duration, 
 	for len(waiting) > 0 {
 		select {
 		case e, ok := <-events.ResultChan():
-			o, is := e.Object.(*kubizonev1alpha1.Record)
+			o, is := e.Object.(*kubizone.Record)
 			if !ok || !is || e.Type == watch.Error {
 				return 0, fmt.Errorf("the watch of the Records ended with %d to go: %v", len(waiting), e.Object)
 			}
@@ -229,8 +229,8 @@ func (r *rig) awaitStatus(ctx context.Context, began time.Time) (time.Duration, 
 	return time.Since(began), nil
 }
 
-func finished(o *kubizonev1alpha1.Record) bool {
-	return o.Labels[kubizonev1alpha1.ParentZoneLabel] != "" && o.Status.ObservedGeneration == o.Generation && ready(o.Status.Conditions, o.Generation)
+func finished(o *kubizone.Record) bool {
+	return o.Labels[kubizone.ParentZoneLabel] != "" && o.Status.ObservedGeneration == o.Generation && ready(o.Status.Conditions, o.Generation)
 }
 
 func ready(conditions []metav1.Condition, generation int64) bool {

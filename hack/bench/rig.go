@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	kubizonev1alpha1 "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/nameserver"
 	"github.com/zonefold/zonefold/internal/testcluster"
@@ -128,7 +128,7 @@ func (r *rig) prepare(ctx context.Context) error {
 	}
 	config.QPS, config.UserAgent = -1, "zonefold-bench"
 	scheme := runtime.NewScheme()
-	if err := kubizonev1alpha1.AddToScheme(scheme); err != nil {
+	if err := kubizone.AddToScheme(scheme); err != nil {
 		return err
 	}
 	if r.kube, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
@@ -194,8 +194,8 @@ func (r *rig) stopOperator() {
 	}
 }
 
-func (r *rig) zone(ctx context.Context) (*kubizonev1alpha1.Zone, error) {
-	var z kubizonev1alpha1.Zone
+func (r *rig) zone(ctx context.Context) (*kubizone.Zone, error) {
+	var z kubizone.Zone
 	return &z, r.kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "bench"}, &z)
 }
 

@@ -52,7 +52,7 @@ var built struct {
 func operator(t *testing.T) string {
 	t.Helper()
 	built.once.Do(func() {
-		if built.dir, built.err = os.MkdirTemp("", "zonefold-scenario"); built.err == nil {
+		if built.dir, built.err = os.MkdirTemp("", "zonefold-scenario"); built.err == nil { //nolint:usetesting // all tests share it
 			built.path, built.err = testoperator.Build(context.Background(), built.dir)
 		}
 	})

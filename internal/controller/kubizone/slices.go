@@ -50,6 +50,7 @@ func (k *Controller) applySlice(ctx context.Context, id zone.ID, z *v1alpha1.Zon
 		return fmt.Errorf("encoding ZoneSlice %s/%s: %w", slice.Namespace, slice.Name, err)
 	}
 	got := &zonefold.ZoneSlice{ObjectMeta: metav1.ObjectMeta{Namespace: slice.Namespace, Name: slice.Name}}
+	k.sliceWriting(id, slice.Name)
 	if err := k.Client.Patch(ctx, got, client.RawPatch(types.ApplyPatchType, body), client.FieldOwner(controller.Manager), client.ForceOwnership); err != nil {
 		k.sliceWritten(id, slice.Name, version(&have))
 		return fmt.Errorf("writing ZoneSlice %s/%s: %w", slice.Namespace, slice.Name, err)

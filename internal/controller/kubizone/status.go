@@ -38,34 +38,34 @@ func zoneStatus(c controller.Conditions, v zone.Verdict, out controller.ZoneOutc
 }
 
 // recordPatch gathers the fields of a Record's status that differ.
-func recordPatch(old, new v1alpha1.RecordStatus) map[string]any {
+func recordPatch(before, after v1alpha1.RecordStatus) map[string]any {
 	patch := map[string]any{}
-	if old.FQDN != new.FQDN {
-		patch["fqdn"] = orNull(new.FQDN)
+	if before.FQDN != after.FQDN {
+		patch["fqdn"] = orNull(after.FQDN)
 	}
-	if old.ObservedGeneration != new.ObservedGeneration {
-		patch["observedGeneration"] = new.ObservedGeneration
+	if before.ObservedGeneration != after.ObservedGeneration {
+		patch["observedGeneration"] = after.ObservedGeneration
 	}
-	if !equality.Semantic.DeepEqual(old.Conditions, new.Conditions) {
-		patch["conditions"] = new.Conditions
+	if !equality.Semantic.DeepEqual(before.Conditions, after.Conditions) {
+		patch["conditions"] = after.Conditions
 	}
 	return patch
 }
 
 // zonePatch gathers the fields of a Zone's status that differ.
-func zonePatch(old, new v1alpha1.ZoneStatus) map[string]any {
+func zonePatch(before, after v1alpha1.ZoneStatus) map[string]any {
 	patch := map[string]any{}
-	if old.FQDN != new.FQDN {
-		patch["fqdn"] = orNull(new.FQDN)
+	if before.FQDN != after.FQDN {
+		patch["fqdn"] = orNull(after.FQDN)
 	}
-	if old.ObservedGeneration != new.ObservedGeneration {
-		patch["observedGeneration"] = new.ObservedGeneration
+	if before.ObservedGeneration != after.ObservedGeneration {
+		patch["observedGeneration"] = after.ObservedGeneration
 	}
-	if !equality.Semantic.DeepEqual(old.Conditions, new.Conditions) {
-		patch["conditions"] = new.Conditions
+	if !equality.Semantic.DeepEqual(before.Conditions, after.Conditions) {
+		patch["conditions"] = after.Conditions
 	}
-	if !equality.Semantic.DeepEqual(old.Backends, new.Backends) {
-		patch["backends"] = new.Backends
+	if !equality.Semantic.DeepEqual(before.Backends, after.Backends) {
+		patch["backends"] = after.Backends
 	}
 	return patch
 }

@@ -191,9 +191,9 @@ func (k *Controller) soon(id zone.ID, served controller.Outcome, generation int6
 
 // tell makes events of what happened to an object: it was refused, it is accepted
 // again, a Backend does not take it. That all is well from the start is no event.
-func (k *Controller) tell(o object, old, new []metav1.Condition) {
+func (k *Controller) tell(o object, before, after []metav1.Condition) {
 	for _, kind := range []string{controller.ConditionAccepted, controller.ConditionServed} {
-		is, was := condition(new, kind), condition(old, kind)
+		is, was := condition(after, kind), condition(before, kind)
 		if is == nil {
 			continue
 		}
