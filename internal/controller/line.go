@@ -210,7 +210,7 @@ func (d *Deliveries) Record(ctx context.Context, feed string, keys []rr.Key) err
 	for _, key := range keys {
 		set, ok := l.sets.Get(key)
 		if !ok {
-			set = rr.Set{Name: key.Name, Type: key.Type}
+			set = rr.Set{Name: key.Name, Type: key.Type, Data: []string{""}} // not wanted any more; it may be sent all the same
 		}
 		sets = append(sets, set)
 		txn.Put(set)

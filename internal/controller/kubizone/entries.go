@@ -41,7 +41,9 @@ func setsOf(txn *rr.SetsTxn, entries []v1alpha1.Entry) {
 		if old, ok := txn.Get(key); ok {
 			data = append(data, old.Data...)
 		}
-		if e.RData != "" {
+		if e.RData == "" {
+			data = append(data, "") // the journal did not know it; the key is what counts
+		} else {
 			if canonical, err := rr.ParseData(t, e.RData); err == nil {
 				data = append(data, canonical)
 			}

@@ -85,9 +85,6 @@ func (k *Controller) record(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s
 func journalPage(index int, sets rr.Sets) *zonefold.ZoneSlice {
 	var entries []v1alpha1.Entry
 	for set := range sets.All() {
-		if len(set.Data) == 0 {
-			set.Data = []string{""}
-		}
 		entries = entriesOf(entries, set)
 	}
 	return &zonefold.ZoneSlice{Journal: true, Index: int32(index), Entries: sliceEntries(entries)}
