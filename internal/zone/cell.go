@@ -1,6 +1,7 @@
 package zone
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/zonefold/zonefold/internal/dnsname"
@@ -15,6 +16,7 @@ type cell struct {
 
 	claims  []*claimState // oldest first
 	sets    []rr.Set      // what the zone holds here, by type
+	first   *claimState   // by which a namespace holds the name; nil: by none, or the cell is new
 	held    []holding
 	special *special // nil for most
 	below   *elders  // kept while a claim asks for a cut here; nil: not known
@@ -32,12 +34,11 @@ type special struct {
 
 // set returns the cell's set of one type, or an empty one.
 func (c *cell) set(t rr.Type) rr.Set {
-	if c != nil {
-		for _, s := range c.sets {
-			if s.Type == t {
-				return s
-			}
-		}
+	if c == nil {
+		return rr.Set{}
+	}
+	if i, found := slices.BinarySearchFunc(c.sets, t, func(s rr.Set, t rr.Type) int { return cmp.Compare(s.Type, t) }); found {
+		return c.sets[i]
 	}
 	return rr.Set{}
 }
@@ -123,7 +124,9 @@ func (w *World) join(c *claimState, z *zoneState) {
 	i, _ := slices.BinarySearchFunc(at.claims, c, (*claimState).compare)
 	at.claims = slices.Insert(at.claims, i, c)
 	c.cell = at
-	w.cells.push(at)
+	if !w.turnAway(c) {
+		w.cells.push(at)
+	}
 }
 
 // leave takes a claim out of its cell.
@@ -136,5 +139,7 @@ func (w *World) leave(c *claimState) {
 	if i, found := slices.BinarySearchFunc(at.claims, c, (*claimState).compare); found {
 		at.claims = slices.Delete(at.claims, i, i+1)
 	}
-	w.cells.push(at)
+	if c.refusal == nil || c == at.first || len(at.claims) == 0 {
+		w.cells.push(at) // else the others had nothing of it
+	}
 }

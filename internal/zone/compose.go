@@ -1,6 +1,7 @@
 package zone
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/zonefold/zonefold/internal/rr"
@@ -9,7 +10,8 @@ import (
 // compose recomputes one cell and passes on what others depend on.
 func (w *World) compose(c *cell) {
 	w.visits += 1 + len(c.claims)
-	m := merger{world: w, cell: c, groups: w.groups[:0], held: w.held[:0]}
+	m := merger{world: w, cell: c, groups: w.groups[:0], types: w.types[:0], held: w.held[:0]}
+	c.first = nil
 	if c.zone.accepted() && !c.zone.dead {
 		m.merge()
 	}
@@ -20,7 +22,7 @@ func (w *World) compose(c *cell) {
 	w.store(c, &m)
 	w.pass(&before, c, m.held)
 	c.held = append(c.holder[:0], m.held...)
-	w.groups, w.held = m.groups, m.held
+	w.groups, w.types, w.held = m.groups, m.types, m.held
 	if len(c.claims) == 0 && len(c.sets) == 0 && c.special == nil {
 		c.node.cells = slices.DeleteFunc(c.node.cells, func(o *cell) bool { return o == c })
 		w.prune(c.node)
@@ -29,7 +31,7 @@ func (w *World) compose(c *cell) {
 
 // store writes what the merge gave into the cell and its Zone's content.
 func (w *World) store(c *cell, m *merger) {
-	old := c.sets
+	slices.SortFunc(m.groups, func(a, b group) int { return cmp.Compare(a.t, b.t) })
 	sets := make([]rr.Set, 0, len(m.groups))
 	var ds rr.Set
 	for i := range m.groups {
@@ -44,12 +46,13 @@ func (w *World) store(c *cell, m *merger) {
 			w.replace(c.zone, was, set)
 		}
 	}
+	old := c.sets
+	c.sets, c.special = sets, nil
 	for _, was := range old {
-		if !slices.ContainsFunc(sets, func(s rr.Set) bool { return s.Type == was.Type }) {
+		if c.set(was.Type).Data == nil {
 			w.replace(c.zone, was, rr.Set{})
 		}
 	}
-	c.sets, c.special = sets, nil
 	if cut := m.cut(); ds.Data != nil || cut.t != 0 {
 		c.special = &special{ds, cut}
 	}
@@ -79,6 +82,7 @@ type merger struct {
 	world  *World
 	cell   *cell
 	groups []group
+	types  []rr.Type // of groups, until those are sorted
 	given  []derived
 	held   []holding
 	cuts   bool // a claim asks for a cut
@@ -88,9 +92,9 @@ func (m *merger) merge() {
 	c := m.cell
 	m.given = m.world.derived(c)
 	for _, d := range m.given {
-		m.groups = append(m.groups, group{t: d.set.Type, ttl: d.set.TTL, by: d.from.ID})
+		g := m.add(group{t: d.set.Type, ttl: d.set.TTL, by: d.from.ID})
 		for _, data := range d.set.Data {
-			m.groups[len(m.groups)-1].add(data)
+			g.add(data)
 		}
 		if isAddress(d.set.Type) {
 			m.held = append(m.held, d.from.holding())
@@ -101,6 +105,7 @@ func (m *merger) merge() {
 	if holder == nil {
 		return
 	}
+	c.first = holder
 	m.held = append(m.held, holder.holding())
 	for _, claim := range free {
 		if claim.ID.Namespace != holder.ID.Namespace {
@@ -199,13 +204,15 @@ func (m *merger) take(claim *claimState) cause {
 	if claim.TTL != nil {
 		ttl = *claim.TTL
 	}
-	i := slices.IndexFunc(m.groups, func(g group) bool { return g.t == claim.Type })
-	if i < 0 {
-		m.groups = append(m.groups, group{t: claim.Type, ttl: ttl, data: []string{claim.Data}, by: claim.ID})
+	g := m.find(claim.Type)
+	if g == nil {
+		if len(m.groups) >= m.world.opts.MaxTypes {
+			return m.against(SetFull, ID{})
+		}
+		m.add(group{t: claim.Type, ttl: ttl, data: []string{claim.Data}, by: claim.ID})
 		m.world.accept(claim, nil)
 		return cause{}
 	}
-	g := &m.groups[i]
 	if !g.contains(claim.Data) {
 		if claim.Type.Singleton() {
 			return cause{Conflict, m.cell.zone, g.by, g.t}
@@ -222,15 +229,32 @@ func (m *merger) take(claim *claimState) cause {
 // excludes refuses a claim whose type may not stand beside what the name has: CNAME
 // stands alone (RFC 1034 §3.6.2), DNAME beside NS only at the apex (RFC 6672 §2.3).
 func (m *merger) excludes(claim *claimState) cause {
-	for i := range m.groups {
-		g := &m.groups[i]
-		alone := g.t != claim.Type && (g.t.Exclusive() || claim.Type.Exclusive())
-		pair := !m.cell.apex() && (g.t == rr.TypeDNAME && claim.Type == rr.TypeNS || g.t == rr.TypeNS && claim.Type == rr.TypeDNAME)
-		if alone || pair {
+	for i := range min(len(m.groups), 2) { // of two, one is not of the claim's type
+		if g := &m.groups[i]; g.t != claim.Type && (g.t.Exclusive() || claim.Type.Exclusive()) {
+			return cause{Conflict, m.cell.zone, g.by, g.t}
+		}
+	}
+	if m.cell.apex() {
+		return cause{}
+	}
+	for _, pair := range [][2]rr.Type{{rr.TypeDNAME, rr.TypeNS}, {rr.TypeNS, rr.TypeDNAME}} {
+		if g := m.find(pair[0]); g != nil && claim.Type == pair[1] {
 			return cause{Conflict, m.cell.zone, g.by, g.t}
 		}
 	}
 	return cause{}
+}
+
+func (m *merger) add(g group) *group {
+	m.groups, m.types = append(m.groups, g), append(m.types, g.t)
+	return &m.groups[len(m.groups)-1]
+}
+
+func (m *merger) find(t rr.Type) *group {
+	if i := slices.Index(m.types, t); i >= 0 {
+		return &m.groups[i]
+	}
+	return nil
 }
 
 // accept takes a claim; what it is told differs from before only if differs does.

@@ -37,8 +37,7 @@ func (w *World) judgeZones() {
 	}
 	upset := map[*zoneState]bool{}
 	for depth := range levels {
-		for i := 0; i < len(levels[depth]); i++ {
-			n := levels[depth][i]
+		for _, n := range levels[depth] {
 			before := n.owner
 			changed, shaded := w.judgeNode(n, queued[n])
 			_, forced := w.redo[n]
@@ -59,6 +58,9 @@ func (w *World) judgeZones() {
 		w.prune(n)
 	}
 }
+
+// rejudge marks the Zones at a name; above: what is above them may say something else.
+func (w *World) rejudge(n *node, above bool) { w.judge[n] = w.judge[n] || above }
 
 // judgeNode decides about the Zones at one name, by what is above only if that may
 // have changed. It reports whether the accepted one, or its parent, changed, and

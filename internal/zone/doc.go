@@ -10,6 +10,6 @@
 // claim, compose.go merges the claims of one name, held.go says whose names may not
 // be hidden, glue.go derives what a parent needs from its sub-zones, cut.go decides
 // what a cut hides, hash.go and soa.go label the content. The rest keeps the work
-// small: domain.go marks what a changed Zone concerns, queue.go orders the work,
-// settle.go does it.
+// small: domain.go marks what a changed Zone concerns, turnaway.go answers a crowd at
+// one name, queue.go orders the work, settle.go does it.
 package zone

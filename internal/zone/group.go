@@ -37,6 +37,12 @@ func (g *group) contains(data string) bool {
 	return slices.Contains(g.data, data)
 }
 
+// contains reports whether a set has a record.
+func contains(s rr.Set, data string) bool {
+	_, found := slices.BinarySearch(s.Data, data)
+	return found
+}
+
 // A difference is what an accepted claim is told about the TTL of its set.
 type difference struct {
 	by       ID

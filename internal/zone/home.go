@@ -110,7 +110,7 @@ func inWords(c *claimState, why cause) string {
 		return fmt.Sprintf("%s asks for a %s at %s, which would hide names below it that other namespaces hold in %s; choose a name that hides none.",
 			id, c.Type, name, why.zone.ID)
 	case SetFull:
-		return fmt.Sprintf("The set %s %s has as many records as a set may have, which all are older; %s is left out.", name, c.Type, id)
+		return fmt.Sprintf("The set %s %s, or the name, has as many records, or types, as it may have; %s, which is younger, is left out.", name, c.Type, id)
 	case Conflict:
 		return conflict(c, why)
 	}

@@ -130,7 +130,7 @@ func (w *World) place(z *zoneState, name dnsname.Name) {
 	for up := n.parent; up != nil; up = up.parent {
 		up.below++
 	}
-	w.judge[n] = w.judge[n]
+	w.rejudge(n, false)
 }
 
 // unplace takes a Zone out of the tree. The node stays until its cells are gone.
@@ -145,7 +145,7 @@ func (w *World) unplace(z *zoneState) {
 	for up := n.parent; up != nil; up = up.parent {
 		up.below--
 	}
-	w.judge[n] = w.judge[n]
+	w.rejudge(n, false)
 }
 
 // attach puts a claim at its name; zero takes it away from where it was.

@@ -37,7 +37,7 @@ const (
 	NameHeld      Reason = "NameHeld"      // another namespace holds the name
 	HidesNames    Reason = "HidesNames"    // it would hide names that others hold
 	Conflict      Reason = "Conflict"      // an older claim at the name excludes it
-	SetFull       Reason = "SetFull"       // the set has as many records as it may have
+	SetFull       Reason = "SetFull"       // the set has as many records as it may have, or the name as many types
 )
 
 // Reasons of a Note: the object is accepted, and yet.

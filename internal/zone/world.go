@@ -8,12 +8,16 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// DefaultMaxSet is how many records a set may have: BIND's limit.
-const DefaultMaxSet = 100
+// How many records a set may have, and of how many types a name: BIND's limits.
+const (
+	DefaultMaxSet   = 100
+	DefaultMaxTypes = 100
+)
 
 // Options are the choices of an installation.
 type Options struct {
-	MaxSet int // records a set may have; 0: DefaultMaxSet
+	MaxSet   int // records a set may have; 0: DefaultMaxSet
+	MaxTypes int // types a name may have records of; 0: DefaultMaxTypes
 }
 
 // A World holds all zones and claims and what follows from them. Put, Delete and
@@ -37,6 +41,7 @@ type World struct {
 	delta  deltaBuilder
 
 	groups []group   // of the cell that is composed, kept to save making them anew
+	types  []rr.Type // likewise
 	held   []holding // likewise
 	visits int       // names, claims and Zones looked at, for tests of what a change costs
 }
@@ -51,6 +56,9 @@ type referrers struct {
 func New(opts Options) *World {
 	if opts.MaxSet == 0 {
 		opts.MaxSet = DefaultMaxSet
+	}
+	if opts.MaxTypes == 0 {
+		opts.MaxTypes = DefaultMaxTypes
 	}
 	return &World{
 		opts:   opts,
@@ -88,7 +96,7 @@ func (w *World) PutZone(z Zone) {
 	old.Zone = z
 	if rules && old.accepted() { // nobody asks the rules of a refused one
 		w.redo[old.node] = struct{}{}
-		w.judge[old.node] = w.judge[old.node]
+		w.rejudge(old.node, false)
 	}
 	if z.Invalid != nil {
 		old.problem = z.Invalid
@@ -152,7 +160,7 @@ func (w *World) PutGrants(backend string, grants []Grant) {
 	}
 	for _, z := range w.zones {
 		if z.node != nil {
-			w.judge[z.node] = true
+			w.rejudge(z.node, true)
 		}
 	}
 }
