@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -137,7 +138,7 @@ func (r *rig) loaded(ctx context.Context, one round) (round, error) {
 		return one, err
 	}
 	one.used = after.since(before)
-	return one, <-profiled
+	return one, errors.Join(<-profiled, r.profileHeap(ctx))
 }
 
 // awaitServed asks for the Records that were created last until they are all served, and makes sure of the others by a transfer.
