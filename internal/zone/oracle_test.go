@@ -17,7 +17,7 @@ type oracle struct {
 	claims map[ID]Claim
 	grants []Grant
 	open   bool // no Backend carries grants
-	maxSet int
+	most   Options
 
 	name   map[ID]dnsname.Name // of Zones and claims, where it is known
 	reason map[ID]Reason
@@ -42,7 +42,7 @@ type holdingsAt struct {
 
 func consult(w *World) *oracle {
 	o := &oracle{
-		zones: map[ID]Zone{}, claims: map[ID]Claim{}, maxSet: w.opts.MaxSet, open: len(w.grants) == 0,
+		zones: map[ID]Zone{}, claims: map[ID]Claim{}, most: w.opts, open: len(w.grants) == 0,
 		name: map[ID]dnsname.Name{}, reason: map[ID]Reason{}, parent: map[ID]ID{}, owner: map[dnsname.Name]ID{},
 		home: map[ID]ID{}, memo: map[place]holdingsAt{},
 	}
@@ -91,6 +91,9 @@ func (o *oracle) nameZones() {
 func (o *oracle) follow(where Where, seen map[ID]bool, start ID) (dnsname.Name, Reason) {
 	if !where.Name.IsZero() {
 		return where.Name, ""
+	}
+	if where.Ref.IsZero() {
+		return dnsname.Name{}, InvalidSpec
 	}
 	up, exists := o.zones[where.Ref]
 	if !exists {
@@ -452,7 +455,7 @@ func (o *oracle) take(p place, c Claim, holder ID, given map[rr.Type]ID, data ma
 	if len(data[c.Type]) > 0 && (c.Type == rr.TypeCNAME || c.Type == rr.TypeDNAME) {
 		return Conflict
 	}
-	if len(data[c.Type]) >= o.maxSet {
+	if data[c.Type] == nil && len(data) >= o.most.MaxTypes || len(data[c.Type]) >= o.most.MaxSet {
 		return SetFull
 	}
 	data[c.Type] = append(data[c.Type], c.Data)

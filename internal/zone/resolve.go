@@ -144,6 +144,10 @@ func (w *World) nameOf(id ID, where Where) (dnsname.Name, *Refusal) {
 	if !where.Name.IsZero() {
 		return where.Name, nil
 	}
+	if where.Ref.IsZero() {
+		return dnsname.Name{}, &Refusal{InvalidSpec, fmt.Sprintf(
+			"%s has a partial domainName and no zoneRef; end it with a dot, or say with zoneRef which Zone it belongs to.", id)}
+	}
 	up := w.zones[where.Ref]
 	if up == nil {
 		return dnsname.Name{}, &Refusal{ReferenceNotFound, referenceNotFound(id, where.Ref)}

@@ -1,15 +1,12 @@
 package zone
 
-import (
-	"slices"
-
-	"github.com/zonefold/zonefold/internal/dnsname"
-)
+import "github.com/zonefold/zonefold/internal/dnsname"
 
 // maxDepth is how many labels the 255 octets of a name can hold (RFC 1035 §2.3.4).
 const maxDepth = 127
 
-// A node is one name that some object mentions, or a name above such a name.
+// A node is a name that some object mentions, or one where the ways to such names
+// part; other names have none, so that a long name costs no more than a short one.
 type node struct {
 	name       dnsname.Name
 	depth      int // labels
@@ -34,47 +31,132 @@ type sites struct {
 	shadow ID           // the oldest of them when none has the name
 }
 
-// node returns the node of a name and makes it, and those above it, if needed.
-func (w *World) node(name dnsname.Name) *node {
-	if n := w.nodes[name]; n != nil {
-		return n
-	}
+func newNode(name dnsname.Name) *node {
 	n := &node{name: name, depth: name.NumLabels()}
 	n.claims, n.cells = n.claim[:0], n.cell1[:0]
-	w.nodes[name] = n
-	if up, ok := name.Parent(); ok {
-		n.parent = w.node(up)
-		if n.next = n.parent.child; n.next != nil {
-			n.next.prev = n
+	return n
+}
+
+// node returns the node of a name and makes it if needed.
+//
+// World.nodes finds a node by its name, and by the name one label below its parent,
+// the gate through which the way from there leads; for most nodes the two are one.
+func (w *World) node(name dnsname.Name) *node {
+	if n := w.nodes[name]; n != nil && n.name == name {
+		return n
+	}
+	up, gate := w.above(name)
+	next := w.nodes[gate]
+	if next == nil {
+		return w.link(newNode(name), up)
+	}
+	if at := fork(name, next.name); at != name {
+		up = w.insert(newNode(at), next)
+		return w.link(newNode(name), up)
+	}
+	return w.insert(newNode(name), next)
+}
+
+// above returns the node that most closely encloses a name without a node, and the
+// gate from there to the name.
+func (w *World) above(name dnsname.Name) (*node, dnsname.Name) {
+	for gate := name; ; {
+		up, ok := gate.Parent()
+		if !ok {
+			return nil, gate
 		}
-		n.parent.child = n
+		if n := w.nodes[up]; n != nil && n.name == up {
+			return n, gate
+		}
+		gate = up
+	}
+}
+
+// fork returns the longest name that encloses both.
+func fork(a, b dnsname.Name) dnsname.Name {
+	for a != b {
+		if n := a.NumLabels() - b.NumLabels(); n >= 0 {
+			a, _ = a.Parent()
+		} else {
+			b, _ = b.Parent()
+		}
+	}
+	return a
+}
+
+// gate returns the name one label below up on the way to n.
+func (n *node) gate(up *node) dnsname.Name {
+	name := n.name
+	for range n.depth - up.depth - 1 {
+		name, _ = name.Parent()
+	}
+	return name
+}
+
+// link puts a node below its parent.
+func (w *World) link(n, up *node) *node {
+	w.nodes[n.name] = n
+	n.parent, n.prev, n.next = up, nil, nil
+	if up == nil {
+		return n // the root
+	}
+	w.nodes[n.gate(up)] = n
+	if n.next = up.child; n.next != nil {
+		n.next.prev = n
+	}
+	up.child = n
+	return n
+}
+
+// insert puts a new node between another one and its parent.
+func (w *World) insert(n, below *node) *node {
+	up := below.parent
+	w.unlink(below)
+	w.link(n, up)
+	w.link(below, n)
+	if n.below = below.below; below.sites != nil {
+		n.below += len(below.sites.zones)
 	}
 	return n
 }
 
-// prune removes a node, and those above it, when nothing mentions them any more.
-func (w *World) prune(n *node) {
-	for n != nil && n.sites == nil && n.owner == nil && n.child == nil &&
-		len(n.claims) == 0 && len(n.cells) == 0 && len(n.needed) == 0 && w.nodes[n.name] == n {
-		if _, waiting := w.judge[n]; waiting {
-			return
-		}
-		delete(w.nodes, n.name)
-		n.unlink()
-		n = n.parent
-	}
-}
-
-func (n *node) unlink() {
+// unlink takes a node from its parent; its own children stay with it.
+func (w *World) unlink(n *node) {
+	delete(w.nodes, n.gate(n.parent))
+	delete(w.nodes, n.name)
 	if n.next != nil {
 		n.next.prev = n.prev
 	}
-	switch {
-	case n.prev != nil:
+	if n.prev != nil {
 		n.prev.next = n.next
-	case n.parent != nil:
+	} else {
 		n.parent.child = n.next
 	}
+}
+
+// prune removes a node that nothing mentions and where no ways part any more, and
+// then its parent, if the same holds there.
+func (w *World) prune(n *node) {
+	for n.parent != nil && w.nodes[n.name] == n && n.idle() {
+		if _, waiting := w.judge[n]; waiting {
+			return
+		}
+		up, only := n.parent, n.child
+		if only != nil && only.next != nil {
+			return
+		}
+		w.unlink(n)
+		if only != nil {
+			delete(w.nodes, only.gate(n))
+			w.link(only, up)
+		}
+		n = up
+	}
+}
+
+// idle reports whether nothing mentions a node.
+func (n *node) idle() bool {
+	return n.sites == nil && n.owner == nil && len(n.claims) == 0 && len(n.cells) == 0 && len(n.needed) == 0
 }
 
 // domain visits n and the names below it for which no Zone below n is asked first.
@@ -116,100 +198,4 @@ func (n *node) zones() []*zoneState {
 		return nil
 	}
 	return n.sites.zones
-}
-
-// place puts a Zone where its name says.
-func (w *World) place(z *zoneState, name dnsname.Name) {
-	n := w.node(name)
-	z.node = n
-	if n.sites == nil {
-		n.sites = &sites{}
-	}
-	i, _ := slices.BinarySearchFunc(n.sites.zones, z, (*zoneState).compare)
-	n.sites.zones = slices.Insert(n.sites.zones, i, z)
-	for up := n.parent; up != nil; up = up.parent {
-		up.below++
-	}
-	w.rejudge(n, false)
-}
-
-// unplace takes a Zone out of the tree. The node stays until its cells are gone.
-func (w *World) unplace(z *zoneState) {
-	n := z.node
-	if n == nil {
-		return
-	}
-	if i := slices.Index(n.sites.zones, z); i >= 0 {
-		n.sites.zones = slices.Delete(n.sites.zones, i, i+1)
-	}
-	for up := n.parent; up != nil; up = up.parent {
-		up.below--
-	}
-	w.rejudge(n, false)
-}
-
-// attach puts a claim at its name; zero takes it away from where it was.
-func (w *World) attach(c *claimState, name dnsname.Name) {
-	old := c.node
-	c.node = nil
-	if !name.IsZero() {
-		c.node = w.node(name)
-		c.node.claims = append(c.node.claims, c)
-	}
-	if old == nil {
-		return
-	}
-	if i := slices.Index(old.claims, c); i >= 0 {
-		old.claims = slices.Delete(old.claims, i, i+1)
-	}
-	w.prune(old)
-}
-
-func (w *World) addZone(z Zone) {
-	state := &zoneState{Zone: z, created: ageOf(z.Created), taken: z.ID.String() + " holds it."}
-	w.zones[z.ID] = state
-	if !z.Where.Ref.IsZero() {
-		w.referrers(z.Where.Ref).zones[state] = struct{}{}
-	}
-	w.moved[z.ID] = struct{}{}
-	w.delta.verdicts[z.ID] = struct{}{}
-	w.delta.zone(z.ID).Fresh = true
-	w.closed[state] = struct{}{}
-}
-
-// dropZone takes a Zone out; its cells empty when they are composed.
-func (w *World) dropZone(z *zoneState) {
-	delete(w.zones, z.ID)
-	w.dropReferrer(z.Where.Ref, func(r *referrers) { delete(r.zones, z) })
-	w.moved[z.ID] = struct{}{}
-	delete(w.closed, z)
-	w.unplace(z)
-	z.dead = true
-}
-
-func (w *World) dropClaim(c *claimState) {
-	w.dropReferrer(c.Where.Ref, func(r *referrers) { delete(r.claims, c) })
-	w.leave(c)
-	w.attach(c, dnsname.Name{})
-	c.dead = true
-}
-
-func (w *World) referrers(id ID) *referrers {
-	r := w.refs[id]
-	if r == nil {
-		r = &referrers{zones: map[*zoneState]struct{}{}, claims: map[*claimState]struct{}{}}
-		w.refs[id] = r
-	}
-	return r
-}
-
-func (w *World) dropReferrer(id ID, drop func(*referrers)) {
-	r := w.refs[id]
-	if r == nil {
-		return
-	}
-	drop(r)
-	if len(r.zones)+len(r.claims) == 0 {
-		delete(w.refs, id)
-	}
 }

@@ -38,7 +38,8 @@ func (m *merger) crowded(claim *claimState) cause {
 		}
 		return m.against(NameHeld, first.ID)
 	}
-	if claim.Type.Singleton() || c.set(rr.TypeCNAME).Data != nil || c.delegated() != nil || c.node.needed[c.zone] > 0 {
+	ds := claim.Type == rr.TypeDS // which may be no part of the content
+	if ds || claim.Type.Singleton() || c.set(rr.TypeCNAME).Data != nil || c.delegated() != nil || c.node.needed[c.zone] > 0 {
 		return cause{}
 	}
 	at, _ := slices.BinarySearchFunc(c.claims, claim, (*claimState).compare)

@@ -27,9 +27,9 @@ type World struct {
 	opts   Options
 	zones  map[ID]*zoneState
 	claims map[ID]*claimState
-	refs   map[ID]*referrers // who refers to a Zone, whether it exists or not
-	nodes  map[dnsname.Name]*node
-	grants map[string][]Grant // by Backend
+	refs   map[ID]*referrers      // who refers to a Zone, whether it exists or not
+	nodes  map[dnsname.Name]*node // see World.node
+	grants map[string][]Grant     // by Backend
 
 	moved  map[ID]struct{}         // Zones whose name has to be resolved
 	judge  map[*node]bool          // names whose Zones have to be judged; true: by what is above, too
@@ -60,7 +60,7 @@ func New(opts Options) *World {
 	if opts.MaxTypes == 0 {
 		opts.MaxTypes = DefaultMaxTypes
 	}
-	return &World{
+	w := &World{
 		opts:   opts,
 		zones:  map[ID]*zoneState{},
 		claims: map[ID]*claimState{},
@@ -73,6 +73,8 @@ func New(opts Options) *World {
 		closed: map[*zoneState]struct{}{},
 		delta:  newDeltaBuilder(),
 	}
+	w.link(newNode(dnsname.Root), nil) // which stays
+	return w
 }
 
 // PutZone adds a Zone or replaces the one of the same ID.

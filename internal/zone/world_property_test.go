@@ -166,7 +166,7 @@ func openRules() []Rule {
 
 func TestIncrementalEqualsComposedFromNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := New(Options{MaxSet: 2})
+		w := New(Options{MaxSet: 2, MaxTypes: 3})
 		shadow := map[string]string{} // what someone who follows the deltas knows
 		drawBase(t, w)
 		for range 1 + upTo(t, 40, "operations") {
@@ -277,8 +277,17 @@ func follow(w *World, d Delta, shadow map[string]string) {
 // checkNoLeftovers finds nodes and cells that nothing mentions any more.
 func checkNoLeftovers(t *rapid.T, w *World) {
 	for name, n := range w.nodes {
-		if n.sites == nil && n.child == nil && len(n.claims)+len(n.cells)+len(n.needed) == 0 {
-			t.Fatalf("node %s is left over", name)
+		forks := n.child != nil && n.child.next != nil
+		if n.idle() && !forks && n.parent != nil {
+			t.Fatalf("node %s is left over", n.name)
+		}
+		if w.nodes[n.name] != n || n.parent != nil && w.nodes[n.gate(n.parent)] != n || n.name != name && n.gate(n.parent) != name {
+			t.Fatalf("node %s is not where it belongs, but at %s", n.name, name)
+		}
+		zones := 0
+		n.walkZones(func(below *node) { zones += len(below.zones()) })
+		if zones != n.below {
+			t.Fatalf("node %s has %d Zones below, and counts %d", n.name, zones, n.below)
 		}
 		for _, c := range n.cells {
 			if c.zone.dead || w.zones[c.zone.ID] != c.zone {

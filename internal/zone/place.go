@@ -1,0 +1,103 @@
+package zone
+
+import (
+	"slices"
+
+	"github.com/zonefold/zonefold/internal/dnsname"
+)
+
+// place puts a Zone where its name says.
+func (w *World) place(z *zoneState, name dnsname.Name) {
+	n := w.node(name)
+	z.node = n
+	if n.sites == nil {
+		n.sites = &sites{}
+	}
+	i, _ := slices.BinarySearchFunc(n.sites.zones, z, (*zoneState).compare)
+	n.sites.zones = slices.Insert(n.sites.zones, i, z)
+	for up := n.parent; up != nil; up = up.parent {
+		up.below++
+	}
+	w.rejudge(n, false)
+}
+
+// unplace takes a Zone out of the tree. The node stays until its cells are gone.
+func (w *World) unplace(z *zoneState) {
+	n := z.node
+	if n == nil {
+		return
+	}
+	if i := slices.Index(n.sites.zones, z); i >= 0 {
+		n.sites.zones = slices.Delete(n.sites.zones, i, i+1)
+	}
+	for up := n.parent; up != nil; up = up.parent {
+		up.below--
+	}
+	w.rejudge(n, false)
+}
+
+// attach puts a claim at its name; zero takes it away from where it was.
+func (w *World) attach(c *claimState, name dnsname.Name) {
+	old := c.node
+	c.node = nil
+	if !name.IsZero() {
+		c.node = w.node(name)
+		c.node.claims = append(c.node.claims, c)
+	}
+	if old == nil {
+		return
+	}
+	if i := slices.Index(old.claims, c); i >= 0 {
+		old.claims = slices.Delete(old.claims, i, i+1)
+	}
+	w.prune(old)
+}
+
+func (w *World) addZone(z Zone) {
+	state := &zoneState{Zone: z, created: ageOf(z.Created), taken: z.ID.String() + " holds it."}
+	w.zones[z.ID] = state
+	if !z.Where.Ref.IsZero() {
+		w.referrers(z.Where.Ref).zones[state] = struct{}{}
+	}
+	w.moved[z.ID] = struct{}{}
+	w.delta.verdicts[z.ID] = struct{}{}
+	w.delta.zone(z.ID).Fresh = true
+	w.closed[state] = struct{}{}
+}
+
+// dropZone takes a Zone out; its cells empty when they are composed.
+func (w *World) dropZone(z *zoneState) {
+	delete(w.zones, z.ID)
+	w.dropReferrer(z.Where.Ref, func(r *referrers) { delete(r.zones, z) })
+	w.moved[z.ID] = struct{}{}
+	delete(w.closed, z)
+	w.unplace(z)
+	z.dead = true
+}
+
+func (w *World) dropClaim(c *claimState) {
+	w.dropReferrer(c.Where.Ref, func(r *referrers) { delete(r.claims, c) })
+	w.leave(c)
+	w.attach(c, dnsname.Name{})
+	c.dead = true
+}
+
+func (w *World) referrers(id ID) *referrers {
+	r := w.refs[id]
+	if r == nil {
+		r = &referrers{zones: map[*zoneState]struct{}{}, claims: map[*claimState]struct{}{}}
+		w.refs[id] = r
+	}
+	return r
+}
+
+func (w *World) dropReferrer(id ID, drop func(*referrers)) {
+	r := w.refs[id]
+	if r == nil {
+		return
+	}
+	drop(r)
+	if len(r.zones)+len(r.claims) == 0 {
+		delete(w.refs, id)
+	}
+}
