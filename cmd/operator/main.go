@@ -11,19 +11,15 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
@@ -120,21 +116,12 @@ func newManager(config *rest.Config, o options, log *slog.Logger) (ctrl.Manager,
 			return nil, fmt.Errorf("building the scheme: %w", err)
 		}
 	}
-	namespaces := map[string]cache.Config{o.namespace: {}}
-	for name := range strings.SplitSeq(o.credentials, ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			namespaces[name] = cache.Config{}
-		}
-	}
 	patience := 20 * time.Second
 	manager, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:  scheme,
-		Logger:  logr.FromSlogHandler(log.Handler()),
-		Metrics: metricsserver.Options{BindAddress: o.metrics},
-		Cache: cache.Options{
-			DefaultTransform: cache.TransformStripManagedFields(),
-			ByObject:         map[client.Object]cache.ByObject{&corev1.Secret{}: {Namespaces: namespaces}},
-		},
+		Scheme:                        scheme,
+		Logger:                        logr.FromSlogHandler(log.Handler()),
+		Metrics:                       metricsserver.Options{BindAddress: o.metrics},
+		Cache:                         cacheOptions(o),
 		HealthProbeBindAddress:        o.health,
 		PprofBindAddress:              o.pprof,
 		LeaderElection:                o.election,

@@ -4,10 +4,14 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -17,6 +21,21 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/backends"
 	"github.com/zonefold/zonefold/internal/controller/kubizone"
 )
+
+// cacheOptions say what the caches hold: Secrets of the namespaces that they may be
+// read from only, and nothing that no dialect reads.
+func cacheOptions(o options) cache.Options {
+	namespaces := map[string]cache.Config{o.namespace: {}}
+	for name := range strings.SplitSeq(o.credentials, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			namespaces[name] = cache.Config{}
+		}
+	}
+	return cache.Options{
+		DefaultTransform: kubizone.Compact(),
+		ByObject:         map[client.Object]cache.ByObject{&corev1.Secret{}: {Namespaces: namespaces}},
+	}
+}
 
 // addController has the manager run the dialects while it leads. The caches fill before,
 // so that a follower takes over at once.

@@ -70,7 +70,7 @@ func NewDeliveries(c DeliveriesConfig) *Deliveries {
 		onPlace: func(string) {},
 		places:  map[string]*Place{}, zones: map[zone.ID]*delivery{}, feeds: map[string]*line{},
 	}
-	d.queue = NewWriter("deliveries", 8, c.Log, d.sync)
+	d.queue = NewWriter(8, c.Log, d.sync)
 	return d
 }
 

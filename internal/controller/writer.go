@@ -30,12 +30,13 @@ type Writer struct {
 // takes the API server as long as creating a Record does.
 const trickle = 2
 
-// NewWriter returns a Writer with an empty queue.
-func NewWriter(name string, workers int, log *slog.Logger, write func(context.Context, zone.ID) error) *Writer {
+// NewWriter returns a Writer with an empty queue. The queue has no name: then it would
+// keep times of every object in it, for metrics that say less than ours.
+func NewWriter(workers int, log *slog.Logger, write func(context.Context, zone.ID) error) *Writer {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[zone.ID](50*time.Millisecond, 2*time.Minute)
 	return &Writer{
 		Write: write, Workers: workers, Log: log,
-		queue: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[zone.ID]{Name: name}),
+		queue: workqueue.NewTypedRateLimitingQueue[zone.ID](limiter),
 	}
 }
 

@@ -67,7 +67,7 @@ type known struct {
 // New returns a Controller that has not begun.
 func New(c Config) *Controller {
 	b := &Controller{Config: c, known: map[string]known{}}
-	b.writer = controller.NewWriter("backends", 1, c.Log, b.write)
+	b.writer = controller.NewWriter(1, c.Log, b.write)
 	c.Deliveries.OnPlace(func(name string) { b.writer.Enqueue(id(name)) })
 	return b
 }

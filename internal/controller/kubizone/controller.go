@@ -89,9 +89,9 @@ func New(c Config) *Controller {
 		Store: (*store)(k), Clock: c.Clock.Now, Log: c.Log, Metrics: c.Metrics,
 		Changed: k.enqueue, Settled: k.enqueueAll, Refresh: k.refresh,
 	})
-	k.zones = controller.NewWriter("zones", 4, c.Log, k.writeZone)
+	k.zones = controller.NewWriter(4, c.Log, k.writeZone)
 	k.zones.Busy = k.Core.Busy
-	k.records = controller.NewWriter("records", 16, c.Log, k.writeRecord)
+	k.records = controller.NewWriter(16, c.Log, k.writeRecord)
 	k.records.Busy = k.Core.Busy
 	return k
 }

@@ -90,50 +90,51 @@ func sliceCount(sets, now int) int {
 type division struct{ parts []part }
 
 type part struct {
-	sets  rr.Sets
-	count int  // records
-	dirty bool // not written yet
+	keys  []rr.Key // in canonical order
+	count int      // records
+	dirty bool     // not written yet
 }
 
 func divide(sets rr.Sets, n int) *division {
 	d := &division{parts: make([]part, n)}
-	txns := make([]*rr.SetsTxn, n)
-	for i := range txns {
-		txns[i] = rr.Sets{}.Txn()
+	for i := range d.parts {
+		d.parts[i].dirty = true
 	}
 	for set := range sets.All() {
-		i := partOf(set.Name, n)
-		txns[i].Put(set)
-		d.parts[i].count += len(set.Data)
-	}
-	for i := range txns {
-		d.parts[i].sets, d.parts[i].dirty = txns[i].Sets(), true
+		p := &d.parts[partOf(set.Name, n)]
+		p.keys = append(p.keys, set.Key())
+		p.count += len(set.Data)
 	}
 	return d
 }
 
-// update takes over changed sets.
-func (d *division) update(sets rr.Sets, changed []rr.Key) {
+// update takes over changed sets: the content was old and is now.
+func (d *division) update(old, now rr.Sets, changed []rr.Key) {
 	for _, key := range changed {
 		p := &d.parts[partOf(key.Name, len(d.parts))]
-		txn := p.sets.Txn()
-		if old, ok := txn.Get(key); ok {
-			p.count -= len(old.Data)
+		before, _ := old.Get(key)
+		after, wanted := now.Get(key)
+		p.count += len(after.Data) - len(before.Data)
+		p.dirty = true
+		at, there := slices.BinarySearchFunc(p.keys, key, rr.Key.Compare)
+		switch {
+		case wanted && !there:
+			p.keys = slices.Insert(p.keys, at, key)
+		case !wanted && there:
+			p.keys = slices.Delete(p.keys, at, at+1)
 		}
-		if set, ok := sets.Get(key); ok {
-			txn.Put(set)
-			p.count += len(set.Data)
-		} else {
-			txn.Delete(key)
-		}
-		p.sets, p.dirty = txn.Sets(), true
 	}
 }
 
-// take returns the division as it is now and counts it as written; spoil takes that back.
+// take returns the division as it is now and counts it as written; spoil takes that
+// back. The keys are only those of the parts that are to be written.
 func (d *division) take() division {
 	now := division{slices.Clone(d.parts)}
 	for i := range d.parts {
+		now.parts[i].keys = nil
+		if d.parts[i].dirty {
+			now.parts[i].keys = slices.Clone(d.parts[i].keys)
+		}
 		d.parts[i].dirty = false
 	}
 	return now

@@ -1,7 +1,10 @@
 package kubizone
 
 import (
+	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -36,5 +39,71 @@ func TestLabelValuesAreValidAndDistinct(t *testing.T) {
 	one, two := labelValue(long+".one"), labelValue(long+".two")
 	if len(one) > 63 || one == two {
 		t.Errorf("long names get the values %q and %q", one, two)
+	}
+}
+
+// TestADivisionFollowsItsZone holds following by changed keys equal to dividing anew.
+func TestADivisionFollowsItsZone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 5).Draw(t, "parts")
+		content := rr.Sets{}
+		d := divide(content, n)
+		for range rapid.IntRange(0, 20).Draw(t, "changes") {
+			txn := content.Txn()
+			var changed []rr.Key
+			for range rapid.IntRange(1, 5).Draw(t, "sets") {
+				name, err := dnsname.Parse(rapid.StringMatching(`[a-c]\.[a-c]\.example\.`).Draw(t, "name"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				key := rr.Key{Name: name, Type: rapid.SampledFrom([]rr.Type{rr.TypeA, rr.TypeAAAA}).Draw(t, "type")}
+				data := rapid.SliceOfN(rapid.SampledFrom([]string{"192.0.2.1", "192.0.2.2"}), 0, 2).Draw(t, "data")
+				if len(data) == 0 {
+					txn.Delete(key)
+				} else {
+					txn.Put(rr.NewSet(key, 300, data...))
+				}
+				changed = append(changed, key)
+			}
+			slices.SortFunc(changed, rr.Key.Compare)
+			changed = slices.Compact(changed)
+			old := content
+			content = txn.Sets()
+			d.update(old, content, changed)
+			want := divide(content, n)
+			for i := range d.parts {
+				if !slices.Equal(d.parts[i].keys, want.parts[i].keys) || d.parts[i].count != want.parts[i].count {
+					t.Fatalf("part %d is %+v, want %+v", i, d.parts[i], want.parts[i])
+				}
+			}
+		}
+	})
+}
+
+func TestOnlyPartsThatChangedAreTaken(t *testing.T) {
+	name, err := dnsname.Parse("www.example.org.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := divide(rr.Sets{}, 4)
+	if got := d.take(); !got.parts[0].dirty || !got.parts[3].dirty {
+		t.Error("a new division is not written whole")
+	}
+	set := rr.NewSet(rr.Key{Name: name, Type: rr.TypeA}, 300, "192.0.2.1")
+	txn := rr.Sets{}.Txn()
+	txn.Put(set)
+	d.update(rr.Sets{}, txn.Sets(), []rr.Key{set.Key()})
+	taken := d.take()
+	for i, p := range taken.parts {
+		if mine := i == partOf(name, 4); p.dirty != mine || (len(p.keys) == 1) != mine {
+			t.Errorf("part %d is %+v", i, p)
+		}
+	}
+	if again := d.take(); slices.ContainsFunc(again.parts, func(p part) bool { return p.dirty }) {
+		t.Error("what was taken is taken again")
+	}
+	d.spoil()
+	if again := d.take(); slices.ContainsFunc(again.parts, func(p part) bool { return !p.dirty }) {
+		t.Error("what was not written is not taken again")
 	}
 }

@@ -82,13 +82,17 @@ func (k *Controller) writeSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zo
 			continue
 		}
 		var entries []v1alpha1.Entry
-		for set := range part.sets.All() {
-			entries = entriesOf(entries, set)
+		for _, key := range part.keys {
+			if set, ok := s.Sets.Get(key); ok {
+				entries = entriesOf(entries, set)
+			}
 		}
 		slice := &zonefold.ZoneSlice{Index: int32(i), Entries: sliceEntries(entries)}
 		if err := k.applySlice(ctx, id, z, slice); err != nil {
 			k.mu.Lock()
-			state.parts.spoil()
+			if state.parts != nil { // else somebody else has touched a slice meanwhile
+				state.parts.spoil()
+			}
 			k.mu.Unlock()
 			return 0, 0, 0, err
 		}

@@ -65,13 +65,13 @@ func (k *Controller) follow(s controller.Settlement) {
 		}
 		k.mu.Lock()
 		z := k.zoneState(delta.ID)
-		renamed := z.content.Name != snapshot.Name
+		old := z.content
 		z.content, z.changed = snapshot, s.At
-		if renamed || delta.Fresh {
+		if old.Name != snapshot.Name || delta.Fresh {
 			z.parts = nil
 		}
 		if z.parts != nil {
-			z.parts.update(snapshot.Sets, delta.Changed)
+			z.parts.update(old.Sets, snapshot.Sets, delta.Changed)
 		}
 		for _, key := range delta.Changed {
 			if _, there := snapshot.Sets.Get(key); there {

@@ -1,0 +1,95 @@
+package kubizone
+
+import (
+	"encoding/binary"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+)
+
+// Compact returns a transform for the cache. It drops what nobody reads and keeps once
+// what many Records have in common: of a hundred thousand Records nearly all bear the
+// same label and say the same in their conditions. Objects in the cache are only read,
+// so they can share.
+func Compact() toolscache.TransformFunc {
+	c := &compacter{}
+	return func(o any) (any, error) {
+		if m, ok := o.(metav1.Object); ok && m.GetManagedFields() != nil {
+			m.SetManagedFields(nil)
+		}
+		if r, ok := o.(*v1alpha1.Record); ok {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.record(r)
+		}
+		return o, nil
+	}
+}
+
+type compacter struct {
+	mu         sync.Mutex
+	texts      shared[string]
+	labels     shared[map[string]string]
+	conditions shared[[]metav1.Condition]
+}
+
+func (c *compacter) record(r *v1alpha1.Record) {
+	delete(r.Annotations, corev1.LastAppliedConfigAnnotation)
+	for _, s := range []*string{&r.Kind, &r.APIVersion, &r.Namespace, (*string)(&r.Spec.Type), &r.Spec.Class} {
+		*s = c.text(*s)
+	}
+	if r.Status.FQDN == r.Spec.DomainName {
+		r.Status.FQDN = r.Spec.DomainName
+	}
+	if parent, ok := r.Labels[v1alpha1.ParentZoneLabel]; ok && len(r.Labels) == 1 {
+		r.Labels = c.labels.one(parent, func() map[string]string { return r.Labels })
+	}
+	if len(r.Status.Conditions) > 0 {
+		r.Status.Conditions = c.conditions.one(conditionsKey(r.Status.Conditions), func() []metav1.Condition {
+			return slices.Clip(slices.Clone(r.Status.Conditions))
+		})
+	}
+}
+
+func (c *compacter) text(s string) string {
+	return c.texts.one(s, func() string { return s })
+}
+
+// conditionsKey is equal for equal conditions only: every text stands behind its length.
+func conditionsKey(list []metav1.Condition) string {
+	var key []byte
+	for i := range list {
+		c := &list[i]
+		for _, s := range []string{c.Type, string(c.Status), c.Reason, c.Message} {
+			key = append(binary.AppendUvarint(key, uint64(len(s))), s...)
+		}
+		key = binary.AppendVarint(key, c.ObservedGeneration)
+		key = binary.AppendVarint(key, c.LastTransitionTime.Unix())
+	}
+	return string(key)
+}
+
+// mostShared is how many different values are kept of each kind.
+const mostShared = 4096
+
+// shared keeps values by what identifies them. When there are many it forgets them all:
+// then they are not what many have in common.
+type shared[T any] map[string]T
+
+// one returns the value for key, fresh if there is none yet.
+func (s *shared[T]) one(key string, fresh func() T) T {
+	if v, ok := (*s)[key]; ok {
+		return v
+	}
+	if *s == nil || len(*s) >= mostShared {
+		*s = shared[T]{}
+	}
+	v := fresh()
+	(*s)[key] = v
+	return v
+}

@@ -1,0 +1,84 @@
+package kubizone
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+)
+
+func compactRecord(i int) *v1alpha1.Record {
+	text := func(s string) string { return fmt.Sprint(s) } // a copy of its own
+	name := fmt.Sprintf("r-%d", i)
+	return &v1alpha1.Record{
+		TypeMeta: metav1.TypeMeta{Kind: text("Record"), APIVersion: text("kubi.zone/v1alpha1")},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Namespace: text("dns"), Labels: map[string]string{v1alpha1.ParentZoneLabel: text("example-org.dns")},
+			Annotations: map[string]string{"note": "kept"},
+		},
+		Spec: v1alpha1.RecordSpec{DomainName: name + ".example.org.", Type: "A", Class: "IN", RData: "192.0.2.1"},
+		Status: v1alpha1.RecordStatus{FQDN: name + ".example.org.", ObservedGeneration: 1, Conditions: []metav1.Condition{{
+			Type: text("Ready"), Status: "True", Reason: text("Ready"), Message: text("Served by bind."), ObservedGeneration: 1,
+			LastTransitionTime: metav1.NewTime(time.Unix(1700000000, 0)),
+		}}},
+	}
+}
+
+func TestCompactingChangesNothingThatIsRead(t *testing.T) {
+	compact := Compact()
+	for i := range 3 {
+		o := compactRecord(i)
+		o.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
+		o.Annotations[corev1.LastAppliedConfigAnnotation] = "{}"
+		got, err := compact(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(compactRecord(i), got); diff != "" {
+			t.Errorf("compacted (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestRecordsThatSayTheSameShareIt(t *testing.T) {
+	compact := Compact()
+	a, b, other := compactRecord(1), compactRecord(2), compactRecord(3)
+	other.Status.Conditions[0].Message = "Refused by bind."
+	other.Labels["mine"] = "too"
+	for _, o := range []*v1alpha1.Record{a, b, other} {
+		if _, err := compact(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if &a.Status.Conditions[0] != &b.Status.Conditions[0] {
+		t.Error("equal conditions are kept twice")
+	}
+	if &a.Status.Conditions[0] == &other.Status.Conditions[0] || len(a.Labels) != 1 || other.Status.Conditions[0].Message != "Refused by bind." {
+		t.Errorf("different Records share what differs: %+v, %+v", a, other)
+	}
+}
+
+func TestCompactingLetsOtherThingsPass(t *testing.T) {
+	for _, o := range []any{"text", toolscache.DeletedFinalStateUnknown{Key: "a/b"}, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "s"}}} {
+		if got, err := Compact()(o); err != nil || !cmp.Equal(got, o) {
+			t.Errorf("%v became %v, %v", o, got, err)
+		}
+	}
+}
+
+func TestWhatIsSharedIsBounded(t *testing.T) {
+	var s shared[string]
+	for i := range 3 * mostShared {
+		key := fmt.Sprint(i)
+		if got := s.one(key, func() string { return key }); got != key || len(s) > mostShared {
+			t.Fatalf("value %q for %q, %d values kept", got, key, len(s))
+		}
+	}
+}
