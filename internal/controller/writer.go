@@ -71,9 +71,7 @@ func (w *Writer) next(ctx context.Context, slow *rate.Limiter) bool {
 		return false
 	}
 	defer w.queue.Done(id)
-	if w.Busy != nil && w.Busy() && slow.Wait(ctx) != nil {
-		return true
-	}
+	w.hold(ctx, slow)
 	if ctx.Err() != nil {
 		return true
 	}
@@ -93,6 +91,23 @@ func (w *Writer) next(ctx context.Context, slow *rate.Limiter) bool {
 		w.queue.AddRateLimited(id)
 	}
 	return true
+}
+
+// hold returns when it is this worker's turn in the trickle, or the burst is over. No
+// turn is reserved: the workers that wait would use up theirs after the burst, too.
+func (w *Writer) hold(ctx context.Context, slow *rate.Limiter) {
+	if w.Busy == nil {
+		return
+	}
+	tick := time.NewTicker(lull / 4)
+	defer tick.Stop()
+	for w.Busy() && !slow.Allow() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // Later asks for another call after a while; it is no failure.
