@@ -49,9 +49,9 @@ type Ask struct {
 	// With Limits.Read ReadSet it is never nil. There may be thousands: choose the cheapest way.
 	Keys []rr.Key
 
-	// Known is a hint for a whole read (Keys nil): what the asker believes the zone to hold at a serial. A server that
-	// transfers increments (IXFR, RFC 1995) is asked for those since Known.SOA.Serial and they are laid over Known.Sets.
-	// Others ignore it. Nil asks for a reading from scratch, which relies on nothing.
+	// Known is a hint: what the asker believes the zone to hold at a serial. A server that transfers increments (IXFR,
+	// RFC 1995) is asked for those since Known.SOA.Serial and they are laid over Known.Sets. Others ignore it. Nil asks
+	// for a reading from scratch, which relies on nothing.
 	Known *Known
 }
 

@@ -82,9 +82,6 @@ func (t *target) read(ctx context.Context, j *job, ask Ask) (Observed, error) {
 	return found, err
 }
 
-// manyKeys is from how many sets on a reading back asks for what changed in the zone instead of set by set.
-const manyKeys = 100
-
 // verify reads back what was applied, so that a confirmation is true: servers ignore some changes without a word. What
 // is not there counts as refused.
 func (t *target) verify(ctx context.Context, j *job) error {
@@ -103,8 +100,8 @@ func (t *target) verify(ctx context.Context, j *job) error {
 		return nil
 	}
 	ask := Ask{Keys: keys}
-	if len(keys) > manyKeys && j.limits.Read == ReadZone && s.base.SOA != (rr.SOA{}) {
-		ask = Ask{Known: s.base}
+	if s.base.SOA != (rr.SOA{}) {
+		ask.Known = s.base
 	}
 	found, err := t.read(ctx, j, ask)
 	if err != nil {

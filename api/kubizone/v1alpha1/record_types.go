@@ -24,8 +24,10 @@ type Record struct {
 	// The record.
 	Spec RecordSpec `json:"spec"`
 
-	// What the operator found and published. Only the operator writes it.
+	// What the operator found and published. Only the operator writes it, as a
+	// whole.
 	//
+	// +structType=atomic
 	// +nullable
 	// +optional
 	Status RecordStatus `json:"status,omitzero"`

@@ -36,11 +36,19 @@ type ZoneSlice struct {
 	// +kubebuilder:validation:Minimum=0
 	Index int32 `json:"index"`
 
-	// The entries of the names that belong in this slice, in canonical order.
+	// The entries of the names that belong in this slice, in canonical order. A
+	// page of the journal has none.
 	//
 	// +listType=atomic
 	// +optional
 	Entries []Entry `json:"entries,omitempty"`
+
+	// What a page of the journal holds: a line for each entry, with the fully
+	// qualified name, the time-to-live, the class, the type and the data of a
+	// master file. The data is left out where it is not known.
+	//
+	// +optional
+	Text string `json:"text,omitempty"`
 }
 
 // ZoneSliceList is a list of ZoneSlices.

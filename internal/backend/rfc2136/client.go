@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
@@ -35,6 +36,7 @@ type Client struct {
 	key    signer
 	now    func() time.Time
 	conns  pool
+	dear   sync.Map // zones whose server has no increments: dnsname.Name to nothing
 }
 
 var _ backend.Backend = (*Client)(nil)

@@ -15,7 +15,8 @@ import (
 // maxQueries is up to how many sets are asked for one by one; more are read with the zone.
 const maxQueries = 100
 
-// Read reads sets by queries where queries show them as they are, else by IXFR since ask.Known, else by AXFR.
+// Read reads sets by IXFR since ask.Known, one message however many they are; where the server has no increments by
+// queries, if those show them as they are; else by AXFR.
 func (c *Client) Read(ctx context.Context, zone dnsname.Name, ask backend.Ask) (backend.Observed, error) {
 	found, err := c.read(ctx, zone, ask)
 	if err != nil {
@@ -29,7 +30,8 @@ func (c *Client) read(ctx context.Context, zone dnsname.Name, ask backend.Ask) (
 	if ask.Keys == nil {
 		return c.transfer(ctx, zone, ask.Known)
 	}
-	if len(ask.Keys) <= maxQueries {
+	_, dear := c.dear.Load(zone)
+	if len(ask.Keys) <= maxQueries && (ask.Known == nil || dear) {
 		found, err := c.query(ctx, zone, ask.Keys)
 		if !errors.Is(err, errObscure) {
 			return found, err

@@ -40,10 +40,25 @@ func (c *Client) stream(ctx context.Context, zone dnsname.Name, known *backend.K
 		if err := c.receiveTransfer(link, m, t); err != nil {
 			return err
 		}
-		found, err = t.observed()
+		if found, err = t.observed(); err == nil && known != nil {
+			c.learn(zone, t.increment(), found.Sets.Len())
+		}
 		return err
 	})
 	return found, err
+}
+
+// cheap is how many sets a whole zone may have that costs no more than some queries. Servers send a zone whole when the
+// increment is larger (BIND's max-ixfr-ratio).
+const cheap = 1000
+
+// learn notes whether an IXFR was answered with a large zone: while it is, a few sets are rather read by queries.
+func (c *Client) learn(zone dnsname.Name, increment bool, sets int) {
+	if !increment && sets > cheap {
+		c.dear.Store(zone, struct{}{})
+	} else {
+		c.dear.Delete(zone)
+	}
 }
 
 // receiveTransfer feeds the messages of a transfer to t. A transfer that is left before its end makes the connection
@@ -235,6 +250,9 @@ func (t *transfer) observed() (backend.Observed, error) {
 	}
 	return found, err
 }
+
+// increment reports whether the answer says what changed, and not the whole zone.
+func (t *transfer) increment() bool { return t.same || t.diffs != nil }
 
 // whole returns the sets of a zone, without those that no client can write.
 func (t *transfer) whole() (rr.Sets, error) {

@@ -2,6 +2,7 @@ package kubizone
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -20,9 +21,46 @@ func TestTheLedgerKeepsASetWhoseDataItDoesNotKnow(t *testing.T) {
 	page.Put(rr.Set{Name: name, Type: rr.TypeA, Data: []string{""}})
 	slice := journalPage(0, page.Sets())
 	back := rr.Sets{}.Txn()
-	setsOf(back, zoneEntries(slice.Entries))
+	setsOf(back, entriesIn(slice.Text))
 	if _, ok := back.Get(key); !ok {
 		t.Fatalf("%s is lost on the way through %+v", key, slice)
+	}
+}
+
+func TestAPageOfTheJournalIsReadAsItWasWritten(t *testing.T) {
+	page := rr.Sets{}.Txn()
+	for name, data := range map[string][]string{
+		`a\032b.example.org.`: {`"one two"`, `"a;b" "c\"d" ""`},
+		`*.example.org.`:      {`"` + strings.Repeat("x", 255) + `"`},
+		`.`:                   {`""`},
+	} {
+		owner, err := dnsname.Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page.Put(rr.NewSet(rr.Key{Name: owner, Type: rr.TypeTXT}, 2147483647, data...))
+		page.Put(rr.NewSet(rr.Key{Name: owner, Type: rr.Type(65280)}, 0, `\# 0`))
+	}
+	want := page.Sets()
+	back := rr.Sets{}.Txn()
+	setsOf(back, entriesIn(journalPage(0, want).Text))
+	got := back.Sets()
+	if got.Len() != want.Len() {
+		t.Errorf("%d sets became %d", want.Len(), got.Len())
+	}
+	for set := range want.All() {
+		if read, _ := got.Get(set.Key()); !read.Equal(set) {
+			t.Errorf("%v became %v", set, read)
+		}
+	}
+}
+
+func TestAPageThatSomebodyHasEditedLosesOnlyTheLinesThatSayNothing(t *testing.T) {
+	text := "x\n\nwww.example.org. many IN A 192.0.2.1\nwww.example.org. -1 IN A 192.0.2.1\nmail.example.org. 300 IN A 192.0.2.2"
+	back := rr.Sets{}.Txn()
+	setsOf(back, entriesIn(text))
+	if got := back.Sets(); got.Len() != 1 {
+		t.Errorf("%d sets were read from %q, want 1", got.Len(), text)
 	}
 }
 

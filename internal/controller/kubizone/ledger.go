@@ -22,8 +22,9 @@ type ledger struct {
 }
 
 // pageSize is how many sets a page of the journal holds at most, and smallPage up to how
-// many it is rewritten to take more: what is written grows with what is recorded.
-const pageSize, smallPage = 500, 20
+// many it is rewritten to take more: what is written grows with what is recorded, and
+// there are few pages to delete.
+const pageSize, smallPage = 500, 200
 
 func (l *ledger) has(key rr.Key) bool {
 	if _, ok := l.base.Get(key); ok {
@@ -87,7 +88,7 @@ func journalPage(index int, sets rr.Sets) *zonefold.ZoneSlice {
 	for set := range sets.All() {
 		entries = entriesOf(entries, set)
 	}
-	return &zonefold.ZoneSlice{Journal: true, Index: int32(index), Entries: sliceEntries(entries)}
+	return &zonefold.ZoneSlice{Journal: true, Index: int32(index), Text: textOf(entries)}
 }
 
 // keepGone puts sets into the journal that are about to leave the status although a

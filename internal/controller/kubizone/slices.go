@@ -36,7 +36,7 @@ func (k *Controller) applySlice(ctx context.Context, id zone.ID, z *v1alpha1.Zon
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("reading ZoneSlice %s/%s: %w", slice.Namespace, slice.Name, err)
 	}
-	if err == nil && k.sliceCurrent(id, &have) && equality.Semantic.DeepEqual(have.Entries, slice.Entries) {
+	if err == nil && k.sliceCurrent(id, &have) && have.Text == slice.Text && equality.Semantic.DeepEqual(have.Entries, slice.Entries) {
 		return nil
 	}
 	slice.TypeMeta = metav1.TypeMeta{APIVersion: zonefold.GroupVersion.String(), Kind: "ZoneSlice"}

@@ -87,7 +87,7 @@ func (k *Controller) loadLedger(id zone.ID, z *v1alpha1.Zone) rr.Sets {
 				continue
 			}
 			page := rr.Sets{}.Txn()
-			setsOf(page, zoneEntries(list[i].Entries))
+			setsOf(page, entriesIn(list[i].Text))
 			for len(journal) <= int(list[i].Index) {
 				journal = append(journal, rr.Sets{})
 			}
