@@ -19,8 +19,11 @@ import (
 	"time"
 )
 
-// Namespace is the operator's in tests.
-const Namespace = "zonefold-system"
+// Namespace and ServiceAccount are the operator's in config/install, whose rights it has in tests.
+const (
+	Namespace      = "zonefold-system"
+	ServiceAccount = "zonefold-operator"
+)
 
 // Build compiles the operator into dir and returns its path.
 func Build(ctx context.Context, dir string) (string, error) {

@@ -24,6 +24,7 @@ func www(backends ...string) string {
 func TestBackends(t *testing.T) {
 	s := newStage(t)
 	credentials := s.prefix + "credentials"
+	s.letReadSecrets(credentials)
 	s.start("--credentials-namespaces=" + credentials)
 
 	s.run("a Backend that comes after the Zones serves them, and what it has published stays when it goes", func(s *scene) {

@@ -3,23 +3,15 @@ package scenario
 import (
 	"strings"
 	"testing"
-
-	"github.com/zonefold/zonefold/internal/testoperator"
 )
 
-// newKubizone starts a test with one BIND as the default Backend, and an operator that
-// may do what config/ gives it and nothing else.
+// newKubizone starts a test with one BIND as the default Backend, and an operator.
 func newKubizone(t *testing.T, args ...string) *scene {
 	t.Helper()
 	s := newStage(t)
 	s.bind = s.startBIND()
 	s.backend("bind", "default: true, foreign: Delete", s.bind)
-	s.kubectl("apply", "-f", "../../config/install", "-f", "../../config/rbac")
-	kubeconfig, err := s.cluster.KubeconfigFor(s.ctx, testoperator.Namespace, "zonefold-operator")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.startWith(testoperator.Options{Kubeconfig: kubeconfig, NoElection: true, Args: args})
+	s.start(args...)
 	return s
 }
 

@@ -34,7 +34,11 @@ import (
 
 func TestMain(m *testing.M) {
 	log.SetLogger(logr.Discard()) // of the client
-	code := testcluster.MainWith(m, testcluster.Options{ControllerManager: true, CRDs: []string{"../../config/crd"}})
+	code := testcluster.MainWith(m, testcluster.Options{
+		ControllerManager: true, CRDs: []string{"../../config/crd"},
+		// Some clusters ask for the right to set finalizers before an owner may block its deletion.
+		APIServerFlags: []string{"--enable-admission-plugins=OwnerReferencesPermissionEnforcement"},
+	})
 	if built.dir != "" {
 		_ = os.RemoveAll(built.dir)
 	}
@@ -71,7 +75,9 @@ type stage struct {
 	client  client.Client
 	watcher client.WithWatch // the same
 	path    string           // of the operator
+	role    string           // its kubeconfig
 	op      *testoperator.Process
+	lacks   string // what a test does not let the operator do, as the log names it
 
 	logMu sync.Mutex
 	log   bytes.Buffer
@@ -107,6 +113,7 @@ var scenes atomic.Int64
 func newStage(t *testing.T) *scene {
 	t.Helper()
 	st := &stage{cluster: testcluster.ForTest(t), path: operator(t)}
+	st.role = install(t, st.cluster)
 	config, err := clientcmd.BuildConfigFromFlags("", st.cluster.Kubeconfig())
 	if err != nil {
 		t.Fatal(err)
@@ -124,10 +131,12 @@ func newStage(t *testing.T) *scene {
 	}
 	st.client = st.watcher
 	s := newScene(t, st)
-	s.ensureNamespace(testoperator.Namespace)
 	t.Cleanup(func() {
 		if st.op != nil {
 			st.op.Kill()
+		}
+		if line := st.complaint(); line != "" {
+			t.Errorf("the operator lacks a right: %s", line)
 		}
 		if t.Failed() {
 			text := st.logged()
@@ -208,7 +217,7 @@ func (s *scene) ensureNamespace(name string, labels ...string) {
 	}
 }
 
-// start runs the operator with more flags, as the administrator and without election.
+// start runs the operator with more flags, under its role and without election.
 func (s *scene) start(args ...string) {
 	s.t.Helper()
 	s.startWith(testoperator.Options{Args: args, NoElection: true})
@@ -218,7 +227,7 @@ func (s *scene) startWith(o testoperator.Options) {
 	s.t.Helper()
 	o.Path, o.Log = s.path, s.stage
 	if o.Kubeconfig == "" {
-		o.Kubeconfig = s.cluster.Kubeconfig()
+		o.Kubeconfig = s.role
 	}
 	p, err := testoperator.Start(o)
 	if err != nil {

@@ -1,0 +1,97 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/zonefold/zonefold/internal/testcluster"
+	"github.com/zonefold/zonefold/internal/testoperator"
+)
+
+// installed is what config/ makes of the cluster, once for all tests.
+var installed struct {
+	once       sync.Once
+	kubeconfig string
+	err        error
+}
+
+// install applies config/ and returns a kubeconfig that speaks as the operator's
+// ServiceAccount: it may do what config/ gives it and nothing else.
+func install(t *testing.T, c *testcluster.Cluster) string {
+	t.Helper()
+	installed.once.Do(func() {
+		ctx := context.Background()
+		if _, installed.err = c.RunKubectl(ctx, "apply", "-f", "../../config/install", "-f", "../../config/rbac"); installed.err == nil {
+			installed.kubeconfig, installed.err = c.KubeconfigFor(ctx, testoperator.Namespace, testoperator.ServiceAccount)
+		}
+	})
+	if installed.err != nil {
+		t.Fatal(installed.err)
+	}
+	return installed.kubeconfig
+}
+
+// complaint returns the first line of the operator's log about a right that it lacks,
+// besides those that the test keeps from it.
+func (s *stage) complaint() string {
+	for line := range strings.Lines(s.logged()) {
+		forbidden := strings.Contains(line, "is forbidden: User") || strings.Contains(line, "is forbidden: cannot")
+		if forbidden && (s.lacks == "" || !strings.Contains(line, s.lacks)) {
+			return line
+		}
+	}
+	return ""
+}
+
+// letReadSecrets gives the operator the Role that docs/backends.md asks for in a
+// namespace of --credentials-namespaces.
+func (s *scene) letReadSecrets(namespace string) {
+	s.t.Helper()
+	s.ensureNamespace(namespace)
+	s.kubectl("create", "role", testoperator.ServiceAccount, "-n", namespace, "--verb=get,list,watch", "--resource=secrets")
+	s.kubectl("create", "rolebinding", testoperator.ServiceAccount, "-n", namespace,
+		"--role="+testoperator.ServiceAccount, "--serviceaccount="+testoperator.Namespace+":"+testoperator.ServiceAccount)
+}
+
+func TestTheInstallationIsAdmitted(t *testing.T) {
+	s := newStage(t)
+	// Its namespace enforces the restricted Pod Security Standard, and there is no node.
+	s.eventually("the Pods of the Deployment", func() string {
+		pods := s.kubectl("get", "pods", "-n", testoperator.Namespace, "-l", "app.kubernetes.io/name="+testoperator.ServiceAccount,
+			"-o", "jsonpath={.items[*].status.phase}")
+		if pods != "Pending Pending" {
+			return fmt.Sprintf("they are %q: %s", pods, s.kubectl("get", "replicasets", "-n", testoperator.Namespace,
+				"-o", "jsonpath={.items[*].status.conditions[*].message}"))
+		}
+		return ""
+	})
+}
+
+func TestTheOperatorMayNotMoreThanItNeeds(t *testing.T) {
+	s := newStage(t)
+	as := "--as=system:serviceaccount:" + testoperator.Namespace + ":" + testoperator.ServiceAccount
+	for question, want := range map[string]bool{
+		"list secrets -n " + testoperator.Namespace:   true,
+		"create leases -n " + testoperator.Namespace:  true,
+		"create events.events.k8s.io -n default":      true,
+		"list secrets -n default":                     false,
+		"get secrets -A":                              false,
+		"create secrets -n " + testoperator.Namespace: false,
+		"update leases -n kube-system":                false,
+		"create zones.kubi.zone -n default":           false,
+		"delete zones.kubi.zone -n default":           false,
+		"delete records.kubi.zone -n default":         false,
+		"patch backends.zonefold.dev":                 false,
+		"patch customresourcedefinitions":             false,
+		"create pods -n " + testoperator.Namespace:    false,
+		"escalate clusterroles":                       false,
+	} {
+		out, _ := s.cluster.RunKubectl(s.ctx, append([]string{"auth", "can-i", as}, strings.Fields(question)...)...) // "no" is an error
+		if got := strings.TrimSpace(out); got != map[bool]string{true: "yes", false: "no"}[want] {
+			t.Errorf("may it %s? %q, and it should be %v", question, got, want)
+		}
+	}
+}
