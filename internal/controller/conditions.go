@@ -25,15 +25,17 @@ const (
 
 // Reasons of Served and Ready, besides those of package zone.
 const (
-	ReasonServed          = "Served"          // every Backend has confirmed it
-	ReasonPending         = "Pending"         // on its way
-	ReasonNotAccepted     = "NotAccepted"     // nothing of it is served
-	ReasonNoBackend       = "NoBackend"       // no Backend serves the zone
-	ReasonBackendNotReady = "BackendNotReady" // a Backend cannot be used; see its conditions
-	ReasonObserving       = "Observing"       // the Backends only observe
-	ReasonWithdrawing     = "Withdrawing"     // what was published is being removed
-	ReasonInSlices        = "InSlices"        // the entries are in ZoneSlices
-	ReasonReady           = "Ready"           // a Backend can be used
+	ReasonServed            = "Served"            // every Backend has confirmed it
+	ReasonPending           = "Pending"           // on its way
+	ReasonNotAccepted       = "NotAccepted"       // nothing of it is served
+	ReasonNoBackend         = "NoBackend"         // no Backend serves the zone
+	ReasonBackendNotReady   = "BackendNotReady"   // a Backend cannot be used; see its conditions
+	ReasonBackendNotFound   = "BackendNotFound"   // backendRefs names a Backend that does not exist
+	ReasonBackendNotGranted = "BackendNotGranted" // backendRefs names a Backend that does not grant the zone
+	ReasonObserving         = "Observing"         // the Backends only observe
+	ReasonWithdrawing       = "Withdrawing"       // what was published is being removed
+	ReasonInSlices          = "InSlices"          // the entries are in ZoneSlices
+	ReasonReady             = "Ready"             // a Backend can be used
 
 	// By the class of a Backend's error.
 	ReasonNoSuchZone    = "NoSuchZone"    // the server does not have the zone
@@ -80,11 +82,13 @@ type Outcome struct {
 	Message string
 }
 
-// OK, Not and Unknown make outcomes.
+// OK makes an outcome that is True.
 func OK(reason, message string) Outcome { return Outcome{metav1.ConditionTrue, reason, message} }
 
 // Not makes an outcome that is False.
 func Not(reason, message string) Outcome { return Outcome{metav1.ConditionFalse, reason, message} }
+
+func sameOutcome(a, b *Outcome) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // Conditions builds the conditions of one object. A condition keeps its transition
 // time for as long as its status does, so that writing them again changes nothing.

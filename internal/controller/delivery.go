@@ -90,7 +90,8 @@ type delivery struct {
 	snapshot zone.Snapshot
 	allowed  []string // Places that its grants allow
 	lines    map[dnsname.Name]*line
-	problem  string // what keeps it from being withdrawn
+	problem  string   // what keeps it from being withdrawn
+	lacks    *Outcome // the Backends that it is meant for and not delivered to
 }
 
 // PutPlace adds or replaces a Backend; DeletePlace forgets one, and what was published
@@ -261,6 +262,11 @@ func (d *Deliveries) sync(ctx context.Context, id zone.ID) error {
 	hold = d.holds(z, wanted)
 	name, live := z.snapshot.Name, z.accepted && !stored.Deleting
 	l := z.lines[name]
+	before := z.lacks
+	if z.lacks = nil; live {
+		z.lacks = d.lacking(z, wanted, stored.Refs)
+	}
+	news := !sameOutcome(before, z.lacks)
 	d.mu.Unlock()
 
 	if live && l != nil && len(wanted) == 0 {
@@ -269,6 +275,9 @@ func (d *Deliveries) sync(ctx context.Context, id zone.ID) error {
 		}
 	}
 	d.changed(id)
+	if news {
+		d.refresh(id)
+	}
 	if len(hold) == 0 || missing(stored.Delivered, hold) {
 		return d.store.Hold(ctx, id, hold)
 	}
@@ -293,7 +302,7 @@ func (d *Deliveries) remember(z *delivery, stored Stored) {
 func (d *Deliveries) holds(z *delivery, wanted []*Place) []Delivered {
 	var out []Delivered
 	for _, p := range wanted {
-		if !p.Observe {
+		if !p.Observe && len(p.Servers) > 0 {
 			out = append(out, Delivered{p.Name, z.snapshot.Name})
 		}
 	}
@@ -301,8 +310,10 @@ func (d *Deliveries) holds(z *delivery, wanted []*Place) []Delivered {
 		for _, place := range l.owed {
 			out = append(out, Delivered{place, name})
 		}
-		for key := range l.at {
-			out = append(out, Delivered{key.place, name})
+		for key, a := range l.at {
+			if !a.observe {
+				out = append(out, Delivered{key.place, name})
+			}
 		}
 	}
 	slices.SortFunc(out, compareDelivered)

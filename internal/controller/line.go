@@ -119,10 +119,14 @@ func (d *Deliveries) attach(z *delivery, l *line, wanted []*Place) {
 			want[key] = true
 			d.attachTo(l, key, p, s.Backend)
 		}
-		l.owed = slices.DeleteFunc(l.owed, func(name string) bool { return name == p.Name })
+		if len(p.Servers) > 0 || p.Observe {
+			l.owed = slices.DeleteFunc(l.owed, func(name string) bool { return name == p.Name })
+		}
 	}
 	for _, name := range slices.Clone(l.owed) {
-		d.settleDebt(z, l, name)
+		if !slices.Contains(wanted, d.places[name]) { // one that is wanted and cannot be used now has it still
+			d.settleDebt(z, l, name)
+		}
 	}
 	for key, a := range l.at {
 		if want[key] {
@@ -163,6 +167,7 @@ func (d *Deliveries) settleDebt(z *delivery, l *line, name string) {
 	switch {
 	case p == nil:
 		d.log.Info("a Backend is gone; what was published there stays", "zone", l.name.String(), "backend", name)
+	case p.Observe: // where nothing is written, nothing is withdrawn
 	case p.Problem != nil:
 		z.problem = fmt.Sprintf("%s cannot be withdrawn from Backend %s: %s", l.name, name, p.Problem.Message)
 		return

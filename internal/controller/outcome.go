@@ -157,13 +157,17 @@ func (d *Deliveries) ZoneOutcome(id zone.ID) ZoneOutcome {
 		if label, ok := l.feed.Label(); ok {
 			out.Label = label
 		}
-		out.Confirmed = l.seq > 0 && l.done >= l.seq
+		out.Confirmed = l.seq > 0 && l.done >= l.seq && len(l.owed) == 0
 		out.Lingering = lingering(l)
 	}
 	for _, other := range z.lines {
 		out.Leaving = out.Leaving || other != l || !l.live
 		for _, a := range other.at {
 			out.Keeping = out.Keeping || a.keep
+		}
+		for _, name := range other.owed {
+			p := d.places[name]
+			out.Keeping = out.Keeping || p != nil && p.Keep
 		}
 	}
 	out.Places = d.placesOf(z)
@@ -213,8 +217,8 @@ func (d *Deliveries) placesOf(z *delivery) []PlaceOutcome {
 			}
 			out = append(out, p)
 		}
-		for _, owed := range l.owed {
-			out = append(out, PlaceOutcome{Delivered{owed, name}, 0, ReasonWithdrawing, z.problem})
+		for _, place := range l.owed {
+			out = append(out, d.owes(z, l, place))
 		}
 	}
 	slices.SortFunc(out, func(a, b PlaceOutcome) int {
@@ -226,12 +230,22 @@ func (d *Deliveries) placesOf(z *delivery) []PlaceOutcome {
 	return slices.CompactFunc(out, func(a, b PlaceOutcome) bool { return a.Delivered == b.Delivered })
 }
 
+// owes says where a Backend stands that has what an earlier run published, and that
+// nobody has attached to since.
+func (d *Deliveries) owes(z *delivery, l *line, place string) PlaceOutcome {
+	p := PlaceOutcome{Delivered: Delivered{place, l.name}, Reason: ReasonWithdrawing, Message: z.problem}
+	if at := d.places[place]; l.live && at != nil && at.Problem != nil {
+		p.Reason, p.Message = ReasonBackendNotReady, at.Problem.Message
+	}
+	return p
+}
+
 // served sums up one line up to its newest content.
 func (d *Deliveries) served(z *delivery, l *line) Outcome {
 	if l == nil || !l.live {
 		return z.withdrawing()
 	}
-	return d.reached(l, l.seq, nil)
+	return z.reached(l, l.seq, nil)
 }
 
 // withdrawing says what a Zone that is not delivered any more, or not yet, waits for.
@@ -267,12 +281,14 @@ func (d *Deliveries) Reached(home, claim zone.ID, key rr.Key) Outcome {
 	if !waits {
 		seq = l.done // it was confirmed when it last changed
 	}
-	return d.reached(l, seq, &key)
+	return z.reached(l, seq, &key)
 }
 
-func (d *Deliveries) reached(l *line, seq uint64, key *rr.Key) Outcome {
+// reached sums up the attachments of a line: what is wrong with one of them, then
+// which Backends are lacking, then what is still on its way.
+func (z *delivery) reached(l *line, seq uint64, key *rr.Key) Outcome {
 	if len(l.at) == 0 {
-		return d.nowhere(l)
+		return z.nowhere(l)
 	}
 	var observers, names []string
 	var worst *Outcome
@@ -294,13 +310,17 @@ func (d *Deliveries) reached(l *line, seq uint64, key *rr.Key) Outcome {
 			no := Not(ReasonRejected, fmt.Sprintf("Backend %s does not take %s: %s", p.place, *key, a.report.Refused[*key]))
 			o = &no
 		}
-		if o != nil && (worst == nil || o.Message < worst.Message) {
+		if o != nil && (worst == nil || o.worse(*worst)) {
 			worst = o
 		}
 	}
 	slices.Sort(observers)
 	slices.Sort(names)
 	switch {
+	case worst != nil && worst.Reason != ReasonPending:
+		return *worst
+	case z.lacks != nil:
+		return *z.lacks
 	case worst != nil:
 		return *worst
 	case len(names) == 0 && len(observers) > 0:
@@ -311,19 +331,12 @@ func (d *Deliveries) reached(l *line, seq uint64, key *rr.Key) Outcome {
 	return OK(ReasonServed, "Served by "+strings.Join(slices.Compact(names), ", ")+".")
 }
 
-func (d *Deliveries) nowhere(l *line) Outcome {
-	var problems []string
-	for _, p := range d.places {
-		if p.Problem != nil {
-			problems = append(problems, fmt.Sprintf("Backend %s: %s", p.Name, p.Problem.Message))
-		}
+// worse orders what is told of several attachments: what is on its way comes last.
+func (o Outcome) worse(than Outcome) bool {
+	if pending := o.Reason == ReasonPending; pending != (than.Reason == ReasonPending) {
+		return !pending
 	}
-	if len(problems) > 0 {
-		slices.Sort(problems)
-		return Not(ReasonBackendNotReady, "No Backend that can be used serves "+l.name.String()+". "+strings.Join(problems, " "))
-	}
-	return Not(ReasonNoBackend, fmt.Sprintf(
-		"No Backend serves %s; mark one as default, or name one in backendRefs that grants it.", l.name))
+	return o.Message < than.Message
 }
 
 // behind says why an attachment has not confirmed the content up to seq, nil if it has.

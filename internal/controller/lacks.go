@@ -1,0 +1,72 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// lacking says which Backends a Zone is meant for and does not reach, nil if there are
+// none. Of several reasons the one that is hardest to mend elsewhere comes first: a
+// Backend that does not exist, that does not grant the zone, that cannot be used.
+func (d *Deliveries) lacking(z *delivery, wanted []*Place, refs []string) *Outcome {
+	var all []Outcome
+	for _, name := range refs {
+		p := d.places[name]
+		switch {
+		case p == nil:
+			all = append(all, Not(ReasonBackendNotFound, fmt.Sprintf(
+				"Backend %s, which backendRefs names, does not exist; create it, or correct backendRefs.", name)))
+		case !slices.Contains(wanted, p):
+			all = append(all, Not(ReasonBackendNotGranted, fmt.Sprintf(
+				"Backend %s, which backendRefs names, does not grant %s to namespace %s; add a grant there, or correct backendRefs.",
+				name, z.snapshot.Name, z.id.Namespace)))
+		}
+	}
+	for _, p := range wanted {
+		if p.Problem != nil && !z.reaches(p) {
+			all = append(all, Not(ReasonBackendNotReady, fmt.Sprintf("Backend %s cannot be used: %s", p.Name, p.Problem.Message)))
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	order := []string{ReasonBackendNotFound, ReasonBackendNotGranted, ReasonBackendNotReady}
+	slices.SortFunc(all, func(a, b Outcome) int {
+		if a.Reason != b.Reason {
+			return slices.Index(order, a.Reason) - slices.Index(order, b.Reason)
+		}
+		return strings.Compare(a.Message, b.Message)
+	})
+	o := all[0]
+	for _, next := range all[1:] {
+		o.Message += " " + next.Message
+	}
+	return &o
+}
+
+// reaches reports whether the Zone is delivered to a Place. One that cannot be used any
+// more may still be reached with what it was.
+func (z *delivery) reaches(p *Place) bool {
+	l := z.lines[z.snapshot.Name]
+	if l == nil {
+		return false
+	}
+	for key, a := range l.at {
+		if key.place == p.Name && !a.leaving {
+			return true
+		}
+	}
+	return false
+}
+
+// nowhere says why a line that should be delivered is delivered to no Backend.
+func (z *delivery) nowhere(l *line) Outcome {
+	switch {
+	case z.lacks == nil:
+		return Not(ReasonNoBackend, fmt.Sprintf("No Backend serves %s; mark one as default, or name one in backendRefs.", l.name))
+	case z.lacks.Reason == ReasonBackendNotReady:
+		return *z.lacks
+	}
+	return Not(ReasonNoBackend, fmt.Sprintf("No Backend serves %s %s", l.name, z.lacks.Message))
+}

@@ -1,0 +1,84 @@
+package controller
+
+import (
+	"testing"
+
+	"github.com/zonefold/zonefold/internal/backend/backendtest"
+)
+
+func keeping(p *Place) { p.Keep = true }
+
+func TestWhatAnEarlierRunPublishedIsOwedUntilItsBackendCanBeUsed(t *testing.T) {
+	play(t, func(s *stage) {
+		s.server("one", "example.org.", backendtest.Profile{})
+		s.server("two", "example.org.", backendtest.Profile{})
+		put := func() {
+			s.place("one", keeping)
+			s.place("two", keeping)
+		}
+		objects := func() {
+			s.zone("org", "example.org.", "one", "two")
+			s.record("www", "www.example.org.", "192.0.2.1")
+		}
+		put()
+		objects()
+		s.servedIs("org", "True Served: Served by one, two.")
+		s.holds("org", "one", "two")
+
+		for range 2 { // the second run has only what the first has stored
+			s.restart(func() {
+				s.place("one", nil)
+				s.place("two", func(p *Place) { keeping(p); unusable(p) })
+			})
+			objects()
+			s.servedIs("org", "False BackendNotReady: Backend two cannot be used: Secret x/key cannot be read.")
+			s.placesAre("org", "one", "two BackendNotReady")
+			s.holds("org", "one", "two")
+			if out := s.d.ZoneOutcome(zoneID("org")); out.Confirmed || !out.Keeping {
+				t.Error("the ledger forgets what is at a Backend that cannot be used now")
+			}
+		}
+
+		s.remove("org")
+		s.servedIs("org", "False Withdrawing: example.org. cannot be withdrawn from Backend two: Secret x/key cannot be read.")
+		if s.gone("org") || s.has("two", "example.org.", "www.example.org.") == "" {
+			t.Error("the object is gone although its record is still published")
+		}
+		s.place("two", keeping)
+		if !s.gone("org") || s.has("two", "example.org.", "www.example.org.") != "" {
+			t.Error("what was owed has not been withdrawn")
+		}
+	})
+}
+
+func TestAZoneIsHeldOnlyForWhatMayHaveBeenPublished(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*Place)
+		twice  bool // the Place can be used at first
+	}{
+		{"a Backend that could never be used", unusable, false},
+		{"a Backend that only observes", func(p *Place) { p.Observe = true }, false},
+		{"a Backend that only observes, and cannot be used", func(p *Place) { p.Observe = true; unusable(p) }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			play(t, func(s *stage) {
+				s.server("one", "example.org.", backendtest.Profile{})
+				if c.twice {
+					s.place("one", nil)
+					s.zone("org", "example.org.", "one")
+					s.restart(func() { s.place("one", c.change) })
+				} else {
+					s.place("one", c.change)
+				}
+				s.zone("org", "example.org.", "one")
+				s.zone("org", "example.org.", "one") // its object is looked at again
+				s.holds("org")
+				s.remove("org")
+				if !s.gone("org") {
+					t.Error("the object stays")
+				}
+			})
+		})
+	}
+}
