@@ -67,9 +67,10 @@ type written struct {
 	version uint64             // resourceVersion of our last write
 	taken   controller.Version // what the verdict is about
 	again   bool               // look again when the cache has caught up
+	refused bool               // a server refuses it: what pending is about
 	reason  zone.Reason
 
-	pending    int64 // since when it is on its way, Unix nanoseconds; 0: it is not
+	pending    int64 // since when it may settle by itself, Unix nanoseconds; 0: it does not
 	generation int64 // of the object that is on its way
 }
 

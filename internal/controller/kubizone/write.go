@@ -171,20 +171,21 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 	return nil
 }
 
-// soon reports whether something is on its way and has not been for long.
+// soon reports whether something may settle by itself and has not been so for long: it
+// is on its way, or a server refuses it that may take it once others of the same burst
+// are there, such as an MX before the address of its host.
 func (k *Controller) soon(id zone.ID, served controller.Outcome, generation int64) bool {
-	if served.Reason != controller.ReasonPending {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		k.state(id).pending = 0
-		return false
-	}
-	now := k.Clock.Now().UnixNano()
+	refused := served.Reason == controller.ReasonRejected
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s := k.state(id)
-	if s.pending == 0 || s.generation != generation {
-		s.pending, s.generation = now, generation
+	if served.Reason != controller.ReasonPending && !refused {
+		s.pending = 0
+		return false
+	}
+	now := k.Clock.Now().UnixNano()
+	if s.pending == 0 || s.generation != generation || s.refused != refused {
+		s.pending, s.generation, s.refused = now, generation, refused
 	}
 	return now-s.pending < int64(grace)*9/10
 }

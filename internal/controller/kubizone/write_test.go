@@ -1,0 +1,62 @@
+package kubizone
+
+import (
+	"testing"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+func TestWhatSettlesByItselfIsNotWorthAWrite(t *testing.T) {
+	type look struct {
+		after      time.Duration // the look before
+		reason     string
+		generation int64
+		soon       bool // the write waits
+	}
+	for _, c := range []struct {
+		name  string
+		looks []look
+	}{
+		{"what is served is told at once", []look{{0, controller.ReasonServed, 1, false}}},
+		{"what a server does not answer to is told at once", []look{{0, controller.ReasonUnavailable, 1, false}}},
+		{"what is on its way is not told before the grace is over", []look{
+			{0, controller.ReasonPending, 1, true}, {grace / 2, controller.ReasonPending, 1, true}, {grace / 2, controller.ReasonPending, 1, false},
+		}},
+		{"a refusal that passes within the grace is never told", []look{
+			{0, controller.ReasonRejected, 1, true}, {grace / 2, controller.ReasonServed, 1, false},
+		}},
+		{"a refusal that lasts is told", []look{{0, controller.ReasonRejected, 1, true}, {grace, controller.ReasonRejected, 1, false}}},
+		{"a refusal after a long time on the way has a grace of its own", []look{
+			{0, controller.ReasonPending, 1, true}, {grace, controller.ReasonPending, 1, false}, {0, controller.ReasonRejected, 1, true},
+		}},
+		{"a new generation has a grace of its own", []look{
+			{0, controller.ReasonPending, 1, true}, {grace, controller.ReasonPending, 2, true}, {grace, controller.ReasonPending, 2, false},
+		}},
+		{"a refusal that was told and comes back within the grace waits again", []look{
+			{0, controller.ReasonRejected, 1, true}, {grace, controller.ReasonRejected, 1, false},
+			{time.Second, controller.ReasonServed, 1, false}, {time.Second, controller.ReasonRejected, 1, true},
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			clock := &stopped{now: time.Unix(1, 0)}
+			k := &Controller{Config: Config{Clock: clock}, recordState: map[zone.ID]*written{}}
+			for i, l := range c.looks {
+				clock.now = clock.now.Add(l.after)
+				if got := k.soon(RecordID("a", "www"), controller.Not(l.reason, ""), l.generation); got != l.soon {
+					t.Errorf("look %d: it waits: %v, want %v", i, got, l.soon)
+				}
+			}
+		})
+	}
+}
+
+// stopped is a clock that only a test moves.
+type stopped struct {
+	backend.SystemClock
+	now time.Time
+}
+
+func (s *stopped) Now() time.Time { return s.now }
