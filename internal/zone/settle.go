@@ -158,8 +158,8 @@ func (w *World) annotate(z *zoneState, v Verdict) Verdict {
 	}
 	if z.node.cell(z).set(rr.TypeNS).Data == nil {
 		v = v.with(Note{NoNameServers, fmt.Sprintf(
-			"%s has no NS records at %s, and servers that need one get %s instead; add NS records with domainName %q.",
-			z.ID, z.node.name, z.soa.MName, "@"), ID{}})
+			"%s has no NS records at %s; servers that need some keep those that they have; add NS records with domainName %q.",
+			z.ID, z.node.name, "@"), ID{}})
 	}
 	if z.notCopied != nil {
 		v = v.with(*z.notCopied)
