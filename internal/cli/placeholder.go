@@ -63,8 +63,6 @@ func placeholders(s zone.Snapshot) []placeholder {
 // whole zone, as a clause, or "".
 func unloadable(s zone.Snapshot, set rr.Set, data string) string {
 	switch {
-	case set.Type == rr.TypeNS && set.Name.IsWildcard():
-		return "a wildcard cannot have name servers (RFC 4592 §4.2)"
 	case set.Type == rr.TypeNS && set.Name == s.Name:
 		if target, err := dnsname.Parse(data); err == nil {
 			return badServer(s, target)

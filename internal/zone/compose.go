@@ -155,6 +155,8 @@ func (m *merger) against(reason Reason, by ID) cause {
 func (m *merger) bar(claim *claimState) cause {
 	c := m.cell
 	switch {
+	case claim.Type == rr.TypeNS && c.node.name.IsWildcard():
+		return m.against(InvalidName, ID{})
 	case c.apex() && claim.Type == rr.TypeCNAME:
 		return m.against(Conflict, ID{})
 	case c.apex() && claim.Type == rr.TypeDS && c.zone.parent() == nil:

@@ -103,6 +103,9 @@ func inWords(c *claimState, why cause) string {
 		return fmt.Sprintf("%s refers to %s, which is not accepted; mend that one first.", id, why.by)
 	case OutOfZone:
 		return fmt.Sprintf("%s asks for %s, which is not inside %s (%s); correct domainName or zoneRef.", id, name, why.zone.ID, why.zone.node.name)
+	case InvalidName:
+		return fmt.Sprintf("%s asks for an NS at %s; a wildcard cannot be delegated, and servers do not load a zone that does (RFC 4592 §4.2); delegate each name.",
+			id, name)
 	case NameHeld:
 		return fmt.Sprintf("Namespace %s holds %s by %s; %s of namespace %s has to choose another name.",
 			why.by.Namespace, name, why.by, id, id.Namespace)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -387,6 +388,8 @@ func (o *oracle) bar(p place, c Claim) Reason {
 	delegated = delegated && child != p.zone && o.descends(child, p.zone)
 	stranger := delegated && c.ID.Namespace != child.Namespace && c.ID.Namespace != p.zone.Namespace
 	switch {
+	case c.Type == rr.TypeNS && strings.HasPrefix(p.name.String(), "*."):
+		return InvalidName
 	case apex && c.Type == rr.TypeCNAME:
 		return Conflict
 	case apex && c.Type == rr.TypeDS && o.parent[p.zone].IsZero():

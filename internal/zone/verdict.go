@@ -16,7 +16,7 @@ const (
 	Accepted Reason = "Accepted" // taken; what a message says is served
 
 	// The object itself is wrong.
-	InvalidName   Reason = "InvalidName"   // the name cannot be read, or is too long
+	InvalidName   Reason = "InvalidName"   // the name cannot be read, is too long, or is none for such an object
 	InvalidSpec   Reason = "InvalidSpec"   // fields contradict each other, or a number is out of range
 	InvalidData   Reason = "InvalidData"   // rdata cannot be read as its type
 	InvalidType   Reason = "InvalidType"   // a type nobody may write
