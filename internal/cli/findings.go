@@ -43,6 +43,7 @@ func (f finding) String() string {
 const (
 	schemaViolation = "SchemaViolation" // the API server would refuse the object
 	relativeDot     = "RelativeWithDot" // a pattern with a dot that it should not have
+	unknownBackend  = "BackendNotFound" // a backendRef that names no Backend of the input
 	noServerAddress = "NoAddress"       // a name server of the zone without an address in it
 	notLoadable     = "NotLoadable"     // a record with which servers do not load a zone
 )
@@ -126,10 +127,26 @@ func (f *findings) deciding(c *composition) {
 	}
 	for _, z := range c.zones {
 		f.verdict(z.object, z.verdict)
+		f.references(z, c.backends)
 		f.loading(z)
 	}
 	for _, r := range c.records {
 		f.verdict(r.object, r.verdict)
+	}
+}
+
+// references adds the backendRefs of a Zone that name no Backend. An input without any
+// Backend tells nothing: they are kept elsewhere.
+func (f *findings) references(z zoneResult, backends []*manifest.Object) {
+	if len(backends) == 0 || z.object.Zone == nil || z.verdict.Reason == beingDeleted {
+		return
+	}
+	for i, ref := range z.object.Zone.Spec.BackendRefs {
+		if slices.ContainsFunc(backends, func(o *manifest.Object) bool { return o.Name == ref.Name }) {
+			continue
+		}
+		f.add(z.object.PlaceOf(fmt.Sprintf("spec.backendRefs[%d].name", i)), z.object.Ref, asError, unknownBackend, fmt.Sprintf(
+			"%s names the Backend %s in backendRefs, which is none of those in the input; add it, or correct backendRefs.", z.object.Ref, ref.Name))
 	}
 }
 
