@@ -31,8 +31,18 @@ const (
 	maxError  = 1 << 16
 )
 
-// call makes a call and decodes its answer into result, unless that is nil. Errors have a class.
+// call makes a call and decodes its answer into result, unless that is nil. Errors have a class. Calls that write go one
+// after the other: of two transactions at the same moment SQLite gives one up, and the server answers 500 as if it did not
+// take the records.
 func (c *Client) call(ctx context.Context, r request, result any) error {
+	if r.method != http.MethodGet {
+		select {
+		case c.writing <- struct{}{}:
+			defer func() { <-c.writing }()
+		case <-ctx.Done():
+			return &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("waiting for another call that writes: %w", context.Cause(ctx))}
+		}
+	}
 	var body io.Reader
 	if r.body != nil {
 		b, err := encode(r.body)

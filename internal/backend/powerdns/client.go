@@ -42,6 +42,7 @@ type Client struct {
 	key      string
 	zoneKind string
 	http     *http.Client
+	writing  chan struct{} // holds one: see call
 }
 
 var _ backend.Backend = (*Client)(nil)
@@ -69,7 +70,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	// A redirect could take the key to somebody else.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{base: base, key: cfg.APIKey, zoneKind: kind, http: &http.Client{Transport: transport, CheckRedirect: stay}}, nil
+	return &Client{base: base, key: cfg.APIKey, zoneKind: kind, http: &http.Client{Transport: transport, CheckRedirect: stay}, writing: make(chan struct{}, 1)}, nil
 }
 
 // baseURL is everything of the API's addresses that is the same for all zones.

@@ -238,3 +238,22 @@ func TestChangesAreAnsweredAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestNewZonesAreAnsweredAtOnce asks for a zone before there is one: PowerDNS remembers that it refused.
+func TestNewZonesAreAnsweredAtOnce(t *testing.T) {
+	t.Parallel()
+	p := serve(t)
+	set := rr.NewSet(rr.Key{Name: parse(t, "www.new.example."), Type: rr.TypeA}, 300, "192.0.2.1")
+	answers := func(want string) {
+		t.Helper()
+		if answer, err := p.Lookup(t.Context(), set.Key()); err != nil || answer.Rcode != want {
+			t.Errorf("the answer is %v (%v), not %s", answer, err, want)
+		}
+	}
+	answers("REFUSED")
+	batch := backend.Batch{Create: true, SOA: soa(t, 1), Changes: put(set)}
+	if _, err := client(t, p, p.APIKey).Apply(t.Context(), parse(t, "new.example."), batch); err != nil {
+		t.Fatal(err)
+	}
+	answers("NOERROR")
+}

@@ -91,7 +91,16 @@ func (c *Client) create(ctx context.Context, name dnsname.Name, sets []rrset) er
 		zone
 		Nameservers []string `json:"nameservers"` // must be there, even empty
 	}{zone: zone{Name: name.String(), Kind: c.zoneKind, SOAEditAPI: &off, RRsets: sets}, Nameservers: []string{}}
-	return c.call(ctx, request{method: http.MethodPost, path: "zones", query: "rrsets=false", body: made}, nil)
+	if err := c.call(ctx, request{method: http.MethodPost, path: "zones", query: "rrsets=false", body: made}, nil); err != nil {
+		return err
+	}
+	return c.forget(ctx, name)
+}
+
+// forget changes nothing, which makes the server forget what it remembers of the zone: unlike changes, creation leaves it
+// with REFUSED and NXDOMAIN for 20 seconds (cache-ttl) for names that were asked for before.
+func (c *Client) forget(ctx context.Context, name dnsname.Name) error {
+	return c.call(ctx, request{method: http.MethodPatch, path: zonePath(name), body: map[string][]rrset{"rrsets": {}}, inZone: true}, nil)
 }
 
 // look stands in for a compare-and-swap, and sees to it that the server leaves the serial alone.
