@@ -97,12 +97,12 @@ func (s slowStore) Raise(ctx context.Context, feed string, ceiling uint32) error
 	return err
 }
 
-func (s slowStore) Record(ctx context.Context, feed string, keys []rr.Key) error {
+func (s slowStore) Record(ctx context.Context, feed string, sets []rr.Set) error {
 	s.pause(5 * time.Millisecond)
 	if s.over() || s.chance(0.05) {
 		return backend.ErrUnavailable
 	}
-	return s.Store.Record(ctx, feed, keys)
+	return s.Store.Record(ctx, feed, sets)
 }
 
 // world is what outlives lives: the servers and what is stored.

@@ -32,11 +32,12 @@ type Config struct {
 	Backoff func(class ErrorClass, failures int) time.Duration
 }
 
-// A Ledger remembers across restarts which sets zonefold has put where foreign sets are kept. Record returns when the keys
-// are stored; they are sent afterwards. What it stored comes back as Attachment.Written. A key leaves the ledger when
-// every target's report confirms a content without it and does not list it as lingering.
+// A Ledger remembers across restarts which sets zonefold has put where foreign sets are kept. Record returns when the sets
+// are stored; they are sent afterwards. What it stored comes back as Attachment.Written: a set leaves the ledger when
+// every target's report confirms a content without it and does not list it as lingering. The same holds for every single
+// name server of the zone, so a set that comes again with other values adds them to those that are stored.
 type Ledger interface {
-	Record(ctx context.Context, feed string, keys []rr.Key) error
+	Record(ctx context.Context, feed string, sets []rr.Set) error
 }
 
 // TargetKey identifies one place that can hold one zone. Whoever makes it sees to it that one place has one key.

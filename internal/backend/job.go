@@ -52,7 +52,7 @@ func (t *target) takeJob() (job, bool) {
 		j.audit = true
 	}
 	for _, w := range t.incoming {
-		t.state.written = union(t.state.written, w)
+		t.state.written = ledgers(t.state.written, w, rr.Key{Name: a.Feed.zone, Type: rr.TypeNS})
 	}
 	t.incoming = nil
 	if j.ready {
@@ -72,6 +72,19 @@ func union(a, b rr.Sets) rr.Sets {
 	}
 	return txn.Sets()
 }
+
+// ledgers returns what two ledgers hold; of the name servers at the apex it has the values of both.
+func ledgers(a, b rr.Sets, apex rr.Key) rr.Sets {
+	both := union(a, b).Txn()
+	one, ok := a.Get(apex)
+	if other, too := b.Get(apex); ok && too {
+		both.Put(withValues(one, other))
+	}
+	return both.Sets()
+}
+
+// isApexNS reports whether a key is that of the zone's own name servers.
+func (j *job) isApexNS(k rr.Key) bool { return k.Type == rr.TypeNS && k.Name == j.feed.zone }
 
 // giveBack marks what a job could not finish.
 func (t *target) giveBack(j *job) {

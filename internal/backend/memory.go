@@ -3,12 +3,14 @@ package backend
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// record enters wanted sets that are new into the ledger before any of them is sent.
+// record enters wanted sets that are new into the ledger before any of them is sent. At the apex it enters name servers
+// that are new, for there the values tell what is zonefold's; those from before stay in it until they were withdrawn.
 func (t *target) record(ctx context.Context, j *job) error {
 	s := &t.state
 	if !j.a.Keep {
@@ -16,8 +18,9 @@ func (t *target) record(ctx context.Context, j *job) error {
 	}
 	var sets []rr.Set
 	note := func(w rr.Set) {
-		if _, ok := s.written.Get(w.Key()); !ok {
-			sets = append(sets, w)
+		old, ok := s.written.Get(w.Key())
+		if both := withValues(old, w); !ok || j.isApexNS(w.Key()) && len(both.Data) > len(old.Data) {
+			sets = append(sets, both)
 		}
 	}
 	if j.all {
@@ -34,17 +37,21 @@ func (t *target) record(ctx context.Context, j *job) error {
 	if len(sets) == 0 {
 		return nil
 	}
-	keys := make([]rr.Key, len(sets))
-	for i, w := range sets {
-		keys[i] = w.Key()
-	}
 	call, cancel := t.callContext(ctx)
 	defer cancel()
-	if err := t.engine.cfg.Ledger.Record(call, j.feed.id, keys); err != nil {
-		return fmt.Errorf("entering %d sets of zone %s into the ledger before they are published: %w", len(keys), j.feed.zone, err)
+	if err := t.engine.cfg.Ledger.Record(call, j.feed.id, sets); err != nil {
+		return fmt.Errorf("entering %d sets of zone %s into the ledger before they are published: %w", len(sets), j.feed.zone, err)
 	}
 	s.written = plan.Apply(s.written, putAll(sets))
 	return nil
+}
+
+// withValues returns a set with the values of another one of its key, which may be zero.
+func withValues(a, b rr.Set) rr.Set {
+	if len(a.Data) == 0 {
+		return b
+	}
+	return rr.NewSet(b.Key(), b.TTL, append(slices.Clone(a.Data), b.Data...)...)
 }
 
 // remember notes changes that were applied.
@@ -70,10 +77,9 @@ func (t *target) remember(j *job, done []plan.Change) {
 
 // ours returns the changes with what of them is zonefold's: at the apex the server's own name servers are not.
 func (t *target) ours(j *job, changes []plan.Change) []plan.Change {
-	apex := rr.Key{Name: j.feed.zone, Type: rr.TypeNS}
 	for i, c := range changes {
-		if c.Key == apex {
-			changes[i].Want, _ = j.content.Sets.Get(apex)
+		if j.isApexNS(c.Key) {
+			changes[i].Want, _ = j.content.Sets.Get(c.Key)
 		}
 	}
 	return changes

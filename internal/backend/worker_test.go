@@ -100,14 +100,14 @@ type orderedLedger struct {
 	fail  bool
 }
 
-func (l *orderedLedger) Record(ctx context.Context, feed string, keys []rr.Key) error {
+func (l *orderedLedger) Record(ctx context.Context, feed string, sets []rr.Set) error {
 	if l.fail {
 		return backend.ErrUnavailable
 	}
-	for _, k := range keys {
-		l.known[k] = true
+	for _, set := range sets {
+		l.known[set.Key()] = true
 	}
-	return l.Store.Record(ctx, feed, keys)
+	return l.Store.Record(ctx, feed, sets)
 }
 
 func TestTheLedgerComesFirst(t *testing.T) {

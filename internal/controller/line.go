@@ -184,9 +184,18 @@ func (d *Deliveries) settleDebt(z *delivery, l *line, name string) {
 func (l *line) ledger() rr.Sets {
 	txn := l.written.Txn()
 	for set := range l.sets.All() {
-		txn.Put(set)
+		l.enter(txn, set)
 	}
 	return txn.Sets()
+}
+
+// enter puts a set into a ledger. Where foreign sets are kept, the values tell which of
+// the zone's name servers are ours: those that were published before stay in it.
+func (l *line) enter(ledger *rr.SetsTxn, set rr.Set) {
+	if old, ok := ledger.Get(set.Key()); ok && set.Type == rr.TypeNS && set.Name == l.name {
+		set = rr.NewSet(set.Key(), set.TTL, append(slices.Clone(old.Data), set.Data...)...)
+	}
+	ledger.Put(set)
 }
 
 func (l *line) publish(s zone.Snapshot, changed []rr.Key) {
@@ -203,22 +212,16 @@ func (d *Deliveries) Raise(ctx context.Context, feed string, ceiling uint32) err
 	return d.store.Raise(ctx, l.zone, ceiling)
 }
 
-// Record stores keys in the ledger; it makes Deliveries the engine's backend.Ledger.
-func (d *Deliveries) Record(ctx context.Context, feed string, keys []rr.Key) error {
+// Record stores sets in the ledger; it makes Deliveries the engine's backend.Ledger.
+func (d *Deliveries) Record(ctx context.Context, feed string, sets []rr.Set) error {
 	l := d.line(feed)
 	if l == nil {
 		return fmt.Errorf("recording sets of %s: %w", feed, errGone)
 	}
 	d.mu.Lock()
-	sets := make([]rr.Set, 0, len(keys))
 	txn := l.written.Txn()
-	for _, key := range keys {
-		set, ok := l.sets.Get(key)
-		if !ok {
-			set = rr.Set{Name: key.Name, Type: key.Type, Data: []string{""}} // not wanted any more; it may be sent all the same
-		}
-		sets = append(sets, set)
-		txn.Put(set)
+	for _, set := range sets {
+		l.enter(txn, set)
 	}
 	l.written = txn.Sets()
 	d.mu.Unlock()

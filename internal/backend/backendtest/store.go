@@ -3,6 +3,7 @@ package backendtest
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/zonefold/zonefold/internal/backend"
@@ -67,8 +68,8 @@ func (s *Store) Raise(ctx context.Context, feed string, ceiling uint32) error {
 	return nil
 }
 
-// Record stores a ledger, with the data that are wanted now or were last.
-func (s *Store) Record(ctx context.Context, feed string, keys []rr.Key) error {
+// Record stores a ledger.
+func (s *Store) Record(ctx context.Context, feed string, sets []rr.Set) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.broken || ctx.Err() != nil {
@@ -77,12 +78,9 @@ func (s *Store) Record(ctx context.Context, feed string, keys []rr.Key) error {
 	z := s.zone(feed)
 	s.writes++
 	txn := z.written.Txn()
-	for _, k := range keys {
-		set, ok := z.want.Sets.Get(k)
-		for seq := z.newest; !ok && seq > 0; seq-- {
-			set, ok = z.seqs[seq].Sets.Get(k)
-		}
-		txn.Put(set)
+	for _, set := range sets {
+		old, _ := txn.Get(set.Key())
+		txn.Put(rr.NewSet(set.Key(), set.TTL, append(slices.Clone(old.Data), set.Data...)...))
 	}
 	z.written = txn.Sets()
 	return nil
