@@ -252,16 +252,21 @@ func (s *scene) kubectlQuiet(args ...string) {
 // startBIND starts a BIND with empty zones.
 func (s *scene) startBIND(zones ...string) *nameserver.Server {
 	s.t.Helper()
-	opts := nameserver.Options{Dir: s.t.TempDir(), Keys: []nameserver.TSIG{key}}
-	for _, z := range zones {
-		opts.Zones = append(opts.Zones, nameserver.Zone{Name: name(s.text(z))})
-	}
-	server, err := nameserver.StartBIND(s.ctx, opts)
+	server, err := nameserver.StartBIND(s.ctx, s.serverOptions(zones))
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(server.Close)
 	return server
+}
+
+// serverOptions are those of a server with empty zones.
+func (s *scene) serverOptions(zones []string) nameserver.Options {
+	opts := nameserver.Options{Dir: s.t.TempDir(), Keys: []nameserver.TSIG{key}}
+	for _, z := range zones {
+		opts.Zones = append(opts.Zones, nameserver.Zone{Name: name(s.text(z))})
+	}
+	return opts
 }
 
 // serve has the BIND of this test answer for more zones.
