@@ -29,7 +29,7 @@ const (
 // startCluster starts the control plane and says how to use it.
 func (s *stage) startCluster(ctx context.Context) error {
 	s.chapter("A Kubernetes control plane", "etcd, kube-apiserver and kube-controller-manager, built from source: about ten minutes the first time, then kept.")
-	for _, path := range []string{quickstart, "config/crd"} {
+	for _, path := range []string{quickstart, "config/crd", "config/install", "config/rbac"} {
 		if _, err := os.Stat(path); err != nil {
 			return fmt.Errorf("%w: run the demo in the repository's folder", err)
 		}
@@ -79,18 +79,23 @@ func (s *stage) startBIND(ctx context.Context) error {
 
 // startOperator builds the operator and starts it as a process of its own, as it would run in a Pod.
 func (s *stage) startOperator(ctx context.Context) error {
-	s.chapter("The operator", "It watches the API server, works out what each zone holds, and sends what changes to the name servers.")
+	s.chapter("The operator", "It watches the API server, works out what each zone holds, and sends what changes to the name servers.",
+		"It speaks as a ServiceAccount that has the rights of config/rbac and no others.")
 	path, err := s.build(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.kubectl(ctx, "create", "namespace", testoperator.Namespace); err != nil {
+	if err := s.kubectl(ctx, "apply", "-f", "config/install/account.yaml", "-f", "config/rbac"); err != nil {
+		return err
+	}
+	kubeconfig, err := s.cluster.KubeconfigFor(ctx, testoperator.Namespace, testoperator.ServiceAccount)
+	if err != nil {
 		return err
 	}
 	if s.log, err = os.Create(filepath.Join(s.dir, "operator.log")); err != nil {
 		return fmt.Errorf("making the operator's log: %w", err)
 	}
-	s.operator, err = testoperator.Start(testoperator.Options{Path: path, Kubeconfig: s.cluster.Kubeconfig(), Log: s.log})
+	s.operator, err = testoperator.Start(testoperator.Options{Path: path, Kubeconfig: kubeconfig, Log: s.log})
 	if err != nil {
 		return err
 	}
