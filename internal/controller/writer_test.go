@@ -29,12 +29,12 @@ func TestTheTrickleEndsWithTheBurst(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- w.Run(ctx) }()
-		time.Sleep(3 * time.Second)
+		<-time.After(3 * time.Second) // of the bubble's clock
 		if n := written.Load(); n < 2*trickle || n > 4*trickle {
 			t.Errorf("in three seconds of a burst %d objects were written, at %d a second", n, trickle)
 		}
 		busy.Store(false)
-		time.Sleep(lull)
+		<-time.After(lull)
 		if n := written.Load(); n != objects {
 			t.Errorf("%d of %d objects were written when the burst was over", n, objects)
 		}

@@ -2,6 +2,7 @@ package kubizone
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
@@ -26,16 +27,29 @@ type ledger struct {
 // there are few pages to delete.
 const pageSize, smallPage = 500, 200
 
-func (l *ledger) has(key rr.Key) bool {
-	if _, ok := l.base.Get(key); ok {
-		return true
-	}
-	for _, page := range l.journal {
-		if _, ok := page.Get(key); ok {
-			return true
+// value returns what the ledger knows of a set: of name servers all values, in whatever
+// part of it, of others the newest data.
+func (l *ledger) value(key rr.Key, pages []rr.Sets) (known rr.Set, ok bool) {
+	for _, part := range append([]rr.Sets{l.base}, pages...) {
+		if set, there := part.Get(key); there {
+			known, ok = joined(known, set), true
 		}
 	}
-	return false
+	return known, ok
+}
+
+// joined returns b, and with it the name servers of a: where foreign sets are kept, the
+// values tell which of a zone's name servers are ours, and until one is withdrawn it is.
+func joined(a, b rr.Set) rr.Set {
+	if b.Type != rr.TypeNS || len(a.Data) == 0 {
+		return b
+	}
+	return rr.NewSet(b.Key(), b.TTL, append(slices.Clone(a.Data), b.Data...)...)
+}
+
+// covers reports whether there is nothing in set that known does not say already.
+func covers(known, set rr.Set) bool {
+	return set.Type != rr.TypeNS || slices.Equal(joined(known, set).Data, known.Data)
 }
 
 // all returns everything in the ledger.
@@ -45,7 +59,8 @@ func (l *ledger) all() rr.Sets {
 	txn := l.base.Txn()
 	for _, page := range l.journal {
 		for set := range page.All() {
-			txn.Put(set)
+			old, _ := txn.Get(set.Key())
+			txn.Put(joined(old, set))
 		}
 	}
 	return txn.Sets()
@@ -59,9 +74,11 @@ func (k *Controller) record(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s
 	dirty := map[int]bool{}
 	pages := append([]rr.Sets(nil), l.journal...)
 	for _, set := range sets {
-		if l.has(set.Key()) {
+		known, ok := l.value(set.Key(), pages)
+		if ok && covers(known, set) {
 			continue
 		}
+		set = joined(known, set)
 		last := len(pages) - 1
 		if last < 0 || pages[last].Len() >= pageSize || !dirty[last] && pages[last].Len() >= smallPage {
 			pages = append(pages, rr.Sets{})
@@ -93,7 +110,7 @@ func journalPage(index int, sets rr.Sets) *zonefold.ZoneSlice {
 
 // keepGone puts sets into the journal that are about to leave the status although a
 // server may still have them.
-func (k *Controller) keepGone(ctx context.Context, id zone.ID, z *v1alpha1.Zone, out controller.ZoneOutcome) error {
+func (k *Controller) keepGone(ctx context.Context, id zone.ID, z *v1alpha1.Zone, out controller.ZoneOutcome, now zone.Snapshot) error {
 	if !out.Keeping {
 		return nil
 	}
@@ -105,6 +122,14 @@ func (k *Controller) keepGone(ctx context.Context, id zone.ID, z *v1alpha1.Zone,
 			keys = append(keys, key)
 		}
 		k.mu.Unlock()
+	}
+	apex := rr.Key{Name: now.Name, Type: rr.TypeNS}
+	if servers, ok := now.Sets.Get(apex); ok && !out.Confirmed {
+		l.mu.Lock()
+		if old, _ := l.base.Get(apex); !covers(servers, old) {
+			keys = append(keys, apex)
+		}
+		l.mu.Unlock()
 	}
 	var sets []rr.Set
 	l.mu.Lock()
@@ -167,10 +192,10 @@ func (k *Controller) flushed(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	return nil
 }
 
-// contained reports whether every set of a is a name and type of b too.
+// contained reports whether a says nothing that b does not.
 func contained(a, b rr.Sets) bool {
 	for set := range a.All() {
-		if _, ok := b.Get(set.Key()); !ok {
+		if known, ok := b.Get(set.Key()); !ok || !covers(known, set) {
 			return false
 		}
 	}

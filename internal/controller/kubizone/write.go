@@ -125,13 +125,12 @@ func (k *Controller) wrote(id zone.ID, got object, what string) {
 	k.Metrics.Wrote(id.Kind, what)
 }
 
-// blank returns an empty object of the kind, to receive an answer.
+// blank returns an empty object of the kind, to receive an answer: its metadata are all
+// that is wanted of it, and they are a fraction of a large Zone.
 func blank(id zone.ID) object {
-	m := metav1.ObjectMeta{Namespace: id.Namespace, Name: id.Name}
-	if id.Kind == zone.KindZone {
-		return &v1alpha1.Zone{ObjectMeta: m}
-	}
-	return &v1alpha1.Record{ObjectMeta: m}
+	o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: id.Namespace, Name: id.Name}}
+	o.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(string(id.Kind)))
+	return o
 }
 
 // writeRecord brings the label and the status of a Record up to date.

@@ -109,7 +109,7 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	case k.Core.Busy() && len(z.Status.Entries) > 0:
 		return nil, &controller.Later{After: grace / 2} // a burst is written down once, when it is over
 	}
-	if err := k.keepGone(ctx, id, z, out); err != nil {
+	if err := k.keepGone(ctx, id, z, out, snapshot); err != nil {
 		return nil, err
 	}
 	snapshot.SOA.Serial = out.Label.Serial
