@@ -31,6 +31,8 @@ func needs() []need {
 		{"bind9-dnsutils", "dig", "asks name servers"},
 		{"knot", "knotd", "a name server that the tests deliver to"},
 		{"knot-dnsutils", "kdig", "asks name servers"},
+		{"nsd", "nsd", "a name server that answers are compared with"},
+		{"dnsperf", "dnsperf", "measures name servers"},
 		{"pdns-server", "pdns_server", "a name server with an HTTP API that the tests deliver to"},
 		{"pdns-backend-sqlite3", "/usr/lib/*/pdns/libgsqlite3backend.so", "PowerDNS's store"},
 		{"sqlite3", "sqlite3", "makes that store"},

@@ -245,3 +245,25 @@ func join(names []dnsname.Name) string {
 	}
 	return strings.Join(words, " ")
 }
+
+func TestWireAndBack(t *testing.T) {
+	for _, e := range examples(t) {
+		if !e.good {
+			continue
+		}
+		wire, err := Wire(e.typ, e.want)
+		if err != nil {
+			t.Errorf("%s %s: %v", e.typ, e.data, err)
+			continue
+		}
+		if got := FromWire(e.typ, wire); got != e.want {
+			t.Errorf("%s %s comes back as %s", e.typ, e.want, got)
+		}
+	}
+	if got := FromWire(TypeA, []byte{192, 0, 2}); got != `\# 3 C00002` {
+		t.Errorf("an address that is cut off is %s", got)
+	}
+	if _, err := Wire(TypeA, "192.0.2"); err == nil {
+		t.Error("an address that is cut off has a wire format")
+	}
+}

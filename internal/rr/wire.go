@@ -123,12 +123,7 @@ func (b *buffer) data(r dns.RR) string {
 	if err != nil {
 		return strings.TrimPrefix(r.String(), r.Header().String())
 	}
-	c := newCodec(Type(r.Header().Rrtype))
-	c.wire = wire
-	if c.print() == nil {
-		return string(c.text)
-	}
-	return string(appendGeneric(nil, wire))
+	return FromWire(Type(r.Header().Rrtype), wire)
 }
 
 // pack returns the rdata of a record in wire format, good until the next.
@@ -181,4 +176,25 @@ func checkForeign(c *codec) error {
 		}
 	}
 	return fmt.Errorf("it is not in the form that type %s has", dns.Type(c.row.typ))
+}
+
+// Wire returns canonical rdata in wire format, names in it uncompressed.
+func Wire(t Type, data string) ([]byte, error) {
+	c := newCodec(t)
+	if err := c.parse(data); err != nil {
+		return nil, c.explain(data, err)
+	}
+	return append([]byte(nil), c.wire...), nil
+}
+
+// FromWire returns the canonical form of rdata in wire format without
+// compressed names. Data that ParseData would not take are given in the form
+// of RFC 3597.
+func FromWire(t Type, wire []byte) string {
+	c := newCodec(t)
+	c.wire = wire
+	if c.print() == nil {
+		return string(c.text)
+	}
+	return string(appendGeneric(nil, wire))
 }

@@ -1,0 +1,2 @@
+// Package embedded is an authoritative name server.
+package embedded
