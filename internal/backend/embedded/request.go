@@ -1,0 +1,171 @@
+package embedded
+
+import (
+	"encoding/binary"
+
+	"github.com/miekg/dns"
+
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+const headerSize = 12 // octets (RFC 1035 §4.1.1)
+
+// The bits of the header's second word.
+const (
+	flagResponse      = 1 << 15
+	flagAuthoritative = 1 << 10
+	flagTruncated     = 1 << 9
+	flagRecursion     = 1 << 8 // desired
+	flagNoChecking    = 1 << 4
+	opcodeMask        = 15 << 11
+)
+
+// Sizes of answers over UDP, in octets: what everybody takes (RFC 1035 §4.2.1), and what passes every network without being
+// cut into fragments (DNS Flag Day 2020).
+const (
+	plainSize = 512
+	udpSize   = 1232
+)
+
+// A request is a message that came, as far as its answer depends on it.
+type request struct {
+	id, flags uint16
+	question  []byte // as it came; nil if there is none that can be repeated
+	name      path
+	typ       rr.Type
+	class     uint16
+	edns      bool
+	dnssec    bool // the DO bit, which is repeated (RFC 3225 §3)
+	size      int  // what the client takes over UDP
+
+	buf [maxName]byte // of name
+}
+
+// drop says that a message gets no answer.
+const drop = -1
+
+// read reads a message. It returns the rcode to answer with if it is not a question that can be looked up, or drop.
+func (r *request) read(msg []byte) (rcode int) {
+	*r = request{size: plainSize}
+	if len(msg) < headerSize {
+		return drop
+	}
+	r.id, r.flags = binary.BigEndian.Uint16(msg), binary.BigEndian.Uint16(msg[2:])
+	if r.flags&flagResponse != 0 {
+		return drop // answering answers makes a loop
+	}
+	if r.flags&opcodeMask != dns.OpcodeQuery<<11 {
+		return dns.RcodeNotImplemented
+	}
+	// More than one question has no meaning (RFC 9619 §4); none leaves nothing to answer.
+	if binary.BigEndian.Uint16(msg[4:]) != 1 {
+		return dns.RcodeFormatError
+	}
+	rest := r.readQuestion(msg[headerSize:])
+	if rest == nil {
+		return dns.RcodeFormatError
+	}
+	// An IXFR has the client's SOA in the authority section (RFC 1995 §3), other questions have nothing there.
+	var counts [3]int
+	for i := range counts {
+		counts[i] = int(binary.BigEndian.Uint16(msg[6+2*i:]))
+	}
+	if counts[0] != 0 || counts[1] != 0 && r.typ != rr.Type(dns.TypeIXFR) {
+		return dns.RcodeFormatError
+	}
+	return r.readRest(rest, counts[1], counts[2])
+}
+
+// readQuestion returns what follows the question, nil if it cannot be read.
+func (r *request) readQuestion(b []byte) (rest []byte) {
+	n := r.name.read(r.buf[:], b)
+	if n == 0 || len(b) < n+4 {
+		return nil
+	}
+	r.question = b[:n+4]
+	r.typ, r.class = rr.Type(binary.BigEndian.Uint16(b[n:])), binary.BigEndian.Uint16(b[n+2:])
+	return b[n+4:]
+}
+
+// readRest reads the records after the question.
+func (r *request) readRest(b []byte, authority, additional int) (rcode int) {
+	for i := range authority + additional {
+		rec, rest, ok := cutRecord(b)
+		if !ok {
+			return dns.RcodeFormatError
+		}
+		if b = rest; i >= authority && rec.typ == dns.TypeOPT {
+			if rcode = r.readEDNS(rec); rcode != dns.RcodeSuccess {
+				return rcode
+			}
+		}
+	}
+	if len(b) > 0 {
+		return dns.RcodeFormatError
+	}
+	return dns.RcodeSuccess
+}
+
+// readEDNS reads an OPT record (RFC 6891 §6.1). Options are checked for their lengths and otherwise ignored, as unknown ones
+// must be.
+func (r *request) readEDNS(rec record) (rcode int) {
+	if r.edns || !rec.root {
+		return dns.RcodeFormatError
+	}
+	r.edns = true
+	r.dnssec = rec.ttl&(1<<15) != 0
+	r.size = max(plainSize, int(rec.class))
+	if version := rec.ttl >> 16 & 0xff; version != 0 {
+		return dns.RcodeBadVers
+	}
+	for b := rec.data; len(b) > 0; {
+		if len(b) < 4 || len(b) < 4+int(binary.BigEndian.Uint16(b[2:])) {
+			return dns.RcodeFormatError
+		}
+		b = b[4+int(binary.BigEndian.Uint16(b[2:])):]
+	}
+	return dns.RcodeSuccess
+}
+
+// A record is one of a request, not looked into.
+type record struct {
+	root       bool // its name is the root's
+	typ, class uint16
+	ttl        uint32
+	data       []byte
+}
+
+// cutRecord takes one record from the start of b.
+func cutRecord(b []byte) (rec record, rest []byte, ok bool) {
+	n := skipName(b)
+	if n == 0 || len(b) < n+10 {
+		return record{}, nil, false
+	}
+	rec = record{
+		root: n == 1, typ: binary.BigEndian.Uint16(b[n:]), class: binary.BigEndian.Uint16(b[n+2:]),
+		ttl: binary.BigEndian.Uint32(b[n+4:]),
+	}
+	end := n + 10 + int(binary.BigEndian.Uint16(b[n+8:]))
+	if len(b) < end {
+		return record{}, nil, false
+	}
+	rec.data = b[n+10 : end]
+	return rec, b[end:], true
+}
+
+// skipName returns how many octets a name takes that may end in a pointer, 0 if it is none.
+func skipName(b []byte) int {
+	for at := 0; at < len(b) && at < maxName; {
+		switch length := int(b[at]); {
+		case length == 0:
+			return at + 1
+		case length > maxLabel && length < 0xc0:
+			return 0
+		case length > maxLabel:
+			return at + 2
+		default:
+			at += 1 + length
+		}
+	}
+	return 0
+}
