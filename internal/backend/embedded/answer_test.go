@@ -43,7 +43,7 @@ long      60   IN DNAME ` + "l23456789012345678901234567890123456789012345678901
 mail      60   IN MX    10 www
 `
 
-const subExampleOrg = `
+const childExampleOrg = `
 $ORIGIN child.example.org.
 @ 60 IN SOA ns root 1 2 3 4 5
 @ 60 IN NS ns
@@ -55,7 +55,7 @@ func TestAnswers(t *testing.T) {
 	const soa = "-- example.org. 300 SOA ns.example.org. root.example.org. 7 7200 3600 604800 300"
 	const referral = "NOERROR -- -- sub.example.org. 60 NS ns.example.net.; sub.example.org. 60 NS ns.other.example.org.; sub.example.org. 60 NS ns.sub.example.org." +
 		" -- ns.sub.example.org. 60 A 192.0.2.7; ns.sub.example.org. 60 AAAA 2001:db8::7; ns.other.example.org. 60 A 192.0.2.8"
-	c := NewCatalogue().With(readZone(t, exampleOrg)).With(readZone(t, subExampleOrg))
+	c := NewCatalogue().With(readZone(t, exampleOrg)).With(readZone(t, childExampleOrg))
 	for _, test := range []struct{ name, question, want string }{
 		{"a set", "www.example.org. A", "NOERROR aa -- www.example.org. 60 A 192.0.2.1; www.example.org. 60 A 192.0.2.2"},
 		{"the case of the question is kept", "wWw.eXample.org. TXT", `NOERROR aa -- wWw.eXample.org. 60 TXT "text"`},

@@ -13,6 +13,7 @@ type responder struct {
 
 // respond returns the answer to a message, in the memory of buf where that suffices, or nil if it gets none.
 func (r *responder) respond(c *Catalogue, msg, buf []byte, stream bool) []byte {
+	r.answer.reset()
 	rcode := r.request.read(msg)
 	if rcode == drop {
 		return nil
@@ -35,6 +36,16 @@ func (r *responder) respond(c *Catalogue, msg, buf []byte, stream bool) []byte {
 	}
 	m.mark(0, rcode)
 	m.edns(&r.request, rcode)
+	return m.buf
+}
+
+// short returns the same answer, truncated to nothing.
+func (r *responder) short() []byte {
+	m := &r.message
+	flags := m.buf[2] & (flagAuthoritative >> 8)
+	m.begin(&r.request, m.buf)
+	m.mark(uint16(flags)<<8|flagTruncated, dns.RcodeSuccess)
+	m.edns(&r.request, dns.RcodeSuccess)
 	return m.buf
 }
 

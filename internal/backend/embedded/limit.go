@@ -1,0 +1,109 @@
+package embedded
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/miekg/dns"
+)
+
+// A limiter bounds how often one network gets one answer over UDP, where the sender of a question may be forged and the answer
+// hit somebody else. It counts answers, not questions: by the set that was found, for negative answers by the zone, for
+// referrals by the cut, for refusals by nothing, so that asking for ever other names does not help.
+//
+// The networks are /24 of IPv4 and /56 of IPv6. It remembers a bounded number of them, the latest.
+type limiter struct {
+	rate   int // answers a second; as many may come at once
+	seed   maphash.Seed
+	shards [64]shard
+}
+
+type shard struct {
+	mu      sync.Mutex
+	buckets [512]bucket
+}
+
+// A bucket holds what is left for one network and answer.
+type bucket struct {
+	key     uint64
+	at      int64 // Unix time in nanoseconds of the last answer
+	left    int64 // answers, in nanoseconds of the time that they take at the rate
+	dropped uint32
+}
+
+// A verdict says what becomes of an answer.
+type verdict uint8
+
+const (
+	send verdict = iota
+	cut          // send it truncated: who is not forged asks over TCP
+	hold         // send nothing
+)
+
+// slip is which part of the answers over the limit is cut, not held: one of so many.
+const slip = 2
+
+func newLimiter(rate int) *limiter {
+	if rate <= 0 {
+		return nil
+	}
+	return &limiter{rate: rate, seed: maphash.MakeSeed()}
+}
+
+// judge counts an answer. A nil limiter lets everything pass.
+func (l *limiter) judge(client netip.Addr, r *responder, now time.Time) verdict {
+	if l == nil {
+		return send
+	}
+	key := l.key(client, r)
+	s := &l.shards[key%uint64(len(l.shards))]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	const second = int64(time.Second)
+	b := &s.buckets[key/uint64(len(l.shards))%uint64(len(s.buckets))]
+	if b.key != key {
+		*b = bucket{key: key, at: now.UnixNano(), left: second}
+	}
+	b.left = min(second, b.left+max(0, now.UnixNano()-b.at))
+	b.at = now.UnixNano()
+	if price := second / int64(l.rate); b.left >= price {
+		b.left -= price
+		return send
+	}
+	b.dropped++
+	if b.dropped%slip == 0 {
+		return cut
+	}
+	return hold
+}
+
+// A subject is one network and one answer.
+type subject struct {
+	network uint64
+	first   *set // of the answer: a wildcard is one, whatever the names are
+	rcode   int
+}
+
+// key identifies a network and an answer.
+func (l *limiter) key(client netip.Addr, r *responder) uint64 {
+	var s subject
+	if client = client.Unmap(); client.Is4() {
+		b := client.As4()
+		s.network = uint64(binary.BigEndian.Uint32(b[:]) >> 8)
+	} else {
+		b := client.As16()
+		s.network = binary.BigEndian.Uint64(b[:])>>8 | 1<<63
+	}
+	s.rcode = int(r.message.buf[3] & 15)
+	switch a := &r.answer; {
+	case s.rcode != dns.RcodeSuccess && s.rcode != dns.RcodeNameError:
+	case len(a.answer) > 0:
+		s.first = a.answer[0].set
+	case len(a.authority) > 0:
+		s.first = a.authority[0].set
+	}
+	return maphash.Comparable(l.seed, s)
+}

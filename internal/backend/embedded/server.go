@@ -1,0 +1,168 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/backend"
+)
+
+// Options say where and how a server answers. Zero values stand for the defaults.
+type Options struct {
+	Listen []netip.AddrPort // UDP and TCP; port 0 is any that is free
+	Clock  backend.Clock
+	Log    *slog.Logger // nil: none
+
+	// RateLimit is how often in a second one network (/24 of IPv4, /56 of IPv6) gets the same answer over UDP. Half of what is
+	// over it gets nothing, half a truncated answer, upon which honest clients ask over TCP. Default 200; negative: no limit.
+	RateLimit int
+
+	MaxConns          int           // TCP connections at a time; the one idle for longest makes room; default 4096
+	MaxConnsPerClient int           // of one address, or /64 of IPv6; more are closed at once; default 512
+	IdleTimeout       time.Duration // until when the next question has to have come (RFC 7766 §6.2.3), and an answer to be taken; default 10 s
+}
+
+func (o *Options) defaults() {
+	if o.Clock == nil {
+		o.Clock = backend.SystemClock{}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.RateLimit == 0 {
+		o.RateLimit = 200
+	}
+	if o.MaxConns <= 0 {
+		o.MaxConns = 4096
+	}
+	if o.MaxConnsPerClient <= 0 {
+		o.MaxConnsPerClient = 512
+	}
+	if o.IdleTimeout <= 0 {
+		o.IdleTimeout = 10 * time.Second
+	}
+}
+
+// A Server answers questions from the catalogue that was published last.
+type Server struct {
+	opts      Options
+	catalogue atomic.Pointer[Catalogue]
+	limiter   *limiter
+	conns     conns
+	workers   sync.Pool
+
+	listeners []*net.TCPListener
+	packets   []*net.UDPConn
+	running   sync.WaitGroup
+	closing   atomic.Bool
+}
+
+// Serve starts a server. Until the first Publish it refuses every question.
+func Serve(ctx context.Context, opts Options) (*Server, error) {
+	opts.defaults()
+	s := &Server{opts: opts, limiter: newLimiter(opts.RateLimit), conns: newConns(opts)}
+	s.workers.New = func() any { return new(worker) }
+	s.catalogue.Store(NewCatalogue())
+	for _, addr := range opts.Listen {
+		if err := s.listen(ctx, addr); err != nil {
+			s.closeListeners()
+			return nil, fmt.Errorf("listening on %s: %w", addr, err)
+		}
+	}
+	for _, l := range s.listeners {
+		s.running.Go(func() { s.accept(l) })
+	}
+	for _, c := range s.packets {
+		s.running.Go(func() { s.datagrams(c) })
+	}
+	return s, nil
+}
+
+// Publish makes a catalogue the one that questions are answered from.
+func (s *Server) Publish(c *Catalogue) { s.catalogue.Store(c) }
+
+// Catalogue returns what was published last.
+func (s *Server) Catalogue() *Catalogue { return s.catalogue.Load() }
+
+// Addrs returns where the server listens, as many and in the order of Options.Listen.
+func (s *Server) Addrs() []netip.AddrPort {
+	addrs := make([]netip.AddrPort, len(s.listeners))
+	for i, l := range s.listeners {
+		addrs[i] = l.Addr().(*net.TCPAddr).AddrPort()
+	}
+	return addrs
+}
+
+// listen binds one address for TCP and then the same for UDP, there once for each processor where the system spreads datagrams
+// over sockets. That would let two servers share a port without knowing; TCP does not.
+func (s *Server) listen(ctx context.Context, addr netip.AddrPort) error {
+	const attempts = 20 // a port that is free for TCP may not be for UDP
+	var config net.ListenConfig
+	for i := range attempts {
+		l, err := config.Listen(ctx, "tcp", addr.String())
+		if err != nil {
+			return err
+		}
+		bound := l.Addr().(*net.TCPAddr).AddrPort()
+		packets, err := listenUDP(ctx, bound, runtime.GOMAXPROCS(0))
+		if err == nil {
+			s.listeners = append(s.listeners, l.(*net.TCPListener))
+			s.packets = append(s.packets, packets...)
+			return nil
+		}
+		l.Close()
+		if addr.Port() != 0 || i == attempts-1 {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Server) closeListeners() {
+	for _, l := range s.listeners {
+		l.Close()
+	}
+	for _, c := range s.packets {
+		c.Close()
+	}
+}
+
+// Close stops the server: it takes nothing new, answers what it has taken, and returns when that is done. When the context
+// ends before, connections are cut off.
+func (s *Server) Close(ctx context.Context) error {
+	s.closing.Store(true)
+	for _, l := range s.listeners {
+		l.Close()
+	}
+	past := time.Unix(1, 0)
+	for _, c := range s.packets {
+		_ = c.SetReadDeadline(past) // it fails only on what is closed
+	}
+	s.conns.finish(past)
+	stop := context.AfterFunc(ctx, s.conns.closeAll)
+	s.running.Wait()
+	s.closeListeners()
+	if !stop() {
+		return errors.New("connections were cut off before they had their answers")
+	}
+	return nil
+}
+
+// respond answers one message. A fault of ours costs the sender of that message its answer and nobody else anything.
+func (s *Server) respond(r *responder, msg, buf []byte, stream bool) (out []byte) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			s.opts.Log.Error("A message could not be answered. This is a fault of zonefold.", slog.Any("fault", fault), slog.String("message", fmt.Sprintf("%x", msg)))
+			*r, out = responder{}, nil
+		}
+	}()
+	return r.respond(s.catalogue.Load(), msg, buf, stream)
+}
