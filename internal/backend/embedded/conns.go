@@ -35,7 +35,7 @@ func (s *conns) add(c *net.TCPConn) *conn {
 	defer s.mu.Unlock()
 	link := &conn{TCPConn: c, client: clientOf(c)}
 	if s.finishing || s.clients[link.client] >= s.perClient {
-		c.Close()
+		_ = c.Close()
 		return nil
 	}
 	if s.order.Len() >= s.most {
@@ -59,7 +59,7 @@ func clientOf(c *net.TCPConn) netip.Addr {
 
 // drop closes a connection. mu is held.
 func (s *conns) drop(c *conn) {
-	c.Close()
+	_ = c.Close()
 	if c.place == nil {
 		return
 	}

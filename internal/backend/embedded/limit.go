@@ -11,7 +11,8 @@ import (
 )
 
 // A limiter bounds how often one network gets one answer over UDP, where the sender of a question may be forged and the answer
-// hit somebody else. It counts answers, not questions: by the set that was found, for negative answers by the zone, for
+// hit somebody else. What is over the limit is truncated to the size of the question: nobody gains by that, and who is not
+// forged asks over TCP and loses nothing. It counts answers, not questions: by the set that was found, for negative answers by the zone, for
 // referrals by the cut, for refusals by nothing, so that asking for ever other names does not help.
 //
 // The networks are /24 of IPv4 and /56 of IPv6. It remembers a bounded number of them, the latest.
@@ -28,23 +29,10 @@ type shard struct {
 
 // A bucket holds what is left for one network and answer.
 type bucket struct {
-	key     uint64
-	at      int64 // Unix time in nanoseconds of the last answer
-	left    int64 // answers, in nanoseconds of the time that they take at the rate
-	dropped uint32
+	key  uint64
+	at   int64 // Unix time in nanoseconds of the last answer
+	left int64 // answers, in nanoseconds of the time that they take at the rate
 }
-
-// A verdict says what becomes of an answer.
-type verdict uint8
-
-const (
-	send verdict = iota
-	cut          // send it truncated: who is not forged asks over TCP
-	hold         // send nothing
-)
-
-// slip is which part of the answers over the limit is cut, not held: one of so many.
-const slip = 2
 
 func newLimiter(rate int) *limiter {
 	if rate <= 0 {
@@ -53,11 +41,8 @@ func newLimiter(rate int) *limiter {
 	return &limiter{rate: rate, seed: maphash.MakeSeed()}
 }
 
-// judge counts an answer. A nil limiter lets everything pass.
-func (l *limiter) judge(client netip.Addr, r *responder, now time.Time) verdict {
-	if l == nil {
-		return send
-	}
+// allows counts an answer and reports whether it may be sent.
+func (l *limiter) allows(client netip.Addr, r *responder, now time.Time) bool {
 	key := l.key(client, r)
 	s := &l.shards[key%uint64(len(l.shards))]
 	s.mu.Lock()
@@ -69,15 +54,12 @@ func (l *limiter) judge(client netip.Addr, r *responder, now time.Time) verdict 
 	}
 	b.left = min(second, b.left+max(0, now.UnixNano()-b.at))
 	b.at = now.UnixNano()
-	if price := second / int64(l.rate); b.left >= price {
-		b.left -= price
-		return send
+	price := second / int64(l.rate)
+	if b.left < price {
+		return false
 	}
-	b.dropped++
-	if b.dropped%slip == 0 {
-		return cut
-	}
-	return hold
+	b.left -= price
+	return true
 }
 
 // A subject is one network and one answer.

@@ -50,7 +50,9 @@ func TestMessages(t *testing.T) {
 		{"a header cut off", asked(t, nil)[:11], ""},
 		{"an answer", asked(t, func(m *dns.Msg) { m.Response = true }), ""},
 		{"RD and CD are repeated, AD and Z are not (RFC 1035 §4.1.1, RFC 4035 §3.1.6)",
-			asked(t, func(m *dns.Msg) { m.RecursionDesired, m.CheckingDisabled, m.AuthenticatedData, m.Zero = true, true, true, true }), "NOERROR qr aa rd cd;" + set},
+			asked(t, func(m *dns.Msg) {
+				m.RecursionDesired, m.CheckingDisabled, m.AuthenticatedData, m.Zero = true, true, true, true
+			}), "NOERROR qr aa rd cd;" + set},
 		{"TC and AA and an rcode in a question mean nothing",
 			asked(t, func(m *dns.Msg) { m.Truncated, m.Authoritative, m.Rcode = true, true, dns.RcodeRefused }), "NOERROR qr aa;" + set},
 
@@ -76,7 +78,9 @@ func TestMessages(t *testing.T) {
 		{"EDNS twice (RFC 6891 §6.1.1)", asked(t, func(m *dns.Msg) { edns(1232)(m); m.Extra = append(m.Extra, m.Extra[0]) }), "FORMERR qr; edns 0 1232 do"},
 		{"EDNS of a name", asked(t, func(m *dns.Msg) { edns(1232)(m); m.Extra[0].Header().Name = "a." }), "FORMERR qr;"},
 
-		{"class CH", asked(t, func(m *dns.Msg) { m.Question[0] = dns.Question{Name: "version.bind.", Qtype: dns.TypeTXT, Qclass: dns.ClassCHAOS} }), "REFUSED qr;"},
+		{"class CH", asked(t, func(m *dns.Msg) {
+			m.Question[0] = dns.Question{Name: "version.bind.", Qtype: dns.TypeTXT, Qclass: dns.ClassCHAOS}
+		}), "REFUSED qr;"},
 		{"any class", asked(t, func(m *dns.Msg) { m.Question[0].Qclass = dns.ClassANY }), "REFUSED qr;"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

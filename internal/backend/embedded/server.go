@@ -21,8 +21,8 @@ type Options struct {
 	Clock  backend.Clock
 	Log    *slog.Logger // nil: none
 
-	// RateLimit is how often in a second one network (/24 of IPv4, /56 of IPv6) gets the same answer over UDP. Half of what is
-	// over it gets nothing, half a truncated answer, upon which honest clients ask over TCP. Default 200; negative: no limit.
+	// RateLimit is how often in a second one network (/24 of IPv4, /56 of IPv6) gets the same answer over UDP. What is over
+	// it is truncated, upon which honest clients ask over TCP. Default 200; negative: no limit.
 	RateLimit int
 
 	MaxConns          int           // TCP connections at a time; the one idle for longest makes room; default 4096
@@ -118,7 +118,7 @@ func (s *Server) listen(ctx context.Context, addr netip.AddrPort) error {
 			s.packets = append(s.packets, packets...)
 			return nil
 		}
-		l.Close()
+		_ = l.Close()
 		if addr.Port() != 0 || i == attempts-1 {
 			return err
 		}
@@ -128,10 +128,10 @@ func (s *Server) listen(ctx context.Context, addr netip.AddrPort) error {
 
 func (s *Server) closeListeners() {
 	for _, l := range s.listeners {
-		l.Close()
+		_ = l.Close()
 	}
 	for _, c := range s.packets {
-		c.Close()
+		_ = c.Close()
 	}
 }
 
@@ -140,7 +140,7 @@ func (s *Server) closeListeners() {
 func (s *Server) Close(ctx context.Context) error {
 	s.closing.Store(true)
 	for _, l := range s.listeners {
-		l.Close()
+		_ = l.Close()
 	}
 	past := time.Unix(1, 0)
 	for _, c := range s.packets {

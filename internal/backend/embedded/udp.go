@@ -27,14 +27,8 @@ func (s *Server) datagrams(c *net.UDPConn) {
 		if answer == nil || !answerable(from) {
 			continue
 		}
-		if s.limiter != nil {
-			switch s.limiter.judge(from.Addr(), &r, s.opts.Clock.Now()) {
-			case hold:
-				continue
-			case cut:
-				answer = r.short()
-			case send:
-			}
+		if s.limiter != nil && !s.limiter.allows(from.Addr(), &r, s.opts.Clock.Now()) {
+			answer = r.short()
 		}
 		_ = control.write(answer, oob, from) // nobody waits to hear that it failed
 	}

@@ -27,7 +27,7 @@ func listenUDP(ctx context.Context, addr netip.AddrPort, n int) ([]*net.UDPConn,
 		c, err := config.ListenPacket(ctx, "udp", addr.String())
 		if err != nil {
 			for _, c := range conns {
-				c.Close()
+				_ = c.Close()
 			}
 			return nil, err
 		}
