@@ -45,8 +45,10 @@ type Deliveries struct {
 
 	mu     sync.Mutex
 	places map[string]*Place
-	// Places have changed, so what their grants allow has to be found anew.
+	// Places have changed, so what their grants allow has to be found anew. Until it is,
+	// no Zone is refused, it is only unknown.
 	regrant bool
+	asked   []zone.ID // meanwhile
 	zones   map[zone.ID]*delivery
 	judged  bool // the World has settled: before, no Zone is refused, it is only unknown
 	feeds   map[string]*line
@@ -87,6 +89,7 @@ type delivery struct {
 	id       zone.ID
 	accepted bool
 	known    bool // what was stored has been read
+	looked   bool // and it has been delivered as it says, or is new where it goes
 	snapshot zone.Snapshot
 	allowed  []string // Places that its grants allow
 	lines    map[dnsname.Name]*line
@@ -95,10 +98,12 @@ type delivery struct {
 }
 
 // PutPlace adds or replaces a Backend; DeletePlace forgets one, and what was published
-// there stays.
+// there stays. After PutPlace the World has to settle, which finds out what grants allow.
 func (d *Deliveries) PutPlace(p *Place) {
 	d.mu.Lock()
-	d.places[p.Name], d.regrant = p, true
+	old := d.places[p.Name]
+	d.regrant = d.regrant || p.Closed || old != nil && old.Closed
+	d.places[p.Name] = p
 	d.mu.Unlock()
 	d.everyZone()
 }
@@ -168,8 +173,13 @@ func (d *Deliveries) Settle(s Settlement) {
 		d.queue.Enqueue(delta.ID)
 	}
 	if d.regrant || slices.ContainsFunc(s.Delta.Verdicts, func(id zone.ID) bool { return d.zones[id] != nil }) {
-		d.regrant = false
 		d.allow(s.View)
+	}
+	if d.regrant {
+		for _, id := range d.asked {
+			d.queue.Enqueue(id)
+		}
+		d.regrant, d.asked = false, nil
 	}
 	d.wait(s)
 }
@@ -226,7 +236,10 @@ func (d *Deliveries) wanted(z *delivery, refs []string) []*Place {
 func (d *Deliveries) sync(ctx context.Context, id zone.ID) error {
 	stored, exists := d.store.Load(id)
 	d.mu.Lock()
-	if !d.judged {
+	if !d.judged || d.regrant {
+		if d.judged {
+			d.asked = append(d.asked, id)
+		}
 		d.mu.Unlock()
 		return nil // Settle asks again
 	}
@@ -250,6 +263,7 @@ func (d *Deliveries) sync(ctx context.Context, id zone.ID) error {
 		wanted = d.wanted(z, stored.Refs)
 	}
 	hold := d.holds(z, wanted)
+	z.looked = z.looked || missing(hold, stored.Delivered)
 	d.mu.Unlock()
 
 	if missing(hold, stored.Delivered) {
@@ -259,6 +273,7 @@ func (d *Deliveries) sync(ctx context.Context, id zone.ID) error {
 	}
 	d.mu.Lock()
 	d.deliver(z, wanted, stored)
+	z.looked = true
 	hold = d.holds(z, wanted)
 	name, live := z.snapshot.Name, z.accepted && !stored.Deleting
 	l := z.lines[name]

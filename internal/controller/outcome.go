@@ -394,6 +394,29 @@ func (d *Deliveries) PlaceOutcome(name string) (zones int, trouble *Outcome) {
 	return zones, trouble
 }
 
+// Unsure reports whether PlaceOutcome may say less than what is true, as it does after
+// a start: there are Zones that were not looked at yet, or servers that said nothing yet.
+func (d *Deliveries) Unsure(name string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.judged || d.regrant {
+		return true
+	}
+	for _, z := range d.zones {
+		if z.accepted && !z.looked {
+			return true
+		}
+		for _, l := range z.lines {
+			for key, a := range l.at {
+				if key.place == name && a.report == nil && !a.leaving {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // serverTrouble reports whether an error is about the server and not about one zone.
 func serverTrouble(err error) bool {
 	switch backend.Class(err) {

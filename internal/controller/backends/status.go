@@ -37,6 +37,9 @@ func (b *Controller) write(ctx context.Context, id zone.ID) error {
 	if equality.Semantic.DeepEqual(backend.Status, status) {
 		return nil
 	}
+	if trouble == nil && backend.Status.ObservedGeneration == backend.Generation && b.Deliveries.Unsure(id.Name) {
+		return &controller.Later{After: time.Second} // what an earlier run has found may still be true
+	}
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": backend.UID}, "status": status})
 	if err != nil {
 		return fmt.Errorf("encoding the status of %s: %w", id, err)
