@@ -129,7 +129,7 @@ func (k *Controller) wrote(id zone.ID, got object, what string) {
 // that is wanted of it, and they are a fraction of a large Zone.
 func blank(id zone.ID) object {
 	o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: id.Namespace, Name: id.Name}}
-	o.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(string(id.Kind)))
+	o.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(id.Kind))
 	return o
 }
 
