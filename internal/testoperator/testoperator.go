@@ -112,9 +112,14 @@ func (p *Process) Done() <-chan struct{} { return p.done }
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // Ready reports whether /readyz answers 200.
-func (p *Process) Ready() bool {
+func (p *Process) Ready() bool { return p.answers("/readyz") }
+
+// Live reports whether /healthz answers 200.
+func (p *Process) Live() bool { return p.answers("/healthz") }
+
+func (p *Process) answers(path string) bool {
 	client := http.Client{Timeout: 2 * time.Second}
-	resp, err := client.Get("http://" + p.health + "/readyz")
+	resp, err := client.Get("http://" + p.health + path)
 	if err != nil {
 		return false
 	}
