@@ -10,7 +10,6 @@ import (
 
 	"github.com/miekg/dns"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
@@ -21,6 +20,7 @@ import (
 // A round is one measurement of the creates.
 type round struct {
 	creates time.Duration            // without the operator
+	bare    time.Duration            // the same, and label and status of each written by the same bare client
 	cpu     map[string]time.Duration // of all programs, for that
 	during  time.Duration            // the same with it
 	served  time.Duration            // from the first create until BIND serves all
@@ -94,6 +94,11 @@ func (r *rig) createsAlone(ctx context.Context) (one round, err error) {
 		return one, err
 	}
 	one.cpu = less(after, before)
+	wrote, err := r.writeAlone(ctx)
+	if err != nil {
+		return one, err
+	}
+	one.bare = one.creates + wrote
 	return one, r.remove(ctx, r.o.n)
 }
 
@@ -188,59 +193,6 @@ func (r *rig) missing(ctx context.Context) (int, error) {
 		}
 	}
 	return missing, nil
-}
-
-// awaitStatus follows the Records until each has its label and says that it is ready. It begins to watch only now, when
-// DNS has everything: statuses come later, and watching costs time that was to be measured.
-func (r *rig) awaitStatus(ctx context.Context, began time.Time) (time.Duration, error) {
-	var list kubizone.RecordList
-	if err := r.kube.List(ctx, &list, client.InNamespace(namespace)); err != nil {
-		return 0, err
-	}
-	waiting := map[string]bool{}
-	for i := range list.Items {
-		if !finished(&list.Items[i]) {
-			waiting[list.Items[i].Name] = true
-		}
-	}
-	events, err := r.kube.Watch(ctx, &kubizone.RecordList{}, client.InNamespace(namespace),
-		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.ResourceVersion}})
-	if err != nil {
-		return 0, err
-	}
-	defer events.Stop()
-	patience := time.NewTimer(10 * time.Minute)
-	defer patience.Stop()
-	for len(waiting) > 0 {
-		select {
-		case e, ok := <-events.ResultChan():
-			o, is := e.Object.(*kubizone.Record)
-			if !ok || !is || e.Type == watch.Error {
-				return 0, fmt.Errorf("the watch of the Records ended with %d to go: %v", len(waiting), e.Object)
-			}
-			if finished(o) {
-				delete(waiting, o.Name)
-			}
-		case <-patience.C:
-			return 0, fmt.Errorf("%d Records still have no label or are not ready", len(waiting))
-		case <-ctx.Done():
-			return 0, ctx.Err()
-		}
-	}
-	return time.Since(began), nil
-}
-
-func finished(o *kubizone.Record) bool {
-	return o.Labels[kubizone.ParentZoneLabel] != "" && o.Status.ObservedGeneration == o.Generation && ready(o.Status.Conditions, o.Generation)
-}
-
-func ready(conditions []metav1.Condition, generation int64) bool {
-	for _, c := range conditions {
-		if c.Type == "Ready" {
-			return c.Status == metav1.ConditionTrue && c.ObservedGeneration == generation
-		}
-	}
-	return false
 }
 
 // unload deletes the Records while the operator runs, waits until BIND has let them go, and stops the operator.

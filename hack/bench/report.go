@@ -68,6 +68,7 @@ func (r *result) save(file string) error {
 }
 
 func creates(o round) time.Duration { return o.creates }
+func bare(o round) time.Duration    { return o.bare }
 func served(o round) time.Duration  { return o.served }
 func status(o round) time.Duration  { return o.status }
 func cpu(o round) time.Duration     { return o.used.cpu[operatorProgram] }
@@ -109,8 +110,10 @@ func (r *result) loadRows() []row {
 		second("first create to all served", served),
 		second("first create to all labels and statuses", status),
 		second("first create to the Zone's whole status", func(o round) time.Duration { return o.zone }),
+		second("creates, labels and statuses by a bare client alone", bare),
 		limit("served / creates alone", "%.2f", ratio(served), 1.25),
 		limit("statuses / creates alone", "%.2f", ratio(status), 4),
+		{"floor of that: the bare client's three writes", fmt.Sprintf("%.2f", ratio(bare)), ""},
 	}
 }
 

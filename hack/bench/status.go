@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+)
+
+// writeAlone writes to each Record what the operator writes: the floor of that on this machine.
+func (r *rig) writeAlone(ctx context.Context) (time.Duration, error) {
+	began := time.Now()
+	err := r.each(ctx, r.o.n, func(ctx context.Context, i int) error {
+		body := fmt.Appendf(nil, `{"metadata":{"labels":{%q:"bench.bench"}}}`, kubizone.ParentZoneLabel)
+		return r.kube.Patch(ctx, record(i), client.RawPatch(types.MergePatchType, body))
+	})
+	if err != nil {
+		return 0, err
+	}
+	err = r.each(ctx, r.o.n, func(ctx context.Context, i int) error {
+		body, err := json.Marshal(map[string]any{"status": exampleStatus(record(i).Spec.DomainName)})
+		if err != nil {
+			return err
+		}
+		return r.kube.Status().Patch(ctx, record(i), client.RawPatch(types.MergePatchType, body))
+	})
+	return time.Since(began), err
+}
+
+// exampleStatus is what the operator says of a Record that is served.
+func exampleStatus(name string) kubizone.RecordStatus {
+	s := kubizone.RecordStatus{FQDN: name, ObservedGeneration: 1}
+	for _, c := range [][3]string{
+		{"Accepted", "Accepted", "Adopted by Zone bench/bench."},
+		{"Served", "Served", "Every server of the zone has it."},
+		{"Ready", "Ready", "Every server of the zone has it."},
+	} {
+		s.Conditions = append(s.Conditions, metav1.Condition{
+			Type: c[0], Status: metav1.ConditionTrue, Reason: c[1], Message: c[2], ObservedGeneration: 1, LastTransitionTime: metav1.Now(),
+		})
+	}
+	return s
+}
+
+// awaitStatus waits until each Record has its label and says that it is ready. The Records are read when the operator has
+// made as many writes as that takes, and until then left alone: to watch them costs time that is to be measured.
+func (r *rig) awaitStatus(ctx context.Context, began time.Time) (time.Duration, error) {
+	err := r.until(ctx, 10*time.Minute, func() (bool, error) {
+		if n, err := r.operatorWrites(); err != nil || n < float64(2*r.o.n) {
+			return false, err
+		}
+		left, err := r.unfinished(ctx)
+		return left == 0, err
+	})
+	if err != nil {
+		left, _ := r.unfinished(ctx)
+		return 0, fmt.Errorf("waiting for %d Records that have no label or are not ready: %w", left, err)
+	}
+	return time.Since(began), nil
+}
+
+// unfinished counts the Records to which the operator still has to write.
+func (r *rig) unfinished(ctx context.Context) (int, error) {
+	var list kubizone.RecordList
+	if err := r.kube.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+		return 0, err
+	}
+	left := r.o.n - len(list.Items)
+	for i := range list.Items {
+		if !finished(&list.Items[i]) {
+			left++
+		}
+	}
+	return left, nil
+}
+
+func finished(o *kubizone.Record) bool {
+	return o.Labels[kubizone.ParentZoneLabel] != "" && o.Status.ObservedGeneration == o.Generation && ready(o.Status.Conditions, o.Generation)
+}
+
+func ready(conditions []metav1.Condition, generation int64) bool {
+	for _, c := range conditions {
+		if c.Type == "Ready" {
+			return c.Status == metav1.ConditionTrue && c.ObservedGeneration == generation
+		}
+	}
+	return false
+}
