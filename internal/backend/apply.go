@@ -106,6 +106,7 @@ func (t *target) applied(j *job, batch sent, result Result) {
 		}
 	}
 	t.remember(j, done)
+	j.changed += len(done)
 	s.create = false
 	s.soa = result.SOA
 	if s.soa == (rr.SOA{}) && batch.SOA != nil {

@@ -25,6 +25,7 @@ type job struct {
 	ownsSOA bool     // the feed has an SOA to write
 	read    bool     // the whole target was read
 	asked   bool     // the server was asked something
+	changed int      // sets that the server took
 }
 
 // takeJob takes what there is to do. It returns false when nobody is attached.

@@ -103,6 +103,7 @@ func (t *target) schedule(j *job) {
 		e.delay(&t.delay, due)
 		return
 	}
+	t.rest = now.Add(rest(j.changed))
 	due := t.audit
 	due = earlier(due, earlier(s.refused.retry, s.refused.ripe))
 	if s.pending != nil {

@@ -42,8 +42,11 @@ func (e *Engine) wake(t *target, why wakeReason) {
 	if t.queued {
 		return
 	}
-	if t.failures > 0 && why == wakeWant {
-		due := t.failed.Add(minGap(t.class))
+	if why == wakeWant {
+		due := t.rest
+		if t.failures > 0 {
+			due = t.failed.Add(minGap(t.class))
+		}
 		if e.cfg.Clock.Now().Before(due) {
 			if t.delay.due.IsZero() || due.Before(t.delay.due) {
 				e.delay(&t.delay, due)

@@ -27,6 +27,7 @@ type target struct {
 	class       ErrorClass // of the last failure
 	delay       delay
 	audit       time.Time // when the next one is due; zero: none
+	rest        time.Time // until then changes gather
 	incoming    []rr.Sets // ledgers of new attachments
 
 	state state // of the worker; belongs to whoever runs it
