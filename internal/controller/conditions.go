@@ -72,8 +72,21 @@ func ReasonOf(class backend.ErrorClass) string {
 	return ReasonUnavailable
 }
 
-// maxMessage is the longest message that a condition may have.
-const maxMessage = 32768
+// The longest message that a condition may have, and the longest note of an event.
+const (
+	maxMessage = 32768
+	maxNote    = 1024
+)
+
+// Note returns a message as an event takes it.
+func Note(message string) string { return cut(message, maxNote) }
+
+func cut(message string, limit int) string {
+	if len(message) <= limit {
+		return message
+	}
+	return strings.ToValidUTF8(message[:limit-3], "") + "..."
+}
 
 // An Outcome is the state of one condition.
 type Outcome struct {
@@ -101,11 +114,8 @@ type Conditions struct {
 
 // Set adds a condition.
 func (c *Conditions) Set(kind string, o Outcome) {
-	if len(o.Message) > maxMessage {
-		o.Message = strings.ToValidUTF8(o.Message[:maxMessage-3], "") + "..."
-	}
 	n := metav1.Condition{
-		Type: kind, Status: o.Status, Reason: o.Reason, Message: o.Message,
+		Type: kind, Status: o.Status, Reason: o.Reason, Message: cut(o.Message, maxMessage),
 		ObservedGeneration: c.Generation, LastTransitionTime: metav1.NewTime(c.Now.Truncate(time.Second)),
 	}
 	if i := slices.IndexFunc(c.Old, func(o metav1.Condition) bool { return o.Type == kind }); i >= 0 && c.Old[i].Status == n.Status {

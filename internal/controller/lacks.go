@@ -38,6 +38,7 @@ func (d *Deliveries) lacking(z *delivery, wanted []*Place, refs []string) *Outco
 		}
 		return strings.Compare(a.Message, b.Message)
 	})
+	all = slices.Compact(all) // a name may stand twice in an object that is older than the schema
 	o := all[0]
 	for _, next := range all[1:] {
 		o.Message += " " + next.Message

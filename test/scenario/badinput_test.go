@@ -49,8 +49,10 @@ func (s *scene) sound() {
 	default:
 	}
 	for line := range strings.SplitSeq(s.logged(), "\n") {
-		if strings.Contains(line, "panic") || strings.Contains(line, "writing failed") || strings.Contains(line, "ailed to list") || strings.Contains(line, "ailed to watch") {
-			s.t.Errorf("the operator logs: %.600s", line)
+		for _, trouble := range []string{"panic", "writing failed", "rejected event", "ailed to list", "ailed to watch"} {
+			if strings.Contains(line, trouble) {
+				s.t.Errorf("the operator logs: %.600s", line)
+			}
 		}
 	}
 }

@@ -44,7 +44,7 @@ type RecordList struct {
 
 // RecordSpec is what a user says about a record.
 //
-// +kubebuilder:validation:XValidation:rule=`self.domainName.matches(r'(^|[^\\])(\\\\)*\.$') || (has(self.zoneRef) && self.zoneRef != null)`,message="domainName is relative, so zoneRef must name the Zone; to make it fully qualified, end it with a dot"
+// +kubebuilder:validation:XValidation:rule=`!has(self.domainName) || self.domainName.matches(r'(^|[^\\])(\\\\)*\.$') || (has(self.zoneRef) && self.zoneRef != null)`,message="domainName is relative, so zoneRef must name the Zone; to make it fully qualified, end it with a dot"
 type RecordSpec struct {
 	// Either a fully qualified name with a trailing dot (`www.example.org.`), or
 	// a partial name (`www`) to which the name of the Zone is added; `@` is the

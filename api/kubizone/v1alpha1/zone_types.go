@@ -43,13 +43,13 @@ type ZoneList struct {
 // ZoneSpec is what a user says about a zone.
 //
 // An error in evaluating a rule, unlike a rule that is not met, would also block
-// changes that leave a stored spec as it is: expire - refresh cannot overflow,
-// refresh + retry can.
+// changes that leave a stored spec as it is, those of the status among them: integers
+// overflow, and a stored spec may lack what is required.
 //
-// +kubebuilder:validation:XValidation:rule=`self.domainName.matches(r'(^|[^\\])(\\\\)*\.$') || (has(self.zoneRef) && self.zoneRef != null)`,message="domainName is relative, so zoneRef must name the parent Zone; to make it fully qualified, end it with a dot"
-// +kubebuilder:validation:XValidation:rule=`!self.domainName.matches(r'(^|[^\\])(\\\\)*\.$') || !has(self.zoneRef) || self.zoneRef == null`,message="domainName is fully qualified, so zoneRef must be absent; to make it relative to zoneRef, remove the trailing dot"
+// +kubebuilder:validation:XValidation:rule=`!has(self.domainName) || self.domainName.matches(r'(^|[^\\])(\\\\)*\.$') || (has(self.zoneRef) && self.zoneRef != null)`,message="domainName is relative, so zoneRef must name the parent Zone; to make it fully qualified, end it with a dot"
+// +kubebuilder:validation:XValidation:rule=`!has(self.domainName) || !self.domainName.matches(r'(^|[^\\])(\\\\)*\.$') || !has(self.zoneRef) || self.zoneRef == null`,message="domainName is fully qualified, so zoneRef must be absent; to make it relative to zoneRef, remove the trailing dot"
 // +kubebuilder:validation:XValidation:rule=`self.retry < self.refresh`,message="retry (default 7200) must be less than refresh (default 86400)"
-// +kubebuilder:validation:XValidation:rule=`self.expire - self.refresh > self.retry`,message="expire (default 3600000) must be greater than refresh (default 86400) and retry (default 7200) together"
+// +kubebuilder:validation:XValidation:rule=`double(self.expire) - double(self.refresh) > double(self.retry)`,message="expire (default 3600000) must be greater than refresh (default 86400) and retry (default 7200) together"
 type ZoneSpec struct {
 	// Either a fully qualified name with a trailing dot (`example.org.`), or a
 	// partial name (`dev`) to which the parent's name is added; the latter needs

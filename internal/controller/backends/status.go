@@ -50,7 +50,7 @@ func (b *Controller) write(ctx context.Context, id zone.ID) error {
 	}
 	b.Metrics.Wrote(Kind, "status")
 	if trouble != nil && !told(backend.Status.Conditions, trouble.Reason) {
-		b.Events.Eventf(&backend, nil, "Warning", trouble.Reason, controller.ConditionReady, "%s", trouble.Message)
+		b.Events.Eventf(&backend, nil, "Warning", trouble.Reason, controller.ConditionReady, "%s", controller.Note(trouble.Message))
 	}
 	// The count of zones moves while zones come and go: once in a while is enough.
 	return &controller.Later{After: 5 * time.Second}

@@ -206,9 +206,9 @@ func (k *Controller) tell(o object, before, after []metav1.Condition) {
 		switch {
 		case same || quiet:
 		case is.Status == metav1.ConditionFalse:
-			k.Events.Eventf(o, nil, "Warning", is.Reason, kind, "%s", is.Message)
+			k.Events.Eventf(o, nil, "Warning", is.Reason, kind, "%s", controller.Note(is.Message))
 		case was != nil && was.Status == metav1.ConditionFalse && was.Reason != controller.ReasonPending && was.Reason != controller.ReasonNotAccepted:
-			k.Events.Eventf(o, nil, "Normal", is.Reason, kind, "%s", is.Message)
+			k.Events.Eventf(o, nil, "Normal", is.Reason, kind, "%s", controller.Note(is.Message))
 		}
 	}
 }
