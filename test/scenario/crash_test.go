@@ -3,6 +3,7 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -11,46 +12,175 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
 // TestAHundredCrashesUnderLoad kills the operator at random moments while Records are
 // created, changed and deleted, and watches every version of the zone that BIND shows.
 func TestAHundredCrashesUnderLoad(t *testing.T) {
-	const kills = 100
 	s := newStage(t)
+	seen, calm := s.load()
+	s.crashOperator(func(killed int) bool { return killed == 100 }, 100*time.Millisecond, 800*time.Millisecond)
+	s.start()
+	calm()
+	s.converged(seen, 20)
+}
+
+// TestEverythingCrashesUnderLoad kills the operator, the API server and BIND, each at
+// moments of its own. BIND writes its journal to the disk before it answers, so that it
+// comes back with what it has shown.
+func TestEverythingCrashesUnderLoad(t *testing.T) {
+	s := newStage(t)
+	s.lacks = "is forbidden" // an API server that starts forbids everything before it has read the roles
+	seen, calm := s.load()
+	var parts sync.WaitGroup
+	reborn := make(chan struct{}) // closed after the last birth of the API server
+	over := func(int) bool {
+		select {
+		case <-reborn:
+			return true
+		default:
+			return false
+		}
+	}
+	parts.Go(func() {
+		defer close(reborn)
+		s.crash(func(killed int) bool { return killed == 3 }, victim{
+			// It takes seconds to start, and has clients wait for seconds more.
+			least: 3 * time.Second, most: 7 * time.Second,
+			kill:  func() error { return s.cluster.KillAPIServer(s.ctx) },
+			start: func() error { return s.cluster.StartAPIServer(s.ctx) },
+		})
+	})
+	parts.Go(func() {
+		s.crash(over, victim{
+			most:  2 * time.Second,
+			kill:  func() error { s.bind.Kill(); return nil },
+			start: func() error { return s.bind.Start(s.ctx) },
+		})
+	})
+	s.crashOperator(over, 300*time.Millisecond, 4*time.Second)
+	parts.Wait()
+	if t.Failed() {
+		calm()
+		return
+	}
+	s.start()
+	calm()
+	s.converged(seen, 8)
+}
+
+// load begins to change Records and to watch the zone, until calm is called.
+func (s *scene) load() (seen *history, calm func()) {
+	s.t.Helper()
 	s.bind = s.startBIND("example.org.")
 	s.backend("b", "", s.bind)
 	s.apply(www("b"))
+	seen = &history{contents: map[uint32]string{}}
 	ctx, stop := context.WithCancel(s.ctx)
-	defer stop()
 	var parts sync.WaitGroup
-	var seen history
 	parts.Go(func() { s.writeRecords(ctx) })
-	parts.Go(func() { s.watchZone(ctx, &seen) })
-	for range kills {
+	parts.Go(func() { s.watchZone(ctx, seen) })
+	calm = func() { stop(); parts.Wait() }
+	s.t.Cleanup(calm)
+	return seen, calm
+}
+
+// crashOperator starts the operator and kills it after a random time, until that was
+// enough. One that ends by itself, as without an API server, is started again, as kubelet does.
+func (s *scene) crashOperator(enough func(killed int) bool, least, most time.Duration) {
+	s.t.Helper()
+	killed := 0
+	for !enough(killed) {
 		s.start()
 		select {
-		case <-time.After(time.Duration(300+rand.IntN(700)) * time.Millisecond):
+		case <-time.After(least + rand.N(most-least)):
+			killed++
 		case <-s.op.Done():
-			t.Fatal("the operator ended by itself")
+			if s.lacks == "" {
+				s.t.Fatal("the operator ended by itself")
+			}
+		case <-s.ctx.Done():
+			s.t.Fatal("it takes too long")
 		}
 		s.op.Kill()
 	}
-	s.start()
-	stop()
-	parts.Wait()
+	s.t.Logf("the operator was killed %d times", killed)
+}
+
+// A victim is a server that is killed after random times and started again.
+type victim struct {
+	least, most time.Duration
+	kill, start func() error
+}
+
+// crash kills a server again and again, until that was enough.
+func (s *scene) crash(enough func(killed int) bool, v victim) {
+	killed := 0
+	for ; !enough(killed) && s.ctx.Err() == nil; killed++ {
+		pause(s.ctx, v.least+rand.N(v.most-v.least))
+		if err := v.kill(); err != nil {
+			s.t.Error(err)
+			return
+		}
+		pause(s.ctx, rand.N(500*time.Millisecond))
+		if err := v.start(); err != nil {
+			s.t.Error(err)
+			return
+		}
+	}
+	s.t.Logf("a server was killed %d times", killed)
+}
+
+// pause lets time pass: what happens meanwhile is the test.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// converged waits until the zone is what the Records ask for, in the status and at the
+// server, and looks at what the server has shown on the way, which is so many versions
+// at least.
+func (s *scene) converged(seen *history, versions int) {
+	s.t.Helper()
 	s.ready("zone a/org", "record a/www")
+	s.eventually("the Records at the server", func() string {
+		var records kubizone.RecordList
+		if err := s.client.List(s.ctx, &records, client.InNamespace(s.prefix+"a")); err != nil {
+			return err.Error()
+		}
+		want := map[string]string{}
+		for i := range records.Items {
+			want[records.Items[i].Spec.DomainName] = records.Items[i].Spec.RData
+		}
+		sets, err := s.bind.Transfer(s.ctx, name(s.text("example.org.")))
+		if err != nil {
+			return err.Error()
+		}
+		got := map[string]string{}
+		for _, set := range sets {
+			if set.Type == rr.TypeA {
+				got[set.Name.String()] = strings.Join(set.Data, " ")
+			}
+		}
+		if !maps.Equal(got, want) {
+			return fmt.Sprintf("it has %v, not %v", got, want)
+		}
+		return ""
+	})
 	s.agree("a/org")
 	seen.mu.Lock()
 	defer seen.mu.Unlock()
 	for _, lie := range seen.lies {
-		t.Error(lie)
+		s.t.Error(lie)
 	}
-	if len(seen.contents) < 20 {
-		t.Errorf("the server showed %d versions only", len(seen.contents))
+	if len(seen.contents) < versions {
+		s.t.Errorf("the server showed %d versions only", len(seen.contents))
 	}
-	t.Logf("%d versions of the zone in %d transfers", len(seen.contents), seen.transfers)
+	s.t.Logf("%d versions of the zone in %d transfers", len(seen.contents), seen.transfers)
 }
 
 // writeRecords creates, changes and deletes Records until ctx ends.
@@ -58,11 +188,13 @@ func (s *scene) writeRecords(ctx context.Context) {
 	for i := 0; ctx.Err() == nil; i++ {
 		o := s.reference(fmt.Sprintf("record a/r%d", rand.IntN(60)))
 		if rand.IntN(4) == 0 {
-			_ = s.client.Delete(ctx, o.blank(), client.GracePeriodSeconds(0))
+			_ = s.client.Delete(ctx, o.blank(), client.GracePeriodSeconds(0)) // it may not exist
 			continue
 		}
 		o.spec = map[string]any{"domainName": o.name + s.text(".example.org."), "type": "A", "rdata": fmt.Sprintf("10.0.%d.%d", i/250%250, i%250)}
-		_ = s.put(o)
+		if s.send(o) != nil {
+			pause(ctx, 20*time.Millisecond) // the API server is away
+		}
 	}
 }
 
@@ -77,12 +209,14 @@ type history struct {
 
 // watchZone transfers the zone again and again.
 func (s *scene) watchZone(ctx context.Context, h *history) {
-	h.contents = map[uint32]string{}
 	for ctx.Err() == nil {
 		sets, err := s.bind.Transfer(ctx, name(s.text("example.org.")))
-		if err == nil {
-			h.note(sets)
+		if err != nil {
+			pause(ctx, 20*time.Millisecond) // the server is away
+			continue
 		}
+		h.note(sets)
+		pause(ctx, 2*time.Millisecond) // the others need the processor too
 	}
 }
 

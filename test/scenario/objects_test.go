@@ -104,6 +104,19 @@ func (s *scene) apply(text string) {
 
 // put applies one object; its namespace is made when it is missing.
 func (s *scene) put(o object) error {
+	err := s.send(o)
+	if apierrors.IsNotFound(err) && o.namespace != "" {
+		s.ensureNamespace(o.namespace)
+		err = s.send(o)
+	}
+	if err != nil {
+		return fmt.Errorf("applying %s %s/%s: %w", o.kind, o.namespace, o.name, err)
+	}
+	return nil
+}
+
+// send applies one object.
+func (s *scene) send(o object) error {
 	group, kind := o.apiVersion()
 	body, err := json.Marshal(map[string]any{
 		"apiVersion": group, "kind": kind, "metadata": map[string]any{"name": o.name}, "spec": o.spec,
@@ -111,18 +124,7 @@ func (s *scene) put(o object) error {
 	if err != nil {
 		return err
 	}
-	send := func() error {
-		return s.client.Patch(s.ctx, o.blank(), client.RawPatch(types.ApplyPatchType, body), client.FieldOwner("somebody"), client.ForceOwnership)
-	}
-	err = send()
-	if apierrors.IsNotFound(err) && o.namespace != "" {
-		s.ensureNamespace(o.namespace)
-		err = send()
-	}
-	if err != nil {
-		return fmt.Errorf("applying %s %s/%s: %w", o.kind, o.namespace, o.name, err)
-	}
-	return nil
+	return s.client.Patch(s.ctx, o.blank(), client.RawPatch(types.ApplyPatchType, body), client.FieldOwner("somebody"), client.ForceOwnership)
 }
 
 // remove deletes objects.
