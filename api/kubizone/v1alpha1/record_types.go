@@ -96,6 +96,9 @@ type RecordSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=262144
 	RData string `json:"rdata"`
+
+	// Unread is what could not be read. It is not written back.
+	Unread Unread `json:"-"`
 }
 
 // ClassOrDefault returns the class, IN where there is none.
@@ -141,4 +144,7 @@ type RecordStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// Unread is what could not be read. It is not written back.
+	Unread Unread `json:"-"`
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Unread is what a JSON value holds besides the fields that are known and have
-// the right type. It is written back as it was.
+// the right type. That of a rule is written back as it was.
 //
 // +kubebuilder:object:generate=true
 type Unread struct {
@@ -36,7 +36,7 @@ func (u *Unread) read(data []byte, fields []field) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil || members == nil {
 		if !json.Valid(data) {
-			return fmt.Errorf("reading a rule of delegations: %w", err)
+			return fmt.Errorf("reading an object: %w", err)
 		}
 		u.Value = string(data)
 		return nil
@@ -82,6 +82,24 @@ func (u Unread) write(known any) ([]byte, error) {
 	return json.Marshal(members)
 }
 
+// misfits says what is of a wrong type, in the order of the names.
+func (u Unread) misfits(what string, fields []field) []string {
+	var list []string
+	if u.Value != "" {
+		list = append(list, fmt.Sprintf("%s must be an object, not %.40s", what, u.Value))
+	}
+	for _, name := range slices.Sorted(maps.Keys(u.Members)) {
+		if i := slices.IndexFunc(fields, func(f field) bool { return f.name == name }); i >= 0 {
+			list = append(list, fields[i].misfit(u.Members[name]))
+		}
+	}
+	return list
+}
+
+func (f field) misfit(text string) string {
+	return fmt.Sprintf("the field %q must be %s, not %.40s", f.name, f.wants, text)
+}
+
 // problems says what could not be read, in the order of the names.
 func (u Unread) problems(fields []field) []string {
 	names := make([]string, len(fields))
@@ -94,7 +112,7 @@ func (u Unread) problems(fields []field) []string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(u.Members)) {
 		if i := slices.Index(names, name); i >= 0 {
-			list = append(list, fmt.Sprintf("the field %q must be %s, not %.40s", name, fields[i].wants, u.Members[name]))
+			list = append(list, fields[i].misfit(u.Members[name]))
 			continue
 		}
 		list = append(list, fmt.Sprintf("the field %q is unknown; a rule here has the fields %s", name, strings.Join(names, ", ")))

@@ -77,6 +77,9 @@ type ZoneStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// Unread is what could not be read. It is not written back.
+	Unread Unread `json:"-"`
 }
 
 // Entry is one record of a zone.

@@ -157,6 +157,9 @@ type ZoneSpec struct {
 	// +kubebuilder:validation:MaxItems=32
 	// +optional
 	BackendRefs []BackendRef `json:"backendRefs,omitempty"`
+
+	// Unread is what could not be read. It is not written back.
+	Unread Unread `json:"-"`
 }
 
 // ZoneRef names a Zone by its object's name.

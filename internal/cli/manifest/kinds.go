@@ -39,20 +39,22 @@ func newKind(apiVersion, name string, cluster bool, decode decoder) kind {
 // that its Zone does not.
 var kinds = []kind{
 	newKind(kubizone.GroupVersion.String(), Zone, false, func(text []byte, o *Object) (*metav1.ObjectMeta, []error, error) {
-		var v kubizone.Zone
+		var v strictZone
 		unknown, err := kjson.UnmarshalStrict(text, &v)
+		out := &kubizone.Zone{TypeMeta: v.TypeMeta, ObjectMeta: v.ObjectMeta, Spec: kubizone.ZoneSpec(v.Spec), Status: kubizone.ZoneStatus(v.Status)}
 		if err == nil {
-			o.Zone = &v
+			o.Zone = out
 		}
-		return &v.ObjectMeta, unknown, err
+		return &out.ObjectMeta, unknown, err
 	}),
 	newKind(kubizone.GroupVersion.String(), Record, false, func(text []byte, o *Object) (*metav1.ObjectMeta, []error, error) {
-		var v kubizone.Record
+		var v strictRecord
 		unknown, err := kjson.UnmarshalStrict(text, &v)
+		out := &kubizone.Record{TypeMeta: v.TypeMeta, ObjectMeta: v.ObjectMeta, Spec: kubizone.RecordSpec(v.Spec), Status: kubizone.RecordStatus(v.Status)}
 		if err == nil {
-			o.Record = &v
+			o.Record = out
 		}
-		return &v.ObjectMeta, unknown, err
+		return &out.ObjectMeta, unknown, err
 	}),
 	newKind(zonefold.GroupVersion.String(), Backend, true, func(text []byte, o *Object) (*metav1.ObjectMeta, []error, error) {
 		var v zonefold.Backend
@@ -72,6 +74,27 @@ var kinds = []kind{
 		return &v.ObjectMeta, nil, err
 	}),
 }
+
+// A strictZone and a strictRecord are read without the tolerance that the operator has
+// for what is stored: nothing of a wrong type or with a misspelt name is overlooked.
+type (
+	strictZone struct {
+		metav1.TypeMeta   `json:",inline"`
+		metav1.ObjectMeta `json:"metadata,omitempty"`
+		Spec              zoneSpec   `json:"spec"`
+		Status            zoneStatus `json:"status,omitzero"`
+	}
+	strictRecord struct {
+		metav1.TypeMeta   `json:",inline"`
+		metav1.ObjectMeta `json:"metadata,omitempty"`
+		Spec              recordSpec   `json:"spec"`
+		Status            recordStatus `json:"status,omitzero"`
+	}
+	zoneSpec     kubizone.ZoneSpec
+	zoneStatus   kubizone.ZoneStatus
+	recordSpec   kubizone.RecordSpec
+	recordStatus kubizone.RecordStatus
+)
 
 // kindOf returns the kind of an object, if it is one of ours.
 func kindOf(apiVersion, name string) (kind, bool) {

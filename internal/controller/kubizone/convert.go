@@ -27,6 +27,9 @@ func ConvertZone(z *v1alpha1.Zone) zone.Zone {
 	out := zone.Zone{ID: ZoneID(z.Namespace, z.Name), Created: z.CreationTimestamp.Time}
 	where, refusal := zoneWhere(out.ID, &z.Spec)
 	out.Where = where
+	if problems := z.Spec.Problems(); len(problems) > 0 {
+		refusal = unreadable(out.ID, problems)
+	}
 	if refusal == nil {
 		refusal = zoneNumbers(&out, z.Spec.Numbers())
 	}
@@ -49,6 +52,12 @@ func ConvertZone(z *v1alpha1.Zone) zone.Zone {
 			out.ID, out.Retry, out.Refresh, out.Expire)})
 	}
 	return out
+}
+
+// unreadable refuses what an older schema let in with values of other types.
+func unreadable(id zone.ID, problems []string) *zone.Refusal {
+	return &zone.Refusal{Reason: zone.InvalidSpec, Message: fmt.Sprintf(
+		"%s cannot be read: %s; correct it.", id, strings.Join(problems, "; "))}
 }
 
 func zoneWhere(id zone.ID, spec *v1alpha1.ZoneSpec) (zone.Where, *zone.Refusal) {
@@ -182,6 +191,9 @@ func ConvertRecord(r *v1alpha1.Record) zone.Claim {
 	out.Where, out.Invalid = convertWhere(out.ID, r.Spec.DomainName, r.Spec.ZoneRef)
 	if refusal := convertData(&out, &r.Spec); out.Invalid == nil {
 		out.Invalid = refusal
+	}
+	if problems := r.Spec.Problems(); len(problems) > 0 {
+		out.Invalid = unreadable(out.ID, problems)
 	}
 	return out
 }

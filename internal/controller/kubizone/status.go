@@ -39,7 +39,7 @@ func zoneStatus(c controller.Conditions, v zone.Verdict, out controller.ZoneOutc
 
 // recordPatch gathers the fields of a Record's status that differ.
 func recordPatch(before, after v1alpha1.RecordStatus) map[string]any {
-	patch := map[string]any{}
+	patch := unread(before.Unread)
 	if before.FQDN != after.FQDN {
 		patch["fqdn"] = orNull(after.FQDN)
 	}
@@ -66,6 +66,15 @@ func zonePatch(before, after v1alpha1.ZoneStatus) map[string]any {
 	}
 	if !equality.Semantic.DeepEqual(before.Backends, after.Backends) {
 		patch["backends"] = after.Backends
+	}
+	return patch
+}
+
+// unread begins a patch with the removal of what is not ours and cannot be read.
+func unread(u v1alpha1.Unread) map[string]any {
+	patch := map[string]any{}
+	for name := range u.Members {
+		patch[name] = nil
 	}
 	return patch
 }

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -74,6 +76,9 @@ func (k *Controller) changeMeta(ctx context.Context, id zone.ID, z *v1alpha1.Zon
 	change(&want)
 	if want == have {
 		return nil
+	}
+	if !z.Status.Unread.Empty() { // nothing can be applied to such an object
+		return k.clean(ctx, id, z)
 	}
 	if err := k.applyMeta(ctx, id, z, want); err != nil {
 		return err
@@ -163,11 +168,40 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 	if len(patch) == 0 {
 		return nil
 	}
-	if err := k.patchStatus(ctx, id, &r, patch); err != nil {
+	err := k.patchStatus(ctx, id, &r, patch)
+	if err == nil || apierrors.IsInvalid(err) {
+		k.tell(&r, r.Status.Conditions, status.Conditions)
+	}
+	return k.unwritten(id, err)
+}
+
+// clean removes from a Zone's status what is not ours and cannot be read, if the Zone
+// is still what z says. Then it asks to look again.
+func (k *Controller) clean(ctx context.Context, id zone.ID, z *v1alpha1.Zone) error {
+	body, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": z.UID, "resourceVersion": z.ResourceVersion}, "status": unread(z.Status.Unread),
+	})
+	if err != nil {
+		return fmt.Errorf("encoding the status of %s: %w", id, err)
+	}
+	got := blank(id)
+	if err := k.Client.Status().Patch(ctx, got, client.RawPatch(types.MergePatchType, body), client.FieldOwner(controller.Manager)); err != nil {
+		return k.unwritten(id, fmt.Errorf("cleaning the status of %s: %w", id, err))
+	}
+	k.wrote(id, got, "status")
+	return &controller.Later{}
+}
+
+// unwritten decides what follows from a status that was, or was not, written. The schema
+// refuses every change of an object that an older one has let in with values of other
+// types, where a rule needs one of them: an event has told what is wrong, and there is
+// nothing to write until the object changes, or the schema does.
+func (k *Controller) unwritten(id zone.ID, err error) error {
+	if !apierrors.IsInvalid(err) {
 		return client.IgnoreNotFound(err)
 	}
-	k.tell(&r, r.Status.Conditions, status.Conditions)
-	return nil
+	k.Log.Warn("the API server takes no status of an object that its schema does not allow; an event tells what is wrong", "object", id.String(), "error", err)
+	return &controller.Later{After: time.Hour}
 }
 
 // soon reports whether something may settle by itself and has not been so for long: it

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
@@ -32,6 +33,9 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 		}
 		v = zone.Verdict{Reason: controller.ReasonWithdrawing, Message: out.Served.Message}
 	}
+	if !z.Status.Unread.Empty() {
+		return k.clean(ctx, id, &z)
+	}
 	if err := k.labelZone(ctx, id, &z, v); err != nil {
 		return client.IgnoreNotFound(err)
 	}
@@ -53,10 +57,13 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 	status := zoneStatus(c, v, out, slices)
 	maps.Copy(patch, zonePatch(z.Status, status))
 	if len(patch) > 0 {
-		if err := k.patchStatus(ctx, id, &z, patch); err != nil {
-			return client.IgnoreNotFound(err)
+		err := k.patchStatus(ctx, id, &z, patch)
+		if err == nil || apierrors.IsInvalid(err) {
+			k.tell(&z, z.Status.Conditions, status.Conditions)
 		}
-		k.tell(&z, z.Status.Conditions, status.Conditions)
+		if err != nil {
+			return k.unwritten(id, err)
+		}
 	}
 	if flushed != nil {
 		if err := k.flushed(ctx, id, &z, *flushed, out); err != nil {
