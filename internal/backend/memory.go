@@ -96,16 +96,16 @@ func puts(changes []plan.Change) []plan.Change {
 	return put
 }
 
-// rebuildPart is which part of a zone may have changed, one over it, before have is rebuilt.
-const rebuildPart = 4
+// rebuildPart is how many exceptions a change makes up for in share.
+const rebuildPart = 16
 
-// share rebuilds have and the ledger from the wanted sets from time to time, so that they share memory with them and only
-// differences take any. They hold the same afterwards: the wanted sets, but for those that are left, refused, or the
-// server's apex NS.
+// share rebuilds have and the ledger from the wanted sets, so that they share memory with them and only differences take
+// any. They hold the same afterwards: the wanted sets, but for those that are left, refused, or the server's apex NS. It
+// costs what these exceptions are, so where there are many, some changes have to gather first.
 func (t *target) share(j *job) {
 	s := &t.state
-	most := 64 + (j.content.Sets.Len()+s.left.Len())/rebuildPart
-	if s.shared && s.drift <= most || j.limits.MinTTL > 0 || j.limits.MaxTTL > 0 {
+	exceptions := len(s.refused.sets) + s.left.Len()
+	if s.shared && s.drift <= exceptions/rebuildPart || j.limits.MinTTL > 0 || j.limits.MaxTTL > 0 {
 		return
 	}
 	s.shared, s.drift = true, 0
