@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -117,4 +118,27 @@ func (t *target) applied(j *job, batch sent, result Result) {
 		defer t.engine.mu.Unlock()
 		j.feed.named(batch.id, batch.SOA.Serial)
 	}
+}
+
+// remove takes the whole zone from a server that can do so.
+func (t *target) remove(ctx context.Context, j *job) error {
+	s := &t.state
+	batch := Batch{Remove: true}
+	if s.soa != (rr.SOA{}) {
+		expect := s.soa
+		batch.Expect = &expect
+	}
+	call, cancel := t.callContext(ctx)
+	defer cancel()
+	j.asked = true
+	start := t.engine.cfg.Clock.Now()
+	_, err := j.a.Backend.Apply(call, t.key.Zone, batch)
+	t.engine.cfg.Metrics.Applied(j.a.Kind, 0, t.engine.cfg.Clock.Now().Sub(start), Class(err))
+	if err != nil {
+		t.doubt(j, err)
+		t.giveBack(j)
+		return fmt.Errorf("removing zone %s: %w", t.key.Zone, err)
+	}
+	*s = state{complete: true, holder: s.holder}
+	return nil
 }

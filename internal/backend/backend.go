@@ -91,6 +91,10 @@ type Batch struct {
 	// Create says that the server does not have the zone (it answered ErrNoZone, and Limits.Creates is set): make it,
 	// whole, in one step with these changes and this SOA.
 	Create bool
+
+	// Remove says that nobody wants the zone any more, of which zonefold owned everything, and Limits.Removes is set: it
+	// goes, whole. The batch has no changes and no SOA. A zone that is not there is success.
+	Remove bool
 }
 
 // Result is what came of an Apply that returned no error.

@@ -142,8 +142,8 @@ func (e *Engine) Detach(key TargetKey, name string) {
 }
 
 // Withdraw ends an attachment and removes from the target what zonefold wrote on its behalf, unless another attachment
-// wants it: a zone owned whole is emptied but for SOA, apex NS and their addresses, elsewhere the written sets go. Report.Withdrawn
-// confirms it. An attachment that does not exist is confirmed at once by false: there is nothing to wait for.
+// wants it: a zone owned whole is removed where the server can do that (Limits.Removes), else emptied but for SOA, apex NS and
+// their addresses; elsewhere the written sets go. Report.Withdrawn confirms it. An attachment that does not exist is confirmed at once by false: there is nothing to wait for.
 func (e *Engine) Withdraw(key TargetKey, name string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

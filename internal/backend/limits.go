@@ -15,6 +15,7 @@ type Limits struct {
 
 	ListsZones bool // Zones works
 	Creates    bool // Batch.Create works
+	Removes    bool // Batch.Remove works; otherwise a zone that is withdrawn is emptied
 
 	// Confirms says that an Apply without an error is proof that every set is stored as sent. Otherwise the worker reads
 	// the changed sets back: servers that speak RFC 2136 answer NOERROR to things that they ignore.

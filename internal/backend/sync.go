@@ -32,6 +32,9 @@ func (t *target) sync(ctx context.Context, j *job) error {
 		return err
 	}
 	t.observeSerial(j)
+	if j.leaving && j.limits.Removes && !j.a.Keep {
+		return t.remove(ctx, j)
+	}
 	changes := t.plan(j)
 	if j.a.Observe {
 		t.observe(j, changes)

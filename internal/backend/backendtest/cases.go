@@ -37,7 +37,7 @@ var cases = []testCase{
 	{"of two attachments the one whose credentials work does the work", func(r *rig) bool { return r.WrongKey != nil }, (*rig).oneWrongKey},
 	{"a missing zone is created or reported", func(r *rig) bool { return !r.Missing.IsZero() && r.limits.Read != backend.ReadNone }, (*rig).missingZone},
 	{"observing writes nothing", func(r *rig) bool { return r.limits.Read != backend.ReadNone }, (*rig).observe},
-	{"withdrawing empties a zone that is owned", nil, (*rig).withdraw},
+	{"withdrawing empties or removes a zone that is owned", nil, (*rig).withdraw},
 	{"withdrawing leaves foreign sets", hasForeign, (*rig).withdrawKept},
 	{"two attachments of one zone share a target", nil, (*rig).twoAttachments},
 	{"of two zones the older has the target, and the younger inherits it", nil, (*rig).twoZones},

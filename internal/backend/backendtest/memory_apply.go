@@ -13,12 +13,18 @@ import (
 func (m *Memory) apply(zone dnsname.Name, b backend.Batch) (backend.Result, error) {
 	z := m.zones[zone]
 	switch {
+	case z == nil && b.Remove && m.profile.Limits.Removes:
+		return backend.Result{}, nil
 	case z == nil && b.Create && m.profile.Limits.Creates:
 		z = &memoryZone{soa: rr.SOA{MName: zone, RName: zone, Serial: 1}, history: map[uint32]uint64{}}
 	case z == nil:
 		return backend.Result{}, &backend.Error{Class: backend.ErrNoZone, Words: "NOTAUTH"}
 	case b.Expect != nil && m.profile.Limits.Atomic == backend.AtomicBatch && *b.Expect != z.soa:
 		return backend.Result{}, &backend.Error{Class: backend.ErrConflict, Words: "NXRRSET"}
+	}
+	if b.Remove {
+		delete(m.zones, zone)
+		return backend.Result{}, nil
 	}
 	var result backend.Result
 	var err error

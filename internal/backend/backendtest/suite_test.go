@@ -17,6 +17,7 @@ var profiles = map[string]backendtest.Profile{
 		Limits: backend.Limits{ApexNS: backend.ApexNSRequired, MaxBytes: 64_000}, MaxSet: 100,
 	},
 	"a set-level API such as PowerDNS": {Limits: backend.Limits{Creates: true, Confirms: true, ListsZones: true}},
+	"a server that removes zones":      {Limits: backend.Limits{Creates: true, Removes: true, Confirms: true, ListsZones: true}},
 	"no listing":                       {Limits: backend.Limits{Read: backend.ReadSet, ApexNS: backend.ApexNSRequired}},
 	"nothing to read":                  {Limits: backend.Limits{Read: backend.ReadNone, ApexNS: backend.ApexNSRequired}},
 	"sets are atomic, batches are not": {

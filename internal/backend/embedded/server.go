@@ -21,6 +21,8 @@ type Options struct {
 	Clock  backend.Clock
 	Log    *slog.Logger // nil: none
 
+	Observer Observer // nil: nobody
+
 	// RateLimit is how often in a second one network (/24 of IPv4, /56 of IPv6) gets the same answer over UDP. What is over
 	// it is truncated, upon which honest clients ask over TCP. Default 200; negative: no limit.
 	RateLimit int
@@ -36,6 +38,9 @@ func (o *Options) defaults() {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Observer == nil {
+		o.Observer = nobody{}
 	}
 	if o.RateLimit == 0 {
 		o.RateLimit = 200
@@ -59,6 +64,9 @@ type Server struct {
 	conns     conns
 	workers   sync.Pool
 
+	mu     sync.Mutex // over changes of groups and of the catalogue
+	groups map[string]*Group
+
 	listeners []*net.TCPListener
 	packets   []*net.UDPConn
 	running   sync.WaitGroup
@@ -68,7 +76,7 @@ type Server struct {
 // Serve starts a server. Until the first Publish it refuses every question.
 func Serve(ctx context.Context, opts Options) (*Server, error) {
 	opts.defaults()
-	s := &Server{opts: opts, limiter: newLimiter(opts.RateLimit), conns: newConns(opts)}
+	s := &Server{opts: opts, limiter: newLimiter(opts.RateLimit), conns: newConns(opts), groups: map[string]*Group{}}
 	s.workers.New = func() any { return new(worker) }
 	s.catalogue.Store(NewCatalogue())
 	for _, addr := range opts.Listen {
@@ -86,8 +94,12 @@ func Serve(ctx context.Context, opts Options) (*Server, error) {
 	return s, nil
 }
 
-// Publish makes a catalogue the one that questions are answered from.
-func (s *Server) Publish(c *Catalogue) { s.catalogue.Store(c) }
+// Publish makes a catalogue the one that questions are answered from, for those who do without groups.
+func (s *Server) Publish(c *Catalogue) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.catalogue.Store(c)
+}
 
 // Catalogue returns what was published last.
 func (s *Server) Catalogue() *Catalogue { return s.catalogue.Load() }
