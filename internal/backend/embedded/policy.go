@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 
-	"github.com/zonefold/zonefold/internal/backend/rfc2136"
+	"github.com/zonefold/zonefold/internal/backend/tsig"
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
@@ -28,7 +28,7 @@ type Rule struct {
 }
 
 // A Key is a TSIG key (RFC 8945).
-type Key = rfc2136.Key
+type Key = tsig.Key
 
 // A Destination is a server that follows.
 type Destination struct {

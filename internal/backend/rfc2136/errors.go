@@ -24,9 +24,9 @@ func unavailable(err error) error { return &backend.Error{Class: backend.ErrUnav
 func tsigError(t *dns.TSIG, key *signer, now time.Time) error {
 	switch t.Error {
 	case dns.RcodeBadKey:
-		return notAuthorised("BADKEY", fmt.Errorf("the server does not know key %s with algorithm %s", key.name, key.algorithm))
+		return notAuthorised("BADKEY", fmt.Errorf("the server does not know key %s with algorithm %s", key.Name(), key.Algorithm()))
 	case dns.RcodeBadSig:
-		return notAuthorised("BADSIG", fmt.Errorf("the server has another secret for key %s", key.name))
+		return notAuthorised("BADSIG", fmt.Errorf("the server has another secret for key %s", key.Name()))
 	case dns.RcodeBadTime:
 		err := errors.New("the server's clock differs from ours")
 		if other, e := hex.DecodeString(t.OtherData); e == nil && len(other) == 6 {
@@ -35,7 +35,7 @@ func tsigError(t *dns.TSIG, key *signer, now time.Time) error {
 		}
 		return notAuthorised("BADTIME", err)
 	}
-	return notAuthorised(rcodeName(int(t.Error)), fmt.Errorf("the server does not take the signature of key %s", key.name))
+	return notAuthorised(rcodeName(int(t.Error)), fmt.Errorf("the server does not take the signature of key %s", key.Name()))
 }
 
 // errPrerequisite says that the zone is not as the UPDATE expected (RFC 2136 §2.2).

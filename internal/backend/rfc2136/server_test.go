@@ -10,6 +10,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/rfc2136"
+	"github.com/zonefold/zonefold/internal/backend/tsig"
 	"github.com/zonefold/zonefold/internal/nameserver"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -58,7 +59,7 @@ func TestEveryAlgorithm(t *testing.T) {
 		t.Run(program, func(t *testing.T) {
 			t.Parallel()
 			opts := nameserver.Options{Dir: t.TempDir(), Zones: []nameserver.Zone{{Name: parse(t, "example.org.")}}}
-			for _, algorithm := range rfc2136.Algorithms() {
+			for _, algorithm := range tsig.Algorithms() {
 				opts.Keys = append(opts.Keys, nameserver.TSIG{Name: parse(t, algorithm+".key."), Algorithm: algorithm, Secret: secret})
 			}
 			s, err := start(t.Context(), opts)
@@ -66,7 +67,7 @@ func TestEveryAlgorithm(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(s.Close)
-			for i, algorithm := range rfc2136.Algorithms() {
+			for i, algorithm := range tsig.Algorithms() {
 				c, err := rfc2136.New(rfc2136.Config{
 					Server: s.Addr(), Now: time.Now,
 					Key: rfc2136.Key{Name: parse(t, algorithm+".key."), Algorithm: strings.ToUpper(algorithm), Secret: secret},

@@ -197,7 +197,7 @@ func (s *stream) next(m *dns.Msg, signed bool) []byte {
 	if err != nil {
 		s.Error(err)
 	}
-	if !s.key.signs() || !signed {
+	if !s.key.Signs() || !signed {
 		s.unsigned = append(s.unsigned, wire...)
 		return wire
 	}
@@ -210,7 +210,7 @@ func (s *stream) next(m *dns.Msg, signed bool) []byte {
 	if s.first {
 		vars = append(vars, 0, 0, 0, 0)
 	}
-	mac := s.key.mac([]byte{0, byte(len(s.mac))}, s.mac, s.unsigned, wire, vars)
+	mac := s.key.MAC([]byte{0, byte(len(s.mac))}, s.mac, s.unsigned, wire, vars)
 	s.mac, s.unsigned, s.first = mac, nil, false
 	m.Extra = append(m.Extra, &dns.TSIG{
 		Hdr: dns.RR_Header{Name: "key.", Rrtype: dns.TypeTSIG, Class: dns.ClassANY}, Algorithm: dns.HmacSHA256,

@@ -2,102 +2,41 @@ package rfc2136
 
 import (
 	"crypto/hmac"
-	"crypto/sha256"
-	"crypto/sha512"
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
-	"strings"
 	"time"
 
 	"github.com/miekg/dns"
 
-	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/backend/tsig"
 )
 
-// A Key is a TSIG key (RFC 8945). Its secret is in no error and no log.
-type Key struct {
-	Name      dnsname.Name
-	Algorithm string // one of Algorithms; "" is hmac-sha256
-	Secret    string // base64, as in the server's configuration
-}
+// A Key is a TSIG key (RFC 8945).
+type Key = tsig.Key
 
-// Algorithms are the names of the algorithms that a Key may have.
-func Algorithms() []string {
-	return []string{"hmac-sha224", "hmac-sha256", "hmac-sha384", "hmac-sha512"}
-}
-
-// String names the key without its secret.
-func (k Key) String() string { return k.Name.String() + " (" + k.Algorithm + ")" }
-
-// GoString keeps the secret out of %#v.
-func (k Key) GoString() string { return "rfc2136.Key{" + k.String() + "}" }
-
-// fudge is how many seconds the clocks of client and server may differ (RFC 8945 §10).
-const fudge = 300
-
-// A signer is a Key that is ready for use; the zero signer signs nothing.
-type signer struct {
-	name      string // canonical
-	algorithm string // with its final dot
-	secret    []byte
-	hash      func() hash.Hash
-}
+// A signer signs requests and verifies the answers; the zero signer signs nothing.
+type signer struct{ tsig.Signer }
 
 func newSigner(k Key) (signer, error) {
-	if k.Name.IsZero() {
-		if k.Secret != "" {
-			return signer{}, errors.New("it has a secret but no name")
-		}
-		return signer{}, nil
-	}
-	s := signer{name: k.Name.String()}
-	switch strings.TrimSuffix(strings.ToLower(k.Algorithm), ".") {
-	case "hmac-sha224":
-		s.algorithm, s.hash = dns.HmacSHA224, sha256.New224
-	case "", "hmac-sha256":
-		s.algorithm, s.hash = dns.HmacSHA256, sha256.New
-	case "hmac-sha384":
-		s.algorithm, s.hash = dns.HmacSHA384, sha512.New384
-	case "hmac-sha512":
-		s.algorithm, s.hash = dns.HmacSHA512, sha512.New
-	default:
-		return signer{}, fmt.Errorf("algorithm %q is not one of %s", k.Algorithm, strings.Join(Algorithms(), ", "))
-	}
-	secret, err := base64.StdEncoding.DecodeString(strings.TrimSpace(k.Secret))
-	if err != nil || len(secret) == 0 {
-		return signer{}, errors.New("the secret is not base64, as in the server's configuration") // the cause would quote it
-	}
-	s.secret = secret
-	return s, nil
+	s, err := tsig.NewSigner(k)
+	return signer{s}, err
 }
 
-func (s *signer) signs() bool { return s.hash != nil }
-
 // Generate and Verify make the signer a dns.TsigProvider for one message.
-func (s *signer) Generate(msg []byte, _ *dns.TSIG) ([]byte, error) { return s.mac(msg), nil }
+func (s *signer) Generate(msg []byte, _ *dns.TSIG) ([]byte, error) { return s.MAC(msg), nil }
 
 // Verify is unused: answers are verified by a verifier, which knows streams.
 func (s *signer) Verify([]byte, *dns.TSIG) error { return dns.ErrSig }
 
-func (s *signer) mac(parts ...[]byte) []byte {
-	h := hmac.New(s.hash, s.secret)
-	for _, p := range parts {
-		h.Write(p)
-	}
-	return h.Sum(nil)
-}
-
 // pack returns the message in wire format, signed if there is a key, and its MAC.
 func (s *signer) pack(m *dns.Msg, now time.Time) (wire, mac []byte, err error) {
-	if !s.signs() {
+	if !s.Signs() {
 		wire, err = m.Pack()
 		return wire, nil, err
 	}
-	m.SetTsig(s.name, s.algorithm, fudge, now.Unix())
+	m.SetTsig(s.Name(), s.Algorithm(), tsig.Fudge, now.Unix())
 	wire, text, err := dns.TsigGenerateWithProvider(m, s, "", false)
 	if err != nil {
 		return nil, nil, err
@@ -122,7 +61,7 @@ const maxUnsigned = 99
 
 // check verifies one message, given parsed and as it came.
 func (v *verifier) check(wire []byte, m *dns.Msg) error {
-	if !v.signs() {
+	if !v.Signs() {
 		return nil
 	}
 	t := m.IsTsig()
@@ -137,10 +76,10 @@ func (v *verifier) check(wire []byte, m *dns.Msg) error {
 		return fmt.Errorf("reading the signature: %w", err)
 	}
 	binary.BigEndian.PutUint16(body[0:], t.OrigId)
-	digest := v.signer.mac(binary.BigEndian.AppendUint16(nil, uint16(len(v.mac))), v.mac, v.unsigned, body, v.variables(t))
+	digest := v.MAC(binary.BigEndian.AppendUint16(nil, uint16(len(v.mac))), v.mac, v.unsigned, body, v.variables(t))
 	got, err := hex.DecodeString(t.MAC)
-	if err != nil || dns.CanonicalName(t.Hdr.Name) != v.name || dns.CanonicalName(t.Algorithm) != v.algorithm || !hmac.Equal(digest, got) {
-		return notAuthorised("BADSIG", fmt.Errorf("the answer is not signed with key %s as it should be", v.name))
+	if err != nil || dns.CanonicalName(t.Hdr.Name) != v.Name() || dns.CanonicalName(t.Algorithm) != v.Algorithm() || !hmac.Equal(digest, got) {
+		return notAuthorised("BADSIG", fmt.Errorf("the answer is not signed with key %s as it should be", v.Name()))
 	}
 	v.mac, v.unsigned, v.count, v.streamed = got, v.unsigned[:0], 0, true
 	if t.Error != dns.RcodeSuccess {
@@ -170,41 +109,20 @@ func (v *verifier) skip(wire []byte, m *dns.Msg) error {
 
 // variables are the parts of a TSIG that are signed (RFC 8945 §4.3.3); after the first message of a stream the timers only.
 func (v *verifier) variables(t *dns.TSIG) []byte {
-	var b []byte
-	if !v.streamed {
-		b = appendName(b, v.name)
-		b = binary.BigEndian.AppendUint16(b, dns.ClassANY)
-		b = binary.BigEndian.AppendUint32(b, 0)
-		b = appendName(b, v.algorithm)
+	other, _ := hex.DecodeString(t.OtherData) // miekg made the text
+	stamp := tsig.Stamp{Time: t.TimeSigned, Fudge: t.Fudge, Error: t.Error, Other: other}
+	if v.streamed {
+		return stamp.AppendTimers(nil)
 	}
-	b = binary.BigEndian.AppendUint16(b, uint16(t.TimeSigned>>32))
-	b = binary.BigEndian.AppendUint32(b, uint32(t.TimeSigned))
-	b = binary.BigEndian.AppendUint16(b, t.Fudge)
-	if !v.streamed {
-		other, _ := hex.DecodeString(t.OtherData) // miekg made the text
-		b = binary.BigEndian.AppendUint16(b, t.Error)
-		b = binary.BigEndian.AppendUint16(b, uint16(len(other)))
-		b = append(b, other...)
-	}
-	return b
+	return v.AppendVariables(nil, stamp)
 }
 
 // done ends a stream: its last message must have been signed.
 func (v *verifier) done() error {
-	if v.signs() && v.count > 0 {
+	if v.Signs() && v.count > 0 {
 		return notAuthorised("", errors.New("the end of the transfer is not signed"))
 	}
 	return nil
-}
-
-// appendName appends a name in wire format. Names of keys and algorithms have been checked before.
-func appendName(b []byte, name string) []byte {
-	var buf [256]byte
-	n, err := dns.PackDomainName(name, buf[:], 0, nil, false)
-	if err != nil {
-		return b
-	}
-	return append(b, buf[:n]...)
 }
 
 // stripTSIG returns a copy of a message without its last record, which is a TSIG, and with that one not counted.
