@@ -20,6 +20,8 @@ type bind struct{}
 
 func (bind) program() (string, string) { return "named", "bind9" }
 
+func (bind) follows() (zones, catalogs bool) { return true, true }
+
 // configure writes named.conf and the files of new zones. Existing zone files belong to named and its journals.
 func (bind) configure(_ context.Context, s *Server) ([]string, error) {
 	text, err := bindConfig(s)
@@ -30,11 +32,13 @@ func (bind) configure(_ context.Context, s *Server) ([]string, error) {
 		return nil, err
 	}
 	conf := filepath.Join(s.opts.Dir, "named.conf")
-	return []string{"-g", "-c", conf}, os.WriteFile(conf, []byte(text), 0o600)
+	// -g would log to the standard error stream too, and ignore the logging statement.
+	return []string{"-f", "-L", "/dev/stderr", "-c", conf}, os.WriteFile(conf, []byte(text), 0o600)
 }
 
 // bindConfig is named.conf. Without a controls statement that is empty named would take the machine's rndc port;
-// the update category would write one line for each changed record.
+// the update category would write one line for each changed record. Notifications go out, and secondary zones are asked for,
+// without named's rate limits and delays.
 func bindConfig(s *Server) (string, error) {
 	dir, err := quoted(s.opts.Dir)
 	if err != nil {
@@ -51,24 +55,64 @@ func bindConfig(s *Server) (string, error) {
 	listen-on-v6 { none; };
 	recursion no;
 	notify no;
+	notify-delay 0;
+	notify-rate 10000;
+	startup-notify-rate 10000;
+	serial-query-rate 10000;
+	transfers-in 100;
+	transfers-per-ns 100;
 	dnssec-validation no;
 	empty-zones-enable no;
-	%s
+	%s%s
 };
 controls { };
 statistics-channels { inet %s port %d allow { %s; }; };
-logging { category update { null; }; };
-`, dir, dir, s.dns.number, loopback, s.opts.Extra, loopback, s.control.number, loopback)
+logging {
+	channel info { stderr; severity info; print-time yes; print-category yes; print-severity yes; };
+	channel transfers { stderr; severity debug 3; print-time yes; print-category yes; print-severity yes; };
+	category default { info; };
+	category update { null; };
+	category xfer-in { transfers; };
+};
+`, dir, dir, s.dns.number, loopback, bindCatalog(s.opts), s.opts.Extra, loopback, s.control.number, loopback)
 	var keys strings.Builder
-	for _, k := range s.opts.Keys {
+	for _, k := range s.opts.keys() {
 		fmt.Fprintf(&b, "key \"%s\" { algorithm %s; secret \"%s\"; };\n", k.Name, k.Algorithm, k.Secret)
+	}
+	for _, k := range s.opts.Keys {
 		fmt.Fprintf(&keys, " key \"%s\";", k.Name)
 	}
 	for i, z := range s.zones {
 		fmt.Fprintf(&b, "zone \"%s\" { type primary; file \"%s\"; allow-update {%s }; allow-transfer {%s }; %s };\n",
 			z.Name, zoneFile(i), orNone(keys.String()), orNone(keys.String()), z.Extra)
 	}
+	for i, z := range s.opts.followed() {
+		fmt.Fprintf(&b, "zone \"%s\" { type secondary; file \"%s\"; primaries { %s }; allow-transfer {%s }; };\n",
+			z, followedFile(i), bindPrimary(s.opts.Follow), orNone(keys.String()))
+	}
 	return b.String(), nil
+}
+
+// bindPrimary is an element of a primaries list. Notifications are taken from its address.
+func bindPrimary(f *Follow) string {
+	primary := fmt.Sprintf("%s port %d", f.Primary.Addr(), f.Primary.Port())
+	if f.Key != nil {
+		primary += fmt.Sprintf(" key \"%s\"", f.Key.Name)
+	}
+	return primary + ";"
+}
+
+// bindCatalog goes into options{}: there, who may transfer holds for the members too.
+func bindCatalog(o Options) string {
+	if o.Follow == nil || o.Follow.Catalog.IsZero() {
+		return ""
+	}
+	var keys strings.Builder
+	for _, k := range o.Keys {
+		fmt.Fprintf(&keys, " key \"%s\";", k.Name)
+	}
+	return fmt.Sprintf("catalog-zones { zone \"%s\" default-primaries { %s } in-memory yes min-update-interval 0; };\n\tallow-transfer {%s };\n\t",
+		o.Follow.Catalog, bindPrimary(o.Follow), orNone(keys.String()))
 }
 
 // orNone is an address match list that is never empty.
@@ -85,6 +129,20 @@ func (bind) fill(context.Context, *Server) error { return nil }
 // add makes named read its configuration again (SIGHUP).
 func (bind) add(_ context.Context, s *Server, _ Zone) error {
 	return s.proc.cmd.Process.Signal(syscall.SIGHUP)
+}
+
+// transferred reads "… transfer of 'example.org/IN' from …: got incremental response".
+func (bind) transferred(line string) (transfer, bool) {
+	zone, ok := between(line, "transfer of '", "/IN' from ")
+	switch {
+	case !ok:
+		return transfer{}, false
+	case strings.HasSuffix(line, ": got incremental response"):
+		return transfer{zone: zone}, true
+	case strings.HasSuffix(line, ": got nonincremental response"):
+		return transfer{zone: zone, whole: true}, true
+	}
+	return transfer{}, false
 }
 
 // updates reads named's own counter of received UPDATE messages from its statistics channel.

@@ -1,65 +1,23 @@
 // Package nameserver runs real authoritative name servers for tests, the demo and the benchmarks:
-// BIND 9.18 (named), Knot DNS 3.2 (knotd) and PowerDNS 4.7 (pdns_server), as their Debian packages install them.
+// BIND 9.18 (named), Knot DNS 3.2 (knotd), NSD 4.6 (nsd) and PowerDNS 4.7 (pdns_server), as their Debian packages install them.
 //
 // A server listens on loopback only, on a port that was free, keeps everything it writes in one folder, runs in the
 // foreground as a child of this process, and is ended by its process id; on Linux it also ends when this process does.
-// Every zone is a primary that takes dynamic updates (RFC 2136) and gives transfers (RFC 5936) to the holders of the
-// configured TSIG keys (RFC 8945), and notifies nobody.
+// Every zone of Options.Zones is a primary that takes dynamic updates (RFC 2136; NSD takes none) and gives transfers
+// (RFC 5936) to the holders of the configured TSIG keys (RFC 8945), and notifies nobody. BIND, Knot and NSD also follow
+// another primary: see [Follow].
 package nameserver
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/netip"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/zonefold/zonefold/internal/dnsname"
 )
-
-// Options say what a server is to serve, and where it keeps its data.
-type Options struct {
-	// Dir is the folder for configuration, zones, journals and sockets. It is made when missing and never removed.
-	Dir string
-	// Log receives the server's own log; nil keeps only the last lines, for error messages.
-	Log io.Writer
-	// Zones are served from the start; more can be added with AddZone.
-	Zones []Zone
-	// Keys may update and transfer every zone. The queries of this package use the first.
-	Keys []TSIG
-	// Extra is put into the server's global options as it is (BIND: inside options{}; Knot: inside server:; PowerDNS: lines).
-	Extra string
-}
-
-// A Zone is one primary zone and what it holds when the server first starts.
-type Zone struct {
-	Name dnsname.Name
-	// Text is the first content in master-file format (RFC 1035 §5), with a SOA.
-	// Empty means a SOA of serial 1 and one apex NS, "localhost.".
-	Text string
-	// Extra is put into the zone's block of the configuration as it is; PowerDNS has none.
-	Extra string
-}
-
-// TSIG is a shared key of RFC 8945.
-type TSIG struct {
-	Name      dnsname.Name
-	Algorithm string // "hmac-sha224", "hmac-sha256", "hmac-sha384" or "hmac-sha512"
-	Secret    string // base64
-}
-
-// text returns what the zone file holds at first.
-func (z Zone) text() string {
-	if z.Text != "" {
-		return z.Text
-	}
-	return fmt.Sprintf("%s 300 IN SOA localhost. hostmaster.localhost. 1 3600 600 604800 300\n%s 300 IN NS localhost.\n", z.Name, z.Name)
-}
 
 // A Server is one running name server. Its methods are safe for concurrent use.
 type Server struct {
@@ -71,6 +29,7 @@ type Server struct {
 	dns     *port
 	control *port // statistics (BIND) or HTTP API (PowerDNS)
 	proc    *process
+	log     *transferLog // of the process that runs
 
 	marker atomic.Int64 // numbers the requests by which PowerDNS's log is followed
 }
@@ -85,6 +44,10 @@ type flavor interface {
 	fill(ctx context.Context, s *Server) error
 	// add makes the running server serve one more zone, which configure has already seen.
 	add(ctx context.Context, s *Server, z Zone) error
+	// follows reports whether the server can be a secondary, and whether it knows catalog zones.
+	follows() (zones, catalogs bool)
+	// transferred finds a transfer in a line of the log; ok is false for every other line.
+	transferred(line string) (t transfer, ok bool)
 	// updates counts the write requests received since the server started.
 	updates(ctx context.Context, s *Server) (int, error)
 }
@@ -102,6 +65,9 @@ func start(ctx context.Context, opts Options, f flavor) (*Server, error) {
 	}
 	if err := os.MkdirAll(opts.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("starting a name server: %w", err)
+	}
+	if err := opts.check(f); err != nil {
+		return nil, err
 	}
 	s := &Server{opts: opts, flavor: f, zones: append([]Zone(nil), opts.Zones...)}
 	s.mu.Lock()
@@ -154,7 +120,8 @@ func (s *Server) run(ctx context.Context, first bool) error {
 	if err != nil {
 		return err
 	}
-	s.proc, err = startProcess(path, args, s.opts.Dir, s.opts.Log)
+	s.log = newTransferLog(s.flavor, s.opts.Log)
+	s.proc, err = startProcess(path, args, s.opts.Dir, s.log)
 	if err != nil {
 		return fmt.Errorf("starting %s: %w", name, err)
 	}
@@ -239,12 +206,4 @@ func (s *Server) Restart(ctx context.Context) error {
 func (s *Server) Close() {
 	s.Kill()
 	s.release()
-}
-
-// quoted puts text between double quotes for a configuration file, and refuses what could end them.
-func quoted(text string) (string, error) {
-	if strings.ContainsAny(text, "\"\n\r") {
-		return "", fmt.Errorf("%q cannot stand in a configuration file", text)
-	}
-	return `"` + text + `"`, nil
 }

@@ -18,10 +18,11 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// starters are the three server programs behind one signature.
+// starters are the server programs behind one signature.
 var starters = map[string]func(context.Context, nameserver.Options) (*nameserver.Server, error){
 	"BIND": nameserver.StartBIND,
 	"Knot": nameserver.StartKnot,
+	"NSD":  nameserver.StartNSD,
 	"PowerDNS": func(ctx context.Context, opts nameserver.Options) (*nameserver.Server, error) {
 		p, err := nameserver.StartPowerDNS(ctx, opts)
 		if err != nil {
@@ -153,6 +154,11 @@ func update(t *testing.T, s *nameserver.Server, key nameserver.TSIG) {
 		Hdr: dns.RR_Header{Name: "x.example.org.", Rrtype: dns.TypeTXT, Ttl: 60},
 		Txt: []string{strconv.Itoa(int(time.Now().UnixNano()))},
 	}})
+	send(t, s, m, key)
+}
+
+func send(t *testing.T, s *nameserver.Server, m *dns.Msg, key nameserver.TSIG) {
+	t.Helper()
 	m.SetTsig(key.Name.String(), key.Algorithm+".", 300, time.Now().Unix())
 	c := dns.Client{Net: "tcp", TsigSecret: map[string]string{key.Name.String(): key.Secret}}
 	resp, _, err := c.ExchangeContext(t.Context(), m, s.Addr())

@@ -48,6 +48,10 @@ func apiURL(s *Server) string {
 
 func (pdns) program() (string, string) { return "pdns_server", "pdns-server pdns-backend-sqlite3" }
 
+func (pdns) follows() (zones, catalogs bool) { return false, false }
+
+func (pdns) transferred(string) (transfer, bool) { return transfer{}, false }
+
 func (pdns) configure(ctx context.Context, s *Server) ([]string, error) {
 	database := filepath.Join(s.opts.Dir, "pdns.sqlite3")
 	conf := fmt.Sprintf(`launch=gsqlite3
