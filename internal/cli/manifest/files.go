@@ -74,16 +74,20 @@ func list(path string) ([]string, error) {
 		return []string{path}, nil
 	}
 	var names []string
-	err = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
+	root := path + string(filepath.Separator) // which follows a link, as WalkDir itself does not
+	err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case entry.IsDir():
-			if name != path && strings.HasPrefix(entry.Name(), ".") {
+			if name != root && strings.HasPrefix(entry.Name(), ".") {
 				return fs.SkipDir
 			}
 		case slices.Contains(extensions, strings.ToLower(filepath.Ext(name))):
 			info, err := os.Stat(name)
+			if errors.Is(err, fs.ErrNotExist) && strings.HasPrefix(entry.Name(), ".#") {
+				return nil // Emacs locks a file by a link that leads nowhere
+			}
 			if err != nil {
 				return err
 			}

@@ -11,12 +11,10 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
-	"github.com/zonefold/zonefold/internal/cli/parallel"
 )
 
 // Kinds that are read.
@@ -117,28 +115,9 @@ type Options struct {
 	Namespace string // of namespaced objects that do not say theirs
 }
 
-// Read reads all objects of all paths. The error is that of a path which cannot be
+// Read reads all objects of all paths once. The error is that of a path which cannot be
 // read; everything else is a Problem.
-func Read(opts Options) (*Input, error) {
-	files, err := open(opts)
-	if err != nil {
-		return nil, err
-	}
-	var docs []*document
-	for _, f := range files {
-		docs = append(docs, split(f)...)
-	}
-	parts := make([]Input, len(docs))
-	parallel.Do(len(docs), func(i int) { parts[i] = docs[i].read(opts.Namespace) })
-	out := &Input{}
-	for _, p := range parts {
-		out.Objects = append(out.Objects, p.Objects...)
-		out.Problems = append(out.Problems, p.Problems...)
-		out.Ignored = append(out.Ignored, p.Ignored...)
-	}
-	slices.SortStableFunc(out.Objects, func(a, b *Object) int { return a.Compare(b.Ref) })
-	return out, nil
-}
+func Read(opts Options) (*Input, error) { return NewReader(opts).Read() }
 
 func joinPath(a, b string) string {
 	if a == "" || b == "" {
