@@ -24,9 +24,9 @@ func placesOf(paths []string) places {
 // path adds a file, or a folder with what is below it. As when reading, hidden folders and links to folders below it do not count.
 func (p places) path(path string) {
 	root := p.trace(path)
-	_ = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(root, func(name string, entry fs.DirEntry, _ error) error { // who reads it is told of errors
 		switch {
-		case err != nil: // who reads it is told
+		case entry == nil: // there is none
 		case entry.IsDir() && name != root && strings.HasPrefix(entry.Name(), "."):
 			return fs.SkipDir
 		case entry.IsDir():

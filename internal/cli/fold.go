@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/zonefold/zonefold/internal/cli/manifest"
+	"github.com/zonefold/zonefold/internal/cli/parallel"
+	"github.com/zonefold/zonefold/internal/controller/kubizone"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// A fold is a World and the objects that it was given.
+type fold struct {
+	world *zone.World
+	held  map[manifest.Ref]*arrival
+}
+
+func newFold() *fold {
+	return &fold{zone.New(zone.Options{}), map[manifest.Ref]*arrival{}}
+}
+
+// put makes the objects those of the World, at the cost of those that are not the same as before, and reads off what it
+// decides of all. An object that cannot be understood is given to it too, so that what refers to it is told so; one that is
+// being deleted is not, as in the operator.
+func (f *fold) put(objects []*manifest.Object) (*composition, zone.Delta) {
+	c := &composition{}
+	held := make(map[manifest.Ref]*arrival, len(objects))
+	for _, a := range f.arrivals(objects) {
+		ref := a.object.Ref
+		if held[ref] = a; f.held[ref] != a {
+			f.give(a)
+		}
+		c.add(a)
+	}
+	for ref := range f.held {
+		if held[ref] == nil {
+			f.take(ref)
+		}
+	}
+	f.held = held
+	c.grant(f.world, objects)
+	delta := f.world.Settle()
+	for i := range c.zones {
+		c.zones[i].settle(f.world)
+	}
+	for i := range c.records {
+		c.records[i].settle(f.world)
+	}
+	return c, delta
+}
+
+// give puts an object into the World.
+func (f *fold) give(a *arrival) {
+	switch {
+	case a.gone():
+		f.take(a.object.Ref)
+	case a.object.Kind == manifest.Zone:
+		f.world.PutZone(a.zone)
+	case a.object.Kind == manifest.Record:
+		f.world.PutClaim(a.claim)
+	}
+}
+
+// take takes an object out of the World.
+func (f *fold) take(ref manifest.Ref) {
+	switch ref.Kind {
+	case manifest.Zone:
+		f.world.DeleteZone(kubizone.ZoneID(ref.Namespace, ref.Name))
+	case manifest.Record:
+		f.world.DeleteClaim(kubizone.RecordID(ref.Namespace, ref.Name))
+	case manifest.Backend:
+		f.world.PutGrants(ref.Name, nil)
+	}
+}
+
+// An arrival is an object on its way into the World.
+type arrival struct {
+	same    []*manifest.Object // of its name
+	object  *manifest.Object   // that which they stand for
+	refusal *zone.Refusal      // what can be said against it before anything is composed
+	zone    zone.Zone          // of a Zone
+	claim   zone.Claim         // of a Record
+}
+
+func (a *arrival) gone() bool { return a.refusal != nil && a.refusal.Reason == beingDeleted }
+
+// arrivals returns the objects in the order of their names. Those that are not held yet are converted, each once.
+func (f *fold) arrivals(objects []*manifest.Object) []*arrival {
+	groups := byName(objects)
+	out := make([]*arrival, len(groups))
+	parallel.Do(len(groups), func(i int) {
+		same := groups[i]
+		if old := f.held[same[0].Ref]; old != nil && slices.Equal(old.same, same) {
+			out[i] = old
+			return
+		}
+		a := &arrival{same: same}
+		switch a.object, a.refusal = single(same); a.object.Kind {
+		case manifest.Zone:
+			a.zone = zoneOf(a.object, a.refusal)
+		case manifest.Record:
+			a.claim = claimOf(a.object, a.refusal)
+		}
+		out[i] = a
+	})
+	return out
+}
+
+// byName groups objects, which are sorted, by kind, namespace and name.
+func byName(objects []*manifest.Object) [][]*manifest.Object {
+	var out [][]*manifest.Object
+	for i, o := range objects {
+		if i > 0 && objects[i-1].Ref == o.Ref {
+			out[len(out)-1] = append(out[len(out)-1], o)
+			continue
+		}
+		out = append(out, []*manifest.Object{o})
+	}
+	return out
+}
+
+// single returns the object that several of one name stand for, and why it is refused
+// if it is. Equal ones are one. Of different ones none is taken: which of them a
+// cluster would have depends on the order in which they are applied.
+func single(same []*manifest.Object) (*manifest.Object, *zone.Refusal) {
+	same = slices.Clone(same)
+	slices.SortStableFunc(same, func(a, b *manifest.Object) int { return a.Place().Compare(b.Place()) })
+	first := same[0]
+	for _, o := range same[1:] {
+		if !alike(first, o) {
+			return first, &zone.Refusal{Reason: duplicateObject, Message: fmt.Sprintf(
+				"%s is defined differently at %s and at %s, and none of them counts; remove one.", first.Ref, first.Place(), o.Place())}
+		}
+	}
+	switch {
+	case first.Fault != "":
+		return first, &zone.Refusal{Reason: zone.InvalidSpec, Message: fmt.Sprintf(
+			"%s cannot be read: %s; correct it.", first.Ref, first.Fault)}
+	case first.Zone != nil && first.Zone.DeletionTimestamp != nil, first.Record != nil && first.Record.DeletionTimestamp != nil:
+		return first, &zone.Refusal{Reason: beingDeleted, Message: fmt.Sprintf(
+			"%s is being deleted: it has a metadata.deletionTimestamp; remove it from the input, or that field from it.", first.Ref)}
+	}
+	return first, nil
+}
+
+func alike(a, b *manifest.Object) bool {
+	if a.Fault != "" || b.Fault != "" {
+		return bytes.Equal(a.JSON, b.JSON)
+	}
+	return reflect.DeepEqual(a.Zone, b.Zone) && reflect.DeepEqual(a.Record, b.Record) &&
+		reflect.DeepEqual(a.Backend, b.Backend) && reflect.DeepEqual(a.Labels, b.Labels)
+}
+
+func zoneOf(o *manifest.Object, refusal *zone.Refusal) zone.Zone {
+	if refusal != nil {
+		return zone.Zone{ID: kubizone.ZoneID(o.Ref.Namespace, o.Name), Invalid: refusal}
+	}
+	return kubizone.ConvertZone(o.Zone)
+}
+
+func claimOf(o *manifest.Object, refusal *zone.Refusal) zone.Claim {
+	if refusal != nil {
+		return zone.Claim{ID: kubizone.RecordID(o.Ref.Namespace, o.Name), Invalid: refusal}
+	}
+	return kubizone.ConvertRecord(o.Record)
+}
