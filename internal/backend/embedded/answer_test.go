@@ -41,6 +41,7 @@ moved     60   IN DNAME www
 here      60   IN DNAME wild
 long      60   IN DNAME ` + "l23456789012345678901234567890123456789012345678901234567890123.l23456789012345678901234567890123456789012345678901234567890123.l23456789012345678901234567890123456789012345678901234567890123" + `.net.
 mail      60   IN MX    10 www
+echo      60   IN MX    10 a.a.a.b.a
 `
 
 const childExampleOrg = `
@@ -68,6 +69,8 @@ func TestAnswers(t *testing.T) {
 		{"any set will do for ANY (RFC 8482 §4.1)", "www.example.org. ANY", `NOERROR aa -- www.example.org. 60 TXT "text"`},
 		{"ANY at an empty non-terminal", "b.c.example.org. ANY", "NOERROR aa -- " + soa},
 		{"MX without addresses", "mail.example.org. MX", "NOERROR aa -- mail.example.org. 60 MX 10 www.example.org."},
+
+		{"a name that is like the end of itself", "echo.example.org. MX", "NOERROR aa -- echo.example.org. 60 MX 10 a.a.a.b.a.example.org."},
 
 		{"an alias", "alias.example.org. A", "NOERROR aa -- alias.example.org. 60 CNAME www.example.org.; www.example.org. 60 A 192.0.2.1; www.example.org. 60 A 192.0.2.2"},
 		{"an alias by its type", "alias.example.org. CNAME", "NOERROR aa -- alias.example.org. 60 CNAME www.example.org."},

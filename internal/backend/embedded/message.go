@@ -80,9 +80,9 @@ func (m *message) find(name []byte) int {
 }
 
 // same reports whether the name at an offset is name, which is in lower case. All pointers of the message lead backwards to
-// names, for this type has written them.
+// names, for this type has written them; the last one may be half written, of which more follows.
 func (m *message) same(at int, name []byte) bool {
-	for {
+	for at < len(m.buf) {
 		length := int(m.buf[at])
 		if length >= 0xc0 {
 			at = int(binary.BigEndian.Uint16(m.buf[at:])) & maxPointer
@@ -101,6 +101,7 @@ func (m *message) same(at int, name []byte) bool {
 		}
 		at, name = at+1+length, name[1+length:]
 	}
+	return false
 }
 
 // put writes a set, all of it or nothing. The record at the index first comes first.
