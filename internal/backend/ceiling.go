@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/zonefold/zonefold/internal/rr"
@@ -13,6 +14,20 @@ import (
 type CeilingStore interface {
 	Raise(ctx context.Context, feed string, ceiling uint32) error
 }
+
+// Overtaken is the error of a CeilingStore that another run has put a later ceiling into: it may have used all serials up to
+// that one. It is of the class ErrConflict.
+type Overtaken struct {
+	Ceiling uint32
+}
+
+// Error says how far the other run came.
+func (o *Overtaken) Error() string {
+	return fmt.Sprintf("another operator has used serials up to %d", o.Ceiling)
+}
+
+// Unwrap returns the class.
+func (o *Overtaken) Unwrap() error { return ErrConflict }
 
 // Mint returns the label of the wanted content and makes one if there is none: for zones that no target takes, and so
 // nobody sends. It may write a ceiling.
@@ -126,6 +141,9 @@ func (f *Feed) startRaise(serial uint32) chan error {
 		if err == nil {
 			f.ceiling = ceiling
 		} else {
+			if other, ok := errors.AsType[*Overtaken](err); ok {
+				f.observe(other.Ceiling)
+			}
 			err = fmt.Errorf("raising the serial ceiling of zone %s to %d: %w", f.zone, ceiling, err)
 		}
 		result <- err

@@ -79,6 +79,25 @@ func (b slowBackend) Apply(ctx context.Context, zone dnsname.Name, batch backend
 	return result, err
 }
 
+// sameProcess is a server that lives in the operator's own process: its calls take no time, and none has an effect once the
+// life is over.
+type sameProcess struct {
+	backend.Backend
+	*life
+	applied func()
+}
+
+func (b sameProcess) Apply(ctx context.Context, zone dnsname.Name, batch backend.Batch) (backend.Result, error) {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	if b.dead {
+		return backend.Result{}, backend.ErrUnavailable
+	}
+	result, err := b.Backend.Apply(ctx, zone, batch)
+	b.applied()
+	return result, err
+}
+
 // slowStore takes time, fails now and then, and is closed once its life is over.
 type slowStore struct {
 	*backendtest.Store
@@ -113,6 +132,8 @@ type world struct {
 	zone    dnsname.Name
 	store   *backendtest.Store
 	servers []*backendtest.Memory
+	copies  map[int]backendtest.Copy // what other replicas hold of servers that live in the operator's process
+	recent  []backend.Content
 	keep    bool
 	log     *slog.Logger
 }
@@ -173,8 +194,47 @@ func newWorld(t *testing.T, seed uint64) *world {
 		m.AddZone(w.zone, rr.SOA{MName: w.zone, RName: w.zone, Serial: 1}, set("example.org.", rr.TypeNS, 300, "server.example.net."))
 		w.servers = append(w.servers, m)
 	}
+	w.copies = map[int]backendtest.Copy{}
+	if w.rand.IntN(2) == 0 {
+		limits := backend.Limits{Creates: true, Confirms: true, Volatile: true, MaxChanges: w.rand.IntN(5)}
+		w.copies[len(w.servers)] = backendtest.Copy{}
+		w.servers = append(w.servers, backendtest.NewMemory(backendtest.Profile{Limits: limits}))
+	}
 	w.store.Targets = len(w.servers)
 	return w
+}
+
+// client returns what a life delivers to a server with.
+func (w *world) client(i int, l *life) backend.Backend {
+	m := w.servers[i]
+	last, volatile := w.copies[i]
+	if !volatile {
+		return slowBackend{m.Client(true), l}
+	}
+	switch w.rand.IntN(3) {
+	case 0:
+		m.Lose(w.zone, backendtest.Copy{})
+	case 1:
+		m.Lose(w.zone, last)
+	}
+	return sameProcess{m.Client(true), l, func() {
+		if l.rand.Float64() < 0.3 {
+			w.copies[i] = m.Copy(w.zone)
+		}
+	}}
+}
+
+// settled stores, a while later, that no serial after the label was served.
+func (w *world) settled(f *backend.Feed, l *life) {
+	seen := w.store.Ceiling("zone")
+	label, ok := f.Settle()
+	if !ok {
+		return
+	}
+	go func() {
+		l.pause(10 * time.Millisecond)
+		w.store.Settle("zone", label, seen)
+	}()
 }
 
 // longest are how long lives last at most after their last content.
@@ -192,6 +252,7 @@ func (w *world) live(last bool) backend.Content {
 	confirmed := map[string]uint64{}
 	refused := map[string]map[rr.Key]string{}
 	var mu sync.Mutex
+	var f *backend.Feed
 	e := backend.New(backend.Config{
 		Ceilings: store, Ledger: store, Clock: w.clock, Rand: func() float64 { return 0.5 }, Log: w.log,
 		Timeout: time.Minute, Audit: time.Hour,
@@ -201,6 +262,7 @@ func (w *world) live(last bool) backend.Content {
 			}
 			if l.chance(0.5) || last {
 				w.store.Note(r)
+				w.settled(f, l)
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -208,10 +270,11 @@ func (w *world) live(last bool) backend.Content {
 		},
 	})
 	config, written := w.store.Restart(backend.FeedConfig{ID: "zone", Zone: w.zone})
-	f := e.NewFeed(config)
-	for i, m := range w.servers {
+	f = e.NewFeed(config)
+	for i := range w.servers {
+		_, volatile := w.copies[i]
 		e.Attach(backend.TargetKey{Server: strconv.Itoa(i), Zone: w.zone}, backend.Attachment{
-			Name: "b", Feed: f, Keep: w.keep, Written: written, Backend: slowBackend{m.Client(true), l},
+			Name: "b", Feed: f, Keep: w.keep && !volatile, Written: written, Backend: w.client(i, l),
 		})
 	}
 	content, seq := w.publish(f)
@@ -241,6 +304,10 @@ func (w *world) live(last bool) backend.Content {
 
 func (w *world) publish(f *backend.Feed) (backend.Content, uint64) {
 	c := w.randomContent()
+	if n := len(w.recent); n > 0 && w.rand.IntN(3) == 0 {
+		c = w.recent[w.rand.IntN(n)]
+	}
+	w.recent = append(w.recent[max(0, len(w.recent)-3):], c)
 	w.store.Wanted("zone", c)
 	seq := f.Publish(c, nil)
 	w.store.Published("zone", seq, c)

@@ -30,7 +30,7 @@ type FeedConfig struct {
 
 	// What was stored by an earlier run; zero values for a new zone.
 	Serial  uint32 // the last serial known to be served
-	Ceiling uint32 // the last one given to CeilingStore.Raise and stored
+	Ceiling uint32 // the last one given to CeilingStore.Raise and stored, or Serial after Settle
 	Content string // Content.ID of what Serial stands for, "" when not known
 }
 
@@ -61,6 +61,8 @@ type Feed struct {
 	stored   Label  // from an earlier run
 	last     uint32 // the highest serial that was used or seen, 0: none
 	ceiling  uint32 // 0: none
+	floor    uint32 // serials up to this one label nothing any more; 0: none
+	unsure   uint32 // the ceiling of an earlier run, if that may have used serials after the stored one; 0: it has not
 	step     uint32
 	raised   time.Time
 	raising  chan struct{} // not nil while the ceiling is being raised; closed afterwards
@@ -77,6 +79,9 @@ func (e *Engine) NewFeed(c FeedConfig) *Feed {
 	}
 	if c.Content != "" && c.Serial != 0 {
 		f.stored = Label{Serial: c.Serial, ID: c.Content}
+	}
+	if c.Ceiling != c.Serial {
+		f.unsure = c.Ceiling
 	}
 	return f
 }
@@ -123,7 +128,7 @@ func (f *Feed) observe(serial uint32) { f.last = newer(f.last, serial) }
 // adopt accepts that a target was found with exactly the wanted content under a serial: that serial is its label then,
 // unless it has a later one. It returns whether the target is as it should be. Engine.mu is held.
 func (f *Feed) adopt(id string, serial uint32) bool {
-	if id != f.wantID || serial == 0 {
+	if id != f.wantID || serial == 0 || f.floor != 0 && !rr.SerialLess(f.floor, serial) {
 		return false
 	}
 	switch {

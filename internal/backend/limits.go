@@ -17,6 +17,10 @@ type Limits struct {
 	Creates    bool // Batch.Create works
 	Removes    bool // Batch.Remove works; otherwise a zone that is withdrawn is emptied
 
+	// Volatile says that the server lives and dies with this process: what it held last is lost, or only an older copy of
+	// it is left, when another run begins. It cannot tell which serials were served.
+	Volatile bool
+
 	// Confirms says that an Apply without an error is proof that every set is stored as sent. Otherwise the worker reads
 	// the changed sets back: servers that speak RFC 2136 answer NOERROR to things that they ignore.
 	Confirms bool

@@ -15,6 +15,9 @@ func (t *target) contact(ctx context.Context, j *job) error {
 	if s.known && !j.audit {
 		return nil
 	}
+	if j.limits.Volatile {
+		j.feed.distrust()
+	}
 	if j.limits.Read == ReadNone {
 		j.read = true
 		if !s.known {

@@ -30,6 +30,7 @@ type Memory struct {
 
 	mu     sync.Mutex
 	zones  map[dnsname.Name]*memoryZone
+	lost   map[dnsname.Name]*memoryZone // see Lose
 	down   bool
 	calls  int
 	values int
@@ -40,6 +41,7 @@ type memoryZone struct {
 	sets    rr.Sets
 	sum     uint64            // fingerprint of the sets
 	history map[uint32]uint64 // fingerprints of the content by serial
+	highest uint32            // serial that was ever served
 	broken  []string          // what must never happen and did
 }
 
@@ -106,7 +108,7 @@ func (m *Memory) Broken(zone dnsname.Name) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if z := m.zones[zone]; z != nil {
-		return slices.Clone(z.broken)
+		return append(slices.Clone(z.broken), z.fell()...)
 	}
 	return nil
 }
@@ -125,6 +127,58 @@ func (z *memoryZone) note() {
 		z.broken = append(z.broken, fmt.Sprintf("serial %d stood for two contents", z.soa.Serial))
 	}
 	z.history[z.soa.Serial] = sum
+	if z.highest == 0 || rr.SerialLess(z.highest, z.soa.Serial) {
+		z.highest = z.soa.Serial
+	}
+}
+
+// fell tells a serial lower than one that was served before.
+func (z *memoryZone) fell() []string {
+	if z.highest != 0 && rr.SerialLess(z.soa.Serial, z.highest) {
+		return []string{fmt.Sprintf("serial %d is served after %d", z.soa.Serial, z.highest)}
+	}
+	return nil
+}
+
+// A Copy is what a server holds at one moment; the zero Copy is nothing.
+type Copy struct {
+	soa  rr.SOA
+	sets rr.Sets
+	sum  uint64
+}
+
+// Copy returns what the server holds now.
+func (m *Memory) Copy(zone dnsname.Name) Copy {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if z := m.zones[zone]; z != nil {
+		return Copy{z.soa, z.sets, z.sum}
+	}
+	return Copy{}
+}
+
+// Lose makes the server hold a copy, as one does that keeps zones in memory when another process takes over. What was served
+// before stays served: serials are to come after it.
+func (m *Memory) Lose(zone dnsname.Name, to Copy) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	z := m.zones[zone]
+	if z == nil {
+		z = m.lost[zone]
+	}
+	if z == nil {
+		return
+	}
+	z.soa, z.sets, z.sum = to.soa, to.sets, to.sum
+	if to.soa != (rr.SOA{}) {
+		m.zones[zone] = z
+		return
+	}
+	delete(m.zones, zone)
+	if m.lost == nil {
+		m.lost = map[dnsname.Name]*memoryZone{}
+	}
+	m.lost[zone] = z
 }
 
 // put puts or, without data, deletes sets.

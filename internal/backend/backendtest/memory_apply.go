@@ -16,7 +16,9 @@ func (m *Memory) apply(zone dnsname.Name, b backend.Batch) (backend.Result, erro
 	case z == nil && b.Remove && m.profile.Limits.Removes:
 		return backend.Result{}, nil
 	case z == nil && b.Create && m.profile.Limits.Creates:
-		z = &memoryZone{soa: rr.SOA{MName: zone, RName: zone, Serial: 1}, history: map[uint32]uint64{}}
+		if z = m.lost[zone]; z == nil {
+			z = &memoryZone{soa: rr.SOA{MName: zone, RName: zone, Serial: 1}, history: map[uint32]uint64{}}
+		}
 	case z == nil:
 		return backend.Result{}, &backend.Error{Class: backend.ErrNoZone, Words: "NOTAUTH"}
 	case b.Expect != nil && m.profile.Limits.Atomic == backend.AtomicBatch && *b.Expect != z.soa:
@@ -49,7 +51,7 @@ func (m *Memory) apply(zone dnsname.Name, b backend.Batch) (backend.Result, erro
 func (m *Memory) count(z *memoryZone, b backend.Batch, before uint64, whole bool) {
 	switch {
 	case b.SOA != nil && m.profile.Limits.SOA == backend.SOAClient && whole:
-		if !rr.SerialLess(z.soa.Serial, b.SOA.Serial) {
+		if z.soa != (rr.SOA{}) && !rr.SerialLess(z.soa.Serial, b.SOA.Serial) {
 			z.broken = append(z.broken, fmt.Sprintf("serial %d was sent after %d", b.SOA.Serial, z.soa.Serial))
 		}
 		z.soa = *b.SOA
@@ -60,6 +62,7 @@ func (m *Memory) count(z *memoryZone, b backend.Batch, before uint64, whole bool
 	}
 	if m.profile.Limits.Atomic == backend.AtomicBatch || m.profile.Limits.SOA == backend.SOAServer {
 		z.note()
+		z.broken = append(z.broken, z.fell()...)
 	}
 }
 

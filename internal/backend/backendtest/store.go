@@ -124,6 +124,25 @@ func (s *Store) Note(r backend.Report) {
 	}
 }
 
+// Settle stores a label, and its serial as the ceiling, unless that is another one than seen by now.
+func (s *Store) Settle(feed string, label backend.Label, seen uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	z := s.zone(feed)
+	if s.broken || z.ceiling != seen || z.ceiling == label.Serial {
+		return
+	}
+	s.writes++
+	z.serial, z.content, z.ceiling = label.Serial, label.ID, label.Serial
+}
+
+// Ceiling returns the one that is stored.
+func (s *Store) Ceiling(feed string) uint32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.zone(feed).ceiling
+}
+
 // forget takes out of the ledger what is gone everywhere: every target has confirmed the newest content, so that nothing
 // older is on its way.
 func (z *stored) forget() {

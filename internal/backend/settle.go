@@ -1,0 +1,41 @@
+package backend
+
+import "github.com/zonefold/zonefold/internal/rr"
+
+// Settle gives back the serials below the ceiling that nothing was labelled with, if the wanted content has the last one that
+// was used: the next change will store a new ceiling first. It returns false while something is under way.
+//
+// Whoever calls it stores the label together with its serial as the ceiling, unless Raise was called meanwhile. A later run
+// then knows that no serial after it was ever served, which a server that keeps nothing (Limits.Volatile) cannot tell it:
+// a restart changes nothing.
+func (f *Feed) Settle() (Label, bool) {
+	f.engine.mu.Lock()
+	defer f.engine.mu.Unlock()
+	l := f.label
+	if l.ID == "" || l.ID != f.wantID || l.Serial != f.last || f.raising != nil {
+		return Label{}, false
+	}
+	f.ceiling = l.Serial
+	return l, true
+}
+
+// distrust is for a target that cannot tell which serials it has served: unless it is known otherwise, each one up to the
+// stored ceiling may have been, and the wanted content gets one after that.
+func (f *Feed) distrust() {
+	e := f.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if f.unsure == 0 {
+		return
+	}
+	f.floor, f.unsure, f.stored = f.unsure, 0, Label{}
+	if f.label.ID == "" || rr.SerialLess(f.floor, f.label.Serial) {
+		return
+	}
+	f.label = Label{}
+	for t := range f.attached {
+		if t.holdingFeed() == f {
+			e.wake(t, wakeWant)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package backend_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/backendtest"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// inProcess is a server that keeps zones in the operator's memory.
+var inProcess = backendtest.Profile{Limits: backend.Limits{Creates: true, Confirms: true, Volatile: true}}
+
+func TestARestartOfWhatKeepsNothing(t *testing.T) {
+	const today = 2000010100 // in a bubble
+	zone := mustParse(zoneName)
+	tests := []struct {
+		name            string
+		stored, ceiling uint32
+		copy            uint32 // the serial of the older copy that another replica has; 0: there is none
+		want            uint32
+		writes          int // in the cluster
+	}{
+		{"what is known to be the last serial is served again", today + 5, today + 5, 0, today + 5, 0},
+		{"and nothing happens to a replica that has it", today + 5, today + 5, today + 5, today + 5, 0},
+		{"a replica that lags behind catches up", today + 5, today + 5, today + 4, today + 5, 0},
+		{"serials that may have been served are skipped", today + 5, today + 20, 0, today + 21, 1},
+		{"also where a replica has the stored one", today + 5, today + 20, today + 5, today + 21, 1},
+		{"also where a replica has a later one", today + 5, today + 20, today + 9, today + 21, 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, nil)
+				m := backendtest.NewMemory(inProcess)
+				content := version(1)
+				if tt.copy != 0 {
+					soa := content.SOA
+					soa.Serial = tt.copy
+					var sets []rr.Set
+					for s := range content.Sets.All() {
+						sets = append(sets, s)
+					}
+					m.AddZone(zone, soa, sets...)
+				}
+				f := b.engine.NewFeed(backend.FeedConfig{ID: zoneName, Zone: zone, Serial: tt.stored, Ceiling: tt.ceiling, Content: content.ID()})
+				f.Publish(content, nil)
+				b.attachAll(f, m.Client(true))
+				b.pass(time.Minute)
+				if soa, sets, _ := m.Truth(zone); soa.Serial != tt.want || sets.Len() != content.Sets.Len() {
+					t.Errorf("serial %d with %d sets is served, want %d with %d", soa.Serial, sets.Len(), tt.want, content.Sets.Len())
+				}
+				if label, ok := f.Label(); !ok || label.Serial != tt.want || b.last("0").Serial != tt.want {
+					t.Errorf("the label is %v, the report says %d, want %d", label, b.last("0").Serial, tt.want)
+				}
+				if n := b.store.Writes(); n != tt.writes {
+					t.Errorf("%d writes, want %d", n, tt.writes)
+				}
+			})
+		})
+	}
+}
+
+func TestASettledFeedStoresACeilingBeforeItsNextSerial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := backendtest.NewMemory(inProcess)
+		b := newBench(t, nil)
+		f := b.feed(zoneName)
+		if _, ok := f.Settle(); ok {
+			t.Error("a feed without content is settled")
+		}
+		f.Publish(version(0), nil)
+		b.attachAll(f, m.Client(true))
+		b.pass(time.Minute)
+		label, ok := f.Settle()
+		if soa, _, _ := m.Truth(mustParse(zoneName)); !ok || label.Serial != soa.Serial {
+			t.Fatalf("settled at %v (%v), served is %d", label, ok, soa.Serial)
+		}
+		writes := b.store.Writes()
+		b.store.SetBroken(true)
+		f.Publish(version(1), wwwKey)
+		b.pass(time.Second)
+		if _, ok := f.Settle(); ok {
+			t.Error("a feed whose content is not labelled yet is settled")
+		}
+		if soa, _, _ := m.Truth(mustParse(zoneName)); soa.Serial != label.Serial {
+			t.Errorf("serial %d is served, and no ceiling above %d is stored", soa.Serial, label.Serial)
+		}
+		b.store.SetBroken(false)
+		b.pass(time.Hour)
+		if soa, _, _ := m.Truth(mustParse(zoneName)); soa.Serial != label.Serial+1 || b.store.Writes() == writes {
+			t.Errorf("serial %d is served after %d, with %d writes", soa.Serial, label.Serial, b.store.Writes()-writes)
+		}
+	})
+}
+
+// overtakenStore is one into which another operator has put a ceiling.
+type overtakenStore struct {
+	*backendtest.Store
+	ceiling uint32
+}
+
+func (o overtakenStore) Raise(ctx context.Context, feed string, ceiling uint32) error {
+	if !rr.SerialLess(o.ceiling, ceiling) || ceiling-o.ceiling < 16 {
+		return &backend.Overtaken{Ceiling: o.ceiling}
+	}
+	return o.Store.Raise(ctx, feed, ceiling)
+}
+
+func TestSerialsOfAnotherOperatorAreNotUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const other = 2000010177
+		b := newBench(t, func(c *backend.Config) { c.Ceilings = overtakenStore{c.Ceilings.(*backendtest.Store), other} })
+		m := backendtest.NewMemory(inProcess)
+		f := b.feed(zoneName)
+		f.Publish(version(0), nil)
+		b.attachAll(f, m.Client(true))
+		b.pass(time.Minute)
+		if soa, _, _ := m.Truth(mustParse(zoneName)); soa.Serial != other+1 {
+			t.Errorf("serial %d is served, want the one after %d", soa.Serial, other)
+		}
+	})
+}
