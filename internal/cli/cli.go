@@ -71,8 +71,8 @@ func newRoot(env Env) *cobra.Command {
 		Short: "See what becomes of Zones and Records, in files and in clusters",
 		Long: `zonefold shows what the zonefold operator makes of kubi.zone Zones and Records.
 
-render and check work on files, without a cluster; release is for a cluster whose
-operator is gone. As kubectl-zonefold in the PATH it is "kubectl zonefold" too.`,
+render, check and serve work on files, without a cluster; release is for a cluster
+whose operator is gone. As kubectl-zonefold in the PATH it is "kubectl zonefold" too.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
@@ -84,7 +84,7 @@ operator is gone. As kubectl-zonefold in the PATH it is "kubectl zonefold" too.`
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	root.AddCommand(newRender(env), newCheck(env), newRelease(env), newVersion(env))
+	root.AddCommand(newRender(env), newCheck(env), newServe(env), newRelease(env), newVersion(env))
 	return root
 }
 

@@ -21,10 +21,13 @@ func (f *inputFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "default", "the namespace of objects that do not say theirs")
 }
 
+// errNothing says that there is no -f.
+var errNothing = errors.New("there is nothing to read: say with -f which files, folders or - (standard input)")
+
 // read reads the objects, and tells on standard error what it left out.
 func (f *inputFlags) read(env Env) (*manifest.Input, error) {
 	if len(f.files) == 0 {
-		return nil, errors.New("there is nothing to read: say with -f which files, folders or - (standard input)")
+		return nil, errNothing
 	}
 	in, err := manifest.Read(manifest.Options{Paths: f.files, Stdin: env.Stdin, Namespace: f.namespace})
 	if err != nil {

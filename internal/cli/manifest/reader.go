@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/zonefold/zonefold/internal/cli/parallel"
 )
@@ -47,10 +48,10 @@ func (r *Reader) Read() (*Input, error) {
 		case r.files == nil || fault == nil:
 			held[p.name] = p
 		case old != nil:
-			fault.Message += "; what the file held before still counts."
+			fault.Message = strings.TrimSuffix(fault.Message, ".") + "; what the file held before still counts."
 			held[p.name], p = old, old
 		default:
-			fault.Message += "; the file counts when it can be read."
+			fault.Message = strings.TrimSuffix(fault.Message, ".") + "; the file counts when it can be read."
 			p = &part{}
 		}
 		out.add(p)
@@ -84,7 +85,7 @@ func (r *Reader) parse(files []file) []*part {
 	return parts
 }
 
-// fault returns why the file cannot be taken for what its author wants it to hold, nil if it can. Its message lacks the end.
+// fault returns why the file cannot be taken for what its author wants it to hold, nil if it can.
 func (p *part) fault(old *part) *Problem {
 	hadObjects := old != nil && slices.ContainsFunc(old.read, func(in Input) bool { return len(in.Objects) > 0 })
 	if hadObjects && len(bytes.TrimSpace(p.text)) == 0 {

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/embedded"
+	"github.com/zonefold/zonefold/internal/cli/manifest"
+	"github.com/zonefold/zonefold/internal/cli/watch"
+)
+
+// newServe makes the command that answers from the zones of files.
+func newServe(env Env) *cobra.Command {
+	var (
+		in     inputFlags
+		listen []string
+		now    string
+	)
+	cmd := &cobra.Command{
+		Use:   "serve -f PATH...",
+		Short: "Answer DNS questions from Zones and Records in files, and follow their changes",
+		Long: `serve answers questions about the zones that render would print, over UDP and TCP,
+until it is interrupted. It prints what it serves and what is refused.
+
+When files change it takes that over and prints what became different. A zone whose
+content changed gets a higher serial. A file that cannot be read, or ends in the
+middle, counts as it was before, and so does everything when a folder cannot be read
+or no Zone is left.
+
+Zones without name servers answer with the placeholders of render. Serials begin anew
+with each start, so secondaries are better fed by the operator.
+
+Exit codes: 0 when interrupted; 2 if the input cannot be read at the start, has no
+Zone, or an address cannot be listened on.`,
+		Example: `  zonefold serve -f examples/quickstart --listen 127.0.0.1:5353
+  dig @127.0.0.1 -p 5353 www.team-a.example.org`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			at, err := clock(env.Now, now)
+			if err != nil {
+				return err
+			}
+			addrs, err := addresses(listen)
+			if err != nil {
+				return err
+			}
+			return serve(cmd.Context(), env, in, embedded.Options{Listen: addrs, Clock: running(at)})
+		},
+	}
+	in.register(cmd)
+	cmd.Flags().StringArrayVar(&listen, "listen", []string{"127.0.0.1:5353"},
+		"an address and port for UDP and TCP, such as 0.0.0.0:53 or [::1]:5353; port 0 is any that is free; repeatable")
+	cmd.Flags().StringVar(&now, "now", "", "the time at the start for new serials (RFC 3339; default: now)")
+	return cmd
+}
+
+// addresses reads the values of --listen.
+func addresses(flags []string) ([]netip.AddrPort, error) {
+	var out []netip.AddrPort
+	for _, flag := range flags {
+		addr, err := netip.ParseAddrPort(flag)
+		if err != nil {
+			return nil, fmt.Errorf("--listen %q is no IP address with a port, such as 127.0.0.1:5353 or [::1]:5353", flag)
+		}
+		if addr.Port() != 0 && slices.Contains(out, addr) {
+			return nil, fmt.Errorf("--listen %s is there twice", flag)
+		}
+		out = append(out, addr)
+	}
+	return out, nil
+}
+
+// A shifted clock tells another time than the machine's and runs as fast.
+type shifted struct {
+	backend.SystemClock
+	by time.Duration
+}
+
+// Now returns the time.
+func (c shifted) Now() time.Time { return c.SystemClock.Now().Add(c.by) }
+
+// running returns a clock that shows a time now.
+func running(at time.Time) backend.Clock {
+	var system backend.SystemClock
+	return shifted{system, at.Sub(system.Now())}
+}
+
+// farewell is how long answers that are under way may take at the end.
+const farewell = 5 * time.Second
+
+// serve answers until the context ends.
+func serve(ctx context.Context, env Env, in inputFlags, opts embedded.Options) (err error) {
+	paths := slices.DeleteFunc(slices.Clone(in.files), func(path string) bool { return path == "-" })
+	watcher, err := watch.New(paths)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, watcher.Close()) }()
+	s := &session{
+		env: env, watcher: watcher, fold: newFold(), serving: newServing(opts.Clock.Now), said: map[string]bool{},
+		reader: manifest.NewReader(manifest.Options{Paths: in.files, Stdin: env.Stdin, Namespace: in.namespace}),
+	}
+	input, err := s.begin(in)
+	if err != nil {
+		return err
+	}
+	opts.Log = slog.New(slog.NewTextHandler(env.Stderr, nil))
+	server, err := embedded.Serve(ctx, opts)
+	if err != nil {
+		return wayOut(err)
+	}
+	for _, addr := range server.Addrs() {
+		fmt.Fprintf(env.Stdout, "listening on %s (UDP and TCP)\n", addr)
+	}
+	s.publish = server.Publish
+	s.take(input)
+	for {
+		select {
+		case <-watcher.Changed():
+			s.again()
+		case <-ctx.Done():
+			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+			defer cancel()
+			if err := server.Close(end); err != nil {
+				fmt.Fprintf(env.Stderr, "error: %s\n", err)
+			}
+			return nil
+		}
+	}
+}
+
+// wayOut adds to an error of listening what can be done.
+func wayOut(err error) error {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("%w; another program has this port: choose another one with --listen, such as 127.0.0.1:0 for any that is free", err)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("%w; ports below 1024 need the right to them (on Linux: CAP_NET_BIND_SERVICE): choose a higher one with --listen", err)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("%w; this machine does not have the address: choose one of its own with --listen", err)
+	}
+	return err
+}

@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/zonefold/zonefold/internal/backend/embedded"
+	"github.com/zonefold/zonefold/internal/cli/manifest"
+	"github.com/zonefold/zonefold/internal/cli/watch"
+	"github.com/zonefold/zonefold/internal/dnsname"
+)
+
+// A session is one run of serve.
+type session struct {
+	env     Env
+	watcher *watch.Watcher
+	reader  *manifest.Reader
+	fold    *fold
+	serving *serving
+	publish func(*embedded.Catalogue)
+
+	failed  string          // why the input could not be read the last time; "" if it could
+	said    map[string]bool // of files, as far as it still holds
+	refused []refusal
+}
+
+// errNoZone says that the input has nothing that could be served.
+var errNoZone = errors.New("the input has no Zone")
+
+// begin reads the input for the first time. It has to be complete.
+func (s *session) begin(in inputFlags) (*manifest.Input, error) {
+	if len(in.files) == 0 {
+		return nil, errNothing
+	}
+	input, err := s.read()
+	switch {
+	case errors.Is(err, errNoZone):
+		return nil, fmt.Errorf("%w, so there is nothing to serve; say with -f where files (*.yaml, *.yml, *.json) with Zones are", err)
+	case err != nil:
+		return nil, err
+	}
+	s.remark(input)
+	for _, p := range input.Problems {
+		if p.Reason == manifest.Unreadable {
+			return nil, errors.New("a document could not be read, and zones would be served without what stands there; correct it, or leave its file out")
+		}
+	}
+	return input, nil
+}
+
+// read reads the input after having made sure that no later change of it is missed.
+func (s *session) read() (*manifest.Input, error) {
+	if err := s.watcher.Follow(); err != nil {
+		return nil, err
+	}
+	input, err := s.reader.Read()
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(input.Objects, func(o *manifest.Object) bool { return o.Kind == manifest.Zone }) {
+		return nil, errNoZone
+	}
+	return input, nil
+}
+
+// again takes over what changed. If nobody can tell what that is, nothing changes.
+func (s *session) again() {
+	input, err := s.read()
+	if err != nil {
+		if why := err.Error(); why != s.failed {
+			s.failed = why
+			fmt.Fprintf(s.env.Stderr, "error: %s; everything is served as it was before.\n", oneLine(why))
+		}
+		return
+	}
+	if s.failed != "" {
+		s.failed = ""
+		fmt.Fprintln(s.env.Stderr, "The input can be read again.")
+	}
+	s.remark(input)
+	s.take(input)
+}
+
+// remark tells what cannot be read or is left out in files, once.
+func (s *session) remark(input *manifest.Input) {
+	now := map[string]bool{}
+	say := func(p manifest.Problem, kind string) {
+		text := fmt.Sprintf("%s: %s: %s", oneLine(p.Place.String()), kind, oneLine(p.Message))
+		if !s.said[text] && !now[text] {
+			fmt.Fprintln(s.env.Stderr, text)
+		}
+		now[text] = true
+	}
+	for _, p := range input.Problems {
+		switch p.Reason {
+		case manifest.Unreadable, manifest.NoObject, manifest.UnknownKind:
+			say(p, "error")
+		}
+	}
+	for _, p := range input.Ignored {
+		say(p, "left out")
+	}
+	s.said = now
+}
+
+// take serves the input, and prints what became different.
+func (s *session) take(input *manifest.Input) {
+	c, delta := s.fold.put(input.Objects)
+	changed := s.serving.apply(c, delta)
+	s.publish(s.serving.catalogue)
+	for _, z := range changed.served {
+		fmt.Fprintf(s.env.Stdout, "serving %s: serial %d, %s\n", shown(z.Name()), z.SOA().Serial, count(z.records, "record"))
+	}
+	for _, name := range changed.withdrawn {
+		fmt.Fprintf(s.env.Stdout, "withdrawn %s\n", shown(name))
+	}
+	for _, fault := range changed.faults {
+		fmt.Fprintf(s.env.Stderr, "error: %s\n", oneLine(fault))
+	}
+	refused := refusalsOf(c)
+	tellRefusals(s.env.Stdout, s.refused, refused)
+	s.refused = refused
+}
+
+// A refusal is what is wrong with an object, in one line.
+type refusal struct{ what, why string }
+
+// refusalsOf returns what is refused, and what is warned of.
+func refusalsOf(c *composition) []refusal {
+	var out []refusal
+	add := func(verb string, o *manifest.Object, name dnsname.Name, reason, message string) {
+		what := verb + " " + oneLine(o.Ref.String())
+		if !name.IsZero() {
+			what += ", " + shown(name)
+		}
+		out = append(out, refusal{what, reason + ": " + oneLine(message)})
+	}
+	for _, p := range c.problems {
+		verb := "refused"
+		if p.warning {
+			verb = "warned of"
+		}
+		add(verb, p.object, dnsname.Name{}, p.reason, p.message)
+	}
+	for _, z := range c.zones {
+		if !z.verdict.Accepted {
+			add("refused", z.object, z.verdict.Name, string(z.verdict.Reason), z.verdict.Message)
+		}
+		for _, n := range z.verdict.Notes {
+			add("warned of", z.object, z.verdict.Name, string(n.Reason), n.Message)
+		}
+	}
+	for _, r := range c.records {
+		if !r.verdict.Accepted {
+			add("refused", r.object, r.verdict.Name, string(r.verdict.Reason), r.verdict.Message)
+		}
+		for _, n := range r.verdict.Notes {
+			add("warned of", r.object, r.verdict.Name, string(n.Reason), n.Message)
+		}
+	}
+	return out
+}
+
+// tellRefusals prints what is refused now and was not, or for another reason, and what is not any more.
+func tellRefusals(out io.Writer, before, now []refusal) {
+	old, still := map[refusal]bool{}, map[string]bool{}
+	for _, r := range before {
+		old[r] = true
+	}
+	for _, r := range now {
+		still[r.what] = true
+		if !old[r] {
+			fmt.Fprintf(out, "%s: %s\n", r.what, r.why)
+		}
+	}
+	for _, r := range before {
+		if !still[r.what] {
+			fmt.Fprintf(out, "no longer %s\n", r.what)
+			still[r.what] = true
+		}
+	}
+}
+
+// count returns a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
