@@ -11,28 +11,17 @@ import (
 // overlay lays the steps of an IXFR over what was known. A step that removes what is not there, or adds what is, shows that
 // something else was known than the server had: then there is no increment.
 func overlay(known rr.Sets, steps []difference) (rr.Sets, error) {
-	txn := known.Txn()
-	for _, step := range steps {
-		gone, err := fromStep(step.gone)
+	for _, d := range steps {
+		step, err := d.step()
 		if err != nil {
 			return rr.Sets{}, err
 		}
-		come, err := fromStep(step.come)
-		if err != nil {
-			return rr.Sets{}, err
-		}
-		for _, set := range gone {
-			if !remove(txn, set) {
-				return rr.Sets{}, errNoIncrement
-			}
-		}
-		for _, set := range come {
-			if !add(txn, set) {
-				return rr.Sets{}, errNoIncrement
-			}
+		var fits bool
+		if known, fits = step.Over(known); !fits {
+			return rr.Sets{}, errNoIncrement
 		}
 	}
-	return txn.Sets(), nil
+	return known, nil
 }
 
 // fromStep returns the records of one half of a step as sets, without those that no client can write.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -136,6 +137,9 @@ func TestTransfers(t *testing.T) {
 				send := func(request []byte, w io.Writer) { sendMessages(t, key, request, c.messages, w) }
 				client := played(t, key, send, send)
 				found, err := client.Read(t.Context(), name(t, "example.org."), backend.Ask{Known: c.known})
+				if pulled, ok := pull(t, played(t, key, send, send), c.known); ok != (err == nil) || ok && pulled != fmt.Sprint(found.SOA, slices.Collect(found.Sets.All())) {
+					t.Errorf("it is pulled as %s, and read as %v (%v)", pulled, found, err)
+				}
 				if c.sets < 0 {
 					if err == nil {
 						t.Fatalf("it is read as %v", found)
@@ -151,6 +155,35 @@ func TestTransfers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// pull shows what is pulled, laid over what is known.
+func pull(t testing.TB, client *Client, known *backend.Known) (string, bool) {
+	t.Helper()
+	var soa *rr.SOA
+	var sets rr.Sets
+	if known != nil {
+		soa, sets = &known.SOA, known.Sets
+	}
+	got, err := client.Pull(t.Context(), name(t, "example.org."), soa)
+	if err != nil {
+		return err.Error(), false
+	}
+	last := got.SOA
+	for _, step := range got.Steps {
+		var fits bool
+		if sets, fits = step.Over(sets); !fits {
+			t.Errorf("a step does not fit: %v", step)
+		}
+		last = step.SOA
+	}
+	if last != got.SOA {
+		t.Errorf("the steps lead to %v instead of %v", last, got.SOA)
+	}
+	if len(got.Steps) == 0 && !got.Same {
+		sets = got.Sets
+	}
+	return fmt.Sprint(got.SOA, slices.Collect(sets.All())), true
 }
 
 // sendMessages answers with messages and signs each.

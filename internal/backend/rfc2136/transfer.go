@@ -100,13 +100,15 @@ type transfer struct {
 	complete bool
 	same     bool // the server has nothing newer
 	soa      *dns.SOA
-	to       uint32 // the serial that the difference being read leads to
 	records  []dns.RR
 	diffs    []difference
 }
 
-// difference is one step of an IXFR.
-type difference struct{ gone, come []dns.RR }
+// difference is one step of an IXFR, to the SOA.
+type difference struct {
+	to         *dns.SOA
+	gone, come []dns.RR
+}
 
 // phase is what a transfer expects next.
 type phase uint8
@@ -171,19 +173,19 @@ func (t *transfer) record(record dns.RR, last bool) error {
 		t.records = append(t.records, record)
 	case inGone:
 		if isSOA {
-			t.phase, t.to = inCome, soa.Serial
+			t.phase, t.diffs[len(t.diffs)-1].to = inCome, soa
 			return nil
 		}
 		d := &t.diffs[len(t.diffs)-1]
 		d.gone = append(d.gone, record)
 	case inCome:
-		if isSOA && t.to == t.soa.Serial {
+		d := &t.diffs[len(t.diffs)-1]
+		if isSOA && d.to.Serial == t.soa.Serial {
 			return t.end(soa)
 		}
 		if isSOA {
 			return t.step(soa)
 		}
-		d := &t.diffs[len(t.diffs)-1]
 		d.come = append(d.come, record)
 	}
 	return nil
@@ -212,7 +214,7 @@ func (t *transfer) begin(soa *dns.SOA, last bool) error {
 func (t *transfer) step(soa *dns.SOA) error {
 	from := t.known.SOA.Serial
 	if t.phase == inCome {
-		from = t.to
+		from = t.diffs[len(t.diffs)-1].to.Serial
 	}
 	if soa.Serial != from {
 		return t.broken(fmt.Sprintf("has a difference from serial %d instead of %d", soa.Serial, from))
