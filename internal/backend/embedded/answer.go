@@ -53,8 +53,8 @@ func (a *answer) ask(c *Catalogue, name *path, t rr.Type) {
 			return
 		}
 		next.set(target)
-		if !z.encloses(&next) {
-			return // an alias out of the zone is the whole answer
+		if c.find(&next, t) != z {
+			return // an alias out of the zone is the whole answer; what is below it may be another zone without a cut between
 		}
 	}
 }
@@ -109,7 +109,7 @@ func (l *lookup) exact(name *path, n *node) (target []byte) {
 		l.add(name.wire, s)
 		return nil
 	}
-	if alias := n.find(rr.TypeCNAME); alias != nil {
+	if alias := n.find(rr.TypeCNAME); alias != nil && !besideAlias(l.typ) {
 		if !l.add(name.wire, alias) {
 			return nil // it goes around in a circle
 		}
@@ -117,6 +117,12 @@ func (l *lookup) exact(name *path, n *node) (target []byte) {
 	}
 	l.deny(dns.RcodeSuccess)
 	return nil
+}
+
+// besideAlias reports whether a type is one that may stand beside a CNAME (RFC 4035 §2.5): asking for it asks for what the
+// alias's own name has.
+func besideAlias(t rr.Type) bool {
+	return t == rr.Type(dns.TypeRRSIG) || t == rr.Type(dns.TypeNSEC)
 }
 
 // smallest picks what RFC 8482 §4.1 calls a subset of the available sets.

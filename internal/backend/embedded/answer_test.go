@@ -41,6 +41,7 @@ moved     60   IN DNAME www
 here      60   IN DNAME wild
 long      60   IN DNAME ` + "l23456789012345678901234567890123456789012345678901234567890123.l23456789012345678901234567890123456789012345678901234567890123.l23456789012345678901234567890123456789012345678901234567890123" + `.net.
 mail      60   IN MX    10 www
+intochild 60   IN CNAME ns.child
 echo      60   IN MX    10 a.a.a.b.a
 `
 
@@ -80,6 +81,8 @@ func TestAnswers(t *testing.T) {
 		{"an alias of nothing: the rcode is of the last name (RFC 6604 §3)", "nowhere.example.org. A", "NXDOMAIN aa -- nowhere.example.org. 60 CNAME nothing.example.org. " + soa},
 		{"an alias out of the zone", "out.example.org. A", "NOERROR aa -- out.example.org. 60 CNAME www.example.net."},
 		{"aliases in a circle", "round.example.org. A", "NOERROR aa -- round.example.org. 60 CNAME about.example.org.; about.example.org. 60 CNAME round.example.org."},
+		{"an alias into a zone below, without a cut between", "intochild.example.org. A", "NOERROR aa -- intochild.example.org. 60 CNAME ns.child.example.org."},
+		{"what may stand beside an alias is asked of its own name (RFC 4035 §2.5)", "alias.example.org. RRSIG", "NOERROR aa -- " + soa},
 		{"an alias of what is below a cut", "intosub.example.org. A", "NOERROR aa -- intosub.example.org. 60 CNAME host.sub.example.org. " + strings.TrimPrefix(referral, "NOERROR -- ")},
 
 		{"a wildcard", "x.wild.example.org. A", "NOERROR aa -- x.wild.example.org. 60 A 192.0.2.4"},
