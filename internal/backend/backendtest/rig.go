@@ -33,6 +33,7 @@ type rig struct {
 	ever    map[rr.Key]bool // every key that was ever published
 	applies atomic.Int64
 	news    *news
+	unsure  bool // the last engine could not say which serial was its last: the next one takes a higher one
 }
 
 // news collects reports.
@@ -84,7 +85,14 @@ func (r *rig) attachAs(a backend.Attachment) {
 	r.engine.Attach(r.key(), a)
 }
 
+// stop ends the engine, in order where a server forgets: what it has last served is stored then.
 func (r *rig) stop() {
+	if seen := r.store.Ceiling("team/zone"); r.limits.Volatile {
+		label, ok := r.feed.Settle()
+		if r.unsure = !ok; ok {
+			r.store.Settle("team/zone", label, seen)
+		}
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	r.engine.Stop(ctx)
@@ -224,7 +232,7 @@ func (r *rig) restart() {
 	if !equalSets(truth, now) {
 		r.Errorf("a restart changed the zone from %d sets to %d", truth.Len(), now.Len())
 	}
-	if r.limits.Read == backend.ReadNone {
+	if r.limits.Read == backend.ReadNone || r.unsure {
 		return
 	}
 	if before != after {

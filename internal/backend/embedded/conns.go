@@ -20,7 +20,8 @@ type conns struct {
 
 type conn struct {
 	*net.TCPConn
-	client netip.Addr
+	addr   netip.Addr
+	client netip.Addr    // who counts as one client with others
 	place  *list.Element // nil: not among the open ones any more
 }
 
@@ -33,7 +34,8 @@ func newConns(o Options) conns {
 func (s *conns) add(c *net.TCPConn) *conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	link := &conn{TCPConn: c, client: clientOf(c)}
+	addr := c.RemoteAddr().(*net.TCPAddr).AddrPort().Addr().Unmap()
+	link := &conn{TCPConn: c, addr: addr, client: clientOf(addr)}
 	if s.finishing || s.clients[link.client] >= s.perClient {
 		_ = c.Close()
 		return nil
@@ -47,8 +49,7 @@ func (s *conns) add(c *net.TCPConn) *conn {
 }
 
 // clientOf returns who counts as one client: an address, of IPv6 a /64, as that is what one machine gets.
-func clientOf(c *net.TCPConn) netip.Addr {
-	addr := c.RemoteAddr().(*net.TCPAddr).AddrPort().Addr().Unmap()
+func clientOf(addr netip.Addr) netip.Addr {
 	if addr.Is6() {
 		if network, err := addr.Prefix(64); err == nil {
 			return network.Addr()

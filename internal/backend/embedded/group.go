@@ -21,6 +21,7 @@ type Group struct {
 	zones    map[dnsname.Name]*Zone
 	policy   policy
 	complete bool
+	members  members
 }
 
 // Group returns the group of a name, which has no zones at first.
@@ -30,6 +31,7 @@ func (s *Server) Group(name string) *Group {
 	g := s.groups[name]
 	if g == nil {
 		g = &Group{server: s, name: name, zones: map[dnsname.Name]*Zone{}}
+		g.members.last = s.began
 		s.groups[name] = g
 	}
 	return g
@@ -41,11 +43,12 @@ func (g *Group) Complete() {
 	g.server.mu.Lock()
 	defer g.server.mu.Unlock()
 	g.complete = true
+	g.publishMembers()
 }
 
 // Limits are those of a server that does everything.
 func (g *Group) Limits() backend.Limits {
-	return backend.Limits{ListsZones: true, Creates: true, Removes: true, Confirms: true}
+	return backend.Limits{ListsZones: true, Creates: true, Removes: true, Confirms: true, Volatile: true}
 }
 
 // Zones returns the group's zones, in canonical order.
@@ -79,7 +82,7 @@ func (g *Group) Read(_ context.Context, zone dnsname.Name, ask backend.Ask) (bac
 	found := rr.Sets{}.Txn()
 	if ask.Keys != nil {
 		for _, k := range ask.Keys {
-			if s := z.find(k); s != nil && k.Type != rr.TypeSOA {
+			if s := z.find(k); s != nil && !z.hides(k) {
 				found.Put(s.unpack(k))
 			}
 		}
@@ -93,7 +96,7 @@ func (g *Group) Read(_ context.Context, zone dnsname.Name, ask backend.Ask) (bac
 			return false
 		}
 		for i := range n.sets {
-			if k := (rr.Key{Name: name, Type: n.sets[i].typ}); k.Type != rr.TypeSOA {
+			if k := (rr.Key{Name: name, Type: n.sets[i].typ}); !z.hides(k) {
 				found.Put(n.sets[i].unpack(k))
 			}
 		}
@@ -122,108 +125,5 @@ func (s *set) unpack(k rr.Key) rr.Set {
 	return rr.NewSet(k, s.ttl, data...)
 }
 
-// Apply makes a batch: the zone that is served changes at one moment, or not at all.
-func (g *Group) Apply(ctx context.Context, zone dnsname.Name, batch backend.Batch) (backend.Result, error) {
-	for ctx.Err() == nil {
-		old := g.zone(zone)
-		next, result, err := g.next(zone, old, batch)
-		if err != nil || g.replace(zone, old, next) {
-			return result, err
-		}
-	}
-	return backend.Result{}, fmt.Errorf("changing zone %s: %w", zone, ctx.Err())
-}
-
-// next returns the zone after a batch, nil if it is gone.
-func (g *Group) next(zone dnsname.Name, old *Zone, batch backend.Batch) (next *Zone, result backend.Result, err error) {
-	switch {
-	case old == nil && batch.Remove:
-		return nil, result, nil
-	case old == nil && !batch.Create:
-		return nil, result, noZone(zone)
-	case old != nil && batch.Expect != nil && *batch.Expect != old.soa:
-		return nil, result, &backend.Error{Class: backend.ErrConflict, Err: fmt.Errorf("zone %s has serial %d and not %d", zone, old.soa.Serial, batch.Expect.Serial)}
-	case batch.Remove:
-		return nil, result, nil
-	}
-	soa, err := nextSOA(zone, old, batch)
-	if err != nil {
-		return nil, result, err
-	}
-	if next = old; old == nil {
-		if next, err = NewZone(zone, soa); err != nil {
-			return nil, result, rejected(err)
-		}
-	}
-	next, refused, err := next.With(&soa, batch.Changes)
-	switch {
-	case err != nil:
-		return nil, result, rejected(err)
-	case len(refused) > 0:
-		return nil, result, rejected(fmt.Errorf("%s: %s", refused[0].Key, refused[0].Reason))
-	}
-	return next, backend.Result{SOA: soa}, nil
-}
-
-func rejected(err error) error { return &backend.Error{Class: backend.ErrRejected, Err: err} }
-
-// nextSOA returns the SOA that a zone gets with a batch. A serial never stands for two contents.
-func nextSOA(zone dnsname.Name, old *Zone, batch backend.Batch) (rr.SOA, error) {
-	switch {
-	case batch.SOA == nil && old == nil:
-		return rr.SOA{}, rejected(fmt.Errorf("zone %s cannot be made without an SOA", zone))
-	case batch.SOA == nil && len(batch.Changes) == 0:
-		return old.soa, nil
-	case batch.SOA == nil:
-		soa := old.soa
-		soa.Serial = max(soa.Serial+1, 1)
-		return soa, nil
-	case old != nil && !rr.SerialLess(old.soa.Serial, batch.SOA.Serial) && (len(batch.Changes) > 0 || *batch.SOA != old.soa):
-		return rr.SOA{}, rejected(fmt.Errorf("zone %s has serial %d: %d does not come after it", zone, old.soa.Serial, batch.SOA.Serial))
-	}
-	return *batch.SOA, nil
-}
-
-// replace makes next the group's zone of a name in place of old, and publishes what is served then. It returns false if the
-// group has another one than old by now.
-func (g *Group) replace(name dnsname.Name, old, next *Zone) bool {
-	s := g.server
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if g.zones[name] != old {
-		return false
-	}
-	if g.zones[name] = next; next == nil {
-		delete(g.zones, name)
-	}
-	s.serve(name)
-	return true
-}
-
-// serve puts into the catalogue what the groups have of a zone. mu is held.
-func (s *Server) serve(name dnsname.Name) {
-	var best *Zone
-	var from string
-	for group, g := range s.groups {
-		z := g.zones[name]
-		if z != nil && (best == nil || z.before(best, group < from)) {
-			best, from = z, group
-		}
-	}
-	c := s.catalogue.Load()
-	switch {
-	case best != nil:
-		c = c.With(best)
-	case c.Zone(name) != nil:
-		c = c.Without(name)
-	}
-	s.catalogue.Store(c)
-}
-
-// before reports whether a zone is served in place of another one of its name, tied deciding between equals.
-func (z *Zone) before(o *Zone, tied bool) bool {
-	if z.soa.Serial == o.soa.Serial {
-		return tied
-	}
-	return rr.SerialLess(o.soa.Serial, z.soa.Serial)
-}
+// hides reports whether a set is none of those that were applied.
+func (z *Zone) hides(k rr.Key) bool { return k.Type == rr.TypeSOA || slices.Contains(z.filled, k) }

@@ -108,23 +108,27 @@ func (m *message) same(at int, name []byte) bool {
 func (m *message) put(s section, first int) bool {
 	before, known := len(m.buf), m.known
 	s.set.records(first, func(data []byte) {
-		if len(m.buf) > m.limit {
-			return
+		if len(m.buf) <= m.limit {
+			m.record(s.owner, s.set.typ, s.ttl, data)
 		}
-		m.name(s.owner)
-		m.buf = binary.BigEndian.AppendUint16(m.buf, uint16(s.set.typ))
-		m.buf = binary.BigEndian.AppendUint16(m.buf, dns.ClassINET)
-		m.buf = binary.BigEndian.AppendUint32(m.buf, s.ttl)
-		at := len(m.buf)
-		m.buf = append(m.buf, 0, 0)
-		m.data(s.set.typ, data)
-		binary.BigEndian.PutUint16(m.buf[at:], uint16(len(m.buf)-at-2))
 	})
 	if len(m.buf) > m.limit {
 		m.buf, m.known = m.buf[:before], known
 		return false
 	}
 	return true
+}
+
+// record writes one record, whatever its size.
+func (m *message) record(owner []byte, t rr.Type, ttl uint32, data []byte) {
+	m.name(owner)
+	m.buf = binary.BigEndian.AppendUint16(m.buf, uint16(t))
+	m.buf = binary.BigEndian.AppendUint16(m.buf, dns.ClassINET)
+	m.buf = binary.BigEndian.AppendUint32(m.buf, ttl)
+	at := len(m.buf)
+	m.buf = append(m.buf, 0, 0)
+	m.data(t, data)
+	binary.BigEndian.PutUint16(m.buf[at:], uint16(len(m.buf)-at-2))
 }
 
 // data writes rdata. Only in types of RFC 1035 names may be compressed (RFC 3597 §4).

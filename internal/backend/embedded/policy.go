@@ -1,8 +1,10 @@
 package embedded
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/zonefold/zonefold/internal/backend/tsig"
 	"github.com/zonefold/zonefold/internal/dnsname"
@@ -45,8 +47,27 @@ func (s *Server) SetPolicy(group string, p Policy) error {
 	g := s.Group(group)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	before := g.policy.destinations
 	g.policy = c
+	s.keys.Store(s.collectKeys())
+	g.setCatalog(c.catalog)
+	g.greet(before)
 	return nil
+}
+
+// greet tells destinations that are new of all zones. Server.mu is held.
+func (g *Group) greet(before []destination) {
+	for _, d := range g.policy.destinations {
+		if slices.ContainsFunc(before, func(old destination) bool { return old.addr == d.addr }) {
+			continue
+		}
+		for zone := range g.zones {
+			g.server.notifier.tell(zone, d)
+		}
+		if z := g.members.zone; z != nil {
+			g.server.notifier.tell(z.name, d)
+		}
+	}
 }
 
 // DropPolicy takes a group's policy away: nobody may transfer its zones.
@@ -55,6 +76,110 @@ func (s *Server) DropPolicy(group string) {
 }
 
 // A policy is a Policy that is ready for use.
-type policy struct{ Policy }
+type policy struct {
+	rules        []rule
+	destinations []destination
+	catalog      dnsname.Name
+	after        uint32
+}
 
-func compile(p Policy) (policy, error) { return policy{p}, nil }
+type rule struct {
+	prefixes []netip.Prefix
+	key      *tsig.Signer
+}
+
+type destination struct {
+	addr netip.AddrPort
+	key  *tsig.Signer
+}
+
+func compile(p Policy) (policy, error) {
+	c := policy{catalog: p.Catalog, after: p.CatalogAfter}
+	for _, r := range p.Transfer {
+		key, err := signer(r.Key)
+		if err != nil {
+			return policy{}, err
+		}
+		if key == nil && len(r.Prefixes) == 0 {
+			continue
+		}
+		prefixes := make([]netip.Prefix, len(r.Prefixes))
+		for i, prefix := range r.Prefixes {
+			if !prefix.IsValid() {
+				return policy{}, errors.New("one of the prefixes is empty")
+			}
+			prefixes[i] = prefix.Masked()
+		}
+		c.rules = append(c.rules, rule{prefixes, key})
+	}
+	for _, d := range p.Notify {
+		key, err := signer(d.Key)
+		if err != nil {
+			return policy{}, err
+		}
+		if !d.Addr.IsValid() || d.Addr.Port() == 0 {
+			return policy{}, fmt.Errorf("%s, to notify, is not an address with a port", d.Addr)
+		}
+		c.destinations = append(c.destinations, destination{netip.AddrPortFrom(d.Addr.Addr().Unmap(), d.Addr.Port()), key})
+	}
+	return c, checkCatalog(p.Catalog)
+}
+
+func signer(k *Key) (*tsig.Signer, error) {
+	if k == nil {
+		return nil, nil
+	}
+	s, err := tsig.NewSigner(*k)
+	if err != nil {
+		return nil, fmt.Errorf("key %s: %w", k.Name, err)
+	}
+	if !s.Signs() {
+		return nil, errors.New("a key has no name")
+	}
+	return &s, nil
+}
+
+// An asker is who sent a request.
+type asker struct {
+	addr netip.Addr
+	key  *tsig.Signer // that the request is signed with; nil: none
+}
+
+func (p *policy) allows(a asker) bool {
+	return slices.ContainsFunc(p.rules, func(r rule) bool {
+		if r.key != nil && (a.key == nil || !r.key.Equal(a.key)) {
+			return false
+		}
+		return len(r.prefixes) == 0 || slices.ContainsFunc(r.prefixes, func(p netip.Prefix) bool { return p.Contains(a.addr) })
+	})
+}
+
+// admits reports whether the policy of any group that has a zone lets somebody have it.
+func (s *Server) admits(zone dnsname.Name, a asker) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, g := range s.groups {
+		if g.has(zone) && g.policy.allows(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// collectKeys returns the keys of all groups' rules. mu is held.
+func (s *Server) collectKeys() *keyring {
+	keys := keyring{}
+	for _, g := range s.groups {
+		for _, r := range g.policy.rules {
+			if r.key == nil {
+				continue
+			}
+			wire, _ := r.key.Wire()
+			name := string(wire)
+			if !slices.ContainsFunc(keys[name], r.key.Equal) {
+				keys[name] = append(keys[name], r.key)
+			}
+		}
+	}
+	return &keys
+}

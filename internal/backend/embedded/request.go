@@ -35,8 +35,10 @@ type request struct {
 	typ       rr.Type
 	class     uint16
 	edns      bool
-	dnssec    bool // the DO bit, which is repeated (RFC 3225 §3)
-	size      int  // what the client takes over UDP
+	dnssec    bool   // the DO bit, which is repeated (RFC 3225 §3)
+	size      int    // what the client takes over UDP
+	serial    uint32 // of an IXFR: what the client has
+	signed    int    // where the TSIG record begins in the message; 0: there is none
 
 	buf [maxName]byte // of name
 }
@@ -73,7 +75,7 @@ func (r *request) read(msg []byte) (rcode int) {
 	if counts[0] != 0 || counts[1] != 0 && r.typ != rr.Type(dns.TypeIXFR) {
 		return dns.RcodeFormatError
 	}
-	return r.readRest(rest, counts[1], counts[2])
+	return r.readRest(msg, len(msg)-len(rest), counts[1:])
 }
 
 // readQuestion returns what follows the question, nil if it cannot be read.
@@ -87,23 +89,45 @@ func (r *request) readQuestion(b []byte) (rest []byte) {
 	return b[n+4:]
 }
 
-// readRest reads the records after the question.
-func (r *request) readRest(b []byte, authority, additional int) (rcode int) {
-	for i := range authority + additional {
-		rec, rest, ok := cutRecord(b)
-		if !ok {
+// readRest reads the records after the question: so many of the authority section, so many additional ones.
+func (r *request) readRest(msg []byte, at int, counts []int) (rcode int) {
+	for i := range counts[0] + counts[1] {
+		rec, rest, ok := cutRecord(msg[at:])
+		if !ok || r.signed > 0 { // a TSIG is the last record (RFC 8945 §5.1)
 			return dns.RcodeFormatError
 		}
-		if b = rest; i >= authority && rec.typ == dns.TypeOPT {
+		switch {
+		case i < counts[0]:
+			if i > 0 || !r.readSerial(rec) {
+				return dns.RcodeFormatError
+			}
+		case rec.typ == dns.TypeOPT:
 			if rcode = r.readEDNS(rec); rcode != dns.RcodeSuccess {
 				return rcode
 			}
+		case rec.typ == dns.TypeTSIG:
+			r.signed = at
 		}
+		at = len(msg) - len(rest)
 	}
-	if len(b) > 0 {
+	if at < len(msg) || counts[0] == 0 && r.typ == rr.Type(dns.TypeIXFR) {
 		return dns.RcodeFormatError
 	}
 	return dns.RcodeSuccess
+}
+
+// soaNumbers is what an SOA has after its names, in octets.
+const soaNumbers = 20
+
+// readSerial takes the serial that a client has from the SOA that comes with an IXFR. Nothing else of it matters.
+func (r *request) readSerial(rec record) bool {
+	n := skipName(rec.data)
+	m := skipName(rec.data[n:])
+	if rec.typ != dns.TypeSOA || n == 0 || m == 0 || len(rec.data) != n+m+soaNumbers {
+		return false
+	}
+	r.serial = binary.BigEndian.Uint32(rec.data[n+m:])
+	return true
 }
 
 // readEDNS reads an OPT record (RFC 6891 §6.1). Options are checked for their lengths and otherwise ignored, as unknown ones

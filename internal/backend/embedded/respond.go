@@ -1,23 +1,71 @@
 package embedded
 
 import (
+	"net/netip"
+
 	"github.com/miekg/dns"
+
+	"github.com/zonefold/zonefold/internal/rr"
 )
 
 // A responder turns messages into answers. It keeps what it needs for that from one to the next, so it takes one at a time.
 type responder struct {
-	request request
-	answer  answer
-	message message
+	request   request
+	signature signature
+	answer    answer
+	message   message
+
+	server   *Server // whose policies hold; nil: nothing is allowed to anybody
+	client   netip.Addr
+	outgoing *outgoing // the answer is to be sent as a stream of messages
 }
 
-// respond returns the answer to a message, in the memory of buf where that suffices, or nil if it gets none.
+// serve makes a responder one of a server.
+func (r *responder) serve(s *Server) {
+	if r.server == nil {
+		r.server = s
+		r.answer.admits = r.admits
+	}
+}
+
+// admits reports whether who asks may have all of a zone.
+func (r *responder) admits(z *Zone) bool {
+	return r.server != nil && r.server.admits(z.name, asker{r.client, r.signature.valid()})
+}
+
+// respond returns the answer to a message, in the memory of buf where that suffices, or nil if it gets none, or not in one
+// piece.
 func (r *responder) respond(c *Catalogue, msg, buf []byte, stream bool) []byte {
 	r.answer.reset()
+	r.signature.clear()
+	r.outgoing = nil
 	rcode := r.request.read(msg)
 	if rcode == drop {
 		return nil
 	}
+	if rcode == dns.RcodeSuccess && r.request.signed > 0 {
+		rcode = r.verify(msg)
+	}
+	r.begin(buf, stream)
+	if rcode == dns.RcodeSuccess {
+		if rcode = r.find(c, stream); r.outgoing != nil {
+			return nil
+		}
+	}
+	r.finish(rcode)
+	return r.message.buf
+}
+
+// verify checks the request's signature.
+func (r *responder) verify(msg []byte) (rcode int) {
+	if r.server == nil {
+		return dns.RcodeNotAuth
+	}
+	return r.signature.check(msg, r.request.signed, *r.server.keys.Load(), r.server.opts.Clock.Now())
+}
+
+// begin starts a message, with room for what ends it.
+func (r *responder) begin(buf []byte, stream bool) {
 	m := &r.message
 	m.begin(&r.request, buf)
 	m.limit = min(r.request.size, udpSize)
@@ -27,16 +75,28 @@ func (r *responder) respond(c *Catalogue, msg, buf []byte, stream bool) []byte {
 	if r.request.edns {
 		m.limit -= ednsSize
 	}
-	if rcode == dns.RcodeSuccess {
-		if rcode = r.request.unanswerable(); rcode == dns.RcodeSuccess {
-			r.answer.ask(c, &r.request.name, r.request.typ)
-			r.write()
-			rcode = r.answer.rcode
-		}
+	m.limit -= r.signature.size()
+}
+
+// finish ends a message. It returns the MAC if it is signed.
+func (r *responder) finish(rcode int) (mac []byte) {
+	r.answer.rcode = rcode
+	r.message.mark(0, rcode)
+	r.message.edns(&r.request, rcode)
+	return r.signature.sign(&r.message)
+}
+
+// find looks for the answer and writes it.
+func (r *responder) find(c *Catalogue, stream bool) (rcode int) {
+	if rcode = r.request.unanswerable(); rcode != dns.RcodeSuccess {
+		return rcode
 	}
-	m.mark(0, rcode)
-	m.edns(&r.request, rcode)
-	return m.buf
+	if r.request.transfers() {
+		return r.transfer(c, stream)
+	}
+	r.answer.ask(c, &r.request.name, r.request.typ)
+	r.write()
+	return r.answer.rcode
 }
 
 // short returns the same answer, truncated to nothing.
@@ -44,8 +104,8 @@ func (r *responder) short() []byte {
 	m := &r.message
 	flags := m.buf[2] & (flagAuthoritative >> 8)
 	m.begin(&r.request, m.buf)
-	m.mark(uint16(flags)<<8|flagTruncated, dns.RcodeSuccess)
-	m.edns(&r.request, dns.RcodeSuccess)
+	m.mark(uint16(flags)<<8|flagTruncated, 0)
+	r.finish(dns.RcodeSuccess)
 	return m.buf
 }
 
@@ -55,8 +115,6 @@ func (r *request) unanswerable() (rcode int) {
 	case dns.TypeANY:
 	case dns.TypeNone, dns.TypeOPT, dns.TypeTSIG:
 		return dns.RcodeFormatError
-	case dns.TypeAXFR, dns.TypeIXFR:
-		return dns.RcodeRefused
 	case dns.TypeTKEY, dns.TypeMAILA, dns.TypeMAILB:
 		return dns.RcodeNotImplemented
 	}
@@ -64,6 +122,11 @@ func (r *request) unanswerable() (rcode int) {
 		return dns.RcodeRefused
 	}
 	return dns.RcodeSuccess
+}
+
+// transfers reports whether the question is for a transfer.
+func (r *request) transfers() bool {
+	return r.typ == rr.Type(dns.TypeAXFR) || r.typ == rr.Type(dns.TypeIXFR)
 }
 
 // write puts the answer into the message. What belongs to it and does not fit leaves a message that says no more than that it

@@ -30,6 +30,9 @@ type Options struct {
 	MaxConns          int           // TCP connections at a time; the one idle for longest makes room; default 4096
 	MaxConnsPerClient int           // of one address, or /64 of IPv6; more are closed at once; default 512
 	IdleTimeout       time.Duration // until when the next question has to have come (RFC 7766 §6.2.3), and an answer to be taken; default 10 s
+
+	MaxTransfers int // transfers at a time; more wait, and fail after IdleTimeout; default 10
+	History      int // records of changes that are kept of each zone for IXFR, at most as many as the zone has; default 10,000
 }
 
 func (o *Options) defaults() {
@@ -54,6 +57,12 @@ func (o *Options) defaults() {
 	if o.IdleTimeout <= 0 {
 		o.IdleTimeout = 10 * time.Second
 	}
+	if o.MaxTransfers <= 0 {
+		o.MaxTransfers = 10
+	}
+	if o.History <= 0 {
+		o.History = 10_000
+	}
 }
 
 // A Server answers questions from the catalogue that was published last.
@@ -66,17 +75,29 @@ type Server struct {
 
 	mu     sync.Mutex // over changes of groups and of the catalogue
 	groups map[string]*Group
+	keys   atomic.Pointer[keyring]
+	slots  chan struct{} // taken by transfers
+	began  time.Time
+
+	notifier notifier
 
 	listeners []*net.TCPListener
 	packets   []*net.UDPConn
 	running   sync.WaitGroup
 	closing   atomic.Bool
+	stopping  chan struct{}
 }
 
 // Serve starts a server. Until the first Publish it refuses every question.
 func Serve(ctx context.Context, opts Options) (*Server, error) {
 	opts.defaults()
-	s := &Server{opts: opts, limiter: newLimiter(opts.RateLimit), conns: newConns(opts), groups: map[string]*Group{}}
+	s := &Server{
+		opts: opts, limiter: newLimiter(opts.RateLimit), conns: newConns(opts), groups: map[string]*Group{},
+		slots: make(chan struct{}, opts.MaxTransfers), stopping: make(chan struct{}),
+	}
+	s.keys.Store(&keyring{})
+	s.began = opts.Clock.Now()
+	s.notifier.server = s
 	s.workers.New = func() any { return new(worker) }
 	s.catalogue.Store(NewCatalogue())
 	for _, addr := range opts.Listen {
@@ -150,7 +171,12 @@ func (s *Server) closeListeners() {
 // Close stops the server: it takes nothing new, answers what it has taken, and returns when that is done. When the context
 // ends before, connections are cut off.
 func (s *Server) Close(ctx context.Context) error {
-	s.closing.Store(true)
+	if !s.closing.CompareAndSwap(false, true) {
+		return errors.New("the server is being closed already")
+	}
+	close(s.stopping)
+	s.stopMembers()
+	s.notifier.close()
 	for _, l := range s.listeners {
 		_ = l.Close()
 	}
@@ -176,5 +202,9 @@ func (s *Server) respond(r *responder, msg, buf []byte, stream bool) (out []byte
 			*r, out = responder{}, nil
 		}
 	}()
-	return r.respond(s.catalogue.Load(), msg, buf, stream)
+	r.serve(s)
+	if out = r.respond(s.catalogue.Load(), msg, buf, stream); out != nil {
+		s.opts.Observer.Answered(stream, r.answer.rcode)
+	}
+	return out
 }

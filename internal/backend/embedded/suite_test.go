@@ -12,8 +12,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// change applies changes to a zone of a group, with the next serial.
-func change(t testing.TB, g *Group, zone dnsname.Name, changes ...plan.Change) {
+// applyTo applies changes to a zone of a group, with the next serial.
+func applyTo(t testing.TB, g *Group, zone dnsname.Name, changes ...plan.Change) {
 	t.Helper()
 	batch := backend.Batch{Changes: changes}
 	if g.zone(zone) == nil {
@@ -39,7 +39,7 @@ func TestSuite(t *testing.T) {
 		s, _ := serve(t, Options{})
 		g := s.Group("test")
 		zone := mustName(t, "example.org.")
-		change(t, g, zone, put(t, "example.org.", rr.TypeNS, 300, "server.example.net."))
+		applyTo(t, g, zone, put(t, "example.org.", rr.TypeNS, 300, "server.example.net."))
 		var large []string
 		for i := range 260 {
 			large = append(large, fmt.Sprintf("%q", strings.Repeat(string(rune('a'+i%26)), 250)+fmt.Sprint(i)))
@@ -66,7 +66,7 @@ func TestSuite(t *testing.T) {
 				for _, key := range gone {
 					changes = append(changes, plan.Change{Key: key})
 				}
-				change(t, g, zone, changes...)
+				applyTo(t, g, zone, changes...)
 			},
 			Bad: func(owner dnsname.Name) rr.Set {
 				return rr.NewSet(rr.Key{Name: owner, Type: rr.TypeTXT}, 300, large...)

@@ -65,7 +65,8 @@ func (s *Server) stream(c *conn) {
 // have none.
 type worker struct {
 	responder responder
-	out       []byte
+	out       []byte // answers
+	page      []byte // a message of a transfer
 }
 
 // batch answers a message and all that have come after it.
@@ -74,7 +75,14 @@ func (s *Server) batch(w *worker, in *bufio.Reader, msg []byte, c *conn) (err er
 	for {
 		at := len(w.out)
 		w.out = append(w.out, 0, 0)
+		w.responder.client = c.addr
 		answer := s.respond(&w.responder, msg, w.out[at+2:], true)
+		if w.responder.outgoing != nil {
+			if err = s.flush(w.out[:at], c); err != nil {
+				return err
+			}
+			return s.send(w, c)
+		}
 		if answer == nil {
 			return errors.New("what came is no question")
 		}
@@ -87,10 +95,18 @@ func (s *Server) batch(w *worker, in *bufio.Reader, msg []byte, c *conn) (err er
 			return err
 		}
 	}
+	return s.flush(w.out, c)
+}
+
+// flush writes answers.
+func (s *Server) flush(out []byte, c *conn) error {
+	if len(out) == 0 {
+		return nil
+	}
 	if err := c.SetWriteDeadline(s.opts.Clock.Now().Add(s.opts.IdleTimeout)); err != nil {
 		return err
 	}
-	_, err = c.Write(w.out)
+	_, err := c.Write(out)
 	return err
 }
 

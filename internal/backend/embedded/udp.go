@@ -23,11 +23,12 @@ func (s *Server) datagrams(c *net.UDPConn) {
 			}
 			continue // an error of one datagram, such as one that was too long
 		}
+		r.client = from.Addr().Unmap()
 		answer := s.respond(&r, in[:n], out, false)
 		if answer == nil || !answerable(from) {
 			continue
 		}
-		if s.limiter != nil && !s.limiter.allows(from.Addr(), &r, s.opts.Clock.Now()) {
+		if s.limiter != nil && r.signature.valid() == nil && !s.limiter.allows(from.Addr(), &r, s.opts.Clock.Now()) {
 			answer = r.short()
 		}
 		_ = control.write(answer, oob, from) // nobody waits to hear that it failed

@@ -20,6 +20,11 @@ type Zone struct {
 	apex  *node
 	names tree[*node] // all that exist
 	sets  int         // with the SOA
+
+	records int      // of all sets
+	filled  []rr.Key // sets that nobody asked for, see fill
+	private bool     // a catalog zone: only for those who may transfer it
+	history history
 }
 
 // NewZone returns a zone that holds its SOA and nothing else.
@@ -43,7 +48,7 @@ func (z *Zone) SOA() rr.SOA { return z.soa }
 // With returns the zone after changes, and those that it cannot hold. A nil soa leaves the SOA.
 func (z *Zone) With(soa *rr.SOA, changes []plan.Change) (*Zone, []backend.Rejection, error) {
 	next := *z
-	t := zoneTxn{names: z.names.txn(), apex: z.path.wire, sets: z.sets}
+	t := zoneTxn{names: z.names.txn(), apex: z.path.wire, sets: z.sets, records: z.records}
 	if soa != nil {
 		s, err := packSet(rr.Set{Name: z.name, Type: rr.TypeSOA, TTL: soa.TTL, Data: []string{soa.Data()}})
 		if err != nil {
@@ -58,16 +63,17 @@ func (z *Zone) With(soa *rr.SOA, changes []plan.Change) (*Zone, []backend.Reject
 			rejected = append(rejected, backend.Rejection{Key: c.Key, Reason: err.Error()})
 		}
 	}
-	next.names, next.sets = t.names.commit(), t.sets
+	next.names, next.sets, next.records = t.names.commit(), t.sets, t.records
 	next.apex = next.names.get(z.path.wire)
 	return &next, rejected, nil
 }
 
 // A zoneTxn changes the names of a zone.
 type zoneTxn struct {
-	names *treeTxn[*node]
-	apex  []byte
-	sets  int
+	names   *treeTxn[*node]
+	apex    []byte
+	sets    int
+	records int
 }
 
 // change makes one change, or says why not.
@@ -100,8 +106,12 @@ func (t *zoneTxn) put(name []byte, s set) {
 	}
 	n = t.own(n)
 	before := len(n.sets)
+	if old := n.find(s.typ); old != nil {
+		t.records -= int(old.count)
+	}
 	n.sets = n.with(s)
 	t.sets += len(n.sets) - before
+	t.records += int(s.count)
 	t.prune(n)
 }
 

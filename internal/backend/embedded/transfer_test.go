@@ -1,0 +1,130 @@
+package embedded
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/plan"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+const testSecret = "c2VjcmV0IG9mIHRoZSB0ZXN0cyBvZiB6b25lZm9sZA=="
+
+func testKey(t testing.TB, name, algorithm string) *Key {
+	return &Key{Name: mustName(t, name), Algorithm: algorithm, Secret: testSecret}
+}
+
+// loopback allows every client of a test.
+func loopback() Rule { return Rule{Prefixes: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}} }
+
+// setPolicy sets the policy of group "test".
+func setPolicy(t testing.TB, s *Server, p Policy) {
+	t.Helper()
+	if err := s.SetPolicy("test", p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// filled starts a server that has bench.example. with so many addresses, 4 for each name, and serial 1.
+func filled(t testing.TB, opts Options, names int) (*Server, *Group, string) {
+	t.Helper()
+	s, addr := serve(t, opts)
+	g := s.Group("test")
+	changes := []plan.Change{put(t, "bench.example.", rr.TypeNS, 300, "ns.example.net.")}
+	for i := range names {
+		changes = append(changes, put(t, fmt.Sprintf("host-%d.bench.example.", i), rr.TypeA, 300, "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"))
+	}
+	applyTo(t, g, mustName(t, "bench.example."), changes...)
+	return s, g, addr
+}
+
+// fetch transfers a zone, and returns the records of all messages and how many messages there were.
+func fetch(t testing.TB, addr string, m *dns.Msg, key *Key) ([]dns.RR, int, error) {
+	t.Helper()
+	var tr dns.Transfer
+	if key != nil {
+		m.SetTsig(key.Name.String(), key.Algorithm+".", 300, time.Now().Unix())
+		tr.TsigSecret = map[string]string{key.Name.String(): key.Secret}
+	}
+	envelopes, err := tr.In(m, addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var records []dns.RR
+	n := 0
+	for e := range envelopes {
+		if e.Error != nil {
+			err = e.Error
+		}
+		records = append(records, e.RR...)
+		n++
+	}
+	return records, n, err
+}
+
+func axfr(zone string) *dns.Msg { return new(dns.Msg).SetAxfr(zone) }
+func ixfr(zone string, serial uint32) *dns.Msg {
+	return new(dns.Msg).SetIxfr(zone, serial, "ns.example.net.", "root.example.net.")
+}
+
+// sorted are records as text, without SOAs.
+func sorted(records []dns.RR) []string {
+	var lines []string
+	for _, r := range records {
+		if r.Header().Rrtype != dns.TypeSOA {
+			lines = append(lines, strings.Join(strings.Fields(r.String()), " "))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func TestTransfersAreWhole(t *testing.T) {
+	s, g, addr := filled(t, Options{}, 20_000)
+	setPolicy(t, s, Policy{Transfer: []Rule{loopback()}})
+	var large []string
+	for i := range 250 {
+		large = append(large, fmt.Sprintf("%q", strings.Repeat(string(rune('a'+i%26)), 240)+fmt.Sprint(i)))
+	}
+	applyTo(t, g, mustName(t, "bench.example."), put(t, "large.bench.example.", rr.TypeTXT, 300, large...))
+	for _, key := range []*Key{nil, testKey(t, "follower.", "hmac-sha256"), testKey(t, "follower.bench.example.", "hmac-sha512")} {
+		if key != nil {
+			setPolicy(t, s, Policy{Transfer: []Rule{{Key: key}}})
+		}
+		records, n, err := fetch(t, addr, axfr("bench.example."), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := g.Read(t.Context(), mustName(t, "bench.example."), backend.Ask{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []dns.RR
+		for set := range found.Sets.All() {
+			rrs, err := set.RRs()
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, rrs...)
+		}
+		if !slices.Equal(sorted(records), sorted(want)) {
+			t.Errorf("a transfer of %d records has %d", len(want), len(records)-2)
+		}
+		first, last := records[0], records[len(records)-1]
+		if first.String() != last.String() || first.Header().Rrtype != dns.TypeSOA || n < 3 {
+			t.Errorf("%d messages begin with %v and end with %v", n, first, last)
+		}
+	}
+}
+
+var _ = dnsname.Root
+var _ = net.IPv4len
