@@ -19,8 +19,6 @@ type answer struct {
 	authority     []section
 	glue          []section // addresses of the name servers in authority
 
-	admits func(*Zone) bool // whether who asks may see a zone that is not public; nil: nobody may
-
 	buf [maxName + 2]byte // for a wildcard's name
 }
 
@@ -42,7 +40,7 @@ func (a *answer) reset() {
 func (a *answer) ask(c *Catalogue, name *path, t rr.Type) {
 	a.reset()
 	z := c.find(name, t)
-	if z == nil || z.private && (a.admits == nil || !a.admits(z)) {
+	if z == nil {
 		a.rcode = dns.RcodeRefused
 		return
 	}
@@ -151,10 +149,10 @@ func (l *lookup) missing(name *path, i int, encloser *node) (target []byte) {
 	return nil
 }
 
-// add puts a set into the answer, unless it is there.
+// add puts a set into the answer, unless it is there. What a DNAME or a wildcard makes may be there from another set.
 func (l *lookup) add(owner []byte, s *set) bool {
 	for _, there := range l.answer.answer {
-		if there.set == s && bytes.Equal(there.owner, owner) {
+		if there.set.typ == s.typ && bytes.Equal(there.owner, owner) {
 			return false
 		}
 	}

@@ -42,6 +42,7 @@ here      60   IN DNAME wild
 long      60   IN DNAME ` + "l23456789012345678901234567890123456789012345678901234567890123.l23456789012345678901234567890123456789012345678901234567890123.l23456789012345678901234567890123456789012345678901234567890123" + `.net.
 mail      60   IN MX    10 www
 intochild 60   IN CNAME ns.child
+itself    60   IN DNAME itself
 echo      60   IN MX    10 a.a.a.b.a
 `
 
@@ -109,6 +110,7 @@ func TestAnswers(t *testing.T) {
 		{"a DNAME by its type", "tree.example.org. DNAME", "NOERROR aa -- tree.example.org. 60 DNAME new.tree.example.net."},
 		{"a DNAME to what has nothing below it", "a.moved.example.org. A", "NXDOMAIN aa -- moved.example.org. 60 DNAME www.example.org.; a.moved.example.org. 60 CNAME a.www.example.org. " + soa},
 		{"a DNAME to a wildcard", "a.here.example.org. A", "NOERROR aa -- here.example.org. 60 DNAME wild.example.org.; a.here.example.org. 60 CNAME a.wild.example.org.; a.wild.example.org. 60 A 192.0.2.4"},
+		{"a DNAME to itself", "a.itself.example.org. A", "NOERROR aa -- itself.example.org. 60 DNAME itself.example.org.; a.itself.example.org. 60 CNAME a.itself.example.org."},
 		{"a DNAME that makes the name too long (RFC 6672 §2.2)", "l23456789012345678901234567890123456789012345678901234567890123.long.example.org. A",
 			"YXDOMAIN aa -- long.example.org. 60 DNAME l23456789012345678901234567890123456789012345678901234567890123.l23456789012345678901234567890123456789012345678901234567890123.l23456789012345678901234567890123456789012345678901234567890123.net."},
 

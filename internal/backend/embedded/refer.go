@@ -49,7 +49,9 @@ func (l *lookup) redirect(name *path, i int, d *set) (target []byte) {
 	target = append(append(target, labels...), d.only()...)
 	data := binary.BigEndian.AppendUint16(make([]byte, 0, 2+len(target)), uint16(len(target)))
 	// The TTL is the DNAME's (RFC 6672 §3.1).
-	l.add(name.wire, &set{typ: rr.TypeCNAME, count: 1, ttl: d.ttl, data: append(data, target...)})
+	if !l.add(name.wire, &set{typ: rr.TypeCNAME, count: 1, ttl: d.ttl, data: append(data, target...)}) {
+		return nil // it goes around in a circle
+	}
 	if l.typ == rr.TypeCNAME || l.typ == rr.Type(dns.TypeANY) {
 		return nil
 	}
