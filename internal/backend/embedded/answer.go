@@ -19,6 +19,8 @@ type answer struct {
 	authority     []section
 	glue          []section // addresses of the name servers in authority
 
+	admits func(*Zone) bool // whether who asks may see a zone that is not public; nil: nobody may
+
 	buf [maxName + 2]byte // for a wildcard's name
 }
 
@@ -40,7 +42,7 @@ func (a *answer) reset() {
 func (a *answer) ask(c *Catalogue, name *path, t rr.Type) {
 	a.reset()
 	z := c.find(name, t)
-	if z == nil {
+	if z == nil || z.private && (a.admits == nil || !a.admits(z)) {
 		a.rcode = dns.RcodeRefused
 		return
 	}
