@@ -123,6 +123,7 @@ func TestAnswers(t *testing.T) {
 		{"transfers", "example.org. AXFR", "REFUSED"},
 		{"a type that is no type", "example.org. TYPE0", "FORMERR"},
 		{"a type of messages", "example.org. MAILB", "NOTIMP"},
+		{"a type that is only in bitmaps (RFC 9824 §3.5)", "example.org. NXNAME", "FORMERR"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			name, typ, _ := strings.Cut(test.question, " ")

@@ -98,6 +98,13 @@ func deviations() []deviation {
 		is: func(d difference) bool {
 			return d.typ == dns.TypeDS && d.ours.rcode == "NOERROR" && len(d.ours.authority) == 0 && within(d.ours.answer, d.theirs.answer) && d.toApex()
 		},
+	}, {
+		name: "what is no type of data is refused before the name is looked at", rfc: "RFC 6895 §3.1, RFC 9824 §3.5", servers: []string{"BIND", "Knot", "NSD"},
+		reason: "OPT, TSIG, NXNAME and 0 cannot be asked for, TKEY and mail agents are not implemented; all servers refuse most of them, each with rcodes of its own",
+		is: func(d difference) bool {
+			return slices.Contains([]uint16{dns.TypeNone, dns.TypeOPT, dns.TypeNXNAME, dns.TypeTKEY, dns.TypeTSIG, dns.TypeMAILB, dns.TypeMAILA}, d.typ) &&
+				(d.ours.rcode == "FORMERR" || d.ours.rcode == "NOTIMP") && len(d.ours.answer)+len(d.ours.authority) == 0
+		},
 	}}
 }
 

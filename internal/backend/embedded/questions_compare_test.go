@@ -25,7 +25,8 @@ var (
 	askedTypes = []uint16{dns.TypeA, dns.TypeTXT, dns.TypeCNAME, dns.TypeNS, dns.TypeDS, dns.TypeANY, dns.TypeRRSIG, dns.TypeNSEC}
 	otherTypes = []uint16{
 		dns.TypeAAAA, dns.TypeMX, dns.TypeSOA, dns.TypeDNAME, dns.TypeSRV, dns.TypePTR, dns.TypeCAA, dns.TypeSVCB, dns.TypeTLSA,
-		dns.TypeNULL, dns.TypeDNSKEY, dns.TypeHINFO, 65280,
+		dns.TypeNULL, dns.TypeDNSKEY, dns.TypeHINFO, 65280, 65535,
+		dns.TypeNone, dns.TypeOPT, dns.TypeNXNAME, dns.TypeTKEY, dns.TypeTSIG, dns.TypeMAILB, dns.TypeMAILA,
 	}
 )
 

@@ -113,7 +113,7 @@ func (r *responder) short() []byte {
 func (r *request) unanswerable() (rcode int) {
 	switch uint16(r.typ) {
 	case dns.TypeANY:
-	case dns.TypeNone, dns.TypeOPT, dns.TypeTSIG:
+	case dns.TypeNone, dns.TypeOPT, dns.TypeTSIG, dns.TypeNXNAME: // the last by RFC 9824 §3.5
 		return dns.RcodeFormatError
 	case dns.TypeTKEY, dns.TypeMAILA, dns.TypeMAILB:
 		return dns.RcodeNotImplemented
