@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/all"
 	"github.com/zonefold/zonefold/internal/controller"
@@ -55,7 +56,12 @@ func addController(ctx context.Context, m ctrl.Manager, o options, log *slog.Log
 		return fmt.Errorf("registering metrics: %w", err)
 	}
 	connect := connector(all.NewPool(time.Now))
+	catchUp := controller.CatchUp{Live: m.GetAPIReader(), Cached: m.GetClient(), Log: log}
 	return m.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		// Secrets are not waited for: nothing is withdrawn because of one.
+		if err := catchUp.Wait(ctx, append(kubizone.Objects(), &zonefold.Backend{}, &corev1.Namespace{})...); err != nil {
+			return nil // the term is over before it has begun
+		}
 		recorder := m.GetEventRecorder("zonefold")
 		clock := backend.SystemClock{}
 		zones := kubizone.New(kubizone.Config{

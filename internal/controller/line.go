@@ -41,6 +41,8 @@ type place struct {
 // attached is what is known about one attachment.
 type attached struct {
 	client  backend.Backend
+	kind    string
+	since   time.Time
 	observe bool
 	keep    bool
 	audit   time.Duration
@@ -154,11 +156,16 @@ func (d *Deliveries) attachTo(l *line, key place, p *Place, client backend.Backe
 	if a != nil && !a.leaving && a.client == client && a.observe == p.Observe && a.keep == p.Keep && a.audit == p.Audit {
 		return
 	}
-	l.at[key] = &attached{client: client, observe: p.Observe, keep: p.Keep, audit: p.Audit}
-	d.engine.Attach(key.target, backend.Attachment{
-		Name: key.place, Feed: l.feed, Backend: client, Kind: p.Kind, Since: p.Created,
-		Keep: p.Keep, Written: l.ledger(), Observe: p.Observe, Audit: p.Audit,
-	})
+	a = &attached{client: client, kind: p.Kind, since: p.Created, observe: p.Observe, keep: p.Keep, audit: p.Audit}
+	l.at[key] = a
+	d.engine.Attach(key.target, l.attachment(key.place, a))
+}
+
+func (l *line) attachment(name string, a *attached) backend.Attachment {
+	return backend.Attachment{
+		Name: name, Feed: l.feed, Backend: a.client, Kind: a.kind, Since: a.since,
+		Keep: a.keep, Written: l.ledger(), Observe: a.observe, Audit: a.audit,
+	}
 }
 
 // settleDebt withdraws what an earlier run has left at a Place.

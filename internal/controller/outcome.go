@@ -148,10 +148,10 @@ func (d *Deliveries) ZoneOutcome(id zone.ID) ZoneOutcome {
 	defer d.mu.Unlock()
 	z := d.zones[id]
 	if z == nil {
-		return ZoneOutcome{Served: Not(ReasonPending, "The operator has not looked at it yet.")}
+		return ZoneOutcome{Served: Not(ReasonPending, "The operator has not looked at it yet."), Leaving: true}
 	}
-	var out ZoneOutcome
 	l := z.lines[z.snapshot.Name]
+	out := ZoneOutcome{Leaving: !z.known || z.accepted && l == nil}
 	if z.accepted && l != nil {
 		out.Snapshot = z.snapshot
 		if label, ok := l.feed.Label(); ok {
@@ -182,7 +182,7 @@ type ZoneOutcome struct {
 	Label     backend.Label // serial and content that it labels
 	Confirmed bool          // everywhere, the newest content
 	Lingering []rr.Key      // sets that a server did not let go
-	Leaving   bool          // something is being withdrawn
+	Leaving   bool          // something is being withdrawn, or may have to be: it is not known yet
 	Keeping   bool          // a Backend keeps foreign sets, so the ledger matters
 	Places    []PlaceOutcome
 }

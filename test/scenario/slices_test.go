@@ -59,6 +59,23 @@ func TestZoneSlices(t *testing.T) {
 		s.sliced("a/org", 101)
 	})
 
+	s.step("so is one that is edited while there is no operator, or deleted when it has just come, and no other", func() {
+		s.op.Kill()
+		slice := s.slices("a")[0]
+		if err := s.client.Patch(s.ctx, &slice, client.RawPatch(types.MergePatchType, []byte(`{"entries":[]}`))); err != nil {
+			s.t.Fatal(err)
+		}
+		s.start("--max-status-entries=20")
+		s.sliced("a/org", 101)
+		if err := s.client.Delete(s.ctx, &slice); err != nil {
+			s.t.Fatal(err)
+		}
+		s.sliced("a/org", 101)
+		if n := s.metric(`zonefold_api_writes_total{kind="ZoneSlice"`); n != 2 {
+			s.t.Errorf("%v slices were written", n)
+		}
+	})
+
 	s.step("a zone that fits again has no slices", func() {
 		for i := 15; i < 100; i++ {
 			s.remove(fmt.Sprintf("record a/r%d", i))

@@ -2,6 +2,7 @@ package kubizone
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"strconv"
@@ -53,6 +54,7 @@ type Controller struct {
 	Core       *controller.Core
 	Deliveries *controller.Deliveries
 
+	term    string // in the names of what only this leader writes
 	zones   *controller.Writer
 	records *controller.Writer
 
@@ -82,7 +84,10 @@ func New(c Config) *Controller {
 	if c.Audit == 0 {
 		c.Audit = time.Hour
 	}
-	k := &Controller{Config: c, zoneStates: map[zone.ID]*zoneState{}, recordState: map[zone.ID]*written{}}
+	k := &Controller{
+		Config: c, term: fmt.Sprintf("%08x", rand.Uint32()),
+		zoneStates: map[zone.ID]*zoneState{}, recordState: map[zone.ID]*written{},
+	}
 	k.Core = controller.NewCore(controller.CoreConfig{
 		Options: zone.Options{MaxSet: c.MaxSet}, Clock: c.Clock.Now, Metrics: c.Metrics, Settled: k.settled,
 	})

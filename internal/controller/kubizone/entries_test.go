@@ -17,9 +17,9 @@ func TestTheLedgerKeepsASetWhoseDataItDoesNotKnow(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := rr.Key{Name: name, Type: rr.TypeA}
-	page := rr.Sets{}.Txn()
-	page.Put(rr.Set{Name: name, Type: rr.TypeA, Data: []string{""}})
-	slice := journalPage(0, page.Sets())
+	txn := rr.Sets{}.Txn()
+	txn.Put(rr.Set{Name: name, Type: rr.TypeA, Data: []string{""}})
+	slice := journalPage(page{sets: txn.Sets()})
 	back := rr.Sets{}.Txn()
 	setsOf(back, entriesIn(slice.Text))
 	if _, ok := back.Get(key); !ok {
@@ -28,7 +28,7 @@ func TestTheLedgerKeepsASetWhoseDataItDoesNotKnow(t *testing.T) {
 }
 
 func TestAPageOfTheJournalIsReadAsItWasWritten(t *testing.T) {
-	page := rr.Sets{}.Txn()
+	txn := rr.Sets{}.Txn()
 	for name, data := range map[string][]string{
 		`a\032b.example.org.`: {`"one two"`, `"a;b" "c\"d" ""`},
 		`*.example.org.`:      {`"` + strings.Repeat("x", 255) + `"`},
@@ -38,12 +38,12 @@ func TestAPageOfTheJournalIsReadAsItWasWritten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		page.Put(rr.NewSet(rr.Key{Name: owner, Type: rr.TypeTXT}, 2147483647, data...))
-		page.Put(rr.NewSet(rr.Key{Name: owner, Type: rr.Type(65280)}, 0, `\# 0`))
+		txn.Put(rr.NewSet(rr.Key{Name: owner, Type: rr.TypeTXT}, 2147483647, data...))
+		txn.Put(rr.NewSet(rr.Key{Name: owner, Type: rr.Type(65280)}, 0, `\# 0`))
 	}
-	want := page.Sets()
+	want := txn.Sets()
 	back := rr.Sets{}.Txn()
-	setsOf(back, entriesIn(journalPage(0, want).Text))
+	setsOf(back, entriesIn(journalPage(page{sets: want}).Text))
 	got := back.Sets()
 	if got.Len() != want.Len() {
 		t.Errorf("%d sets became %d", want.Len(), got.Len())

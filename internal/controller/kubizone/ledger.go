@@ -4,10 +4,9 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
-	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
-	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -18,8 +17,20 @@ import (
 // which sets are ours.
 type ledger struct {
 	mu      sync.Mutex // held while the journal is written
-	base    rr.Sets    // status.entries and slices
-	journal []rr.Sets  // by page
+	loaded  bool
+	base    rr.Sets // status.entries and slices
+	journal []page
+	next    int           // index of the next page: no name is used twice
+	entries atomic.Uint64 // how often something was entered into the journal
+}
+
+// A page of the journal is written by one leader, and has a name that no other leader
+// uses: one that does not know yet that its term is over overwrites nothing.
+type page struct {
+	name  string
+	index int
+	open  bool // takes more; those of other leaders do not
+	sets  rr.Sets
 }
 
 // pageSize is how many sets a page of the journal holds at most, and smallPage up to how
@@ -29,9 +40,10 @@ const pageSize, smallPage = 500, 200
 
 // value returns what the ledger knows of a set: of name servers all values, in whatever
 // part of it, of others the newest data.
-func (l *ledger) value(key rr.Key, pages []rr.Sets) (known rr.Set, ok bool) {
-	for _, part := range append([]rr.Sets{l.base}, pages...) {
-		if set, there := part.Get(key); there {
+func (l *ledger) value(key rr.Key, pages []page) (known rr.Set, ok bool) {
+	known, ok = l.base.Get(key)
+	for _, p := range pages {
+		if set, there := p.sets.Get(key); there {
 			known, ok = joined(known, set), true
 		}
 	}
@@ -56,12 +68,19 @@ func covers(known, set rr.Set) bool {
 func (l *ledger) all() rr.Sets {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	txn := l.base.Txn()
-	for _, page := range l.journal {
-		for set := range page.All() {
-			old, _ := txn.Get(set.Key())
-			txn.Put(joined(old, set))
-		}
+	all := l.base
+	for _, p := range l.journal {
+		all = merged(all, p.sets)
+	}
+	return all
+}
+
+// merged returns what a and b know together.
+func merged(a, b rr.Sets) rr.Sets {
+	txn := a.Txn()
+	for set := range b.All() {
+		old, _ := txn.Get(set.Key())
+		txn.Put(joined(old, set))
 	}
 	return txn.Sets()
 }
@@ -71,8 +90,31 @@ func (k *Controller) record(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s
 	l := k.ledgerOf(id)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	dirty := map[int]bool{}
-	pages := append([]rr.Sets(nil), l.journal...)
+	pages, dirty := k.enter(l, z, sets)
+	if len(dirty) == 0 {
+		return nil
+	}
+	l.entries.Add(1)
+	l.next += len(pages) - len(l.journal)
+	for _, i := range dirty {
+		if err := k.applySlice(ctx, id, z, journalPage(pages[i])); err != nil {
+			for i := range l.journal { // what was sent may still arrive, and must not meet what is written next
+				l.journal[i].open = false
+			}
+			return err
+		}
+		if i == len(l.journal) {
+			l.journal = append(l.journal, page{})
+		}
+		l.journal[i] = pages[i]
+	}
+	return nil
+}
+
+// enter returns the journal as it is with more sets, and which of its pages are to be
+// written. ledger.mu is held.
+func (k *Controller) enter(l *ledger, z *v1alpha1.Zone, sets []rr.Set) (pages []page, dirty []int) {
+	pages = slices.Clone(l.journal)
 	for _, set := range sets {
 		known, ok := l.value(set.Key(), pages)
 		if ok && covers(known, set) {
@@ -80,37 +122,26 @@ func (k *Controller) record(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s
 		}
 		set = joined(known, set)
 		last := len(pages) - 1
-		if last < 0 || pages[last].Len() >= pageSize || !dirty[last] && pages[last].Len() >= smallPage {
-			pages = append(pages, rr.Sets{})
+		fresh := slices.Contains(dirty, last)
+		if last < 0 || !pages[last].open || pages[last].sets.Len() >= pageSize || !fresh && pages[last].sets.Len() >= smallPage {
 			last++
+			index := l.next + last - len(l.journal)
+			pages = append(pages, page{name: sliceName(z, "journal-"+k.term, index), index: index, open: true})
+			fresh = false
 		}
-		txn := pages[last].Txn()
+		if !fresh {
+			dirty = append(dirty, last)
+		}
+		txn := pages[last].sets.Txn()
 		txn.Put(set)
-		pages[last] = txn.Sets()
-		dirty[last] = true
+		pages[last].sets = txn.Sets()
 	}
-	for i := range pages {
-		if dirty[i] {
-			if err := k.applySlice(ctx, id, z, journalPage(i, pages[i])); err != nil {
-				return err
-			}
-		}
-	}
-	l.journal = pages
-	return nil
-}
-
-func journalPage(index int, sets rr.Sets) *zonefold.ZoneSlice {
-	var entries []v1alpha1.Entry
-	for set := range sets.All() {
-		entries = entriesOf(entries, set)
-	}
-	return &zonefold.ZoneSlice{Journal: true, Index: int32(index), Text: textOf(entries)}
+	return pages, dirty
 }
 
 // keepGone puts sets into the journal that are about to leave the status although a
 // server may still have them.
-func (k *Controller) keepGone(ctx context.Context, id zone.ID, z *v1alpha1.Zone, out controller.ZoneOutcome, now zone.Snapshot) error {
+func (k *Controller) keepGone(ctx context.Context, id zone.ID, z *v1alpha1.Zone, out outcome, now zone.Snapshot) error {
 	if !out.Keeping {
 		return nil
 	}
@@ -150,7 +181,7 @@ func (k *Controller) keepGone(ctx context.Context, id zone.ID, z *v1alpha1.Zone,
 
 // flushed notes that the cluster has written down a content, and clears away what is
 // not needed beside it any more.
-func (k *Controller) flushed(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s zone.Snapshot, out controller.ZoneOutcome) error {
+func (k *Controller) flushed(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s zone.Snapshot, out outcome) error {
 	k.mu.Lock()
 	state := k.zoneState(id)
 	keep := state.kept
@@ -160,33 +191,28 @@ func (k *Controller) flushed(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 			return err
 		}
 	}
-	l := k.ledgerOf(id)
-	l.mu.Lock()
-	l.base = s.Sets
 	needed := !out.Confirmed || len(out.Lingering) > 0
-	tidy := len(l.journal) == 1 && contained(l.journal[0], s.Sets)
-	drop := !needed && !tidy && len(l.journal) > 0
-	if drop {
-		l.journal = nil
-	}
-	l.mu.Unlock()
 	if !needed {
 		k.mu.Lock()
 		clear(state.gone)
 		k.mu.Unlock()
 	}
-	if !drop {
-		return nil
+	l := k.ledgerOf(id)
+	l.mu.Lock()
+	l.base = s.Sets
+	needed = needed || l.entries.Load() != out.entries // for a content that is newer than what out is about
+	tidy := len(l.journal) == 1 && contained(l.journal[0].sets, s.Sets)
+	var drop []page
+	if !needed && !tidy {
+		drop, l.journal = l.journal, nil
 	}
-	list, err := k.slicesOf(ctx, z)
-	if err != nil {
-		return err
-	}
-	for i := range list {
-		if list[i].Journal {
-			if err := k.deleteSlice(ctx, id, &list[i]); err != nil {
-				return err
-			}
+	l.mu.Unlock()
+	for i, p := range drop {
+		if err := k.deleteSlice(ctx, id, pageObject(z, p)); err != nil {
+			l.mu.Lock()
+			l.journal = append(drop[i:], l.journal...)
+			l.mu.Unlock()
+			return err
 		}
 	}
 	return nil

@@ -19,11 +19,16 @@ func setsFor(t *testing.T, sets ...rr.Set) rr.Sets {
 
 func apexOf(t *testing.T, typ rr.Type, data ...string) rr.Set {
 	t.Helper()
-	name, err := dnsname.Parse("example.org.")
+	return rr.NewSet(rr.Key{Name: parse(t, "example.org."), Type: typ}, 300, data...)
+}
+
+func parse(t *testing.T, text string) dnsname.Name {
+	t.Helper()
+	name, err := dnsname.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return rr.NewSet(rr.Key{Name: name, Type: typ}, 300, data...)
+	return name
 }
 
 func TestWhatTheLedgerKnowsOfASet(t *testing.T) {
@@ -58,7 +63,7 @@ func TestWhatTheLedgerKnowsOfASet(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := ledger{base: c.base, journal: []rr.Sets{c.journal}}
+			l := ledger{base: c.base, journal: []page{{sets: c.journal}}}
 			value, ok := l.value(c.set.Key(), l.journal)
 			if known := ok && covers(value, c.set); known != c.known {
 				t.Errorf("known: %v, want %v", known, c.known)

@@ -19,24 +19,21 @@ import (
 
 // sliceName is the name of a slice, or of a page of the journal. The Zone's UID keeps
 // it apart from the slices of a Zone of the same name that was there before.
-func sliceName(z *v1alpha1.Zone, journal bool, index int) string {
-	part := "slice"
-	if journal {
-		part = "journal"
-	}
+func sliceName(z *v1alpha1.Zone, part string, index int) string {
 	tail := fmt.Sprintf("-%.8s-%s-%d", z.UID, part, index)
 	return z.Name[:min(len(z.Name), 253-len(tail))] + tail
 }
 
 // applySlice writes a slice, unless the cluster has it like that.
 func (k *Controller) applySlice(ctx context.Context, id zone.ID, z *v1alpha1.Zone, slice *zonefold.ZoneSlice) error {
-	slice.Name, slice.Namespace, slice.Zone = sliceName(z, slice.Journal, int(slice.Index)), z.Namespace, z.Name
+	slice.Namespace, slice.Zone = z.Namespace, z.Name
 	var have zonefold.ZoneSlice
 	err := k.Client.Get(ctx, client.ObjectKeyFromObject(slice), &have)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("reading ZoneSlice %s/%s: %w", slice.Namespace, slice.Name, err)
 	}
 	if err == nil && k.sliceCurrent(id, &have) && have.Text == slice.Text && equality.Semantic.DeepEqual(have.Entries, slice.Entries) {
+		k.sliceWritten(id, slice.Name, version(&have))
 		return nil
 	}
 	slice.TypeMeta = metav1.TypeMeta{APIVersion: zonefold.GroupVersion.String(), Kind: "ZoneSlice"}
@@ -87,7 +84,9 @@ func (k *Controller) writeSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zo
 				entries = entriesOf(entries, set)
 			}
 		}
-		slice := &zonefold.ZoneSlice{Index: int32(i), Entries: sliceEntries(entries)}
+		slice := &zonefold.ZoneSlice{
+			ObjectMeta: metav1.ObjectMeta{Name: sliceName(z, "slice", i)}, Index: int32(i), Entries: sliceEntries(entries),
+		}
 		if err := k.applySlice(ctx, id, z, slice); err != nil {
 			k.mu.Lock()
 			if state.parts != nil { // else somebody else has touched a slice meanwhile
@@ -108,7 +107,7 @@ func (k *Controller) dropSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zon
 		return err
 	}
 	for i := range list {
-		if s := &list[i]; !s.Journal && (int(s.Index) >= keep || s.Name != sliceName(z, false, int(s.Index))) {
+		if s := &list[i]; !s.Journal && (int(s.Index) >= keep || s.Name != sliceName(z, "slice", int(s.Index))) {
 			if err := k.deleteSlice(ctx, id, s); err != nil {
 				return err
 			}
@@ -118,15 +117,18 @@ func (k *Controller) dropSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zon
 }
 
 func (k *Controller) deleteSlice(ctx context.Context, id zone.ID, s *zonefold.ZoneSlice) error {
-	k.mu.Lock()
-	delete(k.zoneState(id).slices, s.Name)
-	k.mu.Unlock()
+	k.sliceWritten(id, s.Name, dropped)
 	k.Metrics.Wrote("ZoneSlice", "delete")
 	if err := k.Client.Delete(ctx, s); client.IgnoreNotFound(err) != nil {
+		k.sliceWritten(id, s.Name, version(s))
 		return fmt.Errorf("deleting ZoneSlice %s/%s: %w", s.Namespace, s.Name, err)
 	}
 	return nil
 }
+
+// dropped stands for the version of a slice that we have deleted: nothing that the cache
+// still says about it is news.
+const dropped = math.MaxUint64 - 1
 
 // slicesOf lists the slices that a Zone owns, from the cache.
 func (k *Controller) slicesOf(ctx context.Context, z *v1alpha1.Zone) ([]zonefold.ZoneSlice, error) {
@@ -172,24 +174,27 @@ func (k *Controller) sawSlice(s *zonefold.ZoneSlice, gone bool) {
 	id := ZoneID(s.Namespace, s.Zone)
 	k.mu.Lock()
 	state := k.zoneStates[id]
-	touched := state != nil && state.slices[s.Name] != 0 && (gone || version(s) > state.slices[s.Name])
-	if touched {
-		state.foreign = true
+	if state == nil {
+		k.mu.Unlock()
+		return
+	}
+	known := state.slices[s.Name]
+	if known == dropped && gone {
 		delete(state.slices, s.Name)
-		state.parts = nil
+	}
+	touched := known != dropped && known != 0 && (gone || version(s) > known) || known == 0 && s.Journal && !gone
+	if touched && !s.Journal {
+		delete(state.slices, s.Name)
+		state.foreign, state.parts = true, nil
 	}
 	k.mu.Unlock()
-	if touched {
-		k.enqueue(id)
+	if !touched {
+		return
 	}
-}
-
-// disturbed reports, once, whether somebody else has touched a slice.
-func (k *Controller) disturbed(id zone.ID) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	state := k.zoneState(id)
-	was := state.foreign
-	state.foreign = false
-	return was
+	if s.Journal && k.sawPage(id, s, gone) {
+		k.mu.Lock()
+		state.torn = true
+		k.mu.Unlock()
+	}
+	k.enqueue(id)
 }

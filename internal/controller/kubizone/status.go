@@ -8,6 +8,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -68,6 +69,31 @@ func zonePatch(before, after v1alpha1.ZoneStatus) map[string]any {
 		patch["backends"] = after.Backends
 	}
 	return patch
+}
+
+// contentPatch adds the fields of a Zone's content that differ.
+func contentPatch(patch map[string]any, before, after v1alpha1.ZoneStatus) {
+	if !equality.Semantic.DeepEqual(before.Entries, after.Entries) {
+		patch["entries"] = after.Entries
+	}
+	if before.Hash != after.Hash {
+		patch["hash"] = after.Hash
+	}
+	if before.Serial == nil || *before.Serial != *after.Serial {
+		patch["serial"] = after.Serial
+	}
+	if before.EntryCount != after.EntryCount {
+		patch["entryCount"] = after.EntryCount
+	}
+	if before.Slices != after.Slices {
+		patch["slices"] = after.Slices
+	}
+}
+
+// lowered reports whether somebody else has lowered a ceiling, such as a leader whose
+// term is over: below it serials have been used.
+func lowered(stored *v1alpha1.Number, ceiling uint32) bool {
+	return ceiling != 0 && (stored == nil || rr.SerialLess(uint32(*stored), ceiling))
 }
 
 // unread begins a patch with the removal of what is not ours and cannot be read.

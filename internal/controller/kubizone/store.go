@@ -68,38 +68,6 @@ func deliveredOf(z *v1alpha1.Zone) []controller.Delivered {
 	return out
 }
 
-// loadLedger reads, once, what an earlier run has written down.
-func (k *Controller) loadLedger(id zone.ID, z *v1alpha1.Zone) rr.Sets {
-	l := k.ledgerOf(id)
-	l.mu.Lock()
-	empty := l.base.Len() == 0 && len(l.journal) == 0
-	l.mu.Unlock()
-	if empty {
-		base, journal := rr.Sets{}.Txn(), []rr.Sets(nil)
-		setsOf(base, z.Status.Entries)
-		list, err := k.slicesOf(context.Background(), z)
-		if err != nil {
-			k.Log.Error("reading the ledger", "zone", id.String(), "error", err)
-		}
-		for i := range list {
-			if !list[i].Journal {
-				setsOf(base, zoneEntries(list[i].Entries))
-				continue
-			}
-			page := rr.Sets{}.Txn()
-			setsOf(page, entriesIn(list[i].Text))
-			for len(journal) <= int(list[i].Index) {
-				journal = append(journal, rr.Sets{})
-			}
-			journal[list[i].Index] = page.Sets()
-		}
-		l.mu.Lock()
-		l.base, l.journal = base.Sets(), journal
-		l.mu.Unlock()
-	}
-	return l.all()
-}
-
 // Hold implements controller.Store.
 func (s *store) Hold(ctx context.Context, id zone.ID, where []controller.Delivered) error {
 	k := s.k()

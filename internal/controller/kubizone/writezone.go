@@ -16,8 +16,25 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
+// outcome is what came of the delivery of a Zone, and what was known before it was asked for.
+type outcome struct {
+	controller.ZoneOutcome
+	entries uint64 // of the ledger
+	ceiling uint32 // that this run has stored; 0: none
+}
+
+func (k *Controller) before(id zone.ID) outcome {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s := k.zoneStates[id]; s != nil {
+		return outcome{entries: s.ledger.entries.Load(), ceiling: s.ceiling}
+	}
+	return outcome{}
+}
+
 // writeZone brings the label and the status of a Zone up to date.
 func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
+	out := k.before(id)
 	var z v1alpha1.Zone
 	if err := k.Client.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, &z); err != nil {
 		return client.IgnoreNotFound(err)
@@ -26,7 +43,7 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 	if k.stale(id, &z) || !ok && z.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	out := k.Deliveries.ZoneOutcome(id)
+	out.ZoneOutcome = k.Deliveries.ZoneOutcome(id)
 	if !ok {
 		if k.soon(id, controller.Not(controller.ReasonPending, ""), z.Generation) {
 			return &controller.Later{After: grace} // it is gone by then, as a rule
@@ -54,8 +71,11 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 		slices = n
 	}
 	c := controller.Conditions{Old: z.Status.Conditions, Generation: z.Generation, Now: k.Clock.Now()}
-	status := zoneStatus(c, v, out, slices)
+	status := zoneStatus(c, v, out.ZoneOutcome, slices)
 	maps.Copy(patch, zonePatch(z.Status, status))
+	if lowered(z.Status.SerialCeiling, out.ceiling) {
+		patch["serialCeiling"] = out.ceiling
+	}
 	if len(patch) > 0 {
 		err := k.patchStatus(ctx, id, &z, patch)
 		if err == nil || apierrors.IsInvalid(err) {
@@ -85,7 +105,10 @@ func (k *Controller) labelZone(ctx context.Context, id zone.ID, z *v1alpha1.Zone
 // slices it writes itself, before the status that counts them. It returns what the
 // cluster will hold when the patch is written, nil if that stays as it is, and Later
 // when there is more to write that has to wait.
-func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, out controller.ZoneOutcome, patch map[string]any) (*zone.Snapshot, error) {
+func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, out outcome, patch map[string]any) (*zone.Snapshot, error) {
+	if err := k.restorePages(ctx, id, z); err != nil {
+		return nil, err
+	}
 	if out.Leaving {
 		return nil, nil // the old content stays written down until it is withdrawn
 	}
@@ -99,6 +122,7 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	s := k.zoneState(id)
 	snapshot, wait := s.content, s.flushed.Add(s.pause).Sub(k.Clock.Now())
 	overdue := k.Clock.Now().Sub(s.changed) > grace/2
+	foreign := s.foreign || !s.looked && z.Status.Slices > 0
 	k.mu.Unlock()
 	want := backend.Content{Sets: snapshot.Sets, SOA: snapshot.SOA, Hash: snapshot.Hash}.ID()
 	switch {
@@ -109,18 +133,25 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 		return nil, &controller.Later{}
 	case out.Label.ID != want:
 		return nil, &controller.Later{After: grace / 2}
-	case labelled(z) == (backend.Label{Serial: out.Label.Serial, ID: want}) && !k.disturbed(id):
+	case labelled(z) == (backend.Label{Serial: out.Label.Serial, ID: want}) && !foreign:
 		return nil, nil
 	case wait > 0:
 		return nil, &controller.Later{After: wait}
 	case k.Core.Busy() && len(z.Status.Entries) > 0:
 		return nil, &controller.Later{After: grace / 2} // a burst is written down once, when it is over
 	}
-	if err := k.keepGone(ctx, id, z, out, snapshot); err != nil {
-		return nil, err
-	}
+	k.mu.Lock()
+	s.foreign, s.looked = false, true
+	k.mu.Unlock()
 	snapshot.SOA.Serial = out.Label.Serial
-	if err := k.flush(ctx, id, z, snapshot, patch); err != nil {
+	err := k.keepGone(ctx, id, z, out, snapshot)
+	if err == nil {
+		err = k.flush(ctx, id, z, snapshot, patch)
+	}
+	if err != nil {
+		k.mu.Lock()
+		s.foreign = s.foreign || foreign
+		k.mu.Unlock()
 		return nil, err
 	}
 	return &snapshot, nil
@@ -175,8 +206,10 @@ func (k *Controller) flush(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s 
 			entries = entriesOf(entries, ns)
 		}
 	}
-	patch["entries"], patch["hash"], patch["serial"] = entries, s.Hash, s.SOA.Serial
-	patch["entryCount"], patch["slices"] = count, parts
+	serial := v1alpha1.Number(s.SOA.Serial)
+	contentPatch(patch, z.Status, v1alpha1.ZoneStatus{
+		Entries: entries, Hash: s.Hash, Serial: &serial, EntryCount: int32(count), Slices: parts,
+	})
 	k.mu.Lock()
 	state := k.zoneState(id)
 	if small {

@@ -21,6 +21,8 @@ type zoneState struct {
 	slices  map[string]uint64 // versions of the slices that we wrote or found
 	kept    int               // slices that the last written content is in
 	foreign bool              // somebody else wrote to a slice
+	torn    bool              // somebody else took something from a page of the journal
+	looked  bool              // the slices that an earlier run wrote have been compared
 	held    []controller.Delivered
 	holding bool // held is what we wrote last, the cache may lag behind
 	ceiling uint32

@@ -1,0 +1,120 @@
+package kubizone
+
+import (
+	"context"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// loadLedger reads, once, what an earlier run has written down.
+func (k *Controller) loadLedger(id zone.ID, z *v1alpha1.Zone) rr.Sets {
+	l := k.ledgerOf(id)
+	l.mu.Lock()
+	if !l.loaded {
+		l.loaded = true
+		base := rr.Sets{}.Txn()
+		setsOf(base, z.Status.Entries)
+		list, err := k.slicesOf(context.Background(), z)
+		if err != nil {
+			k.Log.Error("reading the ledger", "zone", id.String(), "error", err)
+		}
+		for i := range list {
+			if s := &list[i]; s.Journal {
+				l.journal = append(l.journal, page{name: s.Name, index: int(s.Index), sets: pageSets(s)})
+				k.sliceWritten(id, s.Name, version(s))
+			} else {
+				setsOf(base, zoneEntries(s.Entries))
+			}
+		}
+		l.base = base.Sets()
+	}
+	l.mu.Unlock()
+	return l.all()
+}
+
+// journalPage returns a page as it is stored.
+func journalPage(p page) *zonefold.ZoneSlice {
+	var entries []v1alpha1.Entry
+	for set := range p.sets.All() {
+		entries = entriesOf(entries, set)
+	}
+	return &zonefold.ZoneSlice{
+		ObjectMeta: metav1.ObjectMeta{Name: p.name}, Journal: true, Index: int32(p.index), Text: textOf(entries),
+	}
+}
+
+func pageSets(s *zonefold.ZoneSlice) rr.Sets {
+	txn := rr.Sets{}.Txn()
+	setsOf(txn, entriesIn(s.Text))
+	return txn.Sets()
+}
+
+// pageObject names a page in the cluster.
+func pageObject(z *v1alpha1.Zone, p page) *zonefold.ZoneSlice {
+	return &zonefold.ZoneSlice{ObjectMeta: metav1.ObjectMeta{Namespace: z.Namespace, Name: p.name}}
+}
+
+// sawPage takes in a page of the journal that somebody else has written, or deleted: a
+// leader whose term is over adds to what is ours, and nobody takes away from it. It
+// reports whether the page lacks something now.
+func (k *Controller) sawPage(id zone.ID, s *zonefold.ZoneSlice, gone bool) (lacks bool) {
+	z, err := k.zone(context.Background(), id)
+	if err != nil || !metav1.IsControlledBy(s, z) {
+		return false // it is that of a Zone that is gone
+	}
+	l := k.ledgerOf(id)
+	l.mu.Lock()
+	if !l.loaded { // then it is going to be read
+		l.mu.Unlock()
+		return false
+	}
+	var is rr.Sets
+	if !gone {
+		is = pageSets(s)
+		k.sliceWritten(id, s.Name, version(s))
+	}
+	at := slices.IndexFunc(l.journal, func(p page) bool { return p.name == s.Name })
+	switch {
+	case at >= 0:
+		p := &l.journal[at]
+		lacks = !contained(p.sets, is)
+		p.sets = merged(p.sets, is)
+	case !gone:
+		l.journal = append(l.journal, page{name: s.Name, index: int(s.Index), sets: is})
+	}
+	l.entries.Add(1)
+	l.mu.Unlock()
+	k.Deliveries.Learn(id, is)
+	return lacks
+}
+
+// restorePages writes the pages of the journal again from which somebody else has taken
+// something.
+func (k *Controller) restorePages(ctx context.Context, id zone.ID, z *v1alpha1.Zone) error {
+	k.mu.Lock()
+	state := k.zoneState(id)
+	torn := state.torn
+	state.torn = false
+	k.mu.Unlock()
+	if !torn {
+		return nil
+	}
+	l := k.ledgerOf(id)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, p := range l.journal {
+		if err := k.applySlice(ctx, id, z, journalPage(p)); err != nil {
+			k.mu.Lock()
+			state.torn = true
+			k.mu.Unlock()
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package kubizone
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+func TestANewLeaderKnowsWhatTheOldOneWroteDownLast(t *testing.T) {
+	c := newCluster(t)
+	before, after := c.leader(), c.leader()
+	after.watch.close()
+	before.publishes(c, "last")
+	early, cancel := context.WithTimeout(c.ctx, 200*time.Millisecond)
+	defer cancel()
+	if err := after.catchUp(early, c); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("it does not wait for its cache: %v", err)
+	}
+	after.watch.open()
+	if err := after.catchUp(c.ctx, c); err != nil {
+		t.Fatal(err)
+	}
+	after.load(c)
+	if missing := after.lacks(c, "last"); missing != "" {
+		t.Error(missing)
+	}
+}
+
+func TestAnOldLeaderDoesNotOverwriteWhatTheNewOneHasWrittenDown(t *testing.T) {
+	c := newCluster(t)
+	before, after := c.leader(), c.leader()
+	before.publishes(c, "one")
+	c.eventually("the new leader's cache", func() string { after.load(c); return after.lacks(c, "one") })
+	after.publishes(c, "two")
+	before.publishes(c, "late")
+	third := c.leader()
+	third.load(c)
+	if missing := third.lacks(c, "one", "two", "late"); missing != "" {
+		t.Errorf("after a crash %s", missing)
+	}
+	c.eventually("what the old leader wrote late", func() string { return after.lacks(c, "one", "two", "late") })
+}
+
+func TestWhatSomebodyTakesFromTheJournalIsWrittenAgain(t *testing.T) {
+	for name, take := range map[string]func(c *cluster, page *zonefold.ZoneSlice) error{
+		"a page that is deleted": func(c *cluster, page *zonefold.ZoneSlice) error { return c.live.Delete(c.ctx, page) },
+		"a line that is deleted": func(c *cluster, page *zonefold.ZoneSlice) error {
+			return c.live.Patch(c.ctx, page, client.RawPatch(types.MergePatchType, []byte(`{"text":""}`)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t)
+			first := c.leader()
+			first.publishes(c, "one")
+			second := c.leader()
+			for _, l := range []*leader{first, second} {
+				l.load(c)
+				page := c.pages()[0]
+				text := page.Text
+				if err := take(c, &page); err != nil {
+					t.Fatal(err)
+				}
+				c.eventually("the page", func() string {
+					z, err := l.zone(c.ctx, c.id)
+					if err == nil {
+						err = l.restorePages(c.ctx, c.id, z)
+					}
+					if err != nil {
+						return err.Error()
+					}
+					if pages := c.pages(); len(pages) != 1 || pages[0].Text != text {
+						return fmt.Sprintf("there are %+v", pages)
+					}
+					return ""
+				})
+				if missing := l.lacks(c, "one"); missing != "" {
+					t.Error(missing)
+				}
+			}
+		})
+	}
+}
+
+func TestTheJournalKeepsWhatCameAfterTheContentThatIsWrittenDown(t *testing.T) {
+	c := newCluster(t)
+	k := c.leader()
+	k.publishes(c, "old")
+	z, err := k.zone(c.ctx, c.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	confirmed := func(out outcome) outcome {
+		out.Confirmed = true
+		return out
+	}
+	before := confirmed(k.before(c.id))
+	k.publishes(c, "new") // while the content without it is being written down
+	if err := k.flushed(c.ctx, c.id, z, zone.Snapshot{}, before); err != nil {
+		t.Fatal(err)
+	}
+	next := c.leader()
+	next.load(c)
+	if missing := next.lacks(c, "new"); missing != "" {
+		t.Error(missing)
+	}
+
+	if err := k.flushed(c.ctx, c.id, z, zone.Snapshot{}, confirmed(k.before(c.id))); err != nil {
+		t.Fatal(err)
+	}
+	if pages := c.pages(); len(pages) > 0 {
+		t.Errorf("when everything is confirmed and written down, there are %+v", pages)
+	}
+	k.publishes(c, "again")
+	c.eventually("the page", func() string {
+		last := c.leader()
+		last.load(c)
+		return last.lacks(c, "again")
+	})
+	if page := k.ledgerOf(c.id).journal[0]; page.index == 0 {
+		t.Errorf("the name %s is used twice", page.name)
+	}
+}
+
+func TestOnlyWhatLoweredACeilingIsPutRight(t *testing.T) {
+	number := func(n int64) *v1alpha1.Number { return (*v1alpha1.Number)(&n) }
+	for _, c := range []struct {
+		name    string
+		stored  *v1alpha1.Number
+		ceiling uint32
+		want    bool
+	}{
+		{"this run has stored none", nil, 0, false},
+		{"another run has stored one", number(7), 0, false},
+		{"it is stored", number(7), 7, false},
+		{"a higher one is stored", number(8), 7, false},
+		{"a lower one is stored", number(6), 7, true},
+		{"it is gone", nil, 7, true},
+		{"a lower one is stored that is larger as a number (RFC 1982)", number(4294967295), 1, true},
+	} {
+		if got := lowered(c.stored, c.ceiling); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
