@@ -12,7 +12,6 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/zonefold/zonefold/internal/backend"
-	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -72,6 +71,7 @@ func fetch(t testing.TB, addr string, m *dns.Msg, key *Key) ([]dns.RR, int, erro
 }
 
 func axfr(zone string) *dns.Msg { return new(dns.Msg).SetAxfr(zone) }
+
 func ixfr(zone string, serial uint32) *dns.Msg {
 	return new(dns.Msg).SetIxfr(zone, serial, "ns.example.net.", "root.example.net.")
 }
@@ -126,5 +126,34 @@ func TestTransfersAreWhole(t *testing.T) {
 	}
 }
 
-var _ = dnsname.Root
-var _ = net.IPv4len
+// TestSlowFollowersAreCutOff has one that takes nothing hold the only slot.
+func TestSlowFollowersAreCutOff(t *testing.T) {
+	seen := &outcomes{}
+	s, _, addr := filled(t, Options{Observer: seen, RateLimit: -1, IdleTimeout: time.Second, MaxTransfers: 1}, 30_000)
+	setPolicy(t, s, Policy{Transfer: []Rule{loopback()}})
+	c := dial(t, addr)
+	if err := c.(*net.TCPConn).SetReadBuffer(4096); err != nil {
+		t.Fatal(err)
+	}
+	msg, err := axfr("bench.example.").Pack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 { // so that no buffers hold all that is to come
+		if _, err := c.Write(framed(msg)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for seen.of("axfr broken") == 0 {
+		if time.Now().After(deadline) {
+			t.Fatalf("the slow follower is not cut off: %v", seen.counts)
+		}
+		if m, err := dns.Exchange(new(dns.Msg).SetQuestion("bench.example.", dns.TypeSOA), addr); err != nil || len(m.Answer) != 1 {
+			t.Fatalf("questions wait: %v %v", m, err)
+		}
+	}
+	if records, _, err := fetch(t, addr, axfr("bench.example."), nil); err != nil || len(records) != 120_003 {
+		t.Errorf("%d records, %v", len(records), err)
+	}
+}
