@@ -4,7 +4,10 @@ import (
 	"context"
 	"flag"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"regexp"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,10 +26,13 @@ func (s suite) Run() int { return testcluster.Main(s.m, "../../config/crd") }
 
 func TestMain(m *testing.M) {
 	command := func() {
-		os.Exit(cli.Run(context.Background(), cli.Env{
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		code := cli.Run(ctx, cli.Env{
 			Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 			Now: time.Now(), Getenv: os.Getenv, Version: "v0.0.0-test",
-		}))
+		})
+		stop()
+		os.Exit(code)
 	}
 	testscript.Main(suite{m}, map[string]func(){"zonefold": command, "kubectl-zonefold": command})
 }
@@ -46,7 +52,36 @@ func TestScripts(t *testing.T) {
 			env.Setenv("EXAMPLES", filepath.Join(root, "examples"))
 			return nil
 		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"await": await},
 	})
+}
+
+// await waits until a file that a program writes matches a pattern, and sets the variables that the pattern's groups name.
+//
+//	await FILE PATTERN
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: await FILE PATTERN")
+	}
+	pattern, err := regexp.Compile("(?m)" + args[1])
+	ts.Check(err)
+	var text []byte
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for late := time.After(20 * time.Second); ; {
+		text, err = os.ReadFile(ts.MkAbs(args[0]))
+		if found := pattern.FindSubmatch(text); err == nil && found != nil {
+			for i, name := range pattern.SubexpNames()[1:] {
+				ts.Setenv(name, string(found[i+1]))
+			}
+			return
+		}
+		select {
+		case <-again.C:
+		case <-late:
+			ts.Fatalf("%s does not match %q:\n%s", args[0], args[1], text)
+		}
+	}
 }
 
 // TestClusterScripts runs the scripts that need a cluster.

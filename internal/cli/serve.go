@@ -53,7 +53,7 @@ Zone, or an address cannot be listened on.`,
 			if err != nil {
 				return err
 			}
-			return serve(cmd.Context(), env, in, embedded.Options{Listen: addrs, Clock: running(at)})
+			return serve(cmd.Context(), env, in, serveOptions{addrs, running(at)})
 		},
 	}
 	in.register(cmd)
@@ -79,26 +79,23 @@ func addresses(flags []string) ([]netip.AddrPort, error) {
 	return out, nil
 }
 
-// A shifted clock tells another time than the machine's and runs as fast.
-type shifted struct {
-	backend.SystemClock
-	by time.Duration
+// running returns a clock that shows a time now, and runs as fast as the machine's.
+func running(at time.Time) func() time.Time {
+	var clock backend.SystemClock
+	begin := clock.Now()
+	return func() time.Time { return at.Add(clock.Now().Sub(begin)) }
 }
 
-// Now returns the time.
-func (c shifted) Now() time.Time { return c.SystemClock.Now().Add(c.by) }
-
-// running returns a clock that shows a time now.
-func running(at time.Time) backend.Clock {
-	var system backend.SystemClock
-	return shifted{system, at.Sub(system.Now())}
+type serveOptions struct {
+	listen []netip.AddrPort
+	now    func() time.Time // for new serials
 }
 
 // farewell is how long answers that are under way may take at the end.
 const farewell = 5 * time.Second
 
 // serve answers until the context ends.
-func serve(ctx context.Context, env Env, in inputFlags, opts embedded.Options) (err error) {
+func serve(ctx context.Context, env Env, in inputFlags, opts serveOptions) (err error) {
 	paths := slices.DeleteFunc(slices.Clone(in.files), func(path string) bool { return path == "-" })
 	watcher, err := watch.New(paths)
 	if err != nil {
@@ -106,15 +103,14 @@ func serve(ctx context.Context, env Env, in inputFlags, opts embedded.Options) (
 	}
 	defer func() { err = errors.Join(err, watcher.Close()) }()
 	s := &session{
-		env: env, watcher: watcher, fold: newFold(), serving: newServing(opts.Clock.Now), said: map[string]bool{},
+		env: env, watcher: watcher, fold: newFold(), serving: newServing(opts.now), said: map[string]bool{},
 		reader: manifest.NewReader(manifest.Options{Paths: in.files, Stdin: env.Stdin, Namespace: in.namespace}),
 	}
 	input, err := s.begin(in)
 	if err != nil {
 		return err
 	}
-	opts.Log = slog.New(slog.NewTextHandler(env.Stderr, nil))
-	server, err := embedded.Serve(ctx, opts)
+	server, err := embedded.Serve(ctx, embedded.Options{Listen: opts.listen, Log: slog.New(slog.NewTextHandler(env.Stderr, nil))})
 	if err != nil {
 		return wayOut(err)
 	}

@@ -35,22 +35,22 @@ func (s *session) begin(in inputFlags) (*manifest.Input, error) {
 		return nil, errNothing
 	}
 	input, err := s.read()
-	switch {
-	case errors.Is(err, errNoZone):
-		return nil, fmt.Errorf("%w, so there is nothing to serve; say with -f where files (*.yaml, *.yml, *.json) with Zones are", err)
-	case err != nil:
+	if err != nil && !errors.Is(err, errNoZone) {
 		return nil, err
 	}
-	s.remark(input)
 	for _, p := range input.Problems {
 		if p.Reason == manifest.Unreadable {
 			return nil, errors.New("a document could not be read, and zones would be served without what stands there; correct it, or leave its file out")
 		}
 	}
+	if err != nil {
+		return nil, fmt.Errorf("%w, so there is nothing to serve; say with -f where files (*.yaml, *.yml, *.json) with Zones are", err)
+	}
 	return input, nil
 }
 
-// read reads the input after having made sure that no later change of it is missed.
+// read reads the input after having made sure that no later change of it is missed, and tells what of it cannot be read. There
+// is an input with errNoZone, too.
 func (s *session) read() (*manifest.Input, error) {
 	if err := s.watcher.Follow(); err != nil {
 		return nil, err
@@ -59,8 +59,9 @@ func (s *session) read() (*manifest.Input, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.remark(input)
 	if !slices.ContainsFunc(input.Objects, func(o *manifest.Object) bool { return o.Kind == manifest.Zone }) {
-		return nil, errNoZone
+		return input, errNoZone
 	}
 	return input, nil
 }
@@ -79,7 +80,6 @@ func (s *session) again() {
 		s.failed = ""
 		fmt.Fprintln(s.env.Stderr, "The input can be read again.")
 	}
-	s.remark(input)
 	s.take(input)
 }
 
