@@ -135,6 +135,7 @@ func (s *Server) serve(name dnsname.Name) {
 			}
 		}
 	}
+	defer s.note(name)
 	c := s.catalogue.Load()
 	was := c.Zone(name)
 	switch {
@@ -145,6 +146,14 @@ func (s *Server) serve(name dnsname.Name) {
 		return
 	}
 	s.catalogue.Store(c.With(best))
+	s.tell(name)
+}
+
+// tell tells the followers of a zone that it has changed. mu is held.
+func (s *Server) tell(name dnsname.Name) {
+	if !s.Opened() {
+		return // they could not have it yet
+	}
 	for _, g := range s.groups {
 		if g.has(name) {
 			for _, d := range g.policy.destinations {

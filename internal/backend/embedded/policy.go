@@ -158,6 +158,9 @@ func (p *policy) allows(a asker) bool {
 func (s *Server) admits(zone dnsname.Name, a asker) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.replicas.offered && s.replicas.has(a.key) {
+		return true
+	}
 	for _, g := range s.groups {
 		if g.has(zone) && g.policy.allows(a) {
 			return true
@@ -166,20 +169,25 @@ func (s *Server) admits(zone dnsname.Name, a asker) bool {
 	return false
 }
 
-// collectKeys returns the keys of all groups' rules. mu is held.
+// collectKeys returns the keys of all groups' rules, and of the replicas. mu is held.
 func (s *Server) collectKeys() *keyring {
 	keys := keyring{}
+	keys.add(s.replicas.key)
 	for _, g := range s.groups {
 		for _, r := range g.policy.rules {
-			if r.key == nil {
-				continue
-			}
-			wire, _ := r.key.Wire()
-			name := string(wire)
-			if !slices.ContainsFunc(keys[name], r.key.Equal) {
-				keys[name] = append(keys[name], r.key)
-			}
+			keys.add(r.key)
 		}
 	}
 	return &keys
+}
+
+// add adds a key, if there is one.
+func (k keyring) add(key *tsig.Signer) {
+	if key == nil {
+		return
+	}
+	wire, _ := key.Wire()
+	if name := string(wire); !slices.ContainsFunc(k[name], key.Equal) {
+		k[name] = append(k[name], key)
+	}
 }

@@ -91,6 +91,9 @@ func (r *responder) find(c *Catalogue, stream bool) (rcode int) {
 	if rcode = r.request.unanswerable(); rcode != dns.RcodeSuccess {
 		return rcode
 	}
+	if r.server != nil && !r.server.Opened() {
+		return r.unopened()
+	}
 	if r.request.transfers() {
 		return r.transfer(c, stream)
 	}

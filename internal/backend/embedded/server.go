@@ -23,6 +23,9 @@ type Options struct {
 
 	Observer Observer // nil: nobody
 
+	Replicas ReplicaOptions // who else answers the same
+	Closed   bool           // until Open or Ready every question is answered SERVFAIL, upon which resolvers ask another server
+
 	// RateLimit is how often in a second one network (/24 of IPv4, /56 of IPv6) gets the same answer over UDP. What is over
 	// it is truncated, upon which honest clients ask over TCP. Default 200; negative: no limit.
 	RateLimit int
@@ -80,6 +83,8 @@ type Server struct {
 	began  time.Time
 
 	notifier notifier
+	replicas replicas
+	opened   atomic.Bool // it answers
 
 	listeners []*net.TCPListener
 	packets   []*net.UDPConn
@@ -95,11 +100,15 @@ func Serve(ctx context.Context, opts Options) (*Server, error) {
 		opts: opts, limiter: newLimiter(opts.RateLimit), conns: newConns(opts), groups: map[string]*Group{},
 		slots: make(chan struct{}, opts.MaxTransfers), stopping: make(chan struct{}),
 	}
-	s.keys.Store(&keyring{})
 	s.began = opts.Clock.Now()
 	s.notifier.server = s
+	s.opened.Store(!opts.Closed)
+	if err := s.replicas.setUp(opts.Replicas); err != nil {
+		return nil, err
+	}
 	s.workers.New = func() any { return new(worker) }
 	s.catalogue.Store(NewCatalogue())
+	s.keys.Store(s.collectKeys())
 	for _, addr := range opts.Listen {
 		if err := s.listen(ctx, addr); err != nil {
 			s.closeListeners()

@@ -37,10 +37,12 @@ func (s *Server) send(w *worker, c *conn) (err error) {
 			*r, err = responder{}, errors.New("the transfer broke off")
 		}
 	}()
-	if !s.takeSlot() {
-		return t.refuse()
+	if !r.isReplica() { // which must not wait for strangers
+		if !s.takeSlot() {
+			return t.refuse()
+		}
+		defer func() { <-s.slots }()
 	}
-	defer func() { <-s.slots }()
 	outcome := TransferWhole
 	out := newWriter(&r.message, t.next)
 	if t.steps != nil {

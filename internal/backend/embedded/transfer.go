@@ -26,6 +26,9 @@ func (r *request) kind() string {
 func (r *responder) transfer(c *Catalogue, stream bool) (rcode int) {
 	q := &r.request
 	z := c.zones.get(q.name.wire)
+	if stream && r.isReplica() && r.asksForListing() {
+		z = r.listing()
+	}
 	outcome := TransferRefused
 	switch {
 	case z == nil:

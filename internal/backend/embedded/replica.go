@@ -1,0 +1,195 @@
+package embedded
+
+import (
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/backend/tsig"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// Replication has servers of the same zones agree on what they answer. One of them leads: its groups are changed by Apply. It
+// offers to those who sign with one key all its zones, catalog zones too, and a listing of them, a zone that can be transferred
+// as any other: what a follower asks for is IXFR and AXFR. Asking for an IXFR of a listing that has not changed is answered
+// when it does, so a change is on its way at once, and after a heartbeat in any case, so a leader that is gone is noticed.
+//
+// A follower puts what it gets into its own groups, under the serials that it has at the leader; package follow decides what to
+// ask for and when.
+
+// ReplicaOptions say how a server shares its zones with others of the same operator. The zero ReplicaOptions keep it alone.
+type ReplicaOptions struct {
+	Key       *Key          // of all replicas and nobody else
+	Heartbeat time.Duration // after which a follower hears that nothing has changed; default 2 s; followers give up on a leader after 5 s
+}
+
+// replicas are what a server knows of its zones for others. Guarded by Server.mu but for key and heartbeat.
+type replicas struct {
+	key       *tsig.Signer // nil: there are no other replicas
+	heartbeat time.Duration
+
+	offered bool
+	members map[Member]*membership
+	changed map[Member]struct{} // since the listing
+	listing *Zone
+	wake    chan struct{} // closed when anything changes
+}
+
+// A Member is one zone of one group.
+type Member struct {
+	Group string
+	Zone  dnsname.Name
+}
+
+// A membership is a zone's time in a group.
+type membership struct {
+	id     string // "": it is not in the group any more
+	listed string // the one that the listing has
+}
+
+// listingName is the name of the listing, which is nobody's (RFC 6761 §6.4).
+const listingName = "replicas.zonefold.invalid."
+
+// Listing returns the name of the zone that lists what a leader has.
+func Listing() dnsname.Name {
+	n, err := dnsname.Parse(listingName)
+	if err != nil {
+		return dnsname.Name{}
+	}
+	return n
+}
+
+// setUp makes the options good for use.
+func (r *replicas) setUp(o ReplicaOptions) error {
+	if o.Key == nil {
+		return nil
+	}
+	key, err := signer(o.Key)
+	if err != nil {
+		return fmt.Errorf("the key of the replicas: %w", err)
+	}
+	if r.heartbeat = o.Heartbeat; r.heartbeat <= 0 {
+		r.heartbeat = 2 * time.Second
+	}
+	r.key, r.members, r.changed, r.wake = key, map[Member]*membership{}, map[Member]struct{}{}, make(chan struct{})
+	return nil
+}
+
+// has reports whether somebody is a replica: whether this is the key that he has signed with.
+func (r *replicas) has(key *tsig.Signer) bool { return key != nil && r.key != nil && r.key.Equal(key) }
+
+// Open says that this server leads, and that its groups hold all that they are to hold for now. It answers from now on, and
+// offers its zones to the other replicas. Before, it must not: they would drop what it does not have.
+func (s *Server) Open() {
+	s.opened.Store(true)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.replicas.offered = true
+	for _, g := range s.groups {
+		g.recheckMembers()
+	}
+	s.tellAll()
+}
+
+// Follow says that this server does not lead: what others have of it is not the newest. It goes on answering if it did.
+func (s *Server) Follow() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.replicas.offered = false
+	for _, g := range s.groups {
+		g.complete = false
+	}
+	s.replicas.rouse()
+}
+
+// Ready says that a follower has all that the leader has. It answers from now on.
+func (s *Server) Ready() {
+	if s.opened.Swap(true) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tellAll()
+}
+
+// Opened reports whether the server answers. One with Options.Closed does not before Open or Ready.
+func (s *Server) Opened() bool { return s.opened.Load() }
+
+// tellAll tells whoever follows of all zones, which changed before they could be asked for. mu is held.
+func (s *Server) tellAll() {
+	for _, g := range s.groups {
+		for name := range g.zones {
+			s.tell(name)
+		}
+		if z := g.members.zone; z != nil {
+			s.tell(z.name)
+		}
+	}
+}
+
+// note remembers that groups may have another version of a zone, or have it no more. Server.mu is held.
+func (s *Server) note(zone dnsname.Name) {
+	r := &s.replicas
+	if r.key == nil {
+		return
+	}
+	for _, g := range s.groups {
+		m := Member{g.name, zone}
+		there, c := g.has(zone), r.members[m]
+		switch {
+		case c == nil && !there:
+			continue
+		case c == nil:
+			c = &membership{id: newID()}
+			r.members[m] = c
+		case !there:
+			c.id = ""
+		case c.id == "":
+			c.id = newID()
+		}
+		r.changed[m] = struct{}{}
+	}
+	r.rouse()
+}
+
+// rouse has those who wait for the listing look again. Server.mu is held.
+func (r *replicas) rouse() {
+	if r.wake != nil {
+		close(r.wake)
+		r.wake = make(chan struct{})
+	}
+}
+
+// newID returns a label that nothing else has.
+func newID() string { return strings.ToLower(rand.Text()) }
+
+// recheckMembers brings a catalog zone that was copied from another leader up to date with the zones that there are. Server.mu
+// is held.
+func (g *Group) recheckMembers() {
+	m := &g.members
+	if m.zone == nil {
+		return
+	}
+	listed := map[dnsname.Name]bool{}
+	m.zone.names.all(func(n *node) bool {
+		if ptr := n.find(rr.TypePTR); ptr != nil {
+			if zone, _, err := dnsname.FromWire(ptr.only()); err == nil {
+				listed[zone] = true
+			}
+		}
+		return true
+	})
+	for zone := range g.zones {
+		if !listed[zone] {
+			m.change(zone)
+		}
+	}
+	for zone := range listed {
+		if g.zones[zone] == nil {
+			m.change(zone)
+		}
+	}
+	g.publishMembers()
+}
