@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -223,7 +224,7 @@ func (c *catcher) Unregister(prometheus.Collector) bool   { return false }
 
 func TestMetricsAreListed(t *testing.T) {
 	var caught catcher
-	if err := controller.NewMetrics().Register(&caught); err != nil {
+	if err := errors.Join(controller.NewMetrics().Register(&caught), controller.NewDNSMetrics().Register(&caught)); err != nil {
 		t.Fatal(err)
 	}
 	there := map[string][]string{}

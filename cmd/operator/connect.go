@@ -26,6 +26,9 @@ func connector(pool *all.Pool) func(backends.Settings) ([]controller.Server, err
 
 func configOf(s backends.Settings) all.Config {
 	var c all.Config
+	if e := s.Embedded; e != nil {
+		c.Embedded = &all.Embedded{Group: e.Name}
+	}
 	if r := s.RFC2136; r != nil {
 		c.RFC2136 = &all.RFC2136{
 			Servers: r.Servers, View: r.View,

@@ -34,6 +34,7 @@ type options struct {
 	election    bool
 	metrics     string
 	health      string
+	dns         string
 	pprof       string
 	verbose     bool
 	maxSet      int
@@ -63,6 +64,7 @@ func parse(args []string, env func(string) string) (options, error) {
 	f.BoolVar(&o.election, "leader-elect", true, "let one of several operators act at a time")
 	f.StringVar(&o.metrics, "metrics-bind-address", ":8080", "`address` of the Prometheus metrics; 0 turns them off")
 	f.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 turns them off")
+	f.StringVar(&o.dns, "dns-bind-address", "0", "`addresses` of the operator's own name server, UDP and TCP, separated by commas, such as :5353; 0 turns it off")
 	f.StringVar(&o.pprof, "pprof-bind-address", "0", "`address` of /debug/pprof/, which tells everything about the process; 0 turns it off")
 	f.BoolVar(&o.verbose, "verbose", false, "log what is done too, not only what happens")
 	f.IntVar(&o.maxSet, "max-set-size", 0, "records that a set may have (default 100, BIND's limit)")
@@ -99,7 +101,11 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 	if err != nil {
 		return err
 	}
-	if err := addController(ctx, manager, o, log); err != nil {
+	server, err := serveDNS(ctx, o, log)
+	if err != nil {
+		return err
+	}
+	if err := addController(ctx, parts{manager, server, o, log}); err != nil {
 		return err
 	}
 	log.Info("starting", "namespace", o.namespace)

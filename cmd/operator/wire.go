@@ -18,6 +18,7 @@ import (
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/all"
+	"github.com/zonefold/zonefold/internal/backend/embedded"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/backends"
 	"github.com/zonefold/zonefold/internal/controller/kubizone"
@@ -38,9 +39,22 @@ func cacheOptions(o options) cache.Options {
 	}
 }
 
+// parts are what an operator is put together from.
+type parts struct {
+	ctrl.Manager
+	server *embedded.Server // nil: it is none
+	options
+	log *slog.Logger
+}
+
+// source is where Backends are read.
+func (p parts) source() backends.Source {
+	return backends.Source{Client: p.GetClient(), Cache: p.GetCache(), Log: p.log, Namespace: p.namespace, Embedded: p.server != nil}
+}
+
 // addController has the manager run the dialects while it leads. The caches fill before,
 // so that a follower takes over at once.
-func addController(ctx context.Context, m ctrl.Manager, o options, log *slog.Logger) error {
+func addController(ctx context.Context, m parts) error {
 	for _, schema := range kubizone.Schemas() {
 		if err := schema.Check(ctx, m.GetAPIReader()); err != nil {
 			return fmt.Errorf("the dialect kubi.zone cannot work: %w", err)
@@ -55,8 +69,13 @@ func addController(ctx context.Context, m ctrl.Manager, o options, log *slog.Log
 	if err := numbers.Register(metrics.Registry); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
-	connect := connector(all.NewPool(time.Now))
-	catchUp := controller.CatchUp{Live: m.GetAPIReader(), Cached: m.GetClient(), Log: log}
+	if m.server != nil {
+		if err := addServer(m, m.server, m.source()); err != nil {
+			return err
+		}
+	}
+	connect := connector(all.NewPool(time.Now, m.server))
+	catchUp := controller.CatchUp{Live: m.GetAPIReader(), Cached: m.GetClient(), Log: m.log}
 	return m.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		// Secrets are not waited for: nothing is withdrawn because of one.
 		if err := catchUp.Wait(ctx, append(kubizone.Objects(), &zonefold.Backend{}, &corev1.Namespace{})...); err != nil {
@@ -65,12 +84,12 @@ func addController(ctx context.Context, m ctrl.Manager, o options, log *slog.Log
 		recorder := m.GetEventRecorder("zonefold")
 		clock := backend.SystemClock{}
 		zones := kubizone.New(kubizone.Config{
-			Client: m.GetClient(), Cache: m.GetCache(), Events: recorder, Log: log, Metrics: numbers, Clock: clock,
-			MaxSet: o.maxSet, MaxEntries: o.maxEntries, Audit: o.audit,
+			Client: m.GetClient(), Cache: m.GetCache(), Events: recorder, Log: m.log, Metrics: numbers, Clock: clock,
+			MaxSet: m.maxSet, MaxEntries: m.maxEntries, Audit: m.audit,
 		})
 		places := backends.New(backends.Config{
-			Client: m.GetClient(), Cache: m.GetCache(), Events: recorder, Log: log, Clock: clock.Now, Metrics: numbers,
-			Namespace: o.namespace, Connect: connect, Core: zones.Core, Deliveries: zones.Deliveries,
+			Source: m.source(), Events: recorder, Clock: clock.Now, Metrics: numbers, Connect: connect,
+			Core: zones.Core, Deliveries: zones.Deliveries,
 		})
 		if err := places.Gather(ctx); err != nil {
 			return err

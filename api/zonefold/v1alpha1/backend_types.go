@@ -108,13 +108,13 @@ type BackendSpec struct {
 
 	// How often the server's content is compared as a whole, to find what
 	// somebody else changed, as in `30m`; the moment is spread at random. At
-	// least `1s`. Default `1h`. Changes of objects never wait for it.
+	// least `1s`. Default: the operator's `--audit-interval`, which is `1h`. Changes
+	// of objects never wait for it.
 	//
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule=`duration(self) >= duration('1s')`,message="auditInterval must be at least 1s"
-	// +kubebuilder:default="1h"
 	// +optional
 	AuditInterval *metav1.Duration `json:"auditInterval,omitempty"`
 }
@@ -173,9 +173,6 @@ type Grant struct {
 	// +kubebuilder:validation:XValidation:rule=`self.all(zone, zone.endsWith('.'))`,message="the zones of a grant are absolute: end each with a dot"
 	Zones []string `json:"zones"`
 }
-
-// Embedded is the operator's own name server. It has no settings yet.
-type Embedded struct{}
 
 // Bind9 delivers to a Bind9Cluster.
 type Bind9 struct {

@@ -8,14 +8,21 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/embedded"
 	"github.com/zonefold/zonefold/internal/backend/powerdns"
 	"github.com/zonefold/zonefold/internal/backend/rfc2136"
 )
 
 // Config is what one kind needs, credentials included. Exactly one field is set.
 type Config struct {
+	Embedded *Embedded
 	RFC2136  *RFC2136
 	PowerDNS *powerdns.Config
+}
+
+// Embedded is a group of zones of this process' own name server.
+type Embedded struct {
+	Group string
 }
 
 // RFC2136 are primaries of the same zones that take the same key. Each is a target of its own, and all get everything.
@@ -39,6 +46,7 @@ type kind struct {
 
 func kinds() []kind {
 	return []kind{
+		{"embedded", (*Pool).embedded},
 		{"rfc2136", (*Pool).rfc2136},
 		{"powerdns", (*Pool).powerdns},
 	}
@@ -57,13 +65,15 @@ func Kinds() []string {
 // A client that nobody uses any more is forgotten, and its credentials with it. It is safe for concurrent use.
 type Pool struct {
 	now func() time.Time
+	own *embedded.Server
 
 	updates shelf[address, rfc2136.Client]
 	apis    shelf[powerdns.Config, powerdns.Client]
 }
 
-// NewPool makes an empty Pool. Now tells the time, which is part of signatures.
-func NewPool(now func() time.Time) *Pool { return &Pool{now: now} }
+// NewPool makes an empty Pool. Now tells the time, which is part of signatures; own is this process' name server, nil if it
+// is none.
+func NewPool(now func() time.Time, own *embedded.Server) *Pool { return &Pool{now: now, own: own} }
 
 // Connect returns the clients of the servers that a Config names; no server is asked anything. The clients are the same
 // ones as long as anybody uses them.
@@ -89,6 +99,16 @@ func (p *Pool) Connect(cfg Config) ([]Server, error) {
 type address struct {
 	server string
 	key    rfc2136.Key
+}
+
+func (p *Pool) embedded(cfg Config) ([]Server, error) {
+	switch {
+	case cfg.Embedded == nil:
+		return nil, nil
+	case p.own == nil:
+		return nil, errors.New("this process is no name server")
+	}
+	return []Server{{Name: "embedded " + cfg.Embedded.Group, Backend: p.own.Group(cfg.Embedded.Group)}}, nil
 }
 
 func (p *Pool) rfc2136(cfg Config) ([]Server, error) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zonefold/zonefold/internal/backend/embedded"
 	"github.com/zonefold/zonefold/internal/backend/powerdns"
 	"github.com/zonefold/zonefold/internal/backend/rfc2136"
 	"github.com/zonefold/zonefold/internal/dnsname"
@@ -30,7 +31,7 @@ func connect(t *testing.T, p *Pool, cfg Config) []Server {
 }
 
 func TestConnect(t *testing.T) {
-	p := NewPool(time.Now)
+	p := NewPool(time.Now, nil)
 	config := func(servers ...string) Config {
 		return Config{RFC2136: &RFC2136{Servers: servers, View: "inside", Key: key(t, "c2VjcmV0")}}
 	}
@@ -56,13 +57,14 @@ func TestConnect(t *testing.T) {
 }
 
 func TestWhatCannotBeConnected(t *testing.T) {
-	p := NewPool(time.Now)
+	p := NewPool(time.Now, nil)
 	for what, cfg := range map[string]Config{
 		"nothing":          {},
 		"no server":        {RFC2136: &RFC2136{}},
 		"no address":       {RFC2136: &RFC2136{Servers: []string{"a b"}}},
 		"a broken key":     {RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}, Key: key(t, "s3cret!")}},
 		"a URL without //": {PowerDNS: &powerdns.Config{URL: "pdns", APIKey: "k"}},
+		"no name server":   {Embedded: &Embedded{Group: "g"}},
 		"two kinds":        {RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}}, PowerDNS: &powerdns.Config{URL: "http://pdns", APIKey: "k"}},
 	} {
 		servers, err := p.Connect(cfg)
@@ -72,13 +74,26 @@ func TestWhatCannotBeConnected(t *testing.T) {
 			t.Errorf("the error shows a secret: %v", err)
 		}
 	}
-	if got := strings.Join(Kinds(), " "); got != "rfc2136 powerdns" {
+	if got := strings.Join(Kinds(), " "); got != "embedded rfc2136 powerdns" {
 		t.Errorf("the kinds are %s", got)
 	}
 }
 
+func TestTheProcessOwnServer(t *testing.T) {
+	own, err := embedded.Serve(t.Context(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := NewPool(time.Now, own)
+	a := connect(t, p, Config{Embedded: &Embedded{Group: "a"}})[0]
+	b := connect(t, p, Config{Embedded: &Embedded{Group: "b"}})[0]
+	if a.Name != "embedded a" || a.Backend == b.Backend || a.Backend != connect(t, p, Config{Embedded: &Embedded{Group: "a"}})[0].Backend {
+		t.Errorf("two groups are %+v and %+v", a, b)
+	}
+}
+
 func TestClientsThatNobodyUsesAreForgotten(t *testing.T) {
-	p := NewPool(time.Now)
+	p := NewPool(time.Now, nil)
 	kept := connect(t, p, Config{RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}}})
 	for _, secret := range []string{"MQ==", "Mg==", "Mw=="} {
 		connect(t, p, Config{RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}, Key: key(t, secret)}})

@@ -29,15 +29,21 @@ import (
 // Kind is the kind of Backends in a zone.ID.
 const Kind = "Backend"
 
-// Config is what the controller needs from outside.
-type Config struct {
+// A Source is where Backends and what they refer to are read.
+type Source struct {
 	Client    client.Client // reads from Cache
 	Cache     cache.Cache
-	Events    events.EventRecorder
 	Log       *slog.Logger
-	Clock     func() time.Time
-	Metrics   *controller.Metrics
 	Namespace string // the operator's
+	Embedded  bool   // the operator is a name server
+}
+
+// Config is what the controller needs from outside.
+type Config struct {
+	Source
+	Events  events.EventRecorder
+	Clock   func() time.Time
+	Metrics *controller.Metrics
 	// Connect makes the clients of a Backend, the same ones for the same settings.
 	Connect func(Settings) ([]controller.Server, error)
 
@@ -82,21 +88,36 @@ func Objects() []client.Object {
 // Gather follows Backends, Secrets and Namespaces from now on.
 func (b *Controller) Gather(ctx context.Context) error {
 	all := func(any) { b.everyBackend(ctx) }
-	each := func(o any) {
+	each := eachBackend(func(name string) { b.look(ctx, name) })
+	var err error
+	b.synced, err = b.follow(ctx, []followed{{&corev1.Namespace{}, all}, {&corev1.Secret{}, all}, {&v1alpha1.Backend{}, each}})
+	return err
+}
+
+// followed is a kind of objects and what is done when one of them changes.
+type followed struct {
+	object client.Object
+	look   func(any)
+}
+
+// eachBackend calls look with the name of the Backend that an event is about.
+func eachBackend(look func(name string)) func(any) {
+	return func(o any) {
 		if backend, ok := o.(*v1alpha1.Backend); ok {
-			b.look(ctx, backend.Name)
+			look(backend.Name)
 		} else if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
-			each := gone.Key
-			b.look(ctx, each)
+			look(gone.Key)
 		}
 	}
-	for _, f := range []struct {
-		object client.Object
-		look   func(any)
-	}{{&corev1.Namespace{}, all}, {&corev1.Secret{}, all}, {&v1alpha1.Backend{}, each}} {
-		informer, err := b.Cache.GetInformer(ctx, f.object)
+}
+
+// follow calls look for what exists and for what changes, until ctx ends.
+func (s Source) follow(ctx context.Context, kinds []followed) ([]toolscache.InformerSynced, error) {
+	var synced []toolscache.InformerSynced
+	for _, f := range kinds {
+		informer, err := s.Cache.GetInformer(ctx, f.object)
 		if err != nil {
-			return fmt.Errorf("watching %T: %w", f.object, err)
+			return nil, fmt.Errorf("watching %T: %w", f.object, err)
 		}
 		registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 			AddFunc: f.look,
@@ -108,12 +129,12 @@ func (b *Controller) Gather(ctx context.Context) error {
 			DeleteFunc: f.look,
 		})
 		if err != nil {
-			return fmt.Errorf("following %T: %w", f.object, err)
+			return nil, fmt.Errorf("following %T: %w", f.object, err)
 		}
 		context.AfterFunc(ctx, func() { _ = informer.RemoveEventHandler(registration) })
-		b.synced = append(b.synced, registration.HasSynced)
+		synced = append(synced, registration.HasSynced)
 	}
-	return nil
+	return synced, nil
 }
 
 // relevant reports whether a change is one that Backends depend on.
@@ -181,7 +202,7 @@ func (b *Controller) look(ctx context.Context, name string) {
 	grants, warnings := ConvertGrants(&backend, namespaces)
 	place := &controller.Place{
 		Name: name, Created: backend.CreationTimestamp.Time, Kind: kind(&backend.Spec),
-		Default: backend.Spec.Default, Keep: backend.Spec.Foreign != v1alpha1.ForeignDelete,
+		Default: backend.Spec.Default, Keep: backend.Spec.Foreign != v1alpha1.ForeignDelete && backend.Spec.Embedded == nil,
 		Observe: backend.Spec.Mode == v1alpha1.ModeObserve, Grants: grants, Closed: len(backend.Spec.Grants) > 0,
 	}
 	if backend.Spec.AuditInterval != nil {
@@ -201,17 +222,26 @@ func (b *Controller) look(ctx context.Context, name string) {
 	b.writer.Enqueue(id(name))
 }
 
+// settings resolves the spec of a Backend, or says why it cannot be used.
+func (s Source) settings(ctx context.Context, backend *v1alpha1.Backend) (Settings, *controller.Outcome) {
+	r := resolver{namespace: s.Namespace, embedded: s.Embedded, secrets: func(namespace, name string) (*corev1.Secret, error) {
+		var secret corev1.Secret
+		if err := s.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &secret); err != nil {
+			return nil, err
+		}
+		return &secret, nil
+	}}
+	settings, trouble := r.settings(&backend.Spec)
+	if settings.Embedded != nil {
+		settings.Embedded.Name = backend.Name
+	}
+	return settings, trouble
+}
+
 // connect makes the clients. When the Backend cannot be used any more, it has none;
 // what is attached with the former ones goes on.
 func (b *Controller) connect(ctx context.Context, backend *v1alpha1.Backend) known {
-	r := resolver{b.Namespace, func(namespace, name string) (*corev1.Secret, error) {
-		var s corev1.Secret
-		if err := b.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &s); err != nil {
-			return nil, err
-		}
-		return &s, nil
-	}}
-	settings, trouble := r.settings(&backend.Spec)
+	settings, trouble := b.settings(ctx, backend)
 	if trouble != nil {
 		return known{trouble: trouble}
 	}

@@ -19,14 +19,20 @@ import (
 // Settings are the spec of a Backend with its credentials: what a client needs.
 // Exactly one of the pointers is set.
 type Settings struct {
+	Embedded *EmbeddedSettings
 	RFC2136  *RFC2136Settings
 	PowerDNS *PowerDNSSettings
 }
 
 // RFC2136Settings are those of servers that take dynamic updates.
 type RFC2136Settings struct {
-	Servers   []string // as rfc2136.Canonical reads them
-	View      string
+	Servers []string // as rfc2136.Canonical reads them
+	View    string
+	Key
+}
+
+// A Key is shared with a name server (RFC 8945).
+type Key struct {
 	KeyName   dnsname.Name // zero: nothing is signed
 	Algorithm string       // "" is hmac-sha256
 	Secret    string       // base64
@@ -63,12 +69,15 @@ type secrets func(namespace, name string) (*corev1.Secret, error)
 // A resolver turns specs into Settings.
 type resolver struct {
 	namespace string // the operator's
+	embedded  bool   // it is a name server
 	secrets   secrets
 }
 
 // settings resolves a spec, or says why it cannot be used.
 func (r resolver) settings(spec *v1alpha1.BackendSpec) (Settings, *controller.Outcome) {
 	switch kind(spec) {
+	case "embedded":
+		return r.embeddedServer(spec.Embedded)
 	case "rfc2136":
 		return r.rfc2136(spec.RFC2136)
 	case "powerdns":
@@ -77,24 +86,31 @@ func (r resolver) settings(spec *v1alpha1.BackendSpec) (Settings, *controller.Ou
 		return Settings{}, problem(controller.ReasonInvalidSpec, "The spec names no kind of server; name one, such as rfc2136.")
 	}
 	return Settings{}, problem(controller.ReasonNotSupported,
-		"This operator does not serve backends of the kind %s; use rfc2136 or powerdns, or a newer operator.", kind(spec))
+		"This operator does not serve backends of the kind %s; use embedded, rfc2136 or powerdns, or a newer operator.", kind(spec))
 }
 
 func (r resolver) rfc2136(spec *v1alpha1.RFC2136) (Settings, *controller.Outcome) {
-	out := &RFC2136Settings{Servers: spec.Servers, View: spec.View}
-	if spec.TSIG == nil {
-		return Settings{RFC2136: out}, nil
-	}
-	name, err := dnsname.Parse(strings.TrimSuffix(spec.TSIG.KeyName, ".") + ".")
-	if err != nil {
-		return Settings{}, problem(controller.ReasonInvalidSpec, "The TSIG keyName is no domain name: %v; write it as in the server's configuration.", err)
-	}
-	text, trouble := r.secret(spec.TSIG.SecretRef)
+	key, trouble := r.key(spec.TSIG)
 	if trouble != nil {
 		return Settings{}, trouble
 	}
-	out.KeyName, out.Algorithm, out.Secret = name, spec.TSIG.Algorithm, strings.TrimSpace(text)
-	return Settings{RFC2136: out}, nil
+	return Settings{RFC2136: &RFC2136Settings{Servers: spec.Servers, View: spec.View, Key: key}}, nil
+}
+
+// key reads a key; nil is the zero Key.
+func (r resolver) key(spec *v1alpha1.TSIG) (Key, *controller.Outcome) {
+	if spec == nil {
+		return Key{}, nil
+	}
+	name, err := dnsname.Parse(strings.TrimSuffix(spec.KeyName, ".") + ".")
+	if err != nil {
+		return Key{}, problem(controller.ReasonInvalidSpec, "The TSIG keyName is no domain name: %v; write it as in the server's configuration.", err)
+	}
+	text, trouble := r.secret(spec.SecretRef)
+	if trouble != nil {
+		return Key{}, trouble
+	}
+	return Key{KeyName: name, Algorithm: spec.Algorithm, Secret: strings.TrimSpace(text)}, nil
 }
 
 func (r resolver) powerdns(spec *v1alpha1.PowerDNS) (Settings, *controller.Outcome) {

@@ -1,0 +1,118 @@
+package backends
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/dnsname"
+)
+
+// EmbeddedSettings are those of the operator's own name server: who follows it.
+type EmbeddedSettings struct {
+	Name     string // of the Backend, whose zones they are about
+	Transfer []TransferSettings
+	Notify   []NotifySettings
+	Catalog  dnsname.Name // zero: none
+}
+
+// TransferSettings let somebody copy zones: who asks from one of the addresses, if
+// there are any, and signs with the key, if it is one.
+type TransferSettings struct {
+	Addresses []netip.Prefix
+	Key
+}
+
+// NotifySettings are a server to be told of changes.
+type NotifySettings struct {
+	Address netip.AddrPort
+	Key
+}
+
+func (r resolver) embeddedServer(spec *v1alpha1.Embedded) (Settings, *controller.Outcome) {
+	if !r.embedded {
+		return Settings{}, problem(controller.ReasonNotSupported,
+			"This operator is no name server; start it with --dns-bind-address, such as :5353, or name another kind of server.")
+	}
+	out := &EmbeddedSettings{}
+	for i, rule := range spec.Transfer {
+		t, trouble := r.transfer(rule)
+		if trouble != nil {
+			return Settings{}, at(trouble, "transfer", i)
+		}
+		out.Transfer = append(out.Transfer, t)
+	}
+	for i, target := range spec.Notify {
+		n, trouble := r.notify(target)
+		if trouble != nil {
+			return Settings{}, at(trouble, "notify", i)
+		}
+		out.Notify = append(out.Notify, n)
+	}
+	if spec.CatalogZone != "" {
+		name, err := dnsname.Parse(strings.TrimSuffix(spec.CatalogZone, ".") + ".")
+		if err != nil {
+			return Settings{}, problem(controller.ReasonInvalidSpec, "The catalogZone is no domain name: %v; write one such as catalog.example.", err)
+		}
+		out.Catalog = name
+	}
+	return Settings{Embedded: out}, nil
+}
+
+// at says which entry of a list has the trouble.
+func at(trouble *controller.Outcome, list string, i int) *controller.Outcome {
+	return problem(trouble.Reason, "embedded.%s[%d]: %s", list, i, trouble.Message)
+}
+
+func (r resolver) transfer(rule v1alpha1.TransferRule) (TransferSettings, *controller.Outcome) {
+	if len(rule.Addresses) == 0 && rule.TSIG == nil {
+		return TransferSettings{}, problem(controller.ReasonInvalidSpec, "It names neither addresses nor a tsig key; name one, for it does not let everybody copy zones.")
+	}
+	var out TransferSettings
+	for _, text := range rule.Addresses {
+		p, err := prefix(text)
+		if err != nil {
+			return out, problem(controller.ReasonInvalidSpec, "%v; write an address or a network, such as 192.0.2.1 or 2001:db8::/32.", err)
+		}
+		out.Addresses = append(out.Addresses, p)
+	}
+	key, trouble := r.key(rule.TSIG)
+	out.Key = key
+	return out, trouble
+}
+
+// prefix reads an address, which stands for itself alone, or a network.
+func prefix(text string) (netip.Prefix, error) {
+	if strings.Contains(text, "/") {
+		p, err := netip.ParsePrefix(text)
+		return p.Masked(), err
+	}
+	a, err := netip.ParseAddr(text)
+	if err != nil {
+		return netip.Prefix{}, err
+	}
+	return netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen()), nil
+}
+
+func (r resolver) notify(target v1alpha1.NotifyTarget) (NotifySettings, *controller.Outcome) {
+	address, err := endpoint(target.Address)
+	if err != nil {
+		return NotifySettings{}, problem(controller.ReasonInvalidSpec, "%v; write an IP address, with a port if it is not 53, such as 192.0.2.1:5353.", err)
+	}
+	key, trouble := r.key(target.TSIG)
+	return NotifySettings{address, key}, trouble
+}
+
+// endpoint reads an IP address with or without a port.
+func endpoint(text string) (netip.AddrPort, error) {
+	if a, err := netip.ParseAddr(text); err == nil {
+		return netip.AddrPortFrom(a, 53), nil
+	}
+	address, err := netip.ParseAddrPort(text)
+	if err == nil && address.Port() == 0 {
+		err = fmt.Errorf("%q has the port 0", text)
+	}
+	return address, err
+}

@@ -1,0 +1,80 @@
+package backends
+
+import (
+	"context"
+	"reflect"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+)
+
+// Policies tell the operator's own name server who may follow it. Every replica has
+// them, for all answer; what is wrong with a Backend is told by the one that leads.
+type Policies struct {
+	Source
+	Set  func(EmbeddedSettings) error // called when they have changed
+	Drop func(name string)            // there is no such Backend any more
+
+	looked sync.Mutex
+	known  map[string]EmbeddedSettings
+}
+
+// Run follows Backends and Secrets until ctx ends.
+func (p *Policies) Run(ctx context.Context) error {
+	p.known = map[string]EmbeddedSettings{}
+	_, err := p.follow(ctx, []followed{
+		{&corev1.Secret{}, func(any) { p.every(ctx) }},
+		{&v1alpha1.Backend{}, eachBackend(func(name string) { p.look(ctx, name) })},
+	})
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
+func (p *Policies) every(ctx context.Context) {
+	var list v1alpha1.BackendList
+	if err := p.Client.List(ctx, &list); err != nil {
+		p.Log.Error("listing Backends", "error", err)
+		return
+	}
+	for i := range list.Items {
+		p.look(ctx, list.Items[i].Name)
+	}
+}
+
+// look resolves one Backend anew. What cannot be resolved leaves what was.
+func (p *Policies) look(ctx context.Context, name string) {
+	p.looked.Lock()
+	defer p.looked.Unlock()
+	var backend v1alpha1.Backend
+	err := p.Client.Get(ctx, client.ObjectKey{Name: name}, &backend)
+	switch {
+	case apierrors.IsNotFound(err) || err == nil && backend.Spec.Embedded == nil:
+		if _, ok := p.known[name]; ok {
+			delete(p.known, name)
+			p.Drop(name)
+		}
+		return
+	case err != nil:
+		p.Log.Error("reading a Backend", "backend", name, "error", err)
+		return
+	}
+	settings, trouble := p.settings(ctx, &backend)
+	if trouble != nil {
+		return
+	}
+	if old, ok := p.known[name]; ok && reflect.DeepEqual(old, *settings.Embedded) {
+		return
+	}
+	if err := p.Set(*settings.Embedded); err != nil {
+		p.Log.Warn("a Backend's settings for name servers that follow cannot be used", "backend", name, "error", err)
+		return
+	}
+	p.known[name] = *settings.Embedded
+}

@@ -1,0 +1,76 @@
+package controller
+
+import (
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// DNSMetrics count what the operator's own name server does; docs/metrics.md describes
+// them.
+type DNSMetrics struct {
+	answers   *prometheus.CounterVec
+	byRcode   [2][]prometheus.Counter // of answers, over UDP and TCP
+	transfers *prometheus.CounterVec
+	notifies  *prometheus.CounterVec
+}
+
+// rcodes are the names of those that have one and are used (RFC 6895 §2.3); others are
+// counted by number.
+var rcodes = map[int]string{
+	0: "NOERROR", 1: "FORMERR", 2: "SERVFAIL", 3: "NXDOMAIN", 4: "NOTIMP", 5: "REFUSED", 9: "NOTAUTH", 16: "BADVERS",
+}
+
+// maxRcode is the highest that an answer has.
+const maxRcode = 23
+
+// NewDNSMetrics returns metrics that are not registered yet.
+func NewDNSMetrics() *DNSMetrics {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "zonefold", Subsystem: "dns", Name: name, Help: help}, labels)
+	}
+	m := &DNSMetrics{
+		answers:   counter("answers_total", "Answers that the operator's own name server has sent.", "transport", "rcode"),
+		transfers: counter("transfers_total", "Transfers that were asked for, by kind and by what became of them.", "kind", "outcome"),
+		notifies:  counter("notifies_total", "Servers told of a change, by what became of it.", "outcome"),
+	}
+	for i, transport := range []string{"udp", "tcp"} {
+		for rcode := range maxRcode + 1 {
+			name, ok := rcodes[rcode]
+			if !ok {
+				name = strconv.Itoa(rcode)
+			}
+			m.byRcode[i] = append(m.byRcode[i], m.answers.WithLabelValues(transport, name))
+		}
+	}
+	return m
+}
+
+// Register makes the metrics visible.
+func (m *DNSMetrics) Register(r prometheus.Registerer) error {
+	for _, c := range []prometheus.Collector{m.answers, m.transfers, m.notifies} {
+		if err := r.Register(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Answered counts an answer.
+func (m *DNSMetrics) Answered(tcp bool, rcode int) {
+	transport := 0
+	if tcp {
+		transport = 1
+	}
+	if rcode >= 0 && rcode <= maxRcode {
+		m.byRcode[transport][rcode].Inc()
+	}
+}
+
+// Transferred counts what became of a transfer.
+func (m *DNSMetrics) Transferred(kind, outcome string) {
+	m.transfers.WithLabelValues(kind, outcome).Inc()
+}
+
+// Notified counts what became of telling a server of a change.
+func (m *DNSMetrics) Notified(outcome string) { m.notifies.WithLabelValues(outcome).Inc() }
