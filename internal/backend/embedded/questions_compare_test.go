@@ -48,7 +48,7 @@ func questions(random *rand.Rand, zones []comparedZone, n int) []question {
 		}
 		for _, s := range z.sets {
 			if s.Type == rr.TypeDNAME {
-				all = append(all, question{long(random, s.Name).String(), dns.TypeA, true})
+				all = append(all, atTheLimit(s)...)
 			}
 		}
 		for _, name := range z.known() {
@@ -149,17 +149,38 @@ func instead(n dnsname.Name, old, label string) dnsname.Name {
 	return other
 }
 
-// long makes a name of 200 to 255 octets.
-func long(random *rand.Rand, n dnsname.Name) dnsname.Name {
-	for range 3 {
-		n = prefixed(strings.Repeat("m", 60+random.IntN(4)), n)
-	}
-	for size := 63; size > 0; size-- {
-		if longer := prefixed(strings.Repeat("n", size), n); longer != n {
-			return longer
+// atTheLimit asks for names below a DNAME that it makes as long as names may be, one octet shorter, and one longer.
+func atTheLimit(s rr.Set) (asked []question) {
+	target := rr.Names(s.Type, s.Data[0])[0]
+	for size := maxName - 1; size <= maxName+1; size++ {
+		if n := padded(s.Name, size-len(wireOf(target))); n != s.Name {
+			asked = append(asked, question{n.String(), dns.TypeA, true})
 		}
 	}
-	return n
+	return asked
+}
+
+// long makes a name of 200 to 255 octets.
+func long(random *rand.Rand, n dnsname.Name) dnsname.Name {
+	return padded(n, maxName-len(wireOf(n))-random.IntN(56))
+}
+
+// padded puts labels that take so many octets before a name, unless it gets too long.
+func padded(n dnsname.Name, octets int) dnsname.Name {
+	labels := n.Labels()
+	for octets > 1 {
+		size := min(octets-1, maxLabel)
+		if octets-1-size == 1 {
+			size-- // one octet is no label
+		}
+		labels = append([]string{strings.Repeat("m", size)}, labels...)
+		octets -= 1 + size
+	}
+	longer, err := dnsname.FromLabels(labels)
+	if err != nil {
+		return n
+	}
+	return longer
 }
 
 // oddCase turns some letters into capitals.
