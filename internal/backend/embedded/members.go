@@ -24,6 +24,7 @@ type members struct {
 	serial  uint32    // the last one; 0: none
 	last    time.Time // when it changed last; what happens in that second waits for the next
 	timer   backend.Timer
+	copied  bool // zone comes from another leader, who may have had a newer one: it gets a new serial
 }
 
 // change notes that a zone came or went.
@@ -55,7 +56,7 @@ func (g *Group) setCatalog(name dnsname.Name) {
 // publishMembers brings the catalog zone up to date, at once or when its next serial is due. Server.mu is held.
 func (g *Group) publishMembers() {
 	m, s := &g.members, g.server
-	if g.policy.catalog.IsZero() || !g.complete || m.timer != nil || m.zone != nil && len(m.changed) == 0 {
+	if g.policy.catalog.IsZero() || !g.complete || m.timer != nil || m.zone != nil && len(m.changed) == 0 && !m.copied {
 		return
 	}
 	if now := s.opts.Clock.Now(); now.Unix() <= m.last.Unix() {
@@ -81,6 +82,9 @@ func (g *Group) renewMembers() error {
 	old, after := m.zone, g.policy.after
 	if after == 0 || m.serial != 0 && rr.SerialLess(after, m.serial) {
 		after = m.serial
+	}
+	if m.copied && old != nil {
+		g.compareMembers()
 	}
 	soa := catalogSOA(after, now)
 	var changes []plan.Change
@@ -114,7 +118,7 @@ func (g *Group) renewMembers() error {
 	if old != nil {
 		next.remember(old, old.stepTo(next, changes, s.opts.History), s.opts.History)
 	}
-	m.zone, m.changed, m.last, m.serial = next, nil, now, soa.Serial
+	m.zone, m.changed, m.last, m.serial, m.copied = next, nil, now, soa.Serial, false
 	s.serve(name)
 	return nil
 }

@@ -80,16 +80,31 @@ func (r *replicas) setUp(o ReplicaOptions) error {
 // has reports whether somebody is a replica: whether this is the key that he has signed with.
 func (r *replicas) has(key *tsig.Signer) bool { return key != nil && r.key != nil && r.key.Equal(key) }
 
-// Open says that this server leads, and that its groups hold all that they are to hold for now. It answers from now on, and
-// offers its zones to the other replicas. Before, it must not: they would drop what it does not have.
+// Retain removes what is not wanted from all groups: a server that followed may have what an earlier leader had removed when
+// it was gone.
+func (s *Server) Retain(wanted func(Member) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, g := range s.groups {
+		for zone := range g.zones {
+			if wanted(Member{g.name, zone}) {
+				continue
+			}
+			delete(g.zones, zone)
+			s.serve(zone)
+			g.members.change(zone)
+		}
+		g.publishMembers()
+	}
+}
+
+// Open says that this server leads, and that its groups hold all that they are to hold for now, and nothing else (Retain). It
+// answers from now on, and offers its zones to the other replicas. Before, it must not: they would drop what it does not have.
 func (s *Server) Open() {
 	s.opened.Store(true)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.replicas.offered = true
-	for _, g := range s.groups {
-		g.recheckMembers()
-	}
 	s.tellAll()
 }
 
@@ -165,13 +180,10 @@ func (r *replicas) rouse() {
 // newID returns a label that nothing else has.
 func newID() string { return strings.ToLower(rand.Text()) }
 
-// recheckMembers brings a catalog zone that was copied from another leader up to date with the zones that there are. Server.mu
-// is held.
-func (g *Group) recheckMembers() {
+// compareMembers notes where a catalog zone that was copied from another leader has other zones than the group. Server.mu is
+// held.
+func (g *Group) compareMembers() {
 	m := &g.members
-	if m.zone == nil {
-		return
-	}
 	listed := map[dnsname.Name]bool{}
 	m.zone.names.all(func(n *node) bool {
 		if ptr := n.find(rr.TypePTR); ptr != nil {
@@ -191,5 +203,4 @@ func (g *Group) recheckMembers() {
 			m.change(zone)
 		}
 	}
-	g.publishMembers()
 }

@@ -154,7 +154,7 @@ func (s *Server) put(m Member, t taken) error {
 		if other := g.members.zone; other != nil {
 			touched = append(touched, other.name)
 		}
-		g.members.zone = t.next
+		g.members.zone, g.members.serial, g.members.copied = t.next, t.next.soa.Serial, true
 	default:
 		g.zones[m.Zone] = t.next
 	}
