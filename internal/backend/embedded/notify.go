@@ -158,10 +158,10 @@ func (o *notifier) send(n *notice) {
 
 // answered takes an answer.
 func (o *notifier) answered(n *notice, outcome string) {
-	o.server.opts.Observer.Notified(outcome)
 	delete(o.open, awaited{n.to, n.id})
 	n.asking, n.tries = false, 0
 	o.arm(n, n.sent.Add(notifyRest))
+	o.server.opts.Observer.Notified(outcome)
 }
 
 // socket returns the socket for a family of addresses.
