@@ -21,9 +21,10 @@ import (
 // newServe makes the command that answers from the zones of files.
 func newServe(env Env) *cobra.Command {
 	var (
-		in     inputFlags
-		listen []string
-		now    string
+		in       inputFlags
+		listen   []string
+		transfer []string
+		now      string
 	)
 	cmd := &cobra.Command{
 		Use:   "serve -f PATH...",
@@ -36,8 +37,8 @@ content changed gets a higher serial. A file that cannot be read, or ends in the
 middle, counts as it was before, and so does everything when a folder cannot be read
 or no Zone is left.
 
-Zones without name servers answer with the placeholders of render. Serials begin anew
-with each start, so secondaries are better fed by the operator.
+A zone without name servers answers with the placeholders of render. Serials begin
+anew with each start: secondaries do not notice a change across a restart on one day.
 
 Exit codes: 0 when interrupted; 2 if the input cannot be read at the start, has no
 Zone, or an address cannot be listened on.`,
@@ -53,12 +54,18 @@ Zone, or an address cannot be listened on.`,
 			if err != nil {
 				return err
 			}
-			return serve(cmd.Context(), env, in, serveOptions{addrs, running(at)})
+			prefixes, err := networks(transfer)
+			if err != nil {
+				return err
+			}
+			return serve(cmd.Context(), env, in, serveOptions{addrs, prefixes, running(at)})
 		},
 	}
 	in.register(cmd)
 	cmd.Flags().StringArrayVar(&listen, "listen", []string{"127.0.0.1:5353"},
 		"an address and port for UDP and TCP, such as 0.0.0.0:53 or [::1]:5353; port 0 is any that is free; repeatable")
+	cmd.Flags().StringArrayVar(&transfer, "allow-transfer", nil,
+		"an address or a network (192.0.2.0/24) that gets whole zones, by AXFR and IXFR; repeatable (default: nobody)")
 	cmd.Flags().StringVar(&now, "now", "", "the time at the start for new serials (RFC 3339; default: now)")
 	return cmd
 }
@@ -79,6 +86,23 @@ func addresses(flags []string) ([]netip.AddrPort, error) {
 	return out, nil
 }
 
+// networks reads the values of --allow-transfer.
+func networks(flags []string) ([]netip.Prefix, error) {
+	var out []netip.Prefix
+	for _, flag := range flags {
+		addr, err := netip.ParseAddr(flag)
+		prefix := netip.PrefixFrom(addr, addr.BitLen())
+		if err != nil {
+			prefix, err = netip.ParsePrefix(flag)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--allow-transfer %q is no IP address or network, such as 192.0.2.53, 192.0.2.0/24 or 2001:db8::/64", flag)
+		}
+		out = append(out, prefix)
+	}
+	return out, nil
+}
+
 // running returns a clock that shows a time now, and runs as fast as the machine's.
 func running(at time.Time) func() time.Time {
 	var clock backend.SystemClock
@@ -87,9 +111,13 @@ func running(at time.Time) func() time.Time {
 }
 
 type serveOptions struct {
-	listen []netip.AddrPort
-	now    func() time.Time // for new serials
+	listen   []netip.AddrPort
+	transfer []netip.Prefix   // who may have whole zones
+	now      func() time.Time // for new serials
 }
+
+// groupName is that of all zones that are served.
+const groupName = "serve"
 
 // farewell is how long answers that are under way may take at the end.
 const farewell = 5 * time.Second
@@ -110,19 +138,24 @@ func serve(ctx context.Context, env Env, in inputFlags, opts serveOptions) (err 
 	if err != nil {
 		return err
 	}
-	server, err := embedded.Serve(ctx, embedded.Options{Listen: opts.listen, Log: slog.New(slog.NewTextHandler(env.Stderr, nil))})
+	server, err := embedded.Serve(ctx, embedded.Options{Listen: opts.listen, Closed: true, Log: slog.New(slog.NewTextHandler(env.Stderr, nil))})
 	if err != nil {
 		return wayOut(err)
 	}
+	if err := server.SetPolicy(groupName, embedded.Policy{Transfer: []embedded.Rule{{Prefixes: opts.transfer}}}); err != nil {
+		return err
+	}
+	s.serving.server = server.Group(groupName)
+	changed, refused := s.take(ctx, input)
+	server.Open()
 	for _, addr := range server.Addrs() {
 		fmt.Fprintf(env.Stdout, "listening on %s (UDP and TCP)\n", addr)
 	}
-	s.publish = server.Publish
-	s.take(input)
+	s.tell(changed, refused)
 	for {
 		select {
 		case <-watcher.Changed():
-			s.again()
+			s.again(ctx)
 		case <-ctx.Done():
 			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 			defer cancel()

@@ -1,11 +1,12 @@
 package cli
 
 import (
+	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
+	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/embedded"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/plan"
@@ -13,24 +14,25 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// A serving holds the zones that are served.
+// A serving holds the zones that are served, and gives a server what became different.
 type serving struct {
-	now       func() time.Time
-	catalogue *embedded.Catalogue
-	zones     map[zone.ID]servedZone
-	labels    map[dnsname.Name]label // also of zones that are served no more: serials do not fall when they return
+	server backend.Backend
+	now    func() time.Time
+	names  map[zone.ID]dnsname.Name // of accepted Zones
+	zones  map[dnsname.Name]servedZone
+	labels map[dnsname.Name]label // also of zones that are served no more: serials do not fall when they return
 }
 
 func newServing(now func() time.Time) *serving {
-	return &serving{now, embedded.NewCatalogue(), map[zone.ID]servedZone{}, map[dnsname.Name]label{}}
+	return &serving{now: now, names: map[zone.ID]dnsname.Name{}, zones: map[dnsname.Name]servedZone{}, labels: map[dnsname.Name]label{}}
 }
 
-// A servedZone is a zone as questions are answered from it.
+// A servedZone is a zone as the server has it.
 type servedZone struct {
-	*embedded.Zone
-	sets    rr.Sets  // without the SOA
-	added   []rr.Key // of them, those that no object asks for
-	records int      // with the SOA
+	id      zone.ID // whose content it is
+	soa     rr.SOA
+	sets    rr.Sets // without the SOA
+	records int     // with the SOA
 }
 
 // A label says what a serial stands for.
@@ -42,84 +44,104 @@ type label struct {
 
 // news is what became different.
 type news struct {
-	served    []servedZone
+	served    []dnsname.Name
 	withdrawn []dnsname.Name
 	faults    []string // sentences
 }
 
 // apply serves what a fold changed.
-func (s *serving) apply(c *composition, delta zone.Delta) news {
-	results := map[zone.ID]*zoneResult{}
+func (s *serving) apply(ctx context.Context, c *composition, delta zone.Delta) news {
+	accepted := map[zone.ID]*zoneResult{}
 	for i := range c.zones {
-		results[c.zones[i].id()] = &c.zones[i]
+		if z := &c.zones[i]; z.verdict.Accepted {
+			accepted[z.id()] = z
+		}
 	}
 	slices.SortFunc(delta.Zones, func(a, b zone.ZoneDelta) int { return a.ID.Compare(b.ID) })
-	gone := map[dnsname.Name]bool{}
+	var left []dnsname.Name
+	taken := map[dnsname.Name]bool{}
 	for _, d := range delta.Zones {
-		old, served := s.zones[d.ID]
-		if z := results[d.ID]; served && (z == nil || !z.verdict.Accepted || z.snapshot.Name != old.Name()) {
-			delete(s.zones, d.ID)
-			s.catalogue = s.catalogue.Without(old.Name())
-			gone[old.Name()] = true
+		if name, served := s.names[d.ID]; served {
+			left = append(left, name)
+			delete(s.names, d.ID)
+		}
+		if z := accepted[d.ID]; z != nil {
+			taken[z.snapshot.Name] = true
 		}
 	}
 	var out news
 	for _, d := range delta.Zones {
-		if z := results[d.ID]; z != nil && z.verdict.Accepted {
-			out.faults = append(out.faults, s.put(z, d, &out)...)
-			delete(gone, z.snapshot.Name)
+		if z := accepted[d.ID]; z != nil {
+			s.names[d.ID] = z.snapshot.Name
+			out.add(s.put(ctx, z, d))
 		}
 	}
-	out.withdrawn = slices.SortedFunc(maps.Keys(gone), dnsname.Name.Compare)
+	slices.SortFunc(left, dnsname.Name.Compare)
+	for _, name := range left {
+		if !taken[name] {
+			out.add(s.withdraw(ctx, name))
+		}
+	}
 	return out
 }
 
-// put serves what a Zone holds now, and returns what of it cannot be served.
-func (s *serving) put(z *zoneResult, d zone.ZoneDelta, out *news) (faults []string) {
+func (n *news) add(o news) {
+	n.served = append(n.served, o.served...)
+	n.withdrawn = append(n.withdrawn, o.withdrawn...)
+	n.faults = append(n.faults, o.faults...)
+}
+
+// put serves what a Zone holds now. That may be a name that another Zone had.
+func (s *serving) put(ctx context.Context, z *zoneResult, d zone.ZoneDelta) (out news) {
 	name := z.snapshot.Name
 	next, fresh := s.labelOf(z)
-	old, served := s.zones[d.ID]
+	old, served := s.zones[name]
+	now := servedZone{id: d.ID, soa: next.soa, sets: z.snapshot.Sets}
+	now.soa.Serial = next.serial
 	if served && !fresh {
-		return nil
+		now.records, now.sets = old.records, old.sets
+		s.zones[name] = now
+		return out
 	}
-	soa := next.soa
-	soa.Serial = next.serial
-	if !served {
-		d.Fresh = true
-		empty, err := embedded.NewZone(name, soa)
-		if err != nil {
-			return []string{fmt.Sprintf("%s cannot be served: %s.", z.object.Ref, err)}
-		}
-		old = servedZone{Zone: empty, records: 1}
-	}
-	now := servedZone{records: old.records}
-	now.sets, now.added = completed(z.snapshot)
 	changes := changesBetween(old, now, d)
-	after, rejected, err := old.With(&soa, changes)
-	if err != nil {
-		return []string{fmt.Sprintf("%s stays as it was: %s.", z.object.Ref, err)}
-	}
-	now.Zone = after
-	refused := map[rr.Key]bool{}
-	for _, r := range rejected {
-		refused[r.Key] = true
-		faults = append(faults, fmt.Sprintf("%s of %s stays as it was: %s.", r.Key, z.object.Ref, r.Reason))
-	}
-	txn := now.sets.Txn()
-	for _, c := range changes {
-		if refused[c.Key] {
-			txn.Put(rr.Set{Name: c.Key.Name, Type: c.Key.Type, TTL: c.Have.TTL, Data: c.Have.Data})
-			continue
+	changes, out.faults = servable(z, changes)
+	batch := backend.Batch{Changes: changes, SOA: &now.soa, Create: !served}
+	if _, err := s.server.Apply(ctx, name, batch); err != nil {
+		out.faults = append(out.faults, fmt.Sprintf("%s is not served as it is now: %s.", z.object.Ref, err))
+		if served {
+			old.id = zone.ID{} // the next time everything is compared
+			s.zones[name] = old
 		}
+		return out
+	}
+	now.records = max(old.records, 1)
+	sets := old.sets.Txn()
+	for _, c := range changes {
 		now.records += len(c.Want.Data) - len(c.Have.Data)
+		if c.Deletes() {
+			sets.Delete(c.Key)
+		} else {
+			sets.Put(c.Want)
+		}
 	}
-	if len(refused) > 0 {
-		now.sets = txn.Sets()
+	now.sets = sets.Sets()
+	s.zones[name], s.labels[name] = now, next
+	out.served = []dnsname.Name{name}
+	return out
+}
+
+// withdraw serves a zone no more.
+func (s *serving) withdraw(ctx context.Context, name dnsname.Name) (out news) {
+	if _, served := s.zones[name]; !served {
+		return out
 	}
-	s.zones[d.ID], s.labels[name] = now, next
-	s.catalogue = s.catalogue.With(after)
-	out.served = append(out.served, now)
-	return faults
+	if _, err := s.server.Apply(ctx, name, backend.Batch{Remove: true}); err != nil {
+		out.faults = []string{fmt.Sprintf("%s is still served: %s.", name, err)}
+		return out
+	}
+	delete(s.zones, name)
+	out.withdrawn = []dnsname.Name{name}
+	return out
 }
 
 // labelOf returns the label of what a Zone holds now, and whether that is other content than it was: then the serial is newer.
@@ -139,10 +161,10 @@ func (s *serving) labelOf(z *zoneResult) (label, bool) {
 	return next, true
 }
 
-// changesBetween returns what takes one content to the other.
+// changesBetween returns what takes what is served to what shall be, in canonical order.
 func changesBetween(old, now servedZone, d zone.ZoneDelta) []plan.Change {
-	keys := slices.Concat(d.Changed, old.added, now.added)
-	if d.Fresh {
+	keys := slices.Clone(d.Changed)
+	if d.Fresh || old.id != d.ID {
 		for _, sets := range []rr.Sets{old.sets, now.sets} {
 			for set := range sets.All() {
 				keys = append(keys, set.Key())
@@ -161,17 +183,20 @@ func changesBetween(old, now servedZone, d zone.ZoneDelta) []plan.Change {
 	return changes
 }
 
-// completed returns the sets of a zone with those that no object asks for and that every zone has (RFC 1034 §4.2.1).
-func completed(s zone.Snapshot) (rr.Sets, []rr.Key) {
-	missing := placeholders(s)
-	if len(missing) == 0 {
-		return s.Sets, nil
+// servable leaves out the changes that no message could carry: one set must not keep back the others.
+func servable(z *zoneResult, changes []plan.Change) (good []plan.Change, faults []string) {
+	empty, err := embedded.NewZone(z.snapshot.Name, z.snapshot.SOA)
+	if err != nil {
+		return changes, nil // which the server says in full
 	}
-	txn := s.Sets.Txn()
-	var added []rr.Key
-	for _, p := range missing {
-		txn.Put(rr.NewSet(p.key(), s.SOA.TTL, p.data))
-		added = append(added, p.key())
+	_, rejected, err := empty.With(nil, changes)
+	if err != nil || len(rejected) == 0 {
+		return changes, nil
 	}
-	return txn.Sets(), added
+	why := map[rr.Key]bool{}
+	for _, r := range rejected {
+		why[r.Key] = true
+		faults = append(faults, fmt.Sprintf("%s of %s stays as it was: %s.", r.Key, z.object.Ref, r.Reason))
+	}
+	return slices.DeleteFunc(changes, func(c plan.Change) bool { return why[c.Key] }), faults
 }

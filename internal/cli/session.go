@@ -1,12 +1,12 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 
-	"github.com/zonefold/zonefold/internal/backend/embedded"
 	"github.com/zonefold/zonefold/internal/cli/manifest"
 	"github.com/zonefold/zonefold/internal/cli/watch"
 	"github.com/zonefold/zonefold/internal/dnsname"
@@ -19,7 +19,6 @@ type session struct {
 	reader  *manifest.Reader
 	fold    *fold
 	serving *serving
-	publish func(*embedded.Catalogue)
 
 	failed  string          // why the input could not be read the last time; "" if it could
 	said    map[string]bool // of files, as far as it still holds
@@ -67,7 +66,7 @@ func (s *session) read() (*manifest.Input, error) {
 }
 
 // again takes over what changed. If nobody can tell what that is, nothing changes.
-func (s *session) again() {
+func (s *session) again(ctx context.Context) {
 	input, err := s.read()
 	if err != nil {
 		if why := err.Error(); why != s.failed {
@@ -80,7 +79,7 @@ func (s *session) again() {
 		s.failed = ""
 		fmt.Fprintln(s.env.Stderr, "The input can be read again.")
 	}
-	s.take(input)
+	s.tell(s.take(ctx, input))
 }
 
 // remark tells what cannot be read or is left out in files, once.
@@ -105,13 +104,17 @@ func (s *session) remark(input *manifest.Input) {
 	s.said = now
 }
 
-// take serves the input, and prints what became different.
-func (s *session) take(input *manifest.Input) {
+// take serves the input, and returns what became different.
+func (s *session) take(ctx context.Context, input *manifest.Input) (changed news, refused []refusal) {
 	c, delta := s.fold.put(input.Objects)
-	changed := s.serving.apply(c, delta)
-	s.publish(s.serving.catalogue)
-	for _, z := range changed.served {
-		fmt.Fprintf(s.env.Stdout, "serving %s: serial %d, %s\n", shown(z.Name()), z.SOA().Serial, count(z.records, "record"))
+	return s.serving.apply(ctx, c, delta), refusalsOf(c)
+}
+
+// tell prints what became different.
+func (s *session) tell(changed news, refused []refusal) {
+	for _, name := range changed.served {
+		z := s.serving.zones[name]
+		fmt.Fprintf(s.env.Stdout, "serving %s: serial %d, %s\n", shown(name), z.soa.Serial, count(z.records, "record"))
 	}
 	for _, name := range changed.withdrawn {
 		fmt.Fprintf(s.env.Stdout, "withdrawn %s\n", shown(name))
@@ -119,7 +122,6 @@ func (s *session) take(input *manifest.Input) {
 	for _, fault := range changed.faults {
 		fmt.Fprintf(s.env.Stderr, "error: %s\n", oneLine(fault))
 	}
-	refused := refusalsOf(c)
 	tellRefusals(s.env.Stdout, s.refused, refused)
 	s.refused = refused
 }
