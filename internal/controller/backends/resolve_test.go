@@ -1,0 +1,156 @@
+package backends
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/yaml"
+
+	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+)
+
+// stored are the Secrets of a cluster whose operator is in the namespace "system".
+func stored(namespace, name string) (*corev1.Secret, error) {
+	consent := map[string]string{v1alpha1.CredentialsLabel: "true"}
+	s, ok := map[string]*corev1.Secret{
+		"system/one":    {Data: map[string][]byte{"key": []byte("c2VjcmV0\n")}},
+		"system/two":    {Data: map[string][]byte{"a": []byte("1"), "b": []byte("2")}},
+		"system/none":   {},
+		"team/open":     {ObjectMeta: metav1.ObjectMeta{Labels: consent}, Data: map[string][]byte{"key": []byte("b3Blbg==")}},
+		"team/closed":   {Data: map[string][]byte{"key": []byte("secret")}},
+		"team/unwilled": {ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.CredentialsLabel: "false"}}, Data: map[string][]byte{"key": []byte("x")}},
+	}[namespace+"/"+name]
+	if !ok {
+		return nil, errors.New("not found")
+	}
+	return s, nil
+}
+
+func TestWhatABackendIsReachedWith(t *testing.T) {
+	tsig := func(secret string) string {
+		return `{rfc2136: {servers: ["192.0.2.1"], tsig: {keyName: k, secretRef: ` + secret + `}}}`
+	}
+	for _, c := range []struct{ name, spec, want string }{
+		{"updates that are not signed", `{rfc2136: {servers: ["192.0.2.1", "192.0.2.2:5353"], view: inside}}`,
+			"rfc2136 [192.0.2.1 192.0.2.2:5353] inside"},
+		{"a key, whose name may lack the final dot, and whose Secret has one value", tsig(`{name: one}`), "rfc2136 [192.0.2.1] signed k. c2VjcmV0"},
+		{"a key of several in a Secret", tsig(`{name: two, key: b}`), "rfc2136 [192.0.2.1] signed k. 2"},
+		{"a Secret of another namespace that consents", tsig(`{name: open, namespace: team}`), "rfc2136 [192.0.2.1] signed k. b3Blbg=="},
+		{"PowerDNS with its defaults", `{powerdns: {url: "https://pdns:8081/", secretRef: {name: one}}}`,
+			"powerdns https://pdns:8081 localhost Native c2VjcmV0"},
+		{"PowerDNS with everything", `{powerdns: {url: "https://pdns", serverID: s, zoneKind: Master, secretRef: {name: one}}}`,
+			"powerdns https://pdns s Master c2VjcmV0"},
+
+		{"a Secret of another namespace that does not consent", tsig(`{name: closed, namespace: team}`),
+			`SecretForbidden: Secret team/closed is not in the operator's namespace system and does not have the label zonefold.dev/credentials: "true".`},
+		{"a Secret whose label says no", tsig(`{name: unwilled, namespace: team}`),
+			`SecretForbidden: Secret team/unwilled is not in the operator's namespace system and does not have the label zonefold.dev/credentials: "true".`},
+		{"a Secret that is not there", tsig(`{name: lost}`),
+			"SecretNotFound: Secret system/lost cannot be read: not found. Create it, or let the operator read Secrets of its namespace."},
+		{"a Secret with several values, and none is named", tsig(`{name: two}`), "SecretNotFound: Secret system/two has 2 keys; name one of them in secretRef.key."},
+		{"a Secret without a value", tsig(`{name: none}`), "SecretNotFound: Secret system/none has 0 keys; name one of them in secretRef.key."},
+		{"a value that is not there", tsig(`{name: two, key: c}`), `SecretNotFound: Secret system/two has no key "c"; it has a, b.`},
+		{"a key name that is no domain name…", `{rfc2136: {servers: [x], tsig: {keyName: a..b, secretRef: {name: one}}}}`, "InvalidSpec: The TSIG keyName is no domain name…"},
+		{"PowerDNS without its key", `{powerdns: {url: "https://pdns", secretRef: {name: lost}}}`,
+			"SecretNotFound: Secret system/lost cannot be read: not found. Create it, or let the operator read Secrets of its namespace."},
+		{"no kind of server", `{default: true}`, "InvalidSpec: The spec names no kind of server; name one, such as rfc2136."},
+		{"a kind that this operator does not have", `{provider: {type: route53}}`, "NotSupported: This operator does not serve backends of the kind provider;…"},
+		{"a BIND of another dialect", `{bind9: {clusterRef: {name: x}}}`, "NotSupported: This operator does not serve backends of the kind bind9;…"},
+		{"a DNSClass", `{dnsClass: {name: x}}`, "NotSupported: This operator does not serve backends of the kind dnsClass;…"},
+		{"a name server that this operator is not", `{embedded: {}}`, "NotSupported: This operator is no name server;…"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var spec v1alpha1.BackendSpec
+			if err := yaml.Unmarshal([]byte(c.spec), &spec); err != nil {
+				t.Fatal(err)
+			}
+			got := reached(resolver{namespace: "system", secrets: stored}, &spec)
+			begins, cut := strings.CutSuffix(c.want, "…")
+			if got != c.want && !(cut && strings.HasPrefix(got, begins)) {
+				t.Errorf("it is\n%s\nwant\n%s", got, c.want)
+			}
+			if strings.Contains(got, ": ") && strings.Contains(got, "c2VjcmV0") {
+				t.Errorf("the trouble tells a secret: %s", got)
+			}
+		})
+	}
+}
+
+func reached(r resolver, spec *v1alpha1.BackendSpec) string {
+	s, trouble := r.settings(spec)
+	switch {
+	case trouble != nil:
+		return trouble.Reason + ": " + trouble.Message
+	case s.RFC2136 != nil:
+		text := fmt.Sprintf("rfc2136 %v", s.RFC2136.Servers)
+		if s.RFC2136.View != "" {
+			text += " " + s.RFC2136.View
+		}
+		if !s.RFC2136.KeyName.IsZero() {
+			text += fmt.Sprintf(" signed %s %s", s.RFC2136.KeyName, s.RFC2136.Secret)
+		}
+		return text
+	case s.PowerDNS != nil:
+		p := s.PowerDNS
+		return fmt.Sprintf("powerdns %s %s %s %s", p.URL, p.ServerID, p.ZoneKind, p.APIKey)
+	}
+	return "nothing"
+}
+
+func TestWhatABackendGrants(t *testing.T) {
+	namespaces := map[string]labels.Set{"one": {"team": "a"}, "two": {"team": "a", "tier": "b"}, "three": {}}
+	for _, c := range []struct {
+		name, grants string
+		want         []string
+		problems     int
+	}{
+		{"nothing is granted by a Backend without grants", `[]`, nil, 0},
+		{"namespaces by name, also one that does not exist yet", `[{namespaces: [one, new], zones: [example.org.]}]`, []string{"[one new] [example.org.]"}, 0},
+		{"namespaces by label", `[{namespaceSelector: {matchLabels: {team: a}}, zones: ["*.org."]}]`, []string{"[one two] [*.org.]"}, 0},
+		{"by label and by name: both", `[{namespaces: [three], namespaceSelector: {matchLabels: {tier: b}}, zones: [a.]}]`, []string{"[three two] [a.]"}, 0},
+		{"a selector without conditions is for everybody", `[{namespaceSelector: {}, zones: [a.]}]`, []string{"[one three two] [a.]"}, 0},
+		{"a selector that nobody meets is for nobody", `[{namespaceSelector: {matchLabels: {team: z}}, zones: [a.]}]`, []string{"[] [a.]"}, 0},
+		{"neither names nor a selector is for nobody", `[{zones: [a.]}]`, []string{"[] [a.]"}, 0},
+		{"a selector that cannot be read grants nothing, and is told", `[{namespaceSelector: {matchExpressions: [{key: team, operator: Near}]}, zones: [a.]}]`, nil, 1},
+		{"a pattern that cannot be read grants nothing, the others of its grant do", `[{namespaces: [one], zones: ["a..b", a.]}]`, []string{"[one] [a.]"}, 1},
+		{"grants are not mixed: each has its own names", `[{namespaces: [one], zones: [a.]}, {namespaces: [two], zones: [b.]}]`, []string{"[one] [a.]", "[two] [b.]"}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := &v1alpha1.Backend{}
+			if err := yaml.Unmarshal([]byte(c.grants), &b.Spec.Grants); err != nil {
+				t.Fatal(err)
+			}
+			grants, problems := ConvertGrants(b, namespaces)
+			var got []string
+			for _, g := range grants {
+				got = append(got, fmt.Sprintf("%v %v", g.Namespaces, g.Zones))
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("it grants %q, want %q", got, c.want)
+			}
+			if len(problems) != c.problems || len(problems) > 0 && !strings.HasPrefix(problems[0], "Grant 0 has ") {
+				t.Errorf("the problems are %q", problems)
+			}
+		})
+	}
+}
+
+func TestOneNamespaceInNoGrantGetsNothing(t *testing.T) {
+	b := &v1alpha1.Backend{}
+	b.Spec.Grants = []v1alpha1.Grant{{Namespaces: []string{"one"}, Zones: []string{"*.org."}}}
+	grants, _ := ConvertGrants(b, map[string]labels.Set{"one": nil, "two": nil})
+	for _, c := range []struct {
+		namespace, zone string
+		want            bool
+	}{{"one", "example.org.", true}, {"one", "example.net.", false}, {"two", "example.org.", false}, {"one", "org.", false}} {
+		if got := granted(t, grants, c.namespace, c.zone); got != c.want {
+			t.Errorf("%s for %s: %v, want %v", c.zone, c.namespace, got, c.want)
+		}
+	}
+}
