@@ -43,6 +43,9 @@ func (g *Group) Complete() {
 	g.server.mu.Lock()
 	defer g.server.mu.Unlock()
 	g.complete = true
+	if g.members.copied {
+		g.members.last = g.server.opts.Clock.Now() // until when the earlier leader may have used serials
+	}
 	g.publishMembers()
 }
 

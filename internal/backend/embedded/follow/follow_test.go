@@ -39,6 +39,11 @@ func secondary(t testing.TB) embedded.Key {
 	return embedded.Key{Name: mustName(t, "secondary."), Secret: "YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE="}
 }
 
+// A hasty clock has pauses go by quickly.
+type hasty struct{ backend.SystemClock }
+
+func (hasty) AfterFunc(d time.Duration, f func()) backend.Timer { return time.AfterFunc(d/30, f) }
+
 // A replica is one of several servers that are to be the same.
 type replica struct {
 	*embedded.Server
@@ -89,7 +94,7 @@ func (r *replica) follow(leader func() (netip.AddrPort, bool)) {
 func (r *replica) followWith(key embedded.Key, leader func() (netip.AddrPort, bool)) {
 	r.t.Helper()
 	f, err := follow.New(follow.Options{
-		Server: r.Server, Key: key, Clock: backend.SystemClock{}, Rand: rand.Float64,
+		Server: r.Server, Key: key, Clock: hasty{}, Rand: rand.Float64,
 		Leader: func(context.Context) (netip.AddrPort, bool, error) {
 			addr, known := leader()
 			return addr, known, nil

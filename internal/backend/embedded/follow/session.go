@@ -136,17 +136,16 @@ func (s *session) change(gone, come []embedded.Entry) {
 func (s *session) replace(got rfc2136.Pulled) error {
 	entries := map[embedded.Member]embedded.Entry{}
 	for set := range got.Sets.All() {
-		if set.Type != rr.TypePTR {
-			continue
-		}
-		e, _, err := embedded.ReadEntry(got.Sets, set.Name)
-		if err != nil {
+		e, found, err := embedded.ReadEntry(got.Sets, set.Name)
+		other, twice := entries[e.Member]
+		switch {
+		case err != nil:
 			return err
-		}
-		if other, twice := entries[e.Member]; twice {
+		case twice && other.ID != e.ID:
 			return fmt.Errorf("the listing of the leader has zone %s of %s as %s and as %s", e.Zone, e.Group, other.ID, e.ID)
+		case found:
+			entries[e.Member] = e
 		}
-		entries[e.Member] = e
 	}
 	s.soa, s.listing = got.SOA, got.Sets
 	s.mu.Lock()
