@@ -9,4 +9,7 @@
 //
 // Answers are small: no addresses beside the answer (only glue in referrals), no name servers beside data, ANY answered with
 // one set (RFC 8482), UDP up to 1232 octets. Nothing that is not served here is answered.
+//
+// Zones come by way of [Group], a backend.Backend. A group's [Policy] says who may transfer its zones (AXFR, IXFR), with which
+// TSIG keys, who is told of changes (NOTIFY), and whether there is a catalog zone of them; nobody and nothing by default.
 package embedded

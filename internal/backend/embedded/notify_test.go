@@ -179,12 +179,12 @@ func TestNotifyIsRepeatedUntilItIsGivenUp(t *testing.T) {
 	if m.Opcode != dns.OpcodeNotify || m.Response || !m.Authoritative || len(m.Extra) > 0 || m.Question[0] != (dns.Question{Name: "example.org.", Qtype: dns.TypeSOA, Qclass: dns.ClassINET}) {
 		t.Errorf("the message is\n%x\n%v", wire, m)
 	}
-	for _, pause := range []time.Duration{1, 2, 4, 8, 16, 32, 60} {
-		n.clock.pass(pause*time.Second - 1)
+	for _, pause := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 32 * time.Second, time.Minute} {
+		n.clock.pass(pause - 1)
 		n.silent()
 		n.clock.pass(1)
 		if got := n.serial(); got != 1 {
-			t.Errorf("after %d seconds serial %d is told", pause, got)
+			t.Errorf("after %s serial %d is told", pause, got)
 		}
 	}
 	n.clock.pass(time.Hour)
