@@ -1,8 +1,8 @@
 // Package cli is the zonefold command, which is kubectl-zonefold too: what the
-// operator would make of objects in files (render), what is wrong with them (check),
-// and what a cluster needs when the operator is gone (release).
+// operator would make of objects in files (render), what is wrong with them (check), a
+// name server of them (serve), and what a cluster needs when the operator is gone (release).
 //
-// render and check run the same core as the operator, without a cluster. Their
+// render, check and serve run the same core as the operator, without a cluster. Their
 // behaviour is written down in testdata/*.txtar, one script a subject; the scripts
 // are run as tests and can be read as a manual.
 package cli
