@@ -2,18 +2,27 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
+	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/embedded"
+	"github.com/zonefold/zonefold/internal/backend/embedded/follow"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/backends"
 )
@@ -23,24 +32,53 @@ type everywhere struct{ manager.RunnableFunc }
 
 func (everywhere) NeedLeaderElection() bool { return false }
 
+// A dnsServer is the operator's own name server: that of the leader has what the engine
+// delivers to it, those of the others what the leader's has.
+type dnsServer struct {
+	*embedded.Server
+	at       netip.AddrPort // where other replicas reach it; zero: there are none
+	key      *embedded.Key  // of the replicas; nil: there are none
+	followed chan struct{}  // closed when this replica follows nobody any more
+
+	mu     sync.Mutex
+	groups []string
+	leads  bool // and has everything
+}
+
 // serveDNS starts the operator's own name server, nil if it is to be none.
-func serveDNS(ctx context.Context, o options, log *slog.Logger) (*embedded.Server, error) {
+func serveDNS(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, o options, log *slog.Logger) (*dnsServer, error) {
 	listen, err := addresses(o.dns)
 	if err != nil || listen == nil {
 		return nil, err
+	}
+	d := &dnsServer{followed: make(chan struct{})}
+	if o.election {
+		c, err := client.New(config, client.Options{Scheme: scheme})
+		if err != nil {
+			return nil, fmt.Errorf("reaching the cluster: %w", err)
+		}
+		if d.key, err = replicaKey(ctx, c, o.namespace); err != nil {
+			return nil, err
+		}
 	}
 	counters := controller.NewDNSMetrics()
 	if err := counters.Register(metrics.Registry); err != nil {
 		return nil, fmt.Errorf("registering metrics: %w", err)
 	}
-	server, err := embedded.Serve(ctx, embedded.Options{Listen: listen, Clock: backend.SystemClock{}, Log: log, Observer: counters})
+	d.Server, err = embedded.Serve(ctx, embedded.Options{
+		Listen: listen, Clock: backend.SystemClock{}, Log: log, Observer: counters,
+		Closed: true, Replicas: embedded.ReplicaOptions{Key: d.key},
+	})
 	if err != nil {
 		return nil, fmt.Errorf("starting the name server: %w", err)
 	}
-	for _, addr := range server.Addrs() {
-		log.Info("answering questions", "address", addr.String())
+	for _, addr := range d.Addrs() {
+		log.Info("the name server listens", "address", addr.String())
 	}
-	return server, nil
+	if o.election {
+		d.at, err = advertised(o.advertise, o.podIP, d.Addrs()[0])
+	}
+	return d, err
 }
 
 // addresses reads what --dns-bind-address says: nothing for none.
@@ -63,22 +101,82 @@ func addresses(text string) ([]netip.AddrPort, error) {
 	return out, nil
 }
 
-// addServer has the manager keep the name server's policies, and close it in the end.
-func addServer(m ctrl.Manager, server *embedded.Server, source backends.Source) error {
-	policies := &backends.Policies{
-		Source: source,
-		Set:    func(s backends.EmbeddedSettings) error { return server.SetPolicy(s.Name, policyOf(s)) },
-		Drop:   server.DropPolicy,
-	}
-	if err := m.Add(everywhere{policies.Run}); err != nil {
-		return err
-	}
-	return m.Add(everywhere{func(ctx context.Context) error {
+// addTo has the manager keep the server's policies, follow the leader while another
+// replica leads, and close the server in the end.
+func (d *dnsServer) addTo(m ctrl.Manager, source backends.Source) error {
+	policies := &backends.Policies{Source: source, Set: d.set, Drop: d.DropPolicy}
+	closing := func(ctx context.Context) error {
 		<-ctx.Done()
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		return server.Close(closing)
-	}})
+		return d.Close(grace)
+	}
+	following := func(ctx context.Context) error { return d.follow(ctx, m, source) }
+	for _, run := range []manager.RunnableFunc{policies.Run, following, closing} {
+		if err := m.Add(everywhere{run}); err != nil {
+			return err
+		}
+	}
+	return m.AddReadyzCheck("dns", func(*http.Request) error {
+		if !d.Opened() {
+			return errors.New("the name server does not have all zones yet")
+		}
+		return nil
+	})
+}
+
+// follow copies what the leader has until this replica leads.
+func (d *dnsServer) follow(ctx context.Context, m ctrl.Manager, source backends.Source) error {
+	defer close(d.followed)
+	if d.key == nil {
+		return nil
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-m.Elected():
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	f, err := follow.New(follow.Options{
+		Server: d.Server, Key: *d.key, Clock: backend.SystemClock{}, Rand: rand.Float64, Log: source.Log,
+		Leader: func(ctx context.Context) (netip.AddrPort, bool, error) {
+			return leaderAddress(ctx, m.GetAPIReader(), source.Namespace)
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("preparing to follow the leader: %w", err)
+	}
+	return f.Run(ctx)
+}
+
+// set takes over the settings of a Backend.
+func (d *dnsServer) set(s backends.EmbeddedSettings) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !slices.Contains(d.groups, s.Name) {
+		d.groups = append(d.groups, s.Name)
+	}
+	err := d.SetPolicy(s.Name, policyOf(s))
+	if d.leads {
+		d.Group(s.Name).Complete()
+	}
+	return err
+}
+
+// open has the server of the leader answer, and be followed: it has been delivered
+// everything.
+func (d *dnsServer) open(delivered map[controller.Delivered]bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.Retain(func(m embedded.Member) bool { return delivered[controller.Delivered{Place: m.Group, Zone: m.Zone}] })
+	d.leads = true
+	for _, name := range d.groups {
+		d.Group(name).Complete()
+	}
+	d.Open()
 }
 
 // policyOf says who may follow the zones of one Backend.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/signal"
 	"syscall"
@@ -35,6 +36,8 @@ type options struct {
 	metrics     string
 	health      string
 	dns         string
+	advertise   string
+	podIP       string
 	pprof       string
 	verbose     bool
 	maxSet      int
@@ -52,7 +55,7 @@ func main() {
 }
 
 func parse(args []string, env func(string) string) (options, error) {
-	var o options
+	o := options{podIP: env("POD_IP")}
 	namespace := env("POD_NAMESPACE")
 	if namespace == "" {
 		namespace = "zonefold-system"
@@ -65,6 +68,7 @@ func parse(args []string, env func(string) string) (options, error) {
 	f.StringVar(&o.metrics, "metrics-bind-address", ":8080", "`address` of the Prometheus metrics; 0 turns them off")
 	f.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 turns them off")
 	f.StringVar(&o.dns, "dns-bind-address", "0", "`addresses` of the operator's own name server, UDP and TCP, separated by commas, such as :5353; 0 turns it off")
+	f.StringVar(&o.advertise, "dns-advertise-address", "", "`address` and port at which the other replicas reach this one's name server (default what it listens on, or $POD_IP)")
 	f.StringVar(&o.pprof, "pprof-bind-address", "0", "`address` of /debug/pprof/, which tells everything about the process; 0 turns it off")
 	f.BoolVar(&o.verbose, "verbose", false, "log what is done too, not only what happens")
 	f.IntVar(&o.maxSet, "max-set-size", 0, "records that a set may have (default 100, BIND's limit)")
@@ -97,11 +101,15 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 	config.UserAgent = "zonefold-operator"
 	config.QPS = -1                           // the API server's own priority and fairness decides
 	config.WarningHandler = rest.NoWarnings{} // a warning on each write to an object that an older schema let in
-	manager, err := newManager(config, o, log)
+	scheme, err := newScheme()
 	if err != nil {
 		return err
 	}
-	server, err := serveDNS(ctx, o, log)
+	server, err := serveDNS(ctx, config, scheme, o, log)
+	if err != nil {
+		return err
+	}
+	manager, err := newManager(config, scheme, server, o, log)
 	if err != nil {
 		return err
 	}
@@ -115,26 +123,38 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 	return nil
 }
 
-func newManager(config *rest.Config, o options, log *slog.Logger) (ctrl.Manager, error) {
+func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kubizone.AddToScheme, zonefold.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("building the scheme: %w", err)
 		}
 	}
-	patience := 20 * time.Second
+	return scheme, nil
+}
+
+func newManager(config *rest.Config, scheme *runtime.Scheme, server *dnsServer, o options, log *slog.Logger) (ctrl.Manager, error) {
+	var at netip.AddrPort
+	if server != nil {
+		at = server.at
+	}
+	lock, err := leaderLock(config, o.namespace, at)
+	if err != nil {
+		return nil, err
+	}
+	patience, renew := 20*time.Second, renewDeadline
 	manager, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:                        scheme,
-		Logger:                        logr.FromSlogHandler(log.Handler()),
-		Metrics:                       metricsserver.Options{BindAddress: o.metrics},
-		Cache:                         cacheOptions(o),
-		HealthProbeBindAddress:        o.health,
-		PprofBindAddress:              o.pprof,
-		LeaderElection:                o.election,
-		LeaderElectionID:              "zonefold-operator",
-		LeaderElectionNamespace:       o.namespace,
-		LeaderElectionReleaseOnCancel: true, // the workers have stopped by then
-		GracefulShutdownTimeout:       &patience,
+		Scheme:                              scheme,
+		Logger:                              logr.FromSlogHandler(log.Handler()),
+		Metrics:                             metricsserver.Options{BindAddress: o.metrics},
+		Cache:                               cacheOptions(o),
+		HealthProbeBindAddress:              o.health,
+		PprofBindAddress:                    o.pprof,
+		LeaderElection:                      o.election,
+		LeaderElectionResourceLockInterface: lock,
+		RenewDeadline:                       &renew,
+		LeaderElectionReleaseOnCancel:       true, // the workers have stopped by then
+		GracefulShutdownTimeout:             &patience,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("setting up: %w", err)

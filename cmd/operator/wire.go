@@ -18,7 +18,6 @@ import (
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/all"
-	"github.com/zonefold/zonefold/internal/backend/embedded"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/backends"
 	"github.com/zonefold/zonefold/internal/controller/kubizone"
@@ -42,7 +41,7 @@ func cacheOptions(o options) cache.Options {
 // parts are what an operator is put together from.
 type parts struct {
 	ctrl.Manager
-	server *embedded.Server // nil: it is none
+	server *dnsServer // nil: it is none
 	options
 	log *slog.Logger
 }
@@ -70,11 +69,15 @@ func addController(ctx context.Context, m parts) error {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
 	if m.server != nil {
-		if err := addServer(m, m.server, m.source()); err != nil {
+		if err := m.server.addTo(m, m.source()); err != nil {
 			return err
 		}
 	}
-	connect := connector(all.NewPool(time.Now, m.server))
+	pool := all.NewPool(time.Now, nil)
+	if m.server != nil {
+		pool = all.NewPool(time.Now, m.server.Server)
+	}
+	connect := connector(pool)
 	catchUp := controller.CatchUp{Live: m.GetAPIReader(), Cached: m.GetClient(), Log: m.log}
 	return m.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		// Secrets are not waited for: nothing is withdrawn because of one.
@@ -87,6 +90,10 @@ func addController(ctx context.Context, m parts) error {
 			Client: m.GetClient(), Cache: m.GetCache(), Events: recorder, Log: m.log, Metrics: numbers, Clock: clock,
 			MaxSet: m.maxSet, MaxEntries: m.maxEntries, Audit: m.audit,
 		})
+		if m.server != nil {
+			<-m.server.followed // from now on the engine alone changes what it holds
+			zones.Deliveries.WhenDelivered(func() { m.server.open(zones.Deliveries.Everything()) })
+		}
 		places := backends.New(backends.Config{
 			Source: m.source(), Events: recorder, Clock: clock.Now, Metrics: numbers, Connect: connect,
 			Core: zones.Core, Deliveries: zones.Deliveries,

@@ -152,8 +152,10 @@ func (c *Core) Run(ctx context.Context, ready func(context.Context) bool) error 
 	if !ready(ctx) {
 		return ctx.Err()
 	}
-	for {
-		c.step()
+	for first := true; ; first = false {
+		if puts := c.take(); first || len(puts) > 0 { // that there is nothing is news too
+			c.step(puts)
+		}
 		select {
 		case <-ctx.Done():
 			return nil
@@ -162,14 +164,16 @@ func (c *Core) Run(ctx context.Context, ready func(context.Context) bool) error 
 	}
 }
 
-func (c *Core) step() {
+// take returns what has gathered.
+func (c *Core) take() []put {
 	c.box.Lock()
+	defer c.box.Unlock()
 	puts := c.puts
 	c.puts = nil
-	c.box.Unlock()
-	if len(puts) == 0 {
-		return
-	}
+	return puts
+}
+
+func (c *Core) step(puts []put) {
 	began := c.clock()
 	s := Settlement{Touched: make([]Touched, 0, len(puts)), View: c.world, At: began}
 	c.mu.Lock()

@@ -52,6 +52,7 @@ type Deliveries struct {
 	zones   map[zone.ID]*delivery
 	judged  bool // the World has settled: before, no Zone is refused, it is only unknown
 	feeds   map[string]*line
+	opening opening
 }
 
 // DeliveriesConfig is what Deliveries need.
@@ -148,6 +149,8 @@ func (d *Deliveries) Settle(s Settlement) {
 	defer d.mu.Unlock()
 	if !d.judged {
 		d.judged = true
+		d.opening.begin(s)
+		d.queue.Enqueue(zone.ID{}) // nothing is the last to arrive where nothing is to be delivered
 		for _, o := range s.Touched {
 			if o.ID.Kind == zone.KindZone {
 				d.queue.Enqueue(o.ID)
@@ -234,6 +237,16 @@ func (d *Deliveries) wanted(z *delivery, refs []string) []*Place {
 
 // sync brings the delivery of one Zone to what it should be.
 func (d *Deliveries) sync(ctx context.Context, id zone.ID) error {
+	if err := d.syncZone(ctx, id); err != nil {
+		return err
+	}
+	if call := d.arrived(id); call != nil {
+		call()
+	}
+	return nil
+}
+
+func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 	stored, exists := d.store.Load(id)
 	d.mu.Lock()
 	if !d.judged || d.regrant {

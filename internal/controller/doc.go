@@ -5,6 +5,5 @@
 // conditions (conditions.go). It decides nothing about DNS and knows no dialect.
 package controller
 
-// The lease of the leader, and what is told about it.
+// The lease of the leader.
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=zonefold-system,resources=leases,verbs=get;create;update;patch
-// +kubebuilder:rbac:groups="",namespace=zonefold-system,resources=events,verbs=create;patch

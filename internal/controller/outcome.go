@@ -47,6 +47,9 @@ func (d *Deliveries) Report(r backend.Report) {
 		claims = append(claims, slices.Collect(maps.Keys(l.waits))...)
 	}
 	d.mu.Unlock()
+	if call := d.arrived(l.zone); call != nil {
+		call()
+	}
 	d.settled(claims)
 	d.changed(l.zone)
 	if all {

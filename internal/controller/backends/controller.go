@@ -24,7 +24,7 @@ import (
 // +kubebuilder:rbac:groups=zonefold.dev,resources=backends,verbs=get;list;watch
 // +kubebuilder:rbac:groups=zonefold.dev,resources=backends/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",namespace=zonefold-system,resources=secrets,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",namespace=zonefold-system,resources=secrets,verbs=get;list;watch;create
 
 // Kind is the kind of Backends in a zone.ID.
 const Kind = "Backend"

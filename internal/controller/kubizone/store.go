@@ -49,7 +49,8 @@ func (s *store) Load(id zone.ID) (controller.Stored, bool) {
 	if state.holding {
 		out.Delivered = state.held
 	}
-	out.Ceiling = max(out.Ceiling, state.ceiling)
+	out.Ceiling = later(out.Ceiling, state.ceiling)
+	state.ceiling = out.Ceiling
 	return out, true
 }
 
@@ -97,28 +98,6 @@ func (s *store) Hold(ctx context.Context, id zone.ID, where []controller.Deliver
 		return nil
 	}
 	return client.IgnoreNotFound(k.changeMeta(ctx, id, z, func(m *meta) { m.finalizer = false }))
-}
-
-// Raise implements controller.Store.
-func (s *store) Raise(ctx context.Context, id zone.ID, ceiling uint32) error {
-	k := s.k()
-	z, err := k.zone(ctx, id)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	state := k.zoneState(id)
-	if state.ceiling != 0 && rr.SerialLess(ceiling, state.ceiling) {
-		ceiling = state.ceiling
-	}
-	s.mu.Unlock()
-	if err := k.patchStatus(ctx, id, z, map[string]any{"serialCeiling": ceiling}); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	state.ceiling = ceiling
-	s.mu.Unlock()
-	return nil
 }
 
 // Record implements controller.Store.

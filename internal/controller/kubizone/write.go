@@ -113,7 +113,11 @@ func (k *Controller) label(ctx context.Context, id zone.ID, o object, value stri
 // patchStatus sends a JSON merge patch of the status. A merge patch and not an apply:
 // the parts of a large status are written at different times, and nobody else owns any.
 func (k *Controller) patchStatus(ctx context.Context, id zone.ID, o object, status any) error {
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": o.GetUID()}, "status": status})
+	meta := map[string]any{"uid": o.GetUID()}
+	if patch, ok := status.(map[string]any); ok && patch["serialCeiling"] != nil {
+		meta["resourceVersion"] = o.GetResourceVersion() // a ceiling takes the place of the known one only
+	}
+	body, err := json.Marshal(map[string]any{"metadata": meta, "status": status})
 	if err != nil {
 		return fmt.Errorf("encoding the status of %s: %w", id, err)
 	}

@@ -76,6 +76,13 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 	if lowered(z.Status.SerialCeiling, out.ceiling) {
 		patch["serialCeiling"] = out.ceiling
 	}
+	label := labelled(&z)
+	if flushed != nil {
+		label = out.Label
+	}
+	if wait := k.settle(id, &z, label, patch); later == nil {
+		later = wait
+	}
 	if len(patch) > 0 {
 		err := k.patchStatus(ctx, id, &z, patch)
 		if err == nil || apierrors.IsInvalid(err) {
@@ -83,6 +90,9 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 		}
 		if err != nil {
 			return k.unwritten(id, err)
+		}
+		if ceiling, ok := patch["serialCeiling"].(uint32); ok {
+			k.ceiling(id, ceiling)
 		}
 	}
 	if flushed != nil {

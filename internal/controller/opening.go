@@ -1,0 +1,105 @@
+package controller
+
+import (
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// An opening waits until all that was to be delivered when this run began has been, for a
+// server that lives in this process and must not answer, or be copied, before it has
+// everything. Guarded by Deliveries.mu.
+type opening struct {
+	owed map[zone.ID]struct{} // Zones that are still to be delivered
+	done bool
+	call func() // nil: nobody waits
+}
+
+// WhenDelivered has f called, once, when every Zone that is accepted at the start has been
+// delivered or could not be. It is for before Run.
+func (d *Deliveries) WhenDelivered(f func()) { d.opening.call = f }
+
+// Everything returns what is delivered where, also what is being withdrawn.
+func (d *Deliveries) Everything() map[Delivered]bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := map[Delivered]bool{}
+	for _, l := range d.feeds {
+		for key := range l.at {
+			all[Delivered{key.place, l.name}] = true
+		}
+	}
+	return all
+}
+
+// begin notes what is to be delivered, as of the first step of the World. d.mu is held.
+func (o *opening) begin(s Settlement) {
+	o.owed = map[zone.ID]struct{}{}
+	for _, delta := range s.Delta.Zones {
+		if _, accepted := s.View.Snapshot(delta.ID); accepted {
+			o.owed[delta.ID] = struct{}{}
+		}
+	}
+}
+
+// arrived notes that a Zone may have been delivered. It returns what is to be called when it
+// was the last one.
+func (d *Deliveries) arrived(id zone.ID) func() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	o := &d.opening
+	if o.done || o.owed == nil {
+		return nil
+	}
+	if d.underWay(d.zones[id]) {
+		return nil
+	}
+	delete(o.owed, id)
+	if len(o.owed) > 0 {
+		return nil
+	}
+	o.done = true
+	return o.call
+}
+
+// underWay reports whether a Zone is still to be delivered to a server that forgets.
+func (d *Deliveries) underWay(z *delivery) bool {
+	if z == nil {
+		return false
+	}
+	if !z.looked {
+		return true
+	}
+	for _, l := range z.lines {
+		for _, a := range l.at {
+			if a.volatile() && a.report == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (a *attached) volatile() bool { return a.client.Limits().Volatile }
+
+// SettleSerial gives back the serials that a Zone has not used, where a server forgets
+// which ones it served; see backend.Feed.Settle. It says whether such a server has the
+// Zone at all.
+func (d *Deliveries) SettleSerial(id zone.ID) (label backend.Label, settled, forgets bool) {
+	d.mu.Lock()
+	var feed *backend.Feed
+	if z := d.zones[id]; z != nil {
+		if l := z.lines[z.snapshot.Name]; l != nil && l.live {
+			for _, a := range l.at {
+				if a.volatile() {
+					feed = l.feed
+				}
+			}
+		}
+	}
+	d.mu.Unlock()
+	if feed == nil {
+		return backend.Label{}, false, false
+	}
+	label, settled = feed.Settle()
+	return label, settled, true
+}
