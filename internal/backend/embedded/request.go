@@ -183,7 +183,7 @@ func skipName(b []byte) int {
 		switch length := int(b[at]); {
 		case length == 0:
 			return at + 1
-		case length > maxLabel && length < 0xc0:
+		case length > maxLabel && (length < 0xc0 || at+1 == len(b)):
 			return 0
 		case length > maxLabel:
 			return at + 2
