@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	code := testcluster.MainWith(m, testcluster.Options{
 		ControllerManager: true, CRDs: []string{"../../config/crd"},
 		// Some clusters ask for the right to set finalizers before an owner may block its deletion.
-		APIServerFlags: []string{"--enable-admission-plugins=OwnerReferencesPermissionEnforcement"},
+		APIServerFlags: []string{"--enable-admission-plugins=OwnerReferencesPermissionEnforcement", "--delete-collection-workers=8"},
 	})
 	if built.dir != "" {
 		_ = os.RemoveAll(built.dir)
@@ -195,11 +195,13 @@ func (s *scene) clear() {
 			namespaces[r.Namespace] = true
 		}
 	}
+	var parts sync.WaitGroup
 	for ns := range namespaces {
 		for _, o := range []client.Object{&kubizone.Zone{}, &kubizone.Record{}, &zonefold.ZoneSlice{}} {
-			_ = s.client.DeleteAllOf(ctx, o, client.InNamespace(ns))
+			parts.Go(func() { _ = s.client.DeleteAllOf(ctx, o, client.InNamespace(ns)) })
 		}
 	}
+	parts.Wait()
 	_ = s.client.DeleteAllOf(ctx, &zonefold.Backend{})
 	_ = s.client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(testoperator.Namespace))
 	s.kubectlQuiet("delete", "leases", "-n", testoperator.Namespace, "--all")

@@ -220,7 +220,7 @@ func (s *scene) restarted(args ...string) {
 		}
 		return ""
 	})
-	s.audited(6)
+	s.audited(3)
 }
 
 // restartChangesNothing compares all objects and the zone of BIND before and after a restart.
