@@ -34,8 +34,8 @@ until it is interrupted. It prints what it serves and what is refused.
 
 When files change it takes that over and prints what became different. A zone whose
 content changed gets a higher serial. A file that cannot be read, or ends in the
-middle, counts as it was before, and so does everything when a folder cannot be read
-or no Zone is left.
+middle, counts as it was before; so does an object that an API server would refuse,
+and everything when a folder cannot be read or no Zone is left.
 
 A zone without name servers answers with the placeholders of render. Serials begin
 anew with each start: secondaries do not notice a change across a restart on one day.
@@ -134,34 +134,48 @@ func serve(ctx context.Context, env Env, in inputFlags, opts serveOptions) (err 
 		env: env, watcher: watcher, fold: newFold(), serving: newServing(opts.now), said: map[string]bool{},
 		reader: manifest.NewReader(manifest.Options{Paths: in.files, Stdin: env.Stdin, Namespace: in.namespace}),
 	}
+	if s.guard, err = newGuard(); err != nil {
+		return err
+	}
 	input, err := s.begin(in)
 	if err != nil {
 		return err
 	}
-	server, err := embedded.Serve(ctx, embedded.Options{Listen: opts.listen, Closed: true, Log: slog.New(slog.NewTextHandler(env.Stderr, nil))})
+	return s.answer(ctx, opts, input)
+}
+
+// answer answers from the input, and from what becomes of it, until the context ends.
+func (s *session) answer(ctx context.Context, opts serveOptions, input *manifest.Input) error {
+	server, err := embedded.Serve(ctx, embedded.Options{Listen: opts.listen, Closed: true, Log: slog.New(slog.NewTextHandler(s.env.Stderr, nil))})
 	if err != nil {
 		return wayOut(err)
 	}
+	ctx, until := context.WithoutCancel(ctx), ctx // what has begun is finished
+	defer func() {
+		end, cancel := context.WithTimeout(ctx, farewell)
+		defer cancel()
+		if err := server.Close(end); err != nil {
+			fmt.Fprintf(s.env.Stderr, "error: %s\n", err)
+		}
+	}()
 	if err := server.SetPolicy(groupName, embedded.Policy{Transfer: []embedded.Rule{{Prefixes: opts.transfer}}}); err != nil {
 		return err
 	}
 	s.serving.server = server.Group(groupName)
-	changed, refused := s.take(ctx, input)
+	changed, refused, err := s.take(ctx, input)
+	if err != nil {
+		return err
+	}
 	server.Open()
 	for _, addr := range server.Addrs() {
-		fmt.Fprintf(env.Stdout, "listening on %s (UDP and TCP)\n", addr)
+		fmt.Fprintf(s.env.Stdout, "listening on %s (UDP and TCP)\n", addr)
 	}
 	s.tell(changed, refused)
 	for {
 		select {
-		case <-watcher.Changed():
+		case <-s.watcher.Changed():
 			s.again(ctx)
-		case <-ctx.Done():
-			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
-			defer cancel()
-			if err := server.Close(end); err != nil {
-				fmt.Fprintf(env.Stderr, "error: %s\n", err)
-			}
+		case <-until.Done():
 			return nil
 		}
 	}

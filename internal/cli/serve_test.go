@@ -51,6 +51,7 @@ func TestServeFollowsFiles(t *testing.T) {
 		{"and comes back as it was", "mv net zones/net.yaml", 5, 4, "192.0.2.1 192.0.2.3 192.0.2.1 NXDOMAIN"},
 		{"goes again", "mv zones/net.yaml net", 5, -1, "192.0.2.1 192.0.2.3 REFUSED REFUSED"},
 		{"and comes back with another record", "mv net zones/net.yaml; record n n.example.net. 192.0.2.1 > zones/n.yaml", 5, 5, "192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
+		{"a slip of the pen in a Zone", "sed -i 's/example.net.,/example.net., refresh: soon,/' zones/net.yaml", 5, 5, "192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
 		{"a Zone that becomes another object", "zone net2 example.net. > zones/net.yaml", 5, 5, "192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
 		{"two Zones that swap their names", "zone net2 example.org. > zones/net.yaml; zone org example.net. > zones/org.yaml", 5, 5, "192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
 		{"a burst", "for i in 1 2 3 4 5 6 7 8 9; do for j in 1 2 3 4 5 6 7 8 9; do record b$i$j b$i$j.example.net. 192.0.2.$i > zones/b$i$j.yaml; done; done", -2, -2, "192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
@@ -75,6 +76,8 @@ func TestServeFollowsFiles(t *testing.T) {
 		}
 	}
 	stop()
+	s.wait(s.out, `\n(kept as it was: Zone default/net): SchemaViolation: the API server would refuse what it is now at \S+/net.yaml:1: spec.refresh: .*\.\n`)
+	s.wait(s.out, `\n(no longer kept as it was: Zone default/net)\n`)
 	if got := s.ask("b99.example.net.", dns.TypeA); got != "192.0.2.9" {
 		t.Errorf("the last of a burst is %s", got)
 	}

@@ -17,6 +17,7 @@ type session struct {
 	env     Env
 	watcher *watch.Watcher
 	reader  *manifest.Reader
+	guard   *guard
 	fold    *fold
 	serving *serving
 
@@ -68,6 +69,11 @@ func (s *session) read() (*manifest.Input, error) {
 // again takes over what changed. If nobody can tell what that is, nothing changes.
 func (s *session) again(ctx context.Context) {
 	input, err := s.read()
+	var changed news
+	var refused []refusal
+	if err == nil {
+		changed, refused, err = s.take(ctx, input)
+	}
 	if err != nil {
 		if why := err.Error(); why != s.failed {
 			s.failed = why
@@ -79,7 +85,7 @@ func (s *session) again(ctx context.Context) {
 		s.failed = ""
 		fmt.Fprintln(s.env.Stderr, "The input can be read again.")
 	}
-	s.tell(s.take(ctx, input))
+	s.tell(changed, refused)
 }
 
 // remark tells what cannot be read or is left out in files, once.
@@ -105,9 +111,13 @@ func (s *session) remark(input *manifest.Input) {
 }
 
 // take serves the input, and returns what became different.
-func (s *session) take(ctx context.Context, input *manifest.Input) (changed news, refused []refusal) {
-	c, delta := s.fold.put(input.Objects)
-	return s.serving.apply(ctx, c, delta), refusalsOf(c)
+func (s *session) take(ctx context.Context, input *manifest.Input) (changed news, refused []refusal, err error) {
+	objects, kept, err := s.guard.pass(ctx, input.Objects)
+	if err != nil {
+		return changed, nil, err
+	}
+	c, delta := s.fold.put(objects)
+	return s.serving.apply(ctx, c, delta), append(kept, refusalsOf(c)...), nil
 }
 
 // tell prints what became different.
