@@ -27,7 +27,7 @@ type transfer struct {
 // send carries out what the worker's responder has outgoing.
 func (s *Server) send(w *worker, c *conn) (err error) {
 	r := &w.responder
-	t := &transfer{outgoing: r.outgoing, server: s, worker: w, conn: c, began: s.opts.Clock.Now()}
+	t := &transfer{outgoing: r.outgoing, server: s, worker: w, conn: c}
 	r.outgoing = nil
 	r.begin(w.page, true)
 	defer func() {
@@ -43,6 +43,7 @@ func (s *Server) send(w *worker, c *conn) (err error) {
 		}
 		defer func() { <-s.slots }()
 	}
+	t.began = s.opts.Clock.Now()
 	outcome := TransferWhole
 	out := newWriter(&r.message, t.next)
 	if t.steps != nil {
@@ -84,6 +85,7 @@ func (s *Server) takeSlot() bool {
 
 // refuse answers that too many others transfer at the moment.
 func (t *transfer) refuse() error {
+	t.began = t.server.opts.Clock.Now()
 	t.server.opts.Observer.Transferred(t.kind, TransferUnavailable)
 	t.worker.responder.finish(dns.RcodeServerFailure)
 	return t.write()
@@ -105,6 +107,7 @@ func (t *transfer) next() error {
 func (t *transfer) flush() error {
 	r := &t.worker.responder
 	r.message.mark(flagAuthoritative, 0)
+	r.signature.stamp.Time = uint64(t.server.opts.Clock.Now().Unix()) // a long transfer outlasts the fudge
 	r.signature.mac = append(r.signature.mac[:0:0], r.finish(dns.RcodeSuccess)...)
 	r.signature.stream = true
 	return t.write()

@@ -1,7 +1,9 @@
 package embedded
 
 import (
+	"encoding/binary"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"slices"
@@ -155,5 +157,62 @@ func TestSlowFollowersAreCutOff(t *testing.T) {
 	}
 	if records, _, err := fetch(t, addr, axfr("bench.example."), nil); err != nil || len(records) != 120_003 {
 		t.Errorf("%d records, %v", len(records), err)
+	}
+}
+
+func TestTransfersAndQuestionsShareAConnection(t *testing.T) {
+	s, _, addr := filled(t, Options{}, 3000)
+	setPolicy(t, s, Policy{Transfer: []Rule{loopback()}})
+	question, transfer := new(dns.Msg).SetQuestion("bench.example.", dns.TypeSOA), axfr("bench.example.")
+	var all []byte
+	for i, m := range []*dns.Msg{question, transfer, question, transfer, question} {
+		m.Id = uint16(i)
+		msg, err := m.Pack()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, framed(msg)...)
+	}
+	c := dial(t, addr)
+	if _, err := c.Write(all); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{1, 12_003, 1, 12_003, 1} {
+		for records := 0; records < want; {
+			m := receive(t, c)
+			if m.Id != uint16(i) || m.Rcode != dns.RcodeSuccess || len(m.Answer) == 0 {
+				t.Fatalf("after %d of %d records for question %d: %v", records, want, i, m)
+			}
+			records += len(m.Answer)
+		}
+	}
+}
+
+func TestTransfersWaitForTheirTurn(t *testing.T) {
+	seen := &outcomes{}
+	s, _, addr := filled(t, Options{Observer: seen, MaxTransfers: 1, IdleTimeout: 100 * time.Millisecond}, 1)
+	key := testKey(t, "follower.", "hmac-sha256")
+	setPolicy(t, s, Policy{Transfer: []Rule{{Key: key}}})
+	s.slots <- struct{}{} // somebody transfers
+	c := dial(t, addr)
+	msg, mac := signed(t, key, time.Now(), func(m *dns.Msg) { m.Question[0].Qtype = dns.TypeAXFR })
+	if _, err := c.Write(framed(msg)); err != nil {
+		t.Fatal(err)
+	}
+	size := make([]byte, 2)
+	if _, err := io.ReadFull(c, size); err != nil {
+		t.Fatal(err)
+	}
+	answer := make([]byte, binary.BigEndian.Uint16(size))
+	if _, err := io.ReadFull(c, answer); err != nil {
+		t.Fatal(err)
+	}
+	if m := unpack(t, answer); m.Rcode != dns.RcodeServerFailure || dns.TsigVerify(answer, testSecret, mac, false) != nil {
+		t.Errorf("whose turn does not come gets %v", m)
+	}
+	seen.await(t, "axfr unavailable", 1)
+	<-s.slots
+	if _, _, err := fetch(t, addr, axfr("bench.example."), key); err != nil {
+		t.Error(err)
 	}
 }
