@@ -42,10 +42,10 @@ func (s *Server) Group(name string) *Group {
 func (g *Group) Complete() {
 	g.server.mu.Lock()
 	defer g.server.mu.Unlock()
-	g.complete = true
-	if g.members.copied {
-		g.members.last = g.server.opts.Clock.Now() // until when the earlier leader may have used serials
+	if s := g.server; !g.complete && s.replicas.key != nil {
+		g.members.last = s.opts.Clock.Now() // until when another leader may have used serials
 	}
+	g.complete = true
 	g.publishMembers()
 }
 
