@@ -56,7 +56,11 @@ func (g *Group) setCatalog(name dnsname.Name) {
 // publishMembers brings the catalog zone up to date, at once or when its next serial is due. Server.mu is held.
 func (g *Group) publishMembers() {
 	m, s := &g.members, g.server
-	if g.policy.catalog.IsZero() || !g.complete || m.timer != nil || m.zone != nil && len(m.changed) == 0 && !m.copied {
+	if g.policy.catalog.IsZero() {
+		m.changed = nil // a catalog zone that is made anew has all zones
+		return
+	}
+	if !g.complete || m.timer != nil || m.zone != nil && len(m.changed) == 0 && !m.copied {
 		return
 	}
 	if now := s.opts.Clock.Now(); now.Unix() <= m.last.Unix() {
