@@ -23,6 +23,7 @@ type line struct {
 	at      map[place]*attached
 	owed    []string // Places of an earlier run that nobody has attached to yet
 	written rr.Sets
+	entered bool    // something into written since it was last shared
 	sets    rr.Sets // the newest content
 
 	seq     uint64 // newest published
@@ -205,6 +206,25 @@ func (l *line) enter(ledger *rr.SetsTxn, set rr.Set) {
 	ledger.Put(set)
 }
 
+// share has the ledger use the memory of the content, once every server has that and
+// nothing else of ours: but for name servers they are the same then.
+func (l *line) share() {
+	if !l.entered || l.done < l.seq || len(l.owed) > 0 {
+		return
+	}
+	for _, a := range l.at {
+		if a.leaving || a.report == nil || len(a.report.Lingering)+len(a.report.Refused) > 0 {
+			return
+		}
+	}
+	written := l.sets.Txn()
+	if old, ok := l.written.Get(rr.Key{Name: l.name, Type: rr.TypeNS}); ok {
+		now, _ := l.sets.Get(old.Key())
+		written.Put(rr.NewSet(old.Key(), old.TTL, append(slices.Clone(old.Data), now.Data...)...))
+	}
+	l.written, l.entered = written.Sets(), false
+}
+
 func (l *line) publish(s zone.Snapshot, changed []rr.Key) {
 	l.sets = s.Sets
 	l.seq = l.feed.Publish(backend.Content{Sets: s.Sets, SOA: s.SOA, Hash: s.Hash}, changed)
@@ -230,7 +250,7 @@ func (d *Deliveries) Record(ctx context.Context, feed string, sets []rr.Set) err
 	for _, set := range sets {
 		l.enter(txn, set)
 	}
-	l.written = txn.Sets()
+	l.written, l.entered = txn.Sets(), true
 	d.mu.Unlock()
 	return d.store.Record(ctx, l.zone, sets)
 }

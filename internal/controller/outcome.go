@@ -82,6 +82,7 @@ func (d *Deliveries) confirm(l *line) []zone.ID {
 			l.done = min(l.done, a.report.Seq)
 		}
 	}
+	l.share()
 	var claims []zone.ID
 	for len(l.waiting) > 0 && l.waiting[0].seq <= l.done {
 		for _, claim := range l.waiting[0].claims {

@@ -67,6 +67,7 @@ type Controller struct {
 // our own writes.
 type written struct {
 	version uint64             // resourceVersion of our last write
+	seen    uint64             // newest one that the cache has brought, if that was ours
 	taken   controller.Version // what the verdict is about
 	again   bool               // look again when the cache has caught up
 	refused bool               // a server refuses it: what pending is about
@@ -211,8 +212,11 @@ func (k *Controller) stale(id zone.ID, o client.Object) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s := k.state(id)
-	s.again = version(o) < s.version
-	return s.again || s.taken != versionOf(o) && o.GetDeletionTimestamp().IsZero()
+	lags := version(o) < s.version
+	if s.again = lags && s.seen < s.version; lags && !s.again {
+		k.enqueue(id) // it has caught up since o was read
+	}
+	return lags || s.taken != versionOf(o) && o.GetDeletionTimestamp().IsZero()
 }
 
 func versionOf(o client.Object) controller.Version {
@@ -228,6 +232,7 @@ func (k *Controller) echo(id zone.ID, o client.Object) bool {
 	if s == nil || version(o) > s.version {
 		return false
 	}
+	s.seen = version(o)
 	if s.again && version(o) == s.version {
 		s.again = false
 		return false
