@@ -3,8 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
+
+	"github.com/zonefold/zonefold/hack/bench/figures"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
@@ -12,15 +13,6 @@ import (
 
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 )
-
-// times are how long each of some changes took.
-type times []time.Duration
-
-// percentile is by nearest rank: with 100 times the 99th is the second longest.
-func (t times) percentile(p int) time.Duration {
-	sorted := slices.Sorted(slices.Values(t))
-	return sorted[max(0, (len(sorted)*p+99)/100-1)]
-}
 
 // between is the pause before each change: the status of the one before is written by then.
 const between = 150 * time.Millisecond
@@ -37,13 +29,13 @@ func (r *rig) patch(ctx context.Context, i int, address string) error {
 }
 
 // singleChanges measures from the beginning of a write to the API server until BIND answers with what was written.
-func (r *rig) singleChanges(ctx context.Context) (times, error) {
+func (r *rig) singleChanges(ctx context.Context) (figures.Times, error) {
 	asker, err := r.newAsker()
 	if err != nil {
 		return nil, err
 	}
 	defer asker.close()
-	var out times
+	var out figures.Times
 	for i := range r.o.changes {
 		if err := pause(ctx, between); err != nil {
 			return nil, err
@@ -63,7 +55,7 @@ func (r *rig) singleChanges(ctx context.Context) (times, error) {
 
 // floor measures the least that any controller has to do: the write, the event of it, one signed UPDATE over a kept
 // connection, and the query. The operator is stopped.
-func (r *rig) floor(ctx context.Context) (times, error) {
+func (r *rig) floor(ctx context.Context) (figures.Times, error) {
 	asker, err := r.newAsker()
 	if err != nil {
 		return nil, err
@@ -79,7 +71,7 @@ func (r *rig) floor(ctx context.Context) (times, error) {
 		return nil, err
 	}
 	defer events.Stop()
-	var out times
+	var out figures.Times
 	for i := range r.o.changes {
 		if err := pause(ctx, between); err != nil {
 			return nil, err

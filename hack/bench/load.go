@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zonefold/zonefold/hack/bench/figures"
+
 	"github.com/miekg/dns"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -82,14 +84,14 @@ func (r *rig) warmUp(ctx context.Context) error {
 
 // createsAlone creates the Records without an operator and deletes them again.
 func (r *rig) createsAlone(ctx context.Context) (one round, err error) {
-	before, err := cpuTimes()
+	before, err := figures.CPUTimes()
 	if err != nil {
 		return one, err
 	}
 	if one.creates, err = r.create(ctx, r.o.n); err != nil {
 		return one, err
 	}
-	after, err := cpuTimes()
+	after, err := figures.CPUTimes()
 	if err != nil {
 		return one, err
 	}
@@ -119,7 +121,7 @@ func (r *rig) loaded(ctx context.Context, one round) (round, error) {
 	if one.served, err = r.awaitServed(ctx, began); err != nil {
 		return one, err
 	}
-	serving, err := cpuTimes()
+	serving, err := figures.CPUTimes()
 	if err != nil {
 		return one, err
 	}

@@ -10,35 +10,31 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
+
+	"github.com/zonefold/zonefold/hack/bench/figures"
 )
 
 // A result is everything that was measured.
 type result struct {
 	n              int
 	rounds         []round
-	changes, floor times
+	changes, floor figures.Times
 	idle           *idleResult
 }
 
-// median of a figure over the rounds; the lower of the two in the middle.
+// median of a figure over the rounds.
 func median[T cmp.Ordered](rounds []round, figure func(round) T) T {
 	var all []T
 	for _, r := range rounds {
 		all = append(all, figure(r))
 	}
-	slices.Sort(all)
-	return all[(len(all)-1)/2]
+	return figures.Median(all)
 }
 
 func (r *result) seconds(figure func(round) time.Duration) float64 {
 	return median(r.rounds, figure).Seconds()
 }
-
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
-const mebi = 1 << 20
 
 // operatorProgram is how the kernel calls the operator.
 const operatorProgram = "operator"
@@ -58,7 +54,7 @@ func (r *result) save(file string) error {
 		WritesARecord float64 `json:"api_writes_per_record"`
 	}{
 		r.n, r.seconds(creates), r.seconds(served), r.seconds(status),
-		milliseconds(r.changes.percentile(50)), milliseconds(r.changes.percentile(99)), milliseconds(r.floor.percentile(50)),
+		figures.Milliseconds(r.changes.Percentile(50)), figures.Milliseconds(r.changes.Percentile(99)), figures.Milliseconds(r.floor.Percentile(50)),
 		median(r.rounds, rss), r.seconds(cpu), median(r.rounds, func(o round) float64 { return o.used.operatorsWrites() }) / float64(r.n),
 	})
 	if err != nil {
@@ -72,82 +68,65 @@ func bare(o round) time.Duration    { return o.bare }
 func served(o round) time.Duration  { return o.served }
 func status(o round) time.Duration  { return o.status }
 func cpu(o round) time.Duration     { return o.used.cpu[operatorProgram] }
-func rss(o round) float64           { return float64(o.used.rss) / mebi }
-
-// A row of the table; without a goal it explains others.
-type row struct{ what, figure, goal string }
-
-// limit shows a figure, its goal, and whether it is met.
-func limit(what, format string, figure, most float64) row {
-	met := "met"
-	if figure > most {
-		met = "MISSED"
-	}
-	return row{what, fmt.Sprintf(format, figure), fmt.Sprintf("≤ "+format+"  %s", most, met)}
-}
+func rss(o round) float64           { return float64(o.used.rss) / figures.Mebi }
 
 func (r *result) table(w io.Writer) error {
-	fmt.Fprintf(w, "\n%d Records in one Zone, %d round(s), medians\n\n", r.n, len(r.rounds))
-	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(t, "\tmeasured\tgoal")
-	for _, row := range slices.Concat(r.loadRows(), r.changeRows(), r.costRows(), r.idleRows()) {
-		fmt.Fprintf(t, "%s\t%s\t%s\n", row.what, row.figure, row.goal)
-	}
-	return t.Flush()
+	title := fmt.Sprintf("%d Records in one Zone, %d round(s), medians", r.n, len(r.rounds))
+	return figures.Table(w, title, slices.Concat(r.loadRows(), r.changeRows(), r.costRows(), r.idleRows()))
 }
 
-func (r *result) loadRows() []row {
+func (r *result) loadRows() []figures.Row {
 	alone := r.seconds(creates)
-	second := func(what string, figure func(round) time.Duration) row {
-		return row{what, fmt.Sprintf("%.1f s", r.seconds(figure)), ""}
+	second := func(what string, figure func(round) time.Duration) figures.Row {
+		return figures.Note(what, fmt.Sprintf("%.1f s", r.seconds(figure)))
 	}
 	ratio := func(figure func(round) time.Duration) float64 {
 		return median(r.rounds, func(o round) float64 { return figure(o).Seconds() / o.creates.Seconds() })
 	}
-	return []row{
-		{"creates alone, the operator stopped", fmt.Sprintf("%.1f s", alone), ""},
+	return []figures.Row{
+		figures.Note("creates alone, the operator stopped", fmt.Sprintf("%.1f s", alone)),
 		second("the same creates with the operator", func(o round) time.Duration { return o.during }),
 		second("first create to all served", served),
 		second("first create to all labels and statuses", status),
 		second("first create to the Zone's whole status", func(o round) time.Duration { return o.zone }),
 		second("creates, labels and statuses by a bare client alone", bare),
-		limit("served / creates alone", "%.2f", ratio(served), 1.25),
-		limit("statuses / creates alone", "%.2f", ratio(status), 4),
-		{"floor of that: the bare client's three writes", fmt.Sprintf("%.2f", ratio(bare)), ""},
+		figures.AtMost("served / creates alone", "%.2f", ratio(served), 1.25),
+		figures.AtMost("statuses / creates alone", "%.2f", ratio(status), 4),
+		figures.Note("floor of that: the bare client's three writes", fmt.Sprintf("%.2f", ratio(bare))),
 	}
 }
 
-func (r *result) changeRows() []row {
-	floor := milliseconds(r.floor.percentile(50))
-	p50, p99 := milliseconds(r.changes.percentile(50)), milliseconds(r.changes.percentile(99))
-	return []row{
-		{"floor of one change, p50, p99", fmt.Sprintf("%.1f ms, %.1f ms", floor, milliseconds(r.floor.percentile(99))), ""},
-		{"one change to new answer, p50, p99", fmt.Sprintf("%.1f ms, %.1f ms", p50, p99), ""},
-		limit("p50 / p50 of the floor", "%.1f", p50/floor, 4),
-		limit("p99 / p50 of the floor", "%.1f", p99/floor, 15),
+func (r *result) changeRows() []figures.Row {
+	floor := figures.Milliseconds(r.floor.Percentile(50))
+	p50, p99 := figures.Milliseconds(r.changes.Percentile(50)), figures.Milliseconds(r.changes.Percentile(99))
+	return []figures.Row{
+		figures.Note("floor of one change, p50, p99", fmt.Sprintf("%.1f ms, %.1f ms", floor, figures.Milliseconds(r.floor.Percentile(99)))),
+		figures.Note("one change to new answer, p50, p99", fmt.Sprintf("%.1f ms, %.1f ms", p50, p99)),
+		figures.AtMost("p50 / p50 of the floor", "%.1f", p50/floor, 4),
+		figures.AtMost("p99 / p50 of the floor", "%.1f", p99/floor, 15),
 	}
 }
 
-func (r *result) costRows() []row {
+func (r *result) costRows() []figures.Row {
 	last := r.rounds[len(r.rounds)-1]
-	memory := row{"operator's memory, afterwards", fmt.Sprintf("%.0f MiB", median(r.rounds, rss)), ""}
+	memory := figures.Note("operator's memory, afterwards", fmt.Sprintf("%.0f MiB", median(r.rounds, rss)))
 	if most := map[int]float64{10_000: 150, 100_000: 500}[r.n]; most > 0 {
-		memory = limit(memory.what, "%.0f MiB", median(r.rounds, rss), most)
+		memory = figures.AtMost(memory.What, "%.0f MiB", median(r.rounds, rss), most)
 	}
-	return []row{
+	return []figures.Row{
 		memory,
-		{"operator's memory, peak", fmt.Sprintf("%.0f MiB", median(r.rounds, func(o round) float64 { return float64(o.used.peak) / mebi })), ""},
-		{"operator's CPU, until nothing was left to do", fmt.Sprintf("%.1f s", r.seconds(cpu)), ""},
-		{"operator's API writes a Record", fmt.Sprintf("%.3f", last.used.operatorsWrites()/float64(r.n)), ""},
-		{"CPU seconds of the creates alone", seconds(last.cpu), ""},
-		{"CPU seconds until all was served", seconds(last.serving), ""},
-		{"CPU seconds until nothing was left to do", seconds(last.used.cpu), ""},
-		{"API writes of the last round", list(last.used.writes), ""},
-		{"UPDATEs (by BIND), batches, steps of the World", fmt.Sprintf("%d, %.0f, %.0f", last.used.updates, last.used.batches, last.used.settles), ""},
+		figures.Note("operator's memory, peak", fmt.Sprintf("%.0f MiB", median(r.rounds, func(o round) float64 { return float64(o.used.peak) / figures.Mebi }))),
+		figures.Note("operator's CPU, until nothing was left to do", fmt.Sprintf("%.1f s", r.seconds(cpu))),
+		figures.Note("operator's API writes a Record", fmt.Sprintf("%.3f", last.used.operatorsWrites()/float64(r.n))),
+		figures.Note("CPU seconds of the creates alone", seconds(last.cpu)),
+		figures.Note("CPU seconds until all was served", seconds(last.serving)),
+		figures.Note("CPU seconds until nothing was left to do", seconds(last.used.cpu)),
+		figures.Note("API writes of the last round", list(last.used.writes)),
+		figures.Note("UPDATEs (by BIND), batches, steps of the World", fmt.Sprintf("%d, %.0f, %.0f", last.used.updates, last.used.batches, last.used.settles)),
 	}
 }
 
-func (r *result) idleRows() []row {
+func (r *result) idleRows() []figures.Row {
 	if r.idle == nil {
 		return nil
 	}
@@ -157,11 +136,11 @@ func (r *result) idleRows() []row {
 		writes += n
 	}
 	what := "idle for " + r.idle.took.String() + ": "
-	return []row{
-		limit(what+"API writes "+list(u.writes), "%.0f", writes, 0),
-		limit(what+"UPDATEs", "%.0f", float64(u.updates), 0),
-		{what + "readings of the zone", fmt.Sprintf("%.0f", u.readings), ""},
-		{what + "CPU", fmt.Sprintf("%.2f s", u.cpu[operatorProgram].Seconds()), ""},
+	return []figures.Row{
+		figures.AtMost(what+"API writes "+list(u.writes), "%.0f", writes, 0),
+		figures.AtMost(what+"UPDATEs", "%.0f", float64(u.updates), 0),
+		figures.Note(what+"readings of the zone", fmt.Sprintf("%.0f", u.readings)),
+		figures.Note(what+"CPU", fmt.Sprintf("%.2f s", u.cpu[operatorProgram].Seconds())),
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/zonefold/zonefold/hack/bench/figures"
 )
 
 // usage is what the operator has used, and done to others, since they started.
@@ -29,10 +31,10 @@ type usage struct {
 }
 
 func (r *rig) usage(ctx context.Context) (u usage, err error) {
-	if u.cpu, err = cpuTimes(); err != nil {
+	if u.cpu, err = figures.CPUTimes(); err != nil {
 		return u, err
 	}
-	if u.rss, u.peak, err = memoryOf(r.operator.PID()); err != nil {
+	if u.rss, u.peak, err = figures.MemoryOf(r.operator.PID()); err != nil {
 		return u, err
 	}
 	if u.updates, err = r.bind.Updates(ctx); err != nil {

@@ -1,4 +1,4 @@
-package main
+package figures
 
 import (
 	"os"
@@ -19,27 +19,30 @@ func TestStatIsReadWhateverTheNameHolds(t *testing.T) {
 }
 
 func TestThisProgramIsAmongThoseThatUseCPU(t *testing.T) {
-	times, err := cpuTimes()
+	times, err := CPUTimes()
 	if err != nil || len(times) == 0 {
 		t.Errorf("got %v, %v", times, err)
 	}
-	now, peak, err := memoryOf(os.Getpid())
+	if own, err := CPUOf(os.Getpid()); err != nil || own < times["figures.test"] {
+		t.Errorf("got %s, %v, after %v", own, err, times)
+	}
+	now, peak, err := MemoryOf(os.Getpid())
 	if err != nil || now < 1<<20 || peak < now {
 		t.Errorf("got %d, %d octets, %v", now, peak, err)
 	}
 }
 
 func TestPercentilesAreByNearestRank(t *testing.T) {
-	var all times
+	var all Times
 	for i := 100; i > 0; i-- {
 		all = append(all, time.Duration(i))
 	}
 	for p, want := range map[int]time.Duration{50: 50, 99: 99, 100: 100} {
-		if got := all.percentile(p); got != want {
+		if got := all.Percentile(p); got != want {
 			t.Errorf("the %dth percentile of 1 to 100 is %d, want %d", p, got, want)
 		}
 	}
-	if got := (times{7}).percentile(50); got != 7 {
+	if got := (Times{7}).Percentile(50); got != 7 {
 		t.Errorf("the median of one time is %d", got)
 	}
 }

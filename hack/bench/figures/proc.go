@@ -1,4 +1,5 @@
-package main
+// Package figures is what the benchmarks share: what a process used, percentiles of times, and the table that is printed.
+package figures
 
 import (
 	"bytes"
@@ -13,9 +14,9 @@ import (
 // ticks is the unit of CPU time in /proc, a hundredth of a second on every Linux (USER_HZ).
 const ticks = 10 * time.Millisecond
 
-// cpuTimes returns the CPU time, user and system together, that this program and each of its children has used, by name.
+// CPUTimes returns the CPU time, user and system together, that this program and each of its children has used, by name.
 // Unlike seconds on the wall they say the same on a machine that does other things too.
-func cpuTimes() (map[string]time.Duration, error) {
+func CPUTimes() (map[string]time.Duration, error) {
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		return nil, err
@@ -35,6 +36,23 @@ func cpuTimes() (map[string]time.Duration, error) {
 		}
 	}
 	return out, nil
+}
+
+// CPUOf returns the CPU time that one process has used.
+func CPUOf(pid int) (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	s, err := parseStat(text)
+	return s.cpu, err
+}
+
+// Load returns the load of the machine in the last minute, as the kernel writes it.
+func Load() (string, error) {
+	text, err := os.ReadFile("/proc/loadavg")
+	load, _, _ := strings.Cut(string(text), " ")
+	return load, err
 }
 
 // stat is what matters of a line in proc_pid_stat(5).
@@ -72,8 +90,8 @@ func parseStat(text []byte) (stat, error) {
 	return s, nil
 }
 
-// memoryOf returns the resident memory of a process now and at its highest, in octets.
-func memoryOf(pid int) (now, peak int64, err error) {
+// MemoryOf returns the resident memory of a process now and at its highest, in octets.
+func MemoryOf(pid int) (now, peak int64, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, 0, err
