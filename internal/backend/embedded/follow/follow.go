@@ -73,23 +73,25 @@ const (
 func (f *Follower) Run(ctx context.Context) error {
 	f.opts.Server.Follow()
 	for failures := 0; ctx.Err() == nil; failures++ {
-		listed, err := f.connect(ctx)
-		if ctx.Err() != nil {
-			break
-		}
-		if listed {
+		if f.attempt(ctx) {
 			failures = 0
-		}
-		if text := err.Error(); text != f.last {
-			f.last = text
-			f.opts.Log.Warn("The leader cannot be followed. What there is goes on being answered.", slog.String("error", text))
 		}
 		f.wait(ctx, f.pause(failures, longestPause))
 	}
 	return nil
 }
 
-// connect follows whoever leads now for as long as that goes well, and reports whether it began well.
+// attempt follows the leader until that fails, and reports whether it began well.
+func (f *Follower) attempt(ctx context.Context) (listed bool) {
+	listed, err := f.connect(ctx)
+	if text := err.Error(); ctx.Err() == nil && text != f.last {
+		f.last = text
+		f.opts.Log.Warn("The leader cannot be followed. What there is goes on being answered.", slog.String("error", text))
+	}
+	return listed
+}
+
+// connect follows whoever leads now until an error.
 func (f *Follower) connect(ctx context.Context) (listed bool, err error) {
 	addr, known, err := f.opts.Leader(ctx)
 	switch {
