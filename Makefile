@@ -42,7 +42,7 @@ verify: ## fail if generated files or go.mod differ from what their sources say
 		{ echo "the files above were out of date; they are right now: look at them and commit them"; exit 1; }
 	go mod tidy -diff
 
-demo: ## a control plane, the operator, a real BIND and examples/quickstart; Ctrl-C ends all of it
+demo: ## a control plane, the operator, real BINDs and examples/quickstart; Ctrl-C ends all of it
 	go run ./hack/prerequisites
 	go run ./hack/demo
 

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/nameserver"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -25,16 +26,7 @@ func (s *stage) changeRecord(ctx context.Context) error {
 	s.chapter("A change",
 		"How long does it take from kubectl to the answer of BIND? Starting kubectl takes longer than all the rest, so the demo",
 		"sends the same request itself over an open connection, and asks BIND until the new address is there.")
-	patch := func(address string) string { return fmt.Sprintf(`{"spec":{"rdata":%q}}`, address) }
-	s.command("kubectl", "patch", "records.kubi.zone/www-v4", "-n", "team-a", "--type=merge", "-p", patch("192.0.2.81"))
-	send, err := s.patcher("/apis/kubi.zone/v1alpha1/namespaces/team-a/records/www-v4")
-	if err != nil {
-		return err
-	}
-	if err := send(ctx, `{}`); err != nil { // opens the connection and changes nothing
-		return err
-	}
-	name, err := dnsname.Parse("www.team-a.example.org.")
+	send, err := s.sender(ctx, "192.0.2.81")
 	if err != nil {
 		return err
 	}
@@ -43,21 +35,30 @@ func (s *stage) changeRecord(ctx context.Context) error {
 	for i := range 5 {
 		address := fmt.Sprintf("192.0.2.%d", 81+i)
 		began := time.Now()
-		if err := send(ctx, patch(address)); err != nil {
+		if err := send(ctx, address); err != nil {
 			return err
 		}
-		if err := s.answers(ctx, rr.Key{Name: name, Type: rr.TypeA}, address); err != nil {
+		if err := answers(ctx, s.bind, address); err != nil {
 			return err
 		}
-		s.say("  BIND answers with %s after %.1f milliseconds", address, time.Since(began).Seconds()*1000)
+		s.say("  BIND answers with %s after %.1f milliseconds", address, milliseconds(began))
 	}
-	return s.dig(ctx, question{name.String(), "A", []string{name.String() + " A 192.0.2.85"}})
+	return s.dig(ctx, s.bind, question{www, "A", []string{www + " A 192.0.2.85"}})
 }
 
-// answers asks BIND over and over until it answers with the address alone.
-func (s *stage) answers(ctx context.Context, key rr.Key, address string) error {
+// www is the name whose address changes.
+const www = "www.team-a.example.org."
+
+func milliseconds(since time.Time) float64 { return time.Since(since).Seconds() * 1000 }
+
+// answers asks a server over and over until it answers with the address alone.
+func answers(ctx context.Context, server *nameserver.Server, address string) error {
+	name, err := dnsname.Parse(www)
+	if err != nil {
+		return err
+	}
 	for {
-		answer, err := s.bind.Lookup(ctx, key)
+		answer, err := server.Lookup(ctx, rr.Key{Name: name, Type: rr.TypeA})
 		if err != nil {
 			return err
 		}
@@ -65,6 +66,18 @@ func (s *stage) answers(ctx context.Context, key rr.Key, address string) error {
 			return nil
 		}
 	}
+}
+
+// sender prints the command that gives www an address, and returns a function that does the same.
+func (s *stage) sender(ctx context.Context, first string) (func(ctx context.Context, address string) error, error) {
+	patch := func(address string) string { return fmt.Sprintf(`{"spec":{"rdata":%q}}`, address) }
+	s.command("kubectl", "patch", "records.kubi.zone/www-v4", "-n", "team-a", "--type=merge", "-p", patch(first))
+	send, err := s.patcher("/apis/kubi.zone/v1alpha1/namespaces/team-a/records/www-v4")
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, address string) error { return send(ctx, patch(address)) },
+		send(ctx, `{}`) // opens the connection and changes nothing
 }
 
 // kubeconfig is the part of a kubeconfig that a client needs.

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+
+	"github.com/zonefold/zonefold/internal/nameserver"
 )
 
 // refused is the Record of the quickstart that no rule allows.
@@ -99,32 +101,46 @@ func questions() []question {
 func (s *stage) askBIND(ctx context.Context) error {
 	s.chapter("What BIND answers")
 	for _, q := range questions() {
-		if err := s.dig(ctx, q); err != nil {
+		if err := s.dig(ctx, s.bind, q); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// dig asks one question and compares the answer.
-func (s *stage) dig(ctx context.Context, q question) error {
-	host, port, _ := strings.Cut(s.bind.Addr(), ":")
-	args := []string{"@" + host, "-p", port, "+noall", "+answer", q.name, q.rrtype}
+// dig asks a server one question and compares the answer.
+func (s *stage) dig(ctx context.Context, server *nameserver.Server, q question) error {
+	out, err := s.runDig(ctx, server, q.name, q.rrtype)
+	if err != nil {
+		return err
+	}
+	got := records(out)
+	slices.Sort(got)
+	if want := slices.Sorted(slices.Values(q.want)); !slices.Equal(got, want) {
+		return fmt.Errorf("%s answers %s %s with %q and not with %q", server.Addr(), q.name, q.rrtype, got, want)
+	}
+	return nil
+}
+
+// runDig prints a dig command, runs it, and prints what it says.
+func (s *stage) runDig(ctx context.Context, server *nameserver.Server, ask ...string) (string, error) {
+	host, port, _ := strings.Cut(server.Addr(), ":")
+	args := append([]string{"@" + host, "-p", port, "+noall", "+answer"}, ask...)
 	s.command(append([]string{"dig"}, args...)...)
 	out, err := exec.CommandContext(ctx, "dig", args...).CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("dig (Debian: apt-get install bind9-dnsutils): %w: %s", err, out)
+		return "", fmt.Errorf("dig (Debian: apt-get install bind9-dnsutils): %w: %s", err, out)
 	}
 	s.show(string(out))
-	var got []string
-	for line := range strings.Lines(string(out)) {
+	return string(out), nil
+}
+
+// records returns the owners, types and data that dig has printed.
+func records(out string) (found []string) {
+	for line := range strings.Lines(out) {
 		if f := strings.Fields(line); len(f) > 4 && f[2] == "IN" {
-			got = append(got, strings.Join(append([]string{f[0]}, f[3:]...), " "))
+			found = append(found, strings.Join(append([]string{f[0]}, f[3:]...), " "))
 		}
 	}
-	slices.Sort(got)
-	if want := slices.Sorted(slices.Values(q.want)); !slices.Equal(got, want) {
-		return fmt.Errorf("BIND answers %s %s with %q and not with %q", q.name, q.rrtype, got, want)
-	}
-	return nil
+	return found
 }

@@ -26,6 +26,11 @@ type stage struct {
 	secret   string // of the key that BIND and the operator share
 	log      *os.File
 	operator *testoperator.Process
+	dns      *nameserver.Server // the operator's own
+	release  func()             // gives its port back
+	follower *nameserver.Server // a BIND that follows it
+
+	followerSecret string // of the key that it signs with
 }
 
 // chapter begins a part of the output: what is done, and why.
@@ -150,8 +155,13 @@ func (s *stage) strike() error {
 	if s.operator != nil {
 		s.operator.Stop()
 	}
-	if s.bind != nil {
-		s.bind.Close()
+	if s.release != nil {
+		s.release()
+	}
+	for _, server := range []*nameserver.Server{s.follower, s.bind} {
+		if server != nil {
+			server.Close()
+		}
 	}
 	if s.cluster != nil {
 		failed = append(failed, s.cluster.Stop())

@@ -52,9 +52,7 @@ func (s *stage) startCluster(ctx context.Context) error {
 // startBIND starts a name server with empty zones that the holder of a key may change.
 func (s *stage) startBIND(ctx context.Context) error {
 	s.chapter("A name server", "BIND, with three empty zones that whoever has a secret key may change (dynamic updates, RFC 2136).")
-	random := make([]byte, 32)
-	_, _ = rand.Read(random) // it never fails
-	s.secret = base64.StdEncoding.EncodeToString(random)
+	s.secret = newSecret()
 	key, err := dnsname.Parse(keyName)
 	if err != nil {
 		return err
@@ -63,11 +61,11 @@ func (s *stage) startBIND(ctx context.Context) error {
 		Dir:  filepath.Join(s.dir, "bind"),
 		Keys: []nameserver.TSIG{{Name: key, Algorithm: "hmac-sha256", Secret: s.secret}},
 	}
-	for _, text := range []string{"example.org.", "team-a.example.org.", "team-b.example.org."} {
-		zone, err := dnsname.Parse(text)
-		if err != nil {
-			return err
-		}
+	zones, err := zoneNames()
+	if err != nil {
+		return err
+	}
+	for _, zone := range zones {
 		opts.Zones = append(opts.Zones, nameserver.Zone{Name: zone})
 	}
 	if s.bind, err = nameserver.StartBIND(ctx, opts); err != nil {
@@ -75,6 +73,13 @@ func (s *stage) startBIND(ctx context.Context) error {
 	}
 	s.say("It answers at %s.", s.bind.Addr())
 	return nil
+}
+
+// newSecret makes a secret for a TSIG key.
+func newSecret() string {
+	random := make([]byte, 32)
+	_, _ = rand.Read(random) // it never fails
+	return base64.StdEncoding.EncodeToString(random)
 }
 
 // startOperator builds the operator and starts it as a process of its own, as it would run in a Pod.
@@ -95,8 +100,13 @@ func (s *stage) startOperator(ctx context.Context) error {
 	if s.log, err = os.Create(filepath.Join(s.dir, "operator.log")); err != nil {
 		return fmt.Errorf("making the operator's log: %w", err)
 	}
-	s.operator, err = testoperator.Start(testoperator.Options{Path: path, Kubeconfig: kubeconfig, Log: s.log})
+	number, release, err := nameserver.ClaimPort()
 	if err != nil {
+		return err
+	}
+	s.release, s.dns = release, nameserver.At(number)
+	args := []string{"--dns-bind-address", s.dns.Addr()}
+	if s.operator, err = testoperator.Start(testoperator.Options{Path: path, Kubeconfig: kubeconfig, Args: args, Log: s.log}); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -111,6 +121,7 @@ func (s *stage) startOperator(ctx context.Context) error {
 		return err
 	}
 	s.say("It is process %d and logs to %s.", s.operator.PID(), s.log.Name())
+	s.say("It has a name server of its own at %s (--dns-bind-address), for part 10.", s.dns.Addr())
 	return nil
 }
 
@@ -173,13 +184,7 @@ func (s *stage) createBackend(ctx context.Context) error {
 		return err
 	}
 	text := fmt.Sprintf(backend, s.bind.Addr(), keyName)
-	path, err := s.file("backend.yaml", text)
-	if err != nil {
-		return err
-	}
-	s.command("cat", path)
-	s.show(text)
-	if err := s.kubectl(ctx, "apply", "-f", path); err != nil {
+	if err := s.applyFile(ctx, "backend.yaml", text); err != nil {
 		return err
 	}
 	return s.kubectl(ctx, "wait", "--for=condition=Ready", "backends.zonefold.dev/bind", "--timeout="+patience.String())
