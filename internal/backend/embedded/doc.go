@@ -12,4 +12,6 @@
 //
 // Zones come by way of [Group], a backend.Backend. A group's [Policy] says who may transfer its zones (AXFR, IXFR), with which
 // TSIG keys, who is told of changes (NOTIFY), and whether there is a catalog zone of them; nobody and nothing by default.
+//
+// Several servers answer the same: one of them leads, and package follow keeps the others the same as it.
 package embedded
