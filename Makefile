@@ -46,7 +46,8 @@ demo: ## a control plane, the operator, real BINDs and examples/quickstart; Ctrl
 	go run ./hack/prerequisites
 	go run ./hack/demo
 
-bench: ## measure: the core, then the system with N=10000 Records
+bench: ## measure: the core, the system with N=10000 Records, the embedded name server
 	go run ./hack/prerequisites
 	go test -run '^$$' -bench . -benchmem ./internal/dnsname ./internal/rr ./internal/zone ./internal/plan
 	go run ./hack/bench -n $(N)
+	go run ./hack/bench/dns

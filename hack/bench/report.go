@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -162,13 +161,4 @@ func list(counts map[string]float64) string {
 		out = append(out, fmt.Sprintf("%.0f %s", counts[k], k))
 	}
 	return strings.Join(out, ", ")
-}
-
-// moduleRoot is the folder of the repository.
-func moduleRoot() (string, error) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
-	if err != nil {
-		return "", fmt.Errorf("finding the module: %w", err)
-	}
-	return strings.TrimSpace(string(out)), nil
 }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	"github.com/zonefold/zonefold/hack/bench/figures"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/nameserver"
 	"github.com/zonefold/zonefold/internal/testcluster"
@@ -89,7 +90,7 @@ func newRig(ctx context.Context, o options, progress io.Writer) (*rig, error) {
 	if r.program, err = testoperator.Build(ctx, r.dir); err != nil {
 		return r, err
 	}
-	root, err := moduleRoot()
+	root, err := figures.ModuleRoot(ctx)
 	if err != nil {
 		return r, err
 	}

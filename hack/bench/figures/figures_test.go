@@ -46,3 +46,19 @@ func TestPercentilesAreByNearestRank(t *testing.T) {
 		t.Errorf("the median of one time is %d", got)
 	}
 }
+
+func TestGoalsAreMetOrMissed(t *testing.T) {
+	for _, c := range []struct {
+		row  Row
+		want Row
+	}{
+		{AtMost("x", "%.1f", 2, 2), Row{"x", "2.0", "≤ 2.0  met"}},
+		{AtMost("x", "%.1f s", 2.1, 2), Row{"x", "2.1 s", "≤ 2.0 s  MISSED"}},
+		{AtLeast("x", "%.1f", 2, 2), Row{"x", "2.0", "≥ 2.0  met"}},
+		{AtLeast("x", "%.1f", 1.9, 2), Row{"x", "1.9", "≥ 2.0  MISSED"}},
+	} {
+		if c.row != c.want {
+			t.Errorf("got %q, want %q", c.row, c.want)
+		}
+	}
+}
