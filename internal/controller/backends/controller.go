@@ -166,13 +166,18 @@ func (b *Controller) Ready(ctx context.Context) bool {
 func (b *Controller) Run(ctx context.Context) error { return b.writer.Run(ctx) }
 
 func (b *Controller) everyBackend(ctx context.Context) {
+	b.every(ctx, func(name string) { b.look(ctx, name) })
+}
+
+// every calls look with the name of each Backend that there is.
+func (s Source) every(ctx context.Context, look func(name string)) {
 	var list v1alpha1.BackendList
-	if err := b.Client.List(ctx, &list); err != nil {
-		b.Log.Error("listing Backends", "error", err)
+	if err := s.Client.List(ctx, &list); err != nil {
+		s.Log.Error("listing Backends", "error", err)
 		return
 	}
 	for i := range list.Items {
-		b.look(ctx, list.Items[i].Name)
+		look(list.Items[i].Name)
 	}
 }
 

@@ -26,26 +26,16 @@ type Policies struct {
 // Run follows Backends and Secrets until ctx ends.
 func (p *Policies) Run(ctx context.Context) error {
 	p.known = map[string]EmbeddedSettings{}
+	look := func(name string) { p.look(ctx, name) }
 	_, err := p.follow(ctx, []followed{
-		{&corev1.Secret{}, func(any) { p.every(ctx) }},
-		{&v1alpha1.Backend{}, eachBackend(func(name string) { p.look(ctx, name) })},
+		{&corev1.Secret{}, func(any) { p.every(ctx, look) }},
+		{&v1alpha1.Backend{}, eachBackend(look)},
 	})
 	if err != nil {
 		return err
 	}
 	<-ctx.Done()
 	return nil
-}
-
-func (p *Policies) every(ctx context.Context) {
-	var list v1alpha1.BackendList
-	if err := p.Client.List(ctx, &list); err != nil {
-		p.Log.Error("listing Backends", "error", err)
-		return
-	}
-	for i := range list.Items {
-		p.look(ctx, list.Items[i].Name)
-	}
 }
 
 // look resolves one Backend anew. What cannot be resolved leaves what was.

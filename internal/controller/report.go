@@ -1,0 +1,144 @@
+package controller
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// Report takes in the engine's news.
+func (d *Deliveries) Report(r backend.Report) {
+	d.mu.Lock()
+	l := d.feeds[r.Feed]
+	if l == nil {
+		d.mu.Unlock()
+		return
+	}
+	key := place{r.Name, r.Target}
+	a := l.at[key]
+	if a == nil {
+		d.mu.Unlock()
+		return
+	}
+	if r.Withdrawn {
+		delete(l.at, key)
+		d.queue.Enqueue(l.zone)
+		d.mu.Unlock()
+		return
+	}
+	before := a.report
+	if before == nil {
+		before = &backend.Report{}
+	}
+	// What every claim of the zone has to be told: that one more Backend has it, or that sets were refused.
+	all := before.Seq == 0 && r.Seq >= l.seq || !maps.Equal(before.Refused, r.Refused)
+	failed := r.Err != nil && (before.Err == nil || before.Err.Error() != r.Err.Error())
+	a.report = &r
+	if (before.Err == nil) != (r.Err == nil) || a.report.Seq > 0 && before.Seq == 0 {
+		d.onPlace(r.Name)
+	}
+	claims := d.confirm(l)
+	if failed {
+		claims = append(claims, slices.Collect(maps.Keys(l.waits))...)
+	}
+	d.mu.Unlock()
+	if call := d.arrived(l.zone); call != nil {
+		call()
+	}
+	d.settled(claims)
+	d.changed(l.zone)
+	if all {
+		d.refresh(l.zone)
+	}
+}
+
+// confirmable reports whether anybody is going to confirm what is published.
+func (l *line) confirmable() bool {
+	for _, a := range l.at {
+		if !a.observe && !a.leaving {
+			return true
+		}
+	}
+	return false
+}
+
+// confirm works out what is confirmed everywhere and returns the claims to be told.
+func (d *Deliveries) confirm(l *line) []zone.ID {
+	l.done = 0
+	if l.confirmable() {
+		l.done = l.seq
+	}
+	for _, a := range l.at {
+		switch {
+		case a.observe || a.leaving:
+		case a.report == nil:
+			l.done = 0
+		default:
+			l.done = min(l.done, a.report.Seq)
+		}
+	}
+	l.share()
+	var claims []zone.ID
+	for len(l.waiting) > 0 && l.waiting[0].seq <= l.done {
+		for _, claim := range l.waiting[0].claims {
+			if l.waits[claim] == l.waiting[0].seq {
+				delete(l.waits, claim)
+				claims = append(claims, claim)
+			}
+		}
+		l.waiting = l.waiting[1:]
+	}
+	for len(l.times) > 0 && l.times[0].seq <= l.done {
+		d.metrics.served.Observe(d.clock().Sub(l.times[0].at).Seconds())
+		l.times = l.times[1:]
+	}
+	return claims
+}
+
+// track notes that a content was published now.
+func (d *Deliveries) track(l *line) {
+	if l.confirmable() && l.seq > l.done && (len(l.times) == 0 || l.times[len(l.times)-1].seq < l.seq) {
+		l.times = append(l.times, published{l.seq, d.clock()})
+	}
+}
+
+// wait notes which claims wait for which content.
+func (d *Deliveries) wait(s Settlement) {
+	byLine := map[*line][]zone.ID{}
+	var others []zone.ID
+	seen := make(map[zone.ID]bool, len(s.Touched)+len(s.Delta.Verdicts))
+	look := func(id zone.ID) {
+		if seen[id] {
+			return
+		}
+		seen[id] = true
+		v, ok := s.View.Verdict(id)
+		if z := d.zones[v.Zone]; ok && v.Accepted && id.Kind != zone.KindZone && z != nil {
+			if l := z.lines[z.snapshot.Name]; l != nil && l.live {
+				byLine[l] = append(byLine[l], id)
+				return
+			}
+		}
+		others = append(others, id)
+	}
+	for _, o := range s.Touched {
+		look(o.ID)
+	}
+	for _, id := range s.Delta.Verdicts {
+		look(id)
+	}
+	for l, claims := range byLine {
+		d.track(l)
+		if l.seq <= l.done || !l.confirmable() {
+			others = append(others, claims...)
+			continue
+		}
+		l.waiting = append(l.waiting, waiting{l.seq, claims})
+		for _, claim := range claims {
+			l.waits[claim] = l.seq
+		}
+	}
+	d.settled(others)
+}

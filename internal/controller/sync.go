@@ -1,0 +1,176 @@
+package controller
+
+import (
+	"context"
+	"slices"
+
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// wanted returns the Places that a Zone is to be delivered to.
+func (d *Deliveries) wanted(z *delivery, refs []string) []*Place {
+	if !z.accepted {
+		return nil
+	}
+	var out []*Place
+	for _, p := range d.places {
+		if p.serves(refs) && (!p.Closed || slices.Contains(z.allowed, p.Name)) {
+			out = append(out, p)
+		}
+	}
+	slices.SortFunc(out, func(a, b *Place) int { return cmpString(a.Name, b.Name) })
+	return out
+}
+
+// sync brings the delivery of one Zone to what it should be.
+func (d *Deliveries) sync(ctx context.Context, id zone.ID) error {
+	if err := d.syncZone(ctx, id); err != nil {
+		return err
+	}
+	if call := d.arrived(id); call != nil {
+		call()
+	}
+	return nil
+}
+
+func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
+	stored, exists := d.store.Load(id)
+	d.mu.Lock()
+	if !d.judged || d.regrant {
+		if d.judged {
+			d.asked = append(d.asked, id)
+		}
+		d.mu.Unlock()
+		return nil // Settle asks again
+	}
+	z := d.zones[id]
+	if z == nil {
+		if !exists {
+			d.mu.Unlock()
+			return nil
+		}
+		z = &delivery{id: id, lines: map[dnsname.Name]*line{}}
+		d.zones[id] = z
+	}
+	if !exists {
+		d.forget(z)
+		d.mu.Unlock()
+		return nil
+	}
+	d.remember(z, stored)
+	var wanted []*Place
+	if !stored.Deleting {
+		wanted = d.wanted(z, stored.Refs)
+	}
+	hold := d.holds(z, wanted)
+	z.looked = z.looked || missing(hold, stored.Delivered)
+	d.mu.Unlock()
+
+	if missing(hold, stored.Delivered) {
+		if err := d.store.Hold(ctx, id, union(hold, stored.Delivered)); err != nil {
+			return err
+		}
+	}
+	d.mu.Lock()
+	d.deliver(z, wanted, stored)
+	z.looked = true
+	hold = d.holds(z, wanted)
+	name, live := z.snapshot.Name, z.accepted && !stored.Deleting
+	l := z.lines[name]
+	before := z.lacks
+	if z.lacks = nil; live {
+		z.lacks = d.lacking(z, wanted, stored.Refs)
+	}
+	news := !sameOutcome(before, z.lacks)
+	d.mu.Unlock()
+
+	if live && l != nil && len(wanted) == 0 {
+		if _, err := l.feed.Mint(ctx); err != nil {
+			return err
+		}
+	}
+	d.changed(id)
+	if news {
+		d.refresh(id)
+	}
+	if len(hold) == 0 || missing(stored.Delivered, hold) {
+		return d.store.Hold(ctx, id, hold)
+	}
+	return nil
+}
+
+// remember takes over, once, what an earlier run left behind.
+func (d *Deliveries) remember(z *delivery, stored Stored) {
+	if z.known {
+		return
+	}
+	z.known = true
+	for _, was := range stored.Delivered {
+		if z.lines[was.Zone] == nil {
+			d.addLine(z, was.Zone, stored)
+		}
+		z.lines[was.Zone].owed = append(z.lines[was.Zone].owed, was.Place)
+	}
+}
+
+// holds returns where the Zone is or will be: what must not be forgotten.
+func (d *Deliveries) holds(z *delivery, wanted []*Place) []Delivered {
+	var out []Delivered
+	for _, p := range wanted {
+		if !p.Observe && len(p.Servers) > 0 {
+			out = append(out, Delivered{p.Name, z.snapshot.Name})
+		}
+	}
+	for name, l := range z.lines {
+		for _, place := range l.owed {
+			out = append(out, Delivered{place, name})
+		}
+		for key, a := range l.at {
+			if !a.observe {
+				out = append(out, Delivered{key.place, name})
+			}
+		}
+	}
+	slices.SortFunc(out, compareDelivered)
+	return slices.Compact(out)
+}
+
+// forget ends all lines of a Zone whose object is gone although nothing was withdrawn.
+func (d *Deliveries) forget(z *delivery) {
+	for _, l := range z.lines {
+		for key := range l.at {
+			d.engine.Detach(key.target, key.place)
+		}
+		delete(d.feeds, l.id)
+	}
+	delete(d.zones, z.id)
+}
+
+func compareDelivered(a, b Delivered) int {
+	if c := a.Zone.Compare(b.Zone); c != 0 {
+		return c
+	}
+	return cmpString(a.Place, b.Place)
+}
+
+// missing reports whether some of a is not in b.
+func missing(a, b []Delivered) bool {
+	return slices.ContainsFunc(a, func(x Delivered) bool { return !slices.Contains(b, x) })
+}
+
+func union(a, b []Delivered) []Delivered {
+	out := append(slices.Clone(a), b...)
+	slices.SortFunc(out, compareDelivered)
+	return slices.Compact(out)
+}
+
+func cmpString(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
