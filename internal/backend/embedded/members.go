@@ -24,7 +24,7 @@ type members struct {
 	serial  uint32    // the last one; 0: none
 	last    time.Time // when it changed last; what happens in that second waits for the next
 	timer   backend.Timer
-	copied  bool // zone comes from another leader, who may have had a newer one: it gets a new serial
+	copied  bool // another leader may have had a newer zone: it gets a new serial, and is compared with what there is
 }
 
 // change notes that a zone came or went.

@@ -114,7 +114,7 @@ func (s *Server) Follow() {
 	defer s.mu.Unlock()
 	s.replicas.offered = false
 	for _, g := range s.groups {
-		g.complete = false
+		g.complete, g.members.copied = false, true
 	}
 	s.replicas.rouse()
 }

@@ -3,6 +3,7 @@ package follow_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net/netip"
 	"sync"
@@ -93,8 +94,9 @@ func (r *replica) follow(leader func() (netip.AddrPort, bool)) {
 
 func (r *replica) followWith(key embedded.Key, leader func() (netip.AddrPort, bool)) {
 	r.t.Helper()
+	r.stop()
 	f, err := follow.New(follow.Options{
-		Server: r.Server, Key: key, Clock: hasty{}, Rand: rand.Float64,
+		Server: r.Server, Key: key, Clock: hasty{}, Rand: rand.Float64, Log: slog.New(slog.NewTextHandler(r.t.Output(), nil)).With("follower", r.addr),
 		Leader: func(context.Context) (netip.AddrPort, bool, error) {
 			addr, known := leader()
 			return addr, known, nil
@@ -397,4 +399,24 @@ func TestNobodyToFollow(t *testing.T) {
 	if _, err := follow.New(follow.Options{}); err == nil {
 		t.Error("a follower of nothing is made")
 	}
+}
+
+func TestALeaderThatFollowedMeanwhileGivesTheCatalogANewSerial(t *testing.T) {
+	t.Parallel()
+	a, b := start(t), start(t)
+	a.apply("example.org.", 1, put(t, "www.example.org.", rr.TypeA, "192.0.2.1"))
+	a.lead()
+	catalog := embedded.Member{Group: group, Zone: mustName(t, "catalog.invalid.")}
+	serial := func() uint32 {
+		c, _, _ := a.Copy(catalog, nil)
+		return c.SOA.Serial
+	}
+	becomes(t, "there is a catalog zone", func() bool { return serial() != 0 })
+	before := serial()
+	b.follow(only(a))
+	becomes(t, "the follower is the same", func() bool { return b.same(a) })
+	a.follow(nobody) // and does not hear what the other one leads to
+	b.lead()
+	a.lead()
+	becomes(t, "it has another serial", func() bool { return rr.SerialLess(before, serial()) })
 }
