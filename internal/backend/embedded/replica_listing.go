@@ -14,6 +14,9 @@ import (
 // group, and what kind of zone it is.
 const listingForm = "1"
 
+// maxText is what a string of a TXT holds, in octets (RFC 1035 §3.3). Names of Backends have at most 253.
+const maxText = 255
+
 // The kinds of zones in a listing.
 const (
 	kindZone    = "zone"
@@ -127,7 +130,7 @@ func (s *Server) entryChanges(m Member) (changes []plan.Change) {
 // newest, and that is the one that can be transferred. Server.mu is held.
 func (s *Server) entry(m Member, id string) *Entry {
 	z := s.catalogue.Load().Zone(m.Zone)
-	if id == "" || z == nil || z.private != (s.groups[m.Group].catalogOf(m.Zone) != nil) {
+	if id == "" || len(m.Group) > maxText || z == nil || z.private != (s.groups[m.Group].catalogOf(m.Zone) != nil) {
 		return nil
 	}
 	return &Entry{Member: m, ID: id, Serial: z.soa.Serial, Catalog: z.private}
