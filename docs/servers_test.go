@@ -19,6 +19,9 @@ func TestServerConfigurationsLoad(t *testing.T) {
 			"knot": func(file string) *exec.Cmd {
 				return exec.CommandContext(t.Context(), program(t, "knotc"), "-c", file, "conf-check")
 			},
+			"nsd": func(file string) *exec.Cmd {
+				return exec.CommandContext(t.Context(), program(t, "nsd-checkconf"), file)
+			},
 			"zone": func(file string) *exec.Cmd {
 				return exec.CommandContext(t.Context(), program(t, "named-checkzone"), "example.org", file)
 			},
@@ -38,7 +41,7 @@ func TestServerConfigurationsLoad(t *testing.T) {
 			}
 		}
 	}
-	if len(checked) < 4 {
+	if len(checked) < 5 {
 		t.Errorf("checked %v, and there should be an example of each kind", checked)
 	}
 }
