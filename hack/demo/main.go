@@ -1,6 +1,7 @@
 // Command demo shows zonefold at work on one machine: it builds and starts a Kubernetes control plane, a BIND name server
-// and the operator, applies examples/quickstart, looks at what came of it, and changes a record. Then the operator answers too, as a
-// name server, another BIND follows that, and the record changes again. It waits for Ctrl-C. All parts are real and listen on loopback only. Everything that it started is gone when it ends, however it ends.
+// and the operator, applies examples/quickstart, looks at what came of it, and changes a record. Then the operator answers
+// too, as a name server, another BIND follows that, and the record changes again. It waits for Ctrl-C. All parts are real
+// and listen on loopback only. Everything that it started is gone when it ends, however it ends.
 //
 //	go run ./hack/demo              from the repository's folder; see "make demo"
 //	DEMO_EXIT=1 go run ./hack/demo  does not wait: for CI
