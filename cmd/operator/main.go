@@ -33,6 +33,9 @@ type options struct {
 	namespace   string
 	credentials string
 	election    bool
+	lease       time.Duration
+	renew       time.Duration
+	retry       time.Duration
 	metrics     string
 	health      string
 	dns         string
@@ -68,6 +71,9 @@ func parse(args []string, env func(string) string) (options, error) {
 	f.StringVar(&o.namespace, "namespace", namespace, "`namespace` of the operator: of its lease and of the Secrets that Backends name")
 	f.StringVar(&o.credentials, "credentials-namespaces", "", "further `namespaces`, separated by commas, whose Secrets with the label "+zonefold.CredentialsLabel+`: "true" may be read`)
 	f.BoolVar(&o.election, "leader-elect", true, "let one of several operators act at a time")
+	f.DurationVar(&o.lease, "leader-elect-lease-duration", 15*time.Second, "how long nobody else acts after the one that acts was heard of, in whole seconds")
+	f.DurationVar(&o.renew, "leader-elect-renew-deadline", 10*time.Second, "how long the one that acts tries to be heard of before it ends; less than the lease duration")
+	f.DurationVar(&o.retry, "leader-elect-retry-period", 2*time.Second, "the pause between two tries")
 	f.StringVar(&o.metrics, "metrics-bind-address", ":8080", "`address` of the Prometheus metrics; 0 turns them off")
 	f.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 turns them off")
 	f.StringVar(&o.dns, "dns-bind-address", "0", "`addresses` of the operator's own name server, UDP and TCP, separated by commas, such as :5353; 0 turns it off")
@@ -112,16 +118,22 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 	if err != nil {
 		return err
 	}
-	manager, err := newManager(config, scheme, server, o, log)
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	manager, term, err := newManager(config, scheme, server, o, log)
 	if err != nil {
 		return err
 	}
-	if err := addController(ctx, parts{manager, server, o, log}); err != nil {
+	term.overthrown = func() { end(errOverthrown) }
+	if err := addController(ctx, parts{manager, server, term, o, log}); err != nil {
 		return err
 	}
 	log.Info("starting", "namespace", o.namespace)
 	if err := manager.Start(ctx); err != nil {
 		return fmt.Errorf("running: %w", err)
+	}
+	if err := context.Cause(ctx); errors.Is(err, errOverthrown) {
+		return err
 	}
 	return nil
 }
@@ -136,16 +148,16 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-func newManager(config *rest.Config, scheme *runtime.Scheme, server *dnsServer, o options, log *slog.Logger) (ctrl.Manager, error) {
+func newManager(config *rest.Config, scheme *runtime.Scheme, server *dnsServer, o options, log *slog.Logger) (ctrl.Manager, *term, error) {
 	var at netip.AddrPort
 	if server != nil {
 		at = server.at
 	}
-	lock, err := leaderLock(config, o.namespace, at)
+	lock, err := leaderLock(config, o, at)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	patience, renew := 20*time.Second, renewDeadline
+	patience := 20 * time.Second
 	manager, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                              scheme,
 		Logger:                              logr.FromSlogHandler(log.Handler()),
@@ -155,17 +167,19 @@ func newManager(config *rest.Config, scheme *runtime.Scheme, server *dnsServer, 
 		PprofBindAddress:                    o.pprof,
 		LeaderElection:                      o.election,
 		LeaderElectionResourceLockInterface: lock,
-		RenewDeadline:                       &renew,
+		LeaseDuration:                       &o.lease,
+		RenewDeadline:                       &o.renew,
+		RetryPeriod:                         &o.retry,
 		LeaderElectionReleaseOnCancel:       true, // the workers have stopped by then
 		GracefulShutdownTimeout:             &patience,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("setting up: %w", err)
+		return nil, nil, fmt.Errorf("setting up: %w", err)
 	}
 	if err := manager.AddHealthzCheck("process", func(*http.Request) error { return nil }); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return manager, manager.AddReadyzCheck("caches", func(r *http.Request) error {
+	return manager, lock, manager.AddReadyzCheck("caches", func(r *http.Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
 		defer cancel()
 		if !manager.GetCache().WaitForCacheSync(ctx) {

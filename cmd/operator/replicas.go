@@ -21,24 +21,22 @@ import (
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
-// renewDeadline is how long a leader tries to renew its Lease before it ends.
-const renewDeadline = 10 * time.Second
-
 // leaseName is that of the Lease that the replica which leads holds.
 const leaseName = "zonefold-operator"
 
 // leaderLock is the Lease as a lock. Who holds it says in it where its name server answers the other replicas.
-func leaderLock(config *rest.Config, namespace string, at netip.AddrPort) (resourcelock.Interface, error) {
+func leaderLock(config *rest.Config, o options, at netip.AddrPort) (*term, error) {
 	identity := string(uuid.NewUUID())
 	if at.IsValid() {
 		identity = at.String() + "_" + identity
 	}
-	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, namespace, leaseName,
-		resourcelock.ResourceLockConfig{Identity: identity}, config, renewDeadline)
+	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, o.namespace, leaseName,
+		resourcelock.ResourceLockConfig{Identity: identity}, config, o.renew)
 	if err != nil {
 		return nil, fmt.Errorf("preparing to lead: %w", err)
 	}
-	return lock, nil
+	// The Lease counts whole seconds.
+	return &term{Interface: lock, length: o.lease.Truncate(time.Second)}, nil
 }
 
 // leaderAddress returns where the leader's name server answers; false when nobody leads, or leads without one.

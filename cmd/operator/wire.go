@@ -42,6 +42,7 @@ func cacheOptions(o options) cache.Options {
 type parts struct {
 	ctrl.Manager
 	server *dnsServer // nil: it is none
+	term   *term
 	options
 	log *slog.Logger
 }
@@ -86,9 +87,13 @@ func addController(ctx context.Context, m parts) error {
 		}
 		recorder := m.GetEventRecorder("zonefold")
 		clock := backend.SystemClock{}
+		leads := m.term.Leads
+		if !m.election {
+			leads = nil
+		}
 		zones := kubizone.New(kubizone.Config{
 			Client: m.GetClient(), Cache: m.GetCache(), Events: recorder, Log: m.log, Metrics: numbers, Clock: clock,
-			MaxSet: m.maxSet, MaxEntries: m.maxEntries, Audit: m.audit,
+			MaxSet: m.maxSet, MaxEntries: m.maxEntries, Audit: m.audit, Leads: leads,
 		})
 		if m.server != nil {
 			<-m.server.followed // from now on the engine alone changes what it holds

@@ -3,6 +3,7 @@ package nameserver
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,7 +50,8 @@ func knotConfig(s *Server) (string, error) {
 		fmt.Fprintf(&b, "    acl: %s\n", acl)
 	}
 	if s.opts.Follow != nil {
-		fmt.Fprintf(&b, "  - id: followed\n    storage: %s\n    master: primary\n    zonefile-sync: 1h\n    acl: [%s]\n", dir, knotFollowers(acl, s.opts.Follow))
+		fmt.Fprintf(&b, "  - id: followed\n    storage: %s\n    master: [%s]\n    zonefile-sync: 1h\n    acl: [%s]\n",
+			dir, knotPrimaries(s.opts.Follow), knotFollowers(acl, s.opts.Follow))
 	}
 	files := knotZones(s)
 	if files != "" {
@@ -67,9 +69,12 @@ func knotKeys(b *strings.Builder, o Options) (acl string) {
 		fmt.Fprintf(b, "  - id: \"%s\"\n    algorithm: %s\n    secret: \"%s\"\n", k.Name, k.Algorithm, k.Secret)
 	}
 	if o.Follow != nil {
-		fmt.Fprintf(b, "remote:\n  - id: primary\n    address: %s@%d\n", o.Follow.Primary.Addr(), o.Follow.Primary.Port())
-		if o.Follow.Key != nil {
-			fmt.Fprintf(b, "    key: \"%s\"\n", o.Follow.Key.Name)
+		b.WriteString("remote:\n")
+		for i, at := range append([]netip.AddrPort{o.Follow.Primary}, o.Follow.Others...) {
+			fmt.Fprintf(b, "  - id: %s\n    address: %s@%d\n", knotPrimary(i), at.Addr(), at.Port())
+			if o.Follow.Key != nil {
+				fmt.Fprintf(b, "    key: \"%s\"\n", o.Follow.Key.Name)
+			}
 		}
 	}
 	var rules, keys strings.Builder
@@ -90,6 +95,22 @@ func knotKeys(b *strings.Builder, o Options) (acl string) {
 		b.WriteString("acl:\n" + rules.String())
 	}
 	return acl
+}
+
+// knotPrimary names the i-th primary.
+func knotPrimary(i int) string {
+	if i == 0 {
+		return "primary"
+	}
+	return fmt.Sprintf("primary-%d", i)
+}
+
+func knotPrimaries(f *Follow) string {
+	all := knotPrimary(0)
+	for i := range f.Others {
+		all += separator(len(all)) + knotPrimary(i+1)
+	}
+	return all
 }
 
 // knotFollowers adds the rules for notifications. One without a key takes none that are signed.

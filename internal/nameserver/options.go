@@ -58,6 +58,8 @@ func (z Zone) text() string {
 // not wait for them, [Server.Await] does.
 type Follow struct {
 	Primary netip.AddrPort
+	// Others have the same zones as the primary. Only Knot follows several.
+	Others []netip.AddrPort
 	// Key signs what is asked of the primary; nil: nothing does.
 	Key   *TSIG
 	Zones []dnsname.Name
@@ -77,6 +79,8 @@ func (o Options) check(f flavor) error {
 		return fmt.Errorf("starting %s: it is not made to follow a primary here; start BIND, Knot or NSD", name)
 	case !catalogs && !o.Follow.Catalog.IsZero():
 		return fmt.Errorf("starting %s: it knows no catalog zones, so it cannot follow %s; name the zones in Follow.Zones", name, o.Follow.Catalog)
+	case len(o.Follow.Others) > 0 && name != "knotd":
+		return fmt.Errorf("starting %s: it is not made to follow several primaries here; start Knot", name)
 	case !o.Follow.Primary.IsValid():
 		return errors.New("starting " + name + ": Follow.Primary is no address")
 	}

@@ -82,10 +82,10 @@ func (s *scene) load() (seen *history, calm func()) {
 	s.bind = s.startBIND("example.org.")
 	s.backend("b", "", s.bind)
 	s.apply(www("b"))
-	seen = &history{contents: map[uint32]string{}}
+	seen = newHistory()
 	ctx, stop := context.WithCancel(s.ctx)
 	var parts sync.WaitGroup
-	parts.Go(func() { s.writeRecords(ctx) })
+	parts.Go(func() { s.writeRecords(ctx, 0) })
 	parts.Go(func() { s.watchZone(ctx, seen) })
 	calm = func() { stop(); parts.Wait() }
 	s.t.Cleanup(calm)
@@ -171,6 +171,9 @@ func (s *scene) converged(seen *history, versions int) {
 		}
 		want := map[string]string{}
 		for i := range records.Items {
+			if records.Items[i].Spec.Type != "A" {
+				continue
+			}
 			want[records.Items[i].Spec.DomainName] = records.Items[i].Spec.RData
 		}
 		sets, err := s.bind.Transfer(s.ctx, name(s.text("example.org.")))
@@ -200,9 +203,10 @@ func (s *scene) converged(seen *history, versions int) {
 	s.t.Logf("%d versions of the zone in %d transfers", len(seen.contents), seen.transfers)
 }
 
-// writeRecords creates, changes and deletes Records until ctx ends.
-func (s *scene) writeRecords(ctx context.Context) {
+// writeRecords creates, changes and deletes Records until ctx ends, with a pause after each.
+func (s *scene) writeRecords(ctx context.Context, rest time.Duration) {
 	for i := 0; ctx.Err() == nil; i++ {
+		pause(ctx, rest)
 		o := s.reference(fmt.Sprintf("record a/r%d", rand.IntN(60)))
 		if rand.IntN(4) == 0 {
 			_ = s.client.Delete(ctx, o.blank(), client.GracePeriodSeconds(0)) // it may not exist
@@ -215,13 +219,23 @@ func (s *scene) writeRecords(ctx context.Context) {
 	}
 }
 
-// history is what a server has shown under each serial.
+// history is what servers have shown under each serial.
 type history struct {
 	mu        sync.Mutex
 	contents  map[uint32]string
-	last      uint32
+	last      map[string]uint32 // by address
 	transfers int
 	lies      []string
+
+	closed  int           // answers of servers that did not have everything yet
+	heard   time.Time     // when any server has answered
+	silence time.Duration // the longest time that none did
+	gap     time.Duration // the longest time without a new version
+	newest  time.Time     // when the last one came
+}
+
+func newHistory() *history {
+	return &history{contents: map[uint32]string{}, last: map[string]uint32{}}
 }
 
 func (h *history) versions() int {
@@ -238,31 +252,44 @@ func (s *scene) watchZone(ctx context.Context, h *history) {
 			pause(ctx, 20*time.Millisecond) // the server is away
 			continue
 		}
-		h.note(sets)
+		h.note(s.bind.Addr(), sets)
 		pause(ctx, 2*time.Millisecond) // the others need the processor too
 	}
 }
 
-func (h *history) note(sets []rr.Set) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+// note takes in what the server at an address has shown.
+func (h *history) note(at string, sets []rr.Set) {
 	var content strings.Builder
-	var serial uint32
 	for _, set := range sets {
 		if set.Type != rr.TypeSOA {
 			fmt.Fprintln(&content, set.Name, set.TTL, set.Type, set.Data)
-			continue
-		}
-		if soa, err := rr.ParseSOA(set.Data[0]); err == nil {
-			serial = soa.Serial
 		}
 	}
+	h.noteVersion(at, serialOf(sets), content.String())
+}
+
+func (h *history) noteVersion(at string, serial uint32, content string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.transfers++
-	if old, ok := h.contents[serial]; ok && old != content.String() {
-		h.lies = append(h.lies, fmt.Sprintf("serial %d labels two contents:\n%s\nand\n%s", serial, old, content.String()))
+	if old, ok := h.contents[serial]; ok && old != content {
+		h.lies = append(h.lies, fmt.Sprintf("serial %d labels two contents:\n%s\nand, at %s,\n%s", serial, old, at, content))
 	}
-	if h.last != serial && h.last != 0 && !rr.SerialLess(h.last, serial) {
-		h.lies = append(h.lies, fmt.Sprintf("the serial fell from %d to %d", h.last, serial))
+	if _, ok := h.contents[serial]; !ok {
+		now := time.Now()
+		if !h.newest.IsZero() {
+			h.gap = max(h.gap, now.Sub(h.newest))
+		}
+		h.newest = now
 	}
-	h.contents[serial], h.last = content.String(), serial
+	h.contents[serial] = content
+	h.noteSerial(at, serial)
+}
+
+// noteSerial takes in under which serial the server at an address answers. mu is held.
+func (h *history) noteSerial(at string, serial uint32) {
+	if last := h.last[at]; last != serial && last != 0 && !rr.SerialLess(last, serial) {
+		h.lies = append(h.lies, fmt.Sprintf("the serial of %s fell from %d to %d", at, last, serial))
+	}
+	h.last[at] = serial
 }

@@ -227,15 +227,20 @@ func (s *scene) start(args ...string) {
 
 func (s *scene) startWith(o testoperator.Options) {
 	s.t.Helper()
-	o.Path, o.Log = s.path, s.stage
-	if o.Kubeconfig == "" {
-		o.Kubeconfig = s.role
-	}
-	p, err := testoperator.Start(o)
+	p, err := s.launch(o)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.op = p
+}
+
+// launch runs one more operator, which the test ends.
+func (s *scene) launch(o testoperator.Options) (*testoperator.Process, error) {
+	o.Path, o.Log = s.path, s.stage
+	if o.Kubeconfig == "" {
+		o.Kubeconfig = s.role
+	}
+	return testoperator.Start(o)
 }
 
 func (s *scene) kubectl(args ...string) string {

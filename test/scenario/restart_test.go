@@ -10,10 +10,15 @@ import (
 // snapshot returns the versions of all objects of the scene, and what a server has received.
 func (s *scene) snapshot() string {
 	s.t.Helper()
+	return s.asStored() + fmt.Sprintf("serial %d, %d updates", s.serial(s.bind, "example.org."), s.updates(s.bind))
+}
+
+// asStored returns the versions of all objects of the scene.
+func (s *scene) asStored() string {
+	s.t.Helper()
 	return s.kubectl("get", "zones.kubi.zone,records.kubi.zone,zoneslices.zonefold.dev", "-n", s.prefix+"a",
 		"-o", `jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.resourceVersion}{"\n"}{end}`) +
-		s.kubectl("get", "backends.zonefold.dev", "-o", `jsonpath={range .items[*]}{.metadata.name} {.metadata.resourceVersion}{"\n"}{end}`) +
-		fmt.Sprintf("serial %d, %d updates", s.serial(s.bind, "example.org."), s.updates(s.bind))
+		s.kubectl("get", "backends.zonefold.dev", "-o", `jsonpath={range .items[*]}{.metadata.name} {.metadata.resourceVersion}{"\n"}{end}`)
 }
 
 // audited waits until so many whole readings of zones have been made since.

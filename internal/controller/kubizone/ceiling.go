@@ -19,9 +19,13 @@ import (
 
 // Raise implements controller.Store. A ceiling takes the place of the one that is known,
 // and of no other: a leader whose term is over and one whose cache lags behind store none,
-// and so never use a serial that another one may use.
+// and so never use a serial that another one may use. One that was paused until its term
+// was over learns by its cache what the next one has stored, and stores nothing above that.
 func (s *store) Raise(ctx context.Context, id zone.ID, ceiling uint32) error {
 	k := s.k()
+	if k.Leads != nil && !k.Leads() {
+		return fmt.Errorf("storing the ceiling of %s: another operator may have become the leader: %w", id, backend.ErrConflict)
+	}
 	z, err := k.zone(ctx, id)
 	if err != nil {
 		return err

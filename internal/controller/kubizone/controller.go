@@ -46,6 +46,7 @@ type Config struct {
 	MaxSet     int           // records in a set; 0: zone.DefaultMaxSet
 	MaxEntries int           // in status.entries before ZoneSlices are used; 0: 1000
 	Audit      time.Duration // 0: an hour
+	Leads      func() bool   // whether nobody else can have become the leader; nil: nobody else ever does
 }
 
 // Controller is the dialect at work. It is made for one term of leadership.

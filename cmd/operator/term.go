@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// errOverthrown ends a replica that somebody else has followed as the leader.
+var errOverthrown = errors.New("another operator has become the leader")
+
+// A term is the Lease as a lock that knows how long this replica may act. One that was paused (its process, or its machine)
+// goes on in the belief that it leads, while another one does already.
+type term struct {
+	resourcelock.Interface
+	length     time.Duration // others may follow when the Lease has not been renewed for so long
+	overthrown func()        // called when somebody else has the Lease that this replica had
+
+	mu      sync.Mutex
+	renewed time.Time // when the renewal was sent that succeeded last; zero: this replica has not led
+	over    bool
+}
+
+// Leads reports whether nobody else can have become the leader by now.
+func (t *term) Leads() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	// A machine that sleeps may stop one of the two clocks and not the other.
+	passed := max(now.Sub(t.renewed), now.Round(0).Sub(t.renewed.Round(0)))
+	return !t.over && !t.renewed.IsZero() && passed < t.length
+}
+
+// Create implements resourcelock.Interface.
+func (t *term) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	return t.renew(r, func() error { return t.Interface.Create(ctx, r) })
+}
+
+// Update implements resourcelock.Interface. A Lease that is somebody else's by now is not given up by who had it before:
+// client-go would after a pause.
+func (t *term) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	t.mu.Lock()
+	over := t.over
+	t.mu.Unlock()
+	if over {
+		return fmt.Errorf("renewing the lease: %w", errOverthrown)
+	}
+	return t.renew(r, func() error { return t.Interface.Update(ctx, r) })
+}
+
+func (t *term) renew(r resourcelock.LeaderElectionRecord, write func() error) error {
+	sent := time.Now()
+	err := write()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err == nil {
+		if t.renewed = sent; r.HolderIdentity != t.Identity() {
+			t.renewed = time.Time{} // it was given up
+		}
+	}
+	return err
+}
+
+// Get implements resourcelock.Interface.
+func (t *term) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	r, raw, err := t.Interface.Get(ctx)
+	if err != nil {
+		return r, raw, err
+	}
+	t.mu.Lock()
+	lost := !t.over && !t.renewed.IsZero() && r.HolderIdentity != "" && r.HolderIdentity != t.Identity()
+	t.over = t.over || lost
+	t.mu.Unlock()
+	if lost {
+		t.overthrown()
+	}
+	return r, raw, err
+}
