@@ -3,6 +3,7 @@ package embedded
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 
 	"github.com/zonefold/zonefold/internal/dnsname"
@@ -20,6 +21,7 @@ const maxText = 255
 // The kinds of zones in a listing.
 const (
 	kindZone    = "zone"
+	kindFilled  = "filled" // a zone that has sets only to be complete
 	kindCatalog = "catalog"
 )
 
@@ -29,6 +31,7 @@ type Entry struct {
 	ID      string
 	Serial  uint32
 	Catalog bool
+	Filled  bool // see Copy
 }
 
 // awaitListing returns the listing when it is another one than that of a serial, or the heartbeat is due; nil if it is not
@@ -133,7 +136,7 @@ func (s *Server) entry(m Member, id string) *Entry {
 	if id == "" || len(m.Group) > maxText || z == nil || z.private != (s.groups[m.Group].catalogOf(m.Zone) != nil) {
 		return nil
 	}
-	return &Entry{Member: m, ID: id, Serial: z.soa.Serial, Catalog: z.private}
+	return &Entry{Member: m, ID: id, Serial: z.soa.Serial, Catalog: z.private, Filled: len(z.filled) > 0}
 }
 
 // appendEntry appends the changes that give an ID an entry, or take it away.
@@ -157,8 +160,11 @@ func entryName(id string) (dnsname.Name, error) {
 // text is the TXT of an entry.
 func (e *Entry) text() string {
 	kind := kindZone
-	if e.Catalog {
+	switch {
+	case e.Catalog:
 		kind = kindCatalog
+	case e.Filled:
+		kind = kindFilled
 	}
 	var wire []byte
 	for _, s := range [...]string{listingForm, strconv.FormatUint(uint64(e.Serial), 10), e.Group, kind} {
@@ -202,7 +208,7 @@ func (e *Entry) readText(text string) error {
 		fields = append(fields, string(wire[1:end]))
 		wire = wire[end:]
 	}
-	if len(fields) != 4 || fields[0] != listingForm || fields[3] != kindZone && fields[3] != kindCatalog {
+	if len(fields) != 4 || fields[0] != listingForm || !slices.Contains([]string{kindZone, kindFilled, kindCatalog}, fields[3]) {
 		return fmt.Errorf("%s has another form than %s: the leader is another version of zonefold", text, listingForm)
 	}
 	serial, err := strconv.ParseUint(fields[1], 10, 32)
@@ -210,5 +216,6 @@ func (e *Entry) readText(text string) error {
 		return fmt.Errorf("serial %q is not a number", fields[1])
 	}
 	e.Serial, e.Group, e.Catalog = uint32(serial), fields[2], fields[3] == kindCatalog
+	e.Filled = fields[3] == kindFilled
 	return nil
 }

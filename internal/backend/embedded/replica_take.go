@@ -15,6 +15,13 @@ type Copy struct {
 	ID      string // of the zone's time in its group: one that was removed and made again has another
 	SOA     rr.SOA
 	Catalog bool
+	Filled  bool // it has sets that nobody asked for, to be complete, which look like those that somebody may ask for
+}
+
+// is reports whether two versions are the same: Filled says something of them, and is known later.
+func (c Copy) is(o Copy) bool {
+	c.Filled = o.Filled
+	return c == o
 }
 
 // Copies returns what the server has.
@@ -75,7 +82,7 @@ func (s *Server) copyOf(m Member) (*Zone, Copy) {
 	if z == nil {
 		return nil, Copy{}
 	}
-	return z, Copy{ID: c.id, SOA: z.soa, Catalog: catalog}
+	return z, Copy{ID: c.id, SOA: z.soa, Catalog: catalog, Filled: len(z.filled) > 0}
 }
 
 // Take makes a member the version that another replica has: what have is, the zero Copy being nothing, with changes. Serials
@@ -91,7 +98,7 @@ func (s *Server) Take(m Member, have, next Copy, changes []plan.Change) error {
 	switch {
 	case s.replicas.key == nil:
 		return rejected(errors.New("the server has no replicas"))
-	case now != have:
+	case !now.is(have):
 		return conflict(m, now, have)
 	case old == nil:
 		if old, err = NewZone(m.Zone, next.SOA); err != nil {
@@ -100,6 +107,9 @@ func (s *Server) Take(m Member, have, next Copy, changes []plan.Change) error {
 	case old.private != next.Catalog:
 		return rejected(fmt.Errorf("zone %s of %s would become another kind of zone", m.Zone, m.Group))
 	case next.SOA == have.SOA && len(changes) == 0:
+		z := *old
+		z.recogniseFilled(next.Filled)
+		t.next, t.same = &z, true
 		return s.put(m, t)
 	case !rises && next.ID == have.ID:
 		return rejected(fmt.Errorf("zone %s of %s has serial %d: %d does not come after it", m.Zone, m.Group, have.SOA.Serial, next.SOA.Serial))
@@ -112,7 +122,7 @@ func (s *Server) Take(m Member, have, next Copy, changes []plan.Change) error {
 		return rejected(fmt.Errorf("%s: %s", refused[0].Key, refused[0].Reason))
 	}
 	z.private = next.Catalog
-	z.recogniseFilled()
+	z.recogniseFilled(next.Filled)
 	if t.next = z; t.old != nil && rises {
 		t.way = old.stepTo(z, changes, s.opts.History)
 	}
@@ -129,6 +139,7 @@ type taken struct {
 	have      Copy
 	id        string
 	old, next *Zone // nil: none
+	same      bool  // next has what old has
 	way       *step // nil: those who have the old one need all of the new one
 }
 
@@ -137,10 +148,10 @@ func (s *Server) put(m Member, t taken) error {
 	g := s.Group(m.Group)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if z, now := s.copyOf(m); z != t.old || now != t.have {
+	if z, now := s.copyOf(m); z != t.old || !now.is(t.have) {
 		return conflict(m, now, t.have)
 	}
-	if t.next != nil && t.next != t.old {
+	if t.next != nil && !t.same {
 		t.next.remember(t.old, t.way, s.opts.History)
 	}
 	touched := []dnsname.Name{m.Zone}
@@ -183,12 +194,12 @@ func (s *Server) Drop(m Member) error {
 	return s.put(m, taken{have: now, old: old})
 }
 
-// recogniseFilled finds the sets that a zone has only to be complete (see complete): those that it would get if it did not have
-// them. Where somebody asked for just these, that makes no difference to what is served.
-func (z *Zone) recogniseFilled() {
+// recogniseFilled finds the sets that a zone has only to be complete (see complete), if it is said to have some: those that it
+// would get if it did not have them.
+func (z *Zone) recogniseFilled(said bool) {
 	z.filled = nil
 	ns := z.apex.find(rr.TypeNS)
-	if z.private || ns == nil || ns.count != 1 {
+	if !said || z.private || ns == nil || ns.count != 1 {
 		return
 	}
 	server, _, err := dnsname.FromWire(ns.only())

@@ -142,6 +142,7 @@ func TestCopiesReadAsWhatWasApplied(t *testing.T) {
 		{"no name server, and one in the zone by its SOA", "ns.example.net.", nil},
 		{"no name server, and one in the zone with an address", "ns.example.net.", []plan.Change{put(t, "ns.example.net.", rr.TypeA, 300, "192.0.2.53")}},
 		{"a name server", "ns.example.org.", []plan.Change{put(t, "example.net.", rr.TypeNS, 60, "ns.example.org.")}},
+		{"the name server that it would get anyway", "ns.example.org.", []plan.Change{put(t, "example.net.", rr.TypeNS, 300, "ns.example.org.")}},
 		{"name servers", "ns.example.org.", []plan.Change{put(t, "example.net.", rr.TypeNS, 300, "ns.example.org.", "ns.example.net.")}},
 	} {
 		leader, _ := serve(t, Options{Replicas: ReplicaOptions{Key: replicaKey(t)}})

@@ -25,6 +25,10 @@ func (s *session) update(ctx context.Context, m embedded.Member) error {
 			return err
 		}
 		have = embedded.Copy{}
+	case have.ID == e.ID && have.SOA.Serial == e.Serial && have.Filled != e.Filled:
+		next := have
+		next.Filled = e.Filled
+		return server.Take(m, have, next, nil)
 	case have.ID == e.ID && !rr.SerialLess(have.SOA.Serial, e.Serial):
 		return nil // what was transferred last was newer than the listing
 	}
@@ -70,7 +74,7 @@ func (s *session) takeSteps(e embedded.Entry, have embedded.Copy, steps []rfc213
 		if !fits {
 			return fmt.Errorf("zone %s: %w", e.Zone, errUnfit)
 		}
-		next := embedded.Copy{ID: e.ID, SOA: step.SOA, Catalog: e.Catalog}
+		next := embedded.Copy{ID: e.ID, SOA: step.SOA, Catalog: e.Catalog, Filled: e.Filled}
 		if err := s.opts.Server.Take(e.Member, have, next, changes(before, after)); err != nil {
 			return err
 		}
@@ -82,7 +86,7 @@ func (s *session) takeSteps(e embedded.Entry, have embedded.Copy, steps []rfc213
 // take takes a whole zone. What is different is what followers of this server get.
 func (s *session) take(e embedded.Entry, have embedded.Copy, got rfc2136.Pulled) error {
 	_, before, _ := s.opts.Server.Copy(e.Member, nil)
-	next := embedded.Copy{ID: e.ID, SOA: got.SOA, Catalog: e.Catalog}
+	next := embedded.Copy{ID: e.ID, SOA: got.SOA, Catalog: e.Catalog, Filled: e.Filled}
 	return s.opts.Server.Take(e.Member, have, next, changes(before, got.Sets))
 }
 
