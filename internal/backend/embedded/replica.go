@@ -22,7 +22,7 @@ import (
 // ReplicaOptions say how a server shares its zones with others of the same operator. The zero ReplicaOptions keep it alone.
 type ReplicaOptions struct {
 	Key       *Key          // of all replicas and nobody else
-	Heartbeat time.Duration // after which a follower hears that nothing has changed; default 2 s; followers give up on a leader after 5 s
+	Heartbeat time.Duration // after which a follower hears that nothing has changed; default 2 s; followers give up on a leader after 10 s
 }
 
 // replicas are what a server knows of its zones for others. Guarded by Server.mu but for key and heartbeat.
