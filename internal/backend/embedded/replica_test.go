@@ -57,6 +57,23 @@ func TestAClosedServerAnswersNothing(t *testing.T) {
 	}
 }
 
+func TestAQuestionThatComesWhileAServerOpensIsNotAnsweredFromBefore(t *testing.T) {
+	s, _ := serve(t, Options{Closed: true, Replicas: ReplicaOptions{Key: replicaKey(t)}})
+	question, err := new(dns.Msg).SetQuestion("example.org.", dns.TypeSOA).Pack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r responder
+	r.serve(s)
+	before := s.Catalogue()
+	applyTo(t, s.Group("test"), mustName(t, "example.org."))
+	s.Open()
+	var m dns.Msg
+	if err := m.Unpack(r.respond(before, question, nil, false)); err != nil || m.Rcode != dns.RcodeServerFailure {
+		t.Errorf("it is answered with %v %v", &m, err)
+	}
+}
+
 func TestTheListingIsForReplicas(t *testing.T) {
 	s, addr := serve(t, Options{Replicas: ReplicaOptions{Key: replicaKey(t), Heartbeat: time.Millisecond}})
 	other := &Key{Name: mustName(t, "other."), Secret: "YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE="}

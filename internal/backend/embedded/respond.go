@@ -17,11 +17,14 @@ type responder struct {
 
 	server   *Server // whose policies hold; nil: nothing is allowed to anybody
 	client   netip.Addr
+	opened   bool      // whether the server answered when the message came
 	outgoing *outgoing // the answer is to be sent as a stream of messages
 }
 
-// serve makes a responder one of a server.
+// serve makes a responder one of a server. What it answers from then on is from a catalogue that is read afterwards: one of
+// before the server had everything must not be taken for all that it has.
 func (r *responder) serve(s *Server) {
+	r.opened = s.Opened()
 	if r.server == nil {
 		r.server = s
 		r.answer.admits = r.admits
@@ -91,7 +94,7 @@ func (r *responder) find(c *Catalogue, stream bool) (rcode int) {
 	if rcode = r.request.unanswerable(); rcode != dns.RcodeSuccess {
 		return rcode
 	}
-	if r.server != nil && !r.server.Opened() {
+	if r.server != nil && !r.opened {
 		return r.unopened()
 	}
 	if r.request.transfers() {
