@@ -1,10 +1,6 @@
 package controller
 
-import (
-	"strconv"
-
-	"github.com/prometheus/client_golang/prometheus"
-)
+import "github.com/prometheus/client_golang/prometheus"
 
 // DNSMetrics count what the operator's own name server does; docs/metrics.md describes
 // them.
@@ -15,14 +11,14 @@ type DNSMetrics struct {
 	notifies  *prometheus.CounterVec
 }
 
-// rcodes are the names of those that have one and are used (RFC 6895 §2.3); others are
-// counted by number.
+// rcodes are those that the name server answers with (RFC 6895 §2.3); any other one is
+// counted as OTHER.
 var rcodes = map[int]string{
 	0: "NOERROR", 1: "FORMERR", 2: "SERVFAIL", 3: "NXDOMAIN", 4: "NOTIMP", 5: "REFUSED", 9: "NOTAUTH", 16: "BADVERS",
 }
 
-// maxRcode is the highest that an answer has.
-const maxRcode = 23
+// maxRcode is the highest of them, and other one that is none of them.
+const maxRcode, other = 16, 15
 
 // NewDNSMetrics returns metrics that are not registered yet.
 func NewDNSMetrics() *DNSMetrics {
@@ -30,7 +26,7 @@ func NewDNSMetrics() *DNSMetrics {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "zonefold", Subsystem: "dns", Name: name, Help: help}, labels)
 	}
 	m := &DNSMetrics{
-		answers:   counter("answers_total", "Answers that the operator's own name server has sent.", "transport", "rcode"),
+		answers:   counter("answers_total", "Answers that the operator's own name server has sent.", "rcode", "transport"),
 		transfers: counter("transfers_total", "Transfers that were asked for, by kind and by what became of them.", "kind", "outcome"),
 		notifies:  counter("notifies_total", "Servers told of a change, by what became of it.", "outcome"),
 	}
@@ -38,9 +34,9 @@ func NewDNSMetrics() *DNSMetrics {
 		for rcode := range maxRcode + 1 {
 			name, ok := rcodes[rcode]
 			if !ok {
-				name = strconv.Itoa(rcode)
+				name = "OTHER"
 			}
-			m.byRcode[i] = append(m.byRcode[i], m.answers.WithLabelValues(transport, name))
+			m.byRcode[i] = append(m.byRcode[i], m.answers.WithLabelValues(name, transport))
 		}
 	}
 	return m
@@ -62,9 +58,10 @@ func (m *DNSMetrics) Answered(tcp bool, rcode int) {
 	if tcp {
 		transport = 1
 	}
-	if rcode >= 0 && rcode <= maxRcode {
-		m.byRcode[transport][rcode].Inc()
+	if rcode < 0 || rcode > maxRcode {
+		rcode = other
 	}
+	m.byRcode[transport][rcode].Inc()
 }
 
 // Transferred counts what became of a transfer.

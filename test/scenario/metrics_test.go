@@ -5,12 +5,14 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/zonefold/zonefold/internal/nameserver"
 	"github.com/zonefold/zonefold/internal/testoperator"
 )
 
@@ -56,7 +58,8 @@ func TestMetricsMove(t *testing.T) {
 	s := newStage(t)
 	s.bind = s.startBIND("example.org.", "big.example.net.")
 	s.backend("b", "", s.bind)
-	s.start("--max-status-entries=5")
+	own := s.ownServer("--max-status-entries=5")
+	own = nameserver.At(netip.MustParseAddrPort(own.Addr()).Port()) // who asks has no key
 	s.eventually("metrics", func() string {
 		if _, err := s.op.Metrics("zonefold_"); err != nil {
 			return err.Error()
@@ -68,7 +71,25 @@ func TestMetricsMove(t *testing.T) {
 	s.failures()
 	s.throttled()
 	s.withoutCeiling()
+	s.answering(own)
 	s.documented()
+}
+
+// answering plays what the operator's own name server does.
+func (s *scene) answering(own *nameserver.Server) {
+	s.t.Helper()
+	s.apply(fmt.Sprintf(`backend own: {embedded: {notify: [{address: %q}]}}
+		zone a/own: {domainName: own.example., delegations: `+anything+`, backendRefs: [{name: ~own}]}`, s.bind.Addr()))
+	s.ready("zone a/own")
+	s.moves("somebody asks", func() { s.answersAt(own, "own.example. A") }, `dns_answers_total{rcode="NOERROR",transport="tcp"}`)
+	s.moves("somebody may not copy a zone", func() {
+		if _, err := own.Transfer(s.ctx, name(s.text("own.example."))); err == nil {
+			s.t.Error("the zone is given to anybody")
+		}
+	}, `dns_transfers_total{kind="axfr",outcome="refused"}`)
+	s.moves("a server that does not follow the zone is told of a change", func() {
+		s.apply(`record a/own: {domainName: www.own.example., type: A, rdata: 192.0.2.9}`)
+	}, `dns_notifies_total{outcome="refused"}`)
 }
 
 // work plays what goes well.
@@ -207,7 +228,8 @@ func (s *scene) documented() {
 		s.t.Fatalf("docs/metrics.md lists %v", labels)
 	}
 	seen := map[string]bool{}
-	known := regexp.MustCompile(`^(Zone|Record|Backend|ZoneSlice|rfc2136|powerdns|ceiling|metadata|status|content|delete)$`)
+	known := regexp.MustCompile(`^(Zone|Record|Backend|ZoneSlice|embedded|rfc2136|powerdns|ceiling|metadata|status|content|delete|axfr|ixfr)$`)
+	rcode := regexp.MustCompile(`^[A-Z]+$`)
 	for sample := range s.samples() {
 		n, got, values := parts(sample)
 		seen[n] = true
@@ -219,6 +241,9 @@ func (s *scene) documented() {
 			switch {
 			case got[i] == "class" && strings.Contains(string(text), "`"+word+"`"):
 			case got[i] == "reason" && regexp.MustCompile(`^[A-Z][A-Za-z]+$`).MatchString(word):
+			case got[i] == "outcome" && strings.Contains(string(text), "`"+word+"`"):
+			case got[i] == "transport" && (word == "udp" || word == "tcp"):
+			case got[i] == "rcode" && rcode.MatchString(word):
 			case (got[i] == "kind" || got[i] == "backend" || got[i] == "what") && known.MatchString(word):
 			default:
 				s.t.Errorf("%s: the label %s is not one of few values", sample, got[i])
