@@ -25,6 +25,7 @@ func (d *Deliveries) Report(r backend.Report) {
 	if r.Withdrawn {
 		delete(l.at, key)
 		d.queue.Enqueue(l.zone)
+		d.onPlace(r.Name) // it has one Zone less
 		d.mu.Unlock()
 		return
 	}

@@ -15,6 +15,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend/rfc2136"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/nameserver"
@@ -180,7 +181,7 @@ func (s *scene) watchServer(ctx context.Context, h *history, at string, replica 
 	defer func() { _ = c.Close() }()
 	var have kept
 	for i := 0; ctx.Err() == nil; i++ {
-		pause(ctx, 5*time.Millisecond) // the others need the processor too
+		pause(ctx, 10*time.Millisecond) // the others need the processor too
 		if replica {
 			s.askForSerial(ctx, at, h)
 		}
@@ -370,6 +371,18 @@ func (r *replica) keepRunning() {
 	})
 }
 
+// kill kills the replica, and reports whether it was running.
+func (r *replica) kill() bool {
+	op := r.process()
+	select {
+	case <-op.Done():
+		return false
+	default:
+		op.Kill()
+		return true
+	}
+}
+
 // stayDown kills the replica, for good.
 func (r *replica) stayDown() { r.down() }
 
@@ -382,6 +395,15 @@ func unless(right bool, trouble string) string {
 		return ""
 	}
 	return trouble
+}
+
+// counted waits until the status of a Backend has a number of zones, which it gets a while later.
+func (s *scene) counted(ref string, zones int32) {
+	s.t.Helper()
+	s.eventually(ref, func() string {
+		b, _ := s.get(ref).(*zonefold.Backend)
+		return unless(b.Status.Zones == zones, fmt.Sprintf("it has %d zones", b.Status.Zones))
+	})
 }
 
 // listed waits until the catalog zone of all replicas has exactly these members.

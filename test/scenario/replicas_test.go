@@ -68,6 +68,7 @@ func TestReplicasAnswerAlike(t *testing.T) {
 	s.step("when the leader stops, another one leads at once and changes nothing", func() {
 		s.settles("zone a/org")
 		s.ready("zone a/org", "record a/www")
+		s.counted("backend c", 0)
 		serial, catalog, before := s.alike("example.org.", all...), s.alike("catalog.example.", all...), s.asStored()
 		began := time.Now()
 		all[0].process().Stop()

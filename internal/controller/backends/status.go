@@ -40,7 +40,10 @@ func (b *Controller) write(ctx context.Context, id zone.ID) error {
 	if trouble == nil && backend.Status.ObservedGeneration == backend.Generation && b.Deliveries.Unsure(id.Name) {
 		return &controller.Later{After: time.Second} // what an earlier run has found may still be true
 	}
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": backend.UID}, "status": status})
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": backend.UID}, "status": struct {
+		v1alpha1.BackendStatus
+		Zones int32 `json:"zones"` // what is left out of a patch stays, and none is a number too
+	}{status, status.Zones}})
 	if err != nil {
 		return fmt.Errorf("encoding the status of %s: %w", id, err)
 	}

@@ -1,0 +1,117 @@
+package scenario
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/nameserver"
+)
+
+// TestAHundredKillsOfReplicas kills operators that answer at random moments, the one that leads too, one or several at a
+// time, while Records change. A Knot for each and one for all of them follow the zone meanwhile, as does the test.
+func TestAHundredKillsOfReplicas(t *testing.T) {
+	s := newStage(t)
+	seed := rand.Uint64()
+	if text := os.Getenv("SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("SEED=%d", seed)
+	all := s.replicas(3, "--leader-elect-lease-duration=2s", "--leader-elect-renew-deadline=1600ms", "--leader-elect-retry-period=200ms")
+	knots := s.knotsOf(all)
+	notify := ""
+	for _, k := range knots {
+		notify += `{address: "` + k.Addr() + `", tsig: {keyName: zonefold., secretRef: {name: ~key}}}, `
+	}
+	for _, r := range all {
+		r.keepRunning()
+	}
+	s.apply(`backend b: {embedded: {transfer: [{tsig: {keyName: zonefold., secretRef: {name: ~key}}}], notify: [` + notify + `]}}` + "\n" + www("b") + apexNS)
+	s.opens(all...)
+	s.ready("zone a/org", "record a/www", "record a/ns")
+	seen := newHistory()
+	calm := s.watchAll(seen, all, knots...)
+	loaded := s.loadRecords()
+
+	began := time.Now()
+	leaders := s.killReplicas(rand.New(rand.NewPCG(seed, 0)), all, seen)
+	took := time.Since(began)
+	loaded()
+	s.opens(all...)
+	s.converged(seen, 50)
+	serial := s.alike("example.org.", all...)
+	for _, k := range knots {
+		if err := k.Await(s.ctx, name(s.text("example.org.")), serial); err != nil {
+			t.Error(err)
+		}
+		s.alike("example.org.", all[0], &replica{scene: s, Server: k})
+	}
+	for _, r := range all {
+		r.stayDown()
+	}
+	calm()
+	seen.honest(s)
+	t.Logf("100 kills, %d of them of the leader, in %s; %d answers of replicas that did not have everything yet", leaders, took.Round(time.Second), seen.closed)
+	t.Logf("at the most %s without a new version, %s without an answer from any replica", seen.gap.Round(time.Millisecond), seen.silence.Round(time.Millisecond))
+}
+
+// knotsOf starts a Knot for each replica, and one that follows all of them.
+func (s *scene) knotsOf(all []*replica) (knots []*nameserver.Server) {
+	s.t.Helper()
+	for i := range len(all) + 1 {
+		primaries := all
+		if i < len(all) {
+			primaries = all[i : i+1]
+		}
+		knot, err := s.knotOf(primaries...)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.t.Cleanup(knot.Close)
+		knots = append(knots, knot)
+	}
+	return knots
+}
+
+// loadRecords changes Records until what it returns is called.
+func (s *scene) loadRecords() (stop func()) {
+	ctx, cancel := context.WithCancel(s.ctx)
+	var parts sync.WaitGroup
+	parts.Go(func() { s.writeRecords(ctx, 5*time.Millisecond) })
+	return func() { cancel(); parts.Wait() }
+}
+
+// killReplicas kills replicas a hundred times, and returns how often one was killed that led.
+func (s *scene) killReplicas(random *rand.Rand, all []*replica, seen *history) (leaders int) {
+	s.t.Helper()
+	for killed := 0; killed < 100; {
+		pause(s.ctx, time.Duration(random.IntN(500))*time.Millisecond)
+		if s.ctx.Err() != nil {
+			s.t.Fatalf("it takes too long: %d kills", killed)
+		}
+		many := []int{1, 1, 1, 2, 2, 3}[random.IntN(6)]
+		leader := s.leader(all)
+		for _, i := range random.Perm(len(all))[:many] {
+			if all[i].kill() {
+				killed++
+				if all[i] == leader {
+					leaders++
+				}
+			}
+		}
+		if random.IntN(5) == 0 { // on a slow machine all others may die before they have anything
+			s.acts(seen)
+		}
+		if random.IntN(10) == 0 {
+			s.opens(all...)
+		}
+	}
+	return leaders
+}
