@@ -149,7 +149,7 @@ func (d *Deliveries) Settle(s Settlement) {
 	defer d.mu.Unlock()
 	if !d.judged {
 		d.judged = true
-		d.opening.begin(s)
+		d.beginOpening(s)
 		d.queue.Enqueue(zone.ID{}) // nothing is the last to arrive where nothing is to be delivered
 		for _, o := range s.Touched {
 			if o.ID.Kind == zone.KindZone {

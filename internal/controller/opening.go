@@ -1,24 +1,32 @@
 package controller
 
 import (
+	"time"
+
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/zone"
 )
+
+// openingPatience is how long an opening waits for a Zone that cannot be delivered for now, such as one whose ceiling the
+// API server does not store. A leader that cannot reach that at all is none any more by then.
+const openingPatience = 30 * time.Second
 
 // An opening waits until all that was to be delivered when this run began has been, for a
 // server that lives in this process and must not answer, or be copied, before it has
 // everything. Guarded by Deliveries.mu.
 type opening struct {
 	owed map[zone.ID]struct{} // Zones that are still to be delivered
+	late bool                 // do not wait for those that fail
 	done bool
 	call func() // nil: nobody waits
 }
 
 // WhenDelivered has f called, once, when every Zone that is accepted at the start has been
-// delivered or could not be. It is for before Run.
+// delivered, has been rejected, or could not be delivered for a while. It is for before Run.
 func (d *Deliveries) WhenDelivered(f func()) { d.opening.call = f }
 
-// Everything returns what is delivered where, also what is being withdrawn.
+// Everything returns what is delivered where, also what is being withdrawn, and what an
+// earlier run has delivered to a Backend that cannot be used now.
 func (d *Deliveries) Everything() map[Delivered]bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -27,16 +35,39 @@ func (d *Deliveries) Everything() map[Delivered]bool {
 		for key := range l.at {
 			all[Delivered{key.place, l.name}] = true
 		}
+		for _, place := range l.owed {
+			all[Delivered{place, l.name}] = true
+		}
 	}
 	return all
 }
 
-// begin notes what is to be delivered, as of the first step of the World. d.mu is held.
-func (o *opening) begin(s Settlement) {
+// beginOpening notes what is to be delivered, as of the first step of the World. mu is held.
+func (d *Deliveries) beginOpening(s Settlement) {
+	o := &d.opening
 	o.owed = map[zone.ID]struct{}{}
 	for _, delta := range s.Delta.Zones {
 		if _, accepted := s.View.Snapshot(delta.ID); accepted {
 			o.owed[delta.ID] = struct{}{}
+		}
+	}
+	if o.call != nil {
+		time.AfterFunc(openingPatience, d.hurry)
+	}
+}
+
+// hurry ends the wait for what fails.
+func (d *Deliveries) hurry() {
+	d.mu.Lock()
+	d.opening.late = true
+	var left []zone.ID
+	for id := range d.opening.owed {
+		left = append(left, id)
+	}
+	d.mu.Unlock()
+	for _, id := range left {
+		if call := d.arrived(id); call != nil {
+			call()
 		}
 	}
 }
@@ -71,12 +102,22 @@ func (d *Deliveries) underWay(z *delivery) bool {
 	}
 	for _, l := range z.lines {
 		for _, a := range l.at {
-			if a.volatile() && a.report == nil {
+			if a.volatile() && (a.report == nil || a.fails() && !d.opening.late) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// fails reports whether nothing has come of the delivery yet, for a reason that may go away: such a Zone is not one that
+// the server does not have, but one that is not known.
+func (a *attached) fails() bool {
+	switch backend.Class(a.report.Err) {
+	case "", backend.ErrRejected, backend.ErrHeld:
+		return false
+	}
+	return a.report.Seq == 0
 }
 
 func (a *attached) volatile() bool { return a.client.Limits().Volatile }

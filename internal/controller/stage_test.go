@@ -28,9 +28,11 @@ type stage struct {
 	servers map[string]*backendtest.Memory
 	known   map[string]bool // Zones that the Core has
 	end     func()
+	gate    chan struct{} // the World begins when it is closed; nil: at once
 
 	mu        sync.Mutex
 	refreshed []string
+	opened    bool
 }
 
 func play(t *testing.T, f func(*stage)) {
@@ -51,6 +53,11 @@ func (s *stage) begin() {
 		Store: s.store, Clock: clock.Now, Log: log, Metrics: metrics,
 		Changed: func(zone.ID) {}, Settled: func([]zone.ID) {}, Refresh: s.refresh,
 	})
+	s.d.WhenDelivered(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.opened = true
+	})
 	s.core = NewCore(CoreConfig{Clock: clock.Now, Metrics: metrics, Settled: s.d.Settle})
 	engine := backend.New(backend.Config{
 		Ceilings: s.d, Ledger: s.d, Report: s.d.Report, Clock: clock, Rand: func() float64 { return 0.5 }, Log: log, Metrics: metrics,
@@ -58,7 +65,15 @@ func (s *stage) begin() {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	var parts sync.WaitGroup
 	parts.Go(func() { _ = s.d.Run(ctx, engine) })
-	parts.Go(func() { _ = s.core.Run(ctx, func(context.Context) bool { return true }) })
+	gate := s.gate
+	parts.Go(func() {
+		_ = s.core.Run(ctx, func(context.Context) bool {
+			if gate != nil {
+				<-gate
+			}
+			return true
+		})
+	})
 	synctest.Wait()
 	s.end = func() {
 		cancel()
@@ -237,6 +252,7 @@ type store struct {
 	mu      sync.Mutex
 	zones   map[zone.ID]Stored
 	written map[zone.ID]rr.Sets
+	trouble error // of Raise
 	// In order: "hold b", "raise", "record www.example.org. A".
 	calls []string
 }
@@ -283,8 +299,14 @@ func (s *store) Hold(_ context.Context, id zone.ID, where []Delivered) error {
 
 // Raise implements Store.
 func (s *store) Raise(_ context.Context, id zone.ID, ceiling uint32) error {
-	s.change(id, func(stored *Stored) { stored.Ceiling = ceiling; s.calls = append(s.calls, "raise") })
-	return nil
+	var trouble error
+	s.change(id, func(stored *Stored) {
+		if trouble = s.trouble; trouble == nil {
+			stored.Ceiling = ceiling
+			s.calls = append(s.calls, "raise")
+		}
+	})
+	return trouble
 }
 
 // Record implements Store.
