@@ -92,7 +92,7 @@ func (s *scene) loadRecords() (stop func()) {
 func (s *scene) killReplicas(random *rand.Rand, all []*replica, seen *history) (leaders int) {
 	s.t.Helper()
 	for killed := 0; killed < 100; {
-		pause(s.ctx, time.Duration(random.IntN(500))*time.Millisecond)
+		pause(s.ctx, time.Duration(random.IntN(400))*time.Millisecond)
 		if s.ctx.Err() != nil {
 			s.t.Fatalf("it takes too long: %d kills", killed)
 		}
