@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -38,10 +39,15 @@ func TestAHundredKillsOfReplicas(t *testing.T) {
 	s.ready("zone a/org", "record a/www", "record a/ns")
 	seen := newHistory()
 	calm := s.watchAll(seen, all, knots...)
-	loaded := s.loadRecords()
+	half := make(chan struct{})
+	loaded := s.loadRecords(half)
+	t.Cleanup(loaded)
 
 	began := time.Now()
-	leaders := s.killReplicas(rand.New(rand.NewPCG(seed, 0)), all, seen)
+	random := rand.New(rand.NewPCG(seed, 0))
+	leaders := s.killReplicas(killing{50, []int{1, 1, 1, 2, 2, 3}}, random, all, seen)
+	close(half)
+	leaders += s.killReplicas(killing{50, []int{1, 2, 3, 3, 3}}, random, all, seen)
 	took := time.Since(began)
 	loaded()
 	s.opens(all...)
@@ -80,23 +86,48 @@ func (s *scene) knotsOf(all []*replica) (knots []*nameserver.Server) {
 	return knots
 }
 
-// loadRecords changes Records until what it returns is called.
-func (s *scene) loadRecords() (stop func()) {
+// loadRecords changes Records until what it returns is called: at first many, so that no content comes twice, and after
+// half of the time one, between two values: what a status tells of under one serial is wanted again after others.
+func (s *scene) loadRecords(half <-chan struct{}) (stop func()) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	var parts sync.WaitGroup
-	parts.Go(func() { s.writeRecords(ctx, 5*time.Millisecond) })
+	parts.Go(func() {
+		many, enough := context.WithCancel(ctx)
+		go func() {
+			select {
+			case <-half:
+			case <-ctx.Done():
+			}
+			enough()
+		}()
+		s.writeRecords(many, 5*time.Millisecond)
+		for i := 0; ctx.Err() == nil; i++ {
+			o := s.reference("record a/r0")
+			o.spec = map[string]any{"domainName": o.name + s.text(".example.org."), "type": "A", "rdata": fmt.Sprintf("192.0.2.%d", 10+i%2)}
+			if err := s.send(o); err != nil && ctx.Err() == nil {
+				s.t.Error(err)
+			}
+			pause(ctx, 20*time.Millisecond)
+		}
+	})
 	return func() { cancel(); parts.Wait() }
 }
 
-// killReplicas kills replicas a hundred times, and returns how often one was killed that led.
-func (s *scene) killReplicas(random *rand.Rand, all []*replica, seen *history) (leaders int) {
+// A killing is how many are killed in all, and how many at a time.
+type killing struct {
+	times int
+	many  []int
+}
+
+// killReplicas kills replicas, and returns how often one was killed that led.
+func (s *scene) killReplicas(k killing, random *rand.Rand, all []*replica, seen *history) (leaders int) {
 	s.t.Helper()
-	for killed := 0; killed < 100; {
+	for killed := 0; killed < k.times; {
 		pause(s.ctx, time.Duration(random.IntN(400))*time.Millisecond)
 		if s.ctx.Err() != nil {
 			s.t.Fatalf("it takes too long: %d kills", killed)
 		}
-		many := []int{1, 1, 1, 2, 2, 3}[random.IntN(6)]
+		many := k.many[random.IntN(len(k.many))]
 		leader := s.leader(all)
 		for _, i := range random.Perm(len(all))[:many] {
 			if all[i].kill() {
