@@ -95,11 +95,12 @@ func (t *target) attach(a Attachment) {
 	if old := t.attachments[a.Name]; old != nil {
 		t.unhook(old.Feed)
 	}
-	t.attachments[a.Name] = &attachment{Attachment: a, fresh: true}
-	a.Feed.attached[t]++
 	if a.Written.Len() > 0 {
 		t.incoming = append(t.incoming, a.Written)
 	}
+	a.Written = rr.Sets{} // it is as large as the zone, and is handed over
+	t.attachments[a.Name] = &attachment{Attachment: a, fresh: true}
+	a.Feed.attached[t]++
 	if n := a.Backend.Limits().Concurrency; n > 0 {
 		t.server.limit = n
 	}

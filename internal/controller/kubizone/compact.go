@@ -39,7 +39,9 @@ type compacter struct {
 }
 
 func (c *compacter) record(r *v1alpha1.Record) {
-	delete(r.Annotations, corev1.LastAppliedConfigAnnotation)
+	if delete(r.Annotations, corev1.LastAppliedConfigAnnotation); len(r.Annotations) == 0 {
+		r.Annotations = nil // an empty map takes as much as a full one
+	}
 	for _, s := range []*string{&r.Kind, &r.APIVersion, &r.Namespace, (*string)(&r.Spec.Type), &r.Spec.Class} {
 		*s = c.text(*s)
 	}

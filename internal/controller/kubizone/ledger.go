@@ -201,9 +201,8 @@ func (k *Controller) flushed(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	l.mu.Lock()
 	l.base = s.Sets
 	needed = needed || l.entries.Load() != out.entries // for a content that is newer than what out is about
-	tidy := len(l.journal) == 1 && contained(l.journal[0].sets, s.Sets)
 	var drop []page
-	if !needed && !tidy {
+	if !needed && !l.tidy(s.Sets) {
 		drop, l.journal = l.journal, nil
 	}
 	l.mu.Unlock()
@@ -216,6 +215,20 @@ func (k *Controller) flushed(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 		}
 	}
 	return nil
+}
+
+// tidy reports whether the journal is one page that says nothing which the content does
+// not: it is about to be used again, and is left.
+func (l *ledger) tidy(content rr.Sets) bool {
+	return len(l.journal) == 1 && contained(l.journal[0].sets, content)
+}
+
+// cluttered reports whether the journal is more than that, beside a content that has been
+// written down.
+func (l *ledger) cluttered() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.journal) > 0 && !l.tidy(l.base)
 }
 
 // contained reports whether a says nothing that b does not.

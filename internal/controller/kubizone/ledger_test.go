@@ -92,3 +92,26 @@ func TestAPageIsOnlySuperfluousWhenItSaysNothingMore(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsClutterBesideAContentThatIsWrittenDown(t *testing.T) {
+	www := rr.NewSet(rr.Key{Name: parse(t, "www.example.org."), Type: rr.TypeA}, 60, "192.0.2.1")
+	gone := rr.NewSet(rr.Key{Name: parse(t, "gone.example.org."), Type: rr.TypeA}, 60, "192.0.2.2")
+	for _, tt := range []struct {
+		what  string
+		pages []rr.Sets
+		want  bool
+	}{
+		{"an empty journal is none", nil, false},
+		{"a page that says what the content says is left for the next change", []rr.Sets{setsFor(t, www)}, false},
+		{"a page with a set that is withdrawn is", []rr.Sets{setsFor(t, www, gone)}, true},
+		{"several pages are", []rr.Sets{setsFor(t, www), setsFor(t, www)}, true},
+	} {
+		l := ledger{base: setsFor(t, www)}
+		for _, p := range tt.pages {
+			l.journal = append(l.journal, page{sets: p})
+		}
+		if got := l.cluttered(); got != tt.want {
+			t.Errorf("%s: clutter is %v", tt.what, got)
+		}
+	}
+}

@@ -144,6 +144,9 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	case out.Label.ID != want:
 		return nil, &controller.Later{After: grace / 2}
 	case labelled(z) == (backend.Label{Serial: out.Label.Serial, ID: want}) && !foreign:
+		if out.Confirmed && k.ledgerOf(id).cluttered() {
+			return &snapshot, nil // it was written down before every server had it
+		}
 		return nil, nil
 	case wait > 0:
 		return nil, &controller.Later{After: wait}
