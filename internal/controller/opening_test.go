@@ -46,18 +46,18 @@ func TestAServerOfThisProcessOpensWhenItHasEverything(t *testing.T) {
 	play(t, func(s *stage) {
 		s.store.troubled(errors.New("no connection"))
 		start(s)
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		s.opens(false, "while no ceiling can be stored")
 		s.store.troubled(nil)
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		s.opens(true, "when it can be again")
 	})
 	play(t, func(s *stage) {
 		s.store.troubled(errors.New("the object is not valid"))
 		start(s)
-		time.Sleep(openingPatience - time.Second)
+		<-time.After(openingPatience - time.Second)
 		s.opens(false, "while it is waited for")
-		time.Sleep(2 * time.Second)
+		<-time.After(2 * time.Second)
 		s.opens(true, "when one zone has failed for long")
 	})
 }

@@ -64,7 +64,7 @@ func New(o Options) (*Follower, error) {
 // Pauses after failures double from the first to the last.
 const (
 	firstPause       = 100 * time.Millisecond
-	longestPause     = 3 * time.Second  // until the leader is asked for again
+	longestPause     = time.Second      // until the leader is asked for again: a new one may be there
 	longestZonePause = 30 * time.Second // until a zone is
 )
 
