@@ -71,7 +71,10 @@ func (c CatchUp) kind(ctx context.Context, kind client.Object) error {
 // object waits until the cache has an object like that or newer, or it is gone.
 func (c CatchUp) object(ctx context.Context, kind client.Object, want *metav1.PartialObjectMetadata) error {
 	key := client.ObjectKeyFromObject(want)
-	for {
+	for tries := 1; ; tries++ {
+		if tries%1000 == 0 {
+			c.Log.Warn("nothing is decided yet: the cache lacks what the API server has", "kind", want.Kind, "object", key.String())
+		}
 		have, _ := kind.DeepCopyObject().(client.Object)
 		err := c.Cached.Get(ctx, key, have)
 		if client.IgnoreNotFound(err) != nil {
