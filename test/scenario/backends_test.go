@@ -238,9 +238,9 @@ func TestBackends(t *testing.T) {
 	})
 
 	s.run("a kind of server that this operator does not know is told", func(s *scene) {
-		s.apply(`backend b: {embedded: {}}`)
+		s.apply(`backend b: {provider: {type: cloud}}`)
 		s.apply(www("b"))
-		s.cond("backend b", "Ready", "False NotSupported", "embedded")
-		s.cond("zone a/org", "Served", "False BackendNotReady", "embedded")
+		s.cond("backend b", "Ready", "False NotSupported", "provider")
+		s.cond("zone a/org", "Served", "False BackendNotReady", "provider")
 	})
 }

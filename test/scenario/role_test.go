@@ -79,7 +79,10 @@ func TestTheOperatorMayNotMoreThanItNeeds(t *testing.T) {
 		"create events.events.k8s.io -n default":      true,
 		"list secrets -n default":                     false,
 		"get secrets -A":                              false,
-		"create secrets -n " + testoperator.Namespace: false,
+		"create secrets -n " + testoperator.Namespace: true, // the key of its replicas
+		"update secrets -n " + testoperator.Namespace: false,
+		"delete secrets -n " + testoperator.Namespace: false,
+		"create secrets -n default":                   false,
 		"update leases -n kube-system":                false,
 		"create zones.kubi.zone -n default":           false,
 		"delete zones.kubi.zone -n default":           false,

@@ -56,11 +56,11 @@ func TestDefaults(t *testing.T) {
 			`spec: {domainName: a., delegations: [], ttl: 360, refresh: 86400, retry: 7200, expire: 3600000, negativeResponseCache: 360}`},
 		{"of a Record", "Record", "default", `spec: {domainName: a., type: A, rdata: x}`, `spec: {domainName: a., class: IN, type: A, rdata: x}`},
 		{"of a Backend", "Backend", "", `spec: {embedded: {}}`,
-			`spec: {embedded: {}, default: false, foreign: Keep, mode: Sync, auditInterval: 1h}`},
+			`spec: {embedded: {}, default: false, foreign: Keep, mode: Sync}`},
 		{"of name servers", "Backend", "", `spec: {rfc2136: {servers: [a], tsig: {keyName: k, secretRef: {name: s}}}}`,
-			`spec: {rfc2136: {servers: [a], tsig: {keyName: k, algorithm: hmac-sha256, secretRef: {name: s}}}, default: false, foreign: Keep, mode: Sync, auditInterval: 1h}`},
+			`spec: {rfc2136: {servers: [a], tsig: {keyName: k, algorithm: hmac-sha256, secretRef: {name: s}}}, default: false, foreign: Keep, mode: Sync}`},
 		{"of PowerDNS", "Backend", "", `spec: {powerdns: {url: "http://a", secretRef: {name: s}}}`,
-			`spec: {powerdns: {url: "http://a", serverID: localhost, zoneKind: Native, secretRef: {name: s}}, default: false, foreign: Keep, mode: Sync, auditInterval: 1h}`},
+			`spec: {powerdns: {url: "http://a", serverID: localhost, zoneKind: Native, secretRef: {name: s}}, default: false, foreign: Keep, mode: Sync}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
