@@ -9,7 +9,7 @@ import (
 // The garbage collector lets the heap grow by 100 percent of what is in use before it collects. From smallHeap octets in
 // use on it is to grow by that many only, but by leastPercent at the least: memory for time, where memory is what counts.
 const (
-	smallHeap    = 128 << 20
+	smallHeap    = 100 << 20
 	leastPercent = 40
 )
 
