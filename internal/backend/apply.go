@@ -24,18 +24,8 @@ func (t *target) apply(ctx context.Context, j *job, changes []plan.Change, last 
 		soa := j.soa(s.soa, serial)
 		batch.SOA = &soa
 	}
-	if s.soa != (rr.SOA{}) && j.limits.Read != ReadNone {
-		expect := s.soa
-		batch.Expect = &expect
-	}
-	call, cancel := t.callContext(ctx)
-	defer cancel()
-	j.asked = true
-	start := t.engine.cfg.Clock.Now()
-	result, err := j.a.Backend.Apply(call, t.key.Zone, batch.Batch)
-	t.engine.cfg.Metrics.Applied(j.a.Kind, len(changes), t.engine.cfg.Clock.Now().Sub(start), Class(err))
+	result, err := t.send(ctx, j, &batch.Batch)
 	if err != nil {
-		t.doubt(j, err)
 		return err
 	}
 	if result.Pending != nil {
@@ -44,6 +34,23 @@ func (t *target) apply(ctx context.Context, j *job, changes []plan.Change, last 
 	}
 	t.applied(j, batch, result)
 	return nil
+}
+
+// send makes the call, of a server that is to be as it was last seen.
+func (t *target) send(ctx context.Context, j *job, batch *Batch) (Result, error) {
+	if soa := t.state.soa; soa != (rr.SOA{}) && j.limits.Read != ReadNone {
+		batch.Expect = &soa
+	}
+	call, cancel := t.callContext(ctx)
+	defer cancel()
+	j.asked = true
+	start := t.engine.cfg.Clock.Now()
+	result, err := j.a.Backend.Apply(call, t.key.Zone, *batch)
+	t.engine.cfg.Metrics.Applied(j.a.Kind, len(batch.Changes), t.engine.cfg.Clock.Now().Sub(start), Class(err))
+	if err != nil {
+		t.doubt(j, err)
+	}
+	return result, err
 }
 
 // sent is a batch on its way.
@@ -122,23 +129,10 @@ func (t *target) applied(j *job, batch sent, result Result) {
 
 // remove takes the whole zone from a server that can do so.
 func (t *target) remove(ctx context.Context, j *job) error {
-	s := &t.state
-	batch := Batch{Remove: true}
-	if s.soa != (rr.SOA{}) {
-		expect := s.soa
-		batch.Expect = &expect
-	}
-	call, cancel := t.callContext(ctx)
-	defer cancel()
-	j.asked = true
-	start := t.engine.cfg.Clock.Now()
-	_, err := j.a.Backend.Apply(call, t.key.Zone, batch)
-	t.engine.cfg.Metrics.Applied(j.a.Kind, 0, t.engine.cfg.Clock.Now().Sub(start), Class(err))
-	if err != nil {
-		t.doubt(j, err)
+	if _, err := t.send(ctx, j, &Batch{Remove: true}); err != nil {
 		t.giveBack(j)
 		return fmt.Errorf("removing zone %s: %w", t.key.Zone, err)
 	}
-	*s = state{complete: true, holder: s.holder}
+	t.state = state{complete: true, holder: t.state.holder}
 	return nil
 }

@@ -74,7 +74,7 @@ type Feed struct {
 func (e *Engine) NewFeed(c FeedConfig) *Feed {
 	f := &Feed{
 		engine: e, id: c.ID, zone: c.Zone, since: c.Created,
-		last: newer(c.Serial, c.Ceiling), ceiling: c.Ceiling,
+		last: rr.LaterSerial(c.Serial, c.Ceiling), ceiling: c.Ceiling,
 		attached: map[*target]int{},
 	}
 	if c.Content != "" && c.Serial != 0 {
@@ -123,7 +123,7 @@ func (f *Feed) Label() (Label, bool) {
 }
 
 // observe notes a serial that a target was found with. Engine.mu is held.
-func (f *Feed) observe(serial uint32) { f.last = newer(f.last, serial) }
+func (f *Feed) observe(serial uint32) { f.last = rr.LaterSerial(f.last, serial) }
 
 // adopt accepts that a target was found with exactly the wanted content under a serial: that serial is its label then,
 // unless it has a later one. It returns whether the target is as it should be. Engine.mu is held.

@@ -17,14 +17,6 @@ func nextSerial(last uint32, hasLast bool, now time.Time) uint32 {
 	return max(last+1, 1)
 }
 
-// newer returns the later of two serials, either of which may be missing (0).
-func newer(a, b uint32) uint32 {
-	if a == 0 || b != 0 && rr.SerialLess(a, b) {
-		return b
-	}
-	return a
-}
-
 // farthest is the largest step that a serial can take at once (RFC 1982 §3.1).
 const farthest = 1<<31 - 1
 

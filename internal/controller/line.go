@@ -219,8 +219,7 @@ func (l *line) share() {
 	}
 	written := l.sets.Txn()
 	if old, ok := l.written.Get(rr.Key{Name: l.name, Type: rr.TypeNS}); ok {
-		now, _ := l.sets.Get(old.Key())
-		written.Put(rr.NewSet(old.Key(), old.TTL, append(slices.Clone(old.Data), now.Data...)...))
+		l.enter(written, old)
 	}
 	l.written, l.entered = written.Sets(), false
 }

@@ -93,7 +93,7 @@ func (d *Deliveries) placesOf(z *delivery) []PlaceOutcome {
 		if c := compareDelivered(a.Delivered, b.Delivered); c != 0 {
 			return c
 		}
-		return -cmpString(a.Reason, b.Reason) // of several servers the one that is behind comes first
+		return -strings.Compare(a.Reason, b.Reason) // of several servers the one that is behind comes first
 	})
 	return slices.CompactFunc(out, func(a, b PlaceOutcome) bool { return a.Delivered == b.Delivered })
 }

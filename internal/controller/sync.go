@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -19,7 +20,7 @@ func (d *Deliveries) wanted(z *delivery, refs []string) []*Place {
 			out = append(out, p)
 		}
 	}
-	slices.SortFunc(out, func(a, b *Place) int { return cmpString(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b *Place) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
@@ -151,7 +152,7 @@ func compareDelivered(a, b Delivered) int {
 	if c := a.Zone.Compare(b.Zone); c != 0 {
 		return c
 	}
-	return cmpString(a.Place, b.Place)
+	return strings.Compare(a.Place, b.Place)
 }
 
 // missing reports whether some of a is not in b.
@@ -163,14 +164,4 @@ func union(a, b []Delivered) []Delivered {
 	out := append(slices.Clone(a), b...)
 	slices.SortFunc(out, compareDelivered)
 	return slices.Compact(out)
-}
-
-func cmpString(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }

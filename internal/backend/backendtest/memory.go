@@ -127,9 +127,7 @@ func (z *memoryZone) note() {
 		z.broken = append(z.broken, fmt.Sprintf("serial %d stood for two contents", z.soa.Serial))
 	}
 	z.history[z.soa.Serial] = sum
-	if z.highest == 0 || rr.SerialLess(z.highest, z.soa.Serial) {
-		z.highest = z.soa.Serial
-	}
+	z.highest = rr.LaterSerial(z.highest, z.soa.Serial)
 }
 
 // fell tells a serial lower than one that was served before.

@@ -83,10 +83,7 @@ func (g *Group) publishMembers() {
 func (g *Group) renewMembers() error {
 	m, s := &g.members, g.server
 	name, now := g.policy.catalog, s.opts.Clock.Now()
-	old, after := m.zone, g.policy.after
-	if after == 0 || m.serial != 0 && rr.SerialLess(after, m.serial) {
-		after = m.serial
-	}
+	old, after := m.zone, rr.LaterSerial(g.policy.after, m.serial)
 	if m.copied && old != nil {
 		g.compareMembers()
 	}

@@ -34,9 +34,7 @@ func (s *store) Raise(ctx context.Context, id zone.ID, ceiling uint32) error {
 	if err != nil {
 		return err
 	}
-	if known != 0 {
-		ceiling = later(known, ceiling)
-	}
+	ceiling = rr.LaterSerial(known, ceiling)
 	kind, body, err := k.raising(id, z, known, ceiling)
 	if err != nil {
 		return fmt.Errorf("encoding the ceiling of %s: %w", id, err)
@@ -119,12 +117,4 @@ func (k *Controller) settle(id zone.ID, z *v1alpha1.Zone, label backend.Label, p
 	}
 	patch["serialCeiling"] = label.Serial
 	return nil
-}
-
-// later returns the later of two serials, 0 being none.
-func later(a, b uint32) uint32 {
-	if a == 0 || b != 0 && rr.SerialLess(a, b) {
-		return b
-	}
-	return a
 }

@@ -49,7 +49,7 @@ func (s *store) Load(id zone.ID) (controller.Stored, bool) {
 	if state.holding {
 		out.Delivered = state.held
 	}
-	out.Ceiling = later(out.Ceiling, state.ceiling)
+	out.Ceiling = rr.LaterSerial(out.Ceiling, state.ceiling)
 	state.ceiling = out.Ceiling
 	return out, true
 }
