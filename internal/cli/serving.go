@@ -103,7 +103,7 @@ func (s *serving) put(ctx context.Context, z *zoneResult, d zone.ZoneDelta) (out
 		s.zones[name] = now
 		return out
 	}
-	changes := changesBetween(old, now, d)
+	changes := changesBetween(old, now, d, name)
 	changes, out.faults = servable(z, changes)
 	batch := backend.Batch{Changes: changes, SOA: &now.soa, Create: !served}
 	if _, err := s.server.Apply(ctx, name, batch); err != nil {
@@ -115,16 +115,10 @@ func (s *serving) put(ctx context.Context, z *zoneResult, d zone.ZoneDelta) (out
 		return out
 	}
 	now.records = max(old.records, 1)
-	sets := old.sets.Txn()
 	for _, c := range changes {
 		now.records += len(c.Want.Data) - len(c.Have.Data)
-		if c.Deletes() {
-			sets.Delete(c.Key)
-		} else {
-			sets.Put(c.Want)
-		}
 	}
-	now.sets = sets.Sets()
+	now.sets = plan.Apply(old.sets, changes)
 	s.zones[name], s.labels[name] = now, next
 	out.served = []dnsname.Name{name}
 	return out
@@ -161,26 +155,13 @@ func (s *serving) labelOf(z *zoneResult) (label, bool) {
 	return next, true
 }
 
-// changesBetween returns what takes what is served to what shall be, in canonical order.
-func changesBetween(old, now servedZone, d zone.ZoneDelta) []plan.Change {
-	keys := slices.Clone(d.Changed)
+// changesBetween returns what takes what is served to what shall be. All of it is ours.
+func changesBetween(old, now servedZone, d zone.ZoneDelta, apex dnsname.Name) []plan.Change {
+	scope := plan.Scope{Apex: apex, Written: old.sets}
 	if d.Fresh || old.id != d.ID {
-		for _, sets := range []rr.Sets{old.sets, now.sets} {
-			for set := range sets.All() {
-				keys = append(keys, set.Key())
-			}
-		}
+		return plan.Diff(old.sets, now.sets, scope).Changes
 	}
-	slices.SortFunc(keys, rr.Key.Compare)
-	var changes []plan.Change
-	for _, key := range slices.Compact(keys) {
-		have, _ := old.sets.Get(key)
-		want, _ := now.sets.Get(key)
-		if !have.Equal(want) {
-			changes = append(changes, plan.Change{Key: key, Have: have, Want: want})
-		}
-	}
-	return changes
+	return plan.DiffKeys(old.sets, now.sets, d.Changed, scope).Changes
 }
 
 // servable leaves out the changes that no message could carry: one set must not keep back the others.
