@@ -8,6 +8,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend/embedded"
 	"github.com/zonefold/zonefold/internal/backend/rfc2136"
+	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -75,7 +76,7 @@ func (s *session) takeSteps(e embedded.Entry, have embedded.Copy, steps []rfc213
 			return fmt.Errorf("zone %s: %w", e.Zone, errUnfit)
 		}
 		next := embedded.Copy{ID: e.ID, SOA: step.SOA, Catalog: e.Catalog, Filled: e.Filled}
-		if err := s.opts.Server.Take(e.Member, have, next, changes(before, after)); err != nil {
+		if err := s.opts.Server.Take(e.Member, have, next, changes(e.Zone, before, after)); err != nil {
 			return err
 		}
 		have = next
@@ -87,20 +88,10 @@ func (s *session) takeSteps(e embedded.Entry, have embedded.Copy, steps []rfc213
 func (s *session) take(e embedded.Entry, have embedded.Copy, got rfc2136.Pulled) error {
 	_, before, _ := s.opts.Server.Copy(e.Member, nil)
 	next := embedded.Copy{ID: e.ID, SOA: got.SOA, Catalog: e.Catalog, Filled: e.Filled}
-	return s.opts.Server.Take(e.Member, have, next, changes(before, got.Sets))
+	return s.opts.Server.Take(e.Member, have, next, changes(e.Zone, before, got.Sets))
 }
 
-// changes lead from some sets to others.
-func changes(before, after rr.Sets) (changes []plan.Change) {
-	for want := range after.All() {
-		if have, _ := before.Get(want.Key()); !have.Equal(want) {
-			changes = append(changes, plan.Change{Key: want.Key(), Have: have, Want: want})
-		}
-	}
-	for have := range before.All() {
-		if _, stays := after.Get(have.Key()); !stays {
-			changes = append(changes, plan.Change{Key: have.Key(), Have: have})
-		}
-	}
-	return changes
+// changes lead from some sets of a zone to others.
+func changes(zone dnsname.Name, before, after rr.Sets) []plan.Change {
+	return plan.Diff(before, after, plan.Scope{Apex: zone, Written: before}).Changes
 }
