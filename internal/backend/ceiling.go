@@ -88,7 +88,7 @@ func (f *Feed) take(ctx context.Context, known func() (uint32, bool), use func(u
 		if e.stopped {
 			return 0, errStopped
 		}
-		serial := nextSerial(f.last, f.last != 0, e.cfg.Clock.Now())
+		serial := rr.NextSerial(f.last, e.cfg.Clock.Now())
 		if f.ceiling != 0 && !rr.SerialLess(f.ceiling, serial) {
 			f.last = serial
 			use(serial)

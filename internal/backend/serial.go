@@ -1,21 +1,6 @@
 package backend
 
-import (
-	"time"
-
-	"github.com/zonefold/zonefold/internal/rr"
-)
-
-// nextSerial returns a serial after last (RFC 1982 §3.1): the date form YYYYMMDD00 of now where that comes after last,
-// else last+1. It is never 0, which some servers take for "none". Without a last one it is the date form.
-func nextSerial(last uint32, hasLast bool, now time.Time) uint32 {
-	y, m, d := now.UTC().Date()
-	date := uint32(y*1_000_000 + int(m)*10_000 + d*100)
-	if !hasLast || rr.SerialLess(last, date) {
-		return date
-	}
-	return max(last+1, 1)
-}
+import "time"
 
 // farthest is the largest step that a serial can take at once (RFC 1982 §3.1).
 const farthest = 1<<31 - 1

@@ -19,7 +19,7 @@ func serialOf(status kubizone.ZoneStatus, content zone.Snapshot, now time.Time) 
 	if last != 0 && status.Hash == content.Hash && sameSOA(status.Entries, content.SOA) {
 		return last
 	}
-	return zone.NextSerial(last, now)
+	return rr.NextSerial(last, now)
 }
 
 // sameSOA reports whether the entries of a status do not show another SOA; the hash

@@ -150,7 +150,7 @@ func (s *serving) labelOf(z *zoneResult) (label, bool) {
 	case last.hash == next.hash && last.soa == next.soa:
 		return last, false
 	case !rr.SerialLess(last.serial, next.serial):
-		next.serial = zone.NextSerial(last.serial, s.now())
+		next.serial = rr.NextSerial(last.serial, s.now())
 	}
 	return next, true
 }

@@ -1,26 +1,9 @@
 package zone
 
 import (
-	"time"
-
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 )
-
-// NextSerial returns a serial that secondaries take as newer than last (RFC 1982).
-// It prefers the date form YYYYMMDD00 of now in UTC and never falls behind last+1.
-// Zero, which some servers take as "no serial", is stepped over.
-func NextSerial(last uint32, now time.Time) uint32 {
-	year, month, day := now.UTC().Date()
-	today := uint32(year*1_000_000 + int(month)*10_000 + day*100)
-	if last == 0 || rr.SerialLess(last, today) {
-		return today
-	}
-	if last++; last == 0 {
-		last = 1
-	}
-	return last
-}
 
 // soaOf returns the SOA of z without its serial. The primary's name is the first
 // name server of the apex, or ns.<zone>; the mailbox is hostmaster.<zone>.
