@@ -1,0 +1,71 @@
+package v1beta1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Bind9Cluster makes Bind9Instances: `<name>-primary-0` and so on, and
+// `<name>-secondary-0` and so on.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,shortName=b9c;b9cs
+// +kubebuilder:metadata:annotations="helm.sh/resource-policy=keep"
+type Bind9Cluster struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What the cluster is.
+	//
+	// +optional
+	Spec Bind9ClusterSpec `json:"spec,omitzero"`
+
+	// What the operator found. Only the operator writes it.
+	//
+	// +nullable
+	// +optional
+	Status Bind9ClusterStatus `json:"status,omitzero"`
+}
+
+// Bind9ClusterList is a list of Bind9Clusters.
+//
+// +kubebuilder:object:root=true
+type Bind9ClusterList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Bind9Cluster `json:"items"`
+}
+
+// Bind9ClusterSpec is what a user says about a cluster.
+type Bind9ClusterSpec struct {
+	CommonSpec `json:",inline"`
+}
+
+// Bind9ClusterStatus is what the operator says about a cluster.
+type Bind9ClusterStatus struct {
+	// The metadata.generation of the cluster that this status tells of.
+	//
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// Ready: every instance is.
+	//
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// How many Bind9Instances the cluster has.
+	//
+	// +optional
+	InstanceCount int32 `json:"instanceCount,omitempty"`
+
+	// How many of them are ready.
+	//
+	// +optional
+	ReadyInstances int32 `json:"readyInstances,omitempty"`
+
+	// Their names.
+	//
+	// +listType=atomic
+	// +optional
+	Instances []string `json:"instances,omitempty"`
+}

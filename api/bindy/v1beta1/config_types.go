@@ -1,0 +1,394 @@
+package v1beta1
+
+// Bind9Config is the configuration of a server.
+type Bind9Config struct {
+	// Whether the server resolves names of others. Default false.
+	//
+	// +nullable
+	// +optional
+	Recursion *bool `json:"recursion,omitempty"`
+
+	// Who may ask. Entries are any, none, localhost, localnets, an address, a
+	// network, `key NAME` or the name of a list in acls, with `!` before it for
+	// its opposite. Default: everybody.
+	//
+	// +listType=atomic
+	// +nullable
+	// +optional
+	AllowQuery []string `json:"allowQuery,omitempty"`
+
+	// Who may copy zones besides the cluster's own servers. Default: nobody.
+	//
+	// +listType=atomic
+	// +nullable
+	// +optional
+	AllowTransfer []string `json:"allowTransfer,omitempty"`
+
+	// IP addresses of servers that are asked for names of others.
+	//
+	// +listType=atomic
+	// +nullable
+	// +optional
+	Forwarders []string `json:"forwarders,omitempty"`
+
+	// The IPv4 addresses that the server listens on. Default: any.
+	//
+	// +listType=atomic
+	// +nullable
+	// +optional
+	ListenOn []string `json:"listenOn,omitempty"`
+
+	// The IPv6 addresses that the server listens on. Default: any.
+	//
+	// +listType=atomic
+	// +nullable
+	// +optional
+	ListenOnV6 []string `json:"listenOnV6,omitempty"`
+
+	// DNSSEC: validation of what others say, and signing of one's own zones.
+	//
+	// +nullable
+	// +optional
+	DNSSEC *DNSSECConfig `json:"dnssec,omitempty"`
+
+	// An older form of rndcKey.secretRef.
+	//
+	// +nullable
+	// +optional
+	RNDCSecretRef *RNDCSecretRef `json:"rndcSecretRef,omitempty"`
+
+	// The sidecar.
+	//
+	// +nullable
+	// +optional
+	BindcarConfig *BindcarConfig `json:"bindcarConfig,omitempty"`
+}
+
+// DNSSECConfig is the DNSSEC part of a server's configuration.
+type DNSSECConfig struct {
+	// Whether answers of others are validated, where the server resolves.
+	//
+	// +nullable
+	// +optional
+	Validation *bool `json:"validation,omitempty"`
+
+	// Signing of zones.
+	//
+	// +nullable
+	// +optional
+	Signing *DNSSECSigning `json:"signing,omitempty"`
+}
+
+// DNSSECSigning says how zones are signed.
+type DNSSECSigning struct {
+	// Whether zones are signed. Default false.
+	//
+	// +kubebuilder:default=false
+	// +optional
+	Enabled bool `json:"enabled,omitempty"`
+
+	// The name of the policy.
+	//
+	// +nullable
+	// +optional
+	Policy string `json:"policy,omitempty"`
+
+	// The algorithm of the keys, such as ECDSAP256SHA256.
+	//
+	// +nullable
+	// +optional
+	Algorithm string `json:"algorithm,omitempty"`
+
+	// How long a key-signing key is used, such as 365d or unlimited.
+	//
+	// +nullable
+	// +optional
+	KSKLifetime string `json:"kskLifetime,omitempty"`
+
+	// How long a zone-signing key is used, such as 90d or unlimited.
+	//
+	// +nullable
+	// +optional
+	ZSKLifetime string `json:"zskLifetime,omitempty"`
+
+	// Whether names that do not exist are denied by NSEC3 rather than NSEC.
+	//
+	// +nullable
+	// +optional
+	NSEC3 *bool `json:"nsec3,omitempty"`
+
+	// The salt of NSEC3.
+	//
+	// +nullable
+	// +optional
+	NSEC3Salt string `json:"nsec3Salt,omitempty"`
+
+	// The iterations of NSEC3; RFC 9276 §3.1 wants 0.
+	//
+	// +nullable
+	// +optional
+	NSEC3Iterations *int32 `json:"nsec3Iterations,omitempty"`
+
+	// Where the keys are kept.
+	//
+	// +nullable
+	// +optional
+	KeysFrom *DNSSECKeySource `json:"keysFrom,omitempty"`
+
+	// Whether keys are made where there are none.
+	//
+	// +nullable
+	// +optional
+	AutoGenerate *bool `json:"autoGenerate,omitempty"`
+
+	// Whether the keys are also written to a Secret.
+	//
+	// +nullable
+	// +optional
+	ExportToSecret *bool `json:"exportToSecret,omitempty"`
+}
+
+// DNSSECKeySource is where DNSSEC keys are.
+type DNSSECKeySource struct {
+	// A Secret with the key files.
+	//
+	// +nullable
+	// +optional
+	SecretRef *SecretReference `json:"secretRef,omitempty"`
+
+	// The spec of a PersistentVolumeClaim.
+	//
+	// +nullable
+	// +optional
+	PersistentVolume *Fragment `json:"persistentVolume,omitempty"`
+}
+
+// SecretReference names a Secret.
+type SecretReference struct {
+	// Name of the Secret.
+	Name string `json:"name"`
+
+	// Namespace of the Secret. Default, and the only one allowed: the object's own.
+	//
+	// +nullable
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+}
+
+// RNDCAlgorithm is the algorithm of a key.
+//
+// +kubebuilder:validation:Enum=hmac-sha1;hmac-sha224;hmac-sha256;hmac-sha384;hmac-sha512
+type RNDCAlgorithm string
+
+// DefaultRNDCAlgorithm is the algorithm of generated keys.
+const DefaultRNDCAlgorithm RNDCAlgorithm = "hmac-sha256"
+
+// RNDCSecretRef names a Secret with a key that somebody else made.
+type RNDCSecretRef struct {
+	// Name of the Secret, in the namespace of the servers.
+	Name string `json:"name"`
+
+	// The algorithm of the key. hmac-sha1 is taken here and refused in use.
+	// Default `hmac-sha256`.
+	//
+	// +kubebuilder:default=hmac-sha256
+	// +optional
+	Algorithm RNDCAlgorithm `json:"algorithm,omitempty"`
+
+	// Which entry of the Secret has the name of the key. Default `key-name`.
+	//
+	// +kubebuilder:default=key-name
+	// +optional
+	KeyNameKey string `json:"keyNameKey,omitempty"`
+
+	// Which entry of the Secret has the key in base64. Default `secret`.
+	//
+	// +kubebuilder:default=secret
+	// +optional
+	SecretKey string `json:"secretKey,omitempty"`
+}
+
+// RNDCKeyConfig says where the key of a server comes from and how it is replaced.
+type RNDCKeyConfig struct {
+	// Whether the operator replaces the key by itself. Default false.
+	//
+	// +kubebuilder:default=false
+	// +optional
+	AutoRotate bool `json:"autoRotate,omitempty"`
+
+	// The age at which a key is replaced: 1h to 8760h, in h, d or w. Default `720h`.
+	//
+	// +kubebuilder:default="720h"
+	// +optional
+	RotateAfter string `json:"rotateAfter,omitempty"`
+
+	// A Secret with the key, which somebody else made and replaces.
+	//
+	// +nullable
+	// +optional
+	SecretRef *RNDCSecretRef `json:"secretRef,omitempty"`
+
+	// A Secret that the existing Bindy was to make from this text. Its metadata
+	// are put on the generated Secret; the key itself is generated.
+	//
+	// +nullable
+	// +optional
+	Secret *RNDCSecret `json:"secret,omitempty"`
+
+	// The algorithm of generated keys. Default `hmac-sha256`.
+	//
+	// +kubebuilder:default=hmac-sha256
+	// +optional
+	Algorithm RNDCAlgorithm `json:"algorithm,omitempty"`
+}
+
+// RNDCSecret is the text of a Secret.
+type RNDCSecret struct {
+	// Name, labels and annotations.
+	Metadata RNDCSecretMetadata `json:"metadata"`
+
+	// The type of the Secret. Default `Opaque`.
+	//
+	// +kubebuilder:default=Opaque
+	// +optional
+	Type string `json:"type,omitempty"`
+
+	// Entries in plain text.
+	//
+	// +nullable
+	// +optional
+	StringData map[string]string `json:"stringData,omitempty"`
+
+	// Entries in base64.
+	//
+	// +nullable
+	// +optional
+	Data map[string]string `json:"data,omitempty"`
+}
+
+// RNDCSecretMetadata are metadata of a Secret.
+type RNDCSecretMetadata struct {
+	// Name of the Secret.
+	Name string `json:"name"`
+
+	// Labels of the Secret.
+	//
+	// +nullable
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// Annotations of the Secret.
+	//
+	// +nullable
+	// +optional
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+// BindcarConfig is the configuration of the sidecar.
+type BindcarConfig struct {
+	// The sidecar's image. Default: the operator's own setting.
+	//
+	// +nullable
+	// +optional
+	Image string `json:"image,omitempty"`
+
+	// Always, IfNotPresent or Never.
+	//
+	// +nullable
+	// +optional
+	ImagePullPolicy string `json:"imagePullPolicy,omitempty"`
+
+	// The resources of the container, as in a Pod.
+	//
+	// +nullable
+	// +optional
+	Resources *Fragment `json:"resources,omitempty"`
+
+	// The port that the sidecar listens on. The Service's ports stay. Default 8080.
+	//
+	// +nullable
+	// +optional
+	Port *int32 `json:"port,omitempty"`
+
+	// Fields of the Service's spec, merged over the generated ones.
+	//
+	// +nullable
+	// +optional
+	ServiceSpec *Fragment `json:"serviceSpec,omitempty"`
+
+	// error, warn, info, debug or trace. Default `info`.
+	//
+	// +nullable
+	// +optional
+	LogLevel string `json:"logLevel,omitempty"`
+
+	// Further environment variables of the container, as in a Pod.
+	//
+	// +listType=atomic
+	// +nullable
+	// +optional
+	EnvVars []Fragment `json:"envVars,omitempty"`
+}
+
+// StorageType says what holds a server's zones.
+//
+// +kubebuilder:validation:Enum=emptyDir;persistentVolumeClaim
+type StorageType string
+
+// The kinds of storage.
+const (
+	StorageEmptyDir StorageType = "emptyDir"
+	StorageClaim    StorageType = "persistentVolumeClaim"
+)
+
+// StorageConfig is what holds a server's zones.
+type StorageConfig struct {
+	// emptyDir (the default) loses the zones with the pod, and the operator
+	// writes them again; persistentVolumeClaim keeps them, and allows at most one
+	// replica.
+	//
+	// +kubebuilder:default=emptyDir
+	// +optional
+	StorageType StorageType `json:"storageType,omitempty"`
+
+	// An emptyDir volume, as in a Pod.
+	//
+	// +nullable
+	// +optional
+	EmptyDir *Fragment `json:"emptyDir,omitempty"`
+
+	// The claim.
+	//
+	// +nullable
+	// +optional
+	PersistentVolumeClaim *ClaimConfig `json:"persistentVolumeClaim,omitempty"`
+}
+
+// ClaimConfig is a PersistentVolumeClaim.
+type ClaimConfig struct {
+	// The name of a claim that is there already. Without it the operator makes
+	// one of the instance's own.
+	//
+	// +nullable
+	// +optional
+	ClaimName string `json:"claimName,omitempty"`
+
+	// The storage class. Default: the cluster's.
+	//
+	// +nullable
+	// +optional
+	StorageClassName *string `json:"storageClassName,omitempty"`
+
+	// How much storage, such as 1Gi. Default `1Gi`.
+	//
+	// +nullable
+	// +optional
+	Size string `json:"size,omitempty"`
+
+	// How the volume is mounted. Default ReadWriteOnce.
+	//
+	// +listType=atomic
+	// +nullable
+	// +optional
+	AccessModes []string `json:"accessModes,omitempty"`
+}

@@ -1,0 +1,187 @@
+package v1beta1
+
+// CommonSpec is what a provider and a cluster say alike about their servers.
+type CommonSpec struct {
+	// The version of BIND, which is the tag of its image. A change replaces the
+	// pods one at a time. Default `9.18`.
+	//
+	// +optional
+	Version string `json:"version,omitempty"`
+
+	// How many primary servers there are. Also accepted as `primary.replicas`.
+	// Default 1.
+	//
+	// +nullable
+	// +optional
+	PrimaryReplicas *int32 `json:"primaryReplicas,omitempty"`
+
+	// How many secondary servers there are. Also accepted as
+	// `secondary.replicas`. Default 0.
+	//
+	// +nullable
+	// +optional
+	SecondaryReplicas *int32 `json:"secondaryReplicas,omitempty"`
+
+	// What is particular to the primary servers.
+	//
+	// +nullable
+	// +optional
+	Primary *RoleConfig `json:"primary,omitempty"`
+
+	// What is particular to the secondary servers.
+	//
+	// +nullable
+	// +optional
+	Secondary *RoleConfig `json:"secondary,omitempty"`
+
+	// Where the image of BIND comes from.
+	//
+	// +nullable
+	// +optional
+	Image *ImageConfig `json:"image,omitempty"`
+
+	// ConfigMaps that take the place of generated configuration.
+	//
+	// +nullable
+	// +optional
+	ConfigMapRefs *ConfigMapRefs `json:"configMapRefs,omitempty"`
+
+	// The configuration of every server.
+	//
+	// +nullable
+	// +optional
+	Global *Bind9Config `json:"global,omitempty"`
+
+	// Secrets with keys for the servers. The first is the key of instances whose
+	// role names none.
+	//
+	// +listType=atomic
+	// +nullable
+	// +optional
+	RNDCSecretRefs []RNDCSecretRef `json:"rndcSecretRefs,omitempty"`
+
+	// Named lists of addresses and networks, which the lists of allowQuery and
+	// allowTransfer may name.
+	//
+	// +nullable
+	// +optional
+	ACLs map[string][]string `json:"acls,omitempty"`
+
+	// Volumes of the pods: only emptyDir, configMap, secret and
+	// persistentVolumeClaim, and the objects' names begin with `bindy-`.
+	//
+	// +listType=atomic
+	// +nullable
+	// +optional
+	Volumes []Fragment `json:"volumes,omitempty"`
+
+	// Where the volumes are mounted in the container of BIND: below /data/ or
+	// /var/log/bind/.
+	//
+	// +listType=atomic
+	// +nullable
+	// +optional
+	VolumeMounts []Fragment `json:"volumeMounts,omitempty"`
+}
+
+// RoleConfig is what is particular to the servers of one role.
+type RoleConfig struct {
+	// How many servers of this role there are; another form of primaryReplicas
+	// and secondaryReplicas.
+	//
+	// +nullable
+	// +optional
+	Replicas *int32 `json:"replicas,omitempty"`
+
+	// Labels that the role's Bind9Instances get too, for DNSZones to select them by.
+	//
+	// +nullable
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// What the Services of this role have beyond what is generated.
+	//
+	// +nullable
+	// +optional
+	Service *ServiceConfig `json:"service,omitempty"`
+
+	// Who may copy zones besides the cluster's own servers; in place of the
+	// global list.
+	//
+	// +listType=atomic
+	// +nullable
+	// +optional
+	AllowTransfer []string `json:"allowTransfer,omitempty"`
+
+	// An older form of rndcKey.secretRef.
+	//
+	// +nullable
+	// +optional
+	RNDCSecretRef *RNDCSecretRef `json:"rndcSecretRef,omitempty"`
+
+	// The key of the servers, and how it is replaced.
+	//
+	// +nullable
+	// +optional
+	RNDCKey *RNDCKeyConfig `json:"rndcKey,omitempty"`
+}
+
+// ServiceConfig is laid over the generated Service.
+type ServiceConfig struct {
+	// Annotations of the Service.
+	//
+	// +nullable
+	// +optional
+	Annotations map[string]string `json:"annotations,omitempty"`
+
+	// Fields of a Service's spec. They are merged over the generated ones, ports
+	// by their names; the selector stays.
+	//
+	// +nullable
+	// +optional
+	Spec *Fragment `json:"spec,omitempty"`
+}
+
+// ImageConfig says where an image comes from.
+type ImageConfig struct {
+	// The image with its tag or digest. Default: the operator's own setting with
+	// the version as its tag.
+	//
+	// +nullable
+	// +optional
+	Image string `json:"image,omitempty"`
+
+	// Always, IfNotPresent or Never.
+	//
+	// +nullable
+	// +optional
+	ImagePullPolicy string `json:"imagePullPolicy,omitempty"`
+
+	// Names of Secrets in the pod's namespace.
+	//
+	// +listType=atomic
+	// +nullable
+	// +optional
+	ImagePullSecrets []string `json:"imagePullSecrets,omitempty"`
+}
+
+// ConfigMapRefs names ConfigMaps in the pod's namespace.
+type ConfigMapRefs struct {
+	// Its `named.conf` is BIND's main file.
+	//
+	// +nullable
+	// +optional
+	NamedConf string `json:"namedConf,omitempty"`
+
+	// Its `named.conf.options` takes the place of the generated options.
+	//
+	// +nullable
+	// +optional
+	NamedConfOptions string `json:"namedConfOptions,omitempty"`
+
+	// Its `named.conf.zones` is included as well.
+	//
+	// +nullable
+	// +optional
+	NamedConfZones string `json:"namedConfZones,omitempty"`
+}

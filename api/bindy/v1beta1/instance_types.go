@@ -1,0 +1,226 @@
+package v1beta1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Bind9Instance is one BIND server: a Deployment, a Service, a ServiceAccount, a
+// Secret with its key, and a ConfigMap where it is no part of a cluster.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,shortName=b9;b9s
+// +kubebuilder:metadata:annotations="helm.sh/resource-policy=keep"
+type Bind9Instance struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What the server is.
+	Spec Bind9InstanceSpec `json:"spec"`
+
+	// What the operator found. Only the operator writes it.
+	//
+	// +nullable
+	// +optional
+	Status Bind9InstanceStatus `json:"status,omitzero"`
+}
+
+// Bind9InstanceList is a list of Bind9Instances.
+//
+// +kubebuilder:object:root=true
+type Bind9InstanceList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Bind9Instance `json:"items"`
+}
+
+// Bind9InstanceSpec is what a user or a cluster says about a server.
+type Bind9InstanceSpec struct {
+	// The Bind9Cluster of this namespace that the server is part of, else the
+	// ClusterBind9Provider. Empty: it is part of none.
+	//
+	// +optional
+	ClusterRef string `json:"clusterRef,omitempty"`
+
+	// Primary or Secondary.
+	Role Role `json:"role"`
+
+	// How many pods the server has. They hold the same zones, each for itself.
+	// Default 1.
+	//
+	// +nullable
+	// +optional
+	Replicas *int32 `json:"replicas,omitempty"`
+
+	// The version of BIND. Default: the cluster's, else `9.18`.
+	//
+	// +nullable
+	// +optional
+	Version string `json:"version,omitempty"`
+
+	// Where the image of BIND comes from. Default: the cluster's.
+	//
+	// +nullable
+	// +optional
+	Image *ImageConfig `json:"image,omitempty"`
+
+	// ConfigMaps that take the place of generated configuration.
+	//
+	// +nullable
+	// +optional
+	ConfigMapRefs *ConfigMapRefs `json:"configMapRefs,omitempty"`
+
+	// The configuration of this server; what it says goes before the cluster's.
+	//
+	// +nullable
+	// +optional
+	Config *Bind9Config `json:"config,omitempty"`
+
+	// IP addresses of primary servers outside of the cluster that a secondary
+	// has its zones from.
+	//
+	// +listType=atomic
+	// +nullable
+	// +optional
+	PrimaryServers []string `json:"primaryServers,omitempty"`
+
+	// Volumes of the pods: only emptyDir, configMap, secret and
+	// persistentVolumeClaim, and the objects' names begin with `bindy-`.
+	//
+	// +listType=atomic
+	// +nullable
+	// +optional
+	Volumes []Fragment `json:"volumes,omitempty"`
+
+	// Where the volumes are mounted in the container of BIND: below /data/ or
+	// /var/log/bind/.
+	//
+	// +listType=atomic
+	// +nullable
+	// +optional
+	VolumeMounts []Fragment `json:"volumeMounts,omitempty"`
+
+	// An older form of rndcKey.secretRef.
+	//
+	// +nullable
+	// +optional
+	RNDCSecretRef *RNDCSecretRef `json:"rndcSecretRef,omitempty"`
+
+	// The key of the server, and how it is replaced.
+	//
+	// +nullable
+	// +optional
+	RNDCKey *RNDCKeyConfig `json:"rndcKey,omitempty"`
+
+	// What holds the server's zones. Default: an emptyDir volume.
+	//
+	// +nullable
+	// +optional
+	Storage *StorageConfig `json:"storage,omitempty"`
+
+	// The sidecar.
+	//
+	// +nullable
+	// +optional
+	BindcarConfig *BindcarConfig `json:"bindcarConfig,omitempty"`
+}
+
+// Bind9InstanceStatus is what the operator says about a server.
+type Bind9InstanceStatus struct {
+	// The metadata.generation of the instance that this status tells of.
+	//
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// Ready: every pod runs the configuration that the spec asks for, and has its zones.
+	//
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// The generation of the cluster or provider whose settings the server has.
+	//
+	// +optional
+	ObservedParentGeneration int64 `json:"observedParentGeneration,omitempty"`
+
+	// The address of the Service.
+	//
+	// +optional
+	ServiceAddress string `json:"serviceAddress,omitempty"`
+
+	// The cluster or provider that clusterRef was found to name.
+	//
+	// +nullable
+	// +optional
+	ClusterRef *ParentReference `json:"clusterRef,omitempty"`
+
+	// The DNSZones that select the server.
+	//
+	// +listType=atomic
+	// +optional
+	Zones []InstanceZone `json:"zones,omitempty"`
+
+	// How many they are.
+	//
+	// +optional
+	ZonesCount int32 `json:"zonesCount,omitempty"`
+
+	// How old the key is and when it is replaced; where it is replaced by itself.
+	//
+	// +nullable
+	// +optional
+	RNDCKeyRotation *RNDCKeyRotation `json:"rndcKeyRotation,omitempty"`
+}
+
+// ParentReference names the object that a server is part of.
+type ParentReference struct {
+	// The API version, bindy.firestoned.io/v1beta1.
+	APIVersion string `json:"apiVersion"`
+	// Bind9Cluster or ClusterBind9Provider.
+	Kind string `json:"kind"`
+	// Its name.
+	Name string `json:"name"`
+	// Its namespace, where it has one.
+	//
+	// +nullable
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+}
+
+// InstanceZone names a DNSZone on a server.
+type InstanceZone struct {
+	// The API version, bindy.firestoned.io/v1beta1.
+	APIVersion string `json:"apiVersion"`
+	// DNSZone.
+	Kind string `json:"kind"`
+	// The name of the object.
+	Name string `json:"name"`
+	// Its namespace.
+	Namespace string `json:"namespace"`
+	// The name of the zone.
+	ZoneName string `json:"zoneName"`
+	// Written by the existing Bindy.
+	//
+	// +nullable
+	// +optional
+	LastReconciledAt string `json:"lastReconciledAt,omitempty"`
+}
+
+// RNDCKeyRotation is the age of a key. Times are as in RFC 3339.
+type RNDCKeyRotation struct {
+	// When the key in use was made.
+	CreatedAt string `json:"createdAt"`
+	// When it is to be replaced.
+	//
+	// +nullable
+	// +optional
+	RotateAt string `json:"rotateAt,omitempty"`
+	// When the key before it was replaced.
+	//
+	// +nullable
+	// +optional
+	LastRotatedAt string `json:"lastRotatedAt,omitempty"`
+	// How often it was replaced.
+	//
+	// +optional
+	RotationCount int32 `json:"rotationCount,omitempty"`
+}
