@@ -5,10 +5,11 @@ SHELL       := bash
 TOOL        := go tool -modfile=tools/go.mod
 MAKEFLAGS   += --no-print-directory
 N           ?= 10000
+VERSION     ?= dev
 # Generated from the types in api/ and from the markers in internal/controller; committed.
 GENERATED   := find config/crd config/rbac api -type f \( -name '*.yaml' -o -name 'zz_generated.*' \)
 
-.PHONY: help build test lint generate verify demo bench
+.PHONY: help build test lint generate verify demo bench image
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -51,3 +52,7 @@ bench: ## measure: the core, the system with N=10000 Records, the embedded name 
 	go test -run '^$$' -bench . -benchmem ./internal/dnsname ./internal/rr ./internal/zone ./internal/plan
 	go run ./hack/bench -n $(N)
 	go run ./hack/bench/dns
+
+image: ## container images as OCI archives in dist/, tagged VERSION=dev; no container engine needed
+	@echo "compiling for two architectures (some minutes the first time)"
+	go run ./hack/image -version $(VERSION)

@@ -442,7 +442,7 @@ func allFiles(t *testing.T) []string {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && slices.Contains([]string{".git", "bin", ".idea", ".vscode"}, name):
+		case entry.IsDir() && slices.Contains([]string{".git", "bin", "dist", ".idea", ".vscode"}, name):
 			return fs.SkipDir
 		case entry.Type().IsRegular() && name != ".git": // it is a file in a linked work tree
 			files = append(files, filepath.ToSlash(name))
