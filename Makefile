@@ -6,8 +6,9 @@ TOOL        := go tool -modfile=tools/go.mod
 MAKEFLAGS   += --no-print-directory
 N           ?= 10000
 VERSION     ?= dev
-# Generated from the types in api/ and from the markers in internal/controller; committed.
-GENERATED   := find config/crd config/rbac api -type f \( -name '*.yaml' -o -name 'zz_generated.*' \)
+HELM        := go tool -modfile=charts/go.mod helm
+# Generated from the types in api/, the markers in internal/controller and the chart; committed.
+GENERATED   := find config/crd config/rbac config/install api -type f \( -name '*.yaml' -o -name 'zz_generated.*' \)
 
 .PHONY: help build test lint generate verify demo bench image
 
@@ -31,10 +32,13 @@ lint: ## go vet, and golangci-lint with .golangci.yml
 	go vet ./...
 	$(TOOL) golangci-lint run ./...
 
-generate: ## write CRDs, deep copies and RBAC from api/ and internal/controller
+generate: ## write CRDs, deep copies, RBAC and the install manifest from api/, internal/controller and charts/
 	$(TOOL) controller-gen object paths=./api/...
 	$(TOOL) controller-gen crd paths=./api/... output:crd:dir=config/crd
-	$(TOOL) controller-gen rbac:roleName=zonefold-operator paths=./internal/controller/... output:rbac:dir=config/rbac
+	rm -f config/rbac/*.yaml
+	for part in internal/controller internal/controller/*/; do $(TOOL) controller-gen \
+		rbac:roleName=zonefold-operator,fileName=$$(basename $$part).yaml paths=./$$part output:rbac:dir=config/rbac; done
+	{ cat charts/namespace.yaml; $(HELM) template zonefold charts/zonefold -n zonefold-system; } > config/install/zonefold.yaml
 
 verify: ## fail if generated files or go.mod differ from what their sources say
 	@before=$$(mktemp); trap 'rm -f $$before' EXIT; mkdir -p config/crd config/rbac; \

@@ -4,6 +4,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -13,12 +14,10 @@ import (
 
 func TestDependenciesAreListed(t *testing.T) {
 	p := page{"docs/dependencies.md", read(t, "docs/dependencies.md")}
-	for _, file := range []string{"go.mod", "tools/go.mod", "hack/cluster/k8s/go.mod", "hack/cluster/etcd/go.mod", "hack/bench/coredns/go.mod"} {
+	for _, file := range []string{"go.mod", "tools/go.mod", "charts/go.mod", "hack/cluster/k8s/go.mod", "hack/cluster/etcd/go.mod", "hack/bench/coredns/go.mod"} {
 		text := read(t, file)
 		packages := tools(text)
-		if len(packages) == 0 { // not only tools: Go files
-			packages = imported(t, filepath.Join("..", filepath.Dir(file)))
-		}
+		maps.Copy(packages, imported(t, filepath.Join("..", filepath.Dir(file))))
 		modules := map[string]bool{}
 		for name := range packages {
 			if module := moduleOf(name, text); module != "" {

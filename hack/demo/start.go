@@ -21,6 +21,7 @@ import (
 
 const (
 	quickstart = "examples/quickstart"
+	manifest   = "config/install/zonefold.yaml"
 	keyName    = "zonefold."
 	// patience is how long something may take that takes a moment on an idle machine.
 	patience = 2 * time.Minute
@@ -29,7 +30,7 @@ const (
 // startCluster starts the control plane and says how to use it.
 func (s *stage) startCluster(ctx context.Context) error {
 	s.chapter("A Kubernetes control plane", "etcd, kube-apiserver and kube-controller-manager, built from source: about ten minutes the first time, then kept.")
-	for _, path := range []string{quickstart, "config/crd", "config/install", "config/rbac"} {
+	for _, path := range []string{quickstart, "config/crd", manifest} {
 		if _, err := os.Stat(path); err != nil {
 			return fmt.Errorf("%w: run the demo in the repository's folder", err)
 		}
@@ -85,12 +86,12 @@ func newSecret() string {
 // startOperator builds the operator and starts it as a process of its own, as it would run in a Pod.
 func (s *stage) startOperator(ctx context.Context) error {
 	s.chapter("The operator", "It watches the API server, works out what each zone holds, and sends what changes to the name servers.",
-		"It speaks as a ServiceAccount that has the rights of config/rbac and no others.")
+		"It speaks as a ServiceAccount that has the rights that "+manifest+" gives it, and no others.")
 	path, err := s.build(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.kubectl(ctx, "apply", "-f", "config/install/account.yaml", "-f", "config/rbac"); err != nil {
+	if err := s.kubectl(ctx, "apply", "-f", manifest, "-l", "app.kubernetes.io/component=access"); err != nil {
 		return err
 	}
 	kubeconfig, err := s.cluster.KubeconfigFor(ctx, testoperator.Namespace, testoperator.ServiceAccount)

@@ -209,7 +209,7 @@ func (s *scene) withoutCeiling() {
 		s.kubectl("delete", "clusterrolebinding", testoperator.ServiceAccount)
 		s.apply(`zone a/new: {domainName: big.example.net., backendRefs: [{name: ~b}], delegations: ` + anything + `}`)
 	}, `backend_errors_total{backend="ceiling",class="unavailable"}`)
-	s.kubectl("apply", "-f", "../../config/install/account.yaml")
+	s.kubectl("apply", "-f", manifest, "-l", ours)
 	s.ready("zone a/new")
 }
 

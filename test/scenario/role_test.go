@@ -11,20 +11,26 @@ import (
 	"github.com/zonefold/zonefold/internal/testoperator"
 )
 
-// installed is what config/ makes of the cluster, once for all tests.
+// manifest is what people apply; ours is all of it but the CustomResourceDefinitions, which some tests change.
+const (
+	manifest = "../../config/install/zonefold.yaml"
+	ours     = "app.kubernetes.io/part-of=zonefold"
+)
+
+// installed is what the manifest makes of the cluster, once for all tests.
 var installed struct {
 	once       sync.Once
 	kubeconfig string
 	err        error
 }
 
-// install applies config/ and returns a kubeconfig that speaks as the operator's
-// ServiceAccount: it may do what config/ gives it and nothing else.
+// install applies the manifest and returns a kubeconfig that speaks as the operator's
+// ServiceAccount: it may do what the manifest gives it and nothing else.
 func install(t *testing.T, c *testcluster.Cluster) string {
 	t.Helper()
 	installed.once.Do(func() {
 		ctx := context.Background()
-		if _, installed.err = c.RunKubectl(ctx, "apply", "-f", "../../config/install", "-f", "../../config/rbac"); installed.err == nil {
+		if _, installed.err = c.RunKubectl(ctx, "apply", "-f", manifest, "-l", ours); installed.err == nil {
 			installed.kubeconfig, installed.err = c.KubeconfigFor(ctx, testoperator.Namespace, testoperator.ServiceAccount)
 		}
 	})
@@ -58,6 +64,7 @@ func (s *scene) letReadSecrets(namespace string) {
 
 func TestTheInstallationIsAdmitted(t *testing.T) {
 	s := newStage(t)
+	s.kubectl("apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", manifest)
 	// Its namespace enforces the restricted Pod Security Standard, and there is no node.
 	s.eventually("the Pods of the Deployment", func() string {
 		pods := s.kubectl("get", "pods", "-n", testoperator.Namespace, "-l", "app.kubernetes.io/name="+testoperator.ServiceAccount,

@@ -1,0 +1,19 @@
+{{/* args are the operator's flags, in YAML: those of the values, then extraArgs, of which the last wins. */}}
+{{- define "zonefold.args" -}}
+- --leader-elect
+- --dialects={{ include "zonefold.dialects" . }}
+- --dns-bind-address={{ ternary ":5353" "0" .Values.dns.enabled }}
+- --metrics-bind-address={{ ternary ":8080" "0" .Values.metrics.enabled }}
+{{- with .Values.credentialsNamespaces }}
+- --credentials-namespaces={{ join "," . }}
+{{- end }}
+{{- if .Values.dialects.bindy }}
+- --bindy-namespace={{ .Values.bindy.namespace }}
+- --bind9-image={{ .Values.bindy.bind9Image }}
+- --bindcar-image={{ .Values.bindy.bindcarImage | default (printf "zonefold/bindcar:%s" .Chart.AppVersion) }}
+- --bindcar-token-file=/var/run/secrets/zonefold/bindcar/token
+{{- end }}
+{{- with .Values.extraArgs }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,13 @@
+{{/* These two give "true" or nothing. */}}
+{{- define "zonefold.serviceMonitor" -}}
+{{- $monitor := .Values.metrics.serviceMonitor -}}
+{{- if and .Values.metrics.enabled $monitor.enabled (or $monitor.force (.Capabilities.APIVersions.Has "monitoring.coreos.com/v1/ServiceMonitor")) -}}
+true
+{{- end -}}
+{{- end }}
+
+{{- define "zonefold.metricsService" -}}
+{{- if and .Values.metrics.enabled (or .Values.metrics.service.enabled (include "zonefold.serviceMonitor" .)) -}}
+true
+{{- end -}}
+{{- end }}

@@ -1,0 +1,31 @@
+{{/* Names and labels are the same whatever the release is called: there is one operator in a cluster. */}}
+{{- define "zonefold.selector" -}}
+app.kubernetes.io/name: zonefold-operator
+{{- end }}
+
+{{/* labels takes a list: the root, the component, and the labels of values, which do not replace ours. */}}
+{{- define "zonefold.labels" -}}
+{{- $ours := dict "app.kubernetes.io/name" "zonefold-operator" "app.kubernetes.io/component" (index . 1) -}}
+{{- $_ := set $ours "app.kubernetes.io/part-of" "zonefold" -}}
+{{- $_ := set $ours "app.kubernetes.io/version" (index . 0).Chart.AppVersion -}}
+{{- if gt (len .) 2 -}}{{- $ours = merge $ours (index . 2) -}}{{- end -}}
+{{ toYaml $ours }}
+{{- end }}
+
+{{- define "zonefold.image" -}}
+{{- $tag := .Values.image.tag | default .Chart.AppVersion -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ $tag }}
+{{- end -}}
+{{- end }}
+
+{{/* dialects lists those that are on, for --dialects and for what each needs. */}}
+{{- define "zonefold.dialects" -}}
+{{- $on := list -}}
+{{- range $name := keys .Values.dialects | sortAlpha -}}
+{{- if index $.Values.dialects $name -}}{{- $on = append $on $name -}}{{- end -}}
+{{- end -}}
+{{ join "," $on }}
+{{- end }}
