@@ -20,7 +20,9 @@ import (
 const bindUser = 101
 
 // bindPrograms are all that the image can run: there is no shell in it.
-func bindPrograms() []string { return []string{"/usr/sbin/named", "/usr/sbin/rndc", "/usr/bin/named-checkconf"} }
+func bindPrograms() []string {
+	return []string{"/usr/sbin/named", "/usr/sbin/rndc", "/usr/bin/named-checkconf"}
+}
 
 // writable are the folders of BIND's user. With a read-only root file system, those that are used are mounted.
 func writable() []string { return []string{"/run/named", "/var/cache/bind", "/var/log/bind"} }
@@ -30,7 +32,8 @@ func bind(ctx context.Context, o options) (image, error) {
 	var made image
 	for _, program := range bindPrograms() {
 		if _, err := os.Stat(program); err != nil {
-			return made, fmt.Errorf("%w: the image is made of Debian's files; install its packages with: apt-get install --no-install-recommends bind9 bind9-utils", err)
+			return made, fmt.Errorf("%w: the image is made of Debian's files; on Debian, install them with apt-get install --no-install-recommends bind9 bind9-utils; "+
+				"elsewhere, make the other images alone: go run ./hack/image bindcar operator", err)
 		}
 	}
 	content, err := baseFiles(o.certs)
@@ -115,11 +118,11 @@ func libraries(ctx context.Context, programs []string) ([]string, error) {
 
 // addPath adds a file of this machine under its own path, and every symbolic link on the way to it.
 func (f files) addPath(path string) error {
-	real, err := filepath.EvalSymlinks(path)
+	end, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return err
 	}
-	for at := path; at != real; {
+	for at := path; at != end; {
 		link, rest, err := firstLink(at)
 		if err != nil {
 			return err
@@ -134,11 +137,11 @@ func (f files) addPath(path string) error {
 		}
 		at = filepath.Join(target, rest)
 	}
-	info, err := os.Stat(real)
+	info, err := os.Stat(end)
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(real)
+	text, err := os.ReadFile(end)
 	if err != nil {
 		return err
 	}
@@ -146,7 +149,7 @@ func (f files) addPath(path string) error {
 	if info.Mode()&0o111 != 0 {
 		mode = 0o755
 	}
-	f[real] = file{text: text, mode: mode}
+	f[end] = file{text: text, mode: mode}
 	return nil
 }
 

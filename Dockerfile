@@ -1,0 +1,38 @@
+# Images of the programs that run in pods, for those who have Docker:
+#
+#   docker buildx build --target operator --build-arg VERSION=1.0.0 -t YOURS/operator:1.0.0 .
+#   docker buildx build --target bindcar  --build-arg VERSION=1.0.0 -t YOURS/bindcar:1.0.0 .
+#
+# "make image" makes the same without Docker, and BIND's; a test in hack/image holds both to each other.
+FROM --platform=$BUILDPLATFORM golang:1.26 AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+ARG TARGETOS TARGETARCH VERSION=dev
+RUN CGO_ENABLED=0 GOFLAGS= GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$VERSION" -o /out/ ./cmd/operator ./cmd/bindcar
+
+FROM scratch AS base
+COPY hack/image/base/ /
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
+ARG VERSION=dev
+LABEL org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.source="https://github.com/zonefold/zonefold" \
+      org.opencontainers.image.version="$VERSION"
+
+FROM base AS bindcar
+LABEL org.opencontainers.image.title="zonefold-bindcar" \
+      org.opencontainers.image.description="Zonefold: the sidecar of a BIND 9 name server"
+COPY --from=build /out/bindcar /bindcar
+USER 101:101
+WORKDIR /
+ENTRYPOINT ["/bindcar"]
+
+# The last one is what "docker build" makes without --target.
+FROM base AS operator
+LABEL org.opencontainers.image.title="zonefold-operator" \
+      org.opencontainers.image.description="Zonefold: one control plane for DNS"
+COPY --from=build /out/operator /operator
+USER 65532:65532
+WORKDIR /
+ENTRYPOINT ["/operator"]
