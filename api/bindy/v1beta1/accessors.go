@@ -3,6 +3,7 @@ package v1beta1
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // DefaultVersion is the version of BIND where nobody names one.
@@ -20,25 +21,25 @@ func (s *CommonSpec) VersionOrDefault() string {
 // once; fallback is the one where the spec names none. It is an error that both
 // forms of the field are set and differ.
 func (s *ClusterBind9ProviderSpec) TargetNamespaces(fallback string) ([]string, error) {
+	names := slices.Clone(s.Namespaces)
 	switch {
-	case s.Namespace == "" && len(s.Namespaces) == 0:
-		return []string{fallback}, nil
-	case s.Namespace == "":
-		names := slices.Clone(s.Namespaces)
-		slices.Sort(names)
-		return slices.Compact(names), nil
-	case len(s.Namespaces) == 0 || !slices.ContainsFunc(s.Namespaces, func(n string) bool { return n != s.Namespace }):
-		return []string{s.Namespace}, nil
+	case s.Namespace == "" && len(names) == 0:
+		names = []string{fallback}
+	case s.Namespace != "" && len(names) == 0:
+		names = []string{s.Namespace}
+	case s.Namespace != "" && slices.ContainsFunc(names, func(n string) bool { return n != s.Namespace }):
+		return nil, fmt.Errorf("spec.namespace is %s, and spec.namespaces lists others; remove one of the two", s.Namespace)
 	}
-	return nil, fmt.Errorf("spec.namespace is %s, and spec.namespaces lists others: remove one of the two", s.Namespace)
+	slices.Sort(names)
+	return slices.Compact(names), nil
 }
 
 // Replicas returns how many servers of a role there are. It is an error that
 // both forms of the field are set and differ.
 func (s *CommonSpec) Replicas(role Role) (int32, error) {
-	flat, name, def := s.PrimaryReplicas, "primary", int32(1)
+	flat := s.PrimaryReplicas
 	if role.Canonical() == RoleSecondary {
-		flat, name, def = s.SecondaryReplicas, "secondary", 0
+		flat = s.SecondaryReplicas
 	}
 	var nested *int32
 	if c := s.ForRole(role); c != nil {
@@ -46,13 +47,14 @@ func (s *CommonSpec) Replicas(role Role) (int32, error) {
 	}
 	switch {
 	case flat == nil && nested == nil:
-		return def, nil
+		return 0, nil
 	case flat == nil:
 		return *nested, nil
 	case nested == nil || *nested == *flat:
 		return *flat, nil
 	}
-	return 0, fmt.Errorf("spec.%[1]sReplicas is %[2]d and spec.%[1]s.replicas is %[3]d: remove one of the two, or make them equal", name, *flat, *nested)
+	return 0, fmt.Errorf("spec.%[1]sReplicas is %[2]d and spec.%[1]s.replicas is %[3]d; remove one of the two, or make them equal",
+		role.Canonical(), *flat, *nested)
 }
 
 // ForRole returns what is particular to a role; it may be nil.
@@ -69,4 +71,75 @@ func (s *Bind9InstanceSpec) ReplicasOrDefault() int32 {
 		return 1
 	}
 	return *s.Replicas
+}
+
+// KeySecret returns the Secret with the server's key that somebody else made,
+// nil if the operator makes the key.
+func (s *Bind9InstanceSpec) KeySecret() (*RNDCSecretRef, error) {
+	return oneSecret(s.RNDCSecretRef, s.RNDCKey)
+}
+
+// KeySecret returns the Secret with the key of the role's servers that somebody
+// else made, nil if the operator makes the keys.
+func (c *RoleConfig) KeySecret() (*RNDCSecretRef, error) {
+	if c == nil {
+		return nil, nil
+	}
+	return oneSecret(c.RNDCSecretRef, c.RNDCKey)
+}
+
+func oneSecret(older *RNDCSecretRef, key *RNDCKeyConfig) (*RNDCSecretRef, error) {
+	if key == nil || key.SecretRef == nil {
+		return older, nil
+	}
+	if older != nil && older.OrDefault() != key.SecretRef.OrDefault() {
+		return nil, fmt.Errorf("rndcSecretRef names the Secret %s and rndcKey.secretRef %s, or another part of it; remove one of the two",
+			older.Name, key.SecretRef.Name)
+	}
+	return key.SecretRef, nil
+}
+
+// OrDefault returns the reference with its defaults filled in.
+func (r RNDCSecretRef) OrDefault() RNDCSecretRef {
+	if r.Algorithm == "" {
+		r.Algorithm = DefaultRNDCAlgorithm
+	}
+	if r.KeyNameKey == "" {
+		r.KeyNameKey = "key-name"
+	}
+	if r.SecretKey == "" {
+		r.SecretKey = "secret"
+	}
+	return r
+}
+
+// The bounds and the default of the age at which a key is replaced.
+const (
+	MinRotateAfter     = time.Hour
+	MaxRotateAfter     = 8760 * time.Hour
+	DefaultRotateAfter = 720 * time.Hour
+)
+
+// Rotation returns the age at which a key is replaced, 0 if it is not.
+func (c *RNDCKeyConfig) Rotation() (time.Duration, error) {
+	if c == nil || !c.AutoRotate {
+		return 0, nil
+	}
+	if c.RotateAfter == "" {
+		return DefaultRotateAfter, nil
+	}
+	var n int64
+	var unit string
+	if _, err := fmt.Sscanf(c.RotateAfter, "%d%s", &n, &unit); err != nil {
+		return 0, notRotateAfter(c.RotateAfter)
+	}
+	hours, ok := map[string]int64{"h": 1, "d": 24, "w": 7 * 24}[unit]
+	if !ok || n < 1 || n > 8760/hours {
+		return 0, notRotateAfter(c.RotateAfter)
+	}
+	return time.Duration(n*hours) * time.Hour, nil
+}
+
+func notRotateAfter(text string) error {
+	return fmt.Errorf("rotateAfter is %.40q; it must be a time of 1h to 8760h in hours, days or weeks, such as 720h, 30d or 4w", text)
 }

@@ -9,6 +9,12 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,shortName=b9c;b9cs
 // +kubebuilder:metadata:annotations="helm.sh/resource-policy=keep"
+// +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.spec.version`
+// +kubebuilder:printcolumn:name="Primary",type=integer,JSONPath=`.status.primaryReplicas`
+// +kubebuilder:printcolumn:name="Secondary",type=integer,JSONPath=`.status.secondaryReplicas`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule=`oldSelf.hasValue() || self.metadata.name.matches('^[a-z]([-a-z0-9]{0,48}[a-z0-9])?$')`,optionalOldSelf=true,message="the name becomes part of the names of Services: it has at most 50 lower-case letters, digits and hyphens, begins with a letter and does not end with a hyphen"
 type Bind9Cluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -62,6 +68,18 @@ type Bind9ClusterStatus struct {
 	//
 	// +optional
 	ReadyInstances int32 `json:"readyInstances,omitempty"`
+
+	// How many primary servers the spec asks for, in whichever form.
+	//
+	// +nullable
+	// +optional
+	PrimaryReplicas *int32 `json:"primaryReplicas,omitempty"`
+
+	// How many secondary servers the spec asks for, in whichever form.
+	//
+	// +nullable
+	// +optional
+	SecondaryReplicas *int32 `json:"secondaryReplicas,omitempty"`
 
 	// Their names.
 	//

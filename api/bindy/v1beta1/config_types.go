@@ -12,38 +12,33 @@ type Bind9Config struct {
 	// network, `key NAME` or the name of a list in acls, with `!` before it for
 	// its opposite. Default: everybody.
 	//
-	// +listType=atomic
 	// +nullable
 	// +optional
-	AllowQuery []string `json:"allowQuery,omitempty"`
+	AllowQuery ACL `json:"allowQuery,omitempty"`
 
 	// Who may copy zones besides the cluster's own servers. Default: nobody.
 	//
-	// +listType=atomic
 	// +nullable
 	// +optional
-	AllowTransfer []string `json:"allowTransfer,omitempty"`
+	AllowTransfer ACL `json:"allowTransfer,omitempty"`
 
 	// IP addresses of servers that are asked for names of others.
 	//
-	// +listType=atomic
 	// +nullable
 	// +optional
-	Forwarders []string `json:"forwarders,omitempty"`
+	Forwarders Addresses `json:"forwarders,omitempty"`
 
 	// The IPv4 addresses that the server listens on. Default: any.
 	//
-	// +listType=atomic
 	// +nullable
 	// +optional
-	ListenOn []string `json:"listenOn,omitempty"`
+	ListenOn ACL `json:"listenOn,omitempty"`
 
 	// The IPv6 addresses that the server listens on. Default: any.
 	//
-	// +listType=atomic
 	// +nullable
 	// +optional
-	ListenOnV6 []string `json:"listenOnV6,omitempty"`
+	ListenOnV6 ACL `json:"listenOnV6,omitempty"`
 
 	// DNSSEC: validation of what others say, and signing of one's own zones.
 	//
@@ -90,24 +85,28 @@ type DNSSECSigning struct {
 	// The name of the policy.
 	//
 	// +nullable
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`
 	// +optional
 	Policy string `json:"policy,omitempty"`
 
 	// The algorithm of the keys, such as ECDSAP256SHA256.
 	//
 	// +nullable
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]{1,32}$`
 	// +optional
 	Algorithm string `json:"algorithm,omitempty"`
 
 	// How long a key-signing key is used, such as 365d or unlimited.
 	//
 	// +nullable
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]{1,32}$`
 	// +optional
 	KSKLifetime string `json:"kskLifetime,omitempty"`
 
 	// How long a zone-signing key is used, such as 90d or unlimited.
 	//
 	// +nullable
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]{1,32}$`
 	// +optional
 	ZSKLifetime string `json:"zskLifetime,omitempty"`
 
@@ -120,12 +119,15 @@ type DNSSECSigning struct {
 	// The salt of NSEC3.
 	//
 	// +nullable
+	// +kubebuilder:validation:Pattern=`^(-|([0-9A-Fa-f]{2}){0,255})$`
 	// +optional
 	NSEC3Salt string `json:"nsec3Salt,omitempty"`
 
 	// The iterations of NSEC3; RFC 9276 §3.1 wants 0.
 	//
 	// +nullable
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=150
 	// +optional
 	NSEC3Iterations *int32 `json:"nsec3Iterations,omitempty"`
 
@@ -166,11 +168,12 @@ type DNSSECKeySource struct {
 // SecretReference names a Secret.
 type SecretReference struct {
 	// Name of the Secret.
-	Name string `json:"name"`
+	Name ObjectName `json:"name"`
 
 	// Namespace of the Secret. Default, and the only one allowed: the object's own.
 	//
 	// +nullable
+	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 }
@@ -186,7 +189,7 @@ const DefaultRNDCAlgorithm RNDCAlgorithm = "hmac-sha256"
 // RNDCSecretRef names a Secret with a key that somebody else made.
 type RNDCSecretRef struct {
 	// Name of the Secret, in the namespace of the servers.
-	Name string `json:"name"`
+	Name ObjectName `json:"name"`
 
 	// The algorithm of the key. hmac-sha1 is taken here and refused in use.
 	// Default `hmac-sha256`.
@@ -198,12 +201,16 @@ type RNDCSecretRef struct {
 	// Which entry of the Secret has the name of the key. Default `key-name`.
 	//
 	// +kubebuilder:default=key-name
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
 	// +optional
 	KeyNameKey string `json:"keyNameKey,omitempty"`
 
 	// Which entry of the Secret has the key in base64. Default `secret`.
 	//
 	// +kubebuilder:default=secret
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
 	// +optional
 	SecretKey string `json:"secretKey,omitempty"`
 }
@@ -219,6 +226,8 @@ type RNDCKeyConfig struct {
 	// The age at which a key is replaced: 1h to 8760h, in h, d or w. Default `720h`.
 	//
 	// +kubebuilder:default="720h"
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:XValidation:rule=`self.matches('^(([1-9][0-9]{0,2}|[1-7][0-9]{3}|8[0-6][0-9]{2}|87[0-5][0-9]|8760)h|([1-9][0-9]?|[12][0-9]{2}|3[0-5][0-9]|36[0-5])d|([1-9]|[1-4][0-9]|5[0-2])w)$')`,message="rotateAfter is a time of 1h to 8760h in hours, days or weeks, such as 720h, 30d or 4w"
 	// +optional
 	RotateAfter string `json:"rotateAfter,omitempty"`
 
@@ -256,12 +265,14 @@ type RNDCSecret struct {
 	// Entries in plain text.
 	//
 	// +nullable
+	// +kubebuilder:validation:MaxProperties=64
 	// +optional
 	StringData map[string]string `json:"stringData,omitempty"`
 
 	// Entries in base64.
 	//
 	// +nullable
+	// +kubebuilder:validation:MaxProperties=64
 	// +optional
 	Data map[string]string `json:"data,omitempty"`
 }
@@ -269,17 +280,19 @@ type RNDCSecret struct {
 // RNDCSecretMetadata are metadata of a Secret.
 type RNDCSecretMetadata struct {
 	// Name of the Secret.
-	Name string `json:"name"`
+	Name ObjectName `json:"name"`
 
 	// Labels of the Secret.
 	//
 	// +nullable
+	// +kubebuilder:validation:MaxProperties=64
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 
 	// Annotations of the Secret.
 	//
 	// +nullable
+	// +kubebuilder:validation:MaxProperties=64
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
@@ -289,12 +302,15 @@ type BindcarConfig struct {
 	// The sidecar's image. Default: the operator's own setting.
 	//
 	// +nullable
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`
 	// +optional
 	Image string `json:"image,omitempty"`
 
 	// Always, IfNotPresent or Never.
 	//
 	// +nullable
+	// +kubebuilder:validation:Pattern=`^(Always|IfNotPresent|Never)$`
 	// +optional
 	ImagePullPolicy string `json:"imagePullPolicy,omitempty"`
 
@@ -307,6 +323,9 @@ type BindcarConfig struct {
 	// The port that the sidecar listens on. The Service's ports stay. Default 8080.
 	//
 	// +nullable
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	// +kubebuilder:validation:XValidation:rule=`!(self in [5353, 9530])`,message="BIND itself listens on the ports 5353 and 9530; choose another one for bindcar"
 	// +optional
 	Port *int32 `json:"port,omitempty"`
 
@@ -319,6 +338,7 @@ type BindcarConfig struct {
 	// error, warn, info, debug or trace. Default `info`.
 	//
 	// +nullable
+	// +kubebuilder:validation:Pattern=`^(error|warn|info|debug|trace)$`
 	// +optional
 	LogLevel string `json:"logLevel,omitempty"`
 
@@ -326,6 +346,7 @@ type BindcarConfig struct {
 	//
 	// +listType=atomic
 	// +nullable
+	// +kubebuilder:validation:MaxItems=64
 	// +optional
 	EnvVars []Fragment `json:"envVars,omitempty"`
 }
@@ -370,18 +391,23 @@ type ClaimConfig struct {
 	// one of the instance's own.
 	//
 	// +nullable
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
 	// +optional
 	ClaimName string `json:"claimName,omitempty"`
 
 	// The storage class. Default: the cluster's.
 	//
 	// +nullable
+	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	StorageClassName *string `json:"storageClassName,omitempty"`
 
 	// How much storage, such as 1Gi. Default `1Gi`.
 	//
 	// +nullable
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule=`isQuantity(self) && quantity(self).isGreaterThan(quantity('0'))`,message="size is an amount of storage such as 1Gi"
 	// +optional
 	Size string `json:"size,omitempty"`
 
@@ -389,6 +415,8 @@ type ClaimConfig struct {
 	//
 	// +listType=atomic
 	// +nullable
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:items:Enum=ReadWriteOnce;ReadWriteOncePod;ReadWriteMany;ReadOnlyMany
 	// +optional
 	AccessModes []string `json:"accessModes,omitempty"`
 }

@@ -1,17 +1,26 @@
 package v1beta1
 
 // CommonSpec is what a provider and a cluster say alike about their servers.
+//
+// +kubebuilder:validation:XValidation:rule=`!has(self.primaryReplicas) || self.primaryReplicas == null || !has(self.primary) || self.primary == null || !has(self.primary.replicas) || self.primary.replicas == null || self.primaryReplicas == self.primary.replicas`,message="primaryReplicas and primary.replicas are two forms of one field and differ; remove one of them"
+// +kubebuilder:validation:XValidation:rule=`!has(self.secondaryReplicas) || self.secondaryReplicas == null || !has(self.secondary) || self.secondary == null || !has(self.secondary.replicas) || self.secondary.replicas == null || self.secondaryReplicas == self.secondary.replicas`,message="secondaryReplicas and secondary.replicas are two forms of one field and differ; remove one of them"
 type CommonSpec struct {
 	// The version of BIND, which is the tag of its image. A change replaces the
 	// pods one at a time. Default `9.18`.
 	//
+	// +kubebuilder:default="9.18"
+	// +nullable
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9_][A-Za-z0-9_.-]*)?$`
 	// +optional
 	Version string `json:"version,omitempty"`
 
 	// How many primary servers there are. Also accepted as `primary.replicas`.
-	// Default 1.
+	// Default 0.
 	//
 	// +nullable
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
 	// +optional
 	PrimaryReplicas *int32 `json:"primaryReplicas,omitempty"`
 
@@ -19,6 +28,8 @@ type CommonSpec struct {
 	// `secondary.replicas`. Default 0.
 	//
 	// +nullable
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
 	// +optional
 	SecondaryReplicas *int32 `json:"secondaryReplicas,omitempty"`
 
@@ -57,6 +68,7 @@ type CommonSpec struct {
 	//
 	// +listType=atomic
 	// +nullable
+	// +kubebuilder:validation:MaxItems=32
 	// +optional
 	RNDCSecretRefs []RNDCSecretRef `json:"rndcSecretRefs,omitempty"`
 
@@ -64,14 +76,17 @@ type CommonSpec struct {
 	// allowTransfer may name.
 	//
 	// +nullable
+	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule=`self.all(name, name.matches('^[A-Za-z][A-Za-z0-9_-]{0,62}$') && !(name in ['any', 'none', 'localhost', 'localnets', 'key']))`,message="the names of lists begin with a letter and have at most 63 letters, digits, hyphens and underscores; any, none, localhost, localnets and key are taken"
 	// +optional
-	ACLs map[string][]string `json:"acls,omitempty"`
+	ACLs map[string]ACL `json:"acls,omitempty"`
 
 	// Volumes of the pods: only emptyDir, configMap, secret and
 	// persistentVolumeClaim, and the objects' names begin with `bindy-`.
 	//
 	// +listType=atomic
 	// +nullable
+	// +kubebuilder:validation:MaxItems=64
 	// +optional
 	Volumes []Fragment `json:"volumes,omitempty"`
 
@@ -80,22 +95,28 @@ type CommonSpec struct {
 	//
 	// +listType=atomic
 	// +nullable
+	// +kubebuilder:validation:MaxItems=64
 	// +optional
 	VolumeMounts []Fragment `json:"volumeMounts,omitempty"`
 }
 
 // RoleConfig is what is particular to the servers of one role.
+//
+// +kubebuilder:validation:XValidation:rule=`!has(self.rndcSecretRef) || self.rndcSecretRef == null || !has(self.rndcKey) || self.rndcKey == null || !has(self.rndcKey.secretRef) || self.rndcKey.secretRef == null || self.rndcSecretRef == self.rndcKey.secretRef`,message="rndcSecretRef and rndcKey.secretRef are two forms of one field and differ; remove one of them"
 type RoleConfig struct {
 	// How many servers of this role there are; another form of primaryReplicas
 	// and secondaryReplicas.
 	//
 	// +nullable
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
 
 	// Labels that the role's Bind9Instances get too, for DNSZones to select them by.
 	//
 	// +nullable
+	// +kubebuilder:validation:MaxProperties=64
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 
@@ -108,10 +129,9 @@ type RoleConfig struct {
 	// Who may copy zones besides the cluster's own servers; in place of the
 	// global list.
 	//
-	// +listType=atomic
 	// +nullable
 	// +optional
-	AllowTransfer []string `json:"allowTransfer,omitempty"`
+	AllowTransfer ACL `json:"allowTransfer,omitempty"`
 
 	// An older form of rndcKey.secretRef.
 	//
@@ -131,6 +151,7 @@ type ServiceConfig struct {
 	// Annotations of the Service.
 	//
 	// +nullable
+	// +kubebuilder:validation:MaxProperties=64
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 
@@ -148,12 +169,15 @@ type ImageConfig struct {
 	// the version as its tag.
 	//
 	// +nullable
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`
 	// +optional
 	Image string `json:"image,omitempty"`
 
 	// Always, IfNotPresent or Never.
 	//
 	// +nullable
+	// +kubebuilder:validation:Pattern=`^(Always|IfNotPresent|Never)$`
 	// +optional
 	ImagePullPolicy string `json:"imagePullPolicy,omitempty"`
 
@@ -161,6 +185,9 @@ type ImageConfig struct {
 	//
 	// +listType=atomic
 	// +nullable
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	// +optional
 	ImagePullSecrets []string `json:"imagePullSecrets,omitempty"`
 }
@@ -170,18 +197,24 @@ type ConfigMapRefs struct {
 	// Its `named.conf` is BIND's main file.
 	//
 	// +nullable
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
 	// +optional
 	NamedConf string `json:"namedConf,omitempty"`
 
 	// Its `named.conf.options` takes the place of the generated options.
 	//
 	// +nullable
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
 	// +optional
 	NamedConfOptions string `json:"namedConfOptions,omitempty"`
 
 	// Its `named.conf.zones` is included as well.
 	//
 	// +nullable
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
 	// +optional
 	NamedConfZones string `json:"namedConfZones,omitempty"`
 }

@@ -9,6 +9,13 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,shortName=b9;b9s
 // +kubebuilder:metadata:annotations="helm.sh/resource-policy=keep"
+// +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.clusterRef`
+// +kubebuilder:printcolumn:name="Role",type=string,JSONPath=`.spec.role`
+// +kubebuilder:printcolumn:name="Replicas",type=integer,JSONPath=`.spec.replicas`
+// +kubebuilder:printcolumn:name="Zones",type=integer,JSONPath=`.status.zonesCount`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule=`oldSelf.hasValue() || self.metadata.name.matches('^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$')`,optionalOldSelf=true,message="the name is also that of a Service: it has at most 63 lower-case letters, digits and hyphens, begins with a letter and does not end with a hyphen"
 type Bind9Instance struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -33,10 +40,15 @@ type Bind9InstanceList struct {
 }
 
 // Bind9InstanceSpec is what a user or a cluster says about a server.
+//
+// +kubebuilder:validation:XValidation:rule=`!has(self.rndcSecretRef) || self.rndcSecretRef == null || !has(self.rndcKey) || self.rndcKey == null || !has(self.rndcKey.secretRef) || self.rndcKey.secretRef == null || self.rndcSecretRef == self.rndcKey.secretRef`,message="rndcSecretRef and rndcKey.secretRef are two forms of one field and differ; remove one of them"
+// +kubebuilder:validation:XValidation:rule=`!has(self.storage) || self.storage == null || !has(self.storage.storageType) || self.storage.storageType != 'persistentVolumeClaim' || !has(self.replicas) || self.replicas == null || self.replicas <= 1`,message="a persistentVolumeClaim holds the zones of one pod; set replicas to 1 or 0, or make several instances"
 type Bind9InstanceSpec struct {
 	// The Bind9Cluster of this namespace that the server is part of, else the
 	// ClusterBind9Provider. Empty: it is part of none.
 	//
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
 	// +optional
 	ClusterRef string `json:"clusterRef,omitempty"`
 
@@ -47,12 +59,17 @@ type Bind9InstanceSpec struct {
 	// Default 1.
 	//
 	// +nullable
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	// +kubebuilder:default=1
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
 
 	// The version of BIND. Default: the cluster's, else `9.18`.
 	//
 	// +nullable
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9_][A-Za-z0-9_.-]*)?$`
 	// +optional
 	Version string `json:"version,omitempty"`
 
@@ -77,16 +94,16 @@ type Bind9InstanceSpec struct {
 	// IP addresses of primary servers outside of the cluster that a secondary
 	// has its zones from.
 	//
-	// +listType=atomic
 	// +nullable
 	// +optional
-	PrimaryServers []string `json:"primaryServers,omitempty"`
+	PrimaryServers Addresses `json:"primaryServers,omitempty"`
 
 	// Volumes of the pods: only emptyDir, configMap, secret and
 	// persistentVolumeClaim, and the objects' names begin with `bindy-`.
 	//
 	// +listType=atomic
 	// +nullable
+	// +kubebuilder:validation:MaxItems=64
 	// +optional
 	Volumes []Fragment `json:"volumes,omitempty"`
 
@@ -95,6 +112,7 @@ type Bind9InstanceSpec struct {
 	//
 	// +listType=atomic
 	// +nullable
+	// +kubebuilder:validation:MaxItems=64
 	// +optional
 	VolumeMounts []Fragment `json:"volumeMounts,omitempty"`
 
@@ -174,6 +192,9 @@ type Bind9InstanceStatus struct {
 // ParentReference names the object that a server is part of.
 type ParentReference struct {
 	// The API version, bindy.firestoned.io/v1beta1.
+	//
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9_][A-Za-z0-9_.-]*)?$`
 	APIVersion string `json:"apiVersion"`
 	// Bind9Cluster or ClusterBind9Provider.
 	Kind string `json:"kind"`
@@ -189,6 +210,9 @@ type ParentReference struct {
 // InstanceZone names a DNSZone on a server.
 type InstanceZone struct {
 	// The API version, bindy.firestoned.io/v1beta1.
+	//
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9_][A-Za-z0-9_.-]*)?$`
 	APIVersion string `json:"apiVersion"`
 	// DNSZone.
 	Kind string `json:"kind"`

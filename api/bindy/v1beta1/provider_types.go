@@ -9,6 +9,12 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Cluster,shortName=cb9p;cb9ps
 // +kubebuilder:metadata:annotations="helm.sh/resource-policy=keep"
+// +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.spec.version`
+// +kubebuilder:printcolumn:name="Primary",type=integer,JSONPath=`.status.primaryReplicas`
+// +kubebuilder:printcolumn:name="Secondary",type=integer,JSONPath=`.status.secondaryReplicas`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule=`oldSelf.hasValue() || self.metadata.name.matches('^[a-z]([-a-z0-9]{0,48}[a-z0-9])?$')`,optionalOldSelf=true,message="the name becomes part of the names of Services: it has at most 50 lower-case letters, digits and hyphens, begins with a letter and does not end with a hyphen"
 type ClusterBind9Provider struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -35,18 +41,25 @@ type ClusterBind9ProviderList struct {
 }
 
 // ClusterBind9ProviderSpec is what a user says about a provider.
+//
+// +kubebuilder:validation:XValidation:rule=`!has(self.namespace) || self.namespace == null || self.namespace == ” || !has(self.namespaces) || self.namespaces == null || self.namespaces.all(n, n == self.namespace)`,message="namespace and namespaces are two forms of one field and differ; remove one of them"
 type ClusterBind9ProviderSpec struct {
 	// The namespaces that get a Bind9Cluster. One that leaves the list loses it.
 	// Default: the operator's `--bindy-namespace`, which is dns-system.
 	//
 	// +listType=atomic
 	// +nullable
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	// +optional
 	Namespaces []string `json:"namespaces,omitempty"`
 
 	// Another form of namespaces, for one.
 	//
 	// +nullable
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 
@@ -76,6 +89,18 @@ type ClusterBind9ProviderStatus struct {
 	//
 	// +optional
 	ReadyInstances int32 `json:"readyInstances,omitempty"`
+
+	// How many primary servers the spec asks for, in whichever form.
+	//
+	// +nullable
+	// +optional
+	PrimaryReplicas *int32 `json:"primaryReplicas,omitempty"`
+
+	// How many secondary servers the spec asks for, in whichever form.
+	//
+	// +nullable
+	// +optional
+	SecondaryReplicas *int32 `json:"secondaryReplicas,omitempty"`
 
 	// Their names, as `namespace/name`.
 	//

@@ -15,7 +15,11 @@ func AddToScheme(s *runtime.Scheme) error {
 		s.AddKnownTypes(GroupVersion,
 			&ClusterBind9Provider{}, &ClusterBind9ProviderList{},
 			&Bind9Cluster{}, &Bind9ClusterList{},
-			&Bind9Instance{}, &Bind9InstanceList{},
+			&Bind9Instance{}, &Bind9InstanceList{}, &Bind9Instance{}, &Bind9InstanceList{},
+			&DNSZone{}, &DNSZoneList{},
+			&ARecord{}, &ARecordList{}, &AAAARecord{}, &AAAARecordList{}, &CNAMERecord{}, &CNAMERecordList{},
+			&TXTRecord{}, &TXTRecordList{}, &MXRecord{}, &MXRecordList{}, &NSRecord{}, &NSRecordList{},
+			&SRVRecord{}, &SRVRecordList{}, &CAARecord{}, &CAARecordList{},
 		)
 		metav1.AddToGroupVersion(s, GroupVersion)
 		return nil

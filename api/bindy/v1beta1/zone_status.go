@@ -1,0 +1,180 @@
+package v1beta1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// InstanceState says how far a zone is on a server.
+type InstanceState string
+
+// The states of a zone on a server.
+const (
+	StateClaimed    InstanceState = "Claimed"
+	StateConfigured InstanceState = "Configured"
+	StateFailed     InstanceState = "Failed"
+	StateUnclaimed  InstanceState = "Unclaimed"
+)
+
+// DNSZoneStatus is what the operator says about a zone.
+type DNSZoneStatus struct {
+	// The servers that have the zone or are to have it.
+	//
+	// +listType=map
+	// +listMapKey=namespace
+	// +listMapKey=name
+	// +optional
+	Bind9Instances []ZoneInstance `json:"bind9Instances,omitempty"`
+
+	// How many they are.
+	//
+	// +nullable
+	// +optional
+	Bind9InstancesCount int32 `json:"bind9InstancesCount,omitempty"`
+
+	// The metadata.generation of the DNSZone that this status tells of.
+	//
+	// +nullable
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// Ready: every server has confirmed the zone. Progressing: a change is under
+	// way. Degraded: it works in part.
+	//
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// The clusters that the servers belong to, with commas between them.
+	//
+	// +nullable
+	// +optional
+	Provider string `json:"provider,omitempty"`
+
+	// How many records are in the zone.
+	//
+	// +nullable
+	// +optional
+	RecordsCount int32 `json:"recordsCount,omitempty"`
+
+	// The records, as the existing Bindy listed them. Not written: an entry for
+	// each record would be a write of the zone for each of them.
+	//
+	// +listType=atomic
+	// +nullable
+	// +optional
+	Records []RecordReference `json:"records,omitempty"`
+
+	// The zone's signatures.
+	//
+	// +nullable
+	// +optional
+	DNSSEC *ZoneDNSSEC `json:"dnssec,omitempty"`
+}
+
+// ZoneInstance is a server that has a zone.
+type ZoneInstance struct {
+	// Name of the Bind9Instance.
+	Name string `json:"name"`
+
+	// Its namespace.
+	Namespace string `json:"namespace"`
+
+	// Its UID.
+	//
+	// +optional
+	UID string `json:"uid,omitempty"`
+
+	// Claimed: it is to have the zone. Configured: it has it. Failed: it did not
+	// take it. Unclaimed: it is to lose it.
+	//
+	// +optional
+	State InstanceState `json:"state,omitempty"`
+
+	// When the state became what it is.
+	//
+	// +nullable
+	// +optional
+	LastSyncTime *metav1.Time `json:"lastSyncTime,omitempty"`
+
+	// bindy.firestoned.io/v1beta1.
+	//
+	// +optional
+	APIVersion string `json:"apiVersion,omitempty"`
+
+	// Bind9Instance.
+	//
+	// +optional
+	Kind string `json:"kind,omitempty"`
+
+	// The same as state, under the name that the existing Bindy has for it.
+	//
+	// +optional
+	Status InstanceState `json:"status,omitempty"`
+
+	// The same as lastSyncTime, under the name that the existing Bindy has for it.
+	//
+	// +nullable
+	// +optional
+	LastReconciledAt string `json:"lastReconciledAt,omitempty"`
+
+	// What stands in the way, as a sentence.
+	//
+	// +nullable
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// RecordReference names a record of a zone.
+type RecordReference struct {
+	// The API version, bindy.firestoned.io/v1beta1.
+	APIVersion string `json:"apiVersion"`
+	// The kind of record.
+	Kind string `json:"kind"`
+	// Name of the object.
+	Name string `json:"name"`
+	// Its namespace.
+	Namespace string `json:"namespace"`
+	// The record's name in the zone.
+	//
+	// +nullable
+	// +optional
+	RecordName string `json:"recordName,omitempty"`
+	// Written by the existing Bindy.
+	//
+	// +nullable
+	// +optional
+	LastReconciledAt string `json:"lastReconciledAt,omitempty"`
+}
+
+// ZoneDNSSEC is what is known of a zone's signatures.
+type ZoneDNSSEC struct {
+	// Whether the zone is signed.
+	//
+	// +optional
+	Signed bool `json:"signed,omitempty"`
+	// The DS records that belong into the parent zone.
+	//
+	// +listType=atomic
+	// +nullable
+	// +optional
+	DSRecords []string `json:"dsRecords,omitempty"`
+	// The tag of the key-signing key.
+	//
+	// +nullable
+	// +optional
+	KeyTag *int32 `json:"keyTag,omitempty"`
+	// Its algorithm.
+	//
+	// +nullable
+	// +optional
+	Algorithm string `json:"algorithm,omitempty"`
+	// When the next key takes over, RFC 3339.
+	//
+	// +nullable
+	// +optional
+	NextKeyRollover string `json:"nextKeyRollover,omitempty"`
+	// When the last key took over, RFC 3339.
+	//
+	// +nullable
+	// +optional
+	LastKeyRollover string `json:"lastKeyRollover,omitempty"`
+}
