@@ -1,0 +1,67 @@
+package bindy
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+)
+
+// CacheOptions say what the cache of the dialect holds. It is one of its own: of Secrets it has the metadata in all
+// namespaces, where the operator's other cache has the content in a few.
+func CacheOptions(scheme *runtime.Scheme) cache.Options {
+	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{v1beta1.PartOfLabel: v1beta1.PartOfValue})}
+	return cache.Options{
+		Scheme:           scheme,
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&appsv1.Deployment{}:            ours,
+			&corev1.Service{}:               ours,
+			&corev1.ServiceAccount{}:        ours,
+			&corev1.Pod{}:                   ours,
+			&corev1.PersistentVolumeClaim{}: ours,
+			&policyv1.PodDisruptionBudget{}: ours,
+			&corev1.ConfigMap{}:             {Transform: ownConfigMaps()},
+		},
+	}
+}
+
+// ownConfigMaps drops the content of ConfigMaps that are not ours: people's, which a spec may name, are watched for changes
+// and read when they are needed.
+func ownConfigMaps() toolscache.TransformFunc {
+	return func(o any) (any, error) {
+		m, ok := o.(*corev1.ConfigMap)
+		if !ok {
+			return o, nil
+		}
+		m.ManagedFields = nil
+		if m.Labels[v1beta1.PartOfLabel] != v1beta1.PartOfValue {
+			m.Data, m.BinaryData, m.Annotations, m.Labels = nil, nil, nil, nil
+		}
+		return m, nil
+	}
+}
+
+// metadataOf is an object of which only the metadata are watched.
+func metadataOf(gvk schema.GroupVersionKind) *metav1.PartialObjectMetadata {
+	m := &metav1.PartialObjectMetadata{}
+	m.SetGroupVersionKind(gvk)
+	return m
+}
+
+func namespaces() *metav1.PartialObjectMetadata {
+	return metadataOf(corev1.SchemeGroupVersion.WithKind("Namespace"))
+}
+
+// secrets are watched without their content, which is read at the API server when it is needed.
+func secrets() *metav1.PartialObjectMetadata {
+	return metadataOf(corev1.SchemeGroupVersion.WithKind("Secret"))
+}

@@ -1,0 +1,32 @@
+package bindy
+
+import (
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+)
+
+// roles are those of the instances of a cluster, in the order in which they are made.
+func roles() []v1beta1.Role { return []v1beta1.Role{v1beta1.RolePrimary, v1beta1.RoleSecondary} }
+
+// checkFleet says why the spec of a provider or cluster cannot be carried out. An older schema, or none, may have let it in.
+func checkFleet(kind, name string, spec *v1beta1.CommonSpec) error {
+	var counts [2]int32
+	for i, role := range roles() {
+		n, err := spec.Replicas(role)
+		if err != nil {
+			return err
+		}
+		counts[i] = n
+	}
+	return checkClusterName(kind, name, counts[0], counts[1])
+}
+
+// instancesIn is how many instances a spec asks for; 0 if it contradicts itself.
+func instancesIn(spec *v1beta1.CommonSpec) int {
+	sum := 0
+	for _, role := range roles() {
+		if n, err := spec.Replicas(role); err == nil {
+			sum += int(n)
+		}
+	}
+	return sum
+}

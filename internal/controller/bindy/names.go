@@ -1,0 +1,83 @@
+package bindy
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+)
+
+// maxServiceName is how long a Service's name may be (RFC 1035 §2.3.4): an instance has one of its own name.
+const maxServiceName = 63
+
+// instanceName is that of one of a cluster's instances, counted from 0.
+func instanceName(cluster string, role v1beta1.Role, index int32) string {
+	return fmt.Sprintf("%s-%s-%d", cluster, role.Canonical(), index)
+}
+
+// clusterOf returns the cluster whose instance would have this name.
+func clusterOf(instance string) (cluster string, ok bool) {
+	rest, index, ok := cutLast(instance, "-")
+	if _, err := strconv.ParseUint(index, 10, 31); err != nil || !ok {
+		return "", false
+	}
+	cluster, role, ok := cutLast(rest, "-")
+	known := role == string(v1beta1.RolePrimary) || role == string(v1beta1.RoleSecondary)
+	return cluster, ok && known && cluster != ""
+}
+
+func cutLast(s, separator string) (before, after string, found bool) {
+	i := strings.LastIndex(s, separator)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(separator):], true
+}
+
+// checkClusterName says why the instances of a cluster cannot have names made of the cluster's.
+func checkClusterName(kind, name string, primaries, secondaries int32) error {
+	longest := max(len(instanceName(name, v1beta1.RolePrimary, max(primaries-1, 0))),
+		len(instanceName(name, v1beta1.RoleSecondary, max(secondaries-1, 0))))
+	if longest > maxServiceName {
+		return fmt.Errorf("the name %s is too long: Services of names like %s may have %d characters; make a %s with a name at least %d characters shorter",
+			name, instanceName(name, v1beta1.RoleSecondary, max(secondaries-1, 0)), maxServiceName, kind, longest-maxServiceName)
+	}
+	if problems := validation.IsDNS1035Label(name); len(problems) > 0 {
+		return fmt.Errorf("Services cannot be named after %s: %s; make a %s whose name is only letters, digits and hyphens and begins with a letter",
+			name, strings.Join(problems, ", "), kind)
+	}
+	return nil
+}
+
+// configName is that of the ConfigMap that the instances of a cluster share.
+func configName(cluster string) string { return cluster + "-config" }
+
+// budgetName is that of the PodDisruptionBudget of a cluster's servers of one role.
+func budgetName(cluster string, role v1beta1.Role) string {
+	return cluster + "-" + string(role.Canonical())
+}
+
+// objectLabels are on everything that the dialect makes; more are laid over others, which cannot take their place.
+func objectLabels(managedBy, cluster string, others map[string]string) map[string]string {
+	out := maps.Clone(others)
+	if out == nil {
+		out = map[string]string{}
+	}
+	maps.Copy(out, map[string]string{
+		v1beta1.ManagedByLabel: managedBy, v1beta1.ClusterLabel: cluster,
+		v1beta1.AppManagedBy: v1beta1.AppManagedValue, v1beta1.PartOfLabel: v1beta1.PartOfValue,
+	})
+	return out
+}
+
+// sharedLabels are on what the instances of a cluster share: its ConfigMap, its PodDisruptionBudgets, its transfer key.
+func sharedLabels(cluster string) map[string]string {
+	return objectLabels(v1beta1.KindCluster, cluster, map[string]string{
+		v1beta1.AppLabel: v1beta1.AppValue, v1beta1.ClusterOfLabel: cluster,
+		v1beta1.NameLabel: v1beta1.NameValue, v1beta1.AppInstance: cluster, v1beta1.ComponentLabel: v1beta1.ComponentCluster,
+	})
+}

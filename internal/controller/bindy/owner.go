@@ -1,0 +1,61 @@
+package bindy
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+)
+
+// A NotOwnedError says that an object which we would write is somebody else's.
+type NotOwnedError struct {
+	Kind       string
+	Key        client.ObjectKey
+	Controller *metav1.OwnerReference // nil: nobody's, so a person's
+}
+
+// Error names the object and the way out.
+func (e *NotOwnedError) Error() string {
+	object := describe(e.Kind, e.Key)
+	if e.Controller == nil {
+		return fmt.Sprintf("the %s was made by somebody else and is left alone; rename or delete it, and it is made here", object)
+	}
+	return fmt.Sprintf("the %s belongs to %s %s (uid %s) and is left alone; rename or delete one of the two",
+		object, e.Controller.Kind, e.Controller.Name, e.Controller.UID)
+}
+
+// describe names an object: "Service web/ns-primary-0".
+func describe(kind string, key client.ObjectKey) string {
+	if key.Namespace == "" {
+		return kind + " " + key.Name
+	}
+	return kind + " " + key.String()
+}
+
+// ownerReference is what a child has of its owner.
+func ownerReference(c client.Client, owner client.Object) (metav1.OwnerReference, error) {
+	gvk, err := c.GroupVersionKindFor(owner)
+	if err != nil {
+		return metav1.OwnerReference{}, fmt.Errorf("finding the kind of %T: %w", owner, err)
+	}
+	return metav1.OwnerReference{
+		APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Name: owner.GetName(), UID: owner.GetUID(),
+		Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true),
+	}, nil
+}
+
+// mayTake says why a live object must not be written: it is controlled by somebody else, or by nobody and not one of those
+// that the dialect makes. Clusters and instances are taken only from their owner: people make them by hand, too.
+func mayTake(owner, live client.Object, w wanted) error {
+	ref := metav1.GetControllerOf(live)
+	switch {
+	case owner != nil && metav1.IsControlledBy(live, owner), owner == nil && ref == nil:
+		return nil
+	case ref == nil && w.gvk.Group != v1beta1.GroupVersion.Group && live.GetLabels()[v1beta1.PartOfLabel] == v1beta1.PartOfValue:
+		return nil // its owner was deleted and left it behind, or the dialect's former operator made it so
+	}
+	return &NotOwnedError{Kind: w.gvk.Kind, Key: w.id.ObjectKey, Controller: ref}
+}

@@ -1,0 +1,226 @@
+package bindy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller"
+)
+
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=clusterbind9providers.bindy.firestoned.io;bind9clusters.bindy.firestoned.io;bind9instances.bindy.firestoned.io,verbs=get
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Schemas are what the dialect needs of the cluster.
+func Schemas() []controller.Schema {
+	return []controller.Schema{
+		{CRD: "clusterbind9providers." + v1beta1.GroupVersion.Group, Version: v1beta1.GroupVersion.Version,
+			Fields: []string{"spec.namespaces", "spec.primaryReplicas", "status.conditions.observedGeneration"}},
+		{CRD: "bind9clusters." + v1beta1.GroupVersion.Group, Version: v1beta1.GroupVersion.Version,
+			Fields: []string{"spec.primaryReplicas", "status.conditions.observedGeneration"}},
+		{CRD: "bind9instances." + v1beta1.GroupVersion.Group, Version: v1beta1.GroupVersion.Version,
+			Fields: []string{"spec.role", "status.conditions.observedGeneration"}},
+	}
+}
+
+// Settings are what the operator's flags say about fleets.
+type Settings struct {
+	DefaultNamespace string // where a provider's cluster goes when it names no namespaces
+	Namespace        string // the operator's
+	ServiceAccount   string // the operator's
+	BIND9Image       string // without tag
+	BindcarImage     string
+	BindcarTokenFile string // with what the operator shows the sidecars who it is
+}
+
+// Config is what the dialect needs from outside.
+type Config struct {
+	Settings
+	Client  client.Client // reads from Cache
+	Live    client.Reader // asks the API server
+	Cache   cache.Cache   // made with CacheOptions
+	Events  events.EventRecorder
+	Log     *slog.Logger
+	Metrics *controller.Metrics
+	Clock   func() time.Time
+	Leads   func() bool // whether nobody else can have become the leader; nil: nobody else ever does
+}
+
+// Controller is the dialect at work. It is made for one term of leadership.
+type Controller struct {
+	Config
+	*applier
+}
+
+// New returns a Controller that has not begun.
+func New(c Config) *Controller {
+	return &Controller{Config: c, applier: &applier{client: c.Client, live: c.Live, leads: c.Leads, wrote: c.Metrics.Wrote}}
+}
+
+// A part is one reconciler and what wakes it.
+type part struct {
+	kind    client.Object   // what it reconciles
+	owns    []client.Object // its children, each of which wakes what controls it
+	watches []watch         // what else wakes it
+	workers int             // how many objects at a time; 0: one
+	// reconcile brings one object to what its spec asks for. It is called for every change of the object and of what wakes
+	// it, and again after a while if it says so; 0 means that an event will tell.
+	reconcile func(ctx context.Context, key client.ObjectKey) (time.Duration, error)
+}
+
+// A watch says which objects a change of another one wakes.
+type watch struct {
+	object client.Object
+	wakes  func(ctx context.Context, o client.Object) []client.ObjectKey
+}
+
+// parts are the reconcilers of the dialect.
+func (b *Controller) parts() []part {
+	return []part{b.providers(), b.clusters()}
+}
+
+// Objects are what has to be in the cache before the dialect can work, so that a follower takes over at once.
+func Objects() []client.Object {
+	var out []client.Object
+	for _, p := range (&Controller{}).parts() {
+		out = append(out, p.kind)
+		out = append(out, p.owns...)
+		for _, w := range p.watches {
+			out = append(out, w.object)
+		}
+	}
+	return out
+}
+
+// Run reconciles until ctx ends; then it finishes what is under way and returns, so that the lease is released after the
+// last write.
+func (b *Controller) Run(ctx context.Context) error {
+	// A cache that lags behind the former leader would have instances removed that were wanted meanwhile.
+	catchUp := controller.CatchUp{Live: b.Live, Cached: b.Client, Log: b.Log}
+	kinds := []client.Object{&v1beta1.ClusterBind9Provider{}, &v1beta1.Bind9Cluster{}, &v1beta1.Bind9Instance{}}
+	if err := catchUp.Wait(ctx, kinds...); err != nil {
+		return nil //nolint:nilerr // the term is over before it has begun
+	}
+	var running sync.WaitGroup
+	defer running.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	failed := make(chan error, len(b.parts()))
+	for _, p := range b.parts() {
+		c, err := b.build(p)
+		if err != nil {
+			return err
+		}
+		running.Go(func() { failed <- c.Start(ctx) })
+	}
+	select {
+	case err := <-failed:
+		if ctx.Err() == nil && err != nil {
+			return fmt.Errorf("running the dialect bindy: %w", err)
+		}
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// build makes the controller of a part.
+func (b *Controller) build(p part) (ctrlcontroller.Controller, error) {
+	gvk, err := b.Client.GroupVersionKindFor(p.kind)
+	if err != nil {
+		return nil, fmt.Errorf("finding the kind of %T: %w", p.kind, err)
+	}
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](50*time.Millisecond, 5*time.Minute)
+	c, err := ctrlcontroller.NewUnmanaged(gvk.Kind, ctrlcontroller.Options{
+		Reconciler: b.guard(gvk.Kind, p), MaxConcurrentReconciles: p.workers, RateLimiter: jittered{limiter},
+		Logger:             logr.FromSlogHandler(b.Log.Handler()),
+		SkipNameValidation: ptr.To(true), // there is one for each term
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making the controller of %s: %w", gvk.Kind, err)
+	}
+	sources := []source.Source{source.Kind(b.Cache, p.kind, &handler.EnqueueRequestForObject{}, changed())}
+	for _, child := range p.owns {
+		wakesOwner := handler.EnqueueRequestForOwner(b.Client.Scheme(), b.Client.RESTMapper(), p.kind, handler.OnlyControllerOwner())
+		sources = append(sources, source.Kind(b.Cache, child, wakesOwner, changed()))
+	}
+	for _, w := range p.watches {
+		sources = append(sources, source.Kind(b.Cache, w.object, handler.EnqueueRequestsFromMapFunc(w.requests), changed()))
+	}
+	for _, s := range sources {
+		if err := c.Watch(s); err != nil {
+			return nil, fmt.Errorf("watching for %s: %w", gvk.Kind, err)
+		}
+	}
+	return c, nil
+}
+
+func (w watch) requests(ctx context.Context, o client.Object) []reconcile.Request {
+	keys := w.wakes(ctx, o)
+	out := make([]reconcile.Request, 0, len(keys))
+	for _, key := range keys {
+		out = append(out, reconcile.Request{NamespacedName: key})
+	}
+	return out
+}
+
+// changed keeps out what a cache repeats.
+func changed() predicate.Predicate { return predicate.ResourceVersionChangedPredicate{} }
+
+// How long after a failure that no event may end we look again: a conflict ends with the next version of the object; what
+// belongs to somebody else may not be watched; what the API server refuses stays refused until somebody changes a rule.
+const (
+	afterConflict = 50 * time.Millisecond
+	afterNotOwned = time.Minute
+	afterRefusal  = 5 * time.Minute
+)
+
+// guard turns the errors of a reconciler into when to try again.
+func (b *Controller) guard(kind string, p part) reconcile.Func {
+	return func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+		after, err := p.reconcile(ctx, r.NamespacedName)
+		var notOwned *NotOwnedError
+		switch {
+		case err == nil:
+		case errors.Is(err, errNotLeading), ctx.Err() != nil:
+			return reconcile.Result{}, nil
+		case apierrors.IsConflict(err):
+			after = afterConflict
+		case errors.As(err, &notOwned):
+			after = afterNotOwned
+		case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
+			b.Log.Error("the API server refuses what is needed; it is tried again in a while", "kind", kind, "object", r.String(), "error", err)
+			after = afterRefusal
+		default:
+			return reconcile.Result{}, err
+		}
+		return reconcile.Result{RequeueAfter: wait.Jitter(after, 0.1)}, nil
+	}
+}
+
+// jittered spreads retries, so that what failed together does not return together.
+type jittered struct {
+	workqueue.TypedRateLimiter[reconcile.Request]
+}
+
+// When implements workqueue.TypedRateLimiter.
+func (j jittered) When(r reconcile.Request) time.Duration {
+	return wait.Jitter(j.TypedRateLimiter.When(r), 0.2)
+}

@@ -1,0 +1,172 @@
+package bindy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller"
+)
+
+// writeStatus patches the status of an object when it says something else than before. Both are values of the same type of
+// status; conditions keep their transition times in the new one already (see controller.Conditions).
+func (b *Controller) writeStatus(ctx context.Context, object client.Object, before, after any) error {
+	if equality.Semantic.DeepEqual(before, after) {
+		return nil
+	}
+	gvk, err := b.Client.GroupVersionKindFor(object)
+	if err != nil {
+		return fmt.Errorf("finding the kind of %T: %w", object, err)
+	}
+	what := describe(gvk.Kind, client.ObjectKeyFromObject(object))
+	status, err := patchOf(before, after)
+	if err != nil {
+		return fmt.Errorf("encoding the status of %s: %w", what, err)
+	}
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": object.GetUID()}, "status": status})
+	if err != nil {
+		return fmt.Errorf("encoding the status of %s: %w", what, err)
+	}
+	id := statusOf(gvk, client.ObjectKeyFromObject(object))
+	if last := b.last(id); last.uid == object.GetUID() && last.version > version(object) && last.hash == string(body) {
+		return nil // it is written, and the cache does not have it yet
+	}
+	if b.Leads != nil && !b.Leads() {
+		return errNotLeading
+	}
+	got, ok := object.DeepCopyObject().(client.Object)
+	if !ok {
+		return fmt.Errorf("%T is no object", object)
+	}
+	err = b.Client.Status().Patch(ctx, got, client.RawPatch(types.MergePatchType, body), client.FieldOwner(controller.Manager))
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("writing the status of %s: %w", what, err)
+	}
+	b.Metrics.Wrote(gvk.Kind, "status")
+	b.remember(id, applied{hash: string(body), uid: object.GetUID(), version: version(got)})
+	return nil
+}
+
+// statusOf identifies a status among what was written; no object has such a name.
+func statusOf(gvk schema.GroupVersionKind, key client.ObjectKey) objectID {
+	key.Name += "/status"
+	return objectID{gvk.GroupKind(), key}
+}
+
+// gone forgets what was written about an object that is not there any more.
+func (b *Controller) gone(kind string, key client.ObjectKey) {
+	gvk := v1beta1.GroupVersion.WithKind(kind)
+	b.forget(statusOf(gvk, key))
+	b.forget(objectID{gvk.GroupKind(), key})
+}
+
+// patchOf is a merge patch that makes one status of another: what the new one has not is null, for what a patch leaves out stays.
+func patchOf(before, after any) (map[string]any, error) {
+	was, err := fields(before)
+	if err != nil {
+		return nil, err
+	}
+	is, err := fields(after)
+	if err != nil {
+		return nil, err
+	}
+	for k := range was {
+		if _, ok := is[k]; !ok {
+			is[k] = nil
+		}
+	}
+	return is, nil
+}
+
+func fields(v any) (map[string]any, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]any{}
+	return out, json.Unmarshal(text, &out)
+}
+
+// withFinalizer puts a finalizer on an object that has it not yet. Others' finalizers stay, whatever the cache lacks: the
+// API server takes the list for this version of the object only.
+func (b *Controller) withFinalizer(ctx context.Context, object client.Object, finalizer string) error {
+	return b.changeFinalizers(ctx, object, func(o client.Object) bool { return controllerutil.AddFinalizer(o, finalizer) })
+}
+
+// withoutFinalizer takes a finalizer of ours off an object, which lets it go.
+func (b *Controller) withoutFinalizer(ctx context.Context, object client.Object, finalizer string) error {
+	return b.changeFinalizers(ctx, object, func(o client.Object) bool { return controllerutil.RemoveFinalizer(o, finalizer) })
+}
+
+func (b *Controller) changeFinalizers(ctx context.Context, object client.Object, change func(client.Object) bool) error {
+	before, ok := object.DeepCopyObject().(client.Object)
+	if !ok {
+		return fmt.Errorf("%T is no object", object)
+	}
+	if !change(object) {
+		return nil
+	}
+	if b.Leads != nil && !b.Leads() {
+		return errNotLeading
+	}
+	gvk, err := b.Client.GroupVersionKindFor(object)
+	if err != nil {
+		return fmt.Errorf("finding the kind of %T: %w", object, err)
+	}
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	err = b.Client.Patch(ctx, object, patch, client.FieldOwner(controller.Manager))
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("writing the finalizers of %s: %w", describe(gvk.Kind, client.ObjectKeyFromObject(object)), err)
+	}
+	b.Metrics.Wrote(gvk.Kind, "finalizer")
+	return nil
+}
+
+// told reports whether a condition Ready says this reason already, so that an event would be a repetition.
+func told(conditions []metav1.Condition, reason string) bool {
+	c := meta.FindStatusCondition(conditions, v1beta1.ConditionReady)
+	return c != nil && c.Reason == reason
+}
+
+// isReady reports whether the condition Ready is True and about this generation of an object.
+func isReady(o client.Object, conditions []metav1.Condition) bool {
+	c := meta.FindStatusCondition(conditions, v1beta1.ConditionReady)
+	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == o.GetGeneration() && o.GetDeletionTimestamp().IsZero()
+}
+
+// normal and warning tell people what happened to an object.
+func (b *Controller) normal(o client.Object, reason, action, note string) {
+	b.Events.Eventf(o, nil, "Normal", reason, action, "%s", controller.Note(note))
+}
+
+func (b *Controller) warning(o client.Object, reason, action, note string) {
+	b.Events.Eventf(o, nil, "Warning", reason, action, "%s", controller.Note(note))
+}
+
+// mostNamed is how many names a message lists.
+const mostNamed = 5
+
+// list writes names as people do: "a, b and 3 more".
+func list(names []string) string {
+	if len(names) <= mostNamed {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNamed], ", "), len(names)-mostNamed)
+}
