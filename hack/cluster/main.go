@@ -1,7 +1,8 @@
 // Command cluster builds, starts and ends a Kubernetes control plane on loopback for people: the same one that the tests use.
 //
 //	go run ./hack/cluster build    compile the components into the user's cache folder, about ten minutes the first time
-//	go run ./hack/cluster up       build what is missing, start, and return; flags: -crd PATH (repeatable)
+//	go run ./hack/cluster up       build what is missing, start, and return; flags: -crd PATH (repeatable),
+//	                               -node for a real node too, -image PATH (repeatable) for an archive of images on it
 //	eval "$(go run ./hack/cluster env)"    point kubectl at it
 //	go run ./hack/cluster down     end it and remove its data
 package main
@@ -21,7 +22,7 @@ import (
 	"github.com/zonefold/zonefold/internal/testcluster"
 )
 
-const usage = "usage: go run ./hack/cluster build | up [-crd PATH]... | env | down"
+const usage = "usage: go run ./hack/cluster build | up [-crd PATH]... [-node [-image ARCHIVE]...] | env | down"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -72,13 +73,18 @@ func up(ctx context.Context, link string, args []string, log io.Writer) error {
 		opts.CRDs = append(opts.CRDs, path)
 		return nil
 	})
+	flags.BoolVar(&opts.Node, "node", false, "start a real node too; needs Linux, root and what hack/prerequisites installs")
+	flags.Func("image", "load the images of this archive, in OCI's or Docker's format, onto the node (repeatable)", func(path string) error {
+		opts.Images = append(opts.Images, path)
+		return nil
+	})
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if old, err := testcluster.Open(link); err == nil {
 		if ended := old.Alive(); ended == nil {
 			fmt.Fprintf(log, "a control plane runs already at %s\n", old.Server())
-			return old.InstallCRDs(ctx, opts.CRDs...)
+			return add(ctx, old, opts)
 		}
 		fmt.Fprintln(log, "what is left of an earlier control plane is ended first")
 		if err := down(link, log); err != nil {
@@ -90,6 +96,20 @@ func up(ctx context.Context, link string, args []string, log io.Writer) error {
 	}
 	fmt.Fprintln(log, `use it:  eval "$(go run ./hack/cluster env)"; kubectl get namespaces`)
 	return nil
+}
+
+// add gives a running control plane what the flags of another "up" ask for.
+func add(ctx context.Context, c *testcluster.Cluster, opts testcluster.Options) error {
+	node := c.Node()
+	switch {
+	case node == nil && (opts.Node || len(opts.Images) > 0):
+		return errors.New("it has no node; end it first, with: go run ./hack/cluster down")
+	case node != nil:
+		if err := node.Import(ctx, opts.Images...); err != nil {
+			return err
+		}
+	}
+	return c.InstallCRDs(ctx, opts.CRDs...)
 }
 
 func env(link string, out io.Writer) error {

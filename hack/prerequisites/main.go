@@ -36,6 +36,11 @@ func needs() []need {
 		{"pdns-server", "pdns_server", "a name server with an HTTP API that the tests deliver to"},
 		{"pdns-backend-sqlite3", "/usr/lib/*/pdns/libgsqlite3backend.so", "PowerDNS's store"},
 		{"sqlite3", "sqlite3", "makes that store"},
+		{"containerd", "containerd", "runs the pods of the tests' node"},
+		{"crun", "crun", "runs their containers"},
+		{"containernetworking-plugins", "/usr/lib/cni/ptp", "connects them"},
+		{"nftables", "nft", "balances the node's Services"},
+		{"iproute2", "ip", "connects the node to the machine"},
 	}
 }
 

@@ -16,9 +16,13 @@ import (
 // tokenSeconds is how long a ServiceAccount's token from KubeconfigFor is valid: a long day of a cluster that was left running.
 const tokenSeconds = 24 * 60 * 60
 
-// writeAdminKubeconfig writes the kubeconfigs of the administrator and of kube-controller-manager.
-func (c *Cluster) writeAdminKubeconfig() error {
-	for name, file := range map[string]string{"admin": c.Kubeconfig(), "controller-manager": c.file("controller-manager.kubeconfig")} {
+// writeKubeconfigs writes the kubeconfigs of the administrator and of the components.
+func (c *Cluster) writeKubeconfigs() error {
+	for _, name := range []string{"admin", "controller-manager", "scheduler", "kubelet", "kube-proxy"} {
+		file := c.file(name + ".kubeconfig")
+		if name == "admin" {
+			file = c.Kubeconfig()
+		}
 		crt, err := os.ReadFile(c.file(name + ".crt"))
 		if err != nil {
 			return fmt.Errorf("reading a certificate: %w", err)

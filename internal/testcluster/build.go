@@ -19,10 +19,13 @@ import (
 // progressEvery is how often a build says how far it is: often enough that nobody thinks it hangs, seldom enough for a CI log.
 const progressEvery = 10 * time.Second
 
-// Build compiles the components that the cache folder lacks and says on log how far it is. The first build takes about ten
-// minutes on two cores; later calls return at once. A second builder waits for the first one.
-func Build(ctx context.Context, log io.Writer) error {
-	missing, err := missingComponents()
+// Build compiles the components that the cache folder lacks and says on log how far it is: those of a control plane and, on
+// Linux, those of a node. The first build takes about twelve minutes on two cores; later calls return at once. A second builder
+// waits for the first one.
+func Build(ctx context.Context, log io.Writer) error { return build(ctx, log, nodesRunHere) }
+
+func build(ctx context.Context, log io.Writer, node bool) error {
+	missing, err := missingComponents(node)
 	if err != nil || len(missing) == 0 {
 		return err
 	}
@@ -33,12 +36,14 @@ func Build(ctx context.Context, log io.Writer) error {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return fmt.Errorf("making the cache folder: %w", err)
 	}
-	unlock, err := lockBuild(ctx, filepath.Join(cache, "build.lock"), log)
+	unlock, err := waitForLock(ctx, filepath.Join(cache, "build.lock"), func(path string) {
+		fmt.Fprintf(log, "another process is building the control plane; waiting for it (%s)\n", path)
+	})
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	missing, err = missingComponents() // another builder may have made them while this one waited
+	missing, err = missingComponents(node) // another builder may have made them while this one waited
 	if err != nil {
 		return err
 	}
@@ -175,28 +180,6 @@ func goMissing(err error) error {
 		return errors.New("the control plane is compiled with the go command, which is not on PATH; install Go 1.26 (https://go.dev/dl)")
 	}
 	return err
-}
-
-// lockBuild holds a file lock, which the kernel frees with the process that held it.
-func lockBuild(ctx context.Context, path string, log io.Writer) (unlock func(), err error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("opening the build lock: %w", err)
-	}
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for said := false; !tryLock(file); said = true {
-		if !said {
-			fmt.Fprintf(log, "another process is building the control plane; waiting for it (%s)\n", path)
-		}
-		select {
-		case <-ctx.Done():
-			file.Close()
-			return nil, context.Cause(ctx)
-		case <-tick.C:
-		}
-	}
-	return func() { file.Close() }, nil
 }
 
 // repositoryRoot walks up from the working folder to the module: go test and go run both start inside it.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -30,6 +31,11 @@ type Options struct {
 	// ControllerManager starts kube-controller-manager too: garbage collection by ownerReferences, the end of namespaces,
 	// Deployments and default ServiceAccounts need it.
 	ControllerManager bool
+	// Node starts a real node too, with kube-scheduler, and implies ControllerManager. It needs Linux, root and what
+	// hack/prerequisites installs.
+	Node bool
+	// Images are archives in OCI's or Docker's format whose images the node has from the beginning.
+	Images []string
 	// CRDs are folders and files with CustomResourceDefinitions to apply; Start returns when all of them are served.
 	CRDs []string
 	// APIServerFlags are added to those of kube-apiserver and win over them.
@@ -52,10 +58,12 @@ type Cluster struct {
 	programs map[string]string
 	running  []*process // in the order of their start
 	api      launch
+	node     *Node // nil without one
 }
 
 // state is what a later program needs in order to use and end a detached cluster.
 type state struct {
+	Node      *nodeState `json:"node,omitempty"`
 	Server    string     `json:"server"`
 	Made      bool       `json:"made"`
 	Processes []*process `json:"processes"`
@@ -67,16 +75,14 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	if opts.Log == nil {
 		opts.Log = io.Discard
 	}
-	if err := Build(ctx, opts.Log); err != nil {
+	opts.ControllerManager = opts.ControllerManager || opts.Node
+	if err := build(ctx, opts.Log, opts.Node); err != nil {
 		return nil, err
 	}
 	c := &Cluster{log: opts.Log}
 	began := time.Now()
-	if err := c.prepare(opts.Dir); err != nil {
+	if err := c.prepare(ctx, opts); err != nil {
 		return nil, err
-	}
-	if err := mark(c.dir, opts.Mark); err != nil {
-		return nil, errors.Join(err, c.Stop())
 	}
 	if err := c.startAll(ctx, opts); err != nil {
 		err = fmt.Errorf("starting a control plane: %w", err)
@@ -86,26 +92,41 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	return c, nil
 }
 
-// prepare makes the folder with fresh keys in it.
-func (c *Cluster) prepare(dir string) (err error) {
+// prepare makes the folder with fresh keys in it, and the place of the node.
+func (c *Cluster) prepare(ctx context.Context, opts Options) (err error) {
 	if c.programs, err = programs(); err != nil {
 		return err
 	}
-	if c.made = dir == ""; c.made {
+	if c.made = opts.Dir == ""; c.made {
 		c.dir, c.lock, err = newFolder()
 	} else {
-		c.dir, c.lock, err = reuseFolder(dir)
+		c.dir, c.lock, err = reuseFolder(opts.Dir)
 	}
 	if err != nil {
 		return err
 	}
-	if err := newPKI(c.dir); err != nil {
-		return errors.Join(err, c.Stop())
-	}
-	if c.admin, err = adminClient(c.dir); err != nil {
+	if err := c.fill(ctx, opts); err != nil {
 		return errors.Join(err, c.Stop())
 	}
 	return nil
+}
+
+func (c *Cluster) fill(ctx context.Context, opts Options) (err error) {
+	if err := mark(c.dir, opts.Mark); err != nil {
+		return err
+	}
+	var addresses []net.IP
+	if opts.Node {
+		if err := c.makeNode(ctx, opts); err != nil {
+			return err
+		}
+		addresses = []net.IP{c.node.net.host().AsSlice(), c.node.net.api().AsSlice()}
+	}
+	if err := newPKI(c.dir, addresses); err != nil {
+		return err
+	}
+	c.admin, err = adminClient(c.dir)
+	return err
 }
 
 func (c *Cluster) startAll(ctx context.Context, opts Options) error {
@@ -122,7 +143,7 @@ func (c *Cluster) startAll(ctx context.Context, opts Options) error {
 			return err
 		}
 	}
-	if err := c.writeAdminKubeconfig(); err != nil {
+	if err := c.writeKubeconfigs(); err != nil {
 		return err
 	}
 	if opts.ControllerManager {
@@ -136,6 +157,11 @@ func (c *Cluster) startAll(ctx context.Context, opts Options) error {
 	if opts.ControllerManager {
 		if err := c.controllerManagerReady(ctx); err != nil {
 			return err
+		}
+	}
+	if opts.Node {
+		if err := c.runNode(ctx, opts); err != nil {
+			return fmt.Errorf("starting a node: %w", err)
 		}
 	}
 	return c.save()
@@ -153,7 +179,7 @@ func (c *Cluster) run(l launch) error {
 
 // save writes the state for [Open].
 func (c *Cluster) save() error {
-	text, err := json.MarshalIndent(state{Server: c.server, Made: c.made, Processes: c.running}, "", "  ")
+	text, err := json.MarshalIndent(state{Node: c.node.state(), Server: c.server, Made: c.made, Processes: c.running}, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encoding the cluster's state: %w", err)
 	}
@@ -178,7 +204,7 @@ func Open(dir string) (*Cluster, error) {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return nil, fmt.Errorf("reading the state of the cluster in %s: %w", dir, err)
 	}
-	c := &Cluster{dir: dir, made: s.Made, log: io.Discard, server: s.Server, running: s.Processes}
+	c := &Cluster{dir: dir, made: s.Made, log: io.Discard, server: s.Server, node: s.Node.node(), running: s.Processes}
 	if c.programs, err = programs(); err != nil {
 		return nil, err
 	}
@@ -190,7 +216,11 @@ func Open(dir string) (*Cluster, error) {
 
 // Alive returns an error that names the first component which does not run any more.
 func (c *Cluster) Alive() error {
-	for _, p := range c.running {
+	all := c.running
+	if c.node != nil {
+		all = append([]*process{c.node.init}, all...)
+	}
+	for _, p := range all {
 		if !p.alive() {
 			return fmt.Errorf("%s (process %d) has ended; the last lines of %s:\n%s", p.Name, p.Pid, p.LogFile, p.tail())
 		}
@@ -204,15 +234,22 @@ func (c *Cluster) Dir() string { return c.dir }
 // Server is the address of the API server, https://127.0.0.1:<port>.
 func (c *Cluster) Server() string { return c.server }
 
+// Node is the cluster's node, or nil if it was started without.
+func (c *Cluster) Node() *Node { return c.node }
+
 // Kubeconfig is the path of the administrator's kubeconfig (group system:masters, which no RBAC rule limits).
 func (c *Cluster) Kubeconfig() string { return filepath.Join(c.dir, kubeconfigFile) }
 
 // Kubectl is the path of the kubectl of the cluster's release.
-func (c *Cluster) Kubectl() string { return c.programs["kubectl"] }
+func (c *Cluster) Kubectl() string { return c.programs[kubectlName] }
 
 // Stop ends every component by process id, the last started first, and removes the folder if Start made it.
 func (c *Cluster) Stop() error {
-	err := c.end()
+	var err error
+	if c.node != nil {
+		err = c.node.stop(c)
+	}
+	err = errors.Join(err, c.end())
 	if err == nil && c.made {
 		err = os.RemoveAll(c.dir)
 	}

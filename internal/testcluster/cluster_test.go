@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -156,18 +155,18 @@ func TestPinsAgreeWithTheToolModules(t *testing.T) {
 
 func TestSecondBuilderWaits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
-	unlock, err := lockBuild(t.Context(), path, io.Discard)
+	unlock, err := waitForLock(t.Context(), path, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	impatient, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	var said bytes.Buffer
-	if _, err := lockBuild(impatient, path, &said); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(said.String(), "waiting") {
+	if _, err := waitForLock(impatient, path, func(path string) { said.WriteString("waiting for " + path) }); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(said.String(), "waiting") {
 		t.Errorf("the second builder got %v and said %q", err, said.String())
 	}
 	unlock()
-	again, err := lockBuild(t.Context(), path, io.Discard)
+	again, err := waitForLock(t.Context(), path, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

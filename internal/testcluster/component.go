@@ -13,28 +13,35 @@ import (
 // KubernetesVersion is the release of every Kubernetes component, as hack/cluster/k8s/go.mod pins it.
 const KubernetesVersion = "v1.36.3"
 
+// pauseVersion changes whenever hack/cluster/pause does.
+const pauseVersion = "1"
+
 // EtcdVersion is the release of etcd that is built where the machine has no etcd, as hack/cluster/etcd/go.mod pins it.
 const EtcdVersion = "v3.7.3"
 
-// A component is one program of the control plane.
+// A component is one program of the control plane or of a node.
 type component struct {
 	name    string // of the program, and of its file in the cache
 	pkg     string // the Go package that builds it
 	module  string // the folder of the pinned tool module, from the repository's root
 	version string // names the cache folder, so that another release never meets an old file
 	built   string // the file name that "go build -o folder/" chooses
+	node    bool   // needed for a node only
 }
 
 // components is everything that can run. A new component is one row here and one tool line in its module.
 func components() []component {
 	rows := []component{{name: "etcd", pkg: "go.etcd.io/etcd/server/v3", module: "hack/cluster/etcd", version: "etcd-" + EtcdVersion, built: "server"}}
-	for _, name := range []string{"kube-apiserver", "kube-controller-manager", "kubectl"} {
+	for _, name := range []string{apiServerName, controllerManagerName, kubectlName, schedulerName, kubeletName, kubeProxyName} {
 		rows = append(rows, component{
 			name: name, pkg: "k8s.io/kubernetes/cmd/" + name, module: "hack/cluster/k8s",
 			version: "kubernetes-" + KubernetesVersion, built: name,
+			node: name == schedulerName || name == kubeletName || name == kubeProxyName,
 		})
 	}
-	return rows
+	return append(rows, component{
+		name: pauseName, pkg: "./hack/cluster/pause", module: ".", version: pauseName + "-" + pauseVersion, built: pauseName, node: true,
+	})
 }
 
 // path is where the component's program is kept.
@@ -75,9 +82,11 @@ func programs() (map[string]string, error) {
 	return found, nil
 }
 
-// Missing lists the components that [Build] would compile.
-func Missing() ([]string, error) {
-	missing, err := missingComponents()
+// Missing lists the components of a control plane that [Build] would compile.
+func Missing() ([]string, error) { return missingNames(false) }
+
+func missingNames(node bool) ([]string, error) {
+	missing, err := missingComponents(node)
 	if err != nil {
 		return nil, err
 	}
@@ -88,14 +97,15 @@ func Missing() ([]string, error) {
 	return names, nil
 }
 
-func missingComponents() ([]component, error) {
+// missingComponents lists what is not built yet of a control plane and, if asked, of a node.
+func missingComponents(node bool) ([]component, error) {
 	found, err := programs()
 	if err != nil {
 		return nil, err
 	}
 	var missing []component
 	for _, c := range components() {
-		if found[c.name] == "" {
+		if found[c.name] == "" && (node || !c.node) {
 			missing = append(missing, c)
 		}
 	}
@@ -109,7 +119,7 @@ func KubectlDir() (string, error) {
 		return "", err
 	}
 	for _, c := range components() {
-		if c.name == "kubectl" {
+		if c.name == kubectlName {
 			return filepath.Dir(c.path(cache)), nil
 		}
 	}

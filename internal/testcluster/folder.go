@@ -1,6 +1,7 @@
 package testcluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -102,4 +103,27 @@ func mark(dir, link string) error {
 		return fmt.Errorf("marking the cluster's folder: %w", err)
 	}
 	return nil
+}
+
+// waitForLock holds a file lock, which the kernel frees with the process that held it. It calls waiting once if somebody else
+// has the lock.
+func waitForLock(ctx context.Context, path string, waiting func(path string)) (unlock func(), err error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("opening a lock: %w", err)
+	}
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for said := false; !tryLock(file); said = true {
+		if !said {
+			waiting(path)
+		}
+		select {
+		case <-ctx.Done():
+			file.Close()
+			return nil, context.Cause(ctx)
+		case <-tick.C:
+		}
+	}
+	return func() { file.Close() }, nil
 }

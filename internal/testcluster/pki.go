@@ -28,8 +28,9 @@ type authority struct {
 // identity is who a certificate speaks for: Kubernetes reads the user from the common name and groups from the organizations.
 type identity struct{ user, group string }
 
-// newPKI writes every key and certificate that a cluster needs into dir, as <name>.crt and <name>.key.
-func newPKI(dir string) error {
+// newPKI writes every key and certificate that a cluster needs into dir, as <name>.crt and <name>.key. The servers answer on
+// loopback and at the given addresses.
+func newPKI(dir string, addresses []net.IP) error {
 	ca, err := newAuthority(dir)
 	if err != nil {
 		return err
@@ -38,8 +39,11 @@ func newPKI(dir string) error {
 		"server":             {user: "kube-apiserver"},
 		"admin":              {user: "zonefold-admin", group: "system:masters"},
 		"controller-manager": {user: "system:kube-controller-manager"},
+		"scheduler":          {user: "system:kube-scheduler"},
+		"kubelet":            {user: "system:node:" + nodeName, group: "system:nodes"},
+		"kube-proxy":         {user: "system:kube-proxy"},
 	} {
-		if err := ca.issue(name, who); err != nil {
+		if err := ca.issue(name, who, addresses); err != nil {
 			return err
 		}
 	}
@@ -66,14 +70,14 @@ func newAuthority(dir string) (*authority, error) {
 }
 
 // issue makes a certificate that serves on loopback and identifies its holder as a client: etcd uses one for both.
-func (ca *authority) issue(name string, who identity) error {
+func (ca *authority) issue(name string, who identity, addresses []net.IP) error {
 	key, err := newKey()
 	if err != nil {
 		return err
 	}
 	template := certificate(who)
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
-	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
+	template.IPAddresses = append([]net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, addresses...)
 	template.DNSNames = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"}
 	return ca.sign(name, template, key)
 }

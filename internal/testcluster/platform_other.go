@@ -3,6 +3,7 @@
 package testcluster
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -27,3 +28,20 @@ func processStart(pid int) (string, error) {
 }
 
 func baseFolder() string { return os.TempDir() }
+
+const (
+	nodesRunHere   = false
+	containerdName = "containerd"
+)
+
+func ownNamespaces(*syscall.SysProcAttr) {}
+
+func (c *Cluster) makeNode(context.Context, Options) error {
+	return errors.New("a node needs the namespaces and cgroups of Linux; on this system, use a Linux machine or a virtual one")
+}
+
+func (c *Cluster) runNode(context.Context, Options) error { return nil }
+
+func (n *Node) stop(*Cluster) error { return nil }
+
+func (n *Node) cgroup() string { return "" }

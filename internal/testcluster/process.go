@@ -27,11 +27,12 @@ type process struct {
 
 // launch says how to start a component.
 type launch struct {
-	name   string
-	args   []string // the program first
-	dir    string   // working folder, and place of the log
-	detach bool     // outlive this program
-	keep   *os.File // stays open in the child; may be nil
+	name       string
+	args       []string // the program first
+	dir        string   // working folder, and place of the log
+	detach     bool     // outlive this program
+	namespaces bool     // as the first process of a node
+	keep       *os.File // stays open in the child; may be nil
 }
 
 // start runs a component with its output in a log file. Its own process group keeps the terminal's Ctrl-C away from it, so
@@ -51,6 +52,9 @@ func start(l launch) (*process, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if !l.detach {
 		dieWithParent(cmd.SysProcAttr)
+	}
+	if l.namespaces {
+		ownNamespaces(cmd.SysProcAttr)
 	}
 	p := &process{Name: l.name, LogFile: logFile, exited: make(chan struct{})}
 	started := make(chan error)

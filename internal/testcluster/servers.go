@@ -17,6 +17,10 @@ const (
 	etcdName              = "etcd"
 	apiServerName         = "kube-apiserver"
 	controllerManagerName = "kube-controller-manager"
+	schedulerName         = "kube-scheduler"
+	kubeletName           = "kubelet"
+	kubeProxyName         = "kube-proxy"
+	kubectlName           = "kubectl"
 )
 
 // startServers starts etcd and kube-apiserver on newly chosen ports and waits until both are ready.
@@ -26,7 +30,7 @@ func (c *Cluster) startServers(ctx context.Context, opts Options) error {
 		return err
 	}
 	etcd, peer := "https://127.0.0.1:"+ports[0], "https://127.0.0.1:"+ports[1]
-	c.server = "https://127.0.0.1:" + ports[2]
+	c.server = "https://" + net.JoinHostPort(c.host(), ports[2])
 	if err := c.run(c.etcdFlags(etcd, peer, opts)); err != nil {
 		return err
 	}
@@ -62,14 +66,20 @@ func (c *Cluster) apiServerFlags(etcd, port string, opts Options) launch {
 	args := []string{
 		c.programs[apiServerName], "--etcd-servers=" + etcd,
 		"--etcd-cafile=" + c.file("ca.crt"), "--etcd-certfile=" + c.file("server.crt"), "--etcd-keyfile=" + c.file("server.key"),
-		"--bind-address=127.0.0.1", "--secure-port=" + port, "--advertise-address=127.0.0.1",
-		"--endpoint-reconciler-type=none", // it refuses to publish a loopback address and says so every ten seconds
+		"--bind-address=" + c.host(), "--secure-port=" + port, "--advertise-address=" + c.host(),
 		"--cert-dir=" + c.file("apiserver"), "--client-ca-file=" + c.file("ca.crt"),
 		"--tls-cert-file=" + c.file("server.crt"), "--tls-private-key-file=" + c.file("server.key"),
-		"--service-account-issuer=https://kubernetes.default.svc", "--service-cluster-ip-range=10.96.0.0/16",
+		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file=" + c.file("service-account.key"), "--service-account-signing-key-file=" + c.file("service-account.key"),
-		"--authorization-mode=RBAC", "--allow-privileged",
+		"--authorization-mode=Node,RBAC", "--allow-privileged",
 		"--max-requests-inflight=3000", "--max-mutating-requests-inflight=1500", // a benchmark measures us, not the queue in front of it
+	}
+	if c.node != nil {
+		args = append(args, "--service-cluster-ip-range="+c.node.net.services().String(), // kubectl exec and logs go to kubelet
+			"--kubelet-client-certificate="+c.file("admin.crt"), "--kubelet-client-key="+c.file("admin.key"), "--kubelet-preferred-address-types=InternalIP")
+	} else {
+		args = append(args, "--service-cluster-ip-range=10.96.0.0/16",
+			"--endpoint-reconciler-type=none") // it refuses to publish a loopback address and says so every ten seconds
 	}
 	if !opts.ControllerManager {
 		args = append(args, "--disable-admission-plugins=ServiceAccount") // nobody makes the default ServiceAccounts that it asks for
@@ -95,13 +105,26 @@ func (c *Cluster) controllerManagerReady(ctx context.Context) error {
 
 // awaitReady waits until a component runs and a page of it, or one that it causes, answers 200.
 func (c *Cluster) awaitReady(ctx context.Context, name, url string) error {
+	return c.awaitProcess(ctx, name, func(ctx context.Context) error { return c.ask(ctx, http.MethodGet, url, nil, nil) })
+}
+
+// awaitProcess waits until a component runs and a check of it succeeds.
+func (c *Cluster) awaitProcess(ctx context.Context, name string, check func(context.Context) error) error {
 	p := c.process(name)
 	if p == nil {
 		return fmt.Errorf("%s was not started", name)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, readyWithin, errTooLong)
 	defer cancel()
-	return p.ready(ctx, func(ctx context.Context) error { return c.ask(ctx, http.MethodGet, url, nil, nil) })
+	return p.ready(ctx, check)
+}
+
+// host is the address that the API server listens at: loopback, or where a node reaches the host.
+func (c *Cluster) host() string {
+	if c.node == nil {
+		return "127.0.0.1"
+	}
+	return c.node.net.host().String()
 }
 
 // KillAPIServer ends kube-apiserver with SIGKILL and leaves everything else running.

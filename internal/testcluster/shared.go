@@ -43,7 +43,7 @@ func MainWith(m *testing.M, opts Options) int {
 func ForTest(tb testing.TB) *Cluster {
 	tb.Helper()
 	shared.once.Do(func() {
-		missing, err := Missing()
+		missing, err := missingNames(shared.opts.Node)
 		if err != nil {
 			shared.err = err
 		} else if len(missing) > 0 {
