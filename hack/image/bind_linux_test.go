@@ -56,7 +56,7 @@ func TestBINDImageHasBINDAndNoShell(t *testing.T) {
 			t.Errorf("%s is missing", needed)
 		}
 	}
-	if size := content.size(); size > 100*megabyte {
+	if size := content.size(); size > 100<<20 {
 		t.Errorf("it has %d octets", size)
 	}
 	if second := makeArchive(t, "-tag", "bind9=9.18.99", "bind9"); !bytes.Equal(mustRead(t, path), mustRead(t, second)) {
