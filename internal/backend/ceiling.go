@@ -82,14 +82,17 @@ func (f *Feed) take(ctx context.Context, known func() (uint32, bool), use func(u
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for {
-		if serial, ok := known(); ok {
+		serial, labelled := known()
+		if !labelled {
+			serial = rr.NextSerial(f.last, e.cfg.Clock.Now())
+		}
+		covered := f.ceiling != 0 && !rr.SerialLess(f.ceiling, serial)
+		switch {
+		case covered && labelled:
 			return serial, nil
-		}
-		if e.stopped {
+		case e.stopped:
 			return 0, errStopped
-		}
-		serial := rr.NextSerial(f.last, e.cfg.Clock.Now())
-		if f.ceiling != 0 && !rr.SerialLess(f.ceiling, serial) {
+		case covered:
 			f.last = serial
 			use(serial)
 			if f.raising == nil && f.ceiling-serial < f.step/2 {

@@ -46,7 +46,7 @@ type Label struct {
 //
 // A content gets its label when a target is ready to send it, not before: what is published in between is never labelled.
 // All targets carry the same label for the same content; a label may move up to a higher serial, never down, and no serial
-// is ever given to two contents, for each is below a ceiling that was stored before.
+// is ever given to two contents, for each is below a ceiling that was stored before, also one that was found at a target.
 type Feed struct {
 	engine *Engine
 	id     string
@@ -61,8 +61,8 @@ type Feed struct {
 	stored   Label  // from an earlier run
 	last     uint32 // the highest serial that was used or seen, 0: none
 	ceiling  uint32 // 0: none
-	floor    uint32 // serials up to this one label nothing any more; 0: none
-	unsure   uint32 // the ceiling of an earlier run, if that may have used serials after the stored one; 0: it has not
+	floor    uint32 // serials before this one label nothing any more; 0: none
+	unserved uint32 // the first serial that an earlier run has not used, or used for the stored content only; 0: no earlier run
 	step     uint32
 	raised   time.Time
 	raising  chan struct{} // not nil while the ceiling is being raised; closed afterwards
@@ -80,8 +80,9 @@ func (e *Engine) NewFeed(c FeedConfig) *Feed {
 	if c.Content != "" && c.Serial != 0 {
 		f.stored = Label{Serial: c.Serial, ID: c.Content}
 	}
-	if c.Ceiling != c.Serial {
-		f.unsure = c.Ceiling
+	f.unserved = c.Ceiling
+	if c.Ceiling != 0 && c.Ceiling != c.Serial {
+		f.unserved = max(c.Ceiling+1, 1)
 	}
 	return f
 }
@@ -128,7 +129,7 @@ func (f *Feed) observe(serial uint32) { f.last = rr.LaterSerial(f.last, serial) 
 // adopt accepts that a target was found with exactly the wanted content under a serial: that serial is its label then,
 // unless it has a later one. It returns whether the target is as it should be. Engine.mu is held.
 func (f *Feed) adopt(id string, serial uint32) bool {
-	if id != f.wantID || serial == 0 || f.floor != 0 && !rr.SerialLess(f.floor, serial) {
+	if id != f.wantID || serial == 0 || f.below(serial) {
 		return false
 	}
 	switch {
@@ -142,6 +143,9 @@ func (f *Feed) adopt(id string, serial uint32) bool {
 	}
 	return f.label.ID == id && f.label.Serial == serial
 }
+
+// below reports whether a serial comes before the floor. Engine.mu is held.
+func (f *Feed) below(serial uint32) bool { return f.floor != 0 && rr.SerialLess(serial, f.floor) }
 
 // relabel moves the label of the same content up and wakes the targets that have it under the old one. Engine.mu is held.
 func (f *Feed) relabel(serial uint32) {

@@ -15,21 +15,27 @@ func (f *Feed) Settle() (Label, bool) {
 	if l.ID == "" || l.ID != f.wantID || l.Serial != f.last || f.raising != nil {
 		return Label{}, false
 	}
-	f.ceiling = l.Serial
+	if f.ceiling != 0 && rr.SerialLess(l.Serial, f.ceiling) {
+		f.ceiling = l.Serial
+	}
 	return l, true
 }
 
-// distrust is for a target that cannot tell which serials it has served: unless it is known otherwise, each one up to the
-// stored ceiling may have been, and the wanted content gets one after that.
+// distrust is for a target that cannot tell which serials it has served: unless the last one is known, each one up to the
+// stored ceiling may have been, and the wanted content gets one after that. Where it is known, it still stands for its
+// content, but none before it for any: another target may lag behind with what is wanted under one.
 func (f *Feed) distrust() {
 	e := f.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if f.unsure == 0 {
+	if f.unserved == 0 {
 		return
 	}
-	f.floor, f.unsure, f.stored = f.unsure, 0, Label{}
-	if f.label.ID == "" || rr.SerialLess(f.floor, f.label.Serial) {
+	f.floor, f.unserved = f.unserved, 0
+	if f.below(f.stored.Serial) {
+		f.stored = Label{}
+	}
+	if f.label.ID == "" || !f.below(f.label.Serial) {
 		return
 	}
 	f.label = Label{}

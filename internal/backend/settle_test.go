@@ -2,6 +2,7 @@ package backend_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,13 +39,7 @@ func TestARestartOfWhatKeepsNothing(t *testing.T) {
 				m := backendtest.NewMemory(inProcess)
 				content := version(1)
 				if tt.copy != 0 {
-					soa := content.SOA
-					soa.Serial = tt.copy
-					var sets []rr.Set
-					for s := range content.Sets.All() {
-						sets = append(sets, s)
-					}
-					m.AddZone(zone, soa, sets...)
+					m.AddZone(zone, soaAt(content, tt.copy), slices.Collect(content.Sets.All())...)
 				}
 				f := b.engine.NewFeed(backend.FeedConfig{ID: zoneName, Zone: zone, Serial: tt.stored, Ceiling: tt.ceiling, Content: content.ID()})
 				f.Publish(content, nil)
@@ -62,6 +57,82 @@ func TestARestartOfWhatKeepsNothing(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestASerialFromBeforeTheLastOneIsNotTakenUpAgain: a server lags behind with a content that is wanted again, under a serial
+// after which another one was served where nothing was kept.
+func TestASerialFromBeforeTheLastOneIsNotTakenUpAgain(t *testing.T) {
+	const today = 2000010100 // in a bubble
+	tests := []struct {
+		name    string
+		ceiling uint32 // the last serial that is known is today+5
+		order   []int  // in which the servers come: the one that lags behind is 0
+		want    uint32
+	}{
+		{"the last serial is known and the server that lags behind comes first", today + 5, []int{0, 1}, today + 6},
+		{"the last serial is known and the server without memory comes first", today + 5, []int{1, 0}, today + 6},
+		{"the last serial is not known and the server that lags behind comes first", today + 20, []int{0, 1}, today + 21},
+		{"the last serial is not known and the server without memory comes first", today + 20, []int{1, 0}, today + 21},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, nil)
+				lagging, forgetful := backendtest.NewMemory(bindLike), backendtest.NewMemory(inProcess)
+				lagging.AddZone(mustParse(zoneName), soaAt(version(1), today+3), slices.Collect(version(1).Sets.All())...)
+				f := b.engine.NewFeed(backend.FeedConfig{
+					ID: zoneName, Zone: mustParse(zoneName), Serial: today + 5, Ceiling: tt.ceiling, Content: version(2).ID(),
+				})
+				f.Publish(version(1), nil)
+				clients := []backend.Backend{lagging.Client(true), forgetful.Client(true)}
+				for _, i := range tt.order {
+					b.attachAllAt(f, i, clients[i])
+					b.pass(time.Minute)
+				}
+				for i, m := range []*backendtest.Memory{lagging, forgetful} {
+					if soa, _, _ := m.Truth(mustParse(zoneName)); soa.Serial != tt.want {
+						t.Errorf("server %d has serial %d, want %d", i, soa.Serial, tt.want)
+					}
+				}
+			})
+		})
+	}
+}
+
+func soaAt(c backend.Content, serial uint32) rr.SOA {
+	soa := c.SOA
+	soa.Serial = serial
+	return soa
+}
+
+// TestASerialThatIsTakenUpIsStoredBeforeOthersServeIt: a server without memory could not tell that it has served it.
+func TestASerialThatIsTakenUpIsStoredBeforeOthersServeIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const theirs = 3_000_000_000
+		b := newBench(t, nil)
+		there, forgetful := backendtest.NewMemory(bindLike), backendtest.NewMemory(inProcess)
+		there.AddZone(mustParse(zoneName), soaAt(version(1), theirs), slices.Collect(version(1).Sets.All())...)
+		f := b.feed(zoneName)
+		f.Publish(version(1), nil)
+		b.attachAllAt(f, 0, there.Client(true))
+		b.pass(time.Minute)
+		if soa, _, _ := there.Truth(mustParse(zoneName)); soa.Serial != theirs || b.store.Writes() != 0 {
+			t.Fatalf("serial %d after %d writes, want none and %d", soa.Serial, b.store.Writes(), uint32(theirs))
+		}
+		b.store.SetBroken(true)
+		f.Settle()
+		b.attachAllAt(f, 1, forgetful.Client(true))
+		b.pass(time.Minute)
+		if soa, _, there := forgetful.Truth(mustParse(zoneName)); there {
+			t.Errorf("serial %d is served, and no ceiling is stored", soa.Serial)
+		}
+		b.store.SetBroken(false)
+		b.pass(time.Hour)
+		stored, _ := b.store.Restart(backend.FeedConfig{ID: zoneName})
+		if soa, _, _ := forgetful.Truth(mustParse(zoneName)); soa.Serial != theirs || rr.SerialLess(stored.Ceiling, theirs) {
+			t.Errorf("serial %d is served below the ceiling %d, want %d", soa.Serial, stored.Ceiling, uint32(theirs))
+		}
+	})
 }
 
 func TestASettledFeedStoresACeilingBeforeItsNextSerial(t *testing.T) {
