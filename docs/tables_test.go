@@ -283,18 +283,20 @@ func TestRecordExamplesAreValid(t *testing.T) {
 
 func TestFlagsAreListed(t *testing.T) {
 	var there []string
-	ast.Inspect(parse(t, "cmd/operator/main.go"), func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		if !ok || len(call.Args) < 3 {
-			return true
-		}
-		if f, ok := call.Fun.(*ast.SelectorExpr); ok && strings.HasSuffix(f.Sel.Name, "Var") {
-			if name, ok := literal(call.Args[1]); ok {
-				there = append(there, "--"+name)
+	for _, file := range []string{"cmd/operator/main.go", "cmd/operator/bindy.go"} {
+		ast.Inspect(parse(t, file), func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) < 3 {
+				return true
 			}
-		}
-		return true
-	})
+			if f, ok := call.Fun.(*ast.SelectorExpr); ok && strings.HasSuffix(f.Sel.Name, "Var") {
+				if name, ok := literal(call.Args[1]); ok {
+					there = append(there, "--"+name)
+				}
+			}
+			return true
+		})
+	}
 	install := page{"docs/install.md", read(t, "docs/install.md")}
 	same(t, "docs/install.md", firsts(t, install.section(t, "## Flags")), there)
 }

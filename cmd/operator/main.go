@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -21,10 +22,14 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	bindy "github.com/zonefold/zonefold/api/bindy/v1beta1"
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	bindyctl "github.com/zonefold/zonefold/internal/controller/bindy"
 )
 
 // options are the flags.
@@ -46,7 +51,12 @@ type options struct {
 	maxSet      int
 	maxEntries  int
 	audit       time.Duration
+	dialects    dialects
+	fleet       bindyctl.Settings
 }
+
+// version is that of the release; the build sets it.
+var version = "dev"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -61,11 +71,8 @@ func main() {
 }
 
 func parse(args []string, env func(string) string) (options, error) {
-	o := options{podIP: env("POD_IP")}
-	namespace := env("POD_NAMESPACE")
-	if namespace == "" {
-		namespace = "zonefold-system"
-	}
+	o := options{podIP: env("POD_IP"), dialects: everyDialect()}
+	namespace := cmp.Or(env("POD_NAMESPACE"), "zonefold-system")
 	f := flag.NewFlagSet("operator", flag.ContinueOnError)
 	f.StringVar(&o.kubeconfig, "kubeconfig", env("KUBECONFIG"), "`file` that says how to reach the cluster; empty: the Pod's ServiceAccount")
 	f.StringVar(&o.namespace, "namespace", namespace, "`namespace` of the operator: of its lease and of the Secrets that Backends name")
@@ -83,12 +90,18 @@ func parse(args []string, env func(string) string) (options, error) {
 	f.IntVar(&o.maxSet, "max-set-size", 0, "records that a set may have (default 100, BIND's limit)")
 	f.IntVar(&o.maxEntries, "max-status-entries", 1000, "entries that a Zone's status may have before they are kept in ZoneSlices")
 	f.DurationVar(&o.audit, "audit-interval", time.Hour, "how often a zone is read back from its servers, unless its Backend says")
+	f.Var(&o.dialects, "dialects", "the `dialects` that are on, separated by commas")
+	fleetFlags(f, &o.fleet, env)
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
 	if f.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
 	}
+	if o.dns != "0" && o.dns != "" && !o.dialects.has(dialectKubizone) {
+		return o, fmt.Errorf("--dns-bind-address needs a dialect with zones to answer for: add %s to --dialects, or say --dns-bind-address=0", dialectKubizone)
+	}
+	o.fleet.Namespace = o.namespace
 	return o, nil
 }
 
@@ -125,10 +138,10 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 		return err
 	}
 	term.overthrown = func() { end(errOverthrown) }
-	if err := addController(ctx, parts{manager, server, term, o, log}); err != nil {
+	if err := addDialects(ctx, parts{manager, server, term, o, log}); err != nil {
 		return err
 	}
-	log.Info("starting", "namespace", o.namespace)
+	log.Info("starting", "version", version, "namespace", o.namespace, "dialects", o.dialects.String())
 	if err := manager.Start(ctx); err != nil {
 		return fmt.Errorf("running: %w", err)
 	}
@@ -140,7 +153,7 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kubizone.AddToScheme, zonefold.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kubizone.AddToScheme, bindy.AddToScheme, zonefold.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("building the scheme: %w", err)
 		}
@@ -179,12 +192,17 @@ func newManager(config *rest.Config, scheme *runtime.Scheme, server *dnsServer, 
 	if err := manager.AddHealthzCheck("process", func(*http.Request) error { return nil }); err != nil {
 		return nil, nil, err
 	}
-	return manager, lock, manager.AddReadyzCheck("caches", func(r *http.Request) error {
+	return manager, lock, manager.AddReadyzCheck("caches", filled(manager.GetCache()))
+}
+
+// filled says whether a cache holds what there is.
+func filled(c cache.Cache) healthz.Checker {
+	return func(r *http.Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
 		defer cancel()
-		if !manager.GetCache().WaitForCacheSync(ctx) {
+		if !c.WaitForCacheSync(ctx) {
 			return errors.New("the objects of the cluster have not all been read yet")
 		}
 		return nil
-	})
+	}
 }

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
@@ -52,22 +51,21 @@ func (p parts) source() backends.Source {
 	return backends.Source{Client: p.GetClient(), Cache: p.GetCache(), Log: p.log, Namespace: p.namespace, Embedded: p.server != nil}
 }
 
-// addController has the manager run the dialects while it leads. The caches fill before,
-// so that a follower takes over at once.
-func addController(ctx context.Context, m parts) error {
-	for _, schema := range kubizone.Schemas() {
-		if err := schema.Check(ctx, m.GetAPIReader()); err != nil {
-			return fmt.Errorf("the dialect kubi.zone cannot work: %w", err)
-		}
+// leads says whether nobody else can have become the leader; nil: nobody else ever does.
+func (p parts) leads() func() bool {
+	if !p.election {
+		return nil
 	}
+	return p.term.Leads
+}
+
+// addKubizone has the manager run the dialect kubi.zone while it leads. The caches fill
+// before, so that a follower takes over at once.
+func addKubizone(ctx context.Context, m parts, numbers *controller.Metrics) error {
 	for _, object := range append(kubizone.Objects(), backends.Objects()...) {
 		if _, err := m.GetCache().GetInformer(ctx, object); err != nil {
 			return fmt.Errorf("watching %T: %w", object, err)
 		}
-	}
-	numbers := controller.NewMetrics()
-	if err := numbers.Register(metrics.Registry); err != nil {
-		return fmt.Errorf("registering metrics: %w", err)
 	}
 	if m.server != nil {
 		if err := m.server.addTo(m, m.source()); err != nil {
@@ -87,13 +85,9 @@ func addController(ctx context.Context, m parts) error {
 		}
 		recorder := m.GetEventRecorder("zonefold")
 		clock := backend.SystemClock{}
-		leads := m.term.Leads
-		if !m.election {
-			leads = nil
-		}
 		zones := kubizone.New(kubizone.Config{
 			Client: m.GetClient(), Cache: m.GetCache(), Events: recorder, Log: m.log, Metrics: numbers, Clock: clock,
-			MaxSet: m.maxSet, MaxEntries: m.maxEntries, Audit: m.audit, Leads: leads,
+			MaxSet: m.maxSet, MaxEntries: m.maxEntries, Audit: m.audit, Leads: m.leads(),
 		})
 		if m.server != nil {
 			<-m.server.followed // from now on the engine alone changes what it holds

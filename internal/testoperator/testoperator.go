@@ -44,7 +44,7 @@ func Build(ctx context.Context, dir string) (string, error) {
 type Options struct {
 	Path       string // from Build
 	Kubeconfig string
-	Args       []string
+	Args       []string  // more flags; of one that is given twice the last counts
 	Log        io.Writer // nil: dropped
 	NoElection bool      // acts at once; for one operator that is not replaced while it may still act
 }
@@ -71,6 +71,7 @@ func Start(o Options) (*Process, error) {
 	args := append([]string{
 		"--kubeconfig", o.Kubeconfig, "--namespace", Namespace, "--leader-elect=" + strconv.FormatBool(!o.NoElection),
 		"--metrics-bind-address", p.metrics, "--health-probe-bind-address", p.health,
+		"--dialects", "kubizone",
 	}, o.Args...)
 	p.cmd = exec.Command(o.Path, args...)
 	p.cmd.Stdout, p.cmd.Stderr = o.Log, o.Log

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/bindy"
+	"github.com/zonefold/zonefold/internal/controller/kubizone"
+)
+
+// The dialects by their names in --dialects. One that is off costs no watch and needs no right.
+const (
+	dialectKubizone = "kubizone"
+	dialectBindy    = "bindy"
+)
+
+// A dialect is how one is put into the operator.
+type dialect struct {
+	name    string
+	group   string // of its objects
+	schemas []controller.Schema
+	add     func(ctx context.Context, m parts, numbers *controller.Metrics) error
+}
+
+func knownDialects() []dialect {
+	return []dialect{
+		{dialectKubizone, "kubi.zone", kubizone.Schemas(), addKubizone},
+		{dialectBindy, "bindy.firestoned.io", bindy.Schemas(), addBindy},
+	}
+}
+
+// dialects are names of dialects that are on; it is a flag.
+type dialects []string
+
+func everyDialect() dialects {
+	var out dialects
+	for _, d := range knownDialects() {
+		out = append(out, d.name)
+	}
+	return out
+}
+
+// String implements flag.Value.
+func (d *dialects) String() string { return strings.Join(*d, ",") }
+
+// Set implements flag.Value.
+func (d *dialects) Set(text string) error {
+	var on dialects
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		if every := everyDialect(); !every.has(name) {
+			return fmt.Errorf("there is no dialect %s; there are %s", name, strings.Join(every, ", "))
+		}
+		on = append(on, name)
+	}
+	if len(on) == 0 {
+		return fmt.Errorf("an operator without a dialect does nothing; there are %s", strings.Join(everyDialect(), ", "))
+	}
+	*d = on
+	return nil
+}
+
+func (d dialects) has(name string) bool { return slices.Contains(d, name) }
+
+// addDialects has the manager run the dialects that are on.
+func addDialects(ctx context.Context, m parts) error {
+	numbers := controller.NewMetrics()
+	if err := numbers.Register(metrics.Registry); err != nil {
+		return fmt.Errorf("registering metrics: %w", err)
+	}
+	for _, d := range knownDialects() {
+		if !m.dialects.has(d.name) {
+			continue
+		}
+		for _, schema := range d.schemas {
+			if err := schema.Check(ctx, m.GetAPIReader()); err != nil {
+				return fmt.Errorf("the dialect %s cannot work: %w, or take %s out of --dialects", d.group, err, d.name)
+			}
+		}
+		if err := d.add(ctx, m, numbers); err != nil {
+			return fmt.Errorf("starting the dialect %s: %w", d.group, err)
+		}
+	}
+	return nil
+}
