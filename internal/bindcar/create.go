@@ -1,0 +1,198 @@
+package bindcar
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/zonefold/zonefold/internal/bind9"
+)
+
+func (s *Server) createZone(w http.ResponseWriter, r *http.Request) (int, any, error) {
+	var c CreateZone
+	if err := decode(w, r, &c); err != nil {
+		return 0, nil, err
+	}
+	text, err := s.create(r.Context(), c)
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusCreated, done(text, "Zone %s created successfully", c.ZoneName), nil
+}
+
+// addZone is the document's path: a zone that exists is as good as one that was made.
+func (s *Server) addZone(w http.ResponseWriter, r *http.Request) (int, any, error) {
+	var c addZone
+	if err := decode(w, r, &c); err != nil {
+		return 0, nil, err
+	}
+	name := r.PathValue("name")
+	text, err := s.create(r.Context(), CreateZone{ZoneName: name, ZoneType: c.ZoneType, ZoneConfig: c.ZoneConfig, UpdateKeyName: c.UpdateKeyName})
+	if err != nil && statusOf(err) == http.StatusConflict {
+		return http.StatusOK, done("", "Zone %s already exists", name), nil
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, done(text, "Zone %s created successfully", name), nil
+}
+
+// create makes a zone. Nothing is written before BIND has said that it does not have the zone, and where BIND refuses it
+// nothing is left.
+func (s *Server) create(ctx context.Context, c CreateZone) (string, error) {
+	zone, err := parseZone(c.ZoneName)
+	if err != nil {
+		return "", err
+	}
+	config, file, err := s.plan(zone, c)
+	if err != nil {
+		return "", err
+	}
+	command, err := bind9.AddZone(zone.text(), config)
+	if err != nil {
+		return "", invalid("%v", err)
+	}
+	unlock, err := s.locks.lock(ctx, zone.text())
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	switch found, err := s.control.show(ctx, zone); {
+	case err == nil:
+		return "", errors.Join(s.learn(zone, string(found.Type)), exists(zone.given))
+	case !errors.Is(err, bind9.ErrNotFound):
+		return "", unavailable("asking BIND about "+zone.given, err)
+	}
+	if err := s.store.put(zone, c.ZoneType); err != nil {
+		return "", err
+	}
+	if err := s.store.prepare(zone, file); err != nil {
+		return "", errors.Join(err, s.store.forget(zone))
+	}
+	text, err := s.control.do(ctx, command, nil)
+	if err != nil {
+		return "", s.notCreated(zone, err)
+	}
+	s.loaded.forget(zone.text())
+	return text, errors.Join(s.store.put(zone, c.ZoneType), s.content.add(zone.text()))
+}
+
+// notCreated cleans up after BIND did not take a zone. Whether it did is not known when it did not answer; then the files stay,
+// and the next call finds out.
+func (s *Server) notCreated(zone zoneName, err error) error {
+	var refused *bind9.CommandError
+	switch {
+	case errors.Is(err, bind9.ErrExists):
+		return exists(zone.given)
+	case !errors.As(err, &refused):
+		return unavailable("adding "+zone.given, err)
+	}
+	if cleanup := s.store.forget(zone); cleanup != nil {
+		return cleanup
+	}
+	if errors.Is(err, bind9.ErrFailed) || errors.Is(err, bind9.ErrNoFile) {
+		return internal("adding "+zone.given, err)
+	}
+	return invalid("BIND refuses the zone %s: %s", zone.given, strings.ReplaceAll(refused.Error(), s.store.dir+"/", ""))
+}
+
+// plan checks a request and makes of it the zone's configuration and, for a primary zone, its first content.
+func (s *Server) plan(zone zoneName, c CreateZone) (config bind9.Zone, file string, err error) {
+	config = bind9.Zone{Type: bind9.ZoneType(c.ZoneType), File: s.store.file(zone)}
+	lists := zoneLists{alsoNotify: c.ZoneConfig.AlsoNotify, allowTransfer: c.ZoneConfig.AllowTransfer}
+	switch c.ZoneType {
+	case Primary:
+		if file, err = zoneFile(zone, c.ZoneConfig, s.now()); err != nil {
+			return config, "", err
+		}
+		if c.UpdateKeyName != nil {
+			if config.AllowUpdate, err = s.updaters(*c.UpdateKeyName); err != nil {
+				return config, "", err
+			}
+		}
+	case Secondary:
+		if c.ZoneConfig.Primaries == nil || len(*c.ZoneConfig.Primaries) == 0 {
+			return config, "", invalid("Secondary zones require at least one primary server in 'primaries' field")
+		}
+		lists.primaries = c.ZoneConfig.Primaries
+	default:
+		return config, "", invalid("Invalid zone type: %s. Must be '%s' or '%s'", clip(c.ZoneType), Primary, Secondary)
+	}
+	if err := s.lists(&config, lists); err != nil {
+		return config, "", err
+	}
+	if c.ZoneConfig.DNSSECPolicy != nil {
+		if err := identifier("DNSSEC policy", *c.ZoneConfig.DNSSECPolicy); err != nil {
+			return config, "", err
+		}
+		config.DNSSECPolicy = *c.ZoneConfig.DNSSECPolicy
+	}
+	config.InlineSigning = c.ZoneConfig.InlineSigning
+	return config, file, nil
+}
+
+// updaters is who may update a zone for which a key is named: for one of our own keys, all of them.
+func (s *Server) updaters(key string) (bind9.ACL, error) {
+	if err := identifier("update key", key); err != nil {
+		return nil, err
+	}
+	element, err := bind9.KeyElement(key)
+	if s.settings.UpdateACL != "" {
+		own, keysErr := s.settings.Keys.current()
+		if keysErr != nil {
+			return nil, internal("reading our keys", keysErr)
+		}
+		if slices.ContainsFunc(own, func(k bind9.Key) bool { return strings.EqualFold(k.Name, key) }) {
+			element, err = bind9.ListElement(s.settings.UpdateACL)
+		}
+	}
+	if err != nil {
+		return nil, invalid("%v", err)
+	}
+	return bind9.ACL{element}, nil
+}
+
+func (s *Server) deleteZone(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	zone, err := parseZone(r.PathValue("name"))
+	if err != nil {
+		return 0, nil, err
+	}
+	text, err := s.remove(r.Context(), zone)
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, done(text, "Zone %s deleted successfully", zone.given), nil
+}
+
+// delZone is the document's path: a zone that is not there is as good as deleted.
+func (s *Server) delZone(w http.ResponseWriter, r *http.Request) (int, any, error) {
+	status, body, err := s.deleteZone(w, r)
+	if err != nil && statusOf(err) == http.StatusNotFound {
+		return http.StatusOK, done("", "Zone %s does not exist", r.PathValue("name")), nil
+	}
+	return status, body, err
+}
+
+// remove deletes a zone and then its files; also the files that are left of a zone that BIND does not have.
+func (s *Server) remove(ctx context.Context, zone zoneName) (string, error) {
+	unlock, err := s.locks.lock(ctx, zone.text())
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	command, err := bind9.DeleteZone(zone.text(), true)
+	text, err := s.control.do(ctx, command, err)
+	if err != nil && !errors.Is(err, bind9.ErrNotFound) {
+		return "", answer(zone.given, "deleting", err)
+	}
+	s.loaded.forget(zone.text())
+	if err := errors.Join(s.content.remove(zone.text()), s.store.forget(zone)); err != nil {
+		return "", internal("removing what is left of "+zone.given, err)
+	}
+	if err != nil {
+		return "", notFound(zone.given)
+	}
+	return strings.Replace(text, "' and associated files will be deleted.", "' will be deleted.", 1), nil // as without -clean
+}

@@ -1,0 +1,147 @@
+package bindcar
+
+import (
+	"context"
+	"crypto/sha256"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/miekg/dns"
+
+	"github.com/zonefold/zonefold/internal/bind9"
+)
+
+// serverKeys tries each key of the key file with BIND: on its control channel, and with a signed query.
+func (s *Server) serverKeys(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	keys, err := s.settings.Keys.current()
+	if err != nil {
+		return 0, nil, internal("reading our keys", err)
+	}
+	list := KeyList{Keys: []KeyStatus{}}
+	for _, key := range keys {
+		control, err := s.control.client.Accepts(r.Context(), key)
+		if err != nil {
+			return 0, nil, unavailable("trying a key", err)
+		}
+		signed, err := s.acceptsSigned(r.Context(), key)
+		if err != nil {
+			return 0, nil, unavailable("trying a key", err)
+		}
+		list.Keys = append(list.Keys, KeyStatus{Name: key.Name, Control: control, DNS: signed})
+	}
+	return http.StatusOK, list, nil
+}
+
+// acceptsSigned reports whether BIND answers a signed query with its own signature; with what code does not matter.
+func (s *Server) acceptsSigned(ctx context.Context, key bind9.Key) (bool, error) {
+	m := new(dns.Msg)
+	m.SetQuestion(".", dns.TypeSOA)
+	m.RecursionDesired = false
+	answer, err := s.exchange(ctx, m, key)
+	if answer == nil && err != nil {
+		return false, err
+	}
+	if err != nil { // there is an answer, with the wrong signature or none
+		return false, nil
+	}
+	tsig := answer.IsTsig()
+	return tsig != nil && tsig.Error == dns.RcodeSuccess, nil
+}
+
+// exchange sends one signed message over a TCP connection of its own.
+func (s *Server) exchange(ctx context.Context, m *dns.Msg, key bind9.Key) (*dns.Msg, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	raw, err := new(net.Dialer).DialContext(ctx, "tcp", s.settings.DNS)
+	if err != nil {
+		return nil, err
+	}
+	defer raw.Close()
+	stop := context.AfterFunc(ctx, func() { raw.Close() })
+	defer stop()
+	name := dns.CanonicalName(key.Name)
+	m.SetTsig(name, dns.Fqdn(string(key.Algorithm)), 300, s.now().Unix())
+	client := dns.Client{Net: "tcp", TsigSecret: map[string]string{name: key.Secret}, Timeout: 10 * time.Second}
+	answer, _, err := client.ExchangeWithConnContext(ctx, m, &dns.Conn{Conn: raw})
+	return answer, err
+}
+
+// How the key file is followed. Kubernetes replaces all files of a volume at once, by renaming a link that lies above them, so
+// folders are watched, and what is in them is compared. Now and then they are looked at without being told.
+const (
+	lookAgain  = 30 * time.Second
+	settleKeys = 200 * time.Millisecond
+)
+
+// followKeys tells BIND to read its configuration again whenever the files beside the key file have changed. The command is
+// signed with a new key or, as BIND knows none of these yet, with one that worked before.
+func (s *Server) followKeys(ctx context.Context) {
+	if s.settings.Keys.File == "" {
+		<-ctx.Done()
+		return
+	}
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		s.log.Error("the key file cannot be watched, and is looked at every "+lookAgain.String(), "err", err)
+		watcher = &fsnotify.Watcher{}
+	} else {
+		defer watcher.Close()
+	}
+	folder := filepath.Dir(s.settings.Keys.File)
+	told := digest(folder)
+	pause := lookAgain
+	for {
+		if watcher.Events != nil {
+			for _, dir := range []string{folder, filepath.Dir(folder)} {
+				_ = watcher.Add(dir) // it may be gone for a moment; the next look adds it
+			}
+		}
+		if now := digest(folder); now != told {
+			pause = settleKeys
+			if _, err := s.control.server(ctx, "reconfig"); err == nil {
+				s.log.Info("the keys have changed and BIND has read its configuration again")
+				told, pause = now, lookAgain
+			} else {
+				s.log.Warn("the keys have changed and BIND has not read its configuration yet", "err", err)
+				pause = 2 * time.Second
+			}
+			s.loaded.stale()
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		case <-watcher.Events:
+			timer.Stop()
+		case err := <-watcher.Errors:
+			timer.Stop()
+			s.log.Warn("watching the key file", "err", err)
+		}
+	}
+}
+
+// digest sums up the files of a folder. What cannot be read counts as empty: a change is seen when it can be again.
+func digest(folder string) [sha256.Size]byte {
+	sum := sha256.New()
+	root, err := filepath.EvalSymlinks(folder)
+	if err == nil {
+		_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return nil //nolint:nilerr // what is gone meanwhile is looked at the next time
+			}
+			text, _ := os.ReadFile(path)
+			sum.Write([]byte(path[len(root):]))
+			sum.Write([]byte{0})
+			sum.Write(text)
+			return nil
+		})
+	}
+	return [sha256.Size]byte(sum.Sum(nil))
+}

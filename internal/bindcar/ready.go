@@ -1,0 +1,210 @@
+package bindcar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/zonefold/zonefold/internal/bind9"
+)
+
+const (
+	probeFor   = 700 * time.Millisecond // a kubelet waits a second; what is not asked in time is asked by the next probe
+	probeOne   = 300 * time.Millisecond
+	probers    = 16
+	freshFor   = 300 * time.Millisecond // how long one look answers for others
+	namedShown = 3                      // zones that a check names
+)
+
+// loaded remembers which zones BIND has been seen to answer for. A zone that was loaded stays so until BIND starts anew, so a
+// probe of a server with ten thousand zones asks for its status and nothing else.
+type loaded struct {
+	s *Server
+
+	looking sync.Mutex // held over a look
+
+	mu   sync.Mutex
+	boot string // when BIND started, in its words
+	ok   map[string]bool
+	last Readiness
+	at   time.Time
+}
+
+func newLoaded(s *Server) *loaded { return &loaded{s: s, ok: map[string]bool{}} }
+
+// forget has a zone asked about again.
+func (l *loaded) forget(zone string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.ok, zone)
+	l.at = time.Time{}
+}
+
+// stale has the next caller look again.
+func (l *loaded) stale() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.at = time.Time{}
+}
+
+// restarted forgets everything when BIND has started since the last look.
+func (l *loaded) restarted(boot string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if boot != l.boot {
+		l.boot, l.ok = boot, map[string]bool{}
+	}
+}
+
+// ready is 200 when BIND serves all that it shall, and 503 until then. Callers need not say who they are, so no look begins
+// while another is under way.
+func (s *Server) ready(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	answer := s.loaded.look(r.Context())
+	if answer.Ready {
+		return http.StatusOK, answer, nil
+	}
+	return http.StatusServiceUnavailable, answer, nil
+}
+
+func (l *loaded) look(ctx context.Context) Readiness {
+	l.looking.Lock()
+	defer l.looking.Unlock()
+	now := l.s.now()
+	l.mu.Lock()
+	last, at := l.last, l.at
+	l.mu.Unlock()
+	if !at.IsZero() && now.Sub(at) < freshFor {
+		return last
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeFor)
+	defer cancel()
+	l.mu.Lock()
+	l.at = now // whoever changes something meanwhile sets it back
+	l.mu.Unlock()
+	fresh := l.s.checks(ctx)
+	l.mu.Lock()
+	l.last = fresh
+	l.mu.Unlock()
+	return fresh
+}
+
+// checks looks at all that has to be in order.
+func (s *Server) checks(ctx context.Context) Readiness {
+	r := Readiness{Ready: true}
+	check := func(name string, err error) {
+		if err != nil {
+			r.Ready = false
+			r.Checks = append(r.Checks, name+": "+err.Error())
+			return
+		}
+		r.Checks = append(r.Checks, name+": ok")
+	}
+	directory := s.store.writable()
+	if directory != nil {
+		s.log.Warn("the zone directory cannot be written", "err", directory)
+		directory = errors.New("not writable")
+	}
+	check("zone_dir", directory)
+	text, err := s.control.server(ctx, "status")
+	switch {
+	case errors.Is(err, bind9.ErrUnauthorized):
+		err = errors.New("no key is accepted")
+	case err != nil:
+		err = errors.New("unavailable")
+	}
+	check("rndc", err)
+	if err != nil {
+		s.loaded.restarted("")
+		return r
+	}
+	s.loaded.restarted(statusLine(text, "boot time"))
+	zones, declared := s.content.get()
+	if s.settings.RequireContent && !declared {
+		check("content", errors.New("not declared"))
+		return r
+	}
+	if !declared {
+		zones = s.store.zones()
+	}
+	check("content", nil)
+	check("zones", s.loaded.missing(ctx, zones))
+	return r
+}
+
+// missing asks about the zones that have not been seen loaded, and says which are not.
+func (l *loaded) missing(ctx context.Context, zones []string) error {
+	var ask []string
+	l.mu.Lock()
+	for _, zone := range zones {
+		if !l.ok[zone] {
+			ask = append(ask, zone)
+		}
+	}
+	l.mu.Unlock()
+	l.ask(ctx, ask)
+	var not []string
+	l.mu.Lock()
+	for _, zone := range ask {
+		if !l.ok[zone] {
+			not = append(not, zone)
+		}
+	}
+	l.mu.Unlock()
+	if len(not) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %d not loaded: %s", len(not), len(zones), strings.Join(not[:min(len(not), namedShown)], ", "))
+}
+
+func (l *loaded) ask(ctx context.Context, zones []string) {
+	next := make(chan string)
+	var all sync.WaitGroup
+	for range min(probers, len(zones)) {
+		all.Go(func() {
+			for name := range next {
+				if l.s.isLoaded(ctx, name) {
+					l.mu.Lock()
+					l.ok[name] = true
+					l.mu.Unlock()
+				}
+			}
+		})
+	}
+	for _, zone := range zones {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- zone
+	}
+	close(next)
+	all.Wait()
+}
+
+// isLoaded asks BIND for the zone's SOA, which costs it next to nothing. SERVFAIL is its answer for a zone that is not loaded; what
+// else it may say can have to do with who may query, and then it is asked over the control channel.
+func (s *Server) isLoaded(ctx context.Context, name string) bool {
+	ctx, cancel := context.WithTimeout(ctx, probeOne)
+	defer cancel()
+	zone, err := parseZone(name)
+	if err != nil {
+		return false
+	}
+	m := new(dns.Msg)
+	m.SetQuestion(zone.name.String(), dns.TypeSOA)
+	m.RecursionDesired = false
+	answer, _, err := new(dns.Client).ExchangeContext(ctx, m, s.settings.DNS)
+	switch {
+	case err != nil || answer.Rcode == dns.RcodeServerFailure:
+		return false
+	case answer.Rcode == dns.RcodeSuccess && answer.Authoritative && len(answer.Answer) > 0 && strings.EqualFold(answer.Answer[0].Header().Name, zone.name.String()):
+		return true
+	}
+	_, err = s.control.zone(ctx, "zonestatus", zone)
+	return err == nil
+}

@@ -1,0 +1,250 @@
+package bindcar
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+)
+
+// A Reviewer says how tokens are reviewed and whose are accepted.
+type Reviewer struct {
+	APIServer string // https://host:port
+	TokenFile string // of ourselves, for asking; read anew each time, as the kubelet replaces it
+	CAFile    string
+	Audiences []string // a token has to be for one of them
+	// Namespaces and ServiceAccounts (system:serviceaccount:NAMESPACE:NAME) are who may call, both where both are given. Without
+	// either every ServiceAccount may, which ParseSettings does not let happen by oversight.
+	Namespaces      []string
+	ServiceAccounts []string
+}
+
+const (
+	acceptedFor   = time.Minute // how long a revoked token goes on working at most
+	refusedFor    = 5 * time.Second
+	maxReviews    = 1024 // that are remembered
+	reviewTimeout = 5 * time.Second
+	reviewsAtOnce = 8
+)
+
+// reviews asks the API server who a token is of (TokenReview, authentication.k8s.io/v1) and remembers the answer for a while by
+// the token's digest. When the API server cannot be asked the request is refused, and nothing is remembered.
+type reviews struct {
+	Reviewer
+	now     func() time.Time
+	metrics *Metrics
+	flight  singleflight.Group
+	slots   chan struct{}
+
+	mu    sync.Mutex
+	known map[[sha256.Size]byte]verdict
+	ca    []byte // what http is made of
+	http  *http.Client
+}
+
+type verdict struct {
+	why   error // nil: accepted
+	until time.Time
+}
+
+func newReviews(r Reviewer, now func() time.Time, m *Metrics) *reviews {
+	return &reviews{Reviewer: r, now: now, metrics: m, slots: make(chan struct{}, reviewsAtOnce), known: map[[sha256.Size]byte]verdict{}}
+}
+
+func (r *reviews) check(ctx context.Context, token string) error {
+	digest := sha256.Sum256([]byte(token))
+	if v, ok := r.remembered(digest); ok {
+		return v.why
+	}
+	result := r.flight.DoChan(string(digest[:]), func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTimeout) // others wait for it too
+		defer cancel()
+		return nil, r.review(ctx, digest, token)
+	})
+	select {
+	case done := <-result:
+		return done.Err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (r *reviews) remembered(digest [sha256.Size]byte) (verdict, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, ok := r.known[digest]
+	return v, ok && r.now().Before(v.until)
+}
+
+// review asks, and remembers the answer.
+func (r *reviews) review(ctx context.Context, digest [sha256.Size]byte, token string) error {
+	select {
+	case r.slots <- struct{}{}:
+		defer func() { <-r.slots }()
+	case <-ctx.Done():
+		return errors.New("too many tokens are being reviewed")
+	}
+	status, err := r.ask(ctx, token)
+	if err != nil {
+		r.metrics.reviews.WithLabelValues("failed").Inc()
+		return fmt.Errorf("the API server cannot be asked about the token: %w", err)
+	}
+	v := verdict{why: r.judge(status), until: r.now().Add(refusedFor)}
+	if v.why == nil {
+		v.until = r.now().Add(acceptedFor)
+		if end, ok := expiry(token); ok && end.Before(v.until) {
+			v.until = end
+		}
+	}
+	r.metrics.reviews.WithLabelValues(map[bool]string{true: "accepted", false: "refused"}[v.why == nil]).Inc()
+	r.remember(digest, v)
+	return v.why
+}
+
+func (r *reviews) remember(digest [sha256.Size]byte, v verdict) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.known) >= maxReviews {
+		for d, old := range r.known {
+			if !r.now().Before(old.until) || len(r.known) >= maxReviews {
+				delete(r.known, d)
+			}
+		}
+	}
+	r.known[digest] = v
+}
+
+// A tokenReview is the part of the object that matters here.
+type tokenReview struct {
+	APIVersion string       `json:"apiVersion"`
+	Kind       string       `json:"kind"`
+	Spec       reviewSpec   `json:"spec"`
+	Status     reviewStatus `json:"status"`
+}
+
+type reviewSpec struct {
+	Token     string   `json:"token"`
+	Audiences []string `json:"audiences,omitempty"`
+}
+
+type reviewStatus struct {
+	Authenticated bool     `json:"authenticated"`
+	Audiences     []string `json:"audiences,omitempty"`
+	User          struct {
+		Username string `json:"username"`
+	} `json:"user"`
+}
+
+// judge decides by what the API server said.
+func (r *reviews) judge(s reviewStatus) error {
+	switch namespace, ok := serviceAccount(s.User.Username); {
+	case !s.Authenticated:
+		return errRefused("the API server does not know the token, or it has expired, or it is for another audience")
+	case !slices.ContainsFunc(s.Audiences, func(a string) bool { return slices.Contains(r.Audiences, a) }):
+		return errRefused("the token is not for our audience")
+	case !ok:
+		return errRefused("the token is of no ServiceAccount")
+	case len(r.Namespaces) > 0 && !slices.Contains(r.Namespaces, namespace):
+		return errRefused("the namespace of " + s.User.Username + " is not allowed")
+	case len(r.ServiceAccounts) > 0 && !slices.Contains(r.ServiceAccounts, s.User.Username):
+		return errRefused(s.User.Username + " is not allowed")
+	}
+	return nil
+}
+
+// serviceAccount takes the namespace out of system:serviceaccount:NAMESPACE:NAME.
+func serviceAccount(user string) (namespace string, ok bool) {
+	rest, ok := strings.CutPrefix(user, "system:serviceaccount:")
+	namespace, name, both := strings.Cut(rest, ":")
+	return namespace, ok && both && namespace != "" && name != "" && !strings.Contains(name, ":")
+}
+
+// expiry reads when a JWT ends, which the API server has checked. It only shortens how long the answer is remembered.
+func expiry(token string) (time.Time, bool) {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return time.Time{}, false
+	}
+	text, err := base64.RawURLEncoding.DecodeString(parts[1])
+	var claims struct {
+		Expires float64 `json:"exp"`
+	}
+	if err != nil || json.Unmarshal(text, &claims) != nil || claims.Expires <= 0 {
+		return time.Time{}, false
+	}
+	return time.Unix(int64(claims.Expires), 0), true
+}
+
+func (r *reviews) ask(ctx context.Context, token string) (reviewStatus, error) {
+	body, err := json.Marshal(tokenReview{
+		APIVersion: "authentication.k8s.io/v1", Kind: "TokenReview", Spec: reviewSpec{Token: token, Audiences: r.Audiences},
+	})
+	if err != nil {
+		return reviewStatus{}, err
+	}
+	own, err := os.ReadFile(r.TokenFile)
+	if err != nil {
+		return reviewStatus{}, err
+	}
+	client, err := r.client()
+	if err != nil {
+		return reviewStatus{}, err
+	}
+	url := strings.TrimSuffix(r.APIServer, "/") + "/apis/authentication.k8s.io/v1/tokenreviews"
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return reviewStatus{}, err
+	}
+	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(own)))
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	resp, err := client.Do(req)
+	if err != nil {
+		return reviewStatus{}, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusCreated && resp.StatusCode != http.StatusOK {
+		return reviewStatus{}, fmt.Errorf("it answers %s; our ServiceAccount needs the right to create tokenreviews", resp.Status)
+	}
+	var answer tokenReview
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&answer); err != nil {
+		return reviewStatus{}, fmt.Errorf("reading its answer: %w", err)
+	}
+	return answer.Status, nil
+}
+
+// client trusts the authority in the file, which may be replaced.
+func (r *reviews) client() (*http.Client, error) {
+	ca, err := os.ReadFile(r.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.http != nil && bytes.Equal(ca, r.ca) {
+		return r.http, nil
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(ca) {
+		return nil, fmt.Errorf("%s has no certificate", r.CAFile)
+	}
+	r.ca, r.http = ca, &http.Client{
+		Transport:     &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, IdleConnTimeout: 90 * time.Second},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // our token goes nowhere else
+	}
+	return r.http, nil
+}

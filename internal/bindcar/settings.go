@@ -1,0 +1,73 @@
+package bindcar
+
+import (
+	"os"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/bind9"
+)
+
+// Settings say how a server works. ParseSettings reads them from the environment.
+type Settings struct {
+	Listen   string // host:port of the API
+	ZoneDir  string // BIND's directory, at the same path for BIND and for us
+	LogLevel string // RUST_LOG
+	Docs     bool   // serve /api/v1/docs
+
+	RNDC string // host:port of BIND's control channel
+	DNS  string // host:port of BIND's DNS service
+	Keys Keys
+	// UpdateKey signs updates; nil: the first of Keys.
+	UpdateKey *bind9.Key
+	// UpdateACL is the name of the acl statement that holds all of Keys; "" where there is none. A zone that one of Keys may
+	// update then may be updated with all, also with those to come.
+	UpdateACL string
+	// RequireContent keeps the server from being ready before it was told which zones it shall have.
+	RequireContent bool
+
+	Token  string    // the shared token; "": Review
+	Review *Reviewer // nil, without a token: authentication is disabled
+	Limit  Limit
+	// Warnings are for the log at the start.
+	Warnings []string
+}
+
+// Keys are the keys that BIND may know us by, the one to use first.
+type Keys struct {
+	Static []bind9.Key
+	File   string // read anew for each command, as it may be replaced; "": Static
+}
+
+// current returns the keys of now.
+func (k Keys) current() ([]bind9.Key, error) {
+	if k.File == "" {
+		return k.Static, nil
+	}
+	text, err := os.ReadFile(k.File)
+	if err != nil {
+		return nil, err
+	}
+	return bind9.ParseKeys(string(text))
+}
+
+// signing returns the key for updates.
+func (s Settings) signing() (bind9.Key, error) {
+	if s.UpdateKey != nil {
+		return *s.UpdateKey, nil
+	}
+	keys, err := s.Keys.current()
+	if err != nil || len(keys) == 0 {
+		return bind9.Key{}, internal("there is no key to sign an update with", err)
+	}
+	return keys[0], nil
+}
+
+// defaults of the environment's variables.
+const (
+	defaultZoneDir = "/var/cache/bind"
+	defaultPort    = "8080"
+	defaultListen  = "0.0.0.0"
+	defaultRNDC    = "127.0.0.1:953"
+	defaultKeyName = "rndc-key"
+	defaultPeriod  = time.Minute
+)
