@@ -12,8 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=backends.zonefold.dev;zoneslices.zonefold.dev,verbs=get
-
 // A Schema is what a dialect needs of one of its CustomResourceDefinitions.
 type Schema struct {
 	CRD     string   // name, such as "zones.kubi.zone"

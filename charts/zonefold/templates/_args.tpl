@@ -2,7 +2,7 @@
 {{- define "zonefold.args" -}}
 - --leader-elect
 - --dialects={{ include "zonefold.dialects" . }}
-- --dns-bind-address={{ ternary ":5353" "0" .Values.dns.enabled }}
+- --dns-bind-address={{ ternary ":5353" "0" (eq "true" (include "zonefold.dns" .)) }}
 - --metrics-bind-address={{ ternary ":8080" "0" .Values.metrics.enabled }}
 {{- with .Values.credentialsNamespaces }}
 - --credentials-namespaces={{ join "," . }}
@@ -10,7 +10,9 @@
 {{- if .Values.dialects.bindy }}
 - --bindy-namespace={{ .Values.bindy.namespace }}
 - --bind9-image={{ .Values.bindy.bind9Image }}
-- --bindcar-image={{ .Values.bindy.bindcarImage | default (printf "zonefold/bindcar:%s" .Chart.AppVersion) }}
+{{- with .Values.bindy.bindcarImage }}
+- --bindcar-image={{ . }}
+{{- end }}
 - --bindcar-token-file=/var/run/secrets/zonefold/bindcar/token
 {{- end }}
 {{- with .Values.extraArgs }}

@@ -29,3 +29,16 @@ app.kubernetes.io/name: zonefold-operator
 {{- end -}}
 {{ join "," $on }}
 {{- end }}
+
+{{/* needs says what a dialect brings: API groups of config/crd, and files of config/rbac. */}}
+{{- define "zonefold.needs" -}}
+kubizone: {groups: [zonefold.dev, kubi.zone], rights: [backends, kubizone]}
+bindy: {groups: [bindy.firestoned.io], rights: [bindy]}
+{{- end }}
+
+{{/* dns gives "true" or nothing: an operator without zones of its own has nothing to answer. */}}
+{{- define "zonefold.dns" -}}
+{{- if and .Values.dns.enabled .Values.dialects.kubizone -}}
+true
+{{- end -}}
+{{- end }}

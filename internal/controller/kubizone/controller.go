@@ -24,7 +24,7 @@ import (
 // +kubebuilder:rbac:groups=kubi.zone,resources=zones/finalizers,verbs=update
 // +kubebuilder:rbac:groups=zonefold.dev,resources=zoneslices,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=zones.kubi.zone;records.kubi.zone,verbs=get
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=zones.kubi.zone;records.kubi.zone;backends.zonefold.dev;zoneslices.zonefold.dev,verbs=get
 
 // Schemas are what the dialect needs of the cluster.
 func Schemas() []controller.Schema {

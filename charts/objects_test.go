@@ -1,0 +1,169 @@
+package charts_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	apps "k8s.io/api/apps/v1"
+	core "k8s.io/api/core/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/client-go/kubernetes/scheme"
+	podsecurity "k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
+	"sigs.k8s.io/yaml"
+)
+
+// decode reads each document of a manifest into its API type, where unknown and repeated fields are errors.
+func decode(t *testing.T, manifest string) []runtime.Object {
+	t.Helper()
+	types := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, apiextensions.AddToScheme} {
+		if err := add(types); err != nil {
+			t.Fatal(err)
+		}
+	}
+	strict := json.NewSerializerWithOptions(json.DefaultMetaFactory, types, types, json.SerializerOptions{Yaml: true, Strict: true})
+	var objects []runtime.Object
+	for _, text := range documents(manifest) {
+		object, kind, err := strict.Decode([]byte(text), nil, nil)
+		if runtime.IsNotRegisteredError(err) && kind.Group == "monitoring.coreos.com" {
+			u := &unstructured.Unstructured{} // Kubernetes does not have this type
+			err = yaml.UnmarshalStrict([]byte(text), &u.Object)
+			object = u
+		}
+		if err != nil {
+			t.Fatalf("%s\n%v", text, err)
+		}
+		objects = append(objects, object)
+	}
+	return objects
+}
+
+// documents splits a manifest; what has comments only is none.
+func documents(manifest string) []string {
+	var out []string
+	for _, text := range regexp.MustCompile(`(?m)^---$`).Split(manifest, -1) {
+		if regexp.MustCompile(`(?m)^kind:`).MatchString(text) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// name is how tests call an object: kind and name, with its namespace if that is not the release's.
+func name(t *testing.T, object runtime.Object) string {
+	t.Helper()
+	m, err := meta.Accessor(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := object.GetObjectKind().GroupVersionKind().Kind + " "
+	if m.GetNamespace() != "" && m.GetNamespace() != namespace {
+		out += m.GetNamespace() + "/"
+	}
+	return out + m.GetName()
+}
+
+func (r rendering) names(t *testing.T) map[string]runtime.Object {
+	t.Helper()
+	out := map[string]runtime.Object{}
+	for _, object := range r.objects {
+		name := name(t, object)
+		if out[name] != nil {
+			t.Errorf("%s is rendered twice", name)
+		}
+		out[name] = object
+	}
+	return out
+}
+
+// find returns the one object of its kind that has this name.
+func find[T runtime.Object](t *testing.T, r rendering, named string) T {
+	t.Helper()
+	object, ok := r.names(t)[named].(T)
+	if !ok {
+		t.Fatalf("there is no %s among %d objects", named, len(r.objects))
+	}
+	return object
+}
+
+func deployment(t *testing.T, r rendering) *apps.Deployment {
+	t.Helper()
+	return find[*apps.Deployment](t, r, "Deployment zonefold-operator")
+}
+
+func container(t *testing.T, r rendering) core.Container {
+	t.Helper()
+	return deployment(t, r).Spec.Template.Spec.Containers[0]
+}
+
+// everything are values that turn on whatever there is.
+const everything = `
+dialects: {kubizone: true, bindy: true}
+image: {digest: "sha256:` + digest + `", pullSecrets: [{name: registry}]}
+dns: {service: {type: LoadBalancer, annotations: {a: b}, clusterIP: 10.0.0.53, loadBalancerClass: x, loadBalancerSourceRanges: [192.0.2.0/24], externalTrafficPolicy: Local}}
+credentialsNamespaces: [team-a, team-b]
+metrics: {service: {enabled: true, annotations: {a: b}}, serviceMonitor: {enabled: true, force: true, labels: {release: prometheus}}}
+networkPolicy:
+  dnsFrom: [{ipBlock: {cidr: 192.0.2.0/24}}]
+  metricsFrom: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}]
+  egress: [{ports: [{port: 443, protocol: TCP}]}]
+serviceAccount: {annotations: {a: b}}
+priorityClassName: system-cluster-critical
+nodeSelector: {kubernetes.io/os: linux}
+tolerations: [{key: a, operator: Exists}]
+affinity: {nodeAffinity: {}}
+podLabels: {a: b, app.kubernetes.io/name: another}
+podAnnotations: {a: b}
+resources: {limits: {memory: 1Gi}}
+extraArgs: [--audit-interval=10m]
+extraEnv: [{name: GOGC, value: "100"}]
+`
+
+const digest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+func TestPodsKeepTheRestrictedStandard(t *testing.T) {
+	registry, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, values := range []string{"", only("bindy"), everything} {
+		template := deployment(t, mustRender(t, values)).Spec.Template
+		level := podsecurity.LevelVersion{Level: podsecurity.LevelRestricted, Version: podsecurity.LatestVersion()}
+		if result := policy.AggregateCheckResults(registry.EvaluatePod(level, &template.ObjectMeta, &template.Spec)); !result.Allowed {
+			t.Errorf("the Pods with %q: %s: %s", values, result.ForbiddenReason(), result.ForbiddenDetail())
+		}
+		for _, c := range template.Spec.Containers {
+			if s := c.SecurityContext; s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem {
+				t.Errorf("the container %s may write to its image", c.Name)
+			}
+		}
+	}
+}
+
+func TestEveryObjectIsInTheReleaseNamespaceAndLabeled(t *testing.T) {
+	for name, object := range mustRender(t, everything).names(t) {
+		m, err := meta.Accessor(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(name, "CustomResourceDefinition ") {
+			if len(m.GetLabels()) > 0 { // what selects ours by labels leaves them out: they belong to the cluster
+				t.Errorf("%s has the labels %v", name, m.GetLabels())
+			}
+			continue
+		}
+		if m.GetLabels()["app.kubernetes.io/part-of"] != "zonefold" || m.GetLabels()["app.kubernetes.io/name"] != "zonefold-operator" {
+			t.Errorf("%s has the labels %v", name, m.GetLabels())
+		}
+		cluster := strings.HasPrefix(name, "Cluster")
+		if cluster != (m.GetNamespace() == "") {
+			t.Errorf("%s is in the namespace %q", name, m.GetNamespace())
+		}
+	}
+}

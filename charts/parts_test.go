@@ -1,0 +1,170 @@
+package charts_test
+
+import (
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	rbac "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// rules are the rights of one kind that config/rbac has for these parts.
+func rules(t *testing.T, kind string, parts ...string) []rbac.PolicyRule {
+	t.Helper()
+	var out []rbac.PolicyRule
+	files := configured(t, "rbac")
+	for _, part := range parts {
+		for _, text := range documents(string(files[part+".yaml"])) {
+			var role struct {
+				Kind  string            `json:"kind"`
+				Rules []rbac.PolicyRule `json:"rules"`
+			}
+			if err := yaml.Unmarshal([]byte(text), &role); err != nil {
+				t.Fatal(err)
+			}
+			if role.Kind == kind {
+				out = append(out, role.Rules...)
+			}
+		}
+	}
+	return out
+}
+
+func TestADialectBringsItsSchemasAndRightsAndNoOthers(t *testing.T) {
+	for _, on := range [][]string{{"bindy", "kubizone"}, {"kubizone"}, {"bindy"}} {
+		t.Run(strings.Join(on, " and "), func(t *testing.T) {
+			r := mustRender(t, only(on...))
+			parts, schemas := []string{"controller"}, map[string]string{}
+			for _, name := range on {
+				parts = append(parts, dialects[name].rights...)
+				for file, text := range configured(t, "crd") {
+					if group, _, _ := strings.Cut(file, "_"); slices.Contains(dialects[name].groups, group) {
+						schemas[file] = string(text)
+					}
+				}
+			}
+			if diff := cmp.Diff(rules(t, "ClusterRole", parts...), find[*rbac.ClusterRole](t, r, "ClusterRole zonefold-operator").Rules); diff != "" {
+				t.Errorf("the ClusterRole is not config/rbac of %v (-config +chart):\n%s", parts, diff)
+			}
+			if diff := cmp.Diff(rules(t, "Role", parts...), find[*rbac.Role](t, r, "Role zonefold-operator").Rules); diff != "" {
+				t.Errorf("the Role is not config/rbac of %v (-config +chart):\n%s", parts, diff)
+			}
+			if diff := cmp.Diff(slices.Sorted(maps.Values(schemas)), r.schemas()); diff != "" {
+				t.Errorf("the CustomResourceDefinitions are not config/crd of %v, octet by octet (-config +chart):\n%s", on, diff)
+			}
+			if args := container(t, r).Args; !slices.Contains(args, "--dialects="+strings.Join(on, ",")) {
+				t.Errorf("the operator's flags are %q", args)
+			}
+		})
+	}
+}
+
+// schemas are the CustomResourceDefinitions as files.
+func (r rendering) schemas() []string {
+	var out []string
+	for _, text := range documents(r.manifest) {
+		if _, body, ok := strings.Cut(text, "# Source: zonefold/templates/crds.yaml\n"); ok {
+			out = append(out, "---\n"+strings.TrimSpace(body)+"\n")
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// TestNoRuleIsOfADialectThatIsOff does not believe the names of files: it looks at the API groups in the rules.
+func TestNoRuleIsOfADialectThatIsOff(t *testing.T) {
+	for on := range dialects {
+		r := mustRender(t, only(on))
+		granted := append(find[*rbac.ClusterRole](t, r, "ClusterRole zonefold-operator").Rules, find[*rbac.Role](t, r, "Role zonefold-operator").Rules...)
+		for off, d := range dialects {
+			for _, rule := range granted {
+				for _, group := range d.groups {
+					named := func(resource string) bool { return strings.HasSuffix(resource, "."+group) }
+					if off != on && (slices.Contains(rule.APIGroups, group) || slices.ContainsFunc(rule.ResourceNames, named)) {
+						t.Errorf("%s is off, and there is the rule %v", off, rule)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestTheChartHasTheDialectsAndFlagsOfTheOperator(t *testing.T) {
+	var there []string
+	for _, found := range regexp.MustCompile(`(?m)^\tdialect[A-Z][a-z]+ += "([a-z]+)"$`).FindAllStringSubmatch(file(t, "../cmd/operator/dialects.go"), -1) {
+		there = append(there, found[1])
+	}
+	slices.Sort(there)
+	switches, _ := load(t).Values["dialects"].(map[string]any)
+	for what, got := range map[string][]string{"values.yaml": slices.Sorted(maps.Keys(switches)), "this test": slices.Sorted(maps.Keys(dialects))} {
+		if diff := cmp.Diff(there, got); diff != "" {
+			t.Errorf("the dialects of %s (-operator +chart):\n%s", what, diff)
+		}
+	}
+	flags := file(t, "../docs/install.md") // a test of docs compares it with the code
+	for _, arg := range container(t, mustRender(t, everything)).Args {
+		if name, _, _ := strings.Cut(arg, "="); !strings.Contains(flags, "\n| `"+name+"` |") {
+			t.Errorf("the operator has no flag %s", name)
+		}
+	}
+}
+
+func file(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestBindyNeedsATokenAndABinding(t *testing.T) {
+	without := mustRender(t, only("kubizone"))
+	for name := range without.names(t) {
+		if strings.Contains(name, "bindcar") {
+			t.Errorf("bindy is off, and there is %s", name)
+		}
+	}
+	if pod := deployment(t, without).Spec.Template.Spec; len(pod.Volumes) > 0 || strings.Contains(strings.Join(pod.Containers[0].Args, " "), "bind9") {
+		t.Errorf("bindy is off, and the Pods have the volumes %v and the flags %q", pod.Volumes, pod.Containers[0].Args)
+	}
+
+	with := mustRender(t, "dialects: {bindy: true}\nbindy: {namespace: dns, bind9Image: zonefold/bind9, bindcarImage: zonefold/bindcar:dev}")
+	for _, flag := range []string{"--bindy-namespace=dns", "--bind9-image=zonefold/bind9", "--bindcar-image=zonefold/bindcar:dev",
+		"--bindcar-token-file=/var/run/secrets/zonefold/bindcar/token"} {
+		if args := container(t, with).Args; !slices.Contains(args, flag) {
+			t.Errorf("the operator's flags are %q, without %s", args, flag)
+		}
+	}
+	token := deployment(t, with).Spec.Template.Spec.Volumes[0].Projected.Sources[0].ServiceAccountToken
+	if mount := container(t, with).VolumeMounts[0]; token.Audience != "bindcar" || mount.MountPath+"/"+token.Path != "/var/run/secrets/zonefold/bindcar/token" {
+		t.Errorf("the token is for %q and at %s/%s", token.Audience, mount.MountPath, token.Path)
+	}
+	want := []rbac.PolicyRule{{APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"}, Verbs: []string{"create"}}}
+	if diff := cmp.Diff(want, find[*rbac.ClusterRole](t, with, "ClusterRole zonefold-bindcar").Rules); diff != "" {
+		t.Errorf("what a sidecar may do (-want +got):\n%s", diff)
+	}
+	// A field that is not applied stays what the operator has made of it.
+	for _, text := range documents(with.manifest) {
+		if strings.Contains(text, "kind: ClusterRoleBinding") && strings.Contains(text, "name: zonefold-bindcar") && strings.Contains(text, "\nsubjects:") {
+			t.Errorf("an upgrade would take away what the operator has written:\n%s", text)
+		}
+	}
+}
+
+func TestSchemasAreLeftOutOnDemand(t *testing.T) {
+	r := mustRender(t, "crds: {install: false}")
+	for name := range r.names(t) {
+		if strings.HasPrefix(name, "CustomResourceDefinition ") {
+			t.Errorf("crds.install is false, and there is %s", name)
+		}
+	}
+	if !strings.Contains(r.notes, "apply config/crd") {
+		t.Errorf("the notes do not say where they are:\n%s", r.notes)
+	}
+}

@@ -1,0 +1,230 @@
+package charts_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	core "k8s.io/api/core/v1"
+	networking "k8s.io/api/networking/v1"
+	policy "k8s.io/api/policy/v1"
+	rbac "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+const monitoring = "monitoring.coreos.com/v1/ServiceMonitor"
+
+func TestSwitchesAddAndRemoveObjects(t *testing.T) {
+	usual := mustRender(t, "").names(t)
+	for name, c := range map[string]struct {
+		values  string
+		apis    []string
+		added   []string
+		removed []string
+	}{
+		"nothing is said": {},
+		"no name server":  {values: "dns: {enabled: false}", removed: []string{"Service zonefold-dns"}},
+		"no zones to answer for": {values: only("bindy"), removed: []string{
+			"Service zonefold-dns", "CustomResourceDefinition zones.kubi.zone", "CustomResourceDefinition records.kubi.zone",
+			"CustomResourceDefinition backends.zonefold.dev", "CustomResourceDefinition zoneslices.zonefold.dev",
+		}, added: append(fleetKinds(t), "ClusterRole zonefold-bindcar", "ClusterRoleBinding zonefold-bindcar")},
+		"no network policy": {
+			values: "networkPolicy: {enabled: false}", removed: []string{"NetworkPolicy zonefold-operator"},
+		},
+		"no budget": {
+			values: "podDisruptionBudget: {enabled: false}", removed: []string{"PodDisruptionBudget zonefold-operator"},
+		},
+		"another ServiceAccount": {
+			values: "serviceAccount: {create: false, name: mine}", removed: []string{"ServiceAccount zonefold-operator"},
+		},
+		"rights of somebody else": {values: "rbac: {create: false}", removed: []string{
+			"ClusterRole zonefold-operator", "ClusterRoleBinding zonefold-operator", "Role zonefold-operator", "RoleBinding zonefold-operator",
+		}},
+		"a Service for figures": {values: "metrics: {service: {enabled: true}}", added: []string{"Service zonefold-metrics"}},
+		"a ServiceMonitor where the API is": {
+			values: "metrics: {serviceMonitor: {enabled: true}}", apis: []string{monitoring},
+			added: []string{"Service zonefold-metrics", "ServiceMonitor zonefold-operator"},
+		},
+		"a ServiceMonitor where the API is not": {values: "metrics: {serviceMonitor: {enabled: true}}"},
+		"a ServiceMonitor in any case": {
+			values: "metrics: {serviceMonitor: {enabled: true, force: true}}",
+			added:  []string{"Service zonefold-metrics", "ServiceMonitor zonefold-operator"},
+		},
+		"the API without being asked": {apis: []string{monitoring}},
+		"a ServiceMonitor without figures": {
+			values: "metrics: {enabled: false, service: {enabled: true}, serviceMonitor: {enabled: true, force: true}}",
+		},
+		"credentials of another namespace": {
+			values: "credentialsNamespaces: [a]",
+			added:  []string{"Role a/zonefold-operator-credentials", "RoleBinding a/zonefold-operator-credentials"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := maps.Clone(usual)
+			for _, name := range c.removed {
+				if want[name] == nil {
+					t.Fatalf("%s is not there in the first place", name)
+				}
+				delete(want, name)
+			}
+			for _, name := range c.added {
+				want[name] = nil
+			}
+			got := mustRender(t, c.values, c.apis...).names(t)
+			if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); diff != "" {
+				t.Errorf("with %q there is (-want +got):\n%s", c.values, diff)
+			}
+		})
+	}
+}
+
+// fleetKinds are the CustomResourceDefinitions of the dialect bindy.
+func fleetKinds(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	for file := range configured(t, "crd") {
+		if group, plural, _ := strings.Cut(strings.TrimSuffix(file, ".yaml"), "_"); group == "bindy.firestoned.io" {
+			out = append(out, "CustomResourceDefinition "+plural+"."+group)
+		}
+	}
+	return out
+}
+
+func TestTheNotesSayWhatIsMissing(t *testing.T) {
+	if notes := mustRender(t, "metrics: {serviceMonitor: {enabled: true}}").notes; !strings.Contains(notes, "There is no ServiceMonitor") {
+		t.Errorf("the notes do not say that there is no ServiceMonitor:\n%s", notes)
+	}
+	if notes := mustRender(t, everything).notes; strings.Contains(notes, "There is no ServiceMonitor") || !strings.Contains(notes, "bindy, kubizone") {
+		t.Errorf("the notes are:\n%s", notes)
+	}
+}
+
+func TestFlagsFollowTheValues(t *testing.T) {
+	for values, want := range map[string][]string{
+		"":                              {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080"},
+		"dns: {enabled: false}":         {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=0", "--metrics-bind-address=:8080"},
+		"metrics: {enabled: false}":     {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=0"},
+		"credentialsNamespaces: [a, b]": {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080", "--credentials-namespaces=a,b"},
+		only("bindy"): {"--leader-elect", "--dialects=bindy", "--dns-bind-address=0", "--metrics-bind-address=:8080", "--bindy-namespace=dns-system",
+			"--bind9-image=internetsystemsconsortium/bind9", "--bindcar-token-file=/var/run/secrets/zonefold/bindcar/token"},
+		"extraArgs: [--verbose, --a=10]": {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080", "--verbose", "--a=10"},
+	} {
+		if diff := cmp.Diff(want, container(t, mustRender(t, values)).Args); diff != "" {
+			t.Errorf("the flags with %q (-want +got):\n%s", values, diff)
+		}
+	}
+}
+
+func TestImagesAreNamedByDigestElseByTag(t *testing.T) {
+	for values, want := range map[string]string{
+		"": "zonefold/operator:" + load(t).AppVersion(),
+		"image: {repository: example.org:5000/dns/operator, tag: dev}": "example.org:5000/dns/operator:dev",
+		`image: {tag: dev, digest: "sha256:` + digest + `"}`:           "zonefold/operator@sha256:" + digest,
+	} {
+		if got := container(t, mustRender(t, values)).Image; got != want {
+			t.Errorf("the image with %q is %s, and should be %s", values, got, want)
+		}
+	}
+}
+
+func TestPodsGetWhatIsSaidOfThem(t *testing.T) {
+	r := mustRender(t, everything)
+	d := deployment(t, r)
+	pod, c := d.Spec.Template.Spec, container(t, r)
+	if *d.Spec.Replicas != 2 || pod.PriorityClassName != "system-cluster-critical" || pod.NodeSelector["kubernetes.io/os"] != "linux" ||
+		len(pod.Tolerations) != 1 || pod.Affinity.NodeAffinity == nil || pod.ImagePullSecrets[0].Name != "registry" {
+		t.Errorf("the Pods are %+v", pod)
+	}
+	if l := d.Spec.Template.Labels; l["a"] != "b" || l["app.kubernetes.io/name"] != d.Spec.Selector.MatchLabels["app.kubernetes.io/name"] {
+		t.Errorf("the Pods' labels are %v", l)
+	}
+	fields := map[string]string{}
+	for _, variable := range c.Env {
+		if variable.ValueFrom == nil {
+			fields[variable.Name] = variable.Value
+		} else {
+			fields[variable.Name] = variable.ValueFrom.FieldRef.FieldPath
+		}
+	}
+	want := map[string]string{"POD_IP": "status.podIP", "POD_NAMESPACE": "metadata.namespace", "POD_SERVICE_ACCOUNT": "spec.serviceAccountName", "GOGC": "100"}
+	if diff := cmp.Diff(want, fields); diff != "" {
+		t.Errorf("the environment (-want +got):\n%s", diff)
+	}
+	if c.LivenessProbe.HTTPGet.Path != "/healthz" || c.ReadinessProbe.HTTPGet.Path != "/readyz" {
+		t.Errorf("the probes are %v and %v", c.LivenessProbe, c.ReadinessProbe)
+	}
+	if memory := c.Resources.Limits.Memory().String(); memory != "1Gi" {
+		t.Errorf("the limit of memory is %s", memory)
+	}
+	for _, constraint := range pod.TopologySpreadConstraints {
+		if diff := cmp.Diff(d.Spec.Selector, constraint.LabelSelector); diff != "" || constraint.WhenUnsatisfiable != core.ScheduleAnyway {
+			t.Errorf("the Pods spread by %+v", constraint)
+		}
+	}
+	if len(pod.TopologySpreadConstraints) != 2 {
+		t.Errorf("the Pods spread by %v", pod.TopologySpreadConstraints)
+	}
+	if service := find[*core.Service](t, r, "Service zonefold-dns").Spec; service.Type != "LoadBalancer" || service.ClusterIP != "10.0.0.53" ||
+		*service.LoadBalancerClass != "x" || service.ExternalTrafficPolicy != "Local" || service.LoadBalancerSourceRanges[0] != "192.0.2.0/24" {
+		t.Errorf("the Service is %+v", service)
+	}
+	if monitor := find[*unstructured.Unstructured](t, r, "ServiceMonitor zonefold-operator"); monitor.GetLabels()["release"] != "prometheus" {
+		t.Errorf("the ServiceMonitor has the labels %v", monitor.GetLabels())
+	}
+	if budget := find[*policy.PodDisruptionBudget](t, mustRender(t, `podDisruptionBudget: {maxUnavailable: "50%"}`), "PodDisruptionBudget zonefold-operator"); budget.Spec.MaxUnavailable.String() != "50%" {
+		t.Errorf("the budget is %+v", budget.Spec)
+	}
+}
+
+func TestBindingsNameTheServiceAccount(t *testing.T) {
+	r := mustRender(t, "serviceAccount: {create: false, name: mine}\ncredentialsNamespaces: [a]")
+	want := []rbac.Subject{{Kind: "ServiceAccount", Name: "mine", Namespace: namespace}}
+	for name, got := range map[string][]rbac.Subject{
+		"all":         find[*rbac.ClusterRoleBinding](t, r, "ClusterRoleBinding zonefold-operator").Subjects,
+		"own":         find[*rbac.RoleBinding](t, r, "RoleBinding zonefold-operator").Subjects,
+		"credentials": find[*rbac.RoleBinding](t, r, "RoleBinding a/zonefold-operator-credentials").Subjects,
+	} {
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("the binding of %s (-want +got):\n%s", name, diff)
+		}
+	}
+	if got := deployment(t, r).Spec.Template.Spec.ServiceAccountName; got != "mine" {
+		t.Errorf("the Pods run as %s", got)
+	}
+}
+
+// TestTheNetworkPolicyLetsNeededPortsIn names every port that the Pods have, and who may reach it.
+func TestTheNetworkPolicyLetsNeededPortsIn(t *testing.T) {
+	type rule struct {
+		ports string
+		peers int // 0: everybody
+	}
+	ingress := func(values string) []rule {
+		var out []rule
+		for _, in := range find[*networking.NetworkPolicy](t, mustRender(t, values), "NetworkPolicy zonefold-operator").Spec.Ingress {
+			var ports []string
+			for _, port := range in.Ports {
+				ports = append(ports, port.Port.String()+"/"+string(*port.Protocol))
+			}
+			out = append(out, rule{strings.Join(ports, " "), len(in.From)})
+		}
+		return out
+	}
+	const dns, figures, health = "5353/UDP 5353/TCP", "8080/TCP", "8081/TCP"
+	for values, want := range map[string][]rule{
+		"": {{dns, 0}, {figures, 0}, {health, 0}},
+		"{dns: {enabled: false}, metrics: {enabled: false}}": {{health, 0}},
+		everything: {{dns, 2}, {figures, 1}, {health, 0}}, // the replicas too copy zones
+	} {
+		if diff := cmp.Diff(want, ingress(values), cmp.AllowUnexported(rule{})); diff != "" {
+			t.Errorf("who is let in with %q (-want +got):\n%s", values, diff)
+		}
+	}
+	open := find[*networking.NetworkPolicy](t, mustRender(t, ""), "NetworkPolicy zonefold-operator").Spec
+	closed := find[*networking.NetworkPolicy](t, mustRender(t, everything), "NetworkPolicy zonefold-operator").Spec
+	if len(open.PolicyTypes) != 1 || len(closed.PolicyTypes) != 2 || len(closed.Egress) != 2 {
+		t.Errorf("what is let out is %v, and with rules %v", open, closed)
+	}
+}
