@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	bindy "github.com/zonefold/zonefold/api/bindy/v1beta1"
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/testcluster"
@@ -34,6 +35,19 @@ var resources = map[string]schema.GroupVersionResource{
 	"Backend":   zonefold.GroupVersion.WithResource("backends"),
 	"ZoneSlice": zonefold.GroupVersion.WithResource("zoneslices"),
 	"Namespace": {Version: "v1", Resource: "namespaces"},
+
+	"ClusterBind9Provider": bindy.GroupVersion.WithResource("clusterbind9providers"),
+	"Bind9Cluster":         bindy.GroupVersion.WithResource("bind9clusters"),
+	"Bind9Instance":        bindy.GroupVersion.WithResource("bind9instances"),
+	"DNSZone":              bindy.GroupVersion.WithResource("dnszones"),
+	"ARecord":              bindy.GroupVersion.WithResource("arecords"),
+	"AAAARecord":           bindy.GroupVersion.WithResource("aaaarecords"),
+	"CNAMERecord":          bindy.GroupVersion.WithResource("cnamerecords"),
+	"TXTRecord":            bindy.GroupVersion.WithResource("txtrecords"),
+	"MXRecord":             bindy.GroupVersion.WithResource("mxrecords"),
+	"NSRecord":             bindy.GroupVersion.WithResource("nsrecords"),
+	"SRVRecord":            bindy.GroupVersion.WithResource("srvrecords"),
+	"CAARecord":            bindy.GroupVersion.WithResource("caarecords"),
 }
 
 // api speaks to one API server.
@@ -99,7 +113,7 @@ func (a *api) patch(ctx context.Context, u *unstructured.Unstructured, text, sub
 func list[L runtime.Object](a *api, kind string, into L) L {
 	a.t.Helper()
 	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{kubizone.AddToScheme, zonefold.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{bindy.AddToScheme, kubizone.AddToScheme, zonefold.AddToScheme} {
 		if err := add(s); err != nil {
 			a.t.Fatal(err)
 		}

@@ -39,37 +39,37 @@ type ARecordList struct {
 
 // ARecordSpec is what a user says about an A record.
 //
-// +kubebuilder:validation:XValidation:rule=`(has(self.ipv4) && self.ipv4 != null) || (has(self.ipv4Address) && self.ipv4Address != null) || (has(self.ipv4Addresses) && self.ipv4Addresses != null)`,message="the record needs an address: set ipv4 (or ipv4Address or ipv4Addresses, which are other forms of it)"
-// +kubebuilder:validation:XValidation:rule=`!has(self.ipv4) || self.ipv4 == null || !has(self.ipv4Address) || self.ipv4Address == null || !isIP(self.ipv4) || !isIP(self.ipv4Address) || ip(self.ipv4) == ip(self.ipv4Address)`,message="ipv4 and ipv4Address are two forms of one field and differ; remove one of them"
-// +kubebuilder:validation:XValidation:rule=`!has(self.ipv4) || self.ipv4 == null || !has(self.ipv4Addresses) || self.ipv4Addresses == null || !isIP(self.ipv4) || self.ipv4Addresses.all(a, isIP(a) && ip(a) == ip(self.ipv4))`,message="ipv4 and ipv4Addresses are two forms of one field and differ; remove one of them"
-// +kubebuilder:validation:XValidation:rule=`!has(self.ipv4Address) || self.ipv4Address == null || !has(self.ipv4Addresses) || self.ipv4Addresses == null || !isIP(self.ipv4Address) || self.ipv4Addresses.all(a, isIP(a) && ip(a) == ip(self.ipv4Address))`,message="ipv4Address and ipv4Addresses are two forms of one field and differ; remove one of them"
+// +kubebuilder:validation:XValidation:rule=`(has(self.ipv4) && dyn(self.ipv4) != null) || (has(self.ipv4Address) && dyn(self.ipv4Address) != null) || (has(self.ipv4Addresses) && dyn(self.ipv4Addresses) != null)`,message="the record needs an address: set ipv4 (or ipv4Address or ipv4Addresses, which are other forms of it)"
+// +kubebuilder:validation:XValidation:rule=`!has(self.ipv4) || dyn(self.ipv4) == null || !has(self.ipv4Address) || dyn(self.ipv4Address) == null || !isIP(self.ipv4) || !isIP(self.ipv4Address) || ip(self.ipv4) == ip(self.ipv4Address)`,message="ipv4 and ipv4Address are two forms of one field and differ; remove one of them"
+// +kubebuilder:validation:XValidation:rule=`!has(self.ipv4) || dyn(self.ipv4) == null || !has(self.ipv4Addresses) || dyn(self.ipv4Addresses) == null || !isIP(self.ipv4) || self.ipv4Addresses.all(a, isIP(a) && ip(a) == ip(self.ipv4))`,message="ipv4 and ipv4Addresses are two forms of one field and differ; remove one of them"
+// +kubebuilder:validation:XValidation:rule=`!has(self.ipv4Address) || dyn(self.ipv4Address) == null || !has(self.ipv4Addresses) || dyn(self.ipv4Addresses) == null || !isIP(self.ipv4Address) || self.ipv4Addresses.all(a, isIP(a) && ip(a) == ip(self.ipv4Address))`,message="ipv4Address and ipv4Addresses are two forms of one field and differ; remove one of them"
 type ARecordSpec struct {
 	RecordMeta `json:",inline"`
 
 	// The address.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxLength=15
 	// +kubebuilder:validation:XValidation:rule=`isIP(self) && ip(self).family() == 4`,message="the address must be an IPv4 address such as 192.0.2.1"
+	// +nullable
 	// +optional
 	IPv4 string `json:"ipv4,omitempty"`
 
 	// Another form of ipv4.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxLength=15
 	// +kubebuilder:validation:XValidation:rule=`isIP(self) && ip(self).family() == 4`,message="the address must be an IPv4 address such as 192.0.2.1"
+	// +nullable
 	// +optional
 	IPv4Address string `json:"ipv4Address,omitempty"`
 
 	// Another form of ipv4, for several addresses; BIND takes 100.
 	//
 	// +listType=atomic
-	// +nullable
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=100
 	// +kubebuilder:validation:items:MaxLength=15
 	// +kubebuilder:validation:XValidation:rule=`self.all(a, isIP(a) && ip(a).family() == 4)`,message="the addresses must be IPv4 addresses such as 192.0.2.1"
+	// +nullable
 	// +optional
 	IPv4Addresses []string `json:"ipv4Addresses,omitempty"`
 }
@@ -111,37 +111,37 @@ type AAAARecordList struct {
 
 // AAAARecordSpec is what a user says about an AAAA record.
 //
-// +kubebuilder:validation:XValidation:rule=`(has(self.ipv6) && self.ipv6 != null) || (has(self.ipv6Address) && self.ipv6Address != null) || (has(self.ipv6Addresses) && self.ipv6Addresses != null)`,message="the record needs an address: set ipv6 (or ipv6Address or ipv6Addresses, which are other forms of it)"
-// +kubebuilder:validation:XValidation:rule=`!has(self.ipv6) || self.ipv6 == null || !has(self.ipv6Address) || self.ipv6Address == null || !isIP(self.ipv6) || !isIP(self.ipv6Address) || ip(self.ipv6) == ip(self.ipv6Address)`,message="ipv6 and ipv6Address are two forms of one field and differ; remove one of them"
-// +kubebuilder:validation:XValidation:rule=`!has(self.ipv6) || self.ipv6 == null || !has(self.ipv6Addresses) || self.ipv6Addresses == null || !isIP(self.ipv6) || self.ipv6Addresses.all(a, isIP(a) && ip(a) == ip(self.ipv6))`,message="ipv6 and ipv6Addresses are two forms of one field and differ; remove one of them"
-// +kubebuilder:validation:XValidation:rule=`!has(self.ipv6Address) || self.ipv6Address == null || !has(self.ipv6Addresses) || self.ipv6Addresses == null || !isIP(self.ipv6Address) || self.ipv6Addresses.all(a, isIP(a) && ip(a) == ip(self.ipv6Address))`,message="ipv6Address and ipv6Addresses are two forms of one field and differ; remove one of them"
+// +kubebuilder:validation:XValidation:rule=`(has(self.ipv6) && dyn(self.ipv6) != null) || (has(self.ipv6Address) && dyn(self.ipv6Address) != null) || (has(self.ipv6Addresses) && dyn(self.ipv6Addresses) != null)`,message="the record needs an address: set ipv6 (or ipv6Address or ipv6Addresses, which are other forms of it)"
+// +kubebuilder:validation:XValidation:rule=`!has(self.ipv6) || dyn(self.ipv6) == null || !has(self.ipv6Address) || dyn(self.ipv6Address) == null || !isIP(self.ipv6) || !isIP(self.ipv6Address) || ip(self.ipv6) == ip(self.ipv6Address)`,message="ipv6 and ipv6Address are two forms of one field and differ; remove one of them"
+// +kubebuilder:validation:XValidation:rule=`!has(self.ipv6) || dyn(self.ipv6) == null || !has(self.ipv6Addresses) || dyn(self.ipv6Addresses) == null || !isIP(self.ipv6) || self.ipv6Addresses.all(a, isIP(a) && ip(a) == ip(self.ipv6))`,message="ipv6 and ipv6Addresses are two forms of one field and differ; remove one of them"
+// +kubebuilder:validation:XValidation:rule=`!has(self.ipv6Address) || dyn(self.ipv6Address) == null || !has(self.ipv6Addresses) || dyn(self.ipv6Addresses) == null || !isIP(self.ipv6Address) || self.ipv6Addresses.all(a, isIP(a) && ip(a) == ip(self.ipv6Address))`,message="ipv6Address and ipv6Addresses are two forms of one field and differ; remove one of them"
 type AAAARecordSpec struct {
 	RecordMeta `json:",inline"`
 
 	// The address.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxLength=45
 	// +kubebuilder:validation:XValidation:rule=`isIP(self) && ip(self).family() == 6`,message="the address must be an IPv6 address such as 2001:db8::1"
+	// +nullable
 	// +optional
 	IPv6 string `json:"ipv6,omitempty"`
 
 	// Another form of ipv6.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxLength=45
 	// +kubebuilder:validation:XValidation:rule=`isIP(self) && ip(self).family() == 6`,message="the address must be an IPv6 address such as 2001:db8::1"
+	// +nullable
 	// +optional
 	IPv6Address string `json:"ipv6Address,omitempty"`
 
 	// Another form of ipv6, for several addresses; BIND takes 100.
 	//
 	// +listType=atomic
-	// +nullable
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=100
 	// +kubebuilder:validation:items:MaxLength=45
 	// +kubebuilder:validation:XValidation:rule=`self.all(a, isIP(a) && ip(a).family() == 6)`,message="the addresses must be IPv6 addresses such as 2001:db8::1"
+	// +nullable
 	// +optional
 	IPv6Addresses []string `json:"ipv6Addresses,omitempty"`
 }

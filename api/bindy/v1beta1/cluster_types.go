@@ -49,6 +49,7 @@ type Bind9ClusterSpec struct {
 type Bind9ClusterStatus struct {
 	// The metadata.generation of the cluster that this status tells of.
 	//
+	// +nullable
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
@@ -61,11 +62,13 @@ type Bind9ClusterStatus struct {
 
 	// How many Bind9Instances the cluster has.
 	//
+	// +nullable
 	// +optional
 	InstanceCount int32 `json:"instanceCount,omitempty"`
 
 	// How many of them are ready.
 	//
+	// +nullable
 	// +optional
 	ReadyInstances int32 `json:"readyInstances,omitempty"`
 
@@ -84,6 +87,7 @@ type Bind9ClusterStatus struct {
 	// Their names.
 	//
 	// +listType=atomic
+	// +nullable
 	// +optional
 	Instances []string `json:"instances,omitempty"`
 }

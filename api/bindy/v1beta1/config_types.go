@@ -84,29 +84,29 @@ type DNSSECSigning struct {
 
 	// The name of the policy.
 	//
-	// +nullable
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`
+	// +nullable
 	// +optional
 	Policy string `json:"policy,omitempty"`
 
 	// The algorithm of the keys, such as ECDSAP256SHA256.
 	//
-	// +nullable
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]{1,32}$`
+	// +nullable
 	// +optional
 	Algorithm string `json:"algorithm,omitempty"`
 
 	// How long a key-signing key is used, such as 365d or unlimited.
 	//
-	// +nullable
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]{1,32}$`
+	// +nullable
 	// +optional
 	KSKLifetime string `json:"kskLifetime,omitempty"`
 
 	// How long a zone-signing key is used, such as 90d or unlimited.
 	//
-	// +nullable
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]{1,32}$`
+	// +nullable
 	// +optional
 	ZSKLifetime string `json:"zskLifetime,omitempty"`
 
@@ -118,16 +118,16 @@ type DNSSECSigning struct {
 
 	// The salt of NSEC3.
 	//
-	// +nullable
 	// +kubebuilder:validation:Pattern=`^(-|([0-9A-Fa-f]{2}){0,255})$`
+	// +nullable
 	// +optional
 	NSEC3Salt string `json:"nsec3Salt,omitempty"`
 
 	// The iterations of NSEC3; RFC 9276 §3.1 wants 0.
 	//
-	// +nullable
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=150
+	// +nullable
 	// +optional
 	NSEC3Iterations *int32 `json:"nsec3Iterations,omitempty"`
 
@@ -172,8 +172,8 @@ type SecretReference struct {
 
 	// Namespace of the Secret. Default, and the only one allowed: the object's own.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxLength=63
+	// +nullable
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 }
@@ -264,15 +264,15 @@ type RNDCSecret struct {
 
 	// Entries in plain text.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxProperties=64
+	// +nullable
 	// +optional
 	StringData map[string]string `json:"stringData,omitempty"`
 
 	// Entries in base64.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxProperties=64
+	// +nullable
 	// +optional
 	Data map[string]string `json:"data,omitempty"`
 }
@@ -284,15 +284,15 @@ type RNDCSecretMetadata struct {
 
 	// Labels of the Secret.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxProperties=64
+	// +nullable
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 
 	// Annotations of the Secret.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxProperties=64
+	// +nullable
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
@@ -301,16 +301,16 @@ type RNDCSecretMetadata struct {
 type BindcarConfig struct {
 	// The sidecar's image. Default: the operator's own setting.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`
+	// +nullable
 	// +optional
 	Image string `json:"image,omitempty"`
 
 	// Always, IfNotPresent or Never.
 	//
-	// +nullable
 	// +kubebuilder:validation:Pattern=`^(Always|IfNotPresent|Never)$`
+	// +nullable
 	// +optional
 	ImagePullPolicy string `json:"imagePullPolicy,omitempty"`
 
@@ -322,10 +322,10 @@ type BindcarConfig struct {
 
 	// The port that the sidecar listens on. The Service's ports stay. Default 8080.
 	//
-	// +nullable
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	// +kubebuilder:validation:XValidation:rule=`!(self in [5353, 9530])`,message="BIND itself listens on the ports 5353 and 9530; choose another one for bindcar"
+	// +nullable
 	// +optional
 	Port *int32 `json:"port,omitempty"`
 
@@ -337,16 +337,16 @@ type BindcarConfig struct {
 
 	// error, warn, info, debug or trace. Default `info`.
 	//
-	// +nullable
 	// +kubebuilder:validation:Pattern=`^(error|warn|info|debug|trace)$`
+	// +nullable
 	// +optional
 	LogLevel string `json:"logLevel,omitempty"`
 
 	// Further environment variables of the container, as in a Pod.
 	//
 	// +listType=atomic
-	// +nullable
 	// +kubebuilder:validation:MaxItems=64
+	// +nullable
 	// +optional
 	EnvVars []Fragment `json:"envVars,omitempty"`
 }
@@ -390,33 +390,33 @@ type ClaimConfig struct {
 	// The name of a claim that is there already. Without it the operator makes
 	// one of the instance's own.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
+	// +nullable
 	// +optional
 	ClaimName string `json:"claimName,omitempty"`
 
 	// The storage class. Default: the cluster's.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxLength=253
+	// +nullable
 	// +optional
 	StorageClassName *string `json:"storageClassName,omitempty"`
 
 	// How much storage, such as 1Gi. Default `1Gi`.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule=`isQuantity(self) && quantity(self).isGreaterThan(quantity('0'))`,message="size is an amount of storage such as 1Gi"
+	// +nullable
 	// +optional
 	Size string `json:"size,omitempty"`
 
 	// How the volume is mounted. Default ReadWriteOnce.
 	//
 	// +listType=atomic
-	// +nullable
 	// +kubebuilder:validation:MaxItems=4
 	// +kubebuilder:validation:items:Enum=ReadWriteOnce;ReadWriteOncePod;ReadWriteMany;ReadOnlyMany
+	// +nullable
 	// +optional
 	AccessModes []string `json:"accessModes,omitempty"`
 }

@@ -2,8 +2,8 @@ package v1beta1
 
 // CommonSpec is what a provider and a cluster say alike about their servers.
 //
-// +kubebuilder:validation:XValidation:rule=`!has(self.primaryReplicas) || self.primaryReplicas == null || !has(self.primary) || self.primary == null || !has(self.primary.replicas) || self.primary.replicas == null || self.primaryReplicas == self.primary.replicas`,message="primaryReplicas and primary.replicas are two forms of one field and differ; remove one of them"
-// +kubebuilder:validation:XValidation:rule=`!has(self.secondaryReplicas) || self.secondaryReplicas == null || !has(self.secondary) || self.secondary == null || !has(self.secondary.replicas) || self.secondary.replicas == null || self.secondaryReplicas == self.secondary.replicas`,message="secondaryReplicas and secondary.replicas are two forms of one field and differ; remove one of them"
+// +kubebuilder:validation:XValidation:rule=`!has(self.primaryReplicas) || dyn(self.primaryReplicas) == null || !has(self.primary) || dyn(self.primary) == null || !has(self.primary.replicas) || dyn(self.primary.replicas) == null || self.primaryReplicas == self.primary.replicas`,message="primaryReplicas and primary.replicas are two forms of one field and differ; remove one of them"
+// +kubebuilder:validation:XValidation:rule=`!has(self.secondaryReplicas) || dyn(self.secondaryReplicas) == null || !has(self.secondary) || dyn(self.secondary) == null || !has(self.secondary.replicas) || dyn(self.secondary.replicas) == null || self.secondaryReplicas == self.secondary.replicas`,message="secondaryReplicas and secondary.replicas are two forms of one field and differ; remove one of them"
 type CommonSpec struct {
 	// The version of BIND, which is the tag of its image. A change replaces the
 	// pods one at a time. Default `9.18`.
@@ -18,18 +18,18 @@ type CommonSpec struct {
 	// How many primary servers there are. Also accepted as `primary.replicas`.
 	// Default 0.
 	//
-	// +nullable
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
+	// +nullable
 	// +optional
 	PrimaryReplicas *int32 `json:"primaryReplicas,omitempty"`
 
 	// How many secondary servers there are. Also accepted as
 	// `secondary.replicas`. Default 0.
 	//
-	// +nullable
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
+	// +nullable
 	// +optional
 	SecondaryReplicas *int32 `json:"secondaryReplicas,omitempty"`
 
@@ -67,17 +67,17 @@ type CommonSpec struct {
 	// role names none.
 	//
 	// +listType=atomic
-	// +nullable
 	// +kubebuilder:validation:MaxItems=32
+	// +nullable
 	// +optional
 	RNDCSecretRefs []RNDCSecretRef `json:"rndcSecretRefs,omitempty"`
 
 	// Named lists of addresses and networks, which the lists of allowQuery and
 	// allowTransfer may name.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule=`self.all(name, name.matches('^[A-Za-z][A-Za-z0-9_-]{0,62}$') && !(name in ['any', 'none', 'localhost', 'localnets', 'key']))`,message="the names of lists begin with a letter and have at most 63 letters, digits, hyphens and underscores; any, none, localhost, localnets and key are taken"
+	// +nullable
 	// +optional
 	ACLs map[string]ACL `json:"acls,omitempty"`
 
@@ -85,8 +85,8 @@ type CommonSpec struct {
 	// persistentVolumeClaim, and the objects' names begin with `bindy-`.
 	//
 	// +listType=atomic
-	// +nullable
 	// +kubebuilder:validation:MaxItems=64
+	// +nullable
 	// +optional
 	Volumes []Fragment `json:"volumes,omitempty"`
 
@@ -94,29 +94,29 @@ type CommonSpec struct {
 	// /var/log/bind/.
 	//
 	// +listType=atomic
-	// +nullable
 	// +kubebuilder:validation:MaxItems=64
+	// +nullable
 	// +optional
 	VolumeMounts []Fragment `json:"volumeMounts,omitempty"`
 }
 
 // RoleConfig is what is particular to the servers of one role.
 //
-// +kubebuilder:validation:XValidation:rule=`!has(self.rndcSecretRef) || self.rndcSecretRef == null || !has(self.rndcKey) || self.rndcKey == null || !has(self.rndcKey.secretRef) || self.rndcKey.secretRef == null || self.rndcSecretRef == self.rndcKey.secretRef`,message="rndcSecretRef and rndcKey.secretRef are two forms of one field and differ; remove one of them"
+// +kubebuilder:validation:XValidation:rule=`!has(self.rndcSecretRef) || dyn(self.rndcSecretRef) == null || !has(self.rndcKey) || dyn(self.rndcKey) == null || !has(self.rndcKey.secretRef) || dyn(self.rndcKey.secretRef) == null || (self.rndcSecretRef.name == self.rndcKey.secretRef.name && self.rndcSecretRef.algorithm == self.rndcKey.secretRef.algorithm && self.rndcSecretRef.keyNameKey == self.rndcKey.secretRef.keyNameKey && self.rndcSecretRef.secretKey == self.rndcKey.secretRef.secretKey)`,message="rndcSecretRef and rndcKey.secretRef are two forms of one field and differ; remove one of them"
 type RoleConfig struct {
 	// How many servers of this role there are; another form of primaryReplicas
 	// and secondaryReplicas.
 	//
-	// +nullable
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
+	// +nullable
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
 
 	// Labels that the role's Bind9Instances get too, for DNSZones to select them by.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxProperties=64
+	// +nullable
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 
@@ -150,15 +150,14 @@ type RoleConfig struct {
 type ServiceConfig struct {
 	// Annotations of the Service.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxProperties=64
+	// +nullable
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 
 	// Fields of a Service's spec. They are merged over the generated ones, ports
 	// by their names; the selector stays.
 	//
-	// +nullable
 	// +optional
 	Spec *Fragment `json:"spec,omitempty"`
 }
@@ -168,26 +167,26 @@ type ImageConfig struct {
 	// The image with its tag or digest. Default: the operator's own setting with
 	// the version as its tag.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`
+	// +nullable
 	// +optional
 	Image string `json:"image,omitempty"`
 
 	// Always, IfNotPresent or Never.
 	//
-	// +nullable
 	// +kubebuilder:validation:Pattern=`^(Always|IfNotPresent|Never)$`
+	// +nullable
 	// +optional
 	ImagePullPolicy string `json:"imagePullPolicy,omitempty"`
 
 	// Names of Secrets in the pod's namespace.
 	//
 	// +listType=atomic
-	// +nullable
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=253
 	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	// +nullable
 	// +optional
 	ImagePullSecrets []string `json:"imagePullSecrets,omitempty"`
 }
@@ -196,25 +195,25 @@ type ImageConfig struct {
 type ConfigMapRefs struct {
 	// Its `named.conf` is BIND's main file.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
+	// +nullable
 	// +optional
 	NamedConf string `json:"namedConf,omitempty"`
 
 	// Its `named.conf.options` takes the place of the generated options.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
+	// +nullable
 	// +optional
 	NamedConfOptions string `json:"namedConfOptions,omitempty"`
 
 	// Its `named.conf.zones` is included as well.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
+	// +nullable
 	// +optional
 	NamedConfZones string `json:"namedConfZones,omitempty"`
 }

@@ -41,14 +41,15 @@ type Bind9InstanceList struct {
 
 // Bind9InstanceSpec is what a user or a cluster says about a server.
 //
-// +kubebuilder:validation:XValidation:rule=`!has(self.rndcSecretRef) || self.rndcSecretRef == null || !has(self.rndcKey) || self.rndcKey == null || !has(self.rndcKey.secretRef) || self.rndcKey.secretRef == null || self.rndcSecretRef == self.rndcKey.secretRef`,message="rndcSecretRef and rndcKey.secretRef are two forms of one field and differ; remove one of them"
-// +kubebuilder:validation:XValidation:rule=`!has(self.storage) || self.storage == null || !has(self.storage.storageType) || self.storage.storageType != 'persistentVolumeClaim' || !has(self.replicas) || self.replicas == null || self.replicas <= 1`,message="a persistentVolumeClaim holds the zones of one pod; set replicas to 1 or 0, or make several instances"
+// +kubebuilder:validation:XValidation:rule=`!has(self.rndcSecretRef) || dyn(self.rndcSecretRef) == null || !has(self.rndcKey) || dyn(self.rndcKey) == null || !has(self.rndcKey.secretRef) || dyn(self.rndcKey.secretRef) == null || (self.rndcSecretRef.name == self.rndcKey.secretRef.name && self.rndcSecretRef.algorithm == self.rndcKey.secretRef.algorithm && self.rndcSecretRef.keyNameKey == self.rndcKey.secretRef.keyNameKey && self.rndcSecretRef.secretKey == self.rndcKey.secretRef.secretKey)`,message="rndcSecretRef and rndcKey.secretRef are two forms of one field and differ; remove one of them"
+// +kubebuilder:validation:XValidation:rule=`!has(self.storage) || dyn(self.storage) == null || !has(self.storage.storageType) || dyn(self.storage.storageType) == null || self.storage.storageType != 'persistentVolumeClaim' || !has(self.replicas) || dyn(self.replicas) == null || self.replicas <= 1`,message="a persistentVolumeClaim holds the zones of one pod; set replicas to 1 or 0, or make several instances"
 type Bind9InstanceSpec struct {
 	// The Bind9Cluster of this namespace that the server is part of, else the
 	// ClusterBind9Provider. Empty: it is part of none.
 	//
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
+	// +nullable
 	// +optional
 	ClusterRef string `json:"clusterRef,omitempty"`
 
@@ -58,18 +59,18 @@ type Bind9InstanceSpec struct {
 	// How many pods the server has. They hold the same zones, each for itself.
 	// Default 1.
 	//
-	// +nullable
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	// +kubebuilder:default=1
+	// +nullable
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
 
 	// The version of BIND. Default: the cluster's, else `9.18`.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9_][A-Za-z0-9_.-]*)?$`
+	// +nullable
 	// +optional
 	Version string `json:"version,omitempty"`
 
@@ -102,8 +103,8 @@ type Bind9InstanceSpec struct {
 	// persistentVolumeClaim, and the objects' names begin with `bindy-`.
 	//
 	// +listType=atomic
-	// +nullable
 	// +kubebuilder:validation:MaxItems=64
+	// +nullable
 	// +optional
 	Volumes []Fragment `json:"volumes,omitempty"`
 
@@ -111,8 +112,8 @@ type Bind9InstanceSpec struct {
 	// /var/log/bind/.
 	//
 	// +listType=atomic
-	// +nullable
 	// +kubebuilder:validation:MaxItems=64
+	// +nullable
 	// +optional
 	VolumeMounts []Fragment `json:"volumeMounts,omitempty"`
 
@@ -145,6 +146,7 @@ type Bind9InstanceSpec struct {
 type Bind9InstanceStatus struct {
 	// The metadata.generation of the instance that this status tells of.
 	//
+	// +nullable
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
@@ -157,11 +159,13 @@ type Bind9InstanceStatus struct {
 
 	// The generation of the cluster or provider whose settings the server has.
 	//
+	// +nullable
 	// +optional
 	ObservedParentGeneration int64 `json:"observedParentGeneration,omitempty"`
 
 	// The address of the Service.
 	//
+	// +nullable
 	// +optional
 	ServiceAddress string `json:"serviceAddress,omitempty"`
 
@@ -174,11 +178,13 @@ type Bind9InstanceStatus struct {
 	// The DNSZones that select the server.
 	//
 	// +listType=atomic
+	// +nullable
 	// +optional
 	Zones []InstanceZone `json:"zones,omitempty"`
 
 	// How many they are.
 	//
+	// +nullable
 	// +optional
 	ZonesCount int32 `json:"zonesCount,omitempty"`
 
@@ -245,6 +251,7 @@ type RNDCKeyRotation struct {
 	LastRotatedAt string `json:"lastRotatedAt,omitempty"`
 	// How often it was replaced.
 	//
+	// +nullable
 	// +optional
 	RotationCount int32 `json:"rotationCount,omitempty"`
 }

@@ -42,24 +42,24 @@ type ClusterBind9ProviderList struct {
 
 // ClusterBind9ProviderSpec is what a user says about a provider.
 //
-// +kubebuilder:validation:XValidation:rule=`!has(self.namespace) || self.namespace == null || self.namespace == ” || !has(self.namespaces) || self.namespaces == null || self.namespaces.all(n, n == self.namespace)`,message="namespace and namespaces are two forms of one field and differ; remove one of them"
+// +kubebuilder:validation:XValidation:rule=`!has(self.namespace) || dyn(self.namespace) == null || size(self.namespace) == 0 || !has(self.namespaces) || dyn(self.namespaces) == null || self.namespaces.all(n, n == self.namespace)`,message="namespace and namespaces are two forms of one field and differ; remove one of them"
 type ClusterBind9ProviderSpec struct {
 	// The namespaces that get a Bind9Cluster. One that leaves the list loses it.
 	// Default: the operator's `--bindy-namespace`, which is dns-system.
 	//
 	// +listType=atomic
-	// +nullable
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=63
 	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +nullable
 	// +optional
 	Namespaces []string `json:"namespaces,omitempty"`
 
 	// Another form of namespaces, for one.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`
+	// +nullable
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 
@@ -70,6 +70,7 @@ type ClusterBind9ProviderSpec struct {
 type ClusterBind9ProviderStatus struct {
 	// The metadata.generation of the provider that this status tells of.
 	//
+	// +nullable
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
@@ -82,11 +83,13 @@ type ClusterBind9ProviderStatus struct {
 
 	// How many Bind9Instances the provider's clusters have.
 	//
+	// +nullable
 	// +optional
 	InstanceCount int32 `json:"instanceCount,omitempty"`
 
 	// How many of them are ready.
 	//
+	// +nullable
 	// +optional
 	ReadyInstances int32 `json:"readyInstances,omitempty"`
 
@@ -105,6 +108,7 @@ type ClusterBind9ProviderStatus struct {
 	// Their names, as `namespace/name`.
 	//
 	// +listType=atomic
+	// +nullable
 	// +optional
 	Instances []string `json:"instances,omitempty"`
 }

@@ -19,8 +19,8 @@ type RecordMeta struct {
 	// The name of the DNSZone object; an older form of zone. Where both are set,
 	// they must mean one zone.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxLength=253
+	// +nullable
 	// +optional
 	ZoneRef string `json:"zoneRef,omitempty"`
 

@@ -47,7 +47,7 @@ type DNSZoneStatus struct {
 	//
 	// +nullable
 	// +optional
-	Provider string `json:"provider,omitempty"`
+	ServedBy string `json:"servedBy,omitempty"`
 
 	// How many records are in the zone.
 	//
@@ -80,12 +80,14 @@ type ZoneInstance struct {
 
 	// Its UID.
 	//
+	// +nullable
 	// +optional
 	UID string `json:"uid,omitempty"`
 
 	// Claimed: it is to have the zone. Configured: it has it. Failed: it did not
 	// take it. Unclaimed: it is to lose it.
 	//
+	// +nullable
 	// +optional
 	State InstanceState `json:"state,omitempty"`
 
@@ -97,16 +99,19 @@ type ZoneInstance struct {
 
 	// bindy.firestoned.io/v1beta1.
 	//
+	// +nullable
 	// +optional
 	APIVersion string `json:"apiVersion,omitempty"`
 
 	// Bind9Instance.
 	//
+	// +nullable
 	// +optional
 	Kind string `json:"kind,omitempty"`
 
 	// The same as state, under the name that the existing Bindy has for it.
 	//
+	// +nullable
 	// +optional
 	Status InstanceState `json:"status,omitempty"`
 
@@ -149,6 +154,7 @@ type RecordReference struct {
 type ZoneDNSSEC struct {
 	// Whether the zone is signed.
 	//
+	// +nullable
 	// +optional
 	Signed bool `json:"signed,omitempty"`
 	// The DS records that belong into the parent zone.

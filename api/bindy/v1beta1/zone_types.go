@@ -11,7 +11,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:resource:scope=Namespaced,shortName=zone;zones;dz;dzs
 // +kubebuilder:metadata:annotations="helm.sh/resource-policy=keep"
 // +kubebuilder:printcolumn:name="Zone",type=string,JSONPath=`.spec.zoneName`
-// +kubebuilder:printcolumn:name="Provider",type=string,JSONPath=`.['spec','status']['clusterRef','clusterProviderRef','provider']`
+// +kubebuilder:printcolumn:name="Provider",type=string,JSONPath=`..['clusterRef','clusterProviderRef','servedBy']`
 // +kubebuilder:printcolumn:name="Records",type=integer,JSONPath=`.status.recordsCount`
 // +kubebuilder:printcolumn:name="Instances",type=integer,JSONPath=`.status.bind9InstancesCount`
 // +kubebuilder:printcolumn:name="TTL",type=integer,JSONPath=`.spec.ttl`
@@ -42,11 +42,11 @@ type DNSZoneList struct {
 
 // DNSZoneSpec is what a user says about a zone.
 //
-// +kubebuilder:validation:XValidation:rule=`(has(self.soa) && self.soa != null) || (has(self.soaRecord) && self.soaRecord != null)`,message="a DNSZone needs soa (or soaRecord, which is another form of it)"
-// +kubebuilder:validation:XValidation:rule=`!has(self.clusterRef) || self.clusterRef == null || self.clusterRef == ” || !has(self.clusterProviderRef) || self.clusterProviderRef == null || self.clusterProviderRef == ” || self.clusterRef == self.clusterProviderRef`,message="clusterRef and clusterProviderRef are two forms of one field and name different clusters; remove one of them"
-// +kubebuilder:validation:XValidation:rule=`!has(self.soa) || self.soa == null || !has(self.soaRecord) || self.soaRecord == null || (self.soa.primaryNameServer + (self.soa.primaryNameServer.endsWith('.') ? ” : '.')).lowerAscii() == (self.soaRecord.primaryNs + (self.soaRecord.primaryNs.endsWith('.') ? ” : '.')).lowerAscii()`,message="soa.primaryNameServer and soaRecord.primaryNs differ; remove one of soa and soaRecord, or make them equal"
-// +kubebuilder:validation:XValidation:rule=`!has(self.soa) || self.soa == null || !has(self.soaRecord) || self.soaRecord == null || (self.soa.adminEmail + (self.soa.adminEmail.endsWith('.') ? ” : '.')).replace('@', '.').lowerAscii() == (self.soaRecord.adminEmail + (self.soaRecord.adminEmail.endsWith('.') ? ” : '.')).replace('@', '.').lowerAscii()`,message="soa.adminEmail and soaRecord.adminEmail differ; remove one of soa and soaRecord, or make them equal"
-// +kubebuilder:validation:XValidation:rule=`!has(self.soa) || self.soa == null || !has(self.soaRecord) || self.soaRecord == null || ((!has(self.soa.refresh) || !has(self.soaRecord.refresh) || self.soa.refresh == self.soaRecord.refresh) && (!has(self.soa.retry) || !has(self.soaRecord.retry) || self.soa.retry == self.soaRecord.retry) && (!has(self.soa.expire) || !has(self.soaRecord.expire) || self.soa.expire == self.soaRecord.expire) && (!has(self.soa.negativeTtl) || !has(self.soaRecord.negativeTtl) || self.soa.negativeTtl == self.soaRecord.negativeTtl))`,message="the times in soa and soaRecord differ; remove one of the two, or make them equal"
+// +kubebuilder:validation:XValidation:rule=`(has(self.soa) && dyn(self.soa) != null) || (has(self.soaRecord) && dyn(self.soaRecord) != null)`,message="a DNSZone needs soa (or soaRecord, which is another form of it)"
+// +kubebuilder:validation:XValidation:rule=`!has(self.clusterRef) || dyn(self.clusterRef) == null || size(self.clusterRef) == 0 || !has(self.clusterProviderRef) || dyn(self.clusterProviderRef) == null || size(self.clusterProviderRef) == 0 || self.clusterRef == self.clusterProviderRef`,message="clusterRef and clusterProviderRef are two forms of one field and name different clusters; remove one of them"
+// +kubebuilder:validation:XValidation:rule=`!has(self.soa) || dyn(self.soa) == null || !has(self.soaRecord) || dyn(self.soaRecord) == null || self.soaRecord.primaryNs.lowerAscii() in [self.soa.primaryNameServer.lowerAscii(), self.soa.primaryNameServer.lowerAscii() + '.'] || self.soaRecord.primaryNs.lowerAscii() + '.' == self.soa.primaryNameServer.lowerAscii()`,message="soa.primaryNameServer and soaRecord.primaryNs differ; remove one of soa and soaRecord, or make them equal"
+// +kubebuilder:validation:XValidation:rule=`!has(self.soa) || dyn(self.soa) == null || !has(self.soaRecord) || dyn(self.soaRecord) == null || self.soaRecord.adminEmail.replace('@', '.').lowerAscii() in [self.soa.adminEmail.replace('@', '.').lowerAscii(), self.soa.adminEmail.replace('@', '.').lowerAscii() + '.'] || self.soaRecord.adminEmail.replace('@', '.').lowerAscii() + '.' == self.soa.adminEmail.replace('@', '.').lowerAscii()`,message="soa.adminEmail and soaRecord.adminEmail differ; remove one of soa and soaRecord, or make them equal"
+// +kubebuilder:validation:XValidation:rule=`!has(self.soa) || dyn(self.soa) == null || !has(self.soaRecord) || dyn(self.soaRecord) == null || ((!has(self.soa.refresh) || dyn(self.soa.refresh) == null || !has(self.soaRecord.refresh) || dyn(self.soaRecord.refresh) == null || self.soa.refresh == self.soaRecord.refresh) && (!has(self.soa.retry) || dyn(self.soa.retry) == null || !has(self.soaRecord.retry) || dyn(self.soaRecord.retry) == null || self.soa.retry == self.soaRecord.retry) && (!has(self.soa.expire) || dyn(self.soa.expire) == null || !has(self.soaRecord.expire) || dyn(self.soaRecord.expire) == null || self.soa.expire == self.soaRecord.expire) && (!has(self.soa.negativeTtl) || dyn(self.soa.negativeTtl) == null || !has(self.soaRecord.negativeTtl) || dyn(self.soaRecord.negativeTtl) == null || self.soa.negativeTtl == self.soaRecord.negativeTtl))`,message="the times in soa and soaRecord differ; remove one of the two, or make them equal"
 type DNSZoneSpec struct {
 	// The name of the zone: labels of letters, digits and hyphens, without a dot
 	// at the end.
@@ -78,15 +78,15 @@ type DNSZoneSpec struct {
 	// The servers of this cluster have the zone: a Bind9Cluster of this namespace,
 	// else the cluster that the ClusterBind9Provider of this name has here.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxLength=253
+	// +nullable
 	// +optional
 	ClusterRef string `json:"clusterRef,omitempty"`
 
 	// An older form of clusterRef for a ClusterBind9Provider.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxLength=253
+	// +nullable
 	// +optional
 	ClusterProviderRef string `json:"clusterProviderRef,omitempty"`
 
@@ -95,8 +95,8 @@ type DNSZoneSpec struct {
 	// bindy.firestoned.io/allow-zone-namespaces allows it.
 	//
 	// +listType=atomic
-	// +nullable
 	// +kubebuilder:validation:MaxItems=64
+	// +nullable
 	// +optional
 	Bind9InstancesFrom []Selection `json:"bind9InstancesFrom,omitempty"`
 
@@ -104,32 +104,32 @@ type DNSZoneSpec struct {
 	// those that one of the selectors selects.
 	//
 	// +listType=atomic
-	// +nullable
 	// +kubebuilder:validation:MaxItems=64
+	// +nullable
 	// +optional
 	RecordsFrom []Selection `json:"recordsFrom,omitempty"`
 
 	// Name servers of the zone besides the one in the SOA, and their addresses.
 	//
 	// +listType=atomic
-	// +nullable
 	// +kubebuilder:validation:MaxItems=32
+	// +nullable
 	// +optional
 	NameServers []NameServer `json:"nameServers,omitempty"`
 
 	// Addresses of name servers by name; an older form of nameServers.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule=`self.all(host, size(host) <= 254 && isIP(self[host]))`,message="nameServerIps has names of name servers, and an IP address for each"
+	// +nullable
 	// +optional
 	NameServerIPs map[string]NameServerIP `json:"nameServerIps,omitempty"`
 
 	// The policy that the zone is signed with, `insecure` to stop signing it, or
 	// `none`. Default: that of the servers.
 	//
-	// +nullable
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`
+	// +nullable
 	// +optional
 	DNSSECPolicy string `json:"dnssecPolicy,omitempty"`
 }
@@ -188,9 +188,9 @@ type Mailbox string
 type SOATimes struct {
 	// The operator starts above it, once, and goes on by itself.
 	//
-	// +nullable
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=4294967295
+	// +nullable
 	// +optional
 	Serial *int64 `json:"serial,omitempty"`
 
@@ -228,17 +228,17 @@ type NameServer struct {
 
 	// Its IPv4 address, where it is in the zone.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxLength=15
 	// +kubebuilder:validation:XValidation:rule=`isIP(self) && ip(self).family() == 4`,message="ipv4Address must be an IPv4 address such as 192.0.2.1"
+	// +nullable
 	// +optional
 	IPv4Address string `json:"ipv4Address,omitempty"`
 
 	// Its IPv6 address, where it is in the zone.
 	//
-	// +nullable
 	// +kubebuilder:validation:MaxLength=45
 	// +kubebuilder:validation:XValidation:rule=`isIP(self) && ip(self).family() == 6`,message="ipv6Address must be an IPv6 address such as 2001:db8::1"
+	// +nullable
 	// +optional
 	IPv6Address string `json:"ipv6Address,omitempty"`
 }
