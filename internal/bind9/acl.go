@@ -19,7 +19,6 @@ type Element struct{ text string }
 
 // The elements that BIND has names for.
 var (
-	anyone   = Element{"any"}
 	noone    = Element{"none"}
 	builtins = []string{"any", "none", "localhost", "localnets"}
 )

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -120,6 +121,15 @@ func (k Key) sign(data []byte) ([]byte, error) {
 	mac := hmac.New(k.Algorithm.hash(), secret)
 	mac.Write(data)
 	return mac.Sum(nil), nil
+}
+
+// ID tells keys apart that have the same name, and tells nothing of the secret.
+func (k Key) ID() string {
+	mac, err := k.sign([]byte("zonefold key " + strings.ToLower(k.Name) + " " + string(k.Algorithm)))
+	if err != nil {
+		return ""
+	}
+	return hex.EncodeToString(mac[:8])
 }
 
 // String names the key, without its secret.

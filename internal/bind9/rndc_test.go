@@ -226,7 +226,7 @@ func TestGarbageForAReply(t *testing.T) {
 		{"nothing", "\x00\x00\x00\x00", ErrProtocol},
 		{"another version", string(frame([]byte{0, 0, 0, 2})), ErrProtocol},
 		{"another key's signature", signed(testKeyOf("x"), field{"_ctrl", []field{{"_rpl", "1"}}}), ErrUnauthorized},
-		{"no signature", string(frame(append([]byte{0, 0, 0, 1}, must(appendFields(nil, []field{{"_ctrl", []field{}}}))...))), ErrUnauthorized},
+		{"no signature", string(frame(append([]byte{0, 0, 0, 1}, must(tableOctets([]field{{"_ctrl", []field{}}}))...))), ErrUnauthorized},
 		{"a reply to nothing", signed(testKey("a"), field{"_ctrl", []field{{"_rpl", "1"}, {"_ser", "0"}}}), ErrProtocol},
 	} {
 		n := listen(t, func(conn net.Conn) {

@@ -62,7 +62,7 @@ type field struct {
 
 // encode makes a signed message, without the length before it.
 func encode(k Key, fields []field) ([]byte, error) {
-	body, err := appendFields(nil, fields)
+	body, err := tableOctets(fields)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func encode(k Key, fields []field) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	auth, err := appendFields(nil, []field{{"_auth", []field{{"hsha", string(signature(k, mac))}}}})
+	auth, err := tableOctets([]field{{"_auth", []field{{"hsha", string(signature(k, mac))}}}})
 	if err != nil {
 		return nil, err
 	}
@@ -90,16 +90,18 @@ func signature(k Key, mac []byte) []byte {
 	return value
 }
 
-func appendFields(b []byte, fields []field) ([]byte, error) {
+func tableOctets(fields []field) ([]byte, error) {
+	var b []byte
 	for _, f := range fields {
 		b = append(append(b, byte(len(f.name))), f.name...)
-		kind, value := byte(typeBinary), []byte(nil)
+		kind := byte(typeBinary)
+		var value []byte
 		switch v := f.value.(type) {
 		case string:
 			value = []byte(v)
 		case []field:
 			var err error
-			if value, err = appendFields(nil, v); err != nil {
+			if value, err = tableOctets(v); err != nil {
 				return nil, err
 			}
 			kind = typeTable
