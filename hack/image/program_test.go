@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bytes"
+	"debug/elf"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestProgramsAreStaticAndAloneInTheirImages(t *testing.T) {
+	const version = "v0.8.15-image.test" // nothing else has it
+	limits := map[string]int{"operator": 80 << 20, "bindcar": 30 << 20}
+	for _, p := range programs() {
+		t.Run(p.name, func(t *testing.T) {
+			path := makeArchive(t, "-version", version, "-platforms", "linux/"+runtime.GOARCH, p.name)
+			img := onlyImage(t, path, "docker.io/zonefold/"+p.name+":"+version)
+			config, err := img.ConfigFile()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if config.OS != "linux" || config.Architecture != runtime.GOARCH {
+				t.Errorf("it is for %s/%s", config.OS, config.Architecture)
+			}
+			if diff := cmp.Diff(p.config(version), config.Config); diff != "" {
+				t.Errorf("configuration (-want +got):\n%s", diff)
+			}
+			content := contents(t, img)
+			want := []string{"/etc/group", "/etc/nsswitch.conf", "/etc/passwd", certsPath, "/" + p.name}
+			if got := content.names(); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+				t.Errorf("it holds %q, want %q", got, want)
+			}
+			if size := content.size(); size > limits[p.name] {
+				t.Errorf("it has %d octets, more than %d", size, limits[p.name])
+			}
+			if account := fmt.Sprintf(":x:%d:%d:", p.user, p.user); !strings.Contains(string(content["/etc/passwd"].text), account) {
+				t.Errorf("/etc/passwd has no user %s", account)
+			}
+			checkStatic(t, content["/"+p.name].text)
+			if !bytes.Contains(content["/"+p.name].text, []byte(version)) {
+				t.Errorf("the program does not have its version: cmd/%s needs a variable main.version", p.name)
+			}
+		})
+	}
+}
+
+// checkStatic reports a program that needs a loader or libraries, which its image does not have.
+func checkStatic(t *testing.T, program []byte) {
+	t.Helper()
+	file, err := elf.NewFile(bytes.NewReader(program))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, header := range file.Progs {
+		if header.Type == elf.PT_INTERP {
+			t.Error("it needs a loader")
+		}
+	}
+}
+
+func TestArchitectures(t *testing.T) {
+	first := makeArchive(t, "bindcar")
+	machines := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
+	for _, img := range images(t, first, "docker.io/zonefold/bindcar:dev") {
+		config, err := img.ConfigFile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		program := contents(t, img)["/bindcar"].text
+		file, err := elf.NewFile(bytes.NewReader(program))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if file.Machine != machines[config.Architecture] {
+			t.Errorf("the program for %s is for %s", config.Architecture, file.Machine)
+		}
+		delete(machines, config.Architecture)
+	}
+	if len(machines) > 0 {
+		t.Errorf("nothing is there for %v", machines)
+	}
+	t.Run("the same input gives the same file", func(t *testing.T) {
+		if second := makeArchive(t, "bindcar"); !bytes.Equal(mustRead(t, first), mustRead(t, second)) {
+			t.Error("two archives of one source differ")
+		}
+	})
+}
