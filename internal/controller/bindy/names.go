@@ -40,11 +40,13 @@ func cutLast(s, separator string) (before, after string, found bool) {
 
 // checkClusterName says why the instances of a cluster cannot have names made of the cluster's.
 func checkClusterName(kind, name string, primaries, secondaries int32) error {
-	longest := max(len(instanceName(name, v1beta1.RolePrimary, max(primaries-1, 0))),
-		len(instanceName(name, v1beta1.RoleSecondary, max(secondaries-1, 0))))
-	if longest > maxServiceName {
-		return fmt.Errorf("the name %s is too long: Services of names like %s may have %d characters; make a %s with a name at least %d characters shorter",
-			name, instanceName(name, v1beta1.RoleSecondary, max(secondaries-1, 0)), maxServiceName, kind, longest-maxServiceName)
+	longest := instanceName(name, v1beta1.RoleSecondary, max(secondaries-1, 0))
+	if other := instanceName(name, v1beta1.RolePrimary, max(primaries-1, 0)); len(other) > len(longest) {
+		longest = other
+	}
+	if over := len(longest) - maxServiceName; over > 0 {
+		return fmt.Errorf("the name %s is too long: a Service like %s may have %d characters; make a %s with a name at least %d shorter",
+			name, longest, maxServiceName, kind, over)
 	}
 	if problems := validation.IsDNS1035Label(name); len(problems) > 0 {
 		return fmt.Errorf("Services cannot be named after %s: %s; make a %s whose name is only letters, digits and hyphens and begins with a letter",

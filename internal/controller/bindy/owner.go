@@ -47,15 +47,25 @@ func ownerReference(c client.Client, owner client.Object) (metav1.OwnerReference
 	}, nil
 }
 
-// mayTake says why a live object must not be written: it is controlled by somebody else, or by nobody and not one of those
-// that the dialect makes. Clusters and instances are taken only from their owner: people make them by hand, too.
+// mayTake says why a live object must not be written: it is controlled by somebody else, or by nobody and not marked as one
+// that this owner made. Clusters and instances are made by people, too, under any name.
 func mayTake(owner, live client.Object, w wanted) error {
 	ref := metav1.GetControllerOf(live)
 	switch {
-	case owner != nil && metav1.IsControlledBy(live, owner), owner == nil && ref == nil:
+	case owner == nil && ref == nil, owner != nil && metav1.IsControlledBy(live, owner):
 		return nil
-	case ref == nil && w.gvk.Group != v1beta1.GroupVersion.Group && live.GetLabels()[v1beta1.PartOfLabel] == v1beta1.PartOfValue:
-		return nil // its owner was deleted and left it behind, or the dialect's former operator made it so
+	case owner != nil && ref == nil && bearsMark(live, w): // it lost its owner reference, or was restored from a backup without
+		return nil
 	}
 	return &NotOwnedError{Kind: w.gvk.Kind, Key: w.id.ObjectKey, Controller: ref}
+}
+
+// bearsMark reports whether an object has the labels by which those of the dialect are known.
+func bearsMark(live client.Object, w wanted) bool {
+	is, want := live.GetLabels(), w.object.GetLabels()
+	if w.gvk.Group != v1beta1.GroupVersion.Group {
+		return is[v1beta1.PartOfLabel] == v1beta1.PartOfValue
+	}
+	return want[v1beta1.ManagedByLabel] != "" && is[v1beta1.ManagedByLabel] == want[v1beta1.ManagedByLabel] &&
+		is[v1beta1.ClusterLabel] == want[v1beta1.ClusterLabel]
 }

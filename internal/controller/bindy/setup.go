@@ -112,7 +112,9 @@ func Objects() []client.Object {
 
 // Run reconciles until ctx ends; then it finishes what is under way and returns, so that the lease is released after the
 // last write.
-func (b *Controller) Run(ctx context.Context) error {
+func (b *Controller) Run(ctx context.Context) error { return b.run(ctx, b.parts()) }
+
+func (b *Controller) run(ctx context.Context, parts []part) error {
 	// A cache that lags behind the former leader would have instances removed that were wanted meanwhile.
 	catchUp := controller.CatchUp{Live: b.Live, Cached: b.Client, Log: b.Log}
 	kinds := []client.Object{&v1beta1.ClusterBind9Provider{}, &v1beta1.Bind9Cluster{}, &v1beta1.Bind9Instance{}}
@@ -123,8 +125,8 @@ func (b *Controller) Run(ctx context.Context) error {
 	defer running.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	failed := make(chan error, len(b.parts()))
-	for _, p := range b.parts() {
+	failed := make(chan error, len(parts))
+	for _, p := range parts {
 		c, err := b.build(p)
 		if err != nil {
 			return err
