@@ -23,7 +23,7 @@ type Ring struct {
 
 // Settings are what decides about a Ring from outside.
 type Settings struct {
-	Purpose   Purpose
+	Purpose Purpose
 	// Algorithm of keys that are made; a key in use that has another is followed by one that has it. "" is hmac-sha256, and lets keys be.
 	Algorithm Algorithm
 	// RotateAfter is how long a made key is used; zero: always.
@@ -32,7 +32,7 @@ type Settings struct {
 	// is decided until it is right.
 	External *Key
 	Unusable bool
-	// Past is how many keys there are known to have been, in case that a Ring was lost.
+	// Past is how many keys there are known to have been, for the case that the Ring was lost: names are not used again.
 	Past int
 	Rand io.Reader
 }

@@ -59,7 +59,7 @@ func ReadRing(p Purpose, data map[string][]byte, annotations map[string]string) 
 		r.Count = n
 	}
 	keys, fileErr := ParseKeys(string(data[p.keyFile()]))
-	single, itemsErr := KeyFromItems(data, ItemFields{})
+	single, itemsErr := keyFromItems(data, ItemFields{})
 	switch {
 	case fileErr == nil && len(keys) > 0:
 		r.Keys, r.InUse = keys, keys[0].Name
@@ -94,6 +94,15 @@ type ItemFields struct {
 
 // KeyFromItems reads a key that somebody supplied: a name and a secret, or else a file rndc.key with one key.
 func KeyFromItems(data map[string][]byte, fields ItemFields) (Key, error) {
+	k, err := keyFromItems(data, fields)
+	// The transfer key of the same servers may come to have the name: they cannot have two keys of one name.
+	if err == nil && ForTransfer.made(strings.ToLower(k.Name)) {
+		return Key{}, fmt.Errorf("the key name %q is for transfers; choose another", k.Name)
+	}
+	return k, err
+}
+
+func keyFromItems(data map[string][]byte, fields ItemFields) (Key, error) {
 	if fields.Name == "" {
 		fields.Name = ItemName
 	}
