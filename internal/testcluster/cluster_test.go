@@ -16,6 +16,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childRole) != "" {
 		holdAChild()
 	}
+	if os.Getenv(childNode) != "" {
+		holdANode()
+	}
 	os.Exit(MainWith(m, Options{ControllerManager: true, CRDs: []string{"testdata/crds"}}))
 }
 

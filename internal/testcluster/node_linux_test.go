@@ -1,0 +1,130 @@
+package testcluster
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// startNode starts a cluster with a node for one test.
+func startNode(t *testing.T) namespaced {
+	t.Helper()
+	missing, err := missingNames(true)
+	if err != nil || len(missing) > 0 {
+		t.Fatalf("run this once, it takes about twelve minutes: go run ./hack/cluster build (missing %v, %v)", missing, err)
+	}
+	c, err := Start(t.Context(), Options{Node: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Stop() })
+	return namespaced{Cluster: c, t: t, name: "default"}
+}
+
+// answerImage makes an archive with the image that the tests' pods run.
+func answerImage(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "answer")
+	compile := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./testdata/answer")
+	compile.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := compile.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	archive := program + ".tar"
+	if err := writeImage(archive, "zonefold/answer:test", program); err != nil {
+		t.Fatal(err)
+	}
+	return archive
+}
+
+func TestNodeRunsPodsAndLeavesNothing(t *testing.T) {
+	c := startNode(t)
+	if err := c.Node().Import(t.Context(), answerImage(t)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Node().Import(t.Context(), "testdata/answer.yaml"); err == nil || !strings.Contains(err.Error(), "testdata/answer.yaml") {
+		t.Errorf("importing what is not an image: %v, want an error naming it", err)
+	}
+	c.kubectl("apply", "-f", "testdata/answer.yaml")
+	c.kubectl("wait", "--for=condition=Ready", "pod/answer", "--timeout=60s")
+	pod := c.kubectl("get", "pod", "answer", "-o", "jsonpath={.status.podIP}:7070")
+	service := c.kubectl("get", "service", "answer", "-o", "jsonpath={.spec.clusterIP}:80")
+	for _, address := range []string{pod, service} {
+		c.awaitAnswer(address, "", "before")
+	}
+	c.awaitAnswer(pod, service, "connected") // through the Service to itself
+	c.awaitAnswer(pod, c.Node().net.api().String()+":443", "connected")
+	host, err := net.Listen("tcp", net.JoinHostPort(c.Node().HostAddress().String(), "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer host.Close()
+	c.awaitAnswer(pod, host.Addr().String(), "connected")
+	c.kubectl("patch", "secret", "text", "-p", `{"stringData": {"text": "after"}}`)
+	c.awaitAnswer(service, "", "after")
+	if out := c.kubectl("exec", "answer", "--", "/answer", "said"); out != "said\n" {
+		t.Errorf("a program run in the pod says %q", out)
+	}
+
+	left := tracesOf(t, c.Cluster)
+	left.check(t, true)
+	if err := c.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	left.check(t, false)
+}
+
+// awaitAnswer asks the program in the pod until it answers as wanted.
+func (n namespaced) awaitAnswer(address, question, want string) {
+	n.t.Helper()
+	var last string
+	for deadline := time.Now().Add(readyWithin); last != want; {
+		if last = ask(address, question); last != want && time.Now().After(deadline) {
+			n.t.Fatalf("%s answers %q, want %q", address, last, want)
+		}
+	}
+}
+
+func ask(address, question string) string {
+	conn, err := net.DialTimeout("tcp", address, 5*time.Second)
+	if err != nil {
+		return err.Error()
+	}
+	defer conn.Close()
+	fmt.Fprintln(conn, question)
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(line)
+}
+
+func TestTwoNodesDoNotMeet(t *testing.T) {
+	var nodes []*Node
+	for range 2 {
+		c := Cluster{log: t.Output()}
+		if err := c.prepare(t.Context(), Options{Node: true}); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := c.Stop(); err != nil {
+				t.Error(err)
+			}
+		}()
+		nodes = append(nodes, c.node)
+	}
+	if a, b := nodes[0].net.block(), nodes[1].net.block(); a.Overlaps(b) {
+		t.Errorf("both nodes took %s", a)
+	}
+	for _, n := range nodes {
+		if out, err := n.Command(t.Context(), "ip", "-brief", "address", "show", "eth0").Output(); err != nil || !strings.Contains(string(out), n.Address().String()) {
+			t.Errorf("inside the node %s there is %q (%v)", n.Address(), out, err)
+		}
+	}
+}
