@@ -1,6 +1,8 @@
 package backend
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -106,14 +108,26 @@ func (f *Feed) Publish(c Content, changed []rr.Key) uint64 {
 	if f.label.ID == id {
 		f.label.Seq = f.seq
 	}
-	for t := range f.attached {
-		if t.holdingFeed() != f {
-			continue
-		}
+	for _, t := range f.holding() {
 		t.mark(changed, c.Sets.Len())
 		e.wake(t, wakeWant)
 	}
 	return f.seq
+}
+
+// holding returns the targets that get the feed's content, in an order of their own: what has happened once happens again
+// under a test. Engine.mu is held.
+func (f *Feed) holding() []*target {
+	targets := make([]*target, 0, len(f.attached))
+	for t := range f.attached {
+		if t.holdingFeed() == f {
+			targets = append(targets, t)
+		}
+	}
+	slices.SortFunc(targets, func(a, b *target) int {
+		return cmp.Or(cmp.Compare(a.key.Server, b.key.Server), cmp.Compare(a.key.View, b.key.View))
+	})
+	return targets
 }
 
 // Label returns the newest label and whether there is one. It may stand for an older content than the wanted one.
@@ -150,9 +164,7 @@ func (f *Feed) below(serial uint32) bool { return f.floor != 0 && rr.SerialLess(
 // relabel moves the label of the same content up and wakes the targets that have it under the old one. Engine.mu is held.
 func (f *Feed) relabel(serial uint32) {
 	f.label.Serial = serial
-	for t := range f.attached {
-		if t.holdingFeed() == f {
-			f.engine.wake(t, wakeWant)
-		}
+	for _, t := range f.holding() {
+		f.engine.wake(t, wakeWant)
 	}
 }

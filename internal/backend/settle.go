@@ -39,9 +39,7 @@ func (f *Feed) distrust() {
 		return
 	}
 	f.label = Label{}
-	for t := range f.attached {
-		if t.holdingFeed() == f {
-			e.wake(t, wakeWant)
-		}
+	for _, t := range f.holding() {
+		e.wake(t, wakeWant)
 	}
 }

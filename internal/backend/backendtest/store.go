@@ -23,6 +23,7 @@ type Store struct {
 
 type stored struct {
 	ceiling, serial uint32
+	raised          uint64 // how often the ceiling was written
 	content         string // that serial stands for
 	newest          uint64 // sequence number
 	seqs            map[uint64]backend.Content
@@ -65,6 +66,7 @@ func (s *Store) Raise(ctx context.Context, feed string, ceiling uint32) error {
 		return errors.New("the ceiling fell")
 	}
 	z.ceiling = ceiling
+	z.raised++
 	return nil
 }
 
@@ -124,23 +126,24 @@ func (s *Store) Note(r backend.Report) {
 	}
 }
 
-// Settle stores a label, and its serial as the ceiling, unless that is another one than seen by now.
-func (s *Store) Settle(feed string, label backend.Label, seen uint32) {
+// Settle stores a label, and its serial as the ceiling, unless the ceiling was written since seen, be it the same again.
+func (s *Store) Settle(feed string, label backend.Label, seen uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	z := s.zone(feed)
-	if s.broken || z.ceiling != seen || z.ceiling == label.Serial {
+	if s.broken || z.raised != seen || z.ceiling == label.Serial {
 		return
 	}
 	s.writes++
+	z.raised++
 	z.serial, z.content, z.ceiling = label.Serial, label.ID, label.Serial
 }
 
-// Ceiling returns the one that is stored.
-func (s *Store) Ceiling(feed string) uint32 {
+// Raised returns how often the ceiling was written, as a resource version tells.
+func (s *Store) Raised(feed string) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.zone(feed).ceiling
+	return s.zone(feed).raised
 }
 
 // forget takes out of the ledger what is gone everywhere: every target has confirmed the newest content, so that nothing
