@@ -16,10 +16,18 @@ import (
 	"github.com/zonefold/zonefold/internal/testcluster"
 )
 
-// upgraded starts an API server with the older schema, stores objects that ours refuses, and installs ours.
-func upgraded(t *testing.T) (*api, []*unstructured.Unstructured) {
+// an older schema, objects that it let in and ours refuses, and their statuses by kind.
+type older struct {
+	definitions, objects string
+	statuses             map[string]string
+	// inForce reports whether our schema is what decides by now.
+	inForce func(*api) bool
+}
+
+// upgraded starts an API server with the older schema, stores the objects, and installs our schema.
+func upgraded(t *testing.T, o older) (*api, []*unstructured.Unstructured) {
 	t.Helper()
-	c, err := testcluster.Start(t.Context(), testcluster.Options{CRDs: []string{"testdata/older/crds.yaml"}})
+	c, err := testcluster.Start(t.Context(), testcluster.Options{CRDs: []string{o.definitions}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,13 +38,12 @@ func upgraded(t *testing.T) (*api, []*unstructured.Unstructured) {
 	})
 	a := connect(t, c)
 	var stored []*unstructured.Unstructured
-	for _, u := range documents(t, "testdata/older/objects.yaml") {
+	for _, u := range documents(t, o.objects) {
 		u, err := a.create("default", u)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if u.GetKind() == "Zone" {
-			status := `{"status":{"fqdn":null,"hash":null,"serial":9223372036854775807,"entries":[{"fqdn":"","type":"","class":"","ttl":9223372036854775807,"rdata":""}]}}`
+		if status := o.statuses[u.GetKind()]; status != "" {
 			if u, err = a.patch(t.Context(), u, status, "status"); err != nil {
 				t.Fatal(err)
 			}
@@ -47,20 +54,30 @@ func upgraded(t *testing.T) (*api, []*unstructured.Unstructured) {
 		t.Fatal(err)
 	}
 	// A changed schema comes into force a moment after it is stored.
-	for deadline := time.Now().Add(time.Minute); ; {
-		_, zone := a.create("default", object(t, "Zone", "probe", `spec: {domainName: relative, delegations: []}`), metav1.DryRunAll)
-		_, record := a.create("default", object(t, "Record", "probe", `spec: {domainName: a., type: BOGUS, rdata: x}`), metav1.DryRunAll)
-		if zone != nil && record != nil {
-			return a, stored
-		}
+	for deadline := time.Now().Add(time.Minute); !o.inForce(a); {
 		if time.Now().After(deadline) {
 			t.Fatal("the new schema is not in force after a minute")
 		}
 	}
+	return a, stored
+}
+
+// refuses reports whether an object would be refused now.
+func (a *api) refuses(kind, text string) bool {
+	_, err := a.create("default", object(a.t, kind, "probe", text), metav1.DryRunAll)
+	return err != nil
 }
 
 func TestObjectsStoredUnderAnOlderSchema(t *testing.T) {
-	a, stored := upgraded(t)
+	a, stored := upgraded(t, older{
+		definitions: "testdata/older/crds.yaml", objects: "testdata/older/objects.yaml",
+		statuses: map[string]string{
+			"Zone": `{"status":{"fqdn":null,"hash":null,"serial":9223372036854775807,"entries":[{"fqdn":"","type":"","class":"","ttl":9223372036854775807,"rdata":""}]}}`,
+		},
+		inForce: func(a *api) bool {
+			return a.refuses("Zone", `spec: {domainName: relative, delegations: []}`) && a.refuses("Record", `spec: {domainName: a., type: BOGUS, rdata: x}`)
+		},
+	})
 
 	t.Run("they are listed by typed clients", func(t *testing.T) {
 		zones := make(map[string]kubizone.Zone)
