@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	apps "k8s.io/api/apps/v1"
-	core "k8s.io/api/core/v1"
+	corev1 "k8s.io/api/core/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -97,7 +97,7 @@ func deployment(t *testing.T, r rendering) *apps.Deployment {
 	return find[*apps.Deployment](t, r, "Deployment zonefold-operator")
 }
 
-func container(t *testing.T, r rendering) core.Container {
+func container(t *testing.T, r rendering) corev1.Container {
 	t.Helper()
 	return deployment(t, r).Spec.Template.Spec.Containers[0]
 }

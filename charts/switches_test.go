@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	core "k8s.io/api/core/v1"
+	corev1 "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
 	policy "k8s.io/api/policy/v1"
 	rbac "k8s.io/api/rbac/v1"
@@ -159,14 +159,14 @@ func TestPodsGetWhatIsSaidOfThem(t *testing.T) {
 		t.Errorf("the limit of memory is %s", memory)
 	}
 	for _, constraint := range pod.TopologySpreadConstraints {
-		if diff := cmp.Diff(d.Spec.Selector, constraint.LabelSelector); diff != "" || constraint.WhenUnsatisfiable != core.ScheduleAnyway {
+		if diff := cmp.Diff(d.Spec.Selector, constraint.LabelSelector); diff != "" || constraint.WhenUnsatisfiable != corev1.ScheduleAnyway {
 			t.Errorf("the Pods spread by %+v", constraint)
 		}
 	}
 	if len(pod.TopologySpreadConstraints) != 2 {
 		t.Errorf("the Pods spread by %v", pod.TopologySpreadConstraints)
 	}
-	if service := find[*core.Service](t, r, "Service zonefold-dns").Spec; service.Type != "LoadBalancer" || service.ClusterIP != "10.0.0.53" ||
+	if service := find[*corev1.Service](t, r, "Service zonefold-dns").Spec; service.Type != "LoadBalancer" || service.ClusterIP != "10.0.0.53" ||
 		*service.LoadBalancerClass != "x" || service.ExternalTrafficPolicy != "Local" || service.LoadBalancerSourceRanges[0] != "192.0.2.0/24" {
 		t.Errorf("the Service is %+v", service)
 	}

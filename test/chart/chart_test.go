@@ -1,0 +1,176 @@
+// Package chart_test installs the chart with Helm into a real API server, upgrades it and removes it. What is rendered is
+// tested in charts/; here is what Helm and kubectl do with what is in the cluster already.
+package chart_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zonefold/zonefold/internal/testcluster"
+)
+
+const (
+	namespace = "zonefold-system"
+	fleet     = "bind9clusters.bindy.firestoned.io"
+	subjects  = `{"subjects":[{"kind":"ServiceAccount","name":"bind9","namespace":"dns-system"}]}`
+	fleetOn   = "dialects.bindy=true"
+)
+
+func TestMain(m *testing.M) { os.Exit(testcluster.Main(m)) }
+
+// A site is a cluster, with Helm to work on it.
+type site struct {
+	t       *testing.T
+	ctx     context.Context
+	cluster *testcluster.Cluster
+	env     []string
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	c := testcluster.ForTest(t)
+	env := append(os.Environ(), "KUBECONFIG="+c.Kubeconfig())
+	for _, kind := range []string{"CACHE", "CONFIG", "DATA"} {
+		env = append(env, fmt.Sprintf("HELM_%s_HOME=%s", kind, filepath.Join(t.TempDir(), kind)))
+	}
+	return &site{t, t.Context(), c, env}
+}
+
+func (s *site) helm(args ...string) (string, error) {
+	s.t.Helper()
+	cmd := exec.CommandContext(s.ctx, "go", append([]string{"tool", "-modfile=charts/go.mod", "helm"}, args...)...)
+	cmd.Dir, cmd.Env = "../..", s.env
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("helm %s: %w\n%s", strings.Join(args, " "), err, &said)
+	}
+	return string(out), nil
+}
+
+func (s *site) mustHelm(args ...string) string {
+	s.t.Helper()
+	out, err := s.helm(args...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return out
+}
+
+func (s *site) kubectl(args ...string) string {
+	s.t.Helper()
+	out, err := s.cluster.RunKubectl(s.ctx, args...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return out
+}
+
+// upgrade installs the chart, or upgrades it, with these values.
+func (s *site) upgrade(sets ...string) {
+	s.t.Helper()
+	args := []string{"upgrade", "--install", "zonefold", "charts/zonefold", "-n", namespace, "--create-namespace"}
+	for _, set := range sets {
+		args = append(args, "--set", set)
+	}
+	s.mustHelm(args...)
+}
+
+func (s *site) has(what ...string) bool {
+	s.t.Helper()
+	return s.kubectl(append([]string{"get", "--ignore-not-found", "-o", "name"}, what...)...) != ""
+}
+
+// bound are the ServiceAccounts that the sidecars' binding names.
+func (s *site) bound() string {
+	s.t.Helper()
+	return s.kubectl("get", "clusterrolebinding", "zonefold-bindcar", "-o", "jsonpath={.subjects[*].name}")
+}
+
+func TestARelease(t *testing.T) {
+	s := newSite(t)
+	s.upgrade(fleetOn)
+	if !s.has("crd", fleet) || !s.has("clusterrole", "zonefold-bindcar") || !s.has("deployment", "-n", namespace, "zonefold-operator") {
+		t.Fatal("the release does not have the dialect's parts")
+	}
+	if names := s.bound(); names != "" {
+		t.Errorf("at first the sidecars' binding is of %q", names)
+	}
+
+	// What the operator writes.
+	s.kubectl("patch", "clusterrolebinding", "zonefold-bindcar", "--type=merge", "--field-manager=zonefold", "-p", subjects)
+	s.kubectl("apply", "-f", "../../examples/quickstart/00-namespaces.yaml", "-f", "../../examples/quickstart/10-example-org.yaml")
+	s.upgrade(fleetOn, "replicas=3")
+	s.mustHelm("upgrade", "zonefold", "charts/zonefold", "-n", namespace, "--reuse-values", "--server-side=false") // as Helm 3 does
+	if replicas := s.kubectl("get", "deployment", "-n", namespace, "zonefold-operator", "-o", "jsonpath={.spec.replicas}"); replicas != "3" {
+		t.Errorf("after the upgrade there are %s replicas", replicas)
+	}
+	if names := s.bound(); names != "bind9" {
+		t.Errorf("an upgrade makes the sidecars' binding one of %q", names)
+	}
+
+	s.upgrade("dialects.bindy=false")
+	if s.has("clusterrole", "zonefold-bindcar") {
+		t.Error("a dialect that was turned off has its rights")
+	}
+	if rules := s.kubectl("get", "clusterrole", "zonefold-operator", "-o", "yaml"); strings.Contains(rules, "bindy") {
+		t.Errorf("a dialect that was turned off is in the operator's rights:\n%s", rules)
+	}
+	if !s.has("crd", fleet) {
+		t.Error("turning a dialect off has removed its objects")
+	}
+
+	s.mustHelm("uninstall", "zonefold", "-n", namespace)
+	for _, gone := range [][]string{{"deployment", "-n", namespace, "zonefold-operator"}, {"clusterrole", "zonefold-operator"}} {
+		if s.has(gone...) {
+			t.Errorf("after uninstalling there is %v", gone)
+		}
+	}
+	if !s.has("zones.kubi.zone", "-A") {
+		t.Error("uninstalling has removed Zones")
+	}
+	s.upgrade() // finds schemas that it has kept
+	s.mustHelm("uninstall", "zonefold", "-n", namespace)
+}
+
+// TestApplyingARenderingTwice is for those without Helm in their cluster.
+func TestApplyingARenderingTwice(t *testing.T) {
+	s := newSite(t)
+	manifest := s.mustHelm("template", "zonefold", "charts/zonefold", "-n", namespace, "--set", fleetOn)
+	for _, flags := range [][]string{{"apply"}, {"apply", "--server-side", "--force-conflicts"}} {
+		t.Run(strings.Join(flags, " "), func(t *testing.T) {
+			s := &site{t, t.Context(), s.cluster, s.env}
+			if !s.has("namespace", namespace) {
+				s.kubectl("create", "namespace", namespace)
+			}
+			apply := func() {
+				if _, err := s.cluster.RunKubectlInput(s.ctx, strings.NewReader(manifest), append(flags, "-f", "-")...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			apply()
+			s.kubectl("patch", "clusterrolebinding", "zonefold-bindcar", "--type=merge", "--field-manager=zonefold", "-p", subjects)
+			apply()
+			if names := s.bound(); names != "bind9" {
+				t.Errorf("applying it again makes the sidecars' binding one of %q", names)
+			}
+			s.kubectl("delete", "clusterrolebinding", "zonefold-bindcar")
+		})
+	}
+}
+
+func TestTheInstallManifestIsApplied(t *testing.T) {
+	s := newSite(t)
+	s.kubectl("apply", "-f", "../../config/install/zonefold.yaml")
+	for _, here := range [][]string{{"deployment", "-n", namespace, "zonefold-operator"}, {"crd", "zones.kubi.zone"}} {
+		if !s.has(here...) {
+			t.Errorf("there is no %v", here)
+		}
+	}
+}
