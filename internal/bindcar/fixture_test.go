@@ -42,7 +42,11 @@ func testKey(name string) bind9.Key {
 // newFixture starts both. more is put into named.conf after everything, change is done to the settings.
 func newFixture(t testing.TB, more string, change func(*Settings)) *fixture {
 	t.Helper()
-	f := &fixture{t: t, dir: t.TempDir(), conf: t.TempDir()}
+	root := t.TempDir()
+	f := &fixture{t: t, dir: filepath.Join(root, "zones"), conf: filepath.Join(root, "conf")}
+	if err := os.Mkdir(f.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for _, port := range []*uint16{&f.dns, &f.control} {
 		number, release, err := nameserver.ClaimPort()
 		if err != nil {
@@ -203,7 +207,7 @@ func until(t testing.TB, what string, done func() bool) {
 	}
 }
 
-// files lists the zone directory and all that is in it.
+// files lists the zone directory and what is around it, with contents.
 func (f *fixture) files() string {
 	f.t.Helper()
 	var all []string

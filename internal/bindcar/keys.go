@@ -74,41 +74,32 @@ func (s *Server) exchange(ctx context.Context, m *dns.Msg, key bind9.Key) (*dns.
 // How the key file is followed. Kubernetes replaces all files of a volume at once, by renaming a link that lies above them, so
 // folders are watched, and what is in them is compared. Now and then they are looked at without being told.
 const (
-	lookAgain  = 30 * time.Second
-	settleKeys = 200 * time.Millisecond
+	lookAgain = 30 * time.Second
+	retryKeys = 2 * time.Second
 )
 
 // followKeys tells BIND to read its configuration again whenever the files beside the key file have changed. The command is
 // signed with a new key or, as BIND knows none of these yet, with one that worked before.
 func (s *Server) followKeys(ctx context.Context) {
 	if s.settings.Keys.File == "" {
-		<-ctx.Done()
 		return
 	}
-	watcher, err := fsnotify.NewWatcher()
-	if err != nil {
-		s.log.Error("the key file cannot be watched, and is looked at every "+lookAgain.String(), "err", err)
-		watcher = &fsnotify.Watcher{}
-	} else {
-		defer watcher.Close()
-	}
 	folder := filepath.Dir(s.settings.Keys.File)
+	changed, stop := s.watch(folder, filepath.Dir(folder))
+	defer stop()
 	told := digest(folder)
-	pause := lookAgain
+	if !s.allAccepted(ctx) { // they have changed while nobody looked
+		told = [sha256.Size]byte{}
+	}
 	for {
-		if watcher.Events != nil {
-			for _, dir := range []string{folder, filepath.Dir(folder)} {
-				_ = watcher.Add(dir) // it may be gone for a moment; the next look adds it
-			}
-		}
+		pause := lookAgain
 		if now := digest(folder); now != told {
-			pause = settleKeys
 			if _, err := s.control.server(ctx, "reconfig"); err == nil {
 				s.log.Info("the keys have changed and BIND has read its configuration again")
-				told, pause = now, lookAgain
+				told = now
 			} else {
 				s.log.Warn("the keys have changed and BIND has not read its configuration yet", "err", err)
-				pause = 2 * time.Second
+				pause = retryKeys
 			}
 			s.loaded.stale()
 		}
@@ -118,13 +109,55 @@ func (s *Server) followKeys(ctx context.Context) {
 			timer.Stop()
 			return
 		case <-timer.C:
-		case <-watcher.Events:
+		case <-changed:
 			timer.Stop()
-		case err := <-watcher.Errors:
-			timer.Stop()
-			s.log.Warn("watching the key file", "err", err)
 		}
 	}
+}
+
+// allAccepted reports whether BIND knows every key of the file. Where it does not answer it is starting, and reads them itself.
+func (s *Server) allAccepted(ctx context.Context) bool {
+	keys, err := s.settings.Keys.current()
+	for _, key := range keys {
+		if ok, err := s.control.client.Accepts(ctx, key); err == nil && !ok {
+			return false
+		}
+	}
+	return err == nil
+}
+
+// watch tells of changes in folders, which may be replaced while they are watched. Without it the files are looked at now and then.
+func (s *Server) watch(folders ...string) (changed <-chan struct{}, stop func()) {
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		s.log.Error("the key file cannot be watched, and is looked at now and then", "every", lookAgain, "err", err)
+		return nil, func() {}
+	}
+	tell, ended := make(chan struct{}, 1), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			for _, folder := range folders {
+				_ = watcher.Add(folder) // it may be gone for a moment; what puts it back is an event of the one above it
+			}
+			select {
+			case _, ok := <-watcher.Events:
+				if !ok {
+					return
+				}
+			case err, ok := <-watcher.Errors:
+				if !ok {
+					return
+				}
+				s.log.Warn("watching the key file", "err", err)
+			}
+			select {
+			case tell <- struct{}{}:
+			default:
+			}
+		}
+	}()
+	return tell, func() { watcher.Close(); <-ended }
 }
 
 // digest sums up the files of a folder. What cannot be read counts as empty: a change is seen when it can be again.

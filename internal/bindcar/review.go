@@ -71,6 +71,9 @@ func (r *reviews) check(ctx context.Context, token string) error {
 		return v.why
 	}
 	result := r.flight.DoChan(string(digest[:]), func() (any, error) {
+		if v, ok := r.remembered(digest); ok { // since we looked
+			return nil, v.why
+		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTimeout) // others wait for it too
 		defer cancel()
 		return nil, r.review(ctx, digest, token)
