@@ -56,9 +56,15 @@ func (n *testNamed) publish(t testing.TB, p Purpose, r Ring) {
 // checkconf is what named-checkconf says of the configuration and all its zones.
 func (n *testNamed) checkconf(t testing.TB) (string, error) {
 	t.Helper()
-	out, err := exec.Command("named-checkconf", "-z", filepath.Join(n.dir, "etc", FileMain)).CombinedOutput()
+	return output("named-checkconf", "-z", filepath.Join(n.dir, "etc", FileMain))
+}
+
+func output(program string, args ...string) (string, error) {
+	out, err := exec.Command(program, args...).CombinedOutput()
 	return string(out), err
 }
+
+func readFile(name string) ([]byte, error) { return os.ReadFile(name) }
 
 func optionTable() map[string]Options {
 	yes, no := true, false

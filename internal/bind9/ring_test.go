@@ -206,6 +206,20 @@ func TestServersAndClientsAgree(t *testing.T) {
 			"server":   f.apply,
 			"new pod":  func(t *rapid.T) { f.servers[rapid.IntRange(0, 2).Draw(t, "server")] = len(f.published) - 1 },
 			"settings": f.change,
+			"all keep up": func(t *rapid.T) {
+				for range 3 {
+					f.keepUp()
+					f.step(t)
+					f.check(t)
+				}
+			},
+			"another secret": func(t *rapid.T) {
+				if k := f.settings.External; k != nil {
+					changed := testKeyOf(rapid.SampledFrom([]string{"1", "2", "3"}).Draw(t, "secret"))
+					changed.Name = k.Name
+					f.settings.External = &changed
+				}
+			},
 			"lost annotations": func(t *rapid.T) {
 				annotations := f.ring.Annotations()
 				for _, name := range []string{AnnotationCreatedAt, AnnotationSwitchedAt, AnnotationRotateAt} {
@@ -262,6 +276,12 @@ func (f *fleet) step(t *rapid.T) {
 	}
 }
 
+func (f *fleet) keepUp() {
+	for i := range f.servers {
+		f.servers[i] = len(f.published) - 1
+	}
+}
+
 func (f *fleet) apply(t *rapid.T) {
 	i := rapid.IntRange(0, len(f.servers)-1).Draw(t, "server")
 	f.servers[i] = rapid.IntRange(f.servers[i], len(f.published)-1).Draw(t, "state")
@@ -302,9 +322,7 @@ func (f *fleet) settles(t *rapid.T) {
 	for range 40 {
 		f.step(t)
 		f.check(t)
-		for i := range f.servers {
-			f.servers[i] = len(f.published) - 1
-		}
+		f.keepUp()
 		f.now = f.now.Add(Overlap / 2)
 	}
 	current, _ := f.ring.Key()
