@@ -60,6 +60,29 @@ func TestConditionsAndReasonsAreListed(t *testing.T) {
 	same(t, "the section Reasons of docs/api.md", slices.Compact(listed), slices.Compact(reasons))
 }
 
+func TestNamesOfBindyAreListed(t *testing.T) {
+	bindy := page{"docs/bindy.md", read(t, "docs/bindy.md")}
+	there := map[string][]string{}
+	for name, value := range constants(t, "api/bindy/v1beta1/names.go") {
+		switch {
+		case strings.HasPrefix(name, "Condition"):
+			there["Conditions"] = append(there["Conditions"], value)
+		case strings.HasPrefix(name, "Reason"):
+			there["Reasons"] = append(there["Reasons"], value)
+		case strings.HasSuffix(name, "Annotation"):
+			there["Annotations"] = append(there["Annotations"], value)
+		case strings.HasSuffix(name, "Finalizer"):
+			there["Finalizers"] = append(there["Finalizers"], value)
+		case strings.HasSuffix(name, "Label"), name == "AppInstance", name == "AppManagedBy":
+			there["Labels"] = append(there["Labels"], value)
+		}
+	}
+	for _, section := range []string{"Labels", "Annotations", "Finalizers", "Conditions", "Reasons"} {
+		slices.Sort(there[section])
+		same(t, "the section "+section+" of docs/bindy.md", firsts(t, bindy.section(t, "## "+section)), slices.Compact(there[section]))
+	}
+}
+
 // constants returns the string constants of a file by name.
 func constants(t *testing.T, name string) map[string]string {
 	t.Helper()
@@ -143,7 +166,6 @@ type property struct {
 }
 
 func TestFieldsAreListed(t *testing.T) {
-	api := page{"docs/api.md", read(t, "docs/api.md")}
 	files, err := filepath.Glob("../config/crd/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal("there are no CustomResourceDefinitions: ", err)
@@ -155,6 +177,7 @@ func TestFieldsAreListed(t *testing.T) {
 		}
 		var definition struct {
 			Spec struct {
+				Group string `json:"group"`
 				Names struct {
 					Kind string `json:"kind"`
 				} `json:"names"`
@@ -170,20 +193,43 @@ func TestFieldsAreListed(t *testing.T) {
 		}
 		fields := map[string]string{}
 		definition.Spec.Versions[0].Schema.OpenAPIV3Schema.gather(fields, "")
-		kind := definition.Spec.Names.Kind
+		kind, name := definition.Spec.Names.Kind, "docs/api.md"
+		if definition.Spec.Group == "bindy.firestoned.io" {
+			name = "docs/bindy.md"
+		}
 		var listed, there []string
-		for _, cells := range rows(api.section(t, "## "+kind)) {
-			name, _ := code(cells[0])
-			listed = append(listed, name)
-			if want := fields[name]; want != "" && !strings.Contains(cells[1], want) {
-				t.Errorf("docs/api.md says of %s of a %s: %q, and the schema says %s", name, kind, cells[1], want)
+		for _, cells := range (page{name, read(t, name)}).fields(t, "## "+kind, "") {
+			listed = append(listed, cells[0])
+			if want := fields[cells[0]]; want != "" && !strings.Contains(cells[1], want) {
+				t.Errorf("%s says of %s of a %s: %q, and the schema says %s", name, cells[0], kind, cells[1], want)
 			}
 		}
-		for name := range fields {
-			there = append(there, name)
+		for field := range fields {
+			there = append(there, field)
 		}
-		same(t, "the section "+kind+" of docs/api.md", listed, there)
+		same(t, "the section "+kind+" of "+name, listed, there)
 	}
+}
+
+// fields returns the rows of a list of fields, with the bare name first. A name that ends in ".*" stands for the list below
+// another heading, to which its row links.
+func (p page) fields(t *testing.T, heading, prefix string) [][]string {
+	t.Helper()
+	var all [][]string
+	for _, cells := range rows(p.section(t, heading)) {
+		name, _ := code(cells[0])
+		base, elsewhere := strings.CutSuffix(name, "*")
+		if !elsewhere {
+			all = append(all, append([]string{prefix + name}, cells[1:]...))
+			continue
+		}
+		link := regexp.MustCompile(`\[(.+)\]\(#(.+)\)`).FindStringSubmatch(cells[2])
+		if link == nil || strings.ReplaceAll(strings.ToLower(link[1]), " ", "-") != link[2] {
+			t.Fatalf("%s: the row %s does not link to a heading", p.path, name)
+		}
+		all = append(all, p.fields(t, "### "+link[1], prefix+base)...)
+	}
+	return all
 }
 
 // gather collects the paths of the fields that have no fields of ours below them, and whether they are required, or their
@@ -197,7 +243,7 @@ func (p *property) gather(into map[string]string, at string) {
 		for inner.Items != nil {
 			where, inner = where+"[]", inner.Items
 		}
-		known := slices.Contains([]string{"conditions", "namespaceSelector"}, name) // Kubernetes describes these
+		known := slices.Contains([]string{"conditions", "namespaceSelector", "selector"}, name) // Kubernetes describes these
 		if len(inner.Properties) > 0 && !known {
 			inner.gather(into, where)
 			continue

@@ -66,7 +66,7 @@ type Bind9ClusterStatus struct {
 	// +optional
 	InstanceCount int32 `json:"instanceCount,omitempty"`
 
-	// How many of them are ready.
+	// How many of the Bind9Instances are ready.
 	//
 	// +nullable
 	// +optional
@@ -84,7 +84,7 @@ type Bind9ClusterStatus struct {
 	// +optional
 	SecondaryReplicas *int32 `json:"secondaryReplicas,omitempty"`
 
-	// Their names.
+	// The names of the Bind9Instances.
 	//
 	// +listType=atomic
 	// +nullable

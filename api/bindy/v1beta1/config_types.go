@@ -170,7 +170,8 @@ type SecretReference struct {
 	// Name of the Secret.
 	Name ObjectName `json:"name"`
 
-	// Namespace of the Secret. Default, and the only one allowed: the object's own.
+	// Namespace of the Secret. Pods can only have Secrets of their own namespace,
+	// so it is that or left out.
 	//
 	// +kubebuilder:validation:MaxLength=63
 	// +nullable

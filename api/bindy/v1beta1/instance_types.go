@@ -182,7 +182,7 @@ type Bind9InstanceStatus struct {
 	// +optional
 	Zones []InstanceZone `json:"zones,omitempty"`
 
-	// How many they are.
+	// How many DNSZones select the server.
 	//
 	// +nullable
 	// +optional
@@ -239,17 +239,17 @@ type InstanceZone struct {
 type RNDCKeyRotation struct {
 	// When the key in use was made.
 	CreatedAt string `json:"createdAt"`
-	// When it is to be replaced.
+	// When the key in use is to be replaced.
 	//
 	// +nullable
 	// +optional
 	RotateAt string `json:"rotateAt,omitempty"`
-	// When the key before it was replaced.
+	// When the key before the one in use was replaced.
 	//
 	// +nullable
 	// +optional
 	LastRotatedAt string `json:"lastRotatedAt,omitempty"`
-	// How often it was replaced.
+	// How often the key was replaced.
 	//
 	// +nullable
 	// +optional

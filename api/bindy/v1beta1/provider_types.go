@@ -87,7 +87,7 @@ type ClusterBind9ProviderStatus struct {
 	// +optional
 	InstanceCount int32 `json:"instanceCount,omitempty"`
 
-	// How many of them are ready.
+	// How many of the Bind9Instances are ready.
 	//
 	// +nullable
 	// +optional
@@ -105,7 +105,7 @@ type ClusterBind9ProviderStatus struct {
 	// +optional
 	SecondaryReplicas *int32 `json:"secondaryReplicas,omitempty"`
 
-	// Their names, as `namespace/name`.
+	// The Bind9Instances, as `namespace/name`.
 	//
 	// +listType=atomic
 	// +nullable

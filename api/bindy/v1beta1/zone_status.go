@@ -23,7 +23,7 @@ type DNSZoneStatus struct {
 	// +optional
 	Bind9Instances []ZoneInstance `json:"bind9Instances,omitempty"`
 
-	// How many they are.
+	// How many servers have the zone or are to have it.
 	//
 	// +nullable
 	// +optional
@@ -168,7 +168,7 @@ type ZoneDNSSEC struct {
 	// +nullable
 	// +optional
 	KeyTag *int32 `json:"keyTag,omitempty"`
-	// Its algorithm.
+	// The algorithm of the key-signing key.
 	//
 	// +nullable
 	// +optional
