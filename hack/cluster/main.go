@@ -103,7 +103,7 @@ func add(ctx context.Context, c *testcluster.Cluster, opts testcluster.Options) 
 	node := c.Node()
 	switch {
 	case node == nil && (opts.Node || len(opts.Images) > 0):
-		return errors.New("it has no node; end it first, with: go run ./hack/cluster down")
+		return errors.New("it has no node, and none can be added; end it first, with: go run ./hack/cluster down")
 	case node != nil:
 		if err := node.Import(ctx, opts.Images...); err != nil {
 			return err

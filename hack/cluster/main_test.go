@@ -32,6 +32,9 @@ func TestUpEnvDown(t *testing.T) {
 	if err := up(t.Context(), link, nil, &said); err != nil || !strings.Contains(said.String(), "runs already") {
 		t.Errorf("a second up: %v, %q", err, said.String())
 	}
+	if err := up(t.Context(), link, []string{"-node"}, io.Discard); err == nil || !strings.Contains(err.Error(), "go run ./hack/cluster down") {
+		t.Errorf("asking a control plane for a node: %v, want the way to one", err)
+	}
 	dir, err := filepath.EvalSymlinks(link)
 	if err != nil {
 		t.Fatal(err)

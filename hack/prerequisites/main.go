@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 )
@@ -22,7 +23,7 @@ import (
 type need struct{ pkg, shows, why string }
 
 func needs() []need {
-	return []need{
+	all := []need{
 		{"gcc", "gcc", "the race detector needs cgo"},
 		{"make", "make", "runs the targets"},
 		{"etcd-server", "etcd", "the control plane's store"},
@@ -36,12 +37,17 @@ func needs() []need {
 		{"pdns-server", "pdns_server", "a name server with an HTTP API that the tests deliver to"},
 		{"pdns-backend-sqlite3", "/usr/lib/*/pdns/libgsqlite3backend.so", "PowerDNS's store"},
 		{"sqlite3", "sqlite3", "makes that store"},
+	}
+	if runtime.GOOS != "linux" {
+		return all
+	}
+	return append(all, []need{
 		{"containerd", "containerd", "runs the pods of the tests' node"},
 		{"crun", "crun", "runs their containers"},
 		{"containernetworking-plugins", "/usr/lib/cni/ptp", "connects them"},
 		{"nftables", "nft", "balances the node's Services"},
 		{"iproute2", "ip", "connects the node to the machine"},
-	}
+	}...)
 }
 
 func main() {

@@ -20,7 +20,7 @@ import (
 const progressEvery = 10 * time.Second
 
 // Build compiles the components that the cache folder lacks and says on log how far it is: those of a control plane and, on
-// Linux, those of a node. The first build takes about twelve minutes on two cores; later calls return at once. A second builder
+// Linux, those of a node. The first build takes about ten minutes on two cores; later calls return at once. A second builder
 // waits for the first one.
 func Build(ctx context.Context, log io.Writer) error { return build(ctx, log, nodesRunHere) }
 

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -53,12 +54,13 @@ type Cluster struct {
 	made     bool // Start made dir, so Stop removes it
 	lock     *os.File
 	log      io.Writer
-	admin    *http.Client
-	server   string // https://127.0.0.1:<port>
+	admin    *http.Client // nil if a killed program got no further
+	server   string       // https://127.0.0.1:<port>
 	programs map[string]string
 	running  []*process // in the order of their start
 	api      launch
 	node     *Node // nil without one
+	whole    bool  // Start came to its end
 }
 
 // state is what a later program needs in order to use and end a detached cluster.
@@ -66,6 +68,7 @@ type state struct {
 	Node      *nodeState `json:"node,omitempty"`
 	Server    string     `json:"server"`
 	Made      bool       `json:"made"`
+	Whole     bool       `json:"whole"`
 	Processes []*process `json:"processes"`
 }
 
@@ -74,6 +77,9 @@ type state struct {
 func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	if opts.Log == nil {
 		opts.Log = io.Discard
+	}
+	if len(opts.Images) > 0 && !opts.Node {
+		return nil, fmt.Errorf("there is no node to load the images of %s onto; ask for a node too", strings.Join(opts.Images, ", "))
 	}
 	opts.ControllerManager = opts.ControllerManager || opts.Node
 	if err := build(ctx, opts.Log, opts.Node); err != nil {
@@ -164,6 +170,7 @@ func (c *Cluster) startAll(ctx context.Context, opts Options) error {
 			return fmt.Errorf("starting a node: %w", err)
 		}
 	}
+	c.whole = true
 	return c.save()
 }
 
@@ -179,7 +186,7 @@ func (c *Cluster) run(l launch) error {
 
 // save writes the state for [Open].
 func (c *Cluster) save() error {
-	text, err := json.MarshalIndent(state{Node: c.node.state(), Server: c.server, Made: c.made, Processes: c.running}, "", "  ")
+	text, err := json.MarshalIndent(state{Node: c.node.state(), Server: c.server, Made: c.made, Whole: c.whole, Processes: c.running}, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encoding the cluster's state: %w", err)
 	}
@@ -204,18 +211,21 @@ func Open(dir string) (*Cluster, error) {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return nil, fmt.Errorf("reading the state of the cluster in %s: %w", dir, err)
 	}
-	c := &Cluster{dir: dir, made: s.Made, log: io.Discard, server: s.Server, node: s.Node.node(), running: s.Processes}
+	c := &Cluster{dir: dir, made: s.Made, whole: s.Whole, log: io.Discard, server: s.Server, node: s.Node.node(), running: s.Processes}
 	if c.programs, err = programs(); err != nil {
 		return nil, err
 	}
-	if c.admin, err = adminClient(dir); err != nil {
+	if c.admin, err = adminClient(dir); err != nil && s.Whole {
 		return nil, err
 	}
 	return c, nil
 }
 
-// Alive returns an error that names the first component which does not run any more.
+// Alive returns an error that names the first component which does not run any more, or says that not all were started.
 func (c *Cluster) Alive() error {
+	if !c.whole {
+		return fmt.Errorf("the cluster in %s was never started to its end", c.dir)
+	}
 	all := c.running
 	if c.node != nil {
 		all = append([]*process{c.node.init}, all...)

@@ -22,7 +22,7 @@ func ownNamespaces(attr *syscall.SysProcAttr) {
 
 // makeNode makes the node's namespaces and network, before the control plane: the API server listens at the host's end.
 func (c *Cluster) makeNode(ctx context.Context, opts Options) error {
-	if err := nodeNeeds(); err != nil {
+	if err := nodeNeeds(os.Geteuid()); err != nil {
 		return err
 	}
 	n := &Node{dir: c.file("node"), net: nodeNet{index: -1}}

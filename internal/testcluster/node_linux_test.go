@@ -2,6 +2,7 @@ package testcluster
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -17,7 +18,7 @@ func startNode(t *testing.T) namespaced {
 	t.Helper()
 	missing, err := missingNames(true)
 	if err != nil || len(missing) > 0 {
-		t.Fatalf("run this once, it takes about twelve minutes: go run ./hack/cluster build (missing %v, %v)", missing, err)
+		t.Fatalf("run this once, it takes about ten minutes: go run ./hack/cluster build (missing %v, %v)", missing, err)
 	}
 	c, err := Start(t.Context(), Options{Node: true})
 	if err != nil {
@@ -45,7 +46,11 @@ func answerImage(t *testing.T) string {
 
 func TestNodeRunsPodsAndLeavesNothing(t *testing.T) {
 	c := startNode(t)
-	if err := c.Node().Import(t.Context(), answerImage(t)); err != nil {
+	again, err := Open(c.Dir()) // as another program would
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(again.Alive(), again.Node().Import(t.Context(), answerImage(t))); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Node().Import(t.Context(), "testdata/answer.yaml"); err == nil || !strings.Contains(err.Error(), "testdata/answer.yaml") {
@@ -74,7 +79,7 @@ func TestNodeRunsPodsAndLeavesNothing(t *testing.T) {
 
 	left := tracesOf(t, c.Cluster)
 	left.check(t, true)
-	if err := c.Stop(); err != nil {
+	if err := again.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	left.check(t, false)
@@ -126,5 +131,41 @@ func TestTwoNodesDoNotMeet(t *testing.T) {
 		if out, err := n.Command(t.Context(), "ip", "-brief", "address", "show", "eth0").Output(); err != nil || !strings.Contains(string(out), n.Address().String()) {
 			t.Errorf("inside the node %s there is %q (%v)", n.Address(), out, err)
 		}
+	}
+}
+
+func TestWhatANodeLacksIsNamed(t *testing.T) {
+	if err := nodeNeeds(os.Geteuid()); err != nil {
+		t.Errorf("on a machine with everything: %v", err)
+	}
+	if err := nodeNeeds(1000); err == nil || !strings.Contains(err.Error(), "needs root") {
+		t.Errorf("for a user who is not root: %v", err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	for _, word := range []string{"containerd (Debian package containerd)", "crun", "go run ./hack/prerequisites"} {
+		if err := nodeNeeds(0); err == nil || !strings.Contains(err.Error(), word) {
+			t.Errorf("on a machine without programs: %v, want it to name %s", err, word)
+		}
+	}
+	if _, err := Start(t.Context(), Options{Images: []string{"image.tar"}}); err == nil || !strings.Contains(err.Error(), "image.tar") {
+		t.Errorf("images without a node: %v, want an error naming them", err)
+	}
+}
+
+func TestImagesAreNamedAsKubeletAsks(t *testing.T) {
+	for name, want := range map[string]string{
+		"pause:1":                      "docker.io/library/pause:1",
+		"zonefold/bind9:9.18":          "docker.io/zonefold/bind9:9.18",
+		"docker.io/zonefold/bind9:1":   "docker.io/zonefold/bind9:1",
+		"localhost/bind9:1":            "localhost/bind9:1",
+		"registry.example:5000/bind:1": "registry.example:5000/bind:1",
+	} {
+		if got := fullName(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	printed := "unpacking docker.io/zonefold/a:1 (sha256:00)...done\nunpacking import-2026@sha256:00 (sha256:00)...done\nunpacking b:2 (sha256:01)...done\n"
+	if got := importedNames(printed); strings.Join(got, " ") != "docker.io/zonefold/a:1 b:2" {
+		t.Errorf("%q", got)
 	}
 }

@@ -3,8 +3,6 @@ package testcluster
 import (
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -12,9 +10,9 @@ import (
 // containerdName is the program and the Debian package.
 const containerdName = "containerd"
 
-// nodeNeeds says what a node needs and this machine lacks, and how to get it.
-func nodeNeeds() error {
-	if os.Geteuid() != 0 {
+// nodeNeeds says what a node needs and this machine, or this user, lacks, and how to get it.
+func nodeNeeds(user int) error {
+	if user != 0 {
 		return errors.New("a node needs root, for namespaces, mounts and containers; run this again as root")
 	}
 	var missing []string
@@ -22,7 +20,7 @@ func nodeNeeds() error {
 		{containerdName, "containerd"}, {"ctr", "containerd"}, {"crun", "crun"}, {"nft", "nftables"}, {"ip", "iproute2"},
 		{"nsenter", "util-linux"}, {"mount", "mount"},
 	} {
-		if _, err := exec.LookPath(n.program); err != nil {
+		if !onPath(n.program) {
 			missing = append(missing, fmt.Sprintf("%s (Debian package %s)", n.program, n.pkg))
 		}
 	}
@@ -49,4 +47,13 @@ func networkPlugins() (string, error) {
 		}
 	}
 	return "", errors.New("the CNI plugins ptp, host-local and loopback (Debian package containernetworking-plugins)")
+}
+
+func onPath(program string) bool {
+	for _, dir := range filepath.SplitList(searchPath()) {
+		if isProgram(filepath.Join(dir, program)) {
+			return true
+		}
+	}
+	return false
 }

@@ -46,6 +46,7 @@ func start(l launch) (*process, error) {
 	defer log.Close()
 	cmd := exec.Command(l.args[0], l.args[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = l.dir, log, log
+	cmd.Env = append(os.Environ(), "PATH="+searchPath())
 	if l.keep != nil {
 		cmd.ExtraFiles = []*os.File{l.keep}
 	}
@@ -78,6 +79,9 @@ func start(l launch) (*process, error) {
 	}
 	return p, nil
 }
+
+// searchPath is where components find programs: those of the system, which kube-proxy needs, are not on everybody's PATH.
+func searchPath() string { return os.Getenv("PATH") + ":/usr/local/sbin:/usr/sbin:/sbin" }
 
 // alive reports whether the process that was started still runs; another one with its id does not count.
 func (p *process) alive() bool {
