@@ -1,0 +1,51 @@
+package bindy
+
+import (
+	"path"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/bind9"
+)
+
+// config is everything below /etc/bind: generated files, the user's in their places, and keys.
+func (s *server) config() *corev1.ProjectedVolumeSource {
+	options := bind9.FileOptions
+	if s.sharesConfig() && s.role == v1beta1.RoleSecondary {
+		options = fileSecondaryOptions
+	}
+	generated := []corev1.KeyToPath{{Key: bind9.FileClient, Path: bind9.FileClient}}
+	var users []corev1.VolumeProjection
+	for _, f := range []struct{ configMap, file, key string }{
+		{s.refs.NamedConf, bind9.FileMain, bind9.FileMain},
+		{s.refs.NamedConfOptions, bind9.FileOptions, options},
+		{s.refs.NamedConfZones, bind9.FileZones, ""},
+	} {
+		switch {
+		case f.configMap != "":
+			users = append(users, fromConfigMap(f.configMap, corev1.KeyToPath{Key: f.file, Path: f.file}))
+		case f.key != "":
+			generated = append(generated, corev1.KeyToPath{Key: f.key, Path: f.file})
+		}
+	}
+	sources := append([]corev1.VolumeProjection{fromConfigMap(s.configMap(), generated...)}, users...)
+	return &corev1.ProjectedVolumeSource{DefaultMode: ptr.To[int32](0o440), Sources: append(sources,
+		fromSecret(keySecret(s.instance.Name), bind9.FileKeys, bind9.FileControls, bind9.FileClientKey),
+		fromSecret(s.transferSecret(), bind9.FileTransferKeys, bind9.FileTransfer),
+	)}
+}
+
+func fromConfigMap(name string, items ...corev1.KeyToPath) corev1.VolumeProjection {
+	return corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Items: items}}
+}
+
+// fromSecret has items of a Secret as files of the same name, in their folder.
+func fromSecret(name string, files ...string) corev1.VolumeProjection {
+	items := make([]corev1.KeyToPath, len(files))
+	for i, f := range files {
+		items[i] = corev1.KeyToPath{Key: path.Base(f), Path: f}
+	}
+	return corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Items: items}}
+}

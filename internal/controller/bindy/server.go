@@ -1,0 +1,222 @@
+package bindy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/bind9"
+)
+
+// A parent is what an instance is part of: a Bind9Cluster of its namespace, or a provider that has no cluster there.
+type parent struct {
+	kind       string
+	name       string
+	generation int64
+	spec       *v1beta1.CommonSpec
+}
+
+// A server is what the workload of an instance is made from: its spec and what it has from its parent, checked.
+type server struct {
+	instance *v1beta1.Bind9Instance
+	parent   *parent // nil: it is part of nothing
+	role     v1beta1.Role
+	replicas int32
+
+	image   v1beta1.ImageConfig
+	version string
+	refs    v1beta1.ConfigMapRefs
+	volumes []corev1.Volume      // the user's
+	mounts  []corev1.VolumeMount // the user's
+	bindcar sidecarSpec
+	service *v1beta1.ServiceConfig // nil: nothing is laid over
+	claim   *v1beta1.ClaimConfig   // nil: an emptyDir
+	scratch corev1.EmptyDirVolumeSource
+}
+
+// A sidecarSpec is the part of a server that says how bindcar runs.
+type sidecarSpec struct {
+	image      string
+	pullPolicy string
+	port       int32
+	logLevel   string
+	env        []corev1.EnvVar
+	resources  corev1.ResourceRequirements
+	service    *v1beta1.Fragment
+}
+
+// bindcarPort is what the sidecar listens on unless a spec says otherwise.
+const bindcarPort = 8080
+
+// newServer brings an instance and its parent together. The error says which field of which object is wrong.
+func newServer(i *v1beta1.Bind9Instance, p *parent, s Settings) (*server, error) {
+	out := &server{instance: i, parent: p, role: i.Spec.Role.Canonical(), replicas: i.Spec.ReplicasOrDefault()}
+	if out.role != v1beta1.RolePrimary && out.role != v1beta1.RoleSecondary {
+		return nil, fmt.Errorf("spec.role is %.40q; write Primary or Secondary", i.Spec.Role)
+	}
+	var above v1beta1.CommonSpec
+	if p != nil {
+		above = *p.spec
+	}
+	out.version = cmp.Or(i.Spec.Version, above.VersionOrDefault())
+	out.image = imageOf(s.BIND9Image+":"+out.version, i.Spec.Image, above.Image)
+	if refs := cmp.Or(i.Spec.ConfigMapRefs, above.ConfigMapRefs); refs != nil {
+		out.refs = *refs
+	}
+	if r := above.ForRole(out.role); r != nil {
+		out.service = r.Service
+	}
+	var err error
+	if out.volumes, out.mounts, err = userVolumes(volumesOf(i, &above)); err != nil {
+		return nil, err
+	}
+	if out.bindcar, err = sidecarOf(i, &above, s); err != nil {
+		return nil, err
+	}
+	return out, out.store(i.Spec.Storage)
+}
+
+// imageOf is the nearest image that is named, with how it is pulled.
+func imageOf(image string, nearest ...*v1beta1.ImageConfig) v1beta1.ImageConfig {
+	out := v1beta1.ImageConfig{}
+	for _, c := range nearest {
+		if c == nil {
+			continue
+		}
+		out.Image, out.ImagePullPolicy = cmp.Or(out.Image, c.Image), cmp.Or(out.ImagePullPolicy, c.ImagePullPolicy)
+		if out.ImagePullSecrets == nil {
+			out.ImagePullSecrets = c.ImagePullSecrets
+		}
+	}
+	out.Image = cmp.Or(out.Image, image)
+	return out
+}
+
+// volumesOf are the volumes of the instance, or, where it has none, those of its parent.
+func volumesOf(i *v1beta1.Bind9Instance, above *v1beta1.CommonSpec) (volumes, mounts []v1beta1.Fragment) {
+	if len(i.Spec.Volumes) > 0 || len(i.Spec.VolumeMounts) > 0 {
+		return i.Spec.Volumes, i.Spec.VolumeMounts
+	}
+	return above.Volumes, above.VolumeMounts
+}
+
+// sidecarOf is what the nearest bindcarConfig says, field by field.
+func sidecarOf(i *v1beta1.Bind9Instance, above *v1beta1.CommonSpec, s Settings) (sidecarSpec, error) {
+	out := sidecarSpec{}
+	var nearest []*v1beta1.BindcarConfig
+	nearest = append(nearest, i.Spec.BindcarConfig)
+	for _, c := range []*v1beta1.Bind9Config{i.Spec.Config, above.Global} {
+		if c != nil {
+			nearest = append(nearest, c.BindcarConfig)
+		}
+	}
+	var resources *v1beta1.Fragment
+	var env []v1beta1.Fragment
+	for _, c := range nearest {
+		if c == nil {
+			continue
+		}
+		out.image, out.pullPolicy = cmp.Or(out.image, c.Image), cmp.Or(out.pullPolicy, c.ImagePullPolicy)
+		out.port, out.logLevel = cmp.Or(out.port, ptr.Deref(c.Port, 0)), cmp.Or(out.logLevel, c.LogLevel)
+		resources, out.service = cmp.Or(resources, c.Resources), cmp.Or(out.service, c.ServiceSpec)
+		if env == nil {
+			env = c.EnvVars
+		}
+	}
+	out.image, out.port, out.logLevel = cmp.Or(out.image, s.BindcarImage), cmp.Or(out.port, bindcarPort), cmp.Or(out.logLevel, "info")
+	if slices.Contains([]int32{bind9.DNSPort, bind9.ControlPort}, out.port) {
+		return out, fmt.Errorf("bindcarConfig.port is %d, on which BIND itself listens; choose another one", out.port)
+	}
+	if err := resources.Into(&out.resources); err != nil {
+		return out, fmt.Errorf("bindcarConfig.resources cannot be used: %w", err)
+	}
+	for n := range env {
+		var e corev1.EnvVar
+		if err := env[n].Into(&e); err != nil {
+			return out, fmt.Errorf("bindcarConfig.envVars[%d] cannot be used: %w", n, err)
+		}
+		out.env = append(out.env, e)
+	}
+	return out, nil
+}
+
+// store reads what holds the zones.
+func (s *server) store(c *v1beta1.StorageConfig) error {
+	if c == nil || c.StorageType != v1beta1.StorageClaim {
+		if c == nil {
+			return nil
+		}
+		if err := c.EmptyDir.Into(&s.scratch); err != nil {
+			return fmt.Errorf("spec.storage.emptyDir cannot be used: %w", err)
+		}
+		return nil
+	}
+	if s.replicas > 1 {
+		return fmt.Errorf("spec.replicas is %d, and a persistentVolumeClaim holds the zones of one pod; set replicas to 1, or make several instances", s.replicas)
+	}
+	s.claim = &v1beta1.ClaimConfig{}
+	if c.PersistentVolumeClaim != nil {
+		s.claim = c.PersistentVolumeClaim
+	}
+	return nil
+}
+
+// cluster is the name of what the server is part of; "" if it is part of nothing.
+func (s *server) cluster() string {
+	if s.parent == nil {
+		return ""
+	}
+	return s.parent.name
+}
+
+// sharesConfig reports whether the server has its configuration from the ConfigMap of its cluster.
+func (s *server) sharesConfig() bool {
+	return s.parent != nil && s.parent.kind == v1beta1.KindCluster && s.instance.Spec.Config == nil &&
+		(s.instance.Spec.ConfigMapRefs == nil || s.parent.spec.ConfigMapRefs != nil && *s.instance.Spec.ConfigMapRefs == *s.parent.spec.ConfigMapRefs) &&
+		s.version == s.parent.spec.VersionOrDefault()
+}
+
+// configMap is the name of the ConfigMap that the server has its configuration from.
+func (s *server) configMap() string {
+	if s.sharesConfig() {
+		return configName(s.parent.name)
+	}
+	return configName(s.instance.Name)
+}
+
+// transferSecret is the name of the Secret with the keys for zone transfers.
+func (s *server) transferSecret() string {
+	if s.parent != nil && s.parent.kind == v1beta1.KindCluster {
+		return transferName(s.parent.name)
+	}
+	return transferName(s.instance.Name)
+}
+
+// keySecret is the name of the Secret with the keys of an instance.
+func keySecret(instance string) string { return instance + "-rndc-key" }
+
+// transferName is that of the Secret with a cluster's keys for zone transfers, or with those of an instance that is part of none.
+func transferName(cluster string) string { return cluster + "-transfer-key" }
+
+// labels are on everything that an instance has, and on its pods.
+func (s *server) labels() map[string]string {
+	out := objectLabels(v1beta1.KindInstance, s.cluster(), map[string]string{
+		v1beta1.AppLabel: v1beta1.AppValue, v1beta1.InstanceLabel: s.instance.Name, v1beta1.RoleLabel: string(s.role),
+		v1beta1.NameLabel: v1beta1.NameValue, v1beta1.AppInstance: s.instance.Name, v1beta1.ComponentLabel: v1beta1.ComponentServer,
+	})
+	if s.parent == nil {
+		delete(out, v1beta1.ClusterLabel)
+		return out
+	}
+	out[v1beta1.ClusterOfLabel] = s.parent.name
+	return out
+}
+
+// selector finds the pods of an instance. It cannot be changed later, so that it has only what never changes.
+func (s *server) selector() map[string]string {
+	return map[string]string{v1beta1.AppLabel: v1beta1.AppValue, v1beta1.InstanceLabel: s.instance.Name}
+}

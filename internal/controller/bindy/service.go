@@ -1,0 +1,93 @@
+package bindy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+)
+
+// serviceFor is the address of a server: DNS on the port that everybody asks at, and the sidecar's API at the document's port and at
+// that of the existing Bindy. What users say is laid over it, first the role's, then the sidecar's.
+func (s *server) serviceFor() (*corev1.Service, error) {
+	out := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.instance.Namespace, Name: s.instance.Name, Labels: s.labels()},
+		Spec: corev1.ServiceSpec{
+			Type: corev1.ServiceTypeClusterIP,
+			Ports: []corev1.ServicePort{
+				servicePort("dns-tcp", 53, corev1.ProtocolTCP, "dns-tcp"),
+				servicePort("dns-udp", 53, corev1.ProtocolUDP, "dns-udp"),
+				servicePort("http", 8080, corev1.ProtocolTCP, "http"),
+				servicePort("http-80", 80, corev1.ProtocolTCP, "http"),
+			},
+		},
+	}
+	var over []fragment
+	if s.service != nil {
+		out.Annotations = maps.Clone(s.service.Annotations)
+		over = append(over, fragment{"spec." + string(s.role) + ".service.spec", s.service.Spec})
+	}
+	over = append(over, fragment{"bindcarConfig.serviceSpec", s.bindcar.service})
+	for _, f := range over {
+		if err := f.layOver(&out.Spec); err != nil {
+			return nil, err
+		}
+	}
+	out.Spec.Selector = s.selector() // whatever anybody says: another one would lead to others' pods
+	return out, nil
+}
+
+func servicePort(name string, port int32, protocol corev1.Protocol, target string) corev1.ServicePort {
+	return corev1.ServicePort{Name: name, Port: port, Protocol: protocol, TargetPort: intstr.FromString(target)}
+}
+
+// A fragment is a part of an object that a user wrote, and where it stands.
+type fragment struct {
+	field string
+	*v1beta1.Fragment
+}
+
+// layOver merges fields of a Service's spec over those that are there; ports are merged by their names.
+func (f fragment) layOver(spec *corev1.ServiceSpec) error {
+	if f.Fragment == nil {
+		return nil
+	}
+	ports := spec.Ports
+	spec.Ports = nil
+	if err := f.Into(spec); err != nil {
+		return fmt.Errorf("%s cannot be used: %w", f.field, err)
+	}
+	users := spec.Ports
+	spec.Ports = ports
+	for _, p := range users {
+		if p.Name == "" {
+			return fmt.Errorf("%s.ports cannot be used: the port %d has no name, and ports are told apart by it", f.field, p.Port)
+		}
+		i := slices.IndexFunc(spec.Ports, func(o corev1.ServicePort) bool { return o.Name == p.Name })
+		if i < 0 {
+			spec.Ports = append(spec.Ports, p)
+			continue
+		}
+		spec.Ports[i] = mergedPort(spec.Ports[i], p)
+	}
+	return nil
+}
+
+// mergedPort is a generated port with what a user set of it.
+func mergedPort(generated, users corev1.ServicePort) corev1.ServicePort {
+	if users.TargetPort == (intstr.IntOrString{}) {
+		users.TargetPort = generated.TargetPort
+	}
+	if users.Protocol == "" {
+		users.Protocol = generated.Protocol
+	}
+	if users.Port == 0 {
+		users.Port = generated.Port
+	}
+	return users
+}

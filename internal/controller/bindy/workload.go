@@ -1,0 +1,206 @@
+package bindy
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/bind9"
+)
+
+// The volumes of a pod.
+const (
+	configVolume  = "config" // all configuration and keys: one volume, so that they change together, and without subPath, so that they change at all
+	dataVolume    = "cache"  // zones, journals, and BIND's list of added zones
+	scratchVolume = "tmp"
+)
+
+// The containers of a pod.
+const (
+	namedContainer   = "bind9"
+	bindcarContainer = "api"
+)
+
+// serviceAccount is that of all servers of a namespace. It may ask the API server whose token a caller has, and no more.
+const serviceAccount = "bind9"
+
+// bindUser is the user and group that both containers run as: BIND's in its images.
+const bindUser = 101
+
+// deployment runs the pods of a server. The checksum is over what BIND reads at its start: where it changes, pods are replaced.
+func (s *server) deployment(settings Settings, checksum string) *appsv1.Deployment {
+	strategy := appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{
+		MaxUnavailable: ptr.To(intstr.FromInt32(0)), MaxSurge: ptr.To(intstr.FromInt32(1)),
+	}}
+	if s.claim != nil {
+		strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType} // two pods cannot have the volume
+	}
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.instance.Namespace, Name: s.instance.Name, Labels: s.labels()},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: ptr.To(s.replicas), Strategy: strategy, RevisionHistoryLimit: ptr.To[int32](2),
+			Selector: &metav1.LabelSelector{MatchLabels: s.selector()},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: s.labels(), Annotations: map[string]string{v1beta1.ConfigChecksumAnnotation: checksum}},
+				Spec:       s.pod(settings),
+			},
+		},
+	}
+}
+
+func (s *server) pod(settings Settings) corev1.PodSpec {
+	var pull []corev1.LocalObjectReference
+	for _, name := range s.image.ImagePullSecrets {
+		pull = append(pull, corev1.LocalObjectReference{Name: name})
+	}
+	return corev1.PodSpec{
+		ServiceAccountName: serviceAccount,
+		ImagePullSecrets:   pull,
+		EnableServiceLinks: ptr.To(false), // a hundred Services of siblings are no part of the environment
+		SecurityContext: &corev1.PodSecurityContext{
+			RunAsUser: ptr.To[int64](bindUser), RunAsGroup: ptr.To[int64](bindUser), FSGroup: ptr.To[int64](bindUser), RunAsNonRoot: ptr.To(true),
+			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		},
+		TopologySpreadConstraints: s.spread(),
+		Containers:                []corev1.Container{s.named(), s.api(settings)},
+		Volumes: append([]corev1.Volume{
+			{Name: configVolume, VolumeSource: corev1.VolumeSource{Projected: s.config()}},
+			{Name: dataVolume, VolumeSource: s.data()},
+			{Name: scratchVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
+				Medium: corev1.StorageMediumMemory, SizeLimit: ptr.To(resource.MustParse("16Mi")),
+			}}},
+		}, s.volumes...),
+	}
+}
+
+// spread keeps the servers of a cluster apart: each instance is a Deployment of its own, so that the rule is about its siblings.
+func (s *server) spread() []corev1.TopologySpreadConstraint {
+	of := s.selector()
+	if s.parent != nil {
+		of = map[string]string{v1beta1.ClusterLabel: s.parent.name, v1beta1.RoleLabel: string(s.role)}
+	}
+	var out []corev1.TopologySpreadConstraint
+	for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone} {
+		out = append(out, corev1.TopologySpreadConstraint{
+			MaxSkew: 1, TopologyKey: key, WhenUnsatisfiable: corev1.ScheduleAnyway, LabelSelector: &metav1.LabelSelector{MatchLabels: of},
+		})
+	}
+	return out
+}
+
+// confined is the security context of both containers.
+func confined() *corev1.SecurityContext {
+	return &corev1.SecurityContext{
+		AllowPrivilegeEscalation: ptr.To(false), ReadOnlyRootFilesystem: ptr.To(true), RunAsNonRoot: ptr.To(true),
+		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+	}
+}
+
+func requests(cpu, memory string) corev1.ResourceRequirements {
+	return corev1.ResourceRequirements{Requests: corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory),
+	}}
+}
+
+func mountsOfAll() []corev1.VolumeMount {
+	return []corev1.VolumeMount{
+		{Name: configVolume, MountPath: bind9.ConfigDir, ReadOnly: true},
+		{Name: dataVolume, MountPath: bind9.DataDir},
+		{Name: scratchVolume, MountPath: "/tmp"},
+	}
+}
+
+func (s *server) named() corev1.Container {
+	dns := corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString("dns-tcp")}}
+	return corev1.Container{
+		Name: namedContainer, Image: s.image.Image, ImagePullPolicy: corev1.PullPolicy(s.image.ImagePullPolicy),
+		Command: []string{"named", "-c", path.Join(bind9.ConfigDir, bind9.FileMain), "-g"},
+		Env:     []corev1.EnvVar{{Name: "TZ", Value: "UTC"}},
+		Ports: []corev1.ContainerPort{
+			{Name: "dns-tcp", ContainerPort: bind9.DNSPort, Protocol: corev1.ProtocolTCP},
+			{Name: "dns-udp", ContainerPort: bind9.DNSPort, Protocol: corev1.ProtocolUDP},
+			{Name: "rndc", ContainerPort: bind9.ControlPort, Protocol: corev1.ProtocolTCP},
+		},
+		// A start with very many zones may take minutes; until it is over, nobody counts failures.
+		StartupProbe:    &corev1.Probe{ProbeHandler: dns, PeriodSeconds: 1, TimeoutSeconds: 5, FailureThreshold: 600},
+		LivenessProbe:   &corev1.Probe{ProbeHandler: dns, InitialDelaySeconds: 30, PeriodSeconds: 10, TimeoutSeconds: 5, FailureThreshold: 3},
+		ReadinessProbe:  &corev1.Probe{ProbeHandler: dns, PeriodSeconds: 5, TimeoutSeconds: 3, FailureThreshold: 3},
+		Resources:       requests("50m", "64Mi"),
+		SecurityContext: confined(),
+		VolumeMounts:    append(mountsOfAll(), s.mounts...),
+	}
+}
+
+// api is the sidecar. It says when the pod is ready, for it knows what zones there should be.
+func (s *server) api(settings Settings) corev1.Container {
+	get := func(p string) corev1.ProbeHandler {
+		return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: p, Port: intstr.FromString("http")}}
+	}
+	resources := s.bindcar.resources
+	if resources.Requests == nil && resources.Limits == nil {
+		resources = requests("10m", "32Mi")
+	}
+	return corev1.Container{
+		Name: bindcarContainer, Image: s.bindcar.image, ImagePullPolicy: corev1.PullPolicy(s.bindcar.pullPolicy),
+		Ports:           []corev1.ContainerPort{{Name: "http", ContainerPort: s.bindcar.port, Protocol: corev1.ProtocolTCP}},
+		Env:             s.environment(settings),
+		LivenessProbe:   &corev1.Probe{ProbeHandler: get("/api/v1/health"), InitialDelaySeconds: 5, PeriodSeconds: 10, TimeoutSeconds: 5, FailureThreshold: 3},
+		ReadinessProbe:  &corev1.Probe{ProbeHandler: get("/api/v1/ready"), PeriodSeconds: 2, TimeoutSeconds: 5, FailureThreshold: 2},
+		Resources:       resources,
+		SecurityContext: confined(),
+		VolumeMounts:    mountsOfAll(),
+	}
+}
+
+// environment is that of the sidecar. It reads keys from the mounted file, not from here: a new key needs no restart.
+func (s *server) environment(settings Settings) []corev1.EnvVar {
+	out := []corev1.EnvVar{
+		{Name: "BIND_ZONE_DIR", Value: bind9.DataDir},
+		{Name: "API_PORT", Value: strconv.Itoa(int(s.bindcar.port))},
+		{Name: "RUST_LOG", Value: s.bindcar.logLevel},
+		{Name: "BIND_ALLOWED_SERVICE_ACCOUNTS", Value: fmt.Sprintf("system:serviceaccount:%s:%s", settings.Namespace, settings.ServiceAccount)},
+		{Name: "BIND_TOKEN_AUDIENCES", Value: "bindcar"},
+		{Name: "TMPDIR", Value: "/tmp"},
+		{Name: "RNDC_SERVER", Value: fmt.Sprintf("127.0.0.1:%d", bind9.ControlPort)},
+		{Name: "RNDC_KEY_FILE", Value: path.Join(bind9.ConfigDir, bind9.FileKeys)},
+		{Name: "NSUPDATE_SERVER", Value: "127.0.0.1"},
+		{Name: "NSUPDATE_PORT", Value: strconv.Itoa(bind9.DNSPort)},
+		{Name: "NSUPDATE_TCP", Value: "true"},
+		{Name: "BINDCAR_UPDATE_ACL", Value: bind9.UpdateList},
+		{Name: "BINDCAR_REQUIRE_CONTENT", Value: "true"},
+	}
+	for _, e := range s.bindcar.env { // the user's have the last word, under one name each
+		at := len(out)
+		for i := range out {
+			if out[i].Name == e.Name {
+				at = i
+			}
+		}
+		out = append(out[:at:at], append([]corev1.EnvVar{e}, out[min(at+1, len(out)):]...)...)
+	}
+	return out
+}
+
+// data is what holds the zones.
+func (s *server) data() corev1.VolumeSource {
+	if s.claim == nil {
+		return corev1.VolumeSource{EmptyDir: s.scratch.DeepCopy()}
+	}
+	return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: s.claimName()}}
+}
+
+// claimName is that of the claim that holds the zones: the user's, or one that is made for the instance.
+func (s *server) claimName() string {
+	if s.claim.ClaimName != "" {
+		return s.claim.ClaimName
+	}
+	return s.instance.Name + "-zones"
+}
