@@ -76,7 +76,11 @@ func sharedBy(c *v1beta1.Bind9Cluster) ([]client.Object, error) {
 	if err := checkFleet(v1beta1.KindCluster, c.Name, &c.Spec.CommonSpec); err != nil {
 		return nil, err
 	}
-	var out []client.Object
+	config, err := configFor(c)
+	if err != nil {
+		return nil, err
+	}
+	out := []client.Object{config}
 	for _, role := range roles() {
 		if count, err := c.Spec.Replicas(role); err == nil && count >= 2 {
 			out = append(out, budgetFor(c, role))

@@ -225,6 +225,32 @@ func TestH7AndH8WhatIsOursIsRevertedAndWhatIsOthersStays(t *testing.T) {
 		return ""
 	})
 
+	config := func() *corev1.ConfigMap {
+		m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: a, Name: "dns-config"}}
+		s.get(m)
+		return m
+	}
+	want := config().Data["named.conf"]
+	for _, body := range []string{
+		`{"data":{"named.conf":"mine","notes":"mine"}}`, `{"data":{"named.conf":null}}`, `{"metadata":{"labels":{"app.kubernetes.io/part-of":null}},"data":{"rndc.conf":""}}`,
+	} {
+		s.patch(config(), body)
+		s.eventually("the configuration", func() string {
+			m := config()
+			if m.Data["named.conf"] != want || m.Data["rndc.conf"] == "" || m.Data["notes"] != "mine" || m.Labels[v1beta1.PartOfLabel] != "bindy" || !metav1.IsControlledBy(m, s.bindCluster(a, "dns")) {
+				return fmt.Sprintf("%v %v", m.Labels, m.Data)
+			}
+			return ""
+		})
+	}
+	s.remove(config())
+	s.eventually("the configuration again", func() string {
+		if config().Data["named.conf"] != want {
+			return "it is not there"
+		}
+		return ""
+	})
+
 	// What we do not want any more goes, and what others put beside it stays.
 	s.patch(s.bindCluster(a, "dns"), `{"spec":{"version":"9.20","image":{"image":"registry.example/bind9:1"}}}`)
 	s.eventually("a change", func() string { return s.imageOf(a, name, "registry.example/bind9:1") })
@@ -244,6 +270,30 @@ func (s *stage) imageOf(namespace, name, want string) string {
 		return fmt.Sprintf("the image is %q and not %q", got, want)
 	}
 	return ""
+}
+
+func TestAConfigMapThatIsInTheWay(t *testing.T) {
+	s := newStage(t)
+	a := s.namespace("a")
+	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: a, Name: "dns-config"}, Data: map[string]string{"a": "b"}}
+	if err := s.live.Create(s.ctx, theirs); err != nil {
+		t.Fatal(err)
+	}
+	s.start(hierarchy)
+	s.apply(clusterManifest, a, "dns", `primaryReplicas: 1`)
+	s.eventually("the condition", func() string {
+		return ready(s.bindCluster(a, "dns").Status.Conditions, "False", "NotOwned", "ConfigMap "+a+"/dns-config was made by somebody else")
+	})
+	if s.get(theirs); theirs.Data["named.conf"] != "" {
+		t.Error("somebody else's ConfigMap was touched")
+	}
+	s.remove(theirs)
+	s.eventually("ours in its place", func() string {
+		if s.get(theirs); theirs.Data["named.conf"] == "" {
+			return fmt.Sprint(theirs.Data)
+		}
+		return ready(s.bindCluster(a, "dns").Status.Conditions, "False", "NotReady")
+	})
 }
 
 func TestAProviderIsDeletedWithAllBelowIt(t *testing.T) {

@@ -17,7 +17,11 @@ func checkFleet(kind, name string, spec *v1beta1.CommonSpec) error {
 		}
 		counts[i] = n
 	}
-	return checkClusterName(kind, name, counts[0], counts[1])
+	if err := checkClusterName(kind, name, counts[0], counts[1]); err != nil {
+		return err
+	}
+	_, err := clusterFiles(spec)
+	return err
 }
 
 // instancesIn is how many instances a spec asks for; 0 if it contradicts itself.

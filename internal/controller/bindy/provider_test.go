@@ -69,7 +69,7 @@ func TestH1AProviderHasAClusterInEachNamespace(t *testing.T) {
 	})
 
 	kept := s.bindCluster(a, s.word)
-	s.patch(s.provider(s.word), `{"spec":{"namespaces":[%q,%q]}}`, a, c)
+	s.patch(s.provider(s.word), fmt.Sprintf(`{"spec":{"namespaces":[%q,%q]}}`, a, c))
 	s.eventually("the removal", func() string {
 		if got := s.bindCluster(b, s.word); got.UID != "" {
 			return "the cluster is still there"
@@ -175,8 +175,8 @@ func TestAContradictoryProviderChangesNothing(t *testing.T) {
 	s.apply(providerManifest, s.word, a, "primaryReplicas: 2")
 	s.eventually("the instances", func() string { return s.hasInstances(a, s.word+"-primary-0", s.word+"-primary-1") })
 	for what, body := range map[string]string{
-		"spec.primaryReplicas is 1 and spec.primary.replicas is 3":      `{"spec":{"primaryReplicas":1,"primary":{"replicas":3}}}`,
-		"spec.namespace is elsewhere, and spec.namespaces lists others": `{"spec":{"namespace":"elsewhere","primaryReplicas":2,"primary":null}}`,
+		"spec.primaryReplicas is 1 and spec.primary.replicas is 3":      `{"spec":{"primaryReplicas":1,"primary":{"replicas":3},"namespace":null}}`,
+		"spec.namespace is elsewhere, and spec.namespaces lists others": `{"spec":{"primaryReplicas":2,"primary":null,"namespace":"elsewhere"}}`,
 	} {
 		s.patchAnyway(s.provider(s.word), body)
 		s.eventually("the condition", func() string {

@@ -166,9 +166,9 @@ func (s *stage) apply(manifest string, args ...any) {
 }
 
 // patch is what a person does with kubectl patch.
-func (s *stage) patch(object client.Object, body string, args ...any) {
+func (s *stage) patch(object client.Object, body string) {
 	s.Helper()
-	if err := s.live.Patch(s.ctx, object, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, body, args...)), client.FieldOwner("person")); err != nil {
+	if err := s.live.Patch(s.ctx, object, client.RawPatch(types.MergePatchType, []byte(body)), client.FieldOwner("person")); err != nil {
 		s.Fatal(err)
 	}
 }

@@ -1,0 +1,151 @@
+package bindy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/bind9"
+)
+
+// fileSecondaryOptions is the entry of a cluster's ConfigMap that its secondaries have as named.conf.options.
+const fileSecondaryOptions = bind9.FileOptions + ".secondary"
+
+// configFor is the configuration that the servers of a cluster share.
+func configFor(c *v1beta1.Bind9Cluster) (*corev1.ConfigMap, error) {
+	data, err := clusterFiles(&c.Spec.CommonSpec)
+	if err != nil {
+		return nil, err
+	}
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: configName(c.Name), Labels: sharedLabels(c.Name)},
+		Data:       data,
+	}, nil
+}
+
+// clusterFiles are the files of all servers of a cluster: they differ by role only in their options.
+func clusterFiles(spec *v1beta1.CommonSpec) (map[string]string, error) {
+	var data map[string]string
+	for _, role := range roles() {
+		source := configSource{path: "spec.global", config: spec.Global, role: role, version: spec.VersionOrDefault(), acls: spec.ACLs}
+		if r := spec.ForRole(role); r != nil && r.AllowTransfer != nil {
+			source.transfer, source.transferPath = r.AllowTransfer, "spec."+string(role)+".allowTransfer"
+		}
+		if spec.ConfigMapRefs != nil {
+			source.zones = spec.ConfigMapRefs.NamedConfZones != ""
+		}
+		files, err := source.files()
+		if err != nil {
+			return nil, err
+		}
+		if data == nil {
+			data = files
+		} else {
+			data[fileSecondaryOptions] = files[bind9.FileOptions]
+		}
+	}
+	return data, nil
+}
+
+// A configSource is what a server's configuration is made from.
+type configSource struct {
+	path    string // of config in the object, for messages
+	config  *v1beta1.Bind9Config
+	role    v1beta1.Role
+	version string                 // of BIND
+	acls    map[string]v1beta1.ACL // lists that entries may name
+	zones   bool                   // a ConfigMap of the user's has zones
+
+	transfer     []string // in place of config.allowTransfer, where transferPath says where it is from
+	transferPath string
+}
+
+// files are those of a server's configuration, by name.
+func (s configSource) files() (map[string]string, error) {
+	o, err := s.options()
+	if err != nil {
+		return nil, err
+	}
+	return bind9.Configuration(o)
+}
+
+func (s configSource) options() (bind9.Options, error) {
+	o := bind9.Options{Path: s.path, Role: bind9.ZoneType(s.role.Canonical()), Version: s.version, Zones: s.zones}
+	transfer, path := s.transfer, s.transferPath
+	if c := s.config; c != nil {
+		if path == "" {
+			transfer, path = c.AllowTransfer, s.path+".allowTransfer"
+		}
+		o.Recursion, o.Forwarders, o.ListenOn, o.ListenOnV6 = ptr.Deref(c.Recursion, false), c.Forwarders, c.ListenOn, c.ListenOnV6
+		if d := c.DNSSEC; d != nil {
+			o.DNSSECValidation = d.Validation
+			o.Signing = signing(d.Signing)
+		}
+		var err error
+		if o.AllowQuery, err = s.accessList(s.path+".allowQuery", c.AllowQuery); err != nil {
+			return o, err
+		}
+	}
+	var err error
+	o.AllowTransfer, err = s.accessList(path, transfer)
+	return o, err
+}
+
+func signing(s *v1beta1.DNSSECSigning) bind9.Signing {
+	if s == nil {
+		return bind9.Signing{}
+	}
+	return bind9.Signing{
+		Enabled: s.Enabled, Policy: s.Policy, Algorithm: s.Algorithm, KSKLifetime: s.KSKLifetime, ZSKLifetime: s.ZSKLifetime,
+		NSEC3: ptr.Deref(s.NSEC3, false), NSEC3Salt: s.NSEC3Salt, NSEC3Iterations: int(ptr.Deref(s.NSEC3Iterations, 0)),
+	}
+}
+
+// accessList puts what a list of spec.acls holds in the place of its name, and checks the result, so that an error names the field
+// that the user wrote.
+func (s configSource) accessList(field string, entries []string) ([]string, error) {
+	out, err := s.expand(field, entries, nil)
+	if err != nil {
+		return nil, err
+	}
+	_, err = bind9.ParseACL(field, out)
+	return out, err
+}
+
+func (s configSource) expand(field string, entries, above []string) ([]string, error) {
+	var out []string
+	for _, entry := range entries {
+		name, negated := strings.CutPrefix(entry, "!")
+		name = strings.TrimSpace(name)
+		listed, ok := s.acls[name]
+		switch {
+		case !ok:
+			out = append(out, entry)
+			continue
+		case slices.Contains(above, name):
+			return nil, fmt.Errorf("spec.acls.%s names itself, through %s; take one of the names out", name, strings.Join(above, ", "))
+		}
+		inner, err := s.expand("spec.acls."+name, listed, append(slices.Clone(above), name))
+		if err != nil {
+			return nil, err
+		}
+		if _, err := bind9.ParseACL("spec.acls."+name, inner); err != nil {
+			return nil, err
+		}
+		for _, e := range inner {
+			if negated && strings.HasPrefix(e, "!") {
+				return nil, fmt.Errorf("%s: !%s is the opposite of a list that has exceptions itself (%s); write the entries instead", field, name, e)
+			}
+			if negated {
+				e = "!" + e
+			}
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
