@@ -25,19 +25,16 @@ func (c Command) String() string {
 // Verb is the command's first word.
 func (c Command) Verb() string { return c.verb }
 
-// The commands about the whole server, and those about one zone; reload, thaw, freeze and sync are both.
+// The commands about the whole server, and those about one zone. None ends the server, and none shows a secret.
 var (
-	serverVerbs = []string{"status", "reload", "reconfig", "tsig-list", "freeze", "thaw", "sync", "querylog", "flush", "stats", "stop"}
-	zoneVerbs   = []string{"zonestatus", "showzone", "delzone", "notify", "retransfer", "refresh", "reload", "freeze", "thaw", "sync", "sign", "loadkeys"}
+	serverVerbs = []string{"status", "reload", "reconfig"}
+	zoneVerbs   = []string{"zonestatus", "showzone", "delzone", "notify", "retransfer", "refresh", "reload", "freeze", "thaw", "sync"}
 )
 
 // ServerCommand is a command about the whole server, such as status or reconfig.
 func ServerCommand(verb string) (Command, error) {
 	if !slices.Contains(serverVerbs, verb) {
 		return Command{}, fmt.Errorf("%s is no command about a whole server; there are: %s", quoteShort(verb), strings.Join(serverVerbs, ", "))
-	}
-	if verb == "querylog" {
-		return Command{verb: verb, text: "querylog off"}, nil
 	}
 	return Command{verb: verb, text: verb}, nil
 }

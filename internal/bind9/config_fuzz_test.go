@@ -2,8 +2,6 @@ package bind9
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +14,7 @@ func checkOptions(text string) error {
 		minimal-any check-names allow-transfer allow-query listen-on listen-on-v6 recursion dnssec-validation max-cache-size empty-zones-enable
 		minimal-responses rate-limit forwarders notify notify-delay notify-rate startup-notify-rate serial-query-rate transfers-in transfers-per-ns transfers-out tcp-clients`)
 	if t, err := l.next(); err != nil || !t.is("options") {
-		return fmt.Errorf("it begins with %q, %v", t.text, err)
+		return fmt.Errorf("it begins with %q, %w", t.text, err)
 	}
 	if err := l.expect("{", "options"); err != nil {
 		return err
@@ -39,14 +37,14 @@ func checkOptions(text string) error {
 		return err
 	}
 	if t, err := l.next(); err != nil || !t.atEnd() && !t.is("dnssec-policy") {
-		return fmt.Errorf("after the options is %q, %v", t.text, err)
+		return fmt.Errorf("after the options is %q, %w", t.text, err)
 	} else if t.is("dnssec-policy") {
 		if err := skipStatement(l); err != nil {
 			return err
 		}
 	}
 	if t, err := l.next(); err != nil || !t.atEnd() {
-		return fmt.Errorf("at the end is %q, %v", t.text, err)
+		return fmt.Errorf("at the end is %q, %w", t.text, err)
 	}
 	return nil
 }
@@ -61,13 +59,15 @@ func hostile() []string {
 	}
 }
 
-// TestNoValueBreaksOut puts each hostile value into each field. What is not refused has to say what it says to named too.
+// TestNoValueBreaksOut puts each hostile value into each field. What is not refused has to say what it says to named too: the taken values
+// of a list all at once, those of other fields one by one.
 func TestNoValueBreaksOut(t *testing.T) {
 	n := claimNamed(t)
-	taken, seen := 0, map[string]bool{}
+	lists, configurations := everywhere("", 0), map[string]Options{}
+	taken := 0
 	for _, value := range hostile() {
 		for field, o := range everywhere(value, 0) {
-			err := n.configured(t, o)
+			files, err := Configuration(o)
 			if err != nil {
 				if strings.ContainsAny(err.Error(), "\n\x00") {
 					t.Errorf("%s %q: the error is not one line: %q", field, value, err)
@@ -75,37 +75,53 @@ func TestNoValueBreaksOut(t *testing.T) {
 				continue
 			}
 			taken++
-			text, err := os.ReadFile(filepath.Join(n.dir, "etc", FileOptions))
-			if err == nil {
-				err = checkOptions(string(text))
-			}
-			if err != nil {
+			if err := checkOptions(files[FileOptions]); err != nil {
 				t.Errorf("%s %q: %v", field, value, err)
 			}
-			if seen[string(text)] {
-				continue
-			}
-			seen[string(text)] = true
-			if out, err := n.checkconf(t); err != nil {
-				t.Errorf("%s %q: named-checkconf: %v\n%s", field, value, err, out)
+			if all := lists[field]; list(&o) != nil {
+				*list(&all) = append(*list(&all), value)
+				lists[field], configurations[field] = all, all
+			} else {
+				configurations[files[FileOptions]] = o
 			}
 		}
 	}
 	if taken < 40 {
 		t.Errorf("only %d values were taken, so that little is proved", taken)
 	}
+	for _, o := range configurations {
+		if l := list(&o); l != nil {
+			*l = (*l)[1:] // the empty value that everywhere began with
+		}
+		if err := n.configured(t, o); err != nil {
+			t.Errorf("%+v: %v", o, err)
+		}
+		if out, err := n.checkconf(t); err != nil {
+			t.Errorf("%+v: named-checkconf: %v\n%s", o, err, out)
+		}
+	}
+}
+
+// list is the one that has something; nil where none has.
+func list(o *Options) *[]string {
+	for _, l := range []*[]string{&o.AllowQuery, &o.AllowTransfer, &o.Forwarders, &o.ListenOn, &o.ListenOnV6} {
+		if len(*l) > 0 {
+			return l
+		}
+	}
+	return nil
 }
 
 // everywhere puts a value into one field after the other.
 func everywhere(value string, number int) map[string]Options {
-	list := []string{value}
+	values := []string{value}
 	signing := func(s Signing) Options {
 		s.Enabled, s.NSEC3Iterations, s.NSEC3 = true, number, number != 0
 		return Options{Signing: s}
 	}
 	return map[string]Options{
-		"allowQuery": {AllowQuery: list}, "allowTransfer": {AllowTransfer: list}, "forwarders": {Forwarders: list, Recursion: true},
-		"listenOn": {ListenOn: list}, "listenOnV6": {ListenOnV6: list}, "role": {Role: ZoneType(value)}, "version": {Version: value},
+		"allowQuery": {AllowQuery: values}, "allowTransfer": {AllowTransfer: values}, "forwarders": {Forwarders: values, Recursion: true},
+		"listenOn": {ListenOn: values}, "listenOnV6": {ListenOnV6: values}, "role": {Role: ZoneType(value)}, "version": {Version: value},
 		"policy": signing(Signing{Policy: value}), "algorithm": signing(Signing{Algorithm: value}),
 		"kskLifetime": signing(Signing{KSKLifetime: value}), "zskLifetime": signing(Signing{ZSKLifetime: value}), "nsec3Salt": signing(Signing{NSEC3Salt: value, NSEC3: true}),
 	}

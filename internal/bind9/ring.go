@@ -107,14 +107,13 @@ func (r Ring) named(name string) (Key, bool) {
 // create makes the first key. Nobody has another yet.
 func (r Ring) create(now time.Time, s Settings) (Ring, Step, error) {
 	r.Count = max(r.Count, s.Past)
-	k, reason := Key{}, "There was no key, so one was made."
+	var k Key
+	var err error
+	reason := "There was no key, so one was made."
 	if s.External != nil {
 		k, reason = *s.External, "There was no key, so the one that was supplied is used."
-	} else {
-		var err error
-		if k, err = r.generate(s); err != nil {
-			return Ring{}, Step{}, err
-		}
+	} else if k, err = r.generate(s); err != nil {
+		return Ring{}, Step{}, err
 	}
 	r.Keys, r.InUse, r.CreatedAt, r.SwitchedAt = []Key{k}, k.Name, now, time.Time{}
 	r.RotateAt = r.rotateAt(s)
