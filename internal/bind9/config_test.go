@@ -59,7 +59,11 @@ func (n *testNamed) checkconf(t testing.TB) (string, error) {
 	return output("named-checkconf", "-z", filepath.Join(n.dir, "etc", FileMain))
 }
 
+// output runs a program of BIND's, also where PATH lacks the folders of a system's administrator.
 func output(program string, args ...string) (string, error) {
+	if _, err := exec.LookPath(program); err != nil {
+		program = filepath.Join("/usr/sbin", program)
+	}
 	out, err := exec.Command(program, args...).CombinedOutput()
 	return string(out), err
 }
