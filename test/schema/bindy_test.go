@@ -126,15 +126,28 @@ func TestBindyDefaults(t *testing.T) {
 
 func TestBindyShortNamesResolve(t *testing.T) {
 	a := connect(t, testcluster.ForTest(t))
+	namespace := a.namespace("bindy-short-names")
+	for _, u := range documents(t, "testdata/bindy/existing/*.yaml") {
+		in := namespace
+		if u.GetKind() == "ClusterBind9Provider" {
+			in = ""
+			u.SetName("bindy-short-names")
+		}
+		if _, err := a.create(in, u); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for kind, names := range map[string]string{
 		"ClusterBind9Provider": "cb9p cb9ps", "Bind9Cluster": "b9c b9cs", "Bind9Instance": "b9 b9s", "DNSZone": "zone zones dz dzs", "ARecord": "a",
 		"AAAARecord": "aaaa", "CNAMERecord": "cname", "TXTRecord": "txt", "MXRecord": "mx", "NSRecord": "ns", "SRVRecord": "srv", "CAARecord": "caa",
 	} {
 		for _, name := range strings.Fields(names) {
-			// Namespaces and kubi.zone's Zones have some of these names too, and come first.
-			args := []string{"get", name + "." + resources[kind].Group, "--namespace", "default", "--output", "yaml"}
-			if _, err := a.cluster.RunKubectl(t.Context(), args...); err != nil {
-				t.Errorf("%s of a %s: %v", name, kind, err)
+			if strings.Contains(" ns zone zones ", " "+name+" ") { // Namespaces and kubi.zone's Zones have these too
+				name += "." + resources[kind].Group
+			}
+			out, err := a.cluster.RunKubectl(t.Context(), "get", name, "--namespace", namespace, "--output", "jsonpath={.items[0].kind}")
+			if err != nil || out != kind {
+				t.Errorf("%s is of a %q, %v; want %s", name, out, err, kind)
 			}
 		}
 	}

@@ -185,6 +185,7 @@ func (b *Controller) reportCluster(ctx context.Context, c *v1beta1.Bind9Cluster,
 		return err
 	}
 	status := v1beta1.Bind9ClusterStatus{ObservedGeneration: c.Generation, InstanceCount: int32(len(instances))}
+	status.PrimaryReplicas, status.SecondaryReplicas = askedFor(&c.Spec.CommonSpec)
 	var unready []string
 	for i := range instances {
 		status.Instances = append(status.Instances, instances[i].Name)

@@ -95,7 +95,8 @@ func TestH2AClusterOfTwoPrimariesAndThreeSecondaries(t *testing.T) {
 	})
 	s.eventually("the status", func() string {
 		c := s.bindCluster(a, "dns")
-		if c.Status.InstanceCount != 5 || c.Status.ObservedGeneration != c.Generation || len(c.Status.Instances) != 5 {
+		if c.Status.InstanceCount != 5 || c.Status.ObservedGeneration != c.Generation || len(c.Status.Instances) != 5 ||
+			c.Status.PrimaryReplicas == nil || *c.Status.PrimaryReplicas != 2 || *c.Status.SecondaryReplicas != 3 {
 			return fmt.Sprintf("%+v", c.Status)
 		}
 		return ready(c.Status.Conditions, "False", "NotReady", "0 of 5", "dns-primary-0")

@@ -24,6 +24,17 @@ func checkFleet(kind, name string, spec *v1beta1.CommonSpec) error {
 	return err
 }
 
+// askedFor is how many primary and secondary servers a spec asks for, for the columns of kubectl; nil where it contradicts itself.
+func askedFor(spec *v1beta1.CommonSpec) (primary, secondary *int32) {
+	if n, err := spec.Replicas(v1beta1.RolePrimary); err == nil {
+		primary = &n
+	}
+	if n, err := spec.Replicas(v1beta1.RoleSecondary); err == nil {
+		secondary = &n
+	}
+	return primary, secondary
+}
+
 // instancesIn is how many instances a spec asks for; 0 if it contradicts itself.
 func instancesIn(spec *v1beta1.CommonSpec) int {
 	sum := 0

@@ -228,6 +228,7 @@ func (b *Controller) reportProvider(ctx context.Context, p *v1beta1.ClusterBind9
 		return err
 	}
 	status := v1beta1.ClusterBind9ProviderStatus{ObservedGeneration: p.Generation}
+	status.PrimaryReplicas, status.SecondaryReplicas = askedFor(&p.Spec.CommonSpec)
 	var unready []string
 	for i := range clusters {
 		c := &clusters[i]
