@@ -22,7 +22,10 @@ import (
 	"github.com/zonefold/zonefold/internal/testcluster"
 )
 
-func TestMain(m *testing.M) { os.Exit(testcluster.Main(m)) }
+func TestMain(m *testing.M) {
+	seen.all = map[string]bool{}
+	os.Exit(reportUnseen(testcluster.Main(m)))
+}
 
 // newAPI starts a Server without BIND.
 func newAPI(t testing.TB, settings Settings) *fixture {

@@ -164,6 +164,7 @@ func (f *fixture) send(method, path, body string, headers ...string) (int, strin
 	if err != nil {
 		f.t.Fatal(err)
 	}
+	f.documented(req, resp, string(text))
 	return resp.StatusCode, string(text)
 }
 

@@ -94,7 +94,10 @@ func TestB1Server(t *testing.T) {
 	f.want("GET", "/api/v1/server/keys", "", 503, `{"error":"Internal server error","details":null}`)
 	f.want("POST", "/api/v1/zones", minimal, 503, `{"error":"Internal server error","details":null}`)
 	f.want("DELETE", "/api/v1/zones/example.com", "", 503, `{"error":"Internal server error","details":null}`)
-	until(t, "not being ready without BIND", func() bool { status, text = f.call("GET", "/api/v1/ready", ""); return status == 503 && strings.Contains(text, "rndc: unavail") })
+	until(t, "not being ready without BIND", func() bool {
+		status, text = f.call("GET", "/api/v1/ready", "")
+		return status == 503 && strings.Contains(text, "rndc: unavail")
+	})
 	if want := `{"ready":false,"checks":["zone_dir: ok","rndc: unavailable"]}`; text != want {
 		t.Errorf("without BIND: %s", text)
 	}
@@ -128,6 +131,8 @@ func TestB1Records(t *testing.T) {
 	f := newFixture(t, "", nil)
 	records := "/api/v1/zones/example.com/records"
 	f.want("POST", records, `{"name":"www","type":"A","value":"192.0.2.5"}`, 404, `{"error":"Zone not found: example.com","details":null}`)
+	f.want("PUT", records, `{"name":"www","type":"A","currentValue":"192.0.2.5","newValue":"192.0.2.6"}`, 404, `{"error":"Zone not found: example.com","details":null}`)
+	f.want("DELETE", records, `{"name":"www","type":"A"}`, 404, `{"error":"Zone not found: example.com","details":null}`)
 	f.want("POST", "/api/v1/zones", minimal, 201, `{"success":true,"message":"Zone example.com created successfully","details":""}`)
 	f.want("POST", records, `{"name":"www","type":"A","value":"192.0.2.5"}`, 201,
 		`{"success":true,"message":"Record added to zone example.com","details":{"record":{"name":"www","ttl":3600,"type":"A","value":"192.0.2.5"},"zone":"example.com"}}`)

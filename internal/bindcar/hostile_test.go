@@ -60,6 +60,15 @@ func TestB3Injection(t *testing.T) {
 			}
 		}
 	}
+	for _, r := range f.server.routes() {
+		if !strings.Contains(r.path, "{name}") {
+			continue
+		}
+		body := `{"zoneType":"primary","zoneConfig":{"ttl":1,"soa":{"primaryNs":"a.","adminEmail":"a."},"nameServers":["a."],"nameServerIps":{}}}`
+		if status, text := f.call(r.method, strings.Replace(r.path, "{name}", "evil%22%3B%20reload", 1), body); status != 400 || !strings.HasPrefix(text, `{"error":"Invalid request: the zone name`) {
+			t.Errorf("%s %s is answered %d %s", r.method, r.path, status, text)
+		}
+	}
 	if after := f.files(); after != before {
 		t.Errorf("it left\n%s\nwhere there was\n%s", after, before)
 	}
@@ -231,7 +240,10 @@ func TestZonesOfTheExistingBindcarAreTakenOver(t *testing.T) {
 	f.write(filepath.Join(f.dir, "b.test.zone"), "nobody's")
 	f.write(filepath.Join(f.dir, "c.test"+noteSuffix), `{"zone":"c.test","type":"primary"}`)
 	f.serve(nil)
-	until(t, "taking over", func() bool { _, text := f.call("GET", "/api/v1/zones", ""); return text == `{"zones":["a.test"],"count":1}` })
+	until(t, "taking over", func() bool {
+		_, text := f.call("GET", "/api/v1/zones", "")
+		return text == `{"zones":["a.test"],"count":1}`
+	})
 	if _, err := os.Stat(filepath.Join(f.dir, "b.test.zone")); err != nil {
 		t.Errorf("a file of no zone: %v", err)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	probeFor   = 700 * time.Millisecond // a kubelet waits a second; what is not asked in time is asked by the next probe
+	probeFor   = 2 * time.Second // what is not asked in time is asked by the next probe, whose timeoutSeconds has to be above this
 	probeOne   = 300 * time.Millisecond
 	probers    = 16
 	freshFor   = 300 * time.Millisecond // how long one look answers for others

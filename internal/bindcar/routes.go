@@ -2,6 +2,7 @@ package bindcar
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
@@ -13,44 +14,103 @@ type route struct {
 	open         bool   // without authentication
 	unlimited    bool   // not counted by the rate limit
 	handle       func(w http.ResponseWriter, r *http.Request) (status int, body any, err error)
+
+	// What openapi.json says.
+	summary      string
+	body, answer any    // of the types of the bodies; nil: none
+	media        string // of the answer where it is not JSON
+	success      int
+	errors       []int // beside those that statuses adds
+	sameBody     bool  // errors of the server have the body of success
 }
 
-// routes is all that there is; openapi.json has the same, and a test compares them.
+// Errors of calls that ask BIND: about a zone, and about the server.
+var (
+	zoneErrors   = []int{http.StatusBadRequest, http.StatusNotFound, http.StatusInternalServerError, http.StatusServiceUnavailable}
+	serverErrors = []int{http.StatusInternalServerError, http.StatusServiceUnavailable}
+)
+
+// zoneCall is a call about one zone that is answered with ZoneResponse.
+func zoneCall(method, path, operation, summary string) route {
+	return route{method: method, path: path, operation: operation, summary: summary, answer: ZoneResponse{}, success: http.StatusOK, errors: zoneErrors}
+}
+
+func (r route) with(body any, handle func(http.ResponseWriter, *http.Request) (int, any, error)) route {
+	r.body, r.handle = body, handle
+	return r
+}
+
+// routes is all that there is.
 func (s *Server) routes() []route {
-	zone := "/api/v1/zones/{name}"
-	all := []route{
-		{method: "POST", path: "/api/v1/zones", operation: "create", handle: s.createZone},
-		{method: "GET", path: "/api/v1/zones", handle: s.listZones},
-		{method: "GET", path: zone, handle: s.getZone},
-		{method: "PATCH", path: zone, operation: "modify", handle: s.modifyZone},
-		{method: "DELETE", path: zone, operation: "delete", handle: s.deleteZone},
-		{method: "POST", path: zone + "/reload", operation: "reload", handle: s.tellZone("reload", "Zone %s reloaded successfully")},
-		{method: "POST", path: zone + "/freeze", operation: "freeze", handle: s.tellZone("freeze", "Zone %s frozen successfully")},
-		{method: "POST", path: zone + "/thaw", operation: "thaw", handle: s.tellZone("thaw", "Zone %s thawed successfully")},
-		{method: "POST", path: zone + "/notify", operation: "notify", handle: s.tellZone("notify", "Notify sent for zone %s")},
-		{method: "POST", path: zone + "/retransfer", operation: "retransfer", handle: s.tellZone("retransfer", "Retransfer initiated for zone %s")},
-		{method: "GET", path: zone + "/status", handle: s.zoneStatus},
-		{method: "POST", path: zone + "/records", operation: "record_add", handle: s.addRecord},
-		{method: "PUT", path: zone + "/records", operation: "record_update", handle: s.updateRecord},
-		{method: "DELETE", path: zone + "/records", operation: "record_remove", handle: s.removeRecord},
-		{method: "GET", path: "/api/v1/server/status", handle: s.serverStatus},
-		{method: "GET", path: "/api/v1/server/keys", handle: s.serverKeys},
-		{method: "GET", path: "/api/v1/server/content", handle: s.getContent},
-		{method: "PUT", path: "/api/v1/server/content", handle: s.putContent},
-		{method: "POST", path: "/api/addzone/{name}", operation: "create", handle: s.addZone},
-		{method: "DELETE", path: "/api/delzone/{name}", operation: "delete", handle: s.delZone},
-		{method: "POST", path: "/api/notify/{name}", operation: "notify", handle: s.tellZone("notify", "Notify sent for zone %s")},
-		{method: "GET", path: "/api/zonestatus/{name}", handle: s.zoneStatus},
-		{method: "GET", path: "/api/v1/health", open: true, unlimited: true, handle: s.health},
-		{method: "GET", path: "/api/v1/ready", open: true, unlimited: true, handle: s.ready},
-		{method: "GET", path: "/metrics", open: true, unlimited: true, handle: s.scrape},
+	return slices.Concat(s.zoneRoutes(), s.recordRoutes(), s.documentRoutes(), s.serverRoutes(), s.openRoutes())
+}
+
+func (s *Server) zoneRoutes() []route {
+	const zones, zone = "/api/v1/zones", "/api/v1/zones/{name}"
+	return []route{
+		{method: "POST", path: zones, operation: "create", summary: "make a zone, whole", body: CreateZone{}, answer: ZoneResponse{},
+			success: http.StatusCreated, errors: append([]int{http.StatusConflict}, serverErrors...), handle: s.createZone},
+		{method: "GET", path: zones, summary: "list the zones", answer: ZoneList{}, success: http.StatusOK, handle: s.listZones},
+		{method: "GET", path: zone, summary: "tell about a zone", answer: ZoneInfo{}, success: http.StatusOK, errors: zoneErrors, handle: s.getZone},
+		zoneCall("PATCH", zone, "modify", "change lists of a zone; absent ones stay, empty ones are cleared").with(ModifyZone{}, s.modifyZone),
+		zoneCall("DELETE", zone, "delete", "delete a zone and its files").with(nil, s.deleteZone),
+		zoneCall("GET", zone+"/status", "", "BIND's status of a zone; of one that is not loaded, name, type and state").with(nil, s.zoneStatus),
+		zoneCall("POST", zone+"/reload", "reload", "read the zone's file again").with(nil, s.tellZone("reload", "Zone %s reloaded successfully")),
+		zoneCall("POST", zone+"/freeze", "freeze", "take no updates for now").with(nil, s.tellZone("freeze", "Zone %s frozen successfully")),
+		zoneCall("POST", zone+"/thaw", "thaw", "take updates again").with(nil, s.tellZone("thaw", "Zone %s thawed successfully")),
+		zoneCall("POST", zone+"/notify", "notify", "tell the secondaries").with(nil, s.tellZone("notify", "Notify sent for zone %s")),
+		zoneCall("POST", zone+"/retransfer", "retransfer", "transfer a secondary zone anew").with(nil, s.tellZone("retransfer", "Retransfer initiated for zone %s")),
 	}
-	if s.settings.Docs {
-		all = append(all,
-			route{method: "GET", path: "/api/v1/openapi.json", open: true, handle: s.openAPI},
-			route{method: "GET", path: "/api/v1/docs", open: true, handle: s.docs})
-	} else {
-		all = append(all, route{method: "GET", path: "/api/v1/openapi.json", handle: s.openAPI})
+}
+
+func (s *Server) recordRoutes() []route {
+	call := func(method, operation, summary string, success int, body any, handle func(http.ResponseWriter, *http.Request) (int, any, error)) route {
+		return route{method: method, path: "/api/v1/zones/{name}/records", operation: operation, summary: summary,
+			body: body, answer: RecordResponse{}, success: success, errors: zoneErrors, handle: handle}
+	}
+	return []route{
+		call("POST", "record_add", "add a record", http.StatusCreated, AddRecord{}, s.addRecord),
+		call("PUT", "record_update", "replace a value by another", http.StatusOK, UpdateRecord{}, s.updateRecord),
+		call("DELETE", "record_remove", "remove a value or a set", http.StatusOK, RemoveRecord{}, s.removeRecord),
+	}
+}
+
+// documentRoutes are the paths of the bindy document: the same operations, idempotent.
+func (s *Server) documentRoutes() []route {
+	const name = "/{name}"
+	add := zoneCall("POST", "/api/addzone"+name, "create", "make a zone, unless it exists").with(addZone{}, s.addZone)
+	add.errors = serverErrors
+	del := zoneCall("DELETE", "/api/delzone"+name, "delete", "delete a zone, if it exists").with(nil, s.delZone)
+	del.errors = serverErrors
+	return []route{
+		add, del,
+		zoneCall("POST", "/api/notify"+name, "notify", "tell the secondaries").with(nil, s.tellZone("notify", "Notify sent for zone %s")),
+		zoneCall("GET", "/api/zonestatus"+name, "", "tell whether a zone exists, and BIND's status of it").with(nil, s.zoneStatus),
+	}
+}
+
+func (s *Server) serverRoutes() []route {
+	return []route{
+		{method: "GET", path: "/api/v1/server/status", summary: "BIND's status", answer: ServerStatus{}, success: http.StatusOK, errors: serverErrors, handle: s.serverStatus},
+		{method: "GET", path: "/api/v1/server/keys", summary: "which keys of the key file BIND accepts", answer: KeyList{}, success: http.StatusOK, errors: serverErrors, handle: s.serverKeys},
+		{method: "GET", path: "/api/v1/server/content", summary: "the zones that there shall be", answer: ContentStatus{}, success: http.StatusOK, handle: s.getContent},
+		{method: "PUT", path: "/api/v1/server/content", summary: "say which zones there shall be", body: Content{}, answer: ContentStatus{}, success: http.StatusOK,
+			errors: serverErrors[:1], handle: s.putContent},
+	}
+}
+
+// openRoutes need no token, but for openapi.json where the documentation is not public.
+func (s *Server) openRoutes() []route {
+	public := s.settings.Docs
+	all := []route{
+		{method: "GET", path: "/api/v1/health", open: true, unlimited: true, summary: "that the process runs", answer: Health{}, success: http.StatusOK, handle: s.health},
+		{method: "GET", path: "/api/v1/ready", open: true, unlimited: true, summary: "whether BIND has all that it shall have", answer: Readiness{}, success: http.StatusOK,
+			errors: serverErrors[1:], sameBody: true, handle: s.ready},
+		{method: "GET", path: "/metrics", open: true, unlimited: true, summary: "metrics for Prometheus", media: "text/plain", success: http.StatusOK, handle: s.scrape},
+		{method: "GET", path: "/api/v1/openapi.json", open: public, summary: "this document", answer: struct{}{}, media: "application/json", success: http.StatusOK, handle: s.openAPI},
+	}
+	if public {
+		all = append(all, route{method: "GET", path: "/api/v1/docs", open: true, summary: "a page for people", media: "text/html", success: http.StatusOK, handle: s.docs})
 	}
 	return all
 }

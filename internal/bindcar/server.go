@@ -36,7 +36,9 @@ type Server struct {
 	auth     authenticator // nil: disabled
 	limiter  *limiter
 	metrics  *Metrics
-	handler  http.Handler
+	mux      *http.ServeMux
+	handler  http.Handler // mux, behind what every request goes through
+	document []byte       // openapi.json
 	locks    lockMap
 	orphans  []zoneName // master files whose zones BIND has not been asked about yet
 }
@@ -61,7 +63,8 @@ func New(o Options) (*Server, error) {
 		s.auth = newReviews(*o.Settings.Review, o.Now, s.metrics)
 	}
 	s.handler = s.routesHandler()
-	return s, nil
+	s.document, err = document(s.routes(), o.Version)
+	return s, err
 }
 
 // Handler serves the API.
@@ -118,6 +121,7 @@ func (s *Server) routesHandler() http.Handler {
 		}
 		mux.Handle(r.method+" "+r.path, h)
 	}
+	s.mux = mux
 	return s.observed(mux)
 }
 
