@@ -116,7 +116,8 @@ type DNSSECSigning struct {
 	// +optional
 	NSEC3 *bool `json:"nsec3,omitempty"`
 
-	// The salt of NSEC3.
+	// Taken, and without effect: BIND makes salts itself, and RFC 9276 §3.1 wants
+	// none.
 	//
 	// +kubebuilder:validation:Pattern=`^(-|([0-9A-Fa-f]{2}){0,255})$`
 	// +nullable
@@ -238,8 +239,8 @@ type RNDCKeyConfig struct {
 	// +optional
 	SecretRef *RNDCSecretRef `json:"secretRef,omitempty"`
 
-	// A Secret that the existing Bindy was to make from this text. Its metadata
-	// are put on the generated Secret; the key itself is generated.
+	// Taken, and not used: the operator generates the key. To have one of your
+	// own, make a Secret and name it in secretRef.
 	//
 	// +nullable
 	// +optional

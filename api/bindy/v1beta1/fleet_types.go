@@ -63,8 +63,8 @@ type CommonSpec struct {
 	// +optional
 	Global *Bind9Config `json:"global,omitempty"`
 
-	// Secrets with keys for the servers. The first is the key of instances whose
-	// role names none.
+	// Taken, and not used, as in the existing Bindy: name the Secret of a key in
+	// primary.rndcKey, secondary.rndcKey, or in the rndcKey of an instance.
 	//
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32

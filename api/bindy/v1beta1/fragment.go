@@ -1,11 +1,10 @@
 package v1beta1
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/json"
 )
 
 // Fragment is a part of a Pod or a Service as Kubernetes specifies it. It is
@@ -17,16 +16,19 @@ type Fragment struct {
 	runtime.RawExtension `json:",inline"`
 }
 
-// Into decodes the fragment into a value of the Kubernetes API. A field that the
-// value does not have is an error.
-func (f *Fragment) Into(value any) error {
+// Into decodes the fragment into a struct of the Kubernetes API. A field that the
+// struct does not have, also one in other letter case, is an error.
+func (f *Fragment) Into(into any) error {
 	if f == nil || len(f.Raw) == 0 {
 		return nil
 	}
-	d := json.NewDecoder(bytes.NewReader(f.Raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(value); err != nil {
-		return fmt.Errorf("reading it as %T: %w", value, err)
+	var fields map[string]any
+	err := json.Unmarshal(f.Raw, &fields)
+	if err == nil {
+		err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(fields, into, true)
+	}
+	if err != nil {
+		return fmt.Errorf("reading it as %T: %w", into, err)
 	}
 	return nil
 }
