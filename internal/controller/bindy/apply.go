@@ -71,11 +71,11 @@ func (a *applier) apply(ctx context.Context, owner, desired client.Object) (resu
 	what := created
 	if live != nil {
 		what = updated
+		if !live.GetDeletionTimestamp().IsZero() {
+			return ending, nil // whosever it is
+		}
 		if err := mayTake(owner, live, w); err != nil {
 			return unchanged, err
-		}
-		if !live.GetDeletionTimestamp().IsZero() {
-			return ending, nil
 		}
 		same, err := a.same(live, w)
 		if same || err != nil {
@@ -83,7 +83,10 @@ func (a *applier) apply(ctx context.Context, owner, desired client.Object) (resu
 		}
 		w.object.SetUID(live.GetUID()) // or a conflict: not one that somebody made in its place meanwhile
 	}
-	return what, a.write(ctx, w)
+	if err := a.write(ctx, w); err != nil {
+		return unchanged, err
+	}
+	return what, nil
 }
 
 // wanted is an object as it is sent.

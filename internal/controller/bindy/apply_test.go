@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -205,4 +206,37 @@ func TestWhatSomebodyElseHasIsLeftAlone(t *testing.T) {
 		}
 	}
 	a.does(service("left", ours), updated) // what its owner left behind
+}
+
+func TestNobodyWritesWhoMayNotLeadAnyMore(t *testing.T) {
+	a := newApplying(t)
+	a.b.Leads = func() bool { return false }
+	a.b.applier.leads = a.b.Leads
+	_, applying := a.b.apply(a.ctx, a.owner, a.deployment())
+	_, removing := a.b.applier.remove(a.ctx, a.owner, a.deployment())
+	finalizing := a.b.withFinalizer(a.ctx, a.owner, v1beta1.InstanceFinalizer)
+	reporting := a.b.writeStatus(a.ctx, a.owner, v1beta1.Bind9InstanceStatus{}, v1beta1.Bind9InstanceStatus{ZonesCount: 1})
+	for what, err := range map[string]error{"applying": applying, "a finalizer": finalizing, "a status": reporting} {
+		if !errors.Is(err, errNotLeading) {
+			t.Errorf("%s came to %v", what, err)
+		}
+	}
+	if removing != nil || a.writes.total() != 0 { // it is not the owner's in the first place
+		t.Errorf("there were %s: %v", a.writes, removing)
+	}
+}
+
+func TestOthersFinalizersStay(t *testing.T) {
+	a := newApplying(t)
+	stale := a.owner.DeepCopy()
+	a.patch(a.instance(a.ns, "one"), `{"metadata":{"finalizers":["example.org/wait"]}}`)
+	if err := a.b.withFinalizer(a.ctx, stale, v1beta1.InstanceFinalizer); !apierrors.IsConflict(err) {
+		t.Errorf("of a stale object it is said: %v", err)
+	}
+	if err := a.b.withFinalizer(a.ctx, a.instance(a.ns, "one"), v1beta1.InstanceFinalizer); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.instance(a.ns, "one").Finalizers; len(got) != 2 {
+		t.Errorf("the finalizers are %v", got)
+	}
 }

@@ -64,8 +64,8 @@ func wantedNames(c *v1beta1.Bind9Cluster) []string {
 
 // compareInstances orders names by role and number, so that 10 comes after 9.
 func compareInstances(a, b string) int {
-	restA, indexA, _ := cutLast(a, "-")
-	restB, indexB, _ := cutLast(b, "-")
+	restA, indexA, _ := cutLast(a)
+	restB, indexB, _ := cutLast(b)
 	numberA, _ := strconv.Atoi(indexA)
 	numberB, _ := strconv.Atoi(indexB)
 	return cmp.Or(cmp.Compare(restA, restB), cmp.Compare(numberA, numberB), cmp.Compare(a, b))

@@ -73,7 +73,7 @@ func TestH2AClusterOfTwoPrimariesAndThreeSecondaries(t *testing.T) {
 	})
 	c := s.bindCluster(a, "dns")
 	for _, i := range s.instances(a) {
-		_, index, _ := cutLast(i.Name, "-")
+		_, index, _ := cutLast(i.Name)
 		role := strings.Split(i.Name, "-")[1]
 		if i.Labels[v1beta1.ManagedByLabel] != "Bind9Cluster" || i.Labels[v1beta1.ClusterLabel] != "dns" || i.Labels[v1beta1.RoleLabel] != role ||
 			i.Annotations[v1beta1.InstanceIndexAnnotation] != index || (role == "secondary") != (i.Labels["tier"] == "edge") {
@@ -367,7 +367,9 @@ func TestFiftyInstancesAndThenNothing(t *testing.T) {
 	s := newStage(t)
 	a := s.namespace("a")
 	s.start(hierarchy)
-	s.apply(clusterManifest, a, "dns", `primaryReplicas: 20, secondaryReplicas: 30`)
+	s.apply(clusterManifest, a, "dns", `primaryReplicas: 20, secondaryReplicas: 30, version: '9.18', image: {image: "registry.example/bind9:1"},
+		volumes: [{name: data, emptyDir: {sizeLimit: 1024Mi}}], volumeMounts: [{name: data, mountPath: /data/x}],
+		global: {allowQuery: [any], bindcarConfig: {resources: {limits: {memory: 1024Mi}}, envVars: [{name: A, value: b}]}}`)
 	s.eventually("the instances", func() string {
 		if n := len(s.instances(a)); n != 50 {
 			return fmt.Sprint(n)

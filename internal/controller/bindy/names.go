@@ -21,21 +21,22 @@ func instanceName(cluster string, role v1beta1.Role, index int32) string {
 
 // clusterOf returns the cluster whose instance would have this name.
 func clusterOf(instance string) (cluster string, ok bool) {
-	rest, index, ok := cutLast(instance, "-")
+	rest, index, ok := cutLast(instance)
 	if _, err := strconv.ParseUint(index, 10, 31); err != nil || !ok {
 		return "", false
 	}
-	cluster, role, ok := cutLast(rest, "-")
+	cluster, role, ok := cutLast(rest)
 	known := role == string(v1beta1.RolePrimary) || role == string(v1beta1.RoleSecondary)
 	return cluster, ok && known && cluster != ""
 }
 
-func cutLast(s, separator string) (before, after string, found bool) {
-	i := strings.LastIndex(s, separator)
+// cutLast cuts a name at its last hyphen.
+func cutLast(s string) (before, after string, found bool) {
+	i := strings.LastIndexByte(s, '-')
 	if i < 0 {
 		return s, "", false
 	}
-	return s[:i], s[i+len(separator):], true
+	return s[:i], s[i+1:], true
 }
 
 // checkClusterName says why the instances of a cluster cannot have names made of the cluster's.
@@ -49,7 +50,7 @@ func checkClusterName(kind, name string, primaries, secondaries int32) error {
 			name, longest, maxServiceName, kind, over)
 	}
 	if problems := validation.IsDNS1035Label(name); len(problems) > 0 {
-		return fmt.Errorf("Services cannot be named after %s: %s; make a %s whose name is only letters, digits and hyphens and begins with a letter",
+		return fmt.Errorf("no Service can be named after %s: %s; make a %s whose name is only letters, digits and hyphens and begins with a letter",
 			name, strings.Join(problems, ", "), kind)
 	}
 	return nil

@@ -95,7 +95,7 @@ func (b *Controller) applyClusters(ctx context.Context, p *v1beta1.ClusterBind9P
 	var made []string
 	for _, namespace := range targets {
 		cluster := clusterFor(p, namespace)
-		what, err := result(unchanged), b.usable(ctx, p, namespace)
+		what, err := unchanged, b.usable(ctx, p, namespace)
 		if err == nil {
 			what, err = b.apply(ctx, p, cluster)
 		}
@@ -151,12 +151,12 @@ func troubleOf(err error, namespace string) (*trouble, error) {
 	var absent *errNamespace
 	var notOwned *NotOwnedError
 	switch {
-	case err == nil:
-		return nil, nil
+	case err == nil, apierrors.IsConflict(err), errors.Is(err, errNotLeading):
+		return nil, err // nothing to tell
 	case errors.As(err, &absent):
 		return &trouble{v1beta1.ReasonNamespaceNotFound, absent.message}, nil
 	case errors.As(err, &notOwned):
-		return &trouble{v1beta1.ReasonNotOwned, upper(notOwned.Error()) + "."}, nil // its end is an event
+		return &trouble{v1beta1.ReasonNotOwned, upper(notOwned.Error()) + "."}, err // not everybody's objects are watched
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), apierrors.IsNotFound(err):
 		// The watch of namespaces has not told yet.
 		return &trouble{v1beta1.ReasonNamespaceNotFound, sentence("The namespace %s cannot take a cluster: %v.", namespace, err)}, nil

@@ -198,23 +198,53 @@ const (
 func (b *Controller) guard(kind string, p part) reconcile.Func {
 	return func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 		after, err := p.reconcile(ctx, r.NamespacedName)
-		var notOwned *NotOwnedError
-		switch {
-		case err == nil:
-		case errors.Is(err, errNotLeading), ctx.Err() != nil:
-			return reconcile.Result{}, nil
-		case apierrors.IsConflict(err):
-			after = afterConflict
-		case errors.As(err, &notOwned):
-			after = afterNotOwned
-		case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
-			b.Log.Error("the API server refuses what is needed; it is tried again in a while", "kind", kind, "object", r.String(), "error", err)
-			after = afterRefusal
-		default:
-			return reconcile.Result{}, err
+		if errors.Is(err, errNotLeading) || ctx.Err() != nil {
+			return reconcile.Result{}, nil //nolint:nilerr // whoever leads now does it
+		}
+		for _, one := range leaves(err) {
+			pause, known := waitAfter(one)
+			if !known {
+				return reconcile.Result{}, err
+			}
+			if pause == afterRefusal {
+				b.Log.Error("the API server refuses what is needed; it is tried again in a while", "kind", kind, "object", r.String(), "error", one)
+			}
+			if after == 0 || pause < after {
+				after = pause
+			}
 		}
 		return reconcile.Result{RequeueAfter: wait.Jitter(after, 0.1)}, nil
 	}
+}
+
+// waitAfter is when to try again after an error; others are retried at once, and then less and less often.
+func waitAfter(err error) (time.Duration, bool) {
+	var notOwned *NotOwnedError
+	switch {
+	case apierrors.IsConflict(err):
+		return afterConflict, true
+	case errors.As(err, &notOwned):
+		return afterNotOwned, true
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
+		return afterRefusal, true
+	}
+	return 0, false
+}
+
+// leaves are the errors that were joined.
+func leaves(err error) []error {
+	var joined interface{ Unwrap() []error }
+	if err == nil {
+		return nil
+	}
+	if !errors.As(err, &joined) {
+		return []error{err}
+	}
+	var out []error
+	for _, e := range joined.Unwrap() {
+		out = append(out, leaves(e)...)
+	}
+	return out
 }
 
 // jittered spreads retries, so that what failed together does not return together.

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/testcluster"
+	"github.com/zonefold/zonefold/internal/testoperator"
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(testcluster.Main(m)) // without any definition
+}
+
+// A cluster has the definitions and the rights of the dialect bindy alone.
+type cluster struct {
+	*testcluster.Cluster
+	ctx        context.Context
+	operator   string
+	kubeconfig string
+	log        *journal
+}
+
+// journal is the log of an operator.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
+func newCluster(t *testing.T) *cluster {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	t.Cleanup(cancel)
+	c := &cluster{Cluster: testcluster.ForTest(t), ctx: ctx, log: &journal{}}
+	var err error
+	if c.operator, err = testoperator.Build(ctx, t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"clusterbind9providers", "bind9clusters", "bind9instances"} {
+		if err := c.InstallCRDs(ctx, "../../config/crd/bindy.firestoned.io_"+kind+".yaml"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range []string{
+		"create namespace " + testoperator.Namespace,
+		"create serviceaccount " + testoperator.ServiceAccount + " -n " + testoperator.Namespace,
+		"create role leader -n " + testoperator.Namespace + " --verb=get,create,update,patch --resource=leases",
+		"create rolebinding leader -n " + testoperator.Namespace + " --role=leader --serviceaccount=" + testoperator.Namespace + ":" + testoperator.ServiceAccount,
+		"apply -f ../../config/rbac/bindy.yaml",
+		"create clusterrolebinding bindy --clusterrole=zonefold-operator --serviceaccount=" + testoperator.Namespace + ":" + testoperator.ServiceAccount,
+	} {
+		c.kubectl(t, args)
+	}
+	if c.kubeconfig, err = c.KubeconfigFor(ctx, testoperator.Namespace, testoperator.ServiceAccount); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (c *cluster) kubectl(t *testing.T, args string) string {
+	t.Helper()
+	out, err := c.RunKubectl(c.ctx, strings.Fields(args)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func (c *cluster) start(t *testing.T, kubeconfig string, args ...string) *testoperator.Process {
+	t.Helper()
+	p, err := testoperator.Start(testoperator.Options{Path: c.operator, Kubeconfig: kubeconfig, Args: args, Log: c.log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Kill)
+	return p
+}
+
+func (c *cluster) eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for !ok() {
+		select {
+		case <-c.ctx.Done():
+			t.Fatalf("%s did not come about; the log is\n%s", what, c.log.String())
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func TestADialectThatIsOffNeedsNothing(t *testing.T) {
+	c := newCluster(t)
+	lacking := c.start(t, c.Kubeconfig(), "--dialects=kubizone,bindy")
+	<-lacking.Done()
+	const want = "the dialect kubi.zone cannot work: the CustomResourceDefinition zones.kubi.zone is not installed; apply zonefold's from config/crd, or take kubizone out of --dialects"
+	if text := c.log.String(); !strings.Contains(text, want) {
+		t.Errorf("an operator that lacks a definition says\n%s", text)
+	}
+
+	c.log = &journal{}
+	op := c.start(t, c.kubeconfig, "--dialects=bindy") // with the rights of this dialect alone
+	c.eventually(t, "readiness", op.Ready)
+	c.kubectl(t, "create namespace dns-system")
+	manifest := strings.NewReader(`{"apiVersion":"bindy.firestoned.io/v1beta1","kind":"ClusterBind9Provider","metadata":{"name":"global"},"spec":{"primaryReplicas":1,"secondaryReplicas":1}}`)
+	if _, err := c.RunKubectlInput(c.ctx, manifest, "apply", "-f", "-"); err != nil {
+		t.Fatal(err)
+	}
+	c.eventually(t, "the instances", func() bool {
+		out := c.kubectl(t, "get bind9instances -n dns-system -o name")
+		return strings.Contains(out, "global-primary-0") && strings.Contains(out, "global-secondary-0")
+	})
+	if text := c.log.String(); strings.Contains(text, "is forbidden") || strings.Contains(text, "kubi.zone") {
+		t.Errorf("the operator does more than its dialect:\n%s", text)
+	}
+	op.Stop()
+	if holder := c.kubectl(t, "get lease zonefold-operator -n "+testoperator.Namespace+" -o jsonpath={.spec.holderIdentity}"); holder != "" {
+		t.Errorf("the lease is not given up: %s holds it", holder)
+	}
+}
