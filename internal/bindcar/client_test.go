@@ -104,7 +104,7 @@ func TestClientErrors(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 		var answer *Error
-		if test.class == ErrThrottled && (!errors.As(err, &answer) || answer.RetryAfter < time.Second || answer.RetryAfter > time.Minute) {
+		if errors.Is(test.class, ErrThrottled) && (!errors.As(err, &answer) || answer.RetryAfter < time.Second || answer.RetryAfter > time.Minute) {
 			t.Errorf("%s: retry after %+v", test.name, answer)
 		}
 	}

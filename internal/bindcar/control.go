@@ -2,7 +2,6 @@ package bindcar
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -56,13 +55,4 @@ func (c *control) show(ctx context.Context, zone zoneName) (bind9.Zone, error) {
 		return bind9.Zone{}, fmt.Errorf("reading BIND's description of %s: %w", zone.text(), err)
 	}
 	return z, nil
-}
-
-// has reports whether BIND has a zone, loaded or not.
-func (c *control) has(ctx context.Context, zone zoneName) (bool, error) {
-	_, err := c.zone(ctx, "showzone", zone)
-	if errors.Is(err, bind9.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
 }

@@ -43,14 +43,11 @@ func (s *Server) acceptsSigned(ctx context.Context, key bind9.Key) (bool, error)
 	m.SetQuestion(".", dns.TypeSOA)
 	m.RecursionDesired = false
 	answer, err := s.exchange(ctx, m, key)
-	if answer == nil && err != nil {
+	if answer == nil {
 		return false, err
 	}
-	if err != nil { // there is an answer, with the wrong signature or none
-		return false, nil
-	}
-	tsig := answer.IsTsig()
-	return tsig != nil && tsig.Error == dns.RcodeSuccess, nil
+	tsig := answer.IsTsig() // an error that comes with an answer is about its signature
+	return err == nil && tsig != nil && tsig.Error == dns.RcodeSuccess, nil
 }
 
 // exchange sends one signed message over a TCP connection of its own.
@@ -157,7 +154,10 @@ func (s *Server) watch(folders ...string) (changed <-chan struct{}, stop func())
 			}
 		}
 	}()
-	return tell, func() { watcher.Close(); <-ended }
+	return tell, func() {
+		_ = watcher.Close()
+		<-ended
+	}
 }
 
 // digest sums up the files of a folder. What cannot be read counts as empty: a change is seen when it can be again.

@@ -56,9 +56,6 @@ func clip(s string) string {
 // text is the name without its last dot, as BIND and the existing bindcar write it.
 func (z zoneName) text() string { return strings.TrimSuffix(z.name.String(), ".") }
 
-// quoted is the name for an rndc command; without quotes the '/' of a classless zone would end it.
-func (z zoneName) quoted() string { return `"` + z.text() + `"` }
-
 // stem is what the zone's files begin with: the name, with + for /, which no name of a zone has, or a digest where that is too long.
 func (z zoneName) stem() string {
 	stem := strings.ReplaceAll(z.text(), "/", "+")

@@ -64,15 +64,17 @@ func (s *Server) zoneRoutes() []route {
 }
 
 func (s *Server) recordRoutes() []route {
-	call := func(method, operation, summary string, success int, body any, handle func(http.ResponseWriter, *http.Request) (int, any, error)) route {
-		return route{method: method, path: "/api/v1/zones/{name}/records", operation: operation, summary: summary,
-			body: body, answer: RecordResponse{}, success: success, errors: zoneErrors, handle: handle}
+	const path = "/api/v1/zones/{name}/records"
+	all := []route{
+		zoneCall("POST", path, "record_add", "add a record").with(AddRecord{}, s.addRecord),
+		zoneCall("PUT", path, "record_update", "replace a value by another").with(UpdateRecord{}, s.updateRecord),
+		zoneCall("DELETE", path, "record_remove", "remove a value or a set").with(RemoveRecord{}, s.removeRecord),
 	}
-	return []route{
-		call("POST", "record_add", "add a record", http.StatusCreated, AddRecord{}, s.addRecord),
-		call("PUT", "record_update", "replace a value by another", http.StatusOK, UpdateRecord{}, s.updateRecord),
-		call("DELETE", "record_remove", "remove a value or a set", http.StatusOK, RemoveRecord{}, s.removeRecord),
+	all[0].success = http.StatusCreated
+	for i := range all {
+		all[i].answer = RecordResponse{}
 	}
+	return all
 }
 
 // documentRoutes are the paths of the bindy document: the same operations, idempotent.

@@ -98,13 +98,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		ending, end := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 		err = h.Shutdown(ending)
 		end()
-		<-done
 	}
 	cancel()
 	work.Wait()
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
 	return err
 }
 
