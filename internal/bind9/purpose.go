@@ -43,6 +43,16 @@ func (p Purpose) number(name string) (count int, made bool) {
 
 func (p Purpose) made(name string) bool { _, made := p.number(name); return made }
 
+// Past is how many keys there have been at least, where names of keys that are made are among these.
+func (p Purpose) Past(names ...string) (count int) {
+	for _, name := range names {
+		if n, made := p.number(name); made {
+			count = max(count, n+1)
+		}
+	}
+	return count
+}
+
 // files are the items of the Secret that named and rndc include. The key in use comes first: who tries keys in their order succeeds
 // at once.
 func (p Purpose) files(r Ring, controlPort uint16) (map[string]string, error) {

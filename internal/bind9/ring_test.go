@@ -419,3 +419,26 @@ func TestParseRotateAfter(t *testing.T) {
 		checkOutcome(t, d.String(), err, want)
 	}
 }
+
+func TestPast(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		purpose Purpose
+		seen    []string
+		want    int
+	}{
+		{"nothing was seen", ForOperator, nil, 0},
+		{"only keys that somebody supplied", ForOperator, []string{"theirs", "bindy-transfer-7"}, 0},
+		{"the first key", ForOperator, []string{"bindy-operator"}, 1},
+		{"several keys", ForTransfer, []string{"bindy-transfer-3", "bindy-transfer-12", "bindy-transfer"}, 12},
+	} {
+		got := tt.purpose.Past(tt.seen...)
+		if got != tt.want {
+			t.Errorf("%s: %d keys are known to have been, want %d", tt.name, got, tt.want)
+		}
+		next, _, err := Next(Ring{}, time.Unix(1, 0), Settings{Purpose: tt.purpose, Past: got, Rand: &counter{}}, nil)
+		if err != nil || slices.Contains(tt.seen, next.InUse) {
+			t.Errorf("%s: the next key is %q, %v", tt.name, next.InUse, err)
+		}
+	}
+}

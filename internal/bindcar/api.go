@@ -108,16 +108,20 @@ type ContentStatus struct {
 	Zones    []string `json:"zones"`
 }
 
-// A KeyStatus says whether BIND takes a key of the key file for its control channel and for DNS messages.
+// A KeyStatus says whether BIND takes a key of a key file for its control channel and for DNS messages. The ID tells keys apart
+// that have the same name.
 type KeyStatus struct {
 	Name    string `json:"name"`
+	ID      string `json:"id"`
 	Control bool   `json:"control"`
 	DNS     bool   `json:"dns"`
 }
 
-// A KeyList answers GET /api/v1/server/keys.
+// A KeyList answers GET /api/v1/server/keys. Transfer are the keys of the file transfer.key beside the key file, where there is one;
+// they are not for the control channel, and it is not tried.
 type KeyList struct {
-	Keys []KeyStatus `json:"keys"`
+	Keys     []KeyStatus `json:"keys"`
+	Transfer []KeyStatus `json:"transfer,omitempty"`
 }
 
 // An AddRecord is the body of POST /api/v1/zones/{name}/records.

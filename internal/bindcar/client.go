@@ -117,10 +117,10 @@ func (c *Client) Tell(ctx context.Context, command, zone string) error {
 	return c.about(command, zone, c.do(ctx, http.MethodPost, zonePath(zone, "/"+url.PathEscape(command)), nil, nil))
 }
 
-// Keys tells which keys of its key file the server accepts.
-func (c *Client) Keys(ctx context.Context) ([]KeyStatus, error) {
+// Keys tells which keys of its key files the server accepts.
+func (c *Client) Keys(ctx context.Context) (KeyList, error) {
 	var list KeyList
-	return list.Keys, c.server("asking for the keys", c.do(ctx, http.MethodGet, "/api/v1/server/keys", nil, &list))
+	return list, c.server("asking for the keys", c.do(ctx, http.MethodGet, "/api/v1/server/keys", nil, &list))
 }
 
 // Content tells which zones the server waits for before it is ready.

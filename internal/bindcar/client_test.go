@@ -62,8 +62,9 @@ func TestClient(t *testing.T) {
 	if r, err := c.Ready(ctx); err != nil || !r.Ready {
 		t.Errorf("it is ready: %+v, %v", r, err)
 	}
-	if keys, err := c.Keys(ctx); err != nil || len(keys) != 1 || keys[0] != (KeyStatus{"bindy-operator", true, true}) {
-		t.Errorf("the keys are %+v, %v", keys, err)
+	want := KeyStatus{Name: "bindy-operator", ID: testKey("bindy-operator").ID(), Control: true, DNS: true}
+	if list, err := c.Keys(ctx); err != nil || len(list.Keys) != 1 || list.Keys[0] != want {
+		t.Errorf("the keys are %+v, %v", list, err)
 	}
 	for range 2 {
 		if err := c.Delete(ctx, "a.test"); err != nil {

@@ -46,6 +46,7 @@ func TestB1Zones(t *testing.T) {
 	if want := `{"success":true,"message":"Zone example.com status retrieved","details":"name: example.com\ntype: primary\nfiles: ` + f.dir + `/example.com.zone\nserial: `; status != 200 || !strings.HasPrefix(text, want) {
 		t.Errorf("the status is %d %s", status, text)
 	}
+	f.want("POST", zone+"/freeze", "", 200, `{"success":true,"message":"Zone example.com frozen successfully","details":""}`)
 	f.want("DELETE", zone, "", 200, `{"success":true,"message":"Zone example.com deleted successfully","details":"zone 'example.com' will be deleted."}`)
 	for _, call := range []string{"GET ", "DELETE ", "GET /status", "POST /reload", "POST /freeze", "POST /thaw", "POST /notify", "POST /retransfer"} {
 		method, rest, _ := strings.Cut(call, " ")
@@ -88,7 +89,7 @@ func TestB1Server(t *testing.T) {
 	f.want("PUT", "/api/v1/server/content", `{"zones":["a;b"]}`, 400,
 		`{"error":"Invalid request: the zone name \"a;b\" has the character ';' at its octet 2; a zone's name has letters, digits, '-', '_', '/' and dots, and begins with a letter, a digit or '_'","details":null}`)
 	f.want("GET", "/api/v1/ready", "", 503, `{"ready":false,"checks":["zone_dir: ok","rndc: ok","content: ok","zones: 2 of 2 not loaded: a.example, b.example"]}`)
-	f.want("GET", "/api/v1/server/keys", "", 200, `{"keys":[{"name":"bindy-operator","control":true,"dns":true}]}`)
+	f.want("GET", "/api/v1/server/keys", "", 200, `{"keys":[{"name":"bindy-operator","id":"`+testKey("bindy-operator").ID()+`","control":true,"dns":true}]}`)
 	f.Kill()
 	f.want("GET", "/api/v1/server/status", "", 503, `{"error":"Internal server error","details":null}`)
 	f.want("GET", "/api/v1/server/keys", "", 503, `{"error":"Internal server error","details":null}`)

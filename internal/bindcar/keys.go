@@ -16,11 +16,15 @@ import (
 	"github.com/zonefold/zonefold/internal/bind9"
 )
 
-// serverKeys tries each key of the key file with BIND: on its control channel, and with a signed query.
+// serverKeys tries each key of the key files with BIND: on its control channel, and with a signed query.
 func (s *Server) serverKeys(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	keys, err := s.settings.Keys.current()
 	if err != nil {
 		return 0, nil, internal("reading our keys", err)
+	}
+	transfer, err := s.settings.Keys.transfer()
+	if err != nil {
+		return 0, nil, internal("reading the keys for transfers", err)
 	}
 	list := KeyList{Keys: []KeyStatus{}}
 	for _, key := range keys {
@@ -32,7 +36,14 @@ func (s *Server) serverKeys(_ http.ResponseWriter, r *http.Request) (int, any, e
 		if err != nil {
 			return 0, nil, unavailable("trying a key", err)
 		}
-		list.Keys = append(list.Keys, KeyStatus{Name: key.Name, Control: control, DNS: signed})
+		list.Keys = append(list.Keys, KeyStatus{Name: key.Name, ID: key.ID(), Control: control, DNS: signed})
+	}
+	for _, key := range transfer {
+		signed, err := s.acceptsSigned(r.Context(), key)
+		if err != nil {
+			return 0, nil, unavailable("trying a key for transfers", err)
+		}
+		list.Transfer = append(list.Transfer, KeyStatus{Name: key.Name, ID: key.ID(), DNS: signed})
 	}
 	return http.StatusOK, list, nil
 }

@@ -65,23 +65,32 @@ func TestKeysChangeInPlace(t *testing.T) {
 		}
 	}
 	first, second := testKey("bindy-operator"), testKey("bindy-operator-2")
-	accepted := func(want string) func() bool {
-		return func() bool { _, text := f.call("GET", "/api/v1/server/keys", ""); return text == `{"keys":[`+want+`]}` }
+	accepted := func(keys ...bind9.Key) func() bool {
+		want := make([]string, len(keys))
+		for i, k := range keys {
+			want[i] = acceptedKey(k)
+		}
+		return func() bool {
+			_, text := f.call("GET", "/api/v1/server/keys", "")
+			return text == `{"keys":[`+strings.Join(want, ",")+`]}`
+		}
 	}
 	works("before the rotation")
 	f.replace(2, func() { f.keys(first, second) })
-	until(t, "accepting the second key", accepted(`{"name":"bindy-operator","control":true,"dns":true},{"name":"bindy-operator-2","control":true,"dns":true}`))
+	until(t, "accepting the second key", accepted(first, second))
 	works("with both keys")
+	f.replace(20, func() { f.keys(testKey("bindy-operator-9"), first, second) }) // whether BIND has read its configuration again or not
+	works("with a key that BIND may not know yet")
 	f.replace(3, func() { f.keys(second, first) })
 	works("with the second key first")
 	f.replace(4, func() { f.keys(second) })
 	until(t, "dropping the first key", func() bool {
 		ok, err := f.server.control.client.Accepts(t.Context(), first)
-		return err == nil && !ok && accepted(`{"name":"bindy-operator-2","control":true,"dns":true}`)()
+		return err == nil && !ok && accepted(second)()
 	})
 	works("with the second key alone")
 	f.replace(5, func() { f.keys(testKey("bindy-operator-3")) })
-	until(t, "a key without an overlap", accepted(`{"name":"bindy-operator-3","control":true,"dns":true}`))
+	until(t, "a key without an overlap", accepted(testKey("bindy-operator-3")))
 	works("with the third key")
 }
 
@@ -93,8 +102,49 @@ func TestKeysThatChangedUnseen(t *testing.T) {
 	f.serve(nil)
 	until(t, "accepting the second key", func() bool {
 		_, text := f.call("GET", "/api/v1/server/keys", "")
-		return strings.Contains(text, `{"name":"bindy-operator-2","control":true,"dns":true}`)
+		return strings.Contains(text, acceptedKey(second))
 	})
+}
+
+// TestKeysForTransfers has the keys of the file beside the key file tried too, and tells keys of one name apart.
+func TestKeysForTransfers(t *testing.T) {
+	f := newFixture(t, "", nil)
+	file := filepath.Join(f.conf, "keys", "transfer.key")
+	known := testKey("bindy-transfer")
+	other := bind9.Key{Name: known.Name, Algorithm: known.Algorithm, Secret: testKey("another").Secret}
+	if known.ID() == other.ID() {
+		t.Fatal("keys with different secrets have one ID")
+	}
+	f.write(filepath.Join(f.conf, "named.conf"), "include \""+file+"\";\n"+f.read(filepath.Join(f.conf, "named.conf")))
+	tell := func(k bind9.Key) {
+		text, err := bind9.RenderKeys(k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.write(file, text)
+	}
+	said := func(k bind9.Key, dns bool) func() bool {
+		want := fmt.Sprintf(`"transfer":[{"name":%q,"id":%q,"control":false,"dns":%v}]`, k.Name, k.ID(), dns)
+		return func() bool { _, text := f.call("GET", "/api/v1/server/keys", ""); return strings.Contains(text, want) }
+	}
+	tell(known)
+	until(t, "accepting the key for transfers", said(known, true))
+	tell(other)
+	until(t, "accepting the other key of that name", said(other, true))
+}
+
+func (f *fixture) read(path string) string {
+	f.t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// acceptedKey is what is told of a key that BIND takes.
+func acceptedKey(k bind9.Key) string {
+	return fmt.Sprintf(`{"name":%q,"id":%q,"control":true,"dns":true}`, k.Name, k.ID())
 }
 
 func (s Settings) mustKeys(t testing.TB) []bind9.Key {

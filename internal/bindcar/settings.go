@@ -1,7 +1,10 @@
 package bindcar
 
 import (
+	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/zonefold/zonefold/internal/bind9"
@@ -50,16 +53,31 @@ func (k Keys) current() ([]bind9.Key, error) {
 	return bind9.ParseKeys(string(text))
 }
 
-// signing returns the key for updates.
-func (s Settings) signing() (bind9.Key, error) {
+// transfer returns the keys of now for zone transfers, which a pod has beside the others.
+func (k Keys) transfer() ([]bind9.Key, error) {
+	if k.File == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(k.File), filepath.Base(bind9.FileTransferKeys)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return bind9.ParseKeys(string(text))
+}
+
+// signing returns the keys for updates, the one to use first.
+func (s Settings) signing() ([]bind9.Key, error) {
 	if s.UpdateKey != nil {
-		return *s.UpdateKey, nil
+		return []bind9.Key{*s.UpdateKey}, nil
 	}
 	keys, err := s.Keys.current()
 	if err != nil || len(keys) == 0 {
-		return bind9.Key{}, internal("there is no key to sign an update with", err)
+		return nil, internal("there is no key to sign an update with", err)
 	}
-	return keys[0], nil
+	return keys, nil
 }
 
 // defaults of the environment's variables.
