@@ -10,10 +10,10 @@ HELM        := go tool -modfile=charts/go.mod helm
 # Generated from the types in api/, the markers in internal/controller and the chart; committed.
 GENERATED   := find config/crd config/rbac config/install api -type f \( -name '*.yaml' -o -name 'zz_generated.*' \)
 
-.PHONY: help build test lint generate verify demo bench image
+.PHONY: help build test lint generate verify e2e demo bench image
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 build: ## compile every program into bin/
 	@echo "compiling (some minutes the first time)"
@@ -48,6 +48,11 @@ verify: ## fail if generated files or go.mod differ from what their sources say
 	$(GENERATED) -exec sha256sum {} + | sort | diff $$before - || \
 		{ echo "the files above were out of date; they are right now: look at them and commit them"; exit 1; }
 	go mod tidy -diff
+
+e2e: ## fleets of BIND in Pods of a real node, as root on Linux; part of test
+	go run ./hack/prerequisites
+	go run ./hack/cluster build
+	go test -count=1 -timeout 20m ./test/e2e
 
 demo: ## a control plane, the operator, real BINDs and examples/quickstart; Ctrl-C ends all of it
 	go run ./hack/prerequisites

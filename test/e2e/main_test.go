@@ -1,0 +1,61 @@
+// Package e2e_test runs fleets of BIND on a real node: kubelet, containerd and pods, with the operator installed from the chart.
+// The cases have the names of docs/bindy.md: H is about fleets, K about keys, B about the sidecar. Each has a namespace of its own,
+// in which Pod Security is enforced at its strictest, and they run side by side.
+package e2e_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/zonefold/zonefold/internal/testcluster"
+	"github.com/zonefold/zonefold/internal/testcluster/images"
+)
+
+// atOnce is how many tests run side by side: they wait most of the time. The node has room for the pods of as many.
+const atOnce = "7"
+
+func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard()) // of the client
+	flag.Parse()
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	if err := flag.Set("test.parallel", atOnce); err != nil {
+		return 1, err
+	}
+	archives, err := images.Archives(context.Background(), os.Stderr)
+	if err != nil {
+		return 1, err
+	}
+	dir, err := os.MkdirTemp("", "zonefold-e2e-")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(dir)
+	policy := filepath.Join(dir, "policy.yaml")
+	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+		return 1, err
+	}
+	auditLog = filepath.Join(dir, "audit.log")
+	return testcluster.MainWith(m, testcluster.Options{
+		Node: true, Images: archives,
+		APIServerFlags: []string{
+			"--audit-policy-file=" + policy, "--audit-log-path=" + auditLog,
+			// Some clusters ask for the right to set finalizers before an owner may block its deletion.
+			"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
+		},
+	}), nil
+}
