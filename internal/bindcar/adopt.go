@@ -19,13 +19,13 @@ func (s *Server) adopt(ctx context.Context) {
 			return
 		}
 	}
-	known := s.orphans
+	ask := s.orphans
 	for _, name := range s.store.zones() {
-		if zone, err := parseZone(name); err == nil {
-			known = append(known, zone)
+		if zone, err := parseZone(name); err == nil && s.see(ctx, zone) == unclear {
+			ask = append(ask, zone)
 		}
 	}
-	for _, zone := range known {
+	for _, zone := range ask {
 		if ctx.Err() != nil {
 			return
 		}

@@ -75,6 +75,7 @@ func (s *Server) create(ctx context.Context, c CreateZone) (string, error) {
 	if err != nil {
 		return "", s.notCreated(zone, err)
 	}
+	s.log.Info("a zone was made", "zone", zone.text(), "type", c.ZoneType)
 	s.loaded.forget(zone.text())
 	return text, errors.Join(s.store.put(zone, c.ZoneType), s.content.add(zone.text()))
 }
@@ -194,5 +195,6 @@ func (s *Server) remove(ctx context.Context, zone zoneName) (string, error) {
 	if err != nil {
 		return "", notFound(zone.given)
 	}
+	s.log.Info("a zone was deleted", "zone", zone.text())
 	return strings.Replace(text, "' and associated files will be deleted.", "' will be deleted.", 1), nil // as without -clean
 }

@@ -43,6 +43,9 @@ func ParseSettings(args []string, env func(string) string) (Settings, error) {
 	if m.drone && env("BIND_ZONE_DIR") == "" {
 		return s, errors.New("drone: BIND_ZONE_DIR is not set; BIND reads zones from files, so name a directory that BIND and bindcar share at the same path")
 	}
+	if host, _, err := net.SplitHostPort(env("RNDC_SERVER")); m.drone && err == nil {
+		s.DNS = host // the default for NSUPDATE_SERVER
+	}
 	if s.UpdateACL != "" {
 		if _, err := bind9.ListElement(s.UpdateACL); err != nil {
 			return s, fmt.Errorf("BINDCAR_UPDATE_ACL: %w", err)
@@ -157,7 +160,7 @@ func parseRNDCConf(s *Settings, env func(string) string) error {
 // parseUpdates finds out where updates go and what signs them: NSUPDATE_*, and what is missing there from the control channel.
 // Updates go over TCP, whatever NSUPDATE_TCP says.
 func parseUpdates(s *Settings, env func(string) string) error {
-	s.DNS = net.JoinHostPort(orElse(env("NSUPDATE_SERVER"), "127.0.0.1"), orElse(env("NSUPDATE_PORT"), "53"))
+	s.DNS = net.JoinHostPort(orElse(env("NSUPDATE_SERVER"), orElse(s.DNS, "127.0.0.1")), orElse(env("NSUPDATE_PORT"), "53"))
 	if env("NSUPDATE_SECRET") == "" {
 		return nil
 	}

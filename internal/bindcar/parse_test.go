@@ -49,6 +49,7 @@ func TestB2Start(t *testing.T) {
 		{"a list that is none", "run", withAccount + "BINDCAR_UPDATE_ACL=a;b", "BINDCAR_UPDATE_ACL"},
 		{"a drone without a directory", "drone", withAccount, "BIND_ZONE_DIR is not set"},
 		{"a drone", "drone", withAccount + "BIND_ZONE_DIR=/zones RNDC_SERVER=192.0.2.1", ""},
+		{"a drone by name", "drone", withAccount + "BIND_ZONE_DIR=/zones RNDC_SERVER=bind.example:953", ""},
 		{"an unknown command", "walk", withAccount, `"walk" is no command`},
 	} {
 		_, err := ParseSettings(strings.Fields(test.args), environment(test.env))
@@ -77,6 +78,10 @@ func TestSettingsOfAPod(t *testing.T) {
 		if both[0] != both[1] {
 			t.Errorf("%s is %v and not %v", what, both[0], both[1])
 		}
+	}
+	s, err = ParseSettings([]string{"drone"}, environment(withAccount+"BIND_ZONE_DIR=/zones RNDC_SERVER=bind.example:9530"))
+	if err != nil || s.DNS != "bind.example:53" || s.RNDC != "bind.example:9530" {
+		t.Errorf("a drone asks %s and %s, %v", s.RNDC, s.DNS, err)
 	}
 	s, err = ParseSettings(nil, environment(withAccount+"RNDC_KEY_NAME=k RNDC_ALGORITHM=sha512 NSUPDATE_KEY_NAME=u NSUPDATE_ALGORITHM=hmac-sha384 NSUPDATE_SECRET="+testSecret+" RATE_LIMIT_ENABLED=false"))
 	if err != nil {

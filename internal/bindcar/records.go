@@ -162,16 +162,22 @@ func (s *Server) update(ctx context.Context, zone zoneName, u update) error {
 }
 
 func (s *Server) sendUpdate(ctx context.Context, zone zoneName, u update) error {
-	key, err := s.settings.signing()
+	keys, err := s.settings.signing()
 	if err != nil {
 		return err
 	}
-	m := new(dns.Msg)
-	m.SetUpdate(zone.name.String())
-	if err := u.fill(m); err != nil {
-		return invalidRecord("%v", err)
+	var answer *dns.Msg
+	var key bind9.Key
+	for _, key = range keys {
+		m := new(dns.Msg)
+		m.SetUpdate(zone.name.String())
+		if err := u.fill(m); err != nil {
+			return invalidRecord("%v", err)
+		}
+		if answer, err = s.exchange(ctx, m, key); answer == nil || answer.Rcode != dns.RcodeNotAuth {
+			break // otherwise BIND does not know the key, yet or any more
+		}
 	}
-	answer, err := s.exchange(ctx, m, key)
 	if err != nil {
 		return unavailable("updating "+zone.given, err)
 	}
