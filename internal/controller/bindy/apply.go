@@ -272,6 +272,7 @@ func (a *applier) remove(ctx context.Context, owner, object client.Object) (bool
 	if err != nil {
 		return false, fmt.Errorf("deleting %s: %w", describe(gvk.Kind, client.ObjectKeyFromObject(object)), err)
 	}
+	a.forget(objectID{gvk.GroupKind(), client.ObjectKeyFromObject(object)})
 	a.wrote(gvk.Kind, "delete")
 	return true, nil
 }

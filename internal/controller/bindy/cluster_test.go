@@ -101,10 +101,14 @@ func TestH2AClusterOfTwoPrimariesAndThreeSecondaries(t *testing.T) {
 		}
 		return ready(c.Status.Conditions, "False", "NotReady", "0 of 5", "dns-primary-0")
 	})
+	since := s.bindCluster(a, "dns").Status.Conditions[0].LastTransitionTime
 	s.markInstance(s.instance(a, "dns-primary-1"), "True")
 	s.eventually("the status of one that is ready", func() string {
 		return ready(s.bindCluster(a, "dns").Status.Conditions, "False", "PartiallyReady", "1 of 5", "dns-primary-0")
 	})
+	if now := s.bindCluster(a, "dns").Status.Conditions[0].LastTransitionTime; now != since {
+		t.Errorf("the transition time moved from %s to %s, and the status did not", since, now)
+	}
 	s.markReady(a)
 	s.eventually("the status of all ready", func() string { return ready(s.bindCluster(a, "dns").Status.Conditions, "True", "AllReady", "5 of 5") })
 }
@@ -381,6 +385,9 @@ func TestFiftyInstancesAndThenNothing(t *testing.T) {
 	if made > 50+10 {
 		t.Errorf("50 instances took %d writes: %s", made, s.writes)
 	}
+	if got := s.told(); len(got) != 1 || !strings.Contains(got[0], "Made Bind9Instance dns-primary-0, dns-primary-1, dns-primary-2, dns-primary-3, dns-primary-4 and 45 more.") {
+		t.Errorf("it was told: %v", got)
+	}
 	s.writes.reset()
 	s.markReady(a)
 	s.eventually("the status", func() string { return ready(s.bindCluster(a, "dns").Status.Conditions, "True", "AllReady", "50 of 50") })
@@ -396,5 +403,8 @@ func TestFiftyInstancesAndThenNothing(t *testing.T) {
 	s.start(hierarchy)
 	if n := s.quiet(); n != 0 {
 		t.Errorf("idle, there were %d writes: %s", n, s.writes)
+	}
+	if got := s.told(); len(got) > 0 {
+		t.Errorf("idle, it was told: %v", got)
 	}
 }

@@ -52,7 +52,8 @@ type stage struct {
 	word   string        // in all names, so that no other test has them
 	writes *writes       // of the operator
 	events *events.FakeRecorder
-	stop   func() // ends the operator
+	stop   func()       // ends the operator
+	hours  atomic.Int64 // since the operator's clock began: it moves whenever it is looked at
 }
 
 var stages atomic.Int32
@@ -111,7 +112,7 @@ func (s *stage) start(pick func(b *Controller) []part) *Controller {
 	b := New(Config{
 		Settings: Settings{DefaultNamespace: s.word + "-default", Namespace: "zonefold-system", ServiceAccount: "zonefold-operator"},
 		Client:   cached, Live: live, Cache: objects, Events: s.events, Log: slog.New(slog.NewTextHandler(tested{s.T}, &slog.HandlerOptions{Level: slog.LevelWarn})),
-		Metrics: controller.NewMetrics(), Clock: time.Now,
+		Metrics: controller.NewMetrics(), Clock: func() time.Time { return time.Unix(0, 0).Add(time.Duration(s.hours.Add(1)) * time.Hour) },
 	})
 	ctx, cancel := context.WithCancel(s.ctx)
 	var parts sync.WaitGroup
@@ -369,4 +370,16 @@ func (s *stage) patchAnyway(object client.Object, body string) {
 		}
 		return ""
 	})
+}
+
+// told are the events that the operator has recorded since this was called last.
+func (s *stage) told() (out []string) {
+	for {
+		select {
+		case e := <-s.events.Events:
+			out = append(out, e)
+		default:
+			return out
+		}
+	}
 }
