@@ -68,12 +68,12 @@ func (c *Client) sendQueries(link *conn, keys []rr.Key) (map[uint16]question, er
 		m.SetQuestion(key.Name.String(), uint16(key.Type))
 		m.RecursionDesired = false
 		m.Id = first + uint16(i)
-		wire, mac, err := c.key.pack(m, c.now())
+		wire, mac, err := link.key.pack(m, c.now())
 		if err != nil {
 			return nil, err
 		}
 		wires[i] = wire
-		open[m.Id] = question{key, verifier{signer: &c.key, mac: mac, now: c.now}}
+		open[m.Id] = question{key, verifier{signer: link.key, mac: mac, now: c.now}}
 	}
 	return open, link.send(wires...)
 }

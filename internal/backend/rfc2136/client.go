@@ -26,6 +26,8 @@ type Config struct {
 	// Key signs everything that is sent and must have signed every answer. The zero Key signs nothing: the server then
 	// has to accept the client by its address.
 	Key Key
+	// Keys takes the place of Key where keys change while the client is in use: it is asked for each call.
+	Keys func() (Keys, error)
 	// Now tells the time, which is part of every signature (RFC 8945 §5.2.3).
 	Now func() time.Time
 }
@@ -33,7 +35,7 @@ type Config struct {
 // Client is one server. It keeps some TCP connections open between calls; Close closes those that are idle.
 type Client struct {
 	server string
-	key    signer
+	keys   keyring
 	now    func() time.Time
 	conns  pool
 	dear   sync.Map // zones whose server has no increments: dnsname.Name to nothing
@@ -47,14 +49,16 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, err := newSigner(cfg.Key)
-	if err != nil {
-		return nil, fmt.Errorf("TSIG key for %s: %w", server, err)
+	c := &Client{server: server, now: cfg.Now, conns: pool{server: server, now: cfg.Now}, keys: keyring{current: cfg.Keys}}
+	if cfg.Keys == nil {
+		if err := c.keys.set(Keys{Update: cfg.Key}); err != nil {
+			return nil, fmt.Errorf("TSIG key for %s: %w", server, err)
+		}
 	}
 	if cfg.Now == nil {
 		return nil, errors.New("rfc2136: Config.Now is not set")
 	}
-	return &Client{server: server, key: key, now: cfg.Now, conns: pool{server: server, now: cfg.Now}}, nil
+	return c, nil
 }
 
 // Server is the canonical address, equal for all spellings of it: "192.0.2.1:53", "[2001:db8::1]:53", "ns.example.org:53".

@@ -42,6 +42,7 @@ type conn struct {
 	net.Conn
 	used    time.Time // when it became idle
 	patient time.Time // the deadline from the first answer on
+	key     *signer   // of the call that uses it
 }
 
 // take returns an idle connection, or makes one; kept says which.
@@ -94,12 +95,18 @@ func (p *pool) close() {
 
 // talk calls f with a connection, and once more with a new one when the first broke. An UPDATE that is sent twice does no
 // harm: the second fails its prerequisite, and the SOA then says whether the first was applied. Errors of f that have
-// a class are the server's answers and end it; the connection is kept unless it broke.
-func (c *Client) talk(ctx context.Context, f func(*conn) error) error {
+// a class are the server's answers and end it; the connection is kept unless it broke. All of it is signed with the key that
+// is in use when it begins.
+func (c *Client) talk(ctx context.Context, why purpose, f func(*conn) error) error {
+	key, err := c.keys.signer(why)
+	if err != nil {
+		return err
+	}
 	link, kept, err := c.conns.take(ctx)
 	if err != nil {
 		return err
 	}
+	link.key = key
 	err = c.within(ctx, link, kept, f)
 	if !isBroken(err) || ctx.Err() != nil {
 		return settled(err)
@@ -107,6 +114,7 @@ func (c *Client) talk(ctx context.Context, f func(*conn) error) error {
 	if link, err = c.conns.dial(ctx); err != nil {
 		return err
 	}
+	link.key = key
 	return settled(c.within(ctx, link, false, f))
 }
 
@@ -176,7 +184,7 @@ func (c *conn) receive() ([]byte, *dns.Msg, error) {
 
 // exchange sends one message and reads its answer, which is verified.
 func (c *Client) exchange(link *conn, m *dns.Msg) (*dns.Msg, error) {
-	wire, mac, err := c.key.pack(m, c.now())
+	wire, mac, err := link.key.pack(m, c.now())
 	if err != nil || len(wire) > maxMessage {
 		return nil, &backend.Error{Class: backend.ErrRejected, Err: errors.Join(errors.New("it does not fit into one message"), err)}
 	}
@@ -190,6 +198,6 @@ func (c *Client) exchange(link *conn, m *dns.Msg) (*dns.Msg, error) {
 	if resp.Id != m.Id || resp.Opcode != m.Opcode {
 		return nil, errOtherAnswer
 	}
-	v := verifier{signer: &c.key, mac: mac, now: c.now}
+	v := verifier{signer: link.key, mac: mac, now: c.now}
 	return resp, v.check(answer, resp)
 }

@@ -72,7 +72,7 @@ func (c *Client) denied(ctx context.Context, zone dnsname.Name, err error) error
 	if !errors.Is(err, backend.ErrNoZone) {
 		return err
 	}
-	ask := c.talk(ctx, func(link *conn) error {
+	ask := c.talk(ctx, reading, func(link *conn) error {
 		_, err := c.soa(link, zone)
 		return err
 	})

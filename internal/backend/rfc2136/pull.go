@@ -40,10 +40,10 @@ func (c *Client) Pull(ctx context.Context, zone dnsname.Name, known *rr.SOA) (Pu
 		}
 		return c.receiveTransfer(link, m, t)
 	}
-	err := c.talk(ctx, read)
+	err := c.talk(ctx, reading, read)
 	if errors.Is(err, errNoIncrement) {
 		known = nil
-		err = c.talk(ctx, read)
+		err = c.talk(ctx, reading, read)
 	}
 	var p Pulled
 	if err == nil {

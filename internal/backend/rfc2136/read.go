@@ -74,7 +74,7 @@ func (c *Client) query(ctx context.Context, zone dnsname.Name, keys []rr.Key) (b
 		}
 	}
 	var answers map[rr.Key]answer
-	if err := c.talk(ctx, func(link *conn) (err error) {
+	if err := c.talk(ctx, reading, func(link *conn) (err error) {
 		answers, err = c.ask(link, asked)
 		return err
 	}); err != nil {

@@ -29,7 +29,7 @@ var errNoIncrement = errors.New("the server has no increment to what is known")
 // stream sends one request for a transfer and reads its answer to the end.
 func (c *Client) stream(ctx context.Context, zone dnsname.Name, known *backend.Known) (backend.Observed, error) {
 	var found backend.Observed
-	err := c.talk(ctx, func(link *conn) (err error) {
+	err := c.talk(ctx, reading, func(link *conn) (err error) {
 		m := new(dns.Msg)
 		if known == nil {
 			m.SetAxfr(zone.String())
@@ -64,14 +64,14 @@ func (c *Client) learn(zone dnsname.Name, increment bool, sets int) {
 // receiveTransfer feeds the messages of a transfer to t. A transfer that is left before its end makes the connection
 // useless, since the rest may follow.
 func (c *Client) receiveTransfer(link *conn, m *dns.Msg, t *transfer) error {
-	wire, mac, err := c.key.pack(m, c.now())
+	wire, mac, err := link.key.pack(m, c.now())
 	if err != nil {
 		return err
 	}
 	if err := link.send(wire); err != nil {
 		return err
 	}
-	v := verifier{signer: &c.key, mac: mac, now: c.now}
+	v := verifier{signer: link.key, mac: mac, now: c.now}
 	for !t.complete {
 		wire, answer, err := link.receive()
 		if err != nil {

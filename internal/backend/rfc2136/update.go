@@ -39,7 +39,7 @@ func (c *Client) apply(ctx context.Context, zone dnsname.Name, batch backend.Bat
 	if err != nil {
 		return backend.Result{}, &backend.Error{Class: backend.ErrRejected, Err: err}
 	}
-	if err := c.talk(ctx, func(link *conn) error { return c.update(link, m, zone, batch) }); err != nil {
+	if err := c.talk(ctx, writing, func(link *conn) error { return c.update(link, m, zone, batch) }); err != nil {
 		return backend.Result{}, err
 	}
 	if batch.SOA == nil {
