@@ -89,8 +89,12 @@ type Batch struct {
 	Expect *rr.SOA
 
 	// Create says that the server does not have the zone (it answered ErrNoZone, and Limits.Creates is set): make it,
-	// whole, in one step with these changes and this SOA.
+	// whole, in one step with these changes and this SOA. Without Last there is more to come, by batches that change it.
 	Create bool
+
+	// Last says that the zone is as it should be, apart from refused sets, when this batch is applied. A zone that could not
+	// be made in one batch may be shown to others from then on and no earlier.
+	Last bool
 
 	// Remove says that nobody wants the zone any more, of which zonefold owned everything, and Limits.Removes is set: it
 	// goes, whole. The batch has no changes and no SOA. A zone that is not there is success.

@@ -32,6 +32,9 @@ func (t *target) deliver(ctx context.Context, j *job, changes []plan.Change) ([]
 		limits.MaxChanges = t.state.pieces
 	}
 	d := delivery{target: t, j: j, queue: limits.split(changes)}
+	if t.state.create && limits.CreateBytes > 0 {
+		d.queue = limits.creating(changes)
+	}
 	if len(changes) == 0 {
 		t.adopt(j)
 	}

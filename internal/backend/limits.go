@@ -40,6 +40,9 @@ type Limits struct {
 	MaxBytes int
 	Size     func(plan.Change) int
 
+	// CreateBytes stands in for MaxBytes in the batch that makes a zone (Batch.Create); 0: it takes no more than others.
+	CreateBytes int
+
 	// Concurrency is how many calls the server takes at the same time, over all its zones; 0 means the engine's default.
 	Concurrency int
 }

@@ -91,6 +91,17 @@ func (l *Limits) split(changes []plan.Change) [][]plan.Change {
 	return batches
 }
 
+// creating packs the changes that make a zone: the first batch may be larger than the others.
+func (l *Limits) creating(changes []plan.Change) [][]plan.Change {
+	first := *l
+	first.MaxBytes = l.CreateBytes
+	batches := first.split(changes)
+	if len(batches) < 2 {
+		return batches
+	}
+	return append(batches[:1:1], l.split(changes[len(batches[0]):])...)
+}
+
 // halve parts a rejected batch. It returns false for a single piece, which cannot be parted.
 func (l *Limits) halve(batch []plan.Change) (left, right []plan.Change, ok bool) {
 	middle := 0

@@ -174,3 +174,25 @@ func TestBackoff(t *testing.T) {
 		}
 	}
 }
+
+func TestTheBatchThatMakesAZoneMayBeLarger(t *testing.T) {
+	flat := func(plan.Change) int { return 10 }
+	limits := Limits{MaxBytes: 40, CreateBytes: 80, Size: flat}
+	for _, c := range []struct {
+		name string
+		sets int
+		want []int
+	}{
+		{"all in one", 5, []int{8}},
+		{"the rest in batches of the usual size", 10, []int{8, 4, 1}},
+		{"nothing at all", 0, nil},
+	} {
+		changes := addresses(t, c.sets)
+		if c.sets == 0 {
+			changes = nil
+		}
+		if diff := cmp.Diff(c.want, sizes(limits.creating(changes))); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+}
