@@ -16,7 +16,7 @@ const maxToken = 16 << 10
 
 // An authenticator says who may call. The reason of a refusal is for the log; it never has a token in it.
 type authenticator interface {
-	check(ctx context.Context, token string) error
+	check(ctx context.Context, token, peer string) error
 }
 
 // sharedToken is BIND_API_TOKEN. Digests are compared, in constant time, so that not even its length shows.
@@ -24,7 +24,7 @@ type sharedToken [sha256.Size]byte
 
 func newSharedToken(token string) sharedToken { return sha256.Sum256([]byte(token)) }
 
-func (s sharedToken) check(_ context.Context, token string) error {
+func (s sharedToken) check(_ context.Context, token, _ string) error {
 	given := sha256.Sum256([]byte(token))
 	if subtle.ConstantTimeCompare(given[:], s[:]) != 1 {
 		return errRefused("the token is not the shared one")
@@ -47,7 +47,7 @@ func (s *Server) authenticated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		err := errRefused("there is no bearer token")
 		if token, ok := bearer(r); ok {
-			err = s.auth.check(r.Context(), token)
+			err = s.auth.check(r.Context(), token, r.RemoteAddr)
 		}
 		if err != nil {
 			s.log.Warn("refusing a request", "method", r.Method, "route", r.Pattern, "peer", r.RemoteAddr, "reason", err)

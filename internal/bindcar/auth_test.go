@@ -228,7 +228,7 @@ func (c *reviewed) remembers() {
 	check := func(name, token string, accepted bool, questions int) {
 		c.t.Helper()
 		before := asked()
-		if err := r.check(c.t.Context(), token); (err == nil) != accepted {
+		if err := r.check(c.t.Context(), token, "192.0.2.1:1"); (err == nil) != accepted {
 			c.t.Errorf("%s: %v", name, err)
 		}
 		if got := asked() - before; got != questions {
@@ -254,11 +254,27 @@ func (c *reviewed) remembers() {
 	clock.at.Add(1)
 	check("a token that has ended by our clock", ends, true, 1)
 
+	for i := range guessLimit().Burst {
+		_ = r.check(c.t.Context(), fmt.Sprintf("guess-%d", i), "192.0.2.9:1")
+	}
+	check("a good token of somebody else", c.token("operator", "--audience=bindcar"), true, 1)
+	before := asked()
+	if err := r.check(c.t.Context(), c.token("operator", "--audience=bindcar"), "192.0.2.9:2"); err == nil || asked() != before {
+		c.t.Errorf("after many guesses of a peer: %v, and %d questions", err, asked()-before)
+	}
+	if err := r.check(c.t.Context(), good, "192.0.2.9:2"); err != nil {
+		c.t.Errorf("a token that is remembered, after many guesses: %v", err)
+	}
+	clock.at.Add(1)
+	if err := r.check(c.t.Context(), c.token("operator", "--audience=bindcar"), "192.0.2.9:2"); err != nil {
+		c.t.Errorf("a second later: %v", err)
+	}
+
 	before, together := asked(), c.token("operator", "--audience=bindcar")
 	var many sync.WaitGroup
 	for range 20 {
 		many.Go(func() {
-			if err := r.check(c.t.Context(), together); err != nil {
+			if err := r.check(c.t.Context(), together, "192.0.2.1:1"); err != nil {
 				c.t.Error(err)
 			}
 		})

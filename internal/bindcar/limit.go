@@ -61,6 +61,12 @@ func (l *limiter) wait(remote string) time.Duration {
 	return delay
 }
 
+// spent reports whether the peer has no request left, and takes none.
+func (l *limiter) spent(remote string) bool {
+	now := l.now()
+	return l.bucket(peerOf(remote), now).TokensAt(now) < 1
+}
+
 func (l *limiter) bucket(at netip.Prefix, now time.Time) *rate.Limiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -19,7 +19,7 @@ const (
 	probeOne   = 300 * time.Millisecond
 	probers    = 16
 	freshFor   = 300 * time.Millisecond // how long one look answers for others
-	namedShown = 3                      // zones that a check names
+	namedShown = 3                      // zones that the log names
 )
 
 // loaded remembers which zones BIND has been seen to answer for. A zone that was loaded stays so until BIND starts anew, so a
@@ -28,6 +28,7 @@ type loaded struct {
 	s *Server
 
 	looking sync.Mutex // held over a look
+	told    string     // the zones that the log had last; of looking
 
 	mu   sync.Mutex
 	boot string // when BIND started, in its words
@@ -157,9 +158,15 @@ func (l *loaded) missing(ctx context.Context, zones []string) error {
 	}
 	l.mu.Unlock()
 	if len(not) == 0 {
+		l.told = ""
 		return nil
 	}
-	return fmt.Errorf("%d of %d not loaded: %s", len(not), len(zones), strings.Join(not[:min(len(not), namedShown)], ", "))
+	count := fmt.Sprintf("%d of %d not loaded", len(not), len(zones))
+	if names := strings.Join(not[:min(len(not), namedShown)], ", "); names != l.told {
+		l.told = names // for the log, as those who ask need not say who they are
+		l.s.log.Info("zones are not loaded", "count", len(not), "first", names)
+	}
+	return errors.New(count)
 }
 
 func (l *loaded) ask(ctx context.Context, zones []string) {

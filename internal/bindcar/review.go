@@ -41,12 +41,17 @@ const (
 	reviewsAtOnce = 8
 )
 
+// guessLimit is how many tokens of a peer may be refused. It keeps peers that try tokens from taking the API server's time, and the
+// places in the queue, from those whose tokens are good.
+func guessLimit() Limit { return Limit{Enabled: true, Requests: 60, Period: time.Minute, Burst: 30} }
+
 // reviews asks the API server who a token is of (TokenReview, authentication.k8s.io/v1) and remembers the answer for a while by
 // the token's digest. When the API server cannot be asked the request is refused, and nothing is remembered.
 type reviews struct {
 	Reviewer
 	now     func() time.Time
 	metrics *Metrics
+	guesses *limiter
 	flight  singleflight.Group
 	slots   chan struct{}
 
@@ -62,14 +67,26 @@ type verdict struct {
 }
 
 func newReviews(r Reviewer, now func() time.Time, m *Metrics) *reviews {
-	return &reviews{Reviewer: r, now: now, metrics: m, slots: make(chan struct{}, reviewsAtOnce), known: map[[sha256.Size]byte]verdict{}}
+	return &reviews{Reviewer: r, now: now, metrics: m, guesses: newLimiter(guessLimit(), now), slots: make(chan struct{}, reviewsAtOnce), known: map[[sha256.Size]byte]verdict{}}
 }
 
-func (r *reviews) check(ctx context.Context, token string) error {
+func (r *reviews) check(ctx context.Context, token, peer string) error {
 	digest := sha256.Sum256([]byte(token))
 	if v, ok := r.remembered(digest); ok {
 		return v.why
 	}
+	if r.guesses.spent(peer) {
+		return errRefused("the peer has sent too many tokens that are not accepted; this one was not looked at")
+	}
+	err := r.together(ctx, digest, token)
+	if err != nil {
+		r.guesses.wait(peer)
+	}
+	return err
+}
+
+// together asks once for all requests that bring a token at the same time.
+func (r *reviews) together(ctx context.Context, digest [sha256.Size]byte, token string) error {
 	result := r.flight.DoChan(string(digest[:]), func() (any, error) {
 		if v, ok := r.remembered(digest); ok { // since we looked
 			return nil, v.why
