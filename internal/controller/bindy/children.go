@@ -41,6 +41,7 @@ func instanceFor(c *v1beta1.Bind9Cluster, role v1beta1.Role, index int32) *v1bet
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: c.Namespace, Name: instanceName(c.Name, role, index), Labels: labels,
 			Annotations: map[string]string{v1beta1.InstanceIndexAnnotation: strconv.Itoa(int(index))},
+			Finalizers:  []string{v1beta1.InstanceFinalizer}, // at once, which saves a write
 		},
 		Spec: v1beta1.Bind9InstanceSpec{
 			ClusterRef: c.Name, Role: role, Replicas: ptr.To[int32](1), Version: c.Spec.Version,

@@ -159,7 +159,7 @@ func troubleOf(err error, namespace string) (*trouble, error) {
 		return &trouble{v1beta1.ReasonNotOwned, upper(notOwned.Error()) + "."}, err // not everybody's objects are watched
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), apierrors.IsNotFound(err):
 		// The watch of namespaces has not told yet.
-		return &trouble{v1beta1.ReasonNamespaceNotFound, sentence("The namespace %s cannot take a cluster: %v.", namespace, err)}, nil
+		return &trouble{v1beta1.ReasonNamespaceNotFound, sentence("The namespace %s cannot take objects: %v.", namespace, err)}, nil
 	}
 	return &trouble{v1beta1.ReasonReconcileFailed, sentence("It is tried again: %v.", err)}, err
 }

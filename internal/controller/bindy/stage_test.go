@@ -129,8 +129,16 @@ func (s *stage) start(pick func(b *Controller) []part) *Controller {
 	return b
 }
 
-// hierarchy are the reconcilers that make no pods.
-func hierarchy(b *Controller) []part { return []part{b.providers(), b.clusters()} }
+// hierarchy are the reconcilers that make no pods. Instances, of which nothing runs then, go when they are deleted.
+func hierarchy(b *Controller) []part {
+	return []part{b.providers(), b.clusters(), {kind: &v1beta1.Bind9Instance{}, reconcile: func(ctx context.Context, key client.ObjectKey) (time.Duration, error) {
+		var i v1beta1.Bind9Instance
+		if err := b.Client.Get(ctx, key, &i); err != nil || i.DeletionTimestamp.IsZero() {
+			return 0, client.IgnoreNotFound(err)
+		}
+		return 0, b.withoutFinalizer(ctx, &i, v1beta1.InstanceFinalizer)
+	}}}
+}
 
 // tested logs where the test's log is.
 type tested struct{ *testing.T }
