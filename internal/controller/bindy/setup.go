@@ -68,6 +68,8 @@ type Config struct {
 type Controller struct {
 	Config
 	*applier
+	keys     keyset
+	sidecars sidecars
 }
 
 // New returns a Controller that has not begun.

@@ -2,13 +2,248 @@ package bindy
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/bindcar"
 )
+
+// Bounds of calls to sidecars.
+const (
+	sidecarsAtOnce = 8 // of one object
+	sidecarDial    = 2 * time.Second
+	sidecarCall    = 8 * time.Second
+	sidecarStart   = 30 * time.Second // in which one that does not answer is starting, and nothing is wrong
+)
+
+// The bounds of how soon a sidecar that did not answer is asked again.
+const (
+	leastRetry = 500 * time.Millisecond
+	mostRetry  = 30 * time.Second
+)
+
+// sidecars calls those of pods. Its zero value is ready for use.
+type sidecars struct {
+	token tokenFile
+
+	mu       sync.Mutex
+	declared map[client.ObjectKey]map[types.UID]int32 // of an instance, its pods that know what they are to have, and how often each had been restarted
+}
+
+// sidecarHTTP goes straight to pods: through no proxy, and not where an answer points to, for a token is in the request.
+var sidecarHTTP = &http.Client{
+	Timeout:       sidecarCall,
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	Transport: &http.Transport{
+		DialContext:     (&net.Dialer{Timeout: sidecarDial}).DialContext,
+		IdleConnTimeout: sidecarStart, MaxIdleConnsPerHost: 1, ResponseHeaderTimeout: sidecarCall,
+	},
+}
+
+var errNoAddress = errors.New("it has no address yet")
+
+// sidecar is the client of a pod's sidecar. The pod says where that is: the spec of the instance may be newer.
+func (b *Controller) sidecar(p *corev1.Pod) (*bindcar.Client, error) {
+	i := slices.IndexFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == bindcarContainer })
+	if i < 0 || len(p.Spec.Containers[i].Ports) == 0 || p.Status.PodIP == "" {
+		return nil, errNoAddress
+	}
+	token, err := b.sidecars.token.read(b.BindcarTokenFile)
+	if err != nil {
+		return nil, err
+	}
+	port := strconv.Itoa(int(p.Spec.Containers[i].Ports[0].ContainerPort))
+	return &bindcar.Client{
+		BaseURL: "http://" + net.JoinHostPort(p.Status.PodIP, port), HTTP: sidecarHTTP, Token: func() (string, error) { return token, nil },
+	}, nil
+}
+
+// each calls all pods, a few at a time, and returns what each came to.
+func (s *sidecars) each(ctx context.Context, pods []corev1.Pod, call func(ctx context.Context, i int) error) []error {
+	errs := make([]error, len(pods))
+	free := make(chan struct{}, sidecarsAtOnce)
+	var running sync.WaitGroup
+	for i := range pods {
+		free <- struct{}{}
+		running.Go(func() {
+			defer func() { <-free }()
+			ctx, cancel := context.WithTimeout(ctx, sidecarCall)
+			defer cancel()
+			errs[i] = call(ctx, i)
+		})
+	}
+	running.Wait()
+	return errs
+}
 
 // declare tells the sidecar of each pod which zones it has to have before it is ready, once for each start of it. after says
 // when to try again those that could not be told; 0: an event will tell.
-func (b *Controller) declare(_ context.Context, _ *server, _ []corev1.Pod) (after time.Duration, troubles []trouble) {
-	return 0, nil
+func (b *Controller) declare(ctx context.Context, s *server, pods []corev1.Pod) (after time.Duration, troubles []trouble) {
+	now := b.Clock()
+	instance := client.ObjectKeyFromObject(s.instance)
+	told := b.sidecars.forget(instance, pods)
+	todo := slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool {
+		began, restarts := sidecarState(&p)
+		before, ok := told[p.UID]
+		return began.IsZero() || !p.DeletionTimestamp.IsZero() || isOver(&p) || p.Status.PodIP == "" || ok && before == restarts
+	})
+	errs := b.sidecars.each(ctx, todo, func(ctx context.Context, i int) error { return b.declareTo(ctx, &todo[i]) })
+	for i, err := range errs {
+		if err == nil {
+			_, restarts := sidecarState(&todo[i])
+			b.sidecars.told(instance, todo[i].UID, restarts)
+			continue
+		}
+		again, bad := b.failing(&todo[i], err, now)
+		troubles = append(troubles, bad...)
+		if after == 0 || again < after {
+			after = again
+		}
+	}
+	return after, troubles
+}
+
+// declareTo tells one sidecar, unless it knows already: it writes that down beside its zones.
+func (b *Controller) declareTo(ctx context.Context, p *corev1.Pod) error {
+	c, err := b.sidecar(p)
+	if err != nil {
+		return err
+	}
+	content, err := c.Content(ctx)
+	if err != nil || content.Declared {
+		return err
+	}
+	zones, err := c.Zones(ctx)
+	if err != nil {
+		return err
+	}
+	return c.Declare(ctx, zones)
+}
+
+// forget drops what is known of pods that are gone, and returns the rest.
+func (s *sidecars) forget(instance client.ObjectKey, pods []corev1.Pod) map[types.UID]int32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	left := map[types.UID]int32{}
+	for i := range pods {
+		if restarts, ok := s.declared[instance][pods[i].UID]; ok {
+			left[pods[i].UID] = restarts
+		}
+	}
+	if s.declared == nil {
+		s.declared = map[client.ObjectKey]map[types.UID]int32{}
+	}
+	if s.declared[instance] = left; len(left) == 0 {
+		delete(s.declared, instance)
+	}
+	out := make(map[types.UID]int32, len(left))
+	for uid, restarts := range left {
+		out[uid] = restarts
+	}
+	return out
+}
+
+func (s *sidecars) told(instance client.ObjectKey, pod types.UID, restarts int32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.declared[instance] == nil {
+		s.declared[instance] = map[types.UID]int32{}
+	}
+	s.declared[instance][pod] = restarts
+}
+
+// sidecarState is since when the sidecar of a pod runs, zero if it does not, and how often it was started again.
+func sidecarState(p *corev1.Pod) (began time.Time, restarts int32) {
+	for i := range p.Status.ContainerStatuses {
+		if c := &p.Status.ContainerStatuses[i]; c.Name == bindcarContainer {
+			if c.State.Running != nil {
+				began = c.State.Running.StartedAt.Time
+			}
+			return began, c.RestartCount
+		}
+	}
+	return time.Time{}, 0
+}
+
+// failing says when to ask a sidecar again that did not do what it was asked for, and what people have to know: nothing as long as
+// it is starting. Messages are the same for the same cause: they stand in statuses.
+func (b *Controller) failing(p *corev1.Pod, err error, now time.Time) (again time.Duration, troubles []trouble) {
+	began, _ := sidecarState(p)
+	age := now.Sub(began)
+	if began.IsZero() {
+		return mostRetry, nil // that it runs is an event
+	}
+	again = min(max(age/4, leastRetry), mostRetry)
+	var answer *bindcar.Error
+	errors.As(err, &answer)
+	b.Log.Debug("a sidecar does not do what it is asked for", "pod", client.ObjectKeyFromObject(p).String(), "error", err)
+	switch {
+	case errors.Is(err, bindcar.ErrThrottled) && answer != nil:
+		return max(again, answer.RetryAfter), nil
+	case age < sidecarStart, errors.Is(err, errNoAddress), errors.Is(err, context.Canceled):
+		return again, nil
+	}
+	return again, []trouble{{v1beta1.ReasonReconcileFailed, b.complaint(p, err, answer)}}
+}
+
+// complaint is what people have to know about a sidecar that fails.
+func (b *Controller) complaint(p *corev1.Pod, err error, answer *bindcar.Error) string {
+	what := fmt.Sprintf("The sidecar of Pod %s", client.ObjectKeyFromObject(p))
+	user := fmt.Sprintf("system:serviceaccount:%s:%s", b.Namespace, b.ServiceAccount)
+	switch {
+	case errors.Is(err, errToken):
+		return sentence("%s cannot be asked: %v.", what, err)
+	case errors.Is(err, bindcar.ErrUnauthorized):
+		return sentence("%s does not let the operator in. It is to let in %s, and has to be allowed to ask the API server who that is: "+
+			"see that this is the operator's ServiceAccount, and that the ClusterRoleBinding zonefold-bindcar names ServiceAccount %s of namespace %s.", what, user, serviceAccount, p.Namespace)
+	case errors.Is(err, bindcar.ErrNotFound):
+		return sentence("%s does not know the call: its image is not the one that belongs to this operator. Change bindcarConfig.image.", what)
+	case answer != nil && answer.Status != 0:
+		return sentence("%s answers with HTTP %d. Its log says why.", what, answer.Status)
+	}
+	return sentence("%s does not answer the operator at %s. A NetworkPolicy may be in the way.", what, p.Status.PodIP)
+}
+
+// A tokenFile is a token that is replaced in its file from time to time.
+type tokenFile struct {
+	mu    sync.Mutex
+	since time.Time
+	text  string
+}
+
+var errToken = errors.New("the operator has no token")
+
+// read returns the token of now.
+func (t *tokenFile) read(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w; see --bindcar-token-file", errToken, err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.text != "" && t.since.Equal(info.ModTime()) {
+		return t.text, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w; see --bindcar-token-file", errToken, err)
+	}
+	t.text, t.since = strings.TrimSpace(string(text)), info.ModTime()
+	if t.text == "" {
+		return "", fmt.Errorf("%w: %s is empty; see --bindcar-token-file", errToken, path)
+	}
+	return t.text, nil
 }

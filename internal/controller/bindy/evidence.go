@@ -1,0 +1,108 @@
+package bindy
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/zonefold/zonefold/internal/bind9"
+	"github.com/zonefold/zonefold/internal/bindcar"
+)
+
+// evidence is what servers say of the keys that they accept.
+type evidence struct {
+	lists    [][]bindcar.KeyStatus // of each server that answered
+	complete bool                  // all servers that there are answered
+	transfer bool                  // the keys are for transfers, and have nothing to do with the control channel
+	troubles []trouble
+}
+
+// ask returns what asks the pods of a task, once, if anybody wants to know.
+func (b *Controller) ask(ctx context.Context, t *keyTask, now time.Time) func() evidence {
+	return sync.OnceValue(func() evidence {
+		pods := slices.DeleteFunc(slices.Clone(t.pods), func(p corev1.Pod) bool { return !hasKeys(&p, now) })
+		out := evidence{complete: true, transfer: t.settings.Purpose == bind9.ForTransfer}
+		answers := make([]bindcar.KeyList, len(pods))
+		errs := b.sidecars.each(ctx, pods, func(ctx context.Context, i int) (err error) {
+			c, err := b.sidecar(&pods[i])
+			if err == nil {
+				answers[i], err = c.Keys(ctx)
+			}
+			return err
+		})
+		for i, err := range errs {
+			if err != nil {
+				out.complete = false
+				_, told := b.failing(&pods[i], err, now)
+				out.troubles = append(out.troubles, told...)
+				continue
+			}
+			list := answers[i].Keys
+			if out.transfer {
+				list = answers[i].Transfer
+			}
+			out.lists = append(out.lists, list)
+		}
+		return out
+	})
+}
+
+// hasKeys reports whether a pod may have key files: a node has it, and it is not over. One that outlives the end of its time is on
+// a node that is lost.
+func hasKeys(p *corev1.Pod, now time.Time) bool {
+	return p.Spec.NodeName != "" && !isOver(p) && (p.DeletionTimestamp.IsZero() || now.Before(p.DeletionTimestamp.Time))
+}
+
+func isOver(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+}
+
+// accept reports whether all servers are known to accept this very key.
+func (e evidence) accept(k bind9.Key) bool {
+	if !e.complete {
+		return false
+	}
+	for _, list := range e.lists {
+		takes := func(s bindcar.KeyStatus) bool { return s.ID == k.ID() && s.DNS && (s.Control || e.transfer) }
+		if !slices.ContainsFunc(list, takes) {
+			return false
+		}
+	}
+	return true
+}
+
+// names are those of all keys that servers have, whether they accept them or not.
+func (e evidence) names() (out []string) {
+	for _, list := range e.lists {
+		for _, s := range list {
+			out = append(out, s.Name)
+		}
+	}
+	return out
+}
+
+// tellMove makes an event of what happened to keys.
+func (b *Controller) tellMove(t *keyTask, live *corev1.Secret, before, after bind9.Ring, step bind9.Step, what result) {
+	p := t.settings.Purpose
+	inUse, newest := keyName(p, after.InUse), keyName(p, after.Keys[len(after.Keys)-1].Name)
+	switch {
+	case what == unchanged:
+	case live == nil && len(before.Keys) > 0:
+		b.warning(t.owner, "KeysRestored", "Create", sentence("Secret %s was gone. It was made again with the keys that it had.", t.secret))
+	case step.Move == bind9.Create && live == nil:
+		b.normal(t.owner, "KeyMade", "Create", sentence("Made Secret %s with the key %s.", t.secret, inUse))
+	case step.Move == bind9.Create:
+		b.warning(t.owner, "KeyLost", "Update", sentence("Secret %s held no key that can be used. It has the new key %s, which servers take when they have its file, in a minute or two.", t.secret, inUse))
+	case step.Move == bind9.Add:
+		b.normal(t.owner, "KeyAdded", "Rotate", sentence("Servers get the key %s too; %s stays in use until all of them accept it.", newest, inUse))
+	case step.Move == bind9.Switch:
+		b.normal(t.owner, "KeySwitched", "Rotate", sentence("All servers accept the key %s, which is in use now; the one before stays valid for %s.", inUse, bind9.Overlap))
+	case step.Move == bind9.Replace:
+		b.normal(t.owner, "KeyReplaced", "Rotate", sentence("The key that was supplied has another secret. Servers get it; %s stays in use until all of them accept it.", inUse))
+	case step.Move == bind9.Remove:
+		b.normal(t.owner, "KeyRemoved", "Rotate", sentence("Servers do not accept another key than %s any more.", inUse))
+	}
+}
