@@ -187,3 +187,40 @@ func TestAContradictoryProviderChangesNothing(t *testing.T) {
 		}
 	}
 }
+
+func TestAClusterOfAProviderIsKeptAsTheProviderSays(t *testing.T) {
+	s := newStage(t)
+	a := s.namespace("a")
+	s.start(hierarchy)
+	s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: ClusterBind9Provider, metadata: {name: %s}, spec: {namespace: %s, version: '9.18', primary: {replicas: 1}}}`, s.word, a)
+	s.eventually("a cluster", func() string { return s.hasCluster(a, s.provider(s.word)) })
+	s.patch(s.bindCluster(a, s.word), `{"metadata":{"annotations":{"note":"mine"},"finalizers":["example.org/wait","bindy.firestoned.io/bind9cluster-finalizer"],"labels":{"bindy.firestoned.io/managed-by":"me"}},
+		"spec":{"version":"9.20","primary":{"labels":{"tier":"edge"}}}}`)
+	s.eventually("what is ours", func() string {
+		c := s.bindCluster(a, s.word)
+		if c.Spec.Version != "9.18" || c.Labels[v1beta1.ManagedByLabel] != "ClusterBind9Provider" {
+			return fmt.Sprintf("%v %+v", c.Labels, c.Spec)
+		}
+		return ""
+	})
+	if c := s.bindCluster(a, s.word); c.Annotations["note"] != "mine" || len(c.Finalizers) != 2 || c.Spec.Primary.Labels["tier"] != "edge" {
+		t.Errorf("what others wrote is gone: %v %v %+v", c.Annotations, c.Finalizers, c.Spec.Primary)
+	}
+	s.patch(s.provider(s.word), `{"spec":{"version":"9.20"}}`)
+	s.eventually("the new version", func() string {
+		if got := s.instance(a, s.word+"-primary-0"); got.Spec.Version != "9.20" {
+			return fmt.Sprintf("%+v", got.Spec)
+		}
+		return ""
+	})
+	old := s.bindCluster(a, s.word)
+	s.remove(old)
+	s.eventually("the instances to be gone", func() string { return s.hasInstances(a) })
+	s.patch(s.bindCluster(a, s.word), `{"metadata":{"finalizers":null}}`)
+	s.eventually("another one", func() string {
+		if now := s.bindCluster(a, s.word); now.UID == old.UID || now.UID == "" {
+			return "it is not there"
+		}
+		return s.hasInstances(a, s.word+"-primary-0")
+	})
+}
