@@ -16,7 +16,7 @@ func (f *fixture) client(token string) *Client {
 }
 
 func TestClient(t *testing.T) {
-	f := newFixture(t, "", nil)
+	f := newFixture(t, nil)
 	c, ctx := f.client(testToken), t.Context()
 	serial := uint32(41)
 	key := "bindy-operator"
@@ -75,7 +75,7 @@ func TestClient(t *testing.T) {
 
 // TestClientErrors has every class, from a real server.
 func TestClientErrors(t *testing.T) {
-	f := newFixture(t, "", func(s *Settings) { s.Limit.Burst, s.Limit.Requests = 4, 1 })
+	f := newFixture(t, func(s *Settings) { s.Limit.Burst, s.Limit.Requests = 4, 1 })
 	ctx := t.Context()
 	gone := &Client{BaseURL: "http://127.0.0.1:1"}
 	ended, cancel := context.WithCancel(ctx)

@@ -39,8 +39,8 @@ func testKey(name string) bind9.Key {
 	return bind9.Key{Name: name, Algorithm: bind9.SHA256, Secret: base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%-32s", name))}
 }
 
-// newFixture starts both. more is put into named.conf after everything, change is done to the settings.
-func newFixture(t testing.TB, more string, change func(*Settings)) *fixture {
+// newFixture starts both. change is done to the settings.
+func newFixture(t testing.TB, change func(*Settings)) *fixture {
 	t.Helper()
 	root := t.TempDir()
 	f := &fixture{t: t, dir: filepath.Join(root, "zones"), conf: filepath.Join(root, "conf")}
@@ -56,11 +56,7 @@ func newFixture(t testing.TB, more string, change func(*Settings)) *fixture {
 		*port = number
 	}
 	f.keys(testKey("bindy-operator"))
-	f.write(filepath.Join(f.conf, "named.conf"), fmt.Sprintf(`include "%[1]s/keys/rndc.key";
-include "%[1]s/keys/named.conf.keys";
-options { directory "%[2]s"; pid-file none; session-keyfile none; lock-file none; listen-on port %[3]d { 127.0.0.1; }; listen-on-v6 { none; };
-	allow-new-zones yes; recursion no; dnssec-validation no; empty-zones-enable no; allow-transfer { none; }; notify-delay 0; };
-%[4]s`, f.conf, f.dir, f.dns, more))
+	f.configure(bind9.Options{})
 	f.startNamed()
 	f.serve(change)
 	return f
@@ -73,19 +69,34 @@ func (f *fixture) settings() Settings {
 	}
 }
 
-// keys writes the key files as a Secret's volume has them.
-func (f *fixture) keys(keys ...bind9.Key) {
+// configure writes the files that an operator puts into a ConfigMap.
+func (f *fixture) configure(o bind9.Options) {
 	f.t.Helper()
-	text, err := bind9.RenderKeys(keys...)
+	o.ConfigDir, o.DataDir, o.DNSPort, o.ControlPort, o.ListenOn, o.ListenOnV6 = f.conf, f.dir, f.dns, f.control, []string{"127.0.0.1"}, []string{"none"}
+	files, err := bind9.Configuration(o)
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	names, members := "", ""
-	for _, k := range keys {
-		names, members = names+fmt.Sprintf(" \"%s\";", k.Name), members+fmt.Sprintf(" key \"%s\";", k.Name)
+	for name, text := range files {
+		f.write(filepath.Join(f.conf, name), text)
 	}
-	f.write(filepath.Join(f.conf, "keys", "named.conf.keys"), fmt.Sprintf("controls { inet 127.0.0.1 port %d allow { 127.0.0.1; } keys {%s }; };\nacl \"bindy-update\" {%s };\n", f.control, names, members))
-	f.write(filepath.Join(f.conf, "keys", "rndc.key"), text)
+}
+
+// keys writes the files that an operator puts into Secrets; the first key is the one in use.
+func (f *fixture) keys(keys ...bind9.Key) {
+	f.t.Helper()
+	transfer := testKey("bindy-transfer")
+	for purpose, ring := range map[bind9.Purpose]bind9.Ring{
+		bind9.ForOperator: {Keys: keys, InUse: keys[0].Name}, bind9.ForTransfer: {Keys: []bind9.Key{transfer}, InUse: transfer.Name},
+	} {
+		items, err := ring.Data(purpose, f.control)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		for name, text := range items {
+			f.write(filepath.Join(f.conf, "keys", name), string(text))
+		}
+	}
 }
 
 func (f *fixture) write(path, text string) {

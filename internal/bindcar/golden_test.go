@@ -13,7 +13,7 @@ const minimal = `{"zoneName":"example.com","zoneType":"primary","updateKeyName":
 
 // TestB1Zones goes through the life of a primary zone by the existing bindcar's calls.
 func TestB1Zones(t *testing.T) {
-	f := newFixture(t, "", nil)
+	f := newFixture(t, nil)
 	zone := "/api/v1/zones/example.com"
 	f.want("GET", "/api/v1/zones", "", 200, `{"zones":[],"count":0}`)
 	f.want("POST", "/api/v1/zones", minimal, 201, `{"success":true,"message":"Zone example.com created successfully","details":""}`)
@@ -76,7 +76,7 @@ func (f *fixture) shows(zone string, parts ...string) {
 }
 
 func TestB1Server(t *testing.T) {
-	f := newFixture(t, "", nil)
+	f := newFixture(t, nil)
 	status, text := f.call("GET", "/api/v1/server/status", "")
 	if want := `{"status":"version: BIND 9`; status != 200 || !strings.HasPrefix(text, want) || !strings.HasSuffix(text, `server is up and running"}`) {
 		t.Errorf("the server's status is %d %s", status, text)
@@ -89,7 +89,7 @@ func TestB1Server(t *testing.T) {
 	f.want("PUT", "/api/v1/server/content", `{"zones":["a;b"]}`, 400,
 		`{"error":"Invalid request: the zone name \"a;b\" has the character ';' at its octet 2; a zone's name has letters, digits, '-', '_', '/' and dots, and begins with a letter, a digit or '_'","details":null}`)
 	f.want("GET", "/api/v1/ready", "", 503, `{"ready":false,"checks":["zone_dir: ok","rndc: ok","content: ok","zones: 2 of 2 not loaded"]}`)
-	f.want("GET", "/api/v1/server/keys", "", 200, `{"keys":[{"name":"bindy-operator","id":"`+testKey("bindy-operator").ID()+`","control":true,"dns":true}]}`)
+	f.want("GET", "/api/v1/server/keys", "", 200, `{"keys":[{"name":"bindy-operator","id":"`+testKey("bindy-operator").ID()+`","control":true,"dns":true}],"transfer":[{"name":"bindy-transfer","id":"`+testKey("bindy-transfer").ID()+`","control":false,"dns":true}]}`)
 	f.Kill()
 	f.want("GET", "/api/v1/server/status", "", 503, `{"error":"Internal server error","details":null}`)
 	f.want("GET", "/api/v1/server/keys", "", 503, `{"error":"Internal server error","details":null}`)
@@ -108,7 +108,7 @@ func TestB1Server(t *testing.T) {
 }
 
 func TestB1DocumentPaths(t *testing.T) {
-	f := newFixture(t, "", nil)
+	f := newFixture(t, nil)
 	body := strings.Replace(minimal, `"zoneName":"example.com",`, "", 1)
 	f.want("GET", "/api/zonestatus/example.com", "", 404, `{"error":"Zone not found: example.com","details":null}`)
 	f.want("POST", "/api/addzone/example.com", body, 200, `{"success":true,"message":"Zone example.com created successfully","details":""}`)
@@ -129,7 +129,7 @@ func TestB1DocumentPaths(t *testing.T) {
 }
 
 func TestB1Records(t *testing.T) {
-	f := newFixture(t, "", nil)
+	f := newFixture(t, nil)
 	records := "/api/v1/zones/example.com/records"
 	f.want("POST", records, `{"name":"www","type":"A","value":"192.0.2.5"}`, 404, `{"error":"Zone not found: example.com","details":null}`)
 	f.want("PUT", records, `{"name":"www","type":"A","currentValue":"192.0.2.5","newValue":"192.0.2.6"}`, 404, `{"error":"Zone not found: example.com","details":null}`)
@@ -184,7 +184,7 @@ func TestB1Records(t *testing.T) {
 
 // TestB1Requests has what is wrong with a request before it is understood: plain text.
 func TestB1Requests(t *testing.T) {
-	f := newFixture(t, "", nil)
+	f := newFixture(t, nil)
 	many := `{"zoneName":"` + strings.Repeat("a", maxBody) + `"}`
 	for _, c := range []struct {
 		name, method, path, body, contentType string
@@ -218,7 +218,7 @@ func TestB1Requests(t *testing.T) {
 
 // TestB1Metrics has every metric of the existing bindcar move.
 func TestB1Metrics(t *testing.T) {
-	f := newFixture(t, "", func(s *Settings) { s.Limit.Burst, s.Limit.Requests = 6, 1 })
+	f := newFixture(t, func(s *Settings) { s.Limit.Burst, s.Limit.Requests = 6, 1 })
 	f.call("POST", "/api/v1/zones", minimal)
 	f.call("POST", "/api/v1/zones", minimal)
 	f.call("POST", "/api/v1/zones/example.com/records", `{"name":"www","type":"A","value":"192.0.2.5"}`)
@@ -261,7 +261,7 @@ func TestB1Metrics(t *testing.T) {
 
 // TestAZoneIsWholeFromTheFirstAnswer has the optional fields of a create call.
 func TestAZoneIsWholeFromTheFirstAnswer(t *testing.T) {
-	f := newFixture(t, "", nil)
+	f := newFixture(t, nil)
 	records := []string{
 		`{"name":"@","type":"MX","value":"mail","priority":10}`, `{"name":"mail","type":"A","value":"192.0.2.3","ttl":60}`, `{"name":"mail","type":"AAAA","value":"2001:DB8::3"}`,
 		`{"name":"www.example.org.","type":"CNAME","value":"mail.example.org."}`, `{"name":"*.w","type":"TXT","value":"\"a;b\" \"$c\""}`,

@@ -3,7 +3,6 @@ package bindcar
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,7 +21,7 @@ func (f *fixture) ready() (bool, string) {
 // TestReadyByContent has a pod that waits for what it is told, and tells the truth over restarts of all parts.
 func TestReadyByContent(t *testing.T) {
 	require := func(s *Settings) { s.RequireContent = true }
-	f := newFixture(t, "", require)
+	f := newFixture(t, require)
 	wantReady := func(when string, ready bool, check string) {
 		t.Helper()
 		if got, text := f.ready(); got != ready || !strings.Contains(text, check) {
@@ -59,13 +58,8 @@ func TestReadyByContent(t *testing.T) {
 
 // TestReadyWhereQueriesAreRefused has a BIND that does not answer us.
 func TestReadyWhereQueriesAreRefused(t *testing.T) {
-	f := newFixture(t, "", nil)
-	conf := filepath.Join(f.conf, "named.conf")
-	text, err := os.ReadFile(conf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.write(conf, strings.Replace(string(text), "recursion no;", "recursion no; allow-query { 192.0.2.1; };", 1))
+	f := newFixture(t, nil)
+	f.configure(bind9.Options{AllowQuery: []string{"192.0.2.1"}})
 	reconfig, err := bind9.ServerCommand("reconfig")
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +78,7 @@ func TestReadyWhereQueriesAreRefused(t *testing.T) {
 
 // TestReadyIsCheapWithManyZones counts the commands of probes.
 func TestReadyIsCheapWithManyZones(t *testing.T) {
-	f := newFixture(t, "", nil)
+	f := newFixture(t, nil)
 	const zones = 1000
 	names := make([]string, zones)
 	for i := range names {
