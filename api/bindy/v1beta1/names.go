@@ -123,6 +123,8 @@ const (
 	// ReasonInvalidKey: the Secret holds no key that BIND takes. The key before
 	// it stays in use.
 	ReasonInvalidKey = "InvalidKey"
+	// ReasonBindingNotFound: the ClusterRoleBinding of the sidecars is not installed.
+	ReasonBindingNotFound = "BindingNotFound"
 	// ReasonReconcileFailed: the API server or a pod refused something; it is
 	// tried again.
 	ReasonReconcileFailed = "ReconcileFailed"

@@ -4,7 +4,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	fieldselector "k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -21,7 +23,7 @@ func CacheOptions(scheme *runtime.Scheme) cache.Options {
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{v1beta1.PartOfLabel: v1beta1.PartOfValue})}
 	return cache.Options{
 		Scheme:           scheme,
-		DefaultTransform: cache.TransformStripManagedFields(),
+		DefaultTransform: compact(),
 		ByObject: map[client.Object]cache.ByObject{
 			&appsv1.Deployment{}:            ours,
 			&corev1.Service{}:               ours,
@@ -30,23 +32,35 @@ func CacheOptions(scheme *runtime.Scheme) cache.Options {
 			&corev1.PersistentVolumeClaim{}: ours,
 			&policyv1.PodDisruptionBudget{}: ours,
 			&corev1.ConfigMap{}:             {Transform: ownConfigMaps()},
+			&rbacv1.ClusterRoleBinding{}:    {Field: fieldselector.OneTermEqualSelector("metadata.name", bindcarBinding)},
 		},
+	}
+}
+
+// compact drops what nobody reads, and what nobody shall keep: kubectl writes the whole of a Secret into an annotation of it.
+func compact() toolscache.TransformFunc {
+	return func(o any) (any, error) {
+		if m, ok := o.(metav1.Object); ok {
+			m.SetManagedFields(nil)
+			delete(m.GetAnnotations(), corev1.LastAppliedConfigAnnotation)
+		}
+		return o, nil
 	}
 }
 
 // ownConfigMaps drops the content of ConfigMaps that are not ours: people's, which a spec may name, are watched for changes
 // and read when they are needed.
 func ownConfigMaps() toolscache.TransformFunc {
+	rest := compact()
 	return func(o any) (any, error) {
 		m, ok := o.(*corev1.ConfigMap)
 		if !ok {
-			return o, nil
+			return rest(o)
 		}
-		m.ManagedFields = nil
 		if m.Labels[v1beta1.PartOfLabel] != v1beta1.PartOfValue {
 			m.Data, m.BinaryData, m.Annotations, m.Labels = nil, nil, nil, nil
 		}
-		return m, nil
+		return rest(m)
 	}
 }
 

@@ -70,6 +70,11 @@ type Controller struct {
 	*applier
 	keys     keyset
 	sidecars sidecars
+
+	accounting sync.Mutex // held while a ServiceAccount is made or removed
+	rolling    sync.Mutex // held while it is decided whose pods are replaced
+	line       line
+	users      contents
 }
 
 // New returns a Controller that has not begun.
@@ -96,7 +101,7 @@ type watch struct {
 
 // parts are the reconcilers of the dialect.
 func (b *Controller) parts() []part {
-	return []part{b.providers(), b.clusters()}
+	return []part{b.providers(), b.clusters(), b.instances(), b.accounts(), b.bindings()}
 }
 
 // Objects are what has to be in the cache before the dialect can work, so that a follower takes over at once.

@@ -110,7 +110,7 @@ func (s *stage) start(pick func(b *Controller) []part) *Controller {
 	}
 	s.events = events.NewFakeRecorder(1000)
 	b := New(Config{
-		Settings: Settings{DefaultNamespace: s.word + "-default", Namespace: "zonefold-system", ServiceAccount: "zonefold-operator"},
+		Settings: Settings{DefaultNamespace: s.word + "-default", Namespace: "zonefold-system", ServiceAccount: "zonefold-operator", BIND9Image: "zonefold/bind9", BindcarImage: "zonefold/bindcar:test"},
 		Client:   cached, Live: live, Cache: objects, Events: s.events, Log: slog.New(slog.NewTextHandler(tested{s.T}, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Metrics: controller.NewMetrics(), Clock: func() time.Time { return time.Unix(0, 0).Add(time.Duration(s.hours.Add(1)) * time.Hour) },
 	})
@@ -310,6 +310,9 @@ func (c counted) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	return c.RoundTripper.RoundTrip(r)
 }
+
+// clean is a context for what is removed after a test.
+func (s *stage) clean() context.Context { return context.WithoutCancel(s.ctx) }
 
 func (s *stage) patchStatus(object client.Object, body string) {
 	s.Helper()

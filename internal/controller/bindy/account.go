@@ -1,0 +1,203 @@
+package bindy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller"
+)
+
+// +kubebuilder:rbac:groups="",resources=serviceaccounts,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups="",resources=serviceaccounts,resourceNames=bind9,verbs=delete
+// +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=clusterrolebindings,resourceNames=zonefold-bindcar,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=clusterroles,resourceNames=zonefold-bindcar,verbs=bind
+
+// bindcarBinding is the ClusterRoleBinding by which sidecars may ask the API server whose token a caller has. It is installed with
+// the operator, which may write its subjects and give away no other role.
+const bindcarBinding = "zonefold-bindcar"
+
+// accounts reconciles the ServiceAccount that the servers of a namespace share: it belongs to none of them, so that nobody else
+// removes it when it has served its time.
+func (b *Controller) accounts() part {
+	return part{
+		kind: &corev1.ServiceAccount{},
+		watches: []watch{{&v1beta1.Bind9Instance{}, func(_ context.Context, o client.Object) []client.ObjectKey {
+			return []client.ObjectKey{{Namespace: o.GetNamespace(), Name: serviceAccount}}
+		}}},
+		reconcile: b.reconcileAccount,
+	}
+}
+
+// reconcileAccount removes the ServiceAccount of a namespace that has no instances any more. Instances make it, see applyAccount.
+func (b *Controller) reconcileAccount(ctx context.Context, key client.ObjectKey) (time.Duration, error) {
+	if key.Name != serviceAccount {
+		return 0, nil
+	}
+	b.accounting.Lock()
+	defer b.accounting.Unlock()
+	var account corev1.ServiceAccount
+	if err := b.Client.Get(ctx, key, &account); err != nil {
+		return 0, client.IgnoreNotFound(err)
+	}
+	var instances v1beta1.Bind9InstanceList
+	if err := b.Client.List(ctx, &instances, client.InNamespace(key.Namespace)); err != nil || len(instances.Items) > 0 {
+		return 0, err
+	}
+	if !account.DeletionTimestamp.IsZero() || account.Annotations[v1beta1.AppliedAnnotation] == "" || len(account.OwnerReferences) > 0 {
+		return 0, nil
+	}
+	// A new one would be another one for the API server, and pods would have to be replaced: the cache may be late.
+	if err := b.Live.List(ctx, &instances, client.InNamespace(key.Namespace), client.Limit(1)); err != nil || len(instances.Items) > 0 {
+		return 0, err
+	}
+	if b.Leads != nil && !b.Leads() {
+		return 0, errNotLeading
+	}
+	uid := account.UID
+	err := b.Client.Delete(ctx, &account, client.Preconditions{UID: &uid})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("deleting %s: %w", describe("ServiceAccount", key), err)
+	}
+	b.Metrics.Wrote("ServiceAccount", "delete")
+	return 0, nil
+}
+
+// applyAccount makes the ServiceAccount of an instance's namespace, and notes which one it is. One that somebody else made is used as
+// it is.
+func (b *Controller) applyAccount(ctx context.Context, v *visit) (bool, error) {
+	b.accounting.Lock() // several instances begin at once
+	defer b.accounting.Unlock()
+	want := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
+		Namespace: v.instance.Namespace, Name: serviceAccount,
+		Labels: map[string]string{
+			v1beta1.AppLabel: v1beta1.AppValue, v1beta1.NameLabel: v1beta1.NameValue,
+			v1beta1.AppManagedBy: v1beta1.AppManagedValue, v1beta1.PartOfLabel: v1beta1.PartOfValue,
+		},
+	}}
+	account, err := b.accountOf(ctx, v.instance.Namespace)
+	if err != nil {
+		return false, err
+	}
+	if account == nil || account.Annotations[v1beta1.AppliedAnnotation] != "" {
+		what, err := b.apply(ctx, nil, want)
+		if what == ending {
+			return false, nil // its end is an event
+		}
+		if ok, err := b.noted(v, err); !ok {
+			return false, err
+		}
+		if account == nil {
+			if account, err = b.accountOf(ctx, v.instance.Namespace); err != nil || account == nil {
+				return false, err
+			}
+		}
+	}
+	v.account = account.UID
+	return true, nil
+}
+
+// accountOf is the ServiceAccount of a namespace, whoever made it; nil if there is none. Only ours is in the cache.
+func (b *Controller) accountOf(ctx context.Context, namespace string) (*corev1.ServiceAccount, error) {
+	key := client.ObjectKey{Namespace: namespace, Name: serviceAccount}
+	for _, from := range []client.Reader{b.Client, b.Live} {
+		var account corev1.ServiceAccount
+		err := from.Get(ctx, key, &account)
+		if err == nil {
+			return &account, nil
+		}
+		if !apierrors.IsNotFound(err) {
+			return nil, fmt.Errorf("reading %s: %w", describe("ServiceAccount", key), err)
+		}
+	}
+	return nil, nil
+}
+
+// bindings reconciles the subjects of the ClusterRoleBinding of the sidecars.
+func (b *Controller) bindings() part {
+	return part{
+		kind: &rbacv1.ClusterRoleBinding{},
+		watches: []watch{{&v1beta1.Bind9Instance{}, func(context.Context, client.Object) []client.ObjectKey {
+			return []client.ObjectKey{{Name: bindcarBinding}}
+		}}},
+		reconcile: b.reconcileBinding,
+	}
+}
+
+func (b *Controller) reconcileBinding(ctx context.Context, key client.ObjectKey) (time.Duration, error) {
+	if key.Name != bindcarBinding {
+		return 0, nil
+	}
+	var binding rbacv1.ClusterRoleBinding
+	if err := b.Client.Get(ctx, key, &binding); err != nil || !binding.DeletionTimestamp.IsZero() {
+		return 0, client.IgnoreNotFound(err)
+	}
+	var instances v1beta1.Bind9InstanceList
+	if err := b.Client.List(ctx, &instances); err != nil {
+		return 0, fmt.Errorf("listing Bind9Instances: %w", err)
+	}
+	subjects := subjectsOf(instances.Items, binding.Subjects)
+	if slices.Equal(subjects, binding.Subjects) {
+		return 0, nil
+	}
+	body, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": binding.UID, "resourceVersion": binding.ResourceVersion}, "subjects": subjects,
+	})
+	if err != nil {
+		return 0, fmt.Errorf("encoding the subjects of ClusterRoleBinding %s: %w", key.Name, err)
+	}
+	if b.Leads != nil && !b.Leads() {
+		return 0, errNotLeading
+	}
+	patch := client.RawPatch(types.MergePatchType, body)
+	if err := b.Client.Patch(ctx, &binding, patch, client.FieldOwner(controller.Manager)); err != nil {
+		return 0, client.IgnoreNotFound(fmt.Errorf("writing the subjects of ClusterRoleBinding %s: %w", key.Name, err))
+	}
+	b.Metrics.Wrote("ClusterRoleBinding", "subjects")
+	return 0, nil
+}
+
+// subjectsOf are the ServiceAccounts of the namespaces with instances, after what others put there.
+func subjectsOf(instances []v1beta1.Bind9Instance, are []rbacv1.Subject) []rbacv1.Subject {
+	out := slices.DeleteFunc(slices.Clone(are), func(s rbacv1.Subject) bool {
+		return s.Kind == rbacv1.ServiceAccountKind && s.Name == serviceAccount
+	})
+	var namespaces []string
+	for i := range instances {
+		namespaces = append(namespaces, instances[i].Namespace)
+	}
+	slices.SortFunc(namespaces, strings.Compare)
+	for _, namespace := range slices.Compact(namespaces) {
+		out = append(out, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: serviceAccount})
+	}
+	return out
+}
+
+// checkBinding notes when sidecars cannot ask who the operator is.
+func (b *Controller) checkBinding(ctx context.Context, v *visit) error {
+	var binding rbacv1.ClusterRoleBinding
+	err := b.Client.Get(ctx, client.ObjectKey{Name: bindcarBinding}, &binding)
+	if apierrors.IsNotFound(err) {
+		v.troubles = append(v.troubles, trouble{v1beta1.ReasonBindingNotFound, sentence("There is no ClusterRoleBinding %s, so that the sidecars refuse everybody: "+
+			"install it again, with helm upgrade or kubectl apply -f config/install/zonefold.yaml.", bindcarBinding)})
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading ClusterRoleBinding %s: %w", bindcarBinding, err)
+	}
+	return nil
+}

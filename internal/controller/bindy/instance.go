@@ -1,0 +1,171 @@
+package bindy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+)
+
+// +kubebuilder:rbac:groups=bindy.firestoned.io,resources=bind9instances,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=bindy.firestoned.io,resources=bind9instances/status,verbs=patch
+// +kubebuilder:rbac:groups=bindy.firestoned.io,resources=bind9instances/finalizers,verbs=update
+// +kubebuilder:rbac:groups=bindy.firestoned.io,resources=bind9clusters;clusterbind9providers,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=services;configmaps;persistentvolumeclaims,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;delete
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
+
+// instances reconciles Bind9Instances: the workload of each.
+func (b *Controller) instances() part {
+	return part{
+		kind: &v1beta1.Bind9Instance{},
+		owns: []client.Object{
+			&appsv1.Deployment{}, &corev1.Service{}, &corev1.ConfigMap{}, secrets(), &corev1.PersistentVolumeClaim{}, &policyv1.PodDisruptionBudget{},
+		},
+		watches: []watch{
+			{&v1beta1.Bind9Cluster{}, b.instancesOfCluster},
+			{&v1beta1.ClusterBind9Provider{}, b.instancesOfProvider},
+			{&v1beta1.Bind9Instance{}, b.nextInLine},
+			{&appsv1.Deployment{}, b.nextInLine},
+			{&corev1.Pod{}, instanceOfPod},
+			{&corev1.ConfigMap{}, b.instancesWithConfigMap},
+			{secrets(), b.instancesWithSecret},
+			{&corev1.ServiceAccount{}, b.instancesWithAccount},
+			{&rbacv1.ClusterRoleBinding{}, b.instancesWithBinding},
+		},
+		workers:   8,
+		reconcile: b.reconcileInstance,
+	}
+}
+
+func (b *Controller) reconcileInstance(ctx context.Context, key client.ObjectKey) (time.Duration, error) {
+	var instance v1beta1.Bind9Instance
+	if err := b.Client.Get(ctx, key, &instance); err != nil {
+		if apierrors.IsNotFound(err) {
+			b.gone(v1beta1.KindInstance, key)
+			b.line.leave(key)
+		}
+		return 0, client.IgnoreNotFound(err)
+	}
+	if !instance.DeletionTimestamp.IsZero() {
+		b.line.leave(key)
+		return 0, b.deleteInstance(ctx, &instance)
+	}
+	p, problem, err := b.planFor(ctx, &instance)
+	if err != nil {
+		return 0, err
+	}
+	if problem != nil {
+		b.line.leave(key)
+		return 0, b.reportInstance(ctx, &instance, &visit{instance: &instance, kept: true, troubles: []trouble{*problem}})
+	}
+	if err := b.withFinalizer(ctx, &instance, v1beta1.InstanceFinalizer); err != nil {
+		return 0, err
+	}
+	v := &visit{instance: &instance, plan: p}
+	err = b.carryOut(ctx, v)
+	return v.after, errors.Join(err, b.reportInstance(ctx, &instance, v))
+}
+
+// A visit is one look at an instance: what was wanted, and what came of it.
+type visit struct {
+	instance *v1beta1.Bind9Instance
+	plan     *plan // nil: there is none that could be carried out
+	troubles []trouble
+	kept     bool          // the pods were left as they are because of the troubles
+	held     string        // why the pods are not replaced yet, as a sentence; "": nothing is in the way
+	after    time.Duration // when to look again; 0: an event will tell
+	keys     keyReport
+	pods     []corev1.Pod
+	account  types.UID // of the ServiceAccount of the pods
+	wanted   string    // the template that the pods should have
+}
+
+// again asks for another look after a while, if there is not one before that.
+func (v *visit) again(after time.Duration) {
+	if after > 0 && (v.after == 0 || after < v.after) {
+		v.after = after
+	}
+}
+
+// applyChild brings a child to what is wanted. What people have to put right is noted; the child is not as wanted then.
+func (b *Controller) applyChild(ctx context.Context, v *visit, child client.Object) (ok bool, err error) {
+	_, err = b.apply(ctx, v.instance, child)
+	return b.noted(v, err)
+}
+
+func (b *Controller) noted(v *visit, err error) (ok bool, _ error) {
+	var notOwned *NotOwnedError
+	if errors.As(err, &notOwned) {
+		v.again(afterNotOwned) // what is somebody else's may not be watched
+	}
+	ok = err == nil
+	t, err := troubleOf(err, v.instance.Namespace)
+	if t != nil {
+		v.troubles = append(v.troubles, *t)
+	}
+	if notOwned != nil {
+		return false, nil
+	}
+	return ok, err
+}
+
+// carryOut brings the children of an instance to what its plan says. What is wrong with one holds up only what cannot do without
+// it: pods are started, or replaced, when their configuration and keys are there.
+func (b *Controller) carryOut(ctx context.Context, v *visit) error {
+	p := v.plan
+	var errs []error
+	complete := true
+	step := func(ok bool, err error) {
+		complete = complete && ok
+		errs = append(errs, err)
+	}
+	var err error
+	if v.pods, err = b.podsOf(ctx, p.server); err != nil {
+		return err
+	}
+	step(b.applyAccount(ctx, v))
+	step(b.applyConfig(ctx, v))
+	step(b.applyClaim(ctx, v))
+	step(b.applyKeySecrets(ctx, v))
+	_, err = b.applyChild(ctx, v, p.service)
+	errs = append(errs, err, b.applyBudget(ctx, v), b.checkBinding(ctx, v))
+	if complete {
+		errs = append(errs, b.applyDeployment(ctx, v))
+	} else {
+		v.kept = true
+	}
+	after, troubles := b.declare(ctx, p.server, v.pods)
+	v.again(after)
+	v.troubles = append(v.troubles, troubles...)
+	return errors.Join(append(errs, b.removeLeftovers(ctx, v))...)
+}
+
+func (b *Controller) applyKeySecrets(ctx context.Context, v *visit) (bool, error) {
+	keys, err := b.applyKeys(ctx, v.plan.server, v.pods)
+	v.keys = keys
+	v.again(keys.after)
+	v.troubles = append(v.troubles, keys.troubles...)
+	return true, err
+}
+
+// podsOf are the pods of a server that are not on their way out, and those that are.
+func (b *Controller) podsOf(ctx context.Context, s *server) ([]corev1.Pod, error) {
+	var pods corev1.PodList
+	if err := b.Client.List(ctx, &pods, client.InNamespace(s.instance.Namespace), client.MatchingLabels(s.selector())); err != nil {
+		return nil, fmt.Errorf("listing the pods of Bind9Instance %s/%s: %w", s.instance.Namespace, s.instance.Name, err)
+	}
+	return pods.Items, nil
+}
