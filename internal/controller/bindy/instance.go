@@ -42,6 +42,7 @@ func (b *Controller) instances() part {
 			{&corev1.Pod{}, instanceOfPod},
 			{&corev1.ConfigMap{}, b.instancesWithConfigMap},
 			{secrets(), b.instancesWithSecret},
+			{secrets(), b.instancesWithTransferKeys},
 			{&corev1.ServiceAccount{}, b.instancesWithAccount},
 			{&rbacv1.ClusterRoleBinding{}, b.instancesWithBinding},
 		},
@@ -153,15 +154,26 @@ func (b *Controller) carryOut(ctx context.Context, v *visit) error {
 	return errors.Join(append(errs, b.removeLeftovers(ctx, v))...)
 }
 
+// applyKeySecrets brings the keys of a server on, and reports whether it has all that it cannot start without.
 func (b *Controller) applyKeySecrets(ctx context.Context, v *visit) (bool, error) {
 	keys, err := b.applyKeys(ctx, v.plan.server, v.pods)
 	v.keys = keys
 	v.again(keys.after)
 	v.troubles = append(v.troubles, keys.troubles...)
-	return true, err
+	if keys.missing || err != nil || v.plan.transferSecret() == transferName(v.instance.Name) {
+		return !keys.missing && err == nil, err
+	}
+	secret := secrets()
+	key := client.ObjectKey{Namespace: v.instance.Namespace, Name: v.plan.transferSecret()}
+	err = b.Client.Get(ctx, key, secret)
+	if apierrors.IsNotFound(err) {
+		v.held = sentence("The Secret %s of Bind9Cluster %s is not there yet.", key.Name, v.plan.cluster())
+		return false, nil
+	}
+	return err == nil, err
 }
 
-// podsOf are the pods of a server that are not on their way out, and those that are.
+// podsOf are the pods of a server, those on their way out as well.
 func (b *Controller) podsOf(ctx context.Context, s *server) ([]corev1.Pod, error) {
 	var pods corev1.PodList
 	if err := b.Client.List(ctx, &pods, client.InNamespace(s.instance.Namespace), client.MatchingLabels(s.selector())); err != nil {

@@ -40,11 +40,15 @@ func (s *stage) install() {
 	if err := s.live.Create(s.ctx, binding); err != nil {
 		s.Fatal(err)
 	}
-	s.Cleanup(func() { _ = s.live.Delete(s.clean(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: bindcarBinding}}) })
+	s.Cleanup(func() {
+		_ = s.live.Delete(s.clean(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: bindcarBinding}})
+	})
 }
 
 // named is the metadata of an object that is to be read.
-func named(namespace, name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
+func named(namespace, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: namespace, Name: name}
+}
 
 func (s *stage) deployment(namespace, name string) *appsv1.Deployment {
 	s.Helper()

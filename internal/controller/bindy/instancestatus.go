@@ -126,7 +126,7 @@ func (s state) ready(before *metav1.Condition) controller.Outcome {
 // progressing is the condition Progressing: a change is under way, or waits for its turn.
 func (s state) progressing(ready controller.Outcome) controller.Outcome {
 	switch {
-	case s.held != "":
+	case s.held != "" && s.exists:
 		return controller.OK(v1beta1.ReasonRollingOut, s.held)
 	case s.rolling:
 		return controller.OK(v1beta1.ReasonRollingOut, ready.Message)

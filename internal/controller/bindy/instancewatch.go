@@ -2,6 +2,7 @@ package bindy
 
 import (
 	"context"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -74,6 +75,15 @@ func names(refs *v1beta1.ConfigMapRefs, name string) bool {
 func (b *Controller) parentNames(ctx context.Context, i *v1beta1.Bind9Instance, configMap string) bool {
 	p, err := b.parentOf(ctx, i)
 	return err == nil && p != nil && names(p.spec.ConfigMapRefs, configMap)
+}
+
+// instancesWithTransferKeys are those that have their transfer keys from the Secret of a cluster.
+func (b *Controller) instancesWithTransferKeys(ctx context.Context, o client.Object) []client.ObjectKey {
+	cluster, ok := strings.CutSuffix(o.GetName(), transferName(""))
+	if !ok || cluster == "" {
+		return nil
+	}
+	return b.woken(ctx, o.GetNamespace(), func(i *v1beta1.Bind9Instance) bool { return i.Spec.ClusterRef == cluster })
 }
 
 // instancesWithAccount are all of the namespace of a ServiceAccount.

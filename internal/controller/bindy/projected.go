@@ -6,21 +6,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/bind9"
 )
 
 // config is everything below /etc/bind: generated files, the user's in their places, and keys.
 func (s *server) config() *corev1.ProjectedVolumeSource {
-	options := bind9.FileOptions
-	if s.sharesConfig() && s.role == v1beta1.RoleSecondary {
-		options = fileSecondaryOptions
-	}
 	generated := []corev1.KeyToPath{{Key: bind9.FileClient, Path: bind9.FileClient}}
 	var users []corev1.VolumeProjection
 	for _, f := range []struct{ configMap, file, key string }{
 		{s.refs.NamedConf, bind9.FileMain, bind9.FileMain},
-		{s.refs.NamedConfOptions, bind9.FileOptions, options},
+		{s.refs.NamedConfOptions, bind9.FileOptions, s.optionsKey()},
 		{s.refs.NamedConfZones, bind9.FileZones, ""},
 	} {
 		switch {
@@ -35,6 +30,14 @@ func (s *server) config() *corev1.ProjectedVolumeSource {
 		fromSecret(keySecret(s.instance.Name), bind9.FileKeys, bind9.FileControls, bind9.FileClientKey),
 		fromSecret(s.transferSecret(), bind9.FileTransferKeys, bind9.FileTransfer),
 	)}
+}
+
+// accountToken is what a pod usually has of its ServiceAccount.
+func accountToken() *corev1.ProjectedVolumeSource {
+	return &corev1.ProjectedVolumeSource{DefaultMode: ptr.To[int32](0o440), Sources: []corev1.VolumeProjection{
+		{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token", ExpirationSeconds: ptr.To[int64](3600)}},
+		fromConfigMap("kube-root-ca.crt", corev1.KeyToPath{Key: "ca.crt", Path: "ca.crt"}),
+	}}
 }
 
 func fromConfigMap(name string, items ...corev1.KeyToPath) corev1.VolumeProjection {

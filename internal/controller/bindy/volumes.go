@@ -48,8 +48,8 @@ func userVolumes(volumes, mounts []v1beta1.Fragment) ([]corev1.Volume, []corev1.
 
 func checkVolume(v *corev1.Volume) error {
 	switch v.Name {
-	case "", configVolume, dataVolume, scratchVolume:
-		return fmt.Errorf("its name is none, or one that is used already: %s, %s, %s", configVolume, dataVolume, scratchVolume)
+	case "", configVolume, dataVolume, scratchVolume, tokenVolume:
+		return fmt.Errorf("its name is none, or one that is used already: %s, %s, %s, %s", configVolume, dataVolume, scratchVolume, tokenVolume)
 	}
 	var name string
 	source := v.VolumeSource

@@ -21,6 +21,7 @@ const (
 	configVolume  = "config" // all configuration and keys: one volume, so that they change together, and without subPath, so that they change at all
 	dataVolume    = "cache"  // zones, journals, and BIND's list of added zones
 	scratchVolume = "tmp"
+	tokenVolume   = "account" // what the sidecar asks the API server with; BIND has no need of it
 )
 
 // The containers of a pod.
@@ -62,9 +63,10 @@ func (s *server) pod(settings Settings) corev1.PodSpec {
 		pull = append(pull, corev1.LocalObjectReference{Name: name})
 	}
 	return corev1.PodSpec{
-		ServiceAccountName: serviceAccount,
-		ImagePullSecrets:   pull,
-		EnableServiceLinks: ptr.To(false), // a hundred Services of siblings are no part of the environment
+		ServiceAccountName:           serviceAccount,
+		AutomountServiceAccountToken: ptr.To(false), // see tokenVolume
+		ImagePullSecrets:             pull,
+		EnableServiceLinks:           ptr.To(false), // a hundred Services of siblings are no part of the environment
 		SecurityContext: &corev1.PodSecurityContext{
 			RunAsUser: ptr.To[int64](bindUser), RunAsGroup: ptr.To[int64](bindUser), FSGroup: ptr.To[int64](bindUser), RunAsNonRoot: ptr.To(true),
 			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
@@ -77,6 +79,7 @@ func (s *server) pod(settings Settings) corev1.PodSpec {
 			{Name: scratchVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
 				Medium: corev1.StorageMediumMemory, SizeLimit: ptr.To(resource.MustParse("16Mi")),
 			}}},
+			{Name: tokenVolume, VolumeSource: corev1.VolumeSource{Projected: accountToken()}},
 		}, s.volumes...),
 	}
 }
@@ -136,6 +139,8 @@ func (s *server) named() corev1.Container {
 		Resources:       requests("50m", "64Mi"),
 		SecurityContext: confined(),
 		VolumeMounts:    append(mountsOfAll(), s.mounts...),
+
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError, // BIND says in its log what it cannot read
 	}
 }
 
@@ -156,7 +161,9 @@ func (s *server) api(settings Settings) corev1.Container {
 		ReadinessProbe:  &corev1.Probe{ProbeHandler: get("/api/v1/ready"), PeriodSeconds: 2, TimeoutSeconds: 5, FailureThreshold: 2},
 		Resources:       resources,
 		SecurityContext: confined(),
-		VolumeMounts:    mountsOfAll(),
+		VolumeMounts:    append(mountsOfAll(), corev1.VolumeMount{Name: tokenVolume, MountPath: "/var/run/secrets/kubernetes.io/serviceaccount", ReadOnly: true}),
+
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
 }
 
