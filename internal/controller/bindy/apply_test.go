@@ -240,3 +240,35 @@ func TestOthersFinalizersStay(t *testing.T) {
 		t.Errorf("the finalizers are %v", got)
 	}
 }
+
+func TestTheCacheHasNoSecrets(t *testing.T) {
+	a := newApplying(t)
+	labels := map[string]string{v1beta1.PartOfLabel: v1beta1.PartOfValue}
+	said := map[string]string{corev1.LastAppliedConfigAnnotation: `{"data":{"secret":"c2VjcmV0"}}`, "note": "mine"}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: a.ns, Name: "s", Annotations: said}, Data: map[string][]byte{"secret": []byte("secret")}}
+	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: a.ns, Name: "theirs", Annotations: said}, Data: map[string]string{"a": "b"}}
+	ours := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: a.ns, Name: "ours", Annotations: said, Labels: labels}, Data: map[string]string{"a": "b"}}
+	for _, o := range []client.Object{secret, theirs, ours} {
+		if err := a.live.Create(a.ctx, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.settle(theirs.DeepCopy())
+	a.settle(ours.DeepCopy())
+	cached := secrets()
+	a.eventually("the cache", func() string {
+		if err := a.b.Client.Get(a.ctx, client.ObjectKeyFromObject(secret), cached); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+	if got := cached.Annotations; len(got) != 1 || got["note"] != "mine" {
+		t.Errorf("of the Secret there is %v", got)
+	}
+	for name, want := range map[string]int{"ours": 1, "theirs": 0} {
+		var m corev1.ConfigMap
+		if err := a.b.Client.Get(a.ctx, client.ObjectKey{Namespace: a.ns, Name: name}, &m); err != nil || len(m.Data) != want || len(m.Annotations) != want {
+			t.Errorf("of the ConfigMap %s there is %v %v: %v", name, m.Data, m.Annotations, err)
+		}
+	}
+}
