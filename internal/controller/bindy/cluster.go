@@ -44,6 +44,7 @@ func (b *Controller) clusters() part {
 				}
 				return nil
 			}},
+			{secrets(), clustersWithSecret},
 		},
 		workers:   4,
 		reconcile: b.reconcileCluster,
@@ -69,7 +70,8 @@ func (b *Controller) reconcileCluster(ctx context.Context, key client.ObjectKey)
 		return 0, err
 	}
 	troubles, err := b.applyCluster(ctx, &cluster, shared)
-	return 0, errors.Join(err, b.reportCluster(ctx, &cluster, troubles))
+	keys, keysErr := b.clusterKeys(ctx, &cluster)
+	return keys.after, errors.Join(err, keysErr, b.reportCluster(ctx, &cluster, append(troubles, keys.troubles...)))
 }
 
 // applyCluster brings all children of a cluster to what is wanted. What is wrong with one does not hold up the others.

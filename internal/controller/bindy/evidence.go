@@ -92,10 +92,9 @@ func (b *Controller) tellMove(t *keyTask, live *corev1.Secret, before, after bin
 	case what == unchanged:
 	case live == nil && len(before.Keys) > 0:
 		b.warning(t.owner, "KeysRestored", "Create", sentence("Secret %s was gone. It was made again with the keys that it had.", t.secret))
-	case step.Move == bind9.Create && live == nil:
-		b.normal(t.owner, "KeyMade", "Create", sentence("Made Secret %s with the key %s.", t.secret, inUse))
+	case step.Move == bind9.Create && live == nil && t.settings.Past == 0: // the first is as little news as any other child
 	case step.Move == bind9.Create:
-		b.warning(t.owner, "KeyLost", "Update", sentence("Secret %s held no key that can be used. It has the new key %s, which servers take when they have its file, in a minute or two.", t.secret, inUse))
+		b.warning(t.owner, "KeyLost", "Create", sentence("Secret %s was gone, or held no key that can be used. It has the new key %s, which servers take when they have its file, in a minute or two.", t.secret, inUse))
 	case step.Move == bind9.Add:
 		b.normal(t.owner, "KeyAdded", "Rotate", sentence("Servers get the key %s too; %s stays in use until all of them accept it.", newest, inUse))
 	case step.Move == bind9.Switch:

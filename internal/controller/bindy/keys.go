@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -100,6 +101,16 @@ func (b *Controller) applyTransferKeys(ctx context.Context, c *v1beta1.Bind9Clus
 		owner: c, secret: client.ObjectKey{Namespace: c.Namespace, Name: transferName(c.Name)}, labels: sharedLabels(c.Name), pods: pods,
 		source: transferSource(&c.Spec.CommonSpec),
 	})
+}
+
+// clusterKeys are the keys that the servers of a cluster have for zone transfers, whosever pods they run in.
+func (b *Controller) clusterKeys(ctx context.Context, c *v1beta1.Bind9Cluster) (keyReport, error) {
+	var pods corev1.PodList
+	of := client.MatchingLabels{v1beta1.PartOfLabel: v1beta1.PartOfValue, v1beta1.ClusterLabel: c.Name}
+	if err := b.Client.List(ctx, &pods, client.InNamespace(c.Namespace), of); err != nil {
+		return keyReport{}, fmt.Errorf("listing the pods of Bind9Cluster %s/%s: %w", c.Namespace, c.Name, err)
+	}
+	return b.applyTransferKeys(ctx, c, pods.Items)
 }
 
 func (b *Controller) turnTransfer(ctx context.Context, t *keyTask) (keyReport, error) {
