@@ -198,9 +198,6 @@ type Bind9InstanceStatus struct {
 // ParentReference names the object that a server is part of.
 type ParentReference struct {
 	// The API version, bindy.firestoned.io/v1beta1.
-	//
-	// +kubebuilder:validation:MaxLength=128
-	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9_][A-Za-z0-9_.-]*)?$`
 	APIVersion string `json:"apiVersion"`
 	// Bind9Cluster or ClusterBind9Provider.
 	Kind string `json:"kind"`
@@ -216,9 +213,6 @@ type ParentReference struct {
 // InstanceZone names a DNSZone on a server.
 type InstanceZone struct {
 	// The API version, bindy.firestoned.io/v1beta1.
-	//
-	// +kubebuilder:validation:MaxLength=128
-	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9_][A-Za-z0-9_.-]*)?$`
 	APIVersion string `json:"apiVersion"`
 	// DNSZone.
 	Kind string `json:"kind"`
