@@ -1,0 +1,431 @@
+package bindy
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/bind9"
+)
+
+// A keyStage is an instance whose keys are looked at when the test says so, with a clock that the test turns.
+type keyStage struct {
+	*stage
+	b        *Controller
+	now      time.Time
+	instance *v1beta1.Bind9Instance
+	pods     []*bindPod
+}
+
+// newKeyStage makes an instance with this spec. Nothing reconciles it.
+func newKeyStage(t *testing.T, spec string) *keyStage {
+	t.Helper()
+	s := &keyStage{stage: newStage(t), now: time.Now().Truncate(time.Second)}
+	namespace := s.namespace("a")
+	s.apply(instanceManifest, namespace, "dns", `role: Primary, clusterRef: ""`+spec)
+	s.instance = &v1beta1.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "dns"}}
+	s.b = s.start(func(*Controller) []part { return nil })
+	s.b.Clock = func() time.Time { return s.now }
+	s.b.BindcarTokenFile = tokenFor(t, sidecarToken)
+	return s
+}
+
+// look has the operator look at the keys once. A conflict is tried again, as the guard of reconcilers does.
+func (s *keyStage) look() keyReport {
+	s.Helper()
+	for {
+		report, err := s.lookAs(s.b)
+		if err == nil {
+			return report
+		}
+		if !apierrors.IsConflict(err) {
+			s.Fatal(err)
+		}
+	}
+}
+
+func (s *keyStage) lookAs(b *Controller) (keyReport, error) {
+	s.Helper()
+	if !s.get(s.instance) {
+		s.Fatal("there is no instance")
+	}
+	server, err := newServer(s.instance, nil, b.Settings)
+	if err != nil {
+		s.Fatal(err)
+	}
+	var pods []corev1.Pod
+	for _, p := range s.pods {
+		pods = append(pods, p.pod)
+	}
+	return b.applyKeys(s.ctx, server, pods)
+}
+
+func (s *keyStage) own() *corev1.Secret { return s.secret(s.instance.Namespace, "dns-rndc-key") }
+
+// inUse is the name of the key that clients sign with.
+func (s *keyStage) inUse() string { return string(s.own().Data[bind9.ItemName]) }
+
+// addPod starts a server with the Secrets as they are.
+func (s *keyStage) addPod(name string) *bindPod {
+	s.Helper()
+	p := newBindPod(s.T, name, s.own(), s.secret(s.instance.Namespace, "dns-transfer-key"))
+	s.pods = append(s.pods, p)
+	return p
+}
+
+// project gives a server the Secrets as they are, as the kubelet does after a while.
+func (s *keyStage) project(p *bindPod) {
+	s.Helper()
+	p.project(s.own(), s.secret(s.instance.Namespace, "dns-transfer-key"))
+}
+
+// works fails if a server does not obey who signs with the key in use.
+func (s *keyStage) works(when string) {
+	s.Helper()
+	for _, p := range s.pods {
+		if problem := p.takes(s.own()); problem != "" {
+			s.Errorf("%s, %s does not take the key in use: %s", when, p.pod.Name, problem)
+		}
+	}
+}
+
+// until looks again and again, each time as long after as the report asks for, until a key is in use.
+func (s *keyStage) until(key string) {
+	s.Helper()
+	s.eventually("using "+key, func() string {
+		report := s.look()
+		s.works("on the way to " + key)
+		if name := s.inUse(); name != key {
+			s.now = s.now.Add(min(max(report.after, time.Second), 5*time.Second))
+			return name + " is in use"
+		}
+		return ""
+	})
+}
+
+func TestK1KeysAreReplacedWhileServersWork(t *testing.T) {
+	s := newKeyStage(t, ", rndcKey: {autoRotate: true, rotateAfter: 1h}")
+	report := s.look()
+	if report.missing || len(report.troubles) > 0 || report.rotation == nil || report.rotation.RotationCount != 0 || report.after != time.Hour || s.inUse() != "bindy-operator" {
+		t.Fatalf("the first look: %+v, %s", report, s.inUse())
+	}
+	first := s.own()
+	one, two := s.addPod("one"), s.addPod("two")
+	s.works("at first")
+	before := s.quiet()
+	s.now = s.now.Add(time.Hour - time.Second)
+	if s.look(); s.quiet() != before {
+		t.Errorf("nothing was due, and there were writes: %s", s.writes)
+	}
+
+	s.now = s.now.Add(time.Second)
+	s.look()
+	s.project(one)
+	s.eventually("taking both keys", func() string {
+		if !one.says("bindy-operator", "bindy-operator-2") {
+			return "no"
+		}
+		return ""
+	})
+	s.now = s.now.Add(time.Minute)
+	if report := s.look(); s.inUse() != "bindy-operator" || report.after == 0 || report.after > 10*time.Second {
+		t.Errorf("one of two servers takes the key, and %s is in use; the next look is in %s", s.inUse(), report.after)
+	}
+	s.works("while one server has the key")
+	s.project(two)
+	s.until("bindy-operator-2")
+	if got := s.own().Annotations[bind9.AnnotationCount]; got != "1" {
+		t.Errorf("%s keys were replaced", got)
+	}
+	s.project(one) // with the new key first; two is late
+
+	s.now = s.now.Add(bind9.Overlap - time.Second)
+	s.look()
+	if text := string(s.own().Data["rndc.key"]); !strings.Contains(text, `"bindy-operator"`) {
+		t.Error("the old key has gone too early")
+	}
+	s.now = s.now.Add(2 * time.Second)
+	report = s.look()
+	if text := string(s.own().Data["rndc.key"]); strings.Contains(text, `"bindy-operator"`) {
+		t.Error("the old key is still there")
+	}
+	s.works("before servers know that the old key is gone")
+	s.project(one)
+	s.project(two)
+	s.eventually("refusing the old key", func() string {
+		s.works("at last")
+		if one.takes(first) == "" || two.takes(first) == "" {
+			return "it is still taken"
+		}
+		return ""
+	})
+	if r := report.rotation; r == nil || r.RotationCount != 1 || r.LastRotatedAt == "" || r.RotateAt == "" || r.CreatedAt == "" {
+		t.Errorf("the status says %+v", r)
+	}
+	events := s.told()
+	for _, what := range []string{"KeyAdded Servers get the key bindy-operator-2 too", "KeySwitched All servers accept the key bindy-operator-2", "KeyRemoved"} {
+		if !saying(events, what) {
+			t.Errorf("no event says %q: %v", what, events)
+		}
+	}
+	s.keptSecret(events)
+	s.transferRotated()
+}
+
+// transferRotated looks whether the key for transfers, which is due at the same times, has been replaced in the same way.
+func (s *keyStage) transferRotated() {
+	s.Helper()
+	transfer := s.secret(s.instance.Namespace, "dns-transfer-key")
+	if name := string(transfer.Data[bind9.ItemName]); name != "bindy-transfer-2" || strings.Contains(string(transfer.Data["transfer.key"]), `"bindy-transfer"`) {
+		s.Errorf("the key for transfers is %s, and servers are given %d octets", name, len(transfer.Data["transfer.key"]))
+	}
+}
+
+// keptSecret fails if a text holds a secret of a Secret.
+func (s *keyStage) keptSecret(texts []string) {
+	s.Helper()
+	for _, text := range texts {
+		if strings.Contains(text, string(s.own().Data[bind9.ItemSecret])) {
+			s.Error("a secret has been told")
+		}
+	}
+}
+
+const (
+	octetsA = "YSBzZWNyZXQgb2Ygc2l4dGVlbiBvY3RldHMgYW5kIG1vcmU="
+	octetsB = "YW5vdGhlciBzZWNyZXQgb2Ygc2l4dGVlbiBvY3RldHMgYW5k"
+)
+
+// supply is what a person does with an own key.
+func (s *keyStage) supply(name, secret, algorithm string) {
+	s.Helper()
+	s.apply(`{apiVersion: v1, kind: Secret, metadata: {namespace: %s, name: theirs}, stringData: {key-name: "%s", secret: "%s", algorithm: "%s"}}`, s.instance.Namespace, name, secret, algorithm)
+}
+
+// seen waits until the operator's look has noticed a change of somebody's Secret, and returns the report.
+func (s *keyStage) seen(reason string) (report keyReport) {
+	s.Helper()
+	s.eventually("noticing", func() string {
+		report = s.look()
+		if len(report.troubles) == 0 && reason == "" || len(report.troubles) > 0 && report.troubles[0].reason == reason {
+			return ""
+		}
+		return fmt.Sprintf("the troubles are %v", report.troubles)
+	})
+	return report
+}
+
+func TestK2KeysThatSomebodyElseMakes(t *testing.T) {
+	s := newKeyStage(t, ", rndcKey: {secretRef: {name: theirs}}")
+	if report := s.seen(v1beta1.ReasonSecretNotFound); !report.missing {
+		t.Error("there is no key, and the servers may start")
+	}
+	s.supply("team-key", octetsA, "hmac-sha256")
+	if report := s.seen(""); report.missing || s.inUse() != "team-key" || report.rotation != nil {
+		t.Fatalf("%+v, %s is in use", report, s.inUse())
+	}
+	p := s.addPod("one")
+	s.works("with their key")
+
+	s.supply("team-key-b", octetsB, "hmac-sha256")
+	s.eventually("getting the other key too", func() string {
+		s.look()
+		if !strings.Contains(string(s.own().Data["rndc.key"]), "team-key-b") {
+			return "it does not"
+		}
+		return ""
+	})
+	s.works("before the server has the other key")
+	s.project(p)
+	s.until("team-key-b")
+
+	s.supply("team-key-b", octetsB, "hmac-sha512")
+	report := s.seen(v1beta1.ReasonInvalidKey)
+	if report.missing || s.inUse() != "team-key-b" || !strings.Contains(report.troubles[0].message, "Secret "+s.instance.Namespace+"/theirs") {
+		t.Errorf("with a wrong algorithm: %+v, %s", report, s.inUse())
+	}
+	s.works("with a wrong algorithm in their Secret")
+	s.remove(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.instance.Namespace, Name: "theirs"}})
+	if report := s.seen(v1beta1.ReasonSecretNotFound); report.missing || s.inUse() != "team-key-b" {
+		t.Errorf("without their Secret: %+v, %s", report, s.inUse())
+	}
+	s.keptSecret(s.told())
+}
+
+func TestK2AnotherSecretUnderTheSameName(t *testing.T) {
+	s := newKeyStage(t, ", rndcKey: {secretRef: {name: theirs}}")
+	s.supply("team-key", octetsA, "hmac-sha256")
+	s.seen("")
+	p := s.addPod("one")
+	s.supply("team-key", octetsB, "hmac-sha256")
+	s.eventually("using the other secret", func() string {
+		report := s.look()
+		s.works("on the way to the other secret")
+		s.project(p)
+		if string(s.own().Data[bind9.ItemSecret]) != octetsB {
+			s.now = s.now.Add(max(report.after, time.Second))
+			return s.inUse() + " is in use"
+		}
+		return ""
+	})
+	s.works("with the other secret")
+}
+
+func TestKeysThatAreEditedOrLost(t *testing.T) {
+	s := newKeyStage(t, "")
+	s.look()
+	p := s.addPod("one")
+	before := s.own()
+	same := func(what string) {
+		t.Helper()
+		s.eventually(what, func() string {
+			s.look()
+			var got corev1.Secret
+			if err := s.live.Get(s.ctx, client.ObjectKeyFromObject(before), &got); err != nil {
+				return err.Error()
+			}
+			if !maps.EqualFunc(got.Data, before.Data, bytes.Equal) || got.Labels[v1beta1.PartOfLabel] != v1beta1.PartOfValue || !metav1.IsControlledBy(&got, s.instance) {
+				return fmt.Sprintf("the Secret has the items %v and the labels %v", slices.Sorted(maps.Keys(got.Data)), got.Labels)
+			}
+			return ""
+		})
+		s.works(what)
+	}
+	other, err := bind9.RenderKeys(bind9.Key{Name: "bindy-operator", Algorithm: bind9.SHA256, Secret: octetsB})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, patch := range map[string]string{
+		"an item is gone":            `{"data":{"rndc.key":null}}`,
+		"an item is rubbish":         `{"stringData":{"rndc.key":"rubbish"}}`,
+		"the key is another":         fmt.Sprintf(`{"stringData":{"rndc.key":%q,"secret":%q}}`, other, octetsB),
+		"the date is another":        `{"metadata":{"annotations":{"bindy.firestoned.io/rndc-created-at":"2001-01-01T00:00:00Z"}}}`,
+		"labels and owners are gone": `{"metadata":{"ownerReferences":null,"labels":{"app":null}}}`,
+	} {
+		s.patch(s.own(), patch)
+		same(what)
+	}
+	s.remove(s.own())
+	same("the Secret is gone")
+	if events := s.told(); !saying(events, "KeysRestored") {
+		t.Errorf("nobody was told: %v", events)
+	}
+
+	// Another operator knows nothing of what is lost, but asks the servers.
+	s.remove(s.own())
+	s.b = New(s.b.Config)
+	s.look()
+	if name := s.inUse(); name != "bindy-operator-2" {
+		t.Errorf("after the loss of bindy-operator, %s is in use", name)
+	}
+	if events := s.told(); !saying(events, "KeyLost") {
+		t.Errorf("nobody was told: %v", events)
+	}
+	s.project(p)
+	s.eventually("taking the new key", func() string { return p.takes(s.own()) })
+}
+
+// TestTwoLeadersLoseNoKey has two operators that both think that they lead take every step at the same time.
+func TestTwoLeadersLoseNoKey(t *testing.T) {
+	s := newKeyStage(t, ", rndcKey: {autoRotate: true, rotateAfter: 1h}")
+	rivals := []*Controller{s.b, New(s.b.Config)}
+	both := func() {
+		t.Helper()
+		var running sync.WaitGroup
+		errs := make([]error, len(rivals))
+		for i, b := range rivals {
+			running.Go(func() { _, errs[i] = s.lookQuietly(b) })
+		}
+		running.Wait()
+		for _, err := range errs {
+			if err != nil && !apierrors.IsConflict(err) {
+				t.Fatal(err)
+			}
+		}
+	}
+	seen := map[string]string{} // names and what they stand for
+	for range 6 {
+		for range 3 {
+			both()
+			ring, err := bind9.ReadRing(bind9.ForOperator, s.own().Data, s.own().Annotations)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, k := range ring.Keys {
+				if id, ok := seen[k.Name]; ok && id != k.ID() {
+					t.Fatalf("the key %s has become another", k.Name)
+				}
+				seen[k.Name] = k.ID()
+			}
+		}
+		s.now = s.now.Add(30 * time.Minute)
+	}
+	if len(seen) < 2 {
+		t.Errorf("there were only the keys %v", seen)
+	}
+}
+
+// lookQuietly is lookAs for several at once: nothing of the stage is written.
+func (s *keyStage) lookQuietly(b *Controller) (keyReport, error) {
+	instance := &v1beta1.Bind9Instance{}
+	if err := s.live.Get(s.ctx, client.ObjectKeyFromObject(s.instance), instance); err != nil {
+		return keyReport{}, err
+	}
+	server, err := newServer(instance, nil, b.Settings)
+	if err != nil {
+		return keyReport{}, err
+	}
+	return b.applyKeys(s.ctx, server, nil)
+}
+
+func TestAChangedSecretWakesWhoHasItsKeyFromThere(t *testing.T) {
+	s := newStage(t)
+	namespace := s.namespace("a")
+	s.apply(`{apiVersion: v1, kind: Secret, metadata: {namespace: %s, name: theirs}, stringData: {key-name: team-key, secret: %s}}`, namespace, octetsA)
+	s.apply(instanceManifest, namespace, "dns", `role: Primary, clusterRef: "", rndcKey: {secretRef: {name: theirs}}`)
+	s.start(func(b *Controller) []part {
+		return []part{{kind: &v1beta1.Bind9Instance{}, watches: []watch{{secrets(), b.instancesWithSecret}}, reconcile: b.onlyKeys}}
+	})
+	key := func(item, want string) func() string {
+		return func() string {
+			var got corev1.Secret
+			err := s.live.Get(s.ctx, client.ObjectKey{Namespace: namespace, Name: "dns-rndc-key"}, &got)
+			if err != nil || !strings.Contains(string(got.Data[item]), want) {
+				return fmt.Sprintf("%s does not hold %s: %v", item, want, err)
+			}
+			return ""
+		}
+	}
+	s.eventually("the key", key("key-name", "team-key"))
+	s.quiet()
+	s.apply(`{apiVersion: v1, kind: Secret, metadata: {namespace: %s, name: theirs}, stringData: {key-name: team-key-b, secret: %s}}`, namespace, octetsB)
+	s.eventually("the next key", key("rndc.key", "team-key-b"))
+	s.remove(s.secret(namespace, "dns-rndc-key"))
+	s.eventually("the key again", key("rndc.key", "team-key"))
+}
+
+// onlyKeys reconciles nothing but the keys of an instance without pods.
+func (b *Controller) onlyKeys(ctx context.Context, key client.ObjectKey) (time.Duration, error) {
+	var instance v1beta1.Bind9Instance
+	if err := b.Client.Get(ctx, key, &instance); err != nil {
+		return 0, client.IgnoreNotFound(err)
+	}
+	server, err := newServer(&instance, nil, b.Settings)
+	if err != nil {
+		return 0, err
+	}
+	report, err := b.applyKeys(ctx, server, nil)
+	return report.after, err
+}
