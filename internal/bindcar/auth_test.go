@@ -30,7 +30,11 @@ func TestMain(m *testing.M) {
 // newAPI starts a Server without BIND.
 func newAPI(t testing.TB, settings Settings) *fixture {
 	t.Helper()
-	f := &fixture{t: t, dir: t.TempDir()}
+	root := t.TempDir()
+	f := &fixture{t: t, dir: filepath.Join(root, "zones"), conf: filepath.Join(root, "conf")}
+	if err := os.Mkdir(f.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	settings.ZoneDir, settings.RNDC, settings.DNS = f.dir, "127.0.0.1:1", "127.0.0.1:1"
 	server, err := New(Options{Settings: settings, Version: "1.2.3", Log: slog.New(slog.NewJSONHandler(&f.log, nil)), Now: time.Now})
 	if err != nil {

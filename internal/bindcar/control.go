@@ -2,6 +2,7 @@ package bindcar
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -44,6 +45,9 @@ func (c *control) zone(ctx context.Context, verb string, zone zoneName) (string,
 	return c.do(ctx, command, err)
 }
 
+// errOther says that BIND has a zone which is neither primary nor secondary, such as one that is forwarded.
+var errOther = errors.New("the zone is of a type that is not managed here")
+
 // show returns how BIND has a zone.
 func (c *control) show(ctx context.Context, zone zoneName) (bind9.Zone, error) {
 	text, err := c.zone(ctx, "showzone", zone)
@@ -52,7 +56,7 @@ func (c *control) show(ctx context.Context, zone zoneName) (bind9.Zone, error) {
 	}
 	_, z, err := bind9.ParseZone(text)
 	if err != nil {
-		return bind9.Zone{}, fmt.Errorf("reading BIND's description of %s: %w", zone.text(), err)
+		return bind9.Zone{}, fmt.Errorf("%w: %w", errOther, err)
 	}
 	return z, nil
 }

@@ -62,6 +62,8 @@ func (s *Server) create(ctx context.Context, c CreateZone) (string, error) {
 	switch found, err := s.control.show(ctx, zone); {
 	case err == nil:
 		return "", errors.Join(s.learn(zone, string(found.Type)), exists(zone.given))
+	case errors.Is(err, errOther):
+		return "", exists(zone.given)
 	case !errors.Is(err, bind9.ErrNotFound):
 		return "", unavailable("asking BIND about "+zone.given, err)
 	}
@@ -183,7 +185,12 @@ func (s *Server) remove(ctx context.Context, zone zoneName) (string, error) {
 		return "", err
 	}
 	defer unlock()
-	command, err := bind9.DeleteZone(zone.text(), true)
+	found, err := s.control.show(ctx, zone)
+	if err != nil && !errors.Is(err, bind9.ErrNotFound) {
+		return "", answer(zone.given, "asking BIND about", err)
+	}
+	// Files that are not ours may be all that somebody has of the zone.
+	command, err := bind9.DeleteZone(zone.text(), found.File == s.store.file(zone))
 	text, err := s.control.do(ctx, command, err)
 	if err != nil && !errors.Is(err, bind9.ErrNotFound) {
 		return "", answer(zone.given, "deleting", err)

@@ -69,6 +69,8 @@ func answer(zone, doing string, err error) error {
 		return notFound(zone)
 	case errors.Is(err, bind9.ErrExists):
 		return exists(zone)
+	case errors.Is(err, errOther):
+		return invalid("%s is in BIND's configuration, and is neither primary nor secondary; it is not managed here", zone)
 	case errors.Is(err, bind9.ErrWrongType):
 		return invalid("%s: BIND does not do this with a zone of this type", zone)
 	case errors.Is(err, bind9.ErrNotLoaded):

@@ -1,6 +1,7 @@
 package bindcar
 
 import (
+	"encoding/json"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -9,25 +10,39 @@ import (
 	"github.com/miekg/dns"
 )
 
-// FuzzBodies sends anything to the calls that take bodies. No body is the server's fault, and none leaves anything outside the
-// files of a zone; BIND does not run, so what gets as far as BIND ends with 503 and leaves nothing.
+// FuzzBodies sends anything to the calls that take bodies, with a BIND behind them. No body is the server's fault, what is taken can be
+// deleted, and then nothing is left anywhere.
 func FuzzBodies(f *testing.F) {
-	for _, seed := range []string{minimal, createBody("a.test", `,"records":[{"name":"@","type":"MX","value":"mail","priority":10}],"primaries":["[::1]:53 key k"]`), `{"zones":["a.test"]}`,
-		`{"alsoNotify":["192.0.2.1"],"allowTransfer":[],"allowUpdate":["key k"]}`, `{"name":"@","type":"A","value":"192.0.2.1"}`, `{"zoneName":"../x"}`, `[[[[`, "\x00", `{"zoneName":"a","zoneName":"b"}`} {
+	for _, seed := range []string{minimal, createBody("a.test", `,"records":[{"name":"@","type":"MX","value":"mail","priority":10}],"primaries":["[::1]:53 key bindy-operator"]`), `{"zones":["a.test"]}`,
+		`{"alsoNotify":["192.0.2.1"],"allowTransfer":[],"allowUpdate":["key bindy-operator"]}`, `{"name":"@","type":"A","value":"192.0.2.1","currentValue":"192.0.2.1","newValue":"192.0.2.2"}`, `{"zoneName":"../x"}`,
+		`[[[[`, "\x00", `{"zoneName":"a","zoneName":"b"}`, strings.Replace(minimal, `"primary"`, `"secondary"`, 1), strings.Replace(minimal, "bindy-operator", "nobody", 1)} {
 		f.Add(seed)
 	}
-	api := newAPI(f, Settings{Token: testToken, Limit: Limit{}})
+	api := newFixture(f, func(s *Settings) { s.Limit = Limit{} })
+	ask := func(method, path, body string) (int, string) {
+		req := httptest.NewRequest(method, path, strings.NewReader(body))
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Authorization", "Bearer "+testToken)
+		answer := httptest.NewRecorder()
+		api.server.Handler().ServeHTTP(answer, req)
+		return answer.Code, answer.Body.String()
+	}
 	f.Fuzz(func(t *testing.T, body string) {
 		api.t = t
 		for _, call := range []string{"POST /api/v1/zones", "POST /api/addzone/a.test", "PATCH /api/v1/zones/a.test", "POST /api/v1/zones/a.test/records", "PUT /api/v1/zones/a.test/records", "DELETE /api/v1/zones/a.test/records"} {
 			method, path, _ := strings.Cut(call, " ")
-			req := httptest.NewRequest(method, path, strings.NewReader(body))
-			req.Header.Set("Content-Type", "application/json")
-			req.Header.Set("Authorization", "Bearer "+testToken)
-			answer := httptest.NewRecorder()
-			api.server.Handler().ServeHTTP(answer, req)
-			if status := answer.Code; status < 400 || status == 500 || status > 503 {
-				t.Errorf("%s with %q is answered %d %s", call, body, status, answer.Body)
+			if status, text := ask(method, path, body); status >= 500 {
+				t.Errorf("%s with %q is answered %d %s\n%s", call, body, status, text, api.log.String())
+			}
+		}
+		_, text := ask("GET", "/api/v1/zones", "")
+		var list ZoneList
+		if err := json.Unmarshal([]byte(text), &list); err != nil {
+			t.Fatal(err)
+		}
+		for _, zone := range list.Zones {
+			if status, text := ask("DELETE", zonePath(zone, ""), ""); status != 200 {
+				t.Errorf("%q made %s, and deleting it is answered %d %s", body, zone, status, text)
 			}
 		}
 		if left := api.files(); left != "" {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/zonefold/zonefold/internal/bind9"
 )
 
 // TestB3Injection sends what would end a file name, a statement or a record, everywhere where text is taken.
@@ -237,6 +239,8 @@ func TestZonesOfTheExistingBindcarAreTakenOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.write(filepath.Join(f.dir, "b.test.zone"), "nobody's")
+	f.write(filepath.Join(f.dir, "d.test"+noteSuffix), "")
+	f.write(filepath.Join(f.dir, "e.test"+noteSuffix), `{"zone":"../e","type":"primary"}`)
 	f.write(filepath.Join(f.dir, "c.test"+noteSuffix), `{"zone":"c.test","type":"primary"}`)
 	f.serve(nil)
 	until(t, "taking over", func() bool {
@@ -246,4 +250,31 @@ func TestZonesOfTheExistingBindcarAreTakenOver(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(f.dir, "b.test.zone")); err != nil {
 		t.Errorf("a file of no zone: %v", err)
 	}
+}
+
+// TestZonesOfTheConfiguration has zones that are in BIND's configuration file.
+func TestZonesOfTheConfiguration(t *testing.T) {
+	f := newFixture(t, nil)
+	f.write(filepath.Join(f.conf, bind9.FileZones), `zone "stub.test" { type static-stub; server-addresses { 127.0.0.1; }; }; zone "static.test" { type primary; file "static.db"; };`)
+	f.write(filepath.Join(f.dir, "static.db"), "$TTL 300\n@ SOA ns.other. h.other. 3 3600 600 86400 300\n@ NS ns.other.\n")
+	f.configure(bind9.Options{Zones: true, Recursion: true})
+	if err := f.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	f.startNamed()
+	f.want("GET", "/api/v1/zones/static.test", "", 200, `{"name":"static.test","zoneType":"primary","serial":3,"filePath":"static.db"}`)
+	f.want("GET", "/api/v1/zones", "", 200, `{"zones":["static.test"],"count":1}`)
+	f.want("POST", "/api/v1/zones", createBody("static.test", ""), 409, `{"error":"Zone already exists: static.test","details":null}`)
+	f.want("POST", "/api/v1/zones/static.test/reload", "", 200, `{"success":true,"message":"Zone static.test reloaded successfully","details":"zone reload up-to-date"}`)
+	f.want("PATCH", "/api/v1/zones/static.test", `{"allowTransfer":["192.0.2.1"]}`, 200,
+		`{"success":true,"message":"Zone static.test modified successfully","details":"zone 'static.test' must also be reconfigured in\nnamed.conf to make changes permanent."}`)
+	f.want("DELETE", "/api/v1/zones/static.test", ``, 200,
+		`{"success":true,"message":"Zone static.test deleted successfully","details":"zone 'static.test' is no longer active and will be deleted.\nTo keep it from returning when the server is restarted, it\nmust also be removed from named.conf."}`)
+	if _, err := os.Stat(filepath.Join(f.dir, "static.db")); err != nil {
+		t.Errorf("the file of a zone of the configuration: %v", err)
+	}
+	const other = `{"error":"Invalid request: stub.test is in BIND's configuration, and is neither primary nor secondary; it is not managed here","details":null}`
+	f.want("GET", "/api/v1/zones/stub.test", "", 400, other)
+	f.want("DELETE", "/api/v1/zones/stub.test", "", 400, other)
+	f.want("POST", "/api/v1/zones", createBody("stub.test", ""), 409, `{"error":"Zone already exists: stub.test","details":null}`)
 }

@@ -18,6 +18,7 @@ const (
 	probeFor   = 2 * time.Second // what is not asked in time is asked by the next probe, whose timeoutSeconds has to be above this
 	probeOne   = 300 * time.Millisecond
 	probers    = 16
+	writeEvery = 30 * time.Second
 	freshFor   = 300 * time.Millisecond // how long one look answers for others
 	namedShown = 3                      // zones that the log names
 )
@@ -28,6 +29,7 @@ type loaded struct {
 	s *Server
 
 	looking sync.Mutex // held over a look
+	wrote   time.Time  // when the zone directory was written last; of looking
 	told    string     // the zones that the log had last; of looking
 
 	mu   sync.Mutex
@@ -106,7 +108,7 @@ func (s *Server) checks(ctx context.Context) Readiness {
 		}
 		r.Checks = append(r.Checks, name+": ok")
 	}
-	directory := s.store.writable()
+	directory := s.loaded.writable()
 	if directory != nil {
 		s.log.Warn("the zone directory cannot be written", "err", directory)
 		directory = errors.New("not writable")
@@ -136,6 +138,17 @@ func (s *Server) checks(ctx context.Context) Readiness {
 	check("content", nil)
 	check("zones", s.loaded.missing(ctx, zones))
 	return r
+}
+
+// writable tries the zone directory, after it could be written now and then only.
+func (l *loaded) writable() error {
+	if now := l.s.now(); l.wrote.IsZero() || now.Sub(l.wrote) >= writeEvery {
+		if err := l.s.store.writable(); err != nil {
+			return err
+		}
+		l.wrote = now
+	}
+	return nil
 }
 
 // missing asks about the zones that have not been seen loaded, and says which are not.

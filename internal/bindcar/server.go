@@ -47,7 +47,8 @@ type Server struct {
 func New(o Options) (*Server, error) {
 	s := &Server{settings: o.Settings, version: o.Version, log: o.Log, now: o.Now, limiter: newLimiter(o.Settings.Limit, o.Now), control: newControl(o)}
 	var err error
-	if s.store, s.orphans, err = openStore(o.Settings.ZoneDir); err != nil {
+	tell := func(err error) { o.Log.Warn("a zone may be missing from lists", "err", err) }
+	if s.store, s.orphans, err = openStore(o.Settings.ZoneDir, tell); err != nil {
 		return nil, err
 	}
 	if s.content, err = openContent(o.Settings.ZoneDir); err != nil {

@@ -34,8 +34,9 @@ const (
 	fileMode   = 0o640
 )
 
-// openStore reads the notes. orphans are the zones of master files without one, which the existing bindcar made, perhaps.
-func openStore(dir string) (s *store, orphans []zoneName, err error) {
+// openStore reads the notes. orphans are the zones of master files without one, which the existing bindcar made, perhaps. A note
+// that cannot be read is told and passed over: the other zones have to be served all the same.
+func openStore(dir string, tell func(error)) (s *store, orphans []zoneName, err error) {
 	s = &store{dir: dir, notes: map[string]note{}}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -47,7 +48,8 @@ func openStore(dir string) (s *store, orphans []zoneName, err error) {
 		}
 		n, err := readNote(filepath.Join(dir, e.Name()))
 		if err != nil {
-			return nil, nil, err
+			tell(err)
+			continue
 		}
 		s.notes[n.Zone] = n
 	}
@@ -191,7 +193,7 @@ func replaceFile(path string, text []byte) error {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	_, err = f.Write(text)
-	err = errors.Join(err, f.Chmod(fileMode), f.Close())
+	err = errors.Join(err, f.Chmod(fileMode), f.Sync(), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}

@@ -39,13 +39,11 @@ func zoneFile(zone zoneName, c ZoneConfig, now time.Time) (string, error) {
 	if err == nil {
 		err = d.servers(c)
 	}
-	for i, r := range c.Records {
-		if err != nil {
-			break
-		}
-		if err = d.record(r); err != nil {
-			err = fmt.Errorf("records[%d]: %w", i, err)
-		}
+	if err == nil {
+		err = d.records(c.Records)
+	}
+	for key, set := range d.sets {
+		d.sets[key] = rr.NewSet(key, set.TTL, set.Data...)
 	}
 	if err == nil {
 		err = d.check()
@@ -128,6 +126,15 @@ func (d *draft) servers(c ZoneConfig) error {
 	return nil
 }
 
+func (d *draft) records(all []Record) error {
+	for i, r := range all {
+		if err := d.record(r); err != nil {
+			return fmt.Errorf("records[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
 func (d *draft) record(r Record) error {
 	key, data, err := readRecord(d.zone, recordText{r.Name, r.Type, r.Value, r.Priority}, false)
 	if err != nil {
@@ -141,14 +148,14 @@ func (d *draft) record(r Record) error {
 	return nil
 }
 
-// add puts a record into its set, which has the TTL of its first.
+// add puts a record into its set, which has the TTL of its first. The set is put in order in the end.
 func (d *draft) add(key rr.Key, ttl uint32, data string) {
-	if old, ok := d.sets[key]; ok {
-		ttl = old.TTL
-		d.sets[key] = rr.NewSet(key, ttl, append(slices.Clone(old.Data), data)...)
-		return
+	set, ok := d.sets[key]
+	if !ok {
+		set = rr.Set{Name: key.Name, Type: key.Type, TTL: ttl}
 	}
-	d.sets[key] = rr.NewSet(key, ttl, data)
+	set.Data = append(set.Data, data)
+	d.sets[key] = set
 }
 
 // check refuses what BIND does not load.
