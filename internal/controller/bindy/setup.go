@@ -126,7 +126,7 @@ func (b *Controller) run(ctx context.Context, parts []part) error {
 	catchUp := controller.CatchUp{Live: b.Live, Cached: b.Client, Log: b.Log}
 	kinds := []client.Object{&v1beta1.ClusterBind9Provider{}, &v1beta1.Bind9Cluster{}, &v1beta1.Bind9Instance{}}
 	if err := catchUp.Wait(ctx, kinds...); err != nil {
-		return nil //nolint:nilerr // the term is over before it has begun
+		return nil // the term is over before it has begun
 	}
 	var running sync.WaitGroup
 	defer running.Wait()
