@@ -59,9 +59,10 @@ func (s *Server) create(ctx context.Context, c CreateZone) (string, error) {
 		return "", err
 	}
 	defer unlock()
+	ctx = context.WithoutCancel(ctx) // who has begun ends it, even if the caller has gone
 	switch found, err := s.control.show(ctx, zone); {
 	case err == nil:
-		return "", errors.Join(s.learn(zone, string(found.Type)), exists(zone.given))
+		return "", errors.Join(s.known(zone, string(found.Type)), exists(zone.given))
 	case errors.Is(err, errOther):
 		return "", exists(zone.given)
 	case !errors.Is(err, bind9.ErrNotFound):
@@ -80,6 +81,14 @@ func (s *Server) create(ctx context.Context, c CreateZone) (string, error) {
 	s.log.Info("a zone was made", "zone", zone.text(), "type", c.ZoneType)
 	s.loaded.forget(zone.text())
 	return text, errors.Join(s.store.put(zone, c.ZoneType), s.content.add(zone.text()))
+}
+
+// known takes note of a zone that BIND has. One that is ours counts as made, as the call that made it may have got no answer.
+func (s *Server) known(zone zoneName, typ string) error {
+	if _, ours := s.store.get(zone); ours {
+		return s.content.add(zone.text())
+	}
+	return s.learn(zone, typ)
 }
 
 // notCreated cleans up after BIND did not take a zone. Whether it did is not known when it did not answer; then the files stay,
@@ -185,6 +194,7 @@ func (s *Server) remove(ctx context.Context, zone zoneName) (string, error) {
 		return "", err
 	}
 	defer unlock()
+	ctx = context.WithoutCancel(ctx)
 	found, err := s.control.show(ctx, zone)
 	if err != nil && !errors.Is(err, bind9.ErrNotFound) {
 		return "", answer(zone.given, "asking BIND about", err)

@@ -1,14 +1,17 @@
 package bindcar
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zonefold/zonefold/internal/bind9"
 )
@@ -277,4 +280,31 @@ func TestZonesOfTheConfiguration(t *testing.T) {
 	f.want("GET", "/api/v1/zones/stub.test", "", 400, other)
 	f.want("DELETE", "/api/v1/zones/stub.test", "", 400, other)
 	f.want("POST", "/api/v1/zones", createBody("stub.test", ""), 409, `{"error":"Zone already exists: stub.test","details":null}`)
+}
+
+// TestB4ACallerThatGoesLeavesNothingHalf has callers go at any moment: afterwards the zone is there whole, with its file and its
+// place in the content, or not at all.
+func TestB4ACallerThatGoesLeavesNothingHalf(t *testing.T) {
+	f := newFixture(t, nil)
+	f.call("PUT", "/api/v1/server/content", `{"zones":[]}`)
+	for i := range 40 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*200*time.Microsecond)
+		name := fmt.Sprintf("z%d.test", i)
+		var c CreateZone
+		if err := decodeJSON([]byte(createBody(name, "")), &c); err != nil {
+			t.Fatal(err)
+		}
+		client := f.client(testToken)
+		_, err := client.Create(ctx, c)
+		cancel()
+		whole := func() bool {
+			_, readErr := os.Stat(filepath.Join(f.dir, name+".zone"))
+			_, noted := f.server.store.get(mustZone(t, name))
+			zones, _ := f.server.content.get()
+			_, askErr := f.server.control.show(t.Context(), mustZone(t, name))
+			there := askErr == nil
+			return there == (readErr == nil) && there == noted && there == slices.Contains(zones, name) && (there || err != nil)
+		}
+		until(t, fmt.Sprintf("being there whole or not at all, after %d steps and %v,", i, err), whole)
+	}
 }

@@ -134,7 +134,7 @@ func (s *Server) modifyZone(w http.ResponseWriter, r *http.Request) (int, any, e
 		return 0, nil, err
 	}
 	defer unlock()
-	text, err := s.modify(r.Context(), zone, change)
+	text, err := s.modify(context.WithoutCancel(r.Context()), zone, change)
 	if err != nil {
 		return 0, nil, err
 	}
