@@ -139,7 +139,7 @@ func (s *stage) remove(name string) {
 func (s *stage) record(name, fqdn, address string) {
 	s.t.Helper()
 	s.core.PutClaim(zone.Claim{
-		ID: recordID(name), Created: born, Where: zone.Where{Name: parse(s.t, fqdn)}, Type: rr.TypeA, Data: address,
+		ID: recordID(name), Created: born, Where: zone.Where{Name: parse(s.t, fqdn)}, Type: rr.TypeA, Data: []string{address},
 	}, Version{UID: "1", Generation: 1})
 	s.settle()
 }

@@ -39,7 +39,7 @@ func addressClaim(zone string, i, last int) Claim {
 	return Claim{
 		ID: ID{KindRecord, "team", fmt.Sprintf("host-%06d-%s", i, zone)}, Created: time.Unix(int64(2+i/100), 0),
 		Where: Where{Name: must(dnsname.Parse(fmt.Sprintf("host-%06d.%s", i, zone)))},
-		Type:  rr.TypeA, Data: fmt.Sprintf("10.%d.%d.%d", i>>8&255, i&255, last),
+		Type:  rr.TypeA, Data: []string{fmt.Sprintf("10.%d.%d.%d", i>>8&255, i&255, last)},
 	}
 }
 

@@ -112,7 +112,7 @@ func (w *World) eachCell(z *zoneState, under dnsname.Name, visit func(*cell) boo
 			continue
 		}
 		last = set.Name
-		if c := w.nodes[set.Name].cell(z); c != nil && !visit(c) {
+		if c := z.tree.nodes[set.Name].cell(z); c != nil && !visit(c) {
 			return
 		}
 	}

@@ -89,8 +89,7 @@ type merger struct {
 }
 
 func (m *merger) merge() {
-	c := m.cell
-	m.given = m.world.derived(c)
+	m.given = m.world.derived(m.cell)
 	for _, d := range m.given {
 		g := m.add(group{t: d.set.Type, ttl: d.set.TTL, by: d.from.ID})
 		for _, data := range d.set.Data {
@@ -100,12 +99,18 @@ func (m *merger) merge() {
 			m.held = append(m.held, d.from.holding())
 		}
 	}
+	m.own()
+	m.claims()
+	m.equip()
+}
+
+func (m *merger) claims() {
 	free := m.free()
 	holder := m.holder(free)
 	if holder == nil {
 		return
 	}
-	c.first = holder
+	m.cell.first = holder
 	m.held = append(m.held, holder.holding())
 	for _, claim := range free {
 		if claim.ID.Namespace != holder.ID.Namespace {
@@ -159,6 +164,8 @@ func (m *merger) bar(claim *claimState) cause {
 		return m.against(InvalidName, ID{})
 	case c.apex() && claim.Type == rr.TypeCNAME:
 		return m.against(Conflict, ID{})
+	case claim.Type == rr.TypeCNAME && c.zone.brings(c.node.name):
+		return m.against(Conflict, c.zone.ID)
 	case c.apex() && claim.Type == rr.TypeDS && c.zone.parent() == nil:
 		return m.against(NoZone, ID{})
 	case claim.Type == rr.TypeNS && !c.apex(), claim.Type == rr.TypeDNAME:
@@ -208,21 +215,21 @@ func (m *merger) take(claim *claimState) cause {
 	}
 	g := m.find(claim.Type)
 	if g == nil {
-		if len(m.groups) >= m.world.opts.MaxTypes {
+		if len(m.groups) >= m.world.opts.MaxTypes || len(claim.Data) > m.world.opts.MaxSet {
 			return m.against(SetFull, ID{})
 		}
-		m.add(group{t: claim.Type, ttl: ttl, data: []string{claim.Data}, by: claim.ID})
+		m.add(group{t: claim.Type, ttl: ttl, data: slices.Clip(claim.Data), by: claim.ID})
 		m.world.accept(claim, nil)
 		return cause{}
 	}
-	if !g.contains(claim.Data) {
+	if more := g.lacks(claim.Data); more > 0 {
 		if claim.Type.Singleton() {
 			return cause{Conflict, m.cell.zone, g.by, g.t}
 		}
-		if len(g.data) >= m.world.opts.MaxSet {
+		if len(g.data)+more > m.world.opts.MaxSet {
 			return m.against(SetFull, ID{})
 		}
-		g.add(claim.Data)
+		g.join(claim.Data)
 	}
 	m.world.accept(claim, g.differs(claim, ttl))
 	return cause{}

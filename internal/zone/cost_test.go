@@ -32,7 +32,7 @@ func claimOf(object, owner string, created int64, record string) Claim {
 	typ, data, _ := strings.Cut(record, " ")
 	return Claim{
 		ID: ID{KindRecord, namespace, name}, Created: time.Unix(created, 0),
-		Where: Where{Name: must(dnsname.Parse(owner))}, Type: must(rr.ParseType(typ)), Data: data,
+		Where: Where{Name: must(dnsname.Parse(owner))}, Type: must(rr.ParseType(typ)), Data: []string{data},
 	}
 }
 
@@ -339,7 +339,7 @@ func TestLongNamesCostNoMoreThanShortOnes(t *testing.T) {
 	}
 	w.Settle()
 	nodes := map[*node]bool{}
-	for _, n := range w.nodes {
+	for _, n := range w.tree.nodes {
 		nodes[n] = true
 	}
 	if len(nodes) > 3*n+2 {
@@ -350,8 +350,8 @@ func TestLongNamesCostNoMoreThanShortOnes(t *testing.T) {
 		w.DeleteClaim(ID{KindRecord, "evil", fmt.Sprint(i, "x")})
 	}
 	w.Settle()
-	if len(w.nodes) > 3 { // the root, the Zone, and the gate between
-		t.Errorf("%d names are left over", len(w.nodes))
+	if len(w.tree.nodes) > 3 { // the root, the Zone, and the gate between
+		t.Errorf("%d names are left over", len(w.tree.nodes))
 	}
 }
 
@@ -379,8 +379,8 @@ func TestChainsOf300Labels(t *testing.T) {
 			t.Fatalf("the Zone %d of a cycle is %s", i, v.Reason)
 		}
 	}
-	if len(w.nodes) > 1 {
-		t.Errorf("%d names are left over beside the root", len(w.nodes)-1)
+	if len(w.tree.nodes) > 1 {
+		t.Errorf("%d names are left over beside the root", len(w.tree.nodes)-1)
 	}
 }
 

@@ -137,7 +137,7 @@ func (w *World) judgeZone(z *zoneState) (rule ruling, skipped []*zoneState) {
 			return notDelegated(z, up), nil
 		}
 	}
-	if !w.granted(z) {
+	if !z.Pinned && !w.granted(z) {
 		return ruling{reason: NotGranted}, nil
 	}
 	return ruling{reason: Accepted}, skipped

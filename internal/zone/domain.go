@@ -25,9 +25,11 @@ func (w *World) disturb(n *node, before *zoneState) {
 		}
 	}
 	if before != nil {
+		w.bring(before)
 		w.tell(n, before)
 	}
 	if n.owner != nil && n.owner != before {
+		w.bring(n.owner)
 		w.tell(n, n.owner)
 	}
 }

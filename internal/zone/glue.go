@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -63,6 +62,7 @@ func (w *World) copies(child *zoneState) bool {
 func (w *World) pass(before, c *cell, held []holding) {
 	if c.apex() {
 		w.feed(before, c)
+		w.equip(c)
 	}
 	if len(c.node.needed) > 0 && !(before.set(rr.TypeA).Equal(c.set(rr.TypeA)) && before.set(rr.TypeAAAA).Equal(c.set(rr.TypeAAAA))) {
 		for p := range c.node.needed {
@@ -103,10 +103,10 @@ func (w *World) feed(before, c *cell) {
 	old, oldNeeds := z.feeds, z.needs
 	z.feeds, z.needs = parent, nil
 	if parent != nil {
-		z.needs = needsOf(c.set(rr.TypeNS), parent)
+		z.needs = targetsIn(c.set(rr.TypeNS), parent.node.name)
 	}
 	for _, t := range z.needs {
-		n := w.node(t)
+		n := z.tree.node(t)
 		if n.needed == nil {
 			n.needed = map[*zoneState]int{}
 		}
@@ -114,7 +114,7 @@ func (w *World) feed(before, c *cell) {
 		w.touch(n, parent, true)
 	}
 	for _, t := range oldNeeds {
-		n := w.node(t)
+		n := z.tree.node(t)
 		if n.needed[old]--; n.needed[old] <= 0 {
 			delete(n.needed, old)
 		}
@@ -133,17 +133,4 @@ func unfed(c *claimState) (Note, bool) {
 	return Note{Occluded, fmt.Sprintf(
 		"%s DS belongs into the Zone above, beside the NS records of %s, which are not there; add NS records with domainName %q, or see the conditions of that Zone.",
 		c.name(), z.ID, "@"), z.ID}, true
-}
-
-// needsOf returns the name servers whose addresses the parent has to have.
-func needsOf(ns rr.Set, parent *zoneState) []dnsname.Name {
-	var needs []dnsname.Name
-	for _, data := range ns.Data {
-		for _, target := range rr.Targets(rr.TypeNS, data) {
-			if target.Under(parent.node.name) {
-				needs = append(needs, target)
-			}
-		}
-	}
-	return needs
 }

@@ -29,6 +29,24 @@ func (g *group) add(data string) {
 	}
 }
 
+// join adds those of data that the set does not have; lacks counts them.
+func (g *group) join(data []string) {
+	for _, d := range data {
+		if !g.contains(d) {
+			g.add(d)
+		}
+	}
+}
+
+func (g *group) lacks(data []string) (n int) {
+	for _, d := range data {
+		if !g.contains(d) {
+			n++
+		}
+	}
+	return n
+}
+
 func (g *group) contains(data string) bool {
 	if g.seen != nil {
 		_, found := g.seen[data]
@@ -37,10 +55,14 @@ func (g *group) contains(data string) bool {
 	return slices.Contains(g.data, data)
 }
 
-// contains reports whether a set has a record.
-func contains(s rr.Set, data string) bool {
-	_, found := slices.BinarySearch(s.Data, data)
-	return found
+// lacking counts the records that a set does not have.
+func lacking(s rr.Set, data []string) (n int) {
+	for _, d := range data {
+		if _, found := slices.BinarySearch(s.Data, d); !found {
+			n++
+		}
+	}
+	return n
 }
 
 // A difference is what an accepted claim is told about the TTL of its set.

@@ -102,7 +102,11 @@ func inWords(c *claimState, why cause) string {
 	case ParentNotAccepted:
 		return fmt.Sprintf("%s refers to %s, which is not accepted; mend that one first.", id, why.by)
 	case OutOfZone:
-		return fmt.Sprintf("%s asks for %s, which is not inside %s (%s); correct domainName or zoneRef.", id, name, why.zone.ID, why.zone.node.name)
+		fields := "domainName or zoneRef"
+		if why.zone.Pinned {
+			fields = "its name, or the zone that it names"
+		}
+		return fmt.Sprintf("%s asks for %s, which is not inside %s (%s); correct %s.", id, name, why.zone.ID, why.zone.node.name, fields)
 	case InvalidName:
 		return fmt.Sprintf("%s asks for an NS at %s; a wildcard cannot be delegated, and servers do not load a zone that does (RFC 4592 §4.2); delegate each name.",
 			id, name)
@@ -124,6 +128,9 @@ func conflict(c *claimState, why cause) string {
 	switch {
 	case why.by.IsZero():
 		return fmt.Sprintf("%s asks for a CNAME at %s, the apex of %s, where SOA and NS records are (RFC 1034 §3.6.2); use A and AAAA records.",
+			c.ID, c.name(), why.zone.ID)
+	case why.has == 0:
+		return fmt.Sprintf("%s asks for a CNAME at %s, which is a name server of %s and cannot be an alias (RFC 2181 §10.3); use A and AAAA records.",
 			c.ID, c.name(), why.zone.ID)
 	case why.has == c.Type:
 		return fmt.Sprintf("%s asks for a second %s at %s; %s, which comes first, has the only one (RFC 2181 §10.1).",

@@ -67,19 +67,35 @@ type Zone struct {
 	// Timers of the SOA in seconds, RFC 1035 §3.3.13.
 	Refresh, Retry, Expire, Minimum uint32
 	MName, RName                    dnsname.Name // zero: derived
-	Invalid                         *Refusal     // set: the object cannot be understood and captures nothing
-	Warnings                        []Note       // what the conversion found questionable
+	// Pinned: claims come to the Zone by reference only, and it neither delegates nor is
+	// delegated to. Others of its name, or above or below it, are no concern of it.
+	Pinned bool
+	// Own are the sets that the Zone brings itself, such as its name servers. They are at
+	// or below its name, and come before all claims.
+	Own []rr.Set
+	// Servers are addresses of the servers that have the Zone: name servers of its apex
+	// that are in it, and have none, get them.
+	Servers  []Address
+	Invalid  *Refusal // set: the object cannot be understood and captures nothing
+	Warnings []Note   // what the conversion found questionable
 }
 
-// A Claim is the wish of one object for one record at one name.
+// An Address is the data of an A or AAAA record, canonical.
+type Address struct {
+	Type rr.Type
+	Data string
+}
+
+// A Claim is the wish of one object for records of one type at one name.
 type Claim struct {
-	ID      ID
-	Created time.Time // zero: not created yet, and so younger than every other
-	Where   Where
-	Type    rr.Type
-	TTL     *uint32 // nil: the TTL of its Zone
-	Data    string  // canonical, from rr.ParseData
-	Invalid *Refusal
+	ID       ID
+	Created  time.Time // zero: not created yet, and so younger than every other
+	Where    Where
+	Type     rr.Type
+	TTL      *uint32  // nil: the TTL of its Zone
+	Data     []string // canonical, from rr.ParseData, each once
+	Invalid  *Refusal
+	Warnings []Note // what the conversion found questionable
 }
 
 // equal reports whether two claims ask for the same.
@@ -87,7 +103,8 @@ func (c Claim) equal(o Claim) bool {
 	sameTTL := c.TTL == o.TTL || c.TTL != nil && o.TTL != nil && *c.TTL == *o.TTL
 	sameFault := c.Invalid == o.Invalid || c.Invalid != nil && o.Invalid != nil && *c.Invalid == *o.Invalid
 	return c.ID == o.ID && c.Created.Equal(o.Created) && c.Where == o.Where &&
-		c.Type == o.Type && c.Data == o.Data && sameTTL && sameFault
+		c.Type == o.Type && slices.Equal(c.Data, o.Data) && sameTTL && sameFault &&
+		slices.Equal(c.Warnings, o.Warnings)
 }
 
 // A Grant lets namespaces have Zones of the names that match its patterns, which

@@ -51,7 +51,7 @@ func consult(w *World) *oracle {
 		o.zones[id] = z.Zone
 	}
 	for id, z := range o.zones {
-		if z.Invalid == nil && (z.Where.Relative.IsOrigin() || !z.Where.Name.IsZero() && !z.Where.Ref.IsZero()) {
+		if z.Invalid == nil && (z.Where.Relative.IsOrigin() || (!z.Where.Name.IsZero() || z.Pinned) && !z.Where.Ref.IsZero()) {
 			z.Invalid = &Refusal{Reason: InvalidSpec}
 			o.zones[id] = z
 		}
@@ -153,6 +153,10 @@ func (o *oracle) judgeZones() {
 		return cmp.Or(cmp.Compare(o.name[a].NumLabels(), o.name[b].NumLabels()), o.oldest(a, b))
 	})
 	for _, id := range ids {
+		if o.zones[id].Pinned { // nobody above it, below it or beside it has a say
+			o.reason[id] = Accepted
+			continue
+		}
 		parent, reason := o.judgeZone(id)
 		if _, taken := o.owner[o.name[id]]; taken && reason == Accepted {
 			reason = DuplicateZone
@@ -186,7 +190,7 @@ func (o *oracle) judgeZone(id ID) (ID, Reason) {
 		}
 		for other := range o.zones {
 			between := o.name[other]
-			if !between.IsZero() && name.Below(between) && between.Below(o.name[up]) && o.owner[between].IsZero() {
+			if !o.zones[other].Pinned && !between.IsZero() && name.Below(between) && between.Below(o.name[up]) && o.owner[between].IsZero() {
 				return ID{}, ParentNotAccepted
 			}
 		}
@@ -290,6 +294,11 @@ func (o *oracle) at(p place) holdingsAt {
 	}
 	h := holdingsAt{data: map[rr.Type][]string{}, reasons: map[ID]Reason{}}
 	given := o.derive(p, &h)
+	for _, set := range o.zones[p.zone].Own { // "they come before all claims"
+		if set.Name == p.name {
+			h.data[set.Type] = united(h.data[set.Type], set.Data)
+		}
+	}
 	var claims []ID
 	for id, home := range o.home {
 		if home == p.zone && o.name[id] == p.name {
@@ -335,7 +344,7 @@ func (o *oracle) holder(p place, claims []ID, barred map[ID]Reason) ID {
 // parent, DS is moved there." It returns who gives which type.
 func (o *oracle) derive(p place, h *holdingsAt) map[rr.Type]ID {
 	given := map[rr.Type]ID{}
-	if child, ok := o.owner[p.name]; ok && o.parent[child] == p.zone && o.copied(child) {
+	if child, ok := o.ownerAt(p); ok && o.parent[child] == p.zone && o.copied(child) {
 		apex := o.at(place{child, p.name})
 		given[rr.TypeNS] = child
 		h.data[rr.TypeNS] = slices.Clone(apex.data[rr.TypeNS])
@@ -384,13 +393,15 @@ func (o *oracle) needed(p place) bool {
 // bar refuses claims that no state of the name itself would let in.
 func (o *oracle) bar(p place, c Claim) Reason {
 	apex := p.name == o.name[p.zone]
-	child, delegated := o.owner[p.name]
+	child, delegated := o.ownerAt(p)
 	delegated = delegated && child != p.zone && o.descends(child, p.zone)
 	stranger := delegated && c.ID.Namespace != child.Namespace && c.ID.Namespace != p.zone.Namespace
 	switch {
 	case c.Type == rr.TypeNS && strings.HasPrefix(p.name.String(), "*."):
 		return InvalidName
 	case apex && c.Type == rr.TypeCNAME:
+		return Conflict
+	case c.Type == rr.TypeCNAME && o.nameServer(p):
 		return Conflict
 	case apex && c.Type == rr.TypeDS && o.parent[p.zone].IsZero():
 		return NoZone
@@ -452,15 +463,16 @@ func (o *oracle) take(p place, c Claim, holder ID, given map[rr.Type]ID, data ma
 			return Conflict
 		}
 	}
-	if slices.Contains(data[c.Type], c.Data) {
+	all := united(data[c.Type], c.Data)
+	if len(all) == len(data[c.Type]) {
 		return Accepted
 	}
 	if len(data[c.Type]) > 0 && (c.Type == rr.TypeCNAME || c.Type == rr.TypeDNAME) {
 		return Conflict
 	}
-	if data[c.Type] == nil && len(data) >= o.most.MaxTypes || len(data[c.Type]) >= o.most.MaxSet {
+	if data[c.Type] == nil && len(data) >= o.most.MaxTypes || len(all) > o.most.MaxSet {
 		return SetFull
 	}
-	data[c.Type] = append(data[c.Type], c.Data)
+	data[c.Type] = all
 	return Accepted
 }

@@ -8,7 +8,7 @@ import (
 
 // place puts a Zone where its name says.
 func (w *World) place(z *zoneState, name dnsname.Name) {
-	n := w.node(name)
+	n := z.tree.node(name)
 	z.node = n
 	if n.sites == nil {
 		n.sites = &sites{}
@@ -36,12 +36,20 @@ func (w *World) unplace(z *zoneState) {
 	w.rejudge(n, false)
 }
 
-// attach puts a claim at its name; zero takes it away from where it was.
-func (w *World) attach(c *claimState, name dnsname.Name) {
+// treeOf returns the tree of the Zone that a reference names, or else the common one.
+func (w *World) treeOf(ref ID) *tree {
+	if z := w.zones[ref]; z != nil {
+		return z.tree
+	}
+	return w.tree
+}
+
+// attach puts a claim at its name in a tree; zero takes it away from where it was.
+func (w *World) attach(c *claimState, t *tree, name dnsname.Name) {
 	old := c.node
 	c.node = nil
 	if !name.IsZero() {
-		c.node = w.node(name)
+		c.node = t.node(name)
 		c.node.claims = append(c.node.claims, c)
 	}
 	if old == nil {
@@ -54,7 +62,10 @@ func (w *World) attach(c *claimState, name dnsname.Name) {
 }
 
 func (w *World) addZone(z Zone) {
-	state := &zoneState{Zone: z, created: ageOf(z.Created), taken: z.ID.String() + " holds it."}
+	state := &zoneState{Zone: z, tree: w.tree, created: ageOf(z.Created), taken: z.ID.String() + " holds it."}
+	if z.Pinned {
+		state.tree = newTree()
+	}
 	w.zones[z.ID] = state
 	if !z.Where.Ref.IsZero() {
 		w.referrers(z.Where.Ref).zones[state] = struct{}{}
@@ -78,7 +89,7 @@ func (w *World) dropZone(z *zoneState) {
 func (w *World) dropClaim(c *claimState) {
 	w.dropReferrer(c.Where.Ref, func(r *referrers) { delete(r.claims, c) })
 	w.leave(c)
-	w.attach(c, dnsname.Name{})
+	w.attach(c, nil, dnsname.Name{})
 	c.dead = true
 }
 

@@ -4,7 +4,8 @@ import "slices"
 
 // A queue yields cells from the deepest Zone to the highest, and inside a Zone from
 // the longest name to the shortest: sets flow from sub-zones to parents, and a cut
-// depends on what is below it. While a cell is composed only later ones are added.
+// depends on what is below it. While a cell is composed only later ones are added, and
+// the name servers below an apex, of which it does not depend in turn.
 type queue struct {
 	byRank map[int][]*cell
 	ranks  []int // ascending

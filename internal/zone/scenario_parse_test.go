@@ -16,7 +16,8 @@ func recordLine(name string, ttl uint32, typ, data string) string {
 	return fmt.Sprintf("%s %d %s %s\n", name, ttl, typ, data)
 }
 
-// putZones reads "namespace/name [created] domainName [field=value ...]", each followed
+// putZones reads "namespace/name [created] domainName [field=value ...]", where a
+// field may be "pinned", "ns=name,...", "glue=name=address" or "server=address"; each followed
 // by indented rules: "zones [for namespace,...]: pattern ..." and "records [for
 // namespace,...]: pattern[/TYPE,...] ...".
 func (s *scenario) putZones(t *testing.T, lines []string) {
@@ -48,6 +49,15 @@ func parseZone(t *testing.T, fields []string) Zone {
 			z.TTL = uint32(parseNumber(t, value))
 		case "refresh":
 			z.Refresh = uint32(parseNumber(t, value))
+		case "pinned":
+			z.Pinned = true
+		case "ns":
+			z.Own = append(z.Own, rr.NewSet(rr.Key{Name: z.Where.Name, Type: rr.TypeNS}, z.TTL, strings.Split(value, ",")...))
+		case "glue":
+			name, address, _ := strings.Cut(value, "=")
+			z.Own = append(z.Own, rr.NewSet(rr.Key{Name: parseName(t, name), Type: rr.TypeA}, z.TTL, address))
+		case "server":
+			z.Servers = append(z.Servers, Address{rr.TypeA, value})
 		case "mname":
 			z.MName = parseName(t, value)
 		case "rname":
@@ -110,8 +120,12 @@ func parseData(t *testing.T, c *Claim, fields []string) {
 	if c.Type, err = rr.ParseType(fields[0]); err != nil {
 		t.Fatal(err)
 	}
-	if c.Data, err = rr.ParseData(c.Type, strings.Join(fields[1:], " ")); err != nil {
-		t.Fatal(err)
+	for _, text := range strings.Split(strings.Join(fields[1:], " "), " | ") {
+		data, err := rr.ParseData(c.Type, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Data = append(c.Data, data)
 	}
 }
 

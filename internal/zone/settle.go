@@ -40,9 +40,10 @@ func (w *World) settle(c *claimState) {
 		return
 	}
 	name, problem := w.nameOf(c.ID, c.Where)
-	if c.name() != name {
+	tree := w.treeOf(c.Where.Ref)
+	if c.name() != name || c.node != nil && c.node.tree != tree {
 		w.leave(c)
-		w.attach(c, name)
+		w.attach(c, tree, name)
 		c.refusal = nil
 	}
 	if c.Invalid != nil {
@@ -108,7 +109,10 @@ func (s said) equal(o said) bool {
 }
 
 func notesOf(c *claimState) []Note {
-	var v Verdict
+	v := Verdict{}
+	for _, n := range c.Warnings {
+		v = v.with(n)
+	}
 	if c.differs != nil {
 		v = v.with(c.differs.note)
 	}

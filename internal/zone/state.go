@@ -13,6 +13,7 @@ import (
 type zoneState struct {
 	Zone
 	created int64        // see ageOf
+	tree    *tree        // where its name is
 	node    *node        // nil: it has no name
 	problem *Refusal     // why it has no name
 	above   ruling       // what the Zones above say
@@ -35,6 +36,8 @@ type zoneState struct {
 	feeds     *zoneState     // the parent that takes over its NS and DS sets
 	needs     []dnsname.Name // what its apex NS records name inside that parent
 	notCopied *Note          // why the parent does not take them over
+
+	servers []dnsname.Name // name servers of the apex that are in it, if it has addresses for them
 }
 
 func (z *zoneState) accepted() bool { return z.ruling.reason == Accepted }

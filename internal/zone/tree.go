@@ -5,9 +5,29 @@ import "github.com/zonefold/zonefold/internal/dnsname"
 // maxDepth is how many labels the 255 octets of a name can hold (RFC 1035 §2.3.4).
 const maxDepth = 127
 
+// A tree holds names: those that Zones share, or those of one pinned Zone.
+type tree struct {
+	nodes map[dnsname.Name]*node // see tree.node
+}
+
+func newTree() *tree {
+	t := &tree{map[dnsname.Name]*node{}}
+	t.link(newNode(dnsname.Root), nil) // which stays
+	return t
+}
+
+// find returns the node of a name, or nil.
+func (t *tree) find(name dnsname.Name) *node {
+	if n := t.nodes[name]; n != nil && n.name == name {
+		return n
+	}
+	return nil
+}
+
 // A node is a name that some object mentions, or one where the ways to such names
 // part; other names have none, so that a long name costs no more than a short one.
 type node struct {
+	tree       *tree
 	name       dnsname.Name
 	depth      int // labels
 	below      int // Zones that ask for names strictly below
@@ -39,33 +59,33 @@ func newNode(name dnsname.Name) *node {
 
 // node returns the node of a name and makes it if needed.
 //
-// World.nodes finds a node by its name, and by the name one label below its parent,
+// tree.nodes finds a node by its name, and by the name one label below its parent,
 // the gate through which the way from there leads; for most nodes the two are one.
-func (w *World) node(name dnsname.Name) *node {
-	if n := w.nodes[name]; n != nil && n.name == name {
+func (t *tree) node(name dnsname.Name) *node {
+	if n := t.find(name); n != nil {
 		return n
 	}
-	up, gate := w.above(name)
-	next := w.nodes[gate]
+	up, gate := t.above(name)
+	next := t.nodes[gate]
 	if next == nil {
-		return w.link(newNode(name), up)
+		return t.link(newNode(name), up)
 	}
 	if at := fork(name, next.name); at != name {
-		up = w.insert(newNode(at), next)
-		return w.link(newNode(name), up)
+		up = t.insert(newNode(at), next)
+		return t.link(newNode(name), up)
 	}
-	return w.insert(newNode(name), next)
+	return t.insert(newNode(name), next)
 }
 
 // above returns the node that most closely encloses a name without a node, and the
 // gate from there to the name.
-func (w *World) above(name dnsname.Name) (*node, dnsname.Name) {
+func (t *tree) above(name dnsname.Name) (*node, dnsname.Name) {
 	for gate := name; ; {
 		up, ok := gate.Parent()
 		if !ok {
 			return nil, gate
 		}
-		if n := w.nodes[up]; n != nil && n.name == up {
+		if n := t.find(up); n != nil {
 			return n, gate
 		}
 		gate = up
@@ -94,13 +114,13 @@ func (n *node) gate(up *node) dnsname.Name {
 }
 
 // link puts a node below its parent.
-func (w *World) link(n, up *node) *node {
-	w.nodes[n.name] = n
-	n.parent, n.prev, n.next = up, nil, nil
+func (t *tree) link(n, up *node) *node {
+	t.nodes[n.name] = n
+	n.tree, n.parent, n.prev, n.next = t, up, nil, nil
 	if up == nil {
 		return n // the root
 	}
-	w.nodes[n.gate(up)] = n
+	t.nodes[n.gate(up)] = n
 	if n.next = up.child; n.next != nil {
 		n.next.prev = n
 	}
@@ -109,11 +129,11 @@ func (w *World) link(n, up *node) *node {
 }
 
 // insert puts a new node between another one and its parent.
-func (w *World) insert(n, below *node) *node {
+func (t *tree) insert(n, below *node) *node {
 	up := below.parent
-	w.unlink(below)
-	w.link(n, up)
-	w.link(below, n)
+	t.unlink(below)
+	t.link(n, up)
+	t.link(below, n)
 	if n.below = below.below; below.sites != nil {
 		n.below += len(below.sites.zones)
 	}
@@ -121,9 +141,9 @@ func (w *World) insert(n, below *node) *node {
 }
 
 // unlink takes a node from its parent; its own children stay with it.
-func (w *World) unlink(n *node) {
-	delete(w.nodes, n.gate(n.parent))
-	delete(w.nodes, n.name)
+func (t *tree) unlink(n *node) {
+	delete(t.nodes, n.gate(n.parent))
+	delete(t.nodes, n.name)
 	if n.next != nil {
 		n.next.prev = n.prev
 	}
@@ -137,7 +157,8 @@ func (w *World) unlink(n *node) {
 // prune removes a node that nothing mentions and where no ways part any more, and
 // then its parent, if the same holds there.
 func (w *World) prune(n *node) {
-	for n.parent != nil && w.nodes[n.name] == n && n.idle() {
+	t := n.tree
+	for n.parent != nil && t.nodes[n.name] == n && n.idle() {
 		if _, waiting := w.judge[n]; waiting {
 			return
 		}
@@ -145,10 +166,10 @@ func (w *World) prune(n *node) {
 		if only != nil && only.next != nil {
 			return
 		}
-		w.unlink(n)
+		t.unlink(n)
 		if only != nil {
-			delete(w.nodes, only.gate(n))
-			w.link(only, up)
+			delete(t.nodes, only.gate(n))
+			t.link(only, up)
 		}
 		n = up
 	}

@@ -39,7 +39,8 @@ func (m *merger) crowded(claim *claimState) cause {
 		return m.against(NameHeld, first.ID)
 	}
 	ds := claim.Type == rr.TypeDS // which may be no part of the content
-	if ds || claim.Type.Singleton() || c.set(rr.TypeCNAME).Data != nil || c.delegated() != nil || c.node.needed[c.zone] > 0 {
+	if ds || claim.Type.Singleton() || c.set(rr.TypeCNAME).Data != nil || c.delegated() != nil || c.node.needed[c.zone] > 0 ||
+		slices.Contains(c.zone.servers, c.node.name) {
 		return cause{}
 	}
 	at, _ := slices.BinarySearchFunc(c.claims, claim, (*claimState).compare)
@@ -49,7 +50,7 @@ func (m *merger) crowded(claim *claimState) cause {
 	switch set := c.set(claim.Type); {
 	case set.Data == nil && len(c.sets) >= m.world.opts.MaxTypes && claim.Type != rr.TypeNS:
 		return m.against(SetFull, ID{})
-	case set.Data != nil && len(set.Data) >= m.world.opts.MaxSet && !contains(set, claim.Data):
+	case set.Data != nil && len(set.Data)+lacking(set, claim.Data) > m.world.opts.MaxSet:
 		return m.against(SetFull, ID{})
 	}
 	return cause{}

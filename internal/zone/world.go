@@ -27,9 +27,9 @@ type World struct {
 	opts   Options
 	zones  map[ID]*zoneState
 	claims map[ID]*claimState
-	refs   map[ID]*referrers      // who refers to a Zone, whether it exists or not
-	nodes  map[dnsname.Name]*node // see World.node
-	grants map[string][]Grant     // by Backend
+	refs   map[ID]*referrers  // who refers to a Zone, whether it exists or not
+	tree   *tree              // of all Zones but pinned ones, each of which has its own
+	grants map[string][]Grant // by Backend
 
 	moved  map[ID]struct{}         // Zones whose name has to be resolved
 	judge  map[*node]bool          // names whose Zones have to be judged; true: by what is above, too
@@ -60,12 +60,12 @@ func New(opts Options) *World {
 	if opts.MaxTypes == 0 {
 		opts.MaxTypes = DefaultMaxTypes
 	}
-	w := &World{
+	return &World{
 		opts:   opts,
 		zones:  map[ID]*zoneState{},
 		claims: map[ID]*claimState{},
 		refs:   map[ID]*referrers{},
-		nodes:  map[dnsname.Name]*node{},
+		tree:   newTree(),
 		grants: map[string][]Grant{},
 		moved:  map[ID]struct{}{},
 		judge:  map[*node]bool{},
@@ -73,8 +73,6 @@ func New(opts Options) *World {
 		closed: map[*zoneState]struct{}{},
 		delta:  newDeltaBuilder(),
 	}
-	w.link(newNode(dnsname.Root), nil) // which stays
-	return w
 }
 
 // PutZone adds a Zone or replaces the one of the same ID.
@@ -87,7 +85,7 @@ func (w *World) PutZone(z Zone) {
 	if reflect.DeepEqual(old.Zone, z) {
 		return
 	}
-	if old.Where != z.Where || (old.Invalid == nil) != (z.Invalid == nil) || !old.Created.Equal(z.Created) {
+	if old.Where != z.Where || old.Pinned != z.Pinned || (old.Invalid == nil) != (z.Invalid == nil) || !old.Created.Equal(z.Created) {
 		said := old.verdict
 		w.dropZone(old)
 		w.addZone(z)
@@ -95,7 +93,14 @@ func (w *World) PutZone(z Zone) {
 		return
 	}
 	ttl, rules := old.TTL != z.TTL, !reflect.DeepEqual(old.Rules, z.Rules)
+	own := !reflect.DeepEqual(old.Own, z.Own) || !slices.Equal(old.Servers, z.Servers)
+	if own {
+		w.bring(old)
+	}
 	old.Zone = z
+	if own {
+		w.bring(old)
+	}
 	if rules && old.accepted() { // nobody asks the rules of a refused one
 		w.redo[old.node] = struct{}{}
 		w.rejudge(old.node, false)

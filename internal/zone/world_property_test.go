@@ -88,6 +88,9 @@ func drawZone(t *rapid.T) Zone {
 	if upTo(t, 31, "invalid") == 30 {
 		z.Invalid = &Refusal{InvalidSpec, "The Zone is wrong."}
 	}
+	if z.Pinned = upTo(t, 4, "pinned") == 3; z.Pinned {
+		drawOwn(t, &z)
+	}
 	if pick(t, []bool{true, true, false}, "open") {
 		z.Rules = openRules()
 		return z
@@ -102,9 +105,31 @@ func drawZone(t *rapid.T) Zone {
 	return z
 }
 
+// drawOwn gives a Zone name servers, some with addresses, and servers.
+func drawOwn(t *rapid.T, z *Zone) {
+	if z.Where.Name.IsZero() {
+		return
+	}
+	servers := several(t, someData[rr.TypeNS], 2, "own servers")
+	if len(servers) > 0 {
+		z.Own = append(z.Own, rr.NewSet(rr.Key{Name: z.Where.Name, Type: rr.TypeNS}, z.TTL, servers...))
+	}
+	for _, server := range servers {
+		if name := must(dnsname.Parse(server)); name.Under(z.Where.Name) && pick(t, []bool{true, false}, "own glue") {
+			z.Own = append(z.Own, rr.NewSet(rr.Key{Name: name, Type: rr.TypeA}, z.TTL, pick(t, someData[rr.TypeA], "own address")))
+		}
+	}
+	for _, data := range several(t, someData[rr.TypeA], 2, "servers") {
+		z.Servers = append(z.Servers, Address{rr.TypeA, data})
+	}
+}
+
 func drawClaim(t *rapid.T, id ID) Claim {
 	c := Claim{ID: id, Created: drawTime(t), Where: drawWhere(t), Type: pick(t, someTypes, "type")}
-	c.Data = pick(t, someData[c.Type], "data")
+	c.Data = []string{pick(t, someData[c.Type], "data")}
+	if more := pick(t, someData[c.Type], "more data"); !c.Type.Singleton() && more != c.Data[0] && upTo(t, 4, "has more") == 3 {
+		c.Data = append(c.Data, more)
+	}
 	if upTo(t, 4, "has ttl") == 3 {
 		ttl := uint32(rapid.IntRange(1, 2).Draw(t, "ttl"))
 		c.TTL = &ttl
@@ -276,12 +301,32 @@ func follow(w *World, d Delta, shadow map[string]string) {
 
 // checkNoLeftovers finds nodes and cells that nothing mentions any more.
 func checkNoLeftovers(t *rapid.T, w *World) {
-	for name, n := range w.nodes {
+	checkTree(t, w, w.tree)
+	for _, z := range w.zones {
+		if z.Pinned == (z.tree == w.tree) {
+			t.Fatalf("%s is in the wrong tree", z.ID)
+		}
+		checkTree(t, w, z.tree)
+	}
+	for _, c := range w.claims {
+		if c.node != nil && c.node.tree != w.treeOf(c.Where.Ref) {
+			t.Fatalf("%s is in the wrong tree", c.ID)
+		}
+	}
+	for id := range w.refs {
+		if r := w.refs[id]; len(r.zones)+len(r.claims) == 0 {
+			t.Fatalf("referrers of %s are left over", id)
+		}
+	}
+}
+
+func checkTree(t *rapid.T, w *World, in *tree) {
+	for name, n := range in.nodes {
 		forks := n.child != nil && n.child.next != nil
 		if n.idle() && !forks && n.parent != nil {
 			t.Fatalf("node %s is left over", n.name)
 		}
-		if w.nodes[n.name] != n || n.parent != nil && w.nodes[n.gate(n.parent)] != n || n.name != name && n.gate(n.parent) != name {
+		if n.tree != in || in.nodes[n.name] != n || n.parent != nil && in.nodes[n.gate(n.parent)] != n || n.name != name && n.gate(n.parent) != name {
 			t.Fatalf("node %s is not where it belongs, but at %s", n.name, name)
 		}
 		zones := 0
@@ -301,11 +346,6 @@ func checkNoLeftovers(t *rapid.T, w *World) {
 		}
 		if n.owner != nil && n.owner.dead {
 			t.Fatalf("dead %s is accepted at %s", n.owner.ID, name)
-		}
-	}
-	for id := range w.refs {
-		if r := w.refs[id]; len(r.zones)+len(r.claims) == 0 {
-			t.Fatalf("referrers of %s are left over", id)
 		}
 	}
 }

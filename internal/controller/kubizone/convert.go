@@ -213,9 +213,11 @@ func convertData(out *zone.Claim, spec *v1alpha1.RecordSpec) *zone.Refusal {
 		return refuse(zone.InvalidType, "the type %s, which nobody may write: %s.", t, why)
 	}
 	out.Type = t
-	if out.Data, err = rr.ParseData(t, spec.RData); err != nil {
+	data, err := rr.ParseData(t, spec.RData)
+	if err != nil {
 		return refuse(zone.InvalidData, "rdata that cannot be read: %v; correct it.", err)
 	}
+	out.Data = []string{data}
 	if spec.TTL != nil {
 		if ttl := int64(*spec.TTL); ttl < 0 || ttl > math.MaxInt32 {
 			return outOfRange(out.ID, "ttl", ttl)

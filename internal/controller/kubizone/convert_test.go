@@ -169,7 +169,7 @@ func claimText(c zone.Claim) string {
 	if c.Invalid != nil {
 		return fmt.Sprintf("refused: %s: %s", c.Invalid.Reason, c.Invalid.Message)
 	}
-	text := fmt.Sprintf("%s %s %s", whereText(c.Where), c.Type, c.Data)
+	text := fmt.Sprintf("%s %s %s", whereText(c.Where), c.Type, strings.Join(c.Data, " "))
 	if c.TTL != nil {
 		text += fmt.Sprintf(" ttl %d", *c.TTL)
 	}

@@ -80,7 +80,7 @@ func TestOnlyWhatTheWorldDecidesByReachesIt(t *testing.T) {
 func settle(t *testing.T, k *Controller, sentinel string) {
 	t.Helper()
 	id := RecordID("a", sentinel)
-	k.Core.PutClaim(zone.Claim{ID: id, Where: zone.Where{Name: parse(t, sentinel+".example.org.")}, Type: rr.TypeA, Data: "192.0.2.1"}, controller.Version{UID: "1"})
+	k.Core.PutClaim(zone.Claim{ID: id, Where: zone.Where{Name: parse(t, sentinel+".example.org.")}, Type: rr.TypeA, Data: []string{"192.0.2.1"}}, controller.Version{UID: "1"})
 	for {
 		if _, ok := k.Core.Verdict(id); ok {
 			return
