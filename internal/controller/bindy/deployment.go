@@ -184,7 +184,7 @@ func (b *Controller) members(ctx context.Context, v *visit, deployments []appsv1
 	for i := range deployments {
 		d := &deployments[i]
 		if d.Name == v.instance.Name {
-			self.settled = settled(d)
+			self.settled, self.rolling, self.serves = settled(d), isRolling(d), d.Status.AvailableReplicas > 0
 			continue
 		}
 		var sibling v1beta1.Bind9Instance
@@ -195,7 +195,7 @@ func (b *Controller) members(ctx context.Context, v *visit, deployments []appsv1
 		if err != nil {
 			return self, nil, fmt.Errorf("reading Bind9Instance %s: %w", d.Name, err)
 		}
-		m := member{name: d.Name, settled: settled(d)}
+		m := member{name: d.Name, settled: settled(d), rolling: isRolling(d), serves: d.Status.AvailableReplicas > 0}
 		if m.due, err = b.due(ctx, &sibling, d, v); err != nil {
 			return self, nil, err
 		}
@@ -218,4 +218,10 @@ func (b *Controller) due(ctx context.Context, sibling *v1beta1.Bind9Instance, li
 func settled(d *appsv1.Deployment) bool {
 	wanted, s := ptr.Deref(d.Spec.Replicas, 1), d.Status
 	return s.ObservedGeneration >= d.Generation && s.Replicas == wanted && s.UpdatedReplicas == wanted && s.AvailableReplicas == wanted
+}
+
+// isRolling reports whether pods of a Deployment are to be replaced, or have just been told to be.
+func isRolling(d *appsv1.Deployment) bool {
+	wanted, s := ptr.Deref(d.Spec.Replicas, 1), d.Status
+	return s.ObservedGeneration < d.Generation || s.UpdatedReplicas < s.Replicas || s.UpdatedReplicas < min(wanted, s.Replicas)
 }

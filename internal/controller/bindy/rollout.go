@@ -7,6 +7,8 @@ type member struct {
 	name    string
 	due     bool // its pods are not of the template that they should be of
 	settled bool // every pod that it should have is of the template that its Deployment has, and is ready
+	rolling bool // its pods are being replaced
+	serves  bool // a pod is ready, of whichever template
 }
 
 // A decision says whether the pods of a server may be replaced now.
@@ -16,22 +18,20 @@ type decision struct {
 	unready  bool   // that one is not ready; otherwise it only goes first
 }
 
-// mayRoll decides whether the pods of a server may be replaced. Of the servers of a cluster one at a time is, and only while all
-// others serve. One whose pods are not ready anyhow always may: nothing is lost by it, and it is how a bad version is mended. That
-// also stops a bad version at the first server. Siblings are the other servers, those without pods left out.
+// mayRoll decides whether the pods of a server may be replaced. Of the servers of a cluster one at a time is, in the order of their
+// names, and only while all others serve. One whose pods are not ready anyhow may: nothing is lost by it, and it is how a bad version is
+// mended. As long as it serves all the same, it waits for a sibling that has just been given what is wanted now: a bad version stops at
+// the first server. Siblings are the other servers, those without pods left out.
 func mayRoll(self member, siblings []member) decision {
-	if !self.settled {
-		return decision{may: true}
-	}
 	siblings = slices.Clone(siblings)
 	slices.SortFunc(siblings, func(a, b member) int { return compareInstances(a.name, b.name) })
 	for _, s := range siblings {
-		if !s.settled {
+		if self.settled && !s.settled || self.serves && s.rolling && !s.due {
 			return decision{waitsFor: s.name, unready: true}
 		}
 	}
 	for _, s := range siblings {
-		if s.due && compareInstances(s.name, self.name) < 0 {
+		if self.settled && s.due && compareInstances(s.name, self.name) < 0 {
 			return decision{waitsFor: s.name}
 		}
 	}
