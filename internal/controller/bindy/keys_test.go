@@ -270,17 +270,30 @@ func TestK2AnotherSecretUnderTheSameName(t *testing.T) {
 	s.seen("")
 	p := s.addPod("one")
 	s.supply("team-key", octetsB, "hmac-sha256")
-	s.eventually("using the other secret", func() string {
+	s.eventually("giving servers the other secret", func() string {
 		report := s.look()
-		s.works("on the way to the other secret")
-		s.project(p)
-		if string(s.own().Data[bind9.ItemSecret]) != octetsB {
-			s.now = s.now.Add(max(report.after, time.Second))
-			return s.inUse() + " is in use"
+		s.works("before servers are given the other secret")
+		if strings.Contains(string(s.own().Data["rndc.key"]), octetsB) {
+			return ""
 		}
-		return ""
+		s.project(p)
+		s.now = s.now.Add(max(report.after, time.Second))
+		return s.inUse() + " is in use"
 	})
-	s.works("with the other secret")
+	// The server has a key of that name, but with the secret of before.
+	for range 3 {
+		s.now = s.now.Add(time.Minute)
+		s.look()
+		s.works("while the server has the secret of before")
+	}
+	if s.inUse() == "team-key" {
+		t.Error("a key is in use that the server does not have")
+	}
+	s.project(p)
+	s.until("team-key")
+	if string(s.own().Data[bind9.ItemSecret]) != octetsB {
+		t.Error("the secret of before is in use")
+	}
 }
 
 func TestKeysThatAreEditedOrLost(t *testing.T) {
@@ -388,6 +401,44 @@ func (s *keyStage) lookQuietly(b *Controller) (keyReport, error) {
 		return keyReport{}, err
 	}
 	return b.applyKeys(s.ctx, server, nil)
+}
+
+// TestAStaleReadWritesNothing has an operator write what it made of a Secret that has changed, been made or been replaced since.
+func TestAStaleReadWritesNothing(t *testing.T) {
+	s := newKeyStage(t, "")
+	if !s.get(s.instance) {
+		t.Fatal("there is no instance")
+	}
+	task := &keyTask{
+		owner: s.instance, secret: client.ObjectKey{Namespace: s.instance.Namespace, Name: "dns-rndc-key"},
+		labels: map[string]string{v1beta1.PartOfLabel: v1beta1.PartOfValue}, settings: bind9.Settings{Purpose: bind9.ForOperator},
+	}
+	other := bind9.Ring{Keys: []bind9.Key{{Name: "bindy-operator", Algorithm: bind9.SHA256, Secret: octetsB}}, InUse: "bindy-operator", CreatedAt: s.now}
+	stale := func(what string, live *corev1.Secret) {
+		t.Helper()
+		before := s.own()
+		if _, err := s.b.publish(s.ctx, task, live, other); !apierrors.IsConflict(err) {
+			t.Errorf("%s: the error is %v", what, err)
+		}
+		if after := s.own(); after.ResourceVersion != before.ResourceVersion {
+			t.Errorf("%s: the Secret was written", what)
+		}
+	}
+	s.look()
+	stale("there was no Secret", nil)
+	read := s.own()
+	s.patch(s.own(), `{"metadata":{"annotations":{"somebody":"wrote"}}}`)
+	stale("another version was read", read)
+	read = s.own()
+	s.remove(s.own())
+	s.eventually("making it again", func() string {
+		s.look()
+		if s.own().UID == read.UID {
+			return "it is still the same"
+		}
+		return ""
+	})
+	stale("another Secret of that name was read", read)
 }
 
 func TestAChangedSecretWakesWhoHasItsKeyFromThere(t *testing.T) {

@@ -17,7 +17,9 @@ func refTo(name string) *v1beta1.RNDCSecretRef {
 }
 
 func TestWhatIsSaidAboutAKey(t *testing.T) {
-	rotating := func(after string) *v1beta1.RNDCKeyConfig { return &v1beta1.RNDCKeyConfig{AutoRotate: true, RotateAfter: after} }
+	rotating := func(after string) *v1beta1.RNDCKeyConfig {
+		return &v1beta1.RNDCKeyConfig{AutoRotate: true, RotateAfter: after}
+	}
 	fleet := v1beta1.CommonSpec{
 		Primary:        &v1beta1.RoleConfig{RNDCKey: rotating("2h")},
 		Global:         &v1beta1.Bind9Config{RNDCSecretRef: refTo("global")},

@@ -1,0 +1,259 @@
+package bindy
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/bind9"
+	"github.com/zonefold/zonefold/internal/bindcar"
+)
+
+// ownSecrets are Secrets as an instance has them, with no API server.
+func ownSecrets(t testing.TB) []*corev1.Secret {
+	t.Helper()
+	var out []*corev1.Secret
+	for _, p := range []bind9.Purpose{bind9.ForOperator, bind9.ForTransfer} {
+		k := bind9.Key{Name: "bindy-" + string(p), Algorithm: bind9.SHA256, Secret: octetsA}
+		data, err := bind9.Ring{Keys: []bind9.Key{k}, InUse: k.Name}.Data(p, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, &corev1.Secret{Data: data})
+	}
+	return out
+}
+
+// caller is an operator that only calls sidecars.
+func caller(t testing.TB, token string) (*Controller, *server) {
+	t.Helper()
+	b := New(Config{
+		Settings: Settings{Namespace: "zonefold-system", ServiceAccount: "zonefold-operator", BindcarTokenFile: tokenFor(t, token)},
+		Log:      slog.New(slog.DiscardHandler), Clock: time.Now,
+	})
+	return b, &server{instance: &v1beta1.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "dns"}}}
+}
+
+func TestSidecarsAreToldOnceWhatTheyAreToHave(t *testing.T) {
+	p := newBindPod(t, "one", ownSecrets(t)...)
+	b, s := caller(t, sidecarToken)
+	ready := func() bool {
+		r, err := p.sidecar().Ready(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Ready
+	}
+	declare := func() (calls int64) {
+		t.Helper()
+		before := p.calls.Load()
+		if after, troubles := b.declare(t.Context(), s, []corev1.Pod{p.pod}); after != 0 || len(troubles) > 0 {
+			t.Fatal(after, troubles)
+		}
+		return p.calls.Load() - before
+	}
+	if ready() {
+		t.Fatal("it is ready before anybody has said what it is to have")
+	}
+	declare()
+	if !ready() {
+		t.Error("it is not ready after it was told")
+	}
+	if n := declare(); n != 0 {
+		t.Errorf("it was told already, and got %d calls", n)
+	}
+
+	// A restart of the sidecar: it knows its content, which is left as it is.
+	if err := p.sidecar().Declare(t.Context(), []string{"later.test"}); err != nil {
+		t.Fatal(err)
+	}
+	p.pod.Status.ContainerStatuses[0].RestartCount++
+	if n := declare(); n == 0 {
+		t.Error("it was started again, and nobody looked")
+	}
+	content, err := p.sidecar().Content(t.Context())
+	if err != nil || len(content.Zones) != 1 || content.Zones[0] != "later.test" {
+		t.Errorf("its content is %v, %v", content, err)
+	}
+}
+
+func TestSidecarsKeepTheZonesThatTheyHave(t *testing.T) {
+	p := newBindPod(t, "one", ownSecrets(t)...)
+	zone := bindcar.CreateZone{ZoneName: "kept.test", ZoneType: bindcar.Primary, ZoneConfig: bindcar.ZoneConfig{
+		TTL: 60, SOA: bindcar.SOA{PrimaryNS: "ns.other.test.", AdminEmail: "admin.other.test."}, NameServers: []string{"ns.other.test."},
+	}}
+	if created, err := p.sidecar().Create(t.Context(), zone); !created || err != nil {
+		t.Fatal(created, err)
+	}
+	b, s := caller(t, sidecarToken)
+	if after, troubles := b.declare(t.Context(), s, []corev1.Pod{p.pod}); after != 0 || len(troubles) > 0 {
+		t.Fatal(after, troubles)
+	}
+	content, err := p.sidecar().Content(t.Context())
+	if all := strings.Join(content.Zones, " "); err != nil || !content.Declared || all != "a.test kept.test" {
+		t.Errorf("its content is %+v, %v", content, err)
+	}
+}
+
+func TestPodsThatAreNotToldYet(t *testing.T) {
+	b, s := caller(t, sidecarToken)
+	running := corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "127.0.0.1", ContainerStatuses: []corev1.ContainerStatus{
+		{Name: bindcarContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}},
+	}}
+	for _, tt := range []struct {
+		name   string
+		change func(*corev1.Pod)
+	}{
+		{"it has no address", func(p *corev1.Pod) { p.Status.PodIP = "" }},
+		{"its sidecar does not run", func(p *corev1.Pod) { p.Status.ContainerStatuses = nil }},
+		{"it is on its way out", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Now().Add(time.Minute)} }},
+		{"it is over", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }},
+	} {
+		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "one", UID: "one"}, Status: *running.DeepCopy()}
+		tt.change(&p)
+		if after, troubles := b.declare(t.Context(), s, []corev1.Pod{p}); after != 0 || len(troubles) > 0 {
+			t.Errorf("%s: look again in %s, and %v", tt.name, after, troubles)
+		}
+	}
+}
+
+// TestWhatIsWrongWithASidecar has each way in which calls fail, while it starts and later.
+func TestWhatIsWrongWithASidecar(t *testing.T) {
+	real := newBindPod(t, "real", ownSecrets(t)...)
+	at := func(h http.HandlerFunc) int {
+		server := httptest.NewServer(h)
+		t.Cleanup(server.Close)
+		return server.Listener.Addr().(*net.TCPAddr).Port
+	}
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := closed.Addr().(*net.TCPAddr).Port
+	closed.Close()
+	for _, tt := range []struct {
+		name  string
+		port  int
+		token string
+		says  []string // after a while; none: never
+	}{
+		{"it does not know our token", real.port, "another", []string{"does not let the operator in", "system:serviceaccount:zonefold-system:zonefold-operator", "ClusterRoleBinding zonefold-bindcar", "ServiceAccount bind9 of namespace n"}},
+		{"nobody listens", nobody, sidecarToken, []string{"does not answer the operator at 127.0.0.1", "NetworkPolicy"}},
+		{"it is another program", at(http.NotFound), sidecarToken, []string{"does not know the call", "bindcarConfig.image"}},
+		{"it fails", at(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }), sidecarToken, []string{"HTTP 502"}},
+		{"it is asked too often", at(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "40")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}), sidecarToken, nil},
+		{"we have no token", real.port, "", []string{"the operator has no token", "--bindcar-token-file"}},
+	} {
+		b, s := caller(t, tt.token)
+		p := real.pod.DeepCopy()
+		p.Spec.Containers[1].Ports[0].ContainerPort = int32(tt.port)
+		look := func(age time.Duration) (time.Duration, []trouble) {
+			b.Clock = func() time.Time { return p.Status.ContainerStatuses[0].State.Running.StartedAt.Add(age) }
+			return b.declare(t.Context(), s, []corev1.Pod{*p})
+		}
+		after, troubles := look(time.Second)
+		if after < leastRetry || after > time.Minute || len(troubles) > 0 {
+			t.Errorf("%s, while it starts: look again in %s, and %v", tt.name, after, troubles)
+		}
+		after, troubles = look(time.Hour)
+		if after < mostRetry || after > time.Minute {
+			t.Errorf("%s: look again in %s", tt.name, after)
+		}
+		if tt.says == nil {
+			if len(troubles) > 0 {
+				t.Errorf("%s: %v", tt.name, troubles)
+			}
+			continue
+		}
+		if len(troubles) != 1 || troubles[0].reason != v1beta1.ReasonReconcileFailed {
+			t.Errorf("%s: the troubles are %v", tt.name, troubles)
+			continue
+		}
+		for _, text := range append(tt.says, "Pod n/real") {
+			if !strings.Contains(troubles[0].message, text) {
+				t.Errorf("%s: %q does not hold %q", tt.name, troubles[0].message, text)
+			}
+		}
+		if _, again := look(2 * time.Hour); len(again) != 1 || again[0] != troubles[0] {
+			t.Errorf("%s: the same cause is told as %v and then as %v", tt.name, troubles, again)
+		}
+	}
+}
+
+func TestWhereASidecarIs(t *testing.T) {
+	b, _ := caller(t, sidecarToken)
+	p := &corev1.Pod{
+		Spec: corev1.PodSpec{Containers: []corev1.Container{
+			{Name: namedContainer, Ports: []corev1.ContainerPort{{ContainerPort: 5353}}},
+			{Name: bindcarContainer, Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8081}}},
+		}},
+		Status: corev1.PodStatus{PodIP: "2001:db8::1"},
+	}
+	c, err := b.sidecar(p)
+	if err != nil || c.BaseURL != "http://[2001:db8::1]:8081" {
+		t.Errorf("it is at %+v, %v", c, err)
+	}
+}
+
+func TestTokensAreReadAgainWhenTheyAreReplaced(t *testing.T) {
+	file := tokenFor(t, "first\n")
+	var f tokenFile
+	for _, step := range []struct {
+		name, text, want string
+		later            time.Duration
+	}{
+		{"at first", "first\n", "first", 0},
+		{"nothing has changed", "", "first", 0},
+		{"the kubelet has replaced it", "second\n", "second", time.Minute},
+	} {
+		if step.text != "" {
+			if err := os.WriteFile(file, []byte(step.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(step.later)
+			if err := os.Chtimes(file, at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := f.read(file); got != step.want || err != nil {
+			t.Errorf("%s, the token is %q, %v", step.name, got, err)
+		}
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.read(file); !errors.Is(err, errToken) {
+		t.Errorf("without the file, the error is %v", err)
+	}
+}
+
+func TestFewSidecarsAreCalledAtOnce(t *testing.T) {
+	var s sidecars
+	inside := make(chan struct{}, sidecarsAtOnce)
+	errs := s.each(t.Context(), make([]corev1.Pod, 5*sidecarsAtOnce), func(ctx context.Context, i int) error {
+		select {
+		case inside <- struct{}{}:
+		default:
+			return errors.New("there are too many")
+		}
+		<-inside
+		return nil
+	})
+	if err := errors.Join(errs...); err != nil {
+		t.Error(err)
+	}
+}
