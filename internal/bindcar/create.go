@@ -85,7 +85,7 @@ func (s *Server) create(ctx context.Context, c CreateZone) (string, error) {
 
 // known takes note of a zone that BIND has. One that is ours counts as made, as the call that made it may have got no answer.
 func (s *Server) known(zone zoneName, typ string) error {
-	if _, ours := s.store.get(zone); ours {
+	if s.store.has(zone) {
 		return s.content.add(zone.text())
 	}
 	return s.learn(zone, typ)

@@ -119,12 +119,12 @@ func (s *store) drop(zone zoneName) error {
 	return nil
 }
 
-// get returns what is noted about a zone.
-func (s *store) get(zone zoneName) (note, bool) {
+// has reports whether a zone is noted.
+func (s *store) has(zone zoneName) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n, ok := s.notes[zone.text()]
-	return n, ok
+	_, ok := s.notes[zone.text()]
+	return ok
 }
 
 // zones lists the noted zones in order.

@@ -60,7 +60,7 @@ func (s *Server) missing(zone zoneName, err error) error {
 
 // learn notes a zone that somebody gave BIND without us.
 func (s *Server) learn(zone zoneName, typ string) error {
-	if _, known := s.store.get(zone); known {
+	if s.store.has(zone) {
 		return nil
 	}
 	return s.store.put(zone, typ)
