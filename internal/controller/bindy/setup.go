@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -194,10 +195,12 @@ func (w watch) requests(ctx context.Context, o client.Object) []reconcile.Reques
 func changed() predicate.Predicate { return predicate.ResourceVersionChangedPredicate{} }
 
 // How long after a failure that no event may end we look again: a conflict ends with the next version of the object; what
-// belongs to somebody else may not be watched; what the API server refuses stays refused until somebody changes a rule.
+// belongs to somebody else may not be watched; a kind that is new is known soon; what the API server refuses stays refused until
+// somebody changes a rule.
 const (
 	afterConflict = 50 * time.Millisecond
 	afterNotOwned = time.Minute
+	afterUnmapped = 5 * time.Second
 	afterRefusal  = 5 * time.Minute
 )
 
@@ -232,6 +235,9 @@ func waitAfter(err error) (time.Duration, bool) {
 		return afterConflict, true
 	case errors.As(err, &notOwned):
 		return afterNotOwned, true
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "cannot find RESTMapping"):
+		// The admission plugin OwnerReferencesPermissionEnforcement learns of new definitions half a minute later.
+		return afterUnmapped, true
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
 		return afterRefusal, true
 	}
