@@ -92,6 +92,8 @@ func (z *Zone) add(clause []token) (err error) {
 	case first == "inline-signing" && plain:
 		signed := slices.Contains([]string{"yes", "true", "1"}, clause[1].text)
 		z.InlineSigning = &signed
+	case first == "allow-query" && braced:
+		z.AllowQuery, err = readACL(first, body)
 	case first == "allow-update" && braced:
 		z.AllowUpdate, err = readACL(first, body)
 	case first == "allow-transfer" && braced:

@@ -31,7 +31,8 @@ type Zone struct {
 	// File is relative to the server's directory. A secondary zone without one is lost with a restart.
 	File          string
 	Primaries     []Remote // of a secondary zone
-	AllowUpdate   ACL      // of a primary zone
+	AllowQuery    ACL
+	AllowUpdate   ACL // of a primary zone
 	AllowTransfer ACL
 	AlsoNotify    []Remote
 	DNSSECPolicy  string
@@ -56,7 +57,7 @@ func (z Zone) render() (string, error) {
 	for _, l := range []struct {
 		clause string
 		acl    ACL
-	}{{"allow-update", z.AllowUpdate}, {"allow-transfer", z.AllowTransfer}} {
+	}{{"allow-query", z.AllowQuery}, {"allow-update", z.AllowUpdate}, {"allow-transfer", z.AllowTransfer}} {
 		if l.acl != nil {
 			fmt.Fprintf(&b, " %s {%s};", l.clause, l.acl.list())
 		}

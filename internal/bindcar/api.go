@@ -16,6 +16,8 @@ type CreateZone struct {
 	ZoneConfig ZoneConfig `json:"zoneConfig"`
 	// UpdateKeyName is the TSIG key that may update the zone.
 	UpdateKeyName *string `json:"updateKeyName,omitempty"`
+	// Held keeps a primary zone from everybody but those who may update it, until a PATCH releases it: it is filled meanwhile.
+	Held bool `json:"held,omitempty"`
 }
 
 // addZone is CreateZone without the name, which is in the path.
@@ -68,6 +70,20 @@ type ModifyZone struct {
 	AllowTransfer *[]string `json:"allowTransfer,omitempty"`
 	AllowUpdate   *[]string `json:"allowUpdate,omitempty"`
 	Primaries     *[]string `json:"primaries,omitempty"`
+	DNSSECPolicy  *string   `json:"dnssecPolicy,omitempty"` // "" for none
+	Held          *bool     `json:"held,omitempty"`         // see CreateZone; while it is true, there is nobody to notify or to transfer to
+}
+
+// ZoneSettings answers GET /api/v1/zones/{name}/settings: the zone's configuration, in the words of ModifyZone. An empty list is one
+// that the zone does not have, so that the server's own holds.
+type ZoneSettings struct {
+	ZoneType      string   `json:"zoneType"`
+	Held          bool     `json:"held"`
+	AlsoNotify    []string `json:"alsoNotify"`
+	AllowTransfer []string `json:"allowTransfer"`
+	AllowUpdate   []string `json:"allowUpdate"`
+	Primaries     []string `json:"primaries"`
+	DNSSECPolicy  string   `json:"dnssecPolicy"`
 }
 
 // A ZoneResponse answers what changes zones, and GET /api/v1/zones/{name}/status.

@@ -70,6 +70,12 @@ func (c *Client) Zone(ctx context.Context, zone string) (ZoneInfo, error) {
 	return info, c.about("asking about", zone, c.do(ctx, http.MethodGet, zonePath(zone, ""), nil, &info))
 }
 
+// Settings tells how a zone is configured.
+func (c *Client) Settings(ctx context.Context, zone string) (ZoneSettings, error) {
+	var settings ZoneSettings
+	return settings, c.about("asking how it has", zone, c.do(ctx, http.MethodGet, zonePath(zone, "/settings"), nil, &settings))
+}
+
 // Status is what BIND says about a zone.
 func (c *Client) Status(ctx context.Context, zone string) (ZoneResponse, error) {
 	var status ZoneResponse
@@ -82,7 +88,7 @@ func (c *Client) Zones(ctx context.Context) ([]string, error) {
 	return list.Zones, c.server("listing the zones", c.do(ctx, http.MethodGet, "/api/v1/zones", nil, &list))
 }
 
-// Tell gives a command about a zone: reload, freeze, thaw, notify or retransfer.
+// Tell gives a command about a zone: reload, freeze, thaw, notify, refresh or retransfer.
 func (c *Client) Tell(ctx context.Context, command, zone string) error {
 	return c.about(command, zone, c.do(ctx, http.MethodPost, zonePath(zone, "/"+url.PathEscape(command)), nil, nil))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/zonefold/zonefold/internal/bind9"
@@ -142,7 +141,10 @@ func (s *Server) plan(zone zoneName, c CreateZone) (config bind9.Zone, file stri
 		config.DNSSECPolicy = *c.ZoneConfig.DNSSECPolicy
 	}
 	config.InlineSigning = c.ZoneConfig.InlineSigning
-	return config, file, nil
+	if c.Held {
+		err = hold(&config)
+	}
+	return config, file, err
 }
 
 // updaters is who may update a zone for which a key is named: for one of our own keys, all of them.
@@ -150,20 +152,7 @@ func (s *Server) updaters(key string) (bind9.ACL, error) {
 	if err := identifier("update key", key); err != nil {
 		return nil, err
 	}
-	element, err := bind9.KeyElement(key)
-	if s.settings.UpdateACL != "" {
-		own, keysErr := s.settings.Keys.current()
-		if keysErr != nil {
-			return nil, internal("reading our keys", keysErr)
-		}
-		if slices.ContainsFunc(own, func(k bind9.Key) bool { return strings.EqualFold(k.Name, key) }) {
-			element, err = bind9.ListElement(s.settings.UpdateACL)
-		}
-	}
-	if err != nil {
-		return nil, invalid("%v", err)
-	}
-	return bind9.ACL{element}, nil
+	return s.acl("updateKeyName", []string{"key " + key})
 }
 
 func (s *Server) deleteZone(_ http.ResponseWriter, r *http.Request) (int, any, error) {

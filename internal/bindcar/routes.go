@@ -52,6 +52,7 @@ func (s *Server) zoneRoutes() []route {
 			success: http.StatusCreated, errors: append([]int{http.StatusConflict}, serverErrors...), handle: s.createZone},
 		{method: "GET", path: zones, summary: "list the zones", answer: ZoneList{}, success: http.StatusOK, handle: s.listZones},
 		{method: "GET", path: zone, summary: "tell about a zone", answer: ZoneInfo{}, success: http.StatusOK, errors: zoneErrors, handle: s.getZone},
+		{method: "GET", path: zone + "/settings", summary: "tell how a zone is configured", answer: ZoneSettings{}, success: http.StatusOK, errors: zoneErrors, handle: s.zoneSettings},
 		zoneCall("PATCH", zone, "modify", "change lists of a zone; absent ones stay, empty ones are cleared").with(ModifyZone{}, s.modifyZone),
 		zoneCall("DELETE", zone, "delete", "delete a zone and its files").with(nil, s.deleteZone),
 		zoneCall("GET", zone+"/status", "", "BIND's status of a zone; of one that is not loaded, name, type and state").with(nil, s.zoneStatus),
@@ -59,6 +60,7 @@ func (s *Server) zoneRoutes() []route {
 		zoneCall("POST", zone+"/freeze", "freeze", "take no updates for now").with(nil, s.tellZone("freeze", "Zone %s frozen successfully")),
 		zoneCall("POST", zone+"/thaw", "thaw", "take updates again").with(nil, s.tellZone("thaw", "Zone %s thawed successfully")),
 		zoneCall("POST", zone+"/notify", "notify", "tell the secondaries").with(nil, s.tellZone("notify", "Notify sent for zone %s")),
+		zoneCall("POST", zone+"/refresh", "refresh", "have a secondary zone ask its primaries for what is newer").with(nil, s.tellZone("refresh", "Refresh initiated for zone %s")),
 		zoneCall("POST", zone+"/retransfer", "retransfer", "transfer a secondary zone anew").with(nil, s.tellZone("retransfer", "Retransfer initiated for zone %s")),
 	}
 }

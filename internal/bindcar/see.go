@@ -47,6 +47,9 @@ func (s *Server) isLoaded(ctx context.Context, name string) bool {
 	case seenNotLoaded:
 		return false
 	}
+	if found, err := s.control.show(ctx, zone); err != nil || held(found) {
+		return false
+	}
 	_, err = s.control.zone(ctx, "zonestatus", zone)
 	return err == nil
 }

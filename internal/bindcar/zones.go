@@ -153,8 +153,8 @@ func (s *Server) modify(ctx context.Context, zone zoneName, change ModifyZone) (
 	if change.AllowUpdate != nil && len(*change.AllowUpdate) > 0 && old.Type != bind9.Primary {
 		return "", invalid("allowUpdate: %s is a %s zone, and only primary zones take updates", zone.given, old.Type)
 	}
-	next := old
-	if err := s.lists(&next, zoneLists{change.AlsoNotify, change.AllowTransfer, change.AllowUpdate, change.Primaries}); err != nil {
+	next, err := s.changed(old, change)
+	if err != nil {
 		return "", err
 	}
 	command, err := bind9.ModifyZone(zone.text(), next)
@@ -162,6 +162,7 @@ func (s *Server) modify(ctx context.Context, zone zoneName, change ModifyZone) (
 	if err != nil {
 		return "", answer(zone.given, "changing", err)
 	}
+	s.loaded.stale() // it may be held, or shown
 	return text, nil
 }
 
@@ -181,26 +182,14 @@ func (s *Server) lists(z *bind9.Zone, l zoneLists) (err error) {
 		}
 	}
 	if l.allowTransfer != nil {
-		if z.AllowTransfer, err = acl("allowTransfer", *l.allowTransfer); err != nil {
+		if z.AllowTransfer, err = s.acl("allowTransfer", *l.allowTransfer); err != nil {
 			return err
 		}
 	}
 	if l.allowUpdate != nil {
-		z.AllowUpdate, err = acl("allowUpdate", *l.allowUpdate)
+		z.AllowUpdate, err = s.acl("allowUpdate", *l.allowUpdate)
 	}
 	return err
-}
-
-// acl reads an address match list; none where it is empty.
-func acl(field string, entries []string) (bind9.ACL, error) {
-	if len(entries) == 0 {
-		return nil, nil
-	}
-	list, err := bind9.ParseACL(field, entries)
-	if err != nil {
-		return nil, invalid("%v", err)
-	}
-	return list, nil
 }
 
 // remotes reads servers: an address, with or without a port, and "key NAME" after it or not.
