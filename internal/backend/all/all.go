@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/bind9"
 	"github.com/zonefold/zonefold/internal/backend/embedded"
 	"github.com/zonefold/zonefold/internal/backend/powerdns"
 	"github.com/zonefold/zonefold/internal/backend/rfc2136"
@@ -18,6 +19,7 @@ type Config struct {
 	Embedded *Embedded
 	RFC2136  *RFC2136
 	PowerDNS *powerdns.Config
+	BIND9    *BIND9
 }
 
 // Embedded is a group of zones of this process' own name server.
@@ -30,6 +32,17 @@ type RFC2136 struct {
 	Servers []string // see rfc2136.Config.Server
 	View    string   // tells apart what one server holds for one zone under several keys; "" if it does not
 	Key     rfc2136.Key
+}
+
+// BIND9 are the primaries of a fleet. Each pod is a target of its own, and all get everything.
+type BIND9 struct {
+	Primaries []Primary
+}
+
+// A Primary is one pod, and what it is reached with.
+type Primary struct {
+	Place  bind9.Place
+	Access bind9.Access
 }
 
 // A Server is one server that a Config names. What has the same Name and View is the same place, whatever the Config.
@@ -49,6 +62,7 @@ func kinds() []kind {
 		{"embedded", (*Pool).embedded},
 		{"rfc2136", (*Pool).rfc2136},
 		{"powerdns", (*Pool).powerdns},
+		{"bind9", (*Pool).bind9},
 	}
 }
 
@@ -69,6 +83,7 @@ type Pool struct {
 
 	updates shelf[address, rfc2136.Client]
 	apis    shelf[powerdns.Config, powerdns.Client]
+	pods    shelf[Primary, bind9.Client]
 }
 
 // NewPool makes an empty Pool. Now tells the time, which is part of signatures; own is this process' name server, nil if it
@@ -147,4 +162,21 @@ func (p *Pool) powerdns(cfg Config) ([]Server, error) {
 		return nil, err
 	}
 	return []Server{{Name: "powerdns " + c.Server(), Backend: c}}, nil
+}
+
+func (p *Pool) bind9(cfg Config) ([]Server, error) {
+	if cfg.BIND9 == nil {
+		return nil, nil
+	}
+	var servers []Server
+	for _, primary := range cfg.BIND9.Primaries {
+		c, err := p.pods.get(primary, func() (*bind9.Client, error) {
+			return bind9.New(bind9.Config{Place: primary.Place, Access: primary.Access, Now: p.now})
+		})
+		if err != nil {
+			return nil, err
+		}
+		servers = append(servers, Server{Name: "bind9 " + c.Server(), Backend: c})
+	}
+	return servers, nil
 }

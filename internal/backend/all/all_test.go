@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zonefold/zonefold/internal/backend/bind9"
 	"github.com/zonefold/zonefold/internal/backend/embedded"
 	"github.com/zonefold/zonefold/internal/backend/powerdns"
 	"github.com/zonefold/zonefold/internal/backend/rfc2136"
@@ -56,6 +57,29 @@ func TestConnect(t *testing.T) {
 	runtime.KeepAlive(two)
 }
 
+// anyone is an Access that nobody uses.
+type anyone struct{ bind9.Access }
+
+func TestConnectPods(t *testing.T) {
+	p := NewPool(time.Now, nil)
+	access := &anyone{}
+	pod := func(uid, address string) Primary {
+		return Primary{Place: bind9.Place{ID: uid, DNS: address + ":5353", Sidecar: "http://" + address + ":8080"}, Access: access}
+	}
+	config := func(pods ...Primary) Config { return Config{BIND9: &BIND9{Primaries: pods}} }
+	two := connect(t, p, config(pod("one", "192.0.2.1"), pod("two", "192.0.2.2")))
+	if len(two) != 2 || two[0].Name != "bind9 one" || two[1].Name != "bind9 two" {
+		t.Errorf("two pods are %+v", two)
+	}
+	if again := connect(t, p, config(pod("one", "192.0.2.1"))); again[0].Backend != two[0].Backend {
+		t.Error("the same pod makes a second client")
+	}
+	if moved := connect(t, p, config(pod("one", "192.0.2.9"))); moved[0].Backend == two[0].Backend || moved[0].Name != two[0].Name {
+		t.Error("a pod with another address is not the same target through another client")
+	}
+	runtime.KeepAlive(two)
+}
+
 func TestWhatCannotBeConnected(t *testing.T) {
 	p := NewPool(time.Now, nil)
 	for what, cfg := range map[string]Config{
@@ -65,6 +89,8 @@ func TestWhatCannotBeConnected(t *testing.T) {
 		"a broken key":     {RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}, Key: key(t, "s3cret!")}},
 		"a URL without //": {PowerDNS: &powerdns.Config{URL: "pdns", APIKey: "k"}},
 		"no name server":   {Embedded: &Embedded{Group: "g"}},
+		"no pod":           {BIND9: &BIND9{}},
+		"no sidecar":       {BIND9: &BIND9{Primaries: []Primary{{Place: bind9.Place{DNS: "192.0.2.1:53"}, Access: &anyone{}}}}},
 		"two kinds":        {RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}}, PowerDNS: &powerdns.Config{URL: "http://pdns", APIKey: "k"}},
 	} {
 		servers, err := p.Connect(cfg)
@@ -74,7 +100,7 @@ func TestWhatCannotBeConnected(t *testing.T) {
 			t.Errorf("the error shows a secret: %v", err)
 		}
 	}
-	if got := strings.Join(Kinds(), " "); got != "embedded rfc2136 powerdns" {
+	if got := strings.Join(Kinds(), " "); got != "embedded rfc2136 powerdns bind9" {
 		t.Errorf("the kinds are %s", got)
 	}
 }

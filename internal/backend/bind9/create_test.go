@@ -1,0 +1,140 @@
+package bind9
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	named "github.com/zonefold/zonefold/internal/bind9"
+	"github.com/zonefold/zonefold/internal/plan"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// TestNobodySeesAPartOfANewZone makes zones while a client asks for them all the time.
+func TestNobodySeesAPartOfANewZone(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		hosts int
+		bad   bool
+	}{
+		{"a zone that one call makes", 5_000, false},
+		{"a zone that takes many messages", 100_000, false},
+		{"a zone of which BIND refuses a record", 2_000, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := startPod(t, named.Primary, true)
+			d := newDesk(t, "example.org.", p.client(newGrant()))
+			w := d.witness(p.address(), c.hosts)
+			until(t, "heard a refusal", func() bool { return w.silence.Load() > 0 || t.Failed() })
+			var bad []rr.Set
+			if c.bad {
+				bad = append(bad, rr.NewSet(rr.Key{Name: d.name("bad"), Type: rr.TypeMX}, 300, "10 under_score.example.net."))
+			}
+			report := d.delivered(d.content(c.hosts, bad...))["0"]
+			until(t, "was answered", func() bool { return w.answers.Load() > 100 || t.Failed() })
+			w.stop()
+			if len(report.Refused) != len(bad) {
+				t.Errorf("%d sets are refused, want %d: %v", len(report.Refused), len(bad), report.Refused)
+			}
+			soa, sets, ok := p.truth(d.zone)
+			if want := c.hosts + 3; !ok || sets.Len() != want || soa.Serial != report.Serial {
+				t.Errorf("the zone has %d sets under the serial %d, want %d under %d", sets.Len(), soa.Serial, want, report.Serial)
+			}
+			ns, _ := sets.Get(rr.Key{Name: d.zone, Type: rr.TypeNS})
+			if len(ns.Data) != 2 {
+				t.Errorf("the name servers are %q", ns.Data)
+			}
+			t.Logf("%d times refused, then %d right answers", w.silence.Load(), w.answers.Load())
+		})
+	}
+}
+
+// TestAHalfMadeZoneIsNone leaves a zone before it is complete.
+func TestAHalfMadeZoneIsNone(t *testing.T) {
+	t.Parallel()
+	p := startPod(t, named.Primary, false)
+	first := p.client(newGrant())
+	zone := parse(t, "example.org.")
+	soa := rr.SOA{MName: parse(t, "ns.example.net."), RName: parse(t, "admin.example.net."), Serial: 9, Refresh: 1, Retry: 1, Expire: 1, Minimum: 1, TTL: 60}
+	set := rr.NewSet(rr.Key{Name: parse(t, "www.example.org."), Type: rr.TypeA}, 60, "192.0.2.1")
+	begin := backend.Batch{Create: true, SOA: &soa, Changes: []plan.Change{{Key: set.Key(), Want: set}}}
+	if _, err := first.Apply(t.Context(), zone, begin); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, ok := p.truth(zone); ok {
+		t.Error("the zone can be transferred")
+	}
+	if r, err := first.sidecar.Ready(t.Context()); err != nil || r.Ready {
+		t.Errorf("the pod is ready: %+v, %v", r, err)
+	}
+	if changed, err := first.Configure(t.Context(), zone); changed || err != nil {
+		t.Errorf("configuring it: %t, %v", changed, err)
+	}
+	second := p.client(newGrant())
+	for _, ask := range []backend.Ask{{}, {Keys: []rr.Key{}}, {Keys: []rr.Key{set.Key()}}} {
+		if found, err := second.Read(t.Context(), zone, ask); !errors.Is(err, backend.ErrNoZone) {
+			t.Errorf("another client reads %v, %v", found, err)
+		}
+	}
+	soa.Serial = 10
+	whole := begin
+	whole.Last = true
+	if _, err := second.Apply(t.Context(), zone, whole); err != nil {
+		t.Fatal(err)
+	}
+	if found, sets, ok := p.truth(zone); !ok || found.Serial != 10 || sets.Len() != 2 {
+		t.Errorf("the zone has serial %d and %d sets", found.Serial, sets.Len())
+	}
+	if _, err := first.Apply(t.Context(), zone, begin); !errors.Is(err, backend.ErrConflict) {
+		t.Errorf("making a zone that is complete: %v", err)
+	}
+}
+
+// TestNameServersThatStandIn makes a zone without any, and gives it some later.
+func TestNameServersThatStandIn(t *testing.T) {
+	t.Parallel()
+	p := startPod(t, named.Primary, false)
+	d := newDesk(t, "example.org.", p.client(newGrant()))
+	content := d.content(1)
+	apex := rr.Key{Name: d.zone, Type: rr.TypeNS}
+	txn := content.Sets.Txn()
+	txn.Delete(apex)
+	bare := backend.Content{Sets: txn.Sets(), SOA: content.SOA, Hash: "bare"}
+	d.delivered(bare)
+	for _, step := range []struct {
+		content backend.Content
+		servers int
+	}{{bare, 1}, {content, 2}} {
+		d.delivered(step.content)
+		_, sets, _ := p.truth(d.zone)
+		if ns, _ := sets.Get(apex); len(ns.Data) != step.servers {
+			t.Errorf("the name servers are %q, want %d", ns.Data, step.servers)
+		}
+	}
+}
+
+// TestZonesStayOverARestart kills named after an update, and starts it with what is on its volume.
+func TestZonesStayOverARestart(t *testing.T) {
+	t.Parallel()
+	p := startPod(t, named.Primary, false)
+	c := p.client(newGrant())
+	d := newDesk(t, "example.org.", c)
+	d.delivered(d.content(100))
+	report := d.delivered(d.content(101))["0"]
+	p.named.Kill()
+	p.stopSidecar()
+	p.start()
+	soa, sets, ok := p.truth(d.zone)
+	if !ok || soa.Serial != report.Serial || sets.Len() != 104 {
+		t.Errorf("after the restart the zone has serial %d and %d sets, want %d and 104", soa.Serial, sets.Len(), report.Serial)
+	}
+	d.delivered(d.content(102))
+	for range 2 {
+		if _, err := c.Apply(t.Context(), d.zone, backend.Batch{Remove: true}); err != nil {
+			t.Errorf("removing: %v", err)
+		}
+	}
+	if _, err := c.Read(t.Context(), d.zone, backend.Ask{}); !errors.Is(err, backend.ErrNoZone) {
+		t.Errorf("a zone that was removed is read as %v", err)
+	}
+}

@@ -1,0 +1,124 @@
+package bind9
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/bindcar"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// Secondary is one secondary. It is told which zones to follow and asked how far it is; the zones it transfers by itself.
+type Secondary struct{ pod }
+
+// NewSecondary makes a client; nothing is sent yet.
+func NewSecondary(cfg Config) (*Secondary, error) {
+	p, err := newPod(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &Secondary{p}, nil
+}
+
+// Follow has the secondary follow the primaries in a zone, with the transfer key that is in use, and reports whether anything
+// had to be changed: after a rotation of keys it has.
+func (s *Secondary) Follow(ctx context.Context, zone dnsname.Name, primaries []netip.AddrPort) (changed bool, err error) {
+	want, err := s.primaries(primaries)
+	if err == nil {
+		changed, err = s.follow(ctx, zone, want)
+	}
+	if err != nil {
+		return false, fmt.Errorf("having %s follow the primaries of zone %s: %w", s.Server(), zone, err)
+	}
+	return changed, nil
+}
+
+func (s *Secondary) follow(ctx context.Context, zone dnsname.Name, want []string) (bool, error) {
+	have, err := s.settings(ctx, zone)
+	switch {
+	case errors.Is(err, backend.ErrNoZone):
+		return true, s.create(ctx, zone, want)
+	case err != nil:
+		return false, err
+	case have.ZoneType != bindcar.Secondary:
+		return false, &backend.Error{Class: backend.ErrConflict, Err: fmt.Errorf("it is a %s of the zone", have.ZoneType)}
+	}
+	slices.Sort(have.Primaries)
+	if slices.Equal(have.Primaries, want) {
+		return false, nil
+	}
+	return true, s.call(ctx, func(sidecar *bindcar.Client) error {
+		return sidecar.Modify(ctx, text(zone), bindcar.ModifyZone{Primaries: &want})
+	})
+}
+
+func (s *Secondary) primaries(primaries []netip.AddrPort) ([]string, error) {
+	if len(primaries) == 0 {
+		return nil, errors.New("no primary is named")
+	}
+	_, transfer, err := s.access.Keys()
+	if err != nil {
+		return nil, &backend.Error{Class: backend.ErrNotAuthorised, Err: err}
+	}
+	var all []string
+	for _, at := range primaries {
+		all = append(all, remote(at)+" key "+transfer.Name)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+// create makes the zone. The SOA is one that the API wants and nobody reads.
+func (s *Secondary) create(ctx context.Context, zone dnsname.Name, primaries []string) error {
+	return s.call(ctx, func(sidecar *bindcar.Client) error {
+		_, err := sidecar.Create(ctx, bindcar.CreateZone{
+			ZoneName: text(zone), ZoneType: bindcar.Secondary,
+			ZoneConfig: bindcar.ZoneConfig{Primaries: &primaries, SOA: bindcar.SOA{PrimaryNS: nobody, AdminEmail: nobody}},
+		})
+		return err
+	})
+}
+
+// Remove ends the following of a zone. One that is not there is success.
+func (s *Secondary) Remove(ctx context.Context, zone dnsname.Name) error {
+	if err := s.call(ctx, func(sidecar *bindcar.Client) error { return sidecar.Delete(ctx, text(zone)) }); err != nil {
+		return fmt.Errorf("removing zone %s from %s: %w", zone, s.Server(), err)
+	}
+	return nil
+}
+
+// Serial asks for the serial that the secondary has of a zone: ErrNoZone when it does not know the zone, ErrUnavailable when it
+// has not transferred it yet.
+func (s *Secondary) Serial(ctx context.Context, zone dnsname.Name) (uint32, error) {
+	found, err := s.dns.Read(ctx, zone, backend.Ask{Keys: []rr.Key{}})
+	if err == nil {
+		return found.SOA.Serial, nil
+	}
+	if errors.Is(err, backend.ErrNotAuthorised) {
+		if _, asked := s.settings(ctx, zone); errors.Is(asked, backend.ErrNoZone) {
+			err = asked
+		}
+	}
+	return 0, s.stillThere(ctx, err)
+}
+
+// CatchUp has the secondary ask its primaries unless it has a serial already, and reports whether it has. Primaries tell their
+// secondaries of changes; this is for those who did not hear it.
+func (s *Secondary) CatchUp(ctx context.Context, zone dnsname.Name, serial uint32) (current bool, err error) {
+	has, err := s.Serial(ctx, zone)
+	switch {
+	case err == nil && (has == serial || rr.SerialLess(serial, has)):
+		return true, nil
+	case err != nil && backend.Class(err) != backend.ErrUnavailable:
+		return false, err
+	}
+	if err := s.call(ctx, func(sidecar *bindcar.Client) error { return sidecar.Tell(ctx, "refresh", text(zone)) }); err != nil {
+		return false, fmt.Errorf("having %s ask for zone %s: %w", s.Server(), zone, err)
+	}
+	return false, nil
+}

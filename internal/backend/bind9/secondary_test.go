@@ -1,0 +1,128 @@
+package bind9
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	named "github.com/zonefold/zonefold/internal/bind9"
+	"github.com/zonefold/zonefold/internal/dnsname"
+)
+
+func (p *testPod) secondary(access Access) *Secondary {
+	p.Helper()
+	s, err := NewSecondary(Config{Place: p.place(), Access: access, Now: time.Now})
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.Cleanup(func() { s.Close() })
+	return s
+}
+
+// reaches waits until the secondary has a serial.
+func (s *Secondary) reaches(t testing.TB, zone dnsname.Name, serial uint32) {
+	t.Helper()
+	until(t, "reached the serial of the primary", func() bool {
+		has, err := s.Serial(t.Context(), zone)
+		return err == nil && has == serial
+	})
+}
+
+func TestASecondaryFollows(t *testing.T) {
+	t.Parallel()
+	one, two := startPod(t, named.Primary, false), startPod(t, named.Secondary, false)
+	access, reader := newGrant(), newGrant()
+	access.settings = Settings{AlsoNotify: []netip.AddrPort{two.address()}}
+	d := newDesk(t, "example.org.", one.client(access))
+	s := two.secondary(reader)
+	ctx, primaries := t.Context(), []netip.AddrPort{one.address()}
+	if _, err := s.Serial(ctx, d.zone); !errors.Is(err, backend.ErrNoZone) {
+		t.Errorf("before it follows: %v", err)
+	}
+	if _, err := s.CatchUp(ctx, d.zone, 1); !errors.Is(err, backend.ErrNoZone) {
+		t.Errorf("catching up with a zone that it does not have: %v", err)
+	}
+	for i, want := range []bool{true, false} {
+		if changed, err := s.Follow(ctx, d.zone, primaries); changed != want || err != nil {
+			t.Errorf("call %d to follow: %t, %v", i, changed, err)
+		}
+	}
+	if _, err := s.Serial(ctx, d.zone); backend.Class(err) != backend.ErrUnavailable {
+		t.Errorf("before there is a zone: %v", err)
+	}
+	s.reaches(t, d.zone, d.delivered(d.content(10))["0"].Serial)
+	s.reaches(t, d.zone, d.delivered(d.content(11))["0"].Serial)
+	for _, p := range []*testPod{one, two} {
+		for _, keys := range [][]string{nil, {"bindy-operator"}, {"stranger"}} {
+			if sets, err := p.server(keys...).Transfer(context.Background(), d.zone); err == nil {
+				t.Errorf("with the keys %q, %d sets can be transferred", keys, len(sets))
+			}
+		}
+		if _, sets, ok := p.truth(d.zone); !ok || sets.Len() != 14 {
+			t.Errorf("with the key for transfers there are %d sets, want 14", sets.Len())
+		}
+	}
+	if _, err := one.secondary(reader).Follow(ctx, d.zone, primaries); !errors.Is(err, backend.ErrConflict) {
+		t.Errorf("a primary is to follow: %v", err)
+	}
+	for range 2 {
+		if err := s.Remove(ctx, d.zone); err != nil {
+			t.Errorf("removing: %v", err)
+		}
+	}
+	if _, err := s.Serial(ctx, d.zone); !errors.Is(err, backend.ErrNoZone) {
+		t.Errorf("after it was removed: %v", err)
+	}
+}
+
+// TestASecondaryThatHearsNothing is not told of changes, and asks when it is to.
+func TestASecondaryThatHearsNothing(t *testing.T) {
+	t.Parallel()
+	one, two := startPod(t, named.Primary, false), startPod(t, named.Secondary, false)
+	d := newDesk(t, "example.org.", one.client(newGrant()))
+	s := two.secondary(newGrant())
+	d.delivered(d.content(10))
+	if _, err := s.Follow(t.Context(), d.zone, []netip.AddrPort{one.address()}); err != nil {
+		t.Fatal(err)
+	}
+	for hosts := 10; hosts < 13; hosts++ {
+		serial := d.delivered(d.content(hosts))["0"].Serial
+		until(t, "caught up", func() bool {
+			current, err := s.CatchUp(t.Context(), d.zone, serial)
+			return current && err == nil
+		})
+		s.reaches(t, d.zone, serial)
+	}
+}
+
+// TestASecondaryWithTheWrongKey gets nothing until it has the right one.
+func TestASecondaryWithTheWrongKey(t *testing.T) {
+	t.Parallel()
+	one, two := startPod(t, named.Primary, false), startPod(t, named.Secondary, false)
+	d := newDesk(t, "example.org.", one.client(newGrant()))
+	serial := d.delivered(d.content(3))["0"].Serial
+	other := testKey("bindy-transfer-9")
+	two.publish(named.ForTransfer, other, testKey("bindy-transfer"))
+	access := newGrant()
+	s := two.secondary(access)
+	until(t, "took another key", func() bool { return two.accepts(other.Name) })
+	access.set(func() { access.transfer = other })
+	primaries := []netip.AddrPort{one.address()}
+	if _, err := s.Follow(t.Context(), d.zone, primaries); err != nil {
+		t.Fatal(err)
+	}
+	if current, err := s.CatchUp(t.Context(), d.zone, serial); current || err != nil {
+		t.Errorf("with a key that the primary does not know: %t, %v", current, err)
+	}
+	access.set(func() { access.transfer = testKey("bindy-transfer") })
+	if changed, err := s.Follow(t.Context(), d.zone, primaries); !changed || err != nil {
+		t.Errorf("after a change of keys: %t, %v", changed, err)
+	}
+	until(t, "caught up", func() bool {
+		current, err := s.CatchUp(t.Context(), d.zone, serial)
+		return current && err == nil
+	})
+}
