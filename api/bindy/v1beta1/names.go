@@ -61,6 +61,8 @@ const (
 	RNDCRotateAtAnnotation = "bindy.firestoned.io/rndc-rotate-at"
 	// RNDCRotationCountAnnotation on the key Secret: how often the key was replaced.
 	RNDCRotationCountAnnotation = "bindy.firestoned.io/rndc-rotation-count"
+	// RNDCSwitchedAtAnnotation on the key Secret: since when clients sign with the key in use, RFC 3339.
+	RNDCSwitchedAtAnnotation = "bindy.firestoned.io/rndc-switched-at"
 	// RNDCRotatedAtAnnotation stood on pod templates that the existing Bindy
 	// restarted for a new key. A rotation needs no restart here.
 	RNDCRotatedAtAnnotation = "bindy.firestoned.io/rndc-rotated-at"
