@@ -3,7 +3,6 @@ package bindy
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,34 +19,32 @@ type evidence struct {
 	troubles []trouble
 }
 
-// ask returns what asks the pods of a task, once, if anybody wants to know.
-func (b *Controller) ask(ctx context.Context, t *keyTask, now time.Time) func() evidence {
-	return sync.OnceValue(func() evidence {
-		pods := slices.DeleteFunc(slices.Clone(t.pods), func(p corev1.Pod) bool { return !hasKeys(&p, now) })
-		out := evidence{complete: true, transfer: t.settings.Purpose == bind9.ForTransfer}
-		answers := make([]bindcar.KeyList, len(pods))
-		errs := b.sidecars.each(ctx, pods, func(ctx context.Context, i int) (err error) {
-			c, err := b.sidecar(&pods[i])
-			if err == nil {
-				answers[i], err = c.Keys(ctx)
-			}
-			return err
-		})
-		for i, err := range errs {
-			if err != nil {
-				out.complete = false
-				_, told := b.failing(&pods[i], err, now)
-				out.troubles = append(out.troubles, told...)
-				continue
-			}
-			list := answers[i].Keys
-			if out.transfer {
-				list = answers[i].Transfer
-			}
-			out.lists = append(out.lists, list)
+// ask asks the pods of a task which keys they accept.
+func (b *Controller) ask(ctx context.Context, t *keyTask, now time.Time) evidence {
+	pods := slices.DeleteFunc(slices.Clone(t.pods), func(p corev1.Pod) bool { return !hasKeys(&p, now) })
+	out := evidence{complete: true, transfer: t.settings.Purpose == bind9.ForTransfer}
+	answers := make([]bindcar.KeyList, len(pods))
+	errs := b.sidecars.each(ctx, pods, func(ctx context.Context, i int) (err error) {
+		c, err := b.sidecar(&pods[i])
+		if err == nil {
+			answers[i], err = c.Keys(ctx)
 		}
-		return out
+		return err
 	})
+	for i, err := range errs {
+		if err != nil {
+			out.complete = false
+			_, told := b.failing(&pods[i], err, now)
+			out.troubles = append(out.troubles, told...)
+			continue
+		}
+		list := answers[i].Keys
+		if out.transfer {
+			list = answers[i].Transfer
+		}
+		out.lists = append(out.lists, list)
+	}
+	return out
 }
 
 // hasKeys reports whether a pod may have key files: a node has it, and it is not over. One that outlives the end of its time is on

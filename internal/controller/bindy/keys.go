@@ -6,12 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
@@ -149,17 +148,23 @@ func (b *Controller) turn(ctx context.Context, t *keyTask) (keyReport, error) {
 		return report, err
 	}
 	known := b.knownRing(t, live, now)
-	evidence := b.ask(ctx, t, now)
+	var said *evidence
+	ask := func() evidence { // only if anybody wants to know
+		if said == nil {
+			said = ptr.To(b.ask(ctx, t, now))
+		}
+		return *said
+	}
 	if len(known.ring.Keys) == 0 {
 		if t.settings.Unusable {
 			report.missing = true
 			return report, nil
 		}
-		t.settings.Past = max(t.past, t.settings.Purpose.Past(evidence().names()...))
+		t.settings.Past = max(t.past, t.settings.Purpose.Past(ask().names()...))
 	}
 	t.settings.Rand = rand.Reader
 	next, step, err := bind9.Next(known.ring, now, t.settings, func(k bind9.Key) bool {
-		return !now.Before(known.since.Add(settle)) && evidence().accept(k)
+		return !now.Before(known.since.Add(settle)) && ask().accept(k)
 	})
 	if err != nil {
 		return report, err
@@ -170,8 +175,8 @@ func (b *Controller) turn(ctx context.Context, t *keyTask) (keyReport, error) {
 	}
 	b.notePublished(t, known, next, now)
 	b.tellMove(t, live, known.ring, next, step, what)
-	if step.Move == bind9.Wait {
-		report.troubles = evidence().troubles
+	if said != nil {
+		report.troubles = said.troubles
 	}
 	if !step.Again.IsZero() {
 		report.after = min(max(step.Again.Sub(now), 50*time.Millisecond), lookAtLeast)
@@ -240,27 +245,4 @@ func (t *keyTask) rotation(r bind9.Ring) *v1beta1.RNDCKeyRotation {
 	return &v1beta1.RNDCKeyRotation{
 		CreatedAt: format(r.CreatedAt), RotateAt: format(r.RotateAt), LastRotatedAt: format(r.SwitchedAt), RotationCount: int32(r.Count),
 	}
-}
-
-// instancesWithSecret are the instances that a Secret is about: its owner, the one whose Secret has that name, and those that have
-// their key from it.
-func (b *Controller) instancesWithSecret(_ context.Context, o client.Object) []client.ObjectKey {
-	out := b.keys.referring(client.ObjectKeyFromObject(o))
-	for _, suffix := range []string{keySecret(""), transferName("")} {
-		if name, ok := strings.CutSuffix(o.GetName(), suffix); ok && name != "" {
-			out = append(out, client.ObjectKey{Namespace: o.GetNamespace(), Name: name})
-		}
-	}
-	if ref := metav1.GetControllerOf(o); ref != nil && ref.Kind == v1beta1.KindInstance {
-		out = append(out, client.ObjectKey{Namespace: o.GetNamespace(), Name: ref.Name})
-	}
-	return out
-}
-
-// clustersWithSecret are the clusters whose Secret has that name.
-func clustersWithSecret(_ context.Context, o client.Object) []client.ObjectKey {
-	if name, ok := strings.CutSuffix(o.GetName(), transferName("")); ok && name != "" {
-		return []client.ObjectKey{{Namespace: o.GetNamespace(), Name: name}}
-	}
-	return nil
 }

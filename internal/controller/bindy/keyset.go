@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -84,8 +85,10 @@ func (k *keyset) remember(key client.ObjectKey, secret *corev1.Secret) {
 func (k *keyset) ring(key client.ObjectKey, owner types.UID) (published, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	p, ok := k.rings[key]
-	return p, ok && p.owner == owner
+	if p, ok := k.rings[key]; ok && p.owner == owner {
+		return p, true
+	}
+	return published{}, false
 }
 
 func (k *keyset) rememberRing(key client.ObjectKey, p published) {
@@ -101,14 +104,16 @@ func (k *keyset) rememberRing(key client.ObjectKey, p published) {
 func (k *keyset) refer(instance, secret client.ObjectKey) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if secret.Name == "" {
-		delete(k.referrers, instance)
-		return
-	}
+	before := k.referrers[instance]
 	if k.referrers == nil {
 		k.referrers = map[client.ObjectKey]client.ObjectKey{}
 	}
-	k.referrers[instance] = secret
+	if k.referrers[instance] = secret; secret.Name == "" {
+		delete(k.referrers, instance)
+	}
+	if !slices.Contains(slices.Collect(maps.Values(k.referrers)), before) {
+		delete(k.secrets, before) // what nobody needs is not kept
+	}
 }
 
 // forget drops all that is known for an object that is gone.
@@ -174,23 +179,17 @@ func (b *Controller) publish(ctx context.Context, t *keyTask, live *corev1.Secre
 	if live == nil {
 		err = b.createSecret(ctx, w)
 	} else {
+		what = updated
 		if !live.DeletionTimestamp.IsZero() {
 			return ending, nil
 		}
 		if err := mayTake(t.owner, live, w); err != nil {
 			return unchanged, err
 		}
-		same, err := b.same(live, w)
-		if same || err != nil {
+		if same, err := b.same(live, w); same || err != nil {
 			return unchanged, err
 		}
-		w.object.SetUID(live.UID)
-		w.object.SetResourceVersion(live.ResourceVersion)
-		what = updated
-		if err := b.write(ctx, w); err != nil {
-			b.keys.remember(t.secret, nil)
-			return unchanged, err
-		}
+		err = b.replaceSecret(ctx, w, live)
 	}
 	if err != nil {
 		b.keys.remember(t.secret, nil)
@@ -202,6 +201,13 @@ func (b *Controller) publish(ctx context.Context, t *keyTask, live *corev1.Secre
 	}
 	b.keys.remember(t.secret, got)
 	return what, nil
+}
+
+// replaceSecret writes a Secret in the place of the very version that was read.
+func (b *Controller) replaceSecret(ctx context.Context, w wanted, live *corev1.Secret) error {
+	w.object.SetUID(live.UID)
+	w.object.SetResourceVersion(live.ResourceVersion)
+	return b.write(ctx, w)
 }
 
 // createSecret makes a Secret that must not exist: an apply would take one that another operator has just made.

@@ -73,6 +73,7 @@ func (b *Controller) gone(kind string, key client.ObjectKey) {
 	b.forget(statusOf(gvk, key))
 	b.forget(objectID{gvk.GroupKind(), key})
 	b.keys.forget(key)
+	b.sidecars.forget(key, nil)
 }
 
 // patchOf is a merge patch that makes one status of another: what the new one has not is null, for what a patch leaves out stays.
