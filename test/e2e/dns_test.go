@@ -88,16 +88,19 @@ func (s *site) resolves(at netip.AddrPort, name, want string) {
 	})
 }
 
+// An addition is an address to add to a zone.
+type addition struct{ zone, owner, address string }
+
 // update adds an address to a zone, signed with a key.
-func update(ctx context.Context, at netip.AddrPort, k key, zone, owner, address string) error {
-	m := new(dns.Msg).SetUpdate(dns.Fqdn(zone))
-	m.Insert([]dns.RR{&dns.A{Hdr: dns.RR_Header{Name: dns.Fqdn(owner), Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 60}, A: net.ParseIP(address)}})
+func update(ctx context.Context, at netip.AddrPort, k key, add addition) error {
+	m := new(dns.Msg).SetUpdate(dns.Fqdn(add.zone))
+	m.Insert([]dns.RR{&dns.A{Hdr: dns.RR_Header{Name: dns.Fqdn(add.owner), Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 60}, A: net.ParseIP(add.address)}})
 	answer, err := exchange(ctx, "tcp", at, m, &k)
 	if err != nil {
 		return err
 	}
 	if answer.Rcode != dns.RcodeSuccess {
-		return fmt.Errorf("the update of %s with the key %s is answered with %s", owner, k.name, dns.RcodeToString[answer.Rcode])
+		return fmt.Errorf("the update of %s with the key %s is answered with %s", add.owner, k.name, dns.RcodeToString[answer.Rcode])
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -149,12 +148,4 @@ func (s *site) podAddress(p *corev1.Pod) netip.Addr {
 		s.Fatal(err)
 	}
 	return address
-}
-
-// differ says which of the values of two maps are not the same.
-func differ(before, after map[string]string) string {
-	if maps.Equal(before, after) {
-		return ""
-	}
-	return fmt.Sprintf("before: %v, after: %v", before, after)
 }

@@ -52,6 +52,8 @@ func run(m *testing.M) (code int, err error) {
 	auditLog = filepath.Join(dir, "audit.log")
 	return testcluster.MainWith(m, testcluster.Options{
 		Node: true, Images: archives,
+		// The chart brings them too, but the plugin below takes up to half a minute to learn of them, while the node starts.
+		CRDs: []string{"../../config/crd"},
 		APIServerFlags: []string{
 			"--audit-policy-file=" + policy, "--audit-log-path=" + auditLog,
 			// Some clusters ask for the right to set finalizers before an owner may block its deletion.

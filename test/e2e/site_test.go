@@ -90,7 +90,8 @@ func install(ctx context.Context, c *testcluster.Cluster) error {
 	}
 	_, bindcarTag, _ := strings.Cut(images.Bindcar, ":")
 	repository, tag, _ := strings.Cut(images.Operator, ":")
-	args := []string{"tool", "-modfile=charts/go.mod", "helm", "upgrade", "--install", "zonefold", "charts/zonefold", "-n", testoperator.Namespace}
+	args := []string{"tool", "-modfile=charts/go.mod", "helm", "upgrade", "--install", "zonefold", "charts/zonefold", "-n", testoperator.Namespace,
+		"--take-ownership", "--force-conflicts"} // of the definitions, see TestMain
 	for _, value := range []string{
 		"dialects.bindy=true", "image.repository=" + repository, "image.tag=" + tag,
 		"bindy.bind9Image=" + images.BIND, "bindy.bindcarImage=zonefold/bindcar:" + bindcarTag,

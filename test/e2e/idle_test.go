@@ -1,0 +1,28 @@
+package e2e_test
+
+import (
+	"testing"
+	"time"
+)
+
+// idle is how long nothing may be written: longer than any period of kubelet, of the sidecars and of the operator but its audits.
+const idle = 70 * time.Second
+
+func TestAFleetAtRestIsNotWrittenTo(t *testing.T) {
+	s := newSite(t)
+	ns := s.namespace("a")
+	s.apply(providerManifest, s.word, ns, "primaryReplicas: 1, secondaryReplicas: 1, primary: {rndcKey: {autoRotate: true}}")
+	s.awaitReady(provider(s.word))
+	before := s.quiet(2 * time.Second)
+	rest := time.NewTimer(idle)
+	defer rest.Stop()
+	select {
+	case <-rest.C:
+	case <-s.ctx.Done():
+		t.Fatal(s.ctx.Err())
+	}
+	if after := s.writes(); len(after) != before {
+		t.Errorf("the operator has written while nothing happened: %s", after[before:])
+	}
+	t.Logf("%d writes for a provider, a cluster and two instances; none in %s afterwards", before, idle)
+}

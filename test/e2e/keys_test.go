@@ -1,0 +1,136 @@
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+)
+
+// updating sends updates one after the other, each with the key that which gives, and asks for what it has sent.
+func (s *site) updating(what string, at netip.AddrPort, zone string, which func(context.Context) (key, error)) *busy {
+	s.Helper()
+	return s.keep(what, func(ctx context.Context, n int) error {
+		k, err := which(ctx)
+		if err != nil {
+			return err
+		}
+		owner, address := fmt.Sprintf("n%d.%s", n%200, zone), fmt.Sprintf("192.0.2.%d", 1+n%250)
+		if err := update(ctx, at, k, addition{zone, owner, address}); err != nil {
+			return err
+		}
+		for _, name := range []string{owner, "www." + zone} {
+			if got, err := lookup(ctx, "udp", at, name); err != nil || got == "" || got == "NXDOMAIN" {
+				return errors.Join(err, fmt.Errorf("%s has the addresses %q", name, got))
+			}
+		}
+		return nil
+	})
+}
+
+func TestK1ARotationThatIsDue(t *testing.T) {
+	s := newSite(t)
+	ns := s.namespace("a")
+	s.apply(clusterManifest, ns, "dns", "primaryReplicas: 1, primary: {rndcKey: {autoRotate: true, rotateAfter: 30d}}")
+	s.awaitReady(cluster(ns, "dns"))
+	const name, zone, secret = "dns-primary-0", "k1.example", "dns-primary-0-rndc-key"
+	s.makeZone(ns, name, zone)
+	at, pod, first := netip.AddrPortFrom(s.address(ns, name), servicePort), s.pod(ns, name), s.key(ns, secret)
+	if first.name != "bindy-operator" {
+		t.Errorf("the first key is called %s", first.name)
+	}
+	current := s.updating("an update with the key that the Secret names, and questions", at, zone, func(ctx context.Context) (key, error) { return s.keyOf(ctx, ns, secret) })
+	old := s.updating("an update with the first key, and questions", at, zone, func(context.Context) (key, error) { return first, nil })
+	s.eventually("the clients are at work", func() string {
+		if n, _ := current.soFar(); n < 20 {
+			return fmt.Sprintf("only %d updates so far", n)
+		}
+		return ""
+	})
+
+	s.patch(named(&corev1.Secret{}, ns, secret), `{"metadata":{"annotations":{"bindy.firestoned.io/rndc-rotate-at":"2020-01-01T00:00:00Z"}}}`)
+	s.eventually("the Secret names a new key", func() string {
+		if k := s.key(ns, secret); k.name != "bindy-operator-2" || k.secret == first.secret {
+			return "it names " + k.name
+		}
+		return ""
+	})
+	was, _ := current.soFar()
+	s.eventually("the new key is used for a while", func() string {
+		if n, _ := current.soFar(); n < was+40 {
+			return fmt.Sprintf("only %d updates with it", n-was)
+		}
+		return ""
+	})
+	s.wasNeverFailed(current)
+	s.wasNeverFailed(old)
+	if now := s.pod(ns, name); now.UID != pod.UID || restarts(now) > 0 {
+		t.Error("the pod was restarted or replaced")
+	}
+	s.eventually("the status tells of it", func() string {
+		i := must(s, instance("", ""), ns, name)
+		if r := i.Status.RNDCKeyRotation; r == nil || r.RotationCount != 1 || r.LastRotatedAt == "" || r.RotateAt == "" {
+			return fmt.Sprintf("%+v", r)
+		}
+		return s.ready(i, metav1.ConditionTrue, v1beta1.ReasonAllReady)
+	})
+	if keys, err := s.sidecar(ns, name).Keys(s.ctx); err != nil || len(keys.Keys) != 2 {
+		t.Errorf("the server accepts %+v: %v", keys, err)
+	}
+}
+
+const keySecretManifest = `{apiVersion: v1, kind: Secret, metadata: {namespace: %s, name: %s}, stringData: {key-name: %s, algorithm: %s, secret: %s}}`
+
+func TestK2AKeyOfSomebodyElse(t *testing.T) {
+	s := newSite(t)
+	ns := s.namespace("a")
+	one, two := key{"team-1", "hmac-sha256", "b25lIHNlY3JldCBmb3IgdGVzdHMgb25seSEhISEhISE="}, key{"team-2", "hmac-sha256", "dHdvIHNlY3JldHMgZm9yIHRlc3RzIG9ubHkhISEhISE="}
+	const name, zone = "lone", "k2.example"
+	s.apply(instanceManifest, ns, name, "role: Primary, rndcKey: {secretRef: {name: team-key}}")
+	s.eventually("it says what is missing", func() string {
+		return s.ready(instance(ns, name), metav1.ConditionFalse, v1beta1.ReasonSecretNotFound, "team-key")
+	})
+	s.apply(keySecretManifest, ns, "team-key", one.name, one.algorithm, one.secret)
+	s.awaitReady(instance(ns, name))
+	s.makeZone(ns, name, zone)
+	at, pod := netip.AddrPortFrom(s.address(ns, name), servicePort), s.pod(ns, name)
+	works := func(k key) {
+		s.eventually("an update with the key "+k.name, func() string { return text(update(s.ctx, at, k, addition{zone, k.name + "." + zone, "192.0.2.7"})) })
+	}
+	works(one)
+
+	old := s.updating("an update with the key that is replaced, and questions", at, zone, func(context.Context) (key, error) { return one, nil })
+	s.apply(keySecretManifest, ns, "team-key", two.name, two.algorithm, two.secret)
+	works(two)
+	s.eventually("the instance's own Secret names it", func() string {
+		if k := s.key(ns, name+"-rndc-key"); k != two {
+			return fmt.Sprintf("it names %s", k.name)
+		}
+		return ""
+	})
+	s.wasNeverFailed(old)
+
+	s.apply(keySecretManifest, ns, "team-key", "team-3", "hmac-md5", two.secret)
+	s.eventually("it says what is wrong", func() string {
+		i := instance(ns, name)
+		if !s.get(i) {
+			return "it is gone"
+		}
+		for _, c := range i.Status.Conditions {
+			if c.Reason == v1beta1.ReasonInvalidKey {
+				return ""
+			}
+		}
+		return fmt.Sprintf("%+v", i.Status.Conditions)
+	})
+	works(two)
+	if now := s.pod(ns, name); now.UID != pod.UID || restarts(now) > 0 || !isReady(now) {
+		t.Error("the pod was restarted or replaced, or is not ready")
+	}
+}

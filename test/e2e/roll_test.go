@@ -1,0 +1,207 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/testcluster/images"
+)
+
+// content are zones of the user's own that every server has from its start.
+const content = `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: NS, name: own-zones}, data: {named.conf.zones: 'zone "h6.example" { type primary; file "/data/zones/h6"; };'}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {namespace: NS, name: bindy-zones}
+data:
+  h6: |
+    $TTL 60
+    @ SOA ns admin 1 3600 600 86400 60
+    @ NS ns
+    ns A 192.0.2.53
+    www A 192.0.2.6`
+
+const withContent = `configMapRefs: {namedConfZones: own-zones}, volumes: [{name: zones, configMap: {name: bindy-zones}}], volumeMounts: [{name: zones, mountPath: /data/zones}]`
+
+// A sequence is what came of watching the pods of a cluster: how many of them were not ready at once, at most.
+type sequence struct {
+	mu     sync.Mutex
+	pods   map[types.UID]*corev1.Pod
+	most   int
+	worst  string
+	broken []string // instances that had no ready pod, once they had one
+	served map[string]bool
+}
+
+// watchPods follows the pods of a namespace until the test ends.
+func (s *site) watchPods(namespace string) *sequence {
+	s.Helper()
+	q := &sequence{pods: map[types.UID]*corev1.Pod{}, served: map[string]bool{}}
+	var list corev1.PodList
+	of := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{v1beta1.AppLabel: v1beta1.AppValue}}
+	if err := s.client.List(s.ctx, &list, of...); err != nil {
+		s.Fatal(err)
+	}
+	for i := range list.Items {
+		q.saw(&list.Items[i], false)
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	events, err := s.client.Watch(ctx, &corev1.PodList{}, append(of, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.ResourceVersion}})...)
+	if err != nil {
+		s.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for e := range events.ResultChan() {
+			if p, ok := e.Object.(*corev1.Pod); ok {
+				q.saw(p, e.Type == "DELETED")
+			}
+		}
+	}()
+	s.Cleanup(func() { cancel(); events.Stop(); <-done })
+	return q
+}
+
+func (q *sequence) saw(p *corev1.Pod, gone bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.pods[p.UID] = p; gone {
+		delete(q.pods, p.UID)
+	}
+	var unready []string
+	serving := map[string]bool{}
+	for _, p := range q.pods {
+		name := p.Labels[v1beta1.InstanceLabel]
+		switch {
+		case isReady(p) && p.DeletionTimestamp.IsZero():
+			serving[name] = true
+		case p.DeletionTimestamp.IsZero():
+			unready = append(unready, p.Name)
+		}
+	}
+	if len(unready) > q.most {
+		q.most, q.worst = len(unready), strings.Join(unready, ", ")
+	}
+	for name := range q.served {
+		if !serving[name] {
+			q.broken = append(q.broken, name)
+		}
+	}
+	for name := range serving {
+		q.served[name] = true
+	}
+}
+
+// oneAtATime complains if more than one pod was not ready at once, or an instance had none that was.
+func (s *site) oneAtATime(q *sequence) {
+	s.Helper()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.most > 1 {
+		s.Errorf("%d pods were not ready at once: %s", q.most, q.worst)
+	}
+	if len(q.broken) > 0 {
+		s.Errorf("these had no ready pod for a while: %v", q.broken)
+	}
+}
+
+func TestH6ChangesAreRolledOutOneAtATime(t *testing.T) {
+	s := newSite(t)
+	ns := s.namespace("a")
+	s.apply("%s", strings.ReplaceAll(content, "NS", ns))
+	s.apply(clusterManifest, ns, "dns", "primaryReplicas: 2, secondaryReplicas: 1, "+withContent)
+	dns := cluster(ns, "dns")
+	s.awaitReady(dns)
+	seen := s.watchPods(ns)
+	var clients []*busy
+	for _, name := range s.instances(ns) {
+		for _, network := range []string{"udp", "tcp"} {
+			at := netip.AddrPortFrom(s.address(ns, name), servicePort)
+			s.resolves(at, "www.h6.example", "192.0.2.6")
+			clients = append(clients, s.keep("asking "+name+" over "+network, func(ctx context.Context, _ int) error {
+				if got, err := lookup(ctx, network, at, "www.h6.example"); err != nil || got != "192.0.2.6" {
+					return fmt.Errorf("the answer is %q: %w", got, err)
+				}
+				return nil
+			}))
+		}
+	}
+	for _, change := range []struct{ sentence, patch string }{
+		{"another version", `{"spec":{"version":"` + images.OtherVersion + `"}}`},
+		{"other options", `{"spec":{"global":{"allowTransfer":["192.0.2.1"]}}}`},
+		{"an image", `{"spec":{"image":{"image":"` + images.BIND + ":" + images.Version + `"}}}`},
+	} {
+		before := s.podUIDs(ns)
+		s.patch(dns, change.patch)
+		s.awaitReady(dns)
+		for uid, name := range s.podUIDs(ns) {
+			if before[uid] != "" {
+				t.Errorf("%s: the pod of %s is the one from before", change.sentence, name)
+			}
+		}
+	}
+
+	// One that cannot start holds up the others, which serve as before.
+	before := s.podUIDs(ns)
+	s.patch(dns, `{"spec":{"image":null,"version":"9.99"}}`)
+	s.eventually("one pod cannot start", func() string {
+		for _, p := range s.pods(ns, "") {
+			for _, c := range p.Status.ContainerStatuses {
+				if c.State.Waiting != nil && strings.Contains(c.State.Waiting.Reason, "Pull") {
+					return s.notReady(dns)
+				}
+			}
+		}
+		return "all can"
+	})
+	s.quiet(5 * time.Second)
+	after := s.podUIDs(ns)
+	for uid, name := range before {
+		if after[uid] == "" {
+			t.Errorf("the pod of %s is gone for one that cannot start", name)
+		}
+	}
+	if len(after) != len(before)+1 {
+		t.Errorf("there were %d pods and are %d", len(before), len(after))
+	}
+	s.patch(dns, `{"spec":{"version":"`+images.Version+`"}}`)
+	s.awaitReady(dns)
+	for _, c := range clients {
+		s.wasNeverFailed(c)
+	}
+	s.oneAtATime(seen)
+}
+
+// notReady says that an object is ready, or says so of an older spec.
+func (s *site) notReady(object *v1beta1.Bind9Cluster) string {
+	s.Helper()
+	must(s, object, object.Namespace, object.Name)
+	c := meta.FindStatusCondition(object.Status.Conditions, v1beta1.ConditionReady)
+	if c == nil || c.Status != metav1.ConditionFalse || c.ObservedGeneration != object.Generation {
+		return fmt.Sprintf("%s says %+v", object.Name, c)
+	}
+	return ""
+}
+
+// podUIDs are the instances of pods, by the pods' UIDs.
+func (s *site) podUIDs(namespace string) map[types.UID]string {
+	s.Helper()
+	out := map[types.UID]string{}
+	for _, p := range s.pods(namespace, "") {
+		out[p.UID] = p.Labels[v1beta1.InstanceLabel]
+	}
+	return out
+}
