@@ -104,7 +104,9 @@ func (o Options) access() ([]statement, error) {
 	}
 	all := []statement{{"allow-transfer", braces(append(ACL{{`"` + TransferList + `"`}}, transfer...))}}
 	if query != nil {
-		all = append(all, statement{"allow-query", braces(query)})
+		// Who updates and who transfers asks too; BIND refuses updates to those who may not query.
+		own := ACL{{`"` + UpdateList + `"`}, {`"` + TransferList + `"`}}
+		all = append(all, statement{"allow-query", braces(append(own, query...))})
 	}
 	for _, l := range []struct {
 		statement, field string

@@ -44,7 +44,12 @@ func testKey(name string) named.Key {
 // startPod starts one with the keys "bindy-operator" and "bindy-transfer". strict makes BIND refuse what is no host name.
 func startPod(t testing.TB, role named.ZoneType, strict bool) *testPod {
 	t.Helper()
-	root, err := os.MkdirTemp("", "zonefold-pod-") // configuration takes plain names only, and those of tests are none
+	return startPodWith(t, named.Options{Role: role}, strict)
+}
+
+func startPodWith(t testing.TB, o named.Options, strict bool) *testPod {
+	t.Helper()
+	root, err := os.MkdirTemp("", "zonefold-pod-") //nolint:usetesting // configuration takes plain names of folders, and those of tests are none
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,9 +64,9 @@ func startPod(t testing.TB, role named.ZoneType, strict bool) *testPod {
 		t.Cleanup(release)
 		*port = number
 	}
-	files, err := named.Configuration(named.Options{
-		Role: role, ConfigDir: p.conf, DataDir: data, DNSPort: p.dns, ControlPort: p.control, ListenOn: []string{"127.0.0.1"}, ListenOnV6: []string{"none"},
-	})
+	o.ConfigDir, o.DataDir, o.DNSPort, o.ControlPort = p.conf, data, p.dns, p.control
+	o.ListenOn, o.ListenOnV6 = []string{"127.0.0.1"}, []string{"none"}
+	files, err := named.Configuration(o)
 	if err != nil {
 		t.Fatal(err)
 	}

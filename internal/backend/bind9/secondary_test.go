@@ -10,6 +10,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend"
 	named "github.com/zonefold/zonefold/internal/bind9"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
 )
 
 func (p *testPod) secondary(access Access) *Secondary {
@@ -125,4 +126,29 @@ func TestASecondaryWithTheWrongKey(t *testing.T) {
 		current, err := s.CatchUp(t.Context(), d.zone, serial)
 		return current && err == nil
 	})
+}
+
+// TestServersForOthersOnly has servers that answer a network in which neither the operator nor the other server is.
+func TestServersForOthersOnly(t *testing.T) {
+	t.Parallel()
+	others := named.Options{Role: named.Primary, AllowQuery: []string{"192.0.2.0/24"}}
+	one := startPodWith(t, others, false)
+	others.Role = named.Secondary
+	two := startPodWith(t, others, false)
+	d := newDesk(t, "example.org.", one.client(newGrant()))
+	s := two.secondary(newGrant())
+	for hosts := 3; hosts < 5; hosts++ {
+		serial := d.delivered(d.content(hosts))["0"].Serial
+		if _, err := s.Follow(t.Context(), d.zone, []netip.AddrPort{one.address()}); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "caught up", func() bool {
+			current, err := s.CatchUp(t.Context(), d.zone, serial)
+			return current && err == nil
+		})
+	}
+	answer, err := one.server().Lookup(t.Context(), rr.Key{Name: d.zone, Type: rr.TypeNS})
+	if err != nil || answer.Rcode != "REFUSED" {
+		t.Errorf("an unsigned query is answered %+v, %v", answer, err)
+	}
 }

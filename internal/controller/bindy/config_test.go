@@ -24,7 +24,7 @@ func TestTheConfigurationOfACluster(t *testing.T) {
 			`allow-transfer { "bindy-transfer"; 192.0.2.1; };`, `allow-transfer { "bindy-transfer"; 192.0.2.2; };`, "", ""},
 		{"a role without a global part", `{primary: {allowTransfer: [192.0.2.2]}}`, `allow-transfer { "bindy-transfer"; 192.0.2.2; };`, "", "", ""},
 		{"lists by their names, and their opposites", `{acls: {office: [192.0.2.0/24, lab], lab: ["2001:db8::/32"]}, global: {allowQuery: ["!office", any]}}`,
-			`allow-query { !192.0.2.0/24; !2001:db8::/32; any; };`, "", "", ""},
+			`allow-query { "bindy-update"; "bindy-transfer"; !192.0.2.0/24; !2001:db8::/32; any; };`, "", "", ""},
 		{"recursion and forwarders", `{global: {recursion: true, forwarders: [192.0.2.53], dnssec: {validation: false}}}`,
 			`recursion yes;|forwarders { 192.0.2.53; };|dnssec-validation no;`, "recursion yes;", "", ""},
 		{"signing", `{global: {dnssec: {signing: {enabled: true, policy: ours}}}}`, `dnssec-policy "ours"`, "", "", ""},
