@@ -81,24 +81,30 @@ func (e evidence) names() (out []string) {
 	return out
 }
 
-// tellMove makes an event of what happened to keys.
-func (b *Controller) tellMove(t *keyTask, live *corev1.Secret, before, after bind9.Ring, step bind9.Step, what result) {
+// A change is what was written into a Secret with keys.
+type change struct {
+	made          bool // there was no Secret
+	before, after bind9.Ring
+	move          bind9.Move
+}
+
+// tellChange makes an event of what happened to keys.
+func (b *Controller) tellChange(t *keyTask, c change) {
 	p := t.settings.Purpose
-	inUse, newest := keyName(p, after.InUse), keyName(p, after.Keys[len(after.Keys)-1].Name)
+	inUse, newest := keyName(p, c.after.InUse), keyName(p, c.after.Keys[len(c.after.Keys)-1].Name)
 	switch {
-	case what == unchanged:
-	case live == nil && len(before.Keys) > 0:
+	case c.made && len(c.before.Keys) > 0:
 		b.warning(t.owner, "KeysRestored", "Create", sentence("Secret %s was gone. It was made again with the keys that it had.", t.secret))
-	case step.Move == bind9.Create && live == nil && t.settings.Past == 0: // the first is as little news as any other child
-	case step.Move == bind9.Create:
+	case c.move == bind9.Create && c.made && t.settings.Past == 0: // the first is as little news as any other child
+	case c.move == bind9.Create:
 		b.warning(t.owner, "KeyLost", "Create", sentence("Secret %s was gone, or held no key that can be used. It has the new key %s, which servers take when they have its file, in a minute or two.", t.secret, inUse))
-	case step.Move == bind9.Add:
+	case c.move == bind9.Add:
 		b.normal(t.owner, "KeyAdded", "Rotate", sentence("Servers get the key %s too; %s stays in use until all of them accept it.", newest, inUse))
-	case step.Move == bind9.Switch:
+	case c.move == bind9.Switch:
 		b.normal(t.owner, "KeySwitched", "Rotate", sentence("All servers accept the key %s, which is in use now; the one before stays valid for %s.", inUse, bind9.Overlap))
-	case step.Move == bind9.Replace:
+	case c.move == bind9.Replace:
 		b.normal(t.owner, "KeyReplaced", "Rotate", sentence("The key that was supplied has another secret. Servers get it; %s stays in use until all of them accept it.", inUse))
-	case step.Move == bind9.Remove:
+	case c.move == bind9.Remove:
 		b.normal(t.owner, "KeyRemoved", "Rotate", sentence("Servers do not accept another key than %s any more.", inUse))
 	}
 }

@@ -162,3 +162,46 @@ func TestAStaleReadWritesNothing(t *testing.T) {
 	})
 	stale("another Secret of that name was read", read)
 }
+
+func TestAnInstanceMadeAgainHasOtherKeys(t *testing.T) {
+	s := newKeyStage(t, "")
+	s.look()
+	before := s.own()
+	s.remove(s.instance)
+	s.eventually("the end of the Secret", func() string { return s.isGone(before.DeepCopy()) })
+	s.apply(instanceManifest, s.instance.Namespace, "dns", `role: Primary, clusterRef: ""`)
+	s.look()
+	if after := s.own(); bytes.Equal(after.Data[bind9.ItemSecret], before.Data[bind9.ItemSecret]) {
+		t.Error("the new instance has the key of the former one")
+	}
+}
+
+func TestAClusterHasAKeyForTransfers(t *testing.T) {
+	s := newStage(t)
+	namespace := s.namespace("a")
+	s.start(hierarchy)
+	s.apply(clusterManifest, namespace, "dns", "primaryReplicas: 0")
+	key := func() *corev1.Secret {
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "dns-transfer-key"}}
+	}
+	var first []byte
+	is := func() string {
+		got := key()
+		if !s.get(got) {
+			return "there is none"
+		}
+		if !metav1.IsControlledBy(got, s.bindCluster(namespace, "dns")) || string(got.Data[bind9.ItemName]) != "bindy-transfer" || len(got.Data["named.conf.transfer"]) == 0 {
+			return fmt.Sprintf("it has the items %v and the owners %v", slices.Sorted(maps.Keys(got.Data)), got.OwnerReferences)
+		}
+		if first != nil && !bytes.Equal(first, got.Data[bind9.ItemSecret]) {
+			return "it is another"
+		}
+		first = got.Data[bind9.ItemSecret]
+		return ""
+	}
+	s.eventually("the key", is)
+	s.remove(key())
+	s.eventually("the same key again", is)
+	s.patch(key(), `{"stringData":{"secret":"edited"}}`)
+	s.eventually("the same key unedited", is)
+}

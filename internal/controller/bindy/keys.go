@@ -174,7 +174,9 @@ func (b *Controller) turn(ctx context.Context, t *keyTask) (keyReport, error) {
 		return b.notPublished(t, known, err)
 	}
 	b.notePublished(t, known, next, now)
-	b.tellMove(t, live, known.ring, next, step, what)
+	if what != unchanged {
+		b.tellChange(t, change{made: live == nil, before: known.ring, after: next, move: step.Move})
+	}
 	if said != nil {
 		report.troubles = said.troubles
 	}

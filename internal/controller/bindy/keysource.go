@@ -110,7 +110,7 @@ func (b *Controller) supplied(ctx context.Context, namespace string, s keySource
 	}
 	k, err := keyIn(secret, s.ref.OrDefault())
 	if err != nil {
-		return nil, &trouble{v1beta1.ReasonInvalidKey, sentence("The Secret %s, which %s names, holds no key that can be used: %v. The keys in use stay.", at, s.field, err)}, nil //nolint:nilerr // it is told
+		return nil, &trouble{v1beta1.ReasonInvalidKey, sentence("The Secret %s, which %s names, holds no key that can be used: %v. The keys in use stay.", at, s.field, err)}, nil
 	}
 	return k, nil, nil
 }

@@ -130,7 +130,7 @@ func TestPodsThatAreNotToldYet(t *testing.T) {
 
 // TestWhatIsWrongWithASidecar has each way in which calls fail, while it starts and later.
 func TestWhatIsWrongWithASidecar(t *testing.T) {
-	real := newBindPod(t, "real", ownSecrets(t)...)
+	genuine := newBindPod(t, "genuine", ownSecrets(t)...)
 	at := func(h http.HandlerFunc) int {
 		server := httptest.NewServer(h)
 		t.Cleanup(server.Close)
@@ -148,7 +148,7 @@ func TestWhatIsWrongWithASidecar(t *testing.T) {
 		token string
 		says  []string // after a while; none: never
 	}{
-		{"it does not know our token", real.port, "another", []string{"does not let the operator in", "system:serviceaccount:zonefold-system:zonefold-operator", "ClusterRoleBinding zonefold-bindcar", "ServiceAccount bind9 of namespace n"}},
+		{"it does not know our token", genuine.port, "another", []string{"does not let the operator in", "system:serviceaccount:zonefold-system:zonefold-operator", "ClusterRoleBinding zonefold-bindcar", "ServiceAccount bind9 of namespace n"}},
 		{"nobody listens", nobody, sidecarToken, []string{"does not answer the operator at 127.0.0.1", "NetworkPolicy"}},
 		{"it is another program", at(http.NotFound), sidecarToken, []string{"does not know the call", "bindcarConfig.image"}},
 		{"it fails", at(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }), sidecarToken, []string{"HTTP 502"}},
@@ -156,10 +156,10 @@ func TestWhatIsWrongWithASidecar(t *testing.T) {
 			w.Header().Set("Retry-After", "40")
 			w.WriteHeader(http.StatusTooManyRequests)
 		}), sidecarToken, nil},
-		{"we have no token", real.port, "", []string{"the operator has no token", "--bindcar-token-file"}},
+		{"we have no token", genuine.port, "", []string{"the operator has no token", "--bindcar-token-file"}},
 	} {
 		b, s := caller(t, tt.token)
-		p := real.pod.DeepCopy()
+		p := genuine.pod.DeepCopy()
 		p.Spec.Containers[1].Ports[0].ContainerPort = int32(tt.port)
 		look := func(age time.Duration) (time.Duration, []trouble) {
 			b.Clock = func() time.Time { return p.Status.ContainerStatuses[0].State.Running.StartedAt.Add(age) }
@@ -183,7 +183,7 @@ func TestWhatIsWrongWithASidecar(t *testing.T) {
 			t.Errorf("%s: the troubles are %v", tt.name, troubles)
 			continue
 		}
-		for _, text := range append(tt.says, "Pod n/real") {
+		for _, text := range append(tt.says, "Pod n/genuine") {
 			if !strings.Contains(troubles[0].message, text) {
 				t.Errorf("%s: %q does not hold %q", tt.name, troubles[0].message, text)
 			}
