@@ -59,10 +59,14 @@ func (c *Client) create(ctx context.Context, zone dnsname.Name, batch backend.Ba
 		return backend.Result{}, errors.New("a zone is made with its SOA, and there is none")
 	}
 	update, _, err := c.access.Keys()
+	var want bindcar.ZoneSettings
+	if err == nil {
+		want, err = c.wanted(zone)
+	}
 	if err != nil {
 		return backend.Result{}, &backend.Error{Class: backend.ErrNotAuthorised, Err: err}
 	}
-	request, at := c.request(zone, batch)
+	request, at := request(zone, batch, want)
 	request.UpdateKeyName = &update.Name
 	created, err := c.ask(ctx, request)
 	if err == nil && !created {

@@ -12,8 +12,8 @@ import (
 // nobody is the name server of a zone that has none yet: a name that no host can have (RFC 6761 §6.4).
 const nobody = "invalid."
 
-// request is the call that makes a zone, and what is to be known of it afterwards.
-func (c *Client) request(zone dnsname.Name, batch backend.Batch) (bindcar.CreateZone, site) {
+// request is the call that makes a zone as it is wanted, and what is to be known of it afterwards.
+func request(zone dnsname.Name, batch backend.Batch, want bindcar.ZoneSettings) (bindcar.CreateZone, site) {
 	soa := *batch.SOA
 	request := bindcar.CreateZone{
 		ZoneName: text(zone), ZoneType: bindcar.Primary, Held: !batch.Last,
@@ -36,13 +36,11 @@ func (c *Client) request(zone dnsname.Name, batch backend.Batch) (bindcar.Create
 		at.stand = rr.NewSet(rr.Key{Name: zone, Type: rr.TypeNS}, soa.TTL, standIn(zone, soa))
 		request.ZoneConfig.Records = append(request.ZoneConfig.Records, records(at.stand)...)
 	}
-	if want, err := c.wanted(zone); err == nil {
-		if want.DNSSECPolicy != "" {
-			request.ZoneConfig.DNSSECPolicy = &want.DNSSECPolicy
-		}
-		if batch.Last {
-			request.ZoneConfig.AlsoNotify, request.ZoneConfig.AllowTransfer = &want.AlsoNotify, &want.AllowTransfer
-		}
+	if want.DNSSECPolicy != "" {
+		request.ZoneConfig.DNSSECPolicy = &want.DNSSECPolicy
+	}
+	if batch.Last {
+		request.ZoneConfig.AlsoNotify, request.ZoneConfig.AllowTransfer = &want.AlsoNotify, &want.AllowTransfer
 	}
 	return request, at
 }

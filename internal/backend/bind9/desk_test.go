@@ -18,7 +18,7 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-const patience = 15 * time.Second
+const patience = 60 * time.Second
 
 // A desk drives the targets of one zone as a controller does.
 type desk struct {

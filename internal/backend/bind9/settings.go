@@ -24,18 +24,20 @@ type Settings struct {
 
 // wanted are the settings of a zone in the sidecar's words.
 func (c *Client) wanted(zone dnsname.Name) (bindcar.ZoneSettings, error) {
+	update, transfer, err := c.access.Keys()
+	if err != nil {
+		return bindcar.ZoneSettings{}, &backend.Error{Class: backend.ErrNotAuthorised, Err: err}
+	}
 	s := c.access.Settings(zone)
-	want := bindcar.ZoneSettings{AlsoNotify: []string{}, AllowTransfer: []string{}, DNSSECPolicy: s.DNSSECPolicy}
+	want := bindcar.ZoneSettings{
+		AlsoNotify: []string{}, AllowTransfer: []string{}, DNSSECPolicy: s.DNSSECPolicy, AllowUpdate: []string{"key " + update.Name},
+	}
 	for _, at := range s.AlsoNotify {
 		want.AlsoNotify = append(want.AlsoNotify, remote(at))
 	}
 	slices.Sort(want.AlsoNotify)
 	if len(s.AllowTransfer) == 0 {
 		return want, nil
-	}
-	_, transfer, err := c.access.Keys()
-	if err != nil {
-		return want, &backend.Error{Class: backend.ErrNotAuthorised, Err: err}
 	}
 	want.AllowTransfer = append(want.AllowTransfer, "key "+transfer.Name)
 	for _, who := range s.AllowTransfer {
@@ -64,8 +66,8 @@ func remote(at netip.AddrPort) string {
 	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port()).String()
 }
 
-// Configure brings the settings of a zone into the wanted state, and reports whether anything had to be changed. A zone that is
-// not complete yet gets them when it is.
+// Configure brings the settings of a zone into the wanted state, and who may update it: we. It reports whether anything had to be
+// changed. A zone that is not complete yet gets its settings when it is.
 func (c *Client) Configure(ctx context.Context, zone dnsname.Name) (changed bool, err error) {
 	want, err := c.wanted(zone)
 	var have bindcar.ZoneSettings
@@ -82,6 +84,9 @@ func (c *Client) Configure(ctx context.Context, zone dnsname.Name) (changed bool
 	}
 	if !slices.Equal(have.AllowTransfer, want.AllowTransfer) {
 		change.AllowTransfer = &want.AllowTransfer
+	}
+	if !slices.Equal(have.AllowUpdate, want.AllowUpdate) {
+		change.AllowUpdate = &want.AllowUpdate
 	}
 	if have.DNSSECPolicy != want.DNSSECPolicy {
 		change.DNSSECPolicy = &want.DNSSECPolicy

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	named "github.com/zonefold/zonefold/internal/bind9"
+	"github.com/zonefold/zonefold/internal/bindcar"
 )
 
 func TestSettings(t *testing.T) {
@@ -42,6 +43,14 @@ func TestSettings(t *testing.T) {
 			t.Errorf("%s: with the key there are %d sets", step.name, sets.Len())
 		}
 	}
+	others := bindcar.ModifyZone{AllowUpdate: &[]string{"192.0.2.1"}}
+	if err := c.sidecar.Modify(t.Context(), "example.org", others); err != nil {
+		t.Fatal(err)
+	}
+	if changed, err := c.Configure(t.Context(), d.zone); !changed || err != nil {
+		t.Errorf("a zone that others may update: %t, %v", changed, err)
+	}
+	d.delivered(d.content(4))
 	access.set(func() { access.settings = Settings{AllowTransfer: []string{"no; such"}} })
 	if changed, err := c.Configure(t.Context(), d.zone); changed || err == nil {
 		t.Error("what is no address is taken")

@@ -4,6 +4,7 @@ package tsig
 
 import (
 	"crypto/hmac"
+	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
@@ -59,6 +60,8 @@ func NewSigner(k Key) (Signer, error) {
 	}
 	s := Signer{name: k.Name.String()}
 	switch strings.TrimSuffix(strings.ToLower(k.Algorithm), ".") {
+	case "hmac-sha1": // for keys that a BIND fleet has already; none of Algorithms
+		s.algorithm, s.hash = dns.HmacSHA1, sha1.New
 	case "hmac-sha224":
 		s.algorithm, s.hash = dns.HmacSHA224, sha256.New224
 	case "", "hmac-sha256":
