@@ -191,7 +191,7 @@ func (b *Controller) reportCluster(ctx context.Context, c *v1beta1.Bind9Cluster,
 	var unready []string
 	for i := range instances {
 		status.Instances = append(status.Instances, instances[i].Name)
-		if isReady(&instances[i], instances[i].Status.Conditions) {
+		if isReady(&instances[i], instances[i].Status.Conditions) && !progresses(instances[i].Status.Conditions) {
 			status.ReadyInstances++
 		} else {
 			unready = append(unready, instances[i].Name)

@@ -81,8 +81,8 @@ func containerTrouble(pod string, c *corev1.ContainerStatus) string {
 	if w := c.State.Waiting; w != nil {
 		switch w.Reason {
 		case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable":
-			return sentence("Pod %s cannot have the image %s of its container %s: correct the image or the version in the spec, or make it available. %s",
-				pod, c.Image, c.Name, pullError(w.Message))
+			return strings.TrimSpace(sentence("Pod %s cannot have the image %s of its container %s: correct the image or the version in the spec, or make it available. %s",
+				pod, c.Image, c.Name, pullError(w.Message)))
 		case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
 			return sentence("The container %s of Pod %s cannot be started: %s.", c.Name, pod, w.Message)
 		}
@@ -112,10 +112,16 @@ func pullError(message string) string {
 	if strings.HasPrefix(message, "Back-off pulling image") {
 		return ""
 	}
-	return shorten(message)
+	if message = shorten(sourcePort.ReplaceAllString(message, "->")); message == "" {
+		return ""
+	}
+	return sentence("%s.", message)
 }
 
-var timestamp = regexp.MustCompile(`^\d{4}-\d\d-\d\dT[0-9:.]+Z? ?`)
+// sourcePort is another one with each try.
+var sourcePort = regexp.MustCompile(`:\d+->`)
+
+var timestamp = regexp.MustCompile(`^(\d{4}-\d\d-\d\dT[0-9:.]+Z?|\d\d-[A-Z][a-z]{2}-\d{4} [0-9:.]+) ?`)
 
 // lastWords are the last lines of a container's log, without the times, which differ from one try to the next.
 func lastWords(log string) string {

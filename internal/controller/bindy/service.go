@@ -1,6 +1,7 @@
 package bindy
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -57,14 +58,19 @@ func (f fragment) layOver(spec *corev1.ServiceSpec) error {
 	if f.Fragment == nil {
 		return nil
 	}
-	ports := spec.Ports
-	spec.Ports = nil
-	if err := f.Into(spec); err != nil {
+	var users corev1.ServiceSpec
+	if err := f.Into(&users); err != nil {
 		return fmt.Errorf("%s cannot be used: %w", f.field, err)
 	}
-	users := spec.Ports
+	ports := spec.Ports
+	spec.Ports = nil
+	if len(f.Raw) > 0 {
+		if err := json.Unmarshal(f.Raw, spec); err != nil { // what it does not say stays
+			return fmt.Errorf("%s cannot be used: %w", f.field, err)
+		}
+	}
 	spec.Ports = ports
-	for _, p := range users {
+	for _, p := range users.Ports {
 		if p.Name == "" {
 			return fmt.Errorf("%s.ports cannot be used: the port %d has no name, and ports are told apart by it", f.field, p.Port)
 		}

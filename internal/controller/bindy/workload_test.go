@@ -1,0 +1,164 @@
+package bindy
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+)
+
+var testSettings = Settings{Namespace: "ops", ServiceAccount: "op", BIND9Image: "example/bind9", BindcarImage: "example/bindcar:1"}
+
+// serverOf makes a server of specs written in YAML; without a cluster's, it is part of none.
+func serverOf(t *testing.T, instance, cluster string) (*server, error) {
+	t.Helper()
+	i := &v1beta1.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "ns"}}
+	var p *parent
+	if cluster != "" {
+		p = &parent{kind: v1beta1.KindCluster, name: "dns", generation: 1, spec: &v1beta1.CommonSpec{}}
+		if err := yaml.UnmarshalStrict([]byte(cluster), p.spec); err != nil {
+			t.Fatal(err)
+		}
+		i.Spec.ClusterRef = "dns"
+	}
+	if err := yaml.UnmarshalStrict([]byte(instance), &i.Spec); err != nil {
+		t.Fatal(err)
+	}
+	return newServer(i, p, testSettings)
+}
+
+func mustServer(t *testing.T, instance, cluster string) *server {
+	t.Helper()
+	s, err := serverOf(t, instance, cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestAPodIsConfined(t *testing.T) {
+	pod := mustServer(t, `role: Primary`, `{}`).pod(testSettings)
+	if c := pod.SecurityContext; *c.RunAsUser != 101 || *c.RunAsGroup != 101 || *c.FSGroup != 101 || !*c.RunAsNonRoot || c.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
+		t.Errorf("%+v", c)
+	}
+	if *pod.AutomountServiceAccountToken || pod.ServiceAccountName != "bind9" || *pod.EnableServiceLinks {
+		t.Errorf("%+v", pod)
+	}
+	for _, c := range pod.Containers {
+		if x := c.SecurityContext; *x.AllowPrivilegeEscalation || !*x.ReadOnlyRootFilesystem || !slices.Equal(x.Capabilities.Drop, []corev1.Capability{"ALL"}) || x.Capabilities.Add != nil || x.Privileged != nil {
+			t.Errorf("%s: %+v", c.Name, x)
+		}
+		if c.LivenessProbe == nil || c.ReadinessProbe == nil || c.Resources.Requests == nil {
+			t.Errorf("%s has not all probes and requests", c.Name)
+		}
+		for _, m := range c.VolumeMounts {
+			if m.SubPath != "" || m.Name == tokenVolume && c.Name == namedContainer {
+				t.Errorf("%s mounts %+v", c.Name, m)
+			}
+		}
+	}
+	for _, v := range pod.Volumes {
+		if v.Name == configVolume && len(v.Projected.Sources) != 3 {
+			t.Errorf("%+v", v.Projected)
+		}
+	}
+	if got := pod.Containers[1].ReadinessProbe.HTTPGet.Path; got != "/api/v1/ready" {
+		t.Error(got)
+	}
+}
+
+// The parts of a Deployment that specs change.
+func TestWhatSpecsSay(t *testing.T) {
+	for _, c := range []struct {
+		name, instance, cluster string
+		want, without           []string // in the Deployment as JSON
+	}{
+		{"of nothing", `role: primary`, ``, []string{`"image":"example/bind9:9.18"`, `"image":"example/bindcar:1"`, `"replicas":1`, `"name":"ns-config"`, `"name":"ns-transfer-key"`, `"maxUnavailable":0`, `"whenUnsatisfiable":"ScheduleAnyway"`, `"value":"system:serviceaccount:ops:op"`}, []string{"persistentVolumeClaim"}},
+		{"a cluster's version", `role: primary`, `{version: '9.20'}`, []string{`example/bind9:9.20`, `"name":"dns-config"`, `"name":"dns-transfer-key"`, `"name":"ns-rndc-key"`}, []string{`options.secondary`}},
+		{"a secondary of a cluster", `role: Secondary`, `{}`, []string{`{"key":"named.conf.options.secondary","path":"named.conf.options"}`, `"bindy.firestoned.io/role":"secondary"`}, nil},
+		{"an instance's version goes before", `{role: primary, version: '9.19'}`, `{version: '9.20'}`, []string{`example/bind9:9.19`, `"name":"ns-config"`}, nil},
+		{"an image goes before the version", `role: primary`, `{version: '9.20', image: {image: mine, imagePullPolicy: Always, imagePullSecrets: [s]}}`, []string{`"image":"mine"`, `"imagePullPolicy":"Always"`, `"imagePullSecrets":[{"name":"s"}]`}, nil},
+		{"configuration of its own", `{role: primary, config: {recursion: true}}`, `{}`, []string{`"name":"ns-config"`, `"name":"dns-transfer-key"`}, []string{`"name":"dns-config"`}},
+		{"users' files", `{role: primary, configMapRefs: {namedConf: x, namedConfOptions: o, namedConfZones: z}}`, ``, []string{`{"name":"x","items":[{"key":"named.conf","path":"named.conf"}]}`, `{"name":"o","items":[{"key":"named.conf.options","path":"named.conf.options"}]}`, `{"name":"z","items":[{"key":"named.conf.zones","path":"named.conf.zones"}]}`, `{"name":"ns-config","items":[{"key":"rndc.conf","path":"rndc.conf"}]}`}, nil},
+		{"the sidecar", `{role: primary, bindcarConfig: {port: 9999, logLevel: debug, envVars: [{name: RUST_LOG, value: trace}, {name: MINE, value: x}]}}`, `{}`, []string{`"containerPort":9999`, `{"name":"API_PORT","value":"9999"}`, `{"name":"RUST_LOG","value":"trace"}`, `{"name":"MINE","value":"x"}`}, []string{`"value":"debug"`}},
+		{"a claim", `{role: primary, storage: {storageType: persistentVolumeClaim}}`, ``, []string{`"claimName":"ns-zones"`, `"type":"Recreate"`}, []string{"rollingUpdate"}},
+		{"a claim of the user's", `{role: primary, storage: {storageType: persistentVolumeClaim, persistentVolumeClaim: {claimName: mine}}}`, ``, []string{`"claimName":"mine"`}, nil},
+		{"a limited emptyDir", `{role: primary, storage: {emptyDir: {sizeLimit: 1Gi}}}`, ``, []string{`"sizeLimit":"1Gi"`}, nil},
+		{"volumes", `{role: primary, volumes: [{name: logs, emptyDir: {}}, {name: c, configMap: {name: bindy-c}}], volumeMounts: [{name: logs, mountPath: /var/log/bind/x}]}`, ``, []string{`{"name":"logs","mountPath":"/var/log/bind/x"}`, `"name":"bindy-c"`}, nil},
+		{"zero replicas", `{role: primary, replicas: 0}`, ``, []string{`"replicas":0`}, nil},
+	} {
+		text, err := json.Marshal(mustServer(t, c.instance, c.cluster).deployment(testSettings, "sum"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range c.want {
+			if !strings.Contains(string(text), w) {
+				t.Errorf("%s: there is no %s in %s", c.name, w, text)
+			}
+		}
+		for _, w := range c.without {
+			if strings.Contains(string(text), w) {
+				t.Errorf("%s: there is %s in %s", c.name, w, text)
+			}
+		}
+	}
+}
+
+func TestWhatIsRefused(t *testing.T) {
+	mount := func(path string) string {
+		return fmt.Sprintf(`{role: primary, volumes: [{name: v, emptyDir: {}}], volumeMounts: [{name: v, mountPath: %q}]}`, path)
+	}
+	for _, c := range []struct{ name, instance, want string }{
+		{"a host path", `{role: primary, volumes: [{name: v, hostPath: {path: /}}]}`, "emptyDir, configMap, secret and persistentVolumeClaim"},
+		{"two sources", `{role: primary, volumes: [{name: v, emptyDir: {}, hostPath: {path: /}}]}`, "emptyDir, configMap, secret and persistentVolumeClaim"},
+		{"somebody's Secret", `{role: primary, volumes: [{name: v, secret: {secretName: admin}}]}`, "begin with bindy-"},
+		{"a volume of ours", `{role: primary, volumes: [{name: config, emptyDir: {}}]}`, "used already"},
+		{"the token", `{role: primary, volumes: [{name: v, emptyDir: {}}], volumeMounts: [{name: account, mountPath: /data/x}]}`, "no volume of that name"},
+		{"the same name twice", `{role: primary, volumes: [{name: v, emptyDir: {}}, {name: v, emptyDir: {}}]}`, "is taken"},
+		{"a mount over the configuration", mount("/etc/bind"), "mount it below"},
+		{"a mount with dots", mount("/data/../etc/bind"), "mount it below"},
+		{"a mount of the root of all data", mount("/data/"), "mount it below"},
+		{"a subPath", `{role: primary, volumes: [{name: v, emptyDir: {}}], volumeMounts: [{name: v, mountPath: /data/x, subPath: sub}]}`, "subPath"},
+		{"propagation", `{role: primary, volumes: [{name: v, emptyDir: {}}], volumeMounts: [{name: v, mountPath: /data/x, mountPropagation: Bidirectional}]}`, "mountPropagation"},
+		{"a field that volumes do not have", `{role: primary, volumes: [{name: v, emptyDirs: {}}]}`, "unknown field"},
+		{"BIND's port for the sidecar", `{role: primary, bindcarConfig: {port: 5353}}`, "BIND itself"},
+		{"two pods on a claim", `{role: primary, replicas: 2, storage: {storageType: persistentVolumeClaim}}`, "one pod"},
+		{"a role that there is not", `{role: main}`, "Primary or Secondary"},
+	} {
+		if _, err := serverOf(t, c.instance, ""); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+func TestServices(t *testing.T) {
+	s := mustServer(t, `{role: primary, bindcarConfig: {serviceSpec: {ports: [{name: http, port: 8888}]}}}`,
+		`{primary: {service: {annotations: {k: v}, spec: {type: LoadBalancer, loadBalancerIP: 192.0.2.1, selector: {app: other}, ports: [{name: dns-udp, port: 5300}, {name: more, port: 99, targetPort: rndc}]}}}}`)
+	got, err := s.serviceFor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Spec.Type != corev1.ServiceTypeLoadBalancer || got.Spec.LoadBalancerIP != "192.0.2.1" || got.Annotations["k"] != "v" || got.Spec.Selector["instance"] != "ns" || len(got.Spec.Selector) != 2 {
+		t.Errorf("%+v", got)
+	}
+	var ports []string
+	for _, p := range got.Spec.Ports {
+		ports = append(ports, fmt.Sprintf("%s %d/%s→%s", p.Name, p.Port, p.Protocol, p.TargetPort.String()))
+	}
+	want := []string{"dns-tcp 53/TCP→dns-tcp", "dns-udp 5300/UDP→dns-udp", "http 8888/TCP→http", "http-80 80/TCP→http", "more 99/→rndc"}
+	if !slices.Equal(ports, want) {
+		t.Errorf("%q", ports)
+	}
+	for _, spec := range []string{`{ports: [{port: 1}]}`, `{type: [x]}`, `{types: x}`} {
+		if _, err := mustServer(t, `role: primary`, `{primary: {service: {spec: `+spec+`}}}`).serviceFor(); err == nil || !strings.Contains(err.Error(), "spec.primary.service.spec") {
+			t.Errorf("%s: %v", spec, err)
+		}
+	}
+}
