@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -26,6 +27,7 @@ type content struct {
 	mu       sync.Mutex
 	declared bool
 	zones    map[string]bool
+	torn     bool // the file may end inside a line, which a crash or a full disk cut off, and has to be written whole
 }
 
 func openContent(dir string) (*content, error) {
@@ -39,13 +41,16 @@ func openContent(dir string) (*content, error) {
 	}
 	first := true
 	for line := range strings.Lines(string(text)) {
-		mark, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		line, whole := strings.CutSuffix(line, "\n")
+		mark, name, _ := strings.Cut(line, " ")
 		switch {
 		case first:
 			c.declared = mark == contentFirst
+		case !whole:
+			c.torn = true // what it says was not answered
 		case mark == "-":
 			delete(c.zones, name)
-		case strings.HasSuffix(line, "\n"): // a line without its end was cut off by a crash, and what it says was not answered
+		default:
 			c.zones[name] = true
 		}
 		first = false
@@ -67,21 +72,26 @@ func (c *content) get() (zones []string, declared bool) {
 
 // set declares the whole content.
 func (c *content) set(zones []string) error {
-	var b strings.Builder
-	b.WriteString(contentFirst + "\n")
 	next := make(map[string]bool, len(zones))
 	for _, name := range zones {
-		if !next[name] {
-			b.WriteString("= " + name + "\n")
-		}
 		next[name] = true
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.replace(next)
+}
+
+// replace writes the file whole.
+func (c *content) replace(zones map[string]bool) error {
+	var b strings.Builder
+	b.WriteString(contentFirst + "\n")
+	for _, name := range slices.Sorted(maps.Keys(zones)) {
+		b.WriteString("= " + name + "\n")
+	}
 	if err := replaceFile(c.path, []byte(b.String())); err != nil {
 		return err
 	}
-	c.zones, c.declared = next, true
+	c.zones, c.declared, c.torn = zones, true, false
 	return nil
 }
 
@@ -95,20 +105,29 @@ func (c *content) change(mark, zone string, there bool) error {
 	if !c.declared || c.zones[zone] == there {
 		return nil
 	}
+	if c.torn {
+		next := maps.Clone(c.zones)
+		put(next, zone, there)
+		return c.replace(next)
+	}
 	f, err := os.OpenFile(c.path, os.O_WRONLY|os.O_APPEND, fileMode)
 	if err != nil {
+		c.torn = true
 		return fmt.Errorf("writing the declared content: %w", err)
 	}
 	_, err = f.WriteString(mark + zone + "\n")
 	if err = errors.Join(err, f.Close()); err != nil {
+		c.torn = true
 		return fmt.Errorf("writing the declared content: %w", err)
 	}
-	if there {
-		c.zones[zone] = true
-	} else {
-		delete(c.zones, zone)
-	}
+	put(c.zones, zone, there)
 	return nil
+}
+
+func put(zones map[string]bool, zone string, there bool) {
+	if zones[zone] = true; !there {
+		delete(zones, zone)
+	}
 }
 
 func (s *Server) getContent(http.ResponseWriter, *http.Request) (int, any, error) {
