@@ -138,3 +138,27 @@ func TestZonesStayOverARestart(t *testing.T) {
 		t.Errorf("a zone that was removed is read as %v", err)
 	}
 }
+
+// TestAPodEndsWhileAZoneIsFilled kills named and the sidecar then, twice, with what they have on their volume.
+func TestAPodEndsWhileAZoneIsFilled(t *testing.T) {
+	t.Parallel()
+	p := startPod(t, named.Primary, false)
+	c := p.client(newGrant())
+	const hosts = 40_000
+	d := newDesk(t, "example.org.", c)
+	w := d.witness(p.address(), hosts)
+	content := d.content(hosts)
+	d.feed.Publish(content, nil)
+	for range 2 {
+		until(t, "began to fill the zone", func() bool { return c.site(d.zone).held })
+		p.named.Kill()
+		p.stopSidecar()
+		p.start()
+	}
+	report := d.delivered(content)["0"]
+	until(t, "was answered", func() bool { return w.answers.Load() > 100 || t.Failed() })
+	w.stop()
+	if soa, sets, ok := p.truth(d.zone); !ok || sets.Len() != hosts+3 || soa.Serial != report.Serial {
+		t.Errorf("the zone has %d sets under the serial %d, want %d under %d", sets.Len(), soa.Serial, hosts+3, report.Serial)
+	}
+}

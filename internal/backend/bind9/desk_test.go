@@ -135,6 +135,8 @@ func (d *desk) witness(at netip.AddrPort, hosts int) *witness {
 			m.SetQuestion(name.String(), dns.TypeA)
 			answer, _, err := new(dns.Client).Exchange(m, at.String())
 			switch {
+			case err != nil && w.answers.Load() == 0: // the server is down
+				w.silence.Add(1)
 			case err != nil:
 				d.Errorf("asking for %s: %v", name, err)
 				return
