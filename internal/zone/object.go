@@ -63,7 +63,8 @@ type Zone struct {
 	Created time.Time // zero: not created yet, and so younger than every other
 	Where   Where
 	Rules   []Rule
-	TTL     uint32 // default TTL of records and TTL of the SOA, seconds
+	TTL     uint32  // default TTL of records, seconds
+	SOATTL  *uint32 // TTL of the SOA; nil: the same
 	// Timers of the SOA in seconds, RFC 1035 §3.3.13.
 	Refresh, Retry, Expire, Minimum uint32
 	MName, RName                    dnsname.Name // zero: derived

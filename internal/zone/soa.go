@@ -12,6 +12,9 @@ func soaOf(z *zoneState) rr.SOA {
 		MName: z.MName, RName: z.RName, TTL: z.TTL,
 		Refresh: z.Refresh, Retry: z.Retry, Expire: z.Expire, Minimum: z.Minimum,
 	}
+	if z.SOATTL != nil {
+		soa.TTL = *z.SOATTL
+	}
 	if soa.MName.IsZero() {
 		soa.MName = primaryOf(z)
 	}

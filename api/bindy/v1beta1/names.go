@@ -133,3 +133,17 @@ const (
 	// ReasonDeleting: what the object made is being removed.
 	ReasonDeleting = "Deleting"
 )
+
+// Reasons of records and zones beside those of the core.
+const (
+	// ReasonNotSelected: the record names no zone, and no zone selects it.
+	ReasonNotSelected = "NotSelected"
+	// ReasonZoneNotFound: there is no DNSZone as the record names it.
+	ReasonZoneNotFound = "ZoneNotFound"
+	// ReasonZoneAmbiguous: several DNSZones are called as the record names its zone.
+	// The oldest has it.
+	ReasonZoneAmbiguous = "ZoneAmbiguous"
+	// ReasonSelectedTwice: several DNSZones select the record. The one that it
+	// names, or else the oldest, has it.
+	ReasonSelectedTwice = "SelectedTwice"
+)

@@ -1,0 +1,198 @@
+package bindy
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// A Home is the DNSZone that has a record, or why none has.
+type Home struct {
+	Zone    zone.ID // zero: none
+	Refusal *zone.Refusal
+	Notes   []zone.Note // who else would have it
+}
+
+// Homes finds the home of every record: the zone that the record names, or else the oldest that selects it, of its own
+// namespace either way. A change costs what it concerns. It is not safe for concurrent use.
+type Homes struct {
+	spaces map[string]*homeSpace // by namespace
+}
+
+// Moved is what a change of a zone or record leads to besides, in no order.
+type Moved struct {
+	Records []zone.ID // other records whose Home is another now
+	Zones   []zone.ID // zones whose Notes may be others
+}
+
+// NewHomes returns Homes without zones and records.
+func NewHomes() *Homes { return &Homes{map[string]*homeSpace{}} }
+
+// Of returns the home of a record that was put.
+func (h *Homes) Of(record zone.ID) Home {
+	if r := h.space(record.Namespace).records[record]; r != nil {
+		return r.home
+	}
+	return Home{}
+}
+
+// Notes tells a zone which records it selects and does not get.
+func (h *Homes) Notes(id zone.ID) []zone.Note {
+	z := h.space(id.Namespace).zones[id.Name]
+	if z == nil {
+		return nil
+	}
+	var notes []zone.Note
+	for _, owner := range slices.SortedFunc(maps.Keys(z.lost), zone.ID.Compare) {
+		records := "1 record"
+		if n := z.lost[owner]; n > 1 {
+			records = fmt.Sprintf("%d records", n)
+		}
+		notes = append(notes, zone.Note{Reason: v1beta1.ReasonSelectedTwice, Object: owner, Message: fmt.Sprintf(
+			"%s selects %s that %s has, which is named there or is older; let only one of them select a record.", id, records, owner)})
+	}
+	return notes
+}
+
+// PutZone adds a zone or replaces the one of its name.
+func (h *Homes) PutZone(z *v1beta1.DNSZone) Moved {
+	s, now := h.space(z.Namespace), homeZoneOf(z)
+	old := s.zones[z.Name]
+	if old != nil && old.same(now) {
+		return Moved{}
+	}
+	return s.change(old, now)
+}
+
+// DeleteZone removes a zone.
+func (h *Homes) DeleteZone(id zone.ID) Moved {
+	s := h.space(id.Namespace)
+	return s.change(s.zones[id.Name], nil)
+}
+
+// PutRecord adds a record or replaces it.
+func (h *Homes) PutRecord(r Record) Moved {
+	s := h.space(r.ID.Namespace)
+	now := &homeRecord{id: r.ID, zone: canonicalZone(string(r.Meta.Zone)), ref: r.Meta.ZoneRef, labels: r.Object.GetLabels()}
+	for _, z := range s.zones {
+		if z.selects(now.labels) {
+			now.selected = withZone(now.selected, z)
+		}
+	}
+	zones := s.remove(r.ID)
+	s.add(now)
+	return Moved{Zones: append(zones, now.settle(s)...)}
+}
+
+// DeleteRecord removes a record.
+func (h *Homes) DeleteRecord(id zone.ID) Moved {
+	return Moved{Zones: h.space(id.Namespace).remove(id)}
+}
+
+func (h *Homes) space(namespace string) *homeSpace {
+	s := h.spaces[namespace]
+	if s == nil {
+		s = &homeSpace{
+			zones: map[string]*homeZone{}, called: map[string][]*homeZone{}, records: map[zone.ID]*homeRecord{},
+			byZone: map[string]map[*homeRecord]struct{}{}, byRef: map[string]map[*homeRecord]struct{}{},
+		}
+		h.spaces[namespace] = s
+	}
+	return s
+}
+
+// A homeSpace is what there is in one namespace.
+type homeSpace struct {
+	zones   map[string]*homeZone   // by the object's name
+	called  map[string][]*homeZone // by zoneName, oldest first
+	records map[zone.ID]*homeRecord
+	byZone  map[string]map[*homeRecord]struct{} // by the zoneName that they name
+	byRef   map[string]map[*homeRecord]struct{} // by the object that they name
+}
+
+// change replaces a zone, or adds or removes one: old or now may be nil.
+func (s *homeSpace) change(old, now *homeZone) Moved {
+	touched := map[*homeRecord]struct{}{}
+	for _, z := range []*homeZone{old, now} {
+		if z != nil {
+			maps.Copy(touched, s.byZone[z.name])
+			maps.Copy(touched, s.byRef[z.id.Name])
+		}
+	}
+	if old != nil {
+		delete(s.zones, old.id.Name)
+		s.called[old.name] = withoutZone(s.called[old.name], old)
+	}
+	if now != nil {
+		s.zones[now.id.Name] = now
+		s.called[now.name] = withZone(s.called[now.name], now)
+	}
+	s.reselect(old, now, touched)
+	return s.settle(touched)
+}
+
+// reselect tells the records that the zones select, or did.
+func (s *homeSpace) reselect(old, now *homeZone, touched map[*homeRecord]struct{}) {
+	if !old.selecting() && !now.selecting() {
+		return
+	}
+	for _, r := range s.records {
+		if old.selects(r.labels) {
+			r.selected = withoutZone(r.selected, old)
+			touched[r] = struct{}{}
+		}
+		if now.selects(r.labels) {
+			r.selected = withZone(r.selected, now)
+			touched[r] = struct{}{}
+		}
+	}
+}
+
+// settle decides anew about some records.
+func (s *homeSpace) settle(touched map[*homeRecord]struct{}) Moved {
+	var moved Moved
+	zones := map[zone.ID]struct{}{}
+	for r := range touched {
+		before := r.home
+		for _, id := range r.settle(s) {
+			zones[id] = struct{}{}
+		}
+		if !reflect.DeepEqual(before, r.home) {
+			moved.Records = append(moved.Records, r.id)
+		}
+	}
+	moved.Zones = slices.Collect(maps.Keys(zones))
+	return moved
+}
+
+func (s *homeSpace) add(r *homeRecord) {
+	s.records[r.id] = r
+	for _, index := range []struct {
+		records map[string]map[*homeRecord]struct{}
+		key     string
+	}{{s.byZone, r.zone}, {s.byRef, r.ref}} {
+		if index.key == "" {
+			continue
+		}
+		if index.records[index.key] == nil {
+			index.records[index.key] = map[*homeRecord]struct{}{}
+		}
+		index.records[index.key][r] = struct{}{}
+	}
+}
+
+// remove takes a record out, and returns the zones to which that matters.
+func (s *homeSpace) remove(id zone.ID) []zone.ID {
+	r := s.records[id]
+	if r == nil {
+		return nil
+	}
+	delete(s.records, id)
+	delete(s.byZone[r.zone], r)
+	delete(s.byRef[r.ref], r)
+	return r.count(-1)
+}
