@@ -23,17 +23,8 @@ func (t *target) sync(ctx context.Context, j *job) error {
 		s.complete = true
 		return nil
 	}
-	if err := t.contact(ctx, j); err != nil {
-		t.giveBack(j)
-		if j.leaving && Class(err) == ErrNoZone {
-			s.complete = true
-			return nil
-		}
+	if done, err := t.arrive(ctx, j); done || err != nil {
 		return err
-	}
-	t.observeSerial(j)
-	if j.leaving && j.limits.Removes && !j.a.Keep {
-		return t.remove(ctx, j)
 	}
 	changes := t.plan(j)
 	if j.a.Observe {
@@ -56,6 +47,28 @@ func (t *target) sync(ctx context.Context, j *job) error {
 	}
 	t.confirm(j)
 	return nil
+}
+
+// arrive finds out what there is, where that is not known, and does all that there is to do with a zone that goes. One that
+// cannot be read is removed too: it may be a part of one that was never completed.
+func (t *target) arrive(ctx context.Context, j *job) (done bool, err error) {
+	err = t.contact(ctx, j)
+	gone := j.leaving && Class(err) == ErrNoZone
+	switch {
+	case err == nil:
+		t.observeSerial(j)
+	case !gone:
+		t.giveBack(j)
+		return false, err
+	}
+	switch {
+	case j.leaving && j.limits.Removes && !j.a.Keep:
+		return true, t.remove(ctx, j)
+	case gone:
+		t.giveBack(j)
+		t.state.complete = true
+	}
+	return gone, nil
 }
 
 // plan compares what the job is about and returns the changes to make: in scope, not refused before, fit for the server.

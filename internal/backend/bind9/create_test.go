@@ -90,6 +90,31 @@ func TestAHalfMadeZoneIsNone(t *testing.T) {
 	}
 }
 
+// TestAHalfMadeZoneIsRemoved withdraws a zone that somebody began and left: the pod would never be ready.
+func TestAHalfMadeZoneIsRemoved(t *testing.T) {
+	t.Parallel()
+	p := startPod(t, named.Primary, false)
+	c := p.client(newGrant())
+	zone := parse(t, "example.org.")
+	soa := rr.SOA{MName: parse(t, "ns.example.net."), RName: parse(t, "admin.example.net."), Serial: 9, Refresh: 1, Retry: 1, Expire: 1, Minimum: 1, TTL: 60}
+	if _, err := c.Apply(t.Context(), zone, backend.Batch{Create: true, SOA: &soa}); err != nil {
+		t.Fatal(err)
+	}
+	after := p.client(newGrant())
+	d := newDesk(t, "example.org.", after)
+	if !d.engine.Withdraw(backend.TargetKey{Server: after.Server(), Zone: zone}, "0") {
+		t.Fatal("nothing is attached")
+	}
+	until(t, "withdrew", func() bool {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return d.last["0"].Withdrawn
+	})
+	if zones, err := after.Zones(t.Context()); err != nil || len(zones) > 0 {
+		t.Errorf("there still are the zones %v (%v)", zones, err)
+	}
+}
+
 // TestNameServersThatStandIn makes a zone without any, and gives it some later.
 func TestNameServersThatStandIn(t *testing.T) {
 	t.Parallel()
