@@ -131,7 +131,13 @@ func (s *Server) allAccepted(ctx context.Context) bool {
 			return false
 		}
 	}
-	return err == nil
+	transfer, transferErr := s.settings.Keys.transfer()
+	for _, key := range transfer {
+		if ok, err := s.acceptsSigned(ctx, key); err == nil && !ok {
+			return false
+		}
+	}
+	return err == nil && transferErr == nil
 }
 
 // watch tells of changes in folders, which may be replaced while they are watched. Without it the files are looked at now and then.

@@ -161,7 +161,12 @@ func (w *witness) stop() {
 // until waits for a condition.
 func until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.After(patience)
+	within(t, patience, what, ok)
+}
+
+func within(t testing.TB, limit time.Duration, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.After(limit)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {

@@ -99,3 +99,15 @@ func TestKeysRotate(t *testing.T) {
 	}
 	t.Logf("%d changes", rounds)
 }
+
+// TestKeysChangeWhileTheSidecarIsDown has named learn of them from the next one at once, and not when it looks again.
+func TestKeysChangeWhileTheSidecarIsDown(t *testing.T) {
+	t.Parallel()
+	p := startPod(t, named.Primary, false)
+	for purpose, next := range map[named.Purpose]string{named.ForOperator: "bindy-operator-2", named.ForTransfer: "bindy-transfer-2"} {
+		p.stopSidecar()
+		p.publish(purpose, testKey("bindy-"+string(purpose)), testKey(next))
+		p.startSidecar()
+		within(t, 15*time.Second, "accepted "+next, func() bool { return p.accepts(next) })
+	}
+}
