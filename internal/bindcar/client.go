@@ -19,6 +19,8 @@ type Client struct {
 	BaseURL string
 	// Token returns the bearer token for a call; nil: calls have none.
 	Token func() (string, error)
+	// Pod is the UID of the pod that the calls are for; "": of whichever has the address.
+	Pod string
 	// HTTP sends the calls; nil: one with a time-out of 60 s.
 	HTTP *http.Client
 }
@@ -194,6 +196,9 @@ func (c *Client) request(ctx context.Context, method, path string, body any) (*h
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.Pod != "" {
+		req.Header.Set(PodHeader, c.Pod)
 	}
 	if c.Token == nil {
 		return req, nil

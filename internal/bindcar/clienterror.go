@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Classes of a client's errors, for errors.Is. ErrThrottled and ErrUnavailable pass; the others do not until something changes.
+// Classes of a client's errors, for errors.Is. ErrThrottled and ErrUnavailable pass; the others do not until
+// something changes: after ErrMisdirected the caller has to find out anew where the pod is.
 var (
 	ErrNotFound     = errors.New("there is no such zone")
 	ErrConflict     = errors.New("the zone exists already")
@@ -18,6 +19,7 @@ var (
 	ErrThrottled    = errors.New("too many requests")
 	ErrUnavailable  = errors.New("the server is not available")
 	ErrInvalid      = errors.New("the request is not valid")
+	ErrMisdirected  = errors.New("another pod has the address")
 )
 
 // An Error is an answer that is no success, or none.
@@ -53,6 +55,8 @@ func classify(resp *http.Response, text []byte) error {
 		e.Class = ErrConflict
 	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
 		e.Class = ErrUnauthorized
+	case resp.StatusCode == http.StatusMisdirectedRequest:
+		e.Class = ErrMisdirected
 	case resp.StatusCode == http.StatusTooManyRequests:
 		e.Class = ErrThrottled
 		if seconds, err := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 16); err == nil {

@@ -16,11 +16,12 @@ import (
 type object = map[string]any
 
 // plainStatuses are answered in plain text, always or (400) when the body is no JSON.
-var plainStatuses = []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusTooManyRequests}
+var plainStatuses = []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity,
+	http.StatusMisdirectedRequest, http.StatusTooManyRequests}
 
 // statuses are all that a route may answer with.
 func (r route) statuses() []int {
-	all := append([]int{r.success}, r.errors...)
+	all := append([]int{r.success, http.StatusMisdirectedRequest}, r.errors...)
 	if !r.open {
 		all = append(all, http.StatusUnauthorized)
 	}
@@ -59,10 +60,11 @@ func document(routes []route, version string) ([]byte, error) {
 }
 
 func (r route) describe(schemas object) object {
-	operation := object{"summary": r.summary, "operationId": operationID(r)}
+	parameters := []object{{"name": PodHeader, "in": "header", "description": "the UID of the pod that the request is for", "schema": object{"type": "string"}}}
 	if strings.Contains(r.path, "{name}") {
-		operation["parameters"] = []object{{"name": "name", "in": "path", "required": true, "description": "the zone; '/' as %2F", "schema": object{"type": "string"}}}
+		parameters = append(parameters, object{"name": "name", "in": "path", "required": true, "description": "the zone; '/' as %2F", "schema": object{"type": "string"}})
 	}
+	operation := object{"summary": r.summary, "operationId": operationID(r), "parameters": parameters}
 	if r.body != nil {
 		operation["requestBody"] = object{"required": true, "content": object{"application/json": object{"schema": schemaOf(reflect.TypeOf(r.body), schemas)}}}
 	}

@@ -153,7 +153,7 @@ func unseen(routes []route) []string {
 	var missing []string
 	for _, r := range routes {
 		for _, status := range r.statuses() {
-			alike := []int{http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusUnauthorized,
+			alike := []int{http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusUnauthorized, http.StatusMisdirectedRequest,
 				http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}
 			if key := fmt.Sprintf("%s %s %d", r.method, r.path, status); !seen.all[key] && !slices.Contains(alike, status) {
 				missing = append(missing, key)

@@ -35,6 +35,7 @@ func ParseSettings(args []string, env func(string) string) (Settings, error) {
 	}
 	s := Settings{
 		ZoneDir: orElse(env("BIND_ZONE_DIR"), defaultZoneDir), LogLevel: orElse(env("RUST_LOG"), "info"), UpdateACL: env("BINDCAR_UPDATE_ACL"),
+		Pod:    env("POD_UID"),
 		Listen: net.JoinHostPort(orElse(env("BIND_API_ADDRESS"), defaultListen), orElse(env("API_PORT"), defaultPort)),
 	}
 	if m.debug {

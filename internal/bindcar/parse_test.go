@@ -66,7 +66,7 @@ func TestSettingsOfAPod(t *testing.T) {
 	s, err := ParseSettings([]string{"run"}, environment(`BIND_ZONE_DIR=/var/cache/bind API_PORT=8080 RUST_LOG=warn TMPDIR=/tmp RNDC_SERVER=127.0.0.1:9530
 		RNDC_KEY_FILE=/etc/bind/keys/rndc.key NSUPDATE_SERVER=127.0.0.1 NSUPDATE_PORT=5353 NSUPDATE_TCP=true BINDCAR_UPDATE_ACL=bindy-update BINDCAR_REQUIRE_CONTENT=true
 		BIND_ALLOWED_SERVICE_ACCOUNTS=system:serviceaccount:zonefold-system:zonefold-operator BIND_TOKEN_AUDIENCES=bindcar KUBERNETES_SERVICE_HOST=fd00::1 KUBERNETES_SERVICE_PORT=443
-		RATE_LIMIT_REQUESTS=600 RATE_LIMIT_PERIOD_SECS=60 RATE_LIMIT_BURST=20`))
+		RATE_LIMIT_REQUESTS=600 RATE_LIMIT_PERIOD_SECS=60 RATE_LIMIT_BURST=20 POD_UID=4c2d2f5e`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,6 +74,7 @@ func TestSettingsOfAPod(t *testing.T) {
 		"Listen": {s.Listen, "0.0.0.0:8080"}, "ZoneDir": {s.ZoneDir, "/var/cache/bind"}, "LogLevel": {s.LogLevel, "warn"}, "RNDC": {s.RNDC, "127.0.0.1:9530"},
 		"DNS": {s.DNS, "127.0.0.1:5353"}, "Keys": {s.Keys.File, "/etc/bind/keys/rndc.key"}, "UpdateACL": {s.UpdateACL, "bindy-update"}, "RequireContent": {s.RequireContent, true},
 		"APIServer": {s.Review.APIServer, "https://[fd00::1]:443"}, "TokenFile": {s.Review.TokenFile, podTokenFile}, "Limit": {s.Limit, Limit{true, 600, time.Minute, 20}}, "Docs": {s.Docs, false},
+		"Pod": {s.Pod, "4c2d2f5e"},
 	} {
 		if both[0] != both[1] {
 			t.Errorf("%s is %v and not %v", what, both[0], both[1])

@@ -116,6 +116,7 @@ func (s *Server) routesHandler() http.Handler {
 		if !r.unlimited {
 			h = s.limited(h)
 		}
+		h = s.addressed(h)
 		mux.Handle(r.method+" "+r.path, h)
 	}
 	s.mux = mux

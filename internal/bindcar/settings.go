@@ -16,6 +16,7 @@ type Settings struct {
 	ZoneDir  string // BIND's directory, at the same path for BIND and for us
 	LogLevel string // RUST_LOG
 	Docs     bool   // serve /api/v1/docs
+	Pod      string // the UID of our pod; requests for another one are refused; "": there is none to compare
 
 	RNDC string // host:port of BIND's control channel
 	DNS  string // host:port of BIND's DNS service
