@@ -245,6 +245,12 @@ func (a *applier) last(id objectID) applied {
 	return a.applied[id]
 }
 
+// lags reports whether an object from the cache is one from before our last write.
+func (a *applier) lags(o client.Object) bool {
+	gvk, err := a.client.GroupVersionKindFor(o)
+	return err != nil || version(o) < a.last(objectID{gvk.GroupKind(), client.ObjectKeyFromObject(o)}).version
+}
+
 func (a *applier) forget(id objectID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

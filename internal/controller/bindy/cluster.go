@@ -180,6 +180,12 @@ func (b *Controller) deleteCluster(ctx context.Context, c *v1beta1.Bind9Cluster)
 	return b.reportCluster(ctx, c, []trouble{{v1beta1.ReasonDeleting, sentence("It is being deleted, and waits for Bind9Instance %s to be gone.", list(names))}})
 }
 
+// hasSettings reports whether an instance tells of what the cluster asks for now: one that does not know of a change yet is as
+// ready as it was before.
+func hasSettings(i *v1beta1.Bind9Instance, c *v1beta1.Bind9Cluster) bool {
+	return i.Status.ObservedParentGeneration == c.Generation
+}
+
 // reportCluster brings the status up to date.
 func (b *Controller) reportCluster(ctx context.Context, c *v1beta1.Bind9Cluster, troubles []trouble) error {
 	instances, err := b.instancesOf(ctx, c)
@@ -191,7 +197,8 @@ func (b *Controller) reportCluster(ctx context.Context, c *v1beta1.Bind9Cluster,
 	var unready []string
 	for i := range instances {
 		status.Instances = append(status.Instances, instances[i].Name)
-		if isReady(&instances[i], instances[i].Status.Conditions) && !progresses(instances[i].Status.Conditions) {
+		heard := len(troubles) > 0 || hasSettings(&instances[i], c) // with troubles it is not ready anyway, and this counts what runs
+		if heard && isReady(&instances[i], instances[i].Status.Conditions) && !progresses(instances[i].Status.Conditions) {
 			status.ReadyInstances++
 		} else {
 			unready = append(unready, instances[i].Name)

@@ -111,6 +111,18 @@ func TestH2AClusterOfTwoPrimariesAndThreeSecondaries(t *testing.T) {
 	}
 	s.markReady(a)
 	s.eventually("the status of all ready", func() string { return ready(s.bindCluster(a, "dns").Status.Conditions, "True", "AllReady", "5 of 5") })
+
+	// A change that no instance has heard of, and none of their specs shows, is not carried out.
+	s.patch(s.bindCluster(a, "dns"), `{"spec":{"global":{"recursion":true}}}`)
+	s.eventually("the status after a change", func() string {
+		c := s.bindCluster(a, "dns")
+		if c.Status.ObservedGeneration != c.Generation {
+			return "it tells of an older spec"
+		}
+		return ready(c.Status.Conditions, "False", "NotReady", "0 of 5")
+	})
+	s.markReady(a)
+	s.eventually("the status when it is carried out", func() string { return ready(s.bindCluster(a, "dns").Status.Conditions, "True", "AllReady", "5 of 5") })
 }
 
 func TestH3AClusterScales(t *testing.T) {

@@ -96,7 +96,8 @@ func (s *stage) markReady(namespaces ...string) {
 
 func (s *stage) markInstance(i *v1beta1.Bind9Instance, status string) {
 	s.Helper()
-	body := fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":%q,"reason":"Tested","message":"","observedGeneration":%d,"lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`, status, i.Generation)
+	body := fmt.Sprintf(`{"status":{"observedParentGeneration":%d,"conditions":[{"type":"Ready","status":%q,"reason":"Tested","message":"","observedGeneration":%d,"lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`,
+		s.bindCluster(i.Namespace, i.Spec.ClusterRef).Generation, status, i.Generation)
 	s.patchStatus(i, body)
 }
 

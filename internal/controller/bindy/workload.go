@@ -121,6 +121,17 @@ func mountsOfAll() []corev1.VolumeMount {
 	}
 }
 
+// farewell is how long a pod that is to go still serves: nodes learn a moment later that they shall lead nobody to it any more.
+const farewell = 5 // seconds
+
+// leaving has a container wait. Where a volume lets one pod run at a time, nobody takes over meanwhile, and the wait is for nothing.
+func (s *server) leaving() *corev1.Lifecycle {
+	if s.claim != nil {
+		return nil
+	}
+	return &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: farewell}}}
+}
+
 func (s *server) named() corev1.Container {
 	dns := corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString("dns-tcp")}}
 	return corev1.Container{
@@ -136,6 +147,7 @@ func (s *server) named() corev1.Container {
 		StartupProbe:    &corev1.Probe{ProbeHandler: dns, PeriodSeconds: 1, TimeoutSeconds: 5, FailureThreshold: 600},
 		LivenessProbe:   &corev1.Probe{ProbeHandler: dns, InitialDelaySeconds: 30, PeriodSeconds: 10, TimeoutSeconds: 5, FailureThreshold: 3},
 		ReadinessProbe:  &corev1.Probe{ProbeHandler: dns, PeriodSeconds: 5, TimeoutSeconds: 3, FailureThreshold: 3},
+		Lifecycle:       s.leaving(),
 		Resources:       requests("50m", "64Mi"),
 		SecurityContext: confined(),
 		VolumeMounts:    append(mountsOfAll(), s.mounts...),
@@ -159,6 +171,7 @@ func (s *server) api(settings Settings) corev1.Container {
 		Env:             s.environment(settings),
 		LivenessProbe:   &corev1.Probe{ProbeHandler: get("/api/v1/health"), InitialDelaySeconds: 5, PeriodSeconds: 10, TimeoutSeconds: 5, FailureThreshold: 3},
 		ReadinessProbe:  &corev1.Probe{ProbeHandler: get("/api/v1/ready"), PeriodSeconds: 2, TimeoutSeconds: 5, FailureThreshold: 2},
+		Lifecycle:       s.leaving(),
 		Resources:       resources,
 		SecurityContext: confined(),
 		VolumeMounts:    append(mountsOfAll(), corev1.VolumeMount{Name: tokenVolume, MountPath: "/var/run/secrets/kubernetes.io/serviceaccount", ReadOnly: true}),
