@@ -187,3 +187,32 @@ func TestAPodEndsWhileAZoneIsFilled(t *testing.T) {
 		t.Errorf("the zone has %d sets under the serial %d, want %d under %d", sets.Len(), soa.Serial, hosts+3, report.Serial)
 	}
 }
+
+// TestTwoPrimaries has both hold the same under the same serial, also after one was away.
+func TestTwoPrimaries(t *testing.T) {
+	t.Parallel()
+	one, two := startPod(t, named.Primary, false), startPod(t, named.Primary, false)
+	d := newDesk(t, "example.org.", one.client(newGrant()), two.client(newGrant()))
+	same := func(hosts int) {
+		t.Helper()
+		d.delivered(d.content(hosts))
+		soa, sets, _ := one.truth(d.zone)
+		other, others, _ := two.truth(d.zone)
+		if soa != other || sets.Len() != hosts+3 || others.Len() != hosts+3 {
+			t.Errorf("the primaries have %d sets under %d, and %d under %d; want %d", sets.Len(), soa.Serial, others.Len(), other.Serial, hosts+3)
+		}
+	}
+	same(3)
+	same(4)
+	two.named.Kill()
+	two.stopSidecar()
+	before, _, _ := one.truth(d.zone)
+	d.feed.Publish(d.content(5), nil)
+	until(t, "changed the one that is there", func() bool {
+		soa, _, _ := one.truth(d.zone)
+		return soa.Serial != before.Serial
+	})
+	two.start()
+	same(5)
+	same(6)
+}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -192,49 +191,6 @@ func (p *testPod) server(keys ...string) *nameserver.Server {
 		all = append(all, nameserver.TSIG{Name: parse(p, name+"."), Algorithm: string(k.Algorithm), Secret: k.Secret})
 	}
 	return nameserver.At(p.dns, all...)
-}
-
-// A grant is an Access that tests change.
-type grant struct {
-	mu               sync.Mutex
-	update, transfer named.Key
-	token            string
-	gone             error
-	settings         Settings
-}
-
-func newGrant() *grant {
-	return &grant{update: testKey("bindy-operator"), transfer: testKey("bindy-transfer"), token: token}
-}
-
-func (g *grant) set(f func()) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	f()
-}
-
-func (g *grant) Keys() (update, transfer named.Key, err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.update, g.transfer, nil
-}
-
-func (g *grant) Token() (string, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.token, nil
-}
-
-func (g *grant) Holds(context.Context, Place) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.gone
-}
-
-func (g *grant) Settings(dnsname.Name) Settings {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.settings
 }
 
 func (p *testPod) client(access Access) *Client {
