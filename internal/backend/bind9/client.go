@@ -26,7 +26,7 @@ import (
 
 // A Place is where one pod is reached.
 type Place struct {
-	ID      string // of the pod, such as its UID: who is to be there
+	ID      string // the UID of the pod: who is to be there
 	DNS     string // host and port of named
 	Sidecar string // the base URL of bindcar: http://HOST:PORT
 }
@@ -105,7 +105,7 @@ func newPod(cfg Config) (pod, error) {
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return pod{
 		place: cfg.Place, access: cfg.Access, dns: dns,
-		sidecar: &bindcar.Client{BaseURL: cfg.Place.Sidecar, Token: cfg.Access.Token, HTTP: &http.Client{Transport: transport, CheckRedirect: stay}},
+		sidecar: &bindcar.Client{BaseURL: cfg.Place.Sidecar, Pod: cfg.Place.ID, Token: cfg.Access.Token, HTTP: &http.Client{Transport: transport, CheckRedirect: stay}},
 	}, nil
 }
 

@@ -68,6 +68,21 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestAnotherPodOfTheInstance is at the address: it knows the keys and takes the token.
+func TestAnotherPodOfTheInstance(t *testing.T) {
+	t.Parallel()
+	p := startPod(t, named.Primary, false)
+	place := p.place()
+	place.ID = "another"
+	c, err := New(Config{Place: place, Access: newGrant(), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Zones(t.Context()); !errors.Is(err, backend.ErrUnavailable) {
+		t.Errorf("asking it: %v", err)
+	}
+}
+
 func TestThrottling(t *testing.T) {
 	t.Parallel()
 	p := startPod(t, named.Primary, false)

@@ -84,6 +84,7 @@ func startPodWith(t testing.TB, o named.Options, strict bool) *testPod {
 		ZoneDir: data, RNDC: fmt.Sprintf("127.0.0.1:%d", p.control), DNS: p.address().String(), UpdateACL: named.UpdateList,
 		Keys: bindcar.Keys{File: filepath.Join(p.conf, named.FileKeys)}, Token: token, Limit: bindcar.DefaultLimit(), RequireContent: true,
 	}
+	p.bindcar.Pod = p.place().ID
 	p.start()
 	t.Cleanup(func() { p.named.Kill(); p.stopSidecar() })
 	return p
