@@ -26,6 +26,7 @@ type desk struct {
 	zone   dnsname.Name
 	engine *backend.Engine
 	feed   *backend.Feed
+	count  int // of targets
 
 	mu   sync.Mutex
 	last map[string]backend.Report // by attachment
@@ -34,7 +35,7 @@ type desk struct {
 
 func newDesk(t testing.TB, zone string, targets ...*Client) *desk {
 	t.Helper()
-	d := &desk{TB: t, zone: parse(t, zone), last: map[string]backend.Report{}}
+	d := &desk{TB: t, zone: parse(t, zone), count: len(targets), last: map[string]backend.Report{}}
 	d.news = sync.NewCond(&d.mu)
 	store := &backendtest.Store{Targets: len(targets)}
 	d.engine = backend.New(backend.Config{
@@ -98,7 +99,7 @@ func (d *desk) delivered(content backend.Content) map[string]backend.Report {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for {
-		done := len(d.last) > 0
+		done := len(d.last) == d.count
 		for _, r := range d.last {
 			done = done && r.Seq >= seq && r.Err == nil
 		}
