@@ -213,6 +213,10 @@ func (b *Controller) reportCluster(ctx context.Context, c *v1beta1.Bind9Cluster,
 		of: v1beta1.KindInstance, wanted: instancesIn(&c.Spec.CommonSpec),
 		total: len(instances), ready: int(status.ReadyInstances), unready: unready,
 	})
+	rolls := func(i v1beta1.Bind9Instance) bool { return told(i.Status.Conditions, v1beta1.ReasonRollingOut) }
+	if ready.Status != metav1.ConditionTrue && len(troubles) == 0 && slices.ContainsFunc(instances, rolls) {
+		ready.Reason = v1beta1.ReasonRollingOut
+	}
 	conditions := controller.Conditions{Old: c.Status.Conditions, Generation: c.Generation, Now: b.Clock()}
 	conditions.Set(v1beta1.ConditionReady, ready)
 	status.Conditions = conditions.List()

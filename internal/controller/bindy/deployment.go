@@ -31,7 +31,7 @@ func (b *Controller) applyConfig(ctx context.Context, v *visit) (bool, error) {
 		return false, fmt.Errorf("reading %s: %w", describe("ConfigMap", key), err)
 	}
 	for name, text := range v.plan.files {
-		if err != nil || m.Data[name] != text {
+		if m.Data[name] != text { // or there is none
 			v.held = sentence("The ConfigMap %s of Bind9Cluster %s is not up to date yet.", key.Name, v.plan.cluster())
 			return false, nil
 		}
@@ -170,7 +170,7 @@ func (b *Controller) takeTurn(ctx context.Context, v *visit, want *appsv1.Deploy
 		}
 		var template corev1.PodTemplateSpec
 		if err := json.Unmarshal([]byte(kept), &template); err != nil {
-			return nil //nolint:nilerr // somebody wrote there: what runs stays until it is this server's turn
+			return nil // somebody wrote there: what runs stays until it is this server's turn
 		}
 		want.Spec.Template = template
 		return b.applyTemplate(ctx, v, want, kept)

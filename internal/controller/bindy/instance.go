@@ -118,7 +118,7 @@ func (b *Controller) noted(v *visit, err error) (ok bool, _ error) {
 		v.troubles = append(v.troubles, *t)
 	}
 	if notOwned != nil {
-		return false, nil
+		err = nil
 	}
 	return ok, err
 }

@@ -45,7 +45,10 @@ func (b *Controller) reportInstance(ctx context.Context, i *v1beta1.Bind9Instanc
 		}
 	}
 	w := workloadOf(i, v, &live)
-	conditions := controller.Conditions{Old: i.Status.Conditions, Generation: i.Generation, Now: b.Clock()}
+	if w.held != "" && w.exists { // the pods are still of what was observed before
+		status.ObservedGeneration, status.ObservedParentGeneration = i.Status.ObservedGeneration, i.Status.ObservedParentGeneration
+	}
+	conditions := controller.Conditions{Old: i.Status.Conditions, Generation: status.ObservedGeneration, Now: b.Clock()}
 	ready := w.ready(meta.FindStatusCondition(i.Status.Conditions, v1beta1.ConditionReady))
 	conditions.Set(v1beta1.ConditionReady, ready)
 	conditions.Set(v1beta1.ConditionProgressing, w.progressing(ready))
@@ -94,9 +97,9 @@ func workloadOf(i *v1beta1.Bind9Instance, v *visit, d *appsv1.Deployment) state 
 // ready is the condition Ready: every pod runs what the spec asks for and has its zones.
 func (s state) ready(before *metav1.Condition) controller.Outcome {
 	if len(s.troubles) > 0 {
-		messages := make([]string, len(s.troubles))
-		for i, t := range s.troubles {
-			messages[i] = t.message
+		var messages []string
+		for _, t := range s.troubles {
+			messages = append(messages, t.message)
 		}
 		return controller.Not(s.troubles[0].reason, strings.Join(append(messages, s.pods...), " "))
 	}

@@ -41,7 +41,7 @@ func (b *Controller) planFor(ctx context.Context, i *v1beta1.Bind9Instance) (*pl
 		out.zones, err = out.claimFor()
 	}
 	if err != nil {
-		return nil, &trouble{v1beta1.ReasonInvalidSpec, sentence("Nothing was changed: %v.", err)}, nil //nolint:nilerr // it is told
+		return nil, &trouble{v1beta1.ReasonInvalidSpec, sentence("Nothing was changed: %v.", err)}, nil
 	}
 	return out, nil, nil
 }

@@ -156,7 +156,7 @@ func TestH6AClusterIsReplacedOneServerAtATime(t *testing.T) {
 				return fmt.Sprintf("%s: %s %s", name, complaint, held)
 			}
 		}
-		return ready(s.bindCluster(a, "dns").Status.Conditions, "False", "PartiallyReady")
+		return ready(s.bindCluster(a, "dns").Status.Conditions, "False", "RollingOut", names[0])
 	})
 	s.quiet()
 	if complaint := s.images(a, "zonefold/bind9:9.20", names[1:]...); complaint != "" {
