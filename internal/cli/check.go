@@ -21,7 +21,7 @@ func newCheck(env Env) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "check -f PATH...",
-		Short: "Find what is wrong with Zones and Records in files",
+		Short: "Find what is wrong with Zones, DNSZones and their records in files",
 		Long: `check prints what is wrong with the objects, one line each, and nothing if all is
 well. It is made for CI of a repository of manifests.
 

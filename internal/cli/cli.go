@@ -69,7 +69,8 @@ func newRoot(env Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "zonefold",
 		Short: "See what becomes of Zones and Records, in files and in clusters",
-		Long: `zonefold shows what the zonefold operator makes of kubi.zone Zones and Records.
+		Long: `zonefold shows what the zonefold operator makes of kubi.zone Zones and Records, and of
+the DNSZones and records of bindy.
 
 render, check and serve work on files, without a cluster; release is for a cluster
 whose operator is gone. As kubectl-zonefold in the PATH it is "kubectl zonefold" too.`,

@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"strings"
 	"time"
 
 	"github.com/zonefold/zonefold/internal/cli/manifest"
-	"github.com/zonefold/zonefold/internal/controller/kubizone"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -60,15 +60,15 @@ func (c *composition) add(a *arrival) {
 		verdict = zone.Verdict{Reason: a.refusal.Reason, Message: a.refusal.Message}
 	}
 	switch a.object.Kind {
-	case manifest.Zone:
+	case manifest.Zone, manifest.DNSZone:
 		c.zones = append(c.zones, zoneResult{object: a.object, verdict: verdict})
-	case manifest.Record:
-		c.records = append(c.records, recordResult{object: a.object, verdict: verdict})
 	case manifest.Backend:
 		c.backends = append(c.backends, a.object)
 		fallthrough
 	default:
-		if a.refusal != nil {
+		if strings.HasSuffix(a.object.Kind, manifest.Record) {
+			c.records = append(c.records, recordResult{object: a.object, verdict: verdict})
+		} else if a.refusal != nil {
 			c.problems = append(c.problems, problem{a.object, "", false, string(a.refusal.Reason), a.refusal.Message})
 		}
 	}
@@ -85,19 +85,22 @@ func (z *zoneResult) settle(world *zone.World) {
 	}
 }
 
-func (z *zoneResult) id() zone.ID { return kubizone.ZoneID(z.object.Ref.Namespace, z.object.Name) }
+func (z *zoneResult) id() zone.ID { return idOf(z.object.Ref) }
+
+// idOf returns the name of an object in the core, where kinds have the same names.
+func idOf(ref manifest.Ref) zone.ID { return zone.ID(ref) }
 
 // label gives the content its serial.
 func (z *zoneResult) label(now time.Time) {
 	if z.verdict.Accepted {
-		z.serial = serialOf(z.object.Zone.Status, z.snapshot, now)
+		z.serial = z.nextSerial(now)
 		z.snapshot.SOA.Serial = z.serial
 	}
 }
 
 // settle reads off what the World decided about a Record.
 func (r *recordResult) settle(world *zone.World) {
-	if v, known := world.Verdict(kubizone.RecordID(r.object.Ref.Namespace, r.object.Name)); known {
+	if v, known := world.Verdict(idOf(r.object.Ref)); known {
 		r.verdict = v
 	}
 }

@@ -116,6 +116,9 @@ func (f *findings) schema(ctx context.Context, checker *schema.Checker, input *m
 // deciding adds what the core refuses or notes, unless the schema has said it.
 func (f *findings) deciding(c *composition) {
 	for _, p := range c.problems {
+		if p.object.Fault != "" && f.says(p.object.Ref, zone.Reason(p.reason)) {
+			continue
+		}
 		if slices.ContainsFunc(f.violated[p.object.Ref], func(field string) bool { return p.field != "" && strings.HasPrefix(field, p.field) }) {
 			continue
 		}
@@ -129,6 +132,7 @@ func (f *findings) deciding(c *composition) {
 		f.verdict(z.object, z.verdict)
 		f.references(z, c.backends)
 		f.loading(z)
+		f.serverless(z)
 	}
 	for _, r := range c.records {
 		f.verdict(r.object, r.verdict)
@@ -156,9 +160,9 @@ func (f *findings) loading(z zoneResult) {
 	if !z.verdict.Accepted {
 		return
 	}
-	at := z.object.PlaceOf("spec.domainName")
+	at := z.object.PlaceOf(fieldOf(z.object.Ref, zone.Accepted))
 	for _, p := range placeholders(z.snapshot) {
-		if p.remark == noAddress && !p.alone {
+		if p.remark == noAddress && !p.alone && !z.object.OfBindy() {
 			f.add(at, z.object.Ref, asWarning, noServerAddress, fmt.Sprintf(
 				"%s has the name server %s, which is in the zone and has no address there; add an A or AAAA record.", z.object.Ref, p.name))
 		}
@@ -175,7 +179,7 @@ func (f *findings) loading(z zoneResult) {
 
 func (f *findings) verdict(o *manifest.Object, v zone.Verdict) {
 	if !v.Accepted && !f.says(o.Ref, v.Reason) {
-		f.add(o.PlaceOf(fieldOf(v.Reason)), o.Ref, asError, string(v.Reason), v.Message)
+		f.add(o.PlaceOf(fieldOf(o.Ref, v.Reason)), o.Ref, asError, string(v.Reason), v.Message)
 	}
 	for _, n := range v.Notes {
 		if f.says(o.Ref, n.Reason) {
@@ -185,7 +189,7 @@ func (f *findings) verdict(o *manifest.Object, v zone.Verdict) {
 		if n.Reason == zone.InvalidRule {
 			severity = asError
 		}
-		f.add(o.PlaceOf(fieldOf(n.Reason)), o.Ref, severity, string(n.Reason), n.Message)
+		f.add(o.PlaceOf(fieldOf(o.Ref, n.Reason)), o.Ref, severity, string(n.Reason), n.Message)
 	}
 }
 
@@ -195,13 +199,16 @@ func (f *findings) says(ref manifest.Ref, reason zone.Reason) bool {
 	case zone.InvalidSpec, zone.InvalidTimers:
 		return len(f.violated[ref]) > 0
 	case zone.InvalidName, zone.InvalidType, zone.InvalidData, zone.ClassMismatch:
-		return slices.Contains(f.violated[ref], fieldOf(reason))
+		return ref.OfBindy() && len(f.violated[ref]) > 0 || slices.Contains(f.violated[ref], fieldOf(ref, reason))
 	}
 	return false
 }
 
 // fieldOf returns the field that somebody looks at first for a reason.
-func fieldOf(reason zone.Reason) string {
+func fieldOf(ref manifest.Ref, reason zone.Reason) string {
+	if ref.OfBindy() {
+		return bindyField(ref.Kind, reason)
+	}
 	switch reason {
 	case zone.InvalidData, zone.SetFull:
 		return "spec.rdata"

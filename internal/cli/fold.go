@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -30,7 +31,7 @@ func (f *fold) put(objects []*manifest.Object) (*composition, zone.Delta) {
 	held := make(map[manifest.Ref]*arrival, len(objects))
 	for _, a := range f.arrivals(objects) {
 		ref := a.object.Ref
-		if held[ref] = a; f.held[ref] != a {
+		if held[ref] = a; f.held[ref] != a && !ref.OfBindy() {
 			f.give(a)
 		}
 		c.add(a)
@@ -41,6 +42,7 @@ func (f *fold) put(objects []*manifest.Object) (*composition, zone.Delta) {
 		}
 	}
 	f.held = held
+	f.giveBindy(slices.Collect(maps.Values(held)))
 	c.grant(f.world, objects)
 	delta := f.world.Settle()
 	for i := range c.zones {
@@ -67,12 +69,12 @@ func (f *fold) give(a *arrival) {
 // take takes an object out of the World.
 func (f *fold) take(ref manifest.Ref) {
 	switch ref.Kind {
-	case manifest.Zone:
-		f.world.DeleteZone(kubizone.ZoneID(ref.Namespace, ref.Name))
-	case manifest.Record:
-		f.world.DeleteClaim(kubizone.RecordID(ref.Namespace, ref.Name))
+	case manifest.Zone, manifest.DNSZone:
+		f.world.DeleteZone(idOf(ref))
 	case manifest.Backend:
 		f.world.PutGrants(ref.Name, nil)
+	default:
+		f.world.DeleteClaim(idOf(ref))
 	}
 }
 
@@ -139,7 +141,8 @@ func single(same []*manifest.Object) (*manifest.Object, *zone.Refusal) {
 	case first.Fault != "":
 		return first, &zone.Refusal{Reason: zone.InvalidSpec, Message: fmt.Sprintf(
 			"%s cannot be read: %s; correct it.", first.Ref, first.Fault)}
-	case first.Zone != nil && first.Zone.DeletionTimestamp != nil, first.Record != nil && first.Record.DeletionTimestamp != nil:
+	case first.Zone != nil && first.Zone.DeletionTimestamp != nil, first.Record != nil && first.Record.DeletionTimestamp != nil,
+		first.Bindy != nil && first.Bindy.GetDeletionTimestamp() != nil:
 		return first, &zone.Refusal{Reason: beingDeleted, Message: fmt.Sprintf(
 			"%s is being deleted: it has a metadata.deletionTimestamp; remove it from the input, or that field from it.", first.Ref)}
 	}
@@ -151,19 +154,19 @@ func alike(a, b *manifest.Object) bool {
 		return bytes.Equal(a.JSON, b.JSON)
 	}
 	return reflect.DeepEqual(a.Zone, b.Zone) && reflect.DeepEqual(a.Record, b.Record) &&
-		reflect.DeepEqual(a.Backend, b.Backend) && reflect.DeepEqual(a.Labels, b.Labels)
+		reflect.DeepEqual(a.Backend, b.Backend) && reflect.DeepEqual(a.Bindy, b.Bindy) && reflect.DeepEqual(a.Labels, b.Labels)
 }
 
 func zoneOf(o *manifest.Object, refusal *zone.Refusal) zone.Zone {
 	if refusal != nil {
-		return zone.Zone{ID: kubizone.ZoneID(o.Ref.Namespace, o.Name), Invalid: refusal}
+		return zone.Zone{ID: idOf(o.Ref), Invalid: refusal}
 	}
 	return kubizone.ConvertZone(o.Zone)
 }
 
 func claimOf(o *manifest.Object, refusal *zone.Refusal) zone.Claim {
 	if refusal != nil {
-		return zone.Claim{ID: kubizone.RecordID(o.Ref.Namespace, o.Name), Invalid: refusal}
+		return zone.Claim{ID: idOf(o.Ref), Invalid: refusal}
 	}
 	return kubizone.ConvertRecord(o.Record)
 }

@@ -15,6 +15,7 @@ type (
 		Records []jsonRecord `json:"records"`
 	}
 	jsonZone struct {
+		Kind      string      `json:"kind"`
 		Namespace string      `json:"namespace"`
 		Name      string      `json:"name"`
 		FQDN      string      `json:"fqdn"`
@@ -27,6 +28,7 @@ type (
 		Entries   []jsonEntry `json:"entries"`
 	}
 	jsonRecord struct {
+		Kind      string      `json:"kind"`
 		Namespace string      `json:"namespace"`
 		Name      string      `json:"name"`
 		FQDN      string      `json:"fqdn"`
@@ -52,14 +54,14 @@ func documentOf(c *composition) jsonDocument {
 	doc := jsonDocument{Zones: make([]jsonZone, 0, len(c.zones)), Records: make([]jsonRecord, 0, len(c.records))}
 	for _, z := range c.zones {
 		doc.Zones = append(doc.Zones, jsonZone{
-			Namespace: z.object.Ref.Namespace, Name: z.object.Name, FQDN: z.verdict.Name.String(),
+			Kind: z.object.Kind, Namespace: z.object.Ref.Namespace, Name: z.object.Name, FQDN: z.verdict.Name.String(),
 			Parent: refOf(z.verdict.Zone), Accepted: z.verdict.Accepted, Reason: z.verdict.Reason, Message: z.verdict.Message,
 			Hash: z.snapshot.Hash, Serial: z.serial, Entries: entriesOf(z),
 		})
 	}
 	for _, r := range c.records {
 		doc.Records = append(doc.Records, jsonRecord{
-			Namespace: r.object.Ref.Namespace, Name: r.object.Name, FQDN: r.verdict.Name.String(),
+			Kind: r.object.Kind, Namespace: r.object.Ref.Namespace, Name: r.object.Name, FQDN: r.verdict.Name.String(),
 			Zone: refOf(r.verdict.Zone), Accepted: r.verdict.Accepted, Reason: r.verdict.Reason, Message: r.verdict.Message,
 		})
 	}

@@ -83,6 +83,11 @@ func linesOf(z zoneResult) []line {
 	s := z.snapshot
 	lines := []line{{owner: "@", ttl: s.SOA.TTL, typ: rr.TypeSOA.String(), data: s.SOA.Data()}}
 	extra := placeholders(s)
+	for i := range extra {
+		if extra[i].remark == noAddress && z.object.OfBindy() {
+			extra[i].remark = serversAddress
+		}
+	}
 	add := func(owner dnsname.Name, ttl uint32, t rr.Type, data, remark string) {
 		lines = append(lines, line{owner: owner.In(s.Name), ttl: ttl, typ: t.String(), data: data, remark: remark})
 	}

@@ -24,6 +24,8 @@ func (p placeholder) key() rr.Key { return rr.Key{Name: p.name, Type: p.typ} }
 const (
 	noServers = "placeholder: the Zone has no name servers"
 	noAddress = "placeholder: the name server has no address"
+	// Those are known in a cluster only.
+	serversAddress = "placeholder: the addresses of the servers stand here"
 )
 
 // placeholders returns what the zone lacks, in canonical order of the names.

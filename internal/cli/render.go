@@ -23,7 +23,7 @@ func newRender(env Env) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "render -f PATH...",
-		Short: "Print the zones that become of Zones and Records in files",
+		Short: "Print the zones that become of Zones, DNSZones and their records in files",
 		Long: `render prints each zone as a master file, then what was refused and why.
 
 The order of files and objects does not matter; creationTimestamps count where there
@@ -32,7 +32,8 @@ name none counts. Grants of Backends count, and labels of Namespaces for them.
 
 A zone gets the serial of its status if the status tells of the same content, else
 the next one. Where a master file needs more than the objects say (a name server, an
-address of it), a placeholder with a comment stands in; -o json has none.
+address of it), a placeholder with a comment stands in; -o json has none. So does one
+for the addresses of its servers that a DNSZone gets in a cluster.
 
 Exit codes: 0 when everything could be read, also if objects are refused; 2 if not.`,
 		Example: `  zonefold render -f zones/
@@ -145,8 +146,7 @@ func (c *composition) only(name dnsname.Name) *composition {
 	for _, r := range c.records {
 		adopted := false
 		for _, z := range out.zones {
-			id := r.verdict.Zone
-			adopted = adopted || id.Namespace == z.object.Ref.Namespace && id.Name == z.object.Name
+			adopted = adopted || r.verdict.Zone == z.id()
 		}
 		if adopted || r.verdict.Zone.IsZero() && r.verdict.Name.Under(name) {
 			out.records = append(out.records, r)

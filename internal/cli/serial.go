@@ -4,10 +4,26 @@ import (
 	"math"
 	"time"
 
+	bindy "github.com/zonefold/zonefold/api/bindy/v1beta1"
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
+
+// nextSerial returns the serial that the content of an accepted zone gets. That of a DNSZone is above the one that its SOA
+// names.
+func (z *zoneResult) nextSerial(now time.Time) uint32 {
+	if z.object.Zone != nil {
+		return serialOf(z.object.Zone.Status, z.snapshot, now)
+	}
+	var from int64
+	if d, ok := z.object.Bindy.(*bindy.DNSZone); ok {
+		if a, err := d.Spec.Authority(); err == nil {
+			from = a.Serial
+		}
+	}
+	return rr.NextSerial(uint32(from), now)
+}
 
 // serialOf returns the serial that the content gets: that of the status if the status
 // tells of the same content, else the next one.

@@ -29,8 +29,8 @@ func newServe(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve -f PATH...",
 		Short: "Answer DNS questions from Zones and Records in files, and follow their changes",
-		Long: `serve answers questions about the zones that render would print, over UDP and TCP,
-until it is interrupted. It prints what it serves and what is refused.
+		Long: `serve answers questions about the Zones that render would print, over UDP and TCP,
+until it is interrupted; DNSZones are for BIND servers. It prints what it serves and what is refused.
 
 When files change it takes that over and prints what became different. A zone whose
 content changed gets a higher serial. A file that cannot be read, or ends in the

@@ -142,7 +142,7 @@ func (s *serving) withdraw(ctx context.Context, name dnsname.Name) (out news) {
 func (s *serving) labelOf(z *zoneResult) (label, bool) {
 	next := label{hash: z.snapshot.Hash, soa: z.snapshot.SOA}
 	next.soa.Serial = 0
-	next.serial = serialOf(z.object.Zone.Status, z.snapshot, s.now())
+	next.serial = z.nextSerial(s.now())
 	last, known := s.labels[z.snapshot.Name]
 	switch {
 	case !known:

@@ -138,6 +138,8 @@ const (
 const (
 	// ReasonNotSelected: the record names no zone, and no zone selects it.
 	ReasonNotSelected = "NotSelected"
+	// ReasonNoInstances: no server has the zone.
+	ReasonNoInstances = "NoInstances"
 	// ReasonZoneNotFound: there is no DNSZone as the record names it.
 	ReasonZoneNotFound = "ZoneNotFound"
 	// ReasonZoneAmbiguous: several DNSZones are called as the record names its zone.

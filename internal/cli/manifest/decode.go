@@ -38,11 +38,11 @@ func (r *reader) plain(text []byte) bool {
 		}
 		o := &Object{Ref: Ref{Kind: k.name}, JSON: text, doc: r.doc}
 		meta, unknown, err := k.decode(text, o)
-		if err != nil || len(unknown) > 0 || meta.Name == "" {
+		if err != nil || len(unknown) > 0 || meta.GetName() == "" {
 			return false
 		}
-		r.take(o, k, meta.Namespace, meta.Name)
-		meta.Namespace = o.Ref.Namespace
+		r.take(o, k, meta.GetNamespace(), meta.GetName())
+		meta.SetNamespace(o.Ref.Namespace)
 		return true
 	}
 	return false
@@ -239,7 +239,7 @@ func (r *reader) decode(o *Object, k kind) {
 		o.Fault = faultOf(err)
 		return
 	}
-	meta.Namespace = o.Ref.Namespace
+	meta.SetNamespace(o.Ref.Namespace)
 	for _, e := range unknown {
 		field := e.Error()
 		var at kjson.FieldError

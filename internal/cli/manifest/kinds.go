@@ -10,12 +10,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
 
+	bindy "github.com/zonefold/zonefold/api/bindy/v1beta1"
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 )
 
 // groups are the API groups whose kinds are all known.
-var groups = []string{kubizone.GroupVersion.Group, zonefold.GroupVersion.Group}
+var groups = []string{kubizone.GroupVersion.Group, zonefold.GroupVersion.Group, bindy.GroupVersion.Group}
 
 type kindKey struct{ apiVersion, name string }
 
@@ -29,7 +30,7 @@ type kind struct {
 
 // A decoder fills in its field of o and returns the metadata in it, and the fields that
 // are unknown or repeated. It fails when a field has a wrong type; then o is as before.
-type decoder func(text []byte, o *Object) (meta *metav1.ObjectMeta, unknown []error, err error)
+type decoder func(text []byte, o *Object) (meta metav1.Object, unknown []error, err error)
 
 func newKind(apiVersion, name string, cluster bool, decode decoder) kind {
 	return kind{kindKey{apiVersion, name}, fmt.Appendf(nil, `{"apiVersion":%q,"kind":%q,`, apiVersion, name), cluster, decode}
@@ -37,8 +38,8 @@ func newKind(apiVersion, name string, cluster bool, decode decoder) kind {
 
 // kinds are those that are read. A ZoneSlice is the operator's own and says nothing
 // that its Zone does not.
-var kinds = []kind{
-	newKind(kubizone.GroupVersion.String(), Zone, false, func(text []byte, o *Object) (*metav1.ObjectMeta, []error, error) {
+var kinds = append([]kind{
+	newKind(kubizone.GroupVersion.String(), Zone, false, func(text []byte, o *Object) (metav1.Object, []error, error) {
 		var v strictZone
 		unknown, err := kjson.UnmarshalStrict(text, &v)
 		out := &kubizone.Zone{TypeMeta: v.TypeMeta, ObjectMeta: v.ObjectMeta, Spec: kubizone.ZoneSpec(v.Spec), Status: kubizone.ZoneStatus(v.Status)}
@@ -47,7 +48,7 @@ var kinds = []kind{
 		}
 		return &out.ObjectMeta, unknown, err
 	}),
-	newKind(kubizone.GroupVersion.String(), Record, false, func(text []byte, o *Object) (*metav1.ObjectMeta, []error, error) {
+	newKind(kubizone.GroupVersion.String(), Record, false, func(text []byte, o *Object) (metav1.Object, []error, error) {
 		var v strictRecord
 		unknown, err := kjson.UnmarshalStrict(text, &v)
 		out := &kubizone.Record{TypeMeta: v.TypeMeta, ObjectMeta: v.ObjectMeta, Spec: kubizone.RecordSpec(v.Spec), Status: kubizone.RecordStatus(v.Status)}
@@ -56,7 +57,7 @@ var kinds = []kind{
 		}
 		return &out.ObjectMeta, unknown, err
 	}),
-	newKind(zonefold.GroupVersion.String(), Backend, true, func(text []byte, o *Object) (*metav1.ObjectMeta, []error, error) {
+	newKind(zonefold.GroupVersion.String(), Backend, true, func(text []byte, o *Object) (metav1.Object, []error, error) {
 		var v zonefold.Backend
 		unknown, err := kjson.UnmarshalStrict(text, &v)
 		if err == nil {
@@ -65,7 +66,7 @@ var kinds = []kind{
 		return &v.ObjectMeta, unknown, err
 	}),
 	// Of a Namespace only the labels matter; the rest of it is others' to judge.
-	newKind("v1", Namespace, true, func(text []byte, o *Object) (*metav1.ObjectMeta, []error, error) {
+	newKind("v1", Namespace, true, func(text []byte, o *Object) (metav1.Object, []error, error) {
 		var v metav1.PartialObjectMetadata
 		err := kjson.UnmarshalCaseSensitivePreserveInts(text, &v)
 		if err == nil {
@@ -73,7 +74,7 @@ var kinds = []kind{
 		}
 		return &v.ObjectMeta, nil, err
 	}),
-}
+}, bindyKinds()...)
 
 // A strictZone and a strictRecord are read without the tolerance that the operator has
 // for what is stored: nothing of a wrong type or with a misspelt name is overlooked.
@@ -110,7 +111,7 @@ func (r *reader) unknown(path string, h head) {
 	group, _, _ := strings.Cut(h.APIVersion, "/")
 	switch {
 	case h.APIVersion == zonefold.GroupVersion.String() && strings.HasPrefix(h.Kind, "ZoneSlice"):
-	case group == kubizone.GroupVersion.Group || group == zonefold.GroupVersion.Group:
+	case slices.Contains(groups, group):
 		r.problem(path, UnknownKind, "%s is a %q of %q, which nobody knows; there are %s.",
 			r.what(path), h.Kind, h.APIVersion, knownKinds())
 	case h.APIVersion == "" && (h.Kind == Zone || h.Kind == Record || h.domainName):
@@ -120,7 +121,7 @@ func (r *reader) unknown(path string, h head) {
 }
 
 func knownKinds() string {
-	return fmt.Sprintf("Zone and Record of %s, and Backend of %s", kubizone.GroupVersion, zonefold.GroupVersion)
+	return fmt.Sprintf("Zone and Record of %s, Backend of %s, and the kinds of %s", kubizone.GroupVersion, zonefold.GroupVersion, bindy.GroupVersion)
 }
 
 // faultOf turns a decoding error into a clause for people.
@@ -134,5 +135,7 @@ func faultOf(err error) string {
 	if !ok {
 		article = "a " + value
 	}
-	return fmt.Sprintf("%s cannot be %s", wrong.Field, article)
+	// Structs of Go that others are made of are no part of the path.
+	path := slices.DeleteFunc(strings.Split(wrong.Field, "."), func(s string) bool { return s != "" && s[0] >= 'A' && s[0] <= 'Z' })
+	return fmt.Sprintf("%s cannot be %s", strings.Join(path, "."), article)
 }

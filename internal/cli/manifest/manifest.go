@@ -13,6 +13,8 @@ import (
 	"io"
 	"strings"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 )
@@ -64,6 +66,7 @@ type Object struct {
 	Zone    *kubizone.Zone
 	Record  *kubizone.Record
 	Backend *zonefold.Backend
+	Bindy   client.Object     // of a kind of bindy.firestoned.io
 	Labels  map[string]string // of a Namespace
 
 	// Fault is a clause that says why the object cannot be decoded: "spec.ttl must …".
