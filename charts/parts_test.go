@@ -123,7 +123,7 @@ func file(t *testing.T, name string) string {
 	return string(text)
 }
 
-func TestBindyNeedsATokenAndABinding(t *testing.T) {
+func TestBindyNeedsTokensAndABinding(t *testing.T) {
 	without := mustRender(t, only("kubizone"))
 	for name := range without.names(t) {
 		if strings.Contains(name, "bindcar") {
@@ -135,15 +135,17 @@ func TestBindyNeedsATokenAndABinding(t *testing.T) {
 	}
 
 	with := mustRender(t, "dialects: {bindy: true}\nbindy: {namespace: dns, bind9Image: zonefold/bind9, bindcarImage: zonefold/bindcar:dev}")
-	for _, flag := range []string{"--bindy-namespace=dns", "--bind9-image=zonefold/bind9", "--bindcar-image=zonefold/bindcar:dev",
-		"--bindcar-token-file=/var/run/secrets/zonefold/bindcar/token"} {
+	for _, flag := range []string{"--bindy-namespace=dns", "--bind9-image=zonefold/bind9", "--bindcar-image=zonefold/bindcar:dev"} {
 		if args := container(t, with).Args; !slices.Contains(args, flag) {
 			t.Errorf("the operator's flags are %q, without %s", args, flag)
 		}
 	}
-	token := deployment(t, with).Spec.Template.Spec.Volumes[0].Projected.Sources[0].ServiceAccountToken
-	if mount := container(t, with).VolumeMounts[0]; token.Audience != "bindcar" || mount.MountPath+"/"+token.Path != "/var/run/secrets/zonefold/bindcar/token" {
-		t.Errorf("the token is for %q and at %s/%s", token.Audience, mount.MountPath, token.Path)
+	renamed := mustRender(t, "dialects: {bindy: true}\nserviceAccount: {name: mine}")
+	for name, r := range map[string]rendering{"zonefold-operator": with, "mine": renamed} {
+		own := rbac.PolicyRule{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, ResourceNames: []string{name}, Verbs: []string{"create"}}
+		if rules := find[*rbac.Role](t, r, "Role zonefold-operator").Rules; !slices.ContainsFunc(rules, func(r rbac.PolicyRule) bool { return cmp.Equal(r, own) }) {
+			t.Errorf("the operator gets no tokens of its ServiceAccount %s: %v", name, rules)
+		}
 	}
 	want := []rbac.PolicyRule{{APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"}, Verbs: []string{"create"}}}
 	if diff := cmp.Diff(want, find[*rbac.ClusterRole](t, with, "ClusterRole zonefold-bindcar").Rules); diff != "" {

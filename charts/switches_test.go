@@ -108,7 +108,7 @@ func TestFlagsFollowTheValues(t *testing.T) {
 		"metrics: {enabled: false}":     {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=0"},
 		"credentialsNamespaces: [a, b]": {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080", "--credentials-namespaces=a,b"},
 		only("bindy"): {"--leader-elect", "--dialects=bindy", "--dns-bind-address=0", "--metrics-bind-address=:8080", "--bindy-namespace=dns-system",
-			"--bind9-image=internetsystemsconsortium/bind9", "--bindcar-token-file=/var/run/secrets/zonefold/bindcar/token"},
+			"--bind9-image=internetsystemsconsortium/bind9"},
 		"extraArgs: [--verbose, --a=10]": {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080", "--verbose", "--a=10"},
 	} {
 		if diff := cmp.Diff(want, container(t, mustRender(t, values)).Args); diff != "" {

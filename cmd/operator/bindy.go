@@ -21,7 +21,6 @@ func fleetFlags(f *flag.FlagSet, s *bindy.Settings, env func(string) string) {
 	f.StringVar(&s.ServiceAccount, "service-account", cmp.Or(env("POD_SERVICE_ACCOUNT"), "zonefold-operator"), "`name` of the operator's ServiceAccount, which the sidecars of name servers obey")
 	f.StringVar(&s.BIND9Image, "bind9-image", "internetsystemsconsortium/bind9", "`image` of BIND, without a tag: that is the version that a spec asks for")
 	f.StringVar(&s.BindcarImage, "bindcar-image", "zonefold/bindcar:"+version, "`image` of the sidecar of name servers")
-	f.StringVar(&s.BindcarTokenFile, "bindcar-token-file", "/var/run/secrets/zonefold/bindcar/token", "`file` with the token, of audience bindcar, by which the sidecars know the operator")
 }
 
 // addBindy has the manager run the dialect bindy while it leads. Its cache fills before, so that a follower takes over at once.

@@ -13,7 +13,6 @@
 {{- with .Values.bindy.bindcarImage }}
 - --bindcar-image={{ . }}
 {{- end }}
-- --bindcar-token-file=/var/run/secrets/zonefold/bindcar/token
 {{- end }}
 {{- with .Values.extraArgs }}
 {{ toYaml . }}

@@ -206,14 +206,14 @@ func (p *bindPod) says(names ...string) bool {
 	return true
 }
 
-// tokenFor writes what the operator shows sidecars.
-func tokenFor(t testing.TB, text string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+// shows is an operator's Token that is the same everywhere; "" is that it gets none.
+func shows(token string) func(context.Context, string) (string, error) {
+	return func(context.Context, string) (string, error) {
+		if token == "" {
+			return "", fmt.Errorf("%w: it is forbidden", errToken)
+		}
+		return token, nil
 	}
-	return file
 }
 
 // secret is the Secret of that name, as it is.

@@ -25,7 +25,7 @@ func (b *Controller) ask(ctx context.Context, t *keyTask, now time.Time) evidenc
 	out := evidence{complete: true, transfer: t.settings.Purpose == bind9.ForTransfer}
 	answers := make([]bindcar.KeyList, len(pods))
 	errs := b.sidecars.each(ctx, pods, func(ctx context.Context, i int) (err error) {
-		c, err := b.sidecar(&pods[i])
+		c, err := b.sidecar(ctx, &pods[i])
 		if err == nil {
 			answers[i], err = c.Keys(ctx)
 		}

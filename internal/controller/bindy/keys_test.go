@@ -34,7 +34,7 @@ func newKeyStage(t *testing.T, spec string) *keyStage {
 	s.instance = &v1beta1.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "dns"}}
 	s.b = s.start(func(*Controller) []part { return nil })
 	s.b.Clock = func() time.Time { return s.now }
-	s.b.BindcarTokenFile = tokenFor(t, sidecarToken)
+	s.b.Token = shows(sidecarToken)
 	return s
 }
 

@@ -49,7 +49,6 @@ type Settings struct {
 	ServiceAccount   string // the operator's
 	BIND9Image       string // without tag
 	BindcarImage     string
-	BindcarTokenFile string // with what the operator shows the sidecars who it is
 }
 
 // Config is what the dialect needs from outside.
@@ -63,6 +62,8 @@ type Config struct {
 	Metrics *controller.Metrics
 	Clock   func() time.Time
 	Leads   func() bool // whether nobody else can have become the leader; nil: nobody else ever does
+	// Token is what the sidecars of a namespace know the operator by; nil: a token of its ServiceAccount, for their Audience.
+	Token func(ctx context.Context, namespace string) (string, error)
 }
 
 // Controller is the dialect at work. It is made for one term of leadership.
@@ -71,6 +72,7 @@ type Controller struct {
 	*applier
 	keys     keyset
 	sidecars sidecars
+	tokens   tokens
 
 	accounting sync.Mutex // held while a ServiceAccount is made or removed
 	rolling    sync.Mutex // held while it is decided whose pods are replaced

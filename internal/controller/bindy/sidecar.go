@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -37,8 +35,6 @@ const (
 
 // sidecars calls those of pods. Its zero value is ready for use.
 type sidecars struct {
-	token tokenFile
-
 	mu       sync.Mutex
 	declared map[client.ObjectKey]map[types.UID]int32 // of an instance, its pods that know what they are to have, and how often each had been restarted
 }
@@ -56,12 +52,12 @@ var sidecarHTTP = &http.Client{
 var errNoAddress = errors.New("it has no address yet")
 
 // sidecar is the client of a pod's sidecar. The pod says where that is: the spec of the instance may be newer.
-func (b *Controller) sidecar(p *corev1.Pod) (*bindcar.Client, error) {
+func (b *Controller) sidecar(ctx context.Context, p *corev1.Pod) (*bindcar.Client, error) {
 	i := slices.IndexFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == bindcarContainer })
 	if i < 0 || len(p.Spec.Containers[i].Ports) == 0 || p.Status.PodIP == "" {
 		return nil, errNoAddress
 	}
-	token, err := b.sidecars.token.read(b.BindcarTokenFile)
+	token, err := b.token(ctx, p.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +114,7 @@ func (b *Controller) declare(ctx context.Context, s *server, pods []corev1.Pod) 
 
 // declareTo tells one sidecar, unless it knows already: it writes that down beside its zones.
 func (b *Controller) declareTo(ctx context.Context, p *corev1.Pod) error {
-	c, err := b.sidecar(p)
+	c, err := b.sidecar(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -215,35 +211,4 @@ func (b *Controller) complaint(p *corev1.Pod, err error, answer *bindcar.Error) 
 		return sentence("%s answers with HTTP %d. Its log says why.", what, answer.Status)
 	}
 	return sentence("%s does not answer the operator at %s. A NetworkPolicy may be in the way.", what, p.Status.PodIP)
-}
-
-// A tokenFile is a token that is replaced in its file from time to time.
-type tokenFile struct {
-	mu    sync.Mutex
-	since time.Time
-	text  string
-}
-
-var errToken = errors.New("the operator has no token")
-
-// read returns the token of now.
-func (t *tokenFile) read(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", fmt.Errorf("%w: %w; see --bindcar-token-file", errToken, err)
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.text != "" && t.since.Equal(info.ModTime()) {
-		return t.text, nil
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return "", fmt.Errorf("%w: %w; see --bindcar-token-file", errToken, err)
-	}
-	t.text, t.since = strings.TrimSpace(string(text)), info.ModTime()
-	if t.text == "" {
-		return "", fmt.Errorf("%w: %s is empty; see --bindcar-token-file", errToken, path)
-	}
-	return t.text, nil
 }

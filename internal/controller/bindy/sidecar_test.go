@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -39,8 +38,8 @@ func ownSecrets(t testing.TB) []*corev1.Secret {
 func caller(t testing.TB, token string) (*Controller, *server) {
 	t.Helper()
 	b := New(Config{
-		Settings: Settings{Namespace: "zonefold-system", ServiceAccount: "zonefold-operator", BindcarTokenFile: tokenFor(t, token)},
-		Log:      slog.New(slog.DiscardHandler), Clock: time.Now,
+		Settings: Settings{Namespace: "zonefold-system", ServiceAccount: "zonefold-operator"}, Token: shows(token),
+		Log: slog.New(slog.DiscardHandler), Clock: time.Now,
 	})
 	return b, &server{instance: &v1beta1.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "dns"}}}
 }
@@ -156,7 +155,7 @@ func TestWhatIsWrongWithASidecar(t *testing.T) {
 			w.Header().Set("Retry-After", "40")
 			w.WriteHeader(http.StatusTooManyRequests)
 		}), sidecarToken, nil},
-		{"we have no token", genuine.port, "", []string{"the operator has no token", "--bindcar-token-file"}},
+		{"we have no token", genuine.port, "", []string{"the operator has no token", "it is forbidden"}},
 	} {
 		b, s := caller(t, tt.token)
 		p := genuine.pod.DeepCopy()
@@ -203,41 +202,9 @@ func TestWhereASidecarIs(t *testing.T) {
 		}},
 		Status: corev1.PodStatus{PodIP: "2001:db8::1"},
 	}
-	c, err := b.sidecar(p)
+	c, err := b.sidecar(t.Context(), p)
 	if err != nil || c.BaseURL != "http://[2001:db8::1]:8081" {
 		t.Errorf("it is at %+v, %v", c, err)
-	}
-}
-
-func TestTokensAreReadAgainWhenTheyAreReplaced(t *testing.T) {
-	file := tokenFor(t, "first\n")
-	var f tokenFile
-	for _, step := range []struct {
-		name, text, want string
-		later            time.Duration
-	}{
-		{"at first", "first\n", "first", 0},
-		{"nothing has changed", "", "first", 0},
-		{"the kubelet has replaced it", "second\n", "second", time.Minute},
-	} {
-		if step.text != "" {
-			if err := os.WriteFile(file, []byte(step.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(step.later)
-			if err := os.Chtimes(file, at, at); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got, err := f.read(file); got != step.want || err != nil {
-			t.Errorf("%s, the token is %q, %v", step.name, got, err)
-		}
-	}
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.read(file); !errors.Is(err, errToken) {
-		t.Errorf("without the file, the error is %v", err)
 	}
 }
 

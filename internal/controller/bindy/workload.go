@@ -187,7 +187,7 @@ func (s *server) environment(settings Settings) []corev1.EnvVar {
 		{Name: "API_PORT", Value: strconv.Itoa(int(s.bindcar.port))},
 		{Name: "RUST_LOG", Value: s.bindcar.logLevel},
 		{Name: "BIND_ALLOWED_SERVICE_ACCOUNTS", Value: fmt.Sprintf("system:serviceaccount:%s:%s", settings.Namespace, settings.ServiceAccount)},
-		{Name: "BIND_TOKEN_AUDIENCES", Value: "bindcar"},
+		{Name: "BIND_TOKEN_AUDIENCES", Value: Audience(s.instance.Namespace)},
 		{Name: "TMPDIR", Value: "/tmp"},
 		{Name: "RNDC_SERVER", Value: fmt.Sprintf("127.0.0.1:%d", bind9.ControlPort)},
 		{Name: "RNDC_KEY_FILE", Value: path.Join(bind9.ConfigDir, bind9.FileKeys)},

@@ -1,0 +1,90 @@
+package bindy
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestATokenIsForTheSidecarsOfOneNamespace has a tenant whose sidecar shows what it was shown to the sidecar of another one.
+func TestATokenIsForTheSidecarsOfOneNamespace(t *testing.T) {
+	s := newStage(t)
+	own, a, other := s.namespace("operator"), s.namespace("a"), s.namespace("b")
+	b := s.start(func(*Controller) []part { return nil })
+	b.Namespace, b.ServiceAccount = own, "operator"
+	if _, err := b.token(s.ctx, a); !errors.Is(err, errToken) || !strings.Contains(err.Error(), "ServiceAccount "+own+"/operator") {
+		t.Errorf("without a ServiceAccount: %v", err)
+	}
+	if err := s.live.Create(s.ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: own, Name: "operator"}}); err != nil {
+		t.Fatal(err)
+	}
+	b.Clock = time.Now
+	shown, err := b.token(s.ctx, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for namespace, want := range map[string]bool{a: true, other: false} {
+		if got := s.accepts(b, namespace, shown); got != want {
+			t.Errorf("a sidecar of %s accepts what those of %s are shown: %v", namespace, a, got)
+		}
+	}
+	if again, err := b.token(s.ctx, a); again != shown || err != nil {
+		t.Errorf("another token is asked for while one is good: %v", err)
+	}
+	if another, err := b.token(s.ctx, other); err != nil || another == shown || !s.accepts(b, other, another) {
+		t.Errorf("the sidecars of %s do not accept what they are shown: %v", other, err)
+	}
+	b.Clock = func() time.Time { return time.Now().Add(50 * time.Minute) }
+	if later, err := b.token(s.ctx, a); later == shown || err != nil {
+		t.Errorf("when little of its time is left, there is no other token: %v", err)
+	}
+}
+
+// accepts asks the API server what a sidecar of a namespace asks it.
+func (s *stage) accepts(b *Controller, namespace, token string) bool {
+	s.Helper()
+	env := map[string]string{}
+	server := mustServer(s.T, `role: primary`, "")
+	server.instance.Namespace = namespace
+	for _, e := range server.environment(b.Settings) {
+		env[e.Name] = e.Value
+	}
+	audiences := strings.Split(env["BIND_TOKEN_AUDIENCES"], ",")
+	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: audiences}}
+	if err := s.live.Create(s.ctx, review); err != nil {
+		s.Fatal(err)
+	}
+	return review.Status.Authenticated && review.Status.User.Username == env["BIND_ALLOWED_SERVICE_ACCOUNTS"] &&
+		slices.ContainsFunc(review.Status.Audiences, func(a string) bool { return slices.Contains(audiences, a) })
+}
+
+func TestManyAskForATokenOnce(t *testing.T) {
+	s := newStage(t)
+	own := s.namespace("operator")
+	b := s.start(func(*Controller) []part { return nil })
+	b.Namespace, b.ServiceAccount, b.Clock = own, "operator", time.Now
+	if err := s.live.Create(s.ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: own, Name: "operator"}}); err != nil {
+		t.Fatal(err)
+	}
+	s.writes.reset()
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if _, err := b.token(context.WithoutCancel(s.ctx), "a"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n := s.writes.total(); n != 1 {
+		t.Errorf("there were %d requests: %s", n, s.writes)
+	}
+}
