@@ -67,9 +67,9 @@ options { directory "%[2]s"; pid-file none; session-keyfile none; lock-file none
 	allow-new-zones yes; recursion no; dnssec-validation no; empty-zones-enable no; allow-transfer { "bindy-transfer"; }; };
 zone "a.test" { type primary; file "a.test.zone"; allow-update { "bindy-update"; }; };
 `, p.conf, zones, p.dns))
-	p.start(zones)
+	p.start(zones, name)
 	p.pod = corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name, UID: types.UID(name)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name, UID: types.UID(name), Labels: ownLabels(), OwnerReferences: ownOwner()},
 		Spec: corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{
 			{Name: namedContainer}, {Name: bindcarContainer, Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: int32(p.port)}}},
 		}},
@@ -80,7 +80,7 @@ zone "a.test" { type primary; file "a.test.zone"; allow-update { "bindy-update";
 	return p
 }
 
-func (p *bindPod) start(zones string) {
+func (p *bindPod) start(zones, name string) {
 	p.t.Helper()
 	keyFile := filepath.Join(p.conf, "keys", "rndc.key")
 	control := fmt.Sprintf("127.0.0.1:%d", p.control)
@@ -100,7 +100,7 @@ func (p *bindPod) start(zones string) {
 	p.t.Cleanup(p.named.Kill)
 	sidecar, err := bindcar.New(bindcar.Options{Version: "test", Now: time.Now, Log: slog.New(slog.DiscardHandler), Settings: bindcar.Settings{
 		ZoneDir: zones, RNDC: control, DNS: fmt.Sprintf("127.0.0.1:%d", p.dns), Keys: bindcar.Keys{File: keyFile},
-		UpdateACL: bind9.UpdateList, Token: sidecarToken, Limit: bindcar.DefaultLimit(), RequireContent: true,
+		UpdateACL: bind9.UpdateList, Token: sidecarToken, Limit: bindcar.DefaultLimit(), RequireContent: true, Pod: name,
 	}})
 	if err != nil {
 		p.t.Fatal(err)

@@ -21,7 +21,7 @@ type evidence struct {
 
 // ask asks the pods of a task which keys they accept.
 func (b *Controller) ask(ctx context.Context, t *keyTask, now time.Time) evidence {
-	pods := slices.DeleteFunc(slices.Clone(t.pods), func(p corev1.Pod) bool { return !hasKeys(&p, now) })
+	pods := slices.DeleteFunc(slices.Clone(t.pods), func(p corev1.Pod) bool { return !isServer(&p) || !hasKeys(&p, now) })
 	out := evidence{complete: true, transfer: t.settings.Purpose == bind9.ForTransfer}
 	answers := make([]bindcar.KeyList, len(pods))
 	errs := b.sidecars.each(ctx, pods, func(ctx context.Context, i int) (err error) {

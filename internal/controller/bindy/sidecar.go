@@ -63,7 +63,7 @@ func (b *Controller) sidecar(ctx context.Context, p *corev1.Pod) (*bindcar.Clien
 	}
 	port := strconv.Itoa(int(p.Spec.Containers[i].Ports[0].ContainerPort))
 	return &bindcar.Client{
-		BaseURL: "http://" + net.JoinHostPort(p.Status.PodIP, port), HTTP: sidecarHTTP, Token: func() (string, error) { return token, nil },
+		BaseURL: "http://" + net.JoinHostPort(p.Status.PodIP, port), Pod: string(p.UID), HTTP: sidecarHTTP, Token: func() (string, error) { return token, nil },
 	}, nil
 }
 
@@ -94,7 +94,7 @@ func (b *Controller) declare(ctx context.Context, s *server, pods []corev1.Pod) 
 	todo := slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool {
 		began, restarts := sidecarState(&p)
 		before, ok := told[p.UID]
-		return began.IsZero() || !p.DeletionTimestamp.IsZero() || isOver(&p) || p.Status.PodIP == "" || ok && before == restarts
+		return began.IsZero() || !isServer(&p) || !p.DeletionTimestamp.IsZero() || isOver(&p) || p.Status.PodIP == "" || ok && before == restarts
 	})
 	errs := b.sidecars.each(ctx, todo, func(ctx context.Context, i int) error { return b.declareTo(ctx, &todo[i]) })
 	for i, err := range errs {
@@ -189,7 +189,7 @@ func (b *Controller) failing(p *corev1.Pod, err error, now time.Time) (again tim
 	switch {
 	case errors.Is(err, bindcar.ErrThrottled) && answer != nil:
 		return max(again, answer.RetryAfter), nil
-	case age < sidecarStart, errors.Is(err, errNoAddress), errors.Is(err, context.Canceled):
+	case age < sidecarStart, errors.Is(err, errNoAddress), errors.Is(err, context.Canceled), errors.Is(err, bindcar.ErrMisdirected) && wasReady(p):
 		return again, nil
 	}
 	return again, []trouble{{v1beta1.ReasonReconcileFailed, b.complaint(p, err, answer)}}
@@ -202,6 +202,9 @@ func (b *Controller) complaint(p *corev1.Pod, err error, answer *bindcar.Error) 
 	switch {
 	case errors.Is(err, errToken):
 		return sentence("%s cannot be asked: %v.", what, err)
+	case errors.Is(err, bindcar.ErrMisdirected):
+		return sentence("At %s, the address of Pod %s, another pod answers. If bindcarConfig.envVars has POD_UID, remove it; if the pod is on a node that is lost, delete the pod.",
+			p.Status.PodIP, client.ObjectKeyFromObject(p))
 	case errors.Is(err, bindcar.ErrUnauthorized):
 		return sentence("%s does not let the operator in. It is to let in %s, and has to be allowed to ask the API server who that is: "+
 			"see that this is the operator's ServiceAccount, and that the ClusterRoleBinding zonefold-bindcar names ServiceAccount %s of namespace %s.", what, user, serviceAccount, p.Namespace)

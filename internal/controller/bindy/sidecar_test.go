@@ -119,7 +119,7 @@ func TestPodsThatAreNotToldYet(t *testing.T) {
 		{"it is on its way out", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Now().Add(time.Minute)} }},
 		{"it is over", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }},
 	} {
-		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "one", UID: "one"}, Status: *running.DeepCopy()}
+		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "one", UID: "one", Labels: ownLabels(), OwnerReferences: ownOwner()}, Status: *running.DeepCopy()}
 		tt.change(&p)
 		if after, troubles := b.declare(t.Context(), s, []corev1.Pod{p}); after != 0 || len(troubles) > 0 {
 			t.Errorf("%s: look again in %s, and %v", tt.name, after, troubles)

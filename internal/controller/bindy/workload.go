@@ -188,6 +188,7 @@ func (s *server) environment(settings Settings) []corev1.EnvVar {
 		{Name: "RUST_LOG", Value: s.bindcar.logLevel},
 		{Name: "BIND_ALLOWED_SERVICE_ACCOUNTS", Value: fmt.Sprintf("system:serviceaccount:%s:%s", settings.Namespace, settings.ServiceAccount)},
 		{Name: "BIND_TOKEN_AUDIENCES", Value: Audience(s.instance.Namespace)},
+		{Name: "POD_UID", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.uid"}}},
 		{Name: "TMPDIR", Value: "/tmp"},
 		{Name: "RNDC_SERVER", Value: fmt.Sprintf("127.0.0.1:%d", bind9.ControlPort)},
 		{Name: "RNDC_KEY_FILE", Value: path.Join(bind9.ConfigDir, bind9.FileKeys)},
