@@ -15,8 +15,8 @@ import (
 	"github.com/zonefold/zonefold/internal/testoperator"
 )
 
-// audience is what a token for the sidecars is good for.
-const audience = "bindcar"
+// audience is what a token for the sidecars of a namespace is good for.
+func audience(namespace string) string { return "bindcar:" + namespace }
 
 // token asks for one of a ServiceAccount, as kubelet does for the operator's pods.
 func (s *site) token(namespace, account string, audiences ...string) string {
@@ -29,39 +29,33 @@ func (s *site) token(namespace, account string, audiences ...string) string {
 	return request.Status.Token
 }
 
-// operatorToken is what the operator shows.
-func (s *site) operatorToken() string {
+// operatorToken is what the operator shows the sidecars of a namespace.
+func (s *site) operatorToken(namespace string) string {
 	s.Helper()
-	return s.token(testoperator.Namespace, testoperator.ServiceAccount, audience)
+	return s.token(testoperator.Namespace, testoperator.ServiceAccount, audience(namespace))
 }
 
 // sidecar is a client of the sidecar of an instance, through its Service, as the operator is one.
 func (s *site) sidecar(namespace, instance string) *bindcar.Client {
 	s.Helper()
-	token := s.operatorToken()
+	token := s.operatorToken(namespace)
 	return &bindcar.Client{
 		BaseURL: "http://" + hostPort(s.address(namespace, instance), 8080),
 		Token:   func() (string, error) { return token, nil },
 	}
 }
 
-// zoneWith is a zone of a primary server that has addresses, and can be changed with the keys of the server.
-func zoneWith(zone string, addresses map[string]string) bindcar.CreateZone {
-	key := "bindy-operator"
-	out := bindcar.CreateZone{ZoneName: zone, ZoneType: "primary", UpdateKeyName: &key, ZoneConfig: bindcar.ZoneConfig{
-		TTL: 60, SOA: bindcar.SOA{PrimaryNS: "ns." + zone + ".", AdminEmail: "admin." + zone + "."},
-		NameServers: []string{"ns." + zone + "."}, NameServerIPs: map[string]string{"ns." + zone + ".": "192.0.2.53"},
-	}}
-	for name, address := range addresses {
-		out.ZoneConfig.Records = append(out.ZoneConfig.Records, bindcar.Record{Name: name, Type: "A", Value: address})
-	}
-	return out
-}
-
-// makeZone makes a zone with the address 192.0.2.1 of www on a primary server, and waits until it is served.
+// makeZone makes a zone with the address 192.0.2.1 of www on a primary server, which whoever has one of the server's keys can change,
+// and waits until it is served.
 func (s *site) makeZone(namespace, instance, zone string) {
 	s.Helper()
-	if _, err := s.sidecar(namespace, instance).Create(s.ctx, zoneWith(zone, map[string]string{"www": "192.0.2.1"})); err != nil {
+	key := s.key(namespace, instance+"-rndc-key").name
+	whole := bindcar.CreateZone{ZoneName: zone, ZoneType: "primary", UpdateKeyName: &key, ZoneConfig: bindcar.ZoneConfig{
+		TTL: 60, SOA: bindcar.SOA{PrimaryNS: "ns." + zone + ".", AdminEmail: "admin." + zone + "."},
+		NameServers: []string{"ns." + zone + "."}, NameServerIPs: map[string]string{"ns." + zone + ".": "192.0.2.53"},
+		Records: []bindcar.Record{{Name: "www", Type: "A", Value: "192.0.2.1"}},
+	}}
+	if _, err := s.sidecar(namespace, instance).Create(s.ctx, whole); err != nil {
 		s.Fatal(err)
 	}
 	s.resolves(netip.AddrPortFrom(s.address(namespace, instance), servicePort), "www."+zone, "192.0.2.1")
@@ -113,7 +107,7 @@ func TestB1TheDocumentsPathsThroughTheService(t *testing.T) {
 	ns := s.namespace("a")
 	s.standalone(ns, "lone")
 	address := s.address(ns, "lone")
-	bearer := "Bearer " + s.operatorToken()
+	bearer := "Bearer " + s.operatorToken(ns)
 	first, second := "http://"+hostPort(address, 8080), "http://"+hostPort(address, 80)
 	for _, step := range []struct {
 		method, url, body string
@@ -152,7 +146,7 @@ func TestB2WhoMaySpeakToTheSidecar(t *testing.T) {
 	if err := s.client.Create(s.ctx, namesake); err != nil {
 		t.Fatal(err)
 	}
-	good := s.operatorToken()
+	good := s.operatorToken(ns)
 	url := "http://" + hostPort(s.address(ns, "lone"), 8080) + "/api/v1/zones"
 	if got := s.call("GET", url, "Bearer "+good, ""); got.status != 200 {
 		t.Fatalf("the operator's token: %+v", got)
@@ -160,8 +154,9 @@ func TestB2WhoMaySpeakToTheSidecar(t *testing.T) {
 	head, rest, _ := strings.Cut(good, ".")
 	for sentence, authorization := range map[string]string{
 		"a token of the operator for the API server":              "Bearer " + s.token(testoperator.Namespace, testoperator.ServiceAccount),
-		"a token of the server's own ServiceAccount":              "Bearer " + s.token(ns, "bind9", audience),
-		"a token of a ServiceAccount of that name, but elsewhere": "Bearer " + s.token(ns, testoperator.ServiceAccount, audience),
+		"what the operator shows servers of another namespace":    "Bearer " + s.operatorToken("other"),
+		"a token of the server's own ServiceAccount":              "Bearer " + s.token(ns, "bind9", audience(ns)),
+		"a token of a ServiceAccount of that name, but elsewhere": "Bearer " + s.token(ns, testoperator.ServiceAccount, audience(ns)),
 		"a token that somebody has changed":                       "Bearer " + head + "." + strings.ToUpper(rest),
 		"something else than a token":                             "Bearer x",
 	} {
@@ -181,7 +176,7 @@ func TestB3NamesThatAreNone(t *testing.T) {
 	ns := s.namespace("a")
 	s.standalone(ns, "lone")
 	s.makeZone(ns, "lone", "b3.example")
-	bearer, url := "Bearer "+s.operatorToken(), "http://"+hostPort(s.address(ns, "lone"), 8080)
+	bearer, url := "Bearer "+s.operatorToken(ns), "http://"+hostPort(s.address(ns, "lone"), 8080)
 	for _, name := range []string{`a\" { type primary; }; zone \"b`, `a;b`, `a\nb`, `../../etc/bind/named`, `a b`, ``} {
 		body := strings.Replace(addZone, "{", `{"zoneName":"`+name+`",`, 1)
 		if got := s.call("POST", url+"/api/v1/zones", bearer, body); got.status != 400 {
@@ -210,7 +205,7 @@ func TestB4TwiceAndNever(t *testing.T) {
 	ns := s.namespace("a")
 	s.standalone(ns, "lone")
 	s.makeZone(ns, "lone", "b1.example")
-	bearer, url := "Bearer "+s.operatorToken(), "http://"+hostPort(s.address(ns, "lone"), 8080)+"/api/v1/zones"
+	bearer, url := "Bearer "+s.operatorToken(ns), "http://"+hostPort(s.address(ns, "lone"), 8080)+"/api/v1/zones"
 	other := strings.Replace(strings.Replace(addZone, "{", `{"zoneName":"b1.example",`, 1), "192.0.2.1", "192.0.2.99", 1)
 	if got := s.call("POST", url, bearer, other); got.status != 409 {
 		t.Errorf("a zone that exists: %+v", got)
@@ -236,7 +231,7 @@ func TestB4TwiceAndNever(t *testing.T) {
 	if got := s.call("GET", url+"/later.example/status", bearer, ""); got.status != 200 || !strings.Contains(got.body, "not loaded") {
 		t.Errorf("the status of a zone that is not loaded: %+v", got)
 	}
-	if got := s.call("GET", strings.TrimSuffix(url, "zones")+"ready", "", ""); got.status != 503 || !strings.Contains(got.body, "later.example") {
+	if got := s.call("GET", strings.TrimSuffix(url, "zones")+"ready", "", ""); got.status != 503 || !strings.Contains(got.body, "1 of 2 not loaded") {
 		t.Errorf("readiness while a zone is not loaded: %+v", got)
 	}
 	if got := s.call("DELETE", url+"/later.example", bearer, ""); got.status != 200 {

@@ -45,13 +45,14 @@ func question(name string, rrtype uint16) *dns.Msg {
 	return new(dns.Msg).SetQuestion(dns.Fqdn(name), rrtype)
 }
 
-// answers complains unless a Service answers over UDP and TCP, whatever it says.
+// answers waits until a Service answers over UDP and TCP, whatever it says: the node learns of a ready pod a moment later.
 func (s *site) answers(service netip.Addr) {
 	s.Helper()
 	for _, network := range []string{"udp", "tcp"} {
-		if _, err := exchange(s.ctx, network, netip.AddrPortFrom(service, servicePort), question("version.bind", dns.TypeSOA), nil); err != nil {
-			s.Error(err)
-		}
+		s.eventually("an answer", func() string {
+			_, err := exchange(s.ctx, network, netip.AddrPortFrom(service, servicePort), question("version.bind", dns.TypeSOA), nil)
+			return text(err)
+		})
 	}
 }
 

@@ -20,11 +20,11 @@ import (
 )
 
 // content are zones of the user's own that every server has from its start.
-const content = `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: NS, name: own-zones}, data: {named.conf.zones: 'zone "h6.example" { type primary; file "/data/zones/h6"; };'}}
+const content = `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ~, name: own-zones}, data: {named.conf.zones: 'zone "h6.example" { type primary; file "/data/zones/h6"; };'}}
 ---
 apiVersion: v1
 kind: ConfigMap
-metadata: {namespace: NS, name: bindy-zones}
+metadata: {namespace: ~, name: bindy-zones}
 data:
   h6: |
     $TTL 60
@@ -121,7 +121,7 @@ func (s *site) oneAtATime(q *sequence) {
 func TestH6ChangesAreRolledOutOneAtATime(t *testing.T) {
 	s := newSite(t)
 	ns := s.namespace("a")
-	s.apply("%s", strings.ReplaceAll(content, "NS", ns))
+	s.apply("%s", strings.ReplaceAll(content, "~", ns))
 	s.apply(clusterManifest, ns, "dns", "primaryReplicas: 2, secondaryReplicas: 1, "+withContent)
 	dns := cluster(ns, "dns")
 	s.awaitReady(dns)
