@@ -58,6 +58,12 @@ func allowsZonesOf(i *v1beta1.Bind9Instance, namespace string) bool {
 	return false
 }
 
+// NotAllowed says, to who may see the instance, why it does not have a zone that selects it.
+func NotAllowed(z *v1beta1.DNSZone, i *v1beta1.Bind9Instance) string {
+	return sentence("%s selects %s %s/%s, which does not allow the zones of namespace %s; if it is to have them, add the namespace to its annotation %s.",
+		ZoneID(z.Namespace, z.Name), v1beta1.KindInstance, i.Namespace, i.Name, z.Namespace, v1beta1.AllowZoneNamespacesAnnotation)
+}
+
 // NoFleet says why no instance has a zone.
 func NoFleet(z *v1beta1.DNSZone) string {
 	id, cluster := ZoneID(z.Namespace, z.Name), cmp.Or(z.Spec.ClusterRef, z.Spec.ClusterProviderRef)

@@ -87,12 +87,16 @@ func TestAZoneWithoutServersIsToldWhy(t *testing.T) {
 		z := &v1beta1.DNSZone{Spec: spec}
 		z.Namespace, z.Name = "dns", "example"
 		told = append(told, NoFleet(z))
+		if spec.ClusterProviderRef != "" {
+			told = append(told, NotAllowed(z, aServer("far/closed", "", "", "web")))
+		}
 	}
 	want := []string{
 		"DNSZone dns/example names no servers; set clusterRef or bind9InstancesFrom.",
 		"No Bind9Instance of namespace dns belongs to main, the clusterRef of DNSZone dns/example; correct it, or create the cluster.",
 		"The bind9InstancesFrom of DNSZone dns/example selects no Bind9Instance; those of other namespaces have to allow namespace dns with the annotation bindy.firestoned.io/allow-zone-namespaces.",
 		"No Bind9Instance of namespace dns belongs to main, the clusterRef of DNSZone dns/example, and its bind9InstancesFrom selects none; those of other namespaces have to allow namespace dns with the annotation bindy.firestoned.io/allow-zone-namespaces.",
+		"DNSZone dns/example selects Bind9Instance far/closed, which does not allow the zones of namespace dns; if it is to have them, add the namespace to its annotation bindy.firestoned.io/allow-zone-namespaces.",
 	}
 	if !slices.Equal(told, want) {
 		t.Errorf("told is\n%s", strings.Join(told, "\n"))
