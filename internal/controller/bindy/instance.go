@@ -92,6 +92,7 @@ type visit struct {
 	pods     []corev1.Pod
 	account  types.UID // of the ServiceAccount of the pods
 	wanted   string    // the template that the pods should have
+	lags     bool      // the cache has the Deployment from before our last write
 }
 
 // again asks for another look after a while, if there is not one before that.

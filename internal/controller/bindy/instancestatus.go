@@ -44,6 +44,7 @@ func (b *Controller) reportInstance(ctx context.Context, i *v1beta1.Bind9Instanc
 			}
 		}
 	}
+	v.lags = b.lags(&live)
 	w := workloadOf(i, v, &live)
 	if w.held != "" && w.exists { // the pods are still of what was observed before
 		status.ObservedGeneration, status.ObservedParentGeneration = i.Status.ObservedGeneration, i.Status.ObservedParentGeneration
@@ -80,7 +81,7 @@ func workloadOf(i *v1beta1.Bind9Instance, v *visit, d *appsv1.Deployment) state 
 	}
 	out.exists = true
 	out.serving = d.Status.ReadyReplicas
-	observed := d.Status.ObservedGeneration >= d.Generation
+	observed := !v.lags && d.Status.ObservedGeneration >= d.Generation
 	if observed {
 		// Of those that are of the template, as many are ready as are left when all others are.
 		out.upToDate = max(0, min(d.Status.UpdatedReplicas, d.Status.ReadyReplicas-max(0, d.Status.Replicas-d.Status.UpdatedReplicas)))
