@@ -64,6 +64,90 @@ func TestSidecarsOfEachNamespace(t *testing.T) {
 	}
 }
 
+// TestAServiceAccountThatIsMadeAnew has tokens that are good by their time and are not accepted any more.
+func TestAServiceAccountThatIsMadeAnew(t *testing.T) {
+	s := newStage(t)
+	account := func() *corev1.ServiceAccount {
+		return &corev1.ServiceAccount{ObjectMeta: named(s.word+"-operator", "operator")}
+	}
+	b := s.start(func(*Controller) []part { return nil })
+	b.Namespace, b.ServiceAccount = s.namespace("operator"), "operator"
+	var later time.Duration
+	b.Clock = func() time.Time { return time.Now().Add(later) }
+	if err := s.live.Create(s.ctx, account()); err != nil {
+		t.Fatal(err)
+	}
+	p := s.reviewing(b, s.namespace("a"))
+	ask := func() error {
+		c, err := b.sidecar(s.ctx, p)
+		if err == nil {
+			_, err = c.Content(s.ctx)
+		}
+		if err != nil {
+			b.failing(p, err, b.Clock())
+		}
+		return err
+	}
+	first, err := b.token(s.ctx, p.Namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.remove(account())
+	if err := s.live.Create(s.ctx, account()); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("the API server to know the one ServiceAccount, and not the other", func() string {
+		request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: []string{Audience(p.Namespace)}}}
+		if err := s.live.SubResource("token").Create(s.ctx, account(), request); err != nil {
+			return err.Error()
+		}
+		if s.accepts(b, p.Namespace, first) || !s.accepts(b, p.Namespace, request.Status.Token) {
+			return "it does not"
+		}
+		return ""
+	})
+	if err := ask(); !errors.Is(err, bindcar.ErrUnauthorized) {
+		t.Fatalf("the token of the one that is gone: %v", err)
+	}
+	if again, err := b.token(s.ctx, p.Namespace); again != first || err != nil {
+		t.Errorf("a new token that is refused was replaced at once: %v", err)
+	}
+	later = staleAfter + time.Second
+	if err := ask(); !errors.Is(err, bindcar.ErrUnauthorized) {
+		t.Fatalf("the token of the one that is gone, later: %v", err)
+	}
+	if err := ask(); err != nil {
+		t.Errorf("the token after that: %v", err)
+	}
+}
+
+// TestTokensThatAreForgotten has one that is over, and others.
+func TestTokensThatAreForgotten(t *testing.T) {
+	var all tokens
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	all.put("a", token{text: "a1", from: began, until: began.Add(time.Hour)})
+	all.put("b", token{text: "b1", from: began.Add(time.Minute), until: began.Add(2 * time.Hour)})
+	for _, step := range []struct {
+		name      string
+		namespace string
+		at        time.Duration
+		want      string
+	}{
+		{"while it is good", "a", 59 * time.Minute, "a1"},
+		{"at its end", "a", time.Hour, ""},
+		{"of a namespace that was never asked for", "c", 0, ""},
+		{"of another one that is good for longer", "b", time.Hour, "b1"},
+	} {
+		if text, ok := all.get(step.namespace, began.Add(step.at)); ok != (step.want != "") || ok && text != step.want {
+			t.Errorf("%s: %q, %v", step.name, text, ok)
+		}
+	}
+	all.put("c", token{text: "c1", from: began.Add(time.Hour), until: began.Add(3 * time.Hour)})
+	if len(all.of) != 2 {
+		t.Errorf("what is over is kept: %v", all.of)
+	}
+}
+
 // reviewing is a pod of a namespace whose sidecar runs, without BIND.
 func (s *stage) reviewing(b *Controller, namespace string) *corev1.Pod {
 	s.Helper()

@@ -177,6 +177,9 @@ func sidecarState(p *corev1.Pod) (began time.Time, restarts int32) {
 // failing says when to ask a sidecar again that did not do what it was asked for, and what people have to know: nothing as long as
 // it is starting. Messages are the same for the same cause: they stand in statuses.
 func (b *Controller) failing(p *corev1.Pod, err error, now time.Time) (again time.Duration, troubles []trouble) {
+	if errors.Is(err, bindcar.ErrUnauthorized) {
+		b.tokens.refused(p.Namespace, now)
+	}
 	began, _ := sidecarState(p)
 	age := now.Sub(began)
 	if began.IsZero() {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,28 +27,48 @@ const tokenLife = time.Hour
 
 var errToken = errors.New("the operator has no token")
 
+// staleAfter is how old a token has to be for another one to be asked for when it is refused: the ServiceAccount may have been made
+// anew. A sidecar that refuses everything is no reason to ask all the time.
+const staleAfter = time.Minute
+
 // tokens are those that sidecars know the operator by: of its ServiceAccount, another one for each namespace. The zero value is ready for use.
 type tokens struct {
-	mu sync.Mutex
-	of map[string]*token // by namespace
+	mu     sync.Mutex
+	of     map[string]token // by namespace
+	asking singleflight.Group
 }
 
 type token struct {
-	mu    sync.Mutex // held while it is asked for
-	text  string
-	until time.Time
+	text        string
+	from, until time.Time
 }
 
-func (t *tokens) at(namespace string) *token {
+// get returns the token of a namespace while it is good.
+func (t *tokens) get(namespace string, now time.Time) (string, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	one, ok := t.of[namespace]
+	return one.text, ok && now.Before(one.until)
+}
+
+// put keeps a token, and forgets those that are not good any more.
+func (t *tokens) put(namespace string, one token) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	maps.DeleteFunc(t.of, func(_ string, other token) bool { return !one.from.Before(other.until) })
 	if t.of == nil {
-		t.of = map[string]*token{}
+		t.of = map[string]token{}
 	}
-	if t.of[namespace] == nil {
-		t.of[namespace] = &token{}
+	t.of[namespace] = one
+}
+
+// refused has the token of a namespace replaced, unless it is new.
+func (t *tokens) refused(namespace string, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now.Sub(t.of[namespace].from) >= staleAfter {
+		delete(t.of, namespace)
 	}
-	return t.of[namespace]
 }
 
 // token returns what the sidecars of a namespace are shown.
@@ -54,20 +76,36 @@ func (b *Controller) token(ctx context.Context, namespace string) (string, error
 	if b.Token != nil {
 		return b.Token(ctx, namespace)
 	}
-	t := b.tokens.at(namespace)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	now := b.Clock()
-	if t.text != "" && now.Before(t.until) {
-		return t.text, nil
+	if text, ok := b.tokens.get(namespace, b.Clock()); ok {
+		return text, nil
 	}
+	asked := b.tokens.asking.DoChan(namespace, func() (any, error) {
+		if text, ok := b.tokens.get(namespace, b.Clock()); ok { // since we looked
+			return text, nil
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sidecarCall) // others wait for it too
+		defer cancel()
+		return b.newToken(ctx, namespace)
+	})
+	select {
+	case r := <-asked:
+		text, _ := r.Val.(string)
+		return text, r.Err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+func (b *Controller) newToken(ctx context.Context, namespace string) (string, error) {
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
 		Audiences: []string{Audience(namespace)}, ExpirationSeconds: ptr.To(int64(tokenLife / time.Second)),
 	}}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: b.ServiceAccount}}
+	now := b.Clock()
 	if err := b.Client.SubResource("token").Create(ctx, account, request); err != nil {
 		return "", fmt.Errorf("%w: asking for one of %s: %w; see --namespace and --service-account", errToken, describe("ServiceAccount", client.ObjectKeyFromObject(account)), err)
 	}
-	t.text, t.until = request.Status.Token, now.Add(request.Status.ExpirationTimestamp.Sub(now)*4/5)
-	return t.text, nil
+	life := time.Duration(ptr.Deref(request.Spec.ExpirationSeconds, 0)) * time.Second // the answer's; the time of its end is by another clock
+	b.tokens.put(namespace, token{text: request.Status.Token, from: now, until: now.Add(life * 4 / 5)})
+	return request.Status.Token, nil
 }
