@@ -210,6 +210,9 @@ func (b *Controller) due(ctx context.Context, sibling *v1beta1.Bind9Instance, li
 	if problem != nil || err != nil {
 		return false, err
 	}
+	if behind, err := b.isBehind(ctx, sibling); behind || err != nil {
+		return behind, err
+	}
 	want, template, err := b.wantedDeployment(ctx, &visit{instance: sibling, plan: p, account: v.account})
 	return want != nil && live.Annotations[templateAnnotation] != template, err
 }

@@ -72,6 +72,9 @@ func (b *Controller) reconcileInstance(ctx context.Context, key client.ObjectKey
 		b.line.leave(key)
 		return 0, b.reportInstance(ctx, &instance, &visit{instance: &instance, kept: true, troubles: []trouble{*problem}})
 	}
+	if behind, err := b.isBehind(ctx, &instance); behind || err != nil {
+		return 0, err
+	}
 	if err := b.withFinalizer(ctx, &instance, v1beta1.InstanceFinalizer); err != nil {
 		return 0, err
 	}

@@ -273,6 +273,12 @@ func (w *writes) total() (n int64) {
 	return n
 }
 
+func (w *writes) count(what string) int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.by[what]
+}
+
 func (w *writes) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
