@@ -54,9 +54,9 @@ e2e: ## fleets of BIND in Pods of a real node, as root on Linux; part of test
 	go run ./hack/cluster build
 	go test -count=1 -timeout 20m ./test/e2e
 
-demo: ## a control plane, the operator, real BINDs and examples/quickstart; Ctrl-C ends all of it
+demo: ## a control plane, the operator, real BINDs and examples/quickstart; with DEMO=bind, Pods with fleets of BIND; Ctrl-C ends all of it
 	go run ./hack/prerequisites
-	go run ./hack/demo
+	go run ./hack/demo $(DEMO)
 
 bench: ## measure: the core, the system with N=10000 Records, the embedded name server
 	go run ./hack/prerequisites

@@ -3,6 +3,8 @@
 // too, as a name server, another BIND follows that, and the record changes again. It waits for Ctrl-C. All parts are real
 // and listen on loopback only. Everything that it started is gone when it ends, however it ends.
 //
+// "go run ./hack/demo bind" shows fleets of BIND instead: Pods of a real node, see examples/bindy.
+//
 //	go run ./hack/demo              from the repository's folder; see "make demo"
 //	DEMO_EXIT=1 go run ./hack/demo  does not wait: for CI
 //
@@ -15,6 +17,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 )
 
@@ -22,17 +25,24 @@ func main() {
 	// SIGPIPE too: who reads the output may stop reading, and then there is still much to end and remove.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	defer stop()
-	if err := run(ctx, os.Getenv("DEMO_EXIT") != ""); err != nil {
+	if err := run(ctx, os.Args[1:], os.Getenv("DEMO_EXIT") != ""); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}
 }
 
 // run plays the demo and ends everything. A Ctrl-C before the demo is through is an error, afterwards it is how it ends.
-func run(ctx context.Context, exit bool) (err error) {
+func run(ctx context.Context, args []string, exit bool) (err error) {
 	s := &stage{out: os.Stdout}
+	play := s.play
+	switch {
+	case slices.Equal(args, []string{"bind"}):
+		play = s.playFleet
+	case len(args) > 0:
+		return fmt.Errorf("there is no demo called %q; say bind, or nothing", args)
+	}
 	defer func() { err = errors.Join(err, s.strike()) }()
-	if err := s.play(ctx, exit); err != nil {
+	if err := play(ctx, exit); err != nil {
 		if ctx.Err() != nil {
 			return errors.New("interrupted before the end")
 		}

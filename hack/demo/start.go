@@ -43,11 +43,17 @@ func (s *stage) startCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.say("It has zonefold's CustomResourceDefinitions (config/crd). To use it yourself, in another terminal:")
+	s.say("It has zonefold's CustomResourceDefinitions (config/crd).")
+	s.sayHowToUse()
+	return nil
+}
+
+// sayHowToUse says how to reach the cluster.
+func (s *stage) sayHowToUse() {
+	s.say("To use it yourself, in another terminal:")
 	s.say("")
 	s.say("  export KUBECONFIG=%s", quoted(s.cluster.Kubeconfig()))
 	s.say("  export PATH=%s:$PATH", quoted(filepath.Dir(s.cluster.Kubectl())))
-	return nil
 }
 
 // startBIND starts a name server with empty zones that the holder of a key may change.
