@@ -344,7 +344,8 @@ type BindcarConfig struct {
 	// +optional
 	LogLevel string `json:"logLevel,omitempty"`
 
-	// Further environment variables of the container, as in a Pod.
+	// Further environment variables of the container, as in a Pod; names of Secrets and
+	// ConfigMaps begin with `bindy-`.
 	//
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -389,7 +390,7 @@ type StorageConfig struct {
 
 // ClaimConfig is a PersistentVolumeClaim.
 type ClaimConfig struct {
-	// The name of a claim that is there already. Without it the operator makes
+	// The name of a claim that is there already and begins with `bindy-`. Without it the operator makes
 	// one of the instance's own.
 	//
 	// +kubebuilder:validation:MaxLength=253

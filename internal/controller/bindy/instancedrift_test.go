@@ -187,9 +187,9 @@ func TestClaimsGrowOnly(t *testing.T) {
 	}
 	s.patch(s.instance(a, "ns"), `{"spec":{"storage":{"persistentVolumeClaim":null}}}`)
 	s.isInstance(a, "ns", "True", "AllReady")
-	s.patch(s.instance(a, "ns"), `{"spec":{"storage":{"persistentVolumeClaim":{"claimName":"mine"}}}}`)
+	s.patch(s.instance(a, "ns"), `{"spec":{"storage":{"persistentVolumeClaim":{"claimName":"bindy-mine"}}}}`)
 	s.eventually("the user's claim", func() string {
-		if got := s.deployment(a, "ns").Annotations[templateAnnotation]; !strings.Contains(got, `"claimName":"mine"`) {
+		if got := s.deployment(a, "ns").Annotations[templateAnnotation]; !strings.Contains(got, `"claimName":"bindy-mine"`) {
 			return got
 		}
 		return ""

@@ -139,6 +139,9 @@ func sidecarOf(i *v1beta1.Bind9Instance, above *v1beta1.CommonSpec, s Settings) 
 		if err := env[n].Into(&e); err != nil {
 			return out, fmt.Errorf("bindcarConfig.envVars[%d] cannot be used: %w", n, err)
 		}
+		if err := checkEnv(&e); err != nil {
+			return out, fmt.Errorf("bindcarConfig.envVars[%d] (%s) cannot be used: %w", n, e.Name, err)
+		}
 		out.env = append(out.env, e)
 	}
 	return out, nil
@@ -161,6 +164,11 @@ func (s *server) store(c *v1beta1.StorageConfig) error {
 	s.claim = &v1beta1.ClaimConfig{}
 	if c.PersistentVolumeClaim != nil {
 		s.claim = c.PersistentVolumeClaim
+	}
+	if name := s.claim.ClaimName; name != "" && name != s.instance.Name+claimSuffix {
+		if err := checkObject(name); err != nil {
+			return fmt.Errorf("spec.storage.persistentVolumeClaim.claimName cannot be used: %w", err)
+		}
 	}
 	return nil
 }

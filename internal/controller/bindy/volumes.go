@@ -65,10 +65,32 @@ func checkVolume(v *corev1.Volume) error {
 	default:
 		return fmt.Errorf("a volume is one of emptyDir, configMap, secret and persistentVolumeClaim")
 	}
+	return checkObject(name)
+}
+
+func checkObject(name string) error {
 	if !strings.HasPrefix(name, objectPrefix) {
-		return fmt.Errorf("it names %q, and names of objects that name servers may read begin with %s", name, objectPrefix)
+		return fmt.Errorf("it names %.80q, and names of objects that name servers may read begin with %s", name, objectPrefix)
 	}
 	return nil
+}
+
+// checkEnv refuses what would show a container, whose image is the user's choice too, what no volume may show it.
+func checkEnv(e *corev1.EnvVar) error {
+	if e.Name == "" {
+		return fmt.Errorf("it has no name")
+	}
+	switch from := e.ValueFrom; {
+	case from == nil:
+		return nil
+	case from.SecretKeyRef != nil:
+		return checkObject(from.SecretKeyRef.Name)
+	case from.ConfigMapKeyRef != nil:
+		return checkObject(from.ConfigMapKeyRef.Name)
+	case from.FieldRef != nil || from.ResourceFieldRef != nil:
+		return nil
+	}
+	return fmt.Errorf("its valueFrom is none of secretKeyRef, configMapKeyRef, fieldRef and resourceFieldRef")
 }
 
 func checkMount(m *corev1.VolumeMount, known map[string]bool) error {

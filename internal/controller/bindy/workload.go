@@ -218,10 +218,13 @@ func (s *server) data() corev1.VolumeSource {
 	return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: s.claimName()}}
 }
 
+// claimSuffix is behind the name of an instance in that of the claim that is made for it.
+const claimSuffix = "-zones"
+
 // claimName is that of the claim that holds the zones: the user's, or one that is made for the instance.
 func (s *server) claimName() string {
 	if s.claim.ClaimName != "" {
 		return s.claim.ClaimName
 	}
-	return s.instance.Name + "-zones"
+	return s.instance.Name + claimSuffix
 }

@@ -87,9 +87,9 @@ func TestWhatSpecsSay(t *testing.T) {
 		{"an image goes before the version", `role: primary`, `{version: '9.20', image: {image: mine, imagePullPolicy: Always, imagePullSecrets: [s]}}`, []string{`"image":"mine"`, `"imagePullPolicy":"Always"`, `"imagePullSecrets":[{"name":"s"}]`}, nil},
 		{"configuration of its own", `{role: primary, config: {recursion: true}}`, `{}`, []string{`"name":"ns-config"`, `"name":"dns-transfer-key"`}, []string{`"name":"dns-config"`}},
 		{"users' files", `{role: primary, configMapRefs: {namedConf: x, namedConfOptions: o, namedConfZones: z}}`, ``, []string{`{"name":"x","items":[{"key":"named.conf","path":"named.conf"}]}`, `{"name":"o","items":[{"key":"named.conf.options","path":"named.conf.options"}]}`, `{"name":"z","items":[{"key":"named.conf.zones","path":"named.conf.zones"}]}`, `{"name":"ns-config","items":[{"key":"rndc.conf","path":"rndc.conf"}]}`}, nil},
-		{"the sidecar", `{role: primary, bindcarConfig: {port: 9999, logLevel: debug, envVars: [{name: RUST_LOG, value: trace}, {name: MINE, value: x}]}}`, `{}`, []string{`"containerPort":9999`, `{"name":"API_PORT","value":"9999"}`, `{"name":"RUST_LOG","value":"trace"}`, `{"name":"MINE","value":"x"}`}, []string{`"value":"debug"`}},
+		{"the sidecar", `{role: primary, bindcarConfig: {port: 9999, logLevel: debug, envVars: [{name: RUST_LOG, value: trace}, {name: MINE, value: x}, {name: S, valueFrom: {secretKeyRef: {name: bindy-s, key: k}}}, {name: IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}]}}`, `{}`, []string{`"secretKeyRef":{"name":"bindy-s","key":"k"}`, `"fieldPath":"status.podIP"`, `"containerPort":9999`, `{"name":"API_PORT","value":"9999"}`, `{"name":"RUST_LOG","value":"trace"}`, `{"name":"MINE","value":"x"}`}, []string{`"value":"debug"`}},
 		{"a claim", `{role: primary, storage: {storageType: persistentVolumeClaim}}`, ``, []string{`"claimName":"ns-zones"`, `"type":"Recreate"`}, []string{"rollingUpdate"}},
-		{"a claim of the user's", `{role: primary, storage: {storageType: persistentVolumeClaim, persistentVolumeClaim: {claimName: mine}}}`, ``, []string{`"claimName":"mine"`}, nil},
+		{"a claim of the user's", `{role: primary, storage: {storageType: persistentVolumeClaim, persistentVolumeClaim: {claimName: bindy-mine}}}`, ``, []string{`"claimName":"bindy-mine"`}, nil},
 		{"a limited emptyDir", `{role: primary, storage: {emptyDir: {sizeLimit: 1Gi}}}`, ``, []string{`"sizeLimit":"1Gi"`}, nil},
 		{"volumes", `{role: primary, volumes: [{name: logs, emptyDir: {}}, {name: c, configMap: {name: bindy-c}}], volumeMounts: [{name: logs, mountPath: /var/log/bind/x}]}`, ``, []string{`{"name":"logs","mountPath":"/var/log/bind/x"}`, `"name":"bindy-c"`}, nil},
 		{"zero replicas", `{role: primary, replicas: 0}`, ``, []string{`"replicas":0`}, nil},
@@ -130,6 +130,11 @@ func TestWhatIsRefused(t *testing.T) {
 		{"a field that volumes do not have", `{role: primary, volumes: [{name: v, emptyDirs: {}}]}`, "unknown field"},
 		{"BIND's port for the sidecar", `{role: primary, bindcarConfig: {port: 5353}}`, "BIND itself"},
 		{"two pods on a claim", `{role: primary, replicas: 2, storage: {storageType: persistentVolumeClaim}}`, "one pod"},
+		{"somebody's Secret in the environment", `{role: primary, bindcarConfig: {envVars: [{name: X, valueFrom: {secretKeyRef: {name: admin, key: token}}}]}}`, "begin with bindy-"},
+		{"somebody's ConfigMap in the environment", `{role: primary, bindcarConfig: {envVars: [{name: X, valueFrom: {configMapKeyRef: {name: app, key: x}}}]}}`, "begin with bindy-"},
+		{"a variable from a file", `{role: primary, bindcarConfig: {envVars: [{name: X, valueFrom: {fileKeyRef: {volumeName: v, path: p, key: k}}}]}}`, "none of secretKeyRef"},
+		{"a variable without a name", `{role: primary, bindcarConfig: {envVars: [{value: x}]}}`, "no name"},
+		{"somebody's claim", `{role: primary, storage: {storageType: persistentVolumeClaim, persistentVolumeClaim: {claimName: database}}}`, "begin with bindy-"},
 		{"a role that there is not", `{role: main}`, "Primary or Secondary"},
 	} {
 		if _, err := serverOf(t, c.instance, ""); err == nil || !strings.Contains(err.Error(), c.want) {
