@@ -3,6 +3,7 @@ package bindy
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -11,7 +12,11 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 )
 
 // TestATokenIsForTheSidecarsOfOneNamespace has a tenant whose sidecar shows what it was shown to the sidecar of another one.
@@ -86,5 +91,50 @@ func TestManyAskForATokenOnce(t *testing.T) {
 	all.Wait()
 	if n := s.writes.total(); n != 1 {
 		t.Errorf("there were %d requests: %s", n, s.writes)
+	}
+}
+
+// TestTheOperatorsRightToTokens has the Role that the chart installs.
+func TestTheOperatorsRightToTokens(t *testing.T) {
+	s := newStage(t)
+	b := s.start(func(*Controller) []part { return nil })
+	b.Clock = time.Now
+	text, err := os.ReadFile("../../../config/rbac/bindy.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var role rbacv1.Role
+	for _, document := range strings.Split(string(text), "---\n") {
+		if strings.Contains(document, "kind: Role\n") {
+			if err := yaml.UnmarshalStrict([]byte(document), &role); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	subject := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: b.Namespace, Name: b.ServiceAccount}
+	for _, o := range []client.Object{
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: b.Namespace}}, &corev1.ServiceAccount{ObjectMeta: named(b.Namespace, b.ServiceAccount)},
+		&corev1.ServiceAccount{ObjectMeta: named(b.Namespace, "another")}, &role,
+		&rbacv1.RoleBinding{ObjectMeta: named(b.Namespace, role.Name), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name}, Subjects: []rbacv1.Subject{subject}},
+	} {
+		if err := s.live.Create(s.ctx, o); err != nil {
+			t.Fatal(err)
+		}
+		s.Cleanup(func() { _ = s.live.Delete(s.clean(), o) })
+	}
+	config := rest.CopyConfig(s.config)
+	config.Impersonate.UserName = "system:serviceaccount:" + b.Namespace + ":" + b.ServiceAccount
+	if b.Client, err = client.New(config, client.Options{Scheme: s.scheme}); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("a token", func() string { // rights are known a moment after they are given
+		if _, err := b.token(s.ctx, "a"); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+	b.ServiceAccount = "another"
+	if _, err := b.token(s.ctx, "b"); !errors.Is(err, errToken) || !strings.Contains(err.Error(), "forbidden") {
+		t.Errorf("a token of another ServiceAccount: %v", err)
 	}
 }
