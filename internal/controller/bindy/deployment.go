@@ -158,7 +158,7 @@ func (b *Controller) takeTurn(ctx context.Context, v *visit, want *appsv1.Deploy
 		b.line.leave(key)
 		return b.applyTemplate(ctx, v, want, v.wanted)
 	}
-	b.line.join(v.plan.parent, key)
+	b.line.join(v.plan.parent, key, !self.settled)
 	v.held = sentence("It gets its new pods after Bind9Instance %s.", d.waitsFor)
 	if d.unready {
 		v.held = sentence("It gets its new pods when Bind9Instance %s is ready; see there why it is not.", d.waitsFor)

@@ -12,16 +12,22 @@ import (
 // A line is who waits for a turn to replace pods, cluster by cluster, so that the next one is woken when one is through.
 type line struct {
 	mu      sync.Mutex
-	waiting map[client.ObjectKey]string // the cluster of each instance that waits
+	waiting map[client.ObjectKey]waiter
 }
 
-func (l *line) join(p *parent, instance client.ObjectKey) {
+// A waiter is an instance that waits.
+type waiter struct {
+	cluster string
+	broken  bool // not all of its pods are ready, so that it may go out of turn
+}
+
+func (l *line) join(p *parent, instance client.ObjectKey, broken bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.waiting == nil {
-		l.waiting = map[client.ObjectKey]string{}
+		l.waiting = map[client.ObjectKey]waiter{}
 	}
-	l.waiting[instance] = p.name
+	l.waiting[instance] = waiter{p.name, broken}
 }
 
 func (l *line) leave(instance client.ObjectKey) {
@@ -30,18 +36,25 @@ func (l *line) leave(instance client.ObjectKey) {
 	delete(l.waiting, instance)
 }
 
-// first are those that go first in each cluster of a namespace.
+// first are those that go first in each cluster of a namespace, and those that go out of turn.
 func (l *line) first(namespace string) []client.ObjectKey {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	first := map[string]client.ObjectKey{}
-	for key, cluster := range l.waiting {
-		before, ok := first[cluster]
-		if key.Namespace == namespace && (!ok || compareInstances(key.Name, before.Name) < 0) {
-			first[cluster] = key
+	var out []client.ObjectKey
+	for key, w := range l.waiting {
+		if key.Namespace != namespace {
+			continue
+		}
+		if w.broken {
+			out = append(out, key)
+		}
+		before, ok := first[w.cluster]
+		if !ok || compareInstances(key.Name, before.Name) < 0 {
+			first[w.cluster] = key
 		}
 	}
-	return slices.Collect(maps.Values(first))
+	return slices.AppendSeq(out, maps.Values(first))
 }
 
 // nextInLine wakes whoever goes first of those that wait, when a Deployment or an instance of the namespace changes.
