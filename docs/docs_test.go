@@ -172,7 +172,7 @@ func exists(t *testing.T, name string) bool {
 func TestMakeTargetsExist(t *testing.T) {
 	makefile := read(t, "Makefile")
 	for _, p := range pages(t) {
-		for _, found := range regexp.MustCompile("(?m)(?:`|^ *)make ([a-z]+)").FindAllStringSubmatch(p.text, -1) {
+		for _, found := range regexp.MustCompile("(?m)(?:`|^ *)make ([a-z0-9]+)").FindAllStringSubmatch(p.text, -1) {
 			if !regexp.MustCompile(`(?m)^` + found[1] + `:`).MatchString(makefile) {
 				t.Errorf("%s says make %s, which is no target", p.path, found[1])
 			}

@@ -1,6 +1,6 @@
 // Package e2e_test runs fleets of BIND on a real node: kubelet, containerd and pods, with the operator installed from the chart.
-// The cases have the names of docs/bindy.md: H is about fleets, K about keys, B about the sidecar. Each has a namespace of its own,
-// in which Pod Security is enforced at its strictest, and they run side by side.
+// Cases whose names begin with H are about the hierarchy from provider to pod, those with K about keys, those with B about the
+// sidecar bindcar. Each has namespaces of its own, in which Pod Security is enforced at its strictest, and they run side by side.
 package e2e_test
 
 import (

@@ -56,7 +56,7 @@ var installed struct {
 func newSite(t *testing.T) *site {
 	t.Helper()
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience+*idle)
 	t.Cleanup(cancel)
 	s := &site{T: t, ctx: ctx, cluster: testcluster.ForTest(t), word: fmt.Sprintf("e%d", sites.Add(1))}
 	config, err := clientcmd.BuildConfigFromFlags("", s.cluster.Kubeconfig())
