@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/netip"
@@ -167,6 +168,13 @@ func TestB2WhoMaySpeakToTheSidecar(t *testing.T) {
 	for sentence, authorization := range map[string]string{"no token": "", "another scheme": "Basic " + good, "an empty one": "Bearer "} {
 		if got := s.call("GET", url, authorization, ""); got.status != 401 {
 			t.Errorf("%s: %+v", sentence, got)
+		}
+	}
+	sidecar := s.sidecar(ns, "lone")
+	for uid, want := range map[string]error{string(s.pods(ns, "lone")[0].UID): nil, "another": bindcar.ErrMisdirected} {
+		sidecar.Pod = uid
+		if _, err := sidecar.Zones(s.ctx); !errors.Is(err, want) {
+			t.Errorf("a call for the pod %s: %v", uid, err)
 		}
 	}
 }
