@@ -2,6 +2,7 @@ package bindy
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -62,6 +63,9 @@ func (f fragment) layOver(spec *corev1.ServiceSpec) error {
 	if err := f.Into(&users); err != nil {
 		return fmt.Errorf("%s cannot be used: %w", f.field, err)
 	}
+	if err := checkService(&users); err != nil {
+		return fmt.Errorf("%s cannot be used: %w", f.field, err)
+	}
 	ports := spec.Ports
 	spec.Ports = nil
 	if len(f.Raw) > 0 {
@@ -80,6 +84,18 @@ func (f fragment) layOver(spec *corev1.ServiceSpec) error {
 			continue
 		}
 		spec.Ports[i] = mergedPort(spec.Ports[i], p)
+	}
+	return nil
+}
+
+// checkService refuses what would have the cluster lead traffic that is not for this server: to addresses of others (CVE-2020-8554),
+// or, by a name in the place of pods, away from them.
+func checkService(s *corev1.ServiceSpec) error {
+	if len(s.ExternalIPs) > 0 {
+		return errors.New("externalIPs would draw traffic that is for others; use type LoadBalancer or NodePort to be reached from outside")
+	}
+	if s.Type == corev1.ServiceTypeExternalName || s.ExternalName != "" {
+		return errors.New("type ExternalName and externalName lead to a name and not to the server's pods; use type ClusterIP, LoadBalancer or NodePort")
 	}
 	return nil
 }

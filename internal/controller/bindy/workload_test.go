@@ -167,3 +167,22 @@ func TestServices(t *testing.T) {
 		}
 	}
 }
+
+func TestServicesThatAreRefused(t *testing.T) {
+	for _, c := range []struct{ name, spec, want string }{
+		{"traffic of others would be led here", `{externalIPs: [192.0.2.1]}`, "externalIPs"},
+		{"in another case, too", `{ExternalIPs: [192.0.2.1]}`, "xternalIPs"},
+		{"a name in the place of pods", `{type: ExternalName, externalName: example.com}`, "ExternalName"},
+		{"a name without its type", `{externalName: example.com}`, "externalName"},
+	} {
+		if _, err := mustServer(t, `role: primary`, `{primary: {service: {spec: `+c.spec+`}}}`).serviceFor(); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "spec.primary.service.spec") {
+			t.Errorf("%s, of the role: %v", c.name, err)
+		}
+		if _, err := mustServer(t, `{role: primary, bindcarConfig: {serviceSpec: `+c.spec+`}}`, `{}`).serviceFor(); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "bindcarConfig.serviceSpec") {
+			t.Errorf("%s, of the sidecar: %v", c.name, err)
+		}
+	}
+	if _, err := mustServer(t, `role: primary`, `{primary: {service: {spec: {type: NodePort, externalIPs: []}}}}`).serviceFor(); err != nil {
+		t.Error(err)
+	}
+}
