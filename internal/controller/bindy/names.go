@@ -56,6 +56,15 @@ func checkClusterName(kind, name string, primaries, secondaries int32) error {
 	return nil
 }
 
+// checkInstanceName says why an instance cannot have a Service of its own name. New ones are refused; an older schema let them in.
+func checkInstanceName(name string) error {
+	if problems := validation.IsDNS1035Label(name); len(problems) > 0 {
+		return fmt.Errorf("no Service can be named %s, as this instance is: %s; make a Bind9Instance whose name has at most %d letters, digits and hyphens and begins with a letter",
+			name, strings.Join(problems, ", "), maxServiceName)
+	}
+	return nil
+}
+
 // configName is that of the ConfigMap that the instances of a cluster share.
 func configName(cluster string) string { return cluster + "-config" }
 

@@ -55,6 +55,9 @@ const bindcarPort = 8080
 // newServer brings an instance and its parent together. The error says which field of which object is wrong.
 func newServer(i *v1beta1.Bind9Instance, p *parent, s Settings) (*server, error) {
 	out := &server{instance: i, parent: p, role: i.Spec.Role.Canonical(), replicas: i.Spec.ReplicasOrDefault()}
+	if err := checkInstanceName(i.Name); err != nil {
+		return nil, err
+	}
 	if out.role != v1beta1.RolePrimary && out.role != v1beta1.RoleSecondary {
 		return nil, fmt.Errorf("spec.role is %.40q; write Primary or Secondary", i.Spec.Role)
 	}
