@@ -11,6 +11,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -164,17 +165,32 @@ func (b *Controller) applyKeySecrets(ctx context.Context, v *visit) (bool, error
 	v.keys = keys
 	v.again(keys.after)
 	v.troubles = append(v.troubles, keys.troubles...)
-	if keys.missing || err != nil || v.plan.transferSecret() == transferName(v.instance.Name) {
+	if keys.missing || err != nil || v.plan.parent == nil || v.plan.parent.kind != v1beta1.KindCluster {
 		return !keys.missing && err == nil, err
 	}
+	return b.hasTransferKeys(ctx, v)
+}
+
+// hasTransferKeys reports whether the cluster of a server has its Secret for zone transfers. With one of somebody else, which need not
+// have the items that pods mount, no pod would start.
+func (b *Controller) hasTransferKeys(ctx context.Context, v *visit) (bool, error) {
+	var cluster v1beta1.Bind9Cluster
 	secret := secrets()
 	key := client.ObjectKey{Namespace: v.instance.Namespace, Name: v.plan.transferSecret()}
-	err = b.Client.Get(ctx, key, secret)
-	if apierrors.IsNotFound(err) {
-		v.held = sentence("The Secret %s of Bind9Cluster %s is not there yet.", key.Name, v.plan.cluster())
-		return false, nil
+	err := b.Client.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: v.plan.cluster()}, &cluster)
+	if err == nil {
+		err = b.Client.Get(ctx, key, secret)
 	}
-	return err == nil, err
+	switch {
+	case client.IgnoreNotFound(err) != nil:
+		return false, fmt.Errorf("reading what %s is to have: %w", describe("Secret", key), err)
+	case err == nil && metav1.IsControlledBy(secret, &cluster):
+		return true, nil
+	case err == nil && secret.DeletionTimestamp.IsZero() && (metav1.GetControllerOf(secret) != nil || secret.Labels[v1beta1.PartOfLabel] != v1beta1.PartOfValue):
+		return b.noted(v, &NotOwnedError{Kind: "Secret", Key: key, Controller: metav1.GetControllerOf(secret)})
+	}
+	v.held = sentence("The Secret %s of Bind9Cluster %s is not there yet.", key.Name, v.plan.cluster())
+	return false, nil
 }
 
 // podsOf are the pods of a server, those on their way out as well.
