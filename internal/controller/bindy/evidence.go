@@ -24,7 +24,7 @@ func (b *Controller) ask(ctx context.Context, t *keyTask, now time.Time) evidenc
 	pods := slices.DeleteFunc(slices.Clone(t.pods), func(p corev1.Pod) bool { return !isServer(&p) || !hasKeys(&p, now) })
 	out := evidence{complete: true, transfer: t.settings.Purpose == bind9.ForTransfer}
 	answers := make([]bindcar.KeyList, len(pods))
-	errs := b.sidecars.each(ctx, pods, func(ctx context.Context, i int) (err error) {
+	errs := b.sidecars.each(ctx, now, pods, func(ctx context.Context, i int) (err error) {
 		c, err := b.sidecar(ctx, &pods[i])
 		if err == nil {
 			answers[i], err = c.Keys(ctx)

@@ -22,8 +22,10 @@ import (
 // Bounds of calls to sidecars.
 const (
 	sidecarsAtOnce = 8 // of one object
+	objectsAtOnce  = 2 // of one namespace: its pods, if they do not answer, keep no more workers from others
+	objectWait     = 100 * time.Millisecond
 	sidecarDial    = 2 * time.Second
-	sidecarCall    = 8 * time.Second
+	sidecarCall    = 8 * time.Second  // also for all pods of an object together
 	sidecarStart   = 30 * time.Second // in which one that does not answer is starting, and nothing is wrong
 )
 
@@ -31,12 +33,17 @@ const (
 const (
 	leastRetry = 500 * time.Millisecond
 	mostRetry  = 30 * time.Second
+	busyRetry  = 5 * time.Second
+	firstPause = time.Second // of one that took all of its time; doubled each time
+	mostPause  = 2 * time.Minute
 )
 
 // sidecars calls those of pods. Its zero value is ready for use.
 type sidecars struct {
 	mu       sync.Mutex
 	declared map[client.ObjectKey]map[types.UID]int32 // of an instance, its pods that know what they are to have, and how often each had been restarted
+	places   map[string]chan struct{}                 // of a namespace, those of its objects whose pods are being called
+	silent   map[types.UID]silence
 }
 
 // sidecarHTTP goes straight to pods: through no proxy, and not where an answer points to, for a token is in the request.
@@ -67,24 +74,6 @@ func (b *Controller) sidecar(ctx context.Context, p *corev1.Pod) (*bindcar.Clien
 	}, nil
 }
 
-// each calls all pods, a few at a time, and returns what each came to.
-func (s *sidecars) each(ctx context.Context, pods []corev1.Pod, call func(ctx context.Context, i int) error) []error {
-	errs := make([]error, len(pods))
-	free := make(chan struct{}, sidecarsAtOnce)
-	var running sync.WaitGroup
-	for i := range pods {
-		free <- struct{}{}
-		running.Go(func() {
-			defer func() { <-free }()
-			ctx, cancel := context.WithTimeout(ctx, sidecarCall)
-			defer cancel()
-			errs[i] = call(ctx, i)
-		})
-	}
-	running.Wait()
-	return errs
-}
-
 // declare tells the sidecar of each pod which zones it has to have before it is ready, once for each start of it. after says
 // when to try again those that could not be told; 0: an event will tell.
 func (b *Controller) declare(ctx context.Context, s *server, pods []corev1.Pod) (after time.Duration, troubles []trouble) {
@@ -96,7 +85,7 @@ func (b *Controller) declare(ctx context.Context, s *server, pods []corev1.Pod) 
 		before, ok := told[p.UID]
 		return began.IsZero() || !isServer(&p) || !p.DeletionTimestamp.IsZero() || isOver(&p) || p.Status.PodIP == "" || ok && before == restarts
 	})
-	errs := b.sidecars.each(ctx, todo, func(ctx context.Context, i int) error { return b.declareTo(ctx, &todo[i]) })
+	errs := b.sidecars.each(ctx, now, todo, func(ctx context.Context, i int) error { return b.declareTo(ctx, &todo[i]) })
 	for i, err := range errs {
 		if err == nil {
 			_, restarts := sidecarState(&todo[i])
@@ -185,7 +174,10 @@ func (b *Controller) failing(p *corev1.Pod, err error, now time.Time) (again tim
 	if began.IsZero() {
 		return mostRetry, nil // that it runs is an event
 	}
-	again = min(max(age/4, leastRetry), mostRetry)
+	if errors.Is(err, errBusy) {
+		return busyRetry, nil
+	}
+	again = max(min(max(age/4, leastRetry), mostRetry), b.sidecars.pause(p, now))
 	var answer *bindcar.Error
 	errors.As(err, &answer)
 	b.Log.Debug("a sidecar does not do what it is asked for", "pod", client.ObjectKeyFromObject(p).String(), "error", err)

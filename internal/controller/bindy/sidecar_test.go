@@ -211,7 +211,7 @@ func TestWhereASidecarIs(t *testing.T) {
 func TestFewSidecarsAreCalledAtOnce(t *testing.T) {
 	var s sidecars
 	inside := make(chan struct{}, sidecarsAtOnce)
-	errs := s.each(t.Context(), make([]corev1.Pod, 5*sidecarsAtOnce), func(ctx context.Context, i int) error {
+	errs := s.each(t.Context(), time.Now(), make([]corev1.Pod, 5*sidecarsAtOnce), func(ctx context.Context, i int) error {
 		select {
 		case inside <- struct{}{}:
 		default:
