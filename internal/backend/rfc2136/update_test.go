@@ -121,7 +121,7 @@ func TestWhatCannotBeSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = c.exchange(&conn{}, m); backend.Class(err) != backend.ErrRejected {
+	if _, err = c.exchange(&conn{key: &signer{}}, m); backend.Class(err) != backend.ErrRejected {
 		t.Errorf("a message that is too long: %v", err)
 	}
 }
