@@ -272,3 +272,19 @@ func TestTheCacheHasNoSecrets(t *testing.T) {
 		}
 	}
 }
+
+func TestAStatusIsReadAsItWasWrittenLast(t *testing.T) {
+	a := newApplying(t)
+	var was v1beta1.Bind9InstanceStatus
+	for n := range int32(20) { // in most of these the cache lags behind
+		is := v1beta1.Bind9InstanceStatus{ZonesCount: n + 1}
+		if err := a.b.writeStatus(a.ctx, a.owner, was, is); err != nil {
+			t.Fatal(err)
+		}
+		var got v1beta1.Bind9Instance
+		if err := a.b.latest(a.ctx, client.ObjectKeyFromObject(a.owner), &got); err != nil || got.Status.ZonesCount != n+1 {
+			t.Fatalf("after the status with %d zones there are %d: %v", n+1, got.Status.ZonesCount, err)
+		}
+		was = is
+	}
+}

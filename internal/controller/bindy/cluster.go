@@ -53,7 +53,7 @@ func (b *Controller) clusters() part {
 
 func (b *Controller) reconcileCluster(ctx context.Context, key client.ObjectKey) (time.Duration, error) {
 	var cluster v1beta1.Bind9Cluster
-	if err := b.Client.Get(ctx, key, &cluster); err != nil {
+	if err := b.latest(ctx, key, &cluster); err != nil {
 		if apierrors.IsNotFound(err) {
 			b.gone(v1beta1.KindCluster, key)
 		}

@@ -54,7 +54,7 @@ func (b *Controller) instances() part {
 
 func (b *Controller) reconcileInstance(ctx context.Context, key client.ObjectKey) (time.Duration, error) {
 	var instance v1beta1.Bind9Instance
-	if err := b.Client.Get(ctx, key, &instance); err != nil {
+	if err := b.latest(ctx, key, &instance); err != nil {
 		if apierrors.IsNotFound(err) {
 			b.gone(v1beta1.KindInstance, key)
 			b.line.leave(key)

@@ -58,7 +58,7 @@ func (b *Controller) providersOf(ctx context.Context, namespace client.Object) [
 
 func (b *Controller) reconcileProvider(ctx context.Context, key client.ObjectKey) (time.Duration, error) {
 	var provider v1beta1.ClusterBind9Provider
-	if err := b.Client.Get(ctx, key, &provider); err != nil {
+	if err := b.latest(ctx, key, &provider); err != nil {
 		if apierrors.IsNotFound(err) {
 			b.gone(v1beta1.KindProvider, key)
 		}

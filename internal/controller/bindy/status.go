@@ -61,6 +61,22 @@ func (b *Controller) writeStatus(ctx context.Context, object client.Object, befo
 	return nil
 }
 
+// latest reads an object that is reconciled from the cache, or, where the cache lacks the status that we wrote last, from the API
+// server: the conditions there say since when they hold, and with older ones the times would begin anew.
+func (b *Controller) latest(ctx context.Context, key client.ObjectKey, object client.Object) error {
+	if err := b.Client.Get(ctx, key, object); err != nil {
+		return err
+	}
+	gvk, err := b.Client.GroupVersionKindFor(object)
+	if err != nil {
+		return fmt.Errorf("finding the kind of %T: %w", object, err)
+	}
+	if last := b.last(statusOf(gvk, key)); last.uid != object.GetUID() || last.version <= version(object) {
+		return nil
+	}
+	return b.Live.Get(ctx, key, object)
+}
+
 // statusOf identifies a status among what was written; no object has such a name.
 func statusOf(gvk schema.GroupVersionKind, key client.ObjectKey) objectID {
 	key.Name += "/status"
