@@ -18,8 +18,8 @@ import (
 const (
 	servicePort = 53
 	podPort     = 5353
-	// lost is how long a client waits for an answer that has to come at once.
-	lost = 2 * time.Second
+	// lost is how long a client waits for an answer: as long as resolvers do.
+	lost = 5 * time.Second
 )
 
 // A key signs messages.
