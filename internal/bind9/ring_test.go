@@ -409,17 +409,6 @@ func TestKeysThatAreSupplied(t *testing.T) {
 	}
 }
 
-func TestParseRotateAfter(t *testing.T) {
-	for text, want := range map[string]string{
-		"": "720h0m0s", "1h": "1h0m0s", "720h": "720h0m0s", "30d": "720h0m0s", "4w": "672h0m0s", "365d": "8760h0m0s", "8760h": "8760h0m0s",
-		"0h": "!at least 1h", "8761h": "!at most 8760h", "366d": "!at most 8760h", "53w": "!at most", "1": "!a whole number", "h": "!a whole number", "90m": "!a whole number",
-		"1.5h": "!a whole number", "-1h": "!a whole number", "1h30m": "!a whole number", " 1h": "!a whole number", "99999999999w": "!a whole number",
-	} {
-		d, err := ParseRotateAfter(text)
-		checkOutcome(t, d.String(), err, want)
-	}
-}
-
 func TestPast(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -1,7 +1,6 @@
 package bind9
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -162,29 +161,4 @@ func agreedAlgorithm(inSecret, inReference string) (Algorithm, error) {
 		return "", fmt.Errorf("the Secret says that the algorithm is %s, and who refers to it says %s; make them equal", said[0], said[1])
 	}
 	return said[0], nil
-}
-
-// The bounds of ParseRotateAfter.
-const (
-	LeastRotateAfter   = time.Hour
-	MostRotateAfter    = 8760 * time.Hour
-	DefaultRotateAfter = 720 * time.Hour
-)
-
-// ParseRotateAfter reads a whole number of hours, days or weeks, such as 720h, 30d or 4w, from 1h to 8760h. "" is the default.
-func ParseRotateAfter(text string) (time.Duration, error) {
-	if text == "" {
-		return DefaultRotateAfter, nil
-	}
-	units := map[byte]time.Duration{'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}
-	unit, known := units[text[len(text)-1]]
-	n, err := strconv.ParseUint(text[:len(text)-1], 10, 16)
-	if !known || err != nil {
-		return 0, fmt.Errorf("rotateAfter is %s; write a whole number with h, d or w behind it, such as 720h or 30d", quoteShort(text))
-	}
-	d := time.Duration(n) * unit
-	if d < LeastRotateAfter || d > MostRotateAfter {
-		return 0, errors.New("rotateAfter is " + quoteShort(text) + "; write at least 1h and at most 8760h, which is 365d")
-	}
-	return d, nil
 }

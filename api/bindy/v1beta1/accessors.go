@@ -3,6 +3,7 @@ package v1beta1
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -128,16 +129,13 @@ func (c *RNDCKeyConfig) Rotation() (time.Duration, error) {
 	if c.RotateAfter == "" {
 		return DefaultRotateAfter, nil
 	}
-	var n int64
-	var unit string
-	if _, err := fmt.Sscanf(c.RotateAfter, "%d%s", &n, &unit); err != nil {
-		return 0, notRotateAfter(c.RotateAfter)
+	last := len(c.RotateAfter) - 1
+	unit, known := map[byte]time.Duration{'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}[c.RotateAfter[last]]
+	n, err := strconv.ParseUint(c.RotateAfter[:last], 10, 16)
+	if after := time.Duration(n) * unit; known && err == nil && after >= MinRotateAfter && after <= MaxRotateAfter {
+		return after, nil
 	}
-	hours, ok := map[string]int64{"h": 1, "d": 24, "w": 7 * 24}[unit]
-	if !ok || n < 1 || n > 8760/hours {
-		return 0, notRotateAfter(c.RotateAfter)
-	}
-	return time.Duration(n*hours) * time.Hour, nil
+	return 0, notRotateAfter(c.RotateAfter)
 }
 
 func notRotateAfter(text string) error {

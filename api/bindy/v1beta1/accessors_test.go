@@ -81,6 +81,19 @@ func TestRotation(t *testing.T) {
 		{"another unit", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "60m"}, 0, "it must be"},
 		{"more behind the unit", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "1h30m"}, 0, "it must be"},
 		{"no number", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "h"}, 0, "it must be"},
+		{"one hour", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "1h"}, time.Hour, ""},
+		{"the default, written out", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "720h"}, 720 * time.Hour, ""},
+		{"four weeks", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "4w"}, 672 * time.Hour, ""},
+		{"a year of days", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "365d"}, 8760 * time.Hour, ""},
+		{"too many days", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "366d"}, 0, "it must be"},
+		{"too many weeks", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "53w"}, 0, "it must be"},
+		{"no unit", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "1"}, 0, "it must be"},
+		{"minutes", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "90m"}, 0, "it must be"},
+		{"a fraction", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "1.5h"}, 0, "it must be"},
+		{"less than none", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "-1h"}, 0, "it must be"},
+		{"a space before it", &RNDCKeyConfig{AutoRotate: true, RotateAfter: " 1h"}, 0, "it must be"},
+		{"a word behind it", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "1h x"}, 0, "it must be"},
+		{"more than numbers hold", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "99999999999w"}, 0, "it must be"},
 	} {
 		got, err := tt.key.Rotation()
 		says(t, tt.name, err, tt.error)
