@@ -149,25 +149,24 @@ func (l *loaded) writable() error {
 	return nil
 }
 
-// missing asks about the zones that have not been seen loaded, and says which are not.
-func (l *loaded) missing(ctx context.Context, zones []string) error {
-	var ask []string
+// unseen are those of the zones that have not been seen loaded.
+func (l *loaded) unseen(zones []string) []string {
 	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []string // mostly none, of thousands
 	for _, zone := range zones {
 		if !l.ok[zone] {
-			ask = append(ask, zone)
+			out = append(out, zone)
 		}
 	}
-	l.mu.Unlock()
+	return out
+}
+
+// missing asks about the zones that have not been seen loaded, and says which are not.
+func (l *loaded) missing(ctx context.Context, zones []string) error {
+	ask := l.unseen(zones)
 	l.ask(ctx, ask)
-	var not []string
-	l.mu.Lock()
-	for _, zone := range ask {
-		if !l.ok[zone] {
-			not = append(not, zone)
-		}
-	}
-	l.mu.Unlock()
+	not := l.unseen(ask)
 	if len(not) == 0 {
 		l.told = ""
 		return nil

@@ -21,13 +21,19 @@ func (s *Server) listZones(http.ResponseWriter, *http.Request) (int, any, error)
 	return http.StatusOK, ZoneList{Zones: zones, Count: len(zones)}, nil
 }
 
-func (s *Server) getZone(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+// shown is the zone that the path names, and how BIND has it.
+func (s *Server) shown(r *http.Request) (zoneName, bind9.Zone, error) {
 	zone, err := parseZone(r.PathValue("name"))
 	if err != nil {
-		return 0, nil, err
+		return zone, bind9.Zone{}, err
 	}
 	found, err := s.control.show(r.Context(), zone)
-	if err := s.missing(zone, err); err != nil {
+	return zone, found, s.missing(zone, err)
+}
+
+func (s *Server) getZone(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	zone, found, err := s.shown(r)
+	if err != nil {
 		return 0, nil, err
 	}
 	info := ZoneInfo{Name: zone.given, ZoneType: string(found.Type)}

@@ -106,12 +106,8 @@ func (s *Server) acl(field string, entries []string) (bind9.ACL, error) {
 }
 
 func (s *Server) zoneSettings(_ http.ResponseWriter, r *http.Request) (int, any, error) {
-	zone, err := parseZone(r.PathValue("name"))
+	_, found, err := s.shown(r)
 	if err != nil {
-		return 0, nil, err
-	}
-	found, err := s.control.show(r.Context(), zone)
-	if err := s.missing(zone, err); err != nil {
 		return 0, nil, err
 	}
 	own, err := s.ownLists()
