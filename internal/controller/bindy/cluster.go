@@ -220,8 +220,6 @@ func (b *Controller) reportCluster(ctx context.Context, c *v1beta1.Bind9Cluster,
 	conditions := controller.Conditions{Old: c.Status.Conditions, Generation: c.Generation, Now: b.Clock()}
 	conditions.Set(v1beta1.ConditionReady, ready)
 	status.Conditions = conditions.List()
-	if len(troubles) > 0 && ready.Reason != v1beta1.ReasonDeleting && !told(c.Status.Conditions, ready.Reason) {
-		b.warning(c, ready.Reason, v1beta1.ConditionReady, ready.Message)
-	}
+	b.warnOf(c, c.Status.Conditions, troubles, ready)
 	return b.writeStatus(ctx, c, c.Status, status)
 }

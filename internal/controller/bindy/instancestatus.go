@@ -55,9 +55,7 @@ func (b *Controller) reportInstance(ctx context.Context, i *v1beta1.Bind9Instanc
 	conditions.Set(v1beta1.ConditionProgressing, w.progressing(ready))
 	conditions.Set(v1beta1.ConditionDegraded, w.degraded(ready))
 	status.Conditions = conditions.List()
-	if len(v.troubles) > 0 && ready.Reason != v1beta1.ReasonDeleting && !told(i.Status.Conditions, ready.Reason) {
-		b.warning(i, ready.Reason, v1beta1.ConditionReady, ready.Message)
-	}
+	b.warnOf(i, i.Status.Conditions, v.troubles, ready)
 	return b.writeStatus(ctx, i, i.Status, status)
 }
 

@@ -253,8 +253,6 @@ func (b *Controller) reportProvider(ctx context.Context, p *v1beta1.ClusterBind9
 	conditions := controller.Conditions{Old: p.Status.Conditions, Generation: p.Generation, Now: b.Clock()}
 	conditions.Set(v1beta1.ConditionReady, ready)
 	status.Conditions = conditions.List()
-	if len(troubles) > 0 && ready.Reason != v1beta1.ReasonDeleting && !told(p.Status.Conditions, ready.Reason) {
-		b.warning(p, ready.Reason, v1beta1.ConditionReady, ready.Message)
-	}
+	b.warnOf(p, p.Status.Conditions, troubles, ready)
 	return b.writeStatus(ctx, p, p.Status, status)
 }

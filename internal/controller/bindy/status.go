@@ -178,6 +178,13 @@ func (b *Controller) warning(o client.Object, reason, action, note string) {
 	b.Events.Eventf(o, nil, "Warning", reason, action, "%s", controller.Note(note))
 }
 
+// warnOf tells people of troubles, unless the condition Ready of before says the same already or the object is on its way out.
+func (b *Controller) warnOf(o client.Object, before []metav1.Condition, troubles []trouble, ready controller.Outcome) {
+	if len(troubles) > 0 && ready.Reason != v1beta1.ReasonDeleting && !told(before, ready.Reason) {
+		b.warning(o, ready.Reason, v1beta1.ConditionReady, ready.Message)
+	}
+}
+
 // mostNamed is how many names a message lists.
 const mostNamed = 5
 
