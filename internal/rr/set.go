@@ -32,7 +32,14 @@ type Set struct {
 	Type Type
 	TTL  uint32
 	Data []string
+	// Hint says how a service that has several ways to hold the set is to hold
+	// it, in words of that service, and that it may be held in another way by
+	// now. Nobody else looks at it: it is no part of what the set is.
+	Hint string
 }
+
+// HintPlain has a service hold a set as DNS does.
+const HintPlain = "plain"
 
 // NewSet makes a set of canonical data, as ParseData returns it.
 func NewSet(key Key, ttl uint32, data ...string) Set {

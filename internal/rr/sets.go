@@ -68,6 +68,17 @@ func (s Sets) walk(prefix []byte) iter.Seq[Set] {
 	}
 }
 
+// Only returns the sets of some keys, which may repeat.
+func (s Sets) Only(keys []Key) Sets {
+	txn := Sets{}.Txn()
+	for _, key := range keys {
+		if set, ok := s.Get(key); ok {
+			txn.Put(set)
+		}
+	}
+	return txn.Sets()
+}
+
 // Txn starts a transaction on s, which itself never changes.
 func (s Sets) Txn() *SetsTxn {
 	if s.tree == nil {

@@ -12,7 +12,11 @@ func (w *World) compose(c *cell) {
 	w.visits += 1 + len(c.claims)
 	m := merger{world: w, cell: c, groups: w.groups[:0], types: w.types[:0], held: w.held[:0]}
 	c.first = nil
-	if c.zone.accepted() && !c.zone.dead {
+	switch {
+	case !c.zone.accepted() || c.zone.dead:
+	case c.zone.exclusive():
+		m.divide()
+	default:
 		m.merge()
 	}
 	if !m.cuts {
@@ -37,7 +41,7 @@ func (w *World) store(c *cell, m *merger) {
 	for i := range m.groups {
 		g := &m.groups[i]
 		set := rr.NewSet(rr.Key{Name: c.node.name, Type: g.t}, g.ttl, g.data...)
-		if g.t == rr.TypeDS && c.apex() {
+		if g.t == rr.TypeDS && c.apex() && !c.zone.exclusive() {
 			ds = set
 			continue
 		}
@@ -164,7 +168,7 @@ func (m *merger) bar(claim *claimState) cause {
 		return m.against(InvalidName, ID{})
 	case c.apex() && claim.Type == rr.TypeCNAME:
 		return m.against(Conflict, ID{})
-	case claim.Type == rr.TypeCNAME && c.zone.brings(c.node.name):
+	case claim.Type == rr.TypeCNAME && c.zone.unaliased(c.node.name):
 		return m.against(Conflict, c.zone.ID)
 	case c.apex() && claim.Type == rr.TypeDS && c.zone.parent() == nil:
 		return m.against(NoZone, ID{})

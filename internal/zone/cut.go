@@ -20,6 +20,9 @@ type cut struct {
 
 // cut returns the cut that the merged sets make.
 func (m *merger) cut() cut {
+	if m.cell.zone.exclusive() {
+		return cut{}
+	}
 	for _, g := range m.groups {
 		if g.t == rr.TypeDNAME || g.t == rr.TypeNS && !m.cell.apex() {
 			data := slices.Sorted(slices.Values(g.data))

@@ -195,7 +195,7 @@ func (z *zoneState) allowsZone(child *zoneState) bool {
 }
 
 func (z *zoneState) allowsRecord(namespace string, key rr.Key) bool {
-	return slices.ContainsFunc(z.Rules, func(r Rule) bool { return r.allowsRecord(namespace, key, z.node.name) })
+	return slices.ContainsFunc(z.Rules, func(r Rule) bool { return r.AllowsRecord(namespace, key, z.node.name) })
 }
 
 // inWords says what was ruled about z.

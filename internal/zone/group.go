@@ -14,6 +14,8 @@ type group struct {
 	data []string
 	seen map[string]struct{} // of long data
 	by   ID                  // the oldest claim, or the sub-zone, that asks for it
+
+	terms string // see Claim.Terms
 }
 
 func (g *group) add(data string) {

@@ -95,6 +95,10 @@ func inWords(c *claimState, why cause) string {
 		}
 		return fmt.Sprintf("No accepted Zone encloses %s, which %s asks for; create one, or see the conditions of yours.", name, id)
 	case NotDelegated:
+		if why.zone.exclusive() {
+			return fmt.Sprintf("%s does not let namespace %s have %s; have its administrator add it to spec.allowed, or choose another name.",
+				why.zone.ID, id.Namespace, name)
+		}
 		return fmt.Sprintf("%s has no delegation that gives %s %s to namespace %s; add one with records: [{pattern: %q}] to it.",
 			why.zone.ID, name, c.Type, id.Namespace, name.In(why.zone.node.name))
 	case ReferenceNotFound:
@@ -126,6 +130,9 @@ func inWords(c *claimState, why cause) string {
 
 func conflict(c *claimState, why cause) string {
 	switch {
+	case why.zone.exclusive() && why.has == c.Type:
+		return fmt.Sprintf("%s asks for the %s records at %s in %s, which %s has, because it is older; remove one of the two, or choose another name.",
+			c.ID, c.Type, c.name(), why.zone.ID, why.by)
 	case why.by.IsZero():
 		return fmt.Sprintf("%s asks for a CNAME at %s, the apex of %s, where SOA and NS records are (RFC 1034 §3.6.2); use A and AAAA records.",
 			c.ID, c.name(), why.zone.ID)

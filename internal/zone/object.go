@@ -22,7 +22,12 @@ type ID struct{ Kind, Namespace, Name string }
 func (id ID) IsZero() bool { return id == ID{} }
 
 // String returns the form that messages use, such as "Zone dns/example-org".
-func (id ID) String() string { return id.Kind + " " + id.Namespace + "/" + id.Name }
+func (id ID) String() string {
+	if id.Namespace == "" {
+		return id.Kind + " " + id.Name
+	}
+	return id.Kind + " " + id.Namespace + "/" + id.Name
+}
 
 // Compare orders identities by namespace, name and kind.
 func (id ID) Compare(o ID) int {
@@ -71,6 +76,9 @@ type Zone struct {
 	// Pinned: claims come to the Zone by reference only, and it neither delegates nor is
 	// delegated to. Others of its name, or above or below it, are no concern of it.
 	Pinned bool
+	// Exclusive: of a pinned Zone that is no zone of a server but a heap of sets. Each set belongs whole to its oldest
+	// claim, and no rule about whole zones holds: there are no apex, cuts, glue or names that a namespace has.
+	Exclusive bool
 	// Own are the sets that the Zone brings itself, such as its name servers. They are at
 	// or below its name, and come before all claims.
 	Own []rr.Set
@@ -95,6 +103,7 @@ type Claim struct {
 	Type     rr.Type
 	TTL      *uint32  // nil: the TTL of its Zone
 	Data     []string // canonical, from rr.ParseData, each once
+	Terms    string   // in an exclusive Zone, claims of one namespace and equal Terms share a set; "": with nobody
 	Invalid  *Refusal
 	Warnings []Note // what the conversion found questionable
 }
@@ -104,7 +113,7 @@ func (c Claim) equal(o Claim) bool {
 	sameTTL := c.TTL == o.TTL || c.TTL != nil && o.TTL != nil && *c.TTL == *o.TTL
 	sameFault := c.Invalid == o.Invalid || c.Invalid != nil && o.Invalid != nil && *c.Invalid == *o.Invalid
 	return c.ID == o.ID && c.Created.Equal(o.Created) && c.Where == o.Where &&
-		c.Type == o.Type && slices.Equal(c.Data, o.Data) && sameTTL && sameFault &&
+		c.Type == o.Type && c.Terms == o.Terms && slices.Equal(c.Data, o.Data) && sameTTL && sameFault &&
 		slices.Equal(c.Warnings, o.Warnings)
 }
 
@@ -129,8 +138,8 @@ func (r Rule) allowsZone(namespace string, name, origin dnsname.Name) bool {
 		slices.ContainsFunc(r.Zones, func(p dnsname.Pattern) bool { return p.Match(name, origin) })
 }
 
-// allowsRecord reports whether r lets namespace have records of type t at name.
-func (r Rule) allowsRecord(namespace string, key rr.Key, origin dnsname.Name) bool {
+// AllowsRecord reports whether r lets namespace have records of type t at name.
+func (r Rule) AllowsRecord(namespace string, key rr.Key, origin dnsname.Name) bool {
 	return r.covers(namespace) && slices.ContainsFunc(r.Records, func(rec RecordRule) bool {
 		return (len(rec.Types) == 0 || slices.Contains(rec.Types, key.Type)) && rec.Pattern.Match(key.Name, origin)
 	})

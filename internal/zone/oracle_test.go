@@ -293,6 +293,11 @@ func (o *oracle) at(p place) holdingsAt {
 		return known
 	}
 	h := holdingsAt{data: map[rr.Type][]string{}, reasons: map[ID]Reason{}}
+	if o.zones[p.zone].Exclusive {
+		o.divide(p, &h)
+		o.memo[p] = h
+		return h
+	}
 	given := o.derive(p, &h)
 	for _, set := range o.zones[p.zone].Own { // "they come before all claims"
 		if set.Name == p.name {

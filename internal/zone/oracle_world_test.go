@@ -42,15 +42,50 @@ func verdicts(w *World) map[string]string {
 	return out
 }
 
-// nameServer reports whether the Zone itself says that a name is a name server of it; an
+// nameServer reports whether the Zone itself says that a name is a name server of it, or, where it is pinned, a record does; an
 // alias cannot be one (RFC 2181 §10.3).
 func (o *oracle) nameServer(p place) bool {
+	if o.zones[p.zone].Pinned && slices.Contains(o.at(place{p.zone, o.name[p.zone]}).data[rr.TypeNS], p.name.String()) {
+		return true
+	}
 	for _, set := range o.zones[p.zone].Own {
 		if set.Type == rr.TypeNS && set.Name == o.name[p.zone] && slices.Contains(set.Data, p.name.String()) {
 			return true
 		}
 	}
 	return false
+}
+
+// "The oldest claim of a type has its set whole, except claims of its own namespace with
+// equal Terms"; CNAME stands alone.
+func (o *oracle) divide(p place, h *holdingsAt) {
+	var claims []ID
+	for id, home := range o.home {
+		if home == p.zone && o.name[id] == p.name {
+			claims = append(claims, id)
+		}
+	}
+	slices.SortFunc(claims, o.oldest)
+	first := map[rr.Type]Claim{}
+	for _, id := range claims {
+		c := o.claims[id]
+		h.reasons[id] = Accepted
+		owner, taken := first[c.Type]
+		_, alias := first[rr.TypeCNAME]
+		all := united(h.data[c.Type], c.Data)
+		switch {
+		case taken && (owner.ID.Namespace != id.Namespace || owner.Terms == "" || owner.Terms != c.Terms),
+			!taken && len(first) > 0 && (alias || c.Type == rr.TypeCNAME):
+			h.reasons[id] = Conflict
+		case len(all) > o.most.MaxSet, !taken && len(first) >= o.most.MaxTypes:
+			h.reasons[id] = SetFull
+		default:
+			h.data[c.Type] = all
+			if !taken {
+				first[c.Type] = c
+			}
+		}
+	}
 }
 
 // ownerAt returns the accepted Zone of a name, as the Zone of the place sees it: a pinned
@@ -87,7 +122,7 @@ func (o *oracle) contents() map[string]string {
 			}
 			p := place{id, name}
 			for t, data := range o.at(p).data {
-				if t != rr.TypeDS || name != o.name[id] { // which belongs into the parent
+				if t != rr.TypeDS || name != o.name[id] || o.zones[id].Exclusive { // which belongs into the parent
 					out[fmt.Sprint(id, " ", name, " ", t)] = fmt.Sprint(united(data, nil))
 				}
 			}
@@ -103,6 +138,9 @@ func (o *oracle) contents() map[string]string {
 // equipped returns the addresses that a Zone gives to a name: "name servers of its apex that
 // are in it, and have none, get them".
 func (o *oracle) equipped(p place) []Address {
+	if o.zones[p.zone].Exclusive {
+		return nil
+	}
 	have := o.at(p).data
 	if !slices.Contains(o.at(place{p.zone, o.name[p.zone]}).data[rr.TypeNS], p.name.String()) ||
 		have[rr.TypeA] != nil || have[rr.TypeAAAA] != nil || have[rr.TypeCNAME] != nil {

@@ -34,9 +34,10 @@ func (w *World) prompt(z *zoneState, name dnsname.Name) {
 	}
 }
 
-// brings reports whether the Zone itself says that a name is one of its name servers.
-func (z *zoneState) brings(name dnsname.Name) bool {
-	return slices.ContainsFunc(z.Own, func(s rr.Set) bool {
+// unaliased reports whether a name is one of the name servers of a Zone's apex that cannot be an alias: the Zone itself says so, or a
+// record of a pinned Zone, which a server would not load.
+func (z *zoneState) unaliased(name dnsname.Name) bool {
+	return z.Pinned && slices.Contains(z.servers, name) || slices.ContainsFunc(z.Own, func(s rr.Set) bool {
 		return s.Type == rr.TypeNS && s.Name == z.node.name && slices.Contains(targetsIn(s, name), name)
 	})
 }
@@ -71,11 +72,11 @@ func (m *merger) equip() {
 	}
 }
 
-// equip has the name servers of an apex that are in the Zone get addresses.
+// equip has the name servers of an apex that are in the Zone get addresses, and be no aliases.
 func (w *World) equip(apex *cell) {
 	z := apex.zone
 	var servers []dnsname.Name
-	if len(z.Servers) > 0 && z.accepted() && !z.dead {
+	if (z.Pinned || len(z.Servers) > 0) && z.accepted() && !z.dead {
 		servers = targetsIn(apex.set(rr.TypeNS), z.node.name)
 	}
 	if slices.Equal(servers, z.servers) {

@@ -165,5 +165,9 @@ func (w *World) nameOf(id ID, where Where) (dnsname.Name, *Refusal) {
 }
 
 func referenceNotFound(id, ref ID) string {
-	return fmt.Sprintf("%s refers to %s, which does not exist; create it or correct zoneRef.", id, ref)
+	field := "zoneRef"
+	if ref.Kind != KindZone {
+		field = "the reference"
+	}
+	return fmt.Sprintf("%s refers to %s, which does not exist; create it or correct %s.", id, ref, field)
 }

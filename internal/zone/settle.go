@@ -160,7 +160,7 @@ func (w *World) annotate(z *zoneState, v Verdict) Verdict {
 	for _, n := range z.Warnings {
 		v = v.with(n)
 	}
-	if z.node.cell(z).set(rr.TypeNS).Data == nil {
+	if z.node.cell(z).set(rr.TypeNS).Data == nil && !z.exclusive() {
 		v = v.with(Note{NoNameServers, fmt.Sprintf(
 			"%s has no NS records at %s; servers that need some keep those that they have; add NS records with domainName %q.",
 			z.ID, z.node.name, "@"), ID{}})

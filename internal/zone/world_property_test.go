@@ -89,7 +89,9 @@ func drawZone(t *rapid.T) Zone {
 		z.Invalid = &Refusal{InvalidSpec, "The Zone is wrong."}
 	}
 	if z.Pinned = upTo(t, 4, "pinned") == 3; z.Pinned {
-		drawOwn(t, &z)
+		if z.Exclusive = upTo(t, 2, "exclusive") == 1; !z.Exclusive {
+			drawOwn(t, &z)
+		}
 	}
 	if pick(t, []bool{true, true, false}, "open") {
 		z.Rules = openRules()
@@ -130,6 +132,7 @@ func drawClaim(t *rapid.T, id ID) Claim {
 	if more := pick(t, someData[c.Type], "more data"); !c.Type.Singleton() && more != c.Data[0] && upTo(t, 4, "has more") == 3 {
 		c.Data = append(c.Data, more)
 	}
+	c.Terms = pick(t, []string{"", "one", "two"}, "terms")
 	if upTo(t, 4, "has ttl") == 3 {
 		ttl := uint32(rapid.IntRange(1, 2).Draw(t, "ttl"))
 		c.TTL = &ttl
