@@ -11,7 +11,7 @@ import (
 func checkOptions(text string) error {
 	l := newLexer(text)
 	known := strings.Fields(`directory key-directory managed-keys-directory pid-file session-keyfile allow-new-zones version hostname server-id querylog
-		minimal-any check-names allow-transfer allow-query listen-on listen-on-v6 recursion dnssec-validation max-cache-size empty-zones-enable
+		minimal-any check-names check-integrity allow-transfer allow-query listen-on listen-on-v6 recursion dnssec-validation max-cache-size empty-zones-enable
 		minimal-responses rate-limit forwarders notify notify-delay notify-rate startup-notify-rate serial-query-rate transfers-in transfers-per-ns transfers-out tcp-clients`)
 	if t, err := l.next(); err != nil || !t.is("options") {
 		return fmt.Errorf("it begins with %q, %w", t.text, err)
@@ -36,11 +36,13 @@ func checkOptions(text string) error {
 	if err := l.expect(";", "options"); err != nil {
 		return err
 	}
-	if t, err := l.next(); err != nil || !t.atEnd() && !t.is("dnssec-policy") {
-		return fmt.Errorf("after the options is %q, %w", t.text, err)
-	} else if t.is("dnssec-policy") {
-		if err := skipStatement(l); err != nil {
-			return err
+	for range 2 { // the policy of the user's name, and that of zones
+		if t, err := l.next(); err != nil || !t.atEnd() && !t.is("dnssec-policy") {
+			return fmt.Errorf("after the options is %q, %w", t.text, err)
+		} else if t.is("dnssec-policy") {
+			if err := skipStatement(l); err != nil {
+				return err
+			}
 		}
 	}
 	if t, err := l.next(); err != nil || !t.atEnd() {

@@ -120,6 +120,10 @@ func TestNamedTakesEveryConfiguration(t *testing.T) {
 			n.write(t, "data/good.db", goodZone)
 			z := Zone{Type: Primary, File: "good.db", AllowUpdate: ACL{must(ListElement(UpdateList))}, DNSSECPolicy: o.Signing.PolicyName()}
 			n.do(t, must(AddZone("good.example", z)))
+			if o.Role != Secondary {
+				n.write(t, "data/ours.db", goodZone)
+				n.do(t, must(AddZone("ours.example", Zone{Type: Primary, File: "ours.db", AllowUpdate: z.AllowUpdate, DNSSECPolicy: ZonePolicy})))
+			}
 		})
 	}
 }

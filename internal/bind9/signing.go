@@ -22,6 +22,13 @@ type Signing struct {
 	NSEC3Iterations int
 }
 
+// ZonePolicy is the policy that zones which are added are signed by. Every primary has it, whatever the name that people know it by and
+// even while nothing is signed: a zone that names a policy which is not there keeps BIND from starting.
+const ZonePolicy = "zonefold-zones"
+
+// InsecurePolicy is BIND's own for zones that are not to be signed any more: it keeps them signed until the parent has no DS of them.
+const InsecurePolicy = "insecure"
+
 const (
 	defaultPolicy     = "bindy"
 	defaultAlgorithm  = "ECDSAP256SHA256"
@@ -42,22 +49,42 @@ func (s Signing) PolicyName() string {
 	return s.Policy
 }
 
-// policy is the text of the dnssec-policy statement; "" where BIND's own is meant, or none.
-func (s Signing) policy(o Options) (string, error) {
-	if !s.Enabled {
-		return "", nil
-	}
+// policies is the text of the dnssec-policy statements: the one by the name that people know, unless that is BIND's own or nothing is
+// signed, and, on a primary, ZonePolicy.
+func (s Signing) policies(o Options) (string, error) {
 	at := o.Path + "dnssec.signing."
+	body, err := s.checkedBody(at, o)
+	if err != nil {
+		return "", err
+	}
+	text := ""
+	for _, name := range []string{s.PolicyName(), ZonePolicy} {
+		if name != "" && name != "default" && (name != ZonePolicy || o.Role == Primary) {
+			text += fmt.Sprintf("\ndnssec-policy \"%s\" {%s};\n", name, body)
+		}
+	}
+	return text, nil
+}
+
+// checkedBody is what the policies say. Where nothing is signed, nobody may have cared about the values.
+func (s Signing) checkedBody(at string, o Options) (string, error) {
+	if !s.Enabled {
+		return Signing{Enabled: true}.body(at, o)
+	}
 	name := s.PolicyName()
 	if err := checkName(at+"policy", name); err != nil || len(name) > maxPolicy || strings.Contains(name, ".") || name[0] == '_' {
 		return "", fmt.Errorf("%spolicy is %s; write up to %d letters, digits, '-' and '_' with a letter or digit first", at, quoteShort(name), maxPolicy)
 	}
-	if isBuiltin(name) {
-		if name == "default" && s == (Signing{Enabled: true, Policy: name}) {
-			return "", nil
-		}
+	if name == ZonePolicy {
+		return "", fmt.Errorf("%spolicy is %q, which the operator uses itself; choose another name, or leave it out", at, name)
+	}
+	if isBuiltin(name) && (name != "default" || s != (Signing{Enabled: true, Policy: name})) {
 		return "", fmt.Errorf("%spolicy is %q, which BIND has built in and which cannot be given other values; choose another name, or leave it out", at, name)
 	}
+	return s.body(at, o)
+}
+
+func (s Signing) body(at string, o Options) (string, error) {
 	algorithm := strings.ToUpper(s.Algorithm)
 	if algorithm == "" {
 		algorithm = defaultAlgorithm
@@ -75,13 +102,11 @@ func (s Signing) policy(o Options) (string, error) {
 	}
 	nsec3, err := s.nsec3(o)
 	return fmt.Sprintf(`
-dnssec-policy "%s" {
 	keys {
 		ksk key-directory lifetime %s algorithm %s;
 		zsk key-directory lifetime %s algorithm %s;
 	};
-%s};
-`, name, ksk, algorithm, zsk, algorithm, nsec3), err
+%s`, ksk, algorithm, zsk, algorithm, nsec3), err
 }
 
 func (s Signing) nsec3(o Options) (string, error) {

@@ -118,7 +118,8 @@ type Content struct {
 	Zones []string `json:"zones"`
 }
 
-// A ContentStatus answers GET and PUT /api/v1/server/content.
+// A ContentStatus answers GET and PUT /api/v1/server/content. Where content is required, it is declared for one pod and one start of
+// BIND: until somebody says so again, Declared is false.
 type ContentStatus struct {
 	Declared bool     `json:"declared"`
 	Zones    []string `json:"zones"`

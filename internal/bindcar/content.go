@@ -1,6 +1,7 @@
 package bindcar
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,24 +15,28 @@ import (
 )
 
 // contentFile holds which zones the server is to have: a line "= zone" for each that was declared, then "+ zone" and "- zone"
-// for what was added and removed since, so that a change costs one line. The first line says that somebody has declared.
+// for what was added and removed since, so that a change costs one line. The first line says that somebody has declared, for
+// which pod, and when the BIND had started that had the zones then.
 const (
 	contentFile  = ".zonefold-content"
 	contentFirst = "declared"
 )
 
-// A content is the declared content.
+// A content is the declared content. What was declared for another pod is none: the volume was away, and nobody knows what it
+// has missed.
 type content struct {
 	path string
+	pod  string // ours
 
 	mu       sync.Mutex
 	declared bool
+	boot     string // when BIND had started when it was declared, in BIND's words
 	zones    map[string]bool
 	torn     bool // the file may end inside a line, which a crash or a full disk cut off, and has to be written whole
 }
 
-func openContent(dir string) (*content, error) {
-	c := &content{path: filepath.Join(dir, contentFile), zones: map[string]bool{}}
+func openContent(dir, pod string) (*content, error) {
+	c := &content{path: filepath.Join(dir, contentFile), pod: pod, zones: map[string]bool{}}
 	text, err := os.ReadFile(c.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil
@@ -45,7 +50,9 @@ func openContent(dir string) (*content, error) {
 		mark, name, _ := strings.Cut(line, " ")
 		switch {
 		case first:
-			c.declared = mark == contentFirst
+			of, boot, _ := strings.Cut(name, " ")
+			c.declared, c.boot = mark == contentFirst && of == pod, boot
+		case !c.declared:
 		case !whole:
 			c.torn = true // what it says was not answered
 		case mark == "-":
@@ -70,21 +77,29 @@ func (c *content) get() (zones []string, declared bool) {
 	return zones, c.declared
 }
 
-// set declares the whole content.
-func (c *content) set(zones []string) error {
+// confirmed reports whether the content was declared since BIND started.
+func (c *content) confirmed(boot string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.declared && c.boot == boot
+}
+
+// set declares the whole content, of a BIND that started then.
+func (c *content) set(zones []string, boot string) error {
 	next := make(map[string]bool, len(zones))
 	for _, name := range zones {
 		next[name] = true
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.boot = boot
 	return c.replace(next)
 }
 
 // replace writes the file whole.
 func (c *content) replace(zones map[string]bool) error {
 	var b strings.Builder
-	b.WriteString(contentFirst + "\n")
+	b.WriteString(strings.TrimRight(contentFirst+" "+c.pod+" "+c.boot, " ") + "\n")
 	for _, name := range slices.Sorted(maps.Keys(zones)) {
 		b.WriteString("= " + name + "\n")
 	}
@@ -130,9 +145,22 @@ func put(zones map[string]bool, zone string, there bool) {
 	}
 }
 
-func (s *Server) getContent(http.ResponseWriter, *http.Request) (int, any, error) {
+func (s *Server) getContent(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	zones, declared := s.content.get()
+	if declared && s.settings.RequireContent {
+		boot, err := s.boot(r.Context())
+		declared = err == nil && s.content.confirmed(boot)
+	}
 	return http.StatusOK, ContentStatus{Declared: declared, Zones: zones}, nil
+}
+
+// boot is when BIND started, in its words.
+func (s *Server) boot(ctx context.Context) (string, error) {
+	text, err := s.control.server(ctx, "status")
+	if err != nil {
+		return "", unavailable("asking BIND when it started", err)
+	}
+	return statusLine(text, "boot time"), nil
 }
 
 func (s *Server) putContent(w http.ResponseWriter, r *http.Request) (int, any, error) {
@@ -147,9 +175,17 @@ func (s *Server) putContent(w http.ResponseWriter, r *http.Request) (int, any, e
 		}
 		c.Zones[i] = zone.text()
 	}
-	if err := s.content.set(c.Zones); err != nil {
+	var boot string
+	if s.settings.RequireContent {
+		var err error
+		if boot, err = s.boot(r.Context()); err != nil {
+			return 0, nil, err
+		}
+	}
+	if err := s.content.set(c.Zones, boot); err != nil {
 		return 0, nil, err
 	}
 	s.loaded.stale()
-	return s.getContent(w, r)
+	zones, declared := s.content.get()
+	return http.StatusOK, ContentStatus{Declared: declared, Zones: zones}, nil
 }

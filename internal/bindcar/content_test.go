@@ -38,7 +38,7 @@ func TestContentOverACrash(t *testing.T) {
 func TestContentAfterAWriteThatFailed(t *testing.T) {
 	dir := t.TempDir()
 	c := reopened(t, dir)
-	wrote(t, c.set([]string{"a.test"}))
+	wrote(t, c.set([]string{"a.test"}, ""))
 	if err := os.Rename(c.path, c.path+".away"); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestContentAfterAWriteThatFailed(t *testing.T) {
 
 func reopened(t *testing.T, dir string) *content {
 	t.Helper()
-	c, err := openContent(dir)
+	c, err := openContent(dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -141,6 +141,7 @@ func (s *Server) plan(zone zoneName, c CreateZone) (config bind9.Zone, file stri
 		config.DNSSECPolicy = *c.ZoneConfig.DNSSECPolicy
 	}
 	config.InlineSigning = c.ZoneConfig.InlineSigning
+	signInPlace(&config)
 	if c.Held {
 		err = hold(&config)
 	}

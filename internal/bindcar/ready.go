@@ -1,6 +1,7 @@
 package bindcar
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,8 @@ type loaded struct {
 	told    string     // the zones that the log had last; of looking
 
 	mu   sync.Mutex
-	boot string // when BIND started, in its words
+	boot string    // when BIND started, in its words
+	seen time.Time // when it was first seen to have
 	ok   map[string]bool
 	last Readiness
 	at   time.Time
@@ -54,13 +56,15 @@ func (l *loaded) stale() {
 	l.at = time.Time{}
 }
 
-// restarted forgets everything when BIND has started since the last look.
-func (l *loaded) restarted(boot string) {
+// restarted forgets everything when BIND has started since the last look, and returns for how long it has been seen to run.
+func (l *loaded) restarted(boot string) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	now := l.s.now()
 	if boot != l.boot {
-		l.boot, l.ok = boot, map[string]bool{}
+		l.boot, l.seen, l.ok = boot, now, map[string]bool{}
 	}
+	return now.Sub(l.seen)
 }
 
 // ready is 200 when BIND serves all that it shall, and 503 until then. Callers need not say who they are, so no look begins
@@ -124,10 +128,15 @@ func (s *Server) checks(ctx context.Context) Readiness {
 		s.loaded.restarted("")
 		return r
 	}
-	s.loaded.restarted(statusLine(text, "boot time"))
+	boot := statusLine(text, "boot time")
+	runs := s.loaded.restarted(boot)
 	zones, declared := s.content.get()
-	if s.settings.RequireContent && !declared {
+	switch {
+	case s.settings.RequireContent && !declared:
 		check("content", errors.New("not declared"))
+		return r
+	case s.settings.RequireContent && !s.content.confirmed(boot) && runs < cmp.Or(s.settings.ConfirmWithin, defaultConfirm):
+		check("content", errors.New("not declared since BIND started"))
 		return r
 	}
 	if !declared {

@@ -50,10 +50,54 @@ func TestReadyByContent(t *testing.T) {
 	until(t, "not being ready without BIND", func() bool { ready, _ := f.ready(); return !ready })
 	f.write(filepath.Join(f.dir, "b.test.zone"), "broken") // named finds it so when it starts
 	f.startNamed()
+	f.call("PUT", "/api/v1/server/content", `{"zones":["b.test","c.test"]}`)
 	until(t, "seeing that BIND started anew", func() bool { _, text := f.ready(); return strings.Contains(text, "1 of 2 not loaded") })
 	f.want("GET", "/api/v1/zones/b.test/status", "", 200, `{"success":true,"message":"Zone b.test status retrieved","details":"name: b.test\ntype: primary\nstate: not loaded"}`)
 	f.call("PUT", "/api/v1/server/content", `{"zones":[]}`)
 	wantReady("when nothing is wanted", true, `"zones: ok"`)
+}
+
+// TestReadyForOnePodAndStart has a volume that comes back: with the pod that was told what it is to have, and with another one.
+func TestReadyForOnePodAndStart(t *testing.T) {
+	of := func(pod string, wait time.Duration) func(*Settings) {
+		return func(s *Settings) { s.RequireContent, s.Pod, s.ConfirmWithin = true, pod, wait }
+	}
+	f := newFixture(t, of("one", time.Hour))
+	wantReady := func(when string, ready bool, check string) {
+		t.Helper()
+		f.server.loaded.stale()
+		if got, text := f.ready(); got != ready || !strings.Contains(text, check) {
+			t.Errorf("%s: %t %s, not %t %s", when, got, text, ready, check)
+		}
+	}
+	f.call("POST", "/api/v1/zones", createBody("a.test", ""))
+	f.call("PUT", "/api/v1/server/content", `{"zones":["a.test"]}`)
+	wantReady("when it was declared", true, `"zones: ok"`)
+
+	began := time.Now()
+	until(t, "another second, by which BIND tells its starts apart", func() bool { return time.Since(began) > time.Second })
+	if err := f.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	f.startNamed()
+	wantReady("when BIND has started again", false, `"content: not declared since BIND started"`)
+	f.want("GET", "/api/v1/server/content", "", 200, `{"declared":false,"zones":["a.test"]}`)
+	f.serve(of("one", time.Hour))
+	wantReady("and the sidecar too", false, `"content: not declared since BIND started"`)
+	f.serve(of("one", time.Nanosecond))
+	until(t, "being ready when nobody says anything", func() bool { f.server.loaded.stale(); ready, _ := f.ready(); return ready })
+	f.serve(of("one", time.Hour))
+	f.call("PUT", "/api/v1/server/content", `{"zones":["a.test"]}`)
+	f.want("GET", "/api/v1/server/content", "", 200, `{"declared":true,"zones":["a.test"]}`)
+	wantReady("when it was declared again", true, `"zones: ok"`)
+
+	f.serve(of("two", time.Nanosecond))
+	wantReady("in another pod", false, `"content: not declared"`)
+	f.want("GET", "/api/v1/server/content", "", 200, `{"declared":false,"zones":[]}`)
+	f.call("PUT", "/api/v1/server/content", `{"zones":[]}`)
+	wantReady("when it was declared for that one", true, `"zones: ok"`)
+	f.serve(of("two", time.Hour))
+	wantReady("and its sidecar has started again", true, `"zones: ok"`)
 }
 
 // TestReadyWhereQueriesAreRefused has a BIND that does not answer us.

@@ -51,7 +51,7 @@ func New(o Options) (*Server, error) {
 	if s.store, s.orphans, err = openStore(o.Settings.ZoneDir, tell); err != nil {
 		return nil, err
 	}
-	if s.content, err = openContent(o.Settings.ZoneDir); err != nil {
+	if s.content, err = openContent(o.Settings.ZoneDir, o.Settings.Pod); err != nil {
 		return nil, err
 	}
 	s.metrics = newMetrics(o.Version, func() float64 { return float64(s.store.count()) })

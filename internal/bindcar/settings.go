@@ -28,6 +28,9 @@ type Settings struct {
 	UpdateACL string
 	// RequireContent keeps the server from being ready before it was told which zones it shall have.
 	RequireContent bool
+	// ConfirmWithin is how long a BIND that starts again in the same pod waits to be told so once more: something may have changed
+	// while it was away. After that it serves what it has. 0: 30 s.
+	ConfirmWithin time.Duration
 
 	Token  string    // the shared token; "": Review
 	Review *Reviewer // nil, without a token: authentication is disabled
@@ -89,4 +92,5 @@ const (
 	defaultRNDC    = "127.0.0.1:953"
 	defaultKeyName = "rndc-key"
 	defaultPeriod  = time.Minute
+	defaultConfirm = 30 * time.Second
 )

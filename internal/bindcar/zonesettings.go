@@ -24,6 +24,15 @@ func hold(z *bind9.Zone) error {
 	return nil
 }
 
+// signInPlace has a zone that is updated be signed as it is, unless somebody says otherwise: from 9.20 on BIND would keep it twice, with
+// two serials, and compare updates with the one that nobody sees.
+func signInPlace(z *bind9.Zone) {
+	if z.DNSSECPolicy != "" && z.AllowUpdate != nil && z.InlineSigning == nil {
+		no := false
+		z.InlineSigning = &no
+	}
+}
+
 // changed applies a change to a zone's configuration.
 func (s *Server) changed(z bind9.Zone, change ModifyZone) (bind9.Zone, error) {
 	was := held(z)
@@ -44,6 +53,7 @@ func (s *Server) changed(z bind9.Zone, change ModifyZone) (bind9.Zone, error) {
 			}
 		}
 		z.DNSSECPolicy = *change.DNSSECPolicy
+		signInPlace(&z)
 	}
 	if stays {
 		if err := hold(&z); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"syscall"
 	"time"
 )
 
@@ -46,6 +47,15 @@ func (n *Named) Kill() { n.proc.kill() }
 
 // Stop ends named in order.
 func (n *Named) Stop() error { return n.proc.stop(stopTimeout) }
+
+// Suspend stops named so that it hangs, with its sockets open, or lets it go on.
+func (n *Named) Suspend(stop bool) error {
+	signal := syscall.SIGCONT
+	if stop {
+		signal = syscall.SIGSTOP
+	}
+	return n.proc.cmd.Process.Signal(signal)
+}
 
 // Log is the end of its log.
 func (n *Named) Log() string { return n.proc.log.String() }
