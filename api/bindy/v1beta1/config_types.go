@@ -138,13 +138,14 @@ type DNSSECSigning struct {
 	// +optional
 	KeysFrom *DNSSECKeySource `json:"keysFrom,omitempty"`
 
-	// Whether keys are made where there are none.
+	// Whether keys are made where there are none. With false nothing is signed.
 	//
 	// +nullable
 	// +optional
 	AutoGenerate *bool `json:"autoGenerate,omitempty"`
 
-	// Whether the keys are also written to a Secret.
+	// Whether the keys are also written to a Secret. That is not done yet: with true
+	// nothing is signed.
 	//
 	// +nullable
 	// +optional
@@ -152,14 +153,17 @@ type DNSSECSigning struct {
 }
 
 // DNSSECKeySource is where DNSSEC keys are.
+//
+// +kubebuilder:validation:XValidation:rule=`!has(self.secretRef) || dyn(self.secretRef) == null || self.secretRef.name.startsWith('bindy-')`,message="keysFrom names a Secret that is not meant for name servers; names of those begin with bindy-"
 type DNSSECKeySource struct {
-	// A Secret with the key files.
+	// A Secret with the key files. It is not used yet: with it nothing is signed.
 	//
 	// +nullable
 	// +optional
 	SecretRef *SecretReference `json:"secretRef,omitempty"`
 
-	// The spec of a PersistentVolumeClaim.
+	// The spec of a PersistentVolumeClaim. Each primary without a storage of its own
+	// gets one, for its keys and zones.
 	//
 	// +nullable
 	// +optional
@@ -188,7 +192,9 @@ type RNDCAlgorithm string
 // DefaultRNDCAlgorithm is the algorithm of generated keys.
 const DefaultRNDCAlgorithm RNDCAlgorithm = "hmac-sha256"
 
-// RNDCSecretRef names a Secret with a key that somebody else made.
+// RNDCSecretRef names a Secret with a key that somebody else made. Where the
+// key is not under the entries key-name and secret, the Secret has to have the
+// label zonefold.dev/credentials=true, or a name that begins with `bindy-`.
 type RNDCSecretRef struct {
 	// Name of the Secret, in the namespace of the servers.
 	Name ObjectName `json:"name"`

@@ -138,6 +138,29 @@ const (
 const (
 	// ReasonNotSelected: the record names no zone, and no zone selects it.
 	ReasonNotSelected = "NotSelected"
+	// ReasonAllConfigured: every server has confirmed the zone.
+	ReasonAllConfigured = "AllInstancesConfigured"
+	// ReasonReconcileSucceeded: every primary server of the zone has confirmed the record.
+	ReasonReconcileSucceeded = "ReconcileSucceeded"
+	// ReasonPrimaryReconciling: a primary server is about to take the zone.
+	ReasonPrimaryReconciling = "PrimaryReconciling"
+	// ReasonSecondaryReconciling: the primary servers have the zone; a secondary is
+	// about to transfer it.
+	ReasonSecondaryReconciling = "SecondaryReconciling"
+	// ReasonPrimaryFailed: a primary server did not take the zone.
+	ReasonPrimaryFailed = "PrimaryFailed"
+	// ReasonSecondaryFailed: a secondary server did not take the zone.
+	ReasonSecondaryFailed = "SecondaryFailed"
+	// ReasonSigningRefused: the zone is not signed as it should be, since resolvers
+	// could then take its answers for forged.
+	ReasonSigningRefused = "SigningRefused"
+	// ReasonGoingInsecure: the zone is signed until its parent has no DS records of it.
+	ReasonGoingInsecure = "GoingInsecure"
+	// ReasonNoPrimaryInstances: the zone is on secondary servers only.
+	ReasonNoPrimaryInstances = "NoPrimaryInstances"
+	// ReasonNotAllowed: instances of other namespaces are selected and do not
+	// allow it.
+	ReasonNotAllowed = "NotAllowed"
 	// ReasonNoInstances: no server has the zone.
 	ReasonNoInstances = "NoInstances"
 	// ReasonZoneNotFound: there is no DNSZone as the record names it.
@@ -145,7 +168,12 @@ const (
 	// ReasonZoneAmbiguous: several DNSZones are called as the record names its zone.
 	// The oldest has it.
 	ReasonZoneAmbiguous = "ZoneAmbiguous"
+	// ReasonInvalidSelector: a selector of the zone cannot be read, and selects nothing.
+	ReasonInvalidSelector = "InvalidSelector"
 	// ReasonSelectedTwice: several DNSZones select the record. The one that it
 	// names, or else the oldest, has it.
 	ReasonSelectedTwice = "SelectedTwice"
+	// ReasonForeignChange is that of events: a server held something else than what
+	// was written there.
+	ReasonForeignChange = "ForeignChange"
 )

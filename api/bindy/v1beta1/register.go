@@ -20,6 +20,7 @@ func AddToScheme(s *runtime.Scheme) error {
 			&ARecord{}, &ARecordList{}, &AAAARecord{}, &AAAARecordList{}, &CNAMERecord{}, &CNAMERecordList{},
 			&TXTRecord{}, &TXTRecordList{}, &MXRecord{}, &MXRecordList{}, &NSRecord{}, &NSRecordList{},
 			&SRVRecord{}, &SRVRecordList{}, &CAARecord{}, &CAARecordList{},
+			&PTRRecord{}, &PTRRecordList{},
 		)
 		metav1.AddToGroupVersion(s, GroupVersion)
 		return nil

@@ -68,6 +68,29 @@ type DNSZoneStatus struct {
 	// +nullable
 	// +optional
 	DNSSEC *ZoneDNSSEC `json:"dnssec,omitempty"`
+
+	// The serial of the zone's newest content that servers have.
+	//
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=4294967295
+	// +nullable
+	// +optional
+	Serial *int64 `json:"serial,omitempty"`
+
+	// No serial after this one has been used. It is stored before a serial is, so
+	// that no operator ever gives one to two contents.
+	//
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=4294967295
+	// +nullable
+	// +optional
+	SerialCeiling *int64 `json:"serialCeiling,omitempty"`
+
+	// What the serial stands for: a hash over the records, and the SOA.
+	//
+	// +nullable
+	// +optional
+	Content string `json:"content,omitempty"`
 }
 
 // ZoneInstance is a server that has a zone.
@@ -126,6 +149,22 @@ type ZoneInstance struct {
 	// +nullable
 	// +optional
 	Message string `json:"message,omitempty"`
+
+	// The names under which the server has the zone or is to have it: more than
+	// one while it is renamed.
+	//
+	// +listType=atomic
+	// +nullable
+	// +optional
+	ZoneNames []string `json:"zoneNames,omitempty"`
+
+	// The serial that the server has confirmed.
+	//
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=4294967295
+	// +nullable
+	// +optional
+	Serial *int64 `json:"serial,omitempty"`
 }
 
 // RecordReference names a record of a zone.
@@ -157,7 +196,8 @@ type ZoneDNSSEC struct {
 	// +nullable
 	// +optional
 	Signed bool `json:"signed,omitempty"`
-	// The DS records that belong into the parent zone.
+	// The DS records that belong into the parent zone. They appear when resolvers
+	// everywhere can have the signatures: about a day after a zone has been signed.
 	//
 	// +listType=atomic
 	// +nullable
@@ -173,6 +213,11 @@ type ZoneDNSSEC struct {
 	// +nullable
 	// +optional
 	Algorithm string `json:"algorithm,omitempty"`
+	// The primary server that signs the zone, as namespace/name; the others follow it.
+	//
+	// +nullable
+	// +optional
+	Signer string `json:"signer,omitempty"`
 	// When the next key takes over, RFC 3339.
 	//
 	// +nullable

@@ -54,6 +54,7 @@ type DNSZoneSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$')`,message="a zone's name has no dot at its end and consists of labels of at most 63 letters, digits and hyphens, of which the hyphens are inside"
+	// +kubebuilder:validation:XValidation:rule=`!isIP(self)`,message="a zone's name is no address; the zone of the addresses of 192.0.2.0/24 is 2.0.192.in-addr.arpa"
 	ZoneName string `json:"zoneName"`
 
 	// The SOA. The operator gives it its serial.
@@ -125,8 +126,9 @@ type DNSZoneSpec struct {
 	// +optional
 	NameServerIPs map[string]NameServerIP `json:"nameServerIps,omitempty"`
 
-	// The policy that the zone is signed with, `insecure` to stop signing it, or
-	// `none`. Default: that of the servers.
+	// The policy that the zone is signed with: that of its servers by its name, or
+	// `default`, which is BIND's own. With `none` or `insecure` it is not signed.
+	// Default: that of the servers.
 	//
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`
 	// +nullable

@@ -250,7 +250,9 @@ type BackendStatus struct {
 
 	// Ready: the Backend can be used. Reasons when it is not: NotSupported,
 	// InvalidSpec, SecretNotFound (or no such key in it), SecretForbidden (it does
-	// not consent), NotAuthorised, Unavailable.
+	// not consent), NotAuthorised, Unavailable, Throttled (the service asks to
+	// wait), NoSuchZone (there is no hosted zone with the ID in config.zone),
+	// Pending (nothing is known of it yet).
 	//
 	// +listType=map
 	// +listMapKey=type
