@@ -1,0 +1,324 @@
+package dnshook
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// DefaultTimeout bounds one call.
+const DefaultTimeout = 30 * time.Second
+
+// maxAnswer is how much of an answer is read, in octets.
+const maxAnswer = 1 << 20
+
+// ClientConfig says where a server is and how to talk to it.
+type ClientConfig struct {
+	Server    string              // its URL, http or https; a path is part of every path, and is signed
+	Keys      func() (Key, error) // asked for each request; nil: nothing is signed
+	Timeout   time.Duration       // of one call; 0: DefaultTimeout
+	Now       func() time.Time
+	Nonce     func() string     // nil: NewNonce
+	Transport http.RoundTripper // nil: one of its own, which keeps connections
+	CABundle  []byte            // for that: certificates, in PEM, of the authorities that may have signed the server's; nil: the system's
+
+	// Inject adds headers to a request, such as those of W3C Trace Context; they are not signed. It may be nil.
+	Inject func(context.Context, http.Header)
+}
+
+// A Client asks one server. It is safe for concurrent use.
+type Client struct {
+	cfg  ClientConfig
+	base string
+	http *http.Client
+}
+
+// NewClient makes a client; nothing is sent yet.
+func NewClient(cfg ClientConfig) (*Client, error) {
+	u, err := url.Parse(cfg.Server)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the server %q is no URL: %w", cfg.Server, err)
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return nil, fmt.Errorf("the server %q is no URL such as http://HOST:PORT", cfg.Server)
+	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return nil, errors.New("the URL of a server has no user, no query and no fragment")
+	case cfg.Now == nil:
+		return nil, errors.New("dnshook: ClientConfig.Now is not set")
+	}
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = DefaultTimeout
+	}
+	if cfg.Nonce == nil {
+		cfg.Nonce = NewNonce
+	}
+	if cfg.Transport == nil {
+		own, err := ownTransport(cfg.CABundle)
+		if err != nil {
+			return nil, err
+		}
+		cfg.Transport = own
+	}
+	return &Client{cfg: cfg, base: strings.TrimRight(cfg.Server, "/"), http: &http.Client{
+		Transport: cfg.Transport,
+		// A redirect would take a signed request, or the records in it, to somebody else.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+// ownTransport trusts the authorities in a bundle; nil: the system's.
+func ownTransport(bundle []byte) (*http.Transport, error) {
+	base, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return nil, errors.New("dnshook: ClientConfig.Transport is not set, and http.DefaultTransport is somebody else's")
+	}
+	own := base.Clone()
+	own.MaxIdleConnsPerHost = 16
+	if bundle == nil {
+		return own, nil
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(bundle) {
+		return nil, errors.New("the CA bundle for the server of a DNSClass holds no certificate in PEM")
+	}
+	own.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	return own, nil
+}
+
+// Close closes idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Health is what a server says of itself.
+type Health struct {
+	Status    string    `json:"status"` // "healthy", or what is wrong
+	Message   string    `json:"message,omitempty"`
+	Timestamp time.Time `json:"timestamp,omitzero"`
+	Features  []string  `json:"features,omitempty"` // what the server can do beyond what all can
+}
+
+// UnmarshalJSON implements json.Unmarshaler. The status counts: a server is not ill because it writes times otherwise.
+func (h *Health) UnmarshalJSON(body []byte) error {
+	var in struct {
+		Status                       string
+		Message, Timestamp, Features json.RawMessage
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return err
+	}
+	*h = Health{Status: in.Status}
+	take(in.Message, &h.Message)
+	take(in.Timestamp, &h.Timestamp)
+	take(in.Features, &h.Features)
+	return nil
+}
+
+// Healthy is the status of a server that works.
+const Healthy = "healthy"
+
+// Health asks a server how it is. That it is not healthy is an *Error; that nothing answers, one of ErrUnreachable.
+func (c *Client) Health(ctx context.Context) (Health, error) {
+	a, err := c.ask(ctx, http.MethodGet, "/health", nil)
+	if err != nil {
+		return Health{}, fmt.Errorf("asking %s for its health: %w", c.base, err)
+	}
+	var h Health
+	readErr := json.Unmarshal(a.body, &h)
+	switch {
+	case a.status != http.StatusOK:
+		if h.Message == "" {
+			h.Message = "it answers " + strconv.Itoa(a.status)
+		}
+		return h, &Error{Status: a.status, Code: a.code(CodeServerError), Message: clip(h.Message)}
+	case readErr != nil:
+		return h, &Error{Status: a.status, Code: CodeServerError, Message: "its answer to /health is no JSON"}
+	case h.Status != Healthy:
+		return h, &Error{Status: a.status, Code: CodeServerError, Message: clip(fmt.Sprintf("it says that it is %q: %s", h.Status, h.Message))}
+	}
+	return h, nil
+}
+
+// Upsert has a record made, or changed to what it is here. It returns what the server says it has, which is r where it says nothing.
+func (c *Client) Upsert(ctx context.Context, r Record) (Record, error) {
+	r.FQDN = ""
+	body, err := json.Marshal(struct {
+		Record    Record `json:"record"`
+		Operation string `json:"operation"`
+	}{r, "upsert"})
+	if err != nil {
+		return Record{}, fmt.Errorf("encoding %s: %w", r.ID(), err)
+	}
+	a, err := c.ask(ctx, http.MethodPost, "/records", body)
+	if err == nil {
+		err = a.failure()
+	}
+	if err != nil {
+		return Record{}, fmt.Errorf("upserting %s at %s: %w", r.ID(), c.base, err)
+	}
+	if a.answer.Record != nil {
+		return *a.answer.Record, nil
+	}
+	return r, nil
+}
+
+// Delete has a record removed. One that is not there is success.
+func (c *Client) Delete(ctx context.Context, id ID) error {
+	a, err := c.ask(ctx, http.MethodDelete, id.Path(), nil)
+	if err == nil && a.status != http.StatusNotFound {
+		err = a.failure()
+	}
+	if err != nil {
+		return fmt.Errorf("deleting %s at %s: %w", id, c.base, err)
+	}
+	return nil
+}
+
+// Get returns a record as the server has it; false: there is none.
+func (c *Client) Get(ctx context.Context, id ID) (Record, bool, error) {
+	a, err := c.ask(ctx, http.MethodGet, id.Path(), nil)
+	switch {
+	case err != nil:
+	case a.status == http.StatusNotFound:
+		return Record{}, false, nil
+	case a.status == http.StatusMethodNotAllowed, a.status == http.StatusNotImplemented:
+		err = ErrNoGet
+	default:
+		err = a.failure()
+	}
+	if err == nil && a.answer.Record == nil {
+		err = &Error{Status: a.status, Code: CodeServerError, Message: "its answer holds no record"}
+	}
+	if err != nil {
+		return Record{}, false, fmt.Errorf("reading %s at %s: %w", id, c.base, err)
+	}
+	return *a.answer.Record, true, nil
+}
+
+// reply is what came back.
+type reply struct {
+	status int
+	after  time.Duration
+	body   []byte
+	answer answer
+	parsed bool
+}
+
+// ask sends one signed request.
+func (c *Client) ask(ctx context.Context, method, path string, body []byte) (reply, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return reply{}, fmt.Errorf("making the request: %w", err)
+	}
+	if len(body) > 0 {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if c.cfg.Inject != nil {
+		c.cfg.Inject(ctx, request.Header)
+	}
+	if c.cfg.Keys != nil {
+		key, err := c.cfg.Keys()
+		if err == nil {
+			err = key.Validate()
+		}
+		if err == nil {
+			err = key.SignRequest(request, body, c.cfg.Now(), c.cfg.Nonce())
+		}
+		if err != nil {
+			return reply{}, fmt.Errorf("signing the request: %w", err)
+		}
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return reply{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	defer response.Body.Close()
+	return read(response, c.cfg.Now())
+}
+
+// read takes in an answer, as far as it is needed.
+func read(response *http.Response, now time.Time) (reply, error) {
+	out := reply{status: response.StatusCode, after: retryAfter(response.Header.Get("Retry-After"), now)}
+	var err error
+	out.body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return out, fmt.Errorf("%w: reading the answer: %w", ErrUnreachable, err)
+	case len(out.body) > maxAnswer:
+		return out, &Error{Status: out.status, Code: CodeServerError, Message: fmt.Sprintf("its answer is longer than %d octets", maxAnswer)}
+	}
+	out.parsed = json.Unmarshal(out.body, &out.answer) == nil
+	return out, nil
+}
+
+// retryAfter reads a number of seconds or a date (RFC 9110 §10.2.3); what cannot be read is 0.
+func retryAfter(text string, now time.Time) time.Duration {
+	if n, err := strconv.Atoi(text); err == nil {
+		return max(0, time.Duration(min(n, 24*3600))*time.Second)
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(0, min(at.Sub(now), 24*time.Hour))
+	}
+	return 0
+}
+
+// failure says why an answer is none that was hoped for; nil: it is. An answer that says nothing, or nothing that can be read, is as
+// good as its status.
+func (a *reply) failure() error {
+	saysNo := a.parsed && a.answer.Success != nil && !*a.answer.Success
+	if a.status/100 == 2 && !saysNo {
+		return nil
+	}
+	out := &Error{Status: a.status, Code: a.code(""), RetryAfter: a.after}
+	if out.Code == "" {
+		out.Code = codeOfStatus(a.status)
+	}
+	switch {
+	case a.parsed && a.answer.Error != nil && a.answer.Error.Message != "":
+		out.Message, out.Details = clipped(a.answer.Error.Message), a.answer.Error.Details
+	case a.parsed && a.answer.Message != "":
+		out.Message = clipped(a.answer.Message)
+	default:
+		out.Message = fmt.Sprintf("it answers %d %s", a.status, http.StatusText(a.status))
+	}
+	return out
+}
+
+// code is what the answer says, else the one given.
+func (a *reply) code(otherwise Code) Code {
+	if a.parsed && a.answer.Error != nil && a.answer.Error.Code != "" {
+		return Code(clip(string(a.answer.Error.Code)))
+	}
+	return otherwise
+}
+
+func codeOfStatus(status int) Code {
+	switch status {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity:
+		return CodeInvalidRecord
+	case http.StatusUnauthorized:
+		return CodeAuthFailed
+	case http.StatusTooManyRequests:
+		return CodeRateLimited
+	}
+	return CodeServerError
+}
+
+// clipped keeps words of a server short, and on one line: they get into statuses.
+func clipped(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > 500 {
+		s = s[:500] + "…"
+	}
+	return s
+}

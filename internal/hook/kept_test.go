@@ -1,0 +1,103 @@
+package hook_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zonefold/zonefold/dnshook"
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/embedded"
+	"github.com/zonefold/zonefold/internal/hook"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// keep serves example.com as a folder keeps it.
+func keep(t *testing.T, dir string) (*hook.Provider, *hook.Kept) {
+	t.Helper()
+	names, err := embedded.Serve(t.Context(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := hook.Keep(names.Group("g"), dir, time.Now)
+	if err := k.Open(t.Context(), parse(t, "example.com.")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { k.Close() })
+	return before(t, hook.Zone{Name: parse(t, "example.com."), Backend: k}), k
+}
+
+// content is what is served, without SOA, and its serial.
+func content(t *testing.T, k *hook.Kept) (string, uint32) {
+	t.Helper()
+	found, err := k.Read(t.Context(), parse(t, "example.com."), backend.Ask{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for set := range found.Sets.All() {
+		out = append(out, fmt.Sprint(set.Key(), " ", set.TTL, " ", strings.Join(set.Data, ",")))
+	}
+	return strings.Join(out, "\n"), found.SOA.Serial
+}
+
+func TestWhatIsKeptIsThereAgain(t *testing.T) {
+	dir := t.TempDir()
+	p, k := keep(t, dir)
+	for i := range 50 {
+		if err := p.Upsert(t.Context(), record("A", "example.com", fmt.Sprintf("n%d", i%5), fmt.Sprintf("192.0.2.%d", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Delete(t.Context(), dnshook.ID{Type: "A", Domain: "example.com", Subdomain: "n3"}); err != nil {
+		t.Error(err)
+	}
+	if err := p.Upsert(t.Context(), record("TXT", "example.com", "@", `a "b" \ ä`)); err != nil {
+		t.Error(err)
+	}
+	before, serial := content(t, k)
+	file := filepath.Join(dir, "example.com.journal")
+	for _, half := range []string{"", `{"soa":"ns.exam`} { // as the process was killed while it wrote
+		f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteString(half); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		_, k = keep(t, dir)
+		after, next := content(t, k)
+		if after != before || !rr.SerialLess(serial+1, next) {
+			t.Errorf("after a new start it serves, with serial %d after %d,\n%s\nwant\n%s", next, serial, after, before)
+		}
+		serial = next
+	}
+}
+
+func TestJournalsThatCannotBeUsed(t *testing.T) {
+	dir := t.TempDir()
+	p, k := keep(t, dir)
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := record("A", "example.com", "www", "192.0.2.1")
+	for range 2 { // the second time nothing would have to be changed
+		if err := p.Upsert(t.Context(), r); err == nil {
+			t.Error("what is not kept is confirmed")
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "example.com.journal"), []byte("{\n{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	names, err := embedded.Serve(t.Context(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := hook.Keep(names.Group("g"), dir, time.Now).Open(t.Context(), parse(t, "example.com.")); err == nil || !strings.Contains(err.Error(), "example.com.journal:1: ") {
+		t.Errorf("a journal that is damaged: %v", err)
+	}
+}

@@ -1,0 +1,205 @@
+// Package hook puts the protocol of DNSClasses in front of a backend: cmd/dnshook is this and its wiring. It holds nothing itself: what a
+// server has is what it shows, so other sets of a zone stay as they are, whoever wrote them, and a restart loses nothing.
+package hook
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zonefold/zonefold/dnshook"
+	"github.com/zonefold/zonefold/internal/backend"
+	hookbackend "github.com/zonefold/zonefold/internal/backend/dnshook"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// A Zone is one that records may be in, and who has it.
+type Zone struct {
+	Name    dnsname.Name
+	Backend backend.Backend
+}
+
+// Config says what a Provider writes to.
+type Config struct {
+	Zones   []Zone // records of other names are refused
+	Now     func() time.Time
+	Timeout time.Duration // of one change; 0: 20 seconds
+}
+
+// A Provider has records served by backends. Records that come at the same time go out in one change.
+type Provider struct {
+	desks []*desk // longest zone first
+}
+
+var (
+	_ dnshook.Provider = (*Provider)(nil)
+	_ dnshook.Batcher  = (*Provider)(nil)
+)
+
+// New makes a Provider.
+func New(cfg Config) (*Provider, error) {
+	if len(cfg.Zones) == 0 || cfg.Now == nil {
+		return nil, errors.New("hook: Config needs Zones and Now")
+	}
+	p := &Provider{}
+	seen := map[dnsname.Name]bool{}
+	for _, z := range cfg.Zones {
+		limits := z.Backend.Limits()
+		switch {
+		case seen[z.Name]:
+			return nil, fmt.Errorf("zone %s is there twice", z.Name)
+		case limits.Read == backend.ReadNone:
+			return nil, fmt.Errorf("zone %s: its server shows nothing, so nobody can tell whether it has taken a change", z.Name)
+		}
+		seen[z.Name] = true
+		p.desks = append(p.desks, &desk{
+			zone: z.Name, backend: z.Backend, limits: limits, now: cfg.Now, timeout: cmp.Or(cfg.Timeout, 20*time.Second),
+		})
+	}
+	slices.SortFunc(p.desks, func(a, b *desk) int {
+		return cmp.Or(b.zone.NumLabels()-a.zone.NumLabels(), a.zone.Compare(b.zone))
+	})
+	return p, nil
+}
+
+// find returns the desk for a name, and the key of its set.
+func (p *Provider) find(id dnshook.ID) (*desk, rr.Key, error) {
+	name, err := dnsname.Parse(id.FQDN() + ".")
+	if err != nil {
+		return nil, rr.Key{}, &dnshook.Error{Code: dnshook.CodeInvalidDomain, Message: err.Error()}
+	}
+	t, err := rr.ParseType(id.Type)
+	if err != nil {
+		return nil, rr.Key{}, &dnshook.Error{Code: dnshook.CodeInvalidRecord, Message: err.Error()}
+	}
+	for _, d := range p.desks {
+		if name.Under(d.zone) {
+			return d, rr.Key{Name: name, Type: t}, nil
+		}
+	}
+	var zones []string
+	for _, d := range p.desks {
+		zones = append(zones, strings.TrimSuffix(d.zone.String(), "."))
+	}
+	return nil, rr.Key{}, &dnshook.Error{Code: dnshook.CodeInvalidDomain,
+		Message: fmt.Sprintf("%s is in no zone of this server, which has %s.", id.FQDN(), strings.Join(zones, ", "))}
+}
+
+// Upsert implements dnshook.Provider.
+func (p *Provider) Upsert(ctx context.Context, r dnshook.Record) error {
+	return p.Batch(ctx, []dnshook.Operation{{Action: dnshook.ActionUpsert, Record: r}})[0]
+}
+
+// Delete implements dnshook.Provider.
+func (p *Provider) Delete(ctx context.Context, id dnshook.ID) error {
+	r := dnshook.Record{Type: id.Type, Domain: id.Domain, Subdomain: id.Subdomain}
+	return p.Batch(ctx, []dnshook.Operation{{Action: dnshook.ActionDelete, Record: r}})[0]
+}
+
+// Batch implements dnshook.Batcher.
+func (p *Provider) Batch(ctx context.Context, operations []dnshook.Operation) []error {
+	orders := make([]*order, len(operations))
+	errs := make([]error, len(operations))
+	parts := map[*desk][]*order{}
+	for i, o := range operations {
+		d, key, err := p.find(o.Record.ID())
+		one := &order{key: key, done: make(chan error, 1)}
+		if err == nil && o.Action == dnshook.ActionUpsert {
+			one.want, err = hookbackend.SetOf(o.Record, key)
+		}
+		if err != nil {
+			errs[i] = err
+			continue
+		}
+		orders[i] = one
+		parts[d] = append(parts[d], one)
+	}
+	for d, some := range parts {
+		d.take(some)
+	}
+	for i, o := range orders {
+		if o == nil {
+			continue
+		}
+		select {
+		case errs[i] = <-o.done:
+		case <-ctx.Done():
+			errs[i] = fmt.Errorf("waiting for %s: %w", o.key, ctx.Err())
+		}
+	}
+	return errs
+}
+
+// Get implements dnshook.Provider. A set that no record can be is shown as its rdata, one value a line, with no numbers beside it.
+func (p *Provider) Get(ctx context.Context, id dnshook.ID) (dnshook.Record, error) {
+	d, key, err := p.find(id)
+	if err != nil {
+		return dnshook.Record{}, err
+	}
+	found, err := d.backend.Read(ctx, d.zone, backend.Ask{Keys: []rr.Key{key}})
+	if err != nil {
+		return dnshook.Record{}, answered(err)
+	}
+	set, there := found.Sets.Get(key)
+	if !there {
+		return dnshook.Record{}, dnshook.ErrNotFound
+	}
+	r, err := hookbackend.RecordOf(d.zone, set)
+	if err != nil {
+		return dnshook.Record{TTL: set.TTL, Values: set.Data}, nil //nolint:nilerr // see above
+	}
+	return r, nil
+}
+
+// Health implements dnshook.Provider: the server of each zone answers for it.
+func (p *Provider) Health(ctx context.Context) error {
+	for _, d := range p.desks {
+		found, err := d.backend.Read(ctx, d.zone, backend.Ask{Keys: []rr.Key{}})
+		if err == nil && found.SOA == (rr.SOA{}) && d.limits.SOA == backend.SOAClient {
+			err = backend.ErrNoZone
+		}
+		if err != nil {
+			return &dnshook.Error{Status: 503, Code: dnshook.CodeServerError, Err: err,
+				Message: fmt.Sprintf("The DNS server of %s does not answer as it should (%s).", d.zone, backend.Class(err))}
+		}
+	}
+	return nil
+}
+
+// rcodeRefused is what a DNS server answers to an update for reasons that it keeps to itself. They may lie in other records: BIND takes an MX
+// only when the address of its host is there. So it is worth another try.
+const rcodeRefused = "REFUSED"
+
+// answered is what the other end is told of an error of a backend.
+func answered(err error) error {
+	detail, _ := errors.AsType[*backend.Error](err)
+	words := string(backend.Class(err))
+	switch {
+	case detail == nil:
+	case detail.Words != "":
+		words = detail.Words
+	case detail.Class == backend.ErrRejected && detail.Err != nil:
+		words = detail.Err.Error()
+	}
+	switch class := backend.Class(err); {
+	case class == backend.ErrRejected && (detail == nil || !detail.Temporary && words != rcodeRefused):
+		return &dnshook.Error{Code: dnshook.CodeInvalidValue, Message: fmt.Sprintf("The DNS server refuses the record (%s).", words), Err: err}
+	case class == backend.ErrRejected:
+		return &dnshook.Error{Code: dnshook.CodeServerError, Message: fmt.Sprintf("The DNS server fails at the record (%s).", words), Err: err}
+	case class == backend.ErrThrottled:
+		return &dnshook.Error{Code: dnshook.CodeRateLimited, Message: "The DNS server has too much to do.", Err: err, RetryAfter: cmp.Or(afterOf(detail), 5*time.Second)}
+	}
+	return &dnshook.Error{Status: 503, Code: dnshook.CodeServerError, Message: fmt.Sprintf("The DNS server cannot be used now (%s).", words), Err: err}
+}
+
+func afterOf(e *backend.Error) time.Duration {
+	if e == nil {
+		return 0
+	}
+	return e.After
+}
