@@ -13,11 +13,12 @@ import (
 func (t *target) apply(ctx context.Context, j *job, changes []plan.Change, last bool) error {
 	s := &t.state
 	batch := sent{Batch: Batch{Changes: changes, Create: s.create, Last: last}}
-	if last {
+	labelled := last && !t.apart(j)
+	if labelled {
 		batch.id = j.id
 	}
 	if j.writesSOA() && (!j.leaving || s.soa != (rr.SOA{})) {
-		serial, err := t.serial(ctx, j, last)
+		serial, err := t.serial(ctx, j, labelled)
 		if err != nil {
 			return err
 		}
@@ -28,25 +29,26 @@ func (t *target) apply(ctx context.Context, j *job, changes []plan.Change, last 
 	if err != nil {
 		return err
 	}
-	if result.Pending != nil {
-		s.pending = newPending(batch, result, t.engine.cfg.Clock.Now())
-		return nil
-	}
 	t.applied(j, batch, result)
+	if result.Pending != nil && !t.overlay {
+		t.await(result.Pending)
+	}
 	return nil
 }
 
 // send makes the call, of a server that is to be as it was last seen.
 func (t *target) send(ctx context.Context, j *job, batch *Batch) (Result, error) {
-	if soa := t.state.soa; soa != (rr.SOA{}) && j.limits.Read != ReadNone {
+	if soa := t.state.soa; soa != (rr.SOA{}) && j.limits.Read != ReadNone && !t.overlay {
 		batch.Expect = &soa
 	}
 	call, cancel := t.callContext(ctx)
 	defer cancel()
+	call, done := t.engine.cfg.Tracing(call, j.feed.id, j.seq, t.key)
 	j.asked = true
 	start := t.engine.cfg.Clock.Now()
 	result, err := j.a.Backend.Apply(call, t.key.Zone, *batch)
 	t.engine.cfg.Metrics.Applied(j.a.Kind, len(batch.Changes), t.engine.cfg.Clock.Now().Sub(start), Class(err))
+	done(len(batch.Changes), err)
 	if err != nil {
 		t.doubt(j, err)
 	}
@@ -60,13 +62,13 @@ type sent struct {
 }
 
 // serial returns the one for the next batch.
-func (t *target) serial(ctx context.Context, j *job, last bool) (uint32, error) {
+func (t *target) serial(ctx context.Context, j *job, labelled bool) (uint32, error) {
 	call, cancel := t.callContext(ctx)
 	defer cancel()
 	above := t.state.soa.Serial
 	var serial uint32
 	var err error
-	if last {
+	if labelled {
 		serial, err = j.feed.name(call, j.id, above)
 	} else {
 		serial, err = j.feed.fresh(call)
@@ -83,7 +85,7 @@ func (t *target) doubt(j *job, err error) {
 	switch Class(err) {
 	case ErrConflict:
 		s.conflicts++
-		s.known = false
+		s.known, s.raced = false, s.known
 	case ErrUnavailable, ErrNoZone:
 		s.known = false
 	case ErrRejected:
@@ -107,7 +109,7 @@ func (t *target) applied(j *job, batch sent, result Result) {
 		done = nil
 		for _, c := range batch.Changes {
 			if r, ok := rejected[c.Key]; ok {
-				t.refuse(j, []plan.Change{c}, r.Reason, r.Temporary)
+				t.refuse(j, []plan.Change{c}, Refusal{r.Reason, r.Cause, r.Temporary})
 			} else {
 				done = append(done, c)
 			}
@@ -121,6 +123,7 @@ func (t *target) applied(j *job, batch sent, result Result) {
 		s.soa = *batch.SOA
 	}
 	if batch.SOA != nil {
+		s.given = batch.SOA.Serial
 		t.engine.mu.Lock()
 		defer t.engine.mu.Unlock()
 		j.feed.named(batch.id, batch.SOA.Serial)

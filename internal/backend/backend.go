@@ -109,8 +109,9 @@ type Result struct {
 	// Rejected sets; the others of the batch are applied.
 	Rejected []Rejection
 
-	// Pending is not nil when the server took the batch and will carry it out later. It is polled until it says so; the
-	// batch counts as applied then. An error has a class: ErrRejected means that the batch was not applied in the end.
+	// Pending is not nil when the server has made the changes and not all of its name servers answer with them yet. It is polled
+	// until they do; done is also said of all batches of the zone before this one. Batches after it do not wait for that, only the
+	// report that confirms its content. Errors have a class, and say nothing about the changes.
 	Pending func(ctx context.Context) (done bool, err error)
 }
 
@@ -118,5 +119,6 @@ type Result struct {
 type Rejection struct {
 	Key       rr.Key
 	Reason    string // the server's words
+	Cause     Cause  // "" when the server did not tell
 	Temporary bool   // the refusal may be the server's trouble rather than the set's; it is tried again after a while
 }

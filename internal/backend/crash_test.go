@@ -149,7 +149,7 @@ func (w *world) live(last bool) backend.Content {
 		reports = append(reports, l.part(firstServer+2*i+1))
 	}
 	confirmed := map[string]uint64{}
-	refused := map[string]map[rr.Key]string{}
+	refused := map[string]map[rr.Key]backend.Refusal{}
 	var mu sync.Mutex
 	var f *backend.Feed
 	e := backend.New(backend.Config{

@@ -15,6 +15,7 @@ type delivery struct {
 	queue    [][]plan.Change // batches to send
 	accepted bool            // the server took something
 	refused  [][]plan.Change // refused alone; provisional until the server took something
+	open     bool            // the server took something, and not as the last
 }
 
 // loneRefusals is how many sets may be refused, one after the other and nothing taken, before the server is asked whether
@@ -27,22 +28,18 @@ func (t *target) deliver(ctx context.Context, j *job, changes []plan.Change) ([]
 	if err := t.record(ctx, j); err != nil {
 		return changes, err
 	}
-	limits := j.limits
-	if t.state.pieces > 0 {
-		limits.MaxChanges = t.state.pieces
-	}
-	d := delivery{target: t, j: j, queue: limits.split(changes)}
-	if t.state.create && limits.CreateBytes > 0 {
-		d.queue = limits.creating(changes)
+	d := delivery{target: t, j: j, queue: j.limits.split(changes)}
+	if t.state.create && j.limits.CreateBytes > 0 {
+		d.queue = j.limits.creating(changes)
 	}
 	if len(changes) == 0 {
 		t.adopt(j)
 	}
-	for len(d.queue) > 0 || t.needsLabel(j) {
+	for len(d.queue) > 0 || d.unfinished() {
 		if t.stopped(ctx) {
 			return d.rest(), errStopped
 		}
-		if err := d.next(ctx); err != nil || t.state.pending != nil {
+		if err := d.next(ctx); err != nil {
 			return d.rest(), err
 		}
 	}
@@ -55,10 +52,11 @@ func (d *delivery) next(ctx context.Context) error {
 	if len(d.queue) > 0 {
 		batch = d.queue[0]
 	}
-	err := d.apply(ctx, d.j, batch, len(d.queue) <= 1)
+	last := len(d.queue) <= 1
+	err := d.apply(ctx, d.j, batch, last)
 	switch {
 	case err == nil:
-		d.accepted = true
+		d.accepted, d.open = true, !last
 	case Class(err) != ErrRejected:
 		return err
 	case len(batch) == 0:
@@ -80,11 +78,11 @@ func (d *delivery) next(ctx context.Context) error {
 // alone refuses what the server rejected by itself.
 func (d *delivery) alone(ctx context.Context, batch []plan.Change, err error) error {
 	d.queue = d.queue[1:]
-	reason, temporary := err.Error(), false
+	why := Refusal{Reason: err.Error()}
 	if detail, ok := errors.AsType[*Error](err); ok {
-		temporary = detail.Temporary
+		why.Cause, why.Temporary = detail.Cause, detail.Temporary
 	}
-	d.refuse(d.j, batch, reason, temporary)
+	d.refuse(d.j, batch, why)
 	d.refused = append(d.refused, batch)
 	if d.j.limits.Atomic == AtomicValue {
 		d.doubtful(batch)
@@ -98,7 +96,7 @@ func (d *delivery) alone(ctx context.Context, batch []plan.Change, err error) er
 		}
 		return err
 	}
-	d.accepted = true
+	d.accepted, d.open = true, true
 	return nil
 }
 
@@ -142,6 +140,19 @@ func (t *target) adopt(j *job) {
 	t.engine.mu.Lock()
 	defer t.engine.mu.Unlock()
 	j.feed.adopt(j.id, s.soa.Serial)
+}
+
+// unfinished reports whether a last message is to be sent that changes no set.
+func (d *delivery) unfinished() bool {
+	if !d.apart(d.j) {
+		return d.needsLabel(d.j)
+	}
+	return !d.j.leaving && (d.open || d.state.create || !d.j.sameSOA(d.state.soa))
+}
+
+// apart reports whether what the target holds is nothing that the label of the content may stand for.
+func (t *target) apart(j *job) bool {
+	return j.limits.Followed && j.writesSOA() && len(t.state.refused.sets) > 0
 }
 
 // needsLabel reports whether the target, all changes made, lacks the SOA: its fields, or the serial of the content.

@@ -18,10 +18,17 @@ type Config struct {
 	// Report receives the news, one report at a time for each target, in order, with no lock held. It must not block.
 	Report func(Report)
 
+	// Strange, unless nil, hears what somebody else has changed where only zonefold writes, under the same rules.
+	Strange func(Strange)
+
 	Clock   Clock
 	Rand    func() float64 // in [0,1), for jitter; called by one goroutine at a time
 	Log     *slog.Logger   // nil: none
 	Metrics Metrics        // nil: none
+
+	// Tracing, unless nil, is called around each Apply with the feed and the sequence number of the content that it is for. The
+	// Apply gets its context; the function is called with what came of it.
+	Tracing func(ctx context.Context, feed string, seq uint64, target TargetKey) (context.Context, func(changes int, err error))
 
 	Audit     time.Duration // how often an idle target is read, more or less; 0: never. Attachment.Audit overrides.
 	Timeout   time.Duration // of one call of a Backend, the Ledger or the CeilingStore; 0: 30 s
@@ -71,13 +78,14 @@ type Engine struct {
 	background sync.WaitGroup
 
 	mu      sync.Mutex
-	targets map[TargetKey]*target
+	targets map[spot]*target
 	servers map[string]*server
 	open    []*server // those with something to do and room to do it
 	active  int
 	delays  delays
 	timer   Timer
 	stopped bool
+	held    []string // kinds of attachments; see HoldZones
 }
 
 // New makes an Engine.
@@ -88,6 +96,9 @@ func New(cfg Config) *Engine {
 	if cfg.Metrics == nil {
 		cfg.Metrics = noMetrics{}
 	}
+	if cfg.Tracing == nil {
+		cfg.Tracing = noTracing
+	}
 	cfg.Timeout = orDefault(cfg.Timeout, 30*time.Second)
 	cfg.MaxActive = orDefault(cfg.MaxActive, 32)
 	cfg.PerServer = orDefault(cfg.PerServer, 4)
@@ -95,9 +106,14 @@ func New(cfg Config) *Engine {
 	if cfg.Backoff == nil {
 		cfg.Backoff = (&backoff{rand: cfg.Rand}).after
 	}
-	e := &Engine{cfg: cfg, targets: map[TargetKey]*target{}, servers: map[string]*server{}}
+	e := &Engine{cfg: cfg, targets: map[spot]*target{}, servers: map[string]*server{}}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	return e
+}
+
+// noTracing is for an engine whose calls nobody follows.
+func noTracing(ctx context.Context, _ string, _ uint64, _ TargetKey) (context.Context, func(int, error)) {
+	return ctx, func(int, error) {}
 }
 
 func oneAtATime(f func() float64) func() float64 {
@@ -122,10 +138,11 @@ func orDefault[T ~int | ~int64](v, standard T) T {
 func (e *Engine) Attach(key TargetKey, a Attachment) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	t := e.targets[key]
+	at := spot{key, a.Feed.overlay}
+	t := e.targets[at]
 	if t == nil {
-		t = newTarget(e, key)
-		e.targets[key] = t
+		t = newTarget(e, at)
+		e.targets[at] = t
 	}
 	t.attach(a)
 	e.wake(t, wakeForce)
@@ -135,19 +152,21 @@ func (e *Engine) Attach(key TargetKey, a Attachment) {
 func (e *Engine) Detach(key TargetKey, name string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if t := e.targets[key]; t != nil && t.attachments[name] != nil {
-		t.detach(name)
-		e.wake(t, wakeForce)
+	for _, at := range spots(key) {
+		if t := e.targets[at]; t != nil && t.attachments[name] != nil {
+			t.detach(name)
+			e.wake(t, wakeForce)
+		}
 	}
 }
 
 // Withdraw ends an attachment and removes from the target what zonefold wrote on its behalf, unless another attachment
 // wants it: a zone owned whole is removed where the server can do that (Limits.Removes), else emptied but for SOA, apex NS and
-// their addresses; elsewhere the written sets go. Report.Withdrawn confirms it. An attachment that does not exist is confirmed at once by false: there is nothing to wait for.
+// their addresses; elsewhere the written sets go. An overlay publishes that it wants nothing instead. Report.Withdrawn confirms it. An attachment that does not exist is confirmed at once by false: there is nothing to wait for.
 func (e *Engine) Withdraw(key TargetKey, name string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	t := e.targets[key]
+	t := e.targets[spot{key, false}]
 	if t == nil || t.attachments[name] == nil {
 		return false
 	}
@@ -161,8 +180,10 @@ func (e *Engine) Withdraw(key TargetKey, name string) bool {
 func (e *Engine) Poke(key TargetKey) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if t := e.targets[key]; t != nil {
-		e.wake(t, wakeForce)
+	for _, at := range spots(key) {
+		if t := e.targets[at]; t != nil {
+			e.wake(t, wakeForce)
+		}
 	}
 }
 
@@ -170,7 +191,7 @@ func (e *Engine) Poke(key TargetKey) {
 func (e *Engine) Audit(key TargetKey) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if t := e.targets[key]; t != nil {
+	if t := e.targets[spot{key, false}]; t != nil {
 		t.audit = e.cfg.Clock.Now()
 		e.wake(t, wakeForce)
 	}

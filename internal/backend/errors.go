@@ -36,6 +36,7 @@ type Error struct {
 	Words     string        // the server's own words ("SERVFAIL", an API's message); never a Secret
 	After     time.Duration // ErrThrottled: how long to wait; 0 when the server did not say
 	Temporary bool          // ErrRejected: may be the server's trouble (SERVFAIL); a single set is tried again after a while
+	Cause     Cause         // "" when the server did not tell
 	Err       error         // the cause, may be nil
 }
 

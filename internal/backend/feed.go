@@ -30,6 +30,11 @@ type FeedConfig struct {
 	Zone    dnsname.Name
 	Created time.Time // age of the owner: the oldest has a target
 
+	// Overlay says that the feed has sets of its own at its target and not the zone: those that objects overwrite without asking
+	// whose they are. Its content has no SOA and its targets no audits, and what name servers learn of later (Result.Pending)
+	// counts as done. See Publish.
+	Overlay bool
+
 	// What was stored by an earlier run; zero values for a new zone.
 	Serial  uint32 // the last serial known to be served
 	Ceiling uint32 // the last one given to CeilingStore.Raise and stored, or Serial after Settle
@@ -50,10 +55,11 @@ type Label struct {
 // All targets carry the same label for the same content; a label may move up to a higher serial, never down, and no serial
 // is ever given to two contents, for each is below a ceiling that was stored before, also one that was found at a target.
 type Feed struct {
-	engine *Engine
-	id     string
-	zone   dnsname.Name
-	since  time.Time
+	engine  *Engine
+	id      string
+	zone    dnsname.Name
+	since   time.Time
+	overlay bool
 
 	// Guarded by engine.mu.
 	want     Content
@@ -75,7 +81,7 @@ type Feed struct {
 // first Publish.
 func (e *Engine) NewFeed(c FeedConfig) *Feed {
 	f := &Feed{
-		engine: e, id: c.ID, zone: c.Zone, since: c.Created,
+		engine: e, id: c.ID, zone: c.Zone, since: c.Created, overlay: c.Overlay,
 		last: rr.LaterSerial(c.Serial, c.Ceiling), ceiling: c.Ceiling,
 		attached: map[*target]int{},
 	}
@@ -91,17 +97,26 @@ func (e *Engine) NewFeed(c FeedConfig) *Feed {
 
 // Publish makes c the wanted content and wakes the targets. It never blocks. Changed are the keys of the sets that differ
 // from the content published before, empty (not nil) when only the SOA does; nil when it is not known.
+//
+// Of an overlay, which is attached before, changed are the sets to assert: they are sent, or deleted if they are not wanted (any
+// more), whatever the server is believed to hold; nil asserts all that are wanted. Sets that are wanted and not asserted are left as
+// they are on the server.
+//
 // It returns the sequence number that reports will confirm: a new one, or the last one when the content is the same.
 func (f *Feed) Publish(c Content, changed []rr.Key) uint64 {
 	e := f.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	id := c.ID()
-	if f.seq > 0 && id == f.wantID {
+	if f.seq > 0 && id == f.wantID && (!f.overlay || changed != nil && len(changed) == 0) {
 		return f.seq
 	}
 	f.seq++
 	f.want, f.wantID = c, id
+	if f.overlay {
+		f.assert(changed)
+		return f.seq
+	}
 	if f.label.ID == "" && f.stored.ID == id {
 		f.label = f.stored
 	}

@@ -1,8 +1,6 @@
 package backend
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/zonefold/zonefold/internal/plan"
@@ -47,7 +45,8 @@ func (t *target) takeJob() (job, bool) {
 		j.content, j.id, j.seq = a.Feed.want, a.Feed.wantID, a.Feed.seq
 	}
 	if t.state.holder != a.Feed {
-		t.state.holder, t.state.seq, j.all = a.Feed, 0, true
+		t.state.holder, t.state.seq, j.all = a.Feed, 0, !t.overlay
+		t.state.pending, t.state.behind = nil, nil
 	}
 	if now := e.cfg.Clock.Now(); !t.audit.IsZero() && !now.Before(t.audit) {
 		j.audit = true
@@ -57,8 +56,7 @@ func (t *target) takeJob() (job, bool) {
 	}
 	t.incoming = nil
 	if j.ready {
-		j.keys = slices.Collect(maps.Keys(t.dirty))
-		t.all, t.dirty = false, nil
+		j.keys = t.dirtyKeys()
 	}
 	return j, true
 }

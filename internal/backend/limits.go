@@ -21,6 +21,10 @@ type Limits struct {
 	// it is left, when another run begins. It cannot tell which serials were served.
 	Volatile bool
 
+	// Followed says that secondaries transfer from several such servers and believe in serials: as long as one refuses
+	// something, what it holds instead goes under serials of its own.
+	Followed bool
+
 	// Confirms says that an Apply without an error is proof that every set is stored as sent. Otherwise the worker reads
 	// the changed sets back: servers that speak RFC 2136 answer NOERROR to things that they ignore.
 	Confirms bool
@@ -35,8 +39,9 @@ type Limits struct {
 	MaxSetSize int // values in one set; 0 means no known limit
 	MaxChanges int // changes in one batch; 0 means any number
 
-	// MaxBytes is the size of one batch, in octets, as Size measures it; 0 means any size. Size returns an upper bound of
-	// what one change takes in the message; nil stands for the worker's estimate of DNS wire format.
+	// MaxBytes is the size of one batch, in octets or in whatever else Size measures (records, of a service that counts
+	// these); 0 means any size. Size returns an upper bound of what one change takes; nil stands for the worker's estimate of
+	// DNS wire format in octets.
 	MaxBytes int
 	Size     func(plan.Change) int
 

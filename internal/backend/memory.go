@@ -61,6 +61,9 @@ func (t *target) remember(j *job, done []plan.Change) {
 		s.base = &Known{SOA: s.soa, Sets: s.have}
 	}
 	s.have = plan.Apply(s.have, done)
+	if t.overlay {
+		s.sent = plan.Apply(s.sent, done)
+	}
 	if j.a.Keep {
 		s.written = plan.Apply(s.written, t.ours(j, puts(done)))
 	}

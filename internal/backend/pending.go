@@ -3,71 +3,66 @@ package backend
 import (
 	"context"
 	"time"
-
-	"github.com/zonefold/zonefold/internal/plan"
 )
 
-// pending is a batch that the server carries out later.
+// pending is what a server has made, and not all of its name servers have yet.
 type pending struct {
-	batch  sent
-	result Result
+	seq    uint64 // of the content that is complete with it; 0: none is
+	done   func(context.Context) (bool, error)
 	next   time.Time // when to ask
 	every  time.Duration
 	failed int
 }
 
-// The pace at which pending batches are asked for, and how many answers may fail before the zone is read instead.
+// The pace at which a server is asked, and how many answers may fail before the zone is read instead.
 const (
 	firstPoll, lastPoll = 100 * time.Millisecond, 10 * time.Second
 	failedPolls         = 5
 )
 
-func newPending(batch sent, result Result, now time.Time) *pending {
-	return &pending{batch: batch, result: result, next: now.Add(firstPoll), every: firstPoll}
+// await notes what is to be asked for. Of batches that come while one is asked for only the last is asked for next: it stands for
+// those before it, and so a zone that never rests costs no more questions.
+func (t *target) await(done func(context.Context) (bool, error)) {
+	s := &t.state
+	p := &pending{done: done, next: t.engine.cfg.Clock.Now().Add(firstPoll), every: firstPoll}
+	if s.pending == nil {
+		s.pending = p
+	} else {
+		s.behind = p
+	}
 }
 
-// poll asks for the pending batch, if there is one and its time has come, and reports whether it has to be waited for.
-func (t *target) poll(ctx context.Context, j *job) (waiting bool, err error) {
+// latest is what was made last, nil when all name servers have everything.
+func (s *state) latest() *pending {
+	if s.behind != nil {
+		return s.behind
+	}
+	return s.pending
+}
+
+// poll asks whether all name servers have what was made, if that is not known and its time has come.
+func (t *target) poll(ctx context.Context, j *job) error {
 	s := &t.state
 	p, now := s.pending, t.engine.cfg.Clock.Now()
-	if p == nil {
-		return false, nil
-	}
-	if now.Before(p.next) {
-		return true, nil
+	if p == nil || now.Before(p.next) {
+		return nil
 	}
 	call, cancel := t.callContext(ctx)
 	defer cancel()
-	done, err := p.result.Pending(call)
-	switch {
-	case Class(err) == ErrRejected:
-		s.pending, s.known = nil, s.known && j.limits.Atomic == AtomicBatch
-		t.narrow(j, p.batch.Changes, err)
-		return false, nil
+	j.asked = true
+	switch done, err := p.done(call); {
 	case err != nil:
 		if p.failed++; p.failed >= failedPolls {
-			s.pending, s.known = nil, false
+			s.pending, s.behind, s.known = nil, nil, false
 		}
-		return true, err
+		return err
 	case !done:
 		p.every = min(2*p.every, lastPoll)
-		p.next = now.Add(p.every)
-		return true, nil
+		p.next = t.engine.cfg.Clock.Now().Add(p.every)
+		return nil
 	}
-	s.pending = nil
-	t.applied(j, p.batch, p.result)
-	return false, nil
-}
-
-// narrow makes the next batches smaller after one was rejected that the server had taken, or refuses what cannot be parted.
-func (t *target) narrow(j *job, changes []plan.Change, err error) {
-	if left, _, ok := j.limits.halve(changes); ok {
-		t.state.pieces = len(left)
-		for _, c := range changes {
-			j.keys = append(j.keys, c.Key)
-		}
-		return
-	}
-	t.state.pieces = 0
-	t.refuse(j, changes, err.Error(), false)
+	s.pending, s.behind = s.behind, nil
+	s.seq = max(s.seq, p.seq)
+	s.complete = s.complete || s.pending == nil
+	return nil
 }

@@ -31,7 +31,8 @@ func (t *target) contact(ctx context.Context, j *job) error {
 	} else if !j.audit {
 		ask.Known = s.verified()
 	}
-	s.known = false
+	expected, before := s.expected(), s.have
+	s.known, s.raced = false, false
 	found, err := t.read(ctx, j, ask)
 	switch {
 	case Class(err) == ErrNoZone && j.limits.Creates && !j.leaving && !j.a.Observe:
@@ -44,6 +45,9 @@ func (t *target) contact(ctx context.Context, j *job) error {
 	s.known, s.unverified, s.base, j.read = true, nil, nil, true
 	j.all = j.all || !found.Unchanged
 	s.have, s.soa = found.Sets, found.SOA
+	if expected && !found.Unchanged && !s.create {
+		t.strange(j, before)
+	}
 	return nil
 }
 
@@ -89,7 +93,7 @@ func (t *target) read(ctx context.Context, j *job, ask Ask) (Observed, error) {
 // is not there counts as refused.
 func (t *target) verify(ctx context.Context, j *job) error {
 	s := &t.state
-	if s.base == nil || j.limits.Read == ReadNone {
+	if s.base == nil || j.limits.Read == ReadNone || t.overlay && j.limits.Confirms {
 		t.confirmed(j)
 		return nil
 	}
@@ -177,7 +181,7 @@ func (t *target) compare(j *job, found Observed) {
 	for unit := range plan.Units(refused) {
 		if _, known := s.refused.sets[unit[0].Key]; !known {
 			got, _ := found.Sets.Get(unit[0].Key)
-			t.refuse(j, unit, ignoredReason(got), false)
+			t.refuse(j, unit, Refusal{Reason: ignoredReason(got)})
 		}
 	}
 }

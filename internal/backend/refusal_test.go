@@ -63,7 +63,7 @@ func TestATemporaryRefusalIsTriedAgain(t *testing.T) {
 		f.Publish(version(1), nil)
 		b.engine.Attach(target("s", zoneName), backend.Attachment{Name: "b", Feed: f, Backend: s})
 		b.pass(time.Second)
-		if r := b.last("b"); r.Err != nil || !strings.Contains(r.Refused[wwwKey[0]], "SERVFAIL") {
+		if r := b.last("b"); r.Err != nil || !strings.Contains(r.Refused[wwwKey[0]].Reason, "SERVFAIL") {
 			t.Fatalf("not refused: %+v", r)
 		}
 		b.pass(24 * time.Hour)
@@ -109,4 +109,70 @@ func TestNothingIsSentAfterStop(t *testing.T) {
 			t.Error("a label was made after Stop")
 		}
 	})
+}
+
+// TestWhatIsRefusedHasItsOwnSerial has two primaries that share secondaries: a serial that both have stands for one content.
+func TestWhatIsRefusedHasItsOwnSerial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		followed := bindLike
+		followed.Limits.Followed = true
+		one, takes := serverWith(followed, zoneName)
+		two, refuses := serverWith(followed, zoneName)
+		zone := mustParse(zoneName)
+		seen := map[uint32]string{}
+		look := func(when string) (serials [2]uint32) {
+			for i, m := range []*backendtest.Memory{one, two} {
+				soa, sets, _ := m.Truth(zone)
+				serials[i] = soa.Serial
+				var text strings.Builder
+				for s := range sets.All() {
+					fmt.Fprintln(&text, s)
+				}
+				if old, ok := seen[soa.Serial]; ok && old != text.String() {
+					t.Errorf("%s serial %d stands for\n%sand for\n%s", when, soa.Serial, old, text.String())
+				}
+				seen[soa.Serial] = text.String()
+			}
+			return serials
+		}
+		b := newBench(t, nil)
+		f := b.feed(zoneName)
+		b.attachAll(f, takes, refuses)
+		f.Publish(version(1), nil)
+		b.pass(time.Minute)
+		if s := look("at first"); s[0] != s[1] {
+			t.Errorf("the servers agree and have serials %d", s)
+		}
+		refuses.setApply(func(batch backend.Batch) error {
+			if slices.ContainsFunc(batch.Changes, func(c plan.Change) bool { return c.Key == wwwKey[0] && c.Want.TTL > 0 }) {
+				return &backend.Error{Class: backend.ErrRejected, Words: "REFUSED"}
+			}
+			return nil
+		})
+		other := set("other.example.org.", rr.TypeA, 300, "192.0.2.77")
+		f.Publish(contentOf(zone, set("www.example.org.", rr.TypeA, 300, "192.0.2.2")), nil)
+		b.pass(time.Minute)
+		look("when one refuses a set")
+		f.Publish(contentOf(zone, set("www.example.org.", rr.TypeA, 300, "192.0.2.2"), other), nil)
+		b.pass(time.Minute)
+		between := look("when another set comes")
+		sent := refuses.sent()
+		b.pass(10 * time.Minute)
+		if more := refuses.sent() - sent; more > 3 {
+			t.Errorf("ten minutes of a refused set took %d batches", more)
+		}
+		if _, sets, _ := two.Truth(zone); !hasSet(sets, other) {
+			t.Error("a refused set keeps another one out")
+		}
+		f.Publish(contentOf(zone, other), nil)
+		b.pass(time.Minute)
+		if s := look("when it is not wanted any more"); s[0] != s[1] || !rr.SerialLess(between[1], s[1]) {
+			t.Errorf("the servers agree again and have serials %d, after %d", s, between)
+		}
+	})
+}
+
+func hasSet(sets rr.Sets, want rr.Set) bool {
+	got, ok := sets.Get(want.Key())
+	return ok && got.Equal(want)
 }

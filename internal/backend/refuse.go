@@ -15,11 +15,11 @@ import (
 // tried after a while too.
 type refusals struct {
 	sets       map[rr.Key]refusal
-	dirty      bool              // sets changed since shown and gone were made
-	shown      map[rr.Key]string // what reports say
-	gone       []rr.Key          // and which of them are deletions
-	generation int               // of these two
-	retry      time.Time         // when the temporary ones are tried again; zero: none
+	dirty      bool               // sets changed since shown and gone were made
+	shown      map[rr.Key]Refusal // what reports say
+	gone       []rr.Key           // and which of them are deletions
+	generation int                // of these two
+	retry      time.Time          // when the temporary ones are tried again; zero: none
 	tries      int
 
 	ripe   time.Time      // when the first of those is tried again that other changes may have made acceptable; zero: none
@@ -27,15 +27,14 @@ type refusals struct {
 }
 
 type refusal struct {
-	want      rr.Set // zero: a refused deletion
-	reason    string
-	temporary bool
-	unit      []rr.Key  // what was refused together
-	again     time.Time // when it is tried again because other changes were applied since; zero: none were
+	Refusal
+	want  rr.Set    // zero: a refused deletion
+	unit  []rr.Key  // what was refused together
+	again time.Time // when it is tried again because other changes were applied since; zero: none were
 }
 
 // add notes the refusal of changes that belong together.
-func (r *refusals) add(unit []plan.Change, reason string, temporary bool) {
+func (r *refusals) add(unit []plan.Change, why Refusal) {
 	if r.sets == nil {
 		r.sets = map[rr.Key]refusal{}
 	}
@@ -44,7 +43,7 @@ func (r *refusals) add(unit []plan.Change, reason string, temporary bool) {
 		keys[i] = c.Key
 	}
 	for _, c := range unit {
-		r.sets[c.Key] = refusal{want: c.Want, reason: reason, temporary: temporary, unit: keys}
+		r.sets[c.Key] = refusal{Refusal: why, want: c.Want, unit: keys}
 	}
 	r.dirty = true
 }
@@ -123,7 +122,7 @@ func (r *refusals) due(now time.Time) []rr.Key {
 	r.retry = time.Time{}
 	var keys []rr.Key
 	for k, old := range r.sets {
-		if old.temporary {
+		if old.Temporary {
 			keys = append(keys, k)
 		}
 	}
@@ -143,7 +142,7 @@ func (r *refusals) plan(now time.Time, random float64) {
 		return
 	}
 	for _, old := range r.sets {
-		if old.temporary {
+		if old.Temporary {
 			r.tries = min(r.tries+1, 16)
 			r.retry = now.Add(jitter(min(firstRetry<<(r.tries-1), lastRetry), random))
 			return
@@ -189,19 +188,19 @@ func (r *refusals) without(changes []plan.Change) []plan.Change {
 	})
 }
 
-// report returns the reasons by key, and the refused deletions in canonical order. Neither is changed afterwards.
-func (r *refusals) report() (map[rr.Key]string, []rr.Key) {
+// report returns the refusals by key, and the refused deletions in canonical order. Neither is changed afterwards.
+func (r *refusals) report() (map[rr.Key]Refusal, []rr.Key) {
 	if !r.dirty {
 		return r.shown, r.gone
 	}
 	r.dirty = false
-	var shown map[rr.Key]string
+	var shown map[rr.Key]Refusal
 	var gone []rr.Key
 	if len(r.sets) > 0 {
-		shown = make(map[rr.Key]string, len(r.sets))
+		shown = make(map[rr.Key]Refusal, len(r.sets))
 	}
 	for k, old := range r.sets {
-		shown[k] = old.reason
+		shown[k] = old.Refusal
 		if len(old.want.Data) == 0 {
 			gone = append(gone, k)
 		}

@@ -18,7 +18,7 @@ func TestARefusedSetIsTriedAgainAfterOtherChangesAndThenEverMoreSeldom(t *testin
 	unit := []plan.Change{{Key: mx.Key(), Want: mx}}
 	now := time.Unix(1_000_000, 0)
 	var r refusals
-	r.add(unit, "REFUSED", false)
+	r.add(unit, Refusal{Reason: "REFUSED"})
 	if keys := r.ripened(now.Add(time.Hour)); keys != nil {
 		t.Fatalf("it is tried again although nothing else has changed: %v", keys)
 	}
@@ -38,7 +38,7 @@ func TestARefusedSetIsTriedAgainAfterOtherChangesAndThenEverMoreSeldom(t *testin
 			t.Fatalf("after %v it is not tried again: %v", pause, keys)
 		}
 		r.drop(keys)
-		r.add(unit, "REFUSED", false)
+		r.add(unit, Refusal{Reason: "REFUSED"})
 		now = now.Add(time.Minute)
 	}
 }

@@ -15,13 +15,16 @@ type Report struct {
 	// Serial that the target serves; 0 when it is not known or the server shows none.
 	Serial uint32
 
+	// Given is the serial that the target was last given by this engine; 0 when it was given none. It is the target's serial
+	// unless somebody else has written since.
+	Given uint32
+
 	// Err is why the last attempt failed, of a class (see Class); nil when it did not. What Seq says stays true as far
 	// as anybody knows.
 	Err error
 
-	// Refused are the sets that the target does not take, with the reasons, in words for people: the server's own where
-	// it has any. For such a key the target keeps what it had. The map never changes.
-	Refused map[rr.Key]string
+	// Refused are the sets that the target does not take. For such a key the target keeps what it had. The map never changes.
+	Refused map[rr.Key]Refusal
 
 	// Lingering are the refused deletions: sets that the target still holds although nobody wants them any more. They stay
 	// in the ledger.
@@ -36,6 +39,13 @@ type Report struct {
 	// Withdrawn says that nothing of what zonefold wrote is left in the target on this attachment's behalf; the
 	// attachment is gone and this was its last report.
 	Withdrawn bool
+}
+
+// A Refusal says why a target does not take a set.
+type Refusal struct {
+	Reason    string // in words for people: the server's own where it has any
+	Cause     Cause  // "" when the server did not tell
+	Temporary bool   // it is tried again after a while
 }
 
 func errorText(err error) string {

@@ -107,7 +107,7 @@ func (t *target) schedule(j *job) {
 	due := t.audit
 	due = earlier(due, earlier(s.refused.retry, s.refused.ripe))
 	if s.pending != nil {
-		due = s.pending.next
+		due = earlier(due, s.pending.next)
 	}
 	if !due.IsZero() {
 		e.delay(&t.delay, due)
@@ -131,7 +131,7 @@ func (t *target) finish() {
 	if len(t.attachments) == 0 && !again {
 		e.undelay(&t.delay)
 		delete(t.server.failing, t)
-		delete(e.targets, t.key)
+		delete(e.targets, spot{t.key, t.overlay})
 		if t.server.targets--; t.server.targets == 0 {
 			delete(e.servers, t.server.name)
 		}
@@ -176,7 +176,7 @@ func (t *target) report(j *job, a *attachment) Report {
 		r.Err = &Error{Class: ErrHeld, Err: errors.New("zone " + j.feed.id + " is older and has this target")}
 		return r
 	}
-	r.Serial, r.Err = s.soa.Serial, s.err
+	r.Serial, r.Given, r.Err = s.soa.Serial, s.given, s.err
 	if a.denied || a != j.a && Class(s.err) == ErrNotAuthorised {
 		r.Err = a.err
 	}

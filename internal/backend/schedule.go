@@ -89,14 +89,16 @@ func (e *Engine) pump() {
 		}
 		t := s.queue[0]
 		s.queue = s.queue[1:]
-		t.queued, t.running = false, true
-		s.active++
-		e.active++
+		if !t.pause() {
+			t.queued, t.running = false, true
+			s.active++
+			e.active++
+			e.background.Go(t.run)
+		}
 		if len(s.queue) > 0 && s.active < s.limit {
 			s.listed = true
 			e.open = append(e.open, s)
 		}
-		e.background.Go(t.run)
 	}
 }
 
@@ -105,8 +107,20 @@ func (e *Engine) ran(t *target) {
 	t.running = false
 	t.server.active--
 	e.active--
+	t.resume()
 	e.list(t.server)
 	e.pump()
+}
+
+// Waiting returns how many targets are being worked at or could be now; those that wait for another try are not among them.
+func (e *Engine) Waiting() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n := e.active
+	for _, s := range e.servers {
+		n += len(s.queue)
+	}
+	return n
 }
 
 // hold keeps all targets of a throttled server from it.

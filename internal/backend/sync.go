@@ -12,9 +12,8 @@ import (
 func (t *target) sync(ctx context.Context, j *job) error {
 	s := &t.state
 	s.complete = false
-	if waiting, err := t.poll(ctx, j); waiting || err != nil {
-		t.giveBack(j)
-		return err
+	if !j.ready || j.a.Observe {
+		s.pending, s.behind = nil, nil
 	}
 	if !j.ready {
 		return nil
@@ -22,6 +21,14 @@ func (t *target) sync(ctx context.Context, j *job) error {
 	if j.leaving && j.a.Observe {
 		s.complete = true
 		return nil
+	}
+	if t.overlay {
+		defer t.forget()
+		err := t.deliverAll(ctx, j, t.assertions(j))
+		if err == nil {
+			t.confirm(j)
+		}
+		return err
 	}
 	if done, err := t.arrive(ctx, j); done || err != nil {
 		return err
@@ -31,22 +38,12 @@ func (t *target) sync(ctx context.Context, j *job) error {
 		t.observe(j, changes)
 		return nil
 	}
-	rest, err := t.deliver(ctx, j, changes)
-	j.all, j.keys = false, nil
-	for _, c := range rest {
-		j.keys = append(j.keys, c.Key)
-	}
-	if err == nil && s.pending == nil {
-		err = t.verify(ctx, j)
-	}
-	if len(j.keys) > 0 {
-		t.giveBack(j)
-	}
-	if err != nil || s.pending != nil {
+	if err := t.deliverAll(ctx, j, changes); err != nil {
 		return err
 	}
 	t.confirm(j)
-	return nil
+	t.share(j)
+	return t.poll(ctx, j)
 }
 
 // arrive finds out what there is, where that is not known, and does all that there is to do with a zone that goes. One that
@@ -62,11 +59,11 @@ func (t *target) arrive(ctx context.Context, j *job) (done bool, err error) {
 		return false, err
 	}
 	switch {
-	case j.leaving && j.limits.Removes && !j.a.Keep:
+	case j.leaving && j.limits.Removes && !j.a.Keep && t.beside().Len() == 0:
 		return true, t.remove(ctx, j)
 	case gone:
 		t.giveBack(j)
-		t.state.complete = true
+		t.state.complete, t.state.pending, t.state.behind = true, nil, nil
 	}
 	return gone, nil
 }
@@ -80,16 +77,34 @@ func (t *target) plan(j *job) []plan.Change {
 	if j.audit {
 		again = append(again, s.refused.drop(s.refused.all())...)
 	}
+	over := t.beside()
+	again = append(again, s.refused.drop(t.uncovered(over))...)
 	again = append(again, s.refused.drop(s.refused.outdated(s.have, j.content.Sets, scope, j.keys, j.all))...)
 	var p plan.Plan
 	if j.all {
 		p = plan.Diff(s.have, j.content.Sets, scope)
-		s.left, s.foreign, s.shared = plan.Apply(rr.Sets{}, putAll(p.Left)), p.Foreign, false
+		s.left, s.foreign, s.shared = plan.Apply(rr.Sets{}, putAll(p.Left)), p.Foreign-among(p.Left, over), false
 	} else {
 		j.keys = append(j.keys, again...)
 		p = plan.DiffKeys(s.have, j.content.Sets, j.keys, scope)
 	}
-	return t.fitting(j, s.refused.without(p.Changes))
+	return t.fitting(j, s.refused.without(t.covered(j, over, p.Changes)))
+}
+
+// deliverAll ends a run: changes are sent and, where that is no proof, read back.
+func (t *target) deliverAll(ctx context.Context, j *job, changes []plan.Change) error {
+	rest, err := t.deliver(ctx, j, changes)
+	j.all, j.keys = false, nil
+	for _, c := range rest {
+		j.keys = append(j.keys, c.Key)
+	}
+	if err == nil {
+		err = t.verify(ctx, j)
+	}
+	if len(j.keys) > 0 {
+		t.giveBack(j)
+	}
+	return err
 }
 
 // observeSerial has the feed's next serial come after the target's.
@@ -119,7 +134,7 @@ func (t *target) fitting(j *job, changes []plan.Change) []plan.Change {
 			if !refused {
 				refused, fit = true, slices.Clone(changes[:len(fit)])
 			}
-			t.refuse(j, unit, j.limits.unfit(unit[i]), false)
+			t.refuse(j, unit, Refusal{Reason: j.limits.unfit(unit[i])})
 			continue
 		}
 		if refused {
@@ -132,19 +147,27 @@ func (t *target) fitting(j *job, changes []plan.Change) []plan.Change {
 }
 
 // refuse notes a refusal.
-func (t *target) refuse(j *job, unit []plan.Change, reason string, temporary bool) {
-	t.state.refused.add(unit, reason, temporary)
+func (t *target) refuse(j *job, unit []plan.Change, why Refusal) {
+	t.state.refused.add(unit, why)
 	t.engine.cfg.Metrics.Refused(j.a.Kind, len(unit))
 }
 
-// confirm notes that the target holds the job's content, apart from what it refuses.
+// confirm notes that the target holds the job's content, apart from what it refuses. Where its name servers have yet to learn of
+// that, it is confirmed when they have.
 func (t *target) confirm(j *job) {
 	s := &t.state
-	s.seq, s.complete, s.conflicts, s.pieces = j.seq, true, 0, 0
+	switch p := s.latest(); {
+	case p == nil:
+		s.seq, s.complete = j.seq, true
+	case j.leaving:
+		s.seq, s.pending.seq, p.seq = 0, 0, 0
+	default:
+		p.seq = j.seq
+	}
+	s.conflicts = 0
 	if s.difference != nil {
 		s.difference = nil
 		s.diffGen++
 	}
 	s.refused.plan(t.engine.cfg.Clock.Now(), t.engine.cfg.Rand())
-	t.share(j)
 }

@@ -2,6 +2,8 @@ package backend
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/zonefold/zonefold/internal/plan"
@@ -10,15 +12,17 @@ import (
 
 // A target is one place that holds one zone, and its worker.
 type target struct {
-	engine *Engine
-	key    TargetKey
-	server *server
+	engine  *Engine
+	key     TargetKey
+	overlay bool // see spot
+	server  *server
 
 	// Guarded by Engine.mu.
 	attachments map[string]*attachment
 	dirty       map[rr.Key]struct{} // sets to compare, as the content changed
 	all         bool                // compare every set; dirty is empty then
 	queued      bool
+	paused      bool // in no queue, as the other worker of the place runs; queued is set
 	running     bool
 	again       bool // woken while running
 	forced      bool // and so even after a failure
@@ -38,23 +42,27 @@ type state struct {
 	known   bool    // have is what the server holds
 	have    rr.Sets // without types that nobody may write
 	soa     rr.SOA  // zero: not known
+	given   uint32  // the serial that was sent last; 0: none
 	create  bool    // the server does not have the zone; the next batch makes it
 	holder  *Feed   // whose content was delivered last
 	seq     uint64  // confirmed
 	left    rr.Sets // sets that stay although nobody wants them (plan.Plan.Left)
 	foreign int
 	written rr.Sets // the ledger
+	sent    rr.Sets // of an overlay, as far as it was this process
 	shared  bool    // have and written share memory with the wanted sets, but for drift changes since
 	drift   int
 
 	refused    refusals
+	overlaid   map[rr.Key]struct{} // refused because an overlay has them
 	difference *Difference
 	diffGen    int
-	pending    *pending
-	pieces     int           // most changes in a batch while a rejection by a server that answers later is narrowed down; 0: any
+	pending    *pending      // is asked for; nil: nothing is
+	behind     *pending      // what was made last since, nil if nothing was
 	unverified []plan.Change // applied, not read back yet
 	base       *Known        // what was there before them; nil: nothing was applied since the last reading
 	conflicts  int           // in a row
+	raced      bool          // have is what was there before another writer, whom a conflict has shown
 	complete   bool          // the last run delivered all there was, and has confirmed it
 	err        error         // of the last run
 }
@@ -70,7 +78,8 @@ type attachment struct {
 	fresh   bool // heard nothing yet
 }
 
-func newTarget(e *Engine, key TargetKey) *target {
+func newTarget(e *Engine, at spot) *target {
+	key := at.TargetKey
 	s := e.servers[key.Server]
 	if s == nil {
 		s = &server{name: key.Server, limit: e.cfg.PerServer, failing: map[*target]bool{}}
@@ -78,7 +87,8 @@ func newTarget(e *Engine, key TargetKey) *target {
 		e.servers[key.Server] = s
 	}
 	s.targets++
-	t := &target{engine: e, key: key, server: s, attachments: map[string]*attachment{}, all: true}
+	t := &target{engine: e, key: key, overlay: at.overlay, server: s, attachments: map[string]*attachment{}, all: !at.overlay}
+	t.dirty, t.state.overlaid = map[rr.Key]struct{}{}, map[rr.Key]struct{}{}
 	t.delay.what = t
 	return t
 }
@@ -98,6 +108,7 @@ func (t *target) attach(a Attachment) {
 	if a.Written.Len() > 0 {
 		t.incoming = append(t.incoming, a.Written)
 	}
+	a.Keep = a.Keep && !t.overlay
 	a.Written = rr.Sets{} // it is as large as the zone, and is handed over
 	t.attachments[a.Name] = &attachment{Attachment: a, fresh: true}
 	a.Feed.attached[t]++
@@ -181,7 +192,7 @@ func (t *target) mark(keys []rr.Key, size int) {
 	if t.all {
 		return
 	}
-	if keys == nil || len(t.dirty)+len(keys) > max(manyDirty, size/dirtyPart) {
+	if !t.overlay && (keys == nil || len(t.dirty)+len(keys) > max(manyDirty, size/dirtyPart)) {
 		t.markAll()
 		return
 	}
@@ -193,4 +204,19 @@ func (t *target) mark(keys []rr.Key, size int) {
 	}
 }
 
-func (t *target) markAll() { t.all, t.dirty = true, nil }
+// markAll has every set compared. An overlay compares none: it sends what it is told.
+func (t *target) markAll() {
+	if !t.overlay {
+		t.all, t.dirty = true, nil
+	}
+}
+
+// dirtyKeys takes the sets that are marked. Engine.mu is held.
+func (t *target) dirtyKeys() []rr.Key {
+	keys := slices.Collect(maps.Keys(t.dirty))
+	t.all, t.dirty = false, nil
+	if t.overlay {
+		t.dirty = map[rr.Key]struct{}{}
+	}
+	return keys
+}

@@ -81,7 +81,7 @@ func TestWhatAServerIgnoresIsNotConfirmed(t *testing.T) {
 		b.engine.Attach(target("s", zoneName), backend.Attachment{Name: "0", Feed: f, Backend: s, Keep: true})
 		b.pass(time.Minute)
 		r := b.last("0")
-		if r.Err != nil || !strings.Contains(r.Refused[alias.Key()], "holds no such set") || len(r.Refused) != 1 || r.Foreign != 1 {
+		if r.Err != nil || !strings.Contains(r.Refused[alias.Key()].Reason, "holds no such set") || len(r.Refused) != 1 || r.Foreign != 1 {
 			t.Errorf("a CNAME that the server ignored: %+v", r)
 		}
 		m.Foreign(mustParse(zoneName), nil, []rr.Key{{Name: alias.Name, Type: rr.TypeTXT}})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/bind9"
+	"github.com/zonefold/zonefold/internal/backend/dnshook"
 	"github.com/zonefold/zonefold/internal/backend/embedded"
 	"github.com/zonefold/zonefold/internal/backend/powerdns"
 	"github.com/zonefold/zonefold/internal/backend/rfc2136"
@@ -20,6 +21,7 @@ type Config struct {
 	RFC2136  *RFC2136
 	PowerDNS *powerdns.Config
 	BIND9    *BIND9
+	DNSHook  *dnshook.Config // the server of a DNSClass
 }
 
 // Embedded is a group of zones of this process' own name server.
@@ -63,6 +65,7 @@ func kinds() []kind {
 		{"rfc2136", (*Pool).rfc2136},
 		{"powerdns", (*Pool).powerdns},
 		{"bind9", (*Pool).bind9},
+		{"dnsClass", (*Pool).dnshook},
 	}
 }
 
@@ -84,6 +87,10 @@ type Pool struct {
 	updates shelf[address, rfc2136.Client]
 	apis    shelf[powerdns.Config, powerdns.Client]
 	pods    shelf[Primary, bind9.Client]
+	hooks   shelf[dnshook.Config, dnshook.Client]
+
+	accounts shelf[credentials, Account]
+	reached  register
 }
 
 // NewPool makes an empty Pool. Now tells the time, which is part of signatures; own is this process' name server, nil if it
@@ -141,27 +148,36 @@ func (p *Pool) rfc2136(cfg Config) ([]Server, error) {
 			continue
 		}
 		seen[server] = true
-		key := address{server, cfg.RFC2136.Key}
-		c, err := p.updates.get(key, func() (*rfc2136.Client, error) {
-			return rfc2136.New(rfc2136.Config{Server: server, Key: cfg.RFC2136.Key, Now: p.now})
-		})
+		c, err := p.updater(address{server, cfg.RFC2136.Key})
 		if err != nil {
 			return nil, err
 		}
-		servers = append(servers, Server{Name: "dns " + c.Server(), View: cfg.RFC2136.View, Backend: c})
+		servers = append(servers, Server{Name: c.Title(), View: cfg.RFC2136.View, Backend: c})
 	}
 	return servers, nil
+}
+
+// updater returns the client of a canonical address.
+func (p *Pool) updater(a address) (*rfc2136.Client, error) {
+	return p.updates.get(a, func() (*rfc2136.Client, error) {
+		return rfc2136.New(rfc2136.Config{Server: a.server, Key: a.key, Now: p.now})
+	})
 }
 
 func (p *Pool) powerdns(cfg Config) ([]Server, error) {
 	if cfg.PowerDNS == nil {
 		return nil, nil
 	}
-	c, err := p.apis.get(*cfg.PowerDNS, func() (*powerdns.Client, error) { return powerdns.New(*cfg.PowerDNS) })
+	c, err := p.api(*cfg.PowerDNS)
 	if err != nil {
 		return nil, err
 	}
-	return []Server{{Name: "powerdns " + c.Server(), Backend: c}}, nil
+	return []Server{{Name: c.Title(), Backend: c}}, nil
+}
+
+// api returns the client of an API.
+func (p *Pool) api(cfg powerdns.Config) (*powerdns.Client, error) {
+	return p.apis.get(cfg, func() (*powerdns.Client, error) { return powerdns.New(cfg) })
 }
 
 func (p *Pool) bind9(cfg Config) ([]Server, error) {
@@ -179,4 +195,15 @@ func (p *Pool) bind9(cfg Config) ([]Server, error) {
 		servers = append(servers, Server{Name: "bind9 " + c.Server(), Backend: c})
 	}
 	return servers, nil
+}
+
+func (p *Pool) dnshook(cfg Config) ([]Server, error) {
+	if cfg.DNSHook == nil {
+		return nil, nil
+	}
+	c, err := p.hooks.get(*cfg.DNSHook, func() (*dnshook.Client, error) { return dnshook.New(*cfg.DNSHook, p.now) })
+	if err != nil {
+		return nil, err
+	}
+	return []Server{{Name: "dnshook " + c.Server(), Backend: c}}, nil
 }

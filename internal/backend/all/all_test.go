@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend/bind9"
+	"github.com/zonefold/zonefold/internal/backend/dnshook"
 	"github.com/zonefold/zonefold/internal/backend/embedded"
 	"github.com/zonefold/zonefold/internal/backend/powerdns"
 	"github.com/zonefold/zonefold/internal/backend/rfc2136"
@@ -54,6 +55,14 @@ func TestConnect(t *testing.T) {
 		a.Name != "powerdns http://pdns.example.org:8081/api/v1/servers/localhost" || a.Backend != api("http://pdns.example.org:8081").Backend {
 		t.Errorf("one API is %q and %q", a.Name, b.Name)
 	}
+	hook := func(url, secret string) Server {
+		return connect(t, p, Config{DNSHook: &dnshook.Config{Server: url, Secret: secret}})[0]
+	}
+	one := hook("http://hook.example.org/dns", "a")
+	if o := hook("http://HOOK.example.org:80/dns/", "b"); one.Name != "dnshook http://hook.example.org:80/dns" || o.Name != one.Name || o.Backend == one.Backend ||
+		one.Backend != hook("http://hook.example.org/dns", "a").Backend {
+		t.Errorf("one server of DNSClasses is %+v and %+v", one, o)
+	}
 	runtime.KeepAlive(two)
 }
 
@@ -89,6 +98,8 @@ func TestWhatCannotBeConnected(t *testing.T) {
 		"a broken key":     {RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}, Key: key(t, "s3cret!")}},
 		"a URL without //": {PowerDNS: &powerdns.Config{URL: "pdns", APIKey: "k"}},
 		"no name server":   {Embedded: &Embedded{Group: "g"}},
+		"no URL":           {DNSHook: &dnshook.Config{Server: "hook", Secret: "s3cret!"}},
+		"no algorithm":     {DNSHook: &dnshook.Config{Server: "http://hook", Secret: "s3cret!", Algorithm: "MD5"}},
 		"no pod":           {BIND9: &BIND9{}},
 		"no sidecar":       {BIND9: &BIND9{Primaries: []Primary{{Place: bind9.Place{DNS: "192.0.2.1:53"}, Access: &anyone{}}}}},
 		"two kinds":        {RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}}, PowerDNS: &powerdns.Config{URL: "http://pdns", APIKey: "k"}},
@@ -100,7 +111,7 @@ func TestWhatCannotBeConnected(t *testing.T) {
 			t.Errorf("the error shows a secret: %v", err)
 		}
 	}
-	if got := strings.Join(Kinds(), " "); got != "embedded rfc2136 powerdns bind9" {
+	if got := strings.Join(Kinds(), " "); got != "embedded rfc2136 powerdns bind9 dnsClass" {
 		t.Errorf("the kinds are %s", got)
 	}
 }

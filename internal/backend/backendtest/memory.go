@@ -19,7 +19,7 @@ type Profile struct {
 
 	MaxSet   int               // a larger set is refused; 0: none is
 	Bad      func(rr.Set) bool // sets that are refused; nil: none
-	Async    int               // how often a batch has to be polled for before it is carried out; 0: at once
+	Async    int               // how often a batch has to be polled for before all have it; 0: they have it at once
 	Throttle int               // every so many calls one is throttled; 0: none
 	Break    int               // every so many values one makes the call fail in the middle (Limits.Atomic); 0: none
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/dnsname"
-	"github.com/zonefold/zonefold/internal/rr"
 )
 
 // memoryClient is a Backend for a Memory.
@@ -67,13 +66,7 @@ func (c *memoryClient) Read(_ context.Context, zone dnsname.Name, ask backend.As
 		}
 		return backend.Observed{SOA: z.soa, Sets: z.sets}, nil
 	}
-	var found []rr.Set
-	for _, k := range ask.Keys {
-		if s, ok := z.sets.Get(k); ok {
-			found = append(found, s)
-		}
-	}
-	return backend.Observed{SOA: z.soa, Sets: setsOf(found...)}, nil
+	return backend.Observed{SOA: z.soa, Sets: z.sets.Only(ask.Keys)}, nil
 }
 
 // Apply makes the changes, in the way of the profile.
@@ -84,17 +77,17 @@ func (c *memoryClient) Apply(_ context.Context, zone dnsname.Name, b backend.Bat
 	if err := c.call(); err != nil {
 		return backend.Result{}, err
 	}
-	if m.profile.Async == 0 {
-		return m.apply(zone, b)
-	}
-	polls := 0
-	return backend.Result{Pending: func(context.Context) (bool, error) {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if polls++; polls < m.profile.Async {
-			return false, nil
+	result, err := m.apply(zone, b)
+	if polls := 0; err == nil && m.profile.Async > 0 {
+		result.Pending = func(context.Context) (bool, error) {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			if err := c.call(); err != nil {
+				return false, err
+			}
+			polls++
+			return polls >= m.profile.Async, nil
 		}
-		_, err := m.apply(zone, b)
-		return err == nil, err
-	}}, nil
+	}
+	return result, err
 }

@@ -22,7 +22,7 @@ func (c *Client) Apply(ctx context.Context, zone dnsname.Name, batch backend.Bat
 	case batch.Create:
 		result, err := c.create(ctx, zone, batch)
 		if err != nil {
-			err = fmt.Errorf("making zone %s at %s: %w", zone, c.Server(), err)
+			err = fmt.Errorf("making zone %s at %s: %w", zone, c.title(), err)
 		}
 		return result, err
 	}
@@ -47,7 +47,7 @@ func (c *Client) Apply(ctx context.Context, zone dnsname.Name, batch backend.Bat
 func (c *Client) remove(ctx context.Context, zone dnsname.Name) error {
 	err := c.call(ctx, func(s *bindcar.Client) error { return s.Delete(ctx, text(zone)) })
 	if err != nil {
-		return fmt.Errorf("removing zone %s from %s: %w", zone, c.Server(), err)
+		return fmt.Errorf("removing zone %s from %s: %w", zone, c.title(), err)
 	}
 	c.note(zone, site{})
 	return nil
@@ -92,7 +92,7 @@ func (c *Client) ask(ctx context.Context, request bindcar.CreateZone) (created b
 	return created, err
 }
 
-// clear removes a zone that is held. One that is not is somebody's content, and is to be read.
+// clear removes a zone that is held, or that the server has followed another one in. Else it is somebody's content, and is to be read.
 func (c *Client) clear(ctx context.Context, zone dnsname.Name) error {
 	settings, err := c.settings(ctx, zone)
 	switch {
@@ -100,7 +100,7 @@ func (c *Client) clear(ctx context.Context, zone dnsname.Name) error {
 		return nil
 	case err != nil:
 		return err
-	case !settings.Held:
+	case !settings.Held && settings.ZoneType != bindcar.Secondary:
 		return &backend.Error{Class: backend.ErrConflict, Err: errors.New("it is there already")}
 	}
 	return c.call(ctx, func(s *bindcar.Client) error { return s.Delete(ctx, text(zone)) })

@@ -8,6 +8,7 @@
 package bind9
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ import (
 // A Place is where one pod is reached.
 type Place struct {
 	ID      string // the UID of the pod: who is to be there
+	Name    string // what people call it; "": the ID
 	DNS     string // host and port of named
 	Sidecar string // the base URL of bindcar: http://HOST:PORT
 }
@@ -139,6 +141,9 @@ func (p *pod) Server() string {
 	return p.dns.Server()
 }
 
+// title is the pod for people.
+func (p *pod) title() string { return cmp.Or(p.place.Name, p.Server()) }
+
 // Close closes the idle connections. Calls that are under way, and later ones, still work.
 func (p *pod) Close() error {
 	p.sidecar.HTTP.CloseIdleConnections()
@@ -155,7 +160,7 @@ const maxCreate = 512 << 10
 // Limits are those of the UPDATE protocol, with zones that come and go.
 func (c *Client) Limits() backend.Limits {
 	l := c.dns.Limits()
-	l.ListsZones, l.Creates, l.Removes = true, true, true
+	l.ListsZones, l.Creates, l.Removes, l.Followed = true, true, true, true
 	l.MaxSetSize, l.CreateBytes = maxSet, maxCreate
 	return l
 }
@@ -173,13 +178,18 @@ func (c *Client) Zones(ctx context.Context) ([]dnsname.Name, error) {
 		zones, err = append(zones, name), errors.Join(err, parseErr)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("listing the zones of %s: %w", c.Server(), err)
+		return nil, fmt.Errorf("listing the zones of %s: %w", c.title(), err)
 	}
 	return zones, nil
 }
 
 // Read reads as rfc2136 does. A zone that is refused may be one that is not there, or one that is held.
 func (c *Client) Read(ctx context.Context, zone dnsname.Name, ask backend.Ask) (backend.Observed, error) {
+	if ask.Keys == nil && ask.Known == nil && c.access.Settings(zone).Sole {
+		if s, err := c.settings(ctx, zone); err == nil && s.ZoneType == bindcar.Secondary {
+			return backend.Observed{}, &backend.Error{Class: backend.ErrNoZone, Err: fmt.Errorf("%s is a secondary of the zone yet", c.title())}
+		}
+	}
 	found, err := c.dns.Read(ctx, zone, ask)
 	if err == nil {
 		return found, nil
@@ -195,11 +205,11 @@ func (c *Client) refused(ctx context.Context, zone dnsname.Name, err error) erro
 	settings, asked := c.settings(ctx, zone)
 	switch {
 	case errors.Is(asked, bindcar.ErrNotFound):
-		return &backend.Error{Class: backend.ErrNoZone, Err: fmt.Errorf("the sidecar of %s does not know the zone", c.Server())}
+		return &backend.Error{Class: backend.ErrNoZone, Err: fmt.Errorf("the sidecar of %s does not know the zone", c.title())}
 	case asked != nil:
 		return err
 	case settings.Held:
-		return &backend.Error{Class: backend.ErrNoZone, Err: fmt.Errorf("%s has only a part of the zone, which it shows nobody", c.Server())}
+		return &backend.Error{Class: backend.ErrNoZone, Err: fmt.Errorf("%s has only a part of the zone, which it shows nobody", c.title())}
 	}
 	return err
 }

@@ -138,6 +138,23 @@ func TestNameServersThatStandIn(t *testing.T) {
 	}
 }
 
+// TestMailServersWithoutAnAddress come with a new zone and with an update: a server made anew must not have what another refuses.
+func TestMailServersWithoutAnAddress(t *testing.T) {
+	t.Parallel()
+	p := startPod(t, named.Primary, false)
+	d := newDesk(t, "example.org.", p.client(newGrant()))
+	more := []rr.Set{rr.NewSet(rr.Key{Name: d.name("alias"), Type: rr.TypeCNAME}, 60, "www.example.net.")}
+	for _, owner := range []string{"new", "later"} {
+		more = append(more, rr.NewSet(rr.Key{Name: d.name(owner), Type: rr.TypeMX}, 60, "10 nowhere.example.org.", "20 alias.example.org."))
+		if report := d.delivered(d.content(1, more...))["0"]; len(report.Refused) > 0 {
+			t.Errorf("the server refuses %v", report.Refused)
+		}
+		if _, sets, _ := p.truth(d.zone); sets.Len() != 4+len(more) {
+			t.Errorf("the server has %d sets, want %d", sets.Len(), 4+len(more))
+		}
+	}
+}
+
 // TestZonesStayOverARestart kills named after an update, and starts it with what is on its volume.
 func TestZonesStayOverARestart(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/bindcar"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -33,7 +34,7 @@ func (s *Secondary) Follow(ctx context.Context, zone dnsname.Name, primaries []n
 		changed, err = s.follow(ctx, zone, want)
 	}
 	if err != nil {
-		return false, fmt.Errorf("having %s follow the primaries of zone %s: %w", s.Server(), zone, err)
+		return false, fmt.Errorf("having %s follow the primaries of zone %s: %w", s.title(), zone, err)
 	}
 	return changed, nil
 }
@@ -87,7 +88,7 @@ func (s *Secondary) create(ctx context.Context, zone dnsname.Name, primaries []s
 // Remove ends the following of a zone. One that is not there is success.
 func (s *Secondary) Remove(ctx context.Context, zone dnsname.Name) error {
 	if err := s.call(ctx, func(sidecar *bindcar.Client) error { return sidecar.Delete(ctx, text(zone)) }); err != nil {
-		return fmt.Errorf("removing zone %s from %s: %w", zone, s.Server(), err)
+		return fmt.Errorf("removing zone %s from %s: %w", zone, s.title(), err)
 	}
 	return nil
 }
@@ -107,6 +108,36 @@ func (s *Secondary) Serial(ctx context.Context, zone dnsname.Name) (uint32, erro
 	return 0, s.stillThere(ctx, err)
 }
 
+// Holds reads all that the secondary has of a zone, and reports whether that is what is wanted, apart from what servers make themselves.
+func (s *Secondary) Holds(ctx context.Context, zone dnsname.Name, want rr.Sets) (bool, error) {
+	found, err := s.dns.Read(ctx, zone, backend.Ask{})
+	if err != nil {
+		return false, s.stillThere(ctx, err)
+	}
+	return len(plan.Diff(found.Sets, want, plan.Scope{Apex: zone, ApexNS: plan.ApexNSRequired}).Changes) == 0, nil
+}
+
+// Renew has the secondary transfer the whole zone, whatever it has.
+func (s *Secondary) Renew(ctx context.Context, zone dnsname.Name) error {
+	if err := s.call(ctx, func(sidecar *bindcar.Client) error { return sidecar.Tell(ctx, "retransfer", text(zone)) }); err != nil {
+		return fmt.Errorf("having %s transfer zone %s anew: %w", s.title(), zone, err)
+	}
+	return nil
+}
+
+// TakeOver has the secondary transfer the zone whatever serial it has, unless that is the wanted one, and reports whether it is. It is for
+// one that may have another zone of the name, from other primaries.
+func (s *Secondary) TakeOver(ctx context.Context, zone dnsname.Name, serial uint32) (current bool, err error) {
+	has, err := s.Serial(ctx, zone)
+	switch {
+	case err == nil && has == serial:
+		return true, nil
+	case err != nil && backend.Class(err) != backend.ErrUnavailable:
+		return false, err
+	}
+	return false, s.Renew(ctx, zone)
+}
+
 // CatchUp has the secondary ask its primaries unless it has a serial already, and reports whether it has. Primaries tell their
 // secondaries of changes; this is for those who did not hear it.
 func (s *Secondary) CatchUp(ctx context.Context, zone dnsname.Name, serial uint32) (current bool, err error) {
@@ -118,7 +149,7 @@ func (s *Secondary) CatchUp(ctx context.Context, zone dnsname.Name, serial uint3
 		return false, err
 	}
 	if err := s.call(ctx, func(sidecar *bindcar.Client) error { return sidecar.Tell(ctx, "refresh", text(zone)) }); err != nil {
-		return false, fmt.Errorf("having %s ask for zone %s: %w", s.Server(), zone, err)
+		return false, fmt.Errorf("having %s ask for zone %s: %w", s.title(), zone, err)
 	}
 	return false, nil
 }

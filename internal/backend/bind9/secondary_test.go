@@ -79,6 +79,40 @@ func TestASecondaryFollows(t *testing.T) {
 	}
 }
 
+// TestASecondaryHoldsSomethingElse has somebody else write to the primary, under a serial that the secondary then has as well.
+func TestASecondaryHoldsSomethingElse(t *testing.T) {
+	t.Parallel()
+	one, two := startPod(t, named.Primary, false), startPod(t, named.Secondary, false)
+	access := newGrant()
+	access.settings = Settings{AlsoNotify: []netip.AddrPort{two.address()}}
+	d := newDesk(t, "example.org.", one.client(access))
+	s := two.secondary(newGrant())
+	if _, err := s.Follow(t.Context(), d.zone, []netip.AddrPort{one.address()}); err != nil {
+		t.Fatal(err)
+	}
+	content := d.content(5)
+	s.reaches(t, d.zone, d.delivered(content)["0"].Serial)
+	holds := func(want rr.Sets) bool {
+		t.Helper()
+		holds, err := s.Holds(t.Context(), d.zone, want)
+		if err != nil {
+			t.Error(err)
+		}
+		return holds
+	}
+	if !holds(content.Sets) || holds(d.content(6).Sets) {
+		t.Error("the secondary does not know what it holds")
+	}
+	if err := s.Renew(t.Context(), d.zone); err != nil {
+		t.Error(err)
+	}
+	until(t, "held the same", func() bool { return holds(content.Sets) })
+	parent, _ := d.zone.Parent()
+	if _, err := s.Holds(t.Context(), parent, content.Sets); err == nil {
+		t.Error("a zone that it does not have is held")
+	}
+}
+
 // TestASecondaryThatHearsNothing is not told of changes, and asks when it is to.
 func TestASecondaryThatHearsNothing(t *testing.T) {
 	t.Parallel()

@@ -20,6 +20,8 @@ type Settings struct {
 	AllowTransfer []string
 	// DNSSECPolicy is the policy that the server signs the zone by; "": it does not.
 	DNSSECPolicy string
+	// Sole says that no other primary has the zone: those that might have had it follow this one.
+	Sole bool
 }
 
 // wanted are the settings of a zone in the sidecar's words.
@@ -66,6 +68,14 @@ func remote(at netip.AddrPort) string {
 	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port()).String()
 }
 
+// Notify has the server tell the secondaries of a zone what serial it has.
+func (c *Client) Notify(ctx context.Context, zone dnsname.Name) error {
+	if err := c.call(ctx, func(s *bindcar.Client) error { return s.Tell(ctx, "notify", text(zone)) }); err != nil {
+		return fmt.Errorf("having %s tell the secondaries of zone %s: %w", c.Server(), zone, err)
+	}
+	return nil
+}
+
 // Configure brings the settings of a zone into the wanted state, and who may update it: we. It reports whether anything had to be
 // changed. A zone that is not complete yet gets its settings when it is.
 func (c *Client) Configure(ctx context.Context, zone dnsname.Name) (changed bool, err error) {
@@ -75,7 +85,7 @@ func (c *Client) Configure(ctx context.Context, zone dnsname.Name) (changed bool
 		have, err = c.settings(ctx, zone)
 	}
 	if err != nil {
-		return false, fmt.Errorf("configuring zone %s at %s: %w", zone, c.Server(), err)
+		return false, fmt.Errorf("configuring zone %s at %s: %w", zone, c.title(), err)
 	}
 	change := bindcar.ModifyZone{}
 	slices.Sort(have.AlsoNotify)
@@ -95,7 +105,7 @@ func (c *Client) Configure(ctx context.Context, zone dnsname.Name) (changed bool
 		return false, nil
 	}
 	if err := c.call(ctx, func(s *bindcar.Client) error { return s.Modify(ctx, text(zone), change) }); err != nil {
-		return false, fmt.Errorf("configuring zone %s at %s: %w", zone, c.Server(), err)
+		return false, fmt.Errorf("configuring zone %s at %s: %w", zone, c.title(), err)
 	}
 	return true, nil
 }

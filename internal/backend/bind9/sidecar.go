@@ -27,7 +27,7 @@ func (p *pod) stillThere(ctx context.Context, err error) error {
 		return err
 	}
 	if gone := p.access.Holds(ctx, p.place); gone != nil {
-		return &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("%s is not at %s any more: %w", p.Server(), p.place.DNS, gone)}
+		return &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("%s is not at %s any more: %w", p.title(), p.place.DNS, gone)}
 	}
 	return err
 }

@@ -111,10 +111,12 @@ func answerError(resp *http.Response, r request) error {
 	switch code := resp.StatusCode; {
 	case code >= 300 && code < 400:
 		e.Err = errors.New("the server answers with a redirect, which is not followed: give the URL that it leads to")
-	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		e.Class = backend.ErrNotAuthorised
+	case code == http.StatusUnauthorized:
+		e.Class, e.Cause = backend.ErrNotAuthorised, backend.CauseUnauthenticated
+	case code == http.StatusForbidden:
+		e.Class, e.Cause = backend.ErrNotAuthorised, backend.CauseUnauthorised
 	case code == http.StatusNotFound && r.inZone:
-		e.Class = backend.ErrNoZone
+		e.Class, e.Cause = backend.ErrNoZone, backend.CauseInvalid
 	case code == http.StatusNotFound:
 		e.Err = errors.New("the URL or the server's id is wrong")
 	case code == http.StatusConflict:

@@ -3,7 +3,6 @@ package powerdns
 import (
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -189,14 +188,3 @@ func size(change plan.Change) int {
 
 // quotedLength is the length of a JSON string that holds printable ASCII.
 func quotedLength(s string) int { return len(s) + strings.Count(s, `"`) + strings.Count(s, `\`) }
-
-// only returns the sets of some keys.
-func only(sets rr.Sets, keys []rr.Key) rr.Sets {
-	txn := rr.Sets{}.Txn()
-	for _, key := range slices.Compact(slices.SortedFunc(slices.Values(keys), rr.Key.Compare)) {
-		if set, ok := sets.Get(key); ok {
-			txn.Put(set)
-		}
-	}
-	return txn.Sets()
-}

@@ -1,14 +1,13 @@
 package powerdns_test
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/backendtest"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -16,31 +15,7 @@ import (
 // examples are the good ones of every type that anybody may write.
 func examples(t *testing.T) map[rr.Type][]string {
 	t.Helper()
-	f, err := os.Open("../../rr/testdata/types.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	good := map[rr.Type][]string{}
-	for s := bufio.NewScanner(f); s.Scan(); {
-		name, rest, _ := strings.Cut(s.Text(), " ")
-		verdict, data, _ := strings.Cut(strings.TrimSpace(rest), " ")
-		if strings.HasPrefix(name, "#") || verdict != "good" {
-			continue
-		}
-		typ, err := rr.ParseType(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, _, _ = strings.Cut(data, "  =>  ")
-		canonical, err := rr.ParseData(typ, strings.TrimSpace(data))
-		if err != nil {
-			t.Fatalf("%s: %v", s.Text(), err)
-		}
-		if typ.Refused() == "" && typ != rr.TypeCNAME {
-			good[typ] = append(good[typ], canonical)
-		}
-	}
+	good := backendtest.Examples(t, rr.Type.Refused)
 	good[rr.TypeCNAME] = []string{"target.example.org."}
 	// Types that PowerDNS reads by fields and package rr in the form of RFC 3597: SPF, NID, L32, LP.
 	for typ, data := range map[rr.Type]string{

@@ -33,7 +33,7 @@ func (c *Client) read(ctx context.Context, name dnsname.Name, ask backend.Ask) (
 		return backend.Observed{}, err
 	}
 	if ask.Keys != nil {
-		found.Sets = only(found.Sets, ask.Keys)
+		found.Sets = found.Sets.Only(ask.Keys)
 	}
 	return found, nil
 }

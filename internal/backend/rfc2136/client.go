@@ -64,6 +64,9 @@ func New(cfg Config) (*Client, error) {
 // Server is the canonical address, equal for all spellings of it: "192.0.2.1:53", "[2001:db8::1]:53", "ns.example.org:53".
 func (c *Client) Server() string { return c.server }
 
+// Title is what targets call the server.
+func (c *Client) Title() string { return "dns " + c.server }
+
 // Close closes the idle connections. Calls that are under way, and later ones, still work.
 func (c *Client) Close() error {
 	c.conns.close()

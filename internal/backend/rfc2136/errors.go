@@ -20,22 +20,27 @@ func notAuthorised(words string, err error) error {
 
 func unavailable(err error) error { return &backend.Error{Class: backend.ErrUnavailable, Err: err} }
 
+// unauthenticated is about the key, and not about what its holder may do.
+func unauthenticated(words string, err error) error {
+	return &backend.Error{Class: backend.ErrNotAuthorised, Cause: backend.CauseUnauthenticated, Words: words, Err: err}
+}
+
 // tsigError says what a server found wrong with our signature (RFC 8945 §5.2).
 func tsigError(t *dns.TSIG, key *signer, now time.Time) error {
 	switch t.Error {
 	case dns.RcodeBadKey:
-		return notAuthorised("BADKEY", fmt.Errorf("the server does not know key %s with algorithm %s", key.Name(), key.Algorithm()))
+		return unauthenticated("BADKEY", fmt.Errorf("the server does not know key %s with algorithm %s", key.Name(), key.Algorithm()))
 	case dns.RcodeBadSig:
-		return notAuthorised("BADSIG", fmt.Errorf("the server has another secret for key %s", key.Name()))
+		return unauthenticated("BADSIG", fmt.Errorf("the server has another secret for key %s", key.Name()))
 	case dns.RcodeBadTime:
 		err := errors.New("the server's clock differs from ours")
 		if other, e := hex.DecodeString(t.OtherData); e == nil && len(other) == 6 {
 			theirs := int64(binary.BigEndian.Uint16(other))<<32 | int64(binary.BigEndian.Uint32(other[2:]))
 			err = fmt.Errorf("%w by %d seconds", err, theirs-now.Unix())
 		}
-		return notAuthorised("BADTIME", err)
+		return unauthenticated("BADTIME", err)
 	}
-	return notAuthorised(rcodeName(int(t.Error)), fmt.Errorf("the server does not take the signature of key %s", key.Name()))
+	return unauthenticated(rcodeName(int(t.Error)), fmt.Errorf("the server does not take the signature of key %s", key.Name()))
 }
 
 // errPrerequisite says that the zone is not as the UPDATE expected (RFC 2136 §2.2).

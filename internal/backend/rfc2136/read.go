@@ -41,13 +41,7 @@ func (c *Client) read(ctx context.Context, zone dnsname.Name, ask backend.Ask) (
 	if err != nil {
 		return backend.Observed{}, err
 	}
-	some := rr.Sets{}.Txn()
-	for _, key := range ask.Keys {
-		if set, ok := whole.Sets.Get(key); ok {
-			some.Put(set)
-		}
-	}
-	return backend.Observed{SOA: whole.SOA, Sets: some.Sets()}, nil
+	return backend.Observed{SOA: whole.SOA, Sets: whole.Sets.Only(ask.Keys)}, nil
 }
 
 // errObscure says that queries do not show what the zone holds, and that it is to be transferred.

@@ -11,6 +11,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/rfc2136"
 	"github.com/zonefold/zonefold/internal/backend/tsig"
+	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/nameserver"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -88,6 +89,26 @@ func TestEveryAlgorithm(t *testing.T) {
 	}
 }
 
+// TestAccountsKnowMissingZones looks for zones that a server has, and has not.
+func TestAccountsKnowMissingZones(t *testing.T) {
+	onEach(t, func(t *testing.T, s *nameserver.Server) {
+		key := rfc2136.Key{Name: parse(t, "zonefold-test."), Algorithm: "hmac-sha256", Secret: secret}
+		client, err := rfc2136.New(rfc2136.Config{Server: s.Addr(), Key: key, Now: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		account := rfc2136.NewAccount(client, dnsname.Name{})
+		if _, err := account.HostedZone(t.Context(), "example.org"); err != nil {
+			t.Error(err)
+		}
+		for _, id := range []string{"gone.example.net.", "net."} {
+			if _, err := account.HostedZone(t.Context(), id); !errors.Is(err, backend.ErrNoZone) {
+				t.Errorf("%s: %v, want %v", id, err, backend.ErrNoZone)
+			}
+		}
+	})
+}
+
 func TestWrongKeys(t *testing.T) {
 	onEach(t, func(t *testing.T, s *nameserver.Server) {
 		right := rfc2136.Key{Name: parse(t, "zonefold-test."), Algorithm: "hmac-sha256", Secret: secret}
@@ -113,6 +134,9 @@ func TestWrongKeys(t *testing.T) {
 			_, applied := client.Apply(t.Context(), parse(t, "example.org."), backend.Batch{Changes: []plan.Change{{Key: set.Key(), Want: set}}})
 			_, read := client.Read(t.Context(), parse(t, "example.org."), backend.Ask{})
 			for _, err := range []error{applied, read} {
+				if detail, ok := errors.AsType[*backend.Error](err); c.word != "" && ok && detail.Cause != backend.CauseUnauthenticated {
+					t.Errorf("%s: the cause of %v is %q", what, err, detail.Cause)
+				}
 				if !errors.Is(err, backend.ErrNotAuthorised) || !strings.Contains(err.Error(), c.word) {
 					t.Errorf("%s: %v, want %s and %s", what, err, backend.ErrNotAuthorised, c.word)
 				}

@@ -1,10 +1,8 @@
 package rfc2136
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +10,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/backendtest"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -128,42 +127,23 @@ func TestWhatCannotBeSent(t *testing.T) {
 
 // TestSizeIsAnUpperBound packs every example of every type and compares.
 func TestSizeIsAnUpperBound(t *testing.T) {
-	f, err := os.Open("../../rr/testdata/types.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
 	zone := name(t, "example.org.")
-	for s := bufio.NewScanner(f); s.Scan(); {
-		typeName, rest, _ := strings.Cut(s.Text(), " ")
-		data, good := strings.CutPrefix(strings.TrimSpace(rest), "good ")
-		if !good || strings.HasPrefix(typeName, "#") {
-			continue
-		}
-		typ, err := rr.ParseType(typeName)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if typ.Refused() != "" {
-			continue
-		}
-		data, _, _ = strings.Cut(data, "  =>  ")
-		if data, err = rr.ParseData(typ, strings.TrimSpace(data)); err != nil {
-			t.Fatal(err)
-		}
-		have, want := set(t, `a\.b.example.org.`, typ, data), set(t, `a\.b.example.org.`, typ, data)
-		want.TTL++
-		empty, err := message(zone, backend.Batch{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		change := plan.Change{Key: have.Key(), Have: have, Want: want}
-		full, err := message(zone, backend.Batch{Changes: []plan.Change{change}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if took := full.Len() - empty.Len(); took > size(change) {
-			t.Errorf("%s %s takes %d octets, size says %d", typ, data, took, size(change))
+	for typ, all := range backendtest.Examples(t, rr.Type.Refused) {
+		for _, data := range all {
+			have, want := set(t, `a\.b.example.org.`, typ, data), set(t, `a\.b.example.org.`, typ, data)
+			want.TTL++
+			empty, err := message(zone, backend.Batch{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			change := plan.Change{Key: have.Key(), Have: have, Want: want}
+			full, err := message(zone, backend.Batch{Changes: []plan.Change{change}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if took := full.Len() - empty.Len(); took > size(change) {
+				t.Errorf("%s %s takes %d octets, size says %d", typ, data, took, size(change))
+			}
 		}
 	}
 }

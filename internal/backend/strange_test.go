@@ -1,0 +1,52 @@
+package backend_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+func TestWhatSomebodyElseWritesIsTold(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		keep   bool
+		notice func(*bench, *backend.Feed)
+		want   string
+	}{
+		{"an audit finds it", false, func(b *bench, _ *backend.Feed) { b.engine.Audit(target("0", zoneName)) }, "foreign.example.org. A, www.example.org. A"},
+		{"the next change finds it", false, func(_ *bench, f *backend.Feed) { f.Publish(version(2), wwwKey) }, "foreign.example.org. A, www.example.org. A"},
+		{"foreign sets stay", true, func(_ *bench, f *backend.Feed) { f.Publish(version(2), wwwKey) }, ""},
+		{"nobody wrote", false, func(b *bench, _ *backend.Feed) {}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m, s := serverWith(bindLike, zoneName)
+				var told []string
+				b := newBench(t, func(config *backend.Config) {
+					config.Strange = func(x backend.Strange) {
+						for _, k := range x.Sets {
+							told = append(told, k.String())
+						}
+					}
+				})
+				f := b.feed(zoneName)
+				f.Publish(version(1), nil)
+				b.engine.Attach(target("0", zoneName), backend.Attachment{Name: "0", Feed: f, Backend: s, Keep: c.keep})
+				b.pass(time.Minute)
+				m.Foreign(mustParse(zoneName), []rr.Set{set("foreign.example.org.", rr.TypeA, 300, "203.0.113.1"), set("www.example.org.", rr.TypeA, 300, "203.0.113.2")}, nil)
+				c.notice(b, f)
+				b.pass(time.Minute)
+				b.stop()
+				slices.Sort(told)
+				if got := strings.Join(told, ", "); got != c.want {
+					t.Errorf("told of %q, want %q", got, c.want)
+				}
+			})
+		})
+	}
+}
