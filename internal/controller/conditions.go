@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -161,3 +163,9 @@ func (c *Conditions) Judged(v zone.Verdict, served Outcome) {
 
 // List returns the conditions.
 func (c *Conditions) List() []metav1.Condition { return c.list }
+
+// Capital makes the first letter a capital, as a sentence begins.
+func Capital(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(first)) + s[size:]
+}

@@ -24,16 +24,21 @@ type Core struct {
 	box  sync.Mutex
 	puts []put
 	wake chan struct{}
+	asks chan *question
+	runs atomic.Bool // it answers
+	rest time.Time   // until when no further question is answered; of Run
 	// Unix nanoseconds: when something was put last, and since when puts have been
-	// following each other closely.
-	last, since atomic.Int64
+	// following each other closely; and how many have since.
+	last, since, many atomic.Int64
 }
 
-// Within a lull of this length a burst of changes is over; one that lasts longer than
-// maxBurst is how things are, and nothing waits for its end.
+// A burst is at least crowd changes that follow each other closely, as many a second or
+// more. After a lull it is over; one that lasts longer than maxBurst is how things are,
+// and nothing waits for its end.
 const (
+	crowd    = 50
 	lull     = 300 * time.Millisecond
-	maxBurst = 30 * time.Second
+	maxBurst = 2 * time.Minute
 )
 
 // put is one change to the World.
@@ -54,7 +59,11 @@ type Settlement struct {
 type Touched struct {
 	ID      zone.ID
 	Version Version
+	Seen    time.Time // when it was put
 }
+
+// Gone reports whether the object was deleted.
+func (t Touched) Gone() bool { return t.Version == Version{} }
 
 // A Version is one spec of one object.
 type Version struct {
@@ -72,17 +81,17 @@ type CoreConfig struct {
 
 // NewCore returns a Core with an empty World.
 func NewCore(c CoreConfig) *Core {
-	return &Core{clock: c.Clock, settled: c.Settled, metrics: c.Metrics, world: zone.New(c.Options), wake: make(chan struct{}, 1)}
+	return &Core{clock: c.Clock, settled: c.Settled, metrics: c.Metrics, world: zone.New(c.Options), wake: make(chan struct{}, 1), asks: make(chan *question)}
 }
 
 // PutZone hands a Zone, as a version of its object says, to the World; no put blocks.
 func (c *Core) PutZone(z zone.Zone, v Version) {
-	c.put(put{Touched{z.ID, v}, func(w *zone.World) { w.PutZone(z) }})
+	c.put(put{Touched{ID: z.ID, Version: v}, func(w *zone.World) { w.PutZone(z) }})
 }
 
 // PutClaim hands a claim, as a version of its object says, to the World.
 func (c *Core) PutClaim(claim zone.Claim, v Version) {
-	c.put(put{Touched{claim.ID, v}, func(w *zone.World) { w.PutClaim(claim) }})
+	c.put(put{Touched{ID: claim.ID, Version: v}, func(w *zone.World) { w.PutClaim(claim) }})
 }
 
 // PutGrants replaces what a Backend grants; none removes it.
@@ -101,10 +110,13 @@ func (c *Core) DeleteClaim(id zone.ID) {
 }
 
 func (c *Core) put(p put) {
-	now := c.clock().UnixNano()
+	p.Seen = c.clock()
+	now := p.Seen.UnixNano()
 	if now-c.last.Swap(now) > int64(lull) {
 		c.since.Store(now)
+		c.many.Store(0)
 	}
+	c.many.Add(1)
 	c.box.Lock()
 	c.puts = append(c.puts, p)
 	c.box.Unlock()
@@ -140,10 +152,12 @@ func (c *Core) Adopted(id zone.ID) []zone.ID {
 	return out
 }
 
-// Busy reports whether a burst of changes is going on.
+// Busy reports whether a burst of changes is going on. A few changes, or a steady flow of
+// them, are none: the statuses of those are soon written.
 func (c *Core) Busy() bool {
 	now := c.clock().UnixNano()
-	return now-c.last.Load() < int64(lull) && now-c.since.Load() < int64(maxBurst)
+	lasted := now - c.since.Load()
+	return now-c.last.Load() < int64(lull) && lasted < int64(maxBurst) && c.many.Load() >= crowd*max(1, lasted/int64(time.Second))
 }
 
 // Run settles until ctx ends. It begins after ready returns true: before every
@@ -156,10 +170,19 @@ func (c *Core) Run(ctx context.Context, ready func(context.Context) bool) error 
 		if puts := c.take(); first || len(puts) > 0 { // that there is nothing is news too
 			c.step(puts)
 		}
+		if first {
+			c.runs.Store(true)
+			defer c.runs.Store(false)
+		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-c.wake:
+		case q := <-c.asks:
+			if puts := c.take(); len(puts) > 0 { // what is known goes before what might be
+				c.step(puts)
+			}
+			c.answer(q)
 		}
 	}
 }

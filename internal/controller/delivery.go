@@ -8,6 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -35,13 +38,17 @@ type Deliveries struct {
 	store   Store
 	clock   func() time.Time
 	log     *slog.Logger
-	changed func(zone.ID)   // the outcome of a Zone may have changed
-	settled func([]zone.ID) // the outcome of claims may have changed
-	refresh func(zone.ID)   // the outcome of every claim of a Zone may have changed
-	onPlace func(string)
-	metrics *Metrics
-	engine  *backend.Engine
-	queue   *Writer
+	changed func(zone.ID) // the outcome of a Zone may have changed
+	behind  func(zone.ID, uint32) *Outcome
+	strange func(Strange)
+	// onStrange is for who has the servers.
+	onStrange func(Strange)
+	settled   func([]zone.ID) // the outcome of claims may have changed
+	refresh   func(zone.ID)   // the outcome of every claim of a Zone may have changed
+	onPlace   func(string)
+	metrics   *Metrics
+	engine    *Engine
+	queue     *Writer
 
 	mu     sync.Mutex
 	places map[string]*Place
@@ -53,6 +60,8 @@ type Deliveries struct {
 	judged  bool // the World has settled: before, no Zone is refused, it is only unknown
 	feeds   map[string]*line
 	opening opening
+
+	follower Follower
 }
 
 // DeliveriesConfig is what Deliveries need.
@@ -64,11 +73,14 @@ type DeliveriesConfig struct {
 	Changed func(zone.ID)
 	Settled func([]zone.ID)
 	Refresh func(zone.ID)
+	Behind  func(id zone.ID, serial uint32) *Outcome // who is to have a serial besides, and does not; nil: nobody
+	Strange func(Strange)                            // somebody else has changed a Zone at a server; nil: nobody is told
 }
 
 // NewDeliveries returns Deliveries without an engine; Start gives them one.
 func NewDeliveries(c DeliveriesConfig) *Deliveries {
 	d := &Deliveries{
+		behind: c.Behind, strange: c.Strange,
 		store: c.Store, clock: c.Clock, log: c.Log, changed: c.Changed, settled: c.Settled, refresh: c.Refresh, metrics: c.Metrics,
 		onPlace: func(string) {},
 		places:  map[string]*Place{}, zones: map[zone.ID]*delivery{}, feeds: map[string]*line{},
@@ -78,10 +90,11 @@ func NewDeliveries(c DeliveriesConfig) *Deliveries {
 }
 
 // Run delivers through the engine until ctx ends.
-func (d *Deliveries) Run(ctx context.Context, engine *backend.Engine) error {
+func (d *Deliveries) Run(ctx context.Context, engine *Engine) error {
 	d.mu.Lock()
-	d.engine = engine
+	d.engine, d.follower.Tracer = engine, engine.Tracer
 	d.mu.Unlock()
+	engine.join(d)
 	return d.queue.Run(ctx)
 }
 
@@ -96,6 +109,10 @@ type delivery struct {
 	lines    map[dnsname.Name]*line
 	problem  string   // what keeps it from being withdrawn
 	lacks    *Outcome // the Backends that it is meant for and not delivered to
+	unhosted []string // those of them whose service does not have the zone
+	created  time.Time
+	fleets   []types.NamespacedName // that it is delivered to
+	traced   []trace.Span           // changes from before it is delivered
 }
 
 // PutPlace adds or replaces a Backend; DeletePlace forgets one, and what was published
@@ -140,6 +157,9 @@ func (d *Deliveries) Mint(ctx context.Context, id zone.ID) error {
 	return err
 }
 
+// Waiting returns how many Zones are to be looked at, for their delivery.
+func (d *Deliveries) Waiting() int { return d.queue.Len() }
+
 // Sync asks to look at a Zone again: its object has changed.
 func (d *Deliveries) Sync(id zone.ID) { d.queue.Enqueue(id) }
 
@@ -178,12 +198,10 @@ func (d *Deliveries) Settle(s Settlement) {
 	if d.regrant || slices.ContainsFunc(s.Delta.Verdicts, func(id zone.ID) bool { return d.zones[id] != nil }) {
 		d.allow(s.View)
 	}
-	if d.regrant {
-		for _, id := range d.asked {
-			d.queue.Enqueue(id)
-		}
-		d.regrant, d.asked = false, nil
+	for _, id := range d.asked {
+		d.queue.Enqueue(id)
 	}
+	d.regrant, d.asked = false, nil
 	d.wait(s)
 }
 

@@ -1,9 +1,12 @@
 package controller
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/zonefold/zonefold/internal/backend"
 )
 
 // lacking says which Backends a Zone is meant for and does not reach, nil if there are
@@ -23,15 +26,21 @@ func (d *Deliveries) lacking(z *delivery, wanted []*Place, refs []string) *Outco
 				name, z.snapshot.Name, z.id.Namespace)))
 		}
 	}
+	z.unhosted = nil
 	for _, p := range wanted {
-		if p.Problem != nil && !z.reaches(p) {
-			all = append(all, Not(ReasonBackendNotReady, fmt.Sprintf("Backend %s cannot be used: %s", p.Name, p.Problem.Message)))
+		if p.Hosted && p.Problem == nil && len(p.at(z.snapshot.Name)) == 0 {
+			z.unhosted = append(z.unhosted, p.Name)
+			all = append(all, Not(ReasonNoSuchZone, fmt.Sprintf(
+				"%s reaches no hosted zone %s; create it at the service, where it is looked for again and again, or correct backendRefs.", p.called(), z.snapshot.Name)))
+		}
+		if p.Problem != nil && (p.Passing || !z.reaches(p)) {
+			all = append(all, Not(ReasonBackendNotReady, fmt.Sprintf("%s cannot be used: %s", p.called(), p.Problem.Message)))
 		}
 	}
 	if len(all) == 0 {
 		return nil
 	}
-	order := []string{ReasonBackendNotFound, ReasonBackendNotGranted, ReasonBackendNotReady}
+	order := []string{ReasonBackendNotFound, ReasonBackendNotGranted, ReasonNoSuchZone, ReasonBackendNotReady}
 	slices.SortFunc(all, func(a, b Outcome) int {
 		if a.Reason != b.Reason {
 			return slices.Index(order, a.Reason) - slices.Index(order, b.Reason)
@@ -66,8 +75,27 @@ func (z *delivery) nowhere(l *line) Outcome {
 	switch {
 	case z.lacks == nil:
 		return Not(ReasonNoBackend, fmt.Sprintf("No Backend serves %s; mark one as default, or name one in backendRefs.", l.name))
-	case z.lacks.Reason == ReasonBackendNotReady:
+	case z.lacks.Reason == ReasonBackendNotReady || z.lacks.Reason == ReasonNoSuchZone:
 		return *z.lacks
 	}
 	return Not(ReasonNoBackend, fmt.Sprintf("No Backend serves %s %s", l.name, z.lacks.Message))
+}
+
+// Unhosted reports whether a Zone that is meant for a Backend is waiting for its service to have the zone.
+func (d *Deliveries) Unhosted(place string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, z := range d.zones {
+		if z.lacks != nil && slices.Contains(z.unhosted, place) {
+			return true
+		}
+		for _, l := range z.lines {
+			for key, a := range l.at {
+				if key.place == place && a.report != nil && errors.Is(a.report.Err, backend.ErrNoZone) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }

@@ -1,9 +1,11 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
@@ -31,6 +33,15 @@ type line struct {
 	times   []published
 	waiting []waiting
 	waits   map[zone.ID]uint64 // what each waiting claim waits for
+	traced  []traced           // changes that are followed, by seq
+}
+
+// current returns the line under the name that the Zone has now, nil if it is not delivered.
+func (z *delivery) current() *line {
+	if l := z.lines[z.snapshot.Name]; l != nil && l.live {
+		return l
+	}
+	return nil
 }
 
 // place is one server of one Backend.
@@ -42,6 +53,8 @@ type place struct {
 // attached is what is known about one attachment.
 type attached struct {
 	client  backend.Backend
+	place   string // what people call the Place,
+	server  string // and the server
 	kind    string
 	since   time.Time
 	observe bool
@@ -95,6 +108,7 @@ func (d *Deliveries) deliver(z *delivery, wanted []*Place, stored Stored) {
 			if len(l.at)+len(l.owed) == 0 {
 				delete(z.lines, name)
 				delete(d.feeds, l.id)
+				l.abandon(d.clock())
 			}
 		}
 	}
@@ -110,6 +124,7 @@ func (d *Deliveries) deliver(z *delivery, wanted []*Place, stored Stored) {
 		l.live = true
 		l.publish(z.snapshot, nil)
 		d.track(l)
+		z.begin()
 	}
 }
 
@@ -117,12 +132,13 @@ func (d *Deliveries) deliver(z *delivery, wanted []*Place, stored Stored) {
 func (d *Deliveries) attach(z *delivery, l *line, wanted []*Place) {
 	want := map[place]bool{}
 	for _, p := range wanted {
-		for _, s := range p.Servers {
+		servers := p.at(l.name)
+		for _, s := range servers {
 			key := place{p.Name, backend.TargetKey{Server: s.Name, Zone: l.name, View: s.View}}
 			want[key] = true
-			d.attachTo(l, key, p, s.Backend)
+			d.attachTo(l, key, p, s)
 		}
-		if len(p.Servers) > 0 || p.Observe {
+		if len(servers) > 0 || p.Observe {
 			l.owed = slices.DeleteFunc(l.owed, func(name string) bool { return name == p.Name })
 		}
 	}
@@ -137,34 +153,47 @@ func (d *Deliveries) attach(z *delivery, l *line, wanted []*Place) {
 		}
 		p := d.places[key.place]
 		switch {
+		case p != nil && p.Passing && !p.names(key.target):
+			d.engine.Detach(key.target, l.as(key.place))
+			delete(l.at, key)
 		case p != nil && len(p.Servers) == 0 && slices.Contains(wanted, p):
 			// The Backend cannot be used now; what is attached stays.
 		case p == nil || a.observe || slices.Contains(wanted, p):
 			// The Backend is gone, or it has left this server: what is there stays there.
-			d.engine.Detach(key.target, key.place)
+			d.engine.Detach(key.target, l.as(key.place))
 			delete(l.at, key)
 		case !a.leaving:
 			a.leaving = true
-			if !d.engine.Withdraw(key.target, key.place) {
+			if !d.engine.Withdraw(key.target, l.as(key.place)) {
 				delete(l.at, key)
 			}
 		}
 	}
 }
 
-func (d *Deliveries) attachTo(l *line, key place, p *Place, client backend.Backend) {
+func (d *Deliveries) attachTo(l *line, key place, p *Place, s Server) {
 	a := l.at[key]
-	if a != nil && !a.leaving && a.client == client && a.observe == p.Observe && a.keep == p.Keep && a.audit == p.Audit {
+	if a != nil && !a.leaving && a.client == s.Backend && a.observe == p.Observe && a.keep == p.Keep && a.audit == p.Audit {
 		return
 	}
-	a = &attached{client: client, kind: p.Kind, since: p.Created, observe: p.Observe, keep: p.Keep, audit: p.Audit}
+	a = &attached{client: s.Backend, place: p.called(), server: cmp.Or(s.Title, s.Name), kind: p.Kind, since: p.Created, observe: p.Observe, keep: p.Keep, audit: p.Audit}
 	l.at[key] = a
 	d.engine.Attach(key.target, l.attachment(key.place, a))
 }
 
+// as is the name of the attachment to a Place: several Zones of one name may be attached to one target.
+func (l *line) as(place string) string { return place + attachedFor + l.id }
+
+// placeOf returns the Place of an attachment.
+func (l *line) placeOf(attachment string) string {
+	return strings.TrimSuffix(attachment, attachedFor+l.id)
+}
+
+const attachedFor = " for "
+
 func (l *line) attachment(name string, a *attached) backend.Attachment {
 	return backend.Attachment{
-		Name: name, Feed: l.feed, Backend: a.client, Kind: a.kind, Since: a.since,
+		Name: l.as(name), Feed: l.feed, Backend: a.client, Kind: a.kind, Since: a.since,
 		Keep: a.keep, Written: l.ledger(), Observe: a.observe, Audit: a.audit,
 	}
 }
@@ -174,15 +203,15 @@ func (d *Deliveries) settleDebt(z *delivery, l *line, name string) {
 	p := d.places[name]
 	switch {
 	case p == nil:
-		d.log.Info("a Backend is gone; what was published there stays", "zone", l.name.String(), "backend", name)
+		d.log.Info("what a zone was delivered to is gone; what was published there stays", "zone", l.name.String(), "at", name)
 	case p.Observe: // where nothing is written, nothing is withdrawn
 	case p.Problem != nil:
-		z.problem = fmt.Sprintf("%s cannot be withdrawn from Backend %s: %s", l.name, name, p.Problem.Message)
+		z.problem = fmt.Sprintf("%s cannot be withdrawn from %s: %s", l.name, p.called(), p.Problem.Message)
 		return
 	default:
-		for _, s := range p.Servers {
+		for _, s := range p.at(l.name) {
 			key := place{p.Name, backend.TargetKey{Server: s.Name, Zone: l.name, View: s.View}}
-			d.attachTo(l, key, p, s.Backend)
+			d.attachTo(l, key, p, s)
 		}
 	}
 	l.owed = slices.DeleteFunc(l.owed, func(o string) bool { return o == name })
@@ -229,8 +258,8 @@ func (l *line) publish(s zone.Snapshot, changed []rr.Key) {
 	l.seq = l.feed.Publish(backend.Content{Sets: s.Sets, SOA: s.SOA, Hash: s.Hash}, changed)
 }
 
-// Raise stores a ceiling; it makes Deliveries the engine's backend.CeilingStore.
-func (d *Deliveries) Raise(ctx context.Context, feed string, ceiling uint32) error {
+// raise stores a ceiling.
+func (d *Deliveries) raise(ctx context.Context, feed string, ceiling uint32) error {
 	l := d.line(feed)
 	if l == nil {
 		return fmt.Errorf("raising the ceiling of %s: %w", feed, errGone)
@@ -238,8 +267,8 @@ func (d *Deliveries) Raise(ctx context.Context, feed string, ceiling uint32) err
 	return d.store.Raise(ctx, l.zone, ceiling)
 }
 
-// Record stores sets in the ledger; it makes Deliveries the engine's backend.Ledger.
-func (d *Deliveries) Record(ctx context.Context, feed string, sets []rr.Set) error {
+// record stores sets in the ledger.
+func (d *Deliveries) record(ctx context.Context, feed string, sets []rr.Set) error {
 	l := d.line(feed)
 	if l == nil {
 		return fmt.Errorf("recording sets of %s: %w", feed, errGone)

@@ -129,7 +129,7 @@ func (d *Deliveries) SettleSerial(id zone.ID) (label backend.Label, settled, for
 	d.mu.Lock()
 	var feed *backend.Feed
 	if z := d.zones[id]; z != nil {
-		if l := z.lines[z.snapshot.Name]; l != nil && l.live {
+		if l := z.current(); l != nil {
 			for _, a := range l.at {
 				if a.volatile() {
 					feed = l.feed

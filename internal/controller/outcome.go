@@ -12,6 +12,16 @@ import (
 
 // ZoneOutcome says whether a Zone is served, and where it stands with each Backend.
 func (d *Deliveries) ZoneOutcome(id zone.ID) ZoneOutcome {
+	out := d.outcomeOf(id)
+	if out.Served.Reason == ReasonServed && d.behind != nil {
+		if o := d.behind(id, out.Label.Serial); o != nil {
+			out.Served = *o
+		}
+	}
+	return out
+}
+
+func (d *Deliveries) outcomeOf(id zone.ID) ZoneOutcome {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	z := d.zones[id]
@@ -80,7 +90,7 @@ func (d *Deliveries) placesOf(z *delivery) []PlaceOutcome {
 			if a.report != nil && a.report.Seq > 0 {
 				p.Serial = a.report.Serial
 			}
-			if o := l.behind(key, a, l.seq); o != nil {
+			if o := l.behind(a, l.seq); o != nil {
 				p.Reason, p.Message = o.Reason, o.Message
 			}
 			out = append(out, p)
@@ -120,8 +130,8 @@ func (d *Deliveries) served(z *delivery, l *line) Outcome {
 func (z *delivery) withdrawing() Outcome {
 	message := z.problem
 	for _, l := range z.lines {
-		for key, a := range l.at {
-			o := l.behind(key, a, 0)
+		for _, a := range l.at {
+			o := l.behind(a, 0)
 			if o != nil && a.leaving && (message == "" || o.Message < message) {
 				message = o.Message
 			}
@@ -141,8 +151,8 @@ func (d *Deliveries) Reached(home, claim zone.ID, key rr.Key) Outcome {
 	if z == nil {
 		return Not(ReasonPending, "It is about to be delivered.")
 	}
-	l := z.lines[z.snapshot.Name]
-	if l == nil || !l.live {
+	l := z.current()
+	if l == nil {
 		return Not(ReasonPending, "It is about to be delivered.")
 	}
 	seq, waits := l.waits[claim]
@@ -165,7 +175,7 @@ func (z *delivery) reached(l *line, seq uint64, key *rr.Key) Outcome {
 			continue
 		}
 		if a.observe {
-			observer := "Backend " + p.place + " only observes"
+			observer := a.place + " only observes"
 			if key == nil { // the difference is the zone's
 				observer += ": " + difference(a.report)
 			}
@@ -173,9 +183,9 @@ func (z *delivery) reached(l *line, seq uint64, key *rr.Key) Outcome {
 			continue
 		}
 		names = append(names, p.place)
-		o := l.behind(p, a, seq)
-		if o == nil && key != nil && a.report.Refused[*key] != "" {
-			no := Not(ReasonRejected, fmt.Sprintf("Backend %s does not take %s: %s", p.place, *key, a.report.Refused[*key]))
+		o := l.behind(a, seq)
+		if o == nil && key != nil && a.report.Refused[*key].Reason != "" {
+			no := Not(ReasonRejected, fmt.Sprintf("%s does not take %s: %s", a.place, *key, a.report.Refused[*key].Reason))
 			o = &no
 		}
 		if o != nil && (worst == nil || o.worse(*worst)) {
@@ -208,21 +218,21 @@ func (o Outcome) worse(than Outcome) bool {
 }
 
 // behind says why an attachment has not confirmed the content up to seq, nil if it has.
-func (l *line) behind(p place, a *attached, seq uint64) *Outcome {
+func (l *line) behind(a *attached, seq uint64) *Outcome {
 	var o Outcome
 	switch r := a.report; {
 	case a.leaving && r != nil && r.Err != nil:
-		o = Not(ReasonOf(backend.Class(r.Err)), fmt.Sprintf("%s cannot be withdrawn from Backend %s (%s): %v.", l.name, p.place, p.target.Server, r.Err))
+		o = Not(ReasonOf(backend.Class(r.Err)), fmt.Sprintf("%s cannot be withdrawn from %s (%s): %v.", l.name, a.place, a.server, r.Err))
 	case a.leaving:
-		o = Not(ReasonWithdrawing, fmt.Sprintf("%s is being withdrawn from Backend %s.", l.name, p.place))
+		o = Not(ReasonWithdrawing, fmt.Sprintf("%s is being withdrawn from %s.", l.name, a.place))
 	case a.observe:
 		o = Not(ReasonObserving, "Nothing is written: "+difference(r)+".")
 	case r != nil && r.Seq > 0 && r.Seq >= seq:
 		return nil
 	case r != nil && r.Err != nil:
-		o = Not(ReasonOf(backend.Class(r.Err)), fmt.Sprintf("Backend %s (%s) does not serve it: %v.", p.place, p.target.Server, r.Err))
+		o = Not(ReasonOf(backend.Class(r.Err)), fmt.Sprintf("%s (%s) does not serve it: %v.", a.place, a.server, r.Err))
 	default:
-		o = Not(ReasonPending, fmt.Sprintf("Backend %s is about to take it.", p.place))
+		o = Not(ReasonPending, fmt.Sprintf("%s is about to take it.", a.place))
 	}
 	return &o
 }

@@ -1,8 +1,11 @@
 package controller
 
 import (
+	"cmp"
 	"slices"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/dnsname"
@@ -13,6 +16,7 @@ import (
 // A Place is one Backend object, with the clients of its servers.
 type Place struct {
 	Name    string
+	Noun    string // the kind of the object, for people; "": Backend
 	Created time.Time
 	Kind    string // of the backend, such as "rfc2136"
 	Servers []Server
@@ -20,17 +24,25 @@ type Place struct {
 	Keep    bool // foreign sets stay
 	Observe bool // nothing is written
 	Audit   time.Duration
-	Grants  []zone.Grant // with Closed: who may have which zones here
-	Closed  bool         // the Backend has grants, and serves nobody else
-	Problem *Outcome     // why it cannot be used now; what is attached stays so
+	Grants  []zone.Grant         // with Closed: who may have which zones here
+	Closed  bool                 // the Backend has grants, and serves nobody else
+	Problem *Outcome             // why it cannot be used now; what is attached stays so
+	Hosted  bool                 // each server is one zone of a service, and a Zone that has none there is delivered nowhere
+	Passing bool                 // a server that is not named any more is gone, with all that it had
+	Fleet   types.NamespacedName // whose primaries the servers are; zero: they are others
 }
 
 // A Server is one server of a Place. Equal servers have equal names, whatever
 // objects and Secrets they come from.
 type Server struct {
 	Name, View string
+	Title      string       // what people call it; "": Name
+	Zone       dnsname.Name // the only one that it takes; zero: any
 	Backend    backend.Backend
 }
+
+// called is what people call a Place.
+func (p *Place) called() string { return cmp.Or(p.Noun, "Backend") + " " + p.Name }
 
 // serves reports whether a Zone that wants the backends refs, or those marked default
 // if it names none, is to be delivered to p.
@@ -39,6 +51,25 @@ func (p *Place) serves(refs []string) bool {
 		return p.Default
 	}
 	return slices.Contains(refs, p.Name)
+}
+
+// at returns the servers of p that take a zone.
+func (p *Place) at(zone dnsname.Name) []Server {
+	if !p.Hosted {
+		return p.Servers
+	}
+	var servers []Server
+	for _, s := range p.Servers {
+		if s.Zone.IsZero() || s.Zone == zone {
+			servers = append(servers, s)
+		}
+	}
+	return servers
+}
+
+// names reports whether a target is at one of the servers of p.
+func (p *Place) names(target backend.TargetKey) bool {
+	return slices.ContainsFunc(p.Servers, func(s Server) bool { return s.Name == target.Server && s.View == target.View })
 }
 
 // allows reports whether the grants of p include a Zone, or one above it that

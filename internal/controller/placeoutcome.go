@@ -21,7 +21,7 @@ func (d *Deliveries) PlaceOutcome(name string) (zones int, trouble *Outcome) {
 				if a.report == nil || !serverTrouble(a.report.Err) {
 					continue
 				}
-				o := Not(ReasonOf(backend.Class(a.report.Err)), fmt.Sprintf("Server %s: %v.", key.target.Server, a.report.Err))
+				o := Not(ReasonOf(backend.Class(a.report.Err)), fmt.Sprintf("Server %s: %v.", a.server, a.report.Err))
 				if trouble == nil || o.Message < trouble.Message {
 					trouble = &o
 				}

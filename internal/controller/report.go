@@ -8,15 +8,15 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// Report takes in the engine's news.
-func (d *Deliveries) Report(r backend.Report) {
+// hear takes in the engine's news.
+func (d *Deliveries) hear(r backend.Report) {
 	d.mu.Lock()
 	l := d.feeds[r.Feed]
 	if l == nil {
 		d.mu.Unlock()
 		return
 	}
-	key := place{r.Name, r.Target}
+	key := place{l.placeOf(r.Name), r.Target}
 	a := l.at[key]
 	if a == nil {
 		d.mu.Unlock()
@@ -25,7 +25,7 @@ func (d *Deliveries) Report(r backend.Report) {
 	if r.Withdrawn {
 		delete(l.at, key)
 		d.queue.Enqueue(l.zone)
-		d.onPlace(r.Name) // it has one Zone less
+		d.onPlace(key.place) // it has one Zone less
 		d.mu.Unlock()
 		return
 	}
@@ -38,7 +38,7 @@ func (d *Deliveries) Report(r backend.Report) {
 	failed := r.Err != nil && (before.Err == nil || before.Err.Error() != r.Err.Error())
 	a.report = &r
 	if (before.Err == nil) != (r.Err == nil) || a.report.Seq > 0 && before.Seq == 0 {
-		d.onPlace(r.Name)
+		d.onPlace(key.place)
 	}
 	claims := d.confirm(l)
 	if failed {
@@ -59,6 +59,16 @@ func (d *Deliveries) Report(r backend.Report) {
 func (l *line) confirmable() bool {
 	for _, a := range l.at {
 		if !a.observe && !a.leaving {
+			return true
+		}
+	}
+	return false
+}
+
+// failing reports whether the last attempt at some place has failed.
+func (l *line) failing() bool {
+	for _, a := range l.at {
+		if a.report != nil && a.report.Err != nil {
 			return true
 		}
 	}
@@ -91,6 +101,7 @@ func (d *Deliveries) confirm(l *line) []zone.ID {
 		}
 		l.waiting = l.waiting[1:]
 	}
+	l.arrive(d.clock())
 	for len(l.times) > 0 && l.times[0].seq <= l.done {
 		d.metrics.served.Observe(d.clock().Sub(l.times[0].at).Seconds())
 		l.times = l.times[1:]
@@ -117,7 +128,7 @@ func (d *Deliveries) wait(s Settlement) {
 		seen[id] = true
 		v, ok := s.View.Verdict(id)
 		if z := d.zones[v.Zone]; ok && v.Accepted && id.Kind != zone.KindZone && z != nil {
-			if l := z.lines[z.snapshot.Name]; l != nil && l.live {
+			if l := z.current(); l != nil {
 				byLine[l] = append(byLine[l], id)
 				return
 			}
@@ -130,6 +141,7 @@ func (d *Deliveries) wait(s Settlement) {
 	for _, id := range s.Delta.Verdicts {
 		look(id)
 	}
+	defer d.traceStep(s)
 	for l, claims := range byLine {
 		d.track(l)
 		if l.seq <= l.done || !l.confirmable() {
@@ -139,6 +151,9 @@ func (d *Deliveries) wait(s Settlement) {
 		l.waiting = append(l.waiting, waiting{l.seq, claims})
 		for _, claim := range claims {
 			l.waits[claim] = l.seq
+		}
+		if l.failing() { // the next attempt that fails alike is no news
+			others = append(others, claims...)
 		}
 	}
 	d.settled(others)

@@ -15,7 +15,7 @@ func TestServed(t *testing.T) {
 	away := &backend.Error{Class: backend.ErrUnavailable, Err: errors.New("no answer")}
 	has := func(seq uint64) *attached { return &attached{report: &backend.Report{Seq: seq}} }
 	refuses := func(key rr.Key) *attached {
-		return &attached{report: &backend.Report{Seq: 5, Refused: map[rr.Key]string{key: "bad"}}}
+		return &attached{report: &backend.Report{Seq: 5, Refused: map[rr.Key]backend.Refusal{key: {Reason: "bad"}}}}
 	}
 	failed := func(seq uint64) *attached { return &attached{report: &backend.Report{Seq: seq, Err: away}} }
 	observes := &attached{observe: true, report: &backend.Report{Difference: &backend.Difference{Added: 2}}}
@@ -54,7 +54,9 @@ func TestServed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			l := &line{name: parse(t, "example.org."), at: map[place]*attached{}}
 			for name, a := range c.at {
-				l.at[place{name, backend.TargetKey{Server: "srv"}}] = a
+				there := *a
+				there.place, there.server = "Backend "+name, "srv"
+				l.at[place{name, backend.TargetKey{Server: "srv"}}] = &there
 			}
 			z := &delivery{lacks: c.lacks}
 			if got := show(z.reached(l, 5, &www)); got != c.want {

@@ -32,7 +32,14 @@ type stage struct {
 
 	mu        sync.Mutex
 	refreshed []string
+	wondered  []Strange
 	opened    bool
+}
+
+func (s *stage) strange(x Strange) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wondered = append(s.wondered, x)
 }
 
 func play(t *testing.T, f func(*stage)) {
@@ -51,7 +58,7 @@ func (s *stage) begin() {
 	s.known = map[string]bool{}
 	s.d = NewDeliveries(DeliveriesConfig{
 		Store: s.store, Clock: clock.Now, Log: log, Metrics: metrics,
-		Changed: func(zone.ID) {}, Settled: func([]zone.ID) {}, Refresh: s.refresh,
+		Changed: func(zone.ID) {}, Settled: func([]zone.ID) {}, Refresh: s.refresh, Strange: s.strange,
 	})
 	s.d.WhenDelivered(func() {
 		s.mu.Lock()
@@ -59,9 +66,7 @@ func (s *stage) begin() {
 		s.opened = true
 	})
 	s.core = NewCore(CoreConfig{Clock: clock.Now, Metrics: metrics, Settled: s.d.Settle})
-	engine := backend.New(backend.Config{
-		Ceilings: s.d, Ledger: s.d, Report: s.d.Report, Clock: clock, Rand: func() float64 { return 0.5 }, Log: log, Metrics: metrics,
-	})
+	engine := NewEngine(backend.Config{Clock: clock, Rand: func() float64 { return 0.5 }, Log: log, Metrics: metrics})
 	ctx, cancel := context.WithCancel(s.t.Context())
 	var parts sync.WaitGroup
 	parts.Go(func() { _ = s.d.Run(ctx, engine) })

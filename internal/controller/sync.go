@@ -39,9 +39,7 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 	stored, exists := d.store.Load(id)
 	d.mu.Lock()
 	if !d.judged || d.regrant {
-		if d.judged {
-			d.asked = append(d.asked, id)
-		}
+		d.asked = append(d.asked, id)
 		d.mu.Unlock()
 		return nil // Settle asks again
 	}
@@ -57,6 +55,7 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 	if !exists {
 		d.forget(z)
 		d.mu.Unlock()
+		d.changed(id)
 		return nil
 	}
 	d.remember(z, stored)
@@ -75,6 +74,7 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 	}
 	d.mu.Lock()
 	d.deliver(z, wanted, stored)
+	z.created, z.fleets = stored.Created, fleetsOf(wanted)
 	z.looked = true
 	hold = d.holds(z, wanted)
 	name, live := z.snapshot.Name, z.accepted && !stored.Deleting
@@ -119,7 +119,7 @@ func (d *Deliveries) remember(z *delivery, stored Stored) {
 func (d *Deliveries) holds(z *delivery, wanted []*Place) []Delivered {
 	var out []Delivered
 	for _, p := range wanted {
-		if !p.Observe && len(p.Servers) > 0 {
+		if !p.Observe && len(p.at(z.snapshot.Name)) > 0 {
 			out = append(out, Delivered{p.Name, z.snapshot.Name})
 		}
 	}
@@ -141,9 +141,10 @@ func (d *Deliveries) holds(z *delivery, wanted []*Place) []Delivered {
 func (d *Deliveries) forget(z *delivery) {
 	for _, l := range z.lines {
 		for key := range l.at {
-			d.engine.Detach(key.target, key.place)
+			d.engine.Detach(key.target, l.as(key.place))
 		}
 		delete(d.feeds, l.id)
+		l.abandon(d.clock())
 	}
 	delete(d.zones, z.id)
 }

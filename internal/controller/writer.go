@@ -111,7 +111,10 @@ func (w *Writer) hold(ctx context.Context, slow *rate.Limiter) {
 }
 
 // Later asks for another call after a while; it is no failure.
-type Later struct{ After time.Duration }
+type Later struct {
+	After time.Duration
+	Err   error // what went wrong, for who calls; it is told elsewhere
+}
 
 // Error makes Later an error.
 func (l *Later) Error() string { return "later" }

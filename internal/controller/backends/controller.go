@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -34,8 +35,12 @@ type Source struct {
 	Client    client.Client // reads from Cache
 	Cache     cache.Cache
 	Log       *slog.Logger
-	Namespace string // the operator's
-	Embedded  bool   // the operator is a name server
+	Namespace string             // the operator's
+	Embedded  bool               // the operator is a name server
+	Classes   controller.Classes // nil: there are none
+
+	fleets   bool // it runs some
+	examines bool // it is no controller: classes are read when they are asked for, and no server is
 }
 
 // Config is what the controller needs from outside.
@@ -46,6 +51,9 @@ type Config struct {
 	Metrics *controller.Metrics
 	// Connect makes the clients of a Backend, the same ones for the same settings.
 	Connect func(Settings) ([]controller.Server, error)
+	Fleets  controller.Fleets // nil: there are none
+	// Host opens the account of a provider; nothing is asked yet.
+	Host func(ProviderSettings) (Hosting, error)
 
 	Core       *controller.Core
 	Deliveries *controller.Deliveries
@@ -68,6 +76,21 @@ type known struct {
 	servers  []controller.Server
 	trouble  *controller.Outcome
 	warnings []string
+	host     *host // of a provider
+}
+
+// replace takes the place of what was known before.
+func (b *Controller) replace(name string, k *known) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if old := b.known[name].host; old != nil && (k == nil || k.host != old) {
+		old.stop()
+	}
+	if k == nil {
+		delete(b.known, name)
+	} else {
+		b.known[name] = *k
+	}
 }
 
 // New returns a Controller that has not begun.
@@ -75,6 +98,7 @@ func New(c Config) *Controller {
 	b := &Controller{Config: c, known: map[string]known{}}
 	b.writer = controller.NewWriter(1, c.Log, b.write)
 	c.Deliveries.OnPlace(func(name string) { b.writer.Enqueue(id(name)) })
+	b.Source.fleets = c.Fleets != nil
 	return b
 }
 
@@ -91,7 +115,37 @@ func (b *Controller) Gather(ctx context.Context) error {
 	each := eachBackend(func(name string) { b.look(ctx, name) })
 	var err error
 	b.synced, err = b.follow(ctx, []followed{{&corev1.Namespace{}, all}, {&corev1.Secret{}, all}, {&v1alpha1.Backend{}, each}})
+	if b.Fleets != nil {
+		b.Fleets.OnFleet(func(cluster types.NamespacedName) { b.onFleet(ctx, cluster) })
+	}
+	if err == nil && b.Classes != nil {
+		err = b.Classes.Follow(ctx, func(class string) { b.onClass(ctx, class) })
+	}
 	return err
+}
+
+// onClass looks again at the Backends that a DNSClass is.
+func (b *Controller) onClass(ctx context.Context, class string) {
+	b.every(ctx, func(backend *v1alpha1.Backend) {
+		if backend.Spec.DNSClass != nil && backend.Spec.DNSClass.Name == class {
+			b.look(ctx, backend.Name)
+		}
+	})
+}
+
+// onFleet looks again at the Backends that a cluster is.
+func (b *Controller) onFleet(ctx context.Context, cluster types.NamespacedName) {
+	b.mu.Lock()
+	var names []string
+	for name, k := range b.known {
+		if k.settings.Cluster == cluster {
+			names = append(names, name)
+		}
+	}
+	b.mu.Unlock()
+	for _, name := range names {
+		b.look(ctx, name)
+	}
 }
 
 // followed is a kind of objects and what is done when one of them changes.
@@ -155,10 +209,17 @@ func relevant(before, after any) bool {
 
 // Ready waits until every Backend that existed has been put where it belongs.
 func (b *Controller) Ready(ctx context.Context) bool {
-	if !toolscache.WaitForCacheSync(ctx.Done(), b.synced...) {
+	if !toolscache.WaitForCacheSync(ctx.Done(), b.synced...) || b.Fleets != nil && !b.Fleets.Known(ctx) {
 		return false
 	}
 	b.everyBackend(ctx)
+	if b.Classes != nil { // those that the Backends have named by now
+		if !b.Classes.Known(ctx) {
+			return false
+		}
+		b.everyBackend(ctx)
+	}
+	b.hostsHeard(ctx)
 	return true
 }
 
@@ -166,18 +227,18 @@ func (b *Controller) Ready(ctx context.Context) bool {
 func (b *Controller) Run(ctx context.Context) error { return b.writer.Run(ctx) }
 
 func (b *Controller) everyBackend(ctx context.Context) {
-	b.every(ctx, func(name string) { b.look(ctx, name) })
+	b.every(ctx, func(backend *v1alpha1.Backend) { b.look(ctx, backend.Name) })
 }
 
-// every calls look with the name of each Backend that there is.
-func (s Source) every(ctx context.Context, look func(name string)) {
+// every calls look with each Backend that there is.
+func (s Source) every(ctx context.Context, look func(*v1alpha1.Backend)) {
 	var list v1alpha1.BackendList
 	if err := s.Client.List(ctx, &list); err != nil {
 		s.Log.Error("listing Backends", "error", err)
 		return
 	}
 	for i := range list.Items {
-		look(list.Items[i].Name)
+		look(&list.Items[i])
 	}
 }
 
@@ -191,9 +252,7 @@ func (b *Controller) look(ctx context.Context, name string) {
 	case apierrors.IsNotFound(err):
 		b.Deliveries.DeletePlace(name)
 		b.Core.PutGrants(name, nil)
-		b.mu.Lock()
-		delete(b.known, name)
-		b.mu.Unlock()
+		b.replace(name, nil)
 		return
 	case err != nil:
 		b.Log.Error("reading a Backend", "backend", name, "error", err)
@@ -204,10 +263,10 @@ func (b *Controller) look(ctx context.Context, name string) {
 		b.Log.Error("listing Namespaces", "error", err)
 		return
 	}
-	grants, warnings := ConvertGrants(&backend, namespaces)
+	grants, warnings := grantsOf(&backend, namespaces)
 	place := &controller.Place{
 		Name: name, Created: backend.CreationTimestamp.Time, Kind: kind(&backend.Spec),
-		Default: backend.Spec.Default, Keep: backend.Spec.Foreign != v1alpha1.ForeignDelete && backend.Spec.Embedded == nil,
+		Default: backend.Spec.Default, Keep: backend.Spec.Foreign != v1alpha1.ForeignDelete && backend.Spec.Embedded == nil && backend.Spec.Bind9 == nil,
 		Observe: backend.Spec.Mode == v1alpha1.ModeObserve, Grants: grants, Closed: len(backend.Spec.Grants) > 0,
 	}
 	if backend.Spec.AuditInterval != nil {
@@ -216,26 +275,41 @@ func (b *Controller) look(ctx context.Context, name string) {
 	k := b.connect(ctx, &backend)
 	k.warnings = warnings
 	place.Servers, place.Problem = k.servers, k.trouble
-	b.mu.Lock()
-	b.known[name] = k
-	b.mu.Unlock()
-	if place.Closed && grants == nil {
-		grants = []zone.Grant{{}} // grants that cannot be read grant nothing, and close the Backend all the same
-	}
+	place.Fleet, place.Passing = k.settings.Cluster, backend.Spec.Bind9 != nil
+	place.Hosted = backend.Spec.Provider != nil
+	b.replace(name, &k)
 	b.Deliveries.PutPlace(place)
 	b.Core.PutGrants(name, grants) // and with it a step of the World, which finds out what they allow
 	b.writer.Enqueue(id(name))
 }
 
+// grantsOf are what a Backend grants. Grants that cannot be read grant nothing, and close the Backend all the same.
+func grantsOf(backend *v1alpha1.Backend, namespaces map[string]labels.Set) ([]zone.Grant, []string) {
+	grants, problems := ConvertGrants(backend, namespaces)
+	if len(backend.Spec.Grants) > 0 && grants == nil {
+		grants = []zone.Grant{{}}
+	}
+	return grants, problems
+}
+
 // settings resolves the spec of a Backend, or says why it cannot be used.
 func (s Source) settings(ctx context.Context, backend *v1alpha1.Backend) (Settings, *controller.Outcome) {
-	r := resolver{namespace: s.Namespace, embedded: s.Embedded, secrets: func(namespace, name string) (*corev1.Secret, error) {
+	r := resolver{namespace: s.Namespace, embedded: s.Embedded, fleets: s.fleets, secrets: func(namespace, name string) (*corev1.Secret, error) {
 		var secret corev1.Secret
 		if err := s.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &secret); err != nil {
 			return nil, err
 		}
 		return &secret, nil
 	}}
+	switch {
+	case s.Classes == nil:
+	case s.examines:
+		r.class = func(name string) (controller.ClassServer, *controller.Outcome) {
+			return controller.ClassServer{}, s.Classes.Examine(ctx, name)
+		}
+	default:
+		r.class = s.Classes.Class
+	}
 	settings, trouble := r.settings(&backend.Spec)
 	if settings.Embedded != nil {
 		settings.Embedded.Name = backend.Name
@@ -250,9 +324,16 @@ func (b *Controller) connect(ctx context.Context, backend *v1alpha1.Backend) kno
 	if trouble != nil {
 		return known{trouble: trouble}
 	}
+	if settings.Cluster.Name != "" {
+		servers, trouble := b.Fleets.Fleet(settings.Cluster)
+		return known{settings: settings, servers: servers, trouble: trouble}
+	}
 	b.mu.Lock()
 	old := b.known[backend.Name]
 	b.mu.Unlock()
+	if settings.Provider != nil {
+		return b.provider(ctx, backend.Name, settings, old)
+	}
 	if old.trouble == nil && reflect.DeepEqual(old.settings, settings) {
 		return known{settings: settings, servers: old.servers}
 	}
@@ -263,9 +344,9 @@ func (b *Controller) connect(ctx context.Context, backend *v1alpha1.Backend) kno
 	return known{settings: settings, servers: servers}
 }
 
-func (b *Controller) namespaces(ctx context.Context) (map[string]labels.Set, error) {
+func (s Source) namespaces(ctx context.Context) (map[string]labels.Set, error) {
 	var list corev1.NamespaceList
-	if err := b.Client.List(ctx, &list); err != nil {
+	if err := s.Client.List(ctx, &list); err != nil {
 		return nil, err
 	}
 	out := make(map[string]labels.Set, len(list.Items))

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
@@ -17,11 +18,14 @@ import (
 )
 
 // Settings are the spec of a Backend with its credentials: what a client needs.
-// Exactly one of the pointers is set.
+// Exactly one of the fields is set.
 type Settings struct {
 	Embedded *EmbeddedSettings
 	RFC2136  *RFC2136Settings
 	PowerDNS *PowerDNSSettings
+	DNSHook  *controller.ClassServer
+	Provider *ProviderSettings
+	Cluster  types.NamespacedName // the Bind9Cluster; its servers come and go
 }
 
 // RFC2136Settings are those of servers that take dynamic updates.
@@ -70,7 +74,10 @@ type secrets func(namespace, name string) (*corev1.Secret, error)
 type resolver struct {
 	namespace string // the operator's
 	embedded  bool   // it is a name server
+	fleets    bool   // it runs some
 	secrets   secrets
+	class     func(name string) (controller.ClassServer, *controller.Outcome) // nil: there are none
+	blind     bool                                                            // Secrets are not looked at, and taken to be right
 }
 
 // settings resolves a spec, or says why it cannot be used.
@@ -82,11 +89,36 @@ func (r resolver) settings(spec *v1alpha1.BackendSpec) (Settings, *controller.Ou
 		return r.rfc2136(spec.RFC2136)
 	case "powerdns":
 		return r.powerdns(spec.PowerDNS)
+	case "bind9":
+		return r.cluster(spec.Bind9)
+	case "dnsClass":
+		return r.hook(spec.DNSClass)
+	case "provider":
+		return r.provider(spec.Provider)
 	case "":
 		return Settings{}, problem(controller.ReasonInvalidSpec, "The spec names no kind of server; name one, such as rfc2136.")
 	}
-	return Settings{}, problem(controller.ReasonNotSupported,
-		"This operator does not serve backends of the kind %s; use embedded, rfc2136 or powerdns, or a newer operator.", kind(spec))
+	return Settings{}, problem(controller.ReasonNotSupported, "This operator does not serve backends of the kind %s; use another one, or a newer operator.", kind(spec))
+}
+
+func (r resolver) cluster(spec *v1alpha1.Bind9) (Settings, *controller.Outcome) {
+	if !r.fleets {
+		return Settings{}, problem(controller.ReasonNotSupported,
+			"This operator runs no fleets of BIND; add bindy to its --dialects, or name another kind of server.")
+	}
+	return Settings{Cluster: types.NamespacedName{Namespace: spec.ClusterRef.Namespace, Name: spec.ClusterRef.Name}}, nil
+}
+
+func (r resolver) hook(spec *v1alpha1.DNSClass) (Settings, *controller.Outcome) {
+	if r.class == nil {
+		return Settings{}, problem(controller.ReasonNotSupported,
+			"This operator knows no DNSClasses; add homelab to its --dialects, or name another kind of server.")
+	}
+	server, trouble := r.class(spec.Name)
+	if trouble != nil {
+		return Settings{}, trouble
+	}
+	return Settings{DNSHook: &server}, nil
 }
 
 func (r resolver) rfc2136(spec *v1alpha1.RFC2136) (Settings, *controller.Outcome) {
@@ -134,19 +166,13 @@ func (r resolver) powerdns(spec *v1alpha1.PowerDNS) (Settings, *controller.Outco
 // secret returns the one value that a reference names. What it says names the Secret
 // and never what is in it.
 func (r resolver) secret(ref v1alpha1.SecretKeyRef) (string, *controller.Outcome) {
-	namespace := ref.Namespace
-	if namespace == "" {
-		namespace = r.namespace
+	if r.blind {
+		return "", nil
 	}
-	where := namespace + "/" + ref.Name
-	s, err := r.secrets(namespace, ref.Name)
+	s, where, trouble := r.consenting(ref.Namespace, ref.Name)
 	switch {
-	case err != nil:
-		return "", problem(controller.ReasonSecretNotFound,
-			"Secret %s cannot be read: %v. Create it, or let the operator read Secrets of its namespace.", where, err)
-	case namespace != r.namespace && s.Labels[v1alpha1.CredentialsLabel] != "true":
-		return "", problem(controller.ReasonSecretForbidden,
-			"Secret %s is not in the operator's namespace %s and does not have the label %s: \"true\".", where, r.namespace, v1alpha1.CredentialsLabel)
+	case trouble != nil:
+		return "", trouble
 	case ref.Key == "" && len(s.Data) == 1:
 		for _, value := range s.Data {
 			return string(value), nil
@@ -160,6 +186,24 @@ func (r resolver) secret(ref v1alpha1.SecretKeyRef) (string, *controller.Outcome
 			where, ref.Key, strings.Join(slices.Sorted(maps.Keys(s.Data)), ", "))
 	}
 	return string(value), nil
+}
+
+// consenting returns a Secret that may be read for a Backend, and what it is called; "" is the operator's namespace.
+func (r resolver) consenting(namespace, name string) (s *corev1.Secret, where string, trouble *controller.Outcome) {
+	if namespace == "" {
+		namespace = r.namespace
+	}
+	where = namespace + "/" + name
+	s, err := r.secrets(namespace, name)
+	switch {
+	case err != nil:
+		return nil, where, problem(controller.ReasonSecretNotFound,
+			"Secret %s cannot be read: %v. Create it, or let the operator read Secrets of its namespace.", where, err)
+	case namespace != r.namespace && s.Labels[v1alpha1.CredentialsLabel] != "true":
+		return nil, where, problem(controller.ReasonSecretForbidden,
+			"Secret %s is not in the operator's namespace %s and does not have the label %s: \"true\".", where, r.namespace, v1alpha1.CredentialsLabel)
+	}
+	return s, where, nil
 }
 
 func problem(reason, format string, args ...any) *controller.Outcome {

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
 )
 
 // stored are the Secrets of a cluster whose operator is in the namespace "system".
@@ -30,6 +31,13 @@ func stored(namespace, name string) (*corev1.Secret, error) {
 		return nil, errors.New("not found")
 	}
 	return s, nil
+}
+
+func classes(name string) (controller.ClassServer, *controller.Outcome) {
+	if name == "hook" {
+		return controller.ClassServer{URL: "https://hook", Secret: "c2VjcmV0", Blind: true}, nil
+	}
+	return controller.ClassServer{}, problem("DNSClassNotFound", "There is no DNSClass %s.", name)
 }
 
 func TestWhatABackendIsReachedWith(t *testing.T) {
@@ -60,9 +68,16 @@ func TestWhatABackendIsReachedWith(t *testing.T) {
 		{"PowerDNS without its key", `{powerdns: {url: "https://pdns", secretRef: {name: lost}}}`,
 			"SecretNotFound: Secret system/lost cannot be read: not found. Create it, or let the operator read Secrets of its namespace."},
 		{"no kind of server", `{default: true}`, "InvalidSpec: The spec names no kind of server; name one, such as rfc2136."},
-		{"a kind that this operator does not have", `{provider: {type: route53}}`, "NotSupported: This operator does not serve backends of the kind provider;…"},
-		{"a BIND of another dialect", `{bind9: {clusterRef: {name: x}}}`, "NotSupported: This operator does not serve backends of the kind bind9;…"},
-		{"a DNSClass", `{dnsClass: {name: x}}`, "NotSupported: This operator does not serve backends of the kind dnsClass;…"},
+		{"a provider and its Secret as it is", `{provider: {type: aws-route53, secretRef: {name: two}, region: eu-west-1, config: {zone: Z1, endpoint: e}}}`,
+			"provider aws-route53 in eu-west-1, zone Z1, map[endpoint:e], 2 values"},
+		{"a provider without a Secret", `{provider: {type: aws-route53}}`, "provider aws-route53 in , zone , map[], 0 values"},
+		{"a provider whose Secret is not there", `{provider: {type: aws-route53, secretRef: {name: lost}}}`, "SecretNotFound: Secret system/lost cannot be read: not found…"},
+		{"a provider whose Secret does not consent", `{provider: {type: aws-route53, secretRef: {name: closed, namespace: team}}}`, "SecretForbidden: Secret team/closed is not in the operator's namespace…"},
+		{"a provider whose Secret is empty", `{provider: {type: aws-route53, secretRef: {name: none}}}`, "SecretNotFound: Secret system/none is empty…"},
+		{"a fleet that this operator does not run", `{bind9: {clusterRef: {name: x}}}`, "NotSupported: This operator runs no fleets of BIND; add bindy to its --dialects…"},
+		{"a DNSClass where there are none", `{dnsClass: {name: x}}`, "NotSupported: This operator knows no DNSClasses; add homelab to its --dialects…"},
+		{"a DNSClass that cannot be used", `{dnsClass: {name: lost}}`, "DNSClassNotFound: There is no DNSClass lost."},
+		{"a DNSClass", `{dnsClass: {name: hook}}`, "dnshook https://hook signed c2VjcmV0 blind true"},
 		{"a name server that this operator is not", `{embedded: {}}`, "NotSupported: This operator is no name server;…"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -70,7 +85,11 @@ func TestWhatABackendIsReachedWith(t *testing.T) {
 			if err := yaml.Unmarshal([]byte(c.spec), &spec); err != nil {
 				t.Fatal(err)
 			}
-			got := reached(resolver{namespace: "system", secrets: stored}, &spec)
+			r := resolver{namespace: "system", secrets: stored, class: classes}
+			if c.name == "a DNSClass where there are none" {
+				r.class = nil
+			}
+			got := reached(r, &spec)
 			begins, cut := strings.CutSuffix(c.want, "…")
 			if got != c.want && !(cut && strings.HasPrefix(got, begins)) {
 				t.Errorf("it is\n%s\nwant\n%s", got, c.want)
@@ -96,6 +115,11 @@ func reached(r resolver, spec *v1alpha1.BackendSpec) string {
 			text += fmt.Sprintf(" signed %s %s", s.RFC2136.KeyName, s.RFC2136.Secret)
 		}
 		return text
+	case s.DNSHook != nil:
+		return fmt.Sprintf("dnshook %s signed %s blind %t", s.DNSHook.URL, s.DNSHook.Secret, s.DNSHook.Blind)
+	case s.Provider != nil:
+		p := s.Provider
+		return fmt.Sprintf("provider %s in %s, zone %s, %v, %d values", p.Type, p.Region, p.Zone, p.Options, len(p.Data))
 	case s.PowerDNS != nil:
 		p := s.PowerDNS
 		return fmt.Sprintf("powerdns %s %s %s %s", p.URL, p.ServerID, p.ZoneKind, p.APIKey)

@@ -37,6 +37,9 @@ func (b *Controller) write(ctx context.Context, id zone.ID) error {
 	if equality.Semantic.DeepEqual(backend.Status, status) {
 		return nil
 	}
+	if trouble != nil && trouble.Reason == controller.ReasonPending && backend.Status.ObservedGeneration == backend.Generation {
+		return &controller.Later{After: time.Second} // so is what is about to be known
+	}
 	if trouble == nil && backend.Status.ObservedGeneration == backend.Generation && b.Deliveries.Unsure(id.Name) {
 		return &controller.Later{After: time.Second} // what an earlier run has found may still be true
 	}
@@ -52,7 +55,7 @@ func (b *Controller) write(ctx context.Context, id zone.ID) error {
 		return fmt.Errorf("writing the status of %s: %w", id, err)
 	}
 	b.Metrics.Wrote(Kind, "status")
-	if trouble != nil && !told(backend.Status.Conditions, trouble.Reason) {
+	if trouble != nil && trouble.Reason != controller.ReasonPending && !told(backend.Status.Conditions, trouble.Reason) {
 		b.Events.Eventf(&backend, nil, "Warning", trouble.Reason, controller.ConditionReady, "%s", controller.Note(trouble.Message))
 	}
 	// The count of zones moves while zones come and go: once in a while is enough.

@@ -23,13 +23,15 @@ type homeZone struct {
 	name      string // as canonicalZone returns it
 	from      []v1beta1.Selection
 	selectors []labels.Selector
-	lost      map[zone.ID]int // how many records it selects that another zone has
+	hooks     map[hook]struct{} // of the selectors
+	lost      map[zone.ID]int   // how many records it selects that another zone has
 }
 
 func homeZoneOf(z *v1beta1.DNSZone) *homeZone {
+	selectors := selectorsOf(z.Spec.RecordsFrom)
 	return &homeZone{
 		id: ZoneID(z.Namespace, z.Name), created: z.CreationTimestamp.Time, name: canonicalZone(z.Spec.ZoneName),
-		from: z.Spec.RecordsFrom, selectors: selectorsOf(z.Spec.RecordsFrom), lost: map[zone.ID]int{},
+		from: z.Spec.RecordsFrom, selectors: selectors, hooks: hooksOf(selectors), lost: map[zone.ID]int{},
 	}
 }
 
@@ -54,8 +56,6 @@ func selected(by []labels.Selector, set map[string]string) bool {
 
 // selects reports whether the zone, if there is one, selects records with these labels.
 func (z *homeZone) selects(set map[string]string) bool { return z != nil && selected(z.selectors, set) }
-
-func (z *homeZone) selecting() bool { return z != nil && len(z.selectors) > 0 }
 
 func (z *homeZone) same(o *homeZone) bool {
 	return z.created.Equal(o.created) && z.name == o.name && reflect.DeepEqual(z.from, o.from)
@@ -95,10 +95,16 @@ type homeRecord struct {
 // settle decides who has the record, and returns the zones to which that matters.
 func (r *homeRecord) settle(s *homeSpace) []zone.ID {
 	zones := r.count(-1)
+	r.decide(s)
+	return append(zones, r.count(1)...)
+}
+
+// decide finds out who has the record.
+func (r *homeRecord) decide(s *homeSpace) {
 	owner, refusal := r.owner(s)
 	r.home, r.losers = Home{Refusal: refusal}, nil
 	if owner == nil {
-		return zones
+		return
 	}
 	r.home.Zone = owner.id
 	for _, z := range r.selected {
@@ -115,7 +121,6 @@ func (r *homeRecord) settle(s *homeSpace) []zone.ID {
 			}
 		}
 	}
-	return append(zones, r.count(1)...)
 }
 
 func (r *homeRecord) note(z *homeZone, reason zone.Reason, format string, args ...any) {

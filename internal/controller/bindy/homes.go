@@ -77,15 +77,29 @@ func (h *Homes) DeleteZone(id zone.ID) Moved {
 // PutRecord adds a record or replaces it.
 func (h *Homes) PutRecord(r Record) Moved {
 	s := h.space(r.ID.Namespace)
-	now := &homeRecord{id: r.ID, zone: canonicalZone(string(r.Meta.Zone)), ref: r.Meta.ZoneRef, labels: r.Object.GetLabels()}
-	for _, z := range s.zones {
-		if z.selects(now.labels) {
-			now.selected = withZone(now.selected, z)
-		}
-	}
+	now := s.recordOf(r)
 	zones := s.remove(r.ID)
 	s.add(now)
 	return Moved{Zones: append(zones, now.settle(s)...)}
+}
+
+// Foresee returns the home that a record would have. It changes nothing.
+func (h *Homes) Foresee(r Record) Home {
+	s := h.space(r.ID.Namespace)
+	would := s.recordOf(r)
+	would.decide(s)
+	return would.home
+}
+
+// recordOf reads a record, and finds out which zones select it.
+func (s *homeSpace) recordOf(r Record) *homeRecord {
+	out := &homeRecord{id: r.ID, zone: canonicalZone(string(r.Meta.Zone)), ref: r.Meta.ZoneRef, labels: r.Object.GetLabels()}
+	for z := range hanging(s.selecting, labelHooks(out.labels)) {
+		if z.selects(out.labels) {
+			out.selected = withZone(out.selected, z)
+		}
+	}
+	return out
 }
 
 // DeleteRecord removes a record.
@@ -99,6 +113,7 @@ func (h *Homes) space(namespace string) *homeSpace {
 		s = &homeSpace{
 			zones: map[string]*homeZone{}, called: map[string][]*homeZone{}, records: map[zone.ID]*homeRecord{},
 			byZone: map[string]map[*homeRecord]struct{}{}, byRef: map[string]map[*homeRecord]struct{}{},
+			selecting: map[hook]map[*homeZone]struct{}{}, labelled: map[hook]map[*homeRecord]struct{}{},
 		}
 		h.spaces[namespace] = s
 	}
@@ -112,6 +127,9 @@ type homeSpace struct {
 	records map[zone.ID]*homeRecord
 	byZone  map[string]map[*homeRecord]struct{} // by the zoneName that they name
 	byRef   map[string]map[*homeRecord]struct{} // by the object that they name
+
+	selecting map[hook]map[*homeZone]struct{}
+	labelled  map[hook]map[*homeRecord]struct{}
 }
 
 // change replaces a zone, or adds or removes one: old or now may be nil.
@@ -125,10 +143,12 @@ func (s *homeSpace) change(old, now *homeZone) Moved {
 	}
 	if old != nil {
 		delete(s.zones, old.id.Name)
+		hang(s.selecting, old.hooks, old, false)
 		s.called[old.name] = withoutZone(s.called[old.name], old)
 	}
 	if now != nil {
 		s.zones[now.id.Name] = now
+		hang(s.selecting, now.hooks, now, true)
 		s.called[now.name] = withZone(s.called[now.name], now)
 	}
 	s.reselect(old, now, touched)
@@ -137,17 +157,20 @@ func (s *homeSpace) change(old, now *homeZone) Moved {
 
 // reselect tells the records that the zones select, or did.
 func (s *homeSpace) reselect(old, now *homeZone, touched map[*homeRecord]struct{}) {
-	if !old.selecting() && !now.selecting() {
-		return
-	}
-	for _, r := range s.records {
-		if old.selects(r.labels) {
-			r.selected = withoutZone(r.selected, old)
-			touched[r] = struct{}{}
+	if old != nil {
+		for r := range hanging(s.labelled, old.hooks) {
+			if old.selects(r.labels) {
+				r.selected = withoutZone(r.selected, old)
+				touched[r] = struct{}{}
+			}
 		}
-		if now.selects(r.labels) {
-			r.selected = withZone(r.selected, now)
-			touched[r] = struct{}{}
+	}
+	if now != nil {
+		for r := range hanging(s.labelled, now.hooks) {
+			if now.selects(r.labels) {
+				r.selected = withZone(r.selected, now)
+				touched[r] = struct{}{}
+			}
 		}
 	}
 }
@@ -171,6 +194,7 @@ func (s *homeSpace) settle(touched map[*homeRecord]struct{}) Moved {
 
 func (s *homeSpace) add(r *homeRecord) {
 	s.records[r.id] = r
+	hang(s.labelled, labelHooks(r.labels), r, true)
 	for _, index := range []struct {
 		records map[string]map[*homeRecord]struct{}
 		key     string
@@ -192,6 +216,7 @@ func (s *homeSpace) remove(id zone.ID) []zone.ID {
 		return nil
 	}
 	delete(s.records, id)
+	hang(s.labelled, labelHooks(r.labels), r, false)
 	delete(s.byZone[r.zone], r)
 	delete(s.byRef[r.ref], r)
 	return r.count(-1)

@@ -58,12 +58,13 @@ func (b *Controller) reconcileInstance(ctx context.Context, key client.ObjectKey
 		if apierrors.IsNotFound(err) {
 			b.gone(v1beta1.KindInstance, key)
 			b.line.leave(key)
+			return 0, b.lookForZones(ctx, key)
 		}
 		return 0, client.IgnoreNotFound(err)
 	}
 	if !instance.DeletionTimestamp.IsZero() {
 		b.line.leave(key)
-		return 0, b.deleteInstance(ctx, &instance)
+		return 0, errors.Join(b.lookForZones(ctx, key), b.deleteInstance(ctx, &instance))
 	}
 	p, problem, err := b.planFor(ctx, &instance)
 	if err != nil {
@@ -79,9 +80,21 @@ func (b *Controller) reconcileInstance(ctx context.Context, key client.ObjectKey
 	if err := b.withFinalizer(ctx, &instance, v1beta1.InstanceFinalizer); err != nil {
 		return 0, err
 	}
-	v := &visit{instance: &instance, plan: p}
+	v := &visit{instance: &instance, plan: p, zones: instance.Status.Zones}
 	err = b.carryOut(ctx, v)
-	return v.after, errors.Join(err, b.reportInstance(ctx, &instance, v))
+	reported := b.reportInstance(ctx, &instance, v)
+	if b.zones != nil && reported == nil {
+		b.zones.noted(key, v.zones)
+	}
+	return v.after, errors.Join(err, reported)
+}
+
+// lookForZones has the zones of an instance delivered to the pods that it has now.
+func (b *Controller) lookForZones(ctx context.Context, key client.ObjectKey) error {
+	if b.zones == nil {
+		return nil
+	}
+	return b.zones.look(ctx, key)
 }
 
 // A visit is one look at an instance: what was wanted, and what came of it.
@@ -94,9 +107,10 @@ type visit struct {
 	after    time.Duration // when to look again; 0: an event will tell
 	keys     keyReport
 	pods     []corev1.Pod
-	account  types.UID // of the ServiceAccount of the pods
-	wanted   string    // the template that the pods should have
-	lags     bool      // the cache has the Deployment from before our last write
+	account  types.UID              // of the ServiceAccount of the pods
+	wanted   string                 // the template that the pods should have
+	zones    []v1beta1.InstanceZone // that it has or is to have
+	lags     bool                   // the cache has the Deployment from before our last write
 }
 
 // again asks for another look after a while, if there is not one before that.
@@ -152,6 +166,10 @@ func (b *Controller) carryOut(ctx context.Context, v *visit) error {
 		errs = append(errs, b.applyDeployment(ctx, v))
 	} else {
 		v.kept = true
+	}
+	errs = append(errs, b.lookForZones(ctx, client.ObjectKeyFromObject(v.instance)))
+	if b.zones != nil {
+		v.zones = b.sweep(ctx, v)
 	}
 	after, troubles := b.declare(ctx, p.server, v.pods)
 	v.again(after)

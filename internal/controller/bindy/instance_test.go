@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/testcluster"
 )
 
 const instanceManifest = `{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Instance, metadata: {namespace: %s, name: %s}, spec: {%s}}`
@@ -65,6 +66,7 @@ func (s *stage) kubelet(namespace string, runs func(p *corev1.Pod) bool) {
 	s.Cleanup(func() { cancel(); done.Wait() })
 	done.Go(func() {
 		for ctx.Err() == nil {
+			began := time.Now()
 			var pods corev1.PodList
 			_ = s.live.List(ctx, &pods, client.InNamespace(namespace))
 			for i := range pods.Items {
@@ -76,7 +78,7 @@ func (s *stage) kubelet(namespace string, runs func(p *corev1.Pod) bool) {
 			}
 			select {
 			case <-ctx.Done():
-			case <-time.After(20 * time.Millisecond):
+			case <-time.After(testcluster.Pace(time.Since(began))):
 			}
 		}
 	})

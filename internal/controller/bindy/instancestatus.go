@@ -44,6 +44,9 @@ func (b *Controller) reportInstance(ctx context.Context, i *v1beta1.Bind9Instanc
 			}
 		}
 	}
+	if b.zones != nil && v.plan != nil {
+		status.Zones, status.ZonesCount = v.zones, int32(len(v.zones))
+	}
 	v.lags = b.lags(&live)
 	w := workloadOf(i, v, &live)
 	if w.held != "" && w.exists { // the pods are still of what was observed before
@@ -143,5 +146,13 @@ func (s state) degraded(ready controller.Outcome) controller.Outcome {
 	if s.serving > 0 && ready.Status != metav1.ConditionTrue && (len(s.troubles) > 0 || s.serving < s.wanted) {
 		return controller.OK(ready.Reason, cmp.Or(ready.Message, "It works in part."))
 	}
-	return controller.Not(ready.Reason, "It does not work in part only.")
+	return controller.Not(ready.Reason, wholly(ready))
+}
+
+// wholly says why something that is not Degraded does not work in part.
+func wholly(ready controller.Outcome) string {
+	if ready.Status == metav1.ConditionTrue {
+		return "All of it works."
+	}
+	return "It has not failed in part."
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/bind9"
+	"github.com/zonefold/zonefold/internal/controller"
 )
 
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch
@@ -86,7 +87,7 @@ func (b *Controller) supply(ctx context.Context, t *keyTask) (bad *trouble, err 
 	b.keys.refer(instance, at) // before it is read: a change from now on wakes the instance
 	if at == t.secret {
 		t.settings.Unusable = true
-		return &trouble{v1beta1.ReasonInvalidKey, sentence("%s names the Secret %s, which is made here: take the reference out, or give the key in a Secret of another name.", upper(t.source.field), at)}, nil
+		return &trouble{v1beta1.ReasonInvalidKey, sentence("%s names the Secret %s, which is made here: take the reference out, or give the key in a Secret of another name.", controller.Capital(t.source.field), at)}, nil
 	}
 	t.settings.External, bad, err = b.supplied(ctx, instance.Namespace, t.source)
 	t.settings.Unusable = bad != nil

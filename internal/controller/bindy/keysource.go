@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/bind9"
 )
 
@@ -115,11 +116,23 @@ func (b *Controller) supplied(ctx context.Context, namespace string, s keySource
 	return k, nil, nil
 }
 
+// forServers reports whether a Secret is meant to be read by name servers. Who writes a Bind9Instance chooses the image that its key is
+// shown to; whoever could choose the items too would be shown any user name and password of the namespace that look like a key.
+func forServers(secret *corev1.Secret, ref v1beta1.RNDCSecretRef) bool {
+	return ref.KeyNameKey == bind9.ItemName && ref.SecretKey == bind9.ItemSecret ||
+		secret.Labels[zonefold.CredentialsLabel] == "true" || checkObject(secret.Name) == nil
+}
+
 // keyIn is the key in a Secret that somebody made.
 func keyIn(secret *corev1.Secret, ref v1beta1.RNDCSecretRef) (*bind9.Key, error) {
 	algorithm, err := strong(string(ref.Algorithm))
 	if err != nil {
 		return nil, err
+	}
+	if !forServers(secret, ref) {
+		return nil, fmt.Errorf("its items %.64s and %.64s are not those of a key, which are %s and %s, and nothing says that the Secret is for name servers; "+
+			"call the items so, or give the Secret the label %s=true or a name that begins with %s",
+			ref.KeyNameKey, ref.SecretKey, bind9.ItemName, bind9.ItemSecret, zonefold.CredentialsLabel, objectPrefix)
 	}
 	k, err := bind9.KeyFromItems(secret.Data, bind9.ItemFields{Name: ref.KeyNameKey, Secret: ref.SecretKey, Algorithm: string(algorithm)})
 	if err == nil {

@@ -91,8 +91,10 @@ func TestTransferKeysFollowTheRoleThatRotatesMostOften(t *testing.T) {
 
 func TestKeysThatSomebodyMade(t *testing.T) {
 	const good = "c2l4dGVlbiBvY3RldHMsIG9yIG1vcmU="
+	other := v1beta1.RNDCSecretRef{KeyNameKey: "n", SecretKey: "s"}
 	for _, tt := range []struct {
 		name  string
+		meta  metav1.ObjectMeta
 		ref   v1beta1.RNDCSecretRef
 		data  map[string]string
 		want  string
@@ -100,16 +102,24 @@ func TestKeysThatSomebodyMade(t *testing.T) {
 		never string // in the error
 	}{
 		{name: "as our own", data: map[string]string{"key-name": "theirs", "secret": good}, want: "theirs"},
-		{name: "under other items", ref: v1beta1.RNDCSecretRef{KeyNameKey: "n", SecretKey: "s"}, data: map[string]string{"n": "theirs", "s": good}, want: "theirs"},
+		{name: "under other items, in a Secret that is for name servers by its name", meta: metav1.ObjectMeta{Name: "bindy-key"}, ref: other, data: map[string]string{"n": "theirs", "s": good}, want: "theirs"},
+		{name: "under other items, in a Secret that is for name servers by its label", meta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"zonefold.dev/credentials": "true"}},
+			ref: other, data: map[string]string{"n": "theirs", "s": good}, want: "theirs"},
+		{name: "credentials of somebody else that could be a key", meta: metav1.ObjectMeta{Name: "database"}, ref: other, data: map[string]string{"n": "admin", "s": good},
+			error: "nothing says that the Secret is for name servers", never: "admin"},
+		{name: "one item of somebody else that could be both", meta: metav1.ObjectMeta{Name: "database"}, ref: v1beta1.RNDCSecretRef{KeyNameKey: "s", SecretKey: "s"},
+			data: map[string]string{"s": "c2l4dGVlbiBvY3RldHMsIG9yIG1vcmUh"}, error: "zonefold.dev/credentials", never: "c2l4"},
+		{name: "another secret beside the name of a key", meta: metav1.ObjectMeta{Name: "database"}, ref: v1beta1.RNDCSecretRef{SecretKey: "password"},
+			data: map[string]string{"key-name": "theirs", "password": good}, error: "zonefold.dev/credentials"},
 		{name: "another algorithm than the reference says", data: map[string]string{"key-name": "theirs", "secret": good, "algorithm": "hmac-sha512"}, error: "make them equal"},
 		{name: "SHA-1", ref: v1beta1.RNDCSecretRef{Algorithm: "hmac-sha1"}, data: map[string]string{"key-name": "theirs", "secret": good}, error: "use hmac-sha256"},
 		{name: "no base64", data: map[string]string{"key-name": "theirs", "secret": "not base64 !"}, error: "is not base64", never: "not base64 !"},
 		{name: "nothing in it", error: "are missing"},
 		{name: "a name that breaks out of quotes", data: map[string]string{"key-name": `a"; };`, "secret": good}, error: "has the character"},
-		{name: "a password of somebody else", ref: v1beta1.RNDCSecretRef{KeyNameKey: "password", SecretKey: "user"}, data: map[string]string{"password": "hunter2!", "user": "admin"},
+		{name: "a password of somebody else", meta: metav1.ObjectMeta{Name: "bindy-user"}, ref: v1beta1.RNDCSecretRef{KeyNameKey: "password", SecretKey: "user"}, data: map[string]string{"password": "hunter2!", "user": "admin"},
 			error: "its items password and user are not the name and the secret", never: "hunter2"},
 	} {
-		secret := &corev1.Secret{Data: map[string][]byte{}}
+		secret := &corev1.Secret{ObjectMeta: tt.meta, Data: map[string][]byte{}}
 		for item, text := range tt.data {
 			secret.Data[item] = []byte(text)
 		}

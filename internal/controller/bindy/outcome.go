@@ -3,8 +3,6 @@ package bindy
 import (
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
@@ -57,10 +55,4 @@ func sentence(format string, args ...any) string {
 		return text[:len(text)-1]
 	}
 	return text
-}
-
-// upper makes the first letter a capital.
-func upper(s string) string {
-	first, size := utf8.DecodeRuneInString(s)
-	return string(unicode.ToUpper(first)) + s[size:]
 }

@@ -2,8 +2,10 @@ package bindy
 
 import (
 	"fmt"
+	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -47,8 +49,8 @@ func ownerReference(c client.Client, owner client.Object) (metav1.OwnerReference
 	}, nil
 }
 
-// mayTake says why a live object must not be written: it is controlled by somebody else, or by nobody and not marked as one
-// that this owner made. Clusters and instances are made by people, too, under any name.
+// mayTake says why a live object must not be written: it is controlled by somebody else, or by nobody and neither marked as one
+// that this owner made nor the same. Clusters and instances are made by people, too, under any name.
 func mayTake(owner, live client.Object, w wanted) error {
 	ref := metav1.GetControllerOf(live)
 	switch {
@@ -56,8 +58,27 @@ func mayTake(owner, live client.Object, w wanted) error {
 		return nil
 	case owner != nil && ref == nil && bearsMark(live, w): // it lost its owner reference, or was restored from a backup without
 		return nil
+	case owner != nil && ref == nil && isThatOne(live, w):
+		return nil
 	}
 	return &NotOwnedError{Kind: w.gvk.Kind, Key: w.id.ObjectKey, Controller: ref}
+}
+
+// isThatOne reports whether an instance that somebody made is the very one that its cluster would make: it has its name, says that it is
+// part of the cluster, and in which role, and asks for nothing of its own.
+func isThatOne(live client.Object, w wanted) bool {
+	i, ok := live.(*v1beta1.Bind9Instance)
+	if !ok {
+		return false
+	}
+	var want v1beta1.Bind9Instance
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(w.object.Object, &want); err != nil {
+		return false
+	}
+	more := *i.Spec.DeepCopy()
+	more.ClusterRef, more.Role, more.Replicas = "", "", nil
+	return reflect.DeepEqual(more, v1beta1.Bind9InstanceSpec{}) && i.Spec.ClusterRef == want.Spec.ClusterRef &&
+		i.Spec.Role.Canonical() == want.Spec.Role.Canonical() && i.Spec.ReplicasOrDefault() == want.Spec.ReplicasOrDefault()
 }
 
 // bearsMark reports whether an object has the labels by which those of the dialect are known.

@@ -30,8 +30,18 @@ func (b *Controller) planFor(ctx context.Context, i *v1beta1.Bind9Instance) (*pl
 		return nil, &trouble{v1beta1.ReasonClusterNotFound, sentence("There is neither a Bind9Cluster %s/%s nor a ClusterBind9Provider %[2]s: "+
 			"create one, or correct spec.clusterRef. What runs is left as it is.", i.Namespace, i.Spec.ClusterRef)}, nil
 	}
+	out, err := planOf(i, p, b.Settings)
+	if err != nil {
+		return nil, &trouble{v1beta1.ReasonInvalidSpec, sentence("Nothing was changed: %v.", err)}, nil
+	}
+	return out, nil, nil
+}
+
+// planOf makes the plan of an instance that is part of a cluster or provider; nil: of none.
+func planOf(i *v1beta1.Bind9Instance, p *parent, s Settings) (*plan, error) {
 	out := &plan{}
-	if out.server, err = newServer(i, p, b.Settings); err == nil {
+	var err error
+	if out.server, err = newServer(i, p, s); err == nil {
 		out.files, err = out.configFiles()
 	}
 	if err == nil {
@@ -40,10 +50,7 @@ func (b *Controller) planFor(ctx context.Context, i *v1beta1.Bind9Instance) (*pl
 	if err == nil {
 		out.zones, err = out.claimFor()
 	}
-	if err != nil {
-		return nil, &trouble{v1beta1.ReasonInvalidSpec, sentence("Nothing was changed: %v.", err)}, nil
-	}
-	return out, nil, nil
+	return out, err
 }
 
 // parentOf is what an instance is part of: nil if it names nothing, or nothing that exists.

@@ -156,7 +156,7 @@ func troubleOf(err error, namespace string) (*trouble, error) {
 	case errors.As(err, &absent):
 		return &trouble{v1beta1.ReasonNamespaceNotFound, absent.message}, nil
 	case errors.As(err, &notOwned):
-		return &trouble{v1beta1.ReasonNotOwned, upper(notOwned.Error()) + "."}, err // not everybody's objects are watched
+		return &trouble{v1beta1.ReasonNotOwned, controller.Capital(notOwned.Error()) + "."}, err // not everybody's objects are watched
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), apierrors.IsNotFound(err):
 		// The watch of namespaces has not told yet.
 		return &trouble{v1beta1.ReasonNamespaceNotFound, sentence("The namespace %s cannot take objects: %v.", namespace, err)}, nil

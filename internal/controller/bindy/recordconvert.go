@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
@@ -29,7 +30,21 @@ func RecordKinds() []client.Object {
 	return []client.Object{
 		&v1beta1.ARecord{}, &v1beta1.AAAARecord{}, &v1beta1.CNAMERecord{}, &v1beta1.TXTRecord{},
 		&v1beta1.MXRecord{}, &v1beta1.NSRecord{}, &v1beta1.SRVRecord{}, &v1beta1.CAARecord{},
+		&v1beta1.PTRRecord{},
 	}
+}
+
+// Served are the kinds of records that the API server has. The existing Bindy knows no PTRRecord, and where its definitions are
+// installed there are none to be had.
+func Served(mapper meta.RESTMapper) ([]client.Object, error) {
+	_, err := mapper.RESTMapping(v1beta1.GroupVersion.WithKind("PTRRecord").GroupKind(), v1beta1.GroupVersion.Version)
+	if err != nil && !meta.IsNoMatchError(err) {
+		return nil, fmt.Errorf("asking whether there are PTRRecords: %w", err)
+	}
+	return slices.DeleteFunc(RecordKinds(), func(o client.Object) bool {
+		_, pointer := o.(*v1beta1.PTRRecord)
+		return pointer && err != nil
+	}), nil
 }
 
 // RecordOf reads an object of a kind of records; false for any other.
@@ -57,6 +72,8 @@ func RecordOf(o client.Object) (Record, bool) {
 	case *v1beta1.CAARecord:
 		r.Meta, r.Status, r.Type = &v.Spec.RecordMeta, &v.Status, rr.TypeCAA
 		r.Data = one("%d %s %s", v.Spec.Flags, v.Spec.Tag, quoted(v.Spec.Value))
+	case *v1beta1.PTRRecord:
+		r.Meta, r.Status, r.Type, r.Data = &v.Spec.RecordMeta, &v.Status, rr.TypePTR, one("%s", v.Spec.Target)
 	default:
 		return Record{}, false
 	}

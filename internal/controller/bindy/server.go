@@ -80,7 +80,11 @@ func newServer(i *v1beta1.Bind9Instance, p *parent, s Settings) (*server, error)
 	if out.bindcar, err = sidecarOf(i, &above, s); err != nil {
 		return nil, err
 	}
-	return out, out.store(i.Spec.Storage)
+	if err := out.store(i.Spec.Storage); err != nil || out.claim != nil {
+		return out, err
+	}
+	out.claim, err = out.keyClaim()
+	return out, err
 }
 
 // imageOf is the nearest image that is named, with how it is pulled.

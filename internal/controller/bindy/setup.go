@@ -27,7 +27,7 @@ import (
 	"github.com/zonefold/zonefold/internal/controller"
 )
 
-// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=clusterbind9providers.bindy.firestoned.io;bind9clusters.bindy.firestoned.io;bind9instances.bindy.firestoned.io,verbs=get
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=clusterbind9providers.bindy.firestoned.io;bind9clusters.bindy.firestoned.io;bind9instances.bindy.firestoned.io;dnszones.bindy.firestoned.io,verbs=get
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Schemas are what the dialect needs of the cluster.
@@ -39,6 +39,8 @@ func Schemas() []controller.Schema {
 			Fields: []string{"spec.primaryReplicas", "status.conditions.observedGeneration"}},
 		{CRD: "bind9instances." + v1beta1.GroupVersion.Group, Version: v1beta1.GroupVersion.Version,
 			Fields: []string{"spec.role", "status.conditions.observedGeneration"}},
+		{CRD: "dnszones." + v1beta1.GroupVersion.Group, Version: v1beta1.GroupVersion.Version,
+			Fields: []string{"spec.soa", "status.serialCeiling", "status.bind9Instances.zoneNames"}},
 	}
 }
 
@@ -64,6 +66,9 @@ type Config struct {
 	Leads   func() bool // whether nobody else can have become the leader; nil: nobody else ever does
 	// Token is what the sidecars of a namespace know the operator by; nil: a token of its ServiceAccount, for their Audience.
 	Token func(ctx context.Context, namespace string) (string, error)
+	DNS   *DNS // nil: servers are made, and get no zones
+	// Records are the kinds of records that are Served; nil: all.
+	Records []client.Object
 }
 
 // Controller is the dialect at work. It is made for one term of leadership.
@@ -78,11 +83,16 @@ type Controller struct {
 	rolling    sync.Mutex // held while it is decided whose pods are replaced
 	line       line
 	users      contents
+	zones      *Zones // nil: servers get no zones
 }
 
 // New returns a Controller that has not begun.
 func New(c Config) *Controller {
-	return &Controller{Config: c, applier: &applier{client: c.Client, live: c.Live, leads: c.Leads, wrote: c.Metrics.Wrote}}
+	b := &Controller{Config: c, applier: &applier{client: c.Client, live: c.Live, leads: c.Leads, wrote: c.Metrics.Wrote}}
+	if c.DNS != nil {
+		b.zones = newZones(b, *c.DNS)
+	}
+	return b
 }
 
 // A part is one reconciler and what wakes it.
@@ -107,17 +117,19 @@ func (b *Controller) parts() []part {
 	return []part{b.providers(), b.clusters(), b.instances(), b.accounts(), b.bindings()}
 }
 
-// Objects are what has to be in the cache before the dialect can work, so that a follower takes over at once.
-func Objects() []client.Object {
+// Objects are what has to be in the cache before the dialect can work with these kinds of records, so that a follower takes
+// over at once.
+func Objects(records []client.Object) []client.Object {
+	b := &Controller{Config: Config{Records: records}}
 	var out []client.Object
-	for _, p := range (&Controller{}).parts() {
+	for _, p := range b.parts() {
 		out = append(out, p.kind)
 		out = append(out, p.owns...)
 		for _, w := range p.watches {
 			out = append(out, w.object)
 		}
 	}
-	return out
+	return append(out, b.zoneObjects()...)
 }
 
 // Run reconciles until ctx ends; then it finishes what is under way and returns, so that the lease is released after the
@@ -128,6 +140,9 @@ func (b *Controller) run(ctx context.Context, parts []part) error {
 	// A cache that lags behind the former leader would have instances removed that were wanted meanwhile.
 	catchUp := controller.CatchUp{Live: b.Live, Cached: b.Client, Log: b.Log}
 	kinds := []client.Object{&v1beta1.ClusterBind9Provider{}, &v1beta1.Bind9Cluster{}, &v1beta1.Bind9Instance{}}
+	if b.zones != nil {
+		kinds = append(kinds, b.zoneObjects()...)
+	}
 	if err := catchUp.Wait(ctx, kinds...); err != nil {
 		return nil // the term is over before it has begun
 	}
@@ -135,13 +150,16 @@ func (b *Controller) run(ctx context.Context, parts []part) error {
 	defer running.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	failed := make(chan error, len(parts))
+	failed := make(chan error, len(parts)+1)
 	for _, p := range parts {
 		c, err := b.build(p)
 		if err != nil {
 			return err
 		}
 		running.Go(func() { failed <- c.Start(ctx) })
+	}
+	if b.zones != nil {
+		running.Go(func() { failed <- b.zones.run(ctx) })
 	}
 	select {
 	case err := <-failed:
@@ -175,6 +193,9 @@ func (b *Controller) build(p part) (ctrlcontroller.Controller, error) {
 	}
 	for _, w := range p.watches {
 		sources = append(sources, source.Kind(b.Cache, w.object, handler.EnqueueRequestsFromMapFunc(w.requests), changed()))
+	}
+	if b.zones != nil && gvk.Kind == v1beta1.KindInstance {
+		sources = append(sources, source.Func(b.zones.wakes))
 	}
 	for _, s := range sources {
 		if err := c.Watch(s); err != nil {

@@ -41,7 +41,7 @@ const (
 // sidecars calls those of pods. Its zero value is ready for use.
 type sidecars struct {
 	mu       sync.Mutex
-	declared map[client.ObjectKey]map[types.UID]int32 // of an instance, its pods that know what they are to have, and how often each had been restarted
+	declared map[client.ObjectKey]map[types.UID]int32 // of an instance, its pods that know what they are to have, and how often each had been started again
 	places   map[string]chan struct{}                 // of a namespace, those of its objects whose pods are being called
 	silent   map[types.UID]silence
 }
@@ -55,6 +55,9 @@ var sidecarHTTP = &http.Client{
 		IdleConnTimeout: sidecarStart, MaxIdleConnsPerHost: 1, ResponseHeaderTimeout: sidecarCall,
 	},
 }
+
+// errUndelivered says that a pod does not have all zones that it is to have before it is ready.
+var errUndelivered = errors.New("not all of its zones have been delivered to it")
 
 var errNoAddress = errors.New("it has no address yet")
 
@@ -81,16 +84,18 @@ func (b *Controller) declare(ctx context.Context, s *server, pods []corev1.Pod) 
 	instance := client.ObjectKeyFromObject(s.instance)
 	told := b.sidecars.forget(instance, pods)
 	todo := slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool {
-		began, restarts := sidecarState(&p)
+		began, _ := sidecarState(&p)
 		before, ok := told[p.UID]
-		return began.IsZero() || !isServer(&p) || !p.DeletionTimestamp.IsZero() || isOver(&p) || p.Status.PodIP == "" || ok && before == restarts
+		return began.IsZero() || !isServer(&p) || !p.DeletionTimestamp.IsZero() || isOver(&p) || p.Status.PodIP == "" || ok && before == startsOf(&p)
 	})
-	errs := b.sidecars.each(ctx, now, todo, func(ctx context.Context, i int) error { return b.declareTo(ctx, &todo[i]) })
+	errs := b.sidecars.each(ctx, now, todo, func(ctx context.Context, i int) error { return b.declareTo(ctx, instance, &todo[i]) })
 	for i, err := range errs {
 		if err == nil {
-			_, restarts := sidecarState(&todo[i])
-			b.sidecars.told(instance, todo[i].UID, restarts)
+			b.sidecars.told(instance, todo[i].UID, startsOf(&todo[i]))
 			continue
+		}
+		if errors.Is(err, errUndelivered) {
+			continue // the zones say what is in the way, and an event that it is not any more
 		}
 		again, bad := b.failing(&todo[i], err, now)
 		troubles = append(troubles, bad...)
@@ -102,7 +107,7 @@ func (b *Controller) declare(ctx context.Context, s *server, pods []corev1.Pod) 
 }
 
 // declareTo tells one sidecar, unless it knows already: it writes that down beside its zones.
-func (b *Controller) declareTo(ctx context.Context, p *corev1.Pod) error {
+func (b *Controller) declareTo(ctx context.Context, instance client.ObjectKey, p *corev1.Pod) error {
 	c, err := b.sidecar(ctx, p)
 	if err != nil {
 		return err
@@ -110,6 +115,13 @@ func (b *Controller) declareTo(ctx context.Context, p *corev1.Pod) error {
 	content, err := c.Content(ctx)
 	if err != nil || content.Declared {
 		return err
+	}
+	if b.zones != nil {
+		zones, complete := b.zones.contentOf(instance, p.UID)
+		if !complete {
+			return errUndelivered
+		}
+		return c.Declare(ctx, zones)
 	}
 	zones, err := c.Zones(ctx)
 	if err != nil {
@@ -148,6 +160,21 @@ func (s *sidecars) told(instance client.ObjectKey, pod types.UID, restarts int32
 		s.declared[instance] = map[types.UID]int32{}
 	}
 	s.declared[instance][pod] = restarts
+}
+
+// restartsOf is how often a container of a pod was started again.
+func restartsOf(p *corev1.Pod, container string) int32 {
+	for i := range p.Status.ContainerStatuses {
+		if c := &p.Status.ContainerStatuses[i]; c.Name == container {
+			return c.RestartCount
+		}
+	}
+	return 0
+}
+
+// startsOf is how often what knows the zones of a pod was started again: BIND, and who was told which those are.
+func startsOf(p *corev1.Pod) int32 {
+	return restartsOf(p, namedContainer) + restartsOf(p, bindcarContainer)
 }
 
 // sidecarState is since when the sidecar of a pod runs, zero if it does not, and how often it was started again.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"strings"
@@ -29,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/testcluster"
 )
@@ -53,6 +55,9 @@ type stage struct {
 	writes *writes       // of the operator
 	events *events.FakeRecorder
 	stop   func()       // ends the operator
+	dns    *DNS         // nil: servers get no zones
+	real   bool         // the operator's clock is the machine's
+	ahead  atomic.Int64 // seconds by which a real clock of the operator is
 	hours  atomic.Int64 // since the operator's clock began: it moves whenever it is looked at
 }
 
@@ -109,10 +114,20 @@ func (s *stage) start(pick func(b *Controller) []part) *Controller {
 		s.Fatal(err)
 	}
 	s.events = events.NewFakeRecorder(1000)
+	clock := func() time.Time { return time.Unix(0, 0).Add(time.Duration(s.hours.Add(1)) * time.Hour) }
+	var token func(context.Context, string) (string, error)
+	if s.real {
+		clock = func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load()) * time.Second) }
+		token = shows(sidecarToken)
+	}
+	if s.dns != nil { // an engine of its own for each operator
+		s.dns.Engine = controller.NewEngine(backend.Config{Clock: s.dns.Clock, Rand: rand.Float64, Audit: time.Hour})
+	}
 	b := New(Config{
+		DNS: s.dns, Token: token,
 		Settings: Settings{DefaultNamespace: s.word + "-default", Namespace: "zonefold-system", ServiceAccount: "zonefold-operator", BIND9Image: "zonefold/bind9", BindcarImage: "zonefold/bindcar:test"},
 		Client:   cached, Live: live, Cache: objects, Events: s.events, Log: slog.New(slog.NewTextHandler(tested{s.T}, &slog.HandlerOptions{Level: slog.LevelWarn})),
-		Metrics: controller.NewMetrics(), Clock: func() time.Time { return time.Unix(0, 0).Add(time.Duration(s.hours.Add(1)) * time.Hour) },
+		Metrics: controller.NewMetrics(), Clock: clock,
 	})
 	ctx, cancel := context.WithCancel(s.ctx)
 	var parts sync.WaitGroup
@@ -152,7 +167,7 @@ func (w tested) Write(p []byte) (int, error) {
 func (s *stage) clear() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), time.Minute)
 	defer cancel()
-	for _, list := range []client.ObjectList{&v1beta1.ClusterBind9ProviderList{}, &v1beta1.Bind9ClusterList{}, &v1beta1.Bind9InstanceList{}} {
+	for _, list := range []client.ObjectList{&v1beta1.ClusterBind9ProviderList{}, &v1beta1.Bind9ClusterList{}, &v1beta1.Bind9InstanceList{}, &v1beta1.DNSZoneList{}} {
 		if err := s.live.List(ctx, list); err != nil {
 			s.Log(err)
 		}
@@ -202,17 +217,7 @@ func (s *stage) get(object client.Object) bool {
 // eventually waits until check has nothing to complain of.
 func (s *stage) eventually(what string, check func() string) {
 	s.Helper()
-	for {
-		complaint := check()
-		if complaint == "" {
-			return
-		}
-		select {
-		case <-s.ctx.Done():
-			s.Fatalf("%s: %s", what, complaint)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+	testcluster.Eventually(s.ctx, s, what, check)
 }
 
 // quiet waits until the operator has written nothing for a while, and returns how much it has written by then.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -27,6 +29,7 @@ func ConvertZone(z *v1beta1.DNSZone, servers []netip.Addr) zone.Zone {
 		ID: ZoneID(z.Namespace, z.Name), Created: z.CreationTimestamp.Time,
 		Pinned: true, Rules: []zone.Rule{ownNamespace(z.Namespace)}, Servers: addressData(servers),
 	}
+	out.Warnings = append(unreadable(out.ID, "recordsFrom", z.Spec.RecordsFrom), unreadable(out.ID, "bind9InstancesFrom", z.Spec.Bind9InstancesFrom)...)
 	var err error
 	if out.Where.Name, err = zoneName(z.Spec.ZoneName); err != nil {
 		out.Invalid = &zone.Refusal{Reason: zone.InvalidName, Message: fmt.Sprintf(
@@ -46,6 +49,17 @@ func ConvertZone(z *v1beta1.DNSZone, servers []netip.Addr) zone.Zone {
 	return out
 }
 
+// unreadable warns of selectors that select nothing because they cannot be read.
+func unreadable(id zone.ID, field string, from []v1beta1.Selection) (notes []zone.Note) {
+	for i := range from {
+		if _, err := metav1.LabelSelectorAsSelector(&from[i].Selector); err != nil {
+			notes = append(notes, zone.Note{Reason: v1beta1.ReasonInvalidSelector, Message: fmt.Sprintf(
+				"%s[%d] of %s selects nothing, because its selector cannot be read: %v; correct it.", field, i, id, err)})
+		}
+	}
+	return notes
+}
+
 // ownNamespace lets one namespace have every record of a zone. That records name or are selected by the zone decides the rest.
 func ownNamespace(namespace string) zone.Rule {
 	rule := zone.Rule{Namespaces: []string{namespace}}
@@ -60,7 +74,10 @@ func ownNamespace(namespace string) zone.Rule {
 // zoneName reads a zone's name, which is absolute with or without a dot at its end.
 func zoneName(text string) (dnsname.Name, error) {
 	name, err := dnsname.Parse(strings.TrimSuffix(text, ".") + ".")
+	_, address := netip.ParseAddr(strings.TrimSuffix(text, "."))
 	switch {
+	case address == nil:
+		return dnsname.Name{}, fmt.Errorf("%q is an address", text)
 	case err != nil:
 		return dnsname.Name{}, err
 	case name.IsWildcard():

@@ -78,9 +78,16 @@ ns3.example.com. 300 A 192.0.2.3`},
 			`example.com. 300 SOA ns.example.net. a.example.com. 0 10 10 604800 86400
 example.com. 300 NS ns.example.net.
 InvalidTimers`},
+		{"selectors that cannot be read", `{zoneName: example.com, soa: {primaryNameServer: ns.example.net, adminEmail: a.example.com},
+  recordsFrom: [{selector: {}}, {selector: {matchExpressions: [{key: a, operator: Equals, values: [b]}]}}], bind9InstancesFrom: [{selector: {matchLabels: {a: "b c"}}}]}`,
+			`example.com. 300 SOA ns.example.net. a.example.com. 0 3600 600 604800 86400
+example.com. 300 NS ns.example.net.
+InvalidSelector
+InvalidSelector`},
 		{"no SOA", `{zoneName: example.com}`, `InvalidSpec: DNSZone dns/example cannot be understood: spec.soa is missing; correct it.`},
 		{"a name that is none", `{zoneName: a..b, soa: {primaryNameServer: ns.a, adminEmail: a.b}}`, `InvalidName: DNSZone dns/example has a zoneName that is no name of a zone: "a..b." has an empty label; correct it.`},
 		{"the root", `{zoneName: ., soa: {primaryNameServer: ns.a, adminEmail: a.b}}`, `InvalidName: DNSZone dns/example has a zoneName that is no name of a zone: "." is empty; correct it.`},
+		{"an address", `{zoneName: 10.0.0.1, soa: {primaryNameServer: ns.a, adminEmail: a.b}}`, `InvalidName: DNSZone dns/example has a zoneName that is no name of a zone: "10.0.0.1" is an address; correct it.`},
 		{"a wildcard", `{zoneName: "*.a", soa: {primaryNameServer: ns.a, adminEmail: a.b}}`, `InvalidName: DNSZone dns/example has a zoneName that is no name of a zone: "*.a" is a wildcard, at which no zone can start (RFC 4592 §4.2); correct it.`},
 		{"a timer out of range", `{zoneName: a, soa: {primaryNameServer: ns.b, adminEmail: a.b, expire: 2147483648}}`,
 			`InvalidSpec: DNSZone dns/example cannot be understood: expire is 2147483648; it has to be from 0 to 2147483647 seconds; correct it.`},

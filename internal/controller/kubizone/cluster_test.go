@@ -123,17 +123,7 @@ func (l *leader) catchUp(ctx context.Context, c *cluster) error {
 // eventually waits until check has nothing to complain of.
 func (c *cluster) eventually(what string, check func() string) {
 	c.t.Helper()
-	for {
-		complaint := check()
-		if complaint == "" {
-			return
-		}
-		select {
-		case <-c.ctx.Done():
-			c.t.Fatalf("%s: %s", what, complaint)
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
+	testcluster.Eventually(c.ctx, c.t, what, check)
 }
 
 // publishes has a leader write a set down before it is sent, as the engine does.

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -44,10 +45,12 @@ type Config struct {
 	Log        *slog.Logger
 	Metrics    *controller.Metrics
 	Clock      backend.Clock
-	MaxSet     int           // records in a set; 0: zone.DefaultMaxSet
-	MaxEntries int           // in status.entries before ZoneSlices are used; 0: 1000
-	Audit      time.Duration // 0: an hour
-	Leads      func() bool   // whether nobody else can have become the leader; nil: nobody else ever does
+	Engine     *controller.Engine
+	Fleets     controller.Fleets     // that Backends may name; nil: there are none
+	MaxSet     int                   // records in a set; 0: zone.DefaultMaxSet
+	MaxEntries int                   // in status.entries before ZoneSlices are used; 0: 1000
+	Leads      func() bool           // whether nobody else can have become the leader; nil: nobody else ever does
+	Foresight  *controller.Foresight // is told what to ask; nil: nobody asks
 }
 
 // Controller is the dialect at work. It is made for one term of leadership.
@@ -84,9 +87,6 @@ func New(c Config) *Controller {
 	if c.MaxEntries == 0 {
 		c.MaxEntries = 1000
 	}
-	if c.Audit == 0 {
-		c.Audit = time.Hour
-	}
 	k := &Controller{
 		Config: c, term: fmt.Sprintf("%08x", rand.Uint32()),
 		zoneStates: map[zone.ID]*zoneState{}, recordState: map[zone.ID]*written{},
@@ -94,10 +94,21 @@ func New(c Config) *Controller {
 	k.Core = controller.NewCore(controller.CoreConfig{
 		Options: zone.Options{MaxSet: c.MaxSet}, Clock: c.Clock.Now, Metrics: c.Metrics, Settled: k.settled,
 	})
-	k.Deliveries = controller.NewDeliveries(controller.DeliveriesConfig{
+	deliveries := controller.DeliveriesConfig{
 		Store: (*store)(k), Clock: c.Clock.Now, Log: c.Log, Metrics: c.Metrics,
 		Changed: k.enqueue, Settled: k.enqueueAll, Refresh: k.refresh,
-	})
+	}
+	if f := c.Fleets; f != nil {
+		deliveries.Behind = f.Behind
+		deliveries.Changed = func(id zone.ID) {
+			k.enqueue(id)
+			f.Lodged(id)
+		}
+	}
+	k.Deliveries = controller.NewDeliveries(deliveries)
+	if c.Fleets != nil {
+		c.Fleets.Host(k.Deliveries, v1alpha1.GroupVersion.String())
+	}
 	k.zones = controller.NewWriter(4, c.Log, k.writeZone)
 	k.zones.Busy = k.Core.Busy
 	k.records = controller.NewWriter(16, c.Log, k.writeRecord)
@@ -108,10 +119,6 @@ func New(c Config) *Controller {
 // Run follows the cluster and delivers until ctx ends; then it finishes what is under
 // way and returns, so that the lease is released after the last write.
 func (k *Controller) Run(ctx context.Context, ready func(context.Context) bool) error {
-	engine := backend.New(backend.Config{
-		Ceilings: k.Deliveries, Ledger: k.Deliveries, Report: k.Deliveries.Report, Clock: k.Clock,
-		Rand: rand.Float64, Log: k.Log, Metrics: k.Metrics, Audit: k.Audit,
-	})
 	synced, err := k.gather(ctx)
 	if err != nil {
 		return err
@@ -119,14 +126,18 @@ func (k *Controller) Run(ctx context.Context, ready func(context.Context) bool) 
 	var parts sync.WaitGroup
 	parts.Go(func() { _ = k.zones.Run(ctx) })
 	parts.Go(func() { _ = k.records.Run(ctx) })
-	parts.Go(func() { _ = k.Deliveries.Run(ctx, engine) })
+	parts.Go(func() { _ = k.Deliveries.Run(ctx, k.Engine) })
+	if k.Foresight != nil {
+		k.Foresight.Use(k.Core)
+		defer k.Foresight.Use(nil)
+	}
 	err = k.Core.Run(ctx, func(ctx context.Context) bool {
 		return ready(ctx) && toolscache.WaitForCacheSync(ctx.Done(), synced...)
 	})
 	<-ctx.Done()
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	engine.Stop(stop)
+	k.Engine.Stop(stop)
 	parts.Wait()
 	return err
 }

@@ -1,0 +1,180 @@
+package admission
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"sync/atomic"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// CacheOptions say what the cache of a Keeper holds: the two objects by name, so that it may read no others.
+func CacheOptions(namespace string) cache.Options {
+	return cache.Options{ByObject: map[client.Object]cache.ByObject{
+		&corev1.Secret{}: {
+			Namespaces: map[string]cache.Config{namespace: {}}, Field: fields.OneTermEqualSelector("metadata.name", SecretName),
+		},
+		&admissionregistrationv1.ValidatingWebhookConfiguration{}: {Field: fields.OneTermEqualSelector("metadata.name", ConfigurationName)},
+	}}
+}
+
+// A Keeper has every replica serve with the certificate in the Secret, and the one that leads keep the Secret, and what the API server
+// trusts, up to date.
+type Keeper struct {
+	Policy
+	Namespace string
+	Client    client.Client // reads from Cache
+	Cache     cache.Cache   // made with CacheOptions
+	Clock     func() time.Time
+	Log       *slog.Logger
+
+	pair atomic.Pointer[tls.Certificate]
+}
+
+// Certificate is for tls.Config.GetCertificate.
+func (k *Keeper) Certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if pair := k.pair.Load(); pair != nil {
+		return pair, nil
+	}
+	return nil, errors.New("there is no certificate for admission yet")
+}
+
+// Follow has this replica serve with whatever certificate the Secret holds, from now on.
+func (k *Keeper) Follow(ctx context.Context) error {
+	return k.on(ctx, &corev1.Secret{}, func(o any) {
+		secret, ok := o.(*corev1.Secret)
+		if !ok {
+			return
+		}
+		pair, err := tls.X509KeyPair(secret.Data[keyCertificate], secret.Data[keyPrivate])
+		if err != nil { // the one before is as good as it was
+			k.Log.Warn("the certificate for admission cannot be used", "secret", SecretName, "error", err)
+			return
+		}
+		k.pair.Store(&pair)
+	})
+}
+
+// Run keeps the Secret and the configuration up to date until ctx ends. Only the replica that leads runs it.
+func (k *Keeper) Run(ctx context.Context) error {
+	news := make(chan struct{}, 1)
+	wake := func(any) {
+		select {
+		case news <- struct{}{}:
+		default:
+		}
+	}
+	for _, o := range []client.Object{&corev1.Secret{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}} {
+		if err := k.on(ctx, o, wake); err != nil {
+			return err
+		}
+	}
+	for {
+		pause, err := k.keep(ctx)
+		if err != nil && ctx.Err() == nil {
+			if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) { // the cache lags behind, and wakes us soon
+				k.Log.Error("the certificate for admission is not up to date; it is tried again in a while", "error", err)
+			}
+			pause = 10 * time.Second
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-news:
+		case <-time.After(pause):
+		}
+	}
+}
+
+// keep does what there is to do, and says how long there will be nothing.
+func (k *Keeper) keep(ctx context.Context) (time.Duration, error) {
+	var secret corev1.Secret
+	err := k.Client.Get(ctx, client.ObjectKey{Namespace: k.Namespace, Name: SecretName}, &secret)
+	if client.IgnoreNotFound(err) != nil {
+		return 0, fmt.Errorf("reading the Secret %s/%s: %w", k.Namespace, SecretName, err)
+	}
+	now := k.Clock()
+	data, again, advanceErr := k.Advance(secret.Data, now)
+	if advanceErr != nil {
+		return 0, advanceErr
+	}
+	if err != nil || !reflect.DeepEqual(data, secret.Data) {
+		if err := k.store(ctx, &secret, data); err != nil {
+			return 0, err
+		}
+	}
+	if err := k.trust(ctx, data[keyTrusted]); err != nil {
+		return 0, err
+	}
+	return again.Sub(now), nil
+}
+
+func (k *Keeper) store(ctx context.Context, secret *corev1.Secret, data map[string][]byte) error {
+	secret.Data = data
+	var err error
+	if secret.ResourceVersion == "" {
+		secret.ObjectMeta = metav1.ObjectMeta{Namespace: k.Namespace, Name: SecretName}
+		err = k.Client.Create(ctx, secret)
+	} else {
+		err = k.Client.Update(ctx, secret)
+	}
+	if err != nil {
+		return fmt.Errorf("writing the certificates into the Secret %s/%s: %w", k.Namespace, SecretName, err)
+	}
+	return nil
+}
+
+// trust tells the API server which certificates to trust. Where nobody installed the configuration there is nobody to tell.
+func (k *Keeper) trust(ctx context.Context, bundle []byte) error {
+	var c admissionregistrationv1.ValidatingWebhookConfiguration
+	err := k.Client.Get(ctx, client.ObjectKey{Name: ConfigurationName}, &c)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading the ValidatingWebhookConfiguration %s: %w", ConfigurationName, err)
+	}
+	before, changed := c.DeepCopy(), false
+	for i := range c.Webhooks {
+		if at := &c.Webhooks[i].ClientConfig; !bytes.Equal(at.CABundle, bundle) {
+			at.CABundle, changed = bundle, true
+		}
+	}
+	if !changed {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := k.Client.Patch(ctx, &c, patch); err != nil {
+		return fmt.Errorf("writing the certificates into the ValidatingWebhookConfiguration %s: %w", ConfigurationName, err)
+	}
+	return nil
+}
+
+// on calls look for an object that is there, and whenever it changes.
+func (k *Keeper) on(ctx context.Context, o client.Object, look func(any)) error {
+	informer, err := k.Cache.GetInformer(ctx, o)
+	if err != nil {
+		return fmt.Errorf("watching %T: %w", o, err)
+	}
+	registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc: look, UpdateFunc: func(_, o any) { look(o) }, DeleteFunc: look,
+	})
+	if err != nil {
+		return fmt.Errorf("following %T: %w", o, err)
+	}
+	context.AfterFunc(ctx, func() { _ = informer.RemoveEventHandler(registration) })
+	return nil
+}

@@ -1,0 +1,112 @@
+package bindy
+
+import (
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// Examiners are what admission asks about the kinds of this dialect.
+func (b *Controller) Examiners() []controller.Examiner {
+	out := []controller.Examiner{
+		{Kind: &v1beta1.ClusterBind9Provider{}, Faults: b.faults},
+		{Kind: &v1beta1.Bind9Cluster{}, Faults: b.faults},
+		{Kind: &v1beta1.Bind9Instance{}, Faults: b.faults, Look: b.lookAtInstance, Labels: true},
+		{Kind: &v1beta1.DNSZone{}, Faults: b.faults, Look: b.lookAtZone, Labels: true},
+	}
+	for _, kind := range RecordKinds() {
+		out = append(out, controller.Examiner{Kind: kind, Faults: b.faults, Look: b.lookAtRecord, Labels: true})
+	}
+	return out
+}
+
+// faults are an object's own. An instance of a cluster has some of its settings from there; it is looked at instead.
+func (b *Controller) faults(o client.Object) []string {
+	var err error
+	kind, name := "", client.ObjectKeyFromObject(o).String()
+	switch o := o.(type) {
+	case *v1beta1.ClusterBind9Provider:
+		kind, name = v1beta1.KindProvider, o.Name
+		_, err = b.targets(o)
+	case *v1beta1.Bind9Cluster:
+		kind = v1beta1.KindCluster
+		_, err = sharedBy(o)
+	case *v1beta1.Bind9Instance:
+		if kind = v1beta1.KindInstance; o.Spec.ClusterRef == "" {
+			_, err = planOf(o, nil, b.Settings)
+		}
+	case *v1beta1.DNSZone:
+		return refusal(ConvertZone(o, nil).Invalid)
+	default:
+		if r, ok := RecordOf(o); ok {
+			return refusal(ConvertRecord(r, Home{}).Invalid)
+		}
+	}
+	if err != nil {
+		return []string{sentence("%s %s cannot be carried out: %v.", kind, name, err)}
+	}
+	return nil
+}
+
+func refusal(r *zone.Refusal) []string {
+	if r == nil {
+		return nil
+	}
+	return []string{r.Message}
+}
+
+func (b *Controller) lookAtInstance(ctx context.Context, _, o client.Object) (f controller.Findings) {
+	i, ok := o.(*v1beta1.Bind9Instance)
+	if !ok {
+		return f
+	}
+	if _, trouble, err := b.planFor(ctx, i); err == nil && trouble != nil {
+		f.Warnings = append(f.Warnings, sentence("refused (%s): %s", trouble.reason, trouble.message))
+	}
+	return f
+}
+
+// lookAtZone says which servers a zone does not get, and what else is decided about it.
+func (b *Controller) lookAtZone(ctx context.Context, old, o client.Object) controller.Findings {
+	z, ok := o.(*v1beta1.DNSZone)
+	if !ok || b.zones == nil {
+		return controller.Findings{}
+	}
+	all, err := b.listInstances(ctx)
+	if err != nil {
+		return controller.Findings{}
+	}
+	fleet := fleetFor(z, all, nil)
+	converted := ConvertZone(z, fleet.addresses)
+	b.zones.mu.Lock()
+	converted.Warnings = append(converted.Warnings, b.zones.homes.Notes(converted.ID)...)
+	b.zones.mu.Unlock()
+	found := b.zones.foresight.Look(ctx, controller.Inquiry{
+		ID: converted.ID, Stored: old != nil,
+		Foretell: func(ctx context.Context) (zone.Forecast, bool) { return b.zones.foresight.Zone(ctx, converted) },
+	})
+	if fleet.problem != "" {
+		found.Warnings = append(found.Warnings, sentence("not served: %s", fleet.problem))
+	}
+	return found
+}
+
+func (b *Controller) lookAtRecord(ctx context.Context, old, o client.Object) controller.Findings {
+	r, ok := RecordOf(o)
+	if !ok || b.zones == nil {
+		return controller.Findings{}
+	}
+	return b.zones.foresight.Look(ctx, controller.Inquiry{
+		ID: r.ID, Stored: old != nil, Missing: []zone.Reason{v1beta1.ReasonZoneNotFound, v1beta1.ReasonNotSelected},
+		Foretell: func(ctx context.Context) (zone.Forecast, bool) {
+			b.zones.mu.Lock()
+			home := b.zones.homes.Foresee(r)
+			b.zones.mu.Unlock()
+			return b.zones.foresight.Claim(ctx, ConvertRecord(r, home))
+		},
+	})
+}

@@ -1,0 +1,240 @@
+package bindy
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// zonesOf are the zones that an instance is to have.
+func (z *Zones) zonesOf(instance client.ObjectKey) []v1beta1.InstanceZone {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	var out []v1beta1.InstanceZone
+	for id, fleet := range z.fleets {
+		if fleet.has(instance) && z.isFor(id, instance) {
+			if t, ok := z.tenant(id); ok {
+				out = append(out, t.ref)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b v1beta1.InstanceZone) int {
+		return cmp.Or(strings.Compare(a.ZoneName, b.ZoneName), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// wants reports whether an instance is to have a zone of this name.
+func (z *Zones) wants(instance client.ObjectKey, name string) bool {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return slices.ContainsFunc(z.names.called[name], func(id zone.ID) bool { return z.isFor(id, instance) })
+}
+
+// A ledger is what the status of an instance says that its servers may have: by zone, the names. A secondary is given nothing that is
+// not in it, so that what it has is known whatever happens.
+type ledger map[zone.ID][]string
+
+func ledgerOf(zones []v1beta1.InstanceZone) ledger {
+	out := ledger{}
+	for _, i := range zones {
+		id := zone.ID{Kind: i.Kind, Namespace: i.Namespace, Name: i.Name}
+		out[id] = append(out[id], i.ZoneName)
+	}
+	return out
+}
+
+// noted takes over what the status of an instance says now, and wakes what has waited for it.
+func (z *Zones) noted(instance client.ObjectKey, zones []v1beta1.InstanceZone) {
+	now := ledgerOf(zones)
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	h := z.hosts[instance]
+	if h == nil {
+		return
+	}
+	before := h.ledger
+	h.ledger = now
+	for id := range before {
+		if len(now[id]) == 0 && id.Kind == v1beta1.KindZone {
+			z.deliveries.Sync(id)
+		}
+	}
+	for id := range now {
+		for _, p := range h.pods {
+			if !slices.Equal(before[id], now[id]) && z.follows[id][p.UID] != nil {
+				z.servers.Enqueue(followID(id, p.UID))
+			}
+		}
+	}
+}
+
+// mayHave reports whether the ledger of an instance has a zone.
+func (z *Zones) mayHave(instance client.ObjectKey, id zone.ID, name string) bool {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	h := z.hosts[instance]
+	return h != nil && slices.Contains(h.ledger[id], name)
+}
+
+// holders are the instances with servers that may still have a zone. Where no pod runs, there is nobody to wait for: who comes on an old
+// volume loses the zone before he is ready. z.mu is held.
+func (z *Zones) holders(id zone.ID) (out []client.ObjectKey) {
+	for key, h := range z.hosts {
+		if len(h.pods) > 0 && len(h.ledger[id]) > 0 {
+			out = append(out, key)
+		}
+	}
+	slices.SortFunc(out, compareKeys)
+	return out
+}
+
+func compareKeys(a, b client.ObjectKey) int { return strings.Compare(a.String(), b.String()) }
+
+// sweep removes from the pods of an instance the zones that its status says it has, and that it is not to have any more. What
+// cannot be reached now loses them later: until then they stay in the status. It returns what the status is to say.
+func (b *Controller) sweep(ctx context.Context, v *visit) []v1beta1.InstanceZone {
+	z, instance := b.zones, client.ObjectKeyFromObject(v.instance)
+	if !z.decided() {
+		return v.instance.Status.Zones // nothing is known of zones yet
+	}
+	want := z.zonesOf(instance)
+	names := map[string]bool{}
+	for _, w := range want {
+		names[w.ZoneName] = true
+	}
+	var stale []v1beta1.InstanceZone
+	for _, old := range v.instance.Status.Zones {
+		if z.foreign(old) {
+			want = append(want, old) // of a dialect that is off now
+		} else if !names[old.ZoneName] {
+			stale = append(stale, old)
+		}
+	}
+	var left map[types.UID]bool
+	out := append(want, stale...)
+	if pods := callable(v.pods); len(stale) > 0 && len(pods) > 0 {
+		var again time.Duration
+		if left, again = b.removeFrom(ctx, pods, stale); len(left) == 0 {
+			out = want
+		}
+		v.again(again)
+	}
+	z.mu.Lock()
+	if h := z.hosts[instance]; h != nil {
+		h.unswept = left
+	}
+	z.mu.Unlock()
+	for i := range out {
+		out[i].LastReconciledAt = ""
+	}
+	return out
+}
+
+// foreign reports whether an entry is of a dialect that nobody can say anything about.
+func (z *Zones) foreign(i v1beta1.InstanceZone) bool {
+	return i.Kind != v1beta1.KindZone && (z.hosted == nil || i.APIVersion != z.hostedVersion)
+}
+
+// decided reports whether the zones that there are have been gathered.
+func (z *Zones) decided() bool {
+	_, sure := z.deliveries.AtServer("", func(zone.ID) bool { return false })
+	return sure && (z.hosted == nil || z.hosted.Decided())
+}
+
+// callable are the pods whose sidecars may hold zones of the instance.
+func callable(pods []corev1.Pod) []corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool {
+		return !isServer(&p) || isOver(&p) || !p.DeletionTimestamp.IsZero()
+	})
+}
+
+// removeFrom removes zones from pods. It returns those pods that may have one of them yet, and when to try again.
+func (b *Controller) removeFrom(ctx context.Context, pods []corev1.Pod, zones []v1beta1.InstanceZone) (left map[types.UID]bool, again time.Duration) {
+	now, waits := b.Clock(), make([]bool, len(pods))
+	errs := b.sidecars.each(ctx, now, pods, func(ctx context.Context, i int) (err error) {
+		waits[i], err = b.clean(ctx, &pods[i], zones)
+		return err
+	})
+	left = map[types.UID]bool{}
+	for i, err := range errs {
+		after := withdrawalAgain
+		if err != nil {
+			after, _ = b.failing(&pods[i], err, now)
+		}
+		if err == nil && !waits[i] {
+			continue
+		}
+		if left[pods[i].UID] = true; again == 0 || after < again {
+			again = after
+		}
+	}
+	return left, again
+}
+
+// withdrawalAgain is when to look again whether a zone has been withdrawn from a server; mostly an event tells before that.
+const withdrawalAgain = 5 * time.Second
+
+// clean removes zones from one pod, and reports whether some are not its affair yet: as long as the engine has to do with a zone at a
+// server, only the engine removes it there.
+func (b *Controller) clean(ctx context.Context, p *corev1.Pod, zones []v1beta1.InstanceZone) (waits bool, err error) {
+	instance := client.ObjectKey{Namespace: p.Namespace, Name: p.Labels[v1beta1.InstanceLabel]}
+	c, err := b.sidecar(ctx, p)
+	if err != nil {
+		return false, err
+	}
+	for _, old := range zones {
+		switch {
+		case b.zones.wants(instance, old.ZoneName):
+			continue
+		case b.zones.attached(instance, p.UID, old.ZoneName):
+			waits = true
+			continue
+		}
+		if err := c.Delete(ctx, old.ZoneName); err != nil {
+			return waits, err
+		}
+		if b.zones.wants(instance, old.ZoneName) { // since a moment ago, when it may have been there still
+			b.zones.lost(instance, p.UID)
+		}
+	}
+	return waits, nil
+}
+
+// podAt is a pod of an instance, nil if it is not known.
+func (z *Zones) podAt(instance client.ObjectKey, uid types.UID) *Pod {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if h := z.hosts[instance]; h != nil {
+		if i := slices.IndexFunc(h.pods, func(p *Pod) bool { return p.UID == uid }); i >= 0 {
+			return h.pods[i]
+		}
+	}
+	return nil
+}
+
+// attached reports whether the engine has to do with a zone at a pod.
+func (z *Zones) attached(instance client.ObjectKey, uid types.UID, name string) bool {
+	p := z.podAt(instance, uid)
+	at, err := zoneName(name)
+	if p == nil || !p.primary || err != nil {
+		return false
+	}
+	return z.deliveries.Attached(p.server.Name, at) || z.hosted != nil && z.hosted.Attached(p.server.Name, at)
+}
+
+// lost has the zones of a pod looked at again.
+func (z *Zones) lost(instance client.ObjectKey, uid types.UID) {
+	if p := z.podAt(instance, uid); p != nil {
+		z.restarted(p)
+	}
+}

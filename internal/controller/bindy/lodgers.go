@@ -1,0 +1,267 @@
+package bindy
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// A lodger is a zone of another dialect, which Backends have on clusters.
+type lodger struct {
+	zone   dnsname.Name
+	since  time.Time
+	serial uint32
+	in     []types.NamespacedName
+}
+
+var _ controller.Fleets = (*Zones)(nil)
+
+// Fleets are the servers of the dialect for Backends; nil if it delivers nothing.
+func (b *Controller) Fleets() controller.Fleets {
+	if b.zones == nil {
+		return nil
+	}
+	return b.zones
+}
+
+// Host implements controller.Fleets.
+func (z *Zones) Host(d *controller.Deliveries, apiVersion string) {
+	z.hosted, z.hostedVersion = d, apiVersion
+	d.OnStrange(z.doubt)
+}
+
+// OnFleet implements controller.Fleets.
+func (z *Zones) OnFleet(f func(types.NamespacedName)) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.onFleet = f
+}
+
+// tellFleet says that the cluster of an instance may have other servers now.
+func (z *Zones) tellFleet(i *v1beta1.Bind9Instance) {
+	z.mu.Lock()
+	f := z.onFleet
+	z.mu.Unlock()
+	if f != nil && i.Spec.ClusterRef != "" {
+		f(types.NamespacedName{Namespace: i.Namespace, Name: i.Spec.ClusterRef})
+	}
+}
+
+// Known implements controller.Fleets.
+func (z *Zones) Known(ctx context.Context) bool {
+	select {
+	case <-z.looked:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Lodged implements controller.Fleets.
+func (z *Zones) Lodged(id zone.ID) { z.lodging.Enqueue(id) }
+
+// Fleet implements controller.Fleets.
+func (z *Zones) Fleet(cluster types.NamespacedName) ([]controller.Server, *controller.Outcome) {
+	fleet := z.clusters([]types.NamespacedName{cluster})
+	if len(fleet.primaries) == 0 {
+		o := controller.Not(controller.ReasonBackendNotReady, sentence("Bind9Cluster %s has no primaries; create it, or correct bind9.clusterRef.", cluster))
+		return nil, &o
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	var servers []controller.Server
+	var troubles []string
+	for _, key := range fleet.primaries {
+		h := z.hosts[key]
+		switch {
+		case h == nil:
+			troubles = append(troubles, fmt.Sprintf("Bind9Instance %s has no servers yet.", key))
+			continue
+		case h.trouble != "":
+			troubles = append(troubles, h.trouble)
+		}
+		for _, p := range h.pods {
+			servers = append(servers, p.server)
+		}
+	}
+	if len(troubles) == 0 {
+		return servers, nil
+	}
+	o := controller.Not(controller.ReasonBackendNotReady, strings.Join(troubles, " "))
+	return servers, &o
+}
+
+// Behind implements controller.Fleets.
+func (z *Zones) Behind(id zone.ID, serial uint32) *controller.Outcome {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	var worst *controller.Outcome
+	for _, key := range z.fleets[id].secondaries {
+		n := z.secondaryNews(id, key, serial)
+		if n.state == v1beta1.StateConfigured {
+			continue
+		}
+		o := controller.Not(controller.ReasonPending, sentence("Bind9Instance %s is about to transfer serial %d.", key, serial))
+		if n.state == v1beta1.StateFailed {
+			o = controller.Not(v1beta1.ReasonSecondaryFailed, n.message)
+		}
+		if worst == nil || worst.Reason == controller.ReasonPending && o.Reason != controller.ReasonPending {
+			worst = &o
+		}
+	}
+	return worst
+}
+
+// lodge takes over where a zone of another dialect is.
+func (z *Zones) lodge(_ context.Context, id zone.ID) error {
+	now := z.hosted.LodgingOf(id)
+	if !now.Decided {
+		return nil // it is told again
+	}
+	z.mu.Lock()
+	before, known := z.lodgers[id]
+	after := lodger{zone: now.Zone, since: now.Since, serial: now.Serial, in: now.Fleets}
+	if len(now.Fleets) == 0 {
+		delete(z.lodgers, id)
+	} else {
+		z.lodgers[id] = after
+	}
+	z.mu.Unlock()
+	switch {
+	case !known && len(now.Fleets) == 0, reflect.DeepEqual(before, after):
+		return nil
+	case before.zone != after.zone || !slices.Equal(before.in, after.in):
+		z.allocateLodger(id)
+		if before.zone != after.zone {
+			z.wakeInstances(z.fleetOf(id).all()...)
+		}
+	}
+	z.visitServers(id)
+	return nil
+}
+
+func (z *Zones) fleetOf(id zone.ID) fleetOf {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.fleets[id]
+}
+
+// allocateLodger finds out anew which instances have a zone of another dialect.
+func (z *Zones) allocateLodger(id zone.ID) {
+	z.allocating.Lock()
+	defer z.allocating.Unlock()
+	z.findLodging(id)
+}
+
+// findLodging is allocateLodger. z.allocating is held.
+func (z *Zones) findLodging(id zone.ID) {
+	z.mu.Lock()
+	in := z.lodgers[id].in
+	z.mu.Unlock()
+	z.settle(id, z.clusters(in))
+}
+
+// clusters are the instances of clusters.
+func (z *Zones) clusters(in []types.NamespacedName) fleetOf {
+	if len(in) == 0 {
+		return fleetOf{}
+	}
+	all, err := z.instances()
+	if err != nil {
+		return fleetOf{problem: err.Error()}
+	}
+	return fleetFrom(slices.DeleteFunc(all, func(i *v1beta1.Bind9Instance) bool {
+		return !i.DeletionTimestamp.IsZero() || !slices.Contains(in, types.NamespacedName{Namespace: i.Namespace, Name: i.Spec.ClusterRef})
+	}))
+}
+
+// A tenant is a zone that instances have, whatever its dialect.
+type tenant struct {
+	ref   v1beta1.InstanceZone
+	since time.Time
+}
+
+// tenant returns what is to be known of a zone that instances have. z.mu is held.
+func (z *Zones) tenant(id zone.ID) (tenant, bool) {
+	ref := v1beta1.InstanceZone{APIVersion: v1beta1.GroupVersion.String(), Kind: id.Kind, Name: id.Name, Namespace: id.Namespace}
+	if l, ok := z.lodgers[id]; ok {
+		ref.APIVersion, ref.ZoneName = z.hostedVersion, canonicalZone(l.zone.String())
+		return tenant{ref: ref, since: l.since}, true
+	}
+	k := z.known[id]
+	if k == nil || k.zone == nil {
+		return tenant{}, false
+	}
+	ref.ZoneName = canonicalZone(k.zone.Spec.ZoneName)
+	return tenant{ref, k.zone.CreationTimestamp.Time}, true
+}
+
+// nameOf returns the name under which a zone is served, and whether it is; decided is false as long as that is not known.
+func (z *Zones) nameOf(id zone.ID) (name dnsname.Name, served, decided bool) {
+	z.mu.Lock()
+	l, ok := z.lodgers[id]
+	z.mu.Unlock()
+	if ok {
+		return l.zone, true, true
+	}
+	v, ok := z.core.Verdict(id)
+	return v.Name, ok && v.Accepted, ok
+}
+
+// deliveriesOf are those that a zone is part of.
+func (z *Zones) deliveriesOf(id zone.ID) *controller.Deliveries {
+	if id.Kind == v1beta1.KindZone {
+		return z.deliveries
+	}
+	return z.hosted
+}
+
+// news has the status of a zone looked at again.
+func (z *Zones) news(id zone.ID) {
+	if id.Kind == v1beta1.KindZone {
+		z.enqueue(id)
+		return
+	}
+	z.hosted.Revisit(id)
+}
+
+// fleetFrom tells primaries from secondaries.
+func fleetFrom(instances []*v1beta1.Bind9Instance) fleetOf {
+	out := fleetOf{uids: map[client.ObjectKey]string{}}
+	slices.SortFunc(instances, func(a, b *v1beta1.Bind9Instance) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	for _, i := range instances {
+		key := client.ObjectKeyFromObject(i)
+		out.uids[key] = string(i.UID)
+		if i.Spec.ReplicasOrDefault() == 0 {
+			out.idle = append(out.idle, key)
+			continue
+		}
+		if i.Spec.Role.Canonical() == v1beta1.RoleSecondary {
+			out.secondaries = append(out.secondaries, key)
+		} else {
+			out.primaries = append(out.primaries, key)
+		}
+		if ip, err := netip.ParseAddr(i.Status.ServiceAddress); err == nil {
+			out.addresses = append(out.addresses, ip)
+		}
+		if i.Spec.ClusterRef != "" && !slices.Contains(out.clusters, i.Spec.ClusterRef) {
+			out.clusters = append(out.clusters, i.Spec.ClusterRef)
+		}
+	}
+	return out
+}

@@ -1,0 +1,481 @@
+package bindy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/all"
+	backendbind9 "github.com/zonefold/zonefold/internal/backend/bind9"
+	"github.com/zonefold/zonefold/internal/bind9"
+	"github.com/zonefold/zonefold/internal/bindcar"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/nameserver"
+)
+
+// podAccess is what a backend asks of a Pod, as the operator has it.
+type podAccess struct {
+	*Pod
+	node *bindNode
+}
+
+func (a podAccess) Holds(ctx context.Context, _ backendbind9.Place) error { return a.Pod.Holds(ctx) }
+
+func (a podAccess) Settings(zone dnsname.Name) backendbind9.Settings {
+	s := a.Pod.Settings(zone)
+	return backendbind9.Settings{AlsoNotify: a.node.wires(s.AlsoNotify), DNSSECPolicy: s.DNSSECPolicy, Sole: s.Sole}
+}
+
+// A wiredFollower is a secondary that is told of primaries where they really are.
+type wiredFollower struct {
+	*backendbind9.Secondary
+	node *bindNode
+}
+
+func (f wiredFollower) Follow(ctx context.Context, zone dnsname.Name, primaries []netip.AddrPort) (bool, error) {
+	return f.Secondary.Follow(ctx, zone, f.node.wires(primaries))
+}
+
+// realDNS makes the clients that the operator has.
+func (n *bindNode) realDNS() *DNS {
+	pool := all.NewPool(time.Now, nil)
+	place := func(p *Pod) backendbind9.Place {
+		return backendbind9.Place{ID: string(p.UID), Name: p.Title(), DNS: n.wire(p.address).String(), Sidecar: p.Sidecar}
+	}
+	return &DNS{
+		Clock: backend.SystemClock{},
+		Primary: func(p *Pod) (controller.Server, error) {
+			servers, err := pool.Connect(all.Config{BIND9: &all.BIND9{Primaries: []all.Primary{{Place: place(p), Access: podAccess{p, n}}}}})
+			if err != nil {
+				return controller.Server{}, err
+			}
+			return controller.Server{Name: servers[0].Name, Backend: servers[0].Backend}, nil
+		},
+		Secondary: func(p *Pod) (Follower, error) {
+			c, err := backendbind9.NewSecondary(backendbind9.Config{Place: place(p), Access: podAccess{p, n}, Now: time.Now})
+			return wiredFollower{c, n}, err
+		},
+	}
+}
+
+// wire is where BIND really listens: on a port of its own, for it takes no address that no interface has.
+func (n *bindNode) wire(at netip.AddrPort) netip.AddrPort {
+	port, ok := n.ports.Load(at.Addr().String())
+	if !ok {
+		return at
+	}
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port.(uint16))
+}
+
+func (n *bindNode) wires(all []netip.AddrPort) (out []netip.AddrPort) {
+	for _, at := range all {
+		out = append(out, n.wire(at))
+	}
+	return out
+}
+
+// zoneStage is a stage on which the whole dialect works, with a node that runs a real BIND and a real sidecar for each pod.
+func zoneStage(t *testing.T, namespace string, changes ...func(*DNS)) (*stage, *bindNode) {
+	t.Helper()
+	s := newStage(t)
+	s.install()
+	n := &bindNode{stage: s, namespace: s.namespace(namespace), pods: map[types.UID]*runningPod{}, away: map[string]bool{}}
+	s.dns, s.real = n.realDNS(), true
+	for _, change := range changes {
+		change(s.dns)
+	}
+	n.run()
+	s.start((*Controller).parts)
+	return s, n
+}
+
+// A bindNode runs the pods of a namespace.
+type bindNode struct {
+	*stage
+	namespace string
+	mu        sync.Mutex
+	pods      map[types.UID]*runningPod
+	ports     sync.Map          // of BIND, by the address of the pod
+	volumes   map[string]string // by instance; nil: what a pod has ends with it
+	away      map[string]bool   // instances whose pods have no node to run on
+}
+
+type runningPod struct {
+	name, instance, address string
+	dns                     string // where BIND really listens
+	conf                    string // the folder of its configuration
+	control                 uint16
+	statistics              string // where BIND tells what it has done
+	named                   *nameserver.Named
+	again                   func() (*nameserver.Named, error) // starts BIND
+	restarts, told          int32                             // of BIND
+	end                     func()
+	ready                   bool
+}
+
+var addresses atomic.Int32 // of pods of this process
+
+func (n *bindNode) run() {
+	ctx, cancel := context.WithCancel(n.ctx)
+	var done sync.WaitGroup
+	n.Cleanup(func() {
+		cancel()
+		done.Wait()
+		for _, p := range n.pods {
+			p.end()
+		}
+	})
+	done.Go(func() {
+		for ctx.Err() == nil {
+			n.step(ctx)
+			select {
+			case <-ctx.Done():
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	})
+}
+
+// step starts pods that are new, ends those that are gone, and tells who is ready.
+func (n *bindNode) step(ctx context.Context) {
+	var list corev1.PodList
+	if err := n.live.List(ctx, &list, client.InNamespace(n.namespace)); err != nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	there := map[types.UID]bool{}
+	for i := range list.Items {
+		p := &list.Items[i]
+		if !p.DeletionTimestamp.IsZero() {
+			_ = n.live.Delete(ctx, p, client.GracePeriodSeconds(0))
+			continue
+		}
+		there[p.UID] = true
+		running := n.pods[p.UID]
+		if running == nil {
+			var err error
+			if running, err = n.start(ctx, p); err != nil {
+				continue // its Secrets are not there yet
+			}
+			n.pods[p.UID] = running
+		}
+		ready := running.isReady(ctx)
+		if ready == running.ready && running.told == running.restarts && p.Status.PodIP != "" {
+			continue
+		}
+		running.ready, running.told = ready, running.restarts
+		condition := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse}
+		if ready {
+			condition.Status = corev1.ConditionTrue
+		}
+		p.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: running.address, PodIPs: []corev1.PodIP{{IP: running.address}},
+			Conditions: []corev1.PodCondition{condition}, ContainerStatuses: []corev1.ContainerStatus{
+				{Name: bindcarContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}},
+				{Name: namedContainer, RestartCount: running.restarts},
+			}}
+		_ = n.live.Status().Update(ctx, p)
+	}
+	for uid, p := range n.pods {
+		if !there[uid] {
+			p.end()
+			delete(n.pods, uid)
+		}
+	}
+}
+
+// isReady asks the sidecar, as kubelet does.
+func (p *runningPod) isReady(ctx context.Context) bool {
+	c := bindcar.Client{BaseURL: "http://" + net.JoinHostPort(p.address, "8080")}
+	r, err := c.Ready(ctx)
+	return err == nil && r.Ready
+}
+
+func (n *bindNode) start(ctx context.Context, p *corev1.Pod) (*runningPod, error) {
+	instance := p.Labels[v1beta1.InstanceLabel]
+	for _, other := range n.pods {
+		if n.volumes != nil && other.instance == instance {
+			return nil, fmt.Errorf("the volume is in use by %s", other.name)
+		}
+	}
+	if n.away[instance] {
+		return nil, errors.New("there is no node")
+	}
+	root, err := os.MkdirTemp("", "zonefold-node-")
+	if err != nil {
+		return nil, err
+	}
+	number := addresses.Add(1)
+	out := &runningPod{name: p.Name, instance: instance, address: fmt.Sprintf("127.%d.%d.%d", 64+os.Getpid()%128, number>>8, number&255+1)}
+	conf, data := filepath.Join(root, "conf"), filepath.Join(root, "data")
+	if n.volumes != nil {
+		if n.volumes[instance] == "" {
+			n.volumes[instance] = n.TempDir()
+		}
+		data = n.volumes[instance]
+	}
+	fail := func(err error) (*runningPod, error) {
+		os.RemoveAll(root)
+		return nil, err
+	}
+	control, releaseControl, err := nameserver.ClaimPort()
+	if err != nil {
+		return fail(err)
+	}
+	port, releasePort, err := nameserver.ClaimPort()
+	if err != nil {
+		return fail(err)
+	}
+	statistics, releaseStatistics, err := nameserver.ClaimPort()
+	if err != nil {
+		return fail(err)
+	}
+	release := func() { releaseControl(); releasePort(); releaseStatistics() }
+	n.ports.Store(out.address, port)
+	out.dns = fmt.Sprintf("127.0.0.1:%d", port)
+	files, err := bind9.Configuration(bind9.Options{
+		Role: bind9.ZoneType(p.Labels[v1beta1.RoleLabel]), ConfigDir: conf, DataDir: data, DNSPort: port, ControlPort: control,
+		ListenOn: []string{"127.0.0.1"}, ListenOnV6: []string{"none"},
+	})
+	if err != nil {
+		return fail(err)
+	}
+	for _, name := range []string{keySecret(instance), transferName(p.Labels[v1beta1.ClusterLabel])} {
+		secret := &corev1.Secret{}
+		if err := n.live.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: name}, secret); err != nil {
+			release()
+			return fail(err)
+		}
+		maps.Copy(files, keyFiles(secret, control))
+	}
+	out.conf, out.control, out.statistics = conf, control, fmt.Sprintf("http://127.0.0.1:%d", statistics)
+	files[bind9.FileMain] += fmt.Sprintf("statistics-channels { inet 127.0.0.1 port %d allow { 127.0.0.1; }; };\n", statistics)
+	for name, text := range files {
+		path := filepath.Join(conf, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return fail(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return fail(err)
+		}
+	}
+	if err := os.MkdirAll(data, 0o755); err != nil {
+		return fail(err)
+	}
+	keys := filepath.Join(conf, bind9.FileKeys)
+	rndc := bind9.Client{Address: fmt.Sprintf("127.0.0.1:%d", control), Now: time.Now, Keys: func() ([]bind9.Key, error) {
+		text, err := os.ReadFile(keys)
+		if err != nil {
+			return nil, err
+		}
+		return bind9.ParseKeys(string(text))
+	}}
+	status, err := bind9.ServerCommand("status")
+	if err != nil {
+		return fail(err)
+	}
+	out.again = func() (*nameserver.Named, error) {
+		return nameserver.StartNamed(ctx, conf, filepath.Join(conf, bind9.FileMain), nil, func(ctx context.Context) error { _, err := rndc.Do(ctx, status); return err })
+	}
+	if out.named, err = out.again(); err != nil {
+		n.Errorf("starting BIND for pod %s: %v", p.Name, err)
+		return fail(err)
+	}
+	sidecar, err := bindcar.New(bindcar.Options{Version: "test", Now: time.Now, Log: slog.New(slog.DiscardHandler), Settings: bindcar.Settings{
+		ZoneDir: data, RNDC: rndc.Address, DNS: out.dns, Keys: bindcar.Keys{File: keys},
+		UpdateACL: bind9.UpdateList, Token: sidecarToken, Limit: bindcar.DefaultLimit(), RequireContent: true, Pod: string(p.UID),
+	}})
+	if err != nil {
+		return fail(err)
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(out.address, "8080"))
+	if err != nil {
+		n.Errorf("pod %s: %v", p.Name, err)
+		return fail(err)
+	}
+	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := sidecar.Serve(serving, listener); err != nil && serving.Err() == nil {
+			n.Errorf("the sidecar of pod %s: %v", p.Name, err)
+		}
+	}()
+	out.end = func() { cancel(); <-done; out.named.Kill(); release(); os.RemoveAll(root) }
+	return out, nil
+}
+
+// keyFiles are the files that a pod has of a Secret, with its own port for commands.
+func keyFiles(secret *corev1.Secret, control uint16) map[string]string {
+	files := map[string]string{}
+	for item, text := range secret.Data {
+		files["keys/"+item] = string(bytes.ReplaceAll(text, fmt.Appendf(nil, "port %d", bind9.ControlPort), fmt.Appendf(nil, "port %d", control)))
+	}
+	return files
+}
+
+// answers asks every ready server of the namespace, and complains of each that does not answer as wanted: rdata with blanks
+// between them, or the name of a response code.
+func (n *bindNode) answers(servers int, name string, typ uint16, want string) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	asked := 0
+	for _, p := range n.pods {
+		if !p.ready {
+			continue
+		}
+		asked++
+		if got := ask(p.dns, name, typ); got != want {
+			return fmt.Sprintf("%s answers %q for %s", p.name, got, name)
+		}
+	}
+	if asked != servers {
+		return fmt.Sprintf("%d servers are ready", asked)
+	}
+	return ""
+}
+
+// witness asks every pod for an address all the time, ready or not, until the test ends: one that has the zone has all of it.
+func (n *bindNode) witness(name string, right ...string) {
+	ctx, cancel := context.WithCancel(n.ctx)
+	var done sync.WaitGroup
+	n.Cleanup(func() { cancel(); done.Wait() })
+	right = append(right, "REFUSED", "SERVFAIL") // it does not have the zone, or has not transferred it yet
+	done.Go(func() {
+		for ctx.Err() == nil {
+			n.mu.Lock()
+			at := map[string]string{}
+			for _, p := range n.pods {
+				at[p.dns] = p.name
+			}
+			n.mu.Unlock()
+			for address, pod := range at {
+				if got := ask(address, name, dns.TypeA); !slices.Contains(right, got) && !strings.Contains(got, address) && !strings.Contains(got, "EOF") {
+					n.Errorf("%s answers %q for %s", pod, got, name)
+					return
+				}
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Millisecond):
+			}
+		}
+	})
+}
+
+// answersAt complains if the server of an instance does not answer as wanted.
+func (n *bindNode) answersAt(instance, name string, typ uint16, want string) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, p := range n.pods {
+		if p.instance == instance {
+			if got := ask(p.dns, name, typ); got != want {
+				return fmt.Sprintf("%s answers %q for %s", p.name, got, name)
+			}
+			return ""
+		}
+	}
+	return "there is no pod of " + instance
+}
+
+func ask(address, name string, typ uint16) string {
+	m := new(dns.Msg)
+	m.SetQuestion(name, typ)
+	answer, _, err := (&dns.Client{Net: "tcp", Timeout: 2 * time.Second}).Exchange(m, address)
+	if err != nil {
+		return err.Error()
+	}
+	if answer.Rcode != dns.RcodeSuccess {
+		return dns.RcodeToString[answer.Rcode]
+	}
+	var data []string
+	for _, r := range answer.Answer {
+		data = append(data, strings.TrimPrefix(r.String(), r.Header().String()))
+	}
+	return strings.Join(data, " ")
+}
+
+func (n *bindNode) onePod(instance string) *corev1.Pod {
+	n.Helper()
+	var list corev1.PodList
+	if err := n.live.List(n.ctx, &list, client.InNamespace(n.namespace), client.MatchingLabels{v1beta1.InstanceLabel: instance}); err != nil || len(list.Items) != 1 {
+		n.Fatalf("the pods of %s: %d, %v", instance, len(list.Items), err)
+	}
+	return &list.Items[0]
+}
+
+// sameSerial complains if servers have different SOAs.
+func (n *bindNode) sameSerial(servers int) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	seen := map[string]int{}
+	for _, p := range n.pods {
+		seen[ask(p.dns, "example.com.", dns.TypeSOA)]++
+	}
+	if len(seen) != 1 || len(n.pods) != servers {
+		return fmt.Sprint(seen)
+	}
+	return ""
+}
+
+// serial is that of the zone at the only server.
+func (n *bindNode) serial() (serial uint64) {
+	n.Helper()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, p := range n.pods {
+		fields := strings.Fields(ask(p.dns, "example.com.", dns.TypeSOA))
+		if len(fields) < 3 {
+			n.Fatalf("there is no SOA: %v", fields)
+		}
+		if _, err := fmt.Sscan(fields[2], &serial); err != nil {
+			n.Fatal(err)
+		}
+	}
+	return serial
+}
+
+// at is where the server of an instance answers.
+func (n *bindNode) at(instance string) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, p := range n.pods {
+		if p.instance == instance {
+			return p.dns
+		}
+	}
+	return "nowhere"
+}
+
+// killNamed ends the BIND of an instance.
+func (n *bindNode) killNamed(instance string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, p := range n.pods {
+		if p.instance == instance {
+			p.named.Kill()
+		}
+	}
+}

@@ -1,0 +1,271 @@
+package bindy
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/bind9"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// A zone is signed by one of its primaries, whose keys are in its volume; the others follow it as secondaries do. Two that signed would have
+// keys of their own, and a resolver that has the keys of one would take the answers of the other for forged. The signer stays who it is: the
+// parent zone names its keys.
+
+// A SigningServer is a primary server that tells of signatures.
+type SigningServer interface {
+	Signatures(ctx context.Context, zone dnsname.Name) (backend.Signatures, error)
+}
+
+// Words of dnssecPolicy beside the name of the servers' policy.
+const (
+	policyNone    = "none"
+	policyDefault = "default" // BIND's own
+)
+
+// signs is what an instance says about the signing of zones.
+type signs struct {
+	policy  string // that zones without a policy of their own are signed by; "": they are not
+	trouble string // why it cannot sign, as a sentence; "": it can
+}
+
+// signing is what the configuration of the server says about it, nil if nothing.
+func (s *server) signing() *v1beta1.DNSSECSigning {
+	var above *v1beta1.Bind9Config
+	if s.parent != nil {
+		above = s.parent.spec.Global
+	}
+	if c := over(s.instance.Spec.Config, above); c != nil && c.DNSSEC != nil {
+		return c.DNSSEC.Signing
+	}
+	return nil
+}
+
+func (s *server) signs() signs {
+	c := s.signing()
+	out := signs{policy: signing(c).PolicyName()}
+	instance := client.ObjectKeyFromObject(s.instance)
+	switch {
+	case c != nil && c.KeysFrom != nil && c.KeysFrom.SecretRef != nil:
+		out.trouble = sentence("Bind9Instance %s is to have keys from a Secret (dnssec.signing.keysFrom.secretRef), which this version does not do; take it out, and BIND makes the keys.", instance)
+	case c != nil && ptr.Deref(c.ExportToSecret, false):
+		out.trouble = sentence("Bind9Instance %s is to write keys to a Secret (dnssec.signing.exportToSecret), which this version does not do; take it out.", instance)
+	case c != nil && !ptr.Deref(c.AutoGenerate, true):
+		out.trouble = sentence("Bind9Instance %s is not to make keys (dnssec.signing.autoGenerate is false), and there is no other way to get some; take it out.", instance)
+	case s.claim == nil:
+		out.trouble = sentence("Bind9Instance %s would lose the keys with its Pod, and validating resolvers would refuse the zone; set dnssec.signing.keysFrom.persistentVolume, or the instance's storage.storageType to %s.", instance, v1beta1.StorageClaim)
+	}
+	return out
+}
+
+// keyClaim is the claim of a primary that has no storage of its own, and is to keep keys.
+func (s *server) keyClaim() (*v1beta1.ClaimConfig, error) {
+	c := s.signing()
+	if s.role != v1beta1.RolePrimary || s.replicas > 1 || c == nil || !c.Enabled || c.KeysFrom == nil || c.KeysFrom.PersistentVolume == nil {
+		return nil, nil
+	}
+	var spec corev1.PersistentVolumeClaimSpec
+	if err := c.KeysFrom.PersistentVolume.Into(&spec); err != nil {
+		return nil, fmt.Errorf("dnssec.signing.keysFrom.persistentVolume cannot be used: %w", err)
+	}
+	out := &v1beta1.ClaimConfig{StorageClassName: spec.StorageClassName}
+	if size, ok := spec.Resources.Requests[corev1.ResourceStorage]; ok && size.Cmp(resource.Quantity{}) > 0 {
+		out.Size = size.String()
+	}
+	for _, m := range spec.AccessModes {
+		out.AccessModes = append(out.AccessModes, string(m))
+	}
+	return out, nil
+}
+
+// A signer is which of the primaries of a zone signs it.
+type signer struct {
+	instance client.ObjectKey // zero: none, and none has
+	policy   string           // that it has in BIND
+	trouble  string           // why the zone is not signed as it should be, as a sentence
+	gone     bool             // the signer is not among the instances any more, and nobody can take its place
+}
+
+func (s signer) none() bool { return s.instance == (client.ObjectKey{}) }
+
+// withSigner has one primary of a zone sign it, if it is to be signed or has been, and the others follow that one. z.mu is held.
+func (z *Zones) withSigner(id zone.ID, f fleetOf) fleetOf {
+	k, none := z.known[id], client.ObjectKey{}
+	if k == nil || k.zone == nil || len(f.primaries) == 0 {
+		return f
+	}
+	asked, was := k.zone.Spec.DNSSECPolicy, k.signer()
+	before := z.fleets[id].signer.policy
+	if was != none && !slices.Contains(f.primaries, was) && k.signed() {
+		f.signer = signer{instance: was, policy: before, gone: true, trouble: sentence("Bind9Instance %s/%s, which has the keys of the zone, is not one of its primaries any more, "+
+			"and answers signed by others would be refused as long as the parent zone has its DS records; choose it again, or remove the DS records, wait until "+
+			"they have expired everywhere, and make the DNSZone anew", was.Namespace, was.Name)}
+		f.secondaries, f.primaries = append(f.secondaries, f.primaries...), nil
+		return f
+	}
+	if was == none || !slices.Contains(f.primaries, was) {
+		was, f.signer.trouble = z.chooseSigner(asked, f.primaries)
+		if was == none {
+			return f
+		}
+		k.signs = was
+	}
+	policy, trouble, known := z.policyAt(was, asked)
+	switch {
+	case !known:
+		policy = before
+	case trouble != "":
+		policy = cmp.Or(before, bind9.ZonePolicy) // what is signed stays so
+	case policy == "":
+		policy = bind9.InsecurePolicy
+	}
+	f.signer = signer{instance: was, policy: policy, trouble: trouble}
+	for _, key := range f.primaries {
+		if key != was {
+			f.secondaries = append(f.secondaries, key)
+		}
+	}
+	f.primaries = []client.ObjectKey{was}
+	return f
+}
+
+// chooseSigner returns the first primary that can sign a zone as it is asked; if there is none, and the zone is to be signed, why. z.mu is held.
+func (z *Zones) chooseSigner(asked string, primaries []client.ObjectKey) (chosen client.ObjectKey, trouble string) {
+	for _, key := range primaries {
+		policy, why, known := z.policyAt(key, asked)
+		switch {
+		case !known:
+		case policy != "" && why == "":
+			return key, ""
+		default:
+			trouble = cmp.Or(trouble, why)
+		}
+	}
+	return client.ObjectKey{}, trouble
+}
+
+// policyAt is the policy by which BIND signs a zone at an instance, if it does, and why it cannot. z.mu is held.
+func (z *Zones) policyAt(key client.ObjectKey, asked string) (policy, trouble string, known bool) {
+	h := z.hosts[key]
+	if h == nil {
+		return "", "", false
+	}
+	switch name := cmp.Or(asked, h.signs.policy, policyNone); name {
+	case policyNone, bind9.InsecurePolicy:
+		return "", "", true
+	case policyDefault:
+		return policyDefault, h.signs.trouble, true
+	case h.signs.policy:
+		return bind9.ZonePolicy, h.signs.trouble, true
+	default:
+		return "", sentence("Bind9Instance %s has no DNSSEC policy %s; enable dnssec.signing with that policy in its cluster, or correct dnssecPolicy.", key, name), true
+	}
+}
+
+// signer is who signs the zone, as far as that has been decided.
+func (k *known) signer() client.ObjectKey {
+	if k.signs == (client.ObjectKey{}) && k.zone.Status.DNSSEC != nil {
+		k.signs, _ = instanceOf(k.zone.Status.DNSSEC.Signer)
+	}
+	return k.signs
+}
+
+// signed reports whether the zone has been seen with keys.
+func (k *known) signed() bool {
+	if k.signatures == nil {
+		return k.zone.Status.DNSSEC != nil && k.zone.Status.DNSSEC.Signed
+	}
+	return k.signatures.Keys
+}
+
+// insecureTries is how often it is asked, some seconds long, whether keys go that the parent zone never had DS records of. Others stay until
+// somebody takes those away, which the next change or audit shows.
+const insecureTries = 8
+
+// lookAtSignatures notes what the signer of a zone shows, and reports whether there is more to come.
+func (z *Zones) lookAtSignatures(ctx context.Context, f *follow, name dnsname.Name) (more bool, err error) {
+	server, ok := f.pod.server.Backend.(SigningServer)
+	signer := z.fleetOf(f.zone).signer
+	if !ok || signer.policy == "" {
+		return false, nil
+	}
+	now, err := server.Signatures(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	z.mu.Lock()
+	k := z.know(f.zone)
+	news := k.signatures == nil || !reflect.DeepEqual(*k.signatures, now)
+	k.signatures = &now
+	tries := f.tries
+	z.mu.Unlock()
+	if news {
+		z.news(f.zone)
+	}
+	if signer.policy == bind9.InsecurePolicy {
+		return now.Keys && tries < insecureTries, nil
+	}
+	return !now.Whole, nil
+}
+
+// dnssecOf is what a status says about signatures; nil where nobody has ever signed.
+func (z *Zones) dnssecOf(o *v1beta1.DNSZone, s signer) *v1beta1.ZoneDNSSEC {
+	if s.none() {
+		return nil
+	}
+	out := &v1beta1.ZoneDNSSEC{}
+	if o.Status.DNSSEC != nil {
+		out = o.Status.DNSSEC.DeepCopy()
+	}
+	out.Signer = s.instance.String()
+	z.mu.Lock()
+	now := z.know(ZoneID(o.Namespace, o.Name)).signatures
+	z.mu.Unlock()
+	if now != nil {
+		out.Signed, out.DSRecords, out.Algorithm, out.KeyTag = now.Whole || now.Keys && out.Signed, now.DS, now.Algorithm, nil
+		if now.KeyTag != 0 {
+			out.KeyTag = ptr.To(int32(now.KeyTag))
+		}
+	}
+	return out
+}
+
+// signingReady is what the signing of a zone that is served takes from its being ready; nil if nothing.
+func (s zoneState) signingReady() *controller.Outcome {
+	var o controller.Outcome
+	switch {
+	case s.fleet.signer.trouble != "":
+		o = controller.Not(v1beta1.ReasonSigningRefused, s.fleet.signer.trouble)
+	case s.signs() && (s.signatures == nil || !s.signatures.Whole):
+		o = controller.Not(v1beta1.ReasonPrimaryReconciling, sentence("Bind9Instance %s is signing it.", s.fleet.signer.instance))
+	default:
+		return nil
+	}
+	return &o
+}
+
+func (s zoneState) signs() bool {
+	return s.fleet.signer.policy != "" && s.fleet.signer.policy != bind9.InsecurePolicy
+}
+
+// goingInsecure says that the zone is signed yet, and is not to be; nil if that is not so.
+func (s zoneState) goingInsecure() *controller.Outcome {
+	if s.fleet.signer.policy != bind9.InsecurePolicy || s.signatures == nil || !s.signatures.Keys {
+		return nil
+	}
+	o := controller.OK(v1beta1.ReasonGoingInsecure, sentence("It stays signed as long as the parent zone may have DS records of it: remove them there, and tell BIND of it in the container bind9 of "+
+		"Bind9Instance %s with rndc -c /etc/bind/rndc.conf dnssec -checkds -key %d withdrawn ZONE", s.fleet.signer.instance, s.signatures.KeyTag))
+	return &o
+}

@@ -1,0 +1,166 @@
+package bindy
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+)
+
+const signingCluster = `{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Cluster, metadata: {namespace: %s, name: dns}, spec: {primaryReplicas: %d, secondaryReplicas: 1,
+	global: {dnssec: {signing: {enabled: true, policy: ours%s}}}}}`
+
+// TestASignedZone has one of two primaries sign a zone, and the other servers copy it: whoever is asked is believed, while records change, when
+// the signer comes back, and when the zone is not to be signed any more.
+func TestASignedZone(t *testing.T) {
+	s, n := zoneStage(t, "signed")
+	n.mu.Lock()
+	n.volumes = map[string]string{}
+	n.mu.Unlock()
+	s.apply(signingCluster, n.namespace, 2, `, keysFrom: {persistentVolume: {resources: {requests: {storage: 1Gi}}}}`)
+	s.apply(exampleZone, n.namespace)
+	s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
+	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+	example := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
+	s.get(example)
+	before := example.Status.DNSSEC
+	if before == nil || !before.Signed || before.Signer != n.namespace+"/dns-primary-0" || before.KeyTag == nil || before.Algorithm != "ECDSAP256SHA256" || before.DSRecords != nil {
+		t.Fatalf("the status says %+v", before)
+	}
+	n.witness("www.example.com.", "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4")
+	for host := 2; host < 4; host++ {
+		s.apply(addressRecord, n.namespace, "www", fmt.Sprintf("192.0.2.%d", host))
+		s.eventually("a change everywhere", func() string { return n.answers(3, "www.example.com.", dns.TypeA, fmt.Sprintf("192.0.2.%d", host)) })
+		s.eventually("belief", func() string { return n.believed(3, "www.example.com", "none.example.com", "example.com") })
+		s.eventually("the same serial", func() string { return n.sameSerial(3) })
+	}
+
+	s.remove(n.onePod("dns-primary-0"))
+	s.apply(addressRecord, n.namespace, "www", "192.0.2.4")
+	s.eventually("a change by the signer that is back", func() string { return n.answers(3, "www.example.com.", dns.TypeA, "192.0.2.4") })
+	s.eventually("belief in it", func() string { return n.believed(3, "www.example.com") })
+	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+	s.get(example)
+	if after := example.Status.DNSSEC; after == nil || after.KeyTag == nil || *after.KeyTag != *before.KeyTag {
+		t.Errorf("the keys are %+v after %+v", after, before)
+	}
+
+	s.patch(example, `{"spec":{"dnssecPolicy":"none"}}`)
+	s.eventually("a zone without keys", func() string { return n.answers(3, "example.com.", dns.TypeDNSKEY, "") })
+	s.eventually("a status without them", func() string {
+		s.get(example)
+		if d := example.Status.DNSSEC; d == nil || d.Signed || d.KeyTag != nil {
+			return fmt.Sprintf("%+v", d)
+		}
+		return ready(example.Status.Conditions, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+	})
+	s.eventually("all records", func() string { return n.answers(3, "www.example.com.", dns.TypeA, "192.0.2.4") })
+}
+
+// TestAZoneThatBecomesSigned has two primaries serve it before, as equals.
+func TestAZoneThatBecomesSigned(t *testing.T) {
+	s, n := zoneStage(t, "becomes")
+	n.mu.Lock()
+	n.volumes = map[string]string{}
+	n.mu.Unlock()
+	s.apply(signingCluster, n.namespace, 2, `, keysFrom: {persistentVolume: {}}`)
+	s.apply(exampleZone, n.namespace)
+	example := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
+	s.patch(example, `{"spec":{"dnssecPolicy":"none"}}`)
+	s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
+	s.eventually("every server", func() string { return n.answers(3, "www.example.com.", dns.TypeA, "192.0.2.1") })
+	n.witness("www.example.com.", "192.0.2.1")
+	s.patch(example, `{"spec":{"dnssecPolicy":"ours"}}`)
+	s.eventually("belief", func() string { return n.believed(3, "www.example.com", "none.example.com") })
+	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+	s.patch(example, `{"spec":{"dnssecPolicy":"theirs"}}`)
+	s.zoneIs(n.namespace, metav1.ConditionFalse, v1beta1.ReasonSigningRefused)
+	s.eventually("belief yet", func() string { return n.believed(3, "www.example.com") })
+}
+
+// TestAZoneThatCannotBeSigned is served as it is, and says why.
+func TestAZoneThatCannotBeSigned(t *testing.T) {
+	s, n := zoneStage(t, "unsigned")
+	s.apply(signingCluster, n.namespace, 1, "")
+	s.apply(exampleZone, n.namespace)
+	s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
+	s.zoneIs(n.namespace, metav1.ConditionFalse, v1beta1.ReasonSigningRefused)
+	s.recordIs(n.namespace, "www", metav1.ConditionTrue, v1beta1.ReasonReconcileSucceeded)
+	s.eventually("the servers", func() string { return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.1") })
+	s.eventually("no keys", func() string { return n.answers(2, "example.com.", dns.TypeDNSKEY, "") })
+	example := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
+	s.get(example)
+	c := meta.FindStatusCondition(example.Status.Conditions, v1beta1.ConditionReady)
+	if !strings.Contains(c.Message, "dnssec.signing.keysFrom.persistentVolume") || !meta.IsStatusConditionTrue(example.Status.Conditions, v1beta1.ConditionDegraded) || example.Status.DNSSEC != nil {
+		t.Errorf("the status is %+v", example.Status)
+	}
+	s.patch(example, `{"spec":{"dnssecPolicy":"none"}}`)
+	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+}
+
+// believed complains of a server that a validating resolver which trusts the keys of the signer does not believe.
+func (n *bindNode) believed(servers int, names ...string) string {
+	m := new(dns.Msg)
+	m.SetQuestion("example.com.", dns.TypeDNSKEY)
+	answer, _, err := (&dns.Client{Net: "tcp", Timeout: 2 * time.Second}).Exchange(m, n.at("dns-primary-0"))
+	if err != nil {
+		return err.Error()
+	}
+	i := slices.IndexFunc(answer.Answer, func(r dns.RR) bool { k, ok := r.(*dns.DNSKEY); return ok && k.Flags&dns.SEP != 0 })
+	if i < 0 {
+		return "there is no key"
+	}
+	k := answer.Answer[i].(*dns.DNSKEY)
+	anchor := filepath.Join(n.TempDir(), "anchor")
+	if err := os.WriteFile(anchor, fmt.Appendf(nil, "trust-anchors { example.com. static-key %d %d %d %q; };\n", k.Flags, k.Protocol, k.Algorithm, k.PublicKey), 0o600); err != nil {
+		n.Fatal(err)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	asked := 0
+	for _, p := range n.pods {
+		if !p.ready {
+			continue
+		}
+		asked++
+		host, port, _ := net.SplitHostPort(p.dns)
+		for _, name := range names {
+			out, err := exec.CommandContext(n.ctx, "delv", "@"+host, "-p", port, "-a", anchor, "+root=example.com", name, "A").CombinedOutput()
+			if err != nil || !strings.Contains(string(out), "fully validated") {
+				return fmt.Sprintf("%s: %v %s", p.name, err, out)
+			}
+		}
+	}
+	if asked != servers {
+		return fmt.Sprintf("%d servers are ready", asked)
+	}
+	return ""
+}
+
+// TestFieldsThatGoAreNamed has what is inside of an object go too.
+func TestFieldsThatGoAreNamed(t *testing.T) {
+	was := v1beta1.DNSZoneStatus{RecordsCount: 1, DNSSEC: &v1beta1.ZoneDNSSEC{Signed: true, Signer: "a/b", Algorithm: "x"}}
+	is := v1beta1.DNSZoneStatus{RecordsCount: 1, DNSSEC: &v1beta1.ZoneDNSSEC{Signer: "a/b", Algorithm: "y"}}
+	before, err := fields(was)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := fields(is)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(changesOf(before, after)); got != "map[dnssec:map[algorithm:y signed:<nil>]]" {
+		t.Errorf("the patch is %s", got)
+	}
+}

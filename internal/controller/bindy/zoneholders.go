@@ -1,0 +1,113 @@
+package bindy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// A nameIndex has the zones by name, of whatever dialect. Of those of one name an instance has the oldest that is to be on it: the engine
+// decides so for each primary, and this is for secondaries.
+type nameIndex struct {
+	of       map[zone.ID]string   // of a zone that instances are to have
+	called   map[string][]zone.ID // in no order; hardly ever more than one
+	accepted map[zone.ID]bool     // DNSZones, by the World
+}
+
+func newNameIndex() nameIndex {
+	return nameIndex{of: map[zone.ID]string{}, called: map[string][]zone.ID{}, accepted: map[zone.ID]bool{}}
+}
+
+// rename notes what a zone is called now, and returns who shares a name with it, or did. z.mu is held.
+func (z *Zones) rename(id zone.ID) (others []zone.ID) {
+	now := ""
+	if _, ok := z.fleets[id]; ok {
+		if t, ok := z.tenant(id); ok {
+			now = t.ref.ZoneName
+		}
+	}
+	n := &z.names
+	before := n.of[id]
+	if before != now {
+		n.called[before] = slices.DeleteFunc(n.called[before], func(o zone.ID) bool { return o == id })
+		if len(n.called[before]) == 0 {
+			delete(n.called, before)
+		}
+		if n.of[id] = now; now == "" {
+			delete(n.of, id)
+		} else {
+			n.called[now] = append(n.called[now], id)
+		}
+	}
+	others = slices.Clone(n.called[before])
+	if before != now {
+		others = append(others, n.called[now]...)
+	}
+	return slices.DeleteFunc(others, func(o zone.ID) bool { return o == id })
+}
+
+// judged takes over which DNSZones the World accepts, and returns those of which that is new, and who shares a name with
+// them. z.mu is held.
+func (z *Zones) judged(s controller.Settlement) (news []zone.ID) {
+	for _, delta := range s.Delta.Zones {
+		v, ok := s.View.Verdict(delta.ID)
+		if is := ok && v.Accepted; is != z.names.accepted[delta.ID] {
+			if z.names.accepted[delta.ID] = is; !is {
+				delete(z.names.accepted, delta.ID)
+			}
+			news = append(append(news, delta.ID), z.rename(delta.ID)...)
+		}
+	}
+	return news
+}
+
+// holderAt returns the zone that an instance has of all of a name, zero if there is none. z.mu is held.
+func (z *Zones) holderAt(instance client.ObjectKey, name string) (holder zone.ID) {
+	var best tenant
+	for _, id := range z.names.called[name] {
+		if id.Kind == v1beta1.KindZone && !z.names.accepted[id] || !z.fleets[id].has(instance) {
+			continue
+		}
+		t, _ := z.tenant(id)
+		if holder.IsZero() || cmp.Or(t.since.Compare(best.since), strings.Compare(id.String(), holder.String())) < 0 {
+			holder, best = id, t
+		}
+	}
+	return holder
+}
+
+// held are those of a zone's instances on which it is the one of its name. z.mu is held.
+func (z *Zones) held(id zone.ID, instances []client.ObjectKey) (out []client.ObjectKey) {
+	name := z.names.of[id]
+	for _, key := range instances {
+		if z.holderAt(key, name) == id {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
+// isFor reports whether a zone is meant for an instance: it is accepted, and a secondary needs somebody who has the zone. z.mu is held.
+func (z *Zones) isFor(id zone.ID, instance client.ObjectKey) bool {
+	fleet := z.fleets[id]
+	if id.Kind == v1beta1.KindZone && !z.names.accepted[id] {
+		return false
+	}
+	return slices.Contains(fleet.primaries, instance) || slices.Contains(fleet.secondaries, instance) && (len(fleet.primaries) > 0 || fleet.signer.gone)
+}
+
+// elder says that an older zone has an instance, as a sentence; "": none has. z.mu is held.
+func (z *Zones) elder(id zone.ID, instance client.ObjectKey) string {
+	holder := z.holderAt(instance, z.names.of[id])
+	if holder.IsZero() || holder == id {
+		return ""
+	}
+	return fmt.Sprintf("%s is older and has %s on Bind9Instance %s.", holder, z.names.of[id], instance)
+}

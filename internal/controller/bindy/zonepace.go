@@ -1,0 +1,175 @@
+package bindy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// How soon a server is asked again: it is about to have what it is asked for.
+const firstAgain, lastAgain = 50 * time.Millisecond, 10 * time.Second
+
+// A secondary is told by its primaries. Only one that makes no progress for patience is had ask them, and one that makes none for
+// stuck has something wrong with it.
+const patience, stuck = 2 * time.Second, 30 * time.Second
+
+// A newestContent is one that a primary has.
+type newestContent struct {
+	serial uint32 // 0: none has any
+	seq    uint64
+}
+
+// newest is the newest content of a zone that a primary has, and the sequence number of what is wanted.
+func (z *Zones) newest(id zone.ID) (newestContent, uint64) {
+	serial, seq, wanted := z.deliveriesOf(id).Newest(id)
+	return newestContent{serial, seq}, wanted
+}
+
+// untilPrimary says how long a secondary is to wait for the first primary to have the zone; mostly an event tells before that. Until then
+// it is not told of the zone: it is not ready as long as it has one that nobody can transfer to it.
+func (z *Zones) untilPrimary(f *follow, newest newestContent) time.Duration {
+	refused := newest.serial == 0 && z.deliveriesOf(f.zone).Refused(f.zone)
+	z.mu.Lock()
+	news := refused && !f.refused
+	f.refused = refused
+	there := f.there
+	z.mu.Unlock()
+	if news { // the instance need not wait for it any more
+		z.wakeInstances(f.pod.instance)
+	}
+	if there || newest.serial != 0 {
+		return 0
+	}
+	return lastAgain
+}
+
+// wantSerial says whether a secondary has a content as far as is known, and else when it is to be asked.
+func (z *Zones) wantSerial(f *follow, c newestContent, wanted uint64) (has bool, wait time.Duration) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	f.need = cmp.Or(f.need, wanted)
+	if c.serial == 0 || f.serial != 0 && !f.anew && !rr.SerialLess(f.serial, c.serial) && (f.whole || c.seq < f.need) {
+		f.behind = time.Time{}
+		return true, 0
+	}
+	now := z.Clock.Now()
+	if f.behind.IsZero() {
+		f.behind, f.next, f.tries = now, now.Add(firstAgain), 0
+	}
+	return false, f.next.Sub(now)
+}
+
+// catchUp asks a secondary for its serial, and has it ask its primaries if it should have had another one long ago.
+func (z *Zones) catchUp(ctx context.Context, f *follow, name dnsname.Name, c newestContent) error {
+	if f.anew {
+		current, err := f.pod.follower.TakeOver(ctx, name, c.serial)
+		if err != nil || !current {
+			return z.retry(f, err)
+		}
+	}
+	has, err := f.pod.follower.Serial(ctx, name)
+	if err == nil && !rr.SerialLess(has, c.serial) {
+		z.caughtUp(f, has, c)
+		return z.renew(ctx, f, name)
+	}
+	z.mu.Lock()
+	now := z.Clock.Now()
+	if err == nil && has != f.seen {
+		f.seen, f.behind, f.tries = has, now, 0
+	}
+	late := now.Sub(f.behind)
+	z.mu.Unlock()
+	if late < patience || err != nil && backend.Class(err) != backend.ErrUnavailable {
+		return z.retry(f, err)
+	}
+	current, err := f.pod.follower.CatchUp(ctx, name, c.serial)
+	if err == nil && !current && late > stuck {
+		err = fmt.Errorf("%s does not get serial %d of it from the primaries, as its log may explain", f.pod.key, c.serial)
+	}
+	return z.retry(f, err)
+}
+
+// caughtUp notes that a secondary has a content, or a newer one.
+func (z *Zones) caughtUp(f *follow, serial uint32, c newestContent) {
+	z.mu.Lock()
+	f.serial, f.seen, f.trouble, f.tries, f.behind, f.anew = serial, serial, "", 0, time.Time{}, false
+	complete := !f.whole && c.seq >= f.need
+	f.whole = f.whole || complete
+	z.mu.Unlock()
+	z.news(f.zone)
+	if complete {
+		z.wakeInstances(f.pod.instance)
+	}
+}
+
+// retry notes what went wrong, if anything did, and asks for another look.
+func (z *Zones) retry(f *follow, err error) error {
+	z.mu.Lock()
+	f.tries++
+	after := min(firstAgain<<min(f.tries, 8), lastAgain)
+	f.next = z.Clock.Now().Add(after)
+	f.there = f.there && (err == nil || backend.Class(err) != backend.ErrNoZone) // somebody has removed it
+	before := f.trouble
+	if err != nil && f.tries > 3 {
+		f.trouble = sentence("%v.", err)
+	}
+	news := before != f.trouble
+	z.mu.Unlock()
+	if news {
+		z.news(f.zone)
+	}
+	return &controller.Later{After: after, Err: err}
+}
+
+// Bounds of the calls about zones to one pod. A pod whose node is lost keeps whoever calls it waiting, and would have all workers
+// wait if each of its zones called it.
+const (
+	callsAtOnce = 3
+	slowFailure = time.Second
+	callAgain   = 100 * time.Millisecond
+)
+
+// A gate lets few calls to a pod through, and for a while none after one has failed slowly. Its pod's mutex is held.
+type gate struct {
+	calls int
+	fails int
+	until time.Time
+}
+
+// enter says how long to wait; 0: leave has to follow.
+func (p *Pod) enter(now time.Time) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case now.Before(p.gate.until):
+		return p.gate.until.Sub(now)
+	case p.gate.calls >= callsAtOnce, p.gate.calls > 0 && p.gate.fails > 0:
+		return callAgain
+	}
+	p.gate.calls++
+	return 0
+}
+
+func (p *Pod) leave(began, now time.Time, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gate.calls--
+	var later *controller.Later
+	if errors.As(err, &later) {
+		err = later.Err
+	}
+	if err == nil || now.Sub(began) < slowFailure {
+		p.gate.fails = 0
+		return
+	}
+	p.gate.fails++
+	p.gate.until = now.Add(min(time.Second<<min(p.gate.fails-1, 8), 3*lastAgain))
+}

@@ -1,0 +1,343 @@
+package bindy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/bind9"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/dnsname"
+)
+
+// A Pod is a server that runs, for who makes its client. What may change while it runs is asked for each call.
+type Pod struct {
+	UID     types.UID
+	DNS     string // host and port of named
+	Sidecar string // the base URL of bindcar
+
+	zones    *Zones
+	key      client.ObjectKey
+	instance client.ObjectKey
+	address  netip.AddrPort // DNS
+	primary  bool
+	starts   int32 // of named; of look
+
+	server   controller.Server // of a primary
+	follower Follower          // of a secondary, and of a primary in zones that another one signs
+
+	mu               sync.Mutex
+	update, transfer bind9.Key
+	gate             gate
+}
+
+// Title is the pod for people.
+func (p *Pod) Title() string { return "Pod " + p.key.String() }
+
+// Keys are those to sign with now: updates, and transfers.
+func (p *Pod) Keys() (update, transfer bind9.Key, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.update, p.transfer, nil
+}
+
+// setKeys reports whether the keys have changed.
+func (p *Pod) setKeys(update, transfer bind9.Key) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	changed := p.update != update || p.transfer != transfer
+	p.update, p.transfer = update, transfer
+	return changed
+}
+
+// Token is what the sidecar knows the operator by.
+func (p *Pod) Token() (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), sidecarCall)
+	defer cancel()
+	return p.zones.b.token(ctx, p.key.Namespace)
+}
+
+// Holds tells why the address is not the pod's any more, nil if it is.
+func (p *Pod) Holds(ctx context.Context) error {
+	var now corev1.Pod
+	err := p.zones.b.Live.Get(ctx, p.key, &now)
+	switch {
+	case apierrors.IsNotFound(err) || err == nil && now.UID != p.UID:
+		return fmt.Errorf("pod %s is gone", p.key)
+	case err != nil:
+		return fmt.Errorf("reading pod %s: %w", p.key, err)
+	case now.Status.PodIP != p.address.Addr().String():
+		return fmt.Errorf("pod %s has another address now", p.key)
+	}
+	p.zones.b.tokens.refused(p.key.Namespace, p.zones.b.Clock())
+	return nil
+}
+
+// ZoneSettings are what a zone is at a primary beside its content.
+type ZoneSettings struct {
+	AlsoNotify   []netip.AddrPort // the secondaries
+	DNSSECPolicy string
+	Sole         bool // no other primary has it
+}
+
+// Settings are those of a zone at this pod.
+func (p *Pod) Settings(name dnsname.Name) ZoneSettings { return p.zones.settingsAt(p.instance, name) }
+
+// A host is an instance with its pods.
+type host struct {
+	primary bool
+	pods    []*Pod
+	trouble string // why it cannot be used, as a sentence
+	signs   signs
+	ledger  ledger             // what its status says
+	unswept map[types.UID]bool // its pods that may have what they are to lose
+
+	transfer client.ObjectKey // the Secret with the keys for transfers
+}
+
+// placeOf is the name of the Place that an instance is.
+func placeOf(instance client.ObjectKey) string { return instance.String() }
+
+func instanceOf(place string) (client.ObjectKey, bool) {
+	namespace, name, ok := strings.Cut(place, "/")
+	return client.ObjectKey{Namespace: namespace, Name: name}, ok
+}
+
+// look finds the pods of an instance and their keys, and has zones delivered to them, and to no others.
+func (z *Zones) look(ctx context.Context, key client.ObjectKey) error {
+	var i v1beta1.Bind9Instance
+	err := z.b.Client.Get(ctx, key, &i)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading Bind9Instance %s: %w", key, err)
+	}
+	if i.UID == "" || !i.DeletionTimestamp.IsZero() || i.Spec.ReplicasOrDefault() == 0 {
+		z.forgetHost(key)
+		return nil
+	}
+	plan, problem, err := z.b.planFor(ctx, &i)
+	if err != nil {
+		return err
+	}
+	z.mu.Lock()
+	before := z.hosts[key]
+	z.mu.Unlock()
+	if problem != nil { // what runs goes on
+		if before == nil {
+			z.putHost(&i, nil, &host{primary: i.Spec.Role.Canonical() != v1beta1.RoleSecondary, trouble: problem.message})
+		}
+		return nil
+	}
+	now, err := z.hostOf(ctx, plan.server, before)
+	if err != nil {
+		return err
+	}
+	z.putHost(&i, before, now)
+	return nil
+}
+
+func (z *Zones) forgetHost(key client.ObjectKey) {
+	z.mu.Lock()
+	before := z.hosts[key]
+	delete(z.hosts, key)
+	delete(z.due, key)
+	z.mu.Unlock()
+	if before == nil {
+		return
+	}
+	if before.primary {
+		z.deliveries.DeletePlace(placeOf(key))
+	}
+	z.visitAll(key)
+}
+
+// hostOf is a server with its pods. What was known of those that stay is kept.
+func (z *Zones) hostOf(ctx context.Context, s *server, before *host) (*host, error) {
+	out := &host{primary: s.role == v1beta1.RolePrimary, signs: s.signs(), transfer: client.ObjectKey{Namespace: s.instance.Namespace, Name: s.transferSecret()}}
+	if before != nil {
+		out.ledger, out.unswept = before.ledger, before.unswept
+	} else {
+		out.ledger = ledgerOf(s.instance.Status.Zones)
+	}
+	update, transfer, err := z.keysFor(ctx, s)
+	missing := errors.Is(err, errNoKeys)
+	if err != nil && !missing {
+		return nil, err
+	}
+	pods, err := z.b.podsOf(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(pods, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	for n := range pods {
+		p := z.podOf(&pods[n], s, out.primary)
+		if p == nil {
+			continue
+		}
+		if before != nil {
+			if i := slices.IndexFunc(before.pods, p.same); i >= 0 && before.primary == out.primary {
+				now := p.starts
+				p = before.pods[i]
+				if p.starts != now {
+					p.starts = now
+					defer z.restarted(p)
+				}
+			}
+		}
+		switch {
+		case missing && !p.connected():
+			continue
+		case missing: // what runs goes on
+		case p.setKeys(update, transfer) && p.connected():
+			defer z.visitAll(client.ObjectKeyFromObject(s.instance))
+		}
+		if err := z.connect(p); err != nil {
+			return nil, err
+		}
+		out.pods = append(out.pods, p)
+	}
+	switch {
+	case len(out.pods) > 0:
+	case missing:
+		out.trouble = sentence("The keys of Bind9Instance %s/%s are not there yet.", s.instance.Namespace, s.instance.Name)
+	default:
+		out.trouble = sentence("No pod of Bind9Instance %s/%s runs.", s.instance.Namespace, s.instance.Name)
+	}
+	return out, nil
+}
+
+// restarted forgets what is known of a pod whose BIND has started anew.
+func (z *Zones) restarted(p *Pod) {
+	if p.primary {
+		for _, d := range []*controller.Deliveries{z.deliveries, z.hosted} {
+			if d != nil {
+				d.Restarted(p.server.Name)
+			}
+		}
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	for id, follows := range z.follows {
+		if f := follows[p.UID]; f != nil {
+			f.there, f.serial, f.need, f.whole, f.tries = false, 0, 0, false, 0
+			z.servers.Enqueue(followID(id, p.UID))
+		}
+	}
+}
+
+func (p *Pod) connected() bool { return p.follower != nil }
+
+func (p *Pod) same(o *Pod) bool {
+	return p.UID == o.UID && p.DNS == o.DNS && p.Sidecar == o.Sidecar
+}
+
+func (z *Zones) connect(p *Pod) (err error) {
+	if p.connected() {
+		return nil
+	}
+	if p.primary {
+		p.server, err = z.Primary(p)
+		p.server.Title = p.Title()
+	}
+	if err == nil {
+		p.follower, err = z.Secondary(p)
+	}
+	if err != nil {
+		return fmt.Errorf("making the client of pod %s: %w", p.key, err)
+	}
+	return nil
+}
+
+var errNoKeys = errors.New("there are no keys yet")
+
+// keysFor reads the keys that are in use at a server.
+func (z *Zones) keysFor(ctx context.Context, s *server) (update, transfer bind9.Key, err error) {
+	for _, k := range []struct {
+		name    string
+		purpose bind9.Purpose
+		into    *bind9.Key
+	}{{keySecret(s.instance.Name), bind9.ForOperator, &update}, {s.transferSecret(), bind9.ForTransfer, &transfer}} {
+		secret, err := z.b.secretAt(ctx, client.ObjectKey{Namespace: s.instance.Namespace, Name: k.name})
+		if err != nil {
+			return update, transfer, err
+		}
+		if secret == nil {
+			return update, transfer, errNoKeys
+		}
+		ring, err := bind9.ReadRing(k.purpose, secret.Data, secret.Annotations)
+		if err != nil {
+			return update, transfer, fmt.Errorf("%w: %w", errNoKeys, err)
+		}
+		i := slices.IndexFunc(ring.Keys, func(key bind9.Key) bool { return key.Name == ring.InUse })
+		if i < 0 {
+			return update, transfer, errNoKeys
+		}
+		*k.into = ring.Keys[i]
+	}
+	return update, transfer, nil
+}
+
+// podOf is a pod that can be called, ready or not; nil if it cannot.
+func (z *Zones) podOf(p *corev1.Pod, s *server, primary bool) *Pod {
+	ip, err := netip.ParseAddr(p.Status.PodIP)
+	began, _ := sidecarState(p)
+	if err != nil || began.IsZero() || !isServer(p) || isOver(p) || !p.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	dns := netip.AddrPortFrom(ip.Unmap(), portOf(p, namedContainer, bind9.DNSPort))
+	sidecar := net.JoinHostPort(p.Status.PodIP, strconv.Itoa(int(portOf(p, bindcarContainer, bindcarPort))))
+	return &Pod{
+		UID: p.UID, DNS: dns.String(), Sidecar: "http://" + sidecar, zones: z, key: client.ObjectKeyFromObject(p),
+		instance: client.ObjectKeyFromObject(s.instance), address: dns, primary: primary, starts: restartsOf(p, namedContainer),
+	}
+}
+
+// portOf is the first port of a container of a pod: the spec of the instance may be newer.
+func portOf(p *corev1.Pod, container string, otherwise uint16) uint16 {
+	for _, c := range p.Spec.Containers {
+		if c.Name == container && len(c.Ports) > 0 {
+			return uint16(c.Ports[0].ContainerPort)
+		}
+	}
+	return otherwise
+}
+
+// putHost notes an instance, and tells Deliveries where that has changed.
+func (z *Zones) putHost(i *v1beta1.Bind9Instance, before, now *host) {
+	key := client.ObjectKeyFromObject(i)
+	z.mu.Lock()
+	z.hosts[key] = now
+	z.mu.Unlock()
+	if now.primary && (before == nil || before.signs != now.signs) {
+		z.allocate() // before anything is delivered there
+	}
+	if before != nil && before.primary == now.primary && before.trouble == now.trouble && before.transfer == now.transfer && slices.Equal(before.pods, now.pods) {
+		return
+	}
+	z.tellFleet(i)
+	if now.primary {
+		place := &controller.Place{Name: placeOf(key), Created: i.CreationTimestamp.Time, Noun: v1beta1.KindInstance, Kind: "bind9", Passing: true}
+		for _, p := range now.pods {
+			place.Servers = append(place.Servers, p.server)
+		}
+		if now.trouble != "" {
+			o := controller.Not(controller.ReasonBackendNotReady, now.trouble)
+			place.Problem = &o
+		}
+		z.deliveries.PutPlace(place)
+	} else if before != nil && before.primary {
+		z.deliveries.DeletePlace(placeOf(key))
+	}
+	z.visitAll(key)
+}

@@ -1,0 +1,277 @@
+package bindy
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// DNS is what the dialect needs to deliver zones: the controllers know no backend, so who puts the parts together makes the
+// clients of pods.
+type DNS struct {
+	// Primary makes the client of a primary server, the same one for the same Pod. The Backend may be a Configurer.
+	Primary func(*Pod) (controller.Server, error)
+	// Secondary makes the client of a secondary server.
+	Secondary func(*Pod) (Follower, error)
+	Clock     backend.Clock
+	Engine    *controller.Engine
+	MaxSet    int // records in a set; 0: zone.DefaultMaxSet
+	// Patience is how long a zone that is being deleted waits for servers that do not answer, which lose it when they are back. 0: a
+	// minute.
+	Patience time.Duration
+}
+
+// A Follower is a secondary server: it is told which zones to follow, and asked how far it is.
+type Follower interface {
+	Follow(ctx context.Context, zone dnsname.Name, primaries []netip.AddrPort) (changed bool, err error)
+	// TakeOver is CatchUp for a server that may have another zone of the name, whose serials mean nothing.
+	TakeOver(ctx context.Context, zone dnsname.Name, serial uint32) (current bool, err error)
+	Remove(ctx context.Context, zone dnsname.Name) error
+	// Serial is the one that it has of a zone.
+	Serial(ctx context.Context, zone dnsname.Name) (uint32, error)
+	// Holds reads all that it has of a zone, and reports whether that is what is wanted.
+	Holds(ctx context.Context, zone dnsname.Name, want rr.Sets) (bool, error)
+	// Renew has it transfer the whole zone.
+	Renew(ctx context.Context, zone dnsname.Name) error
+	// CatchUp has it ask the primaries unless it has a serial.
+	CatchUp(ctx context.Context, zone dnsname.Name, serial uint32) (current bool, err error)
+}
+
+// A Configurer is a primary server whose zones have settings beside their content.
+type Configurer interface {
+	Configure(ctx context.Context, zone dnsname.Name) (changed bool, err error)
+}
+
+// Zones is the half of the dialect that is about DNS: it has DNSZones and records served by the pods that the other half
+// makes. It is made for one term of leadership.
+type Zones struct {
+	DNS
+	b          *Controller
+	core       *controller.Core
+	foresight  controller.Foresight
+	deliveries *controller.Deliveries
+
+	zones   *controller.Writer // their statuses
+	records *controller.Writer // their statuses
+	servers *controller.Writer // what a zone is at one pod, beside its content
+	notices *controller.Writer // to secondaries
+
+	hosted        *controller.Deliveries // of the zones of another dialect; nil: there is none
+	hostedVersion string                 // of its API
+	lodging       *controller.Writer
+	looked        chan struct{} // closed when it is known which servers there are
+
+	allocating sync.Mutex // held, before mu, while it is found out which servers have a zone
+
+	mu      sync.Mutex
+	homes   *Homes
+	known   map[zone.ID]*known  // DNSZones and records
+	fleets  map[zone.ID]fleetOf // of DNSZones, and of lodgers
+	hosts   map[client.ObjectKey]*host
+	follows map[zone.ID]map[types.UID]*follow // of zones, by pod
+	told    map[zone.ID]uint32                // the serial that secondaries were told of last
+	names   nameIndex
+	due     map[client.ObjectKey]time.Time // when instances are, or were, looked at because of their zones
+	rush    time.Time                      // since when there has been a backlog; zero: there is none
+	lodgers map[zone.ID]lodger
+	onFleet func(types.NamespacedName) // nil: nobody asks
+	first   atomic.Bool                // the World has settled
+	wake    workqueue.TypedRateLimitingInterface[reconcile.Request]
+}
+
+// known is what is known of an object beyond the cache.
+type known struct {
+	zone    *v1beta1.DNSZone // of a zone: as it was gathered last
+	record  Record           // of a record: likewise
+	taken   controller.Version
+	held    []controller.Delivered
+	holding bool // held is what we wrote last, the cache may lag behind
+	ceiling uint32
+	pending time.Time // since when it may settle by itself; zero: it does not
+	written time.Time // of a zone: when its status was
+
+	signs      client.ObjectKey    // of a zone: the instance that signs it
+	signatures *backend.Signatures // of a zone: what that has shown last; nil: nothing yet
+}
+
+func newZones(b *Controller, d DNS) *Zones {
+	z := &Zones{
+		DNS: d, b: b, homes: NewHomes(), known: map[zone.ID]*known{}, fleets: map[zone.ID]fleetOf{},
+		hosts: map[client.ObjectKey]*host{}, follows: map[zone.ID]map[types.UID]*follow{}, told: map[zone.ID]uint32{},
+		names: newNameIndex(), lodgers: map[zone.ID]lodger{}, looked: make(chan struct{}), due: map[client.ObjectKey]time.Time{},
+	}
+	z.Patience = cmp.Or(z.Patience, time.Minute)
+	z.core = controller.NewCore(controller.CoreConfig{
+		Options: zone.Options{MaxSet: d.MaxSet}, Clock: d.Clock.Now, Metrics: b.Metrics, Settled: z.settled,
+	})
+	z.foresight.Use(z.core)
+	z.deliveries = controller.NewDeliveries(controller.DeliveriesConfig{
+		Store: (*zoneStore)(z), Clock: d.Clock.Now, Log: b.Log, Metrics: b.Metrics,
+		Changed: z.changed, Settled: z.enqueueAll, Refresh: z.refresh, Strange: z.strange,
+	})
+	z.deliveries.OnPlace(z.wakePlace)
+	z.deliveries.OnStrange(z.doubt)
+	z.zones = controller.NewWriter(4, b.Log, z.writeZone)
+	z.zones.Busy = z.busy
+	z.records = controller.NewWriter(16, b.Log, z.writeRecord)
+	z.records.Busy = z.busy
+	z.servers = controller.NewWriter(8, b.Log, z.serve)
+	z.lodging = controller.NewWriter(2, b.Log, z.lodge)
+	z.notices = controller.NewWriter(4, b.Log, z.tell)
+	return z
+}
+
+// run gathers and delivers until ctx ends.
+func (z *Zones) run(ctx context.Context) error {
+	synced, err := z.gather(ctx)
+	if err != nil {
+		return err
+	}
+	var parts sync.WaitGroup
+	for _, w := range []*controller.Writer{z.zones, z.records, z.servers, z.lodging, z.notices} {
+		parts.Go(func() { _ = w.Run(ctx) })
+	}
+	parts.Go(func() { _ = z.deliveries.Run(ctx, z.Engine) })
+	err = z.core.Run(ctx, func(ctx context.Context) bool {
+		return toolscache.WaitForCacheSync(ctx.Done(), synced...) && z.lookAtAll(ctx)
+	})
+	<-ctx.Done()
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	z.Engine.Stop(stop)
+	parts.Wait()
+	return err
+}
+
+// lookAtAll finds the servers that there are, before anything is decided about zones: what is unknown is not gone.
+func (z *Zones) lookAtAll(ctx context.Context) bool {
+	for {
+		var all v1beta1.Bind9InstanceList
+		err := z.b.Client.List(ctx, &all)
+		for i := range all.Items {
+			if err == nil {
+				err = z.look(ctx, client.ObjectKeyFromObject(&all.Items[i]))
+			}
+		}
+		if err == nil || ctx.Err() != nil {
+			z.allocate()
+			close(z.looked)
+			return ctx.Err() == nil
+		}
+		z.b.Log.Warn("the servers cannot be found yet", "error", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// settled hands one step of the World on.
+func (z *Zones) settled(s controller.Settlement) {
+	z.mu.Lock()
+	for _, o := range s.Touched {
+		if k := z.known[o.ID]; k != nil {
+			k.taken = o.Version
+		}
+	}
+	news := z.judged(s)
+	z.mu.Unlock()
+	z.deliveries.Settle(s)
+	z.revisit(news)
+	if z.first.CompareAndSwap(false, true) { // what waited until anything is known
+		z.mu.Lock()
+		hosts := slices.Collect(maps.Keys(z.hosts))
+		z.mu.Unlock()
+		z.wakeInstances(hosts...)
+	}
+	for _, delta := range s.Delta.Zones {
+		z.enqueue(delta.ID)
+	}
+	z.enqueueAll(s.Delta.Verdicts)
+	for _, o := range s.Touched { // a server that hangs reports nothing
+		if o.ID.Kind != v1beta1.KindZone {
+			z.records.EnqueueAfter(o.ID, grace)
+		}
+	}
+}
+
+func (z *Zones) enqueue(id zone.ID) {
+	if id.Kind == v1beta1.KindZone {
+		z.zones.Enqueue(id)
+	} else {
+		z.records.Enqueue(id)
+	}
+}
+
+func (z *Zones) enqueueAll(ids []zone.ID) {
+	for _, id := range ids {
+		z.enqueue(id)
+	}
+}
+
+func (z *Zones) refresh(id zone.ID) { z.enqueueAll(z.core.Adopted(id)) }
+
+// changed is told whenever the outcome of a zone may have changed.
+func (z *Zones) changed(id zone.ID) {
+	z.news(id)
+	z.visitServers(id)
+}
+
+// revisit has zones looked at that may have other servers now.
+func (z *Zones) revisit(ids []zone.ID) {
+	for _, id := range ids {
+		z.changed(id)
+		z.wakeInstances(z.fleetOf(id).all()...)
+	}
+}
+
+// wakes is a source of instances to look at.
+func (z *Zones) wakes(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.wake = queue
+	return nil
+}
+
+func (z *Zones) wakePlace(name string) {
+	if key, ok := instanceOf(name); ok {
+		z.wakeInstances(key)
+	}
+}
+
+// know returns what is known of an object. z.mu is held.
+func (z *Zones) know(id zone.ID) *known {
+	k := z.known[id]
+	if k == nil {
+		k = &known{}
+		z.known[id] = k
+	}
+	return k
+}
+
+func (z *Zones) zone(ctx context.Context, id zone.ID) (*v1beta1.DNSZone, error) {
+	var o v1beta1.DNSZone
+	if err := z.b.Client.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, &o); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", id, err)
+	}
+	return &o, nil
+}

@@ -1,0 +1,297 @@
+package bindy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/miekg/dns"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+)
+
+const (
+	clusterWith = `{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Cluster, metadata: {namespace: %s, name: dns}, spec: {primaryReplicas: %d, secondaryReplicas: %d}}`
+	exampleZone = `{apiVersion: bindy.firestoned.io/v1beta1, kind: DNSZone, metadata: {namespace: %s, name: example}, spec: {zoneName: example.com, clusterRef: dns,
+		soa: {primaryNameServer: ns1.example.com, adminEmail: admin@example.com, ttl: 60}}}`
+	addressRecord = `{apiVersion: bindy.firestoned.io/v1beta1, kind: ARecord, metadata: {namespace: %s, name: %s}, spec: {zone: example.com, name: %[2]s, ipv4: %s, ttl: 30}}`
+)
+
+func (s *stage) zoneIs(namespace string, status metav1.ConditionStatus, reason string) {
+	s.Helper()
+	s.eventually("the status of the zone", func() string {
+		o := &v1beta1.DNSZone{ObjectMeta: named(namespace, "example")}
+		s.get(o)
+		return ready(o.Status.Conditions, status, reason)
+	})
+}
+
+func (s *stage) recordIs(namespace, name string, status metav1.ConditionStatus, reason string) *v1beta1.ARecord {
+	s.Helper()
+	o := &v1beta1.ARecord{ObjectMeta: named(namespace, name)}
+	s.eventually("the status of record "+name, func() string {
+		s.get(o)
+		return ready(o.Status.Conditions, status, reason)
+	})
+	return o
+}
+
+// TestAZoneOnOnePrimary has one zone with records on one server, from nothing to nothing.
+func TestAZoneOnOnePrimary(t *testing.T) {
+	s, n := zoneStage(t, "one")
+	s.apply(clusterWith, n.namespace, 1, 0)
+	s.apply(exampleZone, n.namespace)
+	s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
+	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+	r := s.recordIs(n.namespace, "www", metav1.ConditionTrue, v1beta1.ReasonReconcileSucceeded)
+	if r.Status.PublishedName != "www.example.com." || r.Status.Addresses != "192.0.2.1" || r.Status.ZoneRef == nil || r.Status.RecordHash == "" {
+		t.Errorf("the status of the record is %+v", r.Status)
+	}
+	s.eventually("the server", func() string { return n.answers(1, "www.example.com.", dns.TypeA, "192.0.2.1") })
+
+	s.apply(addressRecord, n.namespace, "www", "192.0.2.2")
+	s.apply(addressRecord, n.namespace, "mail", "192.0.2.3")
+	s.eventually("a change", func() string { return n.answers(1, "www.example.com.", dns.TypeA, "192.0.2.2") })
+	s.eventually("a second record", func() string { return n.answers(1, "mail.example.com.", dns.TypeA, "192.0.2.3") })
+	s.remove(&v1beta1.ARecord{ObjectMeta: named(n.namespace, "mail")})
+	s.eventually("a record that is deleted", func() string { return n.answers(1, "mail.example.com.", dns.TypeA, "NXDOMAIN") })
+
+	i := &v1beta1.Bind9Instance{ObjectMeta: named(n.namespace, "dns-primary-0")}
+	s.eventually("the zones of the instance", func() string {
+		s.get(i)
+		if len(i.Status.Zones) != 1 || i.Status.ZonesCount != 1 || i.Status.Zones[0].ZoneName != "example.com" {
+			return "they are not told"
+		}
+		return ready(i.Status.Conditions, metav1.ConditionTrue, v1beta1.ReasonAllReady)
+	})
+	o := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
+	s.eventually("what the zone says of its server", func() string {
+		s.get(o)
+		b := o.Status.Bind9Instances
+		if len(b) != 1 || b[0].Name != "dns-primary-0" || b[0].UID != string(i.UID) || b[0].State != v1beta1.StateConfigured || o.Status.RecordsCount != 1 {
+			return fmt.Sprintf("%+v", o.Status)
+		}
+		return ""
+	})
+	s.remove(o)
+	s.eventually("a zone that is deleted", func() string { return s.isGone(o) })
+	s.eventually("its server", func() string { return n.answers(1, "www.example.com.", dns.TypeA, "REFUSED") })
+}
+
+// TestAZoneOnAFleet has a zone on primaries and secondaries, of which all serve the same, also after one is made anew.
+func TestAZoneOnAFleet(t *testing.T) {
+	s, n := zoneStage(t, "fleet")
+	s.apply(exampleZone, n.namespace)
+	s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
+	s.recordIs(n.namespace, "www", metav1.ConditionFalse, v1beta1.ReasonNoInstances)
+	n.witness("www.example.com.", "192.0.2.1", "192.0.2.2")
+	s.apply(clusterWith, n.namespace, 2, 1)
+	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+	s.eventually("every server", func() string { return n.answers(3, "www.example.com.", dns.TypeA, "192.0.2.1") })
+	s.eventually("the same serial", func() string { return n.sameSerial(3) })
+	s.apply(addressRecord, n.namespace, "www", "192.0.2.2")
+	s.eventually("a change everywhere", func() string { return n.answers(3, "www.example.com.", dns.TypeA, "192.0.2.2") })
+
+	for _, instance := range []string{"dns-primary-0", "dns-secondary-0"} {
+		s.remove(n.onePod(instance))
+		s.eventually("the pods", func() string { return n.answers(3, "www.example.com.", dns.TypeA, "192.0.2.2") })
+		s.eventually("the same serial", func() string { return n.sameSerial(3) })
+	}
+	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+}
+
+// TestZonesComeAndGo has zones that nobody serves, that have one name, that select records, and an operator that starts again.
+func TestZonesComeAndGo(t *testing.T) {
+	s, n := zoneStage(t, "come")
+	s.apply(exampleZone, n.namespace)
+	s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
+	s.zoneIs(n.namespace, metav1.ConditionFalse, v1beta1.ReasonNoInstances)
+	s.recordIs(n.namespace, "www", metav1.ConditionFalse, v1beta1.ReasonNoInstances)
+	s.apply(clusterWith, n.namespace, 1, 0)
+	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+	s.recordIs(n.namespace, "www", metav1.ConditionTrue, v1beta1.ReasonReconcileSucceeded)
+
+	// A record that is selected, and is not any more.
+	example := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
+	s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: TXTRecord, metadata: {namespace: %s, name: text, labels: {zone: example}}, spec: {name: "@", text: [a, b]}}`, n.namespace)
+	text := &v1beta1.TXTRecord{ObjectMeta: named(n.namespace, "text")}
+	isText := func(status metav1.ConditionStatus, reason string) {
+		s.eventually("the status of the text", func() string { s.get(text); return ready(text.Status.Conditions, status, reason) })
+	}
+	isText(metav1.ConditionFalse, v1beta1.ReasonNotSelected)
+	s.patch(example, `{"spec":{"recordsFrom":[{"selector":{"matchLabels":{"zone":"example"}}}]}}`)
+	isText(metav1.ConditionTrue, v1beta1.ReasonReconcileSucceeded)
+	s.eventually("the text", func() string { return n.answers(1, "example.com.", dns.TypeTXT, `"a" "b"`) })
+	s.patch(example, `{"spec":{"recordsFrom":null}}`)
+	isText(metav1.ConditionFalse, v1beta1.ReasonNotSelected)
+	s.eventually("no text", func() string { return n.answers(1, "example.com.", dns.TypeTXT, "") })
+
+	// An operator that starts again changes nothing.
+	serial := n.serial()
+	s.quiet()
+	s.stop()
+	s.writes.reset()
+	s.start((*Controller).parts)
+	s.quiet()
+	s.apply(addressRecord, n.namespace, "www", "192.0.2.9")
+	s.eventually("a change after it started again", func() string { return n.answers(1, "www.example.com.", dns.TypeA, "192.0.2.9") })
+	if writes := s.writes.count("PATCH bind9instances/status") + s.writes.count("PATCH bind9instances"); writes > 0 {
+		t.Errorf("an operator that starts again writes %s", s.writes)
+	}
+	if now := n.serial(); now <= serial {
+		t.Errorf("the serial went from %d to %d", serial, now)
+	}
+
+	// Of two zones of one name the older has the server, and then the other.
+	s.patch(example, `{"metadata":{"annotations":{"a":"b"}}}`)
+	s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: DNSZone, metadata: {namespace: %s, name: younger}, spec: {zoneName: example.com, clusterRef: dns,
+		soa: {primaryNameServer: ns9.example.com, adminEmail: admin@example.com, ttl: 60}}}`, n.namespace)
+	younger := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "younger")}
+	isYounger := func(status metav1.ConditionStatus, reason string) {
+		s.eventually("the status of the younger zone", func() string { s.get(younger); return ready(younger.Status.Conditions, status, reason) })
+	}
+	isYounger(metav1.ConditionFalse, "DuplicateZone")
+	s.eventually("the older zone", func() string { return n.answers(1, "example.com.", dns.TypeNS, "ns1.example.com.") })
+	serial = n.serial()
+	s.remove(example)
+	isYounger(metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+	s.eventually("the younger zone", func() string { return n.answers(1, "example.com.", dns.TypeNS, "ns9.example.com.") })
+	s.eventually("its record", func() string { return n.answers(1, "www.example.com.", dns.TypeA, "192.0.2.9") })
+	if now := n.serial(); now <= serial {
+		t.Errorf("the serial went from %d to %d when another zone took over", serial, now)
+	}
+	s.eventually("the end of the older zone", func() string { return s.isGone(example) })
+}
+
+// TestAZoneThatServersLose has a zone taken from a secondary by its selectors, and then deleted.
+func TestAZoneThatServersLose(t *testing.T) {
+	s, n := zoneStage(t, "lose")
+	s.apply(clusterWith, n.namespace, 2, 1)
+	s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: DNSZone, metadata: {namespace: %s, name: example}, spec: {zoneName: example.com,
+		bind9InstancesFrom: [{selector: {matchLabels: {bindy.firestoned.io/role: primary}}}, {selector: {matchLabels: {bindy.firestoned.io/role: secondary}}}],
+		soa: {primaryNameServer: ns1.example.com, adminEmail: admin@example.com, ttl: 60}}}`, n.namespace)
+	s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
+	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+	s.eventually("every server", func() string { return n.answers(3, "www.example.com.", dns.TypeA, "192.0.2.1") })
+	example := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
+	s.patch(example, `{"spec":{"bind9InstancesFrom":[{"selector":{"matchLabels":{"bindy.firestoned.io/instance-index":"none"}}},{"selector":{"matchExpressions":[{"key":"bindy.firestoned.io/role","operator":"In","values":["primary"]}]}}]}}`)
+	s.eventually("the secondary without the zone", func() string { return n.answersAt("dns-secondary-0", "www.example.com.", dns.TypeA, "REFUSED") })
+	s.eventually("a primary with the zone", func() string { return n.answersAt("dns-primary-1", "www.example.com.", dns.TypeA, "192.0.2.1") })
+	s.eventually("two instances", func() string {
+		s.get(example)
+		if example.Status.Bind9InstancesCount != 2 || len(example.Status.Bind9Instances) != 2 {
+			return fmt.Sprintf("%+v", example.Status.Bind9Instances)
+		}
+		return ""
+	})
+	s.remove(example)
+	s.eventually("a zone that is deleted", func() string { return s.isGone(example) })
+	s.eventually("no server", func() string { return n.answers(3, "www.example.com.", dns.TypeA, "REFUSED") })
+}
+
+// TestEveryKindOfRecord has one of each kind on a primary and a secondary, and then another SOA and more name servers.
+func TestEveryKindOfRecord(t *testing.T) {
+	s, n := zoneStage(t, "kinds")
+	s.apply(clusterWith, n.namespace, 1, 1)
+	s.apply(exampleZone, n.namespace)
+	kinds := []struct {
+		kind, name, spec string
+		typ              uint16
+		want             string
+	}{
+		{"ARecord", "*.wild", "ipv4Addresses: [192.0.2.2, 192.0.2.1]", dns.TypeA, ""},
+		{"AAAARecord", "six", "ipv6: '2001:DB8::1'", dns.TypeAAAA, "2001:db8::1"},
+		{"CNAMERecord", "alias", "target: www.example.org.", dns.TypeCNAME, "www.example.org."},
+		{"TXTRecord", "_text", `text: ["v=1; a", "b"]`, dns.TypeTXT, `"v=1; a" "b"`},
+		{"MXRecord", "@", "priority: 10, mailServer: mx.example.org.", dns.TypeMX, "10 mx.example.org."},
+		{"NSRecord", "sub", "nameserver: ns.example.org.", dns.TypeNS, ""},
+		{"SRVRecord", "_sip._tcp", "priority: 1, weight: 2, port: 3, target: sip.example.org.", dns.TypeSRV, "1 2 3 sip.example.org."},
+		{"CAARecord", "@", "flags: 0, tag: issue, value: ca.example.org", dns.TypeCAA, `0 issue "ca.example.org"`},
+		{"PTRRecord", "host", "target: www.example.org.", dns.TypePTR, "www.example.org."},
+	}
+	for i, k := range kinds {
+		s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: %s, metadata: {namespace: %s, name: r%d}, spec: {zone: example.com, name: "%s", %s}}`, k.kind, n.namespace, i, k.name, k.spec)
+	}
+	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+	for _, k := range kinds {
+		if k.want != "" {
+			name := k.name + ".example.com."
+			if k.name == "@" {
+				name = "example.com."
+			}
+			s.eventually(k.kind, func() string { return n.answers(2, name, k.typ, k.want) })
+		}
+	}
+	example := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
+	s.patch(example, `{"spec":{"soa":{"refresh":7200},"nameServers":[{"hostname":"ns2.example.com","ipv4Address":"192.0.2.53"}]}}`)
+	s.eventually("the address of another name server", func() string { return n.answers(2, "ns2.example.com.", dns.TypeA, "192.0.2.53") })
+	s.eventually("another SOA", func() string {
+		if got := ask(n.at("dns-secondary-0"), "example.com.", dns.TypeSOA); !strings.Contains(got, " 7200 600 604800 86400") {
+			return got
+		}
+		return n.sameSerial(2)
+	})
+	for i, k := range kinds {
+		kinds := RecordKinds()
+		o := kinds[slices.IndexFunc(kinds, func(o client.Object) bool { return strings.HasSuffix(fmt.Sprintf("%T", o), "."+k.kind) })]
+		o.SetNamespace(n.namespace)
+		o.SetName(fmt.Sprintf("r%d", i))
+		s.eventually("the status of the "+k.kind, func() string {
+			s.get(o)
+			r, _ := RecordOf(o)
+			return ready(r.Status.Conditions, metav1.ConditionTrue, v1beta1.ReasonReconcileSucceeded)
+		})
+	}
+}
+
+// TestAReverseZone has the names of addresses: one by its own word, one that the zone selects, one by its whole name.
+func TestAReverseZone(t *testing.T) {
+	s, n := zoneStage(t, "reverse")
+	s.apply(clusterWith, n.namespace, 1, 1)
+	s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: DNSZone, metadata: {namespace: %s, name: example}, spec: {zoneName: 2.0.192.in-addr.arpa, clusterRef: dns,
+		soa: {primaryNameServer: ns1.example.com, adminEmail: admin.example.com, ttl: 60}, recordsFrom: [{selector: {matchLabels: {reverse: ours}}}]}}`, n.namespace)
+	const pointer = `{apiVersion: bindy.firestoned.io/v1beta1, kind: PTRRecord, metadata: {namespace: %s, name: %s, labels: {reverse: %s}}, spec: {%s, target: %[2]s.example.com.}}`
+	s.apply(pointer, n.namespace, "named", "theirs", `name: "1", zone: 2.0.192.in-addr.arpa`)
+	s.apply(pointer, n.namespace, "selected", "ours", `name: "2"`)
+	s.apply(pointer, n.namespace, "whole", "ours", `name: 3.2.0.192.in-addr.arpa.`)
+	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+	for i, name := range []string{"named", "selected", "whole"} {
+		s.eventually("the "+name+" record", func() string {
+			return n.answers(2, fmt.Sprintf("%d.2.0.192.in-addr.arpa.", i+1), dns.TypePTR, name+".example.com.")
+		})
+	}
+	s.apply(pointer, n.namespace, "selected", "theirs", `name: "2"`)
+	s.eventually("a record that nothing selects any more", func() string { return n.answers(2, "2.2.0.192.in-addr.arpa.", dns.TypePTR, "NXDOMAIN") })
+}
+
+// TestOneOfTwoPrimariesIsDown has a server that does not answer while a record changes: the other serves the change, the status says
+// so, and what comes in place of the server has all of it.
+func TestOneOfTwoPrimariesIsDown(t *testing.T) {
+	s, n := zoneStage(t, "down")
+	s.apply(clusterWith, n.namespace, 2, 0)
+	s.apply(exampleZone, n.namespace)
+	s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
+	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+	n.killNamed("dns-primary-1")
+	s.apply(addressRecord, n.namespace, "www", "192.0.2.2")
+	s.eventually("the other primary", func() string { return n.answersAt("dns-primary-0", "www.example.com.", dns.TypeA, "192.0.2.2") })
+	s.zoneIs(n.namespace, metav1.ConditionFalse, v1beta1.ReasonPrimaryFailed)
+	s.eventually("what works", func() string {
+		o := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
+		s.get(o)
+		if !meta.IsStatusConditionTrue(o.Status.Conditions, v1beta1.ConditionDegraded) || len(o.Status.Bind9Instances) != 2 ||
+			o.Status.Bind9Instances[0].State != v1beta1.StateConfigured || o.Status.Bind9Instances[1].State != v1beta1.StateFailed {
+			return fmt.Sprintf("%+v", o.Status)
+		}
+		return ""
+	})
+	s.remove(n.onePod("dns-primary-1"))
+	s.eventually("both primaries", func() string { return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.2") })
+	s.eventually("the same serial", func() string { return n.sameSerial(2) })
+	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+	s.recordIs(n.namespace, "www", metav1.ConditionTrue, v1beta1.ReasonReconcileSucceeded)
+}

@@ -1,0 +1,343 @@
+package bindy
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// A follow is what is known of a zone at one pod, beside what Deliveries know: how far a secondary is.
+type follow struct {
+	zone    zone.ID
+	pod     *Pod
+	name    dnsname.Name
+	writes  bool   // the server is a primary of the zone
+	there   bool   // the server has been told of the zone
+	serial  uint32 // that a secondary has confirmed; 0: none
+	need    uint64 // the content that was wanted when it came; 0: it is about to be looked at
+	whole   bool   // a secondary has had that, or a newer one
+	refused bool   // by all primaries
+	anew    bool   // a secondary may have another zone of the name, with serials of its own
+	trouble string // why not, as a sentence
+	tries   int    // without success
+	told    string // the settings that the server has
+
+	doubt   time.Time // since when its content is in doubt, whatever its serial; zero: it is not
+	renewed int       // how often it was told to transfer all because of that
+
+	seen   uint32    // the serial that a secondary was seen with last
+	behind time.Time // since when it makes no progress; zero: it has what it should
+	next   time.Time // when it is to be asked
+}
+
+// followID identifies a zone at a pod in a queue.
+func followID(id zone.ID, pod types.UID) zone.ID {
+	return zone.ID{Kind: id.Kind + " " + string(pod), Namespace: id.Namespace, Name: id.Name}
+}
+
+// followOf returns what is known of a zone at a pod, nil if the zone is not to be there. z.mu is held.
+func (z *Zones) followOf(queued zone.ID) *follow {
+	kind, pod, _ := strings.Cut(queued.Kind, " ")
+	return z.follows[zone.ID{Kind: kind, Namespace: queued.Namespace, Name: queued.Name}][types.UID(pod)]
+}
+
+// visitServers has every pod of a zone looked at, and forgets those that are not the zone's any more.
+func (z *Zones) visitServers(id zone.ID) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	before, now := z.follows[id], map[types.UID]*follow{}
+	for _, key := range z.fleets[id].all() {
+		h := z.hosts[key]
+		if h == nil {
+			continue
+		}
+		for _, p := range h.pods {
+			f, writes := before[p.UID], slices.Contains(z.fleets[id].primaries, key)
+			if f == nil || f.pod != p || f.writes != writes {
+				f = &follow{zone: id, pod: p, writes: writes}
+			}
+			now[p.UID] = f
+			z.servers.Enqueue(followID(id, p.UID))
+		}
+	}
+	z.notices.Enqueue(id)
+	if z.follows[id] = now; len(now) == 0 {
+		delete(z.follows, id)
+		delete(z.told, id)
+	}
+}
+
+// visitAll has the zones of an instance looked at wherever they are: primaries and secondaries know each other's addresses.
+func (z *Zones) visitAll(instance client.ObjectKey) {
+	z.mu.Lock()
+	var ids []zone.ID
+	for id, fleet := range z.fleets {
+		if fleet.has(instance) {
+			ids = append(ids, id)
+		}
+	}
+	z.mu.Unlock()
+	for _, id := range ids {
+		z.changed(id)
+	}
+}
+
+// addressesOf are where the pods of instances answer. z.mu is held.
+//
+// Only those of one transfer key count: each cluster has its own, so a server of another one can neither transfer from it nor to it.
+func (z *Zones) addressesOf(instances []client.ObjectKey, transfer client.ObjectKey) []netip.AddrPort {
+	var out []netip.AddrPort
+	for _, key := range instances {
+		if h := z.hosts[key]; h != nil && h.transfer == transfer {
+			for _, p := range h.pods {
+				out = append(out, p.address)
+			}
+		}
+	}
+	slices.SortFunc(out, netip.AddrPort.Compare)
+	return out
+}
+
+// settingsAt are those of the zone of a name that an instance has.
+func (z *Zones) settingsAt(instance client.ObjectKey, name dnsname.Name) ZoneSettings {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	h := z.hosts[instance]
+	if h == nil {
+		return ZoneSettings{}
+	}
+	of := z.holderAt(instance, canonicalZone(name.String()))
+	fleet := z.fleets[of]
+	return ZoneSettings{
+		AlsoNotify: z.addressesOf(z.held(of, fleet.secondaries), h.transfer), DNSSECPolicy: fleet.signer.policy, Sole: !fleet.signer.none(),
+	}
+}
+
+// serve brings what a zone is at one pod, beside its content, to what it should be.
+func (z *Zones) serve(ctx context.Context, id zone.ID) error {
+	z.mu.Lock()
+	f := z.followOf(id)
+	if f == nil {
+		z.mu.Unlock()
+		return nil
+	}
+	var primaries []netip.AddrPort
+	stranger := ""
+	if h := z.hosts[f.pod.instance]; h != nil {
+		primaries = z.addressesOf(z.held(f.zone, z.fleets[f.zone].primaries), h.transfer)
+		stranger = cmp.Or(z.stranger(f), z.elder(f.zone, f.pod.instance))
+	}
+	if stranger != "" { // what it has of another zone says nothing about this one
+		f.there, f.serial, f.anew = false, 0, true
+	}
+	z.mu.Unlock()
+	name, served, _ := z.nameOf(f.zone)
+	if !served {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, sidecarCall)
+	defer cancel()
+	if stranger != "" || !f.writes && len(primaries) == 0 {
+		z.mu.Lock()
+		news := f.trouble != stranger
+		f.trouble = stranger
+		z.mu.Unlock()
+		if news {
+			z.news(f.zone)
+		}
+		return nil
+	}
+	began := z.Clock.Now()
+	if wait := f.pod.enter(began); wait > 0 {
+		return &controller.Later{After: wait}
+	}
+	var err error
+	if f.writes {
+		err = z.configure(ctx, f, name)
+	} else {
+		err = z.follow(ctx, f, name, primaries)
+	}
+	f.pod.leave(began, z.Clock.Now(), err)
+	return err
+}
+
+// stranger says that a secondary has nobody to transfer a zone from, as a sentence. z.mu is held.
+func (z *Zones) stranger(f *follow) string {
+	h, primaries := z.hosts[f.pod.instance], z.fleets[f.zone].primaries
+	if f.writes || len(primaries) == 0 || slices.ContainsFunc(primaries, func(key client.ObjectKey) bool {
+		p := z.hosts[key]
+		return p == nil || p.transfer == h.transfer
+	}) {
+		return ""
+	}
+	return sentence("No primary of the zone is of the cluster of Bind9Instance %s, whose servers transfer zones from each other only; choose one, or another secondary.", f.pod.instance)
+}
+
+// configure brings the settings of a zone at a primary up to date. Before it is there, there is nothing to do: it is made with them.
+func (z *Zones) configure(ctx context.Context, f *follow, name dnsname.Name) error {
+	c, ok := f.pod.server.Backend.(Configurer)
+	if !ok || !z.deliveriesOf(f.zone).Has(f.zone, f.pod.server.Name) {
+		return nil
+	}
+	settings := f.pod.Settings(name)
+	update, transfer, _ := f.pod.Keys()
+	now := fmt.Sprint(settings, update.Name, transfer.Name)
+	z.mu.Lock()
+	same := f.there && f.trouble == "" && f.name == name && f.told == now
+	z.mu.Unlock()
+	if !same {
+		if _, err := c.Configure(ctx, name); err != nil {
+			return z.retry(f, err)
+		}
+		z.mu.Lock()
+		f.there, f.trouble, f.name, f.tries = true, "", name, 0
+		f.told = now
+		z.mu.Unlock()
+	}
+	if more, err := z.lookAtSignatures(ctx, f, name); more || err != nil {
+		return z.retry(f, err)
+	}
+	z.mu.Lock()
+	f.tries = 0
+	z.mu.Unlock()
+	return nil
+}
+
+// follow has a secondary follow the primaries, and waits until it has what they have.
+func (z *Zones) follow(ctx context.Context, f *follow, name dnsname.Name, primaries []netip.AddrPort) error {
+	_, transfer, _ := f.pod.Keys()
+	now := fmt.Sprint(primaries, transfer.Name)
+	z.mu.Lock()
+	told := f.there && f.name == name && f.told == now
+	z.mu.Unlock()
+	newest, wanted := z.newest(f.zone)
+	if wait := z.untilPrimary(f, newest); wait > 0 {
+		return &controller.Later{After: wait}
+	}
+	if !told {
+		if !z.mayHave(f.pod.instance, f.zone, canonicalZone(name.String())) {
+			z.wakeInstances(f.pod.instance)
+			return nil // noted asks again
+		}
+		if _, err := f.pod.follower.Follow(ctx, name, primaries); err != nil {
+			return z.retry(f, err)
+		}
+		z.mu.Lock()
+		if z.follows[f.zone][f.pod.UID] != f { // it was to be told no more while it was told
+			z.mu.Unlock()
+			return z.unfollow(ctx, f, name)
+		}
+		if f.name != name { // what it had under another name is no news of this one
+			f.serial, f.seen, f.need, f.whole = 0, 0, 0, false
+		}
+		f.anew = f.anew || !f.there && z.others(f)
+		f.there, f.name = true, name
+		f.told = now
+		z.mu.Unlock()
+	}
+	has, wait := z.wantSerial(f, newest, wanted)
+	switch {
+	case has:
+		return z.renew(ctx, f, name)
+	case wait > 0:
+		return &controller.Later{After: wait}
+	}
+	return z.catchUp(ctx, f, name, newest)
+}
+
+// others reports whether the ledger has another zone of the name, which a secondary may have yet. z.mu is held.
+func (z *Zones) others(f *follow) bool {
+	for id, names := range z.hosts[f.pod.instance].ledger {
+		if id != f.zone && slices.Contains(names, z.names.of[f.zone]) {
+			return true
+		}
+	}
+	return false
+}
+
+// unfollow removes from a secondary what it is not to have any more.
+func (z *Zones) unfollow(ctx context.Context, f *follow, name dnsname.Name) error {
+	if z.wants(f.pod.instance, canonicalZone(name.String())) {
+		return nil
+	}
+	return f.pod.follower.Remove(ctx, name)
+}
+
+// contentOf says what a pod has to have before it is ready, and whether it can be told: it has all of it, as that
+// was at some moment after it came.
+func (z *Zones) contentOf(instance client.ObjectKey, uid types.UID) (names []string, complete bool) {
+	z.mu.Lock()
+	h := z.hosts[instance]
+	var pod *Pod
+	if h != nil {
+		if i := slices.IndexFunc(h.pods, func(p *Pod) bool { return p.UID == uid }); i >= 0 {
+			pod = h.pods[i]
+		}
+	}
+	var ids, follows []zone.ID // that the instance has as a primary, and others
+	for id, fleet := range z.fleets {
+		switch {
+		case slices.Contains(fleet.primaries, instance):
+			ids = append(ids, id)
+		case fleet.has(instance) && len(fleet.primaries) > 0:
+			follows = append(follows, id)
+		}
+	}
+	swept := h != nil && !h.unswept[uid]
+	z.mu.Unlock()
+	if pod == nil || !swept {
+		return nil, false
+	}
+	complete = z.decided()
+	if pod.primary {
+		names, complete = z.atPrimary(pod, ids)
+	}
+	for _, id := range follows {
+		z.mu.Lock()
+		alone := z.elder(id, instance) != ""
+		f := z.follows[id][uid]
+		there := f != nil && f.there && f.whole
+		z.mu.Unlock()
+		if alone || z.deliveriesOf(id).Refused(id) {
+			continue
+		}
+		name, served, decided := z.nameOf(id)
+		if complete = complete && decided && (there || !served); served {
+			names = append(names, canonicalZone(name.String()))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), complete
+}
+
+// atPrimary is contentOf a primary.
+func (z *Zones) atPrimary(pod *Pod, ids []zone.ID) (names []string, complete bool) {
+	complete = z.decided()
+	wanted := map[zone.ID]bool{}
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	for _, d := range []*controller.Deliveries{z.deliveries, z.hosted} {
+		if d == nil {
+			continue
+		}
+		zones, all := d.AtServer(pod.server.Name, func(id zone.ID) bool { return wanted[id] })
+		complete = complete && all
+		for _, name := range zones {
+			names = append(names, canonicalZone(name.String()))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), complete
+}

@@ -1,0 +1,36 @@
+package bindy
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller"
+)
+
+// strange tells of what somebody else has changed at a server, which is put right. The event is related to the instance: events about
+// one object that differ in their text alone are one.
+func (z *Zones) strange(s controller.Strange) {
+	ctx := context.Background() // it is all from memory
+	o, err := z.zone(ctx, s.Zone)
+	if err != nil {
+		return // it is gone, and so is who could be told
+	}
+	var related runtime.Object
+	if key, ok := instanceOf(s.Place); ok {
+		var i v1beta1.Bind9Instance
+		if err := z.b.Client.Get(ctx, key, &i); err == nil {
+			related = &i
+		}
+	}
+	var names []string
+	for _, k := range s.Sets {
+		names = append(names, k.String())
+	}
+	slices.Sort(names)
+	z.b.Events.Eventf(o, related, corev1.EventTypeWarning, v1beta1.ReasonForeignChange, v1beta1.ConditionReady, "%s", controller.Note(sentence(
+		"Somebody else has changed %s at Bind9Instance %s, which is put right; change records in place of servers.", list(names), s.Place)))
+}

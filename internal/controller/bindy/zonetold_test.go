@@ -1,0 +1,85 @@
+package bindy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller"
+)
+
+// TestZ2InstancesThatDoNotAllowAZone has an instance of another namespace selected, which does not allow it, and then does: the zone
+// says so, and one event does.
+func TestZ2InstancesThatDoNotAllowAZone(t *testing.T) {
+	s, n := zoneStage(t, "owner")
+	s.apply(clusterWith, n.namespace, 1, 0)
+	tenant := s.namespace("tenant")
+	s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: DNSZone, metadata: {namespace: %s, name: example}, spec: {zoneName: example.com,
+		bind9InstancesFrom: [{selector: {matchLabels: {bindy.firestoned.io/cluster: dns}}}], soa: {primaryNameServer: ns1.example.net, adminEmail: admin@example.com}}}`, tenant)
+	s.zoneIs(tenant, metav1.ConditionFalse, v1beta1.ReasonNoInstances)
+	o := &v1beta1.DNSZone{ObjectMeta: named(tenant, "example")}
+	s.eventually("that it is not allowed", func() string {
+		s.get(o)
+		c := meta.FindStatusCondition(o.Status.Conditions, controller.ConditionWarning)
+		if c == nil || c.Reason != v1beta1.ReasonNotAllowed || !strings.Contains(c.Message, v1beta1.AllowZoneNamespacesAnnotation) || strings.Contains(c.Message, n.namespace) {
+			return fmt.Sprintf("%+v", c)
+		}
+		return ""
+	})
+	s.patch(o, `{"spec":{"soa":{"refresh":7200}}}`) // which writes its status once more
+	s.eventually("the next status", func() string {
+		s.get(o)
+		if o.Status.ObservedGeneration != o.Generation {
+			return "it is of an older generation"
+		}
+		return ""
+	})
+	events := slices.DeleteFunc(s.told(), func(e string) bool { return !strings.Contains(e, v1beta1.ReasonNotAllowed) })
+	if len(events) != 1 || strings.Contains(events[0], n.namespace) {
+		t.Errorf("of what is not allowed there are the events %q", events)
+	}
+	i := &v1beta1.Bind9Instance{ObjectMeta: named(n.namespace, "dns-primary-0")}
+	s.patch(i, fmt.Sprintf(`{"metadata":{"annotations":{%q:"another, %s"}}}`, v1beta1.AllowZoneNamespacesAnnotation, tenant))
+	s.zoneIs(tenant, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+	s.get(o)
+	if c := meta.FindStatusCondition(o.Status.Conditions, controller.ConditionWarning); c != nil {
+		t.Errorf("it says yet %+v", c)
+	}
+	s.remove(o)
+	s.eventually("its end", func() string { return s.isGone(o) })
+}
+
+// TestInstancesWithoutPods has an instance that is to have no pods: it is told, and a zone is ready without it.
+func TestInstancesWithoutPods(t *testing.T) {
+	s, n := zoneStage(t, "idle")
+	s.apply(clusterWith, n.namespace, 1, 0)
+	s.apply(exampleZone, n.namespace)
+	s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Instance, metadata: {namespace: %s, name: more}, spec: {clusterRef: dns, role: Primary, replicas: 0}}`, n.namespace)
+	o, more := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}, &v1beta1.Bind9Instance{ObjectMeta: named(n.namespace, "more")}
+	is := func(state v1beta1.InstanceState) {
+		s.eventually("the states", func() string {
+			return s.statesOf(o, map[string]v1beta1.InstanceState{"dns-primary-0": v1beta1.StateConfigured, "more": state})
+		})
+		s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+	}
+	is(v1beta1.StateClaimed)
+	if i := slices.IndexFunc(o.Status.Bind9Instances, func(i v1beta1.ZoneInstance) bool { return i.Name == "more" }); i < 0 || !strings.Contains(o.Status.Bind9Instances[i].Message, "replicas is 0") {
+		t.Errorf("of the instance without pods it says %+v", o.Status.Bind9Instances)
+	}
+	s.patch(more, `{"spec":{"replicas":1}}`)
+	is(v1beta1.StateConfigured)
+	s.patch(more, `{"spec":{"replicas":0}}`)
+	is(v1beta1.StateClaimed)
+	s.patch(more, `{"spec":{"replicas":1}}`)
+	is(v1beta1.StateConfigured)
+	s.remove(more)
+	s.eventually("one instance", func() string {
+		return s.statesOf(o, map[string]v1beta1.InstanceState{"dns-primary-0": v1beta1.StateConfigured})
+	})
+	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+}

@@ -1,0 +1,107 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// An Engine is the operator's one: zones of all dialects meet in its targets. Whose Deliveries a zone is part of keep its serials
+// and hear of it.
+type Engine struct {
+	*backend.Engine
+	Tracer trace.Tracer // follows changes until they are served; nil: nobody does. It is set before anything runs.
+
+	mu       sync.Mutex
+	parts    []*Deliveries
+	overlays map[string]func(backend.Report) // by feed
+}
+
+// NewEngine returns an Engine; Ceilings, Ledger, Report, Strange and Tracing of c are its own affair.
+func NewEngine(c backend.Config) *Engine {
+	e := &Engine{}
+	c.Ceilings, c.Ledger, c.Report, c.Strange, c.Tracing = e, e, e.report, e.strange, e.tracing
+	e.Engine = backend.New(c)
+	return e
+}
+
+// join has Deliveries hear of their zones.
+func (e *Engine) join(d *Deliveries) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.parts = append(e.parts, d)
+}
+
+// owner returns who delivers a feed, nil if nobody does any more.
+func (e *Engine) owner(feed string) *Deliveries {
+	e.mu.Lock()
+	parts := e.parts
+	e.mu.Unlock()
+	for _, d := range parts {
+		if d.line(feed) != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+// Raise implements backend.CeilingStore.
+func (e *Engine) Raise(ctx context.Context, feed string, ceiling uint32) error {
+	d := e.owner(feed)
+	if d == nil {
+		return fmt.Errorf("raising the ceiling of %s: %w", feed, errGone)
+	}
+	return d.raise(ctx, feed, ceiling)
+}
+
+// Record implements backend.Ledger.
+func (e *Engine) Record(ctx context.Context, feed string, sets []rr.Set) error {
+	d := e.owner(feed)
+	if d == nil {
+		return fmt.Errorf("recording sets of %s: %w", feed, errGone)
+	}
+	return d.record(ctx, feed, sets)
+}
+
+// NewOverlay starts a feed of sets that lie over whatever a zone holds, and has hear told what becomes of it. It never blocks.
+func (e *Engine) NewOverlay(c backend.FeedConfig, hear func(backend.Report)) *backend.Feed {
+	c.Overlay = true
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.overlays == nil {
+		e.overlays = map[string]func(backend.Report){}
+	}
+	e.overlays[c.ID] = hear
+	return e.NewFeed(c)
+}
+
+// DropOverlay has nobody hear of an overlay any more. Its attachments are detached before.
+func (e *Engine) DropOverlay(feed string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.overlays, feed)
+}
+
+func (e *Engine) report(r backend.Report) {
+	e.mu.Lock()
+	hear := e.overlays[r.Feed]
+	e.mu.Unlock()
+	if hear != nil {
+		hear(r)
+		return
+	}
+	if d := e.owner(r.Feed); d != nil {
+		d.hear(r)
+	}
+}
+
+func (e *Engine) strange(s backend.Strange) {
+	if d := e.owner(s.Feed); d != nil {
+		d.wonder(s)
+	}
+}

@@ -1,0 +1,90 @@
+package controller
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// Fleets are servers that the operator runs, of which it knows more than Deliveries: they have secondaries, and come and go.
+// Backends may name them.
+type Fleets interface {
+	// Host has zones of these Deliveries looked at that are delivered to fleets, and are of an API. It is called before anything runs.
+	Host(d *Deliveries, apiVersion string)
+	// Known waits until it is known which servers there are, and reports whether it is.
+	Known(ctx context.Context) bool
+	// Fleet returns the primaries of a cluster, and why not all of it can be used.
+	Fleet(cluster types.NamespacedName) (primaries []Server, trouble *Outcome)
+	// OnFleet has f told of each cluster whose Fleet has changed. f must not block. It is called before anything runs.
+	OnFleet(f func(cluster types.NamespacedName))
+	// Lodged says that a zone may be in other fleets now, or have another serial. It does not block.
+	Lodged(id zone.ID)
+	// Behind says which secondaries do not have a serial of a zone yet, nil if all have.
+	Behind(id zone.ID, serial uint32) *Outcome
+}
+
+// A Lodging says in which fleets a Zone is, or is about to be.
+type Lodging struct {
+	Zone    dnsname.Name
+	Since   time.Time // the age of the Zone
+	Serial  uint32    // the highest that a primary has confirmed; 0: none
+	Fleets  []types.NamespacedName
+	Decided bool // it is known
+}
+
+// LodgingOf returns where a Zone is lodged.
+func (d *Deliveries) LodgingOf(id zone.ID) Lodging {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	z := d.zones[id]
+	if z == nil {
+		return Lodging{Decided: d.judged && !d.regrant}
+	}
+	out := Lodging{Zone: z.snapshot.Name, Since: z.created, Decided: d.judged && !d.regrant && (z.looked || !z.accepted)}
+	if l := z.current(); l != nil {
+		out.Fleets = z.fleets
+		for _, a := range l.at {
+			if r := a.report; r != nil && r.Seq > 0 && !a.leaving && !a.observe {
+				out.Serial = rr.LaterSerial(out.Serial, r.Serial)
+			}
+		}
+	}
+	return out
+}
+
+// Decided reports whether it is known of every Zone where it is to be.
+func (d *Deliveries) Decided() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.judged || d.regrant {
+		return false
+	}
+	for _, z := range d.zones {
+		if z.accepted && !z.looked {
+			return false
+		}
+	}
+	return true
+}
+
+// Revisit has the outcome of a Zone looked at again: its secondaries have news.
+func (d *Deliveries) Revisit(id zone.ID) { d.changed(id) }
+
+// fleetsOf are the fleets that Places stand for.
+func fleetsOf(places []*Place) []types.NamespacedName {
+	var out []types.NamespacedName
+	for _, p := range places {
+		if p.Fleet.Name != "" && !p.Observe && !slices.Contains(out, p.Fleet) {
+			out = append(out, p.Fleet)
+		}
+	}
+	slices.SortFunc(out, func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
+	return out
+}

@@ -1,0 +1,241 @@
+package gardener
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// A desk asks one account about its zones, one question at a time, so that an account that is slow keeps nobody else waiting.
+type desk struct {
+	account backend.Account
+	known   map[string]backend.HostedZone // by the ID that was asked for
+	waiting []zone.ID                     // of records whose runs have a question
+	busy    bool
+	holding int       // how many records have something through it
+	last    time.Time // when it was used last
+
+	refreshed time.Time // when it was told to forget what it has heard
+}
+
+// An answer is what an account says.
+type answer struct {
+	zone backend.HostedZone
+	err  error
+}
+
+// Questions that are not for an ID: in which zone the name of a record is, and the same without relying on what was heard before.
+const find, findAnew = "\x00", "\x00anew"
+
+// unused is how long an account is remembered that nothing goes through.
+const unused = 10 * time.Minute
+
+// open returns the account of a record, or what is wrong with its credentials.
+func (k *Controller) open(ctx context.Context, o *v1alpha1.DNSRecord) (backend.Account, error) {
+	key := secretKey(o)
+	if key.Name == "" {
+		return nil, misconfigured("spec.secretRef.name is empty; name the Secret with the credentials.")
+	}
+	if key.Namespace != o.Namespace && !k.Seed {
+		return nil, misconfigured("spec.secretRef names a Secret of the namespace %s, which only objects in a seed may; name one of %s.", key.Namespace, o.Namespace)
+	}
+	secret := &corev1.Secret{}
+	if err := k.Live.Get(ctx, key, secret); apierrors.IsNotFound(err) {
+		return nil, &missingError{misconfigured("there is no Secret %s; create it, or correct spec.secretRef.", key)}
+	} else if err != nil {
+		return nil, &apiError{error: fmt.Errorf("reading the Secret %s: %w", key, err)}
+	}
+	options, err := optionsOf(&o.Spec)
+	if err != nil {
+		return nil, err
+	}
+	request := Request{Type: o.Spec.Type, Data: secret.Data, Options: options}
+	if o.Spec.Region != nil {
+		request.Region = *o.Spec.Region
+	}
+	account, err := k.Open(request)
+	if err != nil {
+		return nil, fmt.Errorf("reading the Secret %s: %w", key, unlessClassed(err))
+	}
+	return account, nil
+}
+
+// A missingError says that there is no Secret.
+type missingError struct{ error }
+
+// Unwrap returns the cause.
+func (e *missingError) Unwrap() error { return e.error }
+
+// unlessClassed makes an error that has no class one about the configuration: no service has been asked yet.
+func unlessClassed(err error) error {
+	if backend.Class(err) != backend.ErrUnavailable {
+		return err
+	}
+	return misconfigured("%v", err)
+}
+
+// hosted returns the hosted zone that a record belongs into; errWaiting: the account is being asked.
+func (k *Controller) hosted(r *record, run *run, account backend.Account) (backend.HostedZone, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if r.run != run {
+		return backend.HostedZone{}, errWaiting // somebody wants something else by now
+	}
+	o := run.object
+	id := ""
+	switch {
+	case o.Spec.Zone != nil && *o.Spec.Zone != "":
+		id = *o.Spec.Zone
+	case o.Status.Zone != nil && *o.Status.Zone != "" && !run.relist:
+		id = *o.Status.Zone
+	}
+	d := k.desk(account)
+	if z, ok := d.known[id]; ok && id != "" && r.key.Name.Under(z.Name) {
+		return z, nil
+	}
+	question := id
+	switch {
+	case run.relist:
+		question = findAnew
+	case id == "":
+		question = find
+	}
+	if run.answer == nil || run.question != question {
+		k.ask(d, r, question)
+		return backend.HostedZone{}, errWaiting
+	}
+	said := run.answer
+	run.question, run.answer = "", nil
+	return k.judge(r, d, question, said)
+}
+
+// judge takes the zone out of what an account has said. One that was remembered, and that is gone, is found anew, and so is one that is
+// not among those that are remembered: it may be new. k.mu is held.
+func (k *Controller) judge(r *record, d *desk, question string, said *answer) (backend.HostedZone, error) {
+	run, spec, err := r.run, &r.run.object.Spec, said.err
+	finds := question == find || question == findAnew
+	switch {
+	case backend.Class(err) == backend.ErrNoZone && question == find:
+		run.relist = true
+		k.ask(d, r, findAnew)
+		return said.zone, errWaiting
+	case err != nil && finds:
+		run.begun = k.Clock() // the next attempt wants to hear of what is new since
+		return said.zone, fmt.Errorf("finding the hosted zone of %s: %w", spec.Name, err)
+	case err != nil:
+		err = fmt.Errorf("looking up the hosted zone %s: %w", question, err)
+	case !r.key.Name.Under(said.zone.Name):
+		err = zoneless("%s is not in the hosted zone %s; correct spec.zone.", spec.Name, question)
+	default:
+		return said.zone, nil
+	}
+	if backend.Class(err) == backend.ErrNoZone && spec.Zone == nil && run.step == Put {
+		run.relist = true
+		k.ask(d, r, findAnew)
+		return said.zone, errWaiting
+	}
+	return said.zone, err
+}
+
+// desk returns the desk of an account. k.mu is held.
+func (k *Controller) desk(account backend.Account) *desk {
+	d := k.accounts[account]
+	if d == nil {
+		for other, old := range k.accounts {
+			if old.holding == 0 && !old.busy && k.Clock().Sub(old.last) > unused {
+				delete(k.accounts, other)
+			}
+		}
+		d = &desk{account: account, known: map[string]backend.HostedZone{}}
+		k.accounts[account] = d
+	}
+	d.last = k.Clock()
+	return d
+}
+
+// ask puts a question to a desk. k.mu is held.
+func (k *Controller) ask(d *desk, r *record, question string) {
+	run := r.run
+	if run.question == question && run.answer == nil {
+		return // it was asked
+	}
+	run.question, run.answer = question, nil
+	d.waiting = append(d.waiting, r.id)
+	if !d.busy && k.ctx.Err() == nil {
+		d.busy = true
+		k.desks.Go(func() { k.serve(d) })
+	}
+}
+
+// serve answers what a desk is asked until nobody asks.
+func (k *Controller) serve(d *desk) {
+	for {
+		k.mu.Lock()
+		all := d.waiting
+		d.waiting, d.last = nil, k.Clock()
+		if d.busy = len(all) > 0 && k.ctx.Err() == nil; !d.busy {
+			k.mu.Unlock()
+			return
+		}
+		k.mu.Unlock()
+		for _, id := range all {
+			k.reply(d, id)
+		}
+	}
+}
+
+// reply answers the question of one record, if it still has one. The account itself remembers what it has heard.
+func (k *Controller) reply(d *desk, id zone.ID) {
+	k.mu.Lock()
+	r := k.records[id]
+	if r == nil || r.run == nil || r.run.question == "" || r.run.answer != nil {
+		k.mu.Unlock()
+		return
+	}
+	run, question, name, begun := r.run, r.run.question, r.key.Name, r.run.begun
+	z, known := d.known[question]
+	if question == findAnew && d.refreshed.Before(begun) { // once for all that are there by now
+		d.refreshed = k.Clock()
+		if a, ok := d.account.(backend.Refresher); ok {
+			a.Refresh()
+		}
+	}
+	k.mu.Unlock()
+	said := &answer{zone: z}
+	if !known {
+		said = d.put(k.ctx, question, name)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if said.err == nil && question != find && question != findAnew {
+		d.known[question] = said.zone
+	}
+	if r.run == run && run.question == question {
+		run.answer = said
+		k.writer.Enqueue(id)
+	}
+}
+
+// askingTime is how long an account may take: its limiter may have others go first.
+const askingTime = time.Minute
+
+// put asks the account.
+func (d *desk) put(ctx context.Context, question string, name dnsname.Name) *answer {
+	ctx, cancel := context.WithTimeout(ctx, askingTime)
+	defer cancel()
+	var said answer
+	if question == find || question == findAnew {
+		said.zone, said.err = backend.FindZone(ctx, d.account, name)
+	} else {
+		said.zone, said.err = d.account.HostedZone(ctx, question)
+	}
+	return &said
+}

@@ -1,0 +1,132 @@
+package gardener
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=dnsrecords,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=dnsrecords/status,verbs=patch
+// +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=dnsrecords/finalizers,verbs=update
+// +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=clusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=dnsrecords.extensions.gardener.cloud,verbs=get
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=zonefold-system,resources=leases,verbs=create
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=zonefold-system,resources=leases,resourceNames=gardener-extension-heartbeat,verbs=get;update;patch
+
+// Schemas are what the dialect needs of the cluster. Gardener's own definition has it, too.
+func Schemas() []controller.Schema {
+	return []controller.Schema{
+		{CRD: "dnsrecords.extensions.gardener.cloud", Version: "v1alpha1", Fields: []string{"spec.class", "status.lastOperation.state", "status.conditions", "status.zone"}},
+	}
+}
+
+// A Request says which account at which kind of DNS service is meant.
+type Request struct {
+	Type    string
+	Data    map[string][]byte // of the Secret
+	Region  string            // "": see Data
+	Options map[string]string // of providerConfig
+}
+
+// Config is what the dialect needs from outside.
+type Config struct {
+	Client  client.Client // reads from Cache
+	Live    client.Reader // asks the API server: for Secrets
+	Cache   cache.Cache   // has of Secrets and Namespaces the metadata only
+	Events  events.EventRecorder
+	Log     *slog.Logger
+	Metrics *controller.Metrics
+	Clock   func() time.Time
+	Rand    func() float64 // nil: math/rand
+	Leads   func() bool    // whether nobody else can have become the leader; nil: nobody else ever does
+
+	Engine *controller.Engine
+	// Open returns the account that credentials open; for equal ones the same. It asks nobody.
+	Open func(Request) (backend.Account, error)
+
+	Filter  Filter
+	Trigger Trigger
+	Seed    bool // the cluster is a seed: Secrets of other namespaces may be named
+	Shared  bool // Zones are delivered too, perhaps into the same hosted zones
+	// Placed, unless nil, is called once when it is known where the sets are that the services have from an earlier term.
+	Placed func()
+}
+
+// Controller is the dialect at work. It is made for one term of leadership.
+type Controller struct {
+	Config
+
+	ctx    context.Context
+	writer *controller.Writer
+	desks  sync.WaitGroup
+
+	mu       sync.Mutex // guards what follows
+	records  map[zone.ID]*record
+	sets     map[rr.Key]map[*record]struct{} // who asks for a set, wherever
+	users    map[string]map[*record]struct{} // of Secrets, by namespace/name, whether these exist or not
+	secrets  map[string]string               // their versions
+	accounts map[backend.Account]*desk       // that are in use
+	places   map[backend.TargetKey]*place    // that have something of ours, or are to lose it
+	shoots   map[string]shoot                // as they were last seen, by namespace
+	attached int
+	searches map[*record]struct{} // of which it is being found out where their sets are
+	synced   bool                 // every object that existed was seen
+}
+
+// New returns a Controller that has not begun.
+func New(c Config) *Controller {
+	if c.Rand == nil {
+		c.Rand = rand.Float64
+	}
+	k := &Controller{
+		Config: c, records: map[zone.ID]*record{}, sets: map[rr.Key]map[*record]struct{}{}, users: map[string]map[*record]struct{}{},
+		secrets: map[string]string{}, accounts: map[backend.Account]*desk{}, places: map[backend.TargetKey]*place{}, shoots: map[string]shoot{},
+		searches: map[*record]struct{}{},
+	}
+	k.writer = controller.NewWriter(workers, c.Log, k.work)
+	return k
+}
+
+// workers is how many objects are worked at at the same time. None of them waits for a DNS service.
+const workers = 16
+
+// Run follows the cluster and delivers until ctx ends; then it finishes what is under way and returns, so that the lease is
+// released after the last write.
+func (k *Controller) Run(ctx context.Context) error {
+	k.ctx = ctx
+	synced, err := k.gather(ctx)
+	if err != nil {
+		return err
+	}
+	if !toolscache.WaitForCacheSync(ctx.Done(), synced...) {
+		return nil
+	}
+	k.mu.Lock()
+	k.synced = true
+	k.sought(nil)
+	k.mu.Unlock()
+	err = k.writer.Run(ctx)
+	k.desks.Wait()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, p := range k.places {
+		k.close(p)
+	}
+	return err
+}

@@ -1,0 +1,136 @@
+package gardener
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// Kind is that of DNSRecords in logs and metrics.
+const Kind = "DNSRecord"
+
+// RecordID names a DNSRecord.
+func RecordID(namespace, name string) zone.ID {
+	return zone.ID{Kind: Kind, Namespace: namespace, Name: name}
+}
+
+// Convert returns the record set that a spec asks for, or what is wrong with it, as a problem of its configuration.
+func Convert(s *v1alpha1.DNSRecordSpec) (rr.Set, error) {
+	if faults := Faults(s); len(faults) > 0 {
+		return rr.Set{}, misconfigured("%s", strings.Join(faults, " "))
+	}
+	key, err := keyOf(s)
+	if err != nil {
+		return rr.Set{}, err
+	}
+	data := make([]string, len(s.Values))
+	for i, v := range s.Values {
+		if data[i], err = dataOf(key.Type, v); err != nil {
+			return rr.Set{}, misconfigured("spec.values[%d] is %q: %v; correct it.", i, v, err)
+		}
+	}
+	return rr.NewSet(key, uint32(ttlOf(s)), data...), nil //nolint:gosec // Faults has looked
+}
+
+// keyOf returns which record set a spec is about, whatever its values.
+func keyOf(s *v1alpha1.DNSRecordSpec) (rr.Key, error) {
+	name, err := dnsname.Parse(strings.TrimSuffix(s.Name, ".") + ".")
+	if err != nil {
+		return rr.Key{}, misconfigured("spec.name is %q: %v; correct it.", s.Name, err)
+	}
+	kind, err := rr.ParseType(s.RecordType)
+	if err != nil {
+		return rr.Key{}, misconfigured("spec.recordType is %q: %v; correct it.", s.RecordType, err)
+	}
+	return rr.Key{Name: name, Type: kind}, nil
+}
+
+func dataOf(kind rr.Type, value string) (string, error) {
+	switch kind {
+	case rr.TypeA, rr.TypeAAAA:
+		a, err := netip.ParseAddr(value)
+		if err != nil {
+			return "", err
+		}
+		if a.Is4() != (kind == rr.TypeA) {
+			return "", fmt.Errorf("it is no address of an %s record", kind)
+		}
+		return rr.ParseData(kind, a.String())
+	case rr.TypeCNAME:
+		return rr.ParseData(kind, strings.TrimSuffix(value, ".")+".")
+	case rr.TypeTXT:
+		return rr.Text(value), nil
+	}
+	return rr.ParseData(kind, value)
+}
+
+// stackOf returns which addresses a CNAME to a load balancer stands for, where the service can say so itself.
+func stackOf(o *v1alpha1.DNSRecord) string {
+	switch stack := o.Annotations[v1alpha1.StackAnnotation]; stack {
+	case v1alpha1.StackIPv6, v1alpha1.StackDual:
+		return stack
+	}
+	return v1alpha1.StackIPv4
+}
+
+// settings are what a DNSRecord may say about the use of an account. Where the account is, and so who is sent the credentials, is not among
+// them: who writes DNSRecords need not be allowed to read the Secret.
+var settings = []string{"proxied", "timeout", "zones"}
+
+// optionsOf returns what providerConfig says.
+func optionsOf(s *v1alpha1.DNSRecordSpec) (map[string]string, error) {
+	if s.ProviderConfig == nil || len(s.ProviderConfig.Raw) == 0 {
+		return nil, nil
+	}
+	var fields map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(s.ProviderConfig.Raw))
+	decoder.UseNumber()
+	if err := decoder.Decode(&fields); err != nil {
+		return nil, misconfigured("spec.providerConfig cannot be read: %v; correct it.", err)
+	}
+	out := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if name == "apiVersion" || name == "kind" {
+			continue
+		}
+		if !slices.Contains(settings, name) {
+			return nil, misconfigured("spec.providerConfig.%s is no setting that a DNSRecord may have; remove it. There are %s.", name, strings.Join(settings, ", "))
+		}
+		switch v := fields[name].(type) {
+		case string, bool, json.Number:
+			out[name] = fmt.Sprint(v)
+		default:
+			return nil, misconfigured("spec.providerConfig.%s is a list or an object; write text, a number or true or false.", name)
+		}
+	}
+	return out, nil
+}
+
+// A problem is an error whose words are ours and say everything.
+type problem struct{ detail backend.Error }
+
+// Error returns the words.
+func (p *problem) Error() string { return p.detail.Words }
+
+// Unwrap returns what decides.
+func (p *problem) Unwrap() error { return &p.detail }
+
+// misconfigured makes an error about what somebody has written into an object.
+func misconfigured(format string, args ...any) error {
+	return &problem{backend.Error{Class: backend.ErrRejected, Cause: backend.CauseInvalid, Words: fmt.Sprintf(format, args...)}}
+}
+
+// zoneless makes an error about a hosted zone that there is not.
+func zoneless(format string, args ...any) error {
+	return &problem{backend.Error{Class: backend.ErrNoZone, Words: fmt.Sprintf(format, args...)}}
+}

@@ -1,0 +1,197 @@
+package gardener
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
+)
+
+// clusterKind is that of Gardener's copies of Shoots.
+var clusterKind = v1alpha1.GroupVersion.WithKind("Cluster")
+
+// CacheOptions say what the cache of the dialect holds: of Secrets only which there are, and which version of them, of Namespaces
+// their labels, and of Clusters what shootOf reads.
+func CacheOptions(scheme *runtime.Scheme) cache.Options {
+	return cache.Options{Scheme: scheme, DefaultTransform: func(o any) (any, error) {
+		if m, ok := o.(metav1.Object); ok {
+			m.SetManagedFields(nil)
+		}
+		switch o := o.(type) {
+		case *metav1.PartialObjectMetadata:
+			o.Annotations = nil
+			if o.Kind == "Secret" {
+				o.Labels = nil
+			}
+		case *unstructured.Unstructured:
+			prune(o)
+		}
+		return o, nil
+	}}
+}
+
+// Objects are what the dialect reads from the cache. Where Clusters are unknown, there is no shoot.
+func Objects(mapper apimeta.RESTMapper, trigger Trigger) []client.Object {
+	out := []client.Object{&v1alpha1.DNSRecord{}, metadata("Secret"), metadata("Namespace")}
+	if !trigger.IgnoreAnnotation {
+		return out
+	}
+	if _, err := mapper.RESTMapping(clusterKind.GroupKind(), clusterKind.Version); err == nil {
+		out = append(out, blankCluster())
+	}
+	return out
+}
+
+func metadata(kind string) *metav1.PartialObjectMetadata {
+	o := &metav1.PartialObjectMetadata{}
+	o.SetGroupVersionKind(schema.GroupVersionKind{Version: corev1.SchemeGroupVersion.Version, Kind: kind})
+	return o
+}
+
+func blankCluster() *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(clusterKind)
+	return o
+}
+
+// gather follows everything from now on. What it returns tell when every object that existed was seen.
+func (k *Controller) gather(ctx context.Context) ([]toolscache.InformerSynced, error) {
+	var synced []toolscache.InformerSynced
+	for _, object := range Objects(k.Client.RESTMapper(), k.Trigger) {
+		informer, err := k.Cache.GetInformer(ctx, object)
+		if err != nil {
+			return nil, fmt.Errorf("watching %T: %w", object, err)
+		}
+		registration, err := informer.AddEventHandler(k.handler(object))
+		if err != nil {
+			return nil, fmt.Errorf("following %T: %w", object, err)
+		}
+		context.AfterFunc(ctx, func() { _ = informer.RemoveEventHandler(registration) })
+		synced = append(synced, registration.HasSynced)
+	}
+	return synced, nil
+}
+
+// handler is for one of Objects.
+func (k *Controller) handler(o client.Object) toolscache.ResourceEventHandlerFuncs {
+	switch o := o.(type) {
+	case *v1alpha1.DNSRecord:
+		return typed(k.putRecord, k.dropRecord)
+	case *unstructured.Unstructured:
+		return typed(k.putCluster, nil)
+	case *metav1.PartialObjectMetadata:
+		if o.Kind == "Secret" {
+			return typed(k.putSecret, k.dropSecret)
+		}
+	}
+	return toolscache.ResourceEventHandlerFuncs{} // it is read when it is needed
+}
+
+// typed makes functions a handler of events. old is the zero T for an object that was not known.
+func typed[T any](put func(old, o T), drop func(T)) toolscache.ResourceEventHandlerFuncs {
+	return toolscache.ResourceEventHandlerFuncs{
+		AddFunc: func(o any) {
+			if t, ok := o.(T); ok {
+				var none T
+				put(none, t)
+			}
+		},
+		UpdateFunc: func(old, o any) {
+			was, _ := old.(T)
+			if t, ok := o.(T); ok {
+				put(was, t)
+			}
+		},
+		DeleteFunc: func(o any) {
+			if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+				o = gone.Obj
+			}
+			if t, ok := o.(T); ok && drop != nil {
+				drop(t)
+			}
+		},
+	}
+}
+
+func (k *Controller) putRecord(old, o *v1alpha1.DNSRecord) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	id := RecordID(o.Namespace, o.Name)
+	if !k.Filter.Ours(o) {
+		if r := k.records[id]; r != nil {
+			k.remove(r)
+		}
+		return
+	}
+	known := k.records[id] != nil && k.records[id].object.UID == o.UID
+	r := k.put(o)
+	var what request
+	switch {
+	case old == nil || !known:
+		what = k.Trigger.seen(o)
+	case !samePlea(old, o):
+		what = k.Trigger.changed(old, o)
+	}
+	switch {
+	case what > r.request:
+		r.request = what
+	case what == none && !known && k.Shared:
+		k.find(r)
+	}
+	if what != none || r.run.failing() && !samePlea(r.run.object, o) {
+		k.writer.Enqueue(id)
+	}
+}
+
+// samePlea reports whether nobody but we ourselves can have changed an object: we write the status and the finalizers.
+func samePlea(old, o *v1alpha1.DNSRecord) bool {
+	return old.UID == o.UID && old.Generation == o.Generation && maps.Equal(old.Annotations, o.Annotations) &&
+		old.DeletionTimestamp.IsZero() == o.DeletionTimestamp.IsZero()
+}
+
+func (k *Controller) dropRecord(o *v1alpha1.DNSRecord) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if r := k.records[RecordID(o.Namespace, o.Name)]; r != nil && r.object.UID == o.UID {
+		k.remove(r)
+	}
+}
+
+func (k *Controller) putSecret(_, o *metav1.PartialObjectMetadata) {
+	k.sawSecret(o.Namespace+"/"+o.Name, string(o.UID)+"/"+o.ResourceVersion)
+}
+
+func (k *Controller) dropSecret(o *metav1.PartialObjectMetadata) {
+	k.sawSecret(o.Namespace+"/"+o.Name, "")
+}
+
+// sawSecret has what waits for another try tried again: what it lacked may be there.
+func (k *Controller) sawSecret(name, version string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	was, known := k.secrets[name]
+	if k.secrets[name] = version; version == "" {
+		delete(k.secrets, name)
+		return
+	}
+	if known && was == version {
+		return
+	}
+	for r := range k.users[name] {
+		if r.run.active() && r.run.failures > 0 {
+			k.again(r)
+			k.writer.Enqueue(r.id)
+		}
+	}
+}

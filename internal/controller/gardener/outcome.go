@@ -1,0 +1,88 @@
+package gardener
+
+import (
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/controller"
+)
+
+// hear takes over what the engine says about a place.
+func (k *Controller) hear(report backend.Report) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	p := k.places[report.Target]
+	if p == nil || p.id != report.Feed {
+		return
+	}
+	p.generation++
+	for account, l := range p.lines {
+		if l.name != report.Name {
+			continue
+		}
+		l.report, l.heard = report, p.generation
+		for r := range p.waiting {
+			if r.run.account == account && (report.Err != nil || report.Seq >= r.run.seq) {
+				k.writer.Enqueue(r.id)
+			}
+		}
+	}
+}
+
+// outcome says what has come of what was sent. nil: the service has done it; errWaiting: nobody knows yet.
+func (k *Controller) outcome(r *record, run *run) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if r.run != run || run.at == nil || run.at.lines[run.account] == nil {
+		return errWaiting // somebody wants something else by now
+	}
+	l := run.at.lines[run.account]
+	passed := k.Clock().Sub(run.sent)
+	if l.heard > 0 && l.report.Seq >= run.seq {
+		if why, refused := l.report.Refused[r.key]; refused {
+			return &backend.Error{Class: backend.ErrRejected, Words: why.Reason, Cause: why.Cause, Temporary: why.Temporary}
+		}
+		k.unwait(r)
+		return nil
+	}
+	err := l.report.Err
+	switch {
+	case err != nil && run.step == Remove && backend.Class(err) == backend.ErrNoZone:
+		k.unwait(r)
+		return nil
+	case err != nil && (l.heard > run.generation || passed >= patience):
+		return k.lost(r, run, err)
+	case err != nil:
+		return &controller.Later{After: patience - passed}
+	case run.force && passed >= forceAfter:
+		return &backend.Error{Class: backend.ErrUnavailable, Words: "the service has not answered in time"}
+	case run.force:
+		return &controller.Later{After: forceAfter - passed}
+	}
+	return errWaiting
+}
+
+// lost has the zone be found anew if it was only remembered, and is gone. k.mu is held.
+func (k *Controller) lost(r *record, run *run, err error) error {
+	spec := &run.object.Spec
+	if backend.Class(err) != backend.ErrNoZone {
+		return err
+	}
+	d := k.desk(run.account)
+	for id, z := range d.known {
+		if z.Target == run.at.key {
+			delete(d.known, id)
+		}
+	}
+	if spec.Zone != nil {
+		return err
+	}
+	sought := run.relist
+	k.unwait(r)
+	run.at, run.relist = nil, true
+	k.drop(r)
+	if sought { // what the account had heard was older: the next attempt has it ask
+		run.begun = k.Clock()
+		return err
+	}
+	k.ask(d, r, findAnew)
+	return errWaiting
+}

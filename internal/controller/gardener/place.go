@@ -1,0 +1,227 @@
+package gardener
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// A place is one hosted zone, by whatever accounts it is reached.
+type place struct {
+	key        backend.TargetKey
+	feed       *backend.Feed
+	id         string // of the feed
+	content    rr.Sets
+	version    uint64               // of the content
+	holders    map[rr.Key][]*record // who has a set there; the last one's is wanted: it was asked for last
+	lines      map[backend.Account]*line
+	waiting    map[*record]struct{}
+	generation int // of reports
+}
+
+// A line is how a place is reached with one account.
+type line struct {
+	name    string // of the attachment
+	records map[*record]struct{}
+	report  backend.Report
+	heard   int // generation of the report; 0: none has come
+}
+
+// place finds out where the set of a record belongs and hands it to the engine. A run whose place is nil afterwards has nothing to do
+// there.
+func (k *Controller) place(ctx context.Context, r *record, run *run) error {
+	var set rr.Set
+	var err error
+	if run.step == Put {
+		if set, err = Convert(&run.object.Spec); err != nil {
+			return err
+		}
+		set.Hint = stackOf(run.object)
+	} else if r.key == (rr.Key{}) {
+		return nil // what has no name was never anywhere
+	} else if k.searching(r) {
+		return errWaiting
+	}
+	account, z, err := k.reach(ctx, r, run)
+	switch {
+	case err != nil && run.step == Remove && backend.Class(err) == backend.ErrNoZone:
+		return nil
+	case err != nil:
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if r.run != run {
+		return errWaiting // somebody wants something else by now
+	}
+	k.send(r, run, account, z, set)
+	return nil
+}
+
+// reach finds the account and the hosted zone of a record.
+func (k *Controller) reach(ctx context.Context, r *record, run *run) (backend.Account, backend.HostedZone, error) {
+	k.mu.Lock()
+	run.secret = k.secrets[r.secret]
+	k.mu.Unlock()
+	account, err := k.open(ctx, run.object)
+	if err != nil {
+		var missing *missingError
+		k.mu.Lock()
+		if errors.As(err, &missing) && run.step == Remove && r.holding != nil { // what this process has put there it can take away
+			account, err = r.holding.account, nil
+		}
+		k.mu.Unlock()
+		if err != nil {
+			return nil, backend.HostedZone{}, err
+		}
+	}
+	z, err := k.hosted(r, run, account)
+	return account, z, err
+}
+
+// send has the engine bring a set to its place, or take it away. k.mu is held.
+func (k *Controller) send(r *record, run *run, account backend.Account, z backend.HostedZone, set rr.Set) {
+	if h := r.holding; h != nil && (h.at.key != z.Target || h.key != r.key) {
+		k.drop(r) // the set stays where it was: Gardener says when something is to be removed
+	}
+	p := k.at(z)
+	l := k.attach(p, account, z, r)
+	if run.step == Remove {
+		p.leave(r, r.key)
+		k.hold(r, nil)
+	} else {
+		k.hold(r, &holding{at: p, account: account, key: r.key, set: set})
+		p.enter(r)
+	}
+	p.waiting[r] = struct{}{}
+	run.at, run.account, run.zone, run.sent, run.generation = p, account, z, k.Clock(), p.generation
+	l.records[r] = struct{}{}
+	k.tidy(p, r)
+	run.seq = p.publish([]rr.Key{r.key})
+	k.Engine.Poke(p.key)
+}
+
+// at returns the place of a hosted zone. k.mu is held.
+func (k *Controller) at(z backend.HostedZone) *place {
+	p := k.places[z.Target]
+	if p == nil {
+		id := fmt.Sprintf("gardener %s %s %s", z.Target.Server, z.Target.Zone, z.Target.View)
+		p = &place{
+			key: z.Target, id: id, holders: map[rr.Key][]*record{}, lines: map[backend.Account]*line{}, waiting: map[*record]struct{}{},
+			feed: k.Engine.NewOverlay(backend.FeedConfig{ID: id, Zone: z.Target.Zone, Created: k.Clock()}, k.hear),
+		}
+		k.places[z.Target] = p
+	}
+	return p
+}
+
+// attach has a place be reached with an account, too. k.mu is held.
+func (k *Controller) attach(p *place, account backend.Account, z backend.HostedZone, r *record) *line {
+	l := p.lines[account]
+	if l == nil {
+		k.attached++
+		l = &line{name: "gardener " + strconv.Itoa(k.attached), records: map[*record]struct{}{}}
+		p.lines[account] = l
+		k.Engine.Attach(p.key, backend.Attachment{
+			Name: l.name, Feed: p.feed, Backend: account.Backend(z), Kind: r.object.Spec.Type, Since: k.Clock(), Keep: true, Audit: -1,
+		})
+	}
+	return l
+}
+
+// hold notes what a record has at a place. k.mu is held.
+func (k *Controller) hold(r *record, h *holding) {
+	if r.holding != nil {
+		k.desk(r.holding.account).holding--
+	}
+	if h != nil {
+		k.desk(h.account).holding++
+	}
+	r.holding = h
+}
+
+// enter has the set of a record be the one that is wanted.
+func (p *place) enter(r *record) {
+	key := r.holding.key
+	p.holders[key] = append(without(p.holders[key], r), r)
+	p.wants(key)
+}
+
+// leave has the set of whoever asked for it before be wanted again, or none.
+func (p *place) leave(r *record, key rr.Key) {
+	if p.holders[key] = without(p.holders[key], r); len(p.holders[key]) == 0 {
+		delete(p.holders, key)
+	}
+	p.wants(key)
+}
+
+// wants brings the content up to date.
+func (p *place) wants(key rr.Key) {
+	txn := p.content.Txn()
+	if all := p.holders[key]; len(all) > 0 {
+		txn.Put(all[len(all)-1].holding.set)
+	} else {
+		txn.Delete(key)
+	}
+	p.content = txn.Sets()
+	p.version++
+}
+
+// publish has the engine see to it that the sets of some keys are as they should be, whatever is there.
+func (p *place) publish(keys []rr.Key) uint64 {
+	return p.feed.Publish(backend.Content{Sets: p.content, Hash: strconv.FormatUint(p.version, 10)}, keys)
+}
+
+// drop forgets what a record has at a place, and leaves it there. k.mu is held.
+func (k *Controller) drop(r *record) {
+	if h := r.holding; h != nil {
+		h.at.leave(r, h.key)
+		h.at.publish([]rr.Key{})
+		k.hold(r, nil)
+		k.tidy(h.at, r)
+	}
+}
+
+// unwait has a record not wait for a place any more. k.mu is held.
+func (k *Controller) unwait(r *record) {
+	if r.run != nil && r.run.at != nil {
+		delete(r.run.at.waiting, r)
+		k.tidy(r.run.at, r)
+	}
+}
+
+// tidy lets go what a record was the last one to need: the lines to a place, and the place. k.mu is held.
+func (k *Controller) tidy(p *place, r *record) {
+	_, waits := p.waiting[r]
+	for account, l := range p.lines {
+		if waits && r.run.account == account || r.holding != nil && r.holding.at == p && r.holding.account == account {
+			continue
+		}
+		if delete(l.records, r); len(l.records) == 0 {
+			k.Engine.Detach(p.key, l.name)
+			delete(p.lines, account)
+		}
+	}
+	if len(p.holders) == 0 && len(p.waiting) == 0 && k.places[p.key] == p {
+		k.close(p)
+	}
+}
+
+// close has the engine forget a place, and leaves there what is there. k.mu is held.
+func (k *Controller) close(p *place) {
+	for _, l := range p.lines {
+		k.Engine.Detach(p.key, l.name)
+	}
+	k.Engine.DropOverlay(p.id)
+	delete(k.places, p.key)
+}
+
+// without returns a list without one of its elements.
+func without[T comparable](list []T, one T) []T {
+	return slices.DeleteFunc(slices.Clone(list), func(t T) bool { return t == one })
+}

@@ -1,0 +1,162 @@
+package gardener
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// A record is what is known about a DNSRecord that is ours.
+type record struct {
+	id      zone.ID
+	object  *v1alpha1.DNSRecord // the newest that is known: from the cache, or the answer to a write
+	key     rr.Key              // zero: its name cannot be read
+	secret  string              // namespace/name
+	request request             // what somebody wants and nobody has begun
+	run     *run                // the operation that is under way; nil: none is
+	holding *holding            // what of it a place has; nil: nothing that this process knows of
+	tried   bool                // it was looked for, and nothing came of it
+}
+
+// A holding is the set of a record at a place.
+type holding struct {
+	at      *place
+	account backend.Account
+	key     rr.Key
+	set     rr.Set
+}
+
+// A run is one operation on its way.
+type run struct {
+	asked  bool // somebody wants it, now
+	step   Step // Nothing: it has not begun
+	kind   v1alpha1.OperationType
+	force  bool                // the shoot goes, whatever is left behind
+	object *v1alpha1.DNSRecord // whose spec is carried out
+	begun  time.Time
+
+	relist   bool    // the zone in the status is gone: it has to be found anew
+	secret   string  // version of the Secret that was read
+	question string  // what a desk was asked; "": nothing
+	answer   *answer // nil: it has not answered
+	zone     backend.HostedZone
+
+	at         *place // where it was sent; nil: it was not
+	account    backend.Account
+	seq        uint64 // of what was sent
+	generation int    // of the place's reports by then
+	sent       time.Time
+
+	confirmed bool // the service has done it, or has not to
+	told      bool // that it has succeeded
+	failures  int
+	failed    bool // the attempt before, of which no other has begun
+}
+
+// search is a step of our own: to learn which place has the set of a record that nobody has asked for in this run of the operator.
+const search Step = -1
+
+// active reports whether a run has something to do at a place.
+func (r *run) active() bool { return r != nil && r.step != search }
+
+// failing reports whether a run has failed and is to be tried again.
+func (r *run) failing() bool { return r != nil && r.failed }
+
+// waits reports whether the engine has what a run is for, and tries again by itself.
+func (r *run) waits() bool { return r.at != nil && r.step == Put }
+
+// put takes over an object as the cache has it. k.mu is held.
+func (k *Controller) put(o *v1alpha1.DNSRecord) *record {
+	id := RecordID(o.Namespace, o.Name)
+	r := k.records[id]
+	if r != nil && r.object.UID != o.UID {
+		k.remove(r)
+		r = nil
+	}
+	if r == nil {
+		r = &record{id: id}
+		k.records[id] = r
+	}
+	if r.object == nil || newer(o, r.object) {
+		k.see(r, o)
+	}
+	return r
+}
+
+// see takes over the newest object. k.mu is held.
+func (k *Controller) see(r *record, o *v1alpha1.DNSRecord) {
+	if old := r.object; old != nil {
+		k.Metrics.Judged(metricKind, stateOf(old), "")
+	}
+	k.Metrics.Judged(metricKind, "", stateOf(o))
+	r.object = o
+	key, _ := keyOf(&o.Spec)
+	enter(k.sets, r.key, key, r)
+	enter(k.users, r.secret, secretOf(o), r)
+	r.key, r.secret = key, secretOf(o)
+}
+
+// remove forgets an object that is gone, or not ours. What it had stays at the service: who wanted that removed has waited for the
+// finalizer. k.mu is held.
+func (k *Controller) remove(r *record) {
+	delete(k.records, r.id)
+	k.Metrics.Judged(metricKind, stateOf(r.object), "")
+	var none rr.Key
+	enter(k.sets, r.key, none, r)
+	enter(k.users, r.secret, "", r)
+	k.end(r)
+	k.drop(r)
+}
+
+// enter moves a record from one key of an index to another; the zero key is none.
+func enter[K comparable](index map[K]map[*record]struct{}, from, to K, r *record) {
+	var zero K
+	if from == to {
+		return
+	}
+	if from != zero {
+		if delete(index[from], r); len(index[from]) == 0 {
+			delete(index, from)
+		}
+	}
+	if to != zero {
+		if index[to] == nil {
+			index[to] = map[*record]struct{}{}
+		}
+		index[to][r] = struct{}{}
+	}
+}
+
+// metricKind tells these objects from those of the other dialect with that name.
+const metricKind = "DNSRecord.extensions.gardener.cloud"
+
+// stateOf is the state of an object for the metric.
+func stateOf(o *v1alpha1.DNSRecord) string {
+	if o.Status.LastOperation == nil {
+		return "New"
+	}
+	return string(o.Status.LastOperation.State)
+}
+
+// secretOf names the Secret with the credentials.
+func secretOf(o *v1alpha1.DNSRecord) string { return secretKey(o).String() }
+
+func secretKey(o *v1alpha1.DNSRecord) client.ObjectKey {
+	key := client.ObjectKey{Namespace: o.Spec.SecretRef.Namespace, Name: o.Spec.SecretRef.Name}
+	if key.Namespace == "" {
+		key.Namespace = o.Namespace
+	}
+	return key
+}
+
+// newer reports whether an object is a later version of another one.
+func newer(o, than client.Object) bool {
+	order, err := resourceversion.CompareResourceVersion(o.GetResourceVersion(), than.GetResourceVersion())
+	return err == nil && order > 0
+}

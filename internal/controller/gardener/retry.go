@@ -1,0 +1,54 @@
+package gardener
+
+import (
+	"errors"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/backend"
+)
+
+// Times between attempts.
+const (
+	retryFirst   = time.Second
+	retryLast    = 2 * time.Minute  // a deletion is to be done within two minutes of the moment that it can be
+	throttleWait = 30 * time.Second // where the service does not say
+)
+
+// backoff says how long to wait after a number of failures in a row.
+func (k *Controller) backoff(err error, failures int) time.Duration {
+	if detail, ok := errors.AsType[*backend.Error](err); ok && detail.After > 0 {
+		return detail.After
+	}
+	if passing(err) {
+		return throttleWait
+	}
+	d := min(retryFirst<<min(failures-1, 16), retryLast)
+	return time.Duration((0.75 + 0.5*k.Rand()) * float64(d))
+}
+
+// retry has the next attempt of a run that has failed decide anew, as Gardener's controllers do: the object may be another one by now, and so
+// may what is wanted. What the engine tries again by itself goes on, unless it is out of date. k.mu is held.
+func (k *Controller) retry(r *record) {
+	switch run := r.run; {
+	case !samePlea(run.object, r.object):
+		k.renew(r, false)
+	case run.waits():
+		run.failed = false
+	default:
+		run.failed, run.step = false, Nothing
+	}
+}
+
+// renew replaces what is under way. k.mu is held.
+func (k *Controller) renew(r *record, asked bool) {
+	k.end(r)
+	r.run = &run{asked: asked, begun: k.Clock()}
+}
+
+// again has a run begin anew at the service: what it knows of it may be wrong. k.mu is held.
+func (k *Controller) again(r *record) {
+	if run := r.run; run != nil {
+		k.unwait(r)
+		run.step, run.at, run.account, run.answer, run.question, run.relist, run.secret, run.failures = Nothing, nil, nil, nil, "", false, "", 0
+	}
+}

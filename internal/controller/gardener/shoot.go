@@ -1,0 +1,96 @@
+package gardener
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
+)
+
+// A shoot is what counts of the Shoot that an object belongs to.
+type shoot struct {
+	Failed bool // Gardener has given up, and nothing is done until it has not
+	Forced bool // it goes, whatever is left behind
+}
+
+// shootOf reads the shoot of a namespace; the zero shoot where there is none.
+func (k *Controller) shootOf(ctx context.Context, namespace string) (shoot, error) {
+	ns := metadata("Namespace")
+	if err := k.Client.Get(ctx, client.ObjectKey{Name: namespace}, ns); err != nil {
+		return shoot{}, fmt.Errorf("reading the Namespace %s: %w", namespace, err)
+	}
+	if ns.Labels[v1alpha1.RoleLabel] != v1alpha1.RoleShoot {
+		return shoot{}, nil
+	}
+	cluster := blankCluster()
+	if err := k.Live.Get(ctx, client.ObjectKey{Name: namespace}, cluster); err != nil {
+		return shoot{}, fmt.Errorf("reading the Cluster %s, which a namespace of a shoot has: %w", namespace, err)
+	}
+	return readShoot(cluster)
+}
+
+// readShoot finds in a Cluster what counts.
+func readShoot(cluster *unstructured.Unstructured) (shoot, error) {
+	raw, _, err := unstructured.NestedMap(cluster.Object, "spec", "shoot")
+	if err != nil {
+		return shoot{}, fmt.Errorf("reading the Shoot in the Cluster %s: %w", cluster.GetName(), err)
+	}
+	text, err := json.Marshal(raw)
+	if err != nil {
+		return shoot{}, fmt.Errorf("reading the Shoot in the Cluster %s: %w", cluster.GetName(), err)
+	}
+	var s struct {
+		Metadata struct {
+			Annotations map[string]string `json:"annotations"`
+		} `json:"metadata"`
+		Status struct {
+			LastOperation *struct {
+				State string `json:"state"`
+			} `json:"lastOperation"`
+		} `json:"status"`
+	}
+	if err := json.Unmarshal(text, &s); err != nil {
+		return shoot{}, fmt.Errorf("reading the Shoot in the Cluster %s: %w", cluster.GetName(), err)
+	}
+	forced, _ := strconv.ParseBool(s.Metadata.Annotations[v1alpha1.ForceDeletionAnnotation])
+	return shoot{
+		Failed: s.Status.LastOperation != nil && s.Status.LastOperation.State == "Failed",
+		Forced: forced,
+	}, nil
+}
+
+// prune leaves of a Cluster what readShoot reads: the whole is as large as everything that there is about a shoot.
+func prune(cluster *unstructured.Unstructured) {
+	kept := map[string]any{}
+	for _, path := range [][]string{
+		{"metadata", "annotations", v1alpha1.ForceDeletionAnnotation}, {"status", "lastOperation", "state"},
+	} {
+		if v, ok, _ := unstructured.NestedFieldNoCopy(cluster.Object, append([]string{"spec", "shoot"}, path...)...); ok {
+			_ = unstructured.SetNestedField(kept, v, path...)
+		}
+	}
+	cluster.Object["spec"] = map[string]any{"shoot": kept}
+}
+
+// putCluster has everything about a shoot looked at when it counts again, or goes by force.
+func (k *Controller) putCluster(_, o *unstructured.Unstructured) {
+	now, err := readShoot(o)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	was, known := k.shoots[o.GetName()]
+	k.shoots[o.GetName()] = now
+	if err != nil || !known || was == now {
+		return
+	}
+	for _, r := range k.records {
+		if r.id.Namespace == o.GetName() {
+			r.request = asked
+			k.writer.Enqueue(r.id)
+		}
+	}
+}

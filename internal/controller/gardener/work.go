@@ -1,0 +1,238 @@
+package gardener
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// errWaiting says that an operation goes on when somebody has answered: a desk, a place, or another record.
+var errWaiting = errors.New("waiting")
+
+// Times.
+const (
+	patience   = 5 * time.Second  // how long a place that has failed before is given, before that counts again
+	forceAfter = 30 * time.Second // how long what goes by force waits for a service that says nothing
+)
+
+// work does what can be done about a DNSRecord now.
+func (k *Controller) work(ctx context.Context, id zone.ID) error {
+	if k.Leads != nil && !k.Leads() {
+		return &controller.Later{After: time.Second}
+	}
+	k.mu.Lock()
+	r := k.records[id]
+	if r == nil {
+		k.mu.Unlock()
+		return nil
+	}
+	switch what := r.request; {
+	case what != none:
+		r.request, r.tried = none, false
+		k.renew(r, what == asked)
+	case r.run.failing():
+		k.retry(r)
+	}
+	run := r.run
+	k.mu.Unlock()
+	switch {
+	case run == nil:
+		return nil
+	case run.step == search:
+		k.found(r, run, k.locate(ctx, r, run))
+		return nil
+	}
+	return k.settle(ctx, r, run, k.advance(ctx, r, run))
+}
+
+// settle decides what follows from how far a run has come.
+func (k *Controller) settle(ctx context.Context, r *record, run *run, err error) error {
+	var later *controller.Later
+	switch {
+	case err == nil:
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if r.run == run {
+			k.end(r)
+		}
+		return nil
+	case errors.As(err, &later):
+		return later
+	case errors.Is(err, errWaiting):
+		return nil
+	}
+	var api *apiError
+	if errors.As(err, &api) {
+		if api.own && apierrors.IsNotFound(err) { // the informer says the rest
+			return nil
+		}
+		return fmt.Errorf("%s: %w", r.id, err) // the Writer tries again
+	}
+	return k.trouble(ctx, r, run, err)
+}
+
+// An apiError is about the cluster, and not about the DNS service: nobody is told, for telling is what fails.
+type apiError struct {
+	error
+	own bool // it is about the DNSRecord, and not about what else has to be there
+}
+
+// Unwrap returns the cause.
+func (e *apiError) Unwrap() error { return e.error }
+
+// advance takes a run as far as it goes. nil: it is over.
+func (k *Controller) advance(ctx context.Context, r *record, run *run) error {
+	if run.step == Nothing {
+		over, err := k.begin(ctx, r, run)
+		if over || err != nil {
+			return err
+		}
+	}
+	if !run.confirmed {
+		if err := k.act(ctx, r, run); err != nil {
+			return err
+		}
+		run.confirmed = true
+	}
+	return k.finish(ctx, r, run)
+}
+
+// begin decides what is to be done and says so. true: nothing is.
+func (k *Controller) begin(ctx context.Context, r *record, run *run) (bool, error) {
+	o := k.current(r)
+	step, kind := Decide(o)
+	reconcile := o.Annotations[v1alpha1.OperationAnnotation] == v1alpha1.OperationReconcile
+	if step == Nothing && !reconcile || step == Wait || !k.Trigger.due(o) {
+		return true, nil
+	}
+	shoot, err := k.shootOf(ctx, o.Namespace)
+	if err != nil {
+		return false, &apiError{error: err}
+	}
+	if shoot.Failed {
+		return true, nil
+	}
+	if err := k.take(ctx, r, o, reconcile, step == Put); err != nil {
+		return false, err
+	}
+	run.asked = run.asked || reconcile
+	if step == Nothing {
+		return true, nil
+	}
+	o = k.current(r)
+	if last := o.Status.LastOperation; step != Forget && (run.asked || last == nil || last.Type != kind || last.State == v1alpha1.StateSucceeded) {
+		if err := k.tellProcessing(ctx, r, kind); err != nil {
+			return false, err
+		}
+		run.asked = false // it has been answered: another attempt is no other operation
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	run.step, run.kind, run.force, run.object = step, kind, shoot.Forced, o
+	return false, nil
+}
+
+// act has the service do what a run is for. nil: it has.
+func (k *Controller) act(ctx context.Context, r *record, run *run) error {
+	if run.step == Leave || run.step == Forget {
+		return nil
+	}
+	if k.sent(run) {
+		return k.outcome(r, run)
+	}
+	if err := k.place(ctx, r, run); err != nil {
+		return err
+	}
+	if !k.sent(run) { // there is nothing that could lose it
+		return nil
+	}
+	return k.outcome(r, run)
+}
+
+func (k *Controller) sent(run *run) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return run.at != nil
+}
+
+// finish says that an operation has succeeded.
+func (k *Controller) finish(ctx context.Context, r *record, run *run) error {
+	if run.step != Forget {
+		if err := k.tellSuccess(ctx, r, run); err != nil {
+			return err
+		}
+	}
+	if run.step != Put {
+		k.mu.Lock()
+		k.drop(r)
+		k.mu.Unlock()
+		var left []string
+		if run.step != Leave {
+			left = without(finalizersOf(k.current(r)), v1alpha1.Finalizer)
+		}
+		if err := k.setFinalizers(ctx, r, left); err != nil {
+			return err
+		}
+	}
+	if run.kind == v1alpha1.TypeRestore || run.kind == v1alpha1.TypeMigrate {
+		return k.removeAnnotation(ctx, r)
+	}
+	return nil
+}
+
+// trouble says what went wrong, and when it is tried again.
+func (k *Controller) trouble(ctx context.Context, r *record, run *run, err error) error {
+	if run.step == Remove && run.force {
+		k.Events.Eventf(run.object, nil, "Warning", "LeftBehind", "Delete", "%s", controller.Note(fmt.Sprintf(
+			"%s %s may still be there: the shoot is deleted by force, and %v.", run.object.Spec.Name, run.object.Spec.RecordType, err)))
+		run.confirmed = true
+		return k.settle(ctx, r, run, k.finish(ctx, r, run))
+	}
+	k.mu.Lock()
+	run.failures++
+	run.failed = true
+	failures := run.failures
+	renewed := r.run == run && k.secrets[r.secret] != run.secret && run.secret != ""
+	if renewed {
+		k.again(r)
+	}
+	waits := run.waits() && samePlea(run.object, r.object)
+	k.mu.Unlock()
+	if renewed {
+		k.writer.Enqueue(r.id)
+		return nil
+	}
+	var told error
+	if passing(err) {
+		told = k.tellPassing(ctx, r, run, err)
+	} else {
+		told = k.tellFailure(ctx, r, run, err)
+	}
+	if told != nil {
+		return k.settle(ctx, r, run, told)
+	}
+	if waits {
+		return nil // the engine tries again, and says when something has changed
+	}
+	return &controller.Later{After: k.backoff(err, failures)}
+}
+
+// end forgets a run. k.mu is held.
+func (k *Controller) end(r *record) {
+	k.unwait(r)
+	r.run = nil
+	k.sought(r)
+}
+
+func (k *Controller) current(r *record) *v1alpha1.DNSRecord {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return r.object
+}

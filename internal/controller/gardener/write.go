@@ -1,0 +1,127 @@
+package gardener
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
+)
+
+// tellProcessing says that an operation has begun.
+func (k *Controller) tellProcessing(ctx context.Context, r *record, kind v1alpha1.OperationType) error {
+	return k.patchStatus(ctx, r, processing(k.current(r).Status, kind, k.Clock()))
+}
+
+// tellPassing says that an operation has to wait.
+func (k *Controller) tellPassing(ctx context.Context, r *record, run *run, err error) error {
+	return k.patchStatus(ctx, r, waiting(k.current(r).Status, run, err, k.Clock()))
+}
+
+// tellFailure says what went wrong.
+func (k *Controller) tellFailure(ctx context.Context, r *record, run *run, err error) error {
+	before := k.current(r).Status
+	after := failed(before, run, err, k.Clock())
+	if len(patchOf(before, after)) == 0 {
+		return nil
+	}
+	k.Events.Eventf(run.object, nil, "Warning", "Failed", string(run.kind), "%s", controller.Note(after.LastError.Description))
+	return k.patchStatus(ctx, r, after)
+}
+
+// tellSuccess says that an operation is done, unless that was said and what comes after it is tried again.
+func (k *Controller) tellSuccess(ctx context.Context, r *record, run *run) error {
+	if run.told {
+		return nil
+	}
+	before := k.current(r).Status
+	if err := k.patchStatus(ctx, r, succeeded(before, run, k.Clock())); err != nil {
+		return err
+	}
+	run.told = true
+	if before.LastError != nil {
+		k.Events.Eventf(run.object, nil, "Normal", "Succeeded", string(run.kind), "%s", wordsOf(run.kind).done)
+	}
+	return nil
+}
+
+// patchStatus writes what has changed of a status: nobody else owns any of it.
+func (k *Controller) patchStatus(ctx context.Context, r *record, after v1alpha1.DNSRecordStatus) error {
+	o := k.current(r)
+	patch := patchOf(o.Status, after)
+	if len(patch) == 0 {
+		return nil
+	}
+	body := map[string]any{"metadata": map[string]any{"uid": o.UID}, "status": patch}
+	return k.patch(ctx, r, "status", body, func(got *v1alpha1.DNSRecord, p client.Patch) error {
+		return k.Client.Status().Patch(ctx, got, p, client.FieldOwner(controller.Manager))
+	})
+}
+
+// take writes down that an operation begins, in one patch: the wish for it is taken off, and what is put has the finalizer.
+func (k *Controller) take(ctx context.Context, r *record, o *v1alpha1.DNSRecord, wish, put bool) error {
+	fields := map[string]any{}
+	if wish {
+		fields["annotations"] = map[string]any{v1alpha1.OperationAnnotation: nil}
+	}
+	if put && !hasFinalizer(o) {
+		fields["finalizers"] = append(finalizersOf(o), v1alpha1.Finalizer)
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	return k.patchMeta(ctx, r, o, fields)
+}
+
+// removeAnnotation takes the wish for an operation off an object, unless it is another wish by now.
+func (k *Controller) removeAnnotation(ctx context.Context, r *record) error {
+	o := k.current(r)
+	if o.Annotations[v1alpha1.OperationAnnotation] == "" {
+		return nil
+	}
+	return k.patchMeta(ctx, r, o, map[string]any{"annotations": map[string]any{v1alpha1.OperationAnnotation: nil}})
+}
+
+// setFinalizers writes the list of finalizers, if the metadata are as they are known.
+func (k *Controller) setFinalizers(ctx context.Context, r *record, list []string) error {
+	o := k.current(r)
+	if slices.Equal(list, o.Finalizers) {
+		return nil
+	}
+	return k.patchMeta(ctx, r, o, map[string]any{"finalizers": list})
+}
+
+func (k *Controller) patchMeta(ctx context.Context, r *record, o *v1alpha1.DNSRecord, fields map[string]any) error {
+	fields["uid"], fields["resourceVersion"] = o.UID, o.ResourceVersion
+	return k.patch(ctx, r, "metadata", map[string]any{"metadata": fields}, func(got *v1alpha1.DNSRecord, p client.Patch) error {
+		return k.Client.Patch(ctx, got, p, client.FieldOwner(controller.Manager))
+	})
+}
+
+// patch sends a JSON merge patch, and takes over the object of the answer.
+func (k *Controller) patch(_ context.Context, r *record, what string, body map[string]any, send func(*v1alpha1.DNSRecord, client.Patch) error) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return &apiError{error: fmt.Errorf("encoding the %s: %w", what, err)}
+	}
+	got := &v1alpha1.DNSRecord{}
+	got.Namespace, got.Name = r.id.Namespace, r.id.Name
+	if err := send(got, client.RawPatch(types.MergePatchType, text)); err != nil {
+		return &apiError{fmt.Errorf("writing the %s: %w", what, err), true}
+	}
+	k.Metrics.Wrote(Kind, what)
+	got.ManagedFields = nil
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.records[r.id] == r && (newer(got, r.object) || got.ResourceVersion == r.object.ResourceVersion) {
+		k.see(r, got)
+	}
+	return nil
+}
+
+func finalizersOf(o *v1alpha1.DNSRecord) []string { return slices.Clone(o.Finalizers) }

@@ -1,0 +1,284 @@
+package homelab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
+	"github.com/zonefold/zonefold/dnshook"
+	"github.com/zonefold/zonefold/internal/controller"
+)
+
+const (
+	classWorkers  = 4                // how many classes are looked at at a time
+	classPatience = 10 * time.Second // for the Secrets and the server of one
+	knownPatience = 3 * time.Second  // how long a term waits at its begin for servers that do not answer
+	askAgain      = time.Second      // after a failure, doubled up to
+	askRarely     = 30 * time.Second
+)
+
+var _ controller.Classes = (*Classes)(nil)
+
+// Classes are the DNSClasses that Backends name. Whether a server shows records is asked once for each version of a class.
+type Classes struct {
+	Cached client.Reader // reads from Cache
+	Live   client.Reader // asks the API server: for Secrets
+	Cache  cache.Cache
+	Clock  clock.WithTicker
+
+	mu    sync.Mutex // guards what follows
+	queue workqueue.TypedDelayingInterface[string]
+	known map[string]*named // by class
+}
+
+// A named class is one that was asked for.
+type named struct {
+	server  controller.ClassServer
+	trouble *controller.Outcome
+	secrets []types.NamespacedName // that the class names
+	looked  chan struct{}          // closed when it was looked at once
+	asked   string                 // the version of the class whose server has said whether it shows records
+	blind   bool
+	once    sync.Once
+	wait    time.Duration // before the next try; 0: nothing has failed
+}
+
+// Follow implements controller.Classes. There is one at a time.
+func (c *Classes) Follow(ctx context.Context, f func(class string)) error {
+	queue := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[string]{Clock: c.Clock})
+	c.mu.Lock()
+	c.queue, c.known = queue, map[string]*named{}
+	c.mu.Unlock()
+	context.AfterFunc(ctx, queue.ShutDown)
+	handlers := map[int]toolscache.ResourceEventHandlerFuncs{
+		0: handler(c.putClass, c.putClass), 2: handler(c.putSecret, c.putSecret), // as Objects has them
+	}
+	for i, object := range Objects() {
+		h, ok := handlers[i]
+		if !ok {
+			continue
+		}
+		informer, err := c.Cache.GetInformer(ctx, object)
+		if err != nil {
+			return fmt.Errorf("watching %T: %w", object, err)
+		}
+		registration, err := informer.AddEventHandler(h)
+		if err != nil {
+			return fmt.Errorf("following %T: %w", object, err)
+		}
+		context.AfterFunc(ctx, func() { _ = informer.RemoveEventHandler(registration) })
+	}
+	for range classWorkers {
+		go c.work(ctx, queue, f)
+	}
+	return nil
+}
+
+func (c *Classes) work(ctx context.Context, queue workqueue.TypedDelayingInterface[string], f func(string)) {
+	for {
+		name, end := queue.Get()
+		if end {
+			return
+		}
+		if ctx.Err() == nil && c.look(ctx, name) {
+			f(name)
+		}
+		queue.Done(name)
+	}
+}
+
+// putClass has a class looked at again that a Backend names.
+func (c *Classes) putClass(o *v1alpha1.DNSClass) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known[o.Name] != nil {
+		c.queue.Add(o.Name)
+	}
+}
+
+// putSecret has the classes looked at again that name a Secret.
+func (c *Classes) putSecret(o *metav1.PartialObjectMetadata) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, n := range c.known {
+		if slices.Contains(n.secrets, types.NamespacedName{Namespace: o.Namespace, Name: o.Name}) {
+			c.queue.Add(name)
+		}
+	}
+}
+
+// Known implements controller.Classes.
+func (c *Classes) Known(ctx context.Context) bool {
+	c.mu.Lock()
+	var looked []chan struct{}
+	for _, n := range c.known {
+		looked = append(looked, n.looked)
+	}
+	c.mu.Unlock()
+	enough := c.Clock.After(knownPatience)
+	for _, ch := range looked {
+		select {
+		case <-ch:
+		case <-enough:
+			return ctx.Err() == nil
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// Class implements controller.Classes.
+func (c *Classes) Class(name string) (controller.ClassServer, *controller.Outcome) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.queue == nil {
+		return controller.ClassServer{}, asking(name)
+	}
+	n := c.known[name]
+	if n == nil {
+		n = &named{looked: make(chan struct{}), trouble: asking(name)}
+		c.known[name] = n
+		c.queue.Add(name)
+	}
+	return n.server, n.trouble
+}
+
+func asking(name string) *controller.Outcome {
+	o := controller.Not(ReasonPending, fmt.Sprintf("The server of DNSClass %s is being asked whether it shows records.", name))
+	return &o
+}
+
+// Examine implements controller.Classes.
+func (c *Classes) Examine(ctx context.Context, name string) *controller.Outcome {
+	class, err := c.class(ctx, name)
+	if err == nil {
+		_, err = c.reach(ctx, class)
+	}
+	return outcomeOf(name, err)
+}
+
+// errNoClass is that a class does not exist.
+var errNoClass = errors.New("it does not exist")
+
+func outcomeOf(name string, err error) *controller.Outcome {
+	if err == nil {
+		return nil
+	}
+	f, _, _ := explain(name, err)
+	if errors.Is(err, errNoClass) {
+		f.reason, f.message = ReasonClassNotFound, fmt.Sprintf("There is no DNSClass %s; create it, or name another one in spec.dnsClass.", name)
+	}
+	o := controller.Not(f.reason, f.message)
+	return &o
+}
+
+// class reads a class. That one does not exist is known once the cache is filled, which the operator waits for before it is ready.
+func (c *Classes) class(ctx context.Context, name string) (*v1alpha1.DNSClass, error) {
+	var class v1alpha1.DNSClass
+	err := c.Cached.Get(ctx, types.NamespacedName{Name: name}, &class)
+	if apierrors.IsNotFound(err) {
+		return nil, errNoClass
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading it: %w", err)
+	}
+	return &class, nil
+}
+
+// reach returns what the server of a class is reached with.
+func (c *Classes) reach(ctx context.Context, class *v1alpha1.DNSClass) (reach, error) {
+	r, err := reachOf(ctx, c.Live, class)
+	if err != nil {
+		return reach{}, err
+	}
+	hook, err := r.dial(c.Clock.Now) // it tells what is wrong with the URL
+	if err != nil {
+		return reach{}, err
+	}
+	hook.Close()
+	return r, nil
+}
+
+// look looks at a class, and reports whether it is another one than before.
+func (c *Classes) look(ctx context.Context, name string) bool {
+	limited, cancel := context.WithTimeout(ctx, classPatience)
+	defer cancel()
+	c.mu.Lock()
+	n := c.known[name]
+	blind, asked := n.blind, n.asked
+	c.mu.Unlock()
+	var r reach
+	class, err := c.class(limited, name)
+	if err == nil {
+		c.mu.Lock()
+		n.secrets = secretsOf(class) // before they are read: of what changes later an event tells
+		c.mu.Unlock()
+		r, err = c.reach(limited, class)
+	}
+	if err == nil {
+		if version := fmt.Sprint(class.UID, " ", class.Generation); version != asked {
+			blind, err = r.blind(limited, c.Clock.Now)
+			asked = version
+		}
+	}
+	if ctx.Err() != nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before, was := n.server, n.trouble
+	n.server, n.trouble = controller.ClassServer{}, outcomeOf(name, err)
+	switch {
+	case err == nil:
+		n.asked, n.blind, n.wait = asked, blind, 0
+		n.server = r.server(blind)
+	case !errors.Is(err, errNoClass): // of that an event tells
+		n.wait = min(max(2*n.wait, askAgain), askRarely)
+		c.queue.AddAfter(name, n.wait)
+	}
+	n.once.Do(func() { close(n.looked) })
+	same := was == n.trouble || was != nil && n.trouble != nil && *was == *n.trouble
+	return before != n.server || !same
+}
+
+// server is what others are told.
+func (r reach) server(blind bool) controller.ClassServer {
+	s := controller.ClassServer{URL: r.url, CABundle: string(r.bundle), Timeout: r.wait, Blind: blind}
+	if r.key != nil {
+		s.Secret, s.Algorithm = string(r.key.Secret), string(r.key.Algorithm)
+	}
+	return s
+}
+
+// blind asks a server for a record that there is not, in a zone that nobody has (RFC 6761, section 6.4): a server that does not want
+// to hear of that zone shows records too.
+func (r reach) blind(ctx context.Context, now func() time.Time) (bool, error) {
+	hook, err := r.dial(now)
+	if err != nil {
+		return false, err
+	}
+	defer hook.Close()
+	_, _, err = hook.Get(ctx, dnshook.ID{Type: "TXT", Domain: "zonefold.invalid", Subdomain: "_zonefold"})
+	var e *dnshook.Error
+	switch {
+	case errors.Is(err, dnshook.ErrNoGet):
+		return true, nil
+	case errors.As(err, &e) && reasonOf(e) == ReasonValidationFailed:
+		return false, nil
+	}
+	return false, err
+}

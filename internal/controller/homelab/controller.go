@@ -1,0 +1,219 @@
+package homelab
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/dnshook"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// +kubebuilder:rbac:groups=dns.homelab.mortenolsen.pro,resources=dnsclasses;dnsrecords,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=dns.homelab.mortenolsen.pro,resources=dnsclasses/status;dnsrecords/status,verbs=patch
+// +kubebuilder:rbac:groups=dns.homelab.mortenolsen.pro,resources=dnsclasses/finalizers;dnsrecords/finalizers,verbs=update
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=dnsclasses.dns.homelab.mortenolsen.pro;dnsrecords.dns.homelab.mortenolsen.pro,verbs=get
+
+// Schemas are what the dialect needs of the cluster.
+func Schemas() []controller.Schema {
+	return []controller.Schema{
+		{CRD: "dnsclasses.dns.homelab.mortenolsen.pro", Version: "v1alpha1", Fields: []string{"spec.allowed", "spec.caBundleRef", "status.health.status"}},
+		{CRD: "dnsrecords.dns.homelab.mortenolsen.pro", Version: "v1alpha1", Fields: []string{"status.applied.hash", "status.former", "status.conditions"}},
+	}
+}
+
+// Config is what the dialect needs from outside.
+type Config struct {
+	Client  client.Client // reads from Cache
+	Live    client.Reader // asks the API server: for Secrets
+	Cache   cache.Cache   // has of Secrets the metadata only
+	Events  events.EventRecorder
+	Log     *slog.Logger
+	Metrics *controller.Metrics
+	Numbers *Numbers
+	Clock   clock.WithTicker
+	Rand    func() float64 // nil: math/rand
+	Leads   func() bool    // whether nobody else can have become the leader; nil: nobody else ever does
+
+	Tracer trace.Tracer // follows changes until they are served; nil: nobody does
+
+	Foresight *controller.Foresight // is told what to ask; nil: nobody asks
+
+	Retry          Retry
+	HealthInterval time.Duration
+	Audit          time.Duration // how often servers are asked what they have; 0: never
+}
+
+// Controller is the dialect at work. It is made for one term of leadership.
+type Controller struct {
+	Config
+	Core *controller.Core
+
+	ctx     context.Context
+	begun   chan struct{} // closed when the World knows everything
+	workers sync.WaitGroup
+
+	recordWriter *controller.Writer
+	classWriter  *controller.Writer
+	healths      workqueue.TypedDelayingInterface[string]
+	audits       workqueue.TypedDelayingInterface[string]
+
+	mu      sync.Mutex // guards what follows
+	records map[zone.ID]*record
+	touched map[*record][]slotKey
+	slots   map[slotKey]*slot
+	classes map[string]*class
+	users   map[string]map[*record]struct{} // of classes, whether these exist or not
+	lines   map[string]*line
+	secrets map[string]string // resourceVersions, by namespace/name
+	first   sync.Once
+
+	follower controller.Follower
+}
+
+// New returns a Controller that has not begun.
+func New(c Config) *Controller {
+	if c.Rand == nil {
+		c.Rand = rand.Float64
+	}
+	k := &Controller{
+		Config: c, begun: make(chan struct{}), follower: controller.Follower{Tracer: c.Tracer},
+		records: map[zone.ID]*record{}, touched: map[*record][]slotKey{}, slots: map[slotKey]*slot{}, classes: map[string]*class{},
+		users: map[string]map[*record]struct{}{}, lines: map[string]*line{}, secrets: map[string]string{},
+	}
+	k.Core = controller.NewCore(controller.CoreConfig{
+		Options: zone.Options{MaxSet: dnshook.MaxValues}, Clock: c.Clock.Now, Metrics: c.Metrics, Settled: k.settled,
+	})
+	k.recordWriter = controller.NewWriter(16, c.Log, k.writeRecord)
+	k.recordWriter.Busy = k.Core.Busy
+	k.classWriter = controller.NewWriter(2, c.Log, k.writeClass)
+	timed := workqueue.TypedDelayingQueueConfig[string]{Clock: c.Clock}
+	k.healths = workqueue.NewTypedDelayingQueueWithConfig(timed)
+	k.audits = workqueue.NewTypedDelayingQueueWithConfig(timed)
+	return k
+}
+
+// Run follows the cluster and delivers until ctx ends; then it finishes what is under way and returns, so that the lease is
+// released after the last write.
+func (k *Controller) Run(ctx context.Context) error {
+	k.ctx = ctx
+	synced, err := k.gather(ctx)
+	if err != nil {
+		return err
+	}
+	var parts sync.WaitGroup
+	for _, w := range []*controller.Writer{k.recordWriter, k.classWriter} {
+		parts.Go(func() {
+			k.await() // nothing is let go before it is known who needs it, and what was sent
+			_ = w.Run(ctx)
+		})
+	}
+	for range healthWorkers {
+		parts.Go(func() { k.each(k.healths, k.check) })
+		parts.Go(func() { k.each(k.audits, k.audit) })
+	}
+	if k.Foresight != nil {
+		k.Foresight.Use(k.Core)
+		defer k.Foresight.Use(nil)
+	}
+	err = k.Core.Run(ctx, func(ctx context.Context) bool {
+		return toolscache.WaitForCacheSync(ctx.Done(), synced...)
+	})
+	<-ctx.Done()
+	k.healths.ShutDown()
+	k.audits.ShutDown()
+	k.mu.Lock()
+	for _, l := range k.lines {
+		l.queue.ShutDown()
+	}
+	k.mu.Unlock()
+	parts.Wait()
+	k.workers.Wait()
+	return err
+}
+
+// await returns when the World knows everything, or the term is over.
+func (k *Controller) await() {
+	select {
+	case <-k.begun:
+	case <-k.ctx.Done():
+	}
+}
+
+// each calls a function for what a queue holds until that is shut down.
+func (k *Controller) each(queue workqueue.TypedDelayingInterface[string], f func(string)) {
+	k.await()
+	for {
+		name, end := queue.Get()
+		if end {
+			return
+		}
+		if k.ctx.Err() == nil {
+			f(name)
+		}
+		queue.Done(name)
+	}
+}
+
+// settled takes over what one step of the World has decided.
+func (k *Controller) settled(s controller.Settlement) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, o := range s.Touched {
+		if r := k.records[o.ID]; r != nil {
+			r.settled = o.Version
+			k.trace(s, o, r)
+			k.judge(o.ID, s.View)
+		} else if o.ID.Kind == KindClass {
+			k.wakeClass(o.ID.Name)
+			for r := range k.users[o.ID.Name] {
+				k.recordWriter.Enqueue(r.id)
+			}
+		}
+	}
+	for _, id := range s.Delta.Verdicts {
+		k.judge(id, s.View)
+	}
+	k.first.Do(func() {
+		k.presume()
+		close(k.begun)
+	})
+}
+
+// judge notes a verdict and looks at what depends on it. k.mu is held.
+func (k *Controller) judge(id zone.ID, w *zone.World) {
+	r := k.records[id]
+	if r == nil {
+		return
+	}
+	v, _ := w.Verdict(id)
+	k.Metrics.Judged(id.Kind, string(r.verdict.Reason), string(v.Reason))
+	r.verdict = v
+	for _, key := range k.touched[r] {
+		k.wake(key)
+	}
+	k.recordWriter.Enqueue(id)
+}
+
+// version returns the resourceVersion as a number: versions of one kind are ordered (KEP-5504).
+func version(o client.Object) uint64 {
+	n, err := strconv.ParseUint(o.GetResourceVersion(), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,218 @@
+package homelab
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
+	"github.com/zonefold/zonefold/dnshook"
+)
+
+// deliver makes the calls of some slots of one class, in one request where that is worth it and the server takes it.
+func (k *Controller) deliver(ctx context.Context, c *class, jobs []job) {
+	if len(jobs) > 1 && k.together(ctx, c, jobs) {
+		return
+	}
+	for _, j := range jobs {
+		if w := j.step.upsert; w != nil {
+			k.upserted(j.slot, w, k.send(ctx, c, call{"upsert", []job{j}}, func(ctx context.Context, hook *dnshook.Client) error {
+				_, err := hook.Upsert(ctx, w.record)
+				return err
+			}))
+			continue
+		}
+		k.removed(j.slot, j.step, k.send(ctx, c, call{"delete", []job{j}}, func(ctx context.Context, hook *dnshook.Client) error {
+			var errs []error
+			for _, id := range j.step.remove {
+				errs = append(errs, hook.Delete(ctx, id))
+			}
+			return errors.Join(errs...)
+		}))
+	}
+}
+
+// together sends jobs as one batch; false: the server takes none after all.
+func (k *Controller) together(ctx context.Context, c *class, jobs []job) bool {
+	var operations []dnshook.Operation
+	for _, j := range jobs {
+		if w := j.step.upsert; w != nil {
+			operations = append(operations, dnshook.Operation{Action: dnshook.ActionUpsert, Record: w.record})
+		}
+		for _, id := range j.step.remove {
+			operations = append(operations, dnshook.Operation{Action: dnshook.ActionDelete, Record: dnshook.Record{Type: id.Type, Domain: id.Domain, Subdomain: id.Subdomain}})
+		}
+	}
+	if len(operations) > dnshook.MaxBatch {
+		return false
+	}
+	var results []error
+	err := k.send(ctx, c, call{"batch", jobs}, func(ctx context.Context, hook *dnshook.Client) (err error) {
+		results, err = hook.Batch(ctx, operations)
+		return err
+	})
+	var e *dnshook.Error
+	switch {
+	case errors.Is(err, dnshook.ErrNoBatch):
+		k.mu.Lock()
+		c.batch = false
+		k.mu.Unlock()
+		return false
+	case errors.As(err, &e) && (e.Status == http.StatusBadRequest || e.Status == http.StatusRequestEntityTooLarge):
+		return false // one may be to blame for all
+	}
+	at := 0
+	for _, j := range jobs {
+		size := max(1, len(j.step.remove))
+		one := err
+		if err == nil {
+			one = errors.Join(results[at : at+size]...)
+		}
+		at += size
+		if j.step.upsert != nil {
+			k.upserted(j.slot, j.step.upsert, one)
+		} else {
+			k.removed(j.slot, j.step, one)
+		}
+	}
+	return true
+}
+
+// A call is a request that is to be made.
+type call struct {
+	operation string
+	jobs      []job
+}
+
+// send makes one call, and counts it.
+func (k *Controller) send(ctx context.Context, c *class, what call, do func(context.Context, *dnshook.Client) error) error {
+	hook, err := k.connect(ctx, c)
+	if err != nil {
+		return err
+	}
+	ctx, done := k.follower.Call(ctx, k.Clock.Now, k.causes(what.jobs), attribute.String("zonefold.dnsclass", c.name), attribute.String("zonefold.operation", what.operation))
+	began := k.Clock.Now()
+	err = do(ctx, hook)
+	k.Numbers.asked(c.name, what.operation, err, k.Clock.Since(began))
+	done(err)
+	return err
+}
+
+// upserted notes what came of an upsert.
+func (k *Controller) upserted(s *slot, w *want, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err != nil {
+		k.failed(s, err, false)
+		return
+	}
+	now := k.Clock.Now()
+	same := s.last == w.hash
+	s.confirmed, s.failure, s.schedule = w.hash, nil, schedule{}
+	for _, r := range w.all {
+		r.synced = now
+		r.arrive(k)
+		switch {
+		case r.done == "" && r.status.State != v1alpha1.StateCreated && r.status.State != v1alpha1.StateUpdated && !(r.applied != nil && r.applied.Confirmed):
+			r.done = v1alpha1.StateCreated
+		case r == w.owner && !r.applied.Confirmed:
+			r.done = v1alpha1.StateCreated
+		case !same:
+			r.done = v1alpha1.StateUpdated
+		}
+	}
+	if r := w.owner; r.applied != nil && samePlace(*r.applied, w.place) {
+		r.applied.Confirmed, r.applied.Hash = true, w.hash
+	}
+	k.tellSlot(s)
+	k.wake(s.key)
+	for r := range s.claims {
+		for _, f := range r.former {
+			k.wake(slotOf(f))
+		}
+	}
+}
+
+// removed notes what came of a removal.
+func (k *Controller) removed(s *slot, do step, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err != nil {
+		k.failed(s, err, true)
+		return
+	}
+	s.failure, s.schedule = nil, schedule{}
+	if len(s.claims) > 0 && s.confirmed != "" {
+		s.last, s.confirmed = s.confirmed, "" // it may have been the same record by another split of the name
+	}
+	for _, h := range do.free {
+		if now := h.record.key; now != s.key && now.fqdn == s.key.fqdn && now.kind == s.key.kind {
+			if other := k.slots[now]; other != nil && other.confirmed != "" {
+				other.last, other.confirmed = other.confirmed, "" // both classes may be about one zone
+			}
+		}
+	}
+	k.forget(s, do.free)
+	k.wake(s.key)
+}
+
+// forget notes that a server does not have something of records any more. k.mu is held.
+func (k *Controller) forget(s *slot, free []held) {
+	for _, h := range free {
+		h.record.drop(h.place)
+		if h.record.deleting() {
+			h.record.arrive(k)
+		}
+		k.reindex(h.record)
+		k.recordWriter.Enqueue(h.record.id)
+		for _, f := range h.record.former {
+			k.wake(slotOf(f))
+		}
+		k.wake(h.record.key)
+	}
+	for _, kind := range dnshook.Types() { // who waits for the name
+		if key := (slotKey{s.key.class, s.key.fqdn, kind}); k.slots[key] != nil {
+			k.wake(key)
+		}
+	}
+}
+
+// failed notes that a call has failed, and when the next one is due. k.mu is held.
+func (k *Controller) failed(s *slot, err error, removal bool) {
+	f, p, after := explain(s.key.class, err)
+	now := k.Clock.Now()
+	f.removal, f.next = removal, s.schedule.failed(k.Retry, now, p, after)
+	s.failure = &f
+	k.tellSlot(s)
+	k.line(s.key.class).queue.AddAfter(s.key, s.schedule.next.Sub(now))
+}
+
+// tellSlot has the statuses looked at that a slot concerns. k.mu is held.
+func (k *Controller) tellSlot(s *slot) {
+	for r := range s.claims {
+		k.recordWriter.Enqueue(r.id)
+	}
+	for r := range s.holders {
+		k.recordWriter.Enqueue(r.id)
+	}
+}
+
+// relent gives the slots of a class that have failed another chance now. k.mu is held.
+func (k *Controller) relent(class string) {
+	for key, s := range k.slots {
+		if key.class == class && s.failure != nil {
+			s.schedule = schedule{}
+			k.wake(key)
+		}
+	}
+}
+
+func (k *Controller) wakeClass(class string) {
+	for key := range k.slots {
+		if key.class == class {
+			k.wake(key)
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package homelab
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
+)
+
+// CacheOptions say what the cache of the dialect holds: of Secrets only which there are, and which version of them.
+func CacheOptions(scheme *runtime.Scheme) cache.Options {
+	return cache.Options{Scheme: scheme, DefaultTransform: func(o any) (any, error) {
+		if m, ok := o.(metav1.Object); ok {
+			m.SetManagedFields(nil)
+			delete(m.GetAnnotations(), corev1.LastAppliedConfigAnnotation)
+			if _, secret := o.(*metav1.PartialObjectMetadata); secret {
+				m.SetAnnotations(nil)
+				m.SetLabels(nil)
+			}
+		}
+		return o, nil
+	}}
+}
+
+// Objects are what the dialect reads from the cache.
+func Objects() []client.Object {
+	secrets := &metav1.PartialObjectMetadata{}
+	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	return []client.Object{&v1alpha1.DNSClass{}, &v1alpha1.DNSRecord{}, secrets}
+}
+
+// gather follows everything from now on. What it returns tell when every object that existed has been put into the Core.
+func (k *Controller) gather(ctx context.Context) ([]toolscache.InformerSynced, error) {
+	handlers := []toolscache.ResourceEventHandlerFuncs{
+		handler(k.putClass, k.dropClass), handler(k.putRecord, k.dropRecord), handler(k.putSecret, k.dropSecret),
+	}
+	var synced []toolscache.InformerSynced
+	for i, object := range Objects() {
+		informer, err := k.Cache.GetInformer(ctx, object)
+		if err != nil {
+			return nil, fmt.Errorf("watching %T: %w", object, err)
+		}
+		registration, err := informer.AddEventHandler(handlers[i])
+		if err != nil {
+			return nil, fmt.Errorf("following %T: %w", object, err)
+		}
+		context.AfterFunc(ctx, func() { _ = informer.RemoveEventHandler(registration) })
+		synced = append(synced, registration.HasSynced)
+	}
+	return synced, nil
+}
+
+// handler makes typed functions a handler of events.
+func handler[T any](put, drop func(T)) toolscache.ResourceEventHandlerFuncs {
+	call := func(f func(T), o any) {
+		if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+			o = gone.Obj
+		}
+		if t, ok := o.(T); ok {
+			f(t)
+		}
+	}
+	return toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { call(put, o) },
+		UpdateFunc: func(_, o any) { call(put, o) },
+		DeleteFunc: func(o any) { call(drop, o) },
+	}
+}
+
+func hasFinalizer(o client.Object) bool {
+	return slices.Contains(o.GetFinalizers(), v1alpha1.Finalizer)
+}
+
+func (k *Controller) putRecord(o *v1alpha1.DNSRecord) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	id := RecordID(o.Namespace, o.Name)
+	r := k.records[id]
+	if r != nil && r.object.UID != o.UID {
+		k.remove(r)
+		r = nil
+	}
+	var before *v1alpha1.DNSRecord
+	if r == nil {
+		r = load(o)
+		k.records[id] = r
+	} else {
+		before, r.object = r.object, o
+		if version(o) > r.version { // not an echo: status and finalizer are as somebody has made them
+			r.status, r.finalized = o.Status, hasFinalizer(o)
+			r.know(o)
+		}
+	}
+	switch {
+	case before != nil && before.Generation == o.Generation && before.DeletionTimestamp.IsZero() == o.DeletionTimestamp.IsZero():
+		if before.Annotations[v1alpha1.DeletionPolicyAnnotation] != o.Annotations[v1alpha1.DeletionPolicyAnnotation] {
+			k.reindex(r)
+		}
+	case r.deleting():
+		k.Core.DeleteClaim(id)
+		k.reindex(r)
+	default:
+		claim, wanted := ConvertRecord(o)
+		r.wanted, r.key = wanted, slotKey{}
+		if wanted.Code == "" {
+			r.key = keyOf(o.Spec.DNSClassRef.Name, wanted.Record.ID())
+		}
+		k.reindex(r)
+		k.Core.PutClaim(claim, r.current())
+	}
+	k.recordWriter.Enqueue(id)
+}
+
+// load reads what an earlier run has written down about a record.
+func load(o *v1alpha1.DNSRecord) *record {
+	r := &record{id: RecordID(o.Namespace, o.Name), object: o, status: o.Status, finalized: hasFinalizer(o), told: begun(o)}
+	r.know(o)
+	if a := o.Status.Applied; a != nil {
+		applied := *a
+		r.applied = &applied
+	}
+	r.former = slices.Clone(o.Status.Former)
+	_, wanted := ConvertRecord(o)
+	if wanted.Code == "" {
+		r.wanted, r.key = wanted, keyOf(o.Spec.DNSClassRef.Name, wanted.Record.ID())
+	}
+	return r
+}
+
+func (k *Controller) dropRecord(o *v1alpha1.DNSRecord) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if r := k.records[RecordID(o.Namespace, o.Name)]; r != nil && r.object.UID == o.UID {
+		k.remove(r)
+		k.Core.DeleteClaim(r.id)
+	}
+}
+
+// remove forgets an object that is gone. k.mu is held.
+func (k *Controller) remove(r *record) {
+	delete(k.records, r.id)
+	k.reindex(r)
+	k.Metrics.Judged(r.id.Kind, string(r.verdict.Reason), "")
+	k.Numbers.moved(r.state, "")
+}
+
+func (k *Controller) putClass(o *v1alpha1.DNSClass) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	c := k.classes[o.Name]
+	if c != nil && c.object.UID == o.UID && c.object.Generation == o.Generation {
+		c.object = o
+		k.classWriter.Enqueue(ClassID(o.Name))
+		return
+	}
+	if c == nil || c.object.UID != o.UID {
+		c = &class{name: o.Name, since: k.Clock.Now()}
+		k.classes[o.Name] = c
+	}
+	c.object = o
+	k.revise(c)
+	k.Core.PutZone(ConvertClass(o), controller.Version{UID: o.UID, Generation: o.Generation})
+	k.classWriter.Enqueue(ClassID(o.Name))
+	k.audits.AddAfter(o.Name, k.auditAfter())
+}
+
+// revise notes that a class, or a Secret that it names, is another one. k.mu is held.
+func (k *Controller) revise(c *class) {
+	revision := fmt.Sprint(c.object.UID, " ", c.object.Generation)
+	for _, ref := range secretsOf(c.object) {
+		revision += " " + k.secrets[ref.String()]
+	}
+	if c.revision == revision {
+		return
+	}
+	first := c.revision == ""
+	c.revision, c.noGet, c.shown, c.checked = revision, false, false, nil
+	if first {
+		k.healths.AddAfter(c.name, k.startAfter())
+	} else {
+		k.healths.Add(c.name)
+	}
+	k.relent(c.name)
+}
+
+func (k *Controller) dropClass(o *v1alpha1.DNSClass) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if c := k.classes[o.Name]; c != nil && c.object.UID == o.UID {
+		delete(k.classes, o.Name)
+		k.Core.DeleteZone(ClassID(o.Name))
+	}
+}
+
+func (k *Controller) putSecret(o *metav1.PartialObjectMetadata) {
+	k.sawSecret(o.Namespace+"/"+o.Name, string(o.UID)+"/"+o.ResourceVersion)
+}
+
+func (k *Controller) dropSecret(o *metav1.PartialObjectMetadata) {
+	k.sawSecret(o.Namespace+"/"+o.Name, "")
+}
+
+func (k *Controller) sawSecret(name, version string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.secrets[name] == version {
+		return
+	}
+	if k.secrets[name] = version; version == "" {
+		delete(k.secrets, name)
+	}
+	for _, c := range k.classes {
+		for _, ref := range secretsOf(c.object) {
+			if ref.String() == name {
+				k.revise(c)
+			}
+		}
+	}
+}
+
+// title names a set for people.
+func title(key slotKey) string { return strings.TrimSpace(key.fqdn + " " + key.kind) }

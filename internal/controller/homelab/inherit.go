@@ -1,0 +1,58 @@
+package homelab
+
+import (
+	"strings"
+
+	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// reasonFormerUnknown is that of the event about an object that was changed while the existing system had ended and this one had not begun.
+const reasonFormerUnknown = "FormerUnknown"
+
+// inherit says what a server may have of an object of the existing system, which wrote nothing of that down: it sent what the spec said when it
+// looked, first of all put the finalizer there, and then wrote a status, if it came to it. What was changed after that is not known any more;
+// a name that the status does not have was never sent. k.mu is held.
+func (k *Controller) inherit(r *record, rules map[string][]zone.Rule) *v1alpha1.Applied {
+	if r.key == (slotKey{}) {
+		return nil
+	}
+	s, class := &r.object.Status, r.object.Spec.DNSClassRef.Name
+	id := r.wanted.Record.ID()
+	place := v1alpha1.Applied{Class: class, Type: id.Type, Domain: id.Domain, Subdomain: id.Subdomain}
+	served := s.State == v1alpha1.StateCreated || s.State == v1alpha1.StateUpdated || s.LastSyncTime != nil
+	switch {
+	case served && !r.changedSince(s.ObservedGeneration):
+		place.Confirmed = true
+		return &place
+	case served:
+		k.tellChanged(r)
+		if !strings.EqualFold(strings.TrimSuffix(s.FQDN, "."), fqdnOf(r.key)) {
+			return nil
+		}
+	case begun(r.object):
+		return nil
+	}
+	if !allowed(rules[class], r.id.Namespace, place) {
+		return nil
+	}
+	return &place
+}
+
+// changedSince reports whether the spec is another one than that of a generation; a deletion counts as one, too.
+func (r *record) changedSince(generation int64) bool {
+	now := r.object.Generation
+	if r.deleting() {
+		now--
+	}
+	return now > generation
+}
+
+// tellChanged says what nobody can clean up but a person. k.mu is held.
+func (k *Controller) tellChanged(r *record) {
+	text := r.id.String() + " was changed after the operator before this one had looked at it last, when it was " + r.object.Status.FQDN +
+		"; if its type, name or DNSClass was another one then, that is still at the server: remove it there."
+	k.Events.Eventf(r.object, nil, "Warning", reasonFormerUnknown, "TakeOver", "%s", controller.Note(text))
+	k.Log.Warn("an object of the existing system was changed while nobody looked", "object", r.id.String(), "fqdn", r.object.Status.FQDN)
+}

@@ -1,0 +1,125 @@
+package homelab
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
+	"github.com/zonefold/zonefold/dnshook"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// The mark of a record is the finalizer with the annotation that says its place. It is for objects without a status: one write, or none
+// where the API server marks new objects, instead of one for the finalizer and one for status.applied. Decision 0033 says why that is
+// enough, and why nobody gains anything by an annotation of his own.
+
+// markOf reads the annotation of an object; nil: there is none that can be read. It does not tell of which server the place was.
+func markOf(o client.Object) *v1alpha1.Applied {
+	f := strings.Fields(o.GetAnnotations()[v1alpha1.AppliedAnnotation])
+	if len(f) != 4 {
+		return nil
+	}
+	id, err := dnshook.ID{Type: f[1], Domain: f[2], Subdomain: f[3]}.Canonical()
+	if err != nil {
+		return nil
+	}
+	return &v1alpha1.Applied{Class: f[0], Type: id.Type, Domain: id.Domain, Subdomain: id.Subdomain}
+}
+
+// textOf is what the annotation says of a place.
+func textOf(a v1alpha1.Applied) string {
+	return strings.Join([]string{a.Class, a.Type, a.Domain, a.Subdomain}, " ")
+}
+
+// begun reports whether an object has a status of ours.
+func begun(o *v1alpha1.DNSRecord) bool {
+	s := &o.Status
+	return len(s.Conditions) > 0 || s.Applied != nil || len(s.Former) > 0 || s.State != "" || s.LastSyncTime != nil
+}
+
+// know takes over newer metadata.
+func (r *record) know(o client.Object) { r.base, r.mark = o, markOf(o) }
+
+// prepared reports whether it is written down that a server may have the record at a place.
+func (r *record) prepared(place v1alpha1.Applied) bool {
+	if !r.finalized {
+		return false
+	}
+	if r.applied != nil && samePlace(*r.applied, place) {
+		return true
+	}
+	return r.fresh() && r.mark != nil && r.mark.Class == place.Class && idOf(*r.mark) == idOf(place)
+}
+
+// fresh reports whether the annotation is where the place of the record is to be written down.
+func (r *record) fresh() bool {
+	return !r.told && !begun(&v1alpha1.DNSRecord{Status: r.status}) && r.applied == nil && len(r.former) == 0
+}
+
+// putMark marks a record.
+func (k *Controller) putMark(ctx context.Context, r *record, place v1alpha1.Applied) error {
+	k.mu.Lock()
+	base := r.base
+	r.mark = nil // until the answer is there, nobody knows what it says
+	k.mu.Unlock()
+	list := slices.DeleteFunc(slices.Clone(base.GetFinalizers()), func(f string) bool { return f == v1alpha1.Finalizer })
+	meta := map[string]any{
+		"finalizers": append(list, v1alpha1.Finalizer), "annotations": map[string]string{v1alpha1.AppliedAnnotation: textOf(place)},
+	}
+	return k.patchMeta(ctx, r.id, base, meta, func(got client.Object) {
+		r.wrote(got)
+		r.finalized = true
+	})
+}
+
+// hold notes, right before it is sent, that a server may have something from now on. k.mu is held.
+func (k *Controller) hold(w *want) {
+	if r := w.owner; r.applied == nil || !samePlace(*r.applied, w.place) {
+		place := w.place
+		r.applied, r.done = &place, ""
+		k.reindex(r)
+	}
+}
+
+// presume takes marks for evidence: who led before may have sent these records and not have come to their statuses. What its object could not
+// have had sent is none, and nothing was ever sent for a class that does not exist. Objects that come later nobody else has sent. k.mu is held.
+func (k *Controller) presume() {
+	rules := map[string][]zone.Rule{}
+	for name, c := range k.classes {
+		rules[name] = ConvertClass(c.object).Rules
+	}
+	for _, r := range k.records {
+		switch {
+		case !r.finalized || r.applied != nil || len(r.former) > 0:
+			continue
+		case r.fresh() && r.mark != nil:
+			if allowed(rules[r.mark.Class], r.id.Namespace, *r.mark) {
+				r.applied = r.mark
+			}
+		default:
+			r.applied = k.inherit(r, rules)
+		}
+		if r.applied != nil {
+			k.reindex(r)
+		}
+	}
+}
+
+func allowed(rules []zone.Rule, namespace string, place v1alpha1.Applied) bool {
+	name, err := dnsname.Parse(idOf(place).FQDN() + ".")
+	if err != nil {
+		return false
+	}
+	t, err := rr.ParseType(place.Type)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(rules, func(r zone.Rule) bool {
+		return r.AllowsRecord(namespace, rr.Key{Name: name, Type: t}, dnsname.Root)
+	})
+}

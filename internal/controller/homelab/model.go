@@ -1,0 +1,264 @@
+package homelab
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
+	"github.com/zonefold/zonefold/dnshook"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// A slotKey names what one class has of one type at one name, however the name is split into domain and subdomain.
+type slotKey struct{ class, fqdn, kind string }
+
+func keyOf(class string, id dnshook.ID) slotKey { return slotKey{class, id.FQDN(), id.Type} }
+
+func idOf(a v1alpha1.Applied) dnshook.ID {
+	return dnshook.ID{Type: a.Type, Domain: a.Domain, Subdomain: a.Subdomain}
+}
+
+func slotOf(a v1alpha1.Applied) slotKey { return keyOf(a.Class, idOf(a)) }
+
+// samePlace reports whether two are of one identity.
+func samePlace(a, b v1alpha1.Applied) bool {
+	return a.Class == b.Class && a.Server == b.Server && idOf(a) == idOf(b)
+}
+
+// A record is what is known about a DNSRecord. Of what it has applied this is the truth: the cache may lag behind.
+type record struct {
+	writing sync.Mutex // held while the object is written: each write is made of what the one before has left; goes before Controller.mu
+
+	id     zone.ID
+	object *v1alpha1.DNSRecord // as the cache has it
+	wanted Wanted
+	key    slotKey // zero: what it asks for cannot be understood
+
+	settled controller.Version // what the verdict is about
+	verdict zone.Verdict
+
+	applied   *v1alpha1.Applied // what a server has of it, or may have
+	former    []v1alpha1.Applied
+	finalized bool                 // it has our finalizer
+	done      v1alpha1.RecordState // Created or Updated; "": see the status
+	synced    time.Time            // zero: see the status
+
+	base    client.Object            // the newest metadata that are known
+	mark    *v1alpha1.Applied        // of these: what the annotation says
+	told    bool                     // a status was written, or may have been: the annotation says nothing any more
+	status  v1alpha1.DNSRecordStatus // as it was written last
+	version uint64                   // resourceVersion of our last write
+	pending time.Time                // since when it is; zero: it is not
+	state   v1alpha1.RecordState     // for the metric
+	span    trace.Span               // of the change that is on its way; nil: none is followed
+}
+
+func (r *record) deleting() bool { return !r.object.DeletionTimestamp.IsZero() }
+
+func (r *record) orphan() bool {
+	return r.object.Annotations[v1alpha1.DeletionPolicyAnnotation] == v1alpha1.DeletionPolicyOrphan
+}
+
+func (r *record) current() controller.Version {
+	return controller.Version{UID: r.object.UID, Generation: r.object.Generation}
+}
+
+// decided reports whether the verdict is about the object as it is now.
+func (r *record) decided() bool { return r.deleting() || r.settled == r.current() }
+
+// unknown reports whether nobody can say what the object wants: then nothing of it is removed.
+func (r *record) unknown() bool {
+	return !r.deleting() && (!r.decided() || r.key == slotKey{} || !r.verdict.Accepted && r.verdict.Reason == zone.ReferenceNotFound)
+}
+
+// evidence lists everything that servers may have of the record.
+func (r *record) evidence() []v1alpha1.Applied {
+	if r.applied == nil {
+		return r.former
+	}
+	return append(slices.Clone(r.former), *r.applied)
+}
+
+func (r *record) compare(o *record) int {
+	a, b := r.object.CreationTimestamp.Time, o.object.CreationTimestamp.Time
+	return cmp.Or(a.Compare(b), r.id.Compare(o.id))
+}
+
+// drop forgets that a server has something of the record.
+func (r *record) drop(a v1alpha1.Applied) {
+	if r.applied != nil && samePlace(*r.applied, a) {
+		r.applied, r.done = nil, ""
+	}
+	r.former = slices.DeleteFunc(slices.Clone(r.former), func(f v1alpha1.Applied) bool { return samePlace(f, a) })
+}
+
+// A slot is one record of one server.
+type slot struct {
+	key     slotKey
+	claims  map[*record]struct{} // that ask for it
+	holders map[*record]struct{} // of which the server may have it
+
+	loaded    bool   // confirmed was read from the status
+	confirmed string // hash of what the server has; "": not known
+	last      string // what confirmed was before something was sent
+	changes   int    // how often something was sent
+	absent    bool   // at the last look the server did not have it
+	schedule  schedule
+	failure   *failure
+	behind    *slotKey // it waits until this one is removed
+}
+
+// A failure is why the server does not have what it should.
+type failure struct {
+	reason, code, message string
+	next                  string // in words, when it is tried again
+	removal               bool   // what failed is the removal
+}
+
+// A want is what a slot is to hold.
+type want struct {
+	owner  *record
+	record dnshook.Record
+	place  v1alpha1.Applied // without hash
+	hash   string
+	all    []*record // whose values it has
+}
+
+// want returns what a slot is to hold, nil for nothing; false: that is not known now.
+func (k *Controller) want(s *slot) (*want, bool) {
+	var accepted []*record
+	for r := range s.claims {
+		switch {
+		case r.deleting():
+		case !r.decided():
+			return nil, false
+		case r.verdict.Accepted:
+			accepted = append(accepted, r)
+		}
+	}
+	c := k.classes[s.key.class]
+	if len(accepted) == 0 {
+		return nil, true
+	}
+	if c == nil {
+		return nil, false
+	}
+	slices.SortFunc(accepted, (*record).compare)
+	w := &want{owner: accepted[0], record: accepted[0].wanted.Record, all: accepted}
+	w.record.Values = slices.Clone(w.record.Values)
+	for _, r := range accepted[1:] {
+		for _, v := range r.wanted.Record.Values {
+			if !slices.Contains(w.record.Values, v) {
+				w.record.Values = append(w.record.Values, v)
+			}
+		}
+	}
+	if w.owner.object.Spec.TTL == nil {
+		w.record.TTL = ttlOf(c.object.Spec.DefaultTTL)
+	}
+	id := w.record.ID()
+	w.place = v1alpha1.Applied{Class: s.key.class, Server: c.object.Spec.Server, Type: id.Type, Domain: id.Domain, Subdomain: id.Subdomain}
+	w.hash = hashOf(w.place.Server, w.record)
+	return w, true
+}
+
+// hashOf is equal for what is the same on the wire.
+func hashOf(server string, r dnshook.Record) string {
+	body, _ := json.Marshal(r) // of strings and numbers
+	sum := sha256.Sum256(append([]byte(server+"\n"), body...))
+	return hex.EncodeToString(sum[:12])
+}
+
+// slot returns a slot, which it makes if need be. k.mu is held.
+func (k *Controller) slot(key slotKey) *slot {
+	s := k.slots[key]
+	if s == nil {
+		s = &slot{key: key, claims: map[*record]struct{}{}, holders: map[*record]struct{}{}}
+		k.slots[key] = s
+	}
+	return s
+}
+
+// index notes which slots and classes a record concerns now; before is what it returned last. k.mu is held.
+func (k *Controller) index(r *record, before []slotKey) []slotKey {
+	for _, key := range before {
+		if s := k.slots[key]; s != nil {
+			delete(s.claims, r)
+			delete(s.holders, r)
+		}
+		k.unuse(key.class, r)
+	}
+	var now []slotKey
+	add := func(key slotKey) *slot {
+		if !slices.Contains(now, key) {
+			now = append(now, key)
+		}
+		k.use(key.class, r)
+		return k.slot(key)
+	}
+	if k.records[r.id] == r {
+		if r.key != (slotKey{}) {
+			add(r.key).claims[r] = struct{}{}
+		}
+		for _, a := range r.evidence() {
+			add(slotOf(a)).holders[r] = struct{}{}
+		}
+	}
+	for _, key := range before {
+		if s := k.slots[key]; s != nil && len(s.claims)+len(s.holders) == 0 {
+			delete(k.slots, key)
+		}
+	}
+	return now
+}
+
+// reindex follows a change of what a record asks for or has applied, and looks at all slots that this concerns. k.mu is held.
+func (k *Controller) reindex(r *record) {
+	before := k.touched[r]
+	now := k.index(r, before)
+	if k.touched[r] = now; k.records[r.id] != r {
+		delete(k.touched, r)
+	}
+	for _, key := range append(slices.Clone(before), now...) {
+		k.wake(key)
+	}
+}
+
+// use notes that a record needs a class. k.mu is held.
+func (k *Controller) use(class string, r *record) {
+	users := k.users[class]
+	if users == nil {
+		users = map[*record]struct{}{}
+		k.users[class] = users
+	}
+	if _, known := users[r]; !known {
+		users[r] = struct{}{}
+		if len(users) == 1 {
+			k.classWriter.Enqueue(ClassID(class))
+		}
+	}
+}
+
+func (k *Controller) unuse(class string, r *record) {
+	if users := k.users[class]; users != nil {
+		if delete(users, r); len(users) == 0 {
+			delete(k.users, class)
+			k.classWriter.Enqueue(ClassID(class))
+		}
+	}
+}
+
+func asError(err error, e **dnshook.Error) bool { return errors.As(err, e) }
+
+func fqdnOf(key slotKey) string { return strings.TrimSuffix(key.fqdn, ".") }

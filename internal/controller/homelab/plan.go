@@ -1,0 +1,189 @@
+package homelab
+
+import (
+	"slices"
+	"time"
+
+	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
+	"github.com/zonefold/zonefold/dnshook"
+)
+
+// A step is what is done next about a slot. At most one of the fields is set; none: there is nothing to do now.
+type step struct {
+	prepare *record // its place is written down before anything is sent
+	place   *v1alpha1.Applied
+	upsert  *want
+	remove  []dnshook.ID // the server is to have these no more
+	free    []held       // of these; without remove they are forgotten only
+	after   time.Duration
+}
+
+// held is one thing that a server may have of a record.
+type held struct {
+	record *record
+	place  v1alpha1.Applied
+}
+
+// next decides about a slot. k.mu is held.
+func (k *Controller) next(s *slot) step {
+	now := k.Clock.Now()
+	s.behind = nil
+	for _, h := range holdings(s) {
+		if h.record.deleting() && h.record.orphan() {
+			return step{free: []held{h}}
+		}
+	}
+	w, known := k.want(s)
+	if !known || k.classes[s.key.class] == nil {
+		return step{}
+	}
+	var do step
+	if w != nil {
+		do = k.keep(s, w)
+	} else {
+		do = k.clear(s)
+	}
+	if do.upsert == nil && do.remove == nil {
+		if w != nil && s.confirmed == w.hash || len(s.holders) == 0 {
+			s.failure, s.schedule = nil, schedule{}
+		}
+		return do
+	}
+	about := "remove"
+	if do.upsert != nil {
+		about = do.upsert.hash
+	}
+	if s.schedule.regard(about + k.classes[s.key.class].revision); now.Before(s.schedule.next) {
+		return step{after: s.schedule.next.Sub(now)}
+	}
+	return do
+}
+
+// keep brings the server to what a slot is to hold.
+func (k *Controller) keep(s *slot, w *want) step {
+	if other := k.inTheWay(s); other != nil {
+		s.behind = other
+		k.wake(*other)
+		return step{}
+	}
+	r := w.owner
+	if !r.prepared(w.place) {
+		return step{prepare: r, place: &w.place}
+	}
+	if !s.loaded {
+		s.loaded, s.confirmed = true, remembered(w)
+	}
+	if s.confirmed != w.hash {
+		return step{upsert: w}
+	}
+	var do step
+	for _, h := range holdings(s) {
+		switch {
+		case h.record == r && samePlace(h.place, w.place):
+		case idOf(h.place) == idOf(w.place): // the record is somebody else's by now
+			do.free = append(do.free, h)
+		case !slices.Contains(do.remove, idOf(h.place)):
+			do.remove = append(do.remove, idOf(h.place))
+		}
+	}
+	if len(do.remove) > 0 {
+		do.free = nil
+		for _, h := range holdings(s) {
+			if slices.Contains(do.remove, idOf(h.place)) {
+				do.free = append(do.free, h)
+			}
+		}
+	}
+	return do
+}
+
+// remembered returns the hash that the server has confirmed before the operator was started, if that counts still.
+func remembered(w *want) string {
+	for _, r := range w.all {
+		if r.status.ObservedGeneration != r.object.Generation {
+			return "" // a change may be on the server that the status does not tell of
+		}
+	}
+	return w.owner.applied.Hash
+}
+
+// clear brings the server to hold nothing in a slot, as far as it is certain that nobody wants it.
+func (k *Controller) clear(s *slot) step {
+	var do step
+	for _, h := range holdings(s) {
+		switch {
+		case k.stays(h):
+		case k.succeeded(h):
+			return step{free: []held{h}}
+		default:
+			do.free = append(do.free, h)
+			if !slices.Contains(do.remove, idOf(h.place)) {
+				do.remove = append(do.remove, idOf(h.place))
+			}
+		}
+	}
+	return do
+}
+
+// stays reports whether something is not to be removed yet: what its object wants is not known, or it wants something else
+// that the server does not have yet.
+func (k *Controller) stays(h held) bool {
+	r := h.record
+	switch {
+	case r.unknown():
+		return true
+	case r.deleting() || !r.verdict.Accepted:
+		return false
+	}
+	old, now := slotOf(h.place), r.key
+	if old.class == now.class && old.fqdn == now.fqdn && (old.kind == "CNAME" || now.kind == "CNAME") {
+		return false // the two cannot stand together: the old one goes first
+	}
+	s := k.slots[now]
+	if s == nil {
+		return true
+	}
+	w, known := k.want(s)
+	return !known || w == nil || s.confirmed != w.hash
+}
+
+// succeeded reports whether the record at the place is, under another class of the same server, the one that is wanted now.
+func (k *Controller) succeeded(h held) bool {
+	r := h.record
+	if r.deleting() || !r.verdict.Accepted {
+		return false
+	}
+	w, known := k.want(k.slot(r.key))
+	return known && w != nil && w.place.Class != h.place.Class && w.place.Server == h.place.Server && idOf(w.place) == idOf(h.place)
+}
+
+// inTheWay returns a slot that has to be empty before this one is filled: a CNAME stands alone (RFC 1034 §3.6.2).
+func (k *Controller) inTheWay(s *slot) *slotKey {
+	kinds := []string{"CNAME"}
+	if s.key.kind == "CNAME" {
+		kinds = dnshook.Types()
+	}
+	for _, kind := range kinds {
+		key := slotKey{s.key.class, s.key.fqdn, kind}
+		other := k.slots[key]
+		if kind == s.key.kind || other == nil || len(other.holders) == 0 {
+			continue
+		}
+		return &key
+	}
+	return nil
+}
+
+// holdings lists what the server may have in a slot, oldest object first.
+func holdings(s *slot) []held {
+	var out []held
+	for r := range s.holders {
+		for _, a := range r.evidence() {
+			if slotOf(a) == s.key {
+				out = append(out, held{r, a})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b held) int { return a.record.compare(b.record) })
+	return out
+}

@@ -1,0 +1,196 @@
+package homelab_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/zonefold/zonefold/internal/controller/homelab"
+)
+
+// waiting is how many timers of a fake clock there are while one record waits: each of the three queues has one beside its ticker.
+const waiting = 6
+
+// A schedule is a record called it, a server that turns it away, and a clock that nobody but the test moves.
+type schedule struct {
+	*world
+	hook    *hook
+	clock   *clocktesting.FakeClock
+	answers []answer // to the attempts in turn; the last one to all that follow
+}
+
+type answer = func(http.ResponseWriter, *http.Request) bool
+
+func newSchedule(t *testing.T, answers ...func(*clocktesting.FakeClock) answer) *schedule {
+	t.Helper()
+	s := &schedule{hook: newHook(t, ""), clock: clocktesting.NewFakeClock(time.Date(2025, 12, 30, 10, 0, 0, 0, time.UTC))}
+	s.hook.now = s.clock.Now
+	for _, a := range answers {
+		s.answers = append(s.answers, a(s.clock))
+	}
+	s.world = newWorld(t, func(c *homelab.Config) {
+		c.Clock, c.HealthInterval = s.clock, homelab.DefaultHealthInterval
+		c.Rand = func() float64 { return 0 } // the first checks are not spread
+		c.Retry = homelab.Retry{
+			BaseDelay: homelab.DefaultBaseDelay, MaxDelay: homelab.DefaultMaxDelay, MaxAttempts: homelab.DefaultMaxAttempts, Slow: homelab.DefaultHealthInterval,
+		}
+	})
+	s.class("dns", s.hook.URL)
+	s.classSays("dns", "Healthy True ServerHealthy")
+	return s
+}
+
+func isAttempt(request string) bool {
+	return strings.Contains(request, `"subdomain":"it"`) || strings.HasSuffix(request, "/example.com/it")
+}
+
+// refuse has the attempts answered as the schedule says, and all else as it should be.
+func (s *schedule) refuse() {
+	s.hook.asked()
+	s.hook.answers(func(w http.ResponseWriter, r *http.Request) bool {
+		if n := len(s.hook.requests); r.URL.Path == "/health" || !isAttempt(s.hook.requests[n-1]) {
+			return false
+		}
+		return s.answers[min(len(s.instants()), len(s.answers))-1](w, r)
+	})
+}
+
+// instants are those of the attempts. The hook's mutex is held.
+func (s *schedule) instants() (out []time.Time) {
+	for i, request := range s.hook.requests {
+		if isAttempt(request) {
+			out = append(out, s.hook.times[i])
+		}
+	}
+	return out
+}
+
+// attempted waits until there were n attempts, and the next one is waited for.
+func (s *schedule) attempted(n int) {
+	s.t.Helper()
+	s.eventually("the attempts", func() string {
+		s.hook.mu.Lock()
+		defer s.hook.mu.Unlock()
+		if got, timers := len(s.instants()), s.clock.Waiters(); got < n || timers != waiting {
+			return fmt.Sprintf("there are %d of %d, and %d timers", got, n, timers)
+		}
+		return ""
+	})
+}
+
+// witness has another record of the class go the whole way: what was due goes before it.
+func (s *schedule) witness(n int) {
+	s.t.Helper()
+	s.record("witness", "dns", fmt.Sprintf("A witness example.com 192.0.2.%d", n+1))
+	s.holdsLine(s.hook, fmt.Sprintf("A witness.example.com 300 192.0.2.%d", n+1))
+}
+
+// waits moves the clock from attempt to attempt, and compares what is between them.
+func (s *schedule) waits(want ...time.Duration) {
+	s.t.Helper()
+	for i, wait := range want {
+		s.attempted(i + 1)
+		s.clock.Step(wait - time.Millisecond)
+		s.witness(i)
+		s.clock.Step(time.Millisecond)
+	}
+	s.attempted(len(want) + 1)
+	s.hook.mu.Lock()
+	defer s.hook.mu.Unlock()
+	var got []time.Duration
+	for i, at := range s.instants()[1:] {
+		got = append(got, at.Sub(s.instants()[i]))
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		s.t.Errorf("it waits %v, want %v", got, want)
+	}
+}
+
+// always is an answer that does not look at the clock.
+func always(a answer) func(*clocktesting.FakeClock) answer {
+	return func(*clocktesting.FakeClock) answer { return a }
+}
+
+// in90s says when to come back as a date (RFC 9110 §10.2.3).
+func in90s(c *clocktesting.FakeClock) answer {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		return status(503, "", "Retry-After", c.Now().Add(90*time.Second).Format(http.TimeFormat))(w, r)
+	}
+}
+
+func hangUp(w http.ResponseWriter, _ *http.Request) bool {
+	if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+		_ = conn.Close()
+	}
+	return true
+}
+
+func TestAttemptsAreMadeAtTheInstantsOfTheDocument(t *testing.T) {
+	const s, m = time.Second, time.Minute
+	documented := []time.Duration{5 * s, 10 * s, 20 * s, 40 * s, 60 * s, 10 * m, 10 * m}
+	for _, c := range []struct {
+		sentence string
+		answers  []func(*clocktesting.FakeClock) answer
+		waits    []time.Duration
+		says     string
+		words    string
+	}{
+		{"a server that fails", []func(*clocktesting.FakeClock) answer{always(status(500, ""))}, documented, "Error False ServerError", "(5/5)"},
+		{"a server that hangs up", []func(*clocktesting.FakeClock) answer{always(hangUp)}, documented, "Error False ServerUnreachable", "(5/5)"},
+		{"a signature that is not taken", []func(*clocktesting.FakeClock) answer{always(status(401, ""))}, documented, "Error False AuthenticationFailed", "(5/5)"},
+		{"a record that is not taken", []func(*clocktesting.FakeClock) answer{always(status(400, ""))}, []time.Duration{10 * m, 10 * m}, "Error False ValidationFailed", "every 10m0s"},
+		{
+			"a server that says when to come back, which costs no retry",
+			[]func(*clocktesting.FakeClock) answer{always(status(503, "", "Retry-After", "7")), always(status(500, "")), in90s, always(status(429, "")), always(status(500, ""))},
+			[]time.Duration{7 * s, 5 * s, 90 * s, 60 * s, 10 * s, 20 * s}, "Error False ServerError", "retry 4/5",
+		},
+	} {
+		t.Run(c.sentence, func(t *testing.T) {
+			w := newSchedule(t, c.answers...)
+			w.refuse()
+			w.record("it", "dns", "A it example.com 192.0.2.1")
+			w.waits(c.waits...)
+			w.until("it", c.says)
+			w.message("it", c.words)
+		})
+	}
+	t.Run("a deletion that fails", func(t *testing.T) {
+		w := newSchedule(t, always(status(500, "")))
+		w.record("it", "dns", "A it example.com 192.0.2.1")
+		w.until("it", "Created True RecordCreated")
+		w.refuse()
+		w.delete("it")
+		w.waits(documented...)
+		w.hook.answers(nil)
+		w.clock.Step(10 * m)
+		w.until("it", "gone")
+	})
+}
+
+func TestHealthIsAskedAtTheDocumentsInterval(t *testing.T) {
+	w := newSchedule(t)
+	asked := func() (int, int) {
+		w.hook.mu.Lock()
+		defer w.hook.mu.Unlock()
+		return w.hook.healths, w.clock.Waiters()
+	}
+	for i := range 3 {
+		const interval = homelab.DefaultHealthInterval
+		w.eventually("the questions", func() string {
+			if n, timers := asked(); n < i+1 || timers < waiting-2 { // there is nothing that waits for a server
+				return fmt.Sprintf("there are %d, and %d timers", n, timers)
+			}
+			return ""
+		})
+		w.clock.Step(interval - time.Millisecond)
+		w.witness(i)
+		if n, _ := asked(); n != i+1 {
+			t.Fatalf("a millisecond too early there are %d questions, want %d", n, i+1)
+		}
+		w.clock.Step(time.Millisecond)
+	}
+}

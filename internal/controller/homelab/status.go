@@ -1,0 +1,199 @@
+package homelab
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// An account is what is to be said about a record.
+type account struct {
+	state   v1alpha1.RecordState
+	outcome controller.Outcome
+	code    string // of status.error; "": there is none
+}
+
+func bad(reason, code, message string) account {
+	return account{v1alpha1.StateError, controller.Not(reason, message), code}
+}
+
+// pending is a record of which nothing has come yet.
+func pending(message string) account {
+	return account{v1alpha1.StatePending, controller.Outcome{Status: metav1.ConditionUnknown, Reason: ReasonPending, Message: message}, ""}
+}
+
+// account says how things are with a record. k.mu is held.
+func (k *Controller) account(r *record) account {
+	if r.deleting() {
+		return k.leaving(r)
+	}
+	v := r.verdict
+	switch {
+	case v.Accepted:
+		return k.standing(r)
+	case r.wanted.Code != "":
+		return bad(ReasonInvalidConfiguration, string(r.wanted.Code), v.Message+k.leftover(r))
+	case v.Reason == zone.ReferenceNotFound:
+		return bad(ReasonClassNotFound, codeClassNotFound, fmt.Sprintf("%s refers to DNSClass %s, which does not exist; create it or correct dnsClassRef.",
+			r.id, r.object.Spec.DNSClassRef.Name)+k.leftover(r))
+	case v.Reason == zone.NotDelegated:
+		return bad(ReasonInvalidConfiguration, codeNotAllowed, v.Message+k.leftover(r))
+	}
+	return bad(ReasonInvalidConfiguration, codeConflict, v.Message+k.leftover(r))
+}
+
+// leftover says what is still served of a record that fails.
+func (k *Controller) leftover(r *record) string {
+	if r.applied == nil || !r.applied.Confirmed {
+		return ""
+	}
+	return fmt.Sprintf(" What DNSClass %s took before, %s %s, may still be served.", r.applied.Class, idOf(*r.applied).FQDN(), r.applied.Type)
+}
+
+// standing is the account of a record that the World has accepted.
+func (k *Controller) standing(r *record) account {
+	s := k.slots[r.key]
+	w, known := k.want(s)
+	if !known || w == nil {
+		return pending("It is on its way.")
+	}
+	if s.confirmed == w.hash && w.owner.applied != nil && samePlace(*w.owner.applied, w.place) {
+		return k.served(r, s)
+	}
+	switch f := s.failure; {
+	case f != nil && !f.removal:
+		return bad(f.reason, f.code, strings.TrimSpace(f.message+" "+f.next)+k.leftover(r))
+	case s.behind != nil:
+		text := fmt.Sprintf("It waits until DNSClass %s has %s no more, beside which it cannot stand.", s.key.class, title(*s.behind))
+		if other := k.slots[*s.behind]; other != nil && other.failure != nil {
+			return bad(other.failure.reason, other.failure.code, text+" "+other.failure.message)
+		}
+		return pending(text)
+	}
+	return pending(fmt.Sprintf("It is on its way to DNSClass %s.", s.key.class))
+}
+
+// served is the account of a record that the server has.
+func (k *Controller) served(r *record, s *slot) account {
+	state := r.done
+	if state == "" {
+		if state = r.status.State; state != v1alpha1.StateCreated {
+			state = v1alpha1.StateUpdated
+		}
+	}
+	reason := ReasonRecordUpdated
+	if state == v1alpha1.StateCreated {
+		reason = ReasonRecordCreated
+	}
+	text := fmt.Sprintf("DNSClass %s has %s.", s.key.class, title(s.key))
+	if note, differs := r.verdict.Note(zone.TTLDiffers); differs {
+		text += " " + note.Message
+	}
+	for _, f := range r.former {
+		text += fmt.Sprintf(" %s %s of DNSClass %s is still to be removed", idOf(f).FQDN(), f.Type, f.Class)
+		if old := k.slots[slotOf(f)]; old != nil && old.failure != nil {
+			text += ": " + old.failure.message
+			continue
+		}
+		text += "."
+	}
+	return account{state, controller.OK(reason, text), ""}
+}
+
+// leaving is the account of a record that is being deleted.
+func (k *Controller) leaving(r *record) account {
+	evidence := r.evidence()
+	if len(evidence) == 0 {
+		return account{v1alpha1.StateDeleted, controller.Not(ReasonRecordDeleted, "No server has the record any more."), ""}
+	}
+	release := fmt.Sprintf(" The object stays until then; to have it go and leave the record where it is: kubectl annotate -n %s dnsrecord %s %s=%s",
+		r.id.Namespace, r.id.Name, v1alpha1.DeletionPolicyAnnotation, v1alpha1.DeletionPolicyOrphan)
+	for _, a := range evidence {
+		what := fmt.Sprintf("%s %s has to be removed from the server of DNSClass %s", idOf(a).FQDN(), a.Type, a.Class)
+		if k.classes[a.Class] == nil {
+			return bad(ReasonClassNotFound, codeClassNotFound, what+", which does not exist; create it again."+release)
+		}
+		if s := k.slots[slotOf(a)]; s != nil && s.failure != nil {
+			return bad(s.failure.reason, s.failure.code, what+". "+s.failure.message+" "+s.failure.next+release)
+		}
+	}
+	return pending("The record is being removed.")
+}
+
+// statusOf puts an account into a status. k.mu is held.
+func (k *Controller) statusOf(r *record, a account) v1alpha1.DNSRecordStatus {
+	c := controller.Conditions{Old: r.status.Conditions, Generation: r.object.Generation, Now: k.Clock.Now()}
+	c.Set(controller.ConditionReady, a.outcome)
+	out := v1alpha1.DNSRecordStatus{
+		Conditions: c.List(), State: a.state, LastSyncTime: r.status.LastSyncTime, ObservedGeneration: r.object.Generation,
+		Former: slices.Clone(r.former),
+	}
+	if r.key != (slotKey{}) {
+		out.FQDN = fqdnOf(r.key)
+	}
+	if !r.synced.IsZero() {
+		out.LastSyncTime = ptr.To(metav1.NewTime(r.synced.Truncate(1e9)))
+	}
+	if r.applied != nil {
+		applied := *r.applied
+		applied.Hash = ""
+		if s := k.slots[slotOf(applied)]; s != nil && r.applied.Hash != "" && s.confirmed == r.applied.Hash {
+			applied.Hash = s.confirmed
+		}
+		out.Applied = &applied
+	}
+	if a.code != "" {
+		out.Error = &v1alpha1.RecordError{Code: a.code, Message: a.outcome.Message, Timestamp: ptr.To(metav1.NewTime(k.Clock.Now().Truncate(1e9)))}
+		if old := r.status.Error; old != nil && old.Code == a.code && old.Timestamp != nil {
+			out.Error.Timestamp = old.Timestamp
+		}
+	}
+	return out
+}
+
+// recordPatch gathers the fields of a status that differ.
+func recordPatch(before, after v1alpha1.DNSRecordStatus) map[string]any {
+	patch := map[string]any{}
+	set := func(name string, same, none bool, value any) {
+		switch {
+		case same:
+		case none:
+			patch[name] = nil
+		default:
+			patch[name] = value
+		}
+	}
+	same := equality.Semantic.DeepEqual
+	set("conditions", same(before.Conditions, after.Conditions), false, after.Conditions)
+	set("state", before.State == after.State, after.State == "", after.State)
+	set("lastSyncTime", same(before.LastSyncTime, after.LastSyncTime), after.LastSyncTime == nil, after.LastSyncTime)
+	set("fqdn", before.FQDN == after.FQDN, after.FQDN == "", after.FQDN)
+	set("observedGeneration", before.ObservedGeneration == after.ObservedGeneration, false, after.ObservedGeneration)
+	set("error", same(before.Error, after.Error), after.Error == nil, after.Error)
+	set("applied", same(before.Applied, after.Applied), after.Applied == nil, appliedPatch(after.Applied))
+	set("former", same(before.Former, after.Former) || len(before.Former)+len(after.Former) == 0, len(after.Former) == 0, after.Former)
+	return patch
+}
+
+// appliedPatch names every field: a merge patch leaves those that it does not name as they are.
+func appliedPatch(a *v1alpha1.Applied) map[string]any {
+	if a == nil {
+		return nil
+	}
+	out := map[string]any{"class": a.Class, "server": a.Server, "type": a.Type, "domain": a.Domain, "subdomain": a.Subdomain, "confirmed": nil, "hash": nil}
+	if a.Confirmed {
+		out["confirmed"] = true
+	}
+	if a.Hash != "" {
+		out["hash"] = a.Hash
+	}
+	return out
+}

@@ -1,0 +1,242 @@
+package homelab
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// grace is how long something may be on its way before that is worth a write.
+const grace = 2 * time.Second
+
+// crowd is how many objects wait for a write when those that go are not told so any more.
+const crowd = 64
+
+// prepare writes down what is going to be sent for a record, before it is.
+func (k *Controller) prepare(ctx context.Context, r *record, place v1alpha1.Applied) error {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	k.mu.Lock()
+	object, finalized, former := r.object, r.finalized, slices.Clone(r.former)
+	if a := r.applied; a != nil && (a.Class != place.Class || idOf(*a) != idOf(place)) {
+		former = append(former, *a)
+	}
+	fresh := r.fresh()
+	k.mu.Unlock()
+	if fresh {
+		return k.putMark(ctx, r, place)
+	}
+	if !finalized {
+		if err := k.finalize(ctx, r, true); err != nil {
+			return err
+		}
+	}
+	k.mu.Lock()
+	if place.Confirmed = false; r.applied != nil && samePlace(*r.applied, place) {
+		k.mu.Unlock()
+		return nil
+	}
+	former = slices.DeleteFunc(former, func(a v1alpha1.Applied) bool { return a.Class == place.Class && idOf(a) == idOf(place) })
+	for i := range former {
+		former[i].Hash = ""
+	}
+	status := k.statusOf(r, k.expected(r))
+	written := place // a copy: what is known goes on, and what was written stays
+	status.Applied, status.Former, status.LastSyncTime = &written, slices.Clone(former), r.status.LastSyncTime
+	before := r.status
+	r.told = true
+	k.mu.Unlock()
+	if err := k.patchStatus(ctx, r, object, recordPatch(before, status)); err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r.applied, r.former, r.status, r.done = &place, former, status, ""
+	k.shown(r, status.State)
+	k.reindex(r)
+	return nil
+}
+
+// finalize adds or removes the finalizer of a DNSRecord, if its metadata are as they are known.
+func (k *Controller) finalize(ctx context.Context, r *record, on bool) error {
+	k.mu.Lock()
+	base := r.base
+	k.mu.Unlock()
+	list := slices.DeleteFunc(slices.Clone(base.GetFinalizers()), func(f string) bool { return f == v1alpha1.Finalizer })
+	if on {
+		list = append(list, v1alpha1.Finalizer)
+	}
+	return k.patchMeta(ctx, r.id, base, map[string]any{"finalizers": list}, func(got client.Object) {
+		r.wrote(got)
+		r.finalized = on
+	})
+}
+
+// wrote notes the metadata that the answer to a write has.
+func (r *record) wrote(got client.Object) {
+	if v := version(got); v >= r.version {
+		r.version = v
+		r.know(got)
+	}
+}
+
+// patchMeta writes metadata of an object, if it is as it is known.
+func (k *Controller) patchMeta(ctx context.Context, id zone.ID, o client.Object, meta map[string]any, wrote func(client.Object)) error {
+	meta["uid"], meta["resourceVersion"] = o.GetUID(), o.GetResourceVersion()
+	body, err := json.Marshal(map[string]any{"metadata": meta})
+	if err != nil {
+		return fmt.Errorf("encoding the finalizers of %s: %w", id, err)
+	}
+	got := blank(id)
+	if err := k.Client.Patch(ctx, got, client.RawPatch(types.MergePatchType, body), client.FieldOwner(controller.Manager)); err != nil {
+		return fmt.Errorf("writing the finalizers of %s: %w", id, err)
+	}
+	k.Metrics.Wrote(id.Kind, "metadata")
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	wrote(got)
+	return nil
+}
+
+func (k *Controller) patchStatus(ctx context.Context, r *record, o client.Object, patch map[string]any) error {
+	return k.patch(ctx, r.id, o, patch, r.wrote)
+}
+
+// patch sends a JSON merge patch of a status: nobody else owns any of it.
+func (k *Controller) patch(ctx context.Context, id zone.ID, o client.Object, patch map[string]any, wrote func(client.Object)) error {
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": o.GetUID()}, "status": patch})
+	if err != nil {
+		return fmt.Errorf("encoding the status of %s: %w", id, err)
+	}
+	got := blank(id)
+	if err := k.Client.Status().Patch(ctx, got, client.RawPatch(types.MergePatchType, body), client.FieldOwner(controller.Manager)); err != nil {
+		return fmt.Errorf("writing the status of %s: %w", id, err)
+	}
+	k.Metrics.Wrote(id.Kind, "status")
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	wrote(got)
+	return nil
+}
+
+// blank returns an empty object of the kind, to receive the metadata of an answer.
+func blank(id zone.ID) client.Object {
+	o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: id.Namespace, Name: id.Name}}
+	o.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(id.Kind))
+	return o
+}
+
+// expected is what is said of a record when its place is written down: that it is on its way, unless it was served before.
+func (k *Controller) expected(r *record) account {
+	return pending(fmt.Sprintf("It is on its way to DNSClass %s.", r.key.class))
+}
+
+// writeRecord brings the status of a DNSRecord up to date, and lets go of one that no server has any more.
+func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
+	k.mu.Lock()
+	r := k.records[id]
+	k.mu.Unlock()
+	if r == nil {
+		return nil
+	}
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	k.mu.Lock()
+	if k.records[id] != r || !r.decided() || r.verdict.Reason == "" && !r.deleting() || k.Leads != nil && !k.Leads() {
+		k.mu.Unlock()
+		return nil
+	}
+	a := k.account(r)
+	if later := k.soon(r, a); later > 0 {
+		k.mu.Unlock()
+		return &controller.Later{After: later}
+	}
+	object := r.object
+	status := k.statusOf(r, a)
+	before := r.status
+	patch := recordPatch(before, status)
+	if r.deleting() && !r.finalized {
+		patch = nil // it goes by itself, or by the finalizers of others
+	}
+	release := r.finalized && len(r.evidence()) == 0
+	if release && r.deleting() && k.recordWriter.Len() > crowd {
+		patch = nil // nobody looks at the last word of each of many, which would cost as much as letting it go
+	}
+	r.told = r.told || len(patch) > 0
+	k.mu.Unlock()
+	if len(patch) > 0 {
+		if err := k.patchStatus(ctx, r, object, patch); err != nil {
+			return k.unwritten(id, err)
+		}
+		k.mu.Lock()
+		r.status = status
+		k.shown(r, status.State)
+		k.mu.Unlock()
+		k.tell(object, before.Conditions, status.Conditions)
+	}
+	if !release {
+		return nil
+	}
+	return client.IgnoreNotFound(k.finalize(ctx, r, false))
+}
+
+// unwritten decides what follows from a status that was not written. The schema refuses every change of an object that an
+// older one has let in: there is nothing to write until the object changes.
+func (k *Controller) unwritten(id zone.ID, err error) error {
+	if !apierrors.IsInvalid(err) {
+		return client.IgnoreNotFound(err)
+	}
+	k.Log.Warn("the API server takes no status of an object that its schema does not allow", "object", id.String(), "error", err)
+	return &controller.Later{After: time.Hour}
+}
+
+// soon is how long to wait for something that is on its way, before that is written down. k.mu is held.
+func (k *Controller) soon(r *record, a account) time.Duration {
+	if a.state != v1alpha1.StatePending {
+		r.pending = time.Time{}
+		return 0
+	}
+	now := k.Clock.Now()
+	if r.pending.IsZero() {
+		r.pending = now
+	}
+	return max(0, grace-now.Sub(r.pending))
+}
+
+// shown keeps the metric of states. k.mu is held.
+func (k *Controller) shown(r *record, state v1alpha1.RecordState) {
+	k.Numbers.moved(r.state, state)
+	r.state = state
+}
+
+// tell makes events of what happened to an object: it has failed, or works again.
+func (k *Controller) tell(o client.Object, before, after []metav1.Condition) {
+	find := func(list []metav1.Condition) metav1.Condition {
+		if i := slices.IndexFunc(list, func(c metav1.Condition) bool { return c.Type == controller.ConditionReady }); i >= 0 {
+			return list[i]
+		}
+		return metav1.Condition{}
+	}
+	was, is := find(before), find(after)
+	object, ok := o.(interface {
+		client.Object
+	})
+	switch {
+	case !ok || was.Status == is.Status && was.Reason == is.Reason || is.Reason == ReasonRecordDeleted:
+	case is.Status == metav1.ConditionFalse:
+		k.Events.Eventf(object, nil, "Warning", is.Reason, "Deliver", "%s", controller.Note(is.Message))
+	case is.Status == metav1.ConditionTrue && was.Status == metav1.ConditionFalse:
+		k.Events.Eventf(object, nil, "Normal", is.Reason, "Deliver", "%s", controller.Note(is.Message))
+	}
+}

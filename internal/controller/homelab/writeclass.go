@@ -1,0 +1,94 @@
+package homelab
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// writeClass keeps a DNSClass for as long as it is used, and writes down how its server is.
+func (k *Controller) writeClass(ctx context.Context, id zone.ID) error {
+	k.mu.Lock()
+	c := k.classes[id.Name]
+	if c == nil || k.Leads != nil && !k.Leads() {
+		k.mu.Unlock()
+		return nil
+	}
+	object, used := c.object, len(k.users[id.Name]) > 0
+	stale := version(object) < c.version
+	status := k.classStatus(c)
+	waits := c.checked == nil && object.Status.Health == nil
+	wait := grace - k.Clock.Since(c.since)
+	k.mu.Unlock()
+	if stale {
+		return nil // the cache brings what we wrote
+	}
+	wrote := func(got client.Object) { c.version = max(c.version, version(got)) }
+	held, deleting := slices.Contains(object.Finalizers, v1alpha1.InUseFinalizer), !object.DeletionTimestamp.IsZero()
+	switch {
+	case used && !held && !deleting:
+		return client.IgnoreNotFound(k.patchMeta(ctx, id, object, map[string]any{"finalizers": append(slices.Clone(object.Finalizers), v1alpha1.InUseFinalizer)}, wrote))
+	case !used && held && deleting:
+		list := slices.DeleteFunc(slices.Clone(object.Finalizers), func(f string) bool { return f == v1alpha1.InUseFinalizer })
+		return client.IgnoreNotFound(k.patchMeta(ctx, id, object, map[string]any{"finalizers": list}, wrote))
+	}
+	if waits && wait > 0 {
+		return &controller.Later{After: wait}
+	}
+	patch := k.classPatch(object.Status, status)
+	if len(patch) == 0 {
+		return nil
+	}
+	err := k.patch(ctx, id, object, patch, wrote)
+	if err == nil {
+		k.tell(object, object.Status.Conditions, status.Conditions)
+	}
+	return client.IgnoreNotFound(err)
+}
+
+// classStatus says how a server is. k.mu is held.
+func (k *Controller) classStatus(c *class) v1alpha1.DNSClassStatus {
+	o := c.object
+	conditions := controller.Conditions{Old: o.Status.Conditions, Generation: o.Generation, Now: k.Clock.Now()}
+	out := v1alpha1.DNSClassStatus{ObservedGeneration: o.Generation}
+	if c.checked == nil {
+		if o.Status.Health != nil && o.Status.ObservedGeneration == o.Generation {
+			return o.Status // of an earlier run; the next check is on its way
+		}
+		message := "The server has not been asked for its health yet."
+		conditions.Set(controller.ConditionReady, controller.Outcome{Status: metav1.ConditionUnknown, Reason: ReasonPending, Message: message})
+		out.Health = &v1alpha1.Health{Status: v1alpha1.HealthUnknown, Message: message}
+		out.Conditions = conditions.List()
+		return out
+	}
+	at := metav1.NewTime(c.checked.at.Truncate(1e9))
+	conditions.Set(controller.ConditionReady, c.checked.outcome)
+	out.Conditions = conditions.List()
+	out.LastHealthCheck = ptr.To(at)
+	out.Health = &v1alpha1.Health{Status: c.checked.status, LastCheck: ptr.To(at), Message: c.checked.outcome.Message}
+	return out
+}
+
+// classPatch gathers the fields that differ. That it was asked again is worth a write once an interval.
+func (k *Controller) classPatch(before, after v1alpha1.DNSClassStatus) map[string]any {
+	same := equality.Semantic.DeepEqual(before.Conditions, after.Conditions) && before.ObservedGeneration == after.ObservedGeneration &&
+		before.Health != nil && after.Health != nil && before.Health.Status == after.Health.Status && before.Health.Message == after.Health.Message
+	if same && (after.LastHealthCheck == nil || before.LastHealthCheck != nil && after.LastHealthCheck.Sub(before.LastHealthCheck.Time) < k.HealthInterval*9/10) {
+		return nil
+	}
+	patch := map[string]any{"conditions": after.Conditions, "observedGeneration": after.ObservedGeneration, "lastHealthCheck": nil}
+	health := map[string]any{"status": after.Health.Status, "message": after.Health.Message, "lastCheck": nil}
+	if at := after.LastHealthCheck; at != nil {
+		patch["lastHealthCheck"], health["lastCheck"] = at, at
+	}
+	patch["health"] = health
+	return patch
+}

@@ -1,0 +1,198 @@
+package controller
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// Names of spans. A change lasts from when the operator saw an object until every server has what it asks for, or until it is refused;
+// below it are the step of the World that took it in, and each call that brings it to a server.
+const (
+	SpanChange = "change"
+	SpanSettle = "settle"
+	SpanApply  = "apply"
+)
+
+// mostTraced bounds the changes of one Zone that are followed at a time, and the links of one call to them.
+const (
+	mostTraced = 1000
+	mostLinks  = 32
+)
+
+// traced is a change on its way.
+type traced struct {
+	seq  uint64
+	span trace.Span
+}
+
+// A Follower begins the spans of changes, in one goroutine, and of the calls that bring them to servers.
+type Follower struct {
+	Tracer trace.Tracer // nil: nobody is followed
+
+	versions map[zone.ID]Version // so that what is put again, such as with another status, is no change
+}
+
+// Begin returns the span of a change that a step took in; nil: it is none, or nobody follows it.
+func (f *Follower) Begin(s Settlement, o Touched, now time.Time) trace.Span {
+	last, known := f.versions[o.ID]
+	if f.Tracer == nil || known && last == o.Version || o.Gone() && !known {
+		return nil
+	}
+	if f.versions == nil {
+		f.versions = map[zone.ID]Version{}
+	}
+	f.versions[o.ID] = o.Version
+	if o.Gone() {
+		delete(f.versions, o.ID)
+	}
+	verdict, _ := s.View.Verdict(o.ID)
+	ctx, span := f.Tracer.Start(context.Background(), SpanChange, trace.WithTimestamp(o.Seen), trace.WithAttributes(
+		attribute.String("k8s.object.kind", o.ID.Kind), attribute.String("k8s.namespace.name", o.ID.Namespace), attribute.String("k8s.object.name", o.ID.Name),
+		attribute.String("zonefold.verdict", string(verdict.Reason)), attribute.Bool("zonefold.deleted", o.Gone())))
+	if !span.IsRecording() {
+		return nil
+	}
+	_, settle := f.Tracer.Start(ctx, SpanSettle, trace.WithTimestamp(s.At), trace.WithAttributes(attribute.Int("zonefold.objects", len(s.Touched))))
+	settle.End(trace.WithTimestamp(now))
+	return span
+}
+
+// Call begins the span of a call that brings changes to a server: a part of the first of them, with links to the others. What it
+// returns ends it. Where nobody follows any of them, there is none.
+func (f *Follower) Call(ctx context.Context, now func() time.Time, changes []trace.Span, about ...attribute.KeyValue) (context.Context, func(error, ...attribute.KeyValue)) {
+	if f.Tracer == nil || len(changes) == 0 {
+		return ctx, func(error, ...attribute.KeyValue) {}
+	}
+	var links []trace.Link
+	for _, other := range changes[1:min(len(changes), 1+mostLinks)] {
+		links = append(links, trace.Link{SpanContext: other.SpanContext()})
+	}
+	ctx, span := f.Tracer.Start(trace.ContextWithSpan(ctx, changes[0]), SpanApply, trace.WithSpanKind(trace.SpanKindClient), trace.WithLinks(links...),
+		trace.WithTimestamp(now()), trace.WithAttributes(about...))
+	return ctx, func(err error, result ...attribute.KeyValue) {
+		span.SetAttributes(result...)
+		if err != nil {
+			span.SetStatus(codes.Error, err.Error())
+		}
+		span.End(trace.WithTimestamp(now()))
+	}
+}
+
+// traceStep begins to follow the changes of one step of the World. The caller holds the lock.
+func (d *Deliveries) traceStep(s Settlement) {
+	if d.follower.Tracer == nil {
+		return
+	}
+	now := d.clock()
+	for _, o := range s.Touched {
+		if span := d.follower.Begin(s, o, now); span != nil && !d.homeOf(s, o).follow(span) {
+			span.End(trace.WithTimestamp(now))
+		}
+	}
+}
+
+// follow keeps the span of a change until that is served, and reports whether there is something to wait for.
+func (z *delivery) follow(span trace.Span) bool {
+	if z == nil || !z.accepted {
+		return false
+	}
+	l := z.current()
+	if l == nil { // it is about to be delivered
+		if len(z.traced) < mostTraced {
+			z.traced = append(z.traced, span)
+			return true
+		}
+		return false
+	}
+	if l.seq <= l.done || !l.confirmable() || len(l.traced) >= mostTraced {
+		return false
+	}
+	span.SetAttributes(attribute.String("dns.zone", l.name.String()))
+	l.traced = append(l.traced, traced{l.seq, span})
+	return true
+}
+
+// homeOf is the Zone that a change is for: what is deleted does not say it, but the step does if it changed one Zone alone.
+func (d *Deliveries) homeOf(s Settlement, o Touched) *delivery {
+	v, _ := s.View.Verdict(o.ID)
+	switch {
+	case o.Gone() && len(s.Delta.Zones) == 1:
+		return d.zones[s.Delta.Zones[0].ID]
+	case !o.Gone() && !v.Accepted:
+		return nil
+	case d.zones[o.ID] != nil:
+		return d.zones[o.ID]
+	}
+	return d.zones[v.Zone]
+}
+
+// begin takes over the changes from before the Zone was delivered.
+func (z *delivery) begin() {
+	before := z.traced
+	z.traced = nil
+	for _, span := range before {
+		if !z.follow(span) {
+			span.End()
+		}
+	}
+}
+
+// arrive ends what is served everywhere.
+func (l *line) arrive(now time.Time) {
+	n := 0
+	for n < len(l.traced) && l.traced[n].seq <= l.done {
+		l.traced[n].span.End(trace.WithTimestamp(now))
+		n++
+	}
+	l.traced = slices.Delete(l.traced, 0, n)
+}
+
+// abandon ends what nobody is going to serve any more.
+func (l *line) abandon(now time.Time) {
+	for _, t := range l.traced {
+		t.span.SetStatus(codes.Error, "the zone is not delivered any more")
+		t.span.End(trace.WithTimestamp(now))
+	}
+	l.traced = nil
+}
+
+// tracing follows one call of a Backend.
+func (e *Engine) tracing(ctx context.Context, feed string, seq uint64, target backend.TargetKey) (context.Context, func(int, error)) {
+	d := e.owner(feed)
+	if d == nil || e.Tracer == nil {
+		return ctx, func(int, error) {}
+	}
+	ctx, done := d.follower.Call(ctx, d.clock, d.causes(feed, seq), attribute.String("server.address", target.Server), attribute.String("dns.zone", target.Zone.String()))
+	return ctx, func(changes int, err error) {
+		result := []attribute.KeyValue{attribute.Int("zonefold.changes", changes)}
+		if err != nil {
+			result = append(result, attribute.String("error.type", string(backend.Class(err))))
+		}
+		done(err, result...)
+	}
+}
+
+// causes are the changes that a content brings, the oldest first.
+func (d *Deliveries) causes(feed string, seq uint64) (changes []trace.Span) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	l := d.feeds[feed]
+	if l == nil {
+		return nil
+	}
+	for _, t := range l.traced {
+		if t.seq > seq {
+			break
+		}
+		changes = append(changes, t.span)
+	}
+	return changes
+}
