@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"flag"
-	"fmt"
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/zonefold/zonefold/internal/backend/all"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/bindy"
 )
@@ -23,35 +21,25 @@ func fleetFlags(f *flag.FlagSet, s *bindy.Settings, env func(string) string) {
 	f.StringVar(&s.BindcarImage, "bindcar-image", "zonefold/bindcar:"+version, "`image` of the sidecar of name servers")
 }
 
-// addBindy has the manager run the dialect bindy while it leads. Its cache fills before, so that a follower takes over at once.
-func addBindy(ctx context.Context, m parts, numbers *controller.Metrics) error {
-	o := bindy.CacheOptions(m.GetScheme())
-	o.HTTPClient, o.Mapper = m.GetHTTPClient(), m.GetRESTMapper()
-	objects, err := cache.New(m.GetConfig(), o)
+// addBindy has the manager run the dialect bindy while it leads.
+func addBindy(ctx context.Context, m *parts, numbers *controller.Metrics) error {
+	records, err := bindy.Served(m.GetRESTMapper())
 	if err != nil {
-		return fmt.Errorf("making the cache: %w", err)
+		return err
 	}
-	for _, object := range bindy.Objects() {
-		if _, err := objects.GetInformer(ctx, object); err != nil {
-			return fmt.Errorf("watching %T: %w", object, err)
-		}
+	if len(records) < len(bindy.RecordKinds()) {
+		m.log.Warn("PTRRecords are not taken: their CustomResourceDefinition is not installed; apply zonefold's from config/crd and restart the operator")
 	}
-	c, err := client.New(m.GetConfig(), client.Options{
-		HTTPClient: m.GetHTTPClient(), Scheme: m.GetScheme(), Mapper: m.GetRESTMapper(), Cache: &client.CacheOptions{Reader: objects},
+	objects, c, err := m.reads(ctx, dialectBindy, bindy.CacheOptions(m.GetScheme()), bindy.Objects(records))
+	if err != nil {
+		return err
+	}
+	fleets := bindy.New(bindy.Config{
+		Settings: m.fleet, Client: c, Live: m.GetAPIReader(), Cache: objects, Events: m.GetEventRecorder("zonefold"),
+		Log: m.log, Metrics: numbers, Clock: time.Now, Leads: m.leads(),
+		DNS: fleetDNS(all.NewPool(time.Now, nil), m), Records: records,
 	})
-	if err != nil {
-		return fmt.Errorf("making the client: %w", err)
-	}
-	if err := m.Add(everywhere{objects.Start}); err != nil {
-		return err
-	}
-	if err := m.AddReadyzCheck("bindy", filled(objects)); err != nil {
-		return err
-	}
-	return m.Add(manager.RunnableFunc(func(ctx context.Context) error {
-		return bindy.New(bindy.Config{
-			Settings: m.fleet, Client: c, Live: m.GetAPIReader(), Cache: objects, Events: m.GetEventRecorder("zonefold"),
-			Log: m.log, Metrics: numbers, Clock: time.Now, Leads: m.leads(),
-		}).Run(ctx)
-	}))
+	m.fleets = fleets.Fleets()
+	m.examiners = append(m.examiners, fleets.Examiners()...)
+	return m.Add(manager.RunnableFunc(fleets.Run))
 }

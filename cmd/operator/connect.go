@@ -1,7 +1,12 @@
 package main
 
 import (
+	"context"
+
+	protocol "github.com/zonefold/zonefold/dnshook"
+	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/all"
+	"github.com/zonefold/zonefold/internal/backend/dnshook"
 	"github.com/zonefold/zonefold/internal/backend/powerdns"
 	"github.com/zonefold/zonefold/internal/backend/rfc2136"
 	"github.com/zonefold/zonefold/internal/controller"
@@ -24,6 +29,30 @@ func connector(pool *all.Pool) func(backends.Settings) ([]controller.Server, err
 	}
 }
 
+// hosts opens accounts of providers. Backends are the cluster's own, so they may have the credentials of the operator's Pod.
+func hosts(pool *all.Pool) func(backends.ProviderSettings) (backends.Hosting, error) {
+	return func(s backends.ProviderSettings) (backends.Hosting, error) {
+		account, err := pool.Open(all.ProviderConfig{Type: s.Type, Data: s.Data, Region: s.Region, Options: s.Options, Surroundings: true})
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context, anew bool) ([]controller.Server, error) {
+			if r, ok := account.(backend.Refresher); ok && anew {
+				r.Refresh()
+			}
+			if s.Zone == "" {
+				zones, err := account.HostedZones(ctx)
+				return backends.ServersOf(account, s.Type, zones), err
+			}
+			zone, err := account.HostedZone(ctx, s.Zone)
+			if err != nil {
+				return nil, err
+			}
+			return backends.ServersOf(account, s.Type, []backend.HostedZone{zone}), nil
+		}, nil
+	}
+}
+
 func configOf(s backends.Settings) all.Config {
 	var c all.Config
 	if e := s.Embedded; e != nil {
@@ -33,6 +62,11 @@ func configOf(s backends.Settings) all.Config {
 		c.RFC2136 = &all.RFC2136{
 			Servers: r.Servers, View: r.View,
 			Key: rfc2136.Key{Name: r.KeyName, Algorithm: r.Algorithm, Secret: r.Secret},
+		}
+	}
+	if h := s.DNSHook; h != nil {
+		c.DNSHook = &dnshook.Config{
+			Server: h.URL, Secret: h.Secret, Algorithm: protocol.Algorithm(h.Algorithm), CABundle: h.CABundle, Timeout: h.Timeout, Blind: h.Blind,
 		}
 	}
 	if p := s.PowerDNS; p != nil {

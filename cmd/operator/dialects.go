@@ -3,20 +3,27 @@ package main
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/bindy"
+	"github.com/zonefold/zonefold/internal/controller/gardener"
+	"github.com/zonefold/zonefold/internal/controller/homelab"
 	"github.com/zonefold/zonefold/internal/controller/kubizone"
+	"github.com/zonefold/zonefold/internal/tracing"
 )
 
 // The dialects by their names in --dialects. One that is off costs no watch and needs no right.
 const (
 	dialectKubizone = "kubizone"
 	dialectBindy    = "bindy"
+	dialectHomelab  = "homelab"
+	dialectGardener = "gardener"
 )
 
 // A dialect is how one is put into the operator.
@@ -24,13 +31,16 @@ type dialect struct {
 	name    string
 	group   string // of its objects
 	schemas []controller.Schema
-	add     func(ctx context.Context, m parts, numbers *controller.Metrics) error
+	optIn   bool // it is on only if somebody says so
+	add     func(ctx context.Context, m *parts, numbers *controller.Metrics) error
 }
 
 func knownDialects() []dialect {
 	return []dialect{
-		{dialectKubizone, "kubi.zone", kubizone.Schemas(), addKubizone},
-		{dialectBindy, "bindy.firestoned.io", bindy.Schemas(), addBindy},
+		{dialectKubizone, "kubi.zone", kubizone.Schemas(), false, addKubizone},
+		{dialectBindy, "bindy.firestoned.io", bindy.Schemas(), false, addBindy},
+		{dialectHomelab, "dns.homelab.mortenolsen.pro", homelab.Schemas(), false, addHomelab},
+		{dialectGardener, "extensions.gardener.cloud", gardener.Schemas(), true, addGardener},
 	}
 }
 
@@ -41,6 +51,17 @@ func everyDialect() dialects {
 	var out dialects
 	for _, d := range knownDialects() {
 		out = append(out, d.name)
+	}
+	return out
+}
+
+// usualDialects are those that are on unless somebody says otherwise.
+func usualDialects() dialects {
+	var out dialects
+	for _, d := range knownDialects() {
+		if !d.optIn {
+			out = append(out, d.name)
+		}
 	}
 	return out
 }
@@ -70,12 +91,25 @@ func (d *dialects) Set(text string) error {
 func (d dialects) has(name string) bool { return slices.Contains(d, name) }
 
 // addDialects has the manager run the dialects that are on.
-func addDialects(ctx context.Context, m parts) error {
+func addDialects(ctx context.Context, m *parts) error {
 	numbers := controller.NewMetrics()
 	if err := numbers.Register(metrics.Registry); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
-	for _, d := range knownDialects() {
+	m.engine = controller.NewEngine(backend.Config{
+		Clock: backend.SystemClock{}, Rand: rand.Float64, Log: m.log, Metrics: numbers, Audit: m.audit,
+	})
+	if m.traces != nil {
+		m.engine.Tracer = m.traces.Tracer("github.com/zonefold/zonefold")
+		if err := m.Add(everywhere{func(ctx context.Context) error {
+			<-ctx.Done()
+			tracing.Flush(ctx, m.traces, m.log)
+			return nil
+		}}); err != nil {
+			return err
+		}
+	}
+	for _, d := range slices.Backward(knownDialects()) { // Backends of the first name what the later ones run
 		if !m.dialects.has(d.name) {
 			continue
 		}
@@ -88,5 +122,5 @@ func addDialects(ctx context.Context, m parts) error {
 			return fmt.Errorf("starting the dialect %s: %w", d.group, err)
 		}
 	}
-	return nil
+	return addAdmission(ctx, m)
 }

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,37 +21,22 @@ type cluster struct {
 	ctx        context.Context
 	operator   string
 	kubeconfig string
-	log        *journal
-}
-
-// journal is the log of an operator.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
+	log        *testoperator.Journal
 }
 
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
-	c := &cluster{Cluster: testcluster.ForTest(t), ctx: ctx, log: &journal{}}
+	c := &cluster{Cluster: testcluster.ForTest(t), ctx: ctx, log: &testoperator.Journal{}}
 	var err error
 	if c.operator, err = testoperator.Build(ctx, t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range []string{"clusterbind9providers", "bind9clusters", "bind9instances"} {
+	for _, kind := range []string{
+		"clusterbind9providers", "bind9clusters", "bind9instances", "dnszones",
+		"arecords", "aaaarecords", "cnamerecords", "txtrecords", "mxrecords", "nsrecords", "srvrecords", "caarecords", // as the existing Bindy has them
+	} {
 		if err := c.InstallCRDs(ctx, "../../config/crd/bindy.firestoned.io_"+kind+".yaml"); err != nil {
 			t.Fatal(err)
 		}
@@ -95,11 +78,11 @@ func (c *cluster) start(t *testing.T, kubeconfig string, args ...string) *testop
 
 func (c *cluster) eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for !ok() {
+	for began := time.Now(); !ok(); began = time.Now() {
 		select {
 		case <-c.ctx.Done():
 			t.Fatalf("%s did not come about; the log is\n%s", what, c.log.String())
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(testcluster.Pace(time.Since(began))):
 		}
 	}
 }
@@ -113,7 +96,7 @@ func TestADialectThatIsOffNeedsNothing(t *testing.T) {
 		t.Errorf("an operator that lacks a definition says\n%s", text)
 	}
 
-	c.log = &journal{}
+	c.log = &testoperator.Journal{}
 	op := c.start(t, c.kubeconfig, "--dialects=bindy") // with the rights of this dialect alone
 	c.eventually(t, "readiness", op.Ready)
 	c.kubectl(t, "create namespace dns-system")
@@ -128,8 +111,12 @@ func TestADialectThatIsOffNeedsNothing(t *testing.T) {
 	if text := c.log.String(); strings.Contains(text, "is forbidden") || strings.Contains(text, "kubi.zone") {
 		t.Errorf("the operator does more than its dialect:\n%s", text)
 	}
+	if text := c.log.String(); !strings.Contains(text, "PTRRecords are not taken") {
+		t.Errorf("the operator does not say what it lacks:\n%s", text)
+	}
 	op.Stop()
 	if holder := c.kubectl(t, "get lease zonefold-operator -n "+testoperator.Namespace+" -o jsonpath={.spec.holderIdentity}"); holder != "" {
 		t.Errorf("the lease is not given up: %s holds it", holder)
 	}
+	c.homelab(t)
 }

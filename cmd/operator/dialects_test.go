@@ -13,11 +13,12 @@ func TestDialectsAreNamed(t *testing.T) {
 		want     dialects
 		wrong    string // part of what is said
 	}{
-		{"all are on", nil, dialects{"kubizone", "bindy"}, ""},
+		{"all but Gardener's are on", nil, dialects{"kubizone", "bindy", "homelab"}, ""},
 		{"one", []string{"--dialects=bindy"}, dialects{"bindy"}, ""},
 		{"two, with blanks", []string{"--dialects", " bindy, kubizone"}, dialects{"bindy", "kubizone"}, ""},
+		{"that of Gardener", []string{"--dialects=gardener"}, dialects{"gardener"}, ""},
 		{"the last flag counts", []string{"--dialects=bindy", "--dialects=kubizone"}, dialects{"kubizone"}, ""},
-		{"one that there is not", []string{"--dialects=bind"}, nil, "there is no dialect bind; there are kubizone, bindy"},
+		{"one that there is not", []string{"--dialects=bind"}, nil, "there is no dialect bind; there are kubizone, bindy, homelab, gardener"},
 		{"none", []string{"--dialects="}, nil, "an operator without a dialect does nothing"},
 		{"a name server with nothing to answer", []string{"--dialects=bindy", "--dns-bind-address=:5353"}, nil, "add kubizone to --dialects"},
 	} {

@@ -27,9 +27,12 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	bindy "github.com/zonefold/zonefold/api/bindy/v1beta1"
+	gardener "github.com/zonefold/zonefold/api/gardener/v1alpha1"
+	homelab "github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	bindyctl "github.com/zonefold/zonefold/internal/controller/bindy"
+	"github.com/zonefold/zonefold/internal/tracing"
 )
 
 // options are the flags.
@@ -53,6 +56,9 @@ type options struct {
 	audit       time.Duration
 	dialects    dialects
 	fleet       bindyctl.Settings
+	admission   admissionOptions
+	hooks       hooks
+	gardener    gardenerOptions
 }
 
 // version is that of the release; the build sets it.
@@ -71,7 +77,7 @@ func main() {
 }
 
 func parse(args []string, env func(string) string) (options, error) {
-	o := options{podIP: env("POD_IP"), dialects: everyDialect()}
+	o := options{podIP: env("POD_IP"), dialects: usualDialects()}
 	namespace := cmp.Or(env("POD_NAMESPACE"), "zonefold-system")
 	f := flag.NewFlagSet("operator", flag.ContinueOnError)
 	f.StringVar(&o.kubeconfig, "kubeconfig", env("KUBECONFIG"), "`file` that says how to reach the cluster; empty: the Pod's ServiceAccount")
@@ -92,6 +98,8 @@ func parse(args []string, env func(string) string) (options, error) {
 	f.DurationVar(&o.audit, "audit-interval", time.Hour, "how often a zone is read back from its servers, unless its Backend says")
 	f.Var(&o.dialects, "dialects", "the `dialects` that are on, separated by commas")
 	fleetFlags(f, &o.fleet, env)
+	admissionFlags(f, &o.admission)
+	gardenerFlags(f, &o.gardener)
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -102,7 +110,9 @@ func parse(args []string, env func(string) string) (options, error) {
 		return o, fmt.Errorf("--dns-bind-address needs a dialect with zones to answer for: add %s to --dialects, or say --dns-bind-address=0", dialectKubizone)
 	}
 	o.fleet.Namespace = o.namespace
-	return o, nil
+	var err error
+	o.hooks, err = parseHooks(env)
+	return o, err
 }
 
 func run(ctx context.Context, args []string, env func(string) string) error {
@@ -115,6 +125,7 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 		level = slog.LevelDebug
 	}
 	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	slog.SetDefault(log) // what libraries say without being asked
 	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
 	config, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
 	if err != nil {
@@ -137,8 +148,12 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 	if err != nil {
 		return err
 	}
+	traces, err := tracing.New(ctx, "zonefold-operator", version, env)
+	if err != nil {
+		return err
+	}
 	term.overthrown = func() { end(errOverthrown) }
-	if err := addDialects(ctx, parts{manager, server, term, o, log}); err != nil {
+	if err := addDialects(ctx, &parts{Manager: manager, server: server, term: term, options: o, log: log, traces: traces}); err != nil {
 		return err
 	}
 	log.Info("starting", "version", version, "namespace", o.namespace, "dialects", o.dialects.String())
@@ -153,7 +168,7 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kubizone.AddToScheme, bindy.AddToScheme, zonefold.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kubizone.AddToScheme, bindy.AddToScheme, homelab.AddToScheme, gardener.AddToScheme, zonefold.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("building the scheme: %w", err)
 		}

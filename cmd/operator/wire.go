@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/sdk/trace"
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -17,6 +18,7 @@ import (
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/all"
+	"github.com/zonefold/zonefold/internal/backend/embedded"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/backends"
 	"github.com/zonefold/zonefold/internal/controller/kubizone"
@@ -43,16 +45,37 @@ type parts struct {
 	server *dnsServer // nil: it is none
 	term   *term
 	options
-	log *slog.Logger
+	log     *slog.Logger
+	engine  *controller.Engine
+	fleets  controller.Fleets     // that Backends may name, known before anything runs; nil: there are none
+	classes controller.Classes    // that Backends may name; nil: there are none
+	traces  *trace.TracerProvider // nil: nothing is traced
+
+	clients   *all.Pool             // see pool
+	examiners []controller.Examiner // of the dialects that are on
 }
 
 // source is where Backends are read.
-func (p parts) source() backends.Source {
-	return backends.Source{Client: p.GetClient(), Cache: p.GetCache(), Log: p.log, Namespace: p.namespace, Embedded: p.server != nil}
+func (p *parts) source() backends.Source {
+	return backends.Source{
+		Client: p.GetClient(), Cache: p.GetCache(), Log: p.log, Namespace: p.namespace, Embedded: p.server != nil, Classes: p.classes,
+	}
+}
+
+// pool returns the one pool of clients: what Backends and DNSRecords of Gardener reach with equal credentials is one account.
+func (p *parts) pool() *all.Pool {
+	if p.clients == nil {
+		var own *embedded.Server
+		if p.server != nil {
+			own = p.server.Server
+		}
+		p.clients = all.NewPool(time.Now, own)
+	}
+	return p.clients
 }
 
 // leads says whether nobody else can have become the leader; nil: nobody else ever does.
-func (p parts) leads() func() bool {
+func (p *parts) leads() func() bool {
 	if !p.election {
 		return nil
 	}
@@ -61,7 +84,7 @@ func (p parts) leads() func() bool {
 
 // addKubizone has the manager run the dialect kubi.zone while it leads. The caches fill
 // before, so that a follower takes over at once.
-func addKubizone(ctx context.Context, m parts, numbers *controller.Metrics) error {
+func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) error {
 	for _, object := range append(kubizone.Objects(), backends.Objects()...) {
 		if _, err := m.GetCache().GetInformer(ctx, object); err != nil {
 			return fmt.Errorf("watching %T: %w", object, err)
@@ -72,11 +95,10 @@ func addKubizone(ctx context.Context, m parts, numbers *controller.Metrics) erro
 			return err
 		}
 	}
-	pool := all.NewPool(time.Now, nil)
-	if m.server != nil {
-		pool = all.NewPool(time.Now, m.server.Server)
-	}
-	connect := connector(pool)
+	connect, host := connector(m.pool()), hosts(m.pool())
+	foresight := &controller.Foresight{}
+	m.examiners = append(m.examiners, kubizone.Examiners(foresight)...)
+	m.examiners = append(m.examiners, m.source().Examiner(foresight, m.dialects.has(dialectBindy)))
 	catchUp := controller.CatchUp{Live: m.GetAPIReader(), Cached: m.GetClient(), Log: m.log}
 	return m.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		// Secrets are not waited for: nothing is withdrawn because of one.
@@ -87,15 +109,15 @@ func addKubizone(ctx context.Context, m parts, numbers *controller.Metrics) erro
 		clock := backend.SystemClock{}
 		zones := kubizone.New(kubizone.Config{
 			Client: m.GetClient(), Cache: m.GetCache(), Events: recorder, Log: m.log, Metrics: numbers, Clock: clock,
-			MaxSet: m.maxSet, MaxEntries: m.maxEntries, Audit: m.audit, Leads: m.leads(),
+			MaxSet: m.maxSet, MaxEntries: m.maxEntries, Engine: m.engine, Fleets: m.fleets, Leads: m.leads(), Foresight: foresight,
 		})
 		if m.server != nil {
 			<-m.server.followed // from now on the engine alone changes what it holds
 			zones.Deliveries.WhenDelivered(func() { m.server.open(zones.Deliveries.Everything()) })
 		}
 		places := backends.New(backends.Config{
-			Source: m.source(), Events: recorder, Clock: clock.Now, Metrics: numbers, Connect: connect,
-			Core: zones.Core, Deliveries: zones.Deliveries,
+			Source: m.source(), Events: recorder, Clock: clock.Now, Metrics: numbers, Connect: connect, Host: host,
+			Core: zones.Core, Deliveries: zones.Deliveries, Fleets: m.fleets,
 		})
 		if err := places.Gather(ctx); err != nil {
 			return err

@@ -15,7 +15,7 @@ import (
 // Exit codes.
 const (
 	exitDone     = 0
-	exitFindings = 1 // check found something; release could not finish
+	exitFindings = 1 // check or conformance found something; release could not finish
 	exitUsage    = 2 // wrong usage, or input that cannot be read
 )
 
@@ -46,8 +46,8 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// Run runs the command and returns its exit code: 0 if it is done, 1 if check has
-// findings or release could not finish, 2 if the usage is wrong or input cannot be read.
+// Run runs the command and returns its exit code: 0 if it is done, 1 if check or conformance
+// has findings or release could not finish, 2 if the usage is wrong or input cannot be read.
 func Run(ctx context.Context, env Env) int {
 	root := newRoot(env)
 	root.SetArgs(env.Args[1:])
@@ -73,7 +73,7 @@ func newRoot(env Env) *cobra.Command {
 the DNSZones and records of bindy.
 
 render, check and serve work on files, without a cluster; release is for a cluster
-whose operator is gone. As kubectl-zonefold in the PATH it is "kubectl zonefold" too.`,
+whose operator is gone; dnshook is for who writes a server for DNSClasses. As kubectl-zonefold in the PATH it is "kubectl zonefold" too.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
@@ -85,7 +85,7 @@ whose operator is gone. As kubectl-zonefold in the PATH it is "kubectl zonefold"
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	root.AddCommand(newRender(env), newCheck(env), newServe(env), newRelease(env), newVersion(env))
+	root.AddCommand(newRender(env), newCheck(env), newServe(env), newRelease(env), newDNSHook(env), newVersion(env))
 	return root
 }
 

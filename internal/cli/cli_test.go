@@ -3,6 +3,8 @@ package cli_test
 import (
 	"context"
 	"flag"
+	"fmt"
+	"net/http/httptest"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/cli"
 	"github.com/zonefold/zonefold/internal/testcluster"
 )
@@ -34,7 +37,32 @@ func TestMain(m *testing.M) {
 		stop()
 		os.Exit(code)
 	}
-	testscript.Main(suite{m}, map[string]func(){"zonefold": command, "kubectl-zonefold": command})
+	testscript.Main(suite{m}, map[string]func(){"zonefold": command, "kubectl-zonefold": command, "dnshook-server": serveHook})
+}
+
+// serveHook is a server for DNSClasses that holds records in memory. Its argument is a file with the secret; without, nothing is signed.
+func serveHook() {
+	fail := func(err error) {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	cfg := dnshook.HandlerConfig{Provider: &dnshook.Memory{}, Now: time.Now, Unsigned: len(os.Args) < 2}
+	if !cfg.Unsigned {
+		secret, err := os.ReadFile(os.Args[1])
+		fail(err)
+		cfg.Keys = func() ([]dnshook.Key, error) { return []dnshook.Key{{Secret: secret}}, nil }
+	}
+	h, err := dnshook.NewHandler(cfg)
+	fail(err)
+	server := httptest.NewServer(h)
+	fmt.Fprintln(os.Stdout, "listening on", server.URL)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	<-ctx.Done()
+	stop()
+	server.Close()
+	os.Exit(0)
 }
 
 // TestScripts runs every script; each is about one thing and can be read as a manual.

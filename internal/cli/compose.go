@@ -60,7 +60,7 @@ func (c *composition) add(a *arrival) {
 		verdict = zone.Verdict{Reason: a.refusal.Reason, Message: a.refusal.Message}
 	}
 	switch a.object.Kind {
-	case manifest.Zone, manifest.DNSZone:
+	case manifest.Zone, manifest.DNSZone, manifest.DNSClass:
 		c.zones = append(c.zones, zoneResult{object: a.object, verdict: verdict})
 	case manifest.Backend:
 		c.backends = append(c.backends, a.object)
@@ -92,7 +92,7 @@ func idOf(ref manifest.Ref) zone.ID { return zone.ID(ref) }
 
 // label gives the content its serial.
 func (z *zoneResult) label(now time.Time) {
-	if z.verdict.Accepted {
+	if z.verdict.Accepted && !z.object.OfHomelab() {
 		z.serial = z.nextSerial(now)
 		z.snapshot.SOA.Serial = z.serial
 	}

@@ -1,6 +1,7 @@
 // Package cli is the zonefold command, which is kubectl-zonefold too: what the
 // operator would make of objects in files (render), what is wrong with them (check), a
-// name server of them (serve), and what a cluster needs when the operator is gone (release).
+// name server of them (serve), what a cluster needs when the operator is gone (release), and
+// whether a server for DNSClasses speaks their protocol (dnshook conformance).
 //
 // render, check and serve run the same core as the operator, without a cluster. Their
 // behaviour is written down in testdata/*.txtar, one script a subject; the scripts

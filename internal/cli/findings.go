@@ -157,7 +157,7 @@ func (f *findings) references(z zoneResult, backends []*manifest.Object) {
 // loading warns of what keeps servers from loading a zone. That it has no name servers
 // at all is a note of the core.
 func (f *findings) loading(z zoneResult) {
-	if !z.verdict.Accepted {
+	if !z.verdict.Accepted || z.object.OfHomelab() {
 		return
 	}
 	at := z.object.PlaceOf(fieldOf(z.object.Ref, zone.Accepted))
@@ -199,7 +199,7 @@ func (f *findings) says(ref manifest.Ref, reason zone.Reason) bool {
 	case zone.InvalidSpec, zone.InvalidTimers:
 		return len(f.violated[ref]) > 0
 	case zone.InvalidName, zone.InvalidType, zone.InvalidData, zone.ClassMismatch:
-		return ref.OfBindy() && len(f.violated[ref]) > 0 || slices.Contains(f.violated[ref], fieldOf(ref, reason))
+		return (ref.OfBindy() || ref.OfHomelab()) && len(f.violated[ref]) > 0 || slices.Contains(f.violated[ref], fieldOf(ref, reason))
 	}
 	return false
 }
@@ -208,6 +208,9 @@ func (f *findings) says(ref manifest.Ref, reason zone.Reason) bool {
 func fieldOf(ref manifest.Ref, reason zone.Reason) string {
 	if ref.OfBindy() {
 		return bindyField(ref.Kind, reason)
+	}
+	if ref.OfHomelab() {
+		return homelabField(ref.Kind, reason)
 	}
 	switch reason {
 	case zone.InvalidData, zone.SetFull:

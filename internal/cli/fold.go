@@ -61,7 +61,9 @@ func (f *fold) give(a *arrival) {
 		f.take(a.object.Ref)
 	case a.object.Kind == manifest.Zone:
 		f.world.PutZone(a.zone)
-	case a.object.Kind == manifest.Record:
+	case a.object.Kind == manifest.DNSClass:
+		f.world.PutZone(a.zone)
+	case a.object.Kind == manifest.Record, a.object.Kind == manifest.DNSRecord:
 		f.world.PutClaim(a.claim)
 	}
 }
@@ -69,7 +71,7 @@ func (f *fold) give(a *arrival) {
 // take takes an object out of the World.
 func (f *fold) take(ref manifest.Ref) {
 	switch ref.Kind {
-	case manifest.Zone, manifest.DNSZone:
+	case manifest.Zone, manifest.DNSZone, manifest.DNSClass:
 		f.world.DeleteZone(idOf(ref))
 	case manifest.Backend:
 		f.world.PutGrants(ref.Name, nil)
@@ -83,8 +85,8 @@ type arrival struct {
 	same    []*manifest.Object // of its name
 	object  *manifest.Object   // that which they stand for
 	refusal *zone.Refusal      // what can be said against it before anything is composed
-	zone    zone.Zone          // of a Zone
-	claim   zone.Claim         // of a Record
+	zone    zone.Zone          // of a Zone or DNSClass
+	claim   zone.Claim         // of a Record or DNSRecord
 }
 
 func (a *arrival) gone() bool { return a.refusal != nil && a.refusal.Reason == beingDeleted }
@@ -105,6 +107,10 @@ func (f *fold) arrivals(objects []*manifest.Object) []*arrival {
 			a.zone = zoneOf(a.object, a.refusal)
 		case manifest.Record:
 			a.claim = claimOf(a.object, a.refusal)
+		case manifest.DNSClass:
+			a.zone = classOf(a.object, a.refusal)
+		case manifest.DNSRecord:
+			a.claim = hookRecordOf(a.object, a.refusal)
 		}
 		out[i] = a
 	})
@@ -142,7 +148,7 @@ func single(same []*manifest.Object) (*manifest.Object, *zone.Refusal) {
 		return first, &zone.Refusal{Reason: zone.InvalidSpec, Message: fmt.Sprintf(
 			"%s cannot be read: %s; correct it.", first.Ref, first.Fault)}
 	case first.Zone != nil && first.Zone.DeletionTimestamp != nil, first.Record != nil && first.Record.DeletionTimestamp != nil,
-		first.Bindy != nil && first.Bindy.GetDeletionTimestamp() != nil:
+		first.Bindy != nil && first.Bindy.GetDeletionTimestamp() != nil, first.Homelab != nil && first.Homelab.GetDeletionTimestamp() != nil:
 		return first, &zone.Refusal{Reason: beingDeleted, Message: fmt.Sprintf(
 			"%s is being deleted: it has a metadata.deletionTimestamp; remove it from the input, or that field from it.", first.Ref)}
 	}
@@ -154,7 +160,7 @@ func alike(a, b *manifest.Object) bool {
 		return bytes.Equal(a.JSON, b.JSON)
 	}
 	return reflect.DeepEqual(a.Zone, b.Zone) && reflect.DeepEqual(a.Record, b.Record) &&
-		reflect.DeepEqual(a.Backend, b.Backend) && reflect.DeepEqual(a.Bindy, b.Bindy) && reflect.DeepEqual(a.Labels, b.Labels)
+		reflect.DeepEqual(a.Backend, b.Backend) && reflect.DeepEqual(a.Bindy, b.Bindy) && reflect.DeepEqual(a.Homelab, b.Homelab) && reflect.DeepEqual(a.Labels, b.Labels)
 }
 
 func zoneOf(o *manifest.Object, refusal *zone.Refusal) zone.Zone {

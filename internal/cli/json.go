@@ -75,8 +75,10 @@ func entriesOf(z zoneResult) []jsonEntry {
 		return []jsonEntry{}
 	}
 	entries := make([]jsonEntry, 0, z.snapshot.Sets.Len()+1)
-	entries = append(entries, jsonEntry{
-		z.snapshot.Name.String(), "IN", rr.TypeSOA.String(), z.snapshot.SOA.TTL, z.snapshot.SOA.Data()})
+	if !z.object.OfHomelab() {
+		entries = append(entries, jsonEntry{
+			z.snapshot.Name.String(), "IN", rr.TypeSOA.String(), z.snapshot.SOA.TTL, z.snapshot.SOA.Data()})
+	}
 	for set := range z.snapshot.Sets.All() {
 		for _, data := range set.Data {
 			entries = append(entries, jsonEntry{set.Name.String(), "IN", set.Type.String(), set.TTL, data})

@@ -30,14 +30,26 @@ func writeMasterFiles(out io.Writer, c *composition) error {
 
 func writeZone(out io.Writer, z zoneResult) {
 	lines := linesOf(z)
-	fmt.Fprintf(out, "; %s: %s serial %d, hash %s\n", oneLine(z.object.Ref.String()), shown(z.snapshot.Name), z.serial, z.snapshot.Hash)
-	if !z.verdict.Zone.IsZero() {
-		fmt.Fprintf(out, "; delegated by %s\n", oneLine(z.verdict.Zone.String()))
+	if z.object.OfHomelab() {
+		writeClass(out, z)
+	} else {
+		writeHead(out, z)
 	}
 	for _, n := range z.verdict.Notes {
 		fmt.Fprintf(out, "; %s: %s\n", n.Reason, oneLine(n.Message))
 	}
 	fmt.Fprintf(out, "$ORIGIN %s\n$TTL %d\n", z.snapshot.Name, z.snapshot.SOA.TTL)
+	writeLines(out, lines)
+}
+
+func writeHead(out io.Writer, z zoneResult) {
+	fmt.Fprintf(out, "; %s: %s serial %d, hash %s\n", oneLine(z.object.Ref.String()), shown(z.snapshot.Name), z.serial, z.snapshot.Hash)
+	if !z.verdict.Zone.IsZero() {
+		fmt.Fprintf(out, "; delegated by %s\n", oneLine(z.verdict.Zone.String()))
+	}
+}
+
+func writeLines(out io.Writer, lines []line) {
 	owner, ttl, typ := 0, 0, 0
 	for _, l := range lines {
 		owner = max(owner, min(len(l.owner), maxOwner))
@@ -81,15 +93,22 @@ type line struct {
 // loaders of master files want besides.
 func linesOf(z zoneResult) []line {
 	s := z.snapshot
-	lines := []line{{owner: "@", ttl: s.SOA.TTL, typ: rr.TypeSOA.String(), data: s.SOA.Data()}}
-	extra := placeholders(s)
+	var lines []line
+	var extra []placeholder
+	if !z.object.OfHomelab() { // there is no zone to load
+		lines, extra = []line{{owner: "@", ttl: s.SOA.TTL, typ: rr.TypeSOA.String(), data: s.SOA.Data()}}, placeholders(s)
+	}
 	for i := range extra {
 		if extra[i].remark == noAddress && z.object.OfBindy() {
 			extra[i].remark = serversAddress
 		}
 	}
 	add := func(owner dnsname.Name, ttl uint32, t rr.Type, data, remark string) {
-		lines = append(lines, line{owner: owner.In(s.Name), ttl: ttl, typ: t.String(), data: data, remark: remark})
+		label := owner.In(s.Name)
+		if z.object.OfHomelab() {
+			label = owner.String()
+		}
+		lines = append(lines, line{owner: label, ttl: ttl, typ: t.String(), data: data, remark: remark})
 	}
 	flush := func(before dnsname.Name) {
 		for len(extra) > 0 && (before.IsZero() || extra[0].name.Compare(before) < 0) {
@@ -102,7 +121,9 @@ func linesOf(z zoneResult) []line {
 		flush(set.Name)
 		for _, data := range set.Data {
 			add(set.Name, set.TTL, set.Type, data, "")
-			lines[len(lines)-1].leftOut = unloadable(s, set, data)
+			if !z.object.OfHomelab() {
+				lines[len(lines)-1].leftOut = unloadable(s, set, data)
+			}
 		}
 	}
 	flush(dnsname.Name{})
@@ -115,7 +136,7 @@ func writeRefusals(out io.Writer, c *composition, first bool) error {
 	var refused []string
 	say := func(o *manifest.Object, name dnsname.Name, reason, message string) {
 		at := ""
-		if !name.IsZero() {
+		if !name.IsZero() && name != dnsname.Root {
 			at = ", " + shown(name)
 		}
 		refused = append(refused, fmt.Sprintf("; %s%s: %s\n;   %s\n", oneLine(o.Ref.String()), at, reason, oneLine(message)))

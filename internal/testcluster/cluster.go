@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -39,6 +40,8 @@ type Options struct {
 	CRDs []string
 	// APIServerFlags are added to those of kube-apiserver and win over them.
 	APIServerFlags []string
+	// GCPercent is GOGC of the components; 0 for Go's own, with which a benchmark measures.
+	GCPercent int
 	// Detach lets the cluster outlive this program; [Open] finds it again. Otherwise the kernel (on Linux) ends it with the program.
 	Detach bool
 	// Mark is a symbolic link to make to the cluster's folder before anything runs in it, so that even what a killed program
@@ -57,6 +60,8 @@ type Cluster struct {
 	programs map[string]string
 	running  []*process // in the order of their start
 	api      launch
+	kubelet  launch
+	env      []string
 	node     *Node // nil without one
 	whole    bool  // Start came to its end
 }
@@ -75,6 +80,9 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{log: opts.Log}
+	if opts.GCPercent > 0 {
+		c.env = []string{"GOGC=" + strconv.Itoa(opts.GCPercent)}
+	}
 	began := time.Now()
 	if err := c.prepare(ctx, opts); err != nil {
 		return nil, err
@@ -165,6 +173,7 @@ func (c *Cluster) startAll(ctx context.Context, opts Options) error {
 
 // run starts a component and remembers it for Stop.
 func (c *Cluster) run(l launch) error {
+	l.env = c.env
 	p, err := start(l)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"syscall"
 )
 
@@ -99,8 +100,9 @@ func (c *Cluster) runNode(ctx context.Context, opts Options) error {
 	if err := n.Import(ctx, append([]string{n.file("pause.tar")}, opts.Images...)...); err != nil {
 		return err
 	}
-	if err := c.run(inside(kubeletName, "--config", n.file("kubelet.json"), "--kubeconfig", c.file("kubelet.kubeconfig"),
-		"--hostname-override", nodeName, "--node-ip", n.net.node().String())); err != nil {
+	c.kubelet = inside(kubeletName, "--config", n.file("kubelet.json"), "--kubeconfig", c.file("kubelet.kubeconfig"),
+		"--hostname-override", nodeName, "--node-ip", n.net.node().String())
+	if err := c.run(c.kubelet); err != nil {
 		return err
 	}
 	if err := c.run(inside(kubeProxyName, "--config", n.file("kube-proxy.json"))); err != nil {
@@ -111,6 +113,30 @@ func (c *Cluster) runNode(ctx context.Context, opts Options) error {
 	}
 	// Through the Service, the API server is reached only when kube-proxy has done its work.
 	return c.awaitReady(ctx, kubeProxyName, "https://"+n.net.api().String()+"/readyz")
+}
+
+// RestartKubelet ends kubelet with SIGKILL and starts it again. Pods run on meanwhile.
+func (c *Cluster) RestartKubelet(ctx context.Context) error {
+	p := c.process(kubeletName)
+	if p == nil || c.kubelet.name == "" {
+		return errors.New("kubelet does not run, or was started by another program, which alone can restart it")
+	}
+	pids, err := children(p.Pid) // nsenter stays outside as its parent
+	if err != nil {
+		return fmt.Errorf("finding kubelet: %w", err)
+	}
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("ending kubelet (process %d): %w", pid, err)
+		}
+	}
+	ended, cancel := context.WithTimeout(ctx, endWithin)
+	defer cancel()
+	if err := until(ended, func() bool { return !p.alive() }); err != nil {
+		return fmt.Errorf("waiting for the end of kubelet: %w", err)
+	}
+	c.running = slices.DeleteFunc(c.running, func(q *process) bool { return q == p })
+	return c.run(c.kubelet)
 }
 
 // stop ends all that runs in the node's namespaces and removes what the kernel does not remove with them.

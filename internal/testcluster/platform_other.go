@@ -42,6 +42,9 @@ func (c *Cluster) makeNode(context.Context, Options) error {
 
 func (c *Cluster) runNode(context.Context, Options) error { return nil }
 
+// RestartKubelet ends kubelet and starts it again, where there is one.
+func (c *Cluster) RestartKubelet(context.Context) error { return errors.New("there is no kubelet") }
+
 func (n *Node) stop(*Cluster) error { return nil }
 
 func (n *Node) cgroup() string { return "" }

@@ -30,6 +30,7 @@ type launch struct {
 	name       string
 	args       []string // the program first
 	dir        string   // working folder, and place of the log
+	env        []string // besides that of this program
 	detach     bool     // outlive this program
 	namespaces bool     // as the first process of a node
 	keep       *os.File // stays open in the child; may be nil
@@ -46,7 +47,7 @@ func start(l launch) (*process, error) {
 	defer log.Close()
 	cmd := exec.Command(l.args[0], l.args[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = l.dir, log, log
-	cmd.Env = append(os.Environ(), "PATH="+searchPath())
+	cmd.Env = append(append(os.Environ(), "PATH="+searchPath()), l.env...)
 	if l.keep != nil {
 		cmd.ExtraFiles = []*os.File{l.keep}
 	}

@@ -95,6 +95,7 @@ func (c *Cluster) controllerManagerFlags(opts Options) launch {
 		"--cluster-signing-cert-file=" + c.file("ca.crt"), "--cluster-signing-key-file=" + c.file("ca.key"),
 		"--flex-volume-plugin-dir=" + c.file("flexvolume"), // it makes this folder, by default below /usr
 		"--kube-api-qps=500", "--kube-api-burst=1000",
+		"--node-monitor-grace-period=10m", // there is one node: who kills the API server, or has a busy machine, has not lost it
 	}}
 }
 

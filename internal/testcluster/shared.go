@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // shared is the one cluster of a test process. It is a package variable because TestMain can hand nothing to the tests that
@@ -18,6 +20,10 @@ var shared struct {
 	err     error
 }
 
+// gcPercent is GOGC of the tests and of their cluster: heaps are small and garbage is much, so that with more memory they need a fifth
+// less of the processor.
+const gcPercent = 400
+
 // Main runs a package's tests; call it from TestMain and exit with what it returns. Tests that call [ForTest] share one
 // cluster with these CRDs, which is started by the first of them and ended here. Paths count from the package's folder.
 func Main(m *testing.M, crds ...string) int {
@@ -27,6 +33,8 @@ func Main(m *testing.M, crds ...string) int {
 // MainWith is [Main] for a cluster with options.
 func MainWith(m *testing.M, opts Options) int {
 	shared.opts = opts
+	shared.opts.GCPercent = gcPercent
+	debug.SetGCPercent(gcPercent)
 	code := m.Run()
 	if shared.cluster == nil {
 		return code
@@ -56,4 +64,27 @@ func ForTest(tb testing.TB) *Cluster {
 		tb.Fatal(shared.err)
 	}
 	return shared.cluster
+}
+
+// Eventually waits until check has nothing to complain of, and fails with what it complained of last when ctx ends.
+func Eventually(ctx context.Context, tb testing.TB, what string, check func() string) {
+	tb.Helper()
+	for {
+		began := time.Now()
+		complaint := check()
+		if complaint == "" {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			tb.Fatalf("%s: %s (%v)", what, complaint, context.Cause(ctx))
+		case <-time.After(Pace(time.Since(began))):
+		}
+	}
+}
+
+// Pace is how long to wait before looking again whether something has come true, after a look that took so long: whoever lists
+// hundreds of objects all the time takes the processor from what it waits for.
+func Pace(took time.Duration) time.Duration {
+	return min(max(20*time.Millisecond, 3*took), 200*time.Millisecond)
 }

@@ -26,18 +26,31 @@ const (
 )
 
 // Build compiles the operator into dir and returns its path.
-func Build(ctx context.Context, dir string) (string, error) {
+func Build(ctx context.Context, dir string) (string, error) { return build(ctx, dir, "operator") }
+
+// build compiles a program of cmd/ into dir and returns its path. What is linked for "go run" the go command keeps, so that the next package
+// whose tests need the program does not wait for the linker again.
+func build(ctx context.Context, dir, name string) (string, error) {
+	root, err := ModuleRoot(ctx)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, name)
+	cmd := exec.CommandContext(ctx, "go", "run", "-exec", "cp", "./cmd/"+name, path)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building cmd/%s: %w\n%s", name, err, out)
+	}
+	return path, nil
+}
+
+// ModuleRoot is the folder of the repository.
+func ModuleRoot(ctx context.Context) (string, error) {
 	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
 	if err != nil {
 		return "", fmt.Errorf("finding the module: %w", err)
 	}
-	path := filepath.Join(dir, "operator")
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/operator")
-	cmd.Dir = strings.TrimSpace(string(root))
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the operator: %w\n%s", err, out)
-	}
-	return path, nil
+	return strings.TrimSpace(string(root)), nil
 }
 
 // Options say how to run the operator.

@@ -20,6 +20,7 @@ func bindyKinds() []kind {
 		&bindy.ClusterBind9Provider{}, &bindy.Bind9Cluster{}, &bindy.Bind9Instance{}, &bindy.DNSZone{},
 		&bindy.ARecord{}, &bindy.AAAARecord{}, &bindy.CNAMERecord{}, &bindy.TXTRecord{},
 		&bindy.MXRecord{}, &bindy.NSRecord{}, &bindy.SRVRecord{}, &bindy.CAARecord{},
+		&bindy.PTRRecord{},
 	} {
 		t := reflect.TypeOf(empty).Elem()
 		decode := func(text []byte, o *Object) (metav1.Object, []error, error) {

@@ -11,12 +11,13 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	bindy "github.com/zonefold/zonefold/api/bindy/v1beta1"
+	homelab "github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 )
 
 // groups are the API groups whose kinds are all known.
-var groups = []string{kubizone.GroupVersion.Group, zonefold.GroupVersion.Group, bindy.GroupVersion.Group}
+var groups = []string{kubizone.GroupVersion.Group, zonefold.GroupVersion.Group, bindy.GroupVersion.Group, homelab.GroupVersion.Group}
 
 type kindKey struct{ apiVersion, name string }
 
@@ -74,7 +75,7 @@ var kinds = append([]kind{
 		}
 		return &v.ObjectMeta, nil, err
 	}),
-}, bindyKinds()...)
+}, append(bindyKinds(), homelabKinds()...)...)
 
 // A strictZone and a strictRecord are read without the tolerance that the operator has
 // for what is stored: nothing of a wrong type or with a misspelt name is overlooked.
@@ -121,7 +122,8 @@ func (r *reader) unknown(path string, h head) {
 }
 
 func knownKinds() string {
-	return fmt.Sprintf("Zone and Record of %s, Backend of %s, and the kinds of %s", kubizone.GroupVersion, zonefold.GroupVersion, bindy.GroupVersion)
+	return fmt.Sprintf("Zone and Record of %s, Backend of %s, DNSClass and DNSRecord of %s, and the kinds of %s",
+		kubizone.GroupVersion, zonefold.GroupVersion, homelab.GroupVersion, bindy.GroupVersion)
 }
 
 // faultOf turns a decoding error into a clause for people.

@@ -67,6 +67,7 @@ type Object struct {
 	Record  *kubizone.Record
 	Backend *zonefold.Backend
 	Bindy   client.Object     // of a kind of bindy.firestoned.io
+	Homelab client.Object     // of a kind of dns.homelab.mortenolsen.pro
 	Labels  map[string]string // of a Namespace
 
 	// Fault is a clause that says why the object cannot be decoded: "spec.ttl must …".

@@ -44,7 +44,7 @@ func (v Violation) String() string {
 // A Checker checks objects of the kinds that it was made with. It is safe for
 // concurrent use.
 type Checker struct {
-	kinds map[string]func() (*kind, error)
+	kinds map[string]map[string]func() (*kind, error) // by name, and by group: there are two kinds of DNSRecords
 }
 
 // kind is what checking objects of one kind needs.
@@ -62,7 +62,7 @@ func New(definitions fs.FS) (*Checker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing the CustomResourceDefinitions: %w", err)
 	}
-	c := &Checker{kinds: map[string]func() (*kind, error){}}
+	c := &Checker{kinds: map[string]map[string]func() (*kind, error){}}
 	for _, name := range files {
 		text, err := fs.ReadFile(definitions, name)
 		if err != nil {
@@ -72,7 +72,12 @@ func New(definitions fs.FS) (*Checker, error) {
 		if err := yaml.UnmarshalStrict(text, &crd); err != nil {
 			return nil, fmt.Errorf("reading the CustomResourceDefinition %s: %w", path.Base(name), err)
 		}
-		c.kinds[crd.Spec.Names.Kind] = sync.OnceValues(func() (*kind, error) { return compile(&crd) })
+		groups := c.kinds[crd.Spec.Names.Kind]
+		if groups == nil {
+			groups = map[string]func() (*kind, error){}
+			c.kinds[crd.Spec.Names.Kind] = groups
+		}
+		groups[crd.Spec.Group] = sync.OnceValues(func() (*kind, error) { return compile(&crd) })
 	}
 	return c, nil
 }
@@ -105,17 +110,23 @@ func compile(crd *apiextensionsv1.CustomResourceDefinition) (*kind, error) {
 // given as JSON, in a namespace. The object's status is not looked at: whoever
 // creates an object cannot set it. A kind without a definition has no violations.
 func (c *Checker) Check(ctx context.Context, kindName, namespace string, object []byte) ([]Violation, error) {
-	compiled, ok := c.kinds[kindName]
+	groups, ok := c.kinds[kindName]
+	if !ok {
+		return nil, nil
+	}
+	var value map[string]any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(object, &value); err != nil {
+		return nil, fmt.Errorf("reading a %s: %w", kindName, err)
+	}
+	apiVersion, _ := value["apiVersion"].(string)
+	group, _, _ := strings.Cut(apiVersion, "/")
+	compiled, ok := groups[group]
 	if !ok {
 		return nil, nil
 	}
 	k, err := compiled()
 	if err != nil {
 		return nil, err
-	}
-	var value map[string]any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(object, &value); err != nil {
-		return nil, fmt.Errorf("reading a %s: %w", kindName, err)
 	}
 	delete(value, "status")
 	meta := k.metadata(value, namespace)

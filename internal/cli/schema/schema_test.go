@@ -166,8 +166,8 @@ func TestKindsWithoutADefinitionHaveNoViolations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range []string{"Namespace", ""} {
-		if violations, err := checker.Check(t.Context(), kind, "", []byte(`{"metadata":{}}`)); err != nil || violations != nil {
+	for _, kind := range []string{"Namespace", "", "Zone"} { // the last one is of another group
+		if violations, err := checker.Check(t.Context(), kind, "", []byte(`{"apiVersion":"example.org/v1","metadata":{}}`)); err != nil || violations != nil {
 			t.Errorf("a %q has %v, %v", kind, violations, err)
 		}
 	}
@@ -178,7 +178,7 @@ func BenchmarkCheck(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	record := []byte(`{"metadata":{"name":"a"},"spec":{"domainName":"www.example.org.","type":"A","rdata":"192.0.2.1"}}`)
+	record := []byte(`{"apiVersion":"kubi.zone/v1alpha1","metadata":{"name":"a"},"spec":{"domainName":"www.example.org.","type":"A","rdata":"192.0.2.1"}}`)
 	for b.Loop() {
 		if violations, err := checker.Check(b.Context(), "Record", "default", record); err != nil || len(violations) > 0 {
 			b.Fatal(violations, err)

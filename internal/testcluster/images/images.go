@@ -20,6 +20,7 @@ import (
 const (
 	Operator     = "zonefold/operator:dev"
 	Bindcar      = "zonefold/bindcar:dev"
+	Hook         = "zonefold/dnshook:dev"
 	BIND         = "zonefold/bind9" // without a tag: that is the version of an instance
 	Version      = "9.18"
 	OtherVersion = "9.18.99"
@@ -41,7 +42,7 @@ type image struct {
 
 func all() []image {
 	return []image{
-		{"operator", nil, programKey("operator")}, {"bindcar", nil, programKey("bindcar")},
+		{"operator", nil, programKey("operator")}, {"bindcar", nil, programKey("bindcar")}, {"dnshook", nil, programKey("dnshook")},
 		{"bind9", []string{"-tag", "bind9=" + OtherVersion}, debianKey},
 	}
 }

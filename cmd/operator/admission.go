@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"flag"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/zonefold/zonefold/internal/controller/admission"
+)
+
+// admissionOptions are the flags of admission.
+type admissionOptions struct {
+	bind     string
+	certDir  string
+	names    string
+	lifetime time.Duration
+	lenient  bool
+}
+
+func admissionFlags(f *flag.FlagSet, o *admissionOptions) {
+	f.StringVar(&o.bind, "admission-bind-address", "0", "`address` at which the API server asks about objects before it stores them, such as :9443; 0 turns it off")
+	f.StringVar(&o.certDir, "admission-cert-dir", "", "`folder` with tls.crt and tls.key for that, which somebody else renews; empty: the operator makes and renews its own")
+	f.StringVar(&o.names, "admission-names", "", "further `names` and addresses in that certificate, separated by commas, for API servers that do not ask at the Service "+admission.ServiceName)
+	f.DurationVar(&o.lifetime, "admission-certificate-lifetime", 90*24*time.Hour, "how long that certificate is valid; it is renewed after two thirds of that")
+	f.BoolVar(&o.lenient, "admission-missing-class-warns", false, "store a DNSRecord whose DNSClass does not exist, with a warning, instead of refusing it")
+}
+
+// addAdmission has every replica review objects of the dialects that are on.
+func addAdmission(ctx context.Context, m *parts) error {
+	o := m.options.admission
+	if o.bind == "" || o.bind == "0" {
+		return nil
+	}
+	host, port, err := splitAddress(o.bind)
+	if err != nil {
+		return err
+	}
+	reviewer, err := admission.New(admission.Config{
+		Scheme: m.GetScheme(), Examiners: m.examiners, Log: m.log,
+		Self: "system:serviceaccount:" + m.namespace + ":" + m.fleet.ServiceAccount,
+	})
+	if err != nil {
+		return fmt.Errorf("preparing admission: %w", err)
+	}
+	options := webhook.Options{Host: host, Port: port, CertDir: o.certDir}
+	if o.certDir == "" {
+		keeper, err := newKeeper(ctx, m)
+		if err != nil {
+			return err
+		}
+		options.TLSOpts = append(options.TLSOpts, func(c *tls.Config) { c.GetCertificate = keeper.Certificate })
+	}
+	options.TLSOpts = append(options.TLSOpts, func(c *tls.Config) {
+		c.MinVersion = tls.VersionTLS12
+		c.NextProtos = []string{"http/1.1"} // idle connections of HTTP/2 hold up the end by a second, and with it the next leader
+	})
+	server := webhook.NewServer(options)
+	server.Register(admission.Path, reviewer.Handler())
+	for _, e := range m.examiners {
+		if e.Path != "" {
+			server.Register(e.Path, reviewer.Handler())
+		}
+	}
+	return m.Add(server)
+}
+
+func splitAddress(text string) (host string, port int, err error) {
+	host, digits, err := net.SplitHostPort(text)
+	if err == nil {
+		port, err = strconv.Atoi(digits)
+	}
+	if err != nil || port < 1 || port > 65535 {
+		return "", 0, fmt.Errorf("--admission-bind-address is %q; write a port with or without an address, such as :9443", text)
+	}
+	return host, port, nil
+}
+
+// newKeeper has this operator make and renew the certificate.
+func newKeeper(ctx context.Context, m *parts) (*admission.Keeper, error) {
+	if m.options.admission.lifetime < 10*time.Second {
+		return nil, fmt.Errorf("--admission-certificate-lifetime is %s; a certificate has to last for 10s", m.options.admission.lifetime)
+	}
+	objects, c, err := m.cached(admission.CacheOptions(m.namespace))
+	if err != nil {
+		return nil, fmt.Errorf("reading what admission needs: %w", err)
+	}
+	service := admission.ServiceName + "." + m.namespace + ".svc"
+	k := &admission.Keeper{
+		Policy:    admission.Policy{Names: []string{service}, Lifetime: m.options.admission.lifetime, Rand: rand.Reader},
+		Namespace: m.namespace, Client: c, Cache: objects, Clock: time.Now, Log: m.log,
+	}
+	for name := range strings.SplitSeq(m.options.admission.names, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			k.Names = append(k.Names, name)
+		}
+	}
+	if err := k.Follow(ctx); err != nil {
+		return nil, err
+	}
+	return k, m.Add(manager.RunnableFunc(k.Run))
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	api "github.com/zonefold/zonefold/api/homelab/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/homelab"
+)
+
+// hooks are what the environment says about DNSClasses and DNSRecords, by the names of the dialect's document.
+type hooks struct {
+	health time.Duration
+	retry  homelab.Retry
+}
+
+func parseHooks(env func(string) string) (hooks, error) {
+	h := hooks{homelab.DefaultHealthInterval, homelab.Retry{
+		BaseDelay: homelab.DefaultBaseDelay, MaxDelay: homelab.DefaultMaxDelay, MaxAttempts: homelab.DefaultMaxAttempts,
+	}}
+	for _, v := range []struct {
+		name string
+		into *time.Duration
+	}{
+		{"DNS_CLASS_HEALTH_CHECK_INTERVAL", &h.health},
+		{"DNS_RECORD_RETRY_BASE_DELAY", &h.retry.BaseDelay},
+		{"DNS_RECORD_RETRY_MAX_DELAY", &h.retry.MaxDelay},
+	} {
+		text := env(v.name)
+		if text == "" {
+			continue
+		}
+		d, err := time.ParseDuration(text)
+		if err != nil || d < time.Millisecond {
+			return h, fmt.Errorf("the environment variable %s is %q, and not a duration such as 10m or 5s", v.name, text)
+		}
+		*v.into = d
+	}
+	if text := env("DNS_RECORD_RETRY_MAX_ATTEMPTS"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 || n > math.MaxInt32 {
+			return h, fmt.Errorf("the environment variable DNS_RECORD_RETRY_MAX_ATTEMPTS is %q, and not a number such as 5", text)
+		}
+		h.retry.MaxAttempts = n
+	}
+	h.retry.Slow = h.health
+	return h, nil
+}
+
+// addHomelab has the manager run the dialect homelab while it leads.
+func addHomelab(ctx context.Context, m *parts, numbers *controller.Metrics) error {
+	objects, c, err := m.reads(ctx, dialectHomelab, homelab.CacheOptions(m.GetScheme()), homelab.Objects())
+	if err != nil {
+		return err
+	}
+	calls := homelab.NewNumbers()
+	if err := calls.Register(metrics.Registry); err != nil {
+		return fmt.Errorf("registering metrics: %w", err)
+	}
+	foresight := &controller.Foresight{}
+	m.examiners = append(m.examiners, homelab.Examiners(homelab.Reviews{
+		Live: m.GetAPIReader(), Clock: clock.RealClock{}, Foresight: foresight, Lenient: m.options.admission.lenient,
+	})...)
+	m.classes = &homelab.Classes{Cached: c, Live: m.GetAPIReader(), Cache: objects, Clock: clock.RealClock{}}
+	catchUp := controller.CatchUp{Live: m.GetAPIReader(), Cached: c, Log: m.log}
+	return m.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		if err := catchUp.Wait(ctx, &api.DNSClass{}, &api.DNSRecord{}); err != nil {
+			return nil //nolint:nilerr // the term is over before it has begun
+		}
+		return homelab.New(homelab.Config{
+			Client: c, Live: m.GetAPIReader(), Cache: objects, Events: m.GetEventRecorder("zonefold"), Log: m.log,
+			Metrics: numbers, Numbers: calls, Clock: clock.RealClock{}, Leads: m.leads(), Foresight: foresight, Tracer: m.engine.Tracer,
+			Retry: m.hooks.retry, HealthInterval: m.hooks.health, Audit: m.audit,
+		}).Run(ctx)
+	}))
+}
