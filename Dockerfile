@@ -2,6 +2,7 @@
 #
 #   docker buildx build --target operator --build-arg VERSION=1.0.0 -t YOURS/operator:1.0.0 .
 #   docker buildx build --target bindcar  --build-arg VERSION=1.0.0 -t YOURS/bindcar:1.0.0 .
+#   docker buildx build --target dnshook  --build-arg VERSION=1.0.0 -t YOURS/dnshook:1.0.0 .
 #
 # "make image" makes the same without Docker, and BIND's; a test in hack/image holds both to each other.
 FROM --platform=$BUILDPLATFORM golang:1.26 AS build
@@ -10,7 +11,7 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG TARGETOS TARGETARCH VERSION=dev
-RUN CGO_ENABLED=0 GOFLAGS= GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$VERSION" -o /out/ ./cmd/operator ./cmd/bindcar
+RUN CGO_ENABLED=0 GOFLAGS= GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$VERSION" -o /out/ ./cmd/operator ./cmd/bindcar ./cmd/dnshook
 
 FROM scratch AS base
 COPY hack/image/base/ /
@@ -27,6 +28,14 @@ COPY --from=build /out/bindcar /bindcar
 USER 101:101
 WORKDIR /
 ENTRYPOINT ["/bindcar"]
+
+FROM base AS dnshook
+LABEL org.opencontainers.image.title="zonefold-dnshook" \
+      org.opencontainers.image.description="Zonefold: a server for DNSClasses"
+COPY --from=build /out/dnshook /dnshook
+USER 65532:65532
+WORKDIR /
+ENTRYPOINT ["/dnshook"]
 
 # The last one is what "docker build" makes without --target.
 FROM base AS operator

@@ -14,10 +14,16 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
+const mutating = "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"
+
 const monitoring = "monitoring.coreos.com/v1/ServiceMonitor"
 
 func TestSwitchesAddAndRemoveObjects(t *testing.T) {
 	usual := mustRender(t, "").names(t)
+	hooks := []string{"CustomResourceDefinition dnsclasses.dns.homelab.mortenolsen.pro", "CustomResourceDefinition dnsrecords.dns.homelab.mortenolsen.pro",
+		"MutatingAdmissionPolicy zonefold-dnsrecords", "MutatingAdmissionPolicyBinding zonefold-dnsrecords"}
+	others := []string{"Service zonefold-dns", "CustomResourceDefinition zones.kubi.zone", "CustomResourceDefinition records.kubi.zone",
+		"CustomResourceDefinition backends.zonefold.dev", "CustomResourceDefinition zoneslices.zonefold.dev"}
 	for name, c := range map[string]struct {
 		values  string
 		apis    []string
@@ -29,7 +35,21 @@ func TestSwitchesAddAndRemoveObjects(t *testing.T) {
 		"no zones to answer for": {values: only("bindy"), removed: []string{
 			"Service zonefold-dns", "CustomResourceDefinition zones.kubi.zone", "CustomResourceDefinition records.kubi.zone",
 			"CustomResourceDefinition backends.zonefold.dev", "CustomResourceDefinition zoneslices.zonefold.dev",
-		}, added: append(fleetKinds(t), "ClusterRole zonefold-bindcar", "ClusterRoleBinding zonefold-bindcar")},
+		}, added: append(fleetKinds(t), "ClusterRole zonefold-bindcar", "ClusterRoleBinding zonefold-bindcar",
+			"ValidatingAdmissionPolicy zonefold-workloads", "ValidatingAdmissionPolicyBinding zonefold-workloads")},
+		"servers without admission policies": {values: "dialects: {bindy: true}\nbindy: {admission: {enabled: false, images: [a/]}}",
+			added: append(fleetKinds(t), "ClusterRole zonefold-bindcar", "ClusterRoleBinding zonefold-bindcar")},
+		"images of some registries": {values: "dialects: {bindy: true}\nbindy: {admission: {images: [a/]}}",
+			added: append(fleetKinds(t), "ClusterRole zonefold-bindcar", "ClusterRoleBinding zonefold-bindcar",
+				"ValidatingAdmissionPolicy zonefold-workloads", "ValidatingAdmissionPolicyBinding zonefold-workloads",
+				"ValidatingAdmissionPolicy zonefold-images", "ValidatingAdmissionPolicyBinding zonefold-images")},
+		"no admission": {values: "admission: {enabled: false}", removed: []string{"ValidatingWebhookConfiguration zonefold", "Service zonefold-admission"}},
+		"certificates of cert-manager": {values: "admission: {certManager: {enabled: true}}", added: []string{
+			"Certificate zonefold-admission", "Issuer zonefold-admission",
+		}},
+		"certificates of an Issuer that there is": {
+			values: "admission: {certManager: {enabled: true, issuerRef: {kind: ClusterIssuer, name: ca}}}", added: []string{"Certificate zonefold-admission"},
+		},
 		"no network policy": {
 			values: "networkPolicy: {enabled: false}", removed: []string{"NetworkPolicy zonefold-operator"},
 		},
@@ -42,7 +62,11 @@ func TestSwitchesAddAndRemoveObjects(t *testing.T) {
 		"rights of somebody else": {values: "rbac: {create: false}", removed: []string{
 			"ClusterRole zonefold-operator", "ClusterRoleBinding zonefold-operator", "Role zonefold-operator", "RoleBinding zonefold-operator",
 		}},
-		"a Service for figures": {values: "metrics: {service: {enabled: true}}", added: []string{"Service zonefold-metrics"}},
+		"DNSRecords that the API server marks": {values: only("homelab") + "\nhomelab: {marks: true}", apis: []string{mutating}, added: hooks, removed: others},
+		"an API server that cannot mark them":  {values: only("homelab") + "\nhomelab: {marks: true}", added: hooks[:2], removed: others},
+		"DNSRecords that nobody marks":         {values: only("homelab"), apis: []string{mutating}, added: hooks[:2], removed: others},
+		"marks where there are no DNSRecords":  {values: "homelab: {marks: true}", apis: []string{mutating}},
+		"a Service for figures":                {values: "metrics: {service: {enabled: true}}", added: []string{"Service zonefold-metrics"}},
 		"a ServiceMonitor where the API is": {
 			values: "metrics: {serviceMonitor: {enabled: true}}", apis: []string{monitoring},
 			added: []string{"Service zonefold-metrics", "ServiceMonitor zonefold-operator"},
@@ -96,20 +120,51 @@ func TestTheNotesSayWhatIsMissing(t *testing.T) {
 	if notes := mustRender(t, "metrics: {serviceMonitor: {enabled: true}}").notes; !strings.Contains(notes, "There is no ServiceMonitor") {
 		t.Errorf("the notes do not say that there is no ServiceMonitor:\n%s", notes)
 	}
-	if notes := mustRender(t, everything).notes; strings.Contains(notes, "There is no ServiceMonitor") || !strings.Contains(notes, "bindy, kubizone") {
+	if notes := mustRender(t, everything).notes; strings.Contains(notes, "There is no ServiceMonitor") || !strings.Contains(notes, "bindy, gardener, homelab, kubizone") {
 		t.Errorf("the notes are:\n%s", notes)
 	}
 }
 
+func TestTheEnvironmentOfHomelab(t *testing.T) {
+	variables := func(values string) map[string]string {
+		out := map[string]string{}
+		for _, v := range container(t, mustRender(t, values)).Env {
+			if strings.HasPrefix(v.Name, "DNS_") {
+				out[v.Name] = v.Value
+			}
+		}
+		return out
+	}
+	want := map[string]string{"DNS_CLASS_HEALTH_CHECK_INTERVAL": "1h30m", "DNS_RECORD_RETRY_BASE_DELAY": "1s", "DNS_RECORD_RETRY_MAX_DELAY": "2m", "DNS_RECORD_RETRY_MAX_ATTEMPTS": "0"}
+	if diff := cmp.Diff(want, variables(everything)); diff != "" {
+		t.Errorf("the environment (-want +got):\n%s", diff)
+	}
+	for _, values := range []string{only("homelab"), "homelab: {retryBaseDelay: 1s}"} {
+		if got := variables(values); len(got) > 0 {
+			t.Errorf("with %q there is %v", values, got)
+		}
+	}
+}
+
 func TestFlagsFollowTheValues(t *testing.T) {
+	const reviewed = "--admission-bind-address=:9443"
 	for values, want := range map[string][]string{
-		"":                              {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080"},
-		"dns: {enabled: false}":         {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=0", "--metrics-bind-address=:8080"},
-		"metrics: {enabled: false}":     {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=0"},
-		"credentialsNamespaces: [a, b]": {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080", "--credentials-namespaces=a,b"},
-		only("bindy"): {"--leader-elect", "--dialects=bindy", "--dns-bind-address=0", "--metrics-bind-address=:8080", "--bindy-namespace=dns-system",
+		"":                              {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080", reviewed},
+		"dns: {enabled: false}":         {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=0", "--metrics-bind-address=:8080", reviewed},
+		"metrics: {enabled: false}":     {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=0", reviewed},
+		"credentialsNamespaces: [a, b]": {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080", reviewed, "--credentials-namespaces=a,b"},
+		"admission: {enabled: false}":   {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080"},
+		"admission: {certManager: {enabled: true}}": {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080", reviewed,
+			"--admission-cert-dir=/etc/zonefold/admission"},
+		only("homelab") + "\nhomelab: {missingClassWarns: true}": {"--leader-elect", "--dialects=homelab", "--dns-bind-address=0", "--metrics-bind-address=:8080", reviewed,
+			"--admission-missing-class-warns"},
+		only("bindy"): {"--leader-elect", "--dialects=bindy", "--dns-bind-address=0", "--metrics-bind-address=:8080", reviewed, "--bindy-namespace=dns-system",
 			"--bind9-image=internetsystemsconsortium/bind9"},
-		"extraArgs: [--verbose, --a=10]": {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080", "--verbose", "--a=10"},
+		only("gardener"): {"--leader-elect", "--dialects=gardener", "--dns-bind-address=0", "--metrics-bind-address=:8080", reviewed, "--gardener-classes=shoot"},
+		only("gardener") + "\ngardenerExtension: {types: [powerdns, rfc2136], endpoints: {b: 'https://b', a: 'https://a'}, seed: true, admission: true, ignoreOperationAnnotation: true}": {"--leader-elect", "--dialects=gardener",
+			"--dns-bind-address=0", "--metrics-bind-address=:8080", reviewed, "--gardener-types=powerdns,rfc2136", "--gardener-endpoints=a=https://a,b=https://b", "--gardener-classes=shoot",
+			"--gardener-ignore-operation-annotation", "--gardener-seed", "--gardener-heartbeat-interval=30s", "--gardener-admission"},
+		"extraArgs: [--verbose, --a=10]": {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080", reviewed, "--verbose", "--a=10"},
 	} {
 		if diff := cmp.Diff(want, container(t, mustRender(t, values)).Args); diff != "" {
 			t.Errorf("the flags with %q (-want +got):\n%s", values, diff)
@@ -148,7 +203,8 @@ func TestPodsGetWhatIsSaidOfThem(t *testing.T) {
 			fields[variable.Name] = variable.ValueFrom.FieldRef.FieldPath
 		}
 	}
-	want := map[string]string{"POD_IP": "status.podIP", "POD_NAMESPACE": "metadata.namespace", "POD_SERVICE_ACCOUNT": "spec.serviceAccountName", "GOGC": "100"}
+	want := map[string]string{"POD_IP": "status.podIP", "POD_NAMESPACE": "metadata.namespace", "POD_SERVICE_ACCOUNT": "spec.serviceAccountName", "GOGC": "100",
+		"DNS_CLASS_HEALTH_CHECK_INTERVAL": "1h30m", "DNS_RECORD_RETRY_BASE_DELAY": "1s", "DNS_RECORD_RETRY_MAX_DELAY": "2m", "DNS_RECORD_RETRY_MAX_ATTEMPTS": "0"}
 	if diff := cmp.Diff(want, fields); diff != "" {
 		t.Errorf("the environment (-want +got):\n%s", diff)
 	}
@@ -212,11 +268,11 @@ func TestTheNetworkPolicyLetsNeededPortsIn(t *testing.T) {
 		}
 		return out
 	}
-	const dns, figures, health = "5353/UDP 5353/TCP", "8080/TCP", "8081/TCP"
+	const dns, figures, reviews, health = "5353/UDP 5353/TCP", "8080/TCP", "9443/TCP", "8081/TCP"
 	for values, want := range map[string][]rule{
-		"": {{dns, 0}, {figures, 0}, {health, 0}},
-		"{dns: {enabled: false}, metrics: {enabled: false}}": {{health, 0}},
-		everything: {{dns, 2}, {figures, 1}, {health, 0}}, // the replicas too copy zones
+		"": {{dns, 0}, {figures, 0}, {reviews, 0}, {health, 0}},
+		"{dns: {enabled: false}, metrics: {enabled: false}, admission: {enabled: false}}": {{health, 0}},
+		everything: {{dns, 2}, {figures, 1}, {reviews, 0}, {health, 0}}, // the replicas too copy zones
 	} {
 		if diff := cmp.Diff(want, ingress(values), cmp.AllowUnexported(rule{})); diff != "" {
 			t.Errorf("who is let in with %q (-want +got):\n%s", values, diff)

@@ -4,6 +4,15 @@
 - --dialects={{ include "zonefold.dialects" . }}
 - --dns-bind-address={{ ternary ":5353" "0" (eq "true" (include "zonefold.dns" .)) }}
 - --metrics-bind-address={{ ternary ":8080" "0" .Values.metrics.enabled }}
+{{- if .Values.admission.enabled }}
+- --admission-bind-address=:9443
+{{- if .Values.admission.certManager.enabled }}
+- --admission-cert-dir=/etc/zonefold/admission
+{{- end }}
+{{- if .Values.homelab.missingClassWarns }}
+- --admission-missing-class-warns
+{{- end }}
+{{- end }}
 {{- with .Values.credentialsNamespaces }}
 - --credentials-namespaces={{ join "," . }}
 {{- end }}
@@ -12,6 +21,27 @@
 - --bind9-image={{ .Values.bindy.bind9Image }}
 {{- with .Values.bindy.bindcarImage }}
 - --bindcar-image={{ . }}
+{{- end }}
+{{- end }}
+{{- if .Values.dialects.gardener }}
+{{- with .Values.gardenerExtension }}
+{{- with .types }}
+- --gardener-types={{ join "," . }}
+{{- end }}
+{{- with .endpoints }}
+- --gardener-endpoints={{ range $i, $type := keys . | sortAlpha }}{{ if $i }},{{ end }}{{ $type }}={{ index $.Values.gardenerExtension.endpoints $type }}{{ end }}
+{{- end }}
+- --gardener-classes={{ join "," .classes }}
+{{- if .ignoreOperationAnnotation }}
+- --gardener-ignore-operation-annotation
+{{- end }}
+{{- if or .seed $.Values.gardener.seed }}
+- --gardener-seed
+- --gardener-heartbeat-interval={{ .heartbeatInterval }}
+{{- end }}
+{{- if and .admission $.Values.admission.enabled }}
+- --gardener-admission
+{{- end }}
 {{- end }}
 {{- end }}
 {{- with .Values.extraArgs }}

@@ -30,10 +30,13 @@ app.kubernetes.io/name: zonefold-operator
 {{ join "," $on }}
 {{- end }}
 
-{{/* needs says what a dialect brings: API groups of config/crd, and files of config/rbac. */}}
+{{/* needs says what a dialect brings: API groups of config/crd, files of config/rbac, what admission reviews, by group, and the groups in which labels decide. */}}
 {{- define "zonefold.needs" -}}
-kubizone: {groups: [zonefold.dev, kubi.zone], rights: [backends, kubizone]}
-bindy: {groups: [bindy.firestoned.io], rights: [bindy]}
+kubizone: {groups: [zonefold.dev, kubi.zone], rights: [backends, kubizone], reviewed: {zonefold.dev: [backends], kubi.zone: [zones, records]}}
+bindy: {groups: [bindy.firestoned.io], rights: [bindy], reviewed: {bindy.firestoned.io: [clusterbind9providers, bind9clusters, bind9instances, dnszones,
+  arecords, aaaarecords, cnamerecords, txtrecords, mxrecords, nsrecords, srvrecords, caarecords, ptrrecords]}, selected: [bindy.firestoned.io]}
+homelab: {groups: [dns.homelab.mortenolsen.pro], rights: [homelab], reviewed: {dns.homelab.mortenolsen.pro: [dnsclasses, dnsrecords]}}
+gardener: {groups: [{{ if .Values.gardenerExtension.crds }}extensions.gardener.cloud{{ end }}], rights: [gardener], reviewed: {}}
 {{- end }}
 
 {{/* dns gives "true" or nothing: an operator without zones of its own has nothing to answer. */}}
