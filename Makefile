@@ -5,12 +5,14 @@ SHELL       := bash
 TOOL        := go tool -modfile=tools/go.mod
 MAKEFLAGS   += --no-print-directory
 N           ?= 10000
+SOAK        ?= 5m
 VERSION     ?= dev
+LONGEST     := ./internal/controller/bindy # begins first, or it ends alone
 HELM        := go tool -modfile=charts/go.mod helm
 # Generated from the types in api/, the markers in internal/controller and the chart; committed.
 GENERATED   := find config/crd config/rbac config/install api -type f \( -name '*.yaml' -o -name 'zz_generated.*' \)
 
-.PHONY: help build test lint generate verify e2e demo bench image
+.PHONY: help build test acceptance lint generate verify e2e soak demo bench image
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -24,10 +26,18 @@ test: ## everything that must pass: what it needs, build, lint, verify, all test
 	go run ./hack/prerequisites
 	go run ./hack/cluster build
 	$(MAKE) build lint verify
-	go test -timeout 20m $$(go list ./... | grep -v /test/e2e)
+	go test -timeout 20m $(LONGEST) $$(go list ./... | grep -vE '/(test/(e2e|soak|scenario)|internal/backend)$$')
+	go test -timeout 20m ./test/scenario # by itself: it kills API servers and waits for half a minute at most
 	$(MAKE) e2e # by itself: it measures gaps of answers, which a busy machine has too
+	$(MAKE) soak SOAK=1m
 	go -C charts test -count=1 ./... # the cache does not look at files outside of a module
-	go test -race -timeout 20m ./internal/backend # where goroutines meet
+	go test -race -timeout 20m ./internal/backend # where goroutines meet; it is not tested without -race before
+
+acceptance: ## Gardener's own code judges the operator; compiles Gardener, some minutes the first time; not part of test
+	go run ./hack/prerequisites
+	go run ./hack/cluster build
+	go -C test/acceptance/gardener vet ./...
+	go -C test/acceptance/gardener test -count=1 -timeout 30m ./...
 
 lint: ## go vet, and golangci-lint with .golangci.yml
 	@echo "linting (compiles the pinned golangci-lint the first time, about two minutes)"
@@ -55,15 +65,23 @@ e2e: ## fleets of BIND in Pods of a real node, as root on Linux; part of test
 	go run ./hack/cluster build
 	go test -count=1 -timeout 20m ./test/e2e
 
-demo: ## a control plane, the operator, real BINDs and examples/quickstart; with DEMO=bind, Pods with fleets of BIND; Ctrl-C ends all of it
+soak: ## pods, sidecars, operators and API server killed at random for SOAK=5m under load; a minute of it is part of test
+	go run ./hack/prerequisites
+	go run ./hack/cluster build
+	go test -count=1 -timeout 0 -v ./test/soak -for=$(SOAK)
+
+demo: ## a control plane, the operator, real BINDs and examples/quickstart; with DEMO=bind, Pods with fleets of BIND, with DEMO=webhook, a server of the signed webhook protocol, with DEMO=gardener, a DNSRecord of Gardener in PowerDNS; Ctrl-C ends all of it
 	go run ./hack/prerequisites
 	go run ./hack/demo $(DEMO)
 
-bench: ## measure: the core, the system with N=10000 Records, the embedded name server
+bench: ## measure: the core, the system with N=10000 Records, the embedded name server, DNSRecords over a webhook, DNSRecords of Gardener in two accounts, and, as root on Linux, fleets of BIND
 	go run ./hack/prerequisites
 	go test -run '^$$' -bench . -benchmem ./internal/dnsname ./internal/rr ./internal/zone ./internal/plan
 	go run ./hack/bench -n $(N)
 	go run ./hack/bench/dns
+	go run ./hack/bench/webhook -n $(N)
+	go run ./hack/bench/gardener
+	go run ./hack/bench/fleet -n $(N)
 
 image: ## container images as OCI archives in dist/, tagged VERSION=dev; no container engine needed
 	@echo "compiling for two architectures (some minutes the first time)"

@@ -4,14 +4,12 @@ package chart_test
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/zonefold/zonefold/internal/testcluster"
+	"github.com/zonefold/zonefold/internal/testoperator"
 )
 
 const (
@@ -28,35 +26,16 @@ type site struct {
 	t       *testing.T
 	ctx     context.Context
 	cluster *testcluster.Cluster
-	env     []string
 }
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	c := testcluster.ForTest(t)
-	env := append(os.Environ(), "KUBECONFIG="+c.Kubeconfig())
-	for _, kind := range []string{"CACHE", "CONFIG", "DATA"} {
-		env = append(env, fmt.Sprintf("HELM_%s_HOME=%s", kind, filepath.Join(t.TempDir(), kind)))
-	}
-	return &site{t, t.Context(), c, env}
+	return &site{t, t.Context(), testcluster.ForTest(t)}
 }
 
-func (s *site) helm(args ...string) (string, error) {
+func (s *site) helm(args ...string) string {
 	s.t.Helper()
-	cmd := exec.CommandContext(s.ctx, "go", append([]string{"tool", "-modfile=charts/go.mod", "helm"}, args...)...)
-	cmd.Dir, cmd.Env = "../..", s.env
-	var said strings.Builder
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("helm %s: %w\n%s", strings.Join(args, " "), err, &said)
-	}
-	return string(out), nil
-}
-
-func (s *site) mustHelm(args ...string) string {
-	s.t.Helper()
-	out, err := s.helm(args...)
+	out, err := testoperator.Helm(s.ctx, append(args, "--kubeconfig", s.cluster.Kubeconfig())...)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -79,7 +58,7 @@ func (s *site) upgrade(sets ...string) {
 	for _, set := range sets {
 		args = append(args, "--set", set)
 	}
-	s.mustHelm(args...)
+	s.helm(args...)
 }
 
 func (s *site) has(what ...string) bool {
@@ -107,7 +86,7 @@ func TestARelease(t *testing.T) {
 	s.kubectl("patch", "clusterrolebinding", "zonefold-bindcar", "--type=merge", "--field-manager=zonefold", "-p", subjects)
 	s.kubectl("apply", "-f", "../../examples/quickstart/00-namespaces.yaml", "-f", "../../examples/quickstart/10-example-org.yaml")
 	s.upgrade(fleetOn, "replicas=3")
-	s.mustHelm("upgrade", "zonefold", "charts/zonefold", "-n", namespace, "--reuse-values", "--server-side=false") // as Helm 3 does
+	s.helm("upgrade", "zonefold", "charts/zonefold", "-n", namespace, "--reuse-values", "--server-side=false") // as Helm 3 does
 	if replicas := s.kubectl("get", "deployment", "-n", namespace, "zonefold-operator", "-o", "jsonpath={.spec.replicas}"); replicas != "3" {
 		t.Errorf("after the upgrade there are %s replicas", replicas)
 	}
@@ -126,7 +105,7 @@ func TestARelease(t *testing.T) {
 		t.Error("turning a dialect off has removed its objects")
 	}
 
-	s.mustHelm("uninstall", "zonefold", "-n", namespace)
+	s.helm("uninstall", "zonefold", "-n", namespace)
 	for _, gone := range [][]string{{"deployment", "-n", namespace, "zonefold-operator"}, {"clusterrole", "zonefold-operator"}} {
 		if s.has(gone...) {
 			t.Errorf("after uninstalling there is %v", gone)
@@ -136,16 +115,16 @@ func TestARelease(t *testing.T) {
 		t.Error("uninstalling has removed Zones")
 	}
 	s.upgrade() // finds schemas that it has kept
-	s.mustHelm("uninstall", "zonefold", "-n", namespace)
+	s.helm("uninstall", "zonefold", "-n", namespace)
 }
 
 // TestApplyingARenderingTwice is for those without Helm in their cluster.
 func TestApplyingARenderingTwice(t *testing.T) {
 	s := newSite(t)
-	manifest := s.mustHelm("template", "zonefold", "charts/zonefold", "-n", namespace, "--set", fleetOn)
+	manifest := s.helm("template", "zonefold", "charts/zonefold", "-n", namespace, "--set", fleetOn)
 	for _, flags := range [][]string{{"apply"}, {"apply", "--server-side", "--force-conflicts"}} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
-			s := &site{t, t.Context(), s.cluster, s.env}
+			s := &site{t, t.Context(), s.cluster}
 			if !s.has("namespace", namespace) {
 				s.kubectl("create", "namespace", namespace)
 			}

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller/bindy"
 )
 
 // Manifests of fleets; the last argument is the rest of the spec.
@@ -49,6 +50,12 @@ func (s *site) ready(object client.Object, status metav1.ConditionStatus, reason
 		conditions = o.Status.Conditions
 	case *v1beta1.Bind9Instance:
 		conditions = o.Status.Conditions
+	case *v1beta1.DNSZone:
+		conditions = o.Status.Conditions
+	default:
+		if r, ok := bindy.RecordOf(object); ok {
+			conditions = r.Status.Conditions
+		}
 	}
 	c := meta.FindStatusCondition(conditions, v1beta1.ConditionReady)
 	if c == nil {

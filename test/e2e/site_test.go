@@ -3,8 +3,6 @@ package e2e_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,8 +21,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/testcluster"
-	"github.com/zonefold/zonefold/internal/testcluster/images"
 	"github.com/zonefold/zonefold/internal/testoperator"
 )
 
@@ -56,6 +55,12 @@ var installed struct {
 func newSite(t *testing.T) *site {
 	t.Helper()
 	t.Parallel()
+	return siteFor(t)
+}
+
+// siteFor begins a test that runs alone, before the others: it does something to what all share.
+func siteFor(t *testing.T) *site {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience+*idle)
 	t.Cleanup(cancel)
 	s := &site{T: t, ctx: ctx, cluster: testcluster.ForTest(t), word: fmt.Sprintf("e%d", sites.Add(1))}
@@ -66,12 +71,12 @@ func newSite(t *testing.T) *site {
 	config.QPS = -1
 	config.WarningHandler = rest.NoWarnings{}
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1beta1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1beta1.AddToScheme, kubizone.AddToScheme, zonefold.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
 	}
-	installed.once.Do(func() { installed.err = install(s.ctx, s.cluster) })
+	installed.once.Do(func() { installed.err = testoperator.InstallChart(s.ctx, s.cluster) })
 	if installed.err != nil {
 		t.Fatal(installed.err)
 	}
@@ -80,37 +85,6 @@ func newSite(t *testing.T) *site {
 	}
 	t.Cleanup(s.leave)
 	return s
-}
-
-// install installs the chart as people do, and waits until the operator is ready.
-func install(ctx context.Context, c *testcluster.Cluster) error {
-	namespace := fmt.Sprintf(`{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {%s: restricted}}}`, testoperator.Namespace, restricted)
-	if _, err := c.RunKubectlInput(ctx, strings.NewReader(namespace), "apply", "-f", "-"); err != nil {
-		return err
-	}
-	_, bindcarTag, _ := strings.Cut(images.Bindcar, ":")
-	repository, tag, _ := strings.Cut(images.Operator, ":")
-	args := []string{"tool", "-modfile=charts/go.mod", "helm", "upgrade", "--install", "zonefold", "charts/zonefold", "-n", testoperator.Namespace,
-		"--take-ownership", "--force-conflicts"} // of the definitions, see TestMain
-	for _, value := range []string{
-		"dialects.bindy=true", "image.repository=" + repository, "image.tag=" + tag,
-		"bindy.bind9Image=" + images.BIND, "bindy.bindcarImage=zonefold/bindcar:" + bindcarTag,
-	} {
-		args = append(args, "--set", value)
-	}
-	home, err := os.MkdirTemp("", "zonefold-helm-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(home)
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = "../.."
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("installing the chart: %w\n%s", err, out)
-	}
-	_, err = c.RunKubectl(ctx, "rollout", "status", "-n", testoperator.Namespace, "deployment/zonefold-operator", "--timeout=2m")
-	return err
 }
 
 // leave says what there is if the test failed, and begins to remove it.
@@ -147,7 +121,7 @@ func (s *site) report(ctx context.Context) {
 	say("get", "clusterbind9providers,bind9clusters,bind9instances", "-A", "-o", "wide")
 	for _, name := range s.namespaces {
 		say("get", "all,secrets,configmaps,pdb", "-n", name, "-o", "wide")
-		say("get", "bind9clusters,bind9instances", "-n", name, "-o", `jsonpath={range .items[*]}{.metadata.name}: {.status.conditions}{"\n"}{end}`)
+		say("get", "bind9clusters,bind9instances,dnszones,arecords,txtrecords", "-n", name, "-o", `jsonpath={range .items[*]}{.metadata.name}: {.status.conditions}{"\n"}{end}`)
 		say("describe", "pods", "-n", name)
 		say("get", "events", "-n", name, "--sort-by=.lastTimestamp")
 		say("logs", "-n", name, "-l", "app=bind9", "--all-containers", "--prefix", "--tail=40", "--max-log-requests=50")

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"math"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/zonefold/zonefold/internal/testoperator"
@@ -48,23 +51,48 @@ func (w write) String() string {
 	return fmt.Sprintf("%s %s %s/%s/%s (%d)", w.Verb, o.Resource, o.Namespace, o.Name, o.Subresource, w.ResponseStatus.Code)
 }
 
+// audit is what has been read of the log so far: all tests read it again and again, and it grows with each of them.
+var audit struct {
+	mu     sync.Mutex
+	offset int64
+	writes []write
+}
+
+// readAudit returns all writes that the log has by now.
+func readAudit() ([]write, error) {
+	audit.mu.Lock()
+	defer audit.mu.Unlock()
+	file, err := os.Open(auditLog)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	for lines := bufio.NewReader(io.NewSectionReader(file, audit.offset, math.MaxInt64-audit.offset)); ; {
+		line, err := lines.ReadBytes('\n')
+		if err != nil { // the last line is being written
+			break
+		}
+		audit.offset += int64(len(line))
+		var w write
+		if json.Unmarshal(line, &w) == nil {
+			audit.writes = append(audit.writes, w)
+		}
+	}
+	return audit.writes, nil
+}
+
 // writes are those that concern this test: its namespaces, and objects without one that bear its word.
 func (s *site) writes() []write {
 	s.Helper()
-	file, err := os.Open(auditLog)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+	all, err := readAudit()
 	if err != nil {
 		s.Fatal(err)
 	}
-	defer file.Close()
 	var out []write
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		var w write
-		if err := json.Unmarshal(lines.Bytes(), &w); err != nil {
-			continue // the line is being written
-		}
+	for _, w := range all {
 		if s.isOurs(w.ObjectRef.Namespace) || w.ObjectRef.Namespace == "" && s.isOurs(w.ObjectRef.Name) {
 			out = append(out, w)
 		}

@@ -48,7 +48,7 @@ func (s *scene) sound() {
 		s.t.Fatal("the operator has ended")
 	default:
 	}
-	for line := range strings.SplitSeq(s.logged(), "\n") {
+	for line := range strings.SplitSeq(s.log.String(), "\n") {
 		for _, trouble := range []string{"panic", "writing failed", "rejected event", "ailed to list", "ailed to watch"} {
 			if strings.Contains(line, trouble) {
 				s.t.Errorf("the operator logs: %.600s", line)

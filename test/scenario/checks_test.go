@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/nameserver"
 	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/testcluster"
 )
 
 // patience is how long a condition may take; on an idle machine all take milliseconds.
@@ -21,23 +23,9 @@ const patience = 30 * time.Second
 // eventually waits until check returns "", and fails with what it returned last.
 func (s *scene) eventually(what string, check func() string) {
 	s.t.Helper()
-	deadline := time.Now().Add(patience)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		trouble := check()
-		if trouble == "" {
-			return
-		}
-		if time.Now().After(deadline) {
-			s.t.Fatalf("%s: %s", what, trouble)
-		}
-		select {
-		case <-tick.C:
-		case <-s.ctx.Done():
-			s.t.Fatalf("%s: %s (%v)", what, trouble, s.ctx.Err())
-		}
-	}
+	ctx, cancel := context.WithTimeout(s.ctx, patience)
+	defer cancel()
+	testcluster.Eventually(ctx, s.t, what, check)
 }
 
 // question reads "www.example.org. A".
@@ -96,27 +84,30 @@ func (s *scene) ask(server *nameserver.Server, k rr.Key) ([]string, error) {
 // and its message contains a text.
 func (s *scene) cond(ref, kind, statusReason string, message ...string) {
 	s.t.Helper()
+	s.eventually(ref+" "+kind, func() string { return s.hasCond(ref, kind, statusReason, message...) })
+}
+
+// hasCond looks once for what cond waits for.
+func (s *scene) hasCond(ref, kind, statusReason string, message ...string) string {
 	o := s.reference(ref).blank()
-	s.eventually(ref+" "+kind, func() string {
-		if err := s.client.Get(s.ctx, client.ObjectKeyFromObject(o), o); err != nil {
-			return err.Error()
+	if err := s.client.Get(s.ctx, client.ObjectKeyFromObject(o), o); err != nil {
+		return err.Error()
+	}
+	c := find(conditionsOf(o), kind)
+	if c == nil {
+		return "there is no such condition"
+	}
+	got := string(c.Status) + " " + c.Reason
+	if got != statusReason || c.ObservedGeneration != o.GetGeneration() {
+		return fmt.Sprintf("it is %s (%s) of generation %d, not %s of generation %d",
+			got, c.Message, c.ObservedGeneration, statusReason, o.GetGeneration())
+	}
+	for _, m := range message {
+		if !strings.Contains(c.Message, s.text(m)) {
+			return fmt.Sprintf("it says %q, without %q", c.Message, s.text(m))
 		}
-		c := find(conditionsOf(o), kind)
-		if c == nil {
-			return "there is no such condition"
-		}
-		got := string(c.Status) + " " + c.Reason
-		if got != statusReason || c.ObservedGeneration != o.GetGeneration() {
-			return fmt.Sprintf("it is %s (%s) of generation %d, not %s of generation %d",
-				got, c.Message, c.ObservedGeneration, statusReason, o.GetGeneration())
-		}
-		for _, m := range message {
-			if !strings.Contains(c.Message, s.text(m)) {
-				return fmt.Sprintf("it says %q, without %q", c.Message, s.text(m))
-			}
-		}
-		return ""
-	})
+	}
+	return ""
 }
 
 func find(list []metav1.Condition, kind string) *metav1.Condition {

@@ -85,7 +85,7 @@ func (s *scene) load() (seen *history, calm func()) {
 	seen = newHistory()
 	ctx, stop := context.WithCancel(s.ctx)
 	var parts sync.WaitGroup
-	parts.Go(func() { s.writeRecords(ctx, 0) })
+	parts.Go(func() { s.writeRecords(ctx, 5*time.Millisecond) })
 	parts.Go(func() { s.watchZone(ctx, seen) })
 	calm = func() { stop(); parts.Wait() }
 	s.t.Cleanup(calm)
@@ -253,7 +253,7 @@ func (s *scene) watchZone(ctx context.Context, h *history) {
 			continue
 		}
 		h.note(s.bind.Addr(), sets)
-		pause(ctx, 2*time.Millisecond) // the others need the processor too
+		pause(ctx, 5*time.Millisecond) // the others need the processor too
 	}
 }
 

@@ -30,7 +30,7 @@ func TestReadinessWaitsForTheCaches(t *testing.T) {
 	s.becomes("live", s.op.Live)
 	// One of the caches cannot be filled: what is in it is unknown, and nothing is done.
 	s.becomes("the log naming the namespace whose Secrets may not be read", func() bool {
-		return strings.Count(s.logged(), credentials) >= 2
+		return strings.Count(s.log.String(), credentials) >= 2
 	})
 	if s.op.Ready() || !s.op.Live() {
 		t.Errorf("it is ready: %v, live: %v", s.op.Ready(), s.op.Live())

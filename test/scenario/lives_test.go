@@ -138,6 +138,12 @@ func (k kind) passwords(s *scene) {
 		}
 		k.tell(s, k.wrong)
 		s.answers("www.example.org. A", data) // what is served stays
+		probe := 0
+		s.eventually("the operator has heard of the wrong password", func() string { // a change before that is still delivered
+			probe++
+			s.apply(fmt.Sprintf("record a/probe: {domainName: probe.example.org., type: A, rdata: 192.0.2.%d}", probe%200+1))
+			return s.hasCond("zone a/org", "Served", "False NotAuthorised", "~b")
+		})
 	}
 }
 

@@ -3,7 +3,6 @@
 package scenario
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -79,21 +79,7 @@ type stage struct {
 	op      *testoperator.Process
 	lacks   string // what a test does not let the operator do, as the log names it
 
-	logMu sync.Mutex
-	log   bytes.Buffer
-}
-
-// Write collects the operator's log.
-func (s *stage) Write(p []byte) (int, error) {
-	s.logMu.Lock()
-	defer s.logMu.Unlock()
-	return s.log.Write(p)
-}
-
-func (s *stage) logged() string {
-	s.logMu.Lock()
-	defer s.logMu.Unlock()
-	return s.log.String()
+	log testoperator.Journal
 }
 
 // A scene is a test with names of its own: in everything that it says, "example" stands
@@ -139,7 +125,7 @@ func newStage(t *testing.T) *scene {
 			t.Errorf("the operator lacks a right: %s", line)
 		}
 		if t.Failed() {
-			text := st.logged()
+			text := st.log.String()
 			t.Logf("the operator's log ends:\n%s", text[max(0, len(text)-6000):])
 		}
 		s.clear()
@@ -204,7 +190,7 @@ func (s *scene) clear() {
 	parts.Wait()
 	_ = s.client.DeleteAllOf(ctx, &zonefold.Backend{})
 	_ = s.client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(testoperator.Namespace))
-	s.kubectlQuiet("delete", "leases", "-n", testoperator.Namespace, "--all")
+	_ = s.client.DeleteAllOf(ctx, &coordinationv1.Lease{}, client.InNamespace(testoperator.Namespace))
 }
 
 func (s *scene) ensureNamespace(name string, labels ...string) {
@@ -236,7 +222,7 @@ func (s *scene) startWith(o testoperator.Options) {
 
 // launch runs one more operator, which the test ends.
 func (s *scene) launch(o testoperator.Options) (*testoperator.Process, error) {
-	o.Path, o.Log = s.path, s.stage
+	o.Path, o.Log = s.path, &s.log
 	if o.Kubeconfig == "" {
 		o.Kubeconfig = s.role
 	}

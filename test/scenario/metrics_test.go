@@ -222,6 +222,9 @@ func (s *scene) documented() {
 	}
 	labels := map[string]string{}
 	for _, row := range regexp.MustCompile("(?m)^\\| `(zonefold_[a-z_0-9]+)` \\| [a-z]+ \\| (.*?) ?\\|").FindAllStringSubmatch(string(text), -1) {
+		if strings.HasPrefix(row[1], "zonefold_dnshook_") || row[1] == "zonefold_dnsrecords" {
+			continue // of a dialect that is off here; its own tests look at them
+		}
 		labels[row[1]] = strings.NewReplacer("`", "", " ", "").Replace(row[2])
 	}
 	if len(labels) < 10 {

@@ -31,7 +31,7 @@ func (s *scene) watchServer(ctx context.Context, h *history, at string, replica 
 	defer func() { _ = c.Close() }()
 	var have kept
 	for i := 0; ctx.Err() == nil; i++ {
-		pause(ctx, 10*time.Millisecond) // the others need the processor too
+		pause(ctx, 20*time.Millisecond) // the others need the processor too
 		if replica {
 			s.askForSerial(ctx, at, h)
 		}

@@ -166,7 +166,7 @@ func TestReplicasLoseTheirLeader(t *testing.T) {
 		s.agree("a/org")
 	})
 
-	s.step("one that is behind takes over: it comes to what is wanted under a later serial", func() {
+	s.step("one that is behind takes over: it comes to what is wanted, and not under an earlier serial", func() {
 		leader := s.leads(all...)
 		rest := without(all, leader)
 		behind, other := rest[0], rest[1]
@@ -181,7 +181,8 @@ func TestReplicasLoseTheirLeader(t *testing.T) {
 		leader.stayDown()
 		behind.signal(syscall.SIGCONT)
 		s.answersAt(behind.Server, "www.example.org. A", "192.0.2.204")
-		if now := s.serial(behind.Server, "example.org."); now-last-1 > 1<<30 {
+		// What the leader had sent it meanwhile may have waited for it: then it has that, under the leader's serial.
+		if now := s.serial(behind.Server, "example.org."); now-last > 1<<30 {
 			s.t.Errorf("it serves serial %d, the one before %d", now, last)
 		}
 		leader.keepRunning()

@@ -33,11 +33,14 @@ func (s *scene) audited(times float64) {
 	})
 }
 
+// audits has all targets read often; a Backend may ask for it every second at most.
+const audits = "--audit-interval=500ms"
+
 func TestIdleMeansNoWrites(t *testing.T) {
 	s := newStage(t)
 	s.bind = s.startBIND("example.org.")
-	s.backend("b", "auditInterval: 1s", s.bind)
-	s.start()
+	s.backend("b", "", s.bind)
+	s.start(audits)
 	s.apply(www("b") + `
 		record a/bad: {domainName: _bad.example.org., type: A, rdata: 192.0.2.2}
 		record a/orphan: {domainName: www.example.net., type: A, rdata: 192.0.2.3}
@@ -64,8 +67,8 @@ func TestARestart(t *testing.T) {
 	if err := s.bind.AddZone(s.ctx, zoneNamed(s.text("example.com."))); err != nil {
 		t.Fatal(err)
 	}
-	s.backend("b", "auditInterval: 1s", s.bind)
-	s.start()
+	s.backend("b", "", s.bind)
+	s.start(audits)
 	s.apply(www("b") + `
 		record a/old: {domainName: old.example.org., type: A, rdata: 192.0.2.2}
 		record a/ns: {domainName: example.org., type: NS, rdata: ns.example.net.}
@@ -78,7 +81,7 @@ func TestARestart(t *testing.T) {
 		s.step("after an end "+name+" writes nothing when nothing changed", func() {
 			before := s.snapshot()
 			end()
-			s.start()
+			s.start(audits)
 			s.eventually("ready", func() string {
 				if !s.op.Ready() {
 					return "it is not"
@@ -155,13 +158,14 @@ func (s *scene) agreeForeign() {
 
 func TestTwoOperatorsNeverWriteAtOnce(t *testing.T) {
 	s := newStage(t)
+	elected := testoperator.Options{Args: []string{"--leader-elect-lease-duration=6s", "--leader-elect-renew-deadline=5s", "--leader-elect-retry-period=500ms"}}
 	s.bind = s.startBIND("example.org.")
 	s.backend("b", "", s.bind)
-	s.startWith(testoperator.Options{})
+	s.startWith(elected)
 	leader := s.op
 	s.apply(www("b"))
 	s.ready("zone a/org", "record a/www")
-	s.startWith(testoperator.Options{})
+	s.startWith(elected)
 	follower := s.op
 	s.eventually("the follower", func() string {
 		if !follower.Ready() {

@@ -43,7 +43,7 @@ func install(t *testing.T, c *testcluster.Cluster) string {
 // complaint returns the first line of the operator's log about a right that it lacks,
 // besides those that the test keeps from it.
 func (s *stage) complaint() string {
-	for line := range strings.Lines(s.logged()) {
+	for line := range strings.Lines(s.log.String()) {
 		forbidden := strings.Contains(line, "is forbidden: User") || strings.Contains(line, "is forbidden: cannot")
 		if forbidden && (s.lacks == "" || !strings.Contains(line, s.lacks)) {
 			return line

@@ -30,6 +30,7 @@ func TestBindyRulesOfZones(t *testing.T) {
 		{"a name with a dot at the end", `spec: {zoneName: example.com., ` + soa + `}`, "a zone's name has no dot at its end"},
 		{"a name with an underscore", `spec: {zoneName: _a.example.com, ` + soa + `}`, "a zone's name has no dot at its end"},
 		{"a name that leads out of its folder", `spec: {zoneName: ../../etc, ` + soa + `}`, "a zone's name has no dot at its end"},
+		{"a name that is an address", `spec: {zoneName: 10.0.0.1, ` + soa + `}`, "a zone's name is no address"},
 		{"a label that is too long", `spec: {zoneName: ` + strings.Repeat("a", 64) + `.com, ` + soa + `}`, "a zone's name has no dot at its end"},
 		{"a name that is too long", `spec: {zoneName: ` + strings.Repeat("a.", 127) + `a, ` + soa + `}`, "Too long"},
 		{"forms of the SOA with different servers", `spec: {` + z + `, soa: {primaryNameServer: ns2.example.com, adminEmail: admin.example.com}, ` + record + `}`, "soa.primaryNameServer and soaRecord.primaryNs differ"},
@@ -149,6 +150,14 @@ func TestBindyRulesOfOtherRecords(t *testing.T) {
 			{"flags beyond an octet", `spec: {name: a, flags: 256, tag: issue, value: a}`, "spec.flags in body should be less than or equal to 255"},
 			{"a tag with a space", `spec: {name: a, flags: 0, tag: "a b", value: a}`, "spec.tag"},
 			{"a value of two lines", `spec: {name: a, flags: 0, tag: issue, value: "a\nb"}`, "spec.value"},
+		}},
+		{"PTRRecord", []rule{
+			{"an address backwards", `spec: {zone: 2.0.192.in-addr.arpa, name: "1", target: www.example.com.}`, ""},
+			{"the whole of an IPv6 address", `spec: {name: 1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa., target: www.example.com.}`, ""},
+			{"a relative target", `spec: {name: a, target: www}`, "the name must be fully qualified: end it with a dot"},
+			{"a target that is an address", `spec: {name: a, target: "2001:db8::1."}`, "a name has labels of at most 63"},
+			{"a name without quotes", `spec: {name: 1, target: www.example.com.}`, "spec.name"},
+			{"no target", `spec: {name: a}`, "spec.target: Required value"},
 		}},
 	} {
 		t.Run(tt.kind, func(t *testing.T) { check(t, tt.kind, "default", tt.rules) })

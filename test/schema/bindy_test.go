@@ -127,7 +127,7 @@ func TestBindyDefaults(t *testing.T) {
 func TestBindyShortNamesResolve(t *testing.T) {
 	a := connect(t, testcluster.ForTest(t))
 	namespace := a.namespace("bindy-short-names")
-	for _, u := range documents(t, "testdata/bindy/existing/*.yaml") {
+	for _, u := range append(documents(t, "testdata/bindy/existing/*.yaml"), object(t, "PTRRecord", "ptr", `spec: {name: "1", target: www.example.com.}`)) {
 		in := namespace
 		if u.GetKind() == "ClusterBind9Provider" {
 			in = ""
@@ -140,6 +140,7 @@ func TestBindyShortNamesResolve(t *testing.T) {
 	for kind, names := range map[string]string{
 		"ClusterBind9Provider": "cb9p cb9ps", "Bind9Cluster": "b9c b9cs", "Bind9Instance": "b9 b9s", "DNSZone": "zone zones dz dzs", "ARecord": "a",
 		"AAAARecord": "aaaa", "CNAMERecord": "cname", "TXTRecord": "txt", "MXRecord": "mx", "NSRecord": "ns", "SRVRecord": "srv", "CAARecord": "caa",
+		"PTRRecord": "ptr",
 	} {
 		for _, name := range strings.Fields(names) {
 			if strings.Contains(" ns zone zones ", " "+name+" ") { // Namespaces and kubi.zone's Zones have these too
@@ -184,6 +185,7 @@ func TestBindyTablesOfKubectl(t *testing.T) {
 		{"SRVRecord", "case", `spec: {name: w, ttl: 60, priority: 5, weight: 6, port: 7, target: t.}`, record,
 			"NAME NAME ZONE TARGET PORT TTL READY AGE", "case w a.example t. 7 60 False"},
 		{"CAARecord", "case", `spec: {name: w, ttl: 60, flags: 0, tag: issue, value: v}`, record, "NAME NAME ZONE TAG VALUE TTL READY AGE", "case w a.example issue v 60 False"},
+		{"PTRRecord", "case", `spec: {name: w, ttl: 60, target: t.}`, record, "NAME NAME ZONE TARGET TTL READY AGE", "case w a.example t. 60 False"},
 	} {
 		t.Run(fmt.Sprintf("%s %s", tt.kind, tt.name), func(t *testing.T) {
 			in := namespace

@@ -48,6 +48,7 @@ var resources = map[string]schema.GroupVersionResource{
 	"NSRecord":             bindy.GroupVersion.WithResource("nsrecords"),
 	"SRVRecord":            bindy.GroupVersion.WithResource("srvrecords"),
 	"CAARecord":            bindy.GroupVersion.WithResource("caarecords"),
+	"PTRRecord":            bindy.GroupVersion.WithResource("ptrrecords"),
 }
 
 // api speaks to one API server.
