@@ -20,9 +20,6 @@ const between = 150 * time.Millisecond
 // pick spreads changes over the zone.
 func (r *rig) pick(i int) int { return i * 7919 % r.o.n }
 
-// newAddress is for a change: one that no Record had before.
-func newAddress(i int) string { return fmt.Sprintf("172.%d.%d.%d", 16+i>>16, i>>8&255, i&255) }
-
 func (r *rig) patch(ctx context.Context, i int, address string) error {
 	body := fmt.Appendf(nil, `{"spec":{"rdata":%q}}`, address)
 	return r.kube.Patch(ctx, record(i), client.RawPatch("application/merge-patch+json", body))
@@ -37,10 +34,10 @@ func (r *rig) singleChanges(ctx context.Context) (figures.Times, error) {
 	defer asker.close()
 	var out figures.Times
 	for i := range r.o.changes {
-		if err := pause(ctx, between); err != nil {
+		if err := figures.Pause(ctx, between); err != nil {
 			return nil, err
 		}
-		which, to := r.pick(i), newAddress(i)
+		which, to := r.pick(i), figures.NewAddress(i)
 		began := time.Now()
 		if err := r.patch(ctx, which, to); err != nil {
 			return nil, err
@@ -73,10 +70,10 @@ func (r *rig) floor(ctx context.Context) (figures.Times, error) {
 	defer events.Stop()
 	var out figures.Times
 	for i := range r.o.changes {
-		if err := pause(ctx, between); err != nil {
+		if err := figures.Pause(ctx, between); err != nil {
 			return nil, err
 		}
-		which, to := r.pick(i), newAddress(r.o.changes+i)
+		which, to := r.pick(i), figures.NewAddress(r.o.changes+i)
 		written := make(chan error, 1)
 		began := time.Now()
 		go func() { written <- r.patch(ctx, which, to) }()

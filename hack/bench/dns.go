@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
+
+	"github.com/zonefold/zonefold/hack/bench/figures"
 )
 
 // An asker asks BIND for addresses over one UDP socket.
@@ -41,7 +43,7 @@ func (a *asker) await(ctx context.Context, name, want string) error {
 		if time.Since(began) > patience {
 			return fmt.Errorf("BIND still does not answer %s for %s: %v %w", want, name, answer, err)
 		}
-		if err := pause(ctx, time.Millisecond); err != nil {
+		if err := figures.Pause(ctx, time.Millisecond); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"time"
+
+	"github.com/zonefold/zonefold/hack/bench/figures"
 )
 
 // auditEvery is how often the zone is read back in a run with an idle phase.
@@ -19,7 +21,7 @@ func (r *rig) idle(ctx context.Context) (*idleResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := pause(ctx, r.o.idle); err != nil {
+	if err := figures.Pause(ctx, r.o.idle); err != nil {
 		return nil, err
 	}
 	after, err := r.usage(ctx)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/zonefold/zonefold/hack/bench/figures"
@@ -34,33 +32,16 @@ type round struct {
 
 func recordName(i int) string { return fmt.Sprintf("r-%06d", i) }
 
-// address is the i-th of 16 million.
-func address(i int) string { return fmt.Sprintf("10.%d.%d.%d", i>>16&255, i>>8&255, i&255) }
-
 func record(i int) *kubizone.Record {
 	return &kubizone.Record{
 		ObjectMeta: metav1.ObjectMeta{Name: recordName(i), Namespace: namespace},
-		Spec:       kubizone.RecordSpec{DomainName: recordName(i) + "." + zoneName, Type: "A", RData: address(i)},
+		Spec:       kubizone.RecordSpec{DomainName: recordName(i) + "." + zoneName, Type: "A", RData: figures.Address(i)},
 	}
 }
 
 // each calls f for every number below n, by some workers, in order.
 func (r *rig) each(ctx context.Context, n int, f func(context.Context, int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range r.o.workers {
-		workers.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				if err := f(ctx, i); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	workers.Wait()
-	return context.Cause(ctx)
+	return figures.Each(ctx, r.o.workers, n, f)
 }
 
 func (r *rig) create(ctx context.Context, n int) (time.Duration, error) {
@@ -95,7 +76,7 @@ func (r *rig) createsAlone(ctx context.Context) (one round, err error) {
 	if err != nil {
 		return one, err
 	}
-	one.cpu = less(after, before)
+	one.cpu = figures.Less(after, before)
 	wrote, err := r.writeAlone(ctx)
 	if err != nil {
 		return one, err
@@ -125,13 +106,13 @@ func (r *rig) loaded(ctx context.Context, one round) (round, error) {
 	if err != nil {
 		return one, err
 	}
-	one.serving = less(serving, before.cpu)
+	one.serving = figures.Less(serving, before.cpu)
 	if one.status, err = r.awaitStatus(ctx, began); err != nil {
 		return one, err
 	}
 	err = r.until(ctx, 5*time.Minute, func() (bool, error) {
 		z, err := r.zone(ctx)
-		return err == nil && z.Status.EntryCount > int32(r.o.n) && ready(z.Status.Conditions, z.Generation), err
+		return err == nil && z.Status.EntryCount > int32(r.o.n) && figures.Ready(z.Status.Conditions, z.Generation), err
 	})
 	if err != nil {
 		return one, fmt.Errorf("waiting for the status of the Zone: %w", err)
@@ -156,7 +137,7 @@ func (r *rig) awaitServed(ctx context.Context, began time.Time) (time.Duration, 
 	}
 	defer asker.close()
 	for i := r.o.n - 1; i >= max(0, r.o.n-3*r.o.workers); i-- {
-		if err := asker.await(ctx, recordName(i)+"."+zoneName, address(i)); err != nil {
+		if err := asker.await(ctx, recordName(i)+"."+zoneName, figures.Address(i)); err != nil {
 			return 0, err
 		}
 	}
@@ -166,7 +147,7 @@ func (r *rig) awaitServed(ctx context.Context, began time.Time) (time.Duration, 
 		if missing == 0 || err != nil {
 			return took, err
 		}
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
+		if err := figures.Pause(ctx, 20*time.Millisecond); err != nil {
 			return 0, fmt.Errorf("waiting for %d Records to be served: %w", missing, err)
 		}
 	}
@@ -190,7 +171,7 @@ func (r *rig) missing(ctx context.Context) (int, error) {
 	}
 	missing := 0
 	for i := range r.o.n {
-		if found[recordName(i)+"."+zoneName] != address(i) {
+		if found[recordName(i)+"."+zoneName] != figures.Address(i) {
 			missing++
 		}
 	}
@@ -214,15 +195,4 @@ func (r *rig) unload(ctx context.Context) error {
 	}
 	r.stopOperator()
 	return nil
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -11,12 +11,11 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
+
+	"github.com/zonefold/zonefold/hack/bench/figures"
 )
 
 // options are the flags.
@@ -30,15 +29,7 @@ type options struct {
 	log     string
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
-}
+func main() { figures.Main("bench", run) }
 
 func parse(args []string, usage io.Writer) (options, error) {
 	var o options

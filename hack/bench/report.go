@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/zonefold/zonefold/hack/bench/figures"
@@ -117,10 +115,10 @@ func (r *result) costRows() []figures.Row {
 		figures.Note("operator's memory, peak", fmt.Sprintf("%.0f MiB", median(r.rounds, func(o round) float64 { return float64(o.used.peak) / figures.Mebi }))),
 		figures.Note("operator's CPU, until nothing was left to do", fmt.Sprintf("%.1f s", r.seconds(cpu))),
 		figures.Note("operator's API writes a Record", fmt.Sprintf("%.3f", last.used.operatorsWrites()/float64(r.n))),
-		figures.Note("CPU seconds of the creates alone", seconds(last.cpu)),
-		figures.Note("CPU seconds until all was served", seconds(last.serving)),
-		figures.Note("CPU seconds until nothing was left to do", seconds(last.used.cpu)),
-		figures.Note("API writes of the last round", list(last.used.writes)),
+		figures.Note("CPU seconds of the creates alone", figures.ByCPU(last.cpu)),
+		figures.Note("CPU seconds until all was served", figures.ByCPU(last.serving)),
+		figures.Note("CPU seconds until nothing was left to do", figures.ByCPU(last.used.cpu)),
+		figures.Note("API writes of the last round", figures.ByCount(last.used.writes)),
 		figures.Note("UPDATEs (by BIND), batches, steps of the World", fmt.Sprintf("%d, %.0f, %.0f", last.used.updates, last.used.batches, last.used.settles)),
 	}
 }
@@ -136,29 +134,9 @@ func (r *result) idleRows() []figures.Row {
 	}
 	what := "idle for " + r.idle.took.String() + ": "
 	return []figures.Row{
-		figures.AtMost(what+"API writes "+list(u.writes), "%.0f", writes, 0),
+		figures.AtMost(what+"API writes "+figures.ByCount(u.writes), "%.0f", writes, 0),
 		figures.AtMost(what+"UPDATEs", "%.0f", float64(u.updates), 0),
 		figures.Note(what+"readings of the zone", fmt.Sprintf("%.0f", u.readings)),
 		figures.Note(what+"CPU", fmt.Sprintf("%.2f s", u.cpu[operatorProgram].Seconds())),
 	}
-}
-
-func seconds(cpu map[string]time.Duration) string {
-	var out []string
-	for _, name := range slices.SortedFunc(maps.Keys(cpu), func(a, b string) int { return cmp.Compare(cpu[b], cpu[a]) }) {
-		out = append(out, fmt.Sprintf("%s %.1f", name, cpu[name].Seconds()))
-	}
-	return strings.Join(out, ", ")
-}
-
-// list puts the most frequent first.
-func list(counts map[string]float64) string {
-	keys := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
-		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
-	})
-	var out []string
-	for _, k := range keys {
-		out = append(out, fmt.Sprintf("%.0f %s", counts[k], k))
-	}
-	return strings.Join(out, ", ")
 }

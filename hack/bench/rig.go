@@ -90,7 +90,7 @@ func newRig(ctx context.Context, o options, progress io.Writer) (*rig, error) {
 	if r.program, err = testoperator.Build(ctx, r.dir); err != nil {
 		return r, err
 	}
-	root, err := figures.ModuleRoot(ctx)
+	root, err := testoperator.ModuleRoot(ctx)
 	if err != nil {
 		return r, err
 	}
@@ -169,7 +169,7 @@ func (r *rig) startOperator(ctx context.Context) error {
 	}
 	if r.o.profile != "" {
 		var err error
-		if r.pprof, err = freeAddress(); err != nil {
+		if r.pprof, err = figures.FreeAddress(); err != nil {
 			return err
 		}
 		o.Args = append(o.Args, "--pprof-bind-address", r.pprof)
@@ -180,7 +180,7 @@ func (r *rig) startOperator(ctx context.Context) error {
 	}
 	err = r.until(ctx, time.Minute, func() (bool, error) {
 		z, err := r.zone(ctx)
-		return err == nil && r.operator.Ready() && ready(z.Status.Conditions, z.Generation), err
+		return err == nil && r.operator.Ready() && figures.Ready(z.Status.Conditions, z.Generation), err
 	})
 	if err != nil {
 		return fmt.Errorf("waiting for the operator to serve the empty zone: %w", err)
@@ -217,29 +217,11 @@ func (r *rig) quiet(ctx context.Context) error {
 	return nil
 }
 
-// until asks every 100 milliseconds whether something has come true.
+// until waits for what may take some time.
 func (r *rig) until(ctx context.Context, patience time.Duration, done func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		yes, err := done()
-		if yes {
-			return err
-		}
-		var ended <-chan struct{}
-		if r.operator != nil {
-			ended = r.operator.Done()
-		}
-		select {
-		case <-ended:
-			return errors.New("the operator has ended; -log says where its log goes")
-		case <-ctx.Done():
-			return errors.Join(ctx.Err(), err)
-		case <-tick.C:
-		}
-	}
+	return figures.Until(ctx, r.operator, done)
 }
 
 func (r *rig) say(format string, args ...any) {

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	"github.com/zonefold/zonefold/hack/bench/figures"
 )
 
 // writeAlone writes to each Record what the operator writes: the floor of that on this machine.
@@ -81,14 +82,5 @@ func (r *rig) unfinished(ctx context.Context) (int, error) {
 }
 
 func finished(o *kubizone.Record) bool {
-	return o.Labels[kubizone.ParentZoneLabel] != "" && o.Status.ObservedGeneration == o.Generation && ready(o.Status.Conditions, o.Generation)
-}
-
-func ready(conditions []metav1.Condition, generation int64) bool {
-	for _, c := range conditions {
-		if c.Type == "Ready" {
-			return c.Status == metav1.ConditionTrue && c.ObservedGeneration == generation
-		}
-	}
-	return false
+	return o.Labels[kubizone.ParentZoneLabel] != "" && o.Status.ObservedGeneration == o.Generation && figures.Ready(o.Status.Conditions, o.Generation)
 }

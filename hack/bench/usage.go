@@ -5,11 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -44,35 +40,24 @@ func (r *rig) usage(ctx context.Context) (u usage, err error) {
 	if err != nil {
 		return u, err
 	}
-	u.batches = sum(m, "zonefold_backend_apply_seconds_count")
-	u.sets = sum(m, "zonefold_backend_changed_sets_total")
-	u.readings = sum(m, "zonefold_backend_read_seconds_count")
-	u.settles = sum(m, "zonefold_settle_seconds_count")
+	u.batches = figures.Sum(m, "zonefold_backend_apply_seconds_count")
+	u.sets = figures.Sum(m, "zonefold_backend_changed_sets_total")
+	u.readings = figures.Sum(m, "zonefold_backend_read_seconds_count")
+	u.settles = figures.Sum(m, "zonefold_settle_seconds_count")
 	u.writes, err = r.writes(ctx)
 	return u, err
 }
 
 // since leaves what happened after before; memory stays what it is now.
 func (u usage) since(before usage) usage {
-	u.cpu = less(u.cpu, before.cpu)
+	u.cpu = figures.Less(u.cpu, before.cpu)
 	u.updates -= before.updates
 	u.batches -= before.batches
 	u.sets -= before.sets
 	u.readings -= before.readings
 	u.settles -= before.settles
-	u.writes = less(u.writes, before.writes)
+	u.writes = figures.Less(u.writes, before.writes)
 	return u
-}
-
-// less subtracts, and leaves out what is nothing then.
-func less[T time.Duration | float64](now, before map[string]T) map[string]T {
-	out := map[string]T{}
-	for what, n := range now {
-		if n -= before[what]; n != 0 {
-			out[what] = n
-		}
-	}
-	return out
 }
 
 // operatorsWrites counts the writes that are not the bench's own: it creates, patches and deletes Records, and the operator
@@ -87,22 +72,10 @@ func (u usage) operatorsWrites() float64 {
 	return n
 }
 
-func sum(samples map[string]float64, name string) float64 {
-	total := 0.0
-	for sample, v := range samples {
-		if sample == name || strings.HasPrefix(sample, name+"{") {
-			total += v
-		}
-	}
-	return total
-}
-
 func (r *rig) operatorWrites() (float64, error) {
 	m, err := r.operator.Metrics("zonefold_api_writes_total")
-	return sum(m, "zonefold_api_writes_total"), err
+	return figures.Sum(m, "zonefold_api_writes_total"), err
 }
-
-var label = regexp.MustCompile(`(\w+)="([^"]*)"`)
 
 // writes counts the API server's requests that write, whatever became of them. Leases are the pulse of leader election.
 func (r *rig) writes(ctx context.Context) (map[string]float64, error) {
@@ -116,10 +89,7 @@ func (r *rig) writes(ctx context.Context) (map[string]float64, error) {
 		if !strings.HasPrefix(line, "apiserver_request_total{") {
 			continue
 		}
-		labels := map[string]string{}
-		for _, l := range label.FindAllStringSubmatch(line, -1) {
-			labels[l[1]] = l[2]
-		}
+		labels := figures.Labels(line)
 		switch labels["verb"] {
 		case "POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION":
 		default:
@@ -159,7 +129,7 @@ func (r *rig) profile(ctx context.Context, alone time.Duration) <-chan error {
 			text, err := r.cluster.RunKubectl(ctx, "get", "--raw", query)
 			server <- errors.Join(err, os.WriteFile(r.o.profile+".apiserver", []byte(text), 0o644))
 		}()
-		err := fetch(ctx, "http://"+r.pprof+query, r.o.profile)
+		err := figures.Fetch(ctx, "http://"+r.pprof+query, r.o.profile)
 		done <- errors.Join(err, <-server)
 	}()
 	return done
@@ -170,34 +140,5 @@ func (r *rig) profileHeap(ctx context.Context) error {
 	if r.o.profile == "" {
 		return nil
 	}
-	return fetch(ctx, "http://"+r.pprof+"/debug/pprof/heap?gc=1", r.o.profile+".heap")
-}
-
-func fetch(ctx context.Context, url, file string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		return fmt.Errorf("profiling the operator: %w", err)
-	}
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("profiling the operator: %s: %.200s", response.Status, text)
-	}
-	return os.WriteFile(file, text, 0o644)
-}
-
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String(), nil
+	return figures.Fetch(ctx, "http://"+r.pprof+"/debug/pprof/heap?gc=1", r.o.profile+".heap")
 }

@@ -98,27 +98,52 @@ type kubeconfig struct {
 
 // patcher returns a function that sends merge patches for one object as the administrator.
 func (s *stage) patcher(path string) (func(ctx context.Context, patch string) error, error) {
-	text, err := os.ReadFile(s.cluster.Kubeconfig())
+	client, server, err := s.administrator()
 	if err != nil {
 		return nil, err
 	}
+	return func(ctx context.Context, patch string) error { return sendPatch(ctx, client, server+path, patch) }, nil
+}
+
+// getter returns a function that reads what is at a path as the administrator.
+func (s *stage) getter(path string) (func(ctx context.Context, into any) error, error) {
+	client, server, err := s.administrator()
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, into any) error {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, server+path, nil)
+		if err != nil {
+			return err
+		}
+		return exchange(client, request, into)
+	}, nil
+}
+
+// administrator is a client of the API server, and where that is.
+func (s *stage) administrator() (*http.Client, string, error) {
+	if s.admin != nil {
+		return s.admin, s.cluster.Server(), nil
+	}
+	text, err := os.ReadFile(s.cluster.Kubeconfig())
+	if err != nil {
+		return nil, "", err
+	}
 	var config kubeconfig
 	if err := yaml.Unmarshal(text, &config); err != nil || len(config.Clusters) != 1 || len(config.Users) != 1 {
-		return nil, errors.Join(fmt.Errorf("%s is not a kubeconfig with one cluster and one user", s.cluster.Kubeconfig()), err)
+		return nil, "", errors.Join(fmt.Errorf("%s is not a kubeconfig with one cluster and one user", s.cluster.Kubeconfig()), err)
 	}
-	user, cluster := config.Users[0].User, config.Clusters[0].Cluster
+	user := config.Users[0].User
 	certificate, err := tls.X509KeyPair(user.Certificate, user.Key)
 	if err != nil {
-		return nil, fmt.Errorf("reading the administrator's certificate: %w", err)
+		return nil, "", fmt.Errorf("reading the administrator's certificate: %w", err)
 	}
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(cluster.Authority)
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{
+	roots.AppendCertsFromPEM(config.Clusters[0].Cluster.Authority)
+	s.admin = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{
 		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}, RootCAs: roots,
 	}}}
-	return func(ctx context.Context, patch string) error {
-		return sendPatch(ctx, client, cluster.Server+path, patch)
-	}, nil
+	return s.admin, s.cluster.Server(), nil
 }
 
 func sendPatch(ctx context.Context, client *http.Client, url, patch string) error {
@@ -127,6 +152,11 @@ func sendPatch(ctx context.Context, client *http.Client, url, patch string) erro
 		return err
 	}
 	request.Header.Set("Content-Type", "application/merge-patch+json")
+	return exchange(client, request, nil)
+}
+
+// exchange sends a request to the API server, and reads the object that it answers with unless into is nil.
+func exchange(client *http.Client, request *http.Request, into any) error {
 	response, err := client.Do(request)
 	if err != nil {
 		return err
@@ -143,5 +173,8 @@ func sendPatch(ctx context.Context, client *http.Client, url, patch string) erro
 		_ = json.Unmarshal(body, &status) // only for the message
 		return fmt.Errorf("the API server answers %s: %s", response.Status, status.Message)
 	}
-	return nil
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(body, into)
 }

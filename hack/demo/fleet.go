@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -19,14 +16,18 @@ import (
 const (
 	fleetExample = "examples/bindy"
 	fleetSpace   = "dns" // the namespace of the example
-	lone         = "lone-dns"
 )
 
 // playFleet shows name servers that run in Pods.
 func (s *stage) playFleet(ctx context.Context, exit bool) error {
-	s.say("zonefold runs fleets of BIND name servers in Pods. This demo takes a Kubernetes cluster with a real node, installs zonefold")
-	s.say("with its chart, and has it run the servers of %s. It needs Linux and root. Everything is removed at the end.", fleetExample)
-	for _, act := range []func(context.Context) error{s.startNode, s.installChart, s.applyFleet, s.showFleet, s.fillServer, s.scaleFleet, s.rollFleet} {
+	s.say("zonefold runs fleets of BIND name servers in Pods, and delivers zones to them. This demo takes a Kubernetes cluster with a")
+	s.say("real node, installs zonefold with its chart, and has it run and fill the servers of %s. It needs Linux and", fleetExample)
+	s.say("root. Everything is removed at the end.")
+	for _, act := range []func(context.Context) error{
+		s.startNode, s.installChart, s.applyFleet, s.showFleet,
+		s.applyZone, s.digServers, s.showConflict, s.changeFleet, s.killPrimary,
+		s.scaleFleet, s.rollFleet,
+	} {
 		if err := act(ctx); err != nil {
 			return err
 		}
@@ -68,10 +69,8 @@ func (s *stage) installChart(ctx context.Context) error {
 	args := []string{"upgrade", "--install", "zonefold", "charts/zonefold", "-n", testoperator.Namespace, "--create-namespace",
 		"--set", "dialects.bindy=true,image.tag=" + tag + ",bindy.bind9Image=" + images.BIND + ",bindy.bindcarImage=" + images.Bindcar}
 	s.command(append([]string{"helm"}, args...)...)
-	cmd := exec.CommandContext(ctx, "go", append([]string{"tool", "-modfile=charts/go.mod", "helm"}, args...)...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.cluster.Kubeconfig(), "HELM_CACHE_HOME="+s.dir, "HELM_CONFIG_HOME="+s.dir, "HELM_DATA_HOME="+s.dir)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("installing the chart: %w\n%s", err, out)
+	if _, err := testoperator.Helm(ctx, append(args, "--kubeconfig", s.cluster.Kubeconfig())...); err != nil {
+		return fmt.Errorf("installing the chart: %w", err)
 	}
 	return s.kubectl(ctx, "rollout", "status", "-n", testoperator.Namespace, "deployment/zonefold-operator", "--timeout="+patience.String())
 }
@@ -117,59 +116,4 @@ func (s *stage) awaitFleet(ctx context.Context) error {
 func (s *stage) showFleet(ctx context.Context) error {
 	s.chapter("What became of them", "Each server has a Deployment, a Service, a Secret with its key. The Pods run as nobody in particular, with nothing to write to but their zones.")
 	return s.kubectl(ctx, "get", "clusterbind9providers,bind9clusters,bind9instances,pods,services", "-n", fleetSpace)
-}
-
-const newZone = `{"zoneType":"primary","zoneConfig":{"ttl":60,"soa":{"primaryNs":"ns.example.com.","adminEmail":"admin.example.com."},` +
-	`"nameServers":["ns.example.com."],"nameServerIps":{"ns.example.com.":"192.0.2.53"},"records":[{"name":"www","type":"A","value":"192.0.2.80"}]}}`
-
-// fillServer makes a zone through the sidecar of a server, and asks the server for it.
-func (s *stage) fillServer(ctx context.Context) error {
-	s.chapter("A zone", "The sidecar of a server takes zones over HTTP, from whoever shows a token of the operator's ServiceAccount. This is what the operator does.")
-	token, err := s.cluster.RunKubectl(ctx, "create", "token", testoperator.ServiceAccount, "-n", testoperator.Namespace, "--audience=bindcar:"+fleetSpace)
-	if err != nil {
-		return err
-	}
-	address, err := s.service(ctx, lone)
-	if err != nil {
-		return err
-	}
-	url := "http://" + address + ":8080/api/addzone/example.com"
-	s.say("$ TOKEN=$(kubectl create token %s -n %s --audience=bindcar:%s)", testoperator.ServiceAccount, testoperator.Namespace, fleetSpace)
-	s.say("$ curl -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' -d %s %s", quoted(newZone), url)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(newZone))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(token))
-	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return fmt.Errorf("calling the sidecar: %w", err)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	s.show(string(text))
-	if err != nil || response.StatusCode != http.StatusOK {
-		return fmt.Errorf("the sidecar answers %s: %w", response.Status, err)
-	}
-	return s.digAt(ctx, address, "www.example.com.", "192.0.2.80")
-}
-
-// service is the address of a server.
-func (s *stage) service(ctx context.Context, server string) (string, error) {
-	return s.cluster.RunKubectl(ctx, "get", "service", server, "-n", fleetSpace, "-o", "jsonpath={.spec.clusterIP}")
-}
-
-// digAt asks a server for an address.
-func (s *stage) digAt(ctx context.Context, server, name, want string) error {
-	s.command("dig", "@"+server, "+short", name)
-	out, err := exec.CommandContext(ctx, "dig", "@"+server, "+short", name).CombinedOutput()
-	s.show(string(out))
-	if err != nil {
-		return fmt.Errorf("dig (Debian: apt-get install bind9-dnsutils): %w", err)
-	}
-	if got := strings.TrimSpace(string(out)); got != want {
-		return fmt.Errorf("%s answers %s with %q and not with %q", server, name, got, want)
-	}
-	return nil
 }

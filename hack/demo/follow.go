@@ -147,7 +147,7 @@ func (s *stage) startFollower(ctx context.Context) error {
 // zoneNames returns the zones of the quickstart.
 func zoneNames() ([]dnsname.Name, error) {
 	var zones []dnsname.Name
-	for _, text := range []string{"example.org.", "team-a.example.org.", "team-b.example.org."} {
+	for _, text := range quickstartZones() {
 		zone, err := dnsname.Parse(text)
 		if err != nil {
 			return nil, err

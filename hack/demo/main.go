@@ -5,6 +5,10 @@
 //
 // "go run ./hack/demo bind" shows fleets of BIND instead: Pods of a real node, see examples/bindy.
 //
+// "go run ./hack/demo webhook" shows records that go to a server of the signed webhook protocol, see examples/homelab.
+//
+// "go run ./hack/demo gardener" shows a DNSRecord of Gardener that goes into PowerDNS, see examples/gardener.
+//
 //	go run ./hack/demo              from the repository's folder; see "make demo"
 //	DEMO_EXIT=1 go run ./hack/demo  does not wait: for CI
 //
@@ -38,8 +42,12 @@ func run(ctx context.Context, args []string, exit bool) (err error) {
 	switch {
 	case slices.Equal(args, []string{"bind"}):
 		play = s.playFleet
+	case slices.Equal(args, []string{"webhook"}):
+		play = s.playHook
+	case slices.Equal(args, []string{"gardener"}):
+		play = s.playGardener
 	case len(args) > 0:
-		return fmt.Errorf("there is no demo called %q; say bind, or nothing", args)
+		return fmt.Errorf("there is no demo called %q; say bind, webhook, gardener, or nothing", args)
 	}
 	defer func() { err = errors.Join(err, s.strike()) }()
 	if err := play(ctx, exit); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,6 +23,7 @@ type stage struct {
 
 	dir      string // for everything but the cluster, which has its own
 	cluster  *testcluster.Cluster
+	admin    *http.Client // of its API server
 	bind     *nameserver.Server
 	secret   string // of the key that BIND and the operator share
 	log      *os.File
@@ -31,6 +33,10 @@ type stage struct {
 	follower *nameserver.Server // a BIND that follows it
 
 	followerSecret string // of the key that it signs with
+
+	hook hookServer // of a DNSClass
+
+	powerdns *nameserver.PowerDNS // of a DNSRecord of Gardener
 }
 
 // chapter begins a part of the output: what is done, and why.
@@ -155,6 +161,7 @@ func (s *stage) strike() error {
 	if s.operator != nil {
 		s.operator.Stop()
 	}
+	s.hook.strike()
 	if s.release != nil {
 		s.release()
 	}
@@ -162,6 +169,9 @@ func (s *stage) strike() error {
 		if server != nil {
 			server.Close()
 		}
+	}
+	if s.powerdns != nil {
+		s.powerdns.Close()
 	}
 	if s.cluster != nil {
 		failed = append(failed, s.cluster.Stop())

@@ -59,6 +59,15 @@ func (s *stage) sayHowToUse() {
 // startBIND starts a name server with empty zones that the holder of a key may change.
 func (s *stage) startBIND(ctx context.Context) error {
 	s.chapter("A name server", "BIND, with three empty zones that whoever has a secret key may change (dynamic updates, RFC 2136).")
+	return s.runBIND(ctx, quickstartZones()...)
+}
+
+func quickstartZones() []string {
+	return []string{"example.org.", "team-a.example.org.", "team-b.example.org."}
+}
+
+// runBIND runs BIND with empty zones.
+func (s *stage) runBIND(ctx context.Context, zones ...string) error {
 	s.secret = newSecret()
 	key, err := dnsname.Parse(keyName)
 	if err != nil {
@@ -68,11 +77,11 @@ func (s *stage) startBIND(ctx context.Context) error {
 		Dir:  filepath.Join(s.dir, "bind"),
 		Keys: []nameserver.TSIG{{Name: key, Algorithm: "hmac-sha256", Secret: s.secret}},
 	}
-	zones, err := zoneNames()
-	if err != nil {
-		return err
-	}
-	for _, zone := range zones {
+	for _, text := range zones {
+		zone, err := dnsname.Parse(text)
+		if err != nil {
+			return err
+		}
 		opts.Zones = append(opts.Zones, nameserver.Zone{Name: zone})
 	}
 	if s.bind, err = nameserver.StartBIND(ctx, opts); err != nil {
@@ -93,7 +102,21 @@ func newSecret() string {
 func (s *stage) startOperator(ctx context.Context) error {
 	s.chapter("The operator", "It watches the API server, works out what each zone holds, and sends what changes to the name servers.",
 		"It speaks as a ServiceAccount that has the rights that "+manifest+" gives it, and no others.")
-	path, err := s.build(ctx)
+	number, release, err := nameserver.ClaimPort()
+	if err != nil {
+		return err
+	}
+	s.release, s.dns = release, nameserver.At(number)
+	if err := s.runOperator(ctx, manifest, "--dns-bind-address", s.dns.Addr()); err != nil {
+		return err
+	}
+	s.say("It has a name server of its own at %s (--dns-bind-address), for part 10.", s.dns.Addr())
+	return nil
+}
+
+// runOperator builds the operator and runs it with the rights of a manifest, until it is ready.
+func (s *stage) runOperator(ctx context.Context, manifest string, args ...string) error {
+	path, err := s.build(ctx, "operator")
 	if err != nil {
 		return err
 	}
@@ -107,12 +130,6 @@ func (s *stage) startOperator(ctx context.Context) error {
 	if s.log, err = os.Create(filepath.Join(s.dir, "operator.log")); err != nil {
 		return fmt.Errorf("making the operator's log: %w", err)
 	}
-	number, release, err := nameserver.ClaimPort()
-	if err != nil {
-		return err
-	}
-	s.release, s.dns = release, nameserver.At(number)
-	args := []string{"--dns-bind-address", s.dns.Addr()}
 	if s.operator, err = testoperator.Start(testoperator.Options{Path: path, Kubeconfig: kubeconfig, Args: args, Log: s.log}); err != nil {
 		return err
 	}
@@ -128,22 +145,21 @@ func (s *stage) startOperator(ctx context.Context) error {
 		return err
 	}
 	s.say("It is process %d and logs to %s.", s.operator.PID(), s.log.Name())
-	s.say("It has a name server of its own at %s (--dns-bind-address), for part 10.", s.dns.Addr())
 	return nil
 }
 
-// build compiles the operator and says how far it is; a machine without a build cache takes minutes for it.
-func (s *stage) build(ctx context.Context) (string, error) {
-	path := filepath.Join(s.dir, "operator")
-	s.command("go", "build", "./cmd/operator")
-	cmd := exec.CommandContext(ctx, "go", "build", "-v", "-o", path, "./cmd/operator")
+// build compiles a program and says how far it is; a machine without a build cache takes minutes for it.
+func (s *stage) build(ctx context.Context, program string) (string, error) {
+	path := filepath.Join(s.dir, program)
+	s.command("go", "build", "./cmd/"+program)
+	cmd := exec.CommandContext(ctx, "go", "build", "-v", "-o", path, "./cmd/"+program)
 	out, err := cmd.StderrPipe()
 	if err != nil {
 		return "", err
 	}
 	began, said, packages := time.Now(), time.Now(), 0
 	if err := cmd.Start(); err != nil {
-		return "", fmt.Errorf("building the operator: %w", err)
+		return "", fmt.Errorf("building %s: %w", program, err)
 	}
 	var complaints []string
 	for scan := bufio.NewScanner(out); scan.Scan(); {
@@ -158,7 +174,7 @@ func (s *stage) build(ctx context.Context) (string, error) {
 		}
 	}
 	if err := cmd.Wait(); err != nil {
-		return "", fmt.Errorf("building the operator: %w\n%s", err, strings.Join(complaints, "\n"))
+		return "", fmt.Errorf("building %s: %w\n%s", program, err, strings.Join(complaints, "\n"))
 	}
 	return path, nil
 }

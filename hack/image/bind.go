@@ -33,7 +33,7 @@ func bind(ctx context.Context, o options) (image, error) {
 	for _, program := range bindPrograms() {
 		if _, err := os.Stat(program); err != nil {
 			return made, fmt.Errorf("%w: the image is made of Debian's files; on Debian, install them with apt-get install --no-install-recommends bind9 bind9-utils; "+
-				"elsewhere, make the other images alone: go run ./hack/image bindcar operator", err)
+				"elsewhere, make the other images alone: go run ./hack/image bindcar dnshook operator", err)
 		}
 	}
 	content, err := baseFiles(o.certs)
@@ -183,7 +183,7 @@ func release(ctx context.Context) (string, error) {
 	return string(m[1]), nil
 }
 
-// output runs a program whose messages are not translated.
+// output runs a program whose messages are not translated. What it prints comes also with the error that it ends with.
 func output(ctx context.Context, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
@@ -194,7 +194,7 @@ func output(ctx context.Context, name string, args ...string) ([]byte, error) {
 		return nil, fmt.Errorf("%w: the image is made of Debian's files, on Debian", err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("running %s: %w: %s", name, err, said.String())
+		return out, fmt.Errorf("running %s: %w: %s", name, err, said.String())
 	}
 	return out, nil
 }

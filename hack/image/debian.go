@@ -1,10 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"os/exec"
 	"slices"
 	"strings"
 )
@@ -16,21 +17,24 @@ func (f files) addPackages(ctx context.Context) (versions map[string]string, err
 	if err != nil {
 		return nil, err
 	}
+	records, err := output(ctx, "dpkg-query", append([]string{"--status"}, names...)...)
+	if err != nil {
+		return nil, err
+	}
 	versions = map[string]string{}
-	for _, name := range names {
-		record, err := output(ctx, "dpkg-query", "--status", name)
-		if err != nil {
-			return nil, err
-		}
-		plain, _, _ := strings.Cut(name, ":") // without the architecture
-		f["/var/lib/dpkg/status.d/"+plain] = file{text: record, mode: 0o644}
-		if err := f.addPath("/usr/share/doc/" + plain + "/copyright"); err != nil {
-			return nil, fmt.Errorf("adding the license of %s: %w", plain, err)
-		}
-		for line := range strings.Lines(string(record)) {
-			if version, ok := strings.CutPrefix(line, "Version: "); ok {
-				versions[plain] = strings.TrimSpace(version)
+	for record := range strings.SplitSeq(strings.TrimSuffix(string(records), "\n"), "\n\n") {
+		var name, version string
+		for line := range strings.Lines(record) {
+			if value, ok := strings.CutPrefix(line, "Package: "); ok {
+				name = strings.TrimSpace(value)
+			} else if value, ok := strings.CutPrefix(line, "Version: "); ok {
+				version = strings.TrimSpace(value)
 			}
+		}
+		versions[name] = version
+		f["/var/lib/dpkg/status.d/"+name] = file{text: []byte(record + "\n"), mode: 0o644}
+		if err := f.addPath("/usr/share/doc/" + name + "/copyright"); err != nil {
+			return nil, fmt.Errorf("adding the license of %s: %w", name, err)
 		}
 	}
 	if versions["bind9"] == "" {
@@ -41,23 +45,30 @@ func (f files) addPackages(ctx context.Context) (versions map[string]string, err
 
 // owners returns the packages that the programs and libraries belong to.
 func (f files) owners(ctx context.Context) ([]string, error) {
-	owners := map[string]bool{}
+	var paths, either []string
 	for _, path := range slices.Sorted(maps.Keys(f)) {
-		if f[path].dir || f[path].link != "" || !strings.HasPrefix(path, "/usr/") {
-			continue
+		if !f[path].dir && f[path].link == "" && strings.HasPrefix(path, "/usr/") {
+			paths = append(paths, path)
+			either = append(either, path, olderPath(path))
 		}
-		out, err := output(ctx, "dpkg-query", "--search", path)
-		if err != nil { // a package made before /lib became a link to /usr/lib lists it there
-			out, err = output(ctx, "dpkg-query", "--search", strings.TrimPrefix(path, "/usr"))
+	}
+	out, err := output(ctx, "dpkg-query", append([]string{"--search"}, either...)...)
+	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) { // 1: of each two, it knows one
+		return nil, err
+	}
+	owners, owned := map[string]bool{}, map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		if name, found, _ := strings.Cut(line, ": "); !strings.HasPrefix(name, "diversion by ") && strings.TrimSpace(found) != "" {
+			owners[name], owned[strings.TrimSpace(found)] = true, true
 		}
-		if err != nil {
+	}
+	for _, path := range paths {
+		if !owned[path] && !owned[olderPath(path)] {
 			return nil, fmt.Errorf("%s belongs to no package: %w", path, err)
-		}
-		for line := range bytes.Lines(out) {
-			if name, found, _ := strings.Cut(string(line), ": "); !strings.HasPrefix(name, "diversion by ") && strings.TrimSpace(found) != "" {
-				owners[name] = true
-			}
 		}
 	}
 	return slices.Sorted(maps.Keys(owners)), nil
 }
+
+// olderPath is where a package made before /lib became a link to /usr/lib lists a file.
+func olderPath(path string) string { return strings.TrimPrefix(path, "/usr") }

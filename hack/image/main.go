@@ -110,9 +110,9 @@ func parse(args []string, log io.Writer) (options, error) {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&o.out, "out", "dist", "the `folder` of the archives")
-	flags.StringVar(&o.version, "version", "dev", "the version of operator and bindcar, and the tag of their images")
+	flags.StringVar(&o.version, "version", "dev", "the version of operator, bindcar and dnshook, and the tag of their images")
 	flags.StringVar(&o.certs, "certs", "/etc/ssl/certs/ca-certificates.crt", "the `file` with the certificates of the public authorities")
-	platforms := flags.String("platforms", "linux/amd64,linux/arm64", "what operator and bindcar are compiled for; bind9 is always this machine's")
+	platforms := flags.String("platforms", "linux/amd64,linux/arm64", "what operator, bindcar and dnshook are compiled for; bind9 is always this machine's")
 	flags.Func("tag", "`NAME=TAG`: one more tag for the image NAME (repeatable)", func(value string) error {
 		name, tag, _ := strings.Cut(value, "=")
 		if !slices.Contains(all, name) {

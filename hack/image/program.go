@@ -25,6 +25,7 @@ func programs() []program {
 	return []program{
 		{"operator", "Zonefold: one control plane for DNS", 65532},
 		{"bindcar", "Zonefold: the sidecar of a BIND 9 name server", bindUser},
+		{"dnshook", "Zonefold: a server for DNSClasses", 65532},
 	}
 }
 

@@ -43,8 +43,8 @@ func (b *bench) changeIn(ctx context.Context, n int) (err error) {
 	defer a.conn.Close()
 	var asked, changed figures.Times
 	for i := range b.changes {
-		host, to := i*7919%n, address(n+i)
-		took, err := a.await(host, address(host))
+		host, to := i*7919%n, figures.Address(n+i)
+		took, err := a.await(host, figures.Address(host))
 		if err != nil {
 			return err
 		}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -83,32 +81,5 @@ func TestDnsperfIsRead(t *testing.T) {
 				t.Errorf("without %q it is read as %+v", line, got)
 			}
 		}
-	}
-}
-
-func TestFiguresAreAddedToThoseThatAreThere(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "out")
-	b := &bench{figures: map[string]any{"dns_qps": 2}}
-	for _, c := range []struct{ before, want string }{
-		{"", `{"dns_qps":2}` + "\n"},
-		{`{"n":1,"dns_qps":1}`, `{"dns_qps":2,"n":1}` + "\n"},
-	} {
-		if c.before != "" {
-			if err := os.WriteFile(file, []byte(c.before), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := b.save(file); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := os.ReadFile(file); err != nil || string(got) != c.want {
-			t.Errorf("after %q there is %q, %v, want %q", c.before, got, err, c.want)
-		}
-	}
-	if err := os.WriteFile(file, []byte("text"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.save(file); err == nil {
-		t.Error("what is no JSON was overwritten")
 	}
 }

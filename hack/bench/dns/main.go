@@ -9,16 +9,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"os/signal"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/zonefold/zonefold/hack/bench/figures"
@@ -42,16 +38,11 @@ type bench struct {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	run := run
 	if len(os.Args) > 1 && os.Args[1] == "serve" {
 		run = serve
 	}
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "dns:", err)
-		os.Exit(1)
-	}
+	figures.Main("dns", run)
 }
 
 func (b *bench) parse(args []string) error {
@@ -89,10 +80,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) (err error
 	if err := figures.Table(out, "The embedded name server", b.rows); err != nil {
 		return err
 	}
-	if file := os.Getenv("BENCH_OUT"); file != "" {
-		return b.save(file)
-	}
-	return nil
+	return figures.Add(os.Getenv("BENCH_OUT"), b.figures)
 }
 
 func (b *bench) measure(ctx context.Context) error {
@@ -128,25 +116,6 @@ func (b *bench) note(what, format string, args ...any) {
 // say tells how far it is.
 func (b *bench) say(format string, args ...any) {
 	fmt.Fprintf(b.progress, "%7.1f s  %s\n", time.Since(b.began).Seconds(), fmt.Sprintf(format, args...))
-}
-
-// save adds the figures to the JSON object in a file, which ./hack/bench has written where both are run.
-func (b *bench) save(file string) error {
-	all := map[string]any{}
-	text, err := os.ReadFile(file)
-	if err == nil {
-		err = json.Unmarshal(text, &all)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("adding figures to %s: %w", file, err)
-	}
-	for name, figure := range b.figures {
-		all[name] = figure
-	}
-	if text, err = json.Marshal(all); err != nil {
-		return err
-	}
-	return os.WriteFile(file, append(text, '\n'), 0o644)
 }
 
 // p50p99 notes two percentiles, and how they are called in JSON.

@@ -16,8 +16,8 @@ import (
 
 	"github.com/miekg/dns"
 
-	"github.com/zonefold/zonefold/hack/bench/figures"
 	"github.com/zonefold/zonefold/internal/nameserver"
+	"github.com/zonefold/zonefold/internal/testoperator"
 )
 
 // A process is a name server that runs.
@@ -82,7 +82,7 @@ const corefile = `%s:%d {
 
 // startCoreDNS builds CoreDNS from the module of its own that pins it, starts it, and waits until it answers.
 func (b *bench) startCoreDNS(ctx context.Context, zone string) (*process, error) {
-	root, err := figures.ModuleRoot(ctx)
+	root, err := testoperator.ModuleRoot(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ func (b *bench) transfer(ctx context.Context) (err error) {
 // next asks one of many questions.
 func (a *asker) next(i int, took *figures.Times) error {
 	host := i * 7919 % transferred
-	one, err := a.await(host, address(host))
+	one, err := a.await(host, figures.Address(host))
 	*took = append(*took, one)
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/zonefold/zonefold/hack/bench/figures"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/plan"
@@ -19,20 +20,17 @@ const (
 
 func hostName(i int) string { return fmt.Sprintf("host-%d.%s", i, zoneName) }
 
-// address is the i-th of 16 million.
-func address(i int) string { return fmt.Sprintf("10.%d.%d.%d", i>>16&255, i>>8&255, i&255) }
-
 // writeZone writes a master file: hosts with addresses of both kinds, a wildcard for each hundred of them, and as many zones
 // below it that others have, with name servers in them.
 func writeZone(dir string, hosts int) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s 3600 IN SOA %s\n%[1]s 3600 IN NS ns1.example.net.\n", zoneName, soaData)
 	for i := range hosts {
-		fmt.Fprintf(&b, "%s 300 IN A %s\n%[1]s 300 IN AAAA 2001:db8::%[3]x:%[4]x\n", hostName(i), address(i), i>>16, i&0xffff)
+		fmt.Fprintf(&b, "%s 300 IN A %s\n%[1]s 300 IN AAAA 2001:db8::%[3]x:%[4]x\n", hostName(i), figures.Address(i), i>>16, i&0xffff)
 	}
 	for i := range hosts/100 + 1 {
-		fmt.Fprintf(&b, "*.wild-%d.%s 300 IN A %s\n", i, zoneName, address(i))
-		fmt.Fprintf(&b, "cut-%d.%s 300 IN NS ns.cut-%[1]d.%[2]s\nns.cut-%[1]d.%[2]s 300 IN A %[3]s\n", i, zoneName, address(i))
+		fmt.Fprintf(&b, "*.wild-%d.%s 300 IN A %s\n", i, zoneName, figures.Address(i))
+		fmt.Fprintf(&b, "cut-%d.%s 300 IN NS ns.cut-%[1]d.%[2]s\nns.cut-%[1]d.%[2]s 300 IN A %[3]s\n", i, zoneName, figures.Address(i))
 	}
 	file := filepath.Join(dir, "zone")
 	return file, os.WriteFile(file, []byte(b.String()), 0o644)
@@ -83,7 +81,7 @@ func hosts(n int) (batch backend.Batch, err error) {
 	key := rr.Key{Name: apex, Type: rr.TypeNS}
 	batch = backend.Batch{Create: true, SOA: &soa, Changes: []plan.Change{{Key: key, Want: rr.NewSet(key, 3600, "ns1.example.net.")}}}
 	for i := range n {
-		c, err := changeTo(i, address(i))
+		c, err := changeTo(i, figures.Address(i))
 		if err != nil {
 			return batch, err
 		}

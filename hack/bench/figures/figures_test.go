@@ -2,6 +2,7 @@ package figures
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 )
@@ -60,5 +61,32 @@ func TestGoalsAreMetOrMissed(t *testing.T) {
 		if c.row != c.want {
 			t.Errorf("got %q, want %q", c.row, c.want)
 		}
+	}
+}
+
+func TestFiguresAreAddedToThoseThatAreThere(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "out")
+	more := map[string]any{"dns_qps": 2}
+	for _, c := range []struct{ before, want string }{
+		{"", `{"dns_qps":2}` + "\n"},
+		{`{"n":1,"dns_qps":1}`, `{"dns_qps":2,"n":1}` + "\n"},
+	} {
+		if c.before != "" {
+			if err := os.WriteFile(file, []byte(c.before), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := Add(file, more); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(file); err != nil || string(got) != c.want {
+			t.Errorf("after %q there is %q, %v, want %q", c.before, got, err, c.want)
+		}
+	}
+	if err := os.WriteFile(file, []byte("text"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := Add(file, more); err == nil {
+		t.Error("what is no JSON was overwritten")
 	}
 }

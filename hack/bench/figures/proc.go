@@ -14,14 +14,50 @@ import (
 // ticks is the unit of CPU time in /proc, a hundredth of a second on every Linux (USER_HZ).
 const ticks = 10 * time.Millisecond
 
-// CPUTimes returns the CPU time, user and system together, that this program and each of its children has used, by name.
+// CPUTimes returns the CPU time, user and system together, that this program and all that it has started have used, by name.
 // Unlike seconds on the wall they say the same on a machine that does other things too.
 func CPUTimes() (map[string]time.Duration, error) {
+	out := map[string]time.Duration{}
+	all, err := processes()
+	for _, p := range all {
+		if isBelow(all, p, os.Getpid()) {
+			out[p.name] += p.cpu
+		}
+	}
+	return out, err
+}
+
+// PIDs are the processes with a name that this program has started, also through others.
+func PIDs(name string) ([]int, error) {
+	var out []int
+	all, err := processes()
+	for _, p := range all {
+		if p.name == name && isBelow(all, p, os.Getpid()) {
+			out = append(out, p.pid)
+		}
+	}
+	return out, err
+}
+
+// isBelow reports whether a process is another one, or was started by it or by what it started.
+func isBelow(all map[int]stat, p stat, pid int) bool {
+	for range all {
+		parent, ok := all[p.parent]
+		if p.pid == pid || !ok {
+			break
+		}
+		p = parent
+	}
+	return p.pid == pid
+}
+
+// processes are all of this machine, by their id.
+func processes() (map[int]stat, error) {
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		return nil, err
 	}
-	out, self := map[string]time.Duration{}, os.Getpid()
+	out := map[int]stat{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -31,9 +67,7 @@ func CPUTimes() (map[string]time.Duration, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		if p.pid == self || p.parent == self {
-			out[p.name] += p.cpu
-		}
+		out[p.pid] = p
 	}
 	return out, nil
 }

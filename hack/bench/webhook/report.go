@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/zonefold/zonefold/hack/bench/figures"
+)
+
+// usage is what the programs have used, and done to each other, since they started.
+type usage struct {
+	cpu        map[string]time.Duration // of every program that takes part
+	rss, peak  int64                    // the operator's, in octets
+	requests   float64                  // of HTTP, by the server's count, without those for its health
+	operations float64                  // that came in batches, by the server's count
+	updates    int                      // UPDATE messages, by BIND's count
+	writes     map[string]float64       // the operator's to the API server
+}
+
+func (r *rig) usage(ctx context.Context) (u usage, err error) {
+	if u.cpu, err = figures.CPUTimes(); err != nil {
+		return u, err
+	}
+	if u.rss, u.peak, err = figures.MemoryOf(r.operator.PID()); err != nil {
+		return u, err
+	}
+	if u.updates, err = r.bind.Updates(ctx); err != nil {
+		return u, err
+	}
+	text, err := figures.Get(ctx, r.hook.Admin+"/metrics")
+	if err != nil {
+		return u, err
+	}
+	m := figures.Samples(string(text))
+	u.requests = figures.Sum(m, "dnshook_requests_total") - m[`dnshook_requests_total{code="",endpoint="health",status="200"}`]
+	u.operations = figures.Sum(m, "dnshook_batch_operations_total")
+	u.writes, err = r.operator.Metrics(writes)
+	return u, err
+}
+
+// since leaves what happened after before; memory stays what it is now.
+func (u usage) since(before usage) usage {
+	u.cpu = figures.Less(u.cpu, before.cpu)
+	u.requests -= before.requests
+	u.operations -= before.operations
+	u.updates -= before.updates
+	u.writes = figures.Less(u.writes, before.writes)
+	return u
+}
+
+// writes is the operator's metric.
+const writes = "zonefold_api_writes_total"
+
+func (u usage) written() float64 { return figures.Sum(u.writes, writes) }
+
+// A result is everything that was measured.
+type result struct {
+	n              int
+	alone, during  time.Duration // the creates, without the operator and with it
+	served, status time.Duration // from the first create
+	gone           time.Duration
+	used           usage // until all statuses were written
+	changes        figures.Times
+	load           string // of the machine in the minute before
+}
+
+func (r *result) print(w io.Writer) error {
+	seconds := func(what string, d time.Duration) figures.Row {
+		return figures.Note(what, fmt.Sprintf("%.1f s", d.Seconds()))
+	}
+	n := float64(r.n)
+	return figures.Table(w, fmt.Sprintf("%d DNSRecords of one DNSClass", r.n), []figures.Row{
+		seconds("creates alone, the operator stopped", r.alone),
+		seconds("the same creates with the operator", r.during),
+		seconds("first create to all at BIND", r.served),
+		seconds("first create to all statuses", r.status),
+		figures.Note("at BIND / creates alone", fmt.Sprintf("%.2f", r.served.Seconds()/r.alone.Seconds())),
+		figures.Note("statuses / creates alone", fmt.Sprintf("%.2f", r.status.Seconds()/r.alone.Seconds())),
+		figures.Note("records a second, to BIND", fmt.Sprintf("%.0f", n/r.served.Seconds())),
+		figures.Note("HTTP requests (by the server), operations in batches", fmt.Sprintf("%.0f, %.0f", r.used.requests, r.used.operations)),
+		figures.Note("UPDATEs (by BIND)", fmt.Sprint(r.used.updates)),
+		figures.Note("operator's API writes a record", fmt.Sprintf("%.3f", r.used.written()/n)),
+		figures.Note("operator's memory, afterwards, peak", fmt.Sprintf("%d MiB, %d MiB", r.used.rss/figures.Mebi, r.used.peak/figures.Mebi)),
+		figures.Note("CPU seconds until all statuses", figures.ByCPU(r.used.cpu)),
+		figures.Note("one change to new answer, p50, p99", fmt.Sprintf("%.1f ms, %.1f ms", r.change(50), r.change(99))),
+		seconds("deleting all, until none was left", r.gone),
+		figures.Note("load of the machine in the minute before", r.load),
+	})
+}
+
+func (r *result) change(p int) float64 { return figures.Milliseconds(r.changes.Percentile(p)) }
+
+// figures are those for BENCH_OUT.
+func (r *result) figures() map[string]any {
+	return map[string]any{
+		"webhook_n": r.n, "webhook_creates_s": r.alone.Seconds(), "webhook_served_s": r.served.Seconds(), "webhook_status_s": r.status.Seconds(),
+		"webhook_requests": r.used.requests, "webhook_api_writes_per_record": r.used.written() / float64(r.n),
+		"webhook_rss_mb": float64(r.used.rss) / figures.Mebi, "webhook_change_p50_ms": r.change(50), "webhook_change_p99_ms": r.change(99),
+	}
+}
