@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/homelab"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -80,6 +81,27 @@ func TestNamesOfBindyAreListed(t *testing.T) {
 	for _, section := range []string{"Labels", "Annotations", "Finalizers", "Conditions", "Reasons"} {
 		slices.Sort(there[section])
 		same(t, "the section "+section+" of docs/bindy.md", firsts(t, bindy.section(t, "## "+section)), slices.Compact(there[section]))
+	}
+}
+
+func TestReasonsOfHomelabAreListed(t *testing.T) {
+	homelab := page{"docs/homelab.md", read(t, "docs/homelab.md")}
+	var reasons, codes []string
+	for name, value := range constants(t, "internal/controller/homelab/failure.go") {
+		if strings.HasPrefix(name, "Reason") {
+			reasons = append(reasons, value)
+		} else {
+			codes = append(codes, value)
+		}
+	}
+	for _, value := range constants(t, "dnshook/errors.go") {
+		codes = append(codes, value)
+	}
+	for section, there := range map[string][]string{"Reasons": reasons, "Codes": codes} {
+		slices.Sort(there)
+		listed := firsts(t, homelab.section(t, "## "+section))
+		slices.Sort(listed)
+		same(t, "the section "+section+" of docs/homelab.md", listed, slices.Compact(there))
 	}
 }
 
@@ -194,8 +216,13 @@ func TestFieldsAreListed(t *testing.T) {
 		fields := map[string]string{}
 		definition.Spec.Versions[0].Schema.OpenAPIV3Schema.gather(fields, "")
 		kind, name := definition.Spec.Names.Kind, "docs/api.md"
-		if definition.Spec.Group == "bindy.firestoned.io" {
+		switch definition.Spec.Group {
+		case "bindy.firestoned.io":
 			name = "docs/bindy.md"
+		case "dns.homelab.mortenolsen.pro":
+			name = "docs/homelab.md"
+		case "extensions.gardener.cloud":
+			name = "docs/gardener.md"
 		}
 		var listed, there []string
 		for _, cells := range (page{name, read(t, name)}).fields(t, "## "+kind, "") {
@@ -270,7 +297,7 @@ func (c *catcher) Unregister(prometheus.Collector) bool   { return false }
 
 func TestMetricsAreListed(t *testing.T) {
 	var caught catcher
-	if err := errors.Join(controller.NewMetrics().Register(&caught), controller.NewDNSMetrics().Register(&caught)); err != nil {
+	if err := errors.Join(controller.NewMetrics().Register(&caught), controller.NewDNSMetrics().Register(&caught), homelab.NewNumbers().Register(&caught)); err != nil {
 		t.Fatal(err)
 	}
 	there := map[string][]string{}
@@ -329,7 +356,7 @@ func TestRecordExamplesAreValid(t *testing.T) {
 
 func TestFlagsAreListed(t *testing.T) {
 	var there []string
-	for _, file := range []string{"cmd/operator/main.go", "cmd/operator/bindy.go"} {
+	for _, file := range []string{"cmd/operator/main.go", "cmd/operator/bindy.go", "cmd/operator/admission.go", "cmd/operator/gardener.go"} {
 		ast.Inspect(parse(t, file), func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
 			if !ok || len(call.Args) < 3 {
