@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/testcluster"
 	"github.com/zonefold/zonefold/internal/testcluster/images"
 )
 
@@ -51,16 +52,13 @@ func (s *site) watchPods(namespace string) *sequence {
 	q := &sequence{pods: map[types.UID]*corev1.Pod{}, served: map[string]bool{}}
 	var list corev1.PodList
 	of := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{v1beta1.AppLabel: v1beta1.AppValue}}
-	if err := s.client.List(s.ctx, &list, of...); err != nil {
+	ctx, cancel := context.WithCancel(s.ctx)
+	events, err := testcluster.Watch(ctx, s.client, &list, of...)
+	if err != nil {
 		s.Fatal(err)
 	}
 	for i := range list.Items {
 		q.saw(&list.Items[i], false)
-	}
-	ctx, cancel := context.WithCancel(s.ctx)
-	events, err := s.client.Watch(ctx, &corev1.PodList{}, append(of, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.ResourceVersion}})...)
-	if err != nil {
-		s.Fatal(err)
 	}
 	done := make(chan struct{})
 	go func() {

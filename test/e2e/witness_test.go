@@ -10,11 +10,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/testcluster"
 )
 
 // An asked is a question of a witness, with the answers that are right, as dig has them.
@@ -45,10 +45,7 @@ func (s *site) watchAnswers(namespace string, questions ...asked) *witness {
 	w := &witness{s: s, ctx: ctx, questions: questions, pods: map[types.UID]*corev1.Pod{}, times: map[string]int{}}
 	of := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{v1beta1.AppLabel: v1beta1.AppValue}}
 	var list corev1.PodList
-	if err := s.client.List(ctx, &list, of...); err != nil {
-		s.Fatal(err)
-	}
-	events, err := s.client.Watch(ctx, &corev1.PodList{}, append(of, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.ResourceVersion}})...)
+	events, err := testcluster.Watch(ctx, s.client, &list, of...)
 	if err != nil {
 		s.Fatal(err)
 	}

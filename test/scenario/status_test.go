@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	"github.com/zonefold/zonefold/internal/testcluster"
 )
 
 func TestStatus(t *testing.T) {
@@ -155,7 +156,7 @@ func TestStatus(t *testing.T) {
 // wrong about a status that claims to know the present generation.
 func (s *scene) watchGenerations(ctx context.Context) string {
 	var list kubizone.RecordList
-	w, err := s.watcher.Watch(ctx, &list, client.InNamespace(s.prefix+"a"))
+	w, err := testcluster.Watch(ctx, s.watcher, &list, client.InNamespace(s.prefix+"a"))
 	if err != nil {
 		return err.Error()
 	}
@@ -169,8 +170,10 @@ func (s *scene) watchGenerations(ctx context.Context) string {
 				return "the watch has ended"
 			}
 			r, isRecord := event.Object.(*kubizone.Record)
-			if !isRecord {
-				continue
+			if !isRecord && ctx.Err() != nil {
+				return ""
+			} else if !isRecord {
+				return fmt.Sprintf("the watch says %v", event.Object)
 			}
 			c := find(r.Status.Conditions, "Accepted")
 			if c != nil && c.ObservedGeneration == r.Generation && (c.Status == "True") != (r.Spec.RData != "bad") {

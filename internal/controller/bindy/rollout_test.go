@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/testcluster"
 )
 
 func TestMayRoll(t *testing.T) {
@@ -192,16 +193,24 @@ func (s *stage) watchRollOuts(namespace string) func() string {
 	if err != nil {
 		s.Fatal(err)
 	}
-	changes, err := watching.Watch(s.ctx, &appsv1.DeploymentList{}, client.InNamespace(namespace))
+	var list appsv1.DeploymentList
+	changes, err := testcluster.Watch(s.ctx, watching, &list, client.InNamespace(namespace))
 	if err != nil {
 		s.Fatal(err)
 	}
 	r := &rollOuts{T: s.T, templates: map[string]string{}, rolling: map[string]bool{}}
-	s.Cleanup(changes.Stop)
+	for i := range list.Items {
+		r.see(&list.Items[i])
+	}
+	done := make(chan struct{})
+	s.Cleanup(func() { changes.Stop(); <-done })
 	go func() {
+		defer close(done)
 		for e := range changes.ResultChan() {
 			if d, ok := e.Object.(*appsv1.Deployment); ok {
 				r.see(d)
+			} else if s.ctx.Err() == nil {
+				r.Errorf("the watch of Deployments says %v", e.Object)
 			}
 		}
 	}()

@@ -187,24 +187,17 @@ func TestTheDocumentsExamples(t *testing.T) {
 	}
 }
 
-// watch follows the DNSRecords of the namespace, of which there is one that has a status.
+// watch follows the DNSRecords of the namespace.
 func (w *world) watch() watch.Interface {
 	w.t.Helper()
 	watcher, err := client.NewWithWatch(w.rest, client.Options{Scheme: w.scheme})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	var seen watch.Interface
-	w.eventually("a watch", func() string {
-		if seen, err = watcher.Watch(w.ctx, &v1alpha1.DNSRecordList{}, client.InNamespace(w.ns)); err != nil {
-			return err.Error()
-		}
-		if first := <-seen.ResultChan(); first.Type != watch.Added { // the server's cache lags behind
-			seen.Stop()
-			return fmt.Sprint(first.Object)
-		}
-		return ""
-	})
+	seen, err := testcluster.Watch(w.ctx, watcher, &v1alpha1.DNSRecordList{}, client.InNamespace(w.ns))
+	if err != nil {
+		w.t.Fatal(err)
+	}
 	w.t.Cleanup(seen.Stop)
 	return seen
 }
