@@ -26,7 +26,6 @@ func needs() []need {
 	all := []need{
 		{"gcc", "gcc", "the race detector needs cgo"},
 		{"make", "make", "runs the targets"},
-		{"etcd-server", "etcd", "the control plane's store"},
 		{"bind9", "named", "a name server that the tests deliver to"},
 		{"bind9-utils", "named-checkzone", "reads the zones that render prints"},
 		{"bind9-dnsutils", "dig", "asks name servers"},
@@ -76,7 +75,7 @@ func run(ctx context.Context, log io.Writer) error {
 	}
 	if os.Geteuid() != 0 {
 		return fmt.Errorf("installing needs root; run: sudo apt-get update && sudo %s\n"+
-			"(Debian starts the services of new packages; the tests bring their own, so stop those: sudo systemctl disable --now named knot pdns etcd)", install)
+			"(Debian starts the services of new packages; the tests bring their own, so stop those: sudo systemctl disable --now named knot pdns)", install)
 	}
 	if err := apt(ctx, names, log); err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -16,7 +15,7 @@ const KubernetesVersion = "v1.36.3"
 // pauseVersion changes whenever hack/cluster/pause does.
 const pauseVersion = "1"
 
-// EtcdVersion is the release of etcd that is built where the machine has no etcd, as hack/cluster/etcd/go.mod pins it.
+// EtcdVersion is the release of etcd that is built, as hack/cluster/etcd/go.mod pins it.
 const EtcdVersion = "v3.7.3"
 
 // A component is one program of the control plane or of a node.
@@ -64,7 +63,6 @@ func (c component) ldflags() string {
 }
 
 // programs maps each component's name to the program to run; a component that is not built is absent.
-// An etcd of the machine (Debian's etcd-server) is preferred to one built here.
 func programs() (map[string]string, error) {
 	cache, err := cacheDir()
 	if err != nil {
@@ -75,9 +73,6 @@ func programs() (map[string]string, error) {
 		if file := c.path(cache); isProgram(file) {
 			found[c.name] = file
 		}
-	}
-	if file, err := exec.LookPath("etcd"); err == nil {
-		found["etcd"] = file
 	}
 	return found, nil
 }

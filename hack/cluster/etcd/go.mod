@@ -1,4 +1,4 @@
-// etcd for machines without one of their own. Nothing of the product imports this module.
+// The store of the control plane that tests and the demo run. Nothing of the product imports this module.
 module github.com/zonefold/zonefold/hack/cluster/etcd
 
 go 1.26.0
