@@ -33,11 +33,13 @@ test: ## everything that must pass: what it needs, build, lint, verify, all test
 	go -C charts test -count=1 ./... # the cache does not look at files outside of a module
 	go test -race -timeout 20m ./internal/backend # where goroutines meet; it is not tested without -race before
 
-acceptance: ## Gardener's own code judges the operator; compiles Gardener, some minutes the first time; not part of test
+acceptance: ## the code of Gardener and of external-dns judges ours; compiles both, some minutes the first time; not part of test
 	go run ./hack/prerequisites
 	go run ./hack/cluster build
 	go -C test/acceptance/gardener vet ./...
 	go -C test/acceptance/gardener test -count=1 -timeout 30m ./...
+	go -C test/acceptance/externaldns vet ./...
+	go -C test/acceptance/externaldns test -count=1 ./...
 
 lint: ## go vet, and golangci-lint with .golangci.yml
 	@echo "linting (compiles the pinned golangci-lint the first time, about two minutes)"

@@ -14,7 +14,10 @@ import (
 
 func TestDependenciesAreListed(t *testing.T) {
 	p := page{"docs/dependencies.md", read(t, "docs/dependencies.md")}
-	for _, file := range []string{"go.mod", "tools/go.mod", "charts/go.mod", "hack/cluster/k8s/go.mod", "hack/cluster/etcd/go.mod", "hack/bench/coredns/go.mod"} {
+	for _, file := range []string{
+		"go.mod", "tools/go.mod", "charts/go.mod", "hack/cluster/k8s/go.mod", "hack/cluster/etcd/go.mod", "hack/bench/coredns/go.mod",
+		"test/acceptance/gardener/go.mod", "test/acceptance/externaldns/go.mod",
+	} {
 		text := read(t, file)
 		packages := tools(text)
 		maps.Copy(packages, imported(t, filepath.Join("..", filepath.Dir(file))))
