@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
-	"github.com/zonefold/zonefold/internal/testcluster"
 	"github.com/zonefold/zonefold/internal/testcluster/images"
+	"github.com/zonefold/zonefold/internal/testoperator"
 )
 
 // content are zones of the user's own that every server has from its start.
@@ -53,7 +53,7 @@ func (s *site) watchPods(namespace string) *sequence {
 	var list corev1.PodList
 	of := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{v1beta1.AppLabel: v1beta1.AppValue}}
 	ctx, cancel := context.WithCancel(s.ctx)
-	events, err := testcluster.Watch(ctx, s.client, &list, of...)
+	events, err := testoperator.Watch(ctx, s.client, &list, of...)
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
-	"github.com/zonefold/zonefold/internal/testcluster"
+	"github.com/zonefold/zonefold/internal/testoperator"
 )
 
 // An asked is a question of a witness, with the answers that are right, as dig has them.
@@ -45,7 +45,7 @@ func (s *site) watchAnswers(namespace string, questions ...asked) *witness {
 	w := &witness{s: s, ctx: ctx, questions: questions, pods: map[types.UID]*corev1.Pod{}, times: map[string]int{}}
 	of := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{v1beta1.AppLabel: v1beta1.AppValue}}
 	var list corev1.PodList
-	events, err := testcluster.Watch(ctx, s.client, &list, of...)
+	events, err := testoperator.Watch(ctx, s.client, &list, of...)
 	if err != nil {
 		s.Fatal(err)
 	}

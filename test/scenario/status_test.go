@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
-	"github.com/zonefold/zonefold/internal/testcluster"
+	"github.com/zonefold/zonefold/internal/testoperator"
 )
 
 func TestStatus(t *testing.T) {
@@ -156,7 +156,7 @@ func TestStatus(t *testing.T) {
 // wrong about a status that claims to know the present generation.
 func (s *scene) watchGenerations(ctx context.Context) string {
 	var list kubizone.RecordList
-	w, err := testcluster.Watch(ctx, s.watcher, &list, client.InNamespace(s.prefix+"a"))
+	w, err := testoperator.Watch(ctx, s.watcher, &list, client.InNamespace(s.prefix+"a"))
 	if err != nil {
 		return err.Error()
 	}

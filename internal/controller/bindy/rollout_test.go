@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
-	"github.com/zonefold/zonefold/internal/testcluster"
+	"github.com/zonefold/zonefold/internal/testoperator"
 )
 
 func TestMayRoll(t *testing.T) {
@@ -194,7 +194,7 @@ func (s *stage) watchRollOuts(namespace string) func() string {
 		s.Fatal(err)
 	}
 	var list appsv1.DeploymentList
-	changes, err := testcluster.Watch(s.ctx, watching, &list, client.InNamespace(namespace))
+	changes, err := testoperator.Watch(s.ctx, watching, &list, client.InNamespace(namespace))
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/internal/testcluster"
+	"github.com/zonefold/zonefold/internal/testoperator"
 )
 
 // theDocumentsClass and theDocumentsRecord are the document's examples but for the URL and the name of the class, and its namespaces.
@@ -194,7 +195,7 @@ func (w *world) watch() watch.Interface {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	seen, err := testcluster.Watch(w.ctx, watcher, &v1alpha1.DNSRecordList{}, client.InNamespace(w.ns))
+	seen, err := testoperator.Watch(w.ctx, watcher, &v1alpha1.DNSRecordList{}, client.InNamespace(w.ns))
 	if err != nil {
 		w.t.Fatal(err)
 	}
