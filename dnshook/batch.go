@@ -101,7 +101,7 @@ func (c *Client) Features(ctx context.Context) ([]string, error) {
 // Batch has operations done, at most MaxBatch, in one request. It returns an error for each, nil for those that went well, or one for the
 // request; that is ErrNoBatch where the server takes none. It is not atomic: any part may have been done.
 func (c *Client) Batch(ctx context.Context, operations []Operation) ([]error, error) {
-	body, err := encodeBatch(operations)
+	body, err := c.encodeBatch(operations)
 	if err != nil {
 		return nil, fmt.Errorf("encoding a batch: %w", err)
 	}
@@ -116,7 +116,7 @@ func (c *Client) Batch(ctx context.Context, operations []Operation) ([]error, er
 	return out, nil
 }
 
-func encodeBatch(operations []Operation) ([]byte, error) {
+func (c *Client) encodeBatch(operations []Operation) ([]byte, error) {
 	type one struct {
 		Action Action `json:"operation"`
 		Record any    `json:"record"`
@@ -125,11 +125,10 @@ func encodeBatch(operations []Operation) ([]byte, error) {
 		Operations []one `json:"operations"`
 	}
 	for _, o := range operations {
-		o.Record.FQDN = ""
 		if o.Action == ActionDelete {
 			out.Operations = append(out.Operations, one{o.Action, o.Record.ID()})
 		} else {
-			out.Operations = append(out.Operations, one{o.Action, o.Record})
+			out.Operations = append(out.Operations, one{o.Action, c.told(o.Record)})
 		}
 	}
 	return json.Marshal(out)

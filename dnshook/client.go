@@ -31,6 +31,7 @@ type ClientConfig struct {
 	Nonce     func() string     // nil: NewNonce
 	Transport http.RoundTripper // nil: one of its own, which keeps connections
 	CABundle  []byte            // for that: certificates, in PEM, of the authorities that may have signed the server's; nil: the system's
+	InRDATA   bool                // MX and SRV records are sent, and told, with their numbers in front of each value: see Record.InRDATA
 
 	// Inject adds headers to a request, such as those of W3C Trace Context; they are not signed. It may be nil.
 	Inject func(context.Context, http.Header)
@@ -153,7 +154,7 @@ func (c *Client) Upsert(ctx context.Context, r Record) (Record, error) {
 	body, err := json.Marshal(struct {
 		Record    Record `json:"record"`
 		Operation string `json:"operation"`
-	}{r, "upsert"})
+	}{c.told(r), "upsert"})
 	if err != nil {
 		return Record{}, fmt.Errorf("encoding %s: %w", r.ID(), err)
 	}
@@ -165,9 +166,25 @@ func (c *Client) Upsert(ctx context.Context, r Record) (Record, error) {
 		return Record{}, fmt.Errorf("upserting %s at %s: %w", r.ID(), c.base, err)
 	}
 	if a.answer.Record != nil {
-		return *a.answer.Record, nil
+		return c.heard(*a.answer.Record), nil
 	}
 	return r, nil
+}
+
+// told is a record as the server wants it, and heard is one of the server's as all others have it.
+func (c *Client) told(r Record) Record {
+	r.FQDN = ""
+	if c.cfg.InRDATA {
+		return r.InRDATA()
+	}
+	return r
+}
+
+func (c *Client) heard(r Record) Record {
+	if c.cfg.InRDATA {
+		return r.fromRDATA()
+	}
+	return r
 }
 
 // Delete has a record removed. One that is not there is success.
@@ -200,7 +217,7 @@ func (c *Client) Get(ctx context.Context, id ID) (Record, bool, error) {
 	if err != nil {
 		return Record{}, false, fmt.Errorf("reading %s at %s: %w", id, c.base, err)
 	}
-	return *a.answer.Record, true, nil
+	return c.heard(*a.answer.Record), true, nil
 }
 
 // reply is what came back.

@@ -66,7 +66,7 @@ func configOf(s backends.Settings) all.Config {
 	}
 	if h := s.DNSHook; h != nil {
 		c.DNSHook = &dnshook.Config{
-			Server: h.URL, Secret: h.Secret, Algorithm: protocol.Algorithm(h.Algorithm), CABundle: h.CABundle, Timeout: h.Timeout, Blind: h.Blind,
+			Server: h.URL, Secret: h.Secret, Algorithm: protocol.Algorithm(h.Algorithm), CABundle: h.CABundle, Timeout: h.Timeout, Blind: h.Blind, InRDATA: h.InRDATA,
 		}
 	}
 	if p := s.PowerDNS; p != nil {

@@ -25,4 +25,5 @@ type ClassServer struct {
 	CABundle  string // PEM; "": the system's authorities
 	Timeout   time.Duration
 	Blind     bool // the server does not show records
+	InRDATA   bool // the numbers of MX and SRV records are in front of the values
 }

@@ -69,6 +69,13 @@ type DNSClassSpec struct {
 	// +optional
 	CABundleRef *CABundleRef `json:"caBundleRef,omitempty"`
 
+	// Where the numbers of MX and SRV records are told. Metadata: beside the values, as the protocol has it. Values: in
+	// front of each value, as in "10 mail.example.com", for a server that knows no metadata. When it changes, these
+	// records are sent again. Default Metadata.
+	//
+	// +optional
+	NumbersIn NumbersIn `json:"numbersIn,omitempty"`
+
 	// Who may have which names of the class. Without it, everybody may have every name. Of several DNSRecords that ask
 	// for one record, the oldest has it.
 	//
@@ -77,6 +84,17 @@ type DNSClassSpec struct {
 	// +optional
 	Allowed []Allowance `json:"allowed,omitempty"`
 }
+
+// NumbersIn is a place for the numbers of MX and SRV records.
+//
+// +kubebuilder:validation:Enum=Metadata;Values
+type NumbersIn string
+
+// Places for numbers.
+const (
+	NumbersInMetadata NumbersIn = "Metadata"
+	NumbersInValues   NumbersIn = "Values"
+)
 
 // HMACAuth says how requests are signed: with a Secret, or with a secret that everybody sees who may read DNSClasses.
 //

@@ -29,6 +29,7 @@ type Config struct {
 	CABundle  string        // certificates, in PEM, of the authorities that may have signed the server's; "" are the system's
 	Timeout   time.Duration // of one request; 0: dnshook.DefaultTimeout
 	Blind     bool          // the server has no GET for records; see Sees
+	InRDATA   bool          // the server wants MX and SRV numbers in front of the values
 }
 
 // Client is one server.
@@ -51,7 +52,7 @@ var _ backend.Backend = (*Client)(nil)
 // New makes a client; nothing is sent yet.
 func New(cfg Config, now func() time.Time) (*Client, error) {
 	c := &Client{cfg: cfg}
-	hook := dnshook.ClientConfig{Server: cfg.Server, Timeout: cfg.Timeout, Now: now, Inject: backend.Inject}
+	hook := dnshook.ClientConfig{Server: cfg.Server, Timeout: cfg.Timeout, Now: now, Inject: backend.Inject, InRDATA: cfg.InRDATA}
 	if cfg.Secret != "" {
 		key := dnshook.Key{Secret: []byte(cfg.Secret), Algorithm: cfg.Algorithm}
 		if err := key.Validate(); err != nil {

@@ -257,7 +257,7 @@ func (c *Classes) look(ctx context.Context, name string) bool {
 
 // server is what others are told.
 func (r reach) server(blind bool) controller.ClassServer {
-	s := controller.ClassServer{URL: r.url, CABundle: string(r.bundle), Timeout: r.wait, Blind: blind}
+	s := controller.ClassServer{URL: r.url, CABundle: string(r.bundle), Timeout: r.wait, Blind: blind, InRDATA: r.rdata}
 	if r.key != nil {
 		s.Secret, s.Algorithm = string(r.key.Secret), string(r.key.Algorithm)
 	}

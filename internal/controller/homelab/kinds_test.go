@@ -147,6 +147,25 @@ func TestMailServersOfOnePriorityAreOneRecord(t *testing.T) {
 	w.holds(h, `MX example.com 300 c.example.com {"priority":20}`)
 }
 
+func TestAServerThatWantsNumbersInFrontOfTheValues(t *testing.T) {
+	h := newHook(t, "")
+	w := newWorld(t)
+	w.class("dns", h.URL, "numbersIn: Values")
+	w.record("mail", "dns", "MX @ example.com mail.example.com", "metadata: {priority: 10}")
+	w.record("www", "dns", "A www example.com 192.0.2.1")
+	w.until("mail", "Created True RecordCreated")
+	w.until("www", "Created True RecordCreated")
+	w.holds(h, "A www.example.com 300 192.0.2.1", "MX example.com 300 10 mail.example.com")
+	h.asked()
+	w.class("dns", h.URL, "numbersIn: Metadata")
+	w.holds(h, "A www.example.com 300 192.0.2.1", `MX example.com 300 mail.example.com {"priority":10}`)
+	for _, request := range h.asked() {
+		if strings.Contains(request, "www") || strings.HasPrefix(request, "DELETE") {
+			t.Errorf("what tells nothing else is sent again: %s", request)
+		}
+	}
+}
+
 func TestANameThatChanges(t *testing.T) {
 	for _, c := range []struct{ sentence, before, after, asked string }{
 		{"another name", "A a example.com 192.0.2.1", "A b example.com 192.0.2.1", "POST b DELETE A/example.com/a"},

@@ -169,7 +169,11 @@ func (k *Controller) want(s *slot) (*want, bool) {
 	}
 	id := w.record.ID()
 	w.place = v1alpha1.Applied{Class: s.key.class, Server: c.object.Spec.Server, Type: id.Type, Domain: id.Domain, Subdomain: id.Subdomain}
-	w.hash = hashOf(w.place.Server, w.record)
+	wire := w.record
+	if inRDATA(c.object) {
+		wire = wire.InRDATA()
+	}
+	w.hash = hashOf(w.place.Server, wire)
 	return w, true
 }
 

@@ -22,11 +22,12 @@ type reach struct {
 	wait   time.Duration // 0: the protocol's own
 	key    *dnshook.Key  // nil: nothing is signed
 	bundle []byte        // PEM; nil: the system's authorities
+	rdata  bool          // numbers are in front of the values
 }
 
 // reachOf reads the Secrets that a class names.
 func reachOf(ctx context.Context, live client.Reader, o *v1alpha1.DNSClass) (reach, error) {
-	r := reach{class: o.Name, url: o.Spec.Server}
+	r := reach{class: o.Name, url: o.Spec.Server, rdata: inRDATA(o)}
 	if s := o.Spec.TimeoutSeconds; s != nil {
 		r.wait = time.Duration(*s) * time.Second
 	}
@@ -49,9 +50,11 @@ func reachOf(ctx context.Context, live client.Reader, o *v1alpha1.DNSClass) (rea
 	return r, nil
 }
 
+func inRDATA(o *v1alpha1.DNSClass) bool { return o.Spec.NumbersIn == v1alpha1.NumbersInValues }
+
 // dial makes a client; nothing is sent.
 func (r reach) dial(now func() time.Time) (*dnshook.Client, error) {
-	cfg := dnshook.ClientConfig{Server: r.url, Timeout: r.wait, Now: now, Inject: backend.Inject, CABundle: r.bundle}
+	cfg := dnshook.ClientConfig{Server: r.url, Timeout: r.wait, Now: now, Inject: backend.Inject, CABundle: r.bundle, InRDATA: r.rdata}
 	if r.key != nil {
 		cfg.Keys = func() (dnshook.Key, error) { return *r.key, nil }
 	}
