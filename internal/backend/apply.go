@@ -12,7 +12,7 @@ import (
 // the last.
 func (t *target) apply(ctx context.Context, j *job, changes []plan.Change, last bool) error {
 	s := &t.state
-	batch := sent{Batch: Batch{Changes: changes, Create: s.create, Last: last}}
+	batch := sent{Batch: Batch{Changes: changes, Create: s.create, Last: last, Assert: t.overlay}}
 	labelled := last && !t.apart(j)
 	if labelled {
 		batch.id = j.id

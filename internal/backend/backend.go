@@ -96,6 +96,10 @@ type Batch struct {
 	// be made in one batch may be shown to others from then on and no earlier.
 	Last bool
 
+	// Assert says that each set becomes what is wanted of it whatever is there, which somebody else may have changed at any time:
+	// the sets of an overlay. A Backend that has to know what it changes reads it then, and relies on nothing that it remembers.
+	Assert bool
+
 	// Remove says that nobody wants the zone any more, of which zonefold owned everything, and Limits.Removes is set: it
 	// goes, whole. The batch has no changes and no SOA. A zone that is not there is success.
 	Remove bool

@@ -141,17 +141,17 @@ func (z *Zone) Apply(ctx context.Context, name dnsname.Name, b backend.Batch) (b
 	}
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	result, err := z.apply(ctx, b.Changes)
+	result, err := z.apply(ctx, b)
 	if err != nil {
 		return backend.Result{}, fmt.Errorf("changing zone %s: %w", name, err)
 	}
 	return result, nil
 }
 
-func (z *Zone) apply(ctx context.Context, changes []plan.Change) (backend.Result, error) {
+func (z *Zone) apply(ctx context.Context, b backend.Batch) (backend.Result, error) {
 	var unknown []rr.Key
-	for _, c := range changes {
-		if !z.trusts(c) {
+	for _, c := range b.Changes {
+		if b.Assert || !z.trusts(c) {
 			unknown = append(unknown, c.Key)
 		}
 	}
@@ -160,17 +160,18 @@ func (z *Zone) apply(ctx context.Context, changes []plan.Change) (backend.Result
 			return backend.Result{}, err
 		}
 	}
-	result, err := z.send(ctx, changes)
-	if !outdated(err) || len(unknown) == len(changes) && !errors.Is(err, codeGone) {
+	result, err := z.send(ctx, b.Changes)
+	if !outdated(err) || len(unknown) == len(b.Changes) && !errors.Is(err, codeGone) {
 		return result, err
 	}
 	if err := z.look(ctx, nil); err != nil {
 		return backend.Result{}, err
 	}
-	return z.send(ctx, changes)
+	return z.send(ctx, b.Changes)
 }
 
-// trusts reports whether a change may be made by what is known. One that changes nothing is there because somebody does not
+// trusts reports whether a change may be made by what is known, be it old: a record that was added since does not make the
+// service refuse it, so that what is asserted is never trusted. One that changes nothing is there because somebody does not
 // trust what is known.
 func (z *Zone) trusts(c plan.Change) bool {
 	return z.book.complete && z.set(c.Key).Equal(c.Have) && !c.Have.Equal(c.Want)

@@ -30,7 +30,7 @@ func (z *Zone) Apply(ctx context.Context, name dnsname.Name, b backend.Batch) (b
 	}
 	defer z.client.unlock()
 	w := &writing{Zone: z, wanted: map[place]rr.Set{}}
-	if err := w.apply(ctx, b.Changes); err != nil {
+	if err := w.apply(ctx, b); err != nil {
 		return backend.Result{}, fmt.Errorf("changing zone %s at %s: %w", name, z.client.Server(), err)
 	}
 	return backend.Result{Rejected: w.rejected}, nil
@@ -50,9 +50,12 @@ func (w *writing) reject(key rr.Key, why string) {
 	w.rejected = append(w.rejected, backend.Rejection{Key: key, Reason: why})
 }
 
-func (w *writing) apply(ctx context.Context, todo []plan.Change) error {
-	c := w.client
+func (w *writing) apply(ctx context.Context, b backend.Batch) error {
+	c, todo := w.client, b.Changes
 	age := old
+	if b.Assert {
+		c.list = list{}
+	}
 	for _, change := range todo {
 		if there := c.list.sets[change.Key]; len(there) > 0 || len(change.Have.Data) > 0 || change.Deletes() {
 			age = young

@@ -144,6 +144,33 @@ func TestAdjustments(t *testing.T) {
 	}
 }
 
+// TestWhatIsAssertedIsReadFirst has somebody write right after the list was got.
+func TestWhatIsAssertedIsReadFirst(t *testing.T) {
+	theirs, ours := set(t, "www.example.org.", rr.TypeA, 300, "203.0.113.1"), set(t, "www.example.org.", rr.TypeA, 300, "192.0.2.1")
+	for _, c := range []struct {
+		name   string
+		change plan.Change
+		want   int // sets that are left
+	}{
+		{"a set is put at a name that was free", put(ours), 1},
+		{"a set is removed that was not there", plan.Change{Key: ours.Key()}, 0},
+		{"a set is removed that was ours", plan.Change{Key: ours.Key(), Have: ours}, 0},
+	} {
+		f := extdnstest.Start(t, "example.org")
+		z, _ := zoneOf(t, f, Config{})
+		read(t, z)
+		foreign(t, f, []rr.Set{theirs}, nil)
+		result, err := z.Apply(t.Context(), z.name, backend.Batch{Changes: []plan.Change{c.change}, Assert: true})
+		if err != nil || len(result.Rejected) > 0 {
+			t.Errorf("%s: refused are %v, error %v", c.name, result.Rejected, err)
+		}
+		truth := f.Truth(t, z.name)
+		if got, _ := truth.Get(ours.Key()); truth.Len() != c.want || c.want > 0 && !got.Equal(ours) {
+			t.Errorf("%s: the server has %v", c.name, f.Sets)
+		}
+	}
+}
+
 // TestSetsThatTakeTurns are replaced as a whole, and never taken for a plain set.
 func TestSetsThatTakeTurns(t *testing.T) {
 	f := extdnstest.Start(t, "example.org")

@@ -27,7 +27,8 @@ type list struct {
 }
 
 // How long a list is taken for true. To judge or to undo what is there it has to be young, as it is for zones of one server
-// that are read one after the other; that there is nothing at a name, one may believe for longer.
+// that are read one after the other; that there is nothing at a name, one may believe for longer. What is asserted
+// (backend.Batch.Assert) is judged by no list of before.
 const (
 	young = 10 * time.Second
 	old   = 10 * time.Minute
