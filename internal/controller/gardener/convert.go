@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -69,10 +70,19 @@ func dataOf(kind rr.Type, value string) (string, error) {
 	case rr.TypeCNAME:
 		return rr.ParseData(kind, strings.TrimSuffix(value, ".")+".")
 	case rr.TypeTXT:
+		if quoted.MatchString(value) {
+			if data, err := rr.ParseData(kind, value); err == nil {
+				return data, nil
+			}
+		}
 		return rr.Text(value), nil
 	}
 	return rr.ParseData(kind, value)
 }
+
+// quoted are texts that consist of quoted strings alone (RFC 1035 §5.1). Gardener's own extension for Route 53 hands them on as they
+// are, so that objects hold them that were written for it.
+var quoted = regexp.MustCompile(`^"([^"\\]|\\.)*"([ \t]+"([^"\\]|\\.)*")*$`)
 
 // stackOf returns which addresses a CNAME to a load balancer stands for, where the service can say so itself.
 func stackOf(o *v1alpha1.DNSRecord) string {

@@ -97,8 +97,22 @@ func TestConvert(t *testing.T) {
 		{"AAAA *.example.com. 2001:DB8:0::1", "*.example.com. AAAA 120 [2001:db8::1]"},
 		{"CNAME www.example.com a.example.net", "www.example.com. CNAME 120 [a.example.net.]"},
 		{`TXT t.example.com v=spf1;"x"`, `t.example.com. TXT 120 ["v=spf1;\"x\""]`},
+		{`TXT t.example.com "v=spf1~-all"`, `t.example.com. TXT 120 ["v=spf1 -all"]`},
+		{`TXT t.example.com "a~b"~~"c\"\100\233"`, `t.example.com. TXT 120 ["a b" "c\"d\233"]`},
+		{`TXT t.example.com ""`, `t.example.com. TXT 120 [""]`},
+		{`TXT t.example.com "é"`, `t.example.com. TXT 120 ["\195\169"]`},
+		{`TXT t.example.com "a"~b~"c"`, `t.example.com. TXT 120 ["\"a\" b \"c\""]`},
+		{`TXT t.example.com "a""b"`, `t.example.com. TXT 120 ["\"a\"\"b\""]`},
+		{`TXT t.example.com "a\"`, `t.example.com. TXT 120 ["\"a\\\""]`},
+		{`TXT t.example.com "\999"`, `t.example.com. TXT 120 ["\"\\999\""]`},
+		{`TXT t.example.com "`, `t.example.com. TXT 120 ["\""]`},
+		{`TXT t.example.com ~"a"`, `t.example.com. TXT 120 [" \"a\""]`},
 	} {
-		set, err := Convert(spec(c.spec))
+		s := spec(c.spec)
+		for i, v := range s.Values {
+			s.Values[i] = strings.ReplaceAll(v, "~", " ") // which parts the values of the table
+		}
+		set, err := Convert(s)
 		if got := fmt.Sprintf("%s %s %d %v", set.Name, set.Type, set.TTL, set.Data); err != nil || got != c.want {
 			t.Errorf("%s is %s, %v; want %s", c.spec, got, err, c.want)
 		}
