@@ -99,8 +99,8 @@ func (e *Engine) NewFeed(c FeedConfig) *Feed {
 // from the content published before, empty (not nil) when only the SOA does; nil when it is not known.
 //
 // Of an overlay, which is attached before, changed are the sets to assert: they are sent, or deleted if they are not wanted (any
-// more), whatever the server is believed to hold; nil asserts all that are wanted. Sets that are wanted and not asserted are left as
-// they are on the server.
+// more), whatever the server is believed to hold; nil asserts all that are wanted. Sets that are not asserted are left as they are
+// on the server: those that are wanted, and those that are not wanted any more, even if they were about to be sent.
 //
 // It returns the sequence number that reports will confirm: a new one, or the last one when the content is the same.
 func (f *Feed) Publish(c Content, changed []rr.Key) uint64 {

@@ -58,6 +58,9 @@ func (t *target) takeJob() (job, bool) {
 	if j.ready {
 		j.keys = t.dirtyKeys()
 	}
+	if t.overlay {
+		t.sending = append(t.state.refused.all(), j.keys...)
+	}
 	return j, true
 }
 

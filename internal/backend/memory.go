@@ -63,6 +63,7 @@ func (t *target) remember(j *job, done []plan.Change) {
 	s.have = plan.Apply(s.have, done)
 	if t.overlay {
 		s.sent = plan.Apply(s.sent, done)
+		t.deleted(done)
 	}
 	if j.a.Keep {
 		s.written = plan.Apply(s.written, t.ours(j, puts(done)))

@@ -51,6 +51,7 @@ func (t *target) assertions(j *job) []plan.Change {
 	slices.SortFunc(keys, rr.Key.Compare)
 	j.keys = slices.Compact(keys)
 	scope, beneath := j.scope(rr.Sets{}), t.beside()
+	j.keys = slices.DeleteFunc(j.keys, func(k rr.Key) bool { return t.released(j, beneath, k) })
 	changes := make([]plan.Change, 0, len(j.keys))
 	for _, k := range j.keys {
 		want, ok := j.content.Sets.Get(k)
@@ -65,6 +66,40 @@ func (t *target) assertions(j *job) []plan.Change {
 		changes = append(changes, change)
 	}
 	return t.fitting(j, plan.Order(changes))
+}
+
+// released reports whether a set was sent once, or was to be, and has been let go since: it stays on the server as it is. Only what
+// somebody has asserted not to be wanted is deleted.
+func (t *target) released(j *job, beneath rr.Sets, k rr.Key) bool {
+	if _, wanted := j.content.Sets.Get(k); wanted {
+		return false
+	}
+	if _, wanted := beneath.Get(k); wanted {
+		return false
+	}
+	t.engine.mu.Lock()
+	defer t.engine.mu.Unlock()
+	return t.gone[k] != j.feed
+}
+
+// deleted forgets what was to be deleted and is, unless it has been asserted again since.
+func (t *target) deleted(done []plan.Change) {
+	t.engine.mu.Lock()
+	defer t.engine.mu.Unlock()
+	for _, c := range done {
+		if _, again := t.dirty[c.Key]; !again {
+			delete(t.gone, c.Key)
+		}
+	}
+}
+
+// Sending reports whether an overlay's run is under way that may write a set of a target. What its feed has let go before the run began is not
+// written.
+func (e *Engine) Sending(key TargetKey, set rr.Key) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	t := e.targets[spot{key, true}]
+	return t != nil && t.running && slices.Contains(t.sending, set)
 }
 
 // forget ends a run of an overlay: others write to the zone between its runs, so that it relies on nothing that it saw.
@@ -114,6 +149,11 @@ func (f *Feed) assert(keys []rr.Key) {
 	for _, t := range f.holding() {
 		for _, k := range keys {
 			t.dirty[k] = struct{}{}
+			if _, wanted := f.want.Sets.Get(k); wanted {
+				delete(t.gone, k)
+			} else {
+				t.gone[k] = f
+			}
 		}
 		f.engine.wake(t, wakeWant)
 		if beneath := t.other(); beneath != nil && len(keys) > 0 {

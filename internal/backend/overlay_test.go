@@ -297,3 +297,35 @@ func TestZonesAndOverlaysInRandomOrder(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatAnOverlayLetsGoStays has sets let go that were about to be sent: before they were, after they were refused, and after
+// others have had them retried.
+func TestWhatAnOverlayLetsGoStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, s := serverWith(backendtest.Profile{Limits: backend.Limits{}, Bad: func(w rr.Set) bool { return w.Data[0] == "192.0.2.66" }}, zoneName)
+		m.Foreign(mustParse(zoneName), []rr.Set{address("pending", "203.0.113.1"), address("refused", "203.0.113.2"), address("gone", "203.0.113.3")}, nil)
+		b := newBench(t, nil)
+		f := b.overlay(s)
+		b.pass(time.Minute)
+		m.SetDown(true)
+		f.Publish(own(address("pending", "192.0.2.1"), address("refused", "192.0.2.66")), nil)
+		b.pass(time.Minute)
+		f.Publish(own(address("refused", "192.0.2.66")), []rr.Key{address("gone", "").Key()})
+		m.SetDown(false)
+		b.pass(time.Hour)
+		b.has(m, "pending", "203.0.113.1")
+		b.has(m, "gone")
+		f.Publish(own(), []rr.Key{})
+		f.Publish(own(address("other", "192.0.2.9")), nil)
+		b.pass(24 * time.Hour)
+		b.has(m, "other", "192.0.2.9")
+		b.has(m, "refused", "203.0.113.2")
+		m.Foreign(mustParse(zoneName), []rr.Set{address("gone", "203.0.113.4")}, nil)
+		f.Publish(own(address("gone", "192.0.2.7"), address("other", "192.0.2.9")), []rr.Key{address("gone", "").Key()})
+		b.pass(time.Minute)
+		b.has(m, "gone", "192.0.2.7")
+		f.Publish(own(address("other", "192.0.2.9")), []rr.Key{})
+		b.pass(24 * time.Hour)
+		b.has(m, "gone", "192.0.2.7")
+	})
+}

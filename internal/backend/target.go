@@ -30,9 +30,11 @@ type target struct {
 	failed      time.Time
 	class       ErrorClass // of the last failure
 	delay       delay
-	audit       time.Time // when the next one is due; zero: none
-	rest        time.Time // until then changes gather
-	incoming    []rr.Sets // ledgers of new attachments
+	audit       time.Time        // when the next one is due; zero: none
+	rest        time.Time        // until then changes gather
+	gone        map[rr.Key]*Feed // of an overlay: the sets to delete, by who has said so
+	sending     []rr.Key         // of an overlay: what the run under way may send
+	incoming    []rr.Sets        // ledgers of new attachments
 
 	state state // of the worker; belongs to whoever runs it
 }
@@ -88,7 +90,7 @@ func newTarget(e *Engine, at spot) *target {
 	}
 	s.targets++
 	t := &target{engine: e, key: key, overlay: at.overlay, server: s, attachments: map[string]*attachment{}, all: !at.overlay}
-	t.dirty, t.state.overlaid = map[rr.Key]struct{}{}, map[rr.Key]struct{}{}
+	t.dirty, t.gone, t.state.overlaid = map[rr.Key]struct{}{}, map[rr.Key]*Feed{}, map[rr.Key]struct{}{}
 	t.delay.what = t
 	return t
 }
