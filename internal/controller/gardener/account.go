@@ -49,7 +49,7 @@ func (k *Controller) open(ctx context.Context, o *v1alpha1.DNSRecord) (backend.A
 	}
 	secret := &corev1.Secret{}
 	if err := k.Live.Get(ctx, key, secret); apierrors.IsNotFound(err) {
-		return nil, &missingError{misconfigured("there is no Secret %s; create it, or correct spec.secretRef.", key)}
+		return nil, misconfigured("there is no Secret %s; create it, or correct spec.secretRef.", key)
 	} else if err != nil {
 		return nil, &apiError{error: fmt.Errorf("reading the Secret %s: %w", key, err)}
 	}
@@ -67,12 +67,6 @@ func (k *Controller) open(ctx context.Context, o *v1alpha1.DNSRecord) (backend.A
 	}
 	return account, nil
 }
-
-// A missingError says that there is no Secret.
-type missingError struct{ error }
-
-// Unwrap returns the cause.
-func (e *missingError) Unwrap() error { return e.error }
 
 // unlessClassed makes an error that has no class one about the configuration: no service has been asked yet.
 func unlessClassed(err error) error {

@@ -59,6 +59,7 @@ type world struct {
 	writes []string // to the API server, by the operator
 	asked  []string // of accounts
 	fail   func(question string) error
+	refuse func(*http.Request) bool // writes to the API server that fail
 }
 
 func newWorld(t *testing.T, change ...func(*gardener.Config)) *world {
@@ -154,7 +155,11 @@ func (c *counted) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method != http.MethodGet {
 		c.w.mu.Lock()
 		c.w.writes = append(c.w.writes, r.Method+" "+r.URL.Path)
+		refused := c.w.refuse != nil && c.w.refuse(r)
 		c.w.mu.Unlock()
+		if refused {
+			return &http.Response{StatusCode: http.StatusInternalServerError, Body: http.NoBody, Request: r}, nil
+		}
 	}
 	return c.RoundTripper.RoundTrip(r)
 }

@@ -48,3 +48,9 @@ func passing(err error) bool {
 	class := backend.Class(err)
 	return class == backend.ErrThrottled || class == backend.ErrConflict
 }
+
+// hopeful reports whether an error may be over in a moment.
+func hopeful(err error) bool {
+	detail, _ := errors.AsType[*backend.Error](err)
+	return passing(err) || detail != nil && detail.Temporary || backend.Class(err) == backend.ErrUnavailable
+}

@@ -41,6 +41,9 @@ func (k *Controller) outcome(r *record, run *run) error {
 			return &backend.Error{Class: backend.ErrRejected, Words: why.Reason, Cause: why.Cause, Temporary: why.Temporary}
 		}
 		k.unwait(r)
+		if r.holding != nil {
+			r.holding.pending = false
+		}
 		return nil
 	}
 	err := l.report.Err
@@ -52,10 +55,8 @@ func (k *Controller) outcome(r *record, run *run) error {
 		return k.lost(r, run, err)
 	case err != nil:
 		return &controller.Later{After: patience - passed}
-	case run.force && passed >= forceAfter:
-		return &backend.Error{Class: backend.ErrUnavailable, Words: "the service has not answered in time"}
 	case run.force:
-		return &controller.Later{After: forceAfter - passed}
+		return k.patient(r)
 	}
 	return errWaiting
 }

@@ -70,9 +70,9 @@ func (k *Controller) reach(ctx context.Context, r *record, run *run) (backend.Ac
 	k.mu.Unlock()
 	account, err := k.open(ctx, run.object)
 	if err != nil {
-		var missing *missingError
+		var api *apiError
 		k.mu.Lock()
-		if errors.As(err, &missing) && run.step == Remove && r.holding != nil { // what this process has put there it can take away
+		if !errors.As(err, &api) && run.step == Remove && r.holding != nil { // what this process has put there it can take away
 			account, err = r.holding.account, nil
 		}
 		k.mu.Unlock()
@@ -95,7 +95,7 @@ func (k *Controller) send(r *record, run *run, account backend.Account, z backen
 		p.leave(r, r.key)
 		k.hold(r, nil)
 	} else {
-		k.hold(r, &holding{at: p, account: account, key: r.key, set: set})
+		k.hold(r, &holding{at: p, account: account, key: r.key, set: set, pending: true})
 		p.enter(r)
 	}
 	p.waiting[r] = struct{}{}

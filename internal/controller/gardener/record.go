@@ -22,6 +22,7 @@ type record struct {
 	run     *run                // the operation that is under way; nil: none is
 	holding *holding            // what of it a place has; nil: nothing that this process knows of
 	tried   bool                // it was looked for, and nothing came of it
+	forced  time.Time           // since when it is to go whatever is left behind; zero: it is not
 }
 
 // A holding is the set of a record at a place.
@@ -30,11 +31,13 @@ type holding struct {
 	account backend.Account
 	key     rr.Key
 	set     rr.Set
+	pending bool // the place has not confirmed it
 }
 
 // A run is one operation on its way.
 type run struct {
 	asked  bool // somebody wants it, now
+	taken  bool // the wish for it has been taken off the object
 	step   Step // Nothing: it has not begun
 	kind   v1alpha1.OperationType
 	force  bool                // the shoot goes, whatever is left behind
@@ -56,7 +59,10 @@ type run struct {
 	confirmed bool // the service has done it, or has not to
 	told      bool // that it has succeeded
 	failures  int
-	failed    bool // the attempt before, of which no other has begun
+	failed    bool               // the attempt before, of which no other has begun
+	refused   bool               // and by the place it was sent to, which tries it again only when other things change
+	again     time.Time          // when it is sent there again
+	left      *backend.TargetKey // where the set of an object was that is let go
 }
 
 // search is a step of our own: to learn which place has the set of a record that nobody has asked for in this run of the operator.

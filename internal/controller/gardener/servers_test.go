@@ -113,10 +113,18 @@ func (w *world) dig(s *site, question string) string {
 	return ""
 }
 
-// stranger overwrites an A record at a PowerDNS.
+// stranger overwrites an A record at a PowerDNS; with no value it removes it.
 func stranger(t *testing.T, s *site, name, value string) {
 	t.Helper()
-	body := fmt.Sprintf(`{"rrsets":[{"name":%q,"type":"A","ttl":5,"changetype":"REPLACE","records":[{"content":%q}]}]}`, name+".", value)
+	if value == "" {
+		patch(t, s, fmt.Sprintf(`{"rrsets":[{"name":%q,"type":"A","changetype":"DELETE"}]}`, name+"."))
+		return
+	}
+	patch(t, s, fmt.Sprintf(`{"rrsets":[{"name":%q,"type":"A","ttl":5,"changetype":"REPLACE","records":[{"content":%q}]}]}`, name+".", value))
+}
+
+func patch(t *testing.T, s *site, body string) {
+	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, s.secret["server"]+"/api/v1/servers/localhost/zones/example.org.", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,9 @@ var errWaiting = errors.New("waiting")
 // Times.
 const (
 	patience   = 5 * time.Second  // how long a place that has failed before is given, before that counts again
-	forceAfter = 30 * time.Second // how long what goes by force waits for a service that says nothing
+	forceAfter = 30 * time.Second // how long what goes by force waits for a service that fails, or says nothing
+
+	sendingPause = 200 * time.Millisecond // between looks at whether something is still being sent
 )
 
 // work does what can be done about a DNSRecord now.
@@ -109,7 +111,10 @@ func (k *Controller) begin(ctx context.Context, r *record, run *run) (bool, erro
 	o := k.current(r)
 	step, kind := Decide(o)
 	reconcile := o.Annotations[v1alpha1.OperationAnnotation] == v1alpha1.OperationReconcile
-	if step == Nothing && !reconcile || step == Wait || !k.Trigger.due(o) {
+	if step == Nothing && !reconcile || step == Wait || !run.taken && !k.Trigger.due(o) {
+		if step == Wait {
+			k.suspend(r)
+		}
 		return true, nil
 	}
 	shoot, err := k.shootOf(ctx, o.Namespace)
@@ -117,12 +122,13 @@ func (k *Controller) begin(ctx context.Context, r *record, run *run) (bool, erro
 		return false, &apiError{error: err}
 	}
 	if shoot.Failed {
+		k.suspend(r)
 		return true, nil
 	}
 	if err := k.take(ctx, r, o, reconcile, step == Put); err != nil {
 		return false, err
 	}
-	run.asked = run.asked || reconcile
+	run.asked, run.taken = run.asked || reconcile, run.taken || reconcile
 	if step == Nothing {
 		return true, nil
 	}
@@ -135,20 +141,23 @@ func (k *Controller) begin(ctx context.Context, r *record, run *run) (bool, erro
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	run.step, run.kind, run.force, run.object = step, kind, shoot.Forced, o
+	run.step, run.kind, run.force, run.object = step, kind, shoot.Forced && step == Remove, o
+	if run.force && r.forced.IsZero() {
+		r.forced = k.Clock()
+	}
 	return false, nil
 }
 
 // act has the service do what a run is for. nil: it has.
 func (k *Controller) act(ctx context.Context, r *record, run *run) error {
 	if run.step == Leave || run.step == Forget {
-		return nil
+		return k.letGo(r, run)
 	}
 	if k.sent(run) {
 		return k.outcome(r, run)
 	}
 	if err := k.place(ctx, r, run); err != nil {
-		return err
+		return k.hurried(r, run, err)
 	}
 	if !k.sent(run) { // there is nothing that could lose it
 		return nil
@@ -182,14 +191,14 @@ func (k *Controller) finish(ctx context.Context, r *record, run *run) error {
 		}
 	}
 	if run.kind == v1alpha1.TypeRestore || run.kind == v1alpha1.TypeMigrate {
-		return k.removeAnnotation(ctx, r)
+		return k.removeAnnotation(ctx, r, run.object)
 	}
 	return nil
 }
 
 // trouble says what went wrong, and when it is tried again.
 func (k *Controller) trouble(ctx context.Context, r *record, run *run, err error) error {
-	if run.step == Remove && run.force {
+	if k.givesUp(r, run, err) {
 		k.Events.Eventf(run.object, nil, "Warning", "LeftBehind", "Delete", "%s", controller.Note(fmt.Sprintf(
 			"%s %s may still be there: the shoot is deleted by force, and %v.", run.object.Spec.Name, run.object.Spec.RecordType, err)))
 		run.confirmed = true
@@ -198,7 +207,7 @@ func (k *Controller) trouble(ctx context.Context, r *record, run *run, err error
 	k.mu.Lock()
 	run.failures++
 	run.failed = true
-	failures := run.failures
+	pause := k.pause(r, run, err)
 	renewed := r.run == run && k.secrets[r.secret] != run.secret && run.secret != ""
 	if renewed {
 		k.again(r)
@@ -218,10 +227,10 @@ func (k *Controller) trouble(ctx context.Context, r *record, run *run, err error
 	if told != nil {
 		return k.settle(ctx, r, run, told)
 	}
-	if waits {
+	if waits && !run.refused {
 		return nil // the engine tries again, and says when something has changed
 	}
-	return &controller.Later{After: k.backoff(err, failures)}
+	return &controller.Later{After: pause}
 }
 
 // end forgets a run. k.mu is held.

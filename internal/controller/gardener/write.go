@@ -79,10 +79,15 @@ func (k *Controller) take(ctx context.Context, r *record, o *v1alpha1.DNSRecord,
 }
 
 // removeAnnotation takes the wish for an operation off an object, unless it is another wish by now.
-func (k *Controller) removeAnnotation(ctx context.Context, r *record) error {
+func (k *Controller) removeAnnotation(ctx context.Context, r *record, done *v1alpha1.DNSRecord) error {
 	o := k.current(r)
 	if o.Annotations[v1alpha1.OperationAnnotation] == "" {
 		return nil
+	}
+	for _, name := range []string{v1alpha1.OperationAnnotation, v1alpha1.TimestampAnnotation} {
+		if o.Annotations[name] != done.Annotations[name] {
+			return nil
+		}
 	}
 	return k.patchMeta(ctx, r, o, map[string]any{"annotations": map[string]any{v1alpha1.OperationAnnotation: nil}})
 }
