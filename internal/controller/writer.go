@@ -15,7 +15,7 @@ import (
 )
 
 // A Writer calls a function for objects that were enqueued, each at most once at a
-// time. DNS goes first: while objects are still changing it lets only a trickle
+// time. Namespaces take turns. DNS goes first: while objects are still changing it lets only a trickle
 // through, so that the API server has time for what is being created.
 type Writer struct {
 	Write   func(ctx context.Context, id zone.ID) error
@@ -34,9 +34,13 @@ const trickle = 2
 // keep times of every object in it, for metrics that say less than ours.
 func NewWriter(workers int, log *slog.Logger, write func(context.Context, zone.ID) error) *Writer {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[zone.ID](50*time.Millisecond, 2*time.Minute)
+	config := workqueue.TypedQueueConfig[zone.ID]{Queue: newFair()}
+	delaying := workqueue.TypedDelayingQueueConfig[zone.ID]{Queue: workqueue.NewTypedWithConfig(config)}
 	return &Writer{
 		Write: write, Workers: workers, Log: log,
-		queue: workqueue.NewTypedRateLimitingQueue[zone.ID](limiter),
+		queue: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[zone.ID]{
+			DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(delaying),
+		}),
 	}
 }
 
