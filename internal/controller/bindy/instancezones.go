@@ -203,6 +203,7 @@ func (b *Controller) clean(ctx context.Context, p *corev1.Pod, zones []v1beta1.I
 		if err := c.Delete(ctx, old.ZoneName); err != nil {
 			return waits, err
 		}
+		b.zones.removed(p.UID, old.ZoneName)
 		if b.zones.wants(instance, old.ZoneName) { // since a moment ago, when it may have been there still
 			b.zones.lost(instance, p.UID)
 		}

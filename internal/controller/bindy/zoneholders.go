@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
@@ -101,6 +102,22 @@ func (z *Zones) isFor(id zone.ID, instance client.ObjectKey) bool {
 		return false
 	}
 	return slices.Contains(fleet.primaries, instance) || slices.Contains(fleet.secondaries, instance) && (len(fleet.primaries) > 0 || fleet.signer.gone)
+}
+
+// removed forgets that a pod had what it has lost: a zone of the name may come back under the serial that was confirmed.
+func (z *Zones) removed(pod types.UID, name string) {
+	at, err := zoneName(name)
+	if err != nil {
+		return
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	for id, follows := range z.follows {
+		if f := follows[pod]; f != nil && f.name == at {
+			f.forget()
+			z.servers.Enqueue(followID(id, pod))
+		}
+	}
 }
 
 // elder says that an older zone has an instance, as a sentence; "": none has. z.mu is held.

@@ -230,7 +230,7 @@ func (z *Zones) restarted(p *Pod) {
 	defer z.mu.Unlock()
 	for id, follows := range z.follows {
 		if f := follows[p.UID]; f != nil {
-			f.there, f.serial, f.need, f.whole, f.tries = false, 0, 0, false, 0
+			f.forget()
 			z.servers.Enqueue(followID(id, p.UID))
 		}
 	}

@@ -41,6 +41,11 @@ type follow struct {
 	next   time.Time // when it is to be asked
 }
 
+// forget has a secondary told of the zone anew, and asked what it has of it. Zones.mu is held.
+func (f *follow) forget() {
+	f.there, f.serial, f.seen, f.need, f.whole, f.tries = false, 0, 0, 0, false, 0
+}
+
 // followID identifies a zone at a pod in a queue.
 func followID(id zone.ID, pod types.UID) zone.ID {
 	return zone.ID{Kind: id.Kind + " " + string(pod), Namespace: id.Namespace, Name: id.Name}
