@@ -82,6 +82,11 @@ func (z *Zones) noted(instance client.ObjectKey, zones []v1beta1.InstanceZone) {
 func (z *Zones) mayHave(instance client.ObjectKey, id zone.ID, name string) bool {
 	z.mu.Lock()
 	defer z.mu.Unlock()
+	return z.listed(instance, id, name)
+}
+
+// listed is mayHave. z.mu is held.
+func (z *Zones) listed(instance client.ObjectKey, id zone.ID, name string) bool {
 	h := z.hosts[instance]
 	return h != nil && slices.Contains(h.ledger[id], name)
 }

@@ -95,13 +95,17 @@ func (z *Zones) held(id zone.ID, instances []client.ObjectKey) (out []client.Obj
 	return out
 }
 
-// isFor reports whether a zone is meant for an instance: it is accepted, and a secondary needs somebody who has the zone. z.mu is held.
+// isFor reports whether a zone is meant for an instance: it is accepted, and a secondary needs somebody who has the zone. One that may have it
+// keeps it without: that nobody is a primary, mostly for a moment, is no reason to delete what is served. z.mu is held.
 func (z *Zones) isFor(id zone.ID, instance client.ObjectKey) bool {
 	fleet := z.fleets[id]
 	if id.Kind == v1beta1.KindZone && !z.names.accepted[id] {
 		return false
 	}
-	return slices.Contains(fleet.primaries, instance) || slices.Contains(fleet.secondaries, instance) && (len(fleet.primaries) > 0 || fleet.signer.gone)
+	if slices.Contains(fleet.primaries, instance) {
+		return true
+	}
+	return slices.Contains(fleet.secondaries, instance) && (len(fleet.primaries) > 0 || fleet.signer.gone || z.listed(instance, id, z.names.of[id]))
 }
 
 // removed forgets that a pod had what it has lost: a zone of the name may come back under the serial that was confirmed.

@@ -135,7 +135,9 @@ func (z *Zones) look(ctx context.Context, key client.ObjectKey) error {
 	z.mu.Unlock()
 	if problem != nil { // what runs goes on
 		if before == nil {
-			z.putHost(&i, nil, &host{primary: i.Spec.Role.Canonical() != v1beta1.RoleSecondary, trouble: problem.message})
+			z.putHost(&i, nil, &host{
+				primary: i.Spec.Role.Canonical() != v1beta1.RoleSecondary, trouble: problem.message, ledger: ledgerOf(i.Status.Zones),
+			})
 		}
 		return nil
 	}
