@@ -103,7 +103,7 @@ func (s signer) none() bool { return s.instance == (client.ObjectKey{}) }
 // withSigner has one primary of a zone sign it, if it is to be signed or has been, and the others follow that one. z.mu is held.
 func (z *Zones) withSigner(id zone.ID, f fleetOf) fleetOf {
 	k, none := z.known[id], client.ObjectKey{}
-	if k == nil || k.zone == nil || len(f.primaries) == 0 {
+	if k == nil || k.zone == nil {
 		return f
 	}
 	asked, was := k.zone.Spec.DNSSECPolicy, k.signer()
@@ -220,9 +220,14 @@ func (z *Zones) lookAtSignatures(ctx context.Context, f *follow, name dnsname.Na
 	return !now.Whole, nil
 }
 
-// dnssecOf is what a status says about signatures; nil where nobody has ever signed.
-func (z *Zones) dnssecOf(o *v1beta1.DNSZone, s signer) *v1beta1.ZoneDNSSEC {
-	if s.none() {
+// dnssecOf is what a status says about signatures; nil where nobody has ever signed. As long as nobody is a primary it says what it said: it is
+// from the status that an operator that starts learns who signs.
+func (z *Zones) dnssecOf(o *v1beta1.DNSZone, fleet fleetOf) *v1beta1.ZoneDNSSEC {
+	s := fleet.signer
+	switch {
+	case s.none() && len(fleet.primaries) == 0:
+		return o.Status.DNSSEC
+	case s.none():
 		return nil
 	}
 	out := &v1beta1.ZoneDNSSEC{}

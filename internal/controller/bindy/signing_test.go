@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -66,6 +67,38 @@ func TestASignedZone(t *testing.T) {
 		return ready(example.Status.Conditions, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 	})
 	s.eventually("all records", func() string { return n.answers(3, "www.example.com.", dns.TypeA, "192.0.2.4") })
+}
+
+// TestASignerThatIsGoneForAMoment keeps the zone to itself: another signer would have other keys than the parent zone names.
+func TestASignerThatIsGoneForAMoment(t *testing.T) {
+	s, n := zoneStage(t, "signer")
+	n.keepVolumes()
+	s.apply(signingCluster, n.namespace, 1, `, keysFrom: {persistentVolume: {}}`)
+	s.apply(exampleZone, n.namespace)
+	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+	example := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
+	s.get(example)
+	before := example.Status.DNSSEC
+	cluster := &v1beta1.Bind9Cluster{ObjectMeta: named(n.namespace, "dns")}
+	s.patch(cluster, `{"spec":{"primaryReplicas":0}}`)
+	same := func() {
+		s.zoneIs(n.namespace, metav1.ConditionFalse, v1beta1.ReasonSigningRefused)
+		s.quiet()
+		if s.get(example); !reflect.DeepEqual(example.Status.DNSSEC, before) {
+			t.Errorf("the status says %+v after %+v", example.Status.DNSSEC, before)
+		}
+		s.zoneIs(n.namespace, metav1.ConditionFalse, v1beta1.ReasonSigningRefused)
+	}
+	same()
+	s.stop()
+	s.start((*Controller).parts)
+	same()
+	s.patch(cluster, `{"spec":{"primaryReplicas":1}}`)
+	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+	s.eventually("belief in the signer that is back", func() string { return n.believed(2, "none.example.com") })
+	if s.get(example); !reflect.DeepEqual(example.Status.DNSSEC, before) {
+		t.Errorf("the status says %+v after %+v", example.Status.DNSSEC, before)
+	}
 }
 
 // TestAZoneThatBecomesSigned has two primaries serve it before, as equals.

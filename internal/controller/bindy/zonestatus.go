@@ -48,7 +48,7 @@ func (z *Zones) writeZone(ctx context.Context, id zone.ID) error {
 	status.Bind9InstancesCount = int32(len(fleet.all()))
 	status.ObservedGeneration = o.Generation
 	status.ServedBy = strings.Join(fleet.clusters, ",")
-	status.DNSSEC = z.dnssecOf(o, fleet.signer)
+	status.DNSSEC = z.dnssecOf(o, fleet)
 	status.RecordsCount = int32(len(z.core.Adopted(id)))
 	status.Records = nil
 	if out.Label.ID != "" {
