@@ -76,9 +76,15 @@ func (z *Zones) catchUp(ctx context.Context, f *follow, name dnsname.Name, c new
 		}
 	}
 	has, err := f.pod.follower.Serial(ctx, name)
+	ahead := false
 	if err == nil && !rr.SerialLess(has, c.serial) {
-		z.caughtUp(f, has, c)
-		return z.renew(ctx, f, name)
+		if ahead, err = z.ahead(ctx, f, name, has); err != nil {
+			return err
+		}
+		if !ahead {
+			z.caughtUp(f, has, c)
+			return z.renew(ctx, f, name)
+		}
 	}
 	z.mu.Lock()
 	now := z.Clock.Now()
@@ -90,11 +96,52 @@ func (z *Zones) catchUp(ctx context.Context, f *follow, name dnsname.Name, c new
 	if late < patience || err != nil && backend.Class(err) != backend.ErrUnavailable {
 		return z.retry(f, err)
 	}
-	current, err := f.pod.follower.CatchUp(ctx, name, c.serial)
+	current := false
+	if ahead {
+		err = f.pod.follower.Renew(ctx, name)
+	} else {
+		current, err = f.pod.follower.CatchUp(ctx, name, c.serial)
+	}
 	if err == nil && !current && late > stuck {
 		err = fmt.Errorf("%s does not get serial %d of it from the primaries, as its log may explain", f.pod.key, c.serial)
 	}
 	return z.retry(f, err)
+}
+
+// ahead reports whether a secondary has a later serial than all primaries that answer. It did not get that from them: what it has is an
+// earlier zone of the name, made by the same object or one that was called like it. They are asked only of a serial that is later than the one
+// that is known of them: BIND counts serials by itself when it signs.
+func (z *Zones) ahead(ctx context.Context, f *follow, name dnsname.Name, serial uint32) (ahead bool, err error) {
+	if newest, _ := z.newest(f.zone); !rr.SerialLess(newest.serial, serial) {
+		return false, nil
+	}
+	for _, p := range z.primariesOf(f.zone) {
+		now := z.Clock.Now()
+		if wait := p.enter(now); wait == callAgain {
+			return false, &controller.Later{After: wait}
+		} else if wait > 0 {
+			continue
+		}
+		has, err := p.follower.Serial(ctx, name)
+		p.leave(now, z.Clock.Now(), err)
+		if err == nil && !rr.SerialLess(has, serial) {
+			return false, nil
+		}
+		ahead = ahead || err == nil
+	}
+	return ahead, nil
+}
+
+// primariesOf are the pods that are primaries of a zone.
+func (z *Zones) primariesOf(id zone.ID) (out []*Pod) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	for _, key := range z.held(id, z.fleets[id].primaries) {
+		if h := z.hosts[key]; h != nil {
+			out = append(out, h.pods...)
+		}
+	}
+	return out
 }
 
 // caughtUp notes that a secondary has a content, or a newer one.
