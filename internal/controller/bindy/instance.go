@@ -72,7 +72,7 @@ func (b *Controller) reconcileInstance(ctx context.Context, key client.ObjectKey
 	}
 	if problem != nil {
 		b.line.leave(key)
-		return 0, b.reportInstance(ctx, &instance, &visit{instance: &instance, kept: true, troubles: []trouble{*problem}})
+		return 0, errors.Join(b.lookForZones(ctx, key), b.reportInstance(ctx, &instance, &visit{instance: &instance, kept: true, troubles: []trouble{*problem}}))
 	}
 	if behind, err := b.isBehind(ctx, &instance); behind || err != nil {
 		return 0, err
