@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miekg/dns"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 )
 
@@ -25,6 +28,31 @@ func TestRecordsOfTheExistingBindyGo(t *testing.T) {
 		}
 		return ""
 	})
+	s.patch(www, `{"metadata":{"finalizers":null}}`)
+	s.eventually("its end", func() string { return s.isGone(www) })
+}
+
+// TestARecordThatIsDeletedAndKept by somebody else says that it is not published any more.
+func TestARecordThatIsDeletedAndKept(t *testing.T) {
+	s, n := zoneStage(t, "kept")
+	s.apply(clusterWith, n.namespace, 1, 0)
+	s.apply(exampleZone, n.namespace)
+	s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
+	www := s.recordIs(n.namespace, "www", metav1.ConditionTrue, v1beta1.ReasonReconcileSucceeded)
+	s.patch(www, `{"metadata":{"finalizers":["example.org/keep"]}}`)
+	s.remove(www)
+	www = s.recordIs(n.namespace, "www", metav1.ConditionFalse, v1beta1.ReasonDeleting)
+	if www.Status.PublishedName != "" || www.Status.Addresses != "" || www.Status.RecordHash != "" || www.Status.ZoneRef != nil {
+		t.Errorf("the status says yet %+v", www.Status)
+	}
+	s.eventually("the server", func() string { return n.answers(1, "www.example.com.", dns.TypeA, "NXDOMAIN") })
+	s.quiet()
+	s.writes.reset()
+	s.patch(www, `{"metadata":{"labels":{"a":"b"}}}`)
+	s.quiet()
+	if writes := s.writes.count("PATCH arecords/status"); writes > 0 {
+		t.Errorf("the status was written %d times more", writes)
+	}
 	s.patch(www, `{"metadata":{"finalizers":null}}`)
 	s.eventually("its end", func() string { return s.isGone(www) })
 }

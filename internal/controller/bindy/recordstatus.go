@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,7 +32,7 @@ func (z *Zones) writeRecord(ctx context.Context, id zone.ID) error {
 	r, taken := k.record, k.taken
 	z.mu.Unlock()
 	if !r.Object.GetDeletionTimestamp().IsZero() {
-		return z.letRecordGo(ctx, r)
+		return errors.Join(z.letRecordGo(ctx, r), z.parted(ctx, r))
 	}
 	v, ok := z.core.Verdict(id)
 	if !ok || taken != versionOf(r.Object) {
@@ -53,7 +55,7 @@ func (z *Zones) writeRecord(ctx context.Context, id zone.ID) error {
 	if ready.Status == metav1.ConditionTrue {
 		confirmed(&status, r, v, z.Clock.Now())
 	} else if !v.Accepted {
-		status.PublishedName, status.RecordHash, status.Addresses, status.LastUpdated = "", "", "", ""
+		unpublished(&status)
 	}
 	sent, err := z.patchStatus(ctx, r.Object, *r.Status, status)
 	if !sent || err != nil {
@@ -72,7 +74,26 @@ func (z *Zones) letRecordGo(ctx context.Context, r Record) error {
 	if !ok {
 		return fmt.Errorf("%T is no object", r.Object)
 	}
-	return z.b.withoutFinalizer(ctx, o, v1beta1.GroupVersion.Group+"/"+strings.ToLower(r.ID.Kind)+"-finalizer")
+	return z.b.withoutFinalizer(ctx, o, recordFinalizer(r))
+}
+
+func recordFinalizer(r Record) string {
+	return v1beta1.GroupVersion.Group + "/" + strings.ToLower(r.ID.Kind) + "-finalizer"
+}
+
+// parted says of a record that is being deleted, and that somebody else keeps, that no server is to have it.
+func (z *Zones) parted(ctx context.Context, r Record) error {
+	if !slices.ContainsFunc(r.Object.GetFinalizers(), func(f string) bool { return f != recordFinalizer(r) }) {
+		return nil
+	}
+	c := controller.Conditions{Old: r.Status.Conditions, Generation: r.Object.GetGeneration(), Now: z.Clock.Now()}
+	c.Set(v1beta1.ConditionReady, controller.Not(v1beta1.ReasonDeleting, isRemoved))
+	status := *r.Status.DeepCopy()
+	status.Conditions, status.ObservedGeneration = c.List(), r.Object.GetGeneration()
+	status.Zone, status.ZoneRef = "", nil
+	unpublished(&status)
+	_, err := z.patchStatus(ctx, r.Object, *r.Status, status)
+	return err
 }
 
 // recordReady is the condition Ready of a record.
@@ -128,6 +149,10 @@ func confirmed(status *v1beta1.RecordStatus, r Record, v zone.Verdict, now time.
 			status.Addresses = strings.Join(data, ",")
 		}
 	}
+}
+
+func unpublished(status *v1beta1.RecordStatus) {
+	status.PublishedName, status.RecordHash, status.Addresses, status.LastUpdated = "", "", "", ""
 }
 
 // hashOf is a hash over the spec of an object.

@@ -55,11 +55,13 @@ func (z *Zones) losing(id zone.ID, out controller.ZoneOutcome) []client.ObjectKe
 	return keys
 }
 
+const isRemoved = "It is being removed from its servers."
+
 // parting says what a zone that is being deleted waits for, and until when.
 func (z *Zones) parting(id zone.ID, out controller.ZoneOutcome, end time.Time) string {
 	keys := z.losing(id, out)
 	if len(keys) == 0 {
-		return "It is being removed from its servers."
+		return isRemoved
 	}
 	names := make([]string, len(keys))
 	for i, key := range keys {
