@@ -21,6 +21,7 @@ type class struct {
 	checked  *check // the last health check; nil: none yet
 	since    time.Time
 	batch    bool   // the server takes several records at once
+	fewer    int    // how many at most, since it has failed with more; 0: it has not
 	noGet    bool   // the server does not tell what it has
 	shown    bool   // it has told
 	version  uint64 // resourceVersion of our last write

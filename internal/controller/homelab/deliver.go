@@ -63,6 +63,7 @@ func (k *Controller) together(ctx context.Context, c *class, jobs []job) bool {
 	case errors.As(err, &e) && (e.Status == http.StatusBadRequest || e.Status == http.StatusRequestEntityTooLarge):
 		return false // one may be to blame for all
 	}
+	k.shrink(c, len(jobs), err)
 	at := 0
 	for _, j := range jobs {
 		size := max(1, len(j.step.remove))
@@ -78,6 +79,17 @@ func (k *Controller) together(ctx context.Context, c *class, jobs []job) bool {
 		}
 	}
 	return true
+}
+
+// shrink has batches of a class be smaller, until its health is asked for again, where one as a whole was too much for the server: it took too
+// long, or one record in it has the server fail.
+func (k *Controller) shrink(c *class, was int, err error) {
+	var e *dnshook.Error
+	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &e) && e.Status >= http.StatusInternalServerError && e.RetryAfter == 0 {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		c.fewer = max(1, was/4) // so that it is down to one within the budget of retries
+	}
 }
 
 // A call is a request that is to be made.
@@ -185,6 +197,9 @@ func (k *Controller) failed(s *slot, err error, removal bool) {
 	now := k.Clock.Now()
 	f.removal, f.next = removal, s.schedule.failed(k.Retry, now, p, after)
 	s.failure = &f
+	if !removal && s.schedule.slow && departing(s).remove != nil {
+		k.wake(s.key)
+	}
 	k.tellSlot(s)
 	k.line(s.key.class).queue.AddAfter(s.key, s.schedule.next.Sub(now))
 }

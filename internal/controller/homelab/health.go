@@ -63,7 +63,7 @@ func (k *Controller) check(name string) {
 		return // somebody looks again
 	}
 	was := c.checked
-	c.batch = slices.Contains(health.Features, dnshook.FeatureBatch)
+	c.batch, c.fewer = slices.Contains(health.Features, dnshook.FeatureBatch), 0
 	c.checked = assess(name, health, err)
 	c.checked.at = k.Clock.Now()
 	if c.checked.status == v1alpha1.Healthy && was != nil && was.status != v1alpha1.Healthy {

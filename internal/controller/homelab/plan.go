@@ -6,6 +6,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/dnshook"
+	"github.com/zonefold/zonefold/internal/controller"
 )
 
 // A step is what is done next about a slot. At most one of the fields is set; none: there is nothing to do now.
@@ -71,9 +72,12 @@ func (k *Controller) keep(s *slot, w *want) step {
 		return step{prepare: r, place: &w.place}
 	}
 	if !s.loaded {
-		s.loaded, s.confirmed = true, remembered(w)
+		s.loaded, s.confirmed = true, remembered(s, w)
 	}
 	if s.confirmed != w.hash {
+		if gone := departing(s); gone.remove != nil && s.failure != nil && !s.failure.removal && s.schedule.slow {
+			return gone // who goes does not wait for what a successor cannot have
+		}
 		return step{upsert: w}
 	}
 	var do step
@@ -97,8 +101,28 @@ func (k *Controller) keep(s *slot, w *want) step {
 	return do
 }
 
-// remembered returns the hash that the server has confirmed before the operator was started, if that counts still.
-func remembered(w *want) string {
+// departing are the holdings of objects that are being deleted.
+func departing(s *slot) (do step) {
+	for _, h := range holdings(s) {
+		if !h.record.deleting() {
+			continue
+		}
+		do.free = append(do.free, h)
+		if !slices.Contains(do.remove, idOf(h.place)) {
+			do.remove = append(do.remove, idOf(h.place))
+		}
+	}
+	return do
+}
+
+// remembered returns the hash that the server has confirmed before the operator was started, if that counts still: what somebody else has, or had,
+// there may have been sent since.
+func remembered(s *slot, w *want) string {
+	for _, h := range holdings(s) {
+		if h.record != w.owner {
+			return ""
+		}
+	}
 	for _, r := range w.all {
 		if r.status.ObservedGeneration != r.object.Generation {
 			return "" // a change may be on the server that the status does not tell of
@@ -112,7 +136,7 @@ func (k *Controller) clear(s *slot) step {
 	var do step
 	for _, h := range holdings(s) {
 		switch {
-		case k.stays(h):
+		case k.stays(h) && !k.awaited(s.key):
 		case k.succeeded(h):
 			return step{free: []held{h}}
 		default:
@@ -132,7 +156,9 @@ func (k *Controller) stays(h held) bool {
 	switch {
 	case r.unknown():
 		return true
-	case r.deleting() || !r.verdict.Accepted:
+	case r.deleting():
+		return r.settled != controller.Version{} // it is not decided yet who gets the record next
+	case !r.verdict.Accepted:
 		return false
 	}
 	old, now := slotOf(h.place), r.key
@@ -145,6 +171,21 @@ func (k *Controller) stays(h held) bool {
 	}
 	w, known := k.want(s)
 	return !known || w == nil || s.confirmed != w.hash
+}
+
+// awaited reports whether somebody has been given a record that cannot stand beside this one, and has to wait for it.
+func (k *Controller) awaited(key slotKey) bool {
+	for _, kind := range dnshook.Types() {
+		if kind == key.kind || kind != "CNAME" && key.kind != "CNAME" {
+			continue
+		}
+		if s := k.slots[slotKey{key.class, key.fqdn, kind}]; s != nil {
+			if w, known := k.want(s); known && w != nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // succeeded reports whether the record at the place is, under another class of the same server, the one that is wanted now.

@@ -1,6 +1,7 @@
 package homelab
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -86,7 +87,7 @@ func (k *Controller) most(class string) int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if c := k.classes[class]; c != nil && c.batch {
-		return batchSize
+		return cmp.Or(c.fewer, batchSize)
 	}
 	return 1
 }

@@ -174,6 +174,7 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 		patch = nil // nobody looks at the last word of each of many, which would cost as much as letting it go
 	}
 	r.told = r.told || len(patch) > 0
+	k.shown(r, before.State)
 	k.mu.Unlock()
 	if len(patch) > 0 {
 		if err := k.patchStatus(ctx, r, object, patch); err != nil {

@@ -1,0 +1,69 @@
+package homelab_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// refuses has a hook refuse whatever holds a text.
+func (h *hook) refuses(text string) {
+	h.answers(func(w http.ResponseWriter, r *http.Request) bool {
+		return r.Method == http.MethodPost && strings.Contains(h.requests[len(h.requests)-1], text) &&
+			status(http.StatusBadRequest, `{"success":false,"error":{"code":"INVALID_VALUE","message":"no"}}`)(w, r)
+	})
+}
+
+// TestANameIsNotKeptByWhatCannotMove has an alias move to where its server does not take it, while somebody else gets the name that it had.
+func TestANameIsNotKeptByWhatCannotMove(t *testing.T) {
+	h := newHook(t, "")
+	w := newWorld(t)
+	w.class("dns", h.URL)
+	w.record("alias", "dns", "CNAME www example.com example.net")
+	w.until("alias", "Created True RecordCreated")
+	h.refuses(`"subdomain":"bad"`)
+	w.record("alias", "dns", "CNAME bad example.com example.net")
+	w.until("alias", "Error False ValidationFailed")
+	w.holds(h, "CNAME www.example.com 300 example.net") // nobody else wants it
+	w.record("web", "dns", "A www example.com 192.0.2.1")
+	w.until("web", "Created True RecordCreated")
+	w.holds(h, "A www.example.com 300 192.0.2.1")
+}
+
+// TestTwoThatSwapNames has an alias and an address each want the name of the other at once.
+func TestTwoThatSwapNames(t *testing.T) {
+	h := newHook(t, "")
+	w := newWorld(t)
+	w.class("dns", h.URL)
+	w.record("alias", "dns", "CNAME a example.com example.net")
+	w.record("address", "dns", "A b example.com 192.0.2.1")
+	w.until("alias", "Created True RecordCreated")
+	w.until("address", "Created True RecordCreated")
+	w.stop()
+	w.record("alias", "dns", "CNAME b example.com example.net")
+	w.record("address", "dns", "A a example.com 192.0.2.1")
+	w.start()
+	w.holds(h, "A a.example.com 300 192.0.2.1", "CNAME b.example.com 300 example.net")
+}
+
+// TestWhoGoesDoesNotWaitForASuccessor has the one who gets a record next be refused by the server.
+func TestWhoGoesDoesNotWaitForASuccessor(t *testing.T) {
+	h := newHook(t, "")
+	w := newWorld(t)
+	w.class("dns", h.URL)
+	w.record("one", "dns", "A www example.com 192.0.2.1")
+	w.until("one", "Created True RecordCreated")
+	w.younger()
+	w.record("two", "dns", "A www example.com 192.0.2.66")
+	w.until("two", "Error False InvalidConfiguration")
+	h.refuses("192.0.2.66")
+	w.stop()
+	w.delete("one")
+	w.start()
+	w.until("one", "gone")
+	w.until("two", "Error False ValidationFailed")
+	w.holds(h)
+	h.answers(nil)
+	w.record("two", "dns", "A www example.com 192.0.2.6")
+	w.holds(h, "A www.example.com 300 192.0.2.6")
+}
