@@ -166,8 +166,8 @@ func TestH6AClusterIsReplacedOneServerAtATime(t *testing.T) {
 	// Meanwhile the others are held to what they have, and scale.
 	s.patch(s.deployment(a, names[1]), `{"spec":{"template":{"spec":{"containers":[{"name":"bind9","image":"mine"}]}},"replicas":3}}`)
 	s.eventually("what was held back is kept", func() string {
-		if d := s.deployment(a, names[1]); *d.Spec.Replicas != 1 {
-			return fmt.Sprint(*d.Spec.Replicas)
+		if d := s.deployment(a, names[1]); *d.Spec.Replicas != 1 || !settled(d) { // what is not settled takes no turn
+			return fmt.Sprint(*d.Spec.Replicas, d.Status)
 		}
 		return s.images(a, "zonefold/bind9:9.20", names[1])
 	})
