@@ -31,7 +31,7 @@ type ClientConfig struct {
 	Nonce     func() string     // nil: NewNonce
 	Transport http.RoundTripper // nil: one of its own, which keeps connections
 	CABundle  []byte            // for that: certificates, in PEM, of the authorities that may have signed the server's; nil: the system's
-	InRDATA   bool                // MX and SRV records are sent, and told, with their numbers in front of each value: see Record.InRDATA
+	InRDATA   bool              // MX and SRV records are sent, and told, with their numbers in front of each value: see Record.InRDATA
 
 	// Inject adds headers to a request, such as those of W3C Trace Context; they are not signed. It may be nil.
 	Inject func(context.Context, http.Header)
