@@ -89,7 +89,7 @@ func (s *scene) flood(records, zones int) <-chan error {
 	}
 	next, done := make(chan *unstructured.Unstructured), make(chan error, 1)
 	var workers sync.WaitGroup
-	failed := make([]error, 4)
+	failed := make([]error, 2) // more, and the API server tells nobody of any change for half a minute
 	for i := range failed {
 		workers.Go(func() {
 			for o := range next {
