@@ -99,7 +99,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		ending, end := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 		err = h.Shutdown(ending)
 		end()
-		<-done // one that had not begun yet closes the listener only now
+		_ = <-done // http.ErrServerClosed; one that had not begun yet closes the listener only now
 	}
 	cancel()
 	work.Wait()
