@@ -99,7 +99,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		ending, end := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 		err = h.Shutdown(ending)
 		end()
-		_ = <-done // http.ErrServerClosed; one that had not begun yet closes the listener only now
+		if served := <-done; !errors.Is(served, http.ErrServerClosed) { // one that had not begun yet closes the listener only now
+			err = errors.Join(err, served)
+		}
 	}
 	cancel()
 	work.Wait()
