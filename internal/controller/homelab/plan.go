@@ -104,15 +104,19 @@ func (k *Controller) keep(s *slot, w *want) step {
 // departing are the holdings of objects that are being deleted.
 func departing(s *slot) (do step) {
 	for _, h := range holdings(s) {
-		if !h.record.deleting() {
-			continue
-		}
-		do.free = append(do.free, h)
-		if !slices.Contains(do.remove, idOf(h.place)) {
-			do.remove = append(do.remove, idOf(h.place))
+		if h.record.deleting() {
+			do.takeOff(h)
 		}
 	}
 	return do
+}
+
+// takeOff has a step remove what a server has of a record, once for all who have it, and forget that it has.
+func (do *step) takeOff(h held) {
+	do.free = append(do.free, h)
+	if !slices.Contains(do.remove, idOf(h.place)) {
+		do.remove = append(do.remove, idOf(h.place))
+	}
 }
 
 // remembered returns the hash that the server has confirmed before the operator was started, if that counts still: what somebody else has, or had,
@@ -140,10 +144,7 @@ func (k *Controller) clear(s *slot) step {
 		case k.succeeded(h):
 			return step{free: []held{h}}
 		default:
-			do.free = append(do.free, h)
-			if !slices.Contains(do.remove, idOf(h.place)) {
-				do.remove = append(do.remove, idOf(h.place))
-			}
+			do.takeOff(h)
 		}
 	}
 	return do
@@ -175,11 +176,8 @@ func (k *Controller) stays(h held) bool {
 
 // awaited reports whether somebody has been given a record that cannot stand beside this one, and has to wait for it.
 func (k *Controller) awaited(key slotKey) bool {
-	for _, kind := range dnshook.Types() {
-		if kind == key.kind || kind != "CNAME" && key.kind != "CNAME" {
-			continue
-		}
-		if s := k.slots[slotKey{key.class, key.fqdn, kind}]; s != nil {
+	for _, other := range excluded(key) {
+		if s := k.slots[other]; s != nil {
 			if w, known := k.want(s); known && w != nil {
 				return true
 			}
@@ -198,21 +196,29 @@ func (k *Controller) succeeded(h held) bool {
 	return known && w != nil && w.place.Class != h.place.Class && w.place.Server == h.place.Server && idOf(w.place) == idOf(h.place)
 }
 
-// inTheWay returns a slot that has to be empty before this one is filled: a CNAME stands alone (RFC 1034 §3.6.2).
+// inTheWay returns a slot that has to be empty before this one is filled.
 func (k *Controller) inTheWay(s *slot) *slotKey {
-	kinds := []string{"CNAME"}
-	if s.key.kind == "CNAME" {
-		kinds = dnshook.Types()
-	}
-	for _, kind := range kinds {
-		key := slotKey{s.key.class, s.key.fqdn, kind}
-		other := k.slots[key]
-		if kind == s.key.kind || other == nil || len(other.holders) == 0 {
-			continue
+	for _, key := range excluded(s.key) {
+		if other := k.slots[key]; other != nil && len(other.holders) > 0 {
+			return &key
 		}
-		return &key
 	}
 	return nil
+}
+
+// excluded are the slots of the same name that cannot stand beside one: a CNAME stands alone (RFC 1034 §3.6.2).
+func excluded(key slotKey) []slotKey {
+	kinds := []string{"CNAME"}
+	if key.kind == "CNAME" {
+		kinds = dnshook.Types()
+	}
+	var out []slotKey
+	for _, kind := range kinds {
+		if kind != key.kind {
+			out = append(out, slotKey{key.class, key.fqdn, kind})
+		}
+	}
+	return out
 }
 
 // holdings lists what the server may have in a slot, oldest object first.
