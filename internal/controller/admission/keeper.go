@@ -19,6 +19,8 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/internal/controller"
 )
 
 // CacheOptions say what the cache of a Keeper holds: the two objects by name, so that it may read no others.
@@ -165,16 +167,8 @@ func (k *Keeper) trust(ctx context.Context, bundle []byte) error {
 
 // on calls look for an object that is there, and whenever it changes.
 func (k *Keeper) on(ctx context.Context, o client.Object, look func(any)) error {
-	informer, err := k.Cache.GetInformer(ctx, o)
-	if err != nil {
-		return fmt.Errorf("watching %T: %w", o, err)
-	}
-	registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+	_, err := controller.Follow(ctx, k.Cache, o, toolscache.ResourceEventHandlerFuncs{
 		AddFunc: look, UpdateFunc: func(_, o any) { look(o) }, DeleteFunc: look,
 	})
-	if err != nil {
-		return fmt.Errorf("following %T: %w", o, err)
-	}
-	context.AfterFunc(ctx, func() { _ = informer.RemoveEventHandler(registration) })
-	return nil
+	return err
 }

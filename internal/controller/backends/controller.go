@@ -2,7 +2,6 @@ package backends
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"reflect"
 	"sync"
@@ -169,11 +168,7 @@ func eachBackend(look func(name string)) func(any) {
 func (s Source) follow(ctx context.Context, kinds []followed) ([]toolscache.InformerSynced, error) {
 	var synced []toolscache.InformerSynced
 	for _, f := range kinds {
-		informer, err := s.Cache.GetInformer(ctx, f.object)
-		if err != nil {
-			return nil, fmt.Errorf("watching %T: %w", f.object, err)
-		}
-		registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		has, err := controller.Follow(ctx, s.Cache, f.object, toolscache.ResourceEventHandlerFuncs{
 			AddFunc: f.look,
 			UpdateFunc: func(before, after any) {
 				if relevant(before, after) {
@@ -183,10 +178,9 @@ func (s Source) follow(ctx context.Context, kinds []followed) ([]toolscache.Info
 			DeleteFunc: f.look,
 		})
 		if err != nil {
-			return nil, fmt.Errorf("following %T: %w", f.object, err)
+			return nil, err
 		}
-		context.AfterFunc(ctx, func() { _ = informer.RemoveEventHandler(registration) })
-		synced = append(synced, registration.HasSynced)
+		synced = append(synced, has)
 	}
 	return synced, nil
 }

@@ -30,25 +30,11 @@ func (c *Config) zoneObjects() []client.Object {
 func (z *Zones) gather(ctx context.Context) ([]toolscache.InformerSynced, error) {
 	var synced []toolscache.InformerSynced
 	for _, object := range append(z.b.zoneObjects(), &v1beta1.Bind9Instance{}) {
-		informer, err := z.b.Cache.GetInformer(ctx, object)
+		has, err := controller.Follow(ctx, z.b.Cache, object, controller.Handler(z.put, z.drop))
 		if err != nil {
-			return nil, fmt.Errorf("watching %T: %w", object, err)
+			return nil, err
 		}
-		registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-			AddFunc:    func(o any) { z.put(nil, o) },
-			UpdateFunc: z.put,
-			DeleteFunc: func(o any) {
-				if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
-					o = gone.Obj
-				}
-				z.drop(o)
-			},
-		})
-		if err != nil {
-			return nil, fmt.Errorf("following %T: %w", object, err)
-		}
-		context.AfterFunc(ctx, func() { _ = informer.RemoveEventHandler(registration) })
-		synced = append(synced, registration.HasSynced)
+		synced = append(synced, has)
 	}
 	return synced, nil
 }

@@ -2,7 +2,6 @@ package gardener
 
 import (
 	"context"
-	"fmt"
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
 )
 
 // clusterKind is that of Gardener's copies of Shoots.
@@ -69,16 +69,11 @@ func blankCluster() *unstructured.Unstructured {
 func (k *Controller) gather(ctx context.Context) ([]toolscache.InformerSynced, error) {
 	var synced []toolscache.InformerSynced
 	for _, object := range Objects(k.Client.RESTMapper(), k.Trigger) {
-		informer, err := k.Cache.GetInformer(ctx, object)
+		has, err := controller.Follow(ctx, k.Cache, object, k.handler(object))
 		if err != nil {
-			return nil, fmt.Errorf("watching %T: %w", object, err)
+			return nil, err
 		}
-		registration, err := informer.AddEventHandler(k.handler(object))
-		if err != nil {
-			return nil, fmt.Errorf("following %T: %w", object, err)
-		}
-		context.AfterFunc(ctx, func() { _ = informer.RemoveEventHandler(registration) })
-		synced = append(synced, registration.HasSynced)
+		synced = append(synced, has)
 	}
 	return synced, nil
 }
@@ -87,41 +82,15 @@ func (k *Controller) gather(ctx context.Context) ([]toolscache.InformerSynced, e
 func (k *Controller) handler(o client.Object) toolscache.ResourceEventHandlerFuncs {
 	switch o := o.(type) {
 	case *v1alpha1.DNSRecord:
-		return typed(k.putRecord, k.dropRecord)
+		return controller.Handler(k.putRecord, k.dropRecord)
 	case *unstructured.Unstructured:
-		return typed(k.putCluster, nil)
+		return controller.Handler(k.putCluster, nil)
 	case *metav1.PartialObjectMetadata:
 		if o.Kind == "Secret" {
-			return typed(k.putSecret, k.dropSecret)
+			return controller.Handler(k.putSecret, k.dropSecret)
 		}
 	}
 	return toolscache.ResourceEventHandlerFuncs{} // it is read when it is needed
-}
-
-// typed makes functions a handler of events. old is the zero T for an object that was not known.
-func typed[T any](put func(old, o T), drop func(T)) toolscache.ResourceEventHandlerFuncs {
-	return toolscache.ResourceEventHandlerFuncs{
-		AddFunc: func(o any) {
-			if t, ok := o.(T); ok {
-				var none T
-				put(none, t)
-			}
-		},
-		UpdateFunc: func(old, o any) {
-			was, _ := old.(T)
-			if t, ok := o.(T); ok {
-				put(was, t)
-			}
-		},
-		DeleteFunc: func(o any) {
-			if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
-				o = gone.Obj
-			}
-			if t, ok := o.(T); ok && drop != nil {
-				drop(t)
-			}
-		},
-	}
 }
 
 func (k *Controller) putRecord(old, o *v1alpha1.DNSRecord) {

@@ -71,15 +71,9 @@ func (c *Classes) Follow(ctx context.Context, f func(class string)) error {
 		if !ok {
 			continue
 		}
-		informer, err := c.Cache.GetInformer(ctx, object)
-		if err != nil {
-			return fmt.Errorf("watching %T: %w", object, err)
+		if _, err := controller.Follow(ctx, c.Cache, object, h); err != nil {
+			return err
 		}
-		registration, err := informer.AddEventHandler(h)
-		if err != nil {
-			return fmt.Errorf("following %T: %w", object, err)
-		}
-		context.AfterFunc(ctx, func() { _ = informer.RemoveEventHandler(registration) })
 	}
 	for range classWorkers {
 		go c.work(ctx, queue, f)

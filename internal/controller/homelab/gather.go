@@ -46,35 +46,18 @@ func (k *Controller) gather(ctx context.Context) ([]toolscache.InformerSynced, e
 	}
 	var synced []toolscache.InformerSynced
 	for i, object := range Objects() {
-		informer, err := k.Cache.GetInformer(ctx, object)
+		has, err := controller.Follow(ctx, k.Cache, object, handlers[i])
 		if err != nil {
-			return nil, fmt.Errorf("watching %T: %w", object, err)
+			return nil, err
 		}
-		registration, err := informer.AddEventHandler(handlers[i])
-		if err != nil {
-			return nil, fmt.Errorf("following %T: %w", object, err)
-		}
-		context.AfterFunc(ctx, func() { _ = informer.RemoveEventHandler(registration) })
-		synced = append(synced, registration.HasSynced)
+		synced = append(synced, has)
 	}
 	return synced, nil
 }
 
-// handler makes typed functions a handler of events.
+// handler is for functions that do not ask what was before.
 func handler[T any](put, drop func(T)) toolscache.ResourceEventHandlerFuncs {
-	call := func(f func(T), o any) {
-		if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
-			o = gone.Obj
-		}
-		if t, ok := o.(T); ok {
-			f(t)
-		}
-	}
-	return toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { call(put, o) },
-		UpdateFunc: func(_, o any) { call(put, o) },
-		DeleteFunc: func(o any) { call(drop, o) },
-	}
+	return controller.Handler(func(_, o T) { put(o) }, drop)
 }
 
 func hasFinalizer(o client.Object) bool {

@@ -2,13 +2,13 @@ package kubizone
 
 import (
 	"context"
-	"fmt"
 
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
 )
 
 // Objects are what the dialect reads from the cache.
@@ -24,48 +24,17 @@ func (k *Controller) gather(ctx context.Context) ([]toolscache.InformerSynced, e
 		object  object
 		handler toolscache.ResourceEventHandlerFuncs
 	}{
-		{&v1alpha1.Zone{}, handler(k.putZone, k.dropZone)},
-		{&v1alpha1.Record{}, handler(k.putRecord, k.dropRecord)},
-		{&zonefold.ZoneSlice{}, handler(func(_, s *zonefold.ZoneSlice) { k.sawSlice(s, false) }, func(s *zonefold.ZoneSlice) { k.sawSlice(s, true) })},
+		{&v1alpha1.Zone{}, controller.Handler(k.putZone, k.dropZone)},
+		{&v1alpha1.Record{}, controller.Handler(k.putRecord, k.dropRecord)},
+		{&zonefold.ZoneSlice{}, controller.Handler(func(_, s *zonefold.ZoneSlice) { k.sawSlice(s, false) }, func(s *zonefold.ZoneSlice) { k.sawSlice(s, true) })},
 	} {
-		informer, err := k.Cache.GetInformer(ctx, f.object)
+		has, err := controller.Follow(ctx, k.Cache, f.object, f.handler)
 		if err != nil {
-			return nil, fmt.Errorf("watching %T: %w", f.object, err)
+			return nil, err
 		}
-		registration, err := informer.AddEventHandler(f.handler)
-		if err != nil {
-			return nil, fmt.Errorf("following %T: %w", f.object, err)
-		}
-		context.AfterFunc(ctx, func() { _ = informer.RemoveEventHandler(registration) })
-		synced = append(synced, registration.HasSynced)
+		synced = append(synced, has)
 	}
 	return synced, nil
-}
-
-// handler makes typed functions a handler of events. old is nil for a new object.
-func handler[T any](put func(before, after T), drop func(T)) toolscache.ResourceEventHandlerFuncs {
-	return toolscache.ResourceEventHandlerFuncs{
-		AddFunc: func(o any) {
-			if t, ok := o.(T); ok {
-				var none T
-				put(none, t)
-			}
-		},
-		UpdateFunc: func(old, o any) {
-			before, _ := old.(T)
-			if t, ok := o.(T); ok {
-				put(before, t)
-			}
-		},
-		DeleteFunc: func(o any) {
-			if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
-				o = gone.Obj
-			}
-			if t, ok := o.(T); ok {
-				drop(t)
-			}
-		},
-	}
 }
 
 func (k *Controller) putZone(old, z *v1alpha1.Zone) {

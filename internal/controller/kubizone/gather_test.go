@@ -21,7 +21,7 @@ import (
 
 func TestEventsReachTheFunctionOfTheirKind(t *testing.T) {
 	var heard []string
-	h := handler(
+	h := controller.Handler(
 		func(before, after *v1alpha1.Record) {
 			heard = append(heard, fmt.Sprintf("put %s new=%v", after.Name, before == nil))
 		},
