@@ -110,6 +110,7 @@ type delivery struct {
 	problem  string   // what keeps it from being withdrawn
 	lacks    *Outcome // the Backends that it is meant for and not delivered to
 	unhosted []string // those of them whose service does not have the zone
+	uid      types.UID
 	created  time.Time
 	fleets   []types.NamespacedName // that it is delivered to
 	traced   []trace.Span           // changes from before it is delivered

@@ -33,6 +33,7 @@ type Fleets interface {
 // A Lodging says in which fleets a Zone is, or is about to be.
 type Lodging struct {
 	Zone    dnsname.Name
+	UID     types.UID
 	Since   time.Time // the age of the Zone
 	Serial  uint32    // the highest that a primary has confirmed; 0: none
 	Fleets  []types.NamespacedName
@@ -47,7 +48,7 @@ func (d *Deliveries) LodgingOf(id zone.ID) Lodging {
 	if z == nil {
 		return Lodging{Decided: d.judged && !d.regrant}
 	}
-	out := Lodging{Zone: z.snapshot.Name, Since: z.created, Decided: d.judged && !d.regrant && (z.looked || !z.accepted)}
+	out := Lodging{Zone: z.snapshot.Name, UID: z.uid, Since: z.created, Decided: d.judged && !d.regrant && (z.looked || !z.accepted)}
 	if l := z.current(); l != nil {
 		out.Fleets = z.fleets
 		for _, a := range l.at {

@@ -102,6 +102,7 @@ type Delivered struct {
 
 // Stored is what an earlier run, or this one, stored about a Zone in the cluster.
 type Stored struct {
+	UID       types.UID
 	Created   time.Time
 	Refs      []string // the Backends that it names
 	Deleting  bool

@@ -74,7 +74,7 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 	}
 	d.mu.Lock()
 	d.deliver(z, wanted, stored)
-	z.created, z.fleets = stored.Created, fleetsOf(wanted)
+	z.uid, z.created, z.fleets = stored.UID, stored.Created, fleetsOf(wanted)
 	z.looked = true
 	hold = d.holds(z, wanted)
 	name, live := z.snapshot.Name, z.accepted && !stored.Deleting

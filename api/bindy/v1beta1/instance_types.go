@@ -1,6 +1,9 @@
 package v1beta1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // Bind9Instance is one BIND server: a Deployment, a Service, a ServiceAccount, a
 // Secret with its key, and a ConfigMap where it is no part of a cluster.
@@ -222,6 +225,11 @@ type InstanceZone struct {
 	Namespace string `json:"namespace"`
 	// The name of the zone.
 	ZoneName string `json:"zoneName"`
+	// The UID of the object, in the status of an instance: what its servers have of an earlier object of the name is listed beside it until they have
+	// lost it.
+	//
+	// +optional
+	UID types.UID `json:"uid,omitempty"`
 	// Written by the existing Bindy.
 	//
 	// +nullable

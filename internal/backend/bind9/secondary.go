@@ -125,19 +125,6 @@ func (s *Secondary) Renew(ctx context.Context, zone dnsname.Name) error {
 	return nil
 }
 
-// TakeOver has the secondary transfer the zone whatever serial it has, unless that is the wanted one, and reports whether it is. It is for
-// one that may have another zone of the name, from other primaries.
-func (s *Secondary) TakeOver(ctx context.Context, zone dnsname.Name, serial uint32) (current bool, err error) {
-	has, err := s.Serial(ctx, zone)
-	switch {
-	case err == nil && has == serial:
-		return true, nil
-	case err != nil && backend.Class(err) != backend.ErrUnavailable:
-		return false, err
-	}
-	return false, s.Renew(ctx, zone)
-}
-
 // CatchUp has the secondary ask its primaries unless it has a serial already, and reports whether it has. Primaries tell their
 // secondaries of changes; this is for those who did not hear it.
 func (s *Secondary) CatchUp(ctx context.Context, zone dnsname.Name, serial uint32) (current bool, err error) {

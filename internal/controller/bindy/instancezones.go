@@ -40,89 +40,26 @@ func (z *Zones) wants(instance client.ObjectKey, name string) bool {
 	return slices.ContainsFunc(z.names.called[name], func(id zone.ID) bool { return z.isFor(id, instance) })
 }
 
-// A ledger is what the status of an instance says that its servers may have: by zone, the names. A secondary is given nothing that is
-// not in it, so that what it has is known whatever happens.
-type ledger map[zone.ID][]string
-
-func ledgerOf(zones []v1beta1.InstanceZone) ledger {
-	out := ledger{}
-	for _, i := range zones {
-		id := zone.ID{Kind: i.Kind, Namespace: i.Namespace, Name: i.Name}
-		out[id] = append(out[id], i.ZoneName)
-	}
-	return out
-}
-
-// noted takes over what the status of an instance says now, and wakes what has waited for it.
-func (z *Zones) noted(instance client.ObjectKey, zones []v1beta1.InstanceZone) {
-	now := ledgerOf(zones)
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	h := z.hosts[instance]
-	if h == nil {
-		return
-	}
-	before := h.ledger
-	h.ledger = now
-	for id := range before {
-		if len(now[id]) == 0 && id.Kind == v1beta1.KindZone {
-			z.deliveries.Sync(id)
-		}
-	}
-	for id := range now {
-		for _, p := range h.pods {
-			if !slices.Equal(before[id], now[id]) && z.follows[id][p.UID] != nil {
-				z.servers.Enqueue(followID(id, p.UID))
-			}
-		}
-	}
-}
-
-// mayHave reports whether the ledger of an instance has a zone.
-func (z *Zones) mayHave(instance client.ObjectKey, id zone.ID, name string) bool {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	return z.listed(instance, id, name)
-}
-
-// listed is mayHave. z.mu is held.
-func (z *Zones) listed(instance client.ObjectKey, id zone.ID, name string) bool {
-	h := z.hosts[instance]
-	return h != nil && slices.Contains(h.ledger[id], name)
-}
-
-// holders are the instances with servers that may still have a zone. Where no pod runs, there is nobody to wait for: who comes on an old
-// volume loses the zone before he is ready. z.mu is held.
-func (z *Zones) holders(id zone.ID) (out []client.ObjectKey) {
-	for key, h := range z.hosts {
-		if len(h.pods) > 0 && len(h.ledger[id]) > 0 {
-			out = append(out, key)
-		}
-	}
-	slices.SortFunc(out, compareKeys)
-	return out
-}
-
-func compareKeys(a, b client.ObjectKey) int { return strings.Compare(a.String(), b.String()) }
-
 // sweep removes from the pods of an instance the zones that its status says it has, and that it is not to have any more. What
-// cannot be reached now loses them later: until then they stay in the status. It returns what the status is to say.
+// cannot be reached now loses them later: until then they stay in the status, as do those that another zone of the name is about to replace. It
+// returns what the status is to say.
 func (b *Controller) sweep(ctx context.Context, v *visit) []v1beta1.InstanceZone {
 	z, instance := b.zones, client.ObjectKeyFromObject(v.instance)
 	if !z.decided() {
 		return v.instance.Status.Zones // nothing is known of zones yet
 	}
 	want := z.zonesOf(instance)
-	names := map[string]bool{}
-	for _, w := range want {
-		names[w.ZoneName] = true
-	}
+	wanted := ledgerOf(want).called
 	var stale []v1beta1.InstanceZone
 	for _, old := range v.instance.Status.Zones {
-		if z.foreign(old) {
-			want = append(want, old) // of a dialect that is off now
-		} else if !names[old.ZoneName] {
+		heirs := wanted[old.ZoneName]
+		switch {
+		case z.foreign(old): // of a dialect that is off now
+			want = append(want, old)
+		case len(heirs) == 0:
 			stale = append(stale, old)
+		case !slices.ContainsFunc(heirs, entryOf(old).isOf) && !z.replaced(instance, old.ZoneName):
+			want = append(want, old)
 		}
 	}
 	var left map[types.UID]bool

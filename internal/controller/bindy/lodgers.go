@@ -22,6 +22,7 @@ import (
 // A lodger is a zone of another dialect, which Backends have on clusters.
 type lodger struct {
 	zone   dnsname.Name
+	uid    types.UID
 	since  time.Time
 	serial uint32
 	in     []types.NamespacedName
@@ -133,7 +134,7 @@ func (z *Zones) lodge(_ context.Context, id zone.ID) error {
 	}
 	z.mu.Lock()
 	before, known := z.lodgers[id]
-	after := lodger{zone: now.Zone, since: now.Since, serial: now.Serial, in: now.Fleets}
+	after := lodger{zone: now.Zone, uid: now.UID, since: now.Since, serial: now.Serial, in: now.Fleets}
 	if len(now.Fleets) == 0 {
 		delete(z.lodgers, id)
 	} else {
@@ -143,9 +144,12 @@ func (z *Zones) lodge(_ context.Context, id zone.ID) error {
 	switch {
 	case !known && len(now.Fleets) == 0, reflect.DeepEqual(before, after):
 		return nil
-	case before.zone != after.zone || !slices.Equal(before.in, after.in):
+	case before.zone != after.zone || before.uid != after.uid || !slices.Equal(before.in, after.in):
 		z.allocateLodger(id)
-		if before.zone != after.zone {
+		if known && before.uid != after.uid {
+			z.mistrust(id)
+		}
+		if before.zone != after.zone || before.uid != after.uid {
 			z.wakeInstances(z.fleetOf(id).all()...)
 		}
 	}
@@ -198,14 +202,14 @@ type tenant struct {
 func (z *Zones) tenant(id zone.ID) (tenant, bool) {
 	ref := v1beta1.InstanceZone{APIVersion: v1beta1.GroupVersion.String(), Kind: id.Kind, Name: id.Name, Namespace: id.Namespace}
 	if l, ok := z.lodgers[id]; ok {
-		ref.APIVersion, ref.ZoneName = z.hostedVersion, canonicalZone(l.zone.String())
+		ref.APIVersion, ref.ZoneName, ref.UID = z.hostedVersion, canonicalZone(l.zone.String()), l.uid
 		return tenant{ref: ref, since: l.since}, true
 	}
 	k := z.known[id]
 	if k == nil || k.zone == nil {
 		return tenant{}, false
 	}
-	ref.ZoneName = canonicalZone(k.zone.Spec.ZoneName)
+	ref.ZoneName, ref.UID = canonicalZone(k.zone.Spec.ZoneName), k.zone.UID
 	return tenant{ref, k.zone.CreationTimestamp.Time}, true
 }
 

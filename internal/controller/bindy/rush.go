@@ -32,7 +32,7 @@ func (z *Zones) wakeInstances(keys ...client.ObjectKey) {
 		}
 		pause := leastPause
 		if h := z.hosts[key]; h != nil {
-			pause += time.Duration(len(h.ledger)) * pauseForZone
+			pause += time.Duration(len(h.ledger.of)) * pauseForZone
 		}
 		if due = due.Add(pause); due.Before(now) {
 			due = now

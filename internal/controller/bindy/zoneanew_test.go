@@ -9,35 +9,76 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// TestAZoneMadeAnewWhileASecondaryIsAway has the secondary come back with the former zone of the same object's name, under a serial that the new
-// one has not reached: it is not ready with that.
+// TestAZoneMadeAnewWhileASecondaryIsAway has the secondary come back with the former zone of the name: it is not ready with that, whatever its
+// serial says.
 func TestAZoneMadeAnewWhileASecondaryIsAway(t *testing.T) {
-	s, n := zoneStage(t, "anew", func(d *DNS) { d.Patience = 2 * time.Second })
-	n.keepVolumes()
-	s.apply(clusterWith, n.namespace, 1, 1)
-	s.apply(exampleZone, n.namespace)
-	for host := range 4 { // its serial grows
-		s.apply(addressRecord, n.namespace, "www", fmt.Sprintf("192.0.2.%d", 10+host))
-		s.eventually("both servers", func() string { return n.answers(2, "www.example.com.", dns.TypeA, fmt.Sprintf("192.0.2.%d", 10+host)) })
+	for name, c := range map[string]struct {
+		object string // that is called example.com now
+		ahead  int32  // of the former serial
+	}{
+		"by an object of the same name, under an earlier serial":   {"example", -1},
+		"by an object of the same name, under the same serial":     {"example", 0},
+		"by an object of the same name, under a later serial":      {"example", 1},
+		"by an object of another name, under the very same serial": {"other", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, n := zoneStage(t, "anew", func(d *DNS) { d.Patience = 2 * time.Second })
+			n.keepVolumes()
+			s.apply(clusterWith, n.namespace, 1, 1)
+			s.apply(exampleZone, n.namespace)
+			s.apply(addressRecord, n.namespace, "former", "192.0.2.1")
+			for host := range 4 { // its serial grows
+				s.apply(addressRecord, n.namespace, "www", fmt.Sprintf("192.0.2.%d", 10+host))
+				s.eventually("both servers", func() string { return n.answers(2, "www.example.com.", dns.TypeA, fmt.Sprintf("192.0.2.%d", 10+host)) })
+			}
+			s.eventually("the same serial", func() string { return n.sameSerial(2) })
+			former := n.serialAt("dns-secondary-0", "example.com.")
+			n.setAway("dns-secondary-0", true)
+			example := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
+			s.remove(example)
+			s.eventually("a zone that is deleted", func() string { return s.isGone(example) })
+			s.eventually("the primary without it", func() string { return n.answersAt("dns-primary-0", "www.example.com.", dns.TypeA, "REFUSED") })
+			s.remove(&v1beta1.ARecord{ObjectMeta: named(n.namespace, "former")})
+			n.makeAnew(c.object, former+uint32(c.ahead))
+			end := n.neverReadyWith("dns-secondary-0", "former.example.com.", "192.0.2.1")
+			n.setAway("dns-secondary-0", false)
+			s.eventually("both servers", func() string { return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.99") })
+			s.eventually("both servers", func() string { return n.answers(2, "former.example.com.", dns.TypeA, "NXDOMAIN") })
+			end()
+			o := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, c.object)}
+			s.eventually("the status of the zone", func() string {
+				s.get(o)
+				return ready(o.Status.Conditions, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+			})
+			s.eventually("the same serial", func() string { return n.sameSerial(2) })
+			s.eventually("an instance that has lost the former zone", func() string {
+				i := &v1beta1.Bind9Instance{ObjectMeta: named(n.namespace, "dns-secondary-0")}
+				s.get(i)
+				if zones := i.Status.Zones; len(zones) != 1 || zones[0].UID != o.UID {
+					return fmt.Sprintf("it has %+v", zones)
+				}
+				return ""
+			})
+		})
 	}
-	former := n.serialAt("dns-secondary-0", "example.com.")
-	n.setAway("dns-secondary-0", true)
-	example := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
-	s.remove(example)
-	s.eventually("a zone that is deleted", func() string { return s.isGone(example) })
-	s.eventually("the primary without it", func() string { return n.answersAt("dns-primary-0", "www.example.com.", dns.TypeA, "REFUSED") })
-	s.apply(exampleZone, n.namespace)
-	s.apply(addressRecord, n.namespace, "www", "192.0.2.99")
-	s.eventually("the new zone", func() string { return n.answersAt("dns-primary-0", "www.example.com.", dns.TypeA, "192.0.2.99") })
-	if now := n.serialAt("dns-primary-0", "example.com."); now >= former {
-		t.Fatalf("the serial is %d, and was %d", now, former)
+}
+
+// makeAnew makes the zone and changes it until its primary has a serial, with www at 192.0.2.99.
+func (n *bindNode) makeAnew(object string, serial uint32) {
+	n.Helper()
+	n.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: DNSZone, metadata: {namespace: %s, name: %s}, spec: {zoneName: example.com, clusterRef: dns,
+		soa: {primaryNameServer: ns1.example.com, adminEmail: admin@example.com, ttl: 60, serial: %d}}}`, n.namespace, object, serial-4)
+	n.apply(addressRecord, n.namespace, "www", "192.0.2.99")
+	n.eventually("the new zone", func() string { return n.answersAt("dns-primary-0", "www.example.com.", dns.TypeA, "192.0.2.99") })
+	for step := 0; n.serialAt("dns-primary-0", "example.com.") != serial; step++ {
+		if now := n.serialAt("dns-primary-0", "example.com."); rr.SerialLess(serial, now) {
+			n.Fatalf("the serial is %d; it was to be %d", now, serial)
+		}
+		step := fmt.Sprintf("192.0.2.%d", 100+step)
+		n.apply(addressRecord, n.namespace, "step", step)
+		n.eventually("a change", func() string { return n.answersAt("dns-primary-0", "step.example.com.", dns.TypeA, step) })
 	}
-	end := n.neverReadyWith("dns-secondary-0", "www.example.com.", "192.0.2.13")
-	n.setAway("dns-secondary-0", false)
-	s.eventually("both servers", func() string { return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.99") })
-	end()
-	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
-	s.eventually("the same serial", func() string { return n.sameSerial(2) })
 }

@@ -21,6 +21,9 @@ const firstAgain, lastAgain = 50 * time.Millisecond, 10 * time.Second
 // stuck has something wrong with it.
 const patience, stuck = 2 * time.Second, 30 * time.Second
 
+// forgiven is how many failures in a row, which take three seconds, are no news: a zone is not there before it is transferred.
+const forgiven = 5
+
 // A newestContent is one that a primary has.
 type newestContent struct {
 	serial uint32 // 0: none has any
@@ -56,7 +59,7 @@ func (z *Zones) wantSerial(f *follow, c newestContent, wanted uint64) (has bool,
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	f.need = cmp.Or(f.need, wanted)
-	if c.serial == 0 || f.serial != 0 && !f.anew && !rr.SerialLess(f.serial, c.serial) && (f.whole || c.seq < f.need) {
+	if c.serial == 0 || f.serial != 0 && !rr.SerialLess(f.serial, c.serial) && (f.whole || c.seq < f.need) {
 		f.behind = time.Time{}
 		return true, 0
 	}
@@ -69,12 +72,6 @@ func (z *Zones) wantSerial(f *follow, c newestContent, wanted uint64) (has bool,
 
 // catchUp asks a secondary for its serial, and has it ask its primaries if it should have had another one long ago.
 func (z *Zones) catchUp(ctx context.Context, f *follow, name dnsname.Name, c newestContent) error {
-	if f.anew {
-		current, err := f.pod.follower.TakeOver(ctx, name, c.serial)
-		if err != nil || !current {
-			return z.retry(f, err)
-		}
-	}
 	has, err := f.pod.follower.Serial(ctx, name)
 	ahead := false
 	if err == nil && !rr.SerialLess(has, c.serial) {
@@ -82,8 +79,7 @@ func (z *Zones) catchUp(ctx context.Context, f *follow, name dnsname.Name, c new
 			return err
 		}
 		if !ahead {
-			z.caughtUp(f, has, c)
-			return z.renew(ctx, f, name)
+			return z.arrived(ctx, f, name, has, c)
 		}
 	}
 	z.mu.Lock()
@@ -106,6 +102,20 @@ func (z *Zones) catchUp(ctx context.Context, f *follow, name dnsname.Name, c new
 		err = fmt.Errorf("%s does not get serial %d of it from the primaries, as its log may explain", f.pod.key, c.serial)
 	}
 	return z.retry(f, err)
+}
+
+// arrived takes over that a secondary has a content, or a newer one. Who is not ready yet is not before its doubts have ended.
+func (z *Zones) arrived(ctx context.Context, f *follow, name dnsname.Name, serial uint32, c newestContent) error {
+	z.mu.Lock()
+	whole := f.whole
+	z.mu.Unlock()
+	if !whole {
+		if err := z.renew(ctx, f, name); err != nil {
+			return err
+		}
+	}
+	z.caughtUp(f, serial, c)
+	return z.renew(ctx, f, name)
 }
 
 // ahead reports whether a secondary has a later serial than all primaries that answer. It did not get that from them: what it has is an
@@ -147,7 +157,7 @@ func (z *Zones) primariesOf(id zone.ID) (out []*Pod) {
 // caughtUp notes that a secondary has a content, or a newer one.
 func (z *Zones) caughtUp(f *follow, serial uint32, c newestContent) {
 	z.mu.Lock()
-	f.serial, f.seen, f.trouble, f.tries, f.behind, f.anew = serial, serial, "", 0, time.Time{}, false
+	f.serial, f.seen, f.trouble, f.tries, f.behind = serial, serial, "", 0, time.Time{}
 	complete := !f.whole && c.seq >= f.need
 	f.whole = f.whole || complete
 	z.mu.Unlock()
@@ -165,7 +175,7 @@ func (z *Zones) retry(f *follow, err error) error {
 	f.next = z.Clock.Now().Add(after)
 	f.there = f.there && (err == nil || backend.Class(err) != backend.ErrNoZone) // somebody has removed it
 	before := f.trouble
-	if err != nil && f.tries > 3 {
+	if err != nil && f.tries > forgiven {
 		f.trouble = sentence("%v.", err)
 	}
 	news := before != f.trouble

@@ -7,21 +7,30 @@ import (
 
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // doubt has the secondaries of a zone transfer all of it when it has been put right. A server counts serials too when somebody else writes
 // there: secondaries may have got from it under a serial what the other primaries have something else under, and the differences to that
 // (RFC 1995) would never put it right.
 func (z *Zones) doubt(s controller.Strange) {
-	z.mu.Lock()
-	for _, f := range z.follows[s.Zone] {
-		if !f.pod.primary {
-			f.doubt, f.renewed = z.Clock.Now(), 0
-		}
-	}
-	z.mu.Unlock()
+	z.mistrust(s.Zone)
 	z.visitServers(s.Zone)
 }
+
+// mistrust puts in doubt what the secondaries of a zone have.
+func (z *Zones) mistrust(id zone.ID) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	for _, f := range z.follows[id] {
+		if !f.pod.primary {
+			f.mistrust(z.Clock.Now())
+		}
+	}
+}
+
+// mistrust puts in doubt what a secondary has. Zones.mu is held.
+func (f *follow) mistrust(now time.Time) { f.doubt, f.renewed = now, 0 }
 
 // A zone in doubt is transferred when all primaries have it right, or after a while without those that cannot, and again until it is
 // what it should be: BIND forgets that it was told to when a transfer was under way. What servers refuse is on none of them, so that
@@ -36,24 +45,27 @@ const (
 // renew has a secondary that is as far as it should be transfer the whole zone if what it has is in doubt and not what is wanted.
 func (z *Zones) renew(ctx context.Context, f *follow, name dnsname.Name) error {
 	z.mu.Lock()
-	doubt, renewed := f.doubt, f.renewed
+	doubt, renewed, whole := f.doubt, f.renewed, f.whole
 	z.mu.Unlock()
 	if doubt.IsZero() {
 		return nil
 	}
 	out := z.deliveriesOf(f.zone).ZoneOutcome(f.zone)
-	if out.Confirmed {
+	switch {
+	case out.Confirmed, renewed > 0 && !whole: // who waits to be ready need not wait for primaries that are away
 		holds, err := f.pod.follower.Holds(ctx, name, out.Snapshot.Sets)
 		if err != nil {
 			return z.retry(f, fmt.Errorf("reading what it has of the zone: %w", err))
 		}
 		if holds || renewed >= mostRenewed {
-			z.trust(f, doubt)
+			if out.Confirmed {
+				z.trust(f, doubt)
+			}
 			return nil
 		}
-	} else if renewed > 0 { // without those that are not right yet; once more when they are
+	case renewed > 0: // without those that are not right yet; once more when they are
 		return &controller.Later{After: renewPause}
-	} else if z.Clock.Now().Before(doubt.Add(doubtFor)) {
+	case z.Clock.Now().Before(doubt.Add(doubtFor)):
 		return &controller.Later{After: doubtAgain}
 	}
 	if err := f.pod.follower.Renew(ctx, name); err != nil {
@@ -70,6 +82,6 @@ func (z *Zones) trust(f *follow, doubt time.Time) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	if f.doubt.Equal(doubt) {
-		f.doubt, f.renewed = time.Time{}, 0
+		f.mistrust(time.Time{})
 	}
 }

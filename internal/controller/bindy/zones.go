@@ -43,8 +43,6 @@ type DNS struct {
 // A Follower is a secondary server: it is told which zones to follow, and asked how far it is.
 type Follower interface {
 	Follow(ctx context.Context, zone dnsname.Name, primaries []netip.AddrPort) (changed bool, err error)
-	// TakeOver is CatchUp for a server that may have another zone of the name, whose serials mean nothing.
-	TakeOver(ctx context.Context, zone dnsname.Name, serial uint32) (current bool, err error)
 	Remove(ctx context.Context, zone dnsname.Name) error
 	// Serial is the one that it has of a zone.
 	Serial(ctx context.Context, zone dnsname.Name) (uint32, error)

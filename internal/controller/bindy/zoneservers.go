@@ -28,7 +28,6 @@ type follow struct {
 	need    uint64 // the content that was wanted when it came; 0: it is about to be looked at
 	whole   bool   // a secondary has had that, or a newer one
 	refused bool   // by all primaries
-	anew    bool   // a secondary may have another zone of the name, with serials of its own
 	trouble string // why not, as a sentence
 	tries   int    // without success
 	told    string // the settings that the server has
@@ -144,7 +143,8 @@ func (z *Zones) serve(ctx context.Context, id zone.ID) error {
 		stranger = cmp.Or(z.stranger(f), z.elder(f.zone, f.pod.instance))
 	}
 	if stranger != "" { // what it has of another zone says nothing about this one
-		f.there, f.serial, f.anew = false, 0, true
+		f.there, f.serial = false, 0
+		f.mistrust(z.Clock.Now())
 	}
 	z.mu.Unlock()
 	name, served, _ := z.nameOf(f.zone)
@@ -246,7 +246,9 @@ func (z *Zones) follow(ctx context.Context, f *follow, name dnsname.Name, primar
 		if f.name != name { // what it had under another name is no news of this one
 			f.serial, f.seen, f.need, f.whole = 0, 0, 0, false
 		}
-		f.anew = f.anew || !f.there && z.others(f)
+		if !f.there && z.others(f) {
+			f.mistrust(z.Clock.Now())
+		}
 		f.there, f.name = true, name
 		f.told = now
 		z.mu.Unlock()
@@ -259,16 +261,6 @@ func (z *Zones) follow(ctx context.Context, f *follow, name dnsname.Name, primar
 		return &controller.Later{After: wait}
 	}
 	return z.catchUp(ctx, f, name, newest)
-}
-
-// others reports whether the ledger has another zone of the name, which a secondary may have yet. z.mu is held.
-func (z *Zones) others(f *follow) bool {
-	for id, names := range z.hosts[f.pod.instance].ledger {
-		if id != f.zone && slices.Contains(names, z.names.of[f.zone]) {
-			return true
-		}
-	}
-	return false
 }
 
 // unfollow removes from a secondary what it is not to have any more.

@@ -36,7 +36,7 @@ func (s *zoneStore) Load(id zone.ID) (controller.Stored, bool) {
 		return controller.Stored{}, false
 	}
 	out := controller.Stored{
-		Created: o.CreationTimestamp.Time, Deleting: !o.DeletionTimestamp.IsZero(),
+		UID: o.UID, Created: o.CreationTimestamp.Time, Deleting: !o.DeletionTimestamp.IsZero(),
 		Content: o.Status.Content, Delivered: deliveredOf(o), Written: func() rr.Sets { return rr.Sets{} },
 		Serial: numberOf(o.Status.Serial), Ceiling: numberOf(o.Status.SerialCeiling),
 	}
@@ -129,7 +129,17 @@ func (z *Zones) claimed(id zone.ID, o *v1beta1.DNSZone, where []controller.Deliv
 	z.mu.Lock()
 	fleet := z.fleets[id]
 	z.mu.Unlock()
-	return z.instancesOf(o, fleet, names, func(client.ObjectKey) instanceNews { return instanceNews{state: v1beta1.StateClaimed} })
+	return z.instancesOf(o, fleet, names, func(key client.ObjectKey) instanceNews { return saidOf(o, key) })
+}
+
+// saidOf is what the status of a zone says of an instance.
+func saidOf(o *v1beta1.DNSZone, key client.ObjectKey) instanceNews {
+	for _, i := range o.Status.Bind9Instances {
+		if i.Namespace == key.Namespace && i.Name == key.Name && i.State != v1beta1.StateUnclaimed {
+			return instanceNews{state: i.State, serial: numberOf(i.Serial), message: i.Message}
+		}
+	}
+	return instanceNews{state: v1beta1.StateClaimed}
 }
 
 func (z *Zones) unheld(id zone.ID) {

@@ -27,7 +27,7 @@ func (s *store) Load(id zone.ID) (controller.Stored, bool) {
 	}
 	label := labelled(z)
 	out := controller.Stored{
-		Created: z.CreationTimestamp.Time, Deleting: !z.DeletionTimestamp.IsZero(),
+		UID: z.UID, Created: z.CreationTimestamp.Time, Deleting: !z.DeletionTimestamp.IsZero(),
 		Content: label.ID, Delivered: deliveredOf(z),
 		Written: func() rr.Sets { return s.k().loadLedger(id, z) },
 	}
