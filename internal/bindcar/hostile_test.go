@@ -265,6 +265,7 @@ func TestZonesOfTheConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.startNamed()
+	until(t, "loading the zone", func() bool { return f.ask("static.test.", "NS") == "300 IN NS ns.other." })
 	f.want("GET", "/api/v1/zones/static.test", "", 200, `{"name":"static.test","zoneType":"primary","serial":3,"filePath":"static.db"}`)
 	f.want("GET", "/api/v1/zones", "", 200, `{"zones":["static.test"],"count":1}`)
 	f.want("POST", "/api/v1/zones", createBody("static.test", ""), 409, `{"error":"Zone already exists: static.test","details":null}`)
