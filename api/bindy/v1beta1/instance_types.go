@@ -213,8 +213,17 @@ type ParentReference struct {
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// InstanceZone names a DNSZone on a server.
+// InstanceZone names a zone on a server.
 type InstanceZone struct {
+	ZoneReference `json:",inline"`
+	// The UID of the object. What servers have of an earlier object of the name is listed beside it until they have lost it.
+	//
+	// +optional
+	UID types.UID `json:"uid,omitempty"`
+}
+
+// ZoneReference names a DNSZone.
+type ZoneReference struct {
 	// The API version, bindy.firestoned.io/v1beta1.
 	APIVersion string `json:"apiVersion"`
 	// DNSZone.
@@ -225,11 +234,6 @@ type InstanceZone struct {
 	Namespace string `json:"namespace"`
 	// The name of the zone.
 	ZoneName string `json:"zoneName"`
-	// The UID of the object, in the status of an instance: what its servers have of an earlier object of the name is listed beside it until they have
-	// lost it.
-	//
-	// +optional
-	UID types.UID `json:"uid,omitempty"`
 	// Written by the existing Bindy.
 	//
 	// +nullable

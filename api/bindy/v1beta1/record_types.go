@@ -56,7 +56,7 @@ type RecordStatus struct {
 	//
 	// +nullable
 	// +optional
-	ZoneRef *InstanceZone `json:"zoneRef,omitempty"`
+	ZoneRef *ZoneReference `json:"zoneRef,omitempty"`
 
 	// A hash over the spec that was published.
 	//

@@ -137,7 +137,7 @@ func (c *Client) site(zone dnsname.Name) site {
 func (c *Client) note(zone dnsname.Name, at site) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !at.held && !at.standing {
+	if !at.held && !at.standing && !at.follows {
 		delete(c.begun, zone)
 		return
 	}

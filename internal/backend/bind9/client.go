@@ -66,6 +66,7 @@ type site struct {
 	held     bool   // it is not complete yet
 	stand    rr.Set // the name servers that it got for want of its own
 	standing bool
+	follows  bool // the server was a secondary of the zone, and is one yet
 }
 
 var _ backend.Backend = (*Client)(nil)
@@ -185,7 +186,7 @@ func (c *Client) Zones(ctx context.Context) ([]dnsname.Name, error) {
 
 // Read reads as rfc2136 does. A zone that is refused may be one that is not there, or one that is held.
 func (c *Client) Read(ctx context.Context, zone dnsname.Name, ask backend.Ask) (backend.Observed, error) {
-	if ask.Keys == nil && ask.Known == nil && c.access.Settings(zone).Sole {
+	if c.site(zone).follows || ask.Keys == nil && ask.Known == nil && c.access.Settings(zone).Sole {
 		if s, err := c.settings(ctx, zone); err == nil && s.ZoneType == bindcar.Secondary {
 			return backend.Observed{}, &backend.Error{Class: backend.ErrNoZone, Err: fmt.Errorf("%s is a secondary of the zone yet", c.title())}
 		}

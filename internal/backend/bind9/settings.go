@@ -77,7 +77,7 @@ func (c *Client) Notify(ctx context.Context, zone dnsname.Name) error {
 }
 
 // Configure brings the settings of a zone into the wanted state, and who may update it: we. It reports whether anything had to be
-// changed. A zone that is not complete yet gets its settings when it is.
+// changed. A zone that is not complete yet gets its settings when it is. One that the server is a secondary of is none that it has: ErrNoZone.
 func (c *Client) Configure(ctx context.Context, zone dnsname.Name) (changed bool, err error) {
 	want, err := c.wanted(zone)
 	var have bindcar.ZoneSettings
@@ -86,6 +86,10 @@ func (c *Client) Configure(ctx context.Context, zone dnsname.Name) (changed bool
 	}
 	if err != nil {
 		return false, fmt.Errorf("configuring zone %s at %s: %w", zone, c.title(), err)
+	}
+	if have.ZoneType == bindcar.Secondary {
+		c.note(zone, site{follows: true})
+		return false, &backend.Error{Class: backend.ErrNoZone, Err: fmt.Errorf("%s is a secondary of zone %s yet", c.title(), zone)}
 	}
 	change := bindcar.ModifyZone{}
 	slices.Sort(have.AlsoNotify)

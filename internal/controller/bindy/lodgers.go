@@ -200,7 +200,9 @@ type tenant struct {
 
 // tenant returns what is to be known of a zone that instances have. z.mu is held.
 func (z *Zones) tenant(id zone.ID) (tenant, bool) {
-	ref := v1beta1.InstanceZone{APIVersion: v1beta1.GroupVersion.String(), Kind: id.Kind, Name: id.Name, Namespace: id.Namespace}
+	ref := v1beta1.InstanceZone{ZoneReference: v1beta1.ZoneReference{
+		APIVersion: v1beta1.GroupVersion.String(), Kind: id.Kind, Name: id.Name, Namespace: id.Namespace,
+	}}
 	if l, ok := z.lodgers[id]; ok {
 		ref.APIVersion, ref.ZoneName, ref.UID = z.hostedVersion, canonicalZone(l.zone.String()), l.uid
 		return tenant{ref: ref, since: l.since}, true

@@ -133,9 +133,31 @@ type runningPod struct {
 	restarts, told          int32                             // of BIND
 	end                     func()
 	ready                   bool
+	why                     string // not
 }
 
-var addresses atomic.Int32 // of pods of this process
+// addresses are those of pods of this process: no other one has a network of them that this one has.
+var addresses struct {
+	once    sync.Once
+	network int
+	last    atomic.Int32
+	claim   net.Listener
+}
+
+func nextAddress(t *testing.T) string {
+	a := &addresses
+	a.once.Do(func() {
+		for a.network = 64; a.claim == nil && a.network < 192; {
+			a.network++
+			a.claim, _ = new(net.ListenConfig).Listen(context.Background(), "tcp", fmt.Sprintf("127.%d.255.254:8080", a.network)) //nolint:errcheck // somebody else has it
+		}
+	})
+	if a.claim == nil {
+		t.Fatal("no network of loopback addresses is free")
+	}
+	number := a.last.Add(1)
+	return fmt.Sprintf("127.%d.%d.%d", a.network, number>>8, number&255+1)
+}
 
 func (n *bindNode) run() {
 	ctx, cancel := context.WithCancel(n.ctx)
@@ -210,6 +232,7 @@ func (n *bindNode) step(ctx context.Context) {
 func (p *runningPod) isReady(ctx context.Context) bool {
 	c := bindcar.Client{BaseURL: "http://" + net.JoinHostPort(p.address, "8080")}
 	r, err := c.Ready(ctx)
+	p.why = fmt.Sprintf("%+v, %v", r, err)
 	return err == nil && r.Ready
 }
 
@@ -227,8 +250,7 @@ func (n *bindNode) start(ctx context.Context, p *corev1.Pod) (*runningPod, error
 	if err != nil {
 		return nil, err
 	}
-	number := addresses.Add(1)
-	out := &runningPod{name: p.Name, instance: instance, address: fmt.Sprintf("127.%d.%d.%d", 64+os.Getpid()%128, number>>8, number&255+1)}
+	out := &runningPod{name: p.Name, instance: instance, address: nextAddress(n.T)}
 	conf, data := filepath.Join(root, "conf"), filepath.Join(root, "data")
 	if n.volumes != nil {
 		if n.volumes[instance] == "" {
@@ -341,9 +363,10 @@ func keyFiles(secret *corev1.Secret, control uint16) map[string]string {
 func (n *bindNode) answers(servers int, name string, typ uint16, want string) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	asked := 0
+	asked, others := 0, ""
 	for _, p := range n.pods {
 		if !p.ready {
+			others += ", " + p.name + " is not: " + p.why
 			continue
 		}
 		asked++
@@ -352,7 +375,7 @@ func (n *bindNode) answers(servers int, name string, typ uint16, want string) st
 		}
 	}
 	if asked != servers {
-		return fmt.Sprintf("%d servers are ready", asked)
+		return fmt.Sprintf("%d servers are ready%s", asked, others)
 	}
 	return ""
 }

@@ -129,7 +129,7 @@ func (z *Zones) placed(status *v1beta1.RecordStatus, v zone.Verdict) {
 	if k := z.known[v.Zone]; k != nil && k.zone != nil {
 		name := strings.TrimSuffix(k.zone.Spec.ZoneName, ".")
 		status.Zone = name
-		status.ZoneRef = &v1beta1.InstanceZone{
+		status.ZoneRef = &v1beta1.ZoneReference{
 			APIVersion: v1beta1.GroupVersion.String(), Kind: v1beta1.KindZone, Name: v.Zone.Name, Namespace: v.Zone.Namespace, ZoneName: name,
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -203,6 +204,9 @@ func (z *Zones) configure(ctx context.Context, f *follow, name dnsname.Name) err
 	z.mu.Unlock()
 	if !same {
 		if _, err := c.Configure(ctx, name); err != nil {
+			if backend.Class(err) == backend.ErrNoZone { // whatever reading it has shown
+				z.deliveriesOf(f.zone).Audit(f.zone)
+			}
 			return z.retry(f, err)
 		}
 		z.mu.Lock()

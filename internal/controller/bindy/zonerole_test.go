@@ -1,0 +1,41 @@
+package bindy
+
+import (
+	"testing"
+
+	"github.com/miekg/dns"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+)
+
+// TestAnInstanceChangesItsRole has an instance with a volume be a secondary, a primary and a secondary again: its zones go with it, and nobody
+// hears of what it had in its former role.
+func TestAnInstanceChangesItsRole(t *testing.T) {
+	s, n := zoneStage(t, "role")
+	n.keepVolumes()
+	s.apply(clusterWith, n.namespace, 1, 0)
+	extra := func(role string) {
+		s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Instance, metadata: {namespace: %s, name: extra}, spec: {clusterRef: dns, role: %s,
+			storage: {storageType: persistentVolumeClaim}}}`, n.namespace, role)
+	}
+	extra("secondary")
+	s.apply(exampleZone, n.namespace)
+	s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
+	s.eventually("both servers", func() string { return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.1") })
+	for step, role := range []string{"primary", "secondary", "primary"} {
+		before := n.uidAt("extra")
+		extra(role)
+		s.eventually("a pod that is a "+role, func() string {
+			if now := n.uidAt("extra"); now == "" || now == before {
+				return "it is the former pod"
+			}
+			return ""
+		})
+		address := []string{"192.0.2.2", "192.0.2.3", "192.0.2.4"}[step]
+		s.apply(addressRecord, n.namespace, "www", address)
+		s.eventually("both servers with extra as a "+role, func() string { return n.answers(2, "www.example.com.", dns.TypeA, address) })
+		s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+		s.eventually("the same serial", func() string { return n.sameSerial(2) })
+	}
+}
