@@ -149,7 +149,7 @@ func nextAddress(t *testing.T) string {
 	a.once.Do(func() {
 		for a.network = 64; a.claim == nil && a.network < 192; {
 			a.network++
-			a.claim, _ = new(net.ListenConfig).Listen(context.Background(), "tcp", fmt.Sprintf("127.%d.255.254:8080", a.network)) //nolint:errcheck // somebody else has it
+			a.claim, _ = new(net.ListenConfig).Listen(context.Background(), "tcp", fmt.Sprintf("127.%d.255.254:8080", a.network))
 		}
 	})
 	if a.claim == nil {
