@@ -52,6 +52,7 @@ func (n *bindNode) suspend(instance string, stop bool) {
 			if err := p.named.Suspend(stop); err != nil {
 				n.Fatal(err)
 			}
+			p.hangs = stop
 		}
 	}
 }

@@ -132,7 +132,7 @@ type runningPod struct {
 	again                   func() (*nameserver.Named, error) // starts BIND
 	restarts, told          int32                             // of BIND
 	end                     func()
-	ready                   bool
+	ready, hangs            bool
 	why                     string // not
 }
 
@@ -345,7 +345,16 @@ func (n *bindNode) start(ctx context.Context, p *corev1.Pod) (*runningPod, error
 			n.Errorf("the sidecar of pod %s: %v", p.Name, err)
 		}
 	}()
-	out.end = func() { cancel(); <-done; out.named.Kill(); release(); os.RemoveAll(root) }
+	out.end = func() {
+		cancel()
+		<-done
+		if out.hangs {
+			out.named.Kill()
+		}
+		_ = out.named.Stop() // as kubelet does: BIND writes what it has transferred
+		release()
+		os.RemoveAll(root)
+	}
 	return out, nil
 }
 
