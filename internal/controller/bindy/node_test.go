@@ -208,7 +208,6 @@ func (n *bindNode) step(ctx context.Context) {
 		if ready == running.ready && running.told == running.restarts && p.Status.PodIP != "" {
 			continue
 		}
-		running.ready, running.told = ready, running.restarts
 		condition := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse}
 		if ready {
 			condition.Status = corev1.ConditionTrue
@@ -218,7 +217,9 @@ func (n *bindNode) step(ctx context.Context) {
 				{Name: bindcarContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}},
 				{Name: namedContainer, RestartCount: running.restarts},
 			}}
-		_ = n.live.Status().Update(ctx, p)
+		if err := n.live.Status().Update(ctx, p); err == nil { // else somebody else has written it, and it is told again
+			running.ready, running.told = ready, running.restarts
+		}
 	}
 	for uid, p := range n.pods {
 		if !there[uid] {

@@ -27,17 +27,17 @@ func (z *Zones) wakeInstances(keys ...client.ObjectKey) {
 	now := z.Clock.Now()
 	for _, key := range keys {
 		due := z.due[key]
-		if due.After(now) {
-			continue
+		if !due.After(now) {
+			pause := leastPause
+			if h := z.hosts[key]; h != nil {
+				pause += time.Duration(len(h.ledger.of)) * pauseForZone
+			}
+			if due = due.Add(pause); due.Before(now) {
+				due = now
+			}
+			z.due[key] = due
 		}
-		pause := leastPause
-		if h := z.hosts[key]; h != nil {
-			pause += time.Duration(len(h.ledger.of)) * pauseForZone
-		}
-		if due = due.Add(pause); due.Before(now) {
-			due = now
-		}
-		z.due[key] = due
+		// Also if it was asked for already: the queue has each instance once, and may have handed it out before that because of something else.
 		z.wake.AddAfter(reconcile.Request{NamespacedName: key}, due.Sub(now))
 	}
 }
