@@ -1,0 +1,79 @@
+package bindy
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// contentOf says what a pod has to have before it is ready, and whether it can be told: it has all of it, as that
+// was at some moment after it came.
+func (z *Zones) contentOf(instance client.ObjectKey, uid types.UID) (names []string, complete bool) {
+	z.mu.Lock()
+	h := z.hosts[instance]
+	var pod *Pod
+	if h != nil {
+		if i := slices.IndexFunc(h.pods, func(p *Pod) bool { return p.UID == uid }); i >= 0 {
+			pod = h.pods[i]
+		}
+	}
+	var ids, follows []zone.ID // that the instance has as a primary, and others
+	for id, fleet := range z.fleets {
+		switch {
+		case slices.Contains(fleet.primaries, instance):
+			ids = append(ids, id)
+		case fleet.has(instance) && len(fleet.primaries) > 0:
+			follows = append(follows, id)
+		}
+	}
+	swept := h != nil && !h.unswept[uid]
+	z.mu.Unlock()
+	if pod == nil || !swept {
+		return nil, false
+	}
+	complete = z.decided()
+	if pod.primary {
+		names, complete = z.atPrimary(pod, ids)
+	}
+	for _, id := range follows {
+		z.mu.Lock()
+		alone := z.elder(id, instance) != ""
+		f := z.follows[id][uid]
+		there := f != nil && f.there && f.whole
+		z.mu.Unlock()
+		if alone || z.deliveriesOf(id).Refused(id) {
+			continue
+		}
+		name, served, decided := z.nameOf(id)
+		if complete = complete && decided && (there || !served); served {
+			names = append(names, canonicalZone(name.String()))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), complete
+}
+
+// atPrimary is contentOf a primary.
+func (z *Zones) atPrimary(pod *Pod, ids []zone.ID) (names []string, complete bool) {
+	complete = z.decided()
+	wanted := map[zone.ID]bool{}
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	for _, d := range []*controller.Deliveries{z.deliveries, z.hosted} {
+		if d == nil {
+			continue
+		}
+		zones, all := d.AtServer(pod.server.Name, func(id zone.ID) bool { return wanted[id] })
+		complete = complete && all
+		for _, name := range zones {
+			names = append(names, canonicalZone(name.String()))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), complete
+}
