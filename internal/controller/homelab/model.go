@@ -58,6 +58,7 @@ type record struct {
 	mark    *v1alpha1.Applied        // of these: what the annotation says
 	told    bool                     // a status was written, or may have been: the annotation says nothing any more
 	status  v1alpha1.DNSRecordStatus // as it was written last
+	promise promise                  // of the stored status
 	version uint64                   // resourceVersion of our last write
 	pending time.Time                // since when it is; zero: it is not
 	state   v1alpha1.RecordState     // for the metric

@@ -144,10 +144,7 @@ func (k *Controller) statusOf(r *record, a account) v1alpha1.DNSRecordStatus {
 	}
 	if r.applied != nil {
 		applied := *r.applied
-		applied.Hash = ""
-		if s := k.slots[slotOf(applied)]; s != nil && r.applied.Hash != "" && s.confirmed == r.applied.Hash {
-			applied.Hash = s.confirmed
-		}
+		applied.Hash = k.sure(r)
 		out.Applied = &applied
 	}
 	if a.code != "" {

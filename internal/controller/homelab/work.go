@@ -181,7 +181,12 @@ func (k *Controller) decide(l *line, key slotKey) (*slot, step) {
 
 // note writes down what is going to be sent, and then has the slot looked at again.
 func (k *Controller) note(ctx context.Context, l *line, key slotKey, do step) {
-	err := k.prepare(ctx, do.prepare, *do.place)
+	var err error
+	if do.place == nil {
+		err = k.disclaim(ctx, do.prepare)
+	} else {
+		err = k.prepare(ctx, do.prepare, *do.place)
+	}
 	switch {
 	case err == nil:
 		l.queue.Add(key)
