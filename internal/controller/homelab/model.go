@@ -114,7 +114,7 @@ type slot struct {
 	confirmed string // hash of what the server has; "": not known
 	last      string // what confirmed was before something was sent
 	changes   int    // how often something was sent
-	absent    bool   // at the last look the server did not have it
+	odd       oddity // what was found at the last look
 	schedule  schedule
 	failure   *failure
 	behind    *slotKey // it waits until this one is removed
