@@ -181,6 +181,9 @@ func (k *Controller) dropClass(o *v1alpha1.DNSClass) {
 	defer k.mu.Unlock()
 	if c := k.classes[o.Name]; c != nil && c.object.UID == o.UID {
 		delete(k.classes, o.Name)
+		if l := k.lines[o.Name]; l != nil {
+			l.queue.ShutDown() // what waits in it is looked at, and what is under way is finished
+		}
 		k.Core.DeleteZone(ClassID(o.Name))
 	}
 }

@@ -29,10 +29,8 @@ type held struct {
 func (k *Controller) next(s *slot) step {
 	now := k.Clock.Now()
 	s.behind = nil
-	for _, h := range holdings(s) {
-		if h.record.deleting() && h.record.orphan() {
-			return step{free: []held{h}}
-		}
+	if do := orphaned(s); len(do.free) > 0 {
+		return do
 	}
 	w, known := k.want(s)
 	if !known || k.classes[s.key.class] == nil {
@@ -59,6 +57,16 @@ func (k *Controller) next(s *slot) step {
 	}
 	if r := misled(s, do); r != nil {
 		return step{prepare: r}
+	}
+	return do
+}
+
+// orphaned are the holdings that are to be left where they are.
+func orphaned(s *slot) (do step) {
+	for _, h := range holdings(s) {
+		if h.record.deleting() && h.record.orphan() {
+			do.free = append(do.free, h)
+		}
 	}
 	return do
 }
