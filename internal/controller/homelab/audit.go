@@ -29,7 +29,7 @@ func (k *Controller) audit(name string) {
 	}
 	if k.Leads == nil || k.Leads() {
 		for _, key := range keys {
-			if !k.look(c, key) {
+			if !k.look(c, key, false) {
 				break
 			}
 		}
@@ -48,8 +48,15 @@ func (k *Controller) auditAfter() time.Duration {
 	return time.Duration((0.75 + 0.5*k.Rand()) * float64(k.Audit))
 }
 
-// look compares one slot; false: there is no use in going on.
-func (k *Controller) look(c *class, key slotKey) bool {
+// isMended reports whether a slot was just sent again because of a difference.
+func (k *Controller) isMended(s *slot) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return s.confirmed != "" && s.odd.kind != "" && s.odd.hash == s.confirmed && !s.odd.kept
+}
+
+// look compares one slot, at an audit or after it was sent again; false: there is no use in going on.
+func (k *Controller) look(c *class, key slotKey, mended bool) bool {
 	k.mu.Lock()
 	s := k.slots[key]
 	var w *want
@@ -83,13 +90,14 @@ func (k *Controller) look(c *class, key slotKey) bool {
 	case s.changes != changes || s.confirmed != w.hash:
 		return true // it was being changed
 	case there:
-		return k.found(c, s, w, differenceOf(got, w.record))
+		return k.found(c, s, w, differenceOf(got, w.record), mended)
 	}
-	return k.found(c, s, w, difference{kind: absent, text: "nothing"})
+	return k.found(c, s, w, difference{kind: absent, text: "nothing"}, mended)
 }
 
-// found follows what a look has shown: a difference is put right once, and told if that did not change it. k.mu is held.
-func (k *Controller) found(c *class, s *slot, w *want, d difference) bool {
+// found follows what a look has shown: a difference is put right, and told at the next audit if that did not change it. One that somebody makes
+// again after it was put right is another one. k.mu is held.
+func (k *Controller) found(c *class, s *slot, w *want, d difference, mended bool) bool {
 	was := s.odd
 	c.shown = c.shown || d.kind != absent
 	switch {
@@ -98,7 +106,9 @@ func (k *Controller) found(c *class, s *slot, w *want, d difference) bool {
 		if was.told {
 			k.tellSlot(s)
 		}
-	case was.kind != d.kind || was.hash != w.hash:
+	case mended:
+		s.odd.kept = d.kind == was.kind
+	case was.kind != d.kind || was.hash != w.hash || !was.kept:
 		s.odd = oddity{difference: d, hash: w.hash}
 		s.last, s.confirmed = s.confirmed, ""
 		k.Events.Eventf(w.owner.object, nil, "Warning", "Drifted", "Audit", "%s", controller.Note(
@@ -120,7 +130,8 @@ type oddity struct {
 	difference
 
 	hash string // of what was wanted
-	told bool   // to send it again did not change it
+	kept bool   // to send it again did not change it
+	told bool
 }
 
 // note says what the server makes of what a slot is to hold.

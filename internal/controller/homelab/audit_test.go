@@ -64,6 +64,29 @@ func TestDrift(t *testing.T) {
 	}
 }
 
+// TestDriftThatSomebodyMakesAgain has somebody undo a record as soon as it is put right, in the same way each time: no audit sees it right.
+func TestDriftThatSomebodyMakesAgain(t *testing.T) {
+	h := newHook(t, "")
+	w := newWorld(t, func(c *homelab.Config) { c.Audit = 300 * time.Millisecond })
+	w.class("dns", h.URL)
+	w.record("it", "dns", "A www example.com 192.0.2.1")
+	w.until("it", "Created True RecordCreated")
+	for range 4 {
+		h.mu.Lock()
+		delete(h.records, "A www.example.com")
+		h.mu.Unlock()
+		w.holds(h, "A www.example.com 300 192.0.2.1")
+		w.happened("Drifted")
+		h.asked()
+		w.eventually("a look at what was sent", func() string {
+			if !slices.ContainsFunc(h.asked(), func(r string) bool { return strings.HasPrefix(r, "GET") }) {
+				return "there is none"
+			}
+			return ""
+		})
+	}
+}
+
 func TestDriftBesideARecordThatTheServerNeverShows(t *testing.T) {
 	h := newHook(t, "")
 	h.answers(func(rw http.ResponseWriter, r *http.Request) bool {

@@ -38,8 +38,14 @@ func (k *Controller) turn(l *line, keys []slotKey) {
 	k.mu.Lock()
 	c := k.classes[l.class]
 	k.mu.Unlock()
-	if c != nil {
-		k.deliver(ctx, c, jobs)
+	if c == nil {
+		return
+	}
+	k.deliver(ctx, c, jobs)
+	for _, j := range jobs {
+		if k.isMended(j.slot) {
+			k.look(c, j.slot.key, true)
+		}
 	}
 }
 
