@@ -201,7 +201,7 @@ func (k *Controller) failed(s *slot, err error, removal bool) {
 		k.wake(s.key)
 	}
 	k.tellSlot(s)
-	k.line(s.key.class).queue.AddAfter(s.key, s.schedule.next.Sub(now))
+	k.later(s.key, s.schedule.next.Sub(now))
 }
 
 // tellSlot has the statuses looked at that a slot concerns. k.mu is held.

@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
-	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/controller/homelab"
 )
 
@@ -267,79 +266,4 @@ func TestOneOfTwoServersIsDead(t *testing.T) {
 	}
 	w.classSays("good", "Healthy True ServerHealthy")
 	w.classSays("bad", "Unknown Unknown Pending")
-}
-
-func TestDrift(t *testing.T) {
-	h := newHook(t, "")
-	w := newWorld(t, func(c *homelab.Config) { c.Audit, c.HealthInterval = 100*time.Millisecond, 100*time.Millisecond })
-	w.class("dns", h.URL)
-	w.record("it", "dns", "A www example.com 192.0.2.1")
-	w.until("it", "Created True RecordCreated")
-	for _, change := range []func(*dnshook.Record){
-		func(r *dnshook.Record) { r.Values = []string{"192.0.2.66"} },
-		func(r *dnshook.Record) { r.TTL = 7 },
-		nil,
-	} {
-		h.mu.Lock()
-		r := h.records["A www.example.com"]
-		if change == nil {
-			delete(h.records, "A www.example.com")
-		} else {
-			change(&r)
-			h.records["A www.example.com"] = r
-		}
-		h.mu.Unlock()
-		w.holds(h, "A www.example.com 300 192.0.2.1")
-		w.happened("Drifted")
-	}
-	w.until("it", "Created True RecordCreated") // nothing that the object asks for has changed
-	h.answers(func(rw http.ResponseWriter, r *http.Request) bool {
-		return r.Method == http.MethodGet && status(405, "")(rw, r)
-	})
-	h.asked()
-	w.eventually("the last question", func() string {
-		if len(h.asked()) == 0 {
-			return "there is none"
-		}
-		return ""
-	})
-	h.asked()
-	h.mu.Lock()
-	h.healths = 0
-	h.mu.Unlock()
-	w.eventually("ten questions for its health", func() string {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if h.healths < 10 {
-			return fmt.Sprint("there are ", h.healths)
-		}
-		return ""
-	})
-	if got := h.asked(); len(got) > 1 {
-		t.Errorf("a server that does not tell is asked %q", got)
-	}
-}
-
-func TestDriftBesideARecordThatTheServerNeverShows(t *testing.T) {
-	h := newHook(t, "")
-	h.answers(func(rw http.ResponseWriter, r *http.Request) bool {
-		return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/ghost") && status(404, "")(rw, r)
-	})
-	w := newWorld(t, func(c *homelab.Config) { c.Audit = 100 * time.Millisecond })
-	w.class("dns", h.URL)
-	w.record("it", "dns", "A www example.com 192.0.2.1")
-	w.until("it", "Created True RecordCreated")
-	w.record("ghost", "dns", "A ghost example.com 192.0.2.1")
-	w.eventually("three tries to put it right", func() string {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if n := strings.Count(strings.Join(h.requests, "\n"), `"subdomain":"ghost"`); n < 4 {
-			return fmt.Sprint("it was sent ", n, " times")
-		}
-		return ""
-	})
-	h.mu.Lock()
-	h.records["A www.example.com"] = dnshook.Record{Type: "A", Domain: "example.com", Subdomain: "www", Values: []string{"192.0.2.66"}, TTL: 300}
-	h.mu.Unlock()
-	w.holds(h, "A ghost.example.com 300 192.0.2.1", "A www.example.com 300 192.0.2.1")
 }

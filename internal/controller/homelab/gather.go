@@ -106,7 +106,7 @@ func (k *Controller) putRecord(o *v1alpha1.DNSRecord) {
 
 // load reads what an earlier run has written down about a record.
 func load(o *v1alpha1.DNSRecord) *record {
-	r := &record{id: RecordID(o.Namespace, o.Name), object: o, status: o.Status, finalized: hasFinalizer(o), told: begun(o)}
+	r := &record{id: RecordID(o.Namespace, o.Name), object: o, status: o.Status, finalized: hasFinalizer(o), told: begun(o), promise: promiseOf(o.Status)}
 	r.know(o)
 	if a := o.Status.Applied; a != nil {
 		applied := *a
@@ -181,6 +181,9 @@ func (k *Controller) dropClass(o *v1alpha1.DNSClass) {
 	defer k.mu.Unlock()
 	if c := k.classes[o.Name]; c != nil && c.object.UID == o.UID {
 		delete(k.classes, o.Name)
+		if l := k.lines[o.Name]; l != nil {
+			l.queue.ShutDown() // what waits in it is looked at, and what is under way is finished
+		}
 		k.Core.DeleteZone(ClassID(o.Name))
 	}
 }

@@ -58,6 +58,7 @@ type record struct {
 	mark    *v1alpha1.Applied        // of these: what the annotation says
 	told    bool                     // a status was written, or may have been: the annotation says nothing any more
 	status  v1alpha1.DNSRecordStatus // as it was written last
+	promise promise                  // of the stored status
 	version uint64                   // resourceVersion of our last write
 	pending time.Time                // since when it is; zero: it is not
 	state   v1alpha1.RecordState     // for the metric
@@ -113,7 +114,7 @@ type slot struct {
 	confirmed string // hash of what the server has; "": not known
 	last      string // what confirmed was before something was sent
 	changes   int    // how often something was sent
-	absent    bool   // at the last look the server did not have it
+	odd       oddity // what was found at the last look
 	schedule  schedule
 	failure   *failure
 	behind    *slotKey // it waits until this one is removed
@@ -182,85 +183,6 @@ func hashOf(server string, r dnshook.Record) string {
 	body, _ := json.Marshal(r) // of strings and numbers
 	sum := sha256.Sum256(append([]byte(server+"\n"), body...))
 	return hex.EncodeToString(sum[:12])
-}
-
-// slot returns a slot, which it makes if need be. k.mu is held.
-func (k *Controller) slot(key slotKey) *slot {
-	s := k.slots[key]
-	if s == nil {
-		s = &slot{key: key, claims: map[*record]struct{}{}, holders: map[*record]struct{}{}}
-		k.slots[key] = s
-	}
-	return s
-}
-
-// index notes which slots and classes a record concerns now; before is what it returned last. k.mu is held.
-func (k *Controller) index(r *record, before []slotKey) []slotKey {
-	for _, key := range before {
-		if s := k.slots[key]; s != nil {
-			delete(s.claims, r)
-			delete(s.holders, r)
-		}
-		k.unuse(key.class, r)
-	}
-	var now []slotKey
-	add := func(key slotKey) *slot {
-		if !slices.Contains(now, key) {
-			now = append(now, key)
-		}
-		k.use(key.class, r)
-		return k.slot(key)
-	}
-	if k.records[r.id] == r {
-		if r.key != (slotKey{}) {
-			add(r.key).claims[r] = struct{}{}
-		}
-		for _, a := range r.evidence() {
-			add(slotOf(a)).holders[r] = struct{}{}
-		}
-	}
-	for _, key := range before {
-		if s := k.slots[key]; s != nil && len(s.claims)+len(s.holders) == 0 {
-			delete(k.slots, key)
-		}
-	}
-	return now
-}
-
-// reindex follows a change of what a record asks for or has applied, and looks at all slots that this concerns. k.mu is held.
-func (k *Controller) reindex(r *record) {
-	before := k.touched[r]
-	now := k.index(r, before)
-	if k.touched[r] = now; k.records[r.id] != r {
-		delete(k.touched, r)
-	}
-	for _, key := range append(slices.Clone(before), now...) {
-		k.wake(key)
-	}
-}
-
-// use notes that a record needs a class. k.mu is held.
-func (k *Controller) use(class string, r *record) {
-	users := k.users[class]
-	if users == nil {
-		users = map[*record]struct{}{}
-		k.users[class] = users
-	}
-	if _, known := users[r]; !known {
-		users[r] = struct{}{}
-		if len(users) == 1 {
-			k.classWriter.Enqueue(ClassID(class))
-		}
-	}
-}
-
-func (k *Controller) unuse(class string, r *record) {
-	if users := k.users[class]; users != nil {
-		if delete(users, r); len(users) == 0 {
-			delete(k.users, class)
-			k.classWriter.Enqueue(ClassID(class))
-		}
-	}
 }
 
 func asError(err error, e **dnshook.Error) bool { return errors.As(err, e) }

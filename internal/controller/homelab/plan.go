@@ -11,8 +11,8 @@ import (
 
 // A step is what is done next about a slot. At most one of the fields is set; none: there is nothing to do now.
 type step struct {
-	prepare *record // its place is written down before anything is sent
-	place   *v1alpha1.Applied
+	prepare *record           // before anything is sent it is written down what its status is to say,
+	place   *v1alpha1.Applied // its place; nil: that nobody knows what the server has
 	upsert  *want
 	remove  []dnshook.ID // the server is to have these no more
 	free    []held       // of these; without remove they are forgotten only
@@ -29,10 +29,8 @@ type held struct {
 func (k *Controller) next(s *slot) step {
 	now := k.Clock.Now()
 	s.behind = nil
-	for _, h := range holdings(s) {
-		if h.record.deleting() && h.record.orphan() {
-			return step{free: []held{h}}
-		}
+	if do := orphaned(s); len(do.free) > 0 {
+		return do
 	}
 	w, known := k.want(s)
 	if !known || k.classes[s.key.class] == nil {
@@ -56,6 +54,19 @@ func (k *Controller) next(s *slot) step {
 	}
 	if s.schedule.regard(about + k.classes[s.key.class].revision); now.Before(s.schedule.next) {
 		return step{after: s.schedule.next.Sub(now)}
+	}
+	if r := misled(s, do); r != nil {
+		return step{prepare: r}
+	}
+	return do
+}
+
+// orphaned are the holdings that are to be left where they are.
+func orphaned(s *slot) (do step) {
+	for _, h := range holdings(s) {
+		if h.record.deleting() && h.record.orphan() {
+			do.free = append(do.free, h)
+		}
 	}
 	return do
 }
@@ -117,22 +128,6 @@ func (do *step) takeOff(h held) {
 	if !slices.Contains(do.remove, idOf(h.place)) {
 		do.remove = append(do.remove, idOf(h.place))
 	}
-}
-
-// remembered returns the hash that the server has confirmed before the operator was started, if that counts still: what somebody else has, or had,
-// there may have been sent since.
-func remembered(s *slot, w *want) string {
-	for _, h := range holdings(s) {
-		if h.record != w.owner {
-			return ""
-		}
-	}
-	for _, r := range w.all {
-		if r.status.ObservedGeneration != r.object.Generation {
-			return "" // a change may be on the server that the status does not tell of
-		}
-	}
-	return w.owner.applied.Hash
 }
 
 // clear brings the server to hold nothing in a slot, as far as it is certain that nobody wants it.

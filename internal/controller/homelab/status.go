@@ -66,7 +66,7 @@ func (k *Controller) standing(r *record) account {
 		return pending("It is on its way.")
 	}
 	if s.confirmed == w.hash && w.owner.applied != nil && samePlace(*w.owner.applied, w.place) {
-		return k.served(r, s)
+		return k.served(r, s, w)
 	}
 	switch f := s.failure; {
 	case f != nil && !f.removal:
@@ -82,7 +82,7 @@ func (k *Controller) standing(r *record) account {
 }
 
 // served is the account of a record that the server has.
-func (k *Controller) served(r *record, s *slot) account {
+func (k *Controller) served(r *record, s *slot, w *want) account {
 	state := r.done
 	if state == "" {
 		if state = r.status.State; state != v1alpha1.StateCreated {
@@ -96,6 +96,9 @@ func (k *Controller) served(r *record, s *slot) account {
 	text := fmt.Sprintf("DNSClass %s has %s.", s.key.class, title(s.key))
 	if note, differs := r.verdict.Note(zone.TTLDiffers); differs {
 		text += " " + note.Message
+	}
+	if s.odd.told && s.odd.hash == w.hash {
+		text += " " + s.odd.note(w)
 	}
 	for _, f := range r.former {
 		text += fmt.Sprintf(" %s %s of DNSClass %s is still to be removed", idOf(f).FQDN(), f.Type, f.Class)
@@ -144,10 +147,7 @@ func (k *Controller) statusOf(r *record, a account) v1alpha1.DNSRecordStatus {
 	}
 	if r.applied != nil {
 		applied := *r.applied
-		applied.Hash = ""
-		if s := k.slots[slotOf(applied)]; s != nil && r.applied.Hash != "" && s.confirmed == r.applied.Hash {
-			applied.Hash = s.confirmed
-		}
+		applied.Hash = k.sure(r)
 		out.Applied = &applied
 	}
 	if a.code != "" {

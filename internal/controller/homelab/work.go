@@ -1,123 +1,12 @@
 package homelab
 
 import (
-	"cmp"
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/util/workqueue"
 )
-
-// workersOfClass is how many calls of one server there are at a time. Every class has its own: one that is dead keeps nobody
-// else's.
-const workersOfClass = 8
-
-// batchSize is how many records go out in one request, where the server takes that: fewer than it may take, since all of them
-// have to be done within the time-out of one call.
-const batchSize = 100
-
-// A line is the queue of the slots of one class.
-type line struct {
-	class string
-	queue workqueue.TypedDelayingInterface[slotKey]
-	turn  sync.Mutex    // held while somebody takes slots
-	under atomic.Int32  // how many turns are under way
-	freed chan struct{} // one of them has ended
-}
-
-// Above as many turns of a class at a time there are full batches only: what comes meanwhile gathers, but for no longer than that.
-const (
-	underWay  = 2
-	gatherFor = 50 * time.Millisecond
-)
-
-// wake has a slot looked at. k.mu is held.
-func (k *Controller) wake(key slotKey) {
-	if key.class != "" {
-		k.line(key.class).queue.Add(key)
-	}
-}
-
-// line returns the queue of a class, whose workers begin when all there is has been taken in. k.mu is held.
-func (k *Controller) line(class string) *line {
-	if l := k.lines[class]; l != nil {
-		return l
-	}
-	l := &line{class: class, freed: make(chan struct{}, 1), queue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[slotKey]{Clock: k.Clock})}
-	k.lines[class] = l
-	for range workersOfClass {
-		k.workers.Go(func() { k.work(l) })
-	}
-	return l
-}
-
-func (k *Controller) work(l *line) {
-	k.await()
-	for {
-		keys := l.take(k.most(l.class))
-		if len(keys) == 0 {
-			return
-		}
-		switch {
-		case k.ctx.Err() != nil:
-		case k.Leads != nil && !k.Leads():
-			for _, key := range keys {
-				l.queue.AddAfter(key, time.Second)
-			}
-		default:
-			k.turn(l, keys)
-			k.Numbers.waiting(l.class, l.queue.Len())
-		}
-		for _, key := range keys {
-			l.queue.Done(key)
-		}
-		l.under.Add(-1)
-		select {
-		case l.freed <- struct{}{}:
-		default:
-		}
-	}
-}
-
-// most is how many slots of a class one worker takes at once: as many as the server takes in one request.
-func (k *Controller) most(class string) int {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if c := k.classes[class]; c != nil && c.batch {
-		return cmp.Or(c.fewer, batchSize)
-	}
-	return 1
-}
-
-// take waits for a slot, and takes those that wait beside it; none: the queue has ended.
-func (l *line) take(most int) []slotKey {
-	l.turn.Lock()
-	defer l.turn.Unlock()
-	key, end := l.queue.Get()
-	if end {
-		return nil
-	}
-	for late := time.After(gatherFor); most > 1 && l.under.Load() >= underWay && l.queue.Len() < most-1; {
-		select {
-		case <-l.freed:
-			continue
-		case <-late:
-		}
-		break
-	}
-	l.under.Add(1)
-	keys := []slotKey{key}
-	for len(keys) < most && l.queue.Len() > 0 { // nobody else takes any now
-		if key, end = l.queue.Get(); end {
-			break
-		}
-		keys = append(keys, key)
-	}
-	return keys
-}
 
 // A job is a call that is to be made for a slot.
 type job struct {
@@ -149,8 +38,14 @@ func (k *Controller) turn(l *line, keys []slotKey) {
 	k.mu.Lock()
 	c := k.classes[l.class]
 	k.mu.Unlock()
-	if c != nil {
-		k.deliver(ctx, c, jobs)
+	if c == nil {
+		return
+	}
+	k.deliver(ctx, c, jobs)
+	for _, j := range jobs {
+		if k.isMended(j.slot) {
+			k.look(c, j.slot.key, true)
+		}
 	}
 }
 
@@ -181,7 +76,12 @@ func (k *Controller) decide(l *line, key slotKey) (*slot, step) {
 
 // note writes down what is going to be sent, and then has the slot looked at again.
 func (k *Controller) note(ctx context.Context, l *line, key slotKey, do step) {
-	err := k.prepare(ctx, do.prepare, *do.place)
+	var err error
+	if do.place == nil {
+		err = k.disclaim(ctx, do.prepare)
+	} else {
+		err = k.prepare(ctx, do.prepare, *do.place)
+	}
 	switch {
 	case err == nil:
 		l.queue.Add(key)

@@ -62,7 +62,7 @@ func (k *Controller) prepare(ctx context.Context, r *record, place v1alpha1.Appl
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	r.applied, r.former, r.status, r.done = &place, former, status, ""
+	r.applied, r.former, r.status, r.promise, r.done = &place, former, status, promise{}, ""
 	k.shown(r, status.State)
 	k.reindex(r)
 	return nil
@@ -175,13 +175,16 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 	}
 	r.told = r.told || len(patch) > 0
 	k.shown(r, before.State)
+	if p := promiseOf(status); p.hash != "" {
+		r.promise = p // whether an answer comes or not
+	}
 	k.mu.Unlock()
 	if len(patch) > 0 {
 		if err := k.patchStatus(ctx, r, object, patch); err != nil {
 			return k.unwritten(id, err)
 		}
 		k.mu.Lock()
-		r.status = status
+		r.status, r.promise = status, promiseOf(status)
 		k.shown(r, status.State)
 		k.mu.Unlock()
 		k.tell(object, before.Conditions, status.Conditions)

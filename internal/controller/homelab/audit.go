@@ -1,0 +1,182 @@
+package homelab
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zonefold/zonefold/dnshook"
+	"github.com/zonefold/zonefold/internal/controller"
+)
+
+// audit compares what a server says that it has with what it should have, and has differences put right.
+func (k *Controller) audit(name string) {
+	k.mu.Lock()
+	c := k.classes[name]
+	var keys []slotKey
+	for key, s := range k.slots {
+		if key.class == name && s.confirmed != "" {
+			keys = append(keys, key)
+		}
+	}
+	k.mu.Unlock()
+	if c == nil {
+		return
+	}
+	if k.Leads == nil || k.Leads() {
+		for _, key := range keys {
+			if !k.look(c, key, false) {
+				break
+			}
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.classes[name] == c {
+		k.audits.AddAfter(name, k.auditAfter())
+	}
+}
+
+func (k *Controller) auditAfter() time.Duration {
+	if k.Audit <= 0 {
+		return 100 * 365 * 24 * time.Hour
+	}
+	return time.Duration((0.75 + 0.5*k.Rand()) * float64(k.Audit))
+}
+
+// isMended reports whether a slot was just sent again because of a difference.
+func (k *Controller) isMended(s *slot) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return s.confirmed != "" && s.odd.kind != "" && s.odd.hash == s.confirmed && !s.odd.kept
+}
+
+// look compares one slot, at an audit or after it was sent again; false: there is no use in going on.
+func (k *Controller) look(c *class, key slotKey, mended bool) bool {
+	k.mu.Lock()
+	s := k.slots[key]
+	var w *want
+	if s != nil {
+		w, _ = k.want(s)
+	}
+	if c.noGet || k.ctx.Err() != nil {
+		k.mu.Unlock()
+		return false
+	}
+	if w == nil || s.confirmed != w.hash {
+		k.mu.Unlock()
+		return true
+	}
+	changes := s.changes
+	k.mu.Unlock()
+	var got dnshook.Record
+	var there bool
+	err := k.send(k.ctx, c, call{operation: "get"}, func(ctx context.Context, hook *dnshook.Client) (err error) {
+		got, there, err = hook.Get(k.ctx, w.record.ID())
+		return err
+	})
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case errors.Is(err, dnshook.ErrNoGet):
+		c.noGet = true
+		return false
+	case err != nil:
+		return !errors.Is(err, dnshook.ErrUnreachable)
+	case s.changes != changes || s.confirmed != w.hash:
+		return true // it was being changed
+	case there:
+		return k.found(c, s, w, differenceOf(got, w.record), mended)
+	}
+	return k.found(c, s, w, difference{kind: absent, text: "nothing"}, mended)
+}
+
+// found follows what a look has shown: a difference is put right, and told at the next audit if that did not change it. One that somebody makes
+// again after it was put right is another one. k.mu is held.
+func (k *Controller) found(c *class, s *slot, w *want, d difference, mended bool) bool {
+	was := s.odd
+	c.shown = c.shown || d.kind != absent
+	switch {
+	case d.kind == "":
+		s.odd = oddity{}
+		if was.told {
+			k.tellSlot(s)
+		}
+	case mended:
+		s.odd.kept = d.kind == was.kind
+	case was.kind != d.kind || was.hash != w.hash || !was.kept:
+		s.odd = oddity{difference: d, hash: w.hash}
+		s.last, s.confirmed = s.confirmed, ""
+		k.Events.Eventf(w.owner.object, nil, "Warning", "Drifted", "Audit", "%s", controller.Note(
+			"The server of DNSClass "+s.key.class+" did not have "+title(s.key)+" as it had confirmed it; it is put right."))
+		k.wake(s.key)
+	case d.kind == absent && !c.shown: // the server does not know the question
+		c.noGet = true
+		return false
+	case !was.told:
+		s.odd.told = true
+		k.Events.Eventf(w.owner.object, nil, "Warning", "KeptOtherwise", "Audit", "%s", controller.Note(s.odd.note(w)))
+		k.tellSlot(s)
+	}
+	return true
+}
+
+// An oddity is a difference that was found at the last look.
+type oddity struct {
+	difference
+
+	hash string // of what was wanted
+	kept bool   // to send it again did not change it
+	told bool
+}
+
+// note says what the server makes of what a slot is to hold.
+func (o oddity) note(w *want) string {
+	return fmt.Sprintf("The server %s shows %s for %s %s; it was sent again, and that did not change. It is sent when it changes, or when the server shows something else.",
+		w.place.Server, o.text, w.record.ID().FQDN(), w.record.Type)
+}
+
+// A difference is what a server shows otherwise than it should have it.
+type difference struct {
+	kind string // equal as long as nothing is to be gained by another try; "": there is none
+	text string // for people
+}
+
+// absent is the kind of what a server does not show at all.
+const absent = "absent"
+
+// differenceOf compares what a server has, as far as it says it, with what it should have. Less than the TTL is one kind, however much less: there
+// are servers that count it down.
+func differenceOf(got, want dnshook.Record) difference {
+	if got.Metadata == nil {
+		got.Metadata = want.Metadata
+	}
+	said := got.TTL
+	is, err := got.Canonical()
+	if err != nil {
+		return different("something that is none (%v)", err)
+	}
+	if have, values := slices.Sorted(slices.Values(is.Values)), slices.Sorted(slices.Values(want.Values)); !slices.Equal(have, values) {
+		return different("the values %s instead of %s", strings.Join(have, ", "), strings.Join(values, ", "))
+	}
+	if m, n := is.Metadata, want.Metadata; m != nil && n != nil && termsOf(is) != termsOf(want) {
+		return different("the numbers %s instead of %s", termsOf(is), termsOf(want))
+	}
+	if said == 0 || is.TTL == want.TTL {
+		return difference{}
+	}
+	d := different("the TTL %d instead of %d", is.TTL, want.TTL)
+	if is.TTL < want.TTL {
+		d.kind = "less than the TTL"
+	}
+	return d
+}
+
+func different(format string, args ...any) difference {
+	text := fmt.Sprintf(format, args...)
+	return difference{fmt.Sprint(sha256.Sum256([]byte(text))), controller.Note(text)}
+}

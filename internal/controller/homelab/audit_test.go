@@ -1,0 +1,199 @@
+package homelab_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zonefold/zonefold/dnshook"
+	"github.com/zonefold/zonefold/internal/controller/homelab"
+)
+
+func TestDrift(t *testing.T) {
+	h := newHook(t, "")
+	w := newWorld(t, func(c *homelab.Config) { c.Audit, c.HealthInterval = 100*time.Millisecond, 100*time.Millisecond })
+	w.class("dns", h.URL)
+	w.record("it", "dns", "A www example.com 192.0.2.1")
+	w.until("it", "Created True RecordCreated")
+	for _, change := range []func(*dnshook.Record){
+		func(r *dnshook.Record) { r.Values = []string{"192.0.2.66"} },
+		func(r *dnshook.Record) { r.TTL = 7 },
+		nil,
+	} {
+		h.mu.Lock()
+		r := h.records["A www.example.com"]
+		if change == nil {
+			delete(h.records, "A www.example.com")
+		} else {
+			change(&r)
+			h.records["A www.example.com"] = r
+		}
+		h.mu.Unlock()
+		w.holds(h, "A www.example.com 300 192.0.2.1")
+		w.happened("Drifted")
+	}
+	w.until("it", "Created True RecordCreated") // nothing that the object asks for has changed
+	h.answers(func(rw http.ResponseWriter, r *http.Request) bool {
+		return r.Method == http.MethodGet && status(405, "")(rw, r)
+	})
+	h.asked()
+	w.eventually("the last question", func() string {
+		if len(h.asked()) == 0 {
+			return "there is none"
+		}
+		return ""
+	})
+	h.asked()
+	h.mu.Lock()
+	h.healths = 0
+	h.mu.Unlock()
+	w.eventually("ten questions for its health", func() string {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.healths < 10 {
+			return fmt.Sprint("there are ", h.healths)
+		}
+		return ""
+	})
+	if got := h.asked(); len(got) > 1 {
+		t.Errorf("a server that does not tell is asked %q", got)
+	}
+}
+
+// TestDriftThatSomebodyMakesAgain has somebody undo a record as soon as it is put right, in the same way each time: no audit sees it right.
+func TestDriftThatSomebodyMakesAgain(t *testing.T) {
+	h := newHook(t, "")
+	w := newWorld(t, func(c *homelab.Config) { c.Audit = 300 * time.Millisecond })
+	w.class("dns", h.URL)
+	w.record("it", "dns", "A www example.com 192.0.2.1")
+	w.until("it", "Created True RecordCreated")
+	for range 4 {
+		h.mu.Lock()
+		delete(h.records, "A www.example.com")
+		h.mu.Unlock()
+		w.holds(h, "A www.example.com 300 192.0.2.1")
+		w.happened("Drifted")
+		h.asked()
+		w.eventually("a look at what was sent", func() string {
+			if !slices.ContainsFunc(h.asked(), func(r string) bool { return strings.HasPrefix(r, "GET") }) {
+				return "there is none"
+			}
+			return ""
+		})
+	}
+}
+
+func TestDriftBesideARecordThatTheServerNeverShows(t *testing.T) {
+	h := newHook(t, "")
+	h.answers(func(rw http.ResponseWriter, r *http.Request) bool {
+		return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/ghost") && status(404, "")(rw, r)
+	})
+	w := newWorld(t, func(c *homelab.Config) { c.Audit = 100 * time.Millisecond })
+	w.class("dns", h.URL)
+	w.record("it", "dns", "A www example.com 192.0.2.1")
+	w.until("it", "Created True RecordCreated")
+	w.record("ghost", "dns", "A ghost example.com 192.0.2.1")
+	w.message("ghost", "shows nothing")
+	h.mu.Lock()
+	h.records["A www.example.com"] = dnshook.Record{Type: "A", Domain: "example.com", Subdomain: "www", Values: []string{"192.0.2.66"}, TTL: 300}
+	h.mu.Unlock()
+	w.holds(h, "A ghost.example.com 300 192.0.2.1", "A www.example.com 300 192.0.2.1")
+}
+
+// shows has a hook answer questions for www.example.com with what f makes of the record; nil: with nothing.
+func (h *hook) shows(f func(*dnshook.Record)) {
+	h.answers(func(rw http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, "/www") {
+			return false
+		}
+		if f == nil {
+			return status(http.StatusNotFound, "")(rw, r)
+		}
+		record := h.records["A www.example.com"]
+		record.Values = slices.Clone(record.Values)
+		f(&record)
+		return json.NewEncoder(rw).Encode(map[string]any{"success": true, "record": record}) == nil
+	})
+}
+
+// sends waits for twenty looks at www.example.com, and reports if it was not sent as often as that since the last time.
+func (w *world) sends(h *hook, want int) {
+	w.t.Helper()
+	var all []string
+	count := func(what string) (n int) {
+		for _, r := range all {
+			if strings.HasPrefix(r, what) && strings.Contains(r, "www") {
+				n++
+			}
+		}
+		return n
+	}
+	w.eventually("twenty looks", func() string {
+		if all = append(all, h.asked()...); count("GET") < 20 {
+			return fmt.Sprint("there are ", count("GET"))
+		}
+		return ""
+	})
+	if got := count("POST"); got != want {
+		w.t.Fatalf("it is sent %d times, want %d: %q", got, want, all)
+	}
+}
+
+func TestWhatAServerKeepsOtherwise(t *testing.T) {
+	left := uint32(250)
+	for _, c := range []struct {
+		sentence string
+		shows    func(*dnshook.Record)
+		says     string
+	}{
+		{"a TTL that is never less than ten minutes", func(r *dnshook.Record) { r.TTL = 600 }, "the TTL 600 instead of 300"},
+		{"a TTL that counts down", func(r *dnshook.Record) { left--; r.TTL = left }, "instead of 300"},
+		{"another address", func(r *dnshook.Record) { r.Values = []string{"192.0.2.66"} }, "the values 192.0.2.66 instead of 192.0.2."},
+		{"nothing, though it shows others", nil, "shows nothing"},
+	} {
+		t.Run(c.sentence, func(t *testing.T) {
+			h := newHook(t, "")
+			w := newWorld(t, func(c *homelab.Config) { c.Audit = 50 * time.Millisecond })
+			w.class("dns", h.URL)
+			w.classSays("dns", "Healthy True ServerHealthy")
+			w.record("other", "dns", "A other example.com 192.0.2.1")
+			w.until("other", "Created True RecordCreated")
+			w.eventually("a look at the other", func() string {
+				if !slices.ContainsFunc(h.asked(), func(r string) bool { return strings.HasPrefix(r, "GET") }) {
+					return "there is none"
+				}
+				return ""
+			})
+			h.shows(c.shows)
+			w.record("it", "dns", "A www example.com 192.0.2.1")
+			w.sends(h, 2) // at first, and when it is seen
+			w.message("it", "www.example.com A", h.URL, c.says)
+			w.happened("KeptOtherwise")
+			if got := w.says("it"); got != "Created True RecordCreated" {
+				t.Errorf("it says %s", got)
+			}
+			w.record("it", "dns", "A www example.com 192.0.2.2")
+			w.sends(h, 2) // what is wanted is something else now
+			w.message("it", c.says)
+			w.writes.take()
+			w.sends(h, 0)
+			if got := w.writes.take(); len(got) > 0 {
+				t.Errorf("it writes %q", got)
+			}
+			h.shows(func(r *dnshook.Record) { r.Values = []string{"192.0.2.99"} })
+			w.sends(h, 1) // the server answers something else now
+			w.message("it", "192.0.2.99")
+			h.answers(nil)
+			w.eventually("no difference", func() string {
+				if said := w.get("it").Status.Conditions[0].Message; strings.Contains(said, "instead") {
+					return said
+				}
+				return ""
+			})
+		})
+	}
+}

@@ -1,0 +1,148 @@
+package homelab
+
+import (
+	"cmp"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+)
+
+// workersOfClass is how many calls of one server there are at a time. Every class has its own: one that is dead keeps nobody
+// else's.
+const workersOfClass = 8
+
+// batchSize is how many records go out in one request, where the server takes that: fewer than it may take, since all of them
+// have to be done within the time-out of one call.
+const batchSize = 100
+
+// A line is the queue of the slots of a class that exists.
+type line struct {
+	class   string
+	queue   workqueue.TypedDelayingInterface[slotKey]
+	workers int           // that have not ended; guarded by Controller.mu
+	turn    sync.Mutex    // held while somebody takes slots
+	under   atomic.Int32  // how many turns are under way
+	freed   chan struct{} // one of them has ended
+}
+
+// Above as many turns of a class at a time there are full batches only: what comes meanwhile gathers, but for no longer than that.
+const (
+	underWay  = 2
+	gatherFor = 50 * time.Millisecond
+)
+
+// wake has a slot looked at. Of a class that does not exist nothing is sent, and who is to leave something there need not wait. k.mu is held.
+func (k *Controller) wake(key slotKey) {
+	if l := k.line(key.class); l != nil {
+		l.queue.Add(key)
+	} else if s := k.slots[key]; s != nil {
+		if do := orphaned(s); len(do.free) > 0 {
+			k.forget(s, do.free)
+		}
+	}
+}
+
+// later has a slot looked at after a while. k.mu is held.
+func (k *Controller) later(key slotKey, after time.Duration) {
+	if l := k.line(key.class); l != nil {
+		l.queue.AddAfter(key, after)
+	}
+}
+
+// line returns the queue of a class, whose workers begin when all there is has been taken in; nil: the class does not exist, or the term is over.
+// k.mu is held.
+func (k *Controller) line(class string) *line {
+	if l := k.lines[class]; l != nil {
+		return l
+	}
+	if k.classes[class] == nil || k.ctx.Err() != nil {
+		return nil
+	}
+	l := &line{
+		class: class, workers: workersOfClass, freed: make(chan struct{}, 1),
+		queue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[slotKey]{Clock: k.Clock}),
+	}
+	k.lines[class] = l
+	for range workersOfClass {
+		k.workers.Go(func() { k.work(l); k.leave(l) })
+	}
+	return l
+}
+
+// leave drops a line with its last worker. A class that has come back meanwhile gets another one only now: one slot is in one hand.
+func (k *Controller) leave(l *line) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if l.workers--; l.workers == 0 {
+		delete(k.lines, l.class)
+		k.Numbers.left(l.class)
+		k.wakeClass(l.class)
+	}
+}
+
+func (k *Controller) work(l *line) {
+	k.await()
+	for {
+		keys := l.take(k.most(l.class))
+		if len(keys) == 0 {
+			return
+		}
+		switch {
+		case k.ctx.Err() != nil:
+		case k.Leads != nil && !k.Leads():
+			for _, key := range keys {
+				l.queue.AddAfter(key, time.Second)
+			}
+		default:
+			k.turn(l, keys)
+			k.Numbers.waiting(l.class, l.queue.Len())
+		}
+		for _, key := range keys {
+			l.queue.Done(key)
+		}
+		l.under.Add(-1)
+		select {
+		case l.freed <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// most is how many slots of a class one worker takes at once: as many as the server takes in one request.
+func (k *Controller) most(class string) int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if c := k.classes[class]; c != nil && c.batch {
+		return cmp.Or(c.fewer, batchSize)
+	}
+	return 1
+}
+
+// take waits for a slot, and takes those that wait beside it; none: the queue has ended.
+func (l *line) take(most int) []slotKey {
+	l.turn.Lock()
+	defer l.turn.Unlock()
+	key, end := l.queue.Get()
+	if end {
+		return nil
+	}
+	for late := time.After(gatherFor); most > 1 && l.under.Load() >= underWay && l.queue.Len() < most-1; {
+		select {
+		case <-l.freed:
+			continue
+		case <-late:
+		}
+		break
+	}
+	l.under.Add(1)
+	keys := []slotKey{key}
+	for len(keys) < most && l.queue.Len() > 0 { // nobody else takes any now
+		if key, end = l.queue.Get(); end {
+			break
+		}
+		keys = append(keys, key)
+	}
+	return keys
+}
