@@ -2,7 +2,6 @@ package gardener
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -50,7 +49,7 @@ func (k *Controller) place(ctx context.Context, r *record, run *run) error {
 	account, z, err := k.reach(ctx, r, run)
 	switch {
 	case err != nil && run.step == Remove && backend.Class(err) == backend.ErrNoZone:
-		return nil
+		return run.unread // there may be a zone that only the settings tell of
 	case err != nil:
 		return err
 	}
@@ -68,17 +67,9 @@ func (k *Controller) reach(ctx context.Context, r *record, run *run) (backend.Ac
 	k.mu.Lock()
 	run.secret = k.secrets[r.secret]
 	k.mu.Unlock()
-	account, err := k.open(ctx, run.object)
+	account, err := k.open(ctx, r, run)
 	if err != nil {
-		var api *apiError
-		k.mu.Lock()
-		if !errors.As(err, &api) && run.step == Remove && r.holding != nil { // what this process has put there it can take away
-			account, err = r.holding.account, nil
-		}
-		k.mu.Unlock()
-		if err != nil {
-			return nil, backend.HostedZone{}, err
-		}
+		return nil, backend.HostedZone{}, err
 	}
 	z, err := k.hosted(r, run, account)
 	return account, z, err

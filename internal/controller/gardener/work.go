@@ -117,7 +117,7 @@ func (k *Controller) begin(ctx context.Context, r *record, run *run) (bool, erro
 		}
 		return true, nil
 	}
-	shoot, err := k.shootOf(ctx, o.Namespace)
+	shoot, err := k.shootOf(ctx, o)
 	if err != nil {
 		return false, &apiError{error: err}
 	}
@@ -200,7 +200,7 @@ func (k *Controller) finish(ctx context.Context, r *record, run *run) error {
 func (k *Controller) trouble(ctx context.Context, r *record, run *run, err error) error {
 	if k.givesUp(r, run, err) {
 		k.Events.Eventf(run.object, nil, "Warning", "LeftBehind", "Delete", "%s", controller.Note(fmt.Sprintf(
-			"%s %s may still be there: the shoot is deleted by force, and %v.", run.object.Spec.Name, run.object.Spec.RecordType, err)))
+			"%s %s may still be there: it is given up by force, and %v.", run.object.Spec.Name, run.object.Spec.RecordType, err)))
 		run.confirmed = true
 		return k.settle(ctx, r, run, k.finish(ctx, r, run))
 	}
