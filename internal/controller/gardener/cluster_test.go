@@ -116,7 +116,10 @@ func (w *world) start() {
 	w.events = events.NewFakeRecorder(10000)
 	c := w.config
 	numbers := controller.NewMetrics()
-	c.Client, c.Live, c.Cache, c.Events, c.Log, c.Metrics = cached, w.live, objects, w.events, slog.New(slog.DiscardHandler), numbers
+	c.Client, c.Cache, c.Events, c.Log, c.Metrics = cached, objects, w.events, slog.New(slog.DiscardHandler), numbers
+	if c.Live == nil {
+		c.Live = w.live
+	}
 	c.Engine = controller.NewEngine(backend.Config{Clock: backend.SystemClock{}, Rand: rand.Float64, Metrics: numbers})
 	if pool := all.NewPool(time.Now, nil); c.Open == nil {
 		c.Open = func(r gardener.Request) (backend.Account, error) {
