@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel/trace"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -53,6 +54,7 @@ type world struct {
 	ns     string
 	config gardener.Config
 	events *events.FakeRecorder
+	tracer trace.Tracer
 	stop   func()
 
 	mu     sync.Mutex
@@ -130,6 +132,7 @@ func (w *world) start() {
 			return watched{account, w}, nil
 		}
 	}
+	c.Engine.Tracer = w.tracer
 	k := gardener.New(c)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.ctx))
 	var parts sync.WaitGroup

@@ -6,7 +6,10 @@ import (
 	"slices"
 	"strconv"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -94,6 +97,7 @@ func (k *Controller) send(r *record, run *run, account backend.Account, z backen
 	l.records[r] = struct{}{}
 	k.tidy(p, r)
 	run.seq = p.publish([]rr.Key{r.key})
+	k.handed(run)
 	k.Engine.Poke(p.key)
 }
 
@@ -104,8 +108,10 @@ func (k *Controller) at(z backend.HostedZone) *place {
 		id := fmt.Sprintf("gardener %s %s %s", z.Target.Server, z.Target.Zone, z.Target.View)
 		p = &place{
 			key: z.Target, id: id, holders: map[rr.Key][]*record{}, lines: map[backend.Account]*line{}, waiting: map[*record]struct{}{},
-			feed: k.Engine.NewOverlay(backend.FeedConfig{ID: id, Zone: z.Target.Zone, Created: k.Clock()}, k.hear),
 		}
+		p.feed = k.Engine.NewOverlay(backend.FeedConfig{ID: id, Zone: z.Target.Zone, Created: k.Clock()}, controller.Overlay{
+			Hear: k.hear, Causes: func(seq uint64) []trace.Span { return k.causes(p, seq) }, Clock: k.Clock,
+		})
 		k.places[z.Target] = p
 	}
 	return p

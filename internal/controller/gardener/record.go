@@ -3,6 +3,7 @@ package gardener
 import (
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -64,6 +65,7 @@ type run struct {
 	refused   bool               // and by the place it was sent to, which tries it again only when other things change
 	again     time.Time          // when it is sent there again
 	left      *backend.TargetKey // where the set of an object was that is let go
+	span      trace.Span         // of the operation; nil: nobody follows it
 }
 
 // search is a step of our own: to learn which place has the set of a record that nobody has asked for in this run of the operator.
