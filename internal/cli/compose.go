@@ -62,6 +62,8 @@ func (c *composition) add(a *arrival) {
 	switch a.object.Kind {
 	case manifest.Zone, manifest.DNSZone, manifest.DNSClass:
 		c.zones = append(c.zones, zoneResult{object: a.object, verdict: verdict})
+	case manifest.GardenerRecord:
+		c.zones = append(c.zones, overlaid(a))
 	case manifest.Backend:
 		c.backends = append(c.backends, a.object)
 		fallthrough
@@ -92,7 +94,7 @@ func idOf(ref manifest.Ref) zone.ID { return zone.ID(ref) }
 
 // label gives the content its serial.
 func (z *zoneResult) label(now time.Time) {
-	if z.verdict.Accepted && !z.object.OfHomelab() {
+	if z.verdict.Accepted && !z.object.Zoneless() {
 		z.serial = z.nextSerial(now)
 		z.snapshot.SOA.Serial = z.serial
 	}

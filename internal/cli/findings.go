@@ -97,7 +97,8 @@ func (f *findings) schema(ctx context.Context, checker *schema.Checker, input *m
 	errs := make([]error, len(input.Objects))
 	parallel.Do(len(input.Objects), func(i int) {
 		o := input.Objects[i]
-		found[i], errs[i] = checker.Check(ctx, o.Kind, o.Ref.Namespace, o.JSON)
+		kind, _, _ := strings.Cut(o.Kind, ".") // its group the object says itself
+		found[i], errs[i] = checker.Check(ctx, kind, o.Ref.Namespace, o.JSON)
 	})
 	f.violated = map[manifest.Ref][]string{}
 	for i, o := range input.Objects {
@@ -157,7 +158,7 @@ func (f *findings) references(z zoneResult, backends []*manifest.Object) {
 // loading warns of what keeps servers from loading a zone. That it has no name servers
 // at all is a note of the core.
 func (f *findings) loading(z zoneResult) {
-	if !z.verdict.Accepted || z.object.OfHomelab() {
+	if !z.verdict.Accepted || z.object.Zoneless() {
 		return
 	}
 	at := z.object.PlaceOf(fieldOf(z.object.Ref, zone.Accepted))
@@ -208,6 +209,9 @@ func (f *findings) says(ref manifest.Ref, reason zone.Reason) bool {
 func fieldOf(ref manifest.Ref, reason zone.Reason) string {
 	if ref.OfBindy() {
 		return bindyField(ref.Kind, reason)
+	}
+	if ref.OfGardener() {
+		return gardenerField(reason)
 	}
 	if ref.OfHomelab() {
 		return homelabField(ref.Kind, reason)

@@ -44,6 +44,7 @@ func (f *fold) put(objects []*manifest.Object) (*composition, zone.Delta) {
 	f.held = held
 	f.giveBindy(slices.Collect(maps.Values(held)))
 	c.grant(f.world, objects)
+	c.rival()
 	delta := f.world.Settle()
 	for i := range c.zones {
 		c.zones[i].settle(f.world)
@@ -148,7 +149,8 @@ func single(same []*manifest.Object) (*manifest.Object, *zone.Refusal) {
 		return first, &zone.Refusal{Reason: zone.InvalidSpec, Message: fmt.Sprintf(
 			"%s cannot be read: %s; correct it.", first.Ref, first.Fault)}
 	case first.Zone != nil && first.Zone.DeletionTimestamp != nil, first.Record != nil && first.Record.DeletionTimestamp != nil,
-		first.Bindy != nil && first.Bindy.GetDeletionTimestamp() != nil, first.Homelab != nil && first.Homelab.GetDeletionTimestamp() != nil:
+		first.Bindy != nil && first.Bindy.GetDeletionTimestamp() != nil, first.Homelab != nil && first.Homelab.GetDeletionTimestamp() != nil,
+		first.Gardener != nil && first.Gardener.DeletionTimestamp != nil:
 		return first, &zone.Refusal{Reason: beingDeleted, Message: fmt.Sprintf(
 			"%s is being deleted: it has a metadata.deletionTimestamp; remove it from the input, or that field from it.", first.Ref)}
 	}
@@ -160,7 +162,8 @@ func alike(a, b *manifest.Object) bool {
 		return bytes.Equal(a.JSON, b.JSON)
 	}
 	return reflect.DeepEqual(a.Zone, b.Zone) && reflect.DeepEqual(a.Record, b.Record) &&
-		reflect.DeepEqual(a.Backend, b.Backend) && reflect.DeepEqual(a.Bindy, b.Bindy) && reflect.DeepEqual(a.Homelab, b.Homelab) && reflect.DeepEqual(a.Labels, b.Labels)
+		reflect.DeepEqual(a.Backend, b.Backend) && reflect.DeepEqual(a.Bindy, b.Bindy) && reflect.DeepEqual(a.Homelab, b.Homelab) &&
+		reflect.DeepEqual(a.Gardener, b.Gardener) && reflect.DeepEqual(a.Labels, b.Labels)
 }
 
 func zoneOf(o *manifest.Object, refusal *zone.Refusal) zone.Zone {

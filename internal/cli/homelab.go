@@ -26,8 +26,12 @@ func hookRecordOf(o *manifest.Object, refusal *zone.Refusal) zone.Claim {
 	return zone.Claim{ID: idOf(o.Ref), Invalid: refusal}
 }
 
-// writeClass prints what the server of a DNSClass is to have. It is no zone: there is no SOA.
-func writeClass(out io.Writer, z zoneResult) {
+// writeServer says where sets are to be that are no zone: there is no SOA.
+func writeServer(out io.Writer, z zoneResult) {
+	if z.object.OfGardener() {
+		fmt.Fprintf(out, "; %s: %s\n", oneLine(z.object.Ref.String()), oneLine(z.verdict.Message))
+		return
+	}
 	server := ""
 	if c, ok := z.object.Homelab.(*v1alpha1.DNSClass); ok {
 		server = c.Spec.Server

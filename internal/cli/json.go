@@ -75,7 +75,7 @@ func entriesOf(z zoneResult) []jsonEntry {
 		return []jsonEntry{}
 	}
 	entries := make([]jsonEntry, 0, z.snapshot.Sets.Len()+1)
-	if !z.object.OfHomelab() {
+	if !z.object.Zoneless() {
 		entries = append(entries, jsonEntry{
 			z.snapshot.Name.String(), "IN", rr.TypeSOA.String(), z.snapshot.SOA.TTL, z.snapshot.SOA.Data()})
 	}

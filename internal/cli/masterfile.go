@@ -30,8 +30,8 @@ func writeMasterFiles(out io.Writer, c *composition) error {
 
 func writeZone(out io.Writer, z zoneResult) {
 	lines := linesOf(z)
-	if z.object.OfHomelab() {
-		writeClass(out, z)
+	if z.object.Zoneless() {
+		writeServer(out, z)
 	} else {
 		writeHead(out, z)
 	}
@@ -95,7 +95,7 @@ func linesOf(z zoneResult) []line {
 	s := z.snapshot
 	var lines []line
 	var extra []placeholder
-	if !z.object.OfHomelab() { // there is no zone to load
+	if !z.object.Zoneless() { // there is no zone to load
 		lines, extra = []line{{owner: "@", ttl: s.SOA.TTL, typ: rr.TypeSOA.String(), data: s.SOA.Data()}}, placeholders(s)
 	}
 	for i := range extra {
@@ -105,7 +105,7 @@ func linesOf(z zoneResult) []line {
 	}
 	add := func(owner dnsname.Name, ttl uint32, t rr.Type, data, remark string) {
 		label := owner.In(s.Name)
-		if z.object.OfHomelab() {
+		if z.object.Zoneless() {
 			label = owner.String()
 		}
 		lines = append(lines, line{owner: label, ttl: ttl, typ: t.String(), data: data, remark: remark})
@@ -121,7 +121,7 @@ func linesOf(z zoneResult) []line {
 		flush(set.Name)
 		for _, data := range set.Data {
 			add(set.Name, set.TTL, set.Type, data, "")
-			if !z.object.OfHomelab() {
+			if !z.object.Zoneless() {
 				lines[len(lines)-1].leftOut = unloadable(s, set, data)
 			}
 		}

@@ -35,6 +35,9 @@ the next one. Where a master file needs more than the objects say (a name server
 address of it), a placeholder with a comment stands in; -o json has none. So does one
 for the addresses of its servers that a DNSZone gets in a cluster.
 
+Of a DNSClass and of a DNSRecord of Gardener it prints what their server is to have;
+the hosted zone of the latter only the service knows, unless the object names it.
+
 Exit codes: 0 when everything could be read, also if objects are refused; 2 if not.`,
 		Example: `  zonefold render -f zones/
   zonefold render -f zones/ --zone example.org. | named-checkzone example.org. /dev/stdin
@@ -139,7 +142,7 @@ func (v view) missing(c *composition) error {
 func (c *composition) only(name dnsname.Name) *composition {
 	out := &composition{}
 	for _, z := range c.zones {
-		if z.verdict.Name == name {
+		if z.verdict.Name == name && !z.object.OfGardener() {
 			out.zones = append(out.zones, z)
 		}
 	}

@@ -62,7 +62,11 @@ func readable(line string) error {
 	if len(fields) < 5 || fields[2] != "IN" {
 		return fmt.Errorf("it is no record")
 	}
-	if _, err := dnsname.ParseRelative(fields[0]); err != nil {
+	_, err := dnsname.ParseRelative(fields[0])
+	if strings.HasSuffix(fields[0], ".") { // what is no zone has whole names
+		_, err = dnsname.Parse(fields[0])
+	}
+	if err != nil {
 		return err
 	}
 	typ, err := rr.ParseType(fields[3])

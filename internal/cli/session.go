@@ -112,8 +112,8 @@ func (s *session) remark(input *manifest.Input) {
 
 // take serves the input, and returns what became different.
 func (s *session) take(ctx context.Context, input *manifest.Input) (changed news, refused []refusal, err error) {
-	// DNSZones and DNSClasses are for their own servers, and there may be several of one name.
-	ours := slices.DeleteFunc(slices.Clone(input.Objects), func(o *manifest.Object) bool { return o.OfBindy() || o.OfHomelab() })
+	// DNSZones, DNSClasses and DNSRecords are for their own servers, and there may be several of one name.
+	ours := slices.DeleteFunc(slices.Clone(input.Objects), func(o *manifest.Object) bool { return o.OfBindy() || o.Zoneless() })
 	objects, kept, err := s.guard.pass(ctx, ours)
 	if err != nil {
 		return changed, nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -19,7 +20,7 @@ type Engine struct {
 
 	mu       sync.Mutex
 	parts    []*Deliveries
-	overlays map[string]func(backend.Report) // by feed
+	overlays map[string]Overlay // by feed
 }
 
 // NewEngine returns an Engine; Ceilings, Ledger, Report, Strange and Tracing of c are its own affair.
@@ -68,15 +69,22 @@ func (e *Engine) Record(ctx context.Context, feed string, sets []rr.Set) error {
 	return d.record(ctx, feed, sets)
 }
 
-// NewOverlay starts a feed of sets that lie over whatever a zone holds, and has hear told what becomes of it. It never blocks.
-func (e *Engine) NewOverlay(c backend.FeedConfig, hear func(backend.Report)) *backend.Feed {
+// An Overlay is who has sets that lie over whatever a zone holds. Hear and Causes never block.
+type Overlay struct {
+	Hear   func(backend.Report)          // is told what becomes of them
+	Causes func(seq uint64) []trace.Span // the changes that a content brings, the oldest first
+	Clock  func() time.Time
+}
+
+// NewOverlay starts a feed of such sets.
+func (e *Engine) NewOverlay(c backend.FeedConfig, of Overlay) *backend.Feed {
 	c.Overlay = true
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.overlays == nil {
-		e.overlays = map[string]func(backend.Report){}
+		e.overlays = map[string]Overlay{}
 	}
-	e.overlays[c.ID] = hear
+	e.overlays[c.ID] = of
 	return e.NewFeed(c)
 }
 
@@ -87,12 +95,16 @@ func (e *Engine) DropOverlay(feed string) {
 	delete(e.overlays, feed)
 }
 
-func (e *Engine) report(r backend.Report) {
+func (e *Engine) overlay(feed string) (Overlay, bool) {
 	e.mu.Lock()
-	hear := e.overlays[r.Feed]
-	e.mu.Unlock()
-	if hear != nil {
-		hear(r)
+	defer e.mu.Unlock()
+	o, ok := e.overlays[feed]
+	return o, ok
+}
+
+func (e *Engine) report(r backend.Report) {
+	if o, ok := e.overlay(r.Feed); ok {
+		o.Hear(r)
 		return
 	}
 	if d := e.owner(r.Feed); d != nil {

@@ -54,15 +54,32 @@ func (f *Follower) Begin(s Settlement, o Touched, now time.Time) trace.Span {
 		delete(f.versions, o.ID)
 	}
 	verdict, _ := s.View.Verdict(o.ID)
-	ctx, span := f.Tracer.Start(context.Background(), SpanChange, trace.WithTimestamp(o.Seen), trace.WithAttributes(
-		attribute.String("k8s.object.kind", o.ID.Kind), attribute.String("k8s.namespace.name", o.ID.Namespace), attribute.String("k8s.object.name", o.ID.Name),
-		attribute.String("zonefold.verdict", string(verdict.Reason)), attribute.Bool("zonefold.deleted", o.Gone())))
+	span := f.Change(o.ID, o.Seen, attribute.String("zonefold.verdict", string(verdict.Reason)), attribute.Bool("zonefold.deleted", o.Gone()))
+	f.Settled(span, s.At, now, attribute.Int("zonefold.objects", len(s.Touched)))
+	return span
+}
+
+// Change begins the span of a change of an object; nil: nobody follows it.
+func (f *Follower) Change(id zone.ID, seen time.Time, about ...attribute.KeyValue) trace.Span {
+	if f.Tracer == nil {
+		return nil
+	}
+	_, span := f.Tracer.Start(context.Background(), SpanChange, trace.WithTimestamp(seen), trace.WithAttributes(
+		attribute.String("k8s.object.kind", id.Kind), attribute.String("k8s.namespace.name", id.Namespace), attribute.String("k8s.object.name", id.Name)),
+		trace.WithAttributes(about...))
 	if !span.IsRecording() {
 		return nil
 	}
-	_, settle := f.Tracer.Start(ctx, SpanSettle, trace.WithTimestamp(s.At), trace.WithAttributes(attribute.Int("zonefold.objects", len(s.Touched))))
-	settle.End(trace.WithTimestamp(now))
 	return span
+}
+
+// Settled tells of the step that took a change in, if anybody follows that.
+func (f *Follower) Settled(change trace.Span, from, until time.Time, about ...attribute.KeyValue) {
+	if change == nil {
+		return
+	}
+	_, settle := f.Tracer.Start(trace.ContextWithSpan(context.Background(), change), SpanSettle, trace.WithTimestamp(from), trace.WithAttributes(about...))
+	settle.End(trace.WithTimestamp(until))
 }
 
 // Call begins the span of a call that brings changes to a server: a part of the first of them, with links to the others. What it
@@ -166,11 +183,11 @@ func (l *line) abandon(now time.Time) {
 
 // tracing follows one call of a Backend.
 func (e *Engine) tracing(ctx context.Context, feed string, seq uint64, target backend.TargetKey) (context.Context, func(int, error)) {
-	d := e.owner(feed)
-	if d == nil || e.Tracer == nil {
+	if e.Tracer == nil {
 		return ctx, func(int, error) {}
 	}
-	ctx, done := d.follower.Call(ctx, d.clock, d.causes(feed, seq), attribute.String("server.address", target.Server), attribute.String("dns.zone", target.Zone.String()))
+	now, changes := e.causes(feed, seq)
+	ctx, done := (&Follower{Tracer: e.Tracer}).Call(ctx, now, changes, attribute.String("server.address", target.Server), attribute.String("dns.zone", target.Zone.String()))
 	return ctx, func(changes int, err error) {
 		result := []attribute.KeyValue{attribute.Int("zonefold.changes", changes)}
 		if err != nil {
@@ -178,6 +195,17 @@ func (e *Engine) tracing(ctx context.Context, feed string, seq uint64, target ba
 		}
 		done(err, result...)
 	}
+}
+
+// causes are the changes that a content brings, the oldest first, and the clock of who has it.
+func (e *Engine) causes(feed string, seq uint64) (now func() time.Time, changes []trace.Span) {
+	if o, ok := e.overlay(feed); ok {
+		return o.Clock, o.Causes(seq)
+	}
+	if d := e.owner(feed); d != nil {
+		return d.clock, d.causes(feed, seq)
+	}
+	return nil, nil
 }
 
 // causes are the changes that a content brings, the oldest first.

@@ -36,7 +36,7 @@ func (r *reader) plain(text []byte) bool {
 		if !bytes.HasPrefix(text, k.begin) {
 			continue
 		}
-		o := &Object{Ref: Ref{Kind: k.name}, JSON: text, doc: r.doc}
+		o := &Object{Ref: Ref{Kind: k.called}, JSON: text, doc: r.doc}
 		meta, unknown, err := k.decode(text, o)
 		if err != nil || len(unknown) > 0 || meta.GetName() == "" {
 			return false
@@ -187,7 +187,7 @@ func (r *reader) object(text []byte, path string, list head) {
 		r.problem(path, NoObject, "%s is a %s without metadata.name; give it one.", r.what(path), h.Kind)
 		return
 	}
-	o := &Object{Ref: Ref{Kind: h.Kind}, JSON: text, doc: r.doc, path: path}
+	o := &Object{Ref: Ref{Kind: k.called}, JSON: text, doc: r.doc, path: path}
 	r.take(o, k, h.Namespace, h.Name)
 	r.decode(o, k)
 	if r.twice != nil {

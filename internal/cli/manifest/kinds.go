@@ -11,6 +11,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	bindy "github.com/zonefold/zonefold/api/bindy/v1beta1"
+	gardener "github.com/zonefold/zonefold/api/gardener/v1alpha1"
 	homelab "github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
@@ -25,6 +26,7 @@ type kindKey struct{ apiVersion, name string }
 type kind struct {
 	kindKey
 	begin   []byte // of every object of the kind, in JSON that was made of YAML
+	called  string // in a Ref: two groups have a kind of one name
 	cluster bool   // cluster-scoped
 	decode  decoder
 }
@@ -34,7 +36,7 @@ type kind struct {
 type decoder func(text []byte, o *Object) (meta metav1.Object, unknown []error, err error)
 
 func newKind(apiVersion, name string, cluster bool, decode decoder) kind {
-	return kind{kindKey{apiVersion, name}, fmt.Appendf(nil, `{"apiVersion":%q,"kind":%q,`, apiVersion, name), cluster, decode}
+	return kind{kindKey{apiVersion, name}, fmt.Appendf(nil, `{"apiVersion":%q,"kind":%q,`, apiVersion, name), name, cluster, decode}
 }
 
 // kinds are those that are read. A ZoneSlice is the operator's own and says nothing
@@ -75,7 +77,7 @@ var kinds = append([]kind{
 		}
 		return &v.ObjectMeta, nil, err
 	}),
-}, append(bindyKinds(), homelabKinds()...)...)
+}, append(append(bindyKinds(), homelabKinds()...), gardenerKind())...)
 
 // A strictZone and a strictRecord are read without the tolerance that the operator has
 // for what is stored: nothing of a wrong type or with a misspelt name is overlooked.
@@ -122,8 +124,8 @@ func (r *reader) unknown(path string, h head) {
 }
 
 func knownKinds() string {
-	return fmt.Sprintf("Zone and Record of %s, Backend of %s, DNSClass and DNSRecord of %s, and the kinds of %s",
-		kubizone.GroupVersion, zonefold.GroupVersion, homelab.GroupVersion, bindy.GroupVersion)
+	return fmt.Sprintf("Zone and Record of %s, Backend of %s, DNSClass and DNSRecord of %s, DNSRecord of %s, and the kinds of %s",
+		kubizone.GroupVersion, zonefold.GroupVersion, homelab.GroupVersion, gardener.GroupVersion, bindy.GroupVersion)
 }
 
 // faultOf turns a decoding error into a clause for people.

@@ -15,6 +15,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	gardener "github.com/zonefold/zonefold/api/gardener/v1alpha1"
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 )
@@ -63,12 +64,13 @@ type Object struct {
 	JSON []byte // the object as it stands in its document
 
 	// One of these is set, by the kind; none where Fault says why not.
-	Zone    *kubizone.Zone
-	Record  *kubizone.Record
-	Backend *zonefold.Backend
-	Bindy   client.Object     // of a kind of bindy.firestoned.io
-	Homelab client.Object     // of a kind of dns.homelab.mortenolsen.pro
-	Labels  map[string]string // of a Namespace
+	Zone     *kubizone.Zone
+	Record   *kubizone.Record
+	Backend  *zonefold.Backend
+	Bindy    client.Object // of a kind of bindy.firestoned.io
+	Homelab  client.Object // of a kind of dns.homelab.mortenolsen.pro
+	Gardener *gardener.DNSRecord
+	Labels   map[string]string // of a Namespace
 
 	// Fault is a clause that says why the object cannot be decoded: "spec.ttl must …".
 	Fault string

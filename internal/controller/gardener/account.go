@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/dnsname"
@@ -38,44 +35,6 @@ const find, findAnew = "\x00", "\x00anew"
 // unused is how long an account is remembered that nothing goes through.
 const unused = 10 * time.Minute
 
-// open returns the account of a record, or what is wrong with its credentials.
-func (k *Controller) open(ctx context.Context, o *v1alpha1.DNSRecord) (backend.Account, error) {
-	key := secretKey(o)
-	if key.Name == "" {
-		return nil, misconfigured("spec.secretRef.name is empty; name the Secret with the credentials.")
-	}
-	if key.Namespace != o.Namespace && !k.Seed {
-		return nil, misconfigured("spec.secretRef names a Secret of the namespace %s, which only objects in a seed may; name one of %s.", key.Namespace, o.Namespace)
-	}
-	secret := &corev1.Secret{}
-	if err := k.Live.Get(ctx, key, secret); apierrors.IsNotFound(err) {
-		return nil, misconfigured("there is no Secret %s; create it, or correct spec.secretRef.", key)
-	} else if err != nil {
-		return nil, &apiError{error: fmt.Errorf("reading the Secret %s: %w", key, err)}
-	}
-	options, err := optionsOf(&o.Spec)
-	if err != nil {
-		return nil, err
-	}
-	request := Request{Type: o.Spec.Type, Data: secret.Data, Options: options}
-	if o.Spec.Region != nil {
-		request.Region = *o.Spec.Region
-	}
-	account, err := k.Open(request)
-	if err != nil {
-		return nil, fmt.Errorf("reading the Secret %s: %w", key, unlessClassed(err))
-	}
-	return account, nil
-}
-
-// unlessClassed makes an error that has no class one about the configuration: no service has been asked yet.
-func unlessClassed(err error) error {
-	if backend.Class(err) != backend.ErrUnavailable {
-		return err
-	}
-	return misconfigured("%v", err)
-}
-
 // hosted returns the hosted zone that a record belongs into; errWaiting: the account is being asked.
 func (k *Controller) hosted(r *record, run *run, account backend.Account) (backend.HostedZone, error) {
 	k.mu.Lock()
@@ -83,14 +42,7 @@ func (k *Controller) hosted(r *record, run *run, account backend.Account) (backe
 	if r.run != run {
 		return backend.HostedZone{}, errWaiting // somebody wants something else by now
 	}
-	o := run.object
-	id := ""
-	switch {
-	case o.Spec.Zone != nil && *o.Spec.Zone != "":
-		id = *o.Spec.Zone
-	case o.Status.Zone != nil && *o.Status.Zone != "" && !run.relist:
-		id = *o.Status.Zone
-	}
+	id := ZoneOf(run.object, run.relist)
 	d := k.desk(account)
 	if z, ok := d.known[id]; ok && id != "" && r.key.Name.Under(z.Name) {
 		return z, nil
@@ -109,6 +61,17 @@ func (k *Controller) hosted(r *record, run *run, account backend.Account) (backe
 	said := run.answer
 	run.question, run.answer = "", nil
 	return k.judge(r, d, question, said)
+}
+
+// ZoneOf returns the hosted zone that an object says its set is in, "" if it does not; anew: the one in the status is gone.
+func ZoneOf(o *v1alpha1.DNSRecord, anew bool) string {
+	switch {
+	case o.Spec.Zone != nil && *o.Spec.Zone != "":
+		return *o.Spec.Zone
+	case o.Status.Zone != nil && !anew:
+		return *o.Status.Zone
+	}
+	return ""
 }
 
 // judge takes the zone out of what an account has said. One that was remembered, and that is gone, is found anew, and so is one that is

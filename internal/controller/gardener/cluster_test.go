@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel/trace"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -53,6 +54,7 @@ type world struct {
 	ns     string
 	config gardener.Config
 	events *events.FakeRecorder
+	tracer trace.Tracer
 	stop   func()
 
 	mu     sync.Mutex
@@ -116,7 +118,10 @@ func (w *world) start() {
 	w.events = events.NewFakeRecorder(10000)
 	c := w.config
 	numbers := controller.NewMetrics()
-	c.Client, c.Live, c.Cache, c.Events, c.Log, c.Metrics = cached, w.live, objects, w.events, slog.New(slog.DiscardHandler), numbers
+	c.Client, c.Cache, c.Events, c.Log, c.Metrics = cached, objects, w.events, slog.New(slog.DiscardHandler), numbers
+	if c.Live == nil {
+		c.Live = w.live
+	}
 	c.Engine = controller.NewEngine(backend.Config{Clock: backend.SystemClock{}, Rand: rand.Float64, Metrics: numbers})
 	if pool := all.NewPool(time.Now, nil); c.Open == nil {
 		c.Open = func(r gardener.Request) (backend.Account, error) {
@@ -127,6 +132,7 @@ func (w *world) start() {
 			return watched{account, w}, nil
 		}
 	}
+	c.Engine.Tracer = w.tracer
 	k := gardener.New(c)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.ctx))
 	var parts sync.WaitGroup

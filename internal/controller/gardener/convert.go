@@ -97,8 +97,8 @@ func stackOf(o *v1alpha1.DNSRecord) string {
 // them: who writes DNSRecords need not be allowed to read the Secret.
 var settings = []string{"proxied", "timeout", "zones"}
 
-// optionsOf returns what providerConfig says.
-func optionsOf(s *v1alpha1.DNSRecordSpec) (map[string]string, error) {
+// Settings returns what providerConfig says, or what is wrong with it.
+func Settings(s *v1alpha1.DNSRecordSpec) (map[string]string, error) {
 	if s.ProviderConfig == nil || len(s.ProviderConfig.Raw) == 0 {
 		return nil, nil
 	}

@@ -3,6 +3,6 @@
 //
 // predicate.go says which events have something done, operation.go what, and validate.go, convert.go and codes.go what a spec means
 // and how errors are called; these know no cluster. gather.go follows objects, work.go takes one operation through its steps, retry.go
-// has it tried again, account.go asks accounts for their zones, place.go hands sets to the engine, and status.go and write.go say what
-// came of it.
+// has it tried again, open.go opens accounts and account.go asks them for their zones, place.go hands sets to the engine, and status.go
+// and write.go say what came of it.
 package gardener

@@ -2,6 +2,7 @@ package gardener
 
 import (
 	"slices"
+	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -64,6 +65,12 @@ func operationOf(o *v1alpha1.DNSRecord) v1alpha1.OperationType {
 		return last.Type
 	}
 	return v1alpha1.TypeReconcile
+}
+
+// forced reports whether an object that is being deleted is to go whatever is left behind.
+func forced(o *v1alpha1.DNSRecord) bool {
+	yes, _ := strconv.ParseBool(o.Annotations[v1alpha1.ForceDeletionAnnotation])
+	return yes && !o.DeletionTimestamp.IsZero()
 }
 
 // created returns the status of the condition Created.

@@ -2,12 +2,14 @@ package gardener
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -50,7 +52,7 @@ func (k *Controller) place(ctx context.Context, r *record, run *run) error {
 	account, z, err := k.reach(ctx, r, run)
 	switch {
 	case err != nil && run.step == Remove && backend.Class(err) == backend.ErrNoZone:
-		return nil
+		return run.unread // there may be a zone that only the settings tell of
 	case err != nil:
 		return err
 	}
@@ -68,17 +70,9 @@ func (k *Controller) reach(ctx context.Context, r *record, run *run) (backend.Ac
 	k.mu.Lock()
 	run.secret = k.secrets[r.secret]
 	k.mu.Unlock()
-	account, err := k.open(ctx, run.object)
+	account, err := k.open(ctx, r, run)
 	if err != nil {
-		var api *apiError
-		k.mu.Lock()
-		if !errors.As(err, &api) && run.step == Remove && r.holding != nil { // what this process has put there it can take away
-			account, err = r.holding.account, nil
-		}
-		k.mu.Unlock()
-		if err != nil {
-			return nil, backend.HostedZone{}, err
-		}
+		return nil, backend.HostedZone{}, err
 	}
 	z, err := k.hosted(r, run, account)
 	return account, z, err
@@ -103,6 +97,7 @@ func (k *Controller) send(r *record, run *run, account backend.Account, z backen
 	l.records[r] = struct{}{}
 	k.tidy(p, r)
 	run.seq = p.publish([]rr.Key{r.key})
+	k.handed(run)
 	k.Engine.Poke(p.key)
 }
 
@@ -113,8 +108,10 @@ func (k *Controller) at(z backend.HostedZone) *place {
 		id := fmt.Sprintf("gardener %s %s %s", z.Target.Server, z.Target.Zone, z.Target.View)
 		p = &place{
 			key: z.Target, id: id, holders: map[rr.Key][]*record{}, lines: map[backend.Account]*line{}, waiting: map[*record]struct{}{},
-			feed: k.Engine.NewOverlay(backend.FeedConfig{ID: id, Zone: z.Target.Zone, Created: k.Clock()}, k.hear),
 		}
+		p.feed = k.Engine.NewOverlay(backend.FeedConfig{ID: id, Zone: z.Target.Zone, Created: k.Clock()}, controller.Overlay{
+			Hear: k.hear, Causes: func(seq uint64) []trace.Span { return k.causes(p, seq) }, Clock: k.Clock,
+		})
 		k.places[z.Target] = p
 	}
 	return p

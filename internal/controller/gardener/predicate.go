@@ -54,6 +54,8 @@ func (t Trigger) seen(o *v1alpha1.DNSRecord) request {
 // changed says what follows from a change of an object.
 func (t Trigger) changed(old, o *v1alpha1.DNSRecord) request {
 	switch {
+	case forced(o) && !forced(old):
+		return asked
 	case t.IgnoreAnnotation:
 		if old.Generation != o.Generation {
 			return asked

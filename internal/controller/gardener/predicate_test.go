@@ -29,6 +29,10 @@ func last(kind v1alpha1.OperationType, state v1alpha1.OperationState) func(*v1al
 	}
 }
 
+func byForce(o *v1alpha1.DNSRecord) {
+	o.Annotations = map[string]string{v1alpha1.ForceDeletionAnnotation: "true"}
+}
+
 func deleted(o *v1alpha1.DNSRecord) { o.DeletionTimestamp = &metav1.Time{Time: time.Unix(1e9, 0)} }
 
 func finalized(o *v1alpha1.DNSRecord) { o.Finalizers = []string{"other", v1alpha1.Finalizer} }
@@ -84,6 +88,9 @@ func TestWhatAChangeHasDone(t *testing.T) {
 		{"a deletion does", object(served), object(served, deleted, generation(2)), asked, asked},
 		{"a changed status of what is being deleted does not", object(served, deleted), object(failed, deleted), none, none},
 		{"other changes of what is being deleted do, if annotations count", object(served, deleted), object(served, deleted, finalized), asked, none},
+		{"force does in any case", object(served, deleted), object(failed, deleted, byForce), asked, asked},
+		{"it counts once", object(served, deleted, byForce), object(failed, deleted, byForce), none, none},
+		{"force of what is not being deleted means nothing", object(served), object(served, byForce), none, none},
 	} {
 		if got := (Trigger{}).changed(c.old, c.now); got != c.usual {
 			t.Errorf("%s: it is %d, want %d", c.sentence, got, c.usual)

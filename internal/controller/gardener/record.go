@@ -3,6 +3,7 @@ package gardener
 import (
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -46,6 +47,7 @@ type run struct {
 
 	relist   bool    // the zone in the status is gone: it has to be found anew
 	secret   string  // version of the Secret that was read
+	unread   error   // what is wrong with the settings that were left out, and that may matter
 	question string  // what a desk was asked; "": nothing
 	answer   *answer // nil: it has not answered
 	zone     backend.HostedZone
@@ -63,6 +65,7 @@ type run struct {
 	refused   bool               // and by the place it was sent to, which tries it again only when other things change
 	again     time.Time          // when it is sent there again
 	left      *backend.TargetKey // where the set of an object was that is let go
+	span      trace.Span         // of the operation; nil: nobody follows it
 }
 
 // search is a step of our own: to learn which place has the set of a record that nobody has asked for in this run of the operator.
@@ -104,8 +107,8 @@ func (k *Controller) see(r *record, o *v1alpha1.DNSRecord) {
 	r.object = o
 	key, _ := keyOf(&o.Spec)
 	enter(k.sets, r.key, key, r)
-	enter(k.users, r.secret, secretOf(o), r)
-	r.key, r.secret = key, secretOf(o)
+	enter(k.users, r.secret, SecretOf(o), r)
+	r.key, r.secret = key, SecretOf(o)
 }
 
 // remove forgets an object that is gone, or not ours. What it had stays at the service: who wanted that removed has waited for the
@@ -150,8 +153,8 @@ func stateOf(o *v1alpha1.DNSRecord) string {
 	return string(o.Status.LastOperation.State)
 }
 
-// secretOf names the Secret with the credentials.
-func secretOf(o *v1alpha1.DNSRecord) string { return secretKey(o).String() }
+// SecretOf names the Secret with the credentials.
+func SecretOf(o *v1alpha1.DNSRecord) string { return secretKey(o).String() }
 
 func secretKey(o *v1alpha1.DNSRecord) client.ObjectKey {
 	key := client.ObjectKey{Namespace: o.Spec.SecretRef.Namespace, Name: o.Spec.SecretRef.Name}

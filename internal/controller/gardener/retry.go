@@ -57,6 +57,22 @@ func (k *Controller) retry(r *record) {
 	}
 }
 
+// starts notes that an attempt begins. k.mu is held.
+func (k *Controller) starts(r *record, run *run) {
+	if run.force && r.forced.IsZero() {
+		r.forced = k.Clock()
+	}
+	k.follow(r, run)
+}
+
+// end forgets a run. k.mu is held.
+func (k *Controller) end(r *record) {
+	k.unwait(r)
+	r.run.arrive(k.Clock(), nil)
+	r.run = nil
+	k.sought(r)
+}
+
 // renew replaces what is under way. k.mu is held.
 func (k *Controller) renew(r *record, asked bool) {
 	k.end(r)

@@ -1,7 +1,11 @@
 package gardener_test
 
 import (
+	"context"
 	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller/gardener"
@@ -101,13 +105,39 @@ func TestWhatFailsIsNotTriedAgainWhileItWaits(t *testing.T) {
 	w.holds(s, "A api.example.org", "120 192.0.2.1")
 }
 
-// TestAShootWithoutAClusterWaitsForIt has the Cluster come after the DNSRecord, as it may be heard of.
+// TestAShootWithoutAClusterWaitsForIt has the Cluster come after the operator has looked for it.
 func TestAShootWithoutAClusterWaitsForIt(t *testing.T) {
 	s := startPowerDNS(t, "example.org")
 	w := newWorld(t)
 	w.secret("creds", s.secret)
-	w.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: %s, labels: {gardener.cloud/role: shoot}}", w.ns)
+	w.stop()
+	missed := make(chan struct{}, 1)
+	w.config.Live = missing{w.live, missed}
+	w.noCluster()
 	w.record("api", "powerdns creds A api.example.org 192.0.2.1")
+	w.start()
+	select {
+	case <-missed:
+	case <-w.ctx.Done():
+		t.Fatal("nobody has looked for the Cluster")
+	}
 	w.shoot("{status: {lastOperation: {state: Processing}}}")
 	w.until("api", "Create Succeeded")
+}
+
+// missing is a Reader that tells of Clusters that were not there.
+type missing struct {
+	client.Reader
+	missed chan<- struct{}
+}
+
+func (m missing) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+	err := m.Reader.Get(ctx, key, o, options...)
+	if o.GetObjectKind().GroupVersionKind().Kind == "Cluster" && apierrors.IsNotFound(err) {
+		select {
+		case m.missed <- struct{}{}:
+		default:
+		}
+	}
+	return err
 }

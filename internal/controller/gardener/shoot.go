@@ -18,9 +18,13 @@ type shoot struct {
 	Forced bool // it goes, whatever is left behind
 }
 
-// shootOf reads the shoot of a namespace; the zero shoot where there is none.
-func (k *Controller) shootOf(ctx context.Context, namespace string) (shoot, error) {
-	ns := metadata("Namespace")
+// shootOf reads the shoot that an object belongs to; the zero shoot where there is none. An object that goes by force itself does so whatever has
+// become of that.
+func (k *Controller) shootOf(ctx context.Context, o *v1alpha1.DNSRecord) (shoot, error) {
+	if forced(o) {
+		return shoot{Forced: true}, nil
+	}
+	namespace, ns := o.Namespace, metadata("Namespace")
 	if err := k.Client.Get(ctx, client.ObjectKey{Name: namespace}, ns); err != nil {
 		return shoot{}, fmt.Errorf("reading the Namespace %s: %w", namespace, err)
 	}

@@ -2,6 +2,7 @@ package gardener
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -50,9 +51,15 @@ func waiting(s v1alpha1.DNSRecordStatus, run *run, err error, now time.Time) v1a
 	return s
 }
 
+// release is how an object goes that nothing else helps.
+const release = "To have the object go whatever is left behind, annotate it, or its Shoot, with " + v1alpha1.ForceDeletionAnnotation + "=true."
+
 // failed is the status of an operation that has failed, and is tried again. Nothing moves as long as it fails in the same way.
 func failed(s v1alpha1.DNSRecordStatus, run *run, err error, now time.Time) v1alpha1.DNSRecordStatus {
 	text := controller.Capital(wordsOf(run.kind).failed + ": " + err.Error())
+	if run.step == Remove {
+		text = strings.TrimSuffix(text, ".") + ". " + release
+	}
 	codes := codesOf(err)
 	at := metav1.NewTime(now.Truncate(time.Second))
 	if e, last := s.LastError, s.LastOperation; e == nil || e.Description != text || !slices.Equal(e.Codes, codes) || last == nil || last.State != v1alpha1.StateError {

@@ -127,7 +127,7 @@ func TestConvert(t *testing.T) {
 func TestOptions(t *testing.T) {
 	s := spec("A a.example.com 192.0.2.1")
 	s.ProviderConfig = &runtime.RawExtension{Raw: []byte(`{"apiVersion":"x/v1","kind":"Config","proxied":true,"timeout":1000000,"zones":"n"}`)}
-	got, err := optionsOf(s)
+	got, err := Settings(s)
 	if want := "map[proxied:true timeout:1000000 zones:n]"; err != nil || fmt.Sprint(got) != want {
 		t.Errorf("the options are %v, %v; want %s", got, err, want)
 	}
@@ -136,7 +136,7 @@ func TestOptions(t *testing.T) {
 		`{"endpoint":"https://example.com"}`, `{"tokenEndpoint":"https://example.com"}`, `{"url":"https://example.com"}`, `{"caBundle":"x"}`, `{"Endpoint":"https://example.com"}`,
 	} {
 		s.ProviderConfig.Raw = []byte(bad)
-		if got, err := optionsOf(s); !errors.Is(err, backend.ErrRejected) {
+		if got, err := Settings(s); !errors.Is(err, backend.ErrRejected) {
 			t.Errorf("the configuration %s is %v, %v", bad, got, err)
 		}
 	}

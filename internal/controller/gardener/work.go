@@ -101,7 +101,10 @@ func (k *Controller) advance(ctx context.Context, r *record, run *run) error {
 		if err := k.act(ctx, r, run); err != nil {
 			return err
 		}
+		k.mu.Lock()
 		run.confirmed = true
+		run.arrive(k.Clock(), nil)
+		k.mu.Unlock()
 	}
 	return k.finish(ctx, r, run)
 }
@@ -117,7 +120,7 @@ func (k *Controller) begin(ctx context.Context, r *record, run *run) (bool, erro
 		}
 		return true, nil
 	}
-	shoot, err := k.shootOf(ctx, o.Namespace)
+	shoot, err := k.shootOf(ctx, o)
 	if err != nil {
 		return false, &apiError{error: err}
 	}
@@ -142,9 +145,7 @@ func (k *Controller) begin(ctx context.Context, r *record, run *run) (bool, erro
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	run.step, run.kind, run.force, run.object = step, kind, shoot.Forced && step == Remove, o
-	if run.force && r.forced.IsZero() {
-		r.forced = k.Clock()
-	}
+	k.starts(r, run)
 	return false, nil
 }
 
@@ -200,13 +201,16 @@ func (k *Controller) finish(ctx context.Context, r *record, run *run) error {
 func (k *Controller) trouble(ctx context.Context, r *record, run *run, err error) error {
 	if k.givesUp(r, run, err) {
 		k.Events.Eventf(run.object, nil, "Warning", "LeftBehind", "Delete", "%s", controller.Note(fmt.Sprintf(
-			"%s %s may still be there: the shoot is deleted by force, and %v.", run.object.Spec.Name, run.object.Spec.RecordType, err)))
+			"%s %s may still be there: it is given up by force, and %v.", run.object.Spec.Name, run.object.Spec.RecordType, err)))
 		run.confirmed = true
 		return k.settle(ctx, r, run, k.finish(ctx, r, run))
 	}
 	k.mu.Lock()
 	run.failures++
 	run.failed = true
+	if !hopeful(err) {
+		run.arrive(k.Clock(), err)
+	}
 	pause := k.pause(r, run, err)
 	renewed := r.run == run && k.secrets[r.secret] != run.secret && run.secret != ""
 	if renewed {
@@ -231,13 +235,6 @@ func (k *Controller) trouble(ctx context.Context, r *record, run *run, err error
 		return nil // the engine tries again, and says when something has changed
 	}
 	return &controller.Later{After: pause}
-}
-
-// end forgets a run. k.mu is held.
-func (k *Controller) end(r *record) {
-	k.unwait(r)
-	r.run = nil
-	k.sought(r)
 }
 
 func (k *Controller) current(r *record) *v1alpha1.DNSRecord {

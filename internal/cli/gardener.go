@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/zonefold/zonefold/internal/cli/manifest"
+	"github.com/zonefold/zonefold/internal/controller/gardener"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// overlaid returns what a DNSRecord of Gardener asks for. No Zone decides about it: its set goes to the service whatever is there.
+func overlaid(a *arrival) zoneResult {
+	z := zoneResult{object: a.object}
+	refuse := func(reason zone.Reason, message string) zoneResult {
+		z.verdict = zone.Verdict{Name: z.verdict.Name, Reason: reason, Message: message}
+		return z
+	}
+	if a.refusal != nil {
+		return refuse(a.refusal.Reason, a.refusal.Message)
+	}
+	o := a.object.Gardener
+	set, err := gardener.Convert(&o.Spec)
+	if err == nil {
+		z.verdict.Name = set.Name
+		_, err = gardener.Settings(&o.Spec)
+	}
+	if err != nil {
+		return refuse(zone.InvalidSpec, fmt.Sprintf("%s cannot be sent: %v", a.object.Ref, err))
+	}
+	where := fmt.Sprintf("in the hosted zone %q", gardener.ZoneOf(o, false))
+	if gardener.ZoneOf(o, false) == "" {
+		where = fmt.Sprintf("in whichever of its hosted zones has the longest name that %s ends with: only the service knows them", set.Name)
+	}
+	z.verdict.Accepted, z.verdict.Reason = true, zone.Accepted
+	z.verdict.Message = fmt.Sprintf("This is what %s is to have with the credentials of the Secret %s, %s.", o.Spec.Type, gardener.SecretOf(o), where)
+	sets := rr.Sets{}.Txn()
+	sets.Put(set)
+	z.snapshot.Name, z.snapshot.Sets, z.snapshot.SOA.TTL = dnsname.Root, sets.Sets(), set.TTL
+	return z
+}
+
+// rival notes where several DNSRecords of Gardener ask for one set: which of them was asked for last, files do not tell.
+func (c *composition) rival() {
+	type place struct {
+		service, secret, zone string
+		key                   rr.Key
+	}
+	first := map[place]manifest.Ref{}
+	for i := range c.zones {
+		z := &c.zones[i]
+		if !z.object.OfGardener() || !z.verdict.Accepted {
+			continue
+		}
+		o := z.object.Gardener
+		at := place{service: o.Spec.Type, secret: gardener.SecretOf(o), zone: gardener.ZoneOf(o, false)}
+		for set := range z.snapshot.Sets.All() {
+			at.key = set.Key()
+		}
+		other, taken := first[at]
+		if !taken {
+			first[at] = z.object.Ref
+			continue
+		}
+		z.verdict.Notes = append(z.verdict.Notes, zone.Note{Reason: zone.Conflict, Object: idOf(other), Message: fmt.Sprintf(
+			"%s asks for the %s records at %s, as %s does. The service gets those of the one that somebody asks for last; remove one of the two.",
+			z.object.Ref, at.key.Type, at.key.Name, other)})
+	}
+}
+
+// gardenerField returns the field of a DNSRecord of Gardener that somebody looks at first for a reason.
+func gardenerField(reason zone.Reason) string {
+	switch reason {
+	case zone.Conflict:
+		return "spec.name"
+	case duplicateObject:
+		return "metadata.name"
+	case beingDeleted:
+		return "metadata.deletionTimestamp"
+	}
+	return "spec"
+}

@@ -1,0 +1,100 @@
+package gardener
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
+	"github.com/zonefold/zonefold/internal/backend"
+)
+
+// open returns the account of a record, or what is wrong with its credentials or settings. What this process has put somewhere it can take away
+// whatever has become of these.
+func (k *Controller) open(ctx context.Context, r *record, run *run) (backend.Account, error) {
+	o := run.object
+	data, err := k.credentials(ctx, o)
+	request := Request{Type: o.Spec.Type, Data: data}
+	if o.Spec.Region != nil {
+		request.Region = *o.Spec.Region
+	}
+	var account backend.Account
+	if run.unread = nil; err == nil {
+		account, err = k.openAs(request, o)
+	}
+	var api *apiError
+	if err == nil || run.step == Put || errors.As(err, &api) {
+		return account, err
+	}
+	k.mu.Lock()
+	h := r.holding
+	k.mu.Unlock()
+	switch {
+	case run.step == Remove && h != nil:
+		return h.account, nil
+	case data == nil:
+		return nil, err
+	}
+	return k.openWithout(run, request, err)
+}
+
+// openAs opens an account as a spec says.
+func (k *Controller) openAs(request Request, o *v1alpha1.DNSRecord) (account backend.Account, err error) {
+	if request.Options, err = Settings(&o.Spec); err != nil {
+		return nil, err
+	}
+	if account, err = k.Open(request); err != nil {
+		return nil, unopened(o, err)
+	}
+	return account, nil
+}
+
+// openWithout opens the account of a set that is there with the credentials alone: what the spec says besides cannot be corrected any more when the
+// object is being deleted. Only one setting matters then: which zones there are, where the service does not tell.
+func (k *Controller) openWithout(run *run, request Request, wrong error) (backend.Account, error) {
+	zone := ZoneOf(run.object, false)
+	if zone != "" {
+		request.Options = map[string]string{"zones": zone}
+		if account, err := k.Open(request); err == nil {
+			return account, nil
+		}
+	}
+	request.Options = nil
+	account, err := k.Open(request)
+	if err != nil {
+		return nil, unopened(run.object, err)
+	}
+	if zone == "" {
+		run.unread = wrong
+	}
+	return account, nil
+}
+
+// credentials reads the Secret that a record names.
+func (k *Controller) credentials(ctx context.Context, o *v1alpha1.DNSRecord) (map[string][]byte, error) {
+	key := secretKey(o)
+	if key.Name == "" {
+		return nil, misconfigured("spec.secretRef.name is empty; name the Secret with the credentials.")
+	}
+	if key.Namespace != o.Namespace && !k.Seed {
+		return nil, misconfigured("spec.secretRef names a Secret of the namespace %s, which only objects in a seed may; name one of %s.", key.Namespace, o.Namespace)
+	}
+	secret := &corev1.Secret{}
+	if err := k.Live.Get(ctx, key, secret); apierrors.IsNotFound(err) {
+		return nil, misconfigured("there is no Secret %s; create it, or correct spec.secretRef.", key)
+	} else if err != nil {
+		return nil, &apiError{error: fmt.Errorf("reading the Secret %s: %w", key, err)}
+	}
+	return secret.Data, nil
+}
+
+// unopened says which Secret it is that opens nothing. An error that has no class is about the configuration: no service has been asked yet.
+func unopened(o *v1alpha1.DNSRecord, err error) error {
+	if backend.Class(err) == backend.ErrUnavailable {
+		err = misconfigured("%v", err)
+	}
+	return fmt.Errorf("reading the Secret %s: %w", secretKey(o), err)
+}
