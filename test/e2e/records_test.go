@@ -140,7 +140,7 @@ func (z *zoned) published(o client.Object, owner string) v1beta1.RecordStatus {
 func (z *zoned) isIn(o client.Object, object, zone string) {
 	z.Helper()
 	s := statusOf(o)
-	want := v1beta1.InstanceZone{APIVersion: v1beta1.GroupVersion.String(), Kind: v1beta1.KindZone, Name: object, Namespace: z.fleet.namespace, ZoneName: zone}
+	want := v1beta1.ZoneReference{APIVersion: v1beta1.GroupVersion.String(), Kind: v1beta1.KindZone, Name: object, Namespace: z.fleet.namespace, ZoneName: zone}
 	if s.ZoneRef == nil || *s.ZoneRef != want || s.Zone != zone {
 		z.Errorf("%s is in zone %q, %+v, want %+v", o.GetName(), s.Zone, s.ZoneRef, want)
 	}
