@@ -85,6 +85,8 @@ func (o Options) options() (string, error) {
 		{"pid-file", "none"},
 		{"session-keyfile", "none"},
 		{"allow-new-zones", "yes"},
+		// What was transferred whole is written a while later: a secondary that is ended in order would come back without it.
+		{"flush-zones-on-shutdown", "yes"},
 		{"version", "none"},
 		{"hostname", "none"},
 		{"server-id", "none"},

@@ -10,7 +10,7 @@ import (
 // checkOptions says what of named.conf.options is not as this package writes it: a statement or clause that is not of ours, or twice.
 func checkOptions(text string) error {
 	l := newLexer(text)
-	known := strings.Fields(`directory key-directory managed-keys-directory pid-file session-keyfile allow-new-zones version hostname server-id querylog
+	known := strings.Fields(`directory key-directory managed-keys-directory pid-file session-keyfile allow-new-zones flush-zones-on-shutdown version hostname server-id querylog
 		minimal-any check-names check-integrity allow-transfer allow-query listen-on listen-on-v6 recursion dnssec-validation max-cache-size empty-zones-enable
 		minimal-responses rate-limit forwarders notify notify-delay notify-rate startup-notify-rate serial-query-rate transfers-in transfers-per-ns transfers-out tcp-clients`)
 	if t, err := l.next(); err != nil || !t.is("options") {
