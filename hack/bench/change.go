@@ -42,7 +42,7 @@ func (b *bench) singleChanges(ctx context.Context) (figures.Times, error) {
 
 // floor measures the least that any controller has to do: the write, the event of it, one signed UPDATE over a kept
 // connection, and the query. The operator is stopped.
-func (b *bench) floor(ctx context.Context) (figures.Times, error) {
+func (b *bench) floor(ctx context.Context) (out figures.Times, err error) {
 	asker, err := b.bind.Asker()
 	if err != nil {
 		return nil, err
@@ -58,16 +58,15 @@ func (b *bench) floor(ctx context.Context) (figures.Times, error) {
 		return nil, err
 	}
 	defer events.Stop()
-	var out figures.Times
 	for i := range b.o.changes {
 		if err := figures.Pause(ctx, between); err != nil {
 			return nil, err
 		}
 		which, to := b.pick(i), figures.NewAddress(b.o.changes+i)
-		written := make(chan error, 1)
+		write := func(ctx context.Context) error { return b.patch(ctx, which, to) }
 		began := time.Now()
-		go func() { written <- b.patch(ctx, which, to) }()
-		if err := rig.AwaitEvent(ctx, events, func(o *kubizone.Record) bool { return o.Name == recordName(which) && o.Spec.RData == to }); err != nil {
+		done, err := rig.Notice(ctx, events, write, func(o *kubizone.Record) bool { return o.Name == recordName(which) && o.Spec.RData == to })
+		if err != nil {
 			return nil, err
 		}
 		if err := updater.Change(zoneName, fqdn(which), to); err != nil {
@@ -77,7 +76,7 @@ func (b *bench) floor(ctx context.Context) (figures.Times, error) {
 			return nil, err
 		}
 		out = append(out, time.Since(began))
-		if err := <-written; err != nil {
+		if err := <-done; err != nil {
 			return nil, err
 		}
 	}

@@ -93,12 +93,8 @@ func (b *bench) loaded(ctx context.Context, one round) (round, error) {
 	if one.status, err = b.awaitStatus(ctx, began); err != nil {
 		return one, err
 	}
-	err = b.Until(ctx, 5*time.Minute, func() (bool, error) {
-		z, err := b.zone(ctx)
-		return err == nil && z.Status.EntryCount > int32(b.o.n) && figures.Ready(z.Status.Conditions, z.Generation), err
-	})
-	if err != nil {
-		return one, fmt.Errorf("waiting for the status of the Zone: %w", err)
+	if err := b.awaitZone(ctx); err != nil {
+		return one, err
 	}
 	one.zone = time.Since(began)
 	if err := b.quiet(ctx); err != nil {
@@ -134,6 +130,18 @@ func (b *bench) awaitServed(ctx context.Context, began time.Time) (time.Duration
 			return 0, fmt.Errorf("waiting for %d Records to be served: %w", missing, err)
 		}
 	}
+}
+
+// awaitZone waits until the Zone's own status holds all Records.
+func (b *bench) awaitZone(ctx context.Context) error {
+	err := b.Until(ctx, 5*time.Minute, func() (bool, error) {
+		z, err := b.zone(ctx)
+		return err == nil && z.Status.EntryCount > int32(b.o.n) && figures.Ready(z.Status.Conditions, z.Generation), err
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for the status of the Zone: %w", err)
+	}
+	return nil
 }
 
 // unload deletes the Records while the operator runs, waits until BIND has let them go, and stops the operator.

@@ -40,13 +40,7 @@ func (b *bench) patch(ctx context.Context, l load, c change) error {
 }
 
 // watchers ask every server at the same time.
-type watchers []watcher
-
-// A watcher asks one of them.
-type watcher struct {
-	*rig.Asker
-	primary bool
-}
+type watchers []*asker
 
 func (b *bench) watchers() (w watchers, err error) {
 	for _, s := range b.servers {
@@ -54,7 +48,7 @@ func (b *bench) watchers() (w watchers, err error) {
 		if err != nil {
 			return w, err
 		}
-		w = append(w, watcher{a, s.primary})
+		w = append(w, a)
 	}
 	return w, nil
 }
@@ -79,7 +73,7 @@ func (w watchers) await(ctx context.Context, c change, began time.Time, into *ch
 	first, primaries, last := at[0], time.Duration(0), time.Duration(0)
 	for i, a := range w {
 		first, last = min(first, at[i]), max(last, at[i])
-		if a.primary {
+		if a.at.primary {
 			primaries = max(primaries, at[i])
 		}
 	}
@@ -111,16 +105,10 @@ func (b *bench) floor(ctx context.Context, l load) (out changeTimes, err error) 
 	if err != nil {
 		return out, err
 	}
-	var updaters []*rig.Updater
-	for _, s := range b.servers {
-		if s.primary {
-			u, err := b.updater(s)
-			if err != nil {
-				return out, err
-			}
-			defer u.Close()
-			updaters = append(updaters, u)
-		}
+	u, err := b.updaters()
+	defer u.close()
+	if err != nil {
+		return out, err
 	}
 	events, err := b.Watch(ctx, &v1beta1.ARecordList{}, namespace)
 	if err != nil {
@@ -133,33 +121,52 @@ func (b *bench) floor(ctx context.Context, l load) (out changeTimes, err error) 
 		}
 		c := l.change(i)
 		c.to = figures.NewAddress(b.o.changes + i)
-		written := make(chan error, 1)
+		write := func(ctx context.Context) error { return b.patch(ctx, l, c) }
 		began := time.Now()
-		go func() { written <- b.patch(ctx, l, c) }()
-		if err := rig.AwaitEvent(ctx, events, func(o *v1beta1.ARecord) bool { return o.Spec.IPv4 == c.to }); err != nil {
+		done, err := rig.Notice(ctx, events, write, func(o *v1beta1.ARecord) bool { return o.Spec.IPv4 == c.to })
+		if err != nil {
 			return out, err
 		}
-		if err := changeAll(updaters, l.zoneName(c.which/l.records)+".", c); err != nil {
+		if err := u.change(l.zoneName(c.which/l.records)+".", c); err != nil {
 			return out, err
 		}
-		if err := errors.Join(w.await(ctx, c, began, &out), <-written); err != nil {
+		if err := errors.Join(w.await(ctx, c, began, &out), <-done); err != nil {
 			return out, err
 		}
 	}
 	return out, nil
 }
 
-func (b *bench) updater(s *server) (*rig.Updater, error) {
-	k := b.keys.update[s.instance]
-	return rig.NewUpdater(s.dns(), rig.Key{Name: k.Name + ".", Algorithm: string(k.Algorithm), Secret: k.Secret})
+// updaters change every primary at the same time.
+type updaters []*rig.Updater
+
+func (b *bench) updaters() (all updaters, err error) {
+	for _, s := range b.servers {
+		if !s.primary {
+			continue
+		}
+		k := b.keys.update[s.instance]
+		u, err := rig.NewUpdater(s.dns(), rig.Key{Name: k.Name + ".", Algorithm: string(k.Algorithm), Secret: k.Secret})
+		if err != nil {
+			return all, err
+		}
+		all = append(all, u)
+	}
+	return all, nil
 }
 
-func changeAll(updaters []*rig.Updater, zone string, c change) error {
-	errs := make([]error, len(updaters))
-	var all sync.WaitGroup
-	for i, u := range updaters {
-		all.Go(func() { errs[i] = u.Change(zone, c.name, c.to) })
+func (all updaters) close() {
+	for _, u := range all {
+		u.Close()
 	}
-	all.Wait()
+}
+
+func (all updaters) change(zone string, c change) error {
+	errs := make([]error, len(all))
+	var asking sync.WaitGroup
+	for i, u := range all {
+		asking.Go(func() { errs[i] = u.Change(zone, c.name, c.to) })
+	}
+	asking.Wait()
 	return errors.Join(errs...)
 }

@@ -80,11 +80,10 @@ func (o *options) Run(ctx context.Context, r *rig.Rig, out io.Writer) error {
 }
 
 // measure does everything with one load, and removes it.
-func (b *bench) measure(ctx context.Context, l load) (*result, error) {
+func (b *bench) measure(ctx context.Context, l load) (_ *result, err error) {
 	out := &result{load: l, o: b.o}
 	b.StopOperator()
 	b.Say("%s: creating them without the operator", l)
-	var err error
 	if out.alone, err = b.createsAlone(ctx, l); err != nil {
 		return nil, err
 	}

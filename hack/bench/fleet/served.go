@@ -29,18 +29,14 @@ func (b *bench) awaitServed(ctx context.Context, l load, began time.Time) (prima
 	var asking sync.WaitGroup
 	for n := range errs {
 		asking.Go(func() {
-			s := b.servers[n/each]
-			a, err := s.asker()
+			a, err := b.servers[n/each].asker()
 			if err != nil {
 				errs[n] = err
 				return
 			}
 			defer a.Close()
 			for zone := n % each; zone < l.zones && errs[n] == nil; zone += each {
-				last := (zone+1)*l.records - 1
-				if errs[n] = a.Await(ctx, l.fqdn(last), figures.Address(last)); errs[n] == nil {
-					errs[n] = b.awaitZone(ctx, s, l, zone)
-				}
+				errs[n] = b.awaitZone(ctx, a, l, zone)
 			}
 			took[n] = time.Since(began)
 		})
@@ -59,14 +55,18 @@ func (b *bench) awaitServed(ctx context.Context, l load, began time.Time) (prima
 }
 
 // awaitZone waits until a server has all of a zone.
-func (b *bench) awaitZone(ctx context.Context, s *server, l load, zone int) error {
+func (b *bench) awaitZone(ctx context.Context, a *asker, l load, zone int) error {
+	last := (zone+1)*l.records - 1
+	if err := a.Await(ctx, l.fqdn(last), figures.Address(last)); err != nil {
+		return err
+	}
 	for began := time.Now(); ; {
-		missing, err := b.missing(s, l, zone)
+		missing, err := b.missing(a.at, l, zone)
 		if missing == 0 && err == nil {
 			return nil
 		}
 		if time.Since(began) > 3*time.Minute {
-			return fmt.Errorf("%s still lacks %d records of %s: %w", s.instance, missing, l.zoneName(zone), err)
+			return fmt.Errorf("%s still lacks %d records of %s: %w", a.at.instance, missing, l.zoneName(zone), err)
 		}
 		if err := figures.Pause(ctx, 10*time.Millisecond); err != nil {
 			return err

@@ -136,4 +136,13 @@ func (b *bench) key(ctx context.Context, name string, purpose bind9.Purpose) (bi
 	return key, nil
 }
 
-func (s *server) asker() (*rig.Asker, error) { return rig.NewAsker(s.instance, s.dns()) }
+// An asker asks a server.
+type asker struct {
+	*rig.Asker
+	at *server
+}
+
+func (s *server) asker() (*asker, error) {
+	a, err := rig.NewAsker(s.instance, s.dns())
+	return &asker{a, s}, err
+}

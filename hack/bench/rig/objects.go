@@ -39,20 +39,23 @@ func (r *Rig) Watch(ctx context.Context, list client.ObjectList, namespace strin
 	return r.Kube.Watch(ctx, list, client.InNamespace(namespace), from)
 }
 
-// AwaitEvent waits until a watch of objects of one kind brings one that is meant.
-func AwaitEvent[T client.Object](ctx context.Context, events watch.Interface, meant func(T) bool) error {
+// Notice writes, and returns when a watch of objects of one kind brings what was written, as a controller learns of it. The channel yields
+// what came of the write.
+func Notice[T client.Object](ctx context.Context, events watch.Interface, write func(context.Context) error, written func(T) bool) (<-chan error, error) {
+	done := make(chan error, 1)
+	go func() { done <- write(ctx) }()
 	for {
 		select {
 		case e, ok := <-events.ResultChan():
 			o, is := e.Object.(T)
 			if !ok || !is {
-				return fmt.Errorf("the watch of %T ended: %v", o, e.Object)
+				return nil, fmt.Errorf("the watch of %T ended: %v", o, e.Object)
 			}
-			if meant(o) {
-				return nil
+			if written(o) {
+				return done, nil
 			}
 		case <-ctx.Done():
-			return ctx.Err()
+			return nil, ctx.Err()
 		}
 	}
 }

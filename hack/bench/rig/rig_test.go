@@ -101,16 +101,21 @@ func TestAnAskerWaitsForWhatAWriteChanges(t *testing.T) {
 	}
 }
 
-func TestAwaitEventPassesByWhatIsNotMeant(t *testing.T) {
-	events := watch.NewFakeWithChanSize(3, false)
-	for _, name := range []string{"a", "b"} {
-		events.Add(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}})
+func TestWhatIsWrittenIsNoticedAmongOthers(t *testing.T) {
+	events, refused := watch.NewFakeWithChanSize(3, false), errors.New("refused")
+	write := func(context.Context) error {
+		for _, name := range []string{"a", "b"} {
+			events.Add(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		}
+		return refused
 	}
-	if err := AwaitEvent(t.Context(), events, func(o *corev1.Secret) bool { return o.Name == "b" }); err != nil {
-		t.Error(err)
+	done, err := Notice(t.Context(), events, write, func(o *corev1.Secret) bool { return o.Name == "b" })
+	if err != nil || !errors.Is(<-done, refused) {
+		t.Errorf("got %v, or not what came of the write", err)
 	}
 	events.Stop()
-	if err := AwaitEvent(t.Context(), events, func(*corev1.Secret) bool { return true }); err == nil {
+	nothing := func(context.Context) error { return nil }
+	if _, err := Notice(t.Context(), events, nothing, func(*corev1.Secret) bool { return true }); err == nil {
 		t.Error("a watch that ended was waited for")
 	}
 }
