@@ -7,23 +7,20 @@ import (
 	"github.com/zonefold/zonefold/hack/bench/figures"
 )
 
-// auditEvery is how often the zone is read back in a run with an idle phase.
-const auditEvery = 2 * time.Minute
-
 // idleResult is what happened while nothing was to be done.
 type idleResult struct {
 	took time.Duration
 	used usage
 }
 
-func (r *rig) idle(ctx context.Context) (*idleResult, error) {
-	before, err := r.usage(ctx)
+func (b *bench) idle(ctx context.Context) (*idleResult, error) {
+	before, err := b.usage(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := figures.Pause(ctx, r.o.idle); err != nil {
+	if err := figures.Pause(ctx, b.o.Idle); err != nil {
 		return nil, err
 	}
-	after, err := r.usage(ctx)
-	return &idleResult{r.o.idle, after.since(before)}, err
+	after, err := b.usage(ctx)
+	return &idleResult{b.o.Idle, after.since(before)}, err
 }

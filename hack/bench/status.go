@@ -15,23 +15,22 @@ import (
 )
 
 // writeAlone writes to each Record what the operator writes: the floor of that on this machine.
-func (r *rig) writeAlone(ctx context.Context) (time.Duration, error) {
-	began := time.Now()
-	err := r.each(ctx, r.o.n, func(ctx context.Context, i int) error {
+func (b *bench) writeAlone(ctx context.Context) (time.Duration, error) {
+	labels, err := b.Each(ctx, b.o.n, func(ctx context.Context, i int) error {
 		body := fmt.Appendf(nil, `{"metadata":{"labels":{%q:"bench.bench"}}}`, kubizone.ParentZoneLabel)
-		return r.kube.Patch(ctx, record(i), client.RawPatch(types.MergePatchType, body))
+		return b.Kube.Patch(ctx, record(i), client.RawPatch(types.MergePatchType, body))
 	})
 	if err != nil {
 		return 0, err
 	}
-	err = r.each(ctx, r.o.n, func(ctx context.Context, i int) error {
-		body, err := json.Marshal(map[string]any{"status": exampleStatus(record(i).Spec.DomainName)})
+	statuses, err := b.Each(ctx, b.o.n, func(ctx context.Context, i int) error {
+		body, err := json.Marshal(map[string]any{"status": exampleStatus(fqdn(i))})
 		if err != nil {
 			return err
 		}
-		return r.kube.Status().Patch(ctx, record(i), client.RawPatch(types.MergePatchType, body))
+		return b.Kube.Status().Patch(ctx, record(i), client.RawPatch(types.MergePatchType, body))
 	})
-	return time.Since(began), err
+	return labels + statuses, err
 }
 
 // exampleStatus is what the operator says of a Record that is served.
@@ -51,28 +50,28 @@ func exampleStatus(name string) kubizone.RecordStatus {
 
 // awaitStatus waits until each Record has its label and says that it is ready. The Records are read when the operator has
 // made as many writes as that takes, and until then left alone: to watch them costs time that is to be measured.
-func (r *rig) awaitStatus(ctx context.Context, began time.Time) (time.Duration, error) {
-	err := r.until(ctx, 10*time.Minute, func() (bool, error) {
-		if n, err := r.operatorWrites(); err != nil || n < float64(2*r.o.n) {
+func (b *bench) awaitStatus(ctx context.Context, began time.Time) (time.Duration, error) {
+	err := b.Until(ctx, 10*time.Minute, func() (bool, error) {
+		if n, err := b.operatorWrites(); err != nil || n < float64(2*b.o.n) {
 			return false, err
 		}
-		left, err := r.unfinished(ctx)
+		left, err := b.unfinished(ctx)
 		return left == 0, err
 	})
 	if err != nil {
-		left, _ := r.unfinished(ctx)
+		left, _ := b.unfinished(ctx)
 		return 0, fmt.Errorf("waiting for %d Records that have no label or are not ready: %w", left, err)
 	}
 	return time.Since(began), nil
 }
 
 // unfinished counts the Records to which the operator still has to write.
-func (r *rig) unfinished(ctx context.Context) (int, error) {
+func (b *bench) unfinished(ctx context.Context) (int, error) {
 	var list kubizone.RecordList
-	if err := r.kube.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+	if err := b.Kube.List(ctx, &list, client.InNamespace(namespace)); err != nil {
 		return 0, err
 	}
-	left := r.o.n - len(list.Items)
+	left := b.o.n - len(list.Items)
 	for i := range list.Items {
 		if !finished(&list.Items[i]) {
 			left++

@@ -3,9 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -26,17 +24,17 @@ type usage struct {
 	writes   map[string]float64       // to the API server by its own count, by verb and resource, ours among them
 }
 
-func (r *rig) usage(ctx context.Context) (u usage, err error) {
+func (b *bench) usage(ctx context.Context) (u usage, err error) {
 	if u.cpu, err = figures.CPUTimes(); err != nil {
 		return u, err
 	}
-	if u.rss, u.peak, err = figures.MemoryOf(r.operator.PID()); err != nil {
+	if u.rss, u.peak, err = figures.MemoryOf(b.Operator.PID()); err != nil {
 		return u, err
 	}
-	if u.updates, err = r.bind.Updates(ctx); err != nil {
+	if u.updates, err = b.bind.Updates(ctx); err != nil {
 		return u, err
 	}
-	m, err := r.operator.Metrics("zonefold_")
+	m, err := b.Operator.Metrics("zonefold_")
 	if err != nil {
 		return u, err
 	}
@@ -44,7 +42,7 @@ func (r *rig) usage(ctx context.Context) (u usage, err error) {
 	u.sets = figures.Sum(m, "zonefold_backend_changed_sets_total")
 	u.readings = figures.Sum(m, "zonefold_backend_read_seconds_count")
 	u.settles = figures.Sum(m, "zonefold_settle_seconds_count")
-	u.writes, err = r.writes(ctx)
+	u.writes, err = b.writes(ctx)
 	return u, err
 }
 
@@ -72,14 +70,14 @@ func (u usage) operatorsWrites() float64 {
 	return n
 }
 
-func (r *rig) operatorWrites() (float64, error) {
-	m, err := r.operator.Metrics("zonefold_api_writes_total")
+func (b *bench) operatorWrites() (float64, error) {
+	m, err := b.Operator.Metrics("zonefold_api_writes_total")
 	return figures.Sum(m, "zonefold_api_writes_total"), err
 }
 
 // writes counts the API server's requests that write, whatever became of them. Leases are the pulse of leader election.
-func (r *rig) writes(ctx context.Context) (map[string]float64, error) {
-	text, err := r.cluster.RunKubectl(ctx, "get", "--raw", "/metrics")
+func (b *bench) writes(ctx context.Context) (map[string]float64, error) {
+	text, err := b.Cluster.RunKubectl(ctx, "get", "--raw", "/metrics")
 	if err != nil {
 		return nil, err
 	}
@@ -112,33 +110,4 @@ func (r *rig) writes(ctx context.Context) (map[string]float64, error) {
 		out[what] += n
 	}
 	return out, nil
-}
-
-// profile takes CPU profiles of the operator and of the API server while the Records are created and written to, which takes
-// a few times as long as creating them alone. The channel yields when they are stored.
-func (r *rig) profile(ctx context.Context, alone time.Duration) <-chan error {
-	done := make(chan error, 1)
-	if r.o.profile == "" {
-		done <- nil
-		return done
-	}
-	query := fmt.Sprintf("/debug/pprof/profile?seconds=%d", int(3*alone.Seconds())+1)
-	go func() {
-		server := make(chan error, 1)
-		go func() {
-			text, err := r.cluster.RunKubectl(ctx, "get", "--raw", query)
-			server <- errors.Join(err, os.WriteFile(r.o.profile+".apiserver", []byte(text), 0o644))
-		}()
-		err := figures.Fetch(ctx, "http://"+r.pprof+query, r.o.profile)
-		done <- errors.Join(err, <-server)
-	}()
-	return done
-}
-
-// profileHeap stores what the operator keeps in memory.
-func (r *rig) profileHeap(ctx context.Context) error {
-	if r.o.profile == "" {
-		return nil
-	}
-	return figures.Fetch(ctx, "http://"+r.pprof+"/debug/pprof/heap?gc=1", r.o.profile+".heap")
 }

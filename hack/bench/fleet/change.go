@@ -4,17 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"sync"
 	"time"
 
-	"github.com/miekg/dns"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/hack/bench/figures"
+	"github.com/zonefold/zonefold/hack/bench/rig"
 )
 
 // between is the pause before each change: the statuses of the one before are written by then.
@@ -37,16 +34,16 @@ func (l load) change(i int) change {
 	return change{which, l.fqdn(which), figures.NewAddress(i)}
 }
 
-func (r *rig) patch(ctx context.Context, l load, c change) error {
+func (b *bench) patch(ctx context.Context, l load, c change) error {
 	body := fmt.Appendf(nil, `{"spec":{"ipv4":%q}}`, c.to)
-	return r.kube.Patch(ctx, l.record(c.which), client.RawPatch("application/merge-patch+json", body))
+	return b.Kube.Patch(ctx, l.record(c.which), client.RawPatch("application/merge-patch+json", body))
 }
 
 // watchers ask every server at the same time.
 type watchers []*asker
 
-func (r *rig) watchers() (w watchers, err error) {
-	for _, s := range r.servers {
+func (b *bench) watchers() (w watchers, err error) {
+	for _, s := range b.servers {
 		a, err := s.asker()
 		if err != nil {
 			return w, err
@@ -58,7 +55,7 @@ func (r *rig) watchers() (w watchers, err error) {
 
 func (w watchers) close() {
 	for _, a := range w {
-		a.close()
+		a.Close()
 	}
 }
 
@@ -68,7 +65,7 @@ func (w watchers) await(ctx context.Context, c change, began time.Time, into *ch
 	var all sync.WaitGroup
 	for i, a := range w {
 		all.Go(func() {
-			errs[i] = a.await(ctx, c.name, c.to)
+			errs[i] = a.Await(ctx, c.name, c.to)
 			at[i] = time.Since(began)
 		})
 	}
@@ -85,133 +82,91 @@ func (w watchers) await(ctx context.Context, c change, began time.Time, into *ch
 }
 
 // singleChanges measures until all servers answer with what was written.
-func (r *rig) singleChanges(ctx context.Context, l load) (out changeTimes, err error) {
-	w, err := r.watchers()
+func (b *bench) singleChanges(ctx context.Context, l load) (out changeTimes, err error) {
+	w, err := b.watchers()
 	defer w.close()
-	for i := 0; i < r.o.changes && err == nil; i++ {
+	for i := 0; i < b.o.changes && err == nil; i++ {
 		if err = figures.Pause(ctx, between); err != nil {
 			break
 		}
 		c, began := l.change(i), time.Now()
-		if err = r.patch(ctx, l, c); err == nil {
+		if err = b.patch(ctx, l, c); err == nil {
 			err = w.await(ctx, c, began, &out)
 		}
 	}
-	return out, errors.Join(err, r.quiet(ctx))
+	return out, errors.Join(err, b.quiet(ctx))
 }
 
 // floor measures the least that any controller has to do: the write, the event of it, one signed UPDATE for each primary over kept
 // connections, which then tells the secondaries, and the query. The operator is stopped.
-func (r *rig) floor(ctx context.Context, l load) (out changeTimes, err error) {
-	w, err := r.watchers()
+func (b *bench) floor(ctx context.Context, l load) (out changeTimes, err error) {
+	w, err := b.watchers()
 	defer w.close()
 	if err != nil {
 		return out, err
 	}
-	var updaters []*updater
-	for _, s := range r.servers {
-		if s.primary {
-			u, err := r.updater(s)
-			if err != nil {
-				return out, err
-			}
-			defer u.conn.Close()
-			updaters = append(updaters, u)
-		}
+	u, err := b.updaters()
+	defer u.close()
+	if err != nil {
+		return out, err
 	}
-	events, err := r.watchFromNow(ctx)
+	events, err := b.Watch(ctx, &v1beta1.ARecordList{}, namespace)
 	if err != nil {
 		return out, err
 	}
 	defer events.Stop()
-	for i := range r.o.changes {
+	for i := range b.o.changes {
 		if err := figures.Pause(ctx, between); err != nil {
 			return out, err
 		}
 		c := l.change(i)
-		c.to = figures.NewAddress(r.o.changes + i)
-		written := make(chan error, 1)
+		c.to = figures.NewAddress(b.o.changes + i)
+		write := func(ctx context.Context) error { return b.patch(ctx, l, c) }
 		began := time.Now()
-		go func() { written <- r.patch(ctx, l, c) }()
-		if err := awaitEvent(ctx, events, c.to); err != nil {
+		done, err := rig.Notice(ctx, events, write, func(o *v1beta1.ARecord) bool { return o.Spec.IPv4 == c.to })
+		if err != nil {
 			return out, err
 		}
-		if err := changeAll(updaters, l.zoneName(c.which/l.records)+".", c); err != nil {
+		if err := u.change(l.zoneName(c.which/l.records)+".", c); err != nil {
 			return out, err
 		}
-		if err := errors.Join(w.await(ctx, c, began, &out), <-written); err != nil {
+		if err := errors.Join(w.await(ctx, c, began, &out), <-done); err != nil {
 			return out, err
 		}
 	}
 	return out, nil
 }
 
-func (r *rig) watchFromNow(ctx context.Context) (watch.Interface, error) {
-	var list v1beta1.ARecordList
-	if err := r.kube.List(ctx, &list, client.InNamespace(namespace), client.Limit(1)); err != nil {
-		return nil, err
-	}
-	return r.kube.Watch(ctx, &list, client.InNamespace(namespace), &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.ResourceVersion}})
-}
+// updaters change every primary at the same time.
+type updaters []*rig.Updater
 
-func awaitEvent(ctx context.Context, events watch.Interface, to string) error {
-	for {
-		select {
-		case e, ok := <-events.ResultChan():
-			o, is := e.Object.(*v1beta1.ARecord)
-			if !ok || !is {
-				return fmt.Errorf("the watch of the ARecords ended: %v", e.Object)
-			}
-			if o.Spec.IPv4 == to {
-				return nil
-			}
-		case <-ctx.Done():
-			return ctx.Err()
+func (b *bench) updaters() (all updaters, err error) {
+	for _, s := range b.servers {
+		if !s.primary {
+			continue
 		}
+		k := b.keys.update[s.instance]
+		u, err := rig.NewUpdater(s.dns(), rig.Key{Name: k.Name + ".", Algorithm: string(k.Algorithm), Secret: k.Secret})
+		if err != nil {
+			return all, err
+		}
+		all = append(all, u)
+	}
+	return all, nil
+}
+
+func (all updaters) close() {
+	for _, u := range all {
+		u.Close()
 	}
 }
 
-// An updater changes addresses by signed UPDATE messages over one TCP connection.
-type updater struct {
-	conn      net.Conn
-	key       string
-	algorithm string
-	secret    string
-}
-
-func (r *rig) updater(s *server) (*updater, error) {
-	k := r.keys.update[s.instance]
-	conn, err := net.DialTimeout("tcp", s.dns(), time.Second)
-	return &updater{conn, k.Name + ".", string(k.Algorithm) + ".", k.Secret}, err
-}
-
-func changeAll(updaters []*updater, zone string, c change) error {
-	errs := make([]error, len(updaters))
-	var all sync.WaitGroup
-	for i, u := range updaters {
-		all.Go(func() { errs[i] = u.change(zone, c) })
+func (all updaters) change(zone string, c change) error {
+	errs := make([]error, len(all))
+	var asking sync.WaitGroup
+	for i, u := range all {
+		asking.Go(func() { errs[i] = u.Change(zone, c.name, c.to) })
 	}
-	all.Wait()
+	asking.Wait()
 	return errors.Join(errs...)
-}
-
-func (u *updater) change(zone string, c change) error {
-	m := new(dns.Msg).SetUpdate(zone)
-	record, err := dns.NewRR(c.name + " 300 IN A " + c.to)
-	if err != nil {
-		return err
-	}
-	m.RemoveRRset([]dns.RR{record})
-	m.Insert([]dns.RR{record})
-	m.SetTsig(u.key, u.algorithm, 300, time.Now().Unix())
-	// A dns.Conn remembers the last signature, so each message has its own on the same connection.
-	client := dns.Client{Net: "tcp", Timeout: 5 * time.Second, TsigSecret: map[string]string{u.key: u.secret}}
-	answer, _, err := client.ExchangeWithConn(m, &dns.Conn{Conn: u.conn, TsigSecret: client.TsigSecret})
-	if err != nil {
-		return fmt.Errorf("updating %s: %w", c.name, err)
-	}
-	if answer.Rcode != dns.RcodeSuccess {
-		return fmt.Errorf("updating %s: %s", c.name, dns.RcodeToString[answer.Rcode])
-	}
-	return nil
 }

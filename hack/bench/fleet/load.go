@@ -68,16 +68,12 @@ func (l load) object(i int) client.Object {
 	return l.record(zone*l.records + record)
 }
 
-func (r *rig) create(ctx context.Context, l load) (time.Duration, error) {
-	began := time.Now()
-	err := figures.Each(ctx, r.o.workers, l.objects(), func(ctx context.Context, i int) error { return r.kube.Create(ctx, l.object(i)) })
-	return time.Since(began), err
+func (b *bench) create(ctx context.Context, l load) (time.Duration, error) {
+	return b.Create(ctx, l.objects(), l.object)
 }
 
-func (r *rig) remove(ctx context.Context, l load) error {
-	return figures.Each(ctx, r.o.workers, l.objects(), func(ctx context.Context, i int) error {
-		return client.IgnoreNotFound(r.kube.Delete(ctx, l.object(l.objects()-1-i)))
-	})
+func (b *bench) remove(ctx context.Context, l load) error {
+	return b.Remove(ctx, l.objects(), func(i int) client.Object { return l.object(l.objects() - 1 - i) })
 }
 
 // alone is what a bare client takes, the operator stopped.
@@ -89,19 +85,19 @@ type alone struct {
 
 // createsAlone creates the objects without an operator and deletes them again. A first few have caches, connections and etcd's
 // file grow before.
-func (r *rig) createsAlone(ctx context.Context, l load) (a alone, err error) {
+func (b *bench) createsAlone(ctx context.Context, l load) (a alone, err error) {
 	warm := load{"warm", min(l.zones, 50), min(l.records, 500)}
-	if _, err := r.create(ctx, warm); err != nil {
+	if _, err := b.create(ctx, warm); err != nil {
 		return a, err
 	}
-	if err := r.remove(ctx, warm); err != nil {
+	if err := b.remove(ctx, warm); err != nil {
 		return a, err
 	}
 	before, err := figures.CPUTimes()
 	if err != nil {
 		return a, err
 	}
-	if a.creates, err = r.create(ctx, l); err != nil {
+	if a.creates, err = b.create(ctx, l); err != nil {
 		return a, err
 	}
 	after, err := figures.CPUTimes()
@@ -109,14 +105,13 @@ func (r *rig) createsAlone(ctx context.Context, l load) (a alone, err error) {
 		return a, err
 	}
 	a.cpu = figures.Less(after, before)
-	began := time.Now()
-	err = figures.Each(ctx, r.o.workers, l.objects(), func(ctx context.Context, i int) error { return r.writeStatus(ctx, l.object(i)) })
-	a.bare = a.creates + time.Since(began)
-	return a, errors.Join(err, r.remove(ctx, l))
+	statuses, err := b.Each(ctx, l.objects(), func(ctx context.Context, i int) error { return b.writeStatus(ctx, l.object(i)) })
+	a.bare = a.creates + statuses
+	return a, errors.Join(err, b.remove(ctx, l))
 }
 
 // writeStatus writes one as long as the operator's.
-func (r *rig) writeStatus(ctx context.Context, o client.Object) error {
+func (b *bench) writeStatus(ctx context.Context, o client.Object) error {
 	ready := metav1.Condition{
 		Type: "Ready", Status: metav1.ConditionTrue, Reason: v1beta1.ReasonReconcileSucceeded, ObservedGeneration: 1,
 		Message: "All primary servers of DNSZone bench/one-0000 have it.", LastTransitionTime: metav1.Now(),
@@ -126,7 +121,7 @@ func (r *rig) writeStatus(ctx context.Context, o client.Object) error {
 	if err != nil {
 		return err
 	}
-	return r.kube.Status().Patch(ctx, o, client.RawPatch(types.MergePatchType, body))
+	return b.Kube.Status().Patch(ctx, o, client.RawPatch(types.MergePatchType, body))
 }
 
 // A loaded is what came of the creates with the operator running.
@@ -140,21 +135,21 @@ type loaded struct {
 	memory  []int64                  // of each named
 }
 
-func (r *rig) loaded(ctx context.Context, l load, creates time.Duration) (out loaded, err error) {
-	if err := r.startOperator(ctx); err != nil {
+func (b *bench) loaded(ctx context.Context, l load, creates time.Duration) (out loaded, err error) {
+	if err := b.startOperator(ctx); err != nil {
 		return out, err
 	}
-	profiled := r.profileCPU(ctx, l, creates)
-	out.used, err = r.during(ctx, func() (err error) {
+	profiled := b.ProfileCPU(ctx, "."+l.word, creates)
+	out.used, err = b.during(ctx, func() (err error) {
 		before, err := figures.CPUTimes()
 		if err != nil {
 			return err
 		}
 		began := time.Now()
-		if out.creates, err = r.create(ctx, l); err != nil {
+		if out.creates, err = b.create(ctx, l); err != nil {
 			return err
 		}
-		if out.primary, out.served, err = r.awaitServed(ctx, l, began); err != nil {
+		if out.primary, out.served, err = b.awaitServed(ctx, l, began); err != nil {
 			return err
 		}
 		now, err := figures.CPUTimes()
@@ -162,21 +157,21 @@ func (r *rig) loaded(ctx context.Context, l load, creates time.Duration) (out lo
 			return err
 		}
 		out.serving = figures.Less(now, before)
-		if err := r.awaitStatus(ctx, l); err != nil {
+		if err := b.awaitStatus(ctx, l); err != nil {
 			return err
 		}
 		out.status = time.Since(began)
-		return r.quiet(ctx)
+		return b.quiet(ctx)
 	})
 	if err != nil {
 		return out, err
 	}
-	for _, s := range r.servers {
+	for _, s := range b.servers {
 		now, _, err := figures.MemoryOf(s.pid)
 		if err != nil {
 			return out, err
 		}
 		out.memory = append(out.memory, now)
 	}
-	return out, errors.Join(<-profiled, r.profileHeap(ctx, l))
+	return out, errors.Join(<-profiled, b.ProfileHeap(ctx, "."+l.word))
 }

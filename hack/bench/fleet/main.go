@@ -12,7 +12,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -20,63 +19,53 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/hack/bench/figures"
+	"github.com/zonefold/zonefold/hack/bench/rig"
 )
 
 // options are the flags.
 type options struct {
+	rig.Options
 	n           int
 	zones       int
 	records     int
 	primaries   int
 	secondaries int
-	workers     int
 	changes     int
-	idle        time.Duration
-	profile     string
-	log         string
 }
 
-func main() { figures.Main("fleet", run) }
-
-func parse(args []string, usage io.Writer) (options, error) {
+func main() {
 	var o options
-	f := flag.NewFlagSet("fleet", flag.ContinueOnError)
-	f.SetOutput(usage)
+	rig.Main("fleet", &o.Options, &o)
+}
+
+// Flags implements [rig.Bench].
+func (o *options) Flags(f *flag.FlagSet) {
 	f.IntVar(&o.n, "n", 10000, "ARecords in one zone; 0: leave that out")
 	f.IntVar(&o.zones, "zones", 1000, "zones in the second part; 0: leave that out")
 	f.IntVar(&o.records, "records", 10, "ARecords in each of these")
 	f.IntVar(&o.primaries, "primaries", 2, "primary servers")
 	f.IntVar(&o.secondaries, "secondaries", 2, "secondary servers")
-	f.IntVar(&o.workers, "workers", 16, "creates at the same time")
 	f.IntVar(&o.changes, "changes", 100, "single changes when nothing else happens, and repetitions of the floor")
-	f.DurationVar(&o.idle, "idle", 0, "how long to watch the idle operator after each part, with audits every two minutes; 0: not at all")
-	f.StringVar(&o.profile, "cpuprofile", "", "`file` for CPU profiles of the operator under load: file.one, file.many; .heap: its heap afterwards")
-	f.StringVar(&o.log, "log", "", "`file` for the operator's log")
-	if err := f.Parse(args); err != nil {
-		return o, err
-	}
-	if f.NArg() > 0 || o.n+o.zones < 1 || o.records < 1 || o.primaries < 1 || o.workers < 1 || o.changes < 1 {
-		return o, errors.New("flags need numbers above 0, and there are no arguments; see -help")
-	}
-	return o, nil
+	f.DurationVar(&o.Idle, "idle", 0, "how long to watch the idle operator after each part, with audits every two minutes; 0: not at all")
+	f.StringVar(&o.Profile, "cpuprofile", "", "`file` for CPU profiles of the operator under load: file.one, file.many; .heap: its heap afterwards")
 }
 
-// run measures and prints; everything that it starts is gone when it returns.
-func run(ctx context.Context, args []string, out, progress io.Writer) (err error) {
-	o, err := parse(args, progress)
-	if err != nil {
-		return err
-	}
-	r, err := newRig(ctx, o, progress)
-	defer func() { err = errors.Join(err, r.close()) }()
-	if err != nil {
+// Check implements [rig.Bench].
+func (o *options) Check() (need string, ok bool) {
+	return "numbers above 0", o.n+o.zones > 0 && o.records > 0 && o.primaries > 0 && o.changes > 0
+}
+
+// Run implements [rig.Bench].
+func (o *options) Run(ctx context.Context, r *rig.Rig, out io.Writer) error {
+	b := &bench{Rig: r, o: o}
+	if err := b.start(ctx); err != nil {
 		return err
 	}
 	for _, l := range []load{{"one", 1, o.n}, {"many", o.zones, o.records}} {
 		if l.zones*l.records == 0 {
 			continue
 		}
-		result, err := r.measure(ctx, l)
+		result, err := b.measure(ctx, l)
 		if err != nil {
 			return fmt.Errorf("with %s: %w", l, err)
 		}
@@ -91,44 +80,43 @@ func run(ctx context.Context, args []string, out, progress io.Writer) (err error
 }
 
 // measure does everything with one load, and removes it.
-func (r *rig) measure(ctx context.Context, l load) (*result, error) {
-	out := &result{load: l, o: r.o}
-	r.stopOperator()
-	r.say("%s: creating them without the operator", l)
-	var err error
-	if out.alone, err = r.createsAlone(ctx, l); err != nil {
+func (b *bench) measure(ctx context.Context, l load) (_ *result, err error) {
+	out := &result{load: l, o: b.o}
+	b.StopOperator()
+	b.Say("%s: creating them without the operator", l)
+	if out.alone, err = b.createsAlone(ctx, l); err != nil {
 		return nil, err
 	}
-	r.say("%.1f s; now with the operator", out.alone.creates.Seconds())
-	if out.loaded, err = r.loaded(ctx, l, out.alone.creates); err != nil {
+	b.Say("%.1f s; now with the operator", out.alone.creates.Seconds())
+	if out.loaded, err = b.loaded(ctx, l, out.alone.creates); err != nil {
 		return nil, err
 	}
-	r.say("served after %.1f s, all statuses after %.1f s; %d single changes", out.loaded.served.Seconds(), out.loaded.status.Seconds(), r.o.changes)
-	if out.changes, err = r.singleChanges(ctx, l); err != nil {
+	b.Say("served after %.1f s, all statuses after %.1f s; %d single changes", out.loaded.served.Seconds(), out.loaded.status.Seconds(), b.o.changes)
+	if out.changes, err = b.singleChanges(ctx, l); err != nil {
 		return nil, err
 	}
-	if r.o.idle > 0 {
-		r.say("idle for %s", r.o.idle)
-		if out.idle, err = r.during(ctx, func() error { return figures.Pause(ctx, r.o.idle) }); err != nil {
+	if b.o.Idle > 0 {
+		b.Say("idle for %s", b.o.Idle)
+		if out.idle, err = b.during(ctx, func() error { return figures.Pause(ctx, b.o.Idle) }); err != nil {
 			return nil, err
 		}
 	}
-	r.say("the operator starts again")
-	r.stopOperator()
-	if out.restart, err = r.during(ctx, func() error { return r.startOperator(ctx) }); err != nil {
+	b.Say("the operator starts again")
+	b.StopOperator()
+	if out.restart, err = b.during(ctx, func() error { return b.startOperator(ctx) }); err != nil {
 		return nil, err
 	}
-	r.stopOperator()
-	r.say("the floor: the same changes by a bare client")
-	if out.floor, err = r.floor(ctx, l); err != nil {
+	b.StopOperator()
+	b.Say("the floor: the same changes by a bare client")
+	if out.floor, err = b.floor(ctx, l); err != nil {
 		return nil, err
 	}
-	if err := r.startOperator(ctx); err != nil {
+	if err := b.startOperator(ctx); err != nil {
 		return nil, err
 	}
-	r.say("deleting all")
+	b.Say("deleting all")
 	began := time.Now()
-	err = r.unload(ctx, l)
+	err = b.unload(ctx, l)
 	out.gone = time.Since(began)
 	return out, err
 }

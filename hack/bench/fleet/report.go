@@ -13,7 +13,7 @@ import (
 // A result is everything that was measured with one load.
 type result struct {
 	load    load
-	o       options
+	o       *options
 	alone   alone
 	loaded  loaded
 	changes changeTimes

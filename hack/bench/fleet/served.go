@@ -14,14 +14,14 @@ import (
 
 // awaitServed waits until every server has every record: of each zone it asks for the last one until that is there, and then
 // transfers all.
-func (r *rig) awaitServed(ctx context.Context, l load, began time.Time) (primary, all time.Duration, err error) {
+func (b *bench) awaitServed(ctx context.Context, l load, began time.Time) (primary, all time.Duration, err error) {
 	const each = 4 // at the same time, of a server
-	errs, took := make([]error, each*len(r.servers)), make([]time.Duration, each*len(r.servers))
+	errs, took := make([]error, each*len(b.servers)), make([]time.Duration, each*len(b.servers))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
 		select {
-		case <-r.operator.Done():
+		case <-b.Operator.Done():
 			cancel(figures.ErrEnded)
 		case <-ctx.Done():
 		}
@@ -29,14 +29,14 @@ func (r *rig) awaitServed(ctx context.Context, l load, began time.Time) (primary
 	var asking sync.WaitGroup
 	for n := range errs {
 		asking.Go(func() {
-			a, err := r.servers[n/each].asker()
+			a, err := b.servers[n/each].asker()
 			if err != nil {
 				errs[n] = err
 				return
 			}
-			defer a.close()
+			defer a.Close()
 			for zone := n % each; zone < l.zones && errs[n] == nil; zone += each {
-				errs[n] = r.awaitZone(ctx, a, l, zone)
+				errs[n] = b.awaitZone(ctx, a, l, zone)
 			}
 			took[n] = time.Since(began)
 		})
@@ -44,7 +44,7 @@ func (r *rig) awaitServed(ctx context.Context, l load, began time.Time) (primary
 	asking.Wait()
 	for n := range took {
 		all = max(all, took[n])
-		if r.servers[n/each].primary {
+		if b.servers[n/each].primary {
 			primary = max(primary, took[n])
 		}
 	}
@@ -55,13 +55,13 @@ func (r *rig) awaitServed(ctx context.Context, l load, began time.Time) (primary
 }
 
 // awaitZone waits until a server has all of a zone.
-func (r *rig) awaitZone(ctx context.Context, a *asker, l load, zone int) error {
+func (b *bench) awaitZone(ctx context.Context, a *asker, l load, zone int) error {
 	last := (zone+1)*l.records - 1
-	if err := a.await(ctx, l.fqdn(last), figures.Address(last)); err != nil {
+	if err := a.Await(ctx, l.fqdn(last), figures.Address(last)); err != nil {
 		return err
 	}
 	for began := time.Now(); ; {
-		missing, err := r.missing(a.at, l, zone)
+		missing, err := b.missing(a.at, l, zone)
 		if missing == 0 && err == nil {
 			return nil
 		}
@@ -75,8 +75,8 @@ func (r *rig) awaitZone(ctx context.Context, a *asker, l load, zone int) error {
 }
 
 // missing transfers a zone and counts the records that a server does not have.
-func (r *rig) missing(s *server, l load, zone int) (int, error) {
-	k := r.keys.transfer[s.instance]
+func (b *bench) missing(s *server, l load, zone int) (int, error) {
+	k := b.keys.transfer[s.instance]
 	m := new(dns.Msg).SetAxfr(l.zoneName(zone) + ".")
 	m.SetTsig(k.Name+".", string(k.Algorithm)+".", 300, time.Now().Unix())
 	t := &dns.Transfer{TsigSecret: map[string]string{k.Name + ".": k.Secret}}

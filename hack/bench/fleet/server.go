@@ -12,14 +12,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/miekg/dns"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/hack/bench/figures"
+	"github.com/zonefold/zonefold/hack/bench/rig"
 	"github.com/zonefold/zonefold/internal/bind9"
 )
 
@@ -32,9 +31,9 @@ type server struct {
 }
 
 // findServers finds the pods, primaries first.
-func (r *rig) findServers(ctx context.Context) error {
+func (b *bench) findServers(ctx context.Context) error {
 	var pods corev1.PodList
-	if err := r.kube.List(ctx, &pods, client.InNamespace(namespace)); err != nil {
+	if err := b.Kube.List(ctx, &pods, client.InNamespace(namespace)); err != nil {
 		return err
 	}
 	pids, err := figures.PIDs("named")
@@ -50,9 +49,9 @@ func (r *rig) findServers(ctx context.Context) error {
 		if s.pid, err = findPID(pids, p.Name); err != nil {
 			return err
 		}
-		r.servers = append(r.servers, s)
+		b.servers = append(b.servers, s)
 	}
-	slices.SortFunc(r.servers, func(a, b *server) int { return strings.Compare(a.instance, b.instance) })
+	slices.SortFunc(b.servers, func(a, b *server) int { return strings.Compare(a.instance, b.instance) })
 	return nil
 }
 
@@ -110,23 +109,23 @@ func (s *server) updates(ctx context.Context) (int, error) {
 type keys struct{ update, transfer map[string]bind9.Key } // by instance
 
 // readKeys reads the Secrets that the operator has made.
-func (r *rig) readKeys(ctx context.Context) error {
-	r.keys = keys{map[string]bind9.Key{}, map[string]bind9.Key{}}
-	for _, s := range r.servers {
+func (b *bench) readKeys(ctx context.Context) error {
+	b.keys = keys{map[string]bind9.Key{}, map[string]bind9.Key{}}
+	for _, s := range b.servers {
 		var err error
-		if r.keys.update[s.instance], err = r.key(ctx, s.instance+"-rndc-key", bind9.ForOperator); err != nil {
+		if b.keys.update[s.instance], err = b.key(ctx, s.instance+"-rndc-key", bind9.ForOperator); err != nil {
 			return err
 		}
-		if r.keys.transfer[s.instance], err = r.key(ctx, fleet+"-transfer-key", bind9.ForTransfer); err != nil {
+		if b.keys.transfer[s.instance], err = b.key(ctx, fleet+"-transfer-key", bind9.ForTransfer); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *rig) key(ctx context.Context, name string, purpose bind9.Purpose) (bind9.Key, error) {
+func (b *bench) key(ctx context.Context, name string, purpose bind9.Purpose) (bind9.Key, error) {
 	var secret corev1.Secret
-	if err := r.kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &secret); err != nil {
+	if err := b.Kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &secret); err != nil {
 		return bind9.Key{}, err
 	}
 	ring, err := bind9.ReadRing(purpose, secret.Data, secret.Annotations)
@@ -137,48 +136,13 @@ func (r *rig) key(ctx context.Context, name string, purpose bind9.Purpose) (bind
 	return key, nil
 }
 
-// An asker asks a server over one UDP socket.
+// An asker asks a server.
 type asker struct {
-	at     *server
-	conn   *dns.Conn
-	client dns.Client
+	*rig.Asker
+	at *server
 }
 
 func (s *server) asker() (*asker, error) {
-	conn, err := dns.DialTimeout("udp", s.dns(), time.Second)
-	return &asker{s, conn, dns.Client{Timeout: 2 * time.Second}}, err
-}
-
-func (a *asker) close() { _ = a.conn.Close() }
-
-// ask is the only address of a name, or what was answered instead.
-func (a *asker) ask(name string) string {
-	m := new(dns.Msg).SetQuestion(name, dns.TypeA)
-	answer, _, err := a.client.ExchangeWithConn(m, a.conn)
-	switch {
-	case err != nil:
-		return err.Error()
-	case len(answer.Answer) == 1:
-		if found, ok := answer.Answer[0].(*dns.A); ok {
-			return found.A.String()
-		}
-	}
-	return dns.RcodeToString[answer.Rcode]
-}
-
-// await asks until a name has one address, the wanted one, with a pause of a millisecond after each answer, so that asking does not take
-// the time of those that work.
-func (a *asker) await(ctx context.Context, name, want string) error {
-	for began := time.Now(); ; {
-		got := a.ask(name)
-		if got == want {
-			return nil
-		}
-		if time.Since(began) > 3*time.Minute {
-			return fmt.Errorf("%s still answers %s for %s and not %s", a.at.instance, got, name, want)
-		}
-		if err := figures.Pause(ctx, time.Millisecond); err != nil {
-			return err
-		}
-	}
+	a, err := rig.NewAsker(s.instance, s.dns())
+	return &asker{a, s}, err
 }

@@ -24,8 +24,8 @@ type usage struct {
 }
 
 // during measures what happens meanwhile. An operator that is not there yet has done nothing.
-func (r *rig) during(ctx context.Context, f func() error) (usage, error) {
-	before, err := r.usage(ctx)
+func (b *bench) during(ctx context.Context, f func() error) (usage, error) {
+	before, err := b.usage(ctx)
 	if err != nil {
 		return before, err
 	}
@@ -34,7 +34,7 @@ func (r *rig) during(ctx context.Context, f func() error) (usage, error) {
 		return before, err
 	}
 	took := time.Since(began)
-	after, err := r.usage(ctx)
+	after, err := b.usage(ctx)
 	after.took = took
 	after.cpu = figures.Less(after.cpu, before.cpu)
 	after.calls, after.writes = figures.Less(after.calls, before.calls), figures.Less(after.writes, before.writes)
@@ -62,12 +62,12 @@ func by(samples map[string]float64, name string, labels ...string) map[string]fl
 	return out
 }
 
-func (r *rig) usage(ctx context.Context) (u usage, err error) {
+func (b *bench) usage(ctx context.Context) (u usage, err error) {
 	if u.cpu, err = figures.CPUTimes(); err != nil {
 		return u, err
 	}
 	u.sidecars = map[string]float64{}
-	for _, s := range r.servers {
+	for _, s := range b.servers {
 		requests, err := s.requests(ctx)
 		if err != nil {
 			return u, err
@@ -81,13 +81,13 @@ func (r *rig) usage(ctx context.Context) (u usage, err error) {
 		}
 		u.updates += n
 	}
-	if r.operator == nil {
+	if b.Operator == nil {
 		return u, nil
 	}
-	if u.rss, u.peak, err = figures.MemoryOf(r.operator.PID()); err != nil {
+	if u.rss, u.peak, err = figures.MemoryOf(b.Operator.PID()); err != nil {
 		return u, err
 	}
-	m, err := r.operator.Metrics("")
+	m, err := b.Operator.Metrics("")
 	if err != nil {
 		return u, err
 	}
@@ -106,35 +106,19 @@ func total(counts map[string]float64) (n float64) {
 }
 
 // busy is what moves while the operator has something to do.
-func (r *rig) busy() (float64, error) {
-	m, err := r.operator.Metrics("")
+func (b *bench) busy() (float64, error) {
+	m, err := b.Operator.Metrics("")
 	calls := by(m, "rest_client_requests_total", "method")
 	delete(calls, "PUT") // of leader election
 	delete(calls, "GET") // watches
 	return total(calls) + figures.Sum(m, "zonefold_backend_apply_seconds_count") + figures.Sum(m, "zonefold_settle_seconds_count"), err
 }
 
-// quiet waits until the operator has written nothing anywhere for three seconds. That time is no part of what is measured
-// if its end is taken from the last write.
-func (r *rig) quiet(ctx context.Context) error {
-	var last float64
-	since := time.Now()
-	err := r.until(ctx, func() (bool, error) {
-		now, err := r.busy()
-		if err != nil || now != last {
-			last, since = now, time.Now()
-		}
-		return time.Since(since) > 3*time.Second, err
-	})
-	if err != nil {
+// quiet waits until the operator writes nothing anywhere any more. That time is no part of what is measured if its end is taken from the
+// last write.
+func (b *bench) quiet(ctx context.Context) error {
+	if err := b.Quiet(ctx, patience, b.busy); err != nil {
 		return fmt.Errorf("waiting for the operator to have nothing to do: %w", err)
 	}
 	return nil
-}
-
-// until waits for what takes no longer than patience.
-func (r *rig) until(ctx context.Context, done func() (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	return figures.Until(ctx, r.operator, done)
 }

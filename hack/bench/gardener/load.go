@@ -13,6 +13,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
 	"github.com/zonefold/zonefold/hack/bench/figures"
+	"github.com/zonefold/zonefold/hack/bench/rig"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -22,23 +23,23 @@ const between = 100 * time.Millisecond
 func recordName(i int) string { return fmt.Sprintf("r-%06d", i) }
 
 // fqdn is in the one zone of the account without a limit, or in turn in one of those of the other.
-func (r *rig) fqdn(account string, i int) string {
+func (b *bench) fqdn(account string, i int) string {
 	if account == free {
 		return recordName(i) + "." + domain
 	}
-	return recordName(i) + "." + r.zoneName(i%r.o.zones)
+	return recordName(i) + "." + b.zoneName(i%b.o.zones)
 }
 
-func (r *rig) zoneName(i int) string { return fmt.Sprintf("z%d.%s", i, domain) }
+func (b *bench) zoneName(i int) string { return fmt.Sprintf("z%d.%s", i, domain) }
 
 // address is that of a record after so many changes.
 func address(i, changes int) string { return figures.Address(i + changes<<20) }
 
-func (r *rig) record(account string, i int) *v1alpha1.DNSRecord {
+func (b *bench) record(account string, i int) *v1alpha1.DNSRecord {
 	o := &v1alpha1.DNSRecord{
 		ObjectMeta: metav1.ObjectMeta{Name: recordName(i), Namespace: account, Annotations: request()},
 		Spec: v1alpha1.DNSRecordSpec{
-			Type: "powerdns", Name: r.fqdn(account, i), RecordType: "A", Values: []string{address(i, 0)},
+			Type: "powerdns", Name: b.fqdn(account, i), RecordType: "A", Values: []string{address(i, 0)},
 			SecretRef: v1alpha1.SecretReference{Name: "credentials"},
 		},
 	}
@@ -53,43 +54,41 @@ func request() map[string]string {
 	return map[string]string{v1alpha1.OperationAnnotation: v1alpha1.OperationReconcile, "gardener.cloud/timestamp": time.Now().UTC().Format(time.RFC3339Nano)}
 }
 
-// create makes the objects of some accounts, in turn.
-func (r *rig) create(ctx context.Context, accounts ...string) error {
-	return r.each(ctx, accounts, func(ctx context.Context, account string, i int) error {
-		return r.kube.Create(ctx, r.record(account, i))
-	})
+// inTurn are the objects of some accounts, and how many these are.
+func (b *bench) inTurn(accounts ...string) (int, func(int) client.Object) {
+	return b.half() * len(accounts), func(i int) client.Object { return b.record(accounts[i%len(accounts)], i/len(accounts)) }
 }
 
-func (r *rig) each(ctx context.Context, accounts []string, f func(ctx context.Context, account string, i int) error) error {
-	return figures.Each(ctx, r.o.workers, r.half()*len(accounts), func(ctx context.Context, i int) error {
-		return f(ctx, accounts[i%len(accounts)], i/len(accounts))
-	})
+// create makes the objects of some accounts, in turn.
+func (b *bench) create(ctx context.Context, accounts ...string) error {
+	n, object := b.inTurn(accounts...)
+	_, err := b.Create(ctx, n, object)
+	return err
 }
 
 // change gives every object of an account another address, as gardenlet does.
-func (r *rig) change(ctx context.Context, account string, changes int) error {
-	return r.each(ctx, []string{account}, func(ctx context.Context, account string, i int) error {
-		return r.patch(ctx, account, i, address(i, changes))
-	})
+func (b *bench) change(ctx context.Context, account string, changes int) error {
+	_, err := b.Each(ctx, b.half(), func(ctx context.Context, i int) error { return b.patch(ctx, account, i, address(i, changes)) })
+	return err
 }
 
-func (r *rig) patch(ctx context.Context, account string, i int, to string) error {
+func (b *bench) patch(ctx context.Context, account string, i int, to string) error {
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": request()}, "spec": map[string]any{"values": []string{to}}})
 	if err != nil {
 		return err
 	}
-	return r.kube.Patch(ctx, r.record(account, i), client.RawPatch("application/merge-patch+json", body))
+	return b.Kube.Patch(ctx, b.record(account, i), client.RawPatch("application/merge-patch+json", body))
 }
 
 // awaitDone waits until every object of an account says that what was asked for last is done.
-func (r *rig) awaitDone(ctx context.Context, account string) error {
-	left, failed := r.half(), ""
-	err := r.until(ctx, func() (bool, error) {
+func (b *bench) awaitDone(ctx context.Context, account string) error {
+	left, failed := b.half(), ""
+	err := b.Until(ctx, patience, func() (bool, error) {
 		var list v1alpha1.DNSRecordList
-		if err := r.kube.List(ctx, &list, client.InNamespace(account)); err != nil {
+		if err := b.Kube.List(ctx, &list, client.InNamespace(account)); err != nil {
 			return false, err
 		}
-		left = r.half() - len(list.Items)
+		left = b.half() - len(list.Items)
 		for i := range list.Items {
 			o := &list.Items[i]
 			if !done(o) {
@@ -117,69 +116,37 @@ func done(o *v1alpha1.DNSRecord) bool {
 }
 
 // remove deletes the objects of some accounts, in turn, and waits until the operator has let all of them go.
-func (r *rig) remove(ctx context.Context, accounts ...string) error {
-	err := r.each(ctx, accounts, func(ctx context.Context, account string, i int) error {
-		return r.kube.Delete(ctx, r.record(account, i))
-	})
-	if err != nil {
+func (b *bench) remove(ctx context.Context, accounts ...string) error {
+	n, object := b.inTurn(accounts...)
+	if err := b.Remove(ctx, n, object); err != nil {
 		return err
 	}
-	return r.until(ctx, func() (bool, error) {
+	return b.Until(ctx, patience, func() (bool, error) {
 		var list v1alpha1.DNSRecordList
-		err := r.kube.List(ctx, &list, client.Limit(1))
+		err := b.Kube.List(ctx, &list, client.Limit(1))
 		return err == nil && len(list.Items) == 0, err
 	})
 }
 
 // singleChanges measures from the beginning of a write to the API server until PowerDNS answers with what was written.
-func (r *rig) singleChanges(ctx context.Context) (out figures.Times, err error) {
-	conn, err := dns.DialTimeout("udp", r.powerdns.Addr(), time.Second)
+func (b *bench) singleChanges(ctx context.Context) (figures.Times, error) {
+	asker, err := rig.NewAsker("PowerDNS", b.powerdns.Addr())
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = conn.Close() }()
-	for i := range r.o.changes {
-		if err := figures.Pause(ctx, between); err != nil {
-			return nil, err
-		}
-		r.changed++
-		which, to := i%r.half(), figures.NewAddress(r.changed)
-		began := time.Now()
-		if err := r.patch(ctx, free, which, to); err != nil {
-			return nil, err
-		}
-		if err := await(ctx, conn, r.fqdn(free, which)+".", to); err != nil {
-			return nil, err
-		}
-		out = append(out, time.Since(began))
-		r.single[which] = to
-	}
-	return out, nil
-}
-
-// await asks until a name has one address, the wanted one.
-func await(ctx context.Context, conn *dns.Conn, name, want string) error {
-	asker := dns.Client{Timeout: 2 * time.Second}
-	for began := time.Now(); ; {
-		answer, _, err := asker.ExchangeWithConn(new(dns.Msg).SetQuestion(name, dns.TypeA), conn)
-		if err == nil && len(answer.Answer) == 1 {
-			if found, ok := answer.Answer[0].(*dns.A); ok && found.A.String() == want {
-				return nil
-			}
-		}
-		if time.Since(began) > 3*time.Minute {
-			return fmt.Errorf("PowerDNS still does not answer %s for %s: %v %w", want, name, answer, err)
-		}
-		if err := figures.Pause(ctx, time.Millisecond); err != nil {
-			return err
-		}
-	}
+	defer asker.Close()
+	return asker.Time(ctx, b.o.changes, between, func(i int) rig.Change {
+		b.changed++
+		which, to := i%b.half(), figures.NewAddress(b.changed)
+		b.single[which] = to
+		return rig.Change{Name: b.fqdn(free, which) + ".", To: to, Write: func(ctx context.Context) error { return b.patch(ctx, free, which, to) }}
+	})
 }
 
 // served is what both services have: addresses by account and name.
-func (r *rig) served(ctx context.Context) (map[string]string, error) {
+func (b *bench) served(ctx context.Context) (map[string]string, error) {
 	found := map[string]string{}
-	sets, err := r.powerdns.Transfer(ctx, r.zone)
+	sets, err := b.powerdns.Transfer(ctx, b.zone)
 	if err != nil {
 		return nil, err
 	}
@@ -188,8 +155,8 @@ func (r *rig) served(ctx context.Context) (map[string]string, error) {
 			found[free+" "+strings.TrimSuffix(s.Name.String(), ".")] = strings.Join(s.Data, " ")
 		}
 	}
-	for _, id := range r.zoneIDs {
-		sets, _ := r.route53.Sets(id)
+	for _, id := range b.zoneIDs {
+		sets, _ := b.route53.Sets(id)
 		for _, s := range sets {
 			if s.Type == "A" {
 				found[limited+" "+strings.TrimSuffix(s.Name, ".")] = strings.Join(s.Records, " ")
@@ -200,24 +167,24 @@ func (r *rig) served(ctx context.Context) (map[string]string, error) {
 }
 
 // compare finds what was lost or is wrong, when those of the account with a limit were changed so often.
-func (r *rig) compare(ctx context.Context, changes int) error {
-	found, err := r.served(ctx)
+func (b *bench) compare(ctx context.Context, changes int) error {
+	found, err := b.served(ctx)
 	if err != nil {
 		return err
 	}
-	if len(found) != 2*r.half() {
-		return fmt.Errorf("the services have %d records, want %d", len(found), 2*r.half())
+	if len(found) != 2*b.half() {
+		return fmt.Errorf("the services have %d records, want %d", len(found), 2*b.half())
 	}
-	for i := range r.half() {
-		want := r.single[i]
+	for i := range b.half() {
+		want := b.single[i]
 		if want == "" {
 			want = address(i, 0)
 		}
-		if got := found[free+" "+r.fqdn(free, i)]; got != want {
-			return fmt.Errorf("%s is %q, want %q", r.fqdn(free, i), got, want)
+		if got := found[free+" "+b.fqdn(free, i)]; got != want {
+			return fmt.Errorf("%s is %q, want %q", b.fqdn(free, i), got, want)
 		}
-		if got := found[limited+" "+r.fqdn(limited, i)]; got != address(i, changes) {
-			return fmt.Errorf("%s is %q, want %q", r.fqdn(limited, i), got, address(i, changes))
+		if got := found[limited+" "+b.fqdn(limited, i)]; got != address(i, changes) {
+			return fmt.Errorf("%s is %q, want %q", b.fqdn(limited, i), got, address(i, changes))
 		}
 	}
 	return nil

@@ -13,10 +13,10 @@ import (
 // calls are requests to the service with a limit, by operation, as it counts them. "throttled" are those of them that it refused.
 type calls map[string]float64
 
-func (r *rig) calls() calls {
+func (b *bench) calls() calls {
 	c := calls{}
 	for _, operation := range []string{"ListHostedZones", "GetHostedZone", "ListResourceRecordSets", "ChangeResourceRecordSets", "GetChange", "throttled", "denied"} {
-		c[operation] = float64(r.route53.Count(operation))
+		c[operation] = float64(b.route53.Count(operation))
 	}
 	return c
 }
@@ -41,8 +41,8 @@ func (c calls) String() string {
 }
 
 // compareGone finds what is left when everything was deleted.
-func (r *rig) compareGone(ctx context.Context) error {
-	found, err := r.served(ctx)
+func (b *bench) compareGone(ctx context.Context) error {
+	found, err := b.served(ctx)
 	if err != nil {
 		return err
 	}

@@ -9,56 +9,47 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"io"
 	"os"
 	"time"
 
 	"github.com/zonefold/zonefold/hack/bench/figures"
+	"github.com/zonefold/zonefold/hack/bench/rig"
 )
 
 // options are the flags.
 type options struct {
+	rig.Options
 	n       int
-	workers int
 	changes int
-	log     string
 	marks   bool
 }
 
-func main() { figures.Main("webhook", run) }
-
-func parse(args []string, usage io.Writer) (options, error) {
+func main() {
 	var o options
-	f := flag.NewFlagSet("webhook", flag.ContinueOnError)
-	f.SetOutput(usage)
-	f.IntVar(&o.n, "n", 10000, "DNSRecords of the class")
-	f.IntVar(&o.workers, "workers", 16, "creates at the same time")
-	f.IntVar(&o.changes, "changes", 100, "single changes when nothing else happens")
-	f.StringVar(&o.log, "log", "", "`file` for the operator's log")
-	f.BoolVar(&o.marks, "marks", false, "have the API server mark new DNSRecords, as the chart does with homelab.marks")
-	if err := f.Parse(args); err != nil {
-		return o, err
-	}
-	if f.NArg() > 0 || o.n < 1 || o.workers < 1 || o.changes < 1 {
-		return o, errors.New("flags need numbers above 0, and there are no arguments; see -help")
-	}
-	return o, nil
+	rig.Main("webhook", &o.Options, &o)
 }
 
-// run measures and prints; everything that it starts is gone when it returns.
-func run(ctx context.Context, args []string, out, progress io.Writer) (err error) {
-	o, err := parse(args, progress)
-	if err != nil {
+// Flags implements [rig.Bench].
+func (o *options) Flags(f *flag.FlagSet) {
+	f.IntVar(&o.n, "n", 10000, "DNSRecords of the class")
+	f.IntVar(&o.changes, "changes", 100, "single changes when nothing else happens")
+	f.BoolVar(&o.marks, "marks", false, "have the API server mark new DNSRecords, as the chart does with homelab.marks")
+}
+
+// Check implements [rig.Bench].
+func (o *options) Check() (need string, ok bool) {
+	return "numbers above 0", o.n > 0 && o.changes > 0
+}
+
+// Run implements [rig.Bench].
+func (o *options) Run(ctx context.Context, r *rig.Rig, out io.Writer) error {
+	b := &bench{Rig: r, o: o}
+	if err := b.start(ctx); err != nil {
 		return err
 	}
-	r, err := newRig(ctx, o, progress)
-	defer func() { err = errors.Join(err, r.close()) }()
-	if err != nil {
-		return err
-	}
-	result, err := r.measure(ctx)
+	result, err := b.measure(ctx)
 	if err != nil {
 		return err
 	}
@@ -69,33 +60,33 @@ func run(ctx context.Context, args []string, out, progress io.Writer) (err error
 }
 
 // measure does everything once.
-func (r *rig) measure(ctx context.Context) (*result, error) {
-	out := &result{n: r.o.n}
+func (b *bench) measure(ctx context.Context) (*result, error) {
+	out := &result{n: b.o.n}
 	var err error
 	if out.load, err = figures.Load(); err != nil {
 		return nil, err
 	}
-	r.say("creating %d DNSRecords without the operator", r.o.n)
-	if out.alone, err = r.createsAlone(ctx); err != nil {
+	b.Say("creating %d DNSRecords without the operator", b.o.n)
+	if out.alone, err = b.createsAlone(ctx); err != nil {
 		return nil, err
 	}
-	r.say("%.1f s; now with the operator", out.alone.Seconds())
-	if err := r.startOperator(ctx); err != nil {
+	b.Say("%.1f s; now with the operator", out.alone.Seconds())
+	if err := b.startOperator(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.startMarks(ctx); err != nil {
+	if err := b.startMarks(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.loaded(ctx, out); err != nil {
+	if err := b.loaded(ctx, out); err != nil {
 		return nil, err
 	}
-	r.say("at BIND after %.1f s, all statuses after %.1f s; %d single changes", out.served.Seconds(), out.status.Seconds(), r.o.changes)
-	if out.changes, err = r.singleChanges(ctx); err != nil {
+	b.Say("at BIND after %.1f s, all statuses after %.1f s; %d single changes", out.served.Seconds(), out.status.Seconds(), b.o.changes)
+	if out.changes, err = b.singleChanges(ctx); err != nil {
 		return nil, err
 	}
-	r.say("deleting all")
+	b.Say("deleting all")
 	began := time.Now()
-	err = r.unload(ctx)
+	err = b.unload(ctx)
 	out.gone = time.Since(began)
 	return out, err
 }

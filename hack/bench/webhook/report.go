@@ -19,24 +19,24 @@ type usage struct {
 	writes     map[string]float64       // the operator's to the API server
 }
 
-func (r *rig) usage(ctx context.Context) (u usage, err error) {
+func (b *bench) usage(ctx context.Context) (u usage, err error) {
 	if u.cpu, err = figures.CPUTimes(); err != nil {
 		return u, err
 	}
-	if u.rss, u.peak, err = figures.MemoryOf(r.operator.PID()); err != nil {
+	if u.rss, u.peak, err = figures.MemoryOf(b.Operator.PID()); err != nil {
 		return u, err
 	}
-	if u.updates, err = r.bind.Updates(ctx); err != nil {
+	if u.updates, err = b.bind.Updates(ctx); err != nil {
 		return u, err
 	}
-	text, err := figures.Get(ctx, r.hook.Admin+"/metrics")
+	text, err := figures.Get(ctx, b.hook.Admin+"/metrics")
 	if err != nil {
 		return u, err
 	}
 	m := figures.Samples(string(text))
 	u.requests = figures.Sum(m, "dnshook_requests_total") - m[`dnshook_requests_total{code="",endpoint="health",status="200"}`]
 	u.operations = figures.Sum(m, "dnshook_batch_operations_total")
-	u.writes, err = r.operator.Metrics(writes)
+	u.writes, err = b.Operator.Metrics(writes)
 	return u, err
 }
 
