@@ -78,6 +78,7 @@ type ModifyZone struct {
 // that the zone does not have, so that the server's own holds.
 type ZoneSettings struct {
 	ZoneType      string   `json:"zoneType"`
+	Own           bool     `json:"own"` // it was made here, and is not of BIND's configuration files
 	Held          bool     `json:"held"`
 	AlsoNotify    []string `json:"alsoNotify"`
 	AllowTransfer []string `json:"allowTransfer"`

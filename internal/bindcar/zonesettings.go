@@ -116,7 +116,7 @@ func (s *Server) acl(field string, entries []string) (bind9.ACL, error) {
 }
 
 func (s *Server) zoneSettings(_ http.ResponseWriter, r *http.Request) (int, any, error) {
-	_, found, err := s.shown(r)
+	zone, found, err := s.shown(r)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -125,7 +125,7 @@ func (s *Server) zoneSettings(_ http.ResponseWriter, r *http.Request) (int, any,
 		return 0, nil, err
 	}
 	z := ZoneSettings{
-		ZoneType: string(found.Type), Held: held(found), DNSSECPolicy: found.DNSSECPolicy,
+		ZoneType: string(found.Type), Own: found.File == s.store.file(zone), Held: held(found), DNSSECPolicy: found.DNSSECPolicy,
 		AlsoNotify: remoteTexts(found.AlsoNotify), Primaries: remoteTexts(found.Primaries),
 		AllowTransfer: entries(found.AllowTransfer, own), AllowUpdate: entries(found.AllowUpdate, own),
 	}

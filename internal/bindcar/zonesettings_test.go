@@ -20,7 +20,7 @@ func TestHeldZones(t *testing.T) {
 		t.Fatalf("making a held zone is answered %d %s", status, text)
 	}
 	f.want("GET", zone+"/settings", "", 200,
-		`{"zoneType":"primary","held":true,"alsoNotify":[],"allowTransfer":["none"],"allowUpdate":["key bindy-operator"],"primaries":[],"dnssecPolicy":""}`)
+		`{"zoneType":"primary","own":true,"held":true,"alsoNotify":[],"allowTransfer":["none"],"allowUpdate":["key bindy-operator"],"primaries":[],"dnssecPolicy":""}`)
 	f.want("GET", "/api/v1/ready", "", 503, `{"ready":false,"checks":["zone_dir: ok","rndc: ok","content: ok","zones: 1 of 1 not loaded"]}`)
 	if got := f.ask("h.test.", "SOA"); got != "REFUSED" {
 		t.Errorf("asking for a held zone is answered %s", got)
@@ -39,7 +39,7 @@ func TestHeldZones(t *testing.T) {
 		t.Errorf("releasing it is answered %d %s", status, text)
 	}
 	f.want("GET", zone+"/settings", "", 200,
-		`{"zoneType":"primary","held":false,"alsoNotify":["192.0.2.1:53"],"allowTransfer":["key bindy-operator","10.0.0.0/8","2001:db8::1"],"allowUpdate":["key bindy-operator"],"primaries":[],"dnssecPolicy":""}`)
+		`{"zoneType":"primary","own":true,"held":false,"alsoNotify":["192.0.2.1:53"],"allowTransfer":["key bindy-operator","10.0.0.0/8","2001:db8::1"],"allowUpdate":["key bindy-operator"],"primaries":[],"dnssecPolicy":""}`)
 	f.want("GET", "/api/v1/ready", "", 200, `{"ready":true,"checks":["zone_dir: ok","rndc: ok","content: ok","zones: ok"]}`)
 	if got := f.ask("h.test.", "NS"); !strings.Contains(got, "ns1.other.test.") {
 		t.Errorf("asking for a zone that is shown is answered %s", got)
@@ -60,14 +60,14 @@ func TestSettingsOfZones(t *testing.T) {
 			t.Errorf("the policy %q is answered %d %s", policy, status, text)
 		}
 		f.want("GET", "/api/v1/zones/a.test/settings", "", 200,
-			`{"zoneType":"primary","held":false,"alsoNotify":[],"allowTransfer":[],"allowUpdate":["key bindy-operator"],"primaries":[],"dnssecPolicy":"`+policy+`"}`)
+			`{"zoneType":"primary","own":true,"held":false,"alsoNotify":[],"allowTransfer":[],"allowUpdate":["key bindy-operator"],"primaries":[],"dnssecPolicy":"`+policy+`"}`)
 	}
 	primaries := `,"primaries":["192.0.2.1:5353 key bindy-operator","2001:db8::1"]`
 	if status, text := f.call("POST", "/api/v1/zones", strings.Replace(createBody("s.test", primaries), `"primary","updateKeyName":"bindy-operator"`, `"secondary"`, 1)); status != 201 {
 		t.Fatalf("making a secondary zone is answered %d %s", status, text)
 	}
 	f.want("GET", "/api/v1/zones/s.test/settings", "", 200,
-		`{"zoneType":"secondary","held":false,"alsoNotify":[],"allowTransfer":[],"allowUpdate":[],"primaries":["192.0.2.1:5353 key bindy-operator","2001:db8::1"],"dnssecPolicy":""}`)
+		`{"zoneType":"secondary","own":true,"held":false,"alsoNotify":[],"allowTransfer":[],"allowUpdate":[],"primaries":["192.0.2.1:5353 key bindy-operator","2001:db8::1"],"dnssecPolicy":""}`)
 	if status, text := f.call("POST", "/api/v1/zones/s.test/refresh", ""); status != 200 {
 		t.Errorf("refreshing is answered %d %s", status, text)
 	}
@@ -89,5 +89,5 @@ func TestOwnKeysStandForTheirLists(t *testing.T) {
 	}
 	f.shows("a.test", `allow-transfer  { "bindy-transfer"; }`)
 	f.want("GET", "/api/v1/zones/a.test/settings", "", 200,
-		`{"zoneType":"primary","held":false,"alsoNotify":[],"allowTransfer":["key bindy-transfer-2"],"allowUpdate":["key bindy-operator"],"primaries":[],"dnssecPolicy":""}`)
+		`{"zoneType":"primary","own":true,"held":false,"alsoNotify":[],"allowTransfer":["key bindy-transfer-2"],"allowUpdate":["key bindy-operator"],"primaries":[],"dnssecPolicy":""}`)
 }

@@ -29,6 +29,11 @@ func (c *Client) Apply(ctx context.Context, zone dnsname.Name, batch backend.Bat
 	at := c.site(zone)
 	batch.Changes = at.replace(zone, batch.Changes)
 	result, err := c.dns.Apply(ctx, zone, batch)
+	if errors.Is(err, backend.ErrNotAuthorised) {
+		if s, asked := c.settings(ctx, zone); asked == nil && s.ZoneType == bindcar.Secondary {
+			err = c.following(zone)
+		}
+	}
 	if err != nil {
 		return backend.Result{}, c.stillThere(ctx, err)
 	}
@@ -131,6 +136,17 @@ func (c *Client) site(zone dnsname.Name) site {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.begun[zone]
+}
+
+// following notes that the server was a secondary of a zone and is one yet, unless the zone is being made, and returns that as what it is for a
+// primary: no zone.
+func (c *Client) following(zone dnsname.Name) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, begun := c.begun[zone]; !begun {
+		c.begun[zone] = site{follows: true}
+	}
+	return &backend.Error{Class: backend.ErrNoZone, Err: fmt.Errorf("%s is a secondary of zone %s yet", c.title(), zone)}
 }
 
 // note remembers what is to be known of a zone that this client made; mostly that is nothing.

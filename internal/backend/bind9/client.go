@@ -188,7 +188,7 @@ func (c *Client) Zones(ctx context.Context) ([]dnsname.Name, error) {
 func (c *Client) Read(ctx context.Context, zone dnsname.Name, ask backend.Ask) (backend.Observed, error) {
 	if c.site(zone).follows || ask.Keys == nil && ask.Known == nil && c.access.Settings(zone).Sole {
 		if s, err := c.settings(ctx, zone); err == nil && s.ZoneType == bindcar.Secondary {
-			return backend.Observed{}, &backend.Error{Class: backend.ErrNoZone, Err: fmt.Errorf("%s is a secondary of the zone yet", c.title())}
+			return backend.Observed{}, c.following(zone)
 		}
 	}
 	found, err := c.dns.Read(ctx, zone, ask)

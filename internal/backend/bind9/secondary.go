@@ -93,6 +93,22 @@ func (s *Secondary) Remove(ctx context.Context, zone dnsname.Name) error {
 	return nil
 }
 
+// Demote removes what the server has of a zone as a primary, which it is no more. A zone of BIND's configuration files is somebody's: ErrConflict.
+func (s *Secondary) Demote(ctx context.Context, zone dnsname.Name) error {
+	have, err := s.settings(ctx, zone)
+	switch {
+	case errors.Is(err, backend.ErrNoZone):
+		return nil
+	case err != nil:
+		return fmt.Errorf("asking %s what it has of zone %s: %w", s.title(), zone, err)
+	case !have.Own:
+		return &backend.Error{Class: backend.ErrConflict, Err: fmt.Errorf("%s is a %s of zone %s by its own configuration", s.title(), have.ZoneType, zone)}
+	case have.ZoneType == bindcar.Secondary:
+		return nil
+	}
+	return s.Remove(ctx, zone)
+}
+
 // Serial asks for the serial that the secondary has of a zone: ErrNoZone when it does not know the zone, ErrUnavailable when it
 // has not transferred it yet.
 func (s *Secondary) Serial(ctx context.Context, zone dnsname.Name) (uint32, error) {

@@ -88,8 +88,7 @@ func (c *Client) Configure(ctx context.Context, zone dnsname.Name) (changed bool
 		return false, fmt.Errorf("configuring zone %s at %s: %w", zone, c.title(), err)
 	}
 	if have.ZoneType == bindcar.Secondary {
-		c.note(zone, site{follows: true})
-		return false, &backend.Error{Class: backend.ErrNoZone, Err: fmt.Errorf("%s is a secondary of zone %s yet", c.title(), zone)}
+		return false, c.following(zone)
 	}
 	change := bindcar.ModifyZone{}
 	slices.Sort(have.AlsoNotify)

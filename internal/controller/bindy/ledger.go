@@ -47,7 +47,8 @@ func (e entry) isOf(o entry) bool {
 // others reports whether the ledger has another zone of the name, which a secondary may have yet. z.mu is held.
 func (z *Zones) others(f *follow) bool {
 	own, ok := z.tenant(f.zone)
-	return ok && slices.ContainsFunc(z.hosts[f.pod.instance].ledger.called[own.ref.ZoneName], func(e entry) bool { return !e.isOf(entryOf(own.ref)) })
+	h := z.hosts[f.pod.instance]
+	return ok && h != nil && slices.ContainsFunc(h.ledger.called[own.ref.ZoneName], func(e entry) bool { return !e.isOf(entryOf(own.ref)) })
 }
 
 // replaced reports whether the servers of an instance have lost what they had under a name before its holder: a primary is given content by who

@@ -40,6 +40,7 @@ const (
 	doubtFor    = 10 * time.Second
 	renewPause  = time.Second
 	mostRenewed = 5
+	wholeZone   = 30 * time.Second // for reading all of a zone
 )
 
 // renew has a secondary that is as far as it should be transfer the whole zone if what it has is in doubt and not what is wanted.
@@ -57,10 +58,11 @@ func (z *Zones) renew(ctx context.Context, f *follow, name dnsname.Name) error {
 		if err != nil {
 			return z.retry(f, fmt.Errorf("reading what it has of the zone: %w", err))
 		}
-		if holds || renewed >= mostRenewed {
-			if out.Confirmed {
-				z.trust(f, doubt)
-			}
+		switch {
+		case out.Confirmed && (holds || renewed >= mostRenewed):
+			z.trust(f, doubt)
+			return nil
+		case holds:
 			return nil
 		}
 	case renewed > 0: // without those that are not right yet; once more when they are
@@ -74,14 +76,18 @@ func (z *Zones) renew(ctx context.Context, f *follow, name dnsname.Name) error {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	f.renewed++
-	return &controller.Later{After: renewPause}
+	return &controller.Later{After: min(renewPause<<renewed, lastAgain)} // a transfer may take long
 }
 
 // trust ends a doubt, unless there is a newer one.
 func (z *Zones) trust(f *follow, doubt time.Time) {
 	z.mu.Lock()
-	defer z.mu.Unlock()
 	if f.doubt.Equal(doubt) {
 		f.mistrust(time.Time{})
+	}
+	others := z.others(f)
+	z.mu.Unlock()
+	if others { // the ledger need not have them any more
+		z.wakeInstances(f.pod.instance)
 	}
 }

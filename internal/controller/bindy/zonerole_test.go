@@ -1,6 +1,7 @@
 package bindy
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/miekg/dns"
@@ -23,18 +24,26 @@ func TestAnInstanceChangesItsRole(t *testing.T) {
 	s.apply(exampleZone, n.namespace)
 	s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
 	s.eventually("both servers", func() string { return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.1") })
-	for step, role := range []string{"primary", "secondary", "primary"} {
-		before := n.uidAt("extra")
-		extra(role)
-		s.eventually("a pod that is a "+role, func() string {
+	for step, change := range []struct {
+		role string
+		down bool // the operator is, when it happens
+	}{{"primary", false}, {"secondary", false}, {"primary", true}, {"secondary", true}} {
+		before, address := n.uidAt("extra"), fmt.Sprintf("192.0.2.%d", 2+step)
+		if change.down {
+			s.stop()
+		}
+		extra(change.role)
+		s.apply(addressRecord, n.namespace, "www", address)
+		if change.down {
+			s.start((*Controller).parts)
+		}
+		s.eventually("a pod that is a "+change.role, func() string {
 			if now := n.uidAt("extra"); now == "" || now == before {
 				return "it is the former pod"
 			}
 			return ""
 		})
-		address := []string{"192.0.2.2", "192.0.2.3", "192.0.2.4"}[step]
-		s.apply(addressRecord, n.namespace, "www", address)
-		s.eventually("both servers with extra as a "+role, func() string { return n.answers(2, "www.example.com.", dns.TypeA, address) })
+		s.eventually("both servers with extra as a "+change.role, func() string { return n.answers(2, "www.example.com.", dns.TypeA, address) })
 		s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 		s.eventually("the same serial", func() string { return n.sameSerial(2) })
 	}

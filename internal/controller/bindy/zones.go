@@ -44,6 +44,8 @@ type DNS struct {
 type Follower interface {
 	Follow(ctx context.Context, zone dnsname.Name, primaries []netip.AddrPort) (changed bool, err error)
 	Remove(ctx context.Context, zone dnsname.Name) error
+	// Demote removes what it has of a zone from when it was a primary: then Follow refuses with ErrConflict.
+	Demote(ctx context.Context, zone dnsname.Name) error
 	// Serial is the one that it has of a zone.
 	Serial(ctx context.Context, zone dnsname.Name) (uint32, error)
 	// Holds reads all that it has of a zone, and reports whether that is what is wanted.

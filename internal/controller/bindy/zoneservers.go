@@ -144,15 +144,19 @@ func (z *Zones) serve(ctx context.Context, id zone.ID) error {
 		stranger = cmp.Or(z.stranger(f), z.elder(f.zone, f.pod.instance))
 	}
 	if stranger != "" { // what it has of another zone says nothing about this one
-		f.there, f.serial = false, 0
+		f.forget()
 		f.mistrust(z.Clock.Now())
+	}
+	bound := sidecarCall
+	if !f.doubt.IsZero() {
+		bound = wholeZone
 	}
 	z.mu.Unlock()
 	name, served, _ := z.nameOf(f.zone)
 	if !served {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, sidecarCall)
+	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	if stranger != "" || !f.writes && len(primaries) == 0 {
 		z.mu.Lock()
@@ -239,7 +243,7 @@ func (z *Zones) follow(ctx context.Context, f *follow, name dnsname.Name, primar
 			z.wakeInstances(f.pod.instance)
 			return nil // noted asks again
 		}
-		if _, err := f.pod.follower.Follow(ctx, name, primaries); err != nil {
+		if err := f.begin(ctx, name, primaries); err != nil {
 			return z.retry(f, err)
 		}
 		z.mu.Lock()
@@ -265,6 +269,20 @@ func (z *Zones) follow(ctx context.Context, f *follow, name dnsname.Name, primar
 		return &controller.Later{After: wait}
 	}
 	return z.catchUp(ctx, f, name, newest)
+}
+
+// begin has a server follow the primaries. What it has from when it was one itself goes first; where the zone has another signer now, the engine
+// takes it away.
+func (f *follow) begin(ctx context.Context, name dnsname.Name, primaries []netip.AddrPort) error {
+	_, err := f.pod.follower.Follow(ctx, name, primaries)
+	if err == nil || f.pod.primary || backend.Class(err) != backend.ErrConflict {
+		return err
+	}
+	if err := f.pod.follower.Demote(ctx, name); err != nil {
+		return err
+	}
+	_, err = f.pod.follower.Follow(ctx, name, primaries)
+	return err
 }
 
 // unfollow removes from a secondary what it is not to have any more.

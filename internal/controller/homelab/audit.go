@@ -108,21 +108,36 @@ func (k *Controller) found(c *class, s *slot, w *want, d difference, mended bool
 		}
 	case mended:
 		s.odd.kept = d.kind == was.kind
-	case was.kind != d.kind || was.hash != w.hash || !was.kept:
-		s.odd = oddity{difference: d, hash: w.hash}
-		s.last, s.confirmed = s.confirmed, ""
-		k.Events.Eventf(w.owner.object, nil, "Warning", "Drifted", "Audit", "%s", controller.Note(
-			"The server of DNSClass "+s.key.class+" did not have "+title(s.key)+" as it had confirmed it; it is put right."))
-		k.wake(s.key)
-	case d.kind == absent && !c.shown: // the server does not know the question
+	case d.kind == absent && was.kept && !c.shown: // the server does not know the question
 		c.noGet = true
 		return false
+	default:
+		k.mend(s, w, d)
+	}
+	return true
+}
+
+// mend has a slot sent again that a server shows otherwise, or tells that this changes nothing. What is not there at all is sent at every audit
+// nevertheless: it may be for the server to recover. k.mu is held.
+func (k *Controller) mend(s *slot, w *want, d difference) {
+	was := s.odd
+	same := was.kind == d.kind && was.hash == w.hash
+	if same {
+		d = was.difference // its text too: what counts down is no news
+	}
+	s.odd = oddity{difference: d, hash: w.hash, kept: same && was.kept, told: same && was.kept}
+	switch {
+	case !s.odd.kept:
+		k.Events.Eventf(w.owner.object, nil, "Warning", "Drifted", "Audit", "%s", controller.Note(
+			"The server of DNSClass "+s.key.class+" did not have "+title(s.key)+" as it had confirmed it; it is put right."))
 	case !was.told:
-		s.odd.told = true
 		k.Events.Eventf(w.owner.object, nil, "Warning", "KeptOtherwise", "Audit", "%s", controller.Note(s.odd.note(w)))
 		k.tellSlot(s)
 	}
-	return true
+	if !s.odd.kept || d.kind == absent {
+		s.last, s.confirmed = s.confirmed, ""
+		k.wake(s.key)
+	}
 }
 
 // An oddity is a difference that was found at the last look.
@@ -136,8 +151,11 @@ type oddity struct {
 
 // note says what the server makes of what a slot is to hold.
 func (o oddity) note(w *want) string {
-	return fmt.Sprintf("The server %s shows %s for %s %s; it was sent again, and that did not change. It is sent when it changes, or when the server shows something else.",
-		w.place.Server, o.text, w.record.ID().FQDN(), w.record.Type)
+	next := "It is sent when it changes, or when the server shows something else."
+	if o.kind == absent {
+		next = "It is sent at every audit."
+	}
+	return fmt.Sprintf("The server %s shows %s for %s %s; it was sent again, and that did not change. %s", w.place.Server, o.text, w.record.ID().FQDN(), w.record.Type, next)
 }
 
 // A difference is what a server shows otherwise than it should have it.

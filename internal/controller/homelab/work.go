@@ -14,6 +14,10 @@ type job struct {
 	step step
 }
 
+// mostLooks is how many of the slots of a turn are looked at when they were sent again: the others of the class wait. What is not looked at counts
+// as put right until the next audit.
+const mostLooks = 8
+
 // turn does the next step about slots.
 func (k *Controller) turn(l *line, keys []slotKey) {
 	ctx, cancel := k.lingering()
@@ -42,9 +46,13 @@ func (k *Controller) turn(l *line, keys []slotKey) {
 		return
 	}
 	k.deliver(ctx, c, jobs)
+	looks := 0
 	for _, j := range jobs {
-		if k.isMended(j.slot) {
-			k.look(c, j.slot.key, true)
+		if !k.isMended(j.slot) {
+			continue
+		}
+		if looks++; looks > mostLooks || !k.look(c, j.slot.key, true) {
+			return
 		}
 	}
 }
