@@ -64,11 +64,12 @@ func (w *witness) copyAll(ctx context.Context, random *rand.Rand, k key) {
 			continue
 		}
 		t, zone := pods[random.IntN(len(pods))], zones[random.IntN(len(zones))]
+		t.order.Lock()
 		c, err := transfer(t.at, zone, k)
-		if err != nil || ctx.Err() != nil {
-			continue // it is away, or does not have the zone yet
+		if err == nil && ctx.Err() == nil { // else it is away, or does not have the zone yet
+			w.copied(t, zone, c)
 		}
-		w.copied(t, zone, c)
+		t.order.Unlock()
 	}
 }
 

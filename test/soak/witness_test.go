@@ -28,6 +28,7 @@ type target struct {
 	at      netip.AddrPort
 	service bool
 	end     context.CancelFunc
+	order   sync.Mutex // one question at a time: an answer may overtake an earlier one
 }
 
 // A claim is a name at a target, or a zone.
@@ -130,11 +131,15 @@ func (w *witness) ask(ctx context.Context, t *target, seed uint64) {
 				network = "tcp"
 			}
 			for _, q := range w.questions(random) {
+				t.order.Lock()
 				answer := exchange(ctx, t.at, network, q)
+				if ctx.Err() == nil {
+					w.take(t, q, answer)
+				}
+				t.order.Unlock()
 				if ctx.Err() != nil {
 					return
 				}
-				w.take(t, q, answer)
 			}
 		}
 	})
