@@ -76,7 +76,7 @@ func (z *Zones) renew(ctx context.Context, f *follow, name dnsname.Name) error {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	f.renewed++
-	return &controller.Later{After: min(renewPause<<renewed, lastAgain)} // a transfer may take long
+	return &controller.Later{After: min(renewPause<<min(renewed, mostRenewed), lastAgain)} // a transfer may take long
 }
 
 // trust ends a doubt, unless there is a newer one.
