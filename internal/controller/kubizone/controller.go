@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -72,7 +73,8 @@ type Controller struct {
 // our own writes.
 type written struct {
 	version uint64             // resourceVersion of our last write
-	seen    uint64             // newest one that the cache has brought, if that was ours
+	own     []uint64           // those of our writes that the cache has not brought yet
+	seen    uint64             // newest one that it has brought
 	taken   controller.Version // what the verdict is about
 	again   bool               // look again when the cache has caught up
 	refused bool               // a server refuses it: what pending is about
@@ -215,8 +217,11 @@ func (k *Controller) refresh(id zone.ID) {
 func (k *Controller) sawVersion(id zone.ID, o client.Object) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	s := k.state(id)
-	s.version = max(s.version, version(o))
+	s, v := k.state(id), version(o)
+	s.version = max(s.version, v)
+	if v > s.seen && !slices.Contains(s.own, v) {
+		s.own = append(s.own, v)
+	}
 }
 
 // stale reports whether the cache lags behind our own writes, or the World behind the
@@ -237,20 +242,25 @@ func versionOf(o client.Object) controller.Version {
 }
 
 // echo reports whether an object that the cache has just received is one that we wrote
-// ourselves and nobody waits for.
+// ourselves and nobody waits for. What somebody else has changed just before we wrote is
+// none, although the cache brings it when our write is known already.
 func (k *Controller) echo(id zone.ID, o client.Object) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	s := k.recordState[id]
-	if s == nil || version(o) > s.version {
+	s, v := k.recordState[id], version(o)
+	if s == nil {
 		return false
 	}
-	s.seen = version(o)
-	if s.again && version(o) == s.version {
+	s.seen = v
+	own := slices.Contains(s.own, v)
+	if s.own = slices.DeleteFunc(s.own, func(w uint64) bool { return w <= v }); len(s.own) == 0 {
+		s.own = nil
+	}
+	if s.again && v >= s.version {
 		s.again = false
 		return false
 	}
-	return true
+	return own
 }
 
 // version returns the resourceVersion as a number: versions of one kind are ordered

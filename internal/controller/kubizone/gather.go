@@ -43,9 +43,7 @@ func (k *Controller) putZone(old, z *v1alpha1.Zone) {
 		k.dropZone(old)
 		old = nil
 	}
-	if k.echo(id, z) {
-		return
-	}
+	own := k.echo(id, z)
 	if old == nil || old.Generation != z.Generation || old.DeletionTimestamp.IsZero() != z.DeletionTimestamp.IsZero() {
 		if z.DeletionTimestamp.IsZero() {
 			k.Core.PutZone(ConvertZone(z), versionOf(z))
@@ -53,6 +51,9 @@ func (k *Controller) putZone(old, z *v1alpha1.Zone) {
 			k.Core.DeleteZone(id)
 		}
 		k.Deliveries.Sync(id)
+	}
+	if own {
+		return
 	}
 	if old != nil && metaOf(old).finalizer && !metaOf(z).finalizer {
 		k.unheld(id) // somebody has removed the finalizer
@@ -70,9 +71,7 @@ func (k *Controller) dropZone(z *v1alpha1.Zone) {
 
 func (k *Controller) putRecord(old, r *v1alpha1.Record) {
 	id := RecordID(r.Namespace, r.Name)
-	if k.echo(id, r) {
-		return
-	}
+	own := k.echo(id, r)
 	if old == nil || old.UID != r.UID || old.Generation != r.Generation || old.DeletionTimestamp.IsZero() != r.DeletionTimestamp.IsZero() {
 		if r.DeletionTimestamp.IsZero() {
 			k.Core.PutClaim(ConvertRecord(r), versionOf(r))
@@ -81,7 +80,9 @@ func (k *Controller) putRecord(old, r *v1alpha1.Record) {
 		}
 		return // it is looked at when the Core has settled
 	}
-	k.enqueue(id)
+	if !own {
+		k.enqueue(id)
+	}
 }
 
 func (k *Controller) dropRecord(r *v1alpha1.Record) {
