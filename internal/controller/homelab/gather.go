@@ -80,7 +80,7 @@ func (k *Controller) putRecord(o *v1alpha1.DNSRecord) {
 	} else {
 		before, r.object = r.object, o
 		if version(o) > r.version { // not an echo: status and finalizer are as somebody has made them
-			r.status, r.finalized = o.Status, hasFinalizer(o)
+			r.status = o.Status
 			r.know(o)
 		}
 	}
@@ -106,7 +106,7 @@ func (k *Controller) putRecord(o *v1alpha1.DNSRecord) {
 
 // load reads what an earlier run has written down about a record.
 func load(o *v1alpha1.DNSRecord) *record {
-	r := &record{id: RecordID(o.Namespace, o.Name), object: o, status: o.Status, finalized: hasFinalizer(o), told: begun(o), promise: promiseOf(o.Status)}
+	r := &record{id: RecordID(o.Namespace, o.Name), object: o, status: o.Status, told: begun(o), promise: promiseOf(o.Status)}
 	r.know(o)
 	if a := o.Status.Applied; a != nil {
 		applied := *a

@@ -43,7 +43,7 @@ func begun(o *v1alpha1.DNSRecord) bool {
 }
 
 // know takes over newer metadata.
-func (r *record) know(o client.Object) { r.base, r.mark = o, markOf(o) }
+func (r *record) know(o client.Object) { r.base, r.mark, r.finalized = o, markOf(o), hasFinalizer(o) }
 
 // prepared reports whether it is written down that a server may have the record at a place.
 func (r *record) prepared(place v1alpha1.Applied) bool {
@@ -71,10 +71,7 @@ func (k *Controller) putMark(ctx context.Context, r *record, place v1alpha1.Appl
 	meta := map[string]any{
 		"finalizers": append(list, v1alpha1.Finalizer), "annotations": map[string]string{v1alpha1.AppliedAnnotation: textOf(place)},
 	}
-	return k.patchMeta(ctx, r.id, base, meta, func(got client.Object) {
-		r.wrote(got)
-		r.finalized = true
-	})
+	return k.patchMeta(ctx, r.id, base, meta, r.wrote)
 }
 
 // hold notes, right before it is sent, that a server may have something from now on. k.mu is held.

@@ -50,7 +50,7 @@ type record struct {
 
 	applied   *v1alpha1.Applied // what a server has of it, or may have
 	former    []v1alpha1.Applied
-	finalized bool                 // it has our finalizer
+	finalized bool                 // of base: it has our finalizer
 	done      v1alpha1.RecordState // Created or Updated; "": see the status
 	synced    time.Time            // zero: see the status
 

@@ -77,10 +77,7 @@ func (k *Controller) finalize(ctx context.Context, r *record, on bool) error {
 	if on {
 		list = append(list, v1alpha1.Finalizer)
 	}
-	return k.patchMeta(ctx, r.id, base, map[string]any{"finalizers": list}, func(got client.Object) {
-		r.wrote(got)
-		r.finalized = on
-	})
+	return k.patchMeta(ctx, r.id, base, map[string]any{"finalizers": list}, r.wrote)
 }
 
 // wrote notes the metadata that the answer to a write has.
