@@ -30,8 +30,8 @@ func (c *Client) Apply(ctx context.Context, zone dnsname.Name, batch backend.Bat
 	batch.Changes = at.replace(zone, batch.Changes)
 	result, err := c.dns.Apply(ctx, zone, batch)
 	if errors.Is(err, backend.ErrNotAuthorised) {
-		if s, asked := c.settings(ctx, zone); asked == nil && s.ZoneType == bindcar.Secondary {
-			err = c.following(zone)
+		if yet := c.secondary(ctx, zone); yet != nil {
+			err = yet
 		}
 	}
 	if err != nil {
@@ -138,6 +138,14 @@ func (c *Client) site(zone dnsname.Name) site {
 	return c.begun[zone]
 }
 
+// secondary returns what following does if the server is a secondary of a zone; nil: it is not, or does not say.
+func (c *Client) secondary(ctx context.Context, zone dnsname.Name) error {
+	if s, err := c.settings(ctx, zone); err == nil && s.ZoneType == bindcar.Secondary {
+		return c.following(zone)
+	}
+	return nil
+}
+
 // following notes that the server was a secondary of a zone and is one yet, unless the zone is being made, and returns that as what it is for a
 // primary: no zone.
 func (c *Client) following(zone dnsname.Name) error {
@@ -153,7 +161,7 @@ func (c *Client) following(zone dnsname.Name) error {
 func (c *Client) note(zone dnsname.Name, at site) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !at.held && !at.standing && !at.follows {
+	if !at.held && !at.standing {
 		delete(c.begun, zone)
 		return
 	}

@@ -187,8 +187,8 @@ func (c *Client) Zones(ctx context.Context) ([]dnsname.Name, error) {
 // Read reads as rfc2136 does. A zone that is refused may be one that is not there, or one that is held.
 func (c *Client) Read(ctx context.Context, zone dnsname.Name, ask backend.Ask) (backend.Observed, error) {
 	if c.site(zone).follows || ask.Keys == nil && ask.Known == nil && c.access.Settings(zone).Sole {
-		if s, err := c.settings(ctx, zone); err == nil && s.ZoneType == bindcar.Secondary {
-			return backend.Observed{}, c.following(zone)
+		if err := c.secondary(ctx, zone); err != nil {
+			return backend.Observed{}, err
 		}
 	}
 	found, err := c.dns.Read(ctx, zone, ask)
