@@ -157,12 +157,7 @@ func (b *Controller) clean(ctx context.Context, p *corev1.Pod, zones []v1beta1.I
 func (z *Zones) podAt(instance client.ObjectKey, uid types.UID) *Pod {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	if h := z.hosts[instance]; h != nil {
-		if i := slices.IndexFunc(h.pods, func(p *Pod) bool { return p.UID == uid }); i >= 0 {
-			return h.pods[i]
-		}
-	}
-	return nil
+	return z.hosts[instance].pod(uid)
 }
 
 // attached reports whether the engine has to do with a zone at a pod.

@@ -141,15 +141,16 @@ func (z *Zones) lodge(_ context.Context, id zone.ID) error {
 		z.lodgers[id] = after
 	}
 	z.mu.Unlock()
+	another := before.zone != after.zone || before.uid != after.uid
 	switch {
 	case !known && len(now.Fleets) == 0, reflect.DeepEqual(before, after):
 		return nil
-	case before.zone != after.zone || before.uid != after.uid || !slices.Equal(before.in, after.in):
+	case another || !slices.Equal(before.in, after.in):
 		z.allocateLodger(id)
 		if known && before.uid != after.uid {
 			z.mistrust(id)
 		}
-		if before.zone != after.zone || before.uid != after.uid {
+		if another {
 			z.wakeInstances(z.fleetOf(id).all()...)
 		}
 	}

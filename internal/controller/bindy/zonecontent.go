@@ -15,12 +15,7 @@ import (
 func (z *Zones) contentOf(instance client.ObjectKey, uid types.UID) (names []string, complete bool) {
 	z.mu.Lock()
 	h := z.hosts[instance]
-	var pod *Pod
-	if h != nil {
-		if i := slices.IndexFunc(h.pods, func(p *Pod) bool { return p.UID == uid }); i >= 0 {
-			pod = h.pods[i]
-		}
-	}
+	pod := h.pod(uid)
 	var ids, follows []zone.ID // that the instance has as a primary, and others
 	for id, fleet := range z.fleets {
 		switch {
@@ -30,9 +25,9 @@ func (z *Zones) contentOf(instance client.ObjectKey, uid types.UID) (names []str
 			follows = append(follows, id)
 		}
 	}
-	swept := h != nil && !h.unswept[uid]
+	swept := pod != nil && !h.unswept[uid]
 	z.mu.Unlock()
-	if pod == nil || !swept {
+	if !swept {
 		return nil, false
 	}
 	complete = z.decided()

@@ -107,6 +107,17 @@ type host struct {
 	transfer client.ObjectKey // the Secret with the keys for transfers
 }
 
+// pod is one of its pods, nil if it has none of that UID.
+func (h *host) pod(uid types.UID) *Pod {
+	if h == nil {
+		return nil
+	}
+	if i := slices.IndexFunc(h.pods, func(p *Pod) bool { return p.UID == uid }); i >= 0 {
+		return h.pods[i]
+	}
+	return nil
+}
+
 // placeOf is the name of the Place that an instance is.
 func placeOf(instance client.ObjectKey) string { return instance.String() }
 

@@ -252,7 +252,7 @@ func (z *Zones) follow(ctx context.Context, f *follow, name dnsname.Name, primar
 			return z.unfollow(ctx, f, name)
 		}
 		if f.name != name { // what it had under another name is no news of this one
-			f.serial, f.seen, f.need, f.whole = 0, 0, 0, false
+			f.forget()
 		}
 		if !f.there && z.others(f) {
 			f.mistrust(z.Clock.Now())
