@@ -15,6 +15,7 @@ import (
 type answer struct {
 	set     rr.Set // zero when there is none
 	obscure bool   // the server referred to another zone, or a DNAME is in the way
+	torn    bool   // it was asked for twice, and has changed meanwhile
 }
 
 // soa asks for the SOA only.
@@ -39,7 +40,7 @@ type question struct {
 // window is how many queries are under way on one connection; servers stop reading at some number.
 const window = 64
 
-// ask sends one query for each key, without waiting for the answers to earlier ones (RFC 7766 §6.2.1.1); they may come in
+// ask sends one query for each of keys, without waiting for the answers to earlier ones (RFC 7766 §6.2.1.1); they may come in
 // any order.
 func (c *Client) ask(link *conn, keys []rr.Key) (map[rr.Key]answer, error) {
 	answers := make(map[rr.Key]answer, len(keys))
@@ -96,6 +97,8 @@ func receiveAnswer(link *conn, open map[uint16]question, answers map[rr.Key]answ
 	if err != nil {
 		return &unfinishedError{err}
 	}
+	first, again := answers[q.key]
+	got.torn = again && !first.set.Equal(got.set)
 	answers[q.key] = got
 	return nil
 }

@@ -2,6 +2,7 @@ package rfc2136_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/rfc2136"
 	"github.com/zonefold/zonefold/internal/nameserver"
 	"github.com/zonefold/zonefold/internal/plan"
+	"github.com/zonefold/zonefold/internal/rr"
 )
 
 // A proxy stands before a server and can lose what the server answers.
@@ -20,6 +22,9 @@ type proxy struct {
 	net.Listener
 	loses atomic.Bool // the next answer, and the connection with it
 	stuck atomic.Bool // connections pass nothing on any more
+
+	between  atomic.Pointer[func()] // happens once, after the answer to the first message of the next that come together
+	answered chan struct{}
 }
 
 func newProxy(t *testing.T, server string) *proxy {
@@ -28,7 +33,7 @@ func newProxy(t *testing.T, server string) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{Listener: l}
+	p := &proxy{Listener: l, answered: make(chan struct{}, 1)}
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {
@@ -56,9 +61,18 @@ func (p *proxy) pass(to, from net.Conn) {
 		if err != nil {
 			return
 		}
-		if !p.stuck.Load() {
-			to.Write(b[:n])
+		if p.stuck.Load() {
+			continue
 		}
+		rest := b[:n]
+		if f := p.between.Swap(nil); f != nil {
+			first := 2 + int(binary.BigEndian.Uint16(rest)) // RFC 1035 §4.2.2
+			to.Write(rest[:first])
+			rest = rest[first:]
+			<-p.answered
+			(*f)()
+		}
+		to.Write(rest)
 	}
 }
 
@@ -72,6 +86,10 @@ func (p *proxy) answers(client, upstream net.Conn) {
 		}
 		if _, err := io.Writer(client).Write(b[:n]); err != nil {
 			return
+		}
+		select {
+		case p.answered <- struct{}{}:
+		default:
 		}
 	}
 }
@@ -100,6 +118,39 @@ func TestAnswersThatAreLost(t *testing.T) {
 		p.loses.Store(true)
 		w.ask(s, nil, set.Key())
 		w.apply(plan.Change{Key: set.Key(), Have: set})
+	})
+}
+
+func TestAReadingIsOfOneStateOfTheZone(t *testing.T) {
+	onEach(t, func(t *testing.T, s *nameserver.Server) {
+		p := newProxy(t, s.Addr())
+		config := rfc2136.Config{
+			Server: s.Addr(), Now: time.Now,
+			Key: rfc2136.Key{Name: parse(t, "zonefold-test."), Algorithm: "hmac-sha256", Secret: secret},
+		}
+		direct, err := rfc2136.New(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.Server = p.Addr().String()
+		c, err := rfc2136.New(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWriter(t, direct)
+		set := address(t, "www", "192.0.2.1")
+		w.put(set)
+		other := address(t, "www", "192.0.2.2")
+		somebody := func() { w.apply(plan.Change{Key: set.Key(), Have: set, Want: other}) } // while it is read
+		p.between.Store(&somebody)
+		found, err := c.Read(t.Context(), w.zone, backend.Ask{Keys: []rr.Key{set.Key()}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := found.Sets.Get(set.Key())
+		if found.SOA != w.soa || !got.Equal(other) {
+			t.Errorf("%q is read as that of serial %d; serial %d has %q", got.Data, found.SOA.Serial, w.soa.Serial, other.Data)
+		}
 	})
 }
 

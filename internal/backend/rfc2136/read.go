@@ -48,7 +48,8 @@ func (c *Client) read(ctx context.Context, zone dnsname.Name, ask backend.Ask) (
 var errObscure = errors.New("a query does not show what the zone holds")
 
 // query asks for the SOA, for each set, and for what may stand before a set: a cut at its name or above, where the server
-// refers to the child zone or answers from it; and wildcards, which may stand in for a set that is not there.
+// refers to the child zone or answers from it; and wildcards, which may stand in for a set that is not there. It ends with
+// the SOA once more: if that has changed, so may the sets have, and they are read again.
 func (c *Client) query(ctx context.Context, zone dnsname.Name, keys []rr.Key) (backend.Observed, error) {
 	asked := []rr.Key{{Name: zone, Type: rr.TypeSOA}}
 	seen := map[rr.Key]bool{asked[0]: true}
@@ -67,9 +68,15 @@ func (c *Client) query(ctx context.Context, zone dnsname.Name, keys []rr.Key) (b
 			want(rr.Key{Name: star, Type: key.Type})
 		}
 	}
+	asked = append(asked, asked[0])
 	var answers map[rr.Key]answer
 	if err := c.talk(ctx, reading, func(link *conn) (err error) {
 		answers, err = c.ask(link, asked)
+		for range rereads {
+			if err == nil && answers[asked[0]].torn {
+				answers, err = c.ask(link, asked)
+			}
+		}
 		return err
 	}); err != nil {
 		return backend.Observed{}, err
@@ -77,9 +84,15 @@ func (c *Client) query(ctx context.Context, zone dnsname.Name, keys []rr.Key) (b
 	return judge(zone, keys, answers)
 }
 
+// rereads is how often sets are read again because the zone has changed meanwhile, before it is transferred.
+const rereads = 2
+
 // judge makes sense of the answers to query.
 func judge(zone dnsname.Name, keys []rr.Key, answers map[rr.Key]answer) (backend.Observed, error) {
 	apex := answers[rr.Key{Name: zone, Type: rr.TypeSOA}]
+	if apex.torn {
+		return backend.Observed{}, errObscure
+	}
 	if len(apex.set.Data) == 0 {
 		return backend.Observed{}, &backend.Error{Class: backend.ErrNoZone, Err: errors.New("the server shows no SOA for the zone")}
 	}
