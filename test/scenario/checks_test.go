@@ -18,7 +18,7 @@ import (
 )
 
 // patience is how long a condition may take; on an idle machine all take milliseconds.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // eventually waits until check returns "", and fails with what it returned last.
 func (s *scene) eventually(what string, check func() string) {
