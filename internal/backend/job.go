@@ -15,15 +15,16 @@ type job struct {
 	content Content // the zero Content when everything is withdrawn
 	id      string  // Content.ID; "" when everything is withdrawn or nothing was published
 	seq     uint64
-	keys    []rr.Key // to compare
-	all     bool     // compare every set instead
-	audit   bool     // read from scratch
-	ready   bool     // there is something to deliver: published, or withdrawn
-	leaving bool     // everything is withdrawn
-	ownsSOA bool     // the feed has an SOA to write
-	read    bool     // the whole target was read
-	asked   bool     // the server was asked something
-	changed int      // sets that the server took
+	keys    []rr.Key  // to compare
+	all     bool      // compare every set instead
+	audit   bool      // read from scratch
+	due     time.Time // when the target was to be audited, as of now
+	ready   bool      // there is something to deliver: published, or withdrawn
+	leaving bool      // everything is withdrawn
+	ownsSOA bool      // the feed has an SOA to write
+	read    bool      // the whole target was read
+	asked   bool      // the server was asked something
+	changed int       // sets that the server took
 }
 
 // takeJob takes what there is to do. It returns false when nobody is attached.
@@ -48,7 +49,8 @@ func (t *target) takeJob() (job, bool) {
 		t.state.holder, t.state.seq, j.all = a.Feed, 0, !t.overlay
 		t.state.pending, t.state.behind = nil, nil
 	}
-	if now := e.cfg.Clock.Now(); !t.audit.IsZero() && !now.Before(t.audit) {
+	j.due = t.audit
+	if now := e.cfg.Clock.Now(); !j.due.IsZero() && !now.Before(j.due) {
 		j.audit = true
 	}
 	for _, w := range t.incoming {

@@ -42,6 +42,11 @@ func (t *target) contact(ctx context.Context, j *job) error {
 	default:
 		s.create = false
 	}
+	if found.Unchanged { // what was sent after that is not there
+		for _, c := range s.unverified {
+			j.keys = append(j.keys, c.Key)
+		}
+	}
 	s.known, s.unverified, s.base, j.read = true, nil, nil, true
 	j.all = j.all || !found.Unchanged
 	s.have, s.soa = found.Sets, found.SOA

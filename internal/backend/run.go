@@ -44,7 +44,7 @@ func (t *target) settle(j *job, err error) {
 	now := e.cfg.Clock.Now()
 	s.err = err
 	j.a.err = err
-	if j.read {
+	if j.read && t.audit.Equal(j.due) { // else somebody has asked for one meanwhile, and may not mean what was read by then
 		t.audit = j.nextAudit(e, now)
 	}
 	class := Class(err)
