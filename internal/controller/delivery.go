@@ -194,6 +194,9 @@ func (d *Deliveries) Settle(s Settlement) {
 			}
 			continue
 		}
+		if l := z.lines[snapshot.Name]; l != nil {
+			l.live = false // deliver publishes: by the time that it comes to it, the Zone may be as it was before
+		}
 		d.queue.Enqueue(delta.ID)
 	}
 	if d.regrant || slices.ContainsFunc(s.Delta.Verdicts, func(id zone.ID) bool { return d.zones[id] != nil }) {

@@ -26,7 +26,11 @@ func (d *Deliveries) hear(r backend.Report) {
 		delete(l.at, key)
 		d.queue.Enqueue(l.zone)
 		d.onPlace(key.place) // it has one Zone less
+		live := l.live
 		d.mu.Unlock()
+		if live {
+			d.refresh(l.zone) // if it was the last, the claims are served nowhere
+		}
 		return
 	}
 	before := a.report
@@ -34,10 +38,10 @@ func (d *Deliveries) hear(r backend.Report) {
 		before = &backend.Report{}
 	}
 	// What every claim of the zone has to be told: that one more Backend has it, or that sets were refused.
-	all := before.Seq == 0 && r.Seq >= l.seq || !maps.Equal(before.Refused, r.Refused)
+	all := before.Seq == 0 && r.Seq > 0 || !maps.Equal(before.Refused, r.Refused)
 	failed := r.Err != nil && (before.Err == nil || before.Err.Error() != r.Err.Error())
 	a.report = &r
-	if (before.Err == nil) != (r.Err == nil) || a.report.Seq > 0 && before.Seq == 0 {
+	if (before.Err == nil) != (r.Err == nil) || declined(before.Err) != declined(r.Err) || r.Seq > 0 && before.Seq == 0 {
 		d.onPlace(key.place)
 	}
 	claims := d.confirm(l)

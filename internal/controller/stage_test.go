@@ -34,6 +34,15 @@ type stage struct {
 	refreshed []string
 	wondered  []Strange
 	opened    bool
+	settled   []string // Records that were told since told was called last
+}
+
+func (s *stage) settledAre(ids []zone.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range ids {
+		s.settled = append(s.settled, id.Name)
+	}
 }
 
 func (s *stage) strange(x Strange) {
@@ -58,7 +67,7 @@ func (s *stage) begin() {
 	s.known = map[string]bool{}
 	s.d = NewDeliveries(DeliveriesConfig{
 		Store: s.store, Clock: clock.Now, Log: log, Metrics: metrics,
-		Changed: func(zone.ID) {}, Settled: func([]zone.ID) {}, Refresh: s.refresh, Strange: s.strange,
+		Changed: func(zone.ID) {}, Settled: s.settledAre, Refresh: s.refresh, Strange: s.strange,
 	})
 	s.d.WhenDelivered(func() {
 		s.mu.Lock()
@@ -106,8 +115,18 @@ func (s *stage) refresh(id zone.ID) {
 func (s *stage) told() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer func() { s.refreshed = nil }()
+	defer func() { s.refreshed, s.settled = nil, nil }()
 	return s.refreshed
+}
+
+// toldOf fails if nobody has told a Record, by itself or with all of its Zone, since told was called last.
+func (s *stage) toldOf(record, zone string) {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(s.settled, record) && !slices.Contains(s.refreshed, zone) {
+		s.t.Errorf("Record %s is not told: Zones %q and Records %q are", record, s.refreshed, s.settled)
+	}
 }
 
 func zoneID(name string) zone.ID   { return zone.ID{Kind: zone.KindZone, Namespace: "a", Name: name} }
@@ -258,6 +277,7 @@ type store struct {
 	zones   map[zone.ID]Stored
 	written map[zone.ID]rr.Sets
 	trouble error // of Raise
+	gates   map[string]chan struct{} // what "load" and "hold" wait for
 	// In order: "hold b", "raise", "record www.example.org. A".
 	calls []string
 }
@@ -270,8 +290,34 @@ func (s *store) change(id zone.ID, f func(*Stored)) {
 	s.zones[id] = stored
 }
 
+// stop has calls wait until start is called.
+func (s *store) stop(call string) (start func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	gate := make(chan struct{})
+	s.gates = map[string]chan struct{}{call: gate}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.gates[call] == gate {
+			s.gates = nil
+		}
+		close(gate)
+	}
+}
+
+func (s *store) wait(call string) {
+	s.mu.Lock()
+	gate := s.gates[call]
+	s.mu.Unlock()
+	if gate != nil {
+		<-gate
+	}
+}
+
 // Load implements Store.
 func (s *store) Load(id zone.ID) (Stored, bool) {
+	s.wait("load")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stored, ok := s.zones[id]
@@ -282,6 +328,7 @@ func (s *store) Load(id zone.ID) (Stored, bool) {
 
 // Hold implements Store. An object that is being deleted and held nowhere vanishes.
 func (s *store) Hold(_ context.Context, id zone.ID, where []Delivered) error {
+	s.wait("hold")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stored := s.zones[id]

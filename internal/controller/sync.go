@@ -10,13 +10,13 @@ import (
 )
 
 // wanted returns the Places that a Zone is to be delivered to.
-func (d *Deliveries) wanted(z *delivery, refs []string) []*Place {
-	if !z.accepted {
+func (d *Deliveries) wanted(z *delivery, stored Stored) []*Place {
+	if !z.accepted || stored.Deleting {
 		return nil
 	}
 	var out []*Place
 	for _, p := range d.places {
-		if p.serves(refs) && (!p.Closed || slices.Contains(z.allowed, p.Name)) {
+		if p.serves(stored.Refs) && (!p.Closed || slices.Contains(z.allowed, p.Name)) {
 			out = append(out, p)
 		}
 	}
@@ -59,10 +59,7 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 		return nil
 	}
 	d.remember(z, stored)
-	var wanted []*Place
-	if !stored.Deleting {
-		wanted = d.wanted(z, stored.Refs)
-	}
+	wanted := d.wanted(z, stored)
 	hold := d.holds(z, wanted)
 	z.looked = z.looked || missing(hold, stored.Delivered)
 	d.mu.Unlock()
@@ -73,6 +70,12 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 		}
 	}
 	d.mu.Lock()
+	if now := d.wanted(z, stored); d.regrant || !slices.Equal(now, wanted) || missing(d.holds(z, now), union(hold, stored.Delivered)) {
+		d.queue.Enqueue(id) // meanwhile a Backend was put again, or the Zone has another name: what is held is not what is wanted
+		d.mu.Unlock()
+		return nil
+	}
+	stood := z.stands()
 	d.deliver(z, wanted, stored)
 	z.uid, z.created, z.fleets = stored.UID, stored.Created, fleetsOf(wanted)
 	z.looked = true
@@ -83,7 +86,7 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 	if z.lacks = nil; live {
 		z.lacks = d.lacking(z, wanted, stored.Refs)
 	}
-	news := !sameOutcome(before, z.lacks)
+	news := !sameOutcome(before, z.lacks) || missing(stood, z.stands())
 	d.mu.Unlock()
 
 	if live && l != nil && len(wanted) == 0 {
@@ -135,6 +138,19 @@ func (d *Deliveries) holds(z *delivery, wanted []*Place) []Delivered {
 	}
 	slices.SortFunc(out, compareDelivered)
 	return slices.Compact(out)
+}
+
+// stands returns where the Zone stays, under the name that it has now.
+func (z *delivery) stands() []Delivered {
+	var out []Delivered
+	if l := z.lines[z.snapshot.Name]; l != nil {
+		for key, a := range l.at {
+			if !a.leaving {
+				out = append(out, Delivered{key.place, l.name})
+			}
+		}
+	}
+	return out
 }
 
 // forget ends all lines of a Zone whose object is gone although nothing was withdrawn.
