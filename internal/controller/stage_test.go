@@ -276,7 +276,7 @@ type store struct {
 	mu      sync.Mutex
 	zones   map[zone.ID]Stored
 	written map[zone.ID]rr.Sets
-	trouble error // of Raise
+	trouble error                    // of Raise
 	gates   map[string]chan struct{} // what "load" and "hold" wait for
 	// In order: "hold b", "raise", "record www.example.org. A".
 	calls []string

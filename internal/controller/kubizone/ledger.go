@@ -194,7 +194,9 @@ func (k *Controller) flushed(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	needed := !out.Confirmed || len(out.Lingering) > 0
 	if !needed {
 		k.mu.Lock()
-		clear(state.gone)
+		if state.content.Hash == s.Hash { // else a newer one, which nobody has confirmed, lacks some of it
+			clear(state.gone)
+		}
 		k.mu.Unlock()
 	}
 	l := k.ledgerOf(id)

@@ -75,7 +75,14 @@ func (k *Controller) follow(s controller.Settlement) {
 		if z.parts != nil {
 			z.parts.update(old.Sets, snapshot.Sets, delta.Changed)
 		}
-		for _, key := range delta.Changed {
+		changed := delta.Changed
+		if delta.Fresh && old.Name == snapshot.Name {
+			changed = nil
+			for set := range old.Sets.All() {
+				changed = append(changed, set.Key())
+			}
+		}
+		for _, key := range changed {
 			if _, there := snapshot.Sets.Get(key); there {
 				delete(z.gone, key)
 			} else {
