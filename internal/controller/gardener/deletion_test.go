@@ -99,6 +99,7 @@ func TestAnObjectGoesByForce(t *testing.T) {
 	}{
 		{"a Secret is gone with the operator that knew it", false, func(w *world) { w.noSecret("creds") }, "there is no Secret"},
 		{"also where annotations have nothing done", true, func(w *world) { w.noSecret("creds") }, "there is no Secret"},
+		{"nobody lets the operator read a Secret", false, func(w *world) { w.restrict() }, "the operator may not read the Secret"},
 		{"a Secret does not open anything", false, func(w *world) { w.secret("creds", nil) }, "the Secret has no value for"},
 		{"the service does not know the credentials", false, func(w *world) { w.secret("creds", wrong(s)) }, "Unauthorized"},
 		{"a Cluster is gone before the DNSRecords", false, func(w *world) { w.noCluster() }, ""},
