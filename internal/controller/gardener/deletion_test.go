@@ -149,6 +149,9 @@ func (w *world) leavesBehind(name string) {
 		var last string
 		for len(w.events.Events) > 0 {
 			if last = <-w.events.Events; strings.Contains(last, "LeftBehind") && strings.Contains(last, name) {
+				if strings.HasSuffix(last, "..") {
+					w.t.Errorf("the event is no sentence: %q", last)
+				}
 				return ""
 			}
 		}
