@@ -51,7 +51,7 @@ func (k *Controller) prepare(ctx context.Context, r *record, place v1alpha1.Appl
 	for i := range former {
 		former[i].Hash = ""
 	}
-	status := k.statusOf(r, k.expected(r))
+	status := k.statusOf(r, onItsWay(r.key.class))
 	written := place // a copy: what is known goes on, and what was written stays
 	status.Applied, status.Former, status.LastSyncTime = &written, slices.Clone(former), r.status.LastSyncTime
 	before := r.status
@@ -132,11 +132,6 @@ func blank(id zone.ID) client.Object {
 	o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: id.Namespace, Name: id.Name}}
 	o.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(id.Kind))
 	return o
-}
-
-// expected is what is said of a record when its place is written down: that it is on its way, unless it was served before.
-func (k *Controller) expected(r *record) account {
-	return pending(fmt.Sprintf("It is on its way to DNSClass %s.", r.key.class))
 }
 
 // writeRecord brings the status of a DNSRecord up to date, and lets go of one that no server has any more.
@@ -230,14 +225,11 @@ func (k *Controller) tell(o client.Object, before, after []metav1.Condition) {
 		return metav1.Condition{}
 	}
 	was, is := find(before), find(after)
-	object, ok := o.(interface {
-		client.Object
-	})
 	switch {
-	case !ok || was.Status == is.Status && was.Reason == is.Reason || is.Reason == ReasonRecordDeleted:
+	case was.Status == is.Status && was.Reason == is.Reason || is.Reason == ReasonRecordDeleted:
 	case is.Status == metav1.ConditionFalse:
-		k.Events.Eventf(object, nil, "Warning", is.Reason, "Deliver", "%s", controller.Note(is.Message))
+		k.Events.Eventf(o, nil, "Warning", is.Reason, "Deliver", "%s", controller.Note(is.Message))
 	case is.Status == metav1.ConditionTrue && was.Status == metav1.ConditionFalse:
-		k.Events.Eventf(object, nil, "Normal", is.Reason, "Deliver", "%s", controller.Note(is.Message))
+		k.Events.Eventf(o, nil, "Normal", is.Reason, "Deliver", "%s", controller.Note(is.Message))
 	}
 }
