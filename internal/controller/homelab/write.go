@@ -54,10 +54,10 @@ func (k *Controller) prepare(ctx context.Context, r *record, place v1alpha1.Appl
 	status := k.statusOf(r, onItsWay(r.key.class))
 	written := place // a copy: what is known goes on, and what was written stays
 	status.Applied, status.Former, status.LastSyncTime = &written, slices.Clone(former), r.status.LastSyncTime
-	before := r.status
+	patch := r.patchTo(status)
 	r.told = true
 	k.mu.Unlock()
-	if err := k.patchStatus(ctx, r, object, recordPatch(before, status)); err != nil {
+	if err := k.patchStatus(ctx, r, object, patch); err != nil {
 		return err
 	}
 	k.mu.Lock()
@@ -157,7 +157,7 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 	object := r.object
 	status := k.statusOf(r, a)
 	before := r.status
-	patch := recordPatch(before, status)
+	patch := r.patchTo(status)
 	if r.deleting() && !r.finalized {
 		patch = nil // it goes by itself, or by the finalizers of others
 	}
