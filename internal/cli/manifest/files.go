@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	gardener "github.com/zonefold/zonefold/api/gardener/v1alpha1"
 )
 
 // A file is the text of one input.
@@ -110,5 +112,5 @@ func mentionsUs(text []byte) bool {
 			return true
 		}
 	}
-	return false
+	return bytes.Contains(text, []byte(gardener.GroupVersion.Group)) && bytes.Contains(text, []byte(DNSRecord))
 }

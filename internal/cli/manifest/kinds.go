@@ -17,7 +17,7 @@ import (
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 )
 
-// groups are the API groups whose kinds are all known.
+// groups are the API groups whose kinds are all known. Of Gardener's one is, and the others are others' to judge.
 var groups = []string{kubizone.GroupVersion.Group, zonefold.GroupVersion.Group, bindy.GroupVersion.Group, homelab.GroupVersion.Group}
 
 type kindKey struct{ apiVersion, name string }
@@ -114,7 +114,7 @@ func (r *reader) unknown(path string, h head) {
 	group, _, _ := strings.Cut(h.APIVersion, "/")
 	switch {
 	case h.APIVersion == zonefold.GroupVersion.String() && strings.HasPrefix(h.Kind, "ZoneSlice"):
-	case slices.Contains(groups, group):
+	case slices.Contains(groups, group), group == gardener.GroupVersion.Group && h.Kind == DNSRecord:
 		r.problem(path, UnknownKind, "%s is a %q of %q, which nobody knows; there are %s.",
 			r.what(path), h.Kind, h.APIVersion, knownKinds())
 	case h.APIVersion == "" && (h.Kind == Zone || h.Kind == Record || h.domainName):

@@ -106,7 +106,7 @@ func Settings(s *v1alpha1.DNSRecordSpec) (map[string]string, error) {
 	decoder := json.NewDecoder(bytes.NewReader(s.ProviderConfig.Raw))
 	decoder.UseNumber()
 	if err := decoder.Decode(&fields); err != nil {
-		return nil, misconfigured("spec.providerConfig cannot be read: %v; correct it.", err)
+		return nil, misconfigured("spec.providerConfig is no object; write one with settings, or leave it out.")
 	}
 	out := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -120,7 +120,7 @@ func Settings(s *v1alpha1.DNSRecordSpec) (map[string]string, error) {
 		case string, bool, json.Number:
 			out[name] = fmt.Sprint(v)
 		default:
-			return nil, misconfigured("spec.providerConfig.%s is a list or an object; write text, a number or true or false.", name)
+			return nil, misconfigured("spec.providerConfig.%s is no text, number, true or false; write one of these, or remove it.", name)
 		}
 	}
 	return out, nil

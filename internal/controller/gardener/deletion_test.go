@@ -69,7 +69,7 @@ func TestASettingThatIsLostIsNoMissingZone(t *testing.T) {
 	w.delete("api")
 	w.start()
 	w.until("api", "Delete Error [ERR_CONFIGURATION_PROBLEM]")
-	w.complains("api", "spec.providerConfig.zones is a list or an object")
+	w.complains("api", "spec.providerConfig.zones is no text, number, true or false")
 	w.patch("api", `{"spec":{"providerConfig":{"zones":"example.org"}}}`)
 	w.until("api", "gone")
 	if n := s.Truth(t, parse(t, "example.org")).Len(); n != 0 {
@@ -99,6 +99,7 @@ func TestAnObjectGoesByForce(t *testing.T) {
 	}{
 		{"a Secret is gone with the operator that knew it", false, func(w *world) { w.noSecret("creds") }, "there is no Secret"},
 		{"also where annotations have nothing done", true, func(w *world) { w.noSecret("creds") }, "there is no Secret"},
+		{"nobody lets the operator read a Secret", false, func(w *world) { w.restrict() }, "the operator may not read the Secret"},
 		{"a Secret does not open anything", false, func(w *world) { w.secret("creds", nil) }, "the Secret has no value for"},
 		{"the service does not know the credentials", false, func(w *world) { w.secret("creds", wrong(s)) }, "Unauthorized"},
 		{"a Cluster is gone before the DNSRecords", false, func(w *world) { w.noCluster() }, ""},
@@ -148,6 +149,9 @@ func (w *world) leavesBehind(name string) {
 		var last string
 		for len(w.events.Events) > 0 {
 			if last = <-w.events.Events; strings.Contains(last, "LeftBehind") && strings.Contains(last, name) {
+				if strings.HasSuffix(last, "..") {
+					w.t.Errorf("the event is no sentence: %q", last)
+				}
 				return ""
 			}
 		}

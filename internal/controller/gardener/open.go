@@ -83,9 +83,12 @@ func (k *Controller) credentials(ctx context.Context, o *v1alpha1.DNSRecord) (ma
 		return nil, misconfigured("spec.secretRef names a Secret of the namespace %s, which only objects in a seed may; name one of %s.", key.Namespace, o.Namespace)
 	}
 	secret := &corev1.Secret{}
-	if err := k.Live.Get(ctx, key, secret); apierrors.IsNotFound(err) {
+	switch err := k.Live.Get(ctx, key, secret); {
+	case apierrors.IsNotFound(err):
 		return nil, misconfigured("there is no Secret %s; create it, or correct spec.secretRef.", key)
-	} else if err != nil {
+	case apierrors.IsForbidden(err): // the object can be written to all the same: these are other rights
+		return nil, misconfigured("the operator may not read the Secret %s (%v); grant its ServiceAccount the right to get it.", key, err)
+	case err != nil:
 		return nil, &apiError{error: fmt.Errorf("reading the Secret %s: %w", key, err)}
 	}
 	return secret.Data, nil

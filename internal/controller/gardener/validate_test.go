@@ -131,13 +131,16 @@ func TestOptions(t *testing.T) {
 	if want := "map[proxied:true timeout:1000000 zones:n]"; err != nil || fmt.Sprint(got) != want {
 		t.Errorf("the options are %v, %v; want %s", got, err, want)
 	}
-	for _, bad := range []string{
-		`[]`, `{"proxied":{"a":"b"}}`, // and what would send the credentials of a Secret to somebody else:
-		`{"endpoint":"https://example.com"}`, `{"tokenEndpoint":"https://example.com"}`, `{"url":"https://example.com"}`, `{"caBundle":"x"}`, `{"Endpoint":"https://example.com"}`,
+	for bad, says := range map[string]string{
+		`[]`: "spec.providerConfig is no object;", `5`: "spec.providerConfig is no object;",
+		`{"proxied":{"a":"b"}}`: "spec.providerConfig.proxied is no text, number, true or false;", `{"zones":null}`: "spec.providerConfig.zones is no text, number, true or false;",
+		// and what would send the credentials of a Secret to somebody else:
+		`{"endpoint":"https://example.com"}`: "spec.providerConfig.endpoint", `{"tokenEndpoint":"https://example.com"}`: "spec.providerConfig.tokenEndpoint",
+		`{"url":"https://example.com"}`: "spec.providerConfig.url", `{"caBundle":"x"}`: "spec.providerConfig.caBundle", `{"Endpoint":"https://example.com"}`: "spec.providerConfig.Endpoint",
 	} {
 		s.ProviderConfig.Raw = []byte(bad)
-		if got, err := Settings(s); !errors.Is(err, backend.ErrRejected) {
-			t.Errorf("the configuration %s is %v, %v", bad, got, err)
+		if got, err := Settings(s); !errors.Is(err, backend.ErrRejected) || !strings.HasPrefix(err.Error(), says) {
+			t.Errorf("the configuration %s is %v, %v; want an error that says %q", bad, got, err, says)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -201,7 +202,7 @@ func (k *Controller) finish(ctx context.Context, r *record, run *run) error {
 func (k *Controller) trouble(ctx context.Context, r *record, run *run, err error) error {
 	if k.givesUp(r, run, err) {
 		k.Events.Eventf(run.object, nil, "Warning", "LeftBehind", "Delete", "%s", controller.Note(fmt.Sprintf(
-			"%s %s may still be there: it is given up by force, and %v.", run.object.Spec.Name, run.object.Spec.RecordType, err)))
+			"%s %s may still be there: it is given up by force, and %s.", run.object.Spec.Name, run.object.Spec.RecordType, strings.TrimSuffix(err.Error(), "."))))
 		run.confirmed = true
 		return k.settle(ctx, r, run, k.finish(ctx, r, run))
 	}

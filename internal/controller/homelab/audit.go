@@ -76,7 +76,7 @@ func (k *Controller) look(c *class, key slotKey, mended bool) bool {
 	var got dnshook.Record
 	var there bool
 	err := k.send(k.ctx, c, call{operation: "get"}, func(ctx context.Context, hook *dnshook.Client) (err error) {
-		got, there, err = hook.Get(k.ctx, w.record.ID())
+		got, there, err = hook.Get(ctx, w.record.ID())
 		return err
 	})
 	k.mu.Lock()

@@ -30,6 +30,16 @@ func (r *record) believed() string {
 	return r.promise.hash
 }
 
+// patchTo gathers what a write is to change of the status. Whether the hash is there that a write without an answer had nobody knows: the next one
+// says what is so, or it would count as taken back and be there. k.mu is held.
+func (r *record) patchTo(status v1alpha1.DNSRecordStatus) map[string]any {
+	patch := recordPatch(r.status, status)
+	if r.promise.hash != promiseOf(r.status).hash {
+		patch["applied"] = appliedPatch(status.Applied)
+	}
+	return patch
+}
+
 // misled returns a record whose status would be believed and be wrong once a step is done; nil: there is none. k.mu is held.
 func misled(s *slot, do step) *record {
 	for r := range s.holders {

@@ -30,6 +30,11 @@ func pending(message string) account {
 	return account{v1alpha1.StatePending, controller.Outcome{Status: metav1.ConditionUnknown, Reason: ReasonPending, Message: message}, ""}
 }
 
+// onItsWay is a record that is going to be sent.
+func onItsWay(class string) account {
+	return pending(fmt.Sprintf("It is on its way to DNSClass %s.", class))
+}
+
 // account says how things are with a record. k.mu is held.
 func (k *Controller) account(r *record) account {
 	if r.deleting() {
@@ -78,7 +83,7 @@ func (k *Controller) standing(r *record) account {
 		}
 		return pending(text)
 	}
-	return pending(fmt.Sprintf("It is on its way to DNSClass %s.", s.key.class))
+	return onItsWay(s.key.class)
 }
 
 // served is the account of a record that the server has.

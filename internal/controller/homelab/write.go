@@ -51,13 +51,13 @@ func (k *Controller) prepare(ctx context.Context, r *record, place v1alpha1.Appl
 	for i := range former {
 		former[i].Hash = ""
 	}
-	status := k.statusOf(r, k.expected(r))
+	status := k.statusOf(r, onItsWay(r.key.class))
 	written := place // a copy: what is known goes on, and what was written stays
 	status.Applied, status.Former, status.LastSyncTime = &written, slices.Clone(former), r.status.LastSyncTime
-	before := r.status
+	patch := r.patchTo(status)
 	r.told = true
 	k.mu.Unlock()
-	if err := k.patchStatus(ctx, r, object, recordPatch(before, status)); err != nil {
+	if err := k.patchStatus(ctx, r, object, patch); err != nil {
 		return err
 	}
 	k.mu.Lock()
@@ -134,11 +134,6 @@ func blank(id zone.ID) client.Object {
 	return o
 }
 
-// expected is what is said of a record when its place is written down: that it is on its way, unless it was served before.
-func (k *Controller) expected(r *record) account {
-	return pending(fmt.Sprintf("It is on its way to DNSClass %s.", r.key.class))
-}
-
 // writeRecord brings the status of a DNSRecord up to date, and lets go of one that no server has any more.
 func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 	k.mu.Lock()
@@ -162,7 +157,7 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 	object := r.object
 	status := k.statusOf(r, a)
 	before := r.status
-	patch := recordPatch(before, status)
+	patch := r.patchTo(status)
 	if r.deleting() && !r.finalized {
 		patch = nil // it goes by itself, or by the finalizers of others
 	}
@@ -230,14 +225,11 @@ func (k *Controller) tell(o client.Object, before, after []metav1.Condition) {
 		return metav1.Condition{}
 	}
 	was, is := find(before), find(after)
-	object, ok := o.(interface {
-		client.Object
-	})
 	switch {
-	case !ok || was.Status == is.Status && was.Reason == is.Reason || is.Reason == ReasonRecordDeleted:
+	case was.Status == is.Status && was.Reason == is.Reason || is.Reason == ReasonRecordDeleted:
 	case is.Status == metav1.ConditionFalse:
-		k.Events.Eventf(object, nil, "Warning", is.Reason, "Deliver", "%s", controller.Note(is.Message))
+		k.Events.Eventf(o, nil, "Warning", is.Reason, "Deliver", "%s", controller.Note(is.Message))
 	case is.Status == metav1.ConditionTrue && was.Status == metav1.ConditionFalse:
-		k.Events.Eventf(object, nil, "Normal", is.Reason, "Deliver", "%s", controller.Note(is.Message))
+		k.Events.Eventf(o, nil, "Normal", is.Reason, "Deliver", "%s", controller.Note(is.Message))
 	}
 }
