@@ -140,8 +140,13 @@ func (c *Client) site(zone dnsname.Name) site {
 
 // secondary returns what following does if the server is a secondary of a zone; nil: it is not, or does not say.
 func (c *Client) secondary(ctx context.Context, zone dnsname.Name) error {
-	if s, err := c.settings(ctx, zone); err == nil && s.ZoneType == bindcar.Secondary {
+	s, err := c.settings(ctx, zone)
+	switch {
+	case err != nil:
+	case s.ZoneType == bindcar.Secondary:
 		return c.following(zone)
+	case c.site(zone).follows:
+		c.note(zone, site{})
 	}
 	return nil
 }
