@@ -17,6 +17,8 @@ import (
 
 func TestAZoneThatIsOffAndOnAgainBetweenTwoLooksIsDeliveredAsItIs(t *testing.T) {
 	play(t, func(s *stage) {
+		woken := 0
+		s.d.OnPlace(func(string) { woken++ })
 		s.server("one", "example.org.", backendtest.Profile{})
 		s.place("one", nil)
 		s.zone("org", "example.org.", "one")
@@ -26,8 +28,15 @@ func TestAZoneThatIsOffAndOnAgainBetweenTwoLooksIsDeliveredAsItIs(t *testing.T) 
 		s.named("org", "example.net.")
 		s.record("www", "www.example.org.", "192.0.2.2")
 		s.named("org", "example.org.")
+		if _, complete := s.d.AtServer("one", func(zone.ID) bool { return true }); complete {
+			t.Error("the server has everything before the zone is delivered again")
+		}
+		woken = 0
 		start()
 		s.settle()
+		if woken == 0 {
+			t.Error("who waits for the server to have everything is not told")
+		}
 		s.servedIs("org", "True Served: Served by one.")
 		s.reachedIs("www", "True Served: Served by one.")
 		s.hasIs("192.0.2.2")
