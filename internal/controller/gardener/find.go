@@ -3,11 +3,15 @@ package gardener
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -25,25 +29,80 @@ func (k *Controller) find(r *record) bool {
 
 // sought notes that nobody searches any more for the place of a record. k.mu is held.
 func (k *Controller) sought(r *record) {
-	delete(k.searches, r)
+	if _, was := k.searches[r]; was {
+		delete(k.searches, r)
+		k.rouse(r)
+	}
 	if k.synced && len(k.searches) == 0 && k.Placed != nil {
 		k.Placed()
 		k.Placed = nil
 	}
 }
 
-// searching reports whether there are other records for the same set of which it is not known yet where that is: when one of several
-// goes, the set becomes what the others ask for.
-func (k *Controller) searching(r *record) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	waits := false
+// rouse has removals look how it stands with a record that they may wait for. k.mu is held.
+func (k *Controller) rouse(r *record) {
 	for other := range k.sets[r.key] {
-		if other != r && (k.find(other) || other.run != nil && other.run.step == search) {
-			waits = true
+		if other.run.active() && other.run.step == Remove {
+			k.writer.Enqueue(other.id)
 		}
 	}
-	return waits
+}
+
+// longestSearch is how long a removal waits until it is known where other records have the same set: an account that does not answer must not
+// keep the objects of all others. A set that is removed then is sent anew as soon as it is known where it is.
+const longestSearch = time.Minute
+
+// await waits until it is known where other records have the set of one that goes, for that becomes what they ask for. The own account of
+// that one is asked before: while a service answers nobody, the time of the others does not run out.
+func (k *Controller) await(r *record) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	others := k.searching(r)
+	if len(others) == 0 {
+		r.awaits = time.Time{}
+		return nil
+	}
+	if r.awaits.IsZero() {
+		r.awaits = k.Clock()
+		for _, other := range others {
+			k.writer.Enqueue(other.id) // its account may answer again, as this one does
+		}
+	}
+	until := r.awaits.Add(longestSearch)
+	passed := k.Clock().Sub(r.awaits)
+	switch {
+	case passed < patience:
+		return &controller.Later{After: patience - passed}
+	case passed < longestSearch:
+		return unknown(others[0], until, longestSearch-passed)
+	}
+	for _, other := range others {
+		other.run.late = true
+	}
+	return nil
+}
+
+// searching returns the other records for the same set of which it is being found out where that is. k.mu is held.
+func (k *Controller) searching(r *record) []*record {
+	var all []*record
+	for other := range k.sets[r.key] {
+		if other != r && (k.find(other) || other.run != nil && other.run.step == search) {
+			all = append(all, other)
+		}
+	}
+	slices.SortFunc(all, func(a, b *record) int { return a.id.Compare(b.id) })
+	return all
+}
+
+// unknown says for whom a removal waits. It is no failure: it goes on by itself.
+func unknown(other *record, until time.Time, left time.Duration) error {
+	why := "its account has not answered yet"
+	if err := other.run.missed; err != nil {
+		why = err.Error()
+	}
+	return &problem{backend.Error{Class: backend.ErrConflict, After: left, Words: fmt.Sprintf(
+		"it is not known yet where the DNSRecord %s/%s, which asks for the same set, has that: %s. It is waited for until %s at most; mend its account, or delete it",
+		other.id.Namespace, other.id.Name, strings.TrimSuffix(why, "."), until.UTC().Format(time.RFC3339))}}
 }
 
 // locate finds the place of a record for find.
@@ -67,7 +126,7 @@ func (k *Controller) locate(ctx context.Context, r *record, run *run) error {
 	p.holders[r.key] = inOrder(p.holders[r.key], r)
 	p.wants(r.key)
 	keys := []rr.Key{}
-	if k.Shared && !k.Engine.HoldsZones() { // a Zone may have overwritten it meanwhile
+	if run.late || k.Shared && !k.Engine.HoldsZones() { // another record may have removed it meanwhile, or a Zone overwritten it
 		keys = append(keys, r.key)
 	}
 	p.publish(keys)
@@ -88,20 +147,24 @@ func requested(r *record) time.Time {
 	return time.Time{}
 }
 
-// found ends the search for a place, if it has ended, and has those go on that have waited.
-func (k *Controller) found(r *record, run *run, err error) {
+// found ends the search for a place, unless it is tried again.
+func (k *Controller) found(r *record, run *run, err error) error {
 	if errors.Is(err, errWaiting) {
-		return
+		return nil
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if r.run == run {
+	var again error
+	switch {
+	case r.run != run:
+	case hopeful(err):
+		run.failures++
+		run.missed, run.object = err, r.object // the object may be another one by now
+		again = &controller.Later{After: k.backoff(err, run.failures)}
+		k.rouse(r)
+	default:
 		r.run, r.tried = nil, true
 		k.sought(r)
 	}
-	for other := range k.sets[r.key] {
-		if other.run.active() && other.run.step == Remove {
-			k.writer.Enqueue(other.id)
-		}
-	}
+	return again
 }

@@ -158,9 +158,13 @@ func (k *Controller) sawSecret(name, version string) {
 		return
 	}
 	for r := range k.users[name] {
-		if r.run.active() && r.run.failures > 0 {
-			k.again(r)
-			k.writer.Enqueue(r.id)
+		r.tried = false
+		if r.run == nil || r.run.failures == 0 {
+			continue
 		}
+		if r.run.active() {
+			k.again(r)
+		}
+		k.writer.Enqueue(r.id)
 	}
 }

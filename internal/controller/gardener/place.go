@@ -46,8 +46,6 @@ func (k *Controller) place(ctx context.Context, r *record, run *run) error {
 		set.Hint = stackOf(run.object)
 	} else if r.key == (rr.Key{}) {
 		return nil // what has no name was never anywhere
-	} else if k.searching(r) {
-		return errWaiting
 	}
 	account, z, err := k.reach(ctx, r, run)
 	switch {
@@ -55,6 +53,10 @@ func (k *Controller) place(ctx context.Context, r *record, run *run) error {
 		return run.unread // there may be a zone that only the settings tell of
 	case err != nil:
 		return err
+	case run.step == Remove:
+		if err := k.await(r); err != nil {
+			return err
+		}
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -60,8 +60,12 @@ func (t Trigger) changed(old, o *v1alpha1.DNSRecord) request {
 		if old.Generation != o.Generation {
 			return asked
 		}
-	case hasOperation(o), !o.DeletionTimestamp.IsZero() && equality.Semantic.DeepEqual(old.Status, o.Status):
+	case hasOperation(o):
 		return asked
+	case !o.DeletionTimestamp.IsZero(): // it counts when it appears, also if what we ourselves have written is seen only together with it
+		if old.DeletionTimestamp.IsZero() || equality.Semantic.DeepEqual(old.Status, o.Status) {
+			return asked
+		}
 	}
 	return none
 }

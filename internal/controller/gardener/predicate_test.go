@@ -86,6 +86,7 @@ func TestWhatAChangeHasDone(t *testing.T) {
 		{"an annotation has it done, if annotations count", object(served), object(served, operating("reconcile")), asked, none},
 		{"a changed status does not", object(served), object(failed), none, none},
 		{"a deletion does", object(served), object(served, deleted, generation(2)), asked, asked},
+		{"also one that is seen together with a changed status", object(failed), object(served, deleted, generation(2)), asked, asked},
 		{"a changed status of what is being deleted does not", object(served, deleted), object(failed, deleted), none, none},
 		{"other changes of what is being deleted do, if annotations count", object(served, deleted), object(served, deleted, finalized), asked, none},
 		{"force does in any case", object(served, deleted), object(failed, deleted, byForce), asked, asked},

@@ -22,7 +22,8 @@ type record struct {
 	request request             // what somebody wants and nobody has begun
 	run     *run                // the operation that is under way; nil: none is
 	holding *holding            // what of it a place has; nil: nothing that this process knows of
-	tried   bool                // it was looked for, and nothing came of it
+	tried   bool                // it was looked for, and looking for it again would not help
+	awaits  time.Time           // since when its removal waits for the places of others; zero: it does not
 	forced  time.Time           // since when it is to go whatever is left behind; zero: it is not
 }
 
@@ -65,6 +66,8 @@ type run struct {
 	refused   bool               // and by the place it was sent to, which tries it again only when other things change
 	again     time.Time          // when it is sent there again
 	left      *backend.TargetKey // where the set of an object was that is let go
+	missed    error              // why a search has not found anything yet
+	late      bool               // somebody has stopped waiting for it
 	span      trace.Span         // of the operation; nil: nobody follows it
 }
 

@@ -49,8 +49,7 @@ func (k *Controller) work(ctx context.Context, id zone.ID) error {
 	case run == nil:
 		return nil
 	case run.step == search:
-		k.found(r, run, k.locate(ctx, r, run))
-		return nil
+		return k.found(r, run, k.locate(ctx, r, run))
 	}
 	return k.settle(ctx, r, run, k.advance(ctx, r, run))
 }
