@@ -45,7 +45,7 @@ func (z *Zones) wants(instance client.ObjectKey, name string) bool {
 // returns what the status is to say.
 func (b *Controller) sweep(ctx context.Context, v *visit) []v1beta1.InstanceZone {
 	z, instance := b.zones, client.ObjectKeyFromObject(v.instance)
-	if !z.decided() {
+	if !z.decidedFor(instance) {
 		return v.instance.Status.Zones // nothing is known of zones yet
 	}
 	want := z.zonesOf(instance)

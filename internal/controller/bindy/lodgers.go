@@ -126,8 +126,11 @@ func (z *Zones) Behind(id zone.ID, serial uint32) *controller.Outcome {
 	return worst
 }
 
-// lodge takes over where a zone of another dialect is.
+// lodge takes over where a zone of another dialect is. The zero ID is no zone's.
 func (z *Zones) lodge(_ context.Context, id zone.ID) error {
+	if id.IsZero() {
+		return z.repeat()
+	}
 	now := z.hosted.LodgingOf(id)
 	if !now.Decided {
 		return nil // it is told again
