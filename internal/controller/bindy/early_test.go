@@ -89,12 +89,17 @@ func (h *hosting) step() {
 // guest has the other dialect accept a Zone.
 func (h *hosting) guest() {
 	h.Helper()
-	name, err := dnsname.Parse("guest.example.")
-	if err != nil {
-		h.Fatal(err)
-	}
-	h.world.PutZone(zone.Zone{ID: lodged, Where: zone.Where{Name: name}, TTL: 60})
+	h.world.PutZone(zone.Zone{ID: lodged, Where: zone.Where{Name: nameOf(h.T, "guest.example.")}, TTL: 60})
 	h.step()
+}
+
+func nameOf(t *testing.T, text string) dnsname.Name {
+	t.Helper()
+	name, err := dnsname.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
 }
 
 // own puts a zone of the dialect on a primary and a secondary, neither of which runs.

@@ -146,7 +146,10 @@ func (z *Zones) lodge(_ context.Context, id zone.ID) error {
 	z.mu.Unlock()
 	another := before.zone != after.zone || before.uid != after.uid
 	switch {
-	case !known && len(now.Fleets) == 0, reflect.DeepEqual(before, after):
+	case !known && len(now.Fleets) == 0:
+		return nil
+	case reflect.DeepEqual(before, after):
+		z.visitConfirmed(id)
 		return nil
 	case another || !slices.Equal(before.in, after.in):
 		z.allocateLodger(id)
