@@ -20,11 +20,31 @@ func (z *Zones) decidedFor(instance client.ObjectKey) bool {
 	if z.decided() {
 		return true
 	}
-	z.mu.Lock()
-	z.early[instance] = true
-	z.mu.Unlock()
+	z.mayBeEarly(instance)
 	z.lodging.Enqueue(zone.ID{})
 	return false
+}
+
+// mayBeEarly says that an instance is looked at when a zone of another dialect may not be at all of its servers: the next news of one of those that
+// it has is an event of its own. It is called before the look, which may not see what comes meanwhile.
+func (z *Zones) mayBeEarly(instance client.ObjectKey) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.early[instance] = true
+}
+
+// wakeEarly has those instances of a zone looked at again that may have been too early for it.
+func (z *Zones) wakeEarly(id zone.ID) {
+	var early []client.ObjectKey
+	z.mu.Lock()
+	for _, key := range z.fleets[id].all() {
+		if z.early[key] {
+			delete(z.early, key)
+			early = append(early, key)
+		}
+	}
+	z.mu.Unlock()
+	z.wakeInstances(early...)
 }
 
 // repeat has instances looked at again that were too early, as soon as that is not so any more.

@@ -150,6 +150,7 @@ func (z *Zones) lodge(_ context.Context, id zone.ID) error {
 		return nil
 	case reflect.DeepEqual(before, after):
 		z.visitConfirmed(id)
+		z.wakeEarly(id)
 		return nil
 	case another || !slices.Equal(before.in, after.in):
 		z.allocateLodger(id)
@@ -161,6 +162,7 @@ func (z *Zones) lodge(_ context.Context, id zone.ID) error {
 		}
 	}
 	z.visitServers(id)
+	z.wakeEarly(id)
 	return nil
 }
 

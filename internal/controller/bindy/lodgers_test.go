@@ -2,6 +2,7 @@ package bindy
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/netip"
 	"testing"
@@ -126,5 +127,22 @@ func TestAServerThatConfirmsASerialThatIsKnownIsLookedAt(t *testing.T) {
 	}
 	if n := p.lodge(); n != 0 {
 		t.Errorf("the Zone is looked at at %d pods, which have its settings", n)
+	}
+}
+
+// TestAPodThatIsBroughtAZoneOfAnotherDialectIsToldOfIt has the Zone arrive at the second pod, which is not ready before.
+func TestAPodThatIsBroughtAZoneOfAnotherDialectIsToldOfIt(t *testing.T) {
+	p := newPair(t)
+	p.lodge()
+	p.wakes(aPrimary)
+	pod := newBindPod(t, "two", ownSecrets(t)...)
+	if err := p.b.declareTo(t.Context(), aPrimary, &pod.pod); !errors.Is(err, errUndelivered) {
+		t.Fatal(err)
+	}
+	p.secondComes()
+	p.lodge()
+	p.wakes(aPrimary)
+	if err := p.b.declareTo(t.Context(), aPrimary, &pod.pod); err != nil {
+		t.Error(err)
 	}
 }
