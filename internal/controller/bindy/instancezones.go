@@ -56,6 +56,8 @@ func (b *Controller) sweep(ctx context.Context, v *visit) []v1beta1.InstanceZone
 		switch {
 		case z.foreign(old): // of a dialect that is off now
 			want = append(want, old)
+		case len(heirs) == 0 && z.isLodged(v.instance, old): // which is about to be taken in, and an event
+			want = append(want, old)
 		case len(heirs) == 0:
 			stale = append(stale, old)
 		case !slices.ContainsFunc(heirs, entryOf(old).isOf) && !z.replaced(instance, old.ZoneName):

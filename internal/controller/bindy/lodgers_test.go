@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -144,5 +145,27 @@ func TestAPodThatIsBroughtAZoneOfAnotherDialectIsToldOfIt(t *testing.T) {
 	p.wakes(aPrimary)
 	if err := p.b.declareTo(t.Context(), aPrimary, &pod.pod); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAZoneThatIsAboutToBeLodgedIsNotRemoved has an instance looked at when the other dialect has decided where its Zone is to be, and that has
+// not been taken in.
+func TestAZoneThatIsAboutToBeLodgedIsNotRemoved(t *testing.T) {
+	p := newPair(t)
+	i := instanceOfCluster(aPrimary, v1beta1.RolePrimary)
+	i.Status.Zones = []v1beta1.InstanceZone{{ZoneReference: v1beta1.ZoneReference{
+		APIVersion: p.z.hostedVersion, Kind: lodged.Kind, Namespace: lodged.Namespace, Name: lodged.Name, ZoneName: "guest.example",
+	}, UID: "guest"}}
+	removes := func() bool {
+		p.b.sweep(t.Context(), &visit{instance: &i, pods: []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{UID: "one", Labels: ownLabels(), OwnerReferences: ownOwner()}}}})
+		p.z.mu.Lock()
+		defer p.z.mu.Unlock()
+		return len(p.z.hosts[aPrimary].unswept) > 0
+	}
+	if p.until("the decision", p.z.decided); removes() {
+		t.Error("it is removed from where it is to be")
+	}
+	if i.Status.Zones[0].UID = "another"; !removes() {
+		t.Error("another Zone of the name stays")
 	}
 }
