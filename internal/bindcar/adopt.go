@@ -3,34 +3,56 @@ package bindcar
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/zonefold/zonefold/internal/bind9"
 )
 
+// How soon BIND is asked again when it does not answer; twice that each time, up to a bound.
+const (
+	firstAsk = 100 * time.Millisecond
+	lastAsk  = 5 * time.Second
+)
+
 // adopt asks BIND, when it answers, about the zones in the zone directory that are not noted, and about those that are noted: zones
-// may have come and gone while nobody looked.
+// may have come and gone while nobody looked. Those that it did not answer about are asked about again: nobody else finds them.
 func (s *Server) adopt(ctx context.Context) {
-	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
-		if _, err := s.control.server(ctx, "status"); err == nil {
-			break
-		}
-		if !wait(ctx, pause) {
-			return
-		}
+	if !s.await(ctx) {
+		return
 	}
-	ask := s.orphans
+	ask := slices.Clone(s.orphans)
 	for _, name := range s.store.zones() {
 		if zone, err := parseZone(name); err == nil && s.see(ctx, zone) == unclear {
 			ask = append(ask, zone)
 		}
 	}
-	for _, zone := range ask {
-		if ctx.Err() != nil {
+	told := s.log.Warn // once of each zone
+	for pause := firstAsk; ; pause = min(2*pause, lastAsk) {
+		ask = slices.DeleteFunc(ask, func(zone zoneName) bool {
+			if ctx.Err() != nil {
+				return false
+			}
+			err := s.reconsider(ctx, zone)
+			if err != nil {
+				told("cannot find out about a zone", "zone", zone.text(), "err", err)
+			}
+			return err == nil || errors.Is(err, errOther) // which stays so
+		})
+		if told = s.log.Debug; len(ask) == 0 || !wait(ctx, pause) {
 			return
 		}
-		if err := s.reconsider(ctx, zone); err != nil {
-			s.log.Warn("cannot find out about a zone", "zone", zone.text(), "err", err)
+	}
+}
+
+// await waits until BIND answers, and reports whether it does.
+func (s *Server) await(ctx context.Context) bool {
+	for pause := firstAsk; ; pause = min(2*pause, lastAsk) {
+		if _, err := s.control.server(ctx, "status"); err == nil {
+			return true
+		}
+		if !wait(ctx, pause) {
+			return false
 		}
 	}
 }

@@ -134,17 +134,24 @@ func (b *Controller) onClass(ctx context.Context, class string) {
 
 // onFleet looks again at the Backends that a cluster is.
 func (b *Controller) onFleet(ctx context.Context, cluster types.NamespacedName) {
+	for _, name := range b.ofFleet(cluster) {
+		b.look(ctx, name)
+	}
+}
+
+// ofFleet are the Backends that a cluster is. A look that is under way has asked for the servers already, perhaps, and what comes of it is
+// known only when it is over.
+func (b *Controller) ofFleet(cluster types.NamespacedName) (names []string) {
+	b.looked.Lock()
+	defer b.looked.Unlock()
 	b.mu.Lock()
-	var names []string
+	defer b.mu.Unlock()
 	for name, k := range b.known {
 		if k.settings.Cluster == cluster {
 			names = append(names, name)
 		}
 	}
-	b.mu.Unlock()
-	for _, name := range names {
-		b.look(ctx, name)
-	}
+	return names
 }
 
 // followed is a kind of objects and what is done when one of them changes.

@@ -45,7 +45,7 @@ func (z *Zones) wants(instance client.ObjectKey, name string) bool {
 // returns what the status is to say.
 func (b *Controller) sweep(ctx context.Context, v *visit) []v1beta1.InstanceZone {
 	z, instance := b.zones, client.ObjectKeyFromObject(v.instance)
-	if !z.decided() {
+	if !z.decidedFor(instance) {
 		return v.instance.Status.Zones // nothing is known of zones yet
 	}
 	want := z.zonesOf(instance)
@@ -55,6 +55,8 @@ func (b *Controller) sweep(ctx context.Context, v *visit) []v1beta1.InstanceZone
 		heirs := wanted[old.ZoneName]
 		switch {
 		case z.foreign(old): // of a dialect that is off now
+			want = append(want, old)
+		case len(heirs) == 0 && z.isLodged(v.instance, old): // which is about to be taken in, and an event
 			want = append(want, old)
 		case len(heirs) == 0:
 			stale = append(stale, old)

@@ -126,8 +126,11 @@ func (z *Zones) Behind(id zone.ID, serial uint32) *controller.Outcome {
 	return worst
 }
 
-// lodge takes over where a zone of another dialect is.
+// lodge takes over where a zone of another dialect is. The zero ID is no zone's.
 func (z *Zones) lodge(_ context.Context, id zone.ID) error {
+	if id.IsZero() {
+		return z.repeat()
+	}
 	now := z.hosted.LodgingOf(id)
 	if !now.Decided {
 		return nil // it is told again
@@ -143,7 +146,11 @@ func (z *Zones) lodge(_ context.Context, id zone.ID) error {
 	z.mu.Unlock()
 	another := before.zone != after.zone || before.uid != after.uid
 	switch {
-	case !known && len(now.Fleets) == 0, reflect.DeepEqual(before, after):
+	case !known && len(now.Fleets) == 0:
+		return nil
+	case reflect.DeepEqual(before, after):
+		z.visitConfirmed(id)
+		z.wakeEarly(id)
 		return nil
 	case another || !slices.Equal(before.in, after.in):
 		z.allocateLodger(id)
@@ -155,6 +162,7 @@ func (z *Zones) lodge(_ context.Context, id zone.ID) error {
 		}
 	}
 	z.visitServers(id)
+	z.wakeEarly(id)
 	return nil
 }
 

@@ -117,6 +117,7 @@ func (b *Controller) declareTo(ctx context.Context, instance client.ObjectKey, p
 		return err
 	}
 	if b.zones != nil {
+		b.zones.mayBeEarly(instance)
 		zones, complete := b.zones.contentOf(instance, p.UID)
 		if !complete {
 			return errUndelivered

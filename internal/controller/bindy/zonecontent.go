@@ -30,9 +30,11 @@ func (z *Zones) contentOf(instance client.ObjectKey, uid types.UID) (names []str
 	if !swept {
 		return nil, false
 	}
-	complete = z.decided()
+	complete = z.decidedFor(instance)
 	if pod.primary {
-		names, complete = z.atPrimary(pod, ids)
+		var all bool
+		names, all = z.atPrimary(pod, ids)
+		complete = complete && all
 	}
 	for _, id := range follows {
 		z.mu.Lock()
@@ -54,7 +56,7 @@ func (z *Zones) contentOf(instance client.ObjectKey, uid types.UID) (names []str
 
 // atPrimary is contentOf a primary.
 func (z *Zones) atPrimary(pod *Pod, ids []zone.ID) (names []string, complete bool) {
-	complete = z.decided()
+	complete = true
 	wanted := map[zone.ID]bool{}
 	for _, id := range ids {
 		wanted[id] = true

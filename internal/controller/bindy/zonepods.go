@@ -165,6 +165,7 @@ func (z *Zones) forgetHost(key client.ObjectKey) {
 	before := z.hosts[key]
 	delete(z.hosts, key)
 	delete(z.due, key)
+	delete(z.early, key)
 	z.mu.Unlock()
 	if before == nil {
 		return

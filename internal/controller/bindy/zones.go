@@ -93,6 +93,7 @@ type Zones struct {
 	due     map[client.ObjectKey]time.Time // when instances are, or were, looked at because of their zones
 	rush    time.Time                      // since when there has been a backlog; zero: there is none
 	lodgers map[zone.ID]lodger
+	early   map[client.ObjectKey]bool  // instances that were looked at before everything was known that matters to them
 	onFleet func(types.NamespacedName) // nil: nobody asks
 	first   atomic.Bool                // the World has settled
 	wake    workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -117,7 +118,7 @@ func newZones(b *Controller, d DNS) *Zones {
 	z := &Zones{
 		DNS: d, b: b, homes: NewHomes(), known: map[zone.ID]*known{}, fleets: map[zone.ID]fleetOf{},
 		hosts: map[client.ObjectKey]*host{}, follows: map[zone.ID]map[types.UID]*follow{}, told: map[zone.ID]uint32{},
-		names: newNameIndex(), lodgers: map[zone.ID]lodger{}, looked: make(chan struct{}), due: map[client.ObjectKey]time.Time{},
+		names: newNameIndex(), lodgers: map[zone.ID]lodger{}, early: map[client.ObjectKey]bool{}, looked: make(chan struct{}), due: map[client.ObjectKey]time.Time{},
 	}
 	z.Patience = cmp.Or(z.Patience, time.Minute)
 	z.core = controller.NewCore(controller.CoreConfig{

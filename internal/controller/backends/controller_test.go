@@ -1,0 +1,80 @@
+package backends
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// oneBackend is a cluster with nothing but one Backend.
+type oneBackend struct {
+	client.Client
+	backend v1alpha1.Backend
+}
+
+func (c *oneBackend) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	c.backend.DeepCopyInto(o.(*v1alpha1.Backend))
+	return nil
+}
+
+func (c *oneBackend) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
+
+// changing are fleets whose only one changes while it is asked for the first time: just after that was answered.
+type changing struct {
+	controller.Fleets
+	asked   atomic.Int32
+	changed func()
+}
+
+func (f *changing) Fleet(types.NamespacedName) ([]controller.Server, *controller.Outcome) {
+	if f.asked.Add(1) > 1 {
+		return []controller.Server{{Name: "new"}}, nil
+	}
+	told := make(chan struct{})
+	go func() { defer close(told); f.changed() }()
+	select {
+	case <-told:
+	case <-time.After(100 * time.Millisecond): // it waits, perhaps for us
+	}
+	return nil, nil
+}
+
+// TestAFleetThatChangesWhileItsBackendIsLookedAtForTheFirstTime has nobody know yet that the Backend is that cluster.
+func TestAFleetThatChangesWhileItsBackendIsLookedAtForTheFirstTime(t *testing.T) {
+	metrics, log := controller.NewMetrics(), slog.New(slog.DiscardHandler)
+	objects, fleets := &oneBackend{}, &changing{}
+	objects.backend.Name = "b"
+	objects.backend.Spec.Bind9 = &v1alpha1.Bind9{ClusterRef: v1alpha1.ClusterRef{Namespace: "a", Name: "dns"}}
+	b := New(Config{
+		Source: Source{Client: objects, Log: log}, Clock: time.Now, Metrics: metrics, Fleets: fleets,
+		Core: controller.NewCore(controller.CoreConfig{Clock: time.Now, Metrics: metrics, Settled: func(controller.Settlement) {}}),
+		Deliveries: controller.NewDeliveries(controller.DeliveriesConfig{
+			Clock: time.Now, Log: log, Metrics: metrics, Changed: func(zone.ID) {}, Settled: func([]zone.ID) {}, Refresh: func(zone.ID) {},
+		}),
+	})
+	heard := make(chan struct{})
+	fleets.changed = func() {
+		defer close(heard)
+		b.onFleet(t.Context(), types.NamespacedName{Namespace: "a", Name: "dns"})
+	}
+	b.look(t.Context(), "b")
+	select {
+	case <-heard:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the news of the fleet is not taken in")
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if servers := b.known["b"].servers; len(servers) != 1 || servers[0].Name != "new" {
+		t.Errorf("it has the servers %v, and the fleet has another one", servers)
+	}
+}

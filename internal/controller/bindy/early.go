@@ -1,0 +1,61 @@
+package bindy
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// decidedAgain is when to see again whether all zones have been decided about: the last step to that may be about no zone at all, and nobody
+// tells of it then.
+const decidedAgain = 100 * time.Millisecond
+
+// decidedFor is decided for a look at an instance. One that is too early is repeated when they have been gathered.
+func (z *Zones) decidedFor(instance client.ObjectKey) bool {
+	if z.decided() {
+		return true
+	}
+	z.mayBeEarly(instance)
+	z.lodging.Enqueue(zone.ID{})
+	return false
+}
+
+// mayBeEarly says that an instance is looked at when a zone of another dialect may not be at all of its servers: the next news of one of those that
+// it has is an event of its own. It is called before the look, which may not see what comes meanwhile.
+func (z *Zones) mayBeEarly(instance client.ObjectKey) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.early[instance] = true
+}
+
+// wakeEarly has those instances of a zone looked at again that may have been too early for it.
+func (z *Zones) wakeEarly(id zone.ID) {
+	var early []client.ObjectKey
+	z.mu.Lock()
+	for _, key := range z.fleets[id].all() {
+		if z.early[key] {
+			delete(z.early, key)
+			early = append(early, key)
+		}
+	}
+	z.mu.Unlock()
+	z.wakeInstances(early...)
+}
+
+// repeat has instances looked at again that were too early, as soon as that is not so any more.
+func (z *Zones) repeat() error {
+	if !z.decided() {
+		return &controller.Later{After: decidedAgain}
+	}
+	z.mu.Lock()
+	early := slices.Collect(maps.Keys(z.early))
+	clear(z.early)
+	z.mu.Unlock()
+	z.wakeInstances(early...)
+	return nil
+}
