@@ -8,6 +8,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend/all"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/bindy"
@@ -39,7 +40,9 @@ func addBindy(ctx context.Context, m *parts, numbers *controller.Metrics) error 
 		Log: m.log, Metrics: numbers, Clock: time.Now, Leads: m.leads(),
 		DNS: fleetDNS(all.NewPool(time.Now, nil), m), Records: records,
 	})
-	m.fleets = fleets.Fleets()
+	if m.fleets = fleets.Fleets(); m.dialects.has(dialectKubizone) && m.fleets != nil {
+		m.fleets.Await(kubizone.GroupVersion.String())
+	}
 	m.examiners = append(m.examiners, fleets.Examiners()...)
 	return m.Add(manager.RunnableFunc(fleets.Run))
 }

@@ -16,8 +16,11 @@ import (
 // Fleets are servers that the operator runs, of which it knows more than Deliveries: they have secondaries, and come and go.
 // Backends may name them.
 type Fleets interface {
-	// Host has zones of these Deliveries looked at that are delivered to fleets, and are of an API. It is called before anything runs.
-	Host(d *Deliveries, apiVersion string)
+	// Await says that zones of an API are going to be delivered to fleets: until Host is called, and all is decided about them, nobody can say
+	// that a server has everything. It is called before anything runs.
+	Await(apiVersion string)
+	// Host has zones of these Deliveries looked at that are delivered to fleets. It is called before they run.
+	Host(d *Deliveries)
 	// Known waits until it is known which servers there are, and reports whether it is.
 	Known(ctx context.Context) bool
 	// Fleet returns the primaries of a cluster, and why not all of it can be used.
@@ -73,6 +76,19 @@ func (d *Deliveries) Decided() bool {
 		}
 	}
 	return true
+}
+
+// Lodged returns the Zones that are, or are about to be, in fleets.
+func (d *Deliveries) Lodged() []zone.ID {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var out []zone.ID
+	for id, z := range d.zones {
+		if len(z.fleets) > 0 && z.current() != nil {
+			out = append(out, id)
+		}
+	}
+	return out
 }
 
 // Revisit has the outcome of a Zone looked at again: its secondaries have news.

@@ -15,6 +15,30 @@ import (
 // tells of it then.
 const decidedAgain = 100 * time.Millisecond
 
+// guestsDecided reports whether the other dialect, if there is one, has decided about all of its zones, and lodge has taken them over.
+func (z *Zones) guestsDecided() bool {
+	d := z.hosted.Load()
+	if d == nil || !d.Decided() {
+		return z.hostedVersion == ""
+	}
+	z.mu.Lock()
+	all := z.takenOver == nil
+	z.mu.Unlock()
+	if all {
+		return true
+	}
+	guests := d.Lodged()
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	for _, id := range guests {
+		if !z.takenOver[id] {
+			return false
+		}
+	}
+	z.takenOver = nil
+	return true
+}
+
 // decidedFor is decided for a look at an instance. One that is too early is repeated when they have been gathered.
 func (z *Zones) decidedFor(instance client.ObjectKey) bool {
 	if z.decided() {

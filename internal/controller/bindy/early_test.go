@@ -52,7 +52,8 @@ func newHosting(t *testing.T) *hosting {
 		Store: guestStore{}, Clock: time.Now, Log: b.Log, Metrics: b.Metrics,
 		Changed: h.z.Lodged, Settled: func([]zone.ID) {}, Refresh: func(zone.ID) {},
 	})
-	h.z.Host(h.hosted, "kubi.zone/v1alpha1")
+	h.z.Await("kubi.zone/v1alpha1")
+	h.z.Host(h.hosted)
 	h.z.deliveries.Settle(controller.Settlement{View: zone.New(zone.Options{})})
 	queue := priorityqueue.New[reconcile.Request](t.Name())
 	if err := h.z.wakes(t.Context(), queue); err != nil {

@@ -56,8 +56,6 @@ func (b *Controller) sweep(ctx context.Context, v *visit) []v1beta1.InstanceZone
 		switch {
 		case z.foreign(old): // of a dialect that is off now
 			want = append(want, old)
-		case len(heirs) == 0 && z.isLodged(v.instance, old): // which is about to be taken in, and an event
-			want = append(want, old)
 		case len(heirs) == 0:
 			stale = append(stale, old)
 		case !slices.ContainsFunc(heirs, entryOf(old).isOf) && !z.replaced(instance, old.ZoneName):
@@ -86,13 +84,13 @@ func (b *Controller) sweep(ctx context.Context, v *visit) []v1beta1.InstanceZone
 
 // foreign reports whether an entry is of a dialect that nobody can say anything about.
 func (z *Zones) foreign(i v1beta1.InstanceZone) bool {
-	return i.Kind != v1beta1.KindZone && (z.hosted == nil || i.APIVersion != z.hostedVersion)
+	return i.Kind != v1beta1.KindZone && i.APIVersion != z.hostedVersion
 }
 
 // decided reports whether the zones that there are have been gathered.
 func (z *Zones) decided() bool {
 	_, sure := z.deliveries.AtServer("", func(zone.ID) bool { return false })
-	return sure && (z.hosted == nil || z.hosted.Decided())
+	return sure && z.guestsDecided()
 }
 
 // callable are the pods whose sidecars may hold zones of the instance.
@@ -169,7 +167,8 @@ func (z *Zones) attached(instance client.ObjectKey, uid types.UID, name string) 
 	if p == nil || !p.primary || err != nil {
 		return false
 	}
-	return z.deliveries.Attached(p.server.Name, at) || z.hosted != nil && z.hosted.Attached(p.server.Name, at)
+	d := z.hosted.Load()
+	return z.deliveries.Attached(p.server.Name, at) || d != nil && d.Attached(p.server.Name, at)
 }
 
 // lost has the zones of a pod looked at again.

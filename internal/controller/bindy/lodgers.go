@@ -38,10 +38,13 @@ func (b *Controller) Fleets() controller.Fleets {
 	return b.zones
 }
 
+// Await implements controller.Fleets.
+func (z *Zones) Await(apiVersion string) { z.hostedVersion = apiVersion }
+
 // Host implements controller.Fleets.
-func (z *Zones) Host(d *controller.Deliveries, apiVersion string) {
-	z.hosted, z.hostedVersion = d, apiVersion
+func (z *Zones) Host(d *controller.Deliveries) {
 	d.OnStrange(z.doubt)
+	z.hosted.Store(d)
 }
 
 // OnFleet implements controller.Fleets.
@@ -126,15 +129,26 @@ func (z *Zones) Behind(id zone.ID, serial uint32) *controller.Outcome {
 	return worst
 }
 
-// lodge takes over where a zone of another dialect is. The zero ID is no zone's.
+// lodge looks at where a zone of another dialect is. The zero ID is no zone's.
 func (z *Zones) lodge(_ context.Context, id zone.ID) error {
 	if id.IsZero() {
 		return z.repeat()
 	}
-	now := z.hosted.LodgingOf(id)
+	now := z.hosted.Load().LodgingOf(id)
 	if !now.Decided {
 		return nil // it is told again
 	}
+	z.takeOver(id, now)
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if z.takenOver != nil {
+		z.takenOver[id] = true
+	}
+	return nil
+}
+
+// takeOver notes where a zone of another dialect is, and has done what follows from that.
+func (z *Zones) takeOver(id zone.ID, now controller.Lodging) {
 	z.mu.Lock()
 	before, known := z.lodgers[id]
 	after := lodger{zone: now.Zone, uid: now.UID, since: now.Since, serial: now.Serial, in: now.Fleets}
@@ -147,11 +161,11 @@ func (z *Zones) lodge(_ context.Context, id zone.ID) error {
 	another := before.zone != after.zone || before.uid != after.uid
 	switch {
 	case !known && len(now.Fleets) == 0:
-		return nil
+		return
 	case reflect.DeepEqual(before, after):
 		z.visitConfirmed(id)
 		z.wakeEarly(id)
-		return nil
+		return
 	case another || !slices.Equal(before.in, after.in):
 		z.allocateLodger(id)
 		if known && before.uid != after.uid {
@@ -163,7 +177,6 @@ func (z *Zones) lodge(_ context.Context, id zone.ID) error {
 	}
 	z.visitServers(id)
 	z.wakeEarly(id)
-	return nil
 }
 
 func (z *Zones) fleetOf(id zone.ID) fleetOf {
@@ -241,7 +254,7 @@ func (z *Zones) deliveriesOf(id zone.ID) *controller.Deliveries {
 	if id.Kind == v1beta1.KindZone {
 		return z.deliveries
 	}
-	return z.hosted
+	return z.hosted.Load()
 }
 
 // news has the status of a zone looked at again.
@@ -250,7 +263,7 @@ func (z *Zones) news(id zone.ID) {
 		z.enqueue(id)
 		return
 	}
-	z.hosted.Revisit(id)
+	z.hosted.Load().Revisit(id)
 }
 
 // fleetFrom tells primaries from secondaries.

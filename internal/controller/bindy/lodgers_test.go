@@ -162,10 +162,12 @@ func TestAZoneThatIsAboutToBeLodgedIsNotRemoved(t *testing.T) {
 		defer p.z.mu.Unlock()
 		return len(p.z.hosts[aPrimary].unswept) > 0
 	}
-	if p.until("the decision", p.z.decided); removes() {
+	if p.until("the decision", p.hosted.Decided); removes() {
 		t.Error("it is removed from where it is to be")
 	}
-	if i.Status.Zones[0].UID = "another"; !removes() {
-		t.Error("another Zone of the name stays")
+	p.lodge()
+	i.Status.Zones[0].ZoneName = "former.example"
+	if !p.z.decided() || !removes() {
+		t.Error("a name that the Zone has no more stays")
 	}
 }

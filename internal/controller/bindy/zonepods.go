@@ -234,7 +234,7 @@ func (z *Zones) hostOf(ctx context.Context, s *server, before *host) (*host, err
 // restarted forgets what is known of a pod whose BIND has started anew.
 func (z *Zones) restarted(p *Pod) {
 	if p.primary {
-		for _, d := range []*controller.Deliveries{z.deliveries, z.hosted} {
+		for _, d := range []*controller.Deliveries{z.deliveries, z.hosted.Load()} {
 			if d != nil {
 				d.Restarted(p.server.Name)
 			}

@@ -75,28 +75,29 @@ type Zones struct {
 	servers *controller.Writer // what a zone is at one pod, beside its content
 	notices *controller.Writer // to secondaries
 
-	hosted        *controller.Deliveries // of the zones of another dialect; nil: there is none
-	hostedVersion string                 // of its API
+	hosted        atomic.Pointer[controller.Deliveries] // of the zones of another dialect; nil: there is none, or it has not begun
+	hostedVersion string                                // of its API; "": there is none
 	lodging       *controller.Writer
 	looked        chan struct{} // closed when it is known which servers there are
 
 	allocating sync.Mutex // held, before mu, while it is found out which servers have a zone
 
-	mu      sync.Mutex
-	homes   *Homes
-	known   map[zone.ID]*known  // DNSZones and records
-	fleets  map[zone.ID]fleetOf // of DNSZones, and of lodgers
-	hosts   map[client.ObjectKey]*host
-	follows map[zone.ID]map[types.UID]*follow // of zones, by pod
-	told    map[zone.ID]uint32                // the serial that secondaries were told of last
-	names   nameIndex
-	due     map[client.ObjectKey]time.Time // when instances are, or were, looked at because of their zones
-	rush    time.Time                      // since when there has been a backlog; zero: there is none
-	lodgers map[zone.ID]lodger
-	early   map[client.ObjectKey]bool  // instances that were looked at before everything was known that matters to them
-	onFleet func(types.NamespacedName) // nil: nobody asks
-	first   atomic.Bool                // the World has settled
-	wake    workqueue.TypedRateLimitingInterface[reconcile.Request]
+	mu        sync.Mutex
+	homes     *Homes
+	known     map[zone.ID]*known  // DNSZones and records
+	fleets    map[zone.ID]fleetOf // of DNSZones, and of lodgers
+	hosts     map[client.ObjectKey]*host
+	follows   map[zone.ID]map[types.UID]*follow // of zones, by pod
+	told      map[zone.ID]uint32                // the serial that secondaries were told of last
+	names     nameIndex
+	due       map[client.ObjectKey]time.Time // when instances are, or were, looked at because of their zones
+	rush      time.Time                      // since when there has been a backlog; zero: there is none
+	lodgers   map[zone.ID]lodger
+	takenOver map[zone.ID]bool           // zones of the other dialect that lodge has taken over; nil: all that there were when it began
+	early     map[client.ObjectKey]bool  // instances that were looked at before everything was known that matters to them
+	onFleet   func(types.NamespacedName) // nil: nobody asks
+	first     atomic.Bool                // the World has settled
+	wake      workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
 // known is what is known of an object beyond the cache.
@@ -118,7 +119,7 @@ func newZones(b *Controller, d DNS) *Zones {
 	z := &Zones{
 		DNS: d, b: b, homes: NewHomes(), known: map[zone.ID]*known{}, fleets: map[zone.ID]fleetOf{},
 		hosts: map[client.ObjectKey]*host{}, follows: map[zone.ID]map[types.UID]*follow{}, told: map[zone.ID]uint32{},
-		names: newNameIndex(), lodgers: map[zone.ID]lodger{}, early: map[client.ObjectKey]bool{}, looked: make(chan struct{}), due: map[client.ObjectKey]time.Time{},
+		names: newNameIndex(), lodgers: map[zone.ID]lodger{}, takenOver: map[zone.ID]bool{}, early: map[client.ObjectKey]bool{}, looked: make(chan struct{}), due: map[client.ObjectKey]time.Time{},
 	}
 	z.Patience = cmp.Or(z.Patience, time.Minute)
 	z.core = controller.NewCore(controller.CoreConfig{

@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -109,7 +108,7 @@ func New(c Config) *Controller {
 	}
 	k.Deliveries = controller.NewDeliveries(deliveries)
 	if c.Fleets != nil {
-		c.Fleets.Host(k.Deliveries, v1alpha1.GroupVersion.String())
+		c.Fleets.Host(k.Deliveries)
 	}
 	k.zones = controller.NewWriter(4, c.Log, k.writeZone)
 	k.zones.Busy = k.Core.Busy
