@@ -188,7 +188,8 @@ func (o *oddity) note(w *want) string {
 	if len(o.outlasted) > 1 {
 		shows += ", and something else at other times,"
 	}
-	return fmt.Sprintf("The server %s shows %s for %s %s; it was sent again, and that did not change. %s", w.place.Server, shows, w.record.ID().FQDN(), w.record.Type, next)
+	return fmt.Sprintf("The server %s of DNSClass %s shows %s for %s %s; it was sent again, and that did not change. Correct the record, if the server cannot have it so, or the server. %s",
+		w.place.Server, w.place.Class, shows, w.record.ID().FQDN(), w.record.Type, next)
 }
 
 // A difference is what a server shows otherwise than it should have it.
