@@ -21,9 +21,11 @@ func newCheck(env Env) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "check -f PATH...",
-		Short: "Find what is wrong with Zones, DNSZones and their records in files",
+		Short: "Find what is wrong with Zones, DNSZones, DNSClasses and all kinds of records in files",
 		Long: `check prints what is wrong with the objects, one line each, and nothing if all is
-well. It is made for CI of a repository of manifests.
+well. It is made for CI of a repository of manifests. Objects are Zones, Records and
+Backends, DNSZones and records of bindy, DNSClasses and their DNSRecords, and
+DNSRecords of Gardener.
 
 An error is what an API server or a zone would refuse: fields that do not exist, values
 that the schema forbids, records that no delegation allows, and so on. A warning is

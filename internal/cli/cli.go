@@ -69,8 +69,9 @@ func newRoot(env Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "zonefold",
 		Short: "See what becomes of Zones and Records, in files and in clusters",
-		Long: `zonefold shows what the zonefold operator makes of kubi.zone Zones and Records, and of
-the DNSZones and records of bindy.
+		Long: `zonefold shows what the zonefold operator makes of kubi.zone Zones and Records, of the
+DNSZones and records of bindy, of DNSClasses and their DNSRecords, and of DNSRecords of
+Gardener.
 
 render, check and serve work on files, without a cluster; release is for a cluster
 whose operator is gone; dnshook is for who writes a server for DNSClasses. As kubectl-zonefold in the PATH it is "kubectl zonefold" too.`,

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 
+	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
 	"github.com/zonefold/zonefold/internal/cli/manifest"
 	"github.com/zonefold/zonefold/internal/controller/gardener"
 	"github.com/zonefold/zonefold/internal/dnsname"
@@ -41,13 +43,13 @@ func overlaid(a *arrival) zoneResult {
 	return z
 }
 
-// rival notes where several DNSRecords of Gardener ask for one set: which of them was asked for last, files do not tell.
+// rival notes where several DNSRecords of Gardener ask for one set with different contents: which of them was asked for last, files do not tell.
 func (c *composition) rival() {
 	type place struct {
 		service, secret, zone string
 		key                   rr.Key
 	}
-	first := map[place]manifest.Ref{}
+	first := map[place]*manifest.Object{}
 	for i := range c.zones {
 		z := &c.zones[i]
 		if !z.object.OfGardener() || !z.verdict.Accepted {
@@ -60,13 +62,34 @@ func (c *composition) rival() {
 		}
 		other, taken := first[at]
 		if !taken {
-			first[at] = z.object.Ref
+			first[at] = z.object
 			continue
 		}
-		z.verdict.Notes = append(z.verdict.Notes, zone.Note{Reason: zone.Conflict, Object: idOf(other), Message: fmt.Sprintf(
+		if asksTheSame(o, other.Gardener) {
+			continue
+		}
+		z.verdict.Notes = append(z.verdict.Notes, zone.Note{Reason: zone.Conflict, Object: idOf(other.Ref), Message: fmt.Sprintf(
 			"%s asks for the %s records at %s, as %s does. The service gets those of the one that somebody asks for last; remove one of the two.",
-			z.object.Ref, at.key.Type, at.key.Name, other)})
+			z.object.Ref, at.key.Type, at.key.Name, other.Ref)})
 	}
+}
+
+// asksTheSame reports whether a service gets the same of two DNSRecords for one set: the order of values counts for nothing.
+func asksTheSame(a, b *v1alpha1.DNSRecord) bool {
+	set, err := gardener.Convert(&a.Spec)
+	if err != nil {
+		return false
+	}
+	other, err := gardener.Convert(&b.Spec)
+	if err != nil || !set.Equal(other) || a.Annotations[v1alpha1.StackAnnotation] != b.Annotations[v1alpha1.StackAnnotation] {
+		return false
+	}
+	settings, err := gardener.Settings(&a.Spec)
+	if err != nil {
+		return false
+	}
+	others, err := gardener.Settings(&b.Spec)
+	return err == nil && maps.Equal(settings, others)
 }
 
 // gardenerField returns the field of a DNSRecord of Gardener that somebody looks at first for a reason.

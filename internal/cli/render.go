@@ -23,7 +23,7 @@ func newRender(env Env) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "render -f PATH...",
-		Short: "Print the zones that become of Zones, DNSZones and their records in files",
+		Short: "Print what becomes of Zones, DNSZones, DNSClasses and all kinds of records in files",
 		Long: `render prints each zone as a master file, then what was refused and why.
 
 The order of files and objects does not matter; creationTimestamps count where there

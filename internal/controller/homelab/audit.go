@@ -52,7 +52,7 @@ func (k *Controller) auditAfter() time.Duration {
 func (k *Controller) isMended(s *slot) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return s.confirmed != "" && s.odd.kind != "" && s.odd.hash == s.confirmed && !s.odd.kept
+	return s.confirmed != "" && s.odd.kind != "" && s.odd.hash == s.confirmed && !s.odd.kept && !s.odd.looked
 }
 
 // look compares one slot, at an audit or after it was sent again; false: there is no use in going on.
@@ -103,12 +103,13 @@ func (k *Controller) found(c *class, s *slot, w *want, d difference, mended bool
 	switch {
 	case d.kind == "":
 		s.odd = oddity{}
-		if was.told {
+		if was.kept {
 			k.tellSlot(s)
 		}
 	case mended:
-		s.odd.kept = d.kind == was.kind
-	case d.kind == absent && was.kept && !c.shown: // the server does not know the question
+		s.odd.looked = true
+		s.odd.outlast(d)
+	case d.kind == absent && was.outlasted[absent] > 0 && !c.shown: // the server does not know the question
 		c.noGet = true
 		return false
 	default:
@@ -121,16 +122,22 @@ func (k *Controller) found(c *class, s *slot, w *want, d difference, mended bool
 // nevertheless: it may be for the server to recover. k.mu is held.
 func (k *Controller) mend(s *slot, w *want, d difference) {
 	was := s.odd
-	same := was.kind == d.kind && was.hash == w.hash
-	if same {
-		d = was.difference // its text too: what counts down is no news
+	s.odd = oddity{difference: d, hash: w.hash}
+	if was.hash == w.hash {
+		s.odd.outlasted = was.outlasted
+		if was.looked {
+			s.odd.outlast(d)
+		}
+		s.odd.kept = s.odd.lasts(d)
+		if was.kind == d.kind || was.kept && s.odd.kept {
+			s.odd.difference = was.difference // its text too: what counts down, or comes in turn, is no news
+		}
 	}
-	s.odd = oddity{difference: d, hash: w.hash, kept: same && was.kept, told: same && was.kept}
 	switch {
 	case !s.odd.kept:
 		k.Events.Eventf(w.owner.object, nil, "Warning", "Drifted", "Audit", "%s", controller.Note(
 			"The server of DNSClass "+s.key.class+" did not have "+title(s.key)+" as it had confirmed it; it is put right."))
-	case !was.told:
+	case !was.kept:
 		k.Events.Eventf(w.owner.object, nil, "Warning", "KeptOtherwise", "Audit", "%s", controller.Note(s.odd.note(w)))
 		k.tellSlot(s)
 	}
@@ -140,22 +147,49 @@ func (k *Controller) mend(s *slot, w *want, d difference) {
 	}
 }
 
-// An oddity is a difference that was found at the last look.
+// An oddity is a difference that was found at the last audit.
 type oddity struct {
 	difference
 
-	hash string // of what was wanted
-	kept bool   // to send it again did not change it
-	told bool
+	hash   string // of what was wanted
+	looked bool   // it was sent again, and there is a difference still
+	kept   bool   // to send it again does not change it: that is told
+
+	// outlasted counts, by kind, the differences that were seen right after it was sent again, or at the audit after that. It is kept until the
+	// server shows what is wanted, so that answers that come in turn do not pass for new ones.
+	outlasted map[string]int
+}
+
+const (
+	outlastsEnough = 2 // how often a difference outlasts that it is put right, before it is known to last
+	mostOutlasting = 4 // how many of them there are before the server is known to show anything
+)
+
+// outlast notes a difference that was there although it had been put right.
+func (o *oddity) outlast(d difference) {
+	if o.outlasted == nil {
+		o.outlasted = map[string]int{}
+	}
+	o.outlasted[d.kind]++
+}
+
+// lasts reports whether there is nothing to be gained from putting a difference right.
+func (o *oddity) lasts(d difference) bool {
+	return o.outlasted[d.kind] >= outlastsEnough || len(o.outlasted) >= mostOutlasting
 }
 
 // note says what the server makes of what a slot is to hold.
-func (o oddity) note(w *want) string {
+func (o *oddity) note(w *want) string {
 	next := "It is sent when it changes, or when the server shows something else."
 	if o.kind == absent {
 		next = "It is sent at every audit."
 	}
-	return fmt.Sprintf("The server %s shows %s for %s %s; it was sent again, and that did not change. %s", w.place.Server, o.text, w.record.ID().FQDN(), w.record.Type, next)
+	shows := o.text
+	if len(o.outlasted) > 1 {
+		shows += ", and something else at other times,"
+	}
+	return fmt.Sprintf("The server %s of DNSClass %s shows %s for %s %s; it was sent again, and that did not change. Correct the record, if the server cannot have it so, or the server. %s",
+		w.place.Server, w.place.Class, shows, w.record.ID().FQDN(), w.record.Type, next)
 }
 
 // A difference is what a server shows otherwise than it should have it.

@@ -45,7 +45,10 @@ func secretsOf(c *v1alpha1.DNSClass) []types.NamespacedName {
 }
 
 // errSecret is why a Secret cannot be used.
-type errSecret struct{ text string }
+type errSecret struct {
+	text   string
+	silent bool // of what ends it no event tells: rights are no objects that are followed
+}
 
 func (e *errSecret) Error() string { return e.text }
 

@@ -102,7 +102,10 @@ func (w *world) start() {
 	}
 	w.events = events.NewFakeRecorder(1000)
 	c := w.config
-	c.Client, c.Live, c.Cache, c.Events, c.Log = cached, w.live, objects, w.events, slog.New(slog.DiscardHandler)
+	if c.Live == nil {
+		c.Live = w.live
+	}
+	c.Client, c.Cache, c.Events, c.Log = cached, objects, w.events, slog.New(slog.DiscardHandler)
 	c.Metrics, c.Numbers = controller.NewMetrics(), homelab.NewNumbers()
 	k := homelab.New(c)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.ctx))

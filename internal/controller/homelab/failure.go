@@ -16,7 +16,7 @@ const (
 	ReasonRecordUpdated        = "RecordUpdated"        // the server has the record, and had it otherwise before
 	ReasonRecordDeleted        = "RecordDeleted"        // the server has the record no more
 	ReasonClassNotFound        = "DNSClassNotFound"     // dnsClassRef names none
-	ReasonSecretNotFound       = "SecretNotFound"       // the DNSClass names a Secret, or a key of it, that is not there
+	ReasonSecretNotFound       = "SecretNotFound"       // the DNSClass names a Secret, or a key of it, that is not there, or that may not be read
 	ReasonServerUnreachable    = "ServerUnreachable"    // no HTTP answer
 	ReasonServerError          = "ServerError"          // an answer that is neither success nor one of the others
 	ReasonAuthenticationFailed = "AuthenticationFailed" // the server does not take the signature
@@ -43,7 +43,10 @@ func explain(c string, err error) (f failure, p patience, after time.Duration) {
 	var e *dnshook.Error
 	switch {
 	case errors.As(err, &secret):
-		return failure{reason: ReasonSecretNotFound, code: codeSecret, message: secret.text + " Nothing is sent unsigned."}, hopeless, 0
+		if p = hopeless; secret.silent {
+			p = soon
+		}
+		return failure{reason: ReasonSecretNotFound, code: codeSecret, message: secret.text + " Nothing is sent unsigned."}, p, 0
 	case errors.As(err, &class):
 		return failure{reason: ReasonInvalidConfiguration, code: codeClass, message: class.text}, hopeless, 0
 	case errors.Is(err, dnshook.ErrUnreachable):

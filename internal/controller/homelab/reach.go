@@ -90,15 +90,18 @@ func keyFor(ctx context.Context, live client.Reader, o *v1alpha1.DNSClass) (*dns
 func secretOf(ctx context.Context, live client.Reader, o *v1alpha1.DNSClass, ref v1alpha1.SecretRef) ([]byte, error) {
 	var s corev1.Secret
 	err := live.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, &s)
-	if apierrors.IsNotFound(err) {
-		return nil, &errSecret{fmt.Sprintf("DNSClass %s names the Secret %s/%s, which does not exist; create it.", o.Name, ref.Namespace, ref.Name)}
-	}
-	if err != nil {
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, &errSecret{text: fmt.Sprintf("DNSClass %s names the Secret %s/%s, which does not exist; create it.", o.Name, ref.Namespace, ref.Name)}
+	case apierrors.IsForbidden(err):
+		return nil, &errSecret{silent: true, text: fmt.Sprintf("DNSClass %s names the Secret %s/%s, which the operator may not read (%v); grant its ServiceAccount the right to get it.",
+			o.Name, ref.Namespace, ref.Name, err)}
+	case err != nil:
 		return nil, fmt.Errorf("reading the Secret %s/%s: %w", ref.Namespace, ref.Name, err)
 	}
 	value, ok := s.Data[ref.Key]
 	if !ok || len(value) == 0 {
-		return nil, &errSecret{fmt.Sprintf("DNSClass %s names the key %s of the Secret %s/%s, which it does not have; add it.", o.Name, ref.Key, ref.Namespace, ref.Name)}
+		return nil, &errSecret{text: fmt.Sprintf("DNSClass %s names the key %s of the Secret %s/%s, which it does not have; add it.", o.Name, ref.Key, ref.Namespace, ref.Name)}
 	}
 	return value, nil
 }

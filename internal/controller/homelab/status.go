@@ -102,7 +102,7 @@ func (k *Controller) served(r *record, s *slot, w *want) account {
 	if note, differs := r.verdict.Note(zone.TTLDiffers); differs {
 		text += " " + note.Message
 	}
-	if s.odd.told && s.odd.hash == w.hash {
+	if s.odd.kept && s.odd.hash == w.hash {
 		text += " " + s.odd.note(w)
 	}
 	for _, f := range r.former {
