@@ -155,7 +155,7 @@ func TestWhoWaitsForAServerHearsThatItDoesNotTakeAZone(t *testing.T) {
 		}
 		woken = 0
 		v.err = &backend.Error{Class: backend.ErrRejected, Words: "no such zone here"}
-		time.Sleep(10 * time.Minute)
+		<-time.After(10 * time.Minute) // in the bubble: until the server is tried again
 		s.settle()
 		if !complete() || woken == 0 {
 			t.Errorf("it is complete: %v, which is told %d times", complete(), woken)
