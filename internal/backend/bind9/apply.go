@@ -140,13 +140,13 @@ func (c *Client) site(zone dnsname.Name) site {
 
 // secondary returns what following does if the server is a secondary of a zone; nil: it is not, or does not say.
 func (c *Client) secondary(ctx context.Context, zone dnsname.Name) error {
-	s, err := c.settings(ctx, zone)
-	switch {
-	case err != nil:
-	case s.ZoneType == bindcar.Secondary:
-		return c.following(zone)
-	case c.site(zone).follows:
-		c.note(zone, site{})
+	if s, err := c.settings(ctx, zone); err == nil {
+		if s.ZoneType == bindcar.Secondary {
+			return c.following(zone)
+		}
+		if c.site(zone).follows {
+			c.note(zone, site{})
+		}
 	}
 	return nil
 }
