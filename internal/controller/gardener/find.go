@@ -74,7 +74,7 @@ func (k *Controller) await(r *record) error {
 	case passed < patience:
 		return &controller.Later{After: patience - passed}
 	case passed < longestSearch:
-		return unknown(others[0], until, longestSearch-passed)
+		return r.unknown(others[0], until, longestSearch-passed)
 	}
 	for _, other := range others {
 		other.run.late = true
@@ -94,10 +94,10 @@ func (k *Controller) searching(r *record) []*record {
 	return all
 }
 
-// unknown says for whom a removal waits. It is no failure: it goes on by itself.
-func unknown(other *record, until time.Time, left time.Duration) error {
+// unknown says for whom a removal waits. It is no failure: it goes on by itself. What another namespace's account answers is not told in this one.
+func (r *record) unknown(other *record, until time.Time, left time.Duration) error {
 	why := "its account has not answered yet"
-	if err := other.run.missed; err != nil {
+	if err := other.run.missed; err != nil && other.id.Namespace == r.id.Namespace {
 		why = err.Error()
 	}
 	return &problem{backend.Error{Class: backend.ErrConflict, After: left, Words: fmt.Sprintf(

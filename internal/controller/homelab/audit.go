@@ -108,7 +108,11 @@ func (k *Controller) found(c *class, s *slot, w *want, d difference, mended bool
 		}
 	case mended:
 		s.odd.looked = true
-		s.odd.outlast(d)
+		if _, known := was.outlasted[d.kind]; known || d.kind == was.kind {
+			s.odd.outlast(d, 1)
+		} else {
+			s.odd.outlast(d, 0) // somebody may have made it since: it has not been put right yet
+		}
 	case d.kind == absent && was.outlasted[absent] > 0 && !c.shown: // the server does not know the question
 		c.noGet = true
 		return false
@@ -126,9 +130,9 @@ func (k *Controller) mend(s *slot, w *want, d difference) {
 	if was.hash == w.hash {
 		s.odd.outlasted = was.outlasted
 		if was.looked {
-			s.odd.outlast(d)
+			s.odd.outlast(d, 1)
 		}
-		s.odd.kept = s.odd.lasts(d)
+		s.odd.kept = s.odd.lasts(d) || was.kept && s.odd.outlasted[d.kind] > 0
 		if was.kind == d.kind || was.kept && s.odd.kept {
 			s.odd.difference = was.difference // its text too: what counts down, or comes in turn, is no news
 		}
@@ -165,12 +169,12 @@ const (
 	mostOutlasting = 4 // how many of them there are before the server is known to show anything
 )
 
-// outlast notes a difference that was there although it had been put right.
-func (o *oddity) outlast(d difference) {
+// outlast notes a difference that was there although the record had been put right, and how much that proves.
+func (o *oddity) outlast(d difference, proves int) {
 	if o.outlasted == nil {
 		o.outlasted = map[string]int{}
 	}
-	o.outlasted[d.kind]++
+	o.outlasted[d.kind] += proves
 }
 
 // lasts reports whether there is nothing to be gained from putting a difference right.

@@ -219,6 +219,35 @@ func TestWhatAServerKeepsOtherwise(t *testing.T) {
 	}
 }
 
+// TestDriftRightAfterARecordWasPutRight has somebody change a record again before it is seen that it was put right.
+func TestDriftRightAfterARecordWasPutRight(t *testing.T) {
+	h := newHook(t, "")
+	w := newWorld(t, func(c *homelab.Config) { c.Audit = 50 * time.Millisecond })
+	w.class("dns", h.URL)
+	w.record("it", "dns", "A www example.com 192.0.2.1")
+	w.until("it", "Created True RecordCreated")
+	looks := 0
+	h.shows(func(r *dnshook.Record) {
+		switch looks++; looks {
+		case 1: // at an audit
+			r.Values = []string{"192.0.2.66"}
+		case 2: // after it was put right
+			r.TTL = 7
+			h.records["A www.example.com"] = *r
+		}
+	})
+	w.happened("Drifted")
+	w.eventually("the record as it should be", func() string {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if ttl := h.records["A www.example.com"].TTL; looks < 3 || ttl != 300 {
+			return fmt.Sprintf("%d looks, TTL %d", looks, ttl)
+		}
+		return ""
+	})
+	w.happened("Drifted")
+}
+
 // TestAServerThatShowsTwoThingsInTurn has no answer be the one before: each is a difference, and none of them is news after a while.
 func TestAServerThatShowsTwoThingsInTurn(t *testing.T) {
 	h := newHook(t, "")
