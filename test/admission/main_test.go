@@ -106,6 +106,11 @@ func newStage(t *testing.T, flags ...string) *stage {
 	if s.token, err = s.cluster.KubeconfigFor(ctx, testoperator.Namespace, testoperator.ServiceAccount); err != nil {
 		t.Fatal(err)
 	}
+	// That of an earlier test is trusted until it ends, which may be in months.
+	certificate := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: testoperator.Namespace, Name: "zonefold-admission"}}
+	if err := client.IgnoreNotFound(s.client.Delete(ctx, certificate)); err != nil {
+		t.Fatal(err)
+	}
 	// Those of an earlier test may have grants, and then serve nobody else.
 	backends := parse("{apiVersion: zonefold.dev/v1alpha1, kind: Backend}")
 	if err := s.client.DeleteAllOf(ctx, backends); err != nil {
