@@ -104,6 +104,7 @@ type delivery struct {
 	accepted bool
 	known    bool // what was stored has been read
 	looked   bool // and it has been delivered as it says, or is new where it goes
+	placed   bool // it has been delivered where it is wanted
 	snapshot zone.Snapshot
 	allowed  []string // Places that its grants allow
 	lines    map[dnsname.Name]*line

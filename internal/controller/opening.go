@@ -97,7 +97,7 @@ func (d *Deliveries) underWay(z *delivery) bool {
 	if z == nil {
 		return false
 	}
-	if !z.looked {
+	if !z.looked || !z.placed && !d.opening.late {
 		return true
 	}
 	for _, l := range z.lines {

@@ -44,6 +44,17 @@ func TestAServerOfThisProcessOpensWhenItHasEverything(t *testing.T) {
 		s.opens(true, "when the zone is delivered")
 	})
 	play(t, func(s *stage) {
+		hold := s.store.stop("hold")
+		start(s)
+		s.settle()
+		s.place("one", nil) // somebody looks at every Backend again
+		again := s.store.stop("load")
+		hold()
+		s.opens(false, "when the zone is written down and not delivered")
+		again()
+		s.opens(true, "when the zone is delivered after all")
+	})
+	play(t, func(s *stage) {
 		s.store.troubled(errors.New("no connection"))
 		start(s)
 		<-time.After(10 * time.Second)

