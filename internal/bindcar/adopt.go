@@ -18,7 +18,11 @@ const (
 // adopt asks BIND, when it answers, about the zones in the zone directory that are not noted, and about those that are noted: zones
 // may have come and gone while nobody looked. Those that it did not answer about are asked about again: nobody else finds them.
 func (s *Server) adopt(ctx context.Context) {
-	if !s.await(ctx) {
+	answers := func() bool {
+		_, err := s.control.server(ctx, "status")
+		return err == nil
+	}
+	if !repeat(ctx, answers) {
 		return
 	}
 	ask := slices.Clone(s.orphans)
@@ -28,7 +32,7 @@ func (s *Server) adopt(ctx context.Context) {
 		}
 	}
 	told := s.log.Warn // once of each zone
-	for pause := firstAsk; ; pause = min(2*pause, lastAsk) {
+	repeat(ctx, func() bool {
 		ask = slices.DeleteFunc(ask, func(zone zoneName) bool {
 			if ctx.Err() != nil {
 				return false
@@ -39,22 +43,19 @@ func (s *Server) adopt(ctx context.Context) {
 			}
 			return err == nil || errors.Is(err, errOther) // which stays so
 		})
-		if told = s.log.Debug; len(ask) == 0 || !wait(ctx, pause) {
-			return
-		}
-	}
+		told = s.log.Debug
+		return len(ask) == 0
+	})
 }
 
-// await waits until BIND answers, and reports whether it does.
-func (s *Server) await(ctx context.Context) bool {
-	for pause := firstAsk; ; pause = min(2*pause, lastAsk) {
-		if _, err := s.control.server(ctx, "status"); err == nil {
-			return true
-		}
+// repeat calls ask, with pauses, until it is done, and reports whether it is before ctx ends.
+func repeat(ctx context.Context, ask func() (done bool)) bool {
+	for pause := firstAsk; !ask(); pause = min(2*pause, lastAsk) {
 		if !wait(ctx, pause) {
 			return false
 		}
 	}
+	return true
 }
 
 // reconsider notes a zone that BIND has and forgets one that it does not have.
