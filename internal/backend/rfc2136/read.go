@@ -72,10 +72,8 @@ func (c *Client) query(ctx context.Context, zone dnsname.Name, keys []rr.Key) (b
 	var answers map[rr.Key]answer
 	if err := c.talk(ctx, reading, func(link *conn) (err error) {
 		answers, err = c.ask(link, asked)
-		for range rereads {
-			if err == nil && answers[asked[0]].torn {
-				answers, err = c.ask(link, asked)
-			}
+		for n := 0; err == nil && answers[asked[0]].torn && n < rereads; n++ {
+			answers, err = c.ask(link, asked)
 		}
 		return err
 	}); err != nil {
