@@ -125,8 +125,10 @@ func (d *Deliveries) deliver(z *delivery, wanted []*Place, stored Stored) {
 		l.publish(z.snapshot, nil)
 		d.track(l)
 		z.begin()
-		for key := range l.at {
-			d.onPlace(key.place) // a server that has it from before is complete again
+		for key, a := range l.at {
+			if a.report != nil {
+				d.onPlace(key.place) // a server that has it from before is complete again
+			}
 		}
 	}
 }

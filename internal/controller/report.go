@@ -26,10 +26,10 @@ func (d *Deliveries) hear(r backend.Report) {
 		delete(l.at, key)
 		d.queue.Enqueue(l.zone)
 		d.onPlace(key.place) // it has one Zone less
-		live := l.live
+		last := l.live && len(l.at) == 0
 		d.mu.Unlock()
-		if live {
-			d.refresh(l.zone) // if it was the last, the claims are served nowhere
+		if last {
+			d.refresh(l.zone) // the claims are served nowhere
 		}
 		return
 	}

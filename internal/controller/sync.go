@@ -61,18 +61,17 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 	d.remember(z, stored)
 	wanted := d.wanted(z, stored)
 	hold := d.holds(z, wanted)
-	z.looked = z.looked || missing(hold, stored.Delivered)
-	d.mu.Unlock()
-
 	if missing(hold, stored.Delivered) {
+		z.looked = true
+		d.mu.Unlock()
 		if err := d.store.Hold(ctx, id, union(hold, stored.Delivered)); err != nil {
 			return err
 		}
-	}
-	d.mu.Lock()
-	if now := d.wanted(z, stored); d.regrant || !slices.Equal(now, wanted) || missing(d.holds(z, now), union(hold, stored.Delivered)) {
-		d.mu.Unlock()
-		return &Later{} // a Backend was put again, or the Zone has another name: what is held is not what is wanted by now
+		d.mu.Lock()
+		if now := d.wanted(z, stored); d.regrant || !slices.Equal(now, wanted) || missing(d.holds(z, now), union(hold, stored.Delivered)) {
+			d.mu.Unlock()
+			return &Later{} // a Backend was put again, or the Zone has another name: what is held is not what is wanted by now
+		}
 	}
 	stood := z.stands()
 	d.deliver(z, wanted, stored)
