@@ -38,10 +38,10 @@ type page struct {
 // there are few pages to delete.
 const pageSize, smallPage = 500, 200
 
-// value returns what the ledger knows of a set: of name servers all values, in whatever
-// part of it, of others the newest data.
-func (l *ledger) value(key rr.Key, pages []page) (known rr.Set, ok bool) {
-	known, ok = l.base.Get(key)
+// valueOf returns what a content and pages know of a set: of name servers all values, in
+// whatever part of them, of others the newest data.
+func valueOf(key rr.Key, base rr.Sets, pages []page) (known rr.Set, ok bool) {
+	known, ok = base.Get(key)
 	for _, p := range pages {
 		if set, there := p.sets.Get(key); there {
 			known, ok = joined(known, set), true
@@ -90,14 +90,19 @@ func (k *Controller) record(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s
 	l := k.ledgerOf(id)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	pages, dirty := k.enter(l, z, sets)
+	return k.write(ctx, z, l, sets, l.base)
+}
+
+// write writes sets into the journal that neither it nor base has. ledger.mu is held.
+func (k *Controller) write(ctx context.Context, z *v1alpha1.Zone, l *ledger, sets []rr.Set, base rr.Sets) error {
+	pages, dirty := k.enter(l, z, sets, base)
 	if len(dirty) == 0 {
 		return nil
 	}
 	l.entries.Add(1)
 	l.next += len(pages) - len(l.journal)
 	for _, i := range dirty {
-		if err := k.applySlice(ctx, id, z, journalPage(pages[i])); err != nil {
+		if err := k.applySlice(ctx, ZoneID(z.Namespace, z.Name), z, journalPage(pages[i])); err != nil {
 			for i := range l.journal { // what was sent may still arrive, and must not meet what is written next
 				l.journal[i].open = false
 			}
@@ -111,12 +116,12 @@ func (k *Controller) record(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s
 	return nil
 }
 
-// enter returns the journal as it is with more sets, and which of its pages are to be
-// written. ledger.mu is held.
-func (k *Controller) enter(l *ledger, z *v1alpha1.Zone, sets []rr.Set) (pages []page, dirty []int) {
+// enter returns the journal as it is with those of some sets that base does not have, and
+// which of its pages are to be written. ledger.mu is held.
+func (k *Controller) enter(l *ledger, z *v1alpha1.Zone, sets []rr.Set, base rr.Sets) (pages []page, dirty []int) {
 	pages = slices.Clone(l.journal)
 	for _, set := range sets {
-		known, ok := l.value(set.Key(), pages)
+		known, ok := valueOf(set.Key(), base, pages)
 		if ok && covers(known, set) {
 			continue
 		}
@@ -155,28 +160,20 @@ func (k *Controller) keepGone(ctx context.Context, id zone.ID, z *v1alpha1.Zone,
 		k.mu.Unlock()
 	}
 	apex := rr.Key{Name: now.Name, Type: rr.TypeNS}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if servers, ok := now.Sets.Get(apex); ok && !out.Confirmed {
-		l.mu.Lock()
 		if old, _ := l.base.Get(apex); !covers(servers, old) {
 			keys = append(keys, apex)
 		}
-		l.mu.Unlock()
 	}
 	var sets []rr.Set
-	l.mu.Lock()
 	for _, key := range keys {
 		if set, ok := l.base.Get(key); ok {
 			sets = append(sets, set)
 		}
 	}
-	base := l.base
-	l.base = rr.Sets{} // so that they are written although they are still in the status
-	l.mu.Unlock()
-	err := k.record(ctx, id, z, sets)
-	l.mu.Lock()
-	l.base = base
-	l.mu.Unlock()
-	return err
+	return k.write(ctx, z, l, sets, rr.Sets{}) // although they are still in the status
 }
 
 // flushed notes that the cluster has written down a content, and clears away what is

@@ -1,12 +1,60 @@
 package kubizone
 
 import (
+	"context"
+	"log/slog"
 	"slices"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
 )
+
+// A meanwhile is a cluster that holds nothing, and in which something happens during each write.
+type meanwhile struct {
+	client.Client
+	happens func()
+}
+
+func (m meanwhile) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return apierrors.NewNotFound(schema.GroupResource{}, "")
+}
+
+func (m meanwhile) Patch(context.Context, client.Object, client.Patch, ...client.PatchOption) error {
+	m.happens()
+	return nil
+}
+
+// TestTheLedgerIsWholeWhileMoreIsWritten: what is in it must be there in every moment, or a set of ours counts as somebody else's.
+func TestTheLedgerIsWholeWhileMoreIsWritten(t *testing.T) {
+	id, writes := ZoneID("a", "org"), 0
+	gone := apexOf(t, rr.TypeA, "192.0.2.1")
+	k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{}})
+	k.Client = meanwhile{happens: func() {
+		writes++
+		if _, known := k.ledgerOf(id).base.Get(gone.Key()); !known { // the ledger is locked: by who writes
+			t.Errorf("during a write the ledger does not know %s", gone.Key())
+		}
+	}}
+	k.ledgerOf(id).base = setsFor(t, gone, apexOf(t, rr.TypeMX, "10 mail.example.org."))
+	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "org"}}
+	out := outcome{ZoneOutcome: controller.ZoneOutcome{Keeping: true, Confirmed: true, Lingering: []rr.Key{gone.Key()}}}
+	if err := k.keepGone(t.Context(), id, z, out, zone.Snapshot{Name: parse(t, "example.org.")}); err != nil {
+		t.Fatal(err)
+	}
+	if written := k.ledgerOf(id).journal; writes != 1 || len(written) != 1 || written[0].sets.Len() != 1 {
+		t.Errorf("%d writes, and the journal is %+v", writes, written)
+	}
+}
 
 func setsFor(t *testing.T, sets ...rr.Set) rr.Sets {
 	t.Helper()
@@ -64,7 +112,7 @@ func TestWhatTheLedgerKnowsOfASet(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := ledger{base: c.base, journal: []page{{sets: c.journal}}}
-			value, ok := l.value(c.set.Key(), l.journal)
+			value, ok := valueOf(c.set.Key(), l.base, l.journal)
 			if known := ok && covers(value, c.set); known != c.known {
 				t.Errorf("known: %v, want %v", known, c.known)
 			}
