@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -149,6 +150,20 @@ func (c *Core) Adopted(id zone.ID) []zone.ID {
 		out = append(out, claim)
 		return true
 	})
+	return out
+}
+
+// AdoptedAt returns the claims that a Zone has adopted into some sets, in no order.
+func (c *Core) AdoptedAt(id zone.ID, keys []rr.Key) []zone.ID {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	var out []zone.ID
+	for _, key := range keys {
+		c.world.AdoptedAt(id, key, func(claim zone.ID) bool {
+			out = append(out, claim)
+			return true
+		})
+	}
 	return out
 }
 

@@ -45,10 +45,12 @@ type Deliveries struct {
 	onStrange func(Strange)
 	settled   func([]zone.ID) // the outcome of claims may have changed
 	refresh   func(zone.ID)   // the outcome of every claim of a Zone may have changed
-	onPlace   func(string)
-	metrics   *Metrics
-	engine    *Engine
-	queue     *Writer
+	// refreshSets is told of the sets of a Zone whose claims may have another outcome.
+	refreshSets func(zone.ID, []rr.Key)
+	onPlace     func(string)
+	metrics     *Metrics
+	engine      *Engine
+	queue       *Writer
 
 	mu     sync.Mutex
 	places map[string]*Place
@@ -73,15 +75,18 @@ type DeliveriesConfig struct {
 	Changed func(zone.ID)
 	Settled func([]zone.ID)
 	Refresh func(zone.ID)
-	Behind  func(id zone.ID, serial uint32) *Outcome // who is to have a serial besides, and does not; nil: nobody
-	Strange func(Strange)                            // somebody else has changed a Zone at a server; nil: nobody is told
+	// RefreshSets is Refresh for the claims of some sets of a Zone.
+	RefreshSets func(zone.ID, []rr.Key)
+	Behind      func(id zone.ID, serial uint32) *Outcome // who is to have a serial besides, and does not; nil: nobody
+	Strange     func(Strange)                            // somebody else has changed a Zone at a server; nil: nobody is told
 }
 
 // NewDeliveries returns Deliveries without an engine; Start gives them one.
 func NewDeliveries(c DeliveriesConfig) *Deliveries {
 	d := &Deliveries{
 		behind: c.Behind, strange: c.Strange,
-		store: c.Store, clock: c.Clock, log: c.Log, changed: c.Changed, settled: c.Settled, refresh: c.Refresh, metrics: c.Metrics,
+		store: c.Store, clock: c.Clock, log: c.Log, changed: c.Changed, settled: c.Settled, refresh: c.Refresh, refreshSets: c.RefreshSets,
+		metrics: c.Metrics,
 		onPlace: func(string) {},
 		places:  map[string]*Place{}, zones: map[zone.ID]*delivery{}, feeds: map[string]*line{},
 	}

@@ -55,7 +55,7 @@ func TestWhatAnOldLeaderHasPublishedLateIsWithdrawn(t *testing.T) {
 func TestNothingIsForgottenOfAZoneBeforeItHasBeenLookedAt(t *testing.T) {
 	d := NewDeliveries(DeliveriesConfig{
 		Store: &store{zones: map[zone.ID]Stored{}}, Clock: backend.SystemClock{}.Now, Log: slog.New(slog.DiscardHandler), Metrics: NewMetrics(),
-		Changed: func(zone.ID) {}, Settled: func([]zone.ID) {}, Refresh: func(zone.ID) {},
+		Changed: func(zone.ID) {}, Settled: func([]zone.ID) {}, Refresh: func(zone.ID) {}, RefreshSets: func(zone.ID, []rr.Key) {},
 	})
 	id := zoneID("org")
 	check := func(when string) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -37,8 +38,8 @@ func (d *Deliveries) hear(r backend.Report) {
 	if before == nil {
 		before = &backend.Report{}
 	}
-	// What every claim of the zone has to be told: that one more Backend has it, or that sets were refused.
-	all := before.Seq == 0 && r.Seq > 0 || !maps.Equal(before.Refused, r.Refused)
+	all := before.Seq == 0 && r.Seq > 0 // every claim of the zone has to be told that one more Backend has it
+	refused := changedRefusals(before.Refused, r.Refused)
 	failed := r.Err != nil && (before.Err == nil || before.Err.Error() != r.Err.Error())
 	a.report = &r
 	if (before.Err == nil) != (r.Err == nil) || declined(before.Err) != declined(r.Err) || r.Seq > 0 && before.Seq == 0 {
@@ -54,9 +55,28 @@ func (d *Deliveries) hear(r backend.Report) {
 	}
 	d.settled(claims)
 	d.changed(l.zone)
-	if all {
+	switch {
+	case all:
 		d.refresh(l.zone)
+	case len(refused) > 0:
+		d.refreshSets(l.zone, refused)
 	}
+}
+
+// changedRefusals returns the sets that a server refuses otherwise than before, or not any more.
+func changedRefusals(before, now map[rr.Key]backend.Refusal) []rr.Key {
+	var keys []rr.Key
+	for key, r := range now {
+		if before[key] != r {
+			keys = append(keys, key)
+		}
+	}
+	for key := range before {
+		if _, still := now[key]; !still {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // confirmable reports whether anybody is going to confirm what is published.

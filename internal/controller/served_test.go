@@ -5,8 +5,34 @@ import (
 	"testing"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/backendtest"
 	"github.com/zonefold/zonefold/internal/rr"
 )
+
+// TestARefusedSetIsToldToItsRecordsAlone has a server refuse one set, take it, and refuse it again: the other Records of the Zone
+// need not be looked at.
+func TestARefusedSetIsToldToItsRecordsAlone(t *testing.T) {
+	play(t, func(s *stage) {
+		s.server("one", "example.org.", backendtest.Profile{Bad: func(set rr.Set) bool {
+			return len(set.Data) > 0 && set.Data[0] == "192.0.2.66"
+		}})
+		s.place("one", func(p *Place) { p.Default = true })
+		s.zone("org", "example.org.")
+		s.record("other", "other.example.org.", "192.0.2.1")
+		s.record("www", "www.example.org.", "192.0.2.1")
+		for _, step := range []struct{ address, want string }{
+			{"192.0.2.66", "False Rejected: Backend one does not take www.example.org. A: REFUSED: bad record (rejected)"},
+			{"192.0.2.2", "True Served: Served by one."},
+			{"192.0.2.66", "False Rejected: Backend one does not take www.example.org. A: REFUSED: bad record (rejected)"},
+		} {
+			s.told()
+			s.record("www", "www.example.org.", step.address)
+			s.reachedIs("www", step.want)
+			s.toldOf("www", "none")
+			s.untold("other", "org")
+		}
+	})
+}
 
 // TestServed is the truth table of Served, for a Record whose content has the number 5.
 func TestServed(t *testing.T) {

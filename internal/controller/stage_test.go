@@ -67,7 +67,7 @@ func (s *stage) begin() {
 	s.known = map[string]bool{}
 	s.d = NewDeliveries(DeliveriesConfig{
 		Store: s.store, Clock: clock.Now, Log: log, Metrics: metrics,
-		Changed: func(zone.ID) {}, Settled: s.settledAre, Refresh: s.refresh, Strange: s.strange,
+		Changed: func(zone.ID) {}, Settled: s.settledAre, Refresh: s.refresh, RefreshSets: s.refreshSets, Strange: s.strange,
 	})
 	s.d.WhenDelivered(func() {
 		s.mu.Lock()
@@ -111,6 +111,8 @@ func (s *stage) refresh(id zone.ID) {
 	s.refreshed = append(s.refreshed, id.Name)
 }
 
+func (s *stage) refreshSets(id zone.ID, keys []rr.Key) { s.settledAre(s.core.AdoptedAt(id, keys)) }
+
 // told returns whose claims have been told since it was called last.
 func (s *stage) told() []string {
 	s.mu.Lock()
@@ -126,6 +128,16 @@ func (s *stage) toldOf(record, zone string) {
 	defer s.mu.Unlock()
 	if !slices.Contains(s.settled, record) && !slices.Contains(s.refreshed, zone) {
 		s.t.Errorf("Record %s is not told: Zones %q and Records %q are", record, s.refreshed, s.settled)
+	}
+}
+
+// untold fails if somebody has told a Record, by itself or with all of its Zone, since told was called last.
+func (s *stage) untold(record, zone string) {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.Contains(s.settled, record) || slices.Contains(s.refreshed, zone) {
+		s.t.Errorf("Record %s is told for nothing: Zones %q and Records %q are", record, s.refreshed, s.settled)
 	}
 }
 

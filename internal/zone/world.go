@@ -208,6 +208,23 @@ func (w *World) Adopted(id ID, yield func(ID) bool) {
 	})
 }
 
+// AdoptedAt calls yield for every claim that the Zone adopted into one set, in no order.
+func (w *World) AdoptedAt(id ID, key rr.Key, yield func(ID) bool) {
+	z := w.zones[id]
+	if z == nil || !z.accepted() || z.tree.nodes[key.Name] == nil {
+		return
+	}
+	c := z.tree.nodes[key.Name].cell(z)
+	if c == nil {
+		return
+	}
+	for _, claim := range c.claims {
+		if claim.accepted && claim.Type == key.Type && !yield(claim.ID) {
+			return
+		}
+	}
+}
+
 // A Snapshot is the content of one Zone at one moment. It is immutable.
 type Snapshot struct {
 	ID   ID

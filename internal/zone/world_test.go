@@ -33,6 +33,26 @@ func TestAdoptedListsTheClaimsOfAZone(t *testing.T) {
 	if want := []string{"ds", "ns", "twice", "www"}; !slices.Equal(got, want) {
 		t.Errorf("adopted are %v, not %v", got, want)
 	}
+	for _, c := range []struct {
+		set  string
+		kind rr.Type
+		want []string
+	}{
+		{"www.example.org.", rr.TypeA, []string{"twice", "www"}},
+		{"www.example.org.", rr.TypeAAAA, nil},
+		{"example.org.", rr.TypeNS, []string{"ns"}},
+		{"none.example.org.", rr.TypeA, nil},
+		{"www.org.", rr.TypeA, nil},
+	} {
+		var at []string
+		w.AdoptedAt(ID{KindZone, "dns", "example"}, rr.Key{Name: parseName(t, c.set), Type: c.kind}, func(id ID) bool {
+			at = append(at, id.Name)
+			return true
+		})
+		if slices.Sort(at); !slices.Equal(at, c.want) {
+			t.Errorf("adopted into %s are %v, not %v", c.set, at, c.want)
+		}
+	}
 	calls := 0
 	w.Adopted(ID{KindZone, "dns", "example"}, func(ID) bool { calls++; return false })
 	if calls != 1 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -58,7 +59,7 @@ func TestAFleetThatChangesWhileItsBackendIsLookedAtForTheFirstTime(t *testing.T)
 		Source: Source{Client: objects, Log: log}, Clock: time.Now, Metrics: metrics, Fleets: fleets,
 		Core: controller.NewCore(controller.CoreConfig{Clock: time.Now, Metrics: metrics, Settled: func(controller.Settlement) {}}),
 		Deliveries: controller.NewDeliveries(controller.DeliveriesConfig{
-			Clock: time.Now, Log: log, Metrics: metrics, Changed: func(zone.ID) {}, Settled: func([]zone.ID) {}, Refresh: func(zone.ID) {},
+			Clock: time.Now, Log: log, Metrics: metrics, Changed: func(zone.ID) {}, Settled: func([]zone.ID) {}, Refresh: func(zone.ID) {}, RefreshSets: func(zone.ID, []rr.Key) {},
 		}),
 	})
 	heard := make(chan struct{})

@@ -128,7 +128,7 @@ func newZones(b *Controller, d DNS) *Zones {
 	z.foresight.Use(z.core)
 	z.deliveries = controller.NewDeliveries(controller.DeliveriesConfig{
 		Store: (*zoneStore)(z), Clock: d.Clock.Now, Log: b.Log, Metrics: b.Metrics,
-		Changed: z.changed, Settled: z.enqueueAll, Refresh: z.refresh, Strange: z.strange,
+		Changed: z.changed, Settled: z.enqueueAll, Refresh: z.refresh, RefreshSets: z.refreshSets, Strange: z.strange,
 	})
 	z.deliveries.OnPlace(z.wakePlace)
 	z.deliveries.OnStrange(z.doubt)
@@ -231,6 +231,8 @@ func (z *Zones) enqueueAll(ids []zone.ID) {
 }
 
 func (z *Zones) refresh(id zone.ID) { z.enqueueAll(z.core.Adopted(id)) }
+
+func (z *Zones) refreshSets(id zone.ID, keys []rr.Key) { z.enqueueAll(z.core.AdoptedAt(id, keys)) }
 
 // changed is told whenever the outcome of a zone may have changed.
 func (z *Zones) changed(id zone.ID) {

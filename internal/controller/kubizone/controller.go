@@ -17,6 +17,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -97,7 +98,7 @@ func New(c Config) *Controller {
 	})
 	deliveries := controller.DeliveriesConfig{
 		Store: (*store)(k), Clock: c.Clock.Now, Log: c.Log, Metrics: c.Metrics,
-		Changed: k.enqueue, Settled: k.enqueueAll, Refresh: k.refresh,
+		Changed: k.enqueue, Settled: k.enqueueAll, Refresh: k.refresh, RefreshSets: k.refreshSets,
 	}
 	if f := c.Fleets; f != nil {
 		deliveries.Behind = f.Behind
@@ -207,10 +208,10 @@ func (k *Controller) enqueueAll(ids []zone.ID) {
 const grace = 2 * time.Second
 
 func (k *Controller) refresh(id zone.ID) {
-	for _, claim := range k.Core.Adopted(id) {
-		k.enqueue(claim)
-	}
+	k.enqueueAll(k.Core.Adopted(id))
 }
+
+func (k *Controller) refreshSets(id zone.ID, keys []rr.Key) { k.enqueueAll(k.Core.AdoptedAt(id, keys)) }
 
 // sawVersion notes our own write.
 func (k *Controller) sawVersion(id zone.ID, o client.Object) {
