@@ -73,7 +73,8 @@ type CommonSpec struct {
 	RNDCSecretRefs []RNDCSecretRef `json:"rndcSecretRefs,omitempty"`
 
 	// Named lists of addresses and networks, which the lists of allowQuery and
-	// allowTransfer may name.
+	// allowTransfer may name. With what they hold in the place of their names, these
+	// have 1,024 entries together at most.
 	//
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule=`self.all(name, name.matches('^[A-Za-z][A-Za-z0-9_-]{0,62}$') && !(name in ['any', 'none', 'localhost', 'localnets', 'key']))`,message="the names of lists begin with a letter and have at most 63 letters, digits, hyphens and underscores; any, none, localhost, localnets and key are taken"

@@ -1,10 +1,6 @@
 package bindy
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -76,6 +72,7 @@ func (s configSource) files() (map[string]string, error) {
 
 func (s configSource) options() (bind9.Options, error) {
 	o := bind9.Options{Path: s.path, Role: bind9.ZoneType(s.role.Canonical()), Version: s.version, Zones: s.zones}
+	lists := newAccessLists(s.acls)
 	transfer, path := s.transfer, s.transferPath
 	if c := s.config; c != nil {
 		if path == "" {
@@ -87,12 +84,12 @@ func (s configSource) options() (bind9.Options, error) {
 			o.Signing = signing(d.Signing)
 		}
 		var err error
-		if o.AllowQuery, err = s.accessList(s.path+".allowQuery", c.AllowQuery); err != nil {
+		if o.AllowQuery, err = lists.resolve(s.path+".allowQuery", c.AllowQuery); err != nil {
 			return o, err
 		}
 	}
 	var err error
-	o.AllowTransfer, err = s.accessList(path, transfer)
+	o.AllowTransfer, err = lists.resolve(path, transfer)
 	return o, err
 }
 
@@ -104,48 +101,4 @@ func signing(s *v1beta1.DNSSECSigning) bind9.Signing {
 		Enabled: s.Enabled, Policy: s.Policy, Algorithm: s.Algorithm, KSKLifetime: s.KSKLifetime, ZSKLifetime: s.ZSKLifetime,
 		NSEC3: ptr.Deref(s.NSEC3, false), NSEC3Salt: s.NSEC3Salt, NSEC3Iterations: int(ptr.Deref(s.NSEC3Iterations, 0)),
 	}
-}
-
-// accessList puts what a list of spec.acls holds in the place of its name, and checks the result, so that an error names the field
-// that the user wrote.
-func (s configSource) accessList(field string, entries []string) ([]string, error) {
-	out, err := s.expand(field, entries, nil)
-	if err != nil {
-		return nil, err
-	}
-	_, err = bind9.ParseACL(field, out)
-	return out, err
-}
-
-func (s configSource) expand(field string, entries, above []string) ([]string, error) {
-	var out []string
-	for _, entry := range entries {
-		name, negated := strings.CutPrefix(entry, "!")
-		name = strings.TrimSpace(name)
-		listed, ok := s.acls[name]
-		switch {
-		case !ok:
-			out = append(out, entry)
-			continue
-		case slices.Contains(above, name):
-			return nil, fmt.Errorf("spec.acls.%s names itself, through %s; take one of the names out", name, strings.Join(above, ", "))
-		}
-		inner, err := s.expand("spec.acls."+name, listed, append(slices.Clone(above), name))
-		if err != nil {
-			return nil, err
-		}
-		if _, err := bind9.ParseACL("spec.acls."+name, inner); err != nil {
-			return nil, err
-		}
-		for _, e := range inner {
-			if negated && strings.HasPrefix(e, "!") {
-				return nil, fmt.Errorf("%s: !%s is the opposite of a list that has exceptions itself (%s); write the entries instead", field, name, e)
-			}
-			if negated {
-				e = "!" + e
-			}
-			out = append(out, e)
-		}
-	}
-	return out, nil
 }

@@ -25,6 +25,8 @@ func TestTheConfigurationOfACluster(t *testing.T) {
 		{"a role without a global part", `{primary: {allowTransfer: [192.0.2.2]}}`, `allow-transfer { "bindy-transfer"; 192.0.2.2; };`, "", "", ""},
 		{"lists by their names, and their opposites", `{acls: {office: [192.0.2.0/24, lab], lab: ["2001:db8::/32"]}, global: {allowQuery: ["!office", any]}}`,
 			`allow-query { "bindy-update"; "bindy-transfer"; !192.0.2.0/24; !2001:db8::/32; any; };`, "", "", ""},
+		{"a list without elements is nobody", `{acls: {office: []}, global: {allowQuery: [office]}}`,
+			`allow-query { "bindy-update"; "bindy-transfer"; };`, "", "", ""},
 		{"recursion and forwarders", `{global: {recursion: true, forwarders: [192.0.2.53], dnssec: {validation: false}}}`,
 			`recursion yes;|forwarders { 192.0.2.53; };|dnssec-validation no;`, "recursion yes;", "", ""},
 		{"signing", `{global: {dnssec: {signing: {enabled: true, policy: ours}}}}`, `dnssec-policy "ours"`, "", "", ""},
