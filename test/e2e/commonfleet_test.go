@@ -56,6 +56,11 @@ func (s *site) chosen() string {
 	return fmt.Sprintf(`bind9InstancesFrom: [{selector: {matchLabels: {%s: "yes"}}}]`, s.word)
 }
 
+// chosenIn is chosen in a namespace.
+func (s *site) chosenIn(namespace string) string {
+	return fmt.Sprintf(`bind9InstancesFrom: [{selector: {matchLabels: {%s: "yes"}}, namespaces: [%s]}]`, s.word, namespace)
+}
+
 // zoneKey names a DNSZone.
 func zoneKey(namespace, name string) client.ObjectKey {
 	return client.ObjectKey{Namespace: namespace, Name: name}

@@ -91,11 +91,12 @@ func TestZ2ConsentOfInstancesElsewhere(t *testing.T) {
 	ours, theirs := s.namespace("ours"), s.namespace("theirs")
 	const shared = `{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Instance, metadata: {namespace: %s, name: lone, labels: {%s: "yes"}}, spec: {role: Primary}}`
 	s.apply(shared, theirs, s.word)
-	s.apply(zoneManifest, ours, "z2", "z2.example", s.chosen())
+	const consent = "bindy.firestoned.io/allow-zone-namespaces"
+	s.apply(zoneManifest, ours, "unnamed", "unnamed.example", s.chosen()) // it does not name the namespace
+	s.apply(zoneManifest, ours, "z2", "z2.example", s.chosenIn(theirs))
 	s.apply(aManifest, ours, "www", "z2.example", "www", "192.0.2.1")
 	s.awaitReady(instance(theirs, "lone"))
 	pod := s.servers(theirs)
-	const consent = "bindy.firestoned.io/allow-zone-namespaces"
 	for _, tt := range []struct {
 		sentence, annotation string
 		allowed              bool
@@ -112,6 +113,7 @@ func TestZ2ConsentOfInstancesElsewhere(t *testing.T) {
 				s.isOn(zoneKey(ours, "z2"), client.ObjectKey{Namespace: theirs, Name: "lone"})
 				s.awaitRecord(aRecord(ours, "www"))
 				s.allDig(pod, "www.z2.example", dns.TypeA, "30 192.0.2.1")
+				s.allDig(pod, "unnamed.example", dns.TypeSOA, noZone)
 				return
 			}
 			s.eventually("no server", func() string {

@@ -49,8 +49,8 @@ func TestZ4DuplicateZones(t *testing.T) {
 	s.patch(instance(f.namespace, p1.Name), fmt.Sprintf(`{"metadata":{"annotations":{"bindy.firestoned.io/allow-zone-namespaces":%q}}}`, elsewhere))
 	s.label(f, `"one"`, p0.Name)
 	s.label(f, `"two"`, p1.Name)
-	only := func(value string) string {
-		return fmt.Sprintf(`bind9InstancesFrom: [{selector: {matchLabels: {%s: "%s"}}}]`, s.word, value)
+	only := func(value, namespaces string) string {
+		return fmt.Sprintf(`bind9InstancesFrom: [{selector: {matchLabels: {%s: "%s"}}, namespaces: [%s]}]`, s.word, value, namespaces)
 	}
 	both := fmt.Sprintf(`bind9InstancesFrom: [{selector: {matchExpressions: [{key: %s, operator: In, values: [one, two]}]}}]`, s.word)
 	answers := func(at0, at1 string) {
@@ -65,7 +65,7 @@ func TestZ4DuplicateZones(t *testing.T) {
 		})
 	}
 
-	s.twin(first, name, only("one"), "192.0.2.1")
+	s.twin(first, name, only("one", ""), "192.0.2.1")
 	s.isOn(first, p0)
 	s.twin(second, name, both, "192.0.2.2")
 	loses(second)
@@ -74,7 +74,7 @@ func TestZ4DuplicateZones(t *testing.T) {
 		return s.stateAt(second, p0, v1beta1.StateFailed) + s.stateAt(second, p1, v1beta1.StateConfigured)
 	})
 	s.isOn(first, p0)
-	s.twin(third, name, only("two"), "192.0.2.3")
+	s.twin(third, name, only("two", f.namespace), "192.0.2.3")
 	loses(third)
 	answers("30 192.0.2.1", "30 192.0.2.2")
 

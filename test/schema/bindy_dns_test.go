@@ -54,6 +54,10 @@ func TestBindyRulesOfZones(t *testing.T) {
 		{"a name in the older form that is none", `spec: {` + z + `, ` + soa + `, nameServerIps: {"a b": 192.0.2.1}}`, "nameServerIps has names of name servers"},
 		{"a policy with quotes", `spec: {` + z + `, ` + soa + `, dnssecPolicy: 'a"; x'}`, "spec.dnssecPolicy"},
 		{"a selection without a selector", `spec: {` + z + `, ` + soa + `, recordsFrom: [{}]}`, "spec.recordsFrom[0].selector: Required value"},
+		{"instances of another namespace, and what they may do", `spec: {` + z + `, ` + soa + `, bind9InstancesFrom: [{selector: {}, namespaces: [dns], usages: [Addresses, Signing]}]}`, ""},
+		{"nothing said about namespaces", `spec: {` + z + `, ` + soa + `, bind9InstancesFrom: [{selector: {}, namespaces: null, usages: null}]}`, ""},
+		{"all namespaces", `spec: {` + z + `, ` + soa + `, bind9InstancesFrom: [{selector: {}, namespaces: ["*"]}]}`, "spec.bind9InstancesFrom[0].namespaces[0]"},
+		{"an unknown usage", `spec: {` + z + `, ` + soa + `, bind9InstancesFrom: [{selector: {}, usages: [Everything]}]}`, "spec.bind9InstancesFrom[0].usages[0]"},
 		{"a field that does not exist", `spec: {` + z + `, ` + soa + `, instanceRef: a}`, `unknown field "spec.instanceRef"`},
 	})
 }

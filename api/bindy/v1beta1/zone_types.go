@@ -92,14 +92,13 @@ type DNSZoneSpec struct {
 	ClusterProviderRef string `json:"clusterProviderRef,omitempty"`
 
 	// Bind9Instances that have the zone as well, by their labels: those that one
-	// of the selectors selects. Those of other namespaces only if their annotation
-	// bindy.firestoned.io/allow-zone-namespaces allows it.
+	// of the selectors selects, in its namespaces.
 	//
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	// +nullable
 	// +optional
-	Bind9InstancesFrom []Selection `json:"bind9InstancesFrom,omitempty"`
+	Bind9InstancesFrom []InstanceSelection `json:"bind9InstancesFrom,omitempty"`
 
 	// Records of this namespace that are in the zone besides those that name it:
 	// those that one of the selectors selects.
@@ -146,6 +145,46 @@ type Selection struct {
 	// All of its requirements must be met. An empty one selects everything.
 	Selector metav1.LabelSelector `json:"selector"`
 }
+
+// InstanceSelection selects Bind9Instances by their labels, in some namespaces.
+type InstanceSelection struct {
+	Selection `json:",inline"`
+
+	// The namespaces in which instances are selected. Default: that of the DNSZone.
+	// An instance of another namespace has the zone only if its annotation
+	// bindy.firestoned.io/allow-zone-namespaces allows it, too.
+	//
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +nullable
+	// +optional
+	Namespaces []string `json:"namespaces,omitempty"`
+
+	// What instances of other namespaces may do for the zone besides answering for
+	// it. Default: nothing. Those of its own namespace may do all of it.
+	//
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=2
+	// +nullable
+	// +optional
+	Usages []InstanceUsage `json:"usages,omitempty"`
+}
+
+// InstanceUsage is something that an instance may do for a zone besides answering
+// for it. Addresses: name servers in the zone that have no address get those of its
+// Service. Signing: it may be the one that signs the zone, with keys that are in its
+// namespace.
+//
+// +kubebuilder:validation:Enum=Addresses;Signing
+type InstanceUsage string
+
+// The usages of an instance.
+const (
+	UsageAddresses InstanceUsage = "Addresses"
+	UsageSigning   InstanceUsage = "Signing"
+)
 
 // SOA is the start of authority of a zone. The names are absolute, with or
 // without a dot at the end.

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 )
 
@@ -14,27 +17,43 @@ type Fleet struct {
 	// Refused would be selected, but do not allow the zones of this namespace. They are no concern of the zone's owner, who
 	// is not told their names.
 	Refused []*v1beta1.Bind9Instance
+
+	namespace string // of the zone
+	usages    map[*v1beta1.Bind9Instance][]v1beta1.InstanceUsage
+}
+
+// May reports whether an instance of the fleet may do something for the zone besides answering for it. Those of the zone's namespace may
+// do everything, those of others what the zone says.
+func (f Fleet) May(i *v1beta1.Bind9Instance, u v1beta1.InstanceUsage) bool {
+	return i.Namespace == f.namespace || slices.Contains(f.usages[i], u)
 }
 
 // FleetOf returns the instances that have a zone: those of its namespace that belong to its cluster, and those that its
-// selectors select, each once. Instances of other namespaces are selected only if they allow it. It is an error that the zone's
-// references contradict each other: then nobody knows which instances are meant.
+// selectors select, each once. Instances of another namespace are selected only if both sides say so: the zone names the namespace, since whoever
+// may write a label there could have the zone otherwise, and the instance allows it. It is an error that the zone's references contradict each
+// other: then nobody knows which instances are meant.
 func FleetOf(z *v1beta1.DNSZone, all []*v1beta1.Bind9Instance) (Fleet, error) {
 	cluster, err := z.Spec.Cluster()
 	if err != nil {
 		return Fleet{}, err
 	}
-	var fleet Fleet
-	by, seen := selectorsOf(z.Spec.Bind9InstancesFrom), map[string]bool{}
+	fleet := Fleet{namespace: z.Namespace, usages: map[*v1beta1.Bind9Instance][]v1beta1.InstanceUsage{}}
+	by, seen := choicesOf(z), map[string]bool{}
 	for _, i := range all {
 		id := cmp.Or(string(i.UID), i.Namespace+"/"+i.Name)
-		local := i.Namespace == z.Namespace
-		ofCluster := local && cluster != "" && i.Spec.ClusterRef == cluster
-		switch {
-		case seen[id] || !i.DeletionTimestamp.IsZero() || !ofCluster && !selected(by, i.Labels):
+		if seen[id] || !i.DeletionTimestamp.IsZero() {
 			continue
-		case local || allowsZonesOf(i, z.Namespace):
+		}
+		local := i.Namespace == z.Namespace
+		chosen, usages := chosenBy(by[i.Namespace], i.Labels)
+		switch {
+		case local && (chosen || cluster != "" && i.Spec.ClusterRef == cluster):
 			fleet.Instances = append(fleet.Instances, i)
+		case !chosen:
+			continue
+		case allowsZonesOf(i, z.Namespace):
+			fleet.Instances = append(fleet.Instances, i)
+			fleet.usages[i] = usages
 		default:
 			fleet.Refused = append(fleet.Refused, i)
 		}
@@ -48,6 +67,53 @@ func FleetOf(z *v1beta1.DNSZone, all []*v1beta1.Bind9Instance) (Fleet, error) {
 	return fleet, nil
 }
 
+// A choice is a selector that can be read, and what those that it selects may do.
+type choice struct {
+	labels.Selector
+	usages []v1beta1.InstanceUsage
+}
+
+// choicesOf are those that a zone makes in each namespace. A selector that cannot be read, such as one with an unknown operator, selects nothing.
+func choicesOf(z *v1beta1.DNSZone) map[string][]choice {
+	out := map[string][]choice{}
+	for i := range z.Spec.Bind9InstancesFrom {
+		from := &z.Spec.Bind9InstancesFrom[i]
+		s, err := metav1.LabelSelectorAsSelector(&from.Selector)
+		if err != nil {
+			continue
+		}
+		for _, namespace := range namespacesOf(z, from) {
+			out[namespace] = append(out[namespace], choice{s, from.Usages})
+		}
+	}
+	return out
+}
+
+// namespacesOf are those in which an entry of a zone's bind9InstancesFrom selects.
+func namespacesOf(z *v1beta1.DNSZone, from *v1beta1.InstanceSelection) []string {
+	if len(from.Namespaces) == 0 {
+		return []string{z.Namespace}
+	}
+	return from.Namespaces
+}
+
+// selectsIn reports whether instances of a namespace may have a zone.
+func selectsIn(z *v1beta1.DNSZone, namespace string) bool {
+	return z.Namespace == namespace || slices.ContainsFunc(z.Spec.Bind9InstancesFrom, func(from v1beta1.InstanceSelection) bool {
+		return slices.Contains(from.Namespaces, namespace)
+	})
+}
+
+// chosenBy reports whether one of some choices selects these labels, and what all that do allow.
+func chosenBy(by []choice, set map[string]string) (chosen bool, usages []v1beta1.InstanceUsage) {
+	for _, c := range by {
+		if c.Matches(labels.Set(set)) {
+			chosen, usages = true, append(usages, c.usages...)
+		}
+	}
+	return chosen, usages
+}
+
 // allowsZonesOf reports whether an instance allows the zones of another namespace to select it.
 func allowsZonesOf(i *v1beta1.Bind9Instance, namespace string) bool {
 	for allowed := range strings.SplitSeq(i.Annotations[v1beta1.AllowZoneNamespacesAnnotation], ",") {
@@ -56,12 +122,6 @@ func allowsZonesOf(i *v1beta1.Bind9Instance, namespace string) bool {
 		}
 	}
 	return false
-}
-
-// NotAllowed says, to who may see the instance, why it does not have a zone that selects it.
-func NotAllowed(z *v1beta1.DNSZone, i *v1beta1.Bind9Instance) string {
-	return sentence("%s selects %s %s/%s, which does not allow the zones of namespace %s; if it is to have them, add the namespace to its annotation %s.",
-		ZoneID(z.Namespace, z.Name), v1beta1.KindInstance, i.Namespace, i.Name, z.Namespace, v1beta1.AllowZoneNamespacesAnnotation)
 }
 
 // NoFleet says why no instance has a zone.
@@ -74,9 +134,9 @@ func NoFleet(z *v1beta1.DNSZone) string {
 	case !selects:
 		return sentence("No Bind9Instance of namespace %s belongs to %s, the clusterRef of %s; correct it, or create the cluster.", z.Namespace, cluster, id)
 	case cluster == "":
-		return sentence("The bind9InstancesFrom of %s selects no Bind9Instance; those of other namespaces have to allow namespace %s with the annotation %s.",
+		return sentence("The bind9InstancesFrom of %s selects no Bind9Instance; those of another namespace have to be in one that its namespaces name, and allow namespace %s with the annotation %s.",
 			id, z.Namespace, v1beta1.AllowZoneNamespacesAnnotation)
 	}
-	return sentence("No Bind9Instance of namespace %s belongs to %s, the clusterRef of %s, and its bind9InstancesFrom selects none; those of other namespaces have to allow namespace %[1]s with the annotation %[4]s.",
+	return sentence("No Bind9Instance of namespace %s belongs to %s, the clusterRef of %s, and its bind9InstancesFrom selects none; those of another namespace have to be in one that its namespaces name, and allow namespace %[1]s with the annotation %[4]s.",
 		z.Namespace, cluster, id, v1beta1.AllowZoneNamespacesAnnotation)
 }

@@ -1,6 +1,7 @@
 package bindy
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -8,8 +9,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // aServer makes a Bind9Instance "namespace/name" of a cluster with a label and the namespaces that it allows.
@@ -33,25 +36,37 @@ func TestWhichInstancesHaveAZone(t *testing.T) {
 		aServer("far/main-primary-0", "main", "green", "*"), aServer("far/open", "", "blue", "*"), aServer("far/named", "", "blue", "web , dns"),
 		aServer("far/closed", "", "blue", ""), aServer("far/else", "", "blue", "web,dnsx"),
 	}
-	from := func(selectors ...metav1.LabelSelector) (out []v1beta1.Selection) {
+	from := func(selectors ...metav1.LabelSelector) (out []v1beta1.InstanceSelection) {
 		for _, s := range selectors {
-			out = append(out, v1beta1.Selection{Selector: s})
+			out = append(out, v1beta1.InstanceSelection{Selection: v1beta1.Selection{Selector: s}})
 		}
 		return out
+	}
+	in := func(from []v1beta1.InstanceSelection, namespaces ...string) []v1beta1.InstanceSelection {
+		for i := range from {
+			from[i].Namespaces = namespaces
+		}
+		return from
 	}
 	blue, red := withLabels(map[string]string{"team": "blue"}), withLabels(map[string]string{"team": "red"})
 	for _, c := range []struct {
 		name, cluster, older string
-		from                 []v1beta1.Selection
+		from                 []v1beta1.InstanceSelection
 		want, refused        string
 	}{
 		{"Z1: those of its cluster, in its namespace", "main", "", nil, "dns/main-primary-0 dns/main-secondary-0", ""},
 		{"the older form of clusterRef", "", "main", nil, "dns/main-primary-0 dns/main-secondary-0", ""},
-		{"Z1, Z2: those that a selector selects, and that allow it", "", "", from(blue), "dns/alone dns/main-primary-0 far/named far/open", "far/closed far/else"},
-		{"Z1: both together, each once", "main", "", from(blue, blue), "dns/alone dns/main-primary-0 dns/main-secondary-0 far/named far/open", "far/closed far/else"},
-		{"any of several selectors", "", "", from(blue, red), "dns/alone dns/main-primary-0 dns/other-primary-0 far/named far/open", "far/closed far/else"},
-		{"an empty selector selects everything, and those of others only if they allow it", "", "", from(metav1.LabelSelector{}),
-			"dns/alone dns/main-primary-0 dns/main-secondary-0 dns/other-primary-0 far/main-primary-0 far/named far/open", "far/closed far/else"},
+		{"Z1: those of its namespace that a selector selects", "", "", from(blue), "dns/alone dns/main-primary-0", ""},
+		{"Z2: those of a namespace that it names, and that allow it", "", "", in(from(blue), "far"), "far/named far/open", "far/closed far/else"},
+		{"its own namespace among others", "", "", in(from(blue), "far", "dns"), "dns/alone dns/main-primary-0 far/named far/open", "far/closed far/else"},
+		{"a namespace of which it selects nothing", "", "", in(from(blue), "web"), "", ""},
+		{"Z1: both together, each once", "main", "", append(from(blue), in(from(blue), "far")...),
+			"dns/alone dns/main-primary-0 dns/main-secondary-0 far/named far/open", "far/closed far/else"},
+		{"any of several selectors", "", "", append(from(red), in(from(blue), "far")...), "dns/other-primary-0 far/named far/open", "far/closed far/else"},
+		{"an empty selector selects everything of its namespace", "", "", from(metav1.LabelSelector{}),
+			"dns/alone dns/main-primary-0 dns/main-secondary-0 dns/other-primary-0", ""},
+		{"an empty selector selects everything of a namespace, as far as that allows it", "", "", in(from(metav1.LabelSelector{}), "far"),
+			"far/main-primary-0 far/named far/open", "far/closed far/else"},
 		{"an unknown operator selects nothing", "", "", from(expression("team", "Like", "blue")), "", ""},
 		{"Z3: nothing is named", "", "", nil, "", ""},
 		{"Z3: a cluster that is not there", "missing", "", nil, "", ""},
@@ -82,23 +97,111 @@ func serverNames(all []*v1beta1.Bind9Instance) string {
 func TestAZoneWithoutServersIsToldWhy(t *testing.T) {
 	var told []string
 	for _, spec := range []v1beta1.DNSZoneSpec{
-		{}, {ClusterRef: "main"}, {Bind9InstancesFrom: make([]v1beta1.Selection, 1)}, {ClusterProviderRef: "main", Bind9InstancesFrom: make([]v1beta1.Selection, 1)},
+		{}, {ClusterRef: "main"}, {Bind9InstancesFrom: make([]v1beta1.InstanceSelection, 1)}, {ClusterProviderRef: "main", Bind9InstancesFrom: make([]v1beta1.InstanceSelection, 1)},
 	} {
 		z := &v1beta1.DNSZone{Spec: spec}
 		z.Namespace, z.Name = "dns", "example"
 		told = append(told, NoFleet(z))
-		if spec.ClusterProviderRef != "" {
-			told = append(told, NotAllowed(z, aServer("far/closed", "", "", "web")))
-		}
 	}
 	want := []string{
 		"DNSZone dns/example names no servers; set clusterRef or bind9InstancesFrom.",
 		"No Bind9Instance of namespace dns belongs to main, the clusterRef of DNSZone dns/example; correct it, or create the cluster.",
-		"The bind9InstancesFrom of DNSZone dns/example selects no Bind9Instance; those of other namespaces have to allow namespace dns with the annotation bindy.firestoned.io/allow-zone-namespaces.",
-		"No Bind9Instance of namespace dns belongs to main, the clusterRef of DNSZone dns/example, and its bind9InstancesFrom selects none; those of other namespaces have to allow namespace dns with the annotation bindy.firestoned.io/allow-zone-namespaces.",
-		"DNSZone dns/example selects Bind9Instance far/closed, which does not allow the zones of namespace dns; if it is to have them, add the namespace to its annotation bindy.firestoned.io/allow-zone-namespaces.",
+		"The bind9InstancesFrom of DNSZone dns/example selects no Bind9Instance; those of another namespace have to be in one that its namespaces name, and allow namespace dns with the annotation bindy.firestoned.io/allow-zone-namespaces.",
+		"No Bind9Instance of namespace dns belongs to main, the clusterRef of DNSZone dns/example, and its bind9InstancesFrom selects none; those of another namespace have to be in one that its namespaces name, and allow namespace dns with the annotation bindy.firestoned.io/allow-zone-namespaces.",
 	}
 	if !slices.Equal(told, want) {
 		t.Errorf("told is\n%s", strings.Join(told, "\n"))
+	}
+}
+
+// TestWhatInstancesOfOtherNamespacesMayDo has somebody label a server so that a zone of another namespace selects it, and allow every zone.
+func TestWhatInstancesOfOtherNamespacesMayDo(t *testing.T) {
+	own, other := aServer("dns/own", "", "blue", ""), aServer("another/other", "", "blue", "*")
+	own.Status.ServiceAddress, other.Status.ServiceAddress = "192.0.2.1", "192.0.2.2"
+	for _, c := range []struct {
+		name       string
+		namespaces []string
+		usages     []v1beta1.InstanceUsage
+		primaries  string
+		addresses  string
+		barred     string
+	}{
+		{"the zone does not name its namespace", nil, nil, "dns/own", "192.0.2.1", ""},
+		{"nor do usages alone", nil, []v1beta1.InstanceUsage{v1beta1.UsageAddresses, v1beta1.UsageSigning}, "dns/own", "192.0.2.1", ""},
+		{"it names the namespace", []string{"another", "dns"}, nil, "another/other dns/own", "192.0.2.1", "another/other"},
+		{"for addresses too", []string{"another", "dns"}, []v1beta1.InstanceUsage{v1beta1.UsageAddresses}, "another/other dns/own", "192.0.2.2 192.0.2.1", "another/other"},
+		{"for signatures too", []string{"another", "dns"}, []v1beta1.InstanceUsage{v1beta1.UsageSigning}, "another/other dns/own", "192.0.2.1", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			z := &v1beta1.DNSZone{Spec: v1beta1.DNSZoneSpec{Bind9InstancesFrom: []v1beta1.InstanceSelection{{
+				Selection: v1beta1.Selection{Selector: withLabels(map[string]string{"team": "blue"})}, Namespaces: c.namespaces, Usages: c.usages,
+			}}}}
+			z.Namespace = "dns"
+			got := fleetFor(z, []*v1beta1.Bind9Instance{own, other}, nil)
+			for _, is := range []struct{ what, is, want string }{
+				{"primaries", keyNames(got.primaries), c.primaries}, {"barred", keyNames(got.barred), c.barred},
+				{"addresses", strings.Trim(fmt.Sprint(got.addresses), "[]"), c.addresses},
+			} {
+				if is.is != is.want {
+					t.Errorf("the %s are %s, want %s", is.what, is.is, is.want)
+				}
+			}
+			if got.refused != 0 {
+				t.Errorf("%d instances of others are told of", got.refused)
+			}
+		})
+	}
+}
+
+func keyNames(keys []client.ObjectKey) string {
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		names[i] = k.String()
+	}
+	return strings.Join(names, " ")
+}
+
+// TestWhoMaySignAZone has a server of another namespace be the first that could.
+func TestWhoMaySignAZone(t *testing.T) {
+	own, other, id := client.ObjectKey{Namespace: "dns", Name: "own"}, client.ObjectKey{Namespace: "another", Name: "other"}, ZoneID("dns", "example")
+	able, not := signs{policy: "ours"}, signs{}
+	for _, c := range []struct {
+		name            string
+		own, other      signs
+		barred          bool
+		asked, was      string
+		signed          bool
+		signer, trouble string
+		primaries       int
+		gone            bool
+	}{
+		{"one of its own", able, able, true, "", "", false, "dns/own", "", 1, false},
+		{"it may, and is the first", able, able, false, "", "", false, "another/other", "", 1, false},
+		{"it would be the only one", not, able, true, "", "", false, "/", "may not", 2, false},
+		{"it would be, and the zone is not to be signed", not, able, true, "none", "", false, "/", "", 2, false},
+		{"it was, and has not signed yet", able, able, true, "", "another/other", false, "dns/own", "", 1, false},
+		{"it was, and has the keys", able, able, true, "", "another/other", true, "another/other", "may not sign", 0, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			z := &v1beta1.DNSZone{Spec: v1beta1.DNSZoneSpec{DNSSECPolicy: c.asked}}
+			if c.was != "" {
+				z.Status.DNSSEC = &v1beta1.ZoneDNSSEC{Signer: c.was, Signed: c.signed}
+			}
+			zones := &Zones{
+				known: map[zone.ID]*known{id: {zone: z}}, fleets: map[zone.ID]fleetOf{},
+				hosts: map[client.ObjectKey]*host{own: {signs: c.own}, other: {signs: c.other}},
+			}
+			f := fleetOf{primaries: []client.ObjectKey{other, own}}
+			if c.barred {
+				f.barred = []client.ObjectKey{other}
+			}
+			got := zones.withSigner(id, f)
+			if s := got.signer; s.instance.String() != c.signer || !strings.Contains(s.trouble, c.trouble) || (c.trouble == "") != (s.trouble == "") || s.gone != c.gone {
+				t.Errorf("the signer is %+v", s)
+			}
+			if len(got.primaries) != c.primaries {
+				t.Errorf("the primaries are %v", got.primaries)
+			}
+		})
 	}
 }

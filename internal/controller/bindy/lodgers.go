@@ -211,7 +211,7 @@ func (z *Zones) clusters(in []types.NamespacedName) fleetOf {
 	}
 	return fleetFrom(slices.DeleteFunc(all, func(i *v1beta1.Bind9Instance) bool {
 		return !i.DeletionTimestamp.IsZero() || !slices.Contains(in, types.NamespacedName{Namespace: i.Namespace, Name: i.Spec.ClusterRef})
-	}))
+	}), func(*v1beta1.Bind9Instance, v1beta1.InstanceUsage) bool { return true })
 }
 
 // A tenant is a zone that instances have, whatever its dialect.
@@ -266,8 +266,8 @@ func (z *Zones) news(id zone.ID) {
 	z.hosted.Load().Revisit(id)
 }
 
-// fleetFrom tells primaries from secondaries.
-func fleetFrom(instances []*v1beta1.Bind9Instance) fleetOf {
+// fleetFrom tells primaries from secondaries, and what each may do for the zone.
+func fleetFrom(instances []*v1beta1.Bind9Instance, may func(*v1beta1.Bind9Instance, v1beta1.InstanceUsage) bool) fleetOf {
 	out := fleetOf{uids: map[client.ObjectKey]string{}}
 	slices.SortFunc(instances, func(a, b *v1beta1.Bind9Instance) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
@@ -283,8 +283,11 @@ func fleetFrom(instances []*v1beta1.Bind9Instance) fleetOf {
 			out.secondaries = append(out.secondaries, key)
 		} else {
 			out.primaries = append(out.primaries, key)
+			if !may(i, v1beta1.UsageSigning) {
+				out.barred = append(out.barred, key)
+			}
 		}
-		if ip, err := netip.ParseAddr(i.Status.ServiceAddress); err == nil {
+		if ip, err := netip.ParseAddr(i.Status.ServiceAddress); err == nil && may(i, v1beta1.UsageAddresses) {
 			out.addresses = append(out.addresses, ip)
 		}
 		if i.Spec.ClusterRef != "" && !slices.Contains(out.clusters, i.Spec.ClusterRef) {

@@ -108,16 +108,16 @@ func (z *Zones) withSigner(id zone.ID, f fleetOf) fleetOf {
 	}
 	asked, was := k.zone.Spec.DNSSECPolicy, k.signer()
 	before := z.fleets[id].signer.policy
-	if was != none && !slices.Contains(f.primaries, was) && k.signed() {
-		f.signer = signer{instance: was, policy: before, gone: true, trouble: sentence("Bind9Instance %s/%s, which has the keys of the zone, is not one of its primaries any more, "+
-			"and answers signed by others would be refused as long as the parent zone has its DS records; choose it again, or remove the DS records, wait until "+
-			"they have expired everywhere, and make the DNSZone anew", was.Namespace, was.Name)}
+	able := slices.DeleteFunc(slices.Clone(f.primaries), func(key client.ObjectKey) bool { return slices.Contains(f.barred, key) })
+	if was != none && !slices.Contains(able, was) && k.signed() {
+		f.signer = signer{instance: was, policy: before, gone: true, trouble: signerGone(was, slices.Contains(f.barred, was))}
 		f.secondaries, f.primaries = append(f.secondaries, f.primaries...), nil
 		return f
 	}
-	if was == none || !slices.Contains(f.primaries, was) {
-		was, f.signer.trouble = z.chooseSigner(asked, f.primaries)
+	if was == none || !slices.Contains(able, was) {
+		was, f.signer.trouble = z.chooseSigner(asked, able)
 		if was == none {
+			f.signer.trouble = cmp.Or(f.signer.trouble, z.barredSigner(asked, f.barred))
 			return f
 		}
 		k.signs = was
@@ -139,6 +139,26 @@ func (z *Zones) withSigner(id zone.ID, f fleetOf) fleetOf {
 	}
 	f.primaries = []client.ObjectKey{was}
 	return f
+}
+
+// signerGone says that the one that has the keys does not sign any more.
+func signerGone(was client.ObjectKey, barred bool) string {
+	why, way := "is not one of its primaries any more", "choose it again"
+	if barred {
+		why, way = "is of another namespace and may not sign it", "add Signing to the usages of the entry of bind9InstancesFrom that selects it"
+	}
+	return sentence("Bind9Instance %s, which has the keys of the zone, %s, and answers signed by others would be refused as long as the parent zone has its DS records; "+
+		"%s, or remove the DS records, wait until they have expired everywhere, and make the DNSZone anew", was, why, way)
+}
+
+// barredSigner says that a zone is not signed because those primaries may not that would, as a sentence; "" if none would. z.mu is held.
+func (z *Zones) barredSigner(asked string, barred []client.ObjectKey) string {
+	would, _ := z.chooseSigner(asked, barred)
+	if would == (client.ObjectKey{}) {
+		return ""
+	}
+	return sentence("Bind9Instance %s would sign the zone, and may not, since it is of another namespace; add Signing to the usages of the entry of bind9InstancesFrom that selects it, "+
+		"or set dnssecPolicy to none", would)
 }
 
 // chooseSigner returns the first primary that can sign a zone as it is asked; if there is none, and the zone is to be signed, why. z.mu is held.

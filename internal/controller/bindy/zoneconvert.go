@@ -29,7 +29,12 @@ func ConvertZone(z *v1beta1.DNSZone, servers []netip.Addr) zone.Zone {
 		ID: ZoneID(z.Namespace, z.Name), Created: z.CreationTimestamp.Time,
 		Pinned: true, Rules: []zone.Rule{ownNamespace(z.Namespace)}, Servers: addressData(servers),
 	}
-	out.Warnings = append(unreadable(out.ID, "recordsFrom", z.Spec.RecordsFrom), unreadable(out.ID, "bind9InstancesFrom", z.Spec.Bind9InstancesFrom)...)
+	for i := range z.Spec.RecordsFrom {
+		out.Warnings = append(out.Warnings, unreadable(out.ID, fmt.Sprintf("recordsFrom[%d]", i), &z.Spec.RecordsFrom[i])...)
+	}
+	for i := range z.Spec.Bind9InstancesFrom {
+		out.Warnings = append(out.Warnings, unreadable(out.ID, fmt.Sprintf("bind9InstancesFrom[%d]", i), &z.Spec.Bind9InstancesFrom[i].Selection)...)
+	}
 	var err error
 	if out.Where.Name, err = zoneName(z.Spec.ZoneName); err != nil {
 		out.Invalid = &zone.Refusal{Reason: zone.InvalidName, Message: fmt.Sprintf(
@@ -49,15 +54,14 @@ func ConvertZone(z *v1beta1.DNSZone, servers []netip.Addr) zone.Zone {
 	return out
 }
 
-// unreadable warns of selectors that select nothing because they cannot be read.
-func unreadable(id zone.ID, field string, from []v1beta1.Selection) (notes []zone.Note) {
-	for i := range from {
-		if _, err := metav1.LabelSelectorAsSelector(&from[i].Selector); err != nil {
-			notes = append(notes, zone.Note{Reason: v1beta1.ReasonInvalidSelector, Message: fmt.Sprintf(
-				"%s[%d] of %s selects nothing, because its selector cannot be read: %v; correct it.", field, i, id, err)})
-		}
+// unreadable warns of a selector that selects nothing because it cannot be read.
+func unreadable(id zone.ID, field string, from *v1beta1.Selection) []zone.Note {
+	_, err := metav1.LabelSelectorAsSelector(&from.Selector)
+	if err == nil {
+		return nil
 	}
-	return notes
+	return []zone.Note{{Reason: v1beta1.ReasonInvalidSelector, Message: fmt.Sprintf(
+		"%s of %s selects nothing, because its selector cannot be read: %.200v; correct it.", field, id, err)}}
 }
 
 // ownNamespace lets one namespace have every record of a zone. That records name or are selected by the zone decides the rest.

@@ -3,11 +3,11 @@ package bindy
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/netip"
 	"reflect"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -58,7 +58,7 @@ func (z *Zones) put(before, after any) {
 		z.putZone(old, o)
 	case *v1beta1.Bind9Instance:
 		if was, ok := old.(*v1beta1.Bind9Instance); !ok || chosenDifferently(was, o) {
-			z.allocate()
+			z.allocateIn(o.Namespace)
 			if ok {
 				z.tellFleet(was)
 			}
@@ -79,7 +79,7 @@ func (z *Zones) drop(gone any) {
 		z.mu.Unlock()
 		z.deliveries.Sync(id)
 	case *v1beta1.Bind9Instance:
-		z.allocate()
+		z.allocateIn(o.Namespace)
 		z.tellFleet(o)
 	case client.Object:
 		z.removeRecord(o)
@@ -220,8 +220,9 @@ type fleetOf struct {
 	uids                   map[client.ObjectKey]string
 	addresses              []netip.Addr // of their Services
 	clusters               []string
-	problem                string // why there are none
-	refused                int    // that do not allow it
+	problem                string             // why there are none
+	refused                int                // that do not allow it
+	barred                 []client.ObjectKey // primaries that may not sign it: they are of other namespaces
 	signer                 signer
 }
 
@@ -233,17 +234,34 @@ func (f fleetOf) has(instance client.ObjectKey) bool {
 
 // allocate finds out anew which instances have which zones.
 func (z *Zones) allocate() {
+	z.allocateThose(func(*v1beta1.DNSZone) bool { return true }, func(lodger) bool { return true })
+}
+
+// allocateIn finds out anew which instances the zones have that may have instances of a namespace. Whatever happens to these is no
+// concern of other zones.
+func (z *Zones) allocateIn(namespace string) {
+	z.allocateThose(func(o *v1beta1.DNSZone) bool { return selectsIn(o, namespace) }, func(l lodger) bool {
+		return slices.ContainsFunc(l.in, func(cluster types.NamespacedName) bool { return cluster.Namespace == namespace })
+	})
+}
+
+func (z *Zones) allocateThose(concerns func(*v1beta1.DNSZone) bool, lodges func(lodger) bool) {
 	z.allocating.Lock()
 	defer z.allocating.Unlock()
 	all, err := z.instances()
 	z.mu.Lock()
 	var zones []*v1beta1.DNSZone
 	for _, k := range z.known {
-		if k.zone != nil {
+		if k.zone != nil && concerns(k.zone) {
 			zones = append(zones, k.zone)
 		}
 	}
-	lodgers := slices.Collect(maps.Keys(z.lodgers))
+	var lodgers []zone.ID
+	for id, l := range z.lodgers {
+		if lodges(l) {
+			lodgers = append(lodgers, id)
+		}
+	}
 	z.mu.Unlock()
 	for _, o := range zones {
 		if id := ZoneID(o.Namespace, o.Name); z.settle(id, fleetFor(o, all, err)) {
@@ -316,7 +334,7 @@ func fleetFor(o *v1beta1.DNSZone, all []*v1beta1.Bind9Instance, err error) fleet
 	if err != nil {
 		return fleetOf{problem: sentence("%v.", err)}
 	}
-	out := fleetFrom(found.Instances)
+	out := fleetFrom(found.Instances, found.May)
 	if out.refused = len(found.Refused); len(found.Instances) == 0 {
 		out.problem = NoFleet(o)
 	}

@@ -334,7 +334,7 @@ func (z *Zones) putHost(i *v1beta1.Bind9Instance, before, now *host) {
 	z.hosts[key] = now
 	z.mu.Unlock()
 	if now.primary && (before == nil || before.signs != now.signs) {
-		z.allocate() // before anything is delivered there
+		z.allocateIn(key.Namespace) // before anything is delivered there
 	}
 	if before != nil && before.primary == now.primary && before.trouble == now.trouble && before.transfer == now.transfer && slices.Equal(before.pods, now.pods) {
 		return

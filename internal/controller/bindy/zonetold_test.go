@@ -13,16 +13,34 @@ import (
 	"github.com/zonefold/zonefold/internal/controller"
 )
 
-// TestZ2InstancesThatDoNotAllowAZone has an instance of another namespace selected, which does not allow it, and then does: the zone
-// says so, and one event does.
+// TestZ2InstancesThatDoNotAllowAZone has an instance of another namespace selected that does not allow it, and then does: the zone
+// says so, and one event does. As long as the zone does not name that namespace, nothing of the instance matters to it.
 func TestZ2InstancesThatDoNotAllowAZone(t *testing.T) {
 	s, n := zoneStage(t, "owner")
 	s.apply(clusterWith, n.namespace, 1, 0)
 	tenant := s.namespace("tenant")
 	s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: DNSZone, metadata: {namespace: %s, name: example}, spec: {zoneName: example.com,
 		bind9InstancesFrom: [{selector: {matchLabels: {bindy.firestoned.io/cluster: dns}}}], soa: {primaryNameServer: ns1.example.net, adminEmail: admin@example.com}}}`, tenant)
-	s.zoneIs(tenant, metav1.ConditionFalse, v1beta1.ReasonNoInstances)
+	i := &v1beta1.Bind9Instance{ObjectMeta: named(n.namespace, "dns-primary-0")}
+	allow := func(namespaces string) {
+		s.patch(i, fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, v1beta1.AllowZoneNamespacesAnnotation, namespaces))
+	}
+	s.eventually("the instance", func() string {
+		if !s.get(i) {
+			return "it is not there"
+		}
+		return ""
+	})
+	for _, namespaces := range []string{`"*"`, "null"} {
+		allow(namespaces)
+		s.quiet()
+		s.zoneIs(tenant, metav1.ConditionFalse, v1beta1.ReasonNoInstances)
+	}
 	o := &v1beta1.DNSZone{ObjectMeta: named(tenant, "example")}
+	if s.get(o); len(o.Status.Bind9Instances) > 0 || meta.FindStatusCondition(o.Status.Conditions, controller.ConditionWarning) != nil {
+		t.Errorf("of an instance that it does not select it says %+v", o.Status)
+	}
+	s.patch(o, fmt.Sprintf(`{"spec":{"bind9InstancesFrom":[{"selector":{"matchLabels":{"bindy.firestoned.io/cluster":"dns"}},"namespaces":[%q]}]}}`, n.namespace))
 	s.eventually("that it is not allowed", func() string {
 		s.get(o)
 		c := meta.FindStatusCondition(o.Status.Conditions, controller.ConditionWarning)
@@ -43,8 +61,7 @@ func TestZ2InstancesThatDoNotAllowAZone(t *testing.T) {
 	if len(events) != 1 || strings.Contains(events[0], n.namespace) {
 		t.Errorf("of what is not allowed there are the events %q", events)
 	}
-	i := &v1beta1.Bind9Instance{ObjectMeta: named(n.namespace, "dns-primary-0")}
-	s.patch(i, fmt.Sprintf(`{"metadata":{"annotations":{%q:"another, %s"}}}`, v1beta1.AllowZoneNamespacesAnnotation, tenant))
+	allow(fmt.Sprintf("%q", "another, "+tenant))
 	s.zoneIs(tenant, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 	s.get(o)
 	if c := meta.FindStatusCondition(o.Status.Conditions, controller.ConditionWarning); c != nil {
