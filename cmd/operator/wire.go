@@ -108,7 +108,7 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 		recorder := m.GetEventRecorder("zonefold")
 		clock := backend.SystemClock{}
 		zones := kubizone.New(kubizone.Config{
-			Client: m.GetClient(), Cache: m.GetCache(), Events: recorder, Log: m.log, Metrics: numbers, Clock: clock,
+			Client: m.GetClient(), Live: m.GetAPIReader(), Cache: m.GetCache(), Events: recorder, Log: m.log, Metrics: numbers, Clock: clock,
 			MaxSet: m.maxSet, MaxEntries: m.maxEntries, Engine: m.engine, Fleets: m.fleets, Leads: m.leads(), Foresight: foresight,
 		})
 		if m.server != nil {

@@ -76,6 +76,7 @@ func (z *Zones) drop(gone any) {
 		z.removeZone(id)
 		z.mu.Lock()
 		delete(z.known, id)
+		z.ceilings.Forget(id)
 		z.mu.Unlock()
 		z.deliveries.Sync(id)
 	case *v1beta1.Bind9Instance:

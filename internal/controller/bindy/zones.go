@@ -66,6 +66,7 @@ type Configurer interface {
 type Zones struct {
 	DNS
 	b          *Controller
+	ceilings   *controller.Ceilings
 	core       *controller.Core
 	foresight  controller.Foresight
 	deliveries *controller.Deliveries
@@ -106,8 +107,7 @@ type known struct {
 	record  Record           // of a record: likewise
 	taken   controller.Version
 	held    []controller.Delivered
-	holding bool // held is what we wrote last, the cache may lag behind
-	ceiling uint32
+	holding bool      // held is what we wrote last, the cache may lag behind
 	pending time.Time // since when it may settle by itself; zero: it does not
 	written time.Time // of a zone: when its status was
 
@@ -117,7 +117,7 @@ type known struct {
 
 func newZones(b *Controller, d DNS) *Zones {
 	z := &Zones{
-		DNS: d, b: b, homes: NewHomes(), known: map[zone.ID]*known{}, fleets: map[zone.ID]fleetOf{},
+		DNS: d, b: b, ceilings: b.newCeilings(), homes: NewHomes(), known: map[zone.ID]*known{}, fleets: map[zone.ID]fleetOf{},
 		hosts: map[client.ObjectKey]*host{}, follows: map[zone.ID]map[types.UID]*follow{}, told: map[zone.ID]uint32{},
 		names: newNameIndex(), lodgers: map[zone.ID]lodger{}, takenOver: map[zone.ID]bool{}, early: map[client.ObjectKey]bool{}, looked: make(chan struct{}), due: map[client.ObjectKey]time.Time{},
 	}

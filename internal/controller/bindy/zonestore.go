@@ -2,17 +2,12 @@ package bindy
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
-	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -55,8 +50,7 @@ func (s *zoneStore) Load(id zone.ID) (controller.Stored, bool) {
 	if k.holding {
 		out.Delivered = k.held
 	}
-	k.ceiling = rr.LaterSerial(k.ceiling, out.Ceiling)
-	out.Ceiling = k.ceiling
+	out.Ceiling = z.ceilings.Begin(id, out.Ceiling)
 	return out, true
 }
 
@@ -149,72 +143,24 @@ func (z *Zones) unheld(id zone.ID) {
 	k.held, k.holding = nil, false
 }
 
-// Raise implements controller.Store. A ceiling takes the place of the one that is known, and of no other: an operator whose term
-// is over stores none, and so never uses a serial that another one may use.
+// Raise implements controller.Store.
 func (s *zoneStore) Raise(ctx context.Context, id zone.ID, ceiling uint32) error {
-	z := s.z()
-	if z.b.Leads != nil && !z.b.Leads() {
-		return fmt.Errorf("storing the ceiling of %s: another operator may have become the leader: %w", id, backend.ErrConflict)
-	}
-	var first uint32
-	for n := 0; ; n++ {
-		var o v1beta1.DNSZone
-		if err := z.b.Live.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, &o); err != nil {
-			return fmt.Errorf("reading %s: %w", id, err)
-		}
-		if n == 0 {
-			first = numberOf(o.Status.SerialCeiling)
-		}
-		if err := z.overtaken(id, first, numberOf(o.Status.SerialCeiling)); err != nil {
-			return err
-		}
-		err := z.raise(ctx, id, &o, ceiling)
-		if n == raises || !apierrors.IsConflict(err) { // mostly with what we write into the object ourselves
-			return err
-		}
-	}
+	return s.ceilings.Raise(ctx, id, ceiling)
 }
 
-// raises is how often a ceiling is stored again that met with another version of the object.
-const raises = 10
-
-// overtaken tells of a ceiling that somebody else has stored: later than the one that is known, or was found first.
-func (z *Zones) overtaken(id zone.ID, first, stored uint32) error {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	k := z.know(id)
-	known := rr.LaterSerial(k.ceiling, first)
-	if known != 0 && stored != 0 && rr.SerialLess(known, stored) || known == 0 && stored != 0 {
-		k.ceiling = stored
-		return &backend.Overtaken{Ceiling: stored}
+// newCeilings stores the ceilings of DNSZones.
+func (b *Controller) newCeilings() *controller.Ceilings {
+	return &controller.Ceilings{
+		Client: b.Client, Live: b.Live, Leads: b.Leads, Version: v1beta1.GroupVersion,
+		Wrote: func(id zone.ID, _ client.Object) { b.Metrics.Wrote(id.Kind, "status") },
+		New:   func() client.Object { return &v1beta1.DNSZone{} },
+		Stored: func(o client.Object) uint32 {
+			if z, ok := o.(*v1beta1.DNSZone); ok {
+				return numberOf(z.Status.SerialCeiling)
+			}
+			return 0
+		},
 	}
-	return nil
-}
-
-// raise stores a ceiling in an object of this very version: nobody has stored another one since it was read.
-func (z *Zones) raise(ctx context.Context, id zone.ID, o *v1beta1.DNSZone, ceiling uint32) error {
-	stored := numberOf(o.Status.SerialCeiling)
-	z.mu.Lock()
-	ceiling = rr.LaterSerial(rr.LaterSerial(z.know(id).ceiling, stored), ceiling)
-	z.mu.Unlock()
-	body, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": o.UID, "resourceVersion": o.ResourceVersion}, "status": map[string]any{"serialCeiling": int64(ceiling)},
-	})
-	if err != nil {
-		return fmt.Errorf("encoding the ceiling of %s: %w", id, err)
-	}
-	err = z.b.Client.Status().Patch(ctx, o, client.RawPatch(types.MergePatchType, body), client.FieldOwner(controller.Manager))
-	if apierrors.IsConflict(err) || apierrors.IsInvalid(err) {
-		return fmt.Errorf("storing the ceiling of %s in place of %d: %w: %w", id, stored, backend.ErrConflict, err)
-	}
-	if err != nil {
-		return fmt.Errorf("storing the ceiling of %s: %w", id, err)
-	}
-	z.b.Metrics.Wrote(v1beta1.KindZone, "status")
-	z.mu.Lock()
-	z.know(id).ceiling = ceiling
-	z.mu.Unlock()
-	return nil
 }
 
 // Record implements controller.Store. The servers of fleets keep no foreign sets, so that there is nothing to write down.

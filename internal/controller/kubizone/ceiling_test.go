@@ -2,6 +2,7 @@ package kubizone
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -68,4 +69,43 @@ func TestACeilingTakesThePlaceOfTheKnownOneOnly(t *testing.T) {
 		t.Errorf("above what was used it may go on: %v", err)
 	}
 	c.wantCeiling(216)
+}
+
+// TestALeaderThatHasSeenAnothersCeilingDoesNotTakeItForItsOwn has one look at the Zone, as it does for many reasons, between what its successor has
+// stored and what it asks for: its feed goes on from what it was told first.
+func TestALeaderThatHasSeenAnothersCeilingDoesNotTakeItForItsOwn(t *testing.T) {
+	for _, stored := range []bool{false, true} {
+		t.Run(fmt.Sprintf("one that has stored one itself: %t", stored), func(t *testing.T) {
+			c := newCluster(t)
+			first := c.leader()
+			if err := first.raise(c, 100); err != nil {
+				t.Fatal(err)
+			}
+			old := c.leader()
+			old.load(c)
+			known := uint32(100)
+			if stored {
+				known = 132
+				if err := old.raise(c, known); err != nil {
+					t.Fatal(err)
+				}
+			}
+			next := c.leader()
+			next.load(c)
+			if err := next.raise(c, 200); err != nil {
+				t.Fatal(err)
+			}
+			if err := old.catchUp(c.ctx, c); err != nil {
+				t.Fatal(err)
+			}
+			old.load(c)
+			var overtaken *backend.Overtaken
+			for _, asked := range []uint32{known + 4096, 164} {
+				if err := old.raise(c, asked); !errors.As(err, &overtaken) || overtaken.Ceiling != 200 {
+					t.Errorf("what it asks for on top of %d is answered with %v", known, err)
+				}
+			}
+			c.wantCeiling(200)
+		})
+	}
 }

@@ -101,7 +101,7 @@ func (c *cluster) leader() *leader {
 		c.t.Fatal(err)
 	}
 	k := New(Config{
-		Client: cached, Cache: objects, Events: events.NewFakeRecorder(100), Log: slog.New(slog.DiscardHandler),
+		Client: cached, Live: c.live, Cache: objects, Events: events.NewFakeRecorder(100), Log: slog.New(slog.DiscardHandler),
 		Metrics: controller.NewMetrics(), Clock: backend.SystemClock{},
 	})
 	ctx, cancel := context.WithCancel(c.ctx)

@@ -41,6 +41,7 @@ func Schemas() []controller.Schema {
 // Config is what the dialect needs from outside.
 type Config struct {
 	Client     client.Client // reads from Cache
+	Live       client.Reader // asks the API server
 	Cache      cache.Cache
 	Events     events.EventRecorder
 	Log        *slog.Logger
@@ -59,6 +60,8 @@ type Controller struct {
 	Config
 	Core       *controller.Core
 	Deliveries *controller.Deliveries
+
+	ceilings *controller.Ceilings
 
 	term    string // in the names of what only this leader writes
 	zones   *controller.Writer
@@ -93,6 +96,7 @@ func New(c Config) *Controller {
 		Config: c, term: fmt.Sprintf("%08x", rand.Uint32()),
 		zoneStates: map[zone.ID]*zoneState{}, recordState: map[zone.ID]*written{},
 	}
+	k.ceilings = k.newCeilings()
 	k.Core = controller.NewCore(controller.CoreConfig{
 		Options: zone.Options{MaxSet: c.MaxSet}, Clock: c.Clock.Now, Metrics: c.Metrics, Settled: k.settled,
 	})

@@ -49,8 +49,7 @@ func (s *store) Load(id zone.ID) (controller.Stored, bool) {
 	if state.holding {
 		out.Delivered = state.held
 	}
-	out.Ceiling = rr.LaterSerial(out.Ceiling, state.ceiling)
-	state.ceiling = out.Ceiling
+	out.Ceiling = s.ceilings.Begin(id, out.Ceiling)
 	return out, true
 }
 

@@ -24,12 +24,13 @@ type outcome struct {
 }
 
 func (k *Controller) before(id zone.ID) outcome {
+	out := outcome{ceiling: k.ceilings.Known(id)}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if s := k.zoneStates[id]; s != nil {
-		return outcome{entries: s.ledger.entries.Load(), ceiling: s.ceiling}
+		out.entries = s.ledger.entries.Load()
 	}
-	return outcome{}
+	return out
 }
 
 // writeZone brings the label and the status of a Zone up to date.
@@ -92,7 +93,7 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 			return k.unwritten(id, err)
 		}
 		if ceiling, ok := patch["serialCeiling"].(uint32); ok {
-			k.ceiling(id, ceiling)
+			k.ceilings.Put(id, ceiling)
 		}
 	}
 	if flushed != nil {

@@ -25,7 +25,6 @@ type zoneState struct {
 	looked  bool              // the slices that an earlier run wrote have been compared
 	held    []controller.Delivered
 	holding bool // held is what we wrote last, the cache may lag behind
-	ceiling uint32
 
 	metaMu      sync.Mutex // held while metadata are written
 	meta        meta       // what was written last
@@ -56,6 +55,7 @@ func (k *Controller) forgetZone(id zone.ID) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.zoneStates, id)
+	k.ceilings.Forget(id)
 }
 
 // follow keeps the content of the Zones that are written to the cluster.

@@ -1,0 +1,191 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// Ceilings stores how far serials may have gone, as status.serialCeiling of a dialect's zones. A ceiling takes the place of the one that this
+// operator knows, and of no other: one that was paused until its term was over stores none over that of its successor, and so never uses a serial
+// that somebody else may have used. What it knows is what Begin returned first and Raise stored since, whatever its cache has learned meanwhile:
+// the feed that asks has not.
+type Ceilings struct {
+	Client client.Client
+	Live   client.Reader // asks the API server
+	Leads  func() bool   // whether nobody else can have become the leader; nil: nobody else ever does
+	Wrote  func(zone.ID, client.Object)
+
+	Version schema.GroupVersion        // of the dialect's zones
+	New     func() client.Object       // an empty one
+	Stored  func(client.Object) uint32 // what its status has; 0: none
+
+	mu    sync.Mutex
+	zones map[zone.ID]ceiling
+}
+
+// A ceiling is what is known of one zone's.
+type ceiling struct {
+	known  uint32 // that was begun with or stored; 0: none
+	others uint32 // the last one that somebody else has stored since; 0: nobody has
+}
+
+// Begin returns the ceiling above which serials begin, of a zone whose object has the stored one.
+func (c *Ceilings) Begin(id zone.ID, stored uint32) uint32 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	was, ok := c.zones[id]
+	if !ok {
+		c.put(id, ceiling{known: stored})
+	}
+	return rr.LaterSerial(was.known, stored)
+}
+
+// Known returns the ceiling that is known, 0 if none is.
+func (c *Ceilings) Known(id zone.ID) uint32 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.zones[id].known
+}
+
+// Put notes a ceiling that was stored in another way.
+func (c *Ceilings) Put(id zone.ID, stored uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.put(id, ceiling{stored, c.zones[id].others})
+}
+
+// put is Put. c.mu is held.
+func (c *Ceilings) put(id zone.ID, now ceiling) {
+	if c.zones == nil {
+		c.zones = map[zone.ID]ceiling{}
+	}
+	c.zones[id] = now
+}
+
+// Forget forgets a zone whose object is gone.
+func (c *Ceilings) Forget(id zone.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.zones, id)
+}
+
+// raises is how often a ceiling is stored again that met with another version of the object.
+const raises = 10
+
+// Raise stores a ceiling in the object of a zone. That another operator has stored a later one is the error Overtaken.
+func (c *Ceilings) Raise(ctx context.Context, id zone.ID, asked uint32) error {
+	key, o := client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, c.New()
+	if err := c.Client.Get(ctx, key, o); err != nil {
+		return fmt.Errorf("reading %s: %w", id, err)
+	}
+	if err := c.overtaken(id, asked); err != nil {
+		return err
+	}
+	uid, patch := o.GetUID(), inPlaceOf(c.Known(id))
+	for n := 0; ; n++ {
+		if c.Leads != nil && !c.Leads() {
+			return fmt.Errorf("storing the ceiling of %s: another operator may have become the leader: %w", id, backend.ErrConflict)
+		}
+		err := c.store(ctx, id, uid, patch, rr.LaterSerial(c.Known(id), asked))
+		if n == raises || !apierrors.IsConflict(err) && !apierrors.IsInvalid(err) {
+			return err
+		}
+		o = c.New()
+		if err := c.Live.Get(ctx, key, o); err != nil {
+			return fmt.Errorf("reading %s: %w", id, err)
+		}
+		if o.GetUID() != uid {
+			return err // the object that is meant is gone
+		}
+		stored := c.Stored(o)
+		if err := c.learn(id, stored); err != nil {
+			return err
+		}
+		if patch = inPlaceOf(stored); stored == 0 { // it may have no status, of whose members no test can be
+			patch = inVersion(o.GetResourceVersion())
+		}
+	}
+}
+
+// learn tells of a ceiling in the place of the known one that is later: somebody else has stored it.
+func (c *Ceilings) learn(id zone.ID, stored uint32) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known := c.zones[id].known; stored == 0 || known != 0 && !rr.SerialLess(known, stored) {
+		return nil
+	}
+	c.put(id, ceiling{stored, stored})
+	return &backend.Overtaken{Ceiling: stored}
+}
+
+// overtaken tells of a ceiling of somebody else that is not asked to be exceeded.
+func (c *Ceilings) overtaken(id zone.ID, asked uint32) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if others := c.zones[id].others; others != 0 && !rr.SerialLess(others, asked) {
+		return &backend.Overtaken{Ceiling: others}
+	}
+	return nil
+}
+
+// store writes a ceiling into an object, as far as the patch finds there what it expects.
+func (c *Ceilings) store(ctx context.Context, id zone.ID, uid types.UID, patch ceilingPatch, value uint32) error {
+	kind, body, err := patch(uid, value)
+	if err != nil {
+		return fmt.Errorf("encoding the ceiling of %s: %w", id, err)
+	}
+	got := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: id.Namespace, Name: id.Name}} // all that is wanted of the answer
+	got.SetGroupVersionKind(c.Version.WithKind(id.Kind))
+	err = c.Client.Status().Patch(ctx, got, client.RawPatch(kind, body), client.FieldOwner(Manager))
+	switch {
+	case apierrors.IsInvalid(err) || apierrors.IsConflict(err):
+		return fmt.Errorf("storing the ceiling of %s in place of the known one: %w: %w", id, backend.ErrConflict, err)
+	case err != nil:
+		return fmt.Errorf("storing the ceiling of %s: %w", id, err)
+	}
+	c.Wrote(id, got)
+	c.Put(id, value)
+	return nil
+}
+
+// A ceilingPatch makes the patch that stores a ceiling.
+type ceilingPatch func(types.UID, uint32) (types.PatchType, []byte, error)
+
+// inPlaceOf stores a ceiling where the object has this one, and where it has none if this is 0.
+func inPlaceOf(stored uint32) ceilingPatch {
+	return func(uid types.UID, value uint32) (types.PatchType, []byte, error) {
+		const path = "/status/serialCeiling"
+		expected, op := any(stored), "replace"
+		if stored == 0 {
+			expected, op = nil, "add"
+		}
+		body, err := json.Marshal([]map[string]any{
+			{"op": "test", "path": "/metadata/uid", "value": uid},
+			{"op": "test", "path": path, "value": expected},
+			{"op": op, "path": path, "value": value},
+		})
+		return types.JSONPatchType, body, err
+	}
+}
+
+// inVersion stores a ceiling in this version of the object.
+func inVersion(version string) ceilingPatch {
+	return func(uid types.UID, value uint32) (types.PatchType, []byte, error) {
+		body, err := json.Marshal(map[string]any{
+			"metadata": map[string]any{"uid": uid, "resourceVersion": version}, "status": map[string]any{"serialCeiling": value},
+		})
+		return types.MergePatchType, body, err
+	}
+}
