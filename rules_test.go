@@ -172,6 +172,29 @@ func TestRestrictedCalls(t *testing.T) {
 	}
 }
 
+// TestServicesAreReachedByWaiting keeps tests and demos from asking a Service as soon as its pods are Ready, when its address does not
+// lead anywhere yet: testcluster.Cluster.Service waits until it does.
+func TestServicesAreReachedByWaiting(t *testing.T) {
+	for _, file := range goFiles(t) {
+		if !inAny(file.path, []string{"test", "hack"}) {
+			continue
+		}
+		ast.Inspect(file.syntax, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.SelectorExpr:
+				if n.Sel.Name == "ClusterIP" || n.Sel.Name == "NodePort" {
+					t.Errorf("%s reads %s: Cluster.Service of testcluster gives the address when it answers", file.at(n), n.Sel.Name)
+				}
+			case *ast.BasicLit:
+				if strings.Contains(n.Value, "spec.clusterIP") {
+					t.Errorf("%s asks for spec.clusterIP: Cluster.Service of testcluster gives the address when it answers", file.at(n))
+				}
+			}
+			return true
+		})
+	}
+}
+
 func TestNoInitFunctions(t *testing.T) {
 	for _, file := range goFiles(t) {
 		for _, decl := range file.syntax.Decls {

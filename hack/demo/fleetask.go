@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
+
+	"github.com/zonefold/zonefold/internal/testcluster"
 )
 
 // A wish is what a name has to have.
@@ -124,6 +126,9 @@ func asResolversDo(servers []server) func(ctx context.Context, n int) error {
 }
 
 // A server is an instance and the address of its Service.
-type server struct{ name, address string }
+type server struct {
+	name    string
+	address testcluster.ServiceAddress
+}
 
-func (s server) dns() string { return s.address + ":53" }
+func (s server) dns() string { return s.address.At(53).String() }

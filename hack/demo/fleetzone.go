@@ -41,18 +41,20 @@ func (s *stage) awaitZone(ctx context.Context) error {
 	return s.kubectl(ctx, "wait", "--for=condition=Ready", "-n", fleetSpace, exampleZone, "--timeout="+patience.String())
 }
 
-// servers are those of the provider.
+// servers are those of the provider. It waits until each answers, which a Service does a while after its pod is Ready.
 func (s *stage) servers(ctx context.Context) ([]server, error) {
 	out, err := s.cluster.RunKubectl(ctx, "get", "services", "-n", fleetSpace, "-l", "cluster=global-dns", "-o",
-		`jsonpath={range .items[*]}{.metadata.name} {.spec.clusterIP}{"\n"}{end}`)
+		`jsonpath={.items[*].metadata.name}`)
 	if err != nil {
 		return nil, err
 	}
 	var all []server
-	for line := range strings.Lines(out) {
-		if f := strings.Fields(line); len(f) == 2 {
-			all = append(all, server{f[0], f[1]})
+	for _, name := range strings.Fields(out) {
+		address, err := s.cluster.Service(ctx, fleetSpace, name)
+		if err != nil {
+			return nil, err
 		}
+		all = append(all, server{name, address})
 	}
 	if len(all) < 3 {
 		return nil, fmt.Errorf("the provider has %d Services: %s", len(all), out)
@@ -74,7 +76,7 @@ func (s *stage) digAll(ctx context.Context) error {
 	}
 	var before []string
 	for _, at := range servers {
-		args := []string{"@" + at.address, "+noall", "+answer", "example.com", "SOA"}
+		args := []string{"@" + at.address.String(), "+noall", "+answer", "example.com", "SOA"}
 		for _, w := range everywhere {
 			args = append(args, strings.TrimSuffix(w.name, "."), dns.TypeToString[w.typ])
 			if err := w.ask(ctx, at.dns()); err != nil {

@@ -16,7 +16,7 @@
 //	err := c.Node().Import(ctx, "bind9.tar")       // archives in OCI's or Docker's format; no registry is ever asked
 //	out, err := c.RunKubectl(ctx, "run", "ns1", "--image=zonefold/bind9:9.18")
 //
-// The host, so the test itself, reaches the addresses of pods and Services; pods reach the host at c.Node().HostAddress(), and
+// The host, so the test itself, reaches the addresses of pods and Services, those of Services through [Cluster.Service] alone; pods reach the host at c.Node().HostAddress(), and
 // the API server as in every cluster. kubectl logs, exec and port-forward work. Secret and ConfigMap volumes are refreshed within
 // seconds. There is no DNS in the cluster and no way out of it. The node has mounts, processes and a network of its own, which
 // end with the program that started it, however that ends; two clusters of one machine do not meet. A control plane with a node

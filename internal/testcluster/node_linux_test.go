@@ -2,6 +2,7 @@ package testcluster
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -71,6 +73,7 @@ func TestNodeRunsPodsAndLeavesNothing(t *testing.T) {
 	}
 	defer host.Close()
 	c.awaitAnswer(pod, host.Addr().String(), "connected")
+	c.reachesServices()
 	c.kubectl("patch", "secret", "text", "-p", `{"stringData": {"text": "after"}}`)
 	c.awaitAnswer(service, "", "after")
 	if out := c.kubectl("exec", "answer", "--", "/answer", "said"); out != "said\n" {
@@ -83,6 +86,42 @@ func TestNodeRunsPodsAndLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	left.check(t, false)
+}
+
+// reachesServices asks for a Service whose pod is ready while kube-proxy stands still, as it does on a busy machine.
+func (n namespaced) reachesServices() {
+	n.t.Helper()
+	outside := n.process(kubeProxyName).Pid // nsenter, which stops with its child but does not go on with it
+	pids, err := children(outside)
+	if err != nil || len(pids) == 0 {
+		n.t.Fatalf("kube-proxy is the processes %v: %v", pids, err)
+	}
+	pids = append(pids, outside)
+	send := func(s syscall.Signal) {
+		for _, pid := range pids {
+			if err := syscall.Kill(pid, s); err != nil {
+				n.t.Fatal(err)
+			}
+		}
+	}
+	send(syscall.SIGSTOP)
+	defer send(syscall.SIGCONT)
+	n.kubectl("create", "service", "clusterip", "answer-late", "--tcp=80:7070")
+	n.kubectl("patch", "service", "answer-late", "-p", `{"spec": {"selector": {"app": "answer"}}}`)
+	n.kubectl("wait", "--for=jsonpath={.endpoints[0].conditions.ready}=true", "endpointslices", "-l", "kubernetes.io/service-name=answer-late", "--timeout=60s")
+	early, cancel := context.WithTimeout(n.t.Context(), 2*answerWithin)
+	defer cancel()
+	if at, err := n.Service(early, "default", "answer-late"); err == nil {
+		n.t.Errorf("the Service is said to answer at %s, which kube-proxy has not heard of", at)
+	}
+	send(syscall.SIGCONT)
+	at, err := n.Service(n.t.Context(), "default", "answer-late")
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	if got := ask(at.At(80).String(), ""); got != "before" {
+		n.t.Errorf("at once, the Service answers %q", got)
+	}
 }
 
 // awaitAnswer asks the program in the pod until it answers as wanted.

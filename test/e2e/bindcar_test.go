@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/netip"
 	"strings"
 	"testing"
 
@@ -41,7 +40,7 @@ func (s *site) sidecar(namespace, instance string) *bindcar.Client {
 	s.Helper()
 	token := s.operatorToken(namespace)
 	return &bindcar.Client{
-		BaseURL: "http://" + hostPort(s.address(namespace, instance), 8080),
+		BaseURL: s.service(namespace, instance).URL(8080),
 		Token:   func() (string, error) { return token, nil },
 	}
 }
@@ -59,7 +58,7 @@ func (s *site) makeZone(namespace, instance, zone string) {
 	if _, err := s.sidecar(namespace, instance).Create(s.ctx, whole); err != nil {
 		s.Fatal(err)
 	}
-	s.resolves(netip.AddrPortFrom(s.address(namespace, instance), servicePort), "www."+zone, "192.0.2.1")
+	s.resolves(s.service(namespace, instance).At(servicePort), "www."+zone, "192.0.2.1")
 }
 
 // An answer is one of the sidecar.
@@ -107,9 +106,9 @@ func TestB1TheDocumentsPathsThroughTheService(t *testing.T) {
 	s := newSite(t)
 	ns := s.namespace("a")
 	s.standalone(ns, "lone")
-	address := s.address(ns, "lone")
+	service := s.service(ns, "lone")
 	bearer := "Bearer " + s.operatorToken(ns)
-	first, second := "http://"+hostPort(address, 8080), "http://"+hostPort(address, 80)
+	first, second := service.URL(8080), service.URL(80)
 	for _, step := range []struct {
 		method, url, body string
 		want              int
@@ -124,7 +123,7 @@ func TestB1TheDocumentsPathsThroughTheService(t *testing.T) {
 			t.Errorf("%s %s: %+v", step.method, step.url, got)
 		}
 	}
-	dns := netip.AddrPortFrom(address, servicePort)
+	dns := service.At(servicePort)
 	s.resolves(dns, "www.b1.example", "192.0.2.1")
 	for range 2 {
 		if got := s.call("DELETE", first+"/api/delzone/b1.example", bearer, ""); got.status != 200 {
@@ -148,7 +147,7 @@ func TestB2WhoMaySpeakToTheSidecar(t *testing.T) {
 		t.Fatal(err)
 	}
 	good := s.operatorToken(ns)
-	url := "http://" + hostPort(s.address(ns, "lone"), 8080) + "/api/v1/zones"
+	url := s.service(ns, "lone").URL(8080) + "/api/v1/zones"
 	if got := s.call("GET", url, "Bearer "+good, ""); got.status != 200 {
 		t.Fatalf("the operator's token: %+v", got)
 	}
@@ -184,7 +183,7 @@ func TestB3NamesThatAreNone(t *testing.T) {
 	ns := s.namespace("a")
 	s.standalone(ns, "lone")
 	s.makeZone(ns, "lone", "b3.example")
-	bearer, url := "Bearer "+s.operatorToken(ns), "http://"+hostPort(s.address(ns, "lone"), 8080)
+	bearer, url := "Bearer "+s.operatorToken(ns), s.service(ns, "lone").URL(8080)
 	for _, name := range []string{`a\" { type primary; }; zone \"b`, `a;b`, `a\nb`, `../../etc/bind/named`, `a b`, ``} {
 		body := strings.Replace(addZone, "{", `{"zoneName":"`+name+`",`, 1)
 		if got := s.call("POST", url+"/api/v1/zones", bearer, body); got.status != 400 {
@@ -213,12 +212,12 @@ func TestB4TwiceAndNever(t *testing.T) {
 	ns := s.namespace("a")
 	s.standalone(ns, "lone")
 	s.makeZone(ns, "lone", "b1.example")
-	bearer, url := "Bearer "+s.operatorToken(ns), "http://"+hostPort(s.address(ns, "lone"), 8080)+"/api/v1/zones"
+	bearer, url := "Bearer "+s.operatorToken(ns), s.service(ns, "lone").URL(8080)+"/api/v1/zones"
 	other := strings.Replace(strings.Replace(addZone, "{", `{"zoneName":"b1.example",`, 1), "192.0.2.1", "192.0.2.99", 1)
 	if got := s.call("POST", url, bearer, other); got.status != 409 {
 		t.Errorf("a zone that exists: %+v", got)
 	}
-	dns := netip.AddrPortFrom(s.address(ns, "lone"), servicePort)
+	dns := s.service(ns, "lone").At(servicePort)
 	s.resolves(dns, "www.b1.example", "192.0.2.1")
 	for _, path := range []string{"/none.example", "/none.example/status"} {
 		if got := s.call("GET", url+path, bearer, ""); got.status != 404 {

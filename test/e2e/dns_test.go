@@ -45,17 +45,6 @@ func question(name string, rrtype uint16) *dns.Msg {
 	return new(dns.Msg).SetQuestion(dns.Fqdn(name), rrtype)
 }
 
-// answers waits until a Service answers over UDP and TCP, whatever it says: the node learns of a ready pod a moment later.
-func (s *site) answers(service netip.Addr) {
-	s.Helper()
-	for _, network := range []string{"udp", "tcp"} {
-		s.eventually("an answer", func() string {
-			_, err := exchange(s.ctx, network, netip.AddrPortFrom(service, servicePort), question("version.bind", dns.TypeSOA), nil)
-			return text(err)
-		})
-	}
-}
-
 // lookup is what a server answers to a question about an address: the data in order of the answer, or why it has none.
 func lookup(ctx context.Context, network string, at netip.AddrPort, name string) (string, error) {
 	answer, err := exchange(ctx, network, at, question(name, dns.TypeA), nil)

@@ -35,14 +35,11 @@ func TestDNSHookInAPod(t *testing.T) {
 		}
 		return "it is not ready"
 	})
-	service := must(s, &corev1.Service{}, ns, "dnshook")
-	url, key := "http://"+service.Spec.ClusterIP+":7100", dnshook.Key{Secret: []byte("change-me")}
-	var results []conformance.Result
-	s.eventually("its Service", func() string {
-		var err error
-		results, err = conformance.Run(s.ctx, conformance.Config{Server: url, Key: &key, Domain: "example.com", Timeout: 10 * time.Second, Now: time.Now})
-		return text(err)
-	})
+	url, key := s.service(ns, "dnshook").URL(7100), dnshook.Key{Secret: []byte("change-me")}
+	results, err := conformance.Run(s.ctx, conformance.Config{Server: url, Key: &key, Domain: "example.com", Timeout: 10 * time.Second, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, r := range results {
 		if r.Verdict == conformance.Fail {
 			t.Errorf("%s: %s", r.Check, r.Sentence)

@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"fmt"
-	"net/netip"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -63,7 +62,7 @@ func TestTheDocumentsZoneAndRecord(t *testing.T) {
 		t.Errorf("the SOA is %s", &soa)
 	}
 	for _, name := range names { // as its users reach it
-		s.resolves(netip.AddrPortFrom(s.address(ns, name), servicePort), "www.example.com", "192.0.2.1")
+		s.resolves(s.service(ns, name).At(servicePort), "www.example.com", "192.0.2.1")
 	}
 	s.isAsInTheDocument(zone, names)
 	columns(t, s.kubectl("get", "dnszones", "-n", ns), "NAME ZONE PROVIDER RECORDS INSTANCES TTL READY AGE", "example-zone example.com my-cluster 1 5 True")

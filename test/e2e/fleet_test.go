@@ -14,6 +14,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller/bindy"
+	"github.com/zonefold/zonefold/internal/testcluster"
 )
 
 // Manifests of fleets; the last argument is the rest of the spec.
@@ -136,11 +137,11 @@ func isReady(p *corev1.Pod) bool {
 	})
 }
 
-// address is the Service of an instance.
-func (s *site) address(namespace, instance string) netip.Addr {
+// service is where the Service of an instance answers, which it does a while after the instance is ready. After every change that
+// replaces pods it has to be waited for again.
+func (s *site) service(namespace, instance string) testcluster.ServiceAddress {
 	s.Helper()
-	service := must(s, &corev1.Service{}, namespace, instance)
-	address, err := netip.ParseAddr(service.Spec.ClusterIP)
+	address, err := s.cluster.Service(s.ctx, namespace, instance)
 	if err != nil {
 		s.Fatal(err)
 	}

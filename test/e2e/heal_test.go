@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"fmt"
 	"maps"
-	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -82,7 +81,7 @@ func TestH4EveryChildComesBack(t *testing.T) {
 	})
 	// What came back works.
 	s.makeZone(ns, "dns-primary-0", "h4.example")
-	at := netip.AddrPortFrom(s.address(ns, "dns-primary-0"), servicePort)
+	at := s.service(ns, "dns-primary-0").At(servicePort)
 	s.eventually("an update with the new key", func() string {
 		return text(update(s.ctx, at, s.key(ns, "dns-primary-0-rndc-key"), addition{"h4.example", "new.h4.example", "192.0.2.2"}))
 	})
@@ -172,7 +171,7 @@ func TestH7WhatSomebodyEdits(t *testing.T) {
 	if must(s, &corev1.ConfigMap{}, ns, "dns-config").Data["README"] != "mine" || must(s, &corev1.Secret{}, ns, name+"-rndc-key").Labels["example.org/team"] != "a" {
 		t.Error("foreign fields of the ConfigMap or the Secret are gone")
 	}
-	s.answers(s.address(ns, name))
+	s.service(ns, name) // and it answers
 }
 
 func TestH8AFinalizerAndAnAnnotationOfSomebodyElse(t *testing.T) {

@@ -30,7 +30,7 @@ func TestH1AProviderWithThreeNamespaces(t *testing.T) {
 		if p := s.pod(namespace, s.word+"-primary-0"); !isReady(p) {
 			t.Errorf("the pod %s is not ready", p.Name)
 		}
-		s.answers(s.address(namespace, s.word+"-primary-0"))
+		s.service(namespace, s.word+"-primary-0") // it answers
 	}
 	kept := s.pod(a, s.word+"-primary-0").UID
 	s.patch(provider(s.word), fmt.Sprintf(`{"spec":{"namespaces":[%q,%q]}}`, a, c))
@@ -83,8 +83,8 @@ func TestH2TwoPrimariesAndThreeSecondaries(t *testing.T) {
 		wantLabels(t, i, map[string]string{
 			"bindy.firestoned.io/managed-by": "Bind9Cluster", "bindy.firestoned.io/cluster": "dns", "bindy.firestoned.io/role": role,
 		})
-		if i.Status.ServiceAddress != s.address(ns, name).String() {
-			t.Errorf("the Service of %s is at %s, and its status says %q", name, s.address(ns, name), i.Status.ServiceAddress)
+		if at := s.service(ns, name).String(); i.Status.ServiceAddress != at {
+			t.Errorf("the Service of %s is at %s, and its status says %q", name, at, i.Status.ServiceAddress)
 		}
 		children := []client.Object{
 			must(s, &appsv1.Deployment{}, ns, name), must(s, &corev1.Service{}, ns, name), must(s, &corev1.Secret{}, ns, name+"-rndc-key"),
@@ -94,7 +94,6 @@ func TestH2TwoPrimariesAndThreeSecondaries(t *testing.T) {
 			wantLabels(t, child, childLabels("dns", name, role))
 		}
 		wantLabels(t, s.pod(ns, name), childLabels("dns", name, role))
-		s.answers(s.address(ns, name))
 	}
 	for _, shared := range []client.Object{
 		must(s, &corev1.ConfigMap{}, ns, "dns-config"), must(s, &corev1.Secret{}, ns, "dns-transfer-key"),
@@ -184,7 +183,7 @@ func TestH3Scaling(t *testing.T) {
 	s.patch(cluster(ns, "dns"), `{"spec":{"primaryReplicas":1}}`)
 	s.awaitReady(cluster(ns, "dns"))
 	s.has(ns, "dns-primary-0")
-	s.answers(s.address(ns, "dns-primary-0"))
+	s.service(ns, "dns-primary-0") // it answers
 }
 
 // has complains unless these are the instances of a namespace.

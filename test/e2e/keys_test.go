@@ -40,7 +40,7 @@ func TestK1ARotationThatIsDue(t *testing.T) {
 	s.awaitReady(cluster(ns, "dns"))
 	const name, zone, secret = "dns-primary-0", "k1.example", "dns-primary-0-rndc-key"
 	s.makeZone(ns, name, zone)
-	at, pod, first := netip.AddrPortFrom(s.address(ns, name), servicePort), s.pod(ns, name), s.key(ns, secret)
+	at, pod, first := s.service(ns, name).At(servicePort), s.pod(ns, name), s.key(ns, secret)
 	if first.name != "bindy-operator" {
 		t.Errorf("the first key is called %s", first.name)
 	}
@@ -99,7 +99,7 @@ func TestK2AKeyOfSomebodyElse(t *testing.T) {
 	s.apply(keySecretManifest, ns, "team-key", one.name, one.algorithm, one.secret)
 	s.awaitReady(instance(ns, name))
 	s.makeZone(ns, name, zone)
-	at, pod := netip.AddrPortFrom(s.address(ns, name), servicePort), s.pod(ns, name)
+	at, pod := s.service(ns, name).At(servicePort), s.pod(ns, name)
 	works := func(k key) {
 		s.eventually("an update with the key "+k.name, func() string { return text(update(s.ctx, at, k, addition{zone, k.name + "." + zone, "192.0.2.7"})) })
 	}

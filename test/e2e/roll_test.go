@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -127,7 +126,7 @@ func TestH6ChangesAreRolledOutOneAtATime(t *testing.T) {
 	var clients []*busy
 	for _, name := range s.instances(ns) {
 		for _, network := range []string{"udp", "tcp"} {
-			at := netip.AddrPortFrom(s.address(ns, name), servicePort)
+			at := s.service(ns, name).At(servicePort)
 			s.resolves(at, "www.h6.example", "192.0.2.6")
 			clients = append(clients, s.keep("asking "+name+" over "+network, func(ctx context.Context, _ int) error {
 				got, err := lookup(ctx, network, at, "www.h6.example")

@@ -69,7 +69,7 @@ func TestPodsAreConfinedAndZonesTransferredWithTheKeyAlone(t *testing.T) {
 	s.resolves(netip.AddrPortFrom(s.podAddress(s.pod(ns, "dns-secondary-0")), podPort), "www."+zone, "192.0.2.1")
 	s.awaitReady(cluster(ns, "dns"))
 	for _, name := range s.instances(ns) {
-		at := netip.AddrPortFrom(s.address(ns, name), servicePort)
+		at := s.service(ns, name).At(servicePort)
 		own := s.key(ns, name+"-rndc-key")
 		for sentence, wrong := range map[string]*key{"without a key": nil, "with the key for updates": &own, "with a key of that name": {k.name, k.algorithm, own.secret}} {
 			if n, err := transfer(at, zone, wrong); err == nil || n > 0 {

@@ -22,7 +22,7 @@ func TestZonesOnAVolumeOutliveTheirPod(t *testing.T) {
 	s.apply(instanceManifest, ns, "lone", fmt.Sprintf("role: Primary, storage: {storageType: persistentVolumeClaim, persistentVolumeClaim: {size: 1Gi, storageClassName: %s}}", s.word))
 	s.awaitReady(instance(ns, "lone"))
 	s.makeZone(ns, "lone", "kept.example")
-	at := netip.AddrPortFrom(s.address(ns, "lone"), servicePort)
+	at := s.service(ns, "lone").At(servicePort)
 	if err := update(s.ctx, at, s.key(ns, "lone-rndc-key"), addition{"kept.example", "new.kept.example", "192.0.2.9"}); err != nil {
 		t.Fatal(err)
 	}

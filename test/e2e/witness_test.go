@@ -92,7 +92,7 @@ func (w *witness) saw(p *corev1.Pod, gone bool) {
 func (w *witness) service(namespace string, instances ...string) {
 	w.s.Helper()
 	for _, name := range instances {
-		at := netip.AddrPortFrom(w.s.address(namespace, name), servicePort)
+		at := w.s.service(namespace, name).At(servicePort)
 		w.work.Go(func() {
 			w.keepAsking("Service "+name, at, func() (ready, gone bool) { return true, false })
 		})

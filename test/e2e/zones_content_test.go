@@ -117,7 +117,7 @@ func TestZ5bNameServersWithoutAddresses(t *testing.T) {
 	f := s.commonFleet()
 	var services []string
 	for _, name := range []string{"dns-primary-0", "dns-primary-1", "dns-secondary-0"} {
-		services = append(services, "60 "+s.address(f.namespace, name).String())
+		services = append(services, "60 "+s.service(f.namespace, name).String())
 	}
 	slices.Sort(services)
 	for i, tt := range []struct {

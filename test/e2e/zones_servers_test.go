@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"os"
 	"slices"
 	"testing"
@@ -57,7 +56,7 @@ func TestZ5cZ7APrimaryMadeAnewAndSecondariesThatComeAndGo(t *testing.T) {
 	before := s.agree(both, "z7.example", key)
 
 	s.run("Z5c a primary is rebuilt from nothing", func(s *site) {
-		service := server{ns, "the Service of the primary", "", serviceAt(s, ns, "dns-primary-0")}
+		service := server{ns, "the Service of the primary", "", s.service(ns, "dns-primary-0").At(servicePort)}
 		clients := []*busy{s.asking(both[1], "www.z7.example", "30 192.0.2.1", "30 192.0.2.2"), s.asking(service, "www.z7.example", "30 192.0.2.1", "30 192.0.2.2")}
 		old := s.pod(ns, "dns-primary-0")
 		s.remove(old)
@@ -181,10 +180,4 @@ func (s *site) retryPods(namespace string) {
 	for i := range all.Items {
 		s.patch(&all.Items[i], `{"metadata":{"annotations":{"again":"now"}}}`)
 	}
-}
-
-// serviceAt is where the Service of an instance answers.
-func serviceAt(s *site, namespace, instance string) netip.AddrPort {
-	s.Helper()
-	return netip.AddrPortFrom(s.address(namespace, instance), servicePort)
 }

@@ -157,12 +157,12 @@ func (w *witness) askServices(ctx context.Context, random *rand.Rand) {
 	w.Helper()
 	var all corev1.ServiceList
 	w.must(w.client.List(w.ctx, &all, client.InNamespace(namespace)))
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	for _, s := range all.Items {
-		if at, err := netip.ParseAddr(s.Spec.ClusterIP); err == nil {
-			w.ask(ctx, &target{name: "Service " + s.Name, id: "Service " + s.Name, at: netip.AddrPortFrom(at, servicePort), service: true}, random.Uint64())
-		}
+		at, err := w.cluster.Service(w.ctx, s.Namespace, s.Name)
+		w.must(err)
+		w.mu.Lock()
+		w.ask(ctx, &target{name: "Service " + s.Name, id: "Service " + s.Name, at: at.At(servicePort), service: true}, random.Uint64())
+		w.mu.Unlock()
 	}
 }
 
