@@ -14,6 +14,7 @@ import (
 	api "github.com/zonefold/zonefold/api/gardener/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/all"
+	"github.com/zonefold/zonefold/internal/backend/dialguard"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/gardener"
 )
@@ -126,8 +127,12 @@ func addGardener(ctx context.Context, m *parts, numbers *controller.Metrics) err
 		}
 	}
 	pool := m.pool()
+	var guard *dialguard.Guard
+	if !m.gardener.seed { // in a seed Gardener itself writes the Secrets
+		guard = m.tenants.guard(ctx, m.GetConfig(), m.podIP, m.apiService)
+	}
 	open := func(r gardener.Request) (backend.Account, error) {
-		return pool.Open(all.ProviderConfig{Type: r.Type, Data: r.Data, Region: r.Region, Options: m.gardener.endpoints.options(r)})
+		return pool.Open(all.ProviderConfig{Type: r.Type, Data: r.Data, Region: r.Region, Options: m.gardener.endpoints.options(r), Guard: guard})
 	}
 	filter := gardener.Filter{Types: m.gardener.types.on}
 	for _, class := range m.gardener.classes.on {

@@ -59,6 +59,8 @@ type options struct {
 	admission   admissionOptions
 	hooks       hooks
 	gardener    gardenerOptions
+	tenants     tenantServers
+	apiService  string // host of the API server in the cluster
 }
 
 // version is that of the release; the build sets it.
@@ -77,7 +79,7 @@ func main() {
 }
 
 func parse(args []string, env func(string) string) (options, error) {
-	o := options{podIP: env("POD_IP"), dialects: usualDialects()}
+	o := options{podIP: env("POD_IP"), apiService: env("KUBERNETES_SERVICE_HOST"), dialects: usualDialects()}
 	namespace := cmp.Or(env("POD_NAMESPACE"), "zonefold-system")
 	f := flag.NewFlagSet("operator", flag.ContinueOnError)
 	f.StringVar(&o.kubeconfig, "kubeconfig", env("KUBECONFIG"), "`file` that says how to reach the cluster; empty: the Pod's ServiceAccount")
@@ -100,6 +102,7 @@ func parse(args []string, env func(string) string) (options, error) {
 	fleetFlags(f, &o.fleet, env)
 	admissionFlags(f, &o.admission)
 	gardenerFlags(f, &o.gardener)
+	tenantServersFlags(f, &o.tenants)
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}

@@ -55,11 +55,11 @@ func (s *stage) startPowerDNS(ctx context.Context) error {
 // startGardenerOperator runs the operator with this dialect alone, and the rights that the chart gives it then.
 func (s *stage) startGardenerOperator(ctx context.Context) error {
 	s.chapter("The operator", "With the dialect of Gardener alone, and the rights that the chart gives it then.")
-	return s.runChartOperator(ctx, "gardener")
+	return s.runChartOperator(ctx, "gardener", "--tenant-servers-allow", "127.0.0.0/8") // the DNS service is on this machine
 }
 
 // runChartOperator runs the operator with one dialect alone, as a ServiceAccount that has the rights that the chart gives it then.
-func (s *stage) runChartOperator(ctx context.Context, dialect string) error {
+func (s *stage) runChartOperator(ctx context.Context, dialect string, flags ...string) error {
 	args := []string{"template", "zonefold", "charts/zonefold", "-n", testoperator.Namespace, "--set", "dialects.kubizone=false,dialects." + dialect + "=true"}
 	s.command(append([]string{"helm"}, args...)...)
 	out, err := testoperator.Helm(ctx, args...)
@@ -74,7 +74,7 @@ func (s *stage) runChartOperator(ctx context.Context, dialect string) error {
 	if err != nil {
 		return err
 	}
-	return s.runOperator(ctx, path, "--dialects", dialect)
+	return s.runOperator(ctx, path, append([]string{"--dialects", dialect}, flags...)...)
 }
 
 // applyRecord applies the example with the address and the key of the server that runs.

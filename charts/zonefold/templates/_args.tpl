@@ -44,6 +44,12 @@
 {{- end }}
 {{- end }}
 {{- end }}
+{{- with .Values.tenantServers.deny }}
+- --tenant-servers-deny={{ join "," . }}
+{{- end }}
+{{- with .Values.tenantServers.allow }}
+- --tenant-servers-allow={{ join "," . }}
+{{- end }}
 {{- with .Values.extraArgs }}
 {{ toYaml . }}
 {{- end }}

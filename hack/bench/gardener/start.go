@@ -110,7 +110,7 @@ func (b *bench) startServices(ctx context.Context) (err error) {
 }
 
 func (b *bench) startOperator(ctx context.Context) error {
-	if err := b.StartOperator("--dialects", "gardener", "--gardener-endpoints", "aws-route53="+b.route53.URL); err != nil {
+	if err := b.StartOperator("--dialects", "gardener", "--tenant-servers-allow", "127.0.0.0/8", "--gardener-endpoints", "aws-route53="+b.route53.URL); err != nil {
 		return err
 	}
 	return b.Until(ctx, patience, func() (bool, error) { return b.Operator.Ready(), nil })

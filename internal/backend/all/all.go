@@ -9,6 +9,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/bind9"
+	"github.com/zonefold/zonefold/internal/backend/dialguard"
 	"github.com/zonefold/zonefold/internal/backend/dnshook"
 	"github.com/zonefold/zonefold/internal/backend/embedded"
 	"github.com/zonefold/zonefold/internal/backend/powerdns"
@@ -117,10 +118,11 @@ func (p *Pool) Connect(cfg Config) ([]Server, error) {
 	return servers, nil
 }
 
-// An address is a server with the key that it is reached by.
+// An address is a server with the key that it is reached by, and what keeps from it who may not reach it.
 type address struct {
 	server string
 	key    rfc2136.Key
+	guard  *dialguard.Guard
 }
 
 func (p *Pool) embedded(cfg Config) ([]Server, error) {
@@ -148,7 +150,7 @@ func (p *Pool) rfc2136(cfg Config) ([]Server, error) {
 			continue
 		}
 		seen[server] = true
-		c, err := p.updater(address{server, cfg.RFC2136.Key})
+		c, err := p.updater(address{server, cfg.RFC2136.Key, nil})
 		if err != nil {
 			return nil, err
 		}
@@ -160,7 +162,7 @@ func (p *Pool) rfc2136(cfg Config) ([]Server, error) {
 // updater returns the client of a canonical address.
 func (p *Pool) updater(a address) (*rfc2136.Client, error) {
 	return p.updates.get(a, func() (*rfc2136.Client, error) {
-		return rfc2136.New(rfc2136.Config{Server: a.server, Key: a.key, Now: p.now})
+		return rfc2136.New(rfc2136.Config{Server: a.server, Key: a.key, Now: p.now, Guard: a.guard})
 	})
 }
 

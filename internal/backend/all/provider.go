@@ -7,6 +7,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/cloudflare"
+	"github.com/zonefold/zonefold/internal/backend/dialguard"
 	"github.com/zonefold/zonefold/internal/backend/extdns"
 	"github.com/zonefold/zonefold/internal/backend/googleclouddns"
 	"github.com/zonefold/zonefold/internal/backend/powerdns"
@@ -24,6 +25,8 @@ type ProviderConfig struct {
 	// Surroundings allows the credentials of the process itself (of its Pod, of its machine). Who writes the Secret decides
 	// whether they are used, so it has to be somebody who may use them.
 	Surroundings bool
+	// Guard keeps an account whose address the Secret says from addresses that who writes it may not reach. Nil: there are none.
+	Guard *dialguard.Guard
 }
 
 // A provider is a row of the table of services: a new one is a folder beside this one and a row.
@@ -37,7 +40,7 @@ type provider struct {
 
 func providers() []provider {
 	return []provider{
-		{"aws-route53", true, opener(route53.FromSecret, func(_ *Pool, c route53.Config) (backend.Account, error) { return route53.New(c) })},
+		{"aws-route53", true, opener(route53.FromSecret, route53Account)},
 		{"rfc2136", false, opener(rfc2136.FromSecret, (*Pool).rfc2136Account)},
 		{"cloudflare-dns", false, opener(cloudflare.FromSecret, cloudflareAccount)},
 		{"external-dns-webhook", false, opener(extdns.FromSecret, (*Pool).extdnsAccount)},
@@ -59,6 +62,7 @@ func Providers() []string {
 type credentials struct {
 	provider string
 	config   any // comparable
+	guard    *dialguard.Guard
 }
 
 // Open returns the account that credentials open; nothing is sent. Equal credentials are one account, with one client, one
@@ -75,7 +79,7 @@ func (p *Pool) Open(cfg ProviderConfig) (backend.Account, error) {
 	if err != nil {
 		return nil, unreadable(row.name, err)
 	}
-	return p.accounts.get(credentials{row.name, key}, func() (*Account, error) {
+	return p.accounts.get(credentials{row.name, key, cfg.Guard}, func() (*Account, error) {
 		account, err := fresh()
 		if err != nil {
 			return nil, unreadable(row.name, err)
@@ -124,23 +128,25 @@ func providerOf(name string) (provider, error) {
 
 // opener makes the function of a row: C is comparable, and made of plain values.
 func opener[C comparable](
-	read func(data map[string][]byte, region string, options map[string]string) (C, error), open func(*Pool, C) (backend.Account, error),
+	read func(data map[string][]byte, region string, options map[string]string) (C, error),
+	open func(*Pool, C, *dialguard.Guard) (backend.Account, error),
 ) func(*Pool, ProviderConfig) (any, func() (backend.Account, error), error) {
 	return func(p *Pool, cfg ProviderConfig) (any, func() (backend.Account, error), error) {
 		c, err := read(cfg.Data, cfg.Region, cfg.Options)
-		return c, func() (backend.Account, error) { return open(p, c) }, err
+		return c, func() (backend.Account, error) { return open(p, c, cfg.Guard) }, err
 	}
 }
 
-func (p *Pool) rfc2136Account(c rfc2136.AccountConfig) (backend.Account, error) {
-	client, err := p.updater(address{c.Server, c.Key})
+func (p *Pool) rfc2136Account(c rfc2136.AccountConfig, guard *dialguard.Guard) (backend.Account, error) {
+	client, err := p.updater(address{c.Server, c.Key, guard})
 	if err != nil {
 		return nil, err
 	}
 	return rfc2136.NewAccount(client, c.Zone), nil
 }
 
-func (p *Pool) powerdnsAccount(c powerdns.Config) (backend.Account, error) {
+func (p *Pool) powerdnsAccount(c powerdns.Config, guard *dialguard.Guard) (backend.Account, error) {
+	c.Guard = guard
 	client, err := p.api(c)
 	if err != nil {
 		return nil, err
@@ -148,12 +154,21 @@ func (p *Pool) powerdnsAccount(c powerdns.Config) (backend.Account, error) {
 	return powerdns.NewAccount(client), nil
 }
 
-func cloudflareAccount(_ *Pool, c cloudflare.Config) (backend.Account, error) {
+func (p *Pool) extdnsAccount(c extdns.Config, guard *dialguard.Guard) (backend.Account, error) {
+	c.Guard = guard
+	return extdns.New(c, p.now)
+}
+
+// The addresses of these are the services' own, or the administrator's: there is nothing to guard.
+
+func route53Account(_ *Pool, c route53.Config, _ *dialguard.Guard) (backend.Account, error) {
+	return route53.New(c)
+}
+
+func cloudflareAccount(_ *Pool, c cloudflare.Config, _ *dialguard.Guard) (backend.Account, error) {
 	return cloudflare.New(c)
 }
 
-func (p *Pool) extdnsAccount(c extdns.Config) (backend.Account, error) { return extdns.New(c, p.now) }
-
-func googleAccount(_ *Pool, c googleclouddns.Config) (backend.Account, error) {
+func googleAccount(_ *Pool, c googleclouddns.Config, _ *dialguard.Guard) (backend.Account, error) {
 	return googleclouddns.New(c)
 }

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/dialguard"
 	"github.com/zonefold/zonefold/internal/backend/secretdata"
 	"github.com/zonefold/zonefold/internal/backend/webcall"
 )
@@ -31,6 +32,8 @@ type Config struct {
 	Header   string        // "Name: value", sent with every call, because the protocol has no credentials; it is in no error and no log
 	Zones    string        // names with commas between them; "" are those that the server tells
 	Timeout  time.Duration // of one call; 0 is 30 seconds
+	// Guard is for a server that a tenant chose.
+	Guard *dialguard.Guard
 }
 
 // MediaType is that of the protocol's version 1.
@@ -117,7 +120,7 @@ func New(cfg Config, now func() time.Time) (*Client, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = defaultTimeout
 	}
-	c.http, err = webcall.NewClient(webcall.Config{CABundle: cfg.CABundle, MaxAnswer: maxBody, Timeout: cfg.Timeout, Judge: judge})
+	c.http, err = webcall.NewClient(webcall.Config{CABundle: cfg.CABundle, MaxAnswer: maxBody, Timeout: cfg.Timeout, Guard: cfg.Guard, Judge: judge})
 	return c, err
 }
 

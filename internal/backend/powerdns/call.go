@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/dialguard"
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
@@ -64,11 +65,14 @@ func (c *Client) call(ctx context.Context, r request, result any) error {
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
+		if refused := dialguard.Refusal(err); refused != nil {
+			return refused
+		}
 		return &backend.Error{Class: backend.ErrUnavailable, Err: err}
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return answerError(resp, r)
+		return c.answerError(resp, r)
 	}
 	if result == nil {
 		return nil
@@ -105,8 +109,8 @@ func decode(body io.Reader, result any) error {
 }
 
 // answerError gives an answer other than 2xx a class.
-func answerError(resp *http.Response, r request) error {
-	e := &backend.Error{Class: backend.ErrUnavailable, Words: words(resp)}
+func (c *Client) answerError(resp *http.Response, r request) error {
+	e := &backend.Error{Class: backend.ErrUnavailable, Words: c.words(resp)}
 	writes := r.method != http.MethodGet
 	switch code := resp.StatusCode; {
 	case code >= 300 && code < 400:
@@ -133,7 +137,7 @@ func answerError(resp *http.Response, r request) error {
 }
 
 // words are what the server says: {"error": …}, or plain text.
-func words(resp *http.Response) string {
+func (c *Client) words(resp *http.Response) string {
 	status := "HTTP " + strconv.Itoa(resp.StatusCode)
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxError))
 	if err != nil {
@@ -149,7 +153,7 @@ func words(resp *http.Response) string {
 	} else if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain") {
 		text = string(b)
 	}
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
+	text = c.guard.Said(strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " "))
 	const longest = 500
 	if runes := []rune(text); len(runes) > longest {
 		text = string(runes[:longest]) + "…"

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/dialguard"
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
@@ -36,6 +37,8 @@ type Config struct {
 	ZoneKind string
 	// InsecureSkipVerify has the certificate of the server not looked at: whoever is in between can read the key.
 	InsecureSkipVerify bool
+	// Guard is for a server that a tenant chose: what it refuses is not dialled, and no words of the server are shown.
+	Guard *dialguard.Guard
 }
 
 // Client is one server.
@@ -44,6 +47,7 @@ type Client struct {
 	key      string
 	zoneKind string
 	http     *http.Client
+	guard    *dialguard.Guard
 	writing  chan struct{} // holds one: see call
 }
 
@@ -71,9 +75,13 @@ func New(cfg Config) (*Client, error) {
 		}
 		transport.TLSClientConfig.RootCAs = pool
 	}
+	cfg.Guard.Transport(transport)
 	// A redirect could take the key to somebody else.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{base: base, key: cfg.APIKey, zoneKind: kind, http: &http.Client{Transport: transport, CheckRedirect: stay}, writing: make(chan struct{}, 1)}, nil
+	return &Client{
+		base: base, key: cfg.APIKey, zoneKind: kind, guard: cfg.Guard,
+		http: &http.Client{Transport: transport, CheckRedirect: stay}, writing: make(chan struct{}, 1),
+	}, nil
 }
 
 // baseURL is everything of the API's addresses that is the same for all zones.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/dialguard"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -30,6 +31,8 @@ type Config struct {
 	Keys func() (Keys, error)
 	// Now tells the time, which is part of every signature (RFC 8945 §5.2.3).
 	Now func() time.Time
+	// Guard is for a server that a tenant chose: what it refuses is not dialled.
+	Guard *dialguard.Guard
 }
 
 // Client is one server. It keeps some TCP connections open between calls; Close closes those that are idle.
@@ -49,7 +52,7 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{server: server, now: cfg.Now, conns: pool{server: server, now: cfg.Now}, keys: keyring{current: cfg.Keys}}
+	c := &Client{server: server, now: cfg.Now, conns: pool{server: server, now: cfg.Now, guard: cfg.Guard}, keys: keyring{current: cfg.Keys}}
 	if cfg.Keys == nil {
 		if err := c.keys.set(Keys{Update: cfg.Key}); err != nil {
 			return nil, fmt.Errorf("TSIG key for %s: %w", server, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/dialguard"
 )
 
 // concurrency is how many calls one server gets at the same time; as many connections are kept.
@@ -30,6 +31,7 @@ const keptPatience = 5 * time.Second
 type pool struct {
 	server string
 	now    func() time.Time
+	guard  *dialguard.Guard
 
 	mu     sync.Mutex
 	idle   []*conn // the one used last is last
@@ -63,9 +65,11 @@ func (p *pool) take(ctx context.Context) (c *conn, kept bool, err error) {
 }
 
 func (p *pool) dial(ctx context.Context) (*conn, error) {
-	var dialer net.Dialer
-	c, err := dialer.DialContext(ctx, "tcp", p.server)
+	c, err := p.guard.DialContext(ctx, "tcp", p.server)
 	if err != nil {
+		if refused := dialguard.Refusal(err); refused != nil {
+			return nil, refused
+		}
 		return nil, unavailable(fmt.Errorf("connecting: %w", err))
 	}
 	return &conn{Conn: c}, nil

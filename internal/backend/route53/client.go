@@ -65,13 +65,22 @@ func New(cfg Config) (*Client, error) {
 		}
 		options.Credentials = surroundings.Credentials
 	case cfg.Token != "":
-		roles := sts.New(sts.Options{Region: cfg.Region, HTTPClient: web, Retryer: aws.NopRetryer{}, BaseEndpoint: endpoint})
+		roles := sts.New(tokenService(cfg, web))
 		options.Credentials = aws.NewCredentialsCache(stscreds.NewWebIdentityRoleProvider(roles, cfg.RoleARN, identity(cfg.Token)))
 	default:
 		options.Credentials = credentials.NewStaticCredentialsProvider(cfg.AccessKeyID, cfg.SecretAccessKey, cfg.SessionToken)
 	}
 	c.api = route53.New(options)
 	return c, nil
+}
+
+// tokenService says where roles are assumed: never at the endpoint of Route 53, which would be shown a token that is for another service.
+func tokenService(cfg Config, web *http.Client) sts.Options {
+	o := sts.Options{Region: cfg.Region, HTTPClient: web, Retryer: aws.NopRetryer{}}
+	if cfg.STSEndpoint != "" {
+		o.BaseEndpoint = aws.String(cfg.STSEndpoint)
+	}
+	return o
 }
 
 // identity is a token that proves who a workload is.

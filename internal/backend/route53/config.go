@@ -21,6 +21,8 @@ type Config struct {
 	Region string
 	// Endpoint is the URL of the API; "" is the service's own.
 	Endpoint string
+	// STSEndpoint is the URL of the service that roles are assumed at; "" is the region's own.
+	STSEndpoint string
 }
 
 // defaultRegion is that of Gardener's controllers.
@@ -30,7 +32,7 @@ const defaultRegion = "us-west-2"
 const longestSessionToken = 8192
 
 // FromSecret reads the keys that the controllers of Gardener read. A Secret without any data leaves the credentials to the
-// surroundings. The only option is endpoint.
+// surroundings. The options are endpoint and stsEndpoint.
 func FromSecret(data map[string][]byte, region string, options map[string]string) (Config, error) {
 	r := secretdata.New(data, options)
 	cfg := Config{
@@ -41,6 +43,7 @@ func FromSecret(data map[string][]byte, region string, options map[string]string
 		Token:           r.Text("token"),
 		Region:          region,
 		Endpoint:        strings.TrimSuffix(r.Option("endpoint"), "/"),
+		STSEndpoint:     strings.TrimSuffix(r.Option("stsEndpoint"), "/"),
 	}
 	if cfg.Token != "" {
 		cfg.RoleARN = roleARN(r)
@@ -102,8 +105,10 @@ func checkForms(r *secretdata.Reader, cfg Config) {
 	if cfg.RoleARN != "" && !strings.HasPrefix(cfg.RoleARN, "arn:") {
 		r.Fail("the role begins with %q and not with arn:", cfg.RoleARN[:min(8, len(cfg.RoleARN))])
 	}
-	if cfg.Endpoint != "" && !strings.HasPrefix(cfg.Endpoint, "https://") && !strings.HasPrefix(cfg.Endpoint, "http://") {
-		r.Fail("the endpoint %q is no URL", cfg.Endpoint)
+	for name, at := range map[string]string{"endpoint": cfg.Endpoint, "stsEndpoint": cfg.STSEndpoint} {
+		if at != "" && !strings.HasPrefix(at, "https://") && !strings.HasPrefix(at, "http://") {
+			r.Fail("the %s %q is no URL", name, at)
+		}
 	}
 }
 

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"golang.org/x/time/rate"
 
 	"github.com/zonefold/zonefold/internal/backend"
@@ -237,6 +239,19 @@ func TestWordsOfTheService(t *testing.T) {
 	}
 }
 
+func TestATokenIsShownToTheServiceOfTokensAlone(t *testing.T) {
+	for _, c := range []struct{ name, endpoint, tokens, want string }{
+		{"nothing is said", "", "", ""},
+		{"Route 53 is elsewhere", "https://route53.example.org", "", ""},
+		{"both are elsewhere", "https://route53.example.org", "https://sts.example.org", "https://sts.example.org"},
+	} {
+		o := tokenService(Config{Region: defaultRegion, Endpoint: c.endpoint, STSEndpoint: c.tokens}, http.DefaultClient)
+		if got := aws.ToString(o.BaseEndpoint); got != c.want {
+			t.Errorf("%s: the token goes to %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
 func TestCredentials(t *testing.T) {
 	r := newRig(t, route53test.Options{})
 	stranger := r.server.NewAccount().NewUser("stranger")
@@ -265,7 +280,7 @@ func TestCredentials(t *testing.T) {
 	wants(t, try(with(func(c *Config) { c.SessionToken = "x" })), backend.ErrNotAuthorised, backend.CauseUnauthenticated, "InvalidClientTokenId")
 	wants(t, try(access(r.server, stranger)), backend.ErrNotAuthorised, backend.CauseUnauthorised, "AccessDenied")
 	wants(t, try(access(r.server, reader)), backend.ErrNotAuthorised, backend.CauseUnauthorised, "is not authorized to perform: route53:ChangeResourceRecordSets")
-	assumed := Config{RoleARN: "arn:aws:iam::111122223333:role/dns", Token: "a.token", Region: defaultRegion, Endpoint: r.server.URL}
+	assumed := Config{RoleARN: "arn:aws:iam::111122223333:role/dns", Token: "a.token", Region: defaultRegion, Endpoint: r.server.URL, STSEndpoint: r.server.URL}
 	if err := try(assumed); err != nil || role.SessionToken == "" {
 		t.Errorf("a workload's identity: %v", err)
 	}

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/dialguard"
 )
 
 // Config says how calls are made.
@@ -27,6 +28,8 @@ type Config struct {
 	Limiter   *rate.Limiter // nil: no limit
 	MaxAnswer int64         // octets; a longer answer is an error
 	Timeout   time.Duration // of one call, the answer read; 0: only the context's
+	// Guard is for a server that a tenant chose: what it refuses is not dialled, and no words of the server are shown.
+	Guard *dialguard.Guard
 
 	// Judge gives an answer that is not 2xx a class. It may leave After to this package.
 	Judge func(Answer) *backend.Error
@@ -49,6 +52,7 @@ func NewClient(cfg Config) (*http.Client, error) {
 		Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
 		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true,
 	}
+	cfg.Guard.Transport(base)
 	if cfg.CABundle != "" {
 		base.TLSClientConfig.RootCAs = x509.NewCertPool()
 		if !base.TLSClientConfig.RootCAs.AppendCertsFromPEM([]byte(cfg.CABundle)) {
@@ -74,6 +78,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := t.base.RoundTrip(req)
 	if err != nil {
+		if refused := dialguard.Refusal(err); refused != nil {
+			return nil, refused
+		}
 		return nil, &backend.Error{Class: backend.ErrUnavailable, Err: err}
 	}
 	if resp.StatusCode >= 200 && resp.StatusCode <= 299 {
@@ -87,7 +94,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			Err: errors.New("the server answers with a redirect, which is not followed: give the URL that it leads to")}
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxError))
-	if err != nil {
+	if err != nil || t.cfg.Guard != nil {
 		body = nil
 	}
 	e := t.cfg.Judge(Answer{req, resp.StatusCode, resp.Header, body})
