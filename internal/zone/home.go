@@ -9,7 +9,7 @@ import (
 // home finds the Zone that takes a claim, or says why none does. The longest accepted
 // Zone that encloses the name is asked first, then the Zone that delegates to that one,
 // and so on up as far as each trusts the next: who creates a Zone above yours gets no
-// names of yours by that. A zoneRef pins the Zone, and then no other is asked.
+// names of yours by that; and as far as [MaxAskedParts] allows. A zoneRef pins the Zone, and then no other is asked.
 func (w *World) home(c *claimState) (*zoneState, cause) {
 	if ref := c.Where.Ref; !ref.IsZero() {
 		return w.pinned(c, ref)
@@ -18,11 +18,16 @@ func (w *World) home(c *claimState) (*zoneState, cause) {
 	if nearest == nil {
 		return nil, cause{reason: NoZone}
 	}
+	left := MaxAskedParts - nearest.parts
 	for z := nearest; ; z = z.parent() {
+		w.compared += z.parts
 		if z.allowsRecord(c.ID.Namespace, c.key()) {
 			return z, cause{}
 		}
 		if z.parent() == nil || !z.trusts(z.parent()) {
+			break
+		}
+		if left -= z.parent().parts; left < 0 {
 			break
 		}
 	}

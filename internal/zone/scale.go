@@ -18,12 +18,15 @@ func (s *scale) spend(n int) bool {
 	return s.left >= 0
 }
 
-// zone weighs what a Zone that is there has and what refers to it, directly or not.
+// zone weighs a Zone, what it has if it is there, and what refers to it, directly or not.
 func (s *scale) zone(id ID) bool {
 	if s.seen[id] {
 		return true
 	}
 	s.seen[id] = true
+	if !s.spend(1) {
+		return false
+	}
 	if z := s.world.zones[id]; z != nil && z.node != nil && !s.node(z.node) {
 		return false
 	}

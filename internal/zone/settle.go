@@ -109,20 +109,17 @@ func (s said) equal(o said) bool {
 }
 
 func notesOf(c *claimState) []Note {
-	v := Verdict{}
-	for _, n := range c.Warnings {
-		v = v.with(n)
-	}
+	notes := slices.Clone(c.Warnings)
 	if c.differs != nil {
-		v = v.with(c.differs.note)
+		notes = append(notes, c.differs.note)
 	}
 	if note, hidden := occlusion(c); hidden {
-		v = v.with(note)
+		notes = append(notes, note)
 	}
 	if note, waits := unfed(c); waits {
-		v = v.with(note)
+		notes = append(notes, note)
 	}
-	return v.Notes
+	return sorted(notes)
 }
 
 // finish brings a Zone's content and verdict up to date.
@@ -157,19 +154,18 @@ func (w *World) finish(z *zoneState) {
 
 // annotate adds what there is to tell about an accepted Zone.
 func (w *World) annotate(z *zoneState, v Verdict) Verdict {
-	for _, n := range z.Warnings {
-		v = v.with(n)
-	}
+	notes := append(slices.Clone(v.Notes), z.Warnings...)
 	if z.node.cell(z).set(rr.TypeNS).Data == nil && !z.exclusive() {
-		v = v.with(Note{NoNameServers, fmt.Sprintf(
+		notes = append(notes, Note{NoNameServers, fmt.Sprintf(
 			"%s has no NS records at %s; servers that need some keep those that they have; add NS records with domainName %q.",
 			z.ID, z.node.name, "@"), ID{}})
 	}
 	if z.notCopied != nil {
-		v = v.with(*z.notCopied)
+		notes = append(notes, *z.notCopied)
 	}
 	if note, hidden := bypass(z); hidden {
-		v = v.with(note)
+		notes = append(notes, note)
 	}
+	v.Notes = sorted(notes)
 	return v
 }

@@ -13,6 +13,7 @@ import (
 type zoneState struct {
 	Zone
 	created int64        // see ageOf
+	parts   int          // of its rules
 	tree    *tree        // where its name is
 	node    *node        // nil: it has no name
 	problem *Refusal     // why it has no name

@@ -1,6 +1,7 @@
 package zone
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -90,18 +91,14 @@ func (v Verdict) Equal(o Verdict) bool {
 		v.Name == o.Name && v.Zone == o.Zone && slices.Equal(v.Notes, o.Notes)
 }
 
-// with returns v with a note more; notes stay sorted and unique by reason and message.
-func (v Verdict) with(n Note) Verdict {
-	i, found := slices.BinarySearchFunc(v.Notes, n, func(a, b Note) int {
-		if c := strings.Compare(string(a.Reason), string(b.Reason)); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Message, b.Message)
-	})
-	if !found {
-		v.Notes = slices.Insert(slices.Clone(v.Notes), i, n)
-	}
-	return v
+// sorted orders notes by reason and message, each once.
+func sorted(notes []Note) []Note {
+	slices.SortStableFunc(notes, compareNotes)
+	return slices.CompactFunc(notes, func(a, b Note) bool { return compareNotes(a, b) == 0 })
+}
+
+func compareNotes(a, b Note) int {
+	return cmp.Or(strings.Compare(string(a.Reason), string(b.Reason)), strings.Compare(a.Message, b.Message))
 }
 
 func refused(name dnsname.Name, r Refusal) Verdict {

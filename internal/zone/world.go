@@ -40,10 +40,11 @@ type World struct {
 	closed map[*zoneState]struct{} // Zones to finish: content, verdict or parent changed
 	delta  deltaBuilder
 
-	groups []group   // of the cell that is composed, kept to save making them anew
-	types  []rr.Type // likewise
-	held   []holding // likewise
-	visits int       // names, claims and Zones looked at, for tests of what a change costs
+	groups   []group   // of the cell that is composed, kept to save making them anew
+	types    []rr.Type // likewise
+	held     []holding // likewise
+	visits   int       // names, claims and Zones looked at, for tests of what a change costs
+	compared int       // parts of rules that claims were compared with, likewise
 }
 
 // referrers are the objects whose zoneRef names one Zone.
@@ -97,7 +98,7 @@ func (w *World) PutZone(z Zone) {
 	if own {
 		w.bring(old)
 	}
-	old.Zone = z
+	old.Zone, old.parts = z, partsOf(z.Rules)
 	if own {
 		w.bring(old)
 	}

@@ -22,6 +22,7 @@ type Delegation struct {
 	// The rule is for objects of these namespaces and of namespace.
 	//
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=4096
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=63
 	// +optional
@@ -33,6 +34,7 @@ type Delegation struct {
 	// elsewhere for exactly one; `ns*` matches within a label.
 	//
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=4096
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=1024
 	// +optional
@@ -41,6 +43,7 @@ type Delegation struct {
 	// The records that the rule allows. Default: none.
 	//
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=4096
 	// +optional
 	Records []RecordDelegation `json:"records,omitempty"`
 
@@ -64,6 +67,7 @@ type RecordDelegation struct {
 	// The record types that are allowed. Default: every type.
 	//
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=4096
 	// +optional
 	Types []DelegatedType `json:"types,omitempty"`
 

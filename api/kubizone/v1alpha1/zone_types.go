@@ -75,9 +75,11 @@ type ZoneSpec struct {
 	// rule allows is not adopted, reason NotDelegated, not even one of the Zone's
 	// own namespace. Default: no rules. A rule that cannot be read as a whole, for
 	// a field that nobody knows or a bad pattern, grants nothing; the Zone's
-	// warning says so, reason InvalidRule.
+	// warning says so, reason InvalidRule. So do the rules after those that have
+	// 4096 rules, namespaces, patterns and types together.
 	//
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=4096
 	// +kubebuilder:default={}
 	// +optional
 	Delegations []Delegation `json:"delegations,omitempty"`

@@ -79,6 +79,7 @@ type Entry struct {
 	TTL int64 `json:"ttl"`
 
 	// The data in the presentation form of master files; names in it are fully
-	// qualified.
+	// qualified. Empty, and one for the whole set, where the object would be larger
+	// than 900 KiB with the data of its largest sets.
 	RData string `json:"rdata"`
 }

@@ -3,6 +3,7 @@ package bindy
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
@@ -45,17 +46,16 @@ func (h *Homes) Notes(id zone.ID) []zone.Note {
 	if z == nil {
 		return nil
 	}
-	records := "1 record"
-	switch {
-	case z.lost == 0:
-		return nil
-	case z.lost > maxLost:
-		records = fmt.Sprintf("more than %d records", maxLost)
-	case z.lost > 1:
-		records = fmt.Sprintf("%d records", z.lost)
+	var notes []zone.Note
+	for _, owner := range slices.SortedFunc(maps.Keys(z.lost), zone.ID.Compare) {
+		records := "1 record"
+		if n := z.lost[owner]; n > 1 {
+			records = fmt.Sprintf("%d records", n)
+		}
+		notes = append(notes, zone.Note{Reason: v1beta1.ReasonSelectedTwice, Object: owner, Message: fmt.Sprintf(
+			"%s selects %s that %s has, which is named there or is older; let only one of them select a record.", id, records, owner)})
 	}
-	return []zone.Note{{Reason: v1beta1.ReasonSelectedTwice, Message: fmt.Sprintf(
-		"%s selects %s that it does not get: a record is in the zone that it names, or else in the oldest that selects it; let only one of them select a record.", id, records)}}
+	return notes
 }
 
 // PutZone adds a zone or replaces the one of its name.
@@ -80,8 +80,7 @@ func (h *Homes) PutRecord(r Record) Moved {
 	now := s.recordOf(r)
 	zones := s.remove(r.ID)
 	s.add(now)
-	now.decide(s)
-	return Moved{Zones: append(zones, now.count(1)...)}
+	return Moved{Zones: append(zones, now.settle(s)...)}
 }
 
 // Foresee returns the home that a record would have. It changes nothing.
@@ -97,10 +96,9 @@ func (s *homeSpace) recordOf(r Record) *homeRecord {
 	out := &homeRecord{id: r.ID, zone: canonicalZone(string(r.Meta.Zone)), ref: r.Meta.ZoneRef, labels: r.Object.GetLabels()}
 	for z := range hanging(s.selecting, labelHooks(out.labels)) {
 		if z.selects(out.labels) {
-			out.selected = append(out.selected, z)
+			out.selected = withZone(out.selected, z)
 		}
 	}
-	slices.SortFunc(out.selected, (*homeZone).compare)
 	return out
 }
 
@@ -154,7 +152,7 @@ func (s *homeSpace) change(old, now *homeZone) Moved {
 		s.called[now.name] = withZone(s.called[now.name], now)
 	}
 	s.reselect(old, now, touched)
-	return s.settle(touched, now)
+	return s.settle(touched)
 }
 
 // reselect tells the records that the zones select, or did.
@@ -177,17 +175,17 @@ func (s *homeSpace) reselect(old, now *homeZone, touched map[*homeRecord]struct{
 	}
 }
 
-// settle decides anew about some records, now that there is a zone, or that one is gone.
-func (s *homeSpace) settle(touched map[*homeRecord]struct{}, now *homeZone) Moved {
+// settle decides anew about some records.
+func (s *homeSpace) settle(touched map[*homeRecord]struct{}) Moved {
 	var moved Moved
 	zones := map[zone.ID]struct{}{}
 	for r := range touched {
-		news, told := r.settle(s, now)
-		if news {
-			moved.Records = append(moved.Records, r.id)
-		}
-		for _, id := range told {
+		before := r.home
+		for _, id := range r.settle(s) {
 			zones[id] = struct{}{}
+		}
+		if !reflect.DeepEqual(before, r.home) {
+			moved.Records = append(moved.Records, r.id)
 		}
 	}
 	moved.Zones = slices.Collect(maps.Keys(zones))

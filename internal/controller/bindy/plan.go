@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
-	"github.com/zonefold/zonefold/internal/bind9"
 )
 
 // A plan is what an instance is to have, checked before anything is written.
@@ -18,8 +17,6 @@ type plan struct {
 	*server
 	files   map[string]string // of the ConfigMap that it has its configuration from, as that is to be
 	service *corev1.Service
-	api     *corev1.Service               // of the sidecar
-	options bind9.Options                 // that BIND has, unless the user's ConfigMaps say otherwise
 	zones   *corev1.PersistentVolumeClaim // nil: none is made
 }
 
@@ -45,10 +42,10 @@ func planOf(i *v1beta1.Bind9Instance, p *parent, s Settings) (*plan, error) {
 	out := &plan{}
 	var err error
 	if out.server, err = newServer(i, p, s); err == nil {
-		out.files, out.options, err = out.configFiles()
+		out.files, err = out.configFiles()
 	}
 	if err == nil {
-		out.service, out.api, err = out.services()
+		out.service, err = out.serviceFor()
 	}
 	if err == nil {
 		out.zones, err = out.claimFor()
@@ -80,15 +77,14 @@ func (b *Controller) parentOf(ctx context.Context, i *v1beta1.Bind9Instance) (*p
 	return nil, nil
 }
 
-// configFiles are those of the ConfigMap that the server has its configuration from, and the options that it has by them.
-func (s *server) configFiles() (map[string]string, bind9.Options, error) {
+// configFiles are those of the ConfigMap that the server has its configuration from.
+func (s *server) configFiles() (map[string]string, error) {
 	if s.sharesConfig() {
 		files, err := clusterFiles(s.parent.spec)
 		if err != nil {
-			return nil, bind9.Options{}, fmt.Errorf("%s %s: %w", s.parent.kind, s.parent.name, err)
+			return nil, fmt.Errorf("%s %s: %w", s.parent.kind, s.parent.name, err)
 		}
-		o, err := clusterSource(s.parent.spec, s.role).options()
-		return files, o, err
+		return files, nil
 	}
 	source := configSource{path: "spec.config", role: s.role, version: s.version, zones: s.refs.NamedConfZones != ""}
 	own := s.instance.Spec.Config
@@ -100,12 +96,7 @@ func (s *server) configFiles() (map[string]string, bind9.Options, error) {
 		}
 	}
 	source.config = over(own, above)
-	o, err := source.options()
-	if err != nil {
-		return nil, o, err
-	}
-	files, err := bind9.Configuration(o)
-	return files, o, err
+	return source.files()
 }
 
 // over lays a server's own configuration over that of its cluster, field by field.

@@ -41,6 +41,13 @@ func ConvertClass(c *v1alpha1.DNSClass) zone.Zone {
 				"Item %d of spec.allowed of %s allows nothing, because it cannot be read: %v.", i, out.ID, err)})
 		}
 	}
+	out.Warnings = zone.Curtail(out.Warnings)
+	if n := zone.RulesWithin(out.Rules); n < len(out.Rules) {
+		out.Rules = out.Rules[:n]
+		out.Warnings = append(out.Warnings, zone.Note{Reason: zone.InvalidRule, Message: fmt.Sprintf(
+			"spec.allowed of %s has more than the %d items, namespaces and names that a class may have together; the last ones allow nothing; "+
+				"write fewer, with wider names.", out.ID, zone.MaxRuleParts)})
+	}
 	if len(c.Spec.Allowed) == 0 {
 		rule, _ := convertAllowance(v1alpha1.Allowance{})
 		out.Rules = append(out.Rules, rule)

@@ -1,6 +1,7 @@
 package kubizone
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -37,15 +38,7 @@ func ConvertZone(z *v1alpha1.Zone) zone.Zone {
 		refusal = zoneNames(&out, &z.Spec)
 	}
 	out.Invalid = refusal
-	for i := range z.Spec.Delegations {
-		rule, err := convertRule(&z.Spec.Delegations[i])
-		if err != nil {
-			out.Warnings = append(out.Warnings, zone.Note{Reason: zone.InvalidRule, Message: fmt.Sprintf(
-				"Rule %d of the delegations of %s grants nothing, because it cannot be read: %v.", i, out.ID, err)})
-			continue
-		}
-		out.Rules = append(out.Rules, rule)
-	}
+	convertRules(&out, z.Spec.Delegations)
 	if out.Retry >= out.Refresh || uint64(out.Expire) <= uint64(out.Refresh)+uint64(out.Retry) {
 		out.Warnings = append(out.Warnings, zone.Note{Reason: zone.InvalidTimers, Message: fmt.Sprintf(
 			"%s has SOA timers that secondaries cannot work with: retry (%d) has to be less than refresh (%d), and expire (%d) more than both together.",
@@ -54,10 +47,31 @@ func ConvertZone(z *v1alpha1.Zone) zone.Zone {
 	return out
 }
 
+// convertRules reads the delegations. What cannot be read, and what is more than a Zone may have, grants nothing.
+func convertRules(out *zone.Zone, delegations []v1alpha1.Delegation) {
+	var at []int // of each rule, its place among the delegations
+	for i := range delegations {
+		rule, err := convertRule(&delegations[i])
+		if err != nil {
+			out.Warnings = append(out.Warnings, zone.Note{Reason: zone.InvalidRule, Message: fmt.Sprintf(
+				"Rule %d of the delegations of %s grants nothing, because it cannot be read: %v.", i, out.ID, err)})
+			continue
+		}
+		out.Rules, at = append(out.Rules, rule), append(at, i)
+	}
+	out.Warnings = zone.Curtail(out.Warnings)
+	if n := zone.RulesWithin(out.Rules); n < len(out.Rules) {
+		out.Rules = out.Rules[:n]
+		out.Warnings = append(out.Warnings, zone.Note{Reason: zone.InvalidRule, Message: fmt.Sprintf(
+			"The delegations of %s have more than the %d rules, namespaces, patterns and types that a Zone may have together; "+
+				"rule %d and those after it grant nothing; write fewer, with wider patterns.", out.ID, zone.MaxRuleParts, at[n])})
+	}
+}
+
 // unreadable refuses what an older schema let in with values of other types.
 func unreadable(id zone.ID, problems []string) *zone.Refusal {
 	return &zone.Refusal{Reason: zone.InvalidSpec, Message: fmt.Sprintf(
-		"%s cannot be read: %s; correct it.", id, strings.Join(problems, "; "))}
+		"%s cannot be read: %s; correct it.", id, zone.InAll(problems))}
 }
 
 func zoneWhere(id zone.ID, spec *v1alpha1.ZoneSpec) (zone.Where, *zone.Refusal) {
@@ -156,7 +170,7 @@ func zoneNames(out *zone.Zone, spec *v1alpha1.ZoneSpec) *zone.Refusal {
 // void as a whole: a restriction that nobody knows must not widen what it grants.
 func convertRule(d *v1alpha1.Delegation) (zone.Rule, error) {
 	if problems := d.Problems(); len(problems) > 0 {
-		return zone.Rule{}, fmt.Errorf("%s", strings.Join(problems, "; "))
+		return zone.Rule{}, errors.New(zone.InAll(problems))
 	}
 	rule := zone.Rule{Namespaces: d.AllNamespaces()}
 	for _, text := range d.Zones {

@@ -1,6 +1,7 @@
 package kubizone
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -174,4 +175,46 @@ func claimText(c zone.Claim) string {
 		text += fmt.Sprintf(" ttl %d", *c.TTL)
 	}
 	return text
+}
+
+// Limits of what one Zone may have others pay for.
+func TestDelegationsWithoutEnd(t *testing.T) {
+	wide := func(n int) []string {
+		out := make([]string, n)
+		for i := range out {
+			out[i] = fmt.Sprintf("x%d", i)
+		}
+		return out
+	}
+	unknown := `{"` + strings.Join(wide(20_000), `":1,"`) + `":1}`
+	for _, tt := range []struct {
+		sentence, delegations string
+		rules                 int
+		warning               string // in the last one
+	}{
+		{"as much as it may have", `[{"zones":["` + strings.Join(wide(zone.MaxRuleParts-1), `","`) + `"]}]`, 1, ""},
+		{"one pattern more", `[{}, {"zones":["` + strings.Join(wide(zone.MaxRuleParts-1), `","`) + `"]}, {}]`, 1, "rule 1 and those after it grant nothing"},
+		{"rules without end", `[{},` + strings.Repeat("{},", 100_000) + `{}]`, zone.MaxRuleParts, "rule 4096 and those after it grant nothing"},
+		{"rules that nobody can read, without end", `[` + strings.Repeat(`{"x":1},`, 100_000) + `{}]`, 1, "There are 99984 more like these."},
+		{"fields that nobody knows, without end", `[` + unknown + `]`, 0, "and 19984 more faults like these"},
+	} {
+		t.Run(tt.sentence, func(t *testing.T) {
+			var z v1alpha1.Zone
+			if err := json.Unmarshal([]byte(`{"spec": {"domainName": "example.org.", "delegations": `+tt.delegations+`}}`), &z); err != nil {
+				t.Fatal(err)
+			}
+			got := ConvertZone(&z)
+			if len(got.Rules) != tt.rules {
+				t.Errorf("%d rules grant something, not %d", len(got.Rules), tt.rules)
+			}
+			size, last := 0, ""
+			for _, n := range got.Warnings {
+				size += len(n.Message)
+				last = n.Message
+			}
+			if !strings.Contains(last, tt.warning) || (last == "") != (tt.warning == "") || size > 16_384 {
+				t.Errorf("the warnings have %d octets, the last one %.300s", size, last)
+			}
+		})
+	}
 }

@@ -45,7 +45,7 @@ func journalPage(p page) *zonefold.ZoneSlice {
 		entries = entriesOf(entries, set)
 	}
 	return &zonefold.ZoneSlice{
-		ObjectMeta: metav1.ObjectMeta{Name: p.name}, Journal: true, Index: int32(p.index), Text: textOf(entries),
+		ObjectMeta: metav1.ObjectMeta{Name: p.name}, Journal: true, Index: int32(p.index), Text: textOf(within(entries, maxStatus)),
 	}
 }
 

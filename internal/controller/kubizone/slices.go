@@ -85,7 +85,7 @@ func (k *Controller) writeSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zo
 			}
 		}
 		slice := &zonefold.ZoneSlice{
-			ObjectMeta: metav1.ObjectMeta{Name: sliceName(z, "slice", i)}, Index: int32(i), Entries: sliceEntries(entries),
+			ObjectMeta: metav1.ObjectMeta{Name: sliceName(z, "slice", i)}, Index: int32(i), Entries: sliceEntries(within(entries, maxStatus)),
 		}
 		if err := k.applySlice(ctx, id, z, slice); err != nil {
 			k.mu.Lock()

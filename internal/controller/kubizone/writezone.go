@@ -205,7 +205,7 @@ func (k *Controller) flush(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s 
 		}
 		count = len(entries)
 		for _, e := range entries {
-			size += len(e.FQDN) + len(e.RData) + 60 // the field names
+			size += sizeOf(e)
 		}
 		small = count <= k.MaxEntries && size <= maxStatus
 	}
@@ -235,9 +235,6 @@ func (k *Controller) flush(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s 
 	k.mu.Unlock()
 	return nil
 }
-
-// maxStatus is how large entries may be, in octets: an object has to fit into etcd's 1.5 MiB.
-const maxStatus = 900 << 10
 
 func keyOf(r *v1alpha1.Record, v zone.Verdict) rr.Key {
 	t, err := rr.ParseType(string(r.Spec.Type))
