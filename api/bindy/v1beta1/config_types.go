@@ -2,7 +2,9 @@ package v1beta1
 
 // Bind9Config is the configuration of a server.
 type Bind9Config struct {
-	// Whether the server resolves names of others. Default false.
+	// Whether the server resolves names of others: for those of allowQuery, or
+	// without that, for the networks of its pod, which is BIND's default.
+	// Default false.
 	//
 	// +nullable
 	// +optional

@@ -132,6 +132,10 @@ const (
 	ReasonReconcileFailed = "ReconcileFailed"
 	// ReasonDeleting: what the object made is being removed.
 	ReasonDeleting = "Deleting"
+	// ReasonOpenResolver: of Warning: a server resolves names of others for anybody.
+	ReasonOpenResolver = "OpenResolver"
+	// ReasonClientsHidden: of Warning: a server sees addresses of nodes in the place of clients'.
+	ReasonClientsHidden = "ClientsHidden"
 )
 
 // Reasons of records and zones beside those of the core.

@@ -13,8 +13,8 @@ import (
 // Examiners are what admission asks about the kinds of this dialect.
 func (b *Controller) Examiners() []controller.Examiner {
 	out := []controller.Examiner{
-		{Kind: &v1beta1.ClusterBind9Provider{}, Faults: b.faults},
-		{Kind: &v1beta1.Bind9Cluster{}, Faults: b.faults},
+		{Kind: &v1beta1.ClusterBind9Provider{}, Faults: b.faults, Look: b.lookAtFleet},
+		{Kind: &v1beta1.Bind9Cluster{}, Faults: b.faults, Look: b.lookAtFleet},
 		{Kind: &v1beta1.Bind9Instance{}, Faults: b.faults, Look: b.lookAtInstance, Labels: true},
 		{Kind: &v1beta1.DNSZone{}, Faults: b.faults, Look: b.lookAtZone, Labels: true},
 	}
@@ -64,8 +64,26 @@ func (b *Controller) lookAtInstance(ctx context.Context, _, o client.Object) (f 
 	if !ok {
 		return f
 	}
-	if _, trouble, err := b.planFor(ctx, i); err == nil && trouble != nil {
+	p, trouble, err := b.planFor(ctx, i)
+	switch {
+	case err != nil:
+	case trouble != nil:
 		f.Warnings = append(f.Warnings, sentence("refused (%s): %s", trouble.reason, trouble.message))
+	default:
+		for _, c := range p.cautions(describe(v1beta1.KindInstance, client.ObjectKeyFromObject(i))) {
+			f.Warnings = append(f.Warnings, sentence("note (%s): %s", c.reason, c.message))
+		}
+	}
+	return f
+}
+
+// lookAtFleet says what deserves a look about the servers that a cluster or provider asks for.
+func (b *Controller) lookAtFleet(_ context.Context, _, o client.Object) (f controller.Findings) {
+	switch o := o.(type) {
+	case *v1beta1.Bind9Cluster:
+		f.Warnings = b.fleetCautions(v1beta1.KindCluster, o.Name, &o.Spec.CommonSpec)
+	case *v1beta1.ClusterBind9Provider:
+		f.Warnings = b.fleetCautions(v1beta1.KindProvider, o.Name, &o.Spec.CommonSpec)
 	}
 	return f
 }

@@ -35,7 +35,7 @@ func TestH5AProviderIsDeletedWithoutPodsRunning(t *testing.T) {
 	s.apply(providerManifest, s.word, a, "primaryReplicas: 2, secondaryReplicas: 1")
 	s.eventually("the workload", func() string {
 		got := s.children(a)
-		if got["DeploymentList"] != 3 || got["ServiceList"] != 3 || got["ConfigMapList"] != 1 || got["PodDisruptionBudgetList"] != 1 || got["SecretList"] < 3 {
+		if got["DeploymentList"] != 3 || got["ServiceList"] != 6 || got["ConfigMapList"] != 1 || got["PodDisruptionBudgetList"] != 1 || got["SecretList"] < 3 {
 			return fmt.Sprint(got)
 		}
 		return ""

@@ -28,14 +28,11 @@ func configFor(c *v1beta1.Bind9Cluster) (*corev1.ConfigMap, error) {
 func clusterFiles(spec *v1beta1.CommonSpec) (map[string]string, error) {
 	var data map[string]string
 	for _, role := range roles() {
-		source := configSource{path: "spec.global", config: spec.Global, role: role, version: spec.VersionOrDefault(), acls: spec.ACLs}
-		if r := spec.ForRole(role); r != nil && r.AllowTransfer != nil {
-			source.transfer, source.transferPath = r.AllowTransfer, "spec."+string(role)+".allowTransfer"
+		o, err := clusterSource(spec, role).options()
+		if err != nil {
+			return nil, err
 		}
-		if spec.ConfigMapRefs != nil {
-			source.zones = spec.ConfigMapRefs.NamedConfZones != ""
-		}
-		files, err := source.files()
+		files, err := bind9.Configuration(o)
 		if err != nil {
 			return nil, err
 		}
@@ -46,6 +43,18 @@ func clusterFiles(spec *v1beta1.CommonSpec) (map[string]string, error) {
 		}
 	}
 	return data, nil
+}
+
+// clusterSource is what the configuration of a cluster's servers of one role is made from.
+func clusterSource(spec *v1beta1.CommonSpec, role v1beta1.Role) configSource {
+	out := configSource{path: "spec.global", config: spec.Global, role: role, version: spec.VersionOrDefault(), acls: spec.ACLs}
+	if r := spec.ForRole(role); r != nil && r.AllowTransfer != nil {
+		out.transfer, out.transferPath = r.AllowTransfer, "spec."+string(role)+".allowTransfer"
+	}
+	if spec.ConfigMapRefs != nil {
+		out.zones = spec.ConfigMapRefs.NamedConfZones != ""
+	}
+	return out
 }
 
 // A configSource is what a server's configuration is made from.
@@ -61,15 +70,7 @@ type configSource struct {
 	transferPath string
 }
 
-// files are those of a server's configuration, by name.
-func (s configSource) files() (map[string]string, error) {
-	o, err := s.options()
-	if err != nil {
-		return nil, err
-	}
-	return bind9.Configuration(o)
-}
-
+// options are those of BIND, checked as far as lists are concerned.
 func (s configSource) options() (bind9.Options, error) {
 	o := bind9.Options{Path: s.path, Role: bind9.ZoneType(s.role.Canonical()), Version: s.version, Zones: s.zones}
 	lists := newAccessLists(s.acls)

@@ -24,14 +24,14 @@ type homeZone struct {
 	from      []v1beta1.Selection
 	selectors []labels.Selector
 	hooks     map[hook]struct{} // of the selectors
-	lost      map[zone.ID]int   // how many records it selects that another zone has
+	lost      int               // how many records it selects and does not have
 }
 
 func homeZoneOf(z *v1beta1.DNSZone) *homeZone {
 	selectors := selectorsOf(z.Spec.RecordsFrom)
 	return &homeZone{
 		id: ZoneID(z.Namespace, z.Name), created: z.CreationTimestamp.Time, name: canonicalZone(z.Spec.ZoneName),
-		from: z.Spec.RecordsFrom, selectors: selectors, hooks: hooksOf(selectors), lost: map[zone.ID]int{},
+		from: z.Spec.RecordsFrom, selectors: selectors, hooks: hooksOf(selectors),
 	}
 }
 
@@ -72,6 +72,16 @@ func (z *homeZone) compare(o *homeZone) int {
 	return cmp.Or(cmp.Compare(age(z), age(o)), z.id.Compare(o.id))
 }
 
+// maxLost is up to how many records a zone is told exactly that it does not have: beyond, a further one is no news to it.
+const maxLost = 9
+
+// lose counts a record that the zone selects and does not have, or not any more, and reports whether that is news.
+func (z *homeZone) lose(by int) (news bool) {
+	before := min(z.lost, maxLost+1)
+	z.lost += by
+	return min(z.lost, maxLost+1) != before
+}
+
 func withZone(zones []*homeZone, z *homeZone) []*homeZone {
 	i, _ := slices.BinarySearchFunc(zones, z, (*homeZone).compare)
 	return slices.Insert(zones, i, z)
@@ -88,59 +98,122 @@ type homeRecord struct {
 	ref      string // the object that it names
 	labels   map[string]string
 	selected []*homeZone // those that select it, oldest first
+	owner    *homeZone   // who has it; nil: nobody
 	home     Home
-	losers   []*homeZone // those that select it and do not have it
+	told     []*homeZone // of whom home tells
 }
 
-// settle decides who has the record, and returns the zones to which that matters.
-func (r *homeRecord) settle(s *homeSpace) []zone.ID {
-	zones := r.count(-1)
-	r.decide(s)
-	return append(zones, r.count(1)...)
-}
+// maxNamed is of how many other zones a record is told each: a namespace may have thousands that select everything, and then each record would
+// tell of all, again whenever there is one more.
+const maxNamed = 3
 
-// decide finds out who has the record.
-func (r *homeRecord) decide(s *homeSpace) {
-	owner, refusal := r.owner(s)
-	r.home, r.losers = Home{Refusal: refusal}, nil
-	if owner == nil {
-		return
-	}
-	r.home.Zone = owner.id
-	for _, z := range r.selected {
-		if z == owner {
-			continue
+// decide finds out who has the record, and reports whether its home is another than before. What it costs does not grow with the zones
+// that select the record.
+func (r *homeRecord) decide(s *homeSpace) (news bool) {
+	owner, refusal := r.find(s)
+	var selecting, called []*homeZone
+	if owner != nil {
+		selecting = others(r.selected, owner)
+		if r.zone != "" && r.ref == "" {
+			called = others(s.called[r.zone], owner)
 		}
-		r.losers = append(r.losers, z)
-		r.note(z, v1beta1.ReasonSelectedTwice, "%s has %s, and %s selects it too; let only one of them select it.", owner.id, r.id, z.id)
 	}
-	if r.zone != "" && r.ref == "" {
-		for _, z := range s.called[r.zone] {
-			if z != owner {
-				r.note(z, v1beta1.ReasonZoneAmbiguous, "%s has %s, and %s is called %s too; say with zoneRef which is meant.", owner.id, r.id, z.id, r.zone)
+	told := slices.Concat([]*homeZone{owner}, selecting, []*homeZone{nil}, called)
+	if owner != nil && slices.Equal(told, r.told) {
+		return false
+	}
+	before := r.home
+	r.owner, r.told, r.home = owner, told, Home{Refusal: refusal}
+	if owner != nil {
+		r.home.Zone = owner.id
+		r.note(selecting, v1beta1.ReasonSelectedTwice, func(z string) string {
+			return fmt.Sprintf("%s has %s, and %s selects it too; let only one of them select it.", owner.id, r.id, z)
+		})
+		r.note(called, v1beta1.ReasonZoneAmbiguous, func(z string) string {
+			return fmt.Sprintf("%s has %s, and %s is called %s too; say with zoneRef which is meant.", owner.id, r.id, z, r.zone)
+		})
+	}
+	return !reflect.DeepEqual(before, r.home)
+}
+
+// others are the first of some zones beside the owner: at most one more than are named.
+func others(zones []*homeZone, owner *homeZone) (out []*homeZone) {
+	for _, z := range zones {
+		if z != owner {
+			out = append(out, z)
+		}
+		if len(out) > maxNamed {
+			break
+		}
+	}
+	return out
+}
+
+// note tells of zones, by name or, after some, that there are more.
+func (r *homeRecord) note(zones []*homeZone, reason zone.Reason, text func(string) string) {
+	for i, z := range zones {
+		name := z.id.String()
+		if i == maxNamed {
+			name = "at least one DNSZone more"
+		}
+		r.home.Notes = append(r.home.Notes, zone.Note{Reason: reason, Message: text(name), Object: z.id})
+	}
+}
+
+// settle decides anew who has the record, and tells the zones: now is one that may select it since, nil if none does.
+func (r *homeRecord) settle(s *homeSpace, now *homeZone) (news bool, zones []zone.ID) {
+	before := r.owner
+	news = r.decide(s)
+	tell := func(z *homeZone, by int) {
+		if z.lose(by) {
+			zones = append(zones, z.id)
+		}
+	}
+	switch {
+	case before == nil:
+		return news, r.count(1)
+	case r.owner == nil:
+		for _, z := range r.selected {
+			if z != before && z != now {
+				tell(z, -1)
 			}
 		}
-	}
-}
-
-func (r *homeRecord) note(z *homeZone, reason zone.Reason, format string, args ...any) {
-	r.home.Notes = append(r.home.Notes, zone.Note{Reason: reason, Message: fmt.Sprintf(format, args...), Object: z.id})
-}
-
-// count tells the losers that they are some, or are not any more.
-func (r *homeRecord) count(by int) []zone.ID {
-	var zones []zone.ID
-	for _, z := range r.losers {
-		if z.lost[r.home.Zone] += by; z.lost[r.home.Zone] == 0 {
-			delete(z.lost, r.home.Zone)
+		return news, zones
+	case before != r.owner:
+		if r.isSelectedBy(before) {
+			tell(before, 1)
 		}
-		zones = append(zones, z.id)
+		if r.owner != now && r.isSelectedBy(r.owner) {
+			tell(r.owner, -1)
+		}
+	}
+	if now != r.owner && r.isSelectedBy(now) {
+		tell(now, 1)
+	}
+	return news, zones
+}
+
+// isSelectedBy reports whether a zone that there is selects the record.
+func (r *homeRecord) isSelectedBy(z *homeZone) bool {
+	if z == nil {
+		return false
+	}
+	i, found := slices.BinarySearchFunc(r.selected, z, (*homeZone).compare)
+	return found && r.selected[i] == z
+}
+
+// count tells all zones that select the record while another one has it, and returns those to which that is news.
+func (r *homeRecord) count(by int) (zones []zone.ID) {
+	for _, z := range r.selected {
+		if r.owner != nil && z != r.owner && z.lose(by) {
+			zones = append(zones, z.id)
+		}
 	}
 	return zones
 }
 
-// owner returns the zone that has the record: the one that it names, or else the oldest that selects it.
-func (r *homeRecord) owner(s *homeSpace) (*homeZone, *zone.Refusal) {
+// find returns the zone that has the record: the one that it names, or else the oldest that selects it.
+func (r *homeRecord) find(s *homeSpace) (*homeZone, *zone.Refusal) {
 	refuse := func(reason zone.Reason, format string, args ...any) (*homeZone, *zone.Refusal) {
 		return nil, &zone.Refusal{Reason: reason, Message: fmt.Sprintf(format, args...)}
 	}

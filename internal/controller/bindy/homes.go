@@ -3,7 +3,6 @@ package bindy
 import (
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
@@ -46,16 +45,17 @@ func (h *Homes) Notes(id zone.ID) []zone.Note {
 	if z == nil {
 		return nil
 	}
-	var notes []zone.Note
-	for _, owner := range slices.SortedFunc(maps.Keys(z.lost), zone.ID.Compare) {
-		records := "1 record"
-		if n := z.lost[owner]; n > 1 {
-			records = fmt.Sprintf("%d records", n)
-		}
-		notes = append(notes, zone.Note{Reason: v1beta1.ReasonSelectedTwice, Object: owner, Message: fmt.Sprintf(
-			"%s selects %s that %s has, which is named there or is older; let only one of them select a record.", id, records, owner)})
+	records := "1 record"
+	switch {
+	case z.lost == 0:
+		return nil
+	case z.lost > maxLost:
+		records = fmt.Sprintf("more than %d records", maxLost)
+	case z.lost > 1:
+		records = fmt.Sprintf("%d records", z.lost)
 	}
-	return notes
+	return []zone.Note{{Reason: v1beta1.ReasonSelectedTwice, Message: fmt.Sprintf(
+		"%s selects %s that it does not get: a record is in the zone that it names, or else in the oldest that selects it; let only one of them select a record.", id, records)}}
 }
 
 // PutZone adds a zone or replaces the one of its name.
@@ -80,7 +80,8 @@ func (h *Homes) PutRecord(r Record) Moved {
 	now := s.recordOf(r)
 	zones := s.remove(r.ID)
 	s.add(now)
-	return Moved{Zones: append(zones, now.settle(s)...)}
+	now.decide(s)
+	return Moved{Zones: append(zones, now.count(1)...)}
 }
 
 // Foresee returns the home that a record would have. It changes nothing.
@@ -96,9 +97,10 @@ func (s *homeSpace) recordOf(r Record) *homeRecord {
 	out := &homeRecord{id: r.ID, zone: canonicalZone(string(r.Meta.Zone)), ref: r.Meta.ZoneRef, labels: r.Object.GetLabels()}
 	for z := range hanging(s.selecting, labelHooks(out.labels)) {
 		if z.selects(out.labels) {
-			out.selected = withZone(out.selected, z)
+			out.selected = append(out.selected, z)
 		}
 	}
+	slices.SortFunc(out.selected, (*homeZone).compare)
 	return out
 }
 
@@ -152,7 +154,7 @@ func (s *homeSpace) change(old, now *homeZone) Moved {
 		s.called[now.name] = withZone(s.called[now.name], now)
 	}
 	s.reselect(old, now, touched)
-	return s.settle(touched)
+	return s.settle(touched, now)
 }
 
 // reselect tells the records that the zones select, or did.
@@ -175,17 +177,17 @@ func (s *homeSpace) reselect(old, now *homeZone, touched map[*homeRecord]struct{
 	}
 }
 
-// settle decides anew about some records.
-func (s *homeSpace) settle(touched map[*homeRecord]struct{}) Moved {
+// settle decides anew about some records, now that there is a zone, or that one is gone.
+func (s *homeSpace) settle(touched map[*homeRecord]struct{}, now *homeZone) Moved {
 	var moved Moved
 	zones := map[zone.ID]struct{}{}
 	for r := range touched {
-		before := r.home
-		for _, id := range r.settle(s) {
-			zones[id] = struct{}{}
-		}
-		if !reflect.DeepEqual(before, r.home) {
+		news, told := r.settle(s, now)
+		if news {
 			moved.Records = append(moved.Records, r.id)
+		}
+		for _, id := range told {
+			zones[id] = struct{}{}
 		}
 	}
 	moved.Zones = slices.Collect(maps.Keys(zones))

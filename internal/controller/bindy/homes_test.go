@@ -113,7 +113,7 @@ func TestAZoneIsToldWhatItDoesNotGet(t *testing.T) {
 		t.Errorf("moved are %+v", moved)
 	}
 	notes := h.Notes(ZoneID("dns", "young"))
-	if len(notes) != 1 || notes[0].Message != "DNSZone dns/young selects 1 record that DNSZone dns/old has, which is named there or is older; let only one of them select a record." {
+	if len(notes) != 1 || notes[0].Message != "DNSZone dns/young selects 1 record that it does not get: a record is in the zone that it names, or else in the oldest that selects it; let only one of them select a record." {
 		t.Errorf("the younger is told %+v", notes)
 	}
 	moved = h.DeleteZone(ZoneID("dns", "old"))
@@ -197,4 +197,48 @@ func drawNaming(t *rapid.T, id zone.ID) Record {
 		map[string]string{"team": rapid.SampledFrom([]string{"blue", "red", "green"}).Draw(t, "team")})
 	r.ID = id
 	return r
+}
+
+// TestManyZonesThatWantOneRecord has a namespace full of zones that select everything, or are called alike: what a record tells, and what one zone
+// more moves, does not grow with them.
+func TestManyZonesThatWantOneRecord(t *testing.T) {
+	const many = 100
+	for _, c := range []struct {
+		name     string
+		record   Record
+		selector []metav1.LabelSelector
+		reason   zone.Reason
+	}{
+		{"all select it", naming("", "", nil), []metav1.LabelSelector{{}}, v1beta1.ReasonSelectedTwice},
+		{"all are called as it says", naming("example.com", "", nil), nil, v1beta1.ReasonZoneAmbiguous},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := NewHomes()
+			var ids []zone.ID
+			for n := range 2 * many {
+				r := c.record
+				r.ID.Name = fmt.Sprint(n)
+				ids = append(ids, r.ID)
+				h.PutRecord(r)
+			}
+			for n := range many {
+				moved := h.PutZone(selecting(fmt.Sprintf("dns/z%03d", n), "example.com", int64(n), c.selector...))
+				if n > maxNamed+1 && (len(moved.Records) > 0 || len(moved.Zones) > 1) {
+					t.Fatalf("the zone %d moves %d records and %d zones", n, len(moved.Records), len(moved.Zones))
+				}
+			}
+			for _, id := range ids {
+				notes := h.Of(id).Notes
+				if h.Of(id).Zone != ZoneID("dns", "z000") || len(notes) != maxNamed+1 || !strings.Contains(notes[maxNamed].Message, "at least one DNSZone more") || notes[0].Reason != c.reason {
+					t.Fatalf("its home is %+v", h.Of(id))
+				}
+			}
+			if notes := h.Notes(ZoneID("dns", "z099")); c.selector != nil && (len(notes) != 1 || !strings.Contains(notes[0].Message, "more than 9 records")) {
+				t.Errorf("the youngest is told %+v", notes)
+			}
+			if moved := h.DeleteRecord(ids[0]); len(moved.Zones) > 0 {
+				t.Errorf("a record that goes is news to %d zones", len(moved.Zones))
+			}
+		})
+	}
 }

@@ -161,7 +161,8 @@ func (b *Controller) carryOut(ctx context.Context, v *visit) error {
 	step(b.applyClaim(ctx, v))
 	step(b.applyKeySecrets(ctx, v))
 	_, err = b.applyChild(ctx, v, p.service)
-	errs = append(errs, err, b.applyBudget(ctx, v), b.checkBinding(ctx, v))
+	_, apiErr := b.applyChild(ctx, v, p.api)
+	errs = append(errs, err, apiErr, b.applyBudget(ctx, v), b.checkBinding(ctx, v))
 	if complete {
 		errs = append(errs, b.applyDeployment(ctx, v))
 	} else {

@@ -20,7 +20,7 @@ func childrenOf(namespace, name string) []client.Object {
 		&appsv1.Deployment{ObjectMeta: named(namespace, name)}, &corev1.Service{ObjectMeta: named(namespace, name)},
 		&policyv1.PodDisruptionBudget{ObjectMeta: named(namespace, name)}, &corev1.ConfigMap{ObjectMeta: named(namespace, name+"-config")},
 		&corev1.Secret{ObjectMeta: named(namespace, name+"-rndc-key")}, &corev1.Secret{ObjectMeta: named(namespace, name+"-transfer-key")},
-		&corev1.ServiceAccount{ObjectMeta: named(namespace, "bind9")},
+		&corev1.ServiceAccount{ObjectMeta: named(namespace, "bind9")}, &corev1.Service{ObjectMeta: named(namespace, name+"-bindcar")},
 	}
 }
 

@@ -57,6 +57,9 @@ func (b *Controller) reportInstance(ctx context.Context, i *v1beta1.Bind9Instanc
 	conditions.Set(v1beta1.ConditionReady, ready)
 	conditions.Set(v1beta1.ConditionProgressing, w.progressing(ready))
 	conditions.Set(v1beta1.ConditionDegraded, w.degraded(ready))
+	if v.plan != nil {
+		warnings(&conditions, v.plan.cautions(describe(v1beta1.KindInstance, client.ObjectKeyFromObject(i))))
+	}
 	status.Conditions = conditions.List()
 	b.warnOf(i, i.Status.Conditions, v.troubles, ready)
 	return b.writeStatus(ctx, i, i.Status, status)

@@ -1,6 +1,8 @@
 package bindy
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"strconv"
@@ -63,6 +65,16 @@ func checkInstanceName(name string) error {
 			name, strings.Join(problems, ", "), maxServiceName)
 	}
 	return nil
+}
+
+// apiServiceName is that of the Service of a sidecar's API. Where it would be too long, a part of it stands for the rest.
+func apiServiceName(instance string) string {
+	const suffix, sum = "-bindcar", 8
+	if len(instance)+len(suffix) <= maxServiceName {
+		return instance + suffix
+	}
+	hash := sha256.Sum256([]byte(instance))
+	return instance[:maxServiceName-len(suffix)-sum-1] + "-" + hex.EncodeToString(hash[:sum/2]) + suffix
 }
 
 // configName is that of the ConfigMap that the instances of a cluster share.

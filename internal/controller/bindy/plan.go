@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/bind9"
 )
 
 // A plan is what an instance is to have, checked before anything is written.
@@ -17,6 +18,8 @@ type plan struct {
 	*server
 	files   map[string]string // of the ConfigMap that it has its configuration from, as that is to be
 	service *corev1.Service
+	api     *corev1.Service               // of the sidecar
+	options bind9.Options                 // that BIND has, unless the user's ConfigMaps say otherwise
 	zones   *corev1.PersistentVolumeClaim // nil: none is made
 }
 
@@ -42,10 +45,10 @@ func planOf(i *v1beta1.Bind9Instance, p *parent, s Settings) (*plan, error) {
 	out := &plan{}
 	var err error
 	if out.server, err = newServer(i, p, s); err == nil {
-		out.files, err = out.configFiles()
+		out.files, out.options, err = out.configFiles()
 	}
 	if err == nil {
-		out.service, err = out.serviceFor()
+		out.service, out.api, err = out.services()
 	}
 	if err == nil {
 		out.zones, err = out.claimFor()
@@ -77,14 +80,15 @@ func (b *Controller) parentOf(ctx context.Context, i *v1beta1.Bind9Instance) (*p
 	return nil, nil
 }
 
-// configFiles are those of the ConfigMap that the server has its configuration from.
-func (s *server) configFiles() (map[string]string, error) {
+// configFiles are those of the ConfigMap that the server has its configuration from, and the options that it has by them.
+func (s *server) configFiles() (map[string]string, bind9.Options, error) {
 	if s.sharesConfig() {
 		files, err := clusterFiles(s.parent.spec)
 		if err != nil {
-			return nil, fmt.Errorf("%s %s: %w", s.parent.kind, s.parent.name, err)
+			return nil, bind9.Options{}, fmt.Errorf("%s %s: %w", s.parent.kind, s.parent.name, err)
 		}
-		return files, nil
+		o, err := clusterSource(s.parent.spec, s.role).options()
+		return files, o, err
 	}
 	source := configSource{path: "spec.config", role: s.role, version: s.version, zones: s.refs.NamedConfZones != ""}
 	own := s.instance.Spec.Config
@@ -96,7 +100,12 @@ func (s *server) configFiles() (map[string]string, error) {
 		}
 	}
 	source.config = over(own, above)
-	return source.files()
+	o, err := source.options()
+	if err != nil {
+		return nil, o, err
+	}
+	files, err := bind9.Configuration(o)
+	return files, o, err
 }
 
 // over lays a server's own configuration over that of its cluster, field by field.

@@ -14,7 +14,47 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 )
 
-// serviceFor is the address of a server: DNS on the port that everybody asks at, and the sidecar's API at the document's port and at
+// services are the addresses of a server: that for DNS, and that of the sidecar's API, which is reached inside the cluster only, whatever the type of
+// the other is. As long as that is of type ClusterIP it has the API too, as in the document.
+func (s *server) services() (dns, api *corev1.Service, err error) {
+	if dns, err = s.serviceFor(); err != nil {
+		return nil, nil, err
+	}
+	api = &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.instance.Namespace, Name: apiServiceName(s.instance.Name), Labels: s.labels()},
+		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: s.selector()},
+	}
+	for _, p := range dns.Spec.Ports {
+		taken := slices.ContainsFunc(api.Spec.Ports, func(o corev1.ServicePort) bool { return o.Port == p.Port })
+		if isAPIPort(p) && !taken {
+			api.Spec.Ports = append(api.Spec.Ports, servicePort(p.Name, p.Port, corev1.ProtocolTCP, apiPort))
+		}
+	}
+	if !exposed(&dns.Spec) {
+		return dns, api, nil
+	}
+	dns.Spec.Ports = slices.DeleteFunc(dns.Spec.Ports, isAPIPort)
+	for _, p := range dns.Spec.Ports {
+		if to := p.TargetPort; to.StrVal == apiPort || to.IntVal == s.bindcar.port || to == (intstr.IntOrString{}) && p.Port == s.bindcar.port {
+			return nil, nil, fmt.Errorf("the port %s of the Service leads to the sidecar's API, which a Service of type %s would show to the outside; leave it out, and use Service %s",
+				p.Name, dns.Spec.Type, api.Name)
+		}
+	}
+	return dns, api, nil
+}
+
+// apiPort is the name of the sidecar's port, in pods and Services.
+const apiPort = "http"
+
+// isAPIPort reports whether a port of a Service is one of the two of the sidecar's API.
+func isAPIPort(p corev1.ServicePort) bool { return p.Name == apiPort || p.Name == apiPort+"-80" }
+
+// exposed reports whether a Service is reached from outside of the cluster.
+func exposed(s *corev1.ServiceSpec) bool {
+	return s.Type != corev1.ServiceTypeClusterIP && s.Type != ""
+}
+
+// serviceFor is the Service for DNS on the port that everybody asks at, and the sidecar's API at the document's port and at
 // that of the existing Bindy. What users say is laid over it, first the role's, then the sidecar's.
 func (s *server) serviceFor() (*corev1.Service, error) {
 	out := &corev1.Service{
@@ -24,8 +64,8 @@ func (s *server) serviceFor() (*corev1.Service, error) {
 			Ports: []corev1.ServicePort{
 				servicePort("dns-tcp", 53, corev1.ProtocolTCP, "dns-tcp"),
 				servicePort("dns-udp", 53, corev1.ProtocolUDP, "dns-udp"),
-				servicePort("http", 8080, corev1.ProtocolTCP, "http"),
-				servicePort("http-80", 80, corev1.ProtocolTCP, "http"),
+				servicePort(apiPort, 8080, corev1.ProtocolTCP, apiPort),
+				servicePort(apiPort+"-80", 80, corev1.ProtocolTCP, apiPort),
 			},
 		},
 	}

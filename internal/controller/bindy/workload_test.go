@@ -146,20 +146,20 @@ func TestWhatIsRefused(t *testing.T) {
 func TestServices(t *testing.T) {
 	s := mustServer(t, `{role: primary, bindcarConfig: {serviceSpec: {ports: [{name: http, port: 8888}]}}}`,
 		`{primary: {service: {annotations: {k: v}, spec: {type: LoadBalancer, loadBalancerIP: 192.0.2.1, selector: {app: other}, ports: [{name: dns-udp, port: 5300}, {name: more, port: 99, targetPort: rndc}]}}}}`)
-	got, err := s.serviceFor()
+	got, api, err := s.services()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got.Spec.Type != corev1.ServiceTypeLoadBalancer || got.Spec.LoadBalancerIP != "192.0.2.1" || got.Annotations["k"] != "v" || got.Spec.Selector["instance"] != "ns" || len(got.Spec.Selector) != 2 {
 		t.Errorf("%+v", got)
 	}
-	var ports []string
-	for _, p := range got.Spec.Ports {
-		ports = append(ports, fmt.Sprintf("%s %d/%s→%s", p.Name, p.Port, p.Protocol, p.TargetPort.String()))
-	}
-	want := []string{"dns-tcp 53/TCP→dns-tcp", "dns-udp 5300/UDP→dns-udp", "http 8888/TCP→http", "http-80 80/TCP→http", "more 99/→rndc"}
-	if !slices.Equal(ports, want) {
+	want := []string{"dns-tcp 53/TCP→dns-tcp", "dns-udp 5300/UDP→dns-udp", "more 99/→rndc"}
+	if ports := portsOf(got); !slices.Equal(ports, want) {
 		t.Errorf("%q", ports)
+	}
+	want = []string{"http 8888/TCP→http", "http-80 80/TCP→http"}
+	if ports := portsOf(api); !slices.Equal(ports, want) || api.Name != "ns-bindcar" || api.Spec.Type != corev1.ServiceTypeClusterIP || api.Annotations != nil || len(api.Spec.Selector) != 2 {
+		t.Errorf("that of the sidecar is %+v", api)
 	}
 	for _, spec := range []string{`{ports: [{port: 1}]}`, `{type: [x]}`, `{types: x}`} {
 		if _, err := mustServer(t, `role: primary`, `{primary: {service: {spec: `+spec+`}}}`).serviceFor(); err == nil || !strings.Contains(err.Error(), "spec.primary.service.spec") {
@@ -184,5 +184,51 @@ func TestServicesThatAreRefused(t *testing.T) {
 	}
 	if _, err := mustServer(t, `role: primary`, `{primary: {service: {spec: {type: NodePort, externalIPs: []}}}}`).serviceFor(); err != nil {
 		t.Error(err)
+	}
+}
+
+func portsOf(s *corev1.Service) (ports []string) {
+	for _, p := range s.Spec.Ports {
+		ports = append(ports, fmt.Sprintf("%s %d/%s→%s", p.Name, p.Port, p.Protocol, p.TargetPort.String()))
+	}
+	return ports
+}
+
+// TestTheSidecarIsNotShownToTheOutside lays over what users may say of the Service, whose type somebody may change at any time.
+func TestTheSidecarIsNotShownToTheOutside(t *testing.T) {
+	const api = "http 8080/TCP→http http-80 80/TCP→http"
+	for _, c := range []struct{ name, role, sidecar, dns, api, wrong string }{
+		{"the document's ports, inside of the cluster", `{}`, `{}`, "dns-tcp 53/TCP→dns-tcp dns-udp 53/UDP→dns-udp " + api, api, ""},
+		{"a load balancer", `{type: LoadBalancer}`, `{}`, "dns-tcp 53/TCP→dns-tcp dns-udp 53/UDP→dns-udp", api, ""},
+		{"ports of nodes, asked for beside the sidecar", `{}`, `{type: NodePort}`, "dns-tcp 53/TCP→dns-tcp dns-udp 53/UDP→dns-udp", api, ""},
+		{"the API's port by its name, with one of nodes", `{type: NodePort, ports: [{name: http, port: 8081, nodePort: 30080, targetPort: 5353}]}`, `{}`,
+			"dns-tcp 53/TCP→dns-tcp dns-udp 53/UDP→dns-udp", "http 8081/TCP→http http-80 80/TCP→http", ""},
+		{"both at one port", `{type: LoadBalancer}`, `{ports: [{name: http, port: 80}]}`, "dns-tcp 53/TCP→dns-tcp dns-udp 53/UDP→dns-udp", "http 80/TCP→http", ""},
+		{"another name for it", `{type: LoadBalancer, ports: [{name: mine, port: 443, targetPort: http}]}`, `{}`, "", "", "port mine"},
+		{"another name, by number", `{type: LoadBalancer, ports: [{name: mine, port: 443, targetPort: 8080}]}`, `{}`, "", "", "port mine"},
+		{"another name, by the same number", `{type: LoadBalancer, ports: [{name: mine, port: 8080}]}`, `{}`, "", "", "Service ns-bindcar"},
+		{"a port of DNS that leads there", `{type: NodePort, ports: [{name: dns-tcp, targetPort: http}]}`, `{}`, "", "", "port dns-tcp"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := mustServer(t, `{role: primary, bindcarConfig: {serviceSpec: `+c.sidecar+`}}`, `{primary: {service: {spec: `+c.role+`}}}`)
+			dns, got, err := s.services()
+			if c.wrong != "" {
+				if err == nil || !strings.Contains(err.Error(), c.wrong) {
+					t.Errorf("the error is %v, without %q", err, c.wrong)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d, a := strings.Join(portsOf(dns), " "), strings.Join(portsOf(got), " "); d != c.dns || a != c.api || got.Spec.Type != corev1.ServiceTypeClusterIP {
+				t.Errorf("DNS has %s, and the API, of type %s, %s", d, got.Spec.Type, a)
+			}
+			for _, p := range got.Spec.Ports {
+				if p.NodePort != 0 {
+					t.Errorf("%s is at the port %d of nodes", p.Name, p.NodePort)
+				}
+			}
+		})
 	}
 }

@@ -1,0 +1,76 @@
+package bindy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller"
+)
+
+// cautions are what about a server works and deserves a look. They are no refusals: a Service may be reached from a network of one's own only.
+func (p *plan) cautions(of string) []trouble {
+	var out []trouble
+	hidden := hidesClients(&p.service.Spec)
+	if hidden {
+		out = append(out, trouble{v1beta1.ReasonClientsHidden, sentence("%s has a Service of type %s without externalTrafficPolicy Local, so that BIND sees addresses of nodes in the place of clients': "+
+			"its rate limit does not count them, and addresses in allowQuery and allowTransfer are those of nodes; set externalTrafficPolicy: Local, or let in by key", of, p.service.Spec.Type)})
+	}
+	if p.refs.NamedConf != "" || p.refs.NamedConfOptions != "" || !p.options.Recursion {
+		return out
+	}
+	const way = "list the networks of its clients in allowQuery, or set recursion to false"
+	switch list := p.options.AllowQuery; {
+	case slices.ContainsFunc(list, isAnybody):
+		out = append(out, trouble{v1beta1.ReasonOpenResolver, sentence("%s resolves the names of others for whoever reaches it, and so sends large answers to whomever somebody else pretends to be: "+
+			"recursion is true, and allowQuery has everybody in it; %s", of, way)})
+	case list == nil && hidden:
+		out = append(out, trouble{v1beta1.ReasonOpenResolver, sentence("%s resolves the names of others for clients that it takes for its own node: recursion is true, there is no allowQuery, "+
+			"and all clients have addresses of nodes; set externalTrafficPolicy: Local, and %s", of, way)})
+	}
+	return out
+}
+
+// hidesClients reports whether what comes to a Service from outside may go through a node whose address it then has.
+func hidesClients(s *corev1.ServiceSpec) bool {
+	return exposed(s) && s.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal
+}
+
+// isAnybody reports whether an entry of an address match list is about every address of a family.
+func isAnybody(entry string) bool {
+	return strings.EqualFold(entry, "any") || strings.HasSuffix(entry, "/0") && !strings.HasPrefix(entry, "!")
+}
+
+// warnings makes one condition of cautions.
+func warnings(c *controller.Conditions, cautions []trouble) {
+	if len(cautions) == 0 {
+		return
+	}
+	var messages []string
+	for _, t := range cautions {
+		messages = append(messages, t.message)
+	}
+	c.Set(controller.ConditionWarning, controller.OK(cautions[0].reason, strings.Join(messages, " ")))
+}
+
+// fleetCautions are those of the servers that a cluster or provider would have.
+func (b *Controller) fleetCautions(kind, name string, spec *v1beta1.CommonSpec) (notes []string) {
+	for _, role := range roles() {
+		if count, err := spec.Replicas(role); err != nil || count == 0 {
+			continue
+		}
+		i := &v1beta1.Bind9Instance{Spec: v1beta1.Bind9InstanceSpec{ClusterRef: name, Role: role}}
+		i.Name = instanceName(name, role, 0)
+		p, err := planOf(i, &parent{kind: v1beta1.KindCluster, name: name, spec: spec}, b.Settings)
+		if err != nil {
+			continue // something else says so
+		}
+		for _, c := range p.cautions(fmt.Sprintf("Each %s of %s %s", role.Canonical(), kind, name)) {
+			notes = append(notes, sentence("note (%s): %s", c.reason, c.message))
+		}
+	}
+	return notes
+}
