@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -24,6 +25,8 @@ type admissionOptions struct {
 	names    string
 	lifetime time.Duration
 	lenient  bool
+	clientCA string
+	clients  string
 }
 
 func admissionFlags(f *flag.FlagSet, o *admissionOptions) {
@@ -31,6 +34,8 @@ func admissionFlags(f *flag.FlagSet, o *admissionOptions) {
 	f.StringVar(&o.certDir, "admission-cert-dir", "", "`folder` with tls.crt and tls.key for that, which somebody else renews; empty: the operator makes and renews its own")
 	f.StringVar(&o.names, "admission-names", "", "further `names` and addresses in that certificate, separated by commas, for API servers that do not ask at the Service "+admission.ServiceName)
 	f.DurationVar(&o.lifetime, "admission-certificate-lifetime", 90*24*time.Hour, "how long that certificate is valid; it is renewed after two thirds of that")
+	f.StringVar(&o.clientCA, "admission-client-ca-file", "", "`file` with the authorities, in PEM, that certify who may ask for reviews; empty: whoever reaches the address may")
+	f.StringVar(&o.clients, "admission-client-names", "", "`names` that these certificates may have, separated by commas; empty: any")
 	f.BoolVar(&o.lenient, "admission-missing-class-warns", false, "store a DNSRecord whose DNSClass does not exist, with a warning, instead of refusing it")
 }
 
@@ -45,7 +50,7 @@ func addAdmission(ctx context.Context, m *parts) error {
 		return err
 	}
 	reviewer, err := admission.New(admission.Config{
-		Scheme: m.GetScheme(), Examiners: m.examiners, Log: m.log,
+		Scheme: m.GetScheme(), Examiners: m.examiners, Log: m.log, Clock: time.Now,
 		Self: "system:serviceaccount:" + m.namespace + ":" + m.fleet.ServiceAccount,
 	})
 	if err != nil {
@@ -63,14 +68,36 @@ func addAdmission(ctx context.Context, m *parts) error {
 		c.MinVersion = tls.VersionTLS12
 		c.NextProtos = []string{"http/1.1"} // idle connections of HTTP/2 hold up the end by a second, and with it the next leader
 	})
-	server := webhook.NewServer(options)
-	server.Register(admission.Path, reviewer.Handler())
+	if o.clientCA != "" {
+		clients, err := o.readClients()
+		if err != nil {
+			return err
+		}
+		options.TLSOpts = append(options.TLSOpts, clients.Require)
+	}
+	server, handler := webhook.NewServer(options), reviewer.Handler()
+	server.Register(admission.Path, handler)
 	for _, e := range m.examiners {
 		if e.Path != "" {
-			server.Register(e.Path, reviewer.Handler())
+			server.Register(e.Path, handler)
 		}
 	}
 	return m.Add(server)
+}
+
+// readClients reads who may ask for reviews.
+func (o admissionOptions) readClients() (admission.Clients, error) {
+	pem, err := os.ReadFile(o.clientCA)
+	if err != nil {
+		return admission.Clients{}, fmt.Errorf("reading --admission-client-ca-file: %w", err)
+	}
+	var names []string
+	for name := range strings.SplitSeq(o.clients, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	return admission.NewClients(pem, names)
 }
 
 func splitAddress(text string) (host string, port int, err error) {

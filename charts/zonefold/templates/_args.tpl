@@ -6,6 +6,12 @@
 - --metrics-bind-address={{ ternary ":8080" "0" .Values.metrics.enabled }}
 {{- if .Values.admission.enabled }}
 - --admission-bind-address=:9443
+{{- if .Values.admission.clientCA.configMap }}
+- --admission-client-ca-file=/etc/zonefold/clients/{{ .Values.admission.clientCA.key }}
+{{- with .Values.admission.clientCA.names }}
+- --admission-client-names={{ join "," . }}
+{{- end }}
+{{- end }}
 {{- if .Values.admission.certManager.enabled }}
 - --admission-cert-dir=/etc/zonefold/admission
 {{- end }}

@@ -29,6 +29,7 @@ type Config struct {
 	Examiners []controller.Examiner
 	Self      string // the name of the operator as a user; its own requests are not reviewed
 	Log       *slog.Logger
+	Clock     func() time.Time
 }
 
 // Reviewer reviews objects of the kinds that its Examiners know.
@@ -51,8 +52,8 @@ func New(c Config) (*Reviewer, error) {
 	return r, nil
 }
 
-// Handler returns the Reviewer for an HTTPS server.
-func (r *Reviewer) Handler() http.Handler { return &admission.Webhook{Handler: r} }
+// Handler returns the Reviewer for an HTTPS server. All paths of a server share one.
+func (r *Reviewer) Handler() http.Handler { return bound(&admission.Webhook{Handler: r}, r.Clock) }
 
 // Handle implements admission.Handler. What goes wrong here is no reason to refuse an object: the controllers judge it all the same.
 func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (resp admission.Response) {
