@@ -18,6 +18,19 @@ const mutating = "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"
 
 const monitoring = "monitoring.coreos.com/v1/ServiceMonitor"
 
+// policies are ValidatingAdmissionPolicies and what binds them, by what they restrict.
+func policies(about ...string) (names []string) {
+	for _, what := range about {
+		names = append(names, "ValidatingAdmissionPolicy zonefold-"+what, "ValidatingAdmissionPolicyBinding zonefold-"+what)
+	}
+	return names
+}
+
+// fleetPolicies are those that the dialect bindy brings.
+func fleetPolicies() []string {
+	return policies("children", "fleets", "services", "workloads", "accounts", "bindings")
+}
+
 func TestSwitchesAddAndRemoveObjects(t *testing.T) {
 	usual := mustRender(t, "").names(t)
 	hooks := []string{"CustomResourceDefinition dnsclasses.dns.homelab.mortenolsen.pro", "CustomResourceDefinition dnsrecords.dns.homelab.mortenolsen.pro",
@@ -35,14 +48,12 @@ func TestSwitchesAddAndRemoveObjects(t *testing.T) {
 		"no zones to answer for": {values: only("bindy"), removed: []string{
 			"Service zonefold-dns", "CustomResourceDefinition zones.kubi.zone", "CustomResourceDefinition records.kubi.zone",
 			"CustomResourceDefinition backends.zonefold.dev", "CustomResourceDefinition zoneslices.zonefold.dev",
-		}, added: append(fleetKinds(t), "ClusterRole zonefold-bindcar", "ClusterRoleBinding zonefold-bindcar",
-			"ValidatingAdmissionPolicy zonefold-workloads", "ValidatingAdmissionPolicyBinding zonefold-workloads")},
+		}, added: append(fleetKinds(t), append(fleetPolicies(), "ClusterRole zonefold-bindcar", "ClusterRoleBinding zonefold-bindcar")...)},
 		"servers without admission policies": {values: "dialects: {bindy: true}\nbindy: {admission: {enabled: false, images: [a/]}}",
-			added: append(fleetKinds(t), "ClusterRole zonefold-bindcar", "ClusterRoleBinding zonefold-bindcar")},
+			added: append(fleetKinds(t), append(fleetPolicies(), "ClusterRole zonefold-bindcar", "ClusterRoleBinding zonefold-bindcar")...)},
+		"no policies": {values: "rbac: {policies: false}", removed: policies("specs", "secrets")},
 		"images of some registries": {values: "dialects: {bindy: true}\nbindy: {admission: {images: [a/]}}",
-			added: append(fleetKinds(t), "ClusterRole zonefold-bindcar", "ClusterRoleBinding zonefold-bindcar",
-				"ValidatingAdmissionPolicy zonefold-workloads", "ValidatingAdmissionPolicyBinding zonefold-workloads",
-				"ValidatingAdmissionPolicy zonefold-images", "ValidatingAdmissionPolicyBinding zonefold-images")},
+			added: append(fleetKinds(t), append(append(fleetPolicies(), policies("images")...), "ClusterRole zonefold-bindcar", "ClusterRoleBinding zonefold-bindcar")...)},
 		"no admission": {values: "admission: {enabled: false}", removed: []string{"ValidatingWebhookConfiguration zonefold", "Service zonefold-admission"}},
 		"certificates of cert-manager": {values: "admission: {certManager: {enabled: true}}", added: []string{
 			"Certificate zonefold-admission", "Issuer zonefold-admission",

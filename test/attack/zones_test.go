@@ -1,0 +1,91 @@
+package attack
+
+import (
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// malloryRecord is a Record of kubi.zone.
+func malloryRecord(name, domain, kind, rdata string) string {
+	return fmt.Sprintf("{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: %s}, spec: {domainName: %q, type: %s, rdata: %q}}", name, domain, kind, rdata)
+}
+
+func malloryZone(name, domain string) string {
+	return fmt.Sprintf(`{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {name: %s}, spec: {domainName: %q, delegations: [{namespaces: [mallory], records: [{pattern: "@"}, {pattern: "*"}]}]}}`, name, domain)
+}
+
+func onZones() []attempt {
+	return []attempt{{
+		aTenant, "writes a Record below another's Zone", "delegation: `NotDelegated`",
+		func(s *site) { s.told("NotDelegated", malloryRecord("pay", "pay.example.org.", "A", "192.0.2.66")) },
+	}, {
+		aTenant, "writes a Record that names another's Zone", "delegation: `NotDelegated`; a reference gives nothing",
+		func(s *site) {
+			s.told("NotDelegated", `{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: pay}, spec: {domainName: pay, zoneRef: {name: zone, namespace: victim}, type: A, rdata: 192.0.2.66}}`)
+		},
+	}, {
+		aTenant, "makes a Zone with the name of another's", "the oldest has it: `DuplicateZone`",
+		func(s *site) { s.told("DuplicateZone", malloryZone("twin", "example.org.")) },
+	}, {
+		aTenant, "makes a Zone below another's", "delegation: `NotDelegated`; it takes no Records",
+		func(s *site) {
+			s.told("NotDelegated", malloryZone("below", "pay.example.org."))
+			s.told("NotDelegated", malloryRecord("pay", "pay.example.org.", "A", "192.0.2.66"))
+		},
+	}, {
+		aTenant, "makes a Zone of a public suffix around another's", "a grant has to name it: `NotGranted`",
+		func(s *site) { s.told("NotGranted", malloryZone("org", "org.")) },
+	}, {
+		aTenant, "makes the root zone", "a grant has to name it: `NotGranted`",
+		func(s *site) { s.told("NotGranted", malloryZone("root", ".")) },
+	}, {
+		aTenant, "changes a name that another namespace has, where a rule gives it to both", "who was first holds it: `NameHeld`",
+		func(s *site) { s.told("NameHeld", malloryRecord("api", "api.shared.example.org.", "A", "192.0.2.66")) },
+	}, {
+		aTenant, "delegates names of others away with an NS record above them", "what others hold is not hidden: `HidesNames`",
+		func(s *site) {
+			s.told("HidesNames", malloryRecord("cut", "shared.example.org.", "NS", "ns.mallory.example."))
+		},
+	}, {
+		aTenant, "redirects names of others with a DNAME above them", "what others hold is not hidden: `HidesNames`",
+		func(s *site) {
+			s.told("HidesNames", malloryRecord("cut", "shared.example.org.", "DNAME", "mallory.example."))
+		},
+	}, {
+		aTenant, "puts a second record or a directive into rdata", "rdata is parsed strictly: refused by admission",
+		func(s *site) {
+			for _, rdata := range []string{"192.0.2.66\nwww.example.org. A 192.0.2.66", "192.0.2.66 ; x", "$INCLUDE /etc/passwd"} {
+				s.denied(s.malloryPuts(malloryRecord("odd", "odd.shared.example.org.", "A", rdata)), "odd")
+			}
+		},
+	}, {
+		aTenant, "labels its Record as one of another's Zone", "nothing is decided by the label",
+		func(s *site) {
+			s.told("NotDelegated", `{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: pay, labels: {kubi.zone/parent-zone: zone.victim}}, spec: {domainName: pay.example.org., type: A, rdata: 192.0.2.66}}`)
+		},
+	}, {
+		aTenant, "writes the status of its Zone", "RBAC: the tenant's role has no subresource",
+		func(s *site) {
+			s.must(s.malloryPuts(malloryZone("mine", "mallory.example.")))
+			o := objects(malloryZone("mine", "mallory.example."))[0]
+			o.SetNamespace(mallory)
+			s.forbidden(s.mallory.Status().Patch(s.ctx, o, client.RawPatch("application/merge-patch+json", []byte(`{"status":{"serialCeiling":4294967295}}`))))
+		},
+	}, {
+		aTenant, "writes a ZoneSlice, so that records of others count as published", "RBAC: the tenant's role does not have ZoneSlices",
+		func(s *site) {
+			s.forbidden(s.malloryPuts(`{apiVersion: zonefold.dev/v1alpha1, kind: ZoneSlice, metadata: {name: forged}}`))
+		},
+	}, {
+		aTenant, "makes a Backend that grants it everything", "RBAC: Backends are the cluster's",
+		func(s *site) {
+			s.forbidden(s.mallory.Create(s.ctx, objects(`{apiVersion: zonefold.dev/v1alpha1, kind: Backend, metadata: {name: mallory}, spec: {embedded: {}, grants: [{namespaces: [mallory], zones: ["*."]}]}}`)[0]))
+		},
+	}, {
+		aTenant, "makes a DNSClass with the Secret of another namespace", "RBAC: DNSClasses are the cluster's",
+		func(s *site) {
+			s.forbidden(s.mallory.Create(s.ctx, objects(`{apiVersion: dns.homelab.mortenolsen.pro/v1alpha1, kind: DNSClass, metadata: {name: mallory}, spec: {server: "http://192.0.2.66", hmacAuth: {secretRef: {namespace: victim, name: dns, key: apiKey}}}}`)[0]))
+		},
+	}}
+}
