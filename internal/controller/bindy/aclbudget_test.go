@@ -32,6 +32,13 @@ func TestListsThatNameListsHaveABudget(t *testing.T) {
 		flat[name] = slices.Repeat(v1beta1.ACL{"192.0.2.1"}, 64)
 	}
 	global := func(c v1beta1.Bind9Config) *v1beta1.Bind9Config { return &c }
+	cluster := &v1beta1.Bind9Cluster{Spec: v1beta1.Bind9ClusterSpec{CommonSpec: v1beta1.CommonSpec{
+		ACLs: nestOf(32, 64), Global: &v1beta1.Bind9Config{AllowQuery: v1beta1.ACL{"list0"}},
+	}}}
+	cluster.Name = "dns"
+	if faults := new(Controller).faults(cluster); len(faults) != 1 || !strings.Contains(faults[0], "1024 elements") {
+		t.Errorf("admission says %q", faults)
+	}
 	for _, c := range []struct {
 		sentence string
 		spec     v1beta1.CommonSpec

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
@@ -78,7 +77,7 @@ func choicesOf(z *v1beta1.DNSZone) map[string][]choice {
 	out := map[string][]choice{}
 	for i := range z.Spec.Bind9InstancesFrom {
 		from := &z.Spec.Bind9InstancesFrom[i]
-		s, err := metav1.LabelSelectorAsSelector(&from.Selector)
+		s, err := selectorOf(&from.Selection)
 		if err != nil {
 			continue
 		}

@@ -68,6 +68,7 @@ func TestWhichInstancesHaveAZone(t *testing.T) {
 		{"an empty selector selects everything of a namespace, as far as that allows it", "", "", in(from(metav1.LabelSelector{}), "far"),
 			"far/main-primary-0 far/named far/open", "far/closed far/else"},
 		{"an unknown operator selects nothing", "", "", from(expression("team", "Like", "blue")), "", ""},
+		{"a selector with too many values selects nothing", "", "", append(from(red), from(expression("team", "In", slices.Repeat([]string{"blue"}, 256)...))...), "dns/other-primary-0", ""},
 		{"Z3: nothing is named", "", "", nil, "", ""},
 		{"Z3: a cluster that is not there", "missing", "", nil, "", ""},
 	} {

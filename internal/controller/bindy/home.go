@@ -43,11 +43,26 @@ func canonicalZone(name string) string { return strings.TrimSuffix(strings.ToLow
 func selectorsOf(from []v1beta1.Selection) []labels.Selector {
 	var out []labels.Selector
 	for i := range from {
-		if s, err := metav1.LabelSelectorAsSelector(&from[i].Selector); err == nil {
+		if s, err := selectorOf(&from[i]); err == nil {
 			out = append(out, s)
 		}
 	}
 	return out
+}
+
+// maxSelector is how many labels and values a selector may have: what a zone asks for is asked of every instance and record.
+const maxSelector = 256
+
+// selectorOf reads a selector.
+func selectorOf(from *v1beta1.Selection) (labels.Selector, error) {
+	size := len(from.Selector.MatchLabels)
+	for _, e := range from.Selector.MatchExpressions {
+		size += 1 + len(e.Values)
+	}
+	if size > maxSelector {
+		return nil, fmt.Errorf("it has %d labels and values, and may have %d", size, maxSelector)
+	}
+	return metav1.LabelSelectorAsSelector(&from.Selector)
 }
 
 func selected(by []labels.Selector, set map[string]string) bool {

@@ -71,6 +71,7 @@ func TestTheHomeOfARecord(t *testing.T) {
 		{"an empty selector selects everything", []*v1beta1.DNSZone{selecting("dns/z", "a", 1, metav1.LabelSelector{})}, naming("", "", nil), "dns/z"},
 		{"an expression", []*v1beta1.DNSZone{selecting("dns/z", "a", 1, expression("team", "In", "red", "blue"))}, naming("", "", blue), "dns/z"},
 		{"an unknown operator selects nothing", []*v1beta1.DNSZone{selecting("dns/z", "a", 1, expression("team", "Like", "blue"))}, naming("", "", blue), "NotSelected"},
+		{"one with too many values selects nothing", []*v1beta1.DNSZone{selecting("dns/z", "a", 1, expression("team", "In", slices.Repeat([]string{"blue"}, 256)...))}, naming("", "", blue), "NotSelected"},
 		{"and does not spoil the other selectors", []*v1beta1.DNSZone{selecting("dns/z", "a", 1, expression("team", "Like"), expression("team", "Exists"))}, naming("", "", blue), "dns/z"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -94,6 +94,9 @@ type fragment struct {
 	*v1beta1.Fragment
 }
 
+// maxPorts is how many ports of a Service a user may say something of.
+const maxPorts = 64
+
 // layOver merges fields of a Service's spec over those that are there; ports are merged by their names.
 func (f fragment) layOver(spec *corev1.ServiceSpec) error {
 	if f.Fragment == nil {
@@ -114,6 +117,9 @@ func (f fragment) layOver(spec *corev1.ServiceSpec) error {
 		}
 	}
 	spec.Ports = ports
+	if len(users.Ports) > maxPorts {
+		return fmt.Errorf("%s.ports cannot be used: there are %d, and may be %d", f.field, len(users.Ports), maxPorts)
+	}
 	for _, p := range users.Ports {
 		if p.Name == "" {
 			return fmt.Errorf("%s.ports cannot be used: the port %d has no name, and ports are told apart by it", f.field, p.Port)

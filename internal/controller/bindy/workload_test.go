@@ -161,7 +161,7 @@ func TestServices(t *testing.T) {
 	if ports := portsOf(api); !slices.Equal(ports, want) || api.Name != "ns-bindcar" || api.Spec.Type != corev1.ServiceTypeClusterIP || api.Annotations != nil || len(api.Spec.Selector) != 2 {
 		t.Errorf("that of the sidecar is %+v", api)
 	}
-	for _, spec := range []string{`{ports: [{port: 1}]}`, `{type: [x]}`, `{types: x}`} {
+	for _, spec := range []string{`{ports: [` + strings.Repeat(`{name: x, port: 1}, `, 65) + `]}`, `{ports: [{port: 1}]}`, `{type: [x]}`, `{types: x}`} {
 		if _, err := mustServer(t, `role: primary`, `{primary: {service: {spec: `+spec+`}}}`).serviceFor(); err == nil || !strings.Contains(err.Error(), "spec.primary.service.spec") {
 			t.Errorf("%s: %v", spec, err)
 		}

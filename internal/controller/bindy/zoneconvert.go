@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -56,7 +54,7 @@ func ConvertZone(z *v1beta1.DNSZone, servers []netip.Addr) zone.Zone {
 
 // unreadable warns of a selector that selects nothing because it cannot be read.
 func unreadable(id zone.ID, field string, from *v1beta1.Selection) []zone.Note {
-	_, err := metav1.LabelSelectorAsSelector(&from.Selector)
+	_, err := selectorOf(from)
 	if err == nil {
 		return nil
 	}

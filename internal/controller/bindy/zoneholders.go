@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,25 +18,27 @@ import (
 // A nameIndex has the zones by name, of whatever dialect. Of those of one name an instance has the oldest that is to be on it: the engine
 // decides so for each primary, and this is for secondaries.
 type nameIndex struct {
-	of       map[zone.ID]string   // of a zone that instances are to have
-	called   map[string][]zone.ID // in no order; hardly ever more than one
-	accepted map[zone.ID]bool     // DNSZones, by the World
+	of       map[zone.ID]string    // of a zone that instances are to have
+	called   map[string][]zone.ID  // in no order; hardly ever more than one
+	since    map[zone.ID]time.Time // how old it was
+	accepted map[zone.ID]bool      // DNSZones, by the World
 }
 
 func newNameIndex() nameIndex {
-	return nameIndex{of: map[zone.ID]string{}, called: map[string][]zone.ID{}, accepted: map[zone.ID]bool{}}
+	return nameIndex{of: map[zone.ID]string{}, called: map[string][]zone.ID{}, since: map[zone.ID]time.Time{}, accepted: map[zone.ID]bool{}}
 }
 
-// rename notes what a zone is called now, and returns who shares a name with it, or did. z.mu is held.
+// rename notes what a zone is called now, and returns who shares a name with it, or did, and is younger: to an older one it does not matter what is
+// below it, and there may be thousands. z.mu is held.
 func (z *Zones) rename(id zone.ID) (others []zone.ID) {
+	self, known := z.tenant(id)
 	now := ""
-	if _, ok := z.fleets[id]; ok {
-		if t, ok := z.tenant(id); ok {
-			now = t.ref.ZoneName
-		}
+	if _, ok := z.fleets[id]; ok && known {
+		now = self.ref.ZoneName
 	}
 	n := &z.names
 	before := n.of[id]
+	was, counted := n.since[id]
 	if before != now {
 		n.called[before] = slices.DeleteFunc(n.called[before], func(o zone.ID) bool { return o == id })
 		if len(n.called[before]) == 0 {
@@ -43,6 +46,7 @@ func (z *Zones) rename(id zone.ID) (others []zone.ID) {
 		}
 		if n.of[id] = now; now == "" {
 			delete(n.of, id)
+			delete(n.since, id)
 		} else {
 			n.called[now] = append(n.called[now], id)
 		}
@@ -51,7 +55,19 @@ func (z *Zones) rename(id zone.ID) (others []zone.ID) {
 	if before != now {
 		others = append(others, n.called[now]...)
 	}
-	return slices.DeleteFunc(others, func(o zone.ID) bool { return o == id })
+	if now != "" {
+		n.since[id] = self.since
+	}
+	sameAge := known && (!counted || was.Equal(self.since)) // an object of that name may have been made anew
+	return slices.DeleteFunc(others, func(o zone.ID) bool {
+		other, ok := z.tenant(o)
+		return o == id || sameAge && ok && other.before(o, self, id)
+	})
+}
+
+// before reports whether a zone has a server rather than another one of its name.
+func (t tenant) before(id zone.ID, other tenant, otherID zone.ID) bool {
+	return cmp.Or(t.since.Compare(other.since), strings.Compare(id.String(), otherID.String())) < 0
 }
 
 // judged takes over which DNSZones the World accepts, and returns those of which that is new, and who shares a name with
@@ -77,7 +93,7 @@ func (z *Zones) holderAt(instance client.ObjectKey, name string) (holder zone.ID
 			continue
 		}
 		t, _ := z.tenant(id)
-		if holder.IsZero() || cmp.Or(t.since.Compare(best.since), strings.Compare(id.String(), holder.String())) < 0 {
+		if holder.IsZero() || t.before(id, best, holder) {
 			holder, best = id, t
 		}
 	}
