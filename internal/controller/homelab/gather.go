@@ -22,14 +22,25 @@ func CacheOptions(scheme *runtime.Scheme) cache.Options {
 	return cache.Options{Scheme: scheme, DefaultTransform: func(o any) (any, error) {
 		if m, ok := o.(metav1.Object); ok {
 			m.SetManagedFields(nil)
-			delete(m.GetAnnotations(), corev1.LastAppliedConfigAnnotation)
-			if _, secret := o.(*metav1.PartialObjectMetadata); secret {
-				m.SetAnnotations(nil)
-				m.SetLabels(nil)
-			}
+			m.SetAnnotations(ofOurs(m.GetAnnotations()))
+			m.SetLabels(nil)
 		}
 		return o, nil
 	}}
+}
+
+// ofOurs returns those of the annotations that the dialect reads. Of others an object may have a quarter of a megabyte.
+func ofOurs(annotations map[string]string) map[string]string {
+	var kept map[string]string
+	for _, name := range []string{v1alpha1.AppliedAnnotation, v1alpha1.DeletionPolicyAnnotation} {
+		if value, ok := annotations[name]; ok {
+			if kept == nil {
+				kept = map[string]string{}
+			}
+			kept[name] = value
+		}
+	}
+	return kept
 }
 
 // Objects are what the dialect reads from the cache.

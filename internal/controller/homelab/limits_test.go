@@ -27,3 +27,16 @@ func TestAClassAllowsNoMoreThanItsRecordsCanBeComparedWith(t *testing.T) {
 		t.Errorf("it is told %v", got.Warnings)
 	}
 }
+
+// TestWhatNobodyReadsTakesNoMemory: an object may have a quarter of a megabyte of annotations, and any number of labels.
+func TestWhatNobodyReadsTakesNoMemory(t *testing.T) {
+	var r v1alpha1.DNSRecord
+	r.Annotations = map[string]string{v1alpha1.DeletionPolicyAnnotation: v1alpha1.DeletionPolicyOrphan, "example.org/note": "x"}
+	r.Labels = map[string]string{"example.org/label": "x"}
+	if _, err := CacheOptions(nil).DefaultTransform(&r); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Annotations) != 1 || r.Annotations[v1alpha1.DeletionPolicyAnnotation] == "" || len(r.Labels) > 0 {
+		t.Errorf("it keeps %v and %v", r.Annotations, r.Labels)
+	}
+}

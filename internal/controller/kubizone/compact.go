@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 
@@ -22,12 +21,26 @@ func Compact() toolscache.TransformFunc {
 		if m, ok := o.(metav1.Object); ok && m.GetManagedFields() != nil {
 			m.SetManagedFields(nil)
 		}
-		if r, ok := o.(*v1alpha1.Record); ok {
+		switch o := o.(type) {
+		case *v1alpha1.Zone:
+			bare(&o.ObjectMeta)
+		case *v1alpha1.Record:
+			bare(&o.ObjectMeta)
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			c.record(r)
+			c.record(o)
 		}
 		return o, nil
+	}
+}
+
+// bare keeps of annotations and labels what the dialect reads. Of others an object may have a megabyte.
+func bare(m *metav1.ObjectMeta) {
+	m.Annotations = nil
+	if parent, ok := m.Labels[v1alpha1.ParentZoneLabel]; ok {
+		m.Labels = map[string]string{v1alpha1.ParentZoneLabel: parent}
+	} else {
+		m.Labels = nil
 	}
 }
 
@@ -39,16 +52,13 @@ type compacter struct {
 }
 
 func (c *compacter) record(r *v1alpha1.Record) {
-	if delete(r.Annotations, corev1.LastAppliedConfigAnnotation); len(r.Annotations) == 0 {
-		r.Annotations = nil // an empty map takes as much as a full one
-	}
 	for _, s := range []*string{&r.Kind, &r.APIVersion, &r.Namespace, (*string)(&r.Spec.Type), &r.Spec.Class} {
 		*s = c.text(*s)
 	}
 	if r.Status.FQDN == r.Spec.DomainName {
 		r.Status.FQDN = r.Spec.DomainName
 	}
-	if parent, ok := r.Labels[v1alpha1.ParentZoneLabel]; ok && len(r.Labels) == 1 {
+	if parent, ok := r.Labels[v1alpha1.ParentZoneLabel]; ok {
 		r.Labels = c.labels.one(parent, func() map[string]string { return r.Labels })
 	}
 	if len(r.Status.Conditions) > 0 {

@@ -2,12 +2,14 @@ package kubizone
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -21,7 +23,6 @@ func compactRecord(i int) *v1alpha1.Record {
 		TypeMeta: metav1.TypeMeta{Kind: text("Record"), APIVersion: text("kubi.zone/v1alpha1")},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: text("dns"), Labels: map[string]string{v1alpha1.ParentZoneLabel: text("example-org.dns")},
-			Annotations: map[string]string{"note": "kept"},
 		},
 		Spec: v1alpha1.RecordSpec{DomainName: name + ".example.org.", Type: "A", Class: "IN", RData: "192.0.2.1"},
 		Status: v1alpha1.RecordStatus{FQDN: name + ".example.org.", ObservedGeneration: 1, Conditions: []metav1.Condition{{
@@ -36,7 +37,8 @@ func TestCompactingChangesNothingThatIsRead(t *testing.T) {
 	for i := range 3 {
 		o := compactRecord(i)
 		o.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
-		o.Annotations[corev1.LastAppliedConfigAnnotation] = "{}"
+		o.Annotations = map[string]string{corev1.LastAppliedConfigAnnotation: "{}", "example.org/note": "of nobody's concern"}
+		o.Labels["example.org/label"] = "likewise"
 		got, err := compact(o)
 		if err != nil {
 			t.Fatal(err)
@@ -47,11 +49,30 @@ func TestCompactingChangesNothingThatIsRead(t *testing.T) {
 	}
 }
 
+// TestWhatNobodyReadsTakesNoMemory: an object may have a quarter of a megabyte of annotations, and any number of labels.
+func TestWhatNobodyReadsTakesNoMemory(t *testing.T) {
+	meta := metav1.ObjectMeta{Name: "a", Namespace: "b", Annotations: map[string]string{}, Labels: map[string]string{v1alpha1.ParentZoneLabel: "x.y"}}
+	for i := range 1000 {
+		meta.Annotations[fmt.Sprint("example.org/note", i)] = strings.Repeat("a", 250)
+		meta.Labels[fmt.Sprint("example.org/label", i)] = "a"
+	}
+	meta.Annotations[corev1.LastAppliedConfigAnnotation] = "{}"
+	for _, o := range []client.Object{&v1alpha1.Record{ObjectMeta: meta}, &v1alpha1.Zone{ObjectMeta: meta}} {
+		o := o.DeepCopyObject().(client.Object)
+		if _, err := Compact()(o); err != nil {
+			t.Fatal(err)
+		}
+		if len(o.GetAnnotations()) > 0 || len(o.GetLabels()) != 1 || o.GetLabels()[v1alpha1.ParentZoneLabel] != "x.y" {
+			t.Errorf("%T keeps %d annotations and %d labels", o, len(o.GetAnnotations()), len(o.GetLabels()))
+		}
+	}
+}
+
 func TestRecordsThatSayTheSameShareIt(t *testing.T) {
 	compact := Compact()
 	a, b, other := compactRecord(1), compactRecord(2), compactRecord(3)
 	other.Status.Conditions[0].Message = "Refused by bind."
-	other.Labels["mine"] = "too"
+	other.Labels[v1alpha1.ParentZoneLabel] = "another.dns"
 	for _, o := range []*v1alpha1.Record{a, b, other} {
 		if _, err := compact(o); err != nil {
 			t.Fatal(err)
