@@ -30,6 +30,9 @@ const (
 	maxName  = 255
 )
 
+// maxLabels is how many labels fit into a name.
+const maxLabels = (maxName - 1) / 2
+
 // Parse reads an absolute name in presentation form: it must end in an
 // unescaped dot. Escapes of RFC 1035 §5.1, U-labels, and labels with any
 // printable character that needs no escape ("_", "*", "/") are accepted. The

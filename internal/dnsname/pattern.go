@@ -2,7 +2,6 @@ package dnsname
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -142,45 +141,71 @@ func (g glob) append(dst []byte) []byte {
 	return dst
 }
 
-// match compares g with a canonical label.
-func (g glob) match(label string) bool {
-	var buf [maxLabel]byte
-	if strings.IndexByte(label, '\\') >= 0 {
-		label = string(appendRaw(buf[:0], label))
-	}
+// match compares g with a label in raw octets.
+func (g *glob) match(label string) bool {
 	if g.whole {
 		return label == g.pre
 	}
 	return len(label) >= len(g.pre)+len(g.post) && strings.HasPrefix(label, g.pre) && strings.HasSuffix(label, g.post)
 }
 
+// A Candidate is a name that many patterns of one origin are compared with: it is taken apart once, in place, because it is large.
+type Candidate struct {
+	labels [maxLabels]string // raw octets, leftmost first
+	count  int               // of labels
+	below  int               // how many of them are below the origin; -1: the name is not under it
+	apex   bool              // the name is the origin's own
+	some   bool              // there is a name
+}
+
+// Of takes a name apart for the patterns of an origin. Patterns that belong to no zone are read in Root.
+func (c *Candidate) Of(name, origin Name) {
+	c.count, c.below, c.apex, c.some = 0, -1, name == origin, name.s != ""
+	var buf [maxLabel]byte
+	for rest := name.s; len(rest) > 1; c.count++ {
+		end := labelEnd(rest)
+		label := rest[:end]
+		if strings.IndexByte(label, '\\') >= 0 {
+			label = string(appendRaw(buf[:0], label))
+		}
+		c.labels[c.count], rest = label, rest[end+1:]
+	}
+	if name.Under(origin) {
+		c.below = c.count - origin.NumLabels()
+	}
+}
+
 // Match reports whether p means name. A pattern that is not absolute is read in
 // origin, and means nothing when origin is zero. Patterns that belong to no
 // zone are read in Root.
 func (p Pattern) Match(name, origin Name) bool {
-	if p.s == "" || name.s == "" || name == origin && p.stars {
+	var c Candidate
+	c.Of(name, origin)
+	return p.Matches(&c)
+}
+
+// Matches reports whether p means a candidate.
+func (p *Pattern) Matches(c *Candidate) bool {
+	if p.s == "" || !c.some || c.apex && p.stars {
 		return false
 	}
-	rest := strings.TrimSuffix(name.s, ".")
+	rest := c.labels[:c.count]
 	if p.suffix != absolute {
-		if !name.Under(origin) {
+		if c.below < 0 {
 			return false
 		}
-		if rest = name.In(origin); rest == "@" {
-			rest = ""
+		rest = rest[:c.below]
+	}
+	if len(rest) < len(p.globs) || (len(rest) > len(p.globs)) != p.leading {
+		return false
+	}
+	rest = rest[len(rest)-len(p.globs):]
+	for i := len(rest) - 1; i >= 0; i-- {
+		if !p.globs[i].match(rest[i]) {
+			return false
 		}
 	}
-	for _, g := range slices.Backward(p.globs) {
-		if rest == "" {
-			return false
-		}
-		i := lastLabel(rest)
-		if !g.match(rest[i:]) {
-			return false
-		}
-		rest = rest[:max(i-1, 0)]
-	}
-	return (rest != "") == p.leading
+	return true
 }
 
 // String returns the pattern in canonical form; ParsePattern reads it back.

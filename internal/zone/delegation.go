@@ -190,12 +190,25 @@ func (w *World) overtake(z *zoneState, skipped []*zoneState, parent *zoneState) 
 }
 
 func (z *zoneState) allowsZone(child *zoneState) bool {
-	origin, name := z.node.name, child.node.name
-	return slices.ContainsFunc(z.Rules, func(r Rule) bool { return r.allowsZone(child.ID.Namespace, name, origin) })
+	var name dnsname.Candidate
+	name.Of(child.node.name, z.node.name)
+	for i := range z.Rules {
+		if z.Rules[i].allowsZone(child.ID.Namespace, &name) {
+			return true
+		}
+	}
+	return false
 }
 
 func (z *zoneState) allowsRecord(namespace string, key rr.Key) bool {
-	return slices.ContainsFunc(z.Rules, func(r Rule) bool { return r.AllowsRecord(namespace, key, z.node.name) })
+	var name dnsname.Candidate
+	name.Of(key.Name, z.node.name)
+	for i := range z.Rules {
+		if z.Rules[i].allowsRecord(namespace, key.Type, &name) {
+			return true
+		}
+	}
+	return false
 }
 
 // inWords says what was ruled about z.

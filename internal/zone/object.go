@@ -132,19 +132,39 @@ func (g Grant) Allows(namespace string, name dnsname.Name) bool {
 	return slices.ContainsFunc(g.Zones, func(p dnsname.Pattern) bool { return p.Match(name, dnsname.Root) })
 }
 
-// allowsZone reports whether r lets a Zone of namespace exist at name below origin.
-func (r Rule) allowsZone(namespace string, name, origin dnsname.Name) bool {
-	return r.covers(namespace) &&
-		slices.ContainsFunc(r.Zones, func(p dnsname.Pattern) bool { return p.Match(name, origin) })
+// allowsZone reports whether r lets a Zone of namespace exist at a name below the rule's Zone.
+func (r *Rule) allowsZone(namespace string, name *dnsname.Candidate) bool {
+	if !r.covers(namespace) {
+		return false
+	}
+	for i := range r.Zones {
+		if r.Zones[i].Matches(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // AllowsRecord reports whether r lets namespace have records of type t at name.
 func (r Rule) AllowsRecord(namespace string, key rr.Key, origin dnsname.Name) bool {
-	return r.covers(namespace) && slices.ContainsFunc(r.Records, func(rec RecordRule) bool {
-		return (len(rec.Types) == 0 || slices.Contains(rec.Types, key.Type)) && rec.Pattern.Match(key.Name, origin)
-	})
+	var name dnsname.Candidate
+	name.Of(key.Name, origin)
+	return r.allowsRecord(namespace, key.Type, &name)
 }
 
-func (r Rule) covers(namespace string) bool {
+func (r *Rule) allowsRecord(namespace string, t rr.Type, name *dnsname.Candidate) bool {
+	if !r.covers(namespace) {
+		return false
+	}
+	for i := range r.Records {
+		rec := &r.Records[i]
+		if (len(rec.Types) == 0 || slices.Contains(rec.Types, t)) && rec.Pattern.Matches(name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Rule) covers(namespace string) bool {
 	return len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)
 }
