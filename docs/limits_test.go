@@ -111,6 +111,9 @@ func keyword(t *testing.T, file, field, word string) int {
 	}
 	at := crd.Spec.Versions[0].Schema.OpenAPIV3Schema
 	for _, step := range strings.Split(field, ".") {
+		if items, ok := at["items"].(map[string]any); ok {
+			at = items
+		}
 		properties, _ := at["properties"].(map[string]any)
 		if at, _ = properties[step].(map[string]any); at == nil {
 			t.Fatalf("%s has no field %s", file, field)

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -48,6 +49,16 @@ func bindySentences() []sentence {
 			"Bind9Instance ~-a/one cannot be carried out: spec.volumeMounts[0] (none) cannot be used", nil},
 		{"a cluster whose configuration cannot be written is refused", nil,
 			`{kind: Bind9Cluster, metadata: {namespace: ~-a, name: c}, spec: {primaryReplicas: 0, global: {allowQuery: [friends]}}}`, "Bind9Cluster ~-a/c cannot be carried out", nil},
+		{"a cluster whose lists name each other many times is refused", nil,
+			`{kind: Bind9Cluster, metadata: {namespace: ~-a, name: c}, spec: {primaryReplicas: 0, global: {allowQuery: [a]}, acls: {
+				a: [` + strings.Repeat("b, ", 63) + `b], b: [` + strings.Repeat("c, ", 63) + `c], c: [` + strings.Repeat("d, ", 63) + `d], d: [` + strings.Repeat("192.0.2.1, ", 63) + `192.0.2.1]}}}`,
+			"more than 1024 elements together", nil},
+		{"an instance that resolves for everybody hears of it", nil,
+			"{kind: Bind9Instance, metadata: {namespace: ~-a, name: one}, spec: {role: Primary, replicas: 0, config: {recursion: true, allowQuery: [any]}}}", "",
+			[]string{"note (OpenResolver): Bind9Instance ~-a/one resolves the names of others"}},
+		{"a cluster whose servers would not see their clients hears of it", nil,
+			"{kind: Bind9Cluster, metadata: {namespace: ~-a, name: c}, spec: {primaryReplicas: 1, primary: {service: {spec: {type: NodePort}}}}}", "",
+			[]string{"note (ClientsHidden): Each primary of Bind9Cluster ~-a/c has a Service of type NodePort"}},
 		{"a provider likewise is refused", nil,
 			`{kind: ClusterBind9Provider, metadata: {name: ~}, spec: {namespaces: [~-a], primaryReplicas: 0, global: {allowQuery: [friends]}}}`, "ClusterBind9Provider ~ cannot be carried out", nil},
 	}

@@ -81,9 +81,9 @@ func (b *Controller) lookAtInstance(ctx context.Context, _, o client.Object) (f 
 func (b *Controller) lookAtFleet(_ context.Context, _, o client.Object) (f controller.Findings) {
 	switch o := o.(type) {
 	case *v1beta1.Bind9Cluster:
-		f.Warnings = b.fleetCautions(v1beta1.KindCluster, o.Name, &o.Spec.CommonSpec)
+		f.Warnings = b.fleetCautions(describe(v1beta1.KindCluster, client.ObjectKeyFromObject(o)), o.Name, &o.Spec.CommonSpec)
 	case *v1beta1.ClusterBind9Provider:
-		f.Warnings = b.fleetCautions(v1beta1.KindProvider, o.Name, &o.Spec.CommonSpec)
+		f.Warnings = b.fleetCautions(describe(v1beta1.KindProvider, client.ObjectKeyFromObject(o)), o.Name, &o.Spec.CommonSpec)
 	}
 	return f
 }

@@ -56,8 +56,8 @@ func warnings(c *controller.Conditions, cautions []trouble) {
 	c.Set(controller.ConditionWarning, controller.OK(cautions[0].reason, strings.Join(messages, " ")))
 }
 
-// fleetCautions are those of the servers that a cluster or provider would have.
-func (b *Controller) fleetCautions(kind, name string, spec *v1beta1.CommonSpec) (notes []string) {
+// fleetCautions are those of the servers that a cluster or provider, which is called so for people, would have.
+func (b *Controller) fleetCautions(called, name string, spec *v1beta1.CommonSpec) (notes []string) {
 	for _, role := range roles() {
 		if count, err := spec.Replicas(role); err != nil || count == 0 {
 			continue
@@ -68,7 +68,7 @@ func (b *Controller) fleetCautions(kind, name string, spec *v1beta1.CommonSpec) 
 		if err != nil {
 			continue // something else says so
 		}
-		for _, c := range p.cautions(fmt.Sprintf("Each %s of %s %s", role.Canonical(), kind, name)) {
+		for _, c := range p.cautions(fmt.Sprintf("Each %s of %s", role.Canonical(), called)) {
 			notes = append(notes, sentence("note (%s): %s", c.reason, c.message))
 		}
 	}

@@ -54,7 +54,7 @@ func TestWhatAboutAServerDeservesALook(t *testing.T) {
 			spec.PrimaryReplicas = new(int32)
 			*spec.PrimaryReplicas = 2
 			b := &Controller{Config: Config{Settings: testSettings}}
-			notes := b.fleetCautions(v1beta1.KindCluster, "dns", &spec)
+			notes := b.fleetCautions("Bind9Cluster dns", "dns", &spec)
 			for n, note := range notes {
 				if !strings.HasPrefix(note, fmt.Sprintf("note (%s): Each primary of Bind9Cluster dns ", reasons[n])) {
 					t.Errorf("of the cluster is said %q", note)
