@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"net/http"
@@ -47,10 +48,16 @@ type Key struct {
 	Algorithm Algorithm
 }
 
+// MinSecret is how many octets a secret has at least: whoever sees one signed request can try all shorter ones (RFC 2104 §3).
+const MinSecret = 16
+
 // Validate says what is wrong with a key, nil if it can be used.
 func (k Key) Validate() error {
-	if len(k.Secret) == 0 {
-		return fmt.Errorf("the secret is empty, so anybody could sign with it")
+	switch n := len(k.Secret); {
+	case n == 0:
+		return errors.New("the secret is empty, so anybody could sign with it")
+	case n < MinSecret:
+		return fmt.Errorf("the secret has %d octets, fewer than %d, and could be guessed; make one with `openssl rand -hex 32`, for both ends", n, MinSecret)
 	}
 	_, err := k.Algorithm.hash()
 	return err
@@ -90,7 +97,7 @@ func (k Key) Sign(m Message) (string, error) {
 // that separates it may be there all the same: the words of the protocol can be read so, and no other message has that text.
 func (k Key) signs(m Message, signature string) bool {
 	got, err := hex.DecodeString(signature)
-	if err != nil || len(k.Secret) == 0 {
+	if err != nil {
 		return false
 	}
 	want, err := k.sum(m)

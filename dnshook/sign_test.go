@@ -147,8 +147,8 @@ func signed(t *testing.T, secret, nonce string) *http.Request {
 }
 
 func TestVerifyTakesEachKeyAndNoRequestTwice(t *testing.T) {
-	v := verifier("old", "new")
-	for i, k := range []string{"old", "new"} {
+	v := verifier("the old secret of all", "the new secret of all")
+	for i, k := range []string{"the old secret of all", "the new secret of all"} {
 		r := signed(t, k, fmt.Sprint("n", i))
 		if err := v.Verify(t.Context(), r, []byte(example)); err != nil {
 			t.Errorf("with the %s key: %v", k, err)
@@ -157,16 +157,21 @@ func TestVerifyTakesEachKeyAndNoRequestTwice(t *testing.T) {
 			t.Errorf("a request that was sent before is answered with %q", got)
 		}
 	}
-	if got := dnshook.CodeOf(v.Verify(t.Context(), signed(t, "third", "n"), []byte(example))); got != dnshook.CodeAuthFailed {
+	if got := dnshook.CodeOf(v.Verify(t.Context(), signed(t, "a third secret of all", "n"), []byte(example))); got != dnshook.CodeAuthFailed {
 		t.Errorf("another key is answered with %q", got)
 	}
 	v.Keys = func() ([]dnshook.Key, error) { return nil, nil }
 	if got := dnshook.CodeOf(v.Verify(t.Context(), signed(t, "", "n"), []byte(example))); got != dnshook.CodeServerError {
 		t.Errorf("without a key it is answered with %q", got)
 	}
-	v.Keys = func() ([]dnshook.Key, error) { return []dnshook.Key{{}}, nil }
-	if got := dnshook.CodeOf(v.Verify(t.Context(), signed(t, "", "n"), []byte(example))); got != dnshook.CodeAuthFailed {
-		t.Errorf("with an empty key it is answered with %q", got)
+	for _, secret := range []string{"", "guessed at once"} {
+		if got := dnshook.CodeOf(verifier(secret).Verify(t.Context(), signed(t, secret, "n"), []byte(example))); got != dnshook.CodeServerError {
+			t.Errorf("with the secret %q alone it is answered with %q", secret, got)
+		}
+		v := verifier(secret, "the new secret of all")
+		if got := dnshook.CodeOf(v.Verify(t.Context(), signed(t, secret, "n"), []byte(example))); got != dnshook.CodeAuthFailed {
+			t.Errorf("with the secret %q among others it is answered with %q", secret, got)
+		}
 	}
 }
 

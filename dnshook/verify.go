@@ -16,7 +16,7 @@ const maxNonce = 256
 // A Verifier checks who has sent a request, and that it was not sent before.
 type Verifier struct {
 	// Keys are those that may sign now. They may change between calls, as they do when a secret is replaced; while several are
-	// returned, each counts.
+	// returned, each counts that Key.Validate finds nothing wrong with.
 	Keys   func() ([]Key, error)
 	Nonces Nonces
 	Now    func() time.Time
@@ -43,14 +43,27 @@ func (v *Verifier) Verify(ctx context.Context, r *http.Request, body []byte) err
 	if off := now.Sub(signed); off > Window || off < -Window {
 		return failed(CodeTimestampStale, "The timestamp differs from the time here by more than %s.", Window)
 	}
-	keys, err := v.Keys()
-	if err != nil || len(keys) == 0 {
+	keys, err := v.usable()
+	if len(keys) == 0 {
 		return &Error{Status: http.StatusServiceUnavailable, Code: CodeServerError, Message: "The server has no secret to check requests with.", Err: err}
 	}
 	if !slices.ContainsFunc(keys, func(k Key) bool { return k.signs(m, signature) }) {
 		return failed(CodeAuthFailed, "The signature is not the request's.")
 	}
 	return v.use(ctx, m.Nonce, now)
+}
+
+// usable returns the keys that may sign; the error is why some may not.
+func (v *Verifier) usable() (keys []Key, err error) {
+	all, err := v.Keys()
+	for _, k := range all {
+		if wrong := k.Validate(); wrong != nil {
+			err = errors.Join(err, wrong)
+			continue
+		}
+		keys = append(keys, k)
+	}
+	return keys, err
 }
 
 // use notes a nonce for as long as the same request could be sent again: twice the window, for its clock may be ahead.

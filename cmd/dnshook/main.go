@@ -114,14 +114,8 @@ func (s *settings) handler(p dnshook.Provider, observe func(dnshook.Exchange), l
 	cfg := dnshook.HandlerConfig{Provider: p, Unsigned: s.unsigned, Path: s.path, Concurrency: s.concurrency, Now: now, Observe: observe}
 	if !s.unsigned {
 		secrets := &hook.Secrets{Files: s.secretFiles, Algorithm: dnshook.Algorithm(s.algorithm), Grace: s.grace, Now: now, Log: log}
-		keys, err := secrets.Keys()
-		if err != nil {
+		if _, err := secrets.Keys(); err != nil {
 			return nil, err
-		}
-		for _, key := range keys {
-			if err := key.Validate(); err != nil {
-				return nil, fmt.Errorf("--algorithm: %w", err)
-			}
 		}
 		cfg.Keys = secrets.Keys
 	} else {

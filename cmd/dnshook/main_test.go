@@ -226,10 +226,11 @@ func TestUnsigned(t *testing.T) {
 
 func TestSecretsAreReplacedAndRestartsLoseNothing(t *testing.T) {
 	s := newSite(t)
-	file := write(t, filepath.Join(s.dir, "secret"), "first")
+	const more = " secret of sixteen"
+	file := write(t, filepath.Join(s.dir, "secret"), "first"+more)
 	p := s.start("--secret-file", file)
 	upsert := func(secret string, r dnshook.Record) error {
-		_, err := p.client(secret, nil).Upsert(t.Context(), r)
+		_, err := p.client(secret+more, nil).Upsert(t.Context(), r)
 		return err
 	}
 	if err := upsert("first", a("example.com", "one", "192.0.2.1")); err != nil {
@@ -238,7 +239,7 @@ func TestSecretsAreReplacedAndRestartsLoseNothing(t *testing.T) {
 	if err := upsert("second", a("example.com", "two", "192.0.2.2")); dnshook.CodeOf(err) != dnshook.CodeAuthFailed {
 		t.Errorf("a secret that is to come: %v", err)
 	}
-	write(t, file, "second")
+	write(t, file, "second"+more)
 	for _, secret := range []string{"second", "first"} {
 		if err := upsert(secret, a("example.com", secret, "192.0.2.3")); err != nil {
 			t.Errorf("with the %s secret: %v", secret, err)
@@ -250,13 +251,13 @@ func TestSecretsAreReplacedAndRestartsLoseNothing(t *testing.T) {
 	if err := upsert("second", a("example.com", "two", "192.0.2.2")); err != nil {
 		t.Errorf("without the file: %v", err)
 	}
-	write(t, file, "second")
+	write(t, file, "second"+more)
 	p.end()
 	if p.err != nil {
 		t.Errorf("it ended with %v and logged\n%s", p.err, p.logged())
 	}
 	p = s.start("--secret-file", file, "--secret-grace", "0s")
-	if err := p.client("second", nil).Delete(t.Context(), a("example.com", "one", "").ID()); err != nil {
+	if err := p.client("second"+more, nil).Delete(t.Context(), a("example.com", "one", "").ID()); err != nil {
 		t.Error(err)
 	}
 	if err := upsert("first", a("example.com", "one", "192.0.2.1")); dnshook.CodeOf(err) != dnshook.CodeAuthFailed {
@@ -353,7 +354,9 @@ func TestCertificatesAreReplaced(t *testing.T) {
 func TestWrongUsage(t *testing.T) {
 	dir := t.TempDir()
 	empty := write(t, filepath.Join(dir, "empty"), "")
-	good := write(t, filepath.Join(dir, "good"), "c2VjcmV0")
+	good := write(t, filepath.Join(dir, "good"), "a secret of sixteen")
+	short := write(t, filepath.Join(dir, "short"), "s3cret! s3cret!")
+	tsig := write(t, filepath.Join(dir, "tsig"), "czNjcmV0IXMzY3JldCFz")
 	for _, c := range []struct{ args, want string }{
 		{"", "--zone"},
 		{"--zone example.com", "--rfc2136"},
@@ -362,6 +365,8 @@ func TestWrongUsage(t *testing.T) {
 		{"--zone example.com --rfc2136 127.0.0.1 --unsigned --secret-file x", "--unsigned"},
 		{"--zone example.com --rfc2136 127.0.0.1 --secret-file " + dir + "/none", "reading a secret"},
 		{"--zone example.com --rfc2136 127.0.0.1 --secret-file " + empty, "is empty"},
+		{"--zone example.com --rfc2136 127.0.0.1 --secret-file " + short, "short: the secret has 15 octets, fewer than 16"},
+		{"--zone example.com --rfc2136 127.0.0.1 --unsigned --tsig-name x --tsig-secret-file " + tsig, "the secret has 15 octets, fewer than 16"},
 		{"--zone example.com --rfc2136 127.0.0.1 --algorithm MD5 --secret-file " + good, "MD5"},
 		{"--zone example.com --rfc2136 127.0.0.1 --unsigned --tsig-name x", "--tsig-secret-file"},
 		{"--zone example.com --rfc2136 127.0.0.1 --unsigned --tls-cert x", "--tls-key"},

@@ -18,7 +18,7 @@ import (
 	"github.com/zonefold/zonefold/dnshook/conformance"
 )
 
-var key = dnshook.Key{Secret: []byte("a shared secret"), Algorithm: dnshook.SHA512}
+var key = dnshook.Key{Secret: []byte("a secret that is shared"), Algorithm: dnshook.SHA512}
 
 // A server is the one of package dnshook, with what may be wrong in it.
 type server struct {

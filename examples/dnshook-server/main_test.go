@@ -17,7 +17,7 @@ import (
 func TestConformance(t *testing.T) {
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "secret")
-	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
+	if err := os.WriteFile(secret, []byte("a secret of sixteen"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	kept := dnshook.Record{Type: "A", Domain: "example.com", Subdomain: "kept", Values: []string{"192.0.2.1"}, TTL: 60}
@@ -32,7 +32,7 @@ func TestConformance(t *testing.T) {
 		}
 		s := httptest.NewServer(h)
 		results, err := conformance.Run(t.Context(), conformance.Config{
-			Server: s.URL, Key: &dnshook.Key{Secret: []byte("secret")}, Domain: "example.com", Now: time.Now,
+			Server: s.URL, Key: &dnshook.Key{Secret: []byte("a secret of sixteen")}, Domain: "example.com", Now: time.Now,
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -104,7 +104,7 @@ func TestConformance(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			secret := dnshook.Key{Secret: []byte("secret")}
+			secret := dnshook.Key{Secret: []byte("a secret of sixteen")}
 			h, err := dnshook.NewHandler(dnshook.HandlerConfig{
 				Provider: before(t, hook.Zone{Name: parse(t, "example.com."), Backend: start(t)}), Now: time.Now,
 				Keys: func() ([]dnshook.Key, error) { return []dnshook.Key{secret}, nil },

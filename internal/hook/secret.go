@@ -32,7 +32,7 @@ type oldSecret struct {
 	until  time.Time
 }
 
-// Keys returns those that count now, for dnshook.HandlerConfig. A file that cannot be read, or is empty, counts as it was.
+// Keys returns those that count now, for dnshook.HandlerConfig. A file that cannot be read, or has no secret that can be used, counts as it was.
 func (s *Secrets) Keys() ([]dnshook.Key, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,12 +63,14 @@ func (s *Secrets) Keys() ([]dnshook.Key, error) {
 // read takes over what a file holds.
 func (s *Secrets) read(file string, at time.Time) error {
 	text, err := os.ReadFile(file)
-	if err == nil && len(text) == 0 {
-		err = fmt.Errorf("%s is empty", file)
+	if err == nil {
+		if err = (dnshook.Key{Secret: text, Algorithm: s.Algorithm}).Validate(); err != nil {
+			err = fmt.Errorf("%s: %w", file, err)
+		}
 	}
 	if err != nil {
 		if !s.failed[file] {
-			s.Log.Error("a secret cannot be read; what the file held before counts on", "file", file, "error", err)
+			s.Log.Error("a secret cannot be used; what the file held before counts on", "file", file, "error", err)
 		}
 		s.failed[file] = true
 		return fmt.Errorf("reading a secret: %w", err)

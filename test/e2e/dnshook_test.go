@@ -35,7 +35,7 @@ func TestDNSHookInAPod(t *testing.T) {
 		}
 		return "it is not ready"
 	})
-	url, key := s.service(ns, "dnshook").URL(7100), dnshook.Key{Secret: []byte("change-me")}
+	url, key := s.service(ns, "dnshook").URL(7100), dnshook.Key{Secret: []byte("change-me-openssl-rand-hex-32-makes-one")}
 	results, err := conformance.Run(s.ctx, conformance.Config{Server: url, Key: &key, Domain: "example.com", Timeout: 10 * time.Second, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)

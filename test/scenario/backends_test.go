@@ -154,7 +154,7 @@ func TestBackends(t *testing.T) {
 		s.cond("backend b", "Ready", "False SecretNotFound", testoperator.Namespace+"/~key")
 		s.apply(www("b"))
 		s.cond("zone a/org", "Served", "False BackendNotReady", "~b")
-		s.secret(testoperator.Namespace, s.prefix+"key", "bm90IHRoaXMgb25l", nil)
+		s.secret(testoperator.Namespace, s.prefix+"key", "bm90IHRoaXMgb25lIGhlcmU=", nil)
 		s.cond("backend b", "Ready", "False NotAuthorised")
 		s.cond("zone a/org", "Served", "False NotAuthorised")
 		s.secret(testoperator.Namespace, s.prefix+"key", key.Secret, nil)
@@ -171,7 +171,7 @@ func TestBackends(t *testing.T) {
 		s.cond("backend b", "Ready", "False SecretNotFound", "~elsewhere/key")
 		s.apply(`record a/www: {domainName: www.example.org., type: A, rdata: 192.0.2.2}`)
 		s.answers("www.example.org. A", "192.0.2.2") // what is attached goes on
-		if text := s.log.String(); strings.Contains(text, key.Secret) || strings.Contains(text, "bm90IHRoaXMgb25l") {
+		if text := s.log.String(); strings.Contains(text, key.Secret) || strings.Contains(text, "bm90IHRoaXMgb25lIGhlcmU=") {
 			s.t.Error("the operator logged a Secret")
 		}
 	})

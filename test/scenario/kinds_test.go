@@ -27,9 +27,9 @@ type place struct {
 
 // kinds are all that the operator serves.
 func kinds() (knot, powerDNS, bind kind) {
-	knot = kind{name: "knot", password: key.Secret, wrong: "bm90IHRoaXMgb25l"}
+	knot = kind{name: "knot", password: key.Secret, wrong: "bm90IHRoaXMgb25lIGhlcmU="}
 	knot.start = takesUpdates(nameserver.StartKnot, knot.name)
-	bind = kind{name: "bind", password: key.Secret, wrong: "bm90IHRoaXMgb25l"}
+	bind = kind{name: "bind", password: key.Secret, wrong: "bm90IHRoaXMgb25lIGhlcmU="}
 	bind.start = takesUpdates(nameserver.StartBIND, bind.name)
 	return knot, kind{name: "powerdns", password: powerDNSKey, wrong: "not this one", creates: true, start: startPowerDNS}, bind
 }

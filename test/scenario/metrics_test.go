@@ -171,7 +171,7 @@ func (s *scene) failures() {
 	}, failed("no zone"))
 	s.remove("zone a/net")
 	s.moves("a password is wrong", func() {
-		s.secret(testoperator.Namespace, s.prefix+"tsig", "bm90IHRoaXMgb25l", nil)
+		s.secret(testoperator.Namespace, s.prefix+"tsig", "bm90IHRoaXMgb25lIGhlcmU=", nil)
 		s.apply(`record a/www: {domainName: www.example.org., type: A, rdata: 192.0.2.4}`)
 	}, failed("not authorised"))
 	s.secret(testoperator.Namespace, s.prefix+"tsig", key.Secret, nil)

@@ -112,11 +112,11 @@ func TestAZoneIsDeliveredThroughAClass(t *testing.T) {
 	t.Cleanup(s.clearBackend)
 	s.is("Backend", s.ns, "Ready", "False DNSClassNotFound: There is no DNSClass "+s.ns+"-hook;")
 
-	file := s.file("hmac", "a secret")
+	file := s.file("hmac", "a secret of sixteen")
 	first := newProxy(t, s.hook("--secret-file", file).URL)
 	s.class("hook", first.URL, 5, s.signed("hmac", "SHA256"))
 	s.is("Backend", s.ns, "Ready", "False SecretNotFound: DNSClass "+s.ns+"-hook names the Secret "+s.ns+"/hmac, which does not exist;")
-	s.secret("hmac", "a secret")
+	s.secret("hmac", "a secret of sixteen")
 	s.is("Backend", s.ns, "Ready", "True Ready:")
 
 	s.apply(recordOf("www", "192.0.2.1") + "---\n" + recordOf("api", "192.0.2.2"))
@@ -129,8 +129,8 @@ func TestAZoneIsDeliveredThroughAClass(t *testing.T) {
 	s.without("Record", "api")
 	s.serves(map[string]string{"www.example.com. A": "360 192.0.2.3"})
 
-	s.file("hmac", "another") // the server knows both for a while; then the operator follows
-	s.secret("hmac", "another")
+	s.file("hmac", "another of sixteen") // the server knows both for a while; then the operator follows
+	s.secret("hmac", "another of sixteen")
 	s.apply(recordOf("www", "192.0.2.4"))
 	s.serves(map[string]string{"www.example.com. A": "360 192.0.2.4"})
 	s.is("Zone", "example", "Served", "True Served:")

@@ -17,8 +17,8 @@ const (
 
 func TestFaultsOnTheWayLoseNothingAndLeaveNothing(t *testing.T) {
 	s := newSite(t)
-	s.secret("hmac", "a secret")
-	p := newProxy(t, s.hook("--secret-file", s.file("hmac", "a secret")).URL)
+	s.secret("hmac", "a secret of sixteen")
+	p := newProxy(t, s.hook("--secret-file", s.file("hmac", "a secret of sixteen")).URL)
 	s.class("hook", p.URL, 1, s.signed("hmac", "SHA256"))
 	s.operate()
 	f := s.stream("hook", 6)

@@ -60,9 +60,9 @@ var tampered = []struct {
 	}, dnshook.CodeAuthFailed},
 	{"it is not signed", func(x *exchange) { unsign(x) }, dnshook.CodeAuthFailed},
 	{"it has no nonce", func(x *exchange) { x.header.Del(dnshook.HeaderNonce) }, dnshook.CodeAuthFailed},
-	{"it was signed six minutes ago", func(x *exchange) { resign(x, "a secret", -6*time.Minute) }, dnshook.CodeTimestampStale},
-	{"it is signed six minutes ahead", func(x *exchange) { resign(x, "a secret", 6*time.Minute) }, dnshook.CodeTimestampStale},
-	{"it is signed with another secret", func(x *exchange) { resign(x, "A secret", 0) }, dnshook.CodeAuthFailed},
+	{"it was signed six minutes ago", func(x *exchange) { resign(x, "a secret of sixteen", -6*time.Minute) }, dnshook.CodeTimestampStale},
+	{"it is signed six minutes ahead", func(x *exchange) { resign(x, "a secret of sixteen", 6*time.Minute) }, dnshook.CodeTimestampStale},
+	{"it is signed with another secret", func(x *exchange) { resign(x, "A secret of sixteen", 0) }, dnshook.CodeAuthFailed},
 }
 
 func unsign(x *exchange) {
@@ -87,8 +87,8 @@ func resign(x *exchange, secret string, off time.Duration) {
 
 func TestRequestsOfOthersAreRefused(t *testing.T) {
 	s := newSite(t)
-	s.secret("hmac", "a secret")
-	h := s.hook("--secret-file", s.file("hmac", "a secret"))
+	s.secret("hmac", "a secret of sixteen")
+	h := s.hook("--secret-file", s.file("hmac", "a secret of sixteen"))
 	p := newProxy(t, h.URL)
 	s.class("hook", p.URL, 10, s.signed("hmac", "SHA256"))
 	s.operate()
@@ -111,7 +111,7 @@ func TestRequestsOfOthersAreRefused(t *testing.T) {
 	}
 	x := post
 	x.header = post.header.Clone()
-	resign(&x, "a secret", 0)
+	resign(&x, "a secret of sixteen", 0)
 	if after, err := s.bind.Serial(s.ctx, parseName(zone)); err != nil || after != before {
 		t.Errorf("BIND's zone has changed: serial %d, it was %d: %v", after, before, err)
 	}
@@ -122,8 +122,8 @@ func TestRequestsOfOthersAreRefused(t *testing.T) {
 
 func TestSecretsRotateWhileChangesFlow(t *testing.T) {
 	s := newSite(t)
-	s.secret("hmac", "secret 0")
-	file := s.file("hmac", "secret 0")
+	s.secret("hmac", "secret of sixteen 0")
+	file := s.file("hmac", "secret of sixteen 0")
 	p := newProxy(t, s.hook("--secret-file", file).URL)
 	s.class("hook", p.URL, 10, s.signed("hmac", "SHA256"))
 	s.operate()
@@ -136,9 +136,9 @@ func TestSecretsRotateWhileChangesFlow(t *testing.T) {
 	}
 	flow()
 	for n := 1; n <= 3; n++ { // the server first: it knows both for a while
-		s.file("hmac", fmt.Sprint("secret ", n))
+		s.file("hmac", fmt.Sprint("secret of sixteen ", n))
 		flow()
-		s.secret("hmac", fmt.Sprint("secret ", n))
+		s.secret("hmac", fmt.Sprint("secret of sixteen ", n))
 		flow()
 	}
 	refused := func() (n int) {
@@ -152,7 +152,7 @@ func TestSecretsRotateWhileChangesFlow(t *testing.T) {
 	if n := refused(); n != 0 {
 		t.Errorf("%d requests were refused, although the server knew both secrets", n)
 	}
-	s.secret("hmac", "secret 4") // the operator first: it is refused until the server knows
+	s.secret("hmac", "secret of sixteen 4") // the operator first: it is refused until the server knows
 	for range 20 {
 		f.step()
 	}
@@ -166,7 +166,7 @@ func TestSecretsRotateWhileChangesFlow(t *testing.T) {
 		}
 		return fmt.Errorf("none of %d requests", len(p.seen))
 	})
-	s.file("hmac", "secret 4")
+	s.file("hmac", "secret of sixteen 4")
 	s.settled()
 	s.serves(f.zone())
 	s.gone()

@@ -49,8 +49,8 @@ func TestEveryTypeIsServed(t *testing.T) {
 			if c.algorithm == "" {
 				s.class("hook", s.hook("--unsigned").URL, 10, nil)
 			} else {
-				s.secret("hmac", "a secret")
-				h := s.hook("--secret-file", s.file("hmac", "a secret"), "--algorithm", string(c.algorithm))
+				s.secret("hmac", "a secret of sixteen")
+				h := s.hook("--secret-file", s.file("hmac", "a secret of sixteen"), "--algorithm", string(c.algorithm))
 				s.class("hook", h.URL, 10, s.signed("hmac", c.algorithm))
 			}
 			s.operate()

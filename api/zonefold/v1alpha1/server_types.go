@@ -44,7 +44,8 @@ type TSIG struct {
 	// +optional
 	Algorithm string `json:"algorithm,omitempty"`
 
-	// The key itself, in base64 as in the server's configuration.
+	// The key itself, in base64 as in the server's configuration: 16 octets or
+	// more.
 	SecretRef SecretKeyRef `json:"secretRef"`
 }
 

@@ -35,7 +35,7 @@ func connect(t *testing.T, p *Pool, cfg Config) []Server {
 func TestConnect(t *testing.T) {
 	p := NewPool(time.Now, nil)
 	config := func(servers ...string) Config {
-		return Config{RFC2136: &RFC2136{Servers: servers, View: "inside", Key: key(t, "c2VjcmV0")}}
+		return Config{RFC2136: &RFC2136{Servers: servers, View: "inside", Key: key(t, "MDEyMzQ1Njc4OWFiY2RlMQ==")}}
 	}
 	two := connect(t, p, config("192.0.2.1", "NS.Example.org:53", "192.0.2.1:53"))
 	if len(two) != 2 || two[0].Name != "dns 192.0.2.1:53" || two[1].Name != "dns ns.example.org:53" || two[0].View != "inside" {
@@ -44,7 +44,7 @@ func TestConnect(t *testing.T) {
 	if again := connect(t, p, config("::ffff:192.0.2.1")); again[0].Backend != two[0].Backend {
 		t.Error("the same server and key make a second client")
 	}
-	other := connect(t, p, Config{RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}, Key: key(t, "b3RoZXI=")}})
+	other := connect(t, p, Config{RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}, Key: key(t, "MDEyMzQ1Njc4OWFiY2RlMg==")}})
 	if other[0].Backend == two[0].Backend || other[0].Name != two[0].Name {
 		t.Error("another key does not make another client of the same server")
 	}
@@ -58,9 +58,9 @@ func TestConnect(t *testing.T) {
 	hook := func(url, secret string) Server {
 		return connect(t, p, Config{DNSHook: &dnshook.Config{Server: url, Secret: secret}})[0]
 	}
-	one := hook("http://hook.example.org/dns", "a")
-	if o := hook("http://HOOK.example.org:80/dns/", "b"); one.Name != "dnshook http://hook.example.org:80/dns" || o.Name != one.Name || o.Backend == one.Backend ||
-		one.Backend != hook("http://hook.example.org/dns", "a").Backend {
+	one := hook("http://hook.example.org/dns", "a secret of sixteen")
+	if o := hook("http://HOOK.example.org:80/dns/", "b secret of sixteen"); one.Name != "dnshook http://hook.example.org:80/dns" || o.Name != one.Name || o.Backend == one.Backend ||
+		one.Backend != hook("http://hook.example.org/dns", "a secret of sixteen").Backend {
 		t.Errorf("one server of DNSClasses is %+v and %+v", one, o)
 	}
 	runtime.KeepAlive(two)
@@ -98,8 +98,10 @@ func TestWhatCannotBeConnected(t *testing.T) {
 		"a broken key":     {RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}, Key: key(t, "s3cret!")}},
 		"a URL without //": {PowerDNS: &powerdns.Config{URL: "pdns", APIKey: "k"}},
 		"no name server":   {Embedded: &Embedded{Group: "g"}},
-		"no URL":           {DNSHook: &dnshook.Config{Server: "hook", Secret: "s3cret!"}},
-		"no algorithm":     {DNSHook: &dnshook.Config{Server: "http://hook", Secret: "s3cret!", Algorithm: "MD5"}},
+		"no URL":           {DNSHook: &dnshook.Config{Server: "hook", Secret: "s3cret! s3cret! s"}},
+		"no algorithm":     {DNSHook: &dnshook.Config{Server: "http://hook", Secret: "s3cret! s3cret! s", Algorithm: "MD5"}},
+		"a short key":      {RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}, Key: key(t, "czNjcmV0IXMzY3JldCFz")}},
+		"a short secret":   {DNSHook: &dnshook.Config{Server: "http://hook", Secret: "s3cret! s3cret!"}},
 		"no pod":           {BIND9: &BIND9{}},
 		"no sidecar":       {BIND9: &BIND9{Primaries: []Primary{{Place: bind9.Place{DNS: "192.0.2.1:53"}, Access: &anyone{}}}}},
 		"two kinds":        {RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}}, PowerDNS: &powerdns.Config{URL: "http://pdns", APIKey: "k"}},
@@ -132,7 +134,7 @@ func TestTheProcessOwnServer(t *testing.T) {
 func TestClientsThatNobodyUsesAreForgotten(t *testing.T) {
 	p := NewPool(time.Now, nil)
 	kept := connect(t, p, Config{RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}}})
-	for _, secret := range []string{"MQ==", "Mg==", "Mw=="} {
+	for _, secret := range []string{"MDEyMzQ1Njc4OWFiY2RlMQ==", "MDEyMzQ1Njc4OWFiY2RlMg==", "MDEyMzQ1Njc4OWFiY2RlMw=="} {
 		connect(t, p, Config{RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}, Key: key(t, secret)}})
 	}
 	tick := time.NewTicker(time.Millisecond)

@@ -46,19 +46,19 @@ func parse(t *testing.T, text string) dnsname.Name {
 
 func TestEqualCredentialsAreOneAccount(t *testing.T) {
 	p := NewPool(time.Now, nil)
-	one := open(t, p, ProviderConfig{Type: "rfc2136", Data: data("Server", "192.0.2.1", "Zone", "example.org", "TSIGKeyName", "key.", "TSIGSecret", "c2VjcmV0")})
+	one := open(t, p, ProviderConfig{Type: "rfc2136", Data: data("Server", "192.0.2.1", "Zone", "example.org", "TSIGKeyName", "key.", "TSIGSecret", "c2VjcmV0IG9mIHRoZSB0ZXN0")})
 	for name, cfg := range map[string]ProviderConfig{
-		"other spellings":             {Type: "rfc2136", Data: data("server", "192.0.2.1:53", "zone", "example.org.", "tsigKeyName", "Key", "tsigSecret", "c2VjcmV0")},
-		"what is for others too":      {Type: "rfc2136", Data: data("Server", "192.0.2.1", "Zone", "example.org", "TSIGKeyName", "key.", "TSIGSecret", "c2VjcmV0", "note", "x")},
-		"a region, which DNS has not": {Type: "rfc2136", Region: "r", Data: data("Server", "192.0.2.1", "Zone", "example.org", "TSIGKeyName", "key.", "TSIGSecret", "c2VjcmV0")},
+		"other spellings":             {Type: "rfc2136", Data: data("server", "192.0.2.1:53", "zone", "example.org.", "tsigKeyName", "Key", "tsigSecret", "c2VjcmV0IG9mIHRoZSB0ZXN0")},
+		"what is for others too":      {Type: "rfc2136", Data: data("Server", "192.0.2.1", "Zone", "example.org", "TSIGKeyName", "key.", "TSIGSecret", "c2VjcmV0IG9mIHRoZSB0ZXN0", "note", "x")},
+		"a region, which DNS has not": {Type: "rfc2136", Region: "r", Data: data("Server", "192.0.2.1", "Zone", "example.org", "TSIGKeyName", "key.", "TSIGSecret", "c2VjcmV0IG9mIHRoZSB0ZXN0")},
 	} {
 		if open(t, p, cfg) != one {
 			t.Errorf("%s make another account", name)
 		}
 	}
 	for name, cfg := range map[string]ProviderConfig{
-		"another secret": {Type: "rfc2136", Data: data("Server", "192.0.2.1", "Zone", "example.org", "TSIGKeyName", "key.", "TSIGSecret", "b3RoZXI=")},
-		"another zone":   {Type: "rfc2136", Data: data("Server", "192.0.2.1", "Zone", "example.net", "TSIGKeyName", "key.", "TSIGSecret", "c2VjcmV0")},
+		"another secret": {Type: "rfc2136", Data: data("Server", "192.0.2.1", "Zone", "example.org", "TSIGKeyName", "key.", "TSIGSecret", "YW5vdGhlciBvZiBzaXh0ZWVu")},
+		"another zone":   {Type: "rfc2136", Data: data("Server", "192.0.2.1", "Zone", "example.net", "TSIGKeyName", "key.", "TSIGSecret", "c2VjcmV0IG9mIHRoZSB0ZXN0")},
 	} {
 		if open(t, p, cfg) == one {
 			t.Errorf("%s does not make another account", name)
@@ -91,7 +91,8 @@ func TestCredentialsThatCannotBeRight(t *testing.T) {
 		{"a line end in a key", ProviderConfig{Type: "powerdns", Data: data("Server", "http://pdns:8081", "ApiKey", "s3cret\n")}, "the value of ApiKey begins or ends with white space"},
 		{"a key without its name", ProviderConfig{Type: "rfc2136", Data: data("Server", "192.0.2.1", "TSIGSecret", "czNjcmV0")}, "a TSIG key is TSIGKeyName and TSIGSecret"},
 		{"a secret that is none", ProviderConfig{Type: "rfc2136", Data: data("Server", "192.0.2.1", "TSIGKeyName", "k", "TSIGSecret", "s3cret!")}, "TSIG key: the secret is not base64"},
-		{"an algorithm that nobody knows", ProviderConfig{Type: "rfc2136", Data: data("Server", "192.0.2.1", "TSIGKeyName", "k", "TSIGSecret", "czNjcmV0", "TSIGSecretAlgorithm", "md5")}, `TSIG key: algorithm "md5"`},
+		{"a secret that could be guessed", ProviderConfig{Type: "rfc2136", Data: data("Server", "192.0.2.1", "TSIGKeyName", "k", "TSIGSecret", "czNjcmV0")}, "TSIG key: the secret has 6 octets, fewer than 16"},
+		{"an algorithm that nobody knows", ProviderConfig{Type: "rfc2136", Data: data("Server", "192.0.2.1", "TSIGKeyName", "k", "TSIGSecret", "c2VjcmV0IG9mIHRoZSB0ZXN0", "TSIGSecretAlgorithm", "md5")}, `TSIG key: algorithm "md5"`},
 		{"a zone that is no name", ProviderConfig{Type: "rfc2136", Data: data("Server", "192.0.2.1", "Zone", "a..b")}, "Zone: "},
 		{"a server that is no URL", ProviderConfig{Type: "powerdns", Data: data("Server", "pdns:8081", "ApiKey", "s3cret")}, "the value of Server is no URL"},
 		{"a certificate that is none", ProviderConfig{Type: "powerdns", Data: data("Server", "https://pdns", "ApiKey", "s3cret", "TrustedCaCert", "x")}, "holds no certificate"},
@@ -284,7 +285,7 @@ func TestAProviderAtRealServers(t *testing.T) {
 		{"BIND above a zone", "b.example.org.", "example.org.", ProviderConfig{Type: "rfc2136", Data: tsig()}, nil},
 		{"BIND with the zone in the Secret", "b.sub.example.org.", "example.org.", ProviderConfig{Type: "rfc2136", Data: tsig("Zone", "example.org")}, nil},
 		{"BIND with another zone in the Secret", "example.net.", "", ProviderConfig{Type: "rfc2136", Data: tsig("Zone", "example.org")}, backend.ErrNoZone},
-		{"BIND with a wrong key", "example.org.", "", ProviderConfig{Type: "rfc2136", Data: data("Server", bind.Addr(), "TSIGKeyName", "other", "TSIGSecret", "c2VjcmV0")}, backend.ErrNotAuthorised},
+		{"BIND with a wrong key", "example.org.", "", ProviderConfig{Type: "rfc2136", Data: data("Server", bind.Addr(), "TSIGKeyName", "other", "TSIGSecret", "c2VjcmV0IG9mIHRoZSB0ZXN0")}, backend.ErrNotAuthorised},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			a := open(t, p, c.cfg)

@@ -66,7 +66,7 @@ func serve(t *testing.T, around func(dnshook.Provider) dnshook.Provider, answers
 		p = around(p)
 	}
 	h, err := dnshook.NewHandler(dnshook.HandlerConfig{
-		Provider: p, Now: time.Now, Keys: func() ([]dnshook.Key, error) { return []dnshook.Key{{Secret: []byte("right")}}, nil },
+		Provider: p, Now: time.Now, Keys: func() ([]dnshook.Key, error) { return []dnshook.Key{{Secret: []byte("the right one of sixteen")}}, nil },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -142,8 +142,8 @@ func harness(t *testing.T, p *place, blind bool) backendtest.Harness {
 	}
 	return backendtest.Harness{
 		Zone: parse(t, "example.org."), Missing: parse(t, "missing.example."),
-		Backend:  func() backend.Backend { return client(t, cfg("right")) },
-		WrongKey: func() backend.Backend { return client(t, cfg("wrong")) },
+		Backend:  func() backend.Backend { return client(t, cfg("the right one of sixteen")) },
+		WrongKey: func() backend.Backend { return client(t, cfg("a wrong one of sixteen")) },
 		Truth:    func(zone dnsname.Name) (rr.SOA, rr.Sets, bool) { return p.truth(t, zone) },
 		Foreign:  func(put []rr.Set, gone []rr.Key) { p.foreign(t, put, gone) },
 		Stop: func() {

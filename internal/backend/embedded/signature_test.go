@@ -151,7 +151,7 @@ func checkSigned(t *testing.T, wire, request []byte, sig *dns.TSIG) {
 func TestTwoGroupsMayUseOneNameForTwoKeys(t *testing.T) {
 	s, _, _ := filled(t, Options{}, 1)
 	one, two := testKey(t, "follower.", "hmac-sha256"), testKey(t, "follower.", "hmac-sha256")
-	two.Secret = "b3RoZXI="
+	two.Secret = "YW5vdGhlciBvZiBzaXh0ZWVu"
 	setPolicy(t, s, Policy{Transfer: []Rule{{Key: one}}})
 	if err := s.SetPolicy("other", Policy{Transfer: []Rule{{Key: two}}}); err != nil {
 		t.Fatal(err)

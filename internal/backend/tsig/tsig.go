@@ -7,7 +7,6 @@ import (
 	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha512"
-	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
@@ -73,11 +73,10 @@ func NewSigner(k Key) (Signer, error) {
 	default:
 		return Signer{}, fmt.Errorf("algorithm %q is not one of %s", k.Algorithm, strings.Join(Algorithms(), ", "))
 	}
-	secret, err := base64.StdEncoding.DecodeString(strings.TrimSpace(k.Secret))
-	if err != nil || len(secret) == 0 {
-		return Signer{}, errors.New("the secret is not base64, as in the server's configuration") // the cause would quote it
+	var err error
+	if s.secret, err = backend.TSIGSecret(k.Secret); err != nil {
+		return Signer{}, err
 	}
-	s.secret = secret
 	algorithm, err := dnsname.Parse(s.algorithm)
 	if err != nil {
 		return Signer{}, err

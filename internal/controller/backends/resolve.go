@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -142,6 +144,9 @@ func (r resolver) key(spec *v1alpha1.TSIG) (Key, *controller.Outcome) {
 	if trouble != nil {
 		return Key{}, trouble
 	}
+	if _, err := backend.TSIGSecret(text); err != nil && !r.blind {
+		return Key{}, problem(controller.ReasonInvalidSpec, "Secret %s, of the TSIG key %s: %v.", r.named(spec.SecretRef), name, err)
+	}
 	return Key{KeyName: name, Algorithm: spec.Algorithm, Secret: strings.TrimSpace(text)}, nil
 }
 
@@ -186,6 +191,15 @@ func (r resolver) secret(ref v1alpha1.SecretKeyRef) (string, *controller.Outcome
 			where, ref.Key, strings.Join(slices.Sorted(maps.Keys(s.Data)), ", "))
 	}
 	return string(value), nil
+}
+
+// named is what a reference names, for people.
+func (r resolver) named(ref v1alpha1.SecretKeyRef) string {
+	text := cmp.Or(ref.Namespace, r.namespace) + "/" + ref.Name
+	if ref.Key != "" {
+		text += ", key " + ref.Key
+	}
+	return text
 }
 
 // consenting returns a Secret that may be read for a Backend, and what it is called; "" is the operator's namespace.

@@ -20,10 +20,10 @@ import (
 func stored(namespace, name string) (*corev1.Secret, error) {
 	consent := map[string]string{v1alpha1.CredentialsLabel: "true"}
 	s, ok := map[string]*corev1.Secret{
-		"system/one":    {Data: map[string][]byte{"key": []byte("c2VjcmV0\n")}},
-		"system/two":    {Data: map[string][]byte{"a": []byte("1"), "b": []byte("2")}},
+		"system/one":    {Data: map[string][]byte{"key": []byte("c2VjcmV0IG9mIHNpeHRlZW4=\n")}},
+		"system/two":    {Data: map[string][]byte{"a": []byte("c2VjcmV0"), "b": []byte("YW5vdGhlciBvZiBzaXh0ZWVu")}},
 		"system/none":   {},
-		"team/open":     {ObjectMeta: metav1.ObjectMeta{Labels: consent}, Data: map[string][]byte{"key": []byte("b3Blbg==")}},
+		"team/open":     {ObjectMeta: metav1.ObjectMeta{Labels: consent}, Data: map[string][]byte{"key": []byte("b3BlbiBzZWNyZXQgb2YgMTY=")}},
 		"team/closed":   {Data: map[string][]byte{"key": []byte("secret")}},
 		"team/unwilled": {ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.CredentialsLabel: "false"}}, Data: map[string][]byte{"key": []byte("x")}},
 	}[namespace+"/"+name]
@@ -47,13 +47,13 @@ func TestWhatABackendIsReachedWith(t *testing.T) {
 	for _, c := range []struct{ name, spec, want string }{
 		{"updates that are not signed", `{rfc2136: {servers: ["192.0.2.1", "192.0.2.2:5353"], view: inside}}`,
 			"rfc2136 [192.0.2.1 192.0.2.2:5353] inside"},
-		{"a key, whose name may lack the final dot, and whose Secret has one value", tsig(`{name: one}`), "rfc2136 [192.0.2.1] signed k. c2VjcmV0"},
-		{"a key of several in a Secret", tsig(`{name: two, key: b}`), "rfc2136 [192.0.2.1] signed k. 2"},
-		{"a Secret of another namespace that consents", tsig(`{name: open, namespace: team}`), "rfc2136 [192.0.2.1] signed k. b3Blbg=="},
+		{"a key, whose name may lack the final dot, and whose Secret has one value", tsig(`{name: one}`), "rfc2136 [192.0.2.1] signed k. c2VjcmV0IG9mIHNpeHRlZW4="},
+		{"a key of several in a Secret", tsig(`{name: two, key: b}`), "rfc2136 [192.0.2.1] signed k. YW5vdGhlciBvZiBzaXh0ZWVu"},
+		{"a Secret of another namespace that consents", tsig(`{name: open, namespace: team}`), "rfc2136 [192.0.2.1] signed k. b3BlbiBzZWNyZXQgb2YgMTY="},
 		{"PowerDNS with its defaults", `{powerdns: {url: "https://pdns:8081/", secretRef: {name: one}}}`,
-			"powerdns https://pdns:8081 localhost Native c2VjcmV0"},
+			"powerdns https://pdns:8081 localhost Native c2VjcmV0IG9mIHNpeHRlZW4="},
 		{"PowerDNS with everything", `{powerdns: {url: "https://pdns", serverID: s, zoneKind: Master, secretRef: {name: one}}}`,
-			"powerdns https://pdns s Master c2VjcmV0"},
+			"powerdns https://pdns s Master c2VjcmV0IG9mIHNpeHRlZW4="},
 
 		{"a Secret of another namespace that does not consent", tsig(`{name: closed, namespace: team}`),
 			`SecretForbidden: Secret team/closed is not in the operator's namespace system and does not have the label zonefold.dev/credentials: "true".`},
@@ -63,6 +63,8 @@ func TestWhatABackendIsReachedWith(t *testing.T) {
 			"SecretNotFound: Secret system/lost cannot be read: not found. Create it, or let the operator read Secrets of its namespace."},
 		{"a Secret with several values, and none is named", tsig(`{name: two}`), "SecretNotFound: Secret system/two has 2 keys; name one of them in secretRef.key."},
 		{"a Secret without a value", tsig(`{name: none}`), "SecretNotFound: Secret system/none has 0 keys; name one of them in secretRef.key."},
+		{"a key that could be guessed", tsig(`{name: two, key: a}`),
+			"InvalidSpec: Secret system/two, key a, of the TSIG key k.: the secret has 6 octets, fewer than 16, and could be guessed; make one with `tsig-keygen`…"},
 		{"a value that is not there", tsig(`{name: two, key: c}`), `SecretNotFound: Secret system/two has no key "c"; it has a, b.`},
 		{"a key name that is no domain name…", `{rfc2136: {servers: [x], tsig: {keyName: a..b, secretRef: {name: one}}}}`, "InvalidSpec: The TSIG keyName is no domain name…"},
 		{"PowerDNS without its key", `{powerdns: {url: "https://pdns", secretRef: {name: lost}}}`,

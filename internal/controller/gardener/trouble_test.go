@@ -21,7 +21,7 @@ func wrong(s *site) map[string]string {
 	if s.kind == "powerdns" {
 		return with(s.secret, "apiKey", "not-the-key")
 	}
-	return with(s.secret, "TSIGSecret", "d3Jvbmcgc2VjcmV0")
+	return with(s.secret, "TSIGSecret", "d3Jvbmcgc2VjcmV0IG9mIHRoZSB0ZXN0")
 }
 
 func TestWrongCredentials(t *testing.T) {

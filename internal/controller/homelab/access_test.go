@@ -35,12 +35,12 @@ func (w *world) entitle() {
 
 // TestASecretThatTheOperatorMayNotRead has the rights of the operator be less than it needs: nothing tells it when that is over.
 func TestASecretThatTheOperatorMayNotRead(t *testing.T) {
-	h := newHook(t, "one")
+	h := newHook(t, "one secret of sixteen")
 	w := newWorld(t, func(c *homelab.Config) { c.Retry.BaseDelay = 3500 * time.Millisecond }) // the second retry reads it again
 	w.stop()
 	w.restrict()
 	w.start()
-	w.secret("hmac", "key", "one")
+	w.secret("hmac", "key", "one secret of sixteen")
 	w.class("dns", h.URL, "hmacAuth:", "  secretRef: {name: hmac, namespace: ~, key: key}")
 	w.record("it", "dns", "A www example.com 192.0.2.1")
 	w.until("it", "Error False SecretNotFound")

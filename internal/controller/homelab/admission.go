@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
+	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -60,7 +62,7 @@ func (r Reviews) classFaults(o client.Object) (out []string) {
 	alone := c.DeepCopy()
 	alone.Spec.CABundleRef = nil
 	if h := alone.Spec.HMACAuth; h != nil && h.SecretRef != nil && h.Secret == "" {
-		h.SecretRef, h.Secret = nil, "whatever it is"
+		h.SecretRef, h.Secret = nil, strings.Repeat("x", dnshook.MinSecret)
 	}
 	if _, err := r.dialled(context.Background(), alone); err != nil {
 		out = append(out, err.Error())

@@ -162,26 +162,32 @@ func TestAServerThatSaysWhenToComeBack(t *testing.T) {
 }
 
 func TestSecrets(t *testing.T) {
-	h := newHook(t, "one")
+	h := newHook(t, "one secret of sixteen")
 	w := newWorld(t, slowly)
 	w.class("dns", h.URL, "hmacAuth:", "  secretRef: {name: hmac, namespace: ~, key: key}")
 	w.record("it", "dns", "A www example.com 192.0.2.1")
 	w.until("it", "Error False SecretNotFound")
 	w.classSays("dns", "Unhealthy False SecretNotFound")
-	w.secret("hmac", "other", "one")
+	w.secret("hmac", "other", "one secret of sixteen")
 	w.message("it", "the key key of the Secret")
 	if got := h.asked(); len(got) > 0 {
 		t.Errorf("without a secret it sends %q", got)
 	}
-	w.secret("hmac", "key", "one")
+	w.secret("hmac", "key", "fifteen octets.")
+	w.until("it", "Error False InvalidConfiguration")
+	w.message("it", "the key key of the Secret "+w.ns+"/hmac", "fewer than 16", "openssl rand")
+	if got := h.asked(); len(got) > 0 {
+		t.Errorf("signed with a short secret it sends %q", got)
+	}
+	w.secret("hmac", "key", "one secret of sixteen")
 	w.until("it", "Created True RecordCreated")
 	w.classSays("dns", "Healthy True ServerHealthy")
 
-	h.sign("two")
+	h.sign("two secret of sixteen")
 	w.record("it", "dns", "A www example.com 192.0.2.2")
 	w.until("it", "Error False AuthenticationFailed")
 	w.message("it", "may still be served")
-	w.secret("hmac", "key", "two")
+	w.secret("hmac", "key", "two secret of sixteen")
 	w.until("it", "Updated True RecordUpdated")
 	w.holds(h, "A www.example.com 300 192.0.2.2")
 
@@ -191,10 +197,10 @@ func TestSecrets(t *testing.T) {
 	w.classSays("dns", "Unhealthy False SecretNotFound")
 	w.delete("it")
 	w.until("it", "Error False SecretNotFound")
-	w.secret("hmac", "key", "two\n")
+	w.secret("hmac", "key", "two secret of sixteen\n")
 	w.until("it", "Error False AuthenticationFailed")
 	w.happened("SecretEndsInNewline")
-	w.secret("hmac", "key", "two")
+	w.secret("hmac", "key", "two secret of sixteen")
 	w.until("it", "gone")
 	w.holds(h)
 }

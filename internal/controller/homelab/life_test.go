@@ -233,14 +233,14 @@ func (p *provider) Batch(ctx context.Context, operations []dnshook.Operation) []
 
 func TestManyRecordsGoOutTogether(t *testing.T) {
 	p := &provider{records: map[string]dnshook.Record{}}
-	handler, err := dnshook.NewHandler(dnshook.HandlerConfig{Provider: p, Now: time.Now, Keys: func() ([]dnshook.Key, error) { return []dnshook.Key{{Secret: []byte("s")}}, nil }})
+	handler, err := dnshook.NewHandler(dnshook.HandlerConfig{Provider: p, Now: time.Now, Keys: func() ([]dnshook.Key, error) { return []dnshook.Key{{Secret: []byte("a secret of sixteen")}}, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	w := newWorld(t, func(c *homelab.Config) { c.Rand = func() float64 { return 0 } })
-	w.class("dns", server.URL, "hmacAuth: {secret: s}")
+	w.class("dns", server.URL, "hmacAuth: {secret: a secret of sixteen}")
 	w.classSays("dns", "Healthy True ServerHealthy")
 	w.stop()
 	const many = 150

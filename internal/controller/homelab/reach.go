@@ -82,7 +82,11 @@ func keyFor(ctx context.Context, live client.Reader, o *v1alpha1.DNSClass) (*dns
 		}
 	}
 	if err := key.Validate(); err != nil {
-		return nil, &errClass{fmt.Sprintf("DNSClass %s: %v; correct spec.hmacAuth.", o.Name, err)}
+		where := "spec.hmacAuth"
+		if ref := auth.SecretRef; ref != nil {
+			where = fmt.Sprintf("the key %s of the Secret %s/%s, in spec.hmacAuth", ref.Key, ref.Namespace, ref.Name)
+		}
+		return nil, &errClass{fmt.Sprintf("DNSClass %s, %s: %v.", o.Name, where, err)}
 	}
 	return &key, nil
 }
