@@ -31,6 +31,7 @@ import (
 	homelab "github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/budget"
 	bindyctl "github.com/zonefold/zonefold/internal/controller/bindy"
 	"github.com/zonefold/zonefold/internal/tracing"
 )
@@ -61,6 +62,7 @@ type options struct {
 	gardener    gardenerOptions
 	tenants     tenantServers
 	apiService  string // host of the API server in the cluster
+	readMemory  octets
 }
 
 // version is that of the release; the build sets it.
@@ -103,6 +105,7 @@ func parse(args []string, env func(string) string) (options, error) {
 	admissionFlags(f, &o.admission)
 	gardenerFlags(f, &o.gardener)
 	tenantServersFlags(f, &o.tenants)
+	f.Var(&o.readMemory, "read-memory", "`octets` of memory, such as 128Mi, that everything which is being read from servers may have together, and each answer half of (default a quarter of the memory that the operator may have)")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -156,7 +159,7 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 		return err
 	}
 	term.overthrown = func() { end(errOverthrown) }
-	if err := addDialects(ctx, &parts{Manager: manager, server: server, term: term, options: o, log: log, traces: traces}); err != nil {
+	if err := addDialects(ctx, &parts{Manager: manager, server: server, term: term, options: o, log: log, traces: traces, answers: budget.NewPool(o.readMemory.or(memoryLimit(os.ReadFile) / 4))}); err != nil {
 		return err
 	}
 	log.Info("starting", "version", version, "namespace", o.namespace, "dialects", o.dialects.String())

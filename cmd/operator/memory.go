@@ -1,9 +1,16 @@
 package main
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // The garbage collector lets the heap grow by 100 percent of what is in use before it collects. From smallHeap octets in
@@ -40,4 +47,60 @@ func gcPercent(live uint64) int {
 		return 100
 	}
 	return max(leastPercent, int(smallHeap*100/live)/10*10)
+}
+
+// octets is a flag: a quantity such as 128Mi.
+type octets int64
+
+// leastReadMemory is what answers need at the least: less would refuse usual ones.
+const leastReadMemory = 16 << 20
+
+// String implements flag.Value.
+func (o *octets) String() string {
+	if *o == 0 {
+		return ""
+	}
+	return resource.NewQuantity(int64(*o), resource.BinarySI).String()
+}
+
+// Set implements flag.Value.
+func (o *octets) Set(text string) error {
+	q, err := resource.ParseQuantity(text)
+	if err != nil {
+		return fmt.Errorf("%q is no quantity such as 128Mi: %w", text, err)
+	}
+	if q.Value() < leastReadMemory {
+		return errors.New("it has to be 16Mi or more")
+	}
+	*o = octets(q.Value())
+	return nil
+}
+
+// or returns the flag's value, or another one if it was not given.
+func (o *octets) or(usual int64) int64 {
+	if *o == 0 {
+		return max(usual, leastReadMemory)
+	}
+	return int64(*o)
+}
+
+// assumedMemory is what the operator may have where nobody says, in octets.
+const assumedMemory = 4 << 30
+
+// memoryLimit returns how much memory this process may have, in octets: as GOMEMLIMIT or its control group says, whichever is less.
+func memoryLimit(read func(string) ([]byte, error)) int64 {
+	limit := debug.SetMemoryLimit(-1) // reads it
+	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
+		text, err := read(file)
+		if err != nil {
+			continue
+		}
+		if n, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64); err == nil && n > 0 { // else "max"
+			limit = min(limit, n)
+		}
+	}
+	if limit >= math.MaxInt64/2 { // version 1 says a large number for none
+		return assumedMemory
+	}
+	return limit
 }

@@ -1,6 +1,9 @@
 package main
 
-import "testing"
+import (
+	"os"
+	"testing"
+)
 
 func TestGCPercent(t *testing.T) {
 	for _, tt := range []struct {
@@ -16,5 +19,35 @@ func TestGCPercent(t *testing.T) {
 		if got := gcPercent(tt.live); got != tt.want {
 			t.Errorf("%s: %d octets in use grow by %d percent, want %d", tt.what, tt.live, got, tt.want)
 		}
+	}
+}
+
+func TestHowMuchMemoryThereIs(t *testing.T) {
+	const v2, v1 = "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		want  int64
+	}{
+		{"the chart's limit", map[string]string{v2: "536870912\n"}, 512 << 20},
+		{"the chart's limit in version 1", map[string]string{v1: "536870912\n"}, 512 << 20},
+		{"no limit", map[string]string{v2: "max\n"}, assumedMemory},
+		{"no limit in version 1", map[string]string{v1: "9223372036854771712\n"}, assumedMemory},
+		{"no control groups", nil, assumedMemory},
+	} {
+		got := memoryLimit(func(name string) ([]byte, error) {
+			text, ok := c.files[name]
+			if !ok {
+				return nil, os.ErrNotExist
+			}
+			return []byte(text), nil
+		})
+		if got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+	var o octets
+	if o.or(1) != leastReadMemory || o.Set("128Mi") != nil || o.or(1) != 128<<20 || o.String() != "128Mi" || o.Set("1Mi") == nil || o.Set("x") == nil {
+		t.Errorf("the flag is %s", &o)
 	}
 }

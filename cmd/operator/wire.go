@@ -19,6 +19,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/all"
 	"github.com/zonefold/zonefold/internal/backend/embedded"
+	"github.com/zonefold/zonefold/internal/budget"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/backends"
 	"github.com/zonefold/zonefold/internal/controller/kubizone"
@@ -52,6 +53,7 @@ type parts struct {
 	traces  *trace.TracerProvider // nil: nothing is traced
 
 	clients   *all.Pool             // see pool
+	answers   *budget.Pool          // of what is read from all servers
 	examiners []controller.Examiner // of the dialects that are on
 }
 
@@ -69,7 +71,7 @@ func (p *parts) pool() *all.Pool {
 		if p.server != nil {
 			own = p.server.Server
 		}
-		p.clients = all.NewPool(time.Now, own)
+		p.clients = all.NewPool(time.Now, own).Bound(p.answers)
 	}
 	return p.clients
 }

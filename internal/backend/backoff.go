@@ -12,6 +12,7 @@ var waits = map[ErrorClass][2]time.Duration{
 	ErrNotAuthorised: {30 * time.Second, 15 * time.Minute},
 	ErrUnavailable:   {time.Second, 2 * time.Minute},
 	ErrThrottled:     {5 * time.Second, 5 * time.Minute},
+	ErrTooLarge:      {30 * time.Second, 15 * time.Minute},
 	ErrConflict:      {time.Second, 2 * time.Minute},
 	ErrHeld:          {time.Hour, time.Hour},
 }
@@ -34,7 +35,7 @@ func jitter(d time.Duration, r float64) time.Duration {
 // rate at which contents change.
 func minGap(class ErrorClass) time.Duration {
 	switch class {
-	case ErrNotAuthorised, ErrNoZone, ErrRejected:
+	case ErrNotAuthorised, ErrNoZone, ErrRejected, ErrTooLarge:
 		return 5 * time.Second
 	default:
 		return time.Second

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/zonefold/zonefold/internal/budget"
 )
 
 // An ErrorClass says what kind of failure an error is, and with that when to try again. Classes are errors themselves:
@@ -21,6 +23,9 @@ const (
 	ErrUnavailable ErrorClass = "unavailable"
 	// ErrThrottled: too many requests; Error.After is the server's Retry-After. Holds the whole server.
 	ErrThrottled ErrorClass = "throttled"
+	// ErrTooLarge: what the server says is more than one reading may cost (package budget). Tried again slowly: it is a property of
+	// what the server holds.
+	ErrTooLarge ErrorClass = "too large"
 	// ErrConflict: somebody else wrote since; Batch.Expect did not hold. The zone is read again.
 	ErrConflict ErrorClass = "conflict"
 	// ErrHeld: an older owner has the target. Only the engine makes it.
@@ -57,6 +62,23 @@ func (e *Error) Is(target error) bool { return target == e.Class }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// Exceeded gives an error of package budget a class: too large, or, where all readings together are too much, throttled. It returns nil
+// for any other error.
+func Exceeded(err error) *Error {
+	e, ok := errors.AsType[*budget.Error](err)
+	switch {
+	case !ok:
+		return nil
+	case e.Shared:
+		return &Error{Class: ErrThrottled, Err: e}
+	}
+	wayOut := "see what the server holds"
+	if e.Memory {
+		wayOut += ", or give the operator more memory with --read-memory"
+	}
+	return &Error{Class: ErrTooLarge, Err: fmt.Errorf("%w; %s", e, wayOut)}
+}
 
 // errStopped ends a run whose engine was stopped; it is never reported.
 var errStopped = errors.New("the engine has stopped")

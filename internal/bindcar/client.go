@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/zonefold/zonefold/internal/budget"
 )
 
 // A Client calls one bindcar, ours or the existing one. The methods are safe for concurrent use.
@@ -27,6 +29,7 @@ type Client struct {
 
 const (
 	maxAnswer     = 16 << 20 // octets; a list of zones takes 255 each at most
+	maxMemory     = 32 << 20 // octets, that an answer may become
 	clientTimeout = time.Minute
 )
 
@@ -157,12 +160,15 @@ func (c *Client) do(ctx context.Context, method, path string, body, into any) er
 		return noAnswer(ctx, err)
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	meter := budget.NewPool(2 * maxMemory).Begin(maxAnswer)
+	defer meter.End()
+	text, err := io.ReadAll(meter.JSON(resp.Body))
+	exceeded, tooLarge := errors.AsType[*budget.Error](err)
 	switch {
+	case tooLarge:
+		return &Error{Class: ErrUnavailable, Status: resp.StatusCode, Text: exceeded.Error()}
 	case err != nil:
 		return noAnswer(ctx, err)
-	case len(text) > maxAnswer:
-		return &Error{Class: ErrUnavailable, Status: resp.StatusCode, Text: fmt.Sprintf("the answer has more than %d octets", maxAnswer)}
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		return classify(resp, text)
 	case into == nil:

@@ -44,6 +44,7 @@ const (
 	ReasonRejected      = "Rejected"      // the server does not take it
 	ReasonNotAuthorised = "NotAuthorised" // the server does not take the credentials
 	ReasonUnavailable   = "Unavailable"   // the server does not answer
+	ReasonTooLarge      = "TooLarge"      // the server says more than one reading may cost
 	ReasonThrottled     = "Throttled"     // the server asks to wait
 	ReasonConflict      = "Conflict"      // somebody else writes to the zone
 	ReasonHeld          = "Held"          // another Zone has the place
@@ -66,6 +67,8 @@ func ReasonOf(class backend.ErrorClass) string {
 		return ReasonNotAuthorised
 	case backend.ErrThrottled:
 		return ReasonThrottled
+	case backend.ErrTooLarge:
+		return ReasonTooLarge
 	case backend.ErrConflict:
 		return ReasonConflict
 	case backend.ErrHeld:

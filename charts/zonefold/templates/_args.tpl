@@ -50,6 +50,9 @@
 {{- end }}
 {{- end }}
 {{- end }}
+{{- with .Values.readMemory }}
+- --read-memory={{ . }}
+{{- end }}
 {{- with .Values.tenantServers.deny }}
 - --tenant-servers-deny={{ join "," . }}
 {{- end }}

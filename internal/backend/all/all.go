@@ -14,6 +14,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/embedded"
 	"github.com/zonefold/zonefold/internal/backend/powerdns"
 	"github.com/zonefold/zonefold/internal/backend/rfc2136"
+	"github.com/zonefold/zonefold/internal/budget"
 )
 
 // Config is what one kind needs, credentials included. Exactly one field is set.
@@ -82,8 +83,9 @@ func Kinds() []string {
 // A Pool makes clients, and one only for the same server and credentials, so that whoever uses it shares its connections.
 // A client that nobody uses any more is forgotten, and its credentials with it. It is safe for concurrent use.
 type Pool struct {
-	now func() time.Time
-	own *embedded.Server
+	now   func() time.Time
+	own   *embedded.Server
+	reads *budget.Pool
 
 	updates shelf[address, rfc2136.Client]
 	apis    shelf[powerdns.Config, powerdns.Client]
@@ -97,6 +99,12 @@ type Pool struct {
 // NewPool makes an empty Pool. Now tells the time, which is part of signatures; own is this process' name server, nil if it
 // is none.
 func NewPool(now func() time.Time, own *embedded.Server) *Pool { return &Pool{now: now, own: own} }
+
+// Bound has what is read from all servers bounded by one budget. It is called before any other method.
+func (p *Pool) Bound(reads *budget.Pool) *Pool {
+	p.reads = reads
+	return p
+}
 
 // Connect returns the clients of the servers that a Config names; no server is asked anything. The clients are the same
 // ones as long as anybody uses them.
@@ -162,7 +170,7 @@ func (p *Pool) rfc2136(cfg Config) ([]Server, error) {
 // updater returns the client of a canonical address.
 func (p *Pool) updater(a address) (*rfc2136.Client, error) {
 	return p.updates.get(a, func() (*rfc2136.Client, error) {
-		return rfc2136.New(rfc2136.Config{Server: a.server, Key: a.key, Now: p.now, Guard: a.guard})
+		return rfc2136.New(rfc2136.Config{Server: a.server, Key: a.key, Now: p.now, Guard: a.guard, Reads: p.reads})
 	})
 }
 
@@ -179,6 +187,7 @@ func (p *Pool) powerdns(cfg Config) ([]Server, error) {
 
 // api returns the client of an API.
 func (p *Pool) api(cfg powerdns.Config) (*powerdns.Client, error) {
+	cfg.Reads = p.reads
 	return p.apis.get(cfg, func() (*powerdns.Client, error) { return powerdns.New(cfg) })
 }
 
@@ -189,7 +198,7 @@ func (p *Pool) bind9(cfg Config) ([]Server, error) {
 	var servers []Server
 	for _, primary := range cfg.BIND9.Primaries {
 		c, err := p.pods.get(primary, func() (*bind9.Client, error) {
-			return bind9.New(bind9.Config{Place: primary.Place, Access: primary.Access, Now: p.now})
+			return bind9.New(bind9.Config{Place: primary.Place, Access: primary.Access, Now: p.now, Reads: p.reads})
 		})
 		if err != nil {
 			return nil, err

@@ -155,7 +155,7 @@ func (p *Pool) powerdnsAccount(c powerdns.Config, guard *dialguard.Guard) (backe
 }
 
 func (p *Pool) extdnsAccount(c extdns.Config, guard *dialguard.Guard) (backend.Account, error) {
-	c.Guard = guard
+	c.Guard, c.Reads = guard, p.reads
 	return extdns.New(c, p.now)
 }
 

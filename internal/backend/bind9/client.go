@@ -21,6 +21,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/rfc2136"
 	named "github.com/zonefold/zonefold/internal/bind9"
 	"github.com/zonefold/zonefold/internal/bindcar"
+	"github.com/zonefold/zonefold/internal/budget"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -52,6 +53,7 @@ type Config struct {
 	Place  Place
 	Access Access
 	Now    func() time.Time // part of every signature
+	Reads  *budget.Pool     // bounds what is read; nil bounds each transfer alone
 }
 
 // Client is one primary. It keeps some connections open between calls; Close closes those that are idle.
@@ -99,7 +101,7 @@ func newPod(cfg Config) (pod, error) {
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil {
 		return pod{}, errors.New("the address of a sidecar is not http://HOST:PORT")
 	}
-	dns, err := rfc2136.New(rfc2136.Config{Server: cfg.Place.DNS, Now: cfg.Now, Keys: func() (rfc2136.Keys, error) { return keysOf(cfg.Access) }})
+	dns, err := rfc2136.New(rfc2136.Config{Server: cfg.Place.DNS, Now: cfg.Now, Reads: cfg.Reads, Keys: func() (rfc2136.Keys, error) { return keysOf(cfg.Access) }})
 	if err != nil {
 		return pod{}, err
 	}

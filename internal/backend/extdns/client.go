@@ -23,6 +23,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/dialguard"
 	"github.com/zonefold/zonefold/internal/backend/secretdata"
 	"github.com/zonefold/zonefold/internal/backend/webcall"
+	"github.com/zonefold/zonefold/internal/budget"
 )
 
 // Config says which server. Equal Configs are one account.
@@ -34,6 +35,7 @@ type Config struct {
 	Timeout  time.Duration // of one call; 0 is 30 seconds
 	// Guard is for a server that a tenant chose.
 	Guard *dialguard.Guard
+	Reads *budget.Pool // bounds what is read; nil bounds each answer alone
 }
 
 // MediaType is that of the protocol's version 1.
@@ -120,7 +122,7 @@ func New(cfg Config, now func() time.Time) (*Client, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = defaultTimeout
 	}
-	c.http, err = webcall.NewClient(webcall.Config{CABundle: cfg.CABundle, MaxAnswer: maxBody, Timeout: cfg.Timeout, Guard: cfg.Guard, Judge: judge})
+	c.http, err = webcall.NewClient(webcall.Config{CABundle: cfg.CABundle, MaxAnswer: maxBody, Timeout: cfg.Timeout, Guard: cfg.Guard, Reads: cfg.Reads, Judge: judge})
 	return c, err
 }
 
@@ -188,6 +190,9 @@ func (c *Client) call(ctx context.Context, method, path string, body, result any
 		return broken("it answers with the content type %q and not with %s: it is another server, or speaks another version", resp.Header.Get("Content-Type"), MediaType)
 	}
 	if err := json.NewDecoder(resp.Body).Decode(result); err != nil {
+		if exceeded, ok := errors.AsType[*backend.Error](err); ok {
+			return exceeded
+		}
 		return broken("its answer cannot be read: %w", err)
 	}
 	return nil

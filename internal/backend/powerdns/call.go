@@ -77,7 +77,7 @@ func (c *Client) call(ctx context.Context, r request, result any) error {
 	if result == nil {
 		return nil
 	}
-	return decode(resp.Body, result)
+	return c.decode(resp.Body, result)
 }
 
 // encode is JSON as it is sent.
@@ -92,15 +92,16 @@ func encode(v any) ([]byte, error) {
 }
 
 // decode reads one JSON value and nothing after it; what is cut off is an error.
-func decode(body io.Reader, result any) error {
-	limited := &io.LimitedReader{R: body, N: maxAnswer}
-	d := json.NewDecoder(limited)
+func (c *Client) decode(body io.Reader, result any) error {
+	meter := c.reads.Begin(maxAnswer)
+	defer meter.End()
+	d := json.NewDecoder(meter.JSON(body))
 	err := d.Decode(result)
 	if err == nil && d.More() {
 		err = errors.New("there is something after its end")
 	}
-	if limited.N <= 0 {
-		err = fmt.Errorf("it has more than %d octets", maxAnswer)
+	if exceeded := backend.Exceeded(err); exceeded != nil {
+		return exceeded
 	}
 	if err != nil {
 		return &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("the server's answer cannot be read: %w", err)}

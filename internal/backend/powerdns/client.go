@@ -19,6 +19,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/dialguard"
+	"github.com/zonefold/zonefold/internal/budget"
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
@@ -39,6 +40,8 @@ type Config struct {
 	InsecureSkipVerify bool
 	// Guard is for a server that a tenant chose: what it refuses is not dialled, and no words of the server are shown.
 	Guard *dialguard.Guard
+	// Reads bounds what is read. Nil bounds each answer alone.
+	Reads *budget.Pool
 }
 
 // Client is one server.
@@ -48,6 +51,7 @@ type Client struct {
 	zoneKind string
 	http     *http.Client
 	guard    *dialguard.Guard
+	reads    *budget.Pool
 	writing  chan struct{} // holds one: see call
 }
 
@@ -79,7 +83,7 @@ func New(cfg Config) (*Client, error) {
 	// A redirect could take the key to somebody else.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Client{
-		base: base, key: cfg.APIKey, zoneKind: kind, guard: cfg.Guard,
+		base: base, key: cfg.APIKey, zoneKind: kind, guard: cfg.Guard, reads: cfg.Reads,
 		http: &http.Client{Transport: transport, CheckRedirect: stay}, writing: make(chan struct{}, 1),
 	}, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/dialguard"
+	"github.com/zonefold/zonefold/internal/budget"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -33,11 +34,14 @@ type Config struct {
 	Now func() time.Time
 	// Guard is for a server that a tenant chose: what it refuses is not dialled.
 	Guard *dialguard.Guard
+	// Reads bounds what is read. Nil bounds each transfer alone.
+	Reads *budget.Pool
 }
 
 // Client is one server. It keeps some TCP connections open between calls; Close closes those that are idle.
 type Client struct {
 	server string
+	reads  *budget.Pool
 	keys   keyring
 	now    func() time.Time
 	conns  pool
@@ -52,7 +56,7 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{server: server, now: cfg.Now, conns: pool{server: server, now: cfg.Now, guard: cfg.Guard}, keys: keyring{current: cfg.Keys}}
+	c := &Client{server: server, reads: cfg.Reads, now: cfg.Now, conns: pool{server: server, now: cfg.Now, guard: cfg.Guard}, keys: keyring{current: cfg.Keys}}
 	if cfg.Keys == nil {
 		if err := c.keys.set(Keys{Update: cfg.Key}); err != nil {
 			return nil, fmt.Errorf("TSIG key for %s: %w", server, err)

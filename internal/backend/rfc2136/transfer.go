@@ -71,6 +71,8 @@ func (c *Client) receiveTransfer(link *conn, m *dns.Msg, t *transfer) error {
 	if err := link.send(wire); err != nil {
 		return err
 	}
+	meter := c.reads.Begin(maxTransfer)
+	defer meter.End()
 	v := verifier{signer: link.key, mac: mac, now: c.now}
 	for !t.complete {
 		wire, answer, err := link.receive()
@@ -83,11 +85,29 @@ func (c *Client) receiveTransfer(link *conn, m *dns.Msg, t *transfer) error {
 		if err := v.check(wire, answer); err != nil {
 			return &unfinishedError{err}
 		}
+		if err := meter.Take(int64(len(wire)), memoryOf(answer)); err != nil {
+			return &unfinishedError{backend.Exceeded(err)}
+		}
 		if err := t.take(answer); err != nil {
 			return &unfinishedError{err}
 		}
 	}
 	return v.done()
+}
+
+// maxTransfer bounds a transfer, in octets: more than a zone of ten million records has.
+const maxTransfer = 1 << 30
+
+// recordCost is what a record costs in memory besides its text, in octets.
+const recordCost = 256
+
+// memoryOf returns what the records of a message cost while they are read: names are compressed in it, and not in memory.
+func memoryOf(m *dns.Msg) int64 {
+	var sum int64
+	for _, record := range m.Answer {
+		sum += recordCost + int64(dns.Len(record))
+	}
+	return sum
 }
 
 // A transfer reads the records of an AXFR (RFC 5936 §2.2) or an IXFR (RFC 1995 §4) one by one. A zone is never shorter than

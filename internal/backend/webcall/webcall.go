@@ -20,6 +20,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/dialguard"
+	"github.com/zonefold/zonefold/internal/budget"
 )
 
 // Config says how calls are made.
@@ -27,6 +28,7 @@ type Config struct {
 	CABundle  string        // certificates, in PEM, of the authorities that may have signed the server's; "" are the system's
 	Limiter   *rate.Limiter // nil: no limit
 	MaxAnswer int64         // octets; a longer answer is an error
+	Reads     *budget.Pool  // bounds what is read; nil bounds each answer alone
 	Timeout   time.Duration // of one call, the answer read; 0: only the context's
 	// Guard is for a server that a tenant chose: what it refuses is not dialled, and no words of the server are shown.
 	Guard *dialguard.Guard
@@ -84,7 +86,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, &backend.Error{Class: backend.ErrUnavailable, Err: err}
 	}
 	if resp.StatusCode >= 200 && resp.StatusCode <= 299 {
-		resp.Body = &bounded{resp.Body, t.cfg.MaxAnswer}
+		meter := t.cfg.Reads.Begin(t.cfg.MaxAnswer)
+		resp.Body = &bounded{resp.Body, meter.JSON(resp.Body), meter}
 		return resp, nil
 	}
 	defer resp.Body.Close()
@@ -118,19 +121,26 @@ func (t *transport) wait(ctx context.Context) error {
 	return nil
 }
 
-// bounded is a body that ends with an error when it is too long.
+// bounded is a body in JSON that ends with an error when it is too large.
 type bounded struct {
-	io.ReadCloser
-	left int64
+	io.Closer
+	content io.Reader
+	meter   *budget.Meter
 }
 
 // Read reads on.
 func (b *bounded) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, &backend.Error{Class: backend.ErrUnavailable, Err: errors.New("the server's answer is too long")}
+	n, err := b.content.Read(p)
+	if exceeded := backend.Exceeded(err); exceeded != nil {
+		return 0, exceeded
 	}
 	return n, err
+}
+
+// Close ends the reading.
+func (b *bounded) Close() error {
+	b.meter.End()
+	return b.Closer.Close()
 }
 
 // RetryAfter reads the header in its form in seconds; a date would need the server's clock.

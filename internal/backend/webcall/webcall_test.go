@@ -54,7 +54,7 @@ func TestCalls(t *testing.T) {
 		after      time.Duration
 	}{
 		{"a good answer", "/", client(11, bundle), "", 0},
-		{"an answer that is too long", "/", client(10, bundle), backend.ErrUnavailable, 0},
+		{"an answer that is too long", "/", client(10, bundle), backend.ErrTooLarge, 0},
 		{"a certificate of nobody that is trusted", "/", client(11, ""), backend.ErrUnavailable, 0},
 		{"a redirect", "/away", client(11, bundle), backend.ErrUnavailable, 0},
 		{"a connection that breaks", "/gone", client(11, bundle), backend.ErrUnavailable, 0},

@@ -27,7 +27,7 @@ func codesOf(err error) []v1alpha1.ErrorCode {
 	switch backend.Class(err) {
 	case backend.ErrNotAuthorised:
 		return []v1alpha1.ErrorCode{v1alpha1.ErrorUnauthorized}
-	case backend.ErrNoZone, backend.ErrHeld:
+	case backend.ErrNoZone, backend.ErrHeld, backend.ErrTooLarge:
 		return []v1alpha1.ErrorCode{v1alpha1.ErrorConfigurationProblem}
 	case backend.ErrRejected:
 		if detail.Temporary {
