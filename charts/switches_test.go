@@ -136,6 +136,21 @@ func TestTheNotesSayWhatIsMissing(t *testing.T) {
 	}
 }
 
+func TestTheNotesSayWhetherTheClusterIsOpen(t *testing.T) {
+	const open, restricted = "This cluster is open while no Backend has grants", "No namespace has a root Zone before a Backend grants it one"
+	for _, c := range []struct {
+		name, values, says, hides string
+	}{
+		{"by default it is", "", open, restricted},
+		{"with grants required it is not", "requireGrants: true", restricted, open},
+		{"without Zones there is nothing to say", only("homelab"), "", "root Zone"},
+	} {
+		if notes := mustRender(t, c.values).notes; !strings.Contains(notes, c.says) || strings.Contains(notes, c.hides) {
+			t.Errorf("%s: the notes are:\n%s", c.name, notes)
+		}
+	}
+}
+
 func TestTheEnvironmentOfHomelab(t *testing.T) {
 	variables := func(values string) map[string]string {
 		out := map[string]string{}
@@ -175,6 +190,7 @@ func TestFlagsFollowTheValues(t *testing.T) {
 		only("gardener") + "\ngardenerExtension: {types: [powerdns, rfc2136], endpoints: {b: 'https://b', a: 'https://a'}, seed: true, admission: true, ignoreOperationAnnotation: true}": {"--leader-elect", "--dialects=gardener",
 			"--dns-bind-address=0", "--metrics-bind-address=:8080", reviewed, "--gardener-types=powerdns,rfc2136", "--gardener-endpoints=a=https://a,b=https://b", "--gardener-classes=shoot",
 			"--gardener-ignore-operation-annotation", "--gardener-seed", "--gardener-heartbeat-interval=30s", "--gardener-admission"},
+		"requireGrants: true":            {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080", reviewed, "--require-grants"},
 		"extraArgs: [--verbose, --a=10]": {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080", reviewed, "--verbose", "--a=10"},
 	} {
 		if diff := cmp.Diff(want, container(t, mustRender(t, values)).Args); diff != "" {

@@ -39,7 +39,7 @@ func TestExamplesFold(t *testing.T) {
 			}
 			count++
 			t.Run(fmt.Sprintf("%s:%d", p.path, b.line), func(t *testing.T) {
-				f := folding{t: t, checker: checker, world: zone.New(zone.Options{}), marks: map[zone.ID][][]string{}, namespaces: map[string]labels.Set{}}
+				f := folding{t: t, checker: checker, world: zone.New(zone.Options{PublicSuffix: convert.PublicSuffix}), marks: map[zone.ID][][]string{}, namespaces: map[string]labels.Set{}}
 				f.fold(b.text)
 				f.holds(p.shown(b))
 			})

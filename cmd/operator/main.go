@@ -38,31 +38,32 @@ import (
 
 // options are the flags.
 type options struct {
-	kubeconfig  string
-	namespace   string
-	credentials string
-	election    bool
-	lease       time.Duration
-	renew       time.Duration
-	retry       time.Duration
-	metrics     string
-	health      string
-	dns         string
-	advertise   string
-	podIP       string
-	pprof       string
-	verbose     bool
-	maxSet      int
-	maxEntries  int
-	audit       time.Duration
-	dialects    dialects
-	fleet       bindyctl.Settings
-	admission   admissionOptions
-	hooks       hooks
-	gardener    gardenerOptions
-	tenants     tenantServers
-	apiService  string // host of the API server in the cluster
-	readMemory  octets
+	kubeconfig    string
+	namespace     string
+	credentials   string
+	election      bool
+	lease         time.Duration
+	renew         time.Duration
+	retry         time.Duration
+	metrics       string
+	health        string
+	dns           string
+	advertise     string
+	podIP         string
+	pprof         string
+	verbose       bool
+	maxSet        int
+	maxEntries    int
+	audit         time.Duration
+	requireGrants bool
+	dialects      dialects
+	fleet         bindyctl.Settings
+	admission     admissionOptions
+	hooks         hooks
+	gardener      gardenerOptions
+	tenants       tenantServers
+	apiService    string // host of the API server in the cluster
+	readMemory    octets
 }
 
 // version is that of the release; the build sets it.
@@ -100,6 +101,7 @@ func parse(args []string, env func(string) string) (options, error) {
 	f.IntVar(&o.maxSet, "max-set-size", 0, "records that a set may have (default 100, BIND's limit)")
 	f.IntVar(&o.maxEntries, "max-status-entries", 1000, "entries that a Zone's status may have before they are kept in ZoneSlices")
 	f.DurationVar(&o.audit, "audit-interval", time.Hour, "how often a zone is read back from its servers, unless its Backend says")
+	f.BoolVar(&o.requireGrants, "require-grants", false, "let nobody have a root Zone without a grant of a Backend, also while no Backend has any")
 	f.Var(&o.dialects, "dialects", "the `dialects` that are on, separated by commas")
 	fleetFlags(f, &o.fleet, env)
 	admissionFlags(f, &o.admission)

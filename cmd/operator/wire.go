@@ -112,6 +112,7 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 		zones := kubizone.New(kubizone.Config{
 			Client: m.GetClient(), Live: m.GetAPIReader(), Cache: m.GetCache(), Events: recorder, Log: m.log, Metrics: numbers, Clock: clock,
 			MaxSet: m.maxSet, MaxEntries: m.maxEntries, Engine: m.engine, Fleets: m.fleets, Leads: m.leads(), Foresight: foresight,
+			RequireGrants: m.requireGrants,
 		})
 		if m.server != nil {
 			<-m.server.followed // from now on the engine alone changes what it holds
@@ -119,7 +120,7 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 		}
 		places := backends.New(backends.Config{
 			Source: m.source(), Events: recorder, Clock: clock.Now, Metrics: numbers, Connect: connect, Host: host,
-			Core: zones.Core, Deliveries: zones.Deliveries, Fleets: m.fleets,
+			Core: zones.Core, Deliveries: zones.Deliveries, Fleets: m.fleets, RequireGrants: m.requireGrants,
 		})
 		if err := places.Gather(ctx); err != nil {
 			return err

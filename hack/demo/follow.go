@@ -25,6 +25,7 @@ metadata:
   name: embedded
 spec:
   default: true # as the other Backend: Zones that name none go to both
+  grants: [{namespaces: [dns], zones: ["example.org."]}]
   embedded: {}
 `
 
@@ -86,6 +87,7 @@ metadata:
   name: embedded
 spec:
   default: true
+  grants: [{namespaces: [dns], zones: ["example.org."]}]
   embedded:
     catalogZone: %s # lists the zones
     transfer:

@@ -188,6 +188,7 @@ metadata:
 spec:
   default: true # takes every Zone that names no Backend
   foreign: Delete # nobody else writes to this server
+  grants: [{namespaces: [dns], zones: ["example.org."]}] # nobody else has a root Zone; who has one delegates what is below
   rfc2136:
     servers: [%q]
     tsig:

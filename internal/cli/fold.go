@@ -20,7 +20,7 @@ type fold struct {
 }
 
 func newFold() *fold {
-	return &fold{zone.New(zone.Options{}), map[manifest.Ref]*arrival{}}
+	return &fold{zone.New(zone.Options{PublicSuffix: kubizone.PublicSuffix}), map[manifest.Ref]*arrival{}}
 }
 
 // put makes the objects those of the World, at the cost of those that are not the same as before, and reads off what it

@@ -31,6 +31,7 @@ func newServe(env Env) *cobra.Command {
 		Short: "Answer DNS questions from Zones and Records in files, and follow their changes",
 		Long: `serve answers questions about the Zones that render would print, over UDP and TCP,
 until it is interrupted; DNSZones are for BIND servers. It prints what it serves and what is refused.
+A Zone of the root or a public suffix, such as com., needs a Backend with a grant of its name, as in a cluster.
 
 When files change it takes that over and prints what became different. A zone whose
 content changed gets a higher serial. A file that cannot be read, or ends in the

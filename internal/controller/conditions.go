@@ -18,11 +18,12 @@ const Manager = "zonefold"
 
 // Types of conditions.
 const (
-	ConditionAccepted = "Accepted" // the object may be what it asks to be; reasons: those of package zone
-	ConditionServed   = "Served"   // every Backend has confirmed it
-	ConditionReady    = "Ready"    // Accepted and Served; the reason of whichever is not
-	ConditionWarning  = "Warning"  // True: something about an accepted object deserves a look; absent otherwise
-	ConditionSliced   = "Sliced"   // True: status.entries is not complete, the rest is in ZoneSlices; absent otherwise
+	ConditionAccepted   = "Accepted"   // the object may be what it asks to be; reasons: those of package zone
+	ConditionServed     = "Served"     // every Backend has confirmed it
+	ConditionReady      = "Ready"      // Accepted and Served; the reason of whichever is not
+	ConditionWarning    = "Warning"    // True: something about an accepted object deserves a look; absent otherwise
+	ConditionRestricted = "Restricted" // of a Backend: a root Zone needs a grant
+	ConditionSliced     = "Sliced"     // True: status.entries is not complete, the rest is in ZoneSlices; absent otherwise
 )
 
 // Reasons of Served and Ready, besides those of package zone.
@@ -54,6 +55,12 @@ const (
 	ReasonNotSupported    = "NotSupported"    // this operator has no such backend
 	ReasonSecretNotFound  = "SecretNotFound"  // no Secret or no such key in it
 	ReasonSecretForbidden = "SecretForbidden" // the Secret does not consent to being read
+
+	// Of Restricted.
+	ReasonGranted           = "Granted"           // some Backend has grants
+	ReasonGrantsRequired    = "GrantsRequired"    // none has any, and the operator requires them
+	ReasonNoGrants          = "NoGrants"          // none has any, and the cluster is open
+	ReasonEverythingGranted = "EverythingGranted" // one grants everything to all namespaces
 )
 
 // ReasonOf returns the reason for a class of a backend's error.

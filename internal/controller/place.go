@@ -83,7 +83,7 @@ func (p *Place) allows(w *zone.World, id zone.ID) bool {
 		if !ok || !v.Accepted {
 			return false
 		}
-		if zone.Granted(p.Grants, id.Namespace, v.Name) {
+		if w.Granted(p.Grants, id.Namespace, v.Name) {
 			return true
 		}
 		if v.Zone.IsZero() {

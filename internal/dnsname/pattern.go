@@ -217,5 +217,8 @@ func (p Pattern) IsZero() bool { return p.s == "" }
 // IsAbsolute reports whether p means the same names whatever the origin.
 func (p Pattern) IsAbsolute() bool { return p.suffix == absolute }
 
+// HasStar reports whether p has a "*" anywhere; without one it means one name.
+func (p Pattern) HasStar() bool { return p.stars }
+
 // Equal reports whether p and o are the same pattern text.
 func (p Pattern) Equal(o Pattern) bool { return p.s == o.s }

@@ -12,6 +12,7 @@ import (
 // A ruling is what the Zones around it decided about one Zone.
 type ruling struct {
 	reason Reason     // Accepted, or why not
+	spelt  bool       // not granted: only a grant that spells the name would do
 	parent *zoneState // accepted: the Zone that delegates to it; nil: it is a root
 	by     *zoneState // refused: the Zone that stands against it, if one does
 	shadow ID         // refused by that for being below this one, which is refused too
@@ -138,7 +139,7 @@ func (w *World) judgeZone(z *zoneState) (rule ruling, skipped []*zoneState) {
 		}
 	}
 	if !z.Pinned && !w.granted(z) {
-		return ruling{reason: NotGranted}, nil
+		return ruling{reason: NotGranted, spelt: w.isSuffix(z.node.name)}, nil
 	}
 	return ruling{reason: Accepted}, skipped
 }
@@ -154,19 +155,24 @@ func notDelegated(z, up *zoneState) ruling {
 }
 
 // granted reports whether the grants of some Backend give a root to its namespace.
-// Without any grants the cluster is open.
+// Without any grants the cluster is open, unless they are required, but for public suffixes.
 func (w *World) granted(z *zoneState) bool {
 	for _, grants := range w.grants {
-		if Granted(grants, z.ID.Namespace, z.node.name) {
+		if w.Granted(grants, z.ID.Namespace, z.node.name) {
 			return true
 		}
 	}
-	return len(w.grants) == 0
+	return len(w.grants) == 0 && !w.opts.RequireGrants && !w.isSuffix(z.node.name)
 }
 
-// Granted reports whether any of the grants gives name to namespace.
-func Granted(grants []Grant, namespace string, name dnsname.Name) bool {
-	return slices.ContainsFunc(grants, func(g Grant) bool { return g.Allows(namespace, name) })
+// Granted reports whether any of the grants gives name to namespace. It does not look at the objects of the World.
+func (w *World) Granted(grants []Grant, namespace string, name dnsname.Name) bool {
+	spelt := w.isSuffix(name)
+	return slices.ContainsFunc(grants, func(g Grant) bool { return g.Allows(namespace, name, spelt) })
+}
+
+func (w *World) isSuffix(name dnsname.Name) bool {
+	return w.opts.PublicSuffix != nil && w.opts.PublicSuffix(name)
 }
 
 // overtake remembers which younger Zones above z do not delegate to it, so that none
@@ -232,7 +238,22 @@ func (z *zoneState) inWords() Verdict {
 		v.Message = fmt.Sprintf("%s lies below %s, which is not accepted, and %s does not delegate %s to namespace %s; mend %s first.",
 			z.ID, r.shadow, r.by.ID, name, z.ID.Namespace, r.shadow)
 	case r.reason == NotGranted:
-		v.Message = fmt.Sprintf("No Backend grants %s to namespace %s, which %s needs; ask for a grant.", name, z.ID.Namespace, z.ID)
+		v.Message = z.ungranted()
 	}
 	return v
+}
+
+// ungranted says which grant z lacks.
+func (z *zoneState) ungranted() string {
+	name, namespace := z.node.name, z.ID.Namespace
+	ask := fmt.Sprintf("ask for a grant with namespaces: [%s] and zones: [%q]", namespace, name)
+	switch {
+	case !z.ruling.spelt:
+		return fmt.Sprintf("No Backend grants %s to namespace %s, which %s needs; %s.", name, namespace, z.ID, ask)
+	case name == dnsname.Root:
+		ask = "it is the root of all names; " + ask
+	default:
+		ask = name.String() + " is a public suffix; " + ask
+	}
+	return fmt.Sprintf("No Backend grants %s by its own name to namespace %s, which %s needs: %s.", name, namespace, z.ID, ask)
 }

@@ -124,12 +124,14 @@ type Grant struct {
 	Zones      []dnsname.Pattern
 }
 
-// Allows reports whether g gives name to namespace.
-func (g Grant) Allows(namespace string, name dnsname.Name) bool {
+// Allows reports whether g gives name to namespace; spelt: by a pattern without a "*".
+func (g Grant) Allows(namespace string, name dnsname.Name, spelt bool) bool {
 	if !slices.Contains(g.Namespaces, namespace) {
 		return false
 	}
-	return slices.ContainsFunc(g.Zones, func(p dnsname.Pattern) bool { return p.Match(name, dnsname.Root) })
+	return slices.ContainsFunc(g.Zones, func(p dnsname.Pattern) bool {
+		return !(spelt && p.HasStar()) && p.Match(name, dnsname.Root)
+	})
 }
 
 // allowsZone reports whether r lets a Zone of namespace exist at a name below the rule's Zone.

@@ -196,10 +196,24 @@ func (o *oracle) judgeZone(id ID) (ID, Reason) {
 		}
 		return ID{}, NotDelegated
 	}
-	if o.open || Granted(o.grants, id.Namespace, name) {
+	if o.granted(id.Namespace, name) {
 		return ID{}, Accepted
 	}
 	return ID{}, NotGranted
+}
+
+// "The root and public suffixes need a grant that spells the name, always." "Where grants are required, nobody has a root
+// without one."
+func (o *oracle) granted(namespace string, name dnsname.Name) bool {
+	suffix := o.most.PublicSuffix != nil && o.most.PublicSuffix(name)
+	for _, g := range o.grants {
+		for _, p := range g.Zones {
+			if slices.Contains(g.Namespaces, namespace) && p.Match(name, dnsname.Root) && (!suffix || !strings.Contains(p.String(), "*")) {
+				return true
+			}
+		}
+	}
+	return o.open && !suffix && !o.most.RequireGrants
 }
 
 func (o *oracle) delegates(up, id ID) bool {

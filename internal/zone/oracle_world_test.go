@@ -162,7 +162,7 @@ func contents(w *World) map[string]string {
 
 func TestWorldAgreesWithTheOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := New(Options{MaxSet: 2, MaxTypes: 3})
+		w := New(someOptions(t))
 		drawBase(t, w)
 		for range 1 + upTo(t, 60, "operations") {
 			op := drawOperation(t)

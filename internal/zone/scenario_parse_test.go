@@ -154,6 +154,21 @@ func (s *scenario) putGrants(t *testing.T, lines []string) {
 	}
 }
 
+// choose reads the options of the installation: "grants required" and "public suffixes name ...". They come before all objects.
+func (s *scenario) choose(t *testing.T, lines []string) {
+	for _, line := range lines {
+		names, suffixes := strings.CutPrefix(line, "public suffixes ")
+		switch {
+		case suffixes:
+			s.world.opts.PublicSuffix = func(n dnsname.Name) bool { return slices.Contains(strings.Fields(names), n.String()) }
+		case line == "grants required":
+			s.world.opts.RequireGrants = true
+		default:
+			t.Fatalf("no option is called %q", line)
+		}
+	}
+}
+
 // delete reads "Zone namespace/name" and "Record namespace/name".
 func (s *scenario) delete(t *testing.T, lines []string) {
 	for _, line := range lines {

@@ -18,6 +18,12 @@ const (
 type Options struct {
 	MaxSet   int // records a set may have; 0: DefaultMaxSet
 	MaxTypes int // types a name may have records of; 0: DefaultMaxTypes
+
+	// RequireGrants: nobody has a root without a grant, also while no Backend carries any.
+	RequireGrants bool
+	// PublicSuffix reports whether the public registers names directly below a name (RFC 9499), or the name is the root.
+	// Nobody has such a root without a grant that spells its name. nil: no name is one.
+	PublicSuffix func(dnsname.Name) bool
 }
 
 // A World holds all zones and claims and what follows from them. Put, Delete and

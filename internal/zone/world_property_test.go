@@ -150,6 +150,14 @@ func drawTime(t *rapid.T) time.Time {
 	return time.Time{}
 }
 
+func someOptions(t *rapid.T) Options {
+	o := Options{MaxSet: 2, MaxTypes: 3, RequireGrants: pick(t, []bool{false, false, true}, "grants required")}
+	if pick(t, []bool{false, true}, "public suffixes") {
+		o.PublicSuffix = func(n dnsname.Name) bool { return n == dnsname.Root || n.String() == "org." }
+	}
+	return o
+}
+
 func drawOperation(t *rapid.T) operation {
 	claim := ID{KindRecord, pick(t, someNamespaces, "namespace"), fmt.Sprint("r", upTo(t, 5, "record"))}
 	switch what := pick(t, []string{"claim", "claim", "claim", "claim", "claim", "claim", "claim", "zone", "zone", "zone", "delete zone", "delete claim", "grant"}, "operation"); what {
@@ -194,7 +202,7 @@ func openRules() []Rule {
 
 func TestIncrementalEqualsComposedFromNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := New(Options{MaxSet: 2, MaxTypes: 3})
+		w := New(someOptions(t))
 		shadow := map[string]string{} // what someone who follows the deltas knows
 		drawBase(t, w)
 		for range 1 + upTo(t, 40, "operations") {

@@ -46,6 +46,20 @@ func TestNamesOfOthersAreOutOfReach(t *testing.T) {
 	s.refused("record b/refused", "NotDelegated")
 	s.unharmed("192.0.2.1")
 	s.agree("b/sub")
+	s.step("in an open cluster, nobody has a public suffix or the root", func() {
+		s.cond("backend bind", "Restricted", "False NoGrants")
+		s.apply(`
+		zone evil/tld: {domainName: org., delegations: ` + anything + `}
+		zone evil/root: {domainName: ., delegations: ` + anything + `}
+		`)
+		for _, ref := range []string{"zone evil/tld", "zone evil/root"} {
+			s.refused(ref, "NotGranted", "~evil")
+		}
+		s.remove("zone evil/tld", "zone evil/root")
+		grants(`grants: [{namespaceSelector: {}, zones: ["*."]}, {namespaces: [~evil], zones: [".", org.]}]`)
+		s.cond("backend bind", "Restricted", "False EverythingGranted")
+		s.ready("zone a/org", "zone b/sub")
+	})
 	s.pastSecond("zone a/org", "zone b/sub")
 	before, served := s.versionsOf("a", "b"), s.transfers("example.org.", "sub.example.org.")
 	same := func() {
@@ -60,7 +74,7 @@ func TestNamesOfOthersAreOutOfReach(t *testing.T) {
 		s.unharmed("192.0.2.1")
 	}
 
-	s.step("without grants, roots may be created, and get nothing", func() {
+	s.step("with grants for them, roots may be created, and get nothing", func() {
 		s.apply(`zone evil/tld: {domainName: org., delegations: [{records: [{pattern: "@"}, {pattern: "*"}]}]}`)
 		s.pastSecond("zone evil/tld")
 		s.apply(`

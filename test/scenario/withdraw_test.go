@@ -165,6 +165,17 @@ func TestWithdrawal(t *testing.T) {
 	})
 }
 
+func TestWhereGrantsAreRequiredNobodyHasARootWithoutOne(t *testing.T) {
+	s := newKubizone(t, "--require-grants")
+	s.serve("org.", "example.org.")
+	s.apply("zone a/org: {domainName: example.org., delegations: " + anything + "}")
+	s.refused("zone a/org", "NotGranted", "namespaces: [~a] and zones: [\"example.org.\"]")
+	s.cond("backend bind", "Restricted", "True GrantsRequired")
+	s.backend("bind", "default: true, foreign: Delete, grants: [{namespaces: [~a], zones: [example.org.]}]", s.bind)
+	s.ready("zone a/org")
+	s.cond("backend bind", "Restricted", "True Granted", "~a")
+}
+
 func TestGrants(t *testing.T) {
 	s := newStage(t)
 	s.bind = s.startBIND("example.org.", "sub.example.org.", "other.org.")

@@ -82,8 +82,9 @@ type BackendSpec struct {
 	// Who may have which zones here. With grants, a root Zone (one that no other
 	// Zone encloses or delegates) is accepted only if a grant gives its name to
 	// its namespace (else NotGranted), and this Backend serves nobody else. Without
-	// grants on any Backend, the first Zone of a name has it. An empty list is no
-	// grants.
+	// grants on any Backend, the first Zone of a name has it, unless the operator
+	// requires grants. The root and public suffixes need one always, with a pattern
+	// that has no "*". An empty list is no grants.
 	//
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256

@@ -22,6 +22,9 @@
 {{- with .Values.credentialsNamespaces }}
 - --credentials-namespaces={{ join "," . }}
 {{- end }}
+{{- if .Values.requireGrants }}
+- --require-grants
+{{- end }}
 {{- if .Values.dialects.bindy }}
 - --bindy-namespace={{ .Values.bindy.namespace }}
 - --bind9-image={{ .Values.bindy.bind9Image }}

@@ -53,6 +53,8 @@ type Config struct {
 	Fleets  controller.Fleets // nil: there are none
 	// Host opens the account of a provider; nothing is asked yet.
 	Host func(ProviderSettings) (Hosting, error)
+	// RequireGrants: nobody has a root Zone without a grant, also while no Backend has any.
+	RequireGrants bool
 
 	Core       *controller.Core
 	Deliveries *controller.Deliveries
@@ -76,6 +78,8 @@ type known struct {
 	trouble  *controller.Outcome
 	warnings []string
 	host     *host // of a provider
+	grants   []zone.Grant
+	access   access
 }
 
 // replace takes the place of what was known before.
@@ -247,6 +251,9 @@ func (s Source) every(ctx context.Context, look func(*v1alpha1.Backend)) {
 func (b *Controller) look(ctx context.Context, name string) {
 	b.looked.Lock()
 	defer b.looked.Unlock()
+	b.mu.Lock()
+	was := b.known[name].access
+	b.mu.Unlock()
 	var backend v1alpha1.Backend
 	err := b.Client.Get(ctx, client.ObjectKey{Name: name}, &backend)
 	switch {
@@ -254,6 +261,7 @@ func (b *Controller) look(ctx context.Context, name string) {
 		b.Deliveries.DeletePlace(name)
 		b.Core.PutGrants(name, nil)
 		b.replace(name, nil)
+		b.retell(ctx, was, access{})
 		return
 	case err != nil:
 		b.Log.Error("reading a Backend", "backend", name, "error", err)
@@ -274,7 +282,7 @@ func (b *Controller) look(ctx context.Context, name string) {
 		place.Audit = backend.Spec.AuditInterval.Duration
 	}
 	k := b.connect(ctx, &backend)
-	k.warnings = warnings
+	k.warnings, k.grants, k.access = warnings, grants, accessOf(&backend)
 	place.Servers, place.Problem = k.servers, k.trouble
 	place.Fleet, place.Passing = k.settings.Cluster, backend.Spec.Bind9 != nil
 	place.Hosted = backend.Spec.Provider != nil
@@ -282,6 +290,7 @@ func (b *Controller) look(ctx context.Context, name string) {
 	b.Deliveries.PutPlace(place)
 	b.Core.PutGrants(name, grants) // and with it a step of the World, which finds out what they allow
 	b.writer.Enqueue(id(name))
+	b.retell(ctx, was, k.access)
 }
 
 // grantsOf are what a Backend grants. Grants that cannot be read grant nothing, and close the Backend all the same.

@@ -33,7 +33,7 @@ func (b *Controller) write(ctx context.Context, id zone.ID) error {
 	if k.trouble != nil {
 		trouble = k.trouble
 	}
-	status := status(&backend, zones, trouble, k.warnings, b.Clock())
+	status := status(&backend, findings{zones, trouble, k.warnings, b.access(ctx).restricted(k.grants)}, b.Clock())
 	if equality.Semantic.DeepEqual(backend.Status, status) {
 		return nil
 	}
@@ -71,18 +71,27 @@ func told(conditions []metav1.Condition, reason string) bool {
 	return false
 }
 
+// findings are what was found out about a Backend.
+type findings struct {
+	zones      int
+	trouble    *controller.Outcome
+	warnings   []string
+	restricted controller.Outcome
+}
+
 // status returns what is to be said about a Backend.
-func status(b *v1alpha1.Backend, zones int, trouble *controller.Outcome, warnings []string, now time.Time) v1alpha1.BackendStatus {
+func status(b *v1alpha1.Backend, f findings, now time.Time) v1alpha1.BackendStatus {
 	c := controller.Conditions{Old: b.Status.Conditions, Generation: b.Generation, Now: now}
 	ready := controller.OK(controller.ReasonReady, "The Backend can be used.")
-	if trouble != nil {
-		ready = *trouble
+	if f.trouble != nil {
+		ready = *f.trouble
 	}
 	c.Set(controller.ConditionReady, ready)
-	if len(warnings) > 0 {
-		c.Set(controller.ConditionWarning, controller.OK("InvalidGrant", strings.Join(warnings, " ")))
+	c.Set(controller.ConditionRestricted, f.restricted)
+	if len(f.warnings) > 0 {
+		c.Set(controller.ConditionWarning, controller.OK("InvalidGrant", strings.Join(f.warnings, " ")))
 	}
 	return v1alpha1.BackendStatus{
-		Type: kind(&b.Spec), Zones: int32(zones), ObservedGeneration: b.Generation, Conditions: c.List(),
+		Type: kind(&b.Spec), Zones: int32(f.zones), ObservedGeneration: b.Generation, Conditions: c.List(),
 	}
 }

@@ -20,7 +20,7 @@ func granted(t *testing.T, grants []zone.Grant, namespace, name string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return zone.Granted(grants, namespace, n)
+	return zone.New(zone.Options{}).Granted(grants, namespace, n)
 }
 
 func TestWhatABackendIsTold(t *testing.T) {
@@ -34,13 +34,13 @@ func TestWhatABackendIsTold(t *testing.T) {
 		warnings []string
 		want     string
 	}{
-		{"it can be used", nil, nil, "Ready=True/Ready: The Backend can be used."},
-		{"its server is away", &away, nil, "Ready=False/Unavailable: Server 192.0.2.1: no answer."},
+		{"it can be used", nil, nil, "Ready=True/Ready: The Backend can be used. Restricted=True/Granted: To a."},
+		{"its server is away", &away, nil, "Ready=False/Unavailable: Server 192.0.2.1: no answer. Restricted=True/Granted: To a."},
 		{"a grant cannot be read, and it can be used", nil, []string{"Grant 0.", "Grant 1."},
-			"Ready=True/Ready: The Backend can be used. Warning=True/InvalidGrant: Grant 0. Grant 1."},
-		{"both are wrong", &away, []string{"Grant 0."}, "Ready=False/Unavailable: Server 192.0.2.1: no answer. Warning=True/InvalidGrant: Grant 0."},
+			"Ready=True/Ready: The Backend can be used. Restricted=True/Granted: To a. Warning=True/InvalidGrant: Grant 0. Grant 1."},
+		{"both are wrong", &away, []string{"Grant 0."}, "Ready=False/Unavailable: Server 192.0.2.1: no answer. Restricted=True/Granted: To a. Warning=True/InvalidGrant: Grant 0."},
 	} {
-		s := status(b, 3, c.trouble, c.warnings, noon)
+		s := status(b, findings{3, c.trouble, c.warnings, controller.OK("Granted", "To a.")}, noon)
 		got := ""
 		for _, condition := range s.Conditions {
 			if got != "" {
@@ -60,7 +60,7 @@ func TestAnEventIsMadeOnceForEachReason(t *testing.T) {
 	if told(nil, away.Reason) {
 		t.Error("a Backend without a status has been told")
 	}
-	b.Status = status(b, 0, &away, nil, time.Time{})
+	b.Status = status(b, findings{trouble: &away}, time.Time{})
 	if !told(b.Status.Conditions, controller.ReasonUnavailable) || told(b.Status.Conditions, controller.ReasonNotAuthorised) {
 		t.Errorf("it is not known what was told: %+v", b.Status.Conditions)
 	}

@@ -40,19 +40,20 @@ func Schemas() []controller.Schema {
 
 // Config is what the dialect needs from outside.
 type Config struct {
-	Client     client.Client // reads from Cache
-	Live       client.Reader // asks the API server
-	Cache      cache.Cache
-	Events     events.EventRecorder
-	Log        *slog.Logger
-	Metrics    *controller.Metrics
-	Clock      backend.Clock
-	Engine     *controller.Engine
-	Fleets     controller.Fleets     // that Backends may name; nil: there are none
-	MaxSet     int                   // records in a set; 0: zone.DefaultMaxSet
-	MaxEntries int                   // in status.entries before ZoneSlices are used; 0: 1000
-	Leads      func() bool           // whether nobody else can have become the leader; nil: nobody else ever does
-	Foresight  *controller.Foresight // is told what to ask; nil: nobody asks
+	Client        client.Client // reads from Cache
+	Live          client.Reader // asks the API server
+	Cache         cache.Cache
+	Events        events.EventRecorder
+	Log           *slog.Logger
+	Metrics       *controller.Metrics
+	Clock         backend.Clock
+	Engine        *controller.Engine
+	Fleets        controller.Fleets     // that Backends may name; nil: there are none
+	MaxSet        int                   // records in a set; 0: zone.DefaultMaxSet
+	RequireGrants bool                  // nobody has a root Zone without a grant, also while no Backend has any
+	MaxEntries    int                   // in status.entries before ZoneSlices are used; 0: 1000
+	Leads         func() bool           // whether nobody else can have become the leader; nil: nobody else ever does
+	Foresight     *controller.Foresight // is told what to ask; nil: nobody asks
 }
 
 // Controller is the dialect at work. It is made for one term of leadership.
@@ -98,7 +99,8 @@ func New(c Config) *Controller {
 	}
 	k.ceilings = k.newCeilings()
 	k.Core = controller.NewCore(controller.CoreConfig{
-		Options: zone.Options{MaxSet: c.MaxSet}, Clock: c.Clock.Now, Metrics: c.Metrics, Settled: k.settled,
+		Options: zone.Options{MaxSet: c.MaxSet, RequireGrants: c.RequireGrants, PublicSuffix: PublicSuffix},
+		Clock:   c.Clock.Now, Metrics: c.Metrics, Settled: k.settled,
 	})
 	deliveries := controller.DeliveriesConfig{
 		Store: (*store)(k), Clock: c.Clock.Now, Log: c.Log, Metrics: c.Metrics,
