@@ -50,8 +50,28 @@ func (a *answer) UnmarshalJSON(body []byte) error {
 	take(in.Record, &a.Record)
 	take(in.Message, &a.Message)
 	take(in.Error, &a.Error)
-	take(in.Results, &a.Results)
+	a.Results = results(in.Results)
 	return nil
+}
+
+// results reads those of a batch, none where there are more than any batch has. Results have no results.
+func results(raw json.RawMessage) []answer {
+	var list []json.RawMessage
+	if !take(raw, &list) || len(list) > MaxBatch {
+		return nil
+	}
+	out := make([]answer, len(list))
+	for i, one := range list {
+		var in struct{ Success, Record, Message, Error json.RawMessage }
+		if err := json.Unmarshal(one, &in); err != nil {
+			return nil
+		}
+		take(in.Success, &out[i].Success)
+		take(in.Record, &out[i].Record)
+		take(in.Message, &out[i].Message)
+		take(in.Error, &out[i].Error)
+	}
+	return out
 }
 
 // UnmarshalJSON implements json.Unmarshaler; a text is taken for the message.

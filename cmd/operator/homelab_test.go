@@ -64,7 +64,7 @@ spec: {server: %q, hmacAuth: {secretRef: {name: hmac, namespace: default, key: k
 apiVersion: v1
 kind: Secret
 metadata: {name: hmac, namespace: default}
-stringData: {key: secret}
+stringData: {key: a-secret-of-a-test}
 ---
 apiVersion: dns.homelab.mortenolsen.pro/v1alpha1
 kind: DNSRecord

@@ -160,7 +160,7 @@ func (c *Client) do(ctx context.Context, method, path string, body, into any) er
 		return noAnswer(ctx, err)
 	}
 	defer resp.Body.Close()
-	meter := budget.NewPool(2 * maxMemory).Begin(maxAnswer)
+	meter := budget.NewPool(2*maxMemory).Begin(maxAnswer, func() {})
 	defer meter.End()
 	text, err := io.ReadAll(meter.JSON(resp.Body))
 	exceeded, tooLarge := errors.AsType[*budget.Error](err)

@@ -5,6 +5,7 @@ package budget
 import (
 	"fmt"
 	"io"
+	"sync"
 	"sync/atomic"
 )
 
@@ -14,14 +15,20 @@ const Free = 1 << 20
 // unlimited is what one reading may become in memory where no Pool says, in octets.
 const unlimited = 512 << 20
 
-// A Pool bounds what all readings that are under way become in memory, and each of them. A nil Pool bounds each alone.
+// A Pool bounds what all readings that are under way become in memory, and each of them. Where they are too much together, the largest
+// is ended: who holds memory by being slow keeps nobody else from being read. A nil Pool bounds each alone.
 type Pool struct {
 	total, each int64
-	used        atomic.Int64
+
+	mu    sync.Mutex
+	used  int64
+	drawn map[*Meter]int64
 }
 
 // NewPool bounds all readings together to some octets of memory, and each to half of them.
-func NewPool(total int64) *Pool { return &Pool{total: total, each: total / 2} }
+func NewPool(total int64) *Pool {
+	return &Pool{total: total, each: total / 2, drawn: map[*Meter]int64{}}
+}
 
 // Each is what one reading may become in memory, in octets.
 func (p *Pool) Each() int64 {
@@ -29,6 +36,35 @@ func (p *Pool) Each() int64 {
 		return unlimited
 	}
 	return p.each
+}
+
+// draw has a reading hold that much memory. It ends larger ones where there is not enough.
+func (p *Pool) draw(m *Meter, memory int64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.used-p.drawn[m]+memory > p.total {
+		largest, most := m, memory
+		for other, drawn := range p.drawn {
+			if other != m && drawn > most {
+				largest, most = other, drawn
+			}
+		}
+		if largest == m {
+			return &Error{Most: p.total, Shared: true}
+		}
+		p.release(largest)
+		largest.ended.Store(true)
+		go largest.end() // may wait for who is reading
+	}
+	p.used += memory - p.drawn[m]
+	p.drawn[m] = memory
+	return nil
+}
+
+// release gives back what a reading holds. p.mu is held.
+func (p *Pool) release(m *Meter) {
+	p.used -= p.drawn[m]
+	delete(p.drawn, m)
 }
 
 // An Error says which limit an answer has exceeded.
@@ -52,45 +88,57 @@ type Meter struct {
 	pool           *Pool
 	mostOctets     int64
 	octets, memory int64
-	drawn          int64
+	ended          atomic.Bool // by the Pool
+	end            func()
 }
 
-// Begin begins a reading of at most so many octets on the wire. End has to follow.
-func (p *Pool) Begin(octets int64) *Meter { return &Meter{pool: p, mostOctets: octets} }
+// Begin begins a reading of at most so many octets on the wire. End has to follow. Where others need the memory, end is called, which has the
+// reading come to its end.
+func (p *Pool) Begin(octets int64, end func()) *Meter {
+	return &Meter{pool: p, mostOctets: octets, end: end}
+}
 
 // Take counts what was read: octets on the wire, and what they are in memory.
 func (m *Meter) Take(octets, memory int64) error {
 	m.octets += octets
 	m.memory += memory
 	switch {
+	case m.ended.Load():
+		return &Error{Most: m.pool.total, Shared: true}
 	case m.octets > m.mostOctets:
 		return &Error{What: "octets", Most: m.mostOctets}
 	case m.memory > m.pool.Each():
 		return &Error{What: "octets of memory, as it is read", Most: m.pool.Each(), Memory: true}
+	case m.pool == nil || m.memory <= Free:
+		return nil
 	}
-	if more := m.memory - Free - m.drawn; m.pool != nil && more > 0 {
-		if m.pool.used.Add(more) > m.pool.total {
-			m.pool.used.Add(-more)
-			return &Error{Most: m.pool.total, Shared: true}
-		}
-		m.drawn += more
+	return m.pool.draw(m, m.memory-Free)
+}
+
+// Ended returns the error of a reading that the Pool has ended, nil for any other.
+func (m *Meter) Ended() error {
+	if m.ended.Load() {
+		return &Error{Most: m.pool.total, Shared: true}
 	}
 	return nil
 }
 
-// End gives back what the reading has drawn.
+// End gives back what the reading holds.
 func (m *Meter) End() {
-	if m.pool != nil {
-		m.pool.used.Add(-m.drawn)
+	if m.pool == nil {
+		return
 	}
-	m.memory, m.drawn = 0, 0
+	m.pool.mu.Lock()
+	defer m.pool.mu.Unlock()
+	m.pool.release(m)
+	m.ended.Store(true)
 }
 
 // What a part of a JSON document becomes in memory, in octets, whatever it is decoded into: an object a struct with some strings
 // and slices, an element of a list or a member a pointer, a string or a map's entry.
 const (
-	objectCost  = 256
-	elementCost = 48
+	objectCost  = 160
+	elementCost = 16
 )
 
 // JSON returns a reader of a JSON document that counts what it becomes. Strings may have what looks like structure; they cost more then.
@@ -104,6 +152,9 @@ type document struct {
 // Read reads on.
 func (d *document) Read(p []byte) (int, error) {
 	n, err := d.Reader.Read(p)
+	if ended := d.meter.Ended(); ended != nil {
+		return 0, ended
+	}
 	memory := int64(n)
 	for _, c := range p[:n] {
 		switch c {

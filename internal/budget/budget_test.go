@@ -18,11 +18,11 @@ func TestWhatOneReadingMayCost(t *testing.T) {
 		{"an answer that is as long as it may be", strings.Repeat("x", 100), nil, 100, ""},
 		{"an answer that is longer", strings.Repeat("x", 101), nil, 100, "more than 100 octets"},
 		{"many empty objects", "[" + strings.Repeat("{},", 100_000) + "{}]", NewPool(32 << 20), 1 << 20, "octets of memory"},
-		{"many empty strings", "[" + strings.Repeat(`"",`, 1_000_000) + `""]`, NewPool(64 << 20), 16 << 20, "octets of memory"},
-		{"many lists in each other", strings.Repeat("[", 100_000), NewPool(32 << 20), 1 << 20, "octets of memory"},
+		{"many empty strings", "[" + strings.Repeat(`"",`, 1_000_000) + `""]`, NewPool(32 << 20), 16 << 20, "octets of memory"},
+		{"many lists in each other", strings.Repeat("[", 100_000), NewPool(16 << 20), 1 << 20, "octets of memory"},
 		{"as many where nothing is said", "[" + strings.Repeat("{},", 100_000) + "{}]", nil, 1 << 20, ""},
 	} {
-		m := c.pool.Begin(c.octets)
+		m := c.pool.Begin(c.octets, func() {})
 		_, err := io.Copy(io.Discard, m.JSON(strings.NewReader(c.text)))
 		m.End()
 		if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -31,33 +31,38 @@ func TestWhatOneReadingMayCost(t *testing.T) {
 	}
 }
 
-func TestWhatAllReadingsMayCost(t *testing.T) {
+func TestTheLargestReadingGivesWay(t *testing.T) {
 	p := NewPool(64 << 20)
-	var under []*Meter
-	for range 2 {
-		m := p.Begin(1 << 30)
-		if err := m.Take(0, p.Each()); err != nil {
-			t.Fatal(err)
+	ended := make(chan string, 3)
+	begin := func(name string, memory int64) *Meter {
+		t.Helper()
+		m := p.Begin(1<<30, func() { ended <- name })
+		if err := m.Take(0, memory); err != nil {
+			t.Fatalf("%s: %v", name, err)
 		}
-		under = append(under, m)
+		return m
 	}
-	small, large := p.Begin(1<<30), p.Begin(1<<30)
-	if err := small.Take(0, Free); err != nil {
-		t.Errorf("a short answer beside large ones: %v", err)
+	first, second := begin("first", 32<<20), begin("second", 31<<20)
+	small := begin("small", 8<<20) // two that stall do not keep it waiting
+	if got := <-ended; got != "first" {
+		t.Errorf("the reading that gives way is %s", got)
 	}
 	var e *Error
-	if err := large.Take(0, 8<<20); !errors.As(err, &e) || !e.Shared {
-		t.Errorf("a third large one: %v", err)
+	if err := first.Take(0, 1); !errors.As(err, &e) || !e.Shared {
+		t.Errorf("one that gave way goes on: %v", err)
 	}
-	large.End()
-	under[0].End()
-	if err := large.Take(0, 8<<20); err != nil {
-		t.Errorf("when one of the others is over: %v", err)
+	if err := second.Take(0, 1); err != nil {
+		t.Errorf("another one gave way too: %v", err)
 	}
-	for _, m := range append(under, small, large) {
+	large := p.Begin(1<<30, func() {})
+	if err := large.Take(0, 32<<20); !errors.As(err, &e) || !e.Shared {
+		t.Errorf("the largest one takes what others have: %v", err)
+	}
+	for _, m := range []*Meter{first, second, small, large} {
+		m.End()
 		m.End()
 	}
-	if n := p.used.Load(); n != 0 {
-		t.Errorf("after all %d octets are drawn", n)
+	if p.used != 0 || len(p.drawn) != 0 {
+		t.Errorf("after all %d octets are held", p.used)
 	}
 }

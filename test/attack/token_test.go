@@ -109,7 +109,9 @@ func withTheToken() []attempt {
 		func(s *site) {
 			s.policy("services", s.steals(`{apiVersion: v1, kind: Service, metadata: {namespace: victim, name: stolen, labels: {app.kubernetes.io/part-of: bindy}}, spec: {type: ExternalName, externalName: evil.example}}`))
 			s.policy("services", s.steals(`{apiVersion: v1, kind: Service, metadata: {namespace: victim, name: stolen, labels: {app.kubernetes.io/part-of: bindy}}, spec: {externalIPs: [192.0.2.80], selector: {a: b}, ports: [{port: 80}]}}`))
-			s.policy("children", s.rewrites(`{apiVersion: v1, kind: Service, metadata: {namespace: default, name: kubernetes}}`, `{"metadata":{"labels":{"app.kubernetes.io/part-of":"bindy"}}}`))
+			shop := `{apiVersion: v1, kind: Service, metadata: {namespace: victim, name: shop}, spec: {selector: {app: shop}, ports: [{port: 80}]}}`
+			s.store(objects(shop)[0])
+			s.policy("children", s.rewrites(shop, `{"spec":{"selector":{"app":"evil"}}}`))
 		},
 	}, {
 		aThief, "changes a ConfigMap of somebody else", "the policy `zonefold-children`",

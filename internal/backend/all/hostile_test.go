@@ -174,3 +174,49 @@ func TestServersThatNeverEnd(t *testing.T) {
 		t.Errorf("a good server beside them: %v, %v", zones, err)
 	}
 }
+
+// TestAGoodServerBesideServersThatStall has two servers send almost as much as one reading may cost, and then nothing.
+func TestAGoodServerBesideServersThatStall(t *testing.T) {
+	const memory = 16 << 20
+	p := NewPool(time.Now, nil).Bound(budget.NewPool(memory))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ended := make(chan error, 2)
+	for range 2 {
+		sent := make(chan struct{})
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", extdns.MediaType)
+			_, _ = io.WriteString(w, `{"filters":["`+strings.Repeat("x", memory/2-(64<<10)))
+			_ = http.NewResponseController(w).Flush()
+			close(sent)
+			<-r.Context().Done()
+		}))
+		defer s.Close()
+		account, err := p.extdnsAccount(extdns.Config{URL: s.URL}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			_, err := account.HostedZones(ctx)
+			ended <- err
+		}()
+		<-sent
+	}
+	filters := `{"filters":["example.org"` + strings.Repeat(`,"a.example.org"`, 150_000) + "]}" // more than is free
+	good := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", extdns.MediaType)
+		_, _ = io.WriteString(w, filters)
+	}))
+	defer good.Close()
+	account, err := p.extdnsAccount(extdns.Config{URL: good.URL}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := account.HostedZones(ctx); err != nil {
+		t.Errorf("two servers that stall keep a good one from being read: %v", err)
+	}
+	cancel()
+	for range 2 {
+		<-ended
+	}
+}

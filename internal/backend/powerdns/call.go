@@ -92,8 +92,8 @@ func encode(v any) ([]byte, error) {
 }
 
 // decode reads one JSON value and nothing after it; what is cut off is an error.
-func (c *Client) decode(body io.Reader, result any) error {
-	meter := c.reads.Begin(maxAnswer)
+func (c *Client) decode(body io.ReadCloser, result any) error {
+	meter := c.reads.Begin(maxAnswer, func() { _ = body.Close() })
 	defer meter.End()
 	d := json.NewDecoder(meter.JSON(body))
 	err := d.Decode(result)

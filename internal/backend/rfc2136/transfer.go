@@ -71,11 +71,14 @@ func (c *Client) receiveTransfer(link *conn, m *dns.Msg, t *transfer) error {
 	if err := link.send(wire); err != nil {
 		return err
 	}
-	meter := c.reads.Begin(maxTransfer)
+	meter := c.reads.Begin(maxTransfer, func() { _ = link.Close() })
 	defer meter.End()
 	v := verifier{signer: link.key, mac: mac, now: c.now}
 	for !t.complete {
 		wire, answer, err := link.receive()
+		if ended := meter.Ended(); ended != nil {
+			return &unfinishedError{backend.Exceeded(ended)}
+		}
 		if err != nil {
 			return err
 		}
@@ -104,8 +107,10 @@ const recordCost = 256
 // memoryOf returns what the records of a message cost while they are read: names are compressed in it, and not in memory.
 func memoryOf(m *dns.Msg) int64 {
 	var sum int64
-	for _, record := range m.Answer {
-		sum += recordCost + int64(dns.Len(record))
+	for _, section := range [][]dns.RR{m.Answer, m.Ns, m.Extra} {
+		for _, record := range section {
+			sum += recordCost + int64(dns.Len(record))
+		}
 	}
 	return sum
 }

@@ -86,8 +86,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, &backend.Error{Class: backend.ErrUnavailable, Err: err}
 	}
 	if resp.StatusCode >= 200 && resp.StatusCode <= 299 {
-		meter := t.cfg.Reads.Begin(t.cfg.MaxAnswer)
-		resp.Body = &bounded{resp.Body, meter.JSON(resp.Body), meter}
+		body := resp.Body
+		meter := t.cfg.Reads.Begin(t.cfg.MaxAnswer, func() { _ = body.Close() })
+		resp.Body = &bounded{body, meter.JSON(body), meter}
 		return resp, nil
 	}
 	defer resp.Body.Close()
