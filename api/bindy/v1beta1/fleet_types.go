@@ -157,7 +157,7 @@ type ServiceConfig struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 
 	// Fields of a Service's spec. They are merged over the generated ones, ports
-	// by their names; the selector stays.
+	// by their names and numbers; the selector stays.
 	//
 	// +optional
 	Spec *Fragment `json:"spec,omitempty"`

@@ -1,6 +1,7 @@
 package bindy
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,10 +26,12 @@ func (s *server) services() (dns, api *corev1.Service, err error) {
 		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: s.selector()},
 	}
 	for _, p := range dns.Spec.Ports {
-		taken := slices.ContainsFunc(api.Spec.Ports, func(o corev1.ServicePort) bool { return o.Port == p.Port })
-		if isAPIPort(p) && !taken {
+		if isAPIPort(p) {
 			api.Spec.Ports = append(api.Spec.Ports, servicePort(p.Name, p.Port, corev1.ProtocolTCP, apiPort))
 		}
+	}
+	if len(api.Spec.Ports) == 0 { // users have given both another name
+		api.Spec.Ports = append(api.Spec.Ports, servicePort(apiPort, 8080, corev1.ProtocolTCP, apiPort))
 	}
 	if !exposed(&dns.Spec) {
 		return dns, api, nil
@@ -97,7 +100,7 @@ type fragment struct {
 // maxPorts is how many ports of a Service a user may say something of.
 const maxPorts = 64
 
-// layOver merges fields of a Service's spec over those that are there; ports are merged by their names.
+// layOver merges fields of a Service's spec over those that are there, and ports as mergedPorts does.
 func (f fragment) layOver(spec *corev1.ServiceSpec) error {
 	if f.Fragment == nil {
 		return nil
@@ -109,29 +112,68 @@ func (f fragment) layOver(spec *corev1.ServiceSpec) error {
 	if err := checkService(&users); err != nil {
 		return fmt.Errorf("%s cannot be used: %w", f.field, err)
 	}
-	ports := spec.Ports
-	spec.Ports = nil
+	if len(users.Ports) > maxPorts {
+		return fmt.Errorf("%s.ports cannot be used: there are %d, and may be %d", f.field, len(users.Ports), maxPorts)
+	}
+	ports, err := mergedPorts(spec.Ports, users.Ports)
+	if err != nil {
+		return fmt.Errorf("%s.ports cannot be used: %w", f.field, err)
+	}
 	if len(f.Raw) > 0 {
 		if err := json.Unmarshal(f.Raw, spec); err != nil { // what it does not say stays
 			return fmt.Errorf("%s cannot be used: %w", f.field, err)
 		}
 	}
 	spec.Ports = ports
-	if len(users.Ports) > maxPorts {
-		return fmt.Errorf("%s.ports cannot be used: there are %d, and may be %d", f.field, len(users.Ports), maxPorts)
-	}
-	for _, p := range users.Ports {
-		if p.Name == "" {
-			return fmt.Errorf("%s.ports cannot be used: the port %d has no name, and ports are told apart by it", f.field, p.Port)
-		}
-		i := slices.IndexFunc(spec.Ports, func(o corev1.ServicePort) bool { return o.Name == p.Name })
-		if i < 0 {
-			spec.Ports = append(spec.Ports, p)
-			continue
-		}
-		spec.Ports[i] = mergedPort(spec.Ports[i], p)
-	}
 	return nil
+}
+
+// mergedPorts lays a user's ports over those that are there. One takes the place of that of its name and of that at its number, since the
+// API server takes a number once only.
+func mergedPorts(there, users []corev1.ServicePort) (out []corev1.ServicePort, err error) {
+	said := make([]corev1.ServicePort, 0, len(users))
+	for _, p := range users {
+		i := portNamed(there, p.Name)
+		if i < 0 {
+			i = slices.IndexFunc(there, func(o corev1.ServicePort) bool { return collide(o, p) })
+		}
+		if i >= 0 {
+			p = mergedPort(there[i], p)
+		}
+		if p.Name == "" || p.Port == 0 {
+			return nil, fmt.Errorf("the port %q has the number %d; each needs a name, which tells it apart, and a number", p.Name, p.Port)
+		}
+		for _, o := range said {
+			if o.Name == p.Name || collide(o, p) {
+				return nil, fmt.Errorf("the ports %s (%d) and %s (%d) have the same name or number; leave one of them out", o.Name, o.Port, p.Name, p.Port)
+			}
+		}
+		said = append(said, p)
+	}
+	for _, o := range there {
+		if i := portNamed(said, o.Name); i >= 0 {
+			out = append(out, said[i])
+		} else if !slices.ContainsFunc(said, func(p corev1.ServicePort) bool { return collide(o, p) }) {
+			out = append(out, o)
+		}
+	}
+	for _, p := range said {
+		if portNamed(there, p.Name) < 0 {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+// portNamed is where the port of a name is, -1 if there is none.
+func portNamed(ports []corev1.ServicePort, name string) int {
+	return slices.IndexFunc(ports, func(p corev1.ServicePort) bool { return p.Name == name })
+}
+
+// collide reports whether no Service can have both ports.
+func collide(a, b corev1.ServicePort) bool {
+	tcp := corev1.ProtocolTCP
+	return a.Port == b.Port && cmp.Or(a.Protocol, tcp) == cmp.Or(b.Protocol, tcp)
 }
 
 // checkService refuses what would have the cluster lead traffic that is not for this server: to addresses of others (CVE-2020-8554),

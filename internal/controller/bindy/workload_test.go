@@ -187,6 +187,41 @@ func TestServicesThatAreRefused(t *testing.T) {
 	}
 }
 
+// TestPortsOfOneNumber lays ports over those of a Service, which has each number once.
+func TestPortsOfOneNumber(t *testing.T) {
+	const dns = "dns-tcp 53/TCP→dns-tcp dns-udp 53/UDP→dns-udp "
+	for _, c := range []struct{ name, role, sidecar, want, wrong string }{
+		{"the sidecar's at the number of its other one, as in the example of a provider", `[]`, `[{name: http, port: 80}]`, dns + "http 80/TCP→http", ""},
+		{"the same, with all that it may say", `[]`, `[{name: http, port: 80, targetPort: 8080, protocol: TCP}]`, dns + "http 80/TCP→8080", ""},
+		{"another name for a number", `[]`, `[{name: api, port: 8080}]`, dns + "http-80 80/TCP→http api 8080/TCP→http", ""},
+		{"other names for both", `[]`, `[{name: api, port: 8080}, {name: web, port: 80}]`, dns + "api 8080/TCP→http web 80/TCP→http", ""},
+		{"another name for DNS by TCP", `[{name: dns, port: 53}]`, `[]`, "dns-udp 53/UDP→dns-udp http 8080/TCP→http http-80 80/TCP→http dns 53/TCP→dns-tcp", ""},
+		{"both swapped", `[]`, `[{name: http, port: 80}, {name: http-80, port: 8080}]`, dns + "http 80/TCP→http http-80 8080/TCP→http", ""},
+		{"the sidecar's over the role's", `[{name: web, port: 443}]`, `[{name: http, port: 443}]`, dns + "http 443/TCP→http http-80 80/TCP→http", ""},
+		{"two at one number", `[]`, `[{name: a, port: 99}, {name: b, port: 99, protocol: TCP}]`, "", "bindcarConfig.serviceSpec.ports cannot be used: the ports a (99) and b (99) have the same name or number"},
+		{"two at one number, one by its name", `[{name: http}, {name: b, port: 8080}]`, `[]`, "", "the ports http (8080) and b (8080) have the same name or number"},
+		{"two of one name", `[]`, `[{name: a, port: 98}, {name: a, port: 99}]`, "", "the ports a (98) and a (99) have the same name or number"},
+		{"no number", `[]`, `[{name: a}]`, "", `the port "a" has the number 0; each needs`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := mustServer(t, `{role: primary, bindcarConfig: {serviceSpec: {ports: `+c.sidecar+`}}}`, `{primary: {service: {spec: {ports: `+c.role+`}}}}`)
+			got, api, err := s.services()
+			if c.wrong != "" {
+				if err == nil || !strings.Contains(err.Error(), c.wrong) {
+					t.Errorf("the error is %v, without %q", err, c.wrong)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ports := strings.Join(portsOf(got), " "); ports != c.want || len(api.Spec.Ports) == 0 {
+				t.Errorf("the ports are %s, and of the API %q", ports, portsOf(api))
+			}
+		})
+	}
+}
+
 func portsOf(s *corev1.Service) (ports []string) {
 	for _, p := range s.Spec.Ports {
 		ports = append(ports, fmt.Sprintf("%s %d/%s→%s", p.Name, p.Port, p.Protocol, p.TargetPort.String()))
