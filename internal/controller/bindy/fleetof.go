@@ -2,6 +2,7 @@ package bindy
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -123,19 +124,26 @@ func allowsZonesOf(i *v1beta1.Bind9Instance, namespace string) bool {
 	return false
 }
 
-// NoFleet says why no instance has a zone.
+// NoFleet says why no instance has a zone, as far as the zone shows it: its cluster may be there and have none yet, and its namespace may not be
+// among those of its provider.
 func NoFleet(z *v1beta1.DNSZone) string {
-	id, cluster := ZoneID(z.Namespace, z.Name), cmp.Or(z.Spec.ClusterRef, z.Spec.ClusterProviderRef)
+	id := ZoneID(z.Namespace, z.Name)
+	others := fmt.Sprintf("those of another namespace have to be in one that its namespaces name, and allow namespace %s with the annotation %s", z.Namespace, v1beta1.AllowZoneNamespacesAnnotation)
+	field, cluster := "clusterRef", z.Spec.ClusterRef
+	way := fmt.Sprintf("If there is a cluster %s, its conditions say whether its instances are still to come; else create it, or correct clusterRef", cluster)
+	if cluster == "" {
+		field, cluster = "clusterProviderRef", z.Spec.ClusterProviderRef
+		way = fmt.Sprintf("If %s %s has %s among its namespaces, its conditions say whether instances are still to come; else add that there, select instances of other namespaces with bind9InstancesFrom, or correct clusterProviderRef",
+			v1beta1.KindProvider, cluster, z.Namespace)
+	}
 	selects := len(z.Spec.Bind9InstancesFrom) > 0
 	switch {
 	case cluster == "" && !selects:
 		return sentence("%s names no servers; set clusterRef or bind9InstancesFrom.", id)
-	case !selects:
-		return sentence("No Bind9Instance of namespace %s belongs to %s, the clusterRef of %s; correct it, or create the cluster.", z.Namespace, cluster, id)
 	case cluster == "":
-		return sentence("The bind9InstancesFrom of %s selects no Bind9Instance; those of another namespace have to be in one that its namespaces name, and allow namespace %s with the annotation %s.",
-			id, z.Namespace, v1beta1.AllowZoneNamespacesAnnotation)
+		return sentence("The bind9InstancesFrom of %s selects no Bind9Instance; %s.", id, others)
+	case !selects:
+		return sentence("No Bind9Instance of namespace %s belongs to %s, the %s of %s. %s.", z.Namespace, cluster, field, id, way)
 	}
-	return sentence("No Bind9Instance of namespace %s belongs to %s, the clusterRef of %s, and its bind9InstancesFrom selects none; those of another namespace have to be in one that its namespaces name, and allow namespace %[1]s with the annotation %[4]s.",
-		z.Namespace, cluster, id, v1beta1.AllowZoneNamespacesAnnotation)
+	return sentence("No Bind9Instance of namespace %s belongs to %s, the %s of %s, and its bind9InstancesFrom selects none; %s. %s.", z.Namespace, cluster, field, id, others, way)
 }

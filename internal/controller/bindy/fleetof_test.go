@@ -98,17 +98,20 @@ func serverNames(all []*v1beta1.Bind9Instance) string {
 func TestAZoneWithoutServersIsToldWhy(t *testing.T) {
 	var told []string
 	for _, spec := range []v1beta1.DNSZoneSpec{
-		{}, {ClusterRef: "main"}, {Bind9InstancesFrom: make([]v1beta1.InstanceSelection, 1)}, {ClusterProviderRef: "main", Bind9InstancesFrom: make([]v1beta1.InstanceSelection, 1)},
+		{}, {ClusterRef: "main"}, {ClusterProviderRef: "main"}, {Bind9InstancesFrom: make([]v1beta1.InstanceSelection, 1)}, {ClusterProviderRef: "main", Bind9InstancesFrom: make([]v1beta1.InstanceSelection, 1)},
 	} {
 		z := &v1beta1.DNSZone{Spec: spec}
 		z.Namespace, z.Name = "dns", "example"
 		told = append(told, NoFleet(z))
 	}
+	const way = "If ClusterBind9Provider main has dns among its namespaces, its conditions say whether instances are still to come; " +
+		"else add that there, select instances of other namespaces with bind9InstancesFrom, or correct clusterProviderRef."
 	want := []string{
 		"DNSZone dns/example names no servers; set clusterRef or bind9InstancesFrom.",
-		"No Bind9Instance of namespace dns belongs to main, the clusterRef of DNSZone dns/example; correct it, or create the cluster.",
+		"No Bind9Instance of namespace dns belongs to main, the clusterRef of DNSZone dns/example. If there is a cluster main, its conditions say whether its instances are still to come; else create it, or correct clusterRef.",
+		"No Bind9Instance of namespace dns belongs to main, the clusterProviderRef of DNSZone dns/example. " + way,
 		"The bind9InstancesFrom of DNSZone dns/example selects no Bind9Instance; those of another namespace have to be in one that its namespaces name, and allow namespace dns with the annotation bindy.firestoned.io/allow-zone-namespaces.",
-		"No Bind9Instance of namespace dns belongs to main, the clusterRef of DNSZone dns/example, and its bind9InstancesFrom selects none; those of another namespace have to be in one that its namespaces name, and allow namespace dns with the annotation bindy.firestoned.io/allow-zone-namespaces.",
+		"No Bind9Instance of namespace dns belongs to main, the clusterProviderRef of DNSZone dns/example, and its bind9InstancesFrom selects none; those of another namespace have to be in one that its namespaces name, and allow namespace dns with the annotation bindy.firestoned.io/allow-zone-namespaces. " + way,
 	}
 	if !slices.Equal(told, want) {
 		t.Errorf("told is\n%s", strings.Join(told, "\n"))
