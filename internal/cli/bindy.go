@@ -62,6 +62,36 @@ func (f *fold) refuse(a *arrival, homes *bindy.Homes) {
 	}
 }
 
+// fleets adds why no servers can be made of clusters, providers and instances: what admission denies, and of an instance of a cluster, where
+// the input has that, what its condition would say.
+func (c *composition) fleets(arrivals []*arrival, held map[manifest.Ref]*arrival) {
+	parentOf := func(namespace, name string) (string, *v1beta1.CommonSpec) {
+		if a := held[manifest.Ref{Kind: v1beta1.KindCluster, Namespace: namespace, Name: name}]; a != nil {
+			if o, ok := a.object.Bindy.(*v1beta1.Bind9Cluster); ok && a.refusal == nil {
+				return v1beta1.KindCluster, &o.Spec.CommonSpec
+			}
+			return "", nil
+		}
+		if a := held[manifest.Ref{Kind: v1beta1.KindProvider, Name: name}]; a != nil {
+			if o, ok := a.object.Bindy.(*v1beta1.ClusterBind9Provider); ok && a.refusal == nil {
+				return v1beta1.KindProvider, &o.Spec.CommonSpec
+			}
+		}
+		return "", nil
+	}
+	for _, a := range arrivals {
+		switch o := a.object.Bindy.(type) {
+		case *v1beta1.ClusterBind9Provider, *v1beta1.Bind9Cluster, *v1beta1.Bind9Instance:
+			if a.refusal != nil {
+				continue
+			}
+			for _, fault := range bindy.Faults(o, bindy.Settings{}, parentOf) {
+				c.problems = append(c.problems, problem{a.object, "spec", false, string(zone.InvalidSpec), fault})
+			}
+		}
+	}
+}
+
 // serverless warns of DNSZones that nothing serves: it is no fault of what they hold.
 func (f *findings) serverless(z zoneResult) {
 	d, ok := z.object.Bindy.(*v1beta1.DNSZone)

@@ -28,8 +28,9 @@ func newFold() *fold {
 // being deleted is not, as in the operator.
 func (f *fold) put(objects []*manifest.Object) (*composition, zone.Delta) {
 	c := &composition{}
-	held := make(map[manifest.Ref]*arrival, len(objects))
-	for _, a := range f.arrivals(objects) {
+	arrivals := f.arrivals(objects)
+	held := make(map[manifest.Ref]*arrival, len(arrivals))
+	for _, a := range arrivals {
 		ref := a.object.Ref
 		if held[ref] = a; f.held[ref] != a && !ref.OfBindy() {
 			f.give(a)
@@ -45,6 +46,7 @@ func (f *fold) put(objects []*manifest.Object) (*composition, zone.Delta) {
 	f.giveBindy(slices.Collect(maps.Values(held)))
 	c.grant(f.world, objects)
 	c.rival()
+	c.fleets(arrivals, held)
 	delta := f.world.Settle()
 	for i := range c.zones {
 		c.zones[i].settle(f.world)

@@ -59,6 +59,12 @@ func bindySentences() []sentence {
 		{"a cluster whose servers would not see their clients hears of it", nil,
 			"{kind: Bind9Cluster, metadata: {namespace: ~-a, name: c}, spec: {primaryReplicas: 1, primary: {service: {spec: {type: NodePort}}}}}", "",
 			[]string{"note (ClientsHidden): Each primary of Bind9Cluster ~-a/c has a Service of type NodePort"}},
+		{"a cluster whose servers would have a volume of the node is refused", nil,
+			`{kind: Bind9Cluster, metadata: {namespace: ~-a, name: c}, spec: {primaryReplicas: 1, volumes: [{name: host, hostPath: {path: /}}]}}`,
+			"Bind9Cluster ~-a/c cannot be carried out: spec.volumes[0] (host)", nil},
+		{"a provider whose Service would have a number twice is refused", nil,
+			`{kind: ClusterBind9Provider, metadata: {name: ~}, spec: {namespaces: [~-a], primaryReplicas: 1, global: {bindcarConfig: {serviceSpec: {ports: [{name: a, port: 99}, {name: b, port: 99}]}}}}}`,
+			"the ports a (99) and b (99) have the same name or number", nil},
 		{"a provider likewise is refused", nil,
 			`{kind: ClusterBind9Provider, metadata: {name: ~}, spec: {namespaces: [~-a], primaryReplicas: 0, global: {allowQuery: [friends]}}}`, "ClusterBind9Provider ~ cannot be carried out", nil},
 	}

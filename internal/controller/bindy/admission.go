@@ -26,19 +26,26 @@ func (b *Controller) Examiners() []controller.Examiner {
 
 // faults are an object's own. An instance of a cluster has some of its settings from there; it is looked at instead.
 func (b *Controller) faults(o client.Object) []string {
+	return Faults(o, b.Settings, func(string, string) (string, *v1beta1.CommonSpec) { return "", nil })
+}
+
+// Faults are what is refused of an object whatever else there is, as sentences. What an instance has from its cluster it is judged with if
+// parent finds it: the kind and spec of that cluster or provider.
+func Faults(o client.Object, s Settings, parentOf func(namespace, name string) (kind string, spec *v1beta1.CommonSpec)) []string {
 	var err error
 	kind, name := "", client.ObjectKeyFromObject(o).String()
 	switch o := o.(type) {
 	case *v1beta1.ClusterBind9Provider:
 		kind, name = v1beta1.KindProvider, o.Name
-		_, err = b.targets(o)
+		if _, err = o.Spec.TargetNamespaces(s.DefaultNamespace); err == nil {
+			err = checkServers(kind, o.Name, &o.Spec.CommonSpec, s)
+		}
 	case *v1beta1.Bind9Cluster:
 		kind = v1beta1.KindCluster
-		_, err = sharedBy(o)
+		err = checkServers(kind, o.Name, &o.Spec.CommonSpec, s)
 	case *v1beta1.Bind9Instance:
-		if kind = v1beta1.KindInstance; o.Spec.ClusterRef == "" {
-			_, err = planOf(o, nil, b.Settings)
-		}
+		kind = v1beta1.KindInstance
+		err = checkInstance(o, s, parentOf)
 	case *v1beta1.DNSZone:
 		return refusal(ConvertZone(o, nil).Invalid)
 	default:
@@ -50,6 +57,42 @@ func (b *Controller) faults(o client.Object) []string {
 		return []string{sentence("%s %s cannot be carried out: %v.", kind, name, err)}
 	}
 	return nil
+}
+
+// checkServers refuses what none of the servers of a cluster or provider could be made from.
+func checkServers(kind, name string, spec *v1beta1.CommonSpec, s Settings) error {
+	if err := checkFleet(kind, name, spec); err != nil {
+		return err
+	}
+	for _, role := range roles() {
+		if n, err := spec.Replicas(role); err != nil || n == 0 {
+			continue
+		}
+		if _, err := planOf(anyInstance(name, role), &parent{kind: kind, name: name, spec: spec}, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// anyInstance is what the servers of one role of a cluster have in common.
+func anyInstance(cluster string, role v1beta1.Role) *v1beta1.Bind9Instance {
+	i := &v1beta1.Bind9Instance{Spec: v1beta1.Bind9InstanceSpec{ClusterRef: cluster, Role: role}}
+	i.Name = instanceName(cluster, role, 0)
+	return i
+}
+
+func checkInstance(i *v1beta1.Bind9Instance, s Settings, parentOf func(namespace, name string) (string, *v1beta1.CommonSpec)) error {
+	var above *parent
+	if name := i.Spec.ClusterRef; name != "" {
+		kind, spec := parentOf(i.Namespace, name)
+		if spec == nil {
+			return nil
+		}
+		above = &parent{kind: kind, name: name, spec: spec}
+	}
+	_, err := planOf(i, above, s)
+	return err
 }
 
 func refusal(r *zone.Refusal) []string {

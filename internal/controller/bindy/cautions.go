@@ -62,9 +62,7 @@ func (b *Controller) fleetCautions(called, name string, spec *v1beta1.CommonSpec
 		if count, err := spec.Replicas(role); err != nil || count == 0 {
 			continue
 		}
-		i := &v1beta1.Bind9Instance{Spec: v1beta1.Bind9InstanceSpec{ClusterRef: name, Role: role}}
-		i.Name = instanceName(name, role, 0)
-		p, err := planOf(i, &parent{kind: v1beta1.KindCluster, name: name, spec: spec}, b.Settings)
+		p, err := planOf(anyInstance(name, role), &parent{kind: v1beta1.KindCluster, name: name, spec: spec}, b.Settings)
 		if err != nil {
 			continue // something else says so
 		}
