@@ -109,7 +109,7 @@ func homelabSentences() []sentence {
 		{"a class whose Secret lacks the key hears of it", []string{"{apiVersion: v1, kind: Secret, metadata: {namespace: ~-a, name: s}}"}, classOf("~", secret), "",
 			[]string{"not usable (SecretNotFound): DNSClass ~ names the key k of the Secret ~-a/s, which it does not have; add it."}},
 		{"a class whose Secret ends in a line feed hears of it",
-			[]string{`{apiVersion: v1, kind: Secret, metadata: {namespace: ~-a, name: s}, stringData: {k: "x\n"}}`}, classOf("~", secret), "",
+			[]string{`{apiVersion: v1, kind: Secret, metadata: {namespace: ~-a, name: s}, stringData: {k: "x-of-sixteen-or-more\n"}}`}, classOf("~", secret), "",
 			[]string{"note (SecretEndsInNewline): The key k of the Secret ~-a/s ends in a line feed"}},
 		{"a class with two secrets is refused", nil, classOf("~", `server: "http://127.0.0.1:1", hmacAuth: {secret: x, secretRef: {namespace: a, name: s, key: k}}`),
 			"either secretRef or secret", nil},

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -86,13 +87,26 @@ func (k *Controller) look(c *class, key slotKey, mended bool) bool {
 		c.noGet = true
 		return false
 	case err != nil:
-		return !errors.Is(err, dnshook.ErrUnreachable)
+		return !aboutAll(err)
 	case s.changes != changes || s.confirmed != w.hash:
 		return true // it was being changed
 	case there:
 		return k.found(c, s, w, differenceOf(got, w.record), mended)
 	}
 	return k.found(c, s, w, difference{kind: absent, text: "nothing"}, mended)
+}
+
+// aboutAll reports whether an error is about all records of a server, not about one: nobody goes on asking then.
+func aboutAll(err error) bool {
+	var e *dnshook.Error
+	if !errors.As(err, &e) {
+		return true
+	}
+	switch e.Status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return true
+	}
+	return e.RetryAfter > 0
 }
 
 // found follows what a look has shown: a difference is put right, and told at the next audit if that did not change it. One that somebody makes

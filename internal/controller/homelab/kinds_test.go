@@ -12,9 +12,9 @@ import (
 )
 
 func TestEveryTypeOnTheWire(t *testing.T) {
-	h := newHook(t, "s")
+	h := newHook(t, "a-secret-of-a-test")
 	w := newWorld(t)
-	w.class("dns", h.URL, `hmacAuth: {secret: s, algorithm: SHA256}`)
+	w.class("dns", h.URL, `hmacAuth: {secret: a-secret-of-a-test, algorithm: SHA256}`)
 	for i, c := range []struct{ sentence, what, more, sent string }{
 		{"addresses, as the document has them", "A www example.com 192.168.1.100 192.168.1.101", "ttl: 600",
 			`{"record":{"type":"A","domain":"example.com","subdomain":"www","values":["192.168.1.100","192.168.1.101"],"ttl":600},"operation":"upsert"}`},
