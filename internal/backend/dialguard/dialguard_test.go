@@ -57,6 +57,16 @@ func TestWhichAddressesAreRefused(t *testing.T) {
 	}
 }
 
+// get asks and forgets the answer.
+func get(c *http.Client, url string) error {
+	resp, err := c.Get(url)
+	if err != nil {
+		return err
+	}
+	_, _ = io.Copy(io.Discard, resp.Body)
+	return resp.Body.Close()
+}
+
 func TestNothingIsSentToWhatIsRefused(t *testing.T) {
 	asked := 0
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
@@ -71,7 +81,7 @@ func TestNothingIsSentToWhatIsRefused(t *testing.T) {
 		return &http.Client{Transport: base}
 	}
 	for _, host := range []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"} {
-		_, err := client(New(Config{})).Get("http://" + net.JoinHostPort(strings.Trim(host, "[]"), port))
+		err := get(client(New(Config{})), "http://"+net.JoinHostPort(strings.Trim(host, "[]"), port))
 		e := Refusal(err)
 		if e == nil || e.Class != backend.ErrNotAuthorised || !strings.Contains(e.Error(), "--tenant-servers-allow") {
 			t.Errorf("%s: %v", host, err)
@@ -84,18 +94,15 @@ func TestNothingIsSentToWhatIsRefused(t *testing.T) {
 	}
 	away.Start()
 	defer away.Close()
-	if _, err := client(New(Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}})).Get(away.URL); Refusal(err) == nil {
+	if err := get(client(New(Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}})), away.URL); Refusal(err) == nil {
 		t.Errorf("a redirect: %v", err)
 	}
 	if asked > 0 {
 		t.Errorf("the server was asked %d times", asked)
 	}
-	resp, err := client(nil).Get(s.URL)
-	if err != nil {
+	if err := get(client(nil), s.URL); err != nil {
 		t.Fatalf("without a guard: %v", err)
 	}
-	_, _ = io.Copy(io.Discard, resp.Body)
-	_ = resp.Body.Close()
 	if asked != 1 || Refusal(errors.New("another error")) != nil {
 		t.Error("without a guard the server is not asked, or another error counts as a refusal")
 	}

@@ -35,11 +35,14 @@ func (c Clients) verify(state tls.ConnectionState) error {
 	if len(c.names) == 0 {
 		return nil
 	}
-	for _, cert := range state.PeerCertificates[:min(1, len(state.PeerCertificates))] {
-		if slices.Contains(c.names, cert.Subject.CommonName) || slices.ContainsFunc(cert.DNSNames, func(n string) bool { return slices.Contains(c.names, n) }) {
+	if len(state.PeerCertificates) == 0 {
+		return errors.New("who asks for a review shows no certificate")
+	}
+	cert := state.PeerCertificates[0]
+	for _, name := range append([]string{cert.Subject.CommonName}, cert.DNSNames...) {
+		if slices.Contains(c.names, name) {
 			return nil
 		}
-		return fmt.Errorf("the certificate of %q is not that of one who may ask for reviews", cert.Subject.CommonName)
 	}
-	return errors.New("who asks for a review shows no certificate")
+	return fmt.Errorf("the certificate of %q is not that of one who may ask for reviews", cert.Subject.CommonName)
 }
