@@ -22,7 +22,7 @@ type page struct {
 // pages are all that people read, apart from package documentation.
 func pages(t *testing.T) []page {
 	t.Helper()
-	names := []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "REVIEWING.md"}
+	names := []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "REVIEWING.md", "SECURITY.md"}
 	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() && strings.HasSuffix(name, ".md") {
 			names = append(names, path.Join("docs", filepath.ToSlash(name)))
