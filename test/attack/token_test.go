@@ -71,7 +71,7 @@ func withTheToken() []attempt {
 				s.policy("workloads", s.steals(podOf(c.part, c.container)))
 			}
 			for from, to := range map[string]string{
-				"serviceAccountName: bind9": "serviceAccountName: default", "drop: [ALL]": "drop: [ALL], add: [SYS_ADMIN]",
+				"serviceAccountName: bind9,": "", "serviceAccountName: bind9": "serviceAccountName: default", "drop: [ALL]": "drop: [ALL], add: [SYS_ADMIN]",
 				"allowPrivilegeEscalation: false": "privileged: true", "seccompProfile: {type: RuntimeDefault}": "seccompProfile: {type: Unconfined}",
 			} {
 				s.policy("workloads", s.steals(strings.ReplaceAll(podOf("", ""), from, to)))

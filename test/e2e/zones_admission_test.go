@@ -6,16 +6,12 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
-	"github.com/zonefold/zonefold/internal/testoperator"
 )
 
 // A fixture is an object like those that the existing Bindy tries its admission policies with, and the verdict: a part of why it is
@@ -110,32 +106,5 @@ func (s *site) toldAndNotRun(object *unstructured.Unstructured, want string) {
 	})
 	if s.get(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: object.GetNamespace(), Name: object.GetName()}}) {
 		s.Error("it has a Deployment")
-	}
-}
-
-// TestA1WorkloadsOfTheOperator has somebody with the operator's rights start Pods as other ServiceAccounts than bind9.
-func TestA1WorkloadsOfTheOperator(t *testing.T) {
-	s := newSite(t)
-	ns := s.namespace("a")
-	config, err := clientcmd.BuildConfigFromFlags("", s.cluster.Kubeconfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + testoperator.Namespace + ":" + testoperator.ServiceAccount}
-	operator, err := client.New(config, client.Options{Scheme: s.client.Scheme()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for account, want := range map[string]string{"bind9": "", "clusterrole-aggregation-controller": "ServiceAccount bind9 only", "": "ServiceAccount bind9 only"} {
-		labels := map[string]string{"app": "fixture"}
-		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "fixture"}, Spec: appsv1.DeploymentSpec{
-			Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{
-				ServiceAccountName: account, Containers: []corev1.Container{{Name: "bind9", Image: "zonefold/bind9:9.18"}},
-			}},
-		}}
-		s.eventually("the verdict about "+account, func() string {
-			return verdict(operator.Create(s.ctx, d.DeepCopy(), client.DryRunAll), want)
-		})
 	}
 }
