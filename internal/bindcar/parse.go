@@ -101,6 +101,13 @@ func parseSwitches(s *Settings, env func(string) string) (err error) {
 	if s.RequireContent, err = boolean(env, "BINDCAR_REQUIRE_CONTENT", false); err != nil {
 		return err
 	}
+	if text := env("BINDCAR_LEAVE_SECS"); text != "" {
+		n, err := strconv.ParseUint(text, 10, 16)
+		if err != nil {
+			return fmt.Errorf("BINDCAR_LEAVE_SECS: %s is no number of seconds from 0 to 65535", clip(text))
+		}
+		s.LeaveFor = time.Duration(n) * time.Second
+	}
 	s.Docs, err = boolean(env, "BIND_ENABLE_DOCS", false)
 	return err
 }

@@ -47,6 +47,7 @@ func TestB2Start(t *testing.T) {
 		{"no rate", "run", withAccount + "RATE_LIMIT_BURST=0", "has to be a number from 1 on"},
 		{"an address that is none", "run", withAccount + "BIND_API_ADDRESS=everywhere", "is no IP address"},
 		{"a list that is none", "run", withAccount + "BINDCAR_UPDATE_ACL=a;b", "BINDCAR_UPDATE_ACL"},
+		{"a farewell that is none", "run", withAccount + "BINDCAR_LEAVE_SECS=-1", "is no number of seconds"},
 		{"a drone without a directory", "drone", withAccount, "BIND_ZONE_DIR is not set"},
 		{"a drone", "drone", withAccount + "BIND_ZONE_DIR=/zones RNDC_SERVER=192.0.2.1", ""},
 		{"a drone by name", "drone", withAccount + "BIND_ZONE_DIR=/zones RNDC_SERVER=bind.example:953", ""},

@@ -67,9 +67,12 @@ func (l *loaded) restarted(boot string) time.Duration {
 	return now.Sub(l.seen)
 }
 
-// ready is 200 when BIND serves all that it shall, and 503 until then. Callers need not say who they are, so no look begins
-// while another is under way.
+// ready is 200 when BIND serves all that it shall, and 503 until then, and when the server is being ended. Callers need not say who they are, so no
+// look begins while another is under way.
 func (s *Server) ready(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	if s.leaving.Load() {
+		return http.StatusServiceUnavailable, Readiness{Checks: []string{"server: is being ended"}}, nil
+	}
 	answer := s.loaded.look(r.Context())
 	if answer.Ready {
 		return http.StatusOK, answer, nil

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"path"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -41,6 +42,7 @@ type Server struct {
 	document []byte       // openapi.json
 	locks    lockMap
 	orphans  []zoneName // master files whose zones BIND has not been asked about yet
+	leaving  atomic.Bool
 }
 
 // New makes a server and reads the zone directory. BIND need not run yet.
@@ -80,7 +82,8 @@ const (
 	stopWithin    = 10 * time.Second
 )
 
-// Serve answers on the listener, and follows the keys, until the context ends; requests under way are finished.
+// Serve answers on the listener, and follows the keys, until the context ends. It answers for LeaveFor then, and is not ready; requests under way
+// are finished.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler: s.handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
@@ -96,6 +99,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	select {
 	case err = <-done:
 	case <-ctx.Done():
+		s.leaving.Store(true)
+		select {
+		case err = <-done:
+			done <- err
+		case <-time.After(s.settings.LeaveFor):
+		}
 		ending, end := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 		err = h.Shutdown(ending)
 		end()

@@ -31,6 +31,9 @@ type Settings struct {
 	// ConfirmWithin is how long a BIND that starts again in the same pod waits to be told so once more: something may have changed
 	// while it was away. After that it serves what it has. 0: 30 s.
 	ConfirmWithin time.Duration
+	// LeaveFor is how long a server that is being ended still answers, and says that it is not ready: time for everybody to hear of it
+	// while BIND serves those who have not.
+	LeaveFor time.Duration
 
 	Token  string    // the shared token; "": Review
 	Review *Reviewer // nil, without a token: authentication is disabled

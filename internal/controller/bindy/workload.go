@@ -121,15 +121,26 @@ func mountsOfAll() []corev1.VolumeMount {
 	}
 }
 
-// farewell is how long a pod that is to go still serves: nodes learn a moment later that they shall lead nobody to it any more.
-const farewell = 5 // seconds
+// farewell is how long, in seconds, a pod that is to go still serves. Nodes learn a moment later that they shall lead nobody to it any more; and
+// that what they remember of datagrams leads to it still, which kube-proxy forgets only when the pod is not ready. So the sidecar says at once that
+// it is not, and BIND goes on: a readiness probe finds out within four seconds.
+const farewell = 10
 
-// leaving has a container wait. Where a volume lets one pod run at a time, nobody takes over meanwhile, and the wait is for nothing.
-func (s *server) leaving() *corev1.Lifecycle {
+// leaves is how long the server serves when it is to go. Where a volume lets one pod run at a time, nobody takes over meanwhile, and the wait
+// would be for nothing.
+func (s *server) leaves() int64 {
 	if s.claim != nil {
+		return 0
+	}
+	return farewell
+}
+
+// leaving has BIND wait.
+func (s *server) leaving() *corev1.Lifecycle {
+	if s.leaves() == 0 {
 		return nil
 	}
-	return &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: farewell}}}
+	return &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: s.leaves()}}}
 }
 
 func (s *server) named() corev1.Container {
@@ -171,7 +182,6 @@ func (s *server) api(settings Settings) corev1.Container {
 		Env:             s.environment(settings),
 		LivenessProbe:   &corev1.Probe{ProbeHandler: get("/api/v1/health"), InitialDelaySeconds: 5, PeriodSeconds: 10, TimeoutSeconds: 5, FailureThreshold: 3},
 		ReadinessProbe:  &corev1.Probe{ProbeHandler: get("/api/v1/ready"), PeriodSeconds: 2, TimeoutSeconds: 5, FailureThreshold: 2},
-		Lifecycle:       s.leaving(),
 		Resources:       resources,
 		SecurityContext: confined(),
 		VolumeMounts:    append(mountsOfAll(), corev1.VolumeMount{Name: tokenVolume, MountPath: "/var/run/secrets/kubernetes.io/serviceaccount", ReadOnly: true}),
@@ -197,6 +207,7 @@ func (s *server) environment(settings Settings) []corev1.EnvVar {
 		{Name: "NSUPDATE_TCP", Value: "true"},
 		{Name: "BINDCAR_UPDATE_ACL", Value: bind9.UpdateList},
 		{Name: "BINDCAR_REQUIRE_CONTENT", Value: "true"},
+		{Name: "BINDCAR_LEAVE_SECS", Value: strconv.FormatInt(s.leaves(), 10)},
 	}
 	for _, e := range s.bindcar.env { // the user's have the last word, under one name each
 		at := len(out)
