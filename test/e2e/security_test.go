@@ -5,20 +5,15 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/internal/bindcar"
-	"github.com/zonefold/zonefold/internal/testoperator"
 )
 
 func TestTheOperatorRunsConfined(t *testing.T) {
 	s := newSite(t)
-	var pods corev1.PodList
-	if n := s.count(&pods, client.InNamespace(testoperator.Namespace)); n != 2 {
-		t.Fatalf("the operator has %d pods", n)
-	}
-	for i := range pods.Items {
-		s.isConfined(&pods.Items[i], 65532)
+	s.awaitOperators()
+	for _, p := range s.operators() {
+		s.isConfined(&p, 65532)
 	}
 }
 

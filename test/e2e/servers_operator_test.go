@@ -108,6 +108,7 @@ func (r *replaced) withoutRights() {
 	}
 	r.setRules(cut)
 	r.endOperators(nil)
+	r.awaitOperators() // an old one leads for as long as it runs, with the watches that it was allowed
 	r.eventually("a new operator is refused", func() string {
 		out, err := r.cluster.RunKubectl(r.ctx, "logs", "-n", testoperator.Namespace, "-l", operatorLabel+"=zonefold-operator", "--tail=-1")
 		if !strings.Contains(out, "arecords") || !strings.Contains(out, "forbidden") {
@@ -167,6 +168,21 @@ func (s *site) operators() []corev1.Pod {
 	}
 	return all.Items
 }
+
+// awaitOperators waits until those that were ended are gone, and those that take their place are there.
+func (s *site) awaitOperators() {
+	s.Helper()
+	s.eventually("the operator's pods", func() string {
+		all := s.operators()
+		if n := len(all); n != replicas || slices.ContainsFunc(all, func(p corev1.Pod) bool { return !p.DeletionTimestamp.IsZero() }) {
+			return fmt.Sprintf("there are %d, some of which are being ended", n)
+		}
+		return ""
+	})
+}
+
+// replicas is how many pods the operator has, as the chart's values say.
+const replicas = 2
 
 // leader is the pod of the operator that acts, for which its lease has its address.
 func (s *site) leader() (leader *corev1.Pod) {
