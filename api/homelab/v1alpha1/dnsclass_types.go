@@ -76,6 +76,12 @@ type DNSClassSpec struct {
 	// +optional
 	NumbersIn NumbersIn `json:"numbersIn,omitempty"`
 
+	// How many requests the server is sent at most, evenly spread. Questions for its health do not count. Without it, there is
+	// no limit but what the server asks for with 429 and Retry-After, which always holds for the whole class.
+	//
+	// +optional
+	RateLimit *RateLimit `json:"rateLimit,omitempty"`
+
 	// Who may have which names of the class. Without it, everybody may have every name. Of several DNSRecords that ask
 	// for one record, the oldest has it.
 	//
@@ -83,6 +89,22 @@ type DNSClassSpec struct {
 	// +kubebuilder:validation:MaxItems=256
 	// +optional
 	Allowed []Allowance `json:"allowed,omitempty"`
+}
+
+// RateLimit is a number of requests in a time.
+type RateLimit struct {
+	// How many requests.
+	//
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000
+	Requests int32 `json:"requests"`
+
+	// In how many seconds. Default 1.
+	//
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=86400
+	// +optional
+	Seconds int32 `json:"seconds,omitempty"`
 }
 
 // NumbersIn is a place for the numbers of MX and SRV records.

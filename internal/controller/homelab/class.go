@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
@@ -20,11 +21,15 @@ type class struct {
 
 	checked  *check // the last health check; nil: none yet
 	since    time.Time
-	batch    bool   // the server takes several records at once
-	fewer    int    // how many at most, since it has failed with more; 0: it has not
-	noGet    bool   // the server does not tell what it has
-	shown    bool   // it has told
-	version  uint64 // resourceVersion of our last write
+	batch    bool      // the server takes several records at once
+	fewer    int       // how many at most, since it has failed with more; 0: it has not
+	noGet    bool      // the server does not tell what it has
+	shown    bool      // it has told
+	poorly   int       // how many checks in turn have found it unhealthy
+	woken    time.Time // when a success has had what failed be tried again, although it was unhealthy
+	pause    pause
+	limiter  *rate.Limiter // of its requests; nil: there is no limit
+	version  uint64        // resourceVersion of our last write
 	dial     sync.Mutex
 	hook     *dnshook.Client // guarded by dial, like
 	hookOf   string          // the revision that it was made for

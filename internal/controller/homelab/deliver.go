@@ -101,6 +101,9 @@ type call struct {
 // send makes one call, and counts it.
 func (k *Controller) send(ctx context.Context, c *class, what call, do func(context.Context, *dnshook.Client) error) error {
 	hook, err := k.connect(ctx, c)
+	if err == nil && what.operation != "health" {
+		err = k.abide(ctx, c)
+	}
 	if err != nil {
 		return err
 	}
@@ -120,6 +123,7 @@ func (k *Controller) upserted(s *slot, w *want, err error) {
 		k.failed(s, err, false)
 		return
 	}
+	k.heard(s.key.class)
 	now := k.Clock.Now()
 	same := s.last == w.hash
 	s.confirmed, s.failure, s.schedule = w.hash, nil, schedule{}
@@ -155,6 +159,7 @@ func (k *Controller) removed(s *slot, do step, err error) {
 		k.failed(s, err, true)
 		return
 	}
+	k.heard(s.key.class)
 	s.failure, s.schedule = nil, schedule{}
 	if len(s.claims) > 0 && s.confirmed != "" {
 		s.last, s.confirmed = s.confirmed, "" // it may have been the same record by another split of the name
@@ -197,11 +202,31 @@ func (k *Controller) failed(s *slot, err error, removal bool) {
 	now := k.Clock.Now()
 	f.removal, f.next = removal, s.schedule.failed(k.Retry, now, p, after)
 	s.failure = &f
+	if c := k.classes[s.key.class]; c != nil {
+		if p == asked {
+			k.pause(c, s.schedule.next.Sub(now))
+		}
+		if aboutAll(err) && c.checked != nil && c.checked.status == v1alpha1.Healthy && now.Sub(c.checked.at) >= k.Retry.BaseDelay {
+			k.healths.Add(c.name)
+		}
+	}
 	if !removal && s.schedule.slow && departing(s).remove != nil {
 		k.wake(s.key)
 	}
 	k.tellSlot(s)
 	k.later(s.key, s.schedule.next.Sub(now))
+}
+
+// heard notes that a server has taken something. If it was unhealthy, what failed has another chance: the question for its health may be what it
+// does not answer. k.mu is held.
+func (k *Controller) heard(class string) {
+	c, now := k.classes[class], k.Clock.Now()
+	if c == nil || c.checked == nil || c.checked.status == v1alpha1.Healthy || now.Sub(c.woken) < k.Retry.MaxDelay {
+		return
+	}
+	c.woken = now
+	k.healths.Add(class)
+	k.relent(class)
 }
 
 // tellSlot has the statuses looked at that a slot concerns. k.mu is held.
@@ -216,6 +241,9 @@ func (k *Controller) tellSlot(s *slot) {
 
 // relent gives the slots of a class that have failed another chance now. k.mu is held.
 func (k *Controller) relent(class string) {
+	if c := k.classes[class]; c != nil {
+		k.open(c)
+	}
 	for key, s := range k.slots {
 		if key.class == class && s.failure != nil {
 			s.schedule = schedule{}

@@ -178,6 +178,7 @@ func (k *Controller) revise(c *class) {
 		return
 	}
 	first := c.revision == ""
+	c.limiter, c.poorly = limiterOf(c.object.Spec.RateLimit), 0
 	c.revision, c.noGet, c.shown, c.checked = revision, false, false, nil
 	if first {
 		k.healths.AddAfter(c.name, k.startAfter())

@@ -65,6 +65,12 @@ func (k *Controller) check(name string) {
 	c.batch, c.fewer = slices.Contains(health.Features, dnshook.FeatureBatch), 0
 	c.checked = assess(name, health, err)
 	c.checked.at = k.Clock.Now()
+	if c.checked.status == v1alpha1.Healthy {
+		c.poorly = 0
+	} else { // whoever waits for it is not to wait long when it is back
+		k.healths.AddAfter(name, k.Retry.Delay(c.poorly))
+		c.poorly++
+	}
 	if c.checked.status == v1alpha1.Healthy && was != nil && was.status != v1alpha1.Healthy {
 		k.relent(name)
 	}

@@ -83,6 +83,9 @@ func (k *Controller) standing(r *record) account {
 		}
 		return pending(text)
 	}
+	if _, waits := k.classes[s.key.class].pause.slots[s.key]; waits {
+		return pending(fmt.Sprintf("It is on its way to DNSClass %s, whose server has asked for a pause.", s.key.class))
+	}
 	return onItsWay(s.key.class)
 }
 

@@ -46,6 +46,11 @@ func (k *Controller) turn(l *line, keys []slotKey) {
 		return
 	}
 	k.deliver(ctx, c, jobs)
+	k.mu.Lock()
+	for _, j := range jobs {
+		k.returned(c, j.slot.key)
+	}
+	k.mu.Unlock()
 	looks := 0
 	for _, j := range jobs {
 		if !k.isMended(j.slot) {
@@ -61,12 +66,24 @@ func (k *Controller) turn(l *line, keys []slotKey) {
 func (k *Controller) decide(l *line, key slotKey) (*slot, step) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	s := k.slots[key]
+	s, c := k.slots[key], k.classes[key.class]
 	if s == nil {
+		if c != nil {
+			k.resume(c)
+		}
 		return nil, step{}
 	}
 	do := k.next(s)
 	k.tellSlot(s)
+	calls := do.upsert != nil || do.remove != nil
+	switch {
+	case c == nil:
+	case calls && !c.pause.lets(key, k.Clock.Now()):
+		k.resume(c)
+		return s, step{}
+	case !calls:
+		k.resume(c)
+	}
 	s.rest(k, do)
 	switch {
 	case do.upsert != nil:

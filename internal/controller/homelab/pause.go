@@ -1,0 +1,115 @@
+package homelab
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
+)
+
+// A pause is what a server has asked for in an answer about one record. It holds for all records of the class: what is due meanwhile waits here.
+// When it is over one slot goes alone, and the others follow unless that one is put off again.
+type pause struct {
+	until time.Time // nothing is sent before; zero: there is none
+	first slotKey   // it goes alone, to see; zero: none yet
+	slots map[slotKey]struct{}
+}
+
+// lets reports whether something may be sent for a slot now. One that may not waits for [Controller.resume].
+func (p *pause) lets(key slotKey, now time.Time) bool {
+	switch {
+	case p.until.IsZero() || p.first == key:
+		return true
+	case p.first == slotKey{} && !now.Before(p.until):
+		p.first = key
+		delete(p.slots, key)
+		return true
+	}
+	if p.slots == nil {
+		p.slots = map[slotKey]struct{}{}
+	}
+	p.slots[key] = struct{}{}
+	return false
+}
+
+// end is no slot: it stands in the queue of a class for the end of its pause.
+func (p *pause) end(class string) slotKey { return slotKey{class: class} }
+
+// pause has a class wait, but never longer than a server waits that is asked for its health. k.mu is held.
+func (k *Controller) pause(c *class, after time.Duration) {
+	after = min(after, k.Retry.Slow)
+	if until := k.Clock.Now().Add(after); until.After(c.pause.until) {
+		c.pause.until = until
+		k.later(c.pause.end(c.name), after)
+	}
+}
+
+// resume has one of the slots go that wait, if the pause is over. k.mu is held.
+func (k *Controller) resume(c *class) {
+	if c.pause.until.IsZero() || c.pause.first != (slotKey{}) {
+		return
+	}
+	if left := c.pause.until.Sub(k.Clock.Now()); left > 0 {
+		k.later(c.pause.end(c.name), left)
+		return
+	}
+	for key := range c.pause.slots {
+		delete(c.pause.slots, key)
+		k.wake(key)
+		return
+	}
+	c.pause = pause{} // nobody waits
+}
+
+// returned notes that what was to be sent for a slot was sent. k.mu is held.
+func (k *Controller) returned(c *class, key slotKey) {
+	if c.pause.first != key || key == (slotKey{}) {
+		return
+	}
+	if c.pause.first = (slotKey{}); k.Clock.Now().Before(c.pause.until) {
+		return // it was put off again
+	}
+	k.open(c)
+}
+
+// open ends the pause of a class. k.mu is held.
+func (k *Controller) open(c *class) {
+	waiting := c.pause.slots
+	c.pause = pause{}
+	for key := range waiting {
+		k.wake(key)
+	}
+}
+
+// limiterOf spreads the requests of a class evenly over time; nil: there is no limit.
+func limiterOf(limit *v1alpha1.RateLimit) *rate.Limiter {
+	if limit == nil || limit.Requests <= 0 {
+		return nil
+	}
+	return rate.NewLimiter(rate.Limit(float64(limit.Requests)/float64(max(1, limit.Seconds))), 1)
+}
+
+// abide waits until the rate limit of a class allows another request.
+func (k *Controller) abide(ctx context.Context, c *class) error {
+	k.mu.Lock()
+	limiter := c.limiter
+	k.mu.Unlock()
+	if limiter == nil {
+		return nil
+	}
+	now := k.Clock.Now()
+	wait := limiter.ReserveN(now, 1).DelayFrom(now)
+	if wait <= 0 {
+		return nil
+	}
+	timer := k.Clock.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
