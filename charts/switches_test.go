@@ -87,6 +87,7 @@ func TestSwitchesAddAndRemoveObjects(t *testing.T) {
 			values: "metrics: {serviceMonitor: {enabled: true, force: true}}",
 			added:  []string{"Service zonefold-metrics", "ServiceMonitor zonefold-operator"},
 		},
+		"figures for those who may":   {values: "metrics: {protected: true}", added: []string{"ClusterRole zonefold-metrics"}},
 		"the API without being asked": {apis: []string{monitoring}},
 		"a ServiceMonitor without figures": {
 			values: "metrics: {enabled: false, service: {enabled: true}, serviceMonitor: {enabled: true, force: true}}",
@@ -175,11 +176,15 @@ func TestTheEnvironmentOfHomelab(t *testing.T) {
 func TestFlagsFollowTheValues(t *testing.T) {
 	const reviewed = "--admission-bind-address=:9443"
 	for values, want := range map[string][]string{
-		"":                              {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080", reviewed},
-		"dns: {enabled: false}":         {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=0", "--metrics-bind-address=:8080", reviewed},
-		"metrics: {enabled: false}":     {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=0", reviewed},
-		"credentialsNamespaces: [a, b]": {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080", reviewed, "--credentials-namespaces=a,b"},
-		"admission: {enabled: false}":   {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080"},
+		"":                      {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080", reviewed},
+		"dns: {enabled: false}": {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=0", "--metrics-bind-address=:8080", reviewed},
+		"metrics: {protected: true, certificate: tls}": {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080", "--metrics-protected",
+			"--metrics-cert-dir=/etc/zonefold/metrics", reviewed},
+		"dns: {service: {type: LoadBalancer}}":                               {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--dns-clients-hidden", "--metrics-bind-address=:8080", reviewed},
+		"dns: {service: {type: LoadBalancer, externalTrafficPolicy: Local}}": {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080", reviewed},
+		"metrics: {enabled: false}":                                          {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=0", reviewed},
+		"credentialsNamespaces: [a, b]":                                      {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080", reviewed, "--credentials-namespaces=a,b"},
+		"admission: {enabled: false}":                                        {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080"},
 		"admission: {certManager: {enabled: true}}": {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080", reviewed,
 			"--admission-cert-dir=/etc/zonefold/admission"},
 		only("homelab") + "\nhomelab: {missingClassWarns: true}": {"--leader-elect", "--dialects=homelab", "--dns-bind-address=0", "--metrics-bind-address=:8080", reviewed,

@@ -24,7 +24,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	bindy "github.com/zonefold/zonefold/api/bindy/v1beta1"
 	gardener "github.com/zonefold/zonefold/api/gardener/v1alpha1"
@@ -45,7 +44,7 @@ type options struct {
 	lease         time.Duration
 	renew         time.Duration
 	retry         time.Duration
-	metrics       string
+	metrics       metricsOptions
 	health        string
 	dns           string
 	advertise     string
@@ -56,6 +55,7 @@ type options struct {
 	maxEntries    int
 	audit         time.Duration
 	requireGrants bool
+	clientsHidden bool
 	dialects      dialects
 	fleet         bindyctl.Settings
 	admission     admissionOptions
@@ -92,7 +92,7 @@ func parse(args []string, env func(string) string) (options, error) {
 	f.DurationVar(&o.lease, "leader-elect-lease-duration", 15*time.Second, "how long nobody else acts after the one that acts was heard of, in whole seconds")
 	f.DurationVar(&o.renew, "leader-elect-renew-deadline", 10*time.Second, "how long the one that acts tries to be heard of before it ends; less than the lease duration")
 	f.DurationVar(&o.retry, "leader-elect-retry-period", 2*time.Second, "the pause between two tries")
-	f.StringVar(&o.metrics, "metrics-bind-address", ":8080", "`address` of the Prometheus metrics; 0 turns them off")
+	metricsFlags(f, &o.metrics)
 	f.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 turns them off")
 	f.StringVar(&o.dns, "dns-bind-address", "0", "`addresses` of the operator's own name server, UDP and TCP, separated by commas, such as :5353; 0 turns it off")
 	f.StringVar(&o.advertise, "dns-advertise-address", "", "`address` and port at which the other replicas reach this one's name server (default what it listens on, or $POD_IP)")
@@ -102,6 +102,7 @@ func parse(args []string, env func(string) string) (options, error) {
 	f.IntVar(&o.maxEntries, "max-status-entries", 1000, "entries that a Zone's status may have before they are kept in ZoneSlices")
 	f.DurationVar(&o.audit, "audit-interval", time.Hour, "how often a zone is read back from its servers, unless its Backend says")
 	f.BoolVar(&o.requireGrants, "require-grants", false, "let nobody have a root Zone without a grant of a Backend, also while no Backend has any")
+	f.BoolVar(&o.clientsHidden, "dns-clients-hidden", false, "warn of transfers that go by addresses: the name server sees those of nodes in the place of those outside of the cluster")
 	f.Var(&o.dialects, "dialects", "the `dialects` that are on, separated by commas")
 	fleetFlags(f, &o.fleet, env)
 	admissionFlags(f, &o.admission)
@@ -197,7 +198,7 @@ func newManager(config *rest.Config, scheme *runtime.Scheme, server *dnsServer, 
 	manager, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                              scheme,
 		Logger:                              logr.FromSlogHandler(log.Handler()),
-		Metrics:                             metricsserver.Options{BindAddress: o.metrics},
+		Metrics:                             o.metrics.server(),
 		Cache:                               cacheOptions(o),
 		HealthProbeBindAddress:              o.health,
 		PprofBindAddress:                    o.pprof,

@@ -121,6 +121,7 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 		places := backends.New(backends.Config{
 			Source: m.source(), Events: recorder, Clock: clock.Now, Metrics: numbers, Connect: connect, Host: host,
 			Core: zones.Core, Deliveries: zones.Deliveries, Fleets: m.fleets, RequireGrants: m.requireGrants,
+			ClientsHidden: m.clientsHidden,
 		})
 		if err := places.Gather(ctx); err != nil {
 			return err

@@ -2,10 +2,12 @@ package attack
 
 import (
 	"crypto/tls"
+	"fmt"
 	"net/http"
 	"strings"
 
 	"github.com/miekg/dns"
+	"k8s.io/client-go/tools/clientcmd"
 )
 
 // says returns the code of the operator's name server's answer to a message over a network ("udp", "tcp").
@@ -31,6 +33,39 @@ func fromTheNetwork() []attempt {
 					s.Errorf("it is answered %s", resp.Status)
 				}
 			}
+		},
+	}, {
+		aStranger, "reads from the metrics what is served", "`metrics.protected`: 401 without a token, 403 with one that may not get `/metrics`",
+		func(s *site) {
+			read := func(kubeconfig string) int {
+				web := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+				req, err := http.NewRequestWithContext(s.ctx, http.MethodGet, "https://"+s.metrics+"/metrics", http.NoBody)
+				s.must(err)
+				if kubeconfig != "" {
+					config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+					s.must(err)
+					req.Header.Set("Authorization", "Bearer "+config.BearerToken)
+				}
+				resp, err := web.Do(req)
+				s.must(err)
+				_ = resp.Body.Close()
+				return resp.StatusCode
+			}
+			if code := read(""); code != http.StatusUnauthorized {
+				s.Errorf("it is answered %d", code)
+			}
+			tenant, err := s.cluster.KubeconfigFor(s.ctx, mallory, "tenant")
+			s.must(err)
+			if code := read(tenant); code != http.StatusForbidden {
+				s.Errorf("a tenant is answered %d", code)
+			}
+			s.store(objects(`{apiVersion: v1, kind: ServiceAccount, metadata: {namespace: partner, name: prometheus}}`)[0])
+			s.store(objects(`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: prometheus}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: zonefold-metrics}, subjects: [{kind: ServiceAccount, namespace: partner, name: prometheus}]}`)[0])
+			scraper, err := s.cluster.KubeconfigFor(s.ctx, partner, "prometheus")
+			s.must(err)
+			s.eventually("whoever may read them does", func() string {
+				return strings.TrimPrefix(fmt.Sprint(read(scraper)), "200")
+			})
 		},
 	}, {
 		aStranger, "copies a whole zone", "transfers are given to nobody unless a Backend says so: REFUSED",

@@ -3,7 +3,16 @@
 - --leader-elect
 - --dialects={{ include "zonefold.dialects" . }}
 - --dns-bind-address={{ ternary ":5353" "0" (eq "true" (include "zonefold.dns" .)) }}
+{{- if and (include "zonefold.dns" .) (has .Values.dns.service.type (list "LoadBalancer" "NodePort")) (ne .Values.dns.service.externalTrafficPolicy "Local") }}
+- --dns-clients-hidden
+{{- end }}
 - --metrics-bind-address={{ ternary ":8080" "0" .Values.metrics.enabled }}
+{{- if and .Values.metrics.enabled .Values.metrics.protected }}
+- --metrics-protected
+{{- if .Values.metrics.certificate }}
+- --metrics-cert-dir=/etc/zonefold/metrics
+{{- end }}
+{{- end }}
 {{- if .Values.admission.enabled }}
 - --admission-bind-address=:9443
 {{- if .Values.admission.clientCA.configMap }}

@@ -55,6 +55,8 @@ type Config struct {
 	Host func(ProviderSettings) (Hosting, error)
 	// RequireGrants: nobody has a root Zone without a grant, also while no Backend has any.
 	RequireGrants bool
+	// ClientsHidden: the Service of the name server shows it addresses of nodes in the place of those outside of the cluster.
+	ClientsHidden bool
 
 	Core       *controller.Core
 	Deliveries *controller.Deliveries

@@ -33,7 +33,7 @@ func (b *Controller) write(ctx context.Context, id zone.ID) error {
 	if k.trouble != nil {
 		trouble = k.trouble
 	}
-	status := status(&backend, findings{zones, trouble, k.warnings, b.access(ctx).restricted(k.grants)}, b.Clock())
+	status := status(&backend, findings{zones, trouble, b.cautions(&backend, k.warnings), b.access(ctx).restricted(k.grants)}, b.Clock())
 	if equality.Semantic.DeepEqual(backend.Status, status) {
 		return nil
 	}
@@ -75,8 +75,35 @@ func told(conditions []metav1.Condition, reason string) bool {
 type findings struct {
 	zones      int
 	trouble    *controller.Outcome
-	warnings   []string
+	cautions   []caution
 	restricted controller.Outcome
+}
+
+// A caution is something that does not keep a Backend from being used, and is hardly meant so.
+type caution struct{ reason, message string }
+
+// Reasons of Warning.
+const (
+	reasonInvalidGrant  = "InvalidGrant"
+	reasonClientsHidden = "ClientsHidden"
+)
+
+// cautions lists what a Backend is warned of, beside grants that cannot be read.
+func (b *Controller) cautions(backend *v1alpha1.Backend, grants []string) (out []caution) {
+	for _, text := range grants {
+		out = append(out, caution{reasonInvalidGrant, text})
+	}
+	embedded := backend.Spec.Embedded
+	if !b.ClientsHidden || embedded == nil {
+		return out
+	}
+	for i, rule := range embedded.Transfer {
+		if len(rule.Addresses) > 0 {
+			return append(out, caution{reasonClientsHidden, fmt.Sprintf("The entry %d of embedded.transfer goes by addresses, and the Service of the name server shows it addresses of nodes "+
+				"in the place of those outside of the cluster: set dns.service.externalTrafficPolicy of the chart to Local, or have the entry name a tsig key alone.", i)})
+		}
+	}
+	return out
 }
 
 // status returns what is to be said about a Backend.
@@ -88,8 +115,12 @@ func status(b *v1alpha1.Backend, f findings, now time.Time) v1alpha1.BackendStat
 	}
 	c.Set(controller.ConditionReady, ready)
 	c.Set(controller.ConditionRestricted, f.restricted)
-	if len(f.warnings) > 0 {
-		c.Set(controller.ConditionWarning, controller.OK("InvalidGrant", strings.Join(f.warnings, " ")))
+	var texts []string
+	for _, caution := range f.cautions {
+		texts = append(texts, caution.message)
+	}
+	if len(texts) > 0 {
+		c.Set(controller.ConditionWarning, controller.OK(f.cautions[0].reason, strings.Join(texts, " ")))
 	}
 	return v1alpha1.BackendStatus{
 		Type: kind(&b.Spec), Zones: int32(f.zones), ObservedGeneration: b.Generation, Conditions: c.List(),

@@ -2,6 +2,7 @@ package backends
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,16 +32,16 @@ func TestWhatABackendIsTold(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		trouble  *controller.Outcome
-		warnings []string
+		cautions []caution
 		want     string
 	}{
 		{"it can be used", nil, nil, "Ready=True/Ready: The Backend can be used. Restricted=True/Granted: To a."},
 		{"its server is away", &away, nil, "Ready=False/Unavailable: Server 192.0.2.1: no answer. Restricted=True/Granted: To a."},
-		{"a grant cannot be read, and it can be used", nil, []string{"Grant 0.", "Grant 1."},
+		{"a grant cannot be read, and it can be used", nil, []caution{{reasonInvalidGrant, "Grant 0."}, {reasonInvalidGrant, "Grant 1."}},
 			"Ready=True/Ready: The Backend can be used. Restricted=True/Granted: To a. Warning=True/InvalidGrant: Grant 0. Grant 1."},
-		{"both are wrong", &away, []string{"Grant 0."}, "Ready=False/Unavailable: Server 192.0.2.1: no answer. Restricted=True/Granted: To a. Warning=True/InvalidGrant: Grant 0."},
+		{"both are wrong", &away, []caution{{reasonInvalidGrant, "Grant 0."}}, "Ready=False/Unavailable: Server 192.0.2.1: no answer. Restricted=True/Granted: To a. Warning=True/InvalidGrant: Grant 0."},
 	} {
-		s := status(b, findings{3, c.trouble, c.warnings, controller.OK("Granted", "To a.")}, noon)
+		s := status(b, findings{3, c.trouble, c.cautions, controller.OK("Granted", "To a.")}, noon)
 		got := ""
 		for _, condition := range s.Conditions {
 			if got != "" {
@@ -50,6 +51,31 @@ func TestWhatABackendIsTold(t *testing.T) {
 		}
 		if got != c.want || s.Type != "rfc2136" || s.Zones != 3 || s.ObservedGeneration != 2 {
 			t.Errorf("%s: it is told\n%s\nof %+v, want\n%s", c.name, got, s, c.want)
+		}
+	}
+}
+
+func TestWhoSeesAddressesOfNodesIsToldThatTransfersGoByThem(t *testing.T) {
+	byAddress := v1alpha1.TransferRule{Addresses: []string{"192.0.2.0/24"}}
+	byKey := v1alpha1.TransferRule{TSIG: &v1alpha1.TSIG{}}
+	for _, c := range []struct {
+		sentence string
+		hidden   bool
+		embedded *v1alpha1.Embedded
+		want     string
+	}{
+		{"addresses, which are seen", false, &v1alpha1.Embedded{Transfer: []v1alpha1.TransferRule{byAddress}}, ""},
+		{"addresses that are not", true, &v1alpha1.Embedded{Transfer: []v1alpha1.TransferRule{byKey, byAddress}}, "ClientsHidden: The entry 1 of embedded.transfer"},
+		{"a key", true, &v1alpha1.Embedded{Transfer: []v1alpha1.TransferRule{byKey}}, ""},
+		{"another server", true, nil, ""},
+	} {
+		b := &Controller{Config: Config{ClientsHidden: c.hidden}}
+		got := ""
+		for _, caution := range b.cautions(&v1alpha1.Backend{Spec: v1alpha1.BackendSpec{Embedded: c.embedded}}, nil) {
+			got += caution.reason + ": " + caution.message
+		}
+		if !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%s: it is told %q, want %q", c.sentence, got, c.want)
 		}
 	}
 }
