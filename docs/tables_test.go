@@ -356,8 +356,15 @@ func TestRecordExamplesAreValid(t *testing.T) {
 
 func TestFlagsAreListed(t *testing.T) {
 	var there []string
-	for _, file := range []string{"cmd/operator/main.go", "cmd/operator/bindy.go", "cmd/operator/admission.go", "cmd/operator/gardener.go"} {
-		ast.Inspect(parse(t, file), func(n ast.Node) bool {
+	files, err := filepath.Glob("../cmd/operator/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		ast.Inspect(parse(t, strings.TrimPrefix(file, "../")), func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
 			if !ok || len(call.Args) < 3 {
 				return true

@@ -61,6 +61,11 @@ const (
 	ReasonGrantsRequired    = "GrantsRequired"    // none has any, and the operator requires them
 	ReasonNoGrants          = "NoGrants"          // none has any, and the cluster is open
 	ReasonEverythingGranted = "EverythingGranted" // one grants everything to all namespaces
+
+	// Warning.
+
+	ReasonInvalidGrant  = "InvalidGrant"  // a grant that cannot be read gives nothing
+	ReasonClientsHidden = "ClientsHidden" // transfers go by addresses, and the name server sees those of nodes
 )
 
 // ReasonOf returns the reason for a class of a backend's error.

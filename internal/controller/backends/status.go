@@ -82,16 +82,10 @@ type findings struct {
 // A caution is something that does not keep a Backend from being used, and is hardly meant so.
 type caution struct{ reason, message string }
 
-// Reasons of Warning.
-const (
-	reasonInvalidGrant  = "InvalidGrant"
-	reasonClientsHidden = "ClientsHidden"
-)
-
 // cautions lists what a Backend is warned of, beside grants that cannot be read.
 func (b *Controller) cautions(backend *v1alpha1.Backend, grants []string) (out []caution) {
 	for _, text := range grants {
-		out = append(out, caution{reasonInvalidGrant, text})
+		out = append(out, caution{controller.ReasonInvalidGrant, text})
 	}
 	embedded := backend.Spec.Embedded
 	if !b.ClientsHidden || embedded == nil {
@@ -99,7 +93,7 @@ func (b *Controller) cautions(backend *v1alpha1.Backend, grants []string) (out [
 	}
 	for i, rule := range embedded.Transfer {
 		if len(rule.Addresses) > 0 {
-			return append(out, caution{reasonClientsHidden, fmt.Sprintf("The entry %d of embedded.transfer goes by addresses, and the Service of the name server shows it addresses of nodes "+
+			return append(out, caution{controller.ReasonClientsHidden, fmt.Sprintf("The entry %d of embedded.transfer goes by addresses, and the Service of the name server shows it addresses of nodes "+
 				"in the place of those outside of the cluster: set dns.service.externalTrafficPolicy of the chart to Local, or have the entry name a tsig key alone.", i)})
 		}
 	}

@@ -37,9 +37,9 @@ func TestWhatABackendIsTold(t *testing.T) {
 	}{
 		{"it can be used", nil, nil, "Ready=True/Ready: The Backend can be used. Restricted=True/Granted: To a."},
 		{"its server is away", &away, nil, "Ready=False/Unavailable: Server 192.0.2.1: no answer. Restricted=True/Granted: To a."},
-		{"a grant cannot be read, and it can be used", nil, []caution{{reasonInvalidGrant, "Grant 0."}, {reasonInvalidGrant, "Grant 1."}},
+		{"a grant cannot be read, and it can be used", nil, []caution{{controller.ReasonInvalidGrant, "Grant 0."}, {controller.ReasonInvalidGrant, "Grant 1."}},
 			"Ready=True/Ready: The Backend can be used. Restricted=True/Granted: To a. Warning=True/InvalidGrant: Grant 0. Grant 1."},
-		{"both are wrong", &away, []caution{{reasonInvalidGrant, "Grant 0."}}, "Ready=False/Unavailable: Server 192.0.2.1: no answer. Restricted=True/Granted: To a. Warning=True/InvalidGrant: Grant 0."},
+		{"both are wrong", &away, []caution{{controller.ReasonInvalidGrant, "Grant 0."}}, "Ready=False/Unavailable: Server 192.0.2.1: no answer. Restricted=True/Granted: To a. Warning=True/InvalidGrant: Grant 0."},
 	} {
 		s := status(b, findings{3, c.trouble, c.cautions, controller.OK("Granted", "To a.")}, noon)
 		got := ""
