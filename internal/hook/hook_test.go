@@ -222,6 +222,35 @@ func TestWhatBINDDoesNotTake(t *testing.T) {
 	}
 }
 
+// TestAnAliasThatLeadsToItself has BIND answer SERVFAIL to every question about a name.
+func TestAnAliasThatLeadsToItself(t *testing.T) {
+	s, c := bind(t, "example.com.")
+	p := before(t, hook.Zone{Name: parse(t, "example.com."), Backend: c})
+	loop := record("CNAME", "example.com", "api", "api.example.com")
+	apps := record("CNAME", "example.com", "*.apps", "ingress.apps.example.com") // leads to itself while ingress.apps is not there
+	if err := p.Upsert(t.Context(), loop); err != nil {
+		t.Errorf("putting it: %v", err)
+	}
+	if got, err := p.Get(t.Context(), loop.ID()); err != nil || len(got.Values) != 1 {
+		t.Errorf("getting it: %+v, %v", got, err)
+	}
+	for i, err := range p.Batch(t.Context(), []dnshook.Operation{
+		{Action: dnshook.ActionUpsert, Record: apps}, {Action: dnshook.ActionUpsert, Record: record("A", "example.com", "www", "192.0.2.1")},
+	}) {
+		if err != nil {
+			t.Errorf("operation %d beside it: %v", i, err)
+		}
+	}
+	for _, r := range []dnshook.Record{loop, apps} {
+		if err := p.Delete(t.Context(), r.ID()); err != nil {
+			t.Errorf("deleting it: %v", err)
+		}
+	}
+	if got := held(t, s, "example.com."); got != "www.example.com. A 300 192.0.2.1" {
+		t.Errorf("it holds %s", got)
+	}
+}
+
 func TestServersThatAreDown(t *testing.T) {
 	s, c := bind(t, "example.com.")
 	p := before(t, hook.Zone{Name: parse(t, "example.com."), Backend: c})

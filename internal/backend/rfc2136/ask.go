@@ -14,7 +14,7 @@ import (
 // An answer is what a server said about one set.
 type answer struct {
 	set     rr.Set // zero when there is none
-	obscure bool   // the server referred to another zone, or a DNAME is in the way
+	obscure bool   // the server referred to another zone, a DNAME is in the way, or it failed at this one question
 	torn    bool   // it was asked for twice, and has changed meanwhile
 }
 
@@ -103,8 +103,12 @@ func receiveAnswer(link *conn, open map[uint16]question, answers map[rr.Key]answ
 	return nil
 }
 
-// read returns what an answer holds of the set that was asked for; other records are those that an alias leads to.
+// read returns what an answer holds of the set that was asked for; other records are those that an alias leads to. SERVFAIL may be about the
+// question: BIND follows a CNAME that leads to itself for a while, and then says so.
 func (q *question) read(m *dns.Msg) (answer, error) {
+	if m.Rcode == dns.RcodeServerFailure && q.key.Type != rr.TypeSOA {
+		return answer{obscure: true}, nil
+	}
 	if m.Rcode != dns.RcodeNameError {
 		if err := readError(m.Rcode); err != nil {
 			return answer{}, err

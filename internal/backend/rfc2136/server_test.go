@@ -258,7 +258,9 @@ ns.hosted.example.org. 300 IN A 203.0.113.9
 				address(t, "same", "192.0.2.7"), address(t, "other", "192.0.2.6"), address(t, "a.b", "192.0.2.5"),
 				rr.NewSet(rr.Key{Name: parse(t, "tree.example.org."), Type: rr.TypeDNAME}, 300, "example.net."),
 				rr.NewSet(rr.Key{Name: parse(t, "cut.example.org."), Type: rr.TypeDS}, 300, "1 13 2 "+strings.Repeat("0A", 32)),
-				rr.NewSet(rr.Key{Name: parse(t, "alias.example.org."), Type: rr.TypeCNAME}, 300, "other.example.org."))
+				rr.NewSet(rr.Key{Name: parse(t, "alias.example.org."), Type: rr.TypeCNAME}, 300, "other.example.org."),
+				rr.NewSet(rr.Key{Name: parse(t, "loop.example.org."), Type: rr.TypeCNAME}, 300, "loop.example.org."), // SERVFAIL
+				rr.NewSet(rr.Key{Name: parse(t, "*.apps.example.org."), Type: rr.TypeCNAME}, 300, "ingress.apps.example.org."))
 			keys := []rr.Key{
 				wild.Key(), cut.Key(), hosted.Key(), address(t, "ns.cut", "0.0.0.0").Key(), address(t, "ns.hosted", "0.0.0.0").Key(),
 				address(t, "same", "0.0.0.0").Key(), address(t, "other", "0.0.0.0").Key(), address(t, "none", "0.0.0.0").Key(),
@@ -266,6 +268,8 @@ ns.hosted.example.org. 300 IN A 203.0.113.9
 				address(t, "x.tree", "0.0.0.0").Key(), address(t, "alias", "0.0.0.0").Key(),
 				{Name: parse(t, "x.tree.example.org."), Type: rr.TypeCNAME}, {Name: parse(t, "tree.example.org."), Type: rr.TypeDNAME},
 				{Name: parse(t, "cut.example.org."), Type: rr.TypeDS}, {Name: parse(t, "alias.example.org."), Type: rr.TypeCNAME},
+				address(t, "loop", "0.0.0.0").Key(), address(t, "ingress.apps", "0.0.0.0").Key(), {Name: parse(t, "loop.example.org."), Type: rr.TypeCNAME},
+				{Name: parse(t, "*.apps.example.org."), Type: rr.TypeCNAME}, {Name: parse(t, "ingress.apps.example.org."), Type: rr.TypeCNAME},
 				{Name: parse(t, "hosted.example.org."), Type: rr.TypeTXT}, {Name: w.zone, Type: rr.TypeNS}, {Name: w.zone, Type: rr.TypeMX},
 			}
 			for _, key := range keys {
