@@ -217,7 +217,7 @@ func fieldOf(ref manifest.Ref, reason zone.Reason) string {
 		return homelabField(ref.Kind, reason)
 	}
 	switch reason {
-	case zone.InvalidData, zone.SetFull:
+	case zone.InvalidData, zone.SetFull, zone.UnquotedText:
 		return "spec.rdata"
 	case zone.InvalidType, zone.Conflict:
 		return "spec.type"

@@ -50,6 +50,7 @@ const (
 	Bypassed      Reason = "Bypassed"      // a cut in the parent leads past the Zone
 	InvalidRule   Reason = "InvalidRule"   // a delegation rule grants nothing because it cannot be read
 	InvalidTimers Reason = "InvalidTimers" // the SOA timers contradict each other
+	UnquotedText  Reason = "UnquotedText"  // each word of a TXT without quotes is a string of its own
 )
 
 // A Refusal says why an object is not accepted, in a word and in a sentence that

@@ -58,6 +58,8 @@ func kubizoneSentences() []sentence {
 		{"a Record with another TTL hears of it", []string{org, recordOf("a", "w1", "www.~.org.", a1+", ttl: 60")},
 			recordOf("a", "w2", "www.~.org.", "type: A, rdata: 192.0.2.2, ttl: 90"), "",
 			[]string{"www.~.org. goes to Zone", "note (TTLDiffers): The set www.~.org. A has the TTL 60"}},
+		{"a Record whose text has no quotes hears of it", []string{org}, recordOf("a", "spf", "~.org.", "type: TXT, rdata: v=spf1 mx -all"), "",
+			[]string{"~.org. goes to Zone", "note (UnquotedText): The rdata of Record ~-a/spf has no quotes"}},
 		{"a Record that refers to nothing hears of it", nil,
 			`{kind: Record, metadata: {namespace: ~-a, name: www}, spec: {domainName: www, zoneRef: {name: none}, ` + a1 + `}}`,
 			"", []string{"refused (ReferenceNotFound): Record ~-a/www refers to Zone ~-a/none, which does not exist"}},

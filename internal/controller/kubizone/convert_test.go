@@ -130,6 +130,9 @@ func TestWhatARecordSaysToTheCore(t *testing.T) {
 		{"a full name may have a zoneRef", `{domainName: www.example.org., zoneRef: {name: org}, type: A, rdata: 192.0.2.1}`, "www.example.org. of Zone a/org A 192.0.2.1"},
 		{"the apex of the Zone", `{domainName: "@", zoneRef: {name: org}, type: MX, rdata: 10 MAIL.example.org.}`, "@ of Zone a/org MX 10 mail.example.org."},
 		{"a wildcard", `{domainName: "*.example.org.", type: TXT, rdata: '"a b"'}`, `*.example.org. TXT "a b"`},
+		{"words without quotes are strings, and that is told", `{domainName: www.example.org., type: TXT, rdata: v=spf1 mx -all}`, `www.example.org. TXT "v=spf1" "mx" "-all" warned: UnquotedText`},
+		{"one word needs none", `{domainName: www.example.org., type: TXT, rdata: MS=ms1}`, `www.example.org. TXT "MS=ms1"`},
+		{"strings in quotes are meant", `{domainName: www.example.org., type: TXT, rdata: '"a" "b"'}`, `www.example.org. TXT "a" "b"`},
 		{"a TTL of 0 is one", `{domainName: www.example.org., type: A, rdata: 192.0.2.1, ttl: 0}`, "www.example.org. A 192.0.2.1 ttl 0"},
 		{"a type by its number", `{domainName: www.example.org., type: TYPE65280, rdata: '\# 1 ff'}`, `www.example.org. TYPE65280 \# 1 FF`},
 		{"the class in words", `{domainName: www.example.org., class: IN, type: A, rdata: 192.0.2.1}`, "www.example.org. A 192.0.2.1"},
@@ -173,6 +176,9 @@ func claimText(c zone.Claim) string {
 	text := fmt.Sprintf("%s %s %s", whereText(c.Where), c.Type, strings.Join(c.Data, " "))
 	if c.TTL != nil {
 		text += fmt.Sprintf(" ttl %d", *c.TTL)
+	}
+	for _, note := range c.Warnings {
+		text += " warned: " + string(note.Reason)
 	}
 	return text
 }
