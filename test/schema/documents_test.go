@@ -111,12 +111,12 @@ func TestTablesOfKubectl(t *testing.T) {
 	}{
 		{"Zone", namespace, `{metadata: {labels: {kubi.zone/parent-zone: org.default}}, spec: {domainName: a.}}`,
 			`{"status":{"fqdn":"a.","hash":"12345","serial":2026010100,` + ready + `}}`,
-			[]string{"NAME DOMAIN NAME FQDN HASH SERIAL PARENT READY AGE", "case a. a. 12345 2026010100 org.default False"}},
+			[]string{"NAME DOMAIN NAME FQDN SERIAL PARENT READY REASON AGE", "case a. a. 2026010100 org.default False Test"}},
 		{"Record", namespace, `{metadata: {labels: {kubi.zone/parent-zone: a.default}}, spec: {domainName: www.a., type: A, rdata: 192.0.2.1}}`,
 			`{"status":{"fqdn":"www.a.",` + ready + `}}`,
-			[]string{"NAME DOMAIN NAME CLASS TYPE DATA FQDN PARENT READY AGE", "case www.a. IN A 192.0.2.1 www.a. a.default False"}},
+			[]string{"NAME DOMAIN NAME CLASS TYPE DATA FQDN PARENT READY REASON AGE", "case www.a. IN A 192.0.2.1 www.a. a.default False Test"}},
 		{"Backend", "", `spec: {embedded: {}, default: true}`, `{"status":{"type":"embedded",` + ready + `}}`,
-			[]string{"NAME TYPE DEFAULT MODE READY AGE", "case embedded true Sync False"}},
+			[]string{"NAME TYPE DEFAULT MODE READY REASON AGE", "case embedded true Sync False Test"}},
 		{"ZoneSlice", namespace, `{zone: a, journal: true, index: 3}`, ``, []string{"NAME ZONE INDEX AGE", "case a 3"}},
 	}
 	for _, tt := range tests {

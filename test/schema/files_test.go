@@ -17,6 +17,7 @@ func TestTheDefinitionsAreSmallAndKept(t *testing.T) {
 	if err != nil || len(files) < 16 {
 		t.Fatalf("found %d definitions, %v", len(files), err)
 	}
+	owner := map[string]string{}
 	for _, file := range files {
 		info, err := os.Stat(file)
 		if err != nil {
@@ -33,8 +34,15 @@ func TestTheDefinitionsAreSmallAndKept(t *testing.T) {
 		if err != nil || names["categories"] != nil {
 			t.Errorf("%s has categories: %v, %v", file, names, err)
 		}
-		if theirs := strings.Contains(file, "bindy.firestoned.io") || strings.Contains(file, "extensions.gardener.cloud"); theirs != (names["shortNames"] != nil) {
-			t.Errorf("%s: kinds that are others' contracts have short names, and no others; this has %v", file, names["shortNames"])
+		short, _, err := unstructured.NestedStringSlice(names, "shortNames")
+		if err != nil || len(short) == 0 {
+			t.Errorf("%s has no short name: %v", file, err)
+		}
+		for _, name := range short {
+			if other := owner[name]; other != "" {
+				t.Errorf("%s and %s have the short name %s", file, other, name)
+			}
+			owner[name] = file
 		}
 	}
 }

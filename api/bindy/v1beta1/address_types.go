@@ -13,6 +13,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Addresses",type=string,JSONPath=`.status.addresses`
 // +kubebuilder:printcolumn:name="TTL",type=integer,JSONPath=`.spec.ttl`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type ARecord struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -85,6 +86,7 @@ type ARecordSpec struct {
 // +kubebuilder:printcolumn:name="Addresses",type=string,JSONPath=`.status.addresses`
 // +kubebuilder:printcolumn:name="TTL",type=integer,JSONPath=`.spec.ttl`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type AAAARecord struct {
 	metav1.TypeMeta   `json:",inline"`

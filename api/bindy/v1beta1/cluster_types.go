@@ -13,6 +13,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Primary",type=integer,JSONPath=`.status.primaryReplicas`
 // +kubebuilder:printcolumn:name="Secondary",type=integer,JSONPath=`.status.secondaryReplicas`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule=`oldSelf.hasValue() || self.metadata.name.matches('^[a-z]([-a-z0-9]{0,48}[a-z0-9])?$')`,optionalOldSelf=true,message="the name becomes part of the names of Services: it has at most 50 lower-case letters, digits and hyphens, begins with a letter and does not end with a hyphen"
 type Bind9Cluster struct {

@@ -14,6 +14,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Port",type=integer,JSONPath=`.spec.port`
 // +kubebuilder:printcolumn:name="TTL",type=integer,JSONPath=`.spec.ttl`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type SRVRecord struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -76,6 +77,7 @@ type SRVRecordSpec struct {
 // +kubebuilder:printcolumn:name="Value",type=string,JSONPath=`.spec.value`
 // +kubebuilder:printcolumn:name="TTL",type=integer,JSONPath=`.spec.ttl`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type CAARecord struct {
 	metav1.TypeMeta   `json:",inline"`
