@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
+	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 )
 
@@ -68,9 +69,17 @@ func failed(s v1alpha1.DNSRecordStatus, run *run, err error, now time.Time) v1al
 	}
 	s.ObservedGeneration = run.object.Generation
 	if run.step == Put && !slices.ContainsFunc(s.Conditions, isCreated) {
-		s.Conditions = withCreated(s.Conditions, metav1.ConditionFalse, now)
+		s.Conditions = withCreated(s.Conditions, everThere(run, err), now)
 	}
 	return s
+}
+
+// everThere says whether there is anything to be removed after a failure. What was sent and not answered may be there.
+func everThere(run *run, err error) metav1.ConditionStatus {
+	if run.at != nil && backend.Class(err) == backend.ErrUnavailable {
+		return metav1.ConditionUnknown
+	}
+	return metav1.ConditionFalse
 }
 
 // succeeded is the status of an operation that has succeeded.
@@ -99,8 +108,13 @@ func isCreated(c v1alpha1.Condition) bool { return c.Type == v1alpha1.ConditionC
 func withCreated(all []v1alpha1.Condition, status metav1.ConditionStatus, now time.Time) []v1alpha1.Condition {
 	at := metav1.NewTime(now.Truncate(time.Second))
 	c := v1alpha1.Condition{Type: v1alpha1.ConditionCreated, Status: status, LastTransitionTime: at, LastUpdateTime: at}
-	if c.Reason, c.Message = "Success", "Record was created successfully in infrastructure at least once"; status != metav1.ConditionTrue {
+	switch status {
+	case metav1.ConditionTrue:
+		c.Reason, c.Message = "Success", "Record was created successfully in infrastructure at least once"
+	case metav1.ConditionFalse:
 		c.Reason, c.Message = "Error", "Error on initial record creation in infrastructure"
+	default:
+		c.Reason, c.Message = "Error", "Initial record creation in infrastructure was not answered"
 	}
 	i := slices.IndexFunc(all, isCreated)
 	switch {
