@@ -227,6 +227,11 @@ func (k *Controller) soon(id zone.ID, served controller.Outcome, generation int6
 	return now-s.pending < int64(grace)*9/10
 }
 
+// ofOneRecord reports whether a condition Served is about one Record and not about all of its Zone.
+func ofOneRecord(c *metav1.Condition) bool {
+	return c != nil && (c.Reason == controller.ReasonRejected || c.Reason == string(zone.Occluded))
+}
+
 // tell makes events of what happened to an object: it was refused, it is accepted
 // again, a Backend does not take it. That all is well from the start is no event.
 func (k *Controller) tell(o object, before, after []metav1.Condition) {
@@ -238,8 +243,8 @@ func (k *Controller) tell(o object, before, after []metav1.Condition) {
 		same := was != nil && was.Status == is.Status && was.Reason == is.Reason
 		quiet := slices.Contains([]string{controller.ReasonPending, controller.ReasonNotAccepted, controller.ReasonObserving}, is.Reason)
 		if _, record := o.(*v1alpha1.Record); record && kind == controller.ConditionServed {
-			// What concerns the whole zone is told once, by the Zone.
-			quiet = quiet || is.Reason != controller.ReasonRejected && is.Reason != string(zone.Occluded) && is.Reason != controller.ReasonServed
+			// What concerns the whole zone is told once, by the Zone: that it fails, and that it is over.
+			quiet = quiet || !ofOneRecord(is) && !ofOneRecord(was)
 		}
 		switch {
 		case same || quiet:

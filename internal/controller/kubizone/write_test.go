@@ -4,6 +4,10 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+
+	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -60,3 +64,36 @@ type stopped struct {
 }
 
 func (s *stopped) Now() time.Time { return s.now }
+
+func TestWhatConcernsAZoneMakesNoEventOfEachRecord(t *testing.T) {
+	record, all := &v1alpha1.Record{}, &v1alpha1.Zone{}
+	served := controller.OK(controller.ReasonServed, "Every server has it.")
+	noBackend := controller.Not(controller.ReasonNoBackend, "There is none.")
+	rejected := controller.Not(controller.ReasonRejected, "It is refused.")
+	for _, c := range []struct {
+		sentence      string
+		of            object
+		before, after controller.Outcome
+		want          string
+	}{
+		{"a Record that its server refuses", record, served, rejected, "Warning Rejected It is refused."},
+		{"a Record that is taken after all", record, rejected, served, "Normal Served Every server has it."},
+		{"a Record of a Zone without a Backend", record, served, noBackend, ""},
+		{"a Record of a Zone that has one again", record, noBackend, served, ""},
+		{"a Zone without a Backend", all, served, noBackend, "Warning NoBackend There is none."},
+		{"a Zone that has one again", all, noBackend, served, "Normal Served Every server has it."},
+	} {
+		conditions := func(o controller.Outcome) []metav1.Condition {
+			list := controller.Conditions{Now: time.Unix(1, 0)}
+			list.Set(controller.ConditionServed, o)
+			return list.List()
+		}
+		recorder := events.NewFakeRecorder(2)
+		k := &Controller{Config: Config{Events: recorder}}
+		k.tell(c.of, conditions(c.before), conditions(c.after))
+		close(recorder.Events)
+		if got := <-recorder.Events; got != c.want {
+			t.Errorf("%s: the event is %q, want %q", c.sentence, got, c.want)
+		}
+	}
+}
