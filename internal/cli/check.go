@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,15 +37,17 @@ Exit codes: 0 without findings, 1 with any, 2 if a file cannot be read at all.`,
   kustomize build . | zonefold check -f - -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			input, err := in.read(env)
-			if err != nil {
-				return err
-			}
-			findings, err := check(cmd.Context(), input, compose(input, env.Now))
-			if err != nil {
-				return err
-			}
-			return report(env, out, findings)
+			return untilDone(cmd.Context(), func() error {
+				input, err := in.read(env)
+				if err != nil {
+					return err
+				}
+				findings, err := check(cmd.Context(), input, env.Now)
+				if err != nil {
+					return err
+				}
+				return report(env, out, findings)
+			})
 		},
 	}
 	in.register(cmd)
@@ -53,7 +56,7 @@ Exit codes: 0 without findings, 1 with any, 2 if a file cannot be read at all.`,
 }
 
 // check gathers all findings.
-func check(ctx context.Context, input *manifest.Input, c *composition) ([]finding, error) {
+func check(ctx context.Context, input *manifest.Input, now time.Time) ([]finding, error) {
 	checker, err := schema.New(crd.Files)
 	if err != nil {
 		return nil, err
@@ -63,6 +66,7 @@ func check(ctx context.Context, input *manifest.Input, c *composition) ([]findin
 	if err := f.schema(ctx, checker, input); err != nil {
 		return nil, err
 	}
+	c := compose(input, now) // after the schema, whose work is garbage by now
 	f.deciding(c)
 	f.spelling(c)
 	return f.sorted(), nil

@@ -17,6 +17,8 @@ const (
 	exitDone     = 0
 	exitFindings = 1 // check or conformance found something; release could not finish
 	exitUsage    = 2 // wrong usage, or input that cannot be read
+
+	exitInterrupted = 130 // as shells have it for SIGINT
 )
 
 // Env is what a command gets from its surroundings.

@@ -8,10 +8,13 @@ import (
 	"github.com/zonefold/zonefold/config/crd"
 	"github.com/zonefold/zonefold/internal/cli/manifest"
 	"github.com/zonefold/zonefold/internal/cli/schema"
+	"github.com/zonefold/zonefold/internal/controller/backends"
+	"github.com/zonefold/zonefold/internal/controller/kubizone"
+	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// A guard keeps objects as they were where an API server would not take what has become of them, as it would: a slip of the
-// pen in a Zone must not take the zone away. New objects it lets through; the World says what is wrong with them.
+// A guard keeps objects as they were where neither an API server nor a zone would take what has become of them: a slip of the
+// pen in a Zone or in rdata must not take names away. New objects it lets through; the World says what is wrong with them.
 type guard struct {
 	checker *schema.Checker
 	passed  map[manifest.Ref][]*manifest.Object
@@ -28,7 +31,7 @@ func (g *guard) pass(ctx context.Context, objects []*manifest.Object) (out []*ma
 	for _, same := range byName(objects) {
 		ref := same[0].Ref
 		if old := g.passed[ref]; len(old) > 0 && !slices.Equal(old, same) {
-			fault, err := g.faultOf(ctx, same)
+			now, err := g.faultOf(ctx, same)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -36,9 +39,8 @@ func (g *guard) pass(ctx context.Context, objects []*manifest.Object) (out []*ma
 			if err != nil {
 				return nil, nil, err
 			}
-			if fault != "" && before == "" {
-				kept = append(kept, refusal{"kept as it was: " + oneLine(ref.String()), fmt.Sprintf(
-					"%s: the API server would refuse what it is now at %s: %s.", schemaViolation, oneLine(same[0].Place().String()), oneLine(fault))})
+			if now.reason != "" && before.reason == "" {
+				kept = append(kept, refusal{"kept as it was: " + oneLine(ref.String()), now.of(same[0])})
 				same = old
 			}
 		}
@@ -49,16 +51,63 @@ func (g *guard) pass(ctx context.Context, objects []*manifest.Object) (out []*ma
 	return out, kept, nil
 }
 
-// faultOf returns the first thing that an API server would not take, "" if there is none.
-func (g *guard) faultOf(ctx context.Context, same []*manifest.Object) (string, error) {
+// valid reports whether an API server would take an object. Nobody knows of one that cannot be looked at.
+func (g *guard) valid(ctx context.Context, o *manifest.Object) bool {
+	fault, err := g.faultOf(ctx, []*manifest.Object{o})
+	return err != nil || fault.reason == ""
+}
+
+// A fault is why an object cannot be what its author wants, whatever else there is: a reason, and a clause or sentence.
+type fault struct{ reason, why string }
+
+// of tells of an object that has the fault.
+func (f fault) of(o *manifest.Object) string {
+	if f.reason == schemaViolation {
+		return fmt.Sprintf("%s: the API server would refuse what it is now at %s: %s.", f.reason, oneLine(o.Place().String()), oneLine(f.why))
+	}
+	return fmt.Sprintf("%s: what it is now at %s does not count: %s", f.reason, oneLine(o.Place().String()), oneLine(f.why))
+}
+
+// faultOf returns the first thing that an API server or the operator would not take, none if there is none.
+func (g *guard) faultOf(ctx context.Context, same []*manifest.Object) (fault, error) {
 	for _, o := range same {
 		found, err := g.checker.Check(ctx, o.Kind, o.Ref.Namespace, o.JSON)
 		switch {
 		case err != nil:
-			return "", fmt.Errorf("checking %s: %w", o.Ref, err)
+			return fault{}, fmt.Errorf("checking %s: %w", o.Ref, err)
 		case len(found) > 0:
-			return found[0].String(), nil
+			return fault{schemaViolation, found[0].String()}, nil
 		}
 	}
-	return "", nil
+	object, refusal := single(same)
+	switch {
+	case refusal != nil && refusal.Reason == beingDeleted:
+		return fault{}, nil
+	case refusal != nil:
+		return fault{string(refusal.Reason), refusal.Message}, nil
+	case object.Zone != nil:
+		return faultOfZone(kubizone.ConvertZone(object.Zone)), nil
+	case object.Record != nil:
+		if why := kubizone.ConvertRecord(object.Record).Invalid; why != nil {
+			return fault{string(why.Reason), why.Message}, nil
+		}
+	case object.Backend != nil:
+		if _, problems := backends.ConvertGrants(object.Backend, nil); len(problems) > 0 {
+			return fault{invalidGrant, problems[0]}, nil
+		}
+	}
+	return fault{}, nil
+}
+
+// faultOfZone counts a rule that grants nothing, too: it takes away what others have.
+func faultOfZone(z zone.Zone) fault {
+	if z.Invalid != nil {
+		return fault{string(z.Invalid.Reason), z.Invalid.Message}
+	}
+	for _, n := range z.Warnings {
+		if n.Reason == zone.InvalidRule {
+			return fault{string(n.Reason), n.Message}
+		}
+	}
+	return fault{}
 }

@@ -43,7 +43,7 @@ Exit codes: 0 when everything could be read, also if objects are refused; 2 if n
   zonefold render -f zones/ --zone example.org. | named-checkzone example.org. /dev/stdin
   kubectl get zones,records -A -o yaml | zonefold render -f - -o json`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			at, err := clock(env.Now, now)
 			if err != nil {
 				return err
@@ -52,11 +52,13 @@ Exit codes: 0 when everything could be read, also if objects are refused; 2 if n
 			if err != nil {
 				return err
 			}
-			input, err := in.read(env)
-			if err != nil {
-				return err
-			}
-			return render(env, input, compose(input, at), view{out, name})
+			return untilDone(cmd.Context(), func() error {
+				input, err := in.read(env)
+				if err != nil {
+					return err
+				}
+				return render(env, input, compose(input, at), view{out, name})
+			})
 		},
 	}
 	in.register(cmd)

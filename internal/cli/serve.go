@@ -35,8 +35,9 @@ A Zone of the root or a public suffix, such as com., needs a Backend with a gran
 
 When files change it takes that over and prints what became different. A zone whose
 content changed gets a higher serial. A file that cannot be read, or ends in the
-middle, counts as it was before; so does an object that an API server would refuse,
-and everything when a folder cannot be read or no Zone is left.
+middle of a line or document, counts as it was before; a last line "---" says that it
+does not. So does an object that an API server would refuse or whose own values are
+wrong, and everything when a folder cannot be read or no Zone is left.
 
 A zone without name servers answers with the placeholders of render. Serials begin
 anew with each start: secondaries do not notice a change across a restart on one day.
@@ -131,12 +132,16 @@ func serve(ctx context.Context, env Env, in inputFlags, opts serveOptions) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, watcher.Close()) }()
-	s := &session{
-		env: env, watcher: watcher, fold: newFold(), serving: newServing(opts.now), said: map[string]bool{},
-		reader: manifest.NewReader(manifest.Options{Paths: in.files, Stdin: env.Stdin, Namespace: in.namespace}),
-	}
-	if s.guard, err = newGuard(); err != nil {
+	guard, err := newGuard()
+	if err != nil {
 		return err
+	}
+	s := &session{
+		env: env, watcher: watcher, fold: newFold(), serving: newServing(opts.now), said: map[string]bool{}, guard: guard,
+		reader: manifest.NewReader(manifest.Options{
+			Paths: in.files, Stdin: env.Stdin, Namespace: in.namespace,
+			Valid: func(o *manifest.Object) bool { return guard.valid(ctx, o) },
+		}),
 	}
 	input, err := s.begin(in)
 	if err != nil {

@@ -54,6 +54,10 @@ func TestServeFollowsFiles(t *testing.T) {
 		{"a slip of the pen in a Zone", "sed -i 's/example.net.,/example.net., refresh: soon,/' zones/net.yaml", 5, 5, "192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
 		{"a Zone that becomes another object", "zone net2 example.net. > zones/net.yaml", 5, 5, "192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
 		{"two Zones that swap their names", "zone net2 example.org. > zones/net.yaml; zone org example.net. > zones/org.yaml", 5, 5, "192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
+		{"rdata that no A record has", "sed -i s/192.0.2.1/192.0.2.800/ zones/w.yaml", 5, 5, "192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
+		{"the same name with other data", "record n n.example.net. 192.0.2.9 > zones/another.yaml", 5, 5, "192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
+		{"a Zone whose rule nobody can read", "sed -i \"s/'\\*'/a..b/\" zones/net.yaml", 5, 5, "192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
+		{"all of that put right", "record w w.example.net. 192.0.2.1 > zones/w.yaml; rm zones/another.yaml; zone net2 example.org. > zones/net.yaml", 5, 5, "192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
 		{"a burst", "for i in 1 2 3 4 5 6 7 8 9; do for j in 1 2 3 4 5 6 7 8 9; do record b$i$j b$i$j.example.net. 192.0.2.$i > zones/b$i$j.yaml; done; done", -2, -2, "192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
 	} {
 		s.shell(c.change)
@@ -78,6 +82,10 @@ func TestServeFollowsFiles(t *testing.T) {
 	stop()
 	s.wait(s.out, `\n(kept as it was: Zone default/net): SchemaViolation: the API server would refuse what it is now at \S+/net.yaml:1: spec.refresh: .*\.\n`)
 	s.wait(s.out, `\n(no longer kept as it was: Zone default/net)\n`)
+	s.wait(s.out, `\n(kept as it was: Record default/w): InvalidData: what it is now at \S+/w.yaml:1 does not count: Record default/w has rdata that cannot be read: .*\n`)
+	s.wait(s.out, `\n(no longer kept as it was: Record default/w)\n`)
+	s.wait(s.out, `\n(kept as it was: Record default/n): DuplicateObject: .*\n`)
+	s.wait(s.out, `\n(kept as it was: Zone default/net2): InvalidRule: .*\n`)
 	if got := s.ask("b99.example.net.", dns.TypeA); got != "192.0.2.9" {
 		t.Errorf("the last of a burst is %s", got)
 	}

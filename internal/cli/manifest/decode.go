@@ -83,10 +83,14 @@ type reader struct {
 func (r *reader) unreadable(err error) {
 	place, message := r.doc.complaint(err)
 	p := Problem{Place: place, Reason: Unreadable, Message: "The document is not YAML: " + message}
-	if r.doc.named || mentionsUs(r.doc.text) {
-		r.out.Problems = append(r.out.Problems, p)
+	r.out.unreadable(r.doc.named || mentionsUs(r.doc.text), p)
+}
+
+func (in *Input) unreadable(ours bool, p Problem) {
+	if ours {
+		in.Problems = append(in.Problems, p)
 	} else {
-		r.out.Ignored = append(r.out.Ignored, p)
+		in.Ignored = append(in.Ignored, p)
 	}
 }
 

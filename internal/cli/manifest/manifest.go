@@ -119,6 +119,8 @@ type Options struct {
 	Paths     []string // files, folders, or "-" for Stdin
 	Stdin     io.Reader
 	Namespace string // of namespaced objects that do not say theirs
+	// Valid reports whether an API server would take an object: one that it would not may be half of one. Nil takes all.
+	Valid func(*Object) bool
 }
 
 // Read reads all objects of all paths once. The error is that of a path which cannot be

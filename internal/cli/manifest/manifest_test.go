@@ -28,7 +28,6 @@ func TestSplitFindsDocumentsAndTheirLines(t *testing.T) {
 		{"a marker ends a block of text too", "a: |\n  x\n---\nb: 2\n", []string{"1: a: |\n  x\n", "3: ---\nb: 2\n"}},
 		{"a line that only begins like a marker is none", "---a: 1\n----\n", []string{"1: ---a: 1\n----\n"}},
 		{"line ends of other systems", "a: 1\r\n---\r\nb: 2\r\n", []string{"1: a: 1\r\n", "2: ---\r\nb: 2\r\n"}},
-		{"a byte order mark is no content", "\uFEFFa: 1\n", []string{"1: a: 1\n"}},
 		{"a stream of JSON values", "{\"a\": 1}\n{\"b\":\n 2} {\"c\": 3}\n", []string{"1: {\"a\": 1}", "2: {\"b\":\n 2}", "3: {\"c\": 3}"}},
 		{"JSON and YAML in one file", "{\"a\": 1}\n---\nb: 2\n", []string{"1: {\"a\": 1}", "2: ---\nb: 2\n"}},
 		{"a flow mapping is YAML", "{a: 1}\n", []string{"1: {a: 1}\n"}},

@@ -22,8 +22,9 @@ func NewReader(opts Options) *Reader { return &Reader{opts: opts} }
 // A part is what one file held.
 type part struct {
 	file
-	docs []*document
-	read []Input // of each document
+	content []byte // its text as inUTF8 has it
+	docs    []*document
+	read    []Input // of each document
 }
 
 // Read reads all objects of all paths. The error is that of a path which cannot be read; everything else is a Problem.
@@ -44,6 +45,9 @@ func (r *Reader) Read() (*Input, error) {
 		}
 		old := r.files[p.name]
 		fault := p.fault(old)
+		if r.files != nil && fault == nil {
+			fault = p.cut(old, r.opts.Valid)
+		}
 		switch {
 		case r.files == nil || fault == nil:
 			held[p.name] = p
@@ -74,8 +78,7 @@ func (r *Reader) parse(files []file) []*part {
 			parts[i] = old
 			continue
 		}
-		p := &part{file: f, docs: split(f)}
-		p.read = make([]Input, len(p.docs))
+		p := newPart(f)
 		parts[i] = p
 		for j := range p.docs {
 			docs, outs = append(docs, p.docs[j]), append(outs, &p.read[j])
@@ -83,6 +86,23 @@ func (r *Reader) parse(files []file) []*part {
 	}
 	parallel.Do(len(docs), func(i int) { *outs[i] = docs[i].read(r.opts.Namespace) })
 	return parts
+}
+
+// newPart returns a file with its documents, which are still to be read.
+func newPart(f file) *part {
+	p := &part{file: f}
+	content, err := inUTF8(f.text)
+	if err != nil {
+		in := Input{}
+		in.unreadable(f.named || mentionsUs(bytes.ReplaceAll(f.text, []byte{0}, nil)), Problem{
+			Place: Place{f.name, 1}, Reason: Unreadable, Message: "The file cannot be read: " + err.Error() + "."})
+		p.read = []Input{in}
+		return p
+	}
+	f.text, p.content = content, content
+	p.docs = split(f)
+	p.read = make([]Input, len(p.docs))
+	return p
 }
 
 // fault returns why the file cannot be taken for what its author wants it to hold, nil if it can.

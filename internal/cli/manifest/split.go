@@ -20,10 +20,10 @@ type document struct {
 	root   *yaml.Node
 }
 
-// split cuts a file into its documents. A line that begins with "---" or "..." ends a
+// split cuts a file, as inUTF8 has it, into its documents. A line that begins with "---" or "..." ends a
 // document wherever it stands, also in a block of text (YAML 1.2 §9.1.2).
 func split(f file) []*document {
-	text := bytes.TrimPrefix(f.text, []byte("\uFEFF"))
+	text := f.text
 	var docs []*document
 	begin, beginLine := 0, 1
 	blank, marked := true, false // no content so far; a "---" so far
