@@ -14,9 +14,9 @@ type cell struct {
 	zone *zoneState
 	node *node
 
-	claims  []*claimState // oldest first
+	claims  []*claimState // in order of precedence, see compare
 	sets    []rr.Set      // what the zone holds here, by type
-	first   *claimState   // by which a namespace holds the name; nil: by none, or the cell is new
+	first   *claimState   // by which a namespace holds the name; nil: none does
 	held    []holding
 	special *special // nil for most
 	below   *elders  // kept while a claim asks for a cut here; nil: not known
@@ -60,6 +60,20 @@ func (c *cell) cut() cut {
 }
 
 func (c *cell) apex() bool { return c.node == c.zone.node }
+
+// compare orders the claims of a cell by who comes first where not all can be taken:
+// those of the Zone's own namespace, then the oldest.
+func (c *cell) compare(a, b *claimState) int {
+	if a.ID.Namespace != b.ID.Namespace && !c.zone.exclusive() {
+		switch c.zone.ID.Namespace {
+		case a.ID.Namespace:
+			return -1
+		case b.ID.Namespace:
+			return 1
+		}
+	}
+	return a.compare(b)
+}
 
 // cell returns what z holds at n, or nil.
 func (n *node) cell(z *zoneState) *cell {
@@ -121,7 +135,7 @@ func (w *World) eachCell(z *zoneState, under dnsname.Name, visit func(*cell) boo
 // join puts a claim into the cell of its Zone.
 func (w *World) join(c *claimState, z *zoneState) {
 	at := w.cell(c.node, z)
-	i, _ := slices.BinarySearchFunc(at.claims, c, (*claimState).compare)
+	i, _ := slices.BinarySearchFunc(at.claims, c, at.compare)
 	at.claims = slices.Insert(at.claims, i, c)
 	c.cell = at
 	if !w.turnAway(c) {
@@ -136,10 +150,10 @@ func (w *World) leave(c *claimState) {
 	if at == nil {
 		return
 	}
-	if i, found := slices.BinarySearchFunc(at.claims, c, (*claimState).compare); found {
+	if i, found := slices.BinarySearchFunc(at.claims, c, at.compare); found {
 		at.claims = slices.Delete(at.claims, i, i+1)
 	}
-	if c.refusal == nil || c == at.first || len(at.claims) == 0 {
+	if c.refusal == nil || len(at.claims) == 0 {
 		w.cells.push(at) // else the others had nothing of it
 	}
 }

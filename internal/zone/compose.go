@@ -89,6 +89,7 @@ type merger struct {
 	types  []rr.Type // of groups, until those are sorted
 	given  []derived
 	held   []holding
+	glue   int  // how many of held are of sub-zones
 	cuts   bool // a claim asks for a cut
 }
 
@@ -103,56 +104,24 @@ func (m *merger) merge() {
 			m.held = append(m.held, d.from.holding())
 		}
 	}
+	m.glue = len(m.held)
 	m.own()
 	m.claims()
 	m.equip()
 }
 
+// claims goes through the claims in order of precedence: who comes first is not
+// changed by who comes later, and who is refused stands against nobody.
 func (m *merger) claims() {
-	free := m.free()
-	holder := m.holder(free)
-	if holder == nil {
-		return
-	}
-	m.cell.first = holder
-	m.held = append(m.held, holder.holding())
-	for _, claim := range free {
-		if claim.ID.Namespace != holder.ID.Namespace {
-			m.world.refuse(claim, m.against(NameHeld, holder.ID))
-		} else if why := m.take(claim); why.reason != "" {
+	for _, claim := range m.cell.claims {
+		why := m.bar(claim)
+		if why.reason == "" {
+			why = m.take(claim)
+		}
+		if why.reason != "" {
 			m.world.refuse(claim, why)
 		}
 	}
-}
-
-// free refuses what is barred and returns the other claims.
-func (m *merger) free() []*claimState {
-	free, barred := m.cell.claims, false
-	for i, claim := range m.cell.claims {
-		if why := m.bar(claim); why.reason != "" {
-			m.world.refuse(claim, why)
-			if !barred {
-				free, barred = slices.Clone(free[:i]), true
-			}
-		} else if barred {
-			free = append(free, claim)
-		}
-	}
-	return free
-}
-
-// holder returns the claim by which a namespace holds the name: the oldest of the
-// Zone's own namespace, or else the oldest.
-func (m *merger) holder(free []*claimState) *claimState {
-	for _, claim := range free {
-		if claim.ID.Namespace == m.cell.zone.ID.Namespace {
-			return claim
-		}
-	}
-	if len(free) == 0 {
-		return nil
-	}
-	return free[0]
 }
 
 func (m *merger) against(reason Reason, by ID) cause {
@@ -205,10 +174,9 @@ func (m *merger) mayJoin(claim *claimState, child *zoneState) bool {
 
 // take merges a claim into the set of its type, or says why not.
 func (m *merger) take(claim *claimState) cause {
-	for _, d := range m.given {
-		if d.set.Type == claim.Type && !m.mayJoin(claim, d.from) {
-			return m.against(NameHeld, d.from.ID)
-		}
+	g := m.find(claim.Type)
+	if why := m.heldBy(claim, g); why.reason != "" {
+		return why
 	}
 	if why := m.excludes(claim); why.reason != "" {
 		return why
@@ -217,16 +185,12 @@ func (m *merger) take(claim *claimState) cause {
 	if claim.TTL != nil {
 		ttl = *claim.TTL
 	}
-	g := m.find(claim.Type)
 	if g == nil {
 		if len(m.groups) >= m.world.opts.MaxTypes || len(claim.Data) > m.world.opts.MaxSet {
 			return m.against(SetFull, ID{})
 		}
-		m.add(group{t: claim.Type, ttl: ttl, data: slices.Clip(claim.Data), by: claim.ID})
-		m.world.accept(claim, nil)
-		return cause{}
-	}
-	if more := g.lacks(claim.Data); more > 0 {
+		g = m.add(group{t: claim.Type, ttl: ttl, data: slices.Clip(claim.Data), by: claim.ID})
+	} else if more := g.lacks(claim.Data); more > 0 {
 		if claim.Type.Singleton() {
 			return cause{Conflict, m.cell.zone, g.by, g.t}
 		}
@@ -235,6 +199,7 @@ func (m *merger) take(claim *claimState) cause {
 		}
 		g.join(claim.Data)
 	}
+	m.hold(claim, g)
 	m.world.accept(claim, g.differs(claim, ttl))
 	return cause{}
 }
@@ -249,6 +214,9 @@ func (m *merger) excludes(claim *claimState) cause {
 	}
 	if m.cell.apex() {
 		return cause{}
+	}
+	if g := m.severs(claim); g != nil {
+		return cause{Conflict, m.cell.zone, g.holder.ID, g.t}
 	}
 	for _, pair := range [][2]rr.Type{{rr.TypeDNAME, rr.TypeNS}, {rr.TypeNS, rr.TypeDNAME}} {
 		if g := m.find(pair[0]); g != nil && claim.Type == pair[1] {

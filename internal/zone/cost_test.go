@@ -308,6 +308,36 @@ func TestManyAtOneName(t *testing.T) {
 	}
 }
 
+// A crowd at a name that others have changes nothing there, and costs no more by having its types listed.
+func TestManyWithListedTypesAtOneName(t *testing.T) {
+	const n = 1_000
+	w := New(Options{})
+	z := zoneOf("dns", "example", "example.org.", 1)
+	z.Rules = append(z.Rules, Rule{Records: []RecordRule{{Pattern: patterns("*")[0], Types: []rr.Type{rr.TypeA, rr.TypeTXT}}}})
+	w.PutZone(z)
+	crowds := map[string]string{"held": "A 192.0.2.9", "alias": `TXT "no"`, "cut": "A 192.0.2.9"}
+	for i := range n {
+		for name, record := range crowds {
+			w.PutClaim(claimOf(fmt.Sprint("evil/", name, i), name+".example.org.", 9, record))
+		}
+	}
+	w.PutClaim(claimOf("victim/address", "held.example.org.", 2, "A 192.0.2.1"))
+	w.PutClaim(claimOf("victim/alias", "alias.example.org.", 2, "CNAME example.net."))
+	w.PutClaim(claimOf("victim/cut", "cut.example.org.", 2, "NS ns.example.net."))
+	w.Settle()
+	for name, record := range crowds {
+		before := w.visits
+		w.PutClaim(claimOf(fmt.Sprint("evil/", name, 7), name+".example.org.", 10, record))
+		w.Settle()
+		if visits := w.visits - before; visits > 10 {
+			t.Errorf("changing one of %d at %s visits %d", n, name, visits)
+		}
+		if v, _ := w.Verdict(ID{KindRecord, "evil", name + "7"}); v.Accepted {
+			t.Errorf("one of the crowd at %s is accepted", name)
+		}
+	}
+}
+
 func TestNamesHaveAtMost100Types(t *testing.T) {
 	w := New(Options{})
 	w.PutZone(zoneOf("dns", "example", "example.org.", 1))

@@ -206,15 +206,16 @@ func (z *zoneState) allowsZone(child *zoneState) bool {
 	return false
 }
 
-func (z *zoneState) allowsRecord(namespace string, key rr.Key) bool {
+func (z *zoneState) allowsRecord(namespace string, key rr.Key) permission {
+	best := forbidden
 	var name dnsname.Candidate
 	name.Of(key.Name, z.node.name)
 	for i := range z.Rules {
-		if z.Rules[i].allowsRecord(namespace, key.Type, &name) {
-			return true
+		if best = max(best, z.Rules[i].allowsRecord(namespace, key.Type, &name)); best == listed {
+			break
 		}
 	}
-	return false
+	return best
 }
 
 // inWords says what was ruled about z.

@@ -13,9 +13,16 @@ type group struct {
 	ttl  uint32
 	data []string
 	seen map[string]struct{} // of long data
-	by   ID                  // the oldest claim, or the sub-zone, that asks for it
+	by   ID                  // the first claim, or the sub-zone, that asks for it
+
+	holder *claimState // the first claim of it; nil: none
 
 	terms string // see Claim.Terms
+}
+
+// foreign reports whether a claim of another namespace has the set.
+func (g *group) foreign(namespace string) bool {
+	return g.holder != nil && g.holder.ID.Namespace != namespace
 }
 
 func (g *group) add(data string) {

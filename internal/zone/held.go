@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/zonefold/zonefold/internal/rr"
 )
 
 // A holding says that a namespace holds a name, and since when.
@@ -15,6 +17,61 @@ type holding struct {
 func (z *zoneState) holding() holding { return holding{z.ID.Namespace, z.created} }
 
 func (c *claimState) holding() holding { return holding{c.ID.Namespace, c.created} }
+
+// heldBy refuses a claim where others hold what it needs: the set of its type, g, or,
+// where no rule lists its type, the name.
+func (m *merger) heldBy(claim *claimState, g *group) cause {
+	ns := claim.ID.Namespace
+	if first := m.cell.first; first != nil && claim.permission != listed && first.ID.Namespace != ns {
+		return m.against(NameHeld, first.ID)
+	}
+	for _, d := range m.given {
+		if d.set.Type == claim.Type && !m.mayJoin(claim, d.from) {
+			return m.against(NameHeld, d.from.ID)
+		}
+	}
+	if g != nil && g.foreign(ns) {
+		return cause{NameHeld, m.cell.zone, g.holder.ID, g.t}
+	}
+	return cause{}
+}
+
+// hold remembers what a namespace holds by a claim that is taken into g.
+func (m *merger) hold(claim *claimState, g *group) {
+	if g.holder == nil {
+		g.holder = claim
+	}
+	if m.cell.first == nil && claim.permission != listed {
+		m.cell.first = claim
+	}
+	for _, h := range m.held[m.glue:] {
+		if h.namespace == claim.ID.Namespace {
+			return
+		}
+	}
+	m.held = append(m.held, claim.holding())
+}
+
+// severs returns the set of another namespace that cannot stand beside a claim below
+// the apex, where one of the two would be a cut or a DNAME: that takes the name away
+// from the other, or makes it depend on a name server of somebody else.
+func (m *merger) severs(claim *claimState) *group {
+	if len(m.held) == m.glue {
+		return nil // nobody is there
+	}
+	for i := range m.groups {
+		if g := &m.groups[i]; g.foreign(claim.ID.Namespace) && (m.isCut(g.t) || m.isCut(claim.Type)) {
+			return g
+		}
+	}
+	return nil
+}
+
+// isCut reports whether a claim for a type below the apex makes a cut or a DNAME; where
+// a sub-zone has the name, that is one already.
+func (m *merger) isCut(t rr.Type) bool {
+	return t == rr.TypeDNAME || t == rr.TypeNS && m.cell.delegated() == nil
+}
 
 // hides reports whether an NS or DNAME claim would hide names which other namespaces
 // hold, and not all of those are younger than the claim. child is the Zone that has

@@ -6,7 +6,7 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// home finds the Zone that takes a claim, or says why none does. The longest accepted
+// home finds the Zone that takes a claim, and with which permission, or says why none does. The longest accepted
 // Zone that encloses the name is asked first, then the Zone that delegates to that one,
 // and so on up as far as each trusts the next: who creates a Zone above yours gets no
 // names of yours by that; and as far as [MaxAskedParts] allows. A zoneRef pins the Zone, and then no other is asked.
@@ -21,7 +21,7 @@ func (w *World) home(c *claimState) (*zoneState, cause) {
 	left := MaxAskedParts - nearest.parts
 	for z := nearest; ; z = z.parent() {
 		w.compared += z.parts
-		if z.allowsRecord(c.ID.Namespace, c.key()) {
+		if c.permission = z.allowsRecord(c.ID.Namespace, c.key()); c.permission != forbidden {
 			return z, cause{}
 		}
 		if z.parent() == nil || !z.trusts(z.parent()) {
@@ -49,7 +49,8 @@ func (w *World) pinned(c *claimState, ref ID) (*zoneState, cause) {
 		return nil, cause{reason: ParentNotAccepted, by: ref}
 	case !c.name().Under(z.node.name):
 		return nil, cause{reason: OutOfZone, zone: z}
-	case !z.allowsRecord(c.ID.Namespace, c.key()):
+	}
+	if c.permission = z.allowsRecord(c.ID.Namespace, c.key()); c.permission == forbidden {
 		return nil, cause{reason: NotDelegated, zone: z}
 	}
 	return z, cause{}
@@ -63,7 +64,7 @@ type cause struct {
 	reason Reason
 	zone   *zoneState // that refuses it
 	by     ID         // who stands against it
-	has    rr.Type    // with a record of this type
+	has    rr.Type    // with a record of this type; of NameHeld: it has that set, not the name
 }
 
 // An objection is a refusal with its cause; the cause is zero where there is none but
@@ -120,6 +121,10 @@ func inWords(c *claimState, why cause) string {
 		return fmt.Sprintf("%s asks for an NS at %s; a wildcard cannot be delegated, and servers do not load a zone that does (RFC 4592 §4.2); delegate each name.",
 			id, name)
 	case NameHeld:
+		if why.has != 0 {
+			return fmt.Sprintf("Namespace %s holds the %s records of %s by %s; %s of namespace %s has to choose another name.",
+				why.by.Namespace, why.has, name, why.by, id, id.Namespace)
+		}
 		return fmt.Sprintf("Namespace %s holds %s by %s; %s of namespace %s has to choose another name.",
 			why.by.Namespace, name, why.by, id, id.Namespace)
 	case HidesNames:

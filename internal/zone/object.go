@@ -151,20 +151,36 @@ func (r *Rule) allowsZone(namespace string, name *dnsname.Candidate) bool {
 func (r Rule) AllowsRecord(namespace string, key rr.Key, origin dnsname.Name) bool {
 	var name dnsname.Candidate
 	name.Of(key.Name, origin)
-	return r.allowsRecord(namespace, key.Type, &name)
+	return r.allowsRecord(namespace, key.Type, &name) != forbidden
 }
 
-func (r *Rule) allowsRecord(namespace string, t rr.Type, name *dnsname.Candidate) bool {
+// A permission is how far rules let a claim in.
+type permission uint8
+
+const (
+	forbidden permission = iota
+	anyType              // by rules without types only: it holds the name
+	listed               // by a rule that lists its type: it holds the records of that type
+)
+
+// allowsRecord returns the narrowest permission that r gives.
+func (r *Rule) allowsRecord(namespace string, t rr.Type, name *dnsname.Candidate) permission {
+	best := forbidden
 	if !r.covers(namespace) {
-		return false
+		return best
 	}
 	for i := range r.Records {
 		rec := &r.Records[i]
-		if (len(rec.Types) == 0 || slices.Contains(rec.Types, t)) && rec.Pattern.Matches(name) {
-			return true
+		switch {
+		case len(rec.Types) == 0:
+			if best == forbidden && rec.Pattern.Matches(name) {
+				best = anyType
+			}
+		case slices.Contains(rec.Types, t) && rec.Pattern.Matches(name):
+			return listed
 		}
 	}
-	return false
+	return best
 }
 
 func (r *Rule) covers(namespace string) bool {

@@ -330,32 +330,22 @@ func (o *oracle) at(p place) holdingsAt {
 			h.reasons[id] = reason
 		}
 	}
-	holder := o.holder(p, claims, h.reasons)
-	if !holder.IsZero() {
-		h.held = append(h.held, holding{holder.Namespace, ageOf(o.claims[holder].Created)})
-	}
+	// "The Zone's own namespace first, then the oldest."
+	own := func(id ID) bool { return id.Namespace == p.zone.Namespace }
+	others := slices.DeleteFunc(slices.Clone(claims), own)
+	claims = append(slices.DeleteFunc(claims, func(id ID) bool { return !own(id) }), others...)
+	var taken []ID
 	for _, id := range claims {
 		if h.reasons[id] == "" {
-			h.reasons[id] = o.take(p, o.claims[id], holder, given, h.data)
+			h.reasons[id] = o.take(p, o.claims[id], taken, given, h.data)
+		}
+		if h.reasons[id] == Accepted {
+			taken = append(taken, id)
+			h.held = append(h.held, holding{id.Namespace, ageOf(o.claims[id].Created)})
 		}
 	}
 	o.memo[p] = h
 	return h
-}
-
-// "A name belongs to the Zone's own namespace if that claims it, else to the
-// namespace of its oldest claim."
-func (o *oracle) holder(p place, claims []ID, barred map[ID]Reason) ID {
-	free := slices.DeleteFunc(slices.Clone(claims), func(id ID) bool { return barred[id] != "" })
-	for _, id := range free {
-		if id.Namespace == p.zone.Namespace {
-			return id
-		}
-	}
-	if len(free) > 0 {
-		return free[0]
-	}
-	return ID{}
 }
 
 // "Sub-zones: their apex NS sets and the A/AAAA that those NS names need (from the
@@ -463,14 +453,18 @@ func (o *oracle) hides(p place, c Claim) bool {
 	return false
 }
 
-// take merges a claim into what the name has, oldest first: "sets merge inside one
+// take merges a claim into what the name has from those taken before: "sets merge inside one
 // namespace, others get NameHeld"; "CNAME/DNAME exclusivity (oldest claim keeps the
 // name), duplicates"; "at most 100 records a set".
-func (o *oracle) take(p place, c Claim, holder ID, given map[rr.Type]ID, data map[rr.Type][]string) Reason {
-	if c.ID.Namespace != holder.Namespace {
-		return NameHeld
+func (o *oracle) take(p place, c Claim, taken []ID, given map[rr.Type]ID, data map[rr.Type][]string) Reason {
+	for _, reason := range []Reason{NameHeld, Conflict} { // a name that is held is told first
+		for _, other := range taken {
+			if o.beside(p, c, o.claims[other]) == reason && (reason == NameHeld || !o.stranger(given, p, c)) {
+				return reason
+			}
+		}
 	}
-	if from, ok := given[c.Type]; ok && c.ID.Namespace != from.Namespace && c.ID.Namespace != p.zone.Namespace {
+	if o.stranger(given, p, c) {
 		return NameHeld
 	}
 	apex := p.name == o.name[p.zone]

@@ -54,6 +54,7 @@ func (w *World) settle(c *claimState) {
 		w.refuseWith(c, *problem)
 		return
 	}
+	before := c.permission
 	home, why := w.home(c)
 	switch {
 	case home == nil:
@@ -62,6 +63,8 @@ func (w *World) settle(c *claimState) {
 	case c.cell == nil || c.cell.zone != home:
 		w.leave(c)
 		w.join(c, home)
+	case c.permission != before:
+		w.cells.push(c.cell)
 	}
 }
 

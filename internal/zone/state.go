@@ -86,8 +86,9 @@ type claimState struct {
 	differs  *difference
 	said     said
 
-	homing, noting bool // it waits in World.homes, in World.notes
-	dead           bool // replaced or deleted
+	homing, noting bool       // it waits in World.homes, in World.notes
+	dead           bool       // replaced or deleted
+	permission     permission // of the Zone that is asked to take it
 }
 
 func (c *claimState) name() dnsname.Name {

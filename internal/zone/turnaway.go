@@ -12,14 +12,15 @@ import (
 // all of it if something else marks the cell.
 func (w *World) turnAway(claim *claimState) bool {
 	c := claim.cell
-	if c.queued || c.first == nil || !c.zone.accepted() {
+	if c.queued || len(c.held) == 0 || !c.zone.accepted() || c.zone.exclusive() {
 		return false
 	}
-	m := merger{world: w, cell: c}
+	m := merger{world: w, cell: c, groups: w.groups[:0], types: w.types[:0], held: w.held[:0]}
 	why := m.bar(claim)
 	if why.reason == "" {
 		why = m.crowded(claim)
 	}
+	w.groups, w.types, w.held = m.groups, m.types, m.held
 	if why.reason == "" {
 		return false
 	}
@@ -27,24 +28,29 @@ func (w *World) turnAway(claim *claimState) bool {
 	return true
 }
 
-// crowded says why a claim that is not barred comes too late, if that is plain: the
-// name is held by another namespace, or the set or the name is full.
+// crowded says why a claim that is not barred comes too late, if that is plain: others
+// hold what it needs, or exclude it, or the set or the name is full.
 func (m *merger) crowded(claim *claimState) cause {
-	c, first := m.cell, m.cell.first
-	if ns := claim.ID.Namespace; ns != first.ID.Namespace {
-		zones := c.zone.ID.Namespace
-		if ns == zones || first.ID.Namespace != zones && claim.compare(first) < 0 {
+	c := m.cell
+	if first := c.first; first != nil && claim.permission != listed && first.ID.Namespace != claim.ID.Namespace {
+		if c.compare(claim, first) < 0 {
 			return cause{}
 		}
 		return m.against(NameHeld, first.ID)
 	}
 	ds := claim.Type == rr.TypeDS // which may be no part of the content
-	if ds || claim.Type.Singleton() || c.set(rr.TypeCNAME).Data != nil || c.delegated() != nil || c.node.needed[c.zone] > 0 ||
-		slices.Contains(c.zone.servers, c.node.name) {
+	if ds || c.delegated() != nil || c.node.needed[c.zone] > 0 || slices.Contains(c.zone.servers, c.node.name) {
 		return cause{}
 	}
-	at, _ := slices.BinarySearchFunc(c.claims, claim, (*claimState).compare)
-	if slices.ContainsFunc(c.claims[at:], func(younger *claimState) bool { return younger.accepted }) {
+	at, _ := slices.BinarySearchFunc(c.claims, claim, c.compare)
+	m.recall(c.claims[:at])
+	if why := m.heldBy(claim, m.find(claim.Type)); why.reason != "" {
+		return why
+	}
+	if why := m.excludes(claim); why.reason != "" {
+		return why
+	}
+	if claim.Type.Singleton() || slices.ContainsFunc(c.claims[at:], func(later *claimState) bool { return later.accepted }) {
 		return cause{}
 	}
 	switch set := c.set(claim.Type); {
@@ -54,4 +60,30 @@ func (m *merger) crowded(claim *claimState) cause {
 		return m.against(SetFull, ID{})
 	}
 	return cause{}
+}
+
+// recall finds who has which set of a composed cell by these claims, the first of it; it
+// leaves out the data.
+func (m *merger) recall(claims []*claimState) {
+	left := len(m.cell.sets)
+	if m.cell.ds().Data != nil {
+		left++
+	}
+	m.own()
+	for _, claim := range claims {
+		if left == 0 {
+			return
+		}
+		if !claim.accepted {
+			continue
+		}
+		g := m.find(claim.Type)
+		if g == nil {
+			g = m.add(group{t: claim.Type, by: claim.ID})
+		}
+		if g.holder == nil {
+			left--
+			m.hold(claim, g)
+		}
+	}
 }

@@ -35,7 +35,7 @@ const (
 	NotDelegated  Reason = "NotDelegated"  // no rule of the Zone above allows it
 	NotGranted    Reason = "NotGranted"    // no Backend grants the name to the namespace
 	DuplicateZone Reason = "DuplicateZone" // an older Zone has the name
-	NameHeld      Reason = "NameHeld"      // another namespace holds the name
+	NameHeld      Reason = "NameHeld"      // another namespace holds the name, or the records of the type there
 	HidesNames    Reason = "HidesNames"    // it would hide names that others hold
 	Conflict      Reason = "Conflict"      // an older claim at the name excludes it
 	SetFull       Reason = "SetFull"       // the set has as many records as it may have, or the name as many types

@@ -94,7 +94,7 @@ func drawZone(t *rapid.T) Zone {
 		}
 	}
 	if pick(t, []bool{true, true, false}, "open") {
-		z.Rules = openRules()
+		z.Rules = drawOpenRules(t)
 		return z
 	}
 	for range upTo(t, 3, "rules") {
@@ -187,12 +187,25 @@ func drawOperation(t *rapid.T) operation {
 func drawBase(t *rapid.T, w *World) {
 	for i, name := range []string{"org.", "a.org.", "b.a.org.", "x.org."} {
 		if pick(t, []bool{true, true, false}, "has "+name) {
-			z := Zone{ID: ID{KindZone, pick(t, someNamespaces, "namespace"), fmt.Sprint("z", i%3)}, Created: drawTime(t), TTL: 300, Rules: openRules()}
+			z := Zone{ID: ID{KindZone, pick(t, someNamespaces, "namespace"), fmt.Sprint("z", i%3)}, Created: drawTime(t), TTL: 300, Rules: drawOpenRules(t)}
 			z.Where.Name = must(dnsname.Parse(name))
 			t.Logf("put %+v", z)
 			w.PutZone(z)
 		}
 	}
+}
+
+// drawOpenRules lets everybody in, and some with types that are listed.
+func drawOpenRules(t *rapid.T) []Rule {
+	rules := openRules()
+	for range upTo(t, 3, "lists") {
+		rule := Rule{Namespaces: several(t, someNamespaces, 2, "listed namespaces")}
+		for _, p := range rules[0].Zones {
+			rule.Records = append(rule.Records, RecordRule{p, []rr.Type{pick(t, someTypes, "listed"), pick(t, someTypes, "listed")}})
+		}
+		rules = append(rules, rule)
+	}
+	return rules
 }
 
 func openRules() []Rule {

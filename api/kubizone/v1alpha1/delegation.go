@@ -64,7 +64,9 @@ type RecordDelegation struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Pattern string `json:"pattern"`
 
-	// The record types that are allowed. Default: every type.
+	// The record types that are allowed. Default: every type. A record of a
+	// type that is listed holds no more of its name than the records of this
+	// type; other records hold the whole name for their namespace.
 	//
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4096
