@@ -99,7 +99,7 @@ func parse(args []string, env func(string) string) (options, error) {
 	f.StringVar(&o.pprof, "pprof-bind-address", "0", "`address` of /debug/pprof/, which tells everything about the process; 0 turns it off")
 	f.BoolVar(&o.verbose, "verbose", false, "log what is done too, not only what happens")
 	f.IntVar(&o.maxSet, "max-set-size", 0, "records that a set may have (default 100, BIND's limit)")
-	f.IntVar(&o.maxEntries, "max-status-entries", 1000, "entries that a Zone's status may have before they are kept in ZoneSlices")
+	f.IntVar(&o.maxEntries, "max-status-entries", 0, "entries that a Zone's status may have before they are kept in ZoneSlices; 0: as many as 900 KiB hold")
 	f.DurationVar(&o.audit, "audit-interval", time.Hour, "how often a zone is read back from its servers, unless its Backend says")
 	f.BoolVar(&o.requireGrants, "require-grants", false, "let nobody have a root Zone without a grant of a Backend, also while no Backend has any")
 	f.BoolVar(&o.clientsHidden, "dns-clients-hidden", false, "warn of transfers that go by addresses: the name server sees those of nodes in the place of those outside of the cluster")

@@ -51,7 +51,7 @@ type Config struct {
 	Fleets        controller.Fleets     // that Backends may name; nil: there are none
 	MaxSet        int                   // records in a set; 0: zone.DefaultMaxSet
 	RequireGrants bool                  // nobody has a root Zone without a grant, also while no Backend has any
-	MaxEntries    int                   // in status.entries before ZoneSlices are used; 0: 1000
+	MaxEntries    int                   // in status.entries before ZoneSlices are used; 0: as many as there is room for
 	Leads         func() bool           // whether nobody else can have become the leader; nil: nobody else ever does
 	Foresight     *controller.Foresight // is told what to ask; nil: nobody asks
 }
@@ -90,9 +90,6 @@ type written struct {
 
 // New returns a Controller that has not begun.
 func New(c Config) *Controller {
-	if c.MaxEntries == 0 {
-		c.MaxEntries = 1000
-	}
 	k := &Controller{
 		Config: c, term: fmt.Sprintf("%08x", rand.Uint32()),
 		zoneStates: map[zone.ID]*zoneState{}, recordState: map[zone.ID]*written{},

@@ -9,6 +9,7 @@ import (
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // largest is what one object may have in etcd, by default.
@@ -79,4 +80,57 @@ func TestEntriesThatFitStayAsTheyAre(t *testing.T) {
 	if len(got) != 2 || got[0].RData != "" || got[1].RData != `"x"` {
 		t.Errorf("the larger set keeps its data: %v", got)
 	}
+}
+
+// TestAllEntriesAreInTheStatusWhileTheyFit: the document knows no other place for them.
+func TestAllEntriesAreInTheStatusWhileTheyFit(t *testing.T) {
+	txn := rr.Sets{}.Txn()
+	for i := range 5000 {
+		name, err := dnsname.Parse(fmt.Sprintf("r%d.example.org.", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		txn.Put(rr.NewSet(rr.Key{Name: name, Type: rr.TypeA}, 60, "192.0.2.1"))
+	}
+	k := &Controller{Config: Config{Clock: &stopped{now: noon}}, zoneStates: map[zone.ID]*zoneState{}}
+	patch, id := map[string]any{}, ZoneID("a", "org")
+	if err := k.flush(t.Context(), id, &v1alpha1.Zone{}, zone.Snapshot{Name: mustName(t, "example.org."), Sets: txn.Sets()}, patch); err != nil {
+		t.Fatal(err)
+	}
+	if entries, ok := patch["entries"].([]v1alpha1.Entry); !ok || len(entries) != 5001 || patch["slices"] != nil {
+		t.Errorf("the status gets %d entries and %v slices", len(entries), patch["slices"])
+	}
+	if !k.isLarge(id) {
+		t.Error("it is written with every change")
+	}
+}
+
+func TestThatABackendHasGotOnIsNoNewsOfALargeZone(t *testing.T) {
+	one, two := v1alpha1.Number(1), v1alpha1.Number(2)
+	at := func(serial *v1alpha1.Number, reason string) []v1alpha1.ZoneBackend {
+		return []v1alpha1.ZoneBackend{{Name: "bind", FQDN: "example.org.", Serial: serial, Reason: reason}}
+	}
+	for _, c := range []struct {
+		sentence      string
+		before, after []v1alpha1.ZoneBackend
+		want          bool
+	}{
+		{"another serial", at(&one, ""), at(&two, ""), true},
+		{"the first serial", at(nil, ""), at(&one, ""), true},
+		{"another reason", at(&one, ""), at(&two, "Unavailable"), false},
+		{"another Backend", nil, at(&one, ""), false},
+	} {
+		if got := onlySerials(c.before, c.after); got != c.want {
+			t.Errorf("%s: %t, want %t", c.sentence, got, c.want)
+		}
+	}
+}
+
+func mustName(t *testing.T, text string) dnsname.Name {
+	t.Helper()
+	name, err := dnsname.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
 }

@@ -71,6 +71,14 @@ func zonePatch(before, after v1alpha1.ZoneStatus) map[string]any {
 	return patch
 }
 
+// onlySerials reports whether Backends have got on, and nothing else is to be said of them.
+func onlySerials(before, after []v1alpha1.ZoneBackend) bool {
+	return slices.EqualFunc(before, after, func(a, b v1alpha1.ZoneBackend) bool {
+		a.Serial, b.Serial = nil, nil
+		return a == b
+	})
+}
+
 // contentPatch adds the fields of a Zone's content that differ.
 func contentPatch(patch map[string]any, before, after v1alpha1.ZoneStatus) {
 	if !equality.Semantic.DeepEqual(before.Entries, after.Entries) {

@@ -74,14 +74,10 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 	c := controller.Conditions{Old: z.Status.Conditions, Generation: z.Generation, Now: k.Clock.Now()}
 	status := zoneStatus(c, v, out.ZoneOutcome, slices)
 	maps.Copy(patch, zonePatch(z.Status, status))
-	if lowered(z.Status.SerialCeiling, out.ceiling) {
-		patch["serialCeiling"] = out.ceiling
+	if later != nil && onlySerials(z.Status.Backends, status.Backends) && k.isLarge(id) {
+		delete(patch, "backends") // it goes with the content, which costs as much as any write of a large status
 	}
-	label := labelled(&z)
-	if flushed != nil {
-		label = out.Label
-	}
-	if wait := k.settle(id, &z, label, patch); later == nil {
+	if wait := k.serials(id, &z, out, flushed != nil, patch); later == nil {
 		later = wait
 	}
 	if len(patch) > 0 {
@@ -171,6 +167,18 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	return &snapshot, nil
 }
 
+// serials adds to the patch of a Zone's status which serials may have been used. It returns Later while that is not final.
+func (k *Controller) serials(id zone.ID, z *v1alpha1.Zone, out outcome, flushed bool, patch map[string]any) error {
+	if lowered(z.Status.SerialCeiling, out.ceiling) {
+		patch["serialCeiling"] = out.ceiling
+	}
+	label := labelled(z)
+	if flushed {
+		label = out.Label
+	}
+	return k.settle(id, z, label, patch)
+}
+
 // labelled returns which content is written down, and its serial.
 func labelled(z *v1alpha1.Zone) backend.Label {
 	if len(z.Status.Entries) == 0 || z.Status.Entries[0].Type != "SOA" || z.Status.Serial == nil {
@@ -197,19 +205,18 @@ func clearContent(z *v1alpha1.Zone, patch map[string]any) *zone.Snapshot {
 // flush writes the slices of a large zone and puts into patch what goes into the status.
 func (k *Controller) flush(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s zone.Snapshot, patch map[string]any) error {
 	entries := []v1alpha1.Entry{soaEntry(s.Name, s.SOA)}
-	count, size := 1, 0
-	small := s.Sets.Len() < k.MaxEntries
-	if small {
-		for set := range s.Sets.All() {
-			entries = entriesOf(entries, set)
-		}
-		count = len(entries)
-		for _, e := range entries {
+	size, small := sizeOf(entries[0]), true
+	for set := range s.Sets.All() {
+		before := len(entries)
+		entries = entriesOf(entries, set)
+		for _, e := range entries[before:] {
 			size += sizeOf(e)
 		}
-		small = count <= k.MaxEntries && size <= maxStatus
+		if small = size <= maxStatus && (k.MaxEntries == 0 || len(entries) <= k.MaxEntries); !small {
+			break
+		}
 	}
-	parts := int32(0)
+	count, parts := len(entries), int32(0)
 	if !small {
 		var err error
 		if parts, count, size, err = k.writeSlices(ctx, id, z, s); err != nil {
@@ -234,6 +241,13 @@ func (k *Controller) flush(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s 
 	state.pause = time.Duration(size/65536) * time.Second
 	k.mu.Unlock()
 	return nil
+}
+
+// isLarge reports whether the status of a Zone is written seldom.
+func (k *Controller) isLarge(id zone.ID) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.zoneState(id).pause > 0
 }
 
 func keyOf(r *v1alpha1.Record, v zone.Verdict) rr.Key {
