@@ -8,6 +8,7 @@ import (
 
 	apps "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -170,5 +171,31 @@ func TestEveryObjectIsInTheReleaseNamespaceAndLabeled(t *testing.T) {
 		if cluster != (m.GetNamespace() == "") {
 			t.Errorf("%s is in the namespace %q", name, m.GetNamespace())
 		}
+	}
+}
+
+func TestWithSecretsNamespacesNoRightToSecretsIsTheClusters(t *testing.T) {
+	verbs := map[string][]string{} // by namespace; "": everywhere
+	for _, o := range mustRender(t, everything+"\nsecretsNamespaces: [team-a]").objects {
+		var rules []rbacv1.PolicyRule
+		var namespace string
+		switch role := o.(type) {
+		case *rbacv1.ClusterRole:
+			rules = role.Rules
+		case *rbacv1.Role:
+			if role.Name == "zonefold-operator-secrets" {
+				rules, namespace = role.Rules, role.Namespace
+			}
+		}
+		for _, rule := range rules {
+			if slices.Contains(rule.Resources, "secrets") {
+				verbs[namespace] = append(verbs[namespace], rule.Verbs...)
+			}
+		}
+	}
+	slices.Sort(verbs["team-a"])
+	want := []string{"create", "delete", "get", "list", "patch", "watch"}
+	if got := slices.Compact(verbs["team-a"]); !slices.Equal(got, want) || len(verbs) != 1 {
+		t.Errorf("the rights to Secrets are %v, want %v in team-a alone", verbs, want)
 	}
 }

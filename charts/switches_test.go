@@ -92,6 +92,10 @@ func TestSwitchesAddAndRemoveObjects(t *testing.T) {
 		"a ServiceMonitor without figures": {
 			values: "metrics: {enabled: false, service: {enabled: true}, serviceMonitor: {enabled: true, force: true}}",
 		},
+		"Secrets of two namespaces alone": {
+			values: only("homelab") + "\nsecretsNamespaces: [a, b]", removed: others, added: append(slices.Clone(hooks[:2]),
+				"Role a/zonefold-operator-secrets", "RoleBinding a/zonefold-operator-secrets", "Role b/zonefold-operator-secrets", "RoleBinding b/zonefold-operator-secrets"),
+		},
 		"credentials of another namespace": {
 			values: "credentialsNamespaces: [a]",
 			added:  []string{"Role a/zonefold-operator-credentials", "RoleBinding a/zonefold-operator-credentials"},

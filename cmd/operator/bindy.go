@@ -36,7 +36,7 @@ func addBindy(ctx context.Context, m *parts, numbers *controller.Metrics) error 
 		return err
 	}
 	fleets := bindy.New(bindy.Config{
-		Settings: m.fleet, Client: c, Live: m.GetAPIReader(), Cache: objects, Events: m.GetEventRecorder("zonefold"),
+		Settings: m.fleet, Client: c, Live: m.live(), Cache: objects, Events: m.GetEventRecorder("zonefold"),
 		Log: m.log, Metrics: numbers, Clock: time.Now, Leads: m.leads(),
 		DNS: fleetDNS(all.NewPool(time.Now, nil).Bound(m.answers), m), Records: records,
 	})

@@ -150,7 +150,7 @@ func addGardener(ctx context.Context, m *parts, numbers *controller.Metrics) err
 			return nil // the term is over before it has begun
 		}
 		return gardener.New(gardener.Config{
-			Client: c, Live: m.GetAPIReader(), Cache: objects, Events: m.GetEventRecorder("zonefold"), Log: m.log, Metrics: numbers,
+			Client: c, Live: m.live(), Cache: objects, Events: m.GetEventRecorder("zonefold"), Log: m.log, Metrics: numbers,
 			Clock: time.Now, Leads: m.leads(), Engine: m.engine, Open: open, Filter: filter, Trigger: trigger, Seed: m.gardener.seed,
 			Shared: shared, Placed: placed,
 		}).Run(ctx)

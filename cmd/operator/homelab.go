@@ -67,16 +67,16 @@ func addHomelab(ctx context.Context, m *parts, numbers *controller.Metrics) erro
 	}
 	foresight := &controller.Foresight{}
 	m.examiners = append(m.examiners, homelab.Examiners(homelab.Reviews{
-		Live: m.GetAPIReader(), Clock: clock.RealClock{}, Foresight: foresight, Lenient: m.options.admission.lenient,
+		Live: m.live(), Clock: clock.RealClock{}, Foresight: foresight, Lenient: m.options.admission.lenient,
 	})...)
-	m.classes = &homelab.Classes{Cached: c, Live: m.GetAPIReader(), Cache: objects, Clock: clock.RealClock{}}
+	m.classes = &homelab.Classes{Cached: c, Live: m.live(), Cache: objects, Clock: clock.RealClock{}}
 	catchUp := controller.CatchUp{Live: m.GetAPIReader(), Cached: c, Log: m.log}
 	return m.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		if err := catchUp.Wait(ctx, &api.DNSClass{}, &api.DNSRecord{}); err != nil {
 			return nil //nolint:nilerr // the term is over before it has begun
 		}
 		return homelab.New(homelab.Config{
-			Client: c, Live: m.GetAPIReader(), Cache: objects, Events: m.GetEventRecorder("zonefold"), Log: m.log,
+			Client: c, Live: m.live(), Cache: objects, Events: m.GetEventRecorder("zonefold"), Log: m.log,
 			Metrics: numbers, Numbers: calls, Clock: clock.RealClock{}, Leads: m.leads(), Foresight: foresight, Tracer: m.engine.Tracer,
 			Retry: m.hooks.retry, HealthInterval: m.hooks.health, Audit: m.audit,
 		}).Run(ctx)

@@ -40,6 +40,7 @@ type options struct {
 	kubeconfig    string
 	namespace     string
 	credentials   string
+	secrets       namespaceList // of the dialects; none: all
 	election      bool
 	lease         time.Duration
 	renew         time.Duration
@@ -88,6 +89,7 @@ func parse(args []string, env func(string) string) (options, error) {
 	f.StringVar(&o.kubeconfig, "kubeconfig", env("KUBECONFIG"), "`file` that says how to reach the cluster; empty: the Pod's ServiceAccount")
 	f.StringVar(&o.namespace, "namespace", namespace, "`namespace` of the operator: of its lease and of the Secrets that Backends name")
 	f.StringVar(&o.credentials, "credentials-namespaces", "", "further `namespaces`, separated by commas, whose Secrets with the label "+zonefold.CredentialsLabel+`: "true" may be read`)
+	f.Var(&o.secrets, "secrets-namespaces", "`namespaces`, separated by commas, whose Secrets the objects of bindy, homelab and gardener may name (default all)")
 	f.BoolVar(&o.election, "leader-elect", true, "let one of several operators act at a time")
 	f.DurationVar(&o.lease, "leader-elect-lease-duration", 15*time.Second, "how long nobody else acts after the one that acts was heard of, in whole seconds")
 	f.DurationVar(&o.renew, "leader-elect-renew-deadline", 10*time.Second, "how long the one that acts tries to be heard of before it ends; less than the lease duration")

@@ -140,6 +140,7 @@ func (s *site) operate(flags ...string) {
 			"--dialects=kubizone,bindy,homelab,gardener", "--dns-bind-address=" + s.dns,
 			"--admission-bind-address=" + s.admission, "--admission-names=127.0.0.1", "--gardener-admission",
 			"--admission-client-ca-file=" + filepath.Join(reviewers, "ca.crt"), "--admission-client-names=" + reviewClient,
+			"--secrets-namespaces=" + strings.Join([]string{victim, partner, mallory}, ","),
 			"--metrics-bind-address=" + s.metrics, "--metrics-protected",
 			"--read-memory=128Mi", // a quarter of the chart's limit
 		}, flags...),

@@ -1,6 +1,7 @@
 package attack
 
 import (
+	"fmt"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -87,7 +88,28 @@ func withTheToken() []attempt {
 	}, {
 		aThief, "makes a token of another ServiceAccount out of a Secret", "the policy `zonefold-secrets`",
 		func(s *site) {
-			s.policy("secrets", s.steals(`{apiVersion: v1, kind: Secret, metadata: {namespace: kube-system, name: stolen, labels: {app.kubernetes.io/part-of: bindy}, annotations: {kubernetes.io/service-account.name: default}}, type: kubernetes.io/service-account-token}`))
+			s.policy("secrets", s.steals(`{apiVersion: v1, kind: Secret, metadata: {namespace: victim, name: stolen, labels: {app.kubernetes.io/part-of: bindy}, annotations: {kubernetes.io/service-account.name: default}}, type: kubernetes.io/service-account-token}`))
+		},
+	}, {
+		aThief, "reads the Secrets of a namespace that has nothing to do with DNS", "RBAC: `secretsNamespaces`",
+		func(s *site) {
+			s.store(objects(`{apiVersion: v1, kind: Namespace, metadata: {name: elsewhere}}`)[0])
+			secret := objects(`{apiVersion: v1, kind: Secret, metadata: {namespace: elsewhere, name: dns}, stringData: {server: "http://192.0.2.1", apiKey: k}}`)[0]
+			s.store(secret)
+			s.forbidden(s.thief().Get(s.ctx, client.ObjectKeyFromObject(secret), secret))
+			s.forbidden(s.steals(`{apiVersion: v1, kind: Secret, metadata: {namespace: elsewhere, name: stolen, labels: {app.kubernetes.io/part-of: bindy}}}`))
+			for _, o := range objects(`{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Cluster, metadata: {namespace: elsewhere, name: fleet}, spec: {primaryReplicas: 1}}
+---
+{apiVersion: extensions.gardener.cloud/v1alpha1, kind: DNSRecord, metadata: {namespace: elsewhere, name: www}, spec: {type: powerdns, secretRef: {name: dns, namespace: elsewhere}, name: www.example.org, recordType: A, values: [192.0.2.1]}}`) {
+				s.store(o)
+				s.eventually("whoever needs one there hears which value to set", func() string {
+					err := s.admin.Get(s.ctx, client.ObjectKeyFromObject(o), o)
+					if text := fmt.Sprint(o.Object["status"]); err != nil || !strings.Contains(text, "secretsNamespaces") {
+						return fmt.Sprint(o.GetKind(), " says ", text, err)
+					}
+					return ""
+				})
+			}
 		},
 	}, {
 		aThief, "changes what a name is", "the policy `zonefold-specs`",

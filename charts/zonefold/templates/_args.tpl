@@ -31,6 +31,9 @@
 {{- with .Values.credentialsNamespaces }}
 - --credentials-namespaces={{ join "," . }}
 {{- end }}
+{{- with .Values.secretsNamespaces }}
+- --secrets-namespaces={{ join "," . }}
+{{- end }}
 {{- if .Values.requireGrants }}
 - --require-grants
 {{- end }}

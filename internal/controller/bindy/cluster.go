@@ -71,6 +71,9 @@ func (b *Controller) reconcileCluster(ctx context.Context, key client.ObjectKey)
 	}
 	troubles, err := b.applyCluster(ctx, &cluster, shared)
 	keys, keysErr := b.clusterKeys(ctx, &cluster)
+	if t, _ := troubleOf(keysErr, cluster.Namespace); t != nil {
+		troubles = append(troubles, *t)
+	}
 	return keys.after, errors.Join(err, keysErr, b.reportCluster(ctx, &cluster, append(troubles, keys.troubles...)))
 }
 

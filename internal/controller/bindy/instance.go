@@ -184,8 +184,11 @@ func (b *Controller) applyKeySecrets(ctx context.Context, v *visit) (bool, error
 	v.keys = keys
 	v.again(keys.after)
 	v.troubles = append(v.troubles, keys.troubles...)
-	if keys.missing || err != nil || v.plan.parent == nil || v.plan.parent.kind != v1beta1.KindCluster {
-		return !keys.missing && err == nil, err
+	if err != nil {
+		return b.noted(v, err)
+	}
+	if keys.missing || v.plan.parent == nil || v.plan.parent.kind != v1beta1.KindCluster {
+		return !keys.missing, nil
 	}
 	return b.hasTransferKeys(ctx, v)
 }
