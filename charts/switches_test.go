@@ -212,7 +212,9 @@ func TestImagesAreNamedByDigestElseByTag(t *testing.T) {
 	for values, want := range map[string]string{
 		"": "zonefold/operator:" + load(t).AppVersion(),
 		"image: {repository: example.org:5000/dns/operator, tag: dev}": "example.org:5000/dns/operator:dev",
-		`image: {tag: dev, digest: "sha256:` + digest + `"}`:           "zonefold/operator@sha256:" + digest,
+		"image: {tag: 1}":        "zonefold/operator:1", // as --set image.tag=1 has it
+		"image: {tag: 20261123}": "zonefold/operator:20261123",
+		`image: {tag: dev, digest: "sha256:` + digest + `"}`: "zonefold/operator@sha256:" + digest,
 	} {
 		if got := container(t, mustRender(t, values)).Image; got != want {
 			t.Errorf("the image with %q is %s, and should be %s", values, got, want)

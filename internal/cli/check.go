@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,14 +18,16 @@ import (
 // newCheck makes the command that finds what is wrong with objects.
 func newCheck(env Env) *cobra.Command {
 	var (
-		in  inputFlags
-		out output
+		in       inputFlags
+		out      output
+		severity = failOn(asWarning)
 	)
 	cmd := &cobra.Command{
 		Use:   "check -f PATH...",
 		Short: "Find what is wrong with Zones, DNSZones, DNSClasses and all kinds of records in files",
 		Long: `check prints what is wrong with the objects, one line each, and nothing if all is
-well. It is made for CI of a repository of manifests. Objects are Zones, Records and
+well; on standard error, how many objects it has looked at, and what it knows nothing of.
+It is made for CI of a repository of manifests. Objects are Zones, Records and
 Backends, DNSZones and records of bindy, DNSClasses and their DNSRecords, and
 DNSRecords of Gardener.
 
@@ -32,7 +35,8 @@ An error is what an API server or a zone would refuse: fields that do not exist,
 that the schema forbids, records that no delegation allows, and so on. A warning is
 what is served and yet unlikely to be meant.
 
-Exit codes: 0 without findings, 1 with any, 2 if a file cannot be read at all.`,
+Exit codes: 0 without findings, 1 with any (--fail-on=error: with any error), 2 if a file
+cannot be read at all, or if there is nothing to check.`,
 		Example: `  zonefold check -f zones/
   kustomize build . | zonefold check -f - -o json`,
 		Args: cobra.NoArgs,
@@ -46,12 +50,13 @@ Exit codes: 0 without findings, 1 with any, 2 if a file cannot be read at all.`,
 				if err != nil {
 					return err
 				}
-				return report(env, out, findings)
+				return report(env, reporting{out, severity, coverageOf(input)}, findings)
 			})
 		},
 	}
 	in.register(cmd)
 	out.register(cmd)
+	cmd.Flags().Var(&severity, "fail-on", "the least severe findings that make the exit code 1: error or warning")
 	return cmd
 }
 
@@ -72,14 +77,42 @@ func check(ctx context.Context, input *manifest.Input, now time.Time) ([]finding
 	return f.sorted(), nil
 }
 
+// failOn is the least severity of findings with which check fails.
+type failOn string
+
+func (f *failOn) String() string { return string(*f) }
+func (f *failOn) Type() string   { return "error|warning" }
+
+func (f *failOn) Set(s string) error {
+	if s != asError && s != asWarning {
+		return errors.New("it is error or warning")
+	}
+	*f = failOn(s)
+	return nil
+}
+
+// by reports whether a finding makes check fail.
+func (f failOn) by(x finding) bool { return f == asWarning || x.Severity == asError }
+
+// reporting says how findings are told, and with what.
+type reporting struct {
+	form     output
+	failOn   failOn
+	coverage coverage
+}
+
 // report prints findings.
-func report(env Env, form output, findings []finding) error {
+func report(env Env, how reporting, findings []finding) error {
+	if how.coverage.Checked == 0 && len(findings) == 0 {
+		return how.coverage.nothing()
+	}
 	out := bufio.NewWriter(env.Stdout)
 	var err error
-	if form == outputJSON {
+	if how.form == outputJSON {
 		err = writeJSON(out, struct {
 			Findings []finding `json:"findings"`
-		}{findings})
+			coverage
+		}{findings, how.coverage})
 	} else {
 		for _, f := range findings {
 			fmt.Fprintln(out, f)
@@ -88,7 +121,8 @@ func report(env Env, form output, findings []finding) error {
 	if err := errors.Join(err, out.Flush()); err != nil {
 		return fmt.Errorf("writing the output: %w", err)
 	}
-	if len(findings) > 0 {
+	how.coverage.tell(env.Stderr)
+	if slices.ContainsFunc(findings, how.failOn.by) {
 		return &exitError{code: exitFindings}
 	}
 	return nil

@@ -79,7 +79,7 @@ render, check and serve work on files, without a cluster; release is for a clust
 whose operator is gone; dnshook is for who writes a server for DNSClasses. As kubectl-zonefold in the PATH it is "kubectl zonefold" too.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Args:          knownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	if name := filepath.Base(env.Args[0]); strings.HasPrefix(name, "kubectl-") {
@@ -90,6 +90,19 @@ whose operator is gone; dnshook is for who writes a server for DNSClasses. As ku
 	root.SetErr(env.Stderr)
 	root.AddCommand(newRender(env), newCheck(env), newServe(env), newRelease(env), newDNSHook(env), newVersion(env))
 	return root
+}
+
+// knownCommand refuses what is no command, and says which one may be meant.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
+	cmd.SuggestionsMinimumDistance = 2
+	if likely := cmd.SuggestionsFor(args[0]); len(likely) > 0 {
+		err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(likely, " or "))
+	}
+	return err
 }
 
 func newVersion(env Env) *cobra.Command {

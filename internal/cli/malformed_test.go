@@ -172,7 +172,7 @@ func listedOf(t *testing.T, text string) map[string]listedObject {
 func checkFinds(t *testing.T, input string, listed map[string]listedObject) {
 	t.Helper()
 	code, out, stderr := runOn(t, input, "check", "-f", "-", "-o", "json")
-	if code != 1 || stderr != "" {
+	if code != 1 || !strings.HasPrefix(stderr, "checked ") || strings.Count(stderr, "\n") != 1 {
 		t.Fatalf("check exits with %d and says %.300q", code, stderr)
 	}
 	var doc struct {

@@ -14,6 +14,7 @@ app.kubernetes.io/name: zonefold-operator
 
 {{- define "zonefold.image" -}}
 {{- $tag := .Values.image.tag | default .Chart.AppVersion -}}
+{{- if not (kindIs "string" $tag) -}}{{- $tag = int64 $tag -}}{{- end -}}
 {{- if .Values.image.digest -}}
 {{ .Values.image.repository }}@{{ .Values.image.digest }}
 {{- else -}}

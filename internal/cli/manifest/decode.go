@@ -96,7 +96,9 @@ func (in *Input) unreadable(ours bool, p Problem) {
 
 var (
 	lineInError = regexp.MustCompile(`line (\d+): `)
-	keyInError  = regexp.MustCompile(`^key (".*") already set in map\.$`)
+	// A plain scalar begins with no such character (YAML 1.2 §7.3.3).
+	bareValue  = regexp.MustCompile(`(?m)(?:: |- |[\[,] ?)((?:\*|@)[^\s,\]}"']*)`)
+	keyInError = regexp.MustCompile(`^key (".*") already set in map\.$`)
 )
 
 // complaint takes the line out of an error of the YAML parser, which counts from the
@@ -114,6 +116,9 @@ func (d *document) complaint(err error) (Place, string) {
 	}
 	if strings.HasPrefix(message, "invalid map key: ") {
 		message = "a mapping stands where a key belongs, as in a template that was not filled in"
+	}
+	if value := bareValue.FindSubmatch(d.text); value != nil {
+		message += fmt.Sprintf(`; a value that begins with %s needs quotes: "%s"`, value[1][:1], value[1])
 	}
 	return place, message + "."
 }
@@ -170,6 +175,8 @@ func (r *reader) object(text []byte, path string, list head) {
 	if !ok {
 		if r.doc.named || path != "" {
 			r.problem(path, NoObject, "%s is no object; an object has apiVersion, kind and metadata.", r.what(path))
+		} else {
+			r.out.Skipped = append(r.out.Skipped, noObject)
 		}
 		return
 	}

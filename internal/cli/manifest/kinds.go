@@ -112,15 +112,33 @@ func kindOf(apiVersion, name string) (kind, bool) {
 // unknown tells of an object that looks like one of ours and is none.
 func (r *reader) unknown(path string, h head) {
 	group, _, _ := strings.Cut(h.APIVersion, "/")
+	likely, near := meant(h.APIVersion, h.Kind)
 	switch {
 	case h.APIVersion == zonefold.GroupVersion.String() && strings.HasPrefix(h.Kind, "ZoneSlice"):
+		r.out.Skipped = append(r.out.Skipped, h.what())
+	case near:
+		r.problem(path, UnknownKind, "%s is a %q of %q, which nobody knows; did you mean %s of %s? There are %s.",
+			r.what(path), h.Kind, h.APIVersion, likely.name, likely.apiVersion, knownKinds())
 	case slices.Contains(groups, group), group == gardener.GroupVersion.Group && h.Kind == DNSRecord:
 		r.problem(path, UnknownKind, "%s is a %q of %q, which nobody knows; there are %s.",
 			r.what(path), h.Kind, h.APIVersion, knownKinds())
 	case h.APIVersion == "" && (h.Kind == Zone || h.Kind == Record || h.domainName):
 		r.problem(path, UnknownKind, "%s looks like a Zone or Record, but lacks apiVersion or kind; add them: there are %s.",
 			r.what(path), knownKinds())
+	default:
+		r.out.Skipped = append(r.out.Skipped, h.what())
 	}
+}
+
+// noObject is what a document is that lacks apiVersion and kind.
+const noObject = "document without apiVersion and kind"
+
+// what says what an object of others is.
+func (h head) what() string {
+	if h.APIVersion == "" || h.Kind == "" {
+		return noObject
+	}
+	return h.Kind + " of " + h.APIVersion
 }
 
 func knownKinds() string {

@@ -112,6 +112,8 @@ type Input struct {
 	Problems []Problem
 	// Ignored are documents that cannot be read and do not mention our groups.
 	Ignored []Problem
+	// Skipped says what the documents and objects are that are none of ours, such as "Secret of v1".
+	Skipped []string
 }
 
 // Options say what to read.

@@ -130,5 +130,6 @@ func (in *Input) add(p *part) {
 		in.Objects = append(in.Objects, d.Objects...)
 		in.Problems = append(in.Problems, d.Problems...)
 		in.Ignored = append(in.Ignored, d.Ignored...)
+		in.Skipped = append(in.Skipped, d.Skipped...)
 	}
 }
