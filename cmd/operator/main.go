@@ -120,6 +120,9 @@ func parse(args []string, env func(string) string) (options, error) {
 	if o.dns != "0" && o.dns != "" && !o.dialects.has(dialectKubizone) {
 		return o, fmt.Errorf("--dns-bind-address needs a dialect with zones to answer for: add %s to --dialects, or say --dns-bind-address=0", dialectKubizone)
 	}
+	if err := bindyctl.CheckSidecarImage(o.fleet.BindcarImage); err != nil {
+		return o, fmt.Errorf("--bindcar-image: %w; name one of zonefold's", err)
+	}
 	o.fleet.Namespace = o.namespace
 	var err error
 	o.hooks, err = parseHooks(env)

@@ -83,12 +83,14 @@ func TestB1Server(t *testing.T) {
 	}
 	f.want("GET", "/api/v1/health", "", 200, `{"status":"healthy","version":"1.2.3"}`)
 	f.want("GET", "/api/v1/ready", "", 200, `{"ready":true,"checks":["zone_dir: ok","rndc: ok","content: ok","zones: ok"]}`)
+	f.want("GET", "/api/v1/server/ready", "", 200, `{"ready":true,"checks":["zone_dir: ok","rndc: ok","content: ok","zones: ok"]}`)
 	f.want("GET", "/api/v1/server/content", "", 200, `{"declared":false,"zones":[]}`)
 	f.want("PUT", "/api/v1/server/content", `{"zones":["B.example.","a.example","a.example"]}`, 200, `{"declared":true,"zones":["a.example","b.example"]}`)
 	f.want("GET", "/api/v1/server/content", "", 200, `{"declared":true,"zones":["a.example","b.example"]}`)
 	f.want("PUT", "/api/v1/server/content", `{"zones":["a;b"]}`, 400,
 		`{"error":"Invalid request: the zone name \"a;b\" has the character ';' at its octet 2; a zone's name has letters, digits, '-', '_', '/' and dots, and begins with a letter, a digit or '_'","details":null}`)
 	f.want("GET", "/api/v1/ready", "", 503, `{"ready":false,"checks":["zone_dir: ok","rndc: ok","content: ok","zones: 2 of 2 not loaded"]}`)
+	f.want("GET", "/api/v1/server/ready", "", 503, `{"ready":false,"checks":["zone_dir: ok","rndc: ok","content: ok","zones: 2 of 2 not loaded"]}`)
 	f.want("GET", "/api/v1/server/keys", "", 200, `{"keys":[{"name":"bindy-operator","id":"`+testKey("bindy-operator").ID()+`","control":true,"dns":true}],"transfer":[{"name":"bindy-transfer","id":"`+testKey("bindy-transfer").ID()+`","control":false,"dns":true}]}`)
 	f.Kill()
 	f.want("GET", "/api/v1/server/status", "", 503, `{"error":"Internal server error","details":null}`)

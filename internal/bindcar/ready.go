@@ -22,6 +22,10 @@ const (
 	namedShown = 3                      // zones that the log names
 )
 
+// ReadyPath is where the probe of a pod asks. The existing bindcar is ready at /api/v1/ready as soon as it runs, whatever zones there
+// are, and does not know this path: a pod with its image, under whatever name, is never ready.
+const ReadyPath = "/api/v1/server/ready"
+
 // loaded remembers which zones BIND has been seen to answer for. A zone that was loaded stays so until BIND starts anew, so a
 // probe of a server with ten thousand zones asks for its status and nothing else.
 type loaded struct {

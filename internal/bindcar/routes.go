@@ -110,6 +110,8 @@ func (s *Server) openRoutes() []route {
 		{method: "GET", path: "/api/v1/health", open: true, unlimited: true, summary: "that the process runs", answer: Health{}, success: http.StatusOK, handle: s.health},
 		{method: "GET", path: "/api/v1/ready", open: true, unlimited: true, summary: "whether BIND has all that it shall have", answer: Readiness{}, success: http.StatusOK,
 			errors: serverErrors[1:], sameBody: true, handle: s.ready},
+		{method: "GET", path: ReadyPath, open: true, unlimited: true, summary: "the same, where the existing bindcar answers nothing", answer: Readiness{}, success: http.StatusOK,
+			errors: serverErrors[1:], sameBody: true, handle: s.ready},
 		{method: "GET", path: "/metrics", open: true, unlimited: true, summary: "metrics for Prometheus", media: "text/plain", success: http.StatusOK, handle: s.scrape},
 		{method: "GET", path: "/api/v1/openapi.json", open: public, summary: "this document", answer: struct{}{}, media: "application/json", success: http.StatusOK, handle: s.openAPI},
 	}

@@ -309,7 +309,9 @@ type RNDCSecretMetadata struct {
 
 // BindcarConfig is the configuration of the sidecar.
 type BindcarConfig struct {
-	// The sidecar's image. Default: the operator's own setting.
+	// The sidecar's image: one of zonefold's. That of the existing Bindy is refused,
+	// and a pod with it under another name is never ready. Default: the operator's
+	// own setting.
 	//
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`

@@ -63,8 +63,9 @@ type CommonSpec struct {
 	// +optional
 	Global *Bind9Config `json:"global,omitempty"`
 
-	// Taken, and not used, as in the existing Bindy: name the Secret of a key in
-	// primary.rndcKey, secondary.rndcKey, or in the rndcKey of an instance.
+	// Taken, and not used, as in the existing Bindy; the servers say so, reason
+	// NotUsed. Name the Secret of a key in primary.rndcKey, secondary.rndcKey, or in
+	// the rndcKey of an instance.
 	//
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32

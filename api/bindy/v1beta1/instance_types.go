@@ -96,8 +96,8 @@ type Bind9InstanceSpec struct {
 	// +optional
 	Config *Bind9Config `json:"config,omitempty"`
 
-	// IP addresses of primary servers outside of the cluster that a secondary
-	// has its zones from.
+	// Taken, and not used, as in the existing Bindy; the server says so, reason
+	// NotUsed. A secondary has its zones from the primaries of its own cluster.
 	//
 	// +nullable
 	// +optional

@@ -134,6 +134,8 @@ const (
 	ReasonDeleting = "Deleting"
 	// ReasonOpenResolver: of Warning: a server resolves names of others for anybody.
 	ReasonOpenResolver = "OpenResolver"
+	// ReasonNotUsed: of Warning: a field is set that nothing uses.
+	ReasonNotUsed = "NotUsed"
 	// ReasonClientsHidden: of Warning: a server sees addresses of nodes in the place of clients'.
 	ReasonClientsHidden = "ClientsHidden"
 )

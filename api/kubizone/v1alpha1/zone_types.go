@@ -62,9 +62,10 @@ type ZoneSpec struct {
 	// +kubebuilder:validation:MaxLength=1024
 	DomainName string `json:"domainName"`
 
-	// The parent Zone, for a partial domainName; without it the parent of a
-	// fully qualified name is found by name. Its delegations decide either way.
-	// A Zone has either a fully qualified domainName or a zoneRef. Reasons not to
+	// The Zone to whose name a partial domainName is added. A Zone has either a
+	// fully qualified domainName or a zoneRef. Which Zone is its parent, and decides
+	// by its delegations, is found by name either way: the nearest one above, which
+	// is another one where there is a Zone between the two. Reasons not to
 	// be accepted: ReferenceNotFound, ReferenceCycle, ParentUnresolved,
 	// ParentNotAccepted.
 	//

@@ -12,7 +12,22 @@ import (
 )
 
 // cautions are what about a server works and deserves a look. They are no refusals: a Service may be reached from a network of one's own only.
-func (p *plan) cautions(of string) []trouble {
+func (p *plan) cautions(of string) []trouble { return append(p.exposures(of), p.unused(of)...) }
+
+// unused are fields that are taken since manifests of the existing Bindy have them, and do nothing there either.
+func (p *plan) unused(of string) []trouble {
+	var out []trouble
+	if len(p.instance.Spec.PrimaryServers) > 0 {
+		out = append(out, trouble{v1beta1.ReasonNotUsed, sentence("%s has primaryServers, which are not used, as in the existing Bindy: a secondary has its zones from the primaries of its own cluster; take them out", of)})
+	}
+	if p.parent != nil && len(p.parent.spec.RNDCSecretRefs) > 0 {
+		out = append(out, trouble{v1beta1.ReasonNotUsed, sentence("%s has no key from rndcSecretRefs of its cluster, which are not used, as in the existing Bindy; name the Secret in %s.rndcKey.secretRef", of, p.role)})
+	}
+	return out
+}
+
+// exposures are what those outside can make of a server.
+func (p *plan) exposures(of string) []trouble {
 	var out []trouble
 	hidden := hidesClients(&p.service.Spec)
 	if hidden {

@@ -15,7 +15,7 @@ import (
 )
 
 func TestWhatAboutAServerDeservesALook(t *testing.T) {
-	const hidden, open = v1beta1.ReasonClientsHidden, v1beta1.ReasonOpenResolver
+	const hidden, open, unused = v1beta1.ReasonClientsHidden, v1beta1.ReasonOpenResolver, v1beta1.ReasonNotUsed
 	for _, c := range []struct{ name, cluster, want string }{
 		{"nothing said", `{}`, ""},
 		{"a load balancer", `{primary: {service: {spec: {type: LoadBalancer}}}}`, hidden},
@@ -28,6 +28,8 @@ func TestWhatAboutAServerDeservesALook(t *testing.T) {
 		{"recursion for nobody", `{acls: {none_: []}, global: {recursion: true, allowQuery: [none_]}}`, ""},
 		{"recursion where nodes stand for clients", `{global: {recursion: true}, primary: {service: {spec: {type: NodePort}}}}`, hidden + " " + open},
 		{"no recursion for everybody", `{global: {allowQuery: [any]}}`, ""},
+		{"keys that nothing uses", `{rndcSecretRefs: [{name: transfer-key}]}`, unused},
+		{"keys that nothing uses, and recursion for everybody", `{rndcSecretRefs: [{name: transfer-key}], global: {recursion: true, allowQuery: [any]}}`, open + " " + unused},
 		{"options of the user's", `{configMapRefs: {namedConfOptions: mine}, global: {recursion: true, allowQuery: [any]}}`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -64,6 +66,18 @@ func TestWhatAboutAServerDeservesALook(t *testing.T) {
 				t.Errorf("of the cluster is said %q", notes)
 			}
 		})
+	}
+}
+
+func TestPrimaryServersAreNotUsed(t *testing.T) {
+	i := &v1beta1.Bind9Instance{Spec: v1beta1.Bind9InstanceSpec{Role: v1beta1.RoleSecondary, PrimaryServers: v1beta1.Addresses{"192.0.2.10"}}}
+	i.Namespace, i.Name = "a", "ns"
+	p, err := planOf(i, nil, testSettings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.cautions("Bind9Instance a/ns"); len(got) != 1 || got[0].reason != v1beta1.ReasonNotUsed || !strings.Contains(got[0].message, "primaryServers") {
+		t.Errorf("of primaryServers is said %v", got)
 	}
 }
 

@@ -48,9 +48,6 @@ func (s *server) keySource() (keySource, error) {
 	if g := s.parent.spec.Global; g != nil && g.RNDCSecretRef != nil {
 		return keySource{field: "spec.global.rndcSecretRef" + of, ref: g.RNDCSecretRef}, nil
 	}
-	if refs := s.parent.spec.RNDCSecretRefs; len(refs) > 0 {
-		return keySource{field: "spec.rndcSecretRefs" + of, ref: &refs[0]}, nil
-	}
 	return keySource{}, nil
 }
 

@@ -44,7 +44,7 @@ func TestWhatIsSaidAboutAKey(t *testing.T) {
 		{name: "the instance in its configuration", spec: v1beta1.Bind9InstanceSpec{Config: &v1beta1.Bind9Config{RNDCSecretRef: refTo("own")}}, parent: cluster, role: v1beta1.RolePrimary, field: "spec.config.rndcSecretRef", secret: "own"},
 		{name: "the role", parent: cluster, role: v1beta1.RolePrimary, field: "spec.primary.rndcKey of Bind9Cluster c", after: 2 * time.Hour},
 		{name: "the cluster, where the role says nothing", parent: cluster, role: v1beta1.RoleSecondary, field: "spec.global.rndcSecretRef of Bind9Cluster c", secret: "global"},
-		{name: "the first of a list", parent: listed, role: v1beta1.RolePrimary, field: "spec.rndcSecretRefs of ClusterBind9Provider p", secret: "listed"},
+		{name: "a list, which is not used", parent: listed, role: v1beta1.RolePrimary},
 		{name: "two that differ", spec: v1beta1.Bind9InstanceSpec{RNDCSecretRef: refTo("a"), RNDCKey: &v1beta1.RNDCKeyConfig{SecretRef: refTo("b")}}, role: v1beta1.RolePrimary, error: "remove one of the two"},
 		{name: "a time that is none", spec: v1beta1.Bind9InstanceSpec{RNDCKey: rotating("5m")}, role: v1beta1.RolePrimary, error: "spec.rndcKey: rotateAfter"},
 		{name: "an algorithm that is not taken", spec: v1beta1.Bind9InstanceSpec{RNDCKey: &v1beta1.RNDCKeyConfig{Algorithm: "hmac-sha1"}}, role: v1beta1.RolePrimary, error: "spec.rndcKey: the algorithm is hmac-sha1"},

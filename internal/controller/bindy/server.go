@@ -134,6 +134,9 @@ func sidecarOf(i *v1beta1.Bind9Instance, above *v1beta1.CommonSpec, s Settings) 
 			env = c.EnvVars
 		}
 	}
+	if err := CheckSidecarImage(out.image); err != nil {
+		return out, fmt.Errorf("bindcarConfig.image cannot be used: %w; take it out, and the operator's own is used, or name one of zonefold's", err)
+	}
 	out.image, out.port, out.logLevel = cmp.Or(out.image, s.BindcarImage), cmp.Or(out.port, bindcarPort), cmp.Or(out.logLevel, "info")
 	if slices.Contains([]int32{bind9.DNSPort, bind9.ControlPort}, out.port) {
 		return out, fmt.Errorf("bindcarConfig.port is %d, on which BIND itself listens; choose another one", out.port)

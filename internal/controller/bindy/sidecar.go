@@ -232,7 +232,8 @@ func (b *Controller) complaint(p *corev1.Pod, err error, answer *bindcar.Error) 
 		return sentence("%s does not let the operator in. It is to let in %s, and has to be allowed to ask the API server who that is: "+
 			"see that this is the operator's ServiceAccount, and that the ClusterRoleBinding zonefold-bindcar names ServiceAccount %s of namespace %s.", what, user, serviceAccount, p.Namespace)
 	case errors.Is(err, bindcar.ErrNotFound):
-		return sentence("%s does not know the call: its image is not the one that belongs to this operator. Change bindcarConfig.image.", what)
+		return sentence("%s does not know the call: its image %s is not of the sidecar that belongs to this operator, so that the pod cannot be told what zones it is to have, "+
+			"and is not ready. Take bindcarConfig.image out, and the operator's own is used, or name one of zonefold's sidecar.", what, imageIn(p, bindcarContainer))
 	case answer != nil && answer.Status != 0:
 		return sentence("%s answers with HTTP %d. Its log says why.", what, answer.Status)
 	}

@@ -149,7 +149,7 @@ func TestWhatIsWrongWithASidecar(t *testing.T) {
 	}{
 		{"it does not know our token", genuine.port, "another", []string{"does not let the operator in", "system:serviceaccount:zonefold-system:zonefold-operator", "ClusterRoleBinding zonefold-bindcar", "ServiceAccount bind9 of namespace n"}},
 		{"nobody listens", nobody, sidecarToken, []string{"does not answer the operator at 127.0.0.1", "NetworkPolicy"}},
-		{"it is another program", at(http.NotFound), sidecarToken, []string{"does not know the call", "bindcarConfig.image"}},
+		{"it is another program", at(http.NotFound), sidecarToken, []string{"does not know the call", "its image mirror.example/sidecar:1 is not", "Take bindcarConfig.image out"}},
 		{"it fails", at(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }), sidecarToken, []string{"HTTP 502"}},
 		{"it is asked too often", at(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "40")
@@ -160,6 +160,7 @@ func TestWhatIsWrongWithASidecar(t *testing.T) {
 		b, s := caller(t, tt.token)
 		p := genuine.pod.DeepCopy()
 		p.Spec.Containers[1].Ports[0].ContainerPort = int32(tt.port)
+		p.Spec.Containers[1].Image = "mirror.example/sidecar:1"
 		look := func(age time.Duration) (time.Duration, []trouble) {
 			b.Clock = func() time.Time { return p.Status.ContainerStatuses[0].State.Running.StartedAt.Add(age) }
 			return b.declare(t.Context(), s, []corev1.Pod{*p})

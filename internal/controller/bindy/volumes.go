@@ -80,6 +80,9 @@ func checkEnv(e *corev1.EnvVar) error {
 	if e.Name == "" {
 		return fmt.Errorf("it has no name")
 	}
+	if e.Name == requireContent {
+		return fmt.Errorf("without it a pod would be ready without its zones; leave it out")
+	}
 	switch from := e.ValueFrom; {
 	case from == nil:
 		return nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/bind9"
+	"github.com/zonefold/zonefold/internal/bindcar"
 )
 
 // The volumes of a pod.
@@ -181,7 +182,7 @@ func (s *server) api(settings Settings) corev1.Container {
 		Ports:           []corev1.ContainerPort{{Name: "http", ContainerPort: s.bindcar.port, Protocol: corev1.ProtocolTCP}},
 		Env:             s.environment(settings),
 		LivenessProbe:   &corev1.Probe{ProbeHandler: get("/api/v1/health"), InitialDelaySeconds: 5, PeriodSeconds: 10, TimeoutSeconds: 5, FailureThreshold: 3},
-		ReadinessProbe:  &corev1.Probe{ProbeHandler: get("/api/v1/ready"), PeriodSeconds: 2, TimeoutSeconds: 5, FailureThreshold: 2},
+		ReadinessProbe:  &corev1.Probe{ProbeHandler: get(bindcar.ReadyPath), PeriodSeconds: 2, TimeoutSeconds: 5, FailureThreshold: 2},
 		Resources:       resources,
 		SecurityContext: confined(),
 		VolumeMounts:    append(mountsOfAll(), corev1.VolumeMount{Name: tokenVolume, MountPath: "/var/run/secrets/kubernetes.io/serviceaccount", ReadOnly: true}),
@@ -189,6 +190,9 @@ func (s *server) api(settings Settings) corev1.Container {
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
 }
+
+// requireContent has the sidecar wait until it was told what zones there shall be.
+const requireContent = "BINDCAR_REQUIRE_CONTENT"
 
 // environment is that of the sidecar. It reads keys from the mounted file, not from here: a new key needs no restart.
 func (s *server) environment(settings Settings) []corev1.EnvVar {
@@ -206,7 +210,7 @@ func (s *server) environment(settings Settings) []corev1.EnvVar {
 		{Name: "NSUPDATE_PORT", Value: strconv.Itoa(bind9.DNSPort)},
 		{Name: "NSUPDATE_TCP", Value: "true"},
 		{Name: "BINDCAR_UPDATE_ACL", Value: bind9.UpdateList},
-		{Name: "BINDCAR_REQUIRE_CONTENT", Value: "true"},
+		{Name: requireContent, Value: "true"},
 		{Name: "BINDCAR_LEAVE_SECS", Value: strconv.FormatInt(s.leaves(), 10)},
 	}
 	for _, e := range s.bindcar.env { // the user's have the last word, under one name each

@@ -69,8 +69,8 @@ func TestAPodIsConfined(t *testing.T) {
 			t.Errorf("%+v", v.Projected)
 		}
 	}
-	if got := pod.Containers[1].ReadinessProbe.HTTPGet.Path; got != "/api/v1/ready" {
-		t.Error(got)
+	if got := pod.Containers[1].ReadinessProbe.HTTPGet.Path; got != "/api/v1/server/ready" {
+		t.Errorf("%s is asked whether the pod is ready, which a sidecar that cannot be told its zones may answer", got)
 	}
 }
 
@@ -133,6 +133,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{"somebody's Secret in the environment", `{role: primary, bindcarConfig: {envVars: [{name: X, valueFrom: {secretKeyRef: {name: admin, key: token}}}]}}`, "begin with bindy-"},
 		{"somebody's ConfigMap in the environment", `{role: primary, bindcarConfig: {envVars: [{name: X, valueFrom: {configMapKeyRef: {name: app, key: x}}}]}}`, "begin with bindy-"},
 		{"a variable from a file", `{role: primary, bindcarConfig: {envVars: [{name: X, valueFrom: {fileKeyRef: {volumeName: v, path: p, key: k}}}]}}`, "none of secretKeyRef"},
+		{"being ready without zones", `{role: primary, bindcarConfig: {envVars: [{name: BINDCAR_REQUIRE_CONTENT, value: "false"}]}}`, "ready without its zones"},
 		{"a variable without a name", `{role: primary, bindcarConfig: {envVars: [{value: x}]}}`, "no name"},
 		{"somebody's claim", `{role: primary, storage: {storageType: persistentVolumeClaim, persistentVolumeClaim: {claimName: database}}}`, "begin with bindy-"},
 		{"a role that there is not", `{role: main}`, "Primary or Secondary"},
