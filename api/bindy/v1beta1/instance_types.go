@@ -173,6 +173,14 @@ type Bind9InstanceStatus struct {
 	// +optional
 	ServiceAddress string `json:"serviceAddress,omitempty"`
 
+	// Where the server is reached. DNSZones choose by the type which of these
+	// addresses their name servers get.
+	//
+	// +listType=atomic
+	// +nullable
+	// +optional
+	Addresses []ServerAddress `json:"addresses,omitempty"`
+
 	// The cluster or provider that clusterRef was found to name.
 	//
 	// +nullable
@@ -197,6 +205,15 @@ type Bind9InstanceStatus struct {
 	// +nullable
 	// +optional
 	RNDCKeyRotation *RNDCKeyRotation `json:"rndcKeyRotation,omitempty"`
+}
+
+// ServerAddress is an address at which a server is reached.
+type ServerAddress struct {
+	// ClusterIP: of the Service. LoadBalancer: that the Service has outside. Node: of
+	// a node that a ready pod runs on.
+	Type AddressType `json:"type"`
+	// The IP address.
+	Address string `json:"address"`
 }
 
 // ParentReference names the object that a server is part of.

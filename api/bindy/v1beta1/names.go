@@ -174,6 +174,8 @@ const (
 	// ReasonZoneAmbiguous: several DNSZones are called as the record names its zone.
 	// The oldest has it.
 	ReasonZoneAmbiguous = "ZoneAmbiguous"
+	// ReasonNoAddress: of Warning: no server of the zone has an address of the types that it wants.
+	ReasonNoAddress = "NoAddress"
 	// ReasonInvalidSelector: a selector of the zone cannot be read, and selects nothing.
 	ReasonInvalidSelector = "InvalidSelector"
 	// ReasonSelectedTwice: several DNSZones select the record. The one that it

@@ -126,6 +126,17 @@ type DNSZoneSpec struct {
 	// +optional
 	NameServerIPs map[string]NameServerIP `json:"nameServerIps,omitempty"`
 
+	// Which addresses of its servers a name server gets that is in the zone and has
+	// no address, of either family: ClusterIP, those of their Services inside of the
+	// cluster; LoadBalancer, those that their Services have outside; Node, those of
+	// the nodes that their pods run on. Default: ClusterIP.
+	//
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=3
+	// +nullable
+	// +optional
+	AddressTypes []AddressType `json:"addressTypes,omitempty"`
+
 	// The policy that the zone is signed with: that of its servers by its name, or
 	// `default`, which is BIND's own. With `none` or `insecure` it is not signed.
 	// Default: that of the servers.
@@ -135,6 +146,18 @@ type DNSZoneSpec struct {
 	// +optional
 	DNSSECPolicy string `json:"dnssecPolicy,omitempty"`
 }
+
+// AddressType is a kind of address at which a server is reached.
+//
+// +kubebuilder:validation:Enum=ClusterIP;LoadBalancer;Node
+type AddressType string
+
+// The types of addresses.
+const (
+	AddressClusterIP    AddressType = "ClusterIP"
+	AddressLoadBalancer AddressType = "LoadBalancer"
+	AddressNode         AddressType = "Node"
+)
 
 // NameServerIP is the address of a name server.
 //
@@ -174,8 +197,8 @@ type InstanceSelection struct {
 }
 
 // InstanceUsage is something that an instance may do for a zone besides answering
-// for it. Addresses: name servers in the zone that have no address get those of its
-// Service. Signing: it may be the one that signs the zone, with keys that are in its
+// for it. Addresses: name servers in the zone that have no address get its
+// own. Signing: it may be the one that signs the zone, with keys that are in its
 // namespace.
 //
 // +kubebuilder:validation:Enum=Addresses;Signing

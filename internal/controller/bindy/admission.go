@@ -146,6 +146,7 @@ func (b *Controller) lookAtZone(ctx context.Context, old, o client.Object) contr
 	b.zones.mu.Lock()
 	converted.Warnings = append(converted.Warnings, b.zones.homes.Notes(converted.ID)...)
 	b.zones.mu.Unlock()
+	converted.Warnings = append(converted.Warnings, fleet.glueless(converted.ID, z.Spec.AddressTypes)...)
 	found := b.zones.foresight.Look(ctx, controller.Inquiry{
 		ID: converted.ID, Stored: old != nil,
 		Foretell: func(ctx context.Context) (zone.Forecast, bool) { return b.zones.foresight.Zone(ctx, converted) },

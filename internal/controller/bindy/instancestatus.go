@@ -28,9 +28,12 @@ func (b *Controller) reportInstance(ctx context.Context, i *v1beta1.Bind9Instanc
 		return fmt.Errorf("reading the Service of Bind9Instance %s/%s: %w", i.Namespace, i.Name, err)
 	}
 	status := *i.Status.DeepCopy()
-	status.ServiceAddress = ""
-	if metav1.IsControlledBy(&service, i) && service.Spec.ClusterIP != corev1.ClusterIPNone {
-		status.ServiceAddress = service.Spec.ClusterIP
+	status.ServiceAddress, status.Addresses = "", nil
+	if metav1.IsControlledBy(&service, i) {
+		status.Addresses = reachedAt(&service, v.pods, i.Status.Addresses)
+		if service.Spec.ClusterIP != corev1.ClusterIPNone {
+			status.ServiceAddress = service.Spec.ClusterIP
+		}
 	}
 	status.ObservedGeneration = i.Generation
 	status.ClusterRef, status.ObservedParentGeneration = nil, 0

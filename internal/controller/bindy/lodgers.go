@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -211,7 +210,7 @@ func (z *Zones) clusters(in []types.NamespacedName) fleetOf {
 	}
 	return fleetFrom(slices.DeleteFunc(all, func(i *v1beta1.Bind9Instance) bool {
 		return !i.DeletionTimestamp.IsZero() || !slices.Contains(in, types.NamespacedName{Namespace: i.Namespace, Name: i.Spec.ClusterRef})
-	}), func(*v1beta1.Bind9Instance, v1beta1.InstanceUsage) bool { return true })
+	}), nil, func(*v1beta1.Bind9Instance, v1beta1.InstanceUsage) bool { return true })
 }
 
 // A tenant is a zone that instances have, whatever its dialect.
@@ -266,8 +265,8 @@ func (z *Zones) news(id zone.ID) {
 	z.hosted.Load().Revisit(id)
 }
 
-// fleetFrom tells primaries from secondaries, and what each may do for the zone.
-func fleetFrom(instances []*v1beta1.Bind9Instance, may func(*v1beta1.Bind9Instance, v1beta1.InstanceUsage) bool) fleetOf {
+// fleetFrom tells primaries from secondaries, what each may do for the zone, and which of their addresses its name servers get.
+func fleetFrom(instances []*v1beta1.Bind9Instance, glue []v1beta1.AddressType, may func(*v1beta1.Bind9Instance, v1beta1.InstanceUsage) bool) fleetOf {
 	out := fleetOf{uids: map[client.ObjectKey]string{}}
 	slices.SortFunc(instances, func(a, b *v1beta1.Bind9Instance) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
@@ -287,8 +286,8 @@ func fleetFrom(instances []*v1beta1.Bind9Instance, may func(*v1beta1.Bind9Instan
 				out.barred = append(out.barred, key)
 			}
 		}
-		if ip, err := netip.ParseAddr(i.Status.ServiceAddress); err == nil && may(i, v1beta1.UsageAddresses) {
-			out.addresses = append(out.addresses, ip)
+		if may(i, v1beta1.UsageAddresses) {
+			out.addresses = append(out.addresses, glueFrom(i, glue)...)
 		}
 		if i.Spec.ClusterRef != "" && !slices.Contains(out.clusters, i.Spec.ClusterRef) {
 			out.clusters = append(out.clusters, i.Spec.ClusterRef)

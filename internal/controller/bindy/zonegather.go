@@ -90,7 +90,8 @@ func (z *Zones) drop(gone any) {
 // chosenDifferently reports whether an instance may have other zones than before, or other glue.
 func chosenDifferently(a, b *v1beta1.Bind9Instance) bool {
 	return !reflect.DeepEqual(a.Labels, b.Labels) || !reflect.DeepEqual(a.Annotations, b.Annotations) || a.Generation != b.Generation ||
-		a.DeletionTimestamp.IsZero() != b.DeletionTimestamp.IsZero() || a.Status.ServiceAddress != b.Status.ServiceAddress
+		a.DeletionTimestamp.IsZero() != b.DeletionTimestamp.IsZero() || a.Status.ServiceAddress != b.Status.ServiceAddress ||
+		!slices.Equal(a.Status.Addresses, b.Status.Addresses)
 }
 
 func (z *Zones) putZone(old client.Object, o *v1beta1.DNSZone) {
@@ -158,7 +159,7 @@ func (z *Zones) putAgain(id zone.ID) {
 		return
 	}
 	out := ConvertZone(k.zone, z.fleets[id].addresses)
-	out.Warnings = append(out.Warnings, z.homes.Notes(id)...)
+	out.Warnings = append(append(out.Warnings, z.homes.Notes(id)...), z.fleets[id].glueless(id, k.zone.Spec.AddressTypes)...)
 	z.core.PutZone(out, versionOf(k.zone))
 }
 
@@ -219,7 +220,7 @@ type fleetOf struct {
 	primaries, secondaries []client.ObjectKey
 	idle                   []client.ObjectKey // those without pods: replicas is 0
 	uids                   map[client.ObjectKey]string
-	addresses              []netip.Addr // of their Services
+	addresses              []netip.Addr // that name servers without any get
 	clusters               []string
 	problem                string             // why there are none
 	refused                int                // that do not allow it
@@ -335,7 +336,7 @@ func fleetFor(o *v1beta1.DNSZone, all []*v1beta1.Bind9Instance, err error) fleet
 	if err != nil {
 		return fleetOf{problem: sentence("%v.", err)}
 	}
-	out := fleetFrom(found.Instances, found.May)
+	out := fleetFrom(found.Instances, o.Spec.AddressTypes, found.May)
 	if out.refused = len(found.Refused); len(found.Instances) == 0 {
 		out.problem = NoFleet(o)
 	}

@@ -1,0 +1,90 @@
+package bindy
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// reachedAt are the addresses of a server: those of its Service, and those of the nodes of its ready pods. While no pod is ready, the nodes
+// are those of before: name servers would have no address otherwise.
+func reachedAt(service *corev1.Service, pods []corev1.Pod, before []v1beta1.ServerAddress) []v1beta1.ServerAddress {
+	found := map[v1beta1.AddressType][]string{v1beta1.AddressClusterIP: service.Spec.ClusterIPs}
+	if service.Spec.Type == corev1.ServiceTypeLoadBalancer {
+		for _, at := range service.Status.LoadBalancer.Ingress {
+			found[v1beta1.AddressLoadBalancer] = append(found[v1beta1.AddressLoadBalancer], at.IP)
+		}
+	}
+	for i := range pods {
+		if p := &pods[i]; wasReady(p) && p.DeletionTimestamp.IsZero() {
+			for _, at := range p.Status.HostIPs {
+				found[v1beta1.AddressNode] = append(found[v1beta1.AddressNode], at.IP)
+			}
+		}
+	}
+	if len(found[v1beta1.AddressNode]) == 0 {
+		for _, a := range before {
+			if a.Type == v1beta1.AddressNode {
+				found[v1beta1.AddressNode] = append(found[v1beta1.AddressNode], a.Address)
+			}
+		}
+	}
+	var out []v1beta1.ServerAddress
+	for _, t := range []v1beta1.AddressType{v1beta1.AddressClusterIP, v1beta1.AddressLoadBalancer, v1beta1.AddressNode} {
+		for _, ip := range parsed(found[t]) {
+			out = append(out, v1beta1.ServerAddress{Type: t, Address: ip.String()})
+		}
+	}
+	return out
+}
+
+// parsed are those texts that are addresses, in order and each once: a Service without one has None.
+func parsed(texts []string) []netip.Addr {
+	var out []netip.Addr
+	for _, text := range texts {
+		if ip, err := netip.ParseAddr(text); err == nil {
+			out = append(out, ip)
+		}
+	}
+	slices.SortFunc(out, netip.Addr.Compare)
+	return slices.Compact(out)
+}
+
+// glueFrom are the addresses of an instance that are of one of some types, of ClusterIP without any.
+func glueFrom(i *v1beta1.Bind9Instance, types []v1beta1.AddressType) []netip.Addr {
+	if len(types) == 0 {
+		types = []v1beta1.AddressType{v1beta1.AddressClusterIP}
+	}
+	var texts []string
+	if slices.Contains(types, v1beta1.AddressClusterIP) {
+		texts = append(texts, i.Status.ServiceAddress)
+	}
+	for _, a := range i.Status.Addresses {
+		if slices.Contains(types, a.Type) {
+			texts = append(texts, a.Address)
+		}
+	}
+	return parsed(texts)
+}
+
+// glueless warns of a zone none of whose servers has an address of the types that it wants.
+func (f fleetOf) glueless(id zone.ID, types []v1beta1.AddressType) []zone.Note {
+	if len(types) == 0 || len(f.addresses) > 0 || len(f.all()) == 0 {
+		return nil
+	}
+	return []zone.Note{{Reason: v1beta1.ReasonNoAddress, Message: fmt.Sprintf("None of the servers of %s has an address of the types %s, which its addressTypes want: name servers in the zone "+
+		"that have no address here get none; see status.addresses of its Bind9Instances, or choose other types.", id, list(textsOf(types)))}}
+}
+
+func textsOf(types []v1beta1.AddressType) []string {
+	out := make([]string, len(types))
+	for i, t := range types {
+		out[i] = string(t)
+	}
+	return out
+}
