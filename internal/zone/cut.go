@@ -102,6 +102,19 @@ func occlusion(c *claimState) (Note, bool) {
 		c.name(), c.Type, z.ID, by.cut().t, by.cut().by, by.node.name), by.cut().by}, true
 }
 
+// inSubZone returns the note for a claim that a Zone above the one of its name has: a
+// server of both answers from the lower one. What leads to the lower one is no such claim.
+func inSubZone(c *claimState) (Note, bool) {
+	z, lower := c.cell.zone, c.node.nearest()
+	if lower == nil || lower == z || lower.node == c.node && (c.Type == rr.TypeNS || c.Type == rr.TypeDS) ||
+		isAddress(c.Type) && lower.node.cell(z).cut().serves(c.name()) {
+		return Note{}, false
+	}
+	return Note{InSubZone, fmt.Sprintf(
+		"%s %s is in %s, but %s (%s) has the name and does not have the record; servers of both do not answer with it; add records: [{pattern: %q}] to a delegation of %s.",
+		c.name(), c.Type, z.ID, lower.ID, lower.node.name, c.name().In(lower.node.name), lower.ID), lower.ID}, true
+}
+
 func (c cut) serves(name dnsname.Name) bool {
 	return strings.Contains(c.servers, " "+name.String()+" ")
 }

@@ -14,6 +14,7 @@ type ruling struct {
 	reason Reason     // Accepted, or why not
 	spelt  bool       // not granted: only a grant that spells the name would do
 	parent *zoneState // accepted: the Zone that delegates to it; nil: it is a root
+	within *zoneState // accepted without a delegation: the Zone of its own namespace that encloses it
 	by     *zoneState // refused: the Zone that stands against it, if one does
 	shadow ID         // refused by that for being below this one, which is refused too
 }
@@ -46,7 +47,7 @@ func (w *World) judgeZones() {
 				n.walkZones(func(below *node) { push(below, true) })
 			}
 			z := n.owner
-			if changed || forced || z != nil && upset[z.parent()] {
+			if changed || forced || z != nil && upset[z.next()] {
 				w.disturb(n, before)
 				if z != nil {
 					upset[z] = true
@@ -67,9 +68,9 @@ func (w *World) rejudge(n *node, above bool) { w.judge[n] = w.judge[n] || above 
 // have changed. It reports whether the accepted one, or its parent, changed, and
 // whether what the Zones below are told about refused ones did.
 func (w *World) judgeNode(n *node, above bool) (changed, shaded bool) {
-	before, beforeParent, shadow := n.owner, (*zoneState)(nil), ID{}
+	before, beforeParent, beforeNext, shadow := n.owner, (*zoneState)(nil), (*zoneState)(nil), ID{}
 	if before != nil {
-		beforeParent = before.parent()
+		beforeParent, beforeNext = before.parent(), before.next()
 	}
 	n.owner = nil
 	for _, z := range n.zones() {
@@ -107,7 +108,7 @@ func (w *World) judgeNode(n *node, above bool) (changed, shaded bool) {
 			n.sites.shadow = n.sites.zones[0].ID
 		}
 	}
-	changed = n.owner != before || before != nil && before.parent() != beforeParent
+	changed = n.owner != before || before != nil && (before.parent() != beforeParent || before.next() != beforeNext)
 	return changed, shadow != n.shadow()
 }
 
@@ -134,6 +135,8 @@ func (w *World) judgeZone(z *zoneState) (rule ruling, skipped []*zoneState) {
 			return ruling{reason: Accepted, parent: up}, skipped
 		case up.created > z.created && up != ref:
 			skipped = append(skipped, up)
+		case up.ID.Namespace == z.ID.Namespace:
+			return ruling{reason: Accepted, within: up}, skipped
 		default:
 			return notDelegated(z, up), nil
 		}
@@ -223,6 +226,11 @@ func (z *zoneState) inWords() Verdict {
 	r, name := z.ruling, z.node.name
 	v := Verdict{Accepted: r.reason == Accepted, Reason: r.reason, Name: name}
 	switch {
+	case r.within != nil:
+		v.Message = fmt.Sprintf("%s belongs to %s.", name, z.ID)
+		v.Notes = []Note{{Undelegated, fmt.Sprintf(
+			"%s has no delegation that gives %s to namespace %s, so it has no records of %s; to have it delegate, add one with zones: [%q] to it.",
+			r.within.ID, name, z.ID.Namespace, z.ID, name.In(r.within.node.name)), r.within.ID}}
 	case v.Accepted && r.parent == nil:
 		v.Message = fmt.Sprintf("%s belongs to %s.", name, z.ID)
 	case v.Accepted:

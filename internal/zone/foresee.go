@@ -61,7 +61,7 @@ func (w *World) ForeseeGrants(backend string, grants []Grant) []ID {
 	}
 	var out []ID
 	for id, z := range w.zones {
-		if z.accepted() && z.parent() == nil && !z.Pinned && !w.granted(z) {
+		if z.accepted() && z.next() == nil && !z.Pinned && !w.granted(z) {
 			out = append(out, id)
 		}
 	}

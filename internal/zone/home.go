@@ -19,15 +19,15 @@ func (w *World) home(c *claimState) (*zoneState, cause) {
 		return nil, cause{reason: NoZone}
 	}
 	left := MaxAskedParts - nearest.parts
-	for z := nearest; ; z = z.parent() {
+	for z := nearest; ; z = z.next() {
 		w.compared += z.parts
 		if c.permission = z.allowsRecord(c.ID.Namespace, c.key()); c.permission != forbidden {
 			return z, cause{}
 		}
-		if z.parent() == nil || !z.trusts(z.parent()) {
+		if z.next() == nil || !z.trusts(z.next()) {
 			break
 		}
-		if left -= z.parent().parts; left < 0 {
+		if left -= z.next().parts; left < 0 {
 			break
 		}
 	}

@@ -23,6 +23,7 @@ type oracle struct {
 	name   map[ID]dnsname.Name // of Zones and claims, where it is known
 	reason map[ID]Reason
 	parent map[ID]ID           // of accepted Zones
+	within map[ID]ID           // of accepted Zones that no rule lets in: the one of their namespace above
 	owner  map[dnsname.Name]ID // the accepted Zone of a name
 	home   map[ID]ID           // the Zone that is asked to take a claim
 	memo   map[place]holdingsAt
@@ -44,7 +45,7 @@ type holdingsAt struct {
 func consult(w *World) *oracle {
 	o := &oracle{
 		zones: map[ID]Zone{}, claims: map[ID]Claim{}, most: w.opts, open: len(w.grants) == 0,
-		name: map[ID]dnsname.Name{}, reason: map[ID]Reason{}, parent: map[ID]ID{}, owner: map[dnsname.Name]ID{},
+		name: map[ID]dnsname.Name{}, reason: map[ID]Reason{}, parent: map[ID]ID{}, owner: map[dnsname.Name]ID{}, within: map[ID]ID{},
 		home: map[ID]ID{}, memo: map[place]holdingsAt{},
 	}
 	for id, z := range w.zones {
@@ -188,6 +189,11 @@ func (o *oracle) judgeZone(id ID) (ID, Reason) {
 		if o.younger(up, id) && up != z.Where.Ref {
 			continue
 		}
+		// "A Zone below an accepted one of its own namespace needs no rule to exist: it is independent."
+		if up.Namespace == id.Namespace {
+			o.within[id] = up
+			return ID{}, Accepted
+		}
 		for other := range o.zones {
 			between := o.name[other]
 			if !o.zones[other].Pinned && !between.IsZero() && name.Below(between) && between.Below(o.name[up]) && o.owner[between].IsZero() {
@@ -284,6 +290,9 @@ func (o *oracle) findHome(c Claim) Reason {
 			return ""
 		}
 		up := o.parent[id]
+		if own, ok := o.within[id]; ok {
+			up = own
+		}
 		if up.IsZero() || o.younger(up, id) && up.Namespace != id.Namespace && up != o.zones[id].Where.Ref {
 			return NotDelegated
 		}

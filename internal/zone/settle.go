@@ -66,6 +66,9 @@ func (w *World) settle(c *claimState) {
 	case c.permission != before:
 		w.cells.push(c.cell)
 	}
+	if c.cell != nil && (c.node.nearest() != home || len(c.said.notes) > 0) {
+		w.note(c) // see inSubZone
+	}
 }
 
 // said is what a claim's object was told last.
@@ -117,6 +120,8 @@ func notesOf(c *claimState) []Note {
 		notes = append(notes, c.differs.note)
 	}
 	if note, hidden := occlusion(c); hidden {
+		notes = append(notes, note)
+	} else if note, below := inSubZone(c); below {
 		notes = append(notes, note)
 	}
 	if note, waits := unfed(c); waits {

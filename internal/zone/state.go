@@ -49,6 +49,14 @@ func (z *zoneState) exclusive() bool { return z.Pinned && z.Exclusive }
 // parent returns the Zone that delegates to z; nil for a root and for a refused one.
 func (z *zoneState) parent() *zoneState { return z.ruling.parent }
 
+// next returns the Zone that is asked for claims that z refuses; nil: none is.
+func (z *zoneState) next() *zoneState {
+	if z.ruling.within != nil {
+		return z.ruling.within
+	}
+	return z.parent()
+}
+
 // older orders Zones for everything where the oldest wins.
 func (z *zoneState) older(o *zoneState) bool { return z.compare(o) < 0 }
 

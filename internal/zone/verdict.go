@@ -47,6 +47,8 @@ const (
 	TTLDiffers    Reason = "TTLDiffers"    // the set has the TTL of its oldest claim
 	NoNameServers Reason = "NoNameServers" // the Zone has no NS records at its apex
 	NotCopied     Reason = "NotCopied"     // the parent does not take over the NS records
+	Undelegated   Reason = "Undelegated"   // the Zone of its own namespace that encloses it has no rule for it
+	InSubZone     Reason = "InSubZone"     // a Zone below has the name, and does not have the record
 	Bypassed      Reason = "Bypassed"      // a cut in the parent leads past the Zone
 	InvalidRule   Reason = "InvalidRule"   // a delegation rule grants nothing because it cannot be read
 	InvalidTimers Reason = "InvalidTimers" // the SOA timers contradict each other
