@@ -1,6 +1,9 @@
 package gardener
 
 import (
+	"errors"
+	"net"
+
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 )
@@ -20,11 +23,24 @@ func (k *Controller) hear(report backend.Report) {
 		}
 		l.report, l.heard = report, p.generation
 		for r := range p.waiting {
-			if r.run.account == account && (report.Err != nil || report.Seq >= r.run.seq) {
+			if r.run.account != account {
+				continue
+			}
+			r.run.unanswered = r.run.unanswered || unanswered(report.Err)
+			if report.Err != nil || report.Seq >= r.run.seq {
 				k.writer.Enqueue(r.id)
 			}
 		}
 	}
+}
+
+// unanswered reports whether an error leaves open what a service has done. Where nobody was reached, nothing was.
+func unanswered(err error) bool {
+	if err == nil || backend.Class(err) != backend.ErrUnavailable {
+		return false
+	}
+	op, ok := errors.AsType[*net.OpError](err)
+	return !ok || op.Op != "dial"
 }
 
 // outcome says what has come of what was sent. nil: the service has done it; errWaiting: nobody knows yet.

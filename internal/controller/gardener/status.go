@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
-	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 )
 
@@ -68,18 +67,18 @@ func failed(s v1alpha1.DNSRecordStatus, run *run, err error, now time.Time) v1al
 		s.LastOperation = operation(run.kind, v1alpha1.StateError, text, now)
 	}
 	s.ObservedGeneration = run.object.Generation
-	if run.step == Put && !slices.ContainsFunc(s.Conditions, isCreated) {
-		s.Conditions = withCreated(s.Conditions, everThere(run, err), now)
-	}
 	return s
 }
 
-// everThere says whether there is anything to be removed after a failure. What was sent and not answered may be there.
-func everThere(run *run, err error) metav1.ConditionStatus {
-	if run.at != nil && backend.Class(err) == backend.ErrUnavailable {
-		return metav1.ConditionUnknown
+// notMade says that what was to be put is not there as far as anybody knows, or that nobody knows.
+func notMade(s v1alpha1.DNSRecordStatus, unanswered bool, now time.Time) v1alpha1.DNSRecordStatus {
+	switch i := slices.IndexFunc(s.Conditions, isCreated); {
+	case unanswered && (i < 0 || s.Conditions[i].Status == metav1.ConditionFalse):
+		s.Conditions = withCreated(s.Conditions, metav1.ConditionUnknown, now) // there may be something to be removed
+	case i < 0:
+		s.Conditions = withCreated(s.Conditions, metav1.ConditionFalse, now)
 	}
-	return metav1.ConditionFalse
+	return s
 }
 
 // succeeded is the status of an operation that has succeeded.

@@ -27,6 +27,12 @@ func (k *Controller) tellPassing(ctx context.Context, r *record, run *run, err e
 func (k *Controller) tellFailure(ctx context.Context, r *record, run *run, err error) error {
 	before := k.current(r).Status
 	after := failed(before, run, err, k.Clock())
+	if run.step == Put {
+		k.mu.Lock()
+		unanswered := run.unanswered
+		k.mu.Unlock()
+		after = notMade(after, unanswered, k.Clock())
+	}
 	if len(patchOf(before, after)) == 0 {
 		return nil
 	}
