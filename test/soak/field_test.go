@@ -43,6 +43,7 @@ type field struct {
 
 	mu    sync.Mutex
 	story []string // what was killed, and when
+	wrong []string // what failed
 }
 
 func newField(t *testing.T) *field {
@@ -76,6 +77,28 @@ func (f *field) tell(format string, args ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.story = append(f.story, time.Now().Format(clock)+" "+fmt.Sprintf(format, args...))
+}
+
+// Error is the test's, and is told once more behind everything that is shown of a failure: who sees only its end sees this.
+func (f *field) Error(args ...any) {
+	f.Helper()
+	f.T.Error(args...)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.wrong = append(f.wrong, fmt.Sprint(args...))
+}
+
+// Errorf is Error with a format.
+func (f *field) Errorf(format string, args ...any) {
+	f.Helper()
+	f.Error(fmt.Sprintf(format, args...))
+}
+
+// Fatalf is Errorf and the end of the test.
+func (f *field) Fatalf(format string, args ...any) {
+	f.Helper()
+	f.Error(fmt.Sprintf(format, args...))
+	f.FailNow()
 }
 
 // clock is how times are shown: in UTC they are those of the logs of containers.
@@ -118,7 +141,7 @@ func (f *field) take(ctx context.Context, o client.Object) error {
 func (f *field) must(err error) {
 	f.Helper()
 	if err != nil {
-		f.Fatal(err)
+		f.Fatalf("%v", err)
 	}
 }
 
@@ -203,9 +226,6 @@ func (f *field) report() {
 	for _, name := range []string{"kube-apiserver.log", "kubelet.log", "kube-controller-manager.log"} {
 		_ = os.Link(filepath.Join(f.cluster.Dir(), name), filepath.Join(f.kept, name))
 	}
-	f.mu.Lock()
-	f.Logf("what was done:\n%s", strings.Join(f.story, "\n"))
-	f.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for _, args := range [][]string{
@@ -216,6 +236,10 @@ func (f *field) report() {
 	}
 	f.Logf("the operator's warnings:\n%s", strings.Join(f.warnings(), ""))
 	f.Logf("all logs are in %s", f.kept)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.Logf("what was done:\n%s", strings.Join(f.story, "\n"))
+	f.Logf("what is wrong:\n%s", strings.Join(f.wrong, "\n"))
 }
 
 // warnings are what operators have warned of, in order of time.
@@ -228,13 +252,16 @@ func (f *field) warnings() []string {
 			return append(out, err.Error())
 		}
 		for line := range strings.Lines(string(text)) {
+			if strings.Contains(line, "because it is being terminated") { // an event of the end
+				continue
+			}
 			if strings.Contains(line, "WARN") || strings.Contains(line, "ERROR") || strings.Contains(line, "panic") {
 				out = append(out, line)
 			}
 		}
 	}
 	slices.Sort(out)
-	return out[max(0, len(out)-150):]
+	return out[max(0, len(out)-60):]
 }
 
 // pause waits, and reports whether to go on.

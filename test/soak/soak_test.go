@@ -71,7 +71,7 @@ func TestRandomKills(t *testing.T) {
 	t.Logf("%d changes; ended: %v; all was right %s after the last", changes, k.times, time.Since(began).Round(100*time.Millisecond))
 	for _, kind := range k.kinds() {
 		if k.times[kind] == 0 {
-			t.Errorf("nothing of the kind %s was ended", kind)
+			f.Errorf("nothing of the kind %s was ended", kind)
 		}
 	}
 	f.clear()
