@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
@@ -171,6 +172,19 @@ func (c *Client) Upsert(ctx context.Context, r Record) (Record, error) {
 	return r, nil
 }
 
+// doubt is why an answer that says that a record is not there, or cannot be, does not count: what stands in front of a server that is away
+// answers so about everything. The server's own words count, and its health.
+func (c *Client) doubt(ctx context.Context, a *reply) error {
+	if a.status != http.StatusNotFound && a.status != http.StatusBadRequest || a.ofProtocol() {
+		return nil
+	}
+	if _, err := c.Health(ctx); err != nil {
+		return &Error{Code: CodeServerError, Err: err, Message: fmt.Sprintf(
+			"%s, which are not the words of the protocol, and it is not healthy: something else may answer in its place", a.said())}
+	}
+	return nil
+}
+
 // told is a record as the server wants it, and heard is one of the server's as all others have it.
 func (c *Client) told(r Record) Record {
 	r.FQDN = ""
@@ -190,6 +204,9 @@ func (c *Client) heard(r Record) Record {
 // Delete has a record removed. One that is not there is success.
 func (c *Client) Delete(ctx context.Context, id ID) error {
 	a, err := c.ask(ctx, http.MethodDelete, id.Path(), nil)
+	if err == nil {
+		err = c.doubt(ctx, &a)
+	}
 	if err == nil && a.status != http.StatusNotFound {
 		err = a.failure()
 	}
@@ -202,6 +219,9 @@ func (c *Client) Delete(ctx context.Context, id ID) error {
 // Get returns a record as the server has it; false: there is none.
 func (c *Client) Get(ctx context.Context, id ID) (Record, bool, error) {
 	a, err := c.ask(ctx, http.MethodGet, id.Path(), nil)
+	if err == nil {
+		err = c.doubt(ctx, &a)
+	}
 	switch {
 	case err != nil:
 	case a.status == http.StatusNotFound:
@@ -220,19 +240,22 @@ func (c *Client) Get(ctx context.Context, id ID) (Record, bool, error) {
 	return c.heard(*a.answer.Record), true, nil
 }
 
-// reply is what came back.
-type reply struct {
-	status int
-	after  time.Duration
-	body   []byte
-	answer answer
-	parsed bool
-}
-
-// ask sends one signed request.
+// ask sends one signed request, and a question once more where the server had closed the connection that was kept for it.
 func (c *Client) ask(ctx context.Context, method, path string, body []byte) (reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
+	var kept bool // the connection has carried other requests before
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { kept = i.Reused }})
+	out, err := c.once(traced, method, path, body)
+	if errors.Is(err, ErrUnreachable) && out.status == 0 && kept && method == http.MethodGet && ctx.Err() == nil {
+		c.Close()
+		return c.once(ctx, method, path, body)
+	}
+	return out, err
+}
+
+// once sends one request with a nonce of its own.
+func (c *Client) once(ctx context.Context, method, path string, body []byte) (reply, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
 		return reply{}, fmt.Errorf("making the request: %w", err)
@@ -243,6 +266,7 @@ func (c *Client) ask(ctx context.Context, method, path string, body []byte) (rep
 	if c.cfg.Inject != nil {
 		c.cfg.Inject(ctx, request.Header)
 	}
+	sentOnce(request)
 	if c.cfg.Keys != nil {
 		key, err := c.cfg.Keys()
 		if err == nil {
@@ -263,79 +287,12 @@ func (c *Client) ask(ctx context.Context, method, path string, body []byte) (rep
 	return read(response, c.cfg.Now())
 }
 
-// read takes in an answer, as far as it is needed.
-func read(response *http.Response, now time.Time) (reply, error) {
-	out := reply{status: response.StatusCode, after: retryAfter(response.Header.Get("Retry-After"), now)}
-	var err error
-	out.body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
-	switch {
-	case err != nil:
-		return out, fmt.Errorf("%w: reading the answer: %w", ErrUnreachable, err)
-	case len(out.body) > maxAnswer:
-		return out, &Error{Status: out.status, Code: CodeServerError, Message: fmt.Sprintf("its answer is longer than %d octets", maxAnswer)}
+// sentOnce keeps a [http.Transport] from sending a request again by itself, with the nonce that the server may have seen: it does so with those
+// that have no body and a method that is safe, and with all that have one of these headers.
+func sentOnce(request *http.Request) {
+	request.Header.Del("Idempotency-Key")
+	request.Header.Del("X-Idempotency-Key")
+	if request.Method == http.MethodGet {
+		request.Body, request.GetBody = io.NopCloser(http.NoBody), nil
 	}
-	out.parsed = json.Unmarshal(out.body, &out.answer) == nil
-	return out, nil
-}
-
-// retryAfter reads a number of seconds or a date (RFC 9110 §10.2.3); what cannot be read is 0.
-func retryAfter(text string, now time.Time) time.Duration {
-	if n, err := strconv.Atoi(text); err == nil {
-		return max(0, time.Duration(min(n, 24*3600))*time.Second)
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return max(0, min(at.Sub(now), 24*time.Hour))
-	}
-	return 0
-}
-
-// failure says why an answer is none that was hoped for; nil: it is. An answer that says nothing, or nothing that can be read, is as
-// good as its status.
-func (a *reply) failure() error {
-	saysNo := a.parsed && a.answer.Success != nil && !*a.answer.Success
-	if a.status/100 == 2 && !saysNo {
-		return nil
-	}
-	out := &Error{Status: a.status, Code: a.code(""), RetryAfter: a.after}
-	if out.Code == "" {
-		out.Code = codeOfStatus(a.status)
-	}
-	switch {
-	case a.parsed && a.answer.Error != nil && a.answer.Error.Message != "":
-		out.Message, out.Details = clipped(a.answer.Error.Message), a.answer.Error.Details
-	case a.parsed && a.answer.Message != "":
-		out.Message = clipped(a.answer.Message)
-	default:
-		out.Message = fmt.Sprintf("it answers %d %s", a.status, http.StatusText(a.status))
-	}
-	return out
-}
-
-// code is what the answer says, else the one given.
-func (a *reply) code(otherwise Code) Code {
-	if a.parsed && a.answer.Error != nil && a.answer.Error.Code != "" {
-		return Code(clip(string(a.answer.Error.Code)))
-	}
-	return otherwise
-}
-
-func codeOfStatus(status int) Code {
-	switch status {
-	case http.StatusBadRequest, http.StatusUnprocessableEntity:
-		return CodeInvalidRecord
-	case http.StatusUnauthorized:
-		return CodeAuthFailed
-	case http.StatusTooManyRequests:
-		return CodeRateLimited
-	}
-	return CodeServerError
-}
-
-// clipped keeps words of a server short, and on one line: they get into statuses.
-func clipped(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) > 500 {
-		s = s[:500] + "…"
-	}
-	return s
 }

@@ -88,12 +88,20 @@ func TestAnswers(t *testing.T) {
 		{"a record", 200, `{"success":true,"record":{"type":"A","domain":"example.com","subdomain":"www","values":["192.0.2.9"],"ttl":1}}`, "-", "-", "-"},
 		{"created", 201, `{"success":true}`, "-", "-", "SERVER_ERROR"},
 		{"nothing to say", 204, ``, "-", "-", "SERVER_ERROR"},
-		{"no JSON", 200, `ok`, "-", "-", "SERVER_ERROR"},
+		{"nothing to say but a line", 200, "\r\n", "-", "-", "SERVER_ERROR"},
+		{"an object of another form", 200, `{"status":"ok"}`, "-", "-", "SERVER_ERROR"},
+		{"no JSON", 200, `ok`, "SERVER_ERROR", "SERVER_ERROR", "SERVER_ERROR"},
+		{"a page", 200, `<!DOCTYPE html><title>Welcome to nginx!</title>`, "SERVER_ERROR", "SERVER_ERROR", "SERVER_ERROR"},
+		{"a list", 200, `[]`, "SERVER_ERROR", "SERVER_ERROR", "SERVER_ERROR"},
+		{"null", 200, `null`, "SERVER_ERROR", "SERVER_ERROR", "SERVER_ERROR"},
+		{"an object that breaks off", 200, `{"success":tr`, "SERVER_ERROR", "SERVER_ERROR", "SERVER_ERROR"},
 		{"a no with 200", 200, fmt.Sprintf(no, "QUOTA_EXCEEDED"), "QUOTA_EXCEEDED", "QUOTA_EXCEEDED", "QUOTA_EXCEEDED"},
 		{"not there", 404, fmt.Sprintf(no, "RECORD_NOT_FOUND"), "RECORD_NOT_FOUND", "-", "-"},
-		{"not there, in plain text", 404, `404 page not found`, "SERVER_ERROR", "-", "-"},
+		{"not there, with success alone", 404, `{"success":false}`, "SERVER_ERROR", "-", "-"},
+		{"not there, in plain text, of a server that is not well", 404, `404 page not found`, "SERVER_ERROR", "SERVER_ERROR", "SERVER_ERROR"},
+		{"not there, in JSON of a gateway", 404, `{"error":"Not Found","message":"no route"}`, "SERVER_ERROR", "SERVER_ERROR", "SERVER_ERROR"},
 		{"a value that is none", 400, fmt.Sprintf(no, "INVALID_VALUE"), "INVALID_VALUE", "INVALID_VALUE", "INVALID_VALUE"},
-		{"a bad request, in plain text", 400, `bad`, "INVALID_RECORD", "INVALID_RECORD", "INVALID_RECORD"},
+		{"a bad request, in plain text, of a server that is not well", 400, `bad`, "INVALID_RECORD", "SERVER_ERROR", "SERVER_ERROR"},
 		{"a wrong secret, in plain text", 401, `no`, "AUTH_FAILED", "AUTH_FAILED", "AUTH_FAILED"},
 		{"a replay", 401, fmt.Sprintf(no, "NONCE_REUSED"), "NONCE_REUSED", "NONCE_REUSED", "NONCE_REUSED"},
 		{"too many", 429, ``, "RATE_LIMITED", "RATE_LIMITED", "RATE_LIMITED"},
@@ -132,10 +140,51 @@ func TestAnswers(t *testing.T) {
 			if c.status == 429 && (!errors.As(upsert, &e) || e.RetryAfter != 7*time.Second) {
 				t.Errorf("it is to be tried again: %+v", upsert)
 			}
-			if len(s.asked) != 3 {
+			if records := strings.Count(strings.Join(s.asked, "\n"), "/records"); records != 3 {
 				t.Errorf("it was asked %q", s.asked)
 			}
 		})
+	}
+}
+
+func TestA404OfAServerThatIsWell(t *testing.T) {
+	for _, status := range []int{200, 503} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/health" {
+				http.NotFound(w, r)
+				return
+			}
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, `{"status":"healthy"}`)
+		}))
+		t.Cleanup(s.Close)
+		c := clientOf(t, s.URL)
+		remove := c.Delete(t.Context(), www.ID())
+		_, there, read := c.Get(t.Context(), www.ID())
+		if well := status == 200; (remove == nil) != well || (read == nil) != well || there {
+			t.Errorf("with health %d a deletion comes to %v and a look to %v", status, remove, read)
+		}
+		if remove != nil && !strings.Contains(remove.Error(), "something else may answer in its place") {
+			t.Errorf("it says %v", remove)
+		}
+	}
+}
+
+func TestWordsOfAServerAreKept(t *testing.T) {
+	for _, c := range []struct{ sentence, body, want string }{
+		{"plain text", "HMAC mismatch:\n\x1b[31mbody", `it answers 401 Unauthorized: "HMAC mismatch: [31mbody"`},
+		{"JSON of another form", `{"detail":"Invalid signature"}`, `it answers 401 Unauthorized: "{\"detail\":\"Invalid signature\"}"`},
+		{"the protocol's", `{"success":false,"error":{"code":"AUTH_FAILED","message":"wrong signature"}}`, "wrong signature"},
+		{"a page", "<html>\n<head><title>401 Authorization Required</title></head>", `it answers 401 Unauthorized with a page titled "401 Authorization Required"`},
+		{"a page without a title", "<html>", "it answers 401 Unauthorized with a page"},
+		{"nothing", "", "it answers 401 Unauthorized"},
+		{"too many", strings.Repeat("ä", 400), `it answers 401 Unauthorized: "` + strings.Repeat("ä", 250) + `…"`},
+	} {
+		_, err := clientOf(t, serve(t, 401, c.body).URL).Upsert(t.Context(), www)
+		var e *dnshook.Error
+		if !errors.As(err, &e) || e.Message != c.want {
+			t.Errorf("of %s it keeps %v, want %s", c.sentence, err, c.want)
+		}
 	}
 }
 
