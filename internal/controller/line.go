@@ -23,7 +23,8 @@ type line struct {
 	feed    *backend.Feed
 	live    bool
 	at      map[place]*attached
-	owed    []string // Places of an earlier run that nobody has attached to yet
+	ending  map[place]struct{} // servers that get what is new, and that nobody waits for: see Server.Ending
+	owed    []string           // Places of an earlier run that nobody has attached to yet
 	written rr.Sets
 	entered bool    // something into written since it was last shared
 	sets    rr.Sets // the newest content
@@ -77,7 +78,7 @@ type waiting struct {
 }
 
 func (d *Deliveries) addLine(z *delivery, name dnsname.Name, stored Stored) *line {
-	l := &line{id: z.id.String() + " " + name.String(), zone: z.id, name: name, at: map[place]*attached{}, waits: map[zone.ID]uint64{}}
+	l := &line{id: z.id.String() + " " + name.String(), zone: z.id, name: name, at: map[place]*attached{}, ending: map[place]struct{}{}, waits: map[zone.ID]uint64{}}
 	config := backend.FeedConfig{ID: l.id, Zone: name, Created: stored.Created, Serial: stored.Serial, Ceiling: stored.Ceiling}
 	l.written = within(stored.Written(), name)
 	if stored.Name == name {
@@ -97,8 +98,9 @@ func within(sets rr.Sets, name dnsname.Name) rr.Sets {
 	return txn.Sets()
 }
 
-// deliver attaches the live line to the wanted Places and withdraws everything else.
-func (d *Deliveries) deliver(z *delivery, wanted []*Place, stored Stored) {
+// deliver attaches the live line to the wanted Places and withdraws everything else. It returns the claims to be told: who they waited for may
+// be there no more.
+func (d *Deliveries) deliver(z *delivery, wanted []*Place, stored Stored) []zone.ID {
 	z.problem = ""
 	live := z.accepted && !stored.Deleting
 	for name, l := range z.lines {
@@ -113,7 +115,7 @@ func (d *Deliveries) deliver(z *delivery, wanted []*Place, stored Stored) {
 		}
 	}
 	if !live {
-		return
+		return nil
 	}
 	l := z.lines[z.snapshot.Name]
 	if l == nil {
@@ -131,6 +133,7 @@ func (d *Deliveries) deliver(z *delivery, wanted []*Place, stored Stored) {
 			}
 		}
 	}
+	return d.confirm(l)
 }
 
 // attach makes the attachments of a line those of the wanted Places.
@@ -147,6 +150,7 @@ func (d *Deliveries) attach(z *delivery, l *line, wanted []*Place) {
 			l.owed = slices.DeleteFunc(l.owed, func(name string) bool { return name == p.Name })
 		}
 	}
+	d.attachEnding(l, wanted)
 	for _, name := range slices.Clone(l.owed) {
 		if !slices.Contains(wanted, d.places[name]) { // one that is wanted and cannot be used now has it still
 			d.settleDebt(z, l, name)
@@ -172,6 +176,32 @@ func (d *Deliveries) attach(z *delivery, l *line, wanted []*Place) {
 			if !d.engine.Withdraw(key.target, l.as(key.place)) {
 				delete(l.at, key)
 			}
+		}
+	}
+}
+
+// attachEnding has servers that are about to end get what is new, and lets go of those that have ended.
+func (d *Deliveries) attachEnding(l *line, wanted []*Place) {
+	serve := map[place]bool{}
+	for _, p := range wanted {
+		for _, s := range p.Servers {
+			if !s.Ending {
+				continue
+			}
+			key := place{p.Name, backend.TargetKey{Server: s.Name, Zone: l.name, View: s.View}}
+			serve[key] = true
+			if _, known := l.ending[key]; known {
+				continue
+			}
+			d.attachTo(l, key, p, s) // a new leader may not have been before
+			delete(l.at, key)
+			l.ending[key] = struct{}{}
+		}
+	}
+	for key := range l.ending {
+		if !serve[key] {
+			d.engine.Detach(key.target, l.as(key.place))
+			delete(l.ending, key)
 		}
 	}
 }

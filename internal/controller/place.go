@@ -39,6 +39,7 @@ type Server struct {
 	Title      string       // what people call it; "": Name
 	Zone       dnsname.Name // the only one that it takes; zero: any
 	Backend    backend.Backend
+	Ending     bool // it serves for a moment more, and gets what is new until then; nobody waits for it
 }
 
 // called is what people call a Place.
@@ -53,23 +54,20 @@ func (p *Place) serves(refs []string) bool {
 	return slices.Contains(refs, p.Name)
 }
 
-// at returns the servers of p that take a zone.
+// at returns the servers of p that take a zone, and stay.
 func (p *Place) at(zone dnsname.Name) []Server {
-	if !p.Hosted {
-		return p.Servers
-	}
 	var servers []Server
 	for _, s := range p.Servers {
-		if s.Zone.IsZero() || s.Zone == zone {
+		if !s.Ending && (!p.Hosted || s.Zone.IsZero() || s.Zone == zone) {
 			servers = append(servers, s)
 		}
 	}
 	return servers
 }
 
-// names reports whether a target is at one of the servers of p.
+// names reports whether a target is at one of the servers of p that stay.
 func (p *Place) names(target backend.TargetKey) bool {
-	return slices.ContainsFunc(p.Servers, func(s Server) bool { return s.Name == target.Server && s.View == target.View })
+	return slices.ContainsFunc(p.Servers, func(s Server) bool { return !s.Ending && s.Name == target.Server && s.View == target.View })
 }
 
 // allows reports whether the grants of p include a Zone, or one above it that

@@ -74,7 +74,7 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 		}
 	}
 	stood := z.stands()
-	d.deliver(z, wanted, stored)
+	claims := d.deliver(z, wanted, stored)
 	z.uid, z.created, z.fleets = stored.UID, stored.Created, fleetsOf(wanted)
 	z.looked, z.placed = true, true
 	hold = d.holds(z, wanted)
@@ -86,6 +86,7 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 	}
 	news := !sameOutcome(before, z.lacks) || missing(stood, z.stands())
 	d.mu.Unlock()
+	d.settled(claims)
 
 	if live && l != nil && len(wanted) == 0 {
 		if _, err := l.feed.Mint(ctx); err != nil {
@@ -157,6 +158,7 @@ func (d *Deliveries) forget(z *delivery) {
 		for key := range l.at {
 			d.engine.Detach(key.target, l.as(key.place))
 		}
+		d.attachEnding(l, nil)
 		delete(d.feeds, l.id)
 		l.abandon(d.clock())
 	}

@@ -96,9 +96,7 @@ func (z *Zones) Fleet(cluster types.NamespacedName) ([]controller.Server, *contr
 		case h.trouble != "":
 			troubles = append(troubles, h.trouble)
 		}
-		for _, p := range h.pods {
-			servers = append(servers, p.server)
-		}
+		servers = append(servers, h.servers()...)
 	}
 	if len(troubles) == 0 {
 		return servers, nil

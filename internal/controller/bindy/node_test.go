@@ -117,6 +117,7 @@ type bindNode struct {
 	ports     sync.Map          // of BIND, by the address of the pod
 	volumes   map[string]string // by instance; nil: what a pod has ends with it
 	away      map[string]bool   // instances whose pods have no node to run on
+	lingers   bool              // pods that are to go serve on
 }
 
 type runningPod struct {
@@ -188,11 +189,13 @@ func (n *bindNode) step(ctx context.Context) {
 	there := map[types.UID]bool{}
 	for i := range list.Items {
 		p := &list.Items[i]
+		there[p.UID] = p.DeletionTimestamp.IsZero() || n.lingers
 		if !p.DeletionTimestamp.IsZero() {
-			_ = n.live.Delete(ctx, p, client.GracePeriodSeconds(0))
+			if !n.lingers {
+				_ = n.live.Delete(ctx, p, client.GracePeriodSeconds(0))
+			}
 			continue
 		}
-		there[p.UID] = true
 		running := n.pods[p.UID]
 		if running == nil {
 			var err error

@@ -99,6 +99,7 @@ func (p *Pod) Settings(name dnsname.Name) ZoneSettings { return p.zones.settings
 type host struct {
 	primary bool
 	pods    []*Pod
+	ending  []*Pod // that are to go and serve for a moment more
 	trouble string // why it cannot be used, as a sentence
 	signs   signs
 	ledger  ledger             // what its status says
@@ -107,7 +108,30 @@ type host struct {
 	transfer client.ObjectKey // the Secret with the keys for transfers
 }
 
-// pod is one of its pods, nil if it has none of that UID.
+// known is what was known of a pod, nil if nothing was.
+func (h *host) known(p *Pod) *Pod {
+	for _, pods := range [][]*Pod{h.pods, h.ending} {
+		if i := slices.IndexFunc(pods, p.same); i >= 0 {
+			return pods[i]
+		}
+	}
+	return nil
+}
+
+// servers are those of a primary.
+func (h *host) servers() (out []controller.Server) {
+	for _, p := range h.pods {
+		out = append(out, p.server)
+	}
+	for _, p := range h.ending {
+		s := p.server
+		s.Ending = true
+		out = append(out, s)
+	}
+	return out
+}
+
+// pod is one of its pods that stay, nil if it has none of that UID.
 func (h *host) pod(uid types.UID) *Pod {
 	if h == nil {
 		return nil
@@ -199,10 +223,10 @@ func (z *Zones) hostOf(ctx context.Context, s *server, before *host) (*host, err
 		if p == nil {
 			continue
 		}
-		if before != nil {
-			if i := slices.IndexFunc(before.pods, p.same); i >= 0 && before.primary == out.primary {
+		if before != nil && before.primary == out.primary {
+			if known := before.known(p); known != nil {
 				now := p.starts
-				p = before.pods[i]
+				p = known
 				if p.starts != now {
 					p.starts = now
 					defer z.restarted(p)
@@ -219,7 +243,11 @@ func (z *Zones) hostOf(ctx context.Context, s *server, before *host) (*host, err
 		if err := z.connect(p); err != nil {
 			return nil, err
 		}
-		out.pods = append(out.pods, p)
+		if pods[n].DeletionTimestamp.IsZero() {
+			out.pods = append(out.pods, p)
+		} else {
+			out.ending = append(out.ending, p)
+		}
 	}
 	switch {
 	case len(out.pods) > 0:
@@ -306,7 +334,7 @@ func (z *Zones) keysFor(ctx context.Context, s *server) (update, transfer bind9.
 func (z *Zones) podOf(p *corev1.Pod, s *server, primary bool) *Pod {
 	ip, err := netip.ParseAddr(p.Status.PodIP)
 	began, _ := sidecarState(p)
-	if err != nil || began.IsZero() || !isServer(p) || isOver(p) || !p.DeletionTimestamp.IsZero() {
+	if err != nil || began.IsZero() || !isServer(p) || isOver(p) || !p.DeletionTimestamp.IsZero() && (s.leaves() == 0 || !hasKeys(p, z.Clock.Now())) {
 		return nil
 	}
 	dns := netip.AddrPortFrom(ip.Unmap(), portOf(p, namedContainer, bind9.DNSPort))
@@ -336,15 +364,12 @@ func (z *Zones) putHost(i *v1beta1.Bind9Instance, before, now *host) {
 	if now.primary && (before == nil || before.signs != now.signs) {
 		z.allocateIn(key.Namespace) // before anything is delivered there
 	}
-	if before != nil && before.primary == now.primary && before.trouble == now.trouble && before.transfer == now.transfer && slices.Equal(before.pods, now.pods) {
+	if before != nil && before.primary == now.primary && before.trouble == now.trouble && before.transfer == now.transfer && slices.Equal(before.pods, now.pods) && slices.Equal(before.ending, now.ending) {
 		return
 	}
 	z.tellFleet(i)
 	if now.primary {
-		place := &controller.Place{Name: placeOf(key), Created: i.CreationTimestamp.Time, Noun: v1beta1.KindInstance, Kind: "bind9", Passing: true}
-		for _, p := range now.pods {
-			place.Servers = append(place.Servers, p.server)
-		}
+		place := &controller.Place{Name: placeOf(key), Created: i.CreationTimestamp.Time, Noun: v1beta1.KindInstance, Kind: "bind9", Passing: true, Servers: now.servers()}
 		if now.trouble != "" {
 			o := controller.Not(controller.ReasonBackendNotReady, now.trouble)
 			place.Problem = &o

@@ -114,6 +114,21 @@ func (z *Zones) addressesOf(instances []client.ObjectKey, transfer client.Object
 	return out
 }
 
+// notifiedAt are the addresses of the servers of instances that are told of news: also those that are to go, for as long as they serve. z.mu is
+// held.
+func (z *Zones) notifiedAt(instances []client.ObjectKey, transfer client.ObjectKey) []netip.AddrPort {
+	out := z.addressesOf(instances, transfer)
+	for _, key := range instances {
+		if h := z.hosts[key]; h != nil && h.transfer == transfer {
+			for _, p := range h.ending {
+				out = append(out, p.address)
+			}
+		}
+	}
+	slices.SortFunc(out, netip.AddrPort.Compare)
+	return out
+}
+
 // settingsAt are those of the zone of a name that an instance has.
 func (z *Zones) settingsAt(instance client.ObjectKey, name dnsname.Name) ZoneSettings {
 	z.mu.Lock()
@@ -125,7 +140,7 @@ func (z *Zones) settingsAt(instance client.ObjectKey, name dnsname.Name) ZoneSet
 	of := z.holderAt(instance, canonicalZone(name.String()))
 	fleet := z.fleets[of]
 	return ZoneSettings{
-		AlsoNotify: z.addressesOf(z.held(of, fleet.secondaries), h.transfer), DNSSECPolicy: fleet.signer.policy, Sole: !fleet.signer.none(),
+		AlsoNotify: z.notifiedAt(z.held(of, fleet.secondaries), h.transfer), DNSSECPolicy: fleet.signer.policy, Sole: !fleet.signer.none(),
 	}
 }
 
