@@ -65,17 +65,20 @@ type ZoneSpec struct {
 	// The Zone to whose name a partial domainName is added. A Zone has either a
 	// fully qualified domainName or a zoneRef. Which Zone is its parent, and decides
 	// by its delegations, is found by name either way: the nearest one above, which
-	// is another one where there is a Zone between the two. Reasons not to
-	// be accepted: ReferenceNotFound, ReferenceCycle, ParentUnresolved,
-	// ParentNotAccepted.
+	// is another one where there is a Zone between the two. Where that one is of the
+	// same namespace and has no rule for this Zone, this Zone is independent and has
+	// no parent; a warning says so, reason Undelegated. Reasons not to be accepted:
+	// ReferenceNotFound, ReferenceCycle, ParentUnresolved, ParentNotAccepted,
+	// NotDelegated.
 	//
 	// +nullable
 	// +optional
 	ZoneRef *ZoneRef `json:"zoneRef,omitempty"`
 
-	// Rules by which this zone adopts records and sub-zones. An object that no
-	// rule allows is not adopted, reason NotDelegated, not even one of the Zone's
-	// own namespace. Default: no rules. A rule that cannot be read as a whole, for
+	// Rules by which this zone adopts records and sub-zones. A Record that no rule
+	// allows is not adopted, reason NotDelegated, not even one of the Zone's own
+	// namespace. Nor is a Zone, which is accepted as an independent one if it is of
+	// that namespace. Default: no rules. A rule that cannot be read as a whole, for
 	// a field that nobody knows or a bad pattern, grants nothing; the Zone's
 	// warning says so, reason InvalidRule. So do the rules after those that have
 	// 4096 rules, namespaces, patterns and types together.
