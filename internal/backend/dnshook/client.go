@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -67,21 +65,8 @@ func New(cfg Config, now func() time.Time) (*Client, error) {
 	if c.hook, err = dnshook.NewClient(hook); err != nil {
 		return nil, err
 	}
-	c.server, err = Canonical(cfg.Server)
+	c.server, err = dnshook.CanonicalServer(cfg.Server)
 	return c, err
-}
-
-// Canonical returns the URL of a server as it is compared: the host in lower case, the port always there, no final slash.
-func Canonical(server string) (string, error) {
-	u, err := url.Parse(server)
-	if err != nil {
-		return "", fmt.Errorf("the URL of the server of a DNSClass: %w", err)
-	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port) + strings.TrimRight(u.EscapedPath(), "/"), nil
 }
 
 // Server is the canonical URL, equal for all spellings of it.

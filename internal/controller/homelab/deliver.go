@@ -126,7 +126,7 @@ func (k *Controller) upserted(s *slot, w *want, err error) {
 	k.heard(s.key.class)
 	now := k.Clock.Now()
 	same := s.last == w.hash
-	s.confirmed, s.failure, s.schedule = w.hash, nil, schedule{}
+	s.confirmed, s.upserts = w.hash, attempts{}
 	for _, r := range w.all {
 		r.synced = now
 		r.arrive(k)
@@ -160,7 +160,7 @@ func (k *Controller) removed(s *slot, do step, err error) {
 		return
 	}
 	k.heard(s.key.class)
-	s.failure, s.schedule = nil, schedule{}
+	s.removals, s.upserts.schedule = attempts{}, schedule{}
 	if len(s.claims) > 0 && s.confirmed != "" {
 		s.last, s.confirmed = s.confirmed, "" // it may have been the same record by another split of the name
 	}
@@ -199,22 +199,25 @@ func (k *Controller) forget(s *slot, free []held) {
 // failed notes that a call has failed, and when the next one is due. k.mu is held.
 func (k *Controller) failed(s *slot, err error, removal bool) {
 	f, p, after := explain(s.key.class, err)
-	now := k.Clock.Now()
-	f.removal, f.next = removal, s.schedule.failed(k.Retry, now, p, after)
-	s.failure = &f
+	now, tries := k.Clock.Now(), &s.upserts
+	if removal {
+		tries = &s.removals
+	}
+	f.next = tries.failed(k.Retry, now, p, after)
+	tries.failure = &f
 	if c := k.classes[s.key.class]; c != nil {
 		if p == asked {
-			k.pause(c, s.schedule.next.Sub(now))
+			k.pause(c, tries.next.Sub(now))
 		}
 		if aboutAll(err) && c.checked != nil && c.checked.status == v1alpha1.Healthy && now.Sub(c.checked.at) >= k.Retry.BaseDelay {
 			k.healths.Add(c.name)
 		}
 	}
-	if !removal && s.schedule.slow && departing(s).remove != nil {
+	if !removal && tries.slow && departing(s).remove != nil {
 		k.wake(s.key)
 	}
 	k.tellSlot(s)
-	k.later(s.key, s.schedule.next.Sub(now))
+	k.later(s.key, tries.next.Sub(now))
 }
 
 // heard notes that a server has taken something. If it was unhealthy, what failed has another chance: the question for its health may be what it
@@ -245,8 +248,8 @@ func (k *Controller) relent(class string) {
 		k.open(c)
 	}
 	for key, s := range k.slots {
-		if key.class == class && s.failure != nil {
-			s.schedule = schedule{}
+		if key.class == class && s.failure() != nil {
+			s.upserts.schedule, s.removals.schedule = schedule{}, schedule{}
 			k.wake(key)
 		}
 	}

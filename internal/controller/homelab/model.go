@@ -33,7 +33,17 @@ func slotOf(a v1alpha1.Applied) slotKey { return keyOf(a.Class, idOf(a)) }
 
 // samePlace reports whether two are of one identity.
 func samePlace(a, b v1alpha1.Applied) bool {
-	return a.Class == b.Class && a.Server == b.Server && idOf(a) == idOf(b)
+	return a.Class == b.Class && sameServer(a.Server, b.Server) && idOf(a) == idOf(b)
+}
+
+// sameServer reports whether two URLs are of one server.
+func sameServer(a, b string) bool { return a == b || serverOf(a) == serverOf(b) }
+
+func serverOf(url string) string {
+	if c, err := dnshook.CanonicalServer(url); err == nil {
+		return c
+	}
+	return url
 }
 
 // A record is what is known about a DNSRecord. Of what it has applied this is the truth: the cache may lag behind.
@@ -115,16 +125,25 @@ type slot struct {
 	last      string // what confirmed was before something was sent
 	changes   int    // how often something was sent
 	odd       oddity // what was found at the last look
-	schedule  schedule
-	failure   *failure
+	upserts   attempts
+	removals  attempts // of what objects have left there
 	behind    *slotKey // it waits until this one is removed
 }
+
+// attempts are what has become of the calls of one kind for a slot. Each kind has retries of its own: what an object has left may have to go while
+// its successor is refused.
+type attempts struct {
+	schedule
+	failure *failure
+}
+
+// failure is why the last call for a slot has failed, nil if it has not; the removal counts first.
+func (s *slot) failure() *failure { return cmp.Or(s.removals.failure, s.upserts.failure) }
 
 // A failure is why the server does not have what it should.
 type failure struct {
 	reason, code, message string
 	next                  string // in words, when it is tried again
-	removal               bool   // what failed is the removal
 }
 
 // A want is what a slot is to hold.
@@ -181,7 +200,7 @@ func (k *Controller) want(s *slot) (*want, bool) {
 // hashOf is equal for what is the same on the wire.
 func hashOf(server string, r dnshook.Record) string {
 	body, _ := json.Marshal(r) // of strings and numbers
-	sum := sha256.Sum256(append([]byte(server+"\n"), body...))
+	sum := sha256.Sum256(append([]byte(serverOf(server)+"\n"), body...))
 	return hex.EncodeToString(sum[:12])
 }
 

@@ -27,7 +27,6 @@ type held struct {
 
 // next decides about a slot. k.mu is held.
 func (k *Controller) next(s *slot) step {
-	now := k.Clock.Now()
 	s.behind = nil
 	if do := orphaned(s); len(do.free) > 0 {
 		return do
@@ -44,21 +43,32 @@ func (k *Controller) next(s *slot) step {
 	}
 	if do.upsert == nil && do.remove == nil {
 		if w != nil && s.confirmed == w.hash || len(s.holders) == 0 {
-			s.failure, s.schedule = nil, schedule{}
+			s.upserts, s.removals = attempts{}, attempts{}
 		}
 		return do
 	}
-	about := "remove"
-	if do.upsert != nil {
-		about = do.upsert.hash
-	}
-	if s.schedule.regard(about + k.classes[s.key.class].revision); now.Before(s.schedule.next) {
-		return step{after: s.schedule.next.Sub(now)}
+	if wait := k.wait(s, w, do); wait > 0 {
+		return step{after: wait}
 	}
 	if r := misled(s, do); r != nil {
 		return step{prepare: r}
 	}
 	return do
+}
+
+// wait is how long there is nothing to send yet, for what a slot is to hold and for the step that is next. k.mu is held.
+func (k *Controller) wait(s *slot, w *want, do step) time.Duration {
+	now := k.Clock.Now()
+	if do.upsert != nil {
+		s.upserts.regard(do.upsert.hash + k.classes[s.key.class].revision)
+		return s.upserts.next.Sub(now)
+	}
+	s.removals.regard(k.classes[s.key.class].revision)
+	wait := s.removals.next.Sub(now)
+	if w != nil && s.confirmed != w.hash {
+		return min(wait, s.upserts.next.Sub(now)) // the upsert has its turn, too
+	}
+	return wait
 }
 
 // orphaned are the holdings that are to be left where they are.
@@ -86,7 +96,8 @@ func (k *Controller) keep(s *slot, w *want) step {
 		s.loaded, s.confirmed = true, remembered(s, w)
 	}
 	if s.confirmed != w.hash {
-		if gone := departing(s); gone.remove != nil && s.failure != nil && !s.failure.removal && s.schedule.slow {
+		s.upserts.regard(w.hash + k.classes[s.key.class].revision)
+		if gone := departing(s); gone.remove != nil && s.upserts.slow && k.Clock.Now().Before(s.upserts.next) {
 			return gone // who goes does not wait for what a successor cannot have
 		}
 		return step{upsert: w}
@@ -188,7 +199,7 @@ func (k *Controller) succeeded(h held) bool {
 		return false
 	}
 	w, known := k.want(k.slot(r.key))
-	return known && w != nil && w.place.Class != h.place.Class && w.place.Server == h.place.Server && idOf(w.place) == idOf(h.place)
+	return known && w != nil && w.place.Class != h.place.Class && sameServer(w.place.Server, h.place.Server) && idOf(w.place) == idOf(h.place)
 }
 
 // inTheWay returns a slot that has to be empty before this one is filled.

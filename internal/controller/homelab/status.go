@@ -73,15 +73,16 @@ func (k *Controller) standing(r *record) account {
 	if s.confirmed == w.hash && w.owner.applied != nil && samePlace(*w.owner.applied, w.place) {
 		return k.served(r, s, w)
 	}
-	switch f := s.failure; {
-	case f != nil && !f.removal:
-		return bad(f.reason, f.code, strings.TrimSpace(f.message+" "+f.next)+k.leftover(r))
-	case s.behind != nil:
+	switch f := s.upserts.failure; {
+	case s.behind != nil: // what failed before is not tried now
 		text := fmt.Sprintf("It waits until DNSClass %s has %s no more, beside which it cannot stand.", s.key.class, title(*s.behind))
-		if other := k.slots[*s.behind]; other != nil && other.failure != nil {
-			return bad(other.failure.reason, other.failure.code, text+" "+other.failure.message)
+		if other := k.slots[*s.behind]; other != nil && other.failure() != nil {
+			f = other.failure()
+			return bad(f.reason, f.code, text+" "+f.message)
 		}
 		return pending(text)
+	case f != nil:
+		return bad(f.reason, f.code, strings.TrimSpace(f.message+" "+f.next)+k.leftover(r))
 	}
 	if _, waits := k.classes[s.key.class].pause.slots[s.key]; waits {
 		return pending(fmt.Sprintf("It is on its way to DNSClass %s, whose server has asked for a pause.", s.key.class))
@@ -110,8 +111,8 @@ func (k *Controller) served(r *record, s *slot, w *want) account {
 	}
 	for _, f := range r.former {
 		text += fmt.Sprintf(" %s %s of DNSClass %s is still to be removed", idOf(f).FQDN(), f.Type, f.Class)
-		if old := k.slots[slotOf(f)]; old != nil && old.failure != nil {
-			text += ": " + old.failure.message
+		if old := k.slots[slotOf(f)]; old != nil && old.failure() != nil {
+			text += ": " + old.failure().message
 			continue
 		}
 		text += "."
@@ -132,8 +133,9 @@ func (k *Controller) leaving(r *record) account {
 		if k.classes[a.Class] == nil {
 			return bad(ReasonClassNotFound, codeClassNotFound, what+", which does not exist; create it again."+release)
 		}
-		if s := k.slots[slotOf(a)]; s != nil && s.failure != nil {
-			return bad(s.failure.reason, s.failure.code, what+". "+s.failure.message+" "+s.failure.next+release)
+		if s := k.slots[slotOf(a)]; s != nil && s.failure() != nil {
+			f := s.failure()
+			return bad(f.reason, f.code, what+". "+f.message+" "+f.next+release)
 		}
 	}
 	return pending("The record is being removed.")

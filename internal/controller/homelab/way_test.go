@@ -67,3 +67,37 @@ func TestWhoGoesDoesNotWaitForASuccessor(t *testing.T) {
 	w.record("two", "dns", "A www example.com 192.0.2.6")
 	w.holds(h, "A www.example.com 300 192.0.2.6")
 }
+
+// TestTwoOperationsAtOneNameHaveRetriesOfTheirOwn has the removal for who goes fail, and the upsert for who comes be refused.
+func TestTwoOperationsAtOneNameHaveRetriesOfTheirOwn(t *testing.T) {
+	h := newHook(t, "")
+	w := newWorld(t, quick)
+	w.class("dns", h.URL)
+	w.record("one", "dns", "A www example.com 192.0.2.1")
+	w.until("one", "Created True RecordCreated")
+	w.younger()
+	w.record("two", "dns", "A www example.com 192.0.2.66")
+	w.until("two", "Error False InvalidConfiguration")
+	h.asked()
+	h.answers(func(rw http.ResponseWriter, r *http.Request) bool {
+		switch r.Method {
+		case http.MethodPost:
+			return status(http.StatusBadRequest, `{"success":false,"error":{"code":"INVALID_VALUE","message":"no"}}`)(rw, r)
+		case http.MethodDelete:
+			return status(http.StatusInternalServerError, "")(rw, r)
+		}
+		return false
+	})
+	w.delete("one")
+	w.message("one", "All retries failed (5/5)")
+	w.until("one", "Error False ServerError")
+	w.until("two", "Error False ValidationFailed")
+	got := strings.Join(h.asked(), "\n")
+	if posts, removals := strings.Count(got, "POST"), strings.Count(got, "DELETE"); posts != 1 || removals != 6 {
+		t.Errorf("there are %d upserts and %d removals, want 1 and 6:\n%s", posts, removals, got)
+	}
+	h.answers(nil)
+	w.class("dns", h.URL, "timeoutSeconds: 5") // another chance for both
+	w.until("two", "Created True RecordCreated")
+	w.until("one", "gone")
+}
