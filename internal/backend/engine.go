@@ -67,6 +67,8 @@ type Attachment struct {
 	Written rr.Sets       // with Keep: the ledger, as sets where their data are known
 	Observe bool          // report the difference, write nothing
 	Audit   time.Duration // 0: the engine's, negative: never
+
+	Withdraw bool // it is being withdrawn, as by Engine.Withdraw
 }
 
 // Engine runs the workers of all targets. An idle target costs memory only: a worker exists while there is something to do.

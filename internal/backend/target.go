@@ -112,7 +112,7 @@ func (t *target) attach(a Attachment) {
 	}
 	a.Keep = a.Keep && !t.overlay
 	a.Written = rr.Sets{} // it is as large as the zone, and is handed over
-	t.attachments[a.Name] = &attachment{Attachment: a, fresh: true}
+	t.attachments[a.Name] = &attachment{Attachment: a, leaving: a.Withdraw, fresh: true}
 	a.Feed.attached[t]++
 	if n := a.Backend.Limits().Concurrency; n > 0 {
 		t.server.limit = n

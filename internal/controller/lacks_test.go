@@ -118,7 +118,7 @@ func TestServedFollowsBackendsThatComeAndGo(t *testing.T) {
 		step("it is not named any more", served, func() { s.zone("org", "example.org.", "one", "two") })
 
 		s.told()
-		s.place("two", unusable)
+		s.place("two", unlisted)
 		s.servedIs("org", served) // what is attached goes on
 		s.record("www", "www.example.org.", "192.0.2.2")
 		s.reachedIs("www", served)

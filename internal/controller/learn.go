@@ -22,9 +22,6 @@ func (d *Deliveries) Learn(id zone.ID, sets rr.Sets) {
 		l.written = written.Sets()
 		for key, a := range l.at {
 			d.engine.Attach(key.target, l.attachment(key.place, a))
-			if a.leaving {
-				d.engine.Withdraw(key.target, l.as(key.place))
-			}
 			d.engine.Audit(key.target)
 		}
 	}

@@ -62,6 +62,7 @@ type attached struct {
 	keep    bool
 	audit   time.Duration
 	leaving bool
+	without *Outcome // why nothing is sent with the client any more; nil: it is used
 	report  *backend.Report
 }
 
@@ -166,16 +167,20 @@ func (d *Deliveries) attach(z *delivery, l *line, wanted []*Place) {
 			d.engine.Detach(key.target, l.as(key.place))
 			delete(l.at, key)
 		case p != nil && len(p.Servers) == 0 && slices.Contains(wanted, p):
-			// The Backend cannot be used now; what is attached stays.
+			d.equip(l, key, a, p) // The Backend cannot be used now; what is attached stays.
 		case p == nil || a.observe || slices.Contains(wanted, p):
 			// The Backend is gone, or it has left this server: what is there stays there.
 			d.engine.Detach(key.target, l.as(key.place))
 			delete(l.at, key)
-		case !a.leaving:
+		case a.leaving:
+			d.equip(l, key, a, p)
+		default:
 			a.leaving = true
 			if !d.engine.Withdraw(key.target, l.as(key.place)) {
 				delete(l.at, key)
+				continue
 			}
+			d.equip(l, key, a, p)
 		}
 	}
 }
@@ -229,7 +234,7 @@ const attachedFor = " for "
 func (l *line) attachment(name string, a *attached) backend.Attachment {
 	return backend.Attachment{
 		Name: l.as(name), Feed: l.feed, Backend: a.client, Kind: a.kind, Since: a.since,
-		Keep: a.keep, Written: l.ledger(), Observe: a.observe, Audit: a.audit,
+		Keep: a.keep, Written: l.ledger(), Observe: a.observe, Audit: a.audit, Withdraw: a.leaving,
 	}
 }
 

@@ -221,6 +221,8 @@ func (o Outcome) worse(than Outcome) bool {
 func (l *line) behind(a *attached, seq uint64) *Outcome {
 	var o Outcome
 	switch r := a.report; {
+	case a.leaving && a.without != nil:
+		o = Not(a.without.Reason, fmt.Sprintf("%s cannot be withdrawn from %s: %s", l.name, a.place, a.without.Message))
 	case a.leaving && r != nil && r.Err != nil:
 		o = Not(ReasonOf(backend.Class(r.Err)), fmt.Sprintf("%s cannot be withdrawn from %s (%s): %v.", l.name, a.place, a.server, r.Err))
 	case a.leaving:
@@ -229,6 +231,8 @@ func (l *line) behind(a *attached, seq uint64) *Outcome {
 		o = Not(ReasonObserving, "Nothing is written: "+difference(r)+".")
 	case r != nil && r.Seq > 0 && r.Seq >= seq:
 		return nil
+	case a.without != nil:
+		o = Not(ReasonBackendNotReady, fmt.Sprintf("%s cannot be used: %s", a.place, a.without.Message))
 	case r != nil && r.Err != nil:
 		o = Not(ReasonOf(backend.Class(r.Err)), fmt.Sprintf("%s (%s) does not serve it: %v.", a.place, a.server, r.Err))
 	default:

@@ -26,7 +26,7 @@ type Place struct {
 	Audit   time.Duration
 	Grants  []zone.Grant         // with Closed: who may have which zones here
 	Closed  bool                 // the Backend has grants, and serves nobody else
-	Problem *Outcome             // why it cannot be used now; what is attached stays so
+	Problem *Outcome             // why it cannot be used now; what is attached stays so: see Stopped
 	Hosted  bool                 // each server is one zone of a service, and a Zone that has none there is delivered nowhere
 	Passing bool                 // a server that is not named any more is gone, with all that it had
 	Fleet   types.NamespacedName // whose primaries the servers are; zero: they are others

@@ -170,7 +170,12 @@ func TestBackends(t *testing.T) {
 		s.apply(rfc2136("{name: key, namespace: ~elsewhere}"))
 		s.cond("backend b", "Ready", "False SecretNotFound", "~elsewhere/key")
 		s.apply(`record a/www: {domainName: www.example.org., type: A, rdata: 192.0.2.2}`)
-		s.answers("www.example.org. A", "192.0.2.2") // what is attached goes on
+		s.cond("record a/www", "Served", "False BackendNotReady", "~elsewhere/key") // nothing goes on with the key of before
+		s.answers("www.example.org. A", "192.0.2.1")
+		s.cond("backend b", "Ready", "False SecretNotFound", "nothing is sent to its servers")
+		s.apply(rfc2136("{name: ~key}"))
+		s.ready("backend b", "zone a/org", "record a/www")
+		s.answers("www.example.org. A", "192.0.2.2")
 		if text := s.log.String(); strings.Contains(text, key.Secret) || strings.Contains(text, "bm90IHRoaXMgb25lIGhlcmU=") {
 			s.t.Error("the operator logged a Secret")
 		}

@@ -78,6 +78,7 @@ type known struct {
 	settings Settings
 	servers  []controller.Server
 	trouble  *controller.Outcome
+	stopped  bool // for that trouble nothing is sent to the servers
 	warnings []string
 	host     *host // of a provider
 	grants   []zone.Grant
@@ -286,6 +287,7 @@ func (b *Controller) look(ctx context.Context, name string) {
 	k := b.connect(ctx, &backend)
 	k.warnings, k.grants, k.access = warnings, grants, accessOf(&backend)
 	place.Servers, place.Problem = k.servers, k.trouble
+	k.stopped = place.Stopped()
 	place.Fleet, place.Passing = k.settings.Cluster, backend.Spec.Bind9 != nil
 	place.Hosted = backend.Spec.Provider != nil
 	b.replace(name, &k)
@@ -329,8 +331,7 @@ func (s Source) settings(ctx context.Context, backend *v1alpha1.Backend) (Settin
 	return settings, trouble
 }
 
-// connect makes the clients. When the Backend cannot be used any more, it has none;
-// what is attached with the former ones goes on.
+// connect makes the clients. When the Backend cannot be used any more, it has none.
 func (b *Controller) connect(ctx context.Context, backend *v1alpha1.Backend) known {
 	settings, trouble := b.settings(ctx, backend)
 	if trouble != nil {

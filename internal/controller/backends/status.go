@@ -33,6 +33,9 @@ func (b *Controller) write(ctx context.Context, id zone.ID) error {
 	if k.trouble != nil {
 		trouble = k.trouble
 	}
+	if k.stopped && zones > 0 {
+		trouble = problem(trouble.Reason, "%s Until then nothing is sent to its servers; what they serve stays as it is.", trouble.Message)
+	}
 	status := status(&backend, findings{zones, trouble, b.cautions(&backend, k.warnings), b.access(ctx).restricted(k.grants)}, b.Clock())
 	if equality.Semantic.DeepEqual(backend.Status, status) {
 		return nil

@@ -1,0 +1,66 @@
+package controller
+
+import (
+	"context"
+	"errors"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/dnsname"
+)
+
+// Stopped reports whether what a Place was reached with is not there any more: its credentials, or a spec that can be read.
+// What is only not known yet, or cannot be listed now, stops nothing.
+func (p *Place) Stopped() bool {
+	if p.Problem == nil || len(p.Servers) > 0 {
+		return false
+	}
+	switch p.Problem.Reason {
+	case ReasonSecretNotFound, ReasonSecretForbidden, ReasonInvalidSpec:
+		return true
+	}
+	return false
+}
+
+// equip gives an attachment the client that its server has now. Without credentials it keeps its place and sends nothing:
+// who takes them away means that. What is served there stays served.
+func (d *Deliveries) equip(l *line, key place, a *attached, p *Place) {
+	if p.Stopped() {
+		if !sameOutcome(a.without, p.Problem) {
+			a.client, a.without = &withheld{a.client.Limits(), p.Problem.Message}, p.Problem
+			d.engine.Attach(key.target, l.attachment(key.place, a))
+		}
+		return
+	}
+	for _, s := range p.at(l.name) {
+		if s.Name == key.target.Server && s.View == key.target.View && s.Backend != a.client {
+			a.client, a.without = s.Backend, nil
+			d.engine.Attach(key.target, l.attachment(key.place, a))
+		}
+	}
+}
+
+// withheld is a client whose credentials are gone: it sends nothing.
+type withheld struct {
+	limits backend.Limits
+	reason string
+}
+
+// Limits implements backend.Backend.
+func (w *withheld) Limits() backend.Limits { return w.limits }
+
+// Zones implements backend.Backend.
+func (w *withheld) Zones(context.Context) ([]dnsname.Name, error) { return nil, w.refuse() }
+
+// Read implements backend.Backend.
+func (w *withheld) Read(context.Context, dnsname.Name, backend.Ask) (backend.Observed, error) {
+	return backend.Observed{}, w.refuse()
+}
+
+// Apply implements backend.Backend.
+func (w *withheld) Apply(context.Context, dnsname.Name, backend.Batch) (backend.Result, error) {
+	return backend.Result{}, w.refuse()
+}
+
+func (w *withheld) refuse() error {
+	return &backend.Error{Class: backend.ErrNotAuthorised, Err: errors.New(w.reason)}
+}
