@@ -113,10 +113,22 @@ type Outcome struct {
 }
 
 // OK makes an outcome that is True.
-func OK(reason, message string) Outcome { return Outcome{metav1.ConditionTrue, reason, message} }
+func OK(reason, message string) Outcome {
+	return Outcome{metav1.ConditionTrue, reason, oneStop(message)}
+}
 
 // Not makes an outcome that is False.
-func Not(reason, message string) Outcome { return Outcome{metav1.ConditionFalse, reason, message} }
+func Not(reason, message string) Outcome {
+	return Outcome{metav1.ConditionFalse, reason, oneStop(message)}
+}
+
+// oneStop has a sentence whose last word is a domain name, or that ends with another sentence, end in one full stop.
+func oneStop(message string) string {
+	if strings.HasSuffix(message, "..") && !strings.HasSuffix(message, "...") {
+		return message[:len(message)-1]
+	}
+	return message
+}
 
 func sameOutcome(a, b *Outcome) bool { return a == b || a != nil && b != nil && *a == *b }
 

@@ -105,6 +105,11 @@ func (c *Core) DeleteZone(id zone.ID) {
 	c.put(put{Touched{ID: id}, func(w *zone.World) { w.DeleteZone(id) }})
 }
 
+// WithdrawZone removes a Zone whose object is being deleted and still there.
+func (c *Core) WithdrawZone(id zone.ID) {
+	c.put(put{Touched{ID: id}, func(w *zone.World) { w.WithdrawZone(id) }})
+}
+
 // DeleteClaim removes a claim.
 func (c *Core) DeleteClaim(id zone.ID) {
 	c.put(put{Touched{ID: id}, func(w *zone.World) { w.DeleteClaim(id) }})

@@ -230,6 +230,19 @@ func (t Type) String() string {
 	return "TYPE" + strconv.Itoa(int(t))
 }
 
+// One returns the mnemonic after its article, as it is said aloud: "an A", "a CNAME".
+func (t Type) One() string {
+	name := t.String()
+	switch name {
+	case "LOC", "NAPTR", "SOA": // which are said as words
+		return "a " + name
+	}
+	if strings.ContainsRune("AEFHILMNORSX", rune(name[0])) {
+		return "an " + name
+	}
+	return "a " + name
+}
+
 // Refused returns why people may not write records of the type, as a clause;
 // "" if they may.
 func (t Type) Refused() string {

@@ -87,6 +87,18 @@ func TestRefusedTypes(t *testing.T) {
 	}
 }
 
+func TestTypesHaveTheArticleThatTheyAreSaidWith(t *testing.T) {
+	want := "an A, an AAAA, a CAA, a CNAME, a DS, an HTTPS, a LOC, an MX, a NAPTR, an NS, a PTR, an SRV, an SSHFP, a TLSA, a TXT, a URI, a TYPE65280"
+	var got []string
+	for _, typ := range []Type{TypeA, TypeAAAA, TypeCAA, TypeCNAME, TypeDS, Type(dns.TypeHTTPS), Type(dns.TypeLOC), TypeMX, Type(dns.TypeNAPTR), TypeNS,
+		Type(dns.TypePTR), TypeSRV, Type(dns.TypeSSHFP), Type(dns.TypeTLSA), TypeTXT, Type(dns.TypeURI), 65280} {
+		got = append(got, typ.One())
+	}
+	if got := strings.Join(got, ", "); got != want {
+		t.Errorf("they are %s\nwant %s", got, want)
+	}
+}
+
 func TestWhatMayStandBesideWhat(t *testing.T) {
 	for _, typ := range append(Types(), 65280) {
 		single := slices.Contains([]Type{TypeCNAME, TypeDNAME, TypeSOA, TypeNSEC}, typ)

@@ -192,7 +192,7 @@ func (m *merger) take(claim *claimState) cause {
 		g = m.add(group{t: claim.Type, ttl: ttl, data: slices.Clip(claim.Data), by: claim.ID})
 	} else if more := g.lacks(claim.Data); more > 0 {
 		if claim.Type.Singleton() {
-			return cause{Conflict, m.cell.zone, g.by, g.t}
+			return cause{reason: Conflict, zone: m.cell.zone, by: g.by, has: g.t}
 		}
 		if len(g.data)+more > m.world.opts.MaxSet {
 			return m.against(SetFull, ID{})
@@ -209,18 +209,18 @@ func (m *merger) take(claim *claimState) cause {
 func (m *merger) excludes(claim *claimState) cause {
 	for i := range min(len(m.groups), 2) { // of two, one is not of the claim's type
 		if g := &m.groups[i]; g.t != claim.Type && (g.t.Exclusive() || claim.Type.Exclusive()) {
-			return cause{Conflict, m.cell.zone, g.by, g.t}
+			return cause{reason: Conflict, zone: m.cell.zone, by: g.by, has: g.t}
 		}
 	}
 	if m.cell.apex() {
 		return cause{}
 	}
 	if g := m.severs(claim); g != nil {
-		return cause{Conflict, m.cell.zone, g.holder.ID, g.t}
+		return cause{reason: Conflict, zone: m.cell.zone, by: g.holder.ID, has: g.t}
 	}
 	for _, pair := range [][2]rr.Type{{rr.TypeDNAME, rr.TypeNS}, {rr.TypeNS, rr.TypeDNAME}} {
 		if g := m.find(pair[0]); g != nil && claim.Type == pair[1] {
-			return cause{Conflict, m.cell.zone, g.by, g.t}
+			return cause{reason: Conflict, zone: m.cell.zone, by: g.by, has: g.t}
 		}
 	}
 	return cause{}

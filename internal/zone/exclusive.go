@@ -18,7 +18,7 @@ func (m *merger) part(claim *claimState) cause {
 	z := m.cell.zone
 	for i := range m.groups {
 		if g := &m.groups[i]; g.t != claim.Type && (g.t.Exclusive() || claim.Type.Exclusive()) {
-			return cause{Conflict, z, g.by, g.t}
+			return cause{reason: Conflict, zone: z, by: g.by, has: g.t}
 		}
 	}
 	ttl := z.TTL
@@ -34,7 +34,7 @@ func (m *merger) part(claim *claimState) cause {
 		m.world.accept(claim, nil)
 		return cause{}
 	case g.terms == "" || g.terms != claim.Terms || g.by.Namespace != claim.ID.Namespace:
-		return cause{Conflict, z, g.by, g.t}
+		return cause{reason: Conflict, zone: z, by: g.by, has: g.t}
 	case len(g.data)+g.lacks(claim.Data) > m.world.opts.MaxSet:
 		return m.against(SetFull, ID{})
 	}

@@ -25,6 +25,9 @@ func (w *World) ForeseeZone(z Zone, limit int) (Forecast, bool) {
 		return Forecast{Verdict: v, OfZone: true, Alone: true}, ok
 	}
 	undo := func() { w.DeleteZone(z.ID) }
+	if w.going[z.ID] {
+		undo = func() { w.WithdrawZone(z.ID) }
+	}
 	if old := w.zones[z.ID]; old != nil {
 		was := old.Zone
 		undo = func() { w.PutZone(was) }

@@ -31,7 +31,7 @@ func (m *merger) heldBy(claim *claimState, g *group) cause {
 		}
 	}
 	if g != nil && g.foreign(ns) {
-		return cause{NameHeld, m.cell.zone, g.holder.ID, g.t}
+		return cause{reason: NameHeld, zone: m.cell.zone, by: g.holder.ID, has: g.t}
 	}
 	return cause{}
 }

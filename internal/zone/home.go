@@ -44,7 +44,7 @@ func (w *World) pinned(c *claimState, ref ID) (*zoneState, cause) {
 	z := w.zones[ref]
 	switch {
 	case z == nil:
-		return nil, cause{reason: ReferenceNotFound, by: ref}
+		return nil, cause{reason: ReferenceNotFound, by: ref, going: w.going[ref]}
 	case !z.accepted():
 		return nil, cause{reason: ParentNotAccepted, by: ref}
 	case !c.name().Under(z.node.name):
@@ -65,6 +65,7 @@ type cause struct {
 	zone   *zoneState // that refuses it
 	by     ID         // who stands against it
 	has    rr.Type    // with a record of this type; of NameHeld: it has that set, not the name
+	going  bool       // who stands against it is being deleted
 }
 
 // An objection is a refusal with its cause; the cause is zero where there is none but
@@ -108,7 +109,7 @@ func inWords(c *claimState, why cause) string {
 		return fmt.Sprintf("%s has no delegation that gives %s %s to namespace %s; add one with records: [{pattern: %q}] to it.",
 			why.zone.ID, name, c.Type, id.Namespace, name.In(why.zone.node.name))
 	case ReferenceNotFound:
-		return referenceNotFound(id, why.by)
+		return referenceNotFound(id, why.by, why.going)
 	case ParentNotAccepted:
 		return fmt.Sprintf("%s refers to %s, which is not accepted; mend that one first.", id, why.by)
 	case OutOfZone:
@@ -128,8 +129,8 @@ func inWords(c *claimState, why cause) string {
 		return fmt.Sprintf("Namespace %s holds %s by %s; %s of namespace %s has to choose another name.",
 			why.by.Namespace, name, why.by, id, id.Namespace)
 	case HidesNames:
-		return fmt.Sprintf("%s asks for a %s at %s, which would hide names below it that other namespaces hold in %s; choose a name that hides none.",
-			id, c.Type, name, why.zone.ID)
+		return fmt.Sprintf("%s asks for %s at %s, which would hide names below it that other namespaces hold in %s; choose a name that hides none.",
+			id, c.Type.One(), name, why.zone.ID)
 	case SetFull:
 		return fmt.Sprintf("The set %s %s, or the name, has as many records, or types, as it may have; %s, which is younger, is left out.", name, c.Type, id)
 	case Conflict:
@@ -153,6 +154,6 @@ func conflict(c *claimState, why cause) string {
 		return fmt.Sprintf("%s asks for a second %s at %s; %s, which comes first, has the only one (RFC 2181 §10.1).",
 			c.ID, c.Type, c.name(), why.by)
 	}
-	return fmt.Sprintf("%s asks for a %s at %s, where %s, which comes first, has a %s; the two cannot stand together.",
-		c.ID, c.Type, c.name(), why.by, why.has)
+	return fmt.Sprintf("%s asks for %s at %s, where %s, which comes first, has %s; the two cannot stand together.",
+		c.ID, c.Type.One(), c.name(), why.by, why.has.One())
 }

@@ -150,7 +150,7 @@ func (w *World) nameOf(id ID, where Where) (dnsname.Name, *Refusal) {
 	}
 	up := w.zones[where.Ref]
 	if up == nil {
-		return dnsname.Name{}, &Refusal{ReferenceNotFound, referenceNotFound(id, where.Ref)}
+		return dnsname.Name{}, &Refusal{ReferenceNotFound, referenceNotFound(id, where.Ref, w.going[where.Ref])}
 	}
 	if up.node == nil {
 		return dnsname.Name{}, &Refusal{ParentUnresolved, fmt.Sprintf(
@@ -164,10 +164,13 @@ func (w *World) nameOf(id ID, where Where) (dnsname.Name, *Refusal) {
 	return name, nil
 }
 
-func referenceNotFound(id, ref ID) string {
+func referenceNotFound(id, ref ID, going bool) string {
 	field := "zoneRef"
 	if ref.Kind != KindZone {
 		field = "the reference"
+	}
+	if going {
+		return fmt.Sprintf("%s refers to %s, which is being deleted; create that one again when it is gone, or correct %s.", id, ref, field)
 	}
 	return fmt.Sprintf("%s refers to %s, which does not exist; create it or correct %s.", id, ref, field)
 }

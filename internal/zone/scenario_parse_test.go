@@ -184,6 +184,17 @@ func (s *scenario) delete(t *testing.T, lines []string) {
 	}
 }
 
+// withdraw has Zones be deleted whose objects are still there.
+func (s *scenario) withdraw(t *testing.T, lines []string) {
+	for _, line := range lines {
+		kind, object, _ := strings.Cut(line, " ")
+		if kind != KindZone {
+			t.Fatalf("%q names no Zone", line)
+		}
+		s.world.WithdrawZone(parseID(t, kind, object))
+	}
+}
+
 // parseObject reads "namespace/name", and "t" with the second of creation if it is there.
 func parseObject(t *testing.T, kind string, fields []string) (ID, time.Time, []string) {
 	if len(fields) < 2 {

@@ -78,7 +78,7 @@ type scenario struct {
 // section applies a section, or returns what an expected section should say.
 func (s *scenario) section(t *testing.T, f txtar.File) (got string, expected bool) {
 	put := map[string]func(*testing.T, []string){
-		"zones": s.putZones, "records": s.putRecords, "grants": s.putGrants, "delete": s.delete, "options": s.choose,
+		"zones": s.putZones, "records": s.putRecords, "grants": s.putGrants, "delete": s.delete, "withdraw": s.withdraw, "options": s.choose,
 	}[f.Name]
 	show := map[string]func() string{"want": s.contents, "verdicts": s.verdicts, "messages": s.messages}[f.Name]
 	switch {

@@ -34,6 +34,7 @@ type World struct {
 	zones  map[ID]*zoneState
 	claims map[ID]*claimState
 	refs   map[ID]*referrers  // who refers to a Zone, whether it exists or not
+	going  map[ID]bool        // Zones whose objects are still there, and being deleted
 	tree   *tree              // of all Zones but pinned ones, each of which has its own
 	grants map[string][]Grant // by Backend
 
@@ -72,6 +73,7 @@ func New(opts Options) *World {
 		zones:  map[ID]*zoneState{},
 		claims: map[ID]*claimState{},
 		refs:   map[ID]*referrers{},
+		going:  map[ID]bool{},
 		tree:   newTree(),
 		grants: map[string][]Grant{},
 		moved:  map[ID]struct{}{},
@@ -84,6 +86,7 @@ func New(opts Options) *World {
 
 // PutZone adds a Zone or replaces the one of the same ID.
 func (w *World) PutZone(z Zone) {
+	delete(w.going, z.ID)
 	old := w.zones[z.ID]
 	if old == nil {
 		w.addZone(z)
@@ -121,8 +124,19 @@ func (w *World) PutZone(z Zone) {
 	w.closed[old] = struct{}{}
 }
 
+// WithdrawZone removes a Zone whose object is still there, and being deleted. Who refers to it is told so.
+func (w *World) WithdrawZone(id ID) {
+	w.DeleteZone(id)
+	w.going[id] = true
+	w.moved[id] = struct{}{}
+}
+
 // DeleteZone removes a Zone.
 func (w *World) DeleteZone(id ID) {
+	if w.going[id] {
+		delete(w.going, id)
+		w.moved[id] = struct{}{}
+	}
 	if old := w.zones[id]; old != nil {
 		w.dropZone(old)
 		w.delta.zone(id)

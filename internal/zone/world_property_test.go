@@ -252,6 +252,9 @@ func fresh(w *World, reversed bool) *World {
 	for _, c := range sortedByID(w.claims) {
 		put = append(put, func(n *World) { n.PutClaim(c.Claim) })
 	}
+	for id := range w.going {
+		put = append(put, func(n *World) { n.WithdrawZone(id) })
+	}
 	for backend, grants := range w.grants {
 		put = append(put, func(n *World) { n.PutGrants(backend, grants) })
 	}

@@ -54,7 +54,7 @@ func kubizoneSentences() []sentence {
 			recordOf("a", "cut", "sub.~.org.", "type: NS, rdata: ns.example.net."), "",
 			[]string{"sub.~.org. goes to Zone ~-a/org.", "Record ~-a/cut hides Record ~-a/w2 and Record ~-a/www."}},
 		{"a Record beside an alias is said to be refused", []string{org, recordOf("a", "alias", "www.~.org.", "type: CNAME, rdata: example.net.")},
-			recordOf("a", "www", "www.~.org.", a1), "", []string{"refused (Conflict): Record ~-a/www asks for a A at www.~.org., where Record ~-a/alias"}},
+			recordOf("a", "www", "www.~.org.", a1), "", []string{"refused (Conflict): Record ~-a/www asks for an A at www.~.org., where Record ~-a/alias"}},
 		{"a Record with another TTL hears of it", []string{org, recordOf("a", "w1", "www.~.org.", a1+", ttl: 60")},
 			recordOf("a", "w2", "www.~.org.", "type: A, rdata: 192.0.2.2, ttl: 90"), "",
 			[]string{"www.~.org. goes to Zone", "note (TTLDiffers): The set www.~.org. A has the TTL 60"}},

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/miekg/dns"
@@ -29,19 +30,22 @@ func unauthenticated(words string, err error) error {
 func tsigError(t *dns.TSIG, key *signer, now time.Time) error {
 	switch t.Error {
 	case dns.RcodeBadKey:
-		return unauthenticated("BADKEY", fmt.Errorf("the server does not know key %s with algorithm %s", key.Name(), key.Algorithm()))
+		return unauthenticated("BADKEY", fmt.Errorf("the server does not know key %s with algorithm %s; give it that key, or name one that it has", called(key.Name()), called(key.Algorithm())))
 	case dns.RcodeBadSig:
-		return unauthenticated("BADSIG", fmt.Errorf("the server has another secret for key %s", key.Name()))
+		return unauthenticated("BADSIG", fmt.Errorf("the server has another secret for key %s; use the same on both sides", called(key.Name())))
 	case dns.RcodeBadTime:
 		err := errors.New("the server's clock differs from ours")
 		if other, e := hex.DecodeString(t.OtherData); e == nil && len(other) == 6 {
 			theirs := int64(binary.BigEndian.Uint16(other))<<32 | int64(binary.BigEndian.Uint32(other[2:]))
 			err = fmt.Errorf("%w by %d seconds", err, theirs-now.Unix())
 		}
-		return unauthenticated("BADTIME", err)
+		return unauthenticated("BADTIME", fmt.Errorf("%w; set both by NTP", err))
 	}
-	return unauthenticated(rcodeName(int(t.Error)), fmt.Errorf("the server does not take the signature of key %s", key.Name()))
+	return unauthenticated(rcodeName(int(t.Error)), fmt.Errorf("the server does not take the signature of key %s; see its log", called(key.Name())))
 }
+
+// called is a name of a key or an algorithm as configurations have it, without the dot at its end.
+func called(name string) string { return strings.TrimSuffix(name, ".") }
 
 // errPrerequisite says that the zone is not as the UPDATE expected (RFC 2136 §2.2).
 var errPrerequisite = errors.New("the prerequisite does not hold")
@@ -61,9 +65,9 @@ func updateError(rcode int) error {
 	case dns.RcodeRefused:
 		return errPolicy
 	case dns.RcodeNotAuth:
-		return &backend.Error{Class: backend.ErrNoZone, Words: words, Err: errors.New("the server is not a primary of the zone")}
+		return &backend.Error{Class: backend.ErrNoZone, Words: words, Err: errors.New("the server is not a primary of the zone; create the zone there, or name its primary")}
 	case dns.RcodeNotImplemented:
-		return notAuthorised(words, errors.New("the server takes no dynamic updates"))
+		return notAuthorised(words, errors.New("the server takes no dynamic updates; have it take them, or name another server"))
 	case dns.RcodeServerFailure:
 		return &backend.Error{Class: backend.ErrRejected, Words: words, Temporary: true}
 	case dns.RcodeFormatError, dns.RcodeNotZone:
@@ -84,7 +88,7 @@ func (c *Client) denied(ctx context.Context, zone dnsname.Name, err error) error
 	if ask != nil {
 		return err
 	}
-	return notAuthorised(rcodeName(dns.RcodeNotAuth), errors.New("the server has the zone and does not let us write or transfer it"))
+	return notAuthorised(rcodeName(dns.RcodeNotAuth), errors.New("the server has the zone and does not let us write or transfer it; allow the key both"))
 }
 
 // readError gives the answer to a transfer or a query a class.
@@ -94,9 +98,9 @@ func readError(rcode int) error {
 	case dns.RcodeSuccess:
 		return nil
 	case dns.RcodeNotAuth:
-		return &backend.Error{Class: backend.ErrNoZone, Words: words, Err: errors.New("the server does not have the zone")}
+		return &backend.Error{Class: backend.ErrNoZone, Words: words, Err: errors.New("the server does not have the zone; create it there")}
 	case dns.RcodeRefused:
-		return notAuthorised(words, errors.New("the server does not let us read the zone, or does not have it"))
+		return notAuthorised(words, errors.New("the server does not let us read the zone, or does not have it; allow the key to transfer it, or create it there"))
 	}
 	return &backend.Error{Class: backend.ErrUnavailable, Words: words}
 }

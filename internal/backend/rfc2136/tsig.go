@@ -79,14 +79,14 @@ func (v *verifier) check(wire []byte, m *dns.Msg) error {
 	digest := v.MAC(binary.BigEndian.AppendUint16(nil, uint16(len(v.mac))), v.mac, v.unsigned, body, v.variables(t))
 	got, err := hex.DecodeString(t.MAC)
 	if err != nil || dns.CanonicalName(t.Hdr.Name) != v.Name() || dns.CanonicalName(t.Algorithm) != v.Algorithm() || !hmac.Equal(digest, got) {
-		return notAuthorised("BADSIG", fmt.Errorf("the answer is not signed with key %s as it should be", v.Name()))
+		return notAuthorised("BADSIG", fmt.Errorf("the answer is not signed with key %s as it should be", called(v.Name())))
 	}
 	v.mac, v.unsigned, v.count, v.streamed = got, v.unsigned[:0], 0, true
 	if t.Error != dns.RcodeSuccess {
 		return tsigError(t, v.signer, v.now())
 	}
 	if off := v.now().Unix() - int64(t.TimeSigned); off > int64(t.Fudge) || -off > int64(t.Fudge) {
-		return notAuthorised("BADTIME", fmt.Errorf("the server's clock differs from ours by %d seconds", -off))
+		return notAuthorised("BADTIME", fmt.Errorf("the server's clock differs from ours by %d seconds; set both by NTP", -off))
 	}
 	return nil
 }

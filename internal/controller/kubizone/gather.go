@@ -48,7 +48,7 @@ func (k *Controller) putZone(old, z *v1alpha1.Zone) {
 		if z.DeletionTimestamp.IsZero() {
 			k.Core.PutZone(ConvertZone(z), versionOf(z))
 		} else {
-			k.Core.DeleteZone(id)
+			k.Core.WithdrawZone(id)
 		}
 		k.Deliveries.Sync(id)
 	}
