@@ -142,6 +142,10 @@ func TestTablesOfKubectl(t *testing.T) {
 			}
 		})
 	}
+	wide, err := a.cluster.RunKubectl(t.Context(), "get", "zones.kubi.zone", "case", "-n", namespace, "-o", "wide")
+	if got := strings.Join(strings.Fields(wide), " "); err != nil || !strings.Contains(got, " HASH ") || !strings.Contains(got, " 12345 ") {
+		t.Errorf("with -o wide the Zone's table is %q, %v; want it with the hash", got, err)
+	}
 }
 
 func TestStatusesAndSlicesTakeWhatTheOperatorWrites(t *testing.T) {

@@ -61,7 +61,8 @@ type RecordSpec struct {
 
 	// The Zone that is to adopt the record. Its delegations decide; if they
 	// refuse, no other Zone adopts it. Without it, the Zone is found by name.
-	// Reasons: ReferenceNotFound, ParentUnresolved, OutOfZone, NotDelegated.
+	// Reasons not to be accepted: ReferenceNotFound, ParentUnresolved,
+	// ParentNotAccepted, OutOfZone, NotDelegated.
 	//
 	// +nullable
 	// +optional
