@@ -50,7 +50,7 @@ func (t *target) send(ctx context.Context, j *job, batch *Batch) (Result, error)
 	t.engine.cfg.Metrics.Applied(j.a.Kind, len(batch.Changes), t.engine.cfg.Clock.Now().Sub(start), Class(err))
 	done(len(batch.Changes), err)
 	if err != nil {
-		t.doubt(j, err)
+		t.doubt(j, *batch, err)
 	}
 	return result, err
 }
@@ -80,13 +80,23 @@ func (t *target) serial(ctx context.Context, j *job, labelled bool) (uint32, err
 }
 
 // doubt notes after a failed Apply that it is not known what the server holds, if so.
-func (t *target) doubt(j *job, err error) {
+func (t *target) doubt(j *job, batch Batch, err error) {
 	s := &t.state
 	switch Class(err) {
 	case ErrConflict:
 		s.conflicts++
 		s.known, s.raced = false, s.known
-	case ErrUnavailable, ErrNoZone:
+	case ErrUnavailable:
+		s.known, s.raced = false, (s.known || s.raced) && j.limits.Read != ReadNone
+		if s.maybe == nil {
+			s.maybe = map[rr.Key]struct{}{}
+		}
+		for _, c := range batch.Changes {
+			if s.raced {
+				s.maybe[c.Key] = struct{}{}
+			}
+		}
+	case ErrNoZone:
 		s.known = false
 	case ErrRejected:
 	default:

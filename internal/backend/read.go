@@ -32,7 +32,7 @@ func (t *target) contact(ctx context.Context, j *job) error {
 		ask.Known = s.verified()
 	}
 	expected, before := s.expected(), s.have
-	s.known, s.raced = false, false
+	s.known, s.raced = false, expected // if this fails, the next reading tells
 	found, err := t.read(ctx, j, ask)
 	switch {
 	case Class(err) == ErrNoZone && j.limits.Creates && !j.leaving && !j.a.Observe:
@@ -53,6 +53,7 @@ func (t *target) contact(ctx context.Context, j *job) error {
 	if expected && !found.Unchanged && !s.create {
 		t.strange(j, before)
 	}
+	s.raced, s.maybe = false, nil
 	return nil
 }
 

@@ -29,7 +29,8 @@ func (t *target) strange(j *job, before rr.Sets) {
 	over := t.beside()
 	changes := slices.DeleteFunc(plan.Diff(t.state.have, before, plan.Scope{Apex: j.feed.zone}).Changes, func(c plan.Change) bool {
 		_, is := over.Get(c.Key)
-		return is
+		_, ours := t.state.maybe[c.Key]
+		return is || ours
 	})
 	if len(changes) == 0 {
 		return

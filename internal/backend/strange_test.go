@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/backendtest"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -15,13 +16,25 @@ func TestWhatSomebodyElseWritesIsTold(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		keep   bool
-		notice func(*bench, *backend.Feed)
+		notice func(*bench, *backend.Feed, *backendtest.Memory)
 		want   string
 	}{
-		{"an audit finds it", false, func(b *bench, _ *backend.Feed) { b.engine.Audit(target("0", zoneName)) }, "foreign.example.org. A, www.example.org. A"},
-		{"the next change finds it", false, func(_ *bench, f *backend.Feed) { f.Publish(version(2), wwwKey) }, "foreign.example.org. A, www.example.org. A"},
-		{"foreign sets stay", true, func(_ *bench, f *backend.Feed) { f.Publish(version(2), wwwKey) }, ""},
-		{"nobody wrote", false, func(b *bench, _ *backend.Feed) {}, ""},
+		{"an audit finds it", false, func(b *bench, _ *backend.Feed, _ *backendtest.Memory) { b.engine.Audit(target("0", zoneName)) }, "foreign.example.org. A, www.example.org. A"},
+		{"the next change finds it", false, func(_ *bench, f *backend.Feed, _ *backendtest.Memory) { f.Publish(version(2), wwwKey) }, "foreign.example.org. A, www.example.org. A"},
+		{"a change that the server does not get at first finds it", false, func(b *bench, f *backend.Feed, m *backendtest.Memory) {
+			m.SetDown(true)
+			f.Publish(version(2), wwwKey)
+			b.pass(time.Minute)
+			m.SetDown(false)
+		}, "foreign.example.org. A"}, // of www nobody knows who wrote it
+		{"an audit that the server does not answer at first finds it", false, func(b *bench, _ *backend.Feed, m *backendtest.Memory) {
+			m.SetDown(true)
+			b.engine.Audit(target("0", zoneName))
+			b.pass(time.Minute)
+			m.SetDown(false)
+		}, "foreign.example.org. A, www.example.org. A"},
+		{"foreign sets stay", true, func(_ *bench, f *backend.Feed, _ *backendtest.Memory) { f.Publish(version(2), wwwKey) }, ""},
+		{"nobody wrote", false, func(b *bench, _ *backend.Feed, _ *backendtest.Memory) {}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -39,7 +52,7 @@ func TestWhatSomebodyElseWritesIsTold(t *testing.T) {
 				b.engine.Attach(target("0", zoneName), backend.Attachment{Name: "0", Feed: f, Backend: s, Keep: c.keep})
 				b.pass(time.Minute)
 				m.Foreign(mustParse(zoneName), []rr.Set{set("foreign.example.org.", rr.TypeA, 300, "203.0.113.1"), set("www.example.org.", rr.TypeA, 300, "203.0.113.2")}, nil)
-				c.notice(b, f)
+				c.notice(b, f, m)
 				b.pass(time.Minute)
 				b.stop()
 				slices.Sort(told)

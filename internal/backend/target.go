@@ -59,14 +59,15 @@ type state struct {
 	overlaid   map[rr.Key]struct{} // refused because an overlay has them
 	difference *Difference
 	diffGen    int
-	pending    *pending      // is asked for; nil: nothing is
-	behind     *pending      // what was made last since, nil if nothing was
-	unverified []plan.Change // applied, not read back yet
-	base       *Known        // what was there before them; nil: nothing was applied since the last reading
-	conflicts  int           // in a row
-	raced      bool          // have is what was there before another writer, whom a conflict has shown
-	complete   bool          // the last run delivered all there was, and has confirmed it
-	err        error         // of the last run
+	pending    *pending            // is asked for; nil: nothing is
+	behind     *pending            // what was made last since, nil if nothing was
+	unverified []plan.Change       // applied, not read back yet
+	base       *Known              // what was there before them; nil: nothing was applied since the last reading
+	conflicts  int                 // in a row
+	raced      bool                // have is what was there before another writer, whom a conflict has shown, or before an answer was lost
+	maybe      map[rr.Key]struct{} // of batches whose answers were lost: who has changed them is not known
+	complete   bool                // the last run delivered all there was, and has confirmed it
+	err        error               // of the last run
 }
 
 // attachment is an Attachment in use.
