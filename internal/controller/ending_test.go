@@ -80,7 +80,7 @@ func TestNobodyWaitsForAServerThatIsAboutToEnd(t *testing.T) {
 		s.record("www", "www.example.org.", "192.0.2.2")
 		<-time.After(time.Minute)
 		s.settle()
-		s.reachedIs("www", "False Unavailable: Backend fleet (two) does not serve it: reading zone example.org.: connection refused (unavailable).")
+		s.reachedIs("www", "False Unavailable: Backend fleet (two) does not serve example.org.: connection refused.")
 		s.told()
 		f.are([]string{"one"}, "two")
 		s.reachedIs("www", fleetServed)

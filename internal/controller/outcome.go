@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -224,7 +226,7 @@ func (l *line) behind(a *attached, seq uint64) *Outcome {
 	case a.leaving && a.without != nil:
 		o = Not(a.without.Reason, fmt.Sprintf("%s cannot be withdrawn from %s: %s", l.name, a.place, a.without.Message))
 	case a.leaving && r != nil && r.Err != nil:
-		o = Not(ReasonOf(backend.Class(r.Err)), fmt.Sprintf("%s cannot be withdrawn from %s (%s): %v.", l.name, a.place, a.server, r.Err))
+		o = Not(ReasonOf(backend.Class(r.Err)), fmt.Sprintf("%s cannot be withdrawn from %s (%s): %s.", l.name, a.place, a.server, cause(r.Err)))
 	case a.leaving:
 		o = Not(ReasonWithdrawing, fmt.Sprintf("%s is being withdrawn from %s.", l.name, a.place))
 	case a.observe:
@@ -234,11 +236,26 @@ func (l *line) behind(a *attached, seq uint64) *Outcome {
 	case a.without != nil:
 		o = Not(ReasonBackendNotReady, fmt.Sprintf("%s cannot be used: %s", a.place, a.without.Message))
 	case r != nil && r.Err != nil:
-		o = Not(ReasonOf(backend.Class(r.Err)), fmt.Sprintf("%s (%s) does not serve it: %v.", a.place, a.server, r.Err))
+		o = Not(ReasonOf(backend.Class(r.Err)), fmt.Sprintf("%s (%s) does not serve %s: %s.", a.place, a.server, l.name, cause(r.Err)))
 	default:
 		o = Not(ReasonPending, fmt.Sprintf("%s is about to take it.", a.place))
 	}
 	return &o
+}
+
+// cause is what a server said and what to do about it, without what is said already: the zone, the server and the class, which
+// is the reason.
+func cause(err error) string {
+	e, ok := errors.AsType[*backend.Error](err)
+	switch {
+	case !ok:
+		return err.Error()
+	case e.Words != "" && e.Err != nil:
+		return fmt.Sprintf("%s: %v", e.Words, e.Err)
+	case e.Err != nil:
+		return e.Err.Error()
+	}
+	return cmp.Or(e.Words, string(e.Class))
 }
 
 func difference(r *backend.Report) string {

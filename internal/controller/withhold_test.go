@@ -82,7 +82,7 @@ func TestWhatIsToldFollowsASecretThatGoesAndComes(t *testing.T) {
 		s.place("one", s.denied)
 		s.zone("org", "example.org.", "one")
 		s.record("www", "www.example.org.", "192.0.2.1")
-		const wrong = "False NotAuthorised: Backend one (one) does not serve it: reading zone example.org.: BADKEY (not authorised)."
+		const wrong = "False NotAuthorised: Backend one (one) does not serve example.org.: BADKEY."
 		step := func(want string, change func(*Place)) {
 			t.Helper()
 			s.told()
