@@ -121,7 +121,8 @@ func addGardener(ctx context.Context, m *parts, numbers *controller.Metrics) err
 		m.examiners = append(m.examiners, gardener.Examiner())
 	}
 	if o := m.gardener; o.seed && o.heartbeat > 0 {
-		beat := gardener.Heartbeat{Client: m.GetClient(), Live: m.GetAPIReader(), Namespace: m.namespace, Interval: o.heartbeat, Clock: time.Now, Log: m.log}
+		beat := m.heartbeat(gardener.HeartbeatName, "zonefold")
+		beat.Interval, beat.Length = o.heartbeat, o.heartbeat
 		if err := m.Add(manager.RunnableFunc(beat.Run)); err != nil {
 			return err
 		}

@@ -167,7 +167,8 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 		return err
 	}
 	term.overthrown = func() { end(errOverthrown) }
-	if err := addDialects(ctx, &parts{Manager: manager, server: server, term: term, options: o, log: log, traces: traces, answers: budget.NewPool(o.readMemory.or(memoryLimit(os.ReadFile) / 4))}); err != nil {
+	all := &parts{Manager: manager, server: server, term: term, options: o, log: log, traces: traces, answers: budget.NewPool(o.readMemory.or(memoryLimit(os.ReadFile) / 4))}
+	if err := errors.Join(addDialects(ctx, all), addPresence(all)); err != nil {
 		return err
 	}
 	log.Info("starting", "version", version, "namespace", o.namespace, "dialects", o.dialects.String())

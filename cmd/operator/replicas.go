@@ -16,8 +16,10 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/zonefold/zonefold/internal/backend/embedded"
+	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
@@ -55,6 +57,22 @@ func leaderAddress(ctx context.Context, reader client.Reader, namespace string) 
 	text, _, ok := strings.Cut(*lease.Spec.HolderIdentity, "_")
 	at, err := netip.ParseAddrPort(text)
 	return at, ok && err == nil, nil
+}
+
+// heartbeat is one that renews a Lease of this operator.
+func (m *parts) heartbeat(name, holder string) controller.Heartbeat {
+	return controller.Heartbeat{
+		Client: m.GetClient(), Live: m.GetAPIReader(), Namespace: m.namespace, Name: name, Holder: holder,
+		Interval: 10 * time.Second, Length: 30 * time.Second, Clock: time.Now, Log: m.log,
+	}
+}
+
+// addPresence has an operator without election say that it runs: "zonefold release" must not go ahead beside it.
+func addPresence(m *parts) error {
+	if m.election {
+		return nil
+	}
+	return m.Add(manager.RunnableFunc(m.heartbeat(controller.PresenceName, m.term.Identity()).Run))
 }
 
 // advertised returns where the other replicas reach a name server that listens at an address.

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
 )
 
 // clusterFlags say which cluster to work on, and where in it.
@@ -60,15 +61,24 @@ func (f *clusterFlags) connect(env Env) (client.Client, string, error) {
 	return c, namespace, nil
 }
 
-// operatorLease is the name of the Lease that a running operator holds.
-const operatorLease = "zonefold-operator"
+// operatorLeases are the names of the Leases by which one hears of a running operator: the leader's, and that of one without
+// election.
+func operatorLeases() []string { return []string{"zonefold-operator", controller.PresenceName} }
 
-// operatorGone returns an error if an operator holds its Lease. Who may not see Leases
-// is trusted to know.
+// operatorGone returns an error if an operator is running, or if nobody can tell.
 func operatorGone(ctx context.Context, c client.Client, now time.Time) error {
+	for _, name := range operatorLeases() {
+		if err := leaseOver(ctx, c, name, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func leaseOver(ctx context.Context, c client.Client, name string, now time.Time) error {
 	var leases coordinationv1.LeaseList
-	if err := c.List(ctx, &leases, client.MatchingFields{"metadata.name": operatorLease}); err != nil {
-		return nil //nolint:nilerr // without the right to list Leases nothing is known, and nothing forbids it
+	if err := c.List(ctx, &leases, client.MatchingFields{"metadata.name": name}); err != nil {
+		return fmt.Errorf("whether an operator is running cannot be seen: listing Leases: %w; see that none is, and say --force", err)
 	}
 	for i := range leases.Items {
 		spec := leases.Items[i].Spec
@@ -78,7 +88,7 @@ func operatorGone(ctx context.Context, c client.Client, now time.Time) error {
 		until := spec.RenewTime.Add(time.Duration(*spec.LeaseDurationSeconds) * time.Second)
 		if now.Before(until) {
 			return fmt.Errorf("an operator is running: %s holds the Lease %s/%s; stop it first, or say --force",
-				oneLine(*spec.HolderIdentity), leases.Items[i].Namespace, operatorLease)
+				oneLine(*spec.HolderIdentity), leases.Items[i].Namespace, name)
 		}
 	}
 	return nil

@@ -37,7 +37,8 @@ the operator has been removed for good nobody does that, and Zones, their namesp
 and their CustomResourceDefinition cannot be deleted. release frees them.
 
 What was published stays on the name servers: release says what and where. An operator
-that is still running would withdraw it; so release refuses while its Lease is held.
+that is still running would withdraw it; so release refuses while one holds its Lease
+(an operator without election renews one too), and where Leases may not be listed.
 
 DNSRecords and DNSClasses have other finalizers, which release leaves alone: how to take
 them off is in docs/homelab.md and docs/gardener.md, under "Deletion".`,

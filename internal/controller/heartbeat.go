@@ -1,4 +1,4 @@
-package gardener
+package controller
 
 import (
 	"context"
@@ -13,18 +13,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// HeartbeatName is the Lease by which Gardener hears of an extension, and holder what this one is called there.
-const (
-	HeartbeatName = "gardener-extension-heartbeat"
-	holder        = "zonefold"
-)
+// PresenceName is the Lease by which one hears of an operator that leads without a Lease.
+const PresenceName = "zonefold-operator-unelected"
 
-// A Heartbeat renews the Lease, and with it says that the extension is alive.
+// A Heartbeat renews a Lease, and with it says that the operator is alive. Nobody waits for that Lease.
 type Heartbeat struct {
 	Client    client.Client
 	Live      client.Reader
 	Namespace string
-	Interval  time.Duration
+	Name      string        // of the Lease
+	Holder    string        // what the operator is called there
+	Interval  time.Duration // between two renewals
+	Length    time.Duration // of the Lease
 	Clock     func() time.Time
 	Log       *slog.Logger
 }
@@ -35,7 +35,7 @@ func (h Heartbeat) Run(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		if err := h.beat(ctx); err != nil && ctx.Err() == nil {
-			h.Log.Warn("the heartbeat was not written", "lease", h.Namespace+"/"+HeartbeatName, "error", err)
+			h.Log.Warn("the heartbeat was not written", "lease", h.Namespace+"/"+h.Name, "error", err)
 		}
 		select {
 		case <-ticker.C:
@@ -47,14 +47,14 @@ func (h Heartbeat) Run(ctx context.Context) error {
 
 func (h Heartbeat) beat(ctx context.Context) error {
 	lease := &coordinationv1.Lease{}
-	err := h.Live.Get(ctx, client.ObjectKey{Namespace: h.Namespace, Name: HeartbeatName}, lease)
+	err := h.Live.Get(ctx, client.ObjectKey{Namespace: h.Namespace, Name: h.Name}, lease)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("reading the Lease: %w", err)
 	}
 	missing := apierrors.IsNotFound(err)
-	lease.Namespace, lease.Name = h.Namespace, HeartbeatName
-	lease.Spec.HolderIdentity = ptr.To(holder)
-	lease.Spec.LeaseDurationSeconds = ptr.To(int32(max(1, h.Interval.Seconds())))
+	lease.Namespace, lease.Name = h.Namespace, h.Name
+	lease.Spec.HolderIdentity = ptr.To(h.Holder)
+	lease.Spec.LeaseDurationSeconds = ptr.To(int32(max(1, h.Length.Seconds())))
 	lease.Spec.RenewTime = ptr.To(metav1.NewMicroTime(h.Clock()))
 	if missing {
 		err = h.Client.Create(ctx, lease)
