@@ -164,7 +164,7 @@ func (c *Client) Upsert(ctx context.Context, r Record) (Record, error) {
 		err = a.failure()
 	}
 	if err != nil {
-		return Record{}, fmt.Errorf("upserting %s at %s: %w", r.ID(), c.base, err)
+		return Record{}, fmt.Errorf("upserting %s at %s: %w", r.ID(), c.base, c.advised(r, err))
 	}
 	if a.answer.Record != nil {
 		return c.heard(*a.answer.Record), nil
@@ -183,6 +183,15 @@ func (c *Client) doubt(ctx context.Context, a *reply) error {
 			"%s, which are not the words of the protocol, and it is not healthy: something else may answer in its place", a.said())}
 	}
 	return nil
+}
+
+// advised names the way out where a server may not know of numbers beside the values: one that makes the body anew to verify it leaves them out,
+// and takes the signatures of all records but of those that have some.
+func (c *Client) advised(r Record, err error) error {
+	if e, ok := errors.AsType[*Error](err); ok && e.Code == CodeAuthFailed && r.Metadata != nil && !c.cfg.InRDATA {
+		e.Message += "; if it takes records of other types, it may verify the body without record.metadata: set spec.numbersIn of its DNSClass to Values"
+	}
+	return err
 }
 
 // told is a record as the server wants it, and heard is one of the server's as all others have it.

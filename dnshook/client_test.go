@@ -253,3 +253,35 @@ func TestWhoseCertificatesAreTaken(t *testing.T) {
 		t.Error("a bundle without a certificate is taken")
 	}
 }
+
+func TestTheWayOutWhereNumbersAreNotVerified(t *testing.T) {
+	ten := uint16(10)
+	mail := dnshook.Record{Type: "MX", Domain: "example.com", Subdomain: "@", Values: []string{"mail.example.com"}, TTL: 300, Metadata: &dnshook.Metadata{Priority: &ten}}
+	const no = `{"success":false,"error":{"code":%q,"message":"its words"}}`
+	for _, c := range []struct {
+		sentence string
+		record   dnshook.Record
+		code     dnshook.Code
+		inRDATA  bool
+		advised  bool
+	}{
+		{"a record with numbers", mail, dnshook.CodeAuthFailed, false, true},
+		{"a record without", www, dnshook.CodeAuthFailed, false, false},
+		{"numbers in front of the values", mail, dnshook.CodeAuthFailed, true, false},
+		{"a clock that is wrong", mail, dnshook.CodeTimestampStale, false, false},
+	} {
+		s := serve(t, 401, fmt.Sprintf(no, c.code))
+		client, err := dnshook.NewClient(dnshook.ClientConfig{
+			Server: s.URL, Now: func() time.Time { return noon }, InRDATA: c.inRDATA,
+			Keys: func() (dnshook.Key, error) { return dnshook.Key{Secret: []byte(secret)}, nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(client.Close)
+		_, err = client.Upsert(t.Context(), c.record)
+		if err == nil || !strings.Contains(err.Error(), "its words") || strings.Contains(err.Error(), "set spec.numbersIn of its DNSClass to Values") != c.advised {
+			t.Errorf("%s comes to %v", c.sentence, err)
+		}
+	}
+}

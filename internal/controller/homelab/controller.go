@@ -77,7 +77,8 @@ type Controller struct {
 	touched map[*record][]slotKey
 	slots   map[slotKey]*slot
 	classes map[string]*class
-	users   map[string]map[*record]struct{} // of classes, whether these exist or not
+	users   members // that name a class, whether it exists or not, or have something there
+	needs   members // for which a class has to stay
 	lines   map[string]*line
 	secrets map[string]string // resourceVersions, by namespace/name
 	first   sync.Once
@@ -93,7 +94,7 @@ func New(c Config) *Controller {
 	k := &Controller{
 		Config: c, begun: make(chan struct{}), follower: controller.Follower{Tracer: c.Tracer},
 		records: map[zone.ID]*record{}, touched: map[*record][]slotKey{}, slots: map[slotKey]*slot{}, classes: map[string]*class{},
-		users: map[string]map[*record]struct{}{}, lines: map[string]*line{}, secrets: map[string]string{},
+		users: members{}, needs: members{}, lines: map[string]*line{}, secrets: map[string]string{},
 	}
 	k.Core = controller.NewCore(controller.CoreConfig{
 		Options: zone.Options{MaxSet: dnshook.MaxValues}, Clock: c.Clock.Now, Metrics: c.Metrics, Settled: k.settled,
@@ -202,7 +203,10 @@ func (k *Controller) judge(id zone.ID, w *zone.World) {
 	}
 	v, _ := w.Verdict(id)
 	k.Metrics.Judged(id.Kind, string(r.verdict.Reason), string(v.Reason))
-	r.verdict = v
+	was := r.verdict
+	if r.verdict = v; !was.Accepted || !v.Accepted { // its class may have to stay for it, or not any more
+		k.touched[r] = k.index(r, k.touched[r])
+	}
 	for _, key := range k.touched[r] {
 		k.wake(key)
 	}

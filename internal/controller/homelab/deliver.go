@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	"go.opentelemetry.io/otel/attribute"
 
@@ -102,7 +103,9 @@ type call struct {
 func (k *Controller) send(ctx context.Context, c *class, what call, do func(context.Context, *dnshook.Client) error) error {
 	hook, err := k.connect(ctx, c)
 	if err == nil && what.operation != "health" {
-		err = k.abide(ctx, c)
+		if err = k.abide(ctx, c); err == nil {
+			hook, err = k.connect(ctx, c) // its Secret may have changed, or gone, meanwhile
+		}
 	}
 	if err != nil {
 		return err
@@ -155,7 +158,7 @@ func (k *Controller) upserted(s *slot, w *want, err error) {
 func (k *Controller) removed(s *slot, do step, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if err != nil {
+	if err != nil && !neverHad(do.free, err) {
 		k.failed(s, err, true)
 		return
 	}
@@ -173,6 +176,21 @@ func (k *Controller) removed(s *slot, do step, err error) {
 	}
 	k.forget(s, do.free)
 	k.wake(s.key)
+}
+
+// neverHad reports whether a server that refuses a removal cannot have what it is about: it has confirmed none of it, and says of all of it that
+// there can be no such record.
+func neverHad(free []held, err error) bool {
+	return !slices.ContainsFunc(free, func(h held) bool { return h.place.Confirmed }) && refusesAll(err)
+}
+
+// refusesAll reports whether each of the errors of a call is that the server does not take the record.
+func refusesAll(err error) bool {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		return !slices.ContainsFunc(many.Unwrap(), func(one error) bool { return !refusesAll(one) })
+	}
+	var e *dnshook.Error
+	return errors.As(err, &e) && reasonOf(e) == ReasonValidationFailed
 }
 
 // forget notes that a server does not have something of records any more. k.mu is held.

@@ -19,22 +19,29 @@ func (k *Controller) index(r *record, before []slotKey) []slotKey {
 			delete(s.claims, r)
 			delete(s.holders, r)
 		}
-		k.unuse(key.class, r)
+		k.users.drop(key.class, r)
+		if k.needs.drop(key.class, r) {
+			k.classWriter.Enqueue(ClassID(key.class))
+		}
 	}
 	var now []slotKey
 	add := func(key slotKey) *slot {
 		if !slices.Contains(now, key) {
 			now = append(now, key)
 		}
-		k.use(key.class, r)
+		k.users.put(key.class, r)
 		return k.slot(key)
 	}
 	if k.records[r.id] == r {
 		if r.key != (slotKey{}) {
 			add(r.key).claims[r] = struct{}{}
+			if r.hopes() {
+				k.need(r.key.class, r)
+			}
 		}
 		for _, a := range r.evidence() {
 			add(slotOf(a)).holders[r] = struct{}{}
+			k.need(a.Class, r)
 		}
 	}
 	for _, key := range before {
@@ -57,26 +64,33 @@ func (k *Controller) reindex(r *record) {
 	}
 }
 
-// use notes that a record needs a class. k.mu is held.
-func (k *Controller) use(class string, r *record) {
-	users := k.users[class]
-	if users == nil {
-		users = map[*record]struct{}{}
-		k.users[class] = users
+// members are records by class.
+type members map[string]map[*record]struct{}
+
+// put adds a record, and reports whether it is the first of its class.
+func (m members) put(class string, r *record) bool {
+	if m[class] == nil {
+		m[class] = map[*record]struct{}{}
 	}
-	if _, known := users[r]; !known {
-		users[r] = struct{}{}
-		if len(users) == 1 {
-			k.classWriter.Enqueue(ClassID(class))
-		}
-	}
+	m[class][r] = struct{}{}
+	return len(m[class]) == 1
 }
 
-func (k *Controller) unuse(class string, r *record) {
-	if users := k.users[class]; users != nil {
-		if delete(users, r); len(users) == 0 {
-			delete(k.users, class)
-			k.classWriter.Enqueue(ClassID(class))
-		}
+// drop takes a record away, and reports whether it was the last of its class.
+func (m members) drop(class string, r *record) bool {
+	if _, there := m[class][r]; !there {
+		return false
+	}
+	if delete(m[class], r); len(m[class]) > 0 {
+		return false
+	}
+	delete(m, class)
+	return true
+}
+
+// need notes that a class has to stay for a record. k.mu is held.
+func (k *Controller) need(class string, r *record) {
+	if k.needs.put(class, r) {
+		k.classWriter.Enqueue(ClassID(class))
 	}
 }

@@ -93,6 +93,11 @@ func (r *record) unknown() bool {
 	return !r.deleting() && (!r.decided() || r.key == slotKey{} || !r.verdict.Accepted && r.verdict.Reason == zone.ReferenceNotFound)
 }
 
+// hopes reports whether the record may still get what it asks for: it is not refused, as far as that is decided.
+func (r *record) hopes() bool {
+	return !r.deleting() && (r.verdict.Accepted || !r.decided() || r.verdict.Reason == "")
+}
+
 // evidence lists everything that servers may have of the record.
 func (r *record) evidence() []v1alpha1.Applied {
 	if r.applied == nil {

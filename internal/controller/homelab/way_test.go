@@ -101,3 +101,56 @@ func TestTwoOperationsAtOneNameHaveRetriesOfTheirOwn(t *testing.T) {
 	w.until("two", "Created True RecordCreated")
 	w.until("one", "gone")
 }
+
+// TestWhatWasNeverConfirmedIsLetGo has a server refuse whatever there is about a domain, which somebody has mistyped.
+func TestWhatWasNeverConfirmedIsLetGo(t *testing.T) {
+	for _, c := range []struct {
+		sentence string
+		removal  func(http.ResponseWriter, *http.Request) bool
+	}{
+		{"400 of the protocol", status(400, `{"success":false,"error":{"code":"INVALID_DOMAIN","message":"no zone"}}`)},
+		{"400 in other words", status(400, "no zone")},
+		{"404 in other words", status(404, "no zone")},
+	} {
+		t.Run(c.sentence, func(t *testing.T) {
+			h := newHook(t, "")
+			h.answers(func(rw http.ResponseWriter, r *http.Request) bool {
+				switch last := h.requests[max(0, len(h.requests)-1):]; {
+				case r.URL.Path == "/health" || len(last) == 0 || !strings.Contains(last[0], "exmaple"):
+					return false
+				case r.Method == http.MethodDelete:
+					return c.removal(rw, r)
+				}
+				return status(400, `{"success":false,"error":{"code":"INVALID_DOMAIN","message":"no zone"}}`)(rw, r)
+			})
+			w := newWorld(t)
+			w.class("dns", h.URL)
+			w.record("mended", "dns", "A www exmaple.com 192.0.2.1")
+			w.record("deleted", "dns", "A ftp exmaple.com 192.0.2.1")
+			w.until("mended", "Error False ValidationFailed")
+			w.until("deleted", "Error False ValidationFailed")
+			w.delete("deleted")
+			w.until("deleted", "gone")
+			w.record("mended", "dns", "A www example.com 192.0.2.1")
+			w.settled("mended", "dns")
+			w.holds(h, "A www.example.com 300 192.0.2.1")
+		})
+	}
+}
+
+// TestWhatWasConfirmedIsNotLetGo has a server refuse the removal of what it has taken.
+func TestWhatWasConfirmedIsNotLetGo(t *testing.T) {
+	h := newHook(t, "")
+	w := newWorld(t)
+	w.class("dns", h.URL)
+	w.record("it", "dns", "A www example.com 192.0.2.1")
+	w.until("it", "Created True RecordCreated")
+	h.answers(func(rw http.ResponseWriter, r *http.Request) bool {
+		return r.Method == http.MethodDelete && status(400, `{"success":false,"error":{"code":"INVALID_DOMAIN","message":"no zone"}}`)(rw, r)
+	})
+	w.delete("it")
+	w.until("it", "Error False ValidationFailed")
+	h.answers(nil)
+	w.class("dns", h.URL, "timeoutSeconds: 5") // another chance
+	w.until("it", "gone")
+}

@@ -22,7 +22,7 @@ func (k *Controller) writeClass(ctx context.Context, id zone.ID) error {
 		k.mu.Unlock()
 		return nil
 	}
-	object, used := c.object, len(k.users[id.Name]) > 0
+	object, used := c.object, len(k.needs[id.Name]) > 0
 	stale := version(object) < c.version
 	status := k.classStatus(c)
 	waits := c.checked == nil && object.Status.Health == nil
