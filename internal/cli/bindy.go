@@ -63,7 +63,7 @@ func (f *fold) refuse(a *arrival, homes *bindy.Homes) {
 }
 
 // fleets adds why no servers can be made of clusters, providers and instances: what admission denies, and of an instance of a cluster, where
-// the input has that, what its condition would say.
+// the input has that, what its condition would say. What works and deserves a look is a warning.
 func (c *composition) fleets(arrivals []*arrival, held map[manifest.Ref]*arrival) {
 	parentOf := func(namespace, name string) (string, *v1beta1.CommonSpec) {
 		if a := held[manifest.Ref{Kind: v1beta1.KindCluster, Namespace: namespace, Name: name}]; a != nil {
@@ -87,6 +87,9 @@ func (c *composition) fleets(arrivals []*arrival, held map[manifest.Ref]*arrival
 			}
 			for _, fault := range bindy.Faults(o, bindy.Settings{}, parentOf) {
 				c.problems = append(c.problems, problem{a.object, "spec", false, string(zone.InvalidSpec), fault})
+			}
+			for _, caution := range bindy.Cautions(o, bindy.Settings{}, parentOf) {
+				c.problems = append(c.problems, problem{a.object, "spec", true, caution.Reason, ended(caution.Message)})
 			}
 		}
 	}

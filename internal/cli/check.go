@@ -19,7 +19,7 @@ import (
 func newCheck(env Env) *cobra.Command {
 	var (
 		in       inputFlags
-		out      output
+		out      = findingsAsText
 		severity = failOn(asWarning)
 	)
 	cmd := &cobra.Command{
@@ -38,7 +38,8 @@ what is served and yet unlikely to be meant.
 Exit codes: 0 without findings, 1 with any (--fail-on=error: with any error), 2 if a file
 cannot be read at all, or if there is nothing to check.`,
 		Example: `  zonefold check -f zones/
-  kustomize build . | zonefold check -f - -o json`,
+  kustomize build . | zonefold check -f - -o json
+  zonefold check -f zones/ -o sarif > zones.sarif`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return untilDone(cmd.Context(), func() error {
@@ -55,7 +56,7 @@ cannot be read at all, or if there is nothing to check.`,
 		},
 	}
 	in.register(cmd)
-	out.register(cmd)
+	cmd.Flags().VarP(&out, "output", "o", "the form of the output: text, json, sarif (2.1.0) or github (annotations of a workflow)")
 	cmd.Flags().Var(&severity, "fail-on", "the least severe findings that make the exit code 1: error or warning")
 	return cmd
 }
@@ -96,7 +97,7 @@ func (f failOn) by(x finding) bool { return f == asWarning || x.Severity == asEr
 
 // reporting says how findings are told, and with what.
 type reporting struct {
-	form     output
+	form     findingsForm
 	failOn   failOn
 	coverage coverage
 }
@@ -108,12 +109,19 @@ func report(env Env, how reporting, findings []finding) error {
 	}
 	out := bufio.NewWriter(env.Stdout)
 	var err error
-	if how.form == outputJSON {
+	switch how.form {
+	case findingsAsJSON:
 		err = writeJSON(out, struct {
 			Findings []finding `json:"findings"`
 			coverage
 		}{findings, how.coverage})
-	} else {
+	case findingsAsSARIF:
+		err = writeJSON(out, sarifOf(findings, env.Version))
+	case findingsAsGitHub:
+		for _, f := range findings {
+			fmt.Fprintln(out, f.annotation())
+		}
+	default:
 		for _, f := range findings {
 			fmt.Fprintln(out, f)
 		}

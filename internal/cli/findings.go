@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/cli/manifest"
 	"github.com/zonefold/zonefold/internal/cli/parallel"
 	"github.com/zonefold/zonefold/internal/cli/schema"
@@ -108,10 +109,18 @@ func (f *findings) schema(ctx context.Context, checker *schema.Checker, input *m
 		for _, v := range found[i] {
 			f.violated[o.Ref] = append(f.violated[o.Ref], v.Field)
 			f.add(o.PlaceOf(v.Field), o.Ref, asError, schemaViolation,
-				fmt.Sprintf("The API server would refuse %s: %s.", o.Ref, v))
+				fmt.Sprintf("The API server would refuse %s: %s", o.Ref, ended(v.String())))
 		}
 	}
 	return nil
+}
+
+// ended ends a clause as a sentence.
+func ended(clause string) string {
+	if strings.HasSuffix(clause, "?") || strings.HasSuffix(clause, ".") {
+		return clause
+	}
+	return clause + "."
 }
 
 // deciding adds what the core refuses or notes, unless the schema has said it.
@@ -130,6 +139,9 @@ func (f *findings) deciding(c *composition) {
 		f.add(p.object.PlaceOf(p.field), p.object.Ref, severity, p.reason, p.message)
 	}
 	for _, z := range c.zones {
+		if z.hosted(c.backends) {
+			z.verdict.Notes = slices.DeleteFunc(slices.Clone(z.verdict.Notes), func(n zone.Note) bool { return n.Reason == zone.NoNameServers })
+		}
 		f.verdict(z.object, z.verdict)
 		f.references(z, c.backends)
 		f.loading(z)
@@ -138,6 +150,28 @@ func (f *findings) deciding(c *composition) {
 	for _, r := range c.records {
 		f.verdict(r.object, r.verdict)
 	}
+}
+
+// hosted reports whether a Zone goes to services alone, as far as the input tells: they have name servers of their own for it.
+func (z *zoneResult) hosted(backends []*manifest.Object) bool {
+	if z.object.Zone == nil {
+		return false
+	}
+	refs, on := z.object.Zone.Spec.BackendRefs, 0
+	for _, b := range backends {
+		if b.Backend == nil {
+			continue
+		}
+		named := slices.ContainsFunc(refs, func(r kubizone.BackendRef) bool { return r.Name == b.Name })
+		switch {
+		case !named && (len(refs) > 0 || !b.Backend.Spec.Default):
+		case b.Backend.Spec.Provider == nil:
+			return false
+		default:
+			on++
+		}
+	}
+	return on > 0 && on >= len(refs)
 }
 
 // references adds the backendRefs of a Zone that name no Backend. An input without any

@@ -261,7 +261,11 @@ func (r *reader) decode(o *Object, k kind) {
 			r.about(o, field, FieldTwice, "%s sets %s twice; the last one counts.", o.Ref, field)
 			continue
 		}
-		r.about(o, field, UnknownField, "%s has the field %s, which its kind does not have; correct or remove it.", o.Ref, field)
+		way := "; correct or remove it."
+		if question := meantField(o, field); question != "" {
+			way = question
+		}
+		r.about(o, field, UnknownField, "%s has the field %s, which its kind does not have%s", o.Ref, field, way)
 	}
 }
 

@@ -1,40 +1,82 @@
 package manifest
 
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/zonefold/zonefold/internal/cli/likely"
+)
+
 // meant returns the kind that somebody is likely to have meant by an apiVersion and a kind that nobody knows.
 func meant(apiVersion, name string) (kindKey, bool) {
 	var best kindKey
-	least := maxSlips + 1
+	least := likely.MaxSlips + 1
 	for _, k := range kinds {
-		if n := slips(apiVersion, k.apiVersion) + slips(name, k.name); n < least {
+		if n := likely.Slips(apiVersion, k.apiVersion) + likely.Slips(name, k.name); n < least {
 			best, least = k.kindKey, n
 		}
 	}
-	return best, least <= maxSlips && best.name != Namespace
+	return best, least <= likely.MaxSlips && best.name != Namespace
 }
 
-// maxSlips is how many letters somebody may have got wrong.
-const maxSlips = 2
+// meantField asks whether the last field of a path that an object does not have is one beside it, or says nothing.
+func meantField(o *Object, path string) string {
+	in := o.value()
+	if in == nil {
+		return ""
+	}
+	t := reflect.TypeOf(in)
+	names := strings.Split(path, ".")
+	for _, name := range names[:len(names)-1] {
+		name, _, _ = strings.Cut(name, "[")
+		field, ok := fieldsOf(t)[name]
+		if !ok {
+			return ""
+		}
+		t = field
+	}
+	return likely.Said(names[len(names)-1], slices.Sorted(maps.Keys(fieldsOf(t))))
+}
 
-// slips returns how many letters have to be put in, left out or replaced to make one word of another, up to maxSlips+1.
-func slips(a, b string) int {
-	if len(a)-len(b) > maxSlips || len(b)-len(a) > maxSlips {
-		return maxSlips + 1
+// value returns the object as it was decoded, nil if it was not.
+func (o *Object) value() any {
+	switch {
+	case o.Zone != nil:
+		return o.Zone
+	case o.Record != nil:
+		return o.Record
+	case o.Backend != nil:
+		return o.Backend
+	case o.Bindy != nil:
+		return o.Bindy
+	case o.Homelab != nil:
+		return o.Homelab
+	case o.Gardener != nil:
+		return o.Gardener
 	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	return nil
+}
+
+// fieldsOf returns the fields of a type by their names in JSON. Of a list or map they are those of its elements.
+func fieldsOf(t reflect.Type) map[string]reflect.Type {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
+		t = t.Elem()
 	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+	out := map[string]reflect.Type{}
+	if t.Kind() != reflect.Struct {
+		return out
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && name == "" || strings.Contains(options, "inline"):
+			maps.Copy(out, fieldsOf(f.Type))
+		case f.IsExported() && name != "" && name != "-":
+			out[name] = f.Type
 		}
 	}
-	return min(row[len(b)], maxSlips+1)
+	return out
 }

@@ -138,7 +138,7 @@ func (c *Checker) Check(ctx context.Context, kindName, namespace string, object 
 		failed, _ := k.rules.Validate(ctx, nil, k.structure, value, nil, celconfig.RuntimeCELCostBudget)
 		errs = append(errs, failed...)
 	}
-	return violations(errs), nil
+	return violations(errs, value), nil
 }
 
 // metadata checks what all kinds have, and completes it as kubectl does.
@@ -171,12 +171,12 @@ func blocks(errs field.ErrorList) bool {
 	return false
 }
 
-// violations turns the API server's errors into ours, each once.
-func violations(errs field.ErrorList) []Violation {
+// violations turns the API server's errors about an object into ours, each once.
+func violations(errs field.ErrorList, object map[string]any) []Violation {
 	var out []Violation
 	seen := map[Violation]bool{}
 	for _, e := range errs {
-		v := Violation{Field: e.Field, Message: clause(e)}
+		v := Violation{Field: e.Field, Message: clause(e, object)}
 		if v.Field == "<nil>" {
 			v.Field = ""
 		}
@@ -187,26 +187,3 @@ func violations(errs field.ErrorList) []Violation {
 	}
 	return out
 }
-
-// clause returns what is wrong, without the field's name.
-func clause(e *field.Error) string {
-	detail := strings.TrimPrefix(e.Detail, e.Field+" in body ")
-	switch {
-	case e.Type == field.ErrorTypeRequired:
-		return strings.TrimSuffix("is required: "+detail, ": ")
-	case e.Type == field.ErrorTypeNotSupported:
-		return fmt.Sprintf("cannot be %q: %s", fmt.Sprint(e.BadValue), detail)
-	case detail == "":
-		return e.ErrorBody()
-	}
-	// The API server explains names by a regular expression after the sentence, and the
-	// list of record types is one of 400 characters.
-	detail, _, _ = strings.Cut(detail, " (e.g. ")
-	if len(detail) > maxDetail {
-		detail = strings.ToValidUTF8(detail[:maxDetail], "") + "…"
-	}
-	return detail
-}
-
-// maxDetail is how much of a message is shown, in octets.
-const maxDetail = 200

@@ -58,7 +58,7 @@ var cases = []struct {
 	{"the least that a Record needs", "Record", `{"domainName":"a.","type":"A","rdata":"192.0.2.1"}`, ""},
 	{"rdata that nobody can parse is not the schema's business", "Record", `{"domainName":"a.","type":"A","rdata":"x"}`, ""},
 	{"empty rdata", "Record", `{"domainName":"a.","type":"A","rdata":""}`, "spec.rdata: "},
-	{"a type in lower case", "Record", `{"domainName":"a.","type":"a","rdata":"192.0.2.1"}`, "spec.type: should match"},
+	{"a type in lower case", "Record", `{"domainName":"a.","type":"a","rdata":"192.0.2.1"}`, `spec.type: cannot be "a"; did you mean A?`},
 	{"a type by number", "Record", `{"domainName":"a.","type":"TYPE65280","rdata":"\\# 0"}`, ""},
 	{"a class that is none", "Record", `{"domainName":"a.","type":"A","class":"XX","rdata":"192.0.2.1"}`, `spec.class: cannot be "XX"`},
 	{"a ttl of null", "Record", `{"domainName":"a.","type":"A","ttl":null,"rdata":"192.0.2.1"}`, ""},

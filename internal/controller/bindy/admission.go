@@ -45,7 +45,7 @@ func Faults(o client.Object, s Settings, parentOf func(namespace, name string) (
 		err = checkServers(kind, o.Name, &o.Spec.CommonSpec, s)
 	case *v1beta1.Bind9Instance:
 		kind = v1beta1.KindInstance
-		err = checkInstance(o, s, parentOf)
+		_, err = planAlone(o, s, parentOf)
 	case *v1beta1.DNSZone:
 		return refusal(ConvertZone(o, nil).Invalid)
 	default:
@@ -82,17 +82,17 @@ func anyInstance(cluster string, role v1beta1.Role) *v1beta1.Bind9Instance {
 	return i
 }
 
-func checkInstance(i *v1beta1.Bind9Instance, s Settings, parentOf func(namespace, name string) (string, *v1beta1.CommonSpec)) error {
+// planAlone plans an instance, nil if its cluster is not found.
+func planAlone(i *v1beta1.Bind9Instance, s Settings, parentOf func(namespace, name string) (string, *v1beta1.CommonSpec)) (*plan, error) {
 	var above *parent
 	if name := i.Spec.ClusterRef; name != "" {
 		kind, spec := parentOf(i.Namespace, name)
 		if spec == nil {
-			return nil
+			return nil, nil
 		}
 		above = &parent{kind: kind, name: name, spec: spec}
 	}
-	_, err := planOf(i, above, s)
-	return err
+	return planOf(i, above, s)
 }
 
 func refusal(r *zone.Refusal) []string {
@@ -113,21 +113,14 @@ func (b *Controller) lookAtInstance(ctx context.Context, _, o client.Object) (f 
 	case trouble != nil:
 		f.Warnings = append(f.Warnings, sentence("refused (%s): %s", trouble.reason, trouble.message))
 	default:
-		for _, c := range p.cautions(describe(v1beta1.KindInstance, client.ObjectKeyFromObject(i))) {
-			f.Warnings = append(f.Warnings, sentence("note (%s): %s", c.reason, c.message))
-		}
+		f.Warnings = notes(p.told(describe(v1beta1.KindInstance, client.ObjectKeyFromObject(i))))
 	}
 	return f
 }
 
 // lookAtFleet says what deserves a look about the servers that a cluster or provider asks for.
 func (b *Controller) lookAtFleet(_ context.Context, _, o client.Object) (f controller.Findings) {
-	switch o := o.(type) {
-	case *v1beta1.Bind9Cluster:
-		f.Warnings = b.fleetCautions(describe(v1beta1.KindCluster, client.ObjectKeyFromObject(o)), o.Name, &o.Spec.CommonSpec)
-	case *v1beta1.ClusterBind9Provider:
-		f.Warnings = b.fleetCautions(describe(v1beta1.KindProvider, client.ObjectKeyFromObject(o)), o.Name, &o.Spec.CommonSpec)
-	}
+	f.Warnings = notes(Cautions(o, b.Settings, nil)) // of clusters and providers: nothing is above them
 	return f
 }
 

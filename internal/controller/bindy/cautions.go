@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
@@ -71,19 +72,53 @@ func warnings(c *controller.Conditions, cautions []trouble) {
 	c.Set(controller.ConditionWarning, controller.OK(cautions[0].reason, strings.Join(messages, " ")))
 }
 
+// A Caution is what about the servers that an object asks for works and deserves a look.
+type Caution struct{ Reason, Message string }
+
+// Cautions are those of a cluster, provider or instance that has no faults; what an instance has from its cluster parent finds, as for [Faults].
+func Cautions(o client.Object, s Settings, parentOf func(namespace, name string) (kind string, spec *v1beta1.CommonSpec)) (out []Caution) {
+	switch o := o.(type) {
+	case *v1beta1.ClusterBind9Provider:
+		return fleetCautions(describe(v1beta1.KindProvider, client.ObjectKeyFromObject(o)), o.Name, &o.Spec.CommonSpec, s)
+	case *v1beta1.Bind9Cluster:
+		return fleetCautions(describe(v1beta1.KindCluster, client.ObjectKeyFromObject(o)), o.Name, &o.Spec.CommonSpec, s)
+	case *v1beta1.Bind9Instance:
+		p, err := planAlone(o, s, parentOf)
+		if err != nil || p == nil {
+			return nil // something else says so
+		}
+		return p.told(describe(v1beta1.KindInstance, client.ObjectKeyFromObject(o)))
+	}
+	return nil
+}
+
 // fleetCautions are those of the servers that a cluster or provider, which is called so for people, would have.
-func (b *Controller) fleetCautions(called, name string, spec *v1beta1.CommonSpec) (notes []string) {
+func fleetCautions(called, name string, spec *v1beta1.CommonSpec, s Settings) (out []Caution) {
 	for _, role := range roles() {
 		if count, err := spec.Replicas(role); err != nil || count == 0 {
 			continue
 		}
-		p, err := planOf(anyInstance(name, role), &parent{kind: v1beta1.KindCluster, name: name, spec: spec}, b.Settings)
+		p, err := planOf(anyInstance(name, role), &parent{kind: v1beta1.KindCluster, name: name, spec: spec}, s)
 		if err != nil {
 			continue // something else says so
 		}
-		for _, c := range p.cautions(fmt.Sprintf("Each %s of %s", role.Canonical(), called)) {
-			notes = append(notes, sentence("note (%s): %s", c.reason, c.message))
-		}
+		out = append(out, p.told(fmt.Sprintf("Each %s of %s", role.Canonical(), called))...)
 	}
-	return notes
+	return out
+}
+
+// told returns the cautions of a plan for people.
+func (p *plan) told(of string) (out []Caution) {
+	for _, c := range p.cautions(of) {
+		out = append(out, Caution{c.reason, sentence("%s", c.message)})
+	}
+	return out
+}
+
+// notes are cautions as admission says them.
+func notes(cautions []Caution) (out []string) {
+	for _, c := range cautions {
+		out = append(out, sentence("note (%s): %s", c.Reason, c.Message))
+	}
+	return out
 }

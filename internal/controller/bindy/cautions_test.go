@@ -55,8 +55,7 @@ func TestWhatAboutAServerDeservesALook(t *testing.T) {
 			}
 			spec.PrimaryReplicas = new(int32)
 			*spec.PrimaryReplicas = 2
-			b := &Controller{Config: Config{Settings: testSettings}}
-			notes := b.fleetCautions("Bind9Cluster dns", "dns", &spec)
+			notes := notes(fleetCautions("Bind9Cluster dns", "dns", &spec, testSettings))
 			for n, note := range notes {
 				if !strings.HasPrefix(note, fmt.Sprintf("note (%s): Each primary of Bind9Cluster dns ", reasons[n])) {
 					t.Errorf("of the cluster is said %q", note)
