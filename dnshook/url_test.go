@@ -35,6 +35,13 @@ func TestSpellingsOfOneServer(t *testing.T) {
 			t.Errorf("%s: %q and %q, %v %v", c.sentence, a, b, errA, errB)
 		}
 	}
+	for server, want := range map[string]string{
+		"http://Hook.example.org": "http://hook.example.org:80", "https://hook/dns/": "https://hook:443/dns", "http://[2001:DB8::1]:7100/": "http://[2001:db8::1]:7100",
+	} {
+		if got, err := dnshook.CanonicalServer(server); err != nil || got != want {
+			t.Errorf("%s is %s, %v", server, got, err)
+		}
+	}
 	if got, err := dnshook.CanonicalServer("http://dns\x7f"); err == nil {
 		t.Errorf("what is no URL is %q", got)
 	}

@@ -70,16 +70,6 @@ func TestSetsAsRecords(t *testing.T) {
 	}
 }
 
-func TestCanonicalURLs(t *testing.T) {
-	for server, want := range map[string]string{
-		"http://Hook.example.org": "http://hook.example.org:80", "https://hook/dns/": "https://hook:443/dns", "http://[2001:DB8::1]:7100/": "http://[2001:db8::1]:7100",
-	} {
-		if got, err := hookbackend.Canonical(server); err != nil || got != want {
-			t.Errorf("%s is %s, %v", server, got, err)
-		}
-	}
-}
-
 // scripted answers each method and path as it is told, and anything else with success.
 type scripted struct {
 	*httptest.Server
