@@ -38,8 +38,8 @@ type dialect struct {
 func knownDialects() []dialect {
 	return []dialect{
 		{dialectKubizone, "kubi.zone", kubizone.Schemas(), false, addKubizone},
-		{dialectBindy, "bindy.firestoned.io", bindy.Schemas(), false, addBindy},
-		{dialectHomelab, "dns.homelab.mortenolsen.pro", homelab.Schemas(), false, addHomelab},
+		{dialectBindy, "bindy.firestoned.io", bindy.Schemas(), true, addBindy},
+		{dialectHomelab, "dns.homelab.mortenolsen.pro", homelab.Schemas(), true, addHomelab},
 		{dialectGardener, "extensions.gardener.cloud", gardener.Schemas(), true, addGardener},
 	}
 }
@@ -55,7 +55,7 @@ func everyDialect() dialects {
 	return out
 }
 
-// usualDialects are those that are on unless somebody says otherwise.
+// usualDialects are those that are on unless somebody says otherwise, as in the chart.
 func usualDialects() dialects {
 	var out dialects
 	for _, d := range knownDialects() {
