@@ -28,7 +28,7 @@ func (o operation) canonical() (Operation, error) {
 		return Operation{o.Action, r}, err
 	case ActionDelete:
 		id, err := o.Record.ID().Canonical()
-		return Operation{o.Action, Record{Type: id.Type, Domain: id.Domain, Subdomain: id.Subdomain}}, err
+		return Operation{o.Action, Record{Type: id.Type, Domain: id.Domain, Subdomain: id.Subdomain}}, Absent(err)
 	case "":
 		return Operation{}, failed(CodeInvalidRecord, "The member operation is missing; it is %s.", ActionUpsert)
 	}
@@ -58,6 +58,9 @@ func (x *exchange) batch(ctx context.Context) response {
 		c, err := o.canonical()
 		if err != nil {
 			results[i] = refusalOf(public(err))
+			if CodeOf(err) == CodeRecordNotFound { // a deletion: see Absent
+				results[i] = answerOf(nil, ErrNotFound.Message)
+			}
 			continue
 		}
 		valid, place = append(valid, c), append(place, i)

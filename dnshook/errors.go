@@ -73,6 +73,15 @@ var ErrUnreachable = errors.New("the server cannot be reached")
 // ErrNotFound is what a Provider returns for a record that there is not.
 var ErrNotFound = &Error{Code: CodeRecordNotFound, Message: "Record does not exist"}
 
+// Absent is an error about an ID that no record can have, told to who looks such a record up or has it deleted: it is not there. Whoever
+// named it by mistake can let go of it then.
+func Absent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{Code: CodeRecordNotFound, Message: ErrNotFound.Message + ": " + public(err).Message, Err: err}
+}
+
 // CodeOf returns the code of an error, "" if it has none.
 func CodeOf(err error) Code {
 	var e *Error

@@ -15,7 +15,8 @@ import (
 type Provider interface {
 	// Upsert makes the record, or changes it to what it is here: all values that the type has at the name.
 	Upsert(ctx context.Context, r Record) error
-	// Delete removes the record. That there is none is ErrNotFound, which the other end takes for success.
+	// Delete removes the record. That there is none is ErrNotFound, which the other end takes for success; so it is where there can be none,
+	// as in a zone of somebody else (see Absent).
 	Delete(ctx context.Context, id ID) error
 	// Get returns the record as it is now, or ErrNotFound; a Provider that cannot tell always returns ErrNoGet.
 	Get(ctx context.Context, id ID) (Record, error)

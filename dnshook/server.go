@@ -212,6 +212,7 @@ func (x *exchange) upsert(ctx context.Context) response {
 
 func (x *exchange) remove(ctx context.Context) response {
 	id, err := x.ID.Canonical()
+	err = Absent(err)
 	if err == nil {
 		x.ID = id
 		err = x.cfg.Provider.Delete(ctx, id)
@@ -224,6 +225,7 @@ func (x *exchange) remove(ctx context.Context) response {
 
 func (x *exchange) get(ctx context.Context) response {
 	id, err := x.ID.Canonical()
+	err = Absent(err)
 	var found Record
 	if err == nil {
 		x.ID = id

@@ -157,9 +157,9 @@ func TestWhatIsRefused(t *testing.T) {
 		{"another method of a record", "POST", "/records/A/example.com/www", "", 405, "SERVER_ERROR", "DELETE, GET"},
 		{"another path", "GET", "/record", "", 404, "SERVER_ERROR", "/record"},
 		{"a path that is too long", "DELETE", "/records/A/example.com/www/x", "", 404, "SERVER_ERROR", "nothing"},
-		{"a path without a subdomain", "DELETE", "/records/A/example.com/", "", 400, "INVALID_DOMAIN", "empty"},
-		{"deletion of another type", "DELETE", "/records/ANY/example.com/www", "", 400, "INVALID_RECORD", "ANY"},
-		{"a look at another name", "GET", "/records/A/exa%20mple.com/www", "", 400, "INVALID_DOMAIN", ""},
+		{"a path without a subdomain", "DELETE", "/records/A/example.com/", "", 404, "RECORD_NOT_FOUND", "empty"},
+		{"deletion of another type", "DELETE", "/records/ANY/example.com/www", "", 404, "RECORD_NOT_FOUND", "ANY"},
+		{"a look at another name", "GET", "/records/A/exa%20mple.com/www", "", 404, "RECORD_NOT_FOUND", ""},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			e := run(t, unsigned(&provider{}))
@@ -388,7 +388,7 @@ func TestBatches(t *testing.T) {
 		{Action: dnshook.ActionDelete, Record: one("a")},
 		{Action: dnshook.ActionUpsert, Record: one("f", "192.0.2.2")},
 	}
-	want := []dnshook.Code{"", dnshook.CodeInvalidValue, "", dnshook.CodeInvalidRecord, dnshook.CodeInvalidDomain, "", ""}
+	want := []dnshook.Code{"", dnshook.CodeInvalidValue, "", dnshook.CodeInvalidRecord, "", "", ""}
 	for _, p := range []interface {
 		dnshook.Provider
 		Records() []dnshook.Record

@@ -153,6 +153,29 @@ func TestTheLongestZoneGetsTheRecord(t *testing.T) {
 	}
 }
 
+func TestWhatIsInNoZoneIsNotThere(t *testing.T) {
+	_, c := bind(t, "example.com.")
+	p := before(t, hook.Zone{Name: parse(t, "example.com."), Backend: c})
+	for name, id := range map[string]dnshook.ID{
+		"a name in no zone": {Type: "A", Domain: "exmaple.com", Subdomain: "www"},
+		"a zone above":      {Type: "A", Domain: "com", Subdomain: "@"},
+		"an unknown type":   {Type: "BOGUS", Domain: "example.com", Subdomain: "www"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, get := p.Get(t.Context(), id)
+			for what, err := range map[string]error{"get": get, "delete": p.Delete(t.Context(), id)} {
+				if e, ok := errors.AsType[*dnshook.Error](err); !ok || e.Code != dnshook.CodeRecordNotFound || e.Status != 0 {
+					t.Errorf("%s comes to %v", what, err)
+				}
+			}
+			err := p.Upsert(t.Context(), record(id.Type, id.Domain, id.Subdomain, "192.0.2.1"))
+			if code := dnshook.CodeOf(err); code != dnshook.CodeInvalidDomain && code != dnshook.CodeInvalidRecord {
+				t.Errorf("upsert comes to %v", err)
+			}
+		})
+	}
+}
+
 // TestManyWriters has two servers of the protocol and somebody else write to one zone at the same time.
 func TestManyWriters(t *testing.T) {
 	s, c := bind(t, "example.com.")

@@ -109,7 +109,10 @@ func (p *Provider) Batch(ctx context.Context, operations []dnshook.Operation) []
 	for i, o := range operations {
 		d, key, err := p.find(o.Record.ID())
 		one := &order{key: key, done: make(chan error, 1)}
-		if err == nil && o.Action == dnshook.ActionUpsert {
+		switch {
+		case o.Action == dnshook.ActionDelete:
+			err = dnshook.Absent(err)
+		case err == nil:
 			one.want, err = hookbackend.SetOf(o.Record, key)
 		}
 		if err != nil {
@@ -139,7 +142,7 @@ func (p *Provider) Batch(ctx context.Context, operations []dnshook.Operation) []
 func (p *Provider) Get(ctx context.Context, id dnshook.ID) (dnshook.Record, error) {
 	d, key, err := p.find(id)
 	if err != nil {
-		return dnshook.Record{}, err
+		return dnshook.Record{}, dnshook.Absent(err)
 	}
 	found, err := d.backend.Read(ctx, d.zone, backend.Ask{Keys: []rr.Key{key}})
 	if err != nil {
