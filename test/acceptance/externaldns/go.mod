@@ -1,4 +1,5 @@
 // What external-dns' own HTTP server says about the client of its webhook protocol: its module is needed here and nowhere else.
+// external-dns 0.23 needs Go 1.27, which is newer than the one that everything else is built with.
 module github.com/zonefold/zonefold/test/acceptance/externaldns
 
 go 1.26.5
