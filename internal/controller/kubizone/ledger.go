@@ -3,7 +3,6 @@ package kubizone
 import (
 	"context"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
@@ -16,7 +15,7 @@ import (
 // among foreign ones and until it is withdrawn, so that after any crash it is known
 // which sets are ours.
 type ledger struct {
-	mu      sync.Mutex // held while the journal is written
+	turn    turn // of who uses what follows, or writes the journal
 	loaded  bool
 	base    rr.Sets // status.entries and slices
 	journal []page
@@ -66,8 +65,8 @@ func covers(known, set rr.Set) bool {
 
 // all returns everything in the ledger.
 func (l *ledger) all() rr.Sets {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.turn.take()
+	defer l.turn.give()
 	all := l.base
 	for _, p := range l.journal {
 		all = merged(all, p.sets)
@@ -88,12 +87,12 @@ func merged(a, b rr.Sets) rr.Sets {
 // record writes sets into the journal that are not in the ledger yet.
 func (k *Controller) record(ctx context.Context, id zone.ID, z *v1alpha1.Zone, sets []rr.Set) error {
 	l := k.ledgerOf(id)
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.turn.take()
+	defer l.turn.give()
 	return k.write(ctx, z, l, sets, l.base)
 }
 
-// write writes sets into the journal that neither it nor base has. ledger.mu is held.
+// write writes sets into the journal that neither it nor base has. The turn is the caller's.
 func (k *Controller) write(ctx context.Context, z *v1alpha1.Zone, l *ledger, sets []rr.Set, base rr.Sets) error {
 	pages, dirty := k.enter(l, z, sets, base)
 	if len(dirty) == 0 {
@@ -117,7 +116,7 @@ func (k *Controller) write(ctx context.Context, z *v1alpha1.Zone, l *ledger, set
 }
 
 // enter returns the journal as it is with those of some sets that base does not have, and
-// which of its pages are to be written. ledger.mu is held.
+// which of its pages are to be written. The turn is the caller's.
 func (k *Controller) enter(l *ledger, z *v1alpha1.Zone, sets []rr.Set, base rr.Sets) (pages []page, dirty []int) {
 	pages = slices.Clone(l.journal)
 	for _, set := range sets {
@@ -160,8 +159,8 @@ func (k *Controller) keepGone(ctx context.Context, id zone.ID, z *v1alpha1.Zone,
 		k.mu.Unlock()
 	}
 	apex := rr.Key{Name: now.Name, Type: rr.TypeNS}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.turn.take()
+	defer l.turn.give()
 	if servers, ok := now.Sets.Get(apex); ok && !out.Confirmed {
 		if old, _ := l.base.Get(apex); !covers(servers, old) {
 			keys = append(keys, apex)
@@ -197,19 +196,19 @@ func (k *Controller) flushed(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 		k.mu.Unlock()
 	}
 	l := k.ledgerOf(id)
-	l.mu.Lock()
+	l.turn.take()
 	l.base = s.Sets
 	needed = needed || l.entries.Load() != out.entries // for a content that is newer than what out is about
 	var drop []page
 	if !needed && !l.tidy(s.Sets) {
 		drop, l.journal = l.journal, nil
 	}
-	l.mu.Unlock()
+	l.turn.give()
 	for i, p := range drop {
 		if err := k.deleteSlice(ctx, id, pageObject(z, p)); err != nil {
-			l.mu.Lock()
+			l.turn.take()
 			l.journal = append(drop[i:], l.journal...)
-			l.mu.Unlock()
+			l.turn.give()
 			return err
 		}
 	}
@@ -225,8 +224,8 @@ func (l *ledger) tidy(content rr.Sets) bool {
 // cluttered reports whether the journal is more than that, beside a content that has been
 // written down.
 func (l *ledger) cluttered() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.turn.take()
+	defer l.turn.give()
 	return len(l.journal) > 0 && !l.tidy(l.base)
 }
 

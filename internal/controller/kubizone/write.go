@@ -66,8 +66,8 @@ func (k *Controller) changeMeta(ctx context.Context, id zone.ID, z *v1alpha1.Zon
 	k.mu.Lock()
 	s := k.zoneState(id)
 	k.mu.Unlock()
-	s.metaMu.Lock()
-	defer s.metaMu.Unlock()
+	s.metaTurn.take()
+	defer s.metaTurn.give()
 	have := metaOf(z)
 	if version(z) < s.metaVersion {
 		have = s.meta
