@@ -119,8 +119,9 @@ func Objects() []client.Object {
 func (b *Controller) Gather(ctx context.Context) error {
 	all := func(any) { b.everyBackend(ctx) }
 	each := eachBackend(func(name string) { b.look(ctx, name) })
+	tell := eachBackend(func(name string) { b.writer.Enqueue(id(name)) }) // somebody else may have written the status
 	var err error
-	b.synced, err = b.follow(ctx, []followed{{&corev1.Namespace{}, all}, {&corev1.Secret{}, all}, {&v1alpha1.Backend{}, each}})
+	b.synced, err = b.follow(ctx, []followed{{&corev1.Namespace{}, all, nil}, {&corev1.Secret{}, all, nil}, {&v1alpha1.Backend{}, each, tell}})
 	if b.Fleets != nil {
 		b.Fleets.OnFleet(func(cluster types.NamespacedName) { b.onFleet(ctx, cluster) })
 	}
@@ -165,6 +166,7 @@ func (b *Controller) ofFleet(cluster types.NamespacedName) (names []string) {
 type followed struct {
 	object client.Object
 	look   func(any)
+	tell   func(any) // of a change that Backends do not depend on, such as one of a status; nil: nobody
 }
 
 // eachBackend calls look with the name of the Backend that an event is about.
@@ -185,8 +187,11 @@ func (s Source) follow(ctx context.Context, kinds []followed) ([]toolscache.Info
 		has, err := controller.Follow(ctx, s.Cache, f.object, toolscache.ResourceEventHandlerFuncs{
 			AddFunc: f.look,
 			UpdateFunc: func(before, after any) {
-				if relevant(before, after) {
+				switch {
+				case relevant(before, after):
 					f.look(after)
+				case f.tell != nil:
+					f.tell(after)
 				}
 			},
 			DeleteFunc: f.look,

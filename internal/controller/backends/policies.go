@@ -28,8 +28,8 @@ func (p *Policies) Run(ctx context.Context) error {
 	p.known = map[string]EmbeddedSettings{}
 	look := func(name string) { p.look(ctx, name) }
 	_, err := p.follow(ctx, []followed{
-		{&corev1.Secret{}, func(any) { p.every(ctx, func(b *v1alpha1.Backend) { look(b.Name) }) }},
-		{&v1alpha1.Backend{}, eachBackend(look)},
+		{&corev1.Secret{}, func(any) { p.every(ctx, func(b *v1alpha1.Backend) { look(b.Name) }) }, nil},
+		{&v1alpha1.Backend{}, eachBackend(look), nil},
 	})
 	if err != nil {
 		return err

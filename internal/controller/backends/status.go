@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -46,7 +47,8 @@ func (b *Controller) write(ctx context.Context, id zone.ID) error {
 	if trouble == nil && backend.Status.ObservedGeneration == backend.Generation && b.Deliveries.Unsure(id.Name) {
 		return &controller.Later{After: time.Second} // what an earlier run has found may still be true
 	}
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": backend.UID}, "status": struct {
+	metadata := map[string]any{"uid": backend.UID, "resourceVersion": backend.ResourceVersion} // a leader whose term is over changes nothing that is newer
+	body, err := json.Marshal(map[string]any{"metadata": metadata, "status": struct {
 		v1alpha1.BackendStatus
 		Zones int32 `json:"zones"` // what is left out of a patch stays, and none is a number too
 	}{status, status.Zones}})
@@ -55,6 +57,9 @@ func (b *Controller) write(ctx context.Context, id zone.ID) error {
 	}
 	got := &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Name: id.Name}}
 	if err := b.Client.Status().Patch(ctx, got, client.RawPatch(types.MergePatchType, body), client.FieldOwner(controller.Manager)); err != nil {
+		if apierrors.IsConflict(err) {
+			return &controller.Later{After: time.Second} // the cache has it by then
+		}
 		return fmt.Errorf("writing the status of %s: %w", id, err)
 	}
 	b.Metrics.Wrote(Kind, "status")
