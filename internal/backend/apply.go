@@ -38,6 +38,9 @@ func (t *target) apply(ctx context.Context, j *job, changes []plan.Change, last 
 
 // send makes the call, of a server that is to be as it was last seen.
 func (t *target) send(ctx context.Context, j *job, batch *Batch) (Result, error) {
+	if leads := t.engine.cfg.Leads; leads != nil && !leads() {
+		return Result{}, &Error{Class: ErrUnavailable, Words: "another operator may have become the leader"}
+	}
 	if soa := t.state.soa; soa != (rr.SOA{}) && j.limits.Read != ReadNone && !t.overlay {
 		batch.Expect = &soa
 	}

@@ -21,6 +21,10 @@ type Config struct {
 	// Strange, unless nil, hears what somebody else has changed where only zonefold writes, under the same rules.
 	Strange func(Strange)
 
+	// Leads reports whether nobody else can be doing the same by now; nil: nobody else ever does. Without it nothing is sent: what is wanted
+	// here may be what was wanted once.
+	Leads func() bool
+
 	Clock   Clock
 	Rand    func() float64 // in [0,1), for jitter; called by one goroutine at a time
 	Log     *slog.Logger   // nil: none
