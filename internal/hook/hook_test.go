@@ -157,7 +157,7 @@ func TestWhatIsInNoZoneIsNotThere(t *testing.T) {
 	_, c := bind(t, "example.com.")
 	p := before(t, hook.Zone{Name: parse(t, "example.com."), Backend: c})
 	for name, id := range map[string]dnshook.ID{
-		"a name in no zone": {Type: "A", Domain: "exmaple.com", Subdomain: "www"},
+		"a name in no zone": {Type: "A", Domain: "mistyped.com", Subdomain: "www"},
 		"a zone above":      {Type: "A", Domain: "com", Subdomain: "@"},
 		"an unknown type":   {Type: "BOGUS", Domain: "example.com", Subdomain: "www"},
 	} {

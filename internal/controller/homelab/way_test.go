@@ -116,7 +116,7 @@ func TestWhatWasNeverConfirmedIsLetGo(t *testing.T) {
 			h := newHook(t, "")
 			h.answers(func(rw http.ResponseWriter, r *http.Request) bool {
 				switch last := h.requests[max(0, len(h.requests)-1):]; {
-				case r.URL.Path == "/health" || len(last) == 0 || !strings.Contains(last[0], "exmaple"):
+				case r.URL.Path == "/health" || len(last) == 0 || !strings.Contains(last[0], "mistyped"):
 					return false
 				case r.Method == http.MethodDelete:
 					return c.removal(rw, r)
@@ -125,8 +125,8 @@ func TestWhatWasNeverConfirmedIsLetGo(t *testing.T) {
 			})
 			w := newWorld(t)
 			w.class("dns", h.URL)
-			w.record("mended", "dns", "A www exmaple.com 192.0.2.1")
-			w.record("deleted", "dns", "A ftp exmaple.com 192.0.2.1")
+			w.record("mended", "dns", "A www mistyped.com 192.0.2.1")
+			w.record("deleted", "dns", "A ftp mistyped.com 192.0.2.1")
 			w.until("mended", "Error False ValidationFailed")
 			w.until("deleted", "Error False ValidationFailed")
 			w.delete("deleted")
