@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
-
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/bindy"
@@ -93,11 +91,11 @@ func (d dialects) has(name string) bool { return slices.Contains(d, name) }
 // addDialects has the manager run the dialects that are on.
 func addDialects(ctx context.Context, m *parts) error {
 	numbers := controller.NewMetrics()
-	if err := numbers.Register(metrics.Registry); err != nil {
+	if err := numbers.Register(m.registry); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
 	m.engine = controller.NewEngine(backend.Config{
-		Clock: backend.SystemClock{}, Rand: rand.Float64, Log: m.log, Metrics: numbers, Audit: m.audit,
+		Clock: backend.SystemClock{}, Rand: rand.Float64, Log: m.log, Metrics: numbers, Audit: m.audit, Leads: m.leads(),
 	})
 	if m.traces != nil {
 		m.engine.Tracer = m.traces.Tracer("github.com/zonefold/zonefold")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
@@ -18,7 +17,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/embedded"
@@ -46,7 +44,7 @@ type dnsServer struct {
 }
 
 // serveDNS starts the operator's own name server, nil if it is to be none.
-func serveDNS(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, o options, log *slog.Logger) (*dnsServer, error) {
+func serveDNS(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, o options, from process) (*dnsServer, error) {
 	listen, err := addresses(o.dns)
 	if err != nil || listen == nil {
 		return nil, err
@@ -62,18 +60,18 @@ func serveDNS(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, 
 		}
 	}
 	counters := controller.NewDNSMetrics()
-	if err := counters.Register(metrics.Registry); err != nil {
+	if err := counters.Register(from.registry); err != nil {
 		return nil, fmt.Errorf("registering metrics: %w", err)
 	}
 	d.Server, err = embedded.Serve(ctx, embedded.Options{
-		Listen: listen, Clock: backend.SystemClock{}, Log: log, Observer: counters,
+		Listen: listen, Clock: backend.SystemClock{}, Log: from.log, Observer: counters,
 		Closed: true, Replicas: embedded.ReplicaOptions{Key: d.key},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("starting the name server: %w", err)
 	}
 	for _, addr := range d.Addrs() {
-		log.Info("the name server listens", "address", addr.String())
+		from.log.Info("the name server listens", "address", addr.String())
 	}
 	if o.election {
 		d.at, err = advertised(o.advertise, o.podIP, d.Addrs()[0])

@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	api "github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
@@ -62,7 +61,7 @@ func addHomelab(ctx context.Context, m *parts, numbers *controller.Metrics) erro
 		return err
 	}
 	calls := homelab.NewNumbers()
-	if err := calls.Register(metrics.Registry); err != nil {
+	if err := calls.Register(m.registry); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
 	foresight := &controller.Foresight{}

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/sdk/trace"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -24,6 +26,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	bindy "github.com/zonefold/zonefold/api/bindy/v1beta1"
 	gardener "github.com/zonefold/zonefold/api/gardener/v1alpha1"
@@ -31,6 +34,8 @@ import (
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/budget"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/backends"
 	bindyctl "github.com/zonefold/zonefold/internal/controller/bindy"
 	"github.com/zonefold/zonefold/internal/tracing"
 )
@@ -145,6 +150,23 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 	if err != nil {
 		return fmt.Errorf("finding the cluster: %w", err)
 	}
+	traces, err := tracing.New(ctx, "zonefold-operator", version, env)
+	if err != nil {
+		return err
+	}
+	return operate(ctx, config, o, process{log: log, traces: traces, registry: metrics.Registry})
+}
+
+// A process is what an operator has from the program that it runs in.
+type process struct {
+	log      *slog.Logger
+	traces   *trace.TracerProvider // nil: nothing is traced
+	registry prometheus.Registerer
+	connect  func(backends.Settings) ([]controller.Server, error) // makes clients of servers; nil: as they are made
+}
+
+// operate runs an operator in a cluster until the context ends.
+func operate(ctx context.Context, config *rest.Config, o options, from process) error {
 	config.UserAgent = "zonefold-operator"
 	config.QPS = -1                           // the API server's own priority and fairness decides
 	config.WarningHandler = rest.NoWarnings{} // a warning on each write to an object that an older schema let in
@@ -152,26 +174,22 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 	if err != nil {
 		return err
 	}
-	server, err := serveDNS(ctx, config, scheme, o, log)
+	server, err := serveDNS(ctx, config, scheme, o, from)
 	if err != nil {
 		return err
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	manager, term, err := newManager(config, scheme, server, o, log)
-	if err != nil {
-		return err
-	}
-	traces, err := tracing.New(ctx, "zonefold-operator", version, env)
+	manager, term, err := newManager(config, scheme, server, o, from.log)
 	if err != nil {
 		return err
 	}
 	term.overthrown = func() { end(errOverthrown) }
-	all := &parts{Manager: manager, server: server, term: term, options: o, log: log, traces: traces, answers: budget.NewPool(o.readMemory.or(memoryLimit(os.ReadFile) / 4))}
+	all := &parts{Manager: manager, server: server, term: term, options: o, process: from, answers: budget.NewPool(o.readMemory.or(memoryLimit(os.ReadFile) / 4))}
 	if err := errors.Join(addDialects(ctx, all), addPresence(all)); err != nil {
 		return err
 	}
-	log.Info("starting", "version", version, "namespace", o.namespace, "dialects", o.dialects.String())
+	from.log.Info("starting", "version", version, "namespace", o.namespace, "dialects", o.dialects.String())
 	if err := manager.Start(ctx); err != nil {
 		return fmt.Errorf("running: %w", err)
 	}

@@ -60,19 +60,19 @@ func leaderAddress(ctx context.Context, reader client.Reader, namespace string) 
 }
 
 // heartbeat is one that renews a Lease of this operator.
-func (m *parts) heartbeat(name, holder string) controller.Heartbeat {
+func (p *parts) heartbeat(name, holder string) controller.Heartbeat {
 	return controller.Heartbeat{
-		Client: m.GetClient(), Live: m.GetAPIReader(), Namespace: m.namespace, Name: name, Holder: holder,
-		Interval: 10 * time.Second, Length: 30 * time.Second, Clock: time.Now, Log: m.log,
+		Client: p.GetClient(), Live: p.GetAPIReader(), Namespace: p.namespace, Name: name, Holder: holder,
+		Interval: 10 * time.Second, Length: 30 * time.Second, Clock: time.Now, Log: p.log,
 	}
 }
 
 // addPresence has an operator without election say that it runs: "zonefold release" must not go ahead beside it.
-func addPresence(m *parts) error {
-	if m.election {
+func addPresence(p *parts) error {
+	if p.election {
 		return nil
 	}
-	return m.Add(manager.RunnableFunc(m.heartbeat(controller.PresenceName, m.term.Identity()).Run))
+	return p.Add(manager.RunnableFunc(p.heartbeat(controller.PresenceName, p.term.Identity()).Run))
 }
 
 // advertised returns where the other replicas reach a name server that listens at an address.

@@ -3,12 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/otel/sdk/trace"
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -46,11 +44,10 @@ type parts struct {
 	server *dnsServer // nil: it is none
 	term   *term
 	options
-	log     *slog.Logger
+	process
 	engine  *controller.Engine
-	fleets  controller.Fleets     // that Backends may name, known before anything runs; nil: there are none
-	classes controller.Classes    // that Backends may name; nil: there are none
-	traces  *trace.TracerProvider // nil: nothing is traced
+	fleets  controller.Fleets  // that Backends may name, known before anything runs; nil: there are none
+	classes controller.Classes // that Backends may name; nil: there are none
 
 	clients   *all.Pool             // see pool
 	answers   *budget.Pool          // of what is read from all servers
@@ -97,7 +94,10 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 			return err
 		}
 	}
-	connect, host := connector(m.pool()), hosts(m.pool())
+	connect, host := m.connect, hosts(m.pool())
+	if connect == nil {
+		connect = connector(m.pool())
+	}
 	foresight := &controller.Foresight{}
 	m.examiners = append(m.examiners, kubizone.Examiners(foresight)...)
 	m.examiners = append(m.examiners, m.source().Examiner(foresight, m.dialects.has(dialectBindy)))

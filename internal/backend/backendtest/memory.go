@@ -67,6 +67,13 @@ func (m *Memory) SetDown(down bool) {
 	m.down = down
 }
 
+// Zones returns the zones that the server has, in order.
+func (m *Memory) Zones() []dnsname.Name {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.SortedFunc(maps.Keys(m.zones), dnsname.Name.Compare)
+}
+
 // Truth returns what the server holds, and false when it does not have the zone.
 func (m *Memory) Truth(zone dnsname.Name) (rr.SOA, rr.Sets, bool) {
 	m.mu.Lock()

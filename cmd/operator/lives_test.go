@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/zonefold/zonefold/test/sim"
+)
+
+// live runs operators as this program does.
+func live(ctx context.Context, p sim.Process) error {
+	o, err := parse([]string{
+		"--dialects=kubizone", "--health-probe-bind-address=0", "--metrics-bind-address=0", "--admission-bind-address=0",
+	}, func(string) string { return "" })
+	if err != nil {
+		return err
+	}
+	return operate(ctx, p.Config, o, process{log: p.Log, registry: prometheus.NewRegistry(), connect: p.Connect})
+}
+
+func kindsOf(t *testing.T) *sim.Kinds {
+	t.Helper()
+	kinds, err := sim.NewKinds(os.DirFS(filepath.Join("..", "..", "config", "crd")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kinds
+}
+
+func lifeOf(t *testing.T, file string) sim.Life {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := sim.ParseLife(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func lived(t *testing.T, l sim.Life, kinds *sim.Kinds) (out sim.Outcome) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		var err error
+		if out, err = l.Live(t.Context(), kinds, live); err != nil {
+			t.Error(err)
+		}
+	})
+	return out
+}
+
+// TestEveryEffectOfALifeInterrupted has a life end as it does without a fault, whatever its operator crashes at or is paused at.
+func TestEveryEffectOfALifeInterrupted(t *testing.T) {
+	kinds := kindsOf(t)
+	for _, file := range []string{"kubizone.txtar"} {
+		l := lifeOf(t, filepath.Join("..", "..", "test", "sim", "testdata", file))
+		calm := lived(t, l, kinds)
+		for _, wrong := range calm.Wrong {
+			t.Errorf("%s: %s", l.Name, wrong)
+		}
+		for _, kind := range []sim.Kind{sim.CrashBefore, sim.CrashAfter, sim.Pause} {
+			for at := 1; at <= len(calm.Effects); at++ {
+				l := l
+				l.Fault = sim.Fault{Kind: kind, At: at}
+				t.Run(l.Fault.String(), func(t *testing.T) {
+					t.Parallel()
+					out := lived(t, l, kinds)
+					if diff := cmp.Diff(calm.State, out.State); diff != "" || len(out.Wrong) > 0 {
+						what := "an effect that there was not"
+						if at <= len(out.Effects) {
+							what = out.Effects[at-1]
+						}
+						t.Errorf("%s (%s):\n%s\n%s", l.Fault, what, strings.Join(out.Wrong, "\n"), diff)
+					}
+				})
+			}
+		}
+	}
+}

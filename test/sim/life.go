@@ -1,0 +1,268 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/backendtest"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// How long a life lasts behind its last step.
+const (
+	calmAfter = 20 * time.Minute // all is as it is to be
+	idleFor   = time.Hour        // in which nobody writes anything
+)
+
+// A Life is what happens in a world, as a txtar archive. The name of a file is a step, what is in it belongs to the step:
+//
+//	server 192.0.2.1:53 SECRET example.org.   a name server with a key and a zone
+//	down 192.0.2.1:53                         it does not answer
+//	up 192.0.2.1:53                           it answers again
+//	key 192.0.2.1:53 SECRET                   it knows another key from now on
+//	lose 192.0.2.1:53 example.org.            it has yesterday's content, or none
+//	apply                                     objects, as kubectl apply has them
+//	delete Record a/www                       an object
+//	wait 5s                                   nothing
+//	fault crash after 37                      what goes wrong: see Fault
+type Life struct {
+	Name  string // a sentence
+	Steps []Step
+	Fault Fault
+}
+
+// A Step is one thing that happens.
+type Step struct {
+	Text string // such as "delete Record a/www"
+	Data []byte
+}
+
+// ParseLife reads a life.
+func ParseLife(text []byte) (Life, error) {
+	archive := txtar.Parse(text)
+	l := Life{Name: strings.TrimSpace(string(archive.Comment))}
+	for _, f := range archive.Files {
+		words := strings.Fields(f.Name)
+		if words[0] != "fault" {
+			l.Steps = append(l.Steps, Step{f.Name, f.Data})
+			continue
+		}
+		at, err := strconv.Atoi(words[len(words)-1])
+		if err != nil {
+			return l, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		l.Fault = Fault{Kind(strings.Join(words[1:len(words)-1], " ")), at}
+	}
+	return l, nil
+}
+
+// Format writes a life as ParseLife reads it.
+func (l Life) Format() []byte {
+	out := &txtar.Archive{Comment: []byte(l.Name + "\n")}
+	for _, s := range l.Steps {
+		out.Files = append(out.Files, txtar.File{Name: s.Text, Data: s.Data})
+	}
+	if l.Fault.Kind != None {
+		out.Files = append(out.Files, txtar.File{Name: "fault " + l.Fault.String()})
+	}
+	return txtar.Format(out)
+}
+
+// An Outcome is what came of a life.
+type Outcome struct {
+	Effects []string // that operators had, in order
+	Wrong   []string // what must never happen and did
+	State   string   // of objects and servers when all is calm, without what differs from life to life
+}
+
+// Live lives a life. It is called in a bubble (testing/synctest), and returns when nothing of it is left.
+func (l Life) Live(ctx context.Context, kinds *Kinds, run Run) (Outcome, error) {
+	w := newWorld(kinds, run, l.Fault)
+	for _, name := range []string{"zonefold-system", "a", "b"} {
+		if err := w.apply(ctx, "{apiVersion: v1, kind: Namespace, metadata: {name: "+name+"}}"); err != nil {
+			return Outcome{}, err
+		}
+	}
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	started := false
+	for _, s := range l.Steps {
+		words := strings.Fields(s.Text)
+		if words[0] == "begin" {
+			started = true
+			w.parts.Go(func() { w.supervise(ctx) })
+			continue
+		}
+		if err := w.step(ctx, words, s.Data); err != nil {
+			end()
+			return Outcome{}, errors.Join(fmt.Errorf("%s: %w", s.Text, err), w.stopAll())
+		}
+	}
+	if !started {
+		return Outcome{}, errors.New("no operator was started: write a step begin")
+	}
+	<-time.After(calmAfter)
+	w.calm()
+	state := w.state()
+	end()
+	w.parts.Wait()
+	err := w.stopAll()
+	w.judge()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return Outcome{w.effects, w.wrong, state}, err
+}
+
+// step does one thing.
+func (w *World) step(ctx context.Context, words []string, data []byte) error {
+	switch {
+	case words[0] == "apply":
+		return w.apply(ctx, string(data))
+	case words[0] == "delete" && len(words) == 3:
+		return w.delete(words[1], words[2])
+	case words[0] == "wait" && len(words) == 2:
+		d, err := time.ParseDuration(words[1])
+		if err == nil {
+			<-time.After(d)
+		}
+		return err
+	case words[0] == "server" && len(words) == 4:
+		return w.serve(words[1], words[2], words[3], string(data))
+	case len(words) < 2 || w.servers[words[1]] == nil:
+		return errors.New("there is no such step, or no such server")
+	}
+	s := w.servers[words[1]]
+	switch words[0] {
+	case "down":
+		s.SetDown(true)
+	case "up":
+		s.SetDown(false)
+	case "key":
+		w.mu.Lock()
+		s.key = words[2]
+		w.mu.Unlock()
+	default:
+		return errors.New("there is no such step")
+	}
+	return nil
+}
+
+// serve makes a name server.
+func (w *World) serve(at, key, zone, records string) error {
+	name, err := dnsname.Parse(zone)
+	if err != nil {
+		return err
+	}
+	var sets []rr.Set
+	for line := range strings.Lines(records) {
+		words := strings.Fields(line)
+		owner, err := dnsname.Parse(words[0])
+		if err != nil {
+			return err
+		}
+		typ, err := rr.ParseType(words[1])
+		if err != nil {
+			return err
+		}
+		sets = append(sets, rr.NewSet(rr.Key{Name: owner, Type: typ}, 60, strings.Join(words[2:], " ")))
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.servers[at]
+	if s == nil {
+		s = &server{Memory: backendtest.NewMemory(backendtest.Profile{Limits: backend.Limits{ApexNS: backend.ApexNSRequired}}), key: key}
+		w.servers[at] = s
+	}
+	s.AddZone(name, rr.SOA{TTL: 60, MName: name, RName: name, Serial: 1, Refresh: 3600, Retry: 600, Expire: 86400, Minimum: 60}, sets...)
+	return nil
+}
+
+// apply makes objects, or puts what they say in the place of what is there.
+func (w *World) apply(ctx context.Context, text string) error {
+	for document := range strings.SplitSeq(text, "\n---\n") {
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
+			return err
+		}
+		k := w.api.kinds.named(object.GetKind())
+		if k == nil {
+			return fmt.Errorf("there is no kind %s", object.GetKind())
+		}
+		r := ref{k, types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}}
+		at := write{ref: r, manager: "person"}
+		_, err := w.api.create(ctx, at, object.DeepCopy())
+		if apierrors.IsAlreadyExists(err) {
+			var was *unstructured.Unstructured
+			if was, err = w.api.get(r); err != nil {
+				return err
+			}
+			next := was.DeepCopy()
+			for key, value := range object.Object {
+				if key != "metadata" {
+					next.Object[key] = value
+				}
+			}
+			next.SetLabels(object.GetLabels())
+			_, err = w.api.update(ctx, at, next)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *World) delete(kind, name string) error {
+	k := w.api.kinds.named(kind)
+	if k == nil {
+		return fmt.Errorf("there is no kind %s", kind)
+	}
+	namespace, name, namespaced := strings.Cut(name, "/")
+	if !namespaced {
+		namespace, name = "", namespace
+	}
+	_, err := w.api.remove(ref{k, types.NamespacedName{Namespace: namespace, Name: name}}, &metav1.DeleteOptions{})
+	return err
+}
+
+// named returns a kind by its name, nil if there is none.
+func (k *Kinds) named(name string) *kind {
+	for _, one := range k.all {
+		if one.Kind == name {
+			return one
+		}
+	}
+	return nil
+}
+
+// calm waits for an hour in which nobody is to write anything but the Lease.
+func (w *World) calm() {
+	w.mu.Lock()
+	before := len(w.effects)
+	w.mu.Unlock()
+	<-time.After(idleFor)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range w.effects[before:] {
+		w.wrong = append(w.wrong, "although nothing happens: "+e)
+	}
+}
+
+// counts reports whether a request is an effect that faults are put at: a Lease is renewed all the time, and events are for people.
+func counts(r *http.Request) bool {
+	return r.Method != http.MethodGet && !strings.HasPrefix(r.URL.Path, "/apis/coordination.k8s.io/") && !strings.HasPrefix(r.URL.Path, "/apis/events.k8s.io/")
+}

@@ -1,0 +1,105 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// differs are the fields of objects that differ from life to life: times and serials.
+var differs = []string{
+	"lastTransitionTime", "lastUpdated", "serial", "serialCeiling", "creationTimestamp", "managedFields", "resourceVersion", "uid", "generation",
+	"observedGeneration", "serialObserved",
+}
+
+// state is what there is: the custom objects, and what the servers hold.
+func (w *World) state() string {
+	var out strings.Builder
+	w.api.store.mu.Lock()
+	for _, r := range w.api.store.sorted(func(r ref, object *unstructured.Unstructured) bool {
+		return r.kind.custom != nil && object.Object["journal"] != true // one page of it may stay, to be used again
+	}) {
+		text, err := json.MarshalIndent(plain(w.api.store.objects[r].Object), "", " ")
+		fmt.Fprintf(&out, "%s\n%s\n", r, text)
+		if err != nil {
+			fmt.Fprintln(&out, err)
+		}
+	}
+	w.api.store.mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, at := range slices.Sorted(maps.Keys(w.servers)) {
+		fmt.Fprintf(&out, "server %s\n%s", at, w.servers[at].content())
+	}
+	return out.String()
+}
+
+// content is what a server holds, without serials.
+func (s *server) content() string {
+	var out strings.Builder
+	for _, zone := range s.Zones() {
+		soa, sets, _ := s.Truth(zone)
+		if soa.Serial = 0; sets.Len() == 0 {
+			continue // what is left of a zone that was withdrawn, or never delivered
+		}
+		fmt.Fprintf(&out, " %s %d %s\n", zone, soa.TTL, soa.Data())
+		for set := range sets.All() {
+			fmt.Fprintf(&out, "  %s %d %s\n", set.Key(), set.TTL, strings.Join(set.Data, ", "))
+		}
+	}
+	return out.String()
+}
+
+// plain is a value without what differs from life to life.
+func plain(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for key, inner := range v {
+			if slices.Contains(differs, key) || v["type"] == "SOA" && key == "rdata" {
+				continue
+			}
+			if is := plain(inner); !empty(is) {
+				out[key] = is
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = plain(v[i])
+		}
+		return out
+	}
+	return value
+}
+
+// empty reports whether a value says nothing: some clients leave such a one out.
+func empty(value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return false
+}
+
+// judge looks at what servers have ever served.
+func (w *World) judge() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, at := range slices.Sorted(maps.Keys(w.servers)) {
+		for _, zone := range w.servers[at].Zones() {
+			for _, broken := range w.servers[at].Broken(zone) {
+				w.wrong = append(w.wrong, fmt.Sprintf("%s: %s: %s", at, zone, broken))
+			}
+		}
+	}
+}

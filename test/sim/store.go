@@ -1,0 +1,160 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// compare orders texts.
+func compare(a, b string) int { return cmp.Compare(a, b) }
+
+// A ref names an object.
+type ref struct {
+	kind *kind
+	types.NamespacedName
+}
+
+func (r ref) String() string { return r.kind.Kind + " " + r.NamespacedName.String() }
+
+// An event is one change of one object. What an event holds is never changed.
+type event struct {
+	ref
+	revision      uint64
+	at            time.Time
+	before, after *unstructured.Unstructured // nil: it was not there, it is gone
+}
+
+// A store holds objects and what has happened to them.
+type store struct {
+	now func() time.Time
+
+	mu       sync.Mutex
+	revision uint64
+	objects  map[ref]*unstructured.Unstructured // which nobody changes
+	log      []event                            // in order of revision
+	changed  chan struct{}                      // closed, and made anew, when something happens
+}
+
+func newStore(now func() time.Time) *store {
+	return &store{now: now, objects: map[ref]*unstructured.Unstructured{}, changed: make(chan struct{}), revision: 1}
+}
+
+// put stores an object, or, if it is nil, forgets it. mu is held.
+func (s *store) put(r ref, object *unstructured.Unstructured) {
+	before := s.objects[r]
+	s.revision++
+	if object == nil {
+		gone := before.DeepCopy()
+		gone.SetResourceVersion(strconv.FormatUint(s.revision, 10))
+		before = gone // who watches is told the revision of the end
+		delete(s.objects, r)
+	} else {
+		object.SetResourceVersion(strconv.FormatUint(s.revision, 10))
+		s.objects[r] = object
+	}
+	s.log = append(s.log, event{r, s.revision, s.now(), before, object})
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// remove forgets an object and what it owned, and ends a namespace that nothing is left in. mu is held.
+func (s *store) remove(r ref) {
+	uid := s.objects[r].GetUID()
+	s.put(r, nil)
+	for _, other := range s.sorted(func(o ref, object *unstructured.Unstructured) bool {
+		return slices.ContainsFunc(object.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == uid })
+	}) {
+		if s.objects[other] != nil && len(s.objects[other].GetOwnerReferences()) == 1 {
+			s.end(other)
+		}
+	}
+	s.sweep(r.Namespace)
+}
+
+// end removes an object, or has it wait for its finalizers. mu is held.
+func (s *store) end(r ref) {
+	object := s.objects[r]
+	if r.kind.Kind == "Namespace" && r.kind.Group == "" {
+		s.endNamespace(r, object)
+		return
+	}
+	if len(object.GetFinalizers()) == 0 {
+		s.remove(r)
+		return
+	}
+	if object.GetDeletionTimestamp() != nil {
+		return
+	}
+	ending := object.DeepCopy()
+	now := metav1.NewTime(s.now().Truncate(time.Second))
+	ending.SetDeletionTimestamp(&now)
+	grace := int64(0)
+	ending.SetDeletionGracePeriodSeconds(&grace)
+	ending.SetGeneration(object.GetGeneration() + 1)
+	s.put(r, ending)
+}
+
+// endNamespace ends all that is in a namespace, and it when nothing is left. mu is held.
+func (s *store) endNamespace(r ref, object *unstructured.Unstructured) {
+	if object.GetDeletionTimestamp() == nil {
+		ending := object.DeepCopy()
+		now := metav1.NewTime(s.now().Truncate(time.Second))
+		ending.SetDeletionTimestamp(&now)
+		_ = unstructured.SetNestedField(ending.Object, terminating, "status", "phase") // it is a map, or is not there
+		s.put(r, ending)
+	}
+	for _, other := range s.sorted(func(o ref, _ *unstructured.Unstructured) bool { return o.Namespace == r.Name }) {
+		if s.objects[other] != nil {
+			s.end(other)
+		}
+	}
+	s.sweep(r.Name)
+}
+
+// sweep removes a namespace that is being deleted once nothing is left in it. mu is held.
+func (s *store) sweep(namespace string) {
+	for r, object := range s.objects {
+		if r.kind.Kind != "Namespace" || r.kind.Group != "" || r.Name != namespace || object.GetDeletionTimestamp() == nil {
+			continue
+		}
+		if len(s.sorted(func(o ref, _ *unstructured.Unstructured) bool { return o.Namespace == namespace })) == 0 {
+			s.put(r, nil)
+		}
+		return
+	}
+}
+
+// sorted are the objects that a test chooses, in the order of a list. mu is held.
+func (s *store) sorted(test func(ref, *unstructured.Unstructured) bool) []ref {
+	var out []ref
+	for r, object := range s.objects {
+		if test(r, object) {
+			out = append(out, r)
+		}
+	}
+	slices.SortFunc(out, func(a, b ref) int {
+		return cmp.Or(compare(a.kind.plural, b.kind.plural), compare(a.Namespace, b.Namespace), compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// namespace returns the object of a namespace, nil if there is none. mu is held.
+func (s *store) namespace(name string) *unstructured.Unstructured {
+	for r, object := range s.objects {
+		if r.kind.Kind == "Namespace" && r.kind.Group == "" && r.Name == name {
+			return object
+		}
+	}
+	return nil
+}
+
+// uid is the n-th that a store gives.
+func uid(n uint64) types.UID { return types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012x", n)) }

@@ -1,0 +1,234 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// bookmarkEvery is how often who watches is told how far the world is.
+const bookmarkEvery = time.Minute
+
+// test is what a list or a watch chooses.
+func (q request) test() (func(ref, *unstructured.Unstructured) bool, error) {
+	byLabel, err := labels.Parse(q.query.Get("labelSelector"))
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	byField, err := fields.ParseSelector(q.query.Get("fieldSelector"))
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	for _, r := range byField.Requirements() {
+		if r.Field != "metadata.name" && r.Field != "metadata.namespace" {
+			return nil, apierrors.NewBadRequest("field label not supported: " + r.Field)
+		}
+	}
+	return func(r ref, object *unstructured.Unstructured) bool {
+		return r.kind == q.kind && (q.namespace == "" || r.Namespace == q.namespace) && byLabel.Matches(labels.Set(object.GetLabels())) &&
+			byField.Matches(fields.Set{"metadata.name": r.Name, "metadata.namespace": r.Namespace})
+	}, nil
+}
+
+// list answers with what there is now, or with a page of what there was when the first page was asked for.
+func (a *API) list(r *http.Request, q request) (*http.Response, error) {
+	test, err := q.test()
+	if err != nil {
+		return failure(r, err)
+	}
+	limit, _ := strconv.Atoi(q.query.Get("limit"))
+	after, revision := "", uint64(0)
+	a.store.mu.Lock()
+	defer a.store.mu.Unlock()
+	if token := q.query.Get("continue"); token != "" {
+		if _, err := fmt.Sscanf(token, "%d %q", &revision, &after); err != nil {
+			return failure(r, apierrors.NewBadRequest("continue key is not valid: "+err.Error()))
+		}
+	} else {
+		revision = a.store.revision
+	}
+	out := unstructured.UnstructuredList{}
+	out.SetAPIVersion(q.kind.GroupVersion().String())
+	out.SetKind(q.kind.Kind + "List")
+	if q.partial {
+		out.SetAPIVersion("meta.k8s.io/v1")
+		out.SetKind("PartialObjectMetadataList")
+	}
+	out.SetResourceVersion(strconv.FormatUint(revision, 10))
+	items := []any{}
+	for _, one := range a.store.asOf(revision, test) {
+		key := one.ref.NamespacedName.String()
+		if after != "" && key <= after {
+			continue
+		}
+		if limit > 0 && len(items) == limit {
+			out.SetContinue(fmt.Sprintf("%d %q", revision, after))
+			break
+		}
+		if limit > 0 {
+			after = key
+		}
+		items = append(items, q.shown(one.after))
+	}
+	out.Object["items"] = items
+	return answer(r, http.StatusOK, out.Object)
+}
+
+// asOf returns what there was at a revision that the log still goes back to, in order. mu is held.
+func (s *store) asOf(revision uint64, test func(ref, *unstructured.Unstructured) bool) []event {
+	was := map[ref]*unstructured.Unstructured{}
+	for r, object := range s.objects {
+		was[r] = object
+	}
+	for i := len(s.log) - 1; i >= 0 && s.log[i].revision > revision; i-- {
+		if e := s.log[i]; e.before == nil {
+			delete(was, e.ref)
+		} else {
+			was[e.ref] = e.before
+		}
+	}
+	old := &store{objects: was}
+	var out []event
+	for _, r := range old.sorted(test) {
+		out = append(out, event{ref: r, after: was[r]})
+	}
+	return out
+}
+
+// A follower is one watch.
+type follower struct {
+	request
+	test   func(ref, *unstructured.Unstructured) bool
+	writer *io.PipeWriter
+	seen   uint64 // revision up to which all was told
+}
+
+// watch answers with what happens from now on, or since a revision, until the client has enough.
+func (a *API) watch(r *http.Request, q request) (*http.Response, error) {
+	test, err := q.test()
+	if err != nil {
+		return failure(r, err)
+	}
+	reader, writer := io.Pipe()
+	f := &follower{request: q, test: test, writer: writer}
+	var first []event
+	a.store.mu.Lock()
+	since, _ := strconv.ParseUint(q.query.Get("resourceVersion"), 10, 64)
+	initial := q.query.Get("sendInitialEvents") == "true"
+	switch {
+	case initial || since == 0:
+		first, f.seen = a.store.asOf(a.store.revision, test), a.store.revision
+	default:
+		f.seen = since
+	}
+	a.store.mu.Unlock()
+	var end <-chan time.Time
+	if seconds, err := strconv.Atoi(q.query.Get("timeoutSeconds")); err == nil && seconds > 0 {
+		end = time.After(time.Duration(seconds) * time.Second)
+	}
+	go func() {
+		stop := r.Context().Done()
+		err := f.begin(first, initial)
+		for err == nil {
+			err = a.follow(f, stop, end)
+		}
+		writer.CloseWithError(io.EOF)
+	}()
+	return respond(r, http.StatusOK, reader, -1), nil
+}
+
+// begin tells what there is.
+func (f *follower) begin(first []event, initial bool) error {
+	for _, e := range first {
+		if err := f.tell(watch.Added, f.shown(e.after)); err != nil {
+			return err
+		}
+	}
+	if initial {
+		return f.bookmark(map[string]any{metav1.InitialEventsAnnotationKey: "true"})
+	}
+	return nil
+}
+
+// follow tells what has happened since, and waits for more.
+func (a *API) follow(f *follower, stop <-chan struct{}, end <-chan time.Time) error {
+	a.store.mu.Lock()
+	changed, revision := a.store.changed, a.store.revision
+	var news []event
+	for i := len(a.store.log) - 1; i >= 0 && a.store.log[i].revision > f.seen; i-- {
+		news = append(news, a.store.log[i])
+	}
+	a.store.mu.Unlock()
+	for i := len(news) - 1; i >= 0; i-- {
+		if err := f.pass(news[i]); err != nil {
+			return err
+		}
+	}
+	f.seen = revision
+	bookmark := time.NewTimer(bookmarkEvery)
+	defer bookmark.Stop()
+	select {
+	case <-changed:
+		return nil
+	case <-bookmark.C:
+		if f.query.Get("allowWatchBookmarks") == "true" {
+			return f.bookmark(nil)
+		}
+		return nil
+	case <-end:
+		return io.EOF
+	case <-stop:
+		return io.EOF
+	}
+}
+
+// pass tells one event, if it concerns what is watched.
+func (f *follower) pass(e event) error {
+	was := e.before != nil && f.test(e.ref, e.before)
+	is := e.after != nil && f.test(e.ref, e.after)
+	switch {
+	case is && was:
+		return f.tell(watch.Modified, f.shown(e.after))
+	case is:
+		return f.tell(watch.Added, f.shown(e.after))
+	case was:
+		gone := e.before
+		if e.after != nil { // it is another one now: who watches is told at which revision
+			gone = e.before.DeepCopy()
+			gone.SetResourceVersion(e.after.GetResourceVersion())
+		}
+		return f.tell(watch.Deleted, f.shown(gone))
+	}
+	return nil
+}
+
+func (f *follower) bookmark(annotations map[string]any) error {
+	metadata := map[string]any{"resourceVersion": strconv.FormatUint(f.seen, 10)}
+	if annotations != nil {
+		metadata["annotations"] = annotations
+	}
+	object := map[string]any{"apiVersion": f.kind.GroupVersion().String(), "kind": f.kind.Kind, "metadata": metadata}
+	if f.partial {
+		object["apiVersion"], object["kind"] = "meta.k8s.io/v1", "PartialObjectMetadata"
+	}
+	return f.tell(watch.Bookmark, object)
+}
+
+func (f *follower) tell(kind watch.EventType, object any) error {
+	line, err := json.Marshal(map[string]any{"type": kind, "object": object})
+	if err != nil {
+		return err
+	}
+	_, err = f.writer.Write(append(line, '\n'))
+	return err
+}

@@ -1,0 +1,306 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/backendtest"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/backends"
+	"github.com/zonefold/zonefold/internal/dnsname"
+)
+
+// How long things take, in virtual time.
+const (
+	requestTime = time.Millisecond     // at the API server
+	messageTime = 2 * time.Millisecond // to a name server
+	restartTime = time.Second          // of an operator that has crashed
+	pauseTime   = time.Minute          // an operator that is stopped; its successor is done by then
+)
+
+// errCrashed is what an operator that does not live any more gets for all it does.
+var errCrashed = errors.New("this operator has crashed")
+
+// Process is what an operator is given by the world, in the place of what a real one has from its machine.
+type Process struct {
+	Config  *rest.Config
+	Connect func(backends.Settings) ([]controller.Server, error)
+	Log     *slog.Logger
+}
+
+// Run runs an operator until the context ends.
+type Run func(context.Context, Process) error
+
+// A World has an API server, name servers that outlive operators, and operators.
+type World struct {
+	api *API
+	run Run
+
+	mu      sync.Mutex
+	servers map[string]*server // by address
+	effects []string           // that operators had, in order
+	fault   Fault
+	wrong   []string // what must never happen and did
+	crashed chan struct{}
+	living  []*operator
+	parts   sync.WaitGroup
+}
+
+// A server is a name server. It knows one key.
+type server struct {
+	*backendtest.Memory
+	key string
+}
+
+func newWorld(kinds *Kinds, run Run, fault Fault) *World {
+	return &World{api: NewAPI(kinds, backend.SystemClock{}.Now), run: run, servers: map[string]*server{}, fault: fault, crashed: make(chan struct{}, 1)}
+}
+
+// An operator is one process.
+type operator struct {
+	world *World
+	end   context.CancelFunc
+	done  chan error
+
+	mu    sync.Mutex
+	dead  bool
+	ended bool          // as a fault has it: crashed, or followed by another while it was paused
+	holds chan struct{} // closed when it goes on; nil: it is not paused
+}
+
+// begin starts an operator.
+func (w *World) begin(ctx context.Context) {
+	ctx, end := context.WithCancel(ctx)
+	o := &operator{world: w, end: end, done: make(chan error, 1)}
+	w.mu.Lock()
+	w.living = append(w.living, o)
+	w.mu.Unlock()
+	go func() {
+		o.done <- w.run(ctx, Process{
+			Config: &rest.Config{Host: "http://api.invalid", Transport: o}, Connect: o.connect, Log: slog.New(slog.DiscardHandler),
+		})
+	}()
+}
+
+// crash has an operator do nothing any more, from one moment to the next.
+func (o *operator) crash() {
+	o.mu.Lock()
+	o.dead, o.ended = true, true
+	o.mu.Unlock()
+	o.end()
+	select {
+	case o.world.crashed <- struct{}{}:
+	default:
+	}
+}
+
+// stop ends an operator as kubelet does, and waits for it.
+func (o *operator) stop() error {
+	o.end()
+	return <-o.done
+}
+
+// pass waits while an operator is paused, and tells that it has crashed.
+func (o *operator) pass(ctx context.Context, takes time.Duration) error {
+	select {
+	case <-time.After(takes):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	for {
+		o.mu.Lock()
+		dead, holds := o.dead, o.holds
+		o.mu.Unlock()
+		switch {
+		case dead:
+			return errCrashed
+		case holds == nil:
+			return nil
+		}
+		<-holds // also who would give up cannot: the process is stopped
+	}
+}
+
+// effect does what changes the world, with the fault that is due.
+func (o *operator) effect(ctx context.Context, takes time.Duration, what string, do func() error) error {
+	if err := o.pass(ctx, takes); err != nil {
+		return err
+	}
+	switch o.world.count(what) {
+	case CrashBefore:
+		o.crash()
+		return errCrashed
+	case CrashAfter:
+		_ = do() // nobody hears what came of it
+		o.crash()
+		return errCrashed
+	case Pause:
+		if strings.HasPrefix(what, update) { // what is between the last look at the Lease and the wire is not held up: see docs/simulation.md
+			defer o.pause()
+			return do()
+		}
+		o.pause()
+		if err := o.pass(ctx, 0); err != nil {
+			return err
+		}
+	}
+	return do()
+}
+
+// update begins the name of an effect that is a message to a name server.
+const update = "UPDATE "
+
+// pause stops an operator for a while, in which another one takes over.
+func (o *operator) pause() {
+	holds := make(chan struct{})
+	o.mu.Lock()
+	o.holds, o.ended = holds, true
+	o.mu.Unlock()
+	select {
+	case o.world.crashed <- struct{}{}: // a successor is started
+	default:
+	}
+	time.AfterFunc(pauseTime, func() {
+		o.mu.Lock()
+		o.holds = nil
+		o.mu.Unlock()
+		close(holds)
+	})
+}
+
+// count notes an effect, and returns the fault that is due with it.
+func (w *World) count(what string) Kind {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.effects = append(w.effects, what)
+	if len(w.effects) == w.fault.At {
+		return w.fault.Kind
+	}
+	return None
+}
+
+// RoundTrip implements http.RoundTripper: it is the way to the API server.
+func (o *operator) RoundTrip(r *http.Request) (response *http.Response, err error) {
+	if !counts(r) {
+		if err := o.pass(r.Context(), requestTime); err != nil {
+			return nil, err
+		}
+		return o.world.api.RoundTrip(r)
+	}
+	err = o.effect(r.Context(), requestTime, r.Method+" "+r.URL.Path, func() error {
+		response, err = o.world.api.RoundTrip(r) //nolint:bodyclose // it is the caller's
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return response, nil
+}
+
+// connect makes clients of the name servers of a Backend.
+func (o *operator) connect(s backends.Settings) ([]controller.Server, error) {
+	if s.RFC2136 == nil {
+		return nil, fmt.Errorf("there are only servers that take updates here, not %+v", s)
+	}
+	var out []controller.Server
+	for _, at := range s.RFC2136.Servers {
+		o.world.mu.Lock()
+		server := o.world.servers[at]
+		o.world.mu.Unlock()
+		if server == nil {
+			return nil, fmt.Errorf("there is no server at %s", at)
+		}
+		out = append(out, controller.Server{Name: at, Backend: &way{o, server, at, s.RFC2136.Secret}})
+	}
+	return out, nil
+}
+
+// A way leads from an operator to a name server.
+type way struct {
+	from *operator
+	to   *server
+	at   string
+	key  string
+}
+
+func (w *way) client() backend.Backend {
+	w.from.world.mu.Lock()
+	defer w.from.world.mu.Unlock()
+	return w.to.Client(w.key == w.to.key)
+}
+
+// Limits implements backend.Backend.
+func (w *way) Limits() backend.Limits { return w.client().Limits() }
+
+// Zones implements backend.Backend.
+func (w *way) Zones(ctx context.Context) ([]dnsname.Name, error) {
+	if err := w.from.pass(ctx, messageTime); err != nil {
+		return nil, err
+	}
+	return w.client().Zones(ctx)
+}
+
+// Read implements backend.Backend.
+func (w *way) Read(ctx context.Context, zone dnsname.Name, ask backend.Ask) (backend.Observed, error) {
+	if err := w.from.pass(ctx, messageTime); err != nil {
+		return backend.Observed{}, &backend.Error{Class: backend.ErrUnavailable, Err: err}
+	}
+	return w.client().Read(ctx, zone, ask)
+}
+
+// Apply implements backend.Backend.
+func (w *way) Apply(ctx context.Context, zone dnsname.Name, b backend.Batch) (result backend.Result, err error) {
+	err = w.from.effect(ctx, messageTime, update+zone.String()+" at "+w.at, func() error {
+		result, err = w.client().Apply(ctx, zone, b)
+		return err
+	})
+	if errors.Is(err, errCrashed) {
+		err = &backend.Error{Class: backend.ErrUnavailable, Err: err}
+	}
+	return result, err
+}
+
+// supervise starts an operator, and another one after each that crashes, until the context ends.
+func (w *World) supervise(ctx context.Context) {
+	w.begin(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.crashed:
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(restartTime):
+		}
+		w.begin(ctx)
+	}
+}
+
+// stopAll ends all operators, and says how those ended that did not crash.
+func (w *World) stopAll() error {
+	w.mu.Lock()
+	all := slices.Clone(w.living)
+	w.mu.Unlock()
+	var errs []error
+	for _, o := range all {
+		err := o.stop()
+		o.mu.Lock()
+		if err != nil && !o.ended {
+			errs = append(errs, err)
+		}
+		o.mu.Unlock()
+	}
+	return errors.Join(errs...)
+}

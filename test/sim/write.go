@@ -1,0 +1,351 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// errModified is what kube-apiserver says of an object that is newer than the one that was changed.
+var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
+
+// A write is what a request does to one object.
+type write struct {
+	ref
+	subresource string // "" or "status"
+	manager     string // of fields
+	force       bool   // takes fields from other managers
+	dry         bool
+}
+
+// create stores a new object.
+func (a *API) create(ctx context.Context, w write, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	a.store.mu.Lock()
+	defer a.store.mu.Unlock()
+	if object.GetName() == "" && object.GetGenerateName() != "" {
+		object.SetName(fmt.Sprintf("%s%05x", object.GetGenerateName(), a.store.revision))
+	}
+	w.Name = object.GetName()
+	if err := a.room(w); err != nil {
+		return nil, err
+	}
+	if object.GetResourceVersion() != "" {
+		return nil, apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
+	}
+	object.SetNamespace(w.Namespace)
+	object.SetUID(uid(a.store.revision))
+	object.SetCreationTimestamp(metav1.NewTime(a.store.now().Truncate(time.Second)))
+	object.SetGeneration(1)
+	object.SetDeletionTimestamp(nil)
+	if w.kind.hasStatus {
+		delete(object.Object, "status")
+	}
+	w.kind.complete(object)
+	if errs := w.kind.admit(ctx, object, nil); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(w.kind.GroupKind(), w.Name, errs)
+	}
+	if a.store.objects[w.ref] != nil {
+		return nil, apierrors.NewAlreadyExists(w.kind.resource(), w.Name)
+	}
+	object, err := w.managed(&unstructured.Unstructured{Object: map[string]any{"apiVersion": object.GetAPIVersion(), "kind": object.GetKind()}}, object)
+	if err != nil || w.dry {
+		return object, err
+	}
+	a.store.put(w.ref, object)
+	return object, nil
+}
+
+// room says why nothing can be made in a namespace. store.mu is held.
+func (a *API) room(w write) error {
+	if !w.kind.namespaced {
+		return nil
+	}
+	namespace := a.store.namespace(w.Namespace)
+	if namespace == nil {
+		return apierrors.NewNotFound(corev1.Resource("namespaces"), w.Namespace)
+	}
+	if namespace.GetDeletionTimestamp() == nil {
+		return nil
+	}
+	err := apierrors.NewForbidden(w.kind.resource(), w.Name, fmt.Errorf("unable to create new content in namespace %s because it is being terminated", w.Namespace))
+	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
+		Type: corev1.NamespaceTerminatingCause, Message: fmt.Sprintf("namespace %s is being terminated", w.Namespace), Field: "metadata.namespace",
+	})
+	return err
+}
+
+// update puts an object in the place of another.
+func (a *API) update(ctx context.Context, w write, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	a.store.mu.Lock()
+	defer a.store.mu.Unlock()
+	before := a.store.objects[w.ref]
+	if before == nil {
+		return nil, apierrors.NewNotFound(w.kind.resource(), w.Name)
+	}
+	if u := object.GetUID(); u != "" && u != before.GetUID() {
+		return nil, apierrors.NewConflict(w.kind.resource(), w.Name, fmt.Errorf("precondition failed: UID in precondition: %s, UID in object meta: %s", u, before.GetUID()))
+	}
+	if object.GetResourceVersion() == "" && w.kind.custom != nil {
+		return nil, apierrors.NewInvalid(w.kind.GroupKind(), w.Name, field.ErrorList{
+			field.Invalid(field.NewPath("metadata", "resourceVersion"), uint64(0), "must be specified for an update"),
+		})
+	}
+	object.SetUID(before.GetUID())
+	return a.replace(ctx, w, before, object)
+}
+
+// patch changes an object by a patch of one of the types that there are, but for strategic ones. An object that is applied may be made.
+func (a *API) patch(ctx context.Context, w write, kind types.PatchType, body []byte) (after *unstructured.Unstructured, made bool, err error) {
+	a.store.mu.Lock()
+	defer a.store.mu.Unlock()
+	before := a.store.objects[w.ref]
+	if kind == types.ApplyPatchType {
+		after, err = a.apply(ctx, w, before, body)
+		return after, before == nil, err
+	}
+	after, err = a.change(ctx, w, kind, body)
+	return after, false, err
+}
+
+// change changes an object by a patch. store.mu is held.
+func (a *API) change(ctx context.Context, w write, kind types.PatchType, body []byte) (*unstructured.Unstructured, error) {
+	before := a.store.objects[w.ref]
+	if before == nil {
+		return nil, apierrors.NewNotFound(w.kind.resource(), w.Name)
+	}
+	document, err := before.MarshalJSON()
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	switch kind {
+	case types.MergePatchType:
+		document, err = jsonpatch.MergePatch(document, body)
+	case types.JSONPatchType:
+		var patch jsonpatch.Patch
+		if patch, err = jsonpatch.DecodePatch(body); err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		if document, err = patch.Apply(document); err != nil {
+			return nil, apierrors.NewGenericServerResponse(422, "", w.kind.resource(), w.Name, err.Error(), 0, false)
+		}
+	default:
+		return nil, apierrors.NewGenericServerResponse(415, "", w.kind.resource(), w.Name, fmt.Sprintf("patches of the type %s are not taken", kind), 0, false)
+	}
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	after := &unstructured.Unstructured{}
+	if err := after.UnmarshalJSON(document); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	return a.replace(ctx, w, before, after)
+}
+
+// apply is server-side apply. store.mu is held.
+func (a *API) apply(ctx context.Context, w write, before *unstructured.Unstructured, body []byte) (*unstructured.Unstructured, error) {
+	applied, err := a.decode(body, "application/yaml")
+	if err != nil {
+		return nil, err
+	}
+	if w.kind.custom == nil || w.manager == "" {
+		return nil, apierrors.NewBadRequest("only custom objects are applied here, by a field manager with a name")
+	}
+	live := before
+	if live == nil {
+		if w.subresource != "" {
+			return nil, apierrors.NewNotFound(w.kind.resource(), w.Name)
+		}
+		if applied.GetUID() != "" || applied.GetResourceVersion() != "" {
+			return nil, apierrors.NewConflict(w.kind.resource(), w.Name, fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", applied.GetUID()))
+		}
+		live = &unstructured.Unstructured{}
+		live.SetGroupVersionKind(w.kind.GroupVersionKind)
+		live.SetName(w.Name)
+		live.SetNamespace(w.Namespace)
+	}
+	merged, err := w.kind.custom.fields[w.subresource].Apply(live.DeepCopy(), applied, w.manager, w.force)
+	if err != nil {
+		return nil, err
+	}
+	after := merged.(*unstructured.Unstructured)
+	w.kind.complete(after)
+	if before == nil {
+		return a.createApplied(ctx, w, after)
+	}
+	return a.replaceManaged(ctx, w, before, after)
+}
+
+// createApplied stores what was applied where nothing was. store.mu is held.
+func (a *API) createApplied(ctx context.Context, w write, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if err := a.room(w); err != nil {
+		return nil, err
+	}
+	object.SetUID(uid(a.store.revision))
+	object.SetCreationTimestamp(metav1.NewTime(a.store.now().Truncate(time.Second)))
+	object.SetGeneration(1)
+	if errs := w.kind.admit(ctx, object, nil); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(w.kind.GroupKind(), w.Name, errs)
+	}
+	if !w.dry {
+		a.store.put(w.ref, object)
+	}
+	return object, nil
+}
+
+// replace puts an object in the place of another, and notes who set what. store.mu is held.
+func (a *API) replace(ctx context.Context, w write, before, after *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if v := after.GetResourceVersion(); v != "" && v != before.GetResourceVersion() {
+		return nil, apierrors.NewConflict(w.kind.resource(), w.Name, errModified)
+	}
+	uid := after.GetUID()
+	w.keep(before, after)
+	w.kind.complete(after)
+	after, err := w.managed(before, after)
+	if err != nil {
+		return nil, err
+	}
+	after.SetUID(uid)
+	return a.replaceManaged(ctx, w, before, after)
+}
+
+// keep has an object keep what a request of this kind does not change.
+func (w write) keep(before, after *unstructured.Unstructured) {
+	if w.subresource == "status" {
+		status, ok := after.Object["status"]
+		fields := after.GetManagedFields()
+		clear(after.Object)
+		for key, value := range before.DeepCopy().Object {
+			after.Object[key] = value
+		}
+		after.SetManagedFields(fields)
+		if delete(after.Object, "status"); ok {
+			after.Object["status"] = status
+		}
+		return
+	}
+	if w.kind.hasStatus {
+		if delete(after.Object, "status"); before.Object["status"] != nil {
+			after.Object["status"] = before.DeepCopy().Object["status"]
+		}
+	}
+	after.SetUID(before.GetUID())
+	after.SetResourceVersion(before.GetResourceVersion())
+	after.SetCreationTimestamp(before.GetCreationTimestamp())
+	after.SetDeletionTimestamp(before.GetDeletionTimestamp())
+	after.SetDeletionGracePeriodSeconds(before.GetDeletionGracePeriodSeconds())
+	after.SetGeneration(before.GetGeneration())
+}
+
+// replaceManaged stores an object whose managed fields are right. store.mu is held.
+func (a *API) replaceManaged(ctx context.Context, w write, before, after *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	uid, version := after.GetUID(), after.GetResourceVersion()
+	w.keep(before, after)
+	if before.GetDeletionTimestamp() != nil {
+		for _, f := range after.GetFinalizers() {
+			if !slices.Contains(before.GetFinalizers(), f) {
+				return nil, apierrors.NewInvalid(w.kind.GroupKind(), w.Name, field.ErrorList{
+					field.Forbidden(field.NewPath("metadata", "finalizers"), "no new finalizers can be added if the object is being deleted"),
+				})
+			}
+		}
+	}
+	errs := w.kind.admit(ctx, after, before)
+	if uid != before.GetUID() && w.subresource == "" { // who writes a status may say what it likes: metadata are not taken from it
+		errs = append(errs, field.Invalid(field.NewPath("metadata", "uid"), uid, "field is immutable"))
+	}
+	if len(errs) > 0 {
+		return nil, apierrors.NewInvalid(w.kind.GroupKind(), w.Name, errs)
+	}
+	if version != "" && version != before.GetResourceVersion() {
+		return nil, apierrors.NewConflict(w.kind.resource(), w.Name, errModified)
+	}
+	if w.subresource == "" && !reflect.DeepEqual(wanted(before, w.kind.hasStatus), wanted(after, w.kind.hasStatus)) {
+		after.SetGeneration(before.GetGeneration() + 1)
+	}
+	if w.dry || same(before, after) {
+		return after, nil
+	}
+	if after.GetDeletionTimestamp() != nil && len(after.GetFinalizers()) == 0 {
+		a.store.objects[w.ref] = after
+		a.store.remove(w.ref)
+		return after, nil
+	}
+	a.store.put(w.ref, after)
+	return after, nil
+}
+
+// wanted is what of an object its generation counts.
+func wanted(object *unstructured.Unstructured, hasStatus bool) map[string]any {
+	out := map[string]any{}
+	for key, value := range object.Object {
+		if key != "metadata" && (key != "status" || !hasStatus) {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+// same reports whether nothing but times of managed fields differs: then nothing is stored.
+func same(a, b *unstructured.Unstructured) bool {
+	without := func(object *unstructured.Unstructured) map[string]any {
+		o := object.DeepCopy()
+		fields := o.GetManagedFields()
+		for i := range fields {
+			fields[i].Time = nil
+		}
+		o.SetManagedFields(fields)
+		o.SetResourceVersion("")
+		return o.Object
+	}
+	return reflect.DeepEqual(without(a), without(b))
+}
+
+// managed notes who set which fields.
+func (w write) managed(before, after *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if w.kind.custom == nil {
+		return after, nil
+	}
+	out, err := w.kind.custom.fields[w.subresource].Update(before, after, w.manager)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	return out.(*unstructured.Unstructured), nil
+}
+
+// remove deletes an object. It returns it if it has to wait for its finalizers, and else what says that it is gone.
+func (a *API) remove(r ref, options *metav1.DeleteOptions) (*unstructured.Unstructured, error) {
+	a.store.mu.Lock()
+	defer a.store.mu.Unlock()
+	object := a.store.objects[r]
+	if object == nil {
+		return nil, apierrors.NewNotFound(r.kind.resource(), r.Name)
+	}
+	if p := options.Preconditions; p != nil {
+		if p.UID != nil && *p.UID != object.GetUID() || p.ResourceVersion != nil && *p.ResourceVersion != object.GetResourceVersion() {
+			text, _ := json.Marshal(p)
+			return nil, apierrors.NewConflict(r.kind.resource(), r.Name, fmt.Errorf("precondition failed: %s", text))
+		}
+	}
+	a.store.end(r)
+	if left := a.store.objects[r]; left != nil {
+		return left, nil
+	}
+	return gone(), nil
+}
+
+// gone says that something was deleted.
+func gone() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Status", "status": "Success"}}
+}
