@@ -13,6 +13,9 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
+// KindEmbedded is the kind of a Place whose server is in this process: nobody needs credentials to write to it.
+const KindEmbedded = "embedded"
+
 // A Place is one Backend object, with the clients of its servers.
 type Place struct {
 	Name    string

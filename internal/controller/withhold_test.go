@@ -126,3 +126,19 @@ func TestWhatCannotBeListedNowGoesOn(t *testing.T) {
 		})
 	}
 }
+
+// TestAKeyOfOthersStopsNothing has the operator's own name server get what is new although who copies from it cannot be let.
+func TestAKeyOfOthersStopsNothing(t *testing.T) {
+	play(t, func(s *stage) {
+		s.server("one", "example.org.", backendtest.Profile{})
+		embedded := func(p *Place) { p.Kind = KindEmbedded }
+		s.place("one", embedded)
+		s.zone("org", "example.org.", "one")
+		s.record("www", "www.example.org.", "192.0.2.1")
+		s.place("one", func(p *Place) { embedded(p); unusable(p) })
+		s.record("www", "www.example.org.", "192.0.2.2")
+		if got := s.has("one", "example.org.", "www.example.org."); got != "192.0.2.2" {
+			t.Errorf("the server has %q", got)
+		}
+	})
+}

@@ -54,7 +54,7 @@ type PowerDNSSettings struct {
 func kind(spec *v1alpha1.BackendSpec) string {
 	switch {
 	case spec.Embedded != nil:
-		return "embedded"
+		return controller.KindEmbedded
 	case spec.RFC2136 != nil:
 		return "rfc2136"
 	case spec.PowerDNS != nil:
@@ -85,7 +85,7 @@ type resolver struct {
 // settings resolves a spec, or says why it cannot be used.
 func (r resolver) settings(spec *v1alpha1.BackendSpec) (Settings, *controller.Outcome) {
 	switch kind(spec) {
-	case "embedded":
+	case controller.KindEmbedded:
 		return r.embeddedServer(spec.Embedded)
 	case "rfc2136":
 		return r.rfc2136(spec.RFC2136)

@@ -26,11 +26,11 @@ import (
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=dnsrecords.extensions.gardener.cloud,verbs=get
-// HeartbeatName is the Lease by which Gardener hears of an extension.
-const HeartbeatName = "gardener-extension-heartbeat"
-
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=zonefold-system,resources=leases,verbs=create
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=zonefold-system,resources=leases,resourceNames=gardener-extension-heartbeat,verbs=get;update;patch
+
+// HeartbeatName is the Lease by which Gardener hears of an extension.
+const HeartbeatName = "gardener-extension-heartbeat"
 
 // Schemas are what the dialect needs of the cluster. Gardener's own definition has it, too.
 func Schemas() []controller.Schema {
