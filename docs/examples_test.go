@@ -16,8 +16,8 @@ import (
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/config/crd"
 	"github.com/zonefold/zonefold/internal/cli/schema"
-	"github.com/zonefold/zonefold/internal/controller/backends"
-	convert "github.com/zonefold/zonefold/internal/controller/kubizone"
+	"github.com/zonefold/zonefold/internal/dialect/backends"
+	convert "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 

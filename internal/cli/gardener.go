@@ -6,7 +6,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
 	"github.com/zonefold/zonefold/internal/cli/manifest"
-	"github.com/zonefold/zonefold/internal/controller/gardener"
+	"github.com/zonefold/zonefold/internal/dialect/gardener"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -56,7 +56,7 @@ func (c *composition) rival() {
 			continue
 		}
 		o := z.object.Gardener
-		at := place{service: o.Spec.Type, secret: gardener.SecretOf(o), zone: gardener.ZoneOf(o, false)}
+		at := place{service: o.Spec.Type, secret: gardener.SecretOf(o).String(), zone: gardener.ZoneOf(o, false)}
 		for set := range z.snapshot.Sets.All() {
 			at.key = set.Key()
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/zonefold/zonefold/config/crd"
 	"github.com/zonefold/zonefold/internal/cli/manifest"
 	"github.com/zonefold/zonefold/internal/cli/schema"
-	"github.com/zonefold/zonefold/internal/controller/backends"
-	"github.com/zonefold/zonefold/internal/controller/kubizone"
+	"github.com/zonefold/zonefold/internal/dialect/backends"
+	"github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/backends"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -43,7 +44,7 @@ func faults(o client.Object) (out []string) {
 	if _, trouble := r.settings(&backend.Spec); trouble != nil && trouble.Reason == controller.ReasonInvalidSpec {
 		out = append(out, fmt.Sprintf("Backend %s cannot be used: %s", backend.Name, trouble.Message))
 	}
-	_, problems := ConvertGrants(backend, nil)
+	_, problems := dialect.ConvertGrants(backend, nil)
 	for _, p := range problems {
 		out = append(out, fmt.Sprintf("Backend %s: %s", backend.Name, p))
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/backends"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -304,7 +305,7 @@ func (b *Controller) look(ctx context.Context, name string) {
 
 // grantsOf are what a Backend grants. Grants that cannot be read grant nothing, and close the Backend all the same.
 func grantsOf(backend *v1alpha1.Backend, namespaces map[string]labels.Set) ([]zone.Grant, []string) {
-	grants, problems := ConvertGrants(backend, namespaces)
+	grants, problems := dialect.ConvertGrants(backend, namespaces)
 	if len(backend.Spec.Grants) > 0 && grants == nil {
 		grants = []zone.Grant{{}}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/backends"
 )
 
 // stored are the Secrets of a cluster whose operator is in the namespace "system".
@@ -152,7 +153,7 @@ func TestWhatABackendGrants(t *testing.T) {
 			if err := yaml.Unmarshal([]byte(c.grants), &b.Spec.Grants); err != nil {
 				t.Fatal(err)
 			}
-			grants, problems := ConvertGrants(b, namespaces)
+			grants, problems := dialect.ConvertGrants(b, namespaces)
 			var got []string
 			for _, g := range grants {
 				got = append(got, fmt.Sprintf("%v %v", g.Namespaces, g.Zones))
@@ -170,7 +171,7 @@ func TestWhatABackendGrants(t *testing.T) {
 func TestOneNamespaceInNoGrantGetsNothing(t *testing.T) {
 	b := &v1alpha1.Backend{}
 	b.Spec.Grants = []v1alpha1.Grant{{Namespaces: []string{"one"}, Zones: []string{"*.org."}}}
-	grants, _ := ConvertGrants(b, map[string]labels.Set{"one": nil, "two": nil})
+	grants, _ := dialect.ConvertGrants(b, map[string]labels.Set{"one": nil, "two": nil})
 	for _, c := range []struct {
 		namespace, zone string
 		want            bool

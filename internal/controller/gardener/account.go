@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
+	dialect "github.com/zonefold/zonefold/internal/dialect/gardener"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -42,7 +42,7 @@ func (k *Controller) hosted(r *record, run *run, account backend.Account) (backe
 	if r.run != run {
 		return backend.HostedZone{}, errWaiting // somebody wants something else by now
 	}
-	id := ZoneOf(run.object, run.relist)
+	id := dialect.ZoneOf(run.object, run.relist)
 	d := k.desk(account)
 	if z, ok := d.known[id]; ok && id != "" && r.key.Name.Under(z.Name) {
 		return z, nil
@@ -63,17 +63,6 @@ func (k *Controller) hosted(r *record, run *run, account backend.Account) (backe
 	return k.judge(r, d, question, said)
 }
 
-// ZoneOf returns the hosted zone that an object says its set is in, "" if it does not; anew: the one in the status is gone.
-func ZoneOf(o *v1alpha1.DNSRecord, anew bool) string {
-	switch {
-	case o.Spec.Zone != nil && *o.Spec.Zone != "":
-		return *o.Spec.Zone
-	case o.Status.Zone != nil && !anew:
-		return *o.Status.Zone
-	}
-	return ""
-}
-
 // judge takes the zone out of what an account has said. One that was remembered, and that is gone, is found anew, and so is one that is
 // not among those that are remembered: it may be new. k.mu is held.
 func (k *Controller) judge(r *record, d *desk, question string, said *answer) (backend.HostedZone, error) {
@@ -90,7 +79,7 @@ func (k *Controller) judge(r *record, d *desk, question string, said *answer) (b
 	case err != nil:
 		err = fmt.Errorf("looking up the hosted zone %s: %w", question, err)
 	case !r.key.Name.Under(said.zone.Name):
-		err = zoneless("%s is not in the hosted zone %s; correct spec.zone.", spec.Name, question)
+		err = dialect.Zoneless("%s is not in the hosted zone %s; correct spec.zone.", spec.Name, question)
 	default:
 		return said.zone, nil
 	}

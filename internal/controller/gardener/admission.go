@@ -7,6 +7,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/gardener"
 )
 
 // AdmissionPath is where Gardener's own admission reviews DNSRecords; ours does there, too.
@@ -18,14 +19,14 @@ func Examiner() controller.Examiner {
 		Kind: &v1alpha1.DNSRecord{}, Path: AdmissionPath, Deleting: true,
 		Faults: func(o client.Object) []string {
 			if r, ok := o.(*v1alpha1.DNSRecord); ok && r.DeletionTimestamp.IsZero() {
-				return Faults(&r.Spec)
+				return dialect.Faults(&r.Spec)
 			}
 			return nil
 		},
 		Look: func(_ context.Context, old, o client.Object) (found controller.Findings) {
 			was, stored := old.(*v1alpha1.DNSRecord)
 			if r, ok := o.(*v1alpha1.DNSRecord); ok && stored {
-				found.Denials = UpdateFaults(was, r)
+				found.Denials = dialect.UpdateFaults(was, r)
 			}
 			return found
 		},

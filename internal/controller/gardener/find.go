@@ -12,6 +12,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/gardener"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -100,14 +101,14 @@ func (r *record) unknown(other *record, until time.Time, left time.Duration) err
 	if err := other.run.missed; err != nil && other.id.Namespace == r.id.Namespace {
 		why = err.Error()
 	}
-	return &problem{backend.Error{Class: backend.ErrConflict, After: left, Words: fmt.Sprintf(
+	return &dialect.Problem{Detail: backend.Error{Class: backend.ErrConflict, After: left, Words: fmt.Sprintf(
 		"it is not known yet where the DNSRecord %s/%s, which asks for the same set, has that: %s. It is waited for until %s at most; mend its account, or delete it",
 		other.id.Namespace, other.id.Name, strings.TrimSuffix(why, "."), until.UTC().Format(time.RFC3339))}}
 }
 
 // locate finds the place of a record for find.
 func (k *Controller) locate(ctx context.Context, r *record, run *run) error {
-	set, err := Convert(&run.object.Spec)
+	set, err := dialect.Convert(&run.object.Spec)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/gardener"
 )
 
 // clusterKind is that of Gardener's copies of Shoots.
@@ -96,7 +97,7 @@ func (k *Controller) handler(o client.Object) toolscache.ResourceEventHandlerFun
 func (k *Controller) putRecord(old, o *v1alpha1.DNSRecord) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	id := RecordID(o.Namespace, o.Name)
+	id := dialect.RecordID(o.Namespace, o.Name)
 	if !k.Filter.Ours(o) {
 		if r := k.records[id]; r != nil {
 			k.remove(r)
@@ -132,7 +133,7 @@ func samePlea(old, o *v1alpha1.DNSRecord) bool {
 func (k *Controller) dropRecord(o *v1alpha1.DNSRecord) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if r := k.records[RecordID(o.Namespace, o.Name)]; r != nil && r.object.UID == o.UID {
+	if r := k.records[dialect.RecordID(o.Namespace, o.Name)]; r != nil && r.object.UID == o.UID {
 		k.remove(r)
 	}
 }

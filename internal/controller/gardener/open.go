@@ -10,6 +10,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
+	dialect "github.com/zonefold/zonefold/internal/dialect/gardener"
 )
 
 // open returns the account of a record, or what is wrong with its credentials or settings. What this process has put somewhere it can take away
@@ -43,7 +44,7 @@ func (k *Controller) open(ctx context.Context, r *record, run *run) (backend.Acc
 
 // openAs opens an account as a spec says.
 func (k *Controller) openAs(request Request, o *v1alpha1.DNSRecord) (account backend.Account, err error) {
-	if request.Options, err = Settings(&o.Spec); err != nil {
+	if request.Options, err = dialect.Settings(&o.Spec); err != nil {
 		return nil, err
 	}
 	if account, err = k.Open(request); err != nil {
@@ -55,7 +56,7 @@ func (k *Controller) openAs(request Request, o *v1alpha1.DNSRecord) (account bac
 // openWithout opens the account of a set that is there with the credentials alone: what the spec says besides cannot be corrected any more when the
 // object is being deleted. Only one setting matters then: which zones there are, where the service does not tell.
 func (k *Controller) openWithout(run *run, request Request, wrong error) (backend.Account, error) {
-	zone := ZoneOf(run.object, false)
+	zone := dialect.ZoneOf(run.object, false)
 	if zone != "" {
 		request.Options = map[string]string{"zones": zone}
 		if account, err := k.Open(request); err == nil {
@@ -75,19 +76,19 @@ func (k *Controller) openWithout(run *run, request Request, wrong error) (backen
 
 // credentials reads the Secret that a record names.
 func (k *Controller) credentials(ctx context.Context, o *v1alpha1.DNSRecord) (map[string][]byte, error) {
-	key := secretKey(o)
+	key := dialect.SecretOf(o)
 	if key.Name == "" {
-		return nil, misconfigured("spec.secretRef.name is empty; name the Secret with the credentials.")
+		return nil, dialect.Misconfigured("spec.secretRef.name is empty; name the Secret with the credentials.")
 	}
 	if key.Namespace != o.Namespace && !k.Seed {
-		return nil, misconfigured("spec.secretRef names a Secret of the namespace %s, which only objects in a seed may; name one of %s.", key.Namespace, o.Namespace)
+		return nil, dialect.Misconfigured("spec.secretRef names a Secret of the namespace %s, which only objects in a seed may; name one of %s.", key.Namespace, o.Namespace)
 	}
 	secret := &corev1.Secret{}
 	switch err := k.Live.Get(ctx, key, secret); {
 	case apierrors.IsNotFound(err):
-		return nil, misconfigured("there is no Secret %s; create it, or correct spec.secretRef.", key)
+		return nil, dialect.Misconfigured("there is no Secret %s; create it, or correct spec.secretRef.", key)
 	case apierrors.IsForbidden(err): // the object can be written to all the same: these are other rights
-		return nil, misconfigured("the operator may not read the Secret %s (%v); grant its ServiceAccount the right to get it.", key, err)
+		return nil, dialect.Misconfigured("the operator may not read the Secret %s (%v); grant its ServiceAccount the right to get it.", key, err)
 	case err != nil:
 		return nil, &apiError{error: fmt.Errorf("reading the Secret %s: %w", key, err)}
 	}
@@ -97,7 +98,7 @@ func (k *Controller) credentials(ctx context.Context, o *v1alpha1.DNSRecord) (ma
 // unopened says which Secret it is that opens nothing. An error that has no class is about the configuration: no service has been asked yet.
 func unopened(o *v1alpha1.DNSRecord, err error) error {
 	if backend.Class(err) == backend.ErrUnavailable {
-		err = misconfigured("%v", err)
+		err = dialect.Misconfigured("%v", err)
 	}
-	return fmt.Errorf("reading the Secret %s: %w", secretKey(o), err)
+	return fmt.Errorf("reading the Secret %s: %w", dialect.SecretOf(o), err)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/gardener"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -40,10 +41,10 @@ func (k *Controller) place(ctx context.Context, r *record, run *run) error {
 	var set rr.Set
 	var err error
 	if run.step == Put {
-		if set, err = Convert(&run.object.Spec); err != nil {
+		if set, err = dialect.Convert(&run.object.Spec); err != nil {
 			return err
 		}
-		set.Hint = stackOf(run.object)
+		set.Hint = dialect.StackOf(run.object)
 	} else if r.key == (rr.Key{}) {
 		return nil // what has no name was never anywhere
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
+	dialect "github.com/zonefold/zonefold/internal/dialect/gardener"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -86,7 +87,7 @@ func (r *run) waits() bool { return r.at != nil && r.step == Put }
 
 // put takes over an object as the cache has it. k.mu is held.
 func (k *Controller) put(o *v1alpha1.DNSRecord) *record {
-	id := RecordID(o.Namespace, o.Name)
+	id := dialect.RecordID(o.Namespace, o.Name)
 	r := k.records[id]
 	if r != nil && r.object.UID != o.UID {
 		k.remove(r)
@@ -109,10 +110,11 @@ func (k *Controller) see(r *record, o *v1alpha1.DNSRecord) {
 	}
 	k.Metrics.Judged(metricKind, "", stateOf(o))
 	r.object = o
-	key, _ := keyOf(&o.Spec)
+	key, _ := dialect.KeyOf(&o.Spec)
 	enter(k.sets, r.key, key, r)
-	enter(k.users, r.secret, SecretOf(o), r)
-	r.key, r.secret = key, SecretOf(o)
+	secret := dialect.SecretOf(o).String()
+	enter(k.users, r.secret, secret, r)
+	r.key, r.secret = key, secret
 }
 
 // remove forgets an object that is gone, or not ours. What it had stays at the service: who wanted that removed has waited for the
@@ -155,17 +157,6 @@ func stateOf(o *v1alpha1.DNSRecord) string {
 		return "New"
 	}
 	return string(o.Status.LastOperation.State)
-}
-
-// SecretOf names the Secret with the credentials.
-func SecretOf(o *v1alpha1.DNSRecord) string { return secretKey(o).String() }
-
-func secretKey(o *v1alpha1.DNSRecord) client.ObjectKey {
-	key := client.ObjectKey{Namespace: o.Spec.SecretRef.Namespace, Name: o.Spec.SecretRef.Name}
-	if key.Namespace == "" {
-		key.Namespace = o.Namespace
-	}
-	return key
 }
 
 // newer reports whether an object is a later version of another one.

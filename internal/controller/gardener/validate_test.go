@@ -13,6 +13,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
+	dialect "github.com/zonefold/zonefold/internal/dialect/gardener"
 )
 
 // spec makes a valid one of "A api.example.com 192.0.2.1".
@@ -59,7 +60,7 @@ func TestFaults(t *testing.T) {
 		{"a TTL below nothing", spec(good, func(s *v1alpha1.DNSRecordSpec) { s.TTL = ptr.To[int64](-1) }), "spec.ttl is -1"},
 		{"a TTL that is too long", spec(good, func(s *v1alpha1.DNSRecordSpec) { s.TTL = ptr.To[int64](1 << 31) }), "spec.ttl"},
 	} {
-		faults := strings.Join(Faults(c.spec), " ")
+		faults := strings.Join(dialect.Faults(c.spec), " ")
 		if c.want == "" && faults != "" || !strings.Contains(faults, c.want) {
 			t.Errorf("%s: it is said %q, want %q", c.sentence, faults, c.want)
 		}
@@ -84,7 +85,7 @@ func TestWhatMayNotBeChanged(t *testing.T) {
 	} {
 		now := old.DeepCopy()
 		c.change(now)
-		said := strings.Join(UpdateFaults(old, now), " ")
+		said := strings.Join(dialect.UpdateFaults(old, now), " ")
 		if c.want == "" && said != "" || c.want != "" && !slices.ContainsFunc(strings.Split(c.want, "|"), func(w string) bool { return strings.Contains(said, w) }) {
 			t.Errorf("%s: it is said %q, want %q", c.sentence, said, c.want)
 		}
@@ -112,13 +113,13 @@ func TestConvert(t *testing.T) {
 		for i, v := range s.Values {
 			s.Values[i] = strings.ReplaceAll(v, "~", " ") // which parts the values of the table
 		}
-		set, err := Convert(s)
+		set, err := dialect.Convert(s)
 		if got := fmt.Sprintf("%s %s %d %v", set.Name, set.Type, set.TTL, set.Data); err != nil || got != c.want {
 			t.Errorf("%s is %s, %v; want %s", c.spec, got, err, c.want)
 		}
 	}
 	for _, bad := range []string{"A api.example.com 2001:db8::1", "A api.example.com ::ffff:192.0.2.1", "AAAA api.example.com 192.0.2.1", "A example 192.0.2.1"} {
-		if _, err := Convert(spec(bad)); !slices.Equal(codesOf(err), []v1alpha1.ErrorCode{v1alpha1.ErrorConfigurationProblem}) {
+		if _, err := dialect.Convert(spec(bad)); !slices.Equal(codesOf(err), []v1alpha1.ErrorCode{v1alpha1.ErrorConfigurationProblem}) {
 			t.Errorf("%s: the error is %v, with the codes %v", bad, err, codesOf(err))
 		}
 	}
@@ -127,7 +128,7 @@ func TestConvert(t *testing.T) {
 func TestOptions(t *testing.T) {
 	s := spec("A a.example.com 192.0.2.1")
 	s.ProviderConfig = &runtime.RawExtension{Raw: []byte(`{"apiVersion":"x/v1","kind":"Config","proxied":true,"timeout":1000000,"zones":"n"}`)}
-	got, err := Settings(s)
+	got, err := dialect.Settings(s)
 	if want := "map[proxied:true timeout:1000000 zones:n]"; err != nil || fmt.Sprint(got) != want {
 		t.Errorf("the options are %v, %v; want %s", got, err, want)
 	}
@@ -139,7 +140,7 @@ func TestOptions(t *testing.T) {
 		`{"url":"https://example.com"}`: "spec.providerConfig.url", `{"caBundle":"x"}`: "spec.providerConfig.caBundle", `{"Endpoint":"https://example.com"}`: "spec.providerConfig.Endpoint",
 	} {
 		s.ProviderConfig.Raw = []byte(bad)
-		if got, err := Settings(s); !errors.Is(err, backend.ErrRejected) || !strings.HasPrefix(err.Error(), says) {
+		if got, err := dialect.Settings(s); !errors.Is(err, backend.ErrRejected) || !strings.HasPrefix(err.Error(), says) {
 			t.Errorf("the configuration %s is %v, %v; want an error that says %q", bad, got, err, says)
 		}
 	}
@@ -160,7 +161,7 @@ func TestCodes(t *testing.T) {
 		{"a quota that sounds like throttling", &backend.Error{Class: backend.ErrThrottled, Cause: backend.CauseQuota}, "[ERR_INFRA_QUOTA_EXCEEDED]", false},
 		{"throttling", fmt.Errorf("sending: %w", &backend.Error{Class: backend.ErrThrottled, After: time.Second}), "[]", true},
 		{"another writer", backend.ErrConflict, "[]", true},
-		{"no zone", zoneless("none"), "[ERR_CONFIGURATION_PROBLEM]", false},
+		{"no zone", dialect.Zoneless("none"), "[ERR_CONFIGURATION_PROBLEM]", false},
 		{"a refusal", backend.ErrRejected, "[ERR_CONFIGURATION_PROBLEM]", false},
 		{"a refusal that may pass", &backend.Error{Class: backend.ErrRejected, Temporary: true}, "[ERR_RETRYABLE_INFRA_DEPENDENCIES]", false},
 		{"no answer", errors.New("EOF"), "[ERR_RETRYABLE_INFRA_DEPENDENCIES]", false},

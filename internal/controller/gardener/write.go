@@ -11,6 +11,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/gardener"
 )
 
 // tellProcessing says that an operation has begun.
@@ -125,7 +126,7 @@ func (k *Controller) patch(_ context.Context, r *record, what string, body map[s
 	if err := send(got, client.RawPatch(types.MergePatchType, text)); err != nil {
 		return &apiError{fmt.Errorf("writing the %s: %w", what, err), true}
 	}
-	k.Metrics.Wrote(Kind, what)
+	k.Metrics.Wrote(dialect.Kind, what)
 	got.ManagedFields = nil
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -13,6 +13,7 @@ import (
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -56,7 +57,7 @@ func (r Reviews) classFaults(o client.Object) (out []string) {
 	if !ok {
 		return nil
 	}
-	for _, n := range ConvertClass(c).Warnings {
+	for _, n := range dialect.ConvertClass(c).Warnings {
 		out = append(out, n.Message)
 	}
 	alone := c.DeepCopy()
@@ -76,7 +77,7 @@ func (r Reviews) lookAtClass(ctx context.Context, old, o client.Object) controll
 	if !ok {
 		return controller.Findings{}
 	}
-	converted := ConvertClass(c)
+	converted := dialect.ConvertClass(c)
 	found := r.Foresight.Look(ctx, controller.Inquiry{
 		ID: converted.ID, Stored: old != nil,
 		Foretell: func(ctx context.Context) (zone.Forecast, bool) {
@@ -97,7 +98,7 @@ func (r Reviews) lookAtClass(ctx context.Context, old, o client.Object) controll
 
 func recordFaults(o client.Object) []string {
 	if r, ok := o.(*v1alpha1.DNSRecord); ok {
-		if claim, _ := ConvertRecord(r); claim.Invalid != nil {
+		if claim, _ := dialect.ConvertRecord(r); claim.Invalid != nil {
 			return []string{claim.Invalid.Message}
 		}
 	}
@@ -114,7 +115,7 @@ func (r Reviews) lookAtRecord(ctx context.Context, old, o client.Object) (found 
 	was, stored := old.(*v1alpha1.DNSRecord)
 	if !stored || was.Spec.DNSClassRef.Name != name {
 		if err := r.Live.Get(ctx, client.ObjectKey{Name: name}, &v1alpha1.DNSClass{}); apierrors.IsNotFound(err) {
-			missing := fmt.Sprintf("%s names the DNSClass %s, which does not exist; create it or correct dnsClassRef.", RecordID(o.GetNamespace(), o.GetName()), name)
+			missing := fmt.Sprintf("%s names the DNSClass %s, which does not exist; create it or correct dnsClassRef.", dialect.RecordID(o.GetNamespace(), o.GetName()), name)
 			if r.Lenient {
 				found.Warnings = []string{fmt.Sprintf("refused (%s): %s", ReasonClassNotFound, missing)}
 			} else {
@@ -123,7 +124,7 @@ func (r Reviews) lookAtRecord(ctx context.Context, old, o client.Object) (found 
 			return found
 		}
 	}
-	claim, _ := ConvertRecord(record)
+	claim, _ := dialect.ConvertRecord(record)
 	return r.Foresight.Look(ctx, controller.Inquiry{
 		ID: claim.ID, Stored: stored, Missing: []zone.Reason{zone.ReferenceNotFound, zone.ParentNotAccepted},
 		Foretell: func(ctx context.Context) (zone.Forecast, bool) { return r.Foresight.Claim(ctx, claim) },

@@ -12,6 +12,7 @@ import (
 
 	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 )
 
 // audit compares what a server says that it has with what it should have, and has differences put right.
@@ -233,8 +234,8 @@ func differenceOf(got, want dnshook.Record) difference {
 	if have, values := slices.Sorted(slices.Values(is.Values)), slices.Sorted(slices.Values(want.Values)); !slices.Equal(have, values) {
 		return different("the values %s instead of %s", strings.Join(have, ", "), strings.Join(values, ", "))
 	}
-	if m, n := is.Metadata, want.Metadata; m != nil && n != nil && termsOf(is) != termsOf(want) {
-		return different("the numbers %s instead of %s", termsOf(is), termsOf(want))
+	if m, n := is.Metadata, want.Metadata; m != nil && n != nil && dialect.TermsOf(is) != dialect.TermsOf(want) {
+		return different("the numbers %s instead of %s", dialect.TermsOf(is), dialect.TermsOf(want))
 	}
 	if said == 0 || is.TTL == want.TTL {
 		return difference{}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -179,7 +180,7 @@ func (k *Controller) settled(s controller.Settlement) {
 			r.settled = o.Version
 			k.trace(s, o, r)
 			k.judge(o.ID, s.View)
-		} else if o.ID.Kind == KindClass {
+		} else if o.ID.Kind == dialect.KindClass {
 			k.wakeClass(o.ID.Name)
 			for r := range k.users[o.ID.Name] {
 				k.recordWriter.Enqueue(r.id)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 )
 
 // CacheOptions say what the cache of the dialect holds: of Secrets only which there are, and which version of them.
@@ -78,7 +79,7 @@ func hasFinalizer(o client.Object) bool {
 func (k *Controller) putRecord(o *v1alpha1.DNSRecord) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	id := RecordID(o.Namespace, o.Name)
+	id := dialect.RecordID(o.Namespace, o.Name)
 	r := k.records[id]
 	if r != nil && r.object.UID != o.UID {
 		k.remove(r)
@@ -104,7 +105,7 @@ func (k *Controller) putRecord(o *v1alpha1.DNSRecord) {
 		k.Core.DeleteClaim(id)
 		k.reindex(r)
 	default:
-		claim, wanted := ConvertRecord(o)
+		claim, wanted := dialect.ConvertRecord(o)
 		r.wanted, r.key = wanted, slotKey{}
 		if wanted.Code == "" {
 			r.key = keyOf(o.Spec.DNSClassRef.Name, wanted.Record.ID())
@@ -117,14 +118,14 @@ func (k *Controller) putRecord(o *v1alpha1.DNSRecord) {
 
 // load reads what an earlier run has written down about a record.
 func load(o *v1alpha1.DNSRecord) *record {
-	r := &record{id: RecordID(o.Namespace, o.Name), object: o, status: o.Status, told: begun(o), promise: promiseOf(o.Status)}
+	r := &record{id: dialect.RecordID(o.Namespace, o.Name), object: o, status: o.Status, told: begun(o), promise: promiseOf(o.Status)}
 	r.know(o)
 	if a := o.Status.Applied; a != nil {
 		applied := *a
 		r.applied = &applied
 	}
 	r.former = slices.Clone(o.Status.Former)
-	_, wanted := ConvertRecord(o)
+	_, wanted := dialect.ConvertRecord(o)
 	if wanted.Code == "" {
 		r.wanted, r.key = wanted, keyOf(o.Spec.DNSClassRef.Name, wanted.Record.ID())
 	}
@@ -134,7 +135,7 @@ func load(o *v1alpha1.DNSRecord) *record {
 func (k *Controller) dropRecord(o *v1alpha1.DNSRecord) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if r := k.records[RecordID(o.Namespace, o.Name)]; r != nil && r.object.UID == o.UID {
+	if r := k.records[dialect.RecordID(o.Namespace, o.Name)]; r != nil && r.object.UID == o.UID {
 		k.remove(r)
 		k.Core.DeleteClaim(r.id)
 	}
@@ -154,7 +155,7 @@ func (k *Controller) putClass(o *v1alpha1.DNSClass) {
 	c := k.classes[o.Name]
 	if c != nil && c.object.UID == o.UID && c.object.Generation == o.Generation {
 		c.object = o
-		k.classWriter.Enqueue(ClassID(o.Name))
+		k.classWriter.Enqueue(dialect.ClassID(o.Name))
 		return
 	}
 	if c == nil || c.object.UID != o.UID {
@@ -163,8 +164,8 @@ func (k *Controller) putClass(o *v1alpha1.DNSClass) {
 	}
 	c.object = o
 	k.revise(c)
-	k.Core.PutZone(ConvertClass(o), controller.Version{UID: o.UID, Generation: o.Generation})
-	k.classWriter.Enqueue(ClassID(o.Name))
+	k.Core.PutZone(dialect.ConvertClass(o), controller.Version{UID: o.UID, Generation: o.Generation})
+	k.classWriter.Enqueue(dialect.ClassID(o.Name))
 	k.audits.AddAfter(o.Name, k.auditAfter())
 }
 
@@ -196,7 +197,7 @@ func (k *Controller) dropClass(o *v1alpha1.DNSClass) {
 		if l := k.lines[o.Name]; l != nil {
 			l.queue.ShutDown() // what waits in it is looked at, and what is under way is finished
 		}
-		k.Core.DeleteZone(ClassID(o.Name))
+		k.Core.DeleteZone(dialect.ClassID(o.Name))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 )
 
 // healthWorkers is how many classes are asked at a time.
@@ -74,7 +75,7 @@ func (k *Controller) check(name string) {
 	if c.checked.status == v1alpha1.Healthy && was != nil && was.status != v1alpha1.Healthy {
 		k.relent(name)
 	}
-	k.classWriter.Enqueue(ClassID(name))
+	k.classWriter.Enqueue(dialect.ClassID(name))
 }
 
 // assess says what came of a check.

@@ -1,6 +1,9 @@
 package homelab
 
-import "slices"
+import (
+	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
+	"slices"
+)
 
 // slot returns a slot, which it makes if need be. k.mu is held.
 func (k *Controller) slot(key slotKey) *slot {
@@ -21,7 +24,7 @@ func (k *Controller) index(r *record, before []slotKey) []slotKey {
 		}
 		k.users.drop(key.class, r)
 		if k.needs.drop(key.class, r) {
-			k.classWriter.Enqueue(ClassID(key.class))
+			k.classWriter.Enqueue(dialect.ClassID(key.class))
 		}
 	}
 	var now []slotKey
@@ -91,6 +94,6 @@ func (m members) drop(class string, r *record) bool {
 // need notes that a class has to stay for a record. k.mu is held.
 func (k *Controller) need(class string, r *record) {
 	if k.needs.put(class, r) {
-		k.classWriter.Enqueue(ClassID(class))
+		k.classWriter.Enqueue(dialect.ClassID(class))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
+	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -19,7 +20,7 @@ func TestAClassAllowsNoMoreThanItsRecordsCanBeComparedWith(t *testing.T) {
 		}
 		c.Spec.Allowed = append(c.Spec.Allowed, item)
 	}
-	got := ConvertClass(&c)
+	got := dialect.ConvertClass(&c)
 	if want := zone.MaxRuleParts / 32; len(got.Rules) != want {
 		t.Errorf("%d items allow something, not %d", len(got.Rules), want)
 	}

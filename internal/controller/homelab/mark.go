@@ -9,6 +9,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/dnshook"
+	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -88,7 +89,7 @@ func (k *Controller) hold(w *want) {
 func (k *Controller) presume() {
 	rules := map[string][]zone.Rule{}
 	for name, c := range k.classes {
-		rules[name] = ConvertClass(c.object).Rules
+		rules[name] = dialect.ConvertClass(c.object).Rules
 	}
 	for _, r := range k.records {
 		switch {

@@ -17,6 +17,7 @@ import (
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -52,7 +53,7 @@ type record struct {
 
 	id     zone.ID
 	object *v1alpha1.DNSRecord // as the cache has it
-	wanted Wanted
+	wanted dialect.Wanted
 	key    slotKey // zero: what it asks for cannot be understood
 
 	settled controller.Version // what the verdict is about
@@ -190,7 +191,7 @@ func (k *Controller) want(s *slot) (*want, bool) {
 		}
 	}
 	if w.owner.object.Spec.TTL == nil {
-		w.record.TTL = ttlOf(c.object.Spec.DefaultTTL)
+		w.record.TTL = dialect.TTLOf(c.object.Spec.DefaultTTL)
 	}
 	id := w.record.ID()
 	w.place = v1alpha1.Applied{Class: s.key.class, Server: c.object.Spec.Server, Type: id.Type, Domain: id.Domain, Subdomain: id.Subdomain}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -17,10 +18,10 @@ func Examiners(f *controller.Foresight) []controller.Examiner {
 		q := controller.Inquiry{Stored: old != nil, Missing: missing}
 		switch o := o.(type) {
 		case *v1alpha1.Zone:
-			z := ConvertZone(o)
+			z := dialect.ConvertZone(o)
 			q.ID, q.Foretell = z.ID, func(ctx context.Context) (zone.Forecast, bool) { return f.Zone(ctx, z) }
 		case *v1alpha1.Record:
-			c := ConvertRecord(o)
+			c := dialect.ConvertRecord(o)
 			q.ID, q.Foretell = c.ID, func(ctx context.Context) (zone.Forecast, bool) { return f.Claim(ctx, c) }
 		default:
 			return controller.Findings{}
@@ -40,7 +41,7 @@ func zoneFaults(o client.Object) []string {
 	if !ok {
 		return nil
 	}
-	converted := ConvertZone(z)
+	converted := dialect.ConvertZone(z)
 	var out []string
 	if converted.Invalid != nil {
 		out = append(out, converted.Invalid.Message)
@@ -55,7 +56,7 @@ func zoneFaults(o client.Object) []string {
 
 func recordFaults(o client.Object) []string {
 	if r, ok := o.(*v1alpha1.Record); ok {
-		if invalid := ConvertRecord(r).Invalid; invalid != nil {
+		if invalid := dialect.ConvertRecord(r).Invalid; invalid != nil {
 			return []string{invalid.Message}
 		}
 	}

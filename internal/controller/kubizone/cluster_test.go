@@ -29,6 +29,7 @@ import (
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/testcluster"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -72,7 +73,7 @@ func newCluster(t *testing.T) *cluster {
 	if err := c.live.Create(ctx, ns); err != nil {
 		t.Fatal(err)
 	}
-	c.id = ZoneID(ns.Name, "org")
+	c.id = dialect.ZoneID(ns.Name, "org")
 	body := `{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"org"},"spec":{"domainName":"example.org."}}`
 	if err := c.live.Patch(ctx, blank(c.id), client.RawPatch(types.ApplyPatchType, []byte(body)), client.FieldOwner("test")); err != nil {
 		t.Fatal(err)

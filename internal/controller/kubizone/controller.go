@@ -17,6 +17,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -96,7 +97,7 @@ func New(c Config) *Controller {
 	}
 	k.ceilings = k.newCeilings()
 	k.Core = controller.NewCore(controller.CoreConfig{
-		Options: zone.Options{MaxSet: c.MaxSet, RequireGrants: c.RequireGrants, PublicSuffix: PublicSuffix},
+		Options: zone.Options{MaxSet: c.MaxSet, RequireGrants: c.RequireGrants, PublicSuffix: dialect.PublicSuffix},
 		Clock:   c.Clock.Now, Metrics: c.Metrics, Settled: k.settled,
 	})
 	deliveries := controller.DeliveriesConfig{

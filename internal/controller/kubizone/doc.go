@@ -1,4 +1,3 @@
-// Package kubizone is the kubi.zone dialect: it turns Zones and Records into what
-// the core decides about (convert.go), follows them in the cluster (gather.go), has
-// them delivered (reconcile.go) and writes down what came of it (status.go).
+// Package kubizone has Zones and Records of kubi.zone, whose meaning internal/dialect/kubizone says, delivered: gather.go follows them in
+// the cluster, store.go writes what has to be stored before anything is sent, and status.go what came of it.
 package kubizone

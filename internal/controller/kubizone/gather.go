@@ -9,6 +9,7 @@ import (
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 )
 
 // Objects are what the dialect reads from the cache.
@@ -38,7 +39,7 @@ func (k *Controller) gather(ctx context.Context) ([]toolscache.InformerSynced, e
 }
 
 func (k *Controller) putZone(old, z *v1alpha1.Zone) {
-	id := ZoneID(z.Namespace, z.Name)
+	id := dialect.ZoneID(z.Namespace, z.Name)
 	if old != nil && old.UID != z.UID {
 		k.dropZone(old)
 		old = nil
@@ -46,7 +47,7 @@ func (k *Controller) putZone(old, z *v1alpha1.Zone) {
 	own := k.echo(id, z)
 	if old == nil || old.Generation != z.Generation || old.DeletionTimestamp.IsZero() != z.DeletionTimestamp.IsZero() {
 		if z.DeletionTimestamp.IsZero() {
-			k.Core.PutZone(ConvertZone(z), versionOf(z))
+			k.Core.PutZone(dialect.ConvertZone(z), versionOf(z))
 		} else {
 			k.Core.WithdrawZone(id)
 		}
@@ -63,18 +64,18 @@ func (k *Controller) putZone(old, z *v1alpha1.Zone) {
 }
 
 func (k *Controller) dropZone(z *v1alpha1.Zone) {
-	id := ZoneID(z.Namespace, z.Name)
+	id := dialect.ZoneID(z.Namespace, z.Name)
 	k.Core.DeleteZone(id)
 	k.forgetZone(id)
 	k.Deliveries.Sync(id)
 }
 
 func (k *Controller) putRecord(old, r *v1alpha1.Record) {
-	id := RecordID(r.Namespace, r.Name)
+	id := dialect.RecordID(r.Namespace, r.Name)
 	own := k.echo(id, r)
 	if old == nil || old.UID != r.UID || old.Generation != r.Generation || old.DeletionTimestamp.IsZero() != r.DeletionTimestamp.IsZero() {
 		if r.DeletionTimestamp.IsZero() {
-			k.Core.PutClaim(ConvertRecord(r), versionOf(r))
+			k.Core.PutClaim(dialect.ConvertRecord(r), versionOf(r))
 		} else {
 			k.Core.DeleteClaim(id)
 		}
@@ -86,5 +87,5 @@ func (k *Controller) putRecord(old, r *v1alpha1.Record) {
 }
 
 func (k *Controller) dropRecord(r *v1alpha1.Record) {
-	k.Core.DeleteClaim(RecordID(r.Namespace, r.Name))
+	k.Core.DeleteClaim(dialect.RecordID(r.Namespace, r.Name))
 }

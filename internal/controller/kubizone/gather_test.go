@@ -15,6 +15,7 @@ import (
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -62,7 +63,7 @@ func TestOnlyWhatTheWorldDecidesByReachesIt(t *testing.T) {
 			r.Spec = v1alpha1.RecordSpec{DomainName: "www.example.org.", Type: "A", RData: "192.0.2.1"}
 			k.putRecord(nil, r)
 			settle(t, k, "before")
-			id := RecordID("a", "www")
+			id := dialect.RecordID("a", "www")
 			if v, ok := k.Core.Verdict(id); !ok || v.Reason != zone.NoZone {
 				t.Fatalf("it is judged %+v", v)
 			}
@@ -83,7 +84,7 @@ func TestOnlyWhatTheWorldDecidesByReachesIt(t *testing.T) {
 // settle returns when everything that was put has been settled.
 func settle(t *testing.T, k *Controller, sentinel string) {
 	t.Helper()
-	id := RecordID("a", sentinel)
+	id := dialect.RecordID("a", sentinel)
 	k.Core.PutClaim(zone.Claim{ID: id, Where: zone.Where{Name: parse(t, sentinel+".example.org.")}, Type: rr.TypeA, Data: []string{"192.0.2.1"}}, controller.Version{UID: "1"})
 	for {
 		if _, ok := k.Core.Verdict(id); ok {
@@ -101,7 +102,7 @@ func TestOwnWritesAreRecognisedUnlessSomebodyWaitsForThem(t *testing.T) {
 	at := func(version string) *v1alpha1.Record {
 		return &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{UID: "1", Generation: 1, ResourceVersion: version}}
 	}
-	id := RecordID("a", "www")
+	id := dialect.RecordID("a", "www")
 	k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{}})
 	if k.echo(id, at("8")) {
 		t.Error("an object that we never wrote to is taken for our own write")

@@ -7,13 +7,14 @@ import (
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
 func TestWhatHasLeftTheContentIsKnownUntilThatIsConfirmed(t *testing.T) {
-	id, key := ZoneID("a", "org"), rr.Key{Name: parse(t, "x.example.org."), Type: rr.TypeA}
+	id, key := dialect.ZoneID("a", "org"), rr.Key{Name: parse(t, "x.example.org."), Type: rr.TypeA}
 	all, err := dnsname.ParsePattern("*")
 	if err != nil {
 		t.Fatal(err)
@@ -22,7 +23,7 @@ func TestWhatHasLeftTheContentIsKnownUntilThatIsConfirmed(t *testing.T) {
 		ID: id, Created: noon, Where: zone.Where{Name: parse(t, "example.org.")}, TTL: 60,
 		Rules: []zone.Rule{{Zones: []dnsname.Pattern{all}, Records: []zone.RecordRule{{Pattern: all}}}},
 	}
-	x := zone.Claim{ID: RecordID("a", "x"), Where: zone.Where{Name: key.Name}, Type: rr.TypeA, Data: []string{"192.0.2.1"}}
+	x := zone.Claim{ID: dialect.RecordID("a", "x"), Where: zone.Where{Name: key.Name}, Type: rr.TypeA, Data: []string{"192.0.2.1"}}
 	for _, c := range []struct {
 		name   string
 		change func(w *zone.World, step func())

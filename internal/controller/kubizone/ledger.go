@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -101,7 +102,7 @@ func (k *Controller) write(ctx context.Context, z *v1alpha1.Zone, l *ledger, set
 	l.entries.Add(1)
 	l.next += len(pages) - len(l.journal)
 	for _, i := range dirty {
-		if err := k.applySlice(ctx, ZoneID(z.Namespace, z.Name), z, journalPage(pages[i])); err != nil {
+		if err := k.applySlice(ctx, dialect.ZoneID(z.Namespace, z.Name), z, journalPage(pages[i])); err != nil {
 			for i := range l.journal { // what was sent may still arrive, and must not meet what is written next
 				l.journal[i].open = false
 			}

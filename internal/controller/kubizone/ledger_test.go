@@ -14,6 +14,7 @@ import (
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -36,7 +37,7 @@ func (m meanwhile) Patch(context.Context, client.Object, client.Patch, ...client
 
 // TestTheLedgerIsWholeWhileMoreIsWritten: what is in it must be there in every moment, or a set of ours counts as somebody else's.
 func TestTheLedgerIsWholeWhileMoreIsWritten(t *testing.T) {
-	id, writes := ZoneID("a", "org"), 0
+	id, writes := dialect.ZoneID("a", "org"), 0
 	gone := apexOf(t, rr.TypeA, "192.0.2.1")
 	k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{}})
 	k.Client = meanwhile{happens: func() {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -93,7 +94,7 @@ func TestAllEntriesAreInTheStatusWhileTheyFit(t *testing.T) {
 		txn.Put(rr.NewSet(rr.Key{Name: name, Type: rr.TypeA}, 60, "192.0.2.1"))
 	}
 	k := &Controller{Config: Config{Clock: &stopped{now: noon}}, zoneStates: map[zone.ID]*zoneState{}}
-	patch, id := map[string]any{}, ZoneID("a", "org")
+	patch, id := map[string]any{}, dialect.ZoneID("a", "org")
 	if err := k.flush(t.Context(), id, &v1alpha1.Zone{}, zone.Snapshot{Name: mustName(t, "example.org."), Sets: txn.Sets()}, patch); err != nil {
 		t.Fatal(err)
 	}

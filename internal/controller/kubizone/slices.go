@@ -14,6 +14,7 @@ import (
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -171,7 +172,7 @@ func (k *Controller) sliceCurrent(id zone.ID, s *zonefold.ZoneSlice) bool {
 
 // sawSlice has the slices of a Zone compared whose slice somebody else has touched.
 func (k *Controller) sawSlice(s *zonefold.ZoneSlice, gone bool) {
-	id := ZoneID(s.Namespace, s.Zone)
+	id := dialect.ZoneID(s.Namespace, s.Zone)
 	k.mu.Lock()
 	state := k.zoneStates[id]
 	if state == nil {

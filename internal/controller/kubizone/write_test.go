@@ -10,6 +10,7 @@ import (
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -49,7 +50,7 @@ func TestWhatSettlesByItselfIsNotWorthAWrite(t *testing.T) {
 			k := &Controller{Config: Config{Clock: clock}, recordState: map[zone.ID]*written{}}
 			for i, l := range c.looks {
 				clock.now = clock.now.Add(l.after)
-				if got := k.soon(RecordID("a", "www"), controller.Not(l.reason, ""), l.generation); got != l.soon {
+				if got := k.soon(dialect.RecordID("a", "www"), controller.Not(l.reason, ""), l.generation); got != l.soon {
 					t.Errorf("look %d: it waits: %v, want %v", i, got, l.soon)
 				}
 			}

@@ -1,6 +1,7 @@
 package homelab
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -31,7 +32,7 @@ func RecordID(namespace, name string) zone.ID {
 func ConvertClass(c *v1alpha1.DNSClass) zone.Zone {
 	out := zone.Zone{
 		ID: ClassID(c.Name), Created: c.CreationTimestamp.Time, Where: zone.Where{Name: dnsname.Root},
-		Pinned: true, Exclusive: true, TTL: ttlOf(c.Spec.DefaultTTL),
+		Pinned: true, Exclusive: true, TTL: TTLOf(c.Spec.DefaultTTL),
 	}
 	for i := range c.Spec.Allowed {
 		if rule, err := convertAllowance(c.Spec.Allowed[i]); err == nil {
@@ -72,7 +73,8 @@ func convertAllowance(a v1alpha1.Allowance) (zone.Rule, error) {
 	return rule, nil
 }
 
-func ttlOf(ttl *int32) uint32 {
+// TTLOf is the TTL that a spec says, in seconds, or the protocol's.
+func TTLOf(ttl *int32) uint32 {
 	if ttl == nil || *ttl <= 0 {
 		return dnshook.DefaultTTL
 	}
@@ -109,7 +111,7 @@ func ConvertRecord(r *v1alpha1.DNSRecord) (zone.Claim, Wanted) {
 	if err != nil {
 		return invalid(out, err)
 	}
-	out.Where.Name, out.Type, out.Data, out.Terms = name, t, data, termsOf(record)
+	out.Where.Name, out.Type, out.Data, out.Terms = name, t, data, TermsOf(record)
 	return out, Wanted{Record: record}
 }
 
@@ -126,7 +128,7 @@ func invalid(out zone.Claim, err error) (zone.Claim, Wanted) {
 		reason = zone.InvalidSpec
 	}
 	text := err.Error()
-	if e := (*dnshook.Error)(nil); asError(err, &e) {
+	if e := (*dnshook.Error)(nil); errors.As(err, &e) {
 		text = e.Message
 	}
 	out.Where.Name = dnsname.Root
@@ -136,7 +138,7 @@ func invalid(out zone.Claim, err error) (zone.Claim, Wanted) {
 
 func wireOf(spec *v1alpha1.DNSRecordSpec) (dnshook.Record, []string, error) {
 	raw := dnshook.Record{
-		Type: string(spec.Type), Domain: spec.Domain, Subdomain: spec.Subdomain, Values: spec.Values, TTL: ttlOf(spec.TTL),
+		Type: string(spec.Type), Domain: spec.Domain, Subdomain: spec.Subdomain, Values: spec.Values, TTL: TTLOf(spec.TTL),
 	}
 	if m := spec.Metadata; m != nil {
 		raw.Metadata = &dnshook.Metadata{}
@@ -167,8 +169,8 @@ func wireOf(spec *v1alpha1.DNSRecordSpec) (dnshook.Record, []string, error) {
 	return record, slices.Compact(data), nil
 }
 
-// termsOf are what records of several objects have to have in common to be one: on the wire they have their numbers once.
-func termsOf(r dnshook.Record) string {
+// TermsOf are what records of several objects have to have in common to be one: on the wire they have their numbers once.
+func TermsOf(r dnshook.Record) string {
 	switch m := r.Metadata; {
 	case m == nil:
 		return ""

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/dnsname"
@@ -28,30 +30,30 @@ func RecordID(namespace, name string) zone.ID {
 // Convert returns the record set that a spec asks for, or what is wrong with it, as a problem of its configuration.
 func Convert(s *v1alpha1.DNSRecordSpec) (rr.Set, error) {
 	if faults := Faults(s); len(faults) > 0 {
-		return rr.Set{}, misconfigured("%s", strings.Join(faults, " "))
+		return rr.Set{}, Misconfigured("%s", strings.Join(faults, " "))
 	}
-	key, err := keyOf(s)
+	key, err := KeyOf(s)
 	if err != nil {
 		return rr.Set{}, err
 	}
 	data := make([]string, len(s.Values))
 	for i, v := range s.Values {
 		if data[i], err = dataOf(key.Type, v); err != nil {
-			return rr.Set{}, misconfigured("spec.values[%d] is %q: %v; correct it.", i, v, err)
+			return rr.Set{}, Misconfigured("spec.values[%d] is %q: %v; correct it.", i, v, err)
 		}
 	}
 	return rr.NewSet(key, uint32(ttlOf(s)), data...), nil //nolint:gosec // Faults has looked
 }
 
-// keyOf returns which record set a spec is about, whatever its values.
-func keyOf(s *v1alpha1.DNSRecordSpec) (rr.Key, error) {
+// KeyOf returns which record set a spec is about, whatever its values.
+func KeyOf(s *v1alpha1.DNSRecordSpec) (rr.Key, error) {
 	name, err := dnsname.Parse(strings.TrimSuffix(s.Name, ".") + ".")
 	if err != nil {
-		return rr.Key{}, misconfigured("spec.name is %q: %v; correct it.", s.Name, err)
+		return rr.Key{}, Misconfigured("spec.name is %q: %v; correct it.", s.Name, err)
 	}
 	kind, err := rr.ParseType(s.RecordType)
 	if err != nil {
-		return rr.Key{}, misconfigured("spec.recordType is %q: %v; correct it.", s.RecordType, err)
+		return rr.Key{}, Misconfigured("spec.recordType is %q: %v; correct it.", s.RecordType, err)
 	}
 	return rr.Key{Name: name, Type: kind}, nil
 }
@@ -84,13 +86,33 @@ func dataOf(kind rr.Type, value string) (string, error) {
 // are, so that objects hold them that were written for it.
 var quoted = regexp.MustCompile(`^"([^"\\]|\\.)*"([ \t]+"([^"\\]|\\.)*")*$`)
 
-// stackOf returns which addresses a CNAME to a load balancer stands for, where the service can say so itself.
-func stackOf(o *v1alpha1.DNSRecord) string {
+// StackOf returns which addresses a CNAME to a load balancer stands for, where the service can say so itself.
+func StackOf(o *v1alpha1.DNSRecord) string {
 	switch stack := o.Annotations[v1alpha1.StackAnnotation]; stack {
 	case v1alpha1.StackIPv6, v1alpha1.StackDual:
 		return stack
 	}
 	return v1alpha1.StackIPv4
+}
+
+// ZoneOf returns the hosted zone that an object says its set is in, "" if it does not; anew: the one in the status is gone.
+func ZoneOf(o *v1alpha1.DNSRecord, anew bool) string {
+	switch {
+	case o.Spec.Zone != nil && *o.Spec.Zone != "":
+		return *o.Spec.Zone
+	case o.Status.Zone != nil && !anew:
+		return *o.Status.Zone
+	}
+	return ""
+}
+
+// SecretOf names the Secret with the credentials.
+func SecretOf(o *v1alpha1.DNSRecord) types.NamespacedName {
+	key := types.NamespacedName{Namespace: o.Spec.SecretRef.Namespace, Name: o.Spec.SecretRef.Name}
+	if key.Namespace == "" {
+		key.Namespace = o.Namespace
+	}
+	return key
 }
 
 // settings are what a DNSRecord may say about the use of an account. Where the account is, and so who is sent the credentials, is not among
@@ -106,7 +128,7 @@ func Settings(s *v1alpha1.DNSRecordSpec) (map[string]string, error) {
 	decoder := json.NewDecoder(bytes.NewReader(s.ProviderConfig.Raw))
 	decoder.UseNumber()
 	if err := decoder.Decode(&fields); err != nil {
-		return nil, misconfigured("spec.providerConfig is no object; write one with settings, or leave it out.")
+		return nil, Misconfigured("spec.providerConfig is no object; write one with settings, or leave it out.")
 	}
 	out := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -114,33 +136,33 @@ func Settings(s *v1alpha1.DNSRecordSpec) (map[string]string, error) {
 			continue
 		}
 		if !slices.Contains(settings, name) {
-			return nil, misconfigured("spec.providerConfig.%s is no setting that a DNSRecord may have; remove it. There are %s.", name, strings.Join(settings, ", "))
+			return nil, Misconfigured("spec.providerConfig.%s is no setting that a DNSRecord may have; remove it. There are %s.", name, strings.Join(settings, ", "))
 		}
 		switch v := fields[name].(type) {
 		case string, bool, json.Number:
 			out[name] = fmt.Sprint(v)
 		default:
-			return nil, misconfigured("spec.providerConfig.%s is no text, number, true or false; write one of these, or remove it.", name)
+			return nil, Misconfigured("spec.providerConfig.%s is no text, number, true or false; write one of these, or remove it.", name)
 		}
 	}
 	return out, nil
 }
 
-// A problem is an error whose words are ours and say everything.
-type problem struct{ detail backend.Error }
+// A Problem is an error whose words are ours and say everything.
+type Problem struct{ Detail backend.Error }
 
 // Error returns the words.
-func (p *problem) Error() string { return p.detail.Words }
+func (p *Problem) Error() string { return p.Detail.Words }
 
 // Unwrap returns what decides.
-func (p *problem) Unwrap() error { return &p.detail }
+func (p *Problem) Unwrap() error { return &p.Detail }
 
-// misconfigured makes an error about what somebody has written into an object.
-func misconfigured(format string, args ...any) error {
-	return &problem{backend.Error{Class: backend.ErrRejected, Cause: backend.CauseInvalid, Words: fmt.Sprintf(format, args...)}}
+// Misconfigured makes an error about what somebody has written into an object.
+func Misconfigured(format string, args ...any) error {
+	return &Problem{Detail: backend.Error{Class: backend.ErrRejected, Cause: backend.CauseInvalid, Words: fmt.Sprintf(format, args...)}}
 }
 
-// zoneless makes an error about a hosted zone that there is not.
-func zoneless(format string, args ...any) error {
-	return &problem{backend.Error{Class: backend.ErrNoZone, Words: fmt.Sprintf(format, args...)}}
+// Zoneless makes an error about a hosted zone that there is not.
+func Zoneless(format string, args ...any) error {
+	return &Problem{Detail: backend.Error{Class: backend.ErrNoZone, Words: fmt.Sprintf(format, args...)}}
 }

@@ -1,0 +1,112 @@
+package zonefold_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A fence keeps imports out of folders. A path with a trailing "$" means that package alone, another one its subpackages too.
+type fence struct {
+	name   string
+	in     []string          // folders, with what is below them
+	except []string          // folders in these that other rules hold for
+	tests  bool              // holds for tests too
+	never  map[string]string // import path to the reason
+	only   []string          // outside the standard library and the module itself, nothing but these; nil is no limit
+}
+
+func fences() []fence {
+	const (
+		decide  = "decide here, act in backend or controller"
+		clock   = "the caller says when and how long"
+		cluster = "this part works without a cluster, and is tested without one"
+		helper  = "it starts processes for tests; the product must not"
+	)
+	pure := []string{"internal/dnsname", "internal/rr", "internal/zone", "internal/plan"}
+	return []fence{{
+		name: "pure packages decide and do nothing else", in: pure,
+		never: map[string]string{
+			"k8s.io": cluster, "sigs.k8s.io": cluster, module + "/api": "an object becomes a claim in internal/dialect",
+			"context": clock, "os": decide, "net$": decide, "net/http": decide, "log": decide, "syscall": decide, "crypto/rand": decide,
+			"math/rand": "the same input gives the same result", "sync": "one goroutine owns a value; its owner locks",
+			module + "/internal/backend": decide, module + "/internal/controller": decide, module + "/dnshook": decide,
+		},
+		only: []string{"golang.org/x/net/idna", "github.com/miekg/dns", "github.com/hashicorp/go-immutable-radix/v2"},
+	}, {
+		name: "names do not know records", in: []string{"internal/dnsname"},
+		never: map[string]string{module + "/internal/rr": "a record has a name, a name has no record", "github.com/miekg/dns": "rr and the backends speak DNS"},
+	}, {
+		name: "zone and plan do not meet", in: []string{"internal/zone"},
+		never: map[string]string{module + "/internal/plan": "what a zone holds does not depend on what a server has", "github.com/miekg/dns": "rr has read the data already"},
+	}, {
+		name: "plan and zone do not meet", in: []string{"internal/plan"},
+		never: map[string]string{module + "/internal/zone": "a difference is between sets, whoever wanted them", "github.com/miekg/dns": "rr has read the data already"},
+	}, {
+		name: "types import apimachinery only", in: []string{"api"}, only: []string{"k8s.io/apimachinery"},
+		never: map[string]string{module + "/internal": "others import our types, and would import all that they need"},
+	}, {
+		name: "backends know DNS, not Kubernetes", in: []string{"internal/backend", "internal/bind9", "internal/bindcar", "internal/hook", "dnshook"}, tests: true,
+		never: map[string]string{
+			"k8s.io": cluster, "sigs.k8s.io": cluster, module + "/api": "the API changes without the backends",
+			module + "/internal/controller": "the controllers drive the backends", module + "/internal/zone": "a backend is given sets",
+		},
+	}, {
+		name: "what an object means depends on nothing else", in: []string{"internal/dialect"}, tests: true,
+		never: map[string]string{
+			"context": clock, "os": decide, "net$": decide, "net/http": decide, "log": decide, "sync": decide, "math/rand": decide,
+			"k8s.io/client-go": decide, "sigs.k8s.io/controller-runtime": decide, "k8s.io/utils/clock": clock,
+			module + "/internal/backend/": decide, module + "/internal/controller": decide, "github.com/miekg/dns": "rr has read the data already",
+		},
+	}, {
+		name: "controllers know the contract, not the backends", in: []string{"internal/controller"},
+		never: map[string]string{
+			module + "/internal/backend/": "parts are put together in cmd/", "github.com/miekg/dns": "the backends speak DNS",
+			module + "/internal/nameserver": helper, module + "/internal/testcluster": helper,
+		},
+	}, {
+		name: "nothing but tests and hack starts servers", in: []string{"api", "cmd", "dnshook", "internal"},
+		except: []string{
+			"internal/testcluster", "internal/testoperator", "internal/nameserver", "internal/backend/backendtest",
+			"internal/backend/cloudflare/cloudflaretest", "internal/backend/googleclouddns/clouddnstest", "internal/backend/extdns/extdnstest", // services, for the time of a test
+		},
+		never: map[string]string{
+			module + "/internal/testcluster": helper, module + "/internal/testoperator": helper, module + "/internal/nameserver": helper, "testing": "it is not in the product",
+		},
+	}, {
+		name: "a test cluster starts at once", in: []string{"internal/testcluster"}, tests: true,
+		never: map[string]string{"k8s.io": "starting a cluster must not wait for a compile of client-go", "sigs.k8s.io": "starting a cluster must not wait for a compile of client-go"},
+	}}
+}
+
+func TestImports(t *testing.T) {
+	for _, f := range fences() {
+		for _, file := range goFiles(t) {
+			if !inAny(file.path, f.in) || inAny(file.path, f.except) || file.isTest && !f.tests {
+				continue
+			}
+			for _, imported := range file.imports() {
+				for pattern, reason := range f.never {
+					if imports(imported, pattern) {
+						t.Errorf("%s: %s imports %s: %s", f.name, file.path, imported, reason)
+					}
+				}
+				outside := strings.Contains(strings.Split(imported, "/")[0], ".") && !imports(imported, module)
+				if f.only != nil && outside && !slices.ContainsFunc(f.only, func(p string) bool { return imports(imported, p) }) {
+					t.Errorf("%s: %s imports %s, which is not one of %s", f.name, file.path, imported, strings.Join(f.only, ", "))
+				}
+			}
+		}
+	}
+}
+
+// imports reports whether an import path is one that a pattern means: "x" is x and all below it, "x$" x alone, "x/" only what is below.
+func imports(imported, pattern string) bool {
+	if alone, ok := strings.CutSuffix(pattern, "$"); ok {
+		return imported == alone
+	}
+	if strings.HasSuffix(pattern, "/") {
+		return strings.HasPrefix(imported, pattern)
+	}
+	return imported == pattern || strings.HasPrefix(imported, pattern+"/")
+}

@@ -1,0 +1,2 @@
+// Package backends says what the spec of a Backend means.
+package backends
