@@ -12,10 +12,11 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/all"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/bindy"
+	bindydialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // fleetFlags are those of the dialect bindy.
-func fleetFlags(f *flag.FlagSet, s *bindy.Settings, env func(string) string) {
+func fleetFlags(f *flag.FlagSet, s *bindydialect.Settings, env func(string) string) {
 	f.StringVar(&s.DefaultNamespace, "bindy-namespace", "dns-system", "`namespace` of the cluster of a ClusterBind9Provider that names none")
 	f.StringVar(&s.ServiceAccount, "service-account", cmp.Or(env("POD_SERVICE_ACCOUNT"), "zonefold-operator"), "`name` of the operator's ServiceAccount, which the sidecars of name servers obey")
 	f.StringVar(&s.BIND9Image, "bind9-image", "internetsystemsconsortium/bind9", "`image` of BIND, without a tag: that is the version that a spec asks for")

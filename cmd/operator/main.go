@@ -36,7 +36,7 @@ import (
 	"github.com/zonefold/zonefold/internal/budget"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/backends"
-	bindyctl "github.com/zonefold/zonefold/internal/controller/bindy"
+	bindydialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/tracing"
 )
 
@@ -63,7 +63,7 @@ type options struct {
 	requireGrants bool
 	clientsHidden bool
 	dialects      dialects
-	fleet         bindyctl.Settings
+	fleet         bindydialect.Settings
 	admission     admissionOptions
 	hooks         hooks
 	gardener      gardenerOptions
@@ -125,7 +125,7 @@ func parse(args []string, env func(string) string) (options, error) {
 	if o.dns != "0" && o.dns != "" && !o.dialects.has(dialectKubizone) {
 		return o, fmt.Errorf("--dns-bind-address needs a dialect with zones to answer for: add %s to --dialects, or say --dns-bind-address=0", dialectKubizone)
 	}
-	if err := bindyctl.CheckSidecarImage(o.fleet.BindcarImage); err != nil {
+	if err := bindydialect.CheckSidecarImage(o.fleet.BindcarImage); err != nil {
 		return o, fmt.Errorf("--bindcar-image: %w; name one of zonefold's", err)
 	}
 	o.fleet.Namespace = o.namespace

@@ -18,13 +18,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend/embedded"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
-
-// leaseName is that of the Lease that the replica which leads holds.
-const leaseName = "zonefold-operator"
 
 // leaderLock is the Lease as a lock. Who holds it says in it where its name server answers the other replicas.
 func leaderLock(config *rest.Config, o options, at netip.AddrPort) (*term, error) {
@@ -32,7 +30,7 @@ func leaderLock(config *rest.Config, o options, at netip.AddrPort) (*term, error
 	if at.IsValid() {
 		identity = at.String() + "_" + identity
 	}
-	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, o.namespace, leaseName,
+	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, o.namespace, zonefold.LeaderLease,
 		resourcelock.ResourceLockConfig{Identity: identity}, config, o.renew)
 	if err != nil {
 		return nil, fmt.Errorf("preparing to lead: %w", err)
@@ -44,7 +42,7 @@ func leaderLock(config *rest.Config, o options, at netip.AddrPort) (*term, error
 // leaderAddress returns where the leader's name server answers; false when nobody leads, or leads without one.
 func leaderAddress(ctx context.Context, reader client.Reader, namespace string) (netip.AddrPort, bool, error) {
 	var lease coordinationv1.Lease
-	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: leaseName}, &lease)
+	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: zonefold.LeaderLease}, &lease)
 	if apierrors.IsNotFound(err) {
 		return netip.AddrPort{}, false, nil
 	}
@@ -72,7 +70,7 @@ func addPresence(p *parts) error {
 	if p.election {
 		return nil
 	}
-	return p.Add(manager.RunnableFunc(p.heartbeat(controller.PresenceName, p.term.Identity()).Run))
+	return p.Add(manager.RunnableFunc(p.heartbeat(zonefold.PresenceLease, p.term.Identity()).Run))
 }
 
 // advertised returns where the other replicas reach a name server that listens at an address.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/cli/manifest"
-	"github.com/zonefold/zonefold/internal/controller/bindy"
+	"github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 

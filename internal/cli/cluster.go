@@ -10,11 +10,13 @@ import (
 	"github.com/spf13/cobra"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
-	"github.com/zonefold/zonefold/internal/controller"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 )
 
 // clusterFlags say which cluster to work on, and where in it.
@@ -30,8 +32,11 @@ func (f *clusterFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "the namespace (default: that of the context)")
 }
 
-// connect returns a client of the cluster, and the namespace to work in.
-func (f *clusterFlags) connect(env Env) (client.Client, string, error) {
+// A cluster is what is asked of an API server: Zones, and the Leases of operators.
+type cluster struct{ zones, leases rest.Interface }
+
+// connect returns the cluster, and the namespace to work in.
+func (f *clusterFlags) connect(env Env) (*cluster, string, error) {
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: f.kubeconfig}
 	if list := env.Getenv("KUBECONFIG"); list != "" {
 		rules.Precedence = filepath.SplitList(list)
@@ -54,19 +59,29 @@ func (f *clusterFlags) connect(env Env) (client.Client, string, error) {
 	if err := errors.Join(kubizone.AddToScheme(scheme), coordinationv1.AddToScheme(scheme)); err != nil {
 		return nil, "", err
 	}
-	c, err := client.New(config, client.Options{Scheme: scheme})
+	codecs := serializer.NewCodecFactory(scheme).WithoutConversion()
+	of := func(version schema.GroupVersion) (rest.Interface, error) {
+		one := rest.CopyConfig(config)
+		one.APIPath, one.GroupVersion, one.NegotiatedSerializer = "/apis", &version, codecs
+		return rest.RESTClientFor(one)
+	}
+	zones, err := of(kubizone.GroupVersion)
 	if err != nil {
 		return nil, "", fmt.Errorf("connecting to the cluster: %w", err)
 	}
-	return c, namespace, nil
+	leases, err := of(coordinationv1.SchemeGroupVersion)
+	if err != nil {
+		return nil, "", fmt.Errorf("connecting to the cluster: %w", err)
+	}
+	return &cluster{zones, leases}, namespace, nil
 }
 
 // operatorLeases are the names of the Leases by which one hears of a running operator: the leader's, and that of one without
 // election.
-func operatorLeases() []string { return []string{"zonefold-operator", controller.PresenceName} }
+func operatorLeases() []string { return []string{zonefold.LeaderLease, zonefold.PresenceLease} }
 
 // operatorGone returns an error if an operator is running, or if nobody can tell.
-func operatorGone(ctx context.Context, c client.Client, now time.Time) error {
+func operatorGone(ctx context.Context, c *cluster, now time.Time) error {
 	for _, name := range operatorLeases() {
 		if err := leaseOver(ctx, c, name, now); err != nil {
 			return err
@@ -75,9 +90,10 @@ func operatorGone(ctx context.Context, c client.Client, now time.Time) error {
 	return nil
 }
 
-func leaseOver(ctx context.Context, c client.Client, name string, now time.Time) error {
+func leaseOver(ctx context.Context, c *cluster, name string, now time.Time) error {
 	var leases coordinationv1.LeaseList
-	if err := c.List(ctx, &leases, client.MatchingFields{"metadata.name": name}); err != nil {
+	err := c.leases.Get().Resource("leases").Param("fieldSelector", "metadata.name="+name).Do(ctx).Into(&leases)
+	if err != nil {
 		return fmt.Errorf("whether an operator is running cannot be seen: listing Leases: %w; see that none is, and say --force", err)
 	}
 	for i := range leases.Items {

@@ -2,15 +2,17 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"k8s.io/client-go/rest"
 
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 )
@@ -87,9 +89,9 @@ func (f *releaseFlags) check(names []string) error {
 
 // A releaser removes finalizers.
 type releaser struct {
-	env    Env
-	client client.Client
-	dryRun bool
+	env     Env
+	cluster *cluster
+	dryRun  bool
 }
 
 // run releases the named Zones, or all that have the finalizer. One that cannot be
@@ -114,11 +116,12 @@ func (r *releaser) find(ctx context.Context, namespace string, names []string) (
 	if len(names) == 0 {
 		for next := ""; ; {
 			var list kubizone.ZoneList
-			if err := r.client.List(ctx, &list, client.InNamespace(namespace), client.Limit(pageSize), client.Continue(next)); err != nil {
+			page := r.zones(r.cluster.zones.Get(), namespace).Param("limit", strconv.Itoa(pageSize)).Param("continue", next)
+			if err := page.Do(ctx).Into(&list); err != nil {
 				return nil, fmt.Errorf("listing Zones: %w", err)
 			}
 			for i := range list.Items {
-				if controllerutil.ContainsFinalizer(&list.Items[i], kubizone.Finalizer) {
+				if slices.Contains(list.Items[i].Finalizers, kubizone.Finalizer) {
 					out = append(out, list.Items[i])
 				}
 			}
@@ -130,7 +133,7 @@ func (r *releaser) find(ctx context.Context, namespace string, names []string) (
 	var missing []error
 	for _, name := range names {
 		var z kubizone.Zone
-		if err := r.client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &z); err != nil {
+		if err := r.zones(r.cluster.zones.Get(), namespace).Name(name).Do(ctx).Into(&z); err != nil {
 			missing = append(missing, fmt.Errorf("finding Zone %s/%s: %w", namespace, name, err))
 			continue
 		}
@@ -146,29 +149,45 @@ const pageSize = 50
 func (r *releaser) release(ctx context.Context, z *kubizone.Zone) error {
 	name := z.Namespace + "/" + z.Name
 	for {
-		if !controllerutil.ContainsFinalizer(z, kubizone.Finalizer) {
+		if !slices.Contains(z.Finalizers, kubizone.Finalizer) {
 			fmt.Fprintf(r.env.Stdout, "Zone %s has no finalizer of zonefold; nothing to do\n", oneLine(name))
 			return nil
 		}
 		if r.dryRun {
 			break
 		}
-		old := z.DeepCopy()
-		controllerutil.RemoveFinalizer(z, kubizone.Finalizer)
-		patch := client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{})
-		err := r.client.Patch(ctx, z, patch)
+		patch, err := withoutFinalizer(z)
+		if err != nil {
+			return err
+		}
+		err = r.zones(r.cluster.zones.Patch(types.MergePatchType), z.Namespace).Name(z.Name).Body(patch).Do(ctx).Into(z)
 		if err == nil || apierrors.IsNotFound(err) {
 			break
 		}
 		if !apierrors.IsConflict(err) {
 			return err
 		}
-		if err := r.client.Get(ctx, client.ObjectKeyFromObject(z), z); err != nil {
-			return client.IgnoreNotFound(err)
+		var now kubizone.Zone
+		if err := r.zones(r.cluster.zones.Get(), z.Namespace).Name(z.Name).Do(ctx).Into(&now); apierrors.IsNotFound(err) {
+			break
+		} else if err != nil {
+			return err
 		}
+		*z = now
 	}
 	fmt.Fprintln(r.env.Stdout, oneLine(r.told(name, z)))
 	return nil
+}
+
+// zones has a request be about the Zones of a namespace, "" of all.
+func (r *releaser) zones(request *rest.Request, namespace string) *rest.Request {
+	return request.NamespaceIfScoped(namespace, namespace != "").Resource("zones")
+}
+
+// withoutFinalizer is the patch that takes our finalizer off this version of a Zone.
+func withoutFinalizer(z *kubizone.Zone) ([]byte, error) {
+	others := slices.DeleteFunc(slices.Clone(z.Finalizers), func(f string) bool { return f == kubizone.Finalizer })
+	return json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": others, "resourceVersion": z.ResourceVersion}})
 }
 
 // told returns the sentence about a Zone that was released.

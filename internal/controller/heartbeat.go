@@ -13,9 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// PresenceName is the Lease by which one hears of an operator that leads without a Lease.
-const PresenceName = "zonefold-operator-unelected"
-
 // A Heartbeat renews a Lease, and with it says that the operator is alive. Nobody waits for that Lease.
 type Heartbeat struct {
 	Client    client.Client

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller/bindy"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // labelled is the manifest of a record with a label that its case's zone selects.
@@ -116,7 +117,7 @@ func (z *zoned) serial() uint32 {
 }
 
 func statusOf(o client.Object) v1beta1.RecordStatus {
-	r, _ := bindy.RecordOf(o)
+	r, _ := dialect.RecordOf(o)
 	return *r.Status
 }
 

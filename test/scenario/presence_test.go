@@ -7,7 +7,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/testoperator"
 )
 
@@ -18,7 +18,7 @@ func TestAnOperatorWithoutElectionIsHeardOf(t *testing.T) {
 	s.startWith(testoperator.Options{NoElection: true})
 	s.eventually("the Lease", func() string {
 		var lease coordinationv1.Lease
-		key := client.ObjectKey{Namespace: testoperator.Namespace, Name: controller.PresenceName}
+		key := client.ObjectKey{Namespace: testoperator.Namespace, Name: v1alpha1.PresenceLease}
 		switch err := s.client.Get(s.ctx, key, &lease); {
 		case err != nil:
 			return err.Error()

@@ -19,6 +19,14 @@ const (
 	// ZoneLabel is on every ZoneSlice: the name of its Zone, or the hashed form
 	// of a name that is no valid label value (more than 63 characters).
 	ZoneLabel = "zonefold.dev/zone"
+
+	// LeaderLease is the Lease, in the operator's namespace, of the replica that
+	// leads. Who holds it says in it where its name server answers the others.
+	LeaderLease = "zonefold-operator"
+
+	// PresenceLease is the Lease that an operator without election renews, so
+	// that one hears of it.
+	PresenceLease = "zonefold-operator-unelected"
 )
 
 // AddToScheme makes the kinds of this package known to a scheme.

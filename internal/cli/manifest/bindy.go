@@ -4,7 +4,6 @@ import (
 	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	kjson "sigs.k8s.io/json"
 
 	bindy "github.com/zonefold/zonefold/api/bindy/v1beta1"
@@ -16,7 +15,7 @@ const DNSZone = bindy.KindZone
 // bindyKinds are the kinds of bindy.firestoned.io.
 func bindyKinds() []kind {
 	var out []kind
-	for _, empty := range []client.Object{
+	for _, empty := range []kubernetesObject{
 		&bindy.ClusterBind9Provider{}, &bindy.Bind9Cluster{}, &bindy.Bind9Instance{}, &bindy.DNSZone{},
 		&bindy.ARecord{}, &bindy.AAAARecord{}, &bindy.CNAMERecord{}, &bindy.TXTRecord{},
 		&bindy.MXRecord{}, &bindy.NSRecord{}, &bindy.SRVRecord{}, &bindy.CAARecord{},
@@ -24,7 +23,7 @@ func bindyKinds() []kind {
 	} {
 		t := reflect.TypeOf(empty).Elem()
 		decode := func(text []byte, o *Object) (metav1.Object, []error, error) {
-			v, _ := reflect.New(t).Interface().(client.Object)
+			v, _ := reflect.New(t).Interface().(kubernetesObject)
 			unknown, err := kjson.UnmarshalStrict(text, v)
 			if err == nil {
 				o.Bindy = v

@@ -13,7 +13,8 @@ import (
 	"io"
 	"strings"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	gardener "github.com/zonefold/zonefold/api/gardener/v1alpha1"
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
@@ -58,6 +59,12 @@ func (r Ref) Compare(o Ref) int {
 	return cmp.Or(strings.Compare(r.Namespace, o.Namespace), strings.Compare(r.Name, o.Name), strings.Compare(r.Kind, o.Kind))
 }
 
+// A kubernetesObject is any object of the API server.
+type kubernetesObject interface {
+	metav1.Object
+	runtime.Object
+}
+
 // An Object is one object of a known kind, as it was found.
 type Object struct {
 	Ref
@@ -67,8 +74,8 @@ type Object struct {
 	Zone     *kubizone.Zone
 	Record   *kubizone.Record
 	Backend  *zonefold.Backend
-	Bindy    client.Object // of a kind of bindy.firestoned.io
-	Homelab  client.Object // of a kind of dns.homelab.mortenolsen.pro
+	Bindy    kubernetesObject // of a kind of bindy.firestoned.io
+	Homelab  kubernetesObject // of a kind of dns.homelab.mortenolsen.pro
 	Gardener *gardener.DNSRecord
 	Labels   map[string]string // of a Namespace
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // +kubebuilder:rbac:groups="",resources=serviceaccounts,verbs=get;list;watch;create;patch
@@ -34,7 +35,7 @@ func (b *Controller) accounts() part {
 	return part{
 		kind: &corev1.ServiceAccount{},
 		watches: []watch{{&v1beta1.Bind9Instance{}, func(_ context.Context, o client.Object) []client.ObjectKey {
-			return []client.ObjectKey{{Namespace: o.GetNamespace(), Name: serviceAccount}}
+			return []client.ObjectKey{{Namespace: o.GetNamespace(), Name: dialect.ServiceAccount}}
 		}}},
 		reconcile: b.reconcileAccount,
 	}
@@ -42,7 +43,7 @@ func (b *Controller) accounts() part {
 
 // reconcileAccount removes the ServiceAccount of a namespace that has no instances any more. Instances make it, see applyAccount.
 func (b *Controller) reconcileAccount(ctx context.Context, key client.ObjectKey) (time.Duration, error) {
-	if key.Name != serviceAccount {
+	if key.Name != dialect.ServiceAccount {
 		return 0, nil
 	}
 	b.accounting.Lock()
@@ -71,7 +72,7 @@ func (b *Controller) reconcileAccount(ctx context.Context, key client.ObjectKey)
 		return 0, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("deleting %s: %w", describe("ServiceAccount", key), err)
+		return 0, fmt.Errorf("deleting %s: %w", dialect.Describe("ServiceAccount", key), err)
 	}
 	b.Metrics.Wrote("ServiceAccount", "delete")
 	return 0, nil
@@ -83,7 +84,7 @@ func (b *Controller) applyAccount(ctx context.Context, v *visit) (bool, error) {
 	b.accounting.Lock() // several instances begin at once
 	defer b.accounting.Unlock()
 	want := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
-		Namespace: v.instance.Namespace, Name: serviceAccount,
+		Namespace: v.instance.Namespace, Name: dialect.ServiceAccount,
 		Labels: map[string]string{
 			v1beta1.AppLabel: v1beta1.AppValue, v1beta1.NameLabel: v1beta1.NameValue,
 			v1beta1.AppManagedBy: v1beta1.AppManagedValue, v1beta1.PartOfLabel: v1beta1.PartOfValue,
@@ -113,7 +114,7 @@ func (b *Controller) applyAccount(ctx context.Context, v *visit) (bool, error) {
 
 // accountOf is the ServiceAccount of a namespace, whoever made it; nil if there is none. Only ours is in the cache.
 func (b *Controller) accountOf(ctx context.Context, namespace string) (*corev1.ServiceAccount, error) {
-	key := client.ObjectKey{Namespace: namespace, Name: serviceAccount}
+	key := client.ObjectKey{Namespace: namespace, Name: dialect.ServiceAccount}
 	for _, from := range []client.Reader{b.Client, b.Live} {
 		var account corev1.ServiceAccount
 		err := from.Get(ctx, key, &account)
@@ -121,7 +122,7 @@ func (b *Controller) accountOf(ctx context.Context, namespace string) (*corev1.S
 			return &account, nil
 		}
 		if !apierrors.IsNotFound(err) {
-			return nil, fmt.Errorf("reading %s: %w", describe("ServiceAccount", key), err)
+			return nil, fmt.Errorf("reading %s: %w", dialect.Describe("ServiceAccount", key), err)
 		}
 	}
 	return nil, nil
@@ -174,7 +175,7 @@ func (b *Controller) reconcileBinding(ctx context.Context, key client.ObjectKey)
 // subjectsOf are the ServiceAccounts of the namespaces with instances, after what others put there.
 func subjectsOf(instances []v1beta1.Bind9Instance, are []rbacv1.Subject) []rbacv1.Subject {
 	out := slices.DeleteFunc(slices.Clone(are), func(s rbacv1.Subject) bool {
-		return s.Kind == rbacv1.ServiceAccountKind && s.Name == serviceAccount
+		return s.Kind == rbacv1.ServiceAccountKind && s.Name == dialect.ServiceAccount
 	})
 	var namespaces []string
 	for i := range instances {
@@ -182,7 +183,7 @@ func subjectsOf(instances []v1beta1.Bind9Instance, are []rbacv1.Subject) []rbacv
 	}
 	slices.SortFunc(namespaces, strings.Compare)
 	for _, namespace := range slices.Compact(namespaces) {
-		out = append(out, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: serviceAccount})
+		out = append(out, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: dialect.ServiceAccount})
 	}
 	return out
 }
@@ -192,7 +193,7 @@ func (b *Controller) checkBinding(ctx context.Context, v *visit) error {
 	var binding rbacv1.ClusterRoleBinding
 	err := b.Client.Get(ctx, client.ObjectKey{Name: bindcarBinding}, &binding)
 	if apierrors.IsNotFound(err) {
-		v.troubles = append(v.troubles, trouble{v1beta1.ReasonBindingNotFound, sentence("There is no ClusterRoleBinding %s, so that the sidecars refuse everybody: "+
+		v.troubles = append(v.troubles, dialect.Trouble{Reason: v1beta1.ReasonBindingNotFound, Message: dialect.Sentence("There is no ClusterRoleBinding %s, so that the sidecars refuse everybody: "+
 			"install it again, with helm upgrade or kubectl apply -f config/install/zonefold.yaml.", bindcarBinding)})
 		return nil
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // A result says what came of an apply.
@@ -97,7 +98,7 @@ type wanted struct {
 	hash   string
 }
 
-func (w wanted) String() string { return describe(w.gvk.Kind, w.id.ObjectKey) }
+func (w wanted) String() string { return dialect.Describe(w.gvk.Kind, w.id.ObjectKey) }
 
 // wanted makes what is sent: without status and nulls, which belong to others.
 func (a *applier) wanted(owner, desired client.Object) (wanted, error) {
@@ -276,7 +277,7 @@ func (a *applier) remove(ctx context.Context, owner, object client.Object) (bool
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("deleting %s: %w", describe(gvk.Kind, client.ObjectKeyFromObject(object)), err)
+		return false, fmt.Errorf("deleting %s: %w", dialect.Describe(gvk.Kind, client.ObjectKeyFromObject(object)), err)
 	}
 	a.forget(objectID{gvk.GroupKind(), client.ObjectKeyFromObject(object)})
 	a.wrote(gvk.Kind, "delete")

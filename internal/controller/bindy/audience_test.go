@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/internal/bindcar"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // TestSidecarsOfEachNamespace has real sidecars, with the environment that pods have, ask a real API server about the operator's
@@ -97,7 +98,7 @@ func TestAServiceAccountThatIsMadeAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.eventually("the API server to know the one ServiceAccount, and not the other", func() string {
-		request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: []string{Audience(p.Namespace)}}}
+		request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: []string{dialect.Audience(p.Namespace)}}}
 		if err := s.live.SubResource("token").Create(s.ctx, account(), request); err != nil {
 			return err.Error()
 		}
@@ -151,13 +152,13 @@ func TestTokensThatAreForgotten(t *testing.T) {
 // reviewing is a pod of a namespace whose sidecar runs, without BIND.
 func (s *stage) reviewing(b *Controller, namespace string) *corev1.Pod {
 	s.Helper()
-	account := &corev1.ServiceAccount{ObjectMeta: named(namespace, serviceAccount)}
+	account := &corev1.ServiceAccount{ObjectMeta: named(namespace, dialect.ServiceAccount)}
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: namespace}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{authenticationv1.GroupName}, Resources: []string{"tokenreviews"}, Verbs: []string{"create"}},
 	}}
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: namespace}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: namespace},
-		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: serviceAccount}},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: dialect.ServiceAccount}},
 	}
 	for _, o := range []client.Object{account, role, binding} {
 		if err := s.live.Create(s.ctx, o); err != nil {
@@ -176,9 +177,9 @@ func (s *stage) reviewing(b *Controller, namespace string) *corev1.Pod {
 		}
 	}
 	server := mustServer(s.T, `role: primary`, "")
-	server.instance.Namespace = namespace
+	server.Instance.Namespace = namespace
 	env := map[string]string{}
-	for _, e := range server.environment(b.Settings) {
+	for _, e := range server.Environment(b.Settings) {
 		env[e.Name] = e.Value
 	}
 	env["POD_UID"], env["BIND_ZONE_DIR"] = namespace, dir // the one is of the downward API, the other is a volume
@@ -203,7 +204,7 @@ func (s *stage) reviewing(b *Controller, namespace string) *corev1.Pod {
 	}
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "one", UID: types.UID(namespace)},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: bindcarContainer, Ports: []corev1.ContainerPort{{ContainerPort: int32(port)}}}}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: dialect.BindcarContainer, Ports: []corev1.ContainerPort{{ContainerPort: int32(port)}}}}},
 		Status:     corev1.PodStatus{PodIP: host},
 	}
 }

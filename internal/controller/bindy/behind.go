@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // isBehind reports whether an instance that a cluster made does not repeat yet what the cluster says. It is about to, which is an event: pods that
@@ -21,12 +22,12 @@ func (b *Controller) isBehind(ctx context.Context, i *v1beta1.Bind9Instance) (bo
 	if err := b.Client.Get(ctx, client.ObjectKey{Namespace: i.Namespace, Name: ref.Name}, &cluster); err != nil {
 		return false, client.IgnoreNotFound(err)
 	}
-	_, number, _ := cutLast(i.Name)
+	_, number, _ := dialect.CutLast(i.Name)
 	index, err := strconv.ParseInt(number, 10, 32)
 	if err != nil || !metav1.IsControlledBy(i, &cluster) || !cluster.DeletionTimestamp.IsZero() {
 		return false, nil //nolint:nilerr // it is none of those that the cluster makes
 	}
-	want := instanceFor(&cluster, i.Spec.Role.Canonical(), int32(index))
+	want := dialect.InstanceFor(&cluster, i.Spec.Role.Canonical(), int32(index))
 	if want.Name != i.Name {
 		return false, nil
 	}

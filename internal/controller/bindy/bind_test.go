@@ -24,6 +24,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/bind9"
 	"github.com/zonefold/zonefold/internal/bindcar"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/nameserver"
 )
 
@@ -71,10 +72,10 @@ zone "a.test" { type primary; file "a.test.zone"; allow-update { "bindy-update";
 	p.pod = corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name, UID: types.UID(name), Labels: ownLabels(), OwnerReferences: ownOwner()},
 		Spec: corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{
-			{Name: namedContainer}, {Name: bindcarContainer, Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: int32(p.port)}}},
+			{Name: dialect.NamedContainer}, {Name: dialect.BindcarContainer, Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: int32(p.port)}}},
 		}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "127.0.0.1", ContainerStatuses: []corev1.ContainerStatus{
-			{Name: bindcarContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}},
+			{Name: dialect.BindcarContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}},
 		}},
 	}
 	return p

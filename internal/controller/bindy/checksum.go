@@ -15,82 +15,51 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
-	"github.com/zonefold/zonefold/internal/bind9"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // checksum is over what the pods of a server have from their start: what BIND reads then, and who they are for the API server. A
 // ServiceAccount that was made anew is another one, and does not vouch for pods of the former. Keys are read again while BIND runs.
-func (b *Controller) checksum(ctx context.Context, p *plan, account types.UID) (string, *trouble, error) {
+func (b *Controller) checksum(ctx context.Context, p *dialect.Plan, account types.UID) (string, *dialect.Trouble, error) {
 	sum := sha256.New()
 	add := func(what, content string) { fmt.Fprintf(sum, "%d %s\n%d %s\n", len(what), what, len(content), content) }
-	for _, name := range slices.Sorted(maps.Keys(p.files)) {
-		if p.uses(name) {
-			add(name, p.files[name])
+	for _, name := range slices.Sorted(maps.Keys(p.Files)) {
+		if p.Uses(name) {
+			add(name, p.Files[name])
 		}
 	}
-	for _, u := range p.users() {
-		content, t, err := b.userFile(ctx, p.instance.Namespace, u)
+	for _, u := range p.Users() {
+		content, t, err := b.userFile(ctx, p.Instance.Namespace, u)
 		if t != nil || err != nil {
 			return "", t, err
 		}
-		add("of the user: "+u.file, content)
+		add("of the user: "+u.File, content)
 	}
 	add("account", string(account))
 	return hex.EncodeToString(sum.Sum(nil)[:16]), nil, nil
 }
 
-// uses reports whether a server reads a file of its ConfigMap when it starts: those of the other role are there, too, and rndc's.
-func (s *server) uses(file string) bool {
-	switch file {
-	case bind9.FileMain:
-		return s.refs.NamedConf == ""
-	case s.optionsKey():
-		return s.refs.NamedConfOptions == ""
-	}
-	return false
-}
-
-// optionsKey is the entry of the ConfigMap that the server has as named.conf.options.
-func (s *server) optionsKey() string {
-	if s.sharesConfig() && s.role == v1beta1.RoleSecondary {
-		return fileSecondaryOptions
-	}
-	return bind9.FileOptions
-}
-
-// A userFile is an entry of a ConfigMap of the user's that takes the place of a generated file.
-type userFile struct{ field, configMap, file string }
-
-func (s *server) users() []userFile {
-	all := []userFile{
-		{"namedConf", s.refs.NamedConf, bind9.FileMain},
-		{"namedConfOptions", s.refs.NamedConfOptions, bind9.FileOptions},
-		{"namedConfZones", s.refs.NamedConfZones, bind9.FileZones},
-	}
-	return slices.DeleteFunc(all, func(u userFile) bool { return u.configMap == "" })
-}
-
 // userFile returns a sum over an entry of a ConfigMap, read at the API server unless this version of it was read before: the cache has only metadata
 // of people's ConfigMaps.
-func (b *Controller) userFile(ctx context.Context, namespace string, u userFile) (string, *trouble, error) {
-	key := client.ObjectKey{Namespace: namespace, Name: u.configMap}
+func (b *Controller) userFile(ctx context.Context, namespace string, u dialect.UserFile) (string, *dialect.Trouble, error) {
+	key := client.ObjectKey{Namespace: namespace, Name: u.ConfigMap}
 	var cached corev1.ConfigMap
 	err := b.Client.Get(ctx, key, &cached)
 	if err == nil {
 		if data, ok := b.users.get(key, cached.ResourceVersion); ok {
-			return u.in(key, data)
+			return u.In(key, data)
 		}
 	}
 	if client.IgnoreNotFound(err) != nil {
-		return "", nil, fmt.Errorf("reading %s: %w", describe("ConfigMap", key), err)
+		return "", nil, fmt.Errorf("reading %s: %w", dialect.Describe("ConfigMap", key), err)
 	}
 	var m corev1.ConfigMap
 	if err := b.Live.Get(ctx, key, &m); err != nil {
 		if apierrors.IsNotFound(err) {
-			return "", &trouble{v1beta1.ReasonConfigMapNotFound, sentence("There is no ConfigMap %s, which configMapRefs.%s names: create it, or correct the name. "+
-				"The pods are left as they are.", key, u.field)}, nil
+			return "", &dialect.Trouble{Reason: v1beta1.ReasonConfigMapNotFound, Message: dialect.Sentence("There is no ConfigMap %s, which configMapRefs.%s names: create it, or correct the name. "+
+				"The pods are left as they are.", key, u.Field)}, nil
 		}
-		return "", nil, fmt.Errorf("reading %s: %w", describe("ConfigMap", key), err)
+		return "", nil, fmt.Errorf("reading %s: %w", dialect.Describe("ConfigMap", key), err)
 	}
 	sums := map[string]string{}
 	for name, text := range m.Data {
@@ -98,16 +67,7 @@ func (b *Controller) userFile(ctx context.Context, namespace string, u userFile)
 		sums[name] = hex.EncodeToString(sum[:])
 	}
 	b.users.put(key, m.ResourceVersion, sums)
-	return u.in(key, sums)
-}
-
-func (u userFile) in(key client.ObjectKey, sums map[string]string) (string, *trouble, error) {
-	sum, ok := sums[u.file]
-	if !ok {
-		return "", &trouble{v1beta1.ReasonConfigMapNotFound, sentence("The ConfigMap %s, which configMapRefs.%s names, has no entry %s: add it. "+
-			"The pods are left as they are.", key, u.field, u.file)}, nil
-	}
-	return sum, nil, nil
+	return u.In(key, sums)
 }
 
 // contents are ConfigMaps of users as they were read: a sum over each entry.

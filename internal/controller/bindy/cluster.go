@@ -16,6 +16,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // +kubebuilder:rbac:groups=bindy.firestoned.io,resources=bind9clusters,verbs=get;list;watch;patch
@@ -33,13 +34,13 @@ func (b *Controller) clusters() part {
 		watches: []watch{
 			// What somebody else made under the name of one of ours is in the way until it is gone.
 			{&v1beta1.Bind9Instance{}, func(_ context.Context, o client.Object) []client.ObjectKey {
-				if cluster, ok := clusterOf(o.GetName()); ok {
+				if cluster, ok := dialect.ClusterOf(o.GetName()); ok {
 					return []client.ObjectKey{{Namespace: o.GetNamespace(), Name: cluster}}
 				}
 				return nil
 			}},
 			{&corev1.ConfigMap{}, func(_ context.Context, o client.Object) []client.ObjectKey {
-				if cluster, ok := strings.CutSuffix(o.GetName(), configName("")); ok && cluster != "" {
+				if cluster, ok := strings.CutSuffix(o.GetName(), dialect.ConfigName("")); ok && cluster != "" {
 					return []client.ObjectKey{{Namespace: o.GetNamespace(), Name: cluster}}
 				}
 				return nil
@@ -62,12 +63,16 @@ func (b *Controller) reconcileCluster(ctx context.Context, key client.ObjectKey)
 	if !cluster.DeletionTimestamp.IsZero() {
 		return 0, b.deleteCluster(ctx, &cluster)
 	}
-	shared, err := sharedBy(&cluster)
+	config, budgets, err := dialect.SharedBy(&cluster)
 	if err != nil {
-		return 0, b.reportCluster(ctx, &cluster, []trouble{{v1beta1.ReasonInvalidSpec, sentence("Nothing was changed: %v.", err)}})
+		return 0, b.reportCluster(ctx, &cluster, []dialect.Trouble{{Reason: v1beta1.ReasonInvalidSpec, Message: dialect.Sentence("Nothing was changed: %v.", err)}})
 	}
 	if err := b.withFinalizer(ctx, &cluster, v1beta1.ClusterFinalizer); err != nil {
 		return 0, err
+	}
+	shared := []client.Object{config}
+	for _, budget := range budgets {
+		shared = append(shared, budget)
 	}
 	troubles, err := b.applyCluster(ctx, &cluster, shared)
 	keys, keysErr := b.clusterKeys(ctx, &cluster)
@@ -78,8 +83,8 @@ func (b *Controller) reconcileCluster(ctx context.Context, key client.ObjectKey)
 }
 
 // applyCluster brings all children of a cluster to what is wanted. What is wrong with one does not hold up the others.
-func (b *Controller) applyCluster(ctx context.Context, c *v1beta1.Bind9Cluster, shared []client.Object) ([]trouble, error) {
-	var troubles []trouble
+func (b *Controller) applyCluster(ctx context.Context, c *v1beta1.Bind9Cluster, shared []client.Object) ([]dialect.Trouble, error) {
+	var troubles []dialect.Trouble
 	var errs []error
 	var made []string
 	apply := func(child client.Object) result {
@@ -94,15 +99,15 @@ func (b *Controller) applyCluster(ctx context.Context, c *v1beta1.Bind9Cluster, 
 	for _, child := range shared {
 		apply(child)
 	}
-	for _, instance := range instancesFor(c) {
+	for _, instance := range dialect.InstancesFor(c) {
 		if apply(instance) == created {
 			made = append(made, instance.Name)
 		}
 	}
 	if len(made) > 0 {
-		b.normal(c, "InstancesMade", "Create", sentence("Made Bind9Instance %s.", list(made)))
+		b.normal(c, "InstancesMade", "Create", dialect.Sentence("Made Bind9Instance %s.", dialect.List(made)))
 	}
-	errs = append(errs, b.removeInstances(ctx, c, wantedNames(c)), b.removeBudgets(ctx, c, shared))
+	errs = append(errs, b.removeInstances(ctx, c, dialect.WantedNames(c)), b.removeBudgets(ctx, c, shared))
 	return troubles, errors.Join(errs...)
 }
 
@@ -125,7 +130,7 @@ func (b *Controller) removeInstances(ctx context.Context, c *v1beta1.Bind9Cluste
 		errs = append(errs, err)
 	}
 	if len(removed) > 0 {
-		b.normal(c, "InstancesRemoved", "Delete", sentence("Removed Bind9Instance %s.", list(removed)))
+		b.normal(c, "InstancesRemoved", "Delete", dialect.Sentence("Removed Bind9Instance %s.", dialect.List(removed)))
 	}
 	return errors.Join(errs...)
 }
@@ -134,8 +139,8 @@ func (b *Controller) removeInstances(ctx context.Context, c *v1beta1.Bind9Cluste
 // would keep its node from ever being drained.
 func (b *Controller) removeBudgets(ctx context.Context, c *v1beta1.Bind9Cluster, shared []client.Object) error {
 	var errs []error
-	for _, role := range roles() {
-		key := client.ObjectKey{Namespace: c.Namespace, Name: budgetName(c.Name, role)}
+	for _, role := range dialect.Roles() {
+		key := client.ObjectKey{Namespace: c.Namespace, Name: dialect.BudgetName(c.Name, role)}
 		isWanted := func(o client.Object) bool {
 			_, ok := o.(*policyv1.PodDisruptionBudget)
 			return ok && client.ObjectKeyFromObject(o) == key
@@ -160,7 +165,7 @@ func (b *Controller) instancesOf(ctx context.Context, c *v1beta1.Bind9Cluster) (
 		return nil, fmt.Errorf("listing the instances of Bind9Cluster %s/%s: %w", c.Namespace, c.Name, err)
 	}
 	out := slices.DeleteFunc(all.Items, func(i v1beta1.Bind9Instance) bool { return !metav1.IsControlledBy(&i, c) })
-	slices.SortFunc(out, func(a, b v1beta1.Bind9Instance) int { return compareInstances(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b v1beta1.Bind9Instance) int { return dialect.CompareInstances(a.Name, b.Name) })
 	return out, nil
 }
 
@@ -180,7 +185,7 @@ func (b *Controller) deleteCluster(ctx context.Context, c *v1beta1.Bind9Cluster)
 	for i := range instances {
 		names[i] = instances[i].Name
 	}
-	return b.reportCluster(ctx, c, []trouble{{v1beta1.ReasonDeleting, sentence("It is being deleted, and waits for Bind9Instance %s to be gone.", list(names))}})
+	return b.reportCluster(ctx, c, []dialect.Trouble{{Reason: v1beta1.ReasonDeleting, Message: dialect.Sentence("It is being deleted, and waits for Bind9Instance %s to be gone.", dialect.List(names))}})
 }
 
 // hasSettings reports whether an instance tells of what the cluster asks for now: one that does not know of a change yet is as
@@ -190,13 +195,13 @@ func hasSettings(i *v1beta1.Bind9Instance, c *v1beta1.Bind9Cluster) bool {
 }
 
 // reportCluster brings the status up to date.
-func (b *Controller) reportCluster(ctx context.Context, c *v1beta1.Bind9Cluster, troubles []trouble) error {
+func (b *Controller) reportCluster(ctx context.Context, c *v1beta1.Bind9Cluster, troubles []dialect.Trouble) error {
 	instances, err := b.instancesOf(ctx, c)
 	if err != nil {
 		return err
 	}
 	status := v1beta1.Bind9ClusterStatus{ObservedGeneration: c.Generation, InstanceCount: int32(len(instances))}
-	status.PrimaryReplicas, status.SecondaryReplicas = askedFor(&c.Spec.CommonSpec)
+	status.PrimaryReplicas, status.SecondaryReplicas = dialect.AskedFor(&c.Spec.CommonSpec)
 	var unready []string
 	for i := range instances {
 		status.Instances = append(status.Instances, instances[i].Name)
@@ -207,13 +212,13 @@ func (b *Controller) reportCluster(ctx context.Context, c *v1beta1.Bind9Cluster,
 			unready = append(unready, instances[i].Name)
 		}
 	}
-	for _, name := range wantedNames(c) {
+	for _, name := range dialect.WantedNames(c) {
 		if !slices.Contains(status.Instances, name) {
 			unready = append(unready, name)
 		}
 	}
 	ready := outcome(troubles, fleet{
-		of: v1beta1.KindInstance, wanted: instancesIn(&c.Spec.CommonSpec),
+		of: v1beta1.KindInstance, wanted: dialect.InstancesIn(&c.Spec.CommonSpec),
 		total: len(instances), ready: int(status.ReadyInstances), unready: unready,
 	})
 	rolls := func(i v1beta1.Bind9Instance) bool { return told(i.Status.Conditions, v1beta1.ReasonRollingOut) }

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 const clusterManifest = `{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Cluster, metadata: {namespace: %s, name: %s}, spec: {%s}}`
@@ -23,7 +24,7 @@ func (s *stage) instances(namespace string) []v1beta1.Bind9Instance {
 	if err := s.live.List(s.ctx, &all, client.InNamespace(namespace)); err != nil {
 		s.Fatal(err)
 	}
-	slices.SortFunc(all.Items, func(a, b v1beta1.Bind9Instance) int { return compareInstances(a.Name, b.Name) })
+	slices.SortFunc(all.Items, func(a, b v1beta1.Bind9Instance) int { return dialect.CompareInstances(a.Name, b.Name) })
 	return all.Items
 }
 
@@ -73,7 +74,7 @@ func TestH2AClusterOfTwoPrimariesAndThreeSecondaries(t *testing.T) {
 	})
 	c := s.bindCluster(a, "dns")
 	for _, i := range s.instances(a) {
-		_, index, _ := cutLast(i.Name)
+		_, index, _ := dialect.CutLast(i.Name)
 		role := strings.Split(i.Name, "-")[1]
 		if i.Labels[v1beta1.ManagedByLabel] != "Bind9Cluster" || i.Labels[v1beta1.ClusterLabel] != "dns" || i.Labels[v1beta1.RoleLabel] != role ||
 			i.Annotations[v1beta1.InstanceIndexAnnotation] != index || (role == "secondary") != (i.Labels["tier"] == "edge") {
@@ -372,7 +373,7 @@ func TestNamesThatServicesCannotHave(t *testing.T) {
 		strings.Repeat("n", 50): "", // dns-secondary-99 with it has 63
 		strings.Repeat("n", 51): "at least 1 shorter",
 	} {
-		err := checkClusterName("Bind9Cluster", name, 1, 100)
+		err := dialect.CheckClusterName("Bind9Cluster", name, 1, 100)
 		if got := fmt.Sprint(err); want == "" && err != nil || !strings.Contains(got, want) {
 			t.Errorf("of %s it is said: %s", name, got)
 		}

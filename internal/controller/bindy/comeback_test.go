@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // setAway takes the node from the pods of an instance, or brings it back. The pod that there is goes.
@@ -202,7 +203,7 @@ func (n *bindNode) noted(instances []string, zones ...string) string {
 			have = append(have, z.ZoneName)
 		}
 		if !slices.Equal(have, zones) {
-			return name + " says that it has " + list(have)
+			return name + " says that it has " + dialect.List(have)
 		}
 	}
 	return ""

@@ -16,23 +16,24 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // applyConfig makes the ConfigMap of a server that has one of its own. It reports whether the configuration is there: pods that start
 // before the cluster's reconciler has brought the shared ConfigMap up to date would keep the former.
 func (b *Controller) applyConfig(ctx context.Context, v *visit) (bool, error) {
-	if !v.plan.sharesConfig() {
-		return b.applyChild(ctx, v, v.plan.ownConfig())
+	if !v.plan.SharesConfig() {
+		return b.applyChild(ctx, v, v.plan.OwnConfig())
 	}
 	var m corev1.ConfigMap
-	key := client.ObjectKey{Namespace: v.instance.Namespace, Name: v.plan.configMap()}
+	key := client.ObjectKey{Namespace: v.instance.Namespace, Name: v.plan.ConfigMap()}
 	err := b.Client.Get(ctx, key, &m)
 	if client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("reading %s: %w", describe("ConfigMap", key), err)
+		return false, fmt.Errorf("reading %s: %w", dialect.Describe("ConfigMap", key), err)
 	}
-	for name, text := range v.plan.files {
+	for name, text := range v.plan.Files {
 		if m.Data[name] != text { // or there is none
-			v.held = sentence("The ConfigMap %s of Bind9Cluster %s is not up to date yet.", key.Name, v.plan.cluster())
+			v.held = dialect.Sentence("The ConfigMap %s of Bind9Cluster %s is not up to date yet.", key.Name, v.plan.Cluster())
 			return false, nil
 		}
 	}
@@ -42,14 +43,14 @@ func (b *Controller) applyConfig(ctx context.Context, v *visit) (bool, error) {
 // applyBudget lets one pod of a server be evicted at a time, where no cluster has a PodDisruptionBudget for it. One that covers a single pod would
 // keep its node from ever being drained.
 func (b *Controller) applyBudget(ctx context.Context, v *visit) error {
-	s := v.plan.server
+	s := v.plan.Server
 	budget := &policyv1.PodDisruptionBudget{
-		ObjectMeta: metav1.ObjectMeta{Namespace: v.instance.Namespace, Name: v.instance.Name, Labels: s.labels()},
+		ObjectMeta: metav1.ObjectMeta{Namespace: v.instance.Namespace, Name: v.instance.Name, Labels: s.Labels()},
 		Spec: policyv1.PodDisruptionBudgetSpec{
-			MaxUnavailable: ptr.To(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: s.selector()},
+			MaxUnavailable: ptr.To(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: s.Selector()},
 		},
 	}
-	if s.replicas >= 2 && (s.parent == nil || s.parent.kind == v1beta1.KindProvider) {
+	if s.Replicas >= 2 && (s.Parent == nil || s.Parent.Kind == v1beta1.KindProvider) {
 		_, err := b.applyChild(ctx, v, budget)
 		return err
 	}
@@ -73,15 +74,15 @@ func (b *Controller) removeLeftovers(ctx context.Context, v *visit) error {
 	if err != nil || v.kept || v.held != "" || !settled(&live) {
 		return client.IgnoreNotFound(err)
 	}
-	if p.configMap() != configName(v.instance.Name) {
-		m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: v.instance.Namespace, Name: configName(v.instance.Name)}}
+	if p.ConfigMap() != dialect.ConfigName(v.instance.Name) {
+		m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: v.instance.Namespace, Name: dialect.ConfigName(v.instance.Name)}}
 		if err := b.removeChild(ctx, v.instance, m); err != nil {
 			return err
 		}
 	}
-	if p.transferSecret() != transferName(v.instance.Name) {
+	if p.TransferSecret() != dialect.TransferName(v.instance.Name) {
 		secret := secrets()
-		secret.Namespace, secret.Name = v.instance.Namespace, transferName(v.instance.Name)
+		secret.Namespace, secret.Name = v.instance.Namespace, dialect.TransferName(v.instance.Name)
 		return b.removeChild(ctx, v.instance, secret)
 	}
 	return nil
@@ -99,10 +100,10 @@ func (b *Controller) wantedDeployment(ctx context.Context, v *visit) (*appsv1.De
 	if t != nil || err != nil {
 		return nil, "", err
 	}
-	out := v.plan.deployment(b.Settings, checksum)
+	out := v.plan.Deployment(b.Settings, checksum)
 	text, err := json.Marshal(out.Spec.Template)
 	if err != nil {
-		return nil, "", fmt.Errorf("encoding the template of %s: %w", describe("Deployment", client.ObjectKeyFromObject(out)), err)
+		return nil, "", fmt.Errorf("encoding the template of %s: %w", dialect.Describe("Deployment", client.ObjectKeyFromObject(out)), err)
 	}
 	return out, string(text), nil
 }
@@ -119,10 +120,10 @@ func (b *Controller) applyDeployment(ctx context.Context, v *visit) error {
 	var live appsv1.Deployment
 	err = b.Client.Get(ctx, key, &live)
 	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("reading %s: %w", describe("Deployment", key), err)
+		return fmt.Errorf("reading %s: %w", dialect.Describe("Deployment", key), err)
 	}
 	v.wanted = template
-	if err == nil && metav1.IsControlledBy(&live, v.instance) && live.Annotations[templateAnnotation] != template && v.plan.parent != nil {
+	if err == nil && metav1.IsControlledBy(&live, v.instance) && live.Annotations[templateAnnotation] != template && v.plan.Parent != nil {
 		return b.takeTurn(ctx, v, want)
 	}
 	b.line.leave(key)
@@ -158,10 +159,10 @@ func (b *Controller) takeTurn(ctx context.Context, v *visit, want *appsv1.Deploy
 		b.line.leave(key)
 		return b.applyTemplate(ctx, v, want, v.wanted)
 	}
-	b.line.join(v.plan.parent, key, !self.settled)
-	v.held = sentence("It gets its new pods after Bind9Instance %s.", d.waitsFor)
+	b.line.join(v.plan.Parent, key, !self.settled)
+	v.held = dialect.Sentence("It gets its new pods after Bind9Instance %s.", d.waitsFor)
 	if d.unready {
-		v.held = sentence("It gets its new pods when Bind9Instance %s is ready; see there why it is not.", d.waitsFor)
+		v.held = dialect.Sentence("It gets its new pods when Bind9Instance %s is ready; see there why it is not.", d.waitsFor)
 	}
 	for i := range all.Items {
 		kept := all.Items[i].Annotations[templateAnnotation]

@@ -15,6 +15,7 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/testcluster"
@@ -107,7 +108,7 @@ func nameOf(t *testing.T, text string) dnsname.Name {
 func (h *hosting) own(primary, secondary client.ObjectKey) {
 	o := &v1beta1.DNSZone{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "org", UID: "org"}}
 	o.Spec.ZoneName = "example.org"
-	id := ZoneID("n", "org")
+	id := dialect.ZoneID("n", "org")
 	h.z.mu.Lock()
 	defer h.z.mu.Unlock()
 	h.z.know(id).zone = o

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/bind9"
 	"github.com/zonefold/zonefold/internal/bindcar"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // evidence is what servers say of the keys that they accept.
@@ -16,12 +17,12 @@ type evidence struct {
 	lists    [][]bindcar.KeyStatus // of each server that answered
 	complete bool                  // all servers that there are answered
 	transfer bool                  // the keys are for transfers, and have nothing to do with the control channel
-	troubles []trouble
+	troubles []dialect.Trouble
 }
 
 // ask asks the pods of a task which keys they accept.
 func (b *Controller) ask(ctx context.Context, t *keyTask, now time.Time) evidence {
-	pods := slices.DeleteFunc(slices.Clone(t.pods), func(p corev1.Pod) bool { return !isServer(&p) || !hasKeys(&p, now) })
+	pods := slices.DeleteFunc(slices.Clone(t.pods), func(p corev1.Pod) bool { return !dialect.IsServer(&p) || !hasKeys(&p, now) })
 	out := evidence{complete: true, transfer: t.settings.Purpose == bind9.ForTransfer}
 	answers := make([]bindcar.KeyList, len(pods))
 	errs := b.sidecars.each(ctx, now, pods, func(ctx context.Context, i int) (err error) {
@@ -91,20 +92,20 @@ type change struct {
 // tellChange makes an event of what happened to keys.
 func (b *Controller) tellChange(t *keyTask, c change) {
 	p := t.settings.Purpose
-	inUse, newest := keyName(p, c.after.InUse), keyName(p, c.after.Keys[len(c.after.Keys)-1].Name)
+	inUse, newest := dialect.KeyName(p, c.after.InUse), dialect.KeyName(p, c.after.Keys[len(c.after.Keys)-1].Name)
 	switch {
 	case c.made && len(c.before.Keys) > 0:
-		b.warning(t.owner, "KeysRestored", "Create", sentence("Secret %s was gone. It was made again with the keys that it had.", t.secret))
+		b.warning(t.owner, "KeysRestored", "Create", dialect.Sentence("Secret %s was gone. It was made again with the keys that it had.", t.secret))
 	case c.move == bind9.Create && c.made && t.settings.Past == 0: // the first is as little news as any other child
 	case c.move == bind9.Create:
-		b.warning(t.owner, "KeyLost", "Create", sentence("Secret %s was gone, or held no key that can be used. It has the new key %s, which servers take when they have its file, in a minute or two.", t.secret, inUse))
+		b.warning(t.owner, "KeyLost", "Create", dialect.Sentence("Secret %s was gone, or held no key that can be used. It has the new key %s, which servers take when they have its file, in a minute or two.", t.secret, inUse))
 	case c.move == bind9.Add:
-		b.normal(t.owner, "KeyAdded", "Rotate", sentence("Servers get the key %s too; %s stays in use until all of them accept it.", newest, inUse))
+		b.normal(t.owner, "KeyAdded", "Rotate", dialect.Sentence("Servers get the key %s too; %s stays in use until all of them accept it.", newest, inUse))
 	case c.move == bind9.Switch:
-		b.normal(t.owner, "KeySwitched", "Rotate", sentence("All servers accept the key %s, which is in use now; the one before stays valid for %s.", inUse, bind9.Overlap))
+		b.normal(t.owner, "KeySwitched", "Rotate", dialect.Sentence("All servers accept the key %s, which is in use now; the one before stays valid for %s.", inUse, bind9.Overlap))
 	case c.move == bind9.Replace:
-		b.normal(t.owner, "KeyReplaced", "Rotate", sentence("The key that was supplied has another secret. Servers get it; %s stays in use until all of them accept it.", inUse))
+		b.normal(t.owner, "KeyReplaced", "Rotate", dialect.Sentence("The key that was supplied has another secret. Servers get it; %s stays in use until all of them accept it.", inUse))
 	case c.move == bind9.Remove:
-		b.normal(t.owner, "KeyRemoved", "Rotate", sentence("Servers do not accept another key than %s any more.", inUse))
+		b.normal(t.owner, "KeyRemoved", "Rotate", dialect.Sentence("Servers do not accept another key than %s any more.", inUse))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -75,13 +76,13 @@ func TestWhichInstancesHaveAZone(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			z := &v1beta1.DNSZone{Spec: v1beta1.DNSZoneSpec{ClusterRef: c.cluster, ClusterProviderRef: c.older, Bind9InstancesFrom: c.from}}
 			z.Namespace = "dns"
-			got, err := FleetOf(z, append(all, all...))
+			got, err := dialect.FleetOf(z, append(all, all...))
 			if err != nil || serverNames(got.Instances) != c.want || serverNames(got.Refused) != c.refused {
 				t.Errorf("it is on %s, refused by %s, %v; want %s, refused by %s", serverNames(got.Instances), serverNames(got.Refused), err, c.want, c.refused)
 			}
 		})
 	}
-	if _, err := FleetOf(&v1beta1.DNSZone{Spec: v1beta1.DNSZoneSpec{ClusterRef: "a", ClusterProviderRef: "b"}}, all); err == nil {
+	if _, err := dialect.FleetOf(&v1beta1.DNSZone{Spec: v1beta1.DNSZoneSpec{ClusterRef: "a", ClusterProviderRef: "b"}}, all); err == nil {
 		t.Error("two clusters are one")
 	}
 }
@@ -102,7 +103,7 @@ func TestAZoneWithoutServersIsToldWhy(t *testing.T) {
 	} {
 		z := &v1beta1.DNSZone{Spec: spec}
 		z.Namespace, z.Name = "dns", "example"
-		told = append(told, NoFleet(z))
+		told = append(told, dialect.NoFleet(z))
 	}
 	const way = "If ClusterBind9Provider main has dns among its namespaces, its conditions say whether instances are still to come; " +
 		"else add that there, select instances of other namespaces with bind9InstancesFrom, or correct clusterProviderRef."
@@ -167,11 +168,11 @@ func keyNames(keys []client.ObjectKey) string {
 
 // TestWhoMaySignAZone has a server of another namespace be the first that could.
 func TestWhoMaySignAZone(t *testing.T) {
-	own, other, id := client.ObjectKey{Namespace: "dns", Name: "own"}, client.ObjectKey{Namespace: "another", Name: "other"}, ZoneID("dns", "example")
-	able, not := signs{policy: "ours"}, signs{}
+	own, other, id := client.ObjectKey{Namespace: "dns", Name: "own"}, client.ObjectKey{Namespace: "another", Name: "other"}, dialect.ZoneID("dns", "example")
+	able, not := dialect.Signs{Policy: "ours"}, dialect.Signs{}
 	for _, c := range []struct {
 		name            string
-		own, other      signs
+		own, other      dialect.Signs
 		barred          bool
 		asked, was      string
 		signed          bool

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // +kubebuilder:rbac:groups=bindy.firestoned.io,resources=bind9instances,verbs=get;list;watch;patch
@@ -72,7 +73,7 @@ func (b *Controller) reconcileInstance(ctx context.Context, key client.ObjectKey
 	}
 	if problem != nil {
 		b.line.leave(key)
-		return 0, errors.Join(b.lookForZones(ctx, key), b.reportInstance(ctx, &instance, &visit{instance: &instance, kept: true, troubles: []trouble{*problem}}))
+		return 0, errors.Join(b.lookForZones(ctx, key), b.reportInstance(ctx, &instance, &visit{instance: &instance, kept: true, troubles: []dialect.Trouble{*problem}}))
 	}
 	if behind, err := b.isBehind(ctx, &instance); behind || err != nil {
 		return 0, err
@@ -100,8 +101,8 @@ func (b *Controller) lookForZones(ctx context.Context, key client.ObjectKey) err
 // A visit is one look at an instance: what was wanted, and what came of it.
 type visit struct {
 	instance *v1beta1.Bind9Instance
-	plan     *plan // nil: there is none that could be carried out
-	troubles []trouble
+	plan     *dialect.Plan // nil: there is none that could be carried out
+	troubles []dialect.Trouble
 	kept     bool          // the pods were left as they are because of the troubles
 	held     string        // why the pods are not replaced yet, as a sentence; "": nothing is in the way
 	after    time.Duration // when to look again; 0: an event will tell
@@ -153,15 +154,15 @@ func (b *Controller) carryOut(ctx context.Context, v *visit) error {
 		errs = append(errs, err)
 	}
 	var err error
-	if v.pods, err = b.podsOf(ctx, p.server); err != nil {
+	if v.pods, err = b.podsOf(ctx, p.Server); err != nil {
 		return err
 	}
 	step(b.applyAccount(ctx, v))
 	step(b.applyConfig(ctx, v))
 	step(b.applyClaim(ctx, v))
 	step(b.applyKeySecrets(ctx, v))
-	_, err = b.applyChild(ctx, v, p.service)
-	_, apiErr := b.applyChild(ctx, v, p.api)
+	_, err = b.applyChild(ctx, v, p.Service)
+	_, apiErr := b.applyChild(ctx, v, p.API)
 	errs = append(errs, err, apiErr, b.applyBudget(ctx, v), b.checkBinding(ctx, v))
 	if complete {
 		errs = append(errs, b.applyDeployment(ctx, v))
@@ -172,7 +173,7 @@ func (b *Controller) carryOut(ctx context.Context, v *visit) error {
 	if b.zones != nil {
 		v.zones = b.sweep(ctx, v)
 	}
-	after, troubles := b.declare(ctx, p.server, v.pods)
+	after, troubles := b.declare(ctx, p.Server, v.pods)
 	v.again(after)
 	v.troubles = append(v.troubles, troubles...)
 	return errors.Join(append(errs, b.removeLeftovers(ctx, v))...)
@@ -180,14 +181,14 @@ func (b *Controller) carryOut(ctx context.Context, v *visit) error {
 
 // applyKeySecrets brings the keys of a server on, and reports whether it has all that it cannot start without.
 func (b *Controller) applyKeySecrets(ctx context.Context, v *visit) (bool, error) {
-	keys, err := b.applyKeys(ctx, v.plan.server, v.pods)
+	keys, err := b.applyKeys(ctx, v.plan.Server, v.pods)
 	v.keys = keys
 	v.again(keys.after)
 	v.troubles = append(v.troubles, keys.troubles...)
 	if err != nil {
 		return b.noted(v, err)
 	}
-	if keys.missing || v.plan.parent == nil || v.plan.parent.kind != v1beta1.KindCluster {
+	if keys.missing || v.plan.Parent == nil || v.plan.Parent.Kind != v1beta1.KindCluster {
 		return !keys.missing, nil
 	}
 	return b.hasTransferKeys(ctx, v)
@@ -198,28 +199,28 @@ func (b *Controller) applyKeySecrets(ctx context.Context, v *visit) (bool, error
 func (b *Controller) hasTransferKeys(ctx context.Context, v *visit) (bool, error) {
 	var cluster v1beta1.Bind9Cluster
 	secret := secrets()
-	key := client.ObjectKey{Namespace: v.instance.Namespace, Name: v.plan.transferSecret()}
-	err := b.Client.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: v.plan.cluster()}, &cluster)
+	key := client.ObjectKey{Namespace: v.instance.Namespace, Name: v.plan.TransferSecret()}
+	err := b.Client.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: v.plan.Cluster()}, &cluster)
 	if err == nil {
 		err = b.Client.Get(ctx, key, secret)
 	}
 	switch {
 	case client.IgnoreNotFound(err) != nil:
-		return false, fmt.Errorf("reading what %s is to have: %w", describe("Secret", key), err)
+		return false, fmt.Errorf("reading what %s is to have: %w", dialect.Describe("Secret", key), err)
 	case err == nil && metav1.IsControlledBy(secret, &cluster):
 		return true, nil
 	case err == nil && secret.DeletionTimestamp.IsZero() && (metav1.GetControllerOf(secret) != nil || secret.Labels[v1beta1.PartOfLabel] != v1beta1.PartOfValue):
 		return b.noted(v, &NotOwnedError{Kind: "Secret", Key: key, Controller: metav1.GetControllerOf(secret)})
 	}
-	v.held = sentence("The Secret %s of Bind9Cluster %s is not there yet.", key.Name, v.plan.cluster())
+	v.held = dialect.Sentence("The Secret %s of Bind9Cluster %s is not there yet.", key.Name, v.plan.Cluster())
 	return false, nil
 }
 
 // podsOf are the pods of a server, those on their way out as well.
-func (b *Controller) podsOf(ctx context.Context, s *server) ([]corev1.Pod, error) {
+func (b *Controller) podsOf(ctx context.Context, s *dialect.Server) ([]corev1.Pod, error) {
 	var pods corev1.PodList
-	if err := b.Client.List(ctx, &pods, client.InNamespace(s.instance.Namespace), client.MatchingLabels(s.selector())); err != nil {
-		return nil, fmt.Errorf("listing the pods of Bind9Instance %s/%s: %w", s.instance.Namespace, s.instance.Name, err)
+	if err := b.Client.List(ctx, &pods, client.InNamespace(s.Instance.Namespace), client.MatchingLabels(s.Selector())); err != nil {
+		return nil, fmt.Errorf("listing the pods of Bind9Instance %s/%s: %w", s.Instance.Namespace, s.Instance.Name, err)
 	}
 	return pods.Items, nil
 }

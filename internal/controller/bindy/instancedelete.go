@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // deleteInstance deletes everything that an instance has, and lets it go when all of it is gone or on its way. It waits for no pod: one
@@ -25,8 +26,8 @@ func (b *Controller) deleteInstance(ctx context.Context, i *v1beta1.Bind9Instanc
 	}
 	if !slices.Contains(i.Finalizers, metav1.FinalizerOrphanDependents) { // kubectl delete --cascade=orphan leaves all as it is
 		if err := b.removeChildren(ctx, i); err != nil {
-			t := trouble{v1beta1.ReasonDeleting, sentence("It is being deleted, and what it has cannot be: %v.", err)}
-			return errors.Join(err, b.reportInstance(ctx, i, &visit{instance: i, troubles: []trouble{t}}))
+			t := dialect.Trouble{Reason: v1beta1.ReasonDeleting, Message: dialect.Sentence("It is being deleted, and what it has cannot be: %v.", err)}
+			return errors.Join(err, b.reportInstance(ctx, i, &visit{instance: i, troubles: []dialect.Trouble{t}}))
 		}
 	}
 	return b.withoutFinalizer(ctx, i, v1beta1.InstanceFinalizer)

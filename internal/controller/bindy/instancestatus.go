@@ -15,6 +15,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // reportInstance brings the status up to date.
@@ -30,7 +31,7 @@ func (b *Controller) reportInstance(ctx context.Context, i *v1beta1.Bind9Instanc
 	status := *i.Status.DeepCopy()
 	status.ServiceAddress, status.Addresses = "", nil
 	if metav1.IsControlledBy(&service, i) {
-		status.Addresses = reachedAt(&service, v.pods, i.Status.Addresses)
+		status.Addresses = dialect.ReachedAt(&service, v.pods, i.Status.Addresses)
 		if service.Spec.ClusterIP != corev1.ClusterIPNone {
 			status.ServiceAddress = service.Spec.ClusterIP
 		}
@@ -39,10 +40,10 @@ func (b *Controller) reportInstance(ctx context.Context, i *v1beta1.Bind9Instanc
 	status.ClusterRef, status.ObservedParentGeneration = nil, 0
 	if v.plan != nil {
 		status.RNDCKeyRotation = v.keys.rotation
-		if p := v.plan.parent; p != nil {
-			status.ObservedParentGeneration = p.generation
-			status.ClusterRef = &v1beta1.ParentReference{APIVersion: v1beta1.GroupVersion.String(), Kind: p.kind, Name: p.name}
-			if p.kind == v1beta1.KindCluster {
+		if p := v.plan.Parent; p != nil {
+			status.ObservedParentGeneration = p.Generation
+			status.ClusterRef = &v1beta1.ParentReference{APIVersion: v1beta1.GroupVersion.String(), Kind: p.Kind, Name: p.Name}
+			if p.Kind == v1beta1.KindCluster {
 				status.ClusterRef.Namespace = i.Namespace
 			}
 		}
@@ -61,7 +62,7 @@ func (b *Controller) reportInstance(ctx context.Context, i *v1beta1.Bind9Instanc
 	conditions.Set(v1beta1.ConditionProgressing, w.progressing(ready))
 	conditions.Set(v1beta1.ConditionDegraded, w.degraded(ready))
 	if v.plan != nil {
-		warnings(&conditions, v.plan.cautions(describe(v1beta1.KindInstance, client.ObjectKeyFromObject(i))))
+		warnings(&conditions, v.plan.Cautions(dialect.Describe(v1beta1.KindInstance, client.ObjectKeyFromObject(i))))
 	}
 	status.Conditions = conditions.List()
 	b.warnOf(i, i.Status.Conditions, v.troubles, ready)
@@ -70,7 +71,7 @@ func (b *Controller) reportInstance(ctx context.Context, i *v1beta1.Bind9Instanc
 
 // A state is what is known of the pods of an instance.
 type state struct {
-	troubles []trouble
+	troubles []dialect.Trouble
 	held     string
 	deleting bool
 	exists   bool // there is a Deployment
@@ -107,9 +108,9 @@ func (s state) ready(before *metav1.Condition) controller.Outcome {
 	if len(s.troubles) > 0 {
 		var messages []string
 		for _, t := range s.troubles {
-			messages = append(messages, t.message)
+			messages = append(messages, t.Message)
 		}
-		return controller.Not(s.troubles[0].reason, strings.Join(append(messages, s.pods...), " "))
+		return controller.Not(s.troubles[0].Reason, strings.Join(append(messages, s.pods...), " "))
 	}
 	counted := fmt.Sprintf("%d of %d pods are ready.", s.upToDate, s.wanted)
 	if s.rolling {

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // woken are the instances of a namespace, or of all, that something wakes.
@@ -60,7 +61,7 @@ func instanceOfPod(_ context.Context, o client.Object) []client.ObjectKey {
 func (b *Controller) instancesWithConfigMap(ctx context.Context, o client.Object) []client.ObjectKey {
 	return b.woken(ctx, o.GetNamespace(), func(i *v1beta1.Bind9Instance) bool {
 		switch name := o.GetName(); name {
-		case configName(i.Spec.ClusterRef), configName(i.Name):
+		case dialect.ConfigName(i.Spec.ClusterRef), dialect.ConfigName(i.Name):
 			return true
 		default:
 			return names(i.Spec.ConfigMapRefs, name) || i.Spec.ConfigMapRefs == nil && b.parentNames(ctx, i, name)
@@ -74,12 +75,12 @@ func names(refs *v1beta1.ConfigMapRefs, name string) bool {
 
 func (b *Controller) parentNames(ctx context.Context, i *v1beta1.Bind9Instance, configMap string) bool {
 	p, err := b.parentOf(ctx, i)
-	return err == nil && p != nil && names(p.spec.ConfigMapRefs, configMap)
+	return err == nil && p != nil && names(p.Spec.ConfigMapRefs, configMap)
 }
 
 // instancesWithTransferKeys are those that have their transfer keys from the Secret of a cluster.
 func (b *Controller) instancesWithTransferKeys(ctx context.Context, o client.Object) []client.ObjectKey {
-	cluster, ok := strings.CutSuffix(o.GetName(), transferName(""))
+	cluster, ok := strings.CutSuffix(o.GetName(), dialect.TransferName(""))
 	if !ok || cluster == "" {
 		return nil
 	}
@@ -88,7 +89,7 @@ func (b *Controller) instancesWithTransferKeys(ctx context.Context, o client.Obj
 
 // instancesWithAccount are all of the namespace of a ServiceAccount.
 func (b *Controller) instancesWithAccount(ctx context.Context, o client.Object) []client.ObjectKey {
-	if o.GetName() != serviceAccount {
+	if o.GetName() != dialect.ServiceAccount {
 		return nil
 	}
 	return b.woken(ctx, o.GetNamespace(), func(*v1beta1.Bind9Instance) bool { return true })

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -96,7 +97,7 @@ func (z *Zones) decided() bool {
 // callable are the pods whose sidecars may hold zones of the instance.
 func callable(pods []corev1.Pod) []corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool {
-		return !isServer(&p) || isOver(&p) || !p.DeletionTimestamp.IsZero()
+		return !dialect.IsServer(&p) || isOver(&p) || !p.DeletionTimestamp.IsZero()
 	})
 }
 
@@ -163,7 +164,7 @@ func (z *Zones) podAt(instance client.ObjectKey, uid types.UID) *Pod {
 // attached reports whether the engine has to do with a zone at a pod.
 func (z *Zones) attached(instance client.ObjectKey, uid types.UID, name string) bool {
 	p := z.podAt(instance, uid)
-	at, err := zoneName(name)
+	at, err := dialect.ZoneName(name)
 	if p == nil || !p.primary || err != nil {
 		return false
 	}

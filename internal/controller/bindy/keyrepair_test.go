@@ -16,6 +16,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/bind9"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 func TestKeysThatAreEditedOrLost(t *testing.T) {
@@ -118,7 +119,7 @@ func (s *keyStage) lookQuietly(b *Controller) (keyReport, error) {
 	if err := s.live.Get(s.ctx, client.ObjectKeyFromObject(s.instance), instance); err != nil {
 		return keyReport{}, err
 	}
-	server, err := newServer(instance, nil, b.Settings)
+	server, err := dialect.NewServer(instance, nil, b.Settings)
 	if err != nil {
 		return keyReport{}, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/bind9"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch
@@ -23,7 +24,7 @@ import (
 // A keyReport is what came of a look at keys.
 type keyReport struct {
 	after    time.Duration // when to look again; 0: an event will tell
-	troubles []trouble
+	troubles []dialect.Trouble
 	missing  bool                     // there is no key at all, so that no server can start
 	rotation *v1beta1.RNDCKeyRotation // for the status; nil: keys are not replaced by themselves
 }
@@ -33,7 +34,7 @@ type keyTask struct {
 	owner    client.Object
 	secret   client.ObjectKey
 	labels   map[string]string
-	source   keySource
+	source   dialect.KeySource
 	settings bind9.Settings
 	pods     []corev1.Pod // that have the keys
 	past     int          // keys that there have been at least
@@ -41,22 +42,22 @@ type keyTask struct {
 
 // applyKeys brings the Secrets with the keys of an instance one step on: the one that its sidecar and the operator sign with,
 // and, where no cluster has one, the one for zone transfers.
-func (b *Controller) applyKeys(ctx context.Context, s *server, pods []corev1.Pod) (keyReport, error) {
+func (b *Controller) applyKeys(ctx context.Context, s *dialect.Server, pods []corev1.Pod) (keyReport, error) {
 	t := &keyTask{
-		owner: s.instance, secret: client.ObjectKey{Namespace: s.instance.Namespace, Name: keySecret(s.instance.Name)}, labels: s.labels(), pods: pods,
+		owner: s.Instance, secret: client.ObjectKey{Namespace: s.Instance.Namespace, Name: dialect.KeySecret(s.Instance.Name)}, labels: s.Labels(), pods: pods,
 	}
-	if r := s.instance.Status.RNDCKeyRotation; r != nil {
+	if r := s.Instance.Status.RNDCKeyRotation; r != nil {
 		t.past = int(r.RotationCount) + 1
 	}
 	var err error
-	if t.source, err = s.keySource(); err == nil {
-		t.settings, err = t.source.settings(bind9.ForOperator)
+	if t.source, err = s.KeySource(); err == nil {
+		t.settings, err = t.source.Settings(bind9.ForOperator)
 	}
-	var troubles []trouble
+	var troubles []dialect.Trouble
 	if err != nil {
-		troubles = append(troubles, trouble{v1beta1.ReasonInvalidKey, sentence("%v. The keys in use stay.", err)})
+		troubles = append(troubles, dialect.Trouble{Reason: v1beta1.ReasonInvalidKey, Message: dialect.Sentence("%v. The keys in use stay.", err)})
 		t.settings = bind9.Settings{Purpose: bind9.ForOperator, Unusable: true}
-		t.source.ref = nil
+		t.source.Ref = nil
 	}
 	bad, err := b.supply(ctx, t)
 	if bad != nil {
@@ -67,27 +68,27 @@ func (b *Controller) applyKeys(ctx context.Context, s *server, pods []corev1.Pod
 	}
 	report, err := b.turn(ctx, t)
 	report.troubles = append(troubles, report.troubles...)
-	if s.parent != nil && s.parent.kind == v1beta1.KindCluster {
+	if s.Parent != nil && s.Parent.Kind == v1beta1.KindCluster {
 		return report, err
 	}
-	transfer := &keyTask{owner: s.instance, secret: client.ObjectKey{Namespace: s.instance.Namespace, Name: s.transferSecret()}, labels: s.labels(), pods: pods}
-	transfer.source = keySource{field: t.source.field, key: t.source.key}
+	transfer := &keyTask{owner: s.Instance, secret: client.ObjectKey{Namespace: s.Instance.Namespace, Name: s.TransferSecret()}, labels: s.Labels(), pods: pods}
+	transfer.source = dialect.KeySource{Field: t.source.Field, Key: t.source.Key}
 	more, moreErr := b.turnTransfer(ctx, transfer)
 	return report.with(more), errors.Join(err, moreErr)
 }
 
 // supply gets the key that somebody made, if the spec names one.
-func (b *Controller) supply(ctx context.Context, t *keyTask) (bad *trouble, err error) {
+func (b *Controller) supply(ctx context.Context, t *keyTask) (bad *dialect.Trouble, err error) {
 	instance := client.ObjectKeyFromObject(t.owner)
-	if t.source.ref == nil {
+	if t.source.Ref == nil {
 		b.keys.refer(instance, client.ObjectKey{})
 		return nil, nil
 	}
-	at := client.ObjectKey{Namespace: instance.Namespace, Name: string(t.source.ref.Name)}
+	at := client.ObjectKey{Namespace: instance.Namespace, Name: string(t.source.Ref.Name)}
 	b.keys.refer(instance, at) // before it is read: a change from now on wakes the instance
 	if at == t.secret {
 		t.settings.Unusable = true
-		return &trouble{v1beta1.ReasonInvalidKey, sentence("%s names the Secret %s, which is made here: take the reference out, or give the key in a Secret of another name.", controller.Capital(t.source.field), at)}, nil
+		return &dialect.Trouble{Reason: v1beta1.ReasonInvalidKey, Message: dialect.Sentence("%s names the Secret %s, which is made here: take the reference out, or give the key in a Secret of another name.", controller.Capital(t.source.Field), at)}, nil
 	}
 	t.settings.External, bad, err = b.supplied(ctx, instance.Namespace, t.source)
 	t.settings.Unusable = bad != nil
@@ -98,8 +99,8 @@ func (b *Controller) supply(ctx context.Context, t *keyTask) (bad *trouble, err 
 // all its instances.
 func (b *Controller) applyTransferKeys(ctx context.Context, c *v1beta1.Bind9Cluster, pods []corev1.Pod) (keyReport, error) {
 	return b.turnTransfer(ctx, &keyTask{
-		owner: c, secret: client.ObjectKey{Namespace: c.Namespace, Name: transferName(c.Name)}, labels: sharedLabels(c.Name), pods: pods,
-		source: transferSource(&c.Spec.CommonSpec),
+		owner: c, secret: client.ObjectKey{Namespace: c.Namespace, Name: dialect.TransferName(c.Name)}, labels: dialect.SharedLabels(c.Name), pods: pods,
+		source: dialect.TransferSource(&c.Spec.CommonSpec),
 	})
 }
 
@@ -115,13 +116,13 @@ func (b *Controller) clusterKeys(ctx context.Context, c *v1beta1.Bind9Cluster) (
 
 func (b *Controller) turnTransfer(ctx context.Context, t *keyTask) (keyReport, error) {
 	var err error
-	if t.settings, err = t.source.settings(bind9.ForTransfer); err != nil { // it is said about the other key
+	if t.settings, err = t.source.Settings(bind9.ForTransfer); err != nil { // it is said about the other key
 		t.settings = bind9.Settings{Purpose: bind9.ForTransfer}
 	}
-	if t.source.key != nil {
-		copied := *t.source.key
+	if t.source.Key != nil {
+		copied := *t.source.Key
 		copied.Secret = nil // its metadata are for the other Secret
-		t.source.key = &copied
+		t.source.Key = &copied
 	}
 	return b.turn(ctx, t)
 }

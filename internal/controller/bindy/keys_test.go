@@ -14,6 +14,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/bind9"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // A keyStage is an instance whose keys are looked at when the test says so, with a clock that the test turns.
@@ -57,7 +58,7 @@ func (s *keyStage) lookAs(b *Controller) (keyReport, error) {
 	if !s.get(s.instance) {
 		s.Fatal("there is no instance")
 	}
-	server, err := newServer(s.instance, nil, b.Settings)
+	server, err := dialect.NewServer(s.instance, nil, b.Settings)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -215,7 +216,7 @@ func (s *keyStage) seen(reason string) (report keyReport) {
 	s.Helper()
 	s.eventually("noticing", func() string {
 		report = s.look()
-		if len(report.troubles) == 0 && reason == "" || len(report.troubles) > 0 && report.troubles[0].reason == reason {
+		if len(report.troubles) == 0 && reason == "" || len(report.troubles) > 0 && report.troubles[0].Reason == reason {
 			return ""
 		}
 		return fmt.Sprintf("the troubles are %v", report.troubles)
@@ -249,7 +250,7 @@ func TestK2KeysThatSomebodyElseMakes(t *testing.T) {
 
 	s.supply("team-key-b", octetsB, "hmac-sha512")
 	report := s.seen(v1beta1.ReasonInvalidKey)
-	if report.missing || s.inUse() != "team-key-b" || !strings.Contains(report.troubles[0].message, "Secret "+s.instance.Namespace+"/theirs") {
+	if report.missing || s.inUse() != "team-key-b" || !strings.Contains(report.troubles[0].Message, "Secret "+s.instance.Namespace+"/theirs") {
 		t.Errorf("with a wrong algorithm: %+v, %s", report, s.inUse())
 	}
 	s.works("with a wrong algorithm in their Secret")
@@ -324,7 +325,7 @@ func (b *Controller) onlyKeys(ctx context.Context, key client.ObjectKey) (time.D
 	if err := b.Client.Get(ctx, key, &instance); err != nil {
 		return 0, client.IgnoreNotFound(err)
 	}
-	server, err := newServer(&instance, nil, b.Settings)
+	server, err := dialect.NewServer(&instance, nil, b.Settings)
 	if err != nil {
 		return 0, err
 	}

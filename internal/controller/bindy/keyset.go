@@ -18,6 +18,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/bind9"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // A keyset remembers what this term of leadership knows of keys: Secrets as they were last read or written, so that they are not
@@ -121,7 +122,7 @@ func (k *keyset) forget(owner client.ObjectKey) {
 	k.refer(owner, client.ObjectKey{})
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, name := range []string{keySecret(owner.Name), transferName(owner.Name)} {
+	for _, name := range []string{dialect.KeySecret(owner.Name), dialect.TransferName(owner.Name)} {
 		key := client.ObjectKey{Namespace: owner.Namespace, Name: name}
 		delete(k.secrets, key)
 		delete(k.rings, key)
@@ -146,7 +147,7 @@ func (t *keyTask) secretFor(ring bind9.Ring) (*corev1.Secret, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making Secret %s: %w", t.secret, err)
 	}
-	labels, annotations := t.source.extraMetadata()
+	labels, annotations := t.source.ExtraMetadata()
 	out := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: t.secret.Namespace, Name: t.secret.Name, Labels: maps.Clone(labels), Annotations: maps.Clone(annotations)},
 		Type:       corev1.SecretTypeOpaque, Data: data,

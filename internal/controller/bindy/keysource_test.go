@@ -10,6 +10,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/bind9"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 func refTo(name string) *v1beta1.RNDCSecretRef {
@@ -25,12 +26,12 @@ func TestWhatIsSaidAboutAKey(t *testing.T) {
 		Global:         &v1beta1.Bind9Config{RNDCSecretRef: refTo("global")},
 		RNDCSecretRefs: []v1beta1.RNDCSecretRef{*refTo("listed"), *refTo("more")},
 	}
-	cluster := &parent{kind: v1beta1.KindCluster, name: "c", spec: &fleet}
-	listed := &parent{kind: v1beta1.KindProvider, name: "p", spec: &v1beta1.CommonSpec{RNDCSecretRefs: fleet.RNDCSecretRefs}}
+	cluster := &dialect.Parent{Kind: v1beta1.KindCluster, Name: "c", Spec: &fleet}
+	listed := &dialect.Parent{Kind: v1beta1.KindProvider, Name: "p", Spec: &v1beta1.CommonSpec{RNDCSecretRefs: fleet.RNDCSecretRefs}}
 	for _, tt := range []struct {
 		name   string
 		spec   v1beta1.Bind9InstanceSpec
-		parent *parent
+		parent *dialect.Parent
 		role   v1beta1.Role
 		field  string
 		secret string
@@ -49,11 +50,11 @@ func TestWhatIsSaidAboutAKey(t *testing.T) {
 		{name: "a time that is none", spec: v1beta1.Bind9InstanceSpec{RNDCKey: rotating("5m")}, role: v1beta1.RolePrimary, error: "spec.rndcKey: rotateAfter"},
 		{name: "an algorithm that is not taken", spec: v1beta1.Bind9InstanceSpec{RNDCKey: &v1beta1.RNDCKeyConfig{Algorithm: "hmac-sha1"}}, role: v1beta1.RolePrimary, error: "spec.rndcKey: the algorithm is hmac-sha1"},
 	} {
-		s := &server{instance: &v1beta1.Bind9Instance{Spec: tt.spec}, parent: tt.parent, role: tt.role}
-		source, err := s.keySource()
+		s := &dialect.Server{Instance: &v1beta1.Bind9Instance{Spec: tt.spec}, Parent: tt.parent, Role: tt.role}
+		source, err := s.KeySource()
 		var settings bind9.Settings
 		if err == nil {
-			settings, err = source.settings(bind9.ForOperator)
+			settings, err = source.Settings(bind9.ForOperator)
 		}
 		if tt.error != "" || err != nil {
 			if err == nil || tt.error == "" || !strings.Contains(err.Error(), tt.error) {
@@ -62,11 +63,11 @@ func TestWhatIsSaidAboutAKey(t *testing.T) {
 			continue
 		}
 		secret := ""
-		if source.ref != nil {
-			secret = string(source.ref.Name)
+		if source.Ref != nil {
+			secret = string(source.Ref.Name)
 		}
-		if source.field != tt.field || secret != tt.secret || settings.RotateAfter != tt.after {
-			t.Errorf("%s: %q names %q, and keys are replaced after %s; want %q, %q, %s", tt.name, source.field, secret, settings.RotateAfter, tt.field, tt.secret, tt.after)
+		if source.Field != tt.field || secret != tt.secret || settings.RotateAfter != tt.after {
+			t.Errorf("%s: %q names %q, and keys are replaced after %s; want %q, %q, %s", tt.name, source.Field, secret, settings.RotateAfter, tt.field, tt.secret, tt.after)
 		}
 	}
 }
@@ -82,7 +83,7 @@ func TestTransferKeysFollowTheRoleThatRotatesMostOften(t *testing.T) {
 		{"both do", &v1beta1.RNDCKeyConfig{AutoRotate: true, RotateAfter: "1d"}, &v1beta1.RNDCKeyConfig{AutoRotate: true, RotateAfter: "5h"}, 5 * time.Hour},
 	} {
 		spec := &v1beta1.CommonSpec{Primary: &v1beta1.RoleConfig{RNDCKey: tt.primary}, Secondary: &v1beta1.RoleConfig{RNDCKey: tt.secondary}}
-		settings, err := transferSource(spec).settings(bind9.ForTransfer)
+		settings, err := dialect.TransferSource(spec).Settings(bind9.ForTransfer)
 		if err != nil || settings.RotateAfter != tt.want {
 			t.Errorf("%s: they are replaced after %s, %v; want %s", tt.name, settings.RotateAfter, err, tt.want)
 		}
@@ -123,7 +124,7 @@ func TestKeysThatSomebodyMade(t *testing.T) {
 		for item, text := range tt.data {
 			secret.Data[item] = []byte(text)
 		}
-		k, err := keyIn(secret, tt.ref.OrDefault())
+		k, err := dialect.KeyIn(secret, tt.ref.OrDefault())
 		switch {
 		case tt.error != "":
 			if err == nil || !strings.Contains(err.Error(), tt.error) || tt.never != "" && strings.Contains(err.Error(), tt.never) {

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // A line is who waits for a turn to replace pods, cluster by cluster, so that the next one is woken when one is through.
@@ -21,13 +23,13 @@ type waiter struct {
 	broken  bool // not all of its pods are ready, so that it may go out of turn
 }
 
-func (l *line) join(p *parent, instance client.ObjectKey, broken bool) {
+func (l *line) join(p *dialect.Parent, instance client.ObjectKey, broken bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.waiting == nil {
 		l.waiting = map[client.ObjectKey]waiter{}
 	}
-	l.waiting[instance] = waiter{p.name, broken}
+	l.waiting[instance] = waiter{p.Name, broken}
 }
 
 func (l *line) leave(instance client.ObjectKey) {
@@ -50,7 +52,7 @@ func (l *line) first(namespace string) []client.ObjectKey {
 			out = append(out, key)
 		}
 		before, ok := first[w.cluster]
-		if !ok || compareInstances(key.Name, before.Name) < 0 {
+		if !ok || dialect.CompareInstances(key.Name, before.Name) < 0 {
 			first[w.cluster] = key
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // TestWhoIsWokenOfThoseThatWait has a server that lacks a pod and so does not wait for its turn, only until another has its new pods: nobody before
@@ -13,7 +15,7 @@ import (
 func TestWhoIsWokenOfThoseThatWait(t *testing.T) {
 	var l line
 	at := func(name string) client.ObjectKey { return client.ObjectKey{Namespace: "a", Name: name} }
-	dns, web := &parent{name: "dns"}, &parent{name: "web"}
+	dns, web := &dialect.Parent{Name: "dns"}, &dialect.Parent{Name: "web"}
 	l.join(dns, at("dns-primary-1"), false)
 	l.join(dns, at("dns-primary-0"), false)
 	l.join(dns, at("dns-secondary-10"), true)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -80,7 +81,7 @@ func (z *Zones) Lodged(id zone.ID) { z.lodging.Enqueue(id) }
 func (z *Zones) Fleet(cluster types.NamespacedName) ([]controller.Server, *controller.Outcome) {
 	fleet := z.clusters([]types.NamespacedName{cluster})
 	if len(fleet.primaries) == 0 {
-		o := controller.Not(controller.ReasonBackendNotReady, sentence("Bind9Cluster %s has no primaries; create it, or correct bind9.clusterRef.", cluster))
+		o := controller.Not(controller.ReasonBackendNotReady, dialect.Sentence("Bind9Cluster %s has no primaries; create it, or correct bind9.clusterRef.", cluster))
 		return nil, &o
 	}
 	z.mu.Lock()
@@ -115,7 +116,7 @@ func (z *Zones) Behind(id zone.ID, serial uint32) *controller.Outcome {
 		if n.state == v1beta1.StateConfigured {
 			continue
 		}
-		o := controller.Not(controller.ReasonPending, sentence("Bind9Instance %s is about to transfer serial %d.", key, serial))
+		o := controller.Not(controller.ReasonPending, dialect.Sentence("Bind9Instance %s is about to transfer serial %d.", key, serial))
 		if n.state == v1beta1.StateFailed {
 			o = controller.Not(v1beta1.ReasonSecondaryFailed, n.message)
 		}
@@ -223,14 +224,14 @@ func (z *Zones) tenant(id zone.ID) (tenant, bool) {
 		APIVersion: v1beta1.GroupVersion.String(), Kind: id.Kind, Name: id.Name, Namespace: id.Namespace,
 	}}
 	if l, ok := z.lodgers[id]; ok {
-		ref.APIVersion, ref.ZoneName, ref.UID = z.hostedVersion, canonicalZone(l.zone.String()), l.uid
+		ref.APIVersion, ref.ZoneName, ref.UID = z.hostedVersion, dialect.CanonicalZone(l.zone.String()), l.uid
 		return tenant{ref: ref, since: l.since}, true
 	}
 	k := z.known[id]
 	if k == nil || k.zone == nil {
 		return tenant{}, false
 	}
-	ref.ZoneName, ref.UID = canonicalZone(k.zone.Spec.ZoneName), k.zone.UID
+	ref.ZoneName, ref.UID = dialect.CanonicalZone(k.zone.Spec.ZoneName), k.zone.UID
 	return tenant{ref, k.zone.CreationTimestamp.Time}, true
 }
 
@@ -285,7 +286,7 @@ func fleetFrom(instances []*v1beta1.Bind9Instance, glue []v1beta1.AddressType, m
 			}
 		}
 		if may(i, v1beta1.UsageAddresses) {
-			out.addresses = append(out.addresses, glueFrom(i, glue)...)
+			out.addresses = append(out.addresses, dialect.GlueFrom(i, glue)...)
 		}
 		if i.Spec.ClusterRef != "" && !slices.Contains(out.clusters, i.Spec.ClusterRef) {
 			out.clusters = append(out.clusters, i.Spec.ClusterRef)

@@ -28,6 +28,7 @@ import (
 	"github.com/zonefold/zonefold/internal/bind9"
 	"github.com/zonefold/zonefold/internal/bindcar"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/nameserver"
 )
@@ -214,8 +215,8 @@ func (n *bindNode) step(ctx context.Context) {
 		}
 		p.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: running.address, PodIPs: []corev1.PodIP{{IP: running.address}},
 			Conditions: []corev1.PodCondition{condition}, ContainerStatuses: []corev1.ContainerStatus{
-				{Name: bindcarContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}},
-				{Name: namedContainer, RestartCount: running.restarts},
+				{Name: dialect.BindcarContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}},
+				{Name: dialect.NamedContainer, RestartCount: running.restarts},
 			}}
 		if err := n.live.Status().Update(ctx, p); err == nil { // else somebody else has written it, and it is told again
 			running.ready, running.told = ready, running.restarts
@@ -285,7 +286,7 @@ func (n *bindNode) start(ctx context.Context, p *corev1.Pod) (*runningPod, error
 	if err != nil {
 		return fail(err)
 	}
-	for _, name := range []string{keySecret(instance), transferName(p.Labels[v1beta1.ClusterLabel])} {
+	for _, name := range []string{dialect.KeySecret(instance), dialect.TransferName(p.Labels[v1beta1.ClusterLabel])} {
 		secret := &corev1.Secret{}
 		if err := n.live.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: name}, secret); err != nil {
 			release()

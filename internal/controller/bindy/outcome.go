@@ -6,10 +6,8 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
-
-// A trouble is why something is not as the spec asks for, for people.
-type trouble struct{ reason, message string }
 
 // A fleet is how many instances there are and which objects are not ready.
 type fleet struct {
@@ -21,13 +19,13 @@ type fleet struct {
 }
 
 // outcome is the condition Ready. The first trouble gives the reason, all of them are told.
-func outcome(troubles []trouble, f fleet) controller.Outcome {
+func outcome(troubles []dialect.Trouble, f fleet) controller.Outcome {
 	if len(troubles) > 0 {
 		messages := make([]string, len(troubles))
 		for i, t := range troubles {
-			messages[i] = t.message
+			messages[i] = t.Message
 		}
-		return controller.Not(troubles[0].reason, strings.Join(messages, " "))
+		return controller.Not(troubles[0].Reason, strings.Join(messages, " "))
 	}
 	counted := fmt.Sprintf("%d of %d instances are ready.", f.ready, max(f.wanted, f.total))
 	switch {
@@ -45,14 +43,17 @@ func waitsFor(f fleet) string {
 	if len(f.unready) == 0 {
 		return ""
 	}
-	return sentence(" Not ready: %s %s.", f.of, list(f.unready))
+	return dialect.Sentence(" Not ready: %s %s.", f.of, dialect.List(f.unready))
 }
 
-// sentence formats a message for people; what a cause says with a full stop does not end in two.
-func sentence(format string, args ...any) string {
-	text := fmt.Sprintf(format, args...)
-	if strings.HasSuffix(text, "..") {
-		return text[:len(text)-1]
+// warnings makes one condition of cautions.
+func warnings(c *controller.Conditions, cautions []dialect.Trouble) {
+	if len(cautions) == 0 {
+		return
 	}
-	return text
+	var messages []string
+	for _, t := range cautions {
+		messages = append(messages, t.Message)
+	}
+	c.Set(controller.ConditionWarning, controller.OK(cautions[0].Reason, strings.Join(messages, " ")))
 }

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // A NotOwnedError says that an object which we would write is somebody else's.
@@ -21,20 +22,12 @@ type NotOwnedError struct {
 
 // Error names the object and the way out.
 func (e *NotOwnedError) Error() string {
-	object := describe(e.Kind, e.Key)
+	object := dialect.Describe(e.Kind, e.Key)
 	if e.Controller == nil {
 		return fmt.Sprintf("the %s was made by somebody else and is left alone; rename or delete it, and it is made here", object)
 	}
 	return fmt.Sprintf("the %s belongs to %s %s (uid %s) and is left alone; rename or delete one of the two",
 		object, e.Controller.Kind, e.Controller.Name, e.Controller.UID)
-}
-
-// describe names an object: "Service web/ns-primary-0".
-func describe(kind string, key client.ObjectKey) string {
-	if key.Namespace == "" {
-		return kind + " " + key.Name
-	}
-	return kind + " " + key.String()
 }
 
 // ownerReference is what a child has of its owner.

@@ -9,6 +9,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // mostPods is how many pods a message tells of.
@@ -48,11 +50,11 @@ func podTrouble(p *corev1.Pod) string {
 		case c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue:
 			return ""
 		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse:
-			return sentence("Pod %s has no node: %s.", p.Name, c.Message)
+			return dialect.Sentence("Pod %s has no node: %s.", p.Name, c.Message)
 		}
 	}
 	if p.Status.Phase == corev1.PodFailed {
-		return sentence("Pod %s has failed: %s.", p.Name, cmp.Or(p.Status.Message, p.Status.Reason))
+		return dialect.Sentence("Pod %s has failed: %s.", p.Name, cmp.Or(p.Status.Message, p.Status.Reason))
 	}
 	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		if text := containerTrouble(p.Name, &c); text != "" {
@@ -70,10 +72,10 @@ func podTrouble(p *corev1.Pod) string {
 		return "" // it is about to tell
 	case !slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.State.Running != nil }):
 		return fmt.Sprintf("Pod %s is being started; if that takes long, kubectl describe pod tells why.", p.Name)
-	case slices.Equal(waiting, []string{bindcarContainer}):
+	case slices.Equal(waiting, []string{dialect.BindcarContainer}):
 		return fmt.Sprintf("Pod %s does not have all of its zones yet.", p.Name)
 	}
-	return fmt.Sprintf("Pod %s is not ready yet: its containers %s do not answer.", p.Name, list(waiting))
+	return fmt.Sprintf("Pod %s is not ready yet: its containers %s do not answer.", p.Name, dialect.List(waiting))
 }
 
 // containerTrouble says what keeps a container from running.
@@ -81,10 +83,10 @@ func containerTrouble(pod string, c *corev1.ContainerStatus) string {
 	if w := c.State.Waiting; w != nil {
 		switch w.Reason {
 		case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable":
-			return strings.TrimSpace(sentence("Pod %s cannot have the image %s of its container %s: correct the image or the version in the spec, or make it available. %s",
+			return strings.TrimSpace(dialect.Sentence("Pod %s cannot have the image %s of its container %s: correct the image or the version in the spec, or make it available. %s",
 				pod, c.Image, c.Name, pullError(w.Message)))
 		case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
-			return sentence("The container %s of Pod %s cannot be started: %s.", c.Name, pod, w.Message)
+			return dialect.Sentence("The container %s of Pod %s cannot be started: %s.", c.Name, pod, w.Message)
 		}
 	}
 	ended := c.State.Terminated
@@ -101,7 +103,7 @@ func containerTrouble(pod string, c *corev1.ContainerStatus) string {
 	if said := lastWords(ended.Message); said != "" {
 		why += ": " + said
 	}
-	return sentence("The container %s of Pod %s ended with %s.", c.Name, pod, why)
+	return dialect.Sentence("The container %s of Pod %s ended with %s.", c.Name, pod, why)
 }
 
 // pullError is what a registry said: the message of a retry has it as well as that of the failure.
@@ -115,7 +117,7 @@ func pullError(message string) string {
 	if message = shorten(sourcePort.ReplaceAllString(message, "->")); message == "" {
 		return ""
 	}
-	return sentence("%s.", message)
+	return dialect.Sentence("%s.", message)
 }
 
 // sourcePort is another one with each try.
@@ -151,7 +153,7 @@ func shorten(s string) string {
 func failures(d *appsv1.Deployment) []string {
 	for _, c := range d.Status.Conditions {
 		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
-			return []string{sentence("Pods cannot be made: %s.", c.Message)}
+			return []string{dialect.Sentence("Pods cannot be made: %s.", c.Message)}
 		}
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // ownLabels and ownOwner are those of a pod of the Deployment of the instance dns.
@@ -50,7 +51,7 @@ func TestAnAddressThatAnotherPodHas(t *testing.T) {
 		// It lasts, and the pod does not serve.
 		gone.Status.Conditions[0].Status = corev1.ConditionFalse
 		_, troubles = b.declare(t.Context(), s, []corev1.Pod{*gone})
-		if len(troubles) != 1 || !strings.Contains(troubles[0].message, "At 127.0.0.1, the address of Pod n/earlier, another pod answers.") || strings.Contains(troubles[0].message, "ServiceAccount") {
+		if len(troubles) != 1 || !strings.Contains(troubles[0].Message, "At 127.0.0.1, the address of Pod n/earlier, another pod answers.") || strings.Contains(troubles[0].Message, "ServiceAccount") {
 			t.Errorf("with the token %q: the troubles are %v", token, troubles)
 		}
 	}
@@ -106,7 +107,7 @@ func TestPodsOfADeploymentAreItsServers(t *testing.T) {
 		}
 		var servers []string
 		for i := range pods.Items {
-			if isServer(&pods.Items[i]) {
+			if dialect.IsServer(&pods.Items[i]) {
 				servers = append(servers, pods.Items[i].Name)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // +kubebuilder:rbac:groups=bindy.firestoned.io,resources=clusterbind9providers,verbs=get;list;watch;patch
@@ -69,7 +70,7 @@ func (b *Controller) reconcileProvider(ctx context.Context, key client.ObjectKey
 	}
 	targets, err := b.targets(&provider)
 	if err != nil {
-		return 0, b.reportProvider(ctx, &provider, nil, []trouble{{v1beta1.ReasonInvalidSpec, sentence("Nothing was changed: %v.", err)}})
+		return 0, b.reportProvider(ctx, &provider, nil, []dialect.Trouble{{Reason: v1beta1.ReasonInvalidSpec, Message: dialect.Sentence("Nothing was changed: %v.", err)}})
 	}
 	if err := b.withFinalizer(ctx, &provider, v1beta1.ProviderFinalizer); err != nil {
 		return 0, err
@@ -85,12 +86,12 @@ func (b *Controller) targets(p *v1beta1.ClusterBind9Provider) ([]string, error) 
 	if err != nil {
 		return nil, err
 	}
-	return targets, checkFleet(v1beta1.KindProvider, p.Name, &p.Spec.CommonSpec)
+	return targets, dialect.CheckFleet(v1beta1.KindProvider, p.Name, &p.Spec.CommonSpec)
 }
 
 // applyClusters brings a cluster into every namespace. What is wrong with one does not hold up the others.
-func (b *Controller) applyClusters(ctx context.Context, p *v1beta1.ClusterBind9Provider, targets []string) ([]trouble, error) {
-	var troubles []trouble
+func (b *Controller) applyClusters(ctx context.Context, p *v1beta1.ClusterBind9Provider, targets []string) ([]dialect.Trouble, error) {
+	var troubles []dialect.Trouble
 	var errs []error
 	var made []string
 	for _, namespace := range targets {
@@ -109,7 +110,7 @@ func (b *Controller) applyClusters(ctx context.Context, p *v1beta1.ClusterBind9P
 		errs = append(errs, err)
 	}
 	if len(made) > 0 {
-		b.normal(p, "ClustersMade", "Create", sentence("Made Bind9Cluster %s.", list(made)))
+		b.normal(p, "ClustersMade", "Create", dialect.Sentence("Made Bind9Cluster %s.", dialect.List(made)))
 	}
 	return troubles, errors.Join(errs...)
 }
@@ -119,7 +120,7 @@ func clusterFor(p *v1beta1.ClusterBind9Provider, namespace string) *v1beta1.Bind
 	return &v1beta1.Bind9Cluster{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: p.Name,
-			Labels:     objectLabels(v1beta1.KindProvider, p.Name, nil),
+			Labels:     dialect.ObjectLabels(v1beta1.KindProvider, p.Name, nil),
 			Finalizers: []string{v1beta1.ClusterFinalizer},
 		},
 		Spec: v1beta1.Bind9ClusterSpec{CommonSpec: *p.Spec.CommonSpec.DeepCopy()},
@@ -137,31 +138,31 @@ func (b *Controller) usable(ctx context.Context, p *v1beta1.ClusterBind9Provider
 	err := b.Client.Get(ctx, client.ObjectKey{Name: name}, namespace)
 	switch {
 	case apierrors.IsNotFound(err):
-		return &errNamespace{sentence("The namespace %s does not exist: create it, and it gets its cluster, or take it out of the spec of ClusterBind9Provider %s.", name, p.Name)}
+		return &errNamespace{dialect.Sentence("The namespace %s does not exist: create it, and it gets its cluster, or take it out of the spec of ClusterBind9Provider %s.", name, p.Name)}
 	case err != nil:
 		return fmt.Errorf("reading the namespace %s: %w", name, err)
 	case !namespace.DeletionTimestamp.IsZero():
-		return &errNamespace{sentence("The namespace %s is being deleted: it gets a cluster if it is created again; otherwise take it out of the spec of ClusterBind9Provider %s.", name, p.Name)}
+		return &errNamespace{dialect.Sentence("The namespace %s is being deleted: it gets a cluster if it is created again; otherwise take it out of the spec of ClusterBind9Provider %s.", name, p.Name)}
 	}
 	return nil
 }
 
 // troubleOf separates what people have to put right from what is tried again.
-func troubleOf(err error, namespace string) (*trouble, error) {
+func troubleOf(err error, namespace string) (*dialect.Trouble, error) {
 	var absent *errNamespace
 	var notOwned *NotOwnedError
 	switch {
 	case err == nil, apierrors.IsConflict(err), errors.Is(err, errNotLeading):
 		return nil, err // nothing to tell
 	case errors.As(err, &absent):
-		return &trouble{v1beta1.ReasonNamespaceNotFound, absent.message}, nil
+		return &dialect.Trouble{Reason: v1beta1.ReasonNamespaceNotFound, Message: absent.message}, nil
 	case errors.As(err, &notOwned):
-		return &trouble{v1beta1.ReasonNotOwned, controller.Capital(notOwned.Error()) + "."}, err // not everybody's objects are watched
+		return &dialect.Trouble{Reason: v1beta1.ReasonNotOwned, Message: controller.Capital(notOwned.Error()) + "."}, err // not everybody's objects are watched
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), apierrors.IsNotFound(err):
 		// The watch of namespaces has not told yet.
-		return &trouble{v1beta1.ReasonNamespaceNotFound, sentence("The namespace %s cannot take objects: %v.", namespace, err)}, nil
+		return &dialect.Trouble{Reason: v1beta1.ReasonNamespaceNotFound, Message: dialect.Sentence("The namespace %s cannot take objects: %v.", namespace, err)}, nil
 	}
-	return &trouble{v1beta1.ReasonReconcileFailed, sentence("It is tried again: %v.", err)}, err
+	return &dialect.Trouble{Reason: v1beta1.ReasonReconcileFailed, Message: dialect.Sentence("It is tried again: %v.", err)}, err
 }
 
 // removeClusters deletes the clusters of namespaces that the spec does not list any more.
@@ -184,7 +185,7 @@ func (b *Controller) removeClusters(ctx context.Context, p *v1beta1.ClusterBind9
 		errs = append(errs, err)
 	}
 	if len(removed) > 0 {
-		b.normal(p, "ClustersRemoved", "Delete", sentence("Removed Bind9Cluster %s.", list(removed)))
+		b.normal(p, "ClustersRemoved", "Delete", dialect.Sentence("Removed Bind9Cluster %s.", dialect.List(removed)))
 	}
 	return errors.Join(errs...)
 }
@@ -218,17 +219,17 @@ func (b *Controller) deleteProvider(ctx context.Context, p *v1beta1.ClusterBind9
 	for i := range clusters {
 		names[i] = clusters[i].Namespace + "/" + clusters[i].Name
 	}
-	return b.reportProvider(ctx, p, nil, []trouble{{v1beta1.ReasonDeleting, sentence("It is being deleted, and waits for Bind9Cluster %s to be gone.", list(names))}})
+	return b.reportProvider(ctx, p, nil, []dialect.Trouble{{Reason: v1beta1.ReasonDeleting, Message: dialect.Sentence("It is being deleted, and waits for Bind9Cluster %s to be gone.", dialect.List(names))}})
 }
 
 // reportProvider brings the status up to date.
-func (b *Controller) reportProvider(ctx context.Context, p *v1beta1.ClusterBind9Provider, targets []string, troubles []trouble) error {
+func (b *Controller) reportProvider(ctx context.Context, p *v1beta1.ClusterBind9Provider, targets []string, troubles []dialect.Trouble) error {
 	clusters, err := b.clustersOf(ctx, p)
 	if err != nil {
 		return err
 	}
 	status := v1beta1.ClusterBind9ProviderStatus{ObservedGeneration: p.Generation}
-	status.PrimaryReplicas, status.SecondaryReplicas = askedFor(&p.Spec.CommonSpec)
+	status.PrimaryReplicas, status.SecondaryReplicas = dialect.AskedFor(&p.Spec.CommonSpec)
 	var unready []string
 	for i := range clusters {
 		c := &clusters[i]
@@ -247,7 +248,7 @@ func (b *Controller) reportProvider(ctx context.Context, p *v1beta1.ClusterBind9
 		}
 	}
 	ready := outcome(troubles, fleet{
-		of: v1beta1.KindCluster, wanted: len(targets) * instancesIn(&p.Spec.CommonSpec),
+		of: v1beta1.KindCluster, wanted: len(targets) * dialect.InstancesIn(&p.Spec.CommonSpec),
 		total: int(status.InstanceCount), ready: int(status.ReadyInstances), unready: unready,
 	})
 	conditions := controller.Conditions{Old: p.Status.Conditions, Generation: p.Generation, Now: b.Clock()}

@@ -12,11 +12,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // recordOf reads the spec of a record called dns/x.
-func recordOf(t *testing.T, kind, spec string) Record {
+func recordOf(t *testing.T, kind, spec string) dialect.Record {
 	t.Helper()
 	for _, o := range RecordKinds() {
 		if reflect.TypeOf(o).Elem().Name() != kind {
@@ -25,11 +26,11 @@ func recordOf(t *testing.T, kind, spec string) Record {
 		if err := yaml.UnmarshalStrict([]byte("{metadata: {namespace: dns, name: x}, spec: "+spec+"}"), o); err != nil {
 			t.Fatal(err)
 		}
-		r, _ := RecordOf(o)
+		r, _ := dialect.RecordOf(o)
 		return r
 	}
 	t.Fatalf("there is no kind %s", kind)
-	return Record{}
+	return dialect.Record{}
 }
 
 func TestEveryKindOfRecordBecomesAClaim(t *testing.T) {
@@ -73,7 +74,7 @@ func TestEveryKindOfRecordBecomesAClaim(t *testing.T) {
 		{"a tag that is none", "CAARecord", `{name: "@", flags: 0, tag: "a b", value: x}`, `InvalidData`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			claim := ConvertRecord(recordOf(t, c.kind, c.spec), Home{Zone: ZoneID("dns", "example")})
+			claim := dialect.ConvertRecord(recordOf(t, c.kind, c.spec), dialect.Home{Zone: dialect.ZoneID("dns", "example")})
 			if got := claimText(claim); got != c.want && (claim.Invalid == nil || string(claim.Invalid.Reason) != c.want) {
 				t.Errorf("it is\n%s\nwant\n%s", got, c.want)
 			}
@@ -99,22 +100,22 @@ func TestAClaimTellsItsHome(t *testing.T) {
 	r := recordOf(t, "ARecord", `{name: www, ipv4: 192.0.2.1}`)
 	r.Object.SetCreationTimestamp(metav1.Time{Time: time.Unix(7, 0)})
 	note := zone.Note{Reason: v1beta1.ReasonSelectedTwice, Message: "Two."}
-	c := ConvertRecord(r, Home{Zone: ZoneID("dns", "example"), Notes: []zone.Note{note}})
-	if c.Where.Ref != ZoneID("dns", "example") || !c.Created.Equal(time.Unix(7, 0)) || len(c.Warnings) != 1 || c.Warnings[0] != note {
+	c := dialect.ConvertRecord(r, dialect.Home{Zone: dialect.ZoneID("dns", "example"), Notes: []zone.Note{note}})
+	if c.Where.Ref != dialect.ZoneID("dns", "example") || !c.Created.Equal(time.Unix(7, 0)) || len(c.Warnings) != 1 || c.Warnings[0] != note {
 		t.Errorf("the claim is %+v", c)
 	}
 	none := &zone.Refusal{Reason: v1beta1.ReasonNotSelected, Message: "Nobody."}
-	if c = ConvertRecord(r, Home{Refusal: none}); c.Invalid != none {
+	if c = dialect.ConvertRecord(r, dialect.Home{Refusal: none}); c.Invalid != none {
 		t.Errorf("a record without a home is %+v", c)
 	}
-	if c = ConvertRecord(recordOf(t, "ARecord", `{name: www}`), Home{Refusal: none}); c.Invalid.Reason != zone.InvalidSpec {
+	if c = dialect.ConvertRecord(recordOf(t, "ARecord", `{name: www}`), dialect.Home{Refusal: none}); c.Invalid.Reason != zone.InvalidSpec {
 		t.Errorf("a record that is wrong itself says %+v", c.Invalid)
 	}
 }
 
 func TestOtherObjectsAreNoRecords(t *testing.T) {
 	for _, o := range []client.Object{&v1beta1.DNSZone{}, &v1beta1.Bind9Cluster{}} {
-		if _, ok := RecordOf(o); ok {
+		if _, ok := dialect.RecordOf(o); ok {
 			t.Errorf("%T is taken for a record", o)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -69,7 +70,7 @@ func (z *Zones) writeRecord(ctx context.Context, id zone.ID) error {
 
 // letRecordGo takes off a record that is being deleted the finalizer that the existing Bindy put on it. We put none: the servers
 // lose what no object asks for, whenever that is noticed.
-func (z *Zones) letRecordGo(ctx context.Context, r Record) error {
+func (z *Zones) letRecordGo(ctx context.Context, r dialect.Record) error {
 	o, ok := r.Object.DeepCopyObject().(client.Object)
 	if !ok {
 		return fmt.Errorf("%T is no object", r.Object)
@@ -77,12 +78,12 @@ func (z *Zones) letRecordGo(ctx context.Context, r Record) error {
 	return z.b.withoutFinalizer(ctx, o, recordFinalizer(r))
 }
 
-func recordFinalizer(r Record) string {
+func recordFinalizer(r dialect.Record) string {
 	return v1beta1.GroupVersion.Group + "/" + strings.ToLower(r.ID.Kind) + "-finalizer"
 }
 
 // parted says of a record that is being deleted, and that somebody else keeps, that no server is to have it.
-func (z *Zones) parted(ctx context.Context, r Record) error {
+func (z *Zones) parted(ctx context.Context, r dialect.Record) error {
 	if !slices.ContainsFunc(r.Object.GetFinalizers(), func(f string) bool { return f != recordFinalizer(r) }) {
 		return nil
 	}
@@ -109,9 +110,9 @@ func (z *Zones) recordReady(v zone.Verdict, served controller.Outcome) controlle
 	z.mu.Unlock()
 	switch {
 	case len(fleet.all()) == 0:
-		return controller.Not(v1beta1.ReasonNoInstances, sentence("No server has %s, the record's zone; see there.", v.Zone))
+		return controller.Not(v1beta1.ReasonNoInstances, dialect.Sentence("No server has %s, the record's zone; see there.", v.Zone))
 	case len(fleet.primaries) == 0:
-		return controller.Not(v1beta1.ReasonNoPrimaryInstances, sentence("No primary server has %s, the record's zone; see there.", v.Zone))
+		return controller.Not(v1beta1.ReasonNoPrimaryInstances, dialect.Sentence("No primary server has %s, the record's zone; see there.", v.Zone))
 	case served.Status != metav1.ConditionTrue:
 		return served
 	}
@@ -136,7 +137,7 @@ func (z *Zones) placed(status *v1beta1.RecordStatus, v zone.Verdict) {
 }
 
 // confirmed says what servers have confirmed, and since when that is so.
-func confirmed(status *v1beta1.RecordStatus, r Record, v zone.Verdict, now time.Time) {
+func confirmed(status *v1beta1.RecordStatus, r dialect.Record, v zone.Verdict, now time.Time) {
 	hash := hashOf(r.Object)
 	name := v.Name.String()
 	if status.RecordHash == hash && status.PublishedName == name {

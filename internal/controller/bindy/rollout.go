@@ -1,6 +1,10 @@
 package bindy
 
-import "slices"
+import (
+	"slices"
+
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+)
 
 // A member is a server of a cluster as a decision about a roll-out sees it.
 type member struct {
@@ -24,14 +28,14 @@ type decision struct {
 // the first server. Siblings are the other servers, those without pods left out.
 func mayRoll(self member, siblings []member) decision {
 	siblings = slices.Clone(siblings)
-	slices.SortFunc(siblings, func(a, b member) int { return compareInstances(a.name, b.name) })
+	slices.SortFunc(siblings, func(a, b member) int { return dialect.CompareInstances(a.name, b.name) })
 	for _, s := range siblings {
 		if self.settled && !s.settled || self.serves && s.rolling && !s.due {
 			return decision{waitsFor: s.name, unready: true}
 		}
 	}
 	for _, s := range siblings {
-		if self.settled && s.due && compareInstances(s.name, self.name) < 0 {
+		if self.settled && s.due && dialect.CompareInstances(s.name, self.name) < 0 {
 			return decision{waitsFor: s.name}
 		}
 	}

@@ -25,6 +25,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=clusterbind9providers.bindy.firestoned.io;bind9clusters.bindy.firestoned.io;bind9instances.bindy.firestoned.io;dnszones.bindy.firestoned.io,verbs=get
@@ -44,18 +45,9 @@ func Schemas() []controller.Schema {
 	}
 }
 
-// Settings are what the operator's flags say about fleets.
-type Settings struct {
-	DefaultNamespace string // where a provider's cluster goes when it names no namespaces
-	Namespace        string // the operator's
-	ServiceAccount   string // the operator's
-	BIND9Image       string // without tag
-	BindcarImage     string
-}
-
 // Config is what the dialect needs from outside.
 type Config struct {
-	Settings
+	dialect.Settings
 	Client  client.Client // reads from Cache
 	Live    client.Reader // asks the API server
 	Cache   cache.Cache   // made with CacheOptions

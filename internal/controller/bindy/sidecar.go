@@ -17,6 +17,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/bindcar"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // Bounds of calls to sidecars.
@@ -63,7 +64,7 @@ var errNoAddress = errors.New("it has no address yet")
 
 // sidecar is the client of a pod's sidecar. The pod says where that is: the spec of the instance may be newer.
 func (b *Controller) sidecar(ctx context.Context, p *corev1.Pod) (*bindcar.Client, error) {
-	i := slices.IndexFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == bindcarContainer })
+	i := slices.IndexFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == dialect.BindcarContainer })
 	if i < 0 || len(p.Spec.Containers[i].Ports) == 0 || p.Status.PodIP == "" {
 		return nil, errNoAddress
 	}
@@ -79,14 +80,14 @@ func (b *Controller) sidecar(ctx context.Context, p *corev1.Pod) (*bindcar.Clien
 
 // declare tells the sidecar of each pod which zones it has to have before it is ready, once for each start of it. after says
 // when to try again those that could not be told; 0: an event will tell.
-func (b *Controller) declare(ctx context.Context, s *server, pods []corev1.Pod) (after time.Duration, troubles []trouble) {
+func (b *Controller) declare(ctx context.Context, s *dialect.Server, pods []corev1.Pod) (after time.Duration, troubles []dialect.Trouble) {
 	now := b.Clock()
-	instance := client.ObjectKeyFromObject(s.instance)
+	instance := client.ObjectKeyFromObject(s.Instance)
 	told := b.sidecars.forget(instance, pods)
 	todo := slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool {
 		began, _ := sidecarState(&p)
 		before, ok := told[p.UID]
-		return began.IsZero() || !isServer(&p) || !p.DeletionTimestamp.IsZero() || isOver(&p) || p.Status.PodIP == "" || ok && before == startsOf(&p)
+		return began.IsZero() || !dialect.IsServer(&p) || !p.DeletionTimestamp.IsZero() || isOver(&p) || p.Status.PodIP == "" || ok && before == startsOf(&p)
 	})
 	errs := b.sidecars.each(ctx, now, todo, func(ctx context.Context, i int) error { return b.declareTo(ctx, instance, &todo[i]) })
 	for i, err := range errs {
@@ -175,13 +176,13 @@ func restartsOf(p *corev1.Pod, container string) int32 {
 
 // startsOf is how often what knows the zones of a pod was started again: BIND, and who was told which those are.
 func startsOf(p *corev1.Pod) int32 {
-	return restartsOf(p, namedContainer) + restartsOf(p, bindcarContainer)
+	return restartsOf(p, dialect.NamedContainer) + restartsOf(p, dialect.BindcarContainer)
 }
 
 // sidecarState is since when the sidecar of a pod runs, zero if it does not, and how often it was started again.
 func sidecarState(p *corev1.Pod) (began time.Time, restarts int32) {
 	for i := range p.Status.ContainerStatuses {
-		if c := &p.Status.ContainerStatuses[i]; c.Name == bindcarContainer {
+		if c := &p.Status.ContainerStatuses[i]; c.Name == dialect.BindcarContainer {
 			if c.State.Running != nil {
 				began = c.State.Running.StartedAt.Time
 			}
@@ -193,7 +194,7 @@ func sidecarState(p *corev1.Pod) (began time.Time, restarts int32) {
 
 // failing says when to ask a sidecar again that did not do what it was asked for, and what people have to know: nothing as long as
 // it is starting. Messages are the same for the same cause: they stand in statuses.
-func (b *Controller) failing(p *corev1.Pod, err error, now time.Time) (again time.Duration, troubles []trouble) {
+func (b *Controller) failing(p *corev1.Pod, err error, now time.Time) (again time.Duration, troubles []dialect.Trouble) {
 	if errors.Is(err, bindcar.ErrUnauthorized) {
 		b.tokens.refused(p.Namespace, now)
 	}
@@ -212,10 +213,10 @@ func (b *Controller) failing(p *corev1.Pod, err error, now time.Time) (again tim
 	switch {
 	case errors.Is(err, bindcar.ErrThrottled) && answer != nil:
 		return max(again, answer.RetryAfter), nil
-	case age < sidecarStart, errors.Is(err, errNoAddress), errors.Is(err, context.Canceled), errors.Is(err, bindcar.ErrMisdirected) && wasReady(p):
+	case age < sidecarStart, errors.Is(err, errNoAddress), errors.Is(err, context.Canceled), errors.Is(err, bindcar.ErrMisdirected) && dialect.WasReady(p):
 		return again, nil
 	}
-	return again, []trouble{{v1beta1.ReasonReconcileFailed, b.complaint(p, err, answer)}}
+	return again, []dialect.Trouble{{Reason: v1beta1.ReasonReconcileFailed, Message: b.complaint(p, err, answer)}}
 }
 
 // complaint is what people have to know about a sidecar that fails.
@@ -224,18 +225,18 @@ func (b *Controller) complaint(p *corev1.Pod, err error, answer *bindcar.Error) 
 	user := fmt.Sprintf("system:serviceaccount:%s:%s", b.Namespace, b.ServiceAccount)
 	switch {
 	case errors.Is(err, errToken):
-		return sentence("%s cannot be asked: %v.", what, err)
+		return dialect.Sentence("%s cannot be asked: %v.", what, err)
 	case errors.Is(err, bindcar.ErrMisdirected):
-		return sentence("At %s, the address of Pod %s, another pod answers. If bindcarConfig.envVars has POD_UID, remove it; if the pod is on a node that is lost, delete the pod.",
+		return dialect.Sentence("At %s, the address of Pod %s, another pod answers. If bindcarConfig.envVars has POD_UID, remove it; if the pod is on a node that is lost, delete the pod.",
 			p.Status.PodIP, client.ObjectKeyFromObject(p))
 	case errors.Is(err, bindcar.ErrUnauthorized):
-		return sentence("%s does not let the operator in. It is to let in %s, and has to be allowed to ask the API server who that is: "+
-			"see that this is the operator's ServiceAccount, and that the ClusterRoleBinding zonefold-bindcar names ServiceAccount %s of namespace %s.", what, user, serviceAccount, p.Namespace)
+		return dialect.Sentence("%s does not let the operator in. It is to let in %s, and has to be allowed to ask the API server who that is: "+
+			"see that this is the operator's ServiceAccount, and that the ClusterRoleBinding zonefold-bindcar names ServiceAccount %s of namespace %s.", what, user, dialect.ServiceAccount, p.Namespace)
 	case errors.Is(err, bindcar.ErrNotFound):
-		return sentence("%s does not know the call: its image %s is not of the sidecar that belongs to this operator, so that the pod cannot be told what zones it is to have, "+
-			"and is not ready. Take bindcarConfig.image out, and the operator's own is used, or name one of zonefold's sidecar.", what, imageIn(p, bindcarContainer))
+		return dialect.Sentence("%s does not know the call: its image %s is not of the sidecar that belongs to this operator, so that the pod cannot be told what zones it is to have, "+
+			"and is not ready. Take bindcarConfig.image out, and the operator's own is used, or name one of zonefold's sidecar.", what, dialect.ImageIn(p, dialect.BindcarContainer))
 	case answer != nil && answer.Status != 0:
-		return sentence("%s answers with HTTP %d. Its log says why.", what, answer.Status)
+		return dialect.Sentence("%s answers with HTTP %d. Its log says why.", what, answer.Status)
 	}
-	return sentence("%s does not answer the operator at %s. A NetworkPolicy may be in the way.", what, p.Status.PodIP)
+	return dialect.Sentence("%s does not answer the operator at %s. A NetworkPolicy may be in the way.", what, p.Status.PodIP)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/bind9"
 	"github.com/zonefold/zonefold/internal/bindcar"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // ownSecrets are Secrets as an instance has them, with no API server.
@@ -35,13 +36,13 @@ func ownSecrets(t testing.TB) []*corev1.Secret {
 }
 
 // caller is an operator that only calls sidecars.
-func caller(t testing.TB, token string) (*Controller, *server) {
+func caller(t testing.TB, token string) (*Controller, *dialect.Server) {
 	t.Helper()
 	b := New(Config{
-		Settings: Settings{Namespace: "zonefold-system", ServiceAccount: "zonefold-operator"}, Token: shows(token),
+		Settings: dialect.Settings{Namespace: "zonefold-system", ServiceAccount: "zonefold-operator"}, Token: shows(token),
 		Log: slog.New(slog.DiscardHandler), Clock: time.Now,
 	})
-	return b, &server{instance: &v1beta1.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "dns"}}}
+	return b, &dialect.Server{Instance: &v1beta1.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "dns"}}}
 }
 
 func TestSidecarsAreToldOnceWhatTheyAreToHave(t *testing.T) {
@@ -108,7 +109,7 @@ func TestSidecarsKeepTheZonesThatTheyHave(t *testing.T) {
 func TestPodsThatAreNotToldYet(t *testing.T) {
 	b, s := caller(t, sidecarToken)
 	running := corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "127.0.0.1", ContainerStatuses: []corev1.ContainerStatus{
-		{Name: bindcarContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}},
+		{Name: dialect.BindcarContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}},
 	}}
 	for _, tt := range []struct {
 		name   string
@@ -161,7 +162,7 @@ func TestWhatIsWrongWithASidecar(t *testing.T) {
 		p := genuine.pod.DeepCopy()
 		p.Spec.Containers[1].Ports[0].ContainerPort = int32(tt.port)
 		p.Spec.Containers[1].Image = "mirror.example/sidecar:1"
-		look := func(age time.Duration) (time.Duration, []trouble) {
+		look := func(age time.Duration) (time.Duration, []dialect.Trouble) {
 			b.Clock = func() time.Time { return p.Status.ContainerStatuses[0].State.Running.StartedAt.Add(age) }
 			return b.declare(t.Context(), s, []corev1.Pod{*p})
 		}
@@ -179,13 +180,13 @@ func TestWhatIsWrongWithASidecar(t *testing.T) {
 			}
 			continue
 		}
-		if len(troubles) != 1 || troubles[0].reason != v1beta1.ReasonReconcileFailed {
+		if len(troubles) != 1 || troubles[0].Reason != v1beta1.ReasonReconcileFailed {
 			t.Errorf("%s: the troubles are %v", tt.name, troubles)
 			continue
 		}
 		for _, text := range append(tt.says, "Pod n/genuine") {
-			if !strings.Contains(troubles[0].message, text) {
-				t.Errorf("%s: %q does not hold %q", tt.name, troubles[0].message, text)
+			if !strings.Contains(troubles[0].Message, text) {
+				t.Errorf("%s: %q does not hold %q", tt.name, troubles[0].Message, text)
 			}
 		}
 		if _, again := look(2 * time.Hour); len(again) != 1 || again[0] != troubles[0] {
@@ -198,8 +199,8 @@ func TestWhereASidecarIs(t *testing.T) {
 	b, _ := caller(t, sidecarToken)
 	p := &corev1.Pod{
 		Spec: corev1.PodSpec{Containers: []corev1.Container{
-			{Name: namedContainer, Ports: []corev1.ContainerPort{{ContainerPort: 5353}}},
-			{Name: bindcarContainer, Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8081}}},
+			{Name: dialect.NamedContainer, Ports: []corev1.ContainerPort{{ContainerPort: 5353}}},
+			{Name: dialect.BindcarContainer, Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8081}}},
 		}},
 		Status: corev1.PodStatus{PodIP: "2001:db8::1"},
 	}

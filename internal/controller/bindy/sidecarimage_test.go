@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 func TestWhoseSidecarAnImageIs(t *testing.T) {
@@ -34,7 +35,7 @@ func TestWhoseSidecarAnImageIs(t *testing.T) {
 		{"another program of theirs", "ghcr.io/firestoned/bindy:v0.6.2", false},
 		{"nothing", "", false},
 	} {
-		if err := CheckSidecarImage(c.image); (err != nil) != c.theirs {
+		if err := dialect.CheckSidecarImage(c.image); (err != nil) != c.theirs {
 			t.Errorf("%s: of %q is said %v", c.name, c.image, err)
 		}
 	}
@@ -62,7 +63,7 @@ func TestThePinnedSidecarOfTheExistingBindyIsRefused(t *testing.T) {
 		{"an instance", instance},
 		{"an instance that has it from its cluster", member},
 	} {
-		faults := Faults(c.object, testSettings, func(string, string) (string, *v1beta1.CommonSpec) { return v1beta1.KindCluster, &spec })
+		faults := dialect.Faults(c.object, testSettings, func(string, string) (string, *v1beta1.CommonSpec) { return v1beta1.KindCluster, &spec })
 		if len(faults) != 1 || !strings.Contains(faults[0], "cannot be carried out: bindcarConfig.image cannot be used: the image ghcr.io/firestoned/bindcar:v0.7.2 is the sidecar of the existing Bindy") ||
 			!strings.HasSuffix(faults[0], "take it out, and the operator's own is used, or name one of zonefold's.") {
 			t.Errorf("%s: %q", c.name, faults)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/zonefold/zonefold/internal/bindcar"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 func podsIn(namespace string, n int) []corev1.Pod {
@@ -78,7 +79,7 @@ func TestSidecarsThatHangAreCalledLessAndLessOften(t *testing.T) {
 		t.Errorf("at last it is called every %s", before)
 	}
 	call(context.DeadlineExceeded)
-	pods[0].Status.ContainerStatuses = []corev1.ContainerStatus{{Name: bindcarContainer, RestartCount: 1}}
+	pods[0].Status.ContainerStatuses = []corev1.ContainerStatus{{Name: dialect.BindcarContainer, RestartCount: 1}}
 	if called, _ := call(bindcar.ErrUnauthorized); !called {
 		t.Error("it was started again, and is not called")
 	}

@@ -3,12 +3,9 @@ package bindy
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"reflect"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -16,6 +13,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/bind9"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -34,61 +32,6 @@ const (
 	policyNone    = "none"
 	policyDefault = "default" // BIND's own
 )
-
-// signs is what an instance says about the signing of zones.
-type signs struct {
-	policy  string // that zones without a policy of their own are signed by; "": they are not
-	trouble string // why it cannot sign, as a sentence; "": it can
-}
-
-// signing is what the configuration of the server says about it, nil if nothing.
-func (s *server) signing() *v1beta1.DNSSECSigning {
-	var above *v1beta1.Bind9Config
-	if s.parent != nil {
-		above = s.parent.spec.Global
-	}
-	if c := over(s.instance.Spec.Config, above); c != nil && c.DNSSEC != nil {
-		return c.DNSSEC.Signing
-	}
-	return nil
-}
-
-func (s *server) signs() signs {
-	c := s.signing()
-	out := signs{policy: signing(c).PolicyName()}
-	instance := client.ObjectKeyFromObject(s.instance)
-	switch {
-	case c != nil && c.KeysFrom != nil && c.KeysFrom.SecretRef != nil:
-		out.trouble = sentence("Bind9Instance %s is to have keys from a Secret (dnssec.signing.keysFrom.secretRef), which this version does not do; take it out, and BIND makes the keys.", instance)
-	case c != nil && ptr.Deref(c.ExportToSecret, false):
-		out.trouble = sentence("Bind9Instance %s is to write keys to a Secret (dnssec.signing.exportToSecret), which this version does not do; take it out.", instance)
-	case c != nil && !ptr.Deref(c.AutoGenerate, true):
-		out.trouble = sentence("Bind9Instance %s is not to make keys (dnssec.signing.autoGenerate is false), and there is no other way to get some; take it out.", instance)
-	case s.claim == nil:
-		out.trouble = sentence("Bind9Instance %s would lose the keys with its Pod, and validating resolvers would refuse the zone; set dnssec.signing.keysFrom.persistentVolume, or the instance's storage.storageType to %s.", instance, v1beta1.StorageClaim)
-	}
-	return out
-}
-
-// keyClaim is the claim of a primary that has no storage of its own, and is to keep keys.
-func (s *server) keyClaim() (*v1beta1.ClaimConfig, error) {
-	c := s.signing()
-	if s.role != v1beta1.RolePrimary || s.replicas > 1 || c == nil || !c.Enabled || c.KeysFrom == nil || c.KeysFrom.PersistentVolume == nil {
-		return nil, nil
-	}
-	var spec corev1.PersistentVolumeClaimSpec
-	if err := c.KeysFrom.PersistentVolume.Into(&spec); err != nil {
-		return nil, fmt.Errorf("dnssec.signing.keysFrom.persistentVolume cannot be used: %w", err)
-	}
-	out := &v1beta1.ClaimConfig{StorageClassName: spec.StorageClassName}
-	if size, ok := spec.Resources.Requests[corev1.ResourceStorage]; ok && size.Cmp(resource.Quantity{}) > 0 {
-		out.Size = size.String()
-	}
-	for _, m := range spec.AccessModes {
-		out.AccessModes = append(out.AccessModes, string(m))
-	}
-	return out, nil
-}
 
 // A signer is which of the primaries of a zone signs it.
 type signer struct {
@@ -147,7 +90,7 @@ func signerGone(was client.ObjectKey, barred bool) string {
 	if barred {
 		why, way = "is of another namespace and may not sign it", "add Signing to the usages of the entry of bind9InstancesFrom that selects it"
 	}
-	return sentence("Bind9Instance %s, which has the keys of the zone, %s, and answers signed by others would be refused as long as the parent zone has its DS records; "+
+	return dialect.Sentence("Bind9Instance %s, which has the keys of the zone, %s, and answers signed by others would be refused as long as the parent zone has its DS records; "+
 		"%s, or remove the DS records, wait until they have expired everywhere, and make the DNSZone anew", was, why, way)
 }
 
@@ -157,7 +100,7 @@ func (z *Zones) barredSigner(asked string, barred []client.ObjectKey) string {
 	if would == (client.ObjectKey{}) {
 		return ""
 	}
-	return sentence("Bind9Instance %s would sign the zone, and may not, since it is of another namespace; add Signing to the usages of the entry of bind9InstancesFrom that selects it, "+
+	return dialect.Sentence("Bind9Instance %s would sign the zone, and may not, since it is of another namespace; add Signing to the usages of the entry of bind9InstancesFrom that selects it, "+
 		"or set dnssecPolicy to none", would)
 }
 
@@ -182,15 +125,15 @@ func (z *Zones) policyAt(key client.ObjectKey, asked string) (policy, trouble st
 	if h == nil {
 		return "", "", false
 	}
-	switch name := cmp.Or(asked, h.signs.policy, policyNone); name {
+	switch name := cmp.Or(asked, h.signs.Policy, policyNone); name {
 	case policyNone, bind9.InsecurePolicy:
 		return "", "", true
 	case policyDefault:
-		return policyDefault, h.signs.trouble, true
-	case h.signs.policy:
-		return bind9.ZonePolicy, h.signs.trouble, true
+		return policyDefault, h.signs.Trouble, true
+	case h.signs.Policy:
+		return bind9.ZonePolicy, h.signs.Trouble, true
 	default:
-		return "", sentence("Bind9Instance %s has no DNSSEC policy %s; enable dnssec.signing with that policy in its cluster, or correct dnssecPolicy.", key, name), true
+		return "", dialect.Sentence("Bind9Instance %s has no DNSSEC policy %s; enable dnssec.signing with that policy in its cluster, or correct dnssecPolicy.", key, name), true
 	}
 }
 
@@ -256,7 +199,7 @@ func (z *Zones) dnssecOf(o *v1beta1.DNSZone, fleet fleetOf) *v1beta1.ZoneDNSSEC 
 	}
 	out.Signer = s.instance.String()
 	z.mu.Lock()
-	now := z.know(ZoneID(o.Namespace, o.Name)).signatures
+	now := z.know(dialect.ZoneID(o.Namespace, o.Name)).signatures
 	z.mu.Unlock()
 	if now != nil {
 		out.Signed, out.DSRecords, out.Algorithm, out.KeyTag = now.Whole || now.Keys && out.Signed, now.DS, now.Algorithm, nil
@@ -274,7 +217,7 @@ func (s zoneState) signingReady() *controller.Outcome {
 	case s.fleet.signer.trouble != "":
 		o = controller.Not(v1beta1.ReasonSigningRefused, s.fleet.signer.trouble)
 	case s.signs() && (s.signatures == nil || !s.signatures.Whole):
-		o = controller.Not(v1beta1.ReasonPrimaryReconciling, sentence("Bind9Instance %s is signing it.", s.fleet.signer.instance))
+		o = controller.Not(v1beta1.ReasonPrimaryReconciling, dialect.Sentence("Bind9Instance %s is signing it.", s.fleet.signer.instance))
 	default:
 		return nil
 	}
@@ -290,7 +233,7 @@ func (s zoneState) goingInsecure() *controller.Outcome {
 	if s.fleet.signer.policy != bind9.InsecurePolicy || s.signatures == nil || !s.signatures.Keys {
 		return nil
 	}
-	o := controller.OK(v1beta1.ReasonGoingInsecure, sentence("It stays signed as long as the parent zone may have DS records of it: remove them there, and tell BIND of it in the container bind9 of "+
+	o := controller.OK(v1beta1.ReasonGoingInsecure, dialect.Sentence("It stays signed as long as the parent zone may have DS records of it: remove them there, and tell BIND of it in the container bind9 of "+
 		"Bind9Instance %s with rndc -c /etc/bind/rndc.conf dnssec -checkds -key %d withdrawn ZONE", s.fleet.signer.instance, s.signatures.KeyTag))
 	return &o
 }

@@ -32,6 +32,7 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/testcluster"
 )
 
@@ -125,7 +126,7 @@ func (s *stage) start(pick func(b *Controller) []part) *Controller {
 	}
 	b := New(Config{
 		DNS: s.dns, Token: token,
-		Settings: Settings{DefaultNamespace: s.word + "-default", Namespace: "zonefold-system", ServiceAccount: "zonefold-operator", BIND9Image: "zonefold/bind9", BindcarImage: "zonefold/bindcar:test"},
+		Settings: dialect.Settings{DefaultNamespace: s.word + "-default", Namespace: "zonefold-system", ServiceAccount: "zonefold-operator", BIND9Image: "zonefold/bind9", BindcarImage: "zonefold/bindcar:test"},
 		Client:   cached, Live: live, Cache: objects, Events: s.events, Log: slog.New(slog.NewTextHandler(tested{s.T}, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Metrics: controller.NewMetrics(), Clock: clock,
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // writeStatus patches the status of an object when it says something else than before. Both are values of the same type of
@@ -29,7 +29,7 @@ func (b *Controller) writeStatus(ctx context.Context, object client.Object, befo
 	if err != nil {
 		return fmt.Errorf("finding the kind of %T: %w", object, err)
 	}
-	what := describe(gvk.Kind, client.ObjectKeyFromObject(object))
+	what := dialect.Describe(gvk.Kind, client.ObjectKeyFromObject(object))
 	status, err := patchOf(before, after)
 	if err != nil {
 		return fmt.Errorf("encoding the status of %s: %w", what, err)
@@ -151,7 +151,7 @@ func (b *Controller) changeFinalizers(ctx context.Context, object client.Object,
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("writing the finalizers of %s: %w", describe(gvk.Kind, client.ObjectKeyFromObject(object)), err)
+		return fmt.Errorf("writing the finalizers of %s: %w", dialect.Describe(gvk.Kind, client.ObjectKeyFromObject(object)), err)
 	}
 	b.Metrics.Wrote(gvk.Kind, "finalizer")
 	return nil
@@ -179,19 +179,8 @@ func (b *Controller) warning(o client.Object, reason, action, note string) {
 }
 
 // warnOf tells people of troubles, unless the condition Ready of before says the same already or the object is on its way out.
-func (b *Controller) warnOf(o client.Object, before []metav1.Condition, troubles []trouble, ready controller.Outcome) {
+func (b *Controller) warnOf(o client.Object, before []metav1.Condition, troubles []dialect.Trouble, ready controller.Outcome) {
 	if len(troubles) > 0 && ready.Reason != v1beta1.ReasonDeleting && !told(before, ready.Reason) {
 		b.warning(o, ready.Reason, v1beta1.ConditionReady, ready.Message)
 	}
-}
-
-// mostNamed is how many names a message lists.
-const mostNamed = 5
-
-// list writes names as people do: "a, b and 3 more".
-func list(names []string) string {
-	if len(names) <= mostNamed {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNamed], ", "), len(names)-mostNamed)
 }

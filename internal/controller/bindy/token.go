@@ -14,13 +14,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // +kubebuilder:rbac:groups="",namespace=zonefold-system,resources=serviceaccounts/token,resourceNames=zonefold-operator,verbs=create
-
-// Audience is what a token that is shown to the sidecars of a namespace is good for. Who may write instances there may have any image as their
-// sidecar, and so sees the token: the sidecars of other namespaces must not take it.
-func Audience(namespace string) string { return "bindcar:" + namespace }
 
 // tokenLife is for how long a token is asked for; another one follows when a fifth of it is left.
 const tokenLife = time.Hour
@@ -98,12 +96,12 @@ func (b *Controller) token(ctx context.Context, namespace string) (string, error
 
 func (b *Controller) newToken(ctx context.Context, namespace string) (string, error) {
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
-		Audiences: []string{Audience(namespace)}, ExpirationSeconds: ptr.To(int64(tokenLife / time.Second)),
+		Audiences: []string{dialect.Audience(namespace)}, ExpirationSeconds: ptr.To(int64(tokenLife / time.Second)),
 	}}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: b.ServiceAccount}}
 	now := b.Clock()
 	if err := b.Client.SubResource("token").Create(ctx, account, request); err != nil {
-		return "", fmt.Errorf("%w: asking for one of %s: %w; see --namespace and --service-account", errToken, describe("ServiceAccount", client.ObjectKeyFromObject(account)), err)
+		return "", fmt.Errorf("%w: asking for one of %s: %w; see --namespace and --service-account", errToken, dialect.Describe("ServiceAccount", client.ObjectKeyFromObject(account)), err)
 	}
 	life := time.Duration(ptr.Deref(request.Spec.ExpirationSeconds, 0)) * time.Second // the answer's; the time of its end is by another clock
 	b.tokens.put(namespace, token{text: request.Status.Token, from: now, until: now.Add(life * 4 / 5)})

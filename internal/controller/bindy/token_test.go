@@ -58,8 +58,8 @@ func (s *stage) accepts(b *Controller, namespace, token string) bool {
 	s.Helper()
 	env := map[string]string{}
 	server := mustServer(s.T, `role: primary`, "")
-	server.instance.Namespace = namespace
-	for _, e := range server.environment(b.Settings) {
+	server.Instance.Namespace = namespace
+	for _, e := range server.Environment(b.Settings) {
 		env[e.Name] = e.Value
 	}
 	audiences := strings.Split(env["BIND_TOKEN_AUDIENCES"], ",")

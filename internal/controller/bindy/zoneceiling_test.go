@@ -7,6 +7,7 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -25,7 +26,7 @@ func terms(t *testing.T) func() term {
 	s.apply(exampleZone, namespace)
 	return func() term {
 		b := New(Config{Client: s.live, Live: s.live, Metrics: controller.NewMetrics(), DNS: &DNS{Clock: backend.SystemClock{}}})
-		return term{s, ZoneID(namespace, "example"), (*zoneStore)(b.zones)}
+		return term{s, dialect.ZoneID(namespace, "example"), (*zoneStore)(b.zones)}
 	}
 }
 

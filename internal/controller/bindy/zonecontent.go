@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -47,7 +48,7 @@ func (z *Zones) contentOf(instance client.ObjectKey, uid types.UID) (names []str
 		}
 		name, served, decided := z.nameOf(id)
 		if complete = complete && decided && (there || !served); served {
-			names = append(names, canonicalZone(name.String()))
+			names = append(names, dialect.CanonicalZone(name.String()))
 		}
 	}
 	slices.Sort(names)
@@ -68,7 +69,7 @@ func (z *Zones) atPrimary(pod *Pod, ids []zone.ID) (names []string, complete boo
 		zones, all := d.AtServer(pod.server.Name, func(id zone.ID) bool { return wanted[id] })
 		complete = complete && all
 		for _, name := range zones {
-			names = append(names, canonicalZone(name.String()))
+			names = append(names, dialect.CanonicalZone(name.String()))
 		}
 	}
 	slices.Sort(names)

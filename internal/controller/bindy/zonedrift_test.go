@@ -16,6 +16,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/bind9"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // key is the one in use of a Secret.
@@ -31,7 +32,7 @@ func (n *bindNode) key(secret string) (name, value string) {
 // foreign writes at one primary as somebody who has got hold of the key: a record to add, and a name to delete.
 func (n *bindNode) foreign(instance, add, remove string) {
 	n.Helper()
-	name, secret := n.key(keySecret(instance))
+	name, secret := n.key(dialect.KeySecret(instance))
 	m := new(dns.Msg)
 	m.SetUpdate("example.com.")
 	m.RemoveName([]dns.RR{&dns.ANY{Hdr: dns.RR_Header{Name: remove}}})
@@ -50,7 +51,7 @@ func (n *bindNode) foreign(instance, add, remove string) {
 // whole is the zone as a server transfers it, in an order of its own, and its serial.
 func (n *bindNode) whole(instance string) (content string, serial uint32) {
 	n.Helper()
-	name, secret := n.key(transferName("dns"))
+	name, secret := n.key(dialect.TransferName("dns"))
 	conn, err := new(net.Dialer).DialContext(context.Background(), "tcp", n.at(instance))
 	if err != nil {
 		return err.Error(), 0

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -72,7 +73,7 @@ func (z *Zones) put(before, after any) {
 func (z *Zones) drop(gone any) {
 	switch o := gone.(type) {
 	case *v1beta1.DNSZone:
-		id := ZoneID(o.Namespace, o.Name)
+		id := dialect.ZoneID(o.Namespace, o.Name)
 		z.removeZone(id)
 		z.mu.Lock()
 		delete(z.known, id)
@@ -95,7 +96,7 @@ func chosenDifferently(a, b *v1beta1.Bind9Instance) bool {
 }
 
 func (z *Zones) putZone(old client.Object, o *v1beta1.DNSZone) {
-	id := ZoneID(o.Namespace, o.Name)
+	id := dialect.ZoneID(o.Namespace, o.Name)
 	deleting := !o.DeletionTimestamp.IsZero()
 	if old != nil && old.GetGeneration() == o.Generation && old.GetDeletionTimestamp().IsZero() != deleting {
 		if slices.Contains(old.GetFinalizers(), v1beta1.ZoneFinalizer) && !slices.Contains(o.Finalizers, v1beta1.ZoneFinalizer) {
@@ -123,7 +124,7 @@ func (z *Zones) putZone(old client.Object, o *v1beta1.DNSZone) {
 
 // arrange hands a zone to the World, and what follows from it.
 func (z *Zones) arrange(o *v1beta1.DNSZone) {
-	id := ZoneID(o.Namespace, o.Name)
+	id := dialect.ZoneID(o.Namespace, o.Name)
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.know(id).zone = o
@@ -158,13 +159,13 @@ func (z *Zones) putAgain(id zone.ID) {
 	if k == nil || k.zone == nil {
 		return
 	}
-	out := ConvertZone(k.zone, z.fleets[id].addresses)
+	out := dialect.ConvertZone(k.zone, z.fleets[id].addresses)
 	out.Warnings = append(append(out.Warnings, z.homes.Notes(id)...), z.fleets[id].glueless(id, k.zone.Spec.AddressTypes)...)
 	z.core.PutZone(out, versionOf(k.zone))
 }
 
 func (z *Zones) putRecord(old client.Object, o client.Object) {
-	r, ok := RecordOf(o)
+	r, ok := dialect.RecordOf(o)
 	if !ok {
 		return
 	}
@@ -187,12 +188,12 @@ func (z *Zones) putRecord(old client.Object, o client.Object) {
 	defer z.mu.Unlock()
 	z.know(r.ID).record = r
 	moved := z.homes.PutRecord(r)
-	z.core.PutClaim(ConvertRecord(r, z.homes.Of(r.ID)), versionOf(o))
+	z.core.PutClaim(dialect.ConvertRecord(r, z.homes.Of(r.ID)), versionOf(o))
 	z.move(moved)
 }
 
 func (z *Zones) removeRecord(o client.Object) {
-	r, ok := RecordOf(o)
+	r, ok := dialect.RecordOf(o)
 	if !ok {
 		return
 	}
@@ -204,10 +205,10 @@ func (z *Zones) removeRecord(o client.Object) {
 }
 
 // move hands on what follows from a change elsewhere. z.mu is held.
-func (z *Zones) move(m Moved) {
+func (z *Zones) move(m dialect.Moved) {
 	for _, id := range m.Records {
 		if k := z.known[id]; k != nil && k.record.Object != nil {
-			z.core.PutClaim(ConvertRecord(k.record, z.homes.Of(id)), versionOf(k.record.Object))
+			z.core.PutClaim(dialect.ConvertRecord(k.record, z.homes.Of(id)), versionOf(k.record.Object))
 		}
 	}
 	for _, id := range m.Zones {
@@ -242,7 +243,7 @@ func (z *Zones) allocate() {
 // allocateIn finds out anew which instances the zones have that may have instances of a namespace. Whatever happens to these is no
 // concern of other zones.
 func (z *Zones) allocateIn(namespace string) {
-	z.allocateThose(func(o *v1beta1.DNSZone) bool { return selectsIn(o, namespace) }, func(l lodger) bool {
+	z.allocateThose(func(o *v1beta1.DNSZone) bool { return dialect.SelectsIn(o, namespace) }, func(l lodger) bool {
 		return slices.ContainsFunc(l.in, func(cluster types.NamespacedName) bool { return cluster.Namespace == namespace })
 	})
 }
@@ -266,7 +267,7 @@ func (z *Zones) allocateThose(concerns func(*v1beta1.DNSZone) bool, lodges func(
 	}
 	z.mu.Unlock()
 	for _, o := range zones {
-		if id := ZoneID(o.Namespace, o.Name); z.settle(id, fleetFor(o, all, err)) {
+		if id := dialect.ZoneID(o.Namespace, o.Name); z.settle(id, fleetFor(o, all, err)) {
 			z.mu.Lock()
 			z.putAgain(id)
 			z.mu.Unlock()
@@ -283,7 +284,7 @@ func (z *Zones) allocateZone(o *v1beta1.DNSZone) {
 	z.allocating.Lock()
 	defer z.allocating.Unlock()
 	all, err := z.instances()
-	z.settle(ZoneID(o.Namespace, o.Name), fleetFor(o, all, err))
+	z.settle(dialect.ZoneID(o.Namespace, o.Name), fleetFor(o, all, err))
 }
 
 // settle notes which instances have a zone, and reports whether these are others than before.
@@ -329,16 +330,33 @@ func (b *Controller) listInstances(ctx context.Context) ([]*v1beta1.Bind9Instanc
 }
 
 func fleetFor(o *v1beta1.DNSZone, all []*v1beta1.Bind9Instance, err error) fleetOf {
-	var found Fleet
+	var found dialect.Fleet
 	if err == nil {
-		found, err = FleetOf(o, all)
+		found, err = dialect.FleetOf(o, all)
 	}
 	if err != nil {
-		return fleetOf{problem: sentence("%v.", err)}
+		return fleetOf{problem: dialect.Sentence("%v.", err)}
 	}
 	out := fleetFrom(found.Instances, o.Spec.AddressTypes, found.May)
 	if out.refused = len(found.Refused); len(found.Instances) == 0 {
-		out.problem = NoFleet(o)
+		out.problem = dialect.NoFleet(o)
+	}
+	return out
+}
+
+// glueless warns of a zone none of whose servers has an address of the types that it wants.
+func (f fleetOf) glueless(id zone.ID, types []v1beta1.AddressType) []zone.Note {
+	if len(types) == 0 || len(f.addresses) > 0 || len(f.all()) == 0 {
+		return nil
+	}
+	return []zone.Note{{Reason: v1beta1.ReasonNoAddress, Message: fmt.Sprintf("None of the servers of %s has an address of the types %s, which its addressTypes want: name servers in the zone "+
+		"that have no address here get none; see status.addresses of its Bind9Instances, or choose other types.", id, dialect.List(textsOf(types)))}}
+}
+
+func textsOf(types []v1beta1.AddressType) []string {
+	out := make([]string, len(types))
+	for i, t := range types {
+		out[i] = string(t)
 	}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -20,7 +21,7 @@ import (
 func TestZonesAndRecordsThatComeAtOnce(t *testing.T) {
 	const records = 4
 	for round := range 1000 {
-		z := &Zones{homes: NewHomes(), known: map[zone.ID]*known{}, fleets: map[zone.ID]fleetOf{}}
+		z := &Zones{homes: dialect.NewHomes(), known: map[zone.ID]*known{}, fleets: map[zone.ID]fleetOf{}}
 		z.core = controller.NewCore(controller.CoreConfig{Clock: time.Now, Metrics: controller.NewMetrics(), Settled: func(controller.Settlement) {}})
 		o := &v1beta1.DNSZone{ObjectMeta: named("dns", "example")}
 		o.Spec = v1beta1.DNSZoneSpec{ZoneName: "example.com", SOA: &v1beta1.SOA{PrimaryNameServer: "ns1.example.net", AdminEmail: "admin@example.com"}}
@@ -40,7 +41,7 @@ func TestZonesAndRecordsThatComeAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range records {
-			id := RecordID(rr.TypeA, "dns", fmt.Sprintf("r%d", i))
+			id := dialect.RecordID(rr.TypeA, "dns", fmt.Sprintf("r%d", i))
 			if v, ok := z.core.Verdict(id); !ok || !v.Accepted {
 				t.Fatalf("in round %d, %s is not in its zone: %+v", round, id, v)
 			}

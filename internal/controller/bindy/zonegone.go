@@ -9,6 +9,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -71,6 +72,6 @@ func (z *Zones) parting(id zone.ID, out controller.ZoneOutcome, end time.Time) s
 	if out.Served.Reason == controller.ReasonWithdrawing && out.Served.Message != "" {
 		why = " " + out.Served.Message
 	}
-	return sentence("It waits until these have removed it, until %s at the most: Bind9Instance %s.%s Who does not answer until then removes it when he is back.",
-		end.UTC().Format(time.RFC3339), list(names), why)
+	return dialect.Sentence("It waits until these have removed it, until %s at the most: Bind9Instance %s.%s Who does not answer until then removes it when he is back.",
+		end.UTC().Format(time.RFC3339), dialect.List(names), why)
 }

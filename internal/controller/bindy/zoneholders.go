@@ -12,6 +12,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -126,7 +127,7 @@ func (z *Zones) isFor(id zone.ID, instance client.ObjectKey) bool {
 
 // removed forgets that a pod had what it has lost: a zone of the name may come back under the serial that was confirmed.
 func (z *Zones) removed(pod types.UID, name string) {
-	at, err := zoneName(name)
+	at, err := dialect.ZoneName(name)
 	if err != nil {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -18,7 +19,7 @@ func TestWhoIsToldOfAZoneOfTheSameName(t *testing.T) {
 	put := func(object, name string, second int64) (zone.ID, []zone.ID) {
 		o := selecting("dns/"+object, name, second)
 		o.CreationTimestamp = metav1.Time{Time: time.Unix(second, 0)}
-		id := ZoneID("dns", object)
+		id := dialect.ZoneID("dns", object)
 		z.known[id], z.fleets[id], z.names.accepted[id] = &known{zone: o}, fleetOf{primaries: []client.ObjectKey{at}}, true
 		others := z.rename(id)
 		slices.SortFunc(others, zone.ID.Compare)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/bind9"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // meanwhile calls f over and over until the returned function is called, or the test ends.
@@ -52,7 +53,7 @@ func (n *bindNode) projectKeys() {
 		defer n.mu.Unlock()
 		for _, p := range n.pods {
 			for i := range all.Items {
-				if name := all.Items[i].Name; name == keySecret(p.instance) || name == transferName("dns") {
+				if name := all.Items[i].Name; name == dialect.KeySecret(p.instance) || name == dialect.TransferName("dns") {
 					p.write(n, keyFiles(&all.Items[i], p.control))
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -26,7 +27,7 @@ func TestWhatAPodHasLostIsForgotten(t *testing.T) {
 		{"no name", "", "p", false},
 	} {
 		t.Run(tt.sentence, func(t *testing.T) {
-			id := ZoneID("a", "example")
+			id := dialect.ZoneID("a", "example")
 			name, err := dnsname.Parse("example.com.")
 			if err != nil {
 				t.Fatal(err)

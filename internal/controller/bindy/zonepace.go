@@ -9,6 +9,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -176,7 +177,7 @@ func (z *Zones) retry(f *follow, err error) error {
 	f.there = f.there && (err == nil || backend.Class(err) != backend.ErrNoZone) // somebody has removed it
 	before := f.trouble
 	if err != nil && f.tries > forgiven {
-		f.trouble = sentence("%v.", err)
+		f.trouble = dialect.Sentence("%v.", err)
 	}
 	news := before != f.trouble
 	z.mu.Unlock()

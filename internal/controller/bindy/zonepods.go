@@ -19,6 +19,7 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/bind9"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
@@ -101,7 +102,7 @@ type host struct {
 	pods    []*Pod
 	ending  []*Pod // that are to go and serve for a moment more
 	trouble string // why it cannot be used, as a sentence
-	signs   signs
+	signs   dialect.Signs
 	ledger  ledger             // what its status says
 	unswept map[types.UID]bool // its pods that may have what they are to lose
 
@@ -171,12 +172,12 @@ func (z *Zones) look(ctx context.Context, key client.ObjectKey) error {
 	if problem != nil { // what runs goes on
 		if before == nil {
 			z.putHost(&i, nil, &host{
-				primary: i.Spec.Role.Canonical() != v1beta1.RoleSecondary, trouble: problem.message, ledger: ledgerOf(i.Status.Zones),
+				primary: i.Spec.Role.Canonical() != v1beta1.RoleSecondary, trouble: problem.Message, ledger: ledgerOf(i.Status.Zones),
 			})
 		}
 		return nil
 	}
-	now, err := z.hostOf(ctx, plan.server, before)
+	now, err := z.hostOf(ctx, plan.Server, before)
 	if err != nil {
 		return err
 	}
@@ -201,12 +202,12 @@ func (z *Zones) forgetHost(key client.ObjectKey) {
 }
 
 // hostOf is a server with its pods. What was known of those that stay is kept.
-func (z *Zones) hostOf(ctx context.Context, s *server, before *host) (*host, error) {
-	out := &host{primary: s.role == v1beta1.RolePrimary, signs: s.signs(), transfer: client.ObjectKey{Namespace: s.instance.Namespace, Name: s.transferSecret()}}
+func (z *Zones) hostOf(ctx context.Context, s *dialect.Server, before *host) (*host, error) {
+	out := &host{primary: s.Role == v1beta1.RolePrimary, signs: s.Signs(), transfer: client.ObjectKey{Namespace: s.Instance.Namespace, Name: s.TransferSecret()}}
 	if before != nil {
 		out.ledger, out.unswept = before.ledger, before.unswept
 	} else {
-		out.ledger = ledgerOf(s.instance.Status.Zones)
+		out.ledger = ledgerOf(s.Instance.Status.Zones)
 	}
 	update, transfer, err := z.keysFor(ctx, s)
 	missing := errors.Is(err, errNoKeys)
@@ -238,7 +239,7 @@ func (z *Zones) hostOf(ctx context.Context, s *server, before *host) (*host, err
 			continue
 		case missing: // what runs goes on
 		case p.setKeys(update, transfer) && p.connected():
-			defer z.visitAll(client.ObjectKeyFromObject(s.instance))
+			defer z.visitAll(client.ObjectKeyFromObject(s.Instance))
 		}
 		if err := z.connect(p); err != nil {
 			return nil, err
@@ -252,9 +253,9 @@ func (z *Zones) hostOf(ctx context.Context, s *server, before *host) (*host, err
 	switch {
 	case len(out.pods) > 0:
 	case missing:
-		out.trouble = sentence("The keys of Bind9Instance %s/%s are not there yet.", s.instance.Namespace, s.instance.Name)
+		out.trouble = dialect.Sentence("The keys of Bind9Instance %s/%s are not there yet.", s.Instance.Namespace, s.Instance.Name)
 	default:
-		out.trouble = sentence("No pod of Bind9Instance %s/%s runs.", s.instance.Namespace, s.instance.Name)
+		out.trouble = dialect.Sentence("No pod of Bind9Instance %s/%s runs.", s.Instance.Namespace, s.Instance.Name)
 	}
 	return out, nil
 }
@@ -304,13 +305,13 @@ func (z *Zones) connect(p *Pod) (err error) {
 var errNoKeys = errors.New("there are no keys yet")
 
 // keysFor reads the keys that are in use at a server.
-func (z *Zones) keysFor(ctx context.Context, s *server) (update, transfer bind9.Key, err error) {
+func (z *Zones) keysFor(ctx context.Context, s *dialect.Server) (update, transfer bind9.Key, err error) {
 	for _, k := range []struct {
 		name    string
 		purpose bind9.Purpose
 		into    *bind9.Key
-	}{{keySecret(s.instance.Name), bind9.ForOperator, &update}, {s.transferSecret(), bind9.ForTransfer, &transfer}} {
-		secret, err := z.b.secretAt(ctx, client.ObjectKey{Namespace: s.instance.Namespace, Name: k.name})
+	}{{dialect.KeySecret(s.Instance.Name), bind9.ForOperator, &update}, {s.TransferSecret(), bind9.ForTransfer, &transfer}} {
+		secret, err := z.b.secretAt(ctx, client.ObjectKey{Namespace: s.Instance.Namespace, Name: k.name})
 		if err != nil {
 			return update, transfer, err
 		}
@@ -331,17 +332,17 @@ func (z *Zones) keysFor(ctx context.Context, s *server) (update, transfer bind9.
 }
 
 // podOf is a pod that can be called, ready or not; nil if it cannot.
-func (z *Zones) podOf(p *corev1.Pod, s *server, primary bool) *Pod {
+func (z *Zones) podOf(p *corev1.Pod, s *dialect.Server, primary bool) *Pod {
 	ip, err := netip.ParseAddr(p.Status.PodIP)
 	began, _ := sidecarState(p)
-	if err != nil || began.IsZero() || !isServer(p) || isOver(p) || !p.DeletionTimestamp.IsZero() && (s.leaves() == 0 || !hasKeys(p, z.Clock.Now())) {
+	if err != nil || began.IsZero() || !dialect.IsServer(p) || isOver(p) || !p.DeletionTimestamp.IsZero() && (s.Leaves() == 0 || !hasKeys(p, z.Clock.Now())) {
 		return nil
 	}
-	dns := netip.AddrPortFrom(ip.Unmap(), portOf(p, namedContainer, bind9.DNSPort))
-	sidecar := net.JoinHostPort(p.Status.PodIP, strconv.Itoa(int(portOf(p, bindcarContainer, bindcarPort))))
+	dns := netip.AddrPortFrom(ip.Unmap(), portOf(p, dialect.NamedContainer, bind9.DNSPort))
+	sidecar := net.JoinHostPort(p.Status.PodIP, strconv.Itoa(int(portOf(p, dialect.BindcarContainer, dialect.BindcarPort))))
 	return &Pod{
 		UID: p.UID, DNS: dns.String(), Sidecar: "http://" + sidecar, zones: z, key: client.ObjectKeyFromObject(p),
-		instance: client.ObjectKeyFromObject(s.instance), address: dns, primary: primary, starts: restartsOf(p, namedContainer),
+		instance: client.ObjectKeyFromObject(s.Instance), address: dns, primary: primary, starts: restartsOf(p, dialect.NamedContainer),
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -84,7 +85,7 @@ type Zones struct {
 	allocating sync.Mutex // held, before mu, while it is found out which servers have a zone
 
 	mu        sync.Mutex
-	homes     *Homes
+	homes     *dialect.Homes
 	known     map[zone.ID]*known  // DNSZones and records
 	fleets    map[zone.ID]fleetOf // of DNSZones, and of lodgers
 	hosts     map[client.ObjectKey]*host
@@ -104,7 +105,7 @@ type Zones struct {
 // known is what is known of an object beyond the cache.
 type known struct {
 	zone    *v1beta1.DNSZone // of a zone: as it was gathered last
-	record  Record           // of a record: likewise
+	record  dialect.Record   // of a record: likewise
 	taken   controller.Version
 	held    []controller.Delivered
 	holding bool      // held is what we wrote last, the cache may lag behind
@@ -117,7 +118,7 @@ type known struct {
 
 func newZones(b *Controller, d DNS) *Zones {
 	z := &Zones{
-		DNS: d, b: b, ceilings: b.newCeilings(), homes: NewHomes(), known: map[zone.ID]*known{}, fleets: map[zone.ID]fleetOf{},
+		DNS: d, b: b, ceilings: b.newCeilings(), homes: dialect.NewHomes(), known: map[zone.ID]*known{}, fleets: map[zone.ID]fleetOf{},
 		hosts: map[client.ObjectKey]*host{}, follows: map[zone.ID]map[types.UID]*follow{}, told: map[zone.ID]uint32{},
 		names: newNameIndex(), lodgers: map[zone.ID]lodger{}, takenOver: map[zone.ID]bool{}, early: map[client.ObjectKey]bool{}, looked: make(chan struct{}), due: map[client.ObjectKey]time.Time{},
 	}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 const (
@@ -242,7 +243,7 @@ func TestEveryKindOfRecord(t *testing.T) {
 		o.SetName(fmt.Sprintf("r%d", i))
 		s.eventually("the status of the "+k.kind, func() string {
 			s.get(o)
-			r, _ := RecordOf(o)
+			r, _ := dialect.RecordOf(o)
 			return ready(r.Status.Conditions, metav1.ConditionTrue, v1beta1.ReasonReconcileSucceeded)
 		})
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -137,7 +138,7 @@ func (z *Zones) settingsAt(instance client.ObjectKey, name dnsname.Name) ZoneSet
 	if h == nil {
 		return ZoneSettings{}
 	}
-	of := z.holderAt(instance, canonicalZone(name.String()))
+	of := z.holderAt(instance, dialect.CanonicalZone(name.String()))
 	fleet := z.fleets[of]
 	return ZoneSettings{
 		AlsoNotify: z.notifiedAt(z.held(of, fleet.secondaries), h.transfer), DNSSECPolicy: fleet.signer.policy, Sole: !fleet.signer.none(),
@@ -206,7 +207,7 @@ func (z *Zones) stranger(f *follow) string {
 	}) {
 		return ""
 	}
-	return sentence("No primary of the zone is of the cluster of Bind9Instance %s, whose servers transfer zones from each other only; choose one, or another secondary.", f.pod.instance)
+	return dialect.Sentence("No primary of the zone is of the cluster of Bind9Instance %s, whose servers transfer zones from each other only; choose one, or another secondary.", f.pod.instance)
 }
 
 // configure brings the settings of a zone at a primary up to date. Before it is there, there is nothing to do: it is made with them.
@@ -254,7 +255,7 @@ func (z *Zones) follow(ctx context.Context, f *follow, name dnsname.Name, primar
 		return &controller.Later{After: wait}
 	}
 	if !told {
-		if !z.mayHave(f.pod.instance, f.zone, canonicalZone(name.String())) {
+		if !z.mayHave(f.pod.instance, f.zone, dialect.CanonicalZone(name.String())) {
 			z.wakeInstances(f.pod.instance)
 			return nil // noted asks again
 		}
@@ -302,7 +303,7 @@ func (f *follow) begin(ctx context.Context, name dnsname.Name, primaries []netip
 
 // unfollow removes from a secondary what it is not to have any more.
 func (z *Zones) unfollow(ctx context.Context, f *follow, name dnsname.Name) error {
-	if z.wants(f.pod.instance, canonicalZone(name.String())) {
+	if z.wants(f.pod.instance, dialect.CanonicalZone(name.String())) {
 		return nil
 	}
 	return f.pod.follower.Remove(ctx, name)

@@ -15,6 +15,7 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -108,7 +109,7 @@ func notAllowed(o *v1beta1.DNSZone, fleet fleetOf) []zone.Note {
 	if fleet.refused > 1 {
 		count = fmt.Sprintf("%d Bind9Instances of other namespaces, which do", fleet.refused)
 	}
-	return []zone.Note{{Reason: v1beta1.ReasonNotAllowed, Object: ZoneID(o.Namespace, o.Name), Message: fmt.Sprintf(
+	return []zone.Note{{Reason: v1beta1.ReasonNotAllowed, Object: dialect.ZoneID(o.Namespace, o.Name), Message: fmt.Sprintf(
 		"bind9InstancesFrom selects %s not allow the zones of namespace %s; who looks after them can add it to their annotation %s, or the selector can be narrowed.",
 		count, o.Namespace, v1beta1.AllowZoneNamespacesAnnotation)}}
 }
@@ -130,7 +131,7 @@ func (z *Zones) instancesOf(o *v1beta1.DNSZone, fleet fleetOf, names map[client.
 		}
 	}
 	slices.SortFunc(keys, func(a, b client.ObjectKey) int {
-		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), compareInstances(a.Name, b.Name))
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), dialect.CompareInstances(a.Name, b.Name))
 	})
 	var out []v1beta1.ZoneInstance
 	for _, key := range keys {
@@ -304,7 +305,7 @@ func (s zoneState) ready(v zone.Verdict) controller.Outcome {
 	case len(s.secondary) > 0:
 		return controller.Not(v1beta1.ReasonSecondaryFailed, strings.Join(s.secondary, " "))
 	case len(s.waiting) > 0:
-		return controller.Not(v1beta1.ReasonSecondaryReconciling, sentence("The primaries have it; to have it yet: %s.", list(s.waiting)))
+		return controller.Not(v1beta1.ReasonSecondaryReconciling, dialect.Sentence("The primaries have it; to have it yet: %s.", dialect.List(s.waiting)))
 	}
 	if o := s.signingReady(); o != nil {
 		return *o

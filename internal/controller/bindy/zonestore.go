@@ -9,6 +9,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -35,7 +36,7 @@ func (s *zoneStore) Load(id zone.ID) (controller.Stored, bool) {
 		Content: o.Status.Content, Delivered: deliveredOf(o), Written: func() rr.Sets { return rr.Sets{} },
 		Serial: numberOf(o.Status.Serial), Ceiling: numberOf(o.Status.SerialCeiling),
 	}
-	if name, err := zoneName(o.Spec.ZoneName); err == nil && o.Status.Content != "" {
+	if name, err := dialect.ZoneName(o.Spec.ZoneName); err == nil && o.Status.Content != "" {
 		out.Name = name
 	}
 	if a, err := o.Spec.Authority(); err == nil && out.Serial == 0 && out.Ceiling == 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // strange tells of what somebody else has changed at a server, which is put right. The event is related to the instance: events about
@@ -31,6 +32,6 @@ func (z *Zones) strange(s controller.Strange) {
 		names = append(names, k.String())
 	}
 	slices.Sort(names)
-	z.b.Events.Eventf(o, related, corev1.EventTypeWarning, v1beta1.ReasonForeignChange, v1beta1.ConditionReady, "%s", controller.Note(sentence(
-		"Somebody else has changed %s at Bind9Instance %s, which is put right; change records in place of servers.", list(names), s.Place)))
+	z.b.Events.Eventf(o, related, corev1.EventTypeWarning, v1beta1.ReasonForeignChange, v1beta1.ConditionReady, "%s", controller.Note(dialect.Sentence(
+		"Somebody else has changed %s at Bind9Instance %s, which is put right; change records in place of servers.", dialect.List(names), s.Place)))
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/bind9"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // supply writes the Secret that the servers have their key from.
@@ -34,7 +35,7 @@ func (n *bindNode) lookAtKeys() {
 func (n *bindNode) signsWith(name, secret string) string {
 	for _, instance := range []string{"dns-primary-0", "dns-primary-1", "dns-secondary-0"} {
 		var s corev1.Secret
-		if err := n.live.Get(n.ctx, client.ObjectKey{Namespace: n.namespace, Name: keySecret(instance)}, &s); err != nil {
+		if err := n.live.Get(n.ctx, client.ObjectKey{Namespace: n.namespace, Name: dialect.KeySecret(instance)}, &s); err != nil {
 			return err.Error()
 		}
 		if string(s.Data[bind9.ItemName]) != name || string(s.Data[bind9.ItemSecret]) != secret {

@@ -97,8 +97,8 @@ func namespacesOf(z *v1beta1.DNSZone, from *v1beta1.InstanceSelection) []string 
 	return from.Namespaces
 }
 
-// selectsIn reports whether instances of a namespace may have a zone.
-func selectsIn(z *v1beta1.DNSZone, namespace string) bool {
+// SelectsIn reports whether instances of a namespace may have a zone.
+func SelectsIn(z *v1beta1.DNSZone, namespace string) bool {
 	return z.Namespace == namespace || slices.ContainsFunc(z.Spec.Bind9InstancesFrom, func(from v1beta1.InstanceSelection) bool {
 		return slices.Contains(from.Namespaces, namespace)
 	})
@@ -139,11 +139,11 @@ func NoFleet(z *v1beta1.DNSZone) string {
 	selects := len(z.Spec.Bind9InstancesFrom) > 0
 	switch {
 	case cluster == "" && !selects:
-		return sentence("%s names no servers; set clusterRef or bind9InstancesFrom.", id)
+		return Sentence("%s names no servers; set clusterRef or bind9InstancesFrom.", id)
 	case cluster == "":
-		return sentence("The bind9InstancesFrom of %s selects no Bind9Instance; %s.", id, others)
+		return Sentence("The bind9InstancesFrom of %s selects no Bind9Instance; %s.", id, others)
 	case !selects:
-		return sentence("No Bind9Instance of namespace %s belongs to %s, the %s of %s. %s.", z.Namespace, cluster, field, id, way)
+		return Sentence("No Bind9Instance of namespace %s belongs to %s, the %s of %s. %s.", z.Namespace, cluster, field, id, way)
 	}
-	return sentence("No Bind9Instance of namespace %s belongs to %s, the %s of %s, and its bind9InstancesFrom selects none; %s. %s.", z.Namespace, cluster, field, id, others, way)
+	return Sentence("No Bind9Instance of namespace %s belongs to %s, the %s of %s, and its bind9InstancesFrom selects none; %s. %s.", z.Namespace, cluster, field, id, others, way)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // config is everything below /etc/bind: generated files, the user's in their places, and keys.
-func (s *server) config() *corev1.ProjectedVolumeSource {
+func (s *Server) config() *corev1.ProjectedVolumeSource {
 	generated := []corev1.KeyToPath{{Key: bind9.FileClient, Path: bind9.FileClient}}
 	var users []corev1.VolumeProjection
 	for _, f := range []struct{ configMap, file, key string }{
@@ -25,10 +25,10 @@ func (s *server) config() *corev1.ProjectedVolumeSource {
 			generated = append(generated, corev1.KeyToPath{Key: f.key, Path: f.file})
 		}
 	}
-	sources := append([]corev1.VolumeProjection{fromConfigMap(s.configMap(), generated...)}, users...)
+	sources := append([]corev1.VolumeProjection{fromConfigMap(s.ConfigMap(), generated...)}, users...)
 	return &corev1.ProjectedVolumeSource{DefaultMode: ptr.To[int32](0o440), Sources: append(sources,
-		fromSecret(keySecret(s.instance.Name), bind9.FileKeys, bind9.FileControls, bind9.FileClientKey),
-		fromSecret(s.transferSecret(), bind9.FileTransferKeys, bind9.FileTransfer),
+		fromSecret(KeySecret(s.Instance.Name), bind9.FileKeys, bind9.FileControls, bind9.FileClientKey),
+		fromSecret(s.TransferSecret(), bind9.FileTransferKeys, bind9.FileTransfer),
 	)}
 }
 

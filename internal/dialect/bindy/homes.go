@@ -94,7 +94,7 @@ func (h *Homes) Foresee(r Record) Home {
 
 // recordOf reads a record, and finds out which zones select it.
 func (s *homeSpace) recordOf(r Record) *homeRecord {
-	out := &homeRecord{id: r.ID, zone: canonicalZone(string(r.Meta.Zone)), ref: r.Meta.ZoneRef, labels: r.Object.GetLabels()}
+	out := &homeRecord{id: r.ID, zone: CanonicalZone(string(r.Meta.Zone)), ref: r.Meta.ZoneRef, labels: r.Object.GetLabels()}
 	for z := range hanging(s.selecting, labelHooks(out.labels)) {
 		if z.selects(out.labels) {
 			out.selected = append(out.selected, z)

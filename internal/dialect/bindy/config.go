@@ -19,7 +19,7 @@ func configFor(c *v1beta1.Bind9Cluster) (*corev1.ConfigMap, error) {
 		return nil, err
 	}
 	return &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: configName(c.Name), Labels: sharedLabels(c.Name)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: ConfigName(c.Name), Labels: SharedLabels(c.Name)},
 		Data:       data,
 	}, nil
 }
@@ -27,7 +27,7 @@ func configFor(c *v1beta1.Bind9Cluster) (*corev1.ConfigMap, error) {
 // clusterFiles are the files of all servers of a cluster: they differ by role only in their options.
 func clusterFiles(spec *v1beta1.CommonSpec) (map[string]string, error) {
 	var data map[string]string
-	for _, role := range roles() {
+	for _, role := range Roles() {
 		o, err := clusterSource(spec, role).options()
 		if err != nil {
 			return nil, err

@@ -21,19 +21,19 @@ func instanceName(cluster string, role v1beta1.Role, index int32) string {
 	return fmt.Sprintf("%s-%s-%d", cluster, role.Canonical(), index)
 }
 
-// clusterOf returns the cluster whose instance would have this name.
-func clusterOf(instance string) (cluster string, ok bool) {
-	rest, index, ok := cutLast(instance)
+// ClusterOf returns the cluster whose instance would have this name.
+func ClusterOf(instance string) (cluster string, ok bool) {
+	rest, index, ok := CutLast(instance)
 	if _, err := strconv.ParseUint(index, 10, 31); err != nil || !ok {
 		return "", false
 	}
-	cluster, role, ok := cutLast(rest)
+	cluster, role, ok := CutLast(rest)
 	known := role == string(v1beta1.RolePrimary) || role == string(v1beta1.RoleSecondary)
 	return cluster, ok && known && cluster != ""
 }
 
-// cutLast cuts a name at its last hyphen.
-func cutLast(s string) (before, after string, found bool) {
+// CutLast cuts a name at its last hyphen.
+func CutLast(s string) (before, after string, found bool) {
 	i := strings.LastIndexByte(s, '-')
 	if i < 0 {
 		return s, "", false
@@ -41,8 +41,8 @@ func cutLast(s string) (before, after string, found bool) {
 	return s[:i], s[i+1:], true
 }
 
-// checkClusterName says why the instances of a cluster cannot have names made of the cluster's.
-func checkClusterName(kind, name string, primaries, secondaries int32) error {
+// CheckClusterName says why the instances of a cluster cannot have names made of the cluster's.
+func CheckClusterName(kind, name string, primaries, secondaries int32) error {
 	longest := instanceName(name, v1beta1.RoleSecondary, max(secondaries-1, 0))
 	if other := instanceName(name, v1beta1.RolePrimary, max(primaries-1, 0)); len(other) > len(longest) {
 		longest = other
@@ -77,16 +77,16 @@ func apiServiceName(instance string) string {
 	return instance[:maxServiceName-len(suffix)-sum-1] + "-" + hex.EncodeToString(hash[:sum/2]) + suffix
 }
 
-// configName is that of the ConfigMap that the instances of a cluster share.
-func configName(cluster string) string { return cluster + "-config" }
+// ConfigName is that of the ConfigMap that the instances of a cluster share.
+func ConfigName(cluster string) string { return cluster + "-config" }
 
-// budgetName is that of the PodDisruptionBudget of a cluster's servers of one role.
-func budgetName(cluster string, role v1beta1.Role) string {
+// BudgetName is that of the PodDisruptionBudget of a cluster's servers of one role.
+func BudgetName(cluster string, role v1beta1.Role) string {
 	return cluster + "-" + string(role.Canonical())
 }
 
-// objectLabels are on everything that the dialect makes; more are laid over others, which cannot take their place.
-func objectLabels(managedBy, cluster string, others map[string]string) map[string]string {
+// ObjectLabels are on everything that the dialect makes; more are laid over others, which cannot take their place.
+func ObjectLabels(managedBy, cluster string, others map[string]string) map[string]string {
 	out := maps.Clone(others)
 	if out == nil {
 		out = map[string]string{}
@@ -98,9 +98,9 @@ func objectLabels(managedBy, cluster string, others map[string]string) map[strin
 	return out
 }
 
-// sharedLabels are on what the instances of a cluster share: its ConfigMap, its PodDisruptionBudgets, its transfer key.
-func sharedLabels(cluster string) map[string]string {
-	return objectLabels(v1beta1.KindCluster, cluster, map[string]string{
+// SharedLabels are on what the instances of a cluster share: its ConfigMap, its PodDisruptionBudgets, its transfer key.
+func SharedLabels(cluster string) map[string]string {
+	return ObjectLabels(v1beta1.KindCluster, cluster, map[string]string{
 		v1beta1.AppLabel: v1beta1.AppValue, v1beta1.ClusterOfLabel: cluster,
 		v1beta1.NameLabel: v1beta1.NameValue, v1beta1.AppInstance: cluster, v1beta1.ComponentLabel: v1beta1.ComponentCluster,
 	})

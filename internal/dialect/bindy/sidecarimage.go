@@ -29,8 +29,8 @@ func repositoryOf(image string) string {
 	return strings.ToLower(image)
 }
 
-// imageIn is the image of a container of a pod.
-func imageIn(p *corev1.Pod, container string) string {
+// ImageIn is the image of a container of a pod.
+func ImageIn(p *corev1.Pod, container string) string {
 	for _, c := range p.Spec.Containers {
 		if c.Name == container {
 			return c.Image

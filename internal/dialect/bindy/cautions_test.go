@@ -2,16 +2,12 @@ package bindy
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/yaml"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
-	"github.com/zonefold/zonefold/internal/controller"
 )
 
 func TestWhatAboutAServerDeservesALook(t *testing.T) {
@@ -39,15 +35,15 @@ func TestWhatAboutAServerDeservesALook(t *testing.T) {
 			}
 			i := &v1beta1.Bind9Instance{Spec: v1beta1.Bind9InstanceSpec{Role: v1beta1.RolePrimary, ClusterRef: "dns"}}
 			i.Namespace, i.Name = "a", "ns"
-			p, err := planOf(i, &parent{kind: v1beta1.KindCluster, name: "dns", spec: &spec}, testSettings)
+			p, err := PlanOf(i, &Parent{Kind: v1beta1.KindCluster, Name: "dns", Spec: &spec}, testSettings)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var reasons []string
-			for _, c := range p.cautions("Bind9Instance a/ns") {
-				reasons = append(reasons, c.reason)
-				if !strings.HasPrefix(c.message, "Bind9Instance a/ns ") || !strings.Contains(c.message, "; ") {
-					t.Errorf("the message is %q", c.message)
+			for _, c := range p.Cautions("Bind9Instance a/ns") {
+				reasons = append(reasons, c.Reason)
+				if !strings.HasPrefix(c.Message, "Bind9Instance a/ns ") || !strings.Contains(c.Message, "; ") {
+					t.Errorf("the message is %q", c.Message)
 				}
 			}
 			if got := strings.Join(reasons, " "); got != c.want {
@@ -55,7 +51,7 @@ func TestWhatAboutAServerDeservesALook(t *testing.T) {
 			}
 			spec.PrimaryReplicas = new(int32)
 			*spec.PrimaryReplicas = 2
-			notes := notes(fleetCautions("Bind9Cluster dns", "dns", &spec, testSettings))
+			notes := Notes(fleetCautions("Bind9Cluster dns", "dns", &spec, testSettings))
 			for n, note := range notes {
 				if !strings.HasPrefix(note, fmt.Sprintf("note (%s): Each primary of Bind9Cluster dns ", reasons[n])) {
 					t.Errorf("of the cluster is said %q", note)
@@ -71,11 +67,11 @@ func TestWhatAboutAServerDeservesALook(t *testing.T) {
 func TestPrimaryServersAreNotUsed(t *testing.T) {
 	i := &v1beta1.Bind9Instance{Spec: v1beta1.Bind9InstanceSpec{Role: v1beta1.RoleSecondary, PrimaryServers: v1beta1.Addresses{"192.0.2.10"}}}
 	i.Namespace, i.Name = "a", "ns"
-	p, err := planOf(i, nil, testSettings)
+	p, err := PlanOf(i, nil, testSettings)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := p.cautions("Bind9Instance a/ns"); len(got) != 1 || got[0].reason != v1beta1.ReasonNotUsed || !strings.Contains(got[0].message, "primaryServers") {
+	if got := p.Cautions("Bind9Instance a/ns"); len(got) != 1 || got[0].Reason != v1beta1.ReasonNotUsed || !strings.Contains(got[0].Message, "primaryServers") {
 		t.Errorf("of primaryServers is said %v", got)
 	}
 }
@@ -94,49 +90,4 @@ func TestNamesOfTheServicesOfSidecars(t *testing.T) {
 	if one == other || len(one) != maxServiceName || !strings.HasSuffix(one, "-bindcar") {
 		t.Errorf("those of long names are %s and %s", one, other)
 	}
-}
-
-// TestAServiceThatIsShownToTheOutsideForAWhile has the type change, and with it who may reach the sidecar.
-func TestAServiceThatIsShownToTheOutsideForAWhile(t *testing.T) {
-	s := fleetStage(t)
-	a := s.namespace("a")
-	s.kubelet(a, everyPod)
-	s.apply(instanceManifest, a, "ns", `role: Primary`)
-	s.isInstance(a, "ns", "True", "AllReady")
-	const inside, outside = "dns-tcp dns-udp http http-80", "dns-tcp dns-udp"
-	for _, step := range []struct{ spec, ports, warning string }{
-		{`null`, inside, ""},
-		{`{"type":"NodePort"}`, outside, v1beta1.ReasonClientsHidden},
-		{`{"type":"LoadBalancer","externalTrafficPolicy":"Local"}`, outside, ""},
-		{`{"type":"ClusterIP"}`, inside, ""},
-	} {
-		s.patch(s.instance(a, "ns"), `{"spec":{"bindcarConfig":{"serviceSpec":null}}}`)
-		s.patch(s.instance(a, "ns"), `{"spec":{"bindcarConfig":{"serviceSpec":`+step.spec+`}}}`)
-		s.eventually("the Services with "+step.spec, func() string {
-			dns, api := &corev1.Service{ObjectMeta: named(a, "ns")}, &corev1.Service{ObjectMeta: named(a, "ns-bindcar")}
-			if !s.get(dns) || !s.get(api) {
-				return "one of them is not there"
-			}
-			var names []string
-			for _, p := range dns.Spec.Ports {
-				names = append(names, p.Name)
-			}
-			slices.Sort(names)
-			if got := strings.Join(names, " "); got != step.ports || api.Spec.Type != corev1.ServiceTypeClusterIP || len(api.Spec.Ports) != 2 {
-				return fmt.Sprintf("that for DNS has the ports %s, the other is %+v", got, api.Spec)
-			}
-			return ""
-		})
-		s.eventually("the warning with "+step.spec, func() string {
-			got := ""
-			if c := meta.FindStatusCondition(s.instance(a, "ns").Status.Conditions, controller.ConditionWarning); c != nil {
-				got = c.Reason
-			}
-			if got != step.warning {
-				return fmt.Sprintf("it is %q", got)
-			}
-			return ""
-		})
-	}
-	s.isInstance(a, "ns", "True", "AllReady")
 }

@@ -17,13 +17,13 @@ import (
 
 // services are the addresses of a server: that for DNS, and that of the sidecar's API, which is reached inside the cluster only, whatever the type of
 // the other is. As long as that is of type ClusterIP it has the API too, as in the document.
-func (s *server) services() (dns, api *corev1.Service, err error) {
+func (s *Server) services() (dns, api *corev1.Service, err error) {
 	if dns, err = s.serviceFor(); err != nil {
 		return nil, nil, err
 	}
 	api = &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.instance.Namespace, Name: apiServiceName(s.instance.Name), Labels: s.labels()},
-		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: s.selector()},
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.Instance.Namespace, Name: apiServiceName(s.Instance.Name), Labels: s.Labels()},
+		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: s.Selector()},
 	}
 	for _, p := range dns.Spec.Ports {
 		if isAPIPort(p) {
@@ -59,9 +59,9 @@ func exposed(s *corev1.ServiceSpec) bool {
 
 // serviceFor is the Service for DNS on the port that everybody asks at, and the sidecar's API at the document's port and at
 // that of the existing Bindy. What users say is laid over it, first the role's, then the sidecar's.
-func (s *server) serviceFor() (*corev1.Service, error) {
+func (s *Server) serviceFor() (*corev1.Service, error) {
 	out := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.instance.Namespace, Name: s.instance.Name, Labels: s.labels()},
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.Instance.Namespace, Name: s.Instance.Name, Labels: s.Labels()},
 		Spec: corev1.ServiceSpec{
 			Type: corev1.ServiceTypeClusterIP,
 			Ports: []corev1.ServicePort{
@@ -75,7 +75,7 @@ func (s *server) serviceFor() (*corev1.Service, error) {
 	var over []fragment
 	if s.service != nil {
 		out.Annotations = maps.Clone(s.service.Annotations)
-		over = append(over, fragment{"spec." + string(s.role) + ".service.spec", s.service.Spec})
+		over = append(over, fragment{"spec." + string(s.Role) + ".service.spec", s.service.Spec})
 	}
 	over = append(over, fragment{"bindcarConfig.serviceSpec", s.bindcar.service})
 	for _, f := range over {
@@ -83,7 +83,7 @@ func (s *server) serviceFor() (*corev1.Service, error) {
 			return nil, err
 		}
 	}
-	out.Spec.Selector = s.selector() // whatever anybody says: another one would lead to others' pods
+	out.Spec.Selector = s.Selector() // whatever anybody says: another one would lead to others' pods
 	return out, nil
 }
 

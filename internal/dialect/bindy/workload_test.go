@@ -17,13 +17,13 @@ import (
 var testSettings = Settings{Namespace: "ops", ServiceAccount: "op", BIND9Image: "example/bind9", BindcarImage: "example/bindcar:1"}
 
 // serverOf makes a server of specs written in YAML; without a cluster's, it is part of none.
-func serverOf(t *testing.T, instance, cluster string) (*server, error) {
+func serverOf(t *testing.T, instance, cluster string) (*Server, error) {
 	t.Helper()
 	i := &v1beta1.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "ns"}}
-	var p *parent
+	var p *Parent
 	if cluster != "" {
-		p = &parent{kind: v1beta1.KindCluster, name: "dns", generation: 1, spec: &v1beta1.CommonSpec{}}
-		if err := yaml.UnmarshalStrict([]byte(cluster), p.spec); err != nil {
+		p = &Parent{Kind: v1beta1.KindCluster, Name: "dns", Generation: 1, Spec: &v1beta1.CommonSpec{}}
+		if err := yaml.UnmarshalStrict([]byte(cluster), p.Spec); err != nil {
 			t.Fatal(err)
 		}
 		i.Spec.ClusterRef = "dns"
@@ -31,10 +31,10 @@ func serverOf(t *testing.T, instance, cluster string) (*server, error) {
 	if err := yaml.UnmarshalStrict([]byte(instance), &i.Spec); err != nil {
 		t.Fatal(err)
 	}
-	return newServer(i, p, testSettings)
+	return NewServer(i, p, testSettings)
 }
 
-func mustServer(t *testing.T, instance, cluster string) *server {
+func mustServer(t *testing.T, instance, cluster string) *Server {
 	t.Helper()
 	s, err := serverOf(t, instance, cluster)
 	if err != nil {
@@ -59,7 +59,7 @@ func TestAPodIsConfined(t *testing.T) {
 			t.Errorf("%s has not all probes and requests", c.Name)
 		}
 		for _, m := range c.VolumeMounts {
-			if m.SubPath != "" || m.Name == tokenVolume && c.Name == namedContainer {
+			if m.SubPath != "" || m.Name == tokenVolume && c.Name == NamedContainer {
 				t.Errorf("%s mounts %+v", c.Name, m)
 			}
 		}
@@ -94,7 +94,7 @@ func TestWhatSpecsSay(t *testing.T) {
 		{"volumes", `{role: primary, volumes: [{name: logs, emptyDir: {}}, {name: c, configMap: {name: bindy-c}}], volumeMounts: [{name: logs, mountPath: /var/log/bind/x}]}`, ``, []string{`{"name":"logs","mountPath":"/var/log/bind/x"}`, `"name":"bindy-c"`}, nil},
 		{"zero replicas", `{role: primary, replicas: 0}`, ``, []string{`"replicas":0`}, nil},
 	} {
-		text, err := json.Marshal(mustServer(t, c.instance, c.cluster).deployment(testSettings, "sum"))
+		text, err := json.Marshal(mustServer(t, c.instance, c.cluster).Deployment(testSettings, "sum"))
 		if err != nil {
 			t.Fatal(err)
 		}

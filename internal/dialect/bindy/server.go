@@ -12,20 +12,20 @@ import (
 	"github.com/zonefold/zonefold/internal/bind9"
 )
 
-// A parent is what an instance is part of: a Bind9Cluster of its namespace, or a provider that has no cluster there.
-type parent struct {
-	kind       string
-	name       string
-	generation int64
-	spec       *v1beta1.CommonSpec
+// A Parent is what an instance is part of: a Bind9Cluster of its namespace, or a provider that has no cluster there.
+type Parent struct {
+	Kind       string
+	Name       string
+	Generation int64
+	Spec       *v1beta1.CommonSpec
 }
 
-// A server is what the workload of an instance is made from: its spec and what it has from its parent, checked.
-type server struct {
-	instance *v1beta1.Bind9Instance
-	parent   *parent // nil: it is part of nothing
-	role     v1beta1.Role
-	replicas int32
+// A Server is what the workload of an instance is made from: its spec and what it has from its parent, checked.
+type Server struct {
+	Instance *v1beta1.Bind9Instance
+	Parent   *Parent // nil: it is part of nothing
+	Role     v1beta1.Role
+	Replicas int32
 
 	image   v1beta1.ImageConfig
 	version string
@@ -49,28 +49,28 @@ type sidecarSpec struct {
 	service    *v1beta1.Fragment
 }
 
-// bindcarPort is what the sidecar listens on unless a spec says otherwise.
-const bindcarPort = 8080
+// BindcarPort is what the sidecar listens on unless a spec says otherwise.
+const BindcarPort = 8080
 
-// newServer brings an instance and its parent together. The error says which field of which object is wrong.
-func newServer(i *v1beta1.Bind9Instance, p *parent, s Settings) (*server, error) {
-	out := &server{instance: i, parent: p, role: i.Spec.Role.Canonical(), replicas: i.Spec.ReplicasOrDefault()}
+// NewServer brings an instance and its parent together. The error says which field of which object is wrong.
+func NewServer(i *v1beta1.Bind9Instance, p *Parent, s Settings) (*Server, error) {
+	out := &Server{Instance: i, Parent: p, Role: i.Spec.Role.Canonical(), Replicas: i.Spec.ReplicasOrDefault()}
 	if err := checkInstanceName(i.Name); err != nil {
 		return nil, err
 	}
-	if out.role != v1beta1.RolePrimary && out.role != v1beta1.RoleSecondary {
+	if out.Role != v1beta1.RolePrimary && out.Role != v1beta1.RoleSecondary {
 		return nil, fmt.Errorf("spec.role is %.40q; write Primary or Secondary", i.Spec.Role)
 	}
 	var above v1beta1.CommonSpec
 	if p != nil {
-		above = *p.spec
+		above = *p.Spec
 	}
 	out.version = cmp.Or(i.Spec.Version, above.VersionOrDefault())
 	out.image = imageOf(s.BIND9Image+":"+out.version, i.Spec.Image, above.Image)
 	if refs := cmp.Or(i.Spec.ConfigMapRefs, above.ConfigMapRefs); refs != nil {
 		out.refs = *refs
 	}
-	if r := above.ForRole(out.role); r != nil {
+	if r := above.ForRole(out.Role); r != nil {
 		out.service = r.Service
 	}
 	var err error
@@ -137,7 +137,7 @@ func sidecarOf(i *v1beta1.Bind9Instance, above *v1beta1.CommonSpec, s Settings) 
 	if err := CheckSidecarImage(out.image); err != nil {
 		return out, fmt.Errorf("bindcarConfig.image cannot be used: %w; take it out, and the operator's own is used, or name one of zonefold's", err)
 	}
-	out.image, out.port, out.logLevel = cmp.Or(out.image, s.BindcarImage), cmp.Or(out.port, bindcarPort), cmp.Or(out.logLevel, "info")
+	out.image, out.port, out.logLevel = cmp.Or(out.image, s.BindcarImage), cmp.Or(out.port, BindcarPort), cmp.Or(out.logLevel, "info")
 	if slices.Contains([]int32{bind9.DNSPort, bind9.ControlPort}, out.port) {
 		return out, fmt.Errorf("bindcarConfig.port is %d, on which BIND itself listens; choose another one", out.port)
 	}
@@ -158,7 +158,7 @@ func sidecarOf(i *v1beta1.Bind9Instance, above *v1beta1.CommonSpec, s Settings) 
 }
 
 // store reads what holds the zones.
-func (s *server) store(c *v1beta1.StorageConfig) error {
+func (s *Server) store(c *v1beta1.StorageConfig) error {
 	if c == nil || c.StorageType != v1beta1.StorageClaim {
 		if c == nil {
 			return nil
@@ -168,14 +168,14 @@ func (s *server) store(c *v1beta1.StorageConfig) error {
 		}
 		return nil
 	}
-	if s.replicas > 1 {
-		return fmt.Errorf("spec.replicas is %d, and a persistentVolumeClaim holds the zones of one pod; set replicas to 1, or make several instances", s.replicas)
+	if s.Replicas > 1 {
+		return fmt.Errorf("spec.replicas is %d, and a persistentVolumeClaim holds the zones of one pod; set replicas to 1, or make several instances", s.Replicas)
 	}
 	s.claim = &v1beta1.ClaimConfig{}
 	if c.PersistentVolumeClaim != nil {
 		s.claim = c.PersistentVolumeClaim
 	}
-	if name := s.claim.ClaimName; name != "" && name != s.instance.Name+claimSuffix {
+	if name := s.claim.ClaimName; name != "" && name != s.Instance.Name+claimSuffix {
 		if err := checkObject(name); err != nil {
 			return fmt.Errorf("spec.storage.persistentVolumeClaim.claimName cannot be used: %w", err)
 		}
@@ -183,58 +183,58 @@ func (s *server) store(c *v1beta1.StorageConfig) error {
 	return nil
 }
 
-// cluster is the name of what the server is part of; "" if it is part of nothing.
-func (s *server) cluster() string {
-	if s.parent == nil {
+// Cluster is the name of what the server is part of; "" if it is part of nothing.
+func (s *Server) Cluster() string {
+	if s.Parent == nil {
 		return ""
 	}
-	return s.parent.name
+	return s.Parent.Name
 }
 
-// sharesConfig reports whether the server has its configuration from the ConfigMap of its cluster.
-func (s *server) sharesConfig() bool {
-	return s.parent != nil && s.parent.kind == v1beta1.KindCluster && s.instance.Spec.Config == nil &&
-		(s.instance.Spec.ConfigMapRefs == nil || s.parent.spec.ConfigMapRefs != nil && *s.instance.Spec.ConfigMapRefs == *s.parent.spec.ConfigMapRefs) &&
-		s.version == s.parent.spec.VersionOrDefault()
+// SharesConfig reports whether the server has its configuration from the ConfigMap of its cluster.
+func (s *Server) SharesConfig() bool {
+	return s.Parent != nil && s.Parent.Kind == v1beta1.KindCluster && s.Instance.Spec.Config == nil &&
+		(s.Instance.Spec.ConfigMapRefs == nil || s.Parent.Spec.ConfigMapRefs != nil && *s.Instance.Spec.ConfigMapRefs == *s.Parent.Spec.ConfigMapRefs) &&
+		s.version == s.Parent.Spec.VersionOrDefault()
 }
 
-// configMap is the name of the ConfigMap that the server has its configuration from.
-func (s *server) configMap() string {
-	if s.sharesConfig() {
-		return configName(s.parent.name)
+// ConfigMap is the name of the ConfigMap that the server has its configuration from.
+func (s *Server) ConfigMap() string {
+	if s.SharesConfig() {
+		return ConfigName(s.Parent.Name)
 	}
-	return configName(s.instance.Name)
+	return ConfigName(s.Instance.Name)
 }
 
-// transferSecret is the name of the Secret with the keys for zone transfers.
-func (s *server) transferSecret() string {
-	if s.parent != nil && s.parent.kind == v1beta1.KindCluster {
-		return transferName(s.parent.name)
+// TransferSecret is the name of the Secret with the keys for zone transfers.
+func (s *Server) TransferSecret() string {
+	if s.Parent != nil && s.Parent.Kind == v1beta1.KindCluster {
+		return TransferName(s.Parent.Name)
 	}
-	return transferName(s.instance.Name)
+	return TransferName(s.Instance.Name)
 }
 
-// keySecret is the name of the Secret with the keys of an instance.
-func keySecret(instance string) string { return instance + "-rndc-key" }
+// KeySecret is the name of the Secret with the keys of an instance.
+func KeySecret(instance string) string { return instance + "-rndc-key" }
 
-// transferName is that of the Secret with a cluster's keys for zone transfers, or with those of an instance that is part of none.
-func transferName(cluster string) string { return cluster + "-transfer-key" }
+// TransferName is that of the Secret with a cluster's keys for zone transfers, or with those of an instance that is part of none.
+func TransferName(cluster string) string { return cluster + "-transfer-key" }
 
-// labels are on everything that an instance has, and on its pods.
-func (s *server) labels() map[string]string {
-	out := objectLabels(v1beta1.KindInstance, s.cluster(), map[string]string{
-		v1beta1.AppLabel: v1beta1.AppValue, v1beta1.InstanceLabel: s.instance.Name, v1beta1.RoleLabel: string(s.role),
-		v1beta1.NameLabel: v1beta1.NameValue, v1beta1.AppInstance: s.instance.Name, v1beta1.ComponentLabel: v1beta1.ComponentServer,
+// Labels are on everything that an instance has, and on its pods.
+func (s *Server) Labels() map[string]string {
+	out := ObjectLabels(v1beta1.KindInstance, s.Cluster(), map[string]string{
+		v1beta1.AppLabel: v1beta1.AppValue, v1beta1.InstanceLabel: s.Instance.Name, v1beta1.RoleLabel: string(s.Role),
+		v1beta1.NameLabel: v1beta1.NameValue, v1beta1.AppInstance: s.Instance.Name, v1beta1.ComponentLabel: v1beta1.ComponentServer,
 	})
-	if s.parent == nil {
+	if s.Parent == nil {
 		delete(out, v1beta1.ClusterLabel)
 		return out
 	}
-	out[v1beta1.ClusterOfLabel] = s.parent.name
+	out[v1beta1.ClusterOfLabel] = s.Parent.Name
 	return out
 }
 
-// selector finds the pods of an instance. It cannot be changed later, so that it has only what never changes.
-func (s *server) selector() map[string]string {
-	return map[string]string{v1beta1.AppLabel: v1beta1.AppValue, v1beta1.InstanceLabel: s.instance.Name}
+// Selector finds the pods of an instance. It cannot be changed later, so that it has only what never changes.
+func (s *Server) Selector() map[string]string {
+	return map[string]string{v1beta1.AppLabel: v1beta1.AppValue, v1beta1.InstanceLabel: s.Instance.Name}
 }

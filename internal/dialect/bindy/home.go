@@ -30,13 +30,13 @@ type homeZone struct {
 func homeZoneOf(z *v1beta1.DNSZone) *homeZone {
 	selectors := selectorsOf(z.Spec.RecordsFrom)
 	return &homeZone{
-		id: ZoneID(z.Namespace, z.Name), created: z.CreationTimestamp.Time, name: canonicalZone(z.Spec.ZoneName),
+		id: ZoneID(z.Namespace, z.Name), created: z.CreationTimestamp.Time, name: CanonicalZone(z.Spec.ZoneName),
 		from: z.Spec.RecordsFrom, selectors: selectors, hooks: hooksOf(selectors),
 	}
 }
 
-// canonicalZone returns the name of a zone as one writes it: in any case, with or without a dot at its end.
-func canonicalZone(name string) string { return strings.TrimSuffix(strings.ToLower(name), ".") }
+// CanonicalZone returns the name of a zone as one writes it: in any case, with or without a dot at its end.
+func CanonicalZone(name string) string { return strings.TrimSuffix(strings.ToLower(name), ".") }
 
 // selectorsOf reads selectors. One that cannot be read, such as one with an unknown operator, selects nothing; an empty one
 // selects everything.

@@ -1,19 +1,17 @@
 package bindy
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
-	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// reachedAt are the addresses of a server: those of its Service, and those of the nodes of its ready pods. While no pod is ready, the nodes
+// ReachedAt are the addresses of a server: those of its Service, and those of the nodes of its ready pods. While no pod is ready, the nodes
 // are those of before: name servers would have no address otherwise.
-func reachedAt(service *corev1.Service, pods []corev1.Pod, before []v1beta1.ServerAddress) []v1beta1.ServerAddress {
+func ReachedAt(service *corev1.Service, pods []corev1.Pod, before []v1beta1.ServerAddress) []v1beta1.ServerAddress {
 	found := map[v1beta1.AddressType][]string{v1beta1.AddressClusterIP: service.Spec.ClusterIPs}
 	if service.Spec.Type == corev1.ServiceTypeLoadBalancer {
 		for _, at := range service.Status.LoadBalancer.Ingress {
@@ -21,7 +19,7 @@ func reachedAt(service *corev1.Service, pods []corev1.Pod, before []v1beta1.Serv
 		}
 	}
 	for i := range pods {
-		if p := &pods[i]; wasReady(p) && p.DeletionTimestamp.IsZero() {
+		if p := &pods[i]; WasReady(p) && p.DeletionTimestamp.IsZero() {
 			for _, at := range p.Status.HostIPs {
 				found[v1beta1.AddressNode] = append(found[v1beta1.AddressNode], at.IP)
 			}
@@ -55,8 +53,8 @@ func parsed(texts []string) []netip.Addr {
 	return slices.Compact(out)
 }
 
-// glueFrom are the addresses of an instance that are of one of some types, of ClusterIP without any.
-func glueFrom(i *v1beta1.Bind9Instance, types []v1beta1.AddressType) []netip.Addr {
+// GlueFrom are the addresses of an instance that are of one of some types, of ClusterIP without any.
+func GlueFrom(i *v1beta1.Bind9Instance, types []v1beta1.AddressType) []netip.Addr {
 	if len(types) == 0 {
 		types = []v1beta1.AddressType{v1beta1.AddressClusterIP}
 	}
@@ -70,21 +68,4 @@ func glueFrom(i *v1beta1.Bind9Instance, types []v1beta1.AddressType) []netip.Add
 		}
 	}
 	return parsed(texts)
-}
-
-// glueless warns of a zone none of whose servers has an address of the types that it wants.
-func (f fleetOf) glueless(id zone.ID, types []v1beta1.AddressType) []zone.Note {
-	if len(types) == 0 || len(f.addresses) > 0 || len(f.all()) == 0 {
-		return nil
-	}
-	return []zone.Note{{Reason: v1beta1.ReasonNoAddress, Message: fmt.Sprintf("None of the servers of %s has an address of the types %s, which its addressTypes want: name servers in the zone "+
-		"that have no address here get none; see status.addresses of its Bind9Instances, or choose other types.", id, list(textsOf(types)))}}
-}
-
-func textsOf(types []v1beta1.AddressType) []string {
-	out := make([]string, len(types))
-	for i, t := range types {
-		out[i] = string(t)
-	}
-	return out
 }

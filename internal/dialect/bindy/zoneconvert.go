@@ -34,7 +34,7 @@ func ConvertZone(z *v1beta1.DNSZone, servers []netip.Addr) zone.Zone {
 		out.Warnings = append(out.Warnings, unreadable(out.ID, fmt.Sprintf("bind9InstancesFrom[%d]", i), &z.Spec.Bind9InstancesFrom[i].Selection)...)
 	}
 	var err error
-	if out.Where.Name, err = zoneName(z.Spec.ZoneName); err != nil {
+	if out.Where.Name, err = ZoneName(z.Spec.ZoneName); err != nil {
 		out.Invalid = &zone.Refusal{Reason: zone.InvalidName, Message: fmt.Sprintf(
 			"%s has a zoneName that is no name of a zone: %v; correct it.", out.ID, err)}
 		return out
@@ -73,8 +73,8 @@ func ownNamespace(namespace string) zone.Rule {
 	return rule
 }
 
-// zoneName reads a zone's name, which is absolute with or without a dot at its end.
-func zoneName(text string) (dnsname.Name, error) {
+// ZoneName reads a zone's name, which is absolute with or without a dot at its end.
+func ZoneName(text string) (dnsname.Name, error) {
 	name, err := dnsname.Parse(strings.TrimSuffix(text, ".") + ".")
 	_, address := netip.ParseAddr(strings.TrimSuffix(text, "."))
 	switch {

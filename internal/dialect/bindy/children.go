@@ -5,37 +5,38 @@ import (
 	"maps"
 	"strconv"
 
+	corev1 "k8s.io/api/core/v1"
+
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 )
 
-// instancesFor are the instances of a cluster whose spec has been checked.
-func instancesFor(c *v1beta1.Bind9Cluster) []*v1beta1.Bind9Instance {
+// InstancesFor are the instances of a cluster whose spec has been checked.
+func InstancesFor(c *v1beta1.Bind9Cluster) []*v1beta1.Bind9Instance {
 	var out []*v1beta1.Bind9Instance
-	for _, role := range roles() {
+	for _, role := range Roles() {
 		count, err := c.Spec.Replicas(role)
 		if err != nil {
 			continue
 		}
 		for i := range count {
-			out = append(out, instanceFor(c, role, i))
+			out = append(out, InstanceFor(c, role, i))
 		}
 	}
 	return out
 }
 
-// instanceFor is one instance of a cluster. What its spec does not say, the instance takes from the cluster that it names.
-func instanceFor(c *v1beta1.Bind9Cluster, role v1beta1.Role, index int32) *v1beta1.Bind9Instance {
+// InstanceFor is one instance of a cluster. What its spec does not say, the instance takes from the cluster that it names.
+func InstanceFor(c *v1beta1.Bind9Cluster, role v1beta1.Role, index int32) *v1beta1.Bind9Instance {
 	var more map[string]string
 	if r := c.Spec.ForRole(role); r != nil {
 		more = r.Labels
 	}
-	labels := objectLabels(v1beta1.KindCluster, c.Name, more)
+	labels := ObjectLabels(v1beta1.KindCluster, c.Name, more)
 	labels[v1beta1.RoleLabel] = string(role)
 	instance := &v1beta1.Bind9Instance{
 		ObjectMeta: metav1.ObjectMeta{
@@ -54,48 +55,48 @@ func instanceFor(c *v1beta1.Bind9Cluster, role v1beta1.Role, index int32) *v1bet
 	return instance
 }
 
-// wantedNames are the names of the instances that a cluster asks for; none if it contradicts itself.
-func wantedNames(c *v1beta1.Bind9Cluster) []string {
+// WantedNames are the names of the instances that a cluster asks for; none if it contradicts itself.
+func WantedNames(c *v1beta1.Bind9Cluster) []string {
 	var out []string
-	for _, i := range instancesFor(c) {
+	for _, i := range InstancesFor(c) {
 		out = append(out, i.Name)
 	}
 	return out
 }
 
-// compareInstances orders names by role and number, so that 10 comes after 9.
-func compareInstances(a, b string) int {
-	restA, indexA, _ := cutLast(a)
-	restB, indexB, _ := cutLast(b)
+// CompareInstances orders names by role and number, so that 10 comes after 9.
+func CompareInstances(a, b string) int {
+	restA, indexA, _ := CutLast(a)
+	restB, indexB, _ := CutLast(b)
 	numberA, _ := strconv.Atoi(indexA)
 	numberB, _ := strconv.Atoi(indexB)
 	return cmp.Or(cmp.Compare(restA, restB), cmp.Compare(numberA, numberB), cmp.Compare(a, b))
 }
 
-// sharedBy is what the instances of a cluster have in common, or an error that says what is wrong with the spec.
-func sharedBy(c *v1beta1.Bind9Cluster) ([]client.Object, error) {
-	if err := checkFleet(v1beta1.KindCluster, c.Name, &c.Spec.CommonSpec); err != nil {
-		return nil, err
+// SharedBy is what the instances of a cluster have in common, or an error that says what is wrong with the spec.
+func SharedBy(c *v1beta1.Bind9Cluster) (*corev1.ConfigMap, []*policyv1.PodDisruptionBudget, error) {
+	if err := CheckFleet(v1beta1.KindCluster, c.Name, &c.Spec.CommonSpec); err != nil {
+		return nil, nil, err
 	}
 	config, err := configFor(c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	out := []client.Object{config}
-	for _, role := range roles() {
+	var budgets []*policyv1.PodDisruptionBudget
+	for _, role := range Roles() {
 		if count, err := c.Spec.Replicas(role); err == nil && count >= 2 {
-			out = append(out, budgetFor(c, role))
+			budgets = append(budgets, budgetFor(c, role))
 		}
 	}
-	return out, nil
+	return config, budgets, nil
 }
 
 // budgetFor lets one server of a role be evicted at a time.
 func budgetFor(c *v1beta1.Bind9Cluster, role v1beta1.Role) *policyv1.PodDisruptionBudget {
-	labels := maps.Clone(sharedLabels(c.Name))
+	labels := maps.Clone(SharedLabels(c.Name))
 	labels[v1beta1.RoleLabel] = string(role)
 	return &policyv1.PodDisruptionBudget{
-		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: budgetName(c.Name, role), Labels: labels},
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: BudgetName(c.Name, role), Labels: labels},
 		Spec: policyv1.PodDisruptionBudgetSpec{
 			MaxUnavailable: ptr.To(intstr.FromInt32(1)),
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{

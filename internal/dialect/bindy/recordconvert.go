@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/dnsname"
@@ -18,37 +19,15 @@ import (
 // A Record is what the kinds of records have in common.
 type Record struct {
 	ID     zone.ID
-	Object client.Object
+	Object Object
 	Meta   *v1beta1.RecordMeta
 	Status *v1beta1.RecordStatus
 	Type   rr.Type
 	Data   func() ([]string, error) // rdata in presentation form, each value once
 }
 
-// RecordKinds are an empty object of each kind of record.
-func RecordKinds() []client.Object {
-	return []client.Object{
-		&v1beta1.ARecord{}, &v1beta1.AAAARecord{}, &v1beta1.CNAMERecord{}, &v1beta1.TXTRecord{},
-		&v1beta1.MXRecord{}, &v1beta1.NSRecord{}, &v1beta1.SRVRecord{}, &v1beta1.CAARecord{},
-		&v1beta1.PTRRecord{},
-	}
-}
-
-// Served are the kinds of records that the API server has. The existing Bindy knows no PTRRecord, and where its definitions are
-// installed there are none to be had.
-func Served(mapper meta.RESTMapper) ([]client.Object, error) {
-	_, err := mapper.RESTMapping(v1beta1.GroupVersion.WithKind("PTRRecord").GroupKind(), v1beta1.GroupVersion.Version)
-	if err != nil && !meta.IsNoMatchError(err) {
-		return nil, fmt.Errorf("asking whether there are PTRRecords: %w", err)
-	}
-	return slices.DeleteFunc(RecordKinds(), func(o client.Object) bool {
-		_, pointer := o.(*v1beta1.PTRRecord)
-		return pointer && err != nil
-	}), nil
-}
-
 // RecordOf reads an object of a kind of records; false for any other.
-func RecordOf(o client.Object) (Record, bool) {
+func RecordOf(o Object) (Record, bool) {
 	r := Record{Object: o}
 	one := func(format string, values ...any) func() ([]string, error) {
 		return func() ([]string, error) { return []string{fmt.Sprintf(format, values...)}, nil }
@@ -180,4 +159,15 @@ func convertOwner(where *zone.Where, name string) (err error) {
 		where.Name, where.Relative = dnsname.Name{}, dnsname.Relative{}
 	}
 	return err
+}
+
+// An Object is any object of the API server.
+type Object interface {
+	metav1.Object
+	runtime.Object
+}
+
+// keyOf names an object.
+func keyOf(o metav1.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 }

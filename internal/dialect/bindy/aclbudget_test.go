@@ -36,7 +36,7 @@ func TestListsThatNameListsHaveABudget(t *testing.T) {
 		ACLs: nestOf(32, 64), Global: &v1beta1.Bind9Config{AllowQuery: v1beta1.ACL{"list0"}},
 	}}}
 	cluster.Name = "dns"
-	if faults := new(Controller).faults(cluster); len(faults) != 1 || !strings.Contains(faults[0], "1024 elements") {
+	if faults := Faults(cluster, Settings{}, nil); len(faults) != 1 || !strings.Contains(faults[0], "1024 elements") {
 		t.Errorf("admission says %q", faults)
 	}
 	for _, c := range []struct {

@@ -27,18 +27,18 @@ const (
 
 // The containers of a pod.
 const (
-	namedContainer   = "bind9"
-	bindcarContainer = "api"
+	NamedContainer   = "bind9"
+	BindcarContainer = "api"
 )
 
-// serviceAccount is that of all servers of a namespace. It may ask the API server whose token a caller has, and no more.
-const serviceAccount = "bind9"
+// ServiceAccount is that of all servers of a namespace. It may ask the API server whose token a caller has, and no more.
+const ServiceAccount = "bind9"
 
 // bindUser is the user and group that both containers run as: BIND's in its images.
 const bindUser = 101
 
-// deployment runs the pods of a server. The checksum is over what BIND reads at its start: where it changes, pods are replaced.
-func (s *server) deployment(settings Settings, checksum string) *appsv1.Deployment {
+// Deployment runs the pods of a server. The checksum is over what BIND reads at its start: where it changes, pods are replaced.
+func (s *Server) Deployment(settings Settings, checksum string) *appsv1.Deployment {
 	strategy := appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{
 		MaxUnavailable: ptr.To(intstr.FromInt32(0)), MaxSurge: ptr.To(intstr.FromInt32(1)),
 	}}
@@ -46,25 +46,25 @@ func (s *server) deployment(settings Settings, checksum string) *appsv1.Deployme
 		strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType} // two pods cannot have the volume
 	}
 	return &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.instance.Namespace, Name: s.instance.Name, Labels: s.labels()},
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.Instance.Namespace, Name: s.Instance.Name, Labels: s.Labels()},
 		Spec: appsv1.DeploymentSpec{
-			Replicas: ptr.To(s.replicas), Strategy: strategy, RevisionHistoryLimit: ptr.To[int32](2),
-			Selector: &metav1.LabelSelector{MatchLabels: s.selector()},
+			Replicas: ptr.To(s.Replicas), Strategy: strategy, RevisionHistoryLimit: ptr.To[int32](2),
+			Selector: &metav1.LabelSelector{MatchLabels: s.Selector()},
 			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: s.labels(), Annotations: map[string]string{v1beta1.ConfigChecksumAnnotation: checksum}},
+				ObjectMeta: metav1.ObjectMeta{Labels: s.Labels(), Annotations: map[string]string{v1beta1.ConfigChecksumAnnotation: checksum}},
 				Spec:       s.pod(settings),
 			},
 		},
 	}
 }
 
-func (s *server) pod(settings Settings) corev1.PodSpec {
+func (s *Server) pod(settings Settings) corev1.PodSpec {
 	var pull []corev1.LocalObjectReference
 	for _, name := range s.image.ImagePullSecrets {
 		pull = append(pull, corev1.LocalObjectReference{Name: name})
 	}
 	return corev1.PodSpec{
-		ServiceAccountName:           serviceAccount,
+		ServiceAccountName:           ServiceAccount,
 		AutomountServiceAccountToken: ptr.To(false), // see tokenVolume
 		ImagePullSecrets:             pull,
 		EnableServiceLinks:           ptr.To(false), // a hundred Services of siblings are no part of the environment
@@ -86,10 +86,10 @@ func (s *server) pod(settings Settings) corev1.PodSpec {
 }
 
 // spread keeps the servers of a cluster apart: each instance is a Deployment of its own, so that the rule is about its siblings.
-func (s *server) spread() []corev1.TopologySpreadConstraint {
-	of := s.selector()
-	if s.parent != nil {
-		of = map[string]string{v1beta1.ClusterLabel: s.parent.name, v1beta1.RoleLabel: string(s.role)}
+func (s *Server) spread() []corev1.TopologySpreadConstraint {
+	of := s.Selector()
+	if s.Parent != nil {
+		of = map[string]string{v1beta1.ClusterLabel: s.Parent.Name, v1beta1.RoleLabel: string(s.Role)}
 	}
 	var out []corev1.TopologySpreadConstraint
 	for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone} {
@@ -127,9 +127,9 @@ func mountsOfAll() []corev1.VolumeMount {
 // it is not, and BIND goes on: a readiness probe finds out within four seconds.
 const farewell = 10
 
-// leaves is how long the server serves when it is to go. Where a volume lets one pod run at a time, nobody takes over meanwhile, and the wait
+// Leaves is how long the server serves when it is to go. Where a volume lets one pod run at a time, nobody takes over meanwhile, and the wait
 // would be for nothing.
-func (s *server) leaves() int64 {
+func (s *Server) Leaves() int64 {
 	if s.claim != nil {
 		return 0
 	}
@@ -137,17 +137,17 @@ func (s *server) leaves() int64 {
 }
 
 // leaving has BIND wait.
-func (s *server) leaving() *corev1.Lifecycle {
-	if s.leaves() == 0 {
+func (s *Server) leaving() *corev1.Lifecycle {
+	if s.Leaves() == 0 {
 		return nil
 	}
-	return &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: s.leaves()}}}
+	return &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: s.Leaves()}}}
 }
 
-func (s *server) named() corev1.Container {
+func (s *Server) named() corev1.Container {
 	dns := corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString("dns-tcp")}}
 	return corev1.Container{
-		Name: namedContainer, Image: s.image.Image, ImagePullPolicy: corev1.PullPolicy(s.image.ImagePullPolicy),
+		Name: NamedContainer, Image: s.image.Image, ImagePullPolicy: corev1.PullPolicy(s.image.ImagePullPolicy),
 		Command: []string{"named", "-c", path.Join(bind9.ConfigDir, bind9.FileMain), "-g"},
 		Env:     []corev1.EnvVar{{Name: "TZ", Value: "UTC"}},
 		Ports: []corev1.ContainerPort{
@@ -169,7 +169,7 @@ func (s *server) named() corev1.Container {
 }
 
 // api is the sidecar. It says when the pod is ready, for it knows what zones there should be.
-func (s *server) api(settings Settings) corev1.Container {
+func (s *Server) api(settings Settings) corev1.Container {
 	get := func(p string) corev1.ProbeHandler {
 		return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: p, Port: intstr.FromString("http")}}
 	}
@@ -178,9 +178,9 @@ func (s *server) api(settings Settings) corev1.Container {
 		resources = requests("10m", "32Mi")
 	}
 	return corev1.Container{
-		Name: bindcarContainer, Image: s.bindcar.image, ImagePullPolicy: corev1.PullPolicy(s.bindcar.pullPolicy),
+		Name: BindcarContainer, Image: s.bindcar.image, ImagePullPolicy: corev1.PullPolicy(s.bindcar.pullPolicy),
 		Ports:           []corev1.ContainerPort{{Name: "http", ContainerPort: s.bindcar.port, Protocol: corev1.ProtocolTCP}},
-		Env:             s.environment(settings),
+		Env:             s.Environment(settings),
 		LivenessProbe:   &corev1.Probe{ProbeHandler: get("/api/v1/health"), InitialDelaySeconds: 5, PeriodSeconds: 10, TimeoutSeconds: 5, FailureThreshold: 3},
 		ReadinessProbe:  &corev1.Probe{ProbeHandler: get(bindcar.ReadyPath), PeriodSeconds: 2, TimeoutSeconds: 5, FailureThreshold: 2},
 		Resources:       resources,
@@ -194,14 +194,14 @@ func (s *server) api(settings Settings) corev1.Container {
 // requireContent has the sidecar wait until it was told what zones there shall be.
 const requireContent = "BINDCAR_REQUIRE_CONTENT"
 
-// environment is that of the sidecar. It reads keys from the mounted file, not from here: a new key needs no restart.
-func (s *server) environment(settings Settings) []corev1.EnvVar {
+// Environment is that of the sidecar. It reads keys from the mounted file, not from here: a new key needs no restart.
+func (s *Server) Environment(settings Settings) []corev1.EnvVar {
 	out := []corev1.EnvVar{
 		{Name: "BIND_ZONE_DIR", Value: bind9.DataDir},
 		{Name: "API_PORT", Value: strconv.Itoa(int(s.bindcar.port))},
 		{Name: "RUST_LOG", Value: s.bindcar.logLevel},
 		{Name: "BIND_ALLOWED_SERVICE_ACCOUNTS", Value: fmt.Sprintf("system:serviceaccount:%s:%s", settings.Namespace, settings.ServiceAccount)},
-		{Name: "BIND_TOKEN_AUDIENCES", Value: Audience(s.instance.Namespace)},
+		{Name: "BIND_TOKEN_AUDIENCES", Value: Audience(s.Instance.Namespace)},
 		{Name: "POD_UID", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.uid"}}},
 		{Name: "TMPDIR", Value: "/tmp"},
 		{Name: "RNDC_SERVER", Value: fmt.Sprintf("127.0.0.1:%d", bind9.ControlPort)},
@@ -211,7 +211,7 @@ func (s *server) environment(settings Settings) []corev1.EnvVar {
 		{Name: "NSUPDATE_TCP", Value: "true"},
 		{Name: "BINDCAR_UPDATE_ACL", Value: bind9.UpdateList},
 		{Name: requireContent, Value: "true"},
-		{Name: "BINDCAR_LEAVE_SECS", Value: strconv.FormatInt(s.leaves(), 10)},
+		{Name: "BINDCAR_LEAVE_SECS", Value: strconv.FormatInt(s.Leaves(), 10)},
 	}
 	for _, e := range s.bindcar.env { // the user's have the last word, under one name each
 		at := len(out)
@@ -226,7 +226,7 @@ func (s *server) environment(settings Settings) []corev1.EnvVar {
 }
 
 // data is what holds the zones.
-func (s *server) data() corev1.VolumeSource {
+func (s *Server) data() corev1.VolumeSource {
 	if s.claim == nil {
 		return corev1.VolumeSource{EmptyDir: s.scratch.DeepCopy()}
 	}
@@ -237,9 +237,13 @@ func (s *server) data() corev1.VolumeSource {
 const claimSuffix = "-zones"
 
 // claimName is that of the claim that holds the zones: the user's, or one that is made for the instance.
-func (s *server) claimName() string {
+func (s *Server) claimName() string {
 	if s.claim.ClaimName != "" {
 		return s.claim.ClaimName
 	}
-	return s.instance.Name + claimSuffix
+	return s.Instance.Name + claimSuffix
 }
+
+// Audience is what a token that is shown to the sidecars of a namespace is good for. Who may write instances there may have any image as their
+// sidecar, and so sees the token: the sidecars of other namespaces must not take it.
+func Audience(namespace string) string { return "bindcar:" + namespace }

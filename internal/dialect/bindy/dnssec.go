@@ -1,0 +1,67 @@
+package bindy
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+)
+
+// Signs is what an instance says about the signing of zones.
+type Signs struct {
+	Policy  string // that zones without a policy of their own are signed by; "": they are not
+	Trouble string // why it cannot sign, as a sentence; "": it can
+}
+
+// signing is what the configuration of the server says about it, nil if nothing.
+func (s *Server) signing() *v1beta1.DNSSECSigning {
+	var above *v1beta1.Bind9Config
+	if s.Parent != nil {
+		above = s.Parent.Spec.Global
+	}
+	if c := over(s.Instance.Spec.Config, above); c != nil && c.DNSSEC != nil {
+		return c.DNSSEC.Signing
+	}
+	return nil
+}
+
+// Signs returns what the server's spec says about the signing of zones.
+func (s *Server) Signs() Signs {
+	c := s.signing()
+	out := Signs{Policy: signing(c).PolicyName()}
+	instance := keyOf(s.Instance)
+	switch {
+	case c != nil && c.KeysFrom != nil && c.KeysFrom.SecretRef != nil:
+		out.Trouble = Sentence("Bind9Instance %s is to have keys from a Secret (dnssec.signing.keysFrom.secretRef), which this version does not do; take it out, and BIND makes the keys.", instance)
+	case c != nil && ptr.Deref(c.ExportToSecret, false):
+		out.Trouble = Sentence("Bind9Instance %s is to write keys to a Secret (dnssec.signing.exportToSecret), which this version does not do; take it out.", instance)
+	case c != nil && !ptr.Deref(c.AutoGenerate, true):
+		out.Trouble = Sentence("Bind9Instance %s is not to make keys (dnssec.signing.autoGenerate is false), and there is no other way to get some; take it out.", instance)
+	case s.claim == nil:
+		out.Trouble = Sentence("Bind9Instance %s would lose the keys with its Pod, and validating resolvers would refuse the zone; set dnssec.signing.keysFrom.persistentVolume, or the instance's storage.storageType to %s.", instance, v1beta1.StorageClaim)
+	}
+	return out
+}
+
+// keyClaim is the claim of a primary that has no storage of its own, and is to keep keys.
+func (s *Server) keyClaim() (*v1beta1.ClaimConfig, error) {
+	c := s.signing()
+	if s.Role != v1beta1.RolePrimary || s.Replicas > 1 || c == nil || !c.Enabled || c.KeysFrom == nil || c.KeysFrom.PersistentVolume == nil {
+		return nil, nil
+	}
+	var spec corev1.PersistentVolumeClaimSpec
+	if err := c.KeysFrom.PersistentVolume.Into(&spec); err != nil {
+		return nil, fmt.Errorf("dnssec.signing.keysFrom.persistentVolume cannot be used: %w", err)
+	}
+	out := &v1beta1.ClaimConfig{StorageClassName: spec.StorageClassName}
+	if size, ok := spec.Resources.Requests[corev1.ResourceStorage]; ok && size.Cmp(resource.Quantity{}) > 0 {
+		out.Size = size.String()
+	}
+	for _, m := range spec.AccessModes {
+		out.AccessModes = append(out.AccessModes, string(m))
+	}
+	return out, nil
+}
