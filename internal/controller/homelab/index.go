@@ -1,8 +1,9 @@
 package homelab
 
 import (
-	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 	"slices"
+
+	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 )
 
 // slot returns a slot, which it makes if need be. k.mu is held.

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -209,7 +208,5 @@ func hashOf(server string, r dnshook.Record) string {
 	sum := sha256.Sum256(append([]byte(serverOf(server)+"\n"), body...))
 	return hex.EncodeToString(sum[:12])
 }
-
-func asError(err error, e **dnshook.Error) bool { return errors.As(err, e) }
 
 func fqdnOf(key slotKey) string { return strings.TrimSuffix(key.fqdn, ".") }
