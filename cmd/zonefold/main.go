@@ -21,8 +21,8 @@ import (
 // lives on, folds again at every change, and would come to hold five times what it needs.
 const gcPercent = 400
 
-// memoryLimit has it collected sooner where there is more: 100,000 objects take half of it.
-const memoryLimit = 350 << 20
+// memoryLimit has it collected sooner where there is more: 100,000 objects take up to 300 MB of it.
+const memoryLimit = 400 << 20
 
 func main() {
 	if os.Getenv("GOGC") == "" && !slices.Contains(os.Args, "serve") {

@@ -57,18 +57,17 @@ func (f *fold) put(objects []*manifest.Object) (*composition, zone.Delta) {
 	return c, delta
 }
 
-// give puts an object into the World.
+// give puts an object into the World, which keeps it from then on.
 func (f *fold) give(a *arrival) {
 	switch {
 	case a.gone():
 		f.take(a.object.Ref)
-	case a.object.Kind == manifest.Zone:
-		f.world.PutZone(a.zone)
-	case a.object.Kind == manifest.DNSClass:
-		f.world.PutZone(a.zone)
-	case a.object.Kind == manifest.Record, a.object.Kind == manifest.DNSRecord:
-		f.world.PutClaim(a.claim)
+	case a.zone != nil:
+		f.world.PutZone(*a.zone)
+	case a.claim != nil:
+		f.world.PutClaim(*a.claim)
 	}
+	a.zone, a.claim = nil, nil
 }
 
 // take takes an object out of the World.
@@ -88,8 +87,8 @@ type arrival struct {
 	same    []*manifest.Object // of its name
 	object  *manifest.Object   // that which they stand for
 	refusal *zone.Refusal      // what can be said against it before anything is composed
-	zone    zone.Zone          // of a Zone or DNSClass
-	claim   zone.Claim         // of a Record or DNSRecord
+	zone    *zone.Zone         // of a Zone or DNSClass that is to be given
+	claim   *zone.Claim        // of a Record or DNSRecord that is to be given
 }
 
 func (a *arrival) gone() bool { return a.refusal != nil && a.refusal.Reason == beingDeleted }
@@ -107,13 +106,13 @@ func (f *fold) arrivals(objects []*manifest.Object) []*arrival {
 		a := &arrival{same: same}
 		switch a.object, a.refusal = single(same); a.object.Kind {
 		case manifest.Zone:
-			a.zone = zoneOf(a.object, a.refusal)
+			a.zone = new(zoneOf(a.object, a.refusal))
 		case manifest.Record:
-			a.claim = claimOf(a.object, a.refusal)
+			a.claim = new(claimOf(a.object, a.refusal))
 		case manifest.DNSClass:
-			a.zone = classOf(a.object, a.refusal)
+			a.zone = new(classOf(a.object, a.refusal))
 		case manifest.DNSRecord:
-			a.claim = hookRecordOf(a.object, a.refusal)
+			a.claim = new(hookRecordOf(a.object, a.refusal))
 		}
 		out[i] = a
 	})

@@ -51,6 +51,7 @@ type Checker struct {
 type kind struct {
 	namespaced bool
 	structure  *structural.Structural
+	usual      *usual
 	types      validation.SchemaValidator
 	rules      *cel.Validator
 }
@@ -99,6 +100,7 @@ func compile(crd *apiextensionsv1.CustomResourceDefinition) (*kind, error) {
 	if k.structure, err = structural.NewStructural(&props); err != nil {
 		return fail(err)
 	}
+	k.usual = usualOf(k.structure)
 	if k.types, _, err = validation.NewSchemaValidator(&props); err != nil {
 		return fail(err)
 	}
@@ -129,11 +131,13 @@ func (c *Checker) Check(ctx context.Context, kindName, namespace string, object 
 		return nil, err
 	}
 	delete(value, "status")
-	meta := k.metadata(value, namespace)
-	defaulting.PruneNonNullableNullsWithoutDefaults(value, k.structure)
-	defaulting.Default(value, k.structure)
-	errs := append(meta, validation.ValidateCustomResource(nil, value, k.types)...)
-	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, k.structure, value)...)
+	errs := k.metadata(value, namespace)
+	if !k.usual.recognises(value) {
+		defaulting.PruneNonNullableNullsWithoutDefaults(value, k.structure)
+		defaulting.Default(value, k.structure)
+		errs = append(errs, validation.ValidateCustomResource(nil, value, k.types)...)
+		errs = append(errs, listtype.ValidateListSetsAndMaps(nil, k.structure, value)...)
+	}
 	if !blocks(errs) {
 		failed, _ := k.rules.Validate(ctx, nil, k.structure, value, nil, celconfig.RuntimeCELCostBudget)
 		errs = append(errs, failed...)
@@ -144,19 +148,29 @@ func (c *Checker) Check(ctx context.Context, kindName, namespace string, object 
 // metadata checks what all kinds have, and completes it as kubectl does.
 func (k *kind) metadata(value map[string]any, namespace string) field.ErrorList {
 	at := field.NewPath("metadata")
-	text, err := json.Marshal(value["metadata"])
-	var meta metav1.ObjectMeta
-	if err == nil {
-		err = json.Unmarshal(text, &meta)
-	}
-	if err != nil {
-		return field.ErrorList{field.Invalid(at, "", "cannot be read: "+strings.TrimPrefix(err.Error(), "json: "))}
+	meta, plain := plainMetadata(value["metadata"])
+	if !plain {
+		text, err := json.Marshal(value["metadata"])
+		if err == nil {
+			err = json.Unmarshal(text, &meta)
+		}
+		if err != nil {
+			return field.ErrorList{field.Invalid(at, "", "cannot be read: "+strings.TrimPrefix(err.Error(), "json: "))}
+		}
 	}
 	meta.Namespace = ""
 	if k.namespaced {
 		meta.Namespace = namespace
 	}
 	return metavalidation.ValidateObjectMeta(&meta, k.namespaced, metavalidation.NameIsDNSSubdomain, at)
+}
+
+// plainMetadata reads metadata that has a name, a namespace and nothing else, as most have.
+func plainMetadata(value any) (metav1.ObjectMeta, bool) {
+	fields, _ := value.(map[string]any)
+	name, named := fields["name"].(string)
+	namespace, placed := fields["namespace"].(string)
+	return metav1.ObjectMeta{Name: name, Namespace: namespace}, named && (placed && len(fields) == 2 || len(fields) == 1)
 }
 
 // blocks reports whether an error keeps the API server from looking at the rules:
