@@ -87,7 +87,6 @@ func (t *target) doubt(j *job, batch Batch, err error) {
 	s := &t.state
 	switch Class(err) {
 	case ErrConflict:
-		s.conflicts++
 		s.known, s.raced = false, s.known
 	case ErrUnavailable:
 		s.known, s.raced = false, (s.known || s.raced) && j.limits.Read != ReadNone

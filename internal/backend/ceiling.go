@@ -127,13 +127,12 @@ func (f *Feed) awaitRaise(ctx context.Context, serial uint32) error {
 	return nil
 }
 
-// startRaise stores a ceiling above serial in the background. Engine.mu is held.
+// startRaise stores a ceiling above serial in the background. One that was not stored does not make the step longer. Engine.mu is held.
 func (f *Feed) startRaise(serial uint32) chan error {
 	e := f.engine
 	now := e.cfg.Clock.Now()
-	f.step = stepAfter(f.step, now.Sub(f.raised))
-	f.raised = now
-	ceiling, done, result := max(serial+f.step, 1), make(chan struct{}), make(chan error, 1)
+	step := stepAfter(f.step, now.Sub(f.raised))
+	ceiling, done, result := max(serial+step, 1), make(chan struct{}), make(chan error, 1)
 	f.raising = done
 	e.background.Go(func() {
 		err := e.cfg.Ceilings.Raise(e.ctx, f.id, ceiling)
@@ -142,7 +141,7 @@ func (f *Feed) startRaise(serial uint32) chan error {
 		defer e.mu.Unlock()
 		f.raising = nil
 		if err == nil {
-			f.ceiling = ceiling
+			f.ceiling, f.step, f.raised = ceiling, step, now
 		} else {
 			if other, ok := errors.AsType[*Overtaken](err); ok {
 				f.observe(other.Ceiling)

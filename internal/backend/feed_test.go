@@ -252,6 +252,52 @@ func TestAZoneThatNobodyTakesGetsALabelWhenAsked(t *testing.T) {
 	})
 }
 
+// TestACeilingThatCannotBeStoredIsNotAskedForAllTheTime has another operator, or a cache that is late, stand in the way for a minute.
+func TestACeilingThatCannotBeStoredIsNotAskedForAllTheTime(t *testing.T) {
+	for _, class := range []backend.ErrorClass{backend.ErrConflict, backend.ErrUnavailable} {
+		t.Run(string(class), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &refusingStore{Store: &backendtest.Store{}, err: &backend.Error{Class: class}}
+				b := newBench(t, func(c *backend.Config) { c.Ceilings = store })
+				store.clock = b.clock
+				m, s := serverWith(bindLike, zoneName)
+				f := b.feed(zoneName)
+				f.Publish(version(1), nil)
+				b.attachAll(f, s)
+				b.pass(time.Minute)
+				if store.asked > 15 {
+					t.Errorf("in a minute it was asked for %d times", store.asked)
+				}
+				store.err = nil
+				b.pass(10 * time.Minute)
+				soa, _, _ := m.Truth(mustParse(zoneName))
+				if store.ceiling-soa.Serial > 16 {
+					t.Errorf("at last it is %d above the serial %d", store.ceiling-soa.Serial, soa.Serial)
+				}
+			})
+		})
+	}
+}
+
+// refusingStore takes a moment, and no ceiling while it has an error.
+type refusingStore struct {
+	*backendtest.Store
+	clock   *clock
+	err     error
+	asked   int
+	ceiling uint32
+}
+
+func (r *refusingStore) Raise(ctx context.Context, feed string, ceiling uint32) error {
+	r.clock.wait(5 * time.Millisecond)
+	r.asked++
+	if r.err != nil {
+		return r.err
+	}
+	r.ceiling = ceiling
+	return r.Store.Raise(ctx, feed, ceiling)
+}
+
 func TestAFailedCeilingIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &watchedStore{Store: &backendtest.Store{}, fail: true}

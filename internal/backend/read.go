@@ -156,7 +156,6 @@ func (t *target) sameSerial(j *job, found rr.SOA) error {
 		return nil
 	}
 	s.known = false
-	s.conflicts++
 	return &Error{Class: ErrConflict, Err: fmt.Errorf("zone %s was given serial %d and has %d", t.key.Zone, s.soa.Serial, found.Serial)}
 }
 

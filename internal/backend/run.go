@@ -68,6 +68,8 @@ func (t *target) settle(j *job, err error) {
 		e.hold(t.server, now.Add(t.wait(err)))
 	case ErrNotAuthorised:
 		j.a.denied = true
+	case ErrConflict:
+		s.conflicts++
 	}
 }
 
@@ -79,7 +81,7 @@ func (t *target) wait(err error) time.Duration {
 	return t.engine.cfg.Backoff(t.class, t.failures)
 }
 
-// quickConflicts is how often a lost race against another writer is run again at once.
+// quickConflicts is how often a lost race against another writer, of the server or of the ceiling, is run again at once.
 const quickConflicts = 3
 
 // schedule says when the target runs next. Engine.mu is held.
