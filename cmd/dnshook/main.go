@@ -1,4 +1,5 @@
-// Command dnshook is a server for DNSClasses: it has their records served by a DNS server that takes dynamic updates, by PowerDNS, or by this process.
+// Command dnshook is a server for DNSClasses: it has their records served by a provider such as Cloudflare or Amazon Route 53, by a DNS server
+// that takes dynamic updates, by PowerDNS, or by this process.
 // docs/dnshook.md is its manual.
 package main
 
@@ -18,7 +19,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/zonefold/zonefold/dnshook"
-	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/hook"
 )
 
@@ -28,7 +28,7 @@ var version = "dev"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := run(ctx, os.Args[1:], os.Stderr, time.Now)
+	err := run(ctx, os.Args[1:], surroundings{os.Getenv, time.Now, os.Stderr})
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 	case err != nil:
@@ -37,8 +37,16 @@ func main() {
 	}
 }
 
+// surroundings are what the process finds around it.
+type surroundings struct {
+	getenv environment
+	now    func() time.Time
+	log    io.Writer
+}
+
 // run serves until the context ends.
-func run(ctx context.Context, args []string, to io.Writer, now func() time.Time) error {
+func run(ctx context.Context, args []string, around surroundings) error {
+	now, to := around.now, around.log
 	s, err := parse(args, to)
 	if err != nil {
 		return err
@@ -48,11 +56,11 @@ func run(ctx context.Context, args []string, to io.Writer, now func() time.Time)
 		level = slog.LevelDebug
 	}
 	log := slog.New(slog.NewJSONHandler(to, &slog.HandlerOptions{Level: level}))
-	zones, err := s.names()
+	zones, err := s.places()
 	if err != nil {
 		return err
 	}
-	at, err := s.connect(ctx, zones, now, log)
+	at, err := s.connect(ctx, zones, around.getenv, now, log)
 	if err != nil {
 		return err
 	}
@@ -70,8 +78,8 @@ func run(ctx context.Context, args []string, to io.Writer, now func() time.Time)
 const farewell = 5 * time.Second
 
 // serve serves the protocol before a DNS server.
-func (s *settings) serve(ctx context.Context, at server, zones []dnsname.Name, now func() time.Time, log *slog.Logger) error {
-	provider, err := s.provider(at.Backend, zones, now)
+func (s *settings) serve(ctx context.Context, at server, zones []place, now func() time.Time, log *slog.Logger) error {
+	provider, err := s.provider(at, zones, now)
 	if err != nil {
 		return err
 	}

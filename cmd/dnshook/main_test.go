@@ -59,7 +59,10 @@ type site struct {
 	bind *nameserver.Server
 	dns  string
 	args []string // what reaches it
+	env  map[string]string
 }
+
+func (s *site) getenv(name string) string { return s.env[name] }
 
 func newSite(t *testing.T) *site {
 	t.Helper()
@@ -121,7 +124,7 @@ func (s *site) start(args ...string) *program {
 	p := &program{T: s.T, ended: make(chan struct{}), started: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
-		p.err = run(ctx, append(append([]string{}, s.args...), args...), p, time.Now)
+		p.err = run(ctx, append(append([]string{}, s.args...), args...), surroundings{s.getenv, time.Now, p})
 		close(p.ended)
 	}()
 	p.end = func() { cancel(); <-p.ended }
@@ -358,9 +361,22 @@ func TestWrongUsage(t *testing.T) {
 	short := write(t, filepath.Join(dir, "short"), "s3cret! s3cret!")
 	tsig := write(t, filepath.Join(dir, "tsig"), "czNjcmV0IXMzY3JldCFz")
 	for _, c := range []struct{ args, want string }{
-		{"", "--zone"},
-		{"--zone example.com", "--rfc2136"},
-		{"--zone example.com --rfc2136 127.0.0.1 --powerdns http://x", "--rfc2136"},
+		{"", "--provider"},
+		{"serve", "--provider"},
+		{"--provider cloudflare-dns", "--zone"},
+		{"--zone example.com", "one of aws-route53, "},
+		{"--zone example.com --provider cloudfare", "cloudflare-dns"},
+		{"--zone example.com --rfc2136 127.0.0.1 --powerdns http://x", "--powerdns is not for rfc2136"},
+		{"--zone example.com --provider cloudflare-dns --embedded 127.0.0.1:0", "--embedded is not for cloudflare-dns"},
+		{"--zone example.com --provider embedded --unsigned", "--data"},
+		{"--zone example.com=1 --provider embedded --unsigned --embedded 127.0.0.1:0 --data " + dir, "no IDs"},
+		{"--zone example.com --provider embedded --unsigned --embedded 127.0.0.1:0 --data " + dir + " --provider-config a=b", "--provider-config"},
+		{"--zone example.com --provider cloudflare-dns --unsigned", "CLOUDFLARE_API_TOKEN"},
+		{"--zone example.com --provider google-clouddns --unsigned", "GOOGLE_APPLICATION_CREDENTIALS"},
+		{"--zone example.com --provider external-dns-webhook --unsigned", "EXTERNAL_DNS_WEBHOOK_PROVIDER_URL"},
+		{"--zone example.com --provider external-dns-webhook --unsigned --provider-config url", "name=value"},
+		{"--zone example.com --provider aws-route53 --unsigned --provider-config colour=red", "colour"},
+		{"--zone example.com --provider rfc2136 --unsigned", "RFC2136_NAMESERVER"},
 		{"--zone example.com --rfc2136 127.0.0.1", "--secret-file"},
 		{"--zone example.com --rfc2136 127.0.0.1 --unsigned --secret-file x", "--unsigned"},
 		{"--zone example.com --rfc2136 127.0.0.1 --secret-file " + dir + "/none", "reading a secret"},
@@ -381,7 +397,7 @@ func TestWrongUsage(t *testing.T) {
 		{"--zone a --rfc2136 127.0.0.1 --unsigned serve", `"serve"`},
 		{"--nothing", "nothing"},
 	} {
-		err := run(t.Context(), strings.Fields(c.args), io.Discard, time.Now)
+		err := run(t.Context(), strings.Fields(c.args), surroundings{(&site{}).getenv, time.Now, io.Discard})
 		if err == nil || !strings.Contains(fmt.Sprint(err), c.want) {
 			t.Errorf("%q: %v, want %s", c.args, err, c.want)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,74 +12,58 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/all"
 	"github.com/zonefold/zonefold/internal/backend/embedded"
-	"github.com/zonefold/zonefold/internal/backend/powerdns"
-	"github.com/zonefold/zonefold/internal/backend/rfc2136"
-	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/hook"
 )
 
 // A server is where records go.
 type server struct {
-	backend.Backend
+	zone  func(place) backend.Backend
 	addrs []netip.AddrPort // where this process answers DNS questions
 	close func(context.Context) error
 }
 
 // connect returns the server that the settings name.
-func (s *settings) connect(ctx context.Context, zones []dnsname.Name, now func() time.Time, log *slog.Logger) (server, error) {
-	switch {
-	case s.powerdns != "":
-		return s.toPowerDNS()
-	case s.update != "":
-		return s.toRFC2136(now)
+func (s *settings) connect(ctx context.Context, zones []place, getenv environment, now func() time.Time, log *slog.Logger) (server, error) {
+	if s.kind == embeddedKind {
+		return s.here(ctx, zones, now, log)
 	}
-	return s.here(ctx, zones, now, log)
-}
-
-func (s *settings) toPowerDNS() (server, error) {
-	cfg := powerdns.Config{URL: s.powerdns, ServerID: s.serverID}
-	var err error
-	if cfg.APIKey, err = credential(s.powerdnsKeyFile); err != nil {
-		return server{}, err
-	}
-	if s.powerdnsCAs != "" {
-		if cfg.CABundle, err = credential(s.powerdnsCAs); err != nil {
-			return server{}, err
-		}
-	}
-	c, err := powerdns.New(cfg)
+	cfg, err := s.providerConfig(getenv)
 	if err != nil {
 		return server{}, err
 	}
-	return server{Backend: c, close: func(context.Context) error { return c.Close() }}, nil
-}
-
-func (s *settings) toRFC2136(now func() time.Time) (server, error) {
-	cfg := rfc2136.Config{Server: s.update, Now: now}
-	if s.tsigFile != "" {
-		name, err := dnsname.Parse(strings.TrimSuffix(s.tsigName, ".") + ".")
-		if err != nil {
-			return server{}, fmt.Errorf("--tsig-name %q is no name: %w", s.tsigName, err)
-		}
-		secret, err := credential(s.tsigFile)
-		if err != nil {
-			return server{}, err
-		}
-		cfg.Key = rfc2136.Key{Name: name, Algorithm: s.tsigAlg, Secret: secret}
+	if _, ok := cfg.Options["zones"]; !ok && s.kind == "external-dns-webhook" {
+		cfg.Options["zones"] = joined(zones)
 	}
-	c, err := rfc2136.New(cfg)
+	account, err := all.NewPool(now, nil).Open(cfg)
 	if err != nil {
 		return server{}, err
 	}
-	return server{Backend: c, close: func(context.Context) error { return c.Close() }}, nil
+	named := sources()[s.kind].named
+	zone := func(z place) backend.Backend {
+		if named {
+			z.id = cmp.Or(z.id, z.name.String())
+		}
+		return hook.Hosted(account, z.name, z.id)
+	}
+	return server{zone: zone, close: func(context.Context) error { return nil }}, nil
+}
+
+// joined are the names of zones with commas between them.
+func joined(zones []place) string {
+	names := make([]string, len(zones))
+	for i, z := range zones {
+		names[i] = z.name.String()
+	}
+	return strings.Join(names, ",")
 }
 
 // group is that of all zones that this process serves.
 const group = "dnshook"
 
 // here answers DNS questions from this process, once it has everything that was kept.
-func (s *settings) here(ctx context.Context, zones []dnsname.Name, now func() time.Time, log *slog.Logger) (server, error) {
+func (s *settings) here(ctx context.Context, zones []place, now func() time.Time, log *slog.Logger) (server, error) {
 	opts := embedded.Options{Closed: true, Log: log}
 	for _, text := range s.embedded {
 		addr, err := netip.ParseAddrPort(text)
@@ -103,11 +88,11 @@ func (s *settings) here(ctx context.Context, zones []dnsname.Name, now func() ti
 		return server{}, err
 	}
 	kept := hook.Keep(names.Group(group), s.data, now)
-	out := server{Backend: kept, addrs: names.Addrs(), close: func(ctx context.Context) error { return errors.Join(names.Close(ctx), kept.Close()) }}
+	out := server{zone: func(place) backend.Backend { return kept }, addrs: names.Addrs(), close: func(ctx context.Context) error { return errors.Join(names.Close(ctx), kept.Close()) }}
 	err = names.SetPolicy(group, embedded.Policy{Transfer: []embedded.Rule{rule}})
 	for _, zone := range zones {
 		if err == nil {
-			err = kept.Open(ctx, zone)
+			err = kept.Open(ctx, zone.name)
 		}
 	}
 	if err != nil {

@@ -1,17 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/zonefold/zonefold/dnshook"
-	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/all"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/hook"
 )
@@ -27,6 +26,8 @@ type settings struct {
 	unsigned, verbose   bool
 	concurrency         int
 
+	kind                         string // of provider; says where records go
+	config                       list
 	update                       string // of a server that takes dynamic updates
 	tsigName, tsigAlg, tsigFile  string
 	powerdns, serverID           string
@@ -51,7 +52,10 @@ func parse(args []string, to io.Writer) (*settings, error) {
 	s := &settings{}
 	f := flag.NewFlagSet("dnshook", flag.ContinueOnError)
 	f.SetOutput(to)
-	f.Var(&s.zones, "zone", "a `zone` that records may be in; others are refused; of several the longest counts (repeatable)")
+	f.Var(&s.zones, "zone", "a `zone` that records may be in, with =ID behind it where the provider has several of the name; others are refused; "+
+		"of several the longest counts (repeatable)")
+	f.StringVar(&s.kind, "provider", "", "where records go, and for all but embedded by credentials from the environment: `one` of "+strings.Join(kinds(), ", "))
+	f.Var(&s.config, "provider-config", "a setting of the provider, as `name=value`, such as endpoint=http://127.0.0.1:8080 (repeatable)")
 	f.StringVar(&s.listen, "listen", ":7100", "the `address` for requests")
 	f.StringVar(&s.admin, "admin", ":9100", "the `address` for /metrics, /healthz and /readyz; empty: there are none")
 	f.StringVar(&s.path, "path", "", "what comes before /health and /records in `paths`, such as /dns")
@@ -66,30 +70,37 @@ func parse(args []string, to io.Writer) (*settings, error) {
 	f.BoolVar(&s.verbose, "verbose", false, "log every request")
 	f.StringVar(&s.update, "rfc2136", "", "a DNS server that takes dynamic updates, as `host:port`")
 	f.StringVar(&s.tsigName, "tsig-name", "", "the `name` of the key that signs updates and transfers")
-	f.StringVar(&s.tsigAlg, "tsig-algorithm", "hmac-sha256", "its algorithm")
+	f.StringVar(&s.tsigAlg, "tsig-algorithm", "", "its algorithm (default hmac-sha256)")
 	f.StringVar(&s.tsigFile, "tsig-secret-file", "", "a `file` with its secret, in base64")
 	f.StringVar(&s.powerdns, "powerdns", "", "the `URL` of the API of a PowerDNS Authoritative Server")
-	f.StringVar(&s.serverID, "powerdns-server-id", "localhost", "the server behind the API")
+	f.StringVar(&s.serverID, "powerdns-server-id", "", "the server behind the API (default localhost)")
 	f.StringVar(&s.powerdnsKeyFile, "powerdns-key-file", "", "a `file` with the API key")
 	f.StringVar(&s.powerdnsCAs, "powerdns-ca-file", "", "a `file` with certificates of authorities, in PEM")
 	f.Var(&s.embedded, "embedded", "answer DNS questions from this process, at the `address:port`, over UDP and TCP (repeatable)")
 	f.StringVar(&s.data, "data", "", "the `folder` that keeps the records of --embedded")
 	f.Var(&s.transfer, "allow-transfer", "a `network` that gets whole zones from --embedded, such as 192.0.2.0/24 (repeatable)")
+	if len(args) > 0 && args[0] == "serve" { // all that there is to be done
+		args = args[1:]
+	}
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
-	return s, s.check(f.Args())
+	if rest := f.Args(); len(rest) > 0 {
+		return nil, fmt.Errorf("%q is no flag", rest[0])
+	}
+	if err := s.choose(); err != nil {
+		return nil, err
+	}
+	return s, s.check()
 }
 
-func (s *settings) check(rest []string) error {
+func (s *settings) check() error {
 	switch {
-	case len(rest) > 0:
-		return fmt.Errorf("%q is no flag", rest[0])
 	case len(s.zones) == 0:
 		return errors.New("say with --zone which zones records may be in, such as --zone example.com")
-	case s.places() != 1:
-		return errors.New("say where records go: with one of --rfc2136, --powerdns and --embedded")
-	case (len(s.embedded) > 0) != (s.data != ""):
+	case s.kind == embeddedKind && len(s.config) > 0:
+		return errors.New("--provider-config is for other providers than embedded")
+	case (s.kind == embeddedKind || s.data != "") && (len(s.embedded) == 0 || s.data == ""):
 		return errors.New("--embedded and --data go together")
 	case (len(s.secretFiles) == 0) != s.unsigned:
 		return errors.New("say with --secret-file which secret signs requests, or with --unsigned that nobody has to sign")
@@ -97,52 +108,66 @@ func (s *settings) check(rest []string) error {
 		return errors.New("--tls-cert and --tls-key go together")
 	case (s.tsigName == "") != (s.tsigFile == ""):
 		return errors.New("--tsig-name and --tsig-secret-file go together")
-	case s.powerdns != "" && s.powerdnsKeyFile == "":
-		return errors.New("--powerdns needs --powerdns-key-file")
 	case s.grace < 0 || s.timeout <= 0 || s.concurrency <= 0:
 		return errors.New("--secret-grace, --timeout and --concurrency are above zero")
 	}
 	return nil
 }
 
-// places is how many kinds of servers records go to.
-func (s *settings) places() int {
-	n := 0
-	for _, named := range []bool{s.update != "", s.powerdns != "", len(s.embedded) > 0} {
-		if named {
-			n++
+// embeddedKind is the provider that this process is itself.
+const embeddedKind = "embedded"
+
+// kinds are the providers.
+func kinds() []string { return append(all.Providers(), embeddedKind) }
+
+// choose settles where records go. The flags of a provider name it as well.
+func (s *settings) choose() error {
+	for _, flag := range []struct {
+		kind  string
+		named bool
+	}{{"rfc2136", s.update != ""}, {"powerdns", s.powerdns != ""}, {embeddedKind, len(s.embedded) > 0}} {
+		switch {
+		case !flag.named || s.kind == flag.kind:
+		case s.kind != "":
+			return fmt.Errorf("records go to one provider, and --%s is not for %s", flag.kind, s.kind)
+		default:
+			s.kind = flag.kind
 		}
 	}
-	return n
+	if !slices.Contains(kinds(), s.kind) {
+		return fmt.Errorf("say with --provider where records go: it is one of %s", strings.Join(kinds(), ", "))
+	}
+	return nil
 }
 
-// names are the zones.
-func (s *settings) names() ([]dnsname.Name, error) {
-	var names []dnsname.Name
+// A place is a zone that records may be in.
+type place struct {
+	name dnsname.Name
+	id   string // at the provider; "": the one of the name
+}
+
+// places are the zones.
+func (s *settings) places() ([]place, error) {
+	var places []place
 	for _, text := range s.zones {
+		text, id, _ := strings.Cut(text, "=")
 		name, err := dnsname.Parse(strings.TrimSuffix(text, ".") + ".")
 		if err != nil {
 			return nil, fmt.Errorf("--zone %q is no name: %w", text, err)
 		}
-		names = append(names, name)
+		if id != "" && s.kind == embeddedKind {
+			return nil, fmt.Errorf("--zone %s=%s: zones of embedded have no IDs", text, id)
+		}
+		places = append(places, place{name, id})
 	}
-	return names, nil
+	return places, nil
 }
 
-// provider is what has records served, by a server of these zones.
-func (s *settings) provider(server backend.Backend, zones []dnsname.Name, now func() time.Time) (*hook.Provider, error) {
+// provider is what has records served.
+func (s *settings) provider(at server, zones []place, now func() time.Time) (*hook.Provider, error) {
 	cfg := hook.Config{Now: now, Timeout: s.timeout}
-	for _, name := range zones {
-		cfg.Zones = append(cfg.Zones, hook.Zone{Name: name, Backend: server})
+	for _, z := range zones {
+		cfg.Zones = append(cfg.Zones, hook.Zone{Name: z.name, Backend: at.zone(z)})
 	}
 	return hook.New(cfg)
-}
-
-// credential is what a file holds, without the line feed at its end.
-func credential(file string) (string, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return "", fmt.Errorf("reading credentials: %w", err)
-	}
-	return string(bytes.TrimSpace(text)), nil
 }

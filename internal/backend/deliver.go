@@ -28,7 +28,7 @@ func (t *target) deliver(ctx context.Context, j *job, changes []plan.Change) ([]
 	if err := t.record(ctx, j); err != nil {
 		return changes, err
 	}
-	d := delivery{target: t, j: j, queue: j.limits.split(changes)}
+	d := delivery{target: t, j: j, queue: j.limits.Split(changes)}
 	if t.state.create && j.limits.CreateBytes > 0 {
 		d.queue = j.limits.creating(changes)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// unfit says why the server can never take a set, "" if it may.
-func (l *Limits) unfit(c plan.Change) string {
+// Unfit says why the server can never take a set, "" if it may.
+func (l *Limits) Unfit(c plan.Change) string {
 	if c.Deletes() {
 		return ""
 	}
@@ -69,8 +69,8 @@ func (l *Limits) pieces(changes []plan.Change) iter.Seq[[]plan.Change] {
 	}
 }
 
-// split packs changes into batches as full as the limits allow.
-func (l *Limits) split(changes []plan.Change) [][]plan.Change {
+// Split packs changes into batches as full as the limits allow.
+func (l *Limits) Split(changes []plan.Change) [][]plan.Change {
 	var batches [][]plan.Change
 	start, end, bytes := 0, 0, 0
 	for piece := range l.pieces(changes) {
@@ -95,11 +95,11 @@ func (l *Limits) split(changes []plan.Change) [][]plan.Change {
 func (l *Limits) creating(changes []plan.Change) [][]plan.Change {
 	first := *l
 	first.MaxBytes = l.CreateBytes
-	batches := first.split(changes)
+	batches := first.Split(changes)
 	if len(batches) < 2 {
 		return batches
 	}
-	return append(batches[:1:1], l.split(changes[len(batches[0]):])...)
+	return append(batches[:1:1], l.Split(changes[len(batches[0]):])...)
 }
 
 // halve parts a rejected batch. It returns false for a single piece, which cannot be parted.

@@ -66,7 +66,7 @@ func TestSplit(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			changes := addresses(t, 8)
-			batches := c.limits.split(changes)
+			batches := c.limits.Split(changes)
 			if d := cmp.Diff(c.want, sizes(batches)); d != "" {
 				t.Errorf("sizes (-want +got):\n%s", d)
 			}
@@ -126,10 +126,10 @@ func TestUnfit(t *testing.T) {
 		{"a set that fits no message", Limits{MaxBytes: 10}, "the set needs a message of 86 octets and the server takes at most 10"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := c.limits.unfit(change); got != c.want {
+			if got := c.limits.Unfit(change); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
-			if got := c.limits.unfit(plan.Change{Key: k, Have: change.Want}); got != "" {
+			if got := c.limits.Unfit(plan.Change{Key: k, Have: change.Want}); got != "" {
 				t.Errorf("a deletion is unfit: %s", got)
 			}
 		})

@@ -129,12 +129,12 @@ func (t *target) fitting(j *job, changes []plan.Change) []plan.Change {
 	fit := changes[:0:0]
 	refused := false
 	for unit := range plan.Units(changes) {
-		i := slices.IndexFunc(unit, func(c plan.Change) bool { return j.limits.unfit(c) != "" })
+		i := slices.IndexFunc(unit, func(c plan.Change) bool { return j.limits.Unfit(c) != "" })
 		if i >= 0 {
 			if !refused {
 				refused, fit = true, slices.Clone(changes[:len(fit)])
 			}
-			t.refuse(j, unit, Refusal{Reason: j.limits.unfit(unit[i])})
+			t.refuse(j, unit, Refusal{Reason: j.limits.Unfit(unit[i])})
 			continue
 		}
 		if refused {

@@ -1,9 +1,11 @@
 package hook
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -37,6 +39,7 @@ type desk struct {
 	mu      sync.Mutex
 	waiting []*order
 	busy    bool
+	well    time.Time // when a service was last seen to be; see health
 }
 
 // attempts is how often a change is made anew when somebody else changed the zone meanwhile.
@@ -113,39 +116,57 @@ func (o *order) end(err error) {
 	}
 }
 
-// change makes the difference between what the server has and what is wanted, as one change if nobody else writes at the same time.
-// An error is one of all orders that have not ended.
+// change makes the difference between what the server has and what is wanted: as one change if the server takes so much at once and nobody
+// else writes at the same time. An error is one of all orders that have not ended.
 func (d *desk) change(ctx context.Context, orders []*order) error {
-	for i := range attempts {
+	for failed := 0; failed < attempts; {
 		orders = slices.DeleteFunc(slices.Clone(orders), func(o *order) bool { return o.ended })
 		found, changes, err := d.compare(ctx, orders)
 		if err != nil || len(changes) == 0 {
 			return err
 		}
-		b := backend.Batch{Changes: plan.Order(changes), Last: true}
-		if d.limits.SOA == backend.SOAClient {
-			if found.SOA == (rr.SOA{}) {
-				return fmt.Errorf("changing zone %s: %w", d.zone, backend.ErrNoZone)
-			}
-			next := found.SOA
-			next.Serial = rr.NextSerial(found.SOA.Serial, d.now())
-			b.SOA, b.Expect = &next, &found.SOA
-		}
-		result, err := d.backend.Apply(ctx, d.zone, b)
-		if err == nil && result.Pending != nil {
-			err = await(ctx, result.Pending)
-		}
+		part := d.limits.Split(plan.Order(changes))[0]
+		err = d.apply(ctx, part, among(orders, part), found)
 		if err == nil {
-			err = d.confirm(ctx, orders, result, found)
+			continue // the rest
 		}
 		if backend.Class(err) != backend.ErrConflict {
 			return err
 		}
-		if err := pause(ctx, i); err != nil {
+		if err := pause(ctx, failed); err != nil {
 			return err
 		}
+		failed++
 	}
 	return fmt.Errorf("changing zone %s: others changed it %d times meanwhile: %w", d.zone, attempts, backend.ErrConflict)
+}
+
+// among returns the orders that changes are for.
+func among(orders []*order, changes []plan.Change) []*order {
+	return slices.DeleteFunc(slices.Clone(orders), func(o *order) bool {
+		return !slices.ContainsFunc(changes, func(c plan.Change) bool { return c.Key == o.key })
+	})
+}
+
+// apply has the server make changes, and ends their orders. Name servers of a service may answer with them some time later
+// (backend.Result.Pending), for which nobody waits here: others would wait for their turn meanwhile.
+func (d *desk) apply(ctx context.Context, changes []plan.Change, orders []*order, found backend.Observed) error {
+	b := backend.Batch{Changes: changes, Last: true}
+	if d.limits.SOA == backend.SOAClient {
+		if found.SOA == (rr.SOA{}) {
+			return fmt.Errorf("changing zone %s: %w", d.zone, backend.ErrNoZone)
+		}
+		next := found.SOA
+		next.Serial = rr.NextSerial(found.SOA.Serial, d.now())
+		b.SOA, b.Expect = &next, &found.SOA
+	} else {
+		b.Assert = true // there is no serial to tell by that somebody else was faster
+	}
+	result, err := d.backend.Apply(ctx, d.zone, b)
+	if err != nil {
+		return err
+	}
+	return d.confirm(ctx, orders, result, found)
 }
 
 // pause waits before another attempt, for longer each time and not as long as others do.
@@ -177,10 +198,10 @@ func (d *desk) compare(ctx context.Context, orders []*order) (backend.Observed, 
 		switch {
 		case !there && len(o.want.Data) == 0:
 			o.end(dnshook.ErrNotFound)
-		case there && have.Equal(d.served(o.want)):
+		case there && have.Equal(o.want):
 			o.end(nil)
 		default:
-			wanted[o.key] = d.served(o.want)
+			wanted[o.key] = o.want
 			txn.Put(rr.Set{Name: o.key.Name, Type: o.key.Type, Data: []string{""}})
 		}
 	}
@@ -192,16 +213,24 @@ func (d *desk) compare(ctx context.Context, orders []*order) (backend.Observed, 
 	return found, changes, nil
 }
 
-// served is a set as the server can have it.
-func (d *desk) served(set rr.Set) rr.Set {
-	if len(set.Data) == 0 {
-		return set
+// unfit says why the server can never have a set as it is wanted, nil if it may. A TTL is not moved into bounds: whoever asks for the
+// record again would find it changed.
+func (d *desk) unfit(key rr.Key, want rr.Set) error {
+	why := ""
+	low, high := d.limits.MinTTL, cmp.Or(d.limits.MaxTTL, math.MaxInt32)
+	switch {
+	case d.limits.ApexNS == backend.ApexNSServer && key == rr.Key{Name: d.zone, Type: rr.TypeNS}:
+		why = "the name servers of a zone are the service's own"
+	case len(want.Data) == 0:
+	case want.TTL < low || want.TTL > high:
+		why = fmt.Sprintf("the server takes TTLs from %d to %d seconds and this one is %d", low, high, want.TTL)
+	default:
+		why = d.limits.Unfit(plan.Change{Key: key, Want: want})
 	}
-	set.TTL = max(set.TTL, d.limits.MinTTL)
-	if d.limits.MaxTTL > 0 {
-		set.TTL = min(set.TTL, d.limits.MaxTTL)
+	if why == "" {
+		return nil
 	}
-	return set
+	return &dnshook.Error{Code: dnshook.CodeInvalidRecord, Message: fmt.Sprintf("%s cannot be had: %s.", key, why)}
 }
 
 // few is how many sets are better read one by one than as the difference to what was there.
@@ -232,8 +261,8 @@ func (d *desk) confirm(ctx context.Context, orders []*order, result backend.Resu
 	var conflict error
 	for _, o := range orders {
 		err := refused[o.key]
-		if have, _ := found.Sets.Get(o.key); err == nil && !d.limits.Confirms && !have.Equal(d.served(o.want)) {
-			if found.SOA != result.SOA {
+		if have, _ := found.Sets.Get(o.key); err == nil && !d.limits.Confirms && !have.Equal(o.want) {
+			if d.limits.SOA == backend.SOAClient && found.SOA != result.SOA {
 				conflict = fmt.Errorf("%s is not as it was made, and the zone has changed since: %w", o.key, backend.ErrConflict)
 				continue
 			}
@@ -246,22 +275,5 @@ func (d *desk) confirm(ctx context.Context, orders []*order, result backend.Resu
 
 func ignored(key rr.Key) error {
 	return &dnshook.Error{Status: http.StatusBadRequest, Code: dnshook.CodeInvalidRecord,
-		Message: fmt.Sprintf("The DNS server took the change of %s and shows something else: perhaps there is an alias (CNAME) beside other records.", key)}
-}
-
-// await waits until the server has carried out what it took.
-func await(ctx context.Context, pending func(context.Context) (bool, error)) error {
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		done, err := pending(ctx)
-		if done || err != nil {
-			return err
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return errors.Join(backend.ErrUnavailable, ctx.Err())
-		}
-	}
+		Message: fmt.Sprintf("The DNS server took the change of %s and shows something else: perhaps it has no such type, or there is an alias (CNAME) beside other records.", key)}
 }

@@ -115,6 +115,9 @@ func (p *Provider) Batch(ctx context.Context, operations []dnshook.Operation) []
 		case err == nil:
 			one.want, err = hookbackend.SetOf(o.Record, key)
 		}
+		if err == nil {
+			err = d.unfit(key, one.want)
+		}
 		if err != nil {
 			errs[i] = err
 			continue
@@ -162,11 +165,7 @@ func (p *Provider) Get(ctx context.Context, id dnshook.ID) (dnshook.Record, erro
 // Health implements dnshook.Provider: the server of each zone answers for it.
 func (p *Provider) Health(ctx context.Context) error {
 	for _, d := range p.desks {
-		found, err := d.backend.Read(ctx, d.zone, backend.Ask{Keys: []rr.Key{}})
-		if err == nil && found.SOA == (rr.SOA{}) && d.limits.SOA == backend.SOAClient {
-			err = backend.ErrNoZone
-		}
-		if err != nil {
+		if err := d.health(ctx); err != nil {
 			return &dnshook.Error{Status: 503, Code: dnshook.CodeServerError, Err: err,
 				Message: fmt.Sprintf("The DNS server of %s does not answer as it should (%s).", d.zone, backend.Class(err))}
 		}

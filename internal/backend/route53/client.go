@@ -59,7 +59,8 @@ func New(cfg Config) (*Client, error) {
 	options.BaseEndpoint = endpoint
 	switch {
 	case cfg.Chain:
-		surroundings, err := config.LoadDefaultConfig(context.Background(), config.WithRegion(cfg.Region), config.WithHTTPClient(web))
+		// Credentials are asked for with the SDK's own client, which alone can do what variables such as AWS_CA_BUNDLE say.
+		surroundings, err := config.LoadDefaultConfig(context.Background(), config.WithRegion(cfg.Region))
 		if err != nil {
 			return nil, fmt.Errorf("reading the credentials of the surroundings: %w", err)
 		}
