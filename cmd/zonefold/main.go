@@ -40,9 +40,17 @@ func main() {
 		Now:     time.Now(),
 		Getenv:  os.Getenv,
 		Version: version(),
+
+		Terminal: isTerminal(os.Stderr),
 	})
 	stop()
 	os.Exit(code)
+}
+
+// isTerminal reports whether somebody may be looking at what is written to a file.
+func isTerminal(file *os.File) bool {
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // version returns what the program was built from.

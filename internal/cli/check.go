@@ -42,15 +42,16 @@ cannot be read at all, or if there is nothing to check.`,
   zonefold check -f zones/ -o sarif > zones.sarif`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return untilDone(cmd.Context(), func() error {
-				input, err := in.read(env)
+			return untilDone(cmd.Context(), env, func(env Env, p *progress) error {
+				input, err := in.read(env, p)
 				if err != nil {
 					return err
 				}
-				findings, err := check(cmd.Context(), input, env.Now)
+				findings, err := check(cmd.Context(), input, env.Now, p)
 				if err != nil {
 					return err
 				}
+				p.end()
 				return report(env, reporting{out, severity, coverageOf(input)}, findings)
 			})
 		},
@@ -62,16 +63,17 @@ cannot be read at all, or if there is nothing to check.`,
 }
 
 // check gathers all findings.
-func check(ctx context.Context, input *manifest.Input, now time.Time) ([]finding, error) {
+func check(ctx context.Context, input *manifest.Input, now time.Time, p *progress) ([]finding, error) {
 	checker, err := schema.New(crd.Files)
 	if err != nil {
 		return nil, err
 	}
 	f := findings{}
 	f.reading(input)
-	if err := f.schema(ctx, checker, input); err != nil {
+	if err := f.schema(ctx, checker, input, p.begin("checking objects", len(input.Objects))); err != nil {
 		return nil, err
 	}
+	p.begin("deciding about "+count(len(input.Objects), "object"), 0)
 	c := compose(input, now) // after the schema, whose work is garbage by now
 	f.deciding(c)
 	f.spelling(c)

@@ -30,6 +30,8 @@ type Env struct {
 	Now     time.Time // for new serials
 	Getenv  func(string) string
 	Version string // of the program, for people
+
+	Terminal bool // Stderr is a terminal, on which a line may be written again
 }
 
 // exitError ends the program with a code other than exitUsage. Without an error

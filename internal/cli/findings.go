@@ -93,13 +93,14 @@ func (f *findings) reading(input *manifest.Input) {
 }
 
 // schema adds what the API server would refuse.
-func (f *findings) schema(ctx context.Context, checker *schema.Checker, input *manifest.Input) error {
+func (f *findings) schema(ctx context.Context, checker *schema.Checker, input *manifest.Input, step func()) error {
 	found := make([][]schema.Violation, len(input.Objects))
 	errs := make([]error, len(input.Objects))
 	parallel.Do(len(input.Objects), func(i int) {
 		o := input.Objects[i]
 		kind, _, _ := strings.Cut(o.Kind, ".") // its group the object says itself
 		found[i], errs[i] = checker.Check(ctx, kind, o.Ref.Namespace, o.JSON)
+		step()
 	})
 	f.violated = map[manifest.Ref][]string{}
 	for i, o := range input.Objects {

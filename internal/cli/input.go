@@ -25,11 +25,12 @@ func (f *inputFlags) register(cmd *cobra.Command) {
 var errNothing = errors.New("there is nothing to read: say with -f which files, folders or - (standard input)")
 
 // read reads the objects, and tells on standard error what it left out.
-func (f *inputFlags) read(env Env) (*manifest.Input, error) {
+func (f *inputFlags) read(env Env, p *progress) (*manifest.Input, error) {
 	if len(f.files) == 0 {
 		return nil, errNothing
 	}
-	in, err := manifest.Read(manifest.Options{Paths: f.files, Stdin: env.Stdin, Namespace: f.namespace})
+	p.begin("reading files", 0)
+	in, err := manifest.Read(manifest.Options{Paths: f.files, Stdin: env.Stdin, Namespace: f.namespace, Begin: p.begin})
 	if err != nil {
 		return nil, err
 	}

@@ -52,12 +52,15 @@ Exit codes: 0 when everything could be read, also if objects are refused; 2 if n
 			if err != nil {
 				return err
 			}
-			return untilDone(cmd.Context(), func() error {
-				input, err := in.read(env)
+			return untilDone(cmd.Context(), env, func(env Env, p *progress) error {
+				input, err := in.read(env, p)
 				if err != nil {
 					return err
 				}
-				return render(env, input, compose(input, at), view{out, name})
+				p.begin("deciding about "+count(len(input.Objects), "object"), 0)
+				c := compose(input, at)
+				p.end()
+				return render(env, input, c, view{out, name})
 			})
 		},
 	}

@@ -130,6 +130,8 @@ type Options struct {
 	Namespace string // of namespaced objects that do not say theirs
 	// Valid reports whether an API server would take an object: one that it would not may be half of one. Nil takes all.
 	Valid func(*Object) bool
+	// Begin is told of a stage of the work and of its pieces. It returns what is called for each that is done. Nil: nobody asks.
+	Begin func(stage string, pieces int) (step func())
 }
 
 // Read reads all objects of all paths once. The error is that of a path which cannot be

@@ -84,7 +84,14 @@ func (r *Reader) parse(files []file) []*part {
 			docs, outs = append(docs, p.docs[j]), append(outs, &p.read[j])
 		}
 	}
-	parallel.Do(len(docs), func(i int) { *outs[i] = docs[i].read(r.opts.Namespace) })
+	step := func() {}
+	if r.opts.Begin != nil {
+		step = r.opts.Begin("reading documents", len(docs))
+	}
+	parallel.Do(len(docs), func(i int) {
+		*outs[i] = docs[i].read(r.opts.Namespace)
+		step()
+	})
 	return parts
 }
 
