@@ -56,7 +56,7 @@ func (f *fold) refuse(a *arrival, homes *bindy.Homes) {
 		var z v1beta1.DNSZone
 		z.Namespace, z.Name = ref.Namespace, ref.Name
 		homes.PutZone(&z)
-		f.world.PutZone(zone.Zone{ID: idOf(ref), Pinned: true, Invalid: a.refusal})
+		f.world.PutZone(zone.Zone{ID: idOf(ref), Policy: bindy.Policy(), Invalid: a.refusal})
 	case strings.HasSuffix(ref.Kind, manifest.Record):
 		f.world.PutClaim(zone.Claim{ID: idOf(ref), Invalid: a.refusal})
 	}

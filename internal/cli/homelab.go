@@ -15,7 +15,7 @@ func classOf(o *manifest.Object, refusal *zone.Refusal) zone.Zone {
 	if c, ok := o.Homelab.(*v1alpha1.DNSClass); ok && refusal == nil {
 		return homelab.ConvertClass(c)
 	}
-	return zone.Zone{ID: idOf(o.Ref), Pinned: true, Exclusive: true, Invalid: refusal}
+	return zone.Zone{ID: idOf(o.Ref), Policy: homelab.Policy(), Invalid: refusal}
 }
 
 func hookRecordOf(o *manifest.Object, refusal *zone.Refusal) zone.Claim {

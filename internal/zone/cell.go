@@ -59,12 +59,13 @@ func (c *cell) cut() cut {
 	return c.special.cut
 }
 
-func (c *cell) apex() bool { return c.node == c.zone.node }
+// apex reports whether the cell is that of the Zone's own name. A heap has none.
+func (c *cell) apex() bool { return c.node == c.zone.node && !c.zone.Policy.Heap }
 
 // compare orders the claims of a cell by who comes first where not all can be taken:
 // those of the Zone's own namespace, then the oldest.
 func (c *cell) compare(a, b *claimState) int {
-	if a.ID.Namespace != b.ID.Namespace && !c.zone.exclusive() {
+	if a.ID.Namespace != b.ID.Namespace && !c.zone.Policy.Heap {
 		switch c.zone.ID.Namespace {
 		case a.ID.Namespace:
 			return -1

@@ -14,7 +14,7 @@ func (w *World) compose(c *cell) {
 	c.first = nil
 	switch {
 	case !c.zone.accepted() || c.zone.dead:
-	case c.zone.exclusive():
+	case c.zone.Policy.Heap:
 		m.divide()
 	default:
 		m.merge()
@@ -41,7 +41,7 @@ func (w *World) store(c *cell, m *merger) {
 	for i := range m.groups {
 		g := &m.groups[i]
 		set := rr.NewSet(rr.Key{Name: c.node.name, Type: g.t}, g.ttl, g.data...)
-		if g.t == rr.TypeDS && c.apex() && !c.zone.exclusive() {
+		if g.t == rr.TypeDS && c.apex() {
 			ds = set
 			continue
 		}

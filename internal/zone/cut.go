@@ -20,7 +20,7 @@ type cut struct {
 
 // cut returns the cut that the merged sets make.
 func (m *merger) cut() cut {
-	if m.cell.zone.exclusive() {
+	if m.cell.zone.Policy.Heap {
 		return cut{}
 	}
 	for _, g := range m.groups {

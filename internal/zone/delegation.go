@@ -141,7 +141,7 @@ func (w *World) judgeZone(z *zoneState) (rule ruling, skipped []*zoneState) {
 			return notDelegated(z, up), nil
 		}
 	}
-	if !z.Pinned && !w.granted(z) {
+	if !z.Policy.Pinned && !w.granted(z) {
 		return ruling{reason: NotGranted, spelt: w.isSuffix(z.node.name)}, nil
 	}
 	return ruling{reason: Accepted}, skipped

@@ -64,7 +64,7 @@ func (w *World) ForeseeGrants(backend string, grants []Grant) []ID {
 	}
 	var out []ID
 	for id, z := range w.zones {
-		if z.accepted() && z.next() == nil && !z.Pinned && !w.granted(z) {
+		if z.accepted() && z.next() == nil && !z.Policy.Pinned && !w.granted(z) {
 			out = append(out, id)
 		}
 	}
@@ -97,7 +97,7 @@ func (w *World) foresee(id ID, undo func()) Forecast {
 // with it than can be told so.
 func (w *World) ruleOn(z Zone) (Verdict, bool) {
 	if old := w.zones[z.ID]; old != nil {
-		same := old.Where == z.Where && old.Pinned == z.Pinned && old.Exclusive == z.Exclusive && old.Invalid == nil && z.Invalid == nil && old.Created.Equal(z.Created)
+		same := old.Where == z.Where && old.Policy == z.Policy && old.Invalid == nil && z.Invalid == nil && old.Created.Equal(z.Created)
 		return old.verdict, same
 	}
 	s := &zoneState{Zone: z, tree: w.tree, created: ageOf(z.Created)}
@@ -106,7 +106,7 @@ func (w *World) ruleOn(z Zone) (Verdict, bool) {
 	if problem == nil {
 		problem = unnamed
 	}
-	if problem != nil || z.Pinned {
+	if problem != nil || z.Policy.Pinned {
 		return Verdict{}, false
 	}
 	if s.node = w.tree.find(name); s.node == nil {

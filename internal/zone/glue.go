@@ -60,7 +60,7 @@ func (w *World) copies(child *zoneState) bool {
 // pass marks what depends on the cell after it changed from before to c, where held is
 // who holds it now.
 func (w *World) pass(before, c *cell, held []holding) {
-	if c.apex() && !c.zone.exclusive() {
+	if c.apex() {
 		w.feed(before, c)
 		w.equip(c)
 	}
@@ -127,7 +127,7 @@ func (w *World) feed(before, c *cell) {
 // not have: DS without them is published nowhere (RFC 4035 §2.4).
 func unfed(c *claimState) (Note, bool) {
 	z := c.cell.zone
-	if c.Type != rr.TypeDS || !c.cell.apex() || z.feeds != nil || z.exclusive() {
+	if c.Type != rr.TypeDS || !c.cell.apex() || z.feeds != nil {
 		return Note{}, false
 	}
 	return Note{Occluded, fmt.Sprintf(

@@ -1,6 +1,7 @@
 package zone
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/zonefold/zonefold/internal/rr"
@@ -102,9 +103,8 @@ func inWords(c *claimState, why cause) string {
 		}
 		return fmt.Sprintf("No accepted Zone encloses %s, which %s asks for; create one, or see the conditions of yours.", name, id)
 	case NotDelegated:
-		if why.zone.exclusive() {
-			return fmt.Sprintf("%s does not let namespace %s have %s; have its administrator add it to spec.allowed, or choose another name.",
-				why.zone.ID, id.Namespace, name)
+		if remedy := why.zone.Policy.Remedy; remedy != "" {
+			return fmt.Sprintf("%s does not let namespace %s have %s; %s.", why.zone.ID, id.Namespace, name, remedy)
 		}
 		return fmt.Sprintf("%s has no delegation that gives %s %s to namespace %s; add one with records: [{pattern: %q}] to it.",
 			why.zone.ID, name, c.Type, id.Namespace, name.In(why.zone.node.name))
@@ -113,11 +113,7 @@ func inWords(c *claimState, why cause) string {
 	case ParentNotAccepted:
 		return fmt.Sprintf("%s refers to %s, which is not accepted; mend that one first.", id, why.by)
 	case OutOfZone:
-		fields := "domainName or zoneRef"
-		if why.zone.Pinned {
-			fields = "its name, or the zone that it names"
-		}
-		return fmt.Sprintf("%s asks for %s, which is not inside %s (%s); correct %s.", id, name, why.zone.ID, why.zone.node.name, fields)
+		return fmt.Sprintf("%s asks for %s, which is not inside %s (%s); correct %s.", id, name, why.zone.ID, why.zone.node.name, cmp.Or(why.zone.Policy.Fields, "domainName or zoneRef"))
 	case InvalidName:
 		return fmt.Sprintf("%s asks for an NS at %s; a wildcard cannot be delegated, and servers do not load a zone that does (RFC 4592 §4.2); delegate each name.",
 			id, name)
@@ -141,7 +137,7 @@ func inWords(c *claimState, why cause) string {
 
 func conflict(c *claimState, why cause) string {
 	switch {
-	case why.zone.exclusive() && why.has == c.Type:
+	case why.zone.Policy.Heap && why.has == c.Type:
 		return fmt.Sprintf("%s asks for the %s records at %s in %s, which %s has, because it is older; remove one of the two, or choose another name.",
 			c.ID, c.Type, c.name(), why.zone.ID, why.by)
 	case why.by.IsZero():

@@ -73,12 +73,7 @@ type Zone struct {
 	// Timers of the SOA in seconds, RFC 1035 §3.3.13.
 	Refresh, Retry, Expire, Minimum uint32
 	MName, RName                    dnsname.Name // zero: derived
-	// Pinned: claims come to the Zone by reference only, and it neither delegates nor is
-	// delegated to. Others of its name, or above or below it, are no concern of it.
-	Pinned bool
-	// Exclusive: of a pinned Zone that is no zone of a server but a heap of sets. Each set belongs whole to its oldest
-	// claim, and no rule about whole zones holds: there are no apex, cuts, glue or names that a namespace has.
-	Exclusive bool
+	Policy                          Policy
 	// Own are the sets that the Zone brings itself, such as its name servers. They are at
 	// or below its name, and come before all claims.
 	Own []rr.Set
@@ -87,6 +82,21 @@ type Zone struct {
 	Servers  []Address
 	Invalid  *Refusal // set: the object cannot be understood and captures nothing
 	Warnings []Note   // what the conversion found questionable
+}
+
+// A Policy is how a Zone treats claims and other Zones. Whoever makes Zones of objects chooses it, with the words that people of these
+// objects know. The zero Policy is that of a Zone in the tree of delegations.
+type Policy struct {
+	// Pinned: claims come to the Zone by reference only, and it neither delegates nor is
+	// delegated to. Others of its name, or above or below it, are no concern of it.
+	Pinned bool
+	// Heap: of a pinned Zone that is no zone of a server but a heap of sets. Each set belongs whole to its oldest
+	// claim, and no rule about whole zones holds: there are no apex, cuts, glue or names that a namespace has.
+	Heap bool
+	// Fields are those by which a claim comes to the Zone: "its name, or the zone that it names"; empty: domainName and zoneRef.
+	Fields string
+	// Remedy is what gives a name to a namespace that may not have it: "have its owner add it to the list"; empty: a delegation.
+	Remedy string
 }
 
 // An Address is the data of an A or AAAA record, canonical.
@@ -103,7 +113,7 @@ type Claim struct {
 	Type     rr.Type
 	TTL      *uint32  // nil: the TTL of its Zone
 	Data     []string // canonical, from rr.ParseData, each once
-	Terms    string   // in an exclusive Zone, claims of one namespace and equal Terms share a set; "": with nobody
+	Terms    string   // in a heap, claims of one namespace and equal Terms share a set; "": with nobody
 	Invalid  *Refusal
 	Warnings []Note // what the conversion found questionable
 }

@@ -52,7 +52,7 @@ func consult(w *World) *oracle {
 		o.zones[id] = z.Zone
 	}
 	for id, z := range o.zones {
-		if z.Invalid == nil && (z.Where.Relative.IsOrigin() || (!z.Where.Name.IsZero() || z.Pinned) && !z.Where.Ref.IsZero()) {
+		if z.Invalid == nil && (z.Where.Relative.IsOrigin() || (!z.Where.Name.IsZero() || z.Policy.Pinned) && !z.Where.Ref.IsZero()) {
 			z.Invalid = &Refusal{Reason: InvalidSpec}
 			o.zones[id] = z
 		}
@@ -154,7 +154,7 @@ func (o *oracle) judgeZones() {
 		return cmp.Or(cmp.Compare(o.name[a].NumLabels(), o.name[b].NumLabels()), o.oldest(a, b))
 	})
 	for _, id := range ids {
-		if o.zones[id].Pinned { // nobody above it, below it or beside it has a say
+		if o.zones[id].Policy.Pinned { // nobody above it, below it or beside it has a say
 			o.reason[id] = Accepted
 			continue
 		}
@@ -196,7 +196,7 @@ func (o *oracle) judgeZone(id ID) (ID, Reason) {
 		}
 		for other := range o.zones {
 			between := o.name[other]
-			if !o.zones[other].Pinned && !between.IsZero() && name.Below(between) && between.Below(o.name[up]) && o.owner[between].IsZero() {
+			if !o.zones[other].Policy.Pinned && !between.IsZero() && name.Below(between) && between.Below(o.name[up]) && o.owner[between].IsZero() {
 				return ID{}, ParentNotAccepted
 			}
 		}
@@ -316,7 +316,7 @@ func (o *oracle) at(p place) holdingsAt {
 		return known
 	}
 	h := holdingsAt{data: map[rr.Type][]string{}, reasons: map[ID]Reason{}}
-	if o.zones[p.zone].Exclusive {
+	if o.zones[p.zone].Policy.Heap {
 		o.divide(p, &h)
 		o.memo[p] = h
 		return h

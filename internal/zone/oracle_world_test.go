@@ -45,7 +45,7 @@ func verdicts(w *World) map[string]string {
 // nameServer reports whether the Zone itself says that a name is a name server of it, or, where it is pinned, a record does; an
 // alias cannot be one (RFC 2181 §10.3).
 func (o *oracle) nameServer(p place) bool {
-	if o.zones[p.zone].Pinned && slices.Contains(o.at(place{p.zone, o.name[p.zone]}).data[rr.TypeNS], p.name.String()) {
+	if o.zones[p.zone].Policy.Pinned && slices.Contains(o.at(place{p.zone, o.name[p.zone]}).data[rr.TypeNS], p.name.String()) {
 		return true
 	}
 	for _, set := range o.zones[p.zone].Own {
@@ -91,7 +91,7 @@ func (o *oracle) divide(p place, h *holdingsAt) {
 // ownerAt returns the accepted Zone of a name, as the Zone of the place sees it: a pinned
 // Zone sees only itself.
 func (o *oracle) ownerAt(p place) (ID, bool) {
-	if o.zones[p.zone].Pinned {
+	if o.zones[p.zone].Policy.Pinned {
 		return p.zone, p.name == o.name[p.zone]
 	}
 	id, ok := o.owner[p.name]
@@ -122,7 +122,7 @@ func (o *oracle) contents() map[string]string {
 			}
 			p := place{id, name}
 			for t, data := range o.at(p).data {
-				if t != rr.TypeDS || name != o.name[id] || o.zones[id].Exclusive { // which belongs into the parent
+				if t != rr.TypeDS || name != o.name[id] || o.zones[id].Policy.Heap { // which belongs into the parent
 					out[fmt.Sprint(id, " ", name, " ", t)] = fmt.Sprint(united(data, nil))
 				}
 			}
@@ -138,7 +138,7 @@ func (o *oracle) contents() map[string]string {
 // equipped returns the addresses that a Zone gives to a name: "name servers of its apex that
 // are in it, and have none, get them".
 func (o *oracle) equipped(p place) []Address {
-	if o.zones[p.zone].Exclusive {
+	if o.zones[p.zone].Policy.Heap {
 		return nil
 	}
 	have := o.at(p).data

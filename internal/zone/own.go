@@ -37,7 +37,7 @@ func (w *World) prompt(z *zoneState, name dnsname.Name) {
 // unaliased reports whether a name is one of the name servers of a Zone's apex that cannot be an alias: the Zone itself says so, or a
 // record of a pinned Zone, which a server would not load.
 func (z *zoneState) unaliased(name dnsname.Name) bool {
-	return z.Pinned && slices.Contains(z.servers, name) || slices.ContainsFunc(z.Own, func(s rr.Set) bool {
+	return z.Policy.Pinned && slices.Contains(z.servers, name) || slices.ContainsFunc(z.Own, func(s rr.Set) bool {
 		return s.Type == rr.TypeNS && s.Name == z.node.name && slices.Contains(targetsIn(s, name), name)
 	})
 }
@@ -76,7 +76,7 @@ func (m *merger) equip() {
 func (w *World) equip(apex *cell) {
 	z := apex.zone
 	var servers []dnsname.Name
-	if (z.Pinned || len(z.Servers) > 0) && z.accepted() && !z.dead {
+	if (z.Policy.Pinned || len(z.Servers) > 0) && z.accepted() && !z.dead {
 		servers = targetsIn(apex.set(rr.TypeNS), z.node.name)
 	}
 	if slices.Equal(servers, z.servers) {

@@ -50,7 +50,7 @@ func parseZone(t *testing.T, fields []string) Zone {
 		case "refresh":
 			z.Refresh = uint32(parseNumber(t, value))
 		case "pinned":
-			z.Pinned = true
+			z.Policy = Policy{Pinned: true, Fields: "its name, or the zone that it names"}
 		case "ns":
 			z.Own = append(z.Own, rr.NewSet(rr.Key{Name: z.Where.Name, Type: rr.TypeNS}, z.TTL, strings.Split(value, ",")...))
 		case "glue":

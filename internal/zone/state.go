@@ -43,9 +43,6 @@ type zoneState struct {
 
 func (z *zoneState) accepted() bool { return z.ruling.reason == Accepted }
 
-// exclusive reports whether each set of z belongs to one claim.
-func (z *zoneState) exclusive() bool { return z.Pinned && z.Exclusive }
-
 // parent returns the Zone that delegates to z; nil for a root and for a refused one.
 func (z *zoneState) parent() *zoneState { return z.ruling.parent }
 

@@ -88,8 +88,8 @@ func drawZone(t *rapid.T) Zone {
 	if upTo(t, 31, "invalid") == 30 {
 		z.Invalid = &Refusal{InvalidSpec, "The Zone is wrong."}
 	}
-	if z.Pinned = upTo(t, 4, "pinned") == 3; z.Pinned {
-		if z.Exclusive = upTo(t, 2, "exclusive") == 1; !z.Exclusive {
+	if z.Policy.Pinned = upTo(t, 4, "pinned") == 3; z.Policy.Pinned {
+		if z.Policy.Heap = upTo(t, 2, "heap") == 1; !z.Policy.Heap {
 			drawOwn(t, &z)
 		}
 	}
@@ -330,7 +330,7 @@ func follow(w *World, d Delta, shadow map[string]string) {
 func checkNoLeftovers(t *rapid.T, w *World) {
 	checkTree(t, w, w.tree)
 	for _, z := range w.zones {
-		if z.Pinned == (z.tree == w.tree) {
+		if z.Policy.Pinned == (z.tree == w.tree) {
 			t.Fatalf("%s is in the wrong tree", z.ID)
 		}
 		checkTree(t, w, z.tree)

@@ -18,6 +18,11 @@ func ZoneID(namespace, name string) zone.ID {
 	return zone.ID{Kind: v1beta1.KindZone, Namespace: namespace, Name: name}
 }
 
+// Policy is that of the zone that a DNSZone becomes.
+func Policy() zone.Policy {
+	return zone.Policy{Pinned: true, Fields: "its name, or the zone that it names"}
+}
+
 // ConvertZone turns a DNSZone into what the core decides about. Servers are the addresses of the Services of its servers;
 // name servers that are in the zone and have no address get them. What cannot be understood makes the zone Invalid.
 //
@@ -25,7 +30,7 @@ func ZoneID(namespace, name string) zone.ID {
 func ConvertZone(z *v1beta1.DNSZone, servers []netip.Addr) zone.Zone {
 	out := zone.Zone{
 		ID: ZoneID(z.Namespace, z.Name), Created: z.CreationTimestamp.Time,
-		Pinned: true, Rules: []zone.Rule{ownNamespace(z.Namespace)}, Servers: addressData(servers),
+		Policy: Policy(), Rules: []zone.Rule{ownNamespace(z.Namespace)}, Servers: addressData(servers),
 	}
 	for i := range z.Spec.RecordsFrom {
 		out.Warnings = append(out.Warnings, unreadable(out.ID, fmt.Sprintf("recordsFrom[%d]", i), &z.Spec.RecordsFrom[i])...)

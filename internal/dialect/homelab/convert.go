@@ -28,11 +28,16 @@ func RecordID(namespace, name string) zone.ID {
 	return zone.ID{Kind: KindRecord, Namespace: namespace, Name: name}
 }
 
+// Policy is that of the zone that a DNSClass becomes.
+func Policy() zone.Policy {
+	return zone.Policy{Pinned: true, Heap: true, Remedy: "have its administrator add it to spec.allowed, or choose another name"}
+}
+
 // ConvertClass turns a DNSClass into what the core decides about: the heap of sets that its server has.
 func ConvertClass(c *v1alpha1.DNSClass) zone.Zone {
 	out := zone.Zone{
 		ID: ClassID(c.Name), Created: c.CreationTimestamp.Time, Where: zone.Where{Name: dnsname.Root},
-		Pinned: true, Exclusive: true, TTL: TTLOf(c.Spec.DefaultTTL),
+		Policy: Policy(), TTL: TTLOf(c.Spec.DefaultTTL),
 	}
 	for i := range c.Spec.Allowed {
 		if rule, err := convertAllowance(c.Spec.Allowed[i]); err == nil {

@@ -2,7 +2,7 @@ package zone
 
 import "slices"
 
-// divide makes the sets of a cell of an exclusive Zone. The oldest claim of a type has its set whole, so that who comes
+// divide makes the sets of a cell of a heap. The oldest claim of a type has its set whole, so that who comes
 // later changes nothing of it, except claims of its own namespace with equal Terms. A CNAME still stands alone
 // (RFC 1034 §3.6.2), whoever asks for it.
 func (m *merger) divide() {
