@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller/bindy"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+	"github.com/zonefold/zonefold/internal/testoperator"
 )
 
 // labelled is the manifest of a record with a label that its case's zone selects.
@@ -47,7 +49,9 @@ func TestRecords(t *testing.T) {
 			own := *s
 			own.T = t
 			word, _, _ := strings.Cut(strings.ToLower(c.sentence), " ")
-			c.run(&zoned{&own, fleet, word, word + ".example"})
+			z := &zoned{&own, fleet, word, word + ".example"}
+			t.Cleanup(z.explain)
+			c.run(z)
 		})
 	}
 }
@@ -55,6 +59,30 @@ func TestRecords(t *testing.T) {
 type recordCase struct {
 	sentence string
 	run      func(*zoned)
+}
+
+// explain says, if the case failed, what the operator has told and logged about its zone, and who has led meanwhile: a new leader does not
+// know what the one before had written.
+func (z *zoned) explain() {
+	if !z.Failed() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(z.ctx), time.Minute)
+	defer cancel()
+	for _, args := range [][]string{
+		{"get", "lease,pods", "-n", testoperator.Namespace, "-o", "wide"},
+		{"get", "events.events.k8s.io", "-n", z.fleet.namespace, "-o", `jsonpath={range .items[*]}{.regarding.name} {.related.name} {.reason} {.series.count} {.note}{"\n"}{end}`},
+		{"logs", "-n", testoperator.Namespace, "-l", "app.kubernetes.io/name=zonefold-operator", "--prefix", "--tail=-1"},
+	} {
+		out, err := z.cluster.RunKubectl(ctx, args...)
+		var about strings.Builder
+		for line := range strings.Lines(out) {
+			if args[0] == "get" && args[1] == "lease,pods" || strings.Contains(line, z.zone) || strings.HasPrefix(line, z.word+" ") || strings.Contains(line, "leader") {
+				about.WriteString(line)
+			}
+		}
+		z.Logf("$ kubectl %s\n%s%v", strings.Join(args, " "), about.String(), err)
+	}
 }
 
 // makeZone makes the zone of the case, and waits until every server has it.
