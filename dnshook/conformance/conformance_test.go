@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -331,6 +332,77 @@ func TestServersThatCannotBeAsked(t *testing.T) {
 	} {
 		if _, err := conformance.Run(t.Context(), cfg); err == nil {
 			t.Errorf("%s: it is asked", sentence)
+		}
+	}
+}
+
+// A believer takes every record for what it says, under its path.
+type believer struct {
+	mu      sync.Mutex
+	records map[string]json.RawMessage
+	keeps   bool // a deletion of what is no valid name is refused, as it comes
+}
+
+func (b *believer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	body, _ := io.ReadAll(r.Body)
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/health"):
+		_, _ = io.WriteString(w, `{"status":"healthy"}`)
+	case r.Method == http.MethodPost:
+		var asked struct {
+			Record json.RawMessage `json:"record"`
+		}
+		var id dnshook.ID
+		if json.Unmarshal(body, &asked) != nil || json.Unmarshal(asked.Record, &id) != nil {
+			http.Error(w, "no", http.StatusBadRequest)
+			return
+		}
+		b.records[id.Path()] = asked.Record
+		_, _ = io.WriteString(w, `{"success":true}`)
+	case b.records[strings.TrimPrefix(r.URL.Path, "/dns")] == nil:
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, `{"success":false,"error":{"code":"RECORD_NOT_FOUND","message":"There is none."}}`)
+	case r.Method == http.MethodDelete && b.keeps && strings.Contains(r.URL.Path, "BOGUS"):
+		http.Error(w, "no", http.StatusBadRequest)
+	case r.Method == http.MethodDelete:
+		delete(b.records, strings.TrimPrefix(r.URL.Path, "/dns"))
+		_, _ = io.WriteString(w, `{"success":true}`)
+	default:
+		_, _ = w.Write(slices.Concat([]byte(`{"success":true,"record":`), b.records[strings.TrimPrefix(r.URL.Path, "/dns")], []byte(`}`)))
+	}
+}
+
+// TestInvalidRecordsThatAServerTakesAreCleanedUp has a server that refuses nothing but what is no JSON, and that in words of its own.
+func TestInvalidRecordsThatAServerTakesAreCleanedUp(t *testing.T) {
+	for _, keeps := range []bool{false, true} {
+		b := &believer{records: map[string]json.RawMessage{}, keeps: keeps}
+		at := httptest.NewServer(b)
+		defer at.Close()
+		results, err := conformance.Run(t.Context(), conformance.Config{Server: at.URL + "/dns", Domain: "example.com", Now: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := map[string]conformance.Result{}
+		for _, r := range results {
+			said[r.Check] = r
+		}
+		left := strings.Join(slices.Sorted(maps.Keys(b.records)), " ")
+		clean := said["clean up"]
+		switch {
+		case !keeps && (left != "" || clean.Verdict != conformance.Pass):
+			t.Errorf("%q is left, and it says %v", left, clean)
+		case keeps && (strings.Count(left, "/records/") != 1 || clean.Verdict != conformance.Fail || !strings.Contains(clean.Sentence, "BOGUS")):
+			t.Errorf("%q is left, and it says %v", left, clean)
+		}
+		for check, want := range map[string]string{
+			"invalid value": "it does not refuse it and answers 200", "no JSON": "it refuses it with 400 no, which is no JSON with an error",
+		} {
+			if r := said[check]; r.Verdict != conformance.Fail || !strings.HasPrefix(r.Sentence, want) {
+				t.Errorf("%s: %v, want %q", check, r, want)
+			}
 		}
 	}
 }

@@ -23,7 +23,14 @@ func invalid(name, sentence string, change func(*dnshook.Record), codes ...strin
 	return check{name, sentence, false, func(ctx context.Context, p *probe) error {
 		r := p.own()
 		change(&r)
-		return p.refused(ctx, p.upsert(r), bad, codes...)
+		got, err := p.send(ctx, p.upsert(r))
+		if err != nil {
+			return err
+		}
+		if got.well() == nil {
+			p.invalid = append(p.invalid, r.ID())
+		}
+		return got.refusal(bad, codes...)
 	}}
 }
 

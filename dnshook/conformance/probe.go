@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -22,13 +23,14 @@ const maxAnswer = 1 << 20
 
 // probe asks one server.
 type probe struct {
-	cfg    Config
-	client *dnshook.Client // for what is not checked just then
-	http   *http.Client
-	base   string
-	stamp  string
-	label  string // below the domain, for the check that is being made
-	made   []dnshook.ID
+	cfg     Config
+	client  *dnshook.Client // for what is not checked just then
+	http    *http.Client
+	base    string
+	stamp   string
+	label   string // below the domain, for the check that is being made
+	made    []dnshook.ID
+	invalid []dnshook.ID // what the server should have refused, and took
 }
 
 func newProbe(cfg Config) (*probe, error) {
@@ -183,10 +185,12 @@ func (s said) well() error {
 func (s said) refusal(statuses []int, codes ...string) error {
 	want := fmt.Sprintf("want %s with the code %s", strings.Trim(fmt.Sprint(statuses), "[]"), strings.Join(codes, " or "))
 	switch {
+	case s.well() == nil:
+		return fmt.Errorf("it does not refuse it and answers %s; %s", s, want)
 	case !slices.Contains(statuses, s.status):
-		return fmt.Errorf("it answers %s; %s", s, want)
+		return fmt.Errorf("it refuses it with %s; %s", s, want)
 	case !s.json || s.Error == nil:
-		return fmt.Errorf("it answers %s, which is no JSON with an error; %s", s, want)
+		return fmt.Errorf("it refuses it with %s, which is no JSON with an error; %s", s, want)
 	case s.Success == nil || *s.Success:
 		return fmt.Errorf(`it answers %s, which lacks "success":false`, s)
 	case !slices.Contains(codes, s.Error.Code):
@@ -265,21 +269,49 @@ func (p *probe) gone(ctx context.Context, id dnshook.ID) error {
 	return err
 }
 
-// cleanUp deletes all that was perhaps made.
+// cleanUp deletes all that was perhaps made, and says what stays.
 func (p *probe) cleanUp(ctx context.Context) error {
 	done := map[dnshook.ID]bool{}
-	var errs []error
+	var left []string
 	for _, id := range p.made {
 		if _, err := id.Canonical(); err != nil || done[id] {
 			continue
 		}
 		done[id] = true
-		if err := p.client.Delete(ctx, id); err != nil && dnshook.CodeOf(err) != dnshook.CodeInvalidRecord {
-			errs = append(errs, err)
+		err := p.client.Delete(ctx, id)
+		if dnshook.CodeOf(err) == dnshook.CodeInvalidRecord {
+			err = nil
+		}
+		if err == nil {
+			err = p.gone(ctx, id)
+		}
+		if err != nil {
+			left = append(left, fmt.Sprintf("%s (%v)", id, err))
 		}
 	}
-	if len(errs) > 0 {
-		return fmt.Errorf("%d records may be left below %s; the first: %w", len(errs), p.cfg.Domain, errs[0])
+	for _, id := range p.invalid {
+		if err := p.discard(ctx, id); err != nil {
+			left = append(left, fmt.Sprintf("%q (%v)", id.String(), err))
+		}
+	}
+	if len(left) > 0 {
+		return fmt.Errorf("not all records are gone; remove them by hand: %s", strings.Join(left, "; "))
 	}
 	return nil
+}
+
+// discard deletes a record that no server should have taken. The client would not ask for it.
+func (p *probe) discard(ctx context.Context, id dnshook.ID) error {
+	path := "/records/" + url.PathEscape(id.Type) + "/" + url.PathEscape(id.Domain) + "/" + url.PathEscape(id.Subdomain)
+	got, err := p.send(ctx, p.make(http.MethodDelete, path, nil))
+	if err == nil && got.status != http.StatusNotFound {
+		err = got.well()
+	}
+	if err != nil {
+		return err
+	}
+	if got, err = p.send(ctx, p.get(path)); err == nil && got.well() == nil && got.Record != nil {
+		return errors.New("it was deleted, and GET still shows it")
+	}
+	return err
 }

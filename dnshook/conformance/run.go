@@ -69,8 +69,10 @@ func Run(ctx context.Context, cfg Config) ([]Result, error) {
 		p.label = fmt.Sprintf("%s-%d", p.stamp, i)
 		err := c.run(ctx, p)
 		out = append(out, resultOf(c, err))
-		if ctx.Err() != nil {
-			return out, ctx.Err()
+		if ctx.Err() != nil { // what was made goes all the same
+			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.Timeout)
+			defer cancel()
+			return out, errors.Join(ctx.Err(), p.cleanUp(end))
 		}
 	}
 	return append(out, resultOf(check{name: "clean up", sentence: "What was made for these checks is gone."}, p.cleanUp(ctx))), nil
