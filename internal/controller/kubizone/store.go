@@ -75,17 +75,17 @@ func (s *store) Hold(ctx context.Context, id zone.ID, where []controller.Deliver
 	if err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	if len(where) > 0 && z.DeletionTimestamp.IsZero() { // a finalizer cannot come any more when it is being deleted
-		if err := k.changeMeta(ctx, id, z, func(m *meta) { m.finalizer = true }); err != nil {
-			return err
-		}
-	}
 	if missing := slices.ContainsFunc(where, func(w controller.Delivered) bool { return !slices.Contains(deliveredOf(z), w) }); missing {
 		var list []v1alpha1.ZoneBackend
 		for _, w := range where {
 			list = append(list, v1alpha1.ZoneBackend{Name: w.Place, FQDN: w.Zone.String(), Reason: controller.ReasonPending})
 		}
 		if err := k.patchStatus(ctx, id, z, map[string]any{"backends": list}); err != nil {
+			return err
+		}
+	}
+	if len(where) > 0 && z.DeletionTimestamp.IsZero() { // a finalizer cannot come any more when it is being deleted
+		if err := k.changeMeta(ctx, id, z, func(m *meta) { m.finalizer = true }); err != nil {
 			return err
 		}
 	}

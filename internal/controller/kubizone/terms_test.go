@@ -4,14 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -48,6 +54,53 @@ func TestAnOldLeaderDoesNotOverwriteWhatTheNewOneHasWrittenDown(t *testing.T) {
 		t.Errorf("after a crash %s", missing)
 	}
 	c.eventually("what the old leader wrote late", func() string { return after.lacks(c, "one", "two", "late") })
+}
+
+// TestALateStatusDoesNotEraseWhereAZoneIs has a former leader, whose cache is late, say where a Zone is after its successor has.
+func TestALateStatusDoesNotEraseWhereAZoneIs(t *testing.T) {
+	own := controller.Delivered{Place: "own", Zone: parse(t, "example.org.")}
+	one := controller.Delivered{Place: "one", Zone: own.Zone}
+	for name, late := range map[string]func(*cluster, *leader, *v1alpha1.Zone) error{
+		"before it publishes": func(c *cluster, old *leader, _ *v1alpha1.Zone) error {
+			return (*store)(old.Controller).Hold(c.ctx, c.id, []controller.Delivered{one})
+		},
+		"after it has published": func(c *cluster, old *leader, z *v1alpha1.Zone) error {
+			return old.patchStatus(c.ctx, c.id, z, map[string]any{"backends": []v1alpha1.ZoneBackend{{Name: "one", FQDN: "example.org."}}})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t)
+			old := c.leader()
+			z, err := old.zone(c.ctx, c.id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			old.watch.close()
+			next := c.leader()
+			if err := (*store)(next.Controller).Hold(c.ctx, c.id, []controller.Delivered{own, one}); err != nil {
+				t.Fatal(err)
+			}
+			if err := late(c, old, z); !apierrors.IsConflict(err) {
+				t.Errorf("what it writes is answered with %v", err)
+			}
+			var now v1alpha1.Zone
+			if err := c.live.Get(c.ctx, client.ObjectKey{Namespace: c.id.Namespace, Name: c.id.Name}, &now); err != nil {
+				t.Fatal(err)
+			}
+			if held := deliveredOf(&now); !slices.Contains(held, own) {
+				t.Errorf("the third leader knows of %v only", held)
+			}
+		})
+	}
+}
+
+// TestWhoMayNotBeTheLeaderAnyMoreWritesNoStatusOfAZone has one wake up that sees what its successor has written.
+func TestWhoMayNotBeTheLeaderAnyMoreWritesNoStatusOfAZone(t *testing.T) {
+	k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{}, Leads: func() bool { return false }})
+	var later *controller.Later
+	if err := k.patchStatus(t.Context(), dialect.ZoneID("a", "org"), &v1alpha1.Zone{}, map[string]any{"backends": nil}); !errors.As(err, &later) {
+		t.Errorf("it writes one: %v", err)
+	}
 }
 
 func TestWhatSomebodyTakesFromTheJournalIsWrittenAgain(t *testing.T) {

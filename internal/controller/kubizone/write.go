@@ -112,10 +112,16 @@ func (k *Controller) label(ctx context.Context, id zone.ID, o object, value stri
 
 // patchStatus sends a JSON merge patch of the status. A merge patch and not an apply:
 // the parts of a large status are written at different times, and nobody else owns any.
+// That of a Zone takes the place of the known one only, and nobody writes it who may not
+// be the leader any more: it says where the Zone is, what is there, and under which
+// serials. That of a Record says nothing that the next leader has to know.
 func (k *Controller) patchStatus(ctx context.Context, id zone.ID, o object, status any) error {
 	meta := map[string]any{"uid": o.GetUID()}
-	if patch, ok := status.(map[string]any); ok && patch["serialCeiling"] != nil {
-		meta["resourceVersion"] = o.GetResourceVersion() // a ceiling takes the place of the known one only
+	if id.Kind == zone.KindZone {
+		if k.Leads != nil && !k.Leads() {
+			return &controller.Later{After: time.Second}
+		}
+		meta["resourceVersion"] = o.GetResourceVersion()
 	}
 	body, err := json.Marshal(map[string]any{"metadata": meta, "status": status})
 	if err != nil {

@@ -57,6 +57,9 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 	if err := k.labelZone(ctx, id, &z, v); err != nil {
 		return client.IgnoreNotFound(err)
 	}
+	if k.stale(id, &z) {
+		return nil // it has just been labelled
+	}
 	if v.Accepted && k.soon(id, out.Served, z.Generation) {
 		return &controller.Later{After: grace}
 	}
