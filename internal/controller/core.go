@@ -19,8 +19,9 @@ type Core struct {
 	settled func(Settlement)
 	metrics *Metrics
 
-	mu    sync.RWMutex // guards world; only Run writes to it
-	world *zone.World
+	mu      sync.RWMutex // guards what follows; only Run writes to it
+	world   *zone.World
+	telling chan struct{} // closed when settled has returned from the last step; nil: it has
 
 	box  sync.Mutex
 	puts []put
@@ -132,11 +133,19 @@ func (c *Core) put(p put) {
 	}
 }
 
-// Verdict returns what was decided about an object at the last step.
+// Verdict returns what was decided about an object at the last step. It waits until everybody has been told of that step: who asks
+// what came of the verdict would be told of the one before. So it is not for who is being told.
 func (c *Core) Verdict(id zone.ID) (zone.Verdict, bool) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.world.Verdict(id)
+	for {
+		c.mu.RLock()
+		telling := c.telling
+		v, ok := c.world.Verdict(id)
+		c.mu.RUnlock()
+		if telling == nil {
+			return v, ok
+		}
+		<-telling
+	}
 }
 
 // Snapshot returns the content of an accepted Zone as of the last step.
@@ -227,7 +236,13 @@ func (c *Core) step(puts []put) {
 		}
 	}
 	s.Delta = c.world.Settle()
+	told := make(chan struct{})
+	c.telling = told
 	c.mu.Unlock()
 	c.metrics.settled(c.clock().Sub(began), len(puts))
 	c.settled(s)
+	c.mu.Lock()
+	c.telling = nil
+	c.mu.Unlock()
+	close(told)
 }

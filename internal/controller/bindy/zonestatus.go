@@ -26,11 +26,11 @@ func (z *Zones) writeZone(ctx context.Context, id zone.ID) error {
 	if err != nil {
 		return client.IgnoreNotFound(err)
 	}
+	v, ok := z.core.Verdict(id)
 	out := z.deliveries.ZoneOutcome(id)
 	if !o.DeletionTimestamp.IsZero() {
 		return z.letGo(ctx, id, o, out)
 	}
-	v, ok := z.core.Verdict(id)
 	z.mu.Lock()
 	k := z.know(id)
 	behind := !ok || k.taken != versionOf(o)
