@@ -64,6 +64,8 @@ type attached struct {
 	leaving bool
 	without *Outcome // why nothing is sent with the client any more; nil: it is used
 	report  *backend.Report
+
+	confirmed uint32 // serial of the zone, of a server with serials of its own: see serialAt
 }
 
 // published says when a content was published, for the time until it is served.

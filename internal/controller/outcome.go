@@ -89,9 +89,7 @@ func (d *Deliveries) placesOf(z *delivery) []PlaceOutcome {
 	for name, l := range z.lines {
 		for key, a := range l.at {
 			p := PlaceOutcome{Delivered: Delivered{key.place, name}}
-			if a.report != nil && a.report.Seq > 0 {
-				p.Serial = a.report.Serial
-			}
+			p.Serial = l.serialAt(a)
 			if o := l.behind(a, l.seq); o != nil {
 				p.Reason, p.Message = o.Reason, o.Message
 			}
@@ -108,6 +106,20 @@ func (d *Deliveries) placesOf(z *delivery) []PlaceOutcome {
 		return -strings.Compare(a.Reason, b.Reason) // of several servers the one that is behind comes first
 	})
 	return slices.CompactFunc(out, func(a, b PlaceOutcome) bool { return a.Delivered == b.Delivered })
+}
+
+// serialAt returns the serial whose content a server has confirmed, 0 if there is none. For one with serials of its own it is the zone's, and
+// stays the one before until it has the content of the next.
+func (l *line) serialAt(a *attached) uint32 {
+	switch label, ok := l.feed.Label(); {
+	case a.report == nil || a.report.Seq == 0:
+		return 0
+	case a.client.Limits().SOA == backend.SOAClient:
+		return a.report.Serial
+	case ok && a.report.Seq >= label.Seq:
+		a.confirmed = label.Serial
+	}
+	return a.confirmed
 }
 
 // owes says where a Backend stands that has what an earlier run published, and that
