@@ -28,11 +28,13 @@ type API struct {
 	store *store
 	// decodes what clients of Kubernetes' own kinds send: JSON or Protobuf.
 	decoder runtime.Decoder
+	trouble trouble
 }
 
 // NewAPI makes an API server without objects but those of its kinds.
 func NewAPI(kinds *Kinds, now func() time.Time) *API {
 	a := &API{kinds: kinds, store: newStore(now), decoder: serializer.NewCodecFactory(clientgoscheme.Scheme).UniversalDeserializer()}
+	a.trouble.away = make(chan struct{})
 	definitions := kinds.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 	for _, k := range kinds.all {
 		if k.custom == nil {

@@ -38,6 +38,8 @@ const (
 //	apply                                     objects, as kubectl apply has them
 //	delete Record a/www                       an object
 //	wait 5s                                   nothing
+//	late zones 60s, failing 409 after 30s,    what is wrong with the API server from then on: see troubles
+//	gone 30s
 //	fault crash after 37                      what goes wrong: see Fault
 type Life struct {
 	Name  string // a sentence
@@ -130,6 +132,8 @@ func (l Life) Live(ctx context.Context, kinds *Kinds, run Run) (Outcome, error) 
 // step does one thing.
 func (w *World) step(ctx context.Context, words []string, data []byte) error {
 	switch {
+	case inTrouble(words):
+		return w.api.begin(words)
 	case words[0] == "apply":
 		return w.apply(ctx, string(data))
 	case words[0] == "delete" && len(words) == 3:

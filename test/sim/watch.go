@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -110,7 +111,8 @@ type follower struct {
 	request
 	test   func(ref, *unstructured.Unstructured) bool
 	writer *io.PipeWriter
-	seen   uint64 // revision up to which all was told
+	seen   uint64          // revision up to which all was told
+	away   <-chan struct{} // closed when the API server goes
 }
 
 // watch answers with what happens from now on, or since a revision, until the client has enough.
@@ -123,6 +125,7 @@ func (a *API) watch(r *http.Request, q request) (*http.Response, error) {
 	f := &follower{request: q, test: test, writer: writer}
 	var first []event
 	a.store.mu.Lock()
+	f.away = a.trouble.away
 	since, _ := strconv.ParseUint(q.query.Get("resourceVersion"), 10, 64)
 	initial := q.query.Get("sendInitialEvents") == "true"
 	switch {
@@ -168,18 +171,29 @@ func (a *API) follow(f *follower, stop <-chan struct{}, end <-chan time.Time) er
 	for i := len(a.store.log) - 1; i >= 0 && a.store.log[i].revision > f.seen; i-- {
 		news = append(news, a.store.log[i])
 	}
+	slices.Reverse(news)
+	news, seen, next := a.due(f, news, revision)
+	now := a.store.now()
 	a.store.mu.Unlock()
-	for i := len(news) - 1; i >= 0; i-- {
-		if err := f.pass(news[i]); err != nil {
+	for _, e := range news {
+		if err := f.pass(e); err != nil {
 			return err
 		}
 	}
-	f.seen = revision
+	f.seen = seen
 	bookmark := time.NewTimer(bookmarkEvery)
 	defer bookmark.Stop()
+	var more <-chan time.Time
+	if !next.IsZero() {
+		more = time.After(next.Sub(now))
+	}
 	select {
 	case <-changed:
 		return nil
+	case <-more:
+		return nil
+	case <-f.away:
+		return io.EOF
 	case <-bookmark.C:
 		if f.query.Get("allowWatchBookmarks") == "true" {
 			return f.bookmark(nil)

@@ -86,10 +86,29 @@ func (w *World) begin(ctx context.Context) {
 	w.living = append(w.living, o)
 	w.mu.Unlock()
 	go func() {
-		o.done <- w.run(ctx, Process{
+		err := w.run(ctx, Process{
 			Config: &rest.Config{Host: "http://api.invalid", Transport: o}, Connect: o.connect, Log: slog.New(slog.DiscardHandler),
 		})
+		if ctx.Err() == nil && w.api.wasGone() {
+			o.deposed()
+		}
+		o.done <- err
 	}()
+}
+
+// deposed has an operator followed by another that has ended because it could not renew its Lease.
+func (o *operator) deposed() {
+	o.mu.Lock()
+	followed := o.ended
+	o.ended = true
+	o.mu.Unlock()
+	if followed {
+		return
+	}
+	select {
+	case o.world.crashed <- struct{}{}:
+	default:
+	}
 }
 
 // crash has an operator do nothing any more, from one moment to the next.
@@ -195,10 +214,10 @@ func (o *operator) RoundTrip(r *http.Request) (response *http.Response, err erro
 		if err := o.pass(r.Context(), requestTime); err != nil {
 			return nil, err
 		}
-		return o.world.api.RoundTrip(r)
+		return o.world.api.serve(r)
 	}
 	err = o.effect(r.Context(), requestTime, r.Method+" "+r.URL.Path, func() error {
-		response, err = o.world.api.RoundTrip(r) //nolint:bodyclose // it is the caller's
+		response, err = o.world.api.serve(r) //nolint:bodyclose // it is the caller's
 		return err
 	})
 	if err != nil {

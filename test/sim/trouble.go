@@ -1,0 +1,139 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// A trouble is what is wrong with the API server for a while, for operators; people's steps get through. API.store.mu guards it.
+type trouble struct {
+	late    map[string]time.Duration // of watches, by plural
+	failing string                   // how writes are answered: "409", "429", "500" or "timeout"
+	stored  bool                     // after they were stored
+	until   time.Time                // of failing
+	back    time.Time                // until then it is gone
+	begun   bool                     // it has been gone
+	away    chan struct{}            // closed, and made anew, when it goes
+}
+
+// troubles are the steps that begin one:
+//
+//	late zones 60s            who watches Zones is told a minute late from now on; 0s: at once again
+//	failing 409 after 30s     for so long it stores what is written, and answers 409, 429, 500 or, with "timeout", 504
+//	failing 409 before 30s    it stores nothing
+//	gone 30s                  for so long there is none
+var troubles = map[string]int{"late": 3, "failing": 4, "gone": 2}
+
+// inTrouble reports whether a step begins a trouble.
+func inTrouble(words []string) bool { return len(words) > 0 && troubles[words[0]] == len(words) }
+
+// Calm returns the life without troubles of the API server: it ends alike.
+func (l Life) Calm() Life {
+	l.Steps = slices.DeleteFunc(slices.Clone(l.Steps), func(s Step) bool { return inTrouble(strings.Fields(s.Text)) })
+	return l
+}
+
+// begin begins a trouble.
+func (a *API) begin(words []string) error {
+	d, err := time.ParseDuration(words[len(words)-1])
+	if err != nil {
+		return err
+	}
+	s := a.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch words[0] {
+	case "late":
+		if a.trouble.late == nil {
+			a.trouble.late = map[string]time.Duration{}
+		}
+		a.trouble.late[words[1]] = d
+		close(s.changed) // who waits looks again
+		s.changed = make(chan struct{})
+	case "failing":
+		if !slices.Contains([]string{"409", "429", "500", "timeout"}, words[1]) || words[2] != "after" && words[2] != "before" {
+			return errors.New("it fails with 409, 429, 500 or timeout, after or before it has stored")
+		}
+		a.trouble.failing, a.trouble.stored, a.trouble.until = words[1], words[2] == "after", s.now().Add(d)
+	case "gone":
+		a.trouble.back, a.trouble.begun = s.now().Add(d), true
+		close(a.trouble.away)
+		a.trouble.away = make(chan struct{})
+	}
+	return nil
+}
+
+// wasGone reports whether it has ever been gone: then operators end that were the leader.
+func (a *API) wasGone() bool {
+	a.store.mu.Lock()
+	defer a.store.mu.Unlock()
+	return a.trouble.begun
+}
+
+// errGone is what everybody gets while there is no API server.
+var errGone = errors.New("connection refused")
+
+// serve is RoundTrip with the troubles that there are.
+func (a *API) serve(r *http.Request) (*http.Response, error) {
+	a.store.mu.Lock()
+	now, t := a.store.now(), a.trouble
+	a.store.mu.Unlock()
+	switch {
+	case now.Before(t.back):
+		return nil, errGone
+	case t.failing == "" || !counts(r) || !now.Before(t.until):
+		return a.RoundTrip(r)
+	case t.stored:
+		response, err := a.RoundTrip(r)
+		if err != nil {
+			return nil, err
+		}
+		if response.StatusCode >= http.StatusBadRequest {
+			return response, nil
+		}
+		_ = response.Body.Close() // nobody hears of it
+	}
+	return t.refusal(r)
+}
+
+// refusal is the answer of an API server that fails.
+func (t trouble) refusal(r *http.Request) (*http.Response, error) {
+	resource := schema.GroupResource{Resource: "objects"}
+	switch t.failing {
+	case "409":
+		return failure(r, apierrors.NewConflict(resource, r.URL.Path, errModified))
+	case "429":
+		response, err := failure(r, apierrors.NewTooManyRequests("too many requests", 1))
+		if err == nil {
+			response.Header.Set("Retry-After", "1")
+		}
+		return response, err
+	case "500":
+		return failure(r, apierrors.NewInternalError(fmt.Errorf("etcdserver: leader changed")))
+	}
+	return failure(r, apierrors.NewTimeoutError("request did not complete within the allowed duration", 0))
+}
+
+// due returns those of the events that a follower is told of now, up to which revision that is all, and when there are more; zero: none wait.
+// API.store.mu is held.
+func (a *API) due(f *follower, news []event, revision uint64) (now []event, seen uint64, next time.Time) {
+	late := a.trouble.late[f.kind.plural]
+	if late == 0 {
+		return news, revision, time.Time{}
+	}
+	seen = f.seen
+	for i, e := range news {
+		if at := e.at.Add(late); e.kind == f.kind && at.After(a.store.now()) {
+			return news[:i], seen, at
+		}
+		seen = e.revision
+	}
+	return news, revision, time.Time{}
+}
