@@ -1,7 +1,11 @@
 package main
 
 import (
+	"io"
+	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -110,5 +114,28 @@ func TestEveryProviderIsServed(t *testing.T) {
 		if _, ok := sources()[kind]; !ok {
 			t.Errorf("nothing says where the credentials of %s come from", kind)
 		}
+	}
+}
+
+// TestTheExampleOfACloudflareClass holds the manifest to the flags and variables that there are.
+func TestTheExampleOfACloudflareClass(t *testing.T) {
+	manifest, err := os.ReadFile("../../examples/dnshook/cloudflare.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(manifest), "          args:\n")
+	text, _, _ = strings.Cut(text, "          env:\n")
+	s, err := parse(strings.Fields(strings.ReplaceAll(text, "            - ", "")), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := write(t, filepath.Join(t.TempDir(), "token"), "a-token")
+	env := map[string]string{}
+	for _, found := range regexp.MustCompile(`\{name: (\w+), value: /secrets/api-token\}`).FindAllSubmatch(manifest, -1) {
+		env[string(found[1])] = token
+	}
+	cfg, err := s.providerConfig(func(name string) string { return env[name] })
+	if err != nil || cfg.Type != "cloudflare-dns" || string(cfg.Data["apiToken"]) != "a-token" {
+		t.Errorf("it comes to %s, %v", cfg.Type, err)
 	}
 }

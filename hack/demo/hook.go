@@ -49,7 +49,7 @@ func (s *stage) startHookBIND(ctx context.Context) error {
 
 // startHook builds the reference server and starts it.
 func (s *stage) startHook(ctx context.Context) error {
-	s.chapter("A server of the protocol", "cmd/dnshook takes signed requests and has BIND serve what they ask for. One of your own is written in an hour: docs/dnshook-server.md.")
+	s.chapter("A server of the protocol", "cmd/dnshook takes signed requests and has a provider serve what they ask for: BIND here, and with --provider cloudflare-dns Cloudflare.")
 	var err error
 	h := &s.hook
 	if h.path, err = s.build(ctx, "dnshook"); err != nil {
@@ -70,12 +70,12 @@ func (s *stage) startHook(ctx context.Context) error {
 	h.release, h.url = release, fmt.Sprintf("http://127.0.0.1:%d", number)
 	h.args = []string{
 		"--listen", strings.TrimPrefix(h.url, "http://"), "--secret-file", secret,
-		"--zone", "example.com", "--rfc2136", s.bind.Addr(), "--tsig-name", keyName, "--tsig-secret-file", key,
+		"--provider", "rfc2136", "--zone", "example.com", "--rfc2136", s.bind.Addr(), "--tsig-name", keyName, "--tsig-secret-file", key,
 	}
 	if h.log, err = os.Create(filepath.Join(s.dir, "dnshook.log")); err != nil {
 		return fmt.Errorf("making the server's log: %w", err)
 	}
-	s.command(append([]string{"dnshook"}, h.args...)...)
+	s.command(append([]string{"dnshook", "serve"}, h.args...)...)
 	return h.run()
 }
 

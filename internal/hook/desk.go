@@ -241,7 +241,7 @@ const few = 8
 func (d *desk) confirm(ctx context.Context, orders []*order, result backend.Result, before backend.Observed) error {
 	refused := map[rr.Key]error{}
 	for _, r := range result.Rejected {
-		refused[r.Key] = answered(&backend.Error{Class: backend.ErrRejected, Words: r.Reason, Temporary: r.Temporary})
+		refused[r.Key] = answered(&backend.Error{Class: backend.ErrRejected, Words: r.Reason, Cause: r.Cause, Temporary: r.Temporary})
 	}
 	var found backend.Observed
 	if !d.limits.Confirms {

@@ -189,6 +189,8 @@ func answered(err error) error {
 		words = detail.Err.Error()
 	}
 	switch class := backend.Class(err); {
+	case class == backend.ErrRejected && detail != nil && detail.Cause == backend.CauseQuota:
+		return &dnshook.Error{Code: dnshook.CodeQuotaExceeded, Message: fmt.Sprintf("The DNS server has no room (%s).", words), Err: err}
 	case class == backend.ErrRejected && (detail == nil || !detail.Temporary && words != rcodeRefused):
 		return &dnshook.Error{Code: dnshook.CodeInvalidValue, Message: fmt.Sprintf("The DNS server refuses the record (%s).", words), Err: err}
 	case class == backend.ErrRejected:
