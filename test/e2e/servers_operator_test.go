@@ -90,7 +90,7 @@ func (r *replaced) atRest() {
 	r.awaitZone(r.ns, "example")
 	r.awaitZone(r.ns, "marker")
 	r.awaitReady(cluster(r.ns, "dns"))
-	written := r.quiet(2 * time.Second)
+	written := r.quiet(5 * time.Second)
 	r.endOperators(nil)
 	r.marker("192.0.2.1")
 	r.isAsBefore("when operators were replaced")
