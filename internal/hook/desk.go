@@ -103,7 +103,7 @@ func (d *desk) do(ctx context.Context, orders []*order) {
 	}
 	if err != nil {
 		for _, o := range orders {
-			o.end(answered(err))
+			o.end(o.answered(err))
 		}
 	}
 }
