@@ -6,13 +6,15 @@ TOOL        := go tool -modfile=tools/go.mod
 MAKEFLAGS   += --no-print-directory
 N           ?= 10000
 SOAK        ?= 5m
+LIVES       ?= 1000
+SEED        ?= 1
 VERSION     ?= dev
 LONGEST     := ./internal/controller/bindy # begins first, or it ends alone
 HELM        := go tool -modfile=charts/go.mod helm
 # Generated from the types in api/, the markers in internal/controller and the chart; committed.
 GENERATED   := find config/crd config/rbac config/install api docs/zonefold.svg -type f \( -name "*.yaml" -o -name "zz_generated.*" -o -name "*.svg" \)
 
-.PHONY: help build test acceptance lint generate verify e2e soak demo bench image
+.PHONY: help build test acceptance lint generate verify e2e soak sim demo bench image
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -72,6 +74,9 @@ soak: ## pods, sidecars, operators and API server killed at random for SOAK=5m u
 	go run ./hack/prerequisites
 	go run ./hack/cluster build
 	go test -count=1 -timeout 0 -v ./test/soak -for=$(SOAK)
+
+sim: ## LIVES=1000 random lives of the operator in virtual time, from SEED=1 on, each with a fault; the first 40 are part of test
+	LIVES=$(LIVES) SEED=$(SEED) go test -count=1 -timeout 0 -v -run 'TestRandomLives$$' ./cmd/operator | grep -vE '=== (RUN|PAUSE|CONT)|--- PASS'
 
 demo: ## a control plane, the operator, real BINDs and examples/quickstart; with DEMO=bind, Pods with fleets of BIND, with DEMO=webhook, a server of the signed webhook protocol, with DEMO=gardener, a DNSRecord of Gardener in PowerDNS; Ctrl-C ends all of it
 	go run ./hack/prerequisites

@@ -34,7 +34,8 @@ const (
 //	down 192.0.2.1:53                         it does not answer
 //	up 192.0.2.1:53                           it answers again
 //	key 192.0.2.1:53 SECRET                   it knows another key from now on
-//	lose 192.0.2.1:53 example.org.            it has yesterday's content, or none
+//	keep 192.0.2.1:53 example.org.            its content is kept, as a backup is
+//	lose 192.0.2.1:53 example.org.            it has the content that was kept last, or loses the zone
 //	apply                                     objects, as kubectl apply has them
 //	delete Record a/www                       an object
 //	wait 5s                                   nothing
@@ -119,6 +120,7 @@ func (l Life) Live(ctx context.Context, kinds *Kinds, run Run) (Outcome, error) 
 	}
 	<-time.After(calmAfter)
 	w.calm()
+	w.promises()
 	state := w.state()
 	end()
 	w.parts.Wait()
@@ -159,8 +161,27 @@ func (w *World) step(ctx context.Context, words []string, data []byte) error {
 		w.mu.Lock()
 		s.key = words[2]
 		w.mu.Unlock()
+	case "keep", "lose":
+		return s.restore(words)
 	default:
 		return errors.New("there is no such step")
+	}
+	return nil
+}
+
+// restore keeps a zone's content, or puts the kept one in its place.
+func (s *server) restore(words []string) error {
+	if len(words) != 3 {
+		return errors.New("the zone is missing")
+	}
+	zone, err := dnsname.Parse(words[2])
+	switch {
+	case err != nil:
+		return err
+	case words[0] == "keep":
+		s.kept[zone] = s.Copy(zone)
+	default:
+		s.Lose(zone, s.kept[zone])
 	}
 	return nil
 }
@@ -188,7 +209,7 @@ func (w *World) serve(at, key, zone, records string) error {
 	defer w.mu.Unlock()
 	s := w.servers[at]
 	if s == nil {
-		s = &server{Memory: backendtest.NewMemory(backendtest.Profile{Limits: backend.Limits{ApexNS: backend.ApexNSRequired}}), key: key}
+		s = &server{Memory: backendtest.NewMemory(backendtest.Profile{Limits: backend.Limits{ApexNS: backend.ApexNSRequired}}), key: key, kept: map[dnsname.Name]backendtest.Copy{}}
 		w.servers[at] = s
 	}
 	s.AddZone(name, rr.SOA{TTL: 60, MName: name, RName: name, Serial: 1, Refresh: 3600, Retry: 600, Expire: 86400, Minimum: 60}, sets...)

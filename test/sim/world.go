@@ -59,7 +59,8 @@ type World struct {
 // A server is a name server. It knows one key.
 type server struct {
 	*backendtest.Memory
-	key string
+	key  string
+	kept map[dnsname.Name]backendtest.Copy // contents, to come back with; only steps look at it
 }
 
 func newWorld(kinds *Kinds, run Run, fault Fault) *World {

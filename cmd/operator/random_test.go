@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/zonefold/zonefold/test/sim"
+)
+
+// asked is a number that `make sim` gives.
+func asked(t *testing.T, name string, usual int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return usual
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// TestRandomLives has random lives end alike with a random fault and without one.
+func TestRandomLives(t *testing.T) {
+	kinds := kindsOf(t)
+	lives, seed := asked(t, "LIVES", 40), asked(t, "SEED", 1)
+	before := seconds(t)
+	t.Run("lives", func(t *testing.T) {
+		for i := range lives {
+			t.Run(fmt.Sprintf("seed %d", seed+i), func(t *testing.T) {
+				t.Parallel()
+				random := rand.New(rand.NewPCG(uint64(seed+i), 0)) //nolint:gosec // it is to be repeated
+				l := sim.RandomLife(random, 12)
+				calm, err := outcome(t, l, kinds)
+				if err != nil {
+					t.Fatalf("%v\n%s", err, l.Format())
+				}
+				what := strings.Join(calm.Wrong, "\n")
+				if what == "" {
+					l.Fault = sim.RandomFault(random, len(calm.Effects))
+					what = failure(t, l, kinds, calm)
+				}
+				if what != "" {
+					short := sim.Shrink(l, func(l sim.Life) (sim.Life, bool) { return failing(t, l, kinds) })
+					t.Errorf("%s\nin short, to be kept in test/sim/testdata, and named in TestEveryEffectOfALifeInterrupted:\n%s", what, short.Format())
+				}
+			})
+		}
+	})
+	t.Logf("%.0f lives a minute of a core", 60*float64(lives)/(seconds(t)-before))
+}
+
+// failing looks for an effect at which a life with its kind of fault goes wrong.
+func failing(t *testing.T, l sim.Life, kinds *sim.Kinds) (sim.Life, bool) {
+	t.Helper()
+	kind := l.Fault.Kind
+	l.Fault = sim.Fault{}
+	calm, err := outcome(t, l, kinds)
+	switch {
+	case err != nil:
+		return l, false // no such life
+	case kind == sim.None || len(calm.Wrong) > 0:
+		return l, len(calm.Wrong) > 0 // without a fault is shorter
+	}
+	for at := range len(calm.Effects) {
+		l.Fault = sim.Fault{Kind: kind, At: at + 1}
+		if failure(t, l, kinds, calm) != "" {
+			return l, true
+		}
+	}
+	return l, false
+}
+
+// failure says what is wrong with a life that is calm without its fault.
+func failure(t *testing.T, l sim.Life, kinds *sim.Kinds, calm sim.Outcome) string {
+	t.Helper()
+	out, err := outcome(t, l, kinds)
+	if err != nil {
+		return err.Error()
+	}
+	diff := cmp.Diff(calm.State, out.State)
+	if diff == "" && len(out.Wrong) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s\n%s\n%s", l.Fault, strings.Join(out.Wrong, "\n"), diff)
+}
+
+func outcome(t *testing.T, l sim.Life, kinds *sim.Kinds) (out sim.Outcome, err error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { out, err = l.Live(t.Context(), kinds, live) })
+	return out, err
+}
+
+// seconds is the processors' time that this process has had.
+func seconds(t *testing.T) float64 {
+	t.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		t.Fatal(err)
+	}
+	of := func(v syscall.Timeval) float64 { return float64(v.Sec) + float64(v.Usec)/1e6 }
+	return of(used.Utime) + of(used.Stime)
+}

@@ -1,0 +1,74 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// promises looks at objects and servers when all is calm: nothing waits for its end, and a Record that is Ready is served.
+func (w *World) promises() {
+	w.api.store.mu.Lock()
+	objects := maps.Clone(w.api.store.objects)
+	refs := w.api.store.sorted(func(r ref, _ *unstructured.Unstructured) bool { return r.kind.custom != nil })
+	w.api.store.mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, r := range refs {
+		object := objects[r]
+		if object.GetDeletionTimestamp() != nil {
+			w.wrong = append(w.wrong, fmt.Sprintf("%s is still being deleted, and has finalizers %q", r, object.GetFinalizers()))
+		}
+		if r.kind.Kind == "Record" && r.kind.Group == "kubi.zone" && ready(object) && !w.served(object) {
+			w.wrong = append(w.wrong, fmt.Sprintf("%s is Ready, and no server has it", r))
+		}
+	}
+}
+
+func ready(object *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		condition, ok := c.(map[string]any)
+		return ok && condition["type"] == "Ready" && condition["status"] == "True"
+	})
+}
+
+// served reports whether a server has what a Record says. mu is held.
+func (w *World) served(record *unstructured.Unstructured) bool {
+	spec := texts(record)
+	name, err := dnsname.Parse(spec["domainName"])
+	if err != nil || !strings.HasSuffix(spec["domainName"], ".") {
+		return true // a relative name: no life has one whose place is known here
+	}
+	typ, err := rr.ParseType(spec["type"])
+	if err != nil {
+		return true
+	}
+	for _, s := range w.servers {
+		for _, zone := range s.Zones() {
+			_, sets, _ := s.Truth(zone)
+			if set, ok := sets.Get(rr.Key{Name: name, Type: typ}); ok && slices.Contains(set.Data, spec["rdata"]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// texts are the fields of a spec that are texts.
+func texts(object *unstructured.Unstructured) map[string]string {
+	out := map[string]string{}
+	spec, _, _ := unstructured.NestedMap(object.Object, "spec")
+	for key, value := range spec {
+		if text, ok := value.(string); ok {
+			out[key] = text
+		}
+	}
+	return out
+}
