@@ -10,7 +10,9 @@ func TestShrinkLeavesOutWhatALifeFailsWithout(t *testing.T) {
 	l := RandomLife(rand.New(rand.NewPCG(7, 0)), 30) //nolint:gosec // it is to be repeated
 	l.Steps[3].Text, l.Steps[len(l.Steps)-1].Text = "first", "last"
 	short := Shrink(l, func(l Life) (Life, bool) {
-		has := func(text string) bool { return slices.ContainsFunc(l.Steps, func(s Step) bool { return s.Text == text }) }
+		has := func(text string) bool {
+			return slices.ContainsFunc(l.Steps, func(s Step) bool { return s.Text == text })
+		}
 		l.Fault = Fault{CrashAfter, len(l.Steps)}
 		return l, has("first") && has("last")
 	})
@@ -21,7 +23,8 @@ func TestShrinkLeavesOutWhatALifeFailsWithout(t *testing.T) {
 
 func TestALifeIsTheSameForTheSameSeed(t *testing.T) {
 	of := func(seed uint64) string { return string(RandomLife(rand.New(rand.NewPCG(seed, 0)), 30).Format()) } //nolint:gosec // that is asked
-	if of(1) != of(1) || of(1) == of(2) {
+	first, again := of(1), of(1)
+	if first != again || first == of(2) {
 		t.Error("a life is told by its seed")
 	}
 	l, err := ParseLife([]byte(of(1)))
