@@ -75,7 +75,7 @@ soak: ## pods, sidecars, operators and API server killed at random for SOAK=5m u
 	go run ./hack/cluster build
 	go test -count=1 -timeout 0 -v ./test/soak -for=$(SOAK)
 
-sim: ## LIVES=1000 random lives of the operator in virtual time, from SEED=1 on, each with a fault; the first 40 are part of test
+sim: ## LIVES=1000 random lives of the operator in virtual time, from SEED=1 on, each with a fault; seven are part of test
 	LIVES=$(LIVES) SEED=$(SEED) go test -count=1 -timeout 0 -v -run 'TestRandomLives$$' ./cmd/operator | grep -vE '=== (RUN|PAUSE|CONT)|--- PASS'
 
 demo: ## a control plane, the operator, real BINDs and examples/quickstart; with DEMO=bind, Pods with fleets of BIND, with DEMO=webhook, a server of the signed webhook protocol, with DEMO=gardener, a DNSRecord of Gardener in PowerDNS; Ctrl-C ends all of it

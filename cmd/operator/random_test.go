@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -32,8 +34,9 @@ func asked(t *testing.T, name string, usual int) int {
 // TestRandomLives has random lives end alike with a random fault and without one.
 func TestRandomLives(t *testing.T) {
 	kinds := kindsOf(t)
-	lives, seed := asked(t, "LIVES", 40), asked(t, "SEED", 1)
+	lives, seed := asked(t, "LIVES", 7), asked(t, "SEED", 18)
 	before := seconds(t)
+	var served atomic.Int32 // lives in whose end a Zone is Ready
 	t.Run("lives", func(t *testing.T) {
 		for i := range lives {
 			t.Run(fmt.Sprintf("seed %d", seed+i), func(t *testing.T) {
@@ -43,6 +46,9 @@ func TestRandomLives(t *testing.T) {
 				calm, err := outcome(t, l, kinds)
 				if err != nil {
 					t.Fatalf("%v\n%s", err, l.Format())
+				}
+				if strings.Contains(calm.State, `"reason": "Served"`) {
+					served.Add(1)
 				}
 				what := strings.Join(calm.Wrong, "\n")
 				if what == "" {
@@ -56,6 +62,9 @@ func TestRandomLives(t *testing.T) {
 			})
 		}
 	})
+	if lives >= 7 && served.Load() == 0 {
+		t.Error("in no life anything was served")
+	}
 	t.Logf("%.0f lives a minute of a core", 60*float64(lives)/(seconds(t)-before))
 }
 
@@ -87,7 +96,8 @@ func failure(t *testing.T, l sim.Life, kinds *sim.Kinds, calm sim.Outcome) strin
 	if err != nil {
 		return err.Error()
 	}
-	diff := cmp.Diff(calm.State, out.State)
+	soa := regexp.MustCompile(`(?m)^ [^ ]+ [0-9]+ .*\n`) // that of a zone that was never delivered, or withdrawn, is nobody's
+	diff := cmp.Diff(soa.ReplaceAllString(calm.State, ""), soa.ReplaceAllString(out.State, ""))
 	if diff == "" && len(out.Wrong) == 0 {
 		return ""
 	}

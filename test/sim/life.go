@@ -112,7 +112,9 @@ func (l Life) Live(ctx context.Context, kinds *Kinds, run Run) (Outcome, error) 
 		}
 		if err := w.step(ctx, words, s.Data); err != nil {
 			end()
-			return Outcome{}, errors.Join(fmt.Errorf("%s: %w", s.Text, err), w.stopAll())
+			err = errors.Join(fmt.Errorf("%s: %w", s.Text, err), w.stopAll())
+			<-time.After(time.Minute) // for what is under way
+			return Outcome{}, err
 		}
 	}
 	if !started {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -65,9 +66,9 @@ func (a *author) begin() {
 			if foreign == "Keep" {
 				records = "foreign." + d + " A 198.51.100.9"
 			}
-			a.step("server "+address(i)+" 0 "+d, records)
+			a.step("server "+address(i)+" "+key(0)+" "+d, records)
 		}
-		a.secret(i, "0")
+		a.secret(i, 0)
 		a.step("apply", fmt.Sprintf(`apiVersion: zonefold.dev/v1alpha1
 kind: Backend
 metadata: {name: %s}
@@ -91,12 +92,17 @@ func address(server int) string { return "192.0.2." + strconv.Itoa(server+1) + "
 
 func backendName(server int) string { return []string{"one", "two"}[server] }
 
+// key is a version of a TSIG key.
+func key(version int) string {
+	return base64.StdEncoding.EncodeToString([]byte("a secret of version " + strconv.Itoa(version)))
+}
+
 // secret puts a server's key in its Backend's Secret.
-func (a *author) secret(server int, key string) {
+func (a *author) secret(server, version int) {
 	a.step("apply", fmt.Sprintf(`apiVersion: v1
 kind: Secret
 metadata: {name: tsig-%s, namespace: zonefold-system}
-stringData: {key: "%s"}`, backendName(server), key))
+data: {key: %s}`, backendName(server), base64.StdEncoding.EncodeToString([]byte(key(version)))))
 }
 
 // turn is one thing that happens, and a pause.
@@ -197,7 +203,7 @@ func (a *author) trouble(server int) {
 		a.step("down "+address(server), "")
 	default:
 		a.foul[server] = true
-		a.step("key "+address(server)+" 1", "")
+		a.step("key "+address(server)+" "+key(1), "")
 	}
 }
 
@@ -205,8 +211,8 @@ func (a *author) mendOne(server int) {
 	if a.foul[server] {
 		a.foul[server] = false
 		a.step("up "+address(server), "")
-		a.step("key "+address(server)+" 2", "")
-		a.secret(server, "2")
+		a.step("key "+address(server)+" "+key(2), "")
+		a.secret(server, 2)
 	}
 }
 
