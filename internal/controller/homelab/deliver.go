@@ -127,9 +127,15 @@ func (k *Controller) upserted(s *slot, w *want, err error) {
 		return
 	}
 	k.heard(s.key.class)
+	s.upserts = attempts{}
+	k.has(s, w)
+}
+
+// has notes that a server has what is wanted in a slot. k.mu is held.
+func (k *Controller) has(s *slot, w *want) {
 	now := k.Clock.Now()
 	same := s.last == w.hash
-	s.confirmed, s.upserts = w.hash, attempts{}
+	s.confirmed = w.hash
 	for _, r := range w.all {
 		r.synced = now
 		r.arrive(k)
@@ -147,9 +153,11 @@ func (k *Controller) upserted(s *slot, w *want, err error) {
 	}
 	k.tellSlot(s)
 	k.wake(s.key)
-	for r := range s.claims {
-		for _, f := range r.former {
-			k.wake(slotOf(f))
+	for r := range s.claims { // what they had elsewhere may go now
+		for _, a := range r.evidence() {
+			if key := slotOf(a); key != s.key {
+				k.wake(key)
+			}
 		}
 	}
 }

@@ -14,6 +14,7 @@ type step struct {
 	prepare *record           // before anything is sent it is written down what its status is to say,
 	place   *v1alpha1.Applied // its place; nil: that nobody knows what the server has
 	upsert  *want
+	adopt   *want         // the server has it already, by another object
 	remove  []dnshook.ID // the server is to have these no more
 	free    []held       // of these; without remove they are forgotten only
 	after   time.Duration
@@ -101,6 +102,9 @@ func (k *Controller) keep(s *slot, w *want) step {
 			return gone // who goes does not wait for what a successor cannot have
 		}
 		return step{upsert: w}
+	}
+	if r.applied == nil || !samePlace(*r.applied, w.place) || !r.applied.Confirmed {
+		return step{adopt: w}
 	}
 	var do step
 	for _, h := range holdings(s) {

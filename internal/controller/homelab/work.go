@@ -90,6 +90,12 @@ func (k *Controller) decide(l *line, key slotKey) (*slot, step) {
 		k.hold(do.upsert)
 		s.last, s.confirmed = latest(s), ""
 		s.changes++
+	case do.adopt != nil:
+		k.hold(do.adopt)
+		s.last = do.adopt.hash
+		k.has(s, do.adopt)
+	case do.remove != nil: // if its answer is lost, nobody knows what is there
+		s.last, s.confirmed = latest(s), ""
 	case do.after > 0:
 		l.queue.AddAfter(key, do.after)
 	case len(do.remove) == 0 && len(do.free) > 0:
