@@ -14,7 +14,7 @@ type step struct {
 	prepare *record           // before anything is sent it is written down what its status is to say,
 	place   *v1alpha1.Applied // its place; nil: that nobody knows what the server has
 	upsert  *want
-	adopt   *want         // the server has it already, by another object
+	adopt   *want        // the server has it already, by another object
 	remove  []dnshook.ID // the server is to have these no more
 	free    []held       // of these; without remove they are forgotten only
 	after   time.Duration
