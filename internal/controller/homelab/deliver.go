@@ -153,7 +153,12 @@ func (k *Controller) has(s *slot, w *want) {
 	}
 	k.tellSlot(s)
 	k.wake(s.key)
-	for r := range s.claims { // what they had elsewhere may go now
+	k.wakeLeft(s)
+}
+
+// wakeLeft wakes the slots that the claims of a slot have left: what they had there may go when the server has what they want here. k.mu is held.
+func (k *Controller) wakeLeft(s *slot) {
+	for r := range s.claims {
 		for _, a := range r.evidence() {
 			if key := slotOf(a); key != s.key {
 				k.wake(key)

@@ -1,6 +1,7 @@
 package homelab_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -72,4 +73,47 @@ func TestARecordIsWantedAgainAfterALostRemoval(t *testing.T) {
 	h.answers(nil)
 	w.until("one", "gone")
 	w.holds(h, "A www.example.com 300 192.0.2.1")
+}
+
+// TestWhatWasLeftGoesAfterARestart has records move to another class, and the operator end before the former server has lost them.
+func TestWhatWasLeftGoesAfterARestart(t *testing.T) {
+	from, to := newHook(t, ""), newHook(t, "")
+	w := newWorld(t)
+	w.class("from", from.URL)
+	w.class("to", to.URL)
+	const records = 10 // which of two slots is looked at first is left to chance
+	names := make([]string, records)
+	for i := range names {
+		names[i] = fmt.Sprintf("r%d", i)
+		w.record(names[i], "from", "A "+names[i]+" example.com 192.0.2.1")
+	}
+	for _, name := range names {
+		w.until(name, "Created True RecordCreated")
+	}
+	from.answers(func(rw http.ResponseWriter, r *http.Request) bool {
+		return r.Method == http.MethodDelete && status(http.StatusServiceUnavailable, "")(rw, r)
+	})
+	for _, name := range names {
+		w.record(name, "to", "A "+name+" example.com 192.0.2.1")
+	}
+	for _, name := range names {
+		w.eventually(name, func() string {
+			if s := w.get(name).Status; s.Applied == nil || s.Applied.Hash == "" || len(s.Former) != 1 {
+				return fmt.Sprintf("it has %+v and %+v", s.Applied, s.Former)
+			}
+			return ""
+		})
+	}
+	w.stop()
+	from.answers(nil)
+	w.start()
+	w.holds(from)
+	for _, name := range names {
+		w.eventually(name, func() string {
+			if s := w.get(name).Status; len(s.Former) > 0 {
+				return fmt.Sprintf("it has %+v", s.Former)
+			}
+			return ""
+		})
+	}
 }

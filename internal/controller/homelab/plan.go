@@ -95,6 +95,9 @@ func (k *Controller) keep(s *slot, w *want) step {
 	}
 	if !s.loaded {
 		s.loaded, s.confirmed = true, remembered(s, w)
+		if s.confirmed == w.hash {
+			k.wakeLeft(s)
+		}
 	}
 	if s.confirmed != w.hash {
 		s.upserts.regard(w.hash + k.classes[s.key.class].revision)
