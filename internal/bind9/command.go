@@ -28,7 +28,7 @@ func (c Command) Verb() string { return c.verb }
 // The commands about the whole server, and those about one zone. None ends the server, and none shows a secret.
 var (
 	serverVerbs = []string{"status", "reload", "reconfig"}
-	zoneVerbs   = []string{"zonestatus", "showzone", "delzone", "notify", "retransfer", "refresh", "reload", "freeze", "thaw", "sync"}
+	zoneVerbs   = []string{"zonestatus", "showzone", "delzone", "notify", "retransfer", "refresh", "reload", "freeze", "thaw", "sync", "loadkeys"}
 )
 
 // ServerCommand is a command about the whole server, such as status or reconfig.

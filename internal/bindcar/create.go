@@ -78,8 +78,20 @@ func (s *Server) create(ctx context.Context, c CreateZone) (string, error) {
 		return "", s.notCreated(zone, err)
 	}
 	s.log.Info("a zone was made", "zone", zone.text(), "type", c.ZoneType)
+	s.loadKeys(ctx, zone, config.DNSSECPolicy)
 	s.loaded.forget(zone.text())
 	return text, errors.Join(s.store.put(zone, c.ZoneType), s.content.add(zone.text()))
+}
+
+// loadKeys has BIND make and look at the keys of a zone that has a policy now. It does so by itself when it loads the zone, but not always:
+// 9.18 was seen to add a zone and never to come to its keys, while several servers started at once.
+func (s *Server) loadKeys(ctx context.Context, zone zoneName, policy string) {
+	if policy == "" || policy == "none" {
+		return
+	}
+	if _, err := s.control.zone(ctx, "loadkeys", zone); err != nil {
+		s.log.Warn("BIND was not told to look at the keys of a zone; it is signed when BIND does by itself", "zone", zone.text(), "error", err)
+	}
 }
 
 // known takes note of a zone that BIND has. One that is ours counts as made, as the call that made it may have got no answer.

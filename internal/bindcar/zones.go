@@ -168,6 +168,9 @@ func (s *Server) modify(ctx context.Context, zone zoneName, change ModifyZone) (
 	if err != nil {
 		return "", answer(zone.given, "changing", err)
 	}
+	if next.DNSSECPolicy != old.DNSSECPolicy {
+		s.loadKeys(ctx, zone, next.DNSSECPolicy)
+	}
 	s.loaded.stale() // it may be held, or shown
 	return text, nil
 }

@@ -38,6 +38,9 @@ func TestSignedZones(t *testing.T) {
 				}
 				if hosts == 2 {
 					until(t, "signed", func() bool { return signedAt(t, c, d).Whole })
+					if !strings.Contains(p.named.Log(), `command 'loadkeys "example.org"'`) {
+						t.Error("BIND was not told to look at the keys of the zone, and forgets at times")
+					}
 					if _, err := s.Follow(t.Context(), d.zone, []netip.AddrPort{p.address()}); err != nil {
 						t.Fatal(err)
 					}

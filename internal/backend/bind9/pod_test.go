@@ -86,7 +86,13 @@ func startPodWith(t testing.TB, o named.Options, strict bool) *testPod {
 	}
 	p.bindcar.Pod = p.place().ID
 	p.start()
-	t.Cleanup(func() { p.named.Kill(); p.stopSidecar() })
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the log of the server at %s:\n%s", p.address(), p.named.Log())
+		}
+		p.named.Kill()
+		p.stopSidecar()
+	})
 	return p
 }
 
