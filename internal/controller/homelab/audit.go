@@ -29,11 +29,9 @@ func (k *Controller) audit(name string) {
 	if c == nil {
 		return
 	}
-	if k.Leads == nil || k.Leads() {
-		for _, key := range keys {
-			if !k.look(c, key, false) {
-				break
-			}
+	for _, key := range keys {
+		if !k.look(c, key, false) {
+			break
 		}
 	}
 	k.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 
@@ -25,13 +26,13 @@ func (k *Controller) deliver(ctx context.Context, c *class, jobs []job) {
 			}))
 			continue
 		}
-		k.removed(j.slot, j.step, k.send(ctx, c, call{"delete", []job{j}}, func(ctx context.Context, hook *dnshook.Client) error {
-			var errs []error
-			for _, id := range j.step.remove {
-				errs = append(errs, hook.Delete(ctx, id))
-			}
-			return errors.Join(errs...)
-		}))
+		var errs []error
+		for _, id := range j.step.remove {
+			errs = append(errs, k.send(ctx, c, call{"delete", []job{j}}, func(ctx context.Context, hook *dnshook.Client) error {
+				return hook.Delete(ctx, id)
+			}))
+		}
+		k.removed(j.slot, j.step, errors.Join(errs...))
 	}
 }
 
@@ -99,6 +100,15 @@ type call struct {
 	jobs      []job
 }
 
+// errNotLeading is why nothing was sent.
+var errNotLeading = errors.New("another operator may have become the leader")
+
+// lookAgain is how long who may not be the leader any more waits to see whether it is.
+const lookAgain = time.Second
+
+// leads reports whether nobody else can have become the leader by now.
+func (k *Controller) leads() bool { return k.Leads == nil || k.Leads() }
+
 // send makes one call, and counts it.
 func (k *Controller) send(ctx context.Context, c *class, what call, do func(context.Context, *dnshook.Client) error) error {
 	hook, err := k.connect(ctx, c)
@@ -109,6 +119,9 @@ func (k *Controller) send(ctx context.Context, c *class, what call, do func(cont
 	}
 	if err != nil {
 		return err
+	}
+	if !k.leads() { // what comes before this may have taken long, and the protocol has no condition
+		return errNotLeading
 	}
 	ctx, done := k.follower.Call(ctx, k.Clock.Now, k.causes(what.jobs), attribute.String("zonefold.dnsclass", c.name), attribute.String("zonefold.operation", what.operation))
 	began := k.Clock.Now()
@@ -227,8 +240,12 @@ func (k *Controller) forget(s *slot, free []held) {
 	}
 }
 
-// failed notes that a call has failed, and when the next one is due. k.mu is held.
+// failed notes that a call has failed, and when the next one is due; one that was not made has not failed. k.mu is held.
 func (k *Controller) failed(s *slot, err error, removal bool) {
+	if errors.Is(err, errNotLeading) {
+		k.later(s.key, lookAgain)
+		return
+	}
 	f, p, after := explain(s.key.class, err)
 	now, tries := k.Clock.Now(), &s.upserts
 	if removal {

@@ -2,6 +2,7 @@ package homelab
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -35,15 +36,10 @@ func (k *Controller) startAfter() time.Duration {
 func (k *Controller) check(name string) {
 	k.mu.Lock()
 	c := k.classes[name]
-	k.mu.Unlock()
 	if c == nil {
+		k.mu.Unlock()
 		return
 	}
-	if k.Leads != nil && !k.Leads() {
-		k.healths.AddAfter(name, time.Second)
-		return
-	}
-	k.mu.Lock()
 	revision := c.revision
 	k.mu.Unlock()
 	ctx, cancel := context.WithCancel(k.ctx)
@@ -53,7 +49,11 @@ func (k *Controller) check(name string) {
 		health, err = hook.Health(ctx)
 		return err
 	})
-	if k.ctx.Err() != nil {
+	switch {
+	case k.ctx.Err() != nil:
+		return
+	case errors.Is(err, errNotLeading):
+		k.healths.AddAfter(name, lookAgain)
 		return
 	}
 	k.mu.Lock()

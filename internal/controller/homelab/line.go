@@ -91,9 +91,9 @@ func (k *Controller) work(l *line) {
 		}
 		switch {
 		case k.ctx.Err() != nil:
-		case k.Leads != nil && !k.Leads():
+		case !k.leads():
 			for _, key := range keys {
-				l.queue.AddAfter(key, time.Second)
+				l.queue.AddAfter(key, lookAgain)
 			}
 		default:
 			k.turn(l, keys)

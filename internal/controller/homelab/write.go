@@ -145,7 +145,7 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	k.mu.Lock()
-	if k.records[id] != r || !r.decided() || r.verdict.Reason == "" && !r.deleting() || k.Leads != nil && !k.Leads() {
+	if k.records[id] != r || !r.decided() || r.verdict.Reason == "" && !r.deleting() || !k.leads() {
 		k.mu.Unlock()
 		return nil
 	}

@@ -18,7 +18,7 @@ import (
 func (k *Controller) writeClass(ctx context.Context, id zone.ID) error {
 	k.mu.Lock()
 	c := k.classes[id.Name]
-	if c == nil || k.Leads != nil && !k.Leads() {
+	if c == nil || !k.leads() {
 		k.mu.Unlock()
 		return nil
 	}

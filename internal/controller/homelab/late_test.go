@@ -1,0 +1,86 @@
+package homelab
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
+	"github.com/zonefold/zonefold/dnshook"
+	"github.com/zonefold/zonefold/internal/controller"
+)
+
+// TestNothingIsSentAfterTheTerm has somebody else follow between what a worker takes up and what it sends.
+func TestNothingIsSentAfterTheTerm(t *testing.T) {
+	www := v1alpha1.Applied{Class: "dns", Type: "A", Domain: "example.com", Subdomain: "www"}
+	split := v1alpha1.Applied{Class: "dns", Type: "A", Domain: "www.example.com", Subdomain: "@"} // of the same name
+	upsert := step{upsert: &want{record: dnshook.Record{Type: "A", Domain: "example.com", Subdomain: "www", TTL: 300, Values: []string{"192.0.2.1"}}, place: www}}
+	remove := step{remove: []dnshook.ID{idOf(www), idOf(split)}}
+	for _, c := range []struct {
+		sentence string
+		steps    []step
+		calls    int // that are made before the term is over
+		sent     []string
+	}{
+		{"a record", []step{upsert}, 0, nil},
+		{"a removal", []step{remove}, 0, nil},
+		{"the second removal of two", []step{remove}, 1, []string{"DELETE /records/A/example.com/www"}},
+		{"what follows a record that was sent", []step{upsert, remove}, 1, []string{"POST /records"}},
+		{"several at once", []step{upsert, upsert}, 0, nil},
+	} {
+		t.Run(c.sentence, func(t *testing.T) {
+			var sent []string
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				sent = append(sent, r.Method+" "+r.URL.Path)
+				w.WriteHeader(http.StatusNoContent)
+			}))
+			defer server.Close()
+			left := c.calls
+			k := New(Config{
+				Clock: clocktesting.NewFakeClock(time.Unix(0, 0)), Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Numbers: NewNumbers(),
+				Leads: func() bool { left--; return left >= 0 },
+			})
+			k.ctx = t.Context()
+			hook, err := dnshook.NewClient(dnshook.ClientConfig{Server: server.URL, Now: time.Now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer hook.Close()
+			class := &class{name: "dns", object: &v1alpha1.DNSClass{}, hook: hook, batch: strings.HasPrefix(c.sentence, "several")}
+			k.classes["dns"] = class
+			waiting := workqueue.NewTypedDelayingQueue[slotKey]()
+			defer waiting.ShutDown()
+			k.lines["dns"] = &line{class: "dns", queue: waiting}
+			var jobs []job
+			for _, do := range c.steps {
+				s := k.slot(slotOf(www))
+				if do.upsert != nil {
+					do.upsert.owner = load(&v1alpha1.DNSRecord{})
+				}
+				jobs = append(jobs, job{s, do})
+			}
+			if !class.batch {
+				for _, j := range jobs {
+					k.deliver(k.ctx, class, []job{j})
+				}
+			} else {
+				k.deliver(k.ctx, class, jobs)
+			}
+			if !slices.Equal(sent, c.sent) {
+				t.Errorf("the server is asked %q, want %q", sent, c.sent)
+			}
+			for _, j := range jobs {
+				if j.slot.failure() != nil || j.slot.upserts.used+j.slot.removals.used > 0 {
+					t.Errorf("it counts as failed: %+v, %+v", j.slot.upserts, j.slot.removals)
+				}
+			}
+		})
+	}
+}
