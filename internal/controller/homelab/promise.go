@@ -30,14 +30,10 @@ func (r *record) believed() string {
 	return r.promise.hash
 }
 
-// patchTo gathers what a write is to change of the status. Whether the hash is there that a write without an answer had nobody knows: the next one
-// says what is so, or it would count as taken back and be there. k.mu is held.
+// patchTo gathers what a write is to change of the status. After a write without an answer nobody knows what is there: the next one names every
+// field, or what that one said might stay beside it. k.mu is held.
 func (r *record) patchTo(status v1alpha1.DNSRecordStatus) map[string]any {
-	patch := recordPatch(r.status, status)
-	if r.promise.hash != promiseOf(r.status).hash {
-		patch["applied"] = appliedPatch(status.Applied)
-	}
-	return patch
+	return recordPatch(r.status, status, r.unsure)
 }
 
 // misled returns a record whose status would be believed and be wrong once a step is done; nil: there is none. k.mu is held.
@@ -93,10 +89,13 @@ func (k *Controller) disclaim(ctx context.Context, r *record) error {
 		k.mu.Unlock()
 		return nil // another write was faster
 	}
-	object, applied := r.object, *r.applied
+	object, applied, status := r.object, *r.applied, r.status
 	applied.Hash, r.told = "", true
+	status.Applied = &applied
+	patch := r.patchTo(status)
+	patch["applied"] = appliedPatch(&applied)
 	k.mu.Unlock()
-	err := k.patchStatus(ctx, r, object, map[string]any{"applied": appliedPatch(&applied)})
+	err := k.patchStatus(ctx, r, object, patch)
 	if err != nil && !apierrors.IsInvalid(err) { // what its schema refuses keeps its status: better it is sent
 		return err
 	}

@@ -1,11 +1,22 @@
 package homelab
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/zone"
 )
 
 func TestAWriteTakesBackWhatOneThatWasNotAnsweredMayHaveSaid(t *testing.T) {
@@ -15,19 +26,17 @@ func TestAWriteTakesBackWhatOneThatWasNotAnsweredMayHaveSaid(t *testing.T) {
 	for _, c := range []struct {
 		sentence    string
 		known, next *v1alpha1.Applied
-		promised    string
+		unsure      bool
 		want        any // of the hash in the patch; false: the patch says nothing of the place
 	}{
-		{"a hash that may be there goes, although none is known to be", &place, &place, "h", nil},
-		{"so does all that was said of a place that is left", nil, nil, "h", nil},
-		{"what may be there is said again", &place, &promising, "h", "h"},
-		{"nothing is written where nothing can have changed", &promising, &promising, "h", false},
-		{"nor where nothing was promised", &place, &place, "", false},
+		{"a hash that may be there goes, although none is known to be", &place, &place, true, nil},
+		{"so does all that was said of a place that is left", nil, nil, true, nil},
+		{"what may be there is said again", &place, &promising, true, "h"},
+		{"and what is known to be there, too", &promising, &promising, true, "h"},
+		{"nothing is written where nothing can have changed", &promising, &promising, false, false},
 	} {
 		r := load(&v1alpha1.DNSRecord{ObjectMeta: metav1.ObjectMeta{Generation: 1}, Status: v1alpha1.DNSRecordStatus{Applied: c.known, ObservedGeneration: 1}})
-		if r.promise = (promise{}); c.promised != "" {
-			r.promise = promise{c.promised, 1}
-		}
+		r.unsure = c.unsure
 		said, named := r.patchTo(v1alpha1.DNSRecordStatus{Applied: c.next, ObservedGeneration: 1})["applied"]
 		var got any = named
 		if named {
@@ -37,5 +46,84 @@ func TestAWriteTakesBackWhatOneThatWasNotAnsweredMayHaveSaid(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: the patch says %v, want %v", c.sentence, got, c.want)
 		}
+	}
+}
+
+// A silentAPI stores statuses, and does not answer some of the writes.
+type silentAPI struct {
+	client.Client
+
+	stored map[string]any
+	silent bool
+}
+
+func (a *silentAPI) Status() client.SubResourceWriter { return statuses{a: a} }
+
+type statuses struct {
+	client.SubResourceWriter
+
+	a *silentAPI
+}
+
+// Patch merges the fields of a status.
+func (s statuses) Patch(_ context.Context, o client.Object, p client.Patch, _ ...client.SubResourcePatchOption) error {
+	body, err := p.Data(o)
+	if err != nil {
+		return err
+	}
+	var merge struct{ Status map[string]any }
+	if err := json.Unmarshal(body, &merge); err != nil {
+		return err
+	}
+	for name, value := range merge.Status {
+		if s.a.stored[name] = value; value == nil {
+			delete(s.a.stored, name)
+		}
+	}
+	if s.a.silent {
+		return errors.New("the connection breaks")
+	}
+	return nil
+}
+
+// TestAnErrorThatNobodyHeardBeingStored has the status of a record that failed be stored without an answer, and the record be served before the
+// operator sees it.
+func TestAnErrorThatNobodyHeardBeingStored(t *testing.T) {
+	api := &silentAPI{stored: map[string]any{}}
+	k := New(Config{
+		Client: api, Clock: clocktesting.NewFakeClock(time.Unix(1e9, 0)), Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(),
+		Numbers: NewNumbers(), Events: events.NewFakeRecorder(10),
+	})
+	k.ctx = t.Context()
+	k.classes["dns"] = &class{name: "dns", object: &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Server: "http://dns:7100"}}}
+	r := load(&v1alpha1.DNSRecord{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "www", UID: "1", Generation: 1, Finalizers: []string{v1alpha1.Finalizer}},
+		Spec: v1alpha1.DNSRecordSpec{
+			Type: "A", Domain: "example.com", Subdomain: "www", Values: []string{"192.0.2.1"}, DNSClassRef: v1alpha1.DNSClassRef{Name: "dns"},
+		},
+	})
+	k.mu.Lock()
+	k.lines["dns"] = &line{class: "dns", queue: workqueue.NewTypedDelayingQueue[slotKey]()}
+	k.records[r.id] = r
+	k.reindex(r)
+	k.mu.Unlock()
+	r.settled, r.verdict = r.current(), zone.Verdict{Reason: zone.NotDelegated, Message: "DNSClass dns does not let namespace team have it."}
+	api.silent = true
+	if err := k.writeRecord(t.Context(), r.id); err == nil || api.stored["error"] == nil {
+		t.Fatalf("the write of the failure ends with %v, and this is stored: %v", err, api.stored)
+	}
+	api.silent = false
+	r.verdict = zone.Verdict{Accepted: true, Reason: zone.Accepted}
+	k.mu.Lock()
+	s := k.slots[r.key]
+	w, _ := k.want(s)
+	k.hold(w)
+	k.has(s, w)
+	k.mu.Unlock()
+	if err := k.writeRecord(t.Context(), r.id); err != nil {
+		t.Fatal(err)
+	}
+	if api.stored["state"] != "Created" || api.stored["error"] != nil {
+		t.Errorf("it is stored that the record is %v, with the error %v", api.stored["state"], api.stored["error"])
 	}
 }

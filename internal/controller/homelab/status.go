@@ -169,12 +169,12 @@ func (k *Controller) statusOf(r *record, a account) v1alpha1.DNSRecordStatus {
 	return out
 }
 
-// recordPatch gathers the fields of a status that differ.
-func recordPatch(before, after v1alpha1.DNSRecordStatus) map[string]any {
+// recordPatch gathers the fields of a status that differ, or all.
+func recordPatch(before, after v1alpha1.DNSRecordStatus, all bool) map[string]any {
 	patch := map[string]any{}
 	set := func(name string, same, none bool, value any) {
 		switch {
-		case same:
+		case same && !all:
 		case none:
 			patch[name] = nil
 		default:

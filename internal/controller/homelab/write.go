@@ -107,7 +107,11 @@ func (k *Controller) patchMeta(ctx context.Context, id zone.ID, o client.Object,
 }
 
 func (k *Controller) patchStatus(ctx context.Context, r *record, o client.Object, patch map[string]any) error {
-	return k.patch(ctx, r.id, o, patch, r.wrote)
+	err := k.patch(ctx, r.id, o, patch, r.wrote)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r.unsure = err != nil && !apierrors.IsInvalid(err)
+	return err
 }
 
 // patch sends a JSON merge patch of a status: nobody else owns any of it.
