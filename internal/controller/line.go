@@ -154,6 +154,7 @@ func (d *Deliveries) attach(z *delivery, l *line, wanted []*Place) {
 		}
 	}
 	d.attachEnding(l, wanted)
+	l.leaveUnnamed(d)
 	for _, name := range slices.Clone(l.owed) {
 		if !slices.Contains(wanted, d.places[name]) { // one that is wanted and cannot be used now has it still
 			d.settleDebt(z, l, name)
@@ -183,6 +184,23 @@ func (d *Deliveries) attach(z *delivery, l *line, wanted []*Place) {
 				continue
 			}
 			d.equip(l, key, a, p)
+		}
+	}
+}
+
+// leaveUnnamed gives up servers that their Backend does not name any more, while a zone is withdrawn from them: what is there
+// stays there, as where the zone is live. What was theirs is owed by the servers that the Backend names now, which may be
+// the same under a better address.
+func (l *line) leaveUnnamed(d *Deliveries) {
+	for key, a := range l.at {
+		p := d.places[key.place]
+		if !a.leaving || p == nil || p.Problem != nil || len(p.Servers) == 0 || p.names(key.target) {
+			continue
+		}
+		d.engine.Detach(key.target, l.as(key.place))
+		delete(l.at, key)
+		if !p.Passing && !slices.Contains(l.owed, p.Name) {
+			l.owed = append(l.owed, p.Name)
 		}
 	}
 }

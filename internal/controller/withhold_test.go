@@ -42,6 +42,38 @@ func TestAWithdrawalGetsTheCredentialsThatItsBackendHasNow(t *testing.T) {
 	}
 }
 
+func TestAWithdrawalGoesToTheServersThatItsBackendNamesNow(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		leave func(*stage)
+	}{
+		{"of a Zone that is deleted", func(s *stage) { s.remove("org") }},
+		{"of a Zone that names another Backend", func(s *stage) { s.zone("org", "example.org.", "two") }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			play(t, func(s *stage) {
+				s.server("one", "example.org.", backendtest.Profile{})
+				s.server("two", "example.org.", backendtest.Profile{})
+				s.place("one", nil)
+				s.place("two", nil)
+				s.zone("org", "example.org.", "one")
+				s.record("www", "www.example.org.", "192.0.2.1")
+				s.place("one", func(p *Place) {
+					p.Servers = []Server{{Name: "mistyped", Backend: s.servers["one"].Client(false)}}
+				})
+				c.leave(s)
+				if s.gone("org") {
+					t.Fatal("the object is gone although its record is still published")
+				}
+				s.place("one", nil)
+				if got := s.has("one", "example.org.", "www.example.org."); got != "" {
+					t.Errorf("%s is still there", got)
+				}
+			})
+		})
+	}
+}
+
 const secretGone = "Backend one cannot be used: Secret x/key cannot be read."
 
 func TestNothingIsSentWithCredentialsThatAreGone(t *testing.T) {
