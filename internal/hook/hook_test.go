@@ -222,6 +222,8 @@ func TestWhatBINDDoesNotTake(t *testing.T) {
 	}
 	mx := record("MX", "example.com", "mx", "under_score.example.com")
 	mx.Metadata = &dnshook.Metadata{Priority: &ten}
+	early := record("MX", "example.com", "mx", "not-yet.example.com")
+	early.Metadata = mx.Metadata
 	upsert := func(r dnshook.Record) dnshook.Operation {
 		return dnshook.Operation{Action: dnshook.ActionUpsert, Record: r}
 	}
@@ -229,7 +231,7 @@ func TestWhatBINDDoesNotTake(t *testing.T) {
 		upsert(record("A", "example.com", "a", "192.0.2.1")),
 		upsert(record("CNAME", "example.com", "www", "a.example.com")), // beside an address: BIND says yes and ignores it
 		upsert(many), // more than 100: SERVFAIL
-		upsert(mx),   // no name of a host: REFUSED
+		upsert(mx),   // no name of a host: REFUSED, and so for good
 		upsert(record("A", "example.com", "b", "192.0.2.2")),
 		{Action: dnshook.ActionDelete, Record: record("NS", "example.com", "@")}, // the last name server
 		{Action: dnshook.ActionDelete, Record: record("A", "example.com", "nothing")},
@@ -238,9 +240,12 @@ func TestWhatBINDDoesNotTake(t *testing.T) {
 		upsert(record("A", "example.com", "*.under_score", "192.0.2.4")),              // as well
 		upsert(record("TXT", "example.com", "-t-", "a text may stand at every name")), // and is taken
 		upsert(record("A", "example.com", "v", "::ffff:192.0.2.4")),                   // an address of the other family
+		upsert(early), // a host without an address so far: REFUSED
+		upsert(record("NS", "example.com", "sub", "_ns.example.net")),
+		upsert(record("NS", "example.com", "sub", "*.example.net")),
 	}) {
-		want := []dnshook.Code{"", dnshook.CodeInvalidRecord, dnshook.CodeServerError, dnshook.CodeServerError, "", dnshook.CodeInvalidValue, dnshook.CodeRecordNotFound, "",
-			dnshook.CodeInvalidDomain, dnshook.CodeInvalidDomain, "", dnshook.CodeInvalidValue}[i]
+		want := []dnshook.Code{"", dnshook.CodeInvalidRecord, dnshook.CodeServerError, dnshook.CodeInvalidValue, "", dnshook.CodeInvalidValue, dnshook.CodeRecordNotFound, "",
+			dnshook.CodeInvalidDomain, dnshook.CodeInvalidDomain, "", dnshook.CodeInvalidValue, dnshook.CodeServerError, dnshook.CodeInvalidValue, dnshook.CodeInvalidValue}[i]
 		if dnshook.CodeOf(err) != want {
 			t.Errorf("operation %d comes to %v, want %q", i, err, want)
 		}

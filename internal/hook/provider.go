@@ -201,28 +201,36 @@ func answered(err error) error {
 	return &dnshook.Error{Status: 503, Code: dnshook.CodeServerError, Message: fmt.Sprintf("The DNS server cannot be used now (%s).", words), Err: err}
 }
 
-// answered is what the other end is told of an error about the order. What a server refuses since the name is none of a host it refuses for
-// good.
+// answered is what the other end is told of an error about the order. What a server refuses since a name is none of a host it refuses for
+// good: BIND checks owners and targets by default (check-names).
 func (o *order) answered(err error) error {
 	out := answered(err)
 	detail, _ := errors.AsType[*backend.Error](err)
-	if detail != nil && detail.Class == backend.ErrRejected && detail.Words == rcodeRefused && !isHost(o.key) {
-		return &dnshook.Error{Code: dnshook.CodeInvalidDomain, Err: err, Message: fmt.Sprintf(
-			"The DNS server refuses %s: the labels of a host's name are letters, digits and hyphens between them (RFC 1123 §2.1).", o.key)}
+	if detail == nil || detail.Class != backend.ErrRejected || detail.Words != rcodeRefused {
+		return out
+	}
+	const rule = "the labels of a host's name are letters, digits and hyphens between them (RFC 1123 §2.1)"
+	if slices.Contains([]rr.Type{rr.TypeA, rr.TypeAAAA, rr.TypeMX}, o.key.Type) && !isHost(o.key.Name, true) {
+		return &dnshook.Error{Code: dnshook.CodeInvalidDomain, Err: err, Message: fmt.Sprintf("The DNS server refuses %s: %s.", o.key, rule)}
+	}
+	for _, data := range o.want.Data {
+		for _, target := range rr.Targets(o.key.Type, data) {
+			if !isHost(target, false) {
+				return &dnshook.Error{Code: dnshook.CodeInvalidValue, Err: err, Message: fmt.Sprintf(
+					"The DNS server refuses %s with the target %s: %s.", o.key, target, rule)}
+			}
+		}
 	}
 	return out
 }
 
-// isHost reports whether a set may be had by servers that check the names of hosts, as BIND does by default (check-names).
-func isHost(key rr.Key) bool {
-	if !slices.Contains([]rr.Type{rr.TypeA, rr.TypeAAAA, rr.TypeMX}, key.Type) {
-		return true
-	}
-	for i, label := range key.Name.Labels() {
+// isHost reports whether a name is one of a host, or of many if it may be a wildcard.
+func isHost(name dnsname.Name, wildcard bool) bool {
+	for i, label := range name.Labels() {
 		odd := strings.ContainsFunc(label, func(c rune) bool {
 			return c != '-' && !('a' <= c && c <= 'z') && !('A' <= c && c <= 'Z') && !('0' <= c && c <= '9')
 		})
-		if (i > 0 || label != "*") && (odd || strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-")) {
+		if (!wildcard || i > 0 || label != "*") && (odd || strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-")) {
 			return false
 		}
 	}

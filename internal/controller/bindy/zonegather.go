@@ -74,7 +74,7 @@ func (z *Zones) drop(gone any) {
 	switch o := gone.(type) {
 	case *v1beta1.DNSZone:
 		id := dialect.ZoneID(o.Namespace, o.Name)
-		z.removeZone(id)
+		z.removeZone(id, nil)
 		z.mu.Lock()
 		delete(z.known, id)
 		z.ceilings.Forget(id)
@@ -110,7 +110,7 @@ func (z *Zones) putZone(old client.Object, o *v1beta1.DNSZone) {
 		return
 	}
 	if deleting {
-		z.removeZone(id)
+		z.removeZone(id, o)
 		z.deliveries.Sync(id)
 		return
 	}
@@ -133,8 +133,8 @@ func (z *Zones) arrange(o *v1beta1.DNSZone) {
 	z.move(moved)
 }
 
-// removeZone takes a zone out of the World. Its records go where else they may.
-func (z *Zones) removeZone(id zone.ID) {
+// removeZone takes a zone out of the World: it is going, or gone if that is nil. Its records go where else they may.
+func (z *Zones) removeZone(id zone.ID, going *v1beta1.DNSZone) {
 	z.allocating.Lock()
 	z.mu.Lock()
 	if k := z.known[id]; k != nil {
@@ -144,7 +144,11 @@ func (z *Zones) removeZone(id zone.ID) {
 	delete(z.fleets, id)
 	others := z.rename(id)
 	z.core.DeleteZone(id)
-	z.move(z.homes.DeleteZone(id))
+	if going != nil {
+		z.move(z.homes.PutZone(going))
+	} else {
+		z.move(z.homes.DeleteZone(id))
+	}
 	z.mu.Unlock()
 	z.allocating.Unlock()
 	z.wakeInstances(before.all()...)

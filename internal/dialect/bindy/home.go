@@ -21,6 +21,7 @@ type homeZone struct {
 	id        zone.ID
 	created   time.Time
 	name      string // as canonicalZone returns it
+	going     bool   // it is being deleted: it takes nothing, and what names it is told why
 	from      []v1beta1.Selection
 	selectors []labels.Selector
 	hooks     map[hook]struct{} // of the selectors
@@ -30,7 +31,7 @@ type homeZone struct {
 func homeZoneOf(z *v1beta1.DNSZone) *homeZone {
 	selectors := selectorsOf(z.Spec.RecordsFrom)
 	return &homeZone{
-		id: ZoneID(z.Namespace, z.Name), created: z.CreationTimestamp.Time, name: CanonicalZone(z.Spec.ZoneName),
+		id: ZoneID(z.Namespace, z.Name), created: z.CreationTimestamp.Time, name: CanonicalZone(z.Spec.ZoneName), going: !z.DeletionTimestamp.IsZero(),
 		from: z.Spec.RecordsFrom, selectors: selectors, hooks: hooksOf(selectors),
 	}
 }
@@ -73,16 +74,23 @@ func selected(by []labels.Selector, set map[string]string) bool {
 func (z *homeZone) selects(set map[string]string) bool { return z != nil && selected(z.selectors, set) }
 
 func (z *homeZone) same(o *homeZone) bool {
-	return z.created.Equal(o.created) && z.name == o.name && reflect.DeepEqual(z.from, o.from)
+	return z.created.Equal(o.created) && z.name == o.name && z.going == o.going && reflect.DeepEqual(z.from, o.from)
 }
 
-// compare orders zones by age, and then by name; one that is not created yet is the youngest.
+// compare orders zones by age, and then by name; one that is not created yet is the youngest. Zones that are being deleted come
+// last: the first of some takes a record if any of them does.
 func (z *homeZone) compare(o *homeZone) int {
 	age := func(z *homeZone) int64 {
 		if z.created.IsZero() {
 			return math.MaxInt64
 		}
 		return z.created.UnixNano()
+	}
+	if z.going != o.going {
+		if z.going {
+			return 1
+		}
+		return -1
 	}
 	return cmp.Or(cmp.Compare(age(z), age(o)), z.id.Compare(o.id))
 }
@@ -154,6 +162,9 @@ func (r *homeRecord) decide(s *homeSpace) (news bool) {
 // others are the first of some zones beside the owner: at most one more than are named.
 func others(zones []*homeZone, owner *homeZone) (out []*homeZone) {
 	for _, z := range zones {
+		if z.going {
+			break // and so are all behind it
+		}
 		if z != owner {
 			out = append(out, z)
 		}
@@ -239,17 +250,28 @@ func (r *homeRecord) find(s *homeSpace) (*homeZone, *zone.Refusal) {
 		case z == nil:
 			return refuse(v1beta1.ReasonZoneNotFound, "%s refers to DNSZone %s/%s, which does not exist; create it or correct zoneRef.",
 				r.id, r.id.Namespace, r.ref)
+		case z.going:
+			return refuse(v1beta1.ReasonZoneNotFound, "%s refers to %s, which is being deleted; create that one again when it is gone, or correct zoneRef.",
+				r.id, z.id)
 		case r.zone != "" && r.zone != z.name:
 			return refuse(zone.InvalidSpec, "%s names the zone %s, and with zoneRef %s, which is %s; remove one of the two.",
 				r.id, r.zone, z.id, z.name)
 		}
 		return z, nil
 	case r.zone != "":
-		if all := s.called[r.zone]; len(all) > 0 {
-			return all[0], nil
+		all := s.called[r.zone]
+		switch {
+		case len(all) == 0:
+			return refuse(v1beta1.ReasonZoneNotFound, "%s names the zone %s, and no DNSZone of namespace %s has that zoneName; create one or correct zone.",
+				r.id, r.zone, r.id.Namespace)
+		case all[0].going:
+			return refuse(v1beta1.ReasonZoneNotFound, "%s names the zone %s, and %s is being deleted; create that one again when it is gone, or correct zone.",
+				r.id, r.zone, all[0].id)
 		}
-		return refuse(v1beta1.ReasonZoneNotFound, "%s names the zone %s, and no DNSZone of namespace %s has that zoneName; create one or correct zone.",
-			r.id, r.zone, r.id.Namespace)
+		return all[0], nil
+	case len(r.selected) > 0 && r.selected[0].going:
+		return refuse(v1beta1.ReasonNotSelected, "%s names no zone, and %s, which selects it, is being deleted; create that one again when it is gone, or set zone.",
+			r.id, r.selected[0].id)
 	case len(r.selected) > 0:
 		return r.selected[0], nil
 	}

@@ -58,7 +58,7 @@ func (h *Homes) Notes(id zone.ID) []zone.Note {
 		"%s selects %s that it does not get: a record is in the zone that it names, or else in the oldest that selects it; let only one of them select a record.", id, records)}}
 }
 
-// PutZone adds a zone or replaces the one of its name.
+// PutZone adds a zone or replaces the one of its name. One that is being deleted has no records any more, and they are told why.
 func (h *Homes) PutZone(z *v1beta1.DNSZone) Moved {
 	s, now := h.space(z.Namespace), homeZoneOf(z)
 	old := s.zones[z.Name]
@@ -68,7 +68,7 @@ func (h *Homes) PutZone(z *v1beta1.DNSZone) Moved {
 	return s.change(old, now)
 }
 
-// DeleteZone removes a zone.
+// DeleteZone removes a zone whose object is gone.
 func (h *Homes) DeleteZone(id zone.ID) Moved {
 	s := h.space(id.Namespace)
 	return s.change(s.zones[id.Name], nil)

@@ -29,6 +29,12 @@ func selecting(object, name string, second int64, from ...metav1.LabelSelector) 
 	return z
 }
 
+// leaving returns a DNSZone that is being deleted.
+func leaving(z *v1beta1.DNSZone) *v1beta1.DNSZone {
+	z.DeletionTimestamp = &metav1.Time{Time: time.Unix(60, 0)}
+	return z
+}
+
 func withLabels(l map[string]string) metav1.LabelSelector {
 	return metav1.LabelSelector{MatchLabels: l}
 }
@@ -73,6 +79,11 @@ func TestTheHomeOfARecord(t *testing.T) {
 		{"an unknown operator selects nothing", []*v1beta1.DNSZone{selecting("dns/z", "a", 1, expression("team", "Like", "blue"))}, naming("", "", blue), "NotSelected"},
 		{"one with too many values selects nothing", []*v1beta1.DNSZone{selecting("dns/z", "a", 1, expression("team", "In", slices.Repeat([]string{"blue"}, 256)...))}, naming("", "", blue), "NotSelected"},
 		{"and does not spoil the other selectors", []*v1beta1.DNSZone{selecting("dns/z", "a", 1, expression("team", "Like"), expression("team", "Exists"))}, naming("", "", blue), "dns/z"},
+		{"not the zone that it names and that is being deleted", []*v1beta1.DNSZone{leaving(selecting("dns/z", "example.com", 1))}, naming("example.com", "", nil), "ZoneNotFound, since it is being deleted"},
+		{"another of that name before one that is being deleted", []*v1beta1.DNSZone{leaving(selecting("dns/z", "example.com", 1)), young}, naming("example.com", "", nil), "dns/young"},
+		{"not the object that it refers to and that is being deleted", []*v1beta1.DNSZone{leaving(selecting("dns/z", "example.com", 1))}, naming("", "z", nil), "ZoneNotFound, since it is being deleted"},
+		{"not the one that selects it and is being deleted", []*v1beta1.DNSZone{leaving(selecting("dns/z", "a", 1, withLabels(blue)))}, naming("", "", blue), "NotSelected, since it is being deleted"},
+		{"another that selects it before one that is being deleted", []*v1beta1.DNSZone{leaving(selecting("dns/z", "a", 1, withLabels(blue))), young}, naming("", "", blue), "dns/young"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, recordFirst := range []bool{true, false} {
@@ -95,6 +106,9 @@ func TestTheHomeOfARecord(t *testing.T) {
 }
 
 func homeText(h Home) string {
+	if h.Refusal != nil && strings.Contains(h.Refusal.Message, "is being deleted") {
+		return string(h.Refusal.Reason) + ", since it is being deleted"
+	}
 	if h.Refusal != nil {
 		return string(h.Refusal.Reason)
 	}
@@ -143,6 +157,9 @@ func TestHomesDependOnWhatThereIsOnly(t *testing.T) {
 				moved = h.DeleteRecord(record)
 			case 2, 3:
 				z := drawSelecting(t, id)
+				if rapid.IntRange(0, 3).Draw(t, "being deleted") == 0 {
+					leaving(z)
+				}
 				zones[id] = z
 				moved = h.PutZone(z)
 				notes[id] = h.Notes(id)
