@@ -33,7 +33,7 @@ func TestServeFollowsFiles(t *testing.T) {
 		{"other data", "record www www.example.org. 192.0.2.2 > zones/www.yaml", 1, 0, "192.0.2.2 192.0.2.1 192.0.2.1 NXDOMAIN"},
 		{"a file that is only touched", "touch zones/www.yaml", 1, 0, "192.0.2.2 192.0.2.1 192.0.2.1 NXDOMAIN"},
 		{"a file of another name", "mv zones/www.yaml zones/x.yaml", 1, 0, "192.0.2.2 192.0.2.1 192.0.2.1 NXDOMAIN"},
-		{"an editor that renames", "record www www.example.org. 192.0.2.3 > zones/.x; mv zones/x.yaml zones/x.yaml~; mv zones/.x zones/x.yaml", 2, 0, "192.0.2.3 192.0.2.1 192.0.2.1 NXDOMAIN"},
+		{"an editor that renames", "record www www.example.org. 192.0.2.3 > zones/.x; mv --backup=simple --suffix='~' zones/.x zones/x.yaml", 2, 0, "192.0.2.3 192.0.2.1 192.0.2.1 NXDOMAIN"},
 		{"a document that ends in the middle", "echo 'kind: Record, apiVersion: [kubi.zone/v1al' > zones/x.yaml", 2, 0, "192.0.2.3 192.0.2.1 192.0.2.1 NXDOMAIN"},
 		{"a file that is emptied", ": > zones/x.yaml", 2, 0, "192.0.2.3 192.0.2.1 192.0.2.1 NXDOMAIN"},
 		{"the data of long ago again", "record www www.example.org. 192.0.2.1 > zones/x.yaml", 3, 0, "192.0.2.1 192.0.2.1 192.0.2.1 NXDOMAIN"},

@@ -66,9 +66,12 @@ func (s *session) read() (*manifest.Input, error) {
 	return input, nil
 }
 
-// again takes over what changed. If nobody can tell what that is, nothing changes.
+// again takes over what changed. If nobody can tell what that is, nothing changes. What changes while it is read is told once more.
 func (s *session) again(ctx context.Context) {
 	input, err := s.read()
+	if s.watcher.Again() {
+		return
+	}
 	var changed news
 	var refused []refusal
 	if err == nil {

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -34,6 +35,8 @@ type Watcher struct {
 
 	mu     sync.Mutex
 	places places
+
+	again atomic.Bool
 }
 
 // New returns a watcher of files and folders. It watches nothing before Follow.
@@ -49,6 +52,11 @@ func New(paths []string) (*Watcher, error) {
 
 // Changed tells that something may have changed since Follow was called.
 func (w *Watcher) Changed() <-chan struct{} { return w.changed }
+
+// Again reports whether something has happened since the last change was told that will be told as another one. What was read
+// meanwhile may be half of it, such as a folder between the two renames of an editor that keeps the former file. Where it is
+// never quiet, half of a change is all that there is, and Again is false.
+func (w *Watcher) Again() bool { return w.again.Load() }
 
 // Close ends watching.
 func (w *Watcher) Close() error {
@@ -123,7 +131,7 @@ func (w *Watcher) run() {
 	settled, latest := time.NewTimer(quiet), time.NewTimer(longest)
 	settled.Stop()
 	latest.Stop()
-	waiting := false
+	waiting, calm := false, true
 	for {
 		matters, fire := false, false
 		select {
@@ -138,20 +146,22 @@ func (w *Watcher) run() {
 			}
 			matters = true // most likely there were too many events, and some are lost
 		case <-settled.C:
-			fire = true
+			fire, calm = true, true
 		case <-latest.C:
-			fire = true
+			fire, calm = true, false
 		}
 		switch {
 		case fire:
 			settled.Stop()
 			latest.Stop()
 			waiting = false
+			w.again.Store(false)
 			select {
 			case w.changed <- struct{}{}:
 			default: // it is told already
 			}
 		case matters:
+			w.again.Store(calm)
 			settled.Reset(quiet)
 			if !waiting {
 				waiting = true

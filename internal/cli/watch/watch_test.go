@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,6 +69,36 @@ func TestOthersAreLeftAlone(t *testing.T) {
 }
 
 // TestBurstsAreOneChange writes a file many times, and then without end: what never gets quiet is told too.
+// TestWhatHappensWhileOneReads will be told, and what was read may be half of it; unless it never ends.
+func TestWhatHappensWhileOneReads(t *testing.T) {
+	dir := t.TempDir()
+	w := follow(t, filepath.Join(dir, "a.yaml"))
+	shell(t, dir, "echo 1 > a.yaml")
+	told(t, w, "the first change")
+	if w.Again() {
+		t.Error("there is said to be another change")
+	}
+	seen := false
+	for try := 0; try < 50 && !seen; try++ { // a machine that pauses this test may miss the moment
+		shell(t, dir, fmt.Sprintf("echo %d > a.yaml", try))
+		for waiting := true; waiting && !seen; {
+			select {
+			case <-w.Changed():
+				waiting = false
+			default:
+				seen = w.Again()
+			}
+		}
+	}
+	if !seen {
+		t.Fatal("a change is never announced before it is told")
+	}
+	told(t, w, "the last change")
+	if w.Again() {
+		t.Error("there is said to be one more change")
+	}
+}
+
 func TestBurstsAreOneChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.yaml")
 	w := follow(t, path)
