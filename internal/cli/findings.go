@@ -141,7 +141,7 @@ func (f *findings) deciding(c *composition) {
 	}
 	for _, z := range c.zones {
 		if z.hosted(c.backends) {
-			z.verdict.Notes = slices.DeleteFunc(slices.Clone(z.verdict.Notes), func(n zone.Note) bool { return n.Reason == zone.NoNameServers })
+			z.verdict = z.verdict.Hosted()
 		}
 		f.verdict(z.object, z.verdict)
 		f.references(z, c.backends)

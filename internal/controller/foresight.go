@@ -19,10 +19,22 @@ const (
 
 // A Foresight answers what would come of an object that is not stored yet, while somebody can: the replica that leads, once it
 // knows everything. Its zero value answers nothing.
-type Foresight struct{ core atomic.Pointer[Core] }
+type Foresight struct {
+	core       atomic.Pointer[Core]
+	deliveries atomic.Pointer[Deliveries]
+}
 
-// Use has the Foresight ask a Core from now on; nil: nobody.
-func (f *Foresight) Use(c *Core) { f.core.Store(c) }
+// Use has the Foresight ask a Core from now on, and where its Zones are delivered to; nil: nobody.
+func (f *Foresight) Use(c *Core, d *Deliveries) {
+	f.deliveries.Store(d)
+	f.core.Store(c)
+}
+
+// Hosted reports whether a Zone that wants the backends refs goes to services alone, as far as somebody can tell.
+func (f *Foresight) Hosted(refs []string) bool {
+	d := f.deliveries.Load()
+	return d != nil && d.Hosted(refs)
+}
 
 // Zone says what would come of a Zone; false if nobody can tell before ctx ends.
 func (f *Foresight) Zone(ctx context.Context, z zone.Zone) (zone.Forecast, bool) {

@@ -57,6 +57,23 @@ func (p *Place) serves(refs []string) bool {
 	return slices.Contains(refs, p.Name)
 }
 
+// Hosted reports whether a Zone that wants the backends refs goes to services alone, which have name servers of their own for it.
+func (d *Deliveries) Hosted(refs []string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	on := 0
+	for _, p := range d.places {
+		if !p.serves(refs) {
+			continue
+		}
+		if !p.Hosted {
+			return false
+		}
+		on++
+	}
+	return on > 0 && on >= len(refs)
+}
+
 // at returns the servers of p that take a zone, and stay.
 func (p *Place) at(zone dnsname.Name) []Server {
 	var servers []Server

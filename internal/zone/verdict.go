@@ -88,6 +88,13 @@ func (v Verdict) Note(reason Reason) (Note, bool) {
 	return v.Notes[i], true
 }
 
+// Hosted returns the verdict about a Zone that only servers with name servers of their own for it have, such as those of a
+// service: it needs none among its Records.
+func (v Verdict) Hosted() Verdict {
+	v.Notes = slices.DeleteFunc(slices.Clone(v.Notes), func(n Note) bool { return n.Reason == NoNameServers })
+	return v
+}
+
 // Equal reports whether two verdicts say the same.
 func (v Verdict) Equal(o Verdict) bool {
 	return v.Accepted == o.Accepted && v.Reason == o.Reason && v.Message == o.Message &&

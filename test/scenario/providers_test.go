@@ -86,6 +86,15 @@ func TestProviders(t *testing.T) {
 		s.apply(www("b"))
 		s.ready("zone a/org", "record a/www", "backend b")
 		s.at(server, id, "www.example.org.", "A", "192.0.2.1")
+		s.eventually("a Zone that the service has name servers for", func() string {
+			if s.hasCond("zone a/org", "Warning", "True NoNameServers") == "" {
+				return "it is warned that it has none"
+			}
+			return ""
+		})
+		s.apply(www("b", "elsewhere"))
+		s.cond("zone a/org", "Warning", "True NoNameServers")
+		s.apply(www("b"))
 		s.apply(`record a/www: {domainName: www.example.org., type: A, rdata: 192.0.2.2}`)
 		s.apply(`record a/text: {domainName: "*.wild.example.org.", type: TXT, rdata: '"a; b"'}`)
 		s.apply(`record a/loc: {domainName: loc.example.org., type: LOC, rdata: 52 22 23.000 N 4 53 32.000 E -2.00m 0.00m 10000m 10m}`)

@@ -38,6 +38,11 @@ func TestZ8AZoneIsDeletedWhileServersAreDown(t *testing.T) {
 				return fmt.Sprintf("%q lacks %q", c.Message, part)
 			}
 		}
+		www := &v1beta1.ARecord{ObjectMeta: named(n.namespace, "www")}
+		s.get(www)
+		if c := meta.FindStatusCondition(www.Status.Conditions, v1beta1.ConditionReady); c == nil || !strings.Contains(c.Message, "is being deleted") {
+			return fmt.Sprintf("its record is told %+v", c)
+		}
 		return ""
 	})
 	s.eventually("the server that works", func() string { return n.answersAt("dns-primary-0", "www.example.com.", dns.TypeA, "REFUSED") })

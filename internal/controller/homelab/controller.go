@@ -129,8 +129,8 @@ func (k *Controller) Run(ctx context.Context) error {
 		parts.Go(func() { k.each(k.audits, k.audit) })
 	}
 	if k.Foresight != nil {
-		k.Foresight.Use(k.Core)
-		defer k.Foresight.Use(nil)
+		k.Foresight.Use(k.Core, nil)
+		defer k.Foresight.Use(nil, nil)
 	}
 	err = k.Core.Run(ctx, func(ctx context.Context) bool {
 		return toolscache.WaitForCacheSync(ctx.Done(), synced...)

@@ -19,7 +19,13 @@ func Examiners(f *controller.Foresight) []controller.Examiner {
 		switch o := o.(type) {
 		case *v1alpha1.Zone:
 			z := dialect.ConvertZone(o)
-			q.ID, q.Foretell = z.ID, func(ctx context.Context) (zone.Forecast, bool) { return f.Zone(ctx, z) }
+			q.ID, q.Foretell = z.ID, func(ctx context.Context) (zone.Forecast, bool) {
+				forecast, ok := f.Zone(ctx, z)
+				if f.Hosted(refs(o)) {
+					forecast.Verdict = forecast.Verdict.Hosted()
+				}
+				return forecast, ok
+			}
 		case *v1alpha1.Record:
 			c := dialect.ConvertRecord(o)
 			q.ID, q.Foretell = c.ID, func(ctx context.Context) (zone.Forecast, bool) { return f.Claim(ctx, c) }

@@ -134,8 +134,8 @@ func (k *Controller) Run(ctx context.Context, ready func(context.Context) bool) 
 	parts.Go(func() { _ = k.records.Run(ctx) })
 	parts.Go(func() { _ = k.Deliveries.Run(ctx, k.Engine) })
 	if k.Foresight != nil {
-		k.Foresight.Use(k.Core)
-		defer k.Foresight.Use(nil)
+		k.Foresight.Use(k.Core, k.Deliveries)
+		defer k.Foresight.Use(nil, nil)
 	}
 	err = k.Core.Run(ctx, func(ctx context.Context) bool {
 		return ready(ctx) && toolscache.WaitForCacheSync(ctx.Done(), synced...)

@@ -40,9 +40,7 @@ func (s *store) Load(id zone.ID) (controller.Stored, bool) {
 	if z.Status.SerialCeiling != nil {
 		out.Ceiling = uint32(*z.Status.SerialCeiling)
 	}
-	for _, ref := range z.Spec.BackendRefs {
-		out.Refs = append(out.Refs, ref.Name)
-	}
+	out.Refs = refs(z)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	state := s.k().zoneState(id)
@@ -51,6 +49,15 @@ func (s *store) Load(id zone.ID) (controller.Stored, bool) {
 	}
 	out.Ceiling = s.ceilings.Begin(id, out.Ceiling)
 	return out, true
+}
+
+// refs are the Backends that a Zone names.
+func refs(z *v1alpha1.Zone) []string {
+	var out []string
+	for _, ref := range z.Spec.BackendRefs {
+		out = append(out, ref.Name)
+	}
+	return out
 }
 
 // deliveredOf reads where an earlier run has delivered a Zone. Without the finalizer

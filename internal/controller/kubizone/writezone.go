@@ -45,6 +45,9 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 		return nil
 	}
 	out.ZoneOutcome = k.Deliveries.ZoneOutcome(id)
+	if k.Deliveries.Hosted(refs(&z)) {
+		v = v.Hosted()
+	}
 	if !ok {
 		if k.soon(id, controller.Not(controller.ReasonPending, ""), z.Generation) {
 			return &controller.Later{After: grace} // it is gone by then, as a rule
