@@ -33,6 +33,15 @@ func (k *Controller) before(id zone.ID) outcome {
 	return out
 }
 
+// verdictOn returns what was decided about a Zone, as far as it matters where the Zone goes.
+func (k *Controller) verdictOn(id zone.ID, z *v1alpha1.Zone) (zone.Verdict, bool) {
+	v, ok := k.Core.Verdict(id)
+	if ok && k.Deliveries.Hosted(refs(z)) {
+		v = v.Hosted()
+	}
+	return v, ok
+}
+
 // writeZone brings the label and the status of a Zone up to date.
 func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 	out := k.before(id)
@@ -40,14 +49,11 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 	if err := k.Client.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, &z); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	v, ok := k.Core.Verdict(id)
+	v, ok := k.verdictOn(id, &z)
 	if k.stale(id, &z) || !ok && z.DeletionTimestamp.IsZero() {
 		return nil
 	}
 	out.ZoneOutcome = k.Deliveries.ZoneOutcome(id)
-	if k.Deliveries.Hosted(refs(&z)) {
-		v = v.Hosted()
-	}
 	if !ok {
 		if k.soon(id, controller.Not(controller.ReasonPending, ""), z.Generation) {
 			return &controller.Later{After: grace} // it is gone by then, as a rule
