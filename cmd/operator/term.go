@@ -23,6 +23,8 @@ type term struct {
 	mu      sync.Mutex
 	renewed time.Time // when the renewal was sent that succeeded last; zero: this replica has not led
 	over    bool
+	other   bool      // somebody else had the Lease when it was read last
+	late    time.Time // see Late
 }
 
 // Leads reports whether nobody else can have become the leader by now.
@@ -33,6 +35,14 @@ func (t *term) Leads() bool {
 	// A machine that sleeps may stop one of the two clocks and not the other.
 	passed := max(now.Sub(t.renewed), now.Round(0).Sub(t.renewed.Round(0)))
 	return !t.over && !t.renewed.IsZero() && passed < t.length
+}
+
+// Late returns until when a message of who led before may arrive; zero: whoever that was has given up the Lease. Nobody sends anything after the
+// end of the Lease, and what is on its way then has as long again.
+func (t *term) Late() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.late
 }
 
 // Create implements resourcelock.Interface.
@@ -58,6 +68,9 @@ func (t *term) renew(r resourcelock.LeaderElectionRecord, write func() error) er
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err == nil {
+		if t.renewed.IsZero() && t.other {
+			t.late = sent.Add(t.length)
+		}
 		if t.renewed = sent; r.HolderIdentity != t.Identity() {
 			t.renewed = time.Time{} // it was given up
 		}
@@ -74,6 +87,7 @@ func (t *term) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	t.mu.Lock()
 	lost := !t.over && !t.renewed.IsZero() && r.HolderIdentity != "" && r.HolderIdentity != t.Identity()
 	t.over = t.over || lost
+	t.other = r.HolderIdentity != "" && r.HolderIdentity != t.Identity()
 	t.mu.Unlock()
 	if lost {
 		t.overthrown()

@@ -81,6 +81,14 @@ func (p *parts) leads() func() bool {
 	return p.term.Leads
 }
 
+// late says until when a message of who led before may arrive; nil: nobody did.
+func (p *parts) late() func() time.Time {
+	if !p.election {
+		return nil
+	}
+	return p.term.Late
+}
+
 // addKubizone has the manager run the dialect kubi.zone while it leads. The caches fill
 // before, so that a follower takes over at once.
 func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) error {

@@ -25,6 +25,10 @@ type Config struct {
 	// here may be what was wanted once.
 	Leads func() bool
 
+	// Late returns until when a message of who was the leader before may arrive; zero: none can; nil: nobody was. What is read before is read
+	// again then, and what is withdrawn before is not confirmed before.
+	Late func() time.Time
+
 	Clock   Clock
 	Rand    func() float64 // in [0,1), for jitter; called by one goroutine at a time
 	Log     *slog.Logger   // nil: none

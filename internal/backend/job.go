@@ -18,6 +18,7 @@ type job struct {
 	keys    []rr.Key  // to compare
 	all     bool      // compare every set instead
 	audit   bool      // read from scratch
+	again   bool      // read for the second time: see Config.Late
 	due     time.Time // when the target was to be audited, as of now
 	ready   bool      // there is something to deliver: published, or withdrawn
 	leaving bool      // everything is withdrawn
@@ -49,10 +50,10 @@ func (t *target) takeJob() (job, bool) {
 		t.state.holder, t.state.seq, j.all = a.Feed, 0, !t.overlay
 		t.state.pending, t.state.behind = nil, nil
 	}
+	now := e.cfg.Clock.Now()
 	j.due = t.audit
-	if now := e.cfg.Clock.Now(); !j.due.IsZero() && !now.Before(j.due) {
-		j.audit = true
-	}
+	j.audit = !j.due.IsZero() && !now.Before(j.due)
+	t.distrust(&j, now)
 	for _, w := range t.incoming {
 		t.state.written = ledgers(t.state.written, w, rr.Key{Name: a.Feed.zone, Type: rr.TypeNS})
 	}

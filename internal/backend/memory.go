@@ -109,7 +109,7 @@ const rebuildPart = 16
 func (t *target) share(j *job) {
 	s := &t.state
 	exceptions := len(s.refused.sets) + s.left.Len()
-	if s.shared && s.drift <= exceptions/rebuildPart || j.limits.MinTTL > 0 || j.limits.MaxTTL > 0 {
+	if !s.late.IsZero() || s.shared && s.drift <= exceptions/rebuildPart || j.limits.MinTTL > 0 || j.limits.MaxTTL > 0 {
 		return
 	}
 	s.shared, s.drift = true, 0

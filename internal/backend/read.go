@@ -134,7 +134,7 @@ func (t *target) verify(ctx context.Context, j *job) error {
 // confirmed takes what was applied for true.
 func (t *target) confirmed(j *job) {
 	s := &t.state
-	if j.a.Keep {
+	if j.a.Keep && s.late.IsZero() {
 		written := s.written.Txn()
 		for _, c := range s.unverified {
 			if _, there := s.have.Get(c.Key); !there {

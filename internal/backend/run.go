@@ -107,6 +107,9 @@ func (t *target) schedule(j *job) {
 	}
 	t.rest = now.Add(rest(j.changed))
 	due := t.audit
+	if s.late.After(now) {
+		due = earlier(due, s.late)
+	}
 	due = earlier(due, earlier(s.refused.retry, s.refused.ripe))
 	if s.pending != nil {
 		due = earlier(due, s.pending.next)
@@ -183,7 +186,7 @@ func (t *target) report(j *job, a *attachment) Report {
 		r.Err = a.err
 	}
 	r.Refused, r.Lingering = s.refused.report()
-	r.Withdrawn = a.parting && (!j.leaving && a.Feed == j.feed || s.complete && len(r.Lingering) == 0)
+	r.Withdrawn = a.parting && (!j.leaving && a.Feed == j.feed || s.complete && len(r.Lingering) == 0 && s.late.IsZero())
 	if a.Feed == j.feed && !a.leaving {
 		r.Seq, r.Difference = s.seq, s.difference
 	}

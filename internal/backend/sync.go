@@ -58,6 +58,7 @@ func (t *target) arrive(ctx context.Context, j *job) (done bool, err error) {
 		t.giveBack(j)
 		return false, err
 	}
+	t.trust(j)
 	switch {
 	case j.leaving && j.limits.Removes && !j.a.Keep && t.beside().Len() == 0:
 		return true, t.remove(ctx, j)

@@ -50,9 +50,10 @@ type state struct {
 	seq     uint64  // confirmed
 	left    rr.Sets // sets that stay although nobody wants them (plan.Plan.Left)
 	foreign int
-	written rr.Sets // the ledger
-	sent    rr.Sets // of an overlay, as far as it was this process
-	shared  bool    // have and written share memory with the wanted sets, but for drift changes since
+	written rr.Sets   // the ledger
+	late    time.Time // when have is to be read again; zero: it is not. See Config.Late
+	sent    rr.Sets   // of an overlay, as far as it was this process
+	shared  bool      // have and written share memory with the wanted sets, but for drift changes since
 	drift   int
 
 	refused    refusals

@@ -50,6 +50,8 @@ type Config struct {
 	Rand    func() float64 // nil: math/rand
 	Leads   func() bool    // whether nobody else can have become the leader; nil: nobody else ever does
 
+	Late func() time.Time // until when a message of who led before may arrive; zero: none can; nil: nobody led
+
 	Tracer trace.Tracer // follows changes until they are served; nil: nobody does
 
 	Foresight *controller.Foresight // is told what to ask; nil: nobody asks

@@ -148,7 +148,7 @@ func (k *Controller) upserted(s *slot, w *want, err error) {
 func (k *Controller) has(s *slot, w *want) {
 	now := k.Clock.Now()
 	same := s.last == w.hash
-	s.confirmed = w.hash
+	s.confirmed, s.again = w.hash, nil
 	for _, r := range w.all {
 		r.synced = now
 		r.arrive(k)
@@ -189,6 +189,7 @@ func (k *Controller) removed(s *slot, do step, err error) {
 		return
 	}
 	k.heard(s.key.class)
+	k.removedAgain(s, do)
 	s.removals, s.upserts.schedule = attempts{}, schedule{}
 	if len(s.claims) > 0 && s.confirmed != "" {
 		s.last, s.confirmed = s.confirmed, "" // it may have been the same record by another split of the name

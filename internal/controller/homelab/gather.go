@@ -166,7 +166,7 @@ func (k *Controller) putClass(o *v1alpha1.DNSClass) {
 	k.revise(c)
 	k.Core.PutZone(dialect.ConvertClass(o), controller.Version{UID: o.UID, Generation: o.Generation})
 	k.classWriter.Enqueue(dialect.ClassID(o.Name))
-	k.audits.AddAfter(o.Name, k.auditAfter())
+	k.audits.AddAfter(o.Name, k.firstAudit())
 }
 
 // revise notes that a class, or a Secret that it names, is another one. k.mu is held.

@@ -49,7 +49,7 @@ func (k *Controller) index(r *record, before []slotKey) []slotKey {
 		}
 	}
 	for _, key := range before {
-		if s := k.slots[key]; s != nil && len(s.claims)+len(s.holders) == 0 {
+		if s := k.slots[key]; s != nil && len(s.claims)+len(s.holders)+len(s.again) == 0 {
 			delete(k.slots, key)
 		}
 	}

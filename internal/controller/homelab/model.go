@@ -132,8 +132,9 @@ type slot struct {
 	changes   int    // how often something was sent
 	odd       oddity // what was found at the last look
 	upserts   attempts
-	removals  attempts // of what objects have left there
-	behind    *slotKey // it waits until this one is removed
+	removals  attempts     // of what objects have left there
+	again     []dnshook.ID // what is to be removed once more: see Config.Late
+	behind    *slotKey     // it waits until this one is removed
 }
 
 // attempts are what has become of the calls of one kind for a slot. Each kind has retries of its own: what an object has left may have to go while

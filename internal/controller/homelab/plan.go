@@ -37,9 +37,12 @@ func (k *Controller) next(s *slot) step {
 		return step{}
 	}
 	var do step
-	if w != nil {
+	switch {
+	case w != nil:
 		do = k.keep(s, w)
-	} else {
+	case len(s.holders) == 0:
+		do = k.clearAgain(s)
+	default:
 		do = k.clear(s)
 	}
 	if do.upsert == nil && do.remove == nil {
