@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -44,7 +45,18 @@ func lifeOf(t *testing.T, file string) sim.Life {
 	if err != nil {
 		t.Fatal(err)
 	}
+	l.Rights = rightsOf(t)
 	return l
+}
+
+// rightsOf returns what the chart lets an operator do.
+func rightsOf(t *testing.T) *sim.Rights {
+	t.Helper()
+	rights, err := sim.NewRights(os.DirFS(filepath.Join("..", "..", "config", "rbac")), "controller.yaml", "backends.yaml", "kubizone.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rights
 }
 
 func lived(t *testing.T, l sim.Life, kinds *sim.Kinds) (out sim.Outcome) {
@@ -83,6 +95,19 @@ func TestEveryEffectOfALifeInterrupted(t *testing.T) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// TestALifeWithoutARight tells which one is missing.
+func TestALifeWithoutARight(t *testing.T) {
+	l := lifeOf(t, filepath.Join("..", "..", "test", "sim", "testdata", "kubizone.txtar"))
+	kinds, rights := kindsOf(t), l.Rights
+	for _, resource := range []string{"records/status", "zones/status", "backends/status"} {
+		l.Rights = rights.Without(resource)
+		out := lived(t, l, kinds)
+		if !slices.ContainsFunc(out.Wrong, func(s string) bool { return strings.Contains(s, " "+resource+" ") }) {
+			t.Errorf("nobody hears that operators may not write %s, but %q", resource, out.Wrong)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func asked(t *testing.T, name string, usual int) int {
 
 // TestRandomLives has random lives end alike with a random fault and without one.
 func TestRandomLives(t *testing.T) {
-	kinds := kindsOf(t)
+	kinds, rights := kindsOf(t), rightsOf(t)
 	lives, seed := asked(t, "LIVES", 7), asked(t, "SEED", 18)
 	before := seconds(t)
 	var served atomic.Int32 // lives in whose end a Zone is Ready
@@ -43,6 +43,7 @@ func TestRandomLives(t *testing.T) {
 				t.Parallel()
 				random := rand.New(rand.NewPCG(uint64(seed+i), 0)) //nolint:gosec // it is to be repeated
 				l := sim.RandomLife(random, 12)
+				l.Rights = rights
 				calm, err := outcome(t, l, kinds)
 				if err != nil {
 					t.Fatalf("%v\n%s", err, l.Format())

@@ -29,6 +29,8 @@ type API struct {
 	// decodes what clients of Kubernetes' own kinds send: JSON or Protobuf.
 	decoder runtime.Decoder
 	trouble trouble
+	rights  *Rights      // of who asks; nil: it may do everything
+	denied  func(string) // is told what was forbidden
 }
 
 // NewAPI makes an API server without objects but those of its kinds.
@@ -75,6 +77,9 @@ func (a *API) RoundTrip(r *http.Request) (*http.Response, error) {
 		return answer(r, http.StatusOK, told)
 	}
 	q, err := a.read(r, path)
+	if err == nil && a.rights != nil {
+		err = a.forbid(q)
+	}
 	if err != nil {
 		return failure(r, err)
 	}
@@ -95,6 +100,15 @@ func (a *API) RoundTrip(r *http.Request) (*http.Response, error) {
 		return failure(r, err)
 	}
 	return answer(r, status, q.shown(object))
+}
+
+// forbid returns the answer to a request that is not allowed.
+func (a *API) forbid(q request) error {
+	err := a.rights.allow(q)
+	if err != nil {
+		a.denied(err.Error())
+	}
+	return err
 }
 
 // act does what a request for one object asks for.

@@ -46,6 +46,8 @@ type Life struct {
 	Name  string // a sentence
 	Steps []Step
 	Fault Fault
+
+	Rights *Rights // what operators may do; nil: everything
 }
 
 // A Step is one thing that happens.
@@ -94,7 +96,7 @@ type Outcome struct {
 
 // Live lives a life. It is called in a bubble (testing/synctest), and returns when nothing of it is left.
 func (l Life) Live(ctx context.Context, kinds *Kinds, run Run) (Outcome, error) {
-	w := newWorld(kinds, run, l.Fault)
+	w := newWorld(kinds, run, l)
 	for _, name := range []string{"zonefold-system", "a", "b"} {
 		if err := w.apply(ctx, "{apiVersion: v1, kind: Namespace, metadata: {name: "+name+"}}"); err != nil {
 			return Outcome{}, err

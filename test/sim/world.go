@@ -63,8 +63,21 @@ type server struct {
 	kept map[dnsname.Name]backendtest.Copy // contents, to come back with; only steps look at it
 }
 
-func newWorld(kinds *Kinds, run Run, fault Fault) *World {
-	return &World{api: NewAPI(kinds, backend.SystemClock{}.Now), run: run, servers: map[string]*server{}, fault: fault, crashed: make(chan struct{}, 1)}
+func newWorld(kinds *Kinds, run Run, l Life) *World {
+	w := &World{
+		api: NewAPI(kinds, backend.SystemClock{}.Now), run: run, servers: map[string]*server{}, fault: l.Fault, crashed: make(chan struct{}, 1),
+	}
+	w.api.rights, w.api.denied = l.Rights, w.fail
+	return w
+}
+
+// fail notes what must never happen.
+func (w *World) fail(what string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !slices.Contains(w.wrong, what) {
+		w.wrong = append(w.wrong, what)
+	}
 }
 
 // An operator is one process.
