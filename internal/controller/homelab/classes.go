@@ -173,7 +173,11 @@ func outcomeOf(name string, err error) *controller.Outcome {
 		return nil
 	}
 	f, _, _ := explain(name, err)
-	if errors.Is(err, errNoClass) {
+	var secret *errSecret
+	switch {
+	case errors.As(err, &secret) && secret.silent: // nobody has taken the Secret away, so what was read of it counts still
+		f.reason = ReasonServerError
+	case errors.Is(err, errNoClass):
 		f.reason, f.message = ReasonClassNotFound, fmt.Sprintf("There is no DNSClass %s; create it, or name another one in spec.dnsClass.", name)
 	}
 	o := controller.Not(f.reason, f.message)

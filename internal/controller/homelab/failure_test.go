@@ -206,13 +206,13 @@ func TestSecrets(t *testing.T) {
 }
 
 // happened waits for an event with a reason.
-func (w *world) happened(reason string) {
+func (w *world) happened(reason string) string {
 	w.t.Helper()
 	for {
 		select {
 		case e := <-w.events.Events:
 			if strings.Contains(e, reason) {
-				return
+				return e
 			}
 		case <-w.ctx.Done():
 			w.t.Fatalf("there is no event %s", reason)

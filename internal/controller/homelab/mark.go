@@ -85,7 +85,7 @@ func (k *Controller) hold(w *want) {
 }
 
 // presume takes marks for evidence: who led before may have sent these records and not have come to their statuses. What its object could not
-// have had sent is none, and nothing was ever sent for a class that does not exist. Objects that come later nobody else has sent. k.mu is held.
+// have sent now is none, and is told: a mark is no proof. Nothing was ever sent for a class that does not exist. Objects that come later nobody else has sent. k.mu is held.
 func (k *Controller) presume() {
 	rules := map[string][]zone.Rule{}
 	for name, c := range k.classes {
@@ -98,6 +98,8 @@ func (k *Controller) presume() {
 		case r.fresh() && r.mark != nil:
 			if allowed(rules[r.mark.Class], r.id.Namespace, *r.mark) {
 				r.applied = r.mark
+			} else {
+				k.tellNotAllowed(r, *r.mark)
 			}
 		default:
 			r.applied = k.inherit(r, rules)

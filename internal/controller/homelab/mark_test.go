@@ -168,3 +168,47 @@ func TestANewSpecBeforeTheFirstStatus(t *testing.T) {
 	w.until("it", "Created True RecordCreated")
 	w.holds(h, "A two.example.com 300 192.0.2.1")
 }
+
+// TestANameThatIsNotAllowedAnyMore has a class be narrowed after a record was sent, and before the object had a status or the next term began.
+func TestANameThatIsNotAllowedAnyMore(t *testing.T) {
+	for _, c := range []struct {
+		sentence string
+		annotate bool // the mark says where it is, else the finalizer is the existing system's
+		delete   bool
+		says     string
+	}{
+		{"of an object that is there", true, false, "Error False InvalidConfiguration"},
+		{"of one that goes", true, true, "gone"},
+		{"of one of the existing system", false, false, "Error False InvalidConfiguration"},
+	} {
+		t.Run(c.sentence, func(t *testing.T) {
+			h := newHook(t, "")
+			w := newWorld(t)
+			w.stop()
+			if c.annotate {
+				w.marked("it", "dns", "A www example.com 192.0.2.1", "")
+			} else {
+				w.inherited("it", "dns", "A www example.com 192.0.2.1", "")
+			}
+			h.put("example.com", "www")
+			w.class("dns", h.URL, "allowed: [{names: [example.net]}]")
+			if c.delete {
+				w.delete("it")
+			}
+			w.start()
+			w.until("it", c.says)
+			if e := w.happened("FormerNotAllowed"); !strings.Contains(e, "www.example.com A") || !strings.Contains(e, w.ns+"-dns") || !strings.Contains(e, "remove it there") {
+				t.Errorf("the event says %s", e)
+			}
+			w.holds(h, "A www.example.com 300 192.0.2.1")
+			if c.delete {
+				return
+			}
+			w.class("dns", h.URL) // it was narrowed by mistake
+			w.until("it", "Created True RecordCreated")
+			w.delete("it")
+			w.until("it", "gone")
+			w.holds(h)
+		})
+	}
+}
