@@ -27,8 +27,10 @@ func (t *target) run() {
 		return
 	}
 	t.settle(&j, err)
-	for _, r := range t.reports(&j) {
-		e.cfg.Report(r)
+	if !t.atOnce() { // else it is no news
+		for _, r := range t.reports(&j) {
+			e.cfg.Report(r)
+		}
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -84,6 +86,12 @@ func (t *target) wait(err error) time.Duration {
 // quickConflicts is how often a lost race against another writer, of the server or of the ceiling, is run again at once.
 const quickConflicts = 3
 
+// atOnce reports whether the run has lost a race, and the next one follows without a pause.
+func (t *target) atOnce() bool {
+	s := &t.state
+	return s.err != nil && t.class == ErrConflict && s.conflicts <= quickConflicts
+}
+
 // schedule says when the target runs next. Engine.mu is held.
 func (t *target) schedule(j *job) {
 	e, s := t.engine, &t.state
@@ -94,7 +102,7 @@ func (t *target) schedule(j *job) {
 			t.again, t.forced = true, true
 			return
 		}
-		if t.class == ErrConflict && s.conflicts <= quickConflicts {
+		if t.atOnce() {
 			t.again, t.forced = true, true
 			return
 		}

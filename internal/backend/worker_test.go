@@ -70,6 +70,44 @@ func TestAWriterInALoopDoesNotMakeUsLoop(t *testing.T) {
 	})
 }
 
+// TestALostRaceIsToldWhenItLasts has somebody else be faster once, and then always.
+func TestALostRaceIsToldWhenItLasts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, s := serverWith(bindLike, zoneName)
+		b := newBench(t, nil)
+		f := b.feed(zoneName)
+		n, races := 0, 1
+		s.setApply(func(backend.Batch) error {
+			if n++; n <= races {
+				m.Foreign(mustParse(zoneName), []rr.Set{set("foreign.example.org.", rr.TypeA, 300, fmt.Sprintf("203.0.113.%d", n%200))}, nil)
+			}
+			return nil
+		})
+		told := func() (conflicts int) {
+			b.lock.Lock()
+			defer b.lock.Unlock()
+			for _, r := range b.reports {
+				if backend.Class(r.Err) == backend.ErrConflict {
+					conflicts++
+				}
+			}
+			return conflicts
+		}
+		f.Publish(version(1), nil)
+		b.attachAll(f, s)
+		b.pass(time.Minute)
+		if r := b.last("0"); n < 2 || r.Err != nil || r.Seq == 0 || told() > 0 {
+			t.Errorf("after %d messages, of which one was too late, %d reports tell of a conflict, and the last is %+v", n, told(), r)
+		}
+		n, races = 0, 100
+		f.Publish(version(2), nil)
+		b.pass(10 * time.Second)
+		if told() == 0 {
+			t.Errorf("nobody is told of %d races that were lost", n)
+		}
+	})
+}
+
 func TestWhatAServerIgnoresIsNotConfirmed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, s := serverWith(bindLike, zoneName)

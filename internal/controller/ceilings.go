@@ -33,6 +33,7 @@ type Ceilings struct {
 
 	mu    sync.Mutex
 	zones map[zone.ID]ceiling
+	turns map[zone.ID]chan struct{} // who raises a ceiling has put something in
 }
 
 // A ceiling is what is known of one zone's.
@@ -79,13 +80,22 @@ func (c *Ceilings) Forget(id zone.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.zones, id)
+	delete(c.turns, id)
 }
 
 // raises is how often a ceiling is stored again that met with another version of the object.
 const raises = 10
 
-// Raise stores a ceiling in the object of a zone. That another operator has stored a later one is the error Overtaken.
+// Raise stores a ceiling in the object of a zone. That another operator has stored a later one is the error Overtaken. A zone that was renamed has
+// two feeds: each waits for the other's answer, or would take what that one has stored for somebody else's.
 func (c *Ceilings) Raise(ctx context.Context, id zone.ID, asked uint32) error {
+	turn := c.turn(id)
+	select {
+	case turn <- struct{}{}:
+		defer func() { <-turn }()
+	case <-ctx.Done():
+		return fmt.Errorf("waiting to store the ceiling of %s: %w", id, context.Cause(ctx))
+	}
 	key, o := client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, c.New()
 	if err := c.Client.Get(ctx, key, o); err != nil {
 		return fmt.Errorf("reading %s: %w", id, err)
@@ -117,6 +127,19 @@ func (c *Ceilings) Raise(ctx context.Context, id zone.ID, asked uint32) error {
 			patch = inVersion(o.GetResourceVersion())
 		}
 	}
+}
+
+// turn returns the channel that lets one after the other raise the ceiling of a zone.
+func (c *Ceilings) turn(id zone.ID) chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.turns == nil {
+		c.turns = map[zone.ID]chan struct{}{}
+	}
+	if c.turns[id] == nil {
+		c.turns[id] = make(chan struct{}, 1)
+	}
+	return c.turns[id]
 }
 
 // learn tells of a ceiling in the place of the known one that is later: somebody else has stored it.
