@@ -1,6 +1,7 @@
 package gardener_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -78,6 +79,39 @@ func TestARequestSurvivesAFailingAPIServer(t *testing.T) {
 	defer w.mu.Unlock()
 	if times < 3 {
 		t.Errorf("the status was written %d times", times)
+	}
+}
+
+// TestARequestOutlivesAnOperator has an operator end behind each of the writes that it makes about an operation.
+func TestARequestOutlivesAnOperator(t *testing.T) {
+	s := startPowerDNS(t, "example.org")
+	w := newWorld(t)
+	w.secret("creds", s.secret)
+	w.record("api", "powerdns creds A api.example.org 192.0.2.1")
+	w.until("api", "Create Succeeded")
+	for passed := range 3 { // Processing, the annotation, Succeeded
+		value := fmt.Sprint("192.0.2.1", passed)
+		writes := 0
+		w.mu.Lock()
+		w.refuse = func(*http.Request) bool { writes++; return writes > passed }
+		w.mu.Unlock()
+		w.record("api", "powerdns creds A api.example.org "+value)
+		w.ask("api", "reconcile")
+		w.eventually("a write that does not pass", func() string {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if writes <= passed {
+				return fmt.Sprintf("there were %d writes", writes)
+			}
+			return ""
+		})
+		w.stop()
+		w.mu.Lock()
+		w.refuse = nil
+		w.mu.Unlock()
+		w.start()
+		w.holds(s, "A api.example.org", "120 "+value)
+		w.until("api", "Reconcile Succeeded")
 	}
 }
 

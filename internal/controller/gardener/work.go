@@ -128,25 +128,43 @@ func (k *Controller) begin(ctx context.Context, r *record, run *run) (bool, erro
 		k.suspend(r)
 		return true, nil
 	}
-	if err := k.take(ctx, r, o, reconcile, step == Put); err != nil {
+	if step != Nothing && step != Forget {
+		run.asked = run.asked || reconcile
+		if err := k.announce(ctx, r, run, kind); err != nil {
+			return false, err
+		}
+	}
+	now := k.current(r)
+	if !samePlea(o, now) { // something else is wanted by now, which must not be taken off
+		return k.begin(ctx, r, run)
+	}
+	if err := k.take(ctx, r, now, reconcile, step == Put); err != nil {
 		return false, err
 	}
-	run.asked, run.taken = run.asked || reconcile, run.taken || reconcile
+	run.taken = run.taken || reconcile
 	if step == Nothing {
 		return true, nil
 	}
 	o = k.current(r)
-	if last := o.Status.LastOperation; step != Forget && (run.asked || last == nil || last.Type != kind || last.State == v1alpha1.StateSucceeded) {
-		if err := k.tellProcessing(ctx, r, kind); err != nil {
-			return false, err
-		}
-		run.asked = false // it has been answered: another attempt is no other operation
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	run.step, run.kind, run.force, run.object = step, kind, shoot.Forced && step == Remove, o
 	k.starts(r, run)
 	return false, nil
+}
+
+// announce says that an operation begins, unless that is what another attempt at it has said. It comes before the wish for it is taken off the
+// object: whoever takes over in between, or afterwards, finds one of both.
+func (k *Controller) announce(ctx context.Context, r *record, run *run, kind v1alpha1.OperationType) error {
+	last := k.current(r).Status.LastOperation
+	if !run.asked && last != nil && last.Type == kind && last.State != v1alpha1.StateSucceeded {
+		return nil
+	}
+	if err := k.tellProcessing(ctx, r, kind); err != nil {
+		return err
+	}
+	run.asked = false // it has been answered: another attempt is no other operation
+	return nil
 }
 
 // act has the service do what a run is for. nil: it has.
