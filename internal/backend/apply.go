@@ -3,6 +3,7 @@ package backend
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -90,12 +91,9 @@ func (t *target) doubt(j *job, batch Batch, err error) {
 		s.known, s.raced = false, s.known
 	case ErrUnavailable:
 		s.known, s.raced = false, (s.known || s.raced) && j.limits.Read != ReadNone
-		if s.maybe == nil {
-			s.maybe = map[rr.Key]struct{}{}
-		}
-		for _, c := range batch.Changes {
+		for _, c := range slices.Concat(s.unverified, batch.Changes) {
 			if s.raced {
-				s.maybe[c.Key] = struct{}{}
+				s.unsure(c.Key)
 			}
 		}
 	case ErrNoZone:
@@ -104,6 +102,14 @@ func (t *target) doubt(j *job, batch Batch, err error) {
 	default:
 		s.known = s.known && j.limits.Atomic == AtomicBatch
 	}
+}
+
+// unsure notes a set of which nobody knows whether the server has it as it was sent last.
+func (s *state) unsure(k rr.Key) {
+	if s.maybe == nil {
+		s.maybe = map[rr.Key]struct{}{}
+	}
+	s.maybe[k] = struct{}{}
 }
 
 // applied notes what came of a batch.

@@ -118,7 +118,10 @@ func (t *target) verify(ctx context.Context, j *job) error {
 	}
 	found, err := t.read(ctx, j, ask)
 	if err != nil {
-		s.known = false
+		s.known, s.raced = false, true
+		for _, c := range s.unverified {
+			s.unsure(c.Key)
+		}
 		return fmt.Errorf("reading back %d changed sets of zone %s: %w", len(keys), t.key.Zone, err)
 	}
 	if err := t.sameSerial(j, found.SOA); err != nil {
@@ -155,7 +158,7 @@ func (t *target) sameSerial(j *job, found rr.SOA) error {
 		}
 		return nil
 	}
-	s.known = false
+	s.known, s.raced = false, true
 	return &Error{Class: ErrConflict, Err: fmt.Errorf("zone %s was given serial %d and has %d", t.key.Zone, s.soa.Serial, found.Serial)}
 }
 

@@ -18,8 +18,11 @@ type Strange struct {
 	Sets   []rr.Key
 }
 
-// expected reports whether what is known of the target is all that was ever written there: then what it holds instead is strange.
-func (s *state) expected() bool { return (s.known || s.raced) && s.base == nil && s.soa != (rr.SOA{}) }
+// expected reports whether what is known of the target is all that was ever written there: then what it holds instead is strange. What was
+// not read back yet may not be there although nobody else has written, unless that is certain.
+func (s *state) expected() bool {
+	return (s.known && s.base == nil || s.raced) && s.soa != (rr.SOA{})
+}
 
 // strange tells what somebody else has changed. Where foreign sets stay they are no news.
 func (t *target) strange(j *job, before rr.Sets) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/backendtest"
+	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -58,6 +59,56 @@ func TestWhatSomebodyElseWritesIsTold(t *testing.T) {
 				slices.Sort(told)
 				if got := strings.Join(told, ", "); got != c.want {
 					t.Errorf("told of %q, want %q", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+// TestWhatSomebodyElseWritesBeforeAChangeIsReadBackIsTold has the server give its change a serial: who follows it may have that, and what the
+// other servers have under the same serial is something else.
+func TestWhatSomebodyElseWritesBeforeAChangeIsReadBackIsTold(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		foreign []rr.Set
+		err     error // of the first reading
+		want    string
+	}{
+		{"another set", []rr.Set{set("foreign.example.org.", rr.TypeA, 300, "203.0.113.1")}, nil, "foreign.example.org. A"},
+		{"the set that was changed", []rr.Set{set("www.example.org.", rr.TypeA, 300, "203.0.113.2")}, nil, "www.example.org. A"},
+		{"another set, and the server does not answer at first", []rr.Set{set("foreign.example.org.", rr.TypeA, 300, "203.0.113.1")},
+			backend.ErrUnavailable, "foreign.example.org. A"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m, s := serverWith(bindLike, zoneName)
+				var told []string
+				b := newBench(t, func(config *backend.Config) {
+					config.Strange = func(x backend.Strange) {
+						for _, k := range x.Sets {
+							told = append(told, k.String())
+						}
+					}
+				})
+				f := b.feed(zoneName)
+				f.Publish(version(1), nil)
+				d := &deaf{Backend: s}
+				b.engine.Attach(target("0", zoneName), backend.Attachment{Name: "0", Feed: f, Backend: d, Audit: -1})
+				b.pass(time.Minute)
+				d.read = func() error {
+					d.read = nil
+					m.Foreign(mustParse(zoneName), c.foreign, nil)
+					return c.err
+				}
+				f.Publish(version(2), wwwKey)
+				b.pass(10 * time.Minute)
+				b.stop()
+				if got := strings.Join(told, ", "); got != c.want {
+					t.Errorf("told of %q, want %q", got, c.want)
+				}
+				_, sets, _ := m.Truth(mustParse(zoneName))
+				if diff := plan.Diff(sets, version(2).Sets, plan.Scope{Apex: mustParse(zoneName)}); len(diff.Changes) > 0 {
+					t.Errorf("of the server is to be changed %v", diff.Changes)
 				}
 			})
 		})
