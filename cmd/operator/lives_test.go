@@ -18,12 +18,12 @@ import (
 // live runs operators as this program does.
 func live(ctx context.Context, p sim.Process) error {
 	o, err := parse([]string{
-		"--dialects=kubizone", "--health-probe-bind-address=0", "--metrics-bind-address=0", "--admission-bind-address=0",
+		"--dialects=" + strings.Join(p.Dialects, ","), "--health-probe-bind-address=0", "--metrics-bind-address=0", "--admission-bind-address=0",
 	}, func(string) string { return "" })
 	if err != nil {
 		return err
 	}
-	return operate(ctx, p.Config, o, process{log: p.Log, registry: prometheus.NewRegistry(), connect: p.Connect})
+	return operate(ctx, p.Config, o, process{log: p.Log, registry: prometheus.NewRegistry(), connect: p.Connect, hooked: p.Webhooks})
 }
 
 func kindsOf(t *testing.T) *sim.Kinds {
@@ -45,14 +45,18 @@ func lifeOf(t *testing.T, file string) sim.Life {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Rights = rightsOf(t)
+	l.Rights = rightsOf(t, l.Dialects()...)
 	return l
 }
 
 // rightsOf returns what the chart lets an operator do.
-func rightsOf(t *testing.T) *sim.Rights {
+func rightsOf(t *testing.T, dialects ...string) *sim.Rights {
 	t.Helper()
-	rights, err := sim.NewRights(os.DirFS(filepath.Join("..", "..", "config", "rbac")), "controller.yaml", "backends.yaml", "kubizone.yaml")
+	roles := []string{"controller.yaml", "backends.yaml"}
+	for _, d := range dialects {
+		roles = append(roles, d+".yaml")
+	}
+	rights, err := sim.NewRights(os.DirFS(filepath.Join("..", "..", "config", "rbac")), roles...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,6 +99,27 @@ func TestEveryEffectOfALifeInterrupted(t *testing.T) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// TestALifeOfDNSRecords ends with all of them as they are wanted.
+func TestALifeOfDNSRecords(t *testing.T) {
+	out := lived(t, lifeOf(t, filepath.Join("..", "..", "test", "sim", "testdata", "homelab.txtar")), kindsOf(t))
+	for _, wrong := range out.Wrong {
+		t.Error(wrong)
+	}
+	for _, want := range []string{
+		" A www.example.org 300 192.0.2.5\n", " MX example.org 300 mail.example.org 10\n", " TXT t.example.org 300 hello\n", " AAAA late.example.org 300 2001:db8::1\n",
+		"webhook two.example\n",
+	} {
+		if !strings.Contains(out.State, want) {
+			t.Errorf("%q is missing in\n%s", want, out.State)
+		}
+	}
+	for _, gone := range []string{"192.0.2.22", "mail2"} {
+		if strings.Contains(out.State, gone) {
+			t.Errorf("%s is left in\n%s", gone, out.State)
 		}
 	}
 }

@@ -163,6 +163,7 @@ type process struct {
 	traces   *trace.TracerProvider // nil: nothing is traced
 	registry prometheus.Registerer
 	connect  func(backends.Settings) ([]controller.Server, error) // makes clients of servers; nil: as they are made
+	hooked   http.RoundTripper                                    // to the servers of DNSClasses; nil: one of each client's own
 }
 
 // operate runs an operator in a cluster until the context ends.

@@ -33,7 +33,7 @@ func asked(t *testing.T, name string, usual int) int {
 
 // TestRandomLives has random lives end alike with a random fault and without one.
 func TestRandomLives(t *testing.T) {
-	kinds, rights := kindsOf(t), rightsOf(t)
+	kinds, rights := kindsOf(t), rightsOf(t, dialectKubizone)
 	lives, seed := asked(t, "LIVES", 7), asked(t, "SEED", 18)
 	before := seconds(t)
 	var served atomic.Int32 // lives in whose end a Zone is Ready

@@ -36,6 +36,8 @@ const (
 //	key 192.0.2.1:53 SECRET                   it knows another key from now on
 //	keep 192.0.2.1:53 example.org.            its content is kept, as a backup is
 //	lose 192.0.2.1:53 example.org.            it has the content that was kept last, or loses the zone
+//	webhook dns.example SECRET                a server of DNSClasses, with a key; what follows is in webhook.go
+//	begin homelab                             operators begin, with these dialects; none: kubizone
 //	apply                                     objects, as kubectl apply has them
 //	delete Record a/www                       an object
 //	wait 5s                                   nothing
@@ -85,6 +87,16 @@ func (l Life) Format() []byte {
 		out.Files = append(out.Files, txtar.File{Name: "fault " + l.Fault.String()})
 	}
 	return txtar.Format(out)
+}
+
+// Dialects are those that the operators of a life have.
+func (l Life) Dialects() []string {
+	for _, s := range l.Steps {
+		if words := strings.Fields(s.Text); words[0] == "begin" && len(words) > 1 {
+			return words[1:]
+		}
+	}
+	return []string{"kubizone"}
 }
 
 // An Outcome is what came of a life.
@@ -152,6 +164,10 @@ func (w *World) step(ctx context.Context, words []string, data []byte) error {
 		return err
 	case words[0] == "server" && len(words) == 4:
 		return w.serve(words[1], words[2], words[3], string(data))
+	case words[0] == "webhook":
+		return w.hook(words)
+	case len(words) > 1 && w.hooks[words[1]] != nil:
+		return w.hooks[words[1]].step(words)
 	case len(words) < 2 || w.servers[words[1]] == nil:
 		return errors.New("there is no such step, or no such server")
 	}
@@ -224,7 +240,11 @@ func (w *World) serve(at, key, zone, records string) error {
 func (w *World) apply(ctx context.Context, text string) error {
 	for document := range strings.SplitSeq(text, "\n---\n") {
 		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
+		text, err := yaml.YAMLToJSON([]byte(document))
+		if err == nil {
+			err = object.UnmarshalJSON(text) // whole numbers are such
+		}
+		if err != nil {
 			return err
 		}
 		k := w.api.kinds.named(object.GetKind())
@@ -233,7 +253,7 @@ func (w *World) apply(ctx context.Context, text string) error {
 		}
 		r := ref{k, types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}}
 		at := write{ref: r, manager: "person"}
-		_, err := w.api.create(ctx, at, object.DeepCopy())
+		_, err = w.api.create(ctx, at, object.DeepCopy())
 		if apierrors.IsAlreadyExists(err) {
 			var was *unstructured.Unstructured
 			if was, err = w.api.get(r); err != nil {
@@ -287,6 +307,9 @@ func (w *World) calm() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, e := range w.effects[before:] {
+		if strings.Contains(e, "/dnsclasses/") && strings.HasSuffix(e, "/status") {
+			continue // of each health check it says when it was
+		}
 		w.wrong = append(w.wrong, "although nothing happens: "+e)
 	}
 }

@@ -29,6 +29,7 @@ func (w *World) promises() {
 			w.wrong = append(w.wrong, fmt.Sprintf("%s is Ready, and no server has it", r))
 		}
 	}
+	w.hooked(objects)
 }
 
 func ready(object *unstructured.Unstructured) bool {

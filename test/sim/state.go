@@ -14,6 +14,7 @@ import (
 var differs = []string{
 	"lastTransitionTime", "lastUpdated", "serial", "serialCeiling", "creationTimestamp", "managedFields", "resourceVersion", "uid", "generation",
 	"observedGeneration", "serialObserved",
+	"lastSyncTime", "lastHealthCheck", "lastCheck", "timestamp", // of DNSRecords and DNSClasses
 }
 
 // state is what there is: the custom objects, and what the servers hold.
@@ -34,6 +35,9 @@ func (w *World) state() string {
 	defer w.mu.Unlock()
 	for _, at := range slices.Sorted(maps.Keys(w.servers)) {
 		fmt.Fprintf(&out, "server %s\n%s", at, w.servers[at].content())
+	}
+	for _, at := range slices.Sorted(maps.Keys(w.hooks)) {
+		fmt.Fprintf(&out, "webhook %s\n%s", at, w.hooks[at].content())
 	}
 	return out.String()
 }

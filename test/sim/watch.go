@@ -2,6 +2,7 @@ package sim
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -115,6 +116,19 @@ type follower struct {
 	away   <-chan struct{} // closed when the API server goes
 }
 
+// A stream is the body of a watch. It ends without an error for who has closed it: watch.Filter of apimachinery never ends when it is told
+// of one that nobody waits for.
+type stream struct{ *io.PipeReader }
+
+// Read implements io.Reader.
+func (s stream) Read(p []byte) (int, error) {
+	n, err := s.PipeReader.Read(p)
+	if errors.Is(err, io.ErrClosedPipe) {
+		err = io.EOF
+	}
+	return n, err
+}
+
 // watch answers with what happens from now on, or since a revision, until the client has enough.
 func (a *API) watch(r *http.Request, q request) (*http.Response, error) {
 	test, err := q.test()
@@ -147,7 +161,7 @@ func (a *API) watch(r *http.Request, q request) (*http.Response, error) {
 		}
 		writer.CloseWithError(io.EOF)
 	}()
-	return respond(r, http.StatusOK, reader, -1), nil
+	return respond(r, http.StatusOK, stream{reader}, -1), nil
 }
 
 // begin tells what there is.

@@ -36,6 +36,9 @@ type Process struct {
 	Config  *rest.Config
 	Connect func(backends.Settings) ([]controller.Server, error)
 	Log     *slog.Logger
+
+	Dialects []string          // that are on
+	Webhooks http.RoundTripper // to the servers of DNSClasses
 }
 
 // Run runs an operator until the context ends.
@@ -46,14 +49,16 @@ type World struct {
 	api *API
 	run Run
 
-	mu      sync.Mutex
-	servers map[string]*server // by address
-	effects []string           // that operators had, in order
-	fault   Fault
-	wrong   []string // what must never happen and did
-	crashed chan struct{}
-	living  []*operator
-	parts   sync.WaitGroup
+	mu       sync.Mutex
+	servers  map[string]*server  // by address
+	hooks    map[string]*webhook // by host
+	dialects []string
+	effects  []string // that operators had, in order
+	fault    Fault
+	wrong    []string // what must never happen and did
+	crashed  chan struct{}
+	living   []*operator
+	parts    sync.WaitGroup
 }
 
 // A server is a name server. It knows one key.
@@ -66,6 +71,7 @@ type server struct {
 func newWorld(kinds *Kinds, run Run, l Life) *World {
 	w := &World{
 		api: NewAPI(kinds, backend.SystemClock{}.Now), run: run, servers: map[string]*server{}, fault: l.Fault, crashed: make(chan struct{}, 1),
+		hooks: map[string]*webhook{}, dialects: l.Dialects(),
 	}
 	w.api.rights, w.api.denied = l.Rights, w.fail
 	return w
@@ -102,6 +108,7 @@ func (w *World) begin(ctx context.Context) {
 	go func() {
 		err := w.run(ctx, Process{
 			Config: &rest.Config{Host: "http://api.invalid", Transport: o}, Connect: o.connect, Log: slog.New(slog.DiscardHandler),
+			Dialects: w.dialects, Webhooks: wire{o},
 		})
 		if ctx.Err() == nil && w.api.wasGone() {
 			o.deposed()

@@ -3,7 +3,6 @@ package homelab
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -30,7 +29,7 @@ type class struct {
 	pause    pause
 	limiter  *rate.Limiter // of its requests; nil: there is no limit
 	version  uint64        // resourceVersion of our last write
-	dial     sync.Mutex
+	dial     turn
 	hook     *dnshook.Client // guarded by dial, like
 	hookOf   string          // the revision that it was made for
 	hookErr  error
@@ -90,7 +89,7 @@ func (k *Controller) dial(ctx context.Context, o *v1alpha1.DNSClass) (*dnshook.C
 			k.Events.Eventf(o, nil, "Warning", reasonLineFeed, "Sign", "%s", note)
 		}
 	}
-	return r.dial(k.Clock.Now)
+	return r.dial(k.Clock.Now, k.Transport)
 }
 
 const reasonLineFeed = "SecretEndsInNewline"

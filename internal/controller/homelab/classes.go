@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -38,6 +39,8 @@ type Classes struct {
 	Live   client.Reader // asks the API server: for Secrets
 	Cache  cache.Cache
 	Clock  clock.WithTicker
+
+	Transport http.RoundTripper // to servers; nil: each client has one of its own
 
 	mu    sync.Mutex // guards what follows
 	queue workqueue.TypedDelayingInterface[string]
@@ -203,7 +206,7 @@ func (c *Classes) reach(ctx context.Context, class *v1alpha1.DNSClass) (reach, e
 	if err != nil {
 		return reach{}, err
 	}
-	hook, err := r.dial(c.Clock.Now) // it tells what is wrong with the URL
+	hook, err := r.dial(c.Clock.Now, c.Transport) // it tells what is wrong with the URL
 	if err != nil {
 		return reach{}, err
 	}
@@ -229,7 +232,7 @@ func (c *Classes) look(ctx context.Context, name string) bool {
 	}
 	if err == nil {
 		if version := fmt.Sprint(class.UID, " ", class.Generation); version != asked {
-			blind, err = r.blind(limited, c.Clock.Now)
+			blind, err = c.blind(limited, r)
 			asked = version
 		}
 	}
@@ -264,8 +267,8 @@ func (r reach) server(blind bool) controller.ClassServer {
 
 // blind asks a server for a record that there is not, in a zone that nobody has (RFC 6761, section 6.4): a server that does not want
 // to hear of that zone shows records too.
-func (r reach) blind(ctx context.Context, now func() time.Time) (bool, error) {
-	hook, err := r.dial(now)
+func (c *Classes) blind(ctx context.Context, r reach) (bool, error) {
+	hook, err := r.dial(c.Clock.Now, c.Transport)
 	if err != nil {
 		return false, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"strconv"
 	"sync"
 	"time"
@@ -49,6 +50,8 @@ type Config struct {
 	Clock   clock.WithTicker
 	Rand    func() float64 // nil: math/rand
 	Leads   func() bool    // whether nobody else can have become the leader; nil: nobody else ever does
+
+	Transport http.RoundTripper // to servers; nil: each client has one of its own
 
 	Late func() time.Time // until when a message of who led before may arrive; zero: none can; nil: nobody led
 

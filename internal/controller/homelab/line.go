@@ -2,7 +2,6 @@ package homelab
 
 import (
 	"cmp"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,7 +21,7 @@ type line struct {
 	class   string
 	queue   workqueue.TypedDelayingInterface[slotKey]
 	workers int           // that have not ended; guarded by Controller.mu
-	turn    sync.Mutex    // held while somebody takes slots
+	turn    turn          // held while somebody takes slots
 	under   atomic.Int32  // how many turns are under way
 	freed   chan struct{} // one of them has ended
 }

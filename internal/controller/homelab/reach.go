@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
+	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -52,9 +53,9 @@ func reachOf(ctx context.Context, live client.Reader, o *v1alpha1.DNSClass) (rea
 
 func inRDATA(o *v1alpha1.DNSClass) bool { return o.Spec.NumbersIn == v1alpha1.NumbersInValues }
 
-// dial makes a client; nothing is sent.
-func (r reach) dial(now func() time.Time) (*dnshook.Client, error) {
-	cfg := dnshook.ClientConfig{Server: r.url, Timeout: r.wait, Now: now, Inject: backend.Inject, CABundle: r.bundle, InRDATA: r.rdata}
+// dial makes a client; nothing is sent. Without a transport it has one of its own.
+func (r reach) dial(now func() time.Time, transport http.RoundTripper) (*dnshook.Client, error) {
+	cfg := dnshook.ClientConfig{Server: r.url, Timeout: r.wait, Now: now, Transport: transport, Inject: backend.Inject, CABundle: r.bundle, InRDATA: r.rdata}
 	if r.key != nil {
 		cfg.Keys = func() (dnshook.Key, error) { return *r.key, nil }
 	}
