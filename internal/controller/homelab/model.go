@@ -114,7 +114,10 @@ func (r *record) compare(o *record) int {
 // drop forgets that a server has something of the record.
 func (r *record) drop(a v1alpha1.Applied) {
 	if r.applied != nil && samePlace(*r.applied, a) {
-		r.applied, r.done = nil, ""
+		r.applied = nil
+		if slotOf(a) == r.key { // else what was done is about another one, of which the status may not tell yet
+			r.done = ""
+		}
 	}
 	r.former = slices.DeleteFunc(slices.Clone(r.former), func(f v1alpha1.Applied) bool { return samePlace(f, a) })
 }
