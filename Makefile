@@ -14,7 +14,7 @@ HELM        := go tool -modfile=charts/go.mod helm
 # Generated from the types in api/, the markers in internal/controller and the chart; committed.
 GENERATED   := find config/crd config/rbac config/install api docs/zonefold.svg -type f \( -name "*.yaml" -o -name "zz_generated.*" -o -name "*.svg" \)
 
-.PHONY: help build test acceptance lint generate verify e2e soak sim demo bench image
+.PHONY: help build test acceptance lint generate verify e2e soak sim mutations demo bench image
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -77,6 +77,9 @@ soak: ## pods, sidecars, operators and API server killed at random for SOAK=5m u
 
 sim: ## LIVES=1000 random lives of the operator in virtual time, from SEED=1 on, each with a fault; seven are part of test
 	LIVES=$(LIVES) SEED=$(SEED) go test -count=1 -timeout 0 -v -run 'TestRandomLives$$' ./cmd/operator | grep -vE '=== (RUN|PAUSE|CONT)|--- PASS'
+
+mutations: ## faults put into the operator, one at a time: which life finds each, of those at every effect and LIVES=1000 random ones
+	LIVES=$(LIVES) SEED=$(SEED) go run ./hack/mutations
 
 demo: ## a control plane, the operator, real BINDs and examples/quickstart; with DEMO=bind, Pods with fleets of BIND, with DEMO=webhook, a server of the signed webhook protocol, with DEMO=gardener, a DNSRecord of Gardener in PowerDNS; Ctrl-C ends all of it
 	go run ./hack/prerequisites

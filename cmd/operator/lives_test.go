@@ -16,10 +16,13 @@ import (
 )
 
 // live runs operators as this program does.
-func live(ctx context.Context, p sim.Process) error {
-	o, err := parse([]string{
+func live(ctx context.Context, p sim.Process) error { return liveWith(ctx, p) }
+
+// liveWith is live with flags.
+func liveWith(ctx context.Context, p sim.Process, flags ...string) error {
+	o, err := parse(append([]string{
 		"--dialects=" + strings.Join(p.Dialects, ","), "--health-probe-bind-address=0", "--metrics-bind-address=0", "--admission-bind-address=0",
-	}, func(string) string { return "" })
+	}, flags...), func(string) string { return "" })
 	if err != nil {
 		return err
 	}

@@ -24,8 +24,9 @@ import (
 
 // How long a life lasts behind its last step.
 const (
-	calmAfter = 20 * time.Minute // all is as it is to be
-	idleFor   = time.Hour        // in which nobody writes anything
+	calmAfter  = 20 * time.Minute // all is as it is to be
+	auditAfter = 80 * time.Minute // all has been read again: audits are an hour apart, more or less a quarter
+	idleFor    = time.Hour        // in which nobody writes anything
 )
 
 // A Life is what happens in a world, as a txtar archive. The name of a file is a step, what is in it belongs to the step:
@@ -135,6 +136,9 @@ func (l Life) Live(ctx context.Context, kinds *Kinds, run Run) (Outcome, error) 
 		return Outcome{}, errors.New("no operator was started: write a step begin")
 	}
 	<-time.After(calmAfter)
+	if since := w.api.store.now().Sub(w.lost); since < auditAfter {
+		<-time.After(auditAfter - since)
+	}
 	w.calm()
 	w.promises()
 	state := w.state()
@@ -181,7 +185,10 @@ func (w *World) step(ctx context.Context, words []string, data []byte) error {
 		w.mu.Lock()
 		s.key = words[2]
 		w.mu.Unlock()
-	case "keep", "lose":
+	case "keep":
+		return s.restore(words)
+	case "lose":
+		w.lost = w.api.store.now()
 		return s.restore(words)
 	default:
 		return errors.New("there is no such step")

@@ -32,6 +32,36 @@ func (w *World) promises() {
 	w.hooked(objects)
 }
 
+// delivered is a zone at a server.
+type delivered struct{ at, zone string }
+
+// delivered returns which zones are, as the objects say, delivered to which servers.
+func (w *World) delivered() map[delivered]bool {
+	w.api.store.mu.Lock()
+	defer w.api.store.mu.Unlock()
+	servers, out := map[string][]string{}, map[delivered]bool{} // servers by Backend
+	for r, object := range w.api.store.objects {
+		if r.kind.Kind == "Backend" {
+			servers[r.Name], _, _ = unstructured.NestedStringSlice(object.Object, "spec", "rfc2136", "servers")
+		}
+	}
+	for r, object := range w.api.store.objects {
+		if r.kind.Kind != "Zone" || r.kind.Group != "kubi.zone" {
+			continue
+		}
+		backends, _, _ := unstructured.NestedSlice(object.Object, "status", "backends")
+		for _, b := range backends {
+			one, _ := b.(map[string]any)
+			name, _ := one["name"].(string)
+			zone, _ := one["fqdn"].(string)
+			for _, at := range servers[name] {
+				out[delivered{at, zone}] = true
+			}
+		}
+	}
+	return out
+}
+
 func ready(object *unstructured.Unstructured) bool {
 	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
 	return slices.ContainsFunc(conditions, func(c any) bool {

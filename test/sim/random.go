@@ -160,7 +160,7 @@ spec:
   domainName: %s
   backendRefs: %s
   delegations:
-  - {namespace: a, records: [{pattern: "*"}], zones: ["*"]}
+  - {namespace: a, records: [{pattern: "@"}, {pattern: "*"}], zones: ["*"]}
   - {namespace: b, records: [{pattern: "%s"}], zones: ["team-b.@"]}`, name[2:], name[:1], domains[domain], a.choose(backings), at))
 }
 
@@ -223,15 +223,15 @@ func (a *author) mend() {
 
 // yesterday has a server keep what it has, or come back with it: at a calm moment, as what is under way then goes one way or the other.
 func (a *author) yesterday() {
+	a.mend()
+	a.step("wait 5m", "")
 	if !a.kept {
 		a.kept = true
 		a.step("keep "+address(0)+" "+domains[0], "")
 		return
 	}
-	a.mend()
-	a.step("wait 5m", "")
 	a.step("lose "+address(0)+" "+domains[0], "")
-	a.step("wait 70m", "") // more than the audit's interval
+	a.step("wait "+auditAfter.String(), "")
 }
 
 func (a *author) deleteAll() {

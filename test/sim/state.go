@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
 )
 
 // differs are the fields of objects that differ from life to life: times and serials.
@@ -31,10 +34,11 @@ func (w *World) state() string {
 		}
 	}
 	w.api.store.mu.Unlock()
+	wanted := w.delivered()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, at := range slices.Sorted(maps.Keys(w.servers)) {
-		fmt.Fprintf(&out, "server %s\n%s", at, w.servers[at].content())
+		fmt.Fprintf(&out, "server %s\n%s", at, w.servers[at].content(func(zone dnsname.Name) bool { return wanted[delivered{at, zone.String()}] }))
 	}
 	for _, at := range slices.Sorted(maps.Keys(w.hooks)) {
 		fmt.Fprintf(&out, "webhook %s\n%s", at, w.hooks[at].content())
@@ -42,16 +46,22 @@ func (w *World) state() string {
 	return out.String()
 }
 
-// content is what a server holds, without serials.
-func (s *server) content() string {
+// content is what a server holds, without serials. What a server cannot be without, its SOA and its name servers, stays where a zone was
+// delivered once, and tells nothing.
+func (s *server) content(wanted func(dnsname.Name) bool) string {
 	var out strings.Builder
 	for _, zone := range s.Zones() {
 		soa, sets, _ := s.Truth(zone)
 		if soa.Serial = 0; sets.Len() == 0 {
 			continue // what is left of a zone that was withdrawn, or never delivered
 		}
-		fmt.Fprintf(&out, " %s %d %s\n", zone, soa.TTL, soa.Data())
+		if wanted(zone) {
+			fmt.Fprintf(&out, " %s %d %s\n", zone, soa.TTL, soa.Data())
+		}
 		for set := range sets.All() {
+			if !wanted(zone) && set.Key() == (rr.Key{Name: zone, Type: rr.TypeNS}) {
+				continue
+			}
 			fmt.Fprintf(&out, "  %s %d %s\n", set.Key(), set.TTL, strings.Join(set.Data, ", "))
 		}
 	}
@@ -95,13 +105,18 @@ func empty(value any) bool {
 	return false
 }
 
-// judge looks at what servers have ever served.
+// judge looks at what servers have ever served. With which serial a server comes back concerns nobody where no Zone is.
 func (w *World) judge() {
+	wanted := w.delivered()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, at := range slices.Sorted(maps.Keys(w.servers)) {
 		for _, zone := range w.servers[at].Zones() {
-			for _, broken := range w.servers[at].Broken(zone) {
+			all := w.servers[at].BrokenByWrites(zone)
+			if wanted[delivered{at, zone.String()}] {
+				all = w.servers[at].Broken(zone)
+			}
+			for _, broken := range all {
 				w.wrong = append(w.wrong, fmt.Sprintf("%s: %s: %s", at, zone, broken))
 			}
 		}

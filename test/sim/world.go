@@ -46,8 +46,9 @@ type Run func(context.Context, Process) error
 
 // A World has an API server, name servers that outlive operators, and operators.
 type World struct {
-	api *API
-	run Run
+	api  *API
+	run  Run
+	lost time.Time // when a server last came back with what was kept; only steps look at it
 
 	mu       sync.Mutex
 	servers  map[string]*server  // by address

@@ -120,6 +120,16 @@ func (m *Memory) Broken(zone dnsname.Name) []string {
 	return nil
 }
 
+// BrokenByWrites is Broken without a serial that is lower because the server came back with it, and nobody has written since.
+func (m *Memory) BrokenByWrites(zone dnsname.Name) []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if z := m.zones[zone]; z != nil {
+		return slices.Clone(z.broken)
+	}
+	return nil
+}
+
 // Client returns a Backend for the server. Without authority every call fails.
 func (m *Memory) Client(authorised bool) backend.Backend { return &memoryClient{m, authorised} }
 
