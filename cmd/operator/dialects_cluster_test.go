@@ -7,12 +7,15 @@ import (
 	"testing"
 	"time"
 
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+
 	"github.com/zonefold/zonefold/internal/testcluster"
 	"github.com/zonefold/zonefold/internal/testoperator"
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(testcluster.Main(m)) // without any definition
+	utilruntime.ErrorHandlers = nil //nolint:reassign // one of them sleeps in the bubble of a life, by the clock of another one
+	os.Exit(testcluster.Main(m))    // without any definition
 }
 
 // A cluster has the definitions and the rights of the dialect bindy alone.

@@ -7,14 +7,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"github.com/zonefold/zonefold/test/sim"
 )
 
 // TestALifeWithAnAPIServerInTrouble has a life end as it does with an API server that is well, and without writing all the time.
 func TestALifeWithAnAPIServerInTrouble(t *testing.T) {
-	utilruntime.ErrorHandlers = nil //nolint:reassign // one of them sleeps, by the clock of the bubble before
 	kinds := kindsOf(t)
 	l := lifeOf(t, filepath.Join("..", "..", "test", "sim", "testdata", "kubizone.txtar"))
 	calm := lived(t, l, kinds)
