@@ -38,16 +38,17 @@ func TestMain(m *testing.M) {
 // A world is a namespace of a real API server, with the dialect at work on the whole of that server. Its DNSClasses have names of
 // its own: ~ stands for the namespace.
 type world struct {
-	t      *testing.T
-	ctx    context.Context
-	live   client.Client
-	rest   *rest.Config
-	scheme *runtime.Scheme
-	ns     string
-	config homelab.Config
-	events *events.FakeRecorder
-	stop   func()
-	writes *counter
+	t       *testing.T
+	ctx     context.Context
+	live    client.Client
+	rest    *rest.Config
+	scheme  *runtime.Scheme
+	ns      string
+	config  homelab.Config
+	events  *events.FakeRecorder
+	stop    func()
+	writes  *counter
+	numbers *homelab.Numbers // of this term
 }
 
 func newWorld(t *testing.T, change ...func(*homelab.Config)) *world {
@@ -107,6 +108,7 @@ func (w *world) start() {
 	}
 	c.Client, c.Cache, c.Events, c.Log = cached, objects, w.events, slog.New(slog.DiscardHandler)
 	c.Metrics, c.Numbers = controller.NewMetrics(), homelab.NewNumbers()
+	w.numbers = c.Numbers
 	k := homelab.New(c)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.ctx))
 	var parts sync.WaitGroup

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/zonefold/zonefold/internal/controller/homelab"
@@ -15,6 +16,9 @@ import (
 
 // waiting is how many timers of a fake clock there are while one record waits: each of the three queues has one beside its ticker.
 const waiting = 6
+
+// early is how long before an attempt its witness goes. Its status may wait for a moment (2 s), and the timer of that counts too.
+const early = 3 * time.Second
 
 // A schedule is a record called it, a server that turns it away, and a clock that nobody but the test moves.
 type schedule struct {
@@ -71,17 +75,45 @@ func (s *schedule) instants() (out []time.Time) {
 	return out
 }
 
-// attempted waits until there were n attempts, and the next one is waited for.
+// attempted waits until there were n attempts, the operator has heard what came of each, and the next one is waited for.
 func (s *schedule) attempted(n int) {
 	s.t.Helper()
 	s.eventually("the attempts", func() string {
 		s.hook.mu.Lock()
 		defer s.hook.mu.Unlock()
-		if got, timers := len(s.instants()), s.clock.Waiters(); got < n || timers != waiting {
-			return fmt.Sprintf("there are %d of %d, and %d timers", got, n, timers)
+		if got, heard, timers := len(s.instants()), s.heard(), s.clock.Waiters(); got < n || heard < n || timers != waiting {
+			return fmt.Sprintf("there are %d of %d, %d are heard of, and there are %d timers", got, n, heard, timers)
 		}
 		return ""
 	})
+}
+
+// heard is of how many calls the operator knows that they have failed, beside those for health.
+func (s *schedule) heard() (failed int) {
+	s.t.Helper()
+	registry := prometheus.NewRegistry()
+	if err := s.numbers.Register(registry); err != nil {
+		s.t.Fatal(err)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() != "zonefold_dnshook_requests_total" {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			labels := map[string]string{}
+			for _, l := range m.GetLabel() {
+				labels[l.GetName()] = l.GetValue()
+			}
+			if labels["operation"] != "health" && labels["result"] != "Success" {
+				failed += int(m.GetCounter().GetValue())
+			}
+		}
+	}
+	return failed
 }
 
 // witness has another record of the class go the whole way: what was due goes before it.
@@ -96,10 +128,12 @@ func (s *schedule) waits(want ...time.Duration) {
 	s.t.Helper()
 	for i, wait := range want {
 		s.attempted(i + 1)
-		s.clock.Step(wait - time.Millisecond)
+		s.clock.Step(wait - early)
 		if !slices.Contains(s.pauses, i) {
 			s.witness(i)
 		}
+		s.clock.Step(early - time.Millisecond)
+		s.attempted(i + 1) // also what came too early: it is waited for again by then
 		s.clock.Step(time.Millisecond)
 	}
 	s.attempted(len(want) + 1)
