@@ -15,8 +15,7 @@ const (
 	lastAsk  = 5 * time.Second
 )
 
-// adopt asks BIND, when it answers, about the zones in the zone directory that are not noted, and about those that are noted: zones
-// may have come and gone while nobody looked. Those that it did not answer about are asked about again: nobody else finds them.
+// adopt asks BIND, when it answers, about the zones of the zone directory: some may have come and gone while nobody looked. Those that it did not answer about are asked about again: nobody else finds them.
 func (s *Server) adopt(ctx context.Context) {
 	answers := func() bool {
 		_, err := s.control.server(ctx, "status")
@@ -25,9 +24,9 @@ func (s *Server) adopt(ctx context.Context) {
 	if !repeat(ctx, answers) {
 		return
 	}
-	ask := slices.Clone(s.orphans)
+	var ask []zoneName
 	for _, name := range s.store.zones() {
-		if zone, err := parseZone(name); err == nil && s.see(ctx, zone) == unclear {
+		if zone, err := parseZone(name); err == nil && (!s.store.has(zone) || s.see(ctx, zone) == unclear) {
 			ask = append(ask, zone)
 		}
 	}
@@ -58,7 +57,7 @@ func repeat(ctx context.Context, ask func() (done bool)) bool {
 	return true
 }
 
-// reconsider notes a zone that BIND has and forgets one that it does not have.
+// reconsider notes a zone that BIND has, and forgets one that it does not have or that is of no type that we know.
 func (s *Server) reconsider(ctx context.Context, zone zoneName) error {
 	unlock, err := s.locks.lock(ctx, zone.text())
 	if err != nil {
@@ -67,7 +66,7 @@ func (s *Server) reconsider(ctx context.Context, zone zoneName) error {
 	defer unlock()
 	found, err := s.control.show(ctx, zone)
 	switch {
-	case errors.Is(err, bind9.ErrNotFound):
+	case errors.Is(err, bind9.ErrNotFound), errors.Is(err, errOther) && !s.store.has(zone):
 		return s.store.drop(zone)
 	case err != nil:
 		return err

@@ -83,7 +83,36 @@ func TestAZoneOfATypeThatIsNotManagedIsAskedAboutOnce(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	if server.adopt(ctx); ctx.Err() != nil || len(server.orphans) != 1 {
-		t.Errorf("of %d zones it is not known in time what they are: %v", len(server.orphans), ctx.Err())
+	if before := server.store.zones(); len(before) != 1 {
+		t.Errorf("before BIND has said what it is, the zones are %q", before)
 	}
+	if server.adopt(ctx); ctx.Err() != nil || len(server.store.zones()) != 0 {
+		t.Errorf("it is not known in time that %q are none of ours: %v", server.store.zones(), ctx.Err())
+	}
+}
+
+// TestAListLacksNoZoneWhileBINDHasNotBeenAsked has a list called for before BIND has answered: who takes it for all that there is, such as
+// who declares what a server is to have, must not lose a zone.
+func TestAListLacksNoZoneWhileBINDHasNotBeenAsked(t *testing.T) {
+	f := newFixture(t, nil)
+	f.write(filepath.Join(f.dir, "a.test"+zoneSuffix), "$TTL 60\n")
+	release := make(chan struct{})
+	f.serve(func(s *Settings) {
+		s.RNDC = failing(t, f.control, func(int64) bool {
+			select {
+			case <-release:
+				return false
+			default:
+				return true
+			}
+		})
+	})
+	if _, text := f.call("GET", "/api/v1/zones", ""); text != `{"zones":["a.test"],"count":1}` {
+		t.Errorf("before BIND has answered, the list is %s", text)
+	}
+	close(release)
+	until(t, "finding that BIND does not have the zone", func() bool {
+		_, text := f.call("GET", "/api/v1/zones", "")
+		return text == `{"zones":[],"count":0}`
+	})
 }

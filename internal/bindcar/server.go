@@ -41,7 +41,6 @@ type Server struct {
 	handler  http.Handler // mux, behind what every request goes through
 	document []byte       // openapi.json
 	locks    lockMap
-	orphans  []zoneName // master files whose zones BIND has not been asked about yet
 	leaving  atomic.Bool
 }
 
@@ -50,7 +49,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{settings: o.Settings, version: o.Version, log: o.Log, now: o.Now, limiter: newLimiter(o.Settings.Limit, o.Now), control: newControl(o)}
 	var err error
 	tell := func(err error) { o.Log.Warn("a zone may be missing from lists", "err", err) }
-	if s.store, s.orphans, err = openStore(o.Settings.ZoneDir, tell); err != nil {
+	if s.store, err = openStore(o.Settings.ZoneDir, tell); err != nil {
 		return nil, err
 	}
 	if s.content, err = openContent(o.Settings.ZoneDir, o.Settings.Pod); err != nil {

@@ -25,7 +25,7 @@ type store struct {
 // A note is what is kept about a zone.
 type note struct {
 	Zone string `json:"zone"`
-	Type string `json:"type"`
+	Type string `json:"type"` // "": nothing is kept; there is a master file, and BIND has not been asked about it yet
 }
 
 const (
@@ -34,13 +34,14 @@ const (
 	fileMode   = 0o640
 )
 
-// openStore reads the notes. orphans are the zones of master files without one, which the existing bindcar made, perhaps. A note
-// that cannot be read is told and passed over: the other zones have to be served all the same.
-func openStore(dir string, tell func(error)) (s *store, orphans []zoneName, err error) {
-	s = &store{dir: dir, notes: map[string]note{}}
+// openStore reads the notes. Master files without one, which the existing bindcar made, perhaps, count as zones until BIND says that they
+// are none: a list that lacks a zone does more harm than one that has a zone too many. A note that cannot be read is told and passed over:
+// the other zones have to be served all the same.
+func openStore(dir string, tell func(error)) (*store, error) {
+	s := &store{dir: dir, notes: map[string]note{}}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading the zone directory: %w", err)
+		return nil, fmt.Errorf("reading the zone directory: %w", err)
 	}
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), noteSuffix) {
@@ -60,10 +61,10 @@ func openStore(dir string, tell func(error)) (s *store, orphans []zoneName, err 
 		}
 		zone, err := parseZone(stem)
 		if _, known := s.notes[zone.text()]; err == nil && !known {
-			orphans = append(orphans, zone)
+			s.notes[zone.text()] = note{Zone: zone.text()}
 		}
 	}
-	return s, orphans, nil
+	return s, nil
 }
 
 func readNote(path string) (note, error) {
@@ -119,15 +120,14 @@ func (s *store) drop(zone zoneName) error {
 	return nil
 }
 
-// has reports whether a zone is noted.
+// has reports whether BIND is known to have a zone.
 func (s *store) has(zone zoneName) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, ok := s.notes[zone.text()]
-	return ok
+	return s.notes[zone.text()].Type != ""
 }
 
-// zones lists the noted zones in order.
+// zones lists the zones in order.
 func (s *store) zones() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
