@@ -33,7 +33,7 @@ type Ceilings struct {
 
 	mu    sync.Mutex
 	zones map[zone.ID]ceiling
-	turns map[zone.ID]chan struct{} // who raises a ceiling has put something in
+	turns map[zone.ID]*Turn // of who raises a ceiling
 }
 
 // A ceiling is what is known of one zone's.
@@ -90,12 +90,10 @@ const raises = 10
 // two feeds: each waits for the other's answer, or would take what that one has stored for somebody else's.
 func (c *Ceilings) Raise(ctx context.Context, id zone.ID, asked uint32) error {
 	turn := c.turn(id)
-	select {
-	case turn <- struct{}{}:
-		defer func() { <-turn }()
-	case <-ctx.Done():
-		return fmt.Errorf("waiting to store the ceiling of %s: %w", id, context.Cause(ctx))
+	if err := turn.LockBefore(ctx); err != nil {
+		return fmt.Errorf("waiting to store the ceiling of %s: %w", id, err)
 	}
+	defer turn.Unlock()
 	key, o := client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, c.New()
 	if err := c.Client.Get(ctx, key, o); err != nil {
 		return fmt.Errorf("reading %s: %w", id, err)
@@ -129,15 +127,15 @@ func (c *Ceilings) Raise(ctx context.Context, id zone.ID, asked uint32) error {
 	}
 }
 
-// turn returns the channel that lets one after the other raise the ceiling of a zone.
-func (c *Ceilings) turn(id zone.ID) chan struct{} {
+// turn returns the turn of those who raise the ceiling of a zone.
+func (c *Ceilings) turn(id zone.ID) *Turn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.turns == nil {
-		c.turns = map[zone.ID]chan struct{}{}
+		c.turns = map[zone.ID]*Turn{}
 	}
 	if c.turns[id] == nil {
-		c.turns[id] = make(chan struct{}, 1)
+		c.turns[id] = &Turn{}
 	}
 	return c.turns[id]
 }

@@ -126,7 +126,7 @@ func newZones(b *Controller, d DNS) *Zones {
 	z.core = controller.NewCore(controller.CoreConfig{
 		Options: zone.Options{MaxSet: d.MaxSet}, Clock: d.Clock.Now, Metrics: b.Metrics, Settled: z.settled,
 	})
-	z.foresight.Use(z.core, z.deliveries)
+	z.foresight.Use(z.core, nil)
 	z.deliveries = controller.NewDeliveries(controller.DeliveriesConfig{
 		Store: (*zoneStore)(z), Clock: d.Clock.Now, Log: b.Log, Metrics: b.Metrics,
 		Changed: z.changed, Settled: z.enqueueAll, Refresh: z.refresh, RefreshSets: z.refreshSets, Strange: z.strange,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/dnshook"
+	"github.com/zonefold/zonefold/internal/controller"
 )
 
 // A class is what is known about a DNSClass.
@@ -29,7 +30,7 @@ type class struct {
 	pause    pause
 	limiter  *rate.Limiter // of its requests; nil: there is no limit
 	version  uint64        // resourceVersion of our last write
-	dial     turn
+	dial     controller.Turn
 	hook     *dnshook.Client // guarded by dial, like
 	hookOf   string          // the revision that it was made for
 	hookErr  error

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
+
+	"github.com/zonefold/zonefold/internal/controller"
 )
 
 // workersOfClass is how many calls of one server there are at a time. Every class has its own: one that is dead keeps nobody
@@ -20,10 +22,10 @@ const batchSize = 100
 type line struct {
 	class   string
 	queue   workqueue.TypedDelayingInterface[slotKey]
-	workers int           // that have not ended; guarded by Controller.mu
-	turn    turn          // held while somebody takes slots
-	under   atomic.Int32  // how many turns are under way
-	freed   chan struct{} // one of them has ended
+	workers int             // that have not ended; guarded by Controller.mu
+	turn    controller.Turn // held while somebody takes slots
+	under   atomic.Int32    // how many turns are under way
+	freed   chan struct{}   // one of them has ended
 }
 
 // Above as many turns of a class at a time there are full batches only: what comes meanwhile gathers, but for no longer than that.

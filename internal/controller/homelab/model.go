@@ -47,7 +47,7 @@ func serverOf(url string) string {
 
 // A record is what is known about a DNSRecord. Of what it has applied this is the truth: the cache may lag behind.
 type record struct {
-	writing turn // held while the object is written: each write is made of what the one before has left; goes before Controller.mu
+	writing controller.Turn // held while the object is written: each write is made of what the one before has left; goes before Controller.mu
 
 	id     zone.ID
 	object *v1alpha1.DNSRecord // as the cache has it

@@ -15,7 +15,7 @@ import (
 // loadLedger reads, once, what an earlier run has written down.
 func (k *Controller) loadLedger(id zone.ID, z *v1alpha1.Zone) rr.Sets {
 	l := k.ledgerOf(id)
-	l.turn.take()
+	l.turn.Lock()
 	if !l.loaded {
 		l.loaded = true
 		base := rr.Sets{}.Txn()
@@ -34,7 +34,7 @@ func (k *Controller) loadLedger(id zone.ID, z *v1alpha1.Zone) rr.Sets {
 		}
 		l.base = base.Sets()
 	}
-	l.turn.give()
+	l.turn.Unlock()
 	return l.all()
 }
 
@@ -69,9 +69,9 @@ func (k *Controller) sawPage(id zone.ID, s *zonefold.ZoneSlice, gone bool) (lack
 		return false // it is that of a Zone that is gone
 	}
 	l := k.ledgerOf(id)
-	l.turn.take()
+	l.turn.Lock()
 	if !l.loaded { // then it is going to be read
-		l.turn.give()
+		l.turn.Unlock()
 		return false
 	}
 	var is rr.Sets
@@ -89,7 +89,7 @@ func (k *Controller) sawPage(id zone.ID, s *zonefold.ZoneSlice, gone bool) (lack
 		l.journal = append(l.journal, page{name: s.Name, index: int(s.Index), sets: is})
 	}
 	l.entries.Add(1)
-	l.turn.give()
+	l.turn.Unlock()
 	k.Deliveries.Learn(id, is)
 	return lacks
 }
@@ -106,8 +106,8 @@ func (k *Controller) restorePages(ctx context.Context, id zone.ID, z *v1alpha1.Z
 		return nil
 	}
 	l := k.ledgerOf(id)
-	l.turn.take()
-	defer l.turn.give()
+	l.turn.Lock()
+	defer l.turn.Unlock()
 	for _, p := range l.journal {
 		if err := k.applySlice(ctx, id, z, journalPage(p)); err != nil {
 			k.mu.Lock()

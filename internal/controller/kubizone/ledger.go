@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
 	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -16,7 +17,7 @@ import (
 // among foreign ones and until it is withdrawn, so that after any crash it is known
 // which sets are ours.
 type ledger struct {
-	turn    turn // of who uses what follows, or writes the journal
+	turn    controller.Turn // of who uses what follows, or writes the journal
 	loaded  bool
 	base    rr.Sets // status.entries and slices
 	journal []page
@@ -66,8 +67,8 @@ func covers(known, set rr.Set) bool {
 
 // all returns everything in the ledger.
 func (l *ledger) all() rr.Sets {
-	l.turn.take()
-	defer l.turn.give()
+	l.turn.Lock()
+	defer l.turn.Unlock()
 	all := l.base
 	for _, p := range l.journal {
 		all = merged(all, p.sets)
@@ -88,8 +89,8 @@ func merged(a, b rr.Sets) rr.Sets {
 // record writes sets into the journal that are not in the ledger yet.
 func (k *Controller) record(ctx context.Context, id zone.ID, z *v1alpha1.Zone, sets []rr.Set) error {
 	l := k.ledgerOf(id)
-	l.turn.take()
-	defer l.turn.give()
+	l.turn.Lock()
+	defer l.turn.Unlock()
 	return k.write(ctx, z, l, sets, l.base)
 }
 
@@ -160,8 +161,8 @@ func (k *Controller) keepGone(ctx context.Context, id zone.ID, z *v1alpha1.Zone,
 		k.mu.Unlock()
 	}
 	apex := rr.Key{Name: now.Name, Type: rr.TypeNS}
-	l.turn.take()
-	defer l.turn.give()
+	l.turn.Lock()
+	defer l.turn.Unlock()
 	if servers, ok := now.Sets.Get(apex); ok && !out.Confirmed {
 		if old, _ := l.base.Get(apex); !covers(servers, old) {
 			keys = append(keys, apex)
@@ -197,19 +198,19 @@ func (k *Controller) flushed(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 		k.mu.Unlock()
 	}
 	l := k.ledgerOf(id)
-	l.turn.take()
+	l.turn.Lock()
 	l.base = s.Sets
 	needed = needed || l.entries.Load() != out.entries // for a content that is newer than what out is about
 	var drop []page
 	if !needed && !l.tidy(s.Sets) {
 		drop, l.journal = l.journal, nil
 	}
-	l.turn.give()
+	l.turn.Unlock()
 	for i, p := range drop {
 		if err := k.deleteSlice(ctx, id, pageObject(z, p)); err != nil {
-			l.turn.take()
+			l.turn.Lock()
 			l.journal = append(drop[i:], l.journal...)
-			l.turn.give()
+			l.turn.Unlock()
 			return err
 		}
 	}
@@ -225,8 +226,8 @@ func (l *ledger) tidy(content rr.Sets) bool {
 // cluttered reports whether the journal is more than that, beside a content that has been
 // written down.
 func (l *ledger) cluttered() bool {
-	l.turn.take()
-	defer l.turn.give()
+	l.turn.Lock()
+	defer l.turn.Unlock()
 	return len(l.journal) > 0 && !l.tidy(l.base)
 }
 

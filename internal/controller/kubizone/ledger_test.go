@@ -112,7 +112,7 @@ func TestWhatTheLedgerKnowsOfASet(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := ledger{turn: newTurn(), base: c.base, journal: []page{{sets: c.journal}}}
+			l := ledger{base: c.base, journal: []page{{sets: c.journal}}}
 			value, ok := valueOf(c.set.Key(), l.base, l.journal)
 			if known := ok && covers(value, c.set); known != c.known {
 				t.Errorf("known: %v, want %v", known, c.known)
@@ -155,7 +155,7 @@ func TestWhatIsClutterBesideAContentThatIsWrittenDown(t *testing.T) {
 		{"a page with a set that is withdrawn is", []rr.Sets{setsFor(t, www, gone)}, true},
 		{"several pages are", []rr.Sets{setsFor(t, www), setsFor(t, www)}, true},
 	} {
-		l := ledger{turn: newTurn(), base: setsFor(t, www)}
+		l := ledger{base: setsFor(t, www)}
 		for _, p := range tt.pages {
 			l.journal = append(l.journal, page{sets: p})
 		}

@@ -66,8 +66,8 @@ func (k *Controller) changeMeta(ctx context.Context, id zone.ID, z *v1alpha1.Zon
 	k.mu.Lock()
 	s := k.zoneState(id)
 	k.mu.Unlock()
-	s.metaTurn.take()
-	defer s.metaTurn.give()
+	s.metaTurn.Lock()
+	defer s.metaTurn.Unlock()
 	have := metaOf(z)
 	if version(z) < s.metaVersion {
 		have = s.meta

@@ -8,14 +8,6 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// A turn is had by one at a time, while it waits for the API server: no mutex is held that long.
-type turn chan struct{}
-
-func newTurn() turn { return make(turn, 1) }
-
-func (t turn) take() { t <- struct{}{} }
-func (t turn) give() { <-t }
-
 // A zoneState is what the controller knows about the content of one Zone. Guarded by
 // Controller.mu, except for the ledger.
 type zoneState struct {
@@ -33,9 +25,9 @@ type zoneState struct {
 	held    []controller.Delivered
 	holding bool // held is what we wrote last, the cache may lag behind
 
-	metaTurn    turn   // of who writes metadata
-	meta        meta   // what was written last
-	metaVersion uint64 // and with which resourceVersion
+	metaTurn    controller.Turn // of who writes metadata
+	meta        meta            // what was written last
+	metaVersion uint64          // and with which resourceVersion
 
 	ledger ledger
 }
@@ -44,7 +36,7 @@ type zoneState struct {
 func (k *Controller) zoneState(id zone.ID) *zoneState {
 	s := k.zoneStates[id]
 	if s == nil {
-		s = &zoneState{gone: map[rr.Key]bool{}, metaTurn: newTurn(), ledger: ledger{turn: newTurn()}}
+		s = &zoneState{gone: map[rr.Key]bool{}}
 		k.zoneStates[id] = s
 	}
 	return s

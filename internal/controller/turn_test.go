@@ -1,4 +1,4 @@
-package homelab
+package controller
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 // TestTimeGoesOnWhileATurnLasts has two wait for a turn that lasts an hour of virtual time, and one have it at a time.
 func TestTimeGoesOnWhileATurnLasts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var one turn
+		var one Turn
 		having := make(chan struct{}, 1)
 		begin := time.Now()
 		for range 3 {
