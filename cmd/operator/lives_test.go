@@ -80,7 +80,7 @@ func lived(t *testing.T, l sim.Life, kinds *sim.Kinds) (out sim.Outcome) {
 // TestEveryEffectOfALifeInterrupted has a life end as it does without a fault, whatever its operator crashes at or is paused at.
 func TestEveryEffectOfALifeInterrupted(t *testing.T) {
 	kinds := kindsOf(t)
-	for _, file := range []string{"kubizone.txtar"} {
+	for _, file := range []string{"kubizone.txtar", "homelab.txtar"} {
 		l := lifeOf(t, filepath.Join("..", "..", "test", "sim", "testdata", file))
 		calm := lived(t, l, kinds)
 		for _, wrong := range calm.Wrong {
@@ -90,7 +90,7 @@ func TestEveryEffectOfALifeInterrupted(t *testing.T) {
 			for at := 1; at <= len(calm.Effects); at++ {
 				l := l
 				l.Fault = sim.Fault{Kind: kind, At: at}
-				t.Run(l.Fault.String(), func(t *testing.T) {
+				t.Run(file+"/"+l.Fault.String(), func(t *testing.T) {
 					t.Parallel()
 					out := lived(t, l, kinds)
 					if diff := cmp.Diff(calm.State, out.State); diff != "" || len(out.Wrong) > 0 {

@@ -9,15 +9,23 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	homelab "github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// differs are the fields of objects that differ from life to life: times and serials.
+// differs are the fields and annotations of objects that differ from life to life: times, serials, and what came first.
 var differs = []string{
 	"lastTransitionTime", "lastUpdated", "serial", "serialCeiling", "creationTimestamp", "managedFields", "resourceVersion", "uid", "generation",
 	"observedGeneration", "serialObserved",
 	"lastSyncTime", "lastHealthCheck", "lastCheck", "timestamp", // of DNSRecords and DNSClasses
+	homelab.AppliedAnnotation, // where a record was to be sent first
+}
+
+// equal are values that count as others: a server that is told a DNSRecord a second time, since nobody heard what came of the first, has updated it.
+var equal = map[string]string{
+	string(homelab.StateUpdated): string(homelab.StateCreated),
+	"RecordUpdated":              "RecordCreated",
 }
 
 // state is what there is: the custom objects, and what the servers hold.
@@ -88,6 +96,10 @@ func plain(value any) any {
 			out[i] = plain(v[i])
 		}
 		return out
+	case string:
+		if other, there := equal[v]; there {
+			return other
+		}
 	}
 	return value
 }

@@ -31,6 +31,9 @@ const (
 // errCrashed is what an operator that does not live any more gets for all it does.
 var errCrashed = errors.New("this operator has crashed")
 
+// errStopped is what an operator gets for a message that it was about to send when it was stopped.
+var errStopped = errors.New("this operator was stopped before it could send")
+
 // Process is what an operator is given by the world, in the place of what a real one has from its machine.
 type Process struct {
 	Config  *rest.Config
@@ -172,9 +175,41 @@ func (o *operator) pass(ctx context.Context, takes time.Duration) error {
 	}
 }
 
+// depart waits for as long as a message to a name server is on its way. What is between the last look at the Lease and the wire is not held up
+// (see docs/simulation.md): a message that is on its way when the process is stopped arrives. One that would set out while it is stopped does
+// not: when the process goes on, it finds that its Lease is over.
+func (o *operator) depart(ctx context.Context, takes time.Duration) error {
+	o.mu.Lock()
+	dead, holds := o.dead, o.holds
+	o.mu.Unlock()
+	switch {
+	case dead:
+		return errCrashed
+	case holds != nil:
+		<-holds
+		return errStopped
+	}
+	select {
+	case <-time.After(takes):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.dead {
+		return errCrashed
+	}
+	return nil
+}
+
 // effect does what changes the world, with the fault that is due.
 func (o *operator) effect(ctx context.Context, takes time.Duration, what string, do func() error) error {
-	if err := o.pass(ctx, takes); err != nil {
+	if strings.HasPrefix(what, update) {
+		if err := o.depart(ctx, takes); err != nil {
+			return err
+		}
+		defer func() { _ = o.pass(context.WithoutCancel(ctx), 0) }() // a process that is stopped hears nothing
+	} else if err := o.pass(ctx, takes); err != nil {
 		return err
 	}
 	switch o.world.count(what) {
@@ -186,7 +221,7 @@ func (o *operator) effect(ctx context.Context, takes time.Duration, what string,
 		o.crash()
 		return errCrashed
 	case Pause:
-		if strings.HasPrefix(what, update) { // what is between the last look at the Lease and the wire is not held up: see docs/simulation.md
+		if strings.HasPrefix(what, update) {
 			defer o.pause()
 			return do()
 		}
@@ -305,7 +340,7 @@ func (w *way) Apply(ctx context.Context, zone dnsname.Name, b backend.Batch) (re
 		result, err = w.client().Apply(ctx, zone, b)
 		return err
 	})
-	if errors.Is(err, errCrashed) {
+	if errors.Is(err, errCrashed) || errors.Is(err, errStopped) {
 		err = &backend.Error{Class: backend.ErrUnavailable, Err: err}
 	}
 	return result, err

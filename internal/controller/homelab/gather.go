@@ -92,8 +92,10 @@ func (k *Controller) putRecord(o *v1alpha1.DNSRecord) {
 	} else {
 		before, r.object = r.object, o
 		if version(o) > r.version { // not an echo: status and finalizer are as somebody has made them
+			was := r.written()
 			r.status = o.Status
 			r.know(o)
+			k.follow(r, was)
 		}
 	}
 	switch {

@@ -3,6 +3,7 @@ package homelab
 import (
 	"slices"
 
+	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 )
 
@@ -47,6 +48,12 @@ func (k *Controller) index(r *record, before []slotKey) []slotKey {
 			add(slotOf(a)).holders[r] = struct{}{}
 			k.need(a.Class, r)
 		}
+		for _, a := range r.written() {
+			if key := slotOf(a); !slices.Contains(now, key) {
+				now = append(now, key)
+			}
+			k.need(a.Class, r)
+		}
 	}
 	for _, key := range before {
 		if s := k.slots[key]; s != nil && len(s.claims)+len(s.holders)+len(s.again) == 0 {
@@ -65,6 +72,13 @@ func (k *Controller) reindex(r *record) {
 	}
 	for _, key := range append(slices.Clone(before), now...) {
 		k.wake(key)
+	}
+}
+
+// follow has the classes stay that a record needs after a change of what is stored of it; was is what that said before. k.mu is held.
+func (k *Controller) follow(r *record, was []v1alpha1.Applied) {
+	if !slices.EqualFunc(was, r.written(), func(a, b v1alpha1.Applied) bool { return slotOf(a) == slotOf(b) }) {
+		k.reindex(r)
 	}
 }
 

@@ -24,6 +24,9 @@ func (k *Controller) inherit(r *record, rules map[string][]zone.Rule) *v1alpha1.
 	s, class := &r.object.Status, r.object.Spec.DNSClassRef.Name
 	id := r.wanted.Record.ID()
 	place := v1alpha1.Applied{Class: class, Type: id.Type, Domain: id.Domain, Subdomain: id.Subdomain}
+	if s.State == v1alpha1.StateDeleted {
+		return nil // its last word: no server has it, and the finalizer was about to go
+	}
 	served := s.State == v1alpha1.StateCreated || s.State == v1alpha1.StateUpdated || s.LastSyncTime != nil
 	switch {
 	case served && !r.changedSince(s.ObservedGeneration):

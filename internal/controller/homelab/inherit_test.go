@@ -48,11 +48,12 @@ func TestObjectsOfTheExistingSystem(t *testing.T) {
 	w.inherited("goes", "dns", "A goes example.com 192.0.2.1", updated("goes"))
 	w.inherited("fails", "dns", "A fails example.com 192.0.2.1", `"state":"Error","fqdn":"fails.example.com"`) // it was served before
 	w.inherited("unsaid", "dns", "A unsaid example.com 192.0.2.1", "")
-	for _, name := range []string{"goes", "fails", "unsaid"} {
+	w.inherited("done", "gone", "A done example.com 192.0.2.1", `"state":"Deleted"`) // and so its class could go
+	for _, name := range []string{"goes", "fails", "unsaid", "done"} {
 		w.delete(name)
 	}
 	w.start()
-	for _, name := range []string{"goes", "fails", "unsaid"} {
+	for _, name := range []string{"goes", "fails", "unsaid", "done"} {
 		w.until(name, "gone")
 	}
 	w.eventually("stays", func() string {

@@ -106,6 +106,18 @@ func (r *record) evidence() []v1alpha1.Applied {
 	return append(slices.Clone(r.former), *r.applied)
 }
 
+// written lists what the stored object says that servers may have, which may be more than they have by now. Who leads next goes by it, and needs
+// the classes of it to let the object go.
+func (r *record) written() []v1alpha1.Applied {
+	if !r.finalized {
+		return nil
+	}
+	if r.status.Applied == nil {
+		return r.status.Former
+	}
+	return append(slices.Clone(r.status.Former), *r.status.Applied)
+}
+
 func (r *record) compare(o *record) int {
 	a, b := r.object.CreationTimestamp.Time, o.object.CreationTimestamp.Time
 	return cmp.Or(a.Compare(b), r.id.Compare(o.id))

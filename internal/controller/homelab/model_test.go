@@ -16,7 +16,7 @@ func TestTheAnswerToAWriteTellsThatSomebodyHasRemovedTheFinalizer(t *testing.T) 
 	if !r.finalized {
 		t.Fatal("an object with our finalizer has none")
 	}
-	r.wrote(at("9")) // a status; the finalizer went with 8, which the cache brings when 9 is known already
+	new(Controller).wrote(r)(at("9")) // a status; the finalizer went with 8, which the cache brings when 9 is known already
 	if r.finalized {
 		t.Error("the finalizer is thought to be there")
 	}

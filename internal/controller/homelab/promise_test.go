@@ -59,6 +59,11 @@ type silentAPI struct {
 
 func (a *silentAPI) Status() client.SubResourceWriter { return statuses{a: a} }
 
+// Patch takes any metadata.
+func (a *silentAPI) Patch(context.Context, client.Object, client.Patch, ...client.PatchOption) error {
+	return nil
+}
+
 type statuses struct {
 	client.SubResourceWriter
 
@@ -95,7 +100,6 @@ func TestAnErrorThatNobodyHeardBeingStored(t *testing.T) {
 		Numbers: NewNumbers(), Events: events.NewFakeRecorder(10),
 	})
 	k.ctx = t.Context()
-	k.classes["dns"] = &class{name: "dns", object: &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Server: "http://dns:7100"}}}
 	r := load(&v1alpha1.DNSRecord{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "www", UID: "1", Generation: 1, Finalizers: []string{v1alpha1.Finalizer}},
 		Spec: v1alpha1.DNSRecordSpec{
@@ -103,6 +107,7 @@ func TestAnErrorThatNobodyHeardBeingStored(t *testing.T) {
 		},
 	})
 	k.mu.Lock()
+	k.classes["dns"] = &class{name: "dns", object: &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Server: "http://dns:7100"}}}
 	k.lines["dns"] = &line{class: "dns", queue: workqueue.NewTypedDelayingQueue[slotKey]()}
 	k.records[r.id] = r
 	k.reindex(r)
@@ -125,5 +130,42 @@ func TestAnErrorThatNobodyHeardBeingStored(t *testing.T) {
 	}
 	if api.stored["state"] != "Created" || api.stored["error"] != nil {
 		t.Errorf("it is stored that the record is %v, with the error %v", api.stored["state"], api.stored["error"])
+	}
+}
+
+// TestAClassStaysForWhatAStatusSays has a class be deleted, and the server have nothing of its last record any more, which is not written yet.
+func TestAClassStaysForWhatAStatusSays(t *testing.T) {
+	applied := v1alpha1.Applied{Class: "dns", Type: "A", Domain: "example.com", Subdomain: "www", Confirmed: true}
+	k := New(Config{
+		Client: &silentAPI{stored: map[string]any{}}, Clock: clocktesting.NewFakeClock(time.Unix(1e9, 0)), Log: slog.New(slog.DiscardHandler),
+		Metrics: controller.NewMetrics(), Numbers: NewNumbers(), Events: events.NewFakeRecorder(10),
+	})
+	k.ctx = t.Context()
+	r := load(&v1alpha1.DNSRecord{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "team", Name: "www", UID: "1", Generation: 2, Finalizers: []string{v1alpha1.Finalizer, "theirs/x"}, DeletionTimestamp: &metav1.Time{Time: time.Unix(9e8, 0)},
+		},
+		Spec: v1alpha1.DNSRecordSpec{
+			Type: "A", Domain: "example.com", Subdomain: "www", Values: []string{"192.0.2.1"}, DNSClassRef: v1alpha1.DNSClassRef{Name: "dns"},
+		},
+		Status: v1alpha1.DNSRecordStatus{State: v1alpha1.StateCreated, Applied: &applied},
+	})
+	k.mu.Lock()
+	k.records[r.id], r.settled = r, r.current()
+	k.reindex(r)
+	s := k.slots[r.key]
+	k.forget(s, holdings(s))
+	needed := len(k.needs["dns"])
+	k.mu.Unlock()
+	if needed == 0 {
+		t.Error("the class may go before the status says that its server has nothing any more")
+	}
+	if err := k.writeRecord(t.Context(), r.id); err != nil {
+		t.Fatal(err)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.needs["dns"]) > 0 || r.status.Applied != nil {
+		t.Errorf("the class is needed yet, and the status says %+v", r.status.Applied)
 	}
 }

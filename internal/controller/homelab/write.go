@@ -77,14 +77,18 @@ func (k *Controller) finalize(ctx context.Context, r *record, on bool) error {
 	if on {
 		list = append(list, v1alpha1.Finalizer)
 	}
-	return k.patchMeta(ctx, r.id, base, map[string]any{"finalizers": list}, r.wrote)
+	return k.patchMeta(ctx, r.id, base, map[string]any{"finalizers": list}, k.wrote(r))
 }
 
 // wrote notes the metadata that the answer to a write has.
-func (r *record) wrote(got client.Object) {
-	if v := version(got); v >= r.version {
-		r.version = v
-		r.know(got)
+func (k *Controller) wrote(r *record) func(got client.Object) {
+	return func(got client.Object) {
+		if v := version(got); v >= r.version {
+			was := r.written()
+			r.version = v
+			r.know(got)
+			k.follow(r, was)
+		}
 	}
 }
 
@@ -107,7 +111,7 @@ func (k *Controller) patchMeta(ctx context.Context, id zone.ID, o client.Object,
 }
 
 func (k *Controller) patchStatus(ctx context.Context, r *record, o client.Object, patch map[string]any) error {
-	err := k.patch(ctx, r.id, o, patch, r.wrote)
+	err := k.patch(ctx, r.id, o, patch, k.wrote(r))
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	r.unsure = err != nil && !apierrors.IsInvalid(err)
@@ -180,7 +184,9 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 			return k.unwritten(id, err)
 		}
 		k.mu.Lock()
+		was := r.written()
 		r.status, r.promise = status, promiseOf(status)
+		k.follow(r, was)
 		k.shown(r, status.State)
 		k.mu.Unlock()
 		k.tell(object, before.Conditions, status.Conditions)
