@@ -132,8 +132,11 @@ func addGardener(ctx context.Context, m *parts, numbers *controller.Metrics) err
 	if !m.gardener.seed { // in a seed Gardener itself writes the Secrets
 		guard = m.tenants.guard(ctx, m.GetConfig(), m.podIP, m.apiService)
 	}
-	open := func(r gardener.Request) (backend.Account, error) {
-		return pool.Open(all.ProviderConfig{Type: r.Type, Data: r.Data, Region: r.Region, Options: m.gardener.endpoints.options(r), Guard: guard})
+	open := m.open
+	if open == nil {
+		open = func(r gardener.Request) (backend.Account, error) {
+			return pool.Open(all.ProviderConfig{Type: r.Type, Data: r.Data, Region: r.Region, Options: m.gardener.endpoints.options(r), Guard: guard})
+		}
 	}
 	filter := gardener.Filter{Types: m.gardener.types.on}
 	for _, class := range m.gardener.classes.on {

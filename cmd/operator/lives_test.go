@@ -26,7 +26,7 @@ func liveWith(ctx context.Context, p sim.Process, flags ...string) error {
 	if err != nil {
 		return err
 	}
-	return operate(ctx, p.Config, o, process{log: p.Log, registry: prometheus.NewRegistry(), connect: p.Connect, hooked: p.Webhooks})
+	return operate(ctx, p.Config, o, process{log: p.Log, registry: prometheus.NewRegistry(), connect: p.Connect, open: p.Open, hooked: p.Webhooks})
 }
 
 func kindsOf(t *testing.T) *sim.Kinds {
@@ -80,7 +80,7 @@ func lived(t *testing.T, l sim.Life, kinds *sim.Kinds) (out sim.Outcome) {
 // TestEveryEffectOfALifeInterrupted has a life end as it does without a fault, whatever its operator crashes at or is paused at.
 func TestEveryEffectOfALifeInterrupted(t *testing.T) {
 	kinds := kindsOf(t)
-	for _, file := range []string{"kubizone.txtar", "homelab.txtar"} {
+	for _, file := range []string{"kubizone.txtar", "homelab.txtar", "gardener.txtar"} {
 		l := lifeOf(t, filepath.Join("..", "..", "test", "sim", "testdata", file))
 		calm := lived(t, l, kinds)
 		for _, wrong := range calm.Wrong {

@@ -33,9 +33,11 @@ import (
 	homelab "github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/budget"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/backends"
+	gardenerdialect "github.com/zonefold/zonefold/internal/controller/gardener"
 	bindydialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/tracing"
 )
@@ -162,8 +164,9 @@ type process struct {
 	log      *slog.Logger
 	traces   *trace.TracerProvider // nil: nothing is traced
 	registry prometheus.Registerer
-	connect  func(backends.Settings) ([]controller.Server, error) // makes clients of servers; nil: as they are made
-	hooked   http.RoundTripper                                    // to the servers of DNSClasses; nil: one of each client's own
+	connect  func(backends.Settings) ([]controller.Server, error)   // makes clients of servers; nil: as they are made
+	open     func(gardenerdialect.Request) (backend.Account, error) // opens accounts of services that host zones; nil: as they are opened
+	hooked   http.RoundTripper                                      // to the servers of DNSClasses; nil: one of each client's own
 }
 
 // operate runs an operator in a cluster until the context ends.

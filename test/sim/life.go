@@ -40,7 +40,8 @@ const (
 //	webhook dns.example SECRET                a server of DNSClasses, with a key; what follows is in webhook.go
 //	begin homelab                             operators begin, with these dialects; none: kubizone
 //	apply                                     objects, as kubectl apply has them
-//	delete Record a/www                       an object
+//	delete Record a/www                       an object; one of several kinds of that name: DNSRecord.extensions.gardener.cloud
+//	annotate DNSRecord a/www KEY=VALUE        an object
 //	wait 5s                                   nothing
 //	late zones 60s, failing 409 after 30s,    what is wrong with the API server from then on: see troubles
 //	gone 30s
@@ -160,6 +161,8 @@ func (w *World) step(ctx context.Context, words []string, data []byte) error {
 		return w.apply(ctx, string(data))
 	case words[0] == "delete" && len(words) == 3:
 		return w.delete(words[1], words[2])
+	case words[0] == "annotate" && len(words) == 4:
+		return w.annotate(ctx, words[1], words[2], words[3])
 	case words[0] == "wait" && len(words) == 2:
 		d, err := time.ParseDuration(words[1])
 		if err == nil {
@@ -254,7 +257,7 @@ func (w *World) apply(ctx context.Context, text string) error {
 		if err != nil {
 			return err
 		}
-		k := w.api.kinds.named(object.GetKind())
+		k := w.api.kinds.named(object.GroupVersionKind().GroupKind().String())
 		if k == nil {
 			return fmt.Errorf("there is no kind %s", object.GetKind())
 		}
@@ -295,10 +298,11 @@ func (w *World) delete(kind, name string) error {
 	return err
 }
 
-// named returns a kind by its name, nil if there is none.
+// named returns a kind by its name, such as Zone or Zone.kubi.zone, nil if there is none.
 func (k *Kinds) named(name string) *kind {
+	name, group, whole := strings.Cut(name, ".")
 	for _, one := range k.all {
-		if one.Kind == name {
+		if one.Kind == name && (!whole || one.Group == group) {
 			return one
 		}
 	}

@@ -28,6 +28,9 @@ func (w *World) promises() {
 		if r.kind.Kind == "Record" && r.kind.Group == "kubi.zone" && ready(object) && !w.served(object) {
 			w.wrong = append(w.wrong, fmt.Sprintf("%s is Ready, and no server has it", r))
 		}
+		if succeeded(r, object) && !w.hosts(object, objects) {
+			w.wrong = append(w.wrong, fmt.Sprintf("%s has succeeded, and no server has it", r))
+		}
 	}
 	w.hooked(objects)
 }

@@ -16,7 +16,7 @@ import (
 
 // differs are the fields and annotations of objects that differ from life to life: times, serials, and what came first.
 var differs = []string{
-	"lastTransitionTime", "lastUpdated", "serial", "serialCeiling", "creationTimestamp", "managedFields", "resourceVersion", "uid", "generation",
+	"lastTransitionTime", "lastUpdateTime", "lastUpdated", "serial", "serialCeiling", "creationTimestamp", "managedFields", "resourceVersion", "uid", "generation",
 	"observedGeneration", "serialObserved",
 	"lastSyncTime", "lastHealthCheck", "lastCheck", "timestamp", // of DNSRecords and DNSClasses
 	homelab.AppliedAnnotation, // where a record was to be sent first

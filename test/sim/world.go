@@ -17,6 +17,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/backendtest"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/backends"
+	"github.com/zonefold/zonefold/internal/controller/gardener"
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
@@ -38,6 +39,7 @@ var errStopped = errors.New("this operator was stopped before it could send")
 type Process struct {
 	Config  *rest.Config
 	Connect func(backends.Settings) ([]controller.Server, error)
+	Open    func(gardener.Request) (backend.Account, error) // accounts of DNSRecords of Gardener
 	Log     *slog.Logger
 
 	Dialects []string          // that are on
@@ -111,7 +113,7 @@ func (w *World) begin(ctx context.Context) {
 	w.mu.Unlock()
 	go func() {
 		err := w.run(ctx, Process{
-			Config: &rest.Config{Host: "http://api.invalid", Transport: o}, Connect: o.connect, Log: slog.New(slog.DiscardHandler),
+			Config: &rest.Config{Host: "http://203.0.113.1", Transport: o}, Connect: o.connect, Open: o.open, Log: slog.New(slog.DiscardHandler),
 			Dialects: w.dialects, Webhooks: wire{o},
 		})
 		if ctx.Err() == nil && w.api.wasGone() {

@@ -57,14 +57,15 @@ func (k *Controller) tellSuccess(ctx context.Context, r *record, run *run) error
 	return nil
 }
 
-// patchStatus writes what has changed of a status: nobody else owns any of it.
+// patchStatus writes what has changed of a status, if the object is as it is known: nobody else owns any of it, but who led before may still write
+// what was true then.
 func (k *Controller) patchStatus(ctx context.Context, r *record, after v1alpha1.DNSRecordStatus) error {
 	o := k.current(r)
 	patch := patchOf(o.Status, after)
 	if len(patch) == 0 {
 		return nil
 	}
-	body := map[string]any{"metadata": map[string]any{"uid": o.UID}, "status": patch}
+	body := map[string]any{"metadata": map[string]any{"uid": o.UID, "resourceVersion": o.ResourceVersion}, "status": patch}
 	return k.patch(ctx, r, "status", body, func(got *v1alpha1.DNSRecord, p client.Patch) error {
 		return k.Client.Status().Patch(ctx, got, p, client.FieldOwner(controller.Manager))
 	})
