@@ -42,7 +42,7 @@ func TestRandomLives(t *testing.T) {
 		for i := range lives {
 			t.Run(fmt.Sprintf("seed %d", seed+i), func(t *testing.T) {
 				t.Parallel()
-				random := rand.New(rand.NewPCG(uint64(seed+i), 0)) //nolint:gosec // it is to be repeated
+				random := rand.New(rand.NewPCG(uint64(seed+i), 0)) // it is to be repeated
 				l := sim.RandomLife(random, 12)
 				l.Rights = rights
 				calm, err := outcome(t, l, kinds)

@@ -2,7 +2,7 @@ package bind9
 
 import (
 	"crypto/hmac"
-	"crypto/sha1"
+	"crypto/sha1" //nolint:gosec // hmac-sha1 is of RFC 8945, section 6
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"

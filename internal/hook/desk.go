@@ -171,7 +171,7 @@ func (d *desk) apply(ctx context.Context, changes []plan.Change, orders []*order
 
 // pause waits before another attempt, for longer each time and not as long as others do.
 func pause(ctx context.Context, attempt int) error {
-	wait := time.NewTimer(time.Duration(rand.Int64N(int64(min(5*time.Millisecond<<attempt, 400*time.Millisecond))))) //nolint:gosec // nobody guesses it
+	wait := time.NewTimer(time.Duration(rand.Int64N(int64(min(5*time.Millisecond<<attempt, 400*time.Millisecond))))) // nobody guesses it
 	defer wait.Stop()
 	select {
 	case <-wait.C:

@@ -50,7 +50,7 @@ func (p *proxy) breaks(seed uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.random = nil; seed != 0 {
-		p.random = rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // it is to be repeated
+		p.random = rand.New(rand.NewPCG(seed, 0)) // it is to be repeated
 	}
 }
 

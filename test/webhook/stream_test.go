@@ -24,7 +24,7 @@ type stream struct {
 }
 
 func (s *site) stream(class string, seed uint64) *stream {
-	return &stream{s, class, rand.New(rand.NewPCG(seed, 1)), map[int]*v1alpha1.DNSRecord{}, map[string]int{}, 0} //nolint:gosec // it is to be repeated
+	return &stream{s, class, rand.New(rand.NewPCG(seed, 1)), map[int]*v1alpha1.DNSRecord{}, map[string]int{}, 0} // it is to be repeated
 }
 
 // what is a record of any type.

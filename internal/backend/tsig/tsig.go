@@ -4,7 +4,7 @@ package tsig
 
 import (
 	"crypto/hmac"
-	"crypto/sha1"
+	"crypto/sha1" //nolint:gosec // hmac-sha1 is of RFC 8945, section 6
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/binary"

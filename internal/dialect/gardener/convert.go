@@ -42,7 +42,7 @@ func Convert(s *v1alpha1.DNSRecordSpec) (rr.Set, error) {
 			return rr.Set{}, Misconfigured("spec.values[%d] is %q: %v; correct it.", i, v, err)
 		}
 	}
-	return rr.NewSet(key, uint32(ttlOf(s)), data...), nil //nolint:gosec // Faults has looked
+	return rr.NewSet(key, uint32(ttlOf(s)), data...), nil // Faults has looked
 }
 
 // KeyOf returns which record set a spec is about, whatever its values.
