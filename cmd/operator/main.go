@@ -184,7 +184,7 @@ func operate(ctx context.Context, config *rest.Config, o options, from process) 
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	manager, term, err := newManager(config, scheme, server, o, from.log)
+	manager, term, err := newManager(config, ctrl.Options{Scheme: scheme, Logger: logr.FromSlogHandler(from.log.Handler()), NewCache: endsWith(ctx)}, server, o)
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-func newManager(config *rest.Config, scheme *runtime.Scheme, server *dnsServer, o options, log *slog.Logger) (ctrl.Manager, *term, error) {
+func newManager(config *rest.Config, all ctrl.Options, server *dnsServer, o options) (ctrl.Manager, *term, error) {
 	var at netip.AddrPort
 	if server != nil {
 		at = server.at
@@ -223,21 +223,13 @@ func newManager(config *rest.Config, scheme *runtime.Scheme, server *dnsServer, 
 		return nil, nil, err
 	}
 	patience := 20 * time.Second
-	manager, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:                              scheme,
-		Logger:                              logr.FromSlogHandler(log.Handler()),
-		Metrics:                             o.metrics.server(),
-		Cache:                               cacheOptions(o),
-		HealthProbeBindAddress:              o.health,
-		PprofBindAddress:                    o.pprof,
-		LeaderElection:                      o.election,
-		LeaderElectionResourceLockInterface: lock,
-		LeaseDuration:                       &o.lease,
-		RenewDeadline:                       &o.renew,
-		RetryPeriod:                         &o.retry,
-		LeaderElectionReleaseOnCancel:       true, // the workers have stopped by then
-		GracefulShutdownTimeout:             &patience,
-	})
+	all.Metrics, all.Cache = o.metrics.server(), cacheOptions(o)
+	all.HealthProbeBindAddress, all.PprofBindAddress = o.health, o.pprof
+	all.LeaderElection, all.LeaderElectionResourceLockInterface = o.election, lock
+	all.LeaseDuration, all.RenewDeadline, all.RetryPeriod = &o.lease, &o.renew, &o.retry
+	all.LeaderElectionReleaseOnCancel = true // the workers have stopped by then
+	all.GracefulShutdownTimeout = &patience
+	manager, err := ctrl.NewManager(config, all)
 	if err != nil {
 		return nil, nil, fmt.Errorf("setting up: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -23,6 +24,31 @@ func (p *parts) reads(ctx context.Context, dialect string, o cache.Options, watc
 		}
 	}
 	return objects, c, p.AddReadyzCheck(dialect, filled(objects))
+}
+
+// endsWith makes caches for whose content nobody waits any more when the process ends. A manager that begins waits for it in a loop without
+// a pause, and does not end before it is there (controller-runtime 0.25, runnableGroup.Start).
+func endsWith(process context.Context) cache.NewCacheFunc {
+	return func(config *rest.Config, o cache.Options) (cache.Cache, error) {
+		c, err := cache.New(config, o)
+		if err != nil {
+			return nil, err
+		}
+		return &ending{c, process}, nil
+	}
+}
+
+type ending struct {
+	cache.Cache
+	process context.Context
+}
+
+// WaitForCacheSync implements cache.Cache. It reports true as well when the process ends.
+func (c *ending) WaitForCacheSync(ctx context.Context) bool {
+	either, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.process, cancel)()
+	return c.Cache.WaitForCacheSync(either) || c.process.Err() != nil
 }
 
 // live reads at the API server what the dialects may read there.

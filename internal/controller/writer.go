@@ -53,6 +53,9 @@ func (w *Writer) EnqueueAfter(id zone.ID, d time.Duration) { w.queue.AddAfter(id
 // Len returns how many objects wait.
 func (w *Writer) Len() int { return w.queue.Len() }
 
+// ShutDown ends a Writer that does not run: its queue has a goroutine from the beginning.
+func (w *Writer) ShutDown() { w.queue.ShutDown() }
+
 // Run writes until ctx ends; what is under way is finished.
 func (w *Writer) Run(ctx context.Context) error {
 	slow := rate.NewLimiter(trickle, 1)

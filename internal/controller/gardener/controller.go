@@ -113,6 +113,7 @@ const workers = 16
 // released after the last write.
 func (k *Controller) Run(ctx context.Context) error {
 	k.ctx = ctx
+	defer k.writer.ShutDown() // it does not run if the term is over before all is known
 	synced, err := k.gather(ctx)
 	if err != nil {
 		return err

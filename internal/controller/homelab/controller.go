@@ -120,6 +120,9 @@ func (k *Controller) Run(ctx context.Context) error {
 	k.ctx = ctx
 	synced, err := k.gather(ctx)
 	if err != nil {
+		k.shutDown()
+		k.recordWriter.ShutDown()
+		k.classWriter.ShutDown()
 		return err
 	}
 	var parts sync.WaitGroup
@@ -141,16 +144,21 @@ func (k *Controller) Run(ctx context.Context) error {
 		return toolscache.WaitForCacheSync(ctx.Done(), synced...)
 	})
 	<-ctx.Done()
-	k.healths.ShutDown()
-	k.audits.ShutDown()
-	k.mu.Lock()
-	for _, l := range k.lines {
-		l.queue.ShutDown()
-	}
-	k.mu.Unlock()
+	k.shutDown()
 	parts.Wait()
 	k.workers.Wait()
 	return err
+}
+
+// shutDown ends all queues, and with them who waits for what is in them.
+func (k *Controller) shutDown() {
+	k.healths.ShutDown()
+	k.audits.ShutDown()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, l := range k.lines {
+		l.queue.ShutDown()
+	}
 }
 
 // await returns when the World knows everything, or the term is over.
