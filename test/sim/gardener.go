@@ -109,7 +109,7 @@ func succeeded(r ref, object *unstructured.Unstructured) bool {
 
 // hosts reports whether a server has the set of a DNSRecord of Gardener, with the values of one of those that ask for it. mu is held.
 func (w *World) hosts(record *unstructured.Unstructured, all map[ref]*unstructured.Unstructured) bool {
-	spec := texts(record)
+	spec := texts(record, "spec")
 	name, err := dnsname.Parse(strings.TrimSuffix(spec["name"], ".") + ".")
 	if err != nil {
 		return false
@@ -123,7 +123,7 @@ func (w *World) hosts(record *unstructured.Unstructured, all map[ref]*unstructur
 			_, sets, _ := s.Truth(zone)
 			set, ok := sets.Get(rr.Key{Name: name, Type: typ})
 			for r, other := range all {
-				if of := texts(other); ok && succeeded(r, other) && of["name"] == spec["name"] && of["recordType"] == spec["recordType"] {
+				if of := texts(other, "spec"); ok && succeeded(r, other) && of["name"] == spec["name"] && of["recordType"] == spec["recordType"] {
 					values, _, _ := unstructured.NestedStringSlice(other.Object, "spec", "values")
 					if sameValues(values, set.Data) {
 						return true

@@ -75,7 +75,7 @@ func ready(object *unstructured.Unstructured) bool {
 
 // served reports whether a server has what a Record says. mu is held.
 func (w *World) served(record *unstructured.Unstructured) bool {
-	spec := texts(record)
+	spec := texts(record, "spec")
 	name, err := dnsname.Parse(spec["domainName"])
 	if err != nil || !strings.HasSuffix(spec["domainName"], ".") {
 		return true // a relative name: no life has one whose place is known here
@@ -95,11 +95,11 @@ func (w *World) served(record *unstructured.Unstructured) bool {
 	return false
 }
 
-// texts are the fields of a spec that are texts.
-func texts(object *unstructured.Unstructured) map[string]string {
+// texts are those of an object's fields, below some of them, that are texts.
+func texts(object *unstructured.Unstructured, below ...string) map[string]string {
 	out := map[string]string{}
-	spec, _, _ := unstructured.NestedMap(object.Object, "spec")
-	for key, value := range spec {
+	fields, _, _ := unstructured.NestedMap(object.Object, below...)
+	for key, value := range fields {
 		if text, ok := value.(string); ok {
 			out[key] = text
 		}

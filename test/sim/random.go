@@ -2,43 +2,58 @@ package sim
 
 import (
 	"encoding/base64"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 )
 
-// What random lives are about.
-var (
-	domains  = []string{"example.org.", "example.net.", "team-b.example.org."}
-	places   = []string{"a", "b"}                         // namespaces
-	hosts    = []string{"", "www.", "b.", "x.b.", "*.b."} // before a domain
-	pauses   = []string{"0s", "10ms", "100ms", "1s", "5s", "30s"}
-	backings = []string{"[{name: one}]", "[{name: two}]", "[{name: one}, {name: two}]"}
-)
-
-// An author writes a random life.
+// An author writes a random life. Whoever writes about one dialect has one.
 type author struct {
 	*rand.Rand
-	steps   []Step
-	made    int            // objects: no name is used twice, as what becomes of an object that is being deleted depends on when it is written
-	zones   []string       // that there are, as namespace/name
-	records []string       // the same
-	domain  map[string]int // of a Zone, which it keeps
-	foul    [2]bool        // whether a server is down or knows another key than the Secret
-	kept    bool           // yesterday's content
+	steps []Step
+	made  int // objects: no name is used twice, as what becomes of an object that is being deleted depends on when it is written
+	late  string
 }
 
-// RandomLife writes a life with about so many steps. The same random numbers write the same life.
+// A plot is what people and servers do of one dialect.
+type plot interface {
+	prepare()   // before an operator begins: servers, and what they are reached by
+	turn()      // one thing happens
+	mend()      // what was wrong with servers ends
+	deleteAll() // all objects go that servers have something for
+}
+
+// RandomLife writes a life of one dialect, or of three, with about so many steps. The same random numbers write the same life.
 func RandomLife(r *rand.Rand, steps int) Life {
-	a := &author{Rand: r, domain: map[string]int{}}
-	a.begin()
-	for range steps {
-		a.turn()
+	a := &author{Rand: r}
+	dialects, plots := []string{"kubizone", "homelab", "gardener"}, []plot{newZoneLife(a), newClassLife(a), newAccountLife(a)}
+	if only := a.IntN(len(plots) + 1); only < len(plots) {
+		dialects, plots = dialects[only:only+1], plots[only:only+1]
 	}
-	a.mend()
+	for _, p := range plots {
+		p.prepare()
+	}
+	begin := "begin"
+	for _, d := range dialects {
+		begin += " " + d
+	}
+	a.step(begin, "")
+	troubled := a.IntN(3) == 0
+	for range steps {
+		if troubled && a.IntN(4) == 0 {
+			a.trouble()
+		}
+		plots[a.IntN(len(plots))].turn()
+		a.step("wait "+a.choose(pauses), "")
+	}
+	a.ease()
+	for _, p := range plots {
+		p.mend()
+	}
 	if a.IntN(3) == 0 {
-		a.deleteAll()
+		for _, p := range plots {
+			p.deleteAll()
+		}
 	}
 	return Life{Name: "People and servers do what comes to their minds.", Steps: a.steps}
 }
@@ -58,127 +73,10 @@ func (a *author) step(text, data string) {
 
 func (a *author) choose(from []string) string { return from[a.IntN(len(from))] }
 
-// begin makes two servers that have all domains, a Backend for each, an operator, and Records that no domain is served without.
-func (a *author) begin() {
-	for i, foreign := range []string{"Delete", "Keep"} {
-		for _, d := range domains {
-			records := ""
-			if foreign == "Keep" {
-				records = "foreign." + d + " A 198.51.100.9"
-			}
-			a.step("server "+address(i)+" "+key(0)+" "+d, records)
-		}
-		a.secret(i, 0)
-		a.step("apply", fmt.Sprintf(`apiVersion: zonefold.dev/v1alpha1
-kind: Backend
-metadata: {name: %s}
-spec:
-  default: %t
-  foreign: %s
-  rfc2136: {servers: ["%s"], tsig: {keyName: zonefold., secretRef: {name: tsig-%s, key: key}}}`, backendName(i), i == 0, foreign, address(i), backendName(i)))
-	}
-	a.step("begin", "")
-	for i, d := range domains {
-		a.step("apply", fmt.Sprintf(`apiVersion: kubi.zone/v1alpha1
-kind: Record
-metadata: {name: ns-%d, namespace: a}
-spec: {domainName: %s, type: NS, rdata: ns.example.com.}`, i, d))
-		a.records = append(a.records, "a/ns-"+strconv.Itoa(i))
-	}
-	a.newZone(0)
-}
-
-func address(server int) string { return "192.0.2." + strconv.Itoa(server+1) + ":53" }
-
-func backendName(server int) string { return []string{"one", "two"}[server] }
-
-// key is a version of a TSIG key.
-func key(version int) string {
-	return base64.StdEncoding.EncodeToString([]byte("a secret of version " + strconv.Itoa(version)))
-}
-
-// secret puts a server's key in its Backend's Secret.
-func (a *author) secret(server, version int) {
-	a.step("apply", fmt.Sprintf(`apiVersion: v1
-kind: Secret
-metadata: {name: tsig-%s, namespace: zonefold-system}
-data: {key: %s}`, backendName(server), base64.StdEncoding.EncodeToString([]byte(key(version)))))
-}
-
-// turn is one thing that happens, and a pause.
-func (a *author) turn() {
-	switch a.IntN(12) {
-	case 0:
-		a.newZone(a.IntN(len(domains)))
-	case 1:
-		if len(a.zones) > 0 {
-			name := a.choose(a.zones)
-			a.zone(name, a.domain[name])
-		}
-	case 2:
-		a.drop(&a.zones, "Zone")
-	case 3: // a Zone is renamed
-		if name := a.drop(&a.zones, "Zone"); name != "" {
-			a.newZone(a.domain[name])
-		}
-	case 4:
-		a.drop(&a.records, "Record")
-	case 5, 6: // a Record is changed
-		if len(a.records) > 0 {
-			a.record(a.choose(a.records))
-		}
-	case 7:
-		a.trouble(a.IntN(2))
-	case 8:
-		a.yesterday()
-	default:
-		a.newRecord()
-	}
-	a.step("wait "+a.choose(pauses), "")
-}
-
+// name is one that no object had.
 func (a *author) name() string {
 	a.made++
 	return a.choose(places) + "/n" + strconv.Itoa(a.made)
-}
-
-func (a *author) newZone(domain int) {
-	name := a.name()
-	a.zones, a.domain[name] = append(a.zones, name), domain
-	a.zone(name, domain)
-}
-
-func (a *author) zone(name string, domain int) {
-	at := "*"
-	if a.IntN(3) == 0 {
-		at = "b.@"
-	}
-	a.step("apply", fmt.Sprintf(`apiVersion: kubi.zone/v1alpha1
-kind: Zone
-metadata: {name: %s, namespace: %s}
-spec:
-  domainName: %s
-  backendRefs: %s
-  delegations:
-  - {namespace: a, records: [{pattern: "@"}, {pattern: "*"}], zones: ["*"]}
-  - {namespace: b, records: [{pattern: "%s"}], zones: ["team-b.@"]}`, name[2:], name[:1], domains[domain], a.choose(backings), at))
-}
-
-func (a *author) newRecord() {
-	name := a.name()
-	a.records = append(a.records, name)
-	a.record(name)
-}
-
-func (a *author) record(name string) {
-	data := []string{
-		"type: A, rdata: 192.0.2." + strconv.Itoa(10+a.IntN(3)), "type: A, rdata: 192.0.2.20, ttl: 90", `type: AAAA, rdata: "2001:db8::1"`,
-		"type: TXT, rdata: '\"t" + strconv.Itoa(a.IntN(3)) + "\"'", "type: MX, rdata: 10 mail.example.com.",
-	}
-	a.step("apply", fmt.Sprintf(`apiVersion: kubi.zone/v1alpha1
-kind: Record
-metadata: {name: %s, namespace: %s}
-spec: {domainName: "%s", %s}`, name[2:], name[:1], a.choose(hosts)+a.choose(domains), a.choose(data)))
 }
 
 // drop deletes one of some objects, and returns its name.
@@ -193,54 +91,44 @@ func (a *author) drop(from *[]string, kind string) string {
 	return name
 }
 
-// trouble has a server refuse, or what was wrong with it end.
-func (a *author) trouble(server int) {
-	switch {
-	case a.foul[server]:
-		a.mendOne(server)
-	case a.IntN(2) == 0:
-		a.foul[server] = true
-		a.step("down "+address(server), "")
-	default:
-		a.foul[server] = true
-		a.step("key "+address(server)+" "+key(1), "")
-	}
-}
-
-func (a *author) mendOne(server int) {
-	if a.foul[server] {
-		a.foul[server] = false
-		a.step("up "+address(server), "")
-		a.step("key "+address(server)+" "+key(2), "")
-		a.secret(server, 2)
-	}
-}
-
-func (a *author) mend() {
-	a.mendOne(0)
-	a.mendOne(1)
-}
-
-// yesterday has a server keep what it has, or come back with it: at a calm moment, as what is under way then goes one way or the other.
-func (a *author) yesterday() {
-	a.mend()
-	a.step("wait 5m", "")
-	if !a.kept {
-		a.kept = true
-		a.step("keep "+address(0)+" "+domains[0], "")
-		return
-	}
-	a.step("lose "+address(0)+" "+domains[0], "")
-	a.step("wait "+auditAfter.String(), "")
-}
-
-func (a *author) deleteAll() {
-	for len(a.records) > 0 || len(a.zones) > 0 {
-		if from, kind := &a.records, "Record"; len(a.records) > 0 && (len(a.zones) == 0 || a.IntN(2) == 0) {
-			a.drop(from, kind)
-		} else {
-			a.drop(&a.zones, "Zone")
-		}
+// dropAll deletes all of some objects, with pauses.
+func (a *author) dropAll(from *[]string, kind string) {
+	for len(*from) > 0 {
+		a.drop(from, kind)
 		a.step("wait "+a.choose(pauses), "")
 	}
 }
+
+// trouble has something be wrong with the API server for a while.
+func (a *author) trouble() {
+	switch a.IntN(3) {
+	case 0:
+		a.ease()
+		a.late = a.choose([]string{"zones", "records", "backends", "dnsrecords", "dnsclasses", "secrets"})
+		a.step("late "+a.late+" "+a.choose([]string{"1s", "60s", "10m"}), "")
+	case 1:
+		a.step("failing "+a.choose([]string{"409", "429", "500", "timeout"})+" "+a.choose([]string{"before", "after"})+" "+a.choose([]string{"1s", "30s"}), "")
+	case 2:
+		a.step("gone "+a.choose([]string{"5s", "3m"}), "")
+	}
+}
+
+// ease ends the trouble that does not end by itself.
+func (a *author) ease() {
+	if a.late != "" {
+		a.step("late "+a.late+" 0s", "")
+	}
+	a.late = ""
+}
+
+// encoded is a value of a Secret.
+func encoded(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+
+// key is a version of a key.
+func key(version int) string { return encoded("a secret of version " + strconv.Itoa(version)) }
+
+// What random lives are about.
+var (
+	places = []string{"a", "b"} // namespaces
+	pauses = []string{"0s", "10ms", "100ms", "1s", "5s", "30s"}
+)

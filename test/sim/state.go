@@ -35,7 +35,11 @@ func (w *World) state() string {
 	for _, r := range w.api.store.sorted(func(r ref, object *unstructured.Unstructured) bool {
 		return r.kind.custom != nil && object.Object["journal"] != true // one page of it may stay, to be used again
 	}) {
-		text, err := json.MarshalIndent(plain(w.api.store.objects[r].Object), "", " ")
+		object := w.api.store.objects[r].DeepCopy()
+		if r.kind.Kind == "DNSClass" {
+			object.SetFinalizers(nil) // it keeps the one that it got when a DNSRecord first used it
+		}
+		text, err := json.MarshalIndent(plain(object.Object), "", " ")
 		fmt.Fprintf(&out, "%s\n%s\n", r, text)
 		if err != nil {
 			fmt.Fprintln(&out, err)

@@ -180,7 +180,7 @@ func (w *World) hooked(objects map[ref]*unstructured.Unstructured) {
 		if r.kind.Kind != "DNSRecord" || !ready(object) {
 			continue
 		}
-		id := placeOf(object)
+		id := placeOf(object, objects)
 		wanted[id] = true
 		if !w.hookHas(object, id) {
 			w.wrong = append(w.wrong, fmt.Sprintf("%s is Ready, and no server of its class has it", r))
@@ -195,13 +195,17 @@ func (w *World) hooked(objects map[ref]*unstructured.Unstructured) {
 	}
 }
 
-// placeOf says where a DNSRecord is, by its status: host, type and name.
-func placeOf(object *unstructured.Unstructured) string {
-	applied := map[string]string{}
-	fields, _, _ := unstructured.NestedMap(object.Object, "status", "applied")
-	for key, value := range fields {
-		if text, ok := value.(string); ok {
-			applied[key] = text
+// placeOf says where a DNSRecord is: host, type and name, by its status, or, where another object has sent the set that it shares, as its spec
+// has it.
+func placeOf(object *unstructured.Unstructured, all map[ref]*unstructured.Unstructured) string {
+	applied := texts(object, "status", "applied")
+	if len(applied) == 0 {
+		applied = texts(object, "spec")
+		class, _, _ := unstructured.NestedString(object.Object, "spec", "dnsClassRef", "name")
+		for r, other := range all {
+			if r.kind.Kind == "DNSClass" && r.Name == class {
+				applied["server"] = texts(other, "spec")["server"]
+			}
 		}
 	}
 	host := strings.TrimPrefix(applied["server"], "http://")

@@ -1,0 +1,191 @@
+package sim
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// What lives of Zones are about.
+var (
+	domains  = []string{"example.org.", "example.net.", "team-b.example.org."}
+	hosts    = []string{"", "www.", "b.", "x.b.", "*.b."} // before a domain
+	backings = []string{"[{name: one}]", "[{name: two}]", "[{name: one}, {name: two}]"}
+)
+
+// A zoneLife is about Zones and Records of Kubizone, at two servers.
+type zoneLife struct {
+	*author
+	zones   []string       // that there are, as namespace/name
+	records []string       // the same
+	apexes  []string       // Records of name servers, which stay to the end: a server that had some keeps the last
+	domain  map[string]int // of a Zone, which it keeps
+	foul    [2]bool        // whether a server is down or knows another key than the Secret
+	kept    bool           // yesterday's content
+}
+
+func newZoneLife(a *author) *zoneLife { return &zoneLife{author: a, domain: map[string]int{}} }
+
+// prepare makes two servers that have all domains, a Backend for each, and Records that no domain is served without.
+func (a *zoneLife) prepare() {
+	for i, foreign := range []string{"Delete", "Keep"} {
+		for _, d := range domains {
+			records := ""
+			if foreign == "Keep" {
+				records = "foreign." + d + " A 198.51.100.9"
+			}
+			a.step("server "+address(i)+" "+key(0)+" "+d, records)
+		}
+		a.secret(i, 0)
+		a.step("apply", fmt.Sprintf(`apiVersion: zonefold.dev/v1alpha1
+kind: Backend
+metadata: {name: %s}
+spec:
+  default: %t
+  foreign: %s
+  rfc2136: {servers: ["%s"], tsig: {keyName: zonefold., secretRef: {name: tsig-%s, key: key}}}`, backendName(i), i == 0, foreign, address(i), backendName(i)))
+	}
+	for i, d := range domains {
+		a.step("apply", fmt.Sprintf(`apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: ns-%d, namespace: a}
+spec: {domainName: %s, type: NS, rdata: ns.example.com.}`, i, d))
+		a.apexes = append(a.apexes, "a/ns-"+strconv.Itoa(i))
+	}
+	a.newZone(0)
+}
+
+func address(server int) string { return "192.0.2." + strconv.Itoa(server+1) + ":53" }
+
+func backendName(server int) string { return []string{"one", "two"}[server] }
+
+// secret puts a server's key in its Backend's Secret.
+func (a *zoneLife) secret(server, version int) {
+	a.step("apply", fmt.Sprintf(`apiVersion: v1
+kind: Secret
+metadata: {name: tsig-%s, namespace: zonefold-system}
+data: {key: %s}`, backendName(server), encoded(key(version))))
+}
+
+// turn is one thing that happens.
+func (a *zoneLife) turn() {
+	switch a.IntN(12) {
+	case 0:
+		a.newZone(a.IntN(len(domains)))
+	case 1:
+		if len(a.zones) > 0 {
+			name := a.choose(a.zones)
+			a.zone(name, a.domain[name])
+		}
+	case 2:
+		a.drop(&a.zones, "Zone")
+	case 3: // a Zone is renamed
+		if name := a.drop(&a.zones, "Zone"); name != "" {
+			a.newZone(a.domain[name])
+		}
+	case 4:
+		a.drop(&a.records, "Record")
+	case 5, 6: // a Record is changed
+		if len(a.records) > 0 {
+			a.record(a.choose(a.records))
+		}
+	case 7:
+		a.spoil(a.IntN(2))
+	case 8:
+		a.yesterday()
+	default:
+		a.newRecord()
+	}
+}
+
+func (a *zoneLife) newZone(domain int) {
+	name := a.name()
+	a.zones, a.domain[name] = append(a.zones, name), domain
+	a.zone(name, domain)
+}
+
+func (a *zoneLife) zone(name string, domain int) {
+	at := "*"
+	if a.IntN(3) == 0 {
+		at = "b.@"
+	}
+	a.step("apply", fmt.Sprintf(`apiVersion: kubi.zone/v1alpha1
+kind: Zone
+metadata: {name: %s, namespace: %s}
+spec:
+  domainName: %s
+  backendRefs: %s
+  delegations:
+  - {namespace: a, records: [{pattern: "@"}, {pattern: "*"}], zones: ["*"]}
+  - {namespace: b, records: [{pattern: "%s"}], zones: ["team-b.@"]}`, name[2:], name[:1], domains[domain], a.choose(backings), at))
+}
+
+func (a *zoneLife) newRecord() {
+	name := a.name()
+	a.records = append(a.records, name)
+	a.record(name)
+}
+
+func (a *zoneLife) record(name string) {
+	data := []string{
+		"type: A, rdata: 192.0.2." + strconv.Itoa(10+a.IntN(3)), "type: A, rdata: 192.0.2.20, ttl: 90", `type: AAAA, rdata: "2001:db8::1"`,
+		"type: TXT, rdata: '\"t" + strconv.Itoa(a.IntN(3)) + "\"'", "type: MX, rdata: 10 mail.example.com.",
+	}
+	a.step("apply", fmt.Sprintf(`apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: %s, namespace: %s}
+spec: {domainName: "%s", %s}`, name[2:], name[:1], a.choose(hosts)+a.choose(domains), a.choose(data)))
+}
+
+// spoil has a server refuse, or what was wrong with it end.
+func (a *zoneLife) spoil(server int) {
+	switch {
+	case a.foul[server]:
+		a.mendOne(server)
+	case a.IntN(2) == 0:
+		a.foul[server] = true
+		a.step("down "+address(server), "")
+	default:
+		a.foul[server] = true
+		a.step("key "+address(server)+" "+key(1), "")
+	}
+}
+
+func (a *zoneLife) mendOne(server int) {
+	if a.foul[server] {
+		a.foul[server] = false
+		a.step("up "+address(server), "")
+		a.step("key "+address(server)+" "+key(2), "")
+		a.secret(server, 2)
+	}
+}
+
+func (a *zoneLife) mend() {
+	a.mendOne(0)
+	a.mendOne(1)
+}
+
+// yesterday has a server keep what it has, or come back with it: at a calm moment, as what is under way then goes one way or the other.
+func (a *zoneLife) yesterday() {
+	a.ease()
+	a.mend()
+	a.step("wait 5m", "")
+	if !a.kept {
+		a.kept = true
+		a.step("keep "+address(0)+" "+domains[0], "")
+		return
+	}
+	a.step("lose "+address(0)+" "+domains[0], "")
+	a.step("wait "+auditAfter.String(), "")
+}
+
+func (a *zoneLife) deleteAll() {
+	a.records, a.apexes = append(a.records, a.apexes...), nil
+	for len(a.records) > 0 || len(a.zones) > 0 {
+		if from, kind := &a.records, "Record"; len(a.records) > 0 && (len(a.zones) == 0 || a.IntN(2) == 0) {
+			a.drop(from, kind)
+		} else {
+			a.drop(&a.zones, "Zone")
+		}
+		a.step("wait "+a.choose(pauses), "")
+	}
+}
