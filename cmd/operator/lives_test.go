@@ -139,3 +139,23 @@ func TestALifeWithoutARight(t *testing.T) {
 		}
 	}
 }
+
+// TestShortLives goes well each time: what goes wrong in one of them may be how two things meet that are ready in the same moment.
+func TestShortLives(t *testing.T) {
+	kinds := kindsOf(t)
+	files, err := filepath.Glob(filepath.Join("..", "..", "test", "sim", "testdata", "short", "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d lives, %v", len(files), err)
+	}
+	for _, file := range files {
+		l := lifeOf(t, file)
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			for range 20 {
+				if out := lived(t, l, kinds); len(out.Wrong) > 0 {
+					t.Fatalf("%s\n%s", l.Name, strings.Join(out.Wrong, "\n"))
+				}
+			}
+		})
+	}
+}

@@ -36,7 +36,7 @@ func asked(t *testing.T, name string, usual int) int {
 // TestRandomLives has random lives end alike with a random fault and without one.
 func TestRandomLives(t *testing.T) {
 	kinds := kindsOf(t)
-	lives, seed := asked(t, "LIVES", 7), asked(t, "SEED", 18)
+	lives, seed := asked(t, "LIVES", 100), asked(t, "SEED", 1)
 	before := seconds(t)
 	var served atomic.Int32 // lives in whose end a Zone is Ready
 	t.Run("lives", func(t *testing.T) {
@@ -127,7 +127,7 @@ func outcome(t *testing.T, l sim.Life, kinds *sim.Kinds) (out sim.Outcome, err e
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		out, err = l.Live(t.Context(), kinds, func(ctx context.Context, p sim.Process) error { // half of what a life costs are renewed Leases
-			return liveWith(ctx, p, "--leader-elect-lease-duration=24s", "--leader-elect-renew-deadline=20s", "--leader-elect-retry-period=8s")
+			return liveWith(ctx, p, "--leader-elect-lease-duration=40s", "--leader-elect-renew-deadline=30s", "--leader-elect-retry-period=12s")
 		})
 	})
 	return out, err

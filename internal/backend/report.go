@@ -23,6 +23,9 @@ type Report struct {
 	// as anybody knows.
 	Err error
 
+	// Taken says that the last attempt failed when the target had taken some of what it was sent.
+	Taken bool
+
 	// Refused are the sets that the target does not take. For such a key the target keeps what it had. The map never changes.
 	Refused map[rr.Key]Refusal
 
@@ -64,4 +67,5 @@ type told struct {
 	refused, difference int // generations
 	foreign             int
 	withdrawn           bool
+	taken               bool
 }

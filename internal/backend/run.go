@@ -167,7 +167,7 @@ func (t *target) reports(j *job) []Report {
 	for name, a := range t.attachments {
 		r := t.report(j, a)
 		now := told{r.Seq, r.Serial, Class(r.Err), errorText(r.Err), t.state.refused.generation, t.state.diffGen,
-			r.Foreign, r.Withdrawn}
+			r.Foreign, r.Withdrawn, r.Taken}
 		if a.fresh || now != a.told {
 			a.fresh, a.told = false, now
 			news = append(news, r)
@@ -197,6 +197,7 @@ func (t *target) report(j *job, a *attachment) Report {
 	r.Withdrawn = a.parting && (!j.leaving && a.Feed == j.feed || s.complete && len(r.Lingering) == 0 && s.late.IsZero())
 	if a.Feed == j.feed && !a.leaving {
 		r.Seq, r.Difference = s.seq, s.difference
+		r.Taken = r.Err != nil && j.changed > 0
 	}
 	return r
 }

@@ -43,6 +43,7 @@ const (
 //	delete Record a/www                       an object; one of several kinds of that name: DNSRecord.extensions.gardener.cloud
 //	annotate DNSRecord a/www KEY=VALUE        an object
 //	wait 5s                                   nothing
+//	holds 192.0.2.1:53                        a server has this by now, and nothing else: a set a line
 //	late zones 60s, failing 409 after 30s,    what is wrong with the API server from then on: see troubles
 //	gone 30s
 //	fault crash after 37                      what goes wrong: see Fault
@@ -171,6 +172,8 @@ func (w *World) step(ctx context.Context, words []string, data []byte) error {
 		return err
 	case words[0] == "server" && len(words) == 4:
 		return w.serve(words[1], words[2], words[3], string(data))
+	case words[0] == "holds" && len(words) == 2:
+		return w.holds(words[1], string(data))
 	case words[0] == "webhook":
 		return w.hook(words)
 	case len(words) > 1 && w.hooks[words[1]] != nil:

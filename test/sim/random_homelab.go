@@ -50,7 +50,7 @@ data: {key: %s}`, classes[server], encoded(key(a.keys[server]))))
 
 // turn is one thing that happens.
 func (a *classLife) turn() {
-	switch a.IntN(8) {
+	switch a.IntN(10) {
 	case 0, 1:
 		a.drop(&a.records, "DNSRecord.dns.homelab.mortenolsen.pro")
 	case 2, 3:
@@ -59,6 +59,8 @@ func (a *classLife) turn() {
 		}
 	case 4:
 		a.spoil(a.IntN(2))
+	case 5:
+		a.lose()
 	default:
 		name := a.name()
 		a.records = append(a.records, name)
@@ -105,6 +107,15 @@ func (a *classLife) mendOne(server int) {
 func (a *classLife) mend() {
 	a.mendOne(0)
 	a.mendOne(1)
+}
+
+// lose has a server that shows what it has lose it, at a calm moment. It does not come back with what was deleted: nobody knows of that.
+func (a *classLife) lose() {
+	a.ease()
+	a.mend()
+	a.step("wait 5m", "")
+	a.step("lose "+a.host(0), "")
+	a.step("wait "+auditAfter.String(), "")
 }
 
 func (a *classLife) deleteAll() { a.dropAll(&a.records, "DNSRecord.dns.homelab.mortenolsen.pro") }

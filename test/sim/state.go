@@ -2,6 +2,7 @@ package sim
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -137,4 +138,30 @@ func (w *World) judge() {
 			}
 		}
 	}
+}
+
+// holds notes it as wrong if a server has something else than a text says, in which each set has a line.
+func (w *World) holds(at, want string) error {
+	wanted := w.delivered()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var is string
+	switch {
+	case w.servers[at] != nil:
+		is = w.servers[at].content(func(zone dnsname.Name) bool { return wanted[delivered{at, zone.String()}] })
+	case w.hooks[at] != nil:
+		is = w.hooks[at].content()
+	default:
+		return errors.New("there is no such server")
+	}
+	lines := func(text string) (out []string) {
+		for line := range strings.Lines(text) {
+			out = append(out, strings.TrimSpace(line))
+		}
+		return out
+	}
+	if !slices.Equal(lines(is), lines(want)) {
+		w.wrong = append(w.wrong, fmt.Sprintf("%s has\n%s\nand not\n%s", at, is, want))
+	}
+	return nil
 }

@@ -26,7 +26,7 @@ func (k *Controller) hear(report backend.Report) {
 			if r.run.account != account {
 				continue
 			}
-			r.run.unanswered = r.run.unanswered || unanswered(report.Err)
+			r.run.unanswered = r.run.unanswered || report.Taken || unanswered(report.Err)
 			if report.Err != nil || report.Seq >= r.run.seq {
 				k.writer.Enqueue(r.id)
 			}

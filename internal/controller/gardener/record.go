@@ -59,7 +59,7 @@ type run struct {
 	seq        uint64 // of what was sent
 	generation int    // of the place's reports by then
 	sent       time.Time
-	unanswered bool // an attempt was not answered: it may have been done
+	unanswered bool // an attempt was not answered, or failed when some of it was done: there may be something at the service
 
 	confirmed bool // the service has done it, or has not to
 	told      bool // that it has succeeded
