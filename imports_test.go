@@ -68,6 +68,9 @@ func fences() []fence {
 			module + "/internal/nameserver": helper, module + "/internal/testcluster": helper,
 		},
 	}, {
+		name: "what writes to the cluster knows no object of ours", in: []string{"internal/controller/objects"}, tests: true,
+		never: map[string]string{module + "/": "the controllers say what is written"},
+	}, {
 		name: "nothing but tests and hack starts servers", in: []string{"api", "cmd", "dnshook", "internal"},
 		except: []string{
 			"internal/testcluster", "internal/testoperator", "internal/nameserver", "internal/backend/backendtest",

@@ -127,7 +127,7 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 			zones.Deliveries.WhenDelivered(func() { m.server.open(zones.Deliveries.Everything()) })
 		}
 		places := backends.New(backends.Config{
-			Source: m.source(), Events: recorder, Clock: clock.Now, Metrics: numbers, Connect: connect, Host: host,
+			Source: m.source(), Events: recorder, Clock: clock.Now, Metrics: numbers, Leads: m.leads(), Connect: connect, Host: host,
 			Core: zones.Core, Deliveries: zones.Deliveries, Fleets: m.fleets, RequireGrants: m.requireGrants,
 			ClientsHidden: m.clientsHidden,
 		})

@@ -2,17 +2,15 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -22,14 +20,12 @@ import (
 // that somebody else may have used. What it knows is what Begin returned first and Raise stored since, whatever its cache has learned meanwhile:
 // the feed that asks has not.
 type Ceilings struct {
-	Client client.Client
-	Live   client.Reader // asks the API server
-	Leads  func() bool   // whether nobody else can have become the leader; nil: nobody else ever does
-	Wrote  func(zone.ID, client.Object)
+	Objects *objects.Writer
+	Live    client.Reader // asks the API server
+	Wrote   func(zone.ID, client.Object)
 
-	Version schema.GroupVersion        // of the dialect's zones
-	New     func() client.Object       // an empty one
-	Stored  func(client.Object) uint32 // what its status has; 0: none
+	New    func() client.Object       // an empty zone of the dialect
+	Stored func(client.Object) uint32 // what its status has; 0: none
 
 	mu    sync.Mutex
 	zones map[zone.ID]ceiling
@@ -95,18 +91,15 @@ func (c *Ceilings) Raise(ctx context.Context, id zone.ID, asked uint32) error {
 	}
 	defer turn.Unlock()
 	key, o := client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, c.New()
-	if err := c.Client.Get(ctx, key, o); err != nil {
+	if err := c.Objects.Client.Get(ctx, key, o); err != nil {
 		return fmt.Errorf("reading %s: %w", id, err)
 	}
 	if err := c.overtaken(id, asked); err != nil {
 		return err
 	}
-	uid, patch := o.GetUID(), inPlaceOf(c.Known(id))
+	uid, store := o.GetUID(), c.inPlaceOf(o, c.Known(id))
 	for n := 0; ; n++ {
-		if c.Leads != nil && !c.Leads() {
-			return fmt.Errorf("storing the ceiling of %s: another operator may have become the leader: %w", id, backend.ErrConflict)
-		}
-		err := c.store(ctx, id, uid, patch, rr.LaterSerial(c.Known(id), asked))
+		err := c.store(ctx, id, store, rr.LaterSerial(c.Known(id), asked))
 		if n == raises || !apierrors.IsConflict(err) && !apierrors.IsInvalid(err) {
 			return err
 		}
@@ -121,8 +114,8 @@ func (c *Ceilings) Raise(ctx context.Context, id zone.ID, asked uint32) error {
 		if err := c.learn(id, stored); err != nil {
 			return err
 		}
-		if patch = inPlaceOf(stored); stored == 0 { // it may have no status, of whose members no test can be
-			patch = inVersion(o.GetResourceVersion())
+		if store = c.inPlaceOf(o, stored); stored == 0 { // it may have no status, of whose members no test can be
+			store = c.inVersion(o)
 		}
 	}
 }
@@ -161,52 +154,38 @@ func (c *Ceilings) overtaken(id zone.ID, asked uint32) error {
 	return nil
 }
 
-// store writes a ceiling into an object, as far as the patch finds there what it expects.
-func (c *Ceilings) store(ctx context.Context, id zone.ID, uid types.UID, patch ceilingPatch, value uint32) error {
-	kind, body, err := patch(uid, value)
-	if err != nil {
-		return fmt.Errorf("encoding the ceiling of %s: %w", id, err)
-	}
-	got := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: id.Namespace, Name: id.Name}} // all that is wanted of the answer
-	got.SetGroupVersionKind(c.Version.WithKind(id.Kind))
-	err = c.Client.Status().Patch(ctx, got, client.RawPatch(kind, body), client.FieldOwner(Manager))
+// A storing writes a ceiling into an object, as far as it finds there what it expects.
+type storing func(context.Context, uint32) (client.Object, error)
+
+func (c *Ceilings) store(ctx context.Context, id zone.ID, into storing, value uint32) error {
+	got, err := into(ctx, value)
 	switch {
-	case apierrors.IsInvalid(err) || apierrors.IsConflict(err):
+	case errors.Is(err, objects.ErrNotLeading) || apierrors.IsInvalid(err) || apierrors.IsConflict(err):
 		return fmt.Errorf("storing the ceiling of %s in place of the known one: %w: %w", id, backend.ErrConflict, err)
 	case err != nil:
-		return fmt.Errorf("storing the ceiling of %s: %w", id, err)
+		return err
 	}
 	c.Wrote(id, got)
 	c.Put(id, value)
 	return nil
 }
 
-// A ceilingPatch makes the patch that stores a ceiling.
-type ceilingPatch func(types.UID, uint32) (types.PatchType, []byte, error)
-
-// inPlaceOf stores a ceiling where the object has this one, and where it has none if this is 0.
-func inPlaceOf(stored uint32) ceilingPatch {
-	return func(uid types.UID, value uint32) (types.PatchType, []byte, error) {
-		const path = "/status/serialCeiling"
-		expected, op := any(stored), "replace"
-		if stored == 0 {
-			expected, op = nil, "add"
-		}
-		body, err := json.Marshal([]map[string]any{
-			{"op": "test", "path": "/metadata/uid", "value": uid},
-			{"op": "test", "path": path, "value": expected},
-			{"op": op, "path": path, "value": value},
-		})
-		return types.JSONPatchType, body, err
+// inPlaceOf stores a ceiling where the object has the known one, and where it has none if that is 0.
+func (c *Ceilings) inPlaceOf(o client.Object, known uint32) storing {
+	const path = "/status/serialCeiling"
+	expected, op := any(known), "replace"
+	if known == 0 {
+		expected, op = nil, "add"
+	}
+	return func(ctx context.Context, value uint32) (client.Object, error) {
+		return c.Objects.PatchStatus(ctx, o,
+			objects.Operation{Op: "test", Path: path, Value: expected}, objects.Operation{Op: op, Path: path, Value: value})
 	}
 }
 
 // inVersion stores a ceiling in this version of the object.
-func inVersion(version string) ceilingPatch {
-	return func(uid types.UID, value uint32) (types.PatchType, []byte, error) {
-		body, err := json.Marshal(map[string]any{
-			"metadata": map[string]any{"uid": uid, "resourceVersion": version}, "status": map[string]any{"serialCeiling": value},
-		})
-		return types.MergePatchType, body, err
+func (c *Ceilings) inVersion(o client.Object) storing {
+	return func(ctx context.Context, value uint32) (client.Object, error) {
+		return c.Objects.Patch(ctx, objects.Patch{Of: o, Exactly: true, Status: map[string]any{"serialCeiling": value}})
 	}
 }

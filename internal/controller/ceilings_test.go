@@ -11,8 +11,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -30,6 +33,10 @@ func (a *slowAPI) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ 
 	o.SetUID("1")
 	o.SetAnnotations(map[string]string{"ceiling": strconv.FormatUint(uint64(a.ceiling), 10)})
 	return nil
+}
+
+func (a *slowAPI) GroupVersionKindFor(runtime.Object) (schema.GroupVersionKind, error) {
+	return corev1.SchemeGroupVersion.WithKind("ConfigMap"), nil
 }
 
 func (a *slowAPI) Status() client.SubResourceWriter { return slowStatus{a: a} }
@@ -76,7 +83,7 @@ func TestTwoNamesOfAZoneRaiseItsCeilingInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &slowAPI{ceiling: 100}
 		c := &Ceilings{
-			Client: api, Live: api, Wrote: func(zone.ID, client.Object) {}, New: func() client.Object { return &corev1.ConfigMap{} },
+			Objects: &objects.Writer{Client: api, Wrote: func(string, string) {}}, Live: api, Wrote: func(zone.ID, client.Object) {}, New: func() client.Object { return &corev1.ConfigMap{} },
 			Stored: func(o client.Object) uint32 {
 				n, _ := strconv.ParseUint(o.GetAnnotations()["ceiling"], 10, 32)
 				return uint32(n)

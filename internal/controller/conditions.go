@@ -13,9 +13,6 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// Manager is the field manager of everything that the operator writes.
-const Manager = "zonefold"
-
 // Types of conditions.
 const (
 	ConditionAccepted   = "Accepted"   // the object may be what it asks to be; reasons: those of package zone

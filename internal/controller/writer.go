@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/util/workqueue"
 
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -90,6 +91,8 @@ func (w *Writer) next(ctx context.Context, slow *rate.Limiter) bool {
 	case errors.As(err, &later):
 		w.queue.AddAfter(id, later.After)
 	case ctx.Err() != nil:
+	case errors.Is(err, objects.ErrNotLeading):
+		w.queue.AddAfter(id, time.Second) // it may be the leader all the same
 	default:
 		// A conflict means that a newer object is on its way: nothing to tell.
 		if !apierrors.IsConflict(err) {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/backends"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -49,6 +50,7 @@ type Config struct {
 	Events  events.EventRecorder
 	Clock   func() time.Time
 	Metrics *controller.Metrics
+	Leads   func() bool // whether nobody else can have become the leader; nil: nobody else ever does
 	// Connect makes the clients of a Backend, the same ones for the same settings.
 	Connect func(Settings) ([]controller.Server, error)
 	Fleets  controller.Fleets // nil: there are none
@@ -66,9 +68,10 @@ type Config struct {
 // Controller follows Backends and what they refer to.
 type Controller struct {
 	Config
-	writer *controller.Writer
-	synced []toolscache.InformerSynced
-	looked sync.Mutex // one look at a time: grants and Places belong together
+	objects *objects.Writer
+	writer  *controller.Writer
+	synced  []toolscache.InformerSynced
+	looked  sync.Mutex // one look at a time: grants and Places belong together
 
 	mu    sync.Mutex
 	known map[string]known
@@ -103,6 +106,7 @@ func (b *Controller) replace(name string, k *known) {
 // New returns a Controller that has not begun.
 func New(c Config) *Controller {
 	b := &Controller{Config: c, known: map[string]known{}}
+	b.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
 	b.writer = controller.NewWriter(1, c.Log, b.write)
 	c.Deliveries.OnPlace(func(name string) { b.writer.Enqueue(id(name)) })
 	b.Source.fleets = c.Fleets != nil

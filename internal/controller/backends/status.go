@@ -2,7 +2,6 @@ package backends
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -10,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -47,22 +46,16 @@ func (b *Controller) write(ctx context.Context, id zone.ID) error {
 	if trouble == nil && backend.Status.ObservedGeneration == backend.Generation && b.Deliveries.Unsure(id.Name) {
 		return &controller.Later{After: time.Second} // what an earlier run has found may still be true
 	}
-	metadata := map[string]any{"uid": backend.UID, "resourceVersion": backend.ResourceVersion} // a leader whose term is over changes nothing that is newer
-	body, err := json.Marshal(map[string]any{"metadata": metadata, "status": struct {
+	full := struct {
 		v1alpha1.BackendStatus
 		Zones int32 `json:"zones"` // what is left out of a patch stays, and none is a number too
-	}{status, status.Zones}})
-	if err != nil {
-		return fmt.Errorf("encoding the status of %s: %w", id, err)
-	}
-	got := &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Name: id.Name}}
-	if err := b.Client.Status().Patch(ctx, got, client.RawPatch(types.MergePatchType, body), client.FieldOwner(controller.Manager)); err != nil {
+	}{status, status.Zones}
+	if _, err := b.objects.Patch(ctx, objects.Patch{Of: &backend, Exactly: true, Status: full}); err != nil {
 		if apierrors.IsConflict(err) {
 			return &controller.Later{After: time.Second} // the cache has it by then
 		}
-		return fmt.Errorf("writing the status of %s: %w", id, err)
+		return err
 	}
-	b.Metrics.Wrote(Kind, "status")
 	if trouble != nil && trouble.Reason != controller.ReasonPending && !told(backend.Status.Conditions, trouble.Reason) {
 		b.Events.Eventf(&backend, nil, "Warning", trouble.Reason, controller.ConditionReady, "%s", controller.Note(trouble.Message))
 	}

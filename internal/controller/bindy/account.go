@@ -2,7 +2,6 @@ package bindy
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,11 +11,10 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
-	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
@@ -63,19 +61,11 @@ func (b *Controller) reconcileAccount(ctx context.Context, key client.ObjectKey)
 	if err := b.Live.List(ctx, &instances, client.InNamespace(key.Namespace), client.Limit(1)); err != nil || len(instances.Items) > 0 {
 		return 0, err
 	}
-	if b.Leads != nil && !b.Leads() {
-		return 0, errNotLeading
-	}
-	uid := account.UID
-	err := b.Client.Delete(ctx, &account, client.Preconditions{UID: &uid})
+	err := b.objects.Delete(ctx, &account)
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return 0, nil
 	}
-	if err != nil {
-		return 0, fmt.Errorf("deleting %s: %w", dialect.Describe("ServiceAccount", key), err)
-	}
-	b.Metrics.Wrote("ServiceAccount", "delete")
-	return 0, nil
+	return 0, err
 }
 
 // applyAccount makes the ServiceAccount of an instance's namespace, and notes which one it is. One that somebody else made is used as
@@ -155,21 +145,10 @@ func (b *Controller) reconcileBinding(ctx context.Context, key client.ObjectKey)
 	if slices.Equal(subjects, binding.Subjects) {
 		return 0, nil
 	}
-	body, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": binding.UID, "resourceVersion": binding.ResourceVersion}, "subjects": subjects,
+	_, err := b.objects.Patch(ctx, objects.Patch{
+		Of: &binding, Exactly: true, What: "subjects", Fields: map[string]any{"subjects": subjects},
 	})
-	if err != nil {
-		return 0, fmt.Errorf("encoding the subjects of ClusterRoleBinding %s: %w", key.Name, err)
-	}
-	if b.Leads != nil && !b.Leads() {
-		return 0, errNotLeading
-	}
-	patch := client.RawPatch(types.MergePatchType, body)
-	if err := b.Client.Patch(ctx, &binding, patch, client.FieldOwner(controller.Manager)); err != nil {
-		return 0, client.IgnoreNotFound(fmt.Errorf("writing the subjects of ClusterRoleBinding %s: %w", key.Name, err))
-	}
-	b.Metrics.Wrote("ClusterRoleBinding", "subjects")
-	return 0, nil
+	return 0, client.IgnoreNotFound(err)
 }
 
 // subjectsOf are the ServiceAccounts of the namespaces with instances, after what others put there.

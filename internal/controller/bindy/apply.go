@@ -5,9 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
-	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
@@ -36,10 +34,8 @@ const (
 // An applier brings children to what is wanted, by server-side apply. It writes only what changes something: the API server
 // would take an apply that changes nothing for a request all the same.
 type applier struct {
-	client client.Client // reads from the cache
-	live   client.Reader // asks the API server
-	leads  func() bool   // nil: nobody else writes
-	wrote  func(kind, what string)
+	objects *objects.Writer
+	live    client.Reader // asks the API server
 
 	mu      sync.Mutex
 	applied map[objectID]applied
@@ -102,7 +98,7 @@ func (w wanted) String() string { return dialect.Describe(w.gvk.Kind, w.id.Objec
 
 // wanted makes what is sent: without status and nulls, which belong to others.
 func (a *applier) wanted(owner, desired client.Object) (wanted, error) {
-	gvk, err := a.client.GroupVersionKindFor(desired)
+	gvk, err := a.objects.Client.GroupVersionKindFor(desired)
 	if err != nil {
 		return wanted{}, fmt.Errorf("finding the kind of %T: %w", desired, err)
 	}
@@ -119,7 +115,7 @@ func (a *applier) wanted(owner, desired client.Object) (wanted, error) {
 		unstructured.RemoveNestedField(content, "metadata", field)
 	}
 	if owner != nil {
-		ref, err := ownerReference(a.client, owner)
+		ref, err := ownerReference(a.objects.Client, owner)
 		if err != nil {
 			return w, err
 		}
@@ -162,11 +158,11 @@ func dropNulls(m map[string]any) {
 // (it lags behind, or the object lost the label that the cache selects by) or only one from before our last write.
 func (a *applier) read(ctx context.Context, w wanted) (client.Object, error) {
 	if w.gvk.GroupKind() != (schema.GroupKind{Kind: "Secret"}) {
-		object, err := a.get(ctx, a.client, w)
+		object, err := a.get(ctx, a.objects.Client, w)
 		if err != nil {
 			return nil, err
 		}
-		if object != nil && version(object) >= a.last(w.id).version {
+		if object != nil && objects.Version(object) >= a.last(w.id).version {
 			return object, nil
 		}
 	}
@@ -178,7 +174,7 @@ func (a *applier) read(ctx context.Context, w wanted) (client.Object, error) {
 }
 
 func (a *applier) get(ctx context.Context, from client.Reader, w wanted) (client.Object, error) {
-	blank, err := a.client.Scheme().New(w.gvk)
+	blank, err := a.objects.Client.Scheme().New(w.gvk)
 	if err != nil {
 		return nil, fmt.Errorf("making an empty %s: %w", w.gvk.Kind, err)
 	}
@@ -198,7 +194,7 @@ func (a *applier) get(ctx context.Context, from client.Reader, w wanted) (client
 
 // same reports whether applying would change nothing: the hash is that of last time, and every wanted field is as wanted.
 func (a *applier) same(live client.Object, w wanted) (bool, error) {
-	if last := a.last(w.id); last.hash == w.hash && last.uid == live.GetUID() && last.version == version(live) {
+	if last := a.last(w.id); last.hash == w.hash && last.uid == live.GetUID() && last.version == objects.Version(live) {
 		return true, nil // the very answer to our last apply, whatever the API server made of the fields
 	}
 	if live.GetAnnotations()[v1beta1.AppliedAnnotation] != w.hash {
@@ -216,18 +212,11 @@ func (a *applier) same(live client.Object, w wanted) (bool, error) {
 	return s.holds(content, w.object.Object, "", ""), nil
 }
 
-var errNotLeading = errors.New("another operator may lead by now; nothing is written")
-
 func (a *applier) write(ctx context.Context, w wanted) error {
-	if a.leads != nil && !a.leads() {
-		return errNotLeading
+	if _, err := a.objects.Apply(ctx, w.object, "apply", w.object.Object, w.object); err != nil {
+		return err
 	}
-	err := a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(w.object), client.FieldOwner(controller.Manager), client.ForceOwnership)
-	if err != nil {
-		return fmt.Errorf("applying %s: %w", w, err)
-	}
-	a.remember(w.id, applied{hash: w.hash, uid: w.object.GetUID(), version: version(w.object)})
-	a.wrote(w.gvk.Kind, "apply")
+	a.remember(w.id, applied{hash: w.hash, uid: w.object.GetUID(), version: objects.Version(w.object)})
 	return nil
 }
 
@@ -248,8 +237,8 @@ func (a *applier) last(id objectID) applied {
 
 // lags reports whether an object from the cache is one from before our last write.
 func (a *applier) lags(o client.Object) bool {
-	gvk, err := a.client.GroupVersionKindFor(o)
-	return err != nil || version(o) < a.last(objectID{gvk.GroupKind(), client.ObjectKeyFromObject(o)}).version
+	gvk, err := a.objects.Client.GroupVersionKindFor(o)
+	return err != nil || objects.Version(o) < a.last(objectID{gvk.GroupKind(), client.ObjectKeyFromObject(o)}).version
 }
 
 func (a *applier) forget(id objectID) {
@@ -264,31 +253,17 @@ func (a *applier) remove(ctx context.Context, owner, object client.Object) (bool
 	if !metav1.IsControlledBy(object, owner) || !object.GetDeletionTimestamp().IsZero() {
 		return false, nil
 	}
-	gvk, err := a.client.GroupVersionKindFor(object)
+	gvk, err := a.objects.Client.GroupVersionKindFor(object)
 	if err != nil {
 		return false, fmt.Errorf("finding the kind of %T: %w", object, err)
 	}
-	if a.leads != nil && !a.leads() {
-		return false, errNotLeading
-	}
-	uid := object.GetUID()
-	err = a.client.Delete(ctx, object, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	err = a.objects.Delete(ctx, object)
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("deleting %s: %w", dialect.Describe(gvk.Kind, client.ObjectKeyFromObject(object)), err)
+		return false, err
 	}
 	a.forget(objectID{gvk.GroupKind(), client.ObjectKeyFromObject(object)})
-	a.wrote(gvk.Kind, "delete")
 	return true, nil
-}
-
-// version returns the resourceVersion as a number: versions of one kind are ordered (KEP-5504).
-func version(o client.Object) uint64 {
-	n, err := strconv.ParseUint(o.GetResourceVersion(), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return n
 }

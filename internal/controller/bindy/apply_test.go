@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 )
 
 // An applying is an owner with children that are applied by hand.
@@ -211,13 +212,13 @@ func TestWhatSomebodyElseHasIsLeftAlone(t *testing.T) {
 func TestNobodyWritesWhoMayNotLeadAnyMore(t *testing.T) {
 	a := newApplying(t)
 	a.b.Leads = func() bool { return false }
-	a.b.applier.leads = a.b.Leads
+	a.b.objects.Leads = a.b.Leads
 	_, applying := a.b.apply(a.ctx, a.owner, a.deployment())
 	_, removing := a.b.applier.remove(a.ctx, a.owner, a.deployment())
 	finalizing := a.b.withFinalizer(a.ctx, a.owner, v1beta1.InstanceFinalizer)
 	reporting := a.b.writeStatus(a.ctx, a.owner, v1beta1.Bind9InstanceStatus{}, v1beta1.Bind9InstanceStatus{ZonesCount: 1})
 	for what, err := range map[string]error{"applying": applying, "a finalizer": finalizing, "a status": reporting} {
-		if !errors.Is(err, errNotLeading) {
+		if !errors.Is(err, objects.ErrNotLeading) {
 			t.Errorf("%s came to %v", what, err)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/internal/bind9"
-	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
@@ -47,7 +47,7 @@ func (b *Controller) secretAt(ctx context.Context, key client.ObjectKey) (*corev
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("reading the metadata of Secret %s: %w", key, err)
 	}
-	if err == nil && known != nil && known.UID == meta.UID && version(known) >= version(meta) {
+	if err == nil && known != nil && known.UID == meta.UID && objects.Version(known) >= objects.Version(meta) {
 		return known, nil
 	}
 	live := &corev1.Secret{}
@@ -213,18 +213,14 @@ func (b *Controller) replaceSecret(ctx context.Context, w wanted, live *corev1.S
 
 // createSecret makes a Secret that must not exist: an apply would take one that another operator has just made.
 func (b *Controller) createSecret(ctx context.Context, w wanted) error {
-	if b.Leads != nil && !b.Leads() {
-		return errNotLeading
-	}
-	err := b.Client.Create(ctx, w.object, client.FieldOwner(controller.Manager))
+	err := b.objects.Create(ctx, w.object)
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		return apierrors.NewConflict(schema.GroupResource{Resource: "secrets"}, w.id.Name, err)
 	case err != nil:
-		return fmt.Errorf("creating %s: %w", w, err)
+		return err
 	}
-	b.applier.remember(w.id, applied{hash: w.hash, uid: w.object.GetUID(), version: version(w.object)})
-	b.Metrics.Wrote(w.gvk.Kind, "create")
+	b.applier.remember(w.id, applied{hash: w.hash, uid: w.object.GetUID(), version: objects.Version(w.object)})
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
@@ -152,7 +153,7 @@ func troubleOf(err error, namespace string) (*dialect.Trouble, error) {
 	var absent *errNamespace
 	var notOwned *NotOwnedError
 	switch {
-	case err == nil, apierrors.IsConflict(err), errors.Is(err, errNotLeading):
+	case err == nil, apierrors.IsConflict(err), errors.Is(err, objects.ErrNotLeading):
 		return nil, err // nothing to tell
 	case errors.As(err, &absent):
 		return &dialect.Trouble{Reason: v1beta1.ReasonNamespaceNotFound, Message: absent.message}, nil

@@ -25,6 +25,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
@@ -80,7 +81,9 @@ type Controller struct {
 
 // New returns a Controller that has not begun.
 func New(c Config) *Controller {
-	b := &Controller{Config: c, applier: &applier{client: c.Client, live: c.Live, leads: c.Leads, wrote: c.Metrics.Wrote}}
+	b := &Controller{Config: c, applier: &applier{
+		objects: &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}, live: c.Live,
+	}}
 	if c.DNS != nil {
 		b.zones = newZones(b, *c.DNS)
 	}
@@ -223,7 +226,7 @@ const (
 func (b *Controller) guard(kind string, p part) reconcile.Func {
 	return func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 		after, err := p.reconcile(ctx, r.NamespacedName)
-		if errors.Is(err, errNotLeading) || ctx.Err() != nil {
+		if errors.Is(err, objects.ErrNotLeading) || ctx.Err() != nil {
 			return reconcile.Result{}, nil //nolint:nilerr // whoever leads now does it
 		}
 		for _, one := range leaves(err) {

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 )
 
 const signingCluster = `{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Cluster, metadata: {namespace: %s, name: dns}, spec: {primaryReplicas: %d, secondaryReplicas: 1,
@@ -185,15 +186,11 @@ func (n *bindNode) believed(servers int, names ...string) string {
 func TestFieldsThatGoAreNamed(t *testing.T) {
 	was := v1beta1.DNSZoneStatus{RecordsCount: 1, DNSSEC: &v1beta1.ZoneDNSSEC{Signed: true, Signer: "a/b", Algorithm: "x"}}
 	is := v1beta1.DNSZoneStatus{RecordsCount: 1, DNSSEC: &v1beta1.ZoneDNSSEC{Signer: "a/b", Algorithm: "y"}}
-	before, err := fields(was)
+	patch, err := objects.Differences(was, is)
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := fields(is)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := fmt.Sprint(changesOf(before, after)); got != "map[dnssec:map[algorithm:y signed:<nil>]]" {
+	if got := fmt.Sprint(patch); got != "map[dnssec:map[algorithm:y signed:<nil>]]" {
 		t.Errorf("the patch is %s", got)
 	}
 }

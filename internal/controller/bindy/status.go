@@ -6,16 +6,15 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
@@ -34,30 +33,20 @@ func (b *Controller) writeStatus(ctx context.Context, object client.Object, befo
 	if err != nil {
 		return fmt.Errorf("encoding the status of %s: %w", what, err)
 	}
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": object.GetUID()}, "status": status})
+	text, err := json.Marshal(status)
 	if err != nil {
 		return fmt.Errorf("encoding the status of %s: %w", what, err)
 	}
 	id := statusOf(gvk, client.ObjectKeyFromObject(object))
-	if last := b.last(id); last.uid == object.GetUID() && last.version > version(object) && last.hash == string(body) {
+	last := b.last(id)
+	if last.uid == object.GetUID() && last.version > objects.Version(object) && last.hash == string(text) {
 		return nil // it is written, and the cache does not have it yet
 	}
-	if b.Leads != nil && !b.Leads() {
-		return errNotLeading
-	}
-	got, ok := object.DeepCopyObject().(client.Object)
-	if !ok {
-		return fmt.Errorf("%T is no object", object)
-	}
-	err = b.Client.Status().Patch(ctx, got, client.RawPatch(types.MergePatchType, body), client.FieldOwner(controller.Manager))
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
+	got, err := b.objects.Patch(ctx, objects.Patch{Of: object, Status: status})
 	if err != nil {
-		return fmt.Errorf("writing the status of %s: %w", what, err)
+		return client.IgnoreNotFound(err)
 	}
-	b.Metrics.Wrote(gvk.Kind, "status")
-	b.remember(id, applied{hash: string(body), uid: object.GetUID(), version: version(got)})
+	b.remember(id, applied{hash: string(text), uid: object.GetUID(), version: objects.Version(got)})
 	return nil
 }
 
@@ -71,7 +60,7 @@ func (b *Controller) latest(ctx context.Context, key client.ObjectKey, object cl
 	if err != nil {
 		return fmt.Errorf("finding the kind of %T: %w", object, err)
 	}
-	if last := b.last(statusOf(gvk, key)); last.uid != object.GetUID() || last.version <= version(object) {
+	if last := b.last(statusOf(gvk, key)); last.uid != object.GetUID() || last.version <= objects.Version(object) {
 		return nil
 	}
 	return b.Live.Get(ctx, key, object)
@@ -92,13 +81,14 @@ func (b *Controller) gone(kind string, key client.ObjectKey) {
 	b.sidecars.forget(key, nil)
 }
 
-// patchOf is a merge patch that makes one status of another: what the new one has not is null, for what a patch leaves out stays.
+// patchOf is a merge patch that makes one status of another: whatever the cache lacks, lists and objects become the new
+// ones.
 func patchOf(before, after any) (map[string]any, error) {
-	was, err := fields(before)
+	was, err := objects.Fields(before)
 	if err != nil {
 		return nil, err
 	}
-	is, err := fields(after)
+	is, err := objects.Fields(after)
 	if err != nil {
 		return nil, err
 	}
@@ -108,15 +98,6 @@ func patchOf(before, after any) (map[string]any, error) {
 		}
 	}
 	return is, nil
-}
-
-func fields(v any) (map[string]any, error) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]any{}
-	return out, json.Unmarshal(text, &out)
 }
 
 // withFinalizer puts a finalizer on an object that has it not yet. Others' finalizers stay, whatever the cache lacks: the
@@ -138,23 +119,9 @@ func (b *Controller) changeFinalizers(ctx context.Context, object client.Object,
 	if !change(object) {
 		return nil
 	}
-	if b.Leads != nil && !b.Leads() {
-		return errNotLeading
-	}
-	gvk, err := b.Client.GroupVersionKindFor(object)
-	if err != nil {
-		return fmt.Errorf("finding the kind of %T: %w", object, err)
-	}
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	err = b.Client.Patch(ctx, object, patch, client.FieldOwner(controller.Manager))
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("writing the finalizers of %s: %w", dialect.Describe(gvk.Kind, client.ObjectKeyFromObject(object)), err)
-	}
-	b.Metrics.Wrote(gvk.Kind, "finalizer")
-	return nil
+	list := map[string]any{"finalizers": object.GetFinalizers()}
+	_, err := b.objects.Patch(ctx, objects.Patch{Of: before, Exactly: true, Metadata: list, Into: object})
+	return client.IgnoreNotFound(err)
 }
 
 // told reports whether a condition Ready says this reason already, so that an event would be a repetition.

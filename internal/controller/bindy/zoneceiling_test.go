@@ -88,7 +88,7 @@ func TestACeilingTakesThePlaceOfTheKnownOneOnly(t *testing.T) {
 // TestAnOperatorWhoseTermIsOverStoresNoCeiling has it know that.
 func TestAnOperatorWhoseTermIsOverStoresNoCeiling(t *testing.T) {
 	o := terms(t)()
-	o.ceilings.Leads = func() bool { return false }
+	o.ceilings.Objects.Leads = func() bool { return false }
 	if err := o.Raise(o.ctx, o.id, 100); backend.Class(err) != backend.ErrConflict {
 		t.Errorf("it is told %v", err)
 	}

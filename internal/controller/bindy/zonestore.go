@@ -152,9 +152,8 @@ func (s *zoneStore) Raise(ctx context.Context, id zone.ID, ceiling uint32) error
 // newCeilings stores the ceilings of DNSZones.
 func (b *Controller) newCeilings() *controller.Ceilings {
 	return &controller.Ceilings{
-		Client: b.Client, Live: b.Live, Leads: b.Leads, Version: v1beta1.GroupVersion,
-		Wrote: func(id zone.ID, _ client.Object) { b.Metrics.Wrote(id.Kind, "status") },
-		New:   func() client.Object { return &v1beta1.DNSZone{} },
+		Objects: b.objects, Live: b.Live, Wrote: func(zone.ID, client.Object) {},
+		New: func() client.Object { return &v1beta1.DNSZone{} },
 		Stored: func(o client.Object) uint32 {
 			if z, ok := o.(*v1beta1.DNSZone); ok {
 				return numberOf(z.Status.SerialCeiling)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
+	dialect "github.com/zonefold/zonefold/internal/dialect/gardener"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -75,9 +77,10 @@ type Config struct {
 type Controller struct {
 	Config
 
-	ctx    context.Context
-	writer *controller.Writer
-	desks  sync.WaitGroup
+	ctx     context.Context
+	objects *objects.Writer
+	writer  *controller.Writer
+	desks   sync.WaitGroup
 
 	mu       sync.Mutex // guards what follows
 	records  map[zone.ID]*record
@@ -101,6 +104,9 @@ func New(c Config) *Controller {
 		Config: c, records: map[zone.ID]*record{}, sets: map[rr.Key]map[*record]struct{}{}, users: map[string]map[*record]struct{}{},
 		secrets: map[string]string{}, accounts: map[backend.Account]*desk{}, places: map[backend.TargetKey]*place{}, shoots: map[string]shoot{},
 		searches: map[*record]struct{}{},
+	}
+	k.objects = &objects.Writer{
+		Client: c.Client, Leads: c.Leads, Wrote: func(_, what string) { c.Metrics.Wrote(dialect.Kind, what) },
 	}
 	k.writer = controller.NewWriter(workers, c.Log, k.work)
 	return k

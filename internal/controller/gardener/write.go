@@ -2,16 +2,11 @@ package gardener
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
-
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
-	dialect "github.com/zonefold/zonefold/internal/dialect/gardener"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 )
 
 // tellProcessing says that an operation has begun.
@@ -65,10 +60,7 @@ func (k *Controller) patchStatus(ctx context.Context, r *record, after v1alpha1.
 	if len(patch) == 0 {
 		return nil
 	}
-	body := map[string]any{"metadata": map[string]any{"uid": o.UID, "resourceVersion": o.ResourceVersion}, "status": patch}
-	return k.patch(ctx, r, "status", body, func(got *v1alpha1.DNSRecord, p client.Patch) error {
-		return k.Client.Status().Patch(ctx, got, p, client.FieldOwner(controller.Manager))
-	})
+	return k.patch(ctx, r, objects.Patch{Of: o, Exactly: true, Status: patch})
 }
 
 // take writes down that an operation begins, in one patch: the wish for it is taken off, and what is put has the finalizer.
@@ -110,24 +102,16 @@ func (k *Controller) setFinalizers(ctx context.Context, r *record, list []string
 }
 
 func (k *Controller) patchMeta(ctx context.Context, r *record, o *v1alpha1.DNSRecord, fields map[string]any) error {
-	fields["uid"], fields["resourceVersion"] = o.UID, o.ResourceVersion
-	return k.patch(ctx, r, "metadata", map[string]any{"metadata": fields}, func(got *v1alpha1.DNSRecord, p client.Patch) error {
-		return k.Client.Patch(ctx, got, p, client.FieldOwner(controller.Manager))
-	})
+	return k.patch(ctx, r, objects.Patch{Of: o, Exactly: true, Metadata: fields})
 }
 
-// patch sends a JSON merge patch, and takes over the object of the answer.
-func (k *Controller) patch(_ context.Context, r *record, what string, body map[string]any, send func(*v1alpha1.DNSRecord, client.Patch) error) error {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return &apiError{error: fmt.Errorf("encoding the %s: %w", what, err)}
-	}
+// patch sends a patch, and takes over the object of the answer.
+func (k *Controller) patch(ctx context.Context, r *record, p objects.Patch) error {
 	got := &v1alpha1.DNSRecord{}
-	got.Namespace, got.Name = r.id.Namespace, r.id.Name
-	if err := send(got, client.RawPatch(types.MergePatchType, text)); err != nil {
-		return &apiError{fmt.Errorf("writing the %s: %w", what, err), true}
+	p.Into = got
+	if _, err := k.objects.Patch(ctx, p); err != nil {
+		return &apiError{err, true}
 	}
-	k.Metrics.Wrote(dialect.Kind, what)
 	got.ManagedFields = nil
 	k.mu.Lock()
 	defer k.mu.Unlock()

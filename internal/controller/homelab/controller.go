@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 
 	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -73,6 +73,7 @@ type Controller struct {
 	begun   chan struct{} // closed when the World knows everything
 	workers sync.WaitGroup
 
+	objects      *objects.Writer
 	recordWriter *controller.Writer
 	classWriter  *controller.Writer
 	healths      workqueue.TypedDelayingInterface[string]
@@ -102,6 +103,7 @@ func New(c Config) *Controller {
 		records: map[zone.ID]*record{}, touched: map[*record][]slotKey{}, slots: map[slotKey]*slot{}, classes: map[string]*class{},
 		users: members{}, needs: members{}, lines: map[string]*line{}, secrets: map[string]string{},
 	}
+	k.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
 	k.Core = controller.NewCore(controller.CoreConfig{
 		Options: zone.Options{MaxSet: dnshook.MaxValues}, Clock: c.Clock.Now, Metrics: c.Metrics, Settled: k.settled,
 	})
@@ -225,13 +227,4 @@ func (k *Controller) judge(id zone.ID, w *zone.World) {
 		k.wake(key)
 	}
 	k.recordWriter.Enqueue(id)
-}
-
-// version returns the resourceVersion as a number: versions of one kind are ordered (KEP-5504).
-func version(o client.Object) uint64 {
-	n, err := strconv.ParseUint(o.GetResourceVersion(), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return n
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/dnshook"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 )
 
 // deliver makes the calls of some slots of one class, in one request where that is worth it and the server takes it.
@@ -100,9 +101,6 @@ type call struct {
 	jobs      []job
 }
 
-// errNotLeading is why nothing was sent.
-var errNotLeading = errors.New("another operator may have become the leader")
-
 // lookAgain is how long who may not be the leader any more waits to see whether it is.
 const lookAgain = time.Second
 
@@ -121,7 +119,7 @@ func (k *Controller) send(ctx context.Context, c *class, what call, do func(cont
 		return err
 	}
 	if !k.leads() { // what comes before this may have taken long, and the protocol has no condition
-		return errNotLeading
+		return objects.ErrNotLeading
 	}
 	ctx, done := k.follower.Call(ctx, k.Clock.Now, k.causes(what.jobs), attribute.String("zonefold.dnsclass", c.name), attribute.String("zonefold.operation", what.operation))
 	began := k.Clock.Now()
@@ -243,7 +241,7 @@ func (k *Controller) forget(s *slot, free []held) {
 
 // failed notes that a call has failed, and when the next one is due; one that was not made has not failed. k.mu is held.
 func (k *Controller) failed(s *slot, err error, removal bool) {
-	if errors.Is(err, errNotLeading) {
+	if errors.Is(err, objects.ErrNotLeading) {
 		k.later(s.key, lookAgain)
 		return
 	}

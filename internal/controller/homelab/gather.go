@@ -15,6 +15,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 )
 
@@ -91,7 +92,7 @@ func (k *Controller) putRecord(o *v1alpha1.DNSRecord) {
 		k.records[id] = r
 	} else {
 		before, r.object = r.object, o
-		if version(o) > r.version { // not an echo: status and finalizer are as somebody has made them
+		if objects.Version(o) > r.version { // not an echo: status and finalizer are as somebody has made them
 			was := r.written()
 			r.status = o.Status
 			r.know(o)

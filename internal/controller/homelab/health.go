@@ -9,6 +9,7 @@ import (
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 )
 
@@ -52,7 +53,7 @@ func (k *Controller) check(name string) {
 	switch {
 	case k.ctx.Err() != nil:
 		return
-	case errors.Is(err, errNotLeading):
+	case errors.Is(err, objects.ErrNotLeading):
 		k.healths.AddAfter(name, lookAgain)
 		return
 	}

@@ -72,7 +72,7 @@ func (k *Controller) putMark(ctx context.Context, r *record, place v1alpha1.Appl
 	meta := map[string]any{
 		"finalizers": append(list, v1alpha1.Finalizer), "annotations": map[string]string{v1alpha1.AppliedAnnotation: textOf(place)},
 	}
-	return k.patchMeta(ctx, r.id, base, meta, k.wrote(r))
+	return k.patchMeta(ctx, base, meta, k.wrote(r))
 }
 
 // hold notes, right before it is sent, that a server may have something from now on. k.mu is held.

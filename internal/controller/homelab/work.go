@@ -2,10 +2,13 @@ package homelab
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/zonefold/zonefold/internal/controller/objects"
 )
 
 // A job is a call that is to be made for a slot.
@@ -118,6 +121,8 @@ func (k *Controller) note(ctx context.Context, l *line, key slotKey, do step) {
 		l.queue.Add(key)
 	case apierrors.IsConflict(err): // the cache lags behind
 		l.queue.AddAfter(key, 50*time.Millisecond)
+	case errors.Is(err, objects.ErrNotLeading):
+		l.queue.AddAfter(key, lookAgain)
 	case !apierrors.IsNotFound(err):
 		k.Log.Warn("what is to be sent cannot be written down yet", "object", do.prepare.id.String(), "error", err)
 		l.queue.AddAfter(key, time.Second)

@@ -2,18 +2,16 @@ package homelab
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -77,13 +75,13 @@ func (k *Controller) finalize(ctx context.Context, r *record, on bool) error {
 	if on {
 		list = append(list, v1alpha1.Finalizer)
 	}
-	return k.patchMeta(ctx, r.id, base, map[string]any{"finalizers": list}, k.wrote(r))
+	return k.patchMeta(ctx, base, map[string]any{"finalizers": list}, k.wrote(r))
 }
 
 // wrote notes the metadata that the answer to a write has.
 func (k *Controller) wrote(r *record) func(got client.Object) {
 	return func(got client.Object) {
-		if v := version(got); v >= r.version {
+		if v := objects.Version(got); v >= r.version {
 			was := r.written()
 			r.version = v
 			r.know(got)
@@ -93,53 +91,30 @@ func (k *Controller) wrote(r *record) func(got client.Object) {
 }
 
 // patchMeta writes metadata of an object, if it is as it is known.
-func (k *Controller) patchMeta(ctx context.Context, id zone.ID, o client.Object, meta map[string]any, wrote func(client.Object)) error {
-	meta["uid"], meta["resourceVersion"] = o.GetUID(), o.GetResourceVersion()
-	body, err := json.Marshal(map[string]any{"metadata": meta})
-	if err != nil {
-		return fmt.Errorf("encoding the finalizers of %s: %w", id, err)
-	}
-	got := blank(id)
-	if err := k.Client.Patch(ctx, got, client.RawPatch(types.MergePatchType, body), client.FieldOwner(controller.Manager)); err != nil {
-		return fmt.Errorf("writing the finalizers of %s: %w", id, err)
-	}
-	k.Metrics.Wrote(id.Kind, "metadata")
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	wrote(got)
-	return nil
+func (k *Controller) patchMeta(
+	ctx context.Context, o client.Object, meta map[string]any, wrote func(client.Object),
+) error {
+	return k.patch(ctx, objects.Patch{Of: o, Exactly: true, Metadata: meta}, wrote)
 }
 
-func (k *Controller) patchStatus(ctx context.Context, r *record, o client.Object, patch map[string]any) error {
-	err := k.patch(ctx, r.id, o, patch, k.wrote(r))
+func (k *Controller) patchStatus(ctx context.Context, r *record, o client.Object, status map[string]any) error {
+	err := k.patch(ctx, objects.Patch{Of: o, Status: status}, k.wrote(r)) // nobody else owns any of it
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	r.unsure = err != nil && !apierrors.IsInvalid(err)
 	return err
 }
 
-// patch sends a JSON merge patch of a status: nobody else owns any of it.
-func (k *Controller) patch(ctx context.Context, id zone.ID, o client.Object, patch map[string]any, wrote func(client.Object)) error {
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": o.GetUID()}, "status": patch})
+// patch sends a patch, and has the answer be noted while nothing else changes.
+func (k *Controller) patch(ctx context.Context, p objects.Patch, wrote func(client.Object)) error {
+	got, err := k.objects.Patch(ctx, p)
 	if err != nil {
-		return fmt.Errorf("encoding the status of %s: %w", id, err)
+		return err
 	}
-	got := blank(id)
-	if err := k.Client.Status().Patch(ctx, got, client.RawPatch(types.MergePatchType, body), client.FieldOwner(controller.Manager)); err != nil {
-		return fmt.Errorf("writing the status of %s: %w", id, err)
-	}
-	k.Metrics.Wrote(id.Kind, "status")
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	wrote(got)
 	return nil
-}
-
-// blank returns an empty object of the kind, to receive the metadata of an answer.
-func blank(id zone.ID) client.Object {
-	o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: id.Namespace, Name: id.Name}}
-	o.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(id.Kind))
-	return o
 }
 
 // writeRecord brings the status of a DNSRecord up to date, and lets go of one that no server has any more.

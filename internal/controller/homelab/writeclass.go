@@ -11,6 +11,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -23,7 +24,7 @@ func (k *Controller) writeClass(ctx context.Context, id zone.ID) error {
 		return nil
 	}
 	object, used := c.object, len(k.needs[id.Name]) > 0
-	stale := version(object) < c.version
+	stale := objects.Version(object) < c.version
 	status := k.classStatus(c)
 	waits := c.checked == nil && object.Status.Health == nil
 	wait := grace - k.Clock.Since(c.since)
@@ -31,14 +32,14 @@ func (k *Controller) writeClass(ctx context.Context, id zone.ID) error {
 	if stale {
 		return nil // the cache brings what we wrote
 	}
-	wrote := func(got client.Object) { c.version = max(c.version, version(got)) }
+	wrote := func(got client.Object) { c.version = max(c.version, objects.Version(got)) }
 	held, deleting := slices.Contains(object.Finalizers, v1alpha1.InUseFinalizer), !object.DeletionTimestamp.IsZero()
 	switch {
 	case used && !held && !deleting:
-		return client.IgnoreNotFound(k.patchMeta(ctx, id, object, map[string]any{"finalizers": append(slices.Clone(object.Finalizers), v1alpha1.InUseFinalizer)}, wrote))
+		return client.IgnoreNotFound(k.patchMeta(ctx, object, map[string]any{"finalizers": append(slices.Clone(object.Finalizers), v1alpha1.InUseFinalizer)}, wrote))
 	case !used && held && deleting:
 		list := slices.DeleteFunc(slices.Clone(object.Finalizers), func(f string) bool { return f == v1alpha1.InUseFinalizer })
-		return client.IgnoreNotFound(k.patchMeta(ctx, id, object, map[string]any{"finalizers": list}, wrote))
+		return client.IgnoreNotFound(k.patchMeta(ctx, object, map[string]any{"finalizers": list}, wrote))
 	}
 	if waits && wait > 0 {
 		return &controller.Later{After: wait}
@@ -47,7 +48,7 @@ func (k *Controller) writeClass(ctx context.Context, id zone.ID) error {
 	if len(patch) == 0 {
 		return nil
 	}
-	err := k.patch(ctx, id, object, patch, wrote)
+	err := k.patch(ctx, objects.Patch{Of: object, Status: patch}, wrote)
 	if err == nil {
 		k.tell(object, object.Status.Conditions, status.Conditions)
 	}

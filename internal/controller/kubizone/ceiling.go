@@ -14,9 +14,8 @@ import (
 // newCeilings stores the ceilings of Zones.
 func (k *Controller) newCeilings() *controller.Ceilings {
 	return &controller.Ceilings{
-		Client: k.Client, Live: k.Live, Leads: k.Leads, Version: v1alpha1.GroupVersion,
-		Wrote: func(id zone.ID, got client.Object) { k.wrote(id, got, "status") },
-		New:   func() client.Object { return &v1alpha1.Zone{} },
+		Objects: k.objects, Live: k.Live, Wrote: k.wrote,
+		New: func() client.Object { return &v1alpha1.Zone{} },
 		Stored: func(o client.Object) uint32 {
 			if z, ok := o.(*v1alpha1.Zone); ok && z.Status.SerialCeiling != nil {
 				return uint32(*z.Status.SerialCeiling)

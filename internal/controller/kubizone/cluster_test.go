@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -75,7 +76,8 @@ func newCluster(t *testing.T) *cluster {
 	}
 	c.id = dialect.ZoneID(ns.Name, "org")
 	body := `{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"org"},"spec":{"domainName":"example.org."}}`
-	if err := c.live.Patch(ctx, blank(c.id), client.RawPatch(types.ApplyPatchType, []byte(body)), client.FieldOwner("test")); err != nil {
+	org := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "org"}}
+	if err := c.live.Patch(ctx, org, client.RawPatch(types.ApplyPatchType, []byte(body)), client.FieldOwner("test")); err != nil {
 		t.Fatal(err)
 	}
 	return c

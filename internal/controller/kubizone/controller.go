@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -17,6 +15,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -64,6 +63,7 @@ type Controller struct {
 	Deliveries *controller.Deliveries
 
 	ceilings *controller.Ceilings
+	objects  *objects.Writer
 
 	term    string // in the names of what only this leader writes
 	zones   *controller.Writer
@@ -77,11 +77,8 @@ type Controller struct {
 // written is what is known about an object beyond the cache, which may lag behind
 // our own writes.
 type written struct {
-	version uint64             // resourceVersion of our last write
-	own     []uint64           // those of our writes that the cache has not brought yet
-	seen    uint64             // newest one that it has brought
+	writes  objects.Writes
 	taken   controller.Version // what the verdict is about
-	again   bool               // look again when the cache has caught up
 	refused bool               // a server refuses it: what pending is about
 	reason  zone.Reason
 
@@ -95,6 +92,7 @@ func New(c Config) *Controller {
 		Config: c, term: fmt.Sprintf("%08x", rand.Uint32()),
 		zoneStates: map[zone.ID]*zoneState{}, recordState: map[zone.ID]*written{},
 	}
+	k.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
 	k.ceilings = k.newCeilings()
 	k.Core = controller.NewCore(controller.CoreConfig{
 		Options: zone.Options{MaxSet: c.MaxSet, RequireGrants: c.RequireGrants, PublicSuffix: dialect.PublicSuffix},
@@ -217,26 +215,15 @@ func (k *Controller) refresh(id zone.ID) {
 
 func (k *Controller) refreshSets(id zone.ID, keys []rr.Key) { k.enqueueAll(k.Core.AdoptedAt(id, keys)) }
 
-// sawVersion notes our own write.
-func (k *Controller) sawVersion(id zone.ID, o client.Object) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	s, v := k.state(id), version(o)
-	s.version = max(s.version, v)
-	if v > s.seen && !slices.Contains(s.own, v) {
-		s.own = append(s.own, v)
-	}
-}
-
 // stale reports whether the cache lags behind our own writes, or the World behind the
 // cache: somebody looks again when that has passed.
 func (k *Controller) stale(id zone.ID, o client.Object) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s := k.state(id)
-	lags := version(o) < s.version
-	if s.again = lags && s.seen < s.version; lags && !s.again {
-		k.enqueue(id) // it has caught up since o was read
+	lags, came := s.writes.Lag(objects.Version(o))
+	if came {
+		k.enqueue(id)
 	}
 	return lags || s.taken != versionOf(o) && o.GetDeletionTimestamp().IsZero()
 }
@@ -245,34 +232,10 @@ func versionOf(o client.Object) controller.Version {
 	return controller.Version{UID: o.GetUID(), Generation: o.GetGeneration()}
 }
 
-// echo reports whether an object that the cache has just received is one that we wrote
-// ourselves and nobody waits for. What somebody else has changed just before we wrote is
-// none, although the cache brings it when our write is known already.
+// echo reports whether an object that the cache has just received is one that we wrote ourselves and nobody waits for.
 func (k *Controller) echo(id zone.ID, o client.Object) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	s, v := k.recordState[id], version(o)
-	if s == nil {
-		return false
-	}
-	s.seen = v
-	own := slices.Contains(s.own, v)
-	if s.own = slices.DeleteFunc(s.own, func(w uint64) bool { return w <= v }); len(s.own) == 0 {
-		s.own = nil
-	}
-	if s.again && v >= s.version {
-		s.again = false
-		return false
-	}
-	return own
-}
-
-// version returns the resourceVersion as a number: versions of one kind are ordered
-// (KEP-5504).
-func version(o client.Object) uint64 {
-	n, err := strconv.ParseUint(o.GetResourceVersion(), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return n
+	s := k.recordState[id]
+	return s != nil && s.writes.Saw(objects.Version(o))
 }

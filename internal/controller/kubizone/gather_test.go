@@ -15,6 +15,7 @@ import (
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -67,7 +68,7 @@ func TestOnlyWhatTheWorldDecidesByReachesIt(t *testing.T) {
 			if v, ok := k.Core.Verdict(id); !ok || v.Reason != zone.NoZone {
 				t.Fatalf("it is judged %+v", v)
 			}
-			k.sawVersion(id, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "9"}}) // our status
+			k.wrote(id, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "9"}}) // our status
 			next := r.DeepCopy()
 			next.ResourceVersion, next.Spec.RData = "10", "bad"
 			c.change(next)
@@ -107,19 +108,19 @@ func TestOwnWritesAreRecognisedUnlessSomebodyWaitsForThem(t *testing.T) {
 	if k.echo(id, at("8")) {
 		t.Error("an object that we never wrote to is taken for our own write")
 	}
-	k.sawVersion(id, at("9"))
+	k.wrote(id, at("9"))
 	if k.echo(id, at("8")) {
 		t.Error("what somebody else wrote before us is taken for our own write")
 	}
 	if !k.echo(id, at("9")) || k.echo(id, at("10")) {
 		t.Error("our own write is ours, and what comes after is not")
 	}
-	k.sawVersion(id, at("11"))
-	k.sawVersion(id, at("12"))
+	k.wrote(id, at("11"))
+	k.wrote(id, at("12"))
 	if !k.echo(id, at("11")) || !k.echo(id, at("12")) {
 		t.Error("of two writes of ours one is not")
 	}
-	k.sawVersion(id, at("13"))
+	k.wrote(id, at("13"))
 	k.take([]controller.Touched{{ID: id, Version: versionOf(at("8"))}})
 	if !k.stale(id, at("8")) {
 		t.Error("the cache lags behind our own write, and nobody minds")
@@ -135,7 +136,7 @@ func TestOwnWritesAreRecognisedUnlessSomebodyWaitsForThem(t *testing.T) {
 	if !k.stale(id, other) {
 		t.Error("the World has not judged this generation, and its verdict counts")
 	}
-	if (version(&v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "x"}})) != 0 {
+	if (objects.Version(&v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "x"}})) != 0 {
 		t.Error("a version that is no number is one")
 	}
 }

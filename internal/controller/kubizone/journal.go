@@ -8,6 +8,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -27,7 +28,7 @@ func (k *Controller) loadLedger(id zone.ID, z *v1alpha1.Zone) rr.Sets {
 		for i := range list {
 			if s := &list[i]; s.Journal {
 				l.journal = append(l.journal, page{name: s.Name, index: int(s.Index), sets: pageSets(s)})
-				k.sliceWritten(id, s.Name, version(s))
+				k.sliceWritten(id, s.Name, objects.Version(s))
 			} else {
 				setsOf(base, zoneEntries(s.Entries))
 			}
@@ -77,7 +78,7 @@ func (k *Controller) sawPage(id zone.ID, s *zonefold.ZoneSlice, gone bool) (lack
 	var is rr.Sets
 	if !gone {
 		is = pageSets(s)
-		k.sliceWritten(id, s.Name, version(s))
+		k.sliceWritten(id, s.Name, objects.Version(s))
 	}
 	at := slices.IndexFunc(l.journal, func(p page) bool { return p.name == s.Name })
 	switch {

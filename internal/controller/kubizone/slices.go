@@ -2,18 +2,17 @@ package kubizone
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -34,7 +33,7 @@ func (k *Controller) applySlice(ctx context.Context, id zone.ID, z *v1alpha1.Zon
 		return fmt.Errorf("reading ZoneSlice %s/%s: %w", slice.Namespace, slice.Name, err)
 	}
 	if err == nil && k.sliceCurrent(id, &have) && have.Text == slice.Text && equality.Semantic.DeepEqual(have.Entries, slice.Entries) {
-		k.sliceWritten(id, slice.Name, version(&have))
+		k.sliceWritten(id, slice.Name, objects.Version(&have))
 		return nil
 	}
 	slice.TypeMeta = metav1.TypeMeta{APIVersion: zonefold.GroupVersion.String(), Kind: "ZoneSlice"}
@@ -43,18 +42,13 @@ func (k *Controller) applySlice(ctx context.Context, id zone.ID, z *v1alpha1.Zon
 	slice.OwnerReferences = []metav1.OwnerReference{{
 		APIVersion: v1alpha1.GroupVersion.String(), Kind: "Zone", Name: z.Name, UID: z.UID, Controller: &owner, BlockOwnerDeletion: &owner,
 	}}
-	body, err := json.Marshal(slice)
-	if err != nil {
-		return fmt.Errorf("encoding ZoneSlice %s/%s: %w", slice.Namespace, slice.Name, err)
-	}
-	got := &zonefold.ZoneSlice{ObjectMeta: metav1.ObjectMeta{Namespace: slice.Namespace, Name: slice.Name}}
 	k.sliceWriting(id, slice.Name)
-	if err := k.Client.Patch(ctx, got, client.RawPatch(types.ApplyPatchType, body), client.FieldOwner(controller.Manager), client.ForceOwnership); err != nil {
-		k.sliceWritten(id, slice.Name, version(&have))
-		return fmt.Errorf("writing ZoneSlice %s/%s: %w", slice.Namespace, slice.Name, err)
+	got, err := k.objects.Apply(ctx, slice, "content", slice, nil)
+	if err != nil {
+		k.sliceWritten(id, slice.Name, objects.Version(&have))
+		return err
 	}
-	k.Metrics.Wrote("ZoneSlice", "content")
-	k.sliceWritten(id, got.Name, version(got))
+	k.sliceWritten(id, got.GetName(), objects.Version(got))
 	return nil
 }
 
@@ -119,12 +113,11 @@ func (k *Controller) dropSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zon
 
 func (k *Controller) deleteSlice(ctx context.Context, id zone.ID, s *zonefold.ZoneSlice) error {
 	k.sliceWritten(id, s.Name, dropped)
-	k.Metrics.Wrote("ZoneSlice", "delete")
-	if err := k.Client.Delete(ctx, s); client.IgnoreNotFound(err) != nil {
-		k.sliceWritten(id, s.Name, version(s))
-		return fmt.Errorf("deleting ZoneSlice %s/%s: %w", s.Namespace, s.Name, err)
+	err := client.IgnoreNotFound(k.objects.Delete(ctx, s))
+	if err != nil {
+		k.sliceWritten(id, s.Name, objects.Version(s))
 	}
-	return nil
+	return err
 }
 
 // dropped stands for the version of a slice that we have deleted: nothing that the cache
@@ -167,7 +160,7 @@ func (k *Controller) sliceWritten(id zone.ID, name string, version uint64) {
 func (k *Controller) sliceCurrent(id zone.ID, s *zonefold.ZoneSlice) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return version(s) >= k.zoneState(id).slices[s.Name]
+	return objects.Version(s) >= k.zoneState(id).slices[s.Name]
 }
 
 // sawSlice has the slices of a Zone compared whose slice somebody else has touched.
@@ -183,7 +176,7 @@ func (k *Controller) sawSlice(s *zonefold.ZoneSlice, gone bool) {
 	if known == dropped && gone {
 		delete(state.slices, s.Name)
 	}
-	touched := known != dropped && known != 0 && (gone || version(s) > known) || known == 0 && s.Journal && !gone
+	touched := known != dropped && known != 0 && (gone || objects.Version(s) > known) || known == 0 && s.Journal && !gone
 	if touched && !s.Journal {
 		delete(state.slices, s.Name)
 		state.foreign, state.parts = true, nil

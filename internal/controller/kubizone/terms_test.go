@@ -17,6 +17,7 @@ import (
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -97,8 +98,8 @@ func TestALateStatusDoesNotEraseWhereAZoneIs(t *testing.T) {
 // TestWhoMayNotBeTheLeaderAnyMoreWritesNoStatusOfAZone has one wake up that sees what its successor has written.
 func TestWhoMayNotBeTheLeaderAnyMoreWritesNoStatusOfAZone(t *testing.T) {
 	k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{}, Leads: func() bool { return false }})
-	var later *controller.Later
-	if err := k.patchStatus(t.Context(), dialect.ZoneID("a", "org"), &v1alpha1.Zone{}, map[string]any{"backends": nil}); !errors.As(err, &later) {
+	err := k.patchStatus(t.Context(), dialect.ZoneID("a", "org"), &v1alpha1.Zone{}, map[string]any{"backends": nil})
+	if !errors.Is(err, objects.ErrNotLeading) {
 		t.Errorf("it writes one: %v", err)
 	}
 }

@@ -2,18 +2,16 @@ package kubizone
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -42,19 +40,15 @@ func (k *Controller) applyMeta(ctx context.Context, id zone.ID, o object, want m
 	if want.finalizer {
 		metadata["finalizers"] = []string{v1alpha1.Finalizer}
 	}
-	body, err := json.Marshal(map[string]any{
+	got, err := k.objects.Apply(ctx, o, "metadata", map[string]any{
 		"apiVersion": v1alpha1.GroupVersion.String(), "kind": id.Kind, "metadata": metadata,
-	})
+	}, nil)
 	if err != nil {
-		return fmt.Errorf("encoding metadata of %s: %w", id, err)
+		return err
 	}
-	got := blank(id)
-	if err := k.Client.Patch(ctx, got, client.RawPatch(types.ApplyPatchType, body), client.FieldOwner(controller.Manager), client.ForceOwnership); err != nil {
-		return fmt.Errorf("writing metadata of %s: %w", id, err)
-	}
-	k.wrote(id, got, "metadata")
+	k.wrote(id, got)
 	if want.label == "" && got.GetLabels()[v1alpha1.ParentZoneLabel] != "" {
-		return k.unlabel(ctx, id, o) // somebody else wrote it
+		return k.label(ctx, id, o, "") // another field manager owns it
 	}
 	return nil
 }
@@ -69,7 +63,7 @@ func (k *Controller) changeMeta(ctx context.Context, id zone.ID, z *v1alpha1.Zon
 	s.metaTurn.Lock()
 	defer s.metaTurn.Unlock()
 	have := metaOf(z)
-	if version(z) < s.metaVersion {
+	if objects.Version(z) < s.metaVersion {
 		have = s.meta
 	}
 	want := have
@@ -84,68 +78,38 @@ func (k *Controller) changeMeta(ctx context.Context, id zone.ID, z *v1alpha1.Zon
 		return err
 	}
 	k.mu.Lock()
-	s.meta, s.metaVersion = want, k.state(id).version
+	s.meta, s.metaVersion = want, k.state(id).writes.Last()
 	k.mu.Unlock()
 	return nil
 }
 
-// unlabel removes a label that another field manager owns.
-func (k *Controller) unlabel(ctx context.Context, id zone.ID, o object) error {
-	return k.label(ctx, id, o, "")
-}
-
 // label writes the label of the parent, or removes it.
 func (k *Controller) label(ctx context.Context, id zone.ID, o object, value string) error {
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": o.GetUID(), "labels": map[string]any{v1alpha1.ParentZoneLabel: orNull(value)},
-	}})
-	if err != nil {
-		return fmt.Errorf("encoding the label of %s: %w", id, err)
-	}
-	got := blank(id)
-	if err := k.Client.Patch(ctx, got, client.RawPatch(types.MergePatchType, body), client.FieldOwner(controller.Manager)); err != nil {
-		return fmt.Errorf("writing the label of %s: %w", id, err)
-	}
-	k.wrote(id, got, "metadata")
-	return nil
+	labels := map[string]any{v1alpha1.ParentZoneLabel: orNull(value)}
+	return k.patch(ctx, id, objects.Patch{Of: o, Metadata: map[string]any{"labels": labels}})
 }
 
-// patchStatus sends a JSON merge patch of the status. A merge patch and not an apply:
-// the parts of a large status are written at different times, and nobody else owns any.
-// That of a Zone takes the place of the known one only, and nobody writes it who may not
-// be the leader any more: it says where the Zone is, what is there, and under which
-// serials. That of a Record says nothing that the next leader has to know.
+// patchStatus sends a JSON merge patch of the status. A merge patch and not an apply: the parts of a large status are
+// written at different times, and nobody else owns any. That of a Zone takes the place of the known one only: it says
+// where the Zone is, what is there, and under which serials. That of a Record says nothing that the next leader has to
+// know.
 func (k *Controller) patchStatus(ctx context.Context, id zone.ID, o object, status any) error {
-	meta := map[string]any{"uid": o.GetUID()}
-	if id.Kind == zone.KindZone {
-		if k.Leads != nil && !k.Leads() {
-			return &controller.Later{After: time.Second}
-		}
-		meta["resourceVersion"] = o.GetResourceVersion()
-	}
-	body, err := json.Marshal(map[string]any{"metadata": meta, "status": status})
-	if err != nil {
-		return fmt.Errorf("encoding the status of %s: %w", id, err)
-	}
-	got := blank(id)
-	if err := k.Client.Status().Patch(ctx, got, client.RawPatch(types.MergePatchType, body), client.FieldOwner(controller.Manager)); err != nil {
-		return fmt.Errorf("writing the status of %s: %w", id, err)
-	}
-	k.wrote(id, got, "status")
-	return nil
+	return k.patch(ctx, id, objects.Patch{Of: o, Exactly: id.Kind == zone.KindZone, Status: status})
 }
 
-func (k *Controller) wrote(id zone.ID, got object, what string) {
-	k.sawVersion(id, got)
-	k.Metrics.Wrote(id.Kind, what)
+func (k *Controller) patch(ctx context.Context, id zone.ID, p objects.Patch) error {
+	got, err := k.objects.Patch(ctx, p)
+	if err == nil {
+		k.wrote(id, got)
+	}
+	return err
 }
 
-// blank returns an empty object of the kind, to receive an answer: its metadata are all
-// that is wanted of it, and they are a fraction of a large Zone.
-func blank(id zone.ID) object {
-	o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: id.Namespace, Name: id.Name}}
-	o.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(id.Kind))
-	return o
+// wrote notes our own write.
+func (k *Controller) wrote(id zone.ID, got object) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.state(id).writes.Wrote(objects.Version(got))
 }
 
 // writeRecord brings the label and the status of a Record up to date.
@@ -188,17 +152,10 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 // clean removes from a Zone's status what is not ours and cannot be read, if the Zone
 // is still what z says. Then it asks to look again.
 func (k *Controller) clean(ctx context.Context, id zone.ID, z *v1alpha1.Zone) error {
-	body, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": z.UID, "resourceVersion": z.ResourceVersion}, "status": unread(z.Status.Unread),
-	})
+	err := k.patch(ctx, id, objects.Patch{Of: z, Exactly: true, Status: unread(z.Status.Unread)})
 	if err != nil {
-		return fmt.Errorf("encoding the status of %s: %w", id, err)
+		return k.unwritten(id, err)
 	}
-	got := blank(id)
-	if err := k.Client.Status().Patch(ctx, got, client.RawPatch(types.MergePatchType, body), client.FieldOwner(controller.Manager)); err != nil {
-		return k.unwritten(id, fmt.Errorf("cleaning the status of %s: %w", id, err))
-	}
-	k.wrote(id, got, "status")
 	return &controller.Later{}
 }
 
