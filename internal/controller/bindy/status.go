@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
@@ -100,28 +99,24 @@ func patchOf(before, after any) (map[string]any, error) {
 	return is, nil
 }
 
-// withFinalizer puts a finalizer on an object that has it not yet. Others' finalizers stay, whatever the cache lacks: the
-// API server takes the list for this version of the object only.
+// withFinalizer puts a finalizer on an object that has it not yet. The object has it then.
 func (b *Controller) withFinalizer(ctx context.Context, object client.Object, finalizer string) error {
-	return b.changeFinalizers(ctx, object, func(o client.Object) bool { return controllerutil.AddFinalizer(o, finalizer) })
+	return b.setFinalizer(ctx, object, finalizer, true)
 }
 
 // withoutFinalizer takes a finalizer of ours off an object, which lets it go.
 func (b *Controller) withoutFinalizer(ctx context.Context, object client.Object, finalizer string) error {
-	return b.changeFinalizers(ctx, object, func(o client.Object) bool { return controllerutil.RemoveFinalizer(o, finalizer) })
+	return b.setFinalizer(ctx, object, finalizer, false)
 }
 
-func (b *Controller) changeFinalizers(ctx context.Context, object client.Object, change func(client.Object) bool) error {
-	before, ok := object.DeepCopyObject().(client.Object)
-	if !ok {
-		return fmt.Errorf("%T is no object", object)
+func (b *Controller) setFinalizer(ctx context.Context, object client.Object, finalizer string, on bool) error {
+	got, err := b.objects.SetFinalizer(ctx, object, finalizer, on)
+	if err != nil {
+		return client.IgnoreNotFound(err)
 	}
-	if !change(object) {
-		return nil
-	}
-	list := map[string]any{"finalizers": object.GetFinalizers()}
-	_, err := b.objects.Patch(ctx, objects.Patch{Of: before, Exactly: true, Metadata: list, Into: object})
-	return client.IgnoreNotFound(err)
+	object.SetFinalizers(got.GetFinalizers())
+	object.SetResourceVersion(got.GetResourceVersion())
+	return nil
 }
 
 // told reports whether a condition Ready says this reason already, so that an event would be a repetition.

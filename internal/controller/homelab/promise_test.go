@@ -9,6 +9,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -55,6 +57,10 @@ type silentAPI struct {
 
 	stored map[string]any
 	silent bool
+}
+
+func (*silentAPI) GroupVersionKindFor(runtime.Object) (schema.GroupVersionKind, error) {
+	return v1alpha1.GroupVersion.WithKind("DNSRecord"), nil
 }
 
 func (a *silentAPI) Status() client.SubResourceWriter { return statuses{a: a} }

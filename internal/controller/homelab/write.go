@@ -71,11 +71,19 @@ func (k *Controller) finalize(ctx context.Context, r *record, on bool) error {
 	k.mu.Lock()
 	base := r.base
 	k.mu.Unlock()
-	list := slices.DeleteFunc(slices.Clone(base.GetFinalizers()), func(f string) bool { return f == v1alpha1.Finalizer })
-	if on {
-		list = append(list, v1alpha1.Finalizer)
+	return k.setFinalizer(ctx, base, v1alpha1.Finalizer, on, k.wrote(r))
+}
+
+// setFinalizer puts a finalizer on an object, or takes it off, and has the answer be noted while nothing else changes.
+func (k *Controller) setFinalizer(ctx context.Context, o client.Object, name string, on bool, wrote func(client.Object)) error {
+	got, err := k.objects.SetFinalizer(ctx, o, name, on)
+	if err != nil || got == o {
+		return err
 	}
-	return k.patchMeta(ctx, base, map[string]any{"finalizers": list}, k.wrote(r))
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	wrote(got)
+	return nil
 }
 
 // wrote notes the metadata that the answer to a write has.

@@ -36,10 +36,9 @@ func (k *Controller) writeClass(ctx context.Context, id zone.ID) error {
 	held, deleting := slices.Contains(object.Finalizers, v1alpha1.InUseFinalizer), !object.DeletionTimestamp.IsZero()
 	switch {
 	case used && !held && !deleting:
-		return client.IgnoreNotFound(k.patchMeta(ctx, object, map[string]any{"finalizers": append(slices.Clone(object.Finalizers), v1alpha1.InUseFinalizer)}, wrote))
+		return client.IgnoreNotFound(k.setFinalizer(ctx, object, v1alpha1.InUseFinalizer, true, wrote))
 	case !used && held && deleting:
-		list := slices.DeleteFunc(slices.Clone(object.Finalizers), func(f string) bool { return f == v1alpha1.InUseFinalizer })
-		return client.IgnoreNotFound(k.patchMeta(ctx, object, map[string]any{"finalizers": list}, wrote))
+		return client.IgnoreNotFound(k.setFinalizer(ctx, object, v1alpha1.InUseFinalizer, false, wrote))
 	}
 	if waits && wait > 0 {
 		return &controller.Later{After: wait}

@@ -228,6 +228,13 @@ func (k *Controller) stale(id zone.ID, o client.Object) bool {
 	return lags || s.taken != versionOf(o) && o.GetDeletionTimestamp().IsZero()
 }
 
+// lags reports whether an object from the cache is one from before our last write.
+func (k *Controller) lags(id zone.ID, o client.Object) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return objects.Version(o) < k.state(id).writes.Last()
+}
+
 func versionOf(o client.Object) controller.Version {
 	return controller.Version{UID: o.GetUID(), Generation: o.GetGeneration()}
 }

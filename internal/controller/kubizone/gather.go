@@ -56,7 +56,7 @@ func (k *Controller) putZone(old, z *v1alpha1.Zone) {
 	if own {
 		return
 	}
-	if old != nil && metaOf(old).finalizer && !metaOf(z).finalizer {
+	if old != nil && finalized(old) && !finalized(z) {
 		k.unheld(id) // somebody has removed the finalizer
 		k.Deliveries.Sync(id)
 	}

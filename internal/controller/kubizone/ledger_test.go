@@ -40,12 +40,13 @@ func TestTheLedgerIsWholeWhileMoreIsWritten(t *testing.T) {
 	id, writes := dialect.ZoneID("a", "org"), 0
 	gone := apexOf(t, rr.TypeA, "192.0.2.1")
 	k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{}})
-	k.Client = meanwhile{happens: func() {
+	api := meanwhile{happens: func() {
 		writes++
 		if _, known := k.ledgerOf(id).base.Get(gone.Key()); !known { // the ledger is locked: by who writes
 			t.Errorf("during a write the ledger does not know %s", gone.Key())
 		}
 	}}
+	k.Client, k.objects.Client = api, api
 	k.ledgerOf(id).base = setsFor(t, gone, apexOf(t, rr.TypeMX, "10 mail.example.org."))
 	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "org"}}
 	out := outcome{ZoneOutcome: controller.ZoneOutcome{Keeping: true, Confirmed: true, Lingering: []rr.Key{gone.Key()}}}

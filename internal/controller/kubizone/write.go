@@ -18,75 +18,11 @@ import (
 // object is what the cache holds.
 type object = client.Object
 
-// meta is what of an object's metadata is ours.
-type meta struct {
-	label     string // parent; "" for none
-	finalizer bool
-}
-
-func metaOf(o object) meta {
-	return meta{o.GetLabels()[v1alpha1.ParentZoneLabel], slices.Contains(o.GetFinalizers(), v1alpha1.Finalizer)}
-}
-
-// applyMeta makes our part of an object's metadata what it should be.
-func (k *Controller) applyMeta(ctx context.Context, id zone.ID, o object, want meta) error {
-	if id.Kind == zone.KindRecord {
-		return k.label(ctx, id, o, want.label)
-	}
-	metadata := map[string]any{"name": id.Name, "namespace": id.Namespace, "uid": o.GetUID()}
-	if want.label != "" {
-		metadata["labels"] = map[string]string{v1alpha1.ParentZoneLabel: want.label}
-	}
-	if want.finalizer {
-		metadata["finalizers"] = []string{v1alpha1.Finalizer}
-	}
-	got, err := k.objects.Apply(ctx, o, "metadata", map[string]any{
-		"apiVersion": v1alpha1.GroupVersion.String(), "kind": id.Kind, "metadata": metadata,
-	}, nil)
-	if err != nil {
-		return err
-	}
-	k.wrote(id, got)
-	if want.label == "" && got.GetLabels()[v1alpha1.ParentZoneLabel] != "" {
-		return k.label(ctx, id, o, "") // another field manager owns it
-	}
-	return nil
-}
-
-// changeMeta changes our part of a Zone's metadata. Label and finalizer are written by
-// different goroutines, but only together: each has to know the other, and the cache
-// may not yet.
-func (k *Controller) changeMeta(ctx context.Context, id zone.ID, z *v1alpha1.Zone, change func(*meta)) error {
-	k.mu.Lock()
-	s := k.zoneState(id)
-	k.mu.Unlock()
-	s.metaTurn.Lock()
-	defer s.metaTurn.Unlock()
-	have := metaOf(z)
-	if objects.Version(z) < s.metaVersion {
-		have = s.meta
-	}
-	want := have
-	change(&want)
-	if want == have {
-		return nil
-	}
-	if !z.Status.Unread.Empty() { // nothing can be applied to such an object
-		return k.clean(ctx, id, z)
-	}
-	if err := k.applyMeta(ctx, id, z, want); err != nil {
-		return err
-	}
-	k.mu.Lock()
-	s.meta, s.metaVersion = want, k.state(id).writes.Last()
-	k.mu.Unlock()
-	return nil
-}
-
 // label writes the label of the parent, or removes it.
 func (k *Controller) label(ctx context.Context, id zone.ID, o object, value string) error {
 	labels := map[string]any{v1alpha1.ParentZoneLabel: orNull(value)}
-	return k.patch(ctx, id, objects.Patch{Of: o, Metadata: map[string]any{"labels": labels}})
+	_, err := k.patch(ctx, id, objects.Patch{Of: o, Metadata: map[string]any{"labels": labels}})
+	return err
 }
 
 // patchStatus sends a JSON merge patch of the status. A merge patch and not an apply: the parts of a large status are
@@ -94,15 +30,16 @@ func (k *Controller) label(ctx context.Context, id zone.ID, o object, value stri
 // where the Zone is, what is there, and under which serials. That of a Record says nothing that the next leader has to
 // know.
 func (k *Controller) patchStatus(ctx context.Context, id zone.ID, o object, status any) error {
-	return k.patch(ctx, id, objects.Patch{Of: o, Exactly: id.Kind == zone.KindZone, Status: status})
+	_, err := k.patch(ctx, id, objects.Patch{Of: o, Exactly: id.Kind == zone.KindZone, Status: status})
+	return err
 }
 
-func (k *Controller) patch(ctx context.Context, id zone.ID, p objects.Patch) error {
+func (k *Controller) patch(ctx context.Context, id zone.ID, p objects.Patch) (object, error) {
 	got, err := k.objects.Patch(ctx, p)
 	if err == nil {
 		k.wrote(id, got)
 	}
-	return err
+	return got, err
 }
 
 // wrote notes our own write.
@@ -132,7 +69,7 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 		}
 	}
 	if r.Labels[v1alpha1.ParentZoneLabel] != want {
-		if err := k.applyMeta(ctx, id, &r, meta{label: want}); err != nil {
+		if err := k.label(ctx, id, &r, want); err != nil {
 			return client.IgnoreNotFound(err)
 		}
 	}
@@ -152,8 +89,7 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 // clean removes from a Zone's status what is not ours and cannot be read, if the Zone
 // is still what z says. Then it asks to look again.
 func (k *Controller) clean(ctx context.Context, id zone.ID, z *v1alpha1.Zone) error {
-	err := k.patch(ctx, id, objects.Patch{Of: z, Exactly: true, Status: unread(z.Status.Unread)})
-	if err != nil {
+	if err := k.patchStatus(ctx, id, z, unread(z.Status.Unread)); err != nil {
 		return k.unwritten(id, err)
 	}
 	return &controller.Later{}

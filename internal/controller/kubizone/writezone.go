@@ -117,7 +117,10 @@ func (k *Controller) labelZone(ctx context.Context, id zone.ID, z *v1alpha1.Zone
 	if v.Accepted && !v.Zone.IsZero() {
 		want = ParentLabel(v.Zone)
 	}
-	return k.changeMeta(ctx, id, z, func(m *meta) { m.label = want })
+	if z.Labels[v1alpha1.ParentZoneLabel] == want {
+		return nil
+	}
+	return k.label(ctx, id, z, want)
 }
 
 // content adds to patch what the cluster does not know of the zone's content yet. The

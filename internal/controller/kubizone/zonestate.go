@@ -25,10 +25,6 @@ type zoneState struct {
 	held    []controller.Delivered
 	holding bool // held is what we wrote last, the cache may lag behind
 
-	metaTurn    controller.Turn // of who writes metadata
-	meta        meta            // what was written last
-	metaVersion uint64          // and with which resourceVersion
-
 	ledger ledger
 }
 
@@ -47,7 +43,7 @@ func (k *Controller) unheld(id zone.ID) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s := k.zoneState(id)
-	s.holding, s.held, s.metaVersion = false, nil, 0
+	s.holding, s.held = false, nil
 }
 
 func (k *Controller) forgetZone(id zone.ID) {

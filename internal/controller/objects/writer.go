@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -59,6 +62,21 @@ func (w *Writer) Patch(ctx context.Context, p Patch) (client.Object, error) {
 	return w.send(ctx, message{of: p.Of, what: what, kind: types.MergePatchType, body: body, into: p.Into})
 }
 
+// SetFinalizer puts a finalizer on an object, or takes it off: others' stay, whatever the cache lacks, for the list is
+// that of this version. It returns the object as it is then, with its metadata alone if anything was written.
+func (w *Writer) SetFinalizer(ctx context.Context, o client.Object, finalizer string, on bool) (client.Object, error) {
+	list := slices.Clone(o.GetFinalizers())
+	switch there := slices.Contains(list, finalizer); {
+	case there == on:
+		return o, nil
+	case on:
+		list = append(list, finalizer)
+	default:
+		list = slices.DeleteFunc(list, func(f string) bool { return f == finalizer })
+	}
+	return w.Patch(ctx, Patch{Of: o, Exactly: true, Metadata: map[string]any{"finalizers": list}})
+}
+
 // An Operation is one of a JSON patch (RFC 6902).
 type Operation struct {
 	Op    string `json:"op"`
@@ -84,14 +102,14 @@ func (w *Writer) Create(ctx context.Context, o client.Object) error {
 	if w.Leads != nil && !w.Leads() {
 		return ErrNotLeading
 	}
-	name, kind, err := w.describe(o)
+	name, gvk, err := w.describe(o)
 	if err != nil {
 		return err
 	}
 	if err := w.Client.Create(ctx, o, client.FieldOwner(Manager)); err != nil {
 		return fmt.Errorf("creating %s: %w", name, err)
 	}
-	w.Wrote(kind, "create")
+	w.Wrote(gvk.Kind, "create")
 	return nil
 }
 
@@ -100,7 +118,7 @@ func (w *Writer) Delete(ctx context.Context, o client.Object) error {
 	if w.Leads != nil && !w.Leads() {
 		return ErrNotLeading
 	}
-	name, kind, err := w.describe(o)
+	name, gvk, err := w.describe(o)
 	if err != nil {
 		return err
 	}
@@ -112,7 +130,7 @@ func (w *Writer) Delete(ctx context.Context, o client.Object) error {
 	if err != nil {
 		return fmt.Errorf("deleting %s: %w", name, err)
 	}
-	w.Wrote(kind, "delete")
+	w.Wrote(gvk.Kind, "delete")
 	return nil
 }
 
@@ -129,7 +147,7 @@ func (w *Writer) send(ctx context.Context, m message) (client.Object, error) {
 	if w.Leads != nil && !w.Leads() {
 		return nil, ErrNotLeading
 	}
-	name, kind, err := w.describe(m.of)
+	name, gvk, err := w.describe(m.of)
 	if err != nil {
 		return nil, err
 	}
@@ -137,10 +155,14 @@ func (w *Writer) send(ctx context.Context, m message) (client.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the %s of %s: %w", m.what, name, err)
 	}
-	got, err := w.answer(m)
-	if err != nil {
-		return nil, err
+	got := m.into
+	if got == nil { // the metadata of a large object are a fraction of it
+		partial := &metav1.PartialObjectMetadata{}
+		partial.SetGroupVersionKind(gvk)
+		got = partial
 	}
+	got.SetNamespace(m.of.GetNamespace())
+	got.SetName(m.of.GetName())
 	patch := client.RawPatch(m.kind, body)
 	switch {
 	case m.kind == types.ApplyPatchType:
@@ -153,35 +175,16 @@ func (w *Writer) send(ctx context.Context, m message) (client.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("writing the %s of %s: %w", m.what, name, err)
 	}
-	w.Wrote(kind, m.what)
-	return got, nil
-}
-
-// answer is what takes the answer to a message. The metadata of a large object are a fraction of it.
-func (w *Writer) answer(m message) (client.Object, error) {
-	got := m.into
-	if got == nil {
-		gvk, err := w.Client.GroupVersionKindFor(m.of)
-		if err != nil {
-			return nil, fmt.Errorf("finding the kind of %T: %w", m.of, err)
-		}
-		partial := &metav1.PartialObjectMetadata{}
-		partial.SetGroupVersionKind(gvk)
-		got = partial
-	}
-	got.SetNamespace(m.of.GetNamespace())
-	got.SetName(m.of.GetName())
+	w.Wrote(gvk.Kind, m.what)
 	return got, nil
 }
 
 // describe names an object, such as "Zone dns/example-org", and its kind.
-func (w *Writer) describe(o client.Object) (name, kind string, err error) {
-	gvk, err := w.Client.GroupVersionKindFor(o)
-	if err != nil {
-		return "", "", fmt.Errorf("finding the kind of %T: %w", o, err)
+func (w *Writer) describe(o client.Object) (name string, gvk schema.GroupVersionKind, err error) {
+	if gvk = o.GetObjectKind().GroupVersionKind(); gvk.Kind == "" { // what came from a cache does not say
+		if gvk, err = w.Client.GroupVersionKindFor(o); err != nil {
+			return "", gvk, fmt.Errorf("finding the kind of %T: %w", o, err)
+		}
 	}
-	if o.GetNamespace() == "" {
-		return gvk.Kind + " " + o.GetName(), gvk.Kind, nil
-	}
-	return gvk.Kind + " " + o.GetNamespace() + "/" + o.GetName(), gvk.Kind, nil
+	return gvk.Kind + " " + strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/"), gvk, nil
 }
