@@ -3,6 +3,7 @@ package dnshook
 import (
 	"fmt"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -91,8 +92,8 @@ func (i ID) Canonical() (ID, error) {
 
 func plain(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
-// check reads one part of a name: labels of letters, digits, "-" and "_", so that paths look the same to everybody who signs or
-// verifies them; with wildcard the first may be "*".
+// check reads one part of a name: labels of letters, digits, "_" and, between others, "-", so that paths look the same to everybody who
+// signs or verifies them; with wildcard the first may be "*".
 func check(name string, wildcard bool) error {
 	rest := name
 	if wildcard {
@@ -113,11 +114,16 @@ func check(name string, wildcard bool) error {
 			return fmt.Errorf("it has the character %q", c)
 		}
 	}
-	_, err := dnsname.Parse(rest + ".")
-	if err == nil && rest == "" {
-		err = fmt.Errorf("it is empty")
+	parsed, err := dnsname.Parse(rest + ".")
+	switch _, noAddress := netip.ParseAddr(rest); {
+	case err != nil:
+		return err
+	case rest == "":
+		return fmt.Errorf("it is empty")
+	case !wildcard && noAddress == nil: // the last label of no host's name is a number (RFC 1123 §2.1)
+		return fmt.Errorf("it is an address")
 	}
-	return err
+	return dnsname.CheckOwner(parsed)
 }
 
 // clip keeps messages short, whatever somebody sends.

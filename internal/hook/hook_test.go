@@ -236,10 +236,10 @@ func TestWhatBINDDoesNotTake(t *testing.T) {
 		{Action: dnshook.ActionDelete, Record: record("NS", "example.com", "@")}, // the last name server
 		{Action: dnshook.ActionDelete, Record: record("A", "example.com", "nothing")},
 		upsert(record("A", "example.com", "a", "192.0.2.3")),
-		upsert(record("A", "example.com", "-a-", "192.0.2.4")),                        // no name of a host, and so for good
-		upsert(record("A", "example.com", "*.under_score", "192.0.2.4")),              // as well
-		upsert(record("TXT", "example.com", "-t-", "a text may stand at every name")), // and is taken
-		upsert(record("A", "example.com", "v", "::ffff:192.0.2.4")),                   // an address of the other family
+		upsert(record("A", "example.com", "_a", "192.0.2.4")),                        // no name of a host, and so for good
+		upsert(record("A", "example.com", "*.under_score", "192.0.2.4")),             // as well
+		upsert(record("TXT", "example.com", "_t", "a text may stand at every name")), // and is taken
+		upsert(record("A", "example.com", "v", "::ffff:192.0.2.4")),                  // an address of the other family
 		upsert(early), // a host without an address so far: REFUSED
 		upsert(record("NS", "example.com", "sub", "_ns.example.net")),
 		upsert(record("NS", "example.com", "sub", "*.example.net")),
@@ -250,7 +250,7 @@ func TestWhatBINDDoesNotTake(t *testing.T) {
 			t.Errorf("operation %d comes to %v, want %q", i, err, want)
 		}
 	}
-	if got := held(t, s, "example.com."); got != "-t-.example.com. TXT 300 \"a text may stand at every name\"\na.example.com. A 300 192.0.2.3\nb.example.com. A 300 192.0.2.2\nwww.example.com. A 300 192.0.2.1" {
+	if got := held(t, s, "example.com."); got != "_t.example.com. TXT 300 \"a text may stand at every name\"\na.example.com. A 300 192.0.2.3\nb.example.com. A 300 192.0.2.2\nwww.example.com. A 300 192.0.2.1" {
 		t.Errorf("it holds %s", got)
 	}
 }

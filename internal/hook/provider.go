@@ -224,13 +224,13 @@ func (o *order) answered(err error) error {
 	return out
 }
 
-// isHost reports whether a name is one of a host, or of many if it may be a wildcard.
+// isHost reports whether a name is one of a host, or of many if it may be a wildcard. Where hyphens are the protocol has looked at.
 func isHost(name dnsname.Name, wildcard bool) bool {
 	for i, label := range name.Labels() {
 		odd := strings.ContainsFunc(label, func(c rune) bool {
 			return c != '-' && !('a' <= c && c <= 'z') && !('A' <= c && c <= 'Z') && !('0' <= c && c <= '9')
 		})
-		if (!wildcard || i > 0 || label != "*") && (odd || strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-")) {
+		if odd && (!wildcard || i > 0 || label != "*") {
 			return false
 		}
 	}

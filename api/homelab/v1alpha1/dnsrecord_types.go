@@ -50,14 +50,14 @@ type DNSRecordSpec struct {
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=254
-	// +kubebuilder:validation:XValidation:rule=`self.matches('^([A-Za-z0-9_-]{1,63}\\.)*[A-Za-z0-9_-]{1,63}\\.?$')`,message="domain has labels of letters, digits, - and _, separated by dots; write other letters as xn--…"
+	// +kubebuilder:validation:XValidation:rule=`self.matches('^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\\.)*[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\\.?$')`,message="domain has labels of letters, digits, _ and, between these, -, separated by dots; write other letters as xn--…"
 	Domain string `json:"domain"`
 
 	// The name inside the domain, such as `www`; `@` is the domain itself. The first label may be `*`.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=254
-	// +kubebuilder:validation:XValidation:rule=`self.matches('^(@|([*]|[A-Za-z0-9_-]{1,63})([.][A-Za-z0-9_-]{1,63})*[.]?)$')`,message="subdomain is @ or has labels of letters, digits, - and _, separated by dots, of which the first may be *; write other letters as xn--…"
+	// +kubebuilder:validation:XValidation:rule=`self.matches('^(@|([*]|[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)([.][A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)*[.]?)$')`,message="subdomain is @ or has labels of letters, digits, _ and, between these, -, separated by dots, of which the first may be *; write other letters as xn--…"
 	Subdomain string `json:"subdomain"`
 
 	// The class whose server is to have the record.

@@ -172,6 +172,11 @@ func TestWhatTheSchemaRefuses(t *testing.T) {
 		{"a letter that DNS does not have", "A ä example.com 192.0.2.1", "", false},
 		{"a star in the domain", "A x *.example.com 192.0.2.1", "", false},
 		{"an empty label", "A x example..com 192.0.2.1", "", false},
+		{"a hyphen first in the domain", "A x -example.com 192.0.2.1", "", false},
+		{"a hyphen last in the domain", "A x a.example-.com. 192.0.2.1", "", false},
+		{"a hyphen first in the subdomain", "A *.-x example.com 192.0.2.1", "", false},
+		{"a hyphen last in the subdomain", "A x- example.com 192.0.2.1", "", false},
+		{"hyphens inside", "A x--y.a-1 xn--bcher-kva.example 192.0.2.1", "", true},
 	} {
 		err := w.tryRecord("schema", "none", c.record, c.more)
 		if (err == nil) != c.fine {
