@@ -20,8 +20,8 @@ const (
 	ReasonServerUnreachable    = "ServerUnreachable"    // no HTTP answer
 	ReasonServerError          = "ServerError"          // an answer that is neither success nor one of the others
 	ReasonAuthenticationFailed = "AuthenticationFailed" // the server does not take the signature
-	ReasonInvalidConfiguration = "InvalidConfiguration" // another object has the record, or a rule forbids it
-	ReasonValidationFailed     = "ValidationFailed"     // the server does not take the record
+	ReasonInvalidConfiguration = "InvalidConfiguration" // another object has the record, a rule forbids it, or the DNSClass cannot be used
+	ReasonValidationFailed     = "ValidationFailed"     // the record is not valid, as we find or as the server says
 	ReasonServerHealthy        = "ServerHealthy"        // of a DNSClass: the server says that it is well
 	ReasonPending              = "Pending"              // nothing has come of it yet
 )

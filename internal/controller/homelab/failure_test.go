@@ -176,6 +176,7 @@ func TestSecrets(t *testing.T) {
 	w.secret("hmac", "key", "fifteen octets.")
 	w.until("it", "Error False InvalidConfiguration")
 	w.message("it", "the key key of the Secret "+w.ns+"/hmac", "fewer than 16", "openssl rand")
+	w.classSays("dns", "Unhealthy False InvalidConfiguration")
 	if got := h.asked(); len(got) > 0 {
 		t.Errorf("signed with a short secret it sends %q", got)
 	}

@@ -90,7 +90,8 @@ func assess(name string, health dnshook.Health, err error) *check {
 	}
 	f, _, _ := explain(name, err)
 	reason := ReasonServerError
-	if f.reason == ReasonServerUnreachable || f.reason == ReasonSecretNotFound {
+	switch f.reason {
+	case ReasonServerUnreachable, ReasonSecretNotFound, ReasonInvalidConfiguration: // these say more than that it is not well
 		reason = f.reason
 	}
 	return &check{outcome: controller.Not(reason, f.message), status: v1alpha1.Unhealthy}

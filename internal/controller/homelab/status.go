@@ -45,7 +45,7 @@ func (k *Controller) account(r *record) account {
 	case v.Accepted:
 		return k.standing(r)
 	case r.wanted.Code != "":
-		return bad(ReasonInvalidConfiguration, string(r.wanted.Code), v.Message+k.leftover(r))
+		return bad(ReasonValidationFailed, string(r.wanted.Code), v.Message+k.leftover(r))
 	case v.Reason == zone.ReferenceNotFound:
 		return bad(ReasonClassNotFound, codeClassNotFound, fmt.Sprintf("%s refers to DNSClass %s, which does not exist; create it or correct dnsClassRef.",
 			r.id, r.object.Spec.DNSClassRef.Name)+k.leftover(r))
