@@ -198,6 +198,9 @@ func (k *Kept) Apply(ctx context.Context, zone dnsname.Name, b backend.Batch) (b
 	if k.broken != nil || journal == nil {
 		return backend.Result{}, &backend.Error{Class: backend.ErrUnavailable, Words: "changes cannot be kept", Err: k.broken}
 	}
+	if err := k.aliased(ctx, zone, b.Changes); err != nil {
+		return backend.Result{}, err
+	}
 	result, err := k.Backend.Apply(ctx, zone, b)
 	if err != nil {
 		return result, err

@@ -44,6 +44,42 @@ func content(t *testing.T, k *hook.Kept) (string, uint32) {
 	return strings.Join(out, "\n"), found.SOA.Serial
 }
 
+// TestAnAliasStandsAlone is about what other servers see to themselves.
+func TestAnAliasStandsAlone(t *testing.T) {
+	p, k := keep(t, t.TempDir())
+	upsert := func(kind, subdomain, value string) dnshook.Operation {
+		return dnshook.Operation{Action: dnshook.ActionUpsert, Record: record(kind, "example.com", subdomain, value)}
+	}
+	remove := func(kind, subdomain string) dnshook.Operation {
+		return dnshook.Operation{Action: dnshook.ActionDelete, Record: record(kind, "example.com", subdomain)}
+	}
+	for _, c := range []struct {
+		sentence   string
+		operations []dnshook.Operation
+		want       string // the codes
+	}{
+		{"not at the apex, where the SOA is", []dnshook.Operation{upsert("CNAME", "@", "a.example.net")}, "INVALID_VALUE"},
+		{"the first of two keeps the name", []dnshook.Operation{upsert("CNAME", "x", "a.example.net"), upsert("A", "x", "192.0.2.1"), upsert("A", "y", "192.0.2.1")}, ",INVALID_VALUE,"},
+		{"nothing comes beside it", []dnshook.Operation{upsert("TXT", "x", "text")}, "INVALID_VALUE"},
+		{"it comes beside nothing", []dnshook.Operation{upsert("CNAME", "y", "a.example.net")}, "INVALID_VALUE"},
+		{"it changes", []dnshook.Operation{upsert("CNAME", "x", "b.example.net")}, ""},
+		{"and takes turns with others", []dnshook.Operation{remove("CNAME", "x"), upsert("A", "x", "192.0.2.2"), remove("A", "y"), upsert("CNAME", "y", "c.example.net")}, ",,,"},
+		{"what is below it does not matter", []dnshook.Operation{upsert("A", "z.y", "192.0.2.3")}, ""},
+	} {
+		var codes []string
+		for _, err := range p.Batch(t.Context(), c.operations) {
+			codes = append(codes, string(dnshook.CodeOf(err)))
+		}
+		if got := strings.Join(codes, ","); got != c.want {
+			t.Errorf("%s: it comes to %q, want %q", c.sentence, got, c.want)
+		}
+	}
+	want := "example.com. NS 3600 ns.example.com.\nx.example.com. A 300 192.0.2.2\ny.example.com. CNAME 300 c.example.net.\nz.y.example.com. A 300 192.0.2.3"
+	if got, _ := content(t, k); got != want {
+		t.Errorf("it holds %s", got)
+	}
+}
+
 func TestWhatIsKeptIsThereAgain(t *testing.T) {
 	dir := t.TempDir()
 	p, k := keep(t, dir)
