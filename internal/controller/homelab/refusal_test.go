@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/dnshook"
@@ -60,8 +61,12 @@ func TestARecordThatCannotBeSentIsNotValid(t *testing.T) {
 	claim, wanted := dialect.ConvertRecord(o)
 	r := load(o)
 	r.wanted, r.verdict = wanted, zone.Verdict{Reason: claim.Invalid.Reason, Message: claim.Invalid.Message}
-	got := new(Controller).account(r)
-	if got.outcome.Reason != "ValidationFailed" || got.code != "INVALID_VALUE" || got.state != v1alpha1.StateError {
-		t.Errorf("it says %+v", got)
+	k := &Controller{Config: Config{Clock: clocktesting.NewFakeClock(time.Unix(1e9, 0))}}
+	said := k.statusOf(r, k.account(r))
+	if c := said.Conditions[0]; c.Reason != "ValidationFailed" || said.Error.Code != "INVALID_VALUE" || said.State != v1alpha1.StateError {
+		t.Errorf("it says %+v", said)
+	}
+	if said.FQDN != "www.example.com" {
+		t.Errorf("its name is %q", said.FQDN)
 	}
 }

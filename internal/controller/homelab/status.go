@@ -11,6 +11,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -149,8 +150,8 @@ func (k *Controller) statusOf(r *record, a account) v1alpha1.DNSRecordStatus {
 		Conditions: c.List(), State: a.state, LastSyncTime: r.status.LastSyncTime, ObservedGeneration: r.object.Generation,
 		Former: slices.Clone(r.former),
 	}
-	if r.key != (slotKey{}) {
-		out.FQDN = fqdnOf(r.key)
+	if id, err := dialect.NameOf(&r.object.Spec); err == nil { // also where it cannot be sent, for its values
+		out.FQDN = id.FQDN()
 	}
 	if !r.synced.IsZero() {
 		out.LastSyncTime = ptr.To(metav1.NewTime(r.synced.Truncate(1e9)))

@@ -120,6 +120,11 @@ func ConvertRecord(r *v1alpha1.DNSRecord) (zone.Claim, Wanted) {
 	return out, Wanted{Record: record}
 }
 
+// NameOf returns the record that a spec names, whatever else is in it.
+func NameOf(spec *v1alpha1.DNSRecordSpec) (dnshook.ID, error) {
+	return dnshook.ID{Type: string(spec.Type), Domain: spec.Domain, Subdomain: spec.Subdomain}.Canonical()
+}
+
 // invalid refuses a claim; its name is the root, which nobody looks at, so that what is wrong is said and not that it has none.
 func invalid(out zone.Claim, err error) (zone.Claim, Wanted) {
 	code := dnshook.CodeOf(err)
