@@ -186,7 +186,7 @@ func (m *merger) take(claim *claimState) cause {
 		ttl = *claim.TTL
 	}
 	if g == nil {
-		if len(m.groups) >= m.world.opts.MaxTypes || len(claim.Data) > m.world.opts.MaxSet {
+		if len(m.groups) >= m.world.opts.MaxTypes || len(claim.Data) > m.maxSet() {
 			return m.against(SetFull, ID{})
 		}
 		g = m.add(group{t: claim.Type, ttl: ttl, data: slices.Clip(claim.Data), by: claim.ID})
@@ -194,7 +194,7 @@ func (m *merger) take(claim *claimState) cause {
 		if claim.Type.Singleton() {
 			return cause{reason: Conflict, zone: m.cell.zone, by: g.by, has: g.t}
 		}
-		if len(g.data)+more > m.world.opts.MaxSet {
+		if len(g.data)+more > m.maxSet() {
 			return m.against(SetFull, ID{})
 		}
 		g.join(claim.Data)

@@ -27,7 +27,7 @@ func (m *merger) part(claim *claimState) cause {
 	}
 	g := m.find(claim.Type)
 	switch {
-	case g == nil && (len(m.groups) >= m.world.opts.MaxTypes || len(claim.Data) > m.world.opts.MaxSet):
+	case g == nil && (len(m.groups) >= m.world.opts.MaxTypes || len(claim.Data) > m.maxSet()):
 		return m.against(SetFull, ID{})
 	case g == nil:
 		m.add(group{t: claim.Type, ttl: ttl, data: slices.Clip(claim.Data), by: claim.ID, terms: claim.Terms})
@@ -35,7 +35,7 @@ func (m *merger) part(claim *claimState) cause {
 		return cause{}
 	case g.terms == "" || g.terms != claim.Terms || g.by.Namespace != claim.ID.Namespace:
 		return cause{reason: Conflict, zone: z, by: g.by, has: g.t}
-	case len(g.data)+g.lacks(claim.Data) > m.world.opts.MaxSet:
+	case len(g.data)+g.lacks(claim.Data) > m.maxSet():
 		return m.against(SetFull, ID{})
 	}
 	g.join(claim.Data)

@@ -1,6 +1,7 @@
 package zone
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +18,9 @@ const (
 	// MaxNotes is how many things are told about what an object says itself; of more, the number is told.
 	MaxNotes = 16
 )
+
+// maxSet is how many records a set may have where a merger works.
+func (m *merger) maxSet() int { return cmp.Or(m.cell.zone.Policy.MaxSet, m.world.opts.MaxSet) }
 
 // parts counts what has to be looked at to know what a rule allows.
 func (r Rule) parts() int {

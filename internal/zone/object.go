@@ -97,6 +97,8 @@ type Policy struct {
 	Fields string
 	// Remedy is what gives a name to a namespace that may not have it: "have its owner add it to the list"; empty: a delegation.
 	Remedy string
+	// MaxSet is how many records a set of the Zone may have; 0: as many as in all Zones, see Options.
+	MaxSet int
 }
 
 // An Address is the data of an A or AAAA record, canonical.

@@ -56,7 +56,7 @@ func (m *merger) crowded(claim *claimState) cause {
 	switch set := c.set(claim.Type); {
 	case set.Data == nil && len(c.sets) >= m.world.opts.MaxTypes && claim.Type != rr.TypeNS:
 		return m.against(SetFull, ID{})
-	case set.Data != nil && len(set.Data)+lacking(set, claim.Data) > m.world.opts.MaxSet:
+	case set.Data != nil && len(set.Data)+lacking(set, claim.Data) > m.maxSet():
 		return m.against(SetFull, ID{})
 	}
 	return cause{}

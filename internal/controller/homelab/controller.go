@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
@@ -105,7 +104,7 @@ func New(c Config) *Controller {
 	}
 	k.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
 	k.Core = controller.NewCore(controller.CoreConfig{
-		Options: zone.Options{MaxSet: dnshook.MaxValues}, Clock: c.Clock.Now, Metrics: c.Metrics, Settled: k.settled,
+		Clock: c.Clock.Now, Metrics: c.Metrics, Settled: k.settled,
 	})
 	k.recordWriter = controller.NewWriter(16, c.Log, k.writeRecord)
 	k.recordWriter.Busy = k.Core.Busy

@@ -49,7 +49,7 @@ func TestWhatADNSClassSaysOfItsServer(t *testing.T) {
 		{"one without its Secret", &errSecret{text: "It is not there."}, "SecretNotFound"},
 		{"one whose DNSClass cannot be used", &errClass{"The secret is too short."}, "InvalidConfiguration"},
 	} {
-		if got := assess("dns", dnshook.Health{}, c.err).outcome.Reason; string(got) != c.want {
+		if got := assess("dns", dnshook.Health{}, c.err).outcome.Reason; got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}

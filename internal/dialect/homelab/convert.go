@@ -30,7 +30,9 @@ func RecordID(namespace, name string) zone.ID {
 
 // Policy is that of the zone that a DNSClass becomes.
 func Policy() zone.Policy {
-	return zone.Policy{Pinned: true, Heap: true, Remedy: "have its administrator add it to spec.allowed, or choose another name"}
+	return zone.Policy{
+		Pinned: true, Heap: true, Remedy: "have its administrator add it to spec.allowed, or choose another name", MaxSet: dnshook.MaxValues,
+	}
 }
 
 // ConvertClass turns a DNSClass into what the core decides about: the heap of sets that its server has.
