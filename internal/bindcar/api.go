@@ -20,11 +20,13 @@ type CreateZone struct {
 	Held bool `json:"held,omitempty"`
 }
 
-// addZone is CreateZone without the name, which is in the path.
+// addZone is CreateZone with the name in the path; in the body it may be left out.
 type addZone struct {
+	ZoneName      string     `json:"zoneName,omitempty"`
 	ZoneType      string     `json:"zoneType"`
 	ZoneConfig    ZoneConfig `json:"zoneConfig"`
 	UpdateKeyName *string    `json:"updateKeyName,omitempty"`
+	Held          bool       `json:"held,omitempty"`
 }
 
 // A ZoneConfig is what a zone holds at first and whom it knows.

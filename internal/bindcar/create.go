@@ -28,7 +28,15 @@ func (s *Server) addZone(w http.ResponseWriter, r *http.Request) (int, any, erro
 		return 0, nil, err
 	}
 	name := r.PathValue("name")
-	text, err := s.create(r.Context(), CreateZone{ZoneName: name, ZoneType: c.ZoneType, ZoneConfig: c.ZoneConfig, UpdateKeyName: c.UpdateKeyName})
+	zone, err := parseZone(name)
+	if err != nil {
+		return 0, nil, err
+	}
+	if said, err := parseZone(c.ZoneName); c.ZoneName != "" && (err != nil || said.text() != zone.text()) {
+		return 0, nil, invalid("the zone is %s in the path and %s in zoneName; leave zoneName out", name, clip(c.ZoneName))
+	}
+	c.ZoneName = name
+	text, err := s.create(r.Context(), CreateZone(c))
 	if err != nil && statusOf(err) == http.StatusConflict {
 		return http.StatusOK, done("", "Zone %s already exists", name), nil
 	}

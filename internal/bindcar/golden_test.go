@@ -130,6 +130,19 @@ func TestB1DocumentPaths(t *testing.T) {
 		`{"error":"Invalid request: the zone name \"../../etc\" is no domain name: labels of 1 to 63 characters, 253 in all","details":null}`)
 }
 
+// TestTheDocumentsPathAddsWhatTheBodySays has the fields that the body of POST /api/v1/zones has, too.
+func TestTheDocumentsPathAddsWhatTheBodySays(t *testing.T) {
+	f := newFixture(t, nil)
+	body := createBody("h.test", "")
+	f.want("POST", "/api/addzone/another.test", body, 400, `{"error":"Invalid request: the zone is another.test in the path and \"h.test\" in zoneName; leave zoneName out","details":null}`)
+	f.want("GET", "/api/zonestatus/another.test", "", 404, `{"error":"Zone not found: another.test","details":null}`)
+	f.want("POST", "/api/addzone/h.test", strings.Replace(body, `"zoneName":"h.test"`, `"zoneName":"H.test.","held":true`, 1), 200,
+		`{"success":true,"message":"Zone h.test created successfully","details":""}`)
+	if _, text := f.call("GET", "/api/v1/zones/h.test/settings", ""); !strings.Contains(text, `"held":true`) {
+		t.Errorf("the zone is not held: %s", text)
+	}
+}
+
 func TestB1Records(t *testing.T) {
 	f := newFixture(t, nil)
 	records := "/api/v1/zones/example.com/records"
