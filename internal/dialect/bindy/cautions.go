@@ -22,6 +22,9 @@ func (p *Plan) unused(of string) []Trouble {
 	if p.Parent != nil && len(p.Parent.Spec.RNDCSecretRefs) > 0 {
 		out = append(out, Trouble{v1beta1.ReasonNotUsed, Sentence("%s has no key from rndcSecretRefs of its cluster, which are not used, as in the existing Bindy; name the Secret in %s.rndcKey.secretRef", of, p.Role)})
 	}
+	if source, err := p.KeySource(); err == nil && source.Key != nil && source.Key.Secret != nil && len(source.Key.Secret.Data)+len(source.Key.Secret.StringData) > 0 {
+		out = append(out, Trouble{v1beta1.ReasonNotUsed, Sentence("%s has no key from the text of secret in %s, which is not used, as in the existing Bindy: it has a generated one; make a Secret, and name it in secretRef", of, source.Field)})
+	}
 	return out
 }
 

@@ -26,6 +26,9 @@ func TestWhatAboutAServerDeservesALook(t *testing.T) {
 		{"no recursion for everybody", `{global: {allowQuery: [any]}}`, ""},
 		{"keys that nothing uses", `{rndcSecretRefs: [{name: transfer-key}]}`, unused},
 		{"keys that nothing uses, and recursion for everybody", `{rndcSecretRefs: [{name: transfer-key}], global: {recursion: true, allowQuery: [any]}}`, open + " " + unused},
+		{"a key whose text is in the spec", `{primary: {rndcKey: {secret: {metadata: {name: mine}, stringData: {secret: c2VjcmV0}}}}}`, unused},
+		{"a key whose text is in the spec, of the other role", `{secondary: {rndcKey: {secret: {metadata: {name: mine}, data: {secret: c2VjcmV0}}}}}`, ""},
+		{"labels for the Secret of a key", `{primary: {rndcKey: {secret: {metadata: {name: mine, labels: {team: web}}}}}}`, ""},
 		{"options of the user's", `{configMapRefs: {namedConfOptions: mine}, global: {recursion: true, allowQuery: [any]}}`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
