@@ -34,7 +34,7 @@ func TestWhichInstancesHaveAZone(t *testing.T) {
 	all := []*v1beta1.Bind9Instance{
 		aServer("dns/main-secondary-0", "main", "", ""), aServer("dns/main-primary-0", "main", "blue", ""), dying,
 		aServer("dns/alone", "", "blue", ""), aServer("dns/other-primary-0", "other", "red", ""),
-		aServer("far/main-primary-0", "main", "green", "*"), aServer("far/open", "", "blue", "*"), aServer("far/named", "", "blue", "web , dns"),
+		aServer("far/provided-primary-0", "provided", "green", "*"), aServer("far/main-primary-0", "main", "green", "*"), aServer("far/open", "", "blue", "*"), aServer("far/named", "", "blue", "web , dns"),
 		aServer("far/closed", "", "blue", ""), aServer("far/else", "", "blue", "web,dnsx"),
 	}
 	from := func(selectors ...metav1.LabelSelector) (out []v1beta1.InstanceSelection) {
@@ -56,6 +56,7 @@ func TestWhichInstancesHaveAZone(t *testing.T) {
 		want, refused        string
 	}{
 		{"Z1: those of its cluster, in its namespace", "main", "", nil, "dns/main-primary-0 dns/main-secondary-0", ""},
+		{"a provider of another namespace's is none of its own", "provided", "", nil, "", ""},
 		{"the older form of clusterRef", "", "main", nil, "dns/main-primary-0 dns/main-secondary-0", ""},
 		{"Z1: those of its namespace that a selector selects", "", "", from(blue), "dns/alone dns/main-primary-0", ""},
 		{"Z2: those of a namespace that it names, and that allow it", "", "", in(from(blue), "far"), "far/named far/open", "far/closed far/else"},
@@ -67,7 +68,7 @@ func TestWhichInstancesHaveAZone(t *testing.T) {
 		{"an empty selector selects everything of its namespace", "", "", from(metav1.LabelSelector{}),
 			"dns/alone dns/main-primary-0 dns/main-secondary-0 dns/other-primary-0", ""},
 		{"an empty selector selects everything of a namespace, as far as that allows it", "", "", in(from(metav1.LabelSelector{}), "far"),
-			"far/main-primary-0 far/named far/open", "far/closed far/else"},
+			"far/main-primary-0 far/named far/open far/provided-primary-0", "far/closed far/else"},
 		{"an unknown operator selects nothing", "", "", from(expression("team", "Like", "blue")), "", ""},
 		{"a selector with too many values selects nothing", "", "", append(from(red), from(expression("team", "In", slices.Repeat([]string{"blue"}, 256)...))...), "dns/other-primary-0", ""},
 		{"Z3: nothing is named", "", "", nil, "", ""},
@@ -109,7 +110,7 @@ func TestAZoneWithoutServersIsToldWhy(t *testing.T) {
 		"else add that there, select instances of other namespaces with bind9InstancesFrom, or correct clusterProviderRef."
 	want := []string{
 		"DNSZone dns/example names no servers; set clusterRef or bind9InstancesFrom.",
-		"No Bind9Instance of namespace dns belongs to main, the clusterRef of DNSZone dns/example. If there is a cluster main, its conditions say whether its instances are still to come; else create it, or correct clusterRef.",
+		"No Bind9Instance of namespace dns belongs to main, the clusterRef of DNSZone dns/example. If there is a cluster main, its conditions say whether its instances are still to come; else create it, add dns to the namespaces of ClusterBind9Provider main, if that is meant, select instances of other namespaces with bind9InstancesFrom, or correct clusterRef.",
 		"No Bind9Instance of namespace dns belongs to main, the clusterProviderRef of DNSZone dns/example. " + way,
 		"The bind9InstancesFrom of DNSZone dns/example selects no Bind9Instance; those of another namespace have to be in one that its namespaces name, and allow namespace dns with the annotation bindy.firestoned.io/allow-zone-namespaces.",
 		"No Bind9Instance of namespace dns belongs to main, the clusterProviderRef of DNSZone dns/example, and its bind9InstancesFrom selects none; those of another namespace have to be in one that its namespaces name, and allow namespace dns with the annotation bindy.firestoned.io/allow-zone-namespaces. " + way,

@@ -130,7 +130,8 @@ func NoFleet(z *v1beta1.DNSZone) string {
 	id := ZoneID(z.Namespace, z.Name)
 	others := fmt.Sprintf("those of another namespace have to be in one that its namespaces name, and allow namespace %s with the annotation %s", z.Namespace, v1beta1.AllowZoneNamespacesAnnotation)
 	field, cluster := "clusterRef", z.Spec.ClusterRef
-	way := fmt.Sprintf("If there is a cluster %s, its conditions say whether its instances are still to come; else create it, or correct clusterRef", cluster)
+	way := fmt.Sprintf("If there is a cluster %s, its conditions say whether its instances are still to come; else create it, add %s to the namespaces of %s %[1]s, if that is meant, select instances of other namespaces with bind9InstancesFrom, or correct clusterRef",
+		cluster, z.Namespace, v1beta1.KindProvider)
 	if cluster == "" {
 		field, cluster = "clusterProviderRef", z.Spec.ClusterProviderRef
 		way = fmt.Sprintf("If %s %s has %s among its namespaces, its conditions say whether instances are still to come; else add that there, select instances of other namespaces with bind9InstancesFrom, or correct clusterProviderRef",
