@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,15 +32,18 @@ const bindcarBinding = "zonefold-bindcar"
 // removes it when it has served its time.
 func (b *Controller) accounts() part {
 	return part{
-		kind: &corev1.ServiceAccount{},
-		watches: []watch{{&v1beta1.Bind9Instance{}, func(_ context.Context, o client.Object) []client.ObjectKey {
-			return []client.ObjectKey{{Namespace: o.GetNamespace(), Name: dialect.ServiceAccount}}
-		}}},
+		kind:      &corev1.ServiceAccount{},
+		watches:   []watch{{&v1beta1.Bind9Instance{}, accountOfNamespace}, {&appsv1.Deployment{}, accountOfNamespace}},
 		reconcile: b.reconcileAccount,
 	}
 }
 
-// reconcileAccount removes the ServiceAccount of a namespace that has no instances any more. Instances make it, see applyAccount.
+func accountOfNamespace(_ context.Context, o client.Object) []client.ObjectKey {
+	return []client.ObjectKey{{Namespace: o.GetNamespace(), Name: dialect.ServiceAccount}}
+}
+
+// reconcileAccount removes the ServiceAccount of a namespace that has no instances any more, and no servers that were left running. Instances
+// make it, see applyAccount.
 func (b *Controller) reconcileAccount(ctx context.Context, key client.ObjectKey) (time.Duration, error) {
 	if key.Name != dialect.ServiceAccount {
 		return 0, nil
@@ -61,11 +65,26 @@ func (b *Controller) reconcileAccount(ctx context.Context, key client.ObjectKey)
 	if err := b.Live.List(ctx, &instances, client.InNamespace(key.Namespace), client.Limit(1)); err != nil || len(instances.Items) > 0 {
 		return 0, err
 	}
+	if left, err := b.serversLeft(ctx, key.Namespace); left || err != nil {
+		return 0, err
+	}
 	err := b.objects.Delete(ctx, &account)
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return 0, nil
 	}
 	return 0, err
+}
+
+// serversLeft reports whether a namespace has servers that stay: those of instances that were deleted without what they have. No pod of theirs
+// could be made anew without the ServiceAccount.
+func (b *Controller) serversLeft(ctx context.Context, namespace string) (bool, error) {
+	var all appsv1.DeploymentList
+	if err := b.Live.List(ctx, &all, client.InNamespace(namespace), client.MatchingLabels{v1beta1.PartOfLabel: v1beta1.PartOfValue}); err != nil {
+		return false, fmt.Errorf("listing the Deployments of Namespace %s: %w", namespace, err)
+	}
+	return slices.ContainsFunc(all.Items, func(d appsv1.Deployment) bool {
+		return d.DeletionTimestamp.IsZero() && metav1.GetControllerOf(&d) == nil
+	}), nil
 }
 
 // applyAccount makes the ServiceAccount of an instance's namespace, and notes which one it is. One that somebody else made is used as

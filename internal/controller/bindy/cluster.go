@@ -175,7 +175,7 @@ func (b *Controller) deleteCluster(ctx context.Context, c *v1beta1.Bind9Cluster)
 	if err != nil {
 		return err
 	}
-	if len(instances) == 0 {
+	if len(instances) == 0 || orphans(c) {
 		return b.withoutFinalizer(ctx, c, v1beta1.ClusterFinalizer)
 	}
 	if err := b.removeInstances(ctx, c, nil); err != nil {

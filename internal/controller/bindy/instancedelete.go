@@ -24,13 +24,18 @@ func (b *Controller) deleteInstance(ctx context.Context, i *v1beta1.Bind9Instanc
 	if !slices.Contains(i.Finalizers, v1beta1.InstanceFinalizer) {
 		return nil
 	}
-	if !slices.Contains(i.Finalizers, metav1.FinalizerOrphanDependents) { // kubectl delete --cascade=orphan leaves all as it is
+	if !orphans(i) {
 		if err := b.removeChildren(ctx, i); err != nil {
 			t := dialect.Trouble{Reason: v1beta1.ReasonDeleting, Message: dialect.Sentence("It is being deleted, and what it has cannot be: %v.", err)}
 			return errors.Join(err, b.reportInstance(ctx, i, &visit{instance: i, troubles: []dialect.Trouble{t}}))
 		}
 	}
 	return b.withoutFinalizer(ctx, i, v1beta1.InstanceFinalizer)
+}
+
+// orphans reports whether an object is deleted in such a way that what it has stays: kubectl delete --cascade=orphan.
+func orphans(o client.Object) bool {
+	return slices.Contains(o.GetFinalizers(), metav1.FinalizerOrphanDependents)
 }
 
 // removeChildren deletes what an instance controls: pods first, then what they need.

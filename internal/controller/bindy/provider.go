@@ -210,7 +210,7 @@ func (b *Controller) deleteProvider(ctx context.Context, p *v1beta1.ClusterBind9
 	if err != nil {
 		return err
 	}
-	if len(clusters) == 0 {
+	if len(clusters) == 0 || orphans(p) {
 		return b.withoutFinalizer(ctx, p, v1beta1.ProviderFinalizer)
 	}
 	if err := b.removeClusters(ctx, p, nil); err != nil {
