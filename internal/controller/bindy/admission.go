@@ -36,6 +36,9 @@ func (b *Controller) lookAtInstance(ctx context.Context, _, o client.Object) (f 
 		return f
 	}
 	p, trouble, err := b.planFor(ctx, i)
+	if err == nil && trouble == nil {
+		trouble = missesCluster(i, p)
+	}
 	switch {
 	case err != nil:
 	case trouble != nil:

@@ -82,6 +82,9 @@ func (b *Controller) reconcileInstance(ctx context.Context, key client.ObjectKey
 		return 0, err
 	}
 	v := &visit{instance: &instance, plan: p, zones: instance.Status.Zones}
+	if t := missesCluster(&instance, p); t != nil {
+		v.troubles = append(v.troubles, *t)
+	}
 	err = b.carryOut(ctx, v)
 	reported := b.reportInstance(ctx, &instance, v)
 	if b.zones != nil && reported == nil {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
@@ -18,14 +20,44 @@ func (b *Controller) planFor(ctx context.Context, i *v1beta1.Bind9Instance) (*di
 		return nil, nil, err
 	}
 	if p == nil && i.Spec.ClusterRef != "" {
-		return nil, &dialect.Trouble{Reason: v1beta1.ReasonClusterNotFound, Message: dialect.Sentence("There is neither a Bind9Cluster %s/%s nor a ClusterBind9Provider %[2]s: "+
-			"create one, or correct spec.clusterRef. What runs is left as it is.", i.Namespace, i.Spec.ClusterRef)}, nil
+		alone, err := b.standsAlone(ctx, i)
+		if err != nil || !alone {
+			return nil, clusterNotFound(i, "What runs is left as it is."), err
+		}
 	}
 	out, err := dialect.PlanOf(i, p, b.Settings)
 	if err != nil {
 		return nil, &dialect.Trouble{Reason: v1beta1.ReasonInvalidSpec, Message: dialect.Sentence("Nothing was changed: %v.", err)}, nil
 	}
 	return out, nil, nil
+}
+
+// clusterNotFound says that the cluster of an instance is not there, and what comes of that.
+func clusterNotFound(i *v1beta1.Bind9Instance, meanwhile string) *dialect.Trouble {
+	return &dialect.Trouble{Reason: v1beta1.ReasonClusterNotFound, Message: dialect.Sentence("There is neither a Bind9Cluster %s/%s nor a ClusterBind9Provider %[2]s: "+
+		"create one, or correct spec.clusterRef. %s", i.Namespace, i.Spec.ClusterRef, meanwhile)}
+}
+
+// missesCluster says that an instance is a server of its own because its cluster is not there; nil if that is not so.
+func missesCluster(i *v1beta1.Bind9Instance, p *dialect.Plan) *dialect.Trouble {
+	if i.Spec.ClusterRef == "" || p.Parent != nil {
+		return nil
+	}
+	return clusterNotFound(i, "Until then it is a server of its own.")
+}
+
+// standsAlone reports whether an instance whose cluster is not there is a server of its own until it is. One that was part of a cluster keeps what
+// it has from there, and one that a cluster made goes with that.
+func (b *Controller) standsAlone(ctx context.Context, i *v1beta1.Bind9Instance) (bool, error) {
+	if metav1.GetControllerOf(i) != nil {
+		return false, nil
+	}
+	var live appsv1.Deployment
+	err := b.Client.Get(ctx, client.ObjectKeyFromObject(i), &live)
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("reading the Deployment of Bind9Instance %s/%s: %w", i.Namespace, i.Name, err)
+	}
+	return err != nil || !metav1.IsControlledBy(&live, i) || live.Labels[v1beta1.ClusterLabel] == "", nil
 }
 
 // parentOf is what an instance is part of: nil if it names nothing, or nothing that exists.

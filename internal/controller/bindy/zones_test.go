@@ -300,12 +300,13 @@ func TestOneOfTwoPrimariesIsDown(t *testing.T) {
 // TestAZoneOnAnInstanceThatCannotBeCarriedOut says what is wrong with the instance, of which nothing has ever run.
 func TestAZoneOnAnInstanceThatCannotBeCarriedOut(t *testing.T) {
 	s, n := zoneStage(t, "broken")
-	s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Instance, metadata: {namespace: %s, name: lone, labels: {chosen: "yes"}}, spec: {clusterRef: nowhere, role: Primary}}`, n.namespace)
+	s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Instance, metadata: {namespace: %s, name: lone, labels: {chosen: "yes"}},
+		spec: {role: Primary, volumes: [{name: v, hostPath: {path: /}}]}}`, n.namespace)
 	s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: DNSZone, metadata: {namespace: %s, name: example}, spec: {zoneName: example.com,
 		bind9InstancesFrom: [{selector: {matchLabels: {chosen: "yes"}}}], soa: {primaryNameServer: ns1.example.com, adminEmail: admin@example.com}}}`, n.namespace)
 	s.eventually("what is wrong", func() string {
 		o := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
 		s.get(o)
-		return ready(o.Status.Conditions, metav1.ConditionFalse, v1beta1.ReasonPrimaryFailed, "neither a Bind9Cluster "+n.namespace+"/nowhere nor")
+		return ready(o.Status.Conditions, metav1.ConditionFalse, v1beta1.ReasonPrimaryFailed, "Nothing was changed: spec.volumes[0]")
 	})
 }
