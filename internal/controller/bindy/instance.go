@@ -73,7 +73,7 @@ func (b *Controller) reconcileInstance(ctx context.Context, key client.ObjectKey
 	}
 	if problem != nil {
 		b.line.leave(key)
-		return 0, errors.Join(b.lookForZones(ctx, key), b.reportInstance(ctx, &instance, &visit{instance: &instance, kept: true, troubles: []dialect.Trouble{*problem}}))
+		return b.keepUp(ctx, &instance, problem)
 	}
 	if behind, err := b.isBehind(ctx, &instance); behind || err != nil {
 		return 0, err
@@ -91,6 +91,21 @@ func (b *Controller) reconcileInstance(ctx context.Context, key client.ObjectKey
 		b.zones.noted(key, v.zones)
 	}
 	return v.after, errors.Join(err, reported)
+}
+
+// keepUp has the pods of an instance whose spec cannot be carried out go on with their zones, those that were made anew since, too, and says why
+// nothing else is done.
+func (b *Controller) keepUp(ctx context.Context, i *v1beta1.Bind9Instance, problem *dialect.Trouble) (time.Duration, error) {
+	v := &visit{instance: i, kept: true, troubles: []dialect.Trouble{*problem}}
+	looked := b.lookForZones(ctx, client.ObjectKeyFromObject(i))
+	server := &dialect.Server{Instance: i}
+	var err error
+	if v.pods, err = b.podsOf(ctx, server); err == nil {
+		after, troubles := b.declare(ctx, server, v.pods)
+		v.again(after)
+		v.troubles = append(v.troubles, troubles...)
+	}
+	return v.after, errors.Join(looked, err, b.reportInstance(ctx, i, v))
 }
 
 // lookForZones has the zones of an instance delivered to the pods that it has now.

@@ -99,6 +99,7 @@ func (p *Pod) Settings(name dnsname.Name) ZoneSettings { return p.zones.settings
 // A host is an instance with its pods.
 type host struct {
 	primary bool
+	server  *dialect.Server // that it was found by; nil: none could be made
 	pods    []*Pod
 	ending  []*Pod // that are to go and serve for a moment more
 	trouble string // why it cannot be used, as a sentence
@@ -107,6 +108,14 @@ type host struct {
 	unswept map[types.UID]bool // its pods that may have what they are to lose
 
 	transfer client.ObjectKey // the Secret with the keys for transfers
+}
+
+// last is the server that the instance was when its spec could be carried out; nil if that was never seen. What runs goes on as that.
+func (h *host) last() *dialect.Server {
+	if h == nil {
+		return nil
+	}
+	return h.server
 }
 
 // known is what was known of a pod, nil if nothing was.
@@ -169,7 +178,11 @@ func (z *Zones) look(ctx context.Context, key client.ObjectKey) error {
 	z.mu.Lock()
 	before := z.hosts[key]
 	z.mu.Unlock()
-	if problem != nil { // what runs goes on
+	server := before.last()
+	switch {
+	case problem == nil:
+		server = plan.Server
+	case server == nil: // nobody knows how to reach what runs
 		if before == nil {
 			z.putHost(&i, nil, &host{
 				primary: i.Spec.Role.Canonical() != v1beta1.RoleSecondary, trouble: problem.Message, ledger: ledgerOf(i.Status.Zones),
@@ -177,7 +190,7 @@ func (z *Zones) look(ctx context.Context, key client.ObjectKey) error {
 		}
 		return nil
 	}
-	now, err := z.hostOf(ctx, plan.Server, before)
+	now, err := z.hostOf(ctx, server, before)
 	if err != nil {
 		return err
 	}
@@ -203,7 +216,7 @@ func (z *Zones) forgetHost(key client.ObjectKey) {
 
 // hostOf is a server with its pods. What was known of those that stay is kept.
 func (z *Zones) hostOf(ctx context.Context, s *dialect.Server, before *host) (*host, error) {
-	out := &host{primary: s.Role == v1beta1.RolePrimary, signs: s.Signs(), transfer: client.ObjectKey{Namespace: s.Instance.Namespace, Name: s.TransferSecret()}}
+	out := &host{server: slim(s), primary: s.Role == v1beta1.RolePrimary, signs: s.Signs(), transfer: client.ObjectKey{Namespace: s.Instance.Namespace, Name: s.TransferSecret()}}
 	if before != nil {
 		out.ledger, out.unswept = before.ledger, before.unswept
 	} else {
@@ -258,6 +271,14 @@ func (z *Zones) hostOf(ctx context.Context, s *dialect.Server, before *host) (*h
 		out.trouble = dialect.Sentence("No pod of Bind9Instance %s/%s runs.", s.Instance.Namespace, s.Instance.Name)
 	}
 	return out, nil
+}
+
+// slim is a server without its instance's status, which may list thousands of zones.
+func slim(s *dialect.Server) *dialect.Server {
+	out, instance := *s, *s.Instance
+	instance.Status = v1beta1.Bind9InstanceStatus{}
+	out.Instance = &instance
+	return &out
 }
 
 // restarted forgets what is known of a pod whose BIND has started anew.
