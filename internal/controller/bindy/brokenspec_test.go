@@ -32,6 +32,11 @@ func TestPodsOfASpecThatCannotBeCarriedOut(t *testing.T) {
 	s.apply(addressRecord, n.namespace, "late", "192.0.2.2")
 	s.recordIs(n.namespace, "late", metav1.ConditionTrue, v1beta1.ReasonReconcileSucceeded)
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+	s.stop()
+	s.start((*Controller).parts)
+	s.apply(addressRecord, n.namespace, "later", "192.0.2.3")
+	s.recordIs(n.namespace, "later", metav1.ConditionTrue, v1beta1.ReasonReconcileSucceeded)
+	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 	s.patch(s.bindCluster(n.namespace, "dns"), `{"spec":{"global":null}}`)
 	s.isInstance(n.namespace, "dns-primary-0", "True", "AllReady")
 }

@@ -60,6 +60,16 @@ func (b *Controller) standsAlone(ctx context.Context, i *v1beta1.Bind9Instance) 
 	return err != nil || !metav1.IsControlledBy(&live, i) || live.Labels[v1beta1.ClusterLabel] == "", nil
 }
 
+// standing is the server that an instance is while its spec cannot be carried out; nil where its cluster is not there, since that says whether
+// zones are signed.
+func (b *Controller) standing(ctx context.Context, i *v1beta1.Bind9Instance) (*dialect.Server, error) {
+	p, err := b.parentOf(ctx, i)
+	if err != nil || p == nil && i.Spec.ClusterRef != "" {
+		return nil, err
+	}
+	return dialect.Standing(i, p), nil
+}
+
 // parentOf is what an instance is part of: nil if it names nothing, or nothing that exists.
 func (b *Controller) parentOf(ctx context.Context, i *v1beta1.Bind9Instance) (*dialect.Parent, error) {
 	if i.Spec.ClusterRef == "" {

@@ -182,7 +182,12 @@ func (z *Zones) look(ctx context.Context, key client.ObjectKey) error {
 	switch {
 	case problem == nil:
 		server = plan.Server
-	case server == nil: // nobody knows how to reach what runs
+	case server == nil:
+		if server, err = z.b.standing(ctx, &i); err != nil {
+			return err
+		}
+	}
+	if server == nil { // nobody knows how to reach what runs
 		if before == nil {
 			z.putHost(&i, nil, &host{
 				primary: i.Spec.Role.Canonical() != v1beta1.RoleSecondary, trouble: problem.Message, ledger: ledgerOf(i.Status.Zones),
@@ -193,6 +198,9 @@ func (z *Zones) look(ctx context.Context, key client.ObjectKey) error {
 	now, err := z.hostOf(ctx, server, before)
 	if err != nil {
 		return err
+	}
+	if problem != nil && len(now.pods) == 0 {
+		now.trouble = problem.Message // which is why nothing runs
 	}
 	z.putHost(&i, before, now)
 	return nil

@@ -87,6 +87,19 @@ func NewServer(i *v1beta1.Bind9Instance, p *Parent, s Settings) (*Server, error)
 	return out, err
 }
 
+// Standing is a server whose spec cannot be carried out, as far as it has to be known for its pods to go on: it makes none.
+func Standing(i *v1beta1.Bind9Instance, p *Parent) *Server {
+	out := &Server{Instance: i, Parent: p, Role: i.Spec.Role.Canonical(), Replicas: i.Spec.ReplicasOrDefault()}
+	err := out.store(i.Spec.Storage)
+	if err == nil && out.claim == nil {
+		out.claim, err = out.keyClaim()
+	}
+	if err != nil { // whether keys would be lost is not known, and the pods have what they have
+		out.claim = &v1beta1.ClaimConfig{}
+	}
+	return out
+}
+
 // imageOf is the nearest image that is named, with how it is pulled.
 func imageOf(image string, nearest ...*v1beta1.ImageConfig) v1beta1.ImageConfig {
 	out := v1beta1.ImageConfig{}
