@@ -16,6 +16,11 @@ func CheckFleet(kind, name string, spec *v1beta1.CommonSpec) error {
 			return err
 		}
 		counts[i] = n
+		if r := spec.ForRole(role); r != nil {
+			if err := checkLabels("spec."+string(role)+".labels", r.Labels); err != nil {
+				return err
+			}
+		}
 	}
 	if err := CheckClusterName(kind, name, counts[0], counts[1]); err != nil {
 		return err

@@ -33,6 +33,9 @@ func PlanOf(i *v1beta1.Bind9Instance, p *Parent, s Settings) (*Plan, error) {
 	if err == nil {
 		out.Zones, err = out.claimFor()
 	}
+	if err == nil {
+		err = out.checkMetadata()
+	}
 	return out, err
 }
 

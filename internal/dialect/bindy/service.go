@@ -74,6 +74,9 @@ func (s *Server) serviceFor() (*corev1.Service, error) {
 	}
 	var over []fragment
 	if s.service != nil {
+		if err := checkAnnotations("spec."+string(s.Role)+".service.annotations", s.service.Annotations); err != nil {
+			return nil, err
+		}
 		out.Annotations = maps.Clone(s.service.Annotations)
 		over = append(over, fragment{"spec." + string(s.Role) + ".service.spec", s.service.Spec})
 	}
