@@ -52,12 +52,17 @@ func (b *Controller) standsAlone(ctx context.Context, i *v1beta1.Bind9Instance) 
 	if metav1.GetControllerOf(i) != nil {
 		return false, nil
 	}
-	var live appsv1.Deployment
-	err := b.Client.Get(ctx, client.ObjectKeyFromObject(i), &live)
-	if client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("reading the Deployment of Bind9Instance %s/%s: %w", i.Namespace, i.Name, err)
+	for _, from := range []client.Reader{b.Client, b.Live} { // only ours is in the cache, by a label that may be lost
+		var live appsv1.Deployment
+		err := from.Get(ctx, client.ObjectKeyFromObject(i), &live)
+		if err == nil {
+			return !metav1.IsControlledBy(&live, i) || live.Labels[v1beta1.ClusterLabel] == "", nil
+		}
+		if !apierrors.IsNotFound(err) {
+			return false, fmt.Errorf("reading the Deployment of Bind9Instance %s/%s: %w", i.Namespace, i.Name, err)
+		}
 	}
-	return err != nil || !metav1.IsControlledBy(&live, i) || live.Labels[v1beta1.ClusterLabel] == "", nil
+	return true, nil
 }
 
 // standing is the server that an instance is while its spec cannot be carried out; nil where its cluster is not there, since that says whether
