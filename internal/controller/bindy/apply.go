@@ -74,6 +74,9 @@ func (a *applier) apply(ctx context.Context, owner, desired client.Object) (resu
 		if err := mayTake(owner, live, w); err != nil {
 			return unchanged, err
 		}
+		if goes, err := a.lostToItsEnd(ctx, owner, live); goes || err != nil {
+			return unchanged, err // which is an event
+		}
 		same, err := a.same(live, w)
 		if same || err != nil {
 			return unchanged, err

@@ -187,6 +187,9 @@ func (b *Controller) publish(ctx context.Context, t *keyTask, live *corev1.Secre
 		if err := mayTake(t.owner, live, w); err != nil {
 			return unchanged, err
 		}
+		if goes, err := b.lostToItsEnd(ctx, t.owner, live); goes || err != nil {
+			return unchanged, err
+		}
 		if same, err := b.same(live, w); same || err != nil {
 			return unchanged, err
 		}

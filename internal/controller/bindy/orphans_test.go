@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 )
 
 // TestWhatIsDeletedWithoutWhatItHasLeavesItRunning deletes, from the top, what has servers by kubectl delete --cascade=orphan.
@@ -36,4 +38,30 @@ func TestWhatIsDeletedWithoutWhatItHasLeavesItRunning(t *testing.T) {
 		s.remove(&appsv1.Deployment{ObjectMeta: named(a, name)}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	}
 	s.eventually("the end of the ServiceAccount", func() string { return s.isGone(account) })
+}
+
+// TestAnOwnerThatIsDeletedTakesNothingBack has an operator that does not know yet that an owner is being deleted, and sees that a child has lost
+// its owner reference: the garbage collector takes it off what shall stay. With a new one it would delete the child.
+func TestAnOwnerThatIsDeletedTakesNothingBack(t *testing.T) {
+	a := newApplying(t)
+	child := func() *corev1.ConfigMap {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: a.ns, Name: "child", Labels: map[string]string{v1beta1.PartOfLabel: v1beta1.PartOfValue}}}
+	}
+	a.does(child(), created)
+	off := func() {
+		a.patch(child(), `{"metadata":{"ownerReferences":null}}`)
+		a.settle(child())
+	}
+	off()
+	a.does(child(), updated)
+	off()
+	a.patch(a.instance(a.ns, "one"), `{"metadata":{"finalizers":["example.org/wait"]}}`)
+	a.remove(a.instance(a.ns, "one"))
+	a.does(child(), unchanged)
+	a.patch(a.instance(a.ns, "one"), `{"metadata":{"finalizers":null}}`)
+	a.eventually("the end of the owner", func() string { return a.isGone(a.instance(a.ns, "one")) })
+	a.does(child(), unchanged)
+	if now := child(); !a.get(now) || len(now.OwnerReferences) > 0 {
+		t.Errorf("it has the owners %v", now.OwnerReferences)
+	}
 }

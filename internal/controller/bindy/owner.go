@@ -1,9 +1,11 @@
 package bindy
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
@@ -55,6 +57,26 @@ func mayTake(owner, live client.Object, w wanted) error {
 		return nil
 	}
 	return &NotOwnedError{Kind: w.gvk.Kind, Key: w.id.ObjectKey, Controller: ref}
+}
+
+// lostToItsEnd reports whether an object has lost its owner because that is being deleted, which the cache may not know yet: what shall outlive it
+// is taken from it first.
+func (a *applier) lostToItsEnd(ctx context.Context, owner, live client.Object) (bool, error) {
+	if owner == nil || metav1.IsControlledBy(live, owner) {
+		return false, nil
+	}
+	now, ok := owner.DeepCopyObject().(client.Object)
+	if !ok {
+		return false, fmt.Errorf("%T is no object", owner)
+	}
+	err := a.live.Get(ctx, client.ObjectKeyFromObject(owner), now)
+	switch {
+	case apierrors.IsNotFound(err):
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("reading the owner %s/%s: %w", owner.GetNamespace(), owner.GetName(), err)
+	}
+	return now.GetUID() != owner.GetUID() || !now.GetDeletionTimestamp().IsZero(), nil
 }
 
 // isThatOne reports whether an instance that somebody made is the very one that its cluster would make: it has its name, says that it is
