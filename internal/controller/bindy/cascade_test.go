@@ -49,3 +49,24 @@ func TestH5AProviderIsDeletedWithoutPodsRunning(t *testing.T) {
 		return s.hasInstances(a) + s.isGone(s.bindCluster(a, s.word))
 	})
 }
+
+// TestWhatAClusterSharesIsDeletedByItsFinalizer has somebody else's finalizer on the cluster: the garbage collector waits for its end.
+func TestWhatAClusterSharesIsDeletedByItsFinalizer(t *testing.T) {
+	s := newStage(t)
+	a := s.namespace("a")
+	s.start((*Controller).parts)
+	s.apply(clusterManifest, a, "dns", "primaryReplicas: 2")
+	shared := []client.Object{
+		&corev1.ConfigMap{ObjectMeta: named(a, "dns-config")}, &corev1.Secret{ObjectMeta: named(a, "dns-transfer-key")}, &policyv1.PodDisruptionBudget{ObjectMeta: named(a, "dns-primary")},
+	}
+	for _, o := range shared {
+		s.has(o)
+	}
+	s.patch(s.bindCluster(a, "dns"), `{"metadata":{"finalizers":["bindy.firestoned.io/bind9cluster-finalizer","example.org/wait"]}}`)
+	s.remove(s.bindCluster(a, "dns"))
+	for _, o := range shared {
+		s.eventually(fmt.Sprintf("the end of %T", o), func() string { return s.isGone(o) })
+	}
+	s.patch(s.bindCluster(a, "dns"), `{"metadata":{"finalizers":null}}`)
+	s.eventually("the end of the cluster", func() string { return s.isGone(s.bindCluster(a, "dns")) })
+}

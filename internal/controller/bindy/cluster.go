@@ -169,13 +169,19 @@ func (b *Controller) instancesOf(ctx context.Context, c *v1beta1.Bind9Cluster) (
 	return out, nil
 }
 
-// deleteCluster deletes the instances of a cluster and lets it go when they are gone; the rest goes by owner reference.
+// deleteCluster deletes the instances of a cluster, then what they shared, and lets it go.
 func (b *Controller) deleteCluster(ctx context.Context, c *v1beta1.Bind9Cluster) error {
 	instances, err := b.instancesOf(ctx, c)
 	if err != nil {
 		return err
 	}
-	if len(instances) == 0 || orphans(c) {
+	if orphans(c) {
+		return b.withoutFinalizer(ctx, c, v1beta1.ClusterFinalizer)
+	}
+	if len(instances) == 0 {
+		if err := b.removeChildren(ctx, c); err != nil {
+			return err
+		}
 		return b.withoutFinalizer(ctx, c, v1beta1.ClusterFinalizer)
 	}
 	if err := b.removeInstances(ctx, c, nil); err != nil {

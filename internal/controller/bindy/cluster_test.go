@@ -338,7 +338,7 @@ func TestAProviderIsDeletedWithAllBelowIt(t *testing.T) {
 	if complaint := s.hasInstances(a) + s.hasInstances(b); complaint != "" {
 		t.Error(complaint)
 	}
-	if after := s.quiet(); after-before > 4 {
+	if after := s.quiet(); after-before > 6 { // two of them delete what the cluster shared
 		t.Errorf("the end took %d writes: %s", after-before, s.writes)
 	}
 }

@@ -38,8 +38,8 @@ func orphans(o client.Object) bool {
 	return slices.Contains(o.GetFinalizers(), metav1.FinalizerOrphanDependents)
 }
 
-// removeChildren deletes what an instance controls: pods first, then what they need.
-func (b *Controller) removeChildren(ctx context.Context, i *v1beta1.Bind9Instance) error {
+// removeChildren deletes what an instance, or a cluster without instances, controls in its namespace: pods first, then what they need.
+func (b *Controller) removeChildren(ctx context.Context, owner client.Object) error {
 	metadata := &metav1.PartialObjectMetadataList{}
 	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
 	lists := []client.ObjectList{
@@ -47,8 +47,8 @@ func (b *Controller) removeChildren(ctx context.Context, i *v1beta1.Bind9Instanc
 	}
 	var errs []error
 	for _, l := range lists {
-		if err := b.Client.List(ctx, l, client.InNamespace(i.Namespace)); err != nil {
-			errs = append(errs, fmt.Errorf("listing what Bind9Instance %s/%s has: %w", i.Namespace, i.Name, err))
+		if err := b.Client.List(ctx, l, client.InNamespace(owner.GetNamespace())); err != nil {
+			errs = append(errs, fmt.Errorf("listing what %s/%s has: %w", owner.GetNamespace(), owner.GetName(), err))
 			continue
 		}
 		errs = append(errs, meta.EachListItem(l, func(o runtime.Object) error {
@@ -59,7 +59,7 @@ func (b *Controller) removeChildren(ctx context.Context, i *v1beta1.Bind9Instanc
 			if m, ok := child.(*metav1.PartialObjectMetadata); ok {
 				m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 			}
-			_, err := b.remove(ctx, i, child)
+			_, err := b.remove(ctx, owner, child)
 			return err
 		}))
 	}
