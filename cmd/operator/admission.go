@@ -45,16 +45,19 @@ func addAdmission(ctx context.Context, m *parts) error {
 	if o.bind == "" || o.bind == "0" {
 		return nil
 	}
-	host, port, err := splitAddress(o.bind)
-	if err != nil {
-		return err
-	}
 	reviewer, err := admission.New(admission.Config{
 		Scheme: m.GetScheme(), Examiners: m.examiners, Log: m.log, Clock: time.Now,
 		Self: "system:serviceaccount:" + m.namespace + ":" + m.fleet.ServiceAccount,
 	})
 	if err != nil {
 		return fmt.Errorf("preparing admission: %w", err)
+	}
+	if m.admit != nil {
+		return m.Add(everywhere{func(ctx context.Context) error { return m.admit(ctx, reviewer.Handler()) }})
+	}
+	host, port, err := splitAddress(o.bind)
+	if err != nil {
+		return err
 	}
 	options := webhook.Options{Host: host, Port: port, CertDir: o.certDir}
 	if o.certDir == "" {

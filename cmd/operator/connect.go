@@ -13,9 +13,12 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/backends"
 )
 
-// connector makes clients of the backends that a resolved Backend object names: the
+// A connector makes clients of the backends that a resolved Backend object names: the
 // controllers know no backend, and the backends no object.
-func connector(pool *all.Pool) func(backends.Settings) ([]controller.Server, error) {
+type connector = func(backends.Settings) ([]controller.Server, error)
+
+// connects makes clients of a pool.
+func connects(pool *all.Pool) connector {
 	return func(s backends.Settings) ([]controller.Server, error) {
 		servers, err := pool.Connect(configOf(s))
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -36,11 +37,18 @@ type dnsServer struct {
 	*embedded.Server
 	at       netip.AddrPort // where other replicas reach it; zero: there are none
 	key      *embedded.Key  // of the replicas; nil: there are none
-	followed chan struct{}  // closed when this replica follows nobody any more
+	streams  streams
+	followed chan struct{} // closed when this replica follows nobody any more
 
 	mu     sync.Mutex
 	groups []string
 	leads  bool // and has everything
+}
+
+// streams are how replicas reach each other; the zero streams are TCP.
+type streams struct {
+	listen func(context.Context, netip.AddrPort) (net.Listener, error)
+	dial   func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // serveDNS starts the operator's own name server, nil if it is to be none.
@@ -49,7 +57,7 @@ func serveDNS(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, 
 	if err != nil || listen == nil {
 		return nil, err
 	}
-	d := &dnsServer{followed: make(chan struct{})}
+	d := &dnsServer{followed: make(chan struct{}), streams: from.streams}
 	if o.election {
 		c, err := client.New(config, client.Options{Scheme: scheme})
 		if err != nil {
@@ -64,7 +72,7 @@ func serveDNS(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, 
 		return nil, fmt.Errorf("registering metrics: %w", err)
 	}
 	d.Server, err = embedded.Serve(ctx, embedded.Options{
-		Listen: listen, Clock: backend.SystemClock{}, Log: from.log, Observer: counters,
+		Listen: listen, Streams: from.streams.listen, Clock: backend.SystemClock{}, Log: from.log, Observer: counters,
 		Closed: true, Replicas: embedded.ReplicaOptions{Key: d.key},
 	})
 	if err != nil {
@@ -139,7 +147,7 @@ func (d *dnsServer) follow(ctx context.Context, m ctrl.Manager, source backends.
 		}
 	}()
 	f, err := follow.New(follow.Options{
-		Server: d.Server, Key: *d.key, Clock: backend.SystemClock{}, Rand: rand.Float64, Log: source.Log,
+		Server: d.Server, Key: *d.key, Dial: d.streams.dial, Clock: backend.SystemClock{}, Rand: rand.Float64, Log: source.Log,
 		Leader: func(ctx context.Context) (netip.AddrPort, bool, error) {
 			return leaderAddress(ctx, m.GetAPIReader(), source.Namespace)
 		},

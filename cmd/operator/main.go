@@ -35,8 +35,6 @@ import (
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/budget"
-	"github.com/zonefold/zonefold/internal/controller"
-	"github.com/zonefold/zonefold/internal/controller/backends"
 	gardenerdialect "github.com/zonefold/zonefold/internal/controller/gardener"
 	bindydialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/tracing"
@@ -164,9 +162,11 @@ type process struct {
 	log      *slog.Logger
 	traces   *trace.TracerProvider // nil: nothing is traced
 	registry prometheus.Registerer
-	connect  func(backends.Settings) ([]controller.Server, error)   // makes clients of servers; nil: as they are made
+	connect  func(connector) connector                              // comes before who makes clients of servers; nil: nobody does
 	open     func(gardenerdialect.Request) (backend.Account, error) // opens accounts of services that host zones; nil: as they are opened
 	hooked   http.RoundTripper                                      // to the servers of DNSClasses; nil: one of each client's own
+	streams  streams                                                // between replicas
+	admit    func(context.Context, http.Handler) error              // has reviews asked for until the context ends; nil: over TLS
 }
 
 // operate runs an operator in a cluster until the context ends.

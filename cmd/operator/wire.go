@@ -102,9 +102,9 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 			return err
 		}
 	}
-	connect, host := m.connect, hosts(m.pool())
-	if connect == nil {
-		connect = connector(m.pool())
+	connect, host := connects(m.pool()), hosts(m.pool())
+	if m.connect != nil {
+		connect = m.connect(connect)
 	}
 	foresight := &controller.Foresight{}
 	m.examiners = append(m.examiners, kubizone.Examiners(foresight)...)

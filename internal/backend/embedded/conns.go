@@ -19,7 +19,7 @@ type conns struct {
 }
 
 type conn struct {
-	*net.TCPConn
+	net.Conn
 	addr   netip.Addr
 	client netip.Addr    // who counts as one client with others
 	place  *list.Element // nil: not among the open ones any more
@@ -31,11 +31,11 @@ func newConns(o Options) conns {
 
 // add takes a new connection up, or closes it and returns nil. Where there are too many, the one that was quiet for longest
 // goes: so nobody who keeps connections open and says nothing keeps others out.
-func (s *conns) add(c *net.TCPConn) *conn {
+func (s *conns) add(c net.Conn) *conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	addr := c.RemoteAddr().(*net.TCPAddr).AddrPort().Addr().Unmap()
-	link := &conn{TCPConn: c, addr: addr, client: clientOf(addr)}
+	link := &conn{Conn: c, addr: addr, client: clientOf(addr)}
 	if s.finishing || s.clients[link.client] >= s.perClient {
 		_ = c.Close()
 		return nil

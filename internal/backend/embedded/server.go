@@ -21,6 +21,9 @@ type Options struct {
 	Clock  backend.Clock
 	Log    *slog.Logger // nil: none
 
+	// Streams listens in the place of the machine's TCP; there is no UDP then. Addresses are of the type *net.TCPAddr.
+	Streams func(context.Context, netip.AddrPort) (net.Listener, error)
+
 	Observer Observer // nil: nobody
 
 	Replicas ReplicaOptions // who else answers the same
@@ -86,7 +89,7 @@ type Server struct {
 	replicas replicas
 	opened   atomic.Bool // it answers
 
-	listeners []*net.TCPListener
+	listeners []net.Listener
 	packets   []*net.UDPConn
 	running   sync.WaitGroup
 	closing   atomic.Bool
@@ -146,6 +149,14 @@ func (s *Server) Addrs() []netip.AddrPort {
 // listen binds one address for TCP and then the same for UDP, there once for each processor where the system spreads datagrams
 // over sockets. That would let two servers share a port without knowing; TCP does not.
 func (s *Server) listen(ctx context.Context, addr netip.AddrPort) error {
+	if s.opts.Streams != nil {
+		l, err := s.opts.Streams(ctx, addr)
+		if err != nil {
+			return err
+		}
+		s.listeners = append(s.listeners, l)
+		return nil
+	}
 	const attempts = 20 // a port that is free for TCP may not be for UDP
 	var config net.ListenConfig
 	for i := range attempts {
@@ -156,7 +167,7 @@ func (s *Server) listen(ctx context.Context, addr netip.AddrPort) error {
 		bound := l.Addr().(*net.TCPAddr).AddrPort()
 		packets, err := listenUDP(ctx, bound, runtime.GOMAXPROCS(0))
 		if err == nil {
-			s.listeners = append(s.listeners, l.(*net.TCPListener))
+			s.listeners = append(s.listeners, l)
 			s.packets = append(s.packets, packets...)
 			return nil
 		}

@@ -13,9 +13,9 @@ import (
 const acceptPause = 20 * time.Millisecond
 
 // accept takes connections until the server stops.
-func (s *Server) accept(l *net.TCPListener) {
+func (s *Server) accept(l net.Listener) {
 	for {
-		c, err := l.AcceptTCP()
+		c, err := l.Accept()
 		if err != nil {
 			if s.closing.Load() || errors.Is(err, net.ErrClosed) {
 				return
@@ -42,7 +42,7 @@ const (
 // §7). A question has to be there in full before the time-out, and so have answers to be taken: who is slow is cut off.
 func (s *Server) stream(c *conn) {
 	defer s.conns.remove(c)
-	in := bufio.NewReaderSize(c.TCPConn, readBuffer)
+	in := bufio.NewReaderSize(c.Conn, readBuffer)
 	for {
 		deadline := s.opts.Clock.Now().Add(s.opts.IdleTimeout)
 		if !s.conns.touch(c, deadline) {

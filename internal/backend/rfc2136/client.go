@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"time"
 
@@ -34,6 +35,8 @@ type Config struct {
 	Now func() time.Time
 	// Guard is for a server that a tenant chose: what it refuses is not dialled.
 	Guard *dialguard.Guard
+	// Dial connects in the place of the machine's TCP, and of Guard.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Reads bounds what is read. Nil bounds each transfer alone.
 	Reads *budget.Pool
 }
@@ -56,7 +59,10 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{server: server, reads: cfg.Reads, now: cfg.Now, conns: pool{server: server, now: cfg.Now, guard: cfg.Guard}, keys: keyring{current: cfg.Keys}}
+	c := &Client{server: server, reads: cfg.Reads, now: cfg.Now, conns: pool{server: server, now: cfg.Now, connect: cfg.Guard.DialContext}, keys: keyring{current: cfg.Keys}}
+	if cfg.Dial != nil {
+		c.conns.connect = cfg.Dial
+	}
 	if cfg.Keys == nil {
 		if err := c.keys.set(Keys{Update: cfg.Key}); err != nil {
 			return nil, fmt.Errorf("TSIG key for %s: %w", server, err)

@@ -29,9 +29,9 @@ const keptPatience = 5 * time.Second
 
 // A pool keeps the idle connections to one server.
 type pool struct {
-	server string
-	now    func() time.Time
-	guard  *dialguard.Guard
+	server  string
+	now     func() time.Time
+	connect func(ctx context.Context, network, address string) (net.Conn, error)
 
 	mu     sync.Mutex
 	idle   []*conn // the one used last is last
@@ -65,7 +65,7 @@ func (p *pool) take(ctx context.Context) (c *conn, kept bool, err error) {
 }
 
 func (p *pool) dial(ctx context.Context) (*conn, error) {
-	c, err := p.guard.DialContext(ctx, "tcp", p.server)
+	c, err := p.connect(ctx, "tcp", p.server)
 	if err != nil {
 		if refused := dialguard.Refusal(err); refused != nil {
 			return nil, refused

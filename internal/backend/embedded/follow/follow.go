@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/netip"
 	"time"
 
@@ -29,6 +30,7 @@ type Options struct {
 	// asked whenever there is no connection, at most some times a second.
 	Leader func(context.Context) (netip.AddrPort, bool, error)
 
+	Dial  func(ctx context.Context, network, address string) (net.Conn, error) // to the leader; nil: by the machine's TCP
 	Clock backend.Clock
 	Rand  func() float64 // in [0,1): moves pauses, so that not all followers come at once
 	Log   *slog.Logger   // nil: none
@@ -100,7 +102,7 @@ func (f *Follower) connect(ctx context.Context) (listed bool, err error) {
 	case !known:
 		return false, errors.New("there is no leader")
 	}
-	client, err := rfc2136.New(rfc2136.Config{Server: addr.String(), Key: f.opts.Key, Now: f.opts.Clock.Now})
+	client, err := rfc2136.New(rfc2136.Config{Server: addr.String(), Key: f.opts.Key, Now: f.opts.Clock.Now, Dial: f.opts.Dial})
 	if err != nil {
 		return false, err
 	}
