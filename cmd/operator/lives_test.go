@@ -15,18 +15,27 @@ import (
 	"github.com/zonefold/zonefold/test/sim"
 )
 
-// live runs operators as this program does.
-func live(ctx context.Context, p sim.Process) error { return liveWith(ctx, p) }
+// live runs operators as this program does. Half of what a life costs are renewed Leases: they are renewed less often.
+func live(ctx context.Context, p sim.Process) error {
+	return liveWith(ctx, p, "--leader-elect-lease-duration=24s", "--leader-elect-renew-deadline=16s", "--leader-elect-retry-period=8s")
+}
 
 // liveWith is live with flags.
 func liveWith(ctx context.Context, p sim.Process, flags ...string) error {
+	dns := "0"
+	if p.DNS.IsValid() {
+		dns = p.DNS.String()
+	}
 	o, err := parse(append([]string{
-		"--dialects=" + strings.Join(p.Dialects, ","), "--health-probe-bind-address=0", "--metrics-bind-address=0", "--admission-bind-address=0",
+		"--dialects=" + strings.Join(p.Dialects, ","), "--health-probe-bind-address=0", "--metrics-bind-address=0", "--admission-bind-address=:9443", "--dns-bind-address=" + dns,
 	}, flags...), func(string) string { return "" })
 	if err != nil {
 		return err
 	}
-	return operate(ctx, p.Config, o, process{log: p.Log, registry: prometheus.NewRegistry(), connect: p.Connect, open: p.Open, hooked: p.Webhooks})
+	return operate(ctx, p.Config, o, process{
+		log: p.Log, registry: prometheus.NewRegistry(), connect: p.Connect, open: p.Open, hooked: p.Webhooks,
+		streams: streams{p.Listen, p.Dial}, admit: p.Admit,
+	})
 }
 
 func kindsOf(t *testing.T) *sim.Kinds {
@@ -48,8 +57,27 @@ func lifeOf(t *testing.T, file string) sim.Life {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Rights = rightsOf(t, l.Dialects()...)
+	l.Rights, l.Reviews = rightsOf(t, l.Dialects()...), reviewsOf(t)
 	return l
+}
+
+// reviewsOf returns what the chart has operators be asked about.
+func reviewsOf(t *testing.T) *sim.Reviews {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	rendered, err := os.ReadFile(filepath.Join(root, "config", "install", "zonefold.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	templates, err := os.ReadFile(filepath.Join(root, "charts", "zonefold", "templates", "_names.tpl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reviews, err := sim.NewReviews(string(rendered), string(templates))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reviews
 }
 
 // rightsOf returns what the chart lets an operator do.
@@ -80,7 +108,7 @@ func lived(t *testing.T, l sim.Life, kinds *sim.Kinds) (out sim.Outcome) {
 // TestEveryEffectOfALifeInterrupted has a life end as it does without a fault, whatever its operator crashes at or is paused at.
 func TestEveryEffectOfALifeInterrupted(t *testing.T) {
 	kinds := kindsOf(t)
-	for _, file := range []string{"kubizone.txtar", "homelab.txtar", "gardener.txtar"} {
+	for _, file := range []string{"kubizone.txtar", "homelab.txtar", "gardener.txtar", "embedded.txtar", "all.txtar"} {
 		l := lifeOf(t, filepath.Join("..", "..", "test", "sim", "testdata", file))
 		calm := lived(t, l, kinds)
 		for _, wrong := range calm.Wrong {

@@ -45,7 +45,7 @@ func TestRandomLives(t *testing.T) {
 				t.Parallel()
 				random := rand.New(rand.NewPCG(uint64(seed+i), 0)) // it is to be repeated
 				l := sim.RandomLife(random, 12)
-				l.Rights = rightsOf(t, l.Dialects()...)
+				l.Rights, l.Reviews = rightsOf(t, l.Dialects()...), reviewsOf(t)
 				calm, err := outcome(t, l.Calm(), kinds)
 				if err != nil {
 					t.Fatalf("%v\n%s", err, l.Format())

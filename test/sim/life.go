@@ -5,16 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/backendtest"
@@ -39,7 +39,10 @@ const (
 //	lose 192.0.2.1:53 example.org.            it has the content that was kept last, or loses the zone
 //	webhook dns.example SECRET                a server of DNSClasses, with a key; what follows is in webhook.go
 //	begin homelab                             operators begin, with these dialects; none: kubizone
+//	operators 2                               so many live at the same time; written before they begin
 //	apply                                     objects, as kubectl apply has them
+//	deny                                      objects that are not stored, unless there is nobody to ask
+//	try                                       objects that may be denied
 //	delete Record a/www                       an object; one of several kinds of that name: DNSRecord.extensions.gardener.cloud
 //	annotate DNSRecord a/www KEY=VALUE        an object
 //	wait 5s                                   nothing
@@ -52,7 +55,8 @@ type Life struct {
 	Steps []Step
 	Fault Fault
 
-	Rights *Rights // what operators may do; nil: everything
+	Rights  *Rights  // what operators may do; nil: everything
+	Reviews *Reviews // who is asked before objects are stored; nil: nobody
 }
 
 // A Step is one thing that happens.
@@ -102,10 +106,16 @@ func (l Life) Dialects() []string {
 	return []string{"kubizone"}
 }
 
+// embedded reports whether operators are to have name servers of their own.
+func (l Life) embedded() bool {
+	return slices.ContainsFunc(l.Steps, func(s Step) bool { return strings.Contains(string(s.Data), "embedded:") })
+}
+
 // An Outcome is what came of a life.
 type Outcome struct {
 	Effects []string // that operators had, in order
 	Wrong   []string // what must never happen and did
+	Denied  []string // objects of people
 	State   string   // of objects and servers when all is calm, without what differs from life to life
 }
 
@@ -120,11 +130,17 @@ func (l Life) Live(ctx context.Context, kinds *Kinds, run Run) (Outcome, error) 
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	started := false
+	watch, endWatch := context.WithCancel(ctx)
+	defer endWatch()
+	var watching sync.WaitGroup
 	for _, s := range l.Steps {
 		words := strings.Fields(s.Text)
 		if words[0] == "begin" {
 			started = true
 			w.parts.Go(func() { w.supervise(ctx) })
+			if w.embedded {
+				watching.Go(func() { w.observe(watch) })
+			}
 			continue
 		}
 		if err := w.step(ctx, words, s.Data); err != nil {
@@ -142,15 +158,18 @@ func (l Life) Live(ctx context.Context, kinds *Kinds, run Run) (Outcome, error) 
 		<-time.After(auditAfter - since)
 	}
 	w.calm()
+	endWatch()
+	watching.Wait()
+	state := w.replicated(ctx)
 	w.promises()
-	state := w.state()
+	state += w.state()
 	end()
 	w.parts.Wait()
 	err := w.stopAll()
 	w.judge()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return Outcome{w.effects, w.wrong, state}, err
+	return Outcome{w.effects, w.wrong, w.denied, state}, err
 }
 
 // step does one thing.
@@ -160,6 +179,12 @@ func (w *World) step(ctx context.Context, words []string, data []byte) error {
 		return w.api.begin(words)
 	case words[0] == "apply":
 		return w.apply(ctx, string(data))
+	case words[0] == "deny" || words[0] == "try":
+		return w.attempt(ctx, words[0], string(data))
+	case words[0] == "operators" && len(words) == 2:
+		n, err := strconv.Atoi(words[1])
+		w.operators = n
+		return err
 	case words[0] == "delete" && len(words) == 3:
 		return w.delete(words[1], words[2])
 	case words[0] == "annotate" && len(words) == 4:
@@ -252,36 +277,11 @@ func (w *World) serve(at, key, zone, records string) error {
 // apply makes objects, or puts what they say in the place of what is there.
 func (w *World) apply(ctx context.Context, text string) error {
 	for document := range strings.SplitSeq(text, "\n---\n") {
-		object := &unstructured.Unstructured{}
-		text, err := yaml.YAMLToJSON([]byte(document))
-		if err == nil {
-			err = object.UnmarshalJSON(text) // whole numbers are such
-		}
+		r, object, err := w.read(document)
 		if err != nil {
 			return err
 		}
-		k := w.api.kinds.named(object.GroupVersionKind().GroupKind().String())
-		if k == nil {
-			return fmt.Errorf("there is no kind %s", object.GetKind())
-		}
-		r := ref{k, types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}}
-		at := write{ref: r, manager: "person"}
-		_, err = w.api.create(ctx, at, object.DeepCopy())
-		if apierrors.IsAlreadyExists(err) {
-			var was *unstructured.Unstructured
-			if was, err = w.api.get(r); err != nil {
-				return err
-			}
-			next := was.DeepCopy()
-			for key, value := range object.Object {
-				if key != "metadata" {
-					next.Object[key] = value
-				}
-			}
-			next.SetLabels(object.GetLabels())
-			_, err = w.api.update(ctx, at, next)
-		}
-		if err != nil {
+		if _, err := w.put(ctx, r, object); err != nil {
 			return err
 		}
 	}
@@ -297,7 +297,15 @@ func (w *World) delete(kind, name string) error {
 	if !namespaced {
 		namespace, name = "", namespace
 	}
-	_, err := w.api.remove(ref{k, types.NamespacedName{Namespace: namespace, Name: name}}, &metav1.DeleteOptions{})
+	r := ref{k, types.NamespacedName{Namespace: namespace, Name: name}}
+	how, wrong := w.attempted[r]
+	if object, err := w.api.get(r); how == "deny" && err == nil && ready(object) {
+		w.fail(fmt.Sprintf("%s is Ready although it is wrong", r))
+	}
+	_, err := w.api.remove(r, &metav1.DeleteOptions{})
+	if wrong && apierrors.IsNotFound(err) {
+		return nil
+	}
 	return err
 }
 
@@ -326,6 +334,12 @@ func (w *World) calm() {
 		}
 		w.wrong = append(w.wrong, "although nothing happens: "+e)
 	}
+}
+
+// discovers reports whether a request asks which kinds there are.
+func discovers(r *http.Request) bool {
+	words := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	return words[0] == "api" && len(words) <= 2 || words[0] == "apis" && len(words) <= 3
 }
 
 // counts reports whether a request is an effect that faults are put at: a Lease is renewed all the time, and events are for people.

@@ -92,7 +92,7 @@ func (w *World) served(record *unstructured.Unstructured) bool {
 			}
 		}
 	}
-	return false
+	return w.copied(rr.Key{Name: name, Type: typ}, spec["rdata"])
 }
 
 // texts are those of an object's fields, below some of them, that are texts.

@@ -33,6 +33,9 @@ func RandomLife(r *rand.Rand, steps int) Life {
 	for _, p := range plots {
 		p.prepare()
 	}
+	if a.IntN(2) == 0 {
+		a.step("operators 2", "")
+	}
 	begin := "begin"
 	for _, d := range dialects {
 		begin += " " + d

@@ -59,10 +59,14 @@ func (a *accountLife) turn() {
 		if len(a.records) > 0 {
 			a.ask(a.choose(a.records), a.choose([]string{"reconcile", "restore"}))
 		}
-	case 5: // what is migrated before it was created never is
+	case 5: // what is migrated before it was created never is; what is deleted before it is restored has nothing removed
 		if len(a.records) > 0 {
+			name := a.choose(a.records)
 			a.calm()
-			a.ask(a.choose(a.records), "migrate")
+			a.ask(name, "migrate")
+			a.step("wait "+a.choose(pauses), "")
+			a.ask(name, "restore")
+			a.calm()
 		}
 	default:
 		name := a.name()

@@ -50,7 +50,7 @@ data: {key: %s}`, classes[server], encoded(key(a.keys[server]))))
 
 // turn is one thing that happens.
 func (a *classLife) turn() {
-	switch a.IntN(10) {
+	switch a.IntN(11) {
 	case 0, 1:
 		a.drop(&a.records, "DNSRecord.dns.homelab.mortenolsen.pro")
 	case 2, 3:
@@ -61,6 +61,8 @@ func (a *classLife) turn() {
 		a.spoil(a.IntN(2))
 	case 5:
 		a.lose()
+	case 6:
+		a.wrong()
 	default:
 		name := a.name()
 		a.records = append(a.records, name)

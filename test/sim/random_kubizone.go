@@ -21,12 +21,15 @@ type zoneLife struct {
 	domain  map[string]int // of a Zone, which it keeps
 	foul    [2]bool        // whether a server is down or knows another key than the Secret
 	kept    bool           // yesterday's content
+	own     bool           // the first server is that of the operators
 }
 
 func newZoneLife(a *author) *zoneLife { return &zoneLife{author: a, domain: map[string]int{}} }
 
-// prepare makes two servers that have all domains, a Backend for each, and Records that no domain is served without.
+// prepare makes two servers that have all domains, a Backend for each, and Records that no domain is served without. In a third of the lives the
+// first are the operators' own.
 func (a *zoneLife) prepare() {
+	a.own = a.IntN(3) == 0
 	for i, foreign := range []string{"Delete", "Keep"} {
 		for _, d := range domains {
 			records := ""
@@ -42,7 +45,7 @@ metadata: {name: %s}
 spec:
   default: %t
   foreign: %s
-  rfc2136: {servers: ["%s"], tsig: {keyName: zonefold., secretRef: {name: tsig-%s, key: key}}}`, backendName(i), i == 0, foreign, address(i), backendName(i)))
+  %s`, backendName(i), i == 0, foreign, a.reached(i)))
 	}
 	for i, d := range domains {
 		a.step("apply", fmt.Sprintf(`apiVersion: kubi.zone/v1alpha1
@@ -52,6 +55,14 @@ spec: {domainName: %s, type: NS, rdata: ns.example.com.}`, i, d))
 		a.apexes = append(a.apexes, "a/ns-"+strconv.Itoa(i))
 	}
 	a.newZone(0)
+}
+
+// reached is what the spec of a server's Backend says of the server.
+func (a *zoneLife) reached(server int) string {
+	if server == 0 && a.own {
+		return "embedded: {transfer: [{addresses: [203.0.113.0/24]}]}"
+	}
+	return fmt.Sprintf(`rfc2136: {servers: ["%s"], tsig: {keyName: zonefold., secretRef: {name: tsig-%s, key: key}}}`, address(server), backendName(server))
 }
 
 func address(server int) string { return "192.0.2." + strconv.Itoa(server+1) + ":53" }
@@ -68,7 +79,7 @@ data: {key: %s}`, backendName(server), encoded(key(version))))
 
 // turn is one thing that happens.
 func (a *zoneLife) turn() {
-	switch a.IntN(12) {
+	switch a.IntN(13) {
 	case 0:
 		a.newZone(a.IntN(len(domains)))
 	case 1:
@@ -92,6 +103,8 @@ func (a *zoneLife) turn() {
 		a.spoil(a.IntN(2))
 	case 8:
 		a.yesterday()
+	case 9:
+		a.wrong()
 	default:
 		a.newRecord()
 	}
@@ -169,6 +182,9 @@ func (a *zoneLife) yesterday() {
 	a.ease()
 	a.mend()
 	a.step("wait 5m", "")
+	if a.own {
+		return // nobody but operators gives it anything
+	}
 	if !a.kept {
 		a.kept = true
 		a.step("keep "+address(0)+" "+domains[0], "")

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -38,13 +40,22 @@ var errStopped = errors.New("this operator was stopped before it could send")
 // Process is what an operator is given by the world, in the place of what a real one has from its machine.
 type Process struct {
 	Config  *rest.Config
-	Connect func(backends.Settings) ([]controller.Server, error)
+	Connect func(usual Connector) Connector
 	Open    func(gardener.Request) (backend.Account, error) // accounts of DNSRecords of Gardener
 	Log     *slog.Logger
 
 	Dialects []string          // that are on
 	Webhooks http.RoundTripper // to the servers of DNSClasses
+
+	// Where its own name server is, none if that is the zero one, and how replicas reach each other.
+	DNS    netip.AddrPort
+	Listen func(context.Context, netip.AddrPort) (net.Listener, error)
+	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
+	Admit  func(context.Context, http.Handler) error // has reviews asked for until the context ends
 }
+
+// A Connector makes clients of servers.
+type Connector = func(backends.Settings) ([]controller.Server, error)
 
 // Run runs an operator until the context ends.
 type Run func(context.Context, Process) error
@@ -65,6 +76,17 @@ type World struct {
 	crashed  chan struct{}
 	living   []*operator
 	parts    sync.WaitGroup
+
+	operators  int // that live at the same time
+	listeners  map[string]*listener
+	replicas   []*replica // only who looks at them does
+	chronicles map[dnsname.Name]*chronicle
+	happened   chan struct{}
+	embedded   bool // operators have name servers of their own
+	reviews    *Reviews
+	asked      int // for reviews
+	denied     []string
+	attempted  map[ref]string // what may be wrong, and how; only steps look at it
 }
 
 // A server is a name server. It knows one key.
@@ -76,8 +98,10 @@ type server struct {
 
 func newWorld(kinds *Kinds, run Run, l Life) *World {
 	w := &World{
-		api: NewAPI(kinds, backend.SystemClock{}.Now), run: run, servers: map[string]*server{}, fault: l.Fault, crashed: make(chan struct{}, 1),
+		api: NewAPI(kinds, backend.SystemClock{}.Now), run: run, servers: map[string]*server{}, fault: l.Fault, crashed: make(chan struct{}, 8),
 		hooks: map[string]*webhook{}, dialects: l.Dialects(),
+		operators: 1, listeners: map[string]*listener{}, chronicles: map[dnsname.Name]*chronicle{}, happened: make(chan struct{}, 1),
+		embedded: l.embedded(), reviews: l.Reviews, attempted: map[ref]string{},
 	}
 	w.api.rights, w.api.denied = l.Rights, w.fail
 	return w
@@ -97,6 +121,7 @@ type operator struct {
 	world *World
 	end   context.CancelFunc
 	done  chan error
+	admit http.Handler // nil: nobody is asked for reviews; World.mu guards it
 
 	mu    sync.Mutex
 	dead  bool
@@ -111,10 +136,12 @@ func (w *World) begin(ctx context.Context) {
 	w.mu.Lock()
 	w.living = append(w.living, o)
 	w.mu.Unlock()
+	at := w.serves(o)
+	w.happens()
 	go func() {
 		err := w.run(ctx, Process{
-			Config: &rest.Config{Host: "http://203.0.113.1", Transport: o}, Connect: o.connect, Open: o.open, Log: slog.New(slog.DiscardHandler),
-			Dialects: w.dialects, Webhooks: wire{o},
+			Config: &rest.Config{Host: "http://203.0.113.1", Transport: o}, Connect: o.connector, Open: o.open, Log: slog.New(slog.DiscardHandler),
+			Dialects: w.dialects, Webhooks: wire{o}, DNS: at, Listen: o.listen, Dial: o.dial, Admit: o.reviews,
 		})
 		if ctx.Err() == nil && w.api.wasGone() {
 			o.deposed()
@@ -163,6 +190,11 @@ func (o *operator) pass(ctx context.Context, takes time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	return o.awake()
+}
+
+// awake waits while an operator is paused, and tells that it has crashed.
+func (o *operator) awake() error {
 	for {
 		o.mu.Lock()
 		dead, holds := o.dead, o.holds
@@ -261,6 +293,7 @@ func (w *World) count(what string) Kind {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.effects = append(w.effects, what)
+	w.happens()
 	if len(w.effects) == w.fault.At {
 		return w.fault.Kind
 	}
@@ -269,6 +302,9 @@ func (w *World) count(what string) Kind {
 
 // RoundTrip implements http.RoundTripper: it is the way to the API server.
 func (o *operator) RoundTrip(r *http.Request) (response *http.Response, err error) {
+	if discovers(r) { // under a lock of the client: who waits for that does not let time pass
+		return o.world.api.serve(r)
+	}
 	if !counts(r) {
 		if err := o.pass(r.Context(), requestTime); err != nil {
 			return nil, err
@@ -350,7 +386,9 @@ func (w *way) Apply(ctx context.Context, zone dnsname.Name, b backend.Batch) (re
 
 // supervise starts an operator, and another one after each that crashes, until the context ends.
 func (w *World) supervise(ctx context.Context) {
-	w.begin(ctx)
+	for range w.operators {
+		w.begin(ctx)
+	}
 	for {
 		select {
 		case <-ctx.Done():
