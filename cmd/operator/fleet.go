@@ -35,14 +35,14 @@ func fleetDNS(pool *all.Pool, m *parts) *bindy.DNS {
 	return &bindy.DNS{
 		Clock: backend.SystemClock{}, MaxSet: m.maxSet, Engine: m.engine,
 		Primary: func(p *bindy.Pod) (controller.Server, error) {
-			servers, err := pool.Connect(all.Config{BIND9: &all.BIND9{Primaries: []all.Primary{{Place: placeOf(p), Access: podAccess{p}}}}})
+			servers, err := pool.Connect(all.Config{BIND9: &all.BIND9{Primaries: []all.Primary{{Place: placeOf(p), Access: podAccess{p}}}, Net: m.pods}})
 			if err != nil {
 				return controller.Server{}, err
 			}
 			return controller.Server{Name: servers[0].Name, View: servers[0].View, Backend: servers[0].Backend}, nil
 		},
 		Secondary: func(p *bindy.Pod) (bindy.Follower, error) {
-			return bind9.NewSecondary(bind9.Config{Place: placeOf(p), Access: podAccess{p}, Now: time.Now})
+			return bind9.NewSecondary(bind9.Config{Place: placeOf(p), Access: podAccess{p}, Now: time.Now, Net: m.pods})
 		},
 	}
 }

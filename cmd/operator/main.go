@@ -34,6 +34,7 @@ import (
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/bind9"
 	"github.com/zonefold/zonefold/internal/budget"
 	gardenerdialect "github.com/zonefold/zonefold/internal/controller/gardener"
 	bindydialect "github.com/zonefold/zonefold/internal/dialect/bindy"
@@ -164,6 +165,7 @@ type process struct {
 	registry prometheus.Registerer
 	connect  func(connector) connector                              // comes before who makes clients of servers; nil: nobody does
 	open     func(gardenerdialect.Request) (backend.Account, error) // opens accounts of services that host zones; nil: as they are opened
+	pods     bind9.Network                                          // to name servers of fleets; its zero value: the machine's
 	hooked   http.RoundTripper                                      // to the servers of DNSClasses; nil: one of each client's own
 	streams  streams                                                // between replicas
 	admit    func(context.Context, http.Handler) error              // has reviews asked for until the context ends; nil: over TLS

@@ -124,6 +124,10 @@ func (a *API) act(r *http.Request, q request, body []byte) (*unstructured.Unstru
 		object, err = a.get(w.ref)
 	case "create":
 		status = http.StatusCreated
+		if q.subresource == "token" {
+			object, err = a.decode(body, r.Header.Get("Content-Type"))
+			return granted(object), status, err
+		}
 		if object, err = a.decode(body, r.Header.Get("Content-Type")); err == nil {
 			object, err = a.create(r.Context(), w, object)
 		}
@@ -208,7 +212,7 @@ func (a *API) read(r *http.Request, path []string) (request, error) {
 	if len(path) > 2 {
 		q.subresource = path[2]
 	}
-	if q.subresource != "" && (q.subresource != "status" || !q.kind.hasStatus) {
+	if q.subresource != "" && (q.subresource != "status" || !q.kind.hasStatus) && (q.subresource != "token" || q.kind.plural != "serviceaccounts") {
 		return q, apierrors.NewGenericServerResponse(http.StatusNotFound, r.Method, q.kind.resource(), q.name, "the server could not find the requested resource", 0, true)
 	}
 	q.verb = verb(r.Method, q)

@@ -24,6 +24,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/client-go/applyconfigurations"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
 )
 
@@ -34,6 +36,19 @@ type kind struct {
 	namespaced bool
 	hasStatus  bool    // as a subresource
 	custom     *custom // nil: it is one of Kubernetes' own, whose content is not looked at
+
+	typed *managedfields.FieldManager // of one of Kubernetes' own that operators apply
+}
+
+// fields is who notes who set which fields of a subresource, nil if nobody does.
+func (k *kind) fields(subresource string) *managedfields.FieldManager {
+	switch {
+	case k.custom != nil:
+		return k.custom.fields[subresource]
+	case subresource == "":
+		return k.typed
+	}
+	return nil
 }
 
 func (k *kind) resource() schema.GroupResource {
@@ -60,12 +75,36 @@ func own() []*kind {
 		return schema.GroupVersionKind{Group: group, Version: "v1", Kind: name}
 	}
 	return []*kind{
-		{v1("", "Namespace"), "namespaces", false, true, nil},
-		{v1("", "Secret"), "secrets", true, false, nil},
-		{v1("coordination.k8s.io", "Lease"), "leases", true, false, nil},
-		{v1("events.k8s.io", "Event"), "events", true, false, nil},
-		{v1("apiextensions.k8s.io", "CustomResourceDefinition"), "customresourcedefinitions", false, true, nil},
+		{v1("", "Namespace"), "namespaces", false, true, nil, nil},
+		{v1("", "Secret"), "secrets", true, false, nil, nil},
+		{v1("coordination.k8s.io", "Lease"), "leases", true, false, nil, nil},
+		{v1("events.k8s.io", "Event"), "events", true, false, nil, nil},
+		{v1("apiextensions.k8s.io", "CustomResourceDefinition"), "customresourcedefinitions", false, true, nil, nil},
+		{v1("", "Pod"), "pods", true, true, nil, nil},
+		{v1("", "Service"), "services", true, true, nil, nil},
+		{v1("", "ConfigMap"), "configmaps", true, false, nil, nil},
+		{v1("", "ServiceAccount"), "serviceaccounts", true, false, nil, nil},
+		{v1("", "PersistentVolumeClaim"), "persistentvolumeclaims", true, true, nil, nil},
+		{v1("apps", "Deployment"), "deployments", true, true, nil, nil},
+		{v1("policy", "PodDisruptionBudget"), "poddisruptionbudgets", true, true, nil, nil},
+		{v1("rbac.authorization.k8s.io", "ClusterRoleBinding"), "clusterrolebindings", false, false, nil, nil},
 	}
+}
+
+// applied lets operators apply Kubernetes' own kinds that a server of a fleet is made of.
+func applied(all []*kind) error {
+	types := applyconfigurations.NewTypeConverter(clientgoscheme.Scheme)
+	for _, k := range all {
+		switch k.Kind {
+		case "Secret", "Service", "ConfigMap", "ServiceAccount", "PersistentVolumeClaim", "Deployment", "PodDisruptionBudget":
+			c := converter{k.GroupVersionKind}
+			var err error
+			if k.typed, err = managedfields.NewDefaultCRDFieldManager(types, c, c, c, k.GroupVersionKind, k.GroupVersion(), "", nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // NewKinds compiles the CustomResourceDefinitions in the YAML files of a folder.
@@ -75,6 +114,9 @@ func NewKinds(definitions fs.FS) (*Kinds, error) {
 		return nil, fmt.Errorf("listing the CustomResourceDefinitions: %w", err)
 	}
 	k := &Kinds{all: own()}
+	if err := applied(k.all); err != nil {
+		return nil, fmt.Errorf("reading the types of Kubernetes: %w", err)
+	}
 	for _, name := range files {
 		text, err := fs.ReadFile(definitions, name)
 		if err != nil {
@@ -107,7 +149,7 @@ func compile(text []byte) (*kind, error) {
 	out := &kind{
 		schema.GroupVersionKind{Group: crd.Spec.Group, Version: version.Name, Kind: crd.Spec.Names.Kind}, crd.Spec.Names.Plural,
 		crd.Spec.Scope == apiextensionsv1.NamespaceScoped, version.Subresources != nil && version.Subresources.Status != nil,
-		&custom{definition: &unstructured.Unstructured{Object: object}, fields: map[string]*managedfields.FieldManager{}},
+		&custom{definition: &unstructured.Unstructured{Object: object}, fields: map[string]*managedfields.FieldManager{}}, nil,
 	}
 	var props apiextensions.JSONSchemaProps
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema, &props, nil); err != nil {
@@ -164,6 +206,9 @@ func (converter) ConvertFieldLabel(_ schema.GroupVersionKind, label, value strin
 // complete leaves out what a kind does not know, and puts in what it takes for what is left out.
 func (k *kind) complete(object *unstructured.Unstructured) {
 	if k.custom == nil {
+		if k.Kind == "Service" {
+			addressed(object)
+		}
 		return
 	}
 	pruning.Prune(object.Object, k.custom.structure, true)

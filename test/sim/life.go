@@ -37,7 +37,7 @@ const (
 //	key 192.0.2.1:53 SECRET                   it knows another key from now on
 //	keep 192.0.2.1:53 example.org.            its content is kept, as a backup is
 //	lose 192.0.2.1:53 example.org.            it has the content that was kept last, or loses the zone
-//	webhook dns.example SECRET                a server of DNSClasses, with a key; what follows is in webhook.go
+//	webhook dns.example SECRET                a server of DNSClasses, with a key; what follows is in webhook.go; those of pods of fleets are in fleet.go
 //	begin homelab                             operators begin, with these dialects; none: kubizone
 //	operators 2                               so many live at the same time; written before they begin
 //	apply                                     objects, as kubectl apply has them
@@ -129,6 +129,9 @@ func (l Life) Live(ctx context.Context, kinds *Kinds, run Run) (Outcome, error) 
 	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
+	if err := w.house(ctx); err != nil {
+		return Outcome{}, err
+	}
 	started := false
 	watch, endWatch := context.WithCancel(ctx)
 	defer endWatch()
@@ -177,6 +180,8 @@ func (w *World) step(ctx context.Context, words []string, data []byte) error {
 	switch {
 	case inTrouble(words):
 		return w.api.begin(words)
+	case w.nodes.takes(words):
+		return w.nodes.step(words)
 	case words[0] == "apply":
 		return w.apply(ctx, string(data))
 	case words[0] == "deny" || words[0] == "try":
@@ -342,7 +347,8 @@ func discovers(r *http.Request) bool {
 	return words[0] == "api" && len(words) <= 2 || words[0] == "apis" && len(words) <= 3
 }
 
-// counts reports whether a request is an effect that faults are put at: a Lease is renewed all the time, and events are for people.
+// counts reports whether a request is an effect that faults are put at: a Lease is renewed all the time, events are for people, and a token changes
+// nothing.
 func counts(r *http.Request) bool {
-	return r.Method != http.MethodGet && !strings.HasPrefix(r.URL.Path, "/apis/coordination.k8s.io/") && !strings.HasPrefix(r.URL.Path, "/apis/events.k8s.io/")
+	return !strings.HasSuffix(r.URL.Path, "/token") && r.Method != http.MethodGet && !strings.HasPrefix(r.URL.Path, "/apis/coordination.k8s.io/") && !strings.HasPrefix(r.URL.Path, "/apis/events.k8s.io/")
 }

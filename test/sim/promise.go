@@ -18,6 +18,7 @@ func (w *World) promises() {
 	objects := maps.Clone(w.api.store.objects)
 	refs := w.api.store.sorted(func(r ref, _ *unstructured.Unstructured) bool { return r.kind.custom != nil })
 	w.api.store.mu.Unlock()
+	w.nodes.promised(objects)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, r := range refs {

@@ -23,11 +23,17 @@ type plot interface {
 	deleteAll() // all objects go that servers have something for
 }
 
-// RandomLife writes a life of one dialect, or of three, with about so many steps. The same random numbers write the same life.
-func RandomLife(r *rand.Rand, steps int) Life {
+// RandomLife writes a life of the dialect of a name, or, if that is empty, of one or of all, with about so many steps. The same random numbers
+// write the same life.
+func RandomLife(r *rand.Rand, steps int, dialect string) Life {
 	a := &author{Rand: r}
-	dialects, plots := []string{"kubizone", "homelab", "gardener"}, []plot{newZoneLife(a), newClassLife(a), newAccountLife(a)}
-	if only := a.IntN(len(plots) + 1); only < len(plots) {
+	dialects := []string{"kubizone", "homelab", "gardener", "bindy"}
+	plots := []plot{newZoneLife(a), newClassLife(a), newAccountLife(a), newFleetLife(a)}
+	only := a.IntN(len(plots) + 1)
+	if i := slices.Index(dialects, dialect); i >= 0 {
+		only = i
+	}
+	if only < len(plots) {
 		dialects, plots = dialects[only:only+1], plots[only:only+1]
 	}
 	for _, p := range plots {
@@ -107,7 +113,7 @@ func (a *author) trouble() {
 	switch a.IntN(3) {
 	case 0:
 		a.ease()
-		a.late = a.choose([]string{"zones", "records", "backends", "dnsrecords", "dnsclasses", "secrets"})
+		a.late = a.choose([]string{"zones", "records", "backends", "dnsrecords", "dnsclasses", "secrets", "dnszones", "bind9instances", "pods", "deployments"})
 		a.step("late "+a.late+" "+a.choose([]string{"1s", "60s", "10m"}), "")
 	case 1:
 		a.step("failing "+a.choose([]string{"409", "429", "500", "timeout"})+" "+a.choose([]string{"before", "after"})+" "+a.choose([]string{"1s", "30s"}), "")

@@ -7,7 +7,7 @@ import (
 )
 
 func TestShrinkLeavesOutWhatALifeFailsWithout(t *testing.T) {
-	l := RandomLife(rand.New(rand.NewPCG(7, 0)), 30) // it is to be repeated
+	l := RandomLife(rand.New(rand.NewPCG(7, 0)), 30, "") // it is to be repeated
 	l.Steps[3].Text, l.Steps[len(l.Steps)-1].Text = "first", "last"
 	short := Shrink(l, func(l Life) (Life, bool) {
 		has := func(text string) bool {
@@ -22,7 +22,7 @@ func TestShrinkLeavesOutWhatALifeFailsWithout(t *testing.T) {
 }
 
 func TestALifeIsTheSameForTheSameSeed(t *testing.T) {
-	of := func(seed uint64) string { return string(RandomLife(rand.New(rand.NewPCG(seed, 0)), 30).Format()) } // that is asked
+	of := func(seed uint64) string { return string(RandomLife(rand.New(rand.NewPCG(seed, 0)), 30, "").Format()) } // that is asked
 	first, again := of(1), of(1)
 	if first != again || first == of(2) {
 		t.Error("a life is told by its seed")

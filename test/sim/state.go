@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	bindy "github.com/zonefold/zonefold/api/bindy/v1beta1"
 	homelab "github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -20,7 +21,8 @@ var differs = []string{
 	"lastTransitionTime", "lastUpdateTime", "lastUpdated", "serial", "serialCeiling", "creationTimestamp", "managedFields", "resourceVersion", "uid", "generation",
 	"observedGeneration", "serialObserved",
 	"lastSyncTime", "lastHealthCheck", "lastCheck", "timestamp", // of DNSRecords and DNSClasses
-	homelab.AppliedAnnotation, // where a record was to be sent first
+	homelab.AppliedAnnotation,                   // where a record was to be sent first
+	"lastReconciledAt", bindy.AppliedAnnotation, // of DNSZones and Bind9Instances: it has the UIDs of owners in it
 }
 
 // equal are values that count as others: a server that is told a DNSRecord a second time, since nobody heard what came of the first, has updated it.
@@ -47,6 +49,7 @@ func (w *World) state() string {
 		}
 	}
 	w.api.store.mu.Unlock()
+	out.WriteString(w.nodes.contents())
 	wanted := w.delivered()
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -86,7 +86,11 @@ func (s *store) end(r ref) {
 		s.endNamespace(r, object)
 		return
 	}
-	if len(object.GetFinalizers()) == 0 {
+	grace := int64(0)
+	if r.kind.Kind == "Pod" {
+		grace = podGrace
+	}
+	if len(object.GetFinalizers()) == 0 && grace == 0 {
 		s.remove(r)
 		return
 	}
@@ -94,9 +98,8 @@ func (s *store) end(r ref) {
 		return
 	}
 	ending := object.DeepCopy()
-	now := metav1.NewTime(s.now().Truncate(time.Second))
+	now := metav1.NewTime(s.now().Truncate(time.Second).Add(time.Duration(grace) * time.Second))
 	ending.SetDeletionTimestamp(&now)
-	grace := int64(0)
 	ending.SetDeletionGracePeriodSeconds(&grace)
 	ending.SetGeneration(object.GetGeneration() + 1)
 	s.put(r, ending)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/backendtest"
+	"github.com/zonefold/zonefold/internal/backend/bind9"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/backends"
 	"github.com/zonefold/zonefold/internal/controller/gardener"
@@ -46,6 +47,7 @@ type Process struct {
 
 	Dialects []string          // that are on
 	Webhooks http.RoundTripper // to the servers of DNSClasses
+	Pods     bind9.Network     // to the name servers of fleets
 
 	// Where its own name server is, none if that is the zero one, and how replicas reach each other.
 	DNS    netip.AddrPort
@@ -62,9 +64,10 @@ type Run func(context.Context, Process) error
 
 // A World has an API server, name servers that outlive operators, and operators.
 type World struct {
-	api  *API
-	run  Run
-	lost time.Time // when a server last came back with what was kept; only steps look at it
+	api   *API
+	run   Run
+	nodes *nodes    // nil: there are none
+	lost  time.Time // when a server last came back with what was kept; only steps look at it
 
 	mu       sync.Mutex
 	servers  map[string]*server  // by address
@@ -141,7 +144,7 @@ func (w *World) begin(ctx context.Context) {
 	go func() {
 		err := w.run(ctx, Process{
 			Config: &rest.Config{Host: "http://203.0.113.1", Transport: o}, Connect: o.connector, Open: o.open, Log: slog.New(slog.DiscardHandler),
-			Dialects: w.dialects, Webhooks: wire{o}, DNS: at, Listen: o.listen, Dial: o.dial, Admit: o.reviews,
+			Dialects: w.dialects, Webhooks: wire{o}, Pods: o.pods(), DNS: at, Listen: o.listen, Dial: o.dial, Admit: o.reviews,
 		})
 		if ctx.Err() == nil && w.api.wasGone() {
 			o.deposed()

@@ -159,8 +159,9 @@ func (a *API) apply(ctx context.Context, w write, before *unstructured.Unstructu
 	if err != nil {
 		return nil, err
 	}
-	if w.kind.custom == nil || w.manager == "" {
-		return nil, apierrors.NewBadRequest("only custom objects are applied here, by a field manager with a name")
+	fields := w.kind.fields(w.subresource)
+	if fields == nil || w.manager == "" {
+		return nil, apierrors.NewBadRequest("objects of this kind are not applied here, and none without the name of a field manager")
 	}
 	live := before
 	if live == nil {
@@ -175,7 +176,7 @@ func (a *API) apply(ctx context.Context, w write, before *unstructured.Unstructu
 		live.SetName(w.Name)
 		live.SetNamespace(w.Namespace)
 	}
-	merged, err := w.kind.custom.fields[w.subresource].Apply(live.DeepCopy(), applied, w.manager, w.force)
+	merged, err := fields.Apply(live.DeepCopy(), applied, w.manager, w.force)
 	if err != nil {
 		return nil, err
 	}
@@ -314,10 +315,11 @@ func same(a, b *unstructured.Unstructured) bool {
 
 // managed notes who set which fields.
 func (w write) managed(before, after *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	if w.kind.custom == nil {
+	fields := w.kind.fields(w.subresource)
+	if fields == nil {
 		return after, nil
 	}
-	out, err := w.kind.custom.fields[w.subresource].Update(before, after, w.manager)
+	out, err := fields.Update(before, after, w.manager)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}

@@ -41,6 +41,7 @@ type RFC2136 struct {
 // BIND9 are the primaries of a fleet. Each pod is a target of its own, and all get everything.
 type BIND9 struct {
 	Primaries []Primary
+	Net       bind9.Network
 }
 
 // A Primary is one pod, and what it is reached with.
@@ -198,7 +199,7 @@ func (p *Pool) bind9(cfg Config) ([]Server, error) {
 	var servers []Server
 	for _, primary := range cfg.BIND9.Primaries {
 		c, err := p.pods.get(primary, func() (*bind9.Client, error) {
-			return bind9.New(bind9.Config{Place: primary.Place, Access: primary.Access, Now: p.now, Reads: p.reads})
+			return bind9.New(bind9.Config{Place: primary.Place, Access: primary.Access, Now: p.now, Reads: p.reads, Net: cfg.BIND9.Net})
 		})
 		if err != nil {
 			return nil, err

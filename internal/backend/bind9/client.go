@@ -54,6 +54,40 @@ type Config struct {
 	Access Access
 	Now    func() time.Time // part of every signature
 	Reads  *budget.Pool     // bounds what is read; nil bounds each transfer alone
+	Net    Network
+}
+
+// A Network is how pods are reached. Its zero value is the machine's.
+type Network struct {
+	HTTP http.RoundTripper                        // to sidecars; nil: a transport of each client's own
+	DNS  func(rfc2136.Config) (Nameserver, error) // makes clients of named; nil: those of package rfc2136
+}
+
+// A Nameserver is named as updates and transfers reach it.
+type Nameserver interface {
+	Read(ctx context.Context, zone dnsname.Name, ask backend.Ask) (backend.Observed, error)
+	Apply(ctx context.Context, zone dnsname.Name, b backend.Batch) (backend.Result, error)
+	// Prove has the server show that it knows the key for updates.
+	Prove(ctx context.Context) error
+	Limits() backend.Limits
+	Server() string // its address
+	Close() error
+}
+
+var _ Nameserver = (*rfc2136.Client)(nil)
+
+func (n Network) dns(cfg rfc2136.Config) (Nameserver, error) {
+	if n.DNS != nil {
+		return n.DNS(cfg)
+	}
+	return rfc2136.New(cfg)
+}
+
+func (n Network) http() http.RoundTripper {
+	if n.HTTP != nil {
+		return n.HTTP
+	}
+	return &http.Transport{MaxIdleConnsPerHost: concurrency, IdleConnTimeout: time.Minute} // a proxy would take the token to somebody else
 }
 
 // Client is one primary. It keeps some connections open between calls; Close closes those that are idle.
@@ -86,7 +120,7 @@ func New(cfg Config) (*Client, error) {
 type pod struct {
 	place   Place
 	access  Access
-	dns     *rfc2136.Client
+	dns     Nameserver
 	sidecar *bindcar.Client
 }
 
@@ -101,16 +135,15 @@ func newPod(cfg Config) (pod, error) {
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil {
 		return pod{}, errors.New("the address of a sidecar is not http://HOST:PORT")
 	}
-	dns, err := rfc2136.New(rfc2136.Config{Server: cfg.Place.DNS, Now: cfg.Now, Reads: cfg.Reads, Keys: func() (rfc2136.Keys, error) { return keysOf(cfg.Access) }})
+	dns, err := cfg.Net.dns(rfc2136.Config{Server: cfg.Place.DNS, Now: cfg.Now, Reads: cfg.Reads, Keys: func() (rfc2136.Keys, error) { return keysOf(cfg.Access) }})
 	if err != nil {
 		return pod{}, err
 	}
-	// A proxy or a redirect would take the token to somebody else.
-	transport := &http.Transport{MaxIdleConnsPerHost: concurrency, IdleConnTimeout: time.Minute}
+	// A redirect would take the token to somebody else.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return pod{
 		place: cfg.Place, access: cfg.Access, dns: dns,
-		sidecar: &bindcar.Client{BaseURL: cfg.Place.Sidecar, Pod: cfg.Place.ID, Token: cfg.Access.Token, HTTP: &http.Client{Transport: transport, CheckRedirect: stay}},
+		sidecar: &bindcar.Client{BaseURL: cfg.Place.Sidecar, Pod: cfg.Place.ID, Token: cfg.Access.Token, HTTP: &http.Client{Transport: cfg.Net.http(), CheckRedirect: stay}},
 	}, nil
 }
 

@@ -48,7 +48,9 @@ func (b *Controller) reconcileAccount(ctx context.Context, key client.ObjectKey)
 	if key.Name != dialect.ServiceAccount {
 		return 0, nil
 	}
-	b.accounting.Lock()
+	if err := b.accounting.LockBefore(ctx); err != nil {
+		return 0, err
+	}
 	defer b.accounting.Unlock()
 	var account corev1.ServiceAccount
 	if err := b.Client.Get(ctx, key, &account); err != nil {
@@ -90,7 +92,9 @@ func (b *Controller) serversLeft(ctx context.Context, namespace string) (bool, e
 // applyAccount makes the ServiceAccount of an instance's namespace, and notes which one it is. One that somebody else made is used as
 // it is.
 func (b *Controller) applyAccount(ctx context.Context, v *visit) (bool, error) {
-	b.accounting.Lock() // several instances begin at once
+	if err := b.accounting.LockBefore(ctx); err != nil { // several instances begin at once
+		return false, err
+	}
 	defer b.accounting.Unlock()
 	want := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
 		Namespace: v.instance.Namespace, Name: dialect.ServiceAccount,

@@ -144,7 +144,9 @@ func (b *Controller) applyTemplate(ctx context.Context, v *visit, want *appsv1.D
 // server: two must not go at once.
 func (b *Controller) takeTurn(ctx context.Context, v *visit, want *appsv1.Deployment) error {
 	key := client.ObjectKeyFromObject(v.instance)
-	b.rolling.Lock()
+	if err := b.rolling.LockBefore(ctx); err != nil {
+		return err
+	}
 	defer b.rolling.Unlock()
 	var all appsv1.DeploymentList
 	if err := b.Live.List(ctx, &all, client.InNamespace(key.Namespace), client.MatchingLabels{v1beta1.PartOfLabel: v1beta1.PartOfValue}); err != nil {

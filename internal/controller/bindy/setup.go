@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -60,6 +61,8 @@ type Config struct {
 	// Token is what the sidecars of a namespace know the operator by; nil: a token of its ServiceAccount, for their Audience.
 	Token func(ctx context.Context, namespace string) (string, error)
 	DNS   *DNS // nil: servers are made, and get no zones
+	// Sidecars is the way to those; nil: the machine's.
+	Sidecars http.RoundTripper
 	// Records are the kinds of records that are Served; nil: all.
 	Records []client.Object
 }
@@ -71,9 +74,10 @@ type Controller struct {
 	keys     keyset
 	sidecars sidecars
 	tokens   tokens
+	http     *http.Client // to sidecars
 
-	accounting sync.Mutex // held while a ServiceAccount is made or removed
-	rolling    sync.Mutex // held while it is decided whose pods are replaced
+	accounting controller.Turn // held while a ServiceAccount is made or removed
+	rolling    controller.Turn // held while it is decided whose pods are replaced
 	line       line
 	users      contents
 	zones      *Zones // nil: servers get no zones
@@ -81,7 +85,7 @@ type Controller struct {
 
 // New returns a Controller that has not begun.
 func New(c Config) *Controller {
-	b := &Controller{Config: c, applier: &applier{
+	b := &Controller{Config: c, http: sidecarHTTP(c.Sidecars), applier: &applier{
 		objects: &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}, live: c.Live,
 	}}
 	if c.DNS != nil {

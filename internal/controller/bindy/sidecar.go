@@ -47,14 +47,19 @@ type sidecars struct {
 	silent   map[types.UID]silence
 }
 
-// sidecarHTTP goes straight to pods: through no proxy, and not where an answer points to, for a token is in the request.
-var sidecarHTTP = &http.Client{
-	Timeout:       sidecarCall,
-	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	Transport: &http.Transport{
-		DialContext:     (&net.Dialer{Timeout: sidecarDial}).DialContext,
-		IdleConnTimeout: sidecarStart, MaxIdleConnsPerHost: 1, ResponseHeaderTimeout: sidecarCall,
-	},
+// sidecarHTTP goes straight to pods: through no proxy, and not where an answer points to, for a token is in the request. The transport is nil where it
+// is the machine's.
+func sidecarHTTP(transport http.RoundTripper) *http.Client {
+	if transport == nil {
+		transport = &http.Transport{
+			DialContext:     (&net.Dialer{Timeout: sidecarDial}).DialContext,
+			IdleConnTimeout: sidecarStart, MaxIdleConnsPerHost: 1, ResponseHeaderTimeout: sidecarCall,
+		}
+	}
+	return &http.Client{
+		Timeout: sidecarCall, Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }
 
 // errUndelivered says that a pod does not have all zones that it is to have before it is ready.
@@ -74,7 +79,7 @@ func (b *Controller) sidecar(ctx context.Context, p *corev1.Pod) (*bindcar.Clien
 	}
 	port := strconv.Itoa(int(p.Spec.Containers[i].Ports[0].ContainerPort))
 	return &bindcar.Client{
-		BaseURL: "http://" + net.JoinHostPort(p.Status.PodIP, port), Pod: string(p.UID), HTTP: sidecarHTTP, Token: func() (string, error) { return token, nil },
+		BaseURL: "http://" + net.JoinHostPort(p.Status.PodIP, port), Pod: string(p.UID), HTTP: b.http, Token: func() (string, error) { return token, nil },
 	}, nil
 }
 
