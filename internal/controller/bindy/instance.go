@@ -86,26 +86,33 @@ func (b *Controller) reconcileInstance(ctx context.Context, key client.ObjectKey
 		v.troubles = append(v.troubles, *t)
 	}
 	err = b.carryOut(ctx, v)
-	reported := b.reportInstance(ctx, &instance, v)
-	if b.zones != nil && reported == nil {
-		b.zones.noted(key, v.zones)
-	}
-	return v.after, errors.Join(err, reported)
+	return v.after, errors.Join(err, b.reportVisit(ctx, v))
 }
 
-// keepUp has the pods of an instance whose spec cannot be carried out go on with their zones, those that were made anew since, too, and says why
-// nothing else is done.
+func (b *Controller) reportVisit(ctx context.Context, v *visit) error {
+	err := b.reportInstance(ctx, v.instance, v)
+	if b.zones != nil && err == nil {
+		b.zones.noted(client.ObjectKeyFromObject(v.instance), v.zones)
+	}
+	return err
+}
+
+// keepUp has the pods of an instance whose spec cannot be carried out go on with their zones, those that were made anew since, too, and lose those
+// that it is not to have any more, and says why nothing else is done.
 func (b *Controller) keepUp(ctx context.Context, i *v1beta1.Bind9Instance, problem *dialect.Trouble) (time.Duration, error) {
-	v := &visit{instance: i, kept: true, troubles: []dialect.Trouble{*problem}}
+	v := &visit{instance: i, kept: true, troubles: []dialect.Trouble{*problem}, zones: i.Status.Zones}
 	looked := b.lookForZones(ctx, client.ObjectKeyFromObject(i))
 	server := &dialect.Server{Instance: i}
 	var err error
 	if v.pods, err = b.podsOf(ctx, server); err == nil {
+		if b.zones != nil && len(v.zones) > 0 {
+			v.zones = b.sweep(ctx, v)
+		}
 		after, troubles := b.declare(ctx, server, v.pods)
 		v.again(after)
 		v.troubles = append(v.troubles, troubles...)
 	}
-	return v.after, errors.Join(looked, err, b.reportInstance(ctx, i, v))
+	return v.after, errors.Join(looked, err, b.reportVisit(ctx, v))
 }
 
 // lookForZones has the zones of an instance delivered to the pods that it has now.

@@ -48,7 +48,7 @@ func (b *Controller) reportInstance(ctx context.Context, i *v1beta1.Bind9Instanc
 			}
 		}
 	}
-	if b.zones != nil && v.plan != nil {
+	if b.zones != nil && (v.plan != nil || v.kept) {
 		status.Zones, status.ZonesCount = v.zones, int32(len(v.zones))
 	}
 	v.lags = b.lags(&live)
