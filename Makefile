@@ -78,7 +78,7 @@ soak: ## pods, sidecars, operators and API server killed at random for SOAK=5m u
 sim: ## LIVES=1000 random lives of the operator in virtual time, from SEED=1 on, each with a fault; seven are part of test
 	LIVES=$(LIVES) SEED=$(SEED) go test -count=1 -timeout 0 -v -run 'TestRandomLives$$' ./cmd/operator | grep -vE '=== (RUN|PAUSE|CONT)|--- PASS'
 
-mutations: ## faults put into the operator, one at a time: which life finds each, of those at every effect and LIVES=1000 random ones
+mutations: ## faults put into the operator, one at a time: which of LIVES=1000 lives finds each
 	LIVES=$(LIVES) SEED=$(SEED) go run ./hack/mutations
 
 demo: ## a control plane, the operator, real BINDs and examples/quickstart; with DEMO=bind, Pods with fleets of BIND, with DEMO=webhook, a server of the signed webhook protocol, with DEMO=gardener, a DNSRecord of Gardener in PowerDNS; Ctrl-C ends all of it

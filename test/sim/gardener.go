@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller/gardener"
@@ -74,26 +73,15 @@ func unreached(err error) error {
 
 // annotate has an object have an annotation, as KEY=VALUE.
 func (w *World) annotate(ctx context.Context, kind, name, annotation string) error {
-	k := w.api.kinds.named(kind)
-	if k == nil {
-		return fmt.Errorf("there is no kind %s", kind)
-	}
-	namespace, name, _ := strings.Cut(name, "/")
 	key, value, _ := strings.Cut(annotation, "=")
-	r := ref{k, types.NamespacedName{Namespace: namespace, Name: name}}
-	was, err := w.api.get(r)
-	if err != nil {
-		return err
-	}
-	next := was.DeepCopy()
-	all := next.GetAnnotations()
-	if all == nil {
-		all = map[string]string{}
-	}
-	all[key] = value
-	next.SetAnnotations(all)
-	_, err = w.api.update(ctx, write{ref: r, manager: "person"}, next)
-	return err
+	return w.edit(ctx, kind, name, func(o *unstructured.Unstructured) {
+		all := o.GetAnnotations()
+		if all == nil {
+			all = map[string]string{}
+		}
+		all[key] = value
+		o.SetAnnotations(all)
+	})
 }
 
 // succeeded reports whether a DNSRecord of Gardener says that its set is there as its spec has it.

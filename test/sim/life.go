@@ -35,6 +35,8 @@ const (
 //	down 192.0.2.1:53                         it does not answer
 //	up 192.0.2.1:53                           it answers again
 //	key 192.0.2.1:53 SECRET                   it knows another key from now on
+//	write 192.0.2.1:53 www.example.org. A 192.0.2.1   somebody else puts a set there
+//	forget 192.0.2.1:53                       it ends right after its next answer to a message, and comes back without what that was about
 //	keep 192.0.2.1:53 example.org.            its content is kept, as a backup is
 //	lose 192.0.2.1:53 example.org.            it has the content that was kept last, or loses the zone
 //	webhook dns.example SECRET                a server of DNSClasses, with a key; what follows is in webhook.go; those of pods of fleets are in fleet.go
@@ -45,6 +47,7 @@ const (
 //	try                                       objects that may be denied
 //	delete Record a/www                       an object; one of several kinds of that name: DNSRecord.extensions.gardener.cloud
 //	annotate DNSRecord a/www KEY=VALUE        an object
+//	strip Zone a/org                          somebody takes all finalizers off
 //	wait 5s                                   nothing
 //	holds 192.0.2.1:53                        a server has this by now, and nothing else: a set a line
 //	late zones 60s, failing 409 after 30s,    what is wrong with the API server from then on: see troubles
@@ -194,6 +197,8 @@ func (w *World) step(ctx context.Context, words []string, data []byte) error {
 		return w.delete(words[1], words[2])
 	case words[0] == "annotate" && len(words) == 4:
 		return w.annotate(ctx, words[1], words[2], words[3])
+	case words[0] == "strip" && len(words) == 3:
+		return w.strip(ctx, words[1], words[2])
 	case words[0] == "wait" && len(words) == 2:
 		d, err := time.ParseDuration(words[1])
 		if err == nil {
@@ -221,6 +226,12 @@ func (w *World) step(ctx context.Context, words []string, data []byte) error {
 		w.mu.Lock()
 		s.key = words[2]
 		w.mu.Unlock()
+	case "forget":
+		w.mu.Lock()
+		s.forgets = true
+		w.mu.Unlock()
+	case "write":
+		return s.write(words[2:])
 	case "keep":
 		return s.restore(words)
 	case "lose":
@@ -257,16 +268,11 @@ func (w *World) serve(at, key, zone, records string) error {
 	}
 	var sets []rr.Set
 	for line := range strings.Lines(records) {
-		words := strings.Fields(line)
-		owner, err := dnsname.Parse(words[0])
+		set, err := setOf(strings.Fields(line))
 		if err != nil {
 			return err
 		}
-		typ, err := rr.ParseType(words[1])
-		if err != nil {
-			return err
-		}
-		sets = append(sets, rr.NewSet(rr.Key{Name: owner, Type: typ}, 60, strings.Join(words[2:], " ")))
+		sets = append(sets, set)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -9,11 +9,16 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// A Mutation is one fault that a programmer could make: a text of a file, and what stands there instead. As a txtar archive its comment says
-// what is wrong then, the first file is the text, under the name of the file that has it, and the second, "instead", what stands there instead.
+// A Mutation is one fault that a programmer could make. As a txtar archive its comment says what is wrong then; of its files, each first of
+// two is a text, under the name of the file that has it, and the second, "instead", what stands there instead.
 type Mutation struct {
-	Name string // of its file
-	What string // a sentence
+	Name  string // of its file
+	What  string // a sentence
+	Edits []Edit
+}
+
+// An Edit puts a text into the place of another one. Both are inside of one function.
+type Edit struct {
 	File string // from the root of the repository
 	Old  string
 	New  string
@@ -31,22 +36,28 @@ func Mutations(dir fs.FS) ([]Mutation, error) {
 		if err != nil {
 			return nil, err
 		}
+		m := Mutation{Name: strings.TrimSuffix(name, path.Ext(name))}
 		archive := txtar.Parse(text)
-		if len(archive.Files) != 2 || archive.Files[1].Name != "instead" {
-			return nil, fmt.Errorf("reading mutation %s: it is to have a file and what is there instead", name)
+		m.What = strings.TrimSpace(string(archive.Comment))
+		for i := 0; i+1 < len(archive.Files); i += 2 {
+			was, is := archive.Files[i], archive.Files[i+1]
+			if is.Name != "instead" {
+				return nil, fmt.Errorf("reading mutation %s: what stands in %s instead is missing", name, was.Name)
+			}
+			m.Edits = append(m.Edits, Edit{was.Name, string(was.Data), string(is.Data)})
 		}
-		all = append(all, Mutation{
-			Name: strings.TrimSuffix(name, path.Ext(name)), What: strings.TrimSpace(string(archive.Comment)),
-			File: archive.Files[0].Name, Old: string(archive.Files[0].Data), New: string(archive.Files[1].Data),
-		})
+		if len(m.Edits) == 0 || len(archive.Files)%2 != 0 {
+			return nil, fmt.Errorf("reading mutation %s: it is to have pairs of a file and what is there instead", name)
+		}
+		all = append(all, m)
 	}
 	return all, nil
 }
 
-// Apply returns what its file is with the mutation. The text has to be there once.
-func (m Mutation) Apply(source string) (string, error) {
-	if n := strings.Count(source, m.Old); n != 1 || m.Old == m.New {
-		return "", fmt.Errorf("mutation %s: its text is %d times in %s; it is to be there once, and to be another one then", m.Name, n, m.File)
+// In says where in its file the text of an edit is. It has to be there once.
+func (e Edit) In(source string) (int, error) {
+	if n := strings.Count(source, e.Old); n != 1 || e.Old == e.New {
+		return 0, fmt.Errorf("the text is %d times in %s; it is to be there once, and to be another one then:\n%s", n, e.File, e.Old)
 	}
-	return strings.Replace(source, m.Old, m.New, 1), nil
+	return strings.Index(source, e.Old), nil
 }

@@ -97,6 +97,8 @@ type server struct {
 	*backendtest.Memory
 	key  string
 	kept map[dnsname.Name]backendtest.Copy // contents, to come back with; only steps look at it
+
+	forgets bool // it ends after its next answer, without what that was about; World.mu guards it
 }
 
 func newWorld(kinds *Kinds, run Run, l Life) *World {
@@ -378,7 +380,7 @@ func (w *way) Read(ctx context.Context, zone dnsname.Name, ask backend.Ask) (bac
 // Apply implements backend.Backend.
 func (w *way) Apply(ctx context.Context, zone dnsname.Name, b backend.Batch) (result backend.Result, err error) {
 	err = w.from.effect(ctx, messageTime, update+zone.String()+" at "+w.at, func() error {
-		result, err = w.client().Apply(ctx, zone, b)
+		result, err = w.apply(ctx, zone, b)
 		return err
 	})
 	if errors.Is(err, errCrashed) || errors.Is(err, errStopped) {

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+
+	"github.com/zonefold/zonefold/test/sim"
+)
+
+// What the test prints of its lives.
+var (
+	begun = regexp.MustCompile(`life (\d+): (.*)$`)
+	found = regexp.MustCompile(`found by (.*), after (\d+) lives$`)
+)
+
+// try lives lives with a mutation until one fails, or ends the program. It returns which one, "" for none, and how many there were.
+func try(ctx context.Context, m sim.Mutation, test string) (by, after string, err error) {
+	whole := ctx
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	c := exec.CommandContext(ctx, test, "-test.v", "-test.timeout=0", "-test.run=^TestLivesThatLookForMutations$")
+	c.Dir, c.Env = program, append(os.Environ(), "GOMAXPROCS=1", "GOGC=400", variable+"="+m.Name, "DIALECTS="+strings.Join(dialects(m), " "))
+	if os.Getenv("LIVES") == "" {
+		c.Env = append(c.Env, "LIVES=1000")
+	}
+	output, err := c.StdoutPipe()
+	if err != nil {
+		return "", "", err
+	}
+	if err := c.Start(); err != nil {
+		return "", "", err
+	}
+	for lines := bufio.NewScanner(output); lines.Scan(); {
+		if text := begun.FindStringSubmatch(lines.Text()); text != nil {
+			after, by = text[1], text[2]
+		} else if text := found.FindStringSubmatch(lines.Text()); text != nil {
+			stop()
+			_ = c.Wait() // it was ended
+			return text[1], text[2], nil
+		}
+	}
+	err = c.Wait()
+	if whole.Err() != nil {
+		return "", "", whole.Err()
+	}
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		return by + ", which ends the program", after, nil
+	}
+	return "", after, err
+}
+
+// dialects are those that a mutation concerns.
+func dialects(m sim.Mutation) []string {
+	for _, d := range []string{"kubizone", "homelab", "gardener"} {
+		if strings.Contains(m.Edits[0].File, "/"+d+"/") {
+			return []string{d}
+		}
+	}
+	if strings.HasPrefix(m.Edits[0].File, "internal/controller/") {
+		return []string{"kubizone", "homelab"}
+	}
+	return []string{"kubizone", "gardener"}
+}

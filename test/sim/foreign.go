@@ -1,0 +1,90 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// setOf reads a set of one value: name, type and data.
+func setOf(words []string) (rr.Set, error) {
+	if len(words) < 3 {
+		return rr.Set{}, errors.New("name, type or data are missing")
+	}
+	name, err := dnsname.Parse(words[0])
+	if err != nil {
+		return rr.Set{}, err
+	}
+	typ, err := rr.ParseType(words[1])
+	if err != nil {
+		return rr.Set{}, err
+	}
+	return rr.NewSet(rr.Key{Name: name, Type: typ}, 60, strings.Join(words[2:], " ")), nil
+}
+
+// write has somebody else put a set into a zone, under the serial that comes next.
+func (s *server) write(words []string) error {
+	set, err := setOf(words)
+	if err != nil {
+		return err
+	}
+	var in dnsname.Name
+	for _, zone := range s.Zones() {
+		if set.Name.Under(zone) && (in.IsZero() || zone.Under(in)) {
+			in = zone
+		}
+	}
+	if in.IsZero() {
+		return errors.New("the server has no zone of that name")
+	}
+	s.Foreign(in, []rr.Set{set}, nil)
+	return nil
+}
+
+// apply has the server take a message; one that forgets has lost it when it comes back.
+func (w *way) apply(ctx context.Context, zone dnsname.Name, b backend.Batch) (backend.Result, error) {
+	w.from.world.mu.Lock()
+	forgets := w.to.forgets
+	w.to.forgets = false
+	w.from.world.mu.Unlock()
+	before := w.to.Copy(zone)
+	result, err := w.client().Apply(ctx, zone, b)
+	if forgets && err == nil {
+		w.to.Lose(zone, before)
+		w.to.SetDown(true)
+		time.AfterFunc(100*time.Millisecond, func() { w.to.SetDown(false) }) // before it is asked again
+	}
+	return result, err
+}
+
+// strip takes all finalizers off an object.
+func (w *World) strip(ctx context.Context, kind, name string) error {
+	return w.edit(ctx, kind, name, func(o *unstructured.Unstructured) { o.SetFinalizers(nil) })
+}
+
+// edit has somebody change an object.
+func (w *World) edit(ctx context.Context, kind, name string, change func(*unstructured.Unstructured)) error {
+	k := w.api.kinds.named(kind)
+	if k == nil {
+		return fmt.Errorf("there is no kind %s", kind)
+	}
+	namespace, name, _ := strings.Cut(name, "/")
+	r := ref{k, types.NamespacedName{Namespace: namespace, Name: name}}
+	was, err := w.api.get(r)
+	if err != nil {
+		return err
+	}
+	next := was.DeepCopy()
+	change(next)
+	_, err = w.api.update(ctx, write{ref: r, manager: "person"}, next)
+	return err
+}
