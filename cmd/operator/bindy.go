@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"time"
 
@@ -45,5 +46,10 @@ func addBindy(ctx context.Context, m *parts, numbers *controller.Metrics) error 
 		m.fleets.Await(kubizone.GroupVersion.String())
 	}
 	m.examiners = append(m.examiners, fleets.Examiners()...)
-	return m.Add(manager.RunnableFunc(fleets.Run))
+	ending := func(ctx context.Context) error {
+		<-ctx.Done()
+		fleets.End()
+		return nil
+	}
+	return errors.Join(m.Add(manager.RunnableFunc(fleets.Run)), m.Add(everywhere{ending}))
 }

@@ -122,6 +122,7 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 			MaxSet: m.maxSet, MaxEntries: m.maxEntries, Engine: m.engine, Fleets: m.fleets, Leads: m.leads(), Foresight: foresight,
 			RequireGrants: m.requireGrants,
 		})
+		defer zones.End()
 		if m.server != nil {
 			<-m.server.followed // from now on the engine alone changes what it holds
 			zones.Deliveries.WhenDelivered(func() { m.server.open(zones.Deliveries.Everything()) })
@@ -131,6 +132,7 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 			Core: zones.Core, Deliveries: zones.Deliveries, Fleets: m.fleets, RequireGrants: m.requireGrants,
 			ClientsHidden: m.clientsHidden,
 		})
+		defer places.End()
 		if err := places.Gather(ctx); err != nil {
 			return err
 		}

@@ -62,6 +62,7 @@ type Deliveries struct {
 	judged  bool // the World has settled: before, no Zone is refused, it is only unknown
 	feeds   map[string]*line
 	opening opening
+	heirs   heirs
 
 	follower Follower
 }
@@ -88,11 +89,14 @@ func NewDeliveries(c DeliveriesConfig) *Deliveries {
 		store: c.Store, clock: c.Clock, log: c.Log, changed: c.Changed, settled: c.Settled, refresh: c.Refresh, refreshSets: c.RefreshSets,
 		metrics: c.Metrics,
 		onPlace: func(string) {},
-		places:  map[string]*Place{}, zones: map[zone.ID]*delivery{}, feeds: map[string]*line{},
+		places:  map[string]*Place{}, zones: map[zone.ID]*delivery{}, feeds: map[string]*line{}, heirs: newHeirs(),
 	}
 	d.queue = NewWriter(8, c.Log, d.sync)
 	return d
 }
+
+// ShutDown ends Deliveries that do not run.
+func (d *Deliveries) ShutDown() { d.queue.ShutDown() }
 
 // Run delivers through the engine until ctx ends.
 func (d *Deliveries) Run(ctx context.Context, engine *Engine) error {
@@ -192,6 +196,7 @@ func (d *Deliveries) Settle(s Settlement) {
 			d.zones[delta.ID] = z
 		}
 		moved := z.accepted != accepted || z.snapshot.Name != snapshot.Name || !z.known
+		d.heirs.note(z, accepted, snapshot.Name)
 		z.accepted, z.snapshot = accepted, snapshot
 		if l := z.lines[snapshot.Name]; accepted && l != nil && l.live && !moved {
 			l.publish(snapshot, changedKeys(delta))

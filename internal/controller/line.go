@@ -167,25 +167,29 @@ func (d *Deliveries) attach(z *delivery, l *line, wanted []*Place) {
 		p := d.places[key.place]
 		switch {
 		case p != nil && p.Passing && !p.names(key.target):
-			d.engine.Detach(key.target, l.as(key.place))
-			delete(l.at, key)
+			d.letGo(l, key)
 		case p != nil && len(p.Servers) == 0 && slices.Contains(wanted, p):
 			d.equip(l, key, a, p) // The Backend cannot be used now; what is attached stays.
 		case p == nil || a.observe || slices.Contains(wanted, p):
-			// The Backend is gone, or it has left this server: what is there stays there.
-			d.engine.Detach(key.target, l.as(key.place))
-			delete(l.at, key)
+			d.letGo(l, key) // The Backend is gone, or it has left this server: what is there stays there.
 		case a.leaving:
 			d.equip(l, key, a, p)
 		default:
 			a.leaving = true
 			if !d.engine.Withdraw(key.target, l.as(key.place)) {
-				delete(l.at, key)
+				d.letGo(l, key)
 				continue
 			}
 			d.equip(l, key, a, p)
 		}
 	}
+}
+
+// letGo ends an attachment and leaves what is there.
+func (d *Deliveries) letGo(l *line, key place) {
+	d.engine.Detach(key.target, l.as(key.place))
+	delete(l.at, key)
+	d.onPlace(key.place) // it has one Zone less
 }
 
 // leaveUnnamed gives up servers that their Backend does not name any more, while a zone is withdrawn from them: what is there
@@ -197,8 +201,7 @@ func (l *line) leaveUnnamed(d *Deliveries) {
 		if !a.leaving || p == nil || p.Problem != nil || len(p.Servers) == 0 || p.names(key.target) {
 			continue
 		}
-		d.engine.Detach(key.target, l.as(key.place))
-		delete(l.at, key)
+		d.letGo(l, key)
 		if !p.Passing && !slices.Contains(l.owed, p.Name) {
 			l.owed = append(l.owed, p.Name)
 		}

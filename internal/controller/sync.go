@@ -29,6 +29,7 @@ func (d *Deliveries) sync(ctx context.Context, id zone.ID) error {
 	if err := d.syncZone(ctx, id); err != nil {
 		return err
 	}
+	d.succeed(id)
 	if call := d.arrived(id); call != nil {
 		call()
 	}
@@ -59,6 +60,10 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 		return nil
 	}
 	d.remember(z, stored)
+	if d.awaitsHeir(z) {
+		d.mu.Unlock()
+		return nil
+	}
 	wanted := d.wanted(z, stored)
 	hold := d.holds(z, wanted)
 	if missing(hold, stored.Delivered) {
@@ -78,8 +83,7 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 	z.uid, z.created, z.fleets = stored.UID, stored.Created, fleetsOf(wanted)
 	z.looked, z.placed = true, true
 	hold = d.holds(z, wanted)
-	name, live := z.snapshot.Name, z.accepted && !stored.Deleting
-	l := z.lines[name]
+	l, live := z.lines[z.snapshot.Name], z.accepted && !stored.Deleting
 	before := z.lacks
 	if z.lacks = nil; live {
 		z.lacks = d.lacking(z, wanted, stored.Refs)
@@ -156,12 +160,13 @@ func (z *delivery) stands() []Delivered {
 func (d *Deliveries) forget(z *delivery) {
 	for _, l := range z.lines {
 		for key := range l.at {
-			d.engine.Detach(key.target, l.as(key.place))
+			d.letGo(l, key)
 		}
 		d.attachEnding(l, nil)
 		delete(d.feeds, l.id)
 		l.abandon(d.clock())
 	}
+	d.heirs.note(z, false, dnsname.Name{})
 	delete(d.zones, z.id)
 }
 

@@ -22,6 +22,15 @@ type Profile struct {
 	Async    int               // how often a batch has to be polled for before all have it; 0: they have it at once
 	Throttle int               // every so many calls one is throttled; 0: none
 	Break    int               // every so many values one makes the call fail in the middle (Limits.Atomic); 0: none
+
+	Seen func(Message) // is told of each change of a zone when it is made, and calls nothing of the Memory; nil: nobody is
+}
+
+// A Message is a change of a zone.
+type Message struct {
+	Zone          dnsname.Name
+	Batch         backend.Batch // zero, if nobody sent one: the server lost what it had
+	Before, After rr.Sets
 }
 
 // Memory is a name server in memory. It keeps what it ever served, by serial.
@@ -32,6 +41,8 @@ type Memory struct {
 	zones  map[dnsname.Name]*memoryZone
 	lost   map[dnsname.Name]*memoryZone // see Lose
 	down   bool
+	spurns map[dnsname.Name]bool // names whose sets are refused
+	halves bool                  // it takes half of each batch, or where it takes only whole ones, none
 	calls  int
 	values int
 }
@@ -57,6 +68,7 @@ func (m *Memory) AddZone(zone dnsname.Name, soa rr.SOA, sets ...rr.Set) {
 		z.put(plan.Change{Key: s.Key(), Want: s})
 	}
 	z.note()
+	m.tell(Message{Zone: zone, After: z.sets})
 	m.zones[zone] = z
 }
 
@@ -65,6 +77,23 @@ func (m *Memory) SetDown(down bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.down = down
+}
+
+// SetRefused makes the server refuse all sets of a name, or take them again.
+func (m *Memory) SetRefused(name dnsname.Name, refused bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.spurns == nil {
+		m.spurns = map[dnsname.Name]bool{}
+	}
+	m.spurns[name] = refused
+}
+
+// SetHalving makes the server break off in the middle of each batch, or end that. One that takes batches whole or not at all takes none.
+func (m *Memory) SetHalving(halves bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.halves = halves
 }
 
 // Zones returns the zones that the server has, in order.
@@ -184,6 +213,10 @@ func (m *Memory) Lose(zone dnsname.Name, to Copy) {
 	if z == nil {
 		return
 	}
+	m.tell(Message{Zone: zone, Before: z.sets, After: to.sets})
+	if m.profile.Limits.SOA == backend.SOAServer && to.soa != (rr.SOA{}) {
+		to.soa.Serial = z.soa.Serial + 1 // it counts by itself, and goes on
+	}
 	z.soa, z.sets, z.sum = to.soa, to.sets, to.sum
 	if to.soa != (rr.SOA{}) {
 		m.zones[zone] = z
@@ -194,6 +227,30 @@ func (m *Memory) Lose(zone dnsname.Name, to Copy) {
 		m.lost = map[dnsname.Name]*memoryZone{}
 	}
 	m.lost[zone] = z
+}
+
+// tell tells of a change. mu is held.
+func (m *Memory) tell(what Message) {
+	if m.profile.Seen != nil {
+		m.profile.Seen(what)
+	}
+}
+
+// Excuse lets a zone's serials begin anew: nobody delivers it, so that nobody can know which there were.
+func (m *Memory) Excuse(zone dnsname.Name) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if z := m.zones[zone]; z != nil {
+		z.history, z.highest = map[uint32]uint64{}, 0
+		z.note()
+	}
+}
+
+// Forget makes a zone have nothing, under a serial from long ago.
+func (m *Memory) Forget(zone dnsname.Name) {
+	soa, _, _ := m.Truth(zone)
+	soa.Serial = 1
+	m.Lose(zone, Copy{soa: soa})
 }
 
 // put puts or, without data, deletes sets.

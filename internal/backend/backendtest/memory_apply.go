@@ -24,8 +24,10 @@ func (m *Memory) apply(zone dnsname.Name, b backend.Batch) (backend.Result, erro
 	case b.Expect != nil && m.profile.Limits.Atomic == backend.AtomicBatch && *b.Expect != z.soa:
 		return backend.Result{}, &backend.Error{Class: backend.ErrConflict, Words: "NXRRSET"}
 	}
+	held := z.sets
 	if b.Remove {
 		delete(m.zones, zone)
+		m.tell(Message{Zone: zone, Batch: b, Before: held})
 		return backend.Result{}, nil
 	}
 	var result backend.Result
@@ -41,6 +43,7 @@ func (m *Memory) apply(zone dnsname.Name, b backend.Batch) (backend.Result, erro
 	}
 	m.zones[zone] = z
 	m.count(z, b, before, err == nil)
+	m.tell(Message{zone, b, held, z.sets})
 	if m.profile.Limits.SOA == backend.SOAServer {
 		result.SOA = z.soa
 	}
@@ -73,16 +76,26 @@ func (m *Memory) all(zone dnsname.Name, z *memoryZone, changes []plan.Change) er
 			return &backend.Error{Class: backend.ErrRejected, Words: why, Temporary: why == tooLarge}
 		}
 	}
+	if m.halves && len(changes) > 1 {
+		return errBroken()
+	}
 	for _, c := range changes {
 		m.make(zone, z, c)
 	}
 	return nil
 }
 
+func errBroken() error {
+	return &backend.Error{Class: backend.ErrUnavailable, Words: "connection reset"}
+}
+
 // oneByOne makes what it can until it breaks.
 func (m *Memory) oneByOne(zone dnsname.Name, z *memoryZone, changes []plan.Change) ([]backend.Rejection, error) {
 	var rejected []backend.Rejection
-	for _, c := range changes {
+	for i, c := range changes {
+		if m.halves && len(changes) > 1 && i >= len(changes)/2 {
+			return nil, errBroken()
+		}
 		if why := m.refusal(c); why != "" {
 			rejected = append(rejected, backend.Rejection{Key: c.Key, Reason: why})
 			continue
@@ -94,7 +107,7 @@ func (m *Memory) oneByOne(zone dnsname.Name, z *memoryZone, changes []plan.Chang
 					half.Want.Data = c.Want.Data[:i]
 					m.make(zone, z, half)
 				}
-				return nil, &backend.Error{Class: backend.ErrUnavailable, Words: "connection reset"}
+				return nil, errBroken()
 			}
 		}
 		m.make(zone, z, c)
@@ -107,6 +120,8 @@ const tooLarge = "SERVFAIL: too many records"
 // refusal says why a change is refused.
 func (m *Memory) refusal(c plan.Change) string {
 	switch {
+	case m.spurns[c.Key.Name] && !c.Deletes():
+		return "REFUSED: " + c.Key.Name.String()
 	case m.profile.MaxSet > 0 && len(c.Want.Data) > m.profile.MaxSet:
 		return tooLarge
 	case m.profile.Bad != nil && !c.Deletes() && m.profile.Bad(c.Want):

@@ -113,6 +113,9 @@ func New(c Config) *Controller {
 	return b
 }
 
+// End ends a Controller whose Run has returned, or was never called.
+func (b *Controller) End() { b.writer.ShutDown() }
+
 func id(name string) zone.ID { return zone.ID{Kind: Kind, Name: name} }
 
 // Objects are what the controller reads from the cache.

@@ -94,6 +94,13 @@ func New(c Config) *Controller {
 	return b
 }
 
+// End ends a Controller whose Run has returned, or was never called: its queues have goroutines from the beginning.
+func (b *Controller) End() {
+	if b.zones != nil {
+		b.zones.end()
+	}
+}
+
 // A part is one reconciler and what wakes it.
 type part struct {
 	kind    client.Object   // what it reconciles

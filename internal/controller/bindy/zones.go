@@ -143,6 +143,19 @@ func newZones(b *Controller, d DNS) *Zones {
 	return z
 }
 
+// writers are those of the Zones.
+func (z *Zones) writers() []*controller.Writer {
+	return []*controller.Writer{z.zones, z.records, z.servers, z.lodging, z.notices}
+}
+
+// end ends what New has begun.
+func (z *Zones) end() {
+	for _, w := range z.writers() {
+		w.ShutDown()
+	}
+	z.deliveries.ShutDown()
+}
+
 // run gathers and delivers until ctx ends.
 func (z *Zones) run(ctx context.Context) error {
 	synced, err := z.gather(ctx)
@@ -150,7 +163,7 @@ func (z *Zones) run(ctx context.Context) error {
 		return err
 	}
 	var parts sync.WaitGroup
-	for _, w := range []*controller.Writer{z.zones, z.records, z.servers, z.lodging, z.notices} {
+	for _, w := range z.writers() {
 		parts.Go(func() { _ = w.Run(ctx) })
 	}
 	parts.Go(func() { _ = z.deliveries.Run(ctx, z.Engine) })

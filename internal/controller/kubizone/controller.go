@@ -120,6 +120,13 @@ func New(c Config) *Controller {
 	return k
 }
 
+// End ends a Controller whose Run has returned, or was never called: its queues have goroutines from the beginning.
+func (k *Controller) End() {
+	k.zones.ShutDown()
+	k.records.ShutDown()
+	k.Deliveries.ShutDown()
+}
+
 // Run follows the cluster and delivers until ctx ends; then it finishes what is under
 // way and returns, so that the lease is released after the last write.
 func (k *Controller) Run(ctx context.Context, ready func(context.Context) bool) error {
