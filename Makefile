@@ -75,7 +75,7 @@ soak: ## pods, sidecars, operators and API server killed at random for SOAK=5m u
 	go run ./hack/cluster build
 	go test -count=1 -timeout 0 -v ./test/soak -for=$(SOAK)
 
-sim: ## LIVES=1000 random lives of the operator in virtual time, from SEED=1 on, each with a fault; seven are part of test
+sim: ## LIVES=1000 random lives of the operator in virtual time, from SEED=1 on, each lived twice, without a fault and with one; 25 are part of test
 	LIVES=$(LIVES) SEED=$(SEED) go test -count=1 -timeout 0 -v -run 'TestRandomLives$$' ./cmd/operator | grep -vE '=== (RUN|PAUSE|CONT)|--- PASS'
 
 mutations: ## faults put into the operator, one at a time: which of LIVES=1000 lives finds each

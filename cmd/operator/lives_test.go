@@ -111,7 +111,10 @@ func TestEveryEffectOfALifeInterrupted(t *testing.T) {
 	for _, c := range []struct {
 		file  string
 		every int // how many effects are between those that meet a fault of a kind: each kind has its own
-	}{{"kubizone.txtar", 1}, {"homelab.txtar", 1}, {"gardener.txtar", 1}, {"embedded.txtar", 1}, {"all.txtar", 1}, {"bindy.txtar", asked(t, "EVERY", 18)}} {
+	}{
+		{"kubizone.txtar", 1}, {"homelab.txtar", 1}, {"gardener.txtar", 1},
+		{"embedded.txtar", asked(t, "EVERY", 6)}, {"all.txtar", asked(t, "EVERY", 6)}, {"bindy.txtar", asked(t, "EVERY", 18)},
+	} {
 		l := lifeOf(t, filepath.Join("..", "..", "test", "sim", "testdata", c.file))
 		calm := lived(t, l, kinds)
 		for _, wrong := range calm.Wrong {

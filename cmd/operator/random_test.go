@@ -36,7 +36,7 @@ func asked(t *testing.T, name string, usual int) int {
 // TestRandomLives has random lives end alike with a random fault and without one.
 func TestRandomLives(t *testing.T) {
 	kinds := kindsOf(t)
-	lives, seed := asked(t, "LIVES", 100), asked(t, "SEED", 1)
+	lives, seed := asked(t, "LIVES", 25), asked(t, "SEED", 1)
 	before := seconds(t)
 	var served atomic.Int32 // lives in whose end a Zone is Ready
 	t.Run("lives", func(t *testing.T) {

@@ -50,15 +50,15 @@ func (s *server) write(words []string) error {
 	return nil
 }
 
-// apply has the server take a message; one that forgets has lost it when it comes back.
+// apply has the server take a message; one that is unsynced has lost it when it comes back.
 func (w *way) apply(ctx context.Context, zone dnsname.Name, b backend.Batch) (backend.Result, error) {
 	w.from.world.mu.Lock()
-	forgets := w.to.forgets
-	w.to.forgets = false
+	unsynced := w.to.unsynced
+	w.to.unsynced = false
 	w.from.world.mu.Unlock()
 	before := w.to.Copy(zone)
 	result, err := w.client().Apply(ctx, zone, b)
-	if forgets && err == nil {
+	if unsynced && err == nil {
 		w.to.Lose(zone, before)
 		w.to.SetDown(true)
 		time.AfterFunc(100*time.Millisecond, func() { w.to.SetDown(false) }) // before it is asked again

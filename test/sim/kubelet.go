@@ -39,17 +39,18 @@ type nodes struct {
 	wake  chan struct{}
 	seen  uint64 // revision; only run looks at it
 
-	mu      sync.Mutex
-	pods    map[types.UID]*pod
-	disks   map[types.UID]*disk // by PersistentVolumeClaim
-	plans   map[ref]*plan       // of Deployments
-	stories map[story]*telling
-	made    int           // pods
-	slow    time.Duration // by which pods start later
+	mu        sync.Mutex
+	pods      map[types.UID]*pod
+	disks     map[types.UID]*disk // by PersistentVolumeClaim
+	plans     map[ref]*rollout    // of Deployments
+	collected uint64              // revision up to which the garbage collector has looked
+	stories   map[story]*telling
+	made      int           // pods
+	slow      time.Duration // by which pods start later
 }
 
-// A plan is what a Deployment wants.
-type plan struct {
+// A rollout is what a Deployment wants.
+type rollout struct {
 	version  string
 	replicas int
 	hash     string // of the template
@@ -85,7 +86,7 @@ type pod struct {
 
 func newNodes(w *World) *nodes {
 	return &nodes{
-		world: w, wake: make(chan struct{}, 1), pods: map[types.UID]*pod{}, disks: map[types.UID]*disk{}, plans: map[ref]*plan{}, stories: map[story]*telling{},
+		world: w, wake: make(chan struct{}, 1), pods: map[types.UID]*pod{}, disks: map[types.UID]*disk{}, plans: map[ref]*rollout{}, stories: map[story]*telling{},
 	}
 }
 
@@ -180,6 +181,7 @@ func (n *nodes) follow() {
 	s := n.world.api.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	n.collected = s.collect(n.collected)
 	for uid, p := range n.pods {
 		object := s.objects[p.ref]
 		switch {
@@ -328,7 +330,7 @@ func (n *nodes) drop(p *pod) {
 }
 
 // planOf reads a Deployment.
-func (n *nodes) planOf(r ref, object *unstructured.Unstructured) *plan {
+func (n *nodes) planOf(r ref, object *unstructured.Unstructured) *rollout {
 	known := n.plans[r]
 	if known != nil && known.version == object.GetResourceVersion() {
 		return known
@@ -345,7 +347,7 @@ func (n *nodes) planOf(r ref, object *unstructured.Unstructured) *plan {
 	}
 	sum := fnv.New32a()
 	_, _ = sum.Write(text)
-	out := &plan{version: object.GetResourceVersion(), replicas: int(replicas), hash: fmt.Sprintf("%08x", sum.Sum32()), recreate: kind == "Recreate", raw: template}
+	out := &rollout{version: object.GetResourceVersion(), replicas: int(replicas), hash: fmt.Sprintf("%08x", sum.Sum32()), recreate: kind == "Recreate", raw: template}
 	if known != nil && known.hash == out.hash {
 		out.template = known.template
 	} else if err := runtime.DefaultUnstructuredConverter.FromUnstructured(template, &out.template); err != nil {

@@ -37,7 +37,7 @@ func (n *nodes) deploy() {
 }
 
 // scale makes and removes pods of one Deployment, and says how many there are. store.mu is held, as for all of this file.
-func (n *nodes) scale(r ref, object *unstructured.Unstructured, want *plan) {
+func (n *nodes) scale(r ref, object *unstructured.Unstructured, want *rollout) {
 	s := n.world.api.store
 	var fresh, old []*pod
 	ending := 0
@@ -113,7 +113,7 @@ func truth(b bool) int {
 }
 
 // create makes a pod.
-func (n *nodes) create(r ref, want *plan) *pod {
+func (n *nodes) create(r ref, want *rollout) *pod {
 	s := n.world.api.store
 	n.made++
 	set := r.Name + "-" + want.hash

@@ -15,11 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/zonefold/zonefold/internal/backend"
-	"github.com/zonefold/zonefold/internal/backend/backendtest"
-	"github.com/zonefold/zonefold/internal/dnsname"
-	"github.com/zonefold/zonefold/internal/rr"
 )
 
 // How long a life lasts behind its last step.
@@ -32,11 +27,18 @@ const (
 // A Life is what happens in a world, as a txtar archive. The name of a file is a step, what is in it belongs to the step:
 //
 //	server 192.0.2.1:53 SECRET example.org.   a name server with a key and a zone
+//	server 192.0.2.1:53 SECRET example.org. powerdns    the same, of one of the kinds in servers.go
+//	refuse 192.0.2.1:53 www.example.org.      it takes no sets of a name
+//	accept 192.0.2.1:53 www.example.org.      it does again
+//	half 192.0.2.1:53                         it takes half of each message, or, where it takes only whole ones, none of those with several sets
+//	whole 192.0.2.1:53                        it takes all again
+//	slow 192.0.2.1:53 2m                      it does what it is told, and so long answers nothing; 0s: it answers at once again
+//	forget 192.0.2.1:53                       it has its zones, and nothing in them
 //	down 192.0.2.1:53                         it does not answer
 //	up 192.0.2.1:53                           it answers again
 //	key 192.0.2.1:53 SECRET                   it knows another key from now on
 //	write 192.0.2.1:53 www.example.org. A 192.0.2.1   somebody else puts a set there
-//	forget 192.0.2.1:53                       it ends right after its next answer to a message, and comes back without what that was about
+//	unsynced 192.0.2.1:53                     it ends right after its next answer to a message, and comes back without what that was about
 //	keep 192.0.2.1:53 example.org.            its content is kept, as a backup is
 //	lose 192.0.2.1:53 example.org.            it has the content that was kept last, or loses the zone
 //	webhook dns.example SECRET                a server of DNSClasses, with a key; what follows is in webhook.go; those of pods of fleets are in fleet.go
@@ -175,13 +177,14 @@ func (l Life) Live(ctx context.Context, kinds *Kinds, run Run) (Outcome, error) 
 	w.judge()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return Outcome{w.effects, w.wrong, w.denied, state}, err
+	return Outcome{w.effects, append(w.wrong, w.eyes.found()...), w.denied, state}, err
 }
 
 // step does one thing.
 func (w *World) step(ctx context.Context, words []string, data []byte) error {
 	switch {
 	case inTrouble(words):
+		w.eyes.blur(blurOf(words))
 		return w.api.begin(words)
 	case w.nodes.takes(words):
 		return w.nodes.step(words)
@@ -205,8 +208,8 @@ func (w *World) step(ctx context.Context, words []string, data []byte) error {
 			<-time.After(d)
 		}
 		return err
-	case words[0] == "server" && len(words) == 4:
-		return w.serve(words[1], words[2], words[3], string(data))
+	case words[0] == "server" && (len(words) == 4 || len(words) == 5):
+		return w.serve(words[1:], string(data))
 	case words[0] == "holds" && len(words) == 2:
 		return w.holds(words[1], string(data))
 	case words[0] == "webhook":
@@ -216,8 +219,14 @@ func (w *World) step(ctx context.Context, words []string, data []byte) error {
 	case len(words) < 2 || w.servers[words[1]] == nil:
 		return errors.New("there is no such step, or no such server")
 	}
-	s := w.servers[words[1]]
+	return w.serverStep(w.servers[words[1]], words)
+}
+
+// serverStep does what happens to a name server.
+func (w *World) serverStep(s *server, words []string) error {
 	switch words[0] {
+	case "refuse", "accept", "half", "whole", "slow", "forget":
+		return w.spoil(s, words)
 	case "down":
 		s.SetDown(true)
 	case "up":
@@ -226,62 +235,20 @@ func (w *World) step(ctx context.Context, words []string, data []byte) error {
 		w.mu.Lock()
 		s.key = words[2]
 		w.mu.Unlock()
-	case "forget":
+	case "unsynced":
 		w.mu.Lock()
-		s.forgets = true
+		s.unsynced = true
 		w.mu.Unlock()
 	case "write":
 		return s.write(words[2:])
 	case "keep":
-		return s.restore(words)
+		return w.restore(s, words)
 	case "lose":
 		w.lost = w.api.store.now()
-		return s.restore(words)
+		return w.restore(s, words)
 	default:
 		return errors.New("there is no such step")
 	}
-	return nil
-}
-
-// restore keeps a zone's content, or puts the kept one in its place.
-func (s *server) restore(words []string) error {
-	if len(words) != 3 {
-		return errors.New("the zone is missing")
-	}
-	zone, err := dnsname.Parse(words[2])
-	switch {
-	case err != nil:
-		return err
-	case words[0] == "keep":
-		s.kept[zone] = s.Copy(zone)
-	default:
-		s.Lose(zone, s.kept[zone])
-	}
-	return nil
-}
-
-// serve makes a name server.
-func (w *World) serve(at, key, zone, records string) error {
-	name, err := dnsname.Parse(zone)
-	if err != nil {
-		return err
-	}
-	var sets []rr.Set
-	for line := range strings.Lines(records) {
-		set, err := setOf(strings.Fields(line))
-		if err != nil {
-			return err
-		}
-		sets = append(sets, set)
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	s := w.servers[at]
-	if s == nil {
-		s = &server{Memory: backendtest.NewMemory(backendtest.Profile{Limits: backend.Limits{ApexNS: backend.ApexNSRequired}}), key: key, kept: map[dnsname.Name]backendtest.Copy{}}
-		w.servers[at] = s
-	}
-	s.AddZone(name, rr.SOA{TTL: 60, MName: name, RName: name, Serial: 1, Refresh: 3600, Retry: 600, Expire: 86400, Minimum: 60}, sets...)
 	return nil
 }
 

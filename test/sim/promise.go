@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -19,6 +20,7 @@ func (w *World) promises() {
 	refs := w.api.store.sorted(func(r ref, _ *unstructured.Unstructured) bool { return r.kind.custom != nil })
 	w.api.store.mu.Unlock()
 	w.nodes.promised(objects)
+	w.eyes.foretold(objects)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, r := range refs {
@@ -87,6 +89,9 @@ func (w *World) served(record *unstructured.Unstructured) bool {
 	}
 	for _, s := range w.servers {
 		for _, zone := range s.Zones() {
+			if typ == rr.TypeNS && name == zone && s.Client(true).Limits().ApexNS == backend.ApexNSServer {
+				return true // name servers are the service's own there
+			}
 			_, sets, _ := s.Truth(zone)
 			if set, ok := sets.Get(rr.Key{Name: name, Type: typ}); ok && slices.Contains(set.Data, spec["rdata"]) {
 				return true

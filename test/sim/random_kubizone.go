@@ -7,8 +7,12 @@ import (
 
 // What lives of Zones are about.
 var (
-	domains  = []string{"example.org.", "example.net.", "team-b.example.org."}
-	hosts    = []string{"", "www.", "b.", "x.b.", "*.b."} // before a domain
+	domains        = []string{"example.org.", "example.net.", "team-b.example.org."}
+	hosts          = []string{"", "www.", "b.", "x.b.", "*.b."} // before a domain
+	kindsOfServers = [2][]string{                               // of which the first shows all that it has: it comes back with yesterday's content
+		{"bind", "bind", "bindcar", "powerdns", "route53", "cloudflare", "extdns"},
+		{"bind", "powerdns", "route53", "webhook", "blind", "extdns"},
+	}
 	backings = []string{"[{name: one}]", "[{name: two}]", "[{name: one}, {name: two}]"}
 )
 
@@ -19,7 +23,8 @@ type zoneLife struct {
 	records []string       // the same
 	apexes  []string       // Records of name servers, which stay to the end: a server that had some keeps the last
 	domain  map[string]int // of a Zone, which it keeps
-	foul    [2]bool        // whether a server is down or knows another key than the Secret
+	foul    [2]bool        // whether something is wrong with a server
+	refused [2]string      // the name that it does not take
 	kept    bool           // yesterday's content
 	own     bool           // the first server is that of the operators
 }
@@ -31,12 +36,13 @@ func newZoneLife(a *author) *zoneLife { return &zoneLife{author: a, domain: map[
 func (a *zoneLife) prepare() {
 	a.own = a.IntN(3) == 0
 	for i, foreign := range []string{"Delete", "Keep"} {
+		kind := a.choose(kindsOfServers[i])
 		for _, d := range domains {
 			records := ""
 			if foreign == "Keep" {
 				records = "foreign." + d + " A 198.51.100.9"
 			}
-			a.step("server "+address(i)+" "+key(0)+" "+d, records)
+			a.step("server "+address(i)+" "+key(0)+" "+d+" "+kind, records)
 		}
 		a.secret(i, 0)
 		a.step("apply", fmt.Sprintf(`apiVersion: zonefold.dev/v1alpha1
@@ -151,15 +157,23 @@ spec: {domainName: "%s", %s}`, name[2:], name[:1], a.choose(hosts)+a.choose(doma
 
 // spoil has a server refuse, or what was wrong with it end.
 func (a *zoneLife) spoil(server int) {
-	switch {
-	case a.foul[server]:
+	if a.foul[server] {
 		a.mendOne(server)
-	case a.IntN(2) == 0:
-		a.foul[server] = true
-		a.step("down "+address(server), "")
-	default:
-		a.foul[server] = true
+		return
+	}
+	a.foul[server] = true
+	switch a.IntN(6) {
+	case 0:
 		a.step("key "+address(server)+" "+key(1), "")
+	case 1:
+		a.refused[server] = a.choose(hosts[1:]) + a.choose(domains)
+		a.step("refuse "+address(server)+" "+a.refused[server], "")
+	case 2:
+		a.step("half "+address(server), "")
+	case 3:
+		a.step("slow "+address(server)+" "+a.choose([]string{"5s", "2m"}), "")
+	default:
+		a.step("down "+address(server), "")
 	}
 }
 
@@ -167,6 +181,12 @@ func (a *zoneLife) mendOne(server int) {
 	if a.foul[server] {
 		a.foul[server] = false
 		a.step("up "+address(server), "")
+		a.step("whole "+address(server), "")
+		a.step("slow "+address(server)+" 0s", "")
+		if name := a.refused[server]; name != "" {
+			a.step("accept "+address(server)+" "+name, "")
+			a.refused[server] = ""
+		}
 		a.step("key "+address(server)+" "+key(2), "")
 		a.secret(server, 2)
 	}
@@ -190,7 +210,11 @@ func (a *zoneLife) yesterday() {
 		a.step("keep "+address(0)+" "+domains[0], "")
 		return
 	}
-	a.step("lose "+address(0)+" "+domains[0], "")
+	if a.IntN(3) == 0 {
+		a.step("forget "+address(0), "")
+	} else {
+		a.step("lose "+address(0)+" "+domains[0], "")
+	}
 	a.step("wait "+auditAfter.String(), "")
 }
 

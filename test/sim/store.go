@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -34,7 +35,8 @@ type event struct {
 
 // A store holds objects and what has happened to them.
 type store struct {
-	now func() time.Time
+	now  func() time.Time
+	seen func(event) // is told of each event when it happens, and calls nothing of the store; nil: nobody is
 
 	mu       sync.Mutex
 	revision uint64
@@ -60,7 +62,10 @@ func (s *store) put(r ref, object *unstructured.Unstructured) {
 		object.SetResourceVersion(strconv.FormatUint(s.revision, 10))
 		s.objects[r] = object
 	}
-	s.log = append(s.log, event{r, s.revision, s.now(), before, object})
+	what := event{r, s.revision, s.now(), before, object}
+	if s.log = append(s.log, what); s.seen != nil {
+		s.seen(what)
+	}
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
@@ -77,6 +82,24 @@ func (s *store) remove(r ref) {
 		}
 	}
 	s.sweep(r.Namespace)
+}
+
+// collect ends what was stored since a revision for an owner that was gone by then, as the garbage collector does: a late
+// write of an operator that was stopped. It returns up to which revision it has looked. mu is held.
+func (s *store) collect(since uint64) uint64 {
+	seen := s.revision
+	for i := len(s.log) - 1; i >= 0 && s.log[i].revision > since; i-- {
+		r := s.log[i].ref
+		object := s.objects[r]
+		if r.kind.Kind == "Pod" || object == nil || len(object.GetOwnerReferences()) != 1 { // ReplicaSets are no objects here
+			continue
+		}
+		owner := object.GetOwnerReferences()[0].UID
+		if !slices.ContainsFunc(slices.Collect(maps.Values(s.objects)), func(o *unstructured.Unstructured) bool { return o.GetUID() == owner }) {
+			s.end(r)
+		}
+	}
+	return seen
 }
 
 // end removes an object, or has it wait for its finalizers. mu is held.

@@ -40,6 +40,16 @@ func (l Life) Calm() Life {
 	return l
 }
 
+// blurOf returns for how long operators may see states of several kinds that there never were at one time, after a step that begins a trouble.
+func blurOf(words []string) time.Duration {
+	d, err := time.ParseDuration(words[len(words)-1])
+	switch {
+	case err != nil, words[0] == "late" && d > 0:
+		return 1000 * time.Hour // until a step says otherwise
+	}
+	return d + 12*time.Minute // the longest lateness, and what is tried again
+}
+
 // begin begins a trouble.
 func (a *API) begin(words []string) error {
 	d, err := time.ParseDuration(words[len(words)-1])

@@ -28,6 +28,7 @@ import (
 //	keep dns.example              its content is kept, as a backup is
 //	lose dns.example              it has the content that was kept last, or nothing
 type webhook struct {
+	at      string
 	records *dnshook.Memory
 	handler *dnshook.Handler
 	world   *World
@@ -48,7 +49,7 @@ func (w *World) hook(words []string) error {
 		h.key = words[2]
 		return nil
 	}
-	h := &webhook{records: &dnshook.Memory{}, world: w, key: words[2]}
+	h := &webhook{at: words[1], records: &dnshook.Memory{}, world: w, key: words[2]}
 	var err error
 	h.handler, err = dnshook.NewHandler(dnshook.HandlerConfig{Provider: h.records, Now: backend.SystemClock{}.Now, Keys: func() ([]dnshook.Key, error) {
 		w.mu.Lock()
@@ -82,7 +83,8 @@ func (h *webhook) step(words []string) error {
 
 // lose puts what was kept in the place of what there is.
 func (h *webhook) lose() error {
-	ctx := context.Background()
+	ctx, before := context.Background(), h.records.Records()
+	defer func() { h.world.eyes.hooked(h.at, before, h.records.Records(), true) }()
 	for _, r := range h.records.Records() {
 		if err := h.records.Delete(ctx, r.ID()); err != nil {
 			return err
@@ -166,7 +168,11 @@ func (h *webhook) answer(r *http.Request, body []byte) (*http.Response, error) {
 	default:
 		in := r.Clone(r.Context())
 		in.Body, in.RequestURI = io.NopCloser(bytes.NewReader(body)), r.URL.RequestURI()
+		before := h.records.Records()
 		h.handler.ServeHTTP(out, in)
+		if r.Method != http.MethodGet {
+			h.world.eyes.hooked(h.at, before, h.records.Records(), false)
+		}
 	}
 	answer := out.Result()
 	answer.Request = r

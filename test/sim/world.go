@@ -66,7 +66,8 @@ type Run func(context.Context, Process) error
 type World struct {
 	api   *API
 	run   Run
-	nodes *nodes    // nil: there are none
+	nodes *nodes // nil: there are none
+	eyes  *witness
 	lost  time.Time // when a server last came back with what was kept; only steps look at it
 
 	mu       sync.Mutex
@@ -96,9 +97,10 @@ type World struct {
 type server struct {
 	*backendtest.Memory
 	key  string
+	slow time.Duration                     // how long answers to messages that were taken are on their way
 	kept map[dnsname.Name]backendtest.Copy // contents, to come back with; only steps look at it
 
-	forgets bool // it ends after its next answer, without what that was about; World.mu guards it
+	unsynced bool // it ends after its next answer, without what that was about; World.mu guards it
 }
 
 func newWorld(kinds *Kinds, run Run, l Life) *World {
@@ -108,7 +110,8 @@ func newWorld(kinds *Kinds, run Run, l Life) *World {
 		operators: 1, listeners: map[string]*listener{}, chronicles: map[dnsname.Name]*chronicle{}, happened: make(chan struct{}, 1),
 		embedded: l.embedded(), reviews: l.Reviews, attempted: map[ref]string{},
 	}
-	w.api.rights, w.api.denied = l.Rights, w.fail
+	w.eyes = newWitness(w.api.store.now)
+	w.api.rights, w.api.denied, w.api.store.seen = l.Rights, w.fail, w.eyes.changes
 	return w
 }
 
@@ -123,10 +126,12 @@ func (w *World) fail(what string) {
 
 // An operator is one process.
 type operator struct {
-	world *World
-	end   context.CancelFunc
-	done  chan error
-	admit http.Handler // nil: nobody is asked for reviews; World.mu guards it
+	world  *World
+	end    context.CancelFunc
+	done   chan error
+	deaf   context.Context // ends when its watches do: a moment before it
+	deafen context.CancelFunc
+	admit  http.Handler // nil: nobody is asked for reviews; World.mu guards it
 
 	mu    sync.Mutex
 	dead  bool
@@ -138,6 +143,7 @@ type operator struct {
 func (w *World) begin(ctx context.Context) {
 	ctx, end := context.WithCancel(ctx)
 	o := &operator{world: w, end: end, done: make(chan error, 1)}
+	o.deaf, o.deafen = context.WithCancel(ctx)
 	w.mu.Lock()
 	w.living = append(w.living, o)
 	w.mu.Unlock()
@@ -175,7 +181,8 @@ func (o *operator) crash() {
 	o.mu.Lock()
 	o.dead, o.ended = true, true
 	o.mu.Unlock()
-	o.end()
+	o.deafen()
+	time.AfterFunc(restartTime/1000, o.end) // watch.Filter of apimachinery never ends when nobody takes what it has
 	select {
 	case o.world.crashed <- struct{}{}:
 	default:
@@ -314,6 +321,11 @@ func (o *operator) RoundTrip(r *http.Request) (response *http.Response, err erro
 		if err := o.pass(r.Context(), requestTime); err != nil {
 			return nil, err
 		}
+		if r.URL.Query().Has("watch") {
+			ctx, cancel := context.WithCancel(r.Context())
+			context.AfterFunc(o.deaf, cancel)
+			r = r.WithContext(ctx)
+		}
 		return o.world.api.serve(r)
 	}
 	err = o.effect(r.Context(), requestTime, r.Method+" "+r.URL.Path, func() error {
@@ -383,10 +395,29 @@ func (w *way) Apply(ctx context.Context, zone dnsname.Name, b backend.Batch) (re
 		result, err = w.apply(ctx, zone, b)
 		return err
 	})
+	if late := w.late(ctx); late != nil {
+		return backend.Result{}, &backend.Error{Class: backend.ErrUnavailable, Err: late}
+	}
 	if errors.Is(err, errCrashed) || errors.Is(err, errStopped) {
 		err = &backend.Error{Class: backend.ErrUnavailable, Err: err}
 	}
 	return result, err
+}
+
+// late waits for as long as an answer is on its way, or until nobody waits for it.
+func (w *way) late(ctx context.Context) error {
+	w.from.world.mu.Lock()
+	slow := w.to.slow
+	w.from.world.mu.Unlock()
+	if slow == 0 {
+		return nil
+	}
+	select {
+	case <-time.After(slow):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // supervise starts an operator, and another one after each that crashes, until the context ends.

@@ -1,0 +1,242 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/backendtest"
+	"github.com/zonefold/zonefold/internal/plan"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// How late operators may be.
+const (
+	together = 50 * time.Millisecond // objects of two kinds that change so close to each other may be seen in either order,
+	settled  = time.Second           // for so long
+)
+
+// A witness sees each change of an object and each message that a server takes, and notes what must never happen at any moment.
+// It knows what is wanted by a World of its own.
+type witness struct {
+	now func() time.Time
+
+	mu      sync.Mutex
+	wishes  wishes
+	held    map[string]map[string]*holding // by server, and zone or class
+	born    map[ref]birth
+	scopes  map[string]plan.Scope // what name servers make of what they are told
+	wrong   []string
+	changed [2]time.Time // when something last happened to Zones and the like, and to records
+	mixed   time.Time    // until then operators may see a mixture of two states of the objects
+}
+
+// A birth is when an object got its generation.
+type birth struct {
+	generation int64
+	at         time.Time
+}
+
+// A holding is what a server has of a zone, and when it got and lost that.
+type holding struct {
+	sets rr.Sets
+	put  map[rr.Key]time.Time // when a message last put it; a set that came otherwise is not in it
+	lost map[value]time.Time  // when it was last there, if it is not now
+	full time.Time            // since when it has had more than name servers, by a message
+}
+
+// A value is one of a set.
+type value struct {
+	rr.Key
+	data string
+}
+
+func newWitness(now func() time.Time) *witness {
+	return &witness{now: now, wishes: newWishes(), held: map[string]map[string]*holding{}, born: map[ref]birth{}, scopes: map[string]plan.Scope{}}
+}
+
+// found returns what must never happen and did.
+func (w *witness) found() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.wrong)
+}
+
+// blur says that for so long, from now on, operators may see states of several kinds of objects that there never were at one time.
+func (w *witness) blur(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mixed = w.now().Add(d)
+}
+
+// changes is told of each event of the API server.
+func (w *witness) changes(e event) {
+	if e.kind.custom == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	was, is := e.before, e.after
+	if was == nil || is == nil || was.GetUID() != is.GetUID() || was.GetGeneration() != is.GetGeneration() || ending(was) != ending(is) {
+		w.born[e.ref] = birth{generationOf(is), w.now()}
+		kind, known := w.wishes.take(e.ref, is, w.now())
+		if !known {
+			return
+		}
+		w.changed[kind] = w.now()
+		if w.now().Sub(w.changed[1-kind]) <= together {
+			w.mixed = later(w.mixed, w.now().Add(settled))
+		}
+	}
+	if is != nil {
+		w.hears(e.ref, is)
+	}
+}
+
+func ending(o *unstructured.Unstructured) bool { return o.GetDeletionTimestamp() != nil }
+
+func generationOf(o *unstructured.Unstructured) int64 {
+	if o == nil {
+		return 0
+	}
+	return o.GetGeneration()
+}
+
+// notef notes what must never happen. mu is held, as for all below.
+func (w *witness) notef(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(w.wrong, text) {
+		w.wrong = append(w.wrong, text)
+	}
+}
+
+func (w *witness) holding(at, zone string) *holding {
+	all := w.held[at]
+	if all == nil {
+		all = map[string]*holding{}
+		w.held[at] = all
+	}
+	h := all[zone]
+	if h == nil {
+		h = &holding{put: map[rr.Key]time.Time{}, lost: map[value]time.Time{}}
+		all[zone] = h
+	}
+	return h
+}
+
+// know says what a name server makes of what it is told.
+func (w *witness) know(at string, limits backend.Limits) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.scopes[at] = plan.Scope{MinTTL: limits.MinTTL, MaxTTL: limits.MaxTTL, ApexNS: plan.ApexNS(limits.ApexNS)}
+}
+
+// told is told of each change of a zone at a name server.
+func (w *witness) told(at string, m backendtest.Message) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	zone := m.Zone.String()
+	wanted := w.wishes.of(at, zone)
+	var changed []rr.Key
+	for _, c := range m.Batch.Changes {
+		changed = append(changed, c.Key)
+	}
+	if len(m.Batch.Changes) == 0 {
+		changed = keysOf(m.Before, m.After) // it is removed or lost, or it is only the SOA
+	}
+	t := notice{witness: w, want: wanted, holding: w.holding(at, zone), at: at, zone: zone, scope: w.scopes[at]}
+	lost := len(m.Batch.Changes) == 0 && !m.Batch.Remove && m.Batch.SOA == nil
+	if !lost {
+		t.judge(m)
+	}
+	t.enter(m, changed, lost)
+}
+
+// A notice is one message, or a loss, at one place.
+type notice struct {
+	*witness
+	want     *want
+	holding  *holding
+	at, zone string
+	scope    plan.Scope
+}
+
+// judge looks at what a message puts and takes.
+func (t notice) judge(m backendtest.Message) {
+	for _, c := range m.Batch.Changes {
+		before, had := m.Before.Get(c.Key)
+		_, has := m.After.Get(c.Key)
+		switch {
+		case !c.Deletes():
+			if !t.want.asked(t.at, c.Want, before, &t.scope) && !t.mayBeMixed(c.Want) {
+				t.notef("%s is told %s %d %q of %s, which no object asked for: %v", t.at, c.Key, c.Want.TTL, c.Want.Data, t.zone, t.want.all[c.Key])
+			}
+		case had && !has:
+			t.judgeDeletion(c.Key)
+		}
+	}
+	if m.Batch.Remove {
+		for set := range m.Before.All() {
+			t.judgeDeletion(set.Key())
+		}
+	}
+	if !t.want.apex.IsZero() && !t.want.empty(m.Before) && t.want.empty(m.After) && t.neverEmpty() {
+		t.notef("%s has nothing any more in %s, which was never to be empty", t.at, t.zone)
+	}
+}
+
+// neverEmpty reports whether a zone was wanted at the server, with something in it, as long as something has been there.
+func (t notice) neverEmpty() bool {
+	a, full := t.want.places[t.at], t.holding.full
+	return a != nil && !a.since.IsZero() && !full.IsZero() && a.since.Before(full) && !t.want.empty(t.want.sets) && t.want.bare.Before(full) &&
+		t.now().After(t.mixed)
+}
+
+// judgeDeletion looks at a set that goes.
+func (t notice) judgeDeletion(key rr.Key) {
+	a := t.want.places[t.at]
+	put := t.holding.put[key]
+	switch {
+	case a == nil:
+		t.notef("%s of %s is taken from %s, where it never was to be", key, t.zone, t.at)
+	case a.keep && len(t.want.all[key]) == 0:
+		t.notef("%s of %s is taken from %s, where foreign sets are kept", key, t.zone, t.at)
+	case t.want.lacked(t.at, key, t.now()).Before(put) && t.now().After(t.mixed):
+		t.notef("%s of %s is taken from %s, although it has been wanted all the time", key, t.zone, t.at)
+	}
+}
+
+// mayBeMixed reports whether a set is of values that objects asked for, while operators may see a mixture.
+func (t notice) mayBeMixed(set rr.Set) bool {
+	return !t.now().After(t.mixed) && !slices.ContainsFunc(set.Data, func(data string) bool { return !t.wishes.values[value{set.Key(), data}] })
+}
+
+// enter notes what a server has now.
+func (t notice) enter(m backendtest.Message, changed []rr.Key, lost bool) {
+	h := t.holding
+	for _, key := range changed {
+		before, _ := m.Before.Get(key)
+		after, _ := m.After.Get(key)
+		for _, data := range before.Data {
+			h.lost[value{key, data}] = t.now()
+		}
+		for _, data := range after.Data {
+			delete(h.lost, value{key, data})
+		}
+		if lost {
+			delete(h.put, key)
+		} else if len(after.Data) > 0 && len(m.Batch.Changes) > 0 {
+			h.put[key] = t.now()
+		}
+	}
+	h.sets = m.After
+	switch {
+	case lost || t.want.empty(m.After):
+		h.full = time.Time{}
+	case t.want.empty(m.Before):
+		h.full = t.now()
+	}
+}
