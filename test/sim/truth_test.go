@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -96,6 +97,9 @@ func alike(value any) any {
 			switch key {
 			case "uid", "resourceVersion", "creationTimestamp", "time", "continue", "remainingItemCount", "deletionTimestamp":
 				out[key] = "it is there"
+			case "managedFields": // in the order of seconds, of which each side has its own
+				all, _ := alike(inner).([]any)
+				out[key] = slices.SortedFunc(slices.Values(all), func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 			default:
 				out[key] = alike(inner)
 			}
