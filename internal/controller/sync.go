@@ -60,9 +60,9 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 		return nil
 	}
 	d.remember(z, stored)
-	if d.awaitsHeir(z) {
+	if stored.Deleting && z.accepted || d.awaitsHeir(z) {
 		d.mu.Unlock()
-		return nil
+		return nil // who has the name by now is not known yet: Settle asks again; or who has it is about to be attached
 	}
 	wanted := d.wanted(z, stored)
 	hold := d.holds(z, wanted)
