@@ -338,7 +338,7 @@ func TestRecordExamplesAreValid(t *testing.T) {
 			continue // a table of something else
 		}
 		listed++
-		if why, writable := typ.Refused(), strings.HasPrefix(cells[1], "who is delegated"); (why == "") != writable {
+		if why, writable := typ.Refused(), strings.HasPrefix(cells[1], "delegated namespaces"); (why == "") != writable {
 			t.Errorf("docs/records.md says of %s: %q; the type table: %q", typ, cells[1], why)
 		}
 		data, ok := code(cells[2])

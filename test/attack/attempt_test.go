@@ -28,7 +28,7 @@ const (
 	aTenant   = "A tenant"
 	aServer   = "A hostile server"
 	aStranger = "A stranger on the network"
-	aThief    = "Who stole the operator's token"
+	aThief    = "Whoever stole the operator's token"
 )
 
 func attempts() (all []attempt) {

@@ -29,7 +29,7 @@ func (s *site) hosts(namespace, name string) (all []string) {
 
 func onFleets() []attempt {
 	return []attempt{{
-		aTenant, "labels its Bind9Instance so that another's DNSZone selects it, and allows all zones", "the DNSZone has to name the namespace",
+		aTenant, "labels its Bind9Instance so that another tenant's DNSZone selects it, and allows all zones", "the DNSZone has to name the namespace",
 		func(s *site) {
 			s.must(s.malloryPuts(`
 {apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Instance, metadata: {name: lure, labels: {zones: victims}, annotations: {bindy.firestoned.io/allow-zone-namespaces: "*"}}, spec: {role: Primary}}
@@ -46,22 +46,22 @@ func onFleets() []attempt {
 			}
 		},
 	}, {
-		aTenant, "selects another's Bind9Instances with its DNSZone", "the instance has to allow the namespace: `NoInstances`",
+		aTenant, "selects another tenant's Bind9Instances with its DNSZone", "the instance has to allow the namespace: `NoInstances`",
 		func(s *site) {
 			s.told("NoInstances", `{apiVersion: bindy.firestoned.io/v1beta1, kind: DNSZone, metadata: {name: grab}, spec: {`+soa("mallory.example")+`, bind9InstancesFrom: [{selector: {matchExpressions: [{key: none, operator: DoesNotExist}]}}]}}`)
 		},
 	}, {
-		aTenant, "has its DNSZone served by another's cluster", "a cluster is one of the same namespace: `NoInstances`",
+		aTenant, "has its DNSZone served by another tenant's cluster", "a cluster has to be in the same namespace: `NoInstances`",
 		func(s *site) {
 			s.told("NoInstances", `{apiVersion: bindy.firestoned.io/v1beta1, kind: DNSZone, metadata: {name: grab}, spec: {`+soa("mallory.example")+`, clusterRef: fleet}}`)
 		},
 	}, {
-		aTenant, "writes a record for another's DNSZone", "records and zone are of one namespace: `ZoneNotFound`",
+		aTenant, "writes a record for another tenant's DNSZone", "record and zone have to be in one namespace: `ZoneNotFound`",
 		func(s *site) {
 			s.told("ZoneNotFound", `{apiVersion: bindy.firestoned.io/v1beta1, kind: ARecord, metadata: {name: pay}, spec: {zone: victim.example, name: pay, ipv4: 192.0.2.66}}`)
 		},
 	}, {
-		aTenant, "mounts the node's files into a server", "volumes are of four kinds: refused by admission",
+		aTenant, "mounts the node's files into a server", "only four kinds of volumes are allowed: refused by admission",
 		func(s *site) {
 			s.denied(s.malloryPuts(`{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Instance, metadata: {name: root}, spec: {role: Primary, volumes: [{name: root, hostPath: {path: /}}], volumeMounts: [{name: root, mountPath: /data/root}]}}`), "volumes[0]", "emptyDir")
 		},
@@ -76,7 +76,7 @@ func onFleets() []attempt {
 			s.denied(s.malloryPuts(`{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Instance, metadata: {name: image}, spec: {role: Primary, image: {image: "registry.mallory.example/bind9:1"}}}`), "zonefold-images")
 		},
 	}, {
-		aTenant, "has a Service draw traffic that is for others", "externalIPs are refused by admission",
+		aTenant, "has a Service attract traffic meant for others", "externalIPs are refused by admission",
 		func(s *site) {
 			s.denied(s.malloryPuts(`{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Instance, metadata: {name: thief}, spec: {role: Primary, bindcarConfig: {serviceSpec: {externalIPs: [192.0.2.1]}}}}`), "externalIPs")
 		},

@@ -21,7 +21,7 @@ func (s *site) says(network string, m *dns.Msg) *dns.Msg {
 
 func fromTheNetwork() []attempt {
 	return []attempt{{
-		aStranger, "asks the operator for a review, to learn from it who holds a name", "a client CA: `admission.clientCA`",
+		aStranger, "asks the operator for a review, to learn who holds a name", "a client CA: `admission.clientCA`",
 		func(s *site) {
 			forged, err := certify(reviewClient, nil)
 			s.must(err)
@@ -35,7 +35,7 @@ func fromTheNetwork() []attempt {
 			}
 		},
 	}, {
-		aStranger, "reads from the metrics what is served", "`metrics.protected`: 401 without a token, 403 with one that may not get `/metrics`",
+		aStranger, "learns from the metrics what is served", "`metrics.protected`: 401 without a token, 403 with one that may not get `/metrics`",
 		func(s *site) {
 			read := func(kubeconfig string) int {
 				web := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
@@ -68,7 +68,7 @@ func fromTheNetwork() []attempt {
 			})
 		},
 	}, {
-		aStranger, "copies a whole zone", "transfers are given to nobody unless a Backend says so: REFUSED",
+		aStranger, "copies a whole zone", "nobody may transfer zones unless a Backend allows it: REFUSED",
 		func(s *site) {
 			for _, m := range []*dns.Msg{new(dns.Msg).SetAxfr("example.org."), new(dns.Msg).SetIxfr("example.org.", 1, "ns.example.net.", "hostmaster.example.org.")} {
 				if answer := s.says("tcp", m); answer.Rcode != dns.RcodeRefused || len(answer.Answer) > 0 {
@@ -77,7 +77,7 @@ func fromTheNetwork() []attempt {
 			}
 		},
 	}, {
-		aStranger, "sends an UPDATE", "the name server takes none: NOTIMP",
+		aStranger, "sends an UPDATE", "the name server accepts none: NOTIMP",
 		func(s *site) {
 			m := new(dns.Msg).SetUpdate("example.org.")
 			m.Insert([]dns.RR{&dns.A{Hdr: dns.RR_Header{Name: "pay.example.org.", Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 60}, A: []byte{192, 0, 2, 66}}})
@@ -86,7 +86,7 @@ func fromTheNetwork() []attempt {
 			}
 		},
 	}, {
-		aStranger, "has the name server send much to somebody else", "answers over UDP have at most 1,232 octets, and to ANY one set (RFC 8482)",
+		aStranger, "has the name server send large answers to somebody else", "answers over UDP have at most 1,232 octets, and ANY returns one set (RFC 8482)",
 		func(s *site) {
 			m := new(dns.Msg).SetQuestion("example.org.", dns.TypeANY)
 			m.SetEdns0(65535, false)

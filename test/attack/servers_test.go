@@ -134,13 +134,13 @@ func (s *site) changes() {
 
 func fromServers() []attempt {
 	return []attempt{{
-		aServer, "answers a transfer of compressed names without end", "a budget for all that is read: `TooLarge`",
+		aServer, "answers with an endless transfer of compressed names", "a budget for everything that is read: `TooLarge`",
 		func(s *site) {
 			key := base64.StdEncoding.EncodeToString([]byte("0123456789abcdef0123456789abcdef"))
 			s.poison("endless", fmt.Sprintf("rfc2136: {servers: [%q]}", s.transferrer("endless.example.")), key)
 		},
 	}, {
-		aServer, "answers with empty objects in JSON without end", "a budget for all that is read: `TooLarge`",
+		aServer, "answers with an endless stream of empty JSON objects", "a budget for everything that is read: `TooLarge`",
 		func(s *site) {
 			s.poison("bomb", fmt.Sprintf("powerdns: {url: %q, secretRef: {name: bomb}}", s.babbler(`{"kind":"Native","rrsets":[`, `{},`)), "the-key-of-an-api")
 		},

@@ -43,12 +43,12 @@ func (s *site) failed(text string) (said string) {
 
 func onServices() []attempt {
 	return []attempt{{
-		aTenant, "has a DNSRecord sent to a class that does not allow it the name", "`spec.allowed` of the DNSClass: `InvalidConfiguration`",
+		aTenant, "has a DNSRecord sent to a class that does not allow the name", "`spec.allowed` of the DNSClass: `InvalidConfiguration`",
 		func(s *site) {
 			s.told("InvalidConfiguration", `{apiVersion: dns.homelab.mortenolsen.pro/v1alpha1, kind: DNSRecord, metadata: {name: pay}, spec: {type: A, domain: victim.example, subdomain: pay, dnsClassRef: {name: victims}, values: [192.0.2.66]}}`)
 		},
 	}, {
-		aTenant, "uses the credentials in another namespace's Secret", "outside of seeds a Secret is one of the same namespace",
+		aTenant, "uses the credentials in another namespace's Secret", "outside of seeds, the Secret has to be in the same namespace",
 		func(s *site) {
 			err := s.malloryPuts(`{apiVersion: extensions.gardener.cloud/v1alpha1, kind: DNSRecord, metadata: {name: borrowed}, spec: {type: powerdns, secretRef: {name: dns, namespace: victim}, name: www.example.org, recordType: A, values: [192.0.2.66]}}`)
 			if err == nil {
@@ -59,7 +59,7 @@ func onServices() []attempt {
 			}
 		},
 	}, {
-		aTenant, "aims the operator's requests at loopback", "addresses are refused when they are dialled",
+		aTenant, "directs the operator's requests to loopback", "addresses are checked when dialling",
 		func(s *site) {
 			var asked atomic.Int64
 			inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -77,14 +77,14 @@ func onServices() []attempt {
 			}
 		},
 	}, {
-		aTenant, "aims the operator's requests at the node's metadata service", "addresses are refused when they are dialled",
+		aTenant, "directs the operator's requests to the node's metadata service", "addresses are checked when dialling",
 		func(s *site) {
 			if said := s.failed(gardenersRecord("powerdns", `{server: "http://169.254.169.254/latest/meta-data", apiKey: x}`)); !strings.Contains(said, "169.254.169.254") || !strings.Contains(said, "link-local") {
 				s.Errorf("it says %q", said)
 			}
 		},
 	}, {
-		aTenant, "aims the operator's requests at the API server", "addresses are refused when they are dialled",
+		aTenant, "directs the operator's requests to the API server", "addresses are checked when dialling",
 		func(s *site) {
 			config, err := clientcmd.BuildConfigFromFlags("", s.cluster.Kubeconfig())
 			s.must(err)
@@ -95,7 +95,7 @@ func onServices() []attempt {
 			}
 		},
 	}, {
-		aTenant, "aims the operator's UPDATE messages at itself", "addresses are refused when they are dialled",
+		aTenant, "directs the operator's UPDATE messages to the operator itself", "addresses are checked when dialling",
 		func(s *site) {
 			said := s.failed(gardenersRecord("rfc2136", `{Server: "`+s.dns+`", TSIGKeyName: "key.", TSIGSecret: "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=", TSIGSecretAlgorithm: hmac-sha256, Zone: "mallory.example."}`))
 			if !strings.Contains(said, "loopback") {
@@ -103,7 +103,7 @@ func onServices() []attempt {
 			}
 		},
 	}, {
-		aTenant, "sends the operator's Google credentials' requests elsewhere", "`token_uri` is Google's",
+		aTenant, "sends requests with the operator's Google credentials elsewhere", "`token_uri` is Google's",
 		func(s *site) {
 			s.failed(gardenersRecord("google-clouddns", `{serviceaccount.json: '{"type":"service_account","project_id":"p","client_email":"a@b","private_key":"x","token_uri":"http://192.0.2.66/"}'}`))
 		},

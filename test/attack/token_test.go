@@ -53,7 +53,7 @@ func podOf(part, container string) string {
 
 func withTheToken() []attempt {
 	return []attempt{{
-		aThief, "starts a Pod", "RBAC: it may make Deployments only",
+		aThief, "starts a Pod", "RBAC: it may create only Deployments",
 		func(s *site) {
 			s.forbidden(s.steals(`{apiVersion: v1, kind: Pod, metadata: {namespace: victim, name: stolen}, spec: {containers: [{name: a, image: a}]}}`))
 		},
@@ -86,7 +86,7 @@ func withTheToken() []attempt {
 			s.policy("secrets", s.thief().Delete(s.ctx, objects(victimsSecret)[0]))
 		},
 	}, {
-		aThief, "makes a token of another ServiceAccount out of a Secret", "the policy `zonefold-secrets`",
+		aThief, "creates a token of another ServiceAccount through a Secret", "the policy `zonefold-secrets`",
 		func(s *site) {
 			s.policy("secrets", s.steals(`{apiVersion: v1, kind: Secret, metadata: {namespace: victim, name: stolen, labels: {app.kubernetes.io/part-of: bindy}, annotations: {kubernetes.io/service-account.name: default}}, type: kubernetes.io/service-account-token}`))
 		},
@@ -112,7 +112,7 @@ func withTheToken() []attempt {
 			}
 		},
 	}, {
-		aThief, "changes what a name is", "the policy `zonefold-specs`",
+		aThief, "changes a name", "the policy `zonefold-specs`",
 		func(s *site) {
 			s.policy("specs", s.rewrites(victimsRecord, `{"spec":{"rdata":"192.0.2.66"}}`))
 			s.policy("specs", s.rewrites(`{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {namespace: victim, name: zone}}`, `{"spec":{"delegations":[{"records":[{"pattern":"*"}]}]}}`))
@@ -121,13 +121,13 @@ func withTheToken() []attempt {
 			s.forbidden(s.rewrites(`{apiVersion: zonefold.dev/v1alpha1, kind: Backend, metadata: {name: own}}`, `{"spec":{"default":false}}`))
 		},
 	}, {
-		aThief, "has somebody's fleet run another image", "the policy `zonefold-fleets`",
+		aThief, "makes somebody's fleet run another image", "the policy `zonefold-fleets`",
 		func(s *site) {
 			s.policy("fleets", s.rewrites(victimsFleet, `{"spec":{"image":{"image":"zonefold/evil:1"}}}`))
 			s.policy("fleets", s.thief().Delete(s.ctx, objects(victimsFleet)[0]))
 		},
 	}, {
-		aThief, "leads traffic of others to itself with a Service", "the policies `zonefold-services` and `zonefold-children`",
+		aThief, "diverts traffic of others to itself with a Service", "the policies `zonefold-services` and `zonefold-children`",
 		func(s *site) {
 			s.policy("services", s.steals(`{apiVersion: v1, kind: Service, metadata: {namespace: victim, name: stolen, labels: {app.kubernetes.io/part-of: bindy}}, spec: {type: ExternalName, externalName: evil.example}}`))
 			s.policy("services", s.steals(`{apiVersion: v1, kind: Service, metadata: {namespace: victim, name: stolen, labels: {app.kubernetes.io/part-of: bindy}}, spec: {externalIPs: [192.0.2.80], selector: {a: b}, ports: [{port: 80}]}}`))
@@ -141,7 +141,7 @@ func withTheToken() []attempt {
 			s.policy("children", s.rewrites(`{apiVersion: v1, kind: ConfigMap, metadata: {namespace: kube-system, name: extension-apiserver-authentication}}`, `{"data":{"client-ca-file":"x"}}`))
 		},
 	}, {
-		aThief, "gives the servers' ServiceAccount rights at a cloud", "the policy `zonefold-accounts`",
+		aThief, "gives the servers' ServiceAccount rights at a cloud provider", "the policy `zonefold-accounts`",
 		func(s *site) {
 			s.policy("accounts", s.steals(`{apiVersion: v1, kind: ServiceAccount, metadata: {namespace: partner, name: bind9, annotations: {eks.amazonaws.com/role-arn: "arn:aws:iam::1:role/admin"}}}`))
 			s.policy("accounts", s.rewrites(`{apiVersion: v1, kind: ServiceAccount, metadata: {namespace: victim, name: default}}`, `{"imagePullSecrets":[{"name":"x"}]}`))
@@ -154,7 +154,7 @@ func withTheToken() []attempt {
 				`{"subjects":[{"kind":"ServiceAccount","namespace":"mallory","name":"tenant"}]}`))
 		},
 	}, {
-		aThief, "takes the policies away", "RBAC: it has no right to them",
+		aThief, "removes the policies", "RBAC: it has no right to them",
 		func(s *site) {
 			o := objects(`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: zonefold-secrets}}`)[0]
 			if err := s.thief().Delete(s.ctx, o); !apierrors.IsForbidden(err) {
@@ -162,7 +162,7 @@ func withTheToken() []attempt {
 			}
 		},
 	}, {
-		aThief, "makes tokens of other ServiceAccounts", "RBAC: it may ask for its own alone",
+		aThief, "creates tokens of other ServiceAccounts", "RBAC: it may request only its own",
 		func(s *site) {
 			_, err := s.cluster.RunKubectl(s.ctx, "auth", "can-i", "create", "serviceaccounts", "--subresource=token", "-n", victim,
 				"--as=system:serviceaccount:"+testoperator.Namespace+":"+testoperator.ServiceAccount)

@@ -17,38 +17,38 @@ func malloryZone(name, domain string) string {
 
 func onZones() []attempt {
 	return []attempt{{
-		aTenant, "writes a Record below another's Zone", "delegation: `NotDelegated`",
+		aTenant, "writes a Record below another tenant's Zone", "delegation: `NotDelegated`",
 		func(s *site) { s.told("NotDelegated", malloryRecord("pay", "pay.example.org.", "A", "192.0.2.66")) },
 	}, {
-		aTenant, "writes a Record that names another's Zone", "delegation: `NotDelegated`; a reference gives nothing",
+		aTenant, "writes a Record that names another tenant's Zone", "delegation: `NotDelegated`; a reference gives nothing",
 		func(s *site) {
 			s.told("NotDelegated", `{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: pay}, spec: {domainName: pay, zoneRef: {name: zone, namespace: victim}, type: A, rdata: 192.0.2.66}}`)
 		},
 	}, {
-		aTenant, "makes a Zone with the name of another's", "the oldest has it: `DuplicateZone`",
+		aTenant, "creates a Zone with the name of another tenant's", "the oldest has it: `DuplicateZone`",
 		func(s *site) { s.told("DuplicateZone", malloryZone("twin", "example.org.")) },
 	}, {
-		aTenant, "makes a Zone below another's", "delegation: `NotDelegated`; it takes no Records",
+		aTenant, "creates a Zone below another tenant's", "delegation: `NotDelegated`; it takes no Records",
 		func(s *site) {
 			s.told("NotDelegated", malloryZone("below", "pay.example.org."))
 			s.told("NotDelegated", malloryRecord("pay", "pay.example.org.", "A", "192.0.2.66"))
 		},
 	}, {
-		aTenant, "makes a Zone of a public suffix around another's", "a grant has to name it: `NotGranted`",
+		aTenant, "creates a Zone of a public suffix around another tenant's", "a grant has to name it: `NotGranted`",
 		func(s *site) { s.told("NotGranted", malloryZone("org", "org.")) },
 	}, {
-		aTenant, "makes the root zone", "a grant has to name it: `NotGranted`",
+		aTenant, "creates the root zone", "a grant has to name it: `NotGranted`",
 		func(s *site) { s.told("NotGranted", malloryZone("root", ".")) },
 	}, {
-		aTenant, "changes a name that another namespace has, where a rule gives it to both", "who was first holds it: `NameHeld`",
+		aTenant, "changes a name that another namespace has and that a rule gives to both", "the first namespace holds it: `NameHeld`",
 		func(s *site) { s.told("NameHeld", malloryRecord("api", "api.shared.example.org.", "A", "192.0.2.66")) },
 	}, {
-		aTenant, "delegates names of others away with an NS record above them", "what others hold is not hidden: `HidesNames`",
+		aTenant, "delegates names of others away with an NS record above them", "names that others hold cannot be hidden: `HidesNames`",
 		func(s *site) {
 			s.told("HidesNames", malloryRecord("cut", "shared.example.org.", "NS", "ns.mallory.example."))
 		},
 	}, {
-		aTenant, "redirects names of others with a DNAME above them", "what others hold is not hidden: `HidesNames`",
+		aTenant, "redirects names of others with a DNAME above them", "names that others hold cannot be hidden: `HidesNames`",
 		func(s *site) {
 			s.told("HidesNames", malloryRecord("cut", "shared.example.org.", "DNAME", "mallory.example."))
 		},
@@ -60,7 +60,7 @@ func onZones() []attempt {
 			}
 		},
 	}, {
-		aTenant, "labels its Record as one of another's Zone", "nothing is decided by the label",
+		aTenant, "labels its Record as part of another tenant's Zone", "the label decides nothing",
 		func(s *site) {
 			s.told("NotDelegated", `{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: pay, labels: {kubi.zone/parent-zone: zone.victim}}, spec: {domainName: pay.example.org., type: A, rdata: 192.0.2.66}}`)
 		},
@@ -78,12 +78,12 @@ func onZones() []attempt {
 			s.forbidden(s.malloryPuts(`{apiVersion: zonefold.dev/v1alpha1, kind: ZoneSlice, metadata: {name: forged}}`))
 		},
 	}, {
-		aTenant, "makes a Backend that grants it everything", "RBAC: Backends are the cluster's",
+		aTenant, "creates a Backend that grants it everything", "RBAC: Backends are cluster-scoped",
 		func(s *site) {
 			s.forbidden(s.mallory.Create(s.ctx, objects(`{apiVersion: zonefold.dev/v1alpha1, kind: Backend, metadata: {name: mallory}, spec: {embedded: {}, grants: [{namespaces: [mallory], zones: ["*."]}]}}`)[0]))
 		},
 	}, {
-		aTenant, "makes a DNSClass with the Secret of another namespace", "RBAC: DNSClasses are the cluster's",
+		aTenant, "creates a DNSClass with the Secret of another namespace", "RBAC: DNSClasses are cluster-scoped",
 		func(s *site) {
 			s.forbidden(s.mallory.Create(s.ctx, objects(`{apiVersion: dns.homelab.mortenolsen.pro/v1alpha1, kind: DNSClass, metadata: {name: mallory}, spec: {server: "http://192.0.2.66", hmacAuth: {secretRef: {namespace: victim, name: dns, key: apiKey}}}}`)[0]))
 		},
