@@ -34,6 +34,9 @@ func (h *heirs) note(z *delivery, accepted bool, name dnsname.Name) {
 func (d *Deliveries) awaitsHeir(z *delivery) bool {
 	found := map[zone.ID]Stored{}
 	for name := range z.lines {
+		if z.accepted && name == z.snapshot.Name {
+			continue // it stays: pinned Zones may have one name
+		}
 		if heir := d.heirs.named[name]; !heir.IsZero() && heir != z.id {
 			found[heir] = Stored{}
 		}
