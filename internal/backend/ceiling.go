@@ -84,7 +84,7 @@ func (f *Feed) take(ctx context.Context, known func() (uint32, bool), use func(u
 	for {
 		serial, labelled := known()
 		if !labelled {
-			serial = rr.NextSerial(f.last, e.cfg.Clock.Now())
+			serial = rr.NextSerial(rr.LaterSerial(f.last, f.given.last), e.cfg.Clock.Now())
 		}
 		covered := f.ceiling != 0 && !rr.SerialLess(f.ceiling, serial)
 		switch {
@@ -93,7 +93,7 @@ func (f *Feed) take(ctx context.Context, known func() (uint32, bool), use func(u
 		case e.stopped:
 			return 0, errStopped
 		case covered:
-			f.last = serial
+			f.last, f.given.last = serial, serial
 			use(serial)
 			if f.raising == nil && f.ceiling-serial < f.step/2 {
 				f.startRaise(serial)

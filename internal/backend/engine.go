@@ -96,6 +96,9 @@ type Engine struct {
 	timer   Timer
 	stopped bool
 	held    []string // kinds of attachments; see HoldZones
+
+	given    map[dnsname.Name]*given
+	givenMax int // how many there may be before those that have nothing to say are dropped
 }
 
 // New makes an Engine.
@@ -116,7 +119,7 @@ func New(cfg Config) *Engine {
 	if cfg.Backoff == nil {
 		cfg.Backoff = (&backoff{rand: cfg.Rand}).after
 	}
-	e := &Engine{cfg: cfg, targets: map[spot]*target{}, servers: map[string]*server{}}
+	e := &Engine{cfg: cfg, targets: map[spot]*target{}, servers: map[string]*server{}, given: map[dnsname.Name]*given{}}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	return e
 }

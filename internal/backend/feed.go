@@ -53,7 +53,8 @@ type Label struct {
 //
 // A content gets its label when a target is ready to send it, not before: what is published in between is never labelled.
 // All targets carry the same label for the same content; a label may move up to a higher serial, never down, and no serial
-// is ever given to two contents, for each is below a ceiling that was stored before, also one that was found at a target.
+// is ever given to two contents, for each is below a ceiling that was stored before, also one that was found at a target. Nor do two
+// feeds of one zone name give one serial to two contents.
 type Feed struct {
 	engine  *Engine
 	id      string
@@ -68,6 +69,8 @@ type Feed struct {
 	label    Label  // ID "": none yet
 	stored   Label  // from an earlier run
 	last     uint32 // the highest serial that was used or seen, 0: none
+	given    *given // shared by the feeds of this zone name; nil for an overlay, which has no serials
+	ended    bool
 	ceiling  uint32 // 0: none
 	floor    uint32 // serials before this one label nothing any more; 0: none
 	unserved uint32 // the first serial that an earlier run has not used, or used for the stored content only; 0: no earlier run
@@ -91,6 +94,11 @@ func (e *Engine) NewFeed(c FeedConfig) *Feed {
 	f.unserved = c.Ceiling
 	if c.Ceiling != 0 && c.Ceiling != c.Serial {
 		f.unserved = max(c.Ceiling+1, 1)
+	}
+	if !f.overlay {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.enterFeed(f, c.Serial, c.Ceiling)
 	}
 	return f
 }

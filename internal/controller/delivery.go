@@ -59,7 +59,8 @@ type Deliveries struct {
 	regrant bool
 	asked   []zone.ID // meanwhile
 	zones   map[zone.ID]*delivery
-	judged  bool // the World has settled: before, no Zone is refused, it is only unknown
+	judged  bool               // the World has settled: before, no Zone is refused, it is only unknown
+	earlier map[zone.ID]Stored // what earlier runs have stored, until it is taken over
 	feeds   map[string]*line
 	opening opening
 	heirs   heirs
@@ -177,16 +178,16 @@ func (d *Deliveries) Sync(id zone.ID) { d.queue.Enqueue(id) }
 // Settle takes in one step of the World.
 func (d *Deliveries) Settle(s Settlement) {
 	d.mu.Lock()
+	first := !d.judged
+	d.mu.Unlock()
+	var stored map[zone.ID]Stored
+	if first {
+		stored = d.storedBefore(s)
+	}
+	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.judged {
-		d.judged = true
-		d.beginOpening(s)
-		d.queue.Enqueue(zone.ID{}) // nothing is the last to arrive where nothing is to be delivered
-		for _, o := range s.Touched {
-			if o.ID.Kind == zone.KindZone {
-				d.queue.Enqueue(o.ID)
-			}
-		}
+	if first {
+		d.begin(s, stored)
 	}
 	for _, delta := range s.Delta.Zones {
 		snapshot, accepted := s.View.Snapshot(delta.ID)
@@ -218,6 +219,30 @@ func (d *Deliveries) Settle(s Settlement) {
 	}
 	d.regrant, d.asked = false, nil
 	d.wait(s)
+}
+
+// storedBefore returns what earlier runs have stored.
+func (d *Deliveries) storedBefore(s Settlement) map[zone.ID]Stored {
+	all := map[zone.ID]Stored{}
+	for _, o := range s.Touched {
+		if o.ID.Kind != zone.KindZone {
+			continue
+		}
+		if stored, exists := d.store.Load(o.ID); exists {
+			all[o.ID] = stored
+		}
+	}
+	return all
+}
+
+// begin takes in the first step of the World: all Zones that there are. mu is held.
+func (d *Deliveries) begin(s Settlement, stored map[zone.ID]Stored) {
+	d.judged, d.earlier = true, stored
+	d.beginOpening(s)
+	d.queue.Enqueue(zone.ID{}) // nothing is the last to arrive where nothing is to be delivered
+	for id := range stored {
+		d.queue.Enqueue(id)
+	}
 }
 
 // changedKeys is what Feed.Publish takes: nil for unknown.

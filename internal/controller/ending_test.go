@@ -6,6 +6,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/backendtest"
+	"github.com/zonefold/zonefold/internal/rr"
 )
 
 // A fleet puts a Place whose servers come and go.
@@ -105,5 +106,44 @@ func TestAZoneIsWithdrawnWithoutAServerThatIsAboutToEnd(t *testing.T) {
 		s.settle()
 		s.holds("org")
 		f.wwwIs("one", "")
+	})
+}
+
+// TestRecordsHearThatAServerWithoutThemIsGone has a Record from before there is any server told that one of two cannot be reached. That is over
+// when it is gone, although the other had everything before.
+func TestRecordsHearThatAServerWithoutThemIsGone(t *testing.T) {
+	play(t, func(s *stage) {
+		f := s.fleet("one", "two")
+		f.are(nil)
+		s.zone("org", "example.org.")
+		s.record("www", "www.example.org.", "192.0.2.1")
+		s.servers["one"].SetDown(true)
+		f.are([]string{"one", "two"})
+		f.wwwIs("two", "192.0.2.1")
+		s.reachedIs("www", "False Unavailable: Backend fleet (one) does not serve example.org.: connection refused.")
+		s.told()
+		f.are([]string{"two"})
+		s.toldOf("www", "org")
+		s.reachedIs("www", fleetServed)
+	})
+}
+
+// TestRecordsFromBeforeThereAreServersHearWhyTheyAreNotServed has the first server of a Zone refuse.
+func TestRecordsFromBeforeThereAreServersHearWhyTheyAreNotServed(t *testing.T) {
+	play(t, func(s *stage) {
+		f := s.fleet("one")
+		f.are(nil)
+		s.zone("org", "example.org.")
+		s.record("www", "www.example.org.", "192.0.2.1")
+		heard := ""
+		s.onRefresh = func() {
+			v, _ := s.core.Verdict(recordID("www"))
+			heard = show(s.d.Reached(v.Zone, recordID("www"), rr.Key{Name: v.Name, Type: rr.TypeA}))
+		}
+		s.servers["one"].SetDown(true)
+		f.are([]string{"one"})
+		if want := "False Unavailable: Backend fleet (one) does not serve example.org.: connection refused."; heard != want {
+			t.Errorf("Record www heard %q last, want %q", heard, want)
+		}
 	})
 }

@@ -113,7 +113,7 @@ func (d *Deliveries) deliver(z *delivery, wanted []*Place, stored Stored) []zone
 			if len(l.at)+len(l.owed) == 0 {
 				delete(z.lines, name)
 				delete(d.feeds, l.id)
-				l.abandon(d.clock())
+				l.end(d.clock())
 			}
 		}
 	}

@@ -38,9 +38,9 @@ func (d *Deliveries) hear(r backend.Report) {
 	if before == nil {
 		before = &backend.Report{}
 	}
-	all := before.Seq == 0 && r.Seq > 0 // every claim of the zone has to be told that one more Backend has it
-	refused := changedRefusals(before.Refused, r.Refused)
 	failed := r.Err != nil && (before.Err == nil || before.Err.Error() != r.Err.Error())
+	all := before.Seq == 0 && (r.Seq > 0 || failed) // every claim of the zone has to be told that one more Backend has it, or why it has nothing
+	refused := changedRefusals(before.Refused, r.Refused)
 	a.report = &r
 	if (before.Err == nil) != (r.Err == nil) || declined(before.Err) != declined(r.Err) || r.Seq > 0 && before.Seq == 0 {
 		d.onPlace(key.place)

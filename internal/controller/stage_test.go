@@ -30,6 +30,8 @@ type stage struct {
 	end     func()
 	gate    chan struct{} // the World begins when it is closed; nil: at once
 
+	onRefresh func() // is called when all claims of a Zone are told; nil: nothing is
+
 	mu        sync.Mutex
 	refreshed []string
 	wondered  []Strange
@@ -106,6 +108,9 @@ func (s *stage) restart(before func()) {
 func (s *stage) settle() { synctest.Wait() }
 
 func (s *stage) refresh(id zone.ID) {
+	if s.onRefresh != nil {
+		s.onRefresh()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refreshed = append(s.refreshed, id.Name)

@@ -44,6 +44,7 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 		d.mu.Unlock()
 		return nil // Settle asks again
 	}
+	d.rememberAll()
 	z := d.zones[id]
 	if z == nil {
 		if !exists {
@@ -78,17 +79,16 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 			return &Later{} // a Backend was put again, or the Zone has another name: what is held is not what is wanted by now
 		}
 	}
-	stood := z.stands()
+	was := z.standing()
 	claims := d.deliver(z, wanted, stored)
 	z.uid, z.created, z.fleets = stored.UID, stored.Created, fleetsOf(wanted)
 	z.looked, z.placed = true, true
 	hold = d.holds(z, wanted)
 	l, live := z.lines[z.snapshot.Name], z.accepted && !stored.Deleting
-	before := z.lacks
 	if z.lacks = nil; live {
 		z.lacks = d.lacking(z, wanted, stored.Refs)
 	}
-	news := !sameOutcome(before, z.lacks) || missing(stood, z.stands())
+	news := z.differs(was)
 	d.mu.Unlock()
 	d.settled(claims)
 
@@ -105,6 +105,21 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 		return d.store.Hold(ctx, id, hold)
 	}
 	return nil
+}
+
+// rememberAll takes over what earlier runs have delivered before any Zone is: one that is new begins above the serials of who had its
+// name.
+func (d *Deliveries) rememberAll() {
+	for id, was := range d.earlier {
+		if len(was.Delivered) == 0 {
+			continue
+		}
+		if d.zones[id] == nil {
+			d.zones[id] = &delivery{id: id, lines: map[dnsname.Name]*line{}}
+		}
+		d.remember(d.zones[id], was)
+	}
+	d.earlier = nil
 }
 
 // remember takes over, once, what an earlier run left behind.
@@ -156,6 +171,32 @@ func (z *delivery) stands() []Delivered {
 	return out
 }
 
+// standing is what claims of a Zone have heard of its servers.
+type standing struct {
+	lacks       *Outcome
+	places      []Delivered
+	unconfirmed []place // servers that have confirmed nothing of it: claims may say why
+}
+
+func (z *delivery) standing() standing {
+	out := standing{lacks: z.lacks, places: z.stands()}
+	if l := z.lines[z.snapshot.Name]; l != nil {
+		for key, a := range l.at {
+			if !a.leaving && (a.report == nil || a.report.Seq == 0) {
+				out.unconfirmed = append(out.unconfirmed, key)
+			}
+		}
+	}
+	return out
+}
+
+// differs reports whether claims have heard what is not so any more.
+func (z *delivery) differs(was standing) bool {
+	l := z.lines[z.snapshot.Name]
+	left := func(key place) bool { return l == nil || l.at[key] == nil }
+	return !sameOutcome(was.lacks, z.lacks) || missing(was.places, z.stands()) || slices.ContainsFunc(was.unconfirmed, left)
+}
+
 // forget ends all lines of a Zone whose object is gone although nothing was withdrawn.
 func (d *Deliveries) forget(z *delivery) {
 	for _, l := range z.lines {
@@ -164,7 +205,7 @@ func (d *Deliveries) forget(z *delivery) {
 		}
 		d.attachEnding(l, nil)
 		delete(d.feeds, l.id)
-		l.abandon(d.clock())
+		l.end(d.clock())
 	}
 	d.heirs.note(z, false, dnsname.Name{})
 	delete(d.zones, z.id)

@@ -172,8 +172,9 @@ func (l *line) arrive(now time.Time) {
 	l.traced = slices.Delete(l.traced, 0, n)
 }
 
-// abandon ends what nobody is going to serve any more.
-func (l *line) abandon(now time.Time) {
+// end ends what nobody is going to serve any more.
+func (l *line) end(now time.Time) {
+	l.feed.End()
 	for _, t := range l.traced {
 		t.span.SetStatus(codes.Error, "the zone is not delivered any more")
 		t.span.End(trace.WithTimestamp(now))

@@ -48,7 +48,7 @@ func TestT1TenantsCannotReachEachOther(t *testing.T) {
 			s.apply(zoneManifest, theirs, fmt.Sprintf("twin-%d", i), name, `bind9InstancesFrom: [{selector: {matchLabels: {own: "yes"}}}]`)
 			s.apply(recordManifest, "ARecord", theirs, fmt.Sprintf("twin-%d", i), fmt.Sprintf("zoneRef: twin-%d, name: taken, ipv4: 192.0.2.66, ttl: 30", i))
 			s.isOn(zoneKey(theirs, fmt.Sprintf("twin-%d", i)), client.ObjectKey{Namespace: theirs, Name: "own"})
-			s.allDig(s.servers(theirs), "taken."+name, dns.TypeA, "30 192.0.2.66")
+			s.allDig(s.servers(theirs, "own"), "taken."+name, dns.TypeA, "30 192.0.2.66")
 		}
 	})
 	s.run("keys of one tenant at servers of the other", func(s *site) {
