@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A fence keeps imports out of folders. A path with a trailing "$" means that package alone, another one its subpackages too.
+// A fence keeps imports out of folders. A path with a trailing "$" means that package alone, another one its
+// subpackages too.
 type fence struct {
 	name   string
 	in     []string          // folders, with what is below them
@@ -28,39 +29,48 @@ func fences() []fence {
 		name: "pure packages decide and do nothing else", in: pure,
 		never: map[string]string{
 			"k8s.io": cluster, "sigs.k8s.io": cluster, module + "/api": "an object becomes a claim in internal/dialect",
-			"context": clock, "os": decide, "net$": decide, "net/http": decide, "log": decide, "syscall": decide, "crypto/rand": decide,
-			"math/rand": "the same input gives the same result", "sync": "one goroutine owns a value; its owner locks",
+			"context": clock, "os": decide, "net$": decide, "net/http": decide, "log": decide, "syscall": decide,
+			"crypto/rand": decide,
+			"math/rand":   "the same input gives the same result", "sync": "one goroutine owns a value; its owner locks",
 			module + "/internal/backend": decide, module + "/internal/controller": decide, module + "/dnshook": decide,
 		},
 		only: []string{"golang.org/x/net/idna", "github.com/miekg/dns", "github.com/hashicorp/go-immutable-radix/v2"},
 	}, {
 		name: "names do not know records", in: []string{"internal/dnsname"},
-		never: map[string]string{module + "/internal/rr": "a record has a name, a name has no record", "github.com/miekg/dns": "rr and the backends speak DNS"},
+		never: map[string]string{module + "/internal/rr": "a record has a name, a name has no record",
+			"github.com/miekg/dns": "rr and the backends speak DNS"},
 	}, {
 		name: "zone and plan do not meet", in: []string{"internal/zone"},
-		never: map[string]string{module + "/internal/plan": "what a zone holds does not depend on what a server has", "github.com/miekg/dns": "rr has read the data already"},
+		never: map[string]string{module + "/internal/plan": "what a zone holds does not depend on what a server has",
+			"github.com/miekg/dns": "rr has read the data already"},
 	}, {
 		name: "plan and zone do not meet", in: []string{"internal/plan"},
-		never: map[string]string{module + "/internal/zone": "a difference is between sets, whoever wanted them", "github.com/miekg/dns": "rr has read the data already"},
+		never: map[string]string{module + "/internal/zone": "a difference is between sets, whoever wanted them",
+			"github.com/miekg/dns": "rr has read the data already"},
 	}, {
 		name: "types import apimachinery only", in: []string{"api"}, only: []string{"k8s.io/apimachinery"},
 		never: map[string]string{module + "/internal": "others import our types, and would import all that they need"},
 	}, {
-		name: "backends know DNS, not Kubernetes", in: []string{"internal/backend", "internal/bind9", "internal/bindcar", "internal/hook", "dnshook"}, tests: true,
+		name: "backends know DNS, not Kubernetes", in: []string{"internal/backend", "internal/bind9", "internal/bindcar",
+			"internal/hook", "dnshook"}, tests: true,
 		never: map[string]string{
 			"k8s.io": cluster, "sigs.k8s.io": cluster, module + "/api": "the API changes without the backends",
-			module + "/internal/controller": "the controllers drive the backends", module + "/internal/zone": "a backend is given sets",
+			module + "/internal/controller": "the controllers drive the backends",
+			module + "/internal/zone":       "a backend is given sets",
 		},
 	}, {
 		name: "what an object means depends on nothing else", in: []string{"internal/dialect"}, tests: true,
 		never: map[string]string{
-			"context": clock, "os": decide, "net$": decide, "net/http": decide, "log": decide, "sync": decide, "math/rand": decide,
+			"context": clock, "os": decide, "net$": decide, "net/http": decide, "log": decide, "sync": decide,
+			"math/rand":        decide,
 			"k8s.io/client-go": decide, "sigs.k8s.io/controller-runtime": decide, "k8s.io/utils/clock": clock,
-			module + "/internal/backend/": decide, module + "/internal/controller": decide, "github.com/miekg/dns": "rr has read the data already",
+			module + "/internal/backend/": decide, module + "/internal/controller": decide,
+			"github.com/miekg/dns": "rr has read the data already",
 		},
 	}, {
 		name: "the command works without the controllers", in: []string{"cmd/zonefold", "internal/cli"},
-		never: map[string]string{module + "/internal/controller": "it would link the caches and queues of an operator; what objects mean is in internal/dialect"},
+		never: map[string]string{module + "/internal/controller": "it would link the caches and queues of an operator; " +
+			"what objects mean is in internal/dialect"},
 	}, {
 		name: "controllers know the contract, not the backends", in: []string{"internal/controller"},
 		never: map[string]string{
@@ -74,14 +84,18 @@ func fences() []fence {
 		name: "nothing but tests and hack starts servers", in: []string{"api", "cmd", "dnshook", "internal"},
 		except: []string{
 			"internal/testcluster", "internal/testoperator", "internal/nameserver", "internal/backend/backendtest",
-			"internal/backend/cloudflare/cloudflaretest", "internal/backend/googleclouddns/clouddnstest", "internal/backend/extdns/extdnstest", // services, for the time of a test
+			// services, for the time of a test
+			"internal/backend/cloudflare/cloudflaretest", "internal/backend/googleclouddns/clouddnstest",
+			"internal/backend/extdns/extdnstest",
 		},
 		never: map[string]string{
-			module + "/internal/testcluster": helper, module + "/internal/testoperator": helper, module + "/internal/nameserver": helper, "testing": "it is not in the product",
+			module + "/internal/testcluster": helper, module + "/internal/testoperator": helper,
+			module + "/internal/nameserver": helper, "testing": "it is not in the product",
 		},
 	}, {
 		name: "a test cluster starts at once", in: []string{"internal/testcluster"}, tests: true,
-		never: map[string]string{"k8s.io": "starting a cluster must not wait for a compile of client-go", "sigs.k8s.io": "starting a cluster must not wait for a compile of client-go"},
+		never: map[string]string{"k8s.io": "starting a cluster must not wait for a compile of client-go",
+			"sigs.k8s.io": "starting a cluster must not wait for a compile of client-go"},
 	}}
 }
 
@@ -106,7 +120,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// imports reports whether an import path is one that a pattern means: "x" is x and all below it, "x$" x alone, "x/" only what is below.
+// imports reports whether an import path is one that a pattern means: "x" is x and all below it, "x$" x alone, "x/"
+// only what is below.
 func imports(imported, pattern string) bool {
 	if alone, ok := strings.CutSuffix(pattern, "$"); ok {
 		return imported == alone

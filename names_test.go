@@ -9,8 +9,8 @@ import (
 
 var fileName = regexp.MustCompile(`(?:^|[^\w./-])([\w./-]*\w+\.go)\b`)
 
-// TestFilesThatAreNamedExist keeps comments and ARCHITECTURE from naming files that have been moved or renamed. A comment may leave out the
-// folder of its own package; ARCHITECTURE may where the folder stands before.
+// TestFilesThatAreNamedExist keeps comments and ARCHITECTURE from naming files that have been moved or renamed. A
+// comment may leave out the folder of its own package; ARCHITECTURE may where the folder stands before.
 func TestFilesThatAreNamedExist(t *testing.T) {
 	there, bases := map[string]bool{}, map[string]bool{}
 	for _, file := range allFiles(t) {

@@ -1,6 +1,6 @@
-// Package zonefold_test holds the rules of the repository, as tests: who may import whom, what is documented, how long things
-// may be, and that every record type is known wherever types are listed. The files are opened in this process, so that a
-// change to any of them makes the result stale in Go's test cache.
+// Package zonefold_test holds the rules of the repository, as tests: who may import whom, what is documented, how long
+// things may be, and that every record type is known wherever types are listed. The files are opened in this process,
+// so that a change to any of them makes the result stale in Go's test cache.
 package zonefold_test
 
 import (
@@ -19,6 +19,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"sigs.k8s.io/yaml"
 
@@ -31,6 +32,7 @@ const (
 	maxFunction   = 70  // lines, without large literals: a table is not logic
 	largeLiteral  = 8   // lines from which a literal counts as a table
 	maxParameters = 5
+	maxColumns    = 120 // characters of a line, without what stands in a raw string
 )
 
 // A call that only some places may make.
@@ -42,18 +44,23 @@ type restricted struct {
 }
 
 func TestRestrictedCalls(t *testing.T) {
-	starters := []string{"cmd", "hack", "examples", "internal/testcluster", "internal/nameserver", "internal/backend/backendtest"} // examples are commands
+	// examples are commands
+	starters := []string{"cmd", "hack", "examples", "internal/testcluster", "internal/nameserver",
+		"internal/backend/backendtest"}
 	for _, rule := range []restricted{{
 		calls: []string{"time.Now", "time.Since", "time.Until"}, tests: true, reason: "the time comes in as an argument",
 		allowed: append([]string{"internal/backend/clock.go"}, starters...), // the clock that cmd hands to the workers
 	}, {
-		calls: []string{"os.Getenv", "os.LookupEnv", "os.Environ"}, allowed: starters, tests: true, reason: "the environment is read in cmd and comes in as an argument",
+		calls: []string{"os.Getenv", "os.LookupEnv", "os.Environ"}, allowed: starters, tests: true,
+		reason: "the environment is read in cmd and comes in as an argument",
 	}, {
-		calls: []string{"fmt.Print", "fmt.Printf", "fmt.Println"}, allowed: []string{"cmd", "hack"}, tests: true, reason: "who calls says where output goes",
+		calls: []string{"fmt.Print", "fmt.Printf", "fmt.Println"}, allowed: []string{"cmd", "hack"}, tests: true,
+		reason: "who calls says where output goes",
 	}, {
 		calls: []string{"time.Sleep"}, reason: "wait for the condition, not for a while",
 	}, {
-		calls:  []string{"t.Skip", "t.Skipf", "t.SkipNow", "tb.Skip", "tb.Skipf", "tb.SkipNow", "b.Skip", "b.Skipf", "b.SkipNow", "f.Skip", "f.Skipf", "f.SkipNow"},
+		calls: []string{"t.Skip", "t.Skipf", "t.SkipNow", "tb.Skip", "tb.Skipf", "tb.SkipNow", "b.Skip", "b.Skipf",
+			"b.SkipNow", "f.Skip", "f.Skipf", "f.SkipNow"},
 		reason: "a test that does not run proves nothing: say what is missing and fail",
 	}} {
 		for _, file := range goFiles(t) {
@@ -74,8 +81,8 @@ func TestRestrictedCalls(t *testing.T) {
 	}
 }
 
-// TestServicesAreReachedByWaiting keeps tests and demos from asking a Service as soon as its pods are Ready, when its address does not
-// lead anywhere yet: testcluster.Cluster.Service waits until it does.
+// TestServicesAreReachedByWaiting keeps tests and demos from asking a Service as soon as its pods are Ready, when its
+// address does not lead anywhere yet: testcluster.Cluster.Service waits until it does.
 func TestServicesAreReachedByWaiting(t *testing.T) {
 	for _, file := range goFiles(t) {
 		if !inAny(file.path, []string{"test", "hack"}) {
@@ -89,7 +96,8 @@ func TestServicesAreReachedByWaiting(t *testing.T) {
 				}
 			case *ast.BasicLit:
 				if strings.Contains(n.Value, "spec.clusterIP") {
-					t.Errorf("%s asks for spec.clusterIP: Cluster.Service of testcluster gives the address when it answers", file.at(n))
+					t.Errorf("%s asks for spec.clusterIP: Cluster.Service of testcluster gives the address when it answers",
+						file.at(n))
 				}
 			}
 			return true
@@ -186,6 +194,38 @@ func receiverIsExported(recv *ast.FieldList) bool {
 	}
 }
 
+// TestColumns has no line be longer than maxColumns, but for raw strings, and comments that a tool reads.
+func TestColumns(t *testing.T) {
+	tools := regexp.MustCompile(`^\s*// \+kubebuilder|^\s*//go:|//nolint:`)
+	for _, file := range goFiles(t) {
+		if file.generated {
+			continue
+		}
+		text := string(read(t, file.path))
+		raw := file.rawStrings(text)
+		for i, line := range strings.Split(text, "\n") {
+			if n := utf8.RuneCountInString(line); n > maxColumns && !raw[i+1] && !tools.MatchString(line) {
+				t.Errorf("%s:%d has %d columns, more than %d", file.path, i+1, n, maxColumns)
+			}
+		}
+	}
+}
+
+// rawStrings returns the lines in which raw strings stand.
+func (f goFile) rawStrings(text string) map[int]bool {
+	lines := map[int]bool{}
+	ast.Inspect(f.syntax, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && strings.HasPrefix(lit.Value, "`") {
+			from := f.set.Position(lit.Pos())
+			for n := range strings.Count(text[from.Offset:f.set.Position(lit.End()).Offset], "\n") + 1 {
+				lines[from.Line+n] = true
+			}
+		}
+		return true
+	})
+	return lines
+}
+
 func TestSizes(t *testing.T) {
 	for _, file := range goFiles(t) {
 		if file.generated {
@@ -202,7 +242,8 @@ func TestSizes(t *testing.T) {
 				}
 			case *ast.FuncType:
 				if f.Params.NumFields() > maxParameters {
-					t.Errorf("%s: %d parameters, more than %d: make a struct whose fields are documented", file.at(f), f.Params.NumFields(), maxParameters)
+					t.Errorf("%s: %d parameters, more than %d: make a struct whose fields are documented", file.at(f),
+						f.Params.NumFields(), maxParameters)
 				}
 			}
 			return true
@@ -210,7 +251,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestNothingLocalIsCommitted finds the paths of machines that the repository was written on: they mean nothing elsewhere.
+// TestNothingLocalIsCommitted finds the paths of machines that the repository was written on: they mean nothing
+// elsewhere.
 func TestNothingLocalIsCommitted(t *testing.T) {
 	local := regexp.MustCompile(`(^|[^\w~./-])/(` + strings.Join([]string{"work", "root", "tmp/zf"}, "|") + `)/`)
 	for _, file := range allFiles(t) {
@@ -226,13 +268,15 @@ func TestNothingLocalIsCommitted(t *testing.T) {
 	}
 }
 
-// TestTypesAreWired compares the record-type table with every other place that lists types: a new type is a row there, and this
-// test says what else it needs.
+// TestTypesAreWired compares the record-type table with every other place that lists types: a new type is a row there,
+// and this test says what else it needs.
 func TestTypesAreWired(t *testing.T) {
 	examples, docs := read(t, "internal/rr/testdata/types.txt"), read(t, "docs/records.md")
 	patterns := map[string]*regexp.Regexp{
-		"config/crd/kubi.zone_records.yaml (spec.type; RecordType in api/kubizone/v1alpha1)": schemaPattern(t, "config/crd/kubi.zone_records.yaml", "spec", "type"),
-		"config/crd/kubi.zone_zones.yaml (spec.delegations.records.types; DelegatedType in api/kubizone/v1alpha1)": schemaPattern(t,
+		"config/crd/kubi.zone_records.yaml (spec.type; RecordType in api/kubizone/v1alpha1)": schemaPattern(t,
+			"config/crd/kubi.zone_records.yaml", "spec", "type"),
+		"config/crd/kubi.zone_zones.yaml (spec.delegations.records.types; " +
+			"DelegatedType in api/kubizone/v1alpha1)": schemaPattern(t,
 			"config/crd/kubi.zone_zones.yaml", "spec", "delegations", "records", "types"),
 	}
 	known := map[string]bool{}
@@ -245,7 +289,8 @@ func TestTypesAreWired(t *testing.T) {
 		}
 		for _, verdict := range []string{"good", "bad"} {
 			// Of a type that only occurs in messages there is no rdata to be good.
-			if !regexp.MustCompile(`(?m)^`+typ.String()+` +`+verdict+` `).Match(examples) && (verdict == "bad" || typ.Refused() == "") {
+			if !regexp.MustCompile(`(?m)^`+typ.String()+` +`+verdict+` `).Match(examples) &&
+				(verdict == "bad" || typ.Refused() == "") {
 				t.Errorf("internal/rr/testdata/types.txt has no %s example of %s", verdict, typ)
 			}
 		}
@@ -356,7 +401,8 @@ func goFiles(t *testing.T) []goFile {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files = append(files, goFile{path: name, set: set, syntax: syntax, isTest: strings.HasSuffix(name, "_test.go"), generated: ast.IsGenerated(syntax)})
+		files = append(files, goFile{path: name, set: set, syntax: syntax, isTest: strings.HasSuffix(name, "_test.go"),
+			generated: ast.IsGenerated(syntax)})
 	}
 	if len(files) < 10 {
 		t.Fatalf("found %d Go files, which cannot be all", len(files))
@@ -396,5 +442,7 @@ func read(t *testing.T, name string) []byte {
 
 // inAny reports whether a file is one of these, or below one of these folders.
 func inAny(file string, places []string) bool {
-	return slices.ContainsFunc(places, func(place string) bool { return file == place || strings.HasPrefix(file, place+"/") })
+	return slices.ContainsFunc(places, func(place string) bool {
+		return file == place || strings.HasPrefix(file, place+"/")
+	})
 }

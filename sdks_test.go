@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestSDKsStayWhereServicesAreReached follows imports from the other commands: the SDKs of services are large, and only the operator and dnshook
-// use them.
+// TestSDKsStayWhereServicesAreReached follows imports from the other commands: the SDKs of services are large, and only
+// the operator and dnshook use them.
 func TestSDKsStayWhereServicesAreReached(t *testing.T) {
 	sdks := []string{"github.com/aws", "github.com/cloudflare", "google.golang.org/api", "cloud.google.com"}
 	imported := map[string][]string{}

@@ -9,16 +9,18 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestPodsOfAGardenerReachWhatTheyNeed installs the chart as the examples have Gardener do it. In its seeds and its runtime cluster all is
-// denied that no label of a Pod asks for.
+// TestPodsOfAGardenerReachWhatTheyNeed installs the chart as the examples have Gardener do it. In its seeds and its
+// runtime cluster all is denied that no label of a Pod asks for.
 func TestPodsOfAGardenerReachWhatTheyNeed(t *testing.T) {
 	for _, c := range []struct {
 		name, file, kind string
 		values           []string
 	}{
-		{"a ControllerDeployment in a seed", "controllerregistration.yaml", "ControllerDeployment", []string{"helm", "values"}},
+		{"a ControllerDeployment in a seed", "controllerregistration.yaml", "ControllerDeployment",
+			[]string{"helm", "values"}},
 		{"an Extension in a seed", "extension.yaml", "Extension", []string{"spec", "deployment", "extension", "values"}},
-		{"an Extension in the runtime cluster", "extension.yaml", "Extension", []string{"spec", "deployment", "extension", "runtimeClusterValues"}},
+		{"an Extension in the runtime cluster", "extension.yaml", "Extension", []string{"spec", "deployment", "extension",
+			"runtimeClusterValues"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			labels := deployment(t, mustRender(t, exampleValues(t, c.file, c.kind, c.values...))).Spec.Template.Labels

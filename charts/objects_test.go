@@ -29,11 +29,13 @@ func decode(t *testing.T, manifest string) []runtime.Object {
 			t.Fatal(err)
 		}
 	}
-	strict := json.NewSerializerWithOptions(json.DefaultMetaFactory, types, types, json.SerializerOptions{Yaml: true, Strict: true})
+	strict := json.NewSerializerWithOptions(json.DefaultMetaFactory, types, types,
+		json.SerializerOptions{Yaml: true, Strict: true})
 	var objects []runtime.Object
 	for _, text := range documents(manifest) {
 		object, kind, err := strict.Decode([]byte(text), nil, nil)
-		if runtime.IsNotRegisteredError(err) && slices.Contains([]string{"monitoring.coreos.com", "cert-manager.io"}, kind.Group) {
+		if runtime.IsNotRegisteredError(err) && slices.Contains([]string{"monitoring.coreos.com", "cert-manager.io"},
+			kind.Group) {
 			u := &unstructured.Unstructured{} // Kubernetes does not have this type
 			err = yaml.UnmarshalStrict([]byte(text), &u.Object)
 			object = u
@@ -141,7 +143,8 @@ func TestPodsKeepTheRestrictedStandard(t *testing.T) {
 	for _, values := range []string{"", only("bindy"), everything} {
 		template := deployment(t, mustRender(t, values)).Spec.Template
 		level := podsecurity.LevelVersion{Level: podsecurity.LevelRestricted, Version: podsecurity.LatestVersion()}
-		if result := policy.AggregateCheckResults(registry.EvaluatePod(level, &template.ObjectMeta, &template.Spec)); !result.Allowed {
+		if result := policy.AggregateCheckResults(registry.EvaluatePod(level, &template.ObjectMeta,
+			&template.Spec)); !result.Allowed {
 			t.Errorf("the Pods with %q: %s: %s", values, result.ForbiddenReason(), result.ForbiddenDetail())
 		}
 		for _, c := range template.Spec.Containers {
@@ -159,12 +162,15 @@ func TestEveryObjectIsInTheReleaseNamespaceAndLabeled(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.HasPrefix(name, "CustomResourceDefinition ") {
-			if labels := m.GetLabels(); len(labels) > 1 || len(labels) == 1 && labels["gardener.cloud/deletion-protected"] != "true" { // what selects ours by labels leaves them out: they belong to the cluster
+			if labels := m.GetLabels(); len(labels) > 1 || len(labels) == 1 &&
+				labels["gardener.cloud/deletion-protected"] != "true" {
+				// what selects ours by labels leaves them out: they belong to the cluster
 				t.Errorf("%s has the labels %v", name, m.GetLabels())
 			}
 			continue
 		}
-		if m.GetLabels()["app.kubernetes.io/part-of"] != "zonefold" || m.GetLabels()["app.kubernetes.io/name"] != "zonefold-operator" {
+		if m.GetLabels()["app.kubernetes.io/part-of"] != "zonefold" ||
+			m.GetLabels()["app.kubernetes.io/name"] != "zonefold-operator" {
 			t.Errorf("%s has the labels %v", name, m.GetLabels())
 		}
 		cluster := strings.HasPrefix(name, "Cluster") || strings.HasPrefix(name, "Validating")

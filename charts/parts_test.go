@@ -36,7 +36,8 @@ func rules(t *testing.T, kind string, parts ...string) []rbac.PolicyRule {
 }
 
 func TestADialectBringsItsSchemasAndRightsAndNoOthers(t *testing.T) {
-	for _, on := range [][]string{{"bindy", "gardener", "homelab", "kubizone"}, {"bindy", "kubizone"}, {"kubizone"}, {"bindy"}, {"homelab"}, {"gardener"}} {
+	for _, on := range [][]string{{"bindy", "gardener", "homelab", "kubizone"}, {"bindy", "kubizone"}, {"kubizone"},
+		{"bindy"}, {"homelab"}, {"gardener"}} {
 		t.Run(strings.Join(on, " and "), func(t *testing.T) {
 			r := mustRender(t, only(on...))
 			parts, schemas := []string{"controller"}, map[string]string{}
@@ -49,7 +50,8 @@ func TestADialectBringsItsSchemasAndRightsAndNoOthers(t *testing.T) {
 				}
 			}
 			parts = append(parts, reviews)
-			if diff := cmp.Diff(rules(t, "ClusterRole", parts...), find[*rbac.ClusterRole](t, r, "ClusterRole zonefold-operator").Rules); diff != "" {
+			if diff := cmp.Diff(rules(t, "ClusterRole", parts...),
+				find[*rbac.ClusterRole](t, r, "ClusterRole zonefold-operator").Rules); diff != "" {
 				t.Errorf("the ClusterRole is not config/rbac of %v (-config +chart):\n%s", parts, diff)
 			}
 			if diff := cmp.Diff(rules(t, "Role", parts...), find[*rbac.Role](t, r, "Role zonefold-operator").Rules); diff != "" {
@@ -81,7 +83,8 @@ func (r rendering) schemas() []string {
 func TestNoRuleIsOfADialectThatIsOff(t *testing.T) {
 	for on := range dialects {
 		r := mustRender(t, only(on))
-		granted := append(find[*rbac.ClusterRole](t, r, "ClusterRole zonefold-operator").Rules, find[*rbac.Role](t, r, "Role zonefold-operator").Rules...)
+		granted := append(find[*rbac.ClusterRole](t, r, "ClusterRole zonefold-operator").Rules, find[*rbac.Role](t, r,
+			"Role zonefold-operator").Rules...)
 		for off, d := range dialects {
 			for _, rule := range granted {
 				for _, group := range d.groups {
@@ -97,12 +100,14 @@ func TestNoRuleIsOfADialectThatIsOff(t *testing.T) {
 
 func TestTheChartHasTheDialectsAndFlagsOfTheOperator(t *testing.T) {
 	var there []string
-	for _, found := range regexp.MustCompile(`(?m)^\tdialect[A-Z][a-z]+ += "([a-z]+)"$`).FindAllStringSubmatch(file(t, "../cmd/operator/dialects.go"), -1) {
+	for _, found := range regexp.MustCompile(`(?m)^\tdialect[A-Z][a-z]+ += "([a-z]+)"$`).FindAllStringSubmatch(file(t,
+		"../cmd/operator/dialects.go"), -1) {
 		there = append(there, found[1])
 	}
 	slices.Sort(there)
 	switches, _ := load(t).Values["dialects"].(map[string]any)
-	for what, got := range map[string][]string{"values.yaml": slices.Sorted(maps.Keys(switches)), "this test": slices.Sorted(maps.Keys(dialects))} {
+	for what, got := range map[string][]string{"values.yaml": slices.Sorted(maps.Keys(switches)),
+		"this test": slices.Sorted(maps.Keys(dialects))} {
 		if diff := cmp.Diff(there, got); diff != "" {
 			t.Errorf("the dialects of %s (-operator +chart):\n%s", what, diff)
 		}
@@ -131,30 +136,37 @@ func TestBindyNeedsTokensAndABinding(t *testing.T) {
 			t.Errorf("bindy is off, and there is %s", name)
 		}
 	}
-	if pod := deployment(t, without).Spec.Template.Spec; len(pod.Volumes) > 0 || strings.Contains(strings.Join(pod.Containers[0].Args, " "), "bind9") {
+	if pod := deployment(t, without).Spec.Template.Spec; len(pod.Volumes) > 0 ||
+		strings.Contains(strings.Join(pod.Containers[0].Args, " "), "bind9") {
 		t.Errorf("bindy is off, and the Pods have the volumes %v and the flags %q", pod.Volumes, pod.Containers[0].Args)
 	}
 
-	with := mustRender(t, "dialects: {bindy: true}\nbindy: {namespace: dns, bind9Image: zonefold/bind9, bindcarImage: zonefold/bindcar:dev}")
-	for _, flag := range []string{"--bindy-namespace=dns", "--bind9-image=zonefold/bind9", "--bindcar-image=zonefold/bindcar:dev"} {
+	with := mustRender(t,
+		"dialects: {bindy: true}\nbindy: {namespace: dns, bind9Image: zonefold/bind9, bindcarImage: zonefold/bindcar:dev}")
+	for _, flag := range []string{"--bindy-namespace=dns", "--bind9-image=zonefold/bind9",
+		"--bindcar-image=zonefold/bindcar:dev"} {
 		if args := container(t, with).Args; !slices.Contains(args, flag) {
 			t.Errorf("the operator's flags are %q, without %s", args, flag)
 		}
 	}
 	renamed := mustRender(t, "dialects: {bindy: true}\nserviceAccount: {name: mine}")
 	for name, r := range map[string]rendering{"zonefold-operator": with, "mine": renamed} {
-		own := rbac.PolicyRule{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, ResourceNames: []string{name}, Verbs: []string{"create"}}
-		if rules := find[*rbac.Role](t, r, "Role zonefold-operator").Rules; !slices.ContainsFunc(rules, func(r rbac.PolicyRule) bool { return cmp.Equal(r, own) }) {
+		own := rbac.PolicyRule{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"},
+			ResourceNames: []string{name}, Verbs: []string{"create"}}
+		if rules := find[*rbac.Role](t, r, "Role zonefold-operator").Rules; !slices.ContainsFunc(rules,
+			func(r rbac.PolicyRule) bool { return cmp.Equal(r, own) }) {
 			t.Errorf("the operator gets no tokens of its ServiceAccount %s: %v", name, rules)
 		}
 	}
-	want := []rbac.PolicyRule{{APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"}, Verbs: []string{"create"}}}
+	want := []rbac.PolicyRule{{APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"},
+		Verbs: []string{"create"}}}
 	if diff := cmp.Diff(want, find[*rbac.ClusterRole](t, with, "ClusterRole zonefold-bindcar").Rules); diff != "" {
 		t.Errorf("what a sidecar may do (-want +got):\n%s", diff)
 	}
 	// A field that is not applied stays what the operator has made of it.
 	for _, text := range documents(with.manifest) {
-		if strings.Contains(text, "kind: ClusterRoleBinding") && strings.Contains(text, "name: zonefold-bindcar") && strings.Contains(text, "\nsubjects:") {
+		if strings.Contains(text, "kind: ClusterRoleBinding") && strings.Contains(text, "name: zonefold-bindcar") &&
+			strings.Contains(text, "\nsubjects:") {
 			t.Errorf("an upgrade would take away what the operator has written:\n%s", text)
 		}
 	}

@@ -33,9 +33,11 @@ func fleetPolicies() []string {
 
 func TestSwitchesAddAndRemoveObjects(t *testing.T) {
 	usual := mustRender(t, "").names(t)
-	hooks := []string{"CustomResourceDefinition dnsclasses.dns.homelab.mortenolsen.pro", "CustomResourceDefinition dnsrecords.dns.homelab.mortenolsen.pro",
+	hooks := []string{"CustomResourceDefinition dnsclasses.dns.homelab.mortenolsen.pro",
+		"CustomResourceDefinition dnsrecords.dns.homelab.mortenolsen.pro",
 		"MutatingAdmissionPolicy zonefold-dnsrecords", "MutatingAdmissionPolicyBinding zonefold-dnsrecords"}
-	others := []string{"Service zonefold-dns", "CustomResourceDefinition zones.kubi.zone", "CustomResourceDefinition records.kubi.zone",
+	others := []string{"Service zonefold-dns", "CustomResourceDefinition zones.kubi.zone",
+		"CustomResourceDefinition records.kubi.zone",
 		"CustomResourceDefinition backends.zonefold.dev", "CustomResourceDefinition zoneslices.zonefold.dev"}
 	for name, c := range map[string]struct {
 		values  string
@@ -48,18 +50,24 @@ func TestSwitchesAddAndRemoveObjects(t *testing.T) {
 		"no zones to answer for": {values: only("bindy"), removed: []string{
 			"Service zonefold-dns", "CustomResourceDefinition zones.kubi.zone", "CustomResourceDefinition records.kubi.zone",
 			"CustomResourceDefinition backends.zonefold.dev", "CustomResourceDefinition zoneslices.zonefold.dev",
-		}, added: append(fleetKinds(t), append(fleetPolicies(), "ClusterRole zonefold-bindcar", "ClusterRoleBinding zonefold-bindcar")...)},
-		"servers without admission policies": {values: "dialects: {bindy: true}\nbindy: {admission: {enabled: false, images: [a/]}}",
-			added: append(fleetKinds(t), append(fleetPolicies(), "ClusterRole zonefold-bindcar", "ClusterRoleBinding zonefold-bindcar")...)},
+		}, added: append(fleetKinds(t), append(fleetPolicies(), "ClusterRole zonefold-bindcar",
+			"ClusterRoleBinding zonefold-bindcar")...)},
+		"servers without admission policies": {values: "dialects: {bindy: true}\nbindy: {admission: {enabled: false, " +
+			"images: [a/]}}",
+			added: append(fleetKinds(t), append(fleetPolicies(), "ClusterRole zonefold-bindcar",
+				"ClusterRoleBinding zonefold-bindcar")...)},
 		"no policies": {values: "rbac: {policies: false}", removed: policies("specs", "secrets")},
 		"images of some registries": {values: "dialects: {bindy: true}\nbindy: {admission: {images: [a/]}}",
-			added: append(fleetKinds(t), append(append(fleetPolicies(), policies("images")...), "ClusterRole zonefold-bindcar", "ClusterRoleBinding zonefold-bindcar")...)},
-		"no admission": {values: "admission: {enabled: false}", removed: []string{"ValidatingWebhookConfiguration zonefold", "Service zonefold-admission"}},
+			added: append(fleetKinds(t), append(append(fleetPolicies(), policies("images")...), "ClusterRole zonefold-bindcar",
+				"ClusterRoleBinding zonefold-bindcar")...)},
+		"no admission": {values: "admission: {enabled: false}", removed: []string{"ValidatingWebhookConfiguration zonefold",
+			"Service zonefold-admission"}},
 		"certificates of cert-manager": {values: "admission: {certManager: {enabled: true}}", added: []string{
 			"Certificate zonefold-admission", "Issuer zonefold-admission",
 		}},
 		"certificates of an Issuer that there is": {
-			values: "admission: {certManager: {enabled: true, issuerRef: {kind: ClusterIssuer, name: ca}}}", added: []string{"Certificate zonefold-admission"},
+			values: "admission: {certManager: {enabled: true, issuerRef: {kind: ClusterIssuer, name: ca}}}", added: []string{
+				"Certificate zonefold-admission"},
 		},
 		"no network policy": {
 			values: "networkPolicy: {enabled: false}", removed: []string{"NetworkPolicy zonefold-operator"},
@@ -71,13 +79,18 @@ func TestSwitchesAddAndRemoveObjects(t *testing.T) {
 			values: "serviceAccount: {create: false, name: mine}", removed: []string{"ServiceAccount zonefold-operator"},
 		},
 		"rights of somebody else": {values: "rbac: {create: false}", removed: []string{
-			"ClusterRole zonefold-operator", "ClusterRoleBinding zonefold-operator", "Role zonefold-operator", "RoleBinding zonefold-operator",
+			"ClusterRole zonefold-operator", "ClusterRoleBinding zonefold-operator", "Role zonefold-operator",
+			"RoleBinding zonefold-operator",
 		}},
-		"DNSRecords that the API server marks": {values: only("homelab") + "\nhomelab: {marks: true}", apis: []string{mutating}, added: hooks, removed: others},
-		"an API server that cannot mark them":  {values: only("homelab") + "\nhomelab: {marks: true}", added: hooks[:2], removed: others},
-		"DNSRecords that nobody marks":         {values: only("homelab"), apis: []string{mutating}, added: hooks[:2], removed: others},
-		"marks where there are no DNSRecords":  {values: "homelab: {marks: true}", apis: []string{mutating}},
-		"a Service for figures":                {values: "metrics: {service: {enabled: true}}", added: []string{"Service zonefold-metrics"}},
+		"DNSRecords that the API server marks": {values: only("homelab") + "\nhomelab: {marks: true}",
+			apis: []string{mutating}, added: hooks, removed: others},
+		"an API server that cannot mark them": {values: only("homelab") + "\nhomelab: {marks: true}", added: hooks[:2],
+			removed: others},
+		"DNSRecords that nobody marks": {values: only("homelab"), apis: []string{mutating}, added: hooks[:2],
+			removed: others},
+		"marks where there are no DNSRecords": {values: "homelab: {marks: true}", apis: []string{mutating}},
+		"a Service for figures": {values: "metrics: {service: {enabled: true}}", added: []string{
+			"Service zonefold-metrics"}},
 		"a ServiceMonitor where the API is": {
 			values: "metrics: {serviceMonitor: {enabled: true}}", apis: []string{monitoring},
 			added: []string{"Service zonefold-metrics", "ServiceMonitor zonefold-operator"},
@@ -87,14 +100,16 @@ func TestSwitchesAddAndRemoveObjects(t *testing.T) {
 			values: "metrics: {serviceMonitor: {enabled: true, force: true}}",
 			added:  []string{"Service zonefold-metrics", "ServiceMonitor zonefold-operator"},
 		},
-		"figures for those who may":   {values: "metrics: {protected: true}", added: []string{"ClusterRole zonefold-metrics"}},
+		"figures for those who may": {values: "metrics: {protected: true}",
+			added: []string{"ClusterRole zonefold-metrics"}},
 		"the API without being asked": {apis: []string{monitoring}},
 		"a ServiceMonitor without figures": {
 			values: "metrics: {enabled: false, service: {enabled: true}, serviceMonitor: {enabled: true, force: true}}",
 		},
 		"Secrets of two namespaces alone": {
 			values: only("homelab") + "\nsecretsNamespaces: [a, b]", removed: others, added: append(slices.Clone(hooks[:2]),
-				"Role a/zonefold-operator-secrets", "RoleBinding a/zonefold-operator-secrets", "Role b/zonefold-operator-secrets", "RoleBinding b/zonefold-operator-secrets"),
+				"Role a/zonefold-operator-secrets", "RoleBinding a/zonefold-operator-secrets", "Role b/zonefold-operator-secrets",
+				"RoleBinding b/zonefold-operator-secrets"),
 		},
 		"credentials of another namespace": {
 			values: "credentialsNamespaces: [a]",
@@ -133,16 +148,19 @@ func fleetKinds(t *testing.T) []string {
 }
 
 func TestTheNotesSayWhatIsMissing(t *testing.T) {
-	if notes := mustRender(t, "metrics: {serviceMonitor: {enabled: true}}").notes; !strings.Contains(notes, "There is no ServiceMonitor") {
+	if notes := mustRender(t, "metrics: {serviceMonitor: {enabled: true}}").notes; !strings.Contains(notes,
+		"There is no ServiceMonitor") {
 		t.Errorf("the notes do not say that there is no ServiceMonitor:\n%s", notes)
 	}
-	if notes := mustRender(t, everything).notes; strings.Contains(notes, "There is no ServiceMonitor") || !strings.Contains(notes, "bindy, gardener, homelab, kubizone") {
+	if notes := mustRender(t, everything).notes; strings.Contains(notes, "There is no ServiceMonitor") ||
+		!strings.Contains(notes, "bindy, gardener, homelab, kubizone") {
 		t.Errorf("the notes are:\n%s", notes)
 	}
 }
 
 func TestTheNotesSayWhetherTheClusterIsOpen(t *testing.T) {
-	const open, restricted = "This cluster is open while no Backend has grants", "No namespace has a root Zone before a Backend grants it one"
+	const open, restricted = "This cluster is open while no Backend has grants",
+		"No namespace has a root Zone before a Backend grants it one"
 	for _, c := range []struct {
 		name, values, says, hides string
 	}{
@@ -166,7 +184,8 @@ func TestTheEnvironmentOfHomelab(t *testing.T) {
 		}
 		return out
 	}
-	want := map[string]string{"DNS_CLASS_HEALTH_CHECK_INTERVAL": "1h30m", "DNS_RECORD_RETRY_BASE_DELAY": "1s", "DNS_RECORD_RETRY_MAX_DELAY": "2m", "DNS_RECORD_RETRY_MAX_ATTEMPTS": "0"}
+	want := map[string]string{"DNS_CLASS_HEALTH_CHECK_INTERVAL": "1h30m", "DNS_RECORD_RETRY_BASE_DELAY": "1s",
+		"DNS_RECORD_RETRY_MAX_DELAY": "2m", "DNS_RECORD_RETRY_MAX_ATTEMPTS": "0"}
 	if diff := cmp.Diff(want, variables(everything)); diff != "" {
 		t.Errorf("the environment (-want +got):\n%s", diff)
 	}
@@ -180,27 +199,44 @@ func TestTheEnvironmentOfHomelab(t *testing.T) {
 func TestFlagsFollowTheValues(t *testing.T) {
 	const reviewed = "--admission-bind-address=:9443"
 	for values, want := range map[string][]string{
-		"":                      {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080", reviewed},
-		"dns: {enabled: false}": {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=0", "--metrics-bind-address=:8080", reviewed},
-		"metrics: {protected: true, certificate: tls}": {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080", "--metrics-protected",
+		"": {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353",
+			"--metrics-bind-address=:8080", reviewed},
+		"dns: {enabled: false}": {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=0",
+			"--metrics-bind-address=:8080", reviewed},
+		"metrics: {protected: true, certificate: tls}": {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353",
+			"--metrics-bind-address=:8080", "--metrics-protected",
 			"--metrics-cert-dir=/etc/zonefold/metrics", reviewed},
-		"dns: {service: {type: LoadBalancer}}":                               {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--dns-clients-hidden", "--metrics-bind-address=:8080", reviewed},
-		"dns: {service: {type: LoadBalancer, externalTrafficPolicy: Local}}": {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080", reviewed},
-		"metrics: {enabled: false}":                                          {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=0", reviewed},
-		"credentialsNamespaces: [a, b]":                                      {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080", reviewed, "--credentials-namespaces=a,b"},
-		"admission: {enabled: false}":                                        {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080"},
-		"admission: {certManager: {enabled: true}}": {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080", reviewed,
+		"dns: {service: {type: LoadBalancer}}": {"--leader-elect", "--dialects=kubizone",
+			"--dns-bind-address=:5353", "--dns-clients-hidden", "--metrics-bind-address=:8080", reviewed},
+		"dns: {service: {type: LoadBalancer, externalTrafficPolicy: Local}}": {"--leader-elect", "--dialects=kubizone",
+			"--dns-bind-address=:5353", "--metrics-bind-address=:8080", reviewed},
+		"metrics: {enabled: false}": {"--leader-elect", "--dialects=kubizone",
+			"--dns-bind-address=:5353", "--metrics-bind-address=0", reviewed},
+		"credentialsNamespaces: [a, b]": {"--leader-elect", "--dialects=kubizone",
+			"--dns-bind-address=:5353", "--metrics-bind-address=:8080", reviewed, "--credentials-namespaces=a,b"},
+		"admission: {enabled: false}": {"--leader-elect", "--dialects=kubizone",
+			"--dns-bind-address=:5353", "--metrics-bind-address=:8080"},
+		"admission: {certManager: {enabled: true}}": {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353",
+			"--metrics-bind-address=:8080", reviewed,
 			"--admission-cert-dir=/etc/zonefold/admission"},
-		only("homelab") + "\nhomelab: {missingClassWarns: true}": {"--leader-elect", "--dialects=homelab", "--dns-bind-address=0", "--metrics-bind-address=:8080", reviewed,
+		only("homelab") + "\nhomelab: {missingClassWarns: true}": {"--leader-elect", "--dialects=homelab",
+			"--dns-bind-address=0", "--metrics-bind-address=:8080", reviewed,
 			"--admission-missing-class-warns"},
-		only("bindy"): {"--leader-elect", "--dialects=bindy", "--dns-bind-address=0", "--metrics-bind-address=:8080", reviewed, "--bindy-namespace=dns-system",
+		only("bindy"): {"--leader-elect", "--dialects=bindy", "--dns-bind-address=0", "--metrics-bind-address=:8080",
+			reviewed, "--bindy-namespace=dns-system",
 			"--bind9-image=internetsystemsconsortium/bind9"},
-		only("gardener"): {"--leader-elect", "--dialects=gardener", "--dns-bind-address=0", "--metrics-bind-address=:8080", reviewed, "--gardener-classes=shoot"},
-		only("gardener") + "\ngardenerExtension: {types: [powerdns, rfc2136], endpoints: {b: 'https://b', a: 'https://a'}, seed: true, admission: true, ignoreOperationAnnotation: true}": {"--leader-elect", "--dialects=gardener",
-			"--dns-bind-address=0", "--metrics-bind-address=:8080", reviewed, "--gardener-types=powerdns,rfc2136", "--gardener-endpoints=a=https://a,b=https://b", "--gardener-classes=shoot",
-			"--gardener-ignore-operation-annotation", "--gardener-seed", "--gardener-heartbeat-interval=30s", "--gardener-admission"},
-		"requireGrants: true":            {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080", reviewed, "--require-grants"},
-		"extraArgs: [--verbose, --a=10]": {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353", "--metrics-bind-address=:8080", reviewed, "--verbose", "--a=10"},
+		only("gardener"): {"--leader-elect", "--dialects=gardener", "--dns-bind-address=0", "--metrics-bind-address=:8080",
+			reviewed, "--gardener-classes=shoot"},
+		only("gardener") + "\ngardenerExtension: {types: [powerdns, rfc2136], endpoints: {b: 'https://b', a: 'https://a'}, " +
+			"seed: true, admission: true, ignoreOperationAnnotation: true}": {"--leader-elect", "--dialects=gardener",
+			"--dns-bind-address=0", "--metrics-bind-address=:8080", reviewed, "--gardener-types=powerdns,rfc2136",
+			"--gardener-endpoints=a=https://a,b=https://b", "--gardener-classes=shoot",
+			"--gardener-ignore-operation-annotation", "--gardener-seed", "--gardener-heartbeat-interval=30s",
+			"--gardener-admission"},
+		"requireGrants: true": {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353",
+			"--metrics-bind-address=:8080", reviewed, "--require-grants"},
+		"extraArgs: [--verbose, --a=10]": {"--leader-elect", "--dialects=kubizone", "--dns-bind-address=:5353",
+			"--metrics-bind-address=:8080", reviewed, "--verbose", "--a=10"},
 	} {
 		if diff := cmp.Diff(want, container(t, mustRender(t, values)).Args); diff != "" {
 			t.Errorf("the flags with %q (-want +got):\n%s", values, diff)
@@ -226,11 +262,13 @@ func TestPodsGetWhatIsSaidOfThem(t *testing.T) {
 	r := mustRender(t, everything)
 	d := deployment(t, r)
 	pod, c := d.Spec.Template.Spec, container(t, r)
-	if *d.Spec.Replicas != 2 || pod.PriorityClassName != "system-cluster-critical" || pod.NodeSelector["kubernetes.io/os"] != "linux" ||
+	if *d.Spec.Replicas != 2 || pod.PriorityClassName != "system-cluster-critical" ||
+		pod.NodeSelector["kubernetes.io/os"] != "linux" ||
 		len(pod.Tolerations) != 1 || pod.Affinity.NodeAffinity == nil || pod.ImagePullSecrets[0].Name != "registry" {
 		t.Errorf("the Pods are %+v", pod)
 	}
-	if l := d.Spec.Template.Labels; l["a"] != "b" || l["app.kubernetes.io/name"] != d.Spec.Selector.MatchLabels["app.kubernetes.io/name"] {
+	if l := d.Spec.Template.Labels; l["a"] != "b" ||
+		l["app.kubernetes.io/name"] != d.Spec.Selector.MatchLabels["app.kubernetes.io/name"] {
 		t.Errorf("the Pods' labels are %v", l)
 	}
 	fields := map[string]string{}
@@ -241,8 +279,10 @@ func TestPodsGetWhatIsSaidOfThem(t *testing.T) {
 			fields[variable.Name] = variable.ValueFrom.FieldRef.FieldPath
 		}
 	}
-	want := map[string]string{"POD_IP": "status.podIP", "POD_NAMESPACE": "metadata.namespace", "POD_SERVICE_ACCOUNT": "spec.serviceAccountName", "GOGC": "100",
-		"DNS_CLASS_HEALTH_CHECK_INTERVAL": "1h30m", "DNS_RECORD_RETRY_BASE_DELAY": "1s", "DNS_RECORD_RETRY_MAX_DELAY": "2m", "DNS_RECORD_RETRY_MAX_ATTEMPTS": "0"}
+	want := map[string]string{"POD_IP": "status.podIP", "POD_NAMESPACE": "metadata.namespace",
+		"POD_SERVICE_ACCOUNT": "spec.serviceAccountName", "GOGC": "100",
+		"DNS_CLASS_HEALTH_CHECK_INTERVAL": "1h30m", "DNS_RECORD_RETRY_BASE_DELAY": "1s", "DNS_RECORD_RETRY_MAX_DELAY": "2m",
+		"DNS_RECORD_RETRY_MAX_ATTEMPTS": "0"}
 	if diff := cmp.Diff(want, fields); diff != "" {
 		t.Errorf("the environment (-want +got):\n%s", diff)
 	}
@@ -253,21 +293,26 @@ func TestPodsGetWhatIsSaidOfThem(t *testing.T) {
 		t.Errorf("the limit of memory is %s", memory)
 	}
 	for _, constraint := range pod.TopologySpreadConstraints {
-		if diff := cmp.Diff(d.Spec.Selector, constraint.LabelSelector); diff != "" || constraint.WhenUnsatisfiable != corev1.ScheduleAnyway {
+		if diff := cmp.Diff(d.Spec.Selector, constraint.LabelSelector); diff != "" ||
+			constraint.WhenUnsatisfiable != corev1.ScheduleAnyway {
 			t.Errorf("the Pods spread by %+v", constraint)
 		}
 	}
 	if len(pod.TopologySpreadConstraints) != 2 {
 		t.Errorf("the Pods spread by %v", pod.TopologySpreadConstraints)
 	}
-	if service := find[*corev1.Service](t, r, "Service zonefold-dns").Spec; service.Type != "LoadBalancer" || service.ClusterIP != "10.0.0.53" ||
-		*service.LoadBalancerClass != "x" || service.ExternalTrafficPolicy != "Local" || service.LoadBalancerSourceRanges[0] != "192.0.2.0/24" {
+	if service := find[*corev1.Service](t, r, "Service zonefold-dns").Spec; service.Type != "LoadBalancer" ||
+		service.ClusterIP != "10.0.0.53" ||
+		*service.LoadBalancerClass != "x" || service.ExternalTrafficPolicy != "Local" ||
+		service.LoadBalancerSourceRanges[0] != "192.0.2.0/24" {
 		t.Errorf("the Service is %+v", service)
 	}
-	if monitor := find[*unstructured.Unstructured](t, r, "ServiceMonitor zonefold-operator"); monitor.GetLabels()["release"] != "prometheus" {
+	if monitor := find[*unstructured.Unstructured](t, r,
+		"ServiceMonitor zonefold-operator"); monitor.GetLabels()["release"] != "prometheus" {
 		t.Errorf("the ServiceMonitor has the labels %v", monitor.GetLabels())
 	}
-	if budget := find[*policy.PodDisruptionBudget](t, mustRender(t, `podDisruptionBudget: {maxUnavailable: "50%"}`), "PodDisruptionBudget zonefold-operator"); budget.Spec.MaxUnavailable.String() != "50%" {
+	if budget := find[*policy.PodDisruptionBudget](t, mustRender(t, `podDisruptionBudget: {maxUnavailable: "50%"}`),
+		"PodDisruptionBudget zonefold-operator"); budget.Spec.MaxUnavailable.String() != "50%" {
 		t.Errorf("the budget is %+v", budget.Spec)
 	}
 }
@@ -297,7 +342,8 @@ func TestTheNetworkPolicyLetsNeededPortsIn(t *testing.T) {
 	}
 	ingress := func(values string) []rule {
 		var out []rule
-		for _, in := range find[*networking.NetworkPolicy](t, mustRender(t, values), "NetworkPolicy zonefold-operator").Spec.Ingress {
+		for _, in := range find[*networking.NetworkPolicy](t, mustRender(t, values),
+			"NetworkPolicy zonefold-operator").Spec.Ingress {
 			var ports []string
 			for _, port := range in.Ports {
 				ports = append(ports, port.Port.String()+"/"+string(*port.Protocol))

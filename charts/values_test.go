@@ -9,7 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestEveryValueIsDescribed walks values.yaml and the schema together: both have the same values, and nothing else is let in.
+// TestEveryValueIsDescribed walks values.yaml and the schema together: both have the same values, and nothing else is
+// let in.
 func TestEveryValueIsDescribed(t *testing.T) {
 	c := load(t)
 	var schema map[string]any
@@ -49,31 +50,49 @@ func compare(t *testing.T, at string, schema, value map[string]any) {
 
 func TestWrongValuesAreRefused(t *testing.T) {
 	for name, c := range map[string]struct{ values, want string }{
-		"no dialect is on":                                {`dialects: {kubizone: false}`, "at '/dialects/kubizone': value must be true"},
-		"a dialect does not exist":                        {`dialects: {bind: true}`, "at '/dialects': additional properties 'bind' not allowed"},
-		"a dialect is on in words":                        {`dialects: {bindy: "yes"}`, "at '/dialects/bindy': got string, want boolean"},
-		"a value does not exist":                          {`replicaCount: 3`, "additional properties 'replicaCount' not allowed"},
-		"a nested value does not exist":                   {`dns: {service: {kind: LoadBalancer}}`, "at '/dns/service': additional properties 'kind' not allowed"},
-		"the number of replicas is negative":              {`replicas: -1`, "at '/replicas': minimum: got -1, want 0"},
-		"the number of replicas is a word":                {`replicas: two`, "at '/replicas': got string, want integer"},
-		"the type of the Service does not exist":          {`dns: {service: {type: External}}`, "at '/dns/service/type': value must be one of 'ClusterIP'"},
-		"the digest is a tag":                             {`image: {digest: v1}`, "at '/image/digest': 'v1' does not match pattern"},
-		"the repository has a tag":                        {`image: {repository: "example.org/operator:v1"}`, "at '/image/repository'"},
-		"the pull policy does not exist":                  {`image: {pullPolicy: Sometimes}`, "at '/image/pullPolicy'"},
-		"a pull Secret is a word":                         {`image: {pullSecrets: [registry]}`, "at '/image/pullSecrets/0': got string, want object"},
-		"a delay has no unit":                             {`homelab: {retryBaseDelay: "5"}`, "at '/homelab/retryBaseDelay'"},
-		"BIND's image has a tag":                          {`bindy: {bind9Image: "zonefold/bind9:9.18"}`, "at '/bindy/bind9Image'"},
-		"the sidecar's image has none":                    {`bindy: {bindcarImage: zonefold/bindcar}`, "at '/bindy/bindcarImage'"},
-		"the start of an image ends its quotes":           {`bindy: {admission: {images: ['a"']}}`, "at '/bindy/admission/images/0'"},
-		"a review may take a minute":                      {`admission: {timeoutSeconds: 60}`, "at '/admission/timeoutSeconds': maximum: got 60, want 5"},
-		"a namespace is no name":                          {`bindy: {namespace: "a,b"}`, "at '/bindy/namespace'"},
-		"a namespace of credentials would be two flags":   {`credentialsNamespaces: ["a --verbose"]`, "at '/credentialsNamespaces/0'"},
-		"a namespace of credentials is given twice":       {`credentialsNamespaces: [a, a]`, "at '/credentialsNamespaces'"},
-		"a flag is no flag":                               {`extraArgs: [verbose]`, "at '/extraArgs/0'"},
-		"a variable has no name":                          {`extraEnv: [{value: "1"}]`, "at '/extraEnv/0': missing property 'name'"},
-		"the budget is neither a number nor a percentage": {`podDisruptionBudget: {maxUnavailable: all}`, "at '/podDisruptionBudget/maxUnavailable'"},
-		"the interval has no unit":                        {`metrics: {serviceMonitor: {interval: "30"}}`, "at '/metrics/serviceMonitor/interval'"},
-		"a label is a number":                             {`podLabels: {a: 1}`, "at '/podLabels/a': got number, want string"},
+		"no dialect is on": {`dialects: {kubizone: false}`,
+			"at '/dialects/kubizone': value must be true"},
+		"a dialect does not exist": {`dialects: {bind: true}`,
+			"at '/dialects': additional properties 'bind' not allowed"},
+		"a dialect is on in words": {`dialects: {bindy: "yes"}`,
+			"at '/dialects/bindy': got string, want boolean"},
+		"a value does not exist": {`replicaCount: 3`,
+			"additional properties 'replicaCount' not allowed"},
+		"a nested value does not exist": {`dns: {service: {kind: LoadBalancer}}`,
+			"at '/dns/service': additional properties 'kind' not allowed"},
+		"the number of replicas is negative": {`replicas: -1`, "at '/replicas': minimum: got -1, want 0"},
+		"the number of replicas is a word":   {`replicas: two`, "at '/replicas': got string, want integer"},
+		"the type of the Service does not exist": {`dns: {service: {type: External}}`,
+			"at '/dns/service/type': value must be one of 'ClusterIP'"},
+		"the digest is a tag": {`image: {digest: v1}`,
+			"at '/image/digest': 'v1' does not match pattern"},
+		"the repository has a tag": {`image: {repository: "example.org/operator:v1"}`,
+			"at '/image/repository'"},
+		"the pull policy does not exist": {`image: {pullPolicy: Sometimes}`, "at '/image/pullPolicy'"},
+		"a pull Secret is a word": {`image: {pullSecrets: [registry]}`,
+			"at '/image/pullSecrets/0': got string, want object"},
+		"a delay has no unit": {`homelab: {retryBaseDelay: "5"}`, "at '/homelab/retryBaseDelay'"},
+		"BIND's image has a tag": {`bindy: {bind9Image: "zonefold/bind9:9.18"}`,
+			"at '/bindy/bind9Image'"},
+		"the sidecar's image has none": {`bindy: {bindcarImage: zonefold/bindcar}`,
+			"at '/bindy/bindcarImage'"},
+		"the start of an image ends its quotes": {`bindy: {admission: {images: ['a"']}}`,
+			"at '/bindy/admission/images/0'"},
+		"a review may take a minute": {`admission: {timeoutSeconds: 60}`,
+			"at '/admission/timeoutSeconds': maximum: got 60, want 5"},
+		"a namespace is no name": {`bindy: {namespace: "a,b"}`, "at '/bindy/namespace'"},
+		"a namespace of credentials would be two flags": {`credentialsNamespaces: ["a --verbose"]`,
+			"at '/credentialsNamespaces/0'"},
+		"a namespace of credentials is given twice": {`credentialsNamespaces: [a, a]`, "at '/credentialsNamespaces'"},
+		"a flag is no flag":                         {`extraArgs: [verbose]`, "at '/extraArgs/0'"},
+		"a variable has no name": {`extraEnv: [{value: "1"}]`,
+			"at '/extraEnv/0': missing property 'name'"},
+		"the budget is neither a number nor a percentage": {`podDisruptionBudget: {maxUnavailable: all}`,
+			"at '/podDisruptionBudget/maxUnavailable'"},
+		"the interval has no unit": {`metrics: {serviceMonitor: {interval: "30"}}`,
+			"at '/metrics/serviceMonitor/interval'"},
+		"a label is a number": {`podLabels: {a: 1}`,
+			"at '/podLabels/a': got number, want string"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := render(t, c.values)

@@ -38,8 +38,8 @@ type fault struct {
 	Details map[string]any `json:"details"`
 }
 
-// UnmarshalJSON implements json.Unmarshaler. A member of another form than that of the protocol is as good as missing, and hides none of the
-// others: what says no has to be heard as that.
+// UnmarshalJSON implements json.Unmarshaler. A member of another form than that of the protocol is as good as missing,
+// and hides none of the others: what says no has to be heard as that.
 func (a *answer) UnmarshalJSON(body []byte) error {
 	var in struct{ Success, Record, Message, Error, Results json.RawMessage }
 	if err := json.Unmarshal(body, &in); err != nil {
@@ -158,7 +158,8 @@ func (x *exchange) note(err error) { x.Err, x.Code = err, public(err).Code }
 func public(err error) *Error {
 	found, ok := errors.AsType[*Error](err)
 	if !ok {
-		return &Error{Status: http.StatusInternalServerError, Code: CodeServerError, Message: "The server failed; its log says how."}
+		return &Error{Status: http.StatusInternalServerError, Code: CodeServerError, Message: "The server failed; its " +
+			"log says how."}
 	}
 	out := *found
 	if out.Code == "" {

@@ -101,8 +101,9 @@ func (c *Client) Features(ctx context.Context) ([]string, error) {
 	return h.Features, err
 }
 
-// Batch has operations done, at most MaxBatch, in one request. It returns an error for each, nil for those that went well, or one for the
-// request; that is ErrNoBatch where the server takes none. It is not atomic: any part may have been done.
+// Batch has operations done, at most MaxBatch, in one request. It returns an error for each, nil for those that went
+// well, or one for the request; that is ErrNoBatch where the server takes none. It is not atomic: any part may have
+// been done.
 func (c *Client) Batch(ctx context.Context, operations []Operation) ([]error, error) {
 	body, err := c.encodeBatch(operations)
 	if err != nil {
@@ -152,7 +153,8 @@ func (a *reply) results(operations []Operation) ([]error, error) {
 		return nil, a.failure()
 	}
 	if got, want := len(a.answer.Results), len(operations); got != want {
-		return nil, &Error{Status: a.status, Code: CodeServerError, Message: fmt.Sprintf("it answers %d operations with %d results", want, got)}
+		return nil, &Error{Status: a.status, Code: CodeServerError, Message: fmt.Sprintf(
+			"it answers %d operations with %d results", want, got)}
 	}
 	errs := make([]error, len(operations))
 	for i, one := range a.answer.Results {

@@ -31,8 +31,10 @@ type ClientConfig struct {
 	Now       func() time.Time
 	Nonce     func() string     // nil: NewNonce
 	Transport http.RoundTripper // nil: one of its own, which keeps connections
-	CABundle  []byte            // for that: certificates, in PEM, of the authorities that may have signed the server's; nil: the system's
-	InRDATA   bool              // MX and SRV records are sent, and told, with their numbers in front of each value: see Record.InRDATA
+	// for that: certificates, in PEM, of the authorities that may have signed the server's; nil: the system's
+	CABundle []byte
+	// MX and SRV records are sent, and told, with their numbers in front of each value: see Record.InRDATA
+	InRDATA bool
 
 	// Inject adds headers to a request, such as those of W3C Trace Context; they are not signed. It may be nil.
 	Inject func(context.Context, http.Header)
@@ -144,12 +146,14 @@ func (c *Client) Health(ctx context.Context) (Health, error) {
 	case readErr != nil:
 		return h, &Error{Status: a.status, Code: CodeServerError, Message: "its answer to /health is no JSON"}
 	case h.Status != Healthy:
-		return h, &Error{Status: a.status, Code: CodeServerError, Message: clip(fmt.Sprintf("it says that it is %q: %s", h.Status, h.Message))}
+		return h, &Error{Status: a.status, Code: CodeServerError,
+			Message: clip(fmt.Sprintf("it says that it is %q: %s", h.Status, h.Message))}
 	}
 	return h, nil
 }
 
-// Upsert has a record made, or changed to what it is here. It returns what the server says it has, which is r where it says nothing.
+// Upsert has a record made, or changed to what it is here. It returns what the server says it has, which is r where it
+// says nothing.
 func (c *Client) Upsert(ctx context.Context, r Record) (Record, error) {
 	r.FQDN = ""
 	body, err := json.Marshal(struct {
@@ -172,24 +176,26 @@ func (c *Client) Upsert(ctx context.Context, r Record) (Record, error) {
 	return r, nil
 }
 
-// doubt is why an answer that says that a record is not there, or cannot be, does not count: what stands in front of a server that is away
-// answers so about everything. The server's own words count, and its health.
+// doubt is why an answer that says that a record is not there, or cannot be, does not count: what stands in front of a
+// server that is away answers so about everything. The server's own words count, and its health.
 func (c *Client) doubt(ctx context.Context, a *reply) error {
 	if a.status != http.StatusNotFound && a.status != http.StatusBadRequest || a.ofProtocol() {
 		return nil
 	}
 	if _, err := c.Health(ctx); err != nil {
 		return &Error{Code: CodeServerError, Err: err, Message: fmt.Sprintf(
-			"%s, which are not the words of the protocol, and it is not healthy: something else may answer in its place", a.said())}
+			"%s, which are not the words of the protocol, and it is not healthy: something else may answer in its place",
+			a.said())}
 	}
 	return nil
 }
 
-// advised names the way out where a server may not know of numbers beside the values: one that makes the body anew to verify it leaves them out,
-// and takes the signatures of all records but of those that have some.
+// advised names the way out where a server may not know of numbers beside the values: one that makes the body anew to
+// verify it leaves them out, and takes the signatures of all records but of those that have some.
 func (c *Client) advised(r Record, err error) error {
 	if e, ok := errors.AsType[*Error](err); ok && e.Code == CodeAuthFailed && r.Metadata != nil && !c.cfg.InRDATA {
-		e.Message += "; if it takes records of other types, it may verify the body without record.metadata: set spec.numbersIn of its DNSClass to Values"
+		e.Message += "; if it takes records of other types, it may verify the body without record.metadata: set " +
+			"spec.numbersIn of its DNSClass to Values"
 	}
 	return err
 }
@@ -249,12 +255,15 @@ func (c *Client) Get(ctx context.Context, id ID) (Record, bool, error) {
 	return c.heard(*a.answer.Record), true, nil
 }
 
-// ask sends one signed request, and a question once more where the server had closed the connection that was kept for it.
+// ask sends one signed request, and a question once more where the server had closed the connection that was kept for
+// it.
 func (c *Client) ask(ctx context.Context, method, path string, body []byte) (reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
 	var kept bool // the connection has carried other requests before
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { kept = i.Reused }})
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
+		kept = i.Reused
+	}})
 	out, err := c.once(traced, method, path, body)
 	if errors.Is(err, ErrUnreachable) && out.status == 0 && kept && method == http.MethodGet && ctx.Err() == nil {
 		c.Close()
@@ -296,8 +305,8 @@ func (c *Client) once(ctx context.Context, method, path string, body []byte) (re
 	return read(response, c.cfg.Now())
 }
 
-// sentOnce keeps a [http.Transport] from sending a request again by itself, with the nonce that the server may have seen: it does so with those
-// that have no body and a method that is safe, and with all that have one of these headers.
+// sentOnce keeps a [http.Transport] from sending a request again by itself, with the nonce that the server may have
+// seen: it does so with those that have no body and a method that is safe, and with all that have one of these headers.
 func sentOnce(request *http.Request) {
 	request.Header.Del("Idempotency-Key")
 	request.Header.Del("X-Idempotency-Key")

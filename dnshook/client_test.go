@@ -57,7 +57,8 @@ func clientOf(t *testing.T, server string) *dnshook.Client {
 	return c
 }
 
-var www = dnshook.Record{Type: "A", Domain: "example.com", Subdomain: "www", Values: []string{"192.168.1.100", "192.168.1.101"}, TTL: 600}
+var www = dnshook.Record{Type: "A", Domain: "example.com", Subdomain: "www", Values: []string{"192.168.1.100",
+	"192.168.1.101"}, TTL: 600}
 
 func TestWhatIsSent(t *testing.T) {
 	s := serve(t, 200, `{"success":true}`)
@@ -71,7 +72,8 @@ func TestWhatIsSent(t *testing.T) {
 	if err := c.Delete(t.Context(), dnshook.ID{Type: "TXT", Domain: "example.com", Subdomain: "*._x"}); err != nil {
 		t.Error(err)
 	}
-	want := "POST /base/records " + example + "\nDELETE /base/records/A/example.com/@ \nDELETE /base/records/TXT/example.com/*._x "
+	want := "POST /base/records " + example +
+		"\nDELETE /base/records/A/example.com/@ \nDELETE /base/records/TXT/example.com/*._x "
 	if got := strings.Join(s.asked, "\n"); got != want {
 		t.Errorf("it sends\n%s\nwant\n%s", got, want)
 	}
@@ -85,7 +87,9 @@ func TestAnswers(t *testing.T) {
 		body                 string
 		upsert, remove, read string // the code of the error; "-": none
 	}{
-		{"a record", 200, `{"success":true,"record":{"type":"A","domain":"example.com","subdomain":"www","values":["192.0.2.9"],"ttl":1}}`, "-", "-", "-"},
+		{"a record", 200,
+			`{"success":true,"record":{"type":"A","domain":"example.com","subdomain":"www","values":["192.0.2.9"],"ttl":1}}`,
+			"-", "-", "-"},
 		{"created", 201, `{"success":true}`, "-", "-", "SERVER_ERROR"},
 		{"nothing to say", 204, ``, "-", "-", "SERVER_ERROR"},
 		{"nothing to say but a line", 200, "\r\n", "-", "-", "SERVER_ERROR"},
@@ -98,21 +102,29 @@ func TestAnswers(t *testing.T) {
 		{"a no with 200", 200, fmt.Sprintf(no, "QUOTA_EXCEEDED"), "QUOTA_EXCEEDED", "QUOTA_EXCEEDED", "QUOTA_EXCEEDED"},
 		{"not there", 404, fmt.Sprintf(no, "RECORD_NOT_FOUND"), "RECORD_NOT_FOUND", "-", "-"},
 		{"not there, with success alone", 404, `{"success":false}`, "SERVER_ERROR", "-", "-"},
-		{"not there, in plain text, of a server that is not well", 404, `404 page not found`, "SERVER_ERROR", "SERVER_ERROR", "SERVER_ERROR"},
-		{"not there, in JSON of a gateway", 404, `{"error":"Not Found","message":"no route"}`, "SERVER_ERROR", "SERVER_ERROR", "SERVER_ERROR"},
+		{"not there, in plain text, of a server that is not well", 404, `404 page not found`, "SERVER_ERROR", "SERVER_ERROR",
+			"SERVER_ERROR"},
+		{"not there, in JSON of a gateway", 404, `{"error":"Not Found","message":"no route"}`, "SERVER_ERROR", "SERVER_ERROR",
+			"SERVER_ERROR"},
 		{"a value that is none", 400, fmt.Sprintf(no, "INVALID_VALUE"), "INVALID_VALUE", "INVALID_VALUE", "INVALID_VALUE"},
-		{"a bad request, in plain text, of a server that is not well", 400, `bad`, "INVALID_RECORD", "SERVER_ERROR", "SERVER_ERROR"},
+		{"a bad request, in plain text, of a server that is not well", 400, `bad`, "INVALID_RECORD", "SERVER_ERROR",
+			"SERVER_ERROR"},
 		{"a wrong secret, in plain text", 401, `no`, "AUTH_FAILED", "AUTH_FAILED", "AUTH_FAILED"},
 		{"a replay", 401, fmt.Sprintf(no, "NONCE_REUSED"), "NONCE_REUSED", "NONCE_REUSED", "NONCE_REUSED"},
 		{"too many", 429, ``, "RATE_LIMITED", "RATE_LIMITED", "RATE_LIMITED"},
-		{"a no with details of another form", 400, `{"success":false,"error":{"code":"INVALID_VALUE","message":"no","details":[]}}`, "INVALID_VALUE", "INVALID_VALUE", "INVALID_VALUE"},
+		{"a no with details of another form", 400,
+			`{"success":false,"error":{"code":"INVALID_VALUE","message":"no","details":[]}}`, "INVALID_VALUE", "INVALID_VALUE",
+			"INVALID_VALUE"},
 		{"a no in one word", 200, `{"success":false,"error":"broken"}`, "SERVER_ERROR", "SERVER_ERROR", "SERVER_ERROR"},
-		{"a no about a record of another form", 200, `{"success":false,"record":"www","error":{"code":"QUOTA_EXCEEDED","message":7}}`, "QUOTA_EXCEEDED", "QUOTA_EXCEEDED", "QUOTA_EXCEEDED"},
+		{"a no about a record of another form", 200,
+			`{"success":false,"record":"www","error":{"code":"QUOTA_EXCEEDED","message":7}}`, "QUOTA_EXCEEDED", "QUOTA_EXCEEDED",
+			"QUOTA_EXCEEDED"},
 		{"a yes of another form", 200, `{"success":"true"}`, "-", "-", "SERVER_ERROR"},
 		{"a failure", 500, `{`, "SERVER_ERROR", "SERVER_ERROR", "SERVER_ERROR"},
 		{"no GET", 405, ``, "SERVER_ERROR", "SERVER_ERROR", ""},
 		{"a redirect, which nobody follows", 307, ``, "SERVER_ERROR", "SERVER_ERROR", "SERVER_ERROR"},
-		{"an endless answer", 200, `{"success":true,"message":"` + strings.Repeat("x", 1<<20) + `"}`, "SERVER_ERROR", "SERVER_ERROR", "SERVER_ERROR"},
+		{"an endless answer", 200, `{"success":true,"message":"` + strings.Repeat("x", 1<<20) + `"}`, "SERVER_ERROR",
+			"SERVER_ERROR", "SERVER_ERROR"},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			s := serve(t, c.status, c.body, "Retry-After", "7", "Location", "/elsewhere")
@@ -125,7 +137,8 @@ func TestAnswers(t *testing.T) {
 				err  error
 				want string
 			}{{"an upsert", upsert, c.upsert}, {"a deletion", remove, c.remove}, {"a look", read, c.read}} {
-				if got.want == "-" && got.err == nil || got.want != "-" && got.err != nil && string(dnshook.CodeOf(got.err)) == got.want {
+				if got.want == "-" && got.err == nil || got.want != "-" && got.err != nil &&
+					string(dnshook.CodeOf(got.err)) == got.want {
 					continue
 				}
 				t.Errorf("%s comes to %v, want %s", got.what, got.err, got.want)
@@ -173,9 +186,11 @@ func TestA404OfAServerThatIsWell(t *testing.T) {
 func TestWordsOfAServerAreKept(t *testing.T) {
 	for _, c := range []struct{ sentence, body, want string }{
 		{"plain text", "HMAC mismatch:\n\x1b[31mbody", `it answers 401 Unauthorized: "HMAC mismatch: [31mbody"`},
-		{"JSON of another form", `{"detail":"Invalid signature"}`, `it answers 401 Unauthorized: "{\"detail\":\"Invalid signature\"}"`},
+		{"JSON of another form", `{"detail":"Invalid signature"}`,
+			`it answers 401 Unauthorized: "{\"detail\":\"Invalid signature\"}"`},
 		{"the protocol's", `{"success":false,"error":{"code":"AUTH_FAILED","message":"wrong signature"}}`, "wrong signature"},
-		{"a page", "<html>\n<head><title>401 Authorization Required</title></head>", `it answers 401 Unauthorized with a page titled "401 Authorization Required"`},
+		{"a page", "<html>\n<head><title>401 Authorization Required</title></head>",
+			`it answers 401 Unauthorized with a page titled "401 Authorization Required"`},
 		{"a page without a title", "<html>", "it answers 401 Unauthorized with a page"},
 		{"nothing", "", "it answers 401 Unauthorized"},
 		{"too many", strings.Repeat("ä", 400), `it answers 401 Unauthorized: "` + strings.Repeat("ä", 250) + `…"`},
@@ -197,7 +212,8 @@ func TestHealth(t *testing.T) {
 	}{
 		{"healthy", 200, `{"status":"healthy","message":"fine","timestamp":"2025-12-30T10:00:00Z"}`, true},
 		{"healthy and nothing else", 200, `{"status":"healthy"}`, true},
-		{"healthy, at a time without a zone", 200, `{"status":"healthy","message":null,"timestamp":"2025-12-30T10:00:00.123456"}`, true},
+		{"healthy, at a time without a zone", 200,
+			`{"status":"healthy","message":null,"timestamp":"2025-12-30T10:00:00.123456"}`, true},
 		{"healthy, at a number", 200, `{"status":"healthy","timestamp":1767088800.5,"features":"none"}`, true},
 		{"something else", 200, `{"status":"degraded"}`, false},
 		{"something that is no word", 200, `{"status":true}`, false},
@@ -220,7 +236,8 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 	if err := clientOf(t, s.URL).Delete(t.Context(), www.ID()); !errors.Is(err, dnshook.ErrUnreachable) {
 		t.Errorf("a server that is gone: %v", err)
 	}
-	for _, server := range []string{"", "dns", "ftp://dns", "http://", "http://user@dns", "http://dns?x", "http://dns#x", "http://dns?"} {
+	for _, server := range []string{"", "dns", "ftp://dns", "http://", "http://user@dns", "http://dns?x", "http://dns#x",
+		"http://dns?"} {
 		if _, err := dnshook.NewClient(dnshook.ClientConfig{Server: server, Now: time.Now}); err == nil {
 			t.Errorf("%q is a server", server)
 		}
@@ -228,7 +245,9 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 }
 
 func TestWhoseCertificatesAreTaken(t *testing.T) {
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"status":"healthy"}`) }))
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"status":"healthy"}`)
+	}))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains of clients that go away
 	t.Cleanup(server.Close)
 	dial := func(bundle []byte) (*dnshook.Client, error) {
@@ -256,7 +275,8 @@ func TestWhoseCertificatesAreTaken(t *testing.T) {
 
 func TestTheWayOutWhereNumbersAreNotVerified(t *testing.T) {
 	ten := uint16(10)
-	mail := dnshook.Record{Type: "MX", Domain: "example.com", Subdomain: "@", Values: []string{"mail.example.com"}, TTL: 300, Metadata: &dnshook.Metadata{Priority: &ten}}
+	mail := dnshook.Record{Type: "MX", Domain: "example.com", Subdomain: "@", Values: []string{"mail.example.com"},
+		TTL: 300, Metadata: &dnshook.Metadata{Priority: &ten}}
 	const no = `{"success":false,"error":{"code":%q,"message":"its words"}}`
 	for _, c := range []struct {
 		sentence string
@@ -280,7 +300,8 @@ func TestTheWayOutWhereNumbersAreNotVerified(t *testing.T) {
 		}
 		t.Cleanup(client.Close)
 		_, err = client.Upsert(t.Context(), c.record)
-		if err == nil || !strings.Contains(err.Error(), "its words") || strings.Contains(err.Error(), "set spec.numbersIn of its DNSClass to Values") != c.advised {
+		if err == nil || !strings.Contains(err.Error(), "its words") || strings.Contains(err.Error(),
+			"set spec.numbersIn of its DNSClass to Values") != c.advised {
 			t.Errorf("%s comes to %v", c.sentence, err)
 		}
 	}

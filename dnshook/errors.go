@@ -41,8 +41,8 @@ func (c Code) Status() int {
 	return http.StatusInternalServerError
 }
 
-// An Error is an answer that says no. Providers return it to have a code and words of their own answered; other errors of theirs are
-// answered with SERVER_ERROR, and only the log has the words.
+// An Error is an answer that says no. Providers return it to have a code and words of their own answered; other errors
+// of theirs are answered with SERVER_ERROR, and only the log has the words.
 type Error struct {
 	Status     int // of HTTP; 0: that of the code
 	Code       Code
@@ -73,8 +73,8 @@ var ErrUnreachable = errors.New("the server cannot be reached")
 // ErrNotFound is what a Provider returns for a record that there is not.
 var ErrNotFound = &Error{Code: CodeRecordNotFound, Message: "Record does not exist"}
 
-// Absent is an error about an ID that no record can have, told to who looks such a record up or has it deleted: it is not there. Whoever
-// named it by mistake can let go of it then.
+// Absent is an error about an ID that no record can have, told to who looks such a record up or has it deleted: it is
+// not there. Whoever named it by mistake can let go of it then.
 func Absent(err error) error {
 	if err == nil {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Memory is a Provider that holds records and has nobody serve them, for tests of whatever asks a server. The zero value is empty and
-// ready for use.
+// Memory is a Provider that holds records and has nobody serve them, for tests of whatever asks a server. The zero
+// value is empty and ready for use.
 type Memory struct {
 	mu      sync.Mutex
 	records map[ID]Record

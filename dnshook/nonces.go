@@ -7,14 +7,15 @@ import (
 	"time"
 )
 
-// ErrNoncesFull is the error of a store that can remember no more nonces. Forgetting one would let somebody send its request again.
+// ErrNoncesFull is the error of a store that can remember no more nonces. Forgetting one would let somebody send its
+// request again.
 var ErrNoncesFull = errors.New("there are too many nonces to remember")
 
-// Nonces remembers which nonces were used. Servers that have one secret and may get each other's requests need one store that all of
-// them use.
+// Nonces remembers which nonces were used. Servers that have one secret and may get each other's requests need one
+// store that all of them use.
 type Nonces interface {
-	// Use notes a nonce, until a time, and reports whether it was new. It does both in one step: of two calls at the same time
-	// with one nonce, one gets true. An error has the request refused.
+	// Use notes a nonce, until a time, and reports whether it was new. It does both in one step: of two calls at the same
+	// time with one nonce, one gets true. An error has the request refused.
 	Use(ctx context.Context, nonce string, now, until time.Time) (fresh bool, err error)
 }
 

@@ -13,7 +13,8 @@ import (
 	"github.com/zonefold/zonefold/dnshook"
 )
 
-// A hangup reads requests, and at some of them closes the connection in place of an answer, as a server does that ends an idle one just then.
+// A hangup reads requests, and at some of them closes the connection in place of an answer, as a server does that ends
+// an idle one just then.
 type hangup struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -50,10 +51,20 @@ func TestNoNonceIsSentTwice(t *testing.T) {
 		sent     int
 		fails    bool
 	}{
-		{"a question goes again with another nonce", 1, func(ctx context.Context, c *dnshook.Client) error { _, err := c.Health(ctx); return err }, 2, false},
-		{"a question goes again once", 9, func(ctx context.Context, c *dnshook.Client) error { _, err := c.Health(ctx); return err }, 2, true},
-		{"an upsert is for the caller to repeat", 1, func(ctx context.Context, c *dnshook.Client) error { _, err := c.Upsert(ctx, www); return err }, 1, true},
-		{"so is a removal", 1, func(ctx context.Context, c *dnshook.Client) error { return c.Delete(ctx, www.ID()) }, 1, true},
+		{"a question goes again with another nonce", 1, func(ctx context.Context, c *dnshook.Client) error {
+			_, err := c.Health(ctx)
+			return err
+		}, 2, false},
+		{"a question goes again once", 9, func(ctx context.Context, c *dnshook.Client) error {
+			_, err := c.Health(ctx)
+			return err
+		}, 2, true},
+		{"an upsert is for the caller to repeat", 1, func(ctx context.Context, c *dnshook.Client) error {
+			_, err := c.Upsert(ctx, www)
+			return err
+		}, 1, true},
+		{"so is a removal", 1, func(ctx context.Context, c *dnshook.Client) error { return c.Delete(ctx, www.ID()) }, 1,
+			true},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			h := newHangup(t)

@@ -5,18 +5,19 @@ import (
 	"errors"
 )
 
-// A Provider has records served. It is all that who writes a server has to write: NewHandler makes an HTTP server of it.
+// A Provider has records served. It is all that who writes a server has to write: NewHandler makes an HTTP server of
+// it.
 //
-// Records and IDs that a Provider is given are valid and canonical (see Record.Canonical), and requests are verified. Its methods are called
-// at the same time, for one record too, and return when the work is done. A request whose answer got lost is sent again, so all
-// methods come to the same when they are called twice.
+// Records and IDs that a Provider is given are valid and canonical (see Record.Canonical), and requests are verified.
+// Its methods are called at the same time, for one record too, and return when the work is done. A request whose answer
+// got lost is sent again, so all methods come to the same when they are called twice.
 //
 // An *Error is answered as it is; of any other error only the log gets the words, and the answer is SERVER_ERROR.
 type Provider interface {
 	// Upsert makes the record, or changes it to what it is here: all values that the type has at the name.
 	Upsert(ctx context.Context, r Record) error
-	// Delete removes the record. That there is none is ErrNotFound, which the other end takes for success; so it is where there can be none,
-	// as in a zone of somebody else (see Absent).
+	// Delete removes the record. That there is none is ErrNotFound, which the other end takes for success; so it is where
+	// there can be none, as in a zone of somebody else (see Absent).
 	Delete(ctx context.Context, id ID) error
 	// Get returns the record as it is now, or ErrNotFound; a Provider that cannot tell always returns ErrNoGet.
 	Get(ctx context.Context, id ID) (Record, error)
@@ -26,7 +27,8 @@ type Provider interface {
 
 // A Batcher is a Provider that does several operations faster together than one after the other.
 type Batcher interface {
-	// Batch does the operations, of which one that is later in the list wins, and returns an error for each, nil where all is well.
+	// Batch does the operations, of which one that is later in the list wins, and returns an error for each, nil where all
+	// is well.
 	Batch(ctx context.Context, operations []Operation) []error
 }
 

@@ -9,8 +9,8 @@ import (
 // numbersOf is how many numbers stand before the host in rdata.
 func numbersOf(kind string) int { return map[string]int{"MX": 1, "SRV": 3}[strings.ToUpper(kind)] }
 
-// InRDATA returns an MX or SRV record with its numbers in front of each value, such as "10 mail.example.com", instead of in its metadata, as some
-// servers want it. Other records stay as they are.
+// InRDATA returns an MX or SRV record with its numbers in front of each value, such as "10 mail.example.com", instead
+// of in its metadata, as some servers want it. Other records stay as they are.
 func (r Record) InRDATA() Record {
 	if r.Metadata == nil || numbersOf(r.Type) == 0 {
 		return r

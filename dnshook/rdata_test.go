@@ -11,7 +11,8 @@ import (
 
 func TestNumbersInFrontOfTheValues(t *testing.T) {
 	const wire = `{"type":"SRV","domain":"example.com","subdomain":"_sip._tcp","values":["1 2 5060 a.example.com","1 2 5060 b.example.com"],"ttl":300}`
-	srv := dnshook.Record{Type: "SRV", Domain: "example.com", Subdomain: "_sip._tcp", Values: []string{"a.example.com", "b.example.com"}, TTL: 300,
+	srv := dnshook.Record{Type: "SRV", Domain: "example.com", Subdomain: "_sip._tcp", Values: []string{"a.example.com",
+		"b.example.com"}, TTL: 300,
 		Metadata: &dnshook.Metadata{Priority: new(uint16(1)), Weight: new(uint16(2)), Port: new(uint16(5060))}}
 	s := serve(t, 200, `{"success":true,"record":`+wire+`,"results":[{"success":true},{"success":true}]}`)
 	c, err := dnshook.NewClient(dnshook.ClientConfig{
@@ -31,12 +32,15 @@ func TestNumbersInFrontOfTheValues(t *testing.T) {
 	if got, _ := json.Marshal(read); err != nil || !there || string(got) != string(want) {
 		t.Errorf("the server shows %s, %t, %v, want %s", got, there, err, want)
 	}
-	if _, err := c.Batch(t.Context(), []dnshook.Operation{{Action: dnshook.ActionUpsert, Record: srv}, {Action: dnshook.ActionDelete, Record: srv}}); err != nil {
+	if _, err := c.Batch(t.Context(), []dnshook.Operation{{Action: dnshook.ActionUpsert, Record: srv},
+		{Action: dnshook.ActionDelete, Record: srv}}); err != nil {
 		t.Error(err)
 	}
 	const gone = `{"type":"SRV","domain":"example.com","subdomain":"_sip._tcp"}`
-	asked := "POST /records {\"record\":" + wire + `,"operation":"upsert"}` + "\nGET /records/SRV/example.com/_sip._tcp \n" +
-		`POST /records/batch {"operations":[{"operation":"upsert","record":` + wire + `},{"operation":"delete","record":` + gone + "}]}"
+	asked := "POST /records {\"record\":" + wire + `,"operation":"upsert"}` +
+		"\nGET /records/SRV/example.com/_sip._tcp \n" +
+		`POST /records/batch {"operations":[{"operation":"upsert","record":` + wire + `},{"operation":"delete","record":` +
+		gone + "}]}"
 	if got := strings.Join(s.asked, "\n"); got != asked {
 		t.Errorf("it sends\n%s\nwant\n%s", got, asked)
 	}

@@ -68,8 +68,8 @@ func (i ID) FQDN() string {
 	return i.Subdomain + "." + i.Domain
 }
 
-// Canonical returns the ID in lower case, without final dots and with the type in upper case, or an *Error with the code INVALID_RECORD or
-// INVALID_DOMAIN.
+// Canonical returns the ID in lower case, without final dots and with the type in upper case, or an *Error with the
+// code INVALID_RECORD or INVALID_DOMAIN.
 func (i ID) Canonical() (ID, error) {
 	out := ID{strings.ToUpper(i.Type), plain(i.Domain), plain(i.Subdomain)}
 	if !slices.Contains(types, out.Type) {
@@ -82,7 +82,8 @@ func (i ID) Canonical() (ID, error) {
 		return out, nil
 	}
 	if err := check(out.Subdomain, true); err != nil {
-		return ID{}, failed(CodeInvalidDomain, "The subdomain %q is none: %v; the domain itself is @.", clip(i.Subdomain), err)
+		return ID{}, failed(CodeInvalidDomain, "The subdomain %q is none: %v; the domain itself is @.", clip(i.Subdomain),
+			err)
 	}
 	if _, err := dnsname.Parse(out.FQDN() + "."); err != nil {
 		return ID{}, failed(CodeInvalidDomain, "%q is no name: %v.", clip(out.FQDN()), err)
@@ -92,8 +93,8 @@ func (i ID) Canonical() (ID, error) {
 
 func plain(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
-// check reads one part of a name: labels of letters, digits, "_" and, between others, "-", so that paths look the same to everybody who
-// signs or verifies them; with wildcard the first may be "*".
+// check reads one part of a name: labels of letters, digits, "_" and, between others, "-", so that paths look the same
+// to everybody who signs or verifies them; with wildcard the first may be "*".
 func check(name string, wildcard bool) error {
 	rest := name
 	if wildcard {
@@ -134,8 +135,8 @@ func clip(s string) string {
 	return s
 }
 
-// Canonical returns the record with its ID, values and TTL as they are served, or an *Error that says what is wrong with it. Values
-// that stand twice stand once, and a TTL that is missing is DefaultTTL.
+// Canonical returns the record with its ID, values and TTL as they are served, or an *Error that says what is wrong
+// with it. Values that stand twice stand once, and a TTL that is missing is DefaultTTL.
 func (r Record) Canonical() (Record, error) {
 	id, err := r.ID().Canonical()
 	if err != nil {

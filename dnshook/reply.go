@@ -30,7 +30,8 @@ func read(response *http.Response, now time.Time) (reply, error) {
 	case err != nil:
 		return out, fmt.Errorf("%w: reading the answer: %w", ErrUnreachable, err)
 	case len(out.body) > maxAnswer:
-		return out, &Error{Status: out.status, Code: CodeServerError, Message: fmt.Sprintf("its answer is longer than %d octets", maxAnswer)}
+		return out, &Error{Status: out.status, Code: CodeServerError, Message: fmt.Sprintf(
+			"its answer is longer than %d octets", maxAnswer)}
 	}
 	out.parsed = bytes.HasPrefix(bytes.TrimSpace(out.body), []byte("{")) && json.Unmarshal(out.body, &out.answer) == nil
 	return out, nil
@@ -52,8 +53,8 @@ func (a *reply) ofProtocol() bool {
 	return a.parsed && (a.answer.Success != nil || a.answer.Error != nil && a.answer.Error.Code != "")
 }
 
-// failure says why an answer is none that was hoped for; nil: it is. An answer that says nothing is as good as its status, but a page that
-// something else shows in place of the server is no success.
+// failure says why an answer is none that was hoped for; nil: it is. An answer that says nothing is as good as its
+// status, but a page that something else shows in place of the server is no success.
 func (a *reply) failure() error {
 	saysNo := a.parsed && a.answer.Success != nil && !*a.answer.Success
 	silent := len(bytes.TrimSpace(a.body)) == 0

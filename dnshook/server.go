@@ -25,13 +25,14 @@ type HandlerConfig struct {
 	// Nonces remembers what was sent; nil: a MemoryNonces. Several servers with one secret need a store that they share.
 	Nonces Nonces
 
-	Path        string           // what comes before /health and /records in paths, such as "/dns"; "" if nothing does
-	Concurrency int              // how many requests are worked on at the same time, others are answered RATE_LIMITED; 0: any number
+	Path string // what comes before /health and /records in paths, such as "/dns"; "" if nothing does
+	// how many requests are worked on at the same time, others are answered RATE_LIMITED; 0: any number
+	Concurrency int
 	Now         func() time.Time // tells the time
 	Observe     func(Exchange)   // is told of each request when it is answered; may be nil
 
-	// Extract reads from headers what belongs into the context of a Provider's methods, such as W3C Trace Context; anybody on the way
-	// may have changed them. It may be nil.
+	// Extract reads from headers what belongs into the context of a Provider's methods, such as W3C Trace Context; anybody
+	// on the way may have changed them. It may be nil.
 	Extract func(context.Context, http.Header) context.Context
 }
 
@@ -54,15 +55,16 @@ type Handler struct {
 	slots    chan struct{}
 }
 
-// NewHandler makes a server of a Provider. It bounds what is read of a request, but not how long a client takes to send it: that is
-// for the http.Server (ReadHeaderTimeout, ReadTimeout).
+// NewHandler makes a server of a Provider. It bounds what is read of a request, but not how long a client takes to send
+// it: that is for the http.Server (ReadHeaderTimeout, ReadTimeout).
 func NewHandler(cfg HandlerConfig) (*Handler, error) {
 	cfg.Path = strings.TrimRight(cfg.Path, "/")
 	switch {
 	case cfg.Provider == nil || cfg.Now == nil:
 		return nil, errors.New("dnshook: HandlerConfig needs Provider and Now")
 	case (cfg.Keys == nil) != cfg.Unsigned:
-		return nil, errors.New("dnshook: HandlerConfig needs Keys to verify requests with, or Unsigned to take them from everybody")
+		return nil, errors.New(
+			"dnshook: HandlerConfig needs Keys to verify requests with, or Unsigned to take them from everybody")
 	case cfg.Path != "" && !strings.HasPrefix(cfg.Path, "/"):
 		return nil, fmt.Errorf("dnshook: the path %q does not start with /", cfg.Path)
 	}
@@ -171,7 +173,8 @@ func (x *exchange) read(w http.ResponseWriter) error {
 	var err error
 	x.body, err = io.ReadAll(http.MaxBytesReader(w, x.request.Body, MaxBody))
 	if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong {
-		return &Error{Status: http.StatusRequestEntityTooLarge, Code: CodeInvalidRecord, Message: fmt.Sprintf("The body is longer than %d octets.", MaxBody)}
+		return &Error{Status: http.StatusRequestEntityTooLarge, Code: CodeInvalidRecord, Message: fmt.Sprintf(
+			"The body is longer than %d octets.", MaxBody)}
 	}
 	if err != nil {
 		return &Error{Code: CodeInvalidRecord, Message: "The body breaks off.", Err: err}
@@ -180,7 +183,8 @@ func (x *exchange) read(w http.ResponseWriter) error {
 }
 
 func (x *exchange) health(ctx context.Context) response {
-	out := Health{Status: Healthy, Message: "DNS server is operational", Timestamp: x.cfg.Now().UTC().Truncate(time.Second), Features: []string{FeatureBatch}}
+	out := Health{Status: Healthy, Message: "DNS server is operational",
+		Timestamp: x.cfg.Now().UTC().Truncate(time.Second), Features: []string{FeatureBatch}}
 	err := x.cfg.Provider.Health(ctx)
 	if err == nil {
 		return response{status: http.StatusOK, body: out}

@@ -114,7 +114,8 @@ func TestAnswersOfTheDocument(t *testing.T) {
 		status             int
 		want               string
 	}{
-		{"GET", "/health", "", 200, `{"status":"healthy","message":"DNS server is operational","timestamp":"2025-12-30T10:00:00Z","features":["batch"]}`},
+		{"GET", "/health", "", 200,
+			`{"status":"healthy","message":"DNS server is operational","timestamp":"2025-12-30T10:00:00Z","features":["batch"]}`},
 		{"GET", path, "", 404, none},
 		{"DELETE", path, "", 404, none},
 		{"POST", "/records", example, 200, found + `,"message":"Record created successfully"}`},
@@ -142,7 +143,8 @@ func TestWhatIsRefused(t *testing.T) {
 		{"no JSON", "POST", "/records", "{", 400, "INVALID_RECORD", "octet 1"},
 		{"a second value", "POST", "/records", example + "{}", 400, "INVALID_RECORD", "after top-level value"},
 		{"a list", "POST", "/records", "[]", 400, "INVALID_RECORD", "cannot be a JSON array"},
-		{"a number as text", "POST", "/records", replaced("600", `"600"`), 400, "INVALID_RECORD", "record.ttl cannot be a JSON string"},
+		{"a number as text", "POST", "/records", replaced("600", `"600"`), 400, "INVALID_RECORD",
+			"record.ttl cannot be a JSON string"},
 		{"a ttl below zero", "POST", "/records", replaced("600", `-1`), 400, "INVALID_RECORD", "record.ttl"},
 		{"no UTF-8", "POST", "/records", replaced("www", "\xff"), 400, "INVALID_RECORD", "UTF-8"},
 		{"no operation", "POST", "/records", replaced(`,"operation":"upsert"`, ""), 400, "INVALID_RECORD", "missing"},
@@ -164,7 +166,8 @@ func TestWhatIsRefused(t *testing.T) {
 		t.Run(c.sentence, func(t *testing.T) {
 			e := run(t, unsigned(&provider{}))
 			response, text := e.send(t, c.method, c.path, c.body)
-			if response.status != c.status || !strings.Contains(text, `"code":"`+string(c.code)+`"`) || !strings.Contains(text, c.words) {
+			if response.status != c.status || !strings.Contains(text, `"code":"`+string(c.code)+`"`) ||
+				!strings.Contains(text, c.words) {
 				t.Errorf("it is answered %d %s", response.status, text)
 			}
 			if allow := response.header.Get("Allow"); (allow != "") != (c.status == 405) || c.status == 405 && allow != c.words {
@@ -184,7 +187,8 @@ func TestWhatIsTakenThoughItIsUnusual(t *testing.T) {
 		"another order":             `{"operation":"upsert","record":{"values":["192.168.1.100","192.168.1.101"],"subdomain":"www","domain":"example.com","type":"A"}}`,
 	} {
 		p := &provider{}
-		if response, text := run(t, unsigned(p)).send(t, "POST", "/records", body); response.status != 200 || len(p.Records()) != 1 {
+		if response, text := run(t, unsigned(p)).send(t, "POST", "/records", body); response.status != 200 ||
+			len(p.Records()) != 1 {
 			t.Errorf("%s: %d %s", sentence, response.status, text)
 		}
 	}
@@ -200,12 +204,16 @@ func TestProvidersThatFail(t *testing.T) {
 	}{
 		{"an error without a code", &provider{err: errors.New("the password is s3cret")}, 500, "SERVER_ERROR", ""},
 		{"a panic", &provider{panic: "s3cret"}, 500, "SERVER_ERROR", ""},
-		{"too many", &provider{err: &dnshook.Error{Code: dnshook.CodeRateLimited, Message: "slowly", RetryAfter: 1500 * time.Millisecond}}, 429, "RATE_LIMITED", "2"},
-		{"too many, for how long is not said", &provider{err: fmt.Errorf("x: %w", &dnshook.Error{Code: dnshook.CodeRateLimited})}, 429, "RATE_LIMITED", "1"},
+		{"too many", &provider{err: &dnshook.Error{Code: dnshook.CodeRateLimited, Message: "slowly",
+			RetryAfter: 1500 * time.Millisecond}}, 429, "RATE_LIMITED", "2"},
+		{"too many, for how long is not said",
+			&provider{err: fmt.Errorf("x: %w", &dnshook.Error{Code: dnshook.CodeRateLimited})}, 429, "RATE_LIMITED", "1"},
 		{"no room", &provider{err: &dnshook.Error{Code: dnshook.CodeQuotaExceeded}}, 403, "QUOTA_EXCEEDED", ""},
-		{"a status of its own", &provider{err: &dnshook.Error{Status: 503, Code: dnshook.CodeServerError}}, 503, "SERVER_ERROR", ""},
+		{"a status of its own", &provider{err: &dnshook.Error{Status: 503, Code: dnshook.CodeServerError}}, 503,
+			"SERVER_ERROR", ""},
 		{"a status that is none", &provider{err: &dnshook.Error{Status: 200}}, 500, "SERVER_ERROR", ""},
-		{"details that are no JSON", &provider{err: &dnshook.Error{Code: dnshook.CodeInvalidRecord, Details: map[string]any{"f": func() {}}}}, 500, "SERVER_ERROR", ""},
+		{"details that are no JSON", &provider{err: &dnshook.Error{Code: dnshook.CodeInvalidRecord, Details: map[string]any{
+			"f": func() {}}}}, 500, "SERVER_ERROR", ""},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			e := run(t, unsigned(c.p))
@@ -235,7 +243,8 @@ func TestProvidersWithoutGet(t *testing.T) {
 		t.Errorf("a look comes to %v", err)
 	}
 	e = run(t, unsigned(&provider{noGet: true}))
-	if response, _ := e.send(t, "GET", www.ID().Path(), ""); response.status != 405 || response.header.Get("Allow") != "DELETE" {
+	if response, _ := e.send(t, "GET", www.ID().Path(), ""); response.status != 405 ||
+		response.header.Get("Allow") != "DELETE" {
 		t.Errorf("it is answered %d, allowed is %s", response.status, response.header.Get("Allow"))
 	}
 }
@@ -284,11 +293,14 @@ func (p *traced) Upsert(ctx context.Context, _ dnshook.Record) error {
 
 func TestTracesGoFromEndToEnd(t *testing.T) {
 	p := &traced{}
-	e := run(t, dnshook.HandlerConfig{Provider: p, Keys: keys(secret), Extract: func(ctx context.Context, h http.Header) context.Context {
-		return context.WithValue(ctx, traceKey{}, h.Get("traceparent"))
-	}})
+	e := run(t, dnshook.HandlerConfig{Provider: p, Keys: keys(secret),
+		Extract: func(ctx context.Context, h http.Header) context.Context {
+			return context.WithValue(ctx, traceKey{}, h.Get("traceparent"))
+		}})
 	c, err := dnshook.NewClient(dnshook.ClientConfig{
-		Server: e.URL, Now: func() time.Time { return noon }, Keys: func() (dnshook.Key, error) { return dnshook.Key{Secret: []byte(secret)}, nil },
+		Server: e.URL, Now: func() time.Time { return noon }, Keys: func() (dnshook.Key, error) {
+			return dnshook.Key{Secret: []byte(secret)}, nil
+		},
 		Inject: func(ctx context.Context, h http.Header) {
 			trace, _ := ctx.Value(traceKey{}).(string)
 			h.Set("traceparent", trace)
@@ -329,7 +341,8 @@ func TestMoreRequestsThanItTakes(t *testing.T) {
 		}
 	})
 	<-p.held
-	if response, text := e.send(t, "DELETE", www.ID().Path(), ""); response.status != 429 || response.header.Get("Retry-After") != "1" || !strings.Contains(text, "RATE_LIMITED") {
+	if response, text := e.send(t, "DELETE", www.ID().Path(), ""); response.status != 429 || response.header.Get(
+		"Retry-After") != "1" || !strings.Contains(text, "RATE_LIMITED") {
 		t.Errorf("the second is answered %d %s", response.status, text)
 	}
 	close(p.hold)
@@ -424,14 +437,16 @@ func TestBatchesThatAreNone(t *testing.T) {
 		method, body string
 		status       int
 	}{
-		"nothing to do": {"POST", `{"operations":[]}`, 400}, "one record": {"POST", example, 400}, "no JSON": {"POST", `[`, 400},
+		"nothing to do": {"POST", `{"operations":[]}`, 400}, "one record": {"POST", example, 400},
+		"no JSON":       {"POST", `[`, 400},
 		"more than 500": {"POST", `{"operations":[` + many + `]}`, 413}, "a look": {"GET", "", 405},
 	} {
 		if response, text := e.send(t, c.method, "/records/batch", c.body); response.status != c.status {
 			t.Errorf("%s: %d %s", sentence, response.status, text)
 		}
 	}
-	if response, text := run(t, unsigned(&together{short: true})).send(t, "POST", "/records/batch", `{"operations":[{"operation":"delete","record":{"type":"A","domain":"example.com","subdomain":"x"}}]}`); response.status != 500 {
+	if response, text := run(t, unsigned(&together{short: true})).send(t, "POST", "/records/batch",
+		`{"operations":[{"operation":"delete","record":{"type":"A","domain":"example.com","subdomain":"x"}}]}`); response.status != 500 {
 		t.Errorf("a provider that answers too little: %d %s", response.status, text)
 	}
 }
@@ -451,14 +466,17 @@ func TestAnswersToBatches(t *testing.T) {
 		{"too many", 429, "", false, dnshook.CodeRateLimited},
 		{"nothing to read", 200, "ok", false, dnshook.CodeServerError},
 		{"too few results", 200, `{"success":true,"results":[]}`, false, dnshook.CodeServerError},
-		{"too many results", 200, `{"success":true,"results":[{"success":true},{"success":true}]}`, false, dnshook.CodeServerError},
+		{"too many results", 200, `{"success":true,"results":[{"success":true},{"success":true}]}`, false,
+			dnshook.CodeServerError},
 	} {
 		errs, err := clientOf(t, serve(t, c.status, c.body).URL).Batch(t.Context(), operations)
 		if errors.Is(err, dnshook.ErrNoBatch) != c.none || dnshook.CodeOf(err) != c.code || errs != nil {
 			t.Errorf("%s comes to %v, %v", c.sentence, errs, err)
 		}
 	}
-	errs, err := clientOf(t, serve(t, 200, `{"success":false,"results":[{"success":false,"error":{"code":"QUOTA_EXCEEDED","message":"full"}}]}`).URL).Batch(t.Context(), operations)
+	errs, err := clientOf(t, serve(t, 200,
+		`{"success":false,"results":[{"success":false,"error":{"code":"QUOTA_EXCEEDED","message":"full"}}]}`).URL).Batch(
+		t.Context(), operations)
 	var full *dnshook.Error
 	if err != nil || len(errs) != 1 || !errors.As(errs[0], &full) || full.Status != 403 {
 		t.Errorf("it comes to %v, %v", errs, err)

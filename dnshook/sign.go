@@ -42,13 +42,15 @@ func (a Algorithm) hash() (func() hash.Hash, error) {
 	return nil, fmt.Errorf("there is no algorithm %q; use SHA256 or SHA512", string(a))
 }
 
-// A Key is a secret that both ends share. Its octets count as they are: a line feed at the end of a file is one of them.
+// A Key is a secret that both ends share. Its octets count as they are: a line feed at the end of a file is one of
+// them.
 type Key struct {
 	Secret    []byte
 	Algorithm Algorithm
 }
 
-// MinSecret is how many octets a secret has at least: whoever sees one signed request can try all shorter ones (RFC 2104 §3).
+// MinSecret is how many octets a secret has at least: whoever sees one signed request can try all shorter ones (RFC
+// 2104 §3).
 const MinSecret = 16
 
 // Validate says what is wrong with a key, nil if it can be used.
@@ -57,7 +59,9 @@ func (k Key) Validate() error {
 	case n == 0:
 		return errors.New("the secret is empty, so anybody could sign with it")
 	case n < MinSecret:
-		return fmt.Errorf("the secret has %d octets, fewer than %d, and could be guessed; make one with `openssl rand -hex 32`, for both ends", n, MinSecret)
+		return fmt.Errorf(
+			"the secret has %d octets, fewer than %d, and could be guessed; make one with `openssl rand -hex 32`, for both ends",
+			n, MinSecret)
 	}
 	_, err := k.Algorithm.hash()
 	return err
@@ -72,7 +76,8 @@ type Message struct {
 	Body      []byte // nil and empty: there is none
 }
 
-// sum is the MAC over method, path, timestamp, nonce and, if there is one, the body, each but the last followed by a line feed.
+// sum is the MAC over method, path, timestamp, nonce and, if there is one, the body, each but the last followed by a
+// line feed.
 func (k Key) sum(m Message) ([]byte, error) {
 	h, err := k.Algorithm.hash()
 	if err != nil {
@@ -93,8 +98,9 @@ func (k Key) Sign(m Message) (string, error) {
 	return hex.EncodeToString(sum), err
 }
 
-// signs reports whether a signature is the message's, in a time that does not depend on where they differ. Where there is no body, the line feed
-// that separates it may be there all the same: the words of the protocol can be read so, and no other message has that text.
+// signs reports whether a signature is the message's, in a time that does not depend on where they differ. Where there
+// is no body, the line feed that separates it may be there all the same: the words of the protocol can be read so, and
+// no other message has that text.
 func (k Key) signs(m Message, signature string) bool {
 	got, err := hex.DecodeString(signature)
 	if err != nil {
@@ -117,10 +123,11 @@ func NewNonce() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// SignRequest puts the three headers into a request whose URL and method are set. Each attempt has a nonce of its own: a request that is sent
-// twice is a replay.
+// SignRequest puts the three headers into a request whose URL and method are set. Each attempt has a nonce of its own:
+// a request that is sent twice is a replay.
 func (k Key) SignRequest(r *http.Request, body []byte, now time.Time, nonce string) error {
-	m := Message{Method: r.Method, Path: r.URL.EscapedPath(), Timestamp: now.UTC().Format(time.RFC3339), Nonce: nonce, Body: body}
+	m := Message{Method: r.Method, Path: r.URL.EscapedPath(), Timestamp: now.UTC().Format(time.RFC3339), Nonce: nonce,
+		Body: body}
 	signature, err := k.Sign(m)
 	if err != nil {
 		return err

@@ -35,7 +35,9 @@ func TestSignatures(t *testing.T) {
 	}{
 		{"POST", "/records", example, "", "2e847b2da8eb810f23c595d131cf7bdac83eda1a87c433ff11ca8b1ce10b98ab"},
 		{"POST", "/records", example, dnshook.SHA256, "2e847b2da8eb810f23c595d131cf7bdac83eda1a87c433ff11ca8b1ce10b98ab"},
-		{"POST", "/records", example, dnshook.SHA512, "988f9a8bf48ae95f42f23b8e29174d94fa4b816a806840e9cac6fdff12421a4ad79b69e2e3595c932838286a15dd3f3a85d57ced5e08a3b40910ecf273519753"},
+		{"POST", "/records", example, dnshook.SHA512,
+			"988f9a8bf48ae95f42f23b8e29174d94fa4b816a806840e9cac6fdff12421a4a" +
+				"d79b69e2e3595c932838286a15dd3f3a85d57ced5e08a3b40910ecf273519753"},
 		{"DELETE", "/records/A/example.com/www", "", "", "f9ba3580fde4c4829f865b36b2d1b79f0d0b26a4d6b3a76d551336919283e318"},
 		{"DELETE", "/records/A/example.com/@", "", "", "c40c99305605d0788e83556006feeb9201231a25b100a13801840c0034e0343a"},
 		{"DELETE", "/records/A/example.com/*", "", "", "cd7aae604d6fcd6e61ddc33d5300dbe0c798f513b814b95adb3ff9da46506fb3"},
@@ -50,7 +52,8 @@ func TestSignatures(t *testing.T) {
 			if got := r.Header.Get(dnshook.HeaderSignature); got != c.want {
 				t.Errorf("it is signed\n%s\nwant\n%s", got, c.want)
 			}
-			if at, n := r.Header.Get(dnshook.HeaderTimestamp), r.Header.Get(dnshook.HeaderNonce); at != "2025-12-30T10:00:00Z" || n != nonce {
+			if at, n := r.Header.Get(dnshook.HeaderTimestamp), r.Header.Get(dnshook.HeaderNonce); at != "2025-12-30T10:00:00Z" ||
+				n != nonce {
 				t.Errorf("the other headers are %q and %q", at, n)
 			}
 		})
@@ -74,19 +77,29 @@ func TestVerify(t *testing.T) {
 		{"a query, which is not signed", func(r *http.Request) { r.RequestURI = "/records?x" }, example, ""},
 		{"another method", func(r *http.Request) { r.Method = "PUT" }, example, dnshook.CodeAuthFailed},
 		{"another nonce", func(r *http.Request) { r.Header.Set(dnshook.HeaderNonce, "x") }, example, dnshook.CodeAuthFailed},
-		{"another time of the window", func(r *http.Request) { r.Header.Set(dnshook.HeaderTimestamp, "2025-12-30T10:00:01Z") }, example, dnshook.CodeAuthFailed},
-		{"the same time in another zone, which is signed as text", func(r *http.Request) { r.Header.Set(dnshook.HeaderTimestamp, "2025-12-30T11:00:00+01:00") }, example, dnshook.CodeAuthFailed},
-		{"a time that is none", func(r *http.Request) { r.Header.Set(dnshook.HeaderTimestamp, "now") }, example, dnshook.CodeAuthFailed},
-		{"a time long ago", func(r *http.Request) { r.Header.Set(dnshook.HeaderTimestamp, "2025-12-30T09:54:59Z") }, example, dnshook.CodeTimestampStale},
-		{"a time to come", func(r *http.Request) { r.Header.Set(dnshook.HeaderTimestamp, "2025-12-30T10:05:01Z") }, example, dnshook.CodeTimestampStale},
+		{"another time of the window", func(r *http.Request) {
+			r.Header.Set(dnshook.HeaderTimestamp, "2025-12-30T10:00:01Z")
+		}, example, dnshook.CodeAuthFailed},
+		{"the same time in another zone, which is signed as text", func(r *http.Request) {
+			r.Header.Set(dnshook.HeaderTimestamp, "2025-12-30T11:00:00+01:00")
+		}, example, dnshook.CodeAuthFailed},
+		{"a time that is none", func(r *http.Request) { r.Header.Set(dnshook.HeaderTimestamp, "now") }, example,
+			dnshook.CodeAuthFailed},
+		{"a time long ago", func(r *http.Request) { r.Header.Set(dnshook.HeaderTimestamp, "2025-12-30T09:54:59Z") }, example,
+			dnshook.CodeTimestampStale},
+		{"a time to come", func(r *http.Request) { r.Header.Set(dnshook.HeaderTimestamp, "2025-12-30T10:05:01Z") }, example,
+			dnshook.CodeTimestampStale},
 		{"no signature", func(r *http.Request) { r.Header.Del(dnshook.HeaderSignature) }, example, dnshook.CodeAuthFailed},
-		{"two signatures", func(r *http.Request) { r.Header.Add(dnshook.HeaderSignature, "00") }, example, dnshook.CodeAuthFailed},
-		{"a signature that is no number", func(r *http.Request) { r.Header.Set(dnshook.HeaderSignature, "xyz") }, example, dnshook.CodeAuthFailed},
+		{"two signatures", func(r *http.Request) { r.Header.Add(dnshook.HeaderSignature, "00") }, example,
+			dnshook.CodeAuthFailed},
+		{"a signature that is no number", func(r *http.Request) { r.Header.Set(dnshook.HeaderSignature, "xyz") }, example,
+			dnshook.CodeAuthFailed},
 		{"half of the signature", func(r *http.Request) {
 			r.Header.Set(dnshook.HeaderSignature, r.Header.Get(dnshook.HeaderSignature)[:32])
 		}, example, dnshook.CodeAuthFailed},
 		{"no nonce", func(r *http.Request) { r.Header.Del(dnshook.HeaderNonce) }, example, dnshook.CodeAuthFailed},
-		{"an endless nonce", func(r *http.Request) { r.Header.Set(dnshook.HeaderNonce, strings.Repeat("x", 257)) }, example, dnshook.CodeAuthFailed},
+		{"an endless nonce", func(r *http.Request) { r.Header.Set(dnshook.HeaderNonce, strings.Repeat("x", 257)) }, example,
+			dnshook.CodeAuthFailed},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			v, r := verifier(secret), signed(t, secret, nonce)
@@ -133,7 +146,9 @@ func verifier(secrets ...string) *dnshook.Verifier {
 		keys = append(keys, dnshook.Key{Secret: []byte(s)})
 	}
 	return &dnshook.Verifier{
-		Keys: func() ([]dnshook.Key, error) { return keys, nil }, Nonces: &dnshook.MemoryNonces{}, Now: func() time.Time { return noon },
+		Keys: func() ([]dnshook.Key, error) { return keys, nil }, Nonces: &dnshook.MemoryNonces{}, Now: func() time.Time {
+			return noon
+		},
 	}
 }
 
@@ -157,7 +172,8 @@ func TestVerifyTakesEachKeyAndNoRequestTwice(t *testing.T) {
 			t.Errorf("a request that was sent before is answered with %q", got)
 		}
 	}
-	if got := dnshook.CodeOf(v.Verify(t.Context(), signed(t, "a third secret of all", "n"), []byte(example))); got != dnshook.CodeAuthFailed {
+	if got := dnshook.CodeOf(v.Verify(t.Context(), signed(t, "a third secret of all", "n"),
+		[]byte(example))); got != dnshook.CodeAuthFailed {
 		t.Errorf("another key is answered with %q", got)
 	}
 	v.Keys = func() ([]dnshook.Key, error) { return nil, nil }
@@ -165,11 +181,13 @@ func TestVerifyTakesEachKeyAndNoRequestTwice(t *testing.T) {
 		t.Errorf("without a key it is answered with %q", got)
 	}
 	for _, secret := range []string{"", "guessed at once"} {
-		if got := dnshook.CodeOf(verifier(secret).Verify(t.Context(), signed(t, secret, "n"), []byte(example))); got != dnshook.CodeServerError {
+		if got := dnshook.CodeOf(verifier(secret).Verify(t.Context(), signed(t, secret, "n"),
+			[]byte(example))); got != dnshook.CodeServerError {
 			t.Errorf("with the secret %q alone it is answered with %q", secret, got)
 		}
 		v := verifier(secret, "the new secret of all")
-		if got := dnshook.CodeOf(v.Verify(t.Context(), signed(t, secret, "n"), []byte(example))); got != dnshook.CodeAuthFailed {
+		if got := dnshook.CodeOf(v.Verify(t.Context(), signed(t, secret, "n"),
+			[]byte(example))); got != dnshook.CodeAuthFailed {
 			t.Errorf("with the secret %q among others it is answered with %q", secret, got)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// CanonicalServer returns the URL of a server as it is compared, equal for all spellings of it (RFC 3986 §6.2): the host in lower case, the port
-// always there, no final slash, and nothing percent-encoded that need not be.
+// CanonicalServer returns the URL of a server as it is compared, equal for all spellings of it (RFC 3986 §6.2): the
+// host in lower case, the port always there, no final slash, and nothing percent-encoded that need not be.
 func CanonicalServer(server string) (string, error) {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -25,7 +25,8 @@ func CanonicalServer(server string) (string, error) {
 	return u.Scheme + "://" + net.JoinHostPort(host, port) + unescaped(strings.TrimRight(u.EscapedPath(), "/")), nil
 }
 
-// unescaped decodes those octets of an escaped path that mean the same without (RFC 3986 §2.3), and writes the others in capitals.
+// unescaped decodes those octets of an escaped path that mean the same without (RFC 3986 §2.3), and writes the others
+// in capitals.
 func unescaped(path string) string {
 	var out strings.Builder
 	for i := 0; i < len(path); i++ {

@@ -36,7 +36,8 @@ func TestSpellingsOfOneServer(t *testing.T) {
 		}
 	}
 	for server, want := range map[string]string{
-		"http://Hook.example.org": "http://hook.example.org:80", "https://hook/dns/": "https://hook:443/dns", "http://[2001:DB8::1]:7100/": "http://[2001:db8::1]:7100",
+		"http://Hook.example.org": "http://hook.example.org:80", "https://hook/dns/": "https://hook:443/dns",
+		"http://[2001:DB8::1]:7100/": "http://[2001:db8::1]:7100",
 	} {
 		if got, err := dnshook.CanonicalServer(server); err != nil || got != want {
 			t.Errorf("%s is %s, %v", server, got, err)

@@ -15,19 +15,21 @@ const maxNonce = 256
 
 // A Verifier checks who has sent a request, and that it was not sent before.
 type Verifier struct {
-	// Keys are those that may sign now. They may change between calls, as they do when a secret is replaced; while several are
-	// returned, each counts that Key.Validate finds nothing wrong with.
+	// Keys are those that may sign now. They may change between calls, as they do when a secret is replaced; while several
+	// are returned, each counts that Key.Validate finds nothing wrong with.
 	Keys   func() ([]Key, error)
 	Nonces Nonces
 	Now    func() time.Time
 }
 
-// Verify checks a request with its body, and notes its nonce. Errors are of type *Error; a signature is checked before the nonce is
-// noted, so that only who knows the secret can fill the store.
+// Verify checks a request with its body, and notes its nonce. Errors are of type *Error; a signature is checked before
+// the nonce is noted, so that only who knows the secret can fill the store.
 func (v *Verifier) Verify(ctx context.Context, r *http.Request, body []byte) error {
-	m := Message{Method: r.Method, Path: pathOf(r), Timestamp: r.Header.Get(HeaderTimestamp), Nonce: r.Header.Get(HeaderNonce), Body: body}
+	m := Message{Method: r.Method, Path: pathOf(r), Timestamp: r.Header.Get(HeaderTimestamp),
+		Nonce: r.Header.Get(HeaderNonce), Body: body}
 	signature := r.Header.Get(HeaderSignature)
-	for _, h := range []struct{ name, value string }{{HeaderTimestamp, m.Timestamp}, {HeaderNonce, m.Nonce}, {HeaderSignature, signature}} {
+	for _, h := range []struct{ name, value string }{{HeaderTimestamp, m.Timestamp}, {HeaderNonce, m.Nonce},
+		{HeaderSignature, signature}} {
 		if h.value == "" || len(r.Header.Values(h.name)) > 1 {
 			return failed(CodeAuthFailed, "The request has to have one header %s.", h.name)
 		}
@@ -45,7 +47,8 @@ func (v *Verifier) Verify(ctx context.Context, r *http.Request, body []byte) err
 	}
 	keys, err := v.usable()
 	if len(keys) == 0 {
-		return &Error{Status: http.StatusServiceUnavailable, Code: CodeServerError, Message: "The server has no secret to check requests with.", Err: err}
+		return &Error{Status: http.StatusServiceUnavailable, Code: CodeServerError, Message: "The server has no secret to " +
+			"check requests with.", Err: err}
 	}
 	if !slices.ContainsFunc(keys, func(k Key) bool { return k.signs(m, signature) }) {
 		return failed(CodeAuthFailed, "The signature is not the request's.")
@@ -71,9 +74,11 @@ func (v *Verifier) use(ctx context.Context, nonce string, now time.Time) error {
 	fresh, err := v.Nonces.Use(ctx, nonce, now, now.Add(2*Window))
 	switch {
 	case errors.Is(err, ErrNoncesFull):
-		return &Error{Status: http.StatusServiceUnavailable, Code: CodeServerError, Message: "The server has had too many requests to take more now.", Err: err, RetryAfter: Window}
+		return &Error{Status: http.StatusServiceUnavailable, Code: CodeServerError, Message: "The server has had too many " +
+			"requests to take more now.", Err: err, RetryAfter: Window}
 	case err != nil:
-		return &Error{Status: http.StatusServiceUnavailable, Code: CodeServerError, Message: "The server cannot tell whether the request was sent before.", Err: err}
+		return &Error{Status: http.StatusServiceUnavailable, Code: CodeServerError, Message: "The server cannot tell " +
+			"whether the request was sent before.", Err: err}
 	case !fresh:
 		return failed(CodeNonceReused, "The nonce was used before.")
 	}

@@ -15,7 +15,8 @@ import (
 func TestDependenciesAreListed(t *testing.T) {
 	p := page{"docs/dependencies.md", read(t, "docs/dependencies.md")}
 	for _, file := range []string{
-		"go.mod", "tools/go.mod", "charts/go.mod", "hack/cluster/k8s/go.mod", "hack/cluster/etcd/go.mod", "hack/bench/coredns/go.mod",
+		"go.mod", "tools/go.mod", "charts/go.mod", "hack/cluster/k8s/go.mod", "hack/cluster/etcd/go.mod",
+		"hack/bench/coredns/go.mod",
 		"test/acceptance/gardener/go.mod", "test/acceptance/externaldns/go.mod",
 	} {
 		text := read(t, file)
@@ -82,7 +83,8 @@ func imported(t *testing.T, dir string) map[string]bool {
 // moduleOf returns the module that has a package: the longest of those that a module file requires; "" for none.
 func moduleOf(name, mod string) string {
 	longest := ""
-	for _, m := range regexp.MustCompile(`(?m)^(?:require )?\t?([^\s()/]+\.[^\s()]+) v[0-9]`).FindAllStringSubmatch(mod, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^(?:require )?\t?([^\s()/]+\.[^\s()]+) v[0-9]`).FindAllStringSubmatch(mod,
+		-1) {
 		if module := m[1]; (name == module || strings.HasPrefix(name, module+"/")) && len(module) > len(longest) {
 			longest = module
 		}

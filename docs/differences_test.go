@@ -32,14 +32,17 @@ func TestDifferencesAreTested(t *testing.T) {
 	}
 }
 
-// packages are the tests of packages that were read, by the folder: for each function the names that a subtest may have.
+// packages are the tests of packages that were read, by the folder: for each function the names that a subtest may
+// have.
 type packages map[string]map[string][]string
 
-// hold checks what the last cell of a row names: code spans with a folder, a function in it and, after slashes, its subtests.
+// hold checks what the last cell of a row names: code spans with a folder, a function in it and, after slashes, its
+// subtests.
 func (p packages) hold(t *testing.T, row, cell string) {
 	t.Helper()
 	spans := regexp.MustCompile("`([^` ]+) ([^`/ ]+)((?:/[^` ]+)?)`").FindAllStringSubmatch(cell, -1)
-	if len(spans) == 0 || strings.Trim(regexp.MustCompile("`[^`]*`").ReplaceAllString(cell, ""), " ") != "" || strings.Count(cell, "`") != 2*len(spans) {
+	if len(spans) == 0 || strings.Trim(regexp.MustCompile("`[^`]*`").ReplaceAllString(cell, ""), " ") != "" ||
+		strings.Count(cell, "`") != 2*len(spans) {
 		t.Errorf("the row %q names its tests as %s; want `folder TestName` or `folder TestName/subtest`", row, cell)
 	}
 	for _, span := range spans {
@@ -57,8 +60,8 @@ func (p packages) hold(t *testing.T, row, cell string) {
 	}
 }
 
-// in returns the test functions of a folder. A subtest may be called as anything that is written out in the file of its function, or as
-// a file in the folder's test data.
+// in returns the test functions of a folder. A subtest may be called as anything that is written out in the file of its
+// function, or as a file in the folder's test data.
 func (p packages) in(t *testing.T, folder string) map[string][]string {
 	t.Helper()
 	if tests, read := p[folder]; read {

@@ -1,5 +1,6 @@
-// Package docs_test holds the documentation to the code: examples are read and folded by the same functions as the operator's,
-// lists of fields, reasons, metrics, types and flags are compared with where they come from, and paths have to exist.
+// Package docs_test holds the documentation to the code: examples are read and folded by the same functions as the
+// operator's, lists of fields, reasons, metrics, types and flags are compared with where they come from, and paths have
+// to exist.
 package docs_test
 
 import (

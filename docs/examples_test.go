@@ -21,8 +21,8 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// marks are the comments by which an example says what becomes of an object: "# refused: NotDelegated", "# warned: TTLDiffers".
-// An object without any is accepted, and there is nothing to say about it.
+// marks are the comments by which an example says what becomes of an object: "# refused: NotDelegated", "# warned:
+// TTLDiffers". An object without any is accepted, and there is nothing to say about it.
 var marks = regexp.MustCompile(`(?m)^# (refused|warned): ([A-Za-z]+)`)
 
 // TestExamplesFold reads every YAML example, checks it as an API server does, and folds each block by itself.
@@ -39,7 +39,8 @@ func TestExamplesFold(t *testing.T) {
 			}
 			count++
 			t.Run(fmt.Sprintf("%s:%d", p.path, b.line), func(t *testing.T) {
-				f := folding{t: t, checker: checker, world: zone.New(zone.Options{PublicSuffix: convert.PublicSuffix}), marks: map[zone.ID][][]string{}, namespaces: map[string]labels.Set{}}
+				f := folding{t: t, checker: checker, world: zone.New(zone.Options{PublicSuffix: convert.PublicSuffix}),
+					marks: map[zone.ID][][]string{}, namespaces: map[string]labels.Set{}}
 				f.fold(b.text)
 				f.holds(p.shown(b))
 			})
@@ -50,7 +51,8 @@ func TestExamplesFold(t *testing.T) {
 	}
 }
 
-// shown returns the lines that a page shows as the content of zones right below an example, in a block of the language "dns".
+// shown returns the lines that a page shows as the content of zones right below an example, in a block of the language
+// "dns".
 func (p page) shown(example block) []string {
 	after := example.line + strings.Count(example.text, "\n")
 	for _, b := range p.blocks("dns") {
@@ -181,7 +183,8 @@ func (f *folding) judge(id zone.ID, marks [][]string) {
 	}
 	for _, n := range v.Notes {
 		// Hardly any example shows the name servers of its Zone.
-		if note := "warned: " + string(n.Reason); v.Accepted && (n.Reason != zone.NoNameServers || slices.Contains(want, note)) {
+		if note := "warned: " + string(n.Reason); v.Accepted &&
+			(n.Reason != zone.NoNameServers || slices.Contains(want, note)) {
 			got = append(got, note)
 		}
 	}

@@ -45,23 +45,28 @@ func followers() []follower {
 	return []follower{
 		{language: "named", program: "named", args: []string{"-f", "-L", "/dev/stderr", "-c", "conf"}, primary: at(" port "),
 			ground: func(example, dir string, port uint16) string {
-				options := fmt.Sprintf("options {\n\tdirectory %q; pid-file none; session-keyfile none; lock-file none; recursion no; dnssec-validation no;\n"+
+				options := fmt.Sprintf("options {\n\tdirectory %q; pid-file none; session-keyfile none; lock-file none; "+
+					"recursion no; dnssec-validation no;\n"+
 					"\tlisten-on port %d { 127.0.0.1; }; listen-on-v6 { none; };\n", dir, port)
 				return "controls { };\n" + strings.Replace(example, "options {\n", options, 1)
 			}},
 		{language: "knot", program: "knotd", args: []string{"-c", "conf"}, primary: at("@"),
 			ground: func(example, dir string, port uint16) string {
-				return fmt.Sprintf("server:\n    rundir: %q\n    listen: 127.0.0.1@%d\ndatabase:\n    storage: %q\nlog:\n  - target: stderr\n    any: info\n", dir, port, dir) +
+				return fmt.Sprintf("server:\n    rundir: %q\n    listen: 127.0.0.1@%d\ndatabase:\n    storage: %q\nlog:\n  - "+
+					"target: stderr\n    any: info\n", dir, port, dir) +
 					strings.ReplaceAll(example, "/var/lib/knot", dir)
 			}},
 		{language: "nsd", program: "nsd", args: []string{"-d", "-c", "conf"}, primary: at("@"),
 			ground: func(example, dir string, port uint16) string {
-				return fmt.Sprintf("server:\n    ip-address: 127.0.0.1@%d\n    username: \"\"\n    zonesdir: %q\n    xfrdir: %q\n    database: \"\"\n    pidfile: \"nsd.pid\"\n"+
-					"    xfrdfile: \"xfrd.state\"\n    zonelistfile: \"zone.list\"\n    server-count: 1\n    verbosity: 2\nremote-control:\n    control-enable: no\n", port, dir, dir) + example
+				return fmt.Sprintf("server:\n    ip-address: 127.0.0.1@%d\n    username: \"\"\n    zonesdir: %q\n    xfrdir: "+
+					"%q\n    database: \"\"\n    pidfile: \"nsd.pid\"\n"+
+					"    xfrdfile: \"xfrd.state\"\n    zonelistfile: \"zone.list\"\n    server-count: 1\n    verbosity: "+
+					"2\nremote-control:\n    control-enable: no\n", port, dir, dir) + example
 			}},
 		{language: "powerdns", program: "pdns_server", args: []string{"--config-dir=."}, primary: at(":"), first: pdnsutil,
 			ground: func(example, dir string, port uint16) string {
-				return fmt.Sprintf("local-address=127.0.0.1\nlocal-port=%d\nsocket-dir=%s\n", port, dir) + strings.NewReplacer("/var/lib/powerdns", dir, "10.0.0.0/8", "127.0.0.0/8").Replace(example)
+				return fmt.Sprintf("local-address=127.0.0.1\nlocal-port=%d\nsocket-dir=%s\n", port, dir) + strings.NewReplacer(
+					"/var/lib/powerdns", dir, "10.0.0.0/8", "127.0.0.0/8").Replace(example)
 			}},
 	}
 }
@@ -78,7 +83,8 @@ func pdnsutil(t *testing.T, dir string, commands []string) {
 	all := []*exec.Cmd{create}
 	for _, line := range commands {
 		words := strings.Fields(line)
-		all = append(all, exec.CommandContext(t.Context(), program(t, words[0]), append([]string{"--config-dir=" + dir}, words[1:]...)...))
+		all = append(all, exec.CommandContext(t.Context(), program(t, words[0]),
+			append([]string{"--config-dir=" + dir}, words[1:]...)...))
 	}
 	if len(all) < 4 {
 		t.Errorf("the page has the commands %q, which cannot be all", commands)
@@ -90,8 +96,8 @@ func pdnsutil(t *testing.T, dir string, commands []string) {
 	}
 }
 
-// TestFollowersFollow starts each name server with the page's configuration, and expects that it copies a zone and, because it
-// is told, a change of it.
+// TestFollowersFollow starts each name server with the page's configuration, and expects that it copies a zone and,
+// because it is told, a change of it.
 func TestFollowersFollow(t *testing.T) {
 	page := page{"docs/embedded.md", read(t, "docs/embedded.md")}
 	for _, f := range followers() {
@@ -123,8 +129,8 @@ func TestFollowersFollow(t *testing.T) {
 	}
 }
 
-// awaitCatalog waits until the catalog zone is there, as it is in the second after the start: BIND, told that it is not, comes
-// again after a minute.
+// awaitCatalog waits until the catalog zone is there, as it is in the second after the start: BIND, told that it is
+// not, comes again after a minute.
 func awaitCatalog(ctx context.Context, t *testing.T, own *embedded.Server, catalog dnsname.Name) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -172,9 +178,11 @@ func deliver(t *testing.T, own *embedded.Server, serial uint32) {
 	t.Helper()
 	zone := exampleName(t, "example.org.")
 	key := rr.Key{Name: exampleName(t, "www.example.org."), Type: rr.TypeA}
-	soa := rr.SOA{MName: zone, RName: zone, Serial: serial, Refresh: 86400, Retry: 7200, Expire: 3600000, Minimum: 60, TTL: 60}
+	soa := rr.SOA{MName: zone, RName: zone, Serial: serial, Refresh: 86400, Retry: 7200, Expire: 3600000, Minimum: 60,
+		TTL: 60}
 	_, err := own.Group("b").Apply(t.Context(), zone, backend.Batch{
-		SOA: &soa, Create: true, Changes: []plan.Change{{Key: key, Want: rr.NewSet(key, 60, fmt.Sprintf("192.0.2.%d", serial))}},
+		SOA: &soa, Create: true, Changes: []plan.Change{
+			{Key: key, Want: rr.NewSet(key, 60, fmt.Sprintf("192.0.2.%d", serial))}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -200,12 +208,14 @@ func (p page) policy(t *testing.T, port uint16) embedded.Policy {
 		if tsig.SecretRef.Name != secret.Name {
 			t.Fatalf("the page has no Secret %s", tsig.SecretRef.Name)
 		}
-		return &embedded.Key{Name: exampleName(t, tsig.KeyName), Algorithm: tsig.Algorithm, Secret: secret.StringData["secret"]}
+		return &embedded.Key{Name: exampleName(t, tsig.KeyName), Algorithm: tsig.Algorithm,
+			Secret: secret.StringData["secret"]}
 	}
 	return embedded.Policy{
 		Catalog:  exampleName(t, spec.CatalogZone),
 		Transfer: []embedded.Rule{{Key: key(spec.Transfer[0].TSIG)}},
-		Notify:   []embedded.Destination{{Addr: netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port), Key: key(spec.Notify[0].TSIG)}},
+		Notify: []embedded.Destination{{Addr: netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port),
+			Key: key(spec.Notify[0].TSIG)}},
 	}
 }
 
@@ -222,7 +232,8 @@ func (f follower) start(t *testing.T, p page, primary netip.AddrPort, port uint1
 	if f.language == "powerdns" {
 		file = "pdns.conf"
 	}
-	if err := os.WriteFile(filepath.Join(dir, file), []byte(f.ground(own(examples[0].text), dir, port)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, file), []byte(f.ground(own(examples[0].text), dir, port)),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if f.first != nil {

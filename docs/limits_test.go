@@ -123,7 +123,8 @@ func keyword(t *testing.T, file, field, word string) int {
 	return int(n)
 }
 
-// TestTheQuotaCountsEveryKindOfTenants reads the example as the API server does, and compares it with what namespaces may hold.
+// TestTheQuotaCountsEveryKindOfTenants reads the example as the API server does, and compares it with what namespaces
+// may hold.
 func TestTheQuotaCountsEveryKindOfTenants(t *testing.T) {
 	limits := page{"docs/limits.md", read(t, "docs/limits.md")}
 	var quota corev1.ResourceQuota

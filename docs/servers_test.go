@@ -26,7 +26,8 @@ func TestServerConfigurationsLoad(t *testing.T) {
 				return exec.CommandContext(t.Context(), program(t, "named-checkzone"), "example.org", file)
 			},
 			"powerdns": func(file string) *exec.Cmd {
-				return exec.CommandContext(t.Context(), program(t, "pdns_server"), "--config-dir="+filepath.Dir(file), "--config=check")
+				return exec.CommandContext(t.Context(), program(t, "pdns_server"), "--config-dir="+filepath.Dir(file),
+					"--config=check")
 			},
 		} {
 			for _, b := range p.blocks(language) {

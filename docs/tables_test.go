@@ -80,7 +80,8 @@ func TestNamesOfBindyAreListed(t *testing.T) {
 	}
 	for _, section := range []string{"Labels", "Annotations", "Finalizers", "Conditions", "Reasons"} {
 		slices.Sort(there[section])
-		same(t, "the section "+section+" of docs/bindy.md", firsts(t, bindy.section(t, "## "+section)), slices.Compact(there[section]))
+		same(t, "the section "+section+" of docs/bindy.md", firsts(t, bindy.section(t, "## "+section)),
+			slices.Compact(there[section]))
 	}
 }
 
@@ -238,8 +239,8 @@ func TestFieldsAreListed(t *testing.T) {
 	}
 }
 
-// fields returns the rows of a list of fields, with the bare name first. A name that ends in ".*" stands for the list below
-// another heading, to which its row links.
+// fields returns the rows of a list of fields, with the bare name first. A name that ends in ".*" stands for the list
+// below another heading, to which its row links.
 func (p page) fields(t *testing.T, heading, prefix string) [][]string {
 	t.Helper()
 	var all [][]string
@@ -259,8 +260,8 @@ func (p page) fields(t *testing.T, heading, prefix string) [][]string {
 	return all
 }
 
-// gather collects the paths of the fields that have no fields of ours below them, and whether they are required, or their
-// default.
+// gather collects the paths of the fields that have no fields of ours below them, and whether they are required, or
+// their default.
 func (p *property) gather(into map[string]string, at string) {
 	for name, field := range p.Properties {
 		if at == "" && slices.Contains([]string{"apiVersion", "kind", "metadata"}, name) {
@@ -297,7 +298,8 @@ func (c *catcher) Unregister(prometheus.Collector) bool   { return false }
 
 func TestMetricsAreListed(t *testing.T) {
 	var caught catcher
-	if err := errors.Join(controller.NewMetrics().Register(&caught), controller.NewDNSMetrics().Register(&caught), homelab.NewNumbers().Register(&caught)); err != nil {
+	if err := errors.Join(controller.NewMetrics().Register(&caught), controller.NewDNSMetrics().Register(&caught),
+		homelab.NewNumbers().Register(&caught)); err != nil {
 		t.Fatal(err)
 	}
 	there := map[string][]string{}
@@ -316,7 +318,8 @@ func TestMetricsAreListed(t *testing.T) {
 		name, _ := code(cells[0])
 		listed = append(listed, name)
 		if want := there[name]; want != nil && (cells[1] != want[0] || strings.ReplaceAll(cells[2], "`", "") != want[1]) {
-			t.Errorf("docs/metrics.md says that %s is a %s with the labels %s; it is a %s with %s", name, cells[1], cells[2], want[0], want[1])
+			t.Errorf("docs/metrics.md says that %s is a %s with the labels %s; it is a %s with %s", name, cells[1], cells[2],
+				want[0], want[1])
 		}
 	}
 	for name := range there {

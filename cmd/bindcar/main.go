@@ -1,4 +1,5 @@
-// Command bindcar is the sidecar of a BIND server: it adds, changes and removes zones by HTTP. docs/bindcar.md is its manual.
+// Command bindcar is the sidecar of a BIND server: it adds, changes and removes zones by HTTP. docs/bindcar.md is its
+// manual.
 package main
 
 import (
@@ -51,7 +52,8 @@ func run(ctx context.Context, args []string, env func(string) string, to io.Writ
 	if err != nil {
 		return fmt.Errorf("listening: %w", err)
 	}
-	log.Info("listening", "address", l.Addr().String(), "version", version, "zones", settings.ZoneDir, "rndc", settings.RNDC)
+	log.Info("listening", "address", l.Addr().String(), "version", version, "zones", settings.ZoneDir, "rndc",
+		settings.RNDC)
 	if err := server.Serve(ctx, l); err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("serving: %w", err)
 	}
@@ -59,8 +61,8 @@ func run(ctx context.Context, args []string, env func(string) string, to io.Writ
 	return nil
 }
 
-// level reads RUST_LOG: a level, or directives such as "info,bindcar=debug", of which the first level that is for everything or
-// for bindcar counts.
+// level reads RUST_LOG: a level, or directives such as "info,bindcar=debug", of which the first level that is for
+// everything or for bindcar counts.
 func level(rust string) slog.Level {
 	for directive := range strings.SplitSeq(rust, ",") {
 		target, name, found := strings.Cut(strings.TrimSpace(directive), "=")

@@ -15,7 +15,8 @@ const secret = "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3JldA=="
 
 func TestRunServesUntilItIsStopped(t *testing.T) {
 	env := map[string]string{
-		"BIND_ZONE_DIR": t.TempDir(), "BIND_API_ADDRESS": "127.0.0.1", "API_PORT": "0", "RNDC_SERVER": "127.0.0.1:1", "RNDC_SECRET": secret, "BIND_API_TOKEN": "the-token",
+		"BIND_ZONE_DIR": t.TempDir(), "BIND_API_ADDRESS": "127.0.0.1", "API_PORT": "0", "RNDC_SERVER": "127.0.0.1:1",
+		"RNDC_SECRET": secret, "BIND_API_TOKEN": "the-token",
 		"BIND_ALLOWED_NAMESPACES": "for-nothing", "RUST_LOG": "bindcar=debug",
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -62,14 +63,17 @@ func TestRunServesUntilItIsStopped(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if text := strings.Join(messages, "\n"); !strings.HasPrefix(text, "WARN BIND_API_TOKEN is set") || !strings.Contains(text, "DEBUG answered") || !strings.HasSuffix(text, "INFO stopped") {
+	if text := strings.Join(messages, "\n"); !strings.HasPrefix(text, "WARN BIND_API_TOKEN is set") ||
+		!strings.Contains(text, "DEBUG answered") || !strings.HasSuffix(text, "INFO stopped") {
 		t.Errorf("the log is\n%s", text)
 	}
 }
 
 func TestLevel(t *testing.T) {
 	for text, want := range map[string]slog.Level{
-		"": slog.LevelInfo, "debug": slog.LevelDebug, "TRACE": slog.LevelDebug, "warn": slog.LevelWarn, "error": slog.LevelError, "hyper=debug,info": slog.LevelInfo, "bindcar=warn,debug": slog.LevelWarn, "nonsense": slog.LevelInfo,
+		"": slog.LevelInfo, "debug": slog.LevelDebug, "TRACE": slog.LevelDebug, "warn": slog.LevelWarn,
+		"error": slog.LevelError, "hyper=debug,info": slog.LevelInfo, "bindcar=warn,debug": slog.LevelWarn,
+		"nonsense": slog.LevelInfo,
 	} {
 		if got := level(text); got != want {
 			t.Errorf("%q is %s, not %s", text, got, want)

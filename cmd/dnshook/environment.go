@@ -10,8 +10,8 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/all"
 )
 
-// A source says where the settings of a provider (package all) come from. The names are those that the provider's users know; each of
-// them may have "_FILE" behind it, and is the name of a file with the value then.
+// A source says where the settings of a provider (package all) come from. The names are those that the provider's users
+// know; each of them may have "_FILE" behind it, and is the name of a file with the value then.
 type source struct {
 	data    []variable // of the Secret of a Backend
 	options []variable // of its settings
@@ -45,11 +45,13 @@ func sources() map[string]source {
 				{key: "token", names: []string{"EXTERNAL_DNS_WEBHOOK_PROVIDER_TOKEN"}},
 				{key: "caBundle", names: []string{"EXTERNAL_DNS_WEBHOOK_PROVIDER_CA"}},
 			},
-			options: []variable{{key: "url", names: []string{"EXTERNAL_DNS_WEBHOOK_PROVIDER_URL"}, flag: "--provider-config url=…", must: true}},
-			named:   true,
+			options: []variable{{key: "url", names: []string{"EXTERNAL_DNS_WEBHOOK_PROVIDER_URL"},
+				flag: "--provider-config url=…", must: true}},
+			named: true,
 		},
 		"google-clouddns": {
-			data: []variable{{key: "serviceaccount.json", names: []string{"GOOGLE_APPLICATION_CREDENTIALS"}, must: true, file: true}},
+			data: []variable{{key: "serviceaccount.json", names: []string{"GOOGLE_APPLICATION_CREDENTIALS"}, must: true,
+				file: true}},
 		},
 		"powerdns": {
 			data: []variable{
@@ -75,8 +77,8 @@ func sources() map[string]source {
 // environment reads variables.
 type environment func(string) string
 
-// providerConfig is what opens the account of a provider: flags, which go before variables, and variables. Whoever starts this process may
-// have it use the credentials of its surroundings.
+// providerConfig is what opens the account of a provider: flags, which go before variables, and variables. Whoever
+// starts this process may have it use the credentials of its surroundings.
 func (s *settings) providerConfig(getenv environment) (all.ProviderConfig, error) {
 	from := sources()[s.kind]
 	cfg := all.ProviderConfig{Type: s.kind, Surroundings: true, Options: map[string]string{}}
@@ -119,8 +121,10 @@ func (s *settings) providerConfig(getenv environment) (all.ProviderConfig, error
 
 // flagged is what flags say about the provider, by their names.
 func (s *settings) flagged() (map[string]string, error) {
-	values := map[string]string{"--powerdns": s.powerdns, "--powerdns-server-id": s.serverID, "--rfc2136": s.update, "--tsig-name": s.tsigName, "--tsig-algorithm": s.tsigAlg}
-	for flag, file := range map[string]string{"--powerdns-key-file": s.powerdnsKeyFile, "--powerdns-ca-file": s.powerdnsCAs, "--tsig-secret-file": s.tsigFile} {
+	values := map[string]string{"--powerdns": s.powerdns, "--powerdns-server-id": s.serverID, "--rfc2136": s.update,
+		"--tsig-name": s.tsigName, "--tsig-algorithm": s.tsigAlg}
+	for flag, file := range map[string]string{"--powerdns-key-file": s.powerdnsKeyFile,
+		"--powerdns-ca-file": s.powerdnsCAs, "--tsig-secret-file": s.tsigFile} {
 		if file == "" {
 			continue
 		}

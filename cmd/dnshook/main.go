@@ -1,6 +1,5 @@
-// Command dnshook is a server for DNSClasses: it has their records served by a provider such as Cloudflare or Amazon Route 53, by a DNS server
-// that takes dynamic updates, by PowerDNS, or by this process.
-// docs/dnshook.md is its manual.
+// Command dnshook is a server for DNSClasses: it has their records served by a provider such as Cloudflare or Amazon
+// Route 53, by a DNS server that takes dynamic updates, by PowerDNS, or by this process. docs/dnshook.md is its manual.
 package main
 
 import (
@@ -83,7 +82,8 @@ func (s *settings) serve(ctx context.Context, at server, zones []place, now func
 	if err != nil {
 		return err
 	}
-	metrics := hook.NewMetrics(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	metrics := hook.NewMetrics(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	handler, err := s.handler(provider, metrics.Observer(log), log, now)
 	if err != nil {
 		return err
@@ -109,7 +109,8 @@ func (s *settings) serve(ctx context.Context, at server, zones []place, now func
 		}
 		admin = cfg.Admin.Addr().String()
 	}
-	log.Info("listening", "version", version, "address", cfg.Listener.Addr().String(), "admin", admin, "zones", s.zones, "dns", at.addrs, "signed", !s.unsigned)
+	log.Info("listening", "version", version, "address", cfg.Listener.Addr().String(), "admin", admin, "zones", s.zones,
+		"dns", at.addrs, "signed", !s.unsigned)
 	if err := hook.Serve(ctx, cfg); err != nil {
 		return err
 	}
@@ -118,10 +119,13 @@ func (s *settings) serve(ctx context.Context, at server, zones []place, now func
 }
 
 // handler is the server of the protocol.
-func (s *settings) handler(p dnshook.Provider, observe func(dnshook.Exchange), log *slog.Logger, now func() time.Time) (*dnshook.Handler, error) {
-	cfg := dnshook.HandlerConfig{Provider: p, Unsigned: s.unsigned, Path: s.path, Concurrency: s.concurrency, Now: now, Observe: observe}
+func (s *settings) handler(p dnshook.Provider, observe func(dnshook.Exchange), log *slog.Logger,
+	now func() time.Time) (*dnshook.Handler, error) {
+	cfg := dnshook.HandlerConfig{Provider: p, Unsigned: s.unsigned, Path: s.path, Concurrency: s.concurrency, Now: now,
+		Observe: observe}
 	if !s.unsigned {
-		secrets := &hook.Secrets{Files: s.secretFiles, Algorithm: dnshook.Algorithm(s.algorithm), Grace: s.grace, Now: now, Log: log}
+		secrets := &hook.Secrets{Files: s.secretFiles, Algorithm: dnshook.Algorithm(s.algorithm), Grace: s.grace, Now: now,
+			Log: log}
 		if _, err := secrets.Keys(); err != nil {
 			return nil, err
 		}

@@ -69,7 +69,8 @@ func newSite(t *testing.T) *site {
 	s := &site{T: t, dir: t.TempDir()}
 	var err error
 	s.bind, err = nameserver.StartBIND(t.Context(), nameserver.Options{
-		Dir: t.TempDir(), Zones: []nameserver.Zone{{Name: parseName(t, "example.com.")}, {Name: parseName(t, "example.net.")}},
+		Dir: t.TempDir(), Zones: []nameserver.Zone{{Name: parseName(t, "example.com.")},
+			{Name: parseName(t, "example.net.")}},
 		Keys: []nameserver.TSIG{{Name: parseName(t, "hook."), Algorithm: "hmac-sha256", Secret: tsigSecret}},
 	})
 	if err != nil {
@@ -78,7 +79,8 @@ func newSite(t *testing.T) *site {
 	t.Cleanup(s.bind.Close)
 	s.dns = s.bind.Addr()
 	s.args = []string{
-		"--rfc2136", s.bind.Addr(), "--tsig-name", "hook", "--tsig-secret-file", write(t, filepath.Join(s.dir, "tsig"), tsigSecret+"\n"),
+		"--rfc2136", s.bind.Addr(), "--tsig-name", "hook", "--tsig-secret-file",
+		write(t, filepath.Join(s.dir, "tsig"), tsigSecret+"\n"),
 		"--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--zone", "example.com", "--zone", "example.net.",
 	}
 	return s
@@ -200,16 +202,19 @@ func TestUnsigned(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got := s.dig("www.example.com.", dns.TypeA) + " " + s.dig("www.example.net.", dns.TypeA); got != "192.0.2.1 192.0.2.2" {
+	if got := s.dig("www.example.com.", dns.TypeA) + " " +
+		s.dig("www.example.net.", dns.TypeA); got != "192.0.2.1 192.0.2.2" {
 		t.Errorf("BIND answers %s", got)
 	}
-	if _, err := c.Upsert(t.Context(), a("example.org", "www", "192.0.2.1")); dnshook.CodeOf(err) != dnshook.CodeInvalidDomain {
+	if _, err := c.Upsert(t.Context(), a("example.org", "www", "192.0.2.1")); dnshook.CodeOf(
+		err) != dnshook.CodeInvalidDomain {
 		t.Errorf("a zone that is not allowed comes to %v", err)
 	}
 	if status, _ := p.fetch("/readyz"); status != http.StatusOK {
 		t.Errorf("/readyz is answered %d", status)
 	}
-	if _, text := p.fetch("/metrics"); !strings.Contains(text, `dnshook_requests_total{code="",endpoint="records",status="200"} 2`) ||
+	if _, text := p.fetch("/metrics"); !strings.Contains(text,
+		`dnshook_requests_total{code="",endpoint="records",status="200"} 2`) ||
 		!strings.Contains(text, `dnshook_requests_total{code="INVALID_DOMAIN",endpoint="records",status="400"} 1`) {
 		t.Errorf("it counts\n%s", text)
 	}
@@ -278,7 +283,8 @@ func TestSecretsAreReplacedAndRestartsLoseNothing(t *testing.T) {
 // TestEmbedded has this process answer, end, and answer again.
 func TestEmbedded(t *testing.T) {
 	s := &site{T: t, dir: t.TempDir()}
-	s.args = []string{"--embedded", "127.0.0.1:0", "--data", filepath.Join(s.dir, "data"), "--listen", "127.0.0.1:0", "--admin", "", "--zone", "example.com", "--unsigned"}
+	s.args = []string{"--embedded", "127.0.0.1:0", "--data", filepath.Join(s.dir, "data"), "--listen", "127.0.0.1:0",
+		"--admin", "", "--zone", "example.com", "--unsigned"}
 	p := s.start()
 	if _, err := p.client("", nil).Upsert(t.Context(), a("example.com", "www", "192.0.2.1")); err != nil {
 		t.Error(err)
@@ -335,7 +341,8 @@ func TestCertificatesAreReplaced(t *testing.T) {
 	p := s.start("--unsigned", "--tls-cert", filepath.Join(s.dir, "tls.crt"), "--tls-key", filepath.Join(s.dir, "tls.key"))
 	p.url = strings.Replace(p.url, "http:", "https:", 1)
 	well := func(pool *x509.CertPool) error {
-		_, err := p.client("", &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}).Health(t.Context())
+		_, err := p.client("", &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool,
+			MinVersion: tls.VersionTLS12}}).Health(t.Context())
 		return err
 	}
 	if err := well(pool); err != nil {
@@ -370,7 +377,8 @@ func TestWrongUsage(t *testing.T) {
 		{"--zone example.com --provider cloudflare-dns --embedded 127.0.0.1:0", "--embedded is not for cloudflare-dns"},
 		{"--zone example.com --provider embedded --unsigned", "--data"},
 		{"--zone example.com=1 --provider embedded --unsigned --embedded 127.0.0.1:0 --data " + dir, "no IDs"},
-		{"--zone example.com --provider embedded --unsigned --embedded 127.0.0.1:0 --data " + dir + " --provider-config a=b", "--provider-config"},
+		{"--zone example.com --provider embedded --unsigned --embedded 127.0.0.1:0 --data " + dir + " --provider-config a=b",
+			"--provider-config"},
 		{"--zone example.com --provider cloudflare-dns --unsigned", "CLOUDFLARE_API_TOKEN"},
 		{"--zone example.com --provider google-clouddns --unsigned", "GOOGLE_APPLICATION_CREDENTIALS"},
 		{"--zone example.com --provider external-dns-webhook --unsigned", "EXTERNAL_DNS_WEBHOOK_PROVIDER_URL"},
@@ -382,7 +390,8 @@ func TestWrongUsage(t *testing.T) {
 		{"--zone example.com --rfc2136 127.0.0.1 --secret-file " + dir + "/none", "reading a secret"},
 		{"--zone example.com --rfc2136 127.0.0.1 --secret-file " + empty, "is empty"},
 		{"--zone example.com --rfc2136 127.0.0.1 --secret-file " + short, "short: the secret has 15 octets, fewer than 16"},
-		{"--zone example.com --rfc2136 127.0.0.1 --unsigned --tsig-name x --tsig-secret-file " + tsig, "the secret has 15 octets, fewer than 16"},
+		{"--zone example.com --rfc2136 127.0.0.1 --unsigned --tsig-name x --tsig-secret-file " + tsig,
+			"the secret has 15 octets, fewer than 16"},
 		{"--zone example.com --rfc2136 127.0.0.1 --algorithm MD5 --secret-file " + good, "MD5"},
 		{"--zone example.com --rfc2136 127.0.0.1 --unsigned --tsig-name x", "--tsig-secret-file"},
 		{"--zone example.com --rfc2136 127.0.0.1 --unsigned --tls-cert x", "--tls-key"},

@@ -27,7 +27,8 @@ const cloudflareID = "0123456789abcdef0123456789abcdef"
 var starters = map[string]func(*site){
 	"cloudflare-dns": func(s *site) {
 		f := cloudflaretest.Start(s, &cloudflaretest.Zone{ID: cloudflareID, Name: "example.com", Account: "a1"})
-		s.env = map[string]string{"CLOUDFLARE_API_TOKEN_FILE": write(s.T, filepath.Join(s.dir, "token"), cloudflaretest.Token+"\n"), "CLOUDFLARE_BASE_URL": f.URL + "/client/v4"}
+		s.env = map[string]string{"CLOUDFLARE_API_TOKEN_FILE": write(s.T, filepath.Join(s.dir, "token"), cloudflaretest.Token+
+			"\n"), "CLOUDFLARE_BASE_URL": f.URL + "/client/v4"}
 	},
 	"aws-route53": func(s *site) {
 		f, err := route53test.Start(s.Context(), route53test.Options{Now: time.Now, Delay: time.Hour})
@@ -46,7 +47,8 @@ var starters = map[string]func(*site){
 	},
 	"google-clouddns": func(s *site) {
 		f := clouddnstest.Start(s, &googledns.ManagedZone{Name: "example-com", DnsName: "example.com.", Visibility: "public"})
-		s.env = map[string]string{"GOOGLE_APPLICATION_CREDENTIALS": write(s.T, filepath.Join(s.dir, "account.json"), f.Document)}
+		s.env = map[string]string{"GOOGLE_APPLICATION_CREDENTIALS": write(s.T, filepath.Join(s.dir, "account.json"),
+			f.Document)}
 		s.args = append(s.args, "--provider-config", "endpoint="+f.URL, "--provider-config", "tokenEndpoint="+f.URL+"/token")
 	},
 	"external-dns-webhook": func(s *site) {
@@ -55,10 +57,12 @@ var starters = map[string]func(*site){
 	},
 	"rfc2136": func(s *site) {
 		bind := newSite(s.T)
-		s.env = map[string]string{"RFC2136_NAMESERVER": bind.dns, "RFC2136_TSIG_KEY": "hook", "RFC2136_TSIG_SECRET": tsigSecret}
+		s.env = map[string]string{"RFC2136_NAMESERVER": bind.dns, "RFC2136_TSIG_KEY": "hook",
+			"RFC2136_TSIG_SECRET": tsigSecret}
 	},
 	"powerdns": func(s *site) {
-		f, err := nameserver.StartPowerDNS(s.Context(), nameserver.Options{Dir: s.TempDir(), Zones: []nameserver.Zone{{Name: parseName(s.T, "example.com.")}}})
+		f, err := nameserver.StartPowerDNS(s.Context(), nameserver.Options{Dir: s.TempDir(),
+			Zones: []nameserver.Zone{{Name: parseName(s.T, "example.com.")}}})
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -70,13 +74,15 @@ var starters = map[string]func(*site){
 	},
 }
 
-// TestProviders serves the record of the protocol's own document with each provider, and then finds out whether the server is right.
+// TestProviders serves the record of the protocol's own document with each provider, and then finds out whether the
+// server is right.
 func TestProviders(t *testing.T) {
 	const secret = "a secret of sixteen"
 	key := dnshook.Key{Secret: []byte(secret)}
 	sites := map[string]*site{}
 	for _, kind := range kinds() {
-		s := &site{T: t, dir: t.TempDir(), args: []string{"serve", "--provider", kind, "--zone", "example.com", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"}}
+		s := &site{T: t, dir: t.TempDir(), args: []string{"serve", "--provider", kind, "--zone", "example.com", "--listen",
+			"127.0.0.1:0", "--admin", "127.0.0.1:0"}}
 		starters[kind](s)
 		sites[kind] = s
 	}
@@ -85,14 +91,17 @@ func TestProviders(t *testing.T) {
 			t.Parallel()
 			s.T = t
 			p := s.start("--secret-file", write(t, filepath.Join(s.dir, "secret"), secret))
-			example := dnshook.Record{Type: "A", Domain: "example.com", Subdomain: "www", Values: []string{"192.168.1.100", "192.168.1.101"}, TTL: 600}
+			example := dnshook.Record{Type: "A", Domain: "example.com", Subdomain: "www", Values: []string{"192.168.1.100",
+				"192.168.1.101"}, TTL: 600}
 			if _, err := p.client(secret, nil).Upsert(t.Context(), example); err != nil {
 				t.Fatal(err)
 			}
-			if got, there, err := p.client(secret, nil).Get(t.Context(), example.ID()); err != nil || !there || len(got.Values) != 2 || got.TTL != 600 {
+			if got, there, err := p.client(secret, nil).Get(t.Context(), example.ID()); err != nil || !there ||
+				len(got.Values) != 2 || got.TTL != 600 {
 				t.Errorf("it shows %+v, %v, %v", got, there, err)
 			}
-			results, err := conformance.Run(t.Context(), conformance.Config{Server: p.url, Key: &key, Domain: "example.com", Now: time.Now})
+			results, err := conformance.Run(t.Context(), conformance.Config{Server: p.url, Key: &key, Domain: "example.com",
+				Now: time.Now})
 			if err != nil {
 				t.Fatal(err)
 			}

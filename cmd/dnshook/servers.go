@@ -25,7 +25,8 @@ type server struct {
 }
 
 // connect returns the server that the settings name.
-func (s *settings) connect(ctx context.Context, zones []place, getenv environment, now func() time.Time, log *slog.Logger) (server, error) {
+func (s *settings) connect(ctx context.Context, zones []place, getenv environment, now func() time.Time,
+	log *slog.Logger) (server, error) {
 	if s.kind == embeddedKind {
 		return s.here(ctx, zones, now, log)
 	}
@@ -88,7 +89,8 @@ func (s *settings) here(ctx context.Context, zones []place, now func() time.Time
 		return server{}, err
 	}
 	kept := hook.Keep(names.Group(group), s.data, now)
-	out := server{zone: func(place) backend.Backend { return kept }, addrs: names.Addrs(), close: func(ctx context.Context) error { return errors.Join(names.Close(ctx), kept.Close()) }}
+	out := server{zone: func(place) backend.Backend { return kept }, addrs: names.Addrs(),
+		close: func(ctx context.Context) error { return errors.Join(names.Close(ctx), kept.Close()) }}
 	err = names.SetPolicy(group, embedded.Policy{Transfer: []embedded.Rule{rule}})
 	for _, zone := range zones {
 		if err == nil {

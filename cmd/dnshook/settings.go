@@ -52,20 +52,26 @@ func parse(args []string, to io.Writer) (*settings, error) {
 	s := &settings{}
 	f := flag.NewFlagSet("dnshook", flag.ContinueOnError)
 	f.SetOutput(to)
-	f.Var(&s.zones, "zone", "a `zone` that records may be in, with =ID behind it where the provider has several of the name; others are refused; "+
+	f.Var(&s.zones, "zone", "a `zone` that records may be in, with =ID behind it where the provider has several of the "+
+		"name; others are refused; "+
 		"of several the longest counts (repeatable)")
-	f.StringVar(&s.kind, "provider", "", "where records go, and for all but embedded by credentials from the environment: `one` of "+strings.Join(kinds(), ", "))
-	f.Var(&s.config, "provider-config", "a setting of the provider, as `name=value`, such as endpoint=http://127.0.0.1:8080 (repeatable)")
+	f.StringVar(&s.kind, "provider", "",
+		"where records go, and for all but embedded by credentials from the environment: `one` of "+
+			strings.Join(kinds(), ", "))
+	f.Var(&s.config, "provider-config",
+		"a setting of the provider, as `name=value`, such as endpoint=http://127.0.0.1:8080 (repeatable)")
 	f.StringVar(&s.listen, "listen", ":7100", "the `address` for requests")
 	f.StringVar(&s.admin, "admin", ":9100", "the `address` for /metrics, /healthz and /readyz; empty: there are none")
 	f.StringVar(&s.path, "path", "", "what comes before /health and /records in `paths`, such as /dns")
 	f.StringVar(&s.certFile, "tls-cert", "", "a `file` with the certificate, in PEM; it is read again when it changes")
 	f.StringVar(&s.keyFile, "tls-key", "", "a `file` with its key")
-	f.Var(&s.secretFiles, "secret-file", "a `file` with a secret that signs requests, of which every octet counts; it is read again when it changes (repeatable)")
+	f.Var(&s.secretFiles, "secret-file", "a `file` with a secret that signs requests, of which every octet counts; it "+
+		"is read again when it changes (repeatable)")
 	f.StringVar(&s.algorithm, "algorithm", string(dnshook.SHA256), "SHA256 or SHA512")
 	f.DurationVar(&s.grace, "secret-grace", 10*time.Minute, "how long a secret counts on that was replaced")
 	f.BoolVar(&s.unsigned, "unsigned", false, "take requests from everybody who can reach the server")
-	f.IntVar(&s.concurrency, "concurrency", 256, "how many requests are worked on at the same time; others are answered 429")
+	f.IntVar(&s.concurrency, "concurrency", 256,
+		"how many requests are worked on at the same time; others are answered 429")
 	f.DurationVar(&s.timeout, "timeout", 20*time.Second, "how long one change at the DNS server may take")
 	f.BoolVar(&s.verbose, "verbose", false, "log every request")
 	f.StringVar(&s.update, "rfc2136", "", "a DNS server that takes dynamic updates, as `host:port`")
@@ -76,9 +82,11 @@ func parse(args []string, to io.Writer) (*settings, error) {
 	f.StringVar(&s.serverID, "powerdns-server-id", "", "the server behind the API (default localhost)")
 	f.StringVar(&s.powerdnsKeyFile, "powerdns-key-file", "", "a `file` with the API key")
 	f.StringVar(&s.powerdnsCAs, "powerdns-ca-file", "", "a `file` with certificates of authorities, in PEM")
-	f.Var(&s.embedded, "embedded", "answer DNS questions from this process, at the `address:port`, over UDP and TCP (repeatable)")
+	f.Var(&s.embedded, "embedded",
+		"answer DNS questions from this process, at the `address:port`, over UDP and TCP (repeatable)")
 	f.StringVar(&s.data, "data", "", "the `folder` that keeps the records of --embedded")
-	f.Var(&s.transfer, "allow-transfer", "a `network` that gets whole zones from --embedded, such as 192.0.2.0/24 (repeatable)")
+	f.Var(&s.transfer, "allow-transfer",
+		"a `network` that gets whole zones from --embedded, such as 192.0.2.0/24 (repeatable)")
 	if len(args) > 0 && args[0] == "serve" { // all that there is to be done
 		args = args[1:]
 	}

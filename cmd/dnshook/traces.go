@@ -13,7 +13,8 @@ import (
 	"github.com/zonefold/zonefold/internal/tracing"
 )
 
-// traced has each request be a part of the trace that the operator began, if traces are to go anywhere. The function sends what is left.
+// traced has each request be a part of the trace that the operator began, if traces are to go anywhere. The function
+// sends what is left.
 func traced(ctx context.Context, h http.Handler, log *slog.Logger) (http.Handler, func(), error) {
 	traces, err := tracing.New(ctx, "zonefold-dnshook", version, os.Getenv)
 	if err != nil || traces == nil {
@@ -23,6 +24,7 @@ func traced(ctx context.Context, h http.Handler, log *slog.Logger) (http.Handler
 		path := strings.Split(strings.TrimPrefix(r.URL.Path, "/"), "/")
 		return r.Method + " /" + path[0] // the rest of it names a record
 	}
-	return otelhttp.NewHandler(h, "", otelhttp.WithTracerProvider(traces), otelhttp.WithPropagators(propagation.TraceContext{}), otelhttp.WithSpanNameFormatter(name)),
+	return otelhttp.NewHandler(h, "", otelhttp.WithTracerProvider(traces),
+			otelhttp.WithPropagators(propagation.TraceContext{}), otelhttp.WithSpanNameFormatter(name)),
 		func() { tracing.Flush(ctx, traces, log) }, nil
 }

@@ -30,13 +30,20 @@ type admissionOptions struct {
 }
 
 func admissionFlags(f *flag.FlagSet, o *admissionOptions) {
-	f.StringVar(&o.bind, "admission-bind-address", "0", "`address` at which the API server asks about objects before it stores them, such as :9443; 0 turns it off")
-	f.StringVar(&o.certDir, "admission-cert-dir", "", "`folder` with tls.crt and tls.key for that, which somebody else renews; empty: the operator makes and renews its own")
-	f.StringVar(&o.names, "admission-names", "", "further `names` and addresses in that certificate, separated by commas, for API servers that do not ask at the Service "+admission.ServiceName)
-	f.DurationVar(&o.lifetime, "admission-certificate-lifetime", 90*24*time.Hour, "how long that certificate is valid; it is renewed after two thirds of that")
-	f.StringVar(&o.clientCA, "admission-client-ca-file", "", "`file` with the authorities, in PEM, that certify who may ask for reviews; empty: whoever reaches the address may")
-	f.StringVar(&o.clients, "admission-client-names", "", "`names` that these certificates may have, separated by commas; empty: any")
-	f.BoolVar(&o.lenient, "admission-missing-class-warns", false, "store a DNSRecord whose DNSClass does not exist, with a warning, instead of refusing it")
+	f.StringVar(&o.bind, "admission-bind-address", "0",
+		"`address` at which the API server asks about objects before it stores them, such as :9443; 0 turns it off")
+	f.StringVar(&o.certDir, "admission-cert-dir", "", "`folder` with tls.crt and tls.key for that, which somebody else "+
+		"renews; empty: the operator makes and renews its own")
+	f.StringVar(&o.names, "admission-names", "", "further `names` and addresses in that certificate, separated by "+
+		"commas, for API servers that do not ask at the Service "+admission.ServiceName)
+	f.DurationVar(&o.lifetime, "admission-certificate-lifetime", 90*24*time.Hour,
+		"how long that certificate is valid; it is renewed after two thirds of that")
+	f.StringVar(&o.clientCA, "admission-client-ca-file", "",
+		"`file` with the authorities, in PEM, that certify who may ask for reviews; empty: whoever reaches the address may")
+	f.StringVar(&o.clients, "admission-client-names", "",
+		"`names` that these certificates may have, separated by commas; empty: any")
+	f.BoolVar(&o.lenient, "admission-missing-class-warns", false,
+		"store a DNSRecord whose DNSClass does not exist, with a warning, instead of refusing it")
 }
 
 // addAdmission has every replica review objects of the dialects that are on.
@@ -69,7 +76,8 @@ func addAdmission(ctx context.Context, m *parts) error {
 	}
 	options.TLSOpts = append(options.TLSOpts, func(c *tls.Config) {
 		c.MinVersion = tls.VersionTLS12
-		c.NextProtos = []string{"http/1.1"} // idle connections of HTTP/2 hold up the end by a second, and with it the next leader
+		// idle connections of HTTP/2 hold up the end by a second, and with it the next leader
+		c.NextProtos = []string{"http/1.1"}
 	})
 	if o.clientCA != "" {
 		clients, err := o.readClients()
@@ -109,7 +117,8 @@ func splitAddress(text string) (host string, port int, err error) {
 		port, err = strconv.Atoi(digits)
 	}
 	if err != nil || port < 1 || port > 65535 {
-		return "", 0, fmt.Errorf("--admission-bind-address is %q; write a port with or without an address, such as :9443", text)
+		return "", 0, fmt.Errorf("--admission-bind-address is %q; write a port with or without an address, such as :9443",
+			text)
 	}
 	return host, port, nil
 }
@@ -117,7 +126,8 @@ func splitAddress(text string) (host string, port int, err error) {
 // newKeeper has this operator make and renew the certificate.
 func newKeeper(ctx context.Context, m *parts) (*admission.Keeper, error) {
 	if m.options.admission.lifetime < 10*time.Second {
-		return nil, fmt.Errorf("--admission-certificate-lifetime is %s; a certificate has to last for 10s", m.options.admission.lifetime)
+		return nil, fmt.Errorf("--admission-certificate-lifetime is %s; a certificate has to last for 10s",
+			m.options.admission.lifetime)
 	}
 	objects, c, err := m.cached(admission.CacheOptions(m.namespace))
 	if err != nil {

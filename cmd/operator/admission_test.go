@@ -59,7 +59,8 @@ func TestTheAPIServerAsksAboutWhatAdmissionExamines(t *testing.T) {
 		examined = append(examined, gvk.Group+" "+names[gvk.Group+" "+gvk.Kind])
 		labels[gvk.Group] = labels[gvk.Group] || e.Labels
 	}
-	text, err := testoperator.Template(t.Context(), "dialects.kubizone=true,dialects.bindy=true,dialects.homelab=true", "webhook.yaml")
+	text, err := testoperator.Template(t.Context(), "dialects.kubizone=true,dialects.bindy=true,dialects.homelab=true",
+		"webhook.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,9 @@ func TestTheAPIServerAsksAboutWhatAdmissionExamines(t *testing.T) {
 				for _, resource := range rule.Resources {
 					asked = append(asked, rule.APIGroups[0]+" "+resource)
 				}
-				by := slices.ContainsFunc(w.MatchConditions, func(c admissionregistration.MatchCondition) bool { return strings.Contains(c.Expression, "labels") })
+				by := slices.ContainsFunc(w.MatchConditions, func(c admissionregistration.MatchCondition) bool {
+					return strings.Contains(c.Expression, "labels")
+				})
 				if group := rule.APIGroups[0]; by != labels[group] {
 					t.Errorf("that labels of %s decide is %t for the API server, and %t for admission", group, by, labels[group])
 				}

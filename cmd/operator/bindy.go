@@ -18,9 +18,12 @@ import (
 
 // fleetFlags are those of the dialect bindy.
 func fleetFlags(f *flag.FlagSet, s *bindydialect.Settings, env func(string) string) {
-	f.StringVar(&s.DefaultNamespace, "bindy-namespace", "dns-system", "`namespace` of the cluster of a ClusterBind9Provider that names none")
-	f.StringVar(&s.ServiceAccount, "service-account", cmp.Or(env("POD_SERVICE_ACCOUNT"), "zonefold-operator"), "`name` of the operator's ServiceAccount, which the sidecars of name servers obey")
-	f.StringVar(&s.BIND9Image, "bind9-image", "internetsystemsconsortium/bind9", "`image` of BIND, without a tag: that is the version that a spec asks for")
+	f.StringVar(&s.DefaultNamespace, "bindy-namespace", "dns-system",
+		"`namespace` of the cluster of a ClusterBind9Provider that names none")
+	f.StringVar(&s.ServiceAccount, "service-account", cmp.Or(env("POD_SERVICE_ACCOUNT"), "zonefold-operator"),
+		"`name` of the operator's ServiceAccount, which the sidecars of name servers obey")
+	f.StringVar(&s.BIND9Image, "bind9-image", "internetsystemsconsortium/bind9",
+		"`image` of BIND, without a tag: that is the version that a spec asks for")
 	f.StringVar(&s.BindcarImage, "bindcar-image", "zonefold/bindcar:"+version, "`image` of the sidecar of name servers")
 }
 
@@ -31,7 +34,8 @@ func addBindy(ctx context.Context, m *parts, numbers *controller.Metrics) error 
 		return err
 	}
 	if len(records) < len(bindy.RecordKinds()) {
-		m.log.Warn("PTRRecords are not taken: their CustomResourceDefinition is not installed; apply zonefold's from config/crd and restart the operator")
+		m.log.Warn("PTRRecords are not taken: their CustomResourceDefinition is not installed; apply zonefold's from " +
+			"config/crd and restart the operator")
 	}
 	objects, c, err := m.reads(ctx, dialectBindy, bindy.CacheOptions(m.GetScheme()), bindy.Objects(records))
 	if err != nil {

@@ -32,10 +32,12 @@ func connects(pool *all.Pool) connector {
 	}
 }
 
-// hosts opens accounts of providers. Backends are the cluster's own, so they may have the credentials of the operator's Pod.
+// hosts opens accounts of providers. Backends are the cluster's own, so they may have the credentials of the operator's
+// Pod.
 func hosts(pool *all.Pool) func(backends.ProviderSettings) (backends.Hosting, error) {
 	return func(s backends.ProviderSettings) (backends.Hosting, error) {
-		account, err := pool.Open(all.ProviderConfig{Type: s.Type, Data: s.Data, Region: s.Region, Options: s.Options, Surroundings: true})
+		account, err := pool.Open(all.ProviderConfig{Type: s.Type, Data: s.Data, Region: s.Region, Options: s.Options,
+			Surroundings: true})
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +71,8 @@ func configOf(s backends.Settings) all.Config {
 	}
 	if h := s.DNSHook; h != nil {
 		c.DNSHook = &dnshook.Config{
-			Server: h.URL, Secret: h.Secret, Algorithm: protocol.Algorithm(h.Algorithm), CABundle: h.CABundle, Timeout: h.Timeout, Blind: h.Blind, InRDATA: h.InRDATA,
+			Server: h.URL, Secret: h.Secret, Algorithm: protocol.Algorithm(h.Algorithm), CABundle: h.CABundle,
+			Timeout: h.Timeout, Blind: h.Blind, InRDATA: h.InRDATA,
 		}
 	}
 	if p := s.PowerDNS; p != nil {

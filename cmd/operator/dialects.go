@@ -95,7 +95,8 @@ func addDialects(ctx context.Context, m *parts) error {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
 	m.engine = controller.NewEngine(backend.Config{
-		Clock: backend.SystemClock{}, Rand: rand.Float64, Log: m.log, Metrics: numbers, Audit: m.audit, Leads: m.leads(), Late: m.late(),
+		Clock: backend.SystemClock{}, Rand: rand.Float64, Log: m.log, Metrics: numbers, Audit: m.audit, Leads: m.leads(),
+		Late: m.late(),
 	})
 	if m.traces != nil {
 		m.engine.Tracer = m.traces.Tracer("github.com/zonefold/zonefold")

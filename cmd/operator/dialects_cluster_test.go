@@ -38,7 +38,8 @@ func newCluster(t *testing.T) *cluster {
 	}
 	for _, kind := range []string{
 		"clusterbind9providers", "bind9clusters", "bind9instances", "dnszones",
-		"arecords", "aaaarecords", "cnamerecords", "txtrecords", "mxrecords", "nsrecords", "srvrecords", "caarecords", // as the existing Bindy has them
+		// as the existing Bindy has them
+		"arecords", "aaaarecords", "cnamerecords", "txtrecords", "mxrecords", "nsrecords", "srvrecords", "caarecords",
 	} {
 		if err := c.InstallCRDs(ctx, "../../config/crd/bindy.firestoned.io_"+kind+".yaml"); err != nil {
 			t.Fatal(err)
@@ -48,9 +49,11 @@ func newCluster(t *testing.T) *cluster {
 		"create namespace " + testoperator.Namespace,
 		"create serviceaccount " + testoperator.ServiceAccount + " -n " + testoperator.Namespace,
 		"create role leader -n " + testoperator.Namespace + " --verb=get,create,update,patch --resource=leases",
-		"create rolebinding leader -n " + testoperator.Namespace + " --role=leader --serviceaccount=" + testoperator.Namespace + ":" + testoperator.ServiceAccount,
+		"create rolebinding leader -n " + testoperator.Namespace + " --role=leader --serviceaccount=" +
+			testoperator.Namespace + ":" + testoperator.ServiceAccount,
 		"apply -f ../../config/rbac/bindy.yaml",
-		"create clusterrolebinding bindy --clusterrole=zonefold-operator --serviceaccount=" + testoperator.Namespace + ":" + testoperator.ServiceAccount,
+		"create clusterrolebinding bindy --clusterrole=zonefold-operator --serviceaccount=" + testoperator.Namespace + ":" +
+			testoperator.ServiceAccount,
 	} {
 		c.kubectl(t, args)
 	}
@@ -94,7 +97,8 @@ func TestADialectThatIsOffNeedsNothing(t *testing.T) {
 	c := newCluster(t)
 	lacking := c.start(t, c.Kubeconfig(), "--dialects=kubizone,bindy")
 	<-lacking.Done()
-	const want = "the dialect kubi.zone cannot work: the CustomResourceDefinition zones.kubi.zone is not installed; apply zonefold's from config/crd, or take kubizone out of --dialects"
+	const want = "the dialect kubi.zone cannot work: the CustomResourceDefinition zones.kubi.zone is not installed; " +
+		"apply zonefold's from config/crd, or take kubizone out of --dialects"
 	if text := c.log.String(); !strings.Contains(text, want) {
 		t.Errorf("an operator that lacks a definition says\n%s", text)
 	}
@@ -103,7 +107,8 @@ func TestADialectThatIsOffNeedsNothing(t *testing.T) {
 	op := c.start(t, c.kubeconfig, "--dialects=bindy") // with the rights of this dialect alone
 	c.eventually(t, "readiness", op.Ready)
 	c.kubectl(t, "create namespace dns-system")
-	manifest := strings.NewReader(`{"apiVersion":"bindy.firestoned.io/v1beta1","kind":"ClusterBind9Provider","metadata":{"name":"global"},"spec":{"primaryReplicas":1,"secondaryReplicas":1}}`)
+	manifest := strings.NewReader(
+		`{"apiVersion":"bindy.firestoned.io/v1beta1","kind":"ClusterBind9Provider","metadata":{"name":"global"},"spec":{"primaryReplicas":1,"secondaryReplicas":1}}`)
 	if _, err := c.RunKubectlInput(c.ctx, manifest, "apply", "-f", "-"); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +123,8 @@ func TestADialectThatIsOffNeedsNothing(t *testing.T) {
 		t.Errorf("the operator does not say what it lacks:\n%s", text)
 	}
 	op.Stop()
-	if holder := c.kubectl(t, "get lease zonefold-operator -n "+testoperator.Namespace+" -o jsonpath={.spec.holderIdentity}"); holder != "" {
+	if holder := c.kubectl(t, "get lease zonefold-operator -n "+testoperator.Namespace+
+		" -o jsonpath={.spec.holderIdentity}"); holder != "" {
 		t.Errorf("the lease is not given up: %s holds it", holder)
 	}
 	c.homelab(t)

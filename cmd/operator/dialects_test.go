@@ -9,7 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestUsualDialectsAreThoseOfTheChart has an operator that somebody starts by hand work beside the definitions that the chart installs.
+// TestUsualDialectsAreThoseOfTheChart has an operator that somebody starts by hand work beside the definitions that the
+// chart installs.
 func TestUsualDialectsAreThoseOfTheChart(t *testing.T) {
 	text, err := os.ReadFile("../../charts/zonefold/values.yaml")
 	if err != nil {
@@ -41,9 +42,11 @@ func TestDialectsAreNamed(t *testing.T) {
 		{"two, with blanks", []string{"--dialects", " bindy, kubizone"}, dialects{"bindy", "kubizone"}, ""},
 		{"that of Gardener", []string{"--dialects=gardener"}, dialects{"gardener"}, ""},
 		{"the last flag counts", []string{"--dialects=bindy", "--dialects=kubizone"}, dialects{"kubizone"}, ""},
-		{"one that there is not", []string{"--dialects=bind"}, nil, "there is no dialect bind; there are kubizone, bindy, homelab, gardener"},
+		{"one that there is not", []string{"--dialects=bind"}, nil,
+			"there is no dialect bind; there are kubizone, bindy, homelab, gardener"},
 		{"none", []string{"--dialects="}, nil, "an operator without a dialect does nothing"},
-		{"a name server with nothing to answer", []string{"--dialects=bindy", "--dns-bind-address=:5353"}, nil, "add kubizone to --dialects"},
+		{"a name server with nothing to answer", []string{"--dialects=bindy", "--dns-bind-address=:5353"}, nil,
+			"add kubizone to --dialects"},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			o, err := parse(c.args, func(string) string { return "" })

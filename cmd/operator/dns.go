@@ -52,7 +52,8 @@ type streams struct {
 }
 
 // serveDNS starts the operator's own name server, nil if it is to be none.
-func serveDNS(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, o options, from process) (*dnsServer, error) {
+func serveDNS(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, o options,
+	from process) (*dnsServer, error) {
 	listen, err := addresses(o.dns)
 	if err != nil || listen == nil {
 		return nil, err
@@ -100,7 +101,8 @@ func addresses(text string) ([]netip.AddrPort, error) {
 		}
 		addr, err := netip.ParseAddrPort(one)
 		if err != nil {
-			return nil, fmt.Errorf("--dns-bind-address: %w; write addresses with ports, such as :5353 or 192.0.2.1:53,[2001:db8::1]:53, or 0", err)
+			return nil, fmt.Errorf(
+				"--dns-bind-address: %w; write addresses with ports, such as :5353 or 192.0.2.1:53,[2001:db8::1]:53, or 0", err)
 		}
 		out = append(out, addr)
 	}
@@ -147,7 +149,8 @@ func (d *dnsServer) follow(ctx context.Context, m ctrl.Manager, source backends.
 		}
 	}()
 	f, err := follow.New(follow.Options{
-		Server: d.Server, Key: *d.key, Dial: d.streams.dial, Clock: backend.SystemClock{}, Rand: rand.Float64, Log: source.Log,
+		Server: d.Server, Key: *d.key, Dial: d.streams.dial, Clock: backend.SystemClock{}, Rand: rand.Float64,
+		Log: source.Log,
 		Leader: func(ctx context.Context) (netip.AddrPort, bool, error) {
 			return leaderAddress(ctx, m.GetAPIReader(), source.Namespace)
 		},

@@ -35,7 +35,8 @@ func fleetDNS(pool *all.Pool, m *parts) *bindy.DNS {
 	return &bindy.DNS{
 		Clock: backend.SystemClock{}, MaxSet: m.maxSet, Engine: m.engine,
 		Primary: func(p *bindy.Pod) (controller.Server, error) {
-			servers, err := pool.Connect(all.Config{BIND9: &all.BIND9{Primaries: []all.Primary{{Place: placeOf(p), Access: podAccess{p}}}, Net: m.pods}})
+			servers, err := pool.Connect(
+				all.Config{BIND9: &all.BIND9{Primaries: []all.Primary{{Place: placeOf(p), Access: podAccess{p}}}, Net: m.pods}})
 			if err != nil {
 				return controller.Server{}, err
 			}

@@ -98,22 +98,28 @@ func gardenerFlags(f *flag.FlagSet, o *gardenerOptions) {
 	o.classes = words{classes, []string{string(api.ClassShoot)}}
 	f.Var(&o.types, "gardener-types", "the `types` of DNSRecords of Gardener that are ours, separated by commas")
 	f.Var(&o.classes, "gardener-classes", "the `classes` of DNSRecords of Gardener that are ours, separated by commas")
-	f.BoolVar(&o.ignore, "gardener-ignore-operation-annotation", false, "carry out every change of a DNSRecord of Gardener, instead of waiting for the annotation gardener.cloud/operation")
-	f.BoolVar(&o.seed, "gardener-seed", false, "the cluster is a seed of Gardener: DNSRecords may name Secrets of other namespaces, and the operator is heard of by the Lease "+gardener.HeartbeatName)
-	f.DurationVar(&o.heartbeat, "gardener-heartbeat-interval", 30*time.Second, "how often that Lease is renewed; 0 turns it off")
+	f.BoolVar(&o.ignore, "gardener-ignore-operation-annotation", false,
+		"carry out every change of a DNSRecord of Gardener, instead of waiting for the annotation gardener.cloud/operation")
+	f.BoolVar(&o.seed, "gardener-seed", false, "the cluster is a seed of Gardener: DNSRecords may name Secrets of other "+
+		"namespaces, and the operator is heard of by the Lease "+gardener.HeartbeatName)
+	f.DurationVar(&o.heartbeat, "gardener-heartbeat-interval", 30*time.Second,
+		"how often that Lease is renewed; 0 turns it off")
 	o.endpoints = endpoints{known: all.Providers()}
-	f.Var(&o.endpoints, "gardener-endpoints", "where the services of types of DNSRecords of Gardener are, if not where they are for everybody: `type=URL`, separated by commas")
+	f.Var(&o.endpoints, "gardener-endpoints", "where the services of types of DNSRecords of Gardener are, if not where "+
+		"they are for everybody: `type=URL`, separated by commas")
 	f.BoolVar(&o.admission, "gardener-admission", false, "review DNSRecords of Gardener, as Gardener itself does in seeds")
 }
 
-// longestHold is how long Zones wait until it is known which sets in their places are those of DNSRecords: an account that does not answer
-// must not keep the Zones of all others. A set that a Zone overwrites then is sent anew as soon as it is known.
+// longestHold is how long Zones wait until it is known which sets in their places are those of DNSRecords: an account
+// that does not answer must not keep the Zones of all others. A set that a Zone overwrites then is sent anew as soon as
+// it is known.
 const longestHold = 15 * time.Second
 
 // addGardener has the manager run the dialect of Gardener while it leads.
 func addGardener(ctx context.Context, m *parts, numbers *controller.Metrics) error {
 	trigger := gardener.Trigger{IgnoreAnnotation: m.gardener.ignore}
-	objects, c, err := m.reads(ctx, dialectGardener, gardener.CacheOptions(m.GetScheme()), gardener.Objects(m.GetRESTMapper(), trigger))
+	objects, c, err := m.reads(ctx, dialectGardener, gardener.CacheOptions(m.GetScheme()),
+		gardener.Objects(m.GetRESTMapper(), trigger))
 	if err != nil {
 		return err
 	}
@@ -135,7 +141,8 @@ func addGardener(ctx context.Context, m *parts, numbers *controller.Metrics) err
 	open := m.open
 	if open == nil {
 		open = func(r gardener.Request) (backend.Account, error) {
-			return pool.Open(all.ProviderConfig{Type: r.Type, Data: r.Data, Region: r.Region, Options: m.gardener.endpoints.options(r), Guard: guard})
+			return pool.Open(all.ProviderConfig{Type: r.Type, Data: r.Data, Region: r.Region,
+				Options: m.gardener.endpoints.options(r), Guard: guard})
 		}
 	}
 	filter := gardener.Filter{Types: m.gardener.types.on}
@@ -155,7 +162,8 @@ func addGardener(ctx context.Context, m *parts, numbers *controller.Metrics) err
 		}
 		return gardener.New(gardener.Config{
 			Client: c, Live: m.live(), Cache: objects, Events: m.GetEventRecorder("zonefold"), Log: m.log, Metrics: numbers,
-			Clock: time.Now, Leads: m.leads(), Engine: m.engine, Open: open, Filter: filter, Trigger: trigger, Seed: m.gardener.seed,
+			Clock: time.Now, Leads: m.leads(), Engine: m.engine, Open: open, Filter: filter, Trigger: trigger,
+			Seed:   m.gardener.seed,
 			Shared: shared, Placed: placed,
 		}).Run(ctx)
 	}))

@@ -46,7 +46,8 @@ func parseHooks(env func(string) string) (hooks, error) {
 	if text := env("DNS_RECORD_RETRY_MAX_ATTEMPTS"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 || n > math.MaxInt32 {
-			return h, fmt.Errorf("the environment variable DNS_RECORD_RETRY_MAX_ATTEMPTS is %q, and not a number such as 5", text)
+			return h, fmt.Errorf("the environment variable DNS_RECORD_RETRY_MAX_ATTEMPTS is %q, and not a number such as 5",
+				text)
 		}
 		h.retry.MaxAttempts = n
 	}
@@ -76,8 +77,9 @@ func addHomelab(ctx context.Context, m *parts, numbers *controller.Metrics) erro
 		}
 		return homelab.New(homelab.Config{
 			Client: c, Live: m.live(), Cache: objects, Events: m.GetEventRecorder("zonefold"), Log: m.log,
-			Metrics: numbers, Numbers: calls, Clock: clock.RealClock{}, Leads: m.leads(), Late: m.late(), Foresight: foresight, Tracer: m.engine.Tracer,
-			Retry: m.hooks.retry, HealthInterval: m.hooks.health, Audit: m.audit, Transport: m.hooked,
+			Metrics: numbers, Numbers: calls, Clock: clock.RealClock{}, Leads: m.leads(), Late: m.late(), Foresight: foresight,
+			Tracer: m.engine.Tracer,
+			Retry:  m.hooks.retry, HealthInterval: m.hooks.health, Audit: m.audit, Transport: m.hooked,
 		}).Run(ctx)
 	}))
 }

@@ -17,7 +17,8 @@ import (
 
 // live runs operators as this program does. Half of what a life costs are renewed Leases: they are renewed less often.
 func live(ctx context.Context, p sim.Process) error {
-	return liveWith(ctx, p, "--leader-elect-lease-duration=24s", "--leader-elect-renew-deadline=16s", "--leader-elect-retry-period=8s")
+	return liveWith(ctx, p, "--leader-elect-lease-duration=24s", "--leader-elect-renew-deadline=16s",
+		"--leader-elect-retry-period=8s")
 }
 
 // liveWith is live with flags.
@@ -27,7 +28,8 @@ func liveWith(ctx context.Context, p sim.Process, flags ...string) error {
 		dns = p.DNS.String()
 	}
 	o, err := parse(append([]string{
-		"--dialects=" + strings.Join(p.Dialects, ","), "--health-probe-bind-address=0", "--metrics-bind-address=0", "--admission-bind-address=:9443", "--dns-bind-address=" + dns,
+		"--dialects=" + strings.Join(p.Dialects, ","), "--health-probe-bind-address=0", "--metrics-bind-address=0",
+		"--admission-bind-address=:9443", "--dns-bind-address=" + dns,
 	}, flags...), func(string) string { return "" })
 	if err != nil {
 		return err
@@ -105,7 +107,8 @@ func lived(t *testing.T, l sim.Life, kinds *sim.Kinds) (out sim.Outcome) {
 	return out
 }
 
-// TestEveryEffectOfALifeInterrupted has a life end as it does without a fault, whatever its operator crashes at or is paused at.
+// TestEveryEffectOfALifeInterrupted has a life end as it does without a fault, whatever its operator crashes at or is
+// paused at.
 func TestEveryEffectOfALifeInterrupted(t *testing.T) {
 	kinds := kindsOf(t)
 	for _, c := range []struct {
@@ -147,7 +150,8 @@ func TestALifeOfDNSRecords(t *testing.T) {
 		t.Error(wrong)
 	}
 	for _, want := range []string{
-		" A www.example.org 300 192.0.2.5\n", " MX example.org 300 mail.example.org 10\n", " TXT t.example.org 300 hello\n", " AAAA late.example.org 300 2001:db8::1\n",
+		" A www.example.org 300 192.0.2.5\n", " MX example.org 300 mail.example.org 10\n", " TXT t.example.org 300 hello\n",
+		" AAAA late.example.org 300 2001:db8::1\n",
 		"webhook two.example\n",
 	} {
 		if !strings.Contains(out.State, want) {
@@ -174,7 +178,8 @@ func TestALifeWithoutARight(t *testing.T) {
 	}
 }
 
-// TestShortLives goes well each time: what goes wrong in one of them may be how two things meet that are ready in the same moment.
+// TestShortLives goes well each time: what goes wrong in one of them may be how two things meet that are ready in the
+// same moment.
 func TestShortLives(t *testing.T) {
 	kinds := kindsOf(t)
 	files, err := filepath.Glob(filepath.Join("..", "..", "test", "sim", "testdata", "short", "*.txtar"))

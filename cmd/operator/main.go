@@ -92,31 +92,46 @@ func parse(args []string, env func(string) string) (options, error) {
 	o := options{podIP: env("POD_IP"), apiService: env("KUBERNETES_SERVICE_HOST"), dialects: usualDialects()}
 	namespace := cmp.Or(env("POD_NAMESPACE"), "zonefold-system")
 	f := flag.NewFlagSet("operator", flag.ContinueOnError)
-	f.StringVar(&o.kubeconfig, "kubeconfig", env("KUBECONFIG"), "`file` that says how to reach the cluster; empty: the Pod's ServiceAccount")
-	f.StringVar(&o.namespace, "namespace", namespace, "`namespace` of the operator: of its lease and of the Secrets that Backends name")
-	f.StringVar(&o.credentials, "credentials-namespaces", "", "further `namespaces`, separated by commas, whose Secrets with the label "+zonefold.CredentialsLabel+`: "true" may be read`)
-	f.Var(&o.secrets, "secrets-namespaces", "`namespaces`, separated by commas, whose Secrets the objects of bindy, homelab and gardener may name (default all)")
+	f.StringVar(&o.kubeconfig, "kubeconfig", env("KUBECONFIG"),
+		"`file` that says how to reach the cluster; empty: the Pod's ServiceAccount")
+	f.StringVar(&o.namespace, "namespace", namespace,
+		"`namespace` of the operator: of its lease and of the Secrets that Backends name")
+	f.StringVar(&o.credentials, "credentials-namespaces", "",
+		"further `namespaces`, separated by commas, whose Secrets with the label "+zonefold.CredentialsLabel+
+			`: "true" may be read`)
+	f.Var(&o.secrets, "secrets-namespaces",
+		"`namespaces`, separated by commas, whose Secrets the objects of bindy, homelab and gardener may name (default all)")
 	f.BoolVar(&o.election, "leader-elect", true, "let one of several operators act at a time")
-	f.DurationVar(&o.lease, "leader-elect-lease-duration", 15*time.Second, "how long nobody else acts after the one that acts was heard of, in whole seconds")
-	f.DurationVar(&o.renew, "leader-elect-renew-deadline", 10*time.Second, "how long the one that acts tries to be heard of before it ends; less than the lease duration")
+	f.DurationVar(&o.lease, "leader-elect-lease-duration", 15*time.Second,
+		"how long nobody else acts after the one that acts was heard of, in whole seconds")
+	f.DurationVar(&o.renew, "leader-elect-renew-deadline", 10*time.Second,
+		"how long the one that acts tries to be heard of before it ends; less than the lease duration")
 	f.DurationVar(&o.retry, "leader-elect-retry-period", 2*time.Second, "the pause between two tries")
 	metricsFlags(f, &o.metrics)
 	f.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 turns them off")
-	f.StringVar(&o.dns, "dns-bind-address", "0", "`addresses` of the operator's own name server, UDP and TCP, separated by commas, such as :5353; 0 turns it off")
-	f.StringVar(&o.advertise, "dns-advertise-address", "", "`address` and port at which the other replicas reach this one's name server (default what it listens on, or $POD_IP)")
-	f.StringVar(&o.pprof, "pprof-bind-address", "0", "`address` of /debug/pprof/, which tells everything about the process; 0 turns it off")
+	f.StringVar(&o.dns, "dns-bind-address", "0",
+		"`addresses` of the operator's own name server, UDP and TCP, separated by commas, such as :5353; 0 turns it off")
+	f.StringVar(&o.advertise, "dns-advertise-address", "", "`address` and port at which the other replicas reach this "+
+		"one's name server (default what it listens on, or $POD_IP)")
+	f.StringVar(&o.pprof, "pprof-bind-address", "0",
+		"`address` of /debug/pprof/, which tells everything about the process; 0 turns it off")
 	f.BoolVar(&o.verbose, "verbose", false, "log what is done too, not only what happens")
 	f.IntVar(&o.maxSet, "max-set-size", 0, "records that a set may have (default 100, BIND's limit)")
-	f.IntVar(&o.maxEntries, "max-status-entries", 0, "entries that a Zone's status may have before they are kept in ZoneSlices; 0: as many as 900 KiB hold")
-	f.DurationVar(&o.audit, "audit-interval", time.Hour, "how often a zone is read back from its servers, unless its Backend says")
-	f.BoolVar(&o.requireGrants, "require-grants", false, "let nobody have a root Zone without a grant of a Backend, also while no Backend has any")
-	f.BoolVar(&o.clientsHidden, "dns-clients-hidden", false, "warn of transfers that go by addresses: the name server sees those of nodes in the place of those outside of the cluster")
+	f.IntVar(&o.maxEntries, "max-status-entries", 0,
+		"entries that a Zone's status may have before they are kept in ZoneSlices; 0: as many as 900 KiB hold")
+	f.DurationVar(&o.audit, "audit-interval", time.Hour,
+		"how often a zone is read back from its servers, unless its Backend says")
+	f.BoolVar(&o.requireGrants, "require-grants", false,
+		"let nobody have a root Zone without a grant of a Backend, also while no Backend has any")
+	f.BoolVar(&o.clientsHidden, "dns-clients-hidden", false, "warn of transfers that go by addresses: the name server "+
+		"sees those of nodes in the place of those outside of the cluster")
 	f.Var(&o.dialects, "dialects", "the `dialects` that are on, separated by commas")
 	fleetFlags(f, &o.fleet, env)
 	admissionFlags(f, &o.admission)
 	gardenerFlags(f, &o.gardener)
 	tenantServersFlags(f, &o.tenants)
-	f.Var(&o.readMemory, "read-memory", "`octets` of memory, such as 128Mi, that everything which is being read from servers may have together, and each answer half of (default a quarter of the memory that the operator may have)")
+	f.Var(&o.readMemory, "read-memory", "`octets` of memory, such as 128Mi, that everything which is being read from "+
+		"servers may have together, and each answer half of (default a quarter of the memory that the operator may have)")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -124,7 +139,9 @@ func parse(args []string, env func(string) string) (options, error) {
 		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
 	}
 	if o.dns != "0" && o.dns != "" && !o.dialects.has(dialectKubizone) {
-		return o, fmt.Errorf("--dns-bind-address needs a dialect with zones to answer for: add %s to --dialects, or say --dns-bind-address=0", dialectKubizone)
+		return o, fmt.Errorf(
+			"--dns-bind-address needs a dialect with zones to answer for: add %s to --dialects, or say --dns-bind-address=0",
+			dialectKubizone)
 	}
 	if err := bindydialect.CheckSidecarImage(o.fleet.BindcarImage); err != nil {
 		return o, fmt.Errorf("--bindcar-image: %w; name one of zonefold's", err)
@@ -163,12 +180,17 @@ type process struct {
 	log      *slog.Logger
 	traces   *trace.TracerProvider // nil: nothing is traced
 	registry prometheus.Registerer
-	connect  func(connector) connector                              // comes before who makes clients of servers; nil: nobody does
-	open     func(gardenerdialect.Request) (backend.Account, error) // opens accounts of services that host zones; nil: as they are opened
-	pods     bind9.Network                                          // to name servers of fleets; its zero value: the machine's
-	hooked   http.RoundTripper                                      // to the servers of DNSClasses; nil: one of each client's own
-	streams  streams                                                // between replicas
-	admit    func(context.Context, http.Handler) error              // has reviews asked for until the context ends; nil: over TLS
+	// comes before who makes clients of servers; nil: nobody does
+	connect func(connector) connector
+	// opens accounts of services that host zones; nil: as they are opened
+	open func(gardenerdialect.Request) (backend.Account, error)
+	// to name servers of fleets; its zero value: the machine's
+	pods bind9.Network
+	// to the servers of DNSClasses; nil: one of each client's own
+	hooked  http.RoundTripper
+	streams streams // between replicas
+	// has reviews asked for until the context ends; nil: over TLS
+	admit func(context.Context, http.Handler) error
 }
 
 // operate runs an operator in a cluster until the context ends.
@@ -186,12 +208,14 @@ func operate(ctx context.Context, config *rest.Config, o options, from process) 
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	manager, term, err := newManager(config, ctrl.Options{Scheme: scheme, Logger: logr.FromSlogHandler(from.log.Handler()), NewCache: endsWith(ctx)}, server, o)
+	manager, term, err := newManager(config, ctrl.Options{Scheme: scheme, Logger: logr.FromSlogHandler(from.log.Handler()),
+		NewCache: endsWith(ctx)}, server, o)
 	if err != nil {
 		return err
 	}
 	term.overthrown = func() { end(errOverthrown) }
-	all := &parts{Manager: manager, server: server, term: term, options: o, process: from, answers: budget.NewPool(o.readMemory.or(memoryLimit(os.ReadFile) / 4))}
+	all := &parts{Manager: manager, server: server, term: term, options: o, process: from,
+		answers: budget.NewPool(o.readMemory.or(memoryLimit(os.ReadFile) / 4))}
 	if err := errors.Join(addDialects(ctx, all), addPresence(all)); err != nil {
 		return err
 	}
@@ -207,7 +231,8 @@ func operate(ctx context.Context, config *rest.Config, o options, from process) 
 
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kubizone.AddToScheme, bindy.AddToScheme, homelab.AddToScheme, gardener.AddToScheme, zonefold.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kubizone.AddToScheme, bindy.AddToScheme,
+		homelab.AddToScheme, gardener.AddToScheme, zonefold.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("building the scheme: %w", err)
 		}

@@ -13,8 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// The garbage collector lets the heap grow by 100 percent of what is in use before it collects. From smallHeap octets in
-// use on it is to grow by that many only, but by leastPercent at the least: memory for time, where memory is what counts.
+// The garbage collector lets the heap grow by 100 percent of what is in use before it collects. From smallHeap octets
+// in use on it is to grow by that many only, but by leastPercent at the least: memory for time, where memory is what
+// counts.
 const (
 	smallHeap    = 100 << 20
 	leastPercent = 40
@@ -87,7 +88,8 @@ func (o *octets) or(usual int64) int64 {
 // assumedMemory is what the operator may have where nobody says, in octets.
 const assumedMemory = 4 << 30
 
-// memoryLimit returns how much memory this process may have, in octets: as GOMEMLIMIT or its control group says, whichever is less.
+// memoryLimit returns how much memory this process may have, in octets: as GOMEMLIMIT or its control group says,
+// whichever is less.
 func memoryLimit(read func(string) ([]byte, error)) int64 {
 	limit := debug.SetMemoryLimit(-1) // reads it
 	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {

@@ -47,7 +47,8 @@ func TestHowMuchMemoryThereIs(t *testing.T) {
 		}
 	}
 	var o octets
-	if o.or(1) != leastReadMemory || o.Set("128Mi") != nil || o.or(1) != 128<<20 || o.String() != "128Mi" || o.Set("1Mi") == nil || o.Set("x") == nil {
+	if o.or(1) != leastReadMemory || o.Set("128Mi") != nil || o.or(1) != 128<<20 || o.String() != "128Mi" ||
+		o.Set("1Mi") == nil || o.Set("x") == nil {
 		t.Errorf("the flag is %s", &o)
 	}
 }

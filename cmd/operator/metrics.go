@@ -16,15 +16,18 @@ type metricsOptions struct {
 
 func metricsFlags(f *flag.FlagSet, o *metricsOptions) {
 	f.StringVar(&o.address, "metrics-bind-address", ":8080", "`address` of the Prometheus metrics; 0 turns them off")
-	f.BoolVar(&o.protected, "metrics-protected", false, "show metrics over HTTPS only, and to those alone whose token may get /metrics; the operator may have to create TokenReviews and SubjectAccessReviews then")
-	f.StringVar(&o.certDir, "metrics-cert-dir", "", "`folder` with tls.crt and tls.key of protected metrics, which are read again when they change (default: a certificate that nobody has signed, made at each start)")
+	f.BoolVar(&o.protected, "metrics-protected", false, "show metrics over HTTPS only, and to those alone whose token "+
+		"may get /metrics; the operator may have to create TokenReviews and SubjectAccessReviews then")
+	f.StringVar(&o.certDir, "metrics-cert-dir", "", "`folder` with tls.crt and tls.key of protected metrics, which are "+
+		"read again when they change (default: a certificate that nobody has signed, made at each start)")
 }
 
 // server says how metrics are served. A token goes over HTTPS alone.
 func (o metricsOptions) server() metricsserver.Options {
 	options := metricsserver.Options{BindAddress: o.address}
 	if o.protected {
-		options.SecureServing, options.CertDir, options.FilterProvider = true, o.certDir, filters.WithAuthenticationAndAuthorization
+		options.SecureServing, options.CertDir, options.FilterProvider = true, o.certDir,
+			filters.WithAuthenticationAndAuthorization
 	}
 	return options
 }

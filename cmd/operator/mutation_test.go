@@ -20,7 +20,8 @@ import (
 // mutation is the environment variable that names the one that is on; hack/mutations makes a program that knows some.
 const mutation = "MUTATION"
 
-// TestLivesThatLookForMutations goes on until something is wrong that is not so without the mutation. Without a mutation nothing is wrong.
+// TestLivesThatLookForMutations goes on until something is wrong that is not so without the mutation. Without a
+// mutation nothing is wrong.
 func TestLivesThatLookForMutations(t *testing.T) {
 	s := &search{kinds: kindsOf(t), calm: map[string]sim.Outcome{}, dialects: strings.Fields(os.Getenv("DIALECTS"))}
 	if len(s.dialects) == 0 {
@@ -62,7 +63,8 @@ type begun struct {
 	since float64
 }
 
-// longest is how many seconds of a processor a trial may take, with what it takes to look whether it goes well without the mutation.
+// longest is how many seconds of a processor a trial may take, with what it takes to look whether it goes well without
+// the mutation.
 const longest = 60
 
 // endless ends this program when a trial goes on and on.
@@ -101,7 +103,8 @@ func (s *search) sound(t *testing.T, one trial) bool {
 
 // troubles of the API server that the lives of files are lived with, by dialect.
 var troubles = map[string][]string{"kubizone": {
-	"late zones 60s", "late zones 10m", "late records 60s", "late backends 60s", "failing 409 before 30s", "failing 409 after 30s", "failing timeout after 5s", "gone 3m",
+	"late zones 60s", "late zones 10m", "late records 60s", "late backends 60s", "failing 409 before 30s",
+	"failing 409 after 30s", "failing timeout after 5s", "gone 3m",
 }}
 
 func isBegin(s sim.Step) bool { return strings.HasPrefix(s.Text, "begin") }
@@ -127,7 +130,9 @@ func (s *search) trials(t *testing.T, seed uint64) iter.Seq[trial] {
 				for at := range s.outcome(t, d, l).Effects {
 					l := l
 					l.Fault = sim.Fault{Kind: kind, At: at + 1}
-					all = append(all, trial{d + ".txtar with " + l.Fault.String(), 1, func(t *testing.T) string { return s.unlike(t, d, l) }})
+					all = append(all, trial{d + ".txtar with " + l.Fault.String(), 1, func(t *testing.T) string {
+						return s.unlike(t, d, l)
+					}})
 				}
 			}
 			for _, trouble := range troubles[d] {

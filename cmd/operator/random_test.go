@@ -50,7 +50,8 @@ func TestRandomLives(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%v\n%s", err, l.Format())
 				}
-				if strings.Contains(calm.State, `"reason": "Served"`) || strings.Contains(calm.State, `"reason": "AllInstancesConfigured"`) {
+				if strings.Contains(calm.State, `"reason": "Served"`) ||
+					strings.Contains(calm.State, `"reason": "AllInstancesConfigured"`) {
 					served.Add(1)
 				}
 				what, effect := strings.Join(calm.Wrong, "\n"), ""
@@ -63,7 +64,8 @@ func TestRandomLives(t *testing.T) {
 					short := sim.Shrink(l, func(l sim.Life) (sim.Life, bool) {
 						return failing(t, l, kinds, sim.Outcome{Effects: []string{effect}, Wrong: calm.Wrong})
 					})
-					t.Logf("in short, to be kept in test/sim/testdata, and named in TestEveryEffectOfALifeInterrupted:\n%s", short.Format())
+					t.Logf("in short, to be kept in test/sim/testdata, and named in TestEveryEffectOfALifeInterrupted:\n%s",
+						short.Format())
 				}
 			})
 		}
@@ -74,8 +76,8 @@ func TestRandomLives(t *testing.T) {
 	t.Logf("%.0f lives a minute of a core", 60*float64(lives)/(seconds(t)-before))
 }
 
-// failing looks for an effect of the same name at which a life with its kind of fault goes wrong, that does not without; if what was wrong was so
-// without a fault, for the same.
+// failing looks for an effect of the same name at which a life with its kind of fault goes wrong, that does not
+// without; if what was wrong was so without a fault, for the same.
 func failing(t *testing.T, l sim.Life, kinds *sim.Kinds, before sim.Outcome) (sim.Life, bool) {
 	t.Helper()
 	kind := l.Fault.Kind
@@ -105,14 +107,16 @@ func failing(t *testing.T, l sim.Life, kinds *sim.Kinds, before sim.Outcome) (si
 	return l, false
 }
 
-// failure says what is wrong with a life that is calm without its fault and its troubles, and which effect met the fault.
+// failure says what is wrong with a life that is calm without its fault and its troubles, and which effect met the
+// fault.
 func failure(t *testing.T, l sim.Life, kinds *sim.Kinds, calm sim.Outcome) (what, effect string) {
 	t.Helper()
 	out, err := outcome(t, l, kinds)
 	if err != nil {
 		return err.Error(), ""
 	}
-	soa := regexp.MustCompile(`(?m)^ [^ ]+ [0-9]+ .*\n`) // that of a zone that was never delivered, or withdrawn, is nobody's
+	// that of a zone that was never delivered, or withdrawn, is nobody's
+	soa := regexp.MustCompile(`(?m)^ [^ ]+ [0-9]+ .*\n`)
 	diff := cmp.Diff(soa.ReplaceAllString(calm.State, ""), soa.ReplaceAllString(out.State, ""))
 	if diff == "" && len(out.Wrong) == 0 {
 		return "", ""
@@ -126,8 +130,10 @@ func failure(t *testing.T, l sim.Life, kinds *sim.Kinds, calm sim.Outcome) (what
 func outcome(t *testing.T, l sim.Life, kinds *sim.Kinds) (out sim.Outcome, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		out, err = l.Live(t.Context(), kinds, func(ctx context.Context, p sim.Process) error { // half of what a life costs are renewed Leases
-			return liveWith(ctx, p, "--leader-elect-lease-duration=40s", "--leader-elect-renew-deadline=30s", "--leader-elect-retry-period=12s")
+		out, err = l.Live(t.Context(), kinds, func(ctx context.Context, p sim.Process) error {
+			// half of what a life costs are renewed Leases
+			return liveWith(ctx, p, "--leader-elect-lease-duration=40s", "--leader-elect-renew-deadline=30s",
+				"--leader-elect-retry-period=12s")
 		})
 	})
 	return out, err

@@ -9,9 +9,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// reads gives a dialect a cache of its own and a client that reads from it. The cache fills before the operator leads, so that
-// a follower takes over at once, and the operator is not ready before.
-func (p *parts) reads(ctx context.Context, dialect string, o cache.Options, watched []client.Object) (cache.Cache, client.Client, error) {
+// reads gives a dialect a cache of its own and a client that reads from it. The cache fills before the operator leads,
+// so that a follower takes over at once, and the operator is not ready before.
+func (p *parts) reads(ctx context.Context, dialect string, o cache.Options,
+	watched []client.Object) (cache.Cache, client.Client, error) {
 	p.secrets.byNamespace(&o)
 	objects, c, err := p.cached(o)
 	if err != nil {
@@ -26,8 +27,8 @@ func (p *parts) reads(ctx context.Context, dialect string, o cache.Options, watc
 	return objects, c, p.AddReadyzCheck(dialect, filled(objects))
 }
 
-// endsWith makes caches for whose content nobody waits any more when the process ends. A manager that begins waits for it in a loop without
-// a pause, and does not end before it is there (controller-runtime 0.25, runnableGroup.Start).
+// endsWith makes caches for whose content nobody waits any more when the process ends. A manager that begins waits for
+// it in a loop without a pause, and does not end before it is there (controller-runtime 0.25, runnableGroup.Start).
 func endsWith(process context.Context) cache.NewCacheFunc {
 	return func(config *rest.Config, o cache.Options) (cache.Cache, error) {
 		c, err := cache.New(config, o)
@@ -62,7 +63,8 @@ func (p *parts) cached(o cache.Options) (cache.Cache, client.Client, error) {
 		return nil, nil, fmt.Errorf("making the cache: %w", err)
 	}
 	c, err := client.New(p.GetConfig(), client.Options{
-		HTTPClient: p.GetHTTPClient(), Scheme: p.GetScheme(), Mapper: p.GetRESTMapper(), Cache: &client.CacheOptions{Reader: objects},
+		HTTPClient: p.GetHTTPClient(), Scheme: p.GetScheme(), Mapper: p.GetRESTMapper(),
+		Cache: &client.CacheOptions{Reader: objects},
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("making the client: %w", err)

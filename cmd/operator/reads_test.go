@@ -33,7 +33,8 @@ func (m mute) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func TestAnOperatorThatHasReadNothingEndsWhenItIsToldTo(t *testing.T) {
-	o, err := parse([]string{"--health-probe-bind-address=0", "--metrics-bind-address=0", "--admission-bind-address=0"}, func(string) string { return "" })
+	o, err := parse([]string{"--health-probe-bind-address=0", "--metrics-bind-address=0", "--admission-bind-address=0"},
+		func(string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,8 @@ func TestAnOperatorThatHasReadNothingEndsWhenItIsToldTo(t *testing.T) {
 	defer end()
 	server, ended := mute{sim.NewAPI(kindsOf(t), time.Now), make(chan struct{}, 1)}, make(chan error, 1)
 	go func() {
-		ended <- operate(ctx, &rest.Config{Host: "http://203.0.113.1", Transport: server}, o, process{log: slog.New(slog.DiscardHandler), registry: prometheus.NewRegistry()})
+		ended <- operate(ctx, &rest.Config{Host: "http://203.0.113.1", Transport: server}, o,
+			process{log: slog.New(slog.DiscardHandler), registry: prometheus.NewRegistry()})
 	}()
 	select {
 	case <-server.asked:

@@ -87,7 +87,8 @@ func advertised(said, podIP string, listen netip.AddrPort) (netip.AddrPort, erro
 	}
 	ip, err := netip.ParseAddr(podIP)
 	if err != nil {
-		return netip.AddrPort{}, fmt.Errorf("the other replicas cannot reach the name server at %s: set --dns-advertise-address, or $POD_IP", listen)
+		return netip.AddrPort{}, fmt.Errorf(
+			"the other replicas cannot reach the name server at %s: set --dns-advertise-address, or $POD_IP", listen)
 	}
 	return netip.AddrPortFrom(ip, listen.Port()), nil
 }
@@ -119,7 +120,8 @@ func replicaKey(ctx context.Context, c client.Client, namespace string) (*embedd
 		return nil, fmt.Errorf("reading the key of the replicas from Secret %s/%s: %w", namespace, replicaSecret, err)
 	}
 	if len(secret.Data["key"]) == 0 {
-		return nil, fmt.Errorf("the Secret %s/%s has no key %q; delete it, and an operator makes another", namespace, replicaSecret, "key")
+		return nil, fmt.Errorf("the Secret %s/%s has no key %q; delete it, and an operator makes another", namespace,
+			replicaSecret, "key")
 	}
 	return &embedded.Key{Name: name, Secret: strings.TrimSpace(string(secret.Data["key"]))}, nil
 }

@@ -43,8 +43,8 @@ func (l namespaceList) byNamespace(o *cache.Options) {
 	o.ByObject[&corev1.Secret{}] = cache.ByObject{Namespaces: namespaces}
 }
 
-// A secretsReader reads no Secrets of other namespaces than those that the operator was given: it has no right to them, and the API server
-// would not say which setting is to be changed.
+// A secretsReader reads no Secrets of other namespaces than those that the operator was given: it has no right to them,
+// and the API server would not say which setting is to be changed.
 type secretsReader struct {
 	client.Reader
 	client     client.Client // of the scheme
@@ -111,5 +111,6 @@ func (r secretsReader) List(ctx context.Context, l client.ObjectList, opts ...cl
 // outside is what the API server would say, with the way out.
 func outside(namespace, name string) error {
 	return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, name, fmt.Errorf(
-		"the operator has no right to Secrets of the namespace %s; add it to --secrets-namespaces (secretsNamespaces of the chart)", namespace))
+		"the operator has no right to Secrets of the namespace %s; add it to --secrets-namespaces (secretsNamespaces "+
+			"of the chart)", namespace))
 }

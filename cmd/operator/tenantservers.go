@@ -21,8 +21,10 @@ type tenantServers struct {
 }
 
 func tenantServersFlags(f *flag.FlagSet, o *tenantServers) {
-	f.Var(&o.deny, "tenant-servers-deny", "`addresses` and prefixes that servers named by tenants may not have besides loopback, the link, the API server and the operator, separated by commas, such as 10.0.0.0/8")
-	f.Var(&o.allow, "tenant-servers-allow", "`addresses` and prefixes that servers named by tenants may have all the same, separated by commas")
+	f.Var(&o.deny, "tenant-servers-deny", "`addresses` and prefixes that servers named by tenants may not have besides "+
+		"loopback, the link, the API server and the operator, separated by commas, such as 10.0.0.0/8")
+	f.Var(&o.allow, "tenant-servers-allow",
+		"`addresses` and prefixes that servers named by tenants may have all the same, separated by commas")
 }
 
 // prefixes is a flag: addresses and prefixes, separated by commas.
@@ -57,7 +59,8 @@ func (p *prefixes) Set(text string) error {
 // lookup is how long the API server's name may take to be resolved.
 const lookup = 5 * time.Second
 
-// guard refuses tenants' servers at the addresses of the API server and of this Pod, besides those that nobody may name.
+// guard refuses tenants' servers at the addresses of the API server and of this Pod, besides those that nobody may
+// name.
 func (o tenantServers) guard(ctx context.Context, config *rest.Config, podIP, service string) *dialguard.Guard {
 	var others []netip.Addr
 	hosts := []string{podIP, service}

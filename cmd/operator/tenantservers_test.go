@@ -43,7 +43,8 @@ func TestTenantsDoNotReachTheAPIServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = account.HostedZones(t.Context()); backend.Class(err) != backend.ErrNotAuthorised || !strings.Contains(err.Error(), "of the API server") {
+		if _, err = account.HostedZones(t.Context()); backend.Class(err) != backend.ErrNotAuthorised ||
+			!strings.Contains(err.Error(), "of the API server") {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

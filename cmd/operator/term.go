@@ -13,8 +13,8 @@ import (
 // errOverthrown ends a replica that somebody else has followed as the leader.
 var errOverthrown = errors.New("another operator has become the leader")
 
-// A term is the Lease as a lock that knows how long this replica may act. One that was paused (its process, or its machine)
-// goes on in the belief that it leads, while another one does already.
+// A term is the Lease as a lock that knows how long this replica may act. One that was paused (its process, or its
+// machine) goes on in the belief that it leads, while another one does already.
 type term struct {
 	resourcelock.Interface
 	length     time.Duration // others may follow when the Lease has not been renewed for so long
@@ -37,8 +37,8 @@ func (t *term) Leads() bool {
 	return !t.over && !t.renewed.IsZero() && passed < t.length
 }
 
-// Late returns until when a message of who led before may arrive; zero: whoever that was has given up the Lease. Nobody sends anything after the
-// end of the Lease, and what is on its way then has as long again.
+// Late returns until when a message of who led before may arrive; zero: whoever that was has given up the Lease. Nobody
+// sends anything after the end of the Lease, and what is on its way then has as long again.
 func (t *term) Late() time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -50,8 +50,8 @@ func (t *term) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) 
 	return t.renew(r, func() error { return t.Interface.Create(ctx, r) })
 }
 
-// Update implements resourcelock.Interface. A Lease that is somebody else's by now is not given up by who had it before:
-// client-go would after a pause.
+// Update implements resourcelock.Interface. A Lease that is somebody else's by now is not given up by who had it
+// before: client-go would after a pause.
 func (t *term) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	t.mu.Lock()
 	over := t.over

@@ -53,20 +53,31 @@ func TestATerm(t *testing.T) {
 		late               bool // messages of who led before may arrive
 		renewsWithoutError bool
 	}{
-		{what: "a replica that has not been elected does not lead", happens: []func(*term, *lease){look}, renewsWithoutError: true},
-		{what: "one that follows somebody does not, and has lost nothing", happens: []func(*term, *lease){other, look}, renewsWithoutError: true},
-		{what: "one that has the lease leads", happens: []func(*term, *lease){renew, look}, leads: true, renewsWithoutError: true},
-		{what: "one that could not renew it leads until it has run out", leads: true, happens: []func(*term, *lease){renew, func(t *term, l *lease) {
-			l.err = errors.New("no connection")
-			renew(t, l)
-			look(t, l)
-			l.err = nil
+		{what: "a replica that has not been elected does not lead", happens: []func(*term, *lease){look},
+			renewsWithoutError: true},
+		{what: "one that follows somebody does not, and has lost nothing", happens: []func(*term, *lease){other, look},
+			renewsWithoutError: true},
+		{what: "one that has the lease leads", happens: []func(*term, *lease){renew, look}, leads: true,
+			renewsWithoutError: true},
+		{what: "one that could not renew it leads until it has run out", leads: true,
+			happens: []func(*term, *lease){renew, func(t *term, l *lease) {
+				l.err = errors.New("no connection")
+				renew(t, l)
+				look(t, l)
+				l.err = nil
+			}}, renewsWithoutError: true},
+		{what: "one whose lease has run out does not", happens: []func(*term, *lease){renew, func(t *term, _ *lease) {
+			t.renewed = t.renewed.Add(-length)
 		}}, renewsWithoutError: true},
-		{what: "one whose lease has run out does not", happens: []func(*term, *lease){renew, func(t *term, _ *lease) { t.renewed = t.renewed.Add(-length) }}, renewsWithoutError: true},
-		{what: "nor one that has given it up", happens: []func(*term, *lease){renew, func(t *term, _ *lease) { _ = t.Update(context.Background(), held("")) }}, renewsWithoutError: true},
-		{what: "one who finds somebody else with it ends, and does not touch it", happens: []func(*term, *lease){renew, other, look, look}, overthrown: true},
-		{what: "one that follows somebody who has given the lease up leads alone", leads: true, happens: []func(*term, *lease){other, look, free, look, renew}, renewsWithoutError: true},
-		{what: "one that follows somebody whose lease has run out waits for what that one has sent", leads: true, late: true, happens: []func(*term, *lease){other, look, renew, look, renew}, renewsWithoutError: true},
+		{what: "nor one that has given it up", happens: []func(*term, *lease){renew, func(t *term, _ *lease) {
+			_ = t.Update(context.Background(), held(""))
+		}}, renewsWithoutError: true},
+		{what: "one who finds somebody else with it ends, and does not touch it",
+			happens: []func(*term, *lease){renew, other, look, look}, overthrown: true},
+		{what: "one that follows somebody who has given the lease up leads alone", leads: true,
+			happens: []func(*term, *lease){other, look, free, look, renew}, renewsWithoutError: true},
+		{what: "one that follows somebody whose lease has run out waits for what that one has sent", leads: true, late: true,
+			happens: []func(*term, *lease){other, look, renew, look, renew}, renewsWithoutError: true},
 	} {
 		l, calls := &lease{identity: "a", record: &resourcelock.LeaderElectionRecord{}}, 0
 		term := &term{Interface: l, length: length, overthrown: func() { calls++ }}

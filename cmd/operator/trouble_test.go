@@ -11,7 +11,8 @@ import (
 	"github.com/zonefold/zonefold/test/sim"
 )
 
-// TestALifeWithAnAPIServerInTrouble has a life end as it does with an API server that is well, and without writing all the time.
+// TestALifeWithAnAPIServerInTrouble has a life end as it does with an API server that is well, and without writing all
+// the time.
 func TestALifeWithAnAPIServerInTrouble(t *testing.T) {
 	kinds := kindsOf(t)
 	l := lifeOf(t, filepath.Join("..", "..", "test", "sim", "testdata", "kubizone.txtar"))
@@ -19,7 +20,8 @@ func TestALifeWithAnAPIServerInTrouble(t *testing.T) {
 	begin := slices.IndexFunc(l.Steps, func(s sim.Step) bool { return s.Text == "begin" })
 	for _, trouble := range []string{
 		"late zones 1s", "late zones 60s", "late zones 10m", "late records 60s", "late zoneslices 60s", "late backends 60s",
-		"failing 409 after 30s", "failing 409 before 30s", "failing 429 before 30s", "failing 500 after 30s", "failing timeout after 5s",
+		"failing 409 after 30s", "failing 409 before 30s", "failing 429 before 30s", "failing 500 after 30s",
+		"failing timeout after 5s",
 		"gone 5s", "gone 3m",
 	} {
 		t.Run(trouble, func(t *testing.T) {

@@ -57,11 +57,13 @@ type parts struct {
 // source is where Backends are read.
 func (p *parts) source() backends.Source {
 	return backends.Source{
-		Client: p.GetClient(), Cache: p.GetCache(), Log: p.log, Namespace: p.namespace, Embedded: p.server != nil, Classes: p.classes,
+		Client: p.GetClient(), Cache: p.GetCache(), Log: p.log, Namespace: p.namespace, Embedded: p.server != nil,
+		Classes: p.classes,
 	}
 }
 
-// pool returns the one pool of clients: what Backends and DNSRecords of Gardener reach with equal credentials is one account.
+// pool returns the one pool of clients: what Backends and DNSRecords of Gardener reach with equal credentials is one
+// account.
 func (p *parts) pool() *all.Pool {
 	if p.clients == nil {
 		var own *embedded.Server
@@ -118,8 +120,10 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 		recorder := m.GetEventRecorder("zonefold")
 		clock := backend.SystemClock{}
 		zones := kubizone.New(kubizone.Config{
-			Client: m.GetClient(), Live: m.GetAPIReader(), Cache: m.GetCache(), Events: recorder, Log: m.log, Metrics: numbers, Clock: clock,
-			MaxSet: m.maxSet, MaxEntries: m.maxEntries, Engine: m.engine, Fleets: m.fleets, Leads: m.leads(), Foresight: foresight,
+			Client: m.GetClient(), Live: m.GetAPIReader(), Cache: m.GetCache(), Events: recorder, Log: m.log, Metrics: numbers,
+			Clock:  clock,
+			MaxSet: m.maxSet, MaxEntries: m.maxEntries, Engine: m.engine, Fleets: m.fleets, Leads: m.leads(),
+			Foresight:     foresight,
 			RequireGrants: m.requireGrants,
 		})
 		defer zones.End()
@@ -128,7 +132,8 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 			zones.Deliveries.WhenDelivered(func() { m.server.open(zones.Deliveries.Everything()) })
 		}
 		places := backends.New(backends.Config{
-			Source: m.source(), Events: recorder, Clock: clock.Now, Metrics: numbers, Leads: m.leads(), Connect: connect, Host: host,
+			Source: m.source(), Events: recorder, Clock: clock.Now, Metrics: numbers, Leads: m.leads(), Connect: connect,
+			Host: host,
 			Core: zones.Core, Deliveries: zones.Deliveries, Fleets: m.fleets, RequireGrants: m.requireGrants,
 			ClientsHidden: m.clientsHidden,
 		})

@@ -203,7 +203,8 @@ func signsAnew(which func(*http.Request, []byte) bool) func(http.Handler) http.H
 // timeless requests are signed well, at some time.
 func timeless(r *http.Request, body []byte) bool {
 	want, err := key.Sign(dnshook.Message{
-		Method: r.Method, Path: r.URL.EscapedPath(), Timestamp: r.Header.Get(dnshook.HeaderTimestamp), Nonce: r.Header.Get(dnshook.HeaderNonce), Body: body,
+		Method: r.Method, Path: r.URL.EscapedPath(), Timestamp: r.Header.Get(dnshook.HeaderTimestamp),
+		Nonce: r.Header.Get(dnshook.HeaderNonce), Body: body,
 	})
 	return err == nil && r.Header.Get(dnshook.HeaderSignature) == want
 }
@@ -239,11 +240,14 @@ func TestBrokenServers(t *testing.T) {
 		server   server
 		want     string // the checks that fail
 	}{
-		{"nonces are noted before signatures are verified", server{around: hasty, nonces: forgetful{}}, "nonce of a stranger"},
+		{"nonces are noted before signatures are verified", server{around: hasty, nonces: forgetful{}},
+			"nonce of a stranger"},
 		{"nonces are looked for, and noted later", server{nonces: &hesitant{seen: map[string]bool{}}}, "replay at once"},
 		{"nonces are not noted", server{nonces: forgetful{}}, "replay, nonce of another, replay at once"},
 		{"JSON is verified as it would be sent", server{around: remarshals}, "octets as sent"},
-		{"only bodies are verified", server{around: signsAnew(func(r *http.Request, _ []byte) bool { return r.Method != http.MethodPost })}, "changed path, changed method"},
+		{"only bodies are verified", server{around: signsAnew(func(r *http.Request, _ []byte) bool {
+			return r.Method != http.MethodPost
+		})}, "changed path, changed method"},
 		{"timestamps are not compared with the clock", server{around: signsAnew(timeless)}, "stale, future"},
 		{"signatures are compared as text", server{around: answers(func(r *http.Request, out *httptest.ResponseRecorder) {
 			if s := r.Header.Get(dnshook.HeaderSignature); s != strings.ToLower(s) {
@@ -256,7 +260,9 @@ func TestBrokenServers(t *testing.T) {
 		{"values are added to those that are there", server{provider: &careless{appends: true}}, "upsert replaces"},
 		{"a deletion takes all types of a name", server{provider: &careless{sweeps: true}}, "delete leaves others"},
 		{"values are written in lower case", server{provider: &careless{lowers: true}}, "type TXT, underscore"},
-		{"405 comes without Allow", server{around: answers(func(_ *http.Request, out *httptest.ResponseRecorder) { out.Header().Del("Allow") })}, "unknown method"},
+		{"405 comes without Allow", server{around: answers(func(_ *http.Request, out *httptest.ResponseRecorder) {
+			out.Header().Del("Allow")
+		})}, "unknown method"},
 		{"everything is answered as text", server{around: answers(func(_ *http.Request, out *httptest.ResponseRecorder) {
 			out.Header().Set("Content-Type", "text/plain")
 		})}, "content type"},
@@ -290,15 +296,18 @@ func TestServersThatCanLess(t *testing.T) {
 	}{
 		{"without GET", server{provider: &careless{noGet: true}}, "get, domain itself"},
 		{"without MX and SRV", server{provider: &careless{noMX: true}}, "type MX, type SRV"},
-		{"without batches", server{provider: &dnshook.Memory{}, around: answers(func(_ *http.Request, out *httptest.ResponseRecorder) {
-			out.Body = bytes.NewBuffer(bytes.ReplaceAll(out.Body.Bytes(), []byte(`,"features":["batch"]`), nil))
-		})}, "batch"},
-		{"with a new connection each time", server{provider: &dnshook.Memory{}, around: answers(func(_ *http.Request, out *httptest.ResponseRecorder) {
-			out.Header().Set("Connection", "close")
-		})}, "kept connections"},
+		{"without batches", server{provider: &dnshook.Memory{},
+			around: answers(func(_ *http.Request, out *httptest.ResponseRecorder) {
+				out.Body = bytes.NewBuffer(bytes.ReplaceAll(out.Body.Bytes(), []byte(`,"features":["batch"]`), nil))
+			})}, "batch"},
+		{"with a new connection each time", server{provider: &dnshook.Memory{},
+			around: answers(func(_ *http.Request, out *httptest.ResponseRecorder) {
+				out.Header().Set("Connection", "close")
+			})}, "kept connections"},
 	} {
 		results := c.server.run(t)
-		if fails, got := those(results, conformance.Fail), those(results, conformance.Unsupported); fails != "" || got != c.want {
+		if fails, got := those(results, conformance.Fail), those(results, conformance.Unsupported); fails != "" ||
+			got != c.want {
 			t.Errorf("%s: %q is not supported, want %q; %q fails", c.sentence, got, c.want, fails)
 		}
 	}
@@ -323,11 +332,12 @@ func TestServersThatCannotBeAsked(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	for sentence, cfg := range map[string]conformance.Config{
-		"nobody listens":     {Server: gone.URL, Domain: "example.com", Now: time.Now},
-		"no URL":             {Server: "dns", Domain: "example.com", Now: time.Now},
-		"no domain":          {Server: gone.URL, Now: time.Now},
-		"an empty secret":    {Server: gone.URL, Domain: "example.com", Now: time.Now, Key: &dnshook.Key{}},
-		"no such algorithm":  {Server: gone.URL, Domain: "example.com", Now: time.Now, Key: &dnshook.Key{Secret: []byte("x"), Algorithm: "MD5"}},
+		"nobody listens":  {Server: gone.URL, Domain: "example.com", Now: time.Now},
+		"no URL":          {Server: "dns", Domain: "example.com", Now: time.Now},
+		"no domain":       {Server: gone.URL, Now: time.Now},
+		"an empty secret": {Server: gone.URL, Domain: "example.com", Now: time.Now, Key: &dnshook.Key{}},
+		"no such algorithm": {Server: gone.URL, Domain: "example.com", Now: time.Now,
+			Key: &dnshook.Key{Secret: []byte("x"), Algorithm: "MD5"}},
 		"nobody has a clock": {Server: gone.URL, Domain: "example.com"},
 	} {
 		if _, err := conformance.Run(t.Context(), cfg); err == nil {
@@ -371,17 +381,20 @@ func (b *believer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		delete(b.records, strings.TrimPrefix(r.URL.Path, "/dns"))
 		_, _ = io.WriteString(w, `{"success":true}`)
 	default:
-		_, _ = w.Write(slices.Concat([]byte(`{"success":true,"record":`), b.records[strings.TrimPrefix(r.URL.Path, "/dns")], []byte(`}`)))
+		_, _ = w.Write(slices.Concat([]byte(`{"success":true,"record":`), b.records[strings.TrimPrefix(r.URL.Path, "/dns")],
+			[]byte(`}`)))
 	}
 }
 
-// TestInvalidRecordsThatAServerTakesAreCleanedUp has a server that refuses nothing but what is no JSON, and that in words of its own.
+// TestInvalidRecordsThatAServerTakesAreCleanedUp has a server that refuses nothing but what is no JSON, and that in
+// words of its own.
 func TestInvalidRecordsThatAServerTakesAreCleanedUp(t *testing.T) {
 	for _, keeps := range []bool{false, true} {
 		b := &believer{records: map[string]json.RawMessage{}, keeps: keeps}
 		at := httptest.NewServer(b)
 		defer at.Close()
-		results, err := conformance.Run(t.Context(), conformance.Config{Server: at.URL + "/dns", Domain: "example.com", Now: time.Now})
+		results, err := conformance.Run(t.Context(), conformance.Config{Server: at.URL + "/dns", Domain: "example.com",
+			Now: time.Now})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -394,11 +407,13 @@ func TestInvalidRecordsThatAServerTakesAreCleanedUp(t *testing.T) {
 		switch {
 		case !keeps && (left != "" || clean.Verdict != conformance.Pass):
 			t.Errorf("%q is left, and it says %v", left, clean)
-		case keeps && (strings.Count(left, "/records/") != 1 || clean.Verdict != conformance.Fail || !strings.Contains(clean.Sentence, "BOGUS")):
+		case keeps && (strings.Count(left, "/records/") != 1 || clean.Verdict != conformance.Fail ||
+			!strings.Contains(clean.Sentence, "BOGUS")):
 			t.Errorf("%q is left, and it says %v", left, clean)
 		}
 		for check, want := range map[string]string{
-			"invalid value": "it does not refuse it and answers 200", "no JSON": "it refuses it with 400 no, which is no JSON with an error",
+			"invalid value": "it does not refuse it and answers 200", "no JSON": "it refuses it with 400 no, which is no JSON " +
+				"with an error",
 		} {
 			if r := said[check]; r.Verdict != conformance.Fail || !strings.HasPrefix(r.Sentence, want) {
 				t.Errorf("%s: %v, want %q", check, r, want)

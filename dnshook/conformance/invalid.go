@@ -48,11 +48,19 @@ var invalidChecks = []check{
 		body := bytes.Replace(bodyOf(p.own()), []byte(`"upsert"`), []byte(`"rename"`), 1)
 		return p.refused(ctx, p.make(http.MethodPost, "/records", body), bad, invalidRecord)
 	}},
-	invalid("unknown type", "A type that there is not is refused.", func(r *dnshook.Record) { r.Type = "BOGUS" }, invalidRecord),
-	invalid("invalid domain", "A domain that is no name is refused.", func(r *dnshook.Record) { r.Domain = "exa mple..com" }, invalidDomain, invalidRecord),
-	invalid("invalid subdomain", "A subdomain that is no name is refused.", func(r *dnshook.Record) { r.Subdomain = strings.Repeat("x", 64) }, invalidDomain, invalidRecord),
-	invalid("invalid value", "A value that is none of its type is refused.", func(r *dnshook.Record) { r.Values = []string{"192.0.2.256"} }, invalidValue, invalidRecord),
-	invalid("no values", "A record without values is refused.", func(r *dnshook.Record) { r.Values = []string{} }, invalidValue, invalidRecord),
+	invalid("unknown type", "A type that there is not is refused.", func(r *dnshook.Record) { r.Type = "BOGUS" },
+		invalidRecord),
+	invalid("invalid domain", "A domain that is no name is refused.", func(r *dnshook.Record) {
+		r.Domain = "exa mple..com"
+	}, invalidDomain, invalidRecord),
+	invalid("invalid subdomain", "A subdomain that is no name is refused.", func(r *dnshook.Record) {
+		r.Subdomain = strings.Repeat("x", 64)
+	}, invalidDomain, invalidRecord),
+	invalid("invalid value", "A value that is none of its type is refused.", func(r *dnshook.Record) {
+		r.Values = []string{"192.0.2.256"}
+	}, invalidValue, invalidRecord),
+	invalid("no values", "A record without values is refused.", func(r *dnshook.Record) { r.Values = []string{} },
+		invalidValue, invalidRecord),
 	invalid("two aliases", "A CNAME with two values is refused.", func(r *dnshook.Record) {
 		r.Type, r.Values = "CNAME", []string{"a.example.net", "b.example.net"}
 	}, invalidValue, invalidRecord),
@@ -69,18 +77,19 @@ var httpChecks = []check{
 		}
 		return err
 	}},
-	{"unknown method", "A method that there is not is answered 405 with Allow, or 404.", false, func(ctx context.Context, p *probe) error {
-		got, err := p.send(ctx, p.make(http.MethodPut, "/records", bodyOf(p.own())))
-		switch {
-		case err != nil:
-			return err
-		case got.status == http.StatusMethodNotAllowed && got.header.Get("Allow") == "":
-			return fmt.Errorf("it answers 405 without the header Allow (RFC 9110 §15.5.6)")
-		case got.status != http.StatusMethodNotAllowed && got.status != http.StatusNotFound:
-			return fmt.Errorf("it answers %s; want 405", got)
-		}
-		return nil
-	}},
+	{"unknown method", "A method that there is not is answered 405 with Allow, or 404.", false,
+		func(ctx context.Context, p *probe) error {
+			got, err := p.send(ctx, p.make(http.MethodPut, "/records", bodyOf(p.own())))
+			switch {
+			case err != nil:
+				return err
+			case got.status == http.StatusMethodNotAllowed && got.header.Get("Allow") == "":
+				return fmt.Errorf("it answers 405 without the header Allow (RFC 9110 §15.5.6)")
+			case got.status != http.StatusMethodNotAllowed && got.status != http.StatusNotFound:
+				return fmt.Errorf("it answers %s; want 405", got)
+			}
+			return nil
+		}},
 	{"content type", "Answers say that they are JSON.", false, func(ctx context.Context, p *probe) error {
 		got, err := p.send(ctx, p.get("/health"))
 		if kind := got.header.Get("Content-Type"); err == nil && !strings.HasPrefix(kind, "application/json") {
@@ -88,18 +97,19 @@ var httpChecks = []check{
 		}
 		return err
 	}},
-	{"large body", "A body of 2 MiB is refused, and the server goes on.", false, func(ctx context.Context, p *probe) error {
-		body := append(bodyOf(p.own()), bytes.Repeat([]byte{' '}, 2<<20)...)
-		got, err := p.send(ctx, p.make(http.MethodPost, "/records", body))
-		// A server may close the connection before it has read everything; then there is no answer.
-		if err == nil && got.status != http.StatusRequestEntityTooLarge && got.status != http.StatusBadRequest {
-			return fmt.Errorf("it answers %s; want 413", got)
-		}
-		if err := p.taken(ctx, p.upsert(p.own())); err != nil {
-			return fmt.Errorf("after that: %w", err)
-		}
-		return nil
-	}},
+	{"large body", "A body of 2 MiB is refused, and the server goes on.", false,
+		func(ctx context.Context, p *probe) error {
+			body := append(bodyOf(p.own()), bytes.Repeat([]byte{' '}, 2<<20)...)
+			got, err := p.send(ctx, p.make(http.MethodPost, "/records", body))
+			// A server may close the connection before it has read everything; then there is no answer.
+			if err == nil && got.status != http.StatusRequestEntityTooLarge && got.status != http.StatusBadRequest {
+				return fmt.Errorf("it answers %s; want 413", got)
+			}
+			if err := p.taken(ctx, p.upsert(p.own())); err != nil {
+				return fmt.Errorf("after that: %w", err)
+			}
+			return nil
+		}},
 	{"kept connections", "A connection serves more than one request.", false, func(ctx context.Context, p *probe) error {
 		for range 3 {
 			got, err := p.send(ctx, p.get("/health"))

@@ -50,7 +50,8 @@ func newProbe(cfg Config) (*probe, error) {
 		return nil, err
 	}
 	p := &probe{
-		cfg: cfg, client: client, base: strings.TrimRight(cfg.Server, "/"), stamp: cmp.Or(cfg.Stamp, "zonefold-"+dnshook.NewNonce()[:8]),
+		cfg: cfg, client: client, base: strings.TrimRight(cfg.Server, "/"),
+		stamp: cmp.Or(cfg.Stamp, "zonefold-"+dnshook.NewNonce()[:8]),
 		http: &http.Client{
 			Transport: &http.Transport{MaxIdleConnsPerHost: crowd}, Timeout: cfg.Timeout,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -70,7 +71,8 @@ func (p *probe) close() {
 // record is one of a check's own, at a name that starts with prefix.
 func (p *probe) record(kind, prefix string, values ...string) dnshook.Record {
 	label := cmp.Or(p.label, p.stamp)
-	r := dnshook.Record{Type: kind, Domain: p.cfg.Domain, Subdomain: strings.TrimSuffix(prefix+label, "."), Values: values, TTL: 300}
+	r := dnshook.Record{Type: kind, Domain: p.cfg.Domain, Subdomain: strings.TrimSuffix(prefix+label, "."), Values: values,
+		TTL: 300}
 	p.made = append(p.made, r.ID())
 	return r
 }
@@ -134,7 +136,9 @@ type said struct {
 
 func (p *probe) send(ctx context.Context, c call) (said, error) {
 	var out said
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { out.reused = i.Reused }})
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
+		out.reused = i.Reused
+	}})
 	r, err := http.NewRequestWithContext(ctx, c.method, p.base+c.path, bytes.NewReader(c.body))
 	if err != nil {
 		return out, err
@@ -235,7 +239,8 @@ func (p *probe) shows(ctx context.Context, want dnshook.Record) error {
 
 // same compares what was asked for with what is shown: values in any order, and written in any way that means the same.
 func same(got, want dnshook.Record) error {
-	got.Type, got.Domain, got.Subdomain = cmp.Or(got.Type, want.Type), cmp.Or(got.Domain, want.Domain), cmp.Or(got.Subdomain, want.Subdomain)
+	got.Type, got.Domain, got.Subdomain = cmp.Or(got.Type, want.Type), cmp.Or(got.Domain, want.Domain),
+		cmp.Or(got.Subdomain, want.Subdomain)
 	a, err := got.Canonical()
 	if err != nil {
 		return fmt.Errorf("the record that it shows is not valid: %w", err)
@@ -249,7 +254,8 @@ func same(got, want dnshook.Record) error {
 	slices.Sort(aData)
 	slices.Sort(bData)
 	if a.ID().String() != b.ID().String() || !slices.Equal(aData, bData) || aErr != nil || bErr != nil {
-		return fmt.Errorf("it shows %s with %s where %s has %s", a.ID(), strings.Join(aData, ", "), b.ID(), strings.Join(bData, ", "))
+		return fmt.Errorf("it shows %s with %s where %s has %s", a.ID(), strings.Join(aData, ", "), b.ID(),
+			strings.Join(bData, ", "))
 	}
 	if got.TTL != 0 && a.TTL != b.TTL {
 		return fmt.Errorf("it shows %s with the ttl %d where it has %d", a.ID(), a.TTL, b.TTL)

@@ -39,53 +39,57 @@ var recordChecks = []check{
 		}
 		return p.shows(ctx, r)
 	}},
-	{"upsert replaces", "Another upsert replaces the values and the ttl.", false, func(ctx context.Context, p *probe) error {
-		first, second := p.record("A", "", "192.0.2.1", "192.0.2.2"), p.record("A", "", "192.0.2.2", "192.0.2.3")
-		second.TTL = 600
-		for _, r := range []dnshook.Record{first, second} {
+	{"upsert replaces", "Another upsert replaces the values and the ttl.", false,
+		func(ctx context.Context, p *probe) error {
+			first, second := p.record("A", "", "192.0.2.1", "192.0.2.2"), p.record("A", "", "192.0.2.2", "192.0.2.3")
+			second.TTL = 600
+			for _, r := range []dnshook.Record{first, second} {
+				if err := p.taken(ctx, p.upsert(r)); err != nil {
+					return err
+				}
+			}
+			return p.shows(ctx, second)
+		}},
+	{"delete", "DELETE is answered 200 in JSON, and the record is gone.", false,
+		func(ctx context.Context, p *probe) error {
+			r := p.own()
 			if err := p.taken(ctx, p.upsert(r)); err != nil {
 				return err
 			}
-		}
-		return p.shows(ctx, second)
-	}},
-	{"delete", "DELETE is answered 200 in JSON, and the record is gone.", false, func(ctx context.Context, p *probe) error {
-		r := p.own()
-		if err := p.taken(ctx, p.upsert(r)); err != nil {
-			return err
-		}
-		got, err := p.send(ctx, p.remove(r.ID()))
-		switch {
-		case err != nil:
-			return err
-		case got.status != http.StatusOK:
-			return fmt.Errorf("it answers %s; want 200", got)
-		case !got.json || got.Success == nil || !*got.Success:
-			return fmt.Errorf(`it answers %s; want JSON with "success":true`, got)
-		}
-		return p.gone(ctx, r.ID())
-	}},
-	{"delete again", "DELETE of a record that there is not is answered 404 or 200.", false, func(ctx context.Context, p *probe) error {
-		got, err := p.send(ctx, p.remove(p.own().ID()))
-		if err != nil || got.status == http.StatusOK {
-			return err
-		}
-		return got.refusal([]int{http.StatusNotFound}, notFound)
-	}},
-	{"delete leaves others", "DELETE of one type leaves the others of the name.", false, func(ctx context.Context, p *probe) error {
-		a, txt := p.own(), p.record("TXT", "", "stays")
-		got, err := p.send(ctx, p.upsert(txt))
-		if err != nil {
-			return err
-		}
-		if got.status == http.StatusBadRequest {
-			return unsupported{"It has no TXT records, and A and CNAME do not go together."}
-		}
-		if err := errors.Join(got.well(), p.taken(ctx, p.upsert(a)), p.taken(ctx, p.remove(a.ID()))); err != nil {
-			return err
-		}
-		return p.shows(ctx, txt)
-	}},
+			got, err := p.send(ctx, p.remove(r.ID()))
+			switch {
+			case err != nil:
+				return err
+			case got.status != http.StatusOK:
+				return fmt.Errorf("it answers %s; want 200", got)
+			case !got.json || got.Success == nil || !*got.Success:
+				return fmt.Errorf(`it answers %s; want JSON with "success":true`, got)
+			}
+			return p.gone(ctx, r.ID())
+		}},
+	{"delete again", "DELETE of a record that there is not is answered 404 or 200.", false,
+		func(ctx context.Context, p *probe) error {
+			got, err := p.send(ctx, p.remove(p.own().ID()))
+			if err != nil || got.status == http.StatusOK {
+				return err
+			}
+			return got.refusal([]int{http.StatusNotFound}, notFound)
+		}},
+	{"delete leaves others", "DELETE of one type leaves the others of the name.", false,
+		func(ctx context.Context, p *probe) error {
+			a, txt := p.own(), p.record("TXT", "", "stays")
+			got, err := p.send(ctx, p.upsert(txt))
+			if err != nil {
+				return err
+			}
+			if got.status == http.StatusBadRequest {
+				return unsupported{"It has no TXT records, and A and CNAME do not go together."}
+			}
+			if err := errors.Join(got.well(), p.taken(ctx, p.upsert(a)), p.taken(ctx, p.remove(a.ID()))); err != nil {
+				return err
+			}
+			return p.shows(ctx, txt)
+		}},
 	{"get", "GET shows a record, and 404 where there is none.", false, func(ctx context.Context, p *probe) error {
 		r := p.own()
 		got, err := p.send(ctx, p.get(r.ID().Path()))
@@ -127,7 +131,8 @@ func batch(ctx context.Context, p *probe) error {
 	}
 	a, b, wrong := p.record("A", "a.", "192.0.2.1"), p.record("A", "b.", "192.0.2.2"), p.record("A", "c.", "192.0.2.300")
 	errs, err := p.client.Batch(ctx, []dnshook.Operation{
-		{Action: dnshook.ActionUpsert, Record: a}, {Action: dnshook.ActionUpsert, Record: wrong}, {Action: dnshook.ActionUpsert, Record: b},
+		{Action: dnshook.ActionUpsert, Record: a}, {Action: dnshook.ActionUpsert, Record: wrong},
+		{Action: dnshook.ActionUpsert, Record: b},
 		{Action: dnshook.ActionDelete, Record: a}, {Action: dnshook.ActionDelete, Record: p.record("A", "d.")},
 	})
 	switch {
@@ -159,8 +164,10 @@ func kindChecks() []check {
 		{Type: "AAAA", Values: []string{"2001:db8::1", "2001:db8::2"}},
 		{Type: "CNAME", Values: []string{"_target.example.net"}},
 		{Type: "TXT", Values: []string{`v=spf1 include:"a" \ ;b`, strings.Repeat("long ", 70)}},
-		{Type: "MX", Values: []string{"mail.example.net", "mail2.example.net"}, Metadata: &dnshook.Metadata{Priority: number(10)}},
-		{Type: "SRV", Values: []string{"sip.example.net"}, Metadata: &dnshook.Metadata{Priority: number(1), Weight: number(2), Port: number(5060)}},
+		{Type: "MX", Values: []string{"mail.example.net", "mail2.example.net"},
+			Metadata: &dnshook.Metadata{Priority: number(10)}},
+		{Type: "SRV", Values: []string{"sip.example.net"}, Metadata: &dnshook.Metadata{Priority: number(1), Weight: number(2),
+			Port: number(5060)}},
 		{Type: "NS", Values: []string{"ns1.example.net", "ns2.example.net"}},
 		{Type: "PTR", Values: []string{"host.example.net"}},
 		{Type: "CAA", Values: []string{`0 issue "ca.example.net"`}},
@@ -170,7 +177,8 @@ func kindChecks() []check {
 	one := dnshook.Record{Type: "A", Values: []string{"192.0.2.1"}}
 	add("wildcard", "A name may start with *.", "*.", one)
 	// Some servers take no address at such a name, which is none of a host.
-	add("underscore", "A label may start with an underscore.", "_dmarc.", dnshook.Record{Type: "TXT", Values: []string{"v=DMARC1"}})
+	add("underscore", "A label may start with an underscore.", "_dmarc.",
+		dnshook.Record{Type: "TXT", Values: []string{"v=DMARC1"}})
 	return append(out, check{"domain itself", "The name of the domain is @.", false, apex})
 }
 
@@ -180,7 +188,8 @@ func (p *probe) kept(ctx context.Context, r dnshook.Record) error {
 	if err != nil {
 		return err
 	}
-	if invalid := string(dnshook.CodeInvalidRecord); got.refusal([]int{http.StatusBadRequest}, invalid) == nil && r.Type != "A" && r.Type != "CNAME" {
+	if invalid := string(dnshook.CodeInvalidRecord); got.refusal([]int{http.StatusBadRequest}, invalid) == nil &&
+		r.Type != "A" && r.Type != "CNAME" {
 		return unsupported{"It says: " + got.Error.Message}
 	}
 	if err := errors.Join(got.well(), p.shows(ctx, r)); err != nil {

@@ -1,5 +1,5 @@
-// Package conformance finds out whether a server speaks the protocol of package dnshook as it is written down: it asks the server everything
-// that may be asked, rightly and wrongly, and says of each answer whether it is the right one.
+// Package conformance finds out whether a server speaks the protocol of package dnshook as it is written down: it asks
+// the server everything that may be asked, rightly and wrongly, and says of each answer whether it is the right one.
 package conformance
 
 import (
@@ -13,9 +13,10 @@ import (
 
 // Config says which server is asked, and how.
 type Config struct {
-	Server  string       // its URL
-	Key     *dnshook.Key // nil: nothing is signed, and what is about signatures is left out
-	Domain  string       // where records may be made; those of this package are below it, under names that nobody else uses
+	Server string       // its URL
+	Key    *dnshook.Key // nil: nothing is signed, and what is about signatures is left out
+	// where records may be made; those of this package are below it, under names that nobody else uses
+	Domain  string
 	Timeout time.Duration
 	Now     func() time.Time
 	Stamp   string // a label that makes the names unique; "": a random one
@@ -75,7 +76,8 @@ func Run(ctx context.Context, cfg Config) ([]Result, error) {
 			return out, errors.Join(ctx.Err(), p.cleanUp(end))
 		}
 	}
-	return append(out, resultOf(check{name: "clean up", sentence: "What was made for these checks is gone."}, p.cleanUp(ctx))), nil
+	return append(out, resultOf(check{name: "clean up", sentence: "What was made for these checks is gone."},
+		p.cleanUp(ctx))), nil
 }
 
 func resultOf(c check, err error) Result {
@@ -91,7 +93,8 @@ func resultOf(c check, err error) Result {
 
 func checks() []check {
 	var out []check
-	for _, group := range [][]check{healthChecks, signatureChecks, nonceChecks, recordChecks, kindChecks(), invalidChecks, httpChecks} {
+	for _, group := range [][]check{healthChecks, signatureChecks, nonceChecks, recordChecks, kindChecks(), invalidChecks,
+		httpChecks} {
 		out = append(out, group...)
 	}
 	return out

@@ -103,12 +103,14 @@ var signatureChecks = []check{
 		}
 		return p.taken(ctx, c)
 	}},
-	{"octets as sent", "The body is verified as it was sent, with its spaces, order and unknown members.", true, func(ctx context.Context, p *probe) error {
-		r := p.own()
-		body := fmt.Sprintf("{ \"operation\" : \"upsert\",\n  \"record\": {\"values\": [\"192.0.2.1\"], \"ttl\": 300, \"note\": \"a > b\", \"subdomain\": %q, \"domain\": %q, \"type\": \"A\"} }",
-			r.Subdomain, r.Domain)
-		return p.taken(ctx, p.make(http.MethodPost, "/records", []byte(body)))
-	}},
+	{"octets as sent", "The body is verified as it was sent, with its spaces, order and unknown members.", true,
+		func(ctx context.Context, p *probe) error {
+			r := p.own()
+			body := fmt.Sprintf("{ \"operation\" : \"upsert\",\n  \"record\": {\"values\": [\"192.0.2.1\"], \"ttl\": 300, "+
+				"\"note\": \"a > b\", \"subdomain\": %q, \"domain\": %q, \"type\": \"A\"} }",
+				r.Subdomain, r.Domain)
+			return p.taken(ctx, p.make(http.MethodPost, "/records", []byte(body)))
+		}},
 }
 
 // refusedInstead sends one request with the signature of another.
@@ -148,20 +150,21 @@ var nonceChecks = []check{
 		return p.refused(ctx, other, unauthorized, reused)
 	}},
 	{"replay at once", "Of many that send one request at the same time, one is heard.", true, together},
-	{"nonce of a stranger", "Who cannot sign cannot use up nonces: they are noted after the signature was verified.", true, func(ctx context.Context, p *probe) error {
-		right := p.upsert(p.own())
-		wrong := right
-		wrong.change = func(r *http.Request) {
-			r.Header.Set(dnshook.HeaderSignature, strings.Repeat("0", len(r.Header.Get(dnshook.HeaderSignature))))
-		}
-		if err := p.refused(ctx, wrong, unauthorized, authFailed); err != nil {
-			return err
-		}
-		if err := p.taken(ctx, right); err != nil {
-			return fmt.Errorf("after a forged request with its nonce: %w", err)
-		}
-		return nil
-	}},
+	{"nonce of a stranger", "Who cannot sign cannot use up nonces: they are noted after the signature was verified.", true,
+		func(ctx context.Context, p *probe) error {
+			right := p.upsert(p.own())
+			wrong := right
+			wrong.change = func(r *http.Request) {
+				r.Header.Set(dnshook.HeaderSignature, strings.Repeat("0", len(r.Header.Get(dnshook.HeaderSignature))))
+			}
+			if err := p.refused(ctx, wrong, unauthorized, authFailed); err != nil {
+				return err
+			}
+			if err := p.taken(ctx, right); err != nil {
+				return fmt.Errorf("after a forged request with its nonce: %w", err)
+			}
+			return nil
+		}},
 }
 
 // together sends one request many times at once, some times.

@@ -1,5 +1,5 @@
-// Command dnshook-server keeps the records of DNSClasses in a zone file, which a DNS server such as CoreDNS serves and reads again
-// when it changes. docs/dnshook-server.md says how it came to be.
+// Command dnshook-server keeps the records of DNSClasses in a zone file, which a DNS server such as CoreDNS serves and
+// reads again when it changes. docs/dnshook-server.md says how it came to be.
 package main
 
 import (
@@ -40,7 +40,8 @@ func (z *zoneFile) Upsert(_ context.Context, r dnshook.Record) error {
 	return z.change(func(records []dnshook.Record) ([]dnshook.Record, error) {
 		for _, other := range records {
 			if other.ID().FQDN() == name && other.Type != r.Type && (other.Type == "CNAME" || r.Type == "CNAME") {
-				return nil, &dnshook.Error{Code: dnshook.CodeInvalidRecord, Message: name + " has records that an alias cannot stand beside."}
+				return nil, &dnshook.Error{Code: dnshook.CodeInvalidRecord, Message: name +
+					" has records that an alias cannot stand beside."}
 			}
 		}
 		return append(without(records, r.ID()), r), nil

@@ -53,7 +53,8 @@ func TestConformance(t *testing.T) {
 		}
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "zone"))
-	if lines := strings.Split(strings.TrimSpace(string(text)), "\n"); err != nil || len(lines) != 3 || lines[2] != "kept.example.com. 60 IN A 192.0.2.1" {
+	if lines := strings.Split(strings.TrimSpace(string(text)), "\n"); err != nil || len(lines) != 3 ||
+		lines[2] != "kept.example.com. 60 IN A 192.0.2.1" {
 		t.Errorf("the zone file is\n%s", text)
 	}
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/route53/route53test"
 )
 
-// A cloud is what behaves as Route 53, with accounts of one user each. Its commands name an account by its user's access key:
+// A cloud is what behaves as Route 53, with accounts of one user each. Its commands name an account by its user's
+// access key:
 //
 //	aws account              a new one; the answer is its access key and the secret of that
 //	aws rotate KEY           another access key; the answer is that and its secret
@@ -25,7 +26,8 @@ type cloud struct {
 }
 
 func startCloud(ctx context.Context) (*cloud, error) {
-	server, err := route53test.Start(ctx, route53test.Options{Now: time.Now, Delay: 200 * time.Millisecond, Rate: 5, Burst: 5})
+	server, err := route53test.Start(ctx, route53test.Options{Now: time.Now, Delay: 200 * time.Millisecond, Rate: 5,
+		Burst: 5})
 	return &cloud{server, map[string]*route53test.User{}}, err
 }
 

@@ -1,13 +1,14 @@
-// Command acceptance starts what a suite of acceptance tests needs that is a module of its own, and so cannot import the packages
-// which start it: a Kubernetes control plane with the rights and the admission that the chart gives the operator, the operator's
-// binary, a BIND and a PowerDNS with empty zones, which all are real, and a server that behaves as Route 53 does, at the rate of
-// that. All of it listens on loopback only.
+// Command acceptance starts what a suite of acceptance tests needs that is a module of its own, and so cannot import
+// the packages which start it: a Kubernetes control plane with the rights and the admission that the chart gives the
+// operator, the operator's binary, a BIND and a PowerDNS with empty zones, which all are real, and a server that
+// behaves as Route 53 does, at the rate of that. All of it listens on loopback only.
 //
 //	go run ./hack/acceptance -values dialects.gardener=true -zone example.com.
 //
-// When everything answers it prints one line of JSON that says where, and then takes commands, a line each, from its standard
-// input, and answers each with "ok" and what is asked for, or with what is wrong: "stop powerdns", "start powerdns", "stop bind",
-// "start bind", and those of aws.go. At the end of its input it ends everything and removes what was written.
+// When everything answers it prints one line of JSON that says where, and then takes commands, a line each, from its
+// standard input, and answers each with "ok" and what is asked for, or with what is wrong: "stop powerdns", "start
+// powerdns", "stop bind", "start bind", and those of aws.go. At the end of its input it ends everything and removes
+// what was written.
 package main
 
 import (

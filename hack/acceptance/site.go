@@ -70,7 +70,8 @@ func (s *site) startServers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	opts := nameserver.Options{Dir: filepath.Join(s.dir, "bind"), Keys: []nameserver.TSIG{{Name: key, Algorithm: "hmac-sha256", Secret: secret}}}
+	opts := nameserver.Options{Dir: filepath.Join(s.dir, "bind"),
+		Keys: []nameserver.TSIG{{Name: key, Algorithm: "hmac-sha256", Secret: secret}}}
 	for _, text := range s.zones {
 		name, err := dnsname.Parse(text)
 		if err != nil {
@@ -105,15 +106,16 @@ func (s *site) startCluster(ctx context.Context) error {
 	return nil
 }
 
-// installRights applies the ServiceAccount and the roles of the chart, and writes its configuration of admission to a file, with
-// the API server asking over loopback.
+// installRights applies the ServiceAccount and the roles of the chart, and writes its configuration of admission to a
+// file, with the API server asking over loopback.
 func (s *site) installRights(ctx context.Context) error {
 	s.where.OperatorNamespace = testoperator.Namespace
 	args := []string{"template", "zonefold", "charts/zonefold", "-n", testoperator.Namespace}
 	if s.values != "" {
 		args = append(args, "--set", s.values)
 	}
-	access, err := testoperator.Helm(ctx, append(args, "-s", "templates/rbac.yaml", "-s", "templates/serviceaccount.yaml")...)
+	access, err := testoperator.Helm(ctx, append(args, "-s", "templates/rbac.yaml", "-s",
+		"templates/serviceaccount.yaml")...)
 	if err != nil {
 		return err
 	}
@@ -121,7 +123,8 @@ func (s *site) installRights(ctx context.Context) error {
 	if _, err := s.cluster.RunKubectlInput(ctx, strings.NewReader(space+access), "apply", "-f", "-"); err != nil {
 		return err
 	}
-	if s.where.OperatorKubeconfig, err = s.cluster.KubeconfigFor(ctx, testoperator.Namespace, testoperator.ServiceAccount); err != nil {
+	if s.where.OperatorKubeconfig, err = s.cluster.KubeconfigFor(ctx, testoperator.Namespace,
+		testoperator.ServiceAccount); err != nil {
 		return err
 	}
 	if s.where.Admission, err = freeAddress(); err != nil {

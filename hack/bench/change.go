@@ -32,7 +32,9 @@ func (b *bench) singleChanges(ctx context.Context) (figures.Times, error) {
 	defer asker.Close()
 	out, err := asker.Time(ctx, b.o.changes, between, func(i int) rig.Change {
 		which, to := b.pick(i), figures.NewAddress(i)
-		return rig.Change{Name: fqdn(which), To: to, Write: func(ctx context.Context) error { return b.patch(ctx, which, to) }}
+		return rig.Change{Name: fqdn(which), To: to, Write: func(ctx context.Context) error {
+			return b.patch(ctx, which, to)
+		}}
 	})
 	if err != nil {
 		return nil, err
@@ -65,7 +67,9 @@ func (b *bench) floor(ctx context.Context) (out figures.Times, err error) {
 		which, to := b.pick(i), figures.NewAddress(b.o.changes+i)
 		write := func(ctx context.Context) error { return b.patch(ctx, which, to) }
 		began := time.Now()
-		done, err := rig.Notice(ctx, events, write, func(o *kubizone.Record) bool { return o.Name == recordName(which) && o.Spec.RData == to })
+		done, err := rig.Notice(ctx, events, write, func(o *kubizone.Record) bool {
+			return o.Name == recordName(which) && o.Spec.RData == to
+		})
 		if err != nil {
 			return nil, err
 		}

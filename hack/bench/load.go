@@ -108,7 +108,8 @@ func (b *bench) loaded(ctx context.Context, one round) (round, error) {
 	return one, errors.Join(<-profiled, b.ProfileHeap(ctx, ""))
 }
 
-// awaitServed asks for the Records that were created last until they are all served, and makes sure of the others by a transfer.
+// awaitServed asks for the Records that were created last until they are all served, and makes sure of the others by a
+// transfer.
 func (b *bench) awaitServed(ctx context.Context, began time.Time) (time.Duration, error) {
 	asker, err := b.bind.Asker()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command bench measures the whole system: a real kube-apiserver with etcd, a real BIND and the operator's own binary, all
-// started for it on loopback and ended afterwards. docs/performance.md says what the figures mean.
+// Command bench measures the whole system: a real kube-apiserver with etcd, a real BIND and the operator's own binary,
+// all started for it on loopback and ended afterwards. docs/performance.md says what the figures mean.
 //
 //	go run ./hack/bench -n 10000              the table; with BENCH_OUT=file also one JSON object
 //	go run ./hack/bench -n 10000 -rounds 3    medians of three rounds
@@ -32,10 +32,12 @@ func main() {
 // Flags implements [rig.Bench].
 func (o *options) Flags(f *flag.FlagSet) {
 	f.IntVar(&o.n, "n", 10000, "Records in the zone")
-	f.IntVar(&o.rounds, "rounds", 1, "how often the creates are measured, without and with the operator; figures are medians")
+	f.IntVar(&o.rounds, "rounds", 1,
+		"how often the creates are measured, without and with the operator; figures are medians")
 	f.IntVar(&o.changes, "changes", 100, "single changes on the idle zone, and repetitions of the floor")
 	f.DurationVar(&o.Idle, "idle", 0, "how long to watch the idle operator with audits every two minutes; 0: not at all")
-	f.StringVar(&o.Profile, "cpuprofile", "", "`file` for a CPU profile of the operator under load; file.apiserver gets the API server's, file.heap the operator's heap afterwards")
+	f.StringVar(&o.Profile, "cpuprofile", "", "`file` for a CPU profile of the operator under load; file.apiserver gets "+
+		"the API server's, file.heap the operator's heap afterwards")
 }
 
 // Check implements [rig.Bench].

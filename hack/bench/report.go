@@ -51,8 +51,11 @@ func (r *result) save(file string) error {
 		WritesARecord float64 `json:"api_writes_per_record"`
 	}{
 		r.n, r.seconds(creates), r.seconds(served), r.seconds(status),
-		figures.Milliseconds(r.changes.Percentile(50)), figures.Milliseconds(r.changes.Percentile(99)), figures.Milliseconds(r.floor.Percentile(50)),
-		median(r.rounds, rss), r.seconds(cpu), median(r.rounds, func(o round) float64 { return o.used.operatorsWrites() }) / float64(r.n),
+		figures.Milliseconds(r.changes.Percentile(50)), figures.Milliseconds(r.changes.Percentile(99)),
+		figures.Milliseconds(r.floor.Percentile(50)),
+		median(r.rounds, rss), r.seconds(cpu), median(r.rounds, func(o round) float64 {
+			return o.used.operatorsWrites()
+		}) / float64(r.n),
 	})
 	if err != nil {
 		return err
@@ -97,7 +100,8 @@ func (r *result) changeRows() []figures.Row {
 	floor := figures.Milliseconds(r.floor.Percentile(50))
 	p50, p99 := figures.Milliseconds(r.changes.Percentile(50)), figures.Milliseconds(r.changes.Percentile(99))
 	return []figures.Row{
-		figures.Note("floor of one change, p50, p99", fmt.Sprintf("%.1f ms, %.1f ms", floor, figures.Milliseconds(r.floor.Percentile(99)))),
+		figures.Note("floor of one change, p50, p99", fmt.Sprintf("%.1f ms, %.1f ms", floor,
+			figures.Milliseconds(r.floor.Percentile(99)))),
 		figures.Note("one change to new answer, p50, p99", fmt.Sprintf("%.1f ms, %.1f ms", p50, p99)),
 		figures.AtMost("p50 / p50 of the floor", "%.1f", p50/floor, 4),
 		figures.AtMost("p99 / p50 of the floor", "%.1f", p99/floor, 15),
@@ -112,14 +116,17 @@ func (r *result) costRows() []figures.Row {
 	}
 	return []figures.Row{
 		memory,
-		figures.Note("operator's memory, peak", fmt.Sprintf("%.0f MiB", median(r.rounds, func(o round) float64 { return float64(o.used.peak) / figures.Mebi }))),
+		figures.Note("operator's memory, peak", fmt.Sprintf("%.0f MiB", median(r.rounds, func(o round) float64 {
+			return float64(o.used.peak) / figures.Mebi
+		}))),
 		figures.Note("operator's CPU, until nothing was left to do", fmt.Sprintf("%.1f s", r.seconds(cpu))),
 		figures.Note("operator's API writes a Record", fmt.Sprintf("%.3f", last.used.operatorsWrites()/float64(r.n))),
 		figures.Note("CPU seconds of the creates alone", figures.ByCPU(last.cpu)),
 		figures.Note("CPU seconds until all was served", figures.ByCPU(last.serving)),
 		figures.Note("CPU seconds until nothing was left to do", figures.ByCPU(last.used.cpu)),
 		figures.Note("API writes of the last round", figures.ByCount(last.used.writes)),
-		figures.Note("UPDATEs (by BIND), batches, steps of the World", fmt.Sprintf("%d, %.0f, %.0f", last.used.updates, last.used.batches, last.used.settles)),
+		figures.Note("UPDATEs (by BIND), batches, steps of the World",
+			fmt.Sprintf("%d, %.0f, %.0f", last.used.updates, last.used.batches, last.used.settles)),
 	}
 }
 

@@ -69,7 +69,8 @@ func (b *bench) start(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if b.bind, err = b.StartBIND(ctx, zoneName, rig.Key{Name: keyName, Algorithm: keyType, Secret: keySecret}); err != nil {
+	if b.bind, err = b.StartBIND(ctx, zoneName, rig.Key{Name: keyName, Algorithm: keyType,
+		Secret: keySecret}); err != nil {
 		return err
 	}
 	return b.Apply(ctx, fmt.Sprintf(objects, b.bind.Addr()))

@@ -42,14 +42,15 @@ func exampleStatus(name string) kubizone.RecordStatus {
 		{"Ready", "Ready", "Every server of the zone has it."},
 	} {
 		s.Conditions = append(s.Conditions, metav1.Condition{
-			Type: c[0], Status: metav1.ConditionTrue, Reason: c[1], Message: c[2], ObservedGeneration: 1, LastTransitionTime: metav1.Now(),
+			Type: c[0], Status: metav1.ConditionTrue, Reason: c[1], Message: c[2], ObservedGeneration: 1,
+			LastTransitionTime: metav1.Now(),
 		})
 	}
 	return s
 }
 
-// awaitStatus waits until each Record has its label and says that it is ready. The Records are read when the operator has
-// made as many writes as that takes, and until then left alone: to watch them costs time that is to be measured.
+// awaitStatus waits until each Record has its label and says that it is ready. The Records are read when the operator
+// has made as many writes as that takes, and until then left alone: to watch them costs time that is to be measured.
 func (b *bench) awaitStatus(ctx context.Context, began time.Time) (time.Duration, error) {
 	err := b.Until(ctx, 10*time.Minute, func() (bool, error) {
 		if n, err := b.operatorWrites(); err != nil || n < float64(2*b.o.n) {
@@ -81,5 +82,6 @@ func (b *bench) unfinished(ctx context.Context) (int, error) {
 }
 
 func finished(o *kubizone.Record) bool {
-	return o.Labels[kubizone.ParentZoneLabel] != "" && o.Status.ObservedGeneration == o.Generation && figures.Ready(o.Status.Conditions, o.Generation)
+	return o.Labels[kubizone.ParentZoneLabel] != "" && o.Status.ObservedGeneration == o.Generation &&
+		figures.Ready(o.Status.Conditions, o.Generation)
 }

@@ -58,8 +58,8 @@ func (u usage) since(before usage) usage {
 	return u
 }
 
-// operatorsWrites counts the writes that are not the bench's own: it creates, patches and deletes Records, and the operator
-// only applies labels to them and patches their status.
+// operatorsWrites counts the writes that are not the bench's own: it creates, patches and deletes Records, and the
+// operator only applies labels to them and patches their status.
 func (u usage) operatorsWrites() float64 {
 	n := 0.0
 	for what, count := range u.writes {

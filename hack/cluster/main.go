@@ -1,4 +1,5 @@
-// Command cluster builds, starts and ends a Kubernetes control plane on loopback for people: the same one that the tests use.
+// Command cluster builds, starts and ends a Kubernetes control plane on loopback for people: the same one that the
+// tests use.
 //
 //	go run ./hack/cluster build    compile the components into the user's cache folder, about ten minutes the first time
 //	go run ./hack/cluster up       build what is missing, start, and return; flags: -crd PATH (repeatable),
@@ -73,11 +74,13 @@ func up(ctx context.Context, link string, args []string, log io.Writer) error {
 		opts.CRDs = append(opts.CRDs, path)
 		return nil
 	})
-	flags.BoolVar(&opts.Node, "node", false, "start a real node too; needs Linux, root and what hack/prerequisites installs")
-	flags.Func("image", "load the images of this archive, in OCI's or Docker's format, onto the node (repeatable)", func(path string) error {
-		opts.Images = append(opts.Images, path)
-		return nil
-	})
+	flags.BoolVar(&opts.Node, "node", false,
+		"start a real node too; needs Linux, root and what hack/prerequisites installs")
+	flags.Func("image", "load the images of this archive, in OCI's or Docker's format, onto the node (repeatable)",
+		func(path string) error {
+			opts.Images = append(opts.Images, path)
+			return nil
+		})
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -120,7 +123,8 @@ func env(link string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "export KUBECONFIG=%s\nexport PATH=%s:\"$PATH\"\n", quote(c.Kubeconfig()), quote(filepath.Dir(c.Kubectl())))
+	fmt.Fprintf(out, "export KUBECONFIG=%s\nexport PATH=%s:\"$PATH\"\n", quote(c.Kubeconfig()),
+		quote(filepath.Dir(c.Kubectl())))
 	return nil
 }
 

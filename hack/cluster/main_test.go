@@ -25,14 +25,16 @@ func TestUpEnvDown(t *testing.T) {
 	if err := env(link, &script); err != nil {
 		t.Fatal(err)
 	}
-	shell := exec.CommandContext(t.Context(), "sh", "-c", script.String()+"kubectl create configmap a && kubectl get configmap a -o name")
+	shell := exec.CommandContext(t.Context(), "sh", "-c", script.String()+
+		"kubectl create configmap a && kubectl get configmap a -o name")
 	if out, err := shell.CombinedOutput(); err != nil || !strings.Contains(string(out), "configmap/a\n") {
 		t.Errorf("kubectl with what env prints: %v\n%s", err, out)
 	}
 	if err := up(t.Context(), link, nil, &said); err != nil || !strings.Contains(said.String(), "runs already") {
 		t.Errorf("a second up: %v, %q", err, said.String())
 	}
-	if err := up(t.Context(), link, []string{"-node"}, io.Discard); err == nil || !strings.Contains(err.Error(), "go run ./hack/cluster down") {
+	if err := up(t.Context(), link, []string{"-node"}, io.Discard); err == nil || !strings.Contains(err.Error(),
+		"go run ./hack/cluster down") {
 		t.Errorf("asking a control plane for a node: %v, want the way to one", err)
 	}
 	dir, err := filepath.EvalSymlinks(link)

@@ -11,9 +11,11 @@ import (
 	"github.com/zonefold/zonefold/internal/nameserver"
 )
 
-// changeBoth changes an address again and measures how long it takes until the operator, and who follows it, answer with it.
+// changeBoth changes an address again and measures how long it takes until the operator, and who follows it, answer
+// with it.
 func (s *stage) changeBoth(ctx context.Context) error {
-	s.chapter("The same change again", "Now the operator answers itself, and tells the BIND that follows it, which copies what has changed. It tells of a zone",
+	s.chapter("The same change again", "Now the operator answers itself, and tells the BIND that follows it, which "+
+		"copies what has changed. It tells of a zone",
 		"ten times a second at most; the demo changes it less often.")
 	send, err := s.sender(ctx, "192.0.2.91")
 	if err != nil {
@@ -70,7 +72,8 @@ func (s *stage) changeOnce(ctx context.Context, send func(context.Context, strin
 	if err := answers(ctx, s.follower, address); err != nil {
 		return err
 	}
-	s.say("  zonefold answers with %s after %.1f milliseconds, the BIND that follows it after %.1f", address, own, milliseconds(began))
+	s.say("  zonefold answers with %s after %.1f milliseconds, the BIND that follows it after %.1f", address, own,
+		milliseconds(began))
 	return nil
 }
 
@@ -98,7 +101,8 @@ func (s *stage) showIncrement(ctx context.Context, zone dnsname.Name, before uin
 		return err
 	}
 	s.say("The last change as it went over the wire, and what who has no key gets:")
-	key, err := s.file("follower.key", fmt.Sprintf("key %q { algorithm hmac-sha256; secret %q; };\n", followerKey, s.followerSecret))
+	key, err := s.file("follower.key", fmt.Sprintf("key %q { algorithm hmac-sha256; secret %q; };\n", followerKey,
+		s.followerSecret))
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,8 @@ import (
 // changeRecord changes an address a few times and measures how long it takes until BIND answers with it.
 func (s *stage) changeRecord(ctx context.Context) error {
 	s.chapter("A change",
-		"How long does it take from kubectl to the answer of BIND? Starting kubectl takes longer than all the rest, so the demo",
+		"How long does it take from kubectl to the answer of BIND? Starting kubectl takes longer than all the "+
+			"rest, so the demo",
 		"sends the same request itself over an open connection, and asks BIND until the new address is there.")
 	send, err := s.sender(ctx, "192.0.2.81")
 	if err != nil {
@@ -131,7 +132,8 @@ func (s *stage) administrator() (*http.Client, string, error) {
 	}
 	var config kubeconfig
 	if err := yaml.Unmarshal(text, &config); err != nil || len(config.Clusters) != 1 || len(config.Users) != 1 {
-		return nil, "", errors.Join(fmt.Errorf("%s is not a kubeconfig with one cluster and one user", s.cluster.Kubeconfig()), err)
+		return nil, "", errors.Join(fmt.Errorf("%s is not a kubeconfig with one cluster and one user",
+			s.cluster.Kubeconfig()), err)
 	}
 	user := config.Users[0].User
 	certificate, err := tls.X509KeyPair(user.Certificate, user.Key)

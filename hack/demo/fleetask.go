@@ -20,7 +20,8 @@ type wish struct {
 	data []string // sorted
 }
 
-// everywhere are some of the records of the example, of each way into the zone: named, selected, of two objects, of the zone itself.
+// everywhere are some of the records of the example, of each way into the zone: named, selected, of two objects, of the
+// zone itself.
 var everywhere = []wish{
 	{"example.com.", dns.TypeNS, []string{"ns1.example.com."}},
 	{"www.example.com.", dns.TypeA, []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"}},
@@ -52,7 +53,8 @@ func (w wish) ask(ctx context.Context, address string) error {
 		}
 	}
 	if slices.Sort(got); !slices.Equal(got, w.data) {
-		return fmt.Errorf("the answer to %s %s is %s %q and not %q", w.name, dns.TypeToString[w.typ], dns.RcodeToString[answer.Rcode], got, w.data)
+		return fmt.Errorf("the answer to %s %s is %s %q and not %q", w.name, dns.TypeToString[w.typ],
+			dns.RcodeToString[answer.Rcode], got, w.data)
 	}
 	return nil
 }
@@ -112,7 +114,8 @@ func keepAsking(ctx context.Context, what string, once func(ctx context.Context,
 	return result
 }
 
-// asResolversDo asks one of the servers, each question another one first, and goes on to the next where there is no answer.
+// asResolversDo asks one of the servers, each question another one first, and goes on to the next where there is no
+// answer.
 func asResolversDo(servers []server) func(ctx context.Context, n int) error {
 	return func(ctx context.Context, n int) (err error) {
 		w := everywhere[n%len(everywhere)]

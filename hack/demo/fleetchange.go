@@ -10,7 +10,8 @@ import (
 // scaleFleet asks for more servers.
 func (s *stage) scaleFleet(ctx context.Context) error {
 	s.chapter("More of them", "One field of the provider. A new server is ready when it has all zones.")
-	if err := s.kubectl(ctx, "patch", "clusterbind9providers/global-dns", "--type=merge", "-p", `{"spec":{"secondaryReplicas":3}}`); err != nil {
+	if err := s.kubectl(ctx, "patch", "clusterbind9providers/global-dns", "--type=merge", "-p",
+		`{"spec":{"secondaryReplicas":3}}`); err != nil {
 		return err
 	}
 	if err := s.awaitFleet(ctx); err != nil {
@@ -27,7 +28,8 @@ func (s *stage) scaleFleet(ctx context.Context) error {
 
 // rollFleet asks for another version while somebody asks questions.
 func (s *stage) rollFleet(ctx context.Context) error {
-	s.chapter("Another version", "Pods are replaced one at a time, each by one that has all zones before. Meanwhile somebody asks the servers all the time, as resolvers do,",
+	s.chapter("Another version", "Pods are replaced one at a time, each by one that has all zones before. Meanwhile "+
+		"somebody asks the servers all the time, as resolvers do,",
 		"and the demo asks each server alone: on a busy machine a packet now and then is for a Pod that has just gone.")
 	servers, err := s.servers(ctx)
 	if err != nil {
@@ -40,7 +42,8 @@ func (s *stage) rollFleet(ctx context.Context) error {
 	for _, at := range servers {
 		asked = append(asked, keepAsking(asking, at.name, asResolversDo([]server{at})))
 	}
-	if err := s.kubectl(ctx, "patch", "clusterbind9providers/global-dns", "--type=merge", "-p", `{"spec":{"version":"`+images.OtherVersion+`"}}`); err != nil {
+	if err := s.kubectl(ctx, "patch", "clusterbind9providers/global-dns", "--type=merge", "-p", `{"spec":{"version":"`+
+		images.OtherVersion+`"}}`); err != nil {
 		return err
 	}
 	if err := s.awaitFleet(ctx); err != nil {

@@ -35,8 +35,10 @@ func (p pod) ready() bool {
 
 // killPrimary kills the Pod of a primary while somebody asks, and looks at the new one from its beginning.
 func (s *stage) killPrimary(ctx context.Context) error {
-	s.chapter("A primary is killed", "Its zones are gone with its Pod. Meanwhile somebody asks the servers all the time, as resolvers do: where there is no answer,",
-		"the next server is asked. The demo also asks the new Pod itself, as soon as it has an address, whether it is ready or not.")
+	s.chapter("A primary is killed", "Its zones are gone with its Pod. Meanwhile somebody asks the servers all the "+
+		"time, as resolvers do: where there is no answer,",
+		"the next server is asked. The demo also asks the new Pod itself, as soon as it has an address, whether it is "+
+			"ready or not.")
 	servers, err := s.servers(ctx)
 	if err != nil {
 		return err
@@ -59,7 +61,9 @@ func (s *stage) killPrimary(ctx context.Context) error {
 		return err
 	}
 	address := young.Status.PodIP + ":5353"
-	direct := keepAsking(asking, young.Metadata.Name, func(ctx context.Context, n int) error { return everywhere[n%len(everywhere)].ask(ctx, address) })
+	direct := keepAsking(asking, young.Metadata.Name, func(ctx context.Context, n int) error {
+		return everywhere[n%len(everywhere)].ask(ctx, address)
+	})
 	for !young.ready() {
 		if young, err = s.podOf(ctx, victim, old.Metadata.UID); err != nil {
 			return err
@@ -80,7 +84,8 @@ func (s *stage) killPrimary(ctx context.Context) error {
 
 // sayKilled says what came of it.
 func (s *stage) sayKilled(killed time.Time, readyAfter time.Duration, resolver, direct *tally) error {
-	s.say("  the resolver asked %d times, and had the right answer %d times; wrong answers: %d", resolver.questions, resolver.answers, resolver.wrong)
+	s.say("  the resolver asked %d times, and had the right answer %d times; wrong answers: %d", resolver.questions,
+		resolver.answers, resolver.wrong)
 	s.say("  %s had nothing to say %d times, then all of the zone %.1f seconds after the end of the old Pod,", direct.what,
 		direct.questions-direct.answers, direct.first.Sub(killed).Seconds())
 	s.say("  and was ready after %.1f seconds; wrong answers: %d", readyAfter.Seconds(), direct.wrong)

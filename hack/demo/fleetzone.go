@@ -26,7 +26,8 @@ func (s *stage) applyZone(ctx context.Context) error {
 		return err
 	}
 	kinds := "arecords,aaaarecords,cnamerecords,mxrecords,txtrecords,srvrecords,caarecords"
-	if err := s.kubectl(ctx, "wait", "--for=condition=Ready", "-n", fleetSpace, kinds, "--all", "--timeout="+patience.String()); err != nil {
+	if err := s.kubectl(ctx, "wait", "--for=condition=Ready", "-n", fleetSpace, kinds, "--all",
+		"--timeout="+patience.String()); err != nil {
 		return err
 	}
 	if err := s.kubectl(ctx, "get", "-n", fleetSpace, "dnszones,"+kinds); err != nil {
@@ -34,7 +35,8 @@ func (s *stage) applyZone(ctx context.Context) error {
 	}
 	s.say("")
 	s.say("What the zone says of its servers:")
-	return s.kubectl(ctx, "get", "-n", fleetSpace, exampleZone, "-o", `jsonpath={range .status.bind9Instances[*]}{.name}{"\t"}{.state}{"\t"}serial {.serial}{"\n"}{end}`)
+	return s.kubectl(ctx, "get", "-n", fleetSpace, exampleZone, "-o",
+		`jsonpath={range .status.bind9Instances[*]}{.name}{"\t"}{.state}{"\t"}serial {.serial}{"\n"}{end}`)
 }
 
 func (s *stage) awaitZone(ctx context.Context) error {
@@ -64,7 +66,8 @@ func (s *stage) servers(ctx context.Context) ([]server, error) {
 
 // digServers asks every server for the zone.
 func (s *stage) digServers(ctx context.Context) error {
-	s.chapter("What every server answers", "The primaries have the zone from the operator, the secondary has it from them. All have the same serial.")
+	s.chapter("What every server answers",
+		"The primaries have the zone from the operator, the secondary has it from them. All have the same serial.")
 	return s.digAll(ctx)
 }
 
@@ -106,19 +109,24 @@ func (s *stage) digAll(ctx context.Context) error {
 
 // showConflict has a record refused.
 func (s *stage) showConflict(ctx context.Context) error {
-	s.chapter("One that is refused", "A CNAME where there are addresses. Nothing changes on the servers; the object says why.")
+	s.chapter("One that is refused",
+		"A CNAME where there are addresses. Nothing changes on the servers; the object says why.")
 	if err := s.kubectl(ctx, "apply", "-f", "hack/demo/refused.yaml"); err != nil {
 		return err
 	}
-	if _, err := s.cluster.RunKubectl(ctx, "wait", "--for=jsonpath={.status.conditions[?(@.type==\"Ready\")].reason}=Conflict", "-n", fleetSpace, "cnamerecords/www-younger", "--timeout="+patience.String()); err != nil {
+	if _, err := s.cluster.RunKubectl(ctx, "wait",
+		"--for=jsonpath={.status.conditions[?(@.type==\"Ready\")].reason}=Conflict", "-n", fleetSpace,
+		"cnamerecords/www-younger", "--timeout="+patience.String()); err != nil {
 		return err
 	}
-	return s.kubectl(ctx, "get", "-n", fleetSpace, "cnamerecords/www-younger", "-o", `jsonpath={range .status.conditions[*]}{.type}={.status} {.reason}: {.message}{"\n"}{end}`)
+	return s.kubectl(ctx, "get", "-n", fleetSpace, "cnamerecords/www-younger", "-o",
+		`jsonpath={range .status.conditions[*]}{.type}={.status} {.reason}: {.message}{"\n"}{end}`)
 }
 
 // changeFleet changes an address a few times and measures how long it takes until each server answers with it.
 func (s *stage) changeFleet(ctx context.Context) error {
-	s.chapter("A change", "How long does it take until every server has it? The demo sends what kubectl sends over an open connection, and asks all of them all the time.")
+	s.chapter("A change", "How long does it take until every server has it? The demo sends what kubectl sends over an "+
+		"open connection, and asks all of them all the time.")
 	patch := func(n int) string { return fmt.Sprintf(`{"spec":{"ipv4":"192.0.2.%d"}}`, n) }
 	s.command("kubectl", "patch", "arecords/mail", "-n", fleetSpace, "--type=merge", "-p", patch(31))
 	send, err := s.patcher("/apis/bindy.firestoned.io/v1beta1/namespaces/" + fleetSpace + "/arecords/mail")
@@ -153,7 +161,8 @@ func (s *stage) changeFleet(ctx context.Context) error {
 		}
 		var all []string
 		for i, at := range servers {
-			all = append(all, fmt.Sprintf("%s after %.1f", strings.TrimPrefix(at.name, "global-dns-"), (<-took[i]).Seconds()*1000))
+			all = append(all, fmt.Sprintf("%s after %.1f", strings.TrimPrefix(at.name, "global-dns-"),
+				(<-took[i]).Seconds()*1000))
 		}
 		if ctx.Err() != nil {
 			return errors.Join(fmt.Errorf("not every server answers with %s", want.data[0]), ctx.Err())

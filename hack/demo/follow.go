@@ -31,11 +31,13 @@ spec:
 
 // answerItself has the zones served by the operator as well, and asks it.
 func (s *stage) answerItself(ctx context.Context) error {
-	s.chapter("The operator as a name server", "It answers by itself too, from the same zones under the same serials. A Backend of the kind embedded is all it needs.")
+	s.chapter("The operator as a name server", "It answers by itself too, from the same zones under the same serials. A "+
+		"Backend of the kind embedded is all it needs.")
 	if err := s.applyFile(ctx, "embedded.yaml", embedded); err != nil {
 		return err
 	}
-	if err := s.kubectl(ctx, "wait", "--for=condition=Ready", "backends.zonefold.dev/embedded", "--timeout="+patience.String()); err != nil {
+	if err := s.kubectl(ctx, "wait", "--for=condition=Ready", "backends.zonefold.dev/embedded",
+		"--timeout="+patience.String()); err != nil {
 		return err
 	}
 	return s.servedBy(ctx, s.dns)
@@ -98,7 +100,8 @@ spec:
 
 // follow starts a BIND that follows the operator, and asks it.
 func (s *stage) follow(ctx context.Context) error {
-	s.chapter("A BIND that follows it", "Name servers that you have can copy the zones (AXFR, IXFR) and be told of changes (NOTIFY), as from any primary.",
+	s.chapter("A BIND that follows it",
+		"Name servers that you have can copy the zones (AXFR, IXFR) and be told of changes (NOTIFY), as from any primary.",
 		"This one is told no zone's name: it follows a catalog zone (RFC 9432), in which the operator lists them.")
 	if err := s.startFollower(ctx); err != nil {
 		return err
@@ -107,7 +110,8 @@ func (s *stage) follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.kubectl(ctx, "create", "secret", "generic", "follower-key", "-n", testoperator.Namespace, "--from-file=secret="+key); err != nil {
+	if err := s.kubectl(ctx, "create", "secret", "generic", "follower-key", "-n", testoperator.Namespace,
+		"--from-file=secret="+key); err != nil {
 		return err
 	}
 	if err := s.applyFile(ctx, "embedded.yaml", fmt.Sprintf(hidden, catalog, followerKey, s.follower.Addr())); err != nil {

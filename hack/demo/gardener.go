@@ -21,10 +21,13 @@ const (
 
 // playGardener shows a DNSRecord of Gardener that goes into PowerDNS.
 func (s *stage) playGardener(ctx context.Context, exit bool) error {
-	s.say("Gardener asks for the DNS records of its clusters by objects, which an extension for each kind of DNS service carries out. zonefold")
-	s.say("is one for many kinds. This demo takes a Kubernetes control plane as the seed, the operator, and a PowerDNS, all real and on loopback.")
+	s.say("Gardener asks for the DNS records of its clusters by objects, which an extension for each kind of DNS " +
+		"service carries out. zonefold")
+	s.say("is one for many kinds. This demo takes a Kubernetes control plane as the seed, the operator, and a PowerDNS, " +
+		"all real and on loopback.")
 	for _, act := range []func(context.Context) error{
-		s.startCluster, s.startPowerDNS, s.startGardenerOperator, s.applyRecord, s.changeSpec, s.askForChange, s.rotateKey, s.deleteGardenerRecord,
+		s.startCluster, s.startPowerDNS, s.startGardenerOperator, s.applyRecord, s.changeSpec, s.askForChange, s.rotateKey,
+		s.deleteGardenerRecord,
 	} {
 		if err := act(ctx); err != nil {
 			return err
@@ -37,13 +40,15 @@ func (s *stage) playGardener(ctx context.Context, exit bool) error {
 }
 
 func (s *stage) startPowerDNS(ctx context.Context) error {
-	s.chapter("A DNS service", "PowerDNS, with the empty zone example.com, which whoever has the key of its API may change.")
+	s.chapter("A DNS service",
+		"PowerDNS, with the empty zone example.com, which whoever has the key of its API may change.")
 	zone, err := dnsname.Parse("example.com.")
 	if err != nil {
 		return err
 	}
 	s.powerdns, err = nameserver.StartPowerDNS(ctx, nameserver.Options{
-		Dir: filepath.Join(s.dir, "powerdns"), Zones: []nameserver.Zone{{Name: zone}}, Extra: "cache-ttl=0\nquery-cache-ttl=0\nnegquery-cache-ttl=0",
+		Dir: filepath.Join(s.dir, "powerdns"), Zones: []nameserver.Zone{{Name: zone}},
+		Extra: "cache-ttl=0\nquery-cache-ttl=0\nnegquery-cache-ttl=0",
 	})
 	if err != nil {
 		return err
@@ -55,12 +60,15 @@ func (s *stage) startPowerDNS(ctx context.Context) error {
 // startGardenerOperator runs the operator with this dialect alone, and the rights that the chart gives it then.
 func (s *stage) startGardenerOperator(ctx context.Context) error {
 	s.chapter("The operator", "With the dialect of Gardener alone, and the rights that the chart gives it then.")
-	return s.runChartOperator(ctx, "gardener", "--tenant-servers-allow", "127.0.0.0/8") // the DNS service is on this machine
+	// the DNS service is on this machine
+	return s.runChartOperator(ctx, "gardener", "--tenant-servers-allow", "127.0.0.0/8")
 }
 
-// runChartOperator runs the operator with one dialect alone, as a ServiceAccount that has the rights that the chart gives it then.
+// runChartOperator runs the operator with one dialect alone, as a ServiceAccount that has the rights that the chart
+// gives it then.
 func (s *stage) runChartOperator(ctx context.Context, dialect string, flags ...string) error {
-	args := []string{"template", "zonefold", "charts/zonefold", "-n", testoperator.Namespace, "--set", "dialects.kubizone=false,dialects." + dialect + "=true"}
+	args := []string{"template", "zonefold", "charts/zonefold", "-n", testoperator.Namespace, "--set",
+		"dialects.kubizone=false,dialects." + dialect + "=true"}
 	s.command(append([]string{"helm"}, args...)...)
 	out, err := testoperator.Helm(ctx, args...)
 	if err != nil {
@@ -79,12 +87,14 @@ func (s *stage) runChartOperator(ctx context.Context, dialect string, flags ...s
 
 // applyRecord applies the example with the address and the key of the server that runs.
 func (s *stage) applyRecord(ctx context.Context) error {
-	s.chapter("A DNSRecord", "As gardenlet makes it: a Secret with credentials, the record set, and an annotation that says: do it now.")
+	s.chapter("A DNSRecord",
+		"As gardenlet makes it: a Secret with credentials, the record set, and an annotation that says: do it now.")
 	text, err := os.ReadFile(gardenerExample)
 	if err != nil {
 		return err
 	}
-	record := strings.NewReplacer("http://powerdns.dns.svc:8081", s.powerdns.URL, "change-me", s.powerdns.APIKey).Replace(string(text))
+	record := strings.NewReplacer("http://powerdns.dns.svc:8081", s.powerdns.URL, "change-me", s.powerdns.APIKey).Replace(
+		string(text))
 	if !strings.Contains(record, s.powerdns.URL) || !strings.Contains(record, s.powerdns.APIKey) {
 		return fmt.Errorf("%s is not as the demo knows it", gardenerExample)
 	}
@@ -117,7 +127,8 @@ func (s *stage) askForChange(ctx context.Context) error {
 	if err := s.patchRecord(ctx, `{"metadata":{"annotations":{"gardener.cloud/operation":"reconcile"}}}`); err != nil {
 		return err
 	}
-	if err := s.awaitRecord(ctx, `{.status.observedGeneration} {.status.lastOperation.type} {.status.lastOperation.state}`, "2 Reconcile Succeeded"); err != nil {
+	if err := s.awaitRecord(ctx, `{.status.observedGeneration} {.status.lastOperation.type} {.status.lastOperation.state}`,
+		"2 Reconcile Succeeded"); err != nil {
 		return err
 	}
 	return s.digRecord(ctx, gardenerName+" A 192.0.2.11")
@@ -125,7 +136,8 @@ func (s *stage) askForChange(ctx context.Context) error {
 
 // rotateKey shows credentials that do not work any more.
 func (s *stage) rotateKey(ctx context.Context) error {
-	s.chapter("Wrong credentials", "The status says so, with the code by which Gardener knows that its user has to do something. PowerDNS goes on as it was.")
+	s.chapter("Wrong credentials", "The status says so, with the code by which Gardener knows that its user has to do "+
+		"something. PowerDNS goes on as it was.")
 	secret := []string{"patch", "secret", "dnsrecord-blue-external", "-n", gardenerNamespace, "--type=merge", "-p"}
 	if err := s.kubectl(ctx, append(secret, `{"stringData":{"apiKey":"another"}}`)...); err != nil {
 		return err
@@ -140,7 +152,8 @@ func (s *stage) rotateKey(ctx context.Context) error {
 		return err
 	}
 	s.say("The right ones come back, and it is tried again at once.")
-	if err := s.kubectl(ctx, append(secret, fmt.Sprintf(`{"stringData":{"apiKey":%q}}`, s.powerdns.APIKey))...); err != nil {
+	if err := s.kubectl(ctx, append(secret, fmt.Sprintf(`{"stringData":{"apiKey":%q}}`,
+		s.powerdns.APIKey))...); err != nil {
 		return err
 	}
 	if err := s.awaitRecord(ctx, `{.status.lastOperation.state}`, "Succeeded"); err != nil {
@@ -151,7 +164,8 @@ func (s *stage) rotateKey(ctx context.Context) error {
 
 func (s *stage) deleteGardenerRecord(ctx context.Context) error {
 	s.chapter("The DNSRecord goes", "Its object waits until PowerDNS does not have the record set any more.")
-	if err := s.kubectl(ctx, "delete", gardenerRecord, "-n", gardenerNamespace, "--timeout="+patience.String()); err != nil {
+	if err := s.kubectl(ctx, "delete", gardenerRecord, "-n", gardenerNamespace,
+		"--timeout="+patience.String()); err != nil {
 		return err
 	}
 	return s.digRecord(ctx)

@@ -26,8 +26,10 @@ type hookServer struct {
 
 // playHook shows records that are sent to a server of the signed protocol.
 func (s *stage) playHook(ctx context.Context, exit bool) error {
-	s.say("A DNSClass is a server that takes DNS records over a small signed HTTP protocol, and puts them wherever it likes. This demo")
-	s.say("takes a Kubernetes control plane, the operator, and a server of that protocol in front of a BIND, all real and on loopback.")
+	s.say("A DNSClass is a server that takes DNS records over a small signed HTTP protocol, and puts them wherever it " +
+		"likes. This demo")
+	s.say("takes a Kubernetes control plane, the operator, and a server of that protocol in front of a BIND, all real " +
+		"and on loopback.")
 	for _, act := range []func(context.Context) error{
 		s.startCluster, s.startHookBIND, s.startHookOperator, s.startHook, s.checkHook,
 		s.applyClass, s.showHookRecords, s.digHook, s.showUnsigned, s.loseHook, s.deleteRecord,
@@ -43,13 +45,15 @@ func (s *stage) playHook(ctx context.Context, exit bool) error {
 }
 
 func (s *stage) startHookBIND(ctx context.Context) error {
-	s.chapter("A name server", "BIND, with the empty zone example.com, which whoever has a secret key may change (dynamic updates, RFC 2136).")
+	s.chapter("A name server",
+		"BIND, with the empty zone example.com, which whoever has a secret key may change (dynamic updates, RFC 2136).")
 	return s.runBIND(ctx, "example.com.")
 }
 
 // startHook builds the reference server and starts it.
 func (s *stage) startHook(ctx context.Context) error {
-	s.chapter("A server of the protocol", "cmd/dnshook takes signed requests and has a provider serve what they ask for: BIND here, and with --provider cloudflare-dns Cloudflare.")
+	s.chapter("A server of the protocol", "cmd/dnshook takes signed requests and has a provider serve what they ask "+
+		"for: BIND here, and with --provider cloudflare-dns Cloudflare.")
 	var err error
 	h := &s.hook
 	if h.path, err = s.build(ctx, "dnshook"); err != nil {
@@ -70,7 +74,8 @@ func (s *stage) startHook(ctx context.Context) error {
 	h.release, h.url = release, fmt.Sprintf("http://127.0.0.1:%d", number)
 	h.args = []string{
 		"--listen", strings.TrimPrefix(h.url, "http://"), "--secret-file", secret,
-		"--provider", "rfc2136", "--zone", "example.com", "--rfc2136", s.bind.Addr(), "--tsig-name", keyName, "--tsig-secret-file", key,
+		"--provider", "rfc2136", "--zone", "example.com", "--rfc2136", s.bind.Addr(), "--tsig-name", keyName,
+		"--tsig-secret-file", key,
 	}
 	if h.log, err = os.Create(filepath.Join(s.dir, "dnshook.log")); err != nil {
 		return fmt.Errorf("making the server's log: %w", err)
@@ -104,12 +109,14 @@ func (h *hookServer) strike() {
 
 // checkHook has the command find out whether the server speaks the protocol.
 func (s *stage) checkHook(ctx context.Context) error {
-	s.chapter("Does it speak the protocol?", "The command asks it everything that an operator may ask, rightly and wrongly, and deletes again what it makes.")
+	s.chapter("Does it speak the protocol?",
+		"The command asks it everything that an operator may ask, rightly and wrongly, and deletes again what it makes.")
 	command, err := s.build(ctx, "zonefold")
 	if err != nil {
 		return err
 	}
-	args := []string{"dnshook", "conformance", "--server", s.hook.url, "--secret-file", filepath.Join(s.dir, "hmac-secret"), "--domain", "example.com"}
+	args := []string{"dnshook", "conformance", "--server", s.hook.url, "--secret-file",
+		filepath.Join(s.dir, "hmac-secret"), "--domain", "example.com"}
 	s.command(append([]string{"zonefold"}, args...)...)
 	out, err := exec.CommandContext(ctx, command, args...).CombinedOutput()
 	s.show(string(out))
@@ -118,6 +125,7 @@ func (s *stage) checkHook(ctx context.Context) error {
 
 // startHookOperator runs the operator with this dialect alone, and the rights that the chart gives it then.
 func (s *stage) startHookOperator(ctx context.Context) error {
-	s.chapter("The operator", "With the dialect of DNSClasses alone. It speaks as a ServiceAccount that has the rights that the chart gives it then, and no others.")
+	s.chapter("The operator", "With the dialect of DNSClasses alone. It speaks as a ServiceAccount that has the rights "+
+		"that the chart gives it then, and no others.")
 	return s.runChartOperator(ctx, "homelab")
 }

@@ -12,7 +12,8 @@ import (
 
 // applyClass applies the example with the address and the secret of the server that runs.
 func (s *stage) applyClass(ctx context.Context) error {
-	s.chapter("A DNSClass and its records", "The class says where the server is, which Secret signs requests, and which names the namespace production may have.")
+	s.chapter("A DNSClass and its records",
+		"The class says where the server is, which Secret signs requests, and which names the namespace production may have.")
 	text, err := os.ReadFile(filepath.Join(hookExample, "10-class.yaml"))
 	if err != nil {
 		return err
@@ -21,7 +22,8 @@ func (s *stage) applyClass(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	class := strings.NewReplacer("http://cloudflare-dns.dns.svc:7100", s.hook.url, "change-me", string(secret)).Replace(string(text))
+	class := strings.NewReplacer("http://cloudflare-dns.dns.svc:7100", s.hook.url, "change-me", string(secret)).Replace(
+		string(text))
 	if !strings.Contains(class, s.hook.url) || !strings.Contains(class, string(secret)) {
 		return fmt.Errorf("%s is not as the demo knows it", hookExample)
 	}
@@ -32,7 +34,8 @@ func (s *stage) applyClass(ctx context.Context) error {
 		return err
 	}
 	timeout := "--timeout=" + patience.String()
-	if err := s.kubectl(ctx, "wait", "--for=condition=Ready", "dnsclasses.dns.homelab.mortenolsen.pro", "--all", timeout); err != nil {
+	if err := s.kubectl(ctx, "wait", "--for=condition=Ready", "dnsclasses.dns.homelab.mortenolsen.pro", "--all",
+		timeout); err != nil {
 		return err
 	}
 	return s.kubectl(ctx, "wait", "--for=condition=Ready", dnsRecords, "--all", "-A", timeout)
@@ -83,36 +86,43 @@ func (s *stage) showUnsigned(ctx context.Context) error {
 
 // loseHook changes a record while the server is away.
 func (s *stage) loseHook(ctx context.Context) error {
-	s.chapter("The server goes away", "A record changes meanwhile. It says what is wrong, and BIND goes on to answer with what it had.")
+	s.chapter("The server goes away",
+		"A record changes meanwhile. It says what is wrong, and BIND goes on to answer with what it had.")
 	s.hook.stop()
-	if err := s.kubectl(ctx, "patch", dnsRecords+"/web-app", "-n", "production", "--type=merge", "-p", `{"spec":{"values":["192.168.1.102"]}}`); err != nil {
+	if err := s.kubectl(ctx, "patch", dnsRecords+"/web-app", "-n", "production", "--type=merge", "-p",
+		`{"spec":{"values":["192.168.1.102"]}}`); err != nil {
 		return err
 	}
-	if err := s.kubectl(ctx, "wait", "--for=condition=Ready=false", "-n", "production", dnsRecords+"/web-app", "--timeout="+patience.String()); err != nil {
+	if err := s.kubectl(ctx, "wait", "--for=condition=Ready=false", "-n", "production", dnsRecords+"/web-app",
+		"--timeout="+patience.String()); err != nil {
 		return err
 	}
 	if err := s.kubectl(ctx, "get", dnsRecords+"/web-app", "-n", "production", "-o",
 		`jsonpath={range .status.conditions[*]}{.type}={.status} {.reason}: {.message}{"\n"}{end}`); err != nil {
 		return err
 	}
-	if err := s.dig(ctx, s.bind, question{"www.example.com.", "A", []string{"www.example.com. A 192.168.1.100", "www.example.com. A 192.168.1.101"}}); err != nil {
+	if err := s.dig(ctx, s.bind, question{"www.example.com.", "A", []string{"www.example.com. A 192.168.1.100",
+		"www.example.com. A 192.168.1.101"}}); err != nil {
 		return err
 	}
 	began := time.Now()
 	if err := s.hook.run(); err != nil {
 		return err
 	}
-	if err := s.kubectl(ctx, "wait", "--for=condition=Ready", "-n", "production", dnsRecords+"/web-app", "--timeout="+patience.String()); err != nil {
+	if err := s.kubectl(ctx, "wait", "--for=condition=Ready", "-n", "production", dnsRecords+"/web-app",
+		"--timeout="+patience.String()); err != nil {
 		return err
 	}
-	s.say("It is back, and the record was there %.1f seconds later: failures are tried again after 5, 10, 20, 40 and 60 seconds.", time.Since(began).Seconds())
+	s.say("It is back, and the record was there %.1f seconds later: failures are tried again after 5, 10, 20, 40 "+
+		"and 60 seconds.", time.Since(began).Seconds())
 	return s.dig(ctx, s.bind, question{"www.example.com.", "A", []string{"www.example.com. A 192.168.1.102"}})
 }
 
 // deleteRecord deletes an object, which waits until the server does not have the record any more.
 func (s *stage) deleteRecord(ctx context.Context) error {
 	s.chapter("A record goes", "Its object waits until the server does not have it any more.")
-	if err := s.kubectl(ctx, "delete", dnsRecords+"/web-app", "-n", "production", "--timeout="+patience.String()); err != nil {
+	if err := s.kubectl(ctx, "delete", dnsRecords+"/web-app", "-n", "production",
+		"--timeout="+patience.String()); err != nil {
 		return err
 	}
 	return s.dig(ctx, s.bind, question{"www.example.com.", "A", nil})

@@ -1,7 +1,7 @@
-// Command demo shows zonefold at work on one machine: it builds and starts a Kubernetes control plane, a BIND name server
-// and the operator, applies examples/quickstart, looks at what came of it, and changes a record. Then the operator answers
-// too, as a name server, another BIND follows that, and the record changes again. It waits for Ctrl-C. All parts are real
-// and listen on loopback only. Everything that it started is gone when it ends, however it ends.
+// Command demo shows zonefold at work on one machine: it builds and starts a Kubernetes control plane, a BIND name
+// server and the operator, applies examples/quickstart, looks at what came of it, and changes a record. Then the
+// operator answers too, as a name server, another BIND follows that, and the record changes again. It waits for Ctrl-C.
+// All parts are real and listen on loopback only. Everything that it started is gone when it ends, however it ends.
 //
 // "go run ./hack/demo bind" shows fleets of BIND instead: Pods of a real node, see examples/bindy.
 //
@@ -35,7 +35,8 @@ func main() {
 	}
 }
 
-// run plays the demo and ends everything. A Ctrl-C before the demo is through is an error, afterwards it is how it ends.
+// run plays the demo and ends everything. A Ctrl-C before the demo is through is an error, afterwards it is how it
+// ends.
 func run(ctx context.Context, args []string, exit bool) (err error) {
 	s := &stage{out: os.Stdout}
 	play := s.play
@@ -60,8 +61,9 @@ func run(ctx context.Context, args []string, exit bool) (err error) {
 }
 
 func (s *stage) play(ctx context.Context, exit bool) error {
-	s.say("zonefold keeps the zones of DNS servers as Kubernetes objects say. This demo takes a Kubernetes control plane, a name")
-	s.say("server (BIND) and the zonefold operator, all real and all on this machine's loopback, and removes them at the end.")
+	s.say("zonefold keeps the zones of DNS servers as Kubernetes objects say. This demo takes a Kubernetes control")
+	s.say("plane, a name server (BIND) and the zonefold operator, all real and all on this machine's loopback, and")
+	s.say("removes them at the end.")
 	for _, act := range []func(context.Context) error{
 		s.startCluster, s.startBIND, s.startOperator, s.createBackend, s.applyQuickstart,
 		s.showObjects, s.showRefusal, s.askBIND, s.changeRecord,

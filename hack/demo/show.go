@@ -15,7 +15,9 @@ const refused = "takeover"
 
 // applyQuickstart applies the example and waits until it is served.
 func (s *stage) applyQuickstart(ctx context.Context) error {
-	s.chapter("Zones and Records", "A zone example.org that gives a sub-zone to each of two teams, and the teams' own Zones and Records: see "+quickstart+".")
+	s.chapter("Zones and Records",
+		"A zone example.org that gives a sub-zone to each of two teams, and the teams' own Zones and Records: see "+
+			quickstart+".")
 	if err := s.kubectl(ctx, "apply", "-f", quickstart); err != nil {
 		return err
 	}
@@ -31,7 +33,9 @@ func (s *stage) applyQuickstart(ctx context.Context) error {
 	for _, which := range [][]string{
 		{"-n", "dns", "--all"},
 		{"-n", "team-a", "--all"},
-		append([]string{"-n", "team-b"}, slices.DeleteFunc(strings.Fields(others), func(name string) bool { return strings.HasSuffix(name, "/"+refused) })...),
+		append([]string{"-n", "team-b"}, slices.DeleteFunc(strings.Fields(others), func(name string) bool {
+			return strings.HasSuffix(name, "/"+refused)
+		})...),
 	} {
 		args := append([]string{"wait", "--for=condition=Ready", timeout}, which...)
 		if slices.Contains(which, "--all") {
@@ -41,25 +45,29 @@ func (s *stage) applyQuickstart(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err = s.cluster.RunKubectl(ctx, "wait", "--for=condition=Accepted=false", "-n", "team-b", "records.kubi.zone/"+refused, timeout)
+	_, err = s.cluster.RunKubectl(ctx, "wait", "--for=condition=Accepted=false", "-n", "team-b", "records.kubi.zone/"+
+		refused, timeout)
 	return err
 }
 
 // showObjects shows what kubectl says of everything, and the content of one zone.
 func (s *stage) showObjects(ctx context.Context) error {
-	s.chapter("What became of them", "FQDN and PARENT are found by the operator; the records of all three zones are merged, checked and delivered.")
+	s.chapter("What became of them",
+		"FQDN and PARENT are found by the operator; the records of all three zones are merged, checked and delivered.")
 	if err := s.kubectl(ctx, "get", "zones.kubi.zone,records.kubi.zone", "-A"); err != nil {
 		return err
 	}
 	s.say("")
-	s.say("What example.org holds. The name servers of the sub-zones, and their addresses, came into it from the teams' Zones:")
+	s.say("What example.org holds. The name servers of the sub-zones, and their addresses, came into it from the teams'")
+	s.say("Zones:")
 	return s.kubectl(ctx, "get", "zones.kubi.zone/example-org", "-n", "dns", "-o",
 		`jsonpath={range .status.entries[*]}{.fqdn} {.ttl} {.class} {.type} {.rdata}{"\n"}{end}`)
 }
 
 // showRefusal shows why one Record is not served.
 func (s *stage) showRefusal(ctx context.Context) error {
-	s.chapter("The one that is refused", "A Record of team-b asks for a name of team-a, which no delegation gives it. Nothing changes for team-a.")
+	s.chapter("The one that is refused",
+		"A Record of team-b asks for a name of team-a, which no delegation gives it. Nothing changes for team-a.")
 	if err := s.kubectl(ctx, "get", "records.kubi.zone/"+refused, "-n", "team-b", "-o",
 		`jsonpath={range .status.conditions[*]}{.type}={.status} {.reason}: {.message}{"\n"}{end}`); err != nil {
 		return err
@@ -89,10 +97,13 @@ func questions() []question {
 		{"example.org.", "CAA", []string{`example.org. CAA 0 issue "letsencrypt.org"`}},
 		{"mail.example.org.", "A", []string{"mail.example.org. A 192.0.2.25"}},
 		{"team-a.example.org.", "NS", []string{"team-a.example.org. NS ns.team-a.example.org."}},
-		{"shop.team-a.example.org.", "A", []string{"shop.team-a.example.org. CNAME www.team-a.example.org.", "www.team-a.example.org. A 192.0.2.80"}},
+		{"shop.team-a.example.org.", "A", []string{"shop.team-a.example.org. CNAME www.team-a.example.org.",
+			"www.team-a.example.org. A 192.0.2.80"}},
 		{"www.team-a.example.org.", "AAAA", []string{"www.team-a.example.org. AAAA 2001:db8::80"}},
-		{"team-b.example.org.", "NS", []string{"team-b.example.org. NS ns1.example.org.", "team-b.example.org. NS ns2.example.org."}},
-		{"_xmpp-client._tcp.team-b.example.org.", "SRV", []string{"_xmpp-client._tcp.team-b.example.org. SRV 5 0 5222 chat.team-b.example.org."}},
+		{"team-b.example.org.", "NS", []string{"team-b.example.org. NS ns1.example.org.",
+			"team-b.example.org. NS ns2.example.org."}},
+		{"_xmpp-client._tcp.team-b.example.org.", "SRV", []string{
+			"_xmpp-client._tcp.team-b.example.org. SRV 5 0 5222 chat.team-b.example.org."}},
 		{"chat.team-b.example.org.", "A", []string{"chat.team-b.example.org. A 203.0.113.5"}},
 	}
 }

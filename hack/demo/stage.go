@@ -136,7 +136,8 @@ func (s *stage) until(ctx context.Context, check func() error) error {
 
 // wait leaves everything running until Ctrl-C.
 func (s *stage) wait(ctx context.Context) error {
-	s.chapter("Yours", "All of it keeps running. In another terminal, set up kubectl with the two lines of part 1 and try the commands above,",
+	s.chapter("Yours", "All of it keeps running. In another terminal, set up kubectl with the two lines of part 1 and "+
+		"try the commands above,",
 		"or edit the files in examples/quickstart and apply them again. Ctrl-C ends and removes everything.")
 	select {
 	case <-ctx.Done():

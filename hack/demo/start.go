@@ -29,7 +29,8 @@ const (
 
 // startCluster starts the control plane and says how to use it.
 func (s *stage) startCluster(ctx context.Context) error {
-	s.chapter("A Kubernetes control plane", "etcd, kube-apiserver and kube-controller-manager, built from source: about ten minutes the first time, then kept.")
+	s.chapter("A Kubernetes control plane",
+		"etcd, kube-apiserver and kube-controller-manager, built from source: about ten minutes the first time, then kept.")
 	for _, path := range []string{quickstart, "config/crd", manifest} {
 		if _, err := os.Stat(path); err != nil {
 			return fmt.Errorf("%w: run the demo in the repository's folder", err)
@@ -39,7 +40,8 @@ func (s *stage) startCluster(ctx context.Context) error {
 	if s.dir, err = os.MkdirTemp("", "zonefold-demo-"); err != nil {
 		return fmt.Errorf("making a folder: %w", err)
 	}
-	s.cluster, err = testcluster.Start(ctx, testcluster.Options{Log: lines{s}, ControllerManager: true, CRDs: []string{"config/crd"}})
+	s.cluster, err = testcluster.Start(ctx, testcluster.Options{Log: lines{s}, ControllerManager: true, CRDs: []string{
+		"config/crd"}})
 	if err != nil {
 		return err
 	}
@@ -58,7 +60,8 @@ func (s *stage) sayHowToUse() {
 
 // startBIND starts a name server with empty zones that the holder of a key may change.
 func (s *stage) startBIND(ctx context.Context) error {
-	s.chapter("A name server", "BIND, with three empty zones that whoever has a secret key may change (dynamic updates, RFC 2136).")
+	s.chapter("A name server",
+		"BIND, with three empty zones that whoever has a secret key may change (dynamic updates, RFC 2136).")
 	return s.runBIND(ctx, quickstartZones()...)
 }
 
@@ -100,7 +103,8 @@ func newSecret() string {
 
 // startOperator builds the operator and starts it as a process of its own, as it would run in a Pod.
 func (s *stage) startOperator(ctx context.Context) error {
-	s.chapter("The operator", "It watches the API server, works out what each zone holds, and sends what changes to the name servers.",
+	s.chapter("The operator",
+		"It watches the API server, works out what each zone holds, and sends what changes to the name servers.",
 		"It speaks as a ServiceAccount that has the rights that "+manifest+" gives it, and no others.")
 	number, release, err := nameserver.ClaimPort()
 	if err != nil {
@@ -130,7 +134,8 @@ func (s *stage) runOperator(ctx context.Context, manifest string, args ...string
 	if s.log, err = os.Create(filepath.Join(s.dir, "operator.log")); err != nil {
 		return fmt.Errorf("making the operator's log: %w", err)
 	}
-	if s.operator, err = testoperator.Start(testoperator.Options{Path: path, Kubeconfig: kubeconfig, Args: args, Log: s.log}); err != nil {
+	if s.operator, err = testoperator.Start(testoperator.Options{Path: path, Kubeconfig: kubeconfig, Args: args,
+		Log: s.log}); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -204,7 +209,8 @@ func (s *stage) createBackend(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.kubectl(ctx, "create", "secret", "generic", "bind-key", "-n", testoperator.Namespace, "--from-file=secret="+key); err != nil {
+	if err := s.kubectl(ctx, "create", "secret", "generic", "bind-key", "-n", testoperator.Namespace,
+		"--from-file=secret="+key); err != nil {
 		return err
 	}
 	text := fmt.Sprintf(backend, s.bind.Addr(), keyName)

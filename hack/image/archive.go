@@ -73,7 +73,8 @@ func archive(path string, image v1.ImageIndex, names []string) (digest v1.Hash, 
 	defer os.RemoveAll(dir)
 	all := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, name := range names {
-		all = mutate.AppendManifests(all, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Annotations: annotations(name)}})
+		all = mutate.AppendManifests(all, mutate.IndexAddendum{Add: image,
+			Descriptor: v1.Descriptor{Annotations: annotations(name)}})
 	}
 	if _, err := layout.Write(filepath.Join(dir, "image"), all); err != nil {
 		return digest, fmt.Errorf("writing the image's parts: %w", err)

@@ -128,7 +128,8 @@ func contents(t *testing.T, img v1.Image) files {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found["/"+strings.Trim(header.Name, "/")] = file{text: text, mode: header.Mode, link: header.Linkname, dir: header.Typeflag == tar.TypeDir, owner: header.Uid}
+		found["/"+strings.Trim(header.Name, "/")] = file{text: text, mode: header.Mode, link: header.Linkname,
+			dir: header.Typeflag == tar.TypeDir, owner: header.Uid}
 	}
 }
 

@@ -32,7 +32,8 @@ func bind(ctx context.Context, o options) (image, error) {
 	var made image
 	for _, program := range bindPrograms() {
 		if _, err := os.Stat(program); err != nil {
-			return made, fmt.Errorf("%w: the image is made of Debian's files; on Debian, install them with apt-get install --no-install-recommends bind9 bind9-utils; "+
+			return made, fmt.Errorf("%w: the image is made of Debian's files; on Debian, install them with apt-get install "+
+				"--no-install-recommends bind9 bind9-utils; "+
 				"elsewhere, make the other images alone: go run ./hack/image bindcar dnshook operator", err)
 		}
 	}
@@ -51,7 +52,8 @@ func bind(ctx context.Context, o options) (image, error) {
 	if err != nil {
 		return made, err
 	}
-	b := build{platform: v1.Platform{OS: "linux", Architecture: runtime.GOARCH}, config: bindConfig(packages["bind9"]), layers: []files{content}}
+	b := build{platform: v1.Platform{OS: "linux", Architecture: runtime.GOARCH}, config: bindConfig(packages["bind9"]),
+		layers: []files{content}}
 	made.tag, made.platforms = release, b.platform.String()
 	made.index, err = index([]build{b})
 	return made, err

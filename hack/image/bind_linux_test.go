@@ -64,8 +64,9 @@ func TestBINDImageHasBINDAndNoShell(t *testing.T) {
 	}
 }
 
-// TestBINDServesWithAReadOnlyRoot runs the image's files as a container runtime does: as user 101, with no capability and a root
-// that nothing can be written to. A zone is added by rndc, which needs the folder of new zones, the key and the plugins' LMDB.
+// TestBINDServesWithAReadOnlyRoot runs the image's files as a container runtime does: as user 101, with no capability
+// and a root that nothing can be written to. A zone is added by rndc, which needs the folder of new zones, the key and
+// the plugins' LMDB.
 func TestBINDServesWithAReadOnlyRoot(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Fatal("changing the root folder and the user needs root; run: sudo go test ./hack/image")
@@ -80,14 +81,16 @@ func TestBINDServesWithAReadOnlyRoot(t *testing.T) {
 	defer in.Close()
 	unpack(t, in, c.root)
 	number := c.configure(t)
-	if out, err := c.command(t, "named", "-V").CombinedOutput(); err != nil || !strings.Contains(string(out), "BIND "+release) {
+	if out, err := c.command(t, "named", "-V").CombinedOutput(); err != nil ||
+		!strings.Contains(string(out), "BIND "+release) {
 		t.Fatalf("named -V: %v\n%s", err, out)
 	}
 	if out, err := c.command(t, "named-checkconf", "-p", "/etc/bind/named.conf").CombinedOutput(); err != nil {
 		t.Fatalf("named-checkconf: %v\n%s", err, out)
 	}
 	c.start(t)
-	if out, err := c.command(t, "rndc", "-c", "/etc/bind/rndc.conf", "addzone", `a.example { type primary; file "a.example.zone"; };`).CombinedOutput(); err != nil {
+	if out, err := c.command(t, "rndc", "-c", "/etc/bind/rndc.conf", "addzone",
+		`a.example { type primary; file "a.example.zone"; };`).CombinedOutput(); err != nil {
 		t.Fatalf("rndc addzone: %v\n%s", err, out)
 	}
 	zone, err := dnsname.Parse("a.example.")
@@ -120,11 +123,16 @@ func (c container) configure(t *testing.T) uint16 {
 		t.Fatalf("plugins: %q, %v", plugins, err)
 	}
 	for path, text := range map[string]string{
-		filepath.Join(c.config, "named.conf"): key + fmt.Sprintf("controls { inet 127.0.0.1 port %d allow { 127.0.0.1; } keys { k; }; };\n", ports[1]) +
-			fmt.Sprintf("options { directory \"/var/cache/bind\"; pid-file none; session-keyfile none; lock-file none; allow-new-zones yes; recursion no;\n"+
-				"dnssec-validation no; listen-on port %d { 127.0.0.1; }; listen-on-v6 { none; }; };\nplugin query \"%s\" { filter-aaaa-on-v4 no; };\n", ports[0], plugins[0]),
-		filepath.Join(c.config, "rndc.conf"):     key + fmt.Sprintf("options { default-server 127.0.0.1; default-port %d; default-key k; };\n", ports[1]),
-		filepath.Join(c.cache, "a.example.zone"): "$TTL 60\n@ SOA ns.a.example. hostmaster.a.example. 7 3600 600 86400 60\n@ NS ns.b.example.\n",
+		filepath.Join(c.config, "named.conf"): key + fmt.Sprintf(
+			"controls { inet 127.0.0.1 port %d allow { 127.0.0.1; } keys { k; }; };\n", ports[1]) +
+			fmt.Sprintf("options { directory \"/var/cache/bind\"; pid-file none; session-keyfile none; lock-file none; "+
+				"allow-new-zones yes; recursion no;\n"+
+				"dnssec-validation no; listen-on port %d { 127.0.0.1; }; listen-on-v6 { none; }; };\nplugin query \"%s\" { "+
+				"filter-aaaa-on-v4 no; };\n", ports[0], plugins[0]),
+		filepath.Join(c.config, "rndc.conf"): key + fmt.Sprintf(
+			"options { default-server 127.0.0.1; default-port %d; default-key k; };\n", ports[1]),
+		filepath.Join(c.cache, "a.example.zone"): "$TTL 60\n@ SOA ns.a.example. hostmaster.a.example. 7 3600 600 86400 " +
+			"60\n@ NS ns.b.example.\n",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -149,7 +157,8 @@ func (c container) command(t *testing.T, program ...string) *exec.Cmd {
 		mount --bind "$config" "$root/etc/bind"; mount -o remount,ro,bind "$root/etc/bind"; mount --bind "$cache" "$root/var/cache/bind"
 		if touch "$root/written" 2>/dev/null; then echo the root file system is not read-only; exit 1; fi
 		exec chroot --userspec="$user" "$root" "$@"`
-	args := []string{"--mount", "--propagation", "private", "sh", "-ec", script, "sh", c.root, c.config, c.cache, fmt.Sprintf("%d:%d", bindUser, bindUser)}
+	args := []string{"--mount", "--propagation", "private", "sh", "-ec", script, "sh", c.root, c.config, c.cache,
+		fmt.Sprintf("%d:%d", bindUser, bindUser)}
 	cmd := exec.CommandContext(t.Context(), "unshare", append(args, program...)...)
 	cmd.Env = bindConfig("").Env
 	cmd.Env[0] += ":/sbin:/bin" // unshare, mount and chroot are the machine's

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// addPackages adds what tells where the files come from: the licenses, and the packages' records where scanners for known
-// vulnerabilities look in images that have no dpkg. It returns the versions by package.
+// addPackages adds what tells where the files come from: the licenses, and the packages' records where scanners for
+// known vulnerabilities look in images that have no dpkg. It returns the versions by package.
 func (f files) addPackages(ctx context.Context) (versions map[string]string, err error) {
 	names, err := f.owners(ctx)
 	if err != nil {
@@ -38,7 +38,9 @@ func (f files) addPackages(ctx context.Context) (versions map[string]string, err
 		}
 	}
 	if versions["bind9"] == "" {
-		return nil, fmt.Errorf("no file of the image belongs to the package bind9, but to %s: the image is made of Debian's files", strings.Join(names, ", "))
+		return nil, fmt.Errorf(
+			"no file of the image belongs to the package bind9, but to %s: the image is made of Debian's files",
+			strings.Join(names, ", "))
 	}
 	return versions, nil
 }
@@ -53,12 +55,14 @@ func (f files) owners(ctx context.Context) ([]string, error) {
 		}
 	}
 	out, err := output(ctx, "dpkg-query", append([]string{"--search"}, either...)...)
-	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) { // 1: of each two, it knows one
+	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
+		// 1: of each two, it knows one
 		return nil, err
 	}
 	owners, owned := map[string]bool{}, map[string]bool{}
 	for line := range strings.Lines(string(out)) {
-		if name, found, _ := strings.Cut(line, ": "); !strings.HasPrefix(name, "diversion by ") && strings.TrimSpace(found) != "" {
+		if name, found, _ := strings.Cut(line, ": "); !strings.HasPrefix(name, "diversion by ") &&
+			strings.TrimSpace(found) != "" {
 			owners[name], owned[strings.TrimSpace(found)] = true, true
 		}
 	}

@@ -33,7 +33,8 @@ func TestDockerfileMakesTheSameImages(t *testing.T) {
 		if diff := cmp.Diff(p.config("$VERSION"), got.config); diff != "" {
 			t.Errorf("%s: hack/image (-) and Dockerfile (+) differ:\n%s", p.name, diff)
 		}
-		want := map[string]string{"/": "hack/image/base/", certsPath: "build:" + certsPath, "/" + p.name: "build:/out/" + p.name}
+		want := map[string]string{"/": "hack/image/base/", certsPath: "build:" + certsPath, "/" + p.name: "build:/out/" +
+			p.name}
 		if diff := cmp.Diff(want, got.copies); diff != "" {
 			t.Errorf("%s: the files of hack/image (-) and Dockerfile (+) differ:\n%s", p.name, diff)
 		}

@@ -81,7 +81,8 @@ func (f files) layer() (v1.Layer, error) {
 }
 
 func (f file) pack(out *tar.Writer, name string) error {
-	header := tar.Header{Name: name[1:], Mode: f.mode, Size: int64(len(f.text)), Uid: f.owner, Gid: f.owner, Typeflag: tar.TypeReg}
+	header := tar.Header{Name: name[1:], Mode: f.mode, Size: int64(len(f.text)), Uid: f.owner, Gid: f.owner,
+		Typeflag: tar.TypeReg}
 	switch {
 	case f.dir:
 		header.Typeflag, header.Name = tar.TypeDir, header.Name+"/"

@@ -4,8 +4,8 @@
 //	go run ./hack/image -out DIR bind9 bindcar   these, into another folder
 //	go run ./hack/image -tag bind9=9.18.1 bind9  under a second name too
 //
-// The programs of this repository are compiled into images that hold nothing else but certificates. BIND comes from the Debian
-// packages of this machine, with what it loads and no shell. The same input gives the same digest.
+// The programs of this repository are compiled into images that hold nothing else but certificates. BIND comes from the
+// Debian packages of this machine, with what it loads and no shell. The same input gives the same digest.
 package main
 
 import (
@@ -110,9 +110,12 @@ func parse(args []string, log io.Writer) (options, error) {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&o.out, "out", "dist", "the `folder` of the archives")
-	flags.StringVar(&o.version, "version", "dev", "the version of operator, bindcar and dnshook, and the tag of their images")
-	flags.StringVar(&o.certs, "certs", "/etc/ssl/certs/ca-certificates.crt", "the `file` with the certificates of the public authorities")
-	platforms := flags.String("platforms", "linux/amd64,linux/arm64", "what operator, bindcar and dnshook are compiled for; bind9 is always this machine's")
+	flags.StringVar(&o.version, "version", "dev",
+		"the version of operator, bindcar and dnshook, and the tag of their images")
+	flags.StringVar(&o.certs, "certs", "/etc/ssl/certs/ca-certificates.crt",
+		"the `file` with the certificates of the public authorities")
+	platforms := flags.String("platforms", "linux/amd64,linux/arm64",
+		"what operator, bindcar and dnshook are compiled for; bind9 is always this machine's")
 	flags.Func("tag", "`NAME=TAG`: one more tag for the image NAME (repeatable)", func(value string) error {
 		name, tag, _ := strings.Cut(value, "=")
 		if !slices.Contains(all, name) {
@@ -137,7 +140,8 @@ func parse(args []string, log io.Writer) (options, error) {
 	}
 	for _, name := range o.images {
 		if !slices.Contains(all, name) {
-			return o, fmt.Errorf("no image is called %q; there are %s (flags come before the names)", name, strings.Join(all, ", "))
+			return o, fmt.Errorf("no image is called %q; there are %s (flags come before the names)", name, strings.Join(all,
+				", "))
 		}
 	}
 	return o, checkTag(o.version)

@@ -67,7 +67,8 @@ func (p program) config(version string) v1.Config {
 	}
 }
 
-// compile returns a program as one static file. Neither the folder, nor the commit, nor the caller's settings are in it.
+// compile returns a program as one static file. Neither the folder, nor the commit, nor the caller's settings are in
+// it.
 func (p program) compile(ctx context.Context, platform v1.Platform, version string) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "zonefold-image-")
 	if err != nil {
@@ -75,7 +76,8 @@ func (p program) compile(ctx context.Context, platform v1.Platform, version stri
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, p.name)
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", ldflags(version), "-o", path, module+"/cmd/"+p.name)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", ldflags(version), "-o",
+		path, module+"/cmd/"+p.name)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOOS="+platform.OS, "GOARCH="+platform.Architecture)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said

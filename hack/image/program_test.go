@@ -37,7 +37,8 @@ func TestProgramsAreStaticAndAloneInTheirImages(t *testing.T) {
 			if size := content.size(); size > limits[p.name] {
 				t.Errorf("it has %d octets, more than %d", size, limits[p.name])
 			}
-			if account := fmt.Sprintf(":x:%d:%d:", p.user, p.user); !strings.Contains(string(content["/etc/passwd"].text), account) {
+			if account := fmt.Sprintf(":x:%d:%d:", p.user, p.user); !strings.Contains(string(content["/etc/passwd"].text),
+				account) {
 				t.Errorf("/etc/passwd has no user %s", account)
 			}
 			checkStatic(t, content["/"+p.name].text)

@@ -1,7 +1,8 @@
-// Command mutations tries each mutation of test/sim/mutations: it lives lives of the operator until one fails that goes well without the
-// mutation, at most LIVES, and says which one it was and how many there were. It compiles the operator once, with all mutations, of which an
-// environment variable has one be on, and does not touch the tree. It exits 1 when one is not found. Arguments are the names of mutations, or
-// what these begin with up to a hyphen; without any it tries all.
+// Command mutations tries each mutation of test/sim/mutations: it lives lives of the operator until one fails that goes
+// well without the mutation, at most LIVES, and says which one it was and how many there were. It compiles the operator
+// once, with all mutations, of which an environment variable has one be on, and does not touch the tree. It exits 1
+// when one is not found. Arguments are the names of mutations, or what these begin with up to a hyphen; without any it
+// tries all.
 package main
 
 import (
@@ -120,7 +121,8 @@ func compile(ctx context.Context, mutations []sim.Mutation, dir, test string) er
 	if err := os.WriteFile(overlay, text, 0o600); err != nil {
 		return err
 	}
-	if built, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", test, "./"+program).CombinedOutput(); err != nil {
+	if built, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", test,
+		"./"+program).CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, built)
 	}
 	return nil

@@ -23,8 +23,8 @@ type mutated struct {
 	sim.Edit
 }
 
-// switched returns a file in which each of some edits is there when the variable names its mutation: a function that has edits gets a copy
-// of itself for each mutation, and begins by asking which is meant.
+// switched returns a file in which each of some edits is there when the variable names its mutation: a function that
+// has edits gets a copy of itself for each mutation, and begins by asking which is meant.
 func switched(source string, edits []mutated) (string, error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, edits[0].File, source, parser.SkipObjectResolution)
@@ -54,7 +54,8 @@ func switched(source string, edits []mutated) (string, error) {
 			fmt.Fprintf(&ask, "\nif isMutated(%q) { %s }\n", name, d.call(as(name)))
 			fmt.Fprintf(&all, "\n\n%s", d.text(append(mutations[name], insert{d.at(f.Name.End()), 0, as(name)})))
 		}
-		out = append(out, append(d.names(), insert{d.at(f.Body.Lbrace) + 1, 0, ask.String()}, insert{d.at(f.End()), 0, all.String()})...)
+		out = append(out, append(d.names(), insert{d.at(f.Body.Lbrace) + 1, 0, ask.String()},
+			insert{d.at(f.End()), 0, all.String()})...)
 	}
 	return apply(source, 0, len(source), out), nil
 }
@@ -164,7 +165,8 @@ func apply(source string, from, to int, changes []insert) string {
 
 // asking is a file of a package that has functions with mutations.
 func asking(pkg string) string {
-	return "package " + pkg + "\n\nimport \"os\"\n\nfunc isMutated(name string) bool { return os.Getenv(" + strconv.Quote(variable) + ") == name }\n"
+	return "package " + pkg + "\n\nimport \"os\"\n\nfunc isMutated(name string) bool { return os.Getenv(" +
+		strconv.Quote(variable) + ") == name }\n"
 }
 
 // askingAt is where the file is that asking returns, of the package of a file.

@@ -42,10 +42,14 @@ func TestSwitched(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, want := range []string{
-		"func (t *T) Sum(a int, unnamed2 string, more ...int) (sum int) {\nif isMutated(\"less\") { return t.SumMutatedless(a, unnamed2, more...) }\n" +
-			"\nif isMutated(\"not-a\") { return t.SumMutatednota(a, unnamed2, more...) }\n\n\tfor _, n := range more {\n\t\tsum += n\n\t}\n\treturn sum + a\n}",
-		"func (t *T) SumMutatedless(a int, unnamed2 string, more ...int) (sum int) {\n\tfor _, n := range more {\n\t\tsum -= n\n\t}\n\treturn sum + a\n}",
-		"func (t *T) SumMutatednota(a int, unnamed2 string, more ...int) (sum int) {\n\tfor _, n := range more {\n\t\tsum += n\n\t}\n\treturn sum\n}",
+		"func (t *T) Sum(a int, unnamed2 string, more ...int) (sum int) {\nif isMutated(\"less\") { return " +
+			"t.SumMutatedless(a, unnamed2, more...) }\n" +
+			"\nif isMutated(\"not-a\") { return t.SumMutatednota(a, unnamed2, more...) }\n\n\tfor _, n := range more " +
+			"{\n\t\tsum += n\n\t}\n\treturn sum + a\n}",
+		"func (t *T) SumMutatedless(a int, unnamed2 string, more ...int) (sum int) {\n\tfor _, n := range more {\n\t\tsum " +
+			"-= n\n\t}\n\treturn sum + a\n}",
+		"func (t *T) SumMutatednota(a int, unnamed2 string, more ...int) (sum int) {\n\tfor _, n := range more {\n\t\tsum " +
+			"+= n\n\t}\n\treturn sum\n}",
 		"func sayMutatedmute(unnamed0 string) {\n\t\n\t\n}",
 		"{ sayMutatedmute(unnamed0); return }",
 	} {

@@ -18,13 +18,15 @@ var (
 	found = regexp.MustCompile(`found by (.*), after (\d+) lives$`)
 )
 
-// try lives lives with a mutation until one fails, or ends the program. It returns which one, "" for none, and how many there were.
+// try lives lives with a mutation until one fails, or ends the program. It returns which one, "" for none, and how many
+// there were.
 func try(ctx context.Context, m sim.Mutation, test string) (by, after string, err error) {
 	whole := ctx
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	c := exec.CommandContext(ctx, test, "-test.v", "-test.timeout=0", "-test.run=^TestLivesThatLookForMutations$")
-	c.Dir, c.Env = program, append(os.Environ(), "GOMAXPROCS=1", "GOGC=400", variable+"="+m.Name, "DIALECTS="+strings.Join(dialects(m), " "))
+	c.Dir, c.Env = program, append(os.Environ(), "GOMAXPROCS=1", "GOGC=400", variable+"="+m.Name,
+		"DIALECTS="+strings.Join(dialects(m), " "))
 	if os.Getenv("LIVES") == "" {
 		c.Env = append(c.Env, "LIVES=1000")
 	}

@@ -104,7 +104,8 @@ func draw() error {
 		return err
 	}
 	return t.Execute(os.Stdout, map[string]any{
-		"Width": width, "Height": top + rows*rowHeight + 4, "BoxWidth": boxWidth, "BoxHeight": rowHeight - 10, "Arrow": gap - 26,
+		"Width": width, "Height": top + rows*rowHeight + 4, "BoxWidth": boxWidth, "BoxHeight": rowHeight - 10,
+		"Arrow":  gap - 26,
 		"Titles": titles, "Arrows": arrows, "Boxes": boxes,
 	})
 }

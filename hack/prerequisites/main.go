@@ -1,6 +1,6 @@
-// Command prerequisites sees to it that the programs which tests, demo and benchmark start are on the machine. Where all are,
-// it does nothing. On Debian as root it installs what is missing, without starting any service; otherwise it says what to
-// install and exits 1.
+// Command prerequisites sees to it that the programs which tests, demo and benchmark start are on the machine. Where
+// all are, it does nothing. On Debian as root it installs what is missing, without starting any service; otherwise it
+// says what to install and exits 1.
 package main
 
 import (
@@ -18,8 +18,8 @@ import (
 	"syscall"
 )
 
-// A need is one Debian package and the file that shows it is there, however it came: a program's name, or a pattern with a
-// slash for what is not on PATH.
+// A need is one Debian package and the file that shows it is there, however it came: a program's name, or a pattern
+// with a slash for what is not on PATH.
 type need struct{ pkg, shows, why string }
 
 func needs() []need {
@@ -71,11 +71,13 @@ func run(ctx context.Context, log io.Writer) error {
 	}
 	install := "apt-get install --no-install-recommends -y " + strings.Join(names, " ")
 	if _, err := exec.LookPath("apt-get"); err != nil {
-		return fmt.Errorf("this machine has no apt-get; install what provides these Debian packages: %s", strings.Join(names, " "))
+		return fmt.Errorf("this machine has no apt-get; install what provides these Debian packages: %s", strings.Join(names,
+			" "))
 	}
 	if os.Geteuid() != 0 {
 		return fmt.Errorf("installing needs root; run: sudo apt-get update && sudo %s\n"+
-			"(Debian starts the services of new packages; the tests bring their own, so stop those: sudo systemctl disable --now named knot pdns)", install)
+			"(Debian starts the services of new packages; the tests bring their own, so stop those: sudo systemctl disable "+
+			"--now named knot pdns)", install)
 	}
 	if err := apt(ctx, names, log); err != nil {
 		return err
@@ -145,17 +147,19 @@ func apt(ctx context.Context, names []string, log io.Writer) (err error) {
 	return nil
 }
 
-// policyFile is asked by Debian's maintainer scripts before they start a service; 101 means "not allowed" (invoke-rc.d(8)).
+// policyFile is asked by Debian's maintainer scripts before they start a service; 101 means "not allowed"
+// (invoke-rc.d(8)).
 const policyFile = "/usr/sbin/policy-rc.d"
 
-// denyServices keeps the services of new packages from starting, until the returned function is called. A policy that the
-// machine has already, as container images do, is left as it is.
+// denyServices keeps the services of new packages from starting, until the returned function is called. A policy that
+// the machine has already, as container images do, is left as it is.
 func denyServices(log io.Writer) (allow func() error, err error) {
 	if _, err := os.Lstat(policyFile); err == nil {
 		fmt.Fprintf(log, "%s exists and decides whether services start\n", policyFile)
 		return func() error { return nil }, nil
 	}
-	text := "#!/bin/sh\n# Made by zonefold's hack/prerequisites for one run of apt-get; remove it if you find it.\nexit 101\n"
+	text := "#!/bin/sh\n# Made by zonefold's hack/prerequisites for one run of apt-get; remove it if you find " +
+		"it.\nexit 101\n"
 	if err := os.WriteFile(policyFile, []byte(text), 0o755); err != nil {
 		return nil, fmt.Errorf("keeping services from starting: %w", err)
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
-// An Account is what credentials open at a service that hosts zones, where one name may have several zones (a public and a
-// private one) and a zone is known by an ID. Its methods are safe for concurrent use, try every call once, keep to the
-// service's rate by waiting as long as the context allows, and return errors of a class.
+// An Account is what credentials open at a service that hosts zones, where one name may have several zones (a public
+// and a private one) and a zone is known by an ID. Its methods are safe for concurrent use, try every call once, keep
+// to the service's rate by waiting as long as the context allows, and return errors of a class.
 type Account interface {
 	// HostedZones lists all zones that the credentials reach. It asks the service every time, unless the Account is a
 	// Refresher.
@@ -39,11 +39,13 @@ type ZoneFinder interface {
 
 // A HostedZone is one zone of an Account.
 type HostedZone struct {
-	ID      string // as status.zone of a DNSRecord has it
-	Name    dnsname.Name
-	Private bool // answers only inside of a network; of two zones with one name the public one is meant unless the ID is named
+	ID   string // as status.zone of a DNSRecord has it
+	Name dnsname.Name
+	// answers only inside of a network; of two zones with one name the public one is meant unless the ID is named
+	Private bool
 
-	// Inactive says that the service does not answer for it, or not yet: of two zones with one name the other one is meant.
+	// Inactive says that the service does not answer for it, or not yet: of two zones with one name the other one is
+	// meant.
 	Inactive bool
 
 	// Target is the place that the zone is. Zones that are reached with other credentials, or through another kind of
@@ -59,12 +61,14 @@ const (
 	CauseUnauthenticated Cause = "unauthenticated" // it does not know the credentials, or they do not sign as they should
 	CauseUnauthorised    Cause = "unauthorised"    // it knows them, and they are not allowed to do this
 	CauseQuota           Cause = "quota"           // a limit that waiting does not lift
-	CauseInvalid         Cause = "invalid"         // what it was asked for is wrong: a zone that is not there, a name that is not in it
-	CauseUnsupported     Cause = "unsupported"     // this program cannot use such a service at all
+	// what it was asked for is wrong: a zone that is not there, a name that is not in it
+	CauseInvalid     Cause = "invalid"
+	CauseUnsupported Cause = "unsupported" // this program cannot use such a service at all
 )
 
-// FindZone returns the zone of an account that a name is in: the one with the longest name, and of several with that name
-// a public one, of those an active one, and of those the one whose ID comes first. It returns ErrNoZone if there is none.
+// FindZone returns the zone of an account that a name is in: the one with the longest name, and of several with that
+// name a public one, of those an active one, and of those the one whose ID comes first. It returns ErrNoZone if there
+// is none.
 func FindZone(ctx context.Context, account Account, name dnsname.Name) (HostedZone, error) {
 	if finder, ok := account.(ZoneFinder); ok {
 		return finder.FindZone(ctx, name)
@@ -75,7 +79,8 @@ func FindZone(ctx context.Context, account Account, name dnsname.Name) (HostedZo
 	}
 	zone, ok := ZoneOf(zones, name)
 	if !ok {
-		return HostedZone{}, &Error{Class: ErrNoZone, Cause: CauseInvalid, Err: fmt.Errorf("none of the %d zones that the credentials reach holds %s", len(zones), name)}
+		return HostedZone{}, &Error{Class: ErrNoZone, Cause: CauseInvalid, Err: fmt.Errorf(
+			"none of the %d zones that the credentials reach holds %s", len(zones), name)}
 	}
 	return zone, nil
 }
@@ -96,5 +101,6 @@ func ZoneOf(zones []HostedZone, name dnsname.Name) (HostedZone, bool) {
 
 // Compare orders zones as they are preferred for a name that all of them hold.
 func (z HostedZone) Compare(o HostedZone) int {
-	return cmp.Or(cmp.Compare(o.Name.NumLabels(), z.Name.NumLabels()), compareBool(z.Private, o.Private), compareBool(z.Inactive, o.Inactive), cmp.Compare(z.ID, o.ID))
+	return cmp.Or(cmp.Compare(o.Name.NumLabels(), z.Name.NumLabels()), compareBool(z.Private, o.Private),
+		compareBool(z.Inactive, o.Inactive), cmp.Compare(z.ID, o.ID))
 }

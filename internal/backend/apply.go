@@ -9,8 +9,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// apply is one Backend.Apply: the batch and, where the client writes it, the SOA; with the label of the content when it is
-// the last.
+// apply is one Backend.Apply: the batch and, where the client writes it, the SOA; with the label of the content when it
+// is the last.
 func (t *target) apply(ctx context.Context, j *job, changes []plan.Change, last bool) error {
 	s := &t.state
 	batch := sent{Batch: Batch{Changes: changes, Create: s.create, Last: last, Assert: t.overlay}}

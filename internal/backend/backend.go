@@ -9,8 +9,8 @@ import (
 )
 
 // A Backend is one client of one server or account. It translates and transports; it decides nothing: splitting,
-// bisecting, retrying, verifying, ordering and choosing serials belong to the target worker of this package, so a Backend
-// tries every call once and answers with what happened.
+// bisecting, retrying, verifying, ordering and choosing serials belong to the target worker of this package, so a
+// Backend tries every call once and answers with what happened.
 //
 // All methods are safe for concurrent use, obey the context's deadline, and return errors of a class (see ErrorClass).
 // An error that has no class counts as ErrUnavailable.
@@ -92,12 +92,13 @@ type Batch struct {
 	// whole, in one step with these changes and this SOA. Without Last there is more to come, by batches that change it.
 	Create bool
 
-	// Last says that the zone is as it should be, apart from refused sets, when this batch is applied. A zone that could not
-	// be made in one batch may be shown to others from then on and no earlier.
+	// Last says that the zone is as it should be, apart from refused sets, when this batch is applied. A zone that could
+	// not be made in one batch may be shown to others from then on and no earlier.
 	Last bool
 
-	// Assert says that each set becomes what is wanted of it whatever is there, which somebody else may have changed at any time:
-	// the sets of an overlay. A Backend that has to know what it changes reads it then, and relies on nothing that it remembers.
+	// Assert says that each set becomes what is wanted of it whatever is there, which somebody else may have changed at
+	// any time: the sets of an overlay. A Backend that has to know what it changes reads it then, and relies on nothing
+	// that it remembers.
 	Assert bool
 
 	// Remove says that nobody wants the zone any more, of which zonefold owned everything, and Limits.Removes is set: it
@@ -113,9 +114,9 @@ type Result struct {
 	// Rejected sets; the others of the batch are applied.
 	Rejected []Rejection
 
-	// Pending is not nil when the server has made the changes and not all of its name servers answer with them yet. It is polled
-	// until they do; done is also said of all batches of the zone before this one. Batches after it do not wait for that, only the
-	// report that confirms its content. Errors have a class, and say nothing about the changes.
+	// Pending is not nil when the server has made the changes and not all of its name servers answer with them yet. It is
+	// polled until they do; done is also said of all batches of the zone before this one. Batches after it do not wait for
+	// that, only the report that confirms its content. Errors have a class, and say nothing about the changes.
 	Pending func(ctx context.Context) (done bool, err error)
 }
 

@@ -42,8 +42,8 @@ func minGap(class ErrorClass) time.Duration {
 	}
 }
 
-// rest is how long a target that took some changes is left alone, so that in a burst more of them go out together: every
-// message costs a write of the ledger and a reading back. A quiet target takes the next change at once.
+// rest is how long a target that took some changes is left alone, so that in a burst more of them go out together:
+// every message costs a write of the ledger and a reading back. A quiet target takes the next change at once.
 func rest(changes int) time.Duration {
 	if changes < 3 {
 		return 0

@@ -14,7 +14,8 @@ import (
 func large(n int) backend.Content {
 	sets := []rr.Set{set(zoneName, rr.TypeNS, 300, "server.example.net.")}
 	for i := range n {
-		sets = append(sets, set(fmt.Sprintf("host-%d.example.org.", i), rr.TypeA, 300, fmt.Sprintf("192.0.%d.%d", i/256%256, i%256)))
+		sets = append(sets, set(fmt.Sprintf("host-%d.example.org.", i), rr.TypeA, 300,
+			fmt.Sprintf("192.0.%d.%d", i/256%256, i%256)))
 	}
 	return contentOf(mustParse(zoneName), sets...)
 }

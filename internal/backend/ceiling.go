@@ -15,8 +15,8 @@ type CeilingStore interface {
 	Raise(ctx context.Context, feed string, ceiling uint32) error
 }
 
-// Overtaken is the error of a CeilingStore that another run has put a later ceiling into: it may have used all serials up to
-// that one. It is of the class ErrConflict.
+// Overtaken is the error of a CeilingStore that another run has put a later ceiling into: it may have used all serials
+// up to that one. It is of the class ErrConflict.
 type Overtaken struct {
 	Ceiling uint32
 }
@@ -47,9 +47,9 @@ func (f *Feed) Mint(ctx context.Context) (Label, error) {
 }
 
 // name returns the serial under which a target that is at serial above (0: none) gets content id: its label, made if
-// need be. Where that does not come after above it returns a new serial, to which the label moves once the target has it
-// (named). A content that is not wanted any more gets a serial of its own.
-// The serial comes after above, except where three targets' serials are so far apart that no serial comes after all.
+// need be. Where that does not come after above it returns a new serial, to which the label moves once the target has
+// it (named). A content that is not wanted any more gets a serial of its own. The serial comes after above, except
+// where three targets' serials are so far apart that no serial comes after all.
 func (f *Feed) name(ctx context.Context, id string, above uint32) (uint32, error) {
 	return f.take(ctx, func() (uint32, bool) {
 		if id != "" && id == f.label.ID && (above == 0 || rr.SerialLess(above, f.label.Serial)) {
@@ -127,7 +127,8 @@ func (f *Feed) awaitRaise(ctx context.Context, serial uint32) error {
 	return nil
 }
 
-// startRaise stores a ceiling above serial in the background. One that was not stored does not make the step longer. Engine.mu is held.
+// startRaise stores a ceiling above serial in the background. One that was not stored does not make the step longer.
+// Engine.mu is held.
 func (f *Feed) startRaise(serial uint32) chan error {
 	e := f.engine
 	now := e.cfg.Clock.Now()

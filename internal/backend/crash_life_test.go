@@ -20,8 +20,8 @@ type life struct {
 	*clock
 }
 
-// luck is the chance of one part of a life: it has its own, so that the order in which parts run at one moment changes no
-// other part's.
+// luck is the chance of one part of a life: it has its own, so that the order in which parts run at one moment changes
+// no other part's.
 type luck struct {
 	*life
 	own  sync.Mutex
@@ -62,8 +62,8 @@ func (l *luck) random(most time.Duration) time.Duration {
 // pause makes a server or the store take a random time.
 func (l *luck) pause(most time.Duration) { l.wait(l.random(most)) }
 
-// slowBackend takes time for each call, loses answers, and is silent once its life is over; a message that is on its way
-// then may still arrive.
+// slowBackend takes time for each call, loses answers, and is silent once its life is over; a message that is on its
+// way then may still arrive.
 type slowBackend struct {
 	backend.Backend
 	*luck
@@ -92,8 +92,8 @@ func (b slowBackend) Apply(ctx context.Context, zone dnsname.Name, batch backend
 	return result, err
 }
 
-// sameProcess is a server that lives in the operator's own process: its calls take no time, and none has an effect once the
-// life is over.
+// sameProcess is a server that lives in the operator's own process: its calls take no time, and none has an effect once
+// the life is over.
 type sameProcess struct {
 	backend.Backend
 	*life

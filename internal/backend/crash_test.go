@@ -78,7 +78,8 @@ func (w *world) randomContent() backend.Content {
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
-	w := &world{t: t, clock: newClock(), rand: rand.New(rand.NewPCG(seed, 1)), zone: mustParse("example.org."), store: &backendtest.Store{}}
+	w := &world{t: t, clock: newClock(), rand: rand.New(rand.NewPCG(seed, 1)), zone: mustParse("example.org."),
+		store: &backendtest.Store{}}
 	w.keep = w.rand.IntN(2) == 0
 	w.log = slog.New(slog.DiscardHandler)
 	if os.Getenv("CRASH_LOG") != "" {
@@ -87,7 +88,8 @@ func newWorld(t *testing.T, seed uint64) *world {
 	for range 1 + w.rand.IntN(3) {
 		limits := backend.Limits{ApexNS: backend.ApexNSRequired, MaxChanges: w.rand.IntN(5)}
 		m := backendtest.NewMemory(backendtest.Profile{Limits: limits, Async: w.rand.IntN(4) / 3})
-		m.AddZone(w.zone, rr.SOA{MName: w.zone, RName: w.zone, Serial: 1}, set("example.org.", rr.TypeNS, 300, "server.example.net."))
+		m.AddZone(w.zone, rr.SOA{MName: w.zone, RName: w.zone, Serial: 1}, set("example.org.", rr.TypeNS, 300,
+			"server.example.net."))
 		w.servers = append(w.servers, m)
 	}
 	w.copies = map[int]backendtest.Copy{}
@@ -134,7 +136,8 @@ func (w *world) settled(f *backend.Feed, l *luck) {
 }
 
 // longest are how long lives last at most after their last content.
-var longest = []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, 20 * time.Second, 30 * time.Hour}
+var longest = []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, 20 * time.Second,
+	30 * time.Hour}
 
 // live runs the operator for a random while, or until the last content is everywhere, and returns that.
 func (w *world) live(last bool) backend.Content {
@@ -153,7 +156,8 @@ func (w *world) live(last bool) backend.Content {
 	var mu sync.Mutex
 	var f *backend.Feed
 	e := backend.New(backend.Config{
-		Ceilings: slowStore{w.store, l.part(ofCeilings)}, Ledger: slowStore{w.store, l.part(ofLedgers)}, Clock: w.clock, Rand: func() float64 { return 0.5 }, Log: w.log,
+		Ceilings: slowStore{w.store, l.part(ofCeilings)}, Ledger: slowStore{w.store, l.part(ofLedgers)}, Clock: w.clock,
+		Rand: func() float64 { return 0.5 }, Log: w.log,
 		Timeout: time.Minute, Audit: time.Hour,
 		Report: func(r backend.Report) {
 			if l.over() {
@@ -270,9 +274,9 @@ func (w *world) check(seed uint64, want backend.Content) {
 	}
 }
 
-// TestCrashes kills the engine at random moments, thousands of times: whatever was on its way, no serial falls or stands
-// for two contents on any server, and the last life brings all servers to one content under one serial.
-// On one processor what happens at one moment happens in one order, so that a seed that failed fails again, all but always.
+// TestCrashes kills the engine at random moments, thousands of times: whatever was on its way, no serial falls or
+// stands for two contents on any server, and the last life brings all servers to one content under one serial. On one
+// processor what happens at one moment happens in one order, so that a seed that failed fails again, all but always.
 func TestCrashes(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	worlds := 1000

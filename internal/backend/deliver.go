@@ -18,8 +18,8 @@ type delivery struct {
 	open     bool            // the server took something, and not as the last
 }
 
-// loneRefusals is how many sets may be refused, one after the other and nothing taken, before the server is asked whether
-// it takes anything at all.
+// loneRefusals is how many sets may be refused, one after the other and nothing taken, before the server is asked
+// whether it takes anything at all.
 const loneRefusals = 8
 
 // deliver sends changes until all are applied or refused, ending with the label of the content. It returns the changes

@@ -21,12 +21,12 @@ type Config struct {
 	// Strange, unless nil, hears what somebody else has changed where only zonefold writes, under the same rules.
 	Strange func(Strange)
 
-	// Leads reports whether nobody else can be doing the same by now; nil: nobody else ever does. Without it nothing is sent: what is wanted
-	// here may be what was wanted once.
+	// Leads reports whether nobody else can be doing the same by now; nil: nobody else ever does. Without it nothing is
+	// sent: what is wanted here may be what was wanted once.
 	Leads func() bool
 
-	// Late returns until when a message of who was the leader before may arrive; zero: none can; nil: nobody was. What is read before is read
-	// again then, and what is withdrawn before is not confirmed before.
+	// Late returns until when a message of who was the leader before may arrive; zero: none can; nil: nobody was. What is
+	// read before is read again then, and what is withdrawn before is not confirmed before.
 	Late func() time.Time
 
 	Clock   Clock
@@ -34,9 +34,10 @@ type Config struct {
 	Log     *slog.Logger   // nil: none
 	Metrics Metrics        // nil: none
 
-	// Tracing, unless nil, is called around each Apply with the feed and the sequence number of the content that it is for. The
-	// Apply gets its context; the function is called with what came of it.
-	Tracing func(ctx context.Context, feed string, seq uint64, target TargetKey) (context.Context, func(changes int, err error))
+	// Tracing, unless nil, is called around each Apply with the feed and the sequence number of the content that it is
+	// for. The Apply gets its context; the function is called with what came of it.
+	Tracing func(ctx context.Context, feed string, seq uint64,
+		target TargetKey) (context.Context, func(changes int, err error))
 
 	Audit     time.Duration // how often an idle target is read, more or less; 0: never. Attachment.Audit overrides.
 	Timeout   time.Duration // of one call of a Backend, the Ledger or the CeilingStore; 0: 30 s
@@ -47,10 +48,10 @@ type Config struct {
 	Backoff func(class ErrorClass, failures int) time.Duration
 }
 
-// A Ledger remembers across restarts which sets zonefold has put where foreign sets are kept. Record returns when the sets
-// are stored; they are sent afterwards. What it stored comes back as Attachment.Written: a set leaves the ledger when
-// every target's report confirms a content without it and does not list it as lingering. The same holds for every single
-// name server of the zone, so a set that comes again with other values adds them to those that are stored.
+// A Ledger remembers across restarts which sets zonefold has put where foreign sets are kept. Record returns when the
+// sets are stored; they are sent afterwards. What it stored comes back as Attachment.Written: a set leaves the ledger
+// when every target's report confirms a content without it and does not list it as lingering. The same holds for every
+// single name server of the zone, so a set that comes again with other values adds them to those that are stored.
 type Ledger interface {
 	Record(ctx context.Context, feed string, sets []rr.Set) error
 }
@@ -62,8 +63,8 @@ type TargetKey struct {
 	View   string
 }
 
-// An Attachment binds a feed to a target through one client. Name is unique at its target; attaching again under the same
-// name replaces what it was.
+// An Attachment binds a feed to a target through one client. Name is unique at its target; attaching again under the
+// same name replaces what it was.
 type Attachment struct {
 	Name    string // such as the Backend object's
 	Feed    *Feed
@@ -79,8 +80,8 @@ type Attachment struct {
 	Withdraw bool // it is being withdrawn, as by Engine.Withdraw
 }
 
-// Engine runs the workers of all targets. An idle target costs memory only: a worker exists while there is something to do.
-// Its methods are safe for concurrent use and do not block, except Stop.
+// Engine runs the workers of all targets. An idle target costs memory only: a worker exists while there is something to
+// do. Its methods are safe for concurrent use and do not block, except Stop.
 type Engine struct {
 	cfg        Config
 	ctx        context.Context // of everything that is under way
@@ -174,8 +175,10 @@ func (e *Engine) Detach(key TargetKey, name string) {
 }
 
 // Withdraw ends an attachment and removes from the target what zonefold wrote on its behalf, unless another attachment
-// wants it: a zone owned whole is removed where the server can do that (Limits.Removes), else emptied but for SOA, apex NS and
-// their addresses; elsewhere the written sets go. An overlay publishes that it wants nothing instead. Report.Withdrawn confirms it. An attachment that does not exist is confirmed at once by false: there is nothing to wait for.
+// wants it: a zone owned whole is removed where the server can do that (Limits.Removes), else emptied but for SOA, apex
+// NS and their addresses; elsewhere the written sets go. An overlay publishes that it wants nothing instead.
+// Report.Withdrawn confirms it. An attachment that does not exist is confirmed at once by false: there is nothing to
+// wait for.
 func (e *Engine) Withdraw(key TargetKey, name string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -200,7 +203,8 @@ func (e *Engine) Poke(key TargetKey) {
 	}
 }
 
-// Audit has a target read from scratch and compared now, as its audits do from time to time; refused sets are tried again.
+// Audit has a target read from scratch and compared now, as its audits do from time to time; refused sets are tried
+// again.
 func (e *Engine) Audit(key TargetKey) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -19,7 +19,8 @@ func TestAnIdleTargetCostsNothing(t *testing.T) {
 		before := runtime.NumGoroutine()
 		for i := range n {
 			zone := fmt.Sprintf("zone%d.example.", i)
-			m.AddZone(mustParse(zone), rr.SOA{MName: mustParse(zone), RName: mustParse(zone), Serial: 1}, set(zone, rr.TypeNS, 300, "server.example.net."))
+			m.AddZone(mustParse(zone), rr.SOA{MName: mustParse(zone), RName: mustParse(zone), Serial: 1},
+				set(zone, rr.TypeNS, 300, "server.example.net."))
 			f := b.feed(zone)
 			f.Publish(contentOf(mustParse(zone), set(zone, rr.TypeNS, 300, "server.example.net.")), nil)
 			b.engine.Attach(target("server", zone), backend.Attachment{Name: "b", Feed: f, Backend: s})
@@ -35,7 +36,8 @@ func TestAnIdleTargetCostsNothing(t *testing.T) {
 		sent, writes := s.sent(), b.store.Writes()
 		b.pass(48 * time.Hour)
 		if s.sent() != sent || b.store.Writes() != writes || b.count() != n {
-			t.Errorf("idle targets sent %d batches, stored %d times and reported %d times", s.sent()-sent, b.store.Writes()-writes, b.count()-n)
+			t.Errorf("idle targets sent %d batches, stored %d times and reported %d times", s.sent()-sent,
+				b.store.Writes()-writes, b.count()-n)
 		}
 	})
 }
@@ -55,7 +57,8 @@ func TestAuditsAreSpreadAndWriteNothing(t *testing.T) {
 			t.Errorf("100 hours had %d audits, want about one an hour", n)
 		}
 		if s.sent() != sent || b.store.Writes() != writes || b.count() != reports {
-			t.Errorf("audits sent %d batches, stored %d times, reported %d times", s.sent()-sent, b.store.Writes()-writes, b.count()-reports)
+			t.Errorf("audits sent %d batches, stored %d times, reported %d times", s.sent()-sent, b.store.Writes()-writes,
+				b.count()-reports)
 		}
 	})
 }
@@ -99,7 +102,8 @@ func TestCallsAreBoundedForAServerAndOverall(t *testing.T) {
 			spies = append(spies, s)
 			for k := range 50 {
 				zone := fmt.Sprintf("z%d.example.", k)
-				m.AddZone(mustParse(zone), rr.SOA{MName: mustParse(zone), RName: mustParse(zone), Serial: 1}, set(zone, rr.TypeNS, 300, "server.example.net."))
+				m.AddZone(mustParse(zone), rr.SOA{MName: mustParse(zone), RName: mustParse(zone), Serial: 1},
+					set(zone, rr.TypeNS, 300, "server.example.net."))
 				f := b.engine.NewFeed(backend.FeedConfig{ID: fmt.Sprint(i, zone), Zone: mustParse(zone)})
 				f.Publish(contentOf(mustParse(zone), set("www."+zone, rr.TypeA, 300, "192.0.2.1")), nil)
 				b.engine.Attach(target(fmt.Sprint(i), zone), backend.Attachment{Name: "b", Feed: f, Backend: s})

@@ -23,8 +23,8 @@ const (
 	ErrUnavailable ErrorClass = "unavailable"
 	// ErrThrottled: too many requests; Error.After is the server's Retry-After. Holds the whole server.
 	ErrThrottled ErrorClass = "throttled"
-	// ErrTooLarge: what the server says is more than one reading may cost (package budget). Tried again slowly: it is a property of
-	// what the server holds.
+	// ErrTooLarge: what the server says is more than one reading may cost (package budget). Tried again slowly: it is a
+	// property of what the server holds.
 	ErrTooLarge ErrorClass = "too large"
 	// ErrConflict: somebody else wrote since; Batch.Expect did not hold. The zone is read again.
 	ErrConflict ErrorClass = "conflict"
@@ -35,14 +35,16 @@ const (
 // Error makes an ErrorClass an error.
 func (c ErrorClass) Error() string { return string(c) }
 
-// Error is an error of a class with the details that a backend knows. A plain error that wraps an ErrorClass does as well.
+// Error is an error of a class with the details that a backend knows. A plain error that wraps an ErrorClass does as
+// well.
 type Error struct {
-	Class     ErrorClass
-	Words     string        // the server's own words ("SERVFAIL", an API's message); never a Secret
-	After     time.Duration // ErrThrottled: how long to wait; 0 when the server did not say
-	Temporary bool          // ErrRejected: may be the server's trouble (SERVFAIL); a single set is tried again after a while
-	Cause     Cause         // "" when the server did not tell
-	Err       error         // the cause, may be nil
+	Class ErrorClass
+	Words string        // the server's own words ("SERVFAIL", an API's message); never a Secret
+	After time.Duration // ErrThrottled: how long to wait; 0 when the server did not say
+	// ErrRejected: may be the server's trouble (SERVFAIL); a single set is tried again after a while
+	Temporary bool
+	Cause     Cause // "" when the server did not tell
+	Err       error // the cause, may be nil
 }
 
 // Error says the class, the server's words and the cause.
@@ -63,8 +65,8 @@ func (e *Error) Is(target error) bool { return target == e.Class }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Exceeded gives an error of package budget a class: too large, or, where all readings together are too much, throttled. It returns nil
-// for any other error.
+// Exceeded gives an error of package budget a class: too large, or, where all readings together are too much,
+// throttled. It returns nil for any other error.
 func Exceeded(err error) *Error {
 	e, ok := errors.AsType[*budget.Error](err)
 	switch {

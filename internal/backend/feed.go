@@ -30,9 +30,9 @@ type FeedConfig struct {
 	Zone    dnsname.Name
 	Created time.Time // age of the owner: the oldest has a target
 
-	// Overlay says that the feed has sets of its own at its target and not the zone: those that objects overwrite without asking
-	// whose they are. Its content has no SOA and its targets no audits, and what name servers learn of later (Result.Pending)
-	// counts as done. See Publish.
+	// Overlay says that the feed has sets of its own at its target and not the zone: those that objects overwrite without
+	// asking whose they are. Its content has no SOA and its targets no audits, and what name servers learn of later
+	// (Result.Pending) counts as done. See Publish.
 	Overlay bool
 
 	// What was stored by an earlier run; zero values for a new zone.
@@ -51,10 +51,10 @@ type Label struct {
 // A Feed is the wanted content of one zone, shared by all its targets, and the source of its serials. Methods are safe
 // for concurrent use.
 //
-// A content gets its label when a target is ready to send it, not before: what is published in between is never labelled.
-// All targets carry the same label for the same content; a label may move up to a higher serial, never down, and no serial
-// is ever given to two contents, for each is below a ceiling that was stored before, also one that was found at a target. Nor do two
-// feeds of one zone name give one serial to two contents.
+// A content gets its label when a target is ready to send it, not before: what is published in between is never
+// labelled. All targets carry the same label for the same content; a label may move up to a higher serial, never down,
+// and no serial is ever given to two contents, for each is below a ceiling that was stored before, also one that was
+// found at a target. Nor do two feeds of one zone name give one serial to two contents.
 type Feed struct {
 	engine  *Engine
 	id      string
@@ -63,17 +63,18 @@ type Feed struct {
 	overlay bool
 
 	// Guarded by engine.mu.
-	want     Content
-	wantID   string
-	seq      uint64 // 0: nothing published yet
-	label    Label  // ID "": none yet
-	stored   Label  // from an earlier run
-	last     uint32 // the highest serial that was used or seen, 0: none
-	given    *given // shared by the feeds of this zone name; nil for an overlay, which has no serials
-	ended    bool
-	ceiling  uint32 // 0: none
-	floor    uint32 // serials before this one label nothing any more; 0: none
-	unserved uint32 // the first serial that an earlier run has not used, or used for the stored content only; 0: no earlier run
+	want    Content
+	wantID  string
+	seq     uint64 // 0: nothing published yet
+	label   Label  // ID "": none yet
+	stored  Label  // from an earlier run
+	last    uint32 // the highest serial that was used or seen, 0: none
+	given   *given // shared by the feeds of this zone name; nil for an overlay, which has no serials
+	ended   bool
+	ceiling uint32 // 0: none
+	floor   uint32 // serials before this one label nothing any more; 0: none
+	// the first serial that an earlier run has not used, or used for the stored content only; 0: no earlier run
+	unserved uint32
 	step     uint32
 	raised   time.Time
 	raising  chan struct{} // not nil while the ceiling is being raised; closed afterwards
@@ -103,12 +104,13 @@ func (e *Engine) NewFeed(c FeedConfig) *Feed {
 	return f
 }
 
-// Publish makes c the wanted content and wakes the targets. It never blocks. Changed are the keys of the sets that differ
-// from the content published before, empty (not nil) when only the SOA does; nil when it is not known.
+// Publish makes c the wanted content and wakes the targets. It never blocks. Changed are the keys of the sets that
+// differ from the content published before, empty (not nil) when only the SOA does; nil when it is not known.
 //
-// Of an overlay, which is attached before, changed are the sets to assert: they are sent, or deleted if they are not wanted (any
-// more), whatever the server is believed to hold; nil asserts all that are wanted. Sets that are not asserted are left as they are
-// on the server: those that are wanted, and those that are not wanted any more, even if they were about to be sent.
+// Of an overlay, which is attached before, changed are the sets to assert: they are sent, or deleted if they are not
+// wanted (any more), whatever the server is believed to hold; nil asserts all that are wanted. Sets that are not
+// asserted are left as they are on the server: those that are wanted, and those that are not wanted any more, even if
+// they were about to be sent.
 //
 // It returns the sequence number that reports will confirm: a new one, or the last one when the content is the same.
 func (f *Feed) Publish(c Content, changed []rr.Key) uint64 {
@@ -138,8 +140,8 @@ func (f *Feed) Publish(c Content, changed []rr.Key) uint64 {
 	return f.seq
 }
 
-// holding returns the targets that get the feed's content, in an order of their own: what has happened once happens again
-// under a test. Engine.mu is held.
+// holding returns the targets that get the feed's content, in an order of their own: what has happened once happens
+// again under a test. Engine.mu is held.
 func (f *Feed) holding() []*target {
 	targets := make([]*target, 0, len(f.attached))
 	for t := range f.attached {
@@ -184,7 +186,8 @@ func (f *Feed) adopt(id string, serial uint32) bool {
 // below reports whether a serial comes before the floor. Engine.mu is held.
 func (f *Feed) below(serial uint32) bool { return f.floor != 0 && rr.SerialLess(serial, f.floor) }
 
-// relabel moves the label of the same content up and wakes the targets that have it under the old one. Engine.mu is held.
+// relabel moves the label of the same content up and wakes the targets that have it under the old one. Engine.mu is
+// held.
 func (f *Feed) relabel(serial uint32) {
 	f.label.Serial = serial
 	for _, t := range f.holding() {

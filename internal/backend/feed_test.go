@@ -73,10 +73,14 @@ func TestLabels(t *testing.T) {
 		{"a server that has the content keeps its serial", 0, 0, 0, []server{{77, 1}}, 77, []int{0}},
 		{"after a restart nothing that is right is written", 500, 516, 1, []server{{500, 1}, {500, 1}}, 500, []int{0, 0}},
 		{"after a restart with an old status too", 490, 516, 2, []server{{500, 1}, {500, 1}}, 500, []int{0, 0}},
-		{"a server that lags behind what is stored gets it under the stored serial", 500, 516, 1, []server{{499, 0}, {500, 1}}, 500, []int{1, 0}},
+		{"a server that lags behind what is stored gets it under the stored serial", 500, 516, 1,
+			[]server{{499, 0}, {500, 1}}, 500, []int{1, 0}},
 		{"of two servers with the content the higher serial counts", 0, 0, 0, []server{{70, 1}, {80, 1}}, 80, []int{1, 0}},
-		{"a new content comes above the stored ceiling", today + 5, today + 20, 2, []server{{today + 5, 2}}, today + 21, []int{1}},
-		{"a new content comes above every server", 500, 516, 2, []server{{500, 2}, {today + 300, 2}}, today + 301, []int{2, 1}}, // two if it was first to be read
+		{"a new content comes above the stored ceiling", today + 5, today + 20, 2, []server{{today + 5, 2}}, today + 21,
+			[]int{1}},
+		// two if it was first to be read
+		{"a new content comes above every server", 500, 516, 2, []server{{500, 2}, {today + 300, 2}}, today + 301,
+			[]int{2, 1}},
 		{"a stored serial that stood for another content is not adopted", 500, 516, 2, []server{{500, 1}}, today, []int{1}},
 		{"serials wrap around", 0, 0, 0, []server{{1<<32 - 1, 0}}, today, []int{1}},
 	} {
@@ -252,7 +256,8 @@ func TestAZoneThatNobodyTakesGetsALabelWhenAsked(t *testing.T) {
 	})
 }
 
-// TestACeilingThatCannotBeStoredIsNotAskedForAllTheTime has another operator, or a cache that is late, stand in the way for a minute.
+// TestACeilingThatCannotBeStoredIsNotAskedForAllTheTime has another operator, or a cache that is late, stand in the way
+// for a minute.
 func TestACeilingThatCannotBeStoredIsNotAskedForAllTheTime(t *testing.T) {
 	for _, class := range []backend.ErrorClass{backend.ErrConflict, backend.ErrUnavailable} {
 		t.Run(string(class), func(t *testing.T) {

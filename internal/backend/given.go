@@ -7,8 +7,9 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// given is the highest serial that the feeds of one zone name have given to a content, in this run or an earlier one. One feed may
-// come into another's place while copies of the other's contents are still served: it begins above them. Engine.mu guards it.
+// given is the highest serial that the feeds of one zone name have given to a content, in this run or an earlier one.
+// One feed may come into another's place while copies of the other's contents are still served: it begins above them.
+// Engine.mu guards it.
 type given struct {
 	last  uint32
 	feeds int // that may give more
@@ -34,8 +35,8 @@ func (e *Engine) enterFeed(f *Feed, stored ...uint32) {
 	}
 }
 
-// End says that nothing is published to the feed any more, and that it is attached nowhere. A feed that has ended may begin again as
-// a new one.
+// End says that nothing is published to the feed any more, and that it is attached nowhere. A feed that has ended may
+// begin again as a new one.
 func (f *Feed) End() {
 	f.engine.mu.Lock()
 	defer f.engine.mu.Unlock()

@@ -59,7 +59,8 @@ func TestFeedsOfOneZoneNameDoNotGiveOneSerialTwice(t *testing.T) {
 		if got := fresh(e.NewFeed(FeedConfig{ID: "third", Zone: named(t, "example.org.")})); got != today+3 {
 			t.Errorf("one that comes when all others have ended begins with %d", got)
 		}
-		if got := fresh(e.NewFeed(FeedConfig{ID: "stored", Zone: named(t, "example.org."), Serial: 2000010105, Ceiling: 2000010120})); got != today+21 {
+		if got := fresh(e.NewFeed(FeedConfig{ID: "stored", Zone: named(t, "example.org."), Serial: 2000010105,
+			Ceiling: 2000010120})); got != today+21 {
 			t.Errorf("one that an earlier run had goes on with %d", got)
 		}
 	})

@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// HoldZones keeps zones from being delivered through attachments of some kinds until the function that it returns is called. Sets
-// of overlays are not sent again when an operator starts: they have to be known before zones are compared with what is there.
+// HoldZones keeps zones from being delivered through attachments of some kinds until the function that it returns is
+// called. Sets of overlays are not sent again when an operator starts: they have to be known before zones are compared
+// with what is there.
 func (e *Engine) HoldZones(kinds ...string) (release func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -8,7 +8,8 @@ import (
 	"github.com/zonefold/zonefold/internal/backend"
 )
 
-// TestZonesWaitUntilOverlaysAreKnown has an operator start again, which learns of the sets of an overlay later than of the zone.
+// TestZonesWaitUntilOverlaysAreKnown has an operator start again, which learns of the sets of an overlay later than of
+// the zone.
 func TestZonesWaitUntilOverlaysAreKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, s := serverWith(bindLike, zoneName)
@@ -22,7 +23,8 @@ func TestZonesWaitUntilOverlaysAreKnown(t *testing.T) {
 		b.engine.Attach(target("s1", zoneName), backend.Attachment{Name: "free", Feed: f, Backend: free, Kind: "free"})
 		b.pass(time.Minute)
 		if s.reads > 0 || s.sent() > 0 || free.sent() == 0 || !b.engine.HoldsZones() {
-			t.Errorf("the server that is held was read %d times and sent %d batches, the other one %d", s.reads, s.sent(), free.sent())
+			t.Errorf("the server that is held was read %d times and sent %d batches, the other one %d", s.reads, s.sent(),
+				free.sent())
 		}
 		o := b.overlay(s)
 		seq := o.Publish(own(over), nil) // overlays are delivered

@@ -2,9 +2,10 @@ package backend
 
 import "time"
 
-// distrust has a target read once more when no message of who was the leader before can arrive any more: one that came after the first reading
-// is not known, and who withdraws a set that is not there changes nothing that would have the server refuse it. Until then nothing leaves the
-// ledger here. From a server that shows nothing, what goes is removed once more. An overlay says again what it does not want. Engine.mu is held.
+// distrust has a target read once more when no message of who was the leader before can arrive any more: one that came
+// after the first reading is not known, and who withdraws a set that is not there changes nothing that would have the
+// server refuse it. Until then nothing leaves the ledger here. From a server that shows nothing, what goes is removed
+// once more. An overlay says again what it does not want. Engine.mu is held.
 func (t *target) distrust(j *job, now time.Time) {
 	if t.engine.cfg.Late == nil || t.overlay || j.a.Observe {
 		return

@@ -35,7 +35,8 @@ func TestALateMessageOfWhoLedBefore(t *testing.T) {
 				b := newBench(t, func(config *backend.Config) { config.Late = func() time.Time { return until } })
 				until = b.Now().Add(15 * time.Second)
 				f := b.feed(zoneName)
-				a := backend.Attachment{Name: "0", Feed: f, Backend: s, Keep: c.keep, Withdraw: c.leaves, Written: contentOf(mustParse(zoneName), late).Sets}
+				a := backend.Attachment{Name: "0", Feed: f, Backend: s, Keep: c.keep, Withdraw: c.leaves,
+					Written: contentOf(mustParse(zoneName), late).Sets}
 				switch {
 				case c.wants:
 					f.Publish(contentOf(mustParse(zoneName), late), nil)
@@ -44,7 +45,8 @@ func TestALateMessageOfWhoLedBefore(t *testing.T) {
 				}
 				b.engine.Attach(target("s", zoneName), a)
 				b.pass(10 * time.Second)
-				if _, err := m.Client(true).Apply(t.Context(), mustParse(zoneName), backend.Batch{Changes: []plan.Change{{Key: late.Key(), Want: late}}}); err != nil {
+				if _, err := m.Client(true).Apply(t.Context(), mustParse(zoneName),
+					backend.Batch{Changes: []plan.Change{{Key: late.Key(), Want: late}}}); err != nil {
 					t.Fatal(err)
 				}
 				if b.last("0").Withdrawn {

@@ -22,7 +22,8 @@ func TestEveryNameServerIsInTheLedgerBeforeItIsPublished(t *testing.T) {
 		{"a value that was replaced goes", [][]string{{"a", "b"}}, "b server"},
 		{"a value that replaced another before a crash goes when it is replaced", [][]string{{"a", "b"}, {"c"}}, "c server"},
 		{"a value that joined another before a crash goes", [][]string{{"a", "a b"}, {"a"}}, "a server"},
-		{"a value that replaced another long before a crash goes", [][]string{{"a", "b"}, {"b"}, {"b", "c"}, {"d"}}, "d server"},
+		{"a value that replaced another long before a crash goes", [][]string{{"a", "b"}, {"b"}, {"b", "c"}, {"d"}},
+			"d server"},
 		{"all values go with the set", [][]string{{"a", "b"}, {""}}, "server"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -38,7 +39,8 @@ func TestEveryNameServerIsInTheLedgerBeforeItIsPublished(t *testing.T) {
 						store.Wanted(zoneName, content)
 						f.Publish(content, []rr.Key{apexNS})
 						if i == 0 {
-							b.engine.Attach(target("s", zoneName), backend.Attachment{Name: "0", Feed: f, Backend: s, Keep: true, Written: written})
+							b.engine.Attach(target("s", zoneName), backend.Attachment{Name: "0", Feed: f, Backend: s, Keep: true,
+								Written: written})
 						}
 						b.pass(time.Minute)
 						if r := b.last("0"); r.Err != nil || len(r.Refused) > 0 {

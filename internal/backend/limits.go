@@ -40,8 +40,8 @@ type Limits struct {
 	MaxChanges int // changes in one batch; 0 means any number
 
 	// MaxBytes is the size of one batch, in octets or in whatever else Size measures (records, of a service that counts
-	// these); 0 means any size. Size returns an upper bound of what one change takes; nil stands for the worker's estimate of
-	// DNS wire format in octets.
+	// these); 0 means any size. Size returns an upper bound of what one change takes; nil stands for the worker's estimate
+	// of DNS wire format in octets.
 	MaxBytes int
 	Size     func(plan.Change) int
 

@@ -40,7 +40,8 @@ func (t *target) record(ctx context.Context, j *job) error {
 	call, cancel := t.callContext(ctx)
 	defer cancel()
 	if err := t.engine.cfg.Ledger.Record(call, j.feed.id, sets); err != nil {
-		return fmt.Errorf("entering %d sets of zone %s into the ledger before they are published: %w", len(sets), j.feed.zone, err)
+		return fmt.Errorf("entering %d sets of zone %s into the ledger before they are published: %w", len(sets), j.feed.zone,
+			err)
 	}
 	s.written = plan.Apply(s.written, putAll(sets))
 	return nil
@@ -89,7 +90,8 @@ func (t *target) ours(j *job, changes []plan.Change) []plan.Change {
 	return changes
 }
 
-// puts returns the changes that leave a set behind: what is deleted stays in the ledger until it is confirmed to be gone.
+// puts returns the changes that leave a set behind: what is deleted stays in the ledger until it is confirmed to be
+// gone.
 func puts(changes []plan.Change) []plan.Change {
 	var put []plan.Change
 	for _, c := range changes {
@@ -103,9 +105,9 @@ func puts(changes []plan.Change) []plan.Change {
 // rebuildPart is how many exceptions a change makes up for in share.
 const rebuildPart = 16
 
-// share rebuilds have and the ledger from the wanted sets, so that they share memory with them and only differences take
-// any. They hold the same afterwards: the wanted sets, but for those that are left, refused, or the server's apex NS. It
-// costs what these exceptions are, so where there are many, some changes have to gather first.
+// share rebuilds have and the ledger from the wanted sets, so that they share memory with them and only differences
+// take any. They hold the same afterwards: the wanted sets, but for those that are left, refused, or the server's apex
+// NS. It costs what these exceptions are, so where there are many, some changes have to gather first.
 func (t *target) share(j *job) {
 	s := &t.state
 	exceptions := len(s.refused.sets) + s.left.Len()

@@ -9,9 +9,10 @@ import (
 
 // A spot is what one worker has of a target: the zone, or the sets that lie over it.
 //
-// A feed that has sets of its own (FeedConfig.Overlay) and a feed that has the zone do not know of each other's state, and fail
-// and wait by themselves. They meet in three things: they do not run at the same time; a set that the overlay wants is out of
-// reach for the zone, which hears that it is refused; and a set that the overlay gives up becomes what the zone wants of it.
+// A feed that has sets of its own (FeedConfig.Overlay) and a feed that has the zone do not know of each other's state,
+// and fail and wait by themselves. They meet in three things: they do not run at the same time; a set that the overlay
+// wants is out of reach for the zone, which hears that it is refused; and a set that the overlay gives up becomes what
+// the zone wants of it.
 type spot struct {
 	TargetKey
 	overlay bool
@@ -41,8 +42,8 @@ func (t *target) beside() rr.Sets {
 	return t.other().wanted()
 }
 
-// assertions are the changes that make sets of an overlay what they should be, whatever is there. What the overlay gives up
-// becomes what the zone wants of it, or goes.
+// assertions are the changes that make sets of an overlay what they should be, whatever is there. What the overlay
+// gives up becomes what the zone wants of it, or goes.
 func (t *target) assertions(j *job) []plan.Change {
 	s, now := &t.state, t.engine.cfg.Clock.Now()
 	keys := append(j.keys, s.refused.drop(s.refused.due(now))...)
@@ -68,8 +69,8 @@ func (t *target) assertions(j *job) []plan.Change {
 	return t.fitting(j, plan.Order(changes))
 }
 
-// released reports whether a set was sent once, or was to be, and has been let go since: it stays on the server as it is. Only what
-// somebody has asserted not to be wanted is deleted.
+// released reports whether a set was sent once, or was to be, and has been let go since: it stays on the server as it
+// is. Only what somebody has asserted not to be wanted is deleted.
 func (t *target) released(j *job, beneath rr.Sets, k rr.Key) bool {
 	if _, wanted := j.content.Sets.Get(k); wanted {
 		return false
@@ -93,8 +94,8 @@ func (t *target) deleted(done []plan.Change) {
 	}
 }
 
-// Sending reports whether an overlay's run is under way that may write a set of a target. What its feed has let go before the run began is not
-// written.
+// Sending reports whether an overlay's run is under way that may write a set of a target. What its feed has let go
+// before the run began is not written.
 func (e *Engine) Sending(key TargetKey, set rr.Key) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -119,7 +120,8 @@ func (t *target) covered(j *job, over rr.Sets, changes []plan.Change) []plan.Cha
 	for _, k := range keys {
 		want, wanted := j.content.Sets.Get(k)
 		if _, is := over.Get(k); is && wanted {
-			t.refuse(j, []plan.Change{{Key: k, Want: want}}, Refusal{Reason: "objects that overwrite what they find have this set on the server"})
+			t.refuse(j, []plan.Change{{Key: k, Want: want}},
+				Refusal{Reason: "objects that overwrite what they find have this set on the server"})
 			t.state.overlaid[k] = struct{}{}
 		}
 	}
@@ -141,7 +143,8 @@ func (t *target) uncovered(over rr.Sets) []rr.Key {
 	return keys
 }
 
-// assert marks sets to be sent, and lets the zone beneath know. Nil keys are all that the feed wants. Engine.mu is held.
+// assert marks sets to be sent, and lets the zone beneath know. Nil keys are all that the feed wants. Engine.mu is
+// held.
 func (f *Feed) assert(keys []rr.Key) {
 	if keys == nil {
 		keys = keysOf(f.want.Sets)

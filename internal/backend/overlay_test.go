@@ -52,11 +52,13 @@ func (b *bench) confirmed(name string, seq uint64) {
 }
 
 func TestAnOverlayOverwritesAndLooksAtNothing(t *testing.T) {
-	for _, limits := range []backend.Limits{{Confirms: true}, {Confirms: true, SOA: backend.SOAServer, Read: backend.ReadSet}, {Confirms: true, Read: backend.ReadNone}} {
+	for _, limits := range []backend.Limits{{Confirms: true},
+		{Confirms: true, SOA: backend.SOAServer, Read: backend.ReadSet}, {Confirms: true, Read: backend.ReadNone}} {
 		synctest.Test(t, func(t *testing.T) {
 			m, s := serverWith(backendtest.Profile{Limits: limits}, zoneName)
 			zone := mustParse(zoneName)
-			m.Foreign(zone, []rr.Set{address("a", "203.0.113.1"), address("gone", "203.0.113.1"), address("theirs", "203.0.113.1")}, nil)
+			m.Foreign(zone, []rr.Set{address("a", "203.0.113.1"), address("gone", "203.0.113.1"),
+				address("theirs", "203.0.113.1")}, nil)
 			b := newBench(t, nil)
 			f := b.overlay(s, address("old", "192.0.2.1"))
 			b.pass(time.Minute)
@@ -102,7 +104,8 @@ func TestAnOverlayDoesNotWaitForWhatIsTaken(t *testing.T) {
 	})
 }
 
-// TestWhatIsDeletedIsNamed has a service that deletes only what is named exactly be told what was sent, and not be asked first.
+// TestWhatIsDeletedIsNamed has a service that deletes only what is named exactly be told what was sent, and not be
+// asked first.
 func TestWhatIsDeletedIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, s := serverWith(backendtest.Profile{Limits: backend.Limits{Confirms: true}}, zoneName)
@@ -132,13 +135,16 @@ func (l later) Apply(ctx context.Context, zone dnsname.Name, batch backend.Batch
 
 func TestAnOverlayTriesAgainOnlyWhatFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, s := serverWith(backendtest.Profile{Limits: backend.Limits{}, Bad: func(w rr.Set) bool { return w.Data[0] == "192.0.2.66" }}, zoneName)
+		m, s := serverWith(backendtest.Profile{Limits: backend.Limits{}, Bad: func(w rr.Set) bool {
+			return w.Data[0] == "192.0.2.66"
+		}}, zoneName)
 		b := newBench(t, nil)
 		f := b.overlay(s)
 		f.Publish(own(address("a", "192.0.2.1")), nil)
 		b.pass(time.Minute)
 		m.SetDown(true)
-		seq := f.Publish(own(address("a", "192.0.2.1"), address("b", "192.0.2.1"), address("bad", "192.0.2.66")), []rr.Key{address("b", "").Key(), address("bad", "").Key()})
+		seq := f.Publish(own(address("a", "192.0.2.1"), address("b", "192.0.2.1"), address("bad", "192.0.2.66")),
+			[]rr.Key{address("b", "").Key(), address("bad", "").Key()})
 		b.pass(time.Minute)
 		if r := b.last("over"); backend.Class(r.Err) != backend.ErrUnavailable {
 			t.Errorf("of a server that is down it is said: %v", r.Err)
@@ -172,7 +178,8 @@ func TestAnOverlayLiesOverAZone(t *testing.T) {
 			b := newBench(t, nil)
 			f := b.feed(zoneName)
 			f.Publish(version(1), nil)
-			b.engine.Attach(target("s0", zoneName), backend.Attachment{Name: "zone", Feed: f, Backend: s, Keep: keep, Audit: time.Hour})
+			b.engine.Attach(target("s0", zoneName), backend.Attachment{Name: "zone", Feed: f, Backend: s, Keep: keep,
+				Audit: time.Hour})
 			b.pass(time.Second)
 			over := b.overlay(s)
 			www := address("www", "").Key()
@@ -226,8 +233,8 @@ func TestNeitherHoldsUpTheOther(t *testing.T) {
 	})
 }
 
-// TestZonesAndOverlaysInRandomOrder changes a zone and an overlay of one server, which fails and is written to by others, and
-// compares in the end.
+// TestZonesAndOverlaysInRandomOrder changes a zone and an overlay of one server, which fails and is written to by
+// others, and compares in the end.
 func TestZonesAndOverlaysInRandomOrder(t *testing.T) {
 	for seed := range uint64(200) {
 		synctest.Test(t, func(t *testing.T) {
@@ -298,12 +305,15 @@ func TestZonesAndOverlaysInRandomOrder(t *testing.T) {
 	}
 }
 
-// TestWhatAnOverlayLetsGoStays has sets let go that were about to be sent: before they were, after they were refused, and after
-// others have had them retried.
+// TestWhatAnOverlayLetsGoStays has sets let go that were about to be sent: before they were, after they were refused,
+// and after others have had them retried.
 func TestWhatAnOverlayLetsGoStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, s := serverWith(backendtest.Profile{Limits: backend.Limits{}, Bad: func(w rr.Set) bool { return w.Data[0] == "192.0.2.66" }}, zoneName)
-		m.Foreign(mustParse(zoneName), []rr.Set{address("pending", "203.0.113.1"), address("refused", "203.0.113.2"), address("gone", "203.0.113.3")}, nil)
+		m, s := serverWith(backendtest.Profile{Limits: backend.Limits{}, Bad: func(w rr.Set) bool {
+			return w.Data[0] == "192.0.2.66"
+		}}, zoneName)
+		m.Foreign(mustParse(zoneName), []rr.Set{address("pending", "203.0.113.1"), address("refused", "203.0.113.2"), address(
+			"gone", "203.0.113.3")}, nil)
 		b := newBench(t, nil)
 		f := b.overlay(s)
 		b.pass(time.Minute)

@@ -20,8 +20,8 @@ const (
 	failedPolls         = 5
 )
 
-// await notes what is to be asked for. Of batches that come while one is asked for only the last is asked for next: it stands for
-// those before it, and so a zone that never rests costs no more questions.
+// await notes what is to be asked for. Of batches that come while one is asked for only the last is asked for next: it
+// stands for those before it, and so a zone that never rests costs no more questions.
 func (t *target) await(done func(context.Context) (bool, error)) {
 	s := &t.state
 	p := &pending{done: done, next: t.engine.cfg.Clock.Now().Add(firstPoll), every: firstPoll}

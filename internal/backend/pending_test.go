@@ -79,7 +79,8 @@ func TestQuestionsThatFailKeepNoChangeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, s := serverWith(bindLike, zoneName)
 		b := newBench(t, nil)
-		f, slow := b.feed(zoneName), &spreading{Backend: s, now: b.Now, err: &backend.Error{Class: backend.ErrNotAuthorised, Words: "not GetChange"}}
+		f, slow := b.feed(zoneName), &spreading{Backend: s, now: b.Now, err: &backend.Error{Class: backend.ErrNotAuthorised,
+			Words: "not GetChange"}}
 		b.engine.Attach(target("s0", zoneName), backend.Attachment{Name: "b", Feed: f, Backend: slow})
 		f.Publish(version(1), nil)
 		b.pass(time.Minute)

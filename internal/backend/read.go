@@ -159,7 +159,8 @@ func (t *target) sameSerial(j *job, found rr.SOA) error {
 		return nil
 	}
 	s.known, s.raced = false, true
-	return &Error{Class: ErrConflict, Err: fmt.Errorf("zone %s was given serial %d and has %d", t.key.Zone, s.soa.Serial, found.Serial)}
+	return &Error{Class: ErrConflict, Err: fmt.Errorf("zone %s was given serial %d and has %d", t.key.Zone, s.soa.Serial,
+		found.Serial)}
 }
 
 // compare refuses the changes that the server accepted and did not make.

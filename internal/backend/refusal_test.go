@@ -111,7 +111,8 @@ func TestNothingIsSentAfterStop(t *testing.T) {
 	})
 }
 
-// TestWhatIsRefusedHasItsOwnSerial has two primaries that share secondaries: a serial that both have stands for one content.
+// TestWhatIsRefusedHasItsOwnSerial has two primaries that share secondaries: a serial that both have stands for one
+// content.
 func TestWhatIsRefusedHasItsOwnSerial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		followed := bindLike

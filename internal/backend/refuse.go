@@ -9,10 +9,10 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// refusals are the sets that a target does not take, as they were wanted. A refused set is tried again when it is wanted
-// otherwise, at audits, and after other changes of the zone were applied, for what a server takes may depend on what it
-// has: BIND refuses an MX whose target in the zone has no address yet. One whose refusal may pass (Rejection.Temporary) is
-// tried after a while too.
+// refusals are the sets that a target does not take, as they were wanted. A refused set is tried again when it is
+// wanted otherwise, at audits, and after other changes of the zone were applied, for what a server takes may depend on
+// what it has: BIND refuses an MX whose target in the zone has no address yet. One whose refusal may pass
+// (Rejection.Temporary) is tried after a while too.
 type refusals struct {
 	sets       map[rr.Key]refusal
 	dirty      bool               // sets changed since shown and gone were made

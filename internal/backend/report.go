@@ -15,8 +15,8 @@ type Report struct {
 	// Serial that the target serves; 0 when it is not known or the server shows none.
 	Serial uint32
 
-	// Given is the serial that the target was last given by this engine; 0 when it was given none. It is the target's serial
-	// unless somebody else has written since.
+	// Given is the serial that the target was last given by this engine; 0 when it was given none. It is the target's
+	// serial unless somebody else has written since.
 	Given uint32
 
 	// Err is why the last attempt failed, of a class (see Class); nil when it did not. What Seq says stays true as far
@@ -26,7 +26,8 @@ type Report struct {
 	// Taken says that the last attempt failed when the target had taken some of what it was sent.
 	Taken bool
 
-	// Refused are the sets that the target does not take. For such a key the target keeps what it had. The map never changes.
+	// Refused are the sets that the target does not take. For such a key the target keeps what it had. The map never
+	// changes.
 	Refused map[rr.Key]Refusal
 
 	// Lingering are the refused deletions: sets that the target still holds although nobody wants them any more. They stay

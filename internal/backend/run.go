@@ -46,7 +46,8 @@ func (t *target) settle(j *job, err error) {
 	now := e.cfg.Clock.Now()
 	s.err = err
 	j.a.err = err
-	if j.read && t.audit.Equal(j.due) { // else somebody has asked for one meanwhile, and may not mean what was read by then
+	if j.read && t.audit.Equal(j.due) {
+		// else somebody has asked for one meanwhile, and may not mean what was read by then
 		t.audit = j.nextAudit(e, now)
 	}
 	class := Class(err)
@@ -83,7 +84,8 @@ func (t *target) wait(err error) time.Duration {
 	return t.engine.cfg.Backoff(t.class, t.failures)
 }
 
-// quickConflicts is how often a lost race against another writer, of the server or of the ceiling, is run again at once.
+// quickConflicts is how often a lost race against another writer, of the server or of the ceiling, is run again at
+// once.
 const quickConflicts = 3
 
 // atOnce reports whether the run has lost a race, and the next one follows without a pause.

@@ -112,7 +112,8 @@ func (e *Engine) ran(t *target) {
 	e.pump()
 }
 
-// Waiting returns how many targets are being worked at or could be now; those that wait for another try are not among them.
+// Waiting returns how many targets are being worked at or could be now; those that wait for another try are not among
+// them.
 func (e *Engine) Waiting() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -2,12 +2,12 @@ package backend
 
 import "github.com/zonefold/zonefold/internal/rr"
 
-// Settle gives back the serials below the ceiling that nothing was labelled with, if the wanted content has the last one that
-// was used: the next change will store a new ceiling first. It returns false while something is under way.
+// Settle gives back the serials below the ceiling that nothing was labelled with, if the wanted content has the last
+// one that was used: the next change will store a new ceiling first. It returns false while something is under way.
 //
-// Whoever calls it stores the label together with its serial as the ceiling, unless Raise was called meanwhile. A later run
-// then knows that no serial after it was ever served, which a server that keeps nothing (Limits.Volatile) cannot tell it:
-// a restart changes nothing.
+// Whoever calls it stores the label together with its serial as the ceiling, unless Raise was called meanwhile. A later
+// run then knows that no serial after it was ever served, which a server that keeps nothing (Limits.Volatile) cannot
+// tell it: a restart changes nothing.
 func (f *Feed) Settle() (Label, bool) {
 	f.engine.mu.Lock()
 	defer f.engine.mu.Unlock()
@@ -21,9 +21,9 @@ func (f *Feed) Settle() (Label, bool) {
 	return l, true
 }
 
-// distrust is for a target that cannot tell which serials it has served: unless the last one is known, each one up to the
-// stored ceiling may have been, and the wanted content gets one after that. Where it is known, it still stands for its
-// content, but none before it for any: another target may lag behind with what is wanted under one.
+// distrust is for a target that cannot tell which serials it has served: unless the last one is known, each one up to
+// the stored ceiling may have been, and the wanted content gets one after that. Where it is known, it still stands for
+// its content, but none before it for any: another target may lag behind with what is wanted under one.
 func (f *Feed) distrust() {
 	e := f.engine
 	e.mu.Lock()

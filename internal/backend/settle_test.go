@@ -41,7 +41,8 @@ func TestARestartOfWhatKeepsNothing(t *testing.T) {
 				if tt.copy != 0 {
 					m.AddZone(zone, soaAt(content, tt.copy), slices.Collect(content.Sets.All())...)
 				}
-				f := b.engine.NewFeed(backend.FeedConfig{ID: zoneName, Zone: zone, Serial: tt.stored, Ceiling: tt.ceiling, Content: content.ID()})
+				f := b.engine.NewFeed(backend.FeedConfig{ID: zoneName, Zone: zone, Serial: tt.stored, Ceiling: tt.ceiling,
+					Content: content.ID()})
 				f.Publish(content, nil)
 				b.attachAll(f, m.Client(true))
 				b.pass(time.Minute)
@@ -59,8 +60,8 @@ func TestARestartOfWhatKeepsNothing(t *testing.T) {
 	}
 }
 
-// TestASerialFromBeforeTheLastOneIsNotTakenUpAgain: a server lags behind with a content that is wanted again, under a serial
-// after which another one was served where nothing was kept.
+// TestASerialFromBeforeTheLastOneIsNotTakenUpAgain: a server lags behind with a content that is wanted again, under a
+// serial after which another one was served where nothing was kept.
 func TestASerialFromBeforeTheLastOneIsNotTakenUpAgain(t *testing.T) {
 	const today = 2000010100 // in a bubble
 	tests := []struct {

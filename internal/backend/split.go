@@ -51,7 +51,8 @@ func (l *Limits) maxChanges() int {
 	return l.MaxChanges
 }
 
-// pieces yields the changes in the smallest pieces that go together: units (plan.Units), unless a batch cannot hold one.
+// pieces yields the changes in the smallest pieces that go together: units (plan.Units), unless a batch cannot hold
+// one.
 func (l *Limits) pieces(changes []plan.Change) iter.Seq[[]plan.Change] {
 	return func(yield func([]plan.Change) bool) {
 		for unit := range plan.Units(changes) {

@@ -62,7 +62,8 @@ func TestSplit(t *testing.T) {
 		{"as many octets as a message may have", Limits{MaxBytes: 60, Size: flat}, []int{4, 6, 1}},
 		{"what belongs together stays together", Limits{MaxChanges: 5}, []int{4, 5, 2}},
 		{"unless a batch cannot hold it", Limits{MaxChanges: 2}, []int{2, 2, 2, 2, 2, 1}},
-		{"where a batch is many calls it is kept short", Limits{Atomic: AtomicSet, MaxChanges: 1}, []int{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
+		{"where a batch is many calls it is kept short", Limits{Atomic: AtomicSet, MaxChanges: 1},
+			[]int{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			changes := addresses(t, 8)
@@ -121,9 +122,12 @@ func TestUnfit(t *testing.T) {
 		want   string
 	}{
 		{"a server without limits takes everything", Limits{}, ""},
-		{"a type that the server does not have", Limits{Refuses: func(rr.Type) string { return "has no such records" }}, "the server has no such records"},
+		{"a type that the server does not have", Limits{Refuses: func(rr.Type) string {
+			return "has no such records"
+		}}, "the server has no such records"},
 		{"a set that is too large", Limits{MaxSetSize: 1}, "the server takes at most 1 records in a set and this one has 2"},
-		{"a set that fits no message", Limits{MaxBytes: 10}, "the set needs a message of 86 octets and the server takes at most 10"},
+		{"a set that fits no message", Limits{MaxBytes: 10},
+			"the set needs a message of 86 octets and the server takes at most 10"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := c.limits.Unfit(change); got != c.want {
@@ -145,7 +149,8 @@ func TestClass(t *testing.T) {
 		{"no error has no class", nil, ""},
 		{"a class is its own", ErrNoZone, ErrNoZone},
 		{"a wrapped class", fmt.Errorf("reading: %w", ErrThrottled), ErrThrottled},
-		{"an Error has its class, whatever its cause has", fmt.Errorf("x: %w", &Error{Class: ErrRejected, Err: ErrUnavailable}), ErrRejected},
+		{"an Error has its class, whatever its cause has",
+			fmt.Errorf("x: %w", &Error{Class: ErrRejected, Err: ErrUnavailable}), ErrRejected},
 		{"anything else is unavailable", errors.New("connection refused"), ErrUnavailable},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// A Strange tells that a server which belongs to zonefold held something else than what was written there: somebody else has written,
-// or it has lost something. It is put right. Sets are those that are not as they were.
+// A Strange tells that a server which belongs to zonefold held something else than what was written there: somebody
+// else has written, or it has lost something. It is put right. Sets are those that are not as they were.
 type Strange struct {
 	Target TargetKey
 	Name   string // of the attachment
@@ -18,8 +18,8 @@ type Strange struct {
 	Sets   []rr.Key
 }
 
-// expected reports whether what is known of the target is all that was ever written there: then what it holds instead is strange. What was
-// not read back yet may not be there although nobody else has written, unless that is certain.
+// expected reports whether what is known of the target is all that was ever written there: then what it holds instead
+// is strange. What was not read back yet may not be there although nobody else has written, unless that is certain.
 func (s *state) expected() bool {
 	return (s.known && s.base == nil || s.raced) && s.soa != (rr.SOA{})
 }
@@ -30,11 +30,12 @@ func (t *target) strange(j *job, before rr.Sets) {
 		return
 	}
 	over := t.beside()
-	changes := slices.DeleteFunc(plan.Diff(t.state.have, before, plan.Scope{Apex: j.feed.zone}).Changes, func(c plan.Change) bool {
-		_, is := over.Get(c.Key)
-		_, ours := t.state.maybe[c.Key]
-		return is || ours
-	})
+	changes := slices.DeleteFunc(plan.Diff(t.state.have, before, plan.Scope{Apex: j.feed.zone}).Changes,
+		func(c plan.Change) bool {
+			_, is := over.Get(c.Key)
+			_, ours := t.state.maybe[c.Key]
+			return is || ours
+		})
 	if len(changes) == 0 {
 		return
 	}
@@ -46,8 +47,10 @@ func (t *target) strange(j *job, before rr.Sets) {
 			names = append(names, c.Key.String())
 		}
 	}
-	e.cfg.Log.Warn("A server held something else than what was written there; it is put right.", slog.String("zone", t.key.Zone.String()),
-		slog.String("server", t.key.Server), slog.Int("sets", len(changes)), slog.String("such as", strings.Join(names, ", ")))
+	e.cfg.Log.Warn("A server held something else than what was written there; it is put right.",
+		slog.String("zone", t.key.Zone.String()),
+		slog.String("server", t.key.Server), slog.Int("sets", len(changes)),
+		slog.String("such as", strings.Join(names, ", ")))
 	if e.cfg.Strange != nil {
 		e.cfg.Strange(found)
 	}

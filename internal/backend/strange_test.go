@@ -20,21 +20,29 @@ func TestWhatSomebodyElseWritesIsTold(t *testing.T) {
 		notice func(*bench, *backend.Feed, *backendtest.Memory)
 		want   string
 	}{
-		{"an audit finds it", false, func(b *bench, _ *backend.Feed, _ *backendtest.Memory) { b.engine.Audit(target("0", zoneName)) }, "foreign.example.org. A, www.example.org. A"},
-		{"the next change finds it", false, func(_ *bench, f *backend.Feed, _ *backendtest.Memory) { f.Publish(version(2), wwwKey) }, "foreign.example.org. A, www.example.org. A"},
-		{"a change that the server does not get at first finds it", false, func(b *bench, f *backend.Feed, m *backendtest.Memory) {
-			m.SetDown(true)
-			f.Publish(version(2), wwwKey)
-			b.pass(time.Minute)
-			m.SetDown(false)
-		}, "foreign.example.org. A"}, // of www nobody knows who wrote it
-		{"an audit that the server does not answer at first finds it", false, func(b *bench, _ *backend.Feed, m *backendtest.Memory) {
-			m.SetDown(true)
+		{"an audit finds it", false, func(b *bench, _ *backend.Feed, _ *backendtest.Memory) {
 			b.engine.Audit(target("0", zoneName))
-			b.pass(time.Minute)
-			m.SetDown(false)
 		}, "foreign.example.org. A, www.example.org. A"},
-		{"foreign sets stay", true, func(_ *bench, f *backend.Feed, _ *backendtest.Memory) { f.Publish(version(2), wwwKey) }, ""},
+		{"the next change finds it", false, func(_ *bench, f *backend.Feed, _ *backendtest.Memory) {
+			f.Publish(version(2), wwwKey)
+		}, "foreign.example.org. A, www.example.org. A"},
+		{"a change that the server does not get at first finds it", false,
+			func(b *bench, f *backend.Feed, m *backendtest.Memory) {
+				m.SetDown(true)
+				f.Publish(version(2), wwwKey)
+				b.pass(time.Minute)
+				m.SetDown(false)
+			}, "foreign.example.org. A"}, // of www nobody knows who wrote it
+		{"an audit that the server does not answer at first finds it", false,
+			func(b *bench, _ *backend.Feed, m *backendtest.Memory) {
+				m.SetDown(true)
+				b.engine.Audit(target("0", zoneName))
+				b.pass(time.Minute)
+				m.SetDown(false)
+			}, "foreign.example.org. A, www.example.org. A"},
+		{"foreign sets stay", true, func(_ *bench, f *backend.Feed, _ *backendtest.Memory) {
+			f.Publish(version(2), wwwKey)
+		}, ""},
 		{"nobody wrote", false, func(b *bench, _ *backend.Feed, _ *backendtest.Memory) {}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -52,7 +60,8 @@ func TestWhatSomebodyElseWritesIsTold(t *testing.T) {
 				f.Publish(version(1), nil)
 				b.engine.Attach(target("0", zoneName), backend.Attachment{Name: "0", Feed: f, Backend: s, Keep: c.keep})
 				b.pass(time.Minute)
-				m.Foreign(mustParse(zoneName), []rr.Set{set("foreign.example.org.", rr.TypeA, 300, "203.0.113.1"), set("www.example.org.", rr.TypeA, 300, "203.0.113.2")}, nil)
+				m.Foreign(mustParse(zoneName), []rr.Set{set("foreign.example.org.", rr.TypeA, 300, "203.0.113.1"),
+					set("www.example.org.", rr.TypeA, 300, "203.0.113.2")}, nil)
 				c.notice(b, f, m)
 				b.pass(time.Minute)
 				b.stop()
@@ -65,8 +74,8 @@ func TestWhatSomebodyElseWritesIsTold(t *testing.T) {
 	}
 }
 
-// TestWhatSomebodyElseWritesBeforeAChangeIsReadBackIsTold has the server give its change a serial: who follows it may have that, and what the
-// other servers have under the same serial is something else.
+// TestWhatSomebodyElseWritesBeforeAChangeIsReadBackIsTold has the server give its change a serial: who follows it may
+// have that, and what the other servers have under the same serial is something else.
 func TestWhatSomebodyElseWritesBeforeAChangeIsReadBackIsTold(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -75,8 +84,10 @@ func TestWhatSomebodyElseWritesBeforeAChangeIsReadBackIsTold(t *testing.T) {
 		want    string
 	}{
 		{"another set", []rr.Set{set("foreign.example.org.", rr.TypeA, 300, "203.0.113.1")}, nil, "foreign.example.org. A"},
-		{"the set that was changed", []rr.Set{set("www.example.org.", rr.TypeA, 300, "203.0.113.2")}, nil, "www.example.org. A"},
-		{"another set, and the server does not answer at first", []rr.Set{set("foreign.example.org.", rr.TypeA, 300, "203.0.113.1")},
+		{"the set that was changed", []rr.Set{set("www.example.org.", rr.TypeA, 300, "203.0.113.2")}, nil,
+			"www.example.org. A"},
+		{"another set, and the server does not answer at first",
+			[]rr.Set{set("foreign.example.org.", rr.TypeA, 300, "203.0.113.1")},
 			backend.ErrUnavailable, "foreign.example.org. A"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

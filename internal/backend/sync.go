@@ -46,8 +46,8 @@ func (t *target) sync(ctx context.Context, j *job) error {
 	return t.poll(ctx, j)
 }
 
-// arrive finds out what there is, where that is not known, and does all that there is to do with a zone that goes. One that
-// cannot be read is removed too: it may be a part of one that was never completed.
+// arrive finds out what there is, where that is not known, and does all that there is to do with a zone that goes. One
+// that cannot be read is removed too: it may be a part of one that was never completed.
 func (t *target) arrive(ctx context.Context, j *job) (done bool, err error) {
 	err = t.contact(ctx, j)
 	gone := j.leaving && Class(err) == ErrNoZone
@@ -69,7 +69,8 @@ func (t *target) arrive(ctx context.Context, j *job) (done bool, err error) {
 	return gone, nil
 }
 
-// plan compares what the job is about and returns the changes to make: in scope, not refused before, fit for the server.
+// plan compares what the job is about and returns the changes to make: in scope, not refused before, fit for the
+// server.
 func (t *target) plan(j *job) []plan.Change {
 	s, now := &t.state, t.engine.cfg.Clock.Now()
 	scope := j.scope(s.written)
@@ -153,8 +154,8 @@ func (t *target) refuse(j *job, unit []plan.Change, why Refusal) {
 	t.engine.cfg.Metrics.Refused(j.a.Kind, len(unit))
 }
 
-// confirm notes that the target holds the job's content, apart from what it refuses. Where its name servers have yet to learn of
-// that, it is confirmed when they have.
+// confirm notes that the target holds the job's content, apart from what it refuses. Where its name servers have yet to
+// learn of that, it is confirmed when they have.
 func (t *target) confirm(j *job) {
 	s := &t.state
 	switch p := s.latest(); {

@@ -60,15 +60,16 @@ type state struct {
 	overlaid   map[rr.Key]struct{} // refused because an overlay has them
 	difference *Difference
 	diffGen    int
-	pending    *pending            // is asked for; nil: nothing is
-	behind     *pending            // what was made last since, nil if nothing was
-	unverified []plan.Change       // applied, not read back yet
-	base       *Known              // what was there before them; nil: nothing was applied since the last reading
-	conflicts  int                 // in a row
-	raced      bool                // have is what was there before another writer, whom a conflict has shown, or before an answer was lost
-	maybe      map[rr.Key]struct{} // of batches whose answers were lost: who has changed them is not known
-	complete   bool                // the last run delivered all there was, and has confirmed it
-	err        error               // of the last run
+	pending    *pending      // is asked for; nil: nothing is
+	behind     *pending      // what was made last since, nil if nothing was
+	unverified []plan.Change // applied, not read back yet
+	base       *Known        // what was there before them; nil: nothing was applied since the last reading
+	conflicts  int           // in a row
+	// have is what was there before another writer, whom a conflict has shown, or before an answer was lost
+	raced    bool
+	maybe    map[rr.Key]struct{} // of batches whose answers were lost: who has changed them is not known
+	complete bool                // the last run delivered all there was, and has confirmed it
+	err      error               // of the last run
 }
 
 // attachment is an Attachment in use.
@@ -91,7 +92,8 @@ func newTarget(e *Engine, at spot) *target {
 		e.servers[key.Server] = s
 	}
 	s.targets++
-	t := &target{engine: e, key: key, overlay: at.overlay, server: s, attachments: map[string]*attachment{}, all: !at.overlay}
+	t := &target{engine: e, key: key, overlay: at.overlay, server: s, attachments: map[string]*attachment{},
+		all: !at.overlay}
 	t.dirty, t.gone, t.state.overlaid = map[rr.Key]struct{}{}, map[rr.Key]*Feed{}, map[rr.Key]struct{}{}
 	t.delay.what = t
 	return t
@@ -135,8 +137,9 @@ func (t *target) unhook(f *Feed) {
 	}
 }
 
-// holder returns the attachment that does the work: of those that stay the one of the oldest feed, and of its attachments
-// the oldest whose credentials work; else of those that leave; else of those that only observe. Nil when there is none.
+// holder returns the attachment that does the work: of those that stay the one of the oldest feed, and of its
+// attachments the oldest whose credentials work; else of those that leave; else of those that only observe. Nil when
+// there is none.
 func (t *target) holder() *attachment {
 	var best *attachment
 	for _, a := range t.attachments {

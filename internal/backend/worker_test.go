@@ -50,7 +50,8 @@ func TestAWriterInALoopDoesNotMakeUsLoop(t *testing.T) {
 		n := 0
 		s.setApply(func(backend.Batch) error {
 			n++
-			m.Foreign(mustParse(zoneName), []rr.Set{set("foreign.example.org.", rr.TypeA, 300, fmt.Sprintf("203.0.113.%d", n%200))}, nil)
+			m.Foreign(mustParse(zoneName),
+				[]rr.Set{set("foreign.example.org.", rr.TypeA, 300, fmt.Sprintf("203.0.113.%d", n%200))}, nil)
 			return nil
 		})
 		f.Publish(version(1), nil)
@@ -79,7 +80,8 @@ func TestALostRaceIsToldWhenItLasts(t *testing.T) {
 		n, races := 0, 1
 		s.setApply(func(backend.Batch) error {
 			if n++; n <= races {
-				m.Foreign(mustParse(zoneName), []rr.Set{set("foreign.example.org.", rr.TypeA, 300, fmt.Sprintf("203.0.113.%d", n%200))}, nil)
+				m.Foreign(mustParse(zoneName),
+					[]rr.Set{set("foreign.example.org.", rr.TypeA, 300, fmt.Sprintf("203.0.113.%d", n%200))}, nil)
 			}
 			return nil
 		})
@@ -97,7 +99,8 @@ func TestALostRaceIsToldWhenItLasts(t *testing.T) {
 		b.attachAll(f, s)
 		b.pass(time.Minute)
 		if r := b.last("0"); n < 2 || r.Err != nil || r.Seq == 0 || told() > 0 {
-			t.Errorf("after %d messages, of which one was too late, %d reports tell of a conflict, and the last is %+v", n, told(), r)
+			t.Errorf("after %d messages, of which one was too late, %d reports tell of a conflict, and the last is %+v", n,
+				told(), r)
 		}
 		n, races = 0, 100
 		f.Publish(version(2), nil)
@@ -119,7 +122,8 @@ func TestWhatAServerIgnoresIsNotConfirmed(t *testing.T) {
 		b.engine.Attach(target("s", zoneName), backend.Attachment{Name: "0", Feed: f, Backend: s, Keep: true})
 		b.pass(time.Minute)
 		r := b.last("0")
-		if r.Err != nil || !strings.Contains(r.Refused[alias.Key()].Reason, "holds no such set") || len(r.Refused) != 1 || r.Foreign != 1 {
+		if r.Err != nil || !strings.Contains(r.Refused[alias.Key()].Reason, "holds no such set") || len(r.Refused) != 1 ||
+			r.Foreign != 1 {
 			t.Errorf("a CNAME that the server ignored: %+v", r)
 		}
 		m.Foreign(mustParse(zoneName), nil, []rr.Key{{Name: alias.Name, Type: rr.TypeTXT}})
@@ -189,7 +193,8 @@ func TestAServersOwnSOATakesNoPartInSerials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, ours := serverWith(bindLike, zoneName)
 		theirs := backendtest.NewMemory(backendtest.Profile{Limits: backend.Limits{SOA: backend.SOAServer}})
-		theirs.AddZone(mustParse(zoneName), rr.SOA{MName: mustParse(zoneName), RName: mustParse(zoneName), Serial: 4_000_000_000})
+		theirs.AddZone(mustParse(zoneName), rr.SOA{MName: mustParse(zoneName), RName: mustParse(zoneName),
+			Serial: 4_000_000_000})
 		b := newBench(t, nil)
 		f := b.feed(zoneName)
 		seq := f.Publish(version(1), nil)

@@ -13,8 +13,9 @@ const maxElement = 256
 // An ACL is an address match list of BIND. nil is one that nobody wrote, which is not the same as an empty one: none.
 type ACL []Element
 
-// An Element is one of: any, none, localhost, localnets, an address, a network, a key, the name of a list; each can be negated.
-// It can only be made by the functions of this package, so that it is always well-formed. The zero Element is none.
+// An Element is one of: any, none, localhost, localnets, an address, a network, a key, the name of a list; each can be
+// negated. It can only be made by the functions of this package, so that it is always well-formed. The zero Element is
+// none.
 type Element struct{ text string }
 
 // The elements that BIND has names for.
@@ -23,8 +24,8 @@ var (
 	builtins = []string{"any", "none", "localhost", "localnets"}
 )
 
-// ParseACL reads a list as users write it: built-in names, addresses, networks in CIDR notation and "key NAME", each with "!"
-// before it to exclude it. field is named in errors. nil stays nil.
+// ParseACL reads a list as users write it: built-in names, addresses, networks in CIDR notation and "key NAME", each
+// with "!" before it to exclude it. field is named in errors. nil stays nil.
 func ParseACL(field string, entries []string) (ACL, error) {
 	if entries == nil {
 		return nil, nil
@@ -41,7 +42,8 @@ func ParseACL(field string, entries []string) (ACL, error) {
 }
 
 func parseElement(text string) (Element, error) {
-	const way = "write any, none, localhost, localnets, an IP address, a network such as 192.0.2.0/24, or key NAME, each with ! before it to exclude it"
+	const way = "write any, none, localhost, localnets, an IP address, a network such as 192.0.2.0/24, or key NAME, " +
+		"each with ! before it to exclude it"
 	if len(text) > maxElement {
 		return Element{}, fmt.Errorf("%s has %d characters, more than %d; %s", quoteShort(text), len(text), maxElement, way)
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A Command is one that named's control channel takes. It is made by the functions of this package, so that no argument can
-// become two.
+// A Command is one that named's control channel takes. It is made by the functions of this package, so that no argument
+// can become two.
 type Command struct {
 	verb string
 	zone string
@@ -28,13 +28,15 @@ func (c Command) Verb() string { return c.verb }
 // The commands about the whole server, and those about one zone. None ends the server, and none shows a secret.
 var (
 	serverVerbs = []string{"status", "reload", "reconfig"}
-	zoneVerbs   = []string{"zonestatus", "showzone", "delzone", "notify", "retransfer", "refresh", "reload", "freeze", "thaw", "sync", "loadkeys"}
+	zoneVerbs   = []string{"zonestatus", "showzone", "delzone", "notify", "retransfer", "refresh", "reload", "freeze",
+		"thaw", "sync", "loadkeys"}
 )
 
 // ServerCommand is a command about the whole server, such as status or reconfig.
 func ServerCommand(verb string) (Command, error) {
 	if !slices.Contains(serverVerbs, verb) {
-		return Command{}, fmt.Errorf("%s is no command about a whole server; there are: %s", quoteShort(verb), strings.Join(serverVerbs, ", "))
+		return Command{}, fmt.Errorf("%s is no command about a whole server; there are: %s", quoteShort(verb),
+			strings.Join(serverVerbs, ", "))
 	}
 	return Command{verb: verb, text: verb}, nil
 }
@@ -42,7 +44,8 @@ func ServerCommand(verb string) (Command, error) {
 // ZoneCommand is a command about a zone, such as freeze.
 func ZoneCommand(verb, zone string) (Command, error) {
 	if !slices.Contains(zoneVerbs, verb) {
-		return Command{}, fmt.Errorf("%s is no command about a zone; there are: %s", quoteShort(verb), strings.Join(zoneVerbs, ", "))
+		return Command{}, fmt.Errorf("%s is no command about a zone; there are: %s", quoteShort(verb),
+			strings.Join(zoneVerbs, ", "))
 	}
 	zone, err := checkZone(zone)
 	if err != nil {
@@ -78,12 +81,14 @@ func configureZone(verb, zone string, z Zone) (Command, error) {
 	return Command{verb: verb, zone: zone, text: verb + " " + quoteZone(zone) + " " + text}, nil
 }
 
-// checkZone accepts names of zones, with '/' as RFC 2317 §4 puts it into reverse zones, and returns them without the last dot.
+// checkZone accepts names of zones, with '/' as RFC 2317 §4 puts it into reverse zones, and returns them without the
+// last dot.
 func checkZone(zone string) (string, error) {
 	name := strings.TrimSuffix(zone, ".")
 	for label := range strings.SplitSeq(name, ".") {
 		if strings.HasPrefix(label, "/") || strings.HasSuffix(label, "/") || strings.Contains(label, "//") {
-			return "", fmt.Errorf("the zone name %s has a '/' that is not between a letter or digit and another", quoteShort(zone))
+			return "", fmt.Errorf("the zone name %s has a '/' that is not between a letter or digit and another",
+				quoteShort(zone))
 		}
 	}
 	if err := checkName("zone name", strings.ReplaceAll(name, "/", "-")); err != nil {

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// The files of a server's configuration. The key files are below ConfigDir too, in their own folder: they come from Secrets.
+// The files of a server's configuration. The key files are below ConfigDir too, in their own folder: they come from
+// Secrets.
 const (
 	FileMain    = "named.conf"
 	FileOptions = "named.conf.options"
@@ -19,8 +20,8 @@ const (
 	FileClientKey    = "keys/rndc.conf.options"
 )
 
-// Configuration makes the files of a server from values: named.conf, named.conf.options and rndc.conf. An error names the field and
-// the value that BIND would not take.
+// Configuration makes the files of a server from values: named.conf, named.conf.options and rndc.conf. An error names
+// the field and the value that BIND would not take.
 func Configuration(o Options) (map[string]string, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -62,8 +63,8 @@ logging {
 };
 `
 
-// options is named.conf.options. The root file system cannot be written, so that everything that named writes is in the data
-// folder or not at all; keys of signed zones are there too, and stay as long as the zones do.
+// options is named.conf.options. The root file system cannot be written, so that everything that named writes is in the
+// data folder or not at all; keys of signed zones are there too, and stay as long as the zones do.
 func (o Options) options() (string, error) {
 	access, err := o.access()
 	if err != nil {
@@ -93,7 +94,8 @@ func (o Options) options() (string, error) {
 		{"querylog", "no"},
 		{"minimal-any", "yes"},
 		{"check-names primary", "ignore"}, // names are checked where records are written
-		// An update would be refused for a mail server without an address, and a new zone not: servers made at different times would differ.
+		// An update would be refused for a mail server without an address, and a new zone not: servers made at different
+		// times would differ.
 		{"check-integrity", "no"},
 	}
 	all = append(append(append(append(all, access...), o.resolving()...), forwarders...), o.notifying()...)
@@ -108,5 +110,6 @@ func (o Options) options() (string, error) {
 
 // client is rndc.conf, for people in a shell of the pod: which key is in use stands beside the keys.
 func (o Options) client() string {
-	return fmt.Sprintf("%sinclude \"%s/%s\";\ninclude \"%s/%s\";\n", header, o.ConfigDir, FileKeys, o.ConfigDir, FileClientKey)
+	return fmt.Sprintf("%sinclude \"%s/%s\";\ninclude \"%s/%s\";\n", header, o.ConfigDir, FileKeys, o.ConfigDir,
+		FileClientKey)
 }

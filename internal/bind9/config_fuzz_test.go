@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// checkOptions says what of named.conf.options is not as this package writes it: a statement or clause that is not of ours, or twice.
+// checkOptions says what of named.conf.options is not as this package writes it: a statement or clause that is not of
+// ours, or twice.
 func checkOptions(text string) error {
 	l := newLexer(text)
 	known := strings.Fields(`directory key-directory managed-keys-directory pid-file session-keyfile allow-new-zones flush-zones-on-shutdown version hostname server-id querylog
@@ -54,15 +55,19 @@ func checkOptions(text string) error {
 // hostile are values that would say something else than they may, if they were written as they are.
 func hostile() []string {
 	return []string{
-		"any; }; allow-transfer { any", "any;", "any }", `"any"`, "any // ", "any /*", "any#", "any\n", "\tany", "any\x00", "!", "!!any", "! !any", "key", "key ", `key "`, `key ""`, `key "a"; any; key "b"`,
-		"key a b", "key a;", "key a{", "key\ta", "key  a", "{ any; }", "0.0.0.0/0", "::/0", "10/8", "10.0.0.0/33", "1.2.3.4/32", "1.2.3", "0x7f000001", "2130706433", "::ffff:1.2.3.4", "::1%lo", "fe80::/10", "any any",
-		"none", "ANY", "localhost", "192.0.2.1:53", "[::1]:53", "192.0.2.1:99999", "192.0.2.1:53;", "192.0.2.1 port 53", "unlimited; };", "P1Y", "30d", "P1000000Y", "99999999999999999999d", "default", "_x", "-x", "x.y", "x y",
-		"x\"; };", "é", "\u202eany", strings.Repeat("1", 300), "ED25519; }; options { ", "ed448", "..", "/", "9.20", "include \"/etc/passwd\"",
+		"any; }; allow-transfer { any", "any;", "any }", `"any"`, "any // ", "any /*", "any#", "any\n", "\tany", "any\x00",
+		"!", "!!any", "! !any", "key", "key ", `key "`, `key ""`, `key "a"; any; key "b"`,
+		"key a b", "key a;", "key a{", "key\ta", "key  a", "{ any; }", "0.0.0.0/0", "::/0", "10/8", "10.0.0.0/33",
+		"1.2.3.4/32", "1.2.3", "0x7f000001", "2130706433", "::ffff:1.2.3.4", "::1%lo", "fe80::/10", "any any",
+		"none", "ANY", "localhost", "192.0.2.1:53", "[::1]:53", "192.0.2.1:99999", "192.0.2.1:53;", "192.0.2.1 port 53",
+		"unlimited; };", "P1Y", "30d", "P1000000Y", "99999999999999999999d", "default", "_x", "-x", "x.y", "x y",
+		"x\"; };", "é", "\u202eany", strings.Repeat("1", 300), "ED25519; }; options { ", "ed448", "..", "/", "9.20",
+		"include \"/etc/passwd\"",
 	}
 }
 
-// TestNoValueBreaksOut puts each hostile value into each field. What is not refused has to say what it says to named too: the taken values
-// of a list all at once, those of other fields one by one.
+// TestNoValueBreaksOut puts each hostile value into each field. What is not refused has to say what it says to named
+// too: the taken values of a list all at once, those of other fields one by one.
 func TestNoValueBreaksOut(t *testing.T) {
 	n := claimNamed(t)
 	lists, configurations := everywhere("", 0), map[string]Options{}
@@ -122,10 +127,13 @@ func everywhere(value string, number int) map[string]Options {
 		return Options{Signing: s}
 	}
 	return map[string]Options{
-		"allowQuery": {AllowQuery: values}, "allowTransfer": {AllowTransfer: values}, "forwarders": {Forwarders: values, Recursion: true},
-		"listenOn": {ListenOn: values}, "listenOnV6": {ListenOnV6: values}, "role": {Role: ZoneType(value)}, "version": {Version: value},
-		"policy": signing(Signing{Policy: value}), "algorithm": signing(Signing{Algorithm: value}),
-		"kskLifetime": signing(Signing{KSKLifetime: value}), "zskLifetime": signing(Signing{ZSKLifetime: value}), "nsec3Salt": signing(Signing{NSEC3Salt: value, NSEC3: true}),
+		"allowQuery": {AllowQuery: values}, "allowTransfer": {AllowTransfer: values},
+		"forwarders": {Forwarders: values, Recursion: true},
+		"listenOn":   {ListenOn: values}, "listenOnV6": {ListenOnV6: values}, "role": {Role: ZoneType(value)},
+		"version": {Version: value},
+		"policy":  signing(Signing{Policy: value}), "algorithm": signing(Signing{Algorithm: value}),
+		"kskLifetime": signing(Signing{KSKLifetime: value}), "zskLifetime": signing(Signing{ZSKLifetime: value}),
+		"nsec3Salt": signing(Signing{NSEC3Salt: value, NSEC3: true}),
 	}
 }
 
@@ -147,7 +155,8 @@ func FuzzConfiguration(f *testing.F) {
 			t.Errorf("the zone name %q became %q", value, c.text)
 		}
 		if c, err := AddZone("x", Zone{Type: Primary, File: value, DNSSECPolicy: value}); err == nil {
-			if _, z, err := ParseZone("zone " + strings.TrimPrefix(c.text, "addzone ") + ";"); err != nil || z.File != value || z.DNSSECPolicy != value {
+			if _, z, err := ParseZone("zone " + strings.TrimPrefix(c.text, "addzone ") + ";"); err != nil || z.File != value ||
+				z.DNSSECPolicy != value {
 				t.Errorf("the file %q became %q", value, c.text)
 			}
 		}

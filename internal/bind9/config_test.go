@@ -19,7 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// configured writes a whole configuration folder: what Options make, the key files of a Ring, and zones if Options want them.
+// configured writes a whole configuration folder: what Options make, the key files of a Ring, and zones if Options want
+// them.
 func (n *testNamed) configured(t testing.TB, o Options) error {
 	t.Helper()
 	o.ConfigDir, o.DataDir, o.DNSPort, o.ControlPort = n.dir+"/etc", n.dir+"/data", n.dns, n.control
@@ -78,29 +79,36 @@ func optionTable() map[string]Options {
 		return Options{Signing: s}
 	}
 	return map[string]Options{
-		"nothing is said":                     {},
-		"a secondary server":                  {Role: Secondary},
-		"a resolver":                          {Recursion: true},
-		"a resolver that validates":           {Recursion: true, DNSSECValidation: &yes},
-		"a resolver that trusts":              {Recursion: true, DNSSECValidation: &no, Forwarders: []string{"192.0.2.1", "192.0.2.2:5300", "2001:db8::1", "[2001:db8::2]:53"}},
+		"nothing is said":           {},
+		"a secondary server":        {Role: Secondary},
+		"a resolver":                {Recursion: true},
+		"a resolver that validates": {Recursion: true, DNSSECValidation: &yes},
+		"a resolver that trusts": {Recursion: true, DNSSECValidation: &no, Forwarders: []string{"192.0.2.1",
+			"192.0.2.2:5300", "2001:db8::1", "[2001:db8::2]:53"}},
 		"an authoritative one that validates": {DNSSECValidation: &yes},
 		"everything in the lists": {
-			AllowQuery: []string{"any"}, AllowTransfer: []string{"!192.0.2.1", "192.0.2.0/24", "key partner.example", "! key other", "localnets", "2001:db8::/32", "::1", "none"},
+			AllowQuery: []string{"any"}, AllowTransfer: []string{"!192.0.2.1", "192.0.2.0/24", "key partner.example",
+				"! key other", "localnets", "2001:db8::/32", "::1", "none"},
 			ListenOn: []string{"127.0.0.1", "localhost"}, ListenOnV6: []string{"none"},
 		},
-		"empty lists":                    {AllowQuery: []string{}, AllowTransfer: []string{}, Forwarders: []string{}, ListenOnV6: []string{}},
+		"empty lists": {AllowQuery: []string{}, AllowTransfer: []string{}, Forwarders: []string{},
+			ListenOnV6: []string{}},
 		"names of lists in capitals":     {AllowQuery: []string{"ANY"}, AllowTransfer: []string{"None"}},
 		"the user's zones":               {Zones: true},
 		"signing as it comes":            signing(func(*Signing) {}),
 		"signing with BIND's own policy": signing(func(s *Signing) { s.Policy = "default" }),
 		"signing with all values": signing(func(s *Signing) {
-			*s = Signing{Enabled: true, Policy: "strict-1", Algorithm: "ed25519", KSKLifetime: "P1Y", ZSKLifetime: "90d", NSEC3: true, NSEC3Salt: "AABBCCDD", NSEC3Iterations: 5}
+			*s = Signing{Enabled: true, Policy: "strict-1", Algorithm: "ed25519", KSKLifetime: "P1Y", ZSKLifetime: "90d",
+				NSEC3: true, NSEC3Salt: "AABBCCDD", NSEC3Iterations: 5}
 		}),
-		"signing with RSA":             signing(func(s *Signing) { s.Algorithm, s.KSKLifetime, s.ZSKLifetime = "RSASHA256", "unlimited", "5w" }),
+		"signing with RSA": signing(func(s *Signing) {
+			s.Algorithm, s.KSKLifetime, s.ZSKLifetime = "RSASHA256", "unlimited", "5w"
+		}),
 		"signing with ISO weeks":       signing(func(s *Signing) { s.KSKLifetime, s.ZSKLifetime = "P52W", "P1M2DT3H" }),
 		"signing that is switched off": signing(func(s *Signing) { *s = Signing{Policy: "none", Algorithm: "x"} }),
 		"a secondary resolver that signs and has zones": {
-			Role: Secondary, Recursion: true, Zones: true, Signing: Signing{Enabled: true, NSEC3: true}, Version: "9.20", AllowQuery: []string{"10.0.0.0/8"},
+			Role: Secondary, Recursion: true, Zones: true, Signing: Signing{Enabled: true, NSEC3: true}, Version: "9.20",
+			AllowQuery: []string{"10.0.0.0/8"},
 		},
 	}
 }
@@ -113,16 +121,19 @@ func TestNamedTakesEveryConfiguration(t *testing.T) {
 			if err := n.configured(t, o); err != nil {
 				t.Fatal(err)
 			}
-			if out, err := n.checkconf(t); err != nil || strings.Contains(strings.ReplaceAll(out, "loaded serial 1", ""), "conf") {
+			if out, err := n.checkconf(t); err != nil || strings.Contains(strings.ReplaceAll(out, "loaded serial 1", ""),
+				"conf") {
 				t.Fatalf("named-checkconf: %v\n%s", err, out)
 			}
 			n.start(t)
 			n.write(t, "data/good.db", goodZone)
-			z := Zone{Type: Primary, File: "good.db", AllowUpdate: ACL{must(ListElement(UpdateList))}, DNSSECPolicy: o.Signing.PolicyName()}
+			z := Zone{Type: Primary, File: "good.db", AllowUpdate: ACL{must(ListElement(UpdateList))},
+				DNSSECPolicy: o.Signing.PolicyName()}
 			n.do(t, must(AddZone("good.example", z)))
 			if o.Role != Secondary {
 				n.write(t, "data/ours.db", goodZone)
-				n.do(t, must(AddZone("ours.example", Zone{Type: Primary, File: "ours.db", AllowUpdate: z.AllowUpdate, DNSSECPolicy: ZonePolicy})))
+				n.do(t, must(AddZone("ours.example", Zone{Type: Primary, File: "ours.db", AllowUpdate: z.AllowUpdate,
+					DNSSECPolicy: ZonePolicy})))
 			}
 		})
 	}
@@ -133,8 +144,10 @@ func TestConfigurationIsAsWritten(t *testing.T) {
 	for name, o := range map[string]Options{
 		"authoritative": {},
 		"resolver": {
-			Role: Secondary, Recursion: true, DNSSECValidation: &yes, Forwarders: []string{"192.0.2.53"}, AllowQuery: []string{"10.0.0.0/8", "key friend"},
-			AllowTransfer: []string{"192.0.2.7"}, ListenOnV6: []string{"none"}, Zones: true, Signing: Signing{Enabled: true, NSEC3: true},
+			Role: Secondary, Recursion: true, DNSSECValidation: &yes, Forwarders: []string{"192.0.2.53"}, AllowQuery: []string{
+				"10.0.0.0/8", "key friend"},
+			AllowTransfer: []string{"192.0.2.7"}, ListenOnV6: []string{"none"}, Zones: true,
+			Signing: Signing{Enabled: true, NSEC3: true},
 		},
 	} {
 		files := must(Configuration(o))
@@ -172,7 +185,8 @@ func TestValuesThatBINDWouldNotTake(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{"a name in an ACL", Options{Path: "spec.config", AllowQuery: []string{"any", "nolist"}}, `spec.config.allowQuery[1]: "nolist" is no element`},
+		{"a name in an ACL", Options{Path: "spec.config", AllowQuery: []string{"any", "nolist"}},
+			`spec.config.allowQuery[1]: "nolist" is no element`},
 		{"a host bit", Options{AllowTransfer: []string{"10.1.2.3/8"}}, "inside the network 10.0.0.0/8"},
 		{"a mapped address", Options{AllowTransfer: []string{"::ffff:10.1.2.3"}}, "write 10.1.2.3"},
 		{"an address of one machine", Options{AllowQuery: []string{"fe80::1%eth0"}}, "has a zone"},
@@ -184,9 +198,11 @@ func TestValuesThatBINDWouldNotTake(t *testing.T) {
 		{"two exclamation marks", Options{AllowQuery: []string{"!!any"}}, "is no element"},
 		{"a key to listen on", Options{ListenOn: []string{"key a"}}, `listenOn[0]: "key a" is a key`},
 		{"a key not to listen on", Options{ListenOnV6: []string{"!key a"}}, `listenOnV6[0]: "!key a" is a key`},
-		{"a name for a forwarder", Options{Forwarders: []string{"192.0.2.1", "dns.example"}}, `forwarders[1]: "dns.example" is no forwarder`},
+		{"a name for a forwarder", Options{Forwarders: []string{"192.0.2.1", "dns.example"}},
+			`forwarders[1]: "dns.example" is no forwarder`},
 		{"a forwarder at port 0", Options{Forwarders: []string{"192.0.2.1:0"}}, "is no forwarder"},
-		{"BIND's policy with values", in(func(s *Signing) { s.Policy, s.Algorithm = "default", "ED25519" }), "spec.config.dnssec.signing.policy is \"default\", which BIND has built in"},
+		{"BIND's policy with values", in(func(s *Signing) { s.Policy, s.Algorithm = "default", "ED25519" }),
+			"spec.config.dnssec.signing.policy is \"default\", which BIND has built in"},
 		{"BIND's policy none", in(func(s *Signing) { s.Policy = "none" }), "built in"},
 		{"BIND's policy insecure", in(func(s *Signing) { s.Policy = "Insecure" }), "built in"},
 		{"a policy with a dot", in(func(s *Signing) { s.Policy = "a.b" }), "write up to 63"},
@@ -195,10 +211,12 @@ func TestValuesThatBINDWouldNotTake(t *testing.T) {
 		{"a lifetime that is none", in(func(s *Signing) { s.KSKLifetime = "P1M2W" }), "is no duration"},
 		{"a lifetime in years", in(func(s *Signing) { s.KSKLifetime = "1y" }), "is no duration"},
 		{"a lifetime of nothing", in(func(s *Signing) { s.KSKLifetime = "P" }), "is no duration"},
-		{"a lifetime that is too short", in(func(s *Signing) { s.ZSKLifetime = "13d" }), "zskLifetime is \"13d\"; write unlimited, or at least 14d"},
+		{"a lifetime that is too short", in(func(s *Signing) { s.ZSKLifetime = "13d" }),
+			"zskLifetime is \"13d\"; write unlimited, or at least 14d"},
 		{"a lifetime that overflows", in(func(s *Signing) { s.ZSKLifetime = "99999w" }), "at most 100 years"},
 		{"too many iterations", in(func(s *Signing) { s.NSEC3Iterations = 51 }), "takes 0 to 50"},
-		{"iterations in 9.20", Options{Version: "9.20.4-alpine", Signing: Signing{Enabled: true, NSEC3: true, NSEC3Iterations: 1}}, "takes 0 to 0"},
+		{"iterations in 9.20", Options{Version: "9.20.4-alpine",
+			Signing: Signing{Enabled: true, NSEC3: true, NSEC3Iterations: 1}}, "takes 0 to 0"},
 		{"a salt with a quote", in(func(s *Signing) { s.NSEC3Salt = `"` }), "nsec3Salt"},
 		{"a role", Options{Role: "hidden"}, "write primary or secondary"},
 		{"a folder with a quote", Options{DataDir: `/var/"`}, "no absolute path"},
@@ -220,7 +238,8 @@ func TestWhatARunningServerTells(t *testing.T) {
 	}
 	n.start(t)
 	n.write(t, "data/good.db", goodZone)
-	n.do(t, must(AddZone("good.example", Zone{Type: Primary, File: "good.db", AllowUpdate: ACL{must(ListElement(UpdateList))}})))
+	n.do(t, must(AddZone("good.example", Zone{Type: Primary, File: "good.db",
+		AllowUpdate: ACL{must(ListElement(UpdateList))}})))
 	for _, name := range []string{"version.bind.", "hostname.bind.", "id.server."} {
 		m := new(dns.Msg)
 		m.Question = []dns.Question{{Name: name, Qtype: dns.TypeTXT, Qclass: dns.ClassCHAOS}}

@@ -28,8 +28,8 @@ const (
 	SHA512 Algorithm = "hmac-sha512"
 )
 
-// secretOctets is the length of the secrets that Generate makes; leastSecret is what RFC 2104 §3 would still call a key and
-// maxSecret what no honest key exceeds.
+// secretOctets is the length of the secrets that Generate makes; leastSecret is what RFC 2104 §3 would still call a key
+// and maxSecret what no honest key exceeds.
 const (
 	secretOctets = 32
 	leastSecret  = 16
@@ -44,7 +44,9 @@ func ParseAlgorithm(text string) (Algorithm, error) {
 		if strings.Contains(name, "md5") {
 			return "", errors.New("the algorithm is MD5, which is broken; use hmac-sha256")
 		}
-		return "", fmt.Errorf("the algorithm %s is unknown; use hmac-sha256, or hmac-sha1, hmac-sha224, hmac-sha384, hmac-sha512", quoteShort(text))
+		return "", fmt.Errorf(
+			"the algorithm %s is unknown; use hmac-sha256, or hmac-sha1, hmac-sha224, hmac-sha384, hmac-sha512",
+			quoteShort(text))
 	}
 	return a, nil
 }
@@ -90,7 +92,8 @@ func (k Key) Validate() error {
 	if k.Algorithm.hash() == nil {
 		_, err := ParseAlgorithm(string(k.Algorithm))
 		if err == nil {
-			err = fmt.Errorf("the algorithm is not written as %q", "hmac-"+strings.TrimPrefix(strings.ToLower(string(k.Algorithm)), "hmac-"))
+			err = fmt.Errorf("the algorithm is not written as %q",
+				"hmac-"+strings.TrimPrefix(strings.ToLower(string(k.Algorithm)), "hmac-"))
 		}
 		return fmt.Errorf("the key %q cannot be used: %w", k.Name, err)
 	}
@@ -103,11 +106,15 @@ func (k Key) octets() ([]byte, error) {
 	b, err := base64.StdEncoding.Strict().DecodeString(k.Secret)
 	switch {
 	case err != nil || strings.ContainsAny(k.Secret, "\r\n"):
-		return nil, fmt.Errorf("the secret of the key %q is not base64; write the octets as `openssl rand -base64 32` does, in one line", k.Name)
+		return nil, fmt.Errorf(
+			"the secret of the key %q is not base64; write the octets as `openssl rand -base64 32` does, in one line", k.Name)
 	case len(b) < leastSecret:
-		return nil, fmt.Errorf("the secret of the key %q has %d octets, fewer than %d, and could be guessed; make one with `openssl rand -base64 32`", k.Name, len(b), leastSecret)
+		return nil, fmt.Errorf("the secret of the key %q has %d octets, fewer than %d, and could be guessed; make one with "+
+			"`openssl rand -base64 32`", k.Name, len(b), leastSecret)
 	case len(b) > maxSecret:
-		return nil, fmt.Errorf("the secret of the key %q has %d octets, more than %d; make one with `openssl rand -base64 32`", k.Name, len(b), maxSecret)
+		return nil,
+			fmt.Errorf("the secret of the key %q has %d octets, more than %d; make one with `openssl rand -base64 32`", k.Name,
+				len(b), maxSecret)
 	}
 	return b, nil
 }
@@ -144,7 +151,8 @@ func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
 // MarshalJSON is String too: keys go to files as RenderKeys writes them, never as JSON.
 func (k Key) MarshalJSON() ([]byte, error) { return json.Marshal(k.String()) }
 
-// RenderKeys writes key statements as named.conf, rndc.conf and nsupdate's key files take them. An unusable key is an error.
+// RenderKeys writes key statements as named.conf, rndc.conf and nsupdate's key files take them. An unusable key is an
+// error.
 func RenderKeys(keys ...Key) (string, error) {
 	var b strings.Builder
 	for _, k := range keys {

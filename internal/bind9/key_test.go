@@ -52,7 +52,8 @@ func TestASecretIsNotPrinted(t *testing.T) {
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("key", "k", k, "held", held)
 	encoded, _ := json.Marshal(held)
 	for _, text := range []string{
-		fmt.Sprint(k), fmt.Sprintf("%v %+v %#v %s %q %x %d", k, k, k, k, k, k, k), fmt.Sprintf("%v %+v %#v", held, held, held), log.String(), string(encoded),
+		fmt.Sprint(k), fmt.Sprintf("%v %+v %#v %s %q %x %d", k, k, k, k, k, k, k),
+		fmt.Sprintf("%v %+v %#v", held, held, held), log.String(), string(encoded),
 	} {
 		if strings.Contains(text, secretText[:20]) || strings.Contains(text, "73737373") {
 			t.Errorf("the secret is in %s", text)
@@ -63,24 +64,34 @@ func TestASecretIsNotPrinted(t *testing.T) {
 func TestKeyFiles(t *testing.T) {
 	const one = `key "a" { algorithm hmac-sha256; secret "` + secretText + `"; };`
 	for _, c := range []struct{ name, text, want string }{
-		{"comments of all three kinds are passed over", "# c\n// c\n/* c\n */ key a /* x */ { # y\n algorithm \"HMAC-SHA256\"; // z\n secret " + secretText + "; };", "a"},
+		{"comments of all three kinds are passed over",
+			"# c\n// c\n/* c\n */ key a /* x */ { # y\n algorithm \"HMAC-SHA256\"; // z\n secret " + secretText + "; };", "a"},
 		{"the clauses come in either order", `key "a" { secret "` + secretText + `"; algorithm hmac-sha256; };`, "a"},
 		{"an empty file has no keys", "\n", ""},
-		{"a key without a secret is no key", `key "a" { algorithm hmac-sha256; };`, "!line 1: the key \"a\" has no algorithm or no secret"},
-		{"a secret that is not base64", `key "a" { algorithm hmac-sha256; secret "not base64, but secret"; };`, "!is not base64"},
-		{"a secret that can be guessed", `key "a" { algorithm hmac-sha256; secret "c2hvcnQ="; };`, "!5 octets, fewer than 16"},
+		{"a key without a secret is no key", `key "a" { algorithm hmac-sha256; };`,
+			"!line 1: the key \"a\" has no algorithm or no secret"},
+		{"a secret that is not base64", `key "a" { algorithm hmac-sha256; secret "not base64, but secret"; };`,
+			"!is not base64"},
+		{"a secret that can be guessed", `key "a" { algorithm hmac-sha256; secret "c2hvcnQ="; };`,
+			"!5 octets, fewer than 16"},
 		{"MD5", `key "a" { algorithm hmac-md5; secret "` + secretText + `"; };`, "!MD5"},
-		{"a secret in the place of the algorithm", `key "a" { algorithm "` + secretText + `"; secret "x"; };`, "!44 characters that look like a secret"},
-		{"a secret in the place of the name", `key "` + secretText + `" { algorithm hmac-sha256; secret "` + secretText + `"; };`, "!44 characters that look like a secret"},
-		{"a key with the same name in another case", one + strings.Replace(one, `"a"`, `"A"`, 1), "!the key \"A\" is there twice"},
-		{"two secrets", `key "a" { algorithm hmac-sha256; secret "` + secretText + `"; secret "` + secretText + `"; };`, "!one secret"},
+		{"a secret in the place of the algorithm", `key "a" { algorithm "` + secretText + `"; secret "x"; };`,
+			"!44 characters that look like a secret"},
+		{"a secret in the place of the name", `key "` + secretText + `" { algorithm hmac-sha256; secret "` + secretText +
+			`"; };`, "!44 characters that look like a secret"},
+		{"a key with the same name in another case", one + strings.Replace(one, `"a"`, `"A"`, 1),
+			"!the key \"A\" is there twice"},
+		{"two secrets", `key "a" { algorithm hmac-sha256; secret "` + secretText + `"; secret "` + secretText + `"; };`,
+			"!one secret"},
 		{"another statement", one + `controls { };`, "!another statement than key"},
 		{"an open brace", `key "a" { algorithm hmac-sha256;`, "!a brace is not closed"},
 		{"an open quote", `key "a`, "!not closed by a quote"},
 		{"an open comment", `/* key`, "!not closed by */"},
 		{"a missing semicolon", `key "a" { algorithm hmac-sha256 secret "` + secretText + `"; };`, "!there is no \";\""},
-		{"a name that would end the string", `key "a\"; };" { algorithm hmac-sha256; secret "` + secretText + `"; };`, "!backslash"},
-		{"a name with a brace", `key "a{" { algorithm hmac-sha256; secret "` + secretText + `"; };`, "!has the character '{'"},
+		{"a name that would end the string", `key "a\"; };" { algorithm hmac-sha256; secret "` + secretText + `"; };`,
+			"!backslash"},
+		{"a name with a brace", `key "a{" { algorithm hmac-sha256; secret "` + secretText + `"; };`,
+			"!has the character '{'"},
 		{"a control character", "key a \x01", "!control character"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -115,7 +126,8 @@ func names(keys []Key) string {
 
 func TestClientConfig(t *testing.T) {
 	files := map[string]string{
-		"rndc.conf":  "include \"rndc.key\";\noptions { default-key \"B.\"; default-server 127.0.0.1; default-port 9530; };\nserver 127.0.0.1 { key a; addresses { ::1 port 1; }; };",
+		"rndc.conf": "include \"rndc.key\";\noptions { default-key \"B.\"; default-server 127.0.0.1; default-port 9530; " +
+			"};\nserver 127.0.0.1 { key a; addresses { ::1 port 1; }; };",
 		"rndc.key":   strings.TrimSpace(must(RenderKeys(testKey("a"), testKey("b")))),
 		"loop.conf":  `include "loop.conf";`,
 		"lost.conf":  "\n\ninclude \"lost\";",
@@ -132,14 +144,17 @@ func TestClientConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if conf.DefaultKey != "B." || conf.DefaultServer != "127.0.0.1" || conf.DefaultPort != 9530 || names(conf.OrderedKeys()) != "b a" {
+	if conf.DefaultKey != "B." || conf.DefaultServer != "127.0.0.1" || conf.DefaultPort != 9530 ||
+		names(conf.OrderedKeys()) != "b a" {
 		t.Errorf("read %+v with keys %s", conf, names(conf.OrderedKeys()))
 	}
-	for name, want := range map[string]string{"loop.conf": "!more than 16 files", "port.conf": "!no port number", "zones.conf": "!another statement"} {
+	for name, want := range map[string]string{"loop.conf": "!more than 16 files", "port.conf": "!no port number",
+		"zones.conf": "!another statement"} {
 		_, err := ParseClientConfig(name, read)
 		checkOutcome(t, "", err, want)
 	}
-	if _, err := ParseClientConfig("lost.conf", read); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "line 3") {
+	if _, err := ParseClientConfig("lost.conf", read); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(),
+		"line 3") {
 		t.Errorf("a missing included file: %v", err)
 	}
 }

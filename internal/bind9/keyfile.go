@@ -31,8 +31,8 @@ func ParseKeys(text string) ([]Key, error) {
 	return p.conf.Keys, nil
 }
 
-// ParseClientConfig reads a file in the syntax of rndc.conf, with what it includes. read opens files by the names that they have in
-// there; server statements are passed over.
+// ParseClientConfig reads a file in the syntax of rndc.conf, with what it includes. read opens files by the names that
+// they have in there; server statements are passed over.
 func ParseClientConfig(name string, read func(name string) ([]byte, error)) (ClientConfig, error) {
 	p := clientParser{read: read}
 	if err := p.include(name); err != nil {
@@ -63,7 +63,8 @@ type clientParser struct {
 
 func (p *clientParser) include(name string) error {
 	if p.includes++; p.includes > maxIncludes {
-		return fmt.Errorf("reading %s: more than %d files are included; one of them seems to include itself", quoteShort(name), maxIncludes)
+		return fmt.Errorf("reading %s: more than %d files are included; one of them seems to include itself",
+			quoteShort(name), maxIncludes)
 	}
 	text, err := p.read(name)
 	if err != nil {

@@ -13,8 +13,8 @@ const (
 	maxLabel = 63
 )
 
-// checkName accepts the names of keys, policies, lists and zones: letters, digits, '-', '_' and dots between labels. Nothing of
-// that means anything to BIND's parser, within quotes or without. what begins the message.
+// checkName accepts the names of keys, policies, lists and zones: letters, digits, '-', '_' and dots between labels.
+// Nothing of that means anything to BIND's parser, within quotes or without. what begins the message.
 func checkName(what, name string) error {
 	switch {
 	case name == "":
@@ -25,15 +25,19 @@ func checkName(what, name string) error {
 	for label := range strings.SplitSeq(name, ".") {
 		switch {
 		case label == "":
-			return fmt.Errorf("the %s %s has an empty label; write it without a dot at its ends and without two dots in a row", what, quoteShort(name))
+			return fmt.Errorf("the %s %s has an empty label; write it without a dot at its ends and without two dots in a row",
+				what, quoteShort(name))
 		case len(label) > maxLabel:
-			return fmt.Errorf("the %s %s has a label of %d characters, more than %d; shorten it", what, quoteShort(name), len(label), maxLabel)
+			return fmt.Errorf("the %s %s has a label of %d characters, more than %d; shorten it", what, quoteShort(name),
+				len(label), maxLabel)
 		case label[0] == '-':
-			return fmt.Errorf("the %s %s has a label that begins with '-'; begin it with a letter or digit", what, quoteShort(name))
+			return fmt.Errorf("the %s %s has a label that begins with '-'; begin it with a letter or digit", what,
+				quoteShort(name))
 		}
 		for i := range len(label) {
 			if !inName(label[i]) {
-				return fmt.Errorf("the %s %s has the character %q; use letters, digits, '-', '_' and dots", what, quoteShort(name), label[i])
+				return fmt.Errorf("the %s %s has the character %q; use letters, digits, '-', '_' and dots", what, quoteShort(name),
+					label[i])
 			}
 		}
 	}
@@ -44,8 +48,8 @@ func inName(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_'
 }
 
-// quoteShort quotes what somebody wrote for a message, at most so much of it that the message stays readable, and not what may be a
-// secret that was written into the wrong field.
+// quoteShort quotes what somebody wrote for a message, at most so much of it that the message stays readable, and not
+// what may be a secret that was written into the wrong field.
 func quoteShort(text string) string {
 	const most = 64
 	switch {

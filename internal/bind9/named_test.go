@@ -20,7 +20,8 @@ type testNamed struct {
 	current      []Key // what Client.Keys returns
 }
 
-// startNamed starts named with key "a" for everything and no zones but those that are added. more is put after the options.
+// startNamed starts named with key "a" for everything and no zones but those that are added. more is put after the
+// options.
 func startNamed(t testing.TB, more string) *testNamed {
 	t.Helper()
 	n := claimNamed(t)
@@ -55,10 +56,11 @@ func claimNamed(t testing.TB) *testNamed {
 // start waits until the control channel answers.
 func (n *testNamed) start(t testing.TB) {
 	t.Helper()
-	named, err := nameserver.StartNamed(context.Background(), n.dir, filepath.Join(n.dir, "named.conf"), nil, func(ctx context.Context) error {
-		_, err := n.Do(ctx, must(ServerCommand("status")))
-		return err
-	})
+	named, err := nameserver.StartNamed(context.Background(), n.dir, filepath.Join(n.dir, "named.conf"), nil,
+		func(ctx context.Context) error {
+			_, err := n.Do(ctx, must(ServerCommand("status")))
+			return err
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

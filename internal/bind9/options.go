@@ -129,7 +129,8 @@ func (o Options) listen(field string, list []string) (ACL, error) {
 	}
 	for i, e := range addresses {
 		if strings.Contains(e.text, "key ") {
-			return nil, fmt.Errorf("%s%s[%d]: %s is a key, and a server listens on addresses; write any, none or addresses", o.Path, field, i, quoteShort(list[i]))
+			return nil, fmt.Errorf("%s%s[%d]: %s is a key, and a server listens on addresses; write any, none or addresses",
+				o.Path, field, i, quoteShort(list[i]))
 		}
 	}
 	if addresses == nil {
@@ -146,7 +147,8 @@ func (o Options) forwarders() ([]statement, error) {
 	for i, text := range o.Forwarders {
 		r, err := parseForwarder(text)
 		if err != nil {
-			return nil, fmt.Errorf("%sforwarders[%d]: %s is no forwarder: %w; write an IP address, or one with a port such as 192.0.2.1:53 or [2001:db8::1]:53",
+			return nil, fmt.Errorf("%sforwarders[%d]: %s is no forwarder: %w; write an IP address, or one with a port such as "+
+				"192.0.2.1:53 or [2001:db8::1]:53",
 				o.Path, i, quoteShort(text), err)
 		}
 		all = append(all, r)
@@ -170,23 +172,25 @@ func parseForwarder(text string) (Remote, error) {
 	return Remote{Address: addr, Port: port}, checkAddress(addr)
 }
 
-// resolving are the statements that differ between servers that resolve and those that are authoritative only. A resolver's
-// cache would otherwise take nine tenths of the memory of the machine, not of the container.
+// resolving are the statements that differ between servers that resolve and those that are authoritative only. A
+// resolver's cache would otherwise take nine tenths of the memory of the machine, not of the container.
 func (o Options) resolving() []statement {
 	validation := "no"
-	if o.Recursion && (o.DNSSECValidation == nil || *o.DNSSECValidation) || o.DNSSECValidation != nil && *o.DNSSECValidation {
+	if o.Recursion && (o.DNSSECValidation == nil || *o.DNSSECValidation) || o.DNSSECValidation != nil &&
+		*o.DNSSECValidation {
 		validation = "auto"
 	}
 	all := []statement{{"recursion", yesNo(o.Recursion)}, {"dnssec-validation", validation}}
 	if o.Recursion {
 		return append(all, statement{"max-cache-size", "128m"})
 	}
-	return append(all, statement{"empty-zones-enable", "no"}, statement{"minimal-responses", "yes"}, statement{"rate-limit", rateLimit})
+	return append(all, statement{"empty-zones-enable", "no"}, statement{"minimal-responses", "yes"},
+		statement{"rate-limit", rateLimit})
 }
 
-// rateLimit keeps an authoritative server from being the amplifier of an attack by forged addresses. Half of the answers above the
-// limit are truncated, so that who really asks comes again over TCP. Nobody on the Internet is hit by answers to private addresses,
-// which is where a cluster's own clients are.
+// rateLimit keeps an authoritative server from being the amplifier of an attack by forged addresses. Half of the
+// answers above the limit are truncated, so that who really asks comes again over TCP. Nobody on the Internet is hit by
+// answers to private addresses, which is where a cluster's own clients are.
 const rateLimit = `{
 		responses-per-second 100;
 		nxdomains-per-second 50;
@@ -196,15 +200,17 @@ const rateLimit = `{
 		exempt-clients { localhost; 10.0.0.0/8; 172.16.0.0/12; 192.168.0.0/16; 100.64.0.0/10; fc00::/7; };
 	}`
 
-// notifying are the statements about telling others. A name server's own NS names lead to a Service, and from there to any of its siblings: only
-// those that a zone names are told. A second has as many requests as a restart with thousands of zones needs.
+// notifying are the statements about telling others. A name server's own NS names lead to a Service, and from there to
+// any of its siblings: only those that a zone names are told. A second has as many requests as a restart with thousands
+// of zones needs.
 func (o Options) notifying() []statement {
 	notify := statement{"notify", "explicit"}
 	if o.Role == Secondary {
 		notify.value = "no"
 	}
 	return []statement{
-		notify, {"notify-delay", "0"}, {"notify-rate", "1000"}, {"startup-notify-rate", "1000"}, {"serial-query-rate", "1000"},
+		notify, {"notify-delay", "0"}, {"notify-rate", "1000"}, {"startup-notify-rate", "1000"},
+		{"serial-query-rate", "1000"},
 		{"transfers-in", "100"}, {"transfers-per-ns", "50"}, {"transfers-out", "100"}, {"tcp-clients", "1000"},
 	}
 }

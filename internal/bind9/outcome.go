@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// What a command's error is, for errors.Is. Who retries: ErrUnavailable after a while, ErrUnauthorized when keys have changed, the others when
-// the request has.
+// What a command's error is, for errors.Is. Who retries: ErrUnavailable after a while, ErrUnauthorized when keys have
+// changed, the others when the request has.
 var (
 	ErrUnauthorized = errors.New("named does not accept the key")
 	ErrUnavailable  = errors.New("named cannot be reached or ended")
@@ -45,7 +45,8 @@ func (e *CommandError) Error() string {
 // Unwrap is the class.
 func (e *CommandError) Unwrap() error { return e.Class }
 
-// outcome reads named's verdict. Its code is a number that differs between versions, and the text of it, which does not.
+// outcome reads named's verdict. Its code is a number that differs between versions, and the text of it, which does
+// not.
 func outcome(c Command, reply table) (string, error) {
 	text := strings.TrimRight(reply.text("_data", "text"), "\n")
 	result, problem := reply.text("_data", "result"), reply.text("_data", "err")
@@ -72,7 +73,8 @@ func classify(result, text string) error {
 		return ErrNotLoaded
 	case "not primary", "not master":
 		return ErrWrongType
-	case "bad zone", "zone has no NS records", "out of zone data", "bad owner name", "unexpected end of input", "bad TTL", "no TTL":
+	case "bad zone", "zone has no NS records", "out of zone data", "bad owner name", "unexpected end of input", "bad TTL",
+		"no TTL":
 		return ErrBadZone
 	case "file not found":
 		return ErrNoFile

@@ -84,8 +84,9 @@ func (c *changer) await(t *testing.T, workers int) {
 	}
 }
 
-// TestKeysRotateUnderLoad lets named follow the states of a Ring by rndc reconfig, as late as it may, while clients sign with the key in use:
-// through rotations, to a supplied key, through a change of its secret, and back. No update and no query fails.
+// TestKeysRotateUnderLoad lets named follow the states of a Ring by rndc reconfig, as late as it may, while clients
+// sign with the key in use: through rotations, to a supplied key, through a change of its secret, and back. No update
+// and no query fails.
 func TestKeysRotateUnderLoad(t *testing.T) {
 	const workers = 2
 	n := claimNamed(t)
@@ -99,7 +100,8 @@ func TestKeysRotateUnderLoad(t *testing.T) {
 	n.Keys = func() ([]Key, error) { return n.onDisk() }
 	n.start(t)
 	n.write(t, "data/good.db", goodZone)
-	n.do(t, must(AddZone("good.example", Zone{Type: Primary, File: "good.db", AllowUpdate: ACL{must(ListElement(UpdateList))}})))
+	n.do(t, must(AddZone("good.example", Zone{Type: Primary, File: "good.db",
+		AllowUpdate: ACL{must(ListElement(UpdateList))}})))
 	c := &changer{n: n, stop: make(chan struct{})}
 	first := p.ring
 	c.ring.Store(&first)

@@ -53,8 +53,8 @@ func (p Purpose) Past(names ...string) (count int) {
 	return count
 }
 
-// files are the items of the Secret that named and rndc include. The key in use comes first: who tries keys in their order succeeds
-// at once.
+// files are the items of the Secret that named and rndc include. The key in use comes first: who tries keys in their
+// order succeeds at once.
 func (p Purpose) files(r Ring, controlPort uint16) (map[string]string, error) {
 	current, ok := r.Key()
 	if !ok {
@@ -76,12 +76,15 @@ func (p Purpose) files(r Ring, controlPort uint16) (map[string]string, error) {
 		fmt.Fprintf(&elements, " key %q;", k.Name)
 	}
 	if p == ForTransfer {
-		return map[string]string{p.keyFile(): text, path.Base(FileTransfer): fmt.Sprintf("acl %q {%s };\n", TransferList, elements.String())}, nil
+		return map[string]string{p.keyFile(): text, path.Base(FileTransfer): fmt.Sprintf("acl %q {%s };\n", TransferList,
+			elements.String())}, nil
 	}
 	return map[string]string{
 		p.keyFile(): text,
-		path.Base(FileControls): fmt.Sprintf("controls {\n\tinet 127.0.0.1 port %d allow { 127.0.0.1; } keys {%s };\n};\nacl %q {%s };\n",
+		path.Base(FileControls): fmt.Sprintf(
+			"controls {\n\tinet 127.0.0.1 port %d allow { 127.0.0.1; } keys {%s };\n};\nacl %q {%s };\n",
 			controlPort, quotedNames.String(), UpdateList, elements.String()),
-		path.Base(FileClientKey): fmt.Sprintf("options {\n\tdefault-key %q;\n\tdefault-server 127.0.0.1;\n\tdefault-port %d;\n};\n", current.Name, controlPort),
+		path.Base(FileClientKey): fmt.Sprintf(
+			"options {\n\tdefault-key %q;\n\tdefault-server 127.0.0.1;\n\tdefault-port %d;\n};\n", current.Name, controlPort),
 	}, nil
 }

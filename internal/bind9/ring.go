@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A Ring is the keys of one purpose: all that servers accept, and the one that clients sign with. It is published as a whole, in
-// one Secret, and all that Next needs to know is in there: a rotation goes on wherever it stopped.
+// A Ring is the keys of one purpose: all that servers accept, and the one that clients sign with. It is published as a
+// whole, in one Secret, and all that Next needs to know is in there: a rotation goes on wherever it stopped.
 type Ring struct {
 	Keys       []Key
 	InUse      string    // the name of the key that clients sign with
@@ -24,12 +24,13 @@ type Ring struct {
 // Settings are what decides about a Ring from outside.
 type Settings struct {
 	Purpose Purpose
-	// Algorithm of keys that are made; a key in use that has another is followed by one that has it. "" is hmac-sha256, and lets keys be.
+	// Algorithm of keys that are made; a key in use that has another is followed by one that has it. "" is hmac-sha256,
+	// and lets keys be.
 	Algorithm Algorithm
 	// RotateAfter is how long a made key is used; zero: always.
 	RotateAfter time.Duration
-	// External is the key that somebody supplied. Unusable says that one is to be there and is missing or wrong: nothing new
-	// is decided until it is right.
+	// External is the key that somebody supplied. Unusable says that one is to be there and is missing or wrong: nothing
+	// new is decided until it is right.
 	External *Key
 	Unusable bool
 	// Past is how many keys there are known to have been, for the case that the Ring was lost: names are not used again.
@@ -68,11 +69,11 @@ type Step struct {
 // Published reports whether the Ring has to be written.
 func (s Step) Published() bool { return s.Move != Keep && s.Move != Wait }
 
-// Next takes a Ring one step further. accepted reports whether every server that there is takes this very key, secret and all, for its
-// control channel and for DNS; false is the answer where it is not known.
+// Next takes a Ring one step further. accepted reports whether every server that there is takes this very key, secret
+// and all, for its control channel and for DNS; false is the answer where it is not known.
 //
-// A server may lag behind by a state, so that no step may change both what servers accept and what clients sign with, unless
-// clients come to sign with what was accepted before.
+// A server may lag behind by a state, so that no step may change both what servers accept and what clients sign with,
+// unless clients come to sign with what was accepted before.
 func Next(r Ring, now time.Time, s Settings, accepted func(Key) bool) (Ring, Step, error) {
 	now = now.Truncate(time.Second) // what annotations can say
 	r.Keys = slices.Clone(r.Keys)
@@ -149,7 +150,8 @@ func (r *Ring) mend(now time.Time, s Settings) (Step, bool) {
 	return Step{Mend, fmt.Sprintf("The Secret did not say %s.", strings.Join(missing, ", nor ")), now}, true
 }
 
-// rotateAt is when the key in use has been used for long enough; zero is never. A supplied key is its owner's to change.
+// rotateAt is when the key in use has been used for long enough; zero is never. A supplied key is its owner's to
+// change.
 func (r Ring) rotateAt(s Settings) time.Time {
 	if s.External != nil || s.Unusable || s.RotateAfter <= 0 {
 		return time.Time{}
@@ -167,9 +169,11 @@ func (r Ring) target(current Key, now time.Time, s Settings) (*Key, string) {
 	case !s.Purpose.made(current.Name):
 		return r.pending(current, s), fmt.Sprintf("No key is supplied any more, so one is made to follow %q.", current.Name)
 	case !s.suits(current):
-		return r.pending(current, s), fmt.Sprintf("Keys are to be %s, and %q is %s.", s.Algorithm, current.Name, current.Algorithm)
+		return r.pending(current, s), fmt.Sprintf("Keys are to be %s, and %q is %s.", s.Algorithm, current.Name,
+			current.Algorithm)
 	case !r.RotateAt.IsZero() && !now.Before(r.RotateAt):
-		return r.pending(current, s), fmt.Sprintf("The key %q was to be used until %s.", current.Name, r.RotateAt.UTC().Format(time.RFC3339))
+		return r.pending(current, s), fmt.Sprintf("The key %q was to be used until %s.", current.Name,
+			r.RotateAt.UTC().Format(time.RFC3339))
 	}
 	return &current, ""
 }
@@ -208,32 +212,39 @@ func (r Ring) toward(target Key, now time.Time, s Settings, accepted func(Key) b
 		return r.bridge(target, now, s, accepted)
 	case taken && same != target:
 		r.Keys[slices.Index(r.Keys, same)] = target
-		return r, Step{Replace, fmt.Sprintf("The supplied key %q has another secret; nobody signs with the old one.", target.Name), now.Add(acceptPoll)}, nil
+		return r, Step{Replace, fmt.Sprintf("The supplied key %q has another secret; nobody signs with the old one.",
+			target.Name), now.Add(acceptPoll)}, nil
 	case !taken:
 		r.Keys = append(r.Keys, target)
 		r.Count++
-		return r, Step{Add, fmt.Sprintf("The key %q was supplied. Servers get it as well.", target.Name), now.Add(acceptPoll)}, nil
+		return r, Step{Add, fmt.Sprintf("The key %q was supplied. Servers get it as well.", target.Name),
+			now.Add(acceptPoll)}, nil
 	case !accepted(target):
 		return r, waitFor(target, now), nil
 	}
 	r.InUse, r.CreatedAt, r.SwitchedAt = target.Name, now, now
 	r.RotateAt = r.rotateAt(s)
-	return r, Step{Switch, fmt.Sprintf("Every server accepts the key %q, so clients sign with it.", target.Name), now.Add(Overlap)}, nil
+	return r, Step{Switch, fmt.Sprintf("Every server accepts the key %q, so clients sign with it.", target.Name),
+		now.Add(Overlap)}, nil
 }
 
-// bridge leads over a made key to one that has the name of the key in use and another secret: a server cannot have both.
+// bridge leads over a made key to one that has the name of the key in use and another secret: a server cannot have
+// both.
 func (r Ring) bridge(target Key, now time.Time, s Settings, accepted func(Key) bool) (Ring, Step, error) {
 	current, _ := r.Key()
 	bridge := r.pending(Key{}, s)
 	if bridge == nil || *bridge == current {
-		return r.grow(now, s, fmt.Sprintf("The supplied key %q has another secret than before, and servers cannot have both.", target.Name))
+		return r.grow(now, s, fmt.Sprintf("The supplied key %q has another secret than before, and servers cannot have both.",
+			target.Name))
 	}
 	if !accepted(*bridge) {
 		return r, waitFor(*bridge, now), nil
 	}
 	r.InUse, r.SwitchedAt = bridge.Name, now
 	r.Keys[slices.Index(r.Keys, current)] = target
-	return r, Step{Switch, fmt.Sprintf("Every server accepts the key %q, so clients sign with it until they accept the other secret of %q.", bridge.Name, target.Name), now.Add(acceptPoll)}, nil
+	return r, Step{Switch, fmt.Sprintf(
+		"Every server accepts the key %q, so clients sign with it until they accept the other secret of %q.", bridge.Name,
+		target.Name), now.Add(acceptPoll)}, nil
 }
 
 func waitFor(k Key, now time.Time) Step {
@@ -247,10 +258,12 @@ func (r Ring) tidy(now time.Time) (Ring, Step, error) {
 	}
 	if r.SwitchedAt.IsZero() {
 		r.SwitchedAt = now
-		return r, Step{Mend, fmt.Sprintf("The Secret did not say since when the key %q is in use.", r.InUse), now.Add(Overlap)}, nil
+		return r, Step{Mend, fmt.Sprintf("The Secret did not say since when the key %q is in use.", r.InUse),
+			now.Add(Overlap)}, nil
 	}
 	if over := r.SwitchedAt.Add(Overlap); now.Before(over) {
-		return r, Step{Wait, fmt.Sprintf("Clients sign with the key %q; the one before it is accepted until %s.", r.InUse, over.UTC().Format(time.RFC3339)), over}, nil
+		return r, Step{Wait, fmt.Sprintf("Clients sign with the key %q; the one before it is accepted until %s.", r.InUse,
+			over.UTC().Format(time.RFC3339)), over}, nil
 	}
 	current, _ := r.Key()
 	r.Keys = []Key{current}

@@ -46,7 +46,9 @@ type play struct {
 }
 
 func newPlay(t testing.TB) *play {
-	return &play{t: t, now: start, settings: Settings{Purpose: ForOperator, Rand: &counter{}}, accepts: func(Key) bool { return true }}
+	return &play{t: t, now: start, settings: Settings{Purpose: ForOperator, Rand: &counter{}}, accepts: func(Key) bool {
+		return true
+	}}
 }
 
 func (p *play) next() Step {
@@ -89,11 +91,13 @@ func TestARotation(t *testing.T) {
 	p.expect("Keep bindy-operator")
 	p.now = start.Add(24 * time.Hour)
 	p.accepts = func(Key) bool { return false }
-	p.expect("Add bindy-operator bindy-operator-2", "Wait bindy-operator bindy-operator-2", "Wait bindy-operator bindy-operator-2")
+	p.expect("Add bindy-operator bindy-operator-2", "Wait bindy-operator bindy-operator-2",
+		"Wait bindy-operator bindy-operator-2")
 	p.now = p.now.Add(time.Hour)
 	p.accepts = func(k Key) bool { return k.Name == "bindy-operator-2" }
 	p.expect("Switch bindy-operator-2 bindy-operator", "Wait bindy-operator-2 bindy-operator")
-	if want := p.now.Add(24 * time.Hour); !p.ring.RotateAt.Equal(want) || !p.ring.CreatedAt.Equal(p.now) || p.ring.Count != 1 {
+	if want := p.now.Add(24 * time.Hour); !p.ring.RotateAt.Equal(want) || !p.ring.CreatedAt.Equal(p.now) ||
+		p.ring.Count != 1 {
 		t.Errorf("after the switch: %+v", p.ring)
 	}
 	p.now = p.now.Add(Overlap - time.Second)
@@ -114,7 +118,8 @@ func TestSettingsThatChange(t *testing.T) {
 		p.settings.RotateAfter = time.Hour
 		p.expect("Mend bindy-operator", "Add bindy-operator bindy-operator-2")
 		p.settings.RotateAfter = 0
-		p.expect("Mend bindy-operator bindy-operator-2", "Mend bindy-operator bindy-operator-2", "Wait bindy-operator bindy-operator-2")
+		p.expect("Mend bindy-operator bindy-operator-2", "Mend bindy-operator bindy-operator-2",
+			"Wait bindy-operator bindy-operator-2")
 	})
 	t.Run("another algorithm makes another key", func(t *testing.T) {
 		p := newPlay(t)
@@ -122,7 +127,8 @@ func TestSettingsThatChange(t *testing.T) {
 		p.settings.Algorithm = SHA512
 		p.expect("Add bindy-operator bindy-operator-2")
 		p.settings.Algorithm = SHA384
-		p.expect("Add bindy-operator bindy-operator-2 bindy-operator-3", "Switch bindy-operator-3 bindy-operator bindy-operator-2")
+		p.expect("Add bindy-operator bindy-operator-2 bindy-operator-3",
+			"Switch bindy-operator-3 bindy-operator bindy-operator-2")
 		if k, _ := p.ring.Key(); k.Algorithm != SHA384 {
 			t.Errorf("the key in use is %s", k)
 		}
@@ -177,7 +183,8 @@ func TestASuppliedKey(t *testing.T) {
 		same := testKeyOf("s")
 		same.Name = "bindy-operator"
 		p.settings.External = &same
-		p.expect("Add bindy-operator bindy-operator-2", "Switch bindy-operator-2 bindy-operator", "Switch bindy-operator bindy-operator-2")
+		p.expect("Add bindy-operator bindy-operator-2", "Switch bindy-operator-2 bindy-operator",
+			"Switch bindy-operator bindy-operator-2")
 		if k, _ := p.ring.Key(); k != same {
 			t.Error("it is not in use")
 		}
@@ -191,7 +198,8 @@ func TestASuppliedKey(t *testing.T) {
 	})
 }
 
-// TestServersAndClientsAgree plays rotations with servers that lag, a clock, settings that change and annotations that are lost.
+// TestServersAndClientsAgree plays rotations with servers that lag, a clock, settings that change and annotations that
+// are lost.
 func TestServersAndClientsAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := &fleet{play: *newPlayOf(t), servers: make([]int, 3), seen: map[string]Key{}}
@@ -364,7 +372,8 @@ func TestSecretsThatOthersWrote(t *testing.T) {
 		{"no name", with(map[string]string{"key-name": ""}), "b: b a"},
 		{"the other name", with(map[string]string{"key-name": "A"}), "a: b a"},
 		{"nothing", nil, "!missing"},
-		{"nothing that can be used", with(map[string]string{"rndc.key": "x", "secret": "x"}), "!the item rndc.key cannot be used"},
+		{"nothing that can be used", with(map[string]string{"rndc.key": "x", "secret": "x"}),
+			"!the item rndc.key cannot be used"},
 	} {
 		r, err := ReadRing(ForOperator, c.data, nil)
 		checkOutcome(t, r.InUse+": "+names(r.Keys), err, c.want)
@@ -390,16 +399,22 @@ func TestKeysThatAreSupplied(t *testing.T) {
 	}{
 		{"the usual items", items("key-name", "x.", "secret", secretText), ItemFields{}, `key "x" (hmac-sha256)`},
 		{"other items", items("n", "x", "s", secretText), ItemFields{"n", "s", "hmac-sha512"}, `key "x" (hmac-sha512)`},
-		{"the Secret's own algorithm", items("key-name", "x", "secret", secretText, "algorithm", "SHA384"), ItemFields{}, `key "x" (hmac-sha384)`},
-		{"a file", items("rndc.key", must(RenderKeys(testKey("f")))), ItemFields{Algorithm: "hmac-sha256"}, `key "f" (hmac-sha256)`},
-		{"algorithms that differ", items("key-name", "x", "secret", secretText, "algorithm", "hmac-sha1"), ItemFields{Algorithm: "hmac-sha256"}, "!make them equal"},
-		{"a file whose algorithm differs", items("rndc.key", must(RenderKeys(testKey("f")))), ItemFields{Algorithm: "hmac-sha512"}, "!make them equal"},
+		{"the Secret's own algorithm", items("key-name", "x", "secret", secretText, "algorithm", "SHA384"), ItemFields{},
+			`key "x" (hmac-sha384)`},
+		{"a file", items("rndc.key", must(RenderKeys(testKey("f")))), ItemFields{Algorithm: "hmac-sha256"},
+			`key "f" (hmac-sha256)`},
+		{"algorithms that differ", items("key-name", "x", "secret", secretText, "algorithm", "hmac-sha1"),
+			ItemFields{Algorithm: "hmac-sha256"}, "!make them equal"},
+		{"a file whose algorithm differs", items("rndc.key", must(RenderKeys(testKey("f")))),
+			ItemFields{Algorithm: "hmac-sha512"}, "!make them equal"},
 		{"MD5", items("key-name", "x", "secret", secretText, "algorithm", "hmac-md5"), ItemFields{}, "!MD5"},
 		{"no secret", items("key-name", "x"), ItemFields{}, `!the item "secret" is missing`},
 		{"nothing", nil, ItemFields{}, "!are missing"},
-		{"a file with two keys", items("rndc.key", must(RenderKeys(testKey("f"), testKey("g")))), ItemFields{}, "!has 2 keys"},
+		{"a file with two keys", items("rndc.key", must(RenderKeys(testKey("f"), testKey("g")))), ItemFields{},
+			"!has 2 keys"},
 		{"items that were mixed up", items("key-name", secretText, "secret", "x"), ItemFields{}, "!look like a secret"},
-		{"a transfer key's name", items("key-name", "bindy-transfer-2", "secret", secretText), ItemFields{}, "!is for transfers"},
+		{"a transfer key's name", items("key-name", "bindy-transfer-2", "secret", secretText), ItemFields{},
+			"!is for transfers"},
 	} {
 		k, err := KeyFromItems(c.data, c.fields)
 		checkOutcome(t, k.String(), err, c.want)

@@ -14,30 +14,33 @@ import (
 	"time"
 )
 
-// Bounds of a command: rndc's own time-out, and how long named is to think a message valid (RFC 8945's fudge is as long).
+// Bounds of a command: rndc's own time-out, and how long named is to think a message valid (RFC 8945's fudge is as
+// long).
 const (
 	commandTimeout = 60 * time.Second
 	messageLife    = 60 * time.Second
 )
 
-// A Client gives commands to named over its control channel, as rndc does. Each command has a connection of its own; the methods
-// are safe for concurrent use. named serves one command at a time.
+// A Client gives commands to named over its control channel, as rndc does. Each command has a connection of its own;
+// the methods are safe for concurrent use. named serves one command at a time.
 type Client struct {
 	// Address of the control channel, host and port.
 	Address string
-	// Keys are asked for each command, and tried in their order until named knows one. A key that worked and is no longer among
-	// them is tried last: while keys change, named has to be told of the new ones with an old one.
+	// Keys are asked for each command, and tried in their order until named knows one. A key that worked and is no longer
+	// among them is tried last: while keys change, named has to be told of the new ones with an old one.
 	Keys func() ([]Key, error)
 	// Now is the clock, which may not be nil; named refuses messages that are more than 5 minutes off.
 	Now func() time.Time
-	// Timeout is for one command with everything; zero is 60 s, as rndc has it. Loading a large zone takes as long as it takes.
+	// Timeout is for one command with everything; zero is 60 s, as rndc has it. Loading a large zone takes as long as it
+	// takes.
 	Timeout time.Duration
 
 	worked atomic.Pointer[Key]
 }
 
-// Do gives one command and returns named's text. When named refuses, the error is a *CommandError; when no key is accepted,
-// it is ErrUnauthorized; when it cannot be reached or ends before it answers, ErrUnavailable. A command that got no answer may have been carried out.
+// Do gives one command and returns named's text. When named refuses, the error is a *CommandError; when no key is
+// accepted, it is ErrUnauthorized; when it cannot be reached or ends before it answers, ErrUnavailable. A command that
+// got no answer may have been carried out.
 func (c *Client) Do(ctx context.Context, command Command) (string, error) {
 	if command.text == "" {
 		return "", errors.New("rndc: the command is empty")
@@ -135,8 +138,8 @@ type connection struct {
 	nonce string
 }
 
-// open connects and fetches the nonce that commands have to bear. named closes the connection without a word on a message that it
-// cannot verify.
+// open connects and fetches the nonce that commands have to bear. named closes the connection without a word on a
+// message that it cannot verify.
 func (c *Client) open(ctx context.Context, k Key) (*connection, error) {
 	if err := k.Validate(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnauthorized, err)
@@ -153,7 +156,9 @@ func (c *Client) open(ctx context.Context, k Key) (*connection, error) {
 		conn.nonce = reply.text("_ctrl", "_nonce")
 		return conn, nil
 	case errors.Is(err, errClosed) || errors.Is(err, errSignature):
-		err = fmt.Errorf("%w: %s is not among its keys, or its clock differs by more than 5 minutes, or it takes no commands from here", ErrUnauthorized, k)
+		err = fmt.Errorf(
+			"%w: %s is not among its keys, or its clock differs by more than 5 minutes, or it takes no commands from here",
+			ErrUnauthorized, k)
 	}
 	conn.close()
 	return nil, err

@@ -18,7 +18,8 @@ func TestCommandsToNamed(t *testing.T) {
 	n.write(t, "bad.db", "$TTL 300\n@ SOA ns.other. h.other. 1 3600 600 86400 300\n")
 	static := Zone{Type: Primary, File: "good.db"}
 	dynamic := Zone{Type: Primary, File: "good.db", AllowUpdate: ACL{must(KeyElement("a"))}}
-	secondary := Zone{Type: Secondary, File: "sec.db", Primaries: []Remote{{Address: netip.MustParseAddr("127.0.0.1"), Port: 1, Key: "a"}}}
+	secondary := Zone{Type: Secondary, File: "sec.db",
+		Primaries: []Remote{{Address: netip.MustParseAddr("127.0.0.1"), Port: 1, Key: "a"}}}
 	zone := func(verb, zone string) Command { return must(ZoneCommand(verb, zone)) }
 	for _, c := range []struct {
 		name    string
@@ -32,14 +33,18 @@ func TestCommandsToNamed(t *testing.T) {
 		{"a static zone", must(AddZone("0/25.2.0.192.in-addr.arpa", static)), "", nil},
 		{"a secondary zone", must(AddZone("s.example", secondary)), "", nil},
 		{"a zone without NS", must(AddZone("b.example", Zone{Type: Primary, File: "bad.db"})), "bad zone", ErrBadZone},
-		{"a zone without its file", must(AddZone("b.example", Zone{Type: Primary, File: "none.db"})), "file not found", ErrNoFile},
-		{"a zone with a policy that is not there", must(AddZone("b.example", Zone{Type: Primary, File: "good.db", DNSSECPolicy: "p"})), "not found", ErrBadConfig},
+		{"a zone without its file", must(AddZone("b.example", Zone{Type: Primary, File: "none.db"})), "file not found",
+			ErrNoFile},
+		{"a zone with a policy that is not there",
+			must(AddZone("b.example", Zone{Type: Primary, File: "good.db", DNSSECPolicy: "p"})), "not found", ErrBadConfig},
 		{"the status of a zone", zone("zonestatus", "a.example"), "serial: 1", nil},
 		{"the status of no zone", zone("zonestatus", "none.example"), "no matching zone", ErrNotFound},
-		{"the status of a zone that is not transferred yet", zone("zonestatus", "s.example"), "zone not loaded", ErrNotLoaded},
+		{"the status of a zone that is not transferred yet", zone("zonestatus", "s.example"), "zone not loaded",
+			ErrNotLoaded},
 		{"the configuration of a zone", zone("showzone", "a.example"), `zone "a.example" {`, nil},
 		{"the configuration of no zone", zone("showzone", "none.example"), "not found", ErrNotFound},
-		{"another configuration", must(ModifyZone("a.example", Zone{Type: Primary, File: "good.db", AllowUpdate: dynamic.AllowUpdate, AllowTransfer: ACL{}})), "reconfigured", nil},
+		{"another configuration", must(ModifyZone("a.example",
+			Zone{Type: Primary, File: "good.db", AllowUpdate: dynamic.AllowUpdate, AllowTransfer: ACL{}})), "reconfigured", nil},
 		{"another configuration of no zone", must(ModifyZone("none.example", static)), "not found", ErrNotFound},
 		{"freeze", zone("freeze", "a.example"), "", nil},
 		{"freeze again", zone("freeze", "a.example"), "already frozen", ErrFrozen},
@@ -67,16 +72,21 @@ func TestCommandsToNamed(t *testing.T) {
 }
 
 func TestAZoneIsReadAsNamedShowsIt(t *testing.T) {
-	n := startNamed(t, "acl \"bindy-transfer\" { key \"a\"; };\ndnssec-policy \"p\" { keys { csk lifetime unlimited algorithm ecdsap256sha256; }; };")
+	n := startNamed(t, "acl \"bindy-transfer\" { key \"a\"; };\ndnssec-policy \"p\" { keys { csk lifetime unlimited "+
+		"algorithm ecdsap256sha256; }; };")
 	n.write(t, "good.db", goodZone)
 	yes, at := true, netip.MustParseAddr
-	acl := must(ParseACL("allow", []string{"!192.0.2.1", "192.0.2.0/24", "key a", "! key a", "localnets", "any", "2001:db8::/32", "!2001:db8::1"}))
+	acl := must(ParseACL("allow", []string{"!192.0.2.1", "192.0.2.0/24", "key a", "! key a", "localnets", "any",
+		"2001:db8::/32", "!2001:db8::1"}))
 	acl = append(acl, must(ListElement("bindy-transfer")))
 	for i, z := range []Zone{
 		{Type: Primary, File: "good.db"},
-		{Type: Primary, File: "good.db", AllowUpdate: acl, AllowTransfer: acl, AlsoNotify: []Remote{{Address: at("192.0.2.7"), Port: 5353, Key: "a"}, {Address: at("2001:db8::7")}}},
-		{Type: Primary, File: "zone/dir/good.db", AllowTransfer: ACL{}, AlsoNotify: []Remote{}, DNSSECPolicy: "p", InlineSigning: &yes},
-		{Type: Secondary, File: "sec.db", Primaries: []Remote{{Address: at("127.0.0.1"), Port: 1, Key: "a"}, {Address: at("::1")}}},
+		{Type: Primary, File: "good.db", AllowUpdate: acl, AllowTransfer: acl,
+			AlsoNotify: []Remote{{Address: at("192.0.2.7"), Port: 5353, Key: "a"}, {Address: at("2001:db8::7")}}},
+		{Type: Primary, File: "zone/dir/good.db", AllowTransfer: ACL{}, AlsoNotify: []Remote{}, DNSSECPolicy: "p",
+			InlineSigning: &yes},
+		{Type: Secondary, File: "sec.db", Primaries: []Remote{{Address: at("127.0.0.1"), Port: 1, Key: "a"},
+			{Address: at("::1")}}},
 		{Type: Primary, File: "good.db", others: []string{"notify explicit;", `update-policy { grant "a" zonesub "ANY"; };`}},
 	} {
 		if strings.Contains(z.File, "/") {
@@ -112,7 +122,8 @@ func TestLongRepliesAndManyZones(t *testing.T) {
 	for w := range workers {
 		wait.Go(func() {
 			for i := w; i < zones; i += workers {
-				if _, err := n.Do(t.Context(), must(AddZone(fmt.Sprintf("z%d.example", i), Zone{Type: Primary, File: "good.db"}))); err != nil {
+				if _, err := n.Do(t.Context(),
+					must(AddZone(fmt.Sprintf("z%d.example", i), Zone{Type: Primary, File: "good.db"}))); err != nil {
 					t.Error(err)
 					return
 				}
@@ -120,7 +131,8 @@ func TestLongRepliesAndManyZones(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if status := n.do(t, must(ServerCommand("status"))); !strings.Contains(status, fmt.Sprintf("number of zones: %d", zones+1)) {
+	if status := n.do(t, must(ServerCommand("status"))); !strings.Contains(status,
+		fmt.Sprintf("number of zones: %d", zones+1)) {
 		t.Errorf("of %d zones: %s", zones, status)
 	}
 }
@@ -130,14 +142,17 @@ func TestALongCommand(t *testing.T) {
 	n.write(t, "good.db", goodZone)
 	z := Zone{Type: Primary, File: "good.db"}
 	for i := range 2100 {
-		z.AllowTransfer = append(z.AllowTransfer, must(AddressElement(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}))))
+		z.AllowTransfer = append(z.AllowTransfer,
+			must(AddressElement(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}))))
 	}
 	n.do(t, must(AddZone("long.example", z)))
-	if _, shown, err := ParseZone(n.do(t, must(ZoneCommand("showzone", "long.example")))); err != nil || len(shown.AllowTransfer) != len(z.AllowTransfer) {
+	if _, shown, err := ParseZone(n.do(t, must(ZoneCommand("showzone", "long.example")))); err != nil ||
+		len(shown.AllowTransfer) != len(z.AllowTransfer) {
 		t.Errorf("of %d elements, named shows %d, %v", len(z.AllowTransfer), len(shown.AllowTransfer), err)
 	}
 	z.AllowTransfer = append(z.AllowTransfer, z.AllowTransfer...)
-	if _, err := n.Do(t.Context(), must(ModifyZone("long.example", z))); err == nil || !strings.Contains(err.Error(), "more than the 32768 that named takes") {
+	if _, err := n.Do(t.Context(), must(ModifyZone("long.example", z))); err == nil || !strings.Contains(err.Error(),
+		"more than the 32768 that named takes") {
 		t.Errorf("a command that named would hang up on: %v", err)
 	}
 }
@@ -148,7 +163,8 @@ func TestKeysAreTriedInTurn(t *testing.T) {
 	wrong, unknown := testKeyOf("x"), testKeyOf("y")
 	unknown.Name = "b" // the protocol tells no names: a key is known by its secret alone
 	other := Client{Address: n.Address, Now: time.Now, Keys: func() ([]Key, error) { return []Key{wrong, unknown}, nil }}
-	if _, err := other.Do(t.Context(), status); !errors.Is(err, ErrUnauthorized) || strings.Contains(err.Error(), wrong.Secret[:20]) || !strings.Contains(err.Error(), `"b"`) {
+	if _, err := other.Do(t.Context(), status); !errors.Is(err, ErrUnauthorized) ||
+		strings.Contains(err.Error(), wrong.Secret[:20]) || !strings.Contains(err.Error(), `"b"`) {
 		t.Errorf("with wrong keys: %v", err)
 	}
 	right := []Key{wrong, unknown, testKey("a")}
@@ -166,10 +182,13 @@ func TestKeysAreTriedInTurn(t *testing.T) {
 		}
 	}
 	late := Client{Address: n.Address, Now: func() time.Time { return time.Now().Add(-time.Hour) }, Keys: n.Keys}
-	if _, err := late.Do(t.Context(), status); !errors.Is(err, ErrUnauthorized) || !strings.Contains(err.Error(), "clock") {
+	if _, err := late.Do(t.Context(), status); !errors.Is(err, ErrUnauthorized) ||
+		!strings.Contains(err.Error(), "clock") {
 		t.Errorf("with a clock an hour late: %v", err)
 	}
-	failing := Client{Address: n.Address, Now: time.Now, Keys: func() ([]Key, error) { return nil, errors.New("the disk is on fire") }}
+	failing := Client{Address: n.Address, Now: time.Now, Keys: func() ([]Key, error) {
+		return nil, errors.New("the disk is on fire")
+	}}
 	if _, err := failing.Do(t.Context(), status); err == nil || !strings.Contains(err.Error(), "on fire") {
 		t.Errorf("with keys that cannot be read: %v", err)
 	}
@@ -202,7 +221,8 @@ func TestAServerThatIsGone(t *testing.T) {
 	}
 	deaf := listen(t, func(net.Conn) {})
 	deaf.Timeout = 50 * time.Millisecond
-	if _, err := deaf.Do(t.Context(), status); !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "did not answer within 50ms") {
+	if _, err := deaf.Do(t.Context(), status); !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(),
+		"did not answer within 50ms") {
 		t.Errorf("a server that says nothing: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -226,7 +246,8 @@ func TestGarbageForAReply(t *testing.T) {
 		{"nothing", "\x00\x00\x00\x00", ErrProtocol},
 		{"another version", string(frame([]byte{0, 0, 0, 2})), ErrProtocol},
 		{"another key's signature", signed(testKeyOf("x"), field{"_ctrl", []field{{"_rpl", "1"}}}), ErrUnauthorized},
-		{"no signature", string(frame(append([]byte{0, 0, 0, 1}, must(tableOctets([]field{{"_ctrl", []field{}}}))...))), ErrUnauthorized},
+		{"no signature", string(frame(append([]byte{0, 0, 0, 1}, must(tableOctets([]field{{"_ctrl", []field{}}}))...))),
+			ErrUnauthorized},
 		{"a reply to nothing", signed(testKey("a"), field{"_ctrl", []field{{"_rpl", "1"}, {"_ser", "0"}}}), ErrProtocol},
 	} {
 		n := listen(t, func(conn net.Conn) {
@@ -267,13 +288,16 @@ func listen(t *testing.T, serve func(net.Conn)) *Client {
 			serve(conn)
 		}
 	}()
-	return &Client{Address: l.Addr().String(), Now: time.Now, Keys: func() ([]Key, error) { return []Key{testKey("a")}, nil }}
+	return &Client{Address: l.Addr().String(), Now: time.Now, Keys: func() ([]Key, error) {
+		return []Key{testKey("a")}, nil
+	}}
 }
 
 // TestNothingIsInjected: of what people write, nothing becomes a second argument or another clause.
 func TestNothingIsInjected(t *testing.T) {
 	for _, hostile := range []string{
-		"a b", "a;b", "a{", "a}", `a"b`, "a'b", "a\nb", "a\rb", "a\tb", "a\x00b", `a\b`, "a#b", "a//b", "a/*b*/", "-clean", "/etc", "..", "a..b", "", ".", "é.example", "a,b", "$INCLUDE", "a=b",
+		"a b", "a;b", "a{", "a}", `a"b`, "a'b", "a\nb", "a\rb", "a\tb", "a\x00b", `a\b`, "a#b", "a//b", "a/*b*/", "-clean",
+		"/etc", "..", "a..b", "", ".", "é.example", "a,b", "$INCLUDE", "a=b",
 		strings.Repeat("a", 64), strings.Repeat("a.", 130) + "a",
 	} {
 		if c, err := ZoneCommand("delzone", hostile); err == nil {
@@ -281,8 +305,9 @@ func TestNothingIsInjected(t *testing.T) {
 		}
 		for what, z := range map[string]Zone{
 			"policy": {Type: Primary, File: "f", DNSSECPolicy: hostile},
-			"key":    {Type: Primary, File: "f", AlsoNotify: []Remote{{Address: netip.MustParseAddr("192.0.2.1"), Key: hostile}}},
-			"file":   {Type: Primary, File: hostile},
+			"key": {Type: Primary, File: "f",
+				AlsoNotify: []Remote{{Address: netip.MustParseAddr("192.0.2.1"), Key: hostile}}},
+			"file": {Type: Primary, File: hostile},
 		} {
 			c, err := AddZone("a.example", z)
 			if err != nil || hostile == "" && what != "file" || what == "file" && fileLike(hostile) {
@@ -303,7 +328,8 @@ func TestNothingIsInjected(t *testing.T) {
 
 // fileLike reports whether a hostile name is harmless as a file's.
 func fileLike(name string) bool {
-	return !strings.ContainsAny(name, " ;{}\"'\n\r\t\x00\\#*,$=é") && !strings.Contains(name, "//") && name != "." && name != ".."
+	return !strings.ContainsAny(name, " ;{}\"'\n\r\t\x00\\#*,$=é") && !strings.Contains(name, "//") && name != "." &&
+		name != ".."
 }
 
 func FuzzDecode(f *testing.F) {

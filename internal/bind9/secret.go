@@ -29,7 +29,8 @@ func (r Ring) Data(p Purpose, controlPort uint16) (map[string][]byte, error) {
 		return nil, err
 	}
 	current, _ := r.Key()
-	data := map[string][]byte{ItemName: []byte(current.Name), ItemAlgorithm: []byte(current.Algorithm), ItemSecret: []byte(current.Secret)}
+	data := map[string][]byte{ItemName: []byte(current.Name), ItemAlgorithm: []byte(current.Algorithm),
+		ItemSecret: []byte(current.Secret)}
 	for name, text := range files {
 		data[name] = []byte(text)
 	}
@@ -39,7 +40,8 @@ func (r Ring) Data(p Purpose, controlPort uint16) (map[string][]byte, error) {
 // Annotations are those of the Secret; times that are zero are left out.
 func (r Ring) Annotations() map[string]string {
 	all := map[string]string{AnnotationCount: strconv.Itoa(r.Count)}
-	for name, at := range map[string]time.Time{AnnotationCreatedAt: r.CreatedAt, AnnotationSwitchedAt: r.SwitchedAt, AnnotationRotateAt: r.RotateAt} {
+	for name, at := range map[string]time.Time{AnnotationCreatedAt: r.CreatedAt, AnnotationSwitchedAt: r.SwitchedAt,
+		AnnotationRotateAt: r.RotateAt} {
 		if !at.IsZero() {
 			all[name] = at.UTC().Format(time.RFC3339)
 		}
@@ -47,12 +49,13 @@ func (r Ring) Annotations() map[string]string {
 	return all
 }
 
-// ReadRing reads a Secret, whoever wrote it: us, an older version, or by hand. The keys that servers accept are those of the key file,
-// and only where there is none that can be read, the one of the three items. Without any usable key the Ring is empty, and the error
-// says why; what annotations are missing or wrong, Next mends.
+// ReadRing reads a Secret, whoever wrote it: us, an older version, or by hand. The keys that servers accept are those
+// of the key file, and only where there is none that can be read, the one of the three items. Without any usable key
+// the Ring is empty, and the error says why; what annotations are missing or wrong, Next mends.
 func ReadRing(p Purpose, data map[string][]byte, annotations map[string]string) (Ring, error) {
 	r := Ring{
-		CreatedAt: readTime(annotations[AnnotationCreatedAt]), SwitchedAt: readTime(annotations[AnnotationSwitchedAt]), RotateAt: readTime(annotations[AnnotationRotateAt]),
+		CreatedAt: readTime(annotations[AnnotationCreatedAt]), SwitchedAt: readTime(annotations[AnnotationSwitchedAt]),
+		RotateAt: readTime(annotations[AnnotationRotateAt]),
 	}
 	if n, err := strconv.Atoi(annotations[AnnotationCount]); err == nil && n > 0 {
 		r.Count = n
@@ -128,14 +131,16 @@ func keyFromItems(data map[string][]byte, fields ItemFields) (Key, error) {
 func keyFromFile(data map[string][]byte, fields ItemFields) (Key, error) {
 	file := ForOperator.keyFile()
 	if len(data[file]) == 0 {
-		return Key{}, fmt.Errorf("the items %s and %s are missing; a key has a name and a secret", quoteShort(fields.Name), quoteShort(fields.Secret))
+		return Key{}, fmt.Errorf("the items %s and %s are missing; a key has a name and a secret", quoteShort(fields.Name),
+			quoteShort(fields.Secret))
 	}
 	keys, err := ParseKeys(string(data[file]))
 	if err != nil {
 		return Key{}, fmt.Errorf("the item %s: %w", file, err)
 	}
 	if len(keys) != 1 {
-		return Key{}, fmt.Errorf("the item %s has %d keys; write the one to use into the items %s and %s", file, len(keys), quoteShort(fields.Name), quoteShort(fields.Secret))
+		return Key{}, fmt.Errorf("the item %s has %d keys; write the one to use into the items %s and %s", file, len(keys),
+			quoteShort(fields.Name), quoteShort(fields.Secret))
 	}
 	_, err = agreedAlgorithm(string(keys[0].Algorithm), fields.Algorithm)
 	return keys[0], err
@@ -158,7 +163,8 @@ func agreedAlgorithm(inSecret, inReference string) (Algorithm, error) {
 	case len(said) == 0:
 		return SHA256, nil
 	case said[0] != said[len(said)-1]:
-		return "", fmt.Errorf("the Secret says that the algorithm is %s, and who refers to it says %s; make them equal", said[0], said[1])
+		return "", fmt.Errorf("the Secret says that the algorithm is %s, and who refers to it says %s; make them equal",
+			said[0], said[1])
 	}
 	return said[0], nil
 }

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// ParseZone reads what named answers to showzone. Clauses that Zone has no field for are kept, and written again by ModifyZone.
+// ParseZone reads what named answers to showzone. Clauses that Zone has no field for are kept, and written again by
+// ModifyZone.
 func ParseZone(text string) (name string, z Zone, err error) {
 	l := newLexer(text)
 	name, err = zoneHead(l)

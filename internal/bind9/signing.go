@@ -22,11 +22,13 @@ type Signing struct {
 	NSEC3Iterations int
 }
 
-// ZonePolicy is the policy that zones which are added are signed by. Every primary has it, whatever the name that people know it by and
-// even while nothing is signed: a zone that names a policy which is not there keeps BIND from starting.
+// ZonePolicy is the policy that zones which are added are signed by. Every primary has it, whatever the name that
+// people know it by and even while nothing is signed: a zone that names a policy which is not there keeps BIND from
+// starting.
 const ZonePolicy = "zonefold-zones"
 
-// InsecurePolicy is BIND's own for zones that are not to be signed any more: it keeps them signed until the parent has no DS of them.
+// InsecurePolicy is BIND's own for zones that are not to be signed any more: it keeps them signed until the parent has
+// no DS of them.
 const InsecurePolicy = "insecure"
 
 const (
@@ -49,8 +51,8 @@ func (s Signing) PolicyName() string {
 	return s.Policy
 }
 
-// policies is the text of the dnssec-policy statements: the one by the name that people know, unless that is BIND's own or nothing is
-// signed, and, on a primary, ZonePolicy.
+// policies is the text of the dnssec-policy statements: the one by the name that people know, unless that is BIND's own
+// or nothing is signed, and, on a primary, ZonePolicy.
 func (s Signing) policies(o Options) (string, error) {
 	at := o.Path + "dnssec.signing."
 	body, err := s.checkedBody(at, o)
@@ -72,14 +74,18 @@ func (s Signing) checkedBody(at string, o Options) (string, error) {
 		return Signing{Enabled: true}.body(at, o)
 	}
 	name := s.PolicyName()
-	if err := checkName(at+"policy", name); err != nil || len(name) > maxPolicy || strings.Contains(name, ".") || name[0] == '_' {
-		return "", fmt.Errorf("%spolicy is %s; write up to %d letters, digits, '-' and '_' with a letter or digit first", at, quoteShort(name), maxPolicy)
+	if err := checkName(at+"policy", name); err != nil || len(name) > maxPolicy || strings.Contains(name, ".") ||
+		name[0] == '_' {
+		return "", fmt.Errorf("%spolicy is %s; write up to %d letters, digits, '-' and '_' with a letter or digit first", at,
+			quoteShort(name), maxPolicy)
 	}
 	if name == ZonePolicy {
-		return "", fmt.Errorf("%spolicy is %q, which the operator uses itself; choose another name, or leave it out", at, name)
+		return "", fmt.Errorf("%spolicy is %q, which the operator uses itself; choose another name, or leave it out", at,
+			name)
 	}
 	if isBuiltin(name) && (name != "default" || s != (Signing{Enabled: true, Policy: name})) {
-		return "", fmt.Errorf("%spolicy is %q, which BIND has built in and which cannot be given other values; choose another name, or leave it out", at, name)
+		return "", fmt.Errorf("%spolicy is %q, which BIND has built in and which cannot be given other values; choose "+
+			"another name, or leave it out", at, name)
 	}
 	return s.body(at, o)
 }
@@ -90,7 +96,8 @@ func (s Signing) body(at string, o Options) (string, error) {
 		algorithm = defaultAlgorithm
 	}
 	if !slices.Contains(signingAlgorithms, algorithm) {
-		return "", fmt.Errorf("%salgorithm is %s; write one of %s", at, quoteShort(s.Algorithm), strings.Join(signingAlgorithms, ", "))
+		return "", fmt.Errorf("%salgorithm is %s; write one of %s", at, quoteShort(s.Algorithm),
+			strings.Join(signingAlgorithms, ", "))
 	}
 	ksk, err := lifetime(at+"kskLifetime", s.KSKLifetime)
 	if err != nil {
@@ -117,7 +124,8 @@ func (s Signing) nsec3(o Options) (string, error) {
 	}
 	switch {
 	case s.NSEC3Iterations < 0 || s.NSEC3Iterations > most:
-		return "", fmt.Errorf("%snsec3Iterations is %d; this version of BIND takes 0 to %d, and RFC 9276 asks for 0", at, s.NSEC3Iterations, most)
+		return "", fmt.Errorf("%snsec3Iterations is %d; this version of BIND takes 0 to %d, and RFC 9276 asks for 0", at,
+			s.NSEC3Iterations, most)
 	case len(s.NSEC3Salt) > maxElement || !plainText.MatchString(s.NSEC3Salt):
 		return "", fmt.Errorf("%snsec3Salt is no hexadecimal number or \"-\"; leave it out, for BIND makes salts itself", at)
 	case !s.NSEC3:
@@ -130,9 +138,11 @@ func (s Signing) nsec3(o Options) (string, error) {
 var plainText = regexp.MustCompile(`^[A-Za-z0-9-]*$`)
 
 var (
-	ttlDuration = regexp.MustCompile(`^(?:([0-9]{1,5})w)?(?:([0-9]{1,5})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,8})m)?(?:([0-9]{1,10})s?)?$`)
-	isoDuration = regexp.MustCompile(`^P(?:([0-9]{1,3})Y)?(?:([0-9]{1,4})M)?(?:([0-9]{1,5})D)?(?:T(?:([0-9]{1,6})H)?(?:([0-9]{1,8})M)?(?:([0-9]{1,10})S)?)?$`)
-	isoWeeks    = regexp.MustCompile(`^P([0-9]{1,5})W$`)
+	ttlDuration = regexp.MustCompile(
+		`^(?:([0-9]{1,5})w)?(?:([0-9]{1,5})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,8})m)?(?:([0-9]{1,10})s?)?$`)
+	isoDuration = regexp.MustCompile(
+		`^P(?:([0-9]{1,3})Y)?(?:([0-9]{1,4})M)?(?:([0-9]{1,5})D)?(?:T(?:([0-9]{1,6})H)?(?:([0-9]{1,8})M)?(?:([0-9]{1,10})S)?)?$`)
+	isoWeeks = regexp.MustCompile(`^P([0-9]{1,5})W$`)
 )
 
 // lifetime accepts unlimited, a TTL-style duration such as 1w2d, and those of ISO 8601 that BIND takes.
@@ -141,7 +151,8 @@ func lifetime(field, text string) (string, error) {
 		return "unlimited", nil
 	}
 	var seconds int64
-	switch ttl, iso, weeks := ttlDuration.FindStringSubmatch(strings.ToLower(text)), isoDuration.FindStringSubmatch(text), isoWeeks.FindStringSubmatch(text); {
+	switch ttl, iso, weeks := ttlDuration.FindStringSubmatch(strings.ToLower(text)), isoDuration.FindStringSubmatch(text),
+		isoWeeks.FindStringSubmatch(text); {
 	case ttl != nil:
 		seconds = sum(ttl[1:], 7*day, day, 3600, 60, 1)
 	case iso != nil && text != "P" && !strings.HasSuffix(text, "T"):
@@ -149,11 +160,14 @@ func lifetime(field, text string) (string, error) {
 	case weeks != nil:
 		seconds = sum(weeks[1:], 7*day)
 	default:
-		return "", fmt.Errorf("%s is %s, which is no duration; write unlimited, or such as 90d or P90D", field, quoteShort(text))
+		return "", fmt.Errorf("%s is %s, which is no duration; write unlimited, or such as 90d or P90D", field,
+			quoteShort(text))
 	}
 	const most = 100 * 365 * day // BIND counts seconds in 32 bits
 	if seconds < leastLifetimeDays*day || seconds > most {
-		return "", fmt.Errorf("%s is %s; write unlimited, or at least %dd, for a new key needs days to be known everywhere, and at most 100 years", field, quoteShort(text), leastLifetimeDays)
+		return "", fmt.Errorf(
+			"%s is %s; write unlimited, or at least %dd, for a new key needs days to be known everywhere, and at most 100 years",
+			field, quoteShort(text), leastLifetimeDays)
 	}
 	return text, nil
 }

@@ -11,8 +11,8 @@ import (
 	"strconv"
 )
 
-// The wire format of BIND's command channel (lib/isccc, version 1): a length, the version, and a table of names and values. A value
-// is octets, a table or a list. The first entry signs the octets of all that follow it.
+// The wire format of BIND's command channel (lib/isccc, version 1): a length, the version, and a table of names and
+// values. A value is octets, a table or a list. The first entry signs the octets of all that follow it.
 const (
 	wireVersion = 1
 	typeBinary  = 1

@@ -24,8 +24,8 @@ type Remote struct {
 	Key     string
 }
 
-// A Zone is the configuration of a zone that is added to a running server. A nil list is left out, and the server's own default holds;
-// an empty one is none.
+// A Zone is the configuration of a zone that is added to a running server. A nil list is left out, and the server's own
+// default holds; an empty one is none.
 type Zone struct {
 	Type ZoneType
 	// File is relative to the server's directory. A secondary zone without one is lost with a restart.
@@ -117,7 +117,8 @@ func (r Remote) check() error {
 func checkFile(file string) error {
 	for i := range len(file) {
 		if !inName(file[i]) && !strings.ContainsRune("./+", rune(file[i])) {
-			return fmt.Errorf("the file name %s has the character %q; use letters, digits, '-', '_', '.', '+' and '/'", quoteShort(file), file[i])
+			return fmt.Errorf("the file name %s has the character %q; use letters, digits, '-', '_', '.', '+' and '/'",
+				quoteShort(file), file[i])
 		}
 	}
 	if file != "" && (path.Clean(file) != file || strings.HasPrefix(file, "../") || file == ".." || file == ".") {

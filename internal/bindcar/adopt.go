@@ -15,7 +15,8 @@ const (
 	lastAsk  = 5 * time.Second
 )
 
-// adopt asks BIND, when it answers, about the zones of the zone directory: some may have come and gone while nobody looked. Those that it did not answer about are asked about again: nobody else finds them.
+// adopt asks BIND, when it answers, about the zones of the zone directory: some may have come and gone while nobody
+// looked. Those that it did not answer about are asked about again: nobody else finds them.
 func (s *Server) adopt(ctx context.Context) {
 	answers := func() bool {
 		_, err := s.control.server(ctx, "status")

@@ -67,10 +67,12 @@ func TestAZoneThatBINDDidNotAnswerAboutIsAskedAboutAgain(t *testing.T) {
 	})
 }
 
-// TestAZoneOfATypeThatIsNotManagedIsAskedAboutOnce has a file of the name of a zone that is none of ours: to ask again changes nothing.
+// TestAZoneOfATypeThatIsNotManagedIsAskedAboutOnce has a file of the name of a zone that is none of ours: to ask again
+// changes nothing.
 func TestAZoneOfATypeThatIsNotManagedIsAskedAboutOnce(t *testing.T) {
 	f := newFixture(t, nil)
-	f.write(filepath.Join(f.conf, bind9.FileZones), `zone "stub.test" { type static-stub; server-addresses { 127.0.0.1; }; };`)
+	f.write(filepath.Join(f.conf, bind9.FileZones),
+		`zone "stub.test" { type static-stub; server-addresses { 127.0.0.1; }; };`)
 	f.write(filepath.Join(f.dir, "stub.test"+zoneSuffix), "nobody's")
 	f.configure(bind9.Options{Zones: true, Recursion: true})
 	if err := f.Stop(); err != nil {
@@ -91,8 +93,8 @@ func TestAZoneOfATypeThatIsNotManagedIsAskedAboutOnce(t *testing.T) {
 	}
 }
 
-// TestAListLacksNoZoneWhileBINDHasNotBeenAsked has a list called for before BIND has answered: who takes it for all that there is, such as
-// who declares what a server is to have, must not lose a zone.
+// TestAListLacksNoZoneWhileBINDHasNotBeenAsked has a list called for before BIND has answered: who takes it for all
+// that there is, such as who declares what a server is to have, must not lose a zone.
 func TestAListLacksNoZoneWhileBINDHasNotBeenAsked(t *testing.T) {
 	f := newFixture(t, nil)
 	f.write(filepath.Join(f.dir, "a.test"+zoneSuffix), "$TTL 60\n")

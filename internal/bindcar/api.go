@@ -1,7 +1,7 @@
 package bindcar
 
-// The bodies of the API. The order of fields is the order of the existing bindcar's answers. A field of a request is required
-// unless its tag has omitempty; see shape.go.
+// The bodies of the API. The order of fields is the order of the existing bindcar's answers. A field of a request is
+// required unless its tag has omitempty; see shape.go.
 
 // Types of zones.
 const (
@@ -16,7 +16,8 @@ type CreateZone struct {
 	ZoneConfig ZoneConfig `json:"zoneConfig"`
 	// UpdateKeyName is the TSIG key that may update the zone.
 	UpdateKeyName *string `json:"updateKeyName,omitempty"`
-	// Held keeps a primary zone from everybody but those who may update it, until a PATCH releases it: it is filled meanwhile.
+	// Held keeps a primary zone from everybody but those who may update it, until a PATCH releases it: it is filled
+	// meanwhile.
 	Held bool `json:"held,omitempty"`
 }
 
@@ -57,7 +58,8 @@ type SOA struct {
 	NegativeTTL *uint32 `json:"negativeTtl,omitempty"` // default 86400
 }
 
-// A Record is one record of a new zone. Its name and the names in its value are relative to the zone unless they end in a dot.
+// A Record is one record of a new zone. Its name and the names in its value are relative to the zone unless they end in
+// a dot.
 type Record struct {
 	Name     string  `json:"name"`
 	Type     string  `json:"type"`
@@ -73,11 +75,12 @@ type ModifyZone struct {
 	AllowUpdate   *[]string `json:"allowUpdate,omitempty"`
 	Primaries     *[]string `json:"primaries,omitempty"`
 	DNSSECPolicy  *string   `json:"dnssecPolicy,omitempty"` // "" for none
-	Held          *bool     `json:"held,omitempty"`         // see CreateZone; while it is true, there is nobody to notify or to transfer to
+	// see CreateZone; while it is true, there is nobody to notify or to transfer to
+	Held *bool `json:"held,omitempty"`
 }
 
-// ZoneSettings answers GET /api/v1/zones/{name}/settings: the zone's configuration, in the words of ModifyZone. An empty list is one
-// that the zone does not have, so that the server's own holds.
+// ZoneSettings answers GET /api/v1/zones/{name}/settings: the zone's configuration, in the words of ModifyZone. An
+// empty list is one that the zone does not have, so that the server's own holds.
 type ZoneSettings struct {
 	ZoneType      string   `json:"zoneType"`
 	Own           bool     `json:"own"` // it was made here, and is not of BIND's configuration files
@@ -115,21 +118,21 @@ type ServerStatus struct {
 	Status string `json:"status"`
 }
 
-// Content is which zones the server must have loaded before it is ready: the body of PUT /api/v1/server/content. The answer of
-// GET has Declared false until somebody has said.
+// Content is which zones the server must have loaded before it is ready: the body of PUT /api/v1/server/content. The
+// answer of GET has Declared false until somebody has said.
 type Content struct {
 	Zones []string `json:"zones"`
 }
 
-// A ContentStatus answers GET and PUT /api/v1/server/content. Where content is required, it is declared for one pod and one start of
-// BIND: until somebody says so again, Declared is false.
+// A ContentStatus answers GET and PUT /api/v1/server/content. Where content is required, it is declared for one pod and
+// one start of BIND: until somebody says so again, Declared is false.
 type ContentStatus struct {
 	Declared bool     `json:"declared"`
 	Zones    []string `json:"zones"`
 }
 
-// A KeyStatus says whether BIND takes a key of a key file for its control channel and for DNS messages. The ID tells keys apart
-// that have the same name.
+// A KeyStatus says whether BIND takes a key of a key file for its control channel and for DNS messages. The ID tells
+// keys apart that have the same name.
 type KeyStatus struct {
 	Name    string `json:"name"`
 	ID      string `json:"id"`
@@ -137,8 +140,8 @@ type KeyStatus struct {
 	DNS     bool   `json:"dns"`
 }
 
-// A KeyList answers GET /api/v1/server/keys. Transfer are the keys of the file transfer.key beside the key file, where there is one;
-// they are not for the control channel, and it is not tried.
+// A KeyList answers GET /api/v1/server/keys. Transfer are the keys of the file transfer.key beside the key file, where
+// there is one; they are not for the control channel, and it is not tried.
 type KeyList struct {
 	Keys     []KeyStatus `json:"keys"`
 	Transfer []KeyStatus `json:"transfer,omitempty"`
@@ -170,7 +173,8 @@ type UpdateRecord struct {
 	Priority     *uint16 `json:"priority,omitempty"`
 }
 
-// A RecordResponse answers the three of them. The keys of details are in alphabetical order, as the existing bindcar has them.
+// A RecordResponse answers the three of them. The keys of details are in alphabetical order, as the existing bindcar
+// has them.
 type RecordResponse struct {
 	Success bool          `json:"success"`
 	Message string        `json:"message"`
@@ -183,8 +187,8 @@ type RecordDetails struct {
 	Zone   string       `json:"zone"`
 }
 
-// A RecordChange is what was asked for: AddRecord has value and ttl, RemoveRecord a value that may be null, UpdateRecord
-// currentValue, newValue and ttl.
+// A RecordChange is what was asked for: AddRecord has value and ttl, RemoveRecord a value that may be null,
+// UpdateRecord currentValue, newValue and ttl.
 type RecordChange struct {
 	CurrentValue *string  `json:"currentValue,omitempty"`
 	Name         string   `json:"name"`

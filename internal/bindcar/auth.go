@@ -67,7 +67,8 @@ func bearer(r *http.Request) (string, bool) {
 	}
 	scheme, token, found := strings.Cut(headers[0], " ")
 	token = strings.TrimSpace(token)
-	if !found || !strings.EqualFold(scheme, "bearer") || token == "" || len(token) > maxToken || strings.ContainsAny(token, " \t") {
+	if !found || !strings.EqualFold(scheme, "bearer") || token == "" || len(token) > maxToken ||
+		strings.ContainsAny(token, " \t") {
 		return "", false
 	}
 	return token, true

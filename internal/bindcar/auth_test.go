@@ -36,7 +36,8 @@ func newAPI(t testing.TB, settings Settings) *fixture {
 		t.Fatal(err)
 	}
 	settings.ZoneDir, settings.RNDC, settings.DNS = f.dir, "127.0.0.1:1", "127.0.0.1:1"
-	server, err := New(Options{Settings: settings, Version: "1.2.3", Log: slog.New(slog.NewJSONHandler(&f.log, nil)), Now: time.Now})
+	server, err := New(Options{Settings: settings, Version: "1.2.3", Log: slog.New(slog.NewJSONHandler(&f.log, nil)),
+		Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,13 +62,15 @@ func newReviewed(t *testing.T) *reviewed {
 		c.kubectl("create", "serviceaccount", name, "-n", c.namespace)
 	}
 	c.kubectl("create", "clusterrole", "bindcar-test", "--verb=create", "--resource=tokenreviews.authentication.k8s.io")
-	c.kubectl("create", "clusterrolebinding", "bindcar-test", "--clusterrole=bindcar-test", "--serviceaccount="+c.namespace+":bind9")
+	c.kubectl("create", "clusterrolebinding", "bindcar-test", "--clusterrole=bindcar-test", "--serviceaccount="+
+		c.namespace+":bind9")
 	own := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(own, []byte(c.token("bind9")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c.reviewer = Reviewer{
-		APIServer: c.Server(), TokenFile: own, CAFile: filepath.Join(c.Dir(), "ca.crt"), Audiences: []string{"bindcar", "dns"},
+		APIServer: c.Server(), TokenFile: own, CAFile: filepath.Join(c.Dir(), "ca.crt"),
+		Audiences:       []string{"bindcar", "dns"},
 		ServiceAccounts: []string{"system:serviceaccount:" + c.namespace + ":operator"},
 	}
 	return c
@@ -103,7 +106,8 @@ func (c *reviewed) sign(expires time.Time) string {
 		"iss": "https://kubernetes.default.svc", "aud": []string{"bindcar"}, "sub": c.reviewer.ServiceAccounts[0],
 		"iat": expires.Add(-time.Hour).Unix(), "nbf": expires.Add(-time.Hour).Unix(), "exp": expires.Unix(),
 		"kubernetes.io": map[string]any{"namespace": c.namespace, "serviceaccount": map[string]string{
-			"name": "operator", "uid": c.kubectl("get", "serviceaccount", "operator", "-n", c.namespace, "-o", "jsonpath={.metadata.uid}"),
+			"name": "operator", "uid": c.kubectl("get", "serviceaccount", "operator", "-n", c.namespace, "-o",
+				"jsonpath={.metadata.uid}"),
 		}},
 	})
 	if err != nil {
@@ -157,7 +161,8 @@ func TestB2TokenReview(t *testing.T) {
 			t.Errorf("%s is answered %d %s", test.name, status, text)
 		}
 	}
-	for _, path := range []string{"GET /api/v1/server/status", "POST /api/v1/zones", "GET /api/v1/openapi.json", "DELETE /api/delzone/a.test", "PUT /api/v1/server/content", "GET /api/v1/server/keys"} {
+	for _, path := range []string{"GET /api/v1/server/status", "POST /api/v1/zones", "GET /api/v1/openapi.json",
+		"DELETE /api/delzone/a.test", "PUT /api/v1/server/content", "GET /api/v1/server/keys"} {
 		method, path, _ := strings.Cut(path, " ")
 		if status, text := f.send(method, path, ""); status != 401 || text != refused {
 			t.Errorf("%s %s without a token is answered %d %s", method, path, status, text)
@@ -166,7 +171,8 @@ func TestB2TokenReview(t *testing.T) {
 	if err := c.KillAPIServer(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if status, text := f.send("GET", "/api/v1/zones", "", "Authorization", "Bearer "+unused); status != 401 || text != refused {
+	if status, text := f.send("GET", "/api/v1/zones", "", "Authorization", "Bearer "+unused); status != 401 ||
+		text != refused {
 		t.Errorf("while the API server is down, a good token is answered %d %s", status, text)
 	}
 	if status, _ := f.send("GET", "/api/v1/zones", "", "Authorization", "Bearer "+good); status != 200 {
@@ -181,11 +187,13 @@ func TestB2TokenReview(t *testing.T) {
 	elsewhere := c.reviewer
 	elsewhere.ServiceAccounts, elsewhere.Namespaces = nil, []string{"kube-system"}
 	f2 := newAPI(t, Settings{Review: &elsewhere, Limit: DefaultLimit()})
-	if status, text := f2.send("GET", "/api/v1/zones", "", "Authorization", "Bearer "+good); status != 401 || text != refused {
+	if status, text := f2.send("GET", "/api/v1/zones", "", "Authorization", "Bearer "+good); status != 401 ||
+		text != refused {
 		t.Errorf("a token of a namespace that is not allowed is answered %d %s", status, text)
 	}
 	for _, log := range []string{f.log.String(), f2.log.String()} {
-		if strings.Contains(log, good) || strings.Contains(log, unused) || strings.Contains(log, strings.Split(good, ".")[2]) {
+		if strings.Contains(log, good) || strings.Contains(log, unused) ||
+			strings.Contains(log, strings.Split(good, ".")[2]) {
 			t.Error("a token is in the log")
 		}
 	}
@@ -194,7 +202,8 @@ func TestB2TokenReview(t *testing.T) {
 func TestB2SharedToken(t *testing.T) {
 	f := newAPI(t, Settings{Token: testToken, Limit: DefaultLimit()})
 	for header, status := range map[string]int{
-		"Bearer " + testToken: 200, "Bearer " + testToken + "x": 401, "Bearer x": 401, "Bearer": 401, "Bearer " + testToken[1:]: 401, testToken: 401,
+		"Bearer " + testToken: 200, "Bearer " + testToken + "x": 401, "Bearer x": 401, "Bearer": 401,
+		"Bearer " + testToken[1:]: 401, testToken: 401,
 	} {
 		got, text := f.send("GET", "/api/v1/zones", "", "Authorization", header)
 		if got != status || got == 401 && text != refused {
@@ -263,7 +272,8 @@ func (c *reviewed) remembers() {
 	}
 	check("a good token of somebody else", c.token("operator", "--audience=bindcar"), true, 1)
 	before := asked()
-	if err := r.check(c.t.Context(), c.token("operator", "--audience=bindcar"), "192.0.2.9:2"); err == nil || asked() != before {
+	if err := r.check(c.t.Context(), c.token("operator", "--audience=bindcar"), "192.0.2.9:2"); err == nil ||
+		asked() != before {
 		c.t.Errorf("after many guesses of a peer: %v, and %d questions", err, asked()-before)
 	}
 	if err := r.check(c.t.Context(), good, "192.0.2.9:2"); err != nil {

@@ -78,7 +78,8 @@ func (c *Client) Zone(ctx context.Context, zone string) (ZoneInfo, error) {
 // Settings tells how a zone is configured.
 func (c *Client) Settings(ctx context.Context, zone string) (ZoneSettings, error) {
 	var settings ZoneSettings
-	return settings, c.about("asking how it has", zone, c.do(ctx, http.MethodGet, zonePath(zone, "/settings"), nil, &settings))
+	return settings, c.about("asking how it has", zone, c.do(ctx, http.MethodGet, zonePath(zone, "/settings"), nil,
+		&settings))
 }
 
 // Status is what BIND says about a zone.
@@ -115,7 +116,8 @@ func (c *Client) Declare(ctx context.Context, zones []string) error {
 	if zones == nil {
 		zones = []string{}
 	}
-	return c.server("declaring the content", c.do(ctx, http.MethodPut, "/api/v1/server/content", Content{Zones: zones}, nil))
+	return c.server("declaring the content", c.do(ctx, http.MethodPut, "/api/v1/server/content", Content{Zones: zones},
+		nil))
 }
 
 // Ready tells whether the server is, and what it looked at; it needs no token.
@@ -123,7 +125,8 @@ func (c *Client) Ready(ctx context.Context) (Readiness, error) {
 	var r Readiness
 	err := c.do(ctx, http.MethodGet, "/api/v1/ready", nil, &r)
 	var answer *Error
-	if errors.As(err, &answer) && answer.Status == http.StatusServiceUnavailable && json.Unmarshal([]byte(answer.Text), &r) == nil {
+	if errors.As(err, &answer) && answer.Status == http.StatusServiceUnavailable &&
+		json.Unmarshal([]byte(answer.Text), &r) == nil {
 		err = nil
 	}
 	return r, c.server("asking whether it is ready", err)
@@ -175,7 +178,8 @@ func (c *Client) do(ctx context.Context, method, path string, body, into any) er
 		return nil
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		return &Error{Class: ErrUnavailable, Status: resp.StatusCode, Text: "the answer is not what it should be: " + err.Error()}
+		return &Error{Class: ErrUnavailable, Status: resp.StatusCode, Text: "the answer is not what it should be: " +
+			err.Error()}
 	}
 	return nil
 }

@@ -21,7 +21,8 @@ func TestClient(t *testing.T) {
 	serial := uint32(41)
 	key := "bindy-operator"
 	zone := CreateZone{ZoneName: "a.test", ZoneType: Primary, UpdateKeyName: &key, ZoneConfig: ZoneConfig{
-		TTL: 300, SOA: SOA{PrimaryNS: "ns.other.test.", AdminEmail: "admin.a.test.", Serial: &serial}, NameServers: []string{"ns.other.test."},
+		TTL: 300, SOA: SOA{PrimaryNS: "ns.other.test.", AdminEmail: "admin.a.test.", Serial: &serial}, NameServers: []string{
+			"ns.other.test."},
 		Records: []Record{{Name: "www", Type: "A", Value: "192.0.2.1"}},
 	}}
 	for i, want := range []bool{true, false} {
@@ -29,7 +30,8 @@ func TestClient(t *testing.T) {
 			t.Errorf("call %d to create is answered %t, %v", i, created, err)
 		}
 	}
-	if info, err := c.Zone(ctx, "a.test"); err != nil || info.Serial == nil || *info.Serial != serial || info.ZoneType != Primary {
+	if info, err := c.Zone(ctx, "a.test"); err != nil || info.Serial == nil || *info.Serial != serial ||
+		info.ZoneType != Primary {
 		t.Errorf("the zone is %+v, %v", info, err)
 	}
 	if zones, err := c.Zones(ctx); err != nil || !slices.Equal(zones, []string{"a.test"}) {
@@ -53,7 +55,8 @@ func TestClient(t *testing.T) {
 	if content, err := c.Content(ctx); err != nil || !content.Declared || len(content.Zones) != 2 {
 		t.Errorf("the content is %+v, %v", content, err)
 	}
-	if r, err := c.Ready(ctx); err != nil || r.Ready || !strings.Contains(strings.Join(r.Checks, " "), "1 of 2 not loaded") {
+	if r, err := c.Ready(ctx); err != nil || r.Ready ||
+		!strings.Contains(strings.Join(r.Checks, " "), "1 of 2 not loaded") {
 		t.Errorf("it is ready: %+v, %v", r, err)
 	}
 	if err := c.Declare(ctx, nil); err != nil {
@@ -86,26 +89,36 @@ func TestClientErrors(t *testing.T) {
 		class error
 		text  string
 	}{
-		{"a zone that is not there", func() error { _, err := f.client(testToken).Zone(ctx, "none.test"); return err }, ErrNotFound, "asking about zone none.test at " + f.url + ": there is no such zone: HTTP 404: Zone not found: none.test"},
-		{"a name that is none", func() error { _, err := f.client(testToken).Zone(ctx, "a;b"); return err }, ErrInvalid, "HTTP 400: Invalid request: the zone name"},
-		{"a wrong token", func() error { _, err := f.client("x").Zones(ctx); return err }, ErrUnauthorized, "HTTP 401: Unauthorized"},
+		{"a zone that is not there", func() error {
+			_, err := f.client(testToken).Zone(ctx, "none.test")
+			return err
+		}, ErrNotFound, "asking about zone none.test at " + f.url +
+			": there is no such zone: HTTP 404: Zone not found: none.test"},
+		{"a name that is none", func() error { _, err := f.client(testToken).Zone(ctx, "a;b"); return err }, ErrInvalid,
+			"HTTP 400: Invalid request: the zone name"},
+		{"a wrong token", func() error { _, err := f.client("x").Zones(ctx); return err }, ErrUnauthorized,
+			"HTTP 401: Unauthorized"},
 		{"no token", func() error {
 			c := f.client("")
 			c.Token = func() (string, error) { return "", errors.New("no file") }
 			return c.Declare(ctx, nil)
 		}, ErrUnauthorized, "no file"},
-		{"a context that has ended", func() error { return f.client(testToken).Delete(ended, "a.test") }, context.Canceled, ""},
-		{"a server that is not there", func() error { return gone.Delete(ctx, "a.test") }, ErrUnavailable, "connection refused"},
+		{"a context that has ended", func() error { return f.client(testToken).Delete(ended, "a.test") }, context.Canceled,
+			""},
+		{"a server that is not there", func() error { return gone.Delete(ctx, "a.test") }, ErrUnavailable,
+			"connection refused"},
 		{"a command that is none", func() error { return f.client(testToken).Tell(ctx, "eat", "a.test") }, ErrNotFound, ""},
 		{"the last of a burst", func() error { _, err := f.client(testToken).Zones(ctx); return err }, nil, ""},
-		{"too many requests", func() error { _, err := f.client(testToken).Zones(ctx); return err }, ErrThrottled, "HTTP 429: Too Many Requests!"},
+		{"too many requests", func() error { _, err := f.client(testToken).Zones(ctx); return err }, ErrThrottled,
+			"HTTP 429: Too Many Requests!"},
 	} {
 		err := test.call()
 		if !errors.Is(err, test.class) || err != nil && !strings.Contains(err.Error(), test.text) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 		var answer *Error
-		if errors.Is(test.class, ErrThrottled) && (!errors.As(err, &answer) || answer.RetryAfter < time.Second || answer.RetryAfter > time.Minute) {
+		if errors.Is(test.class, ErrThrottled) && (!errors.As(err, &answer) || answer.RetryAfter < time.Second ||
+			answer.RetryAfter > time.Minute) {
 			t.Errorf("%s: retry after %+v", test.name, answer)
 		}
 	}
@@ -137,7 +150,8 @@ func TestClientTakesOtherForms(t *testing.T) {
 		{"429 without a time", 429, `wait`, false, ErrThrottled},
 	} {
 		status, body, location = test.status, test.body, "http://127.0.0.1:1/"
-		if created, err := c.Create(ctx, CreateZone{ZoneName: "a.test"}); created != test.created || !errors.Is(err, test.class) {
+		if created, err := c.Create(ctx, CreateZone{ZoneName: "a.test"}); created != test.created ||
+			!errors.Is(err, test.class) {
 			t.Errorf("%s: %t, %v", test.name, created, err)
 		}
 	}

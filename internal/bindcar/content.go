@@ -14,16 +14,16 @@ import (
 	"sync"
 )
 
-// contentFile holds which zones the server is to have: a line "= zone" for each that was declared, then "+ zone" and "- zone"
-// for what was added and removed since, so that a change costs one line. The first line says that somebody has declared, for
-// which pod, and when the BIND had started that had the zones then.
+// contentFile holds which zones the server is to have: a line "= zone" for each that was declared, then "+ zone" and "-
+// zone" for what was added and removed since, so that a change costs one line. The first line says that somebody has
+// declared, for which pod, and when the BIND had started that had the zones then.
 const (
 	contentFile  = ".zonefold-content"
 	contentFirst = "declared"
 )
 
-// A content is the declared content. What was declared for another pod is none: the volume was away, and nobody knows what it
-// has missed.
+// A content is the declared content. What was declared for another pod is none: the volume was away, and nobody knows
+// what it has missed.
 type content struct {
 	path string
 	pod  string // ours

@@ -21,7 +21,8 @@ const commandTimeout = 30 * time.Second
 
 func newControl(o Options) *control {
 	return &control{
-		client: &bind9.Client{Address: o.Settings.RNDC, Keys: o.Settings.Keys.current, Now: o.Now, Timeout: commandTimeout}, now: o.Now,
+		client: &bind9.Client{Address: o.Settings.RNDC, Keys: o.Settings.Keys.current, Now: o.Now, Timeout: commandTimeout},
+		now:    o.Now,
 	}
 }
 

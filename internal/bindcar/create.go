@@ -46,8 +46,8 @@ func (s *Server) addZone(w http.ResponseWriter, r *http.Request) (int, any, erro
 	return http.StatusOK, done(text, "Zone %s created successfully", name), nil
 }
 
-// create makes a zone. Nothing is written before BIND has said that it does not have the zone, and where BIND refuses it
-// nothing is left.
+// create makes a zone. Nothing is written before BIND has said that it does not have the zone, and where BIND refuses
+// it nothing is left.
 func (s *Server) create(ctx context.Context, c CreateZone) (string, error) {
 	zone, err := parseZone(c.ZoneName)
 	if err != nil {
@@ -91,18 +91,21 @@ func (s *Server) create(ctx context.Context, c CreateZone) (string, error) {
 	return text, errors.Join(s.store.put(zone, c.ZoneType), s.content.add(zone.text()))
 }
 
-// loadKeys has BIND make and look at the keys of a zone that has a policy now. It does so by itself when it loads the zone, but not always:
+// loadKeys has BIND make and look at the keys of a zone that has a policy now. It does so by itself when it loads the
+// zone, but not always:
 // 9.18 was seen to add a zone and never to come to its keys, while several servers started at once.
 func (s *Server) loadKeys(ctx context.Context, zone zoneName, policy string) {
 	if policy == "" || policy == "none" {
 		return
 	}
 	if _, err := s.control.zone(ctx, "loadkeys", zone); err != nil {
-		s.log.Warn("BIND was not told to look at the keys of a zone; it is signed when BIND does by itself", "zone", zone.text(), "error", err)
+		s.log.Warn("BIND was not told to look at the keys of a zone; it is signed when BIND does by itself", "zone",
+			zone.text(), "error", err)
 	}
 }
 
-// known takes note of a zone that BIND has. One that is ours counts as made, as the call that made it may have got no answer.
+// known takes note of a zone that BIND has. One that is ours counts as made, as the call that made it may have got no
+// answer.
 func (s *Server) known(zone zoneName, typ string) error {
 	if s.store.has(zone) {
 		return s.content.add(zone.text())
@@ -110,8 +113,8 @@ func (s *Server) known(zone zoneName, typ string) error {
 	return s.learn(zone, typ)
 }
 
-// notCreated cleans up after BIND did not take a zone. Whether it did is not known when it did not answer; then the files stay,
-// and the next call finds out.
+// notCreated cleans up after BIND did not take a zone. Whether it did is not known when it did not answer; then the
+// files stay, and the next call finds out.
 func (s *Server) notCreated(zone zoneName, err error) error {
 	var refused *bind9.CommandError
 	switch {
@@ -223,5 +226,6 @@ func (s *Server) remove(ctx context.Context, zone zoneName) (string, error) {
 		return "", notFound(zone.given)
 	}
 	s.log.Info("a zone was deleted", "zone", zone.text())
-	return strings.Replace(text, "' and associated files will be deleted.", "' will be deleted.", 1), nil // as without -clean
+	// as without -clean
+	return strings.Replace(text, "' and associated files will be deleted.", "' will be deleted.", 1), nil
 }

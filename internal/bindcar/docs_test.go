@@ -71,8 +71,10 @@ func TestTheManualHasEveryVariable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, value := range map[string]string{
-		"BIND_ZONE_DIR": s.ZoneDir, "RNDC_SERVER": s.RNDC, "RUST_LOG": s.LogLevel, "BIND_API_ADDRESS": strings.Split(s.Listen, ":")[0], "API_PORT": strings.Split(s.Listen, ":")[1],
-		"BIND_TOKEN_AUDIENCES": s.Review.Audiences[0], "NSUPDATE_PORT": strings.Split(s.DNS, ":")[1], "RNDC_KEY_NAME": s.Keys.Static[0].Name,
+		"BIND_ZONE_DIR": s.ZoneDir, "RNDC_SERVER": s.RNDC, "RUST_LOG": s.LogLevel,
+		"BIND_API_ADDRESS": strings.Split(s.Listen, ":")[0], "API_PORT": strings.Split(s.Listen, ":")[1],
+		"BIND_TOKEN_AUDIENCES": s.Review.Audiences[0], "NSUPDATE_PORT": strings.Split(s.DNS, ":")[1],
+		"RNDC_KEY_NAME": s.Keys.Static[0].Name,
 	} {
 		if !strings.HasPrefix(listed[name], " `"+value+"` |") {
 			t.Errorf("docs/bindcar.md has for %s:%s; the default is %s", name, listed[name], value)

@@ -8,7 +8,8 @@ import (
 	"github.com/zonefold/zonefold/internal/bind9"
 )
 
-// A failure is an error with the status and the text that the caller gets. Of a status from 500 the text goes to the log only.
+// A failure is an error with the status and the text that the caller gets. Of a status from 500 the text goes to the
+// log only.
 type failure struct {
 	status int
 	text   string

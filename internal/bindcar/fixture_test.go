@@ -36,7 +36,8 @@ type fixture struct {
 }
 
 func testKey(name string) bind9.Key {
-	return bind9.Key{Name: name, Algorithm: bind9.SHA256, Secret: base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%-32s", name))}
+	return bind9.Key{Name: name, Algorithm: bind9.SHA256, Secret: base64.StdEncoding.EncodeToString(fmt.Appendf(nil,
+		"%-32s", name))}
 }
 
 // newFixture starts both. change is done to the settings.
@@ -65,14 +66,16 @@ func newFixture(t testing.TB, change func(*Settings)) *fixture {
 func (f *fixture) settings() Settings {
 	return Settings{
 		ZoneDir: f.dir, RNDC: fmt.Sprintf("127.0.0.1:%d", f.control), DNS: fmt.Sprintf("127.0.0.1:%d", f.dns),
-		Keys: Keys{File: filepath.Join(f.conf, "keys", "rndc.key")}, UpdateACL: "bindy-update", Token: testToken, Limit: DefaultLimit(),
+		Keys: Keys{File: filepath.Join(f.conf, "keys", "rndc.key")}, UpdateACL: "bindy-update", Token: testToken,
+		Limit: DefaultLimit(),
 	}
 }
 
 // configure writes the files that an operator puts into a ConfigMap.
 func (f *fixture) configure(o bind9.Options) {
 	f.t.Helper()
-	o.ConfigDir, o.DataDir, o.DNSPort, o.ControlPort, o.ListenOn, o.ListenOnV6 = f.conf, f.dir, f.dns, f.control, []string{"127.0.0.1"}, []string{"none"}
+	o.ConfigDir, o.DataDir, o.DNSPort, o.ControlPort, o.ListenOn, o.ListenOnV6 = f.conf, f.dir, f.dns, f.control, []string{
+		"127.0.0.1"}, []string{"none"}
 	files, err := bind9.Configuration(o)
 	if err != nil {
 		f.t.Fatal(err)
@@ -87,7 +90,8 @@ func (f *fixture) keys(keys ...bind9.Key) {
 	f.t.Helper()
 	transfer := testKey("bindy-transfer")
 	for purpose, ring := range map[bind9.Purpose]bind9.Ring{
-		bind9.ForOperator: {Keys: keys, InUse: keys[0].Name}, bind9.ForTransfer: {Keys: []bind9.Key{transfer}, InUse: transfer.Name},
+		bind9.ForOperator: {Keys: keys, InUse: keys[0].Name},
+		bind9.ForTransfer: {Keys: []bind9.Key{transfer}, InUse: transfer.Name},
 	} {
 		items, err := ring.Data(purpose, f.control)
 		if err != nil {
@@ -111,15 +115,17 @@ func (f *fixture) write(path, text string) {
 
 func (f *fixture) startNamed() {
 	f.t.Helper()
-	client := bind9.Client{Address: fmt.Sprintf("127.0.0.1:%d", f.control), Keys: Keys{File: filepath.Join(f.conf, "keys", "rndc.key")}.current, Now: time.Now}
+	client := bind9.Client{Address: fmt.Sprintf("127.0.0.1:%d", f.control),
+		Keys: Keys{File: filepath.Join(f.conf, "keys", "rndc.key")}.current, Now: time.Now}
 	status, err := bind9.ServerCommand("status")
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	f.Named, err = nameserver.StartNamed(context.Background(), f.conf, filepath.Join(f.conf, "named.conf"), nil, func(ctx context.Context) error {
-		_, err := client.Do(ctx, status)
-		return err
-	})
+	f.Named, err = nameserver.StartNamed(context.Background(), f.conf, filepath.Join(f.conf, "named.conf"), nil,
+		func(ctx context.Context) error {
+			_, err := client.Do(ctx, status)
+			return err
+		})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -133,7 +139,8 @@ func (f *fixture) serve(change func(*Settings)) {
 	if change != nil {
 		change(&settings)
 	}
-	server, err := New(Options{Settings: settings, Version: "1.2.3", Log: slog.New(slog.NewJSONHandler(&f.log, nil)), Now: time.Now})
+	server, err := New(Options{Settings: settings, Version: "1.2.3", Log: slog.New(slog.NewJSONHandler(&f.log, nil)),
+		Now: time.Now})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -236,7 +243,9 @@ func (f *fixture) files() string {
 	return strings.Join(all, "\n")
 }
 
-// createBody is the body of a create call for a primary zone of one name server outside it; more is put into zoneConfig.
+// createBody is the body of a create call for a primary zone of one name server outside it; more is put into
+// zoneConfig.
 func createBody(name, more string) string {
-	return fmt.Sprintf(`{"zoneName":%q,"zoneType":"primary","updateKeyName":"bindy-operator","zoneConfig":{"ttl":300,"soa":{"primaryNs":"ns1.other.test.","adminEmail":"admin.other.test.","serial":7},"nameServers":["ns1.other.test."],"nameServerIps":{}%s}}`, name, more)
+	return fmt.Sprintf(
+		`{"zoneName":%q,"zoneType":"primary","updateKeyName":"bindy-operator","zoneConfig":{"ttl":300,"soa":{"primaryNs":"ns1.other.test.","adminEmail":"admin.other.test.","serial":7},"nameServers":["ns1.other.test."],"nameServerIps":{}%s}}`, name, more)
 }

@@ -10,12 +10,18 @@ import (
 	"github.com/miekg/dns"
 )
 
-// FuzzBodies sends anything to the calls that take bodies, with a BIND behind them. No body is the server's fault, what is taken can be
-// deleted, and then nothing is left anywhere.
+// FuzzBodies sends anything to the calls that take bodies, with a BIND behind them. No body is the server's fault, what
+// is taken can be deleted, and then nothing is left anywhere.
 func FuzzBodies(f *testing.F) {
-	for _, seed := range []string{minimal, createBody("a.test", `,"records":[{"name":"@","type":"MX","value":"mail","priority":10}],"primaries":["[::1]:53 key bindy-operator"]`), `{"zones":["a.test"]}`,
-		`{"alsoNotify":["192.0.2.1"],"allowTransfer":[],"allowUpdate":["key bindy-operator"]}`, `{"name":"@","type":"A","value":"192.0.2.1","currentValue":"192.0.2.1","newValue":"192.0.2.2"}`, `{"zoneName":"../x"}`,
-		`[[[[`, "\x00", `{"zoneName":"a","zoneName":"b"}`, strings.Replace(minimal, `"primary"`, `"secondary"`, 1), strings.Replace(minimal, "bindy-operator", "nobody", 1)} {
+	for _, seed := range []string{minimal,
+		createBody("a.test",
+			`,"records":[{"name":"@","type":"MX","value":"mail","priority":10}],"primaries":["[::1]:53 key bindy-operator"]`),
+		`{"zones":["a.test"]}`,
+		`{"alsoNotify":["192.0.2.1"],"allowTransfer":[],"allowUpdate":["key bindy-operator"]}`,
+		`{"name":"@","type":"A","value":"192.0.2.1","currentValue":"192.0.2.1","newValue":"192.0.2.2"}`,
+		`{"zoneName":"../x"}`,
+		`[[[[`, "\x00", `{"zoneName":"a","zoneName":"b"}`, strings.Replace(minimal, `"primary"`, `"secondary"`, 1),
+		strings.Replace(minimal, "bindy-operator", "nobody", 1)} {
 		f.Add(seed)
 	}
 	api := newFixture(f, func(s *Settings) { s.Limit = Limit{} })
@@ -29,7 +35,8 @@ func FuzzBodies(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body string) {
 		api.t = t
-		for _, call := range []string{"POST /api/v1/zones", "POST /api/addzone/a.test", "PATCH /api/v1/zones/a.test", "POST /api/v1/zones/a.test/records", "PUT /api/v1/zones/a.test/records", "DELETE /api/v1/zones/a.test/records"} {
+		for _, call := range []string{"POST /api/v1/zones", "POST /api/addzone/a.test", "PATCH /api/v1/zones/a.test",
+			"POST /api/v1/zones/a.test/records", "PUT /api/v1/zones/a.test/records", "DELETE /api/v1/zones/a.test/records"} {
 			method, path, _ := strings.Cut(call, " ")
 			if status, text := ask(method, path, body); status >= 500 {
 				t.Errorf("%s with %q is answered %d %s\n%s", call, body, status, text, api.log.String())
@@ -51,11 +58,12 @@ func FuzzBodies(f *testing.F) {
 	})
 }
 
-// FuzzZoneFile makes zones of anything. What is taken is a master file that reads as what it was made of: a SOA and the records,
-// in the zone, one a line.
+// FuzzZoneFile makes zones of anything. What is taken is a master file that reads as what it was made of: a SOA and the
+// records, in the zone, one a line.
 func FuzzZoneFile(f *testing.F) {
 	for _, seed := range [][4]string{
-		{"a.test", "ns.a.test.", "www A", "192.0.2.1"}, {"a.test", "ns", "@ TXT", `"a;b" c`}, {"0/25.2.0.192.in-addr.arpa", "ns.x.", "* CNAME", "y"}, {"a", "b.", `\$ORIGIN TXT`, "$INCLUDE x"},
+		{"a.test", "ns.a.test.", "www A", "192.0.2.1"}, {"a.test", "ns", "@ TXT", `"a;b" c`}, {"0/25.2.0.192.in-addr.arpa",
+			"ns.x.", "* CNAME", "y"}, {"a", "b.", `\$ORIGIN TXT`, "$INCLUDE x"},
 		{"a.test", "ns.b.", "x\ny TYPE65280", `\# 2 0102`}, {"a.test", "ns.b.", "@ SRV", "1 2 3 x"},
 	} {
 		f.Add(seed[0], seed[1], seed[2], seed[3])
@@ -72,7 +80,8 @@ func FuzzZoneFile(f *testing.F) {
 		}
 		var serial uint32
 		text, err := zoneFile(zone, ZoneConfig{
-			TTL: 300, SOA: SOA{PrimaryNS: server, AdminEmail: "admin.x.", Serial: &serial}, NameServers: []string{server, "ns.other."},
+			TTL: 300, SOA: SOA{PrimaryNS: server, AdminEmail: "admin.x.", Serial: &serial}, NameServers: []string{server,
+				"ns.other."},
 			NameServerIPs: map[string]string{server: "192.0.2.1"}, Records: []Record{{Name: owner, Type: typ, Value: value}},
 		}, time.Unix(0, 0))
 		if err != nil {

@@ -24,7 +24,8 @@ func TestB3Injection(t *testing.T) {
 	}
 	before, zones := f.files(), f.zoneCount()
 	for _, evil := range []string{
-		"../evil", "/etc/evil", "..", ".", "a/../../evil", `evil"; };`, "evil; }; reload", "evil\nreload", "evil\x00", "-clean", "evil evil", "evil{", "ev\\il", "$INCLUDE /etc/passwd", "a..b",
+		"../evil", "/etc/evil", "..", ".", "a/../../evil", `evil"; };`, "evil; }; reload", "evil\nreload", "evil\x00",
+		"-clean", "evil evil", "evil{", "ev\\il", "$INCLUDE /etc/passwd", "a..b",
 		strings.Repeat("a", 64), strings.Repeat("a.", 130), "ev\u00efl.test", "evil\r\n@ IN A 192.0.2.1",
 	} {
 		quoted, err := json.Marshal(evil)
@@ -32,15 +33,18 @@ func TestB3Injection(t *testing.T) {
 			t.Fatal(err)
 		}
 		field := func(old string) string {
-			body := createBody("evil.test", `,"records":[{"name":"www","type":"A","value":"192.0.2.1"}],"alsoNotify":["192.0.2.1"],"allowTransfer":["192.0.2.2"],"dnssecPolicy":"p"`)
+			body := createBody("evil.test",
+				`,"records":[{"name":"www","type":"A","value":"192.0.2.1"}],"alsoNotify":["192.0.2.1"],"allowTransfer":["192.0.2.2"],"dnssecPolicy":"p"`)
 			if !strings.Contains(body, old) {
 				t.Fatalf("the body has no %s", old)
 			}
 			return strings.Replace(body, old, string(quoted), 1)
 		}
 		bodies := []string{
-			field(`"evil.test"`), field(`"primary"`), field(`"bindy-operator"`), field(`"A"`), field(`"192.0.2.1"`), field(`"192.0.2.2"`), field(`"p"`),
-			strings.Replace(field(`"192.0.2.1"`), string(quoted), `"192.0.2.1"`, 1), // the second address stays what it is, so that the first is tried above
+			field(`"evil.test"`), field(`"primary"`), field(`"bindy-operator"`), field(`"A"`), field(`"192.0.2.1"`),
+			field(`"192.0.2.2"`), field(`"p"`),
+			// the second address stays what it is, so that the first is tried above
+			strings.Replace(field(`"192.0.2.1"`), string(quoted), `"192.0.2.1"`, 1),
 		}
 		if !legalName(evil) {
 			bodies = append(bodies, field(`"www"`), field(`"ns1.other.test."`), field(`"admin.other.test."`))
@@ -69,8 +73,10 @@ func TestB3Injection(t *testing.T) {
 		if !strings.Contains(r.path, "{name}") {
 			continue
 		}
-		body := `{"zoneType":"primary","zoneConfig":{"ttl":1,"soa":{"primaryNs":"a.","adminEmail":"a."},"nameServers":["a."],"nameServerIps":{}}}`
-		if status, text := f.call(r.method, strings.Replace(r.path, "{name}", "evil%22%3B%20reload", 1), body); status != 400 || !strings.HasPrefix(text, `{"error":"Invalid request: the zone name`) {
+		body :=
+			`{"zoneType":"primary","zoneConfig":{"ttl":1,"soa":{"primaryNs":"a.","adminEmail":"a."},"nameServers":["a."],"nameServerIps":{}}}`
+		if status, text := f.call(r.method, strings.Replace(r.path, "{name}", "evil%22%3B%20reload", 1),
+			body); status != 400 || !strings.HasPrefix(text, `{"error":"Invalid request: the zone name`) {
 			t.Errorf("%s %s is answered %d %s", r.method, r.path, status, text)
 		}
 	}
@@ -85,7 +91,8 @@ func TestB3Injection(t *testing.T) {
 
 // legalName reports whether text can be a name within a zone, however odd.
 func legalName(text string) bool {
-	return !strings.ContainsAny(text, " \n\r\x00\"{};$\\") && !strings.Contains(text, "..") && len(text) < 64 && text != "."
+	return !strings.ContainsAny(text, " \n\r\x00\"{};$\\") && !strings.Contains(text, "..") && len(text) < 64 &&
+		text != "."
 }
 
 // zoneCount is how many zones BIND has, in its words.
@@ -103,17 +110,20 @@ func TestZonesOfAnyLegalName(t *testing.T) {
 	f := newFixture(t, nil)
 	long := strings.Repeat(strings.Repeat("a", 49)+".", 5) + "bc"
 	for given, file := range map[string]string{
-		"0/25.2.0.192.in-addr.arpa": "0+25.2.0.192.in-addr.arpa.zone", "Case.TEST": "case.test.zone", "_tcp.example.test": "_tcp.example.test.zone", "single": "single.zone", "dot.test.": "dot.test.zone",
+		"0/25.2.0.192.in-addr.arpa": "0+25.2.0.192.in-addr.arpa.zone", "Case.TEST": "case.test.zone",
+		"_tcp.example.test": "_tcp.example.test.zone", "single": "single.zone", "dot.test.": "dot.test.zone",
 		long: "",
 	} {
 		path, name := "/api/v1/zones/"+url.PathEscape(given), strings.ToLower(strings.TrimSuffix(given, "."))
-		f.want("POST", "/api/v1/zones", createBody(given, ""), 201, `{"success":true,"message":"Zone `+given+` created successfully","details":""}`)
+		f.want("POST", "/api/v1/zones", createBody(given, ""), 201, `{"success":true,"message":"Zone `+given+
+			` created successfully","details":""}`)
 		if file == "" {
 			file = mustZone(t, name).stem() + ".zone"
 		}
 		f.want("GET", path, "", 200, `{"name":"`+given+`","zoneType":"primary","serial":7,"filePath":"%DIR%/`+file+`"}`)
 		f.want("GET", "/api/v1/zones", "", 200, `{"zones":["`+name+`"],"count":1}`)
-		f.want("DELETE", path, "", 200, `{"success":true,"message":"Zone `+given+` deleted successfully","details":"zone '`+name+`' will be deleted."}`)
+		f.want("DELETE", path, "", 200, `{"success":true,"message":"Zone `+given+` deleted successfully","details":"zone '`+
+			name+`' will be deleted."}`)
 	}
 	if left := f.files(); left != "" {
 		t.Errorf("there is left\n%s", left)
@@ -135,7 +145,8 @@ func TestB4DuplicateAndMissing(t *testing.T) {
 	if status, text := f.call("POST", "/api/v1/zones", createBody("a.test", "")); status != 201 {
 		t.Fatal(status, text)
 	}
-	if status, text := f.call("POST", "/api/v1/zones/a.test/records", `{"name":"www","type":"A","value":"192.0.2.5"}`); status != 201 {
+	if status, text := f.call("POST", "/api/v1/zones/a.test/records",
+		`{"name":"www","type":"A","value":"192.0.2.5"}`); status != 201 {
 		t.Fatal(status, text)
 	}
 	before := f.files()
@@ -143,7 +154,8 @@ func TestB4DuplicateAndMissing(t *testing.T) {
 		t.Fatalf("the zone has no journal, so nothing is at stake:\n%s", before)
 	}
 	for range 2 {
-		f.want("POST", "/api/v1/zones", createBody("A.test", ""), 409, `{"error":"Zone already exists: A.test","details":null}`)
+		f.want("POST", "/api/v1/zones", createBody("A.test", ""), 409,
+			`{"error":"Zone already exists: A.test","details":null}`)
 	}
 	if after := f.files(); after != before {
 		t.Errorf("a second create call made\n%s\nof\n%s", after, before)
@@ -174,17 +186,26 @@ func TestB4WhatBINDRefusesLeavesNothing(t *testing.T) {
 		}
 	}
 	for name, config := range map[string]string{
-		"no name server":                         strings.Replace(createBody("a.test", ""), `"nameServers":["ns1.other.test."]`, `"nameServers":[]`, 1),
-		"a name server in it without an address": strings.Replace(createBody("a.test", ""), `"nameServers":["ns1.other.test."]`, `"nameServers":["ns1.a.test."]`, 1),
-		"a CNAME at the apex":                    createBody("a.test", `,"records":[{"name":"@","type":"CNAME","value":"b.test."}]`),
-		"two CNAMEs":                             createBody("a.test", `,"records":[{"name":"x","type":"CNAME","value":"b.test."},{"name":"x","type":"CNAME","value":"c.test."}]`),
-		"a CNAME beside a TXT":                   createBody("a.test", `,"records":[{"name":"x","type":"CNAME","value":"b.test."},{"name":"x","type":"TXT","value":"c"}]`),
-		"a record of another zone":               createBody("a.test", `,"records":[{"name":"x.b.test.","type":"TXT","value":"c"}]`),
-		"a SOA":                                  createBody("a.test", `,"records":[{"name":"@","type":"SOA","value":"a. b. 1 2 3 4 5"}]`),
-		"a TTL that is too large":                createBody("a.test", `,"records":[{"name":"x","type":"TXT","value":"c","ttl":2147483648}]`),
-		"a mailbox with @":                       strings.Replace(createBody("a.test", ""), "admin.other.test.", "admin@other.test", 1),
-		"a secondary zone without primaries":     strings.Replace(createBody("a.test", ""), `"primary"`, `"secondary"`, 1),
-		"a zone that is neither":                 strings.Replace(createBody("a.test", ""), `"primary"`, `"stub"`, 1),
+		"no name server": strings.Replace(createBody("a.test", ""),
+			`"nameServers":["ns1.other.test."]`, `"nameServers":[]`, 1),
+		"a name server in it without an address": strings.Replace(createBody("a.test", ""),
+			`"nameServers":["ns1.other.test."]`, `"nameServers":["ns1.a.test."]`, 1),
+		"a CNAME at the apex": createBody("a.test",
+			`,"records":[{"name":"@","type":"CNAME","value":"b.test."}]`),
+		"two CNAMEs": createBody("a.test",
+			`,"records":[{"name":"x","type":"CNAME","value":"b.test."},{"name":"x","type":"CNAME","value":"c.test."}]`),
+		"a CNAME beside a TXT": createBody("a.test",
+			`,"records":[{"name":"x","type":"CNAME","value":"b.test."},{"name":"x","type":"TXT","value":"c"}]`),
+		"a record of another zone": createBody("a.test",
+			`,"records":[{"name":"x.b.test.","type":"TXT","value":"c"}]`),
+		"a SOA": createBody("a.test",
+			`,"records":[{"name":"@","type":"SOA","value":"a. b. 1 2 3 4 5"}]`),
+		"a TTL that is too large": createBody("a.test",
+			`,"records":[{"name":"x","type":"TXT","value":"c","ttl":2147483648}]`),
+		"a mailbox with @": strings.Replace(createBody("a.test", ""), "admin.other.test.",
+			"admin@other.test", 1),
+		"a secondary zone without primaries": strings.Replace(createBody("a.test", ""), `"primary"`, `"secondary"`, 1),
+		"a zone that is neither":             strings.Replace(createBody("a.test", ""), `"primary"`, `"stub"`, 1),
 	} {
 		status, text := f.call("POST", "/api/v1/zones", config)
 		if status != 400 || !strings.HasPrefix(text, `{"error":"Invalid request: `) {
@@ -200,21 +221,35 @@ func TestB4WhatBINDRefusesLeavesNothing(t *testing.T) {
 func TestB4StatusWhileLoading(t *testing.T) {
 	primary := newFixture(t, nil)
 	f := newFixture(t, nil)
-	body := fmt.Sprintf(`{"zoneName":"s.test","zoneType":"secondary","updateKeyName":"bindy-operator","zoneConfig":{"ttl":1,"soa":{"primaryNs":"","adminEmail":""},"nameServers":[],"nameServerIps":{},"primaries":["127.0.0.1:%d"]}}`, primary.dns)
-	f.want("POST", "/api/v1/zones", body, 201, `{"success":true,"message":"Zone s.test created successfully","details":""}`)
-	f.want("GET", "/api/v1/zones/s.test/status", "", 200, `{"success":true,"message":"Zone s.test status retrieved","details":"name: s.test\ntype: secondary\nstate: not loaded"}`)
-	f.want("GET", "/api/v1/zones/s.test", "", 200, `{"name":"s.test","zoneType":"secondary","filePath":"%DIR%/s.test.zone"}`)
+	body :=
+		fmt.Sprintf(
+			`{"zoneName":"s.test","zoneType":"secondary","updateKeyName":"bindy-operator","zoneConfig":{"ttl":1,"soa":{"primaryNs":"","adminEmail":""},"nameServers":[],"nameServerIps":{},"primaries":["127.0.0.1:%d"]}}`, primary.dns)
+	f.want("POST", "/api/v1/zones", body, 201,
+		`{"success":true,"message":"Zone s.test created successfully","details":""}`)
+	f.want("GET", "/api/v1/zones/s.test/status", "", 200,
+		`{"success":true,"message":"Zone s.test status retrieved","details":"name: s.test\ntype: secondary\nstate: not loaded"}`)
+	f.want("GET", "/api/v1/zones/s.test", "", 200,
+		`{"name":"s.test","zoneType":"secondary","filePath":"%DIR%/s.test.zone"}`)
 	f.want("GET", "/api/v1/zones", "", 200, `{"zones":["s.test"],"count":1}`)
-	f.want("GET", "/api/v1/ready", "", 503, `{"ready":false,"checks":["zone_dir: ok","rndc: ok","content: ok","zones: 1 of 1 not loaded"]}`)
-	f.want("POST", "/api/v1/zones/s.test/freeze", "", 400, `{"error":"Invalid request: s.test: BIND does not do this with a zone of this type","details":null}`)
+	f.want("GET", "/api/v1/ready", "", 503,
+		`{"ready":false,"checks":["zone_dir: ok","rndc: ok","content: ok","zones: 1 of 1 not loaded"]}`)
+	f.want("POST", "/api/v1/zones/s.test/freeze", "", 400,
+		`{"error":"Invalid request: s.test: BIND does not do this with a zone of this type","details":null}`)
 	f.want("POST", "/api/v1/zones/s.test/records", `{"name":"www","type":"A","value":"192.0.2.5"}`, 400,
 		`{"error":"Dynamic updates not enabled: Zone s.test is secondary type. Dynamic updates only supported on primary zones","details":null}`)
-	f.want("PATCH", "/api/v1/zones/s.test", `{"allowUpdate":["192.0.2.1"]}`, 400, `{"error":"Invalid request: allowUpdate: s.test is a secondary zone, and only primary zones take updates","details":null}`)
+	f.want("PATCH", "/api/v1/zones/s.test", `{"allowUpdate":["192.0.2.1"]}`, 400,
+		`{"error":"Invalid request: allowUpdate: s.test is a secondary zone, and only primary zones take updates","details":null}`)
 
-	primary.want("POST", "/api/v1/zones", createBody("s.test", `,"allowTransfer":["127.0.0.1"]`), 201, `{"success":true,"message":"Zone s.test created successfully","details":""}`)
-	f.want("POST", "/api/v1/zones/s.test/retransfer", "", 200, `{"success":true,"message":"Retransfer initiated for zone s.test","details":""}`)
-	until(t, "the transfer", func() bool { status, _ := f.call("GET", "/api/v1/ready", ""); return status == http.StatusOK })
-	f.want("GET", "/api/v1/zones/s.test", "", 200, `{"name":"s.test","zoneType":"secondary","serial":7,"filePath":"%DIR%/s.test.zone"}`)
+	primary.want("POST", "/api/v1/zones", createBody("s.test", `,"allowTransfer":["127.0.0.1"]`), 201,
+		`{"success":true,"message":"Zone s.test created successfully","details":""}`)
+	f.want("POST", "/api/v1/zones/s.test/retransfer", "", 200,
+		`{"success":true,"message":"Retransfer initiated for zone s.test","details":""}`)
+	until(t, "the transfer", func() bool {
+		status, _ := f.call("GET", "/api/v1/ready", "")
+		return status == http.StatusOK
+	})
+	f.want("GET", "/api/v1/zones/s.test", "", 200,
+		`{"name":"s.test","zoneType":"secondary","serial":7,"filePath":"%DIR%/s.test.zone"}`)
 
 	primary.Kill()
 	if err := f.Stop(); err != nil {
@@ -222,17 +257,23 @@ func TestB4StatusWhileLoading(t *testing.T) {
 	}
 	f.startNamed()
 	f.want("GET", "/api/v1/zones", "", 200, `{"zones":["s.test"],"count":1}`)
-	until(t, "loading the kept copy", func() bool { status, _ := f.call("GET", "/api/v1/ready", ""); return status == http.StatusOK })
+	until(t, "loading the kept copy", func() bool {
+		status, _ := f.call("GET", "/api/v1/ready", "")
+		return status == http.StatusOK
+	})
 	if got := f.ask("s.test.", "NS"); got != "300 IN NS ns1.other.test." {
 		t.Errorf("after a restart without its primary, the zone has %s", got)
 	}
-	f.want("PATCH", "/api/v1/zones/s.test", `{"primaries":["192.0.2.1:5353 key bindy-operator"]}`, 200, `{"success":true,"message":"Zone s.test modified successfully","details":"zone 's.test' reconfigured."}`)
+	f.want("PATCH", "/api/v1/zones/s.test", `{"primaries":["192.0.2.1:5353 key bindy-operator"]}`, 200,
+		`{"success":true,"message":"Zone s.test modified successfully","details":"zone 's.test' reconfigured."}`)
 	f.shows("s.test", `primaries { 192.0.2.1 port 5353 key "bindy-operator"; }`)
-	f.want("DELETE", "/api/v1/zones/s.test", "", 200, `{"success":true,"message":"Zone s.test deleted successfully","details":"zone 's.test' will be deleted."}`)
+	f.want("DELETE", "/api/v1/zones/s.test", "", 200,
+		`{"success":true,"message":"Zone s.test deleted successfully","details":"zone 's.test' will be deleted."}`)
 	until(t, "removing the files", func() bool { return f.files() == "" })
 }
 
-// TestZonesOfTheExistingBindcarAreTakenOver has files without notes: of a zone that BIND has, and of one that it does not have.
+// TestZonesOfTheExistingBindcarAreTakenOver has files without notes: of a zone that BIND has, and of one that it does
+// not have.
 func TestZonesOfTheExistingBindcarAreTakenOver(t *testing.T) {
 	f := newFixture(t, nil)
 	if status, text := f.call("POST", "/api/v1/zones", createBody("a.test", "")); status != 201 {
@@ -258,7 +299,8 @@ func TestZonesOfTheExistingBindcarAreTakenOver(t *testing.T) {
 // TestZonesOfTheConfiguration has zones that are in BIND's configuration file.
 func TestZonesOfTheConfiguration(t *testing.T) {
 	f := newFixture(t, nil)
-	f.write(filepath.Join(f.conf, bind9.FileZones), `zone "stub.test" { type static-stub; server-addresses { 127.0.0.1; }; }; zone "static.test" { type primary; file "static.db"; };`)
+	f.write(filepath.Join(f.conf, bind9.FileZones),
+		`zone "stub.test" { type static-stub; server-addresses { 127.0.0.1; }; }; zone "static.test" { type primary; file "static.db"; };`)
 	f.write(filepath.Join(f.dir, "static.db"), "$TTL 300\n@ SOA ns.other. h.other. 3 3600 600 86400 300\n@ NS ns.other.\n")
 	f.configure(bind9.Options{Zones: true, Recursion: true})
 	if err := f.Stop(); err != nil {
@@ -266,10 +308,13 @@ func TestZonesOfTheConfiguration(t *testing.T) {
 	}
 	f.startNamed()
 	until(t, "loading the zone", func() bool { return f.ask("static.test.", "NS") == "300 IN NS ns.other." })
-	f.want("GET", "/api/v1/zones/static.test", "", 200, `{"name":"static.test","zoneType":"primary","serial":3,"filePath":"static.db"}`)
+	f.want("GET", "/api/v1/zones/static.test", "", 200,
+		`{"name":"static.test","zoneType":"primary","serial":3,"filePath":"static.db"}`)
 	f.want("GET", "/api/v1/zones", "", 200, `{"zones":["static.test"],"count":1}`)
-	f.want("POST", "/api/v1/zones", createBody("static.test", ""), 409, `{"error":"Zone already exists: static.test","details":null}`)
-	f.want("POST", "/api/v1/zones/static.test/reload", "", 200, `{"success":true,"message":"Zone static.test reloaded successfully","details":"zone reload up-to-date"}`)
+	f.want("POST", "/api/v1/zones", createBody("static.test", ""), 409,
+		`{"error":"Zone already exists: static.test","details":null}`)
+	f.want("POST", "/api/v1/zones/static.test/reload", "", 200,
+		`{"success":true,"message":"Zone static.test reloaded successfully","details":"zone reload up-to-date"}`)
 	f.want("PATCH", "/api/v1/zones/static.test", `{"allowTransfer":["192.0.2.1"]}`, 200,
 		`{"success":true,"message":"Zone static.test modified successfully","details":"zone 'static.test' must also be reconfigured in\nnamed.conf to make changes permanent."}`)
 	f.want("DELETE", "/api/v1/zones/static.test", ``, 200,
@@ -280,11 +325,12 @@ func TestZonesOfTheConfiguration(t *testing.T) {
 	const other = `{"error":"Invalid request: stub.test is in BIND's configuration, and is neither primary nor secondary; it is not managed here","details":null}`
 	f.want("GET", "/api/v1/zones/stub.test", "", 400, other)
 	f.want("DELETE", "/api/v1/zones/stub.test", "", 400, other)
-	f.want("POST", "/api/v1/zones", createBody("stub.test", ""), 409, `{"error":"Zone already exists: stub.test","details":null}`)
+	f.want("POST", "/api/v1/zones", createBody("stub.test", ""), 409,
+		`{"error":"Zone already exists: stub.test","details":null}`)
 }
 
-// TestB4ACallerThatGoesLeavesNothingHalf has callers go at any moment: afterwards the zone is there whole, with its file and its
-// place in the content, or not at all.
+// TestB4ACallerThatGoesLeavesNothingHalf has callers go at any moment: afterwards the zone is there whole, with its
+// file and its place in the content, or not at all.
 func TestB4ACallerThatGoesLeavesNothingHalf(t *testing.T) {
 	f := newFixture(t, nil)
 	f.call("PUT", "/api/v1/server/content", `{"zones":[]}`)

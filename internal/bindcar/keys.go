@@ -79,15 +79,15 @@ func (s *Server) exchange(ctx context.Context, m *dns.Msg, key bind9.Key) (*dns.
 	return answer, err
 }
 
-// How the key file is followed. Kubernetes replaces all files of a volume at once, by renaming a link that lies above them, so
-// folders are watched, and what is in them is compared. Now and then they are looked at without being told.
+// How the key file is followed. Kubernetes replaces all files of a volume at once, by renaming a link that lies above
+// them, so folders are watched, and what is in them is compared. Now and then they are looked at without being told.
 const (
 	lookAgain = 30 * time.Second
 	retryKeys = 2 * time.Second
 )
 
-// followKeys tells BIND to read its configuration again whenever the files beside the key file have changed. The command is
-// signed with a new key or, as BIND knows none of these yet, with one that worked before.
+// followKeys tells BIND to read its configuration again whenever the files beside the key file have changed. The
+// command is signed with a new key or, as BIND knows none of these yet, with one that worked before.
 func (s *Server) followKeys(ctx context.Context) {
 	if s.settings.Keys.File == "" {
 		return
@@ -123,7 +123,8 @@ func (s *Server) followKeys(ctx context.Context) {
 	}
 }
 
-// allAccepted reports whether BIND knows every key of the file. Where it does not answer it is starting, and reads them itself.
+// allAccepted reports whether BIND knows every key of the file. Where it does not answer it is starting, and reads them
+// itself.
 func (s *Server) allAccepted(ctx context.Context) bool {
 	keys, err := s.settings.Keys.current()
 	for _, key := range keys {
@@ -140,7 +141,8 @@ func (s *Server) allAccepted(ctx context.Context) bool {
 	return err == nil && transferErr == nil
 }
 
-// watch tells of changes in folders, which may be replaced while they are watched. Without it the files are looked at now and then.
+// watch tells of changes in folders, which may be replaced while they are watched. Without it the files are looked at
+// now and then.
 func (s *Server) watch(folders ...string) (changed <-chan struct{}, stop func()) {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {

@@ -18,7 +18,8 @@ func (f *fixture) volume() {
 		f.t.Fatal(err)
 	}
 	for _, step := range []error{
-		os.Rename(keys, filepath.Join(f.conf, "..1", "keys")), os.Symlink("..1", filepath.Join(f.conf, "..data")), os.Symlink(filepath.Join("..data", "keys"), keys),
+		os.Rename(keys, filepath.Join(f.conf, "..1", "keys")), os.Symlink("..1", filepath.Join(f.conf, "..data")),
+		os.Symlink(filepath.Join("..data", "keys"), keys),
 	} {
 		if step != nil {
 			f.t.Fatal(step)
@@ -48,7 +49,8 @@ func (f *fixture) replace(version int, write func()) {
 	}
 }
 
-// TestKeysChangeInPlace goes through a rotation: another key comes, the first one goes, and no call and no update fails meanwhile.
+// TestKeysChangeInPlace goes through a rotation: another key comes, the first one goes, and no call and no update fails
+// meanwhile.
 func TestKeysChangeInPlace(t *testing.T) {
 	f := newFixture(t, nil)
 	f.volume()
@@ -60,7 +62,8 @@ func TestKeysChangeInPlace(t *testing.T) {
 	works := func(when string) {
 		t.Helper()
 		serial++
-		if status, text := f.call("POST", "/api/v1/zones/a.test/records", fmt.Sprintf(`{"name":"w%d","type":"A","value":"192.0.2.5"}`, serial)); status != 201 {
+		if status, text := f.call("POST", "/api/v1/zones/a.test/records",
+			fmt.Sprintf(`{"name":"w%d","type":"A","value":"192.0.2.5"}`, serial)); status != 201 {
 			t.Errorf("%s an update is answered %d %s", when, status, text)
 		}
 	}
@@ -79,7 +82,8 @@ func TestKeysChangeInPlace(t *testing.T) {
 	f.replace(2, func() { f.keys(first, second) })
 	until(t, "accepting the second key", accepted(first, second))
 	works("with both keys")
-	f.replace(20, func() { f.keys(testKey("bindy-operator-9"), first, second) }) // whether BIND has read its configuration again or not
+	// whether BIND has read its configuration again or not
+	f.replace(20, func() { f.keys(testKey("bindy-operator-9"), first, second) })
 	works("with a key that BIND may not know yet")
 	f.replace(3, func() { f.keys(second, first) })
 	works("with the second key first")

@@ -119,8 +119,8 @@ func peerOf(remote string) netip.Prefix {
 	return network
 }
 
-// limited lets requests in, or answers them with 429 as the existing bindcar does. Probes come from the node, which many share,
-// and do little, so they are not counted.
+// limited lets requests in, or answers them with 429 as the existing bindcar does. Probes come from the node, which
+// many share, and do little, so they are not counted.
 func (s *Server) limited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		delay := s.limiter.wait(r.RemoteAddr)

@@ -52,7 +52,8 @@ func newMetrics(version string, managed func() float64) *Metrics {
 	})
 	info.Set(1)
 	m.registry.MustRegister(m.requests, m.duration, m.zones, m.commands, m.commandIn, m.limited, m.reviews, info,
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "bindcar_zones_managed", Help: "Zones that are managed here."}, managed))
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "bindcar_zones_managed", Help: "Zones that are managed here."},
+			managed))
 	return m
 }
 

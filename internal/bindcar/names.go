@@ -11,8 +11,8 @@ import (
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
-// A zoneName is a checked name of a zone. Nothing in it means anything to BIND's parser within quotes, and its file name is of
-// the zone directory.
+// A zoneName is a checked name of a zone. Nothing in it means anything to BIND's parser within quotes, and its file
+// name is of the zone directory.
 type zoneName struct {
 	given string       // as the caller wrote it, for messages
 	name  dnsname.Name // absolute, in lower case
@@ -21,15 +21,16 @@ type zoneName struct {
 // maxStem is how long a file name may be before ".zone" and what BIND adds to it; file systems take 255 octets.
 const maxStem = 200
 
-// parseZone checks the name of a zone: letters, digits, '-', '_', '.' and the '/' of classless reverse zones (RFC 2317), from a
-// letter, digit or '_' on, as a name that rndc took for an option would be dangerous.
+// parseZone checks the name of a zone: letters, digits, '-', '_', '.' and the '/' of classless reverse zones (RFC
+// 2317), from a letter, digit or '_' on, as a name that rndc took for an option would be dangerous.
 func parseZone(s string) (zoneName, error) {
 	if s == "" {
 		return zoneName{}, invalid("Zone name cannot be empty")
 	}
 	for i := range len(s) {
 		if c := s[i]; !word(c) && c != '.' && (c != '-' && c != '/' || i == 0) {
-			return zoneName{}, invalid("the zone name %s has the character %q at its octet %d; a zone's name has letters, digits, '-', '_', '/' and dots, and begins with a letter, a digit or '_'",
+			return zoneName{}, invalid("the zone name %s has the character %q at its octet %d; a zone's name has letters, "+
+				"digits, '-', '_', '/' and dots, and begins with a letter, a digit or '_'",
 				clip(s), c, i+1)
 		}
 	}
@@ -56,7 +57,8 @@ func clip(s string) string {
 // text is the name without its last dot, as BIND and the existing bindcar write it.
 func (z zoneName) text() string { return strings.TrimSuffix(z.name.String(), ".") }
 
-// stem is what the zone's files begin with: the name, with + for /, which no name of a zone has, or a digest where that is too long.
+// stem is what the zone's files begin with: the name, with + for /, which no name of a zone has, or a digest where that
+// is too long.
 func (z zoneName) stem() string {
 	stem := strings.ReplaceAll(z.text(), "/", "+")
 	if len(stem) > maxStem {
@@ -77,8 +79,8 @@ func (z zoneName) relative(s string) (dnsname.Name, error) {
 	return dnsname.Parse(s)
 }
 
-// owner is the name of a record. Without a last dot it is below the zone; where loose, one that ends in the zone's own labels
-// is taken as absolute, as the existing bindcar's record calls take it.
+// owner is the name of a record. Without a last dot it is below the zone; where loose, one that ends in the zone's own
+// labels is taken as absolute, as the existing bindcar's record calls take it.
 func (z zoneName) owner(s string, loose bool) (dnsname.Name, error) {
 	name, err := z.relative(s)
 	if err == nil && loose && !strings.HasSuffix(s, ".") {
@@ -128,7 +130,8 @@ func parseAddress(s string) (ip netip.Addr, port uint16, err error) {
 	}
 	both, err := netip.ParseAddrPort(s)
 	if err != nil || both.Port() == 0 || both.Addr().Zone() != "" {
-		return netip.Addr{}, 0, fmt.Errorf("%s is no address; write 192.0.2.1, 192.0.2.1:5353, 2001:db8::1 or [2001:db8::1]:5353", clip(s))
+		return netip.Addr{}, 0, fmt.Errorf(
+			"%s is no address; write 192.0.2.1, 192.0.2.1:5353, 2001:db8::1 or [2001:db8::1]:5353", clip(s))
 	}
 	return both.Addr(), both.Port(), nil
 }

@@ -10,13 +10,14 @@ import (
 	"strings"
 )
 
-// The OpenAPI 3.0 document is made of the routes and of the types of api.go, so it cannot say anything else than they do; tests
-// compare it with what is really answered.
+// The OpenAPI 3.0 document is made of the routes and of the types of api.go, so it cannot say anything else than they
+// do; tests compare it with what is really answered.
 
 type object = map[string]any
 
 // plainStatuses are answered in plain text, always or (400) when the body is no JSON.
-var plainStatuses = []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity,
+var plainStatuses = []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
+	http.StatusUnprocessableEntity,
 	http.StatusMisdirectedRequest, http.StatusTooManyRequests}
 
 // statuses are all that a route may answer with.
@@ -29,7 +30,8 @@ func (r route) statuses() []int {
 		all = append(all, http.StatusTooManyRequests)
 	}
 	if r.body != nil {
-		all = append(all, http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity)
+		all = append(all, http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
+			http.StatusUnprocessableEntity)
 	}
 	if strings.Contains(r.path, "{name}") {
 		all = append(all, http.StatusBadRequest)
@@ -50,8 +52,9 @@ func document(routes []route, version string) ([]byte, error) {
 	}
 	return json.MarshalIndent(object{
 		"openapi": "3.0.3",
-		"info":    object{"title": "bindcar", "version": version, "description": "Zones of a BIND server.", "license": object{"name": "Apache-2.0"}},
-		"paths":   paths,
+		"info": object{"title": "bindcar", "version": version, "description": "Zones of a BIND server.", "license": object{
+			"name": "Apache-2.0"}},
+		"paths": paths,
 		"components": object{
 			"schemas":         schemas,
 			"securitySchemes": object{"bearer": object{"type": "http", "scheme": "bearer"}},
@@ -60,13 +63,16 @@ func document(routes []route, version string) ([]byte, error) {
 }
 
 func (r route) describe(schemas object) object {
-	parameters := []object{{"name": PodHeader, "in": "header", "description": "the UID of the pod that the request is for", "schema": object{"type": "string"}}}
+	parameters := []object{{"name": PodHeader, "in": "header", "description": "the UID of the pod that the request is for",
+		"schema": object{"type": "string"}}}
 	if strings.Contains(r.path, "{name}") {
-		parameters = append(parameters, object{"name": "name", "in": "path", "required": true, "description": "the zone; '/' as %2F", "schema": object{"type": "string"}})
+		parameters = append(parameters, object{"name": "name", "in": "path", "required": true,
+			"description": "the zone; '/' as %2F", "schema": object{"type": "string"}})
 	}
 	operation := object{"summary": r.summary, "operationId": operationID(r), "parameters": parameters}
 	if r.body != nil {
-		operation["requestBody"] = object{"required": true, "content": object{"application/json": object{"schema": schemaOf(reflect.TypeOf(r.body), schemas)}}}
+		operation["requestBody"] = object{"required": true,
+			"content": object{"application/json": object{"schema": schemaOf(reflect.TypeOf(r.body), schemas)}}}
 	}
 	if !r.open {
 		operation["security"] = []object{{"bearer": []string{}}}

@@ -14,7 +14,8 @@ import (
 	"testing"
 )
 
-// seen collects which status of which route the tests of this package have met. It is a package variable as the tests share it.
+// seen collects which status of which route the tests of this package have met. It is a package variable as the tests
+// share it.
 var seen struct {
 	mu  sync.Mutex
 	all map[string]bool // "GET /api/v1/zones 200"
@@ -147,13 +148,14 @@ func (f *fixture) documented(req *http.Request, resp *http.Response, body string
 	}
 }
 
-// unseen lists what the document says that no test has met. Of a BIND that fails otherwise than by not answering, and of what
-// holds before every route alike, one route stands for all.
+// unseen lists what the document says that no test has met. Of a BIND that fails otherwise than by not answering, and
+// of what holds before every route alike, one route stands for all.
 func unseen(routes []route) []string {
 	var missing []string
 	for _, r := range routes {
 		for _, status := range r.statuses() {
-			alike := []int{http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusUnauthorized, http.StatusMisdirectedRequest,
+			alike := []int{http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusTooManyRequests,
+				http.StatusUnauthorized, http.StatusMisdirectedRequest,
 				http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}
 			if key := fmt.Sprintf("%s %s %d", r.method, r.path, status); !seen.all[key] && !slices.Contains(alike, status) {
 				missing = append(missing, key)
@@ -177,7 +179,8 @@ func TestOpenAPIHasEveryRouteAndNoOther(t *testing.T) {
 	for path, operations := range d.Paths {
 		for method, operation := range operations {
 			described = append(described, strings.ToUpper(method)+" "+path)
-			req, err := http.NewRequestWithContext(t.Context(), strings.ToUpper(method), "http://x"+strings.ReplaceAll(path, "{name}", "a.test"), nil)
+			req, err := http.NewRequestWithContext(t.Context(), strings.ToUpper(method), "http://x"+strings.ReplaceAll(path,
+				"{name}", "a.test"), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -211,8 +214,11 @@ func TestOpenAPIHasEveryRouteAndNoOther(t *testing.T) {
 func TestOpenAPISchemasTakeWhatTheServerTakes(t *testing.T) {
 	f := newAPI(t, Settings{Token: testToken, Limit: DefaultLimit()})
 	d := f.openAPI()
-	for _, body := range []string{minimal, createBody("a.test", `,"primaries":null,"records":[{"name":"a","type":"A","value":"x","ttl":null}]`), `{}`, `{"zoneName":1}`, `[]`, `null`,
-		strings.Replace(minimal, `"ttl":300`, `"ttl":-1`, 1), strings.Replace(minimal, `"ttl":300`, `"ttl":null`, 1), strings.Replace(minimal, `{"ns1.example.com.":"192.0.2.1"}`, `{"a":1}`, 1)} {
+	for _, body := range []string{minimal,
+		createBody("a.test", `,"primaries":null,"records":[{"name":"a","type":"A","value":"x","ttl":null}]`), `{}`,
+		`{"zoneName":1}`, `[]`, `null`,
+		strings.Replace(minimal, `"ttl":300`, `"ttl":-1`, 1), strings.Replace(minimal, `"ttl":300`, `"ttl":null`, 1),
+		strings.Replace(minimal, `{"ns1.example.com.":"192.0.2.1"}`, `{"a":1}`, 1)} {
 		var value any
 		if err := json.Unmarshal([]byte(body), &value); err != nil {
 			t.Fatal(err)
@@ -233,7 +239,8 @@ func TestOpenAPISchemasTakeWhatTheServerTakes(t *testing.T) {
 // reportUnseen ends a whole run of the tests with what the document promises and nothing has tried.
 func reportUnseen(code int) int {
 	for _, arg := range os.Args {
-		if strings.HasPrefix(arg, "-test.run") || strings.HasPrefix(arg, "-test.bench") || strings.HasPrefix(arg, "-test.fuzz=") || strings.HasPrefix(arg, "-test.list") {
+		if strings.HasPrefix(arg, "-test.run") || strings.HasPrefix(arg, "-test.bench") || strings.HasPrefix(arg,
+			"-test.fuzz=") || strings.HasPrefix(arg, "-test.list") {
 			return code
 		}
 	}

@@ -26,15 +26,16 @@ type mode struct {
 	drone, debug, insecure bool
 }
 
-// ParseSettings reads the command line and the environment. The names of variables are those of the existing bindcar; docs/bindcar.md
-// lists them. What would leave the API open by oversight is an error.
+// ParseSettings reads the command line and the environment. The names of variables are those of the existing bindcar;
+// docs/bindcar.md lists them. What would leave the API open by oversight is an error.
 func ParseSettings(args []string, env func(string) string) (Settings, error) {
 	m, err := parseMode(args, env)
 	if err != nil {
 		return Settings{}, err
 	}
 	s := Settings{
-		ZoneDir: orElse(env("BIND_ZONE_DIR"), defaultZoneDir), LogLevel: orElse(env("RUST_LOG"), "info"), UpdateACL: env("BINDCAR_UPDATE_ACL"),
+		ZoneDir: orElse(env("BIND_ZONE_DIR"), defaultZoneDir), LogLevel: orElse(env("RUST_LOG"), "info"), UpdateACL: env(
+			"BINDCAR_UPDATE_ACL"),
 		Pod:    env("POD_UID"),
 		Listen: net.JoinHostPort(orElse(env("BIND_API_ADDRESS"), defaultListen), orElse(env("API_PORT"), defaultPort)),
 	}
@@ -42,7 +43,8 @@ func ParseSettings(args []string, env func(string) string) (Settings, error) {
 		s.LogLevel = "debug"
 	}
 	if m.drone && env("BIND_ZONE_DIR") == "" {
-		return s, errors.New("drone: BIND_ZONE_DIR is not set; BIND reads zones from files, so name a directory that BIND and bindcar share at the same path")
+		return s, errors.New("drone: BIND_ZONE_DIR is not set; BIND reads zones from files, so name a directory that BIND " +
+			"and bindcar share at the same path")
 	}
 	if host, _, err := net.SplitHostPort(env("RNDC_SERVER")); m.drone && err == nil {
 		s.DNS = host // the default for NSUPDATE_SERVER
@@ -52,7 +54,8 @@ func ParseSettings(args []string, env func(string) string) (Settings, error) {
 			return s, fmt.Errorf("BINDCAR_UPDATE_ACL: %w", err)
 		}
 	}
-	for _, part := range []func(*Settings, func(string) string) error{parseSwitches, parseBIND, parseUpdates, parseLimit, parseAuth} {
+	for _, part := range []func(*Settings, func(string) string) error{parseSwitches, parseBIND, parseUpdates, parseLimit,
+		parseAuth} {
 		if err := part(&s, env); err != nil {
 			return s, err
 		}
@@ -93,8 +96,10 @@ func (s Settings) exposed(m mode) error {
 	if s.Token != "" || s.Review != nil || ip.IsLoopback() || m.insecure {
 		return nil
 	}
-	return fmt.Errorf("authentication is disabled and the API would listen on %s, where everybody can reach it; set BIND_API_ADDRESS to 127.0.0.1, "+
-		"or, if something in front of it authenticates, give --i-know-this-is-insecure (BINDCAR_ALLOW_INSECURE_AUTH=true)", s.Listen)
+	return fmt.Errorf("authentication is disabled and the API would listen on %s, where everybody can reach it; set "+
+		"BIND_API_ADDRESS to 127.0.0.1, "+
+		"or, if something in front of it authenticates, give --i-know-this-is-insecure (BINDCAR_ALLOW_INSECURE_AUTH=true)",
+		s.Listen)
 }
 
 func parseSwitches(s *Settings, env func(string) string) (err error) {
@@ -119,7 +124,8 @@ func parseBIND(s *Settings, env func(string) string) error {
 	case env("RNDC_KEY_FILE") != "":
 		s.Keys.File = env("RNDC_KEY_FILE")
 	case env("RNDC_SECRET") != "":
-		key, err := parseKey(orElse(env("RNDC_KEY_NAME"), defaultKeyName), orElse(env("RNDC_ALGORITHM"), "sha256"), env("RNDC_SECRET"))
+		key, err := parseKey(orElse(env("RNDC_KEY_NAME"), defaultKeyName), orElse(env("RNDC_ALGORITHM"), "sha256"),
+			env("RNDC_SECRET"))
 		if err != nil {
 			return fmt.Errorf("RNDC_SECRET and RNDC_ALGORITHM: %w", err)
 		}
@@ -162,17 +168,20 @@ func parseRNDCConf(s *Settings, env func(string) string) error {
 			return nil
 		}
 	}
-	return errors.New("there is no key for BIND's control channel: set RNDC_KEY_FILE or RNDC_SECRET, or write /etc/bind/rndc.conf")
+	return errors.New(
+		"there is no key for BIND's control channel: set RNDC_KEY_FILE or RNDC_SECRET, or write /etc/bind/rndc.conf")
 }
 
-// parseUpdates finds out where updates go and what signs them: NSUPDATE_*, and what is missing there from the control channel.
-// Updates go over TCP, whatever NSUPDATE_TCP says.
+// parseUpdates finds out where updates go and what signs them: NSUPDATE_*, and what is missing there from the control
+// channel. Updates go over TCP, whatever NSUPDATE_TCP says.
 func parseUpdates(s *Settings, env func(string) string) error {
-	s.DNS = net.JoinHostPort(orElse(env("NSUPDATE_SERVER"), orElse(s.DNS, "127.0.0.1")), orElse(env("NSUPDATE_PORT"), "53"))
+	s.DNS = net.JoinHostPort(orElse(env("NSUPDATE_SERVER"), orElse(s.DNS, "127.0.0.1")),
+		orElse(env("NSUPDATE_PORT"), "53"))
 	if env("NSUPDATE_SECRET") == "" {
 		return nil
 	}
-	key, err := parseKey(orElse(env("NSUPDATE_KEY_NAME"), orElse(env("RNDC_KEY_NAME"), defaultKeyName)), orElse(env("NSUPDATE_ALGORITHM"), "sha256"), env("NSUPDATE_SECRET"))
+	key, err := parseKey(orElse(env("NSUPDATE_KEY_NAME"), orElse(env("RNDC_KEY_NAME"), defaultKeyName)),
+		orElse(env("NSUPDATE_ALGORITHM"), "sha256"), env("NSUPDATE_SECRET"))
 	if err != nil {
 		return fmt.Errorf("NSUPDATE_SECRET, NSUPDATE_KEY_NAME and NSUPDATE_ALGORITHM: %w", err)
 	}
@@ -195,7 +204,8 @@ func parseLimit(s *Settings, env func(string) string) (err error) {
 		return err
 	}
 	period := int(defaultPeriod / time.Second)
-	for name, into := range map[string]*int{"RATE_LIMIT_REQUESTS": &s.Limit.Requests, "RATE_LIMIT_PERIOD_SECS": &period, "RATE_LIMIT_BURST": &s.Limit.Burst} {
+	for name, into := range map[string]*int{"RATE_LIMIT_REQUESTS": &s.Limit.Requests, "RATE_LIMIT_PERIOD_SECS": &period,
+		"RATE_LIMIT_BURST": &s.Limit.Burst} {
 		text := env(name)
 		if text == "" {
 			continue

@@ -34,15 +34,20 @@ func TestB2Start(t *testing.T) {
 		{"a namespace is allowed", "run", inCluster + "BIND_ALLOWED_NAMESPACES=zonefold-system", ""},
 		{"a short name of an account", "run", inCluster + "BIND_ALLOWED_SERVICE_ACCOUNTS=operator", "not of the form"},
 		{"a shared token", "run", "BIND_API_TOKEN=x RNDC_SECRET=" + testSecret, ""},
-		{"a shared token and an API server", "run", "BIND_API_TOKEN=x KUBE_API_SERVER=https://a KUBE_TOKEN_PATH=b KUBE_CA_CERT_PATH=c RNDC_SECRET=" + testSecret, "only one of them"},
+		{"a shared token and an API server", "run",
+			"BIND_API_TOKEN=x KUBE_API_SERVER=https://a KUBE_TOKEN_PATH=b KUBE_CA_CERT_PATH=c RNDC_SECRET=" + testSecret,
+			"only one of them"},
 		{"an API server in part", "run", withAccount + "KUBE_API_SERVER=https://a", "all three or none"},
-		{"an API server without TLS", "run", withAccount + "KUBE_API_SERVER=http://a KUBE_TOKEN_PATH=b KUBE_CA_CERT_PATH=c", "has to begin with https://"},
+		{"an API server without TLS", "run", withAccount + "KUBE_API_SERVER=http://a KUBE_TOKEN_PATH=b KUBE_CA_CERT_PATH=c",
+			"has to begin with https://"},
 		{"authentication disabled for everybody", "run", withAccount + "DISABLE_AUTH=true", "everybody can reach it"},
 		{"authentication disabled on loopback", "run", withAccount + "DISABLE_AUTH=true BIND_API_ADDRESS=127.0.0.1", ""},
 		{"authentication disabled on purpose", "run --i-know-this-is-insecure", withAccount + "DISABLE_AUTH=true", ""},
-		{"authentication disabled on purpose, by a variable", "run", withAccount + "DISABLE_AUTH=true BINDCAR_ALLOW_INSECURE_AUTH=true", ""},
+		{"authentication disabled on purpose, by a variable", "run", withAccount +
+			"DISABLE_AUTH=true BINDCAR_ALLOW_INSECURE_AUTH=true", ""},
 		{"authentication perhaps disabled", "run", withAccount + "DISABLE_AUTH=ja", "has to be true or false"},
-		{"no key", "run", strings.Replace(withAccount, "RNDC_SECRET", "RNDC_SECRETS", 1), "no key for BIND's control channel"},
+		{"no key", "run", strings.Replace(withAccount, "RNDC_SECRET", "RNDC_SECRETS", 1),
+			"no key for BIND's control channel"},
 		{"MD5", "run", withAccount + "RNDC_ALGORITHM=md5", "RNDC_ALGORITHM"},
 		{"no rate", "run", withAccount + "RATE_LIMIT_BURST=0", "has to be a number from 1 on"},
 		{"an address that is none", "run", withAccount + "BIND_API_ADDRESS=everywhere", "is no IP address"},
@@ -72,24 +77,31 @@ func TestSettingsOfAPod(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, both := range map[string][2]any{
-		"Listen": {s.Listen, "0.0.0.0:8080"}, "ZoneDir": {s.ZoneDir, "/var/cache/bind"}, "LogLevel": {s.LogLevel, "warn"}, "RNDC": {s.RNDC, "127.0.0.1:9530"},
-		"DNS": {s.DNS, "127.0.0.1:5353"}, "Keys": {s.Keys.File, "/etc/bind/keys/rndc.key"}, "UpdateACL": {s.UpdateACL, "bindy-update"}, "RequireContent": {s.RequireContent, true},
-		"APIServer": {s.Review.APIServer, "https://[fd00::1]:443"}, "TokenFile": {s.Review.TokenFile, podTokenFile}, "Limit": {s.Limit, Limit{true, 600, time.Minute, 20}}, "Docs": {s.Docs, false},
+		"Listen": {s.Listen, "0.0.0.0:8080"}, "ZoneDir": {s.ZoneDir, "/var/cache/bind"}, "LogLevel": {s.LogLevel, "warn"},
+		"RNDC": {s.RNDC, "127.0.0.1:9530"},
+		"DNS":  {s.DNS, "127.0.0.1:5353"}, "Keys": {s.Keys.File, "/etc/bind/keys/rndc.key"}, "UpdateACL": {s.UpdateACL,
+			"bindy-update"}, "RequireContent": {s.RequireContent, true},
+		"APIServer": {s.Review.APIServer, "https://[fd00::1]:443"}, "TokenFile": {s.Review.TokenFile, podTokenFile},
+		"Limit": {s.Limit, Limit{true, 600, time.Minute, 20}}, "Docs": {s.Docs, false},
 		"Pod": {s.Pod, "4c2d2f5e"},
 	} {
 		if both[0] != both[1] {
 			t.Errorf("%s is %v and not %v", what, both[0], both[1])
 		}
 	}
-	s, err = ParseSettings([]string{"drone"}, environment(withAccount+"BIND_ZONE_DIR=/zones RNDC_SERVER=bind.example:9530"))
+	s, err = ParseSettings([]string{"drone"},
+		environment(withAccount+"BIND_ZONE_DIR=/zones RNDC_SERVER=bind.example:9530"))
 	if err != nil || s.DNS != "bind.example:53" || s.RNDC != "bind.example:9530" {
 		t.Errorf("a drone asks %s and %s, %v", s.RNDC, s.DNS, err)
 	}
-	s, err = ParseSettings(nil, environment(withAccount+"RNDC_KEY_NAME=k RNDC_ALGORITHM=sha512 NSUPDATE_KEY_NAME=u NSUPDATE_ALGORITHM=hmac-sha384 NSUPDATE_SECRET="+testSecret+" RATE_LIMIT_ENABLED=false"))
+	s, err = ParseSettings(nil, environment(withAccount+
+		"RNDC_KEY_NAME=k RNDC_ALGORITHM=sha512 NSUPDATE_KEY_NAME=u NSUPDATE_ALGORITHM=hmac-sha384 NSUPDATE_SECRET="+
+		testSecret+" RATE_LIMIT_ENABLED=false"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Keys.Static[0].String() != `key "k" (hmac-sha512)` || s.UpdateKey.String() != `key "u" (hmac-sha384)` || s.RNDC != "127.0.0.1:953" || s.DNS != "127.0.0.1:53" || s.Limit.Enabled {
+	if s.Keys.Static[0].String() != `key "k" (hmac-sha512)` || s.UpdateKey.String() != `key "u" (hmac-sha384)` ||
+		s.RNDC != "127.0.0.1:953" || s.DNS != "127.0.0.1:53" || s.Limit.Enabled {
 		t.Errorf("the settings are %+v", s)
 	}
 }

@@ -29,10 +29,12 @@ func parseAuth(s *Settings, env func(string) string) error {
 		s.Warnings = append(s.Warnings, "authentication is disabled: whoever reaches the API may change zones")
 		return nil
 	case shared != "" && server != "":
-		return errors.New("BIND_API_TOKEN and KUBE_API_SERVER are both set, and only one of them can say who may call; unset one")
+		return errors.New(
+			"BIND_API_TOKEN and KUBE_API_SERVER are both set, and only one of them can say who may call; unset one")
 	case shared != "":
 		if env("BIND_ALLOWED_NAMESPACES") != "" || env("BIND_ALLOWED_SERVICE_ACCOUNTS") != "" {
-			s.Warnings = append(s.Warnings, "BIND_API_TOKEN is set, so the lists of allowed namespaces and ServiceAccounts count for nothing")
+			s.Warnings = append(s.Warnings,
+				"BIND_API_TOKEN is set, so the lists of allowed namespaces and ServiceAccounts count for nothing")
 		}
 		s.Token = shared
 		return nil
@@ -40,7 +42,8 @@ func parseAuth(s *Settings, env func(string) string) error {
 	if server == "" {
 		host, port := env("KUBERNETES_SERVICE_HOST"), env("KUBERNETES_SERVICE_PORT")
 		if host == "" || port == "" {
-			return errors.New("there is nobody to ask who callers are: set BIND_API_TOKEN, or KUBE_API_SERVER, KUBE_TOKEN_PATH and KUBE_CA_CERT_PATH, or run in a cluster; " +
+			return errors.New("there is nobody to ask who callers are: set BIND_API_TOKEN, or KUBE_API_SERVER, " +
+				"KUBE_TOKEN_PATH and KUBE_CA_CERT_PATH, or run in a cluster; " +
 				"DISABLE_AUTH=true on a loopback BIND_API_ADDRESS needs none of them")
 		}
 		server, token, ca = "https://"+net.JoinHostPort(host, port), podTokenFile, podCAFile
@@ -56,7 +59,8 @@ func parseReview(s *Settings, env func(string) string, r Reviewer) error {
 	r.Namespaces, r.ServiceAccounts = words(env("BIND_ALLOWED_NAMESPACES")), words(env("BIND_ALLOWED_SERVICE_ACCOUNTS"))
 	for _, name := range r.ServiceAccounts {
 		if _, ok := serviceAccount(name); !ok {
-			return fmt.Errorf("BIND_ALLOWED_SERVICE_ACCOUNTS has %s, which is not of the form system:serviceaccount:NAMESPACE:NAME", clip(name))
+			return fmt.Errorf(
+				"BIND_ALLOWED_SERVICE_ACCOUNTS has %s, which is not of the form system:serviceaccount:NAMESPACE:NAME", clip(name))
 		}
 	}
 	anybody, err := boolean(env, "BIND_ALLOW_ANY_SERVICEACCOUNT", false)
@@ -66,7 +70,8 @@ func parseReview(s *Settings, env func(string) string, r Reviewer) error {
 	case len(r.Audiences) == 0:
 		return errors.New("BIND_TOKEN_AUDIENCES is empty; a token that is not for us could be anybody's")
 	case len(r.Namespaces)+len(r.ServiceAccounts) == 0 && !anybody:
-		return errors.New("neither BIND_ALLOWED_SERVICE_ACCOUNTS nor BIND_ALLOWED_NAMESPACES is set, so every ServiceAccount of the cluster could change zones; " +
+		return errors.New("neither BIND_ALLOWED_SERVICE_ACCOUNTS nor BIND_ALLOWED_NAMESPACES is set, so every " +
+			"ServiceAccount of the cluster could change zones; " +
 			"name who may, or set BIND_ALLOW_ANY_SERVICEACCOUNT=true")
 	}
 	s.Review = &r

@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// PodHeader says which pod a request is for, by its UID: an address may have gone to another pod since the caller learned of it.
+// PodHeader says which pod a request is for, by its UID: an address may have gone to another pod since the caller
+// learned of it.
 const PodHeader = "Bindcar-Pod"
 
-// addressed refuses requests that are for another pod (RFC 9110 §15.5.20), before anybody looks at their tokens: that one is not
-// accepted here says nothing about it.
+// addressed refuses requests that are for another pod (RFC 9110 §15.5.20), before anybody looks at their tokens: that
+// one is not accepted here says nothing about it.
 func (s *Server) addressed(next http.Handler) http.Handler {
 	if s.settings.Pod == "" {
 		return next

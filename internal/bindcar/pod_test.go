@@ -9,7 +9,8 @@ import (
 
 // TestRequestsForAnotherPod has requests that came to an address that their pod does not have any more.
 func TestRequestsForAnotherPod(t *testing.T) {
-	const own, other, bad = "4c2d2f5e-0e65-4a3e-9d7a-0a1f3a3f0a01", "4c2d2f5e-0e65-4a3e-9d7a-0a1f3a3f0a02", "Bearer another"
+	const own, other, bad = "4c2d2f5e-0e65-4a3e-9d7a-0a1f3a3f0a01", "4c2d2f5e-0e65-4a3e-9d7a-0a1f3a3f0a02",
+		"Bearer another"
 	for _, test := range []struct {
 		name, uid, header, token string
 		path                     string
@@ -56,11 +57,13 @@ func TestNothingIsDoneForAnotherPod(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = c.Declare(t.Context(), append(before.Zones, "more.test"))
-		if !errors.Is(err, pod.class) || err != nil && (errors.Is(err, ErrUnauthorized) || !strings.Contains(err.Error(), "HTTP 421")) {
+		if !errors.Is(err, pod.class) || err != nil && (errors.Is(err, ErrUnauthorized) || !strings.Contains(err.Error(),
+			"HTTP 421")) {
 			t.Errorf("what was meant for the pod %q came to %v", pod.uid, err)
 		}
 		after, err := f.client(testToken).Content(t.Context())
-		if changed := len(after.Zones) != len(before.Zones) || after.Declared != before.Declared; err != nil || changed && pod.class != nil {
+		if changed := len(after.Zones) != len(before.Zones) || after.Declared != before.Declared; err != nil || changed &&
+			pod.class != nil {
 			t.Errorf("what was meant for the pod %q made of %+v %+v, %v", pod.uid, before, after, err)
 		}
 	}

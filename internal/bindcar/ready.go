@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	probeFor   = 2 * time.Second // what is not asked in time is asked by the next probe, whose timeoutSeconds has to be above this
+	// what is not asked in time is asked by the next probe, whose timeoutSeconds has to be above this
+	probeFor   = 2 * time.Second
 	probeOne   = 300 * time.Millisecond
 	probers    = 16
 	writeEvery = 30 * time.Second
@@ -22,12 +23,12 @@ const (
 	namedShown = 3                      // zones that the log names
 )
 
-// ReadyPath is where the probe of a pod asks. The existing bindcar is ready at /api/v1/ready as soon as it runs, whatever zones there
-// are, and does not know this path: a pod with its image, under whatever name, is never ready.
+// ReadyPath is where the probe of a pod asks. The existing bindcar is ready at /api/v1/ready as soon as it runs,
+// whatever zones there are, and does not know this path: a pod with its image, under whatever name, is never ready.
 const ReadyPath = "/api/v1/server/ready"
 
-// loaded remembers which zones BIND has been seen to answer for. A zone that was loaded stays so until BIND starts anew, so a
-// probe of a server with ten thousand zones asks for its status and nothing else.
+// loaded remembers which zones BIND has been seen to answer for. A zone that was loaded stays so until BIND starts
+// anew, so a probe of a server with ten thousand zones asks for its status and nothing else.
 type loaded struct {
 	s *Server
 
@@ -60,7 +61,8 @@ func (l *loaded) stale() {
 	l.at = time.Time{}
 }
 
-// restarted forgets everything when BIND has started since the last look, and returns for how long it has been seen to run.
+// restarted forgets everything when BIND has started since the last look, and returns for how long it has been seen to
+// run.
 func (l *loaded) restarted(boot string) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,8 +73,8 @@ func (l *loaded) restarted(boot string) time.Duration {
 	return now.Sub(l.seen)
 }
 
-// ready is 200 when BIND serves all that it shall, and 503 until then, and when the server is being ended. Callers need not say who they are, so no
-// look begins while another is under way.
+// ready is 200 when BIND serves all that it shall, and 503 until then, and when the server is being ended. Callers need
+// not say who they are, so no look begins while another is under way.
 func (s *Server) ready(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	if s.leaving.Load() {
 		return http.StatusServiceUnavailable, Readiness{Checks: []string{"server: is being ended"}}, nil
@@ -142,7 +144,8 @@ func (s *Server) checks(ctx context.Context) Readiness {
 	case s.settings.RequireContent && !declared:
 		check("content", errors.New("not declared"))
 		return r
-	case s.settings.RequireContent && !s.content.confirmed(boot) && runs < cmp.Or(s.settings.ConfirmWithin, defaultConfirm):
+	case s.settings.RequireContent && !s.content.confirmed(boot) &&
+		runs < cmp.Or(s.settings.ConfirmWithin, defaultConfirm):
 		check("content", errors.New("not declared since BIND started"))
 		return r
 	}

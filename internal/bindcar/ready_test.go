@@ -51,13 +51,18 @@ func TestReadyByContent(t *testing.T) {
 	f.write(filepath.Join(f.dir, "b.test.zone"), "broken") // named finds it so when it starts
 	f.startNamed()
 	f.call("PUT", "/api/v1/server/content", `{"zones":["b.test","c.test"]}`)
-	until(t, "seeing that BIND started anew", func() bool { _, text := f.ready(); return strings.Contains(text, "1 of 2 not loaded") })
-	f.want("GET", "/api/v1/zones/b.test/status", "", 200, `{"success":true,"message":"Zone b.test status retrieved","details":"name: b.test\ntype: primary\nstate: not loaded"}`)
+	until(t, "seeing that BIND started anew", func() bool {
+		_, text := f.ready()
+		return strings.Contains(text, "1 of 2 not loaded")
+	})
+	f.want("GET", "/api/v1/zones/b.test/status", "", 200,
+		`{"success":true,"message":"Zone b.test status retrieved","details":"name: b.test\ntype: primary\nstate: not loaded"}`)
 	f.call("PUT", "/api/v1/server/content", `{"zones":[]}`)
 	wantReady("when nothing is wanted", true, `"zones: ok"`)
 }
 
-// TestReadyForOnePodAndStart has a volume that comes back: with the pod that was told what it is to have, and with another one.
+// TestReadyForOnePodAndStart has a volume that comes back: with the pod that was told what it is to have, and with
+// another one.
 func TestReadyForOnePodAndStart(t *testing.T) {
 	of := func(pod string, wait time.Duration) func(*Settings) {
 		return func(s *Settings) { s.RequireContent, s.Pod, s.ConfirmWithin = true, pod, wait }
@@ -75,7 +80,9 @@ func TestReadyForOnePodAndStart(t *testing.T) {
 	wantReady("when it was declared", true, `"zones: ok"`)
 
 	began := time.Now()
-	until(t, "another second, by which BIND tells its starts apart", func() bool { return time.Since(began) > time.Second })
+	until(t, "another second, by which BIND tells its starts apart", func() bool {
+		return time.Since(began) > time.Second
+	})
 	if err := f.Stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +92,11 @@ func TestReadyForOnePodAndStart(t *testing.T) {
 	f.serve(of("one", time.Hour))
 	wantReady("and the sidecar too", false, `"content: not declared since BIND started"`)
 	f.serve(of("one", time.Nanosecond))
-	until(t, "being ready when nobody says anything", func() bool { f.server.loaded.stale(); ready, _ := f.ready(); return ready })
+	until(t, "being ready when nobody says anything", func() bool {
+		f.server.loaded.stale()
+		ready, _ := f.ready()
+		return ready
+	})
 	f.serve(of("one", time.Hour))
 	f.call("PUT", "/api/v1/server/content", `{"zones":["a.test"]}`)
 	f.want("GET", "/api/v1/server/content", "", 200, `{"declared":true,"zones":["a.test"]}`)

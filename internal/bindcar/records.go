@@ -35,7 +35,8 @@ func (s *Server) addRecord(w http.ResponseWriter, r *http.Request) (int, any, er
 		return 0, nil, err
 	}
 	value := &c.Value
-	return http.StatusCreated, recordDone("Record added to zone %s", zone, RecordChange{Name: c.Name, Type: c.Type, Value: &value, TTL: &ttl}), nil
+	return http.StatusCreated, recordDone("Record added to zone %s", zone,
+		RecordChange{Name: c.Name, Type: c.Type, Value: &value, TTL: &ttl}), nil
 }
 
 func (s *Server) removeRecord(w http.ResponseWriter, r *http.Request) (int, any, error) {
@@ -56,7 +57,8 @@ func (s *Server) removeRecord(w http.ResponseWriter, r *http.Request) (int, any,
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusOK, recordDone("Record removed from zone %s", zone, RecordChange{Name: c.Name, Type: c.Type, Value: &c.Value}), nil
+	return http.StatusOK, recordDone("Record removed from zone %s", zone,
+		RecordChange{Name: c.Name, Type: c.Type, Value: &c.Value}), nil
 }
 
 func (s *Server) updateRecord(w http.ResponseWriter, r *http.Request) (int, any, error) {
@@ -82,7 +84,8 @@ func (s *Server) updateRecord(w http.ResponseWriter, r *http.Request) (int, any,
 }
 
 func recordDone(message string, zone zoneName, change RecordChange) RecordResponse {
-	return RecordResponse{Success: true, Message: fmt.Sprintf(message, zone.given), Details: RecordDetails{Zone: zone.given, Record: change}}
+	return RecordResponse{Success: true, Message: fmt.Sprintf(message, zone.given),
+		Details: RecordDetails{Zone: zone.given, Record: change}}
 }
 
 // recordCall reads a request about records of a zone, and refuses zones that take no updates.
@@ -102,7 +105,8 @@ func (s *Server) recordCall(w http.ResponseWriter, r *http.Request, into any) (z
 		return zone, noUpdates("Zone %s is %s type. Dynamic updates only supported on primary zones", zone.given, found.Type)
 	}
 	if len(found.AllowUpdate) == 0 {
-		return zone, noUpdates("Zone %s does not have allow-update configured. Create zone with updateKeyName or modify zone to enable dynamic updates", zone.given)
+		return zone, noUpdates("Zone %s does not have allow-update configured. Create zone with updateKeyName or modify "+
+			"zone to enable dynamic updates", zone.given)
 	}
 	return zone, nil
 }
@@ -110,7 +114,8 @@ func (s *Server) recordCall(w http.ResponseWriter, r *http.Request, into any) (z
 // readKey checks the name and the type of a record.
 func readKey(zone zoneName, name, typ string) (rr.Key, error) {
 	if !slices.Contains(recordTypes, strings.ToUpper(typ)) {
-		return rr.Key{}, invalidRecord("Invalid record type: %s. Supported types: %s", clip(typ), strings.Join(recordTypes, ", "))
+		return rr.Key{}, invalidRecord("Invalid record type: %s. Supported types: %s", clip(typ), strings.Join(recordTypes,
+			", "))
 	}
 	owner, err := zone.owner(name, true)
 	if err != nil {
@@ -134,7 +139,8 @@ func readUpdate(zone zoneName, r recordText, ttl uint32) (rr.Key, string, error)
 	switch strings.ToUpper(r.typ) {
 	case "CNAME", "NS", "PTR", "MX", "SRV":
 		if !strings.HasSuffix(r.value, ".") {
-			return rr.Key{}, "", invalidRecord("%s record value must be a fully qualified domain name ending with '.': %s", strings.ToUpper(r.typ), clip(r.value))
+			return rr.Key{}, "", invalidRecord("%s record value must be a fully qualified domain name ending with '.': %s",
+				strings.ToUpper(r.typ), clip(r.value))
 		}
 	}
 	key, data, err := readRecord(zone, r, true)
@@ -152,8 +158,8 @@ type update struct {
 	remove, add string // canonical data; "" is none
 }
 
-// update sends an UPDATE message and looks whether it did what it says: BIND answers NOERROR to what it leaves out, such as a
-// CNAME beside other data.
+// update sends an UPDATE message and looks whether it did what it says: BIND answers NOERROR to what it leaves out,
+// such as a CNAME beside other data.
 func (s *Server) update(ctx context.Context, zone zoneName, u update) error {
 	began := s.now()
 	err := s.sendUpdate(ctx, zone, u)
@@ -184,7 +190,8 @@ func (s *Server) sendUpdate(ctx context.Context, zone zoneName, u update) error 
 	switch answer.Rcode {
 	case dns.RcodeSuccess:
 	case dns.RcodeRefused:
-		return noUpdates("Zone %s refuses the update: it is frozen, our key may not change it, or the change is not allowed", zone.given)
+		return noUpdates("Zone %s refuses the update: it is frozen, our key may not change it, or the change is not allowed",
+			zone.given)
 	default:
 		return internal("updating "+zone.given, errors.New("BIND answers "+dns.RcodeToString[answer.Rcode]))
 	}
@@ -238,7 +245,9 @@ func (s *Server) verify(ctx context.Context, zone zoneName, u update, key bind9.
 	}
 	switch there := func(value string) bool { return value != "" && slices.Contains(data, value) }; {
 	case u.add != "" && !there(u.add):
-		return invalidRecord("BIND has left out %s %s: it does not go with the other records of the zone (a CNAME stands alone, RFC 1034 §3.6.2)", u.key, clip(u.add))
+		return invalidRecord(
+			"BIND has left out %s %s: it does not go with the other records of the zone (a CNAME stands alone, RFC 1034 §3.6.2)",
+			u.key, clip(u.add))
 	case u.remove != "" && u.remove != u.add && there(u.remove), u.remove == "" && u.add == "" && len(data) > 0:
 		return invalidRecord("BIND has kept %s: the last name server of a zone cannot be removed", u.key)
 	}

@@ -22,8 +22,8 @@ type Reviewer struct {
 	TokenFile string // of ourselves, for asking; read anew each time, as the kubelet replaces it
 	CAFile    string
 	Audiences []string // a token has to be for one of them
-	// Namespaces and ServiceAccounts (system:serviceaccount:NAMESPACE:NAME) are who may call, both where both are given. Without
-	// either every ServiceAccount may, which ParseSettings does not let happen by oversight.
+	// Namespaces and ServiceAccounts (system:serviceaccount:NAMESPACE:NAME) are who may call, both where both are given.
+	// Without either every ServiceAccount may, which ParseSettings does not let happen by oversight.
 	Namespaces      []string
 	ServiceAccounts []string
 }
@@ -36,12 +36,12 @@ const (
 	reviewsAtOnce = 8
 )
 
-// guessLimit is how many tokens of a peer may be refused. It keeps peers that try tokens from taking the API server's time, and the
-// places in the queue, from those whose tokens are good.
+// guessLimit is how many tokens of a peer may be refused. It keeps peers that try tokens from taking the API server's
+// time, and the places in the queue, from those whose tokens are good.
 func guessLimit() Limit { return Limit{Enabled: true, Requests: 60, Period: time.Minute, Burst: 30} }
 
-// reviews asks the API server who a token is of (TokenReview, authentication.k8s.io/v1) and remembers the answer for a while by
-// the token's digest. When the API server cannot be asked the request is refused, and nothing is remembered.
+// reviews asks the API server who a token is of (TokenReview, authentication.k8s.io/v1) and remembers the answer for a
+// while by the token's digest. When the API server cannot be asked the request is refused, and nothing is remembered.
 type reviews struct {
 	Reviewer
 	now     func() time.Time
@@ -62,7 +62,8 @@ type verdict struct {
 }
 
 func newReviews(r Reviewer, now func() time.Time, m *Metrics) *reviews {
-	return &reviews{Reviewer: r, now: now, metrics: m, guesses: newLimiter(guessLimit(), now), slots: make(chan struct{}, reviewsAtOnce), known: map[[sha256.Size]byte]verdict{}}
+	return &reviews{Reviewer: r, now: now, metrics: m, guesses: newLimiter(guessLimit(), now),
+		slots: make(chan struct{}, reviewsAtOnce), known: map[[sha256.Size]byte]verdict{}}
 }
 
 func (r *reviews) check(ctx context.Context, token, peer string) error {

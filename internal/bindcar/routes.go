@@ -7,7 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// A route is one method at one path. handle returns the status and the body of success; a nil body says that it has written.
+// A route is one method at one path. handle returns the status and the body of success; a nil body says that it has
+// written.
 type route struct {
 	method, path string
 	operation    string // counted in bindcar_zone_operations_total; "": not
@@ -26,13 +27,15 @@ type route struct {
 
 // Errors of calls that ask BIND: about a zone, and about the server.
 var (
-	zoneErrors   = []int{http.StatusBadRequest, http.StatusNotFound, http.StatusInternalServerError, http.StatusServiceUnavailable}
+	zoneErrors = []int{http.StatusBadRequest, http.StatusNotFound, http.StatusInternalServerError,
+		http.StatusServiceUnavailable}
 	serverErrors = []int{http.StatusInternalServerError, http.StatusServiceUnavailable}
 )
 
 // zoneCall is a call about one zone that is answered with ZoneResponse.
 func zoneCall(method, path, operation, summary string) route {
-	return route{method: method, path: path, operation: operation, summary: summary, answer: ZoneResponse{}, success: http.StatusOK, errors: zoneErrors}
+	return route{method: method, path: path, operation: operation, summary: summary, answer: ZoneResponse{},
+		success: http.StatusOK, errors: zoneErrors}
 }
 
 func (r route) with(body any, handle func(http.ResponseWriter, *http.Request) (int, any, error)) route {
@@ -48,20 +51,32 @@ func (s *Server) routes() []route {
 func (s *Server) zoneRoutes() []route {
 	const zones, zone = "/api/v1/zones", "/api/v1/zones/{name}"
 	return []route{
-		{method: "POST", path: zones, operation: "create", summary: "make a zone, whole", body: CreateZone{}, answer: ZoneResponse{},
+		{method: "POST", path: zones, operation: "create", summary: "make a zone, whole", body: CreateZone{},
+			answer:  ZoneResponse{},
 			success: http.StatusCreated, errors: append([]int{http.StatusConflict}, serverErrors...), handle: s.createZone},
-		{method: "GET", path: zones, summary: "list the zones", answer: ZoneList{}, success: http.StatusOK, handle: s.listZones},
-		{method: "GET", path: zone, summary: "tell about a zone", answer: ZoneInfo{}, success: http.StatusOK, errors: zoneErrors, handle: s.getZone},
-		{method: "GET", path: zone + "/settings", summary: "tell how a zone is configured", answer: ZoneSettings{}, success: http.StatusOK, errors: zoneErrors, handle: s.zoneSettings},
-		zoneCall("PATCH", zone, "modify", "change lists of a zone; absent ones stay, empty ones are cleared").with(ModifyZone{}, s.modifyZone),
+		{method: "GET", path: zones, summary: "list the zones", answer: ZoneList{}, success: http.StatusOK,
+			handle: s.listZones},
+		{method: "GET", path: zone, summary: "tell about a zone", answer: ZoneInfo{}, success: http.StatusOK,
+			errors: zoneErrors, handle: s.getZone},
+		{method: "GET", path: zone + "/settings", summary: "tell how a zone is configured", answer: ZoneSettings{},
+			success: http.StatusOK, errors: zoneErrors, handle: s.zoneSettings},
+		zoneCall("PATCH", zone, "modify", "change lists of a zone; absent ones stay, empty ones are cleared").with(
+			ModifyZone{}, s.modifyZone),
 		zoneCall("DELETE", zone, "delete", "delete a zone and its files").with(nil, s.deleteZone),
-		zoneCall("GET", zone+"/status", "", "BIND's status of a zone; of one that is not loaded, name, type and state").with(nil, s.zoneStatus),
-		zoneCall("POST", zone+"/reload", "reload", "read the zone's file again").with(nil, s.tellZone("reload", "Zone %s reloaded successfully")),
-		zoneCall("POST", zone+"/freeze", "freeze", "take no updates for now").with(nil, s.tellZone("freeze", "Zone %s frozen successfully")),
-		zoneCall("POST", zone+"/thaw", "thaw", "take updates again").with(nil, s.tellZone("thaw", "Zone %s thawed successfully")),
-		zoneCall("POST", zone+"/notify", "notify", "tell the secondaries").with(nil, s.tellZone("notify", "Notify sent for zone %s")),
-		zoneCall("POST", zone+"/refresh", "refresh", "have a secondary zone ask its primaries for what is newer").with(nil, s.tellZone("refresh", "Refresh initiated for zone %s")),
-		zoneCall("POST", zone+"/retransfer", "retransfer", "transfer a secondary zone anew").with(nil, s.tellZone("retransfer", "Retransfer initiated for zone %s")),
+		zoneCall("GET", zone+"/status", "", "BIND's status of a zone; of one that is not loaded, name, type and state").with(
+			nil, s.zoneStatus),
+		zoneCall("POST", zone+"/reload", "reload", "read the zone's file again").with(nil, s.tellZone("reload",
+			"Zone %s reloaded successfully")),
+		zoneCall("POST", zone+"/freeze", "freeze", "take no updates for now").with(nil, s.tellZone("freeze",
+			"Zone %s frozen successfully")),
+		zoneCall("POST", zone+"/thaw", "thaw", "take updates again").with(nil, s.tellZone("thaw",
+			"Zone %s thawed successfully")),
+		zoneCall("POST", zone+"/notify", "notify", "tell the secondaries").with(nil, s.tellZone("notify",
+			"Notify sent for zone %s")),
+		zoneCall("POST", zone+"/refresh", "refresh", "have a secondary zone ask its primaries for what is newer").with(nil,
+			s.tellZone("refresh", "Refresh initiated for zone %s")),
+		zoneCall("POST", zone+"/retransfer", "retransfer", "transfer a secondary zone anew").with(nil,
+			s.tellZone("retransfer", "Retransfer initiated for zone %s")),
 	}
 }
 
@@ -88,17 +103,23 @@ func (s *Server) documentRoutes() []route {
 	del.errors = serverErrors
 	return []route{
 		add, del,
-		zoneCall("POST", "/api/notify"+name, "notify", "tell the secondaries").with(nil, s.tellZone("notify", "Notify sent for zone %s")),
-		zoneCall("GET", "/api/zonestatus"+name, "", "tell whether a zone exists, and BIND's status of it").with(nil, s.zoneStatus),
+		zoneCall("POST", "/api/notify"+name, "notify", "tell the secondaries").with(nil, s.tellZone("notify",
+			"Notify sent for zone %s")),
+		zoneCall("GET", "/api/zonestatus"+name, "", "tell whether a zone exists, and BIND's status of it").with(nil,
+			s.zoneStatus),
 	}
 }
 
 func (s *Server) serverRoutes() []route {
 	return []route{
-		{method: "GET", path: "/api/v1/server/status", summary: "BIND's status", answer: ServerStatus{}, success: http.StatusOK, errors: serverErrors, handle: s.serverStatus},
-		{method: "GET", path: "/api/v1/server/keys", summary: "which keys of the key file BIND accepts", answer: KeyList{}, success: http.StatusOK, errors: serverErrors, handle: s.serverKeys},
-		{method: "GET", path: "/api/v1/server/content", summary: "the zones that there shall be", answer: ContentStatus{}, success: http.StatusOK, handle: s.getContent},
-		{method: "PUT", path: "/api/v1/server/content", summary: "say which zones there shall be", body: Content{}, answer: ContentStatus{}, success: http.StatusOK,
+		{method: "GET", path: "/api/v1/server/status", summary: "BIND's status", answer: ServerStatus{},
+			success: http.StatusOK, errors: serverErrors, handle: s.serverStatus},
+		{method: "GET", path: "/api/v1/server/keys", summary: "which keys of the key file BIND accepts", answer: KeyList{},
+			success: http.StatusOK, errors: serverErrors, handle: s.serverKeys},
+		{method: "GET", path: "/api/v1/server/content", summary: "the zones that there shall be", answer: ContentStatus{},
+			success: http.StatusOK, handle: s.getContent},
+		{method: "PUT", path: "/api/v1/server/content", summary: "say which zones there shall be", body: Content{},
+			answer: ContentStatus{}, success: http.StatusOK,
 			errors: serverErrors[:1], handle: s.putContent},
 	}
 }
@@ -107,16 +128,22 @@ func (s *Server) serverRoutes() []route {
 func (s *Server) openRoutes() []route {
 	public := s.settings.Docs
 	all := []route{
-		{method: "GET", path: "/api/v1/health", open: true, unlimited: true, summary: "that the process runs", answer: Health{}, success: http.StatusOK, handle: s.health},
-		{method: "GET", path: "/api/v1/ready", open: true, unlimited: true, summary: "whether BIND has all that it shall have", answer: Readiness{}, success: http.StatusOK,
+		{method: "GET", path: "/api/v1/health", open: true, unlimited: true, summary: "that the process runs",
+			answer: Health{}, success: http.StatusOK, handle: s.health},
+		{method: "GET", path: "/api/v1/ready", open: true, unlimited: true,
+			summary: "whether BIND has all that it shall have", answer: Readiness{}, success: http.StatusOK,
 			errors: serverErrors[1:], sameBody: true, handle: s.ready},
-		{method: "GET", path: ReadyPath, open: true, unlimited: true, summary: "the same, where the existing bindcar answers nothing", answer: Readiness{}, success: http.StatusOK,
+		{method: "GET", path: ReadyPath, open: true, unlimited: true, summary: "the same, where the existing bindcar " +
+			"answers nothing", answer: Readiness{}, success: http.StatusOK,
 			errors: serverErrors[1:], sameBody: true, handle: s.ready},
-		{method: "GET", path: "/metrics", open: true, unlimited: true, summary: "metrics for Prometheus", media: "text/plain", success: http.StatusOK, handle: s.scrape},
-		{method: "GET", path: "/api/v1/openapi.json", open: public, summary: "this document", answer: struct{}{}, media: "application/json", success: http.StatusOK, handle: s.openAPI},
+		{method: "GET", path: "/metrics", open: true, unlimited: true, summary: "metrics for Prometheus", media: "text/plain",
+			success: http.StatusOK, handle: s.scrape},
+		{method: "GET", path: "/api/v1/openapi.json", open: public, summary: "this document", answer: struct{}{},
+			media: "application/json", success: http.StatusOK, handle: s.openAPI},
 	}
 	if public {
-		all = append(all, route{method: "GET", path: "/api/v1/docs", open: true, summary: "a page for people", media: "text/html", success: http.StatusOK, handle: s.docs})
+		all = append(all, route{method: "GET", path: "/api/v1/docs", open: true, summary: "a page for people",
+			media: "text/html", success: http.StatusOK, handle: s.docs})
 	}
 	return all
 }

@@ -16,7 +16,8 @@ const (
 	seenNotLoaded
 )
 
-// see asks BIND for the zone's SOA, which costs it next to nothing. SERVFAIL is its answer for a zone that it has and that is not loaded.
+// see asks BIND for the zone's SOA, which costs it next to nothing. SERVFAIL is its answer for a zone that it has and
+// that is not loaded.
 func (s *Server) see(ctx context.Context, zone zoneName) sighting {
 	m := new(dns.Msg)
 	m.SetQuestion(zone.name.String(), dns.TypeSOA)
@@ -27,7 +28,8 @@ func (s *Server) see(ctx context.Context, zone zoneName) sighting {
 		return unclear
 	case answer.Rcode == dns.RcodeServerFailure:
 		return seenNotLoaded
-	case answer.Rcode == dns.RcodeSuccess && answer.Authoritative && len(answer.Answer) > 0 && strings.EqualFold(answer.Answer[0].Header().Name, zone.name.String()):
+	case answer.Rcode == dns.RcodeSuccess && answer.Authoritative && len(answer.Answer) > 0 &&
+		strings.EqualFold(answer.Answer[0].Header().Name, zone.name.String()):
 		return seenLoaded
 	}
 	return unclear

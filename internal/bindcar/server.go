@@ -46,7 +46,8 @@ type Server struct {
 
 // New makes a server and reads the zone directory. BIND need not run yet.
 func New(o Options) (*Server, error) {
-	s := &Server{settings: o.Settings, version: o.Version, log: o.Log, now: o.Now, limiter: newLimiter(o.Settings.Limit, o.Now), control: newControl(o)}
+	s := &Server{settings: o.Settings, version: o.Version, log: o.Log, now: o.Now,
+		limiter: newLimiter(o.Settings.Limit, o.Now), control: newControl(o)}
 	var err error
 	tell := func(err error) { o.Log.Warn("a zone may be missing from lists", "err", err) }
 	if s.store, err = openStore(o.Settings.ZoneDir, tell); err != nil {
@@ -81,11 +82,12 @@ const (
 	stopWithin    = 10 * time.Second
 )
 
-// Serve answers on the listener, and follows the keys, until the context ends. It answers for LeaveFor then, and is not ready; requests under way
-// are finished.
+// Serve answers on the listener, and follows the keys, until the context ends. It answers for LeaveFor then, and is not
+// ready; requests under way are finished.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
-		Handler: s.handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		Handler: s.handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout:    idleTimeout,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -107,7 +109,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		ending, end := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 		err = h.Shutdown(ending)
 		end()
-		if served := <-done; !errors.Is(served, http.ErrServerClosed) { // one that had not begun yet closes the listener only now
+		if served := <-done; !errors.Is(served, http.ErrServerClosed) {
+			// one that had not begun yet closes the listener only now
 			err = errors.Join(err, served)
 		}
 	}
@@ -150,7 +153,8 @@ func (s *Server) observed(mux *http.ServeMux) http.Handler {
 		}
 		took := s.now().Sub(began)
 		s.metrics.request(methodLabel(r.Method), template, seen.code(), took)
-		s.log.Debug("answered", "method", r.Method, "route", template, "status", seen.code(), "peer", r.RemoteAddr, "took", took)
+		s.log.Debug("answered", "method", r.Method, "route", template, "status", seen.code(), "peer", r.RemoteAddr, "took",
+			took)
 	})
 }
 

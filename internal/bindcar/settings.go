@@ -23,16 +23,16 @@ type Settings struct {
 	Keys Keys
 	// UpdateKey signs updates; nil: the first of Keys.
 	UpdateKey *bind9.Key
-	// UpdateACL is the name of the acl statement that holds all of Keys; "" where there is none. A zone that one of Keys may
-	// update then may be updated with all, also with those to come.
+	// UpdateACL is the name of the acl statement that holds all of Keys; "" where there is none. A zone that one of Keys
+	// may update then may be updated with all, also with those to come.
 	UpdateACL string
 	// RequireContent keeps the server from being ready before it was told which zones it shall have.
 	RequireContent bool
-	// ConfirmWithin is how long a BIND that starts again in the same pod waits to be told so once more: something may have changed
-	// while it was away. After that it serves what it has. 0: 30 s.
+	// ConfirmWithin is how long a BIND that starts again in the same pod waits to be told so once more: something may have
+	// changed while it was away. After that it serves what it has. 0: 30 s.
 	ConfirmWithin time.Duration
-	// LeaveFor is how long a server that is being ended still answers, and says that it is not ready: time for everybody to hear of it
-	// while BIND serves those who have not.
+	// LeaveFor is how long a server that is being ended still answers, and says that it is not ready: time for everybody
+	// to hear of it while BIND serves those who have not.
 	LeaveFor time.Duration
 
 	Token  string    // the shared token; "": Review

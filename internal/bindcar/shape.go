@@ -16,12 +16,13 @@ import (
 // maxBody bounds the body of a request, in octets.
 const maxBody = 2 << 20
 
-// decode reads a request's JSON body into a pointer to a struct of api.go. It is stricter than encoding/json, as the existing
-// bindcar is: a field of a request that is missing, null or of another type is refused (422), names are case-sensitive, and
-// nothing may follow. Unknown fields are left alone.
+// decode reads a request's JSON body into a pointer to a struct of api.go. It is stricter than encoding/json, as the
+// existing bindcar is: a field of a request that is missing, null or of another type is refused (422), names are
+// case-sensitive, and nothing may follow. Unknown fields are left alone.
 func decode(w http.ResponseWriter, r *http.Request, into any) error {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || media != "application/json" && !(strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json")) {
+	if err != nil || media != "application/json" && !(strings.HasPrefix(media, "application/") && strings.HasSuffix(media,
+		"+json")) {
 		return plain(http.StatusUnsupportedMediaType, "Expected request with `Content-Type: application/json`")
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))

@@ -12,9 +12,9 @@ import (
 	"sync"
 )
 
-// A store is the zone directory: of each zone a master file, which BIND owns once it has the zone, and a note that says which
-// zone the files are of. The notes are why secondary zones, which have no file before their first transfer, and names that are
-// no file names are listed and known after a restart.
+// A store is the zone directory: of each zone a master file, which BIND owns once it has the zone, and a note that says
+// which zone the files are of. The notes are why secondary zones, which have no file before their first transfer, and
+// names that are no file names are listed and known after a restart.
 type store struct {
 	dir string
 
@@ -34,9 +34,9 @@ const (
 	fileMode   = 0o640
 )
 
-// openStore reads the notes. Master files without one, which the existing bindcar made, perhaps, count as zones until BIND says that they
-// are none: a list that lacks a zone does more harm than one that has a zone too many. A note that cannot be read is told and passed over:
-// the other zones have to be served all the same.
+// openStore reads the notes. Master files without one, which the existing bindcar made, perhaps, count as zones until
+// BIND says that they are none: a list that lacks a zone does more harm than one that has a zone too many. A note that
+// cannot be read is told and passed over: the other zones have to be served all the same.
 func openStore(dir string, tell func(error)) (*store, error) {
 	s := &store{dir: dir, notes: map[string]note{}}
 	entries, err := os.ReadDir(dir)
@@ -145,8 +145,8 @@ func (s *store) count() int {
 	return len(s.notes)
 }
 
-// prepare puts the master file of a new zone in place, "" for none, and takes away what an earlier zone of the name left: BIND
-// would apply an old journal to the file.
+// prepare puts the master file of a new zone in place, "" for none, and takes away what an earlier zone of the name
+// left: BIND would apply an old journal to the file.
 func (s *store) prepare(zone zoneName, text string) error {
 	if text == "" {
 		return s.clear(zone, "")
@@ -165,8 +165,8 @@ func (s *store) forget(zone zoneName) error {
 	return s.drop(zone)
 }
 
-// clear removes what BIND writes for a zone beside its master file (journals, signed copies), and the file itself unless it is
-// the one to keep.
+// clear removes what BIND writes for a zone beside its master file (journals, signed copies), and the file itself
+// unless it is the one to keep.
 func (s *store) clear(zone zoneName, keep string) error {
 	for _, suffix := range []string{zoneSuffix, ".zone.jnl", ".zone.jbk", ".zone.signed", ".zone.signed.jnl"} {
 		if suffix == keep {

@@ -65,7 +65,8 @@ func (r *reviews) ask(ctx context.Context, token string) (reviewStatus, error) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusCreated && resp.StatusCode != http.StatusOK {
-		return reviewStatus{}, fmt.Errorf("it answers %s; our ServiceAccount needs the right to create tokenreviews", resp.Status)
+		return reviewStatus{}, fmt.Errorf("it answers %s; our ServiceAccount needs the right to create tokenreviews",
+			resp.Status)
 	}
 	var answer tokenReview
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&answer); err != nil {
@@ -90,8 +91,10 @@ func (r *reviews) client() (*http.Client, error) {
 		return nil, fmt.Errorf("%s has no certificate", r.CAFile)
 	}
 	r.ca, r.http = ca, &http.Client{
-		Transport:     &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, IdleConnTimeout: 90 * time.Second},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // our token goes nowhere else
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12},
+			IdleConnTimeout: 90 * time.Second},
+		// our token goes nowhere else
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return r.http, nil
 }

@@ -31,8 +31,8 @@ type draft struct {
 	sets map[rr.Key]rr.Set
 }
 
-// zoneFile is the master file of a new zone. What BIND would refuse, or silently leave out, is refused here (400), and every
-// value is parsed and written anew, so nothing that a caller writes gets into the file as it is.
+// zoneFile is the master file of a new zone. What BIND would refuse, or silently leave out, is refused here (400), and
+// every value is parsed and written anew, so nothing that a caller writes gets into the file as it is.
 func zoneFile(zone zoneName, c ZoneConfig, now time.Time) (string, error) {
 	d := draft{zone: zone, ttl: c.TTL, sets: map[rr.Key]rr.Set{}}
 	soa, err := d.soa(c, now)
@@ -56,7 +56,8 @@ func zoneFile(zone zoneName, c ZoneConfig, now time.Time) (string, error) {
 
 func (d *draft) soa(c ZoneConfig, now time.Time) (rr.SOA, error) {
 	s := rr.SOA{
-		TTL: c.TTL, Serial: or(c.SOA.Serial, today(now)), Refresh: or(c.SOA.Refresh, defaultRefresh), Retry: or(c.SOA.Retry, defaultRetry),
+		TTL: c.TTL, Serial: or(c.SOA.Serial, today(now)), Refresh: or(c.SOA.Refresh, defaultRefresh),
+		Retry:  or(c.SOA.Retry, defaultRetry),
 		Expire: or(c.SOA.Expire, defaultExpire), Minimum: or(c.SOA.NegativeTTL, defaultNegative),
 	}
 	var err error
@@ -64,7 +65,9 @@ func (d *draft) soa(c ZoneConfig, now time.Time) (rr.SOA, error) {
 		return s, fmt.Errorf("soa.primaryNs: %w", err)
 	}
 	if s.RName, err = d.zone.host(c.SOA.AdminEmail); err != nil || strings.Contains(c.SOA.AdminEmail, "@") {
-		return s, fmt.Errorf("soa.adminEmail: %s is no mailbox in the form of a name, such as admin.example.com. for admin@example.com", clip(c.SOA.AdminEmail))
+		return s, fmt.Errorf(
+			"soa.adminEmail: %s is no mailbox in the form of a name, such as admin.example.com. for admin@example.com",
+			clip(c.SOA.AdminEmail))
 	}
 	for _, v := range []uint32{s.TTL, s.Refresh, s.Retry, s.Expire, s.Minimum} {
 		if v > maxTTL {
@@ -87,8 +90,8 @@ func today(now time.Time) uint32 {
 	return uint32(y)*1000000 + uint32(m)*10000 + uint32(d)*100 + 1
 }
 
-// servers adds the apex NS and the addresses of hosts. Addresses of hosts outside the zone have no place in it: BIND would
-// leave them out too.
+// servers adds the apex NS and the addresses of hosts. Addresses of hosts outside the zone have no place in it: BIND
+// would leave them out too.
 func (d *draft) servers(c ZoneConfig) error {
 	for i, s := range c.NameServers {
 		host, err := d.zone.host(s)
@@ -190,7 +193,8 @@ func (d *draft) check() error {
 			return fmt.Errorf("records: %s has %s beside other records (RFC 1034 §3.6.2)", k.Name, k.Type)
 		}
 		if k.Type.Singleton() && len(set.Data) > 1 {
-			return fmt.Errorf("records: %s has %d records of the type %s, of which there can be one", k.Name, len(set.Data), k.Type)
+			return fmt.Errorf("records: %s has %d records of the type %s, of which there can be one", k.Name, len(set.Data),
+				k.Type)
 		}
 	}
 	return nil

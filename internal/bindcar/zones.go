@@ -12,8 +12,8 @@ import (
 	"github.com/zonefold/zonefold/internal/bind9"
 )
 
-// notLoaded is what details of a zone's status are while BIND has the zone and cannot answer for it: a secondary zone before its
-// first transfer, or one whose file does not load. The status is 200: the zone exists.
+// notLoaded is what details of a zone's status are while BIND has the zone and cannot answer for it: a secondary zone
+// before its first transfer, or one whose file does not load. The status is 200: the zone exists.
 const notLoaded = "name: %s\ntype: %s\nstate: not loaded"
 
 func (s *Server) listZones(http.ResponseWriter, *http.Request) (int, any, error) {
@@ -147,14 +147,16 @@ func (s *Server) modifyZone(w http.ResponseWriter, r *http.Request) (int, any, e
 	return http.StatusOK, done(text, "Zone %s modified successfully", zone.given), nil
 }
 
-// modify reads the zone's configuration, changes what is to be changed and gives it back whole, as modzone replaces all.
+// modify reads the zone's configuration, changes what is to be changed and gives it back whole, as modzone replaces
+// all.
 func (s *Server) modify(ctx context.Context, zone zoneName, change ModifyZone) (string, error) {
 	old, err := s.control.show(ctx, zone)
 	if err := s.missing(zone, err); err != nil {
 		return "", err
 	}
 	if change.Primaries != nil && (old.Type != bind9.Secondary || len(*change.Primaries) == 0) {
-		return "", invalid("primaries: %s is a %s zone; only secondary zones have primaries, and at least one", zone.given, old.Type)
+		return "", invalid("primaries: %s is a %s zone; only secondary zones have primaries, and at least one", zone.given,
+			old.Type)
 	}
 	if change.AllowUpdate != nil && len(*change.AllowUpdate) > 0 && old.Type != bind9.Primary {
 		return "", invalid("allowUpdate: %s is a %s zone, and only primary zones take updates", zone.given, old.Type)
@@ -175,8 +177,8 @@ func (s *Server) modify(ctx context.Context, zone zoneName, change ModifyZone) (
 	return text, nil
 }
 
-// zoneLists are the lists of a zone's configuration as callers write them. nil stays as it is, an empty one is left out of the
-// configuration, so that the server's own holds.
+// zoneLists are the lists of a zone's configuration as callers write them. nil stays as it is, an empty one is left out
+// of the configuration, so that the server's own holds.
 type zoneLists struct{ alsoNotify, allowTransfer, allowUpdate, primaries *[]string }
 
 func (s *Server) lists(z *bind9.Zone, l zoneLists) (err error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/zonefold/zonefold/internal/bind9"
 )
 
-// A zone is held by a list of who may ask for it: those who may update it. A zone that is filled in several steps is nothing
-// that anybody else is to see: they are refused, as before it was there, and try another server.
+// A zone is held by a list of who may ask for it: those who may update it. A zone that is filled in several steps is
+// nothing that anybody else is to see: they are refused, as before it was there, and try another server.
 func held(z bind9.Zone) bool {
 	return z.AllowQuery != nil && slices.Equal(z.AllowQuery.Strings(), z.AllowUpdate.Strings())
 }
@@ -24,8 +24,8 @@ func hold(z *bind9.Zone) error {
 	return nil
 }
 
-// signInPlace has a zone that is updated be signed as it is, unless somebody says otherwise: from 9.20 on BIND would keep it twice, with
-// two serials, and compare updates with the one that nobody sees.
+// signInPlace has a zone that is updated be signed as it is, unless somebody says otherwise: from 9.20 on BIND would
+// keep it twice, with two serials, and compare updates with the one that nobody sees.
 func signInPlace(z *bind9.Zone) {
 	if z.DNSSECPolicy != "" && z.AllowUpdate != nil && z.InlineSigning == nil {
 		no := false
@@ -38,12 +38,14 @@ func (s *Server) changed(z bind9.Zone, change ModifyZone) (bind9.Zone, error) {
 	was := held(z)
 	stays := was && change.Held == nil || change.Held != nil && *change.Held
 	if stays && (change.AlsoNotify != nil || change.AllowTransfer != nil) {
-		return z, invalid("held: there is nobody to notify or to transfer to while the zone is held; give alsoNotify and allowTransfer with held false")
+		return z, invalid("held: there is nobody to notify or to transfer to while the zone is held; give alsoNotify and " +
+			"allowTransfer with held false")
 	}
 	if was && !stays {
 		z.AllowQuery, z.AllowTransfer = nil, nil
 	}
-	if err := s.lists(&z, zoneLists{change.AlsoNotify, change.AllowTransfer, change.AllowUpdate, change.Primaries}); err != nil {
+	if err := s.lists(&z, zoneLists{change.AlsoNotify, change.AllowTransfer, change.AllowUpdate,
+		change.Primaries}); err != nil {
 		return z, err
 	}
 	if change.DNSSECPolicy != nil {
@@ -63,8 +65,8 @@ func (s *Server) changed(z bind9.Zone, change ModifyZone) (bind9.Zone, error) {
 	return z, nil
 }
 
-// An ownList is keys of ours for which there is an acl statement: with that in a zone's configuration a key may be followed by
-// another.
+// An ownList is keys of ours for which there is an acl statement: with that in a zone's configuration a key may be
+// followed by another.
 type ownList struct {
 	name string
 	keys []bind9.Key // the one in use first
@@ -125,8 +127,9 @@ func (s *Server) zoneSettings(_ http.ResponseWriter, r *http.Request) (int, any,
 		return 0, nil, err
 	}
 	z := ZoneSettings{
-		ZoneType: string(found.Type), Own: found.File == s.store.file(zone), Held: held(found), DNSSECPolicy: found.DNSSECPolicy,
-		AlsoNotify: remoteTexts(found.AlsoNotify), Primaries: remoteTexts(found.Primaries),
+		ZoneType: string(found.Type), Own: found.File == s.store.file(zone), Held: held(found),
+		DNSSECPolicy: found.DNSSECPolicy,
+		AlsoNotify:   remoteTexts(found.AlsoNotify), Primaries: remoteTexts(found.Primaries),
 		AllowTransfer: entries(found.AllowTransfer, own), AllowUpdate: entries(found.AllowUpdate, own),
 	}
 	return http.StatusOK, z, nil

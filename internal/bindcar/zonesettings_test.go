@@ -21,13 +21,15 @@ func TestHeldZones(t *testing.T) {
 	}
 	f.want("GET", zone+"/settings", "", 200,
 		`{"zoneType":"primary","own":true,"held":true,"alsoNotify":[],"allowTransfer":["none"],"allowUpdate":["key bindy-operator"],"primaries":[],"dnssecPolicy":""}`)
-	f.want("GET", "/api/v1/ready", "", 503, `{"ready":false,"checks":["zone_dir: ok","rndc: ok","content: ok","zones: 1 of 1 not loaded"]}`)
+	f.want("GET", "/api/v1/ready", "", 503,
+		`{"ready":false,"checks":["zone_dir: ok","rndc: ok","content: ok","zones: 1 of 1 not loaded"]}`)
 	if got := f.ask("h.test.", "SOA"); got != "REFUSED" {
 		t.Errorf("asking for a held zone is answered %s", got)
 	}
 	f.want("PATCH", zone, `{"alsoNotify":["192.0.2.1"]}`, 400,
 		`{"error":"Invalid request: held: there is nobody to notify or to transfer to while the zone is held; give alsoNotify and allowTransfer with held false","details":null}`)
-	for change, want := range map[string]bool{`{"allowUpdate":["key bindy-operator","192.0.2.1"]}`: true, `{"held":true}`: true} {
+	for change, want := range map[string]bool{`{"allowUpdate":["key bindy-operator","192.0.2.1"]}`: true,
+		`{"held":true}`: true} {
 		if status, text := f.call("PATCH", zone, change); status != 200 {
 			t.Errorf("%s is answered %d %s", change, status, text)
 		}
@@ -35,12 +37,14 @@ func TestHeldZones(t *testing.T) {
 			t.Errorf("after %s: %+v, %v", change, s, err)
 		}
 	}
-	if status, text := f.call("PATCH", zone, `{"held":false,"alsoNotify":["192.0.2.1:53"],"allowTransfer":["key bindy-operator","10.0.0.0/8","2001:db8::1"],"allowUpdate":["key bindy-operator"]}`); status != 200 {
+	if status, text := f.call("PATCH", zone,
+		`{"held":false,"alsoNotify":["192.0.2.1:53"],"allowTransfer":["key bindy-operator","10.0.0.0/8","2001:db8::1"],"allowUpdate":["key bindy-operator"]}`); status != 200 {
 		t.Errorf("releasing it is answered %d %s", status, text)
 	}
 	f.want("GET", zone+"/settings", "", 200,
 		`{"zoneType":"primary","own":true,"held":false,"alsoNotify":["192.0.2.1:53"],"allowTransfer":["key bindy-operator","10.0.0.0/8","2001:db8::1"],"allowUpdate":["key bindy-operator"],"primaries":[],"dnssecPolicy":""}`)
-	f.want("GET", "/api/v1/ready", "", 200, `{"ready":true,"checks":["zone_dir: ok","rndc: ok","content: ok","zones: ok"]}`)
+	f.want("GET", "/api/v1/ready", "", 200,
+		`{"ready":true,"checks":["zone_dir: ok","rndc: ok","content: ok","zones: ok"]}`)
 	if got := f.ask("h.test.", "NS"); !strings.Contains(got, "ns1.other.test.") {
 		t.Errorf("asking for a zone that is shown is answered %s", got)
 	}
@@ -63,7 +67,9 @@ func TestSettingsOfZones(t *testing.T) {
 			`{"zoneType":"primary","own":true,"held":false,"alsoNotify":[],"allowTransfer":[],"allowUpdate":["key bindy-operator"],"primaries":[],"dnssecPolicy":"`+policy+`"}`)
 	}
 	primaries := `,"primaries":["192.0.2.1:5353 key bindy-operator","2001:db8::1"]`
-	if status, text := f.call("POST", "/api/v1/zones", strings.Replace(createBody("s.test", primaries), `"primary","updateKeyName":"bindy-operator"`, `"secondary"`, 1)); status != 201 {
+	if status, text := f.call("POST", "/api/v1/zones",
+		strings.Replace(createBody("s.test", primaries), `"primary","updateKeyName":"bindy-operator"`, `"secondary"`,
+			1)); status != 201 {
 		t.Fatalf("making a secondary zone is answered %d %s", status, text)
 	}
 	f.want("GET", "/api/v1/zones/s.test/settings", "", 200,
@@ -76,7 +82,8 @@ func TestSettingsOfZones(t *testing.T) {
 // TestOwnKeysStandForTheirLists names a key in a zone, and has the next one of its kind in its place.
 func TestOwnKeysStandForTheirLists(t *testing.T) {
 	f := newFixture(t, nil)
-	ring := bind9.Ring{Keys: []bind9.Key{testKey("bindy-transfer"), testKey("bindy-transfer-2")}, InUse: "bindy-transfer-2"}
+	ring := bind9.Ring{Keys: []bind9.Key{testKey("bindy-transfer"), testKey("bindy-transfer-2")},
+		InUse: "bindy-transfer-2"}
 	items, err := ring.Data(bind9.ForTransfer, f.control)
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +91,8 @@ func TestOwnKeysStandForTheirLists(t *testing.T) {
 	for name, text := range items {
 		f.write(filepath.Join(f.conf, "keys", name), string(text))
 	}
-	if status, text := f.call("POST", "/api/v1/zones", createBody("a.test", `,"allowTransfer":["key bindy-transfer"]`)); status != 201 {
+	if status, text := f.call("POST", "/api/v1/zones",
+		createBody("a.test", `,"allowTransfer":["key bindy-transfer"]`)); status != 201 {
 		t.Fatalf("making a zone is answered %d %s", status, text)
 	}
 	f.shows("a.test", `allow-transfer  { "bindy-transfer"; }`)

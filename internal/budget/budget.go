@@ -1,5 +1,6 @@
-// Package budget bounds what reading from a server may cost that somebody else runs: octets on the wire, and what they become in
-// memory, which is much more where names are compressed or a document has many small parts. A Pool bounds all readings together.
+// Package budget bounds what reading from a server may cost that somebody else runs: octets on the wire, and what they
+// become in memory, which is much more where names are compressed or a document has many small parts. A Pool bounds all
+// readings together.
 package budget
 
 import (
@@ -15,8 +16,9 @@ const Free = 1 << 20
 // unlimited is what one reading may become in memory where no Pool says, in octets.
 const unlimited = 512 << 20
 
-// A Pool bounds what all readings that are under way become in memory, and each of them. Where they are too much together, the largest
-// is ended: who holds memory by being slow keeps nobody else from being read. A nil Pool bounds each alone.
+// A Pool bounds what all readings that are under way become in memory, and each of them. Where they are too much
+// together, the largest is ended: who holds memory by being slow keeps nobody else from being read. A nil Pool bounds
+// each alone.
 type Pool struct {
 	total, each int64
 
@@ -92,8 +94,8 @@ type Meter struct {
 	end            func()
 }
 
-// Begin begins a reading of at most so many octets on the wire. End has to follow. Where others need the memory, end is called, which has the
-// reading come to its end.
+// Begin begins a reading of at most so many octets on the wire. End has to follow. Where others need the memory, end is
+// called, which has the reading come to its end.
 func (p *Pool) Begin(octets int64, end func()) *Meter {
 	return &Meter{pool: p, mostOctets: octets, end: end}
 }
@@ -134,14 +136,15 @@ func (m *Meter) End() {
 	m.ended.Store(true)
 }
 
-// What a part of a JSON document becomes in memory, in octets, whatever it is decoded into: an object a struct with some strings
-// and slices, an element of a list or a member a pointer, a string or a map's entry.
+// What a part of a JSON document becomes in memory, in octets, whatever it is decoded into: an object a struct with
+// some strings and slices, an element of a list or a member a pointer, a string or a map's entry.
 const (
 	objectCost  = 160
 	elementCost = 16
 )
 
-// JSON returns a reader of a JSON document that counts what it becomes. Strings may have what looks like structure; they cost more then.
+// JSON returns a reader of a JSON document that counts what it becomes. Strings may have what looks like structure;
+// they cost more then.
 func (m *Meter) JSON(r io.Reader) io.Reader { return &document{r, m} }
 
 type document struct {

@@ -18,7 +18,8 @@ func TestWhatOneReadingMayCost(t *testing.T) {
 		{"an answer that is as long as it may be", strings.Repeat("x", 100), nil, 100, ""},
 		{"an answer that is longer", strings.Repeat("x", 101), nil, 100, "more than 100 octets"},
 		{"many empty objects", "[" + strings.Repeat("{},", 100_000) + "{}]", NewPool(32 << 20), 1 << 20, "octets of memory"},
-		{"many empty strings", "[" + strings.Repeat(`"",`, 1_000_000) + `""]`, NewPool(32 << 20), 16 << 20, "octets of memory"},
+		{"many empty strings", "[" + strings.Repeat(`"",`, 1_000_000) + `""]`, NewPool(32 << 20), 16 << 20,
+			"octets of memory"},
 		{"many lists in each other", strings.Repeat("[", 100_000), NewPool(16 << 20), 1 << 20, "octets of memory"},
 		{"as many where nothing is said", "[" + strings.Repeat("{},", 100_000) + "{}]", nil, 1 << 20, ""},
 	} {

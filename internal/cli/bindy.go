@@ -9,8 +9,8 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// giveBindy puts the objects of bindy into the World, which overlooks those that are as before. What becomes of one depends on
-// the others: on the labels of records and the selectors of zones.
+// giveBindy puts the objects of bindy into the World, which overlooks those that are as before. What becomes of one
+// depends on the others: on the labels of records and the selectors of zones.
 func (f *fold) giveBindy(arrivals []*arrival) {
 	homes := bindy.NewHomes()
 	var zones []*v1beta1.DNSZone
@@ -46,7 +46,8 @@ func (f *fold) giveBindy(arrivals []*arrival) {
 	}
 }
 
-// refuse puts an object that does not count. One that is being deleted is not there; another one is, for what refers to it.
+// refuse puts an object that does not count. One that is being deleted is not there; another one is, for what refers to
+// it.
 func (f *fold) refuse(a *arrival, homes *bindy.Homes) {
 	ref := a.object.Ref
 	switch {
@@ -62,8 +63,9 @@ func (f *fold) refuse(a *arrival, homes *bindy.Homes) {
 	}
 }
 
-// fleets adds why no servers can be made of clusters, providers and instances: what admission denies, and of an instance of a cluster, where
-// the input has that, what its condition would say. What works and deserves a look is a warning.
+// fleets adds why no servers can be made of clusters, providers and instances: what admission denies, and of an
+// instance of a cluster, where the input has that, what its condition would say. What works and deserves a look is a
+// warning.
 func (c *composition) fleets(arrivals []*arrival, held map[manifest.Ref]*arrival) {
 	parentOf := func(namespace, name string) (string, *v1beta1.CommonSpec) {
 		if a := held[manifest.Ref{Kind: v1beta1.KindCluster, Namespace: namespace, Name: name}]; a != nil {
@@ -98,7 +100,8 @@ func (c *composition) fleets(arrivals []*arrival, held map[manifest.Ref]*arrival
 // serverless warns of DNSZones that nothing serves: it is no fault of what they hold.
 func (f *findings) serverless(z zoneResult) {
 	d, ok := z.object.Bindy.(*v1beta1.DNSZone)
-	if !ok || !z.verdict.Accepted || d.Spec.ClusterRef != "" || d.Spec.ClusterProviderRef != "" || len(d.Spec.Bind9InstancesFrom) > 0 {
+	if !ok || !z.verdict.Accepted || d.Spec.ClusterRef != "" || d.Spec.ClusterProviderRef != "" ||
+		len(d.Spec.Bind9InstancesFrom) > 0 {
 		return
 	}
 	f.add(z.object.PlaceOf("spec"), z.object.Ref, asWarning, v1beta1.ReasonNoInstances, bindy.NoFleet(d))
@@ -112,7 +115,8 @@ func bindyField(kind string, reason zone.Reason) string {
 		return "spec.ttl"
 	case zone.InvalidTimers:
 		return "spec.soa"
-	case v1beta1.ReasonZoneNotFound, v1beta1.ReasonZoneAmbiguous, zone.ParentNotAccepted, zone.ParentUnresolved, zone.OutOfZone:
+	case v1beta1.ReasonZoneNotFound, v1beta1.ReasonZoneAmbiguous, zone.ParentNotAccepted, zone.ParentUnresolved,
+		zone.OutOfZone:
 		return "spec.zone"
 	case v1beta1.ReasonSelectedTwice:
 		if inZone {

@@ -57,7 +57,8 @@ cannot be read at all, or if there is nothing to check.`,
 		},
 	}
 	in.register(cmd)
-	cmd.Flags().VarP(&out, "output", "o", "the form of the output: text, json, sarif (2.1.0) or github (annotations of a workflow)")
+	cmd.Flags().VarP(&out, "output", "o",
+		"the form of the output: text, json, sarif (2.1.0) or github (annotations of a workflow)")
 	cmd.Flags().Var(&severity, "fail-on", "the least severe findings that make the exit code 1: error or warning")
 	return cmd
 }

@@ -37,10 +37,12 @@ func TestMain(m *testing.M) {
 		stop()
 		os.Exit(code)
 	}
-	testscript.Main(suite{m}, map[string]func(){"zonefold": command, "kubectl-zonefold": command, "dnshook-server": serveHook})
+	testscript.Main(suite{m}, map[string]func(){"zonefold": command, "kubectl-zonefold": command,
+		"dnshook-server": serveHook})
 }
 
-// serveHook is a server for DNSClasses that holds records in memory. Its argument is a file with the secret; without, nothing is signed.
+// serveHook is a server for DNSClasses that holds records in memory. Its argument is a file with the secret; without,
+// nothing is signed.
 func serveHook() {
 	fail := func(err error) {
 		if err != nil {
@@ -84,7 +86,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// await waits until a file that a program writes matches a pattern, and sets the variables that the pattern's groups name.
+// await waits until a file that a program writes matches a pattern, and sets the variables that the pattern's groups
+// name.
 //
 //	await FILE PATTERN
 func await(ts *testscript.TestScript, neg bool, args []string) {

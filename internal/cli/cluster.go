@@ -76,8 +76,8 @@ func (f *clusterFlags) connect(env Env) (*cluster, string, error) {
 	return &cluster{zones, leases}, namespace, nil
 }
 
-// operatorLeases are the names of the Leases by which one hears of a running operator: the leader's, and that of one without
-// election.
+// operatorLeases are the names of the Leases by which one hears of a running operator: the leader's, and that of one
+// without election.
 func operatorLeases() []string { return []string{zonefold.LeaderLease, zonefold.PresenceLease} }
 
 // operatorGone returns an error if an operator is running, or if nobody can tell.
@@ -94,11 +94,13 @@ func leaseOver(ctx context.Context, c *cluster, name string, now time.Time) erro
 	var leases coordinationv1.LeaseList
 	err := c.leases.Get().Resource("leases").Param("fieldSelector", "metadata.name="+name).Do(ctx).Into(&leases)
 	if err != nil {
-		return fmt.Errorf("whether an operator is running cannot be seen: listing Leases: %w; see that none is, and say --force", err)
+		return fmt.Errorf(
+			"whether an operator is running cannot be seen: listing Leases: %w; see that none is, and say --force", err)
 	}
 	for i := range leases.Items {
 		spec := leases.Items[i].Spec
-		if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
+		if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil ||
+			spec.LeaseDurationSeconds == nil {
 			continue
 		}
 		until := spec.RenewTime.Add(time.Duration(*spec.LeaseDurationSeconds) * time.Second)

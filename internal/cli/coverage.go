@@ -60,8 +60,10 @@ func (c coverage) tell(out io.Writer) {
 // nothing is the error of a check that looked at nothing: silence would be taken for praise.
 func (c coverage) nothing() error {
 	if skipped := c.skipped(); skipped != "" {
-		return fmt.Errorf("nothing was checked: zonefold does not know what the input has: %s; correct apiVersion and kind, or say with -f where "+
+		return fmt.Errorf("nothing was checked: zonefold does not know what the input has: %s; correct apiVersion and "+
+			"kind, or say with -f where "+
 			"objects of zonefold are", skipped)
 	}
-	return errors.New("nothing was checked: the input has no objects; say with -f where files (*.yaml, *.yml, *.json) with them are")
+	return errors.New(
+		"nothing was checked: the input has no objects; say with -f where files (*.yaml, *.yml, *.json) with them are")
 }

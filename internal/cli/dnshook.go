@@ -52,7 +52,8 @@ Exit codes: 0 if all is right, 1 if anything fails, 2 if the server cannot be as
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.server, "server", "", "the server's URL, as spec.server of a DNSClass has it")
-	f.StringVar(&flags.secretFile, "secret-file", "", "a file with the secret, of which every octet counts (default: nothing is signed)")
+	f.StringVar(&flags.secretFile, "secret-file", "",
+		"a file with the secret, of which every octet counts (default: nothing is signed)")
 	f.StringVar(&flags.algorithm, "algorithm", string(dnshook.SHA256), "SHA256 or SHA512")
 	f.StringVar(&flags.domain, "domain", "example.com", "a domain below which the server may make records")
 	f.DurationVar(&flags.timeout, "timeout", 10*time.Second, "how long an answer may take")
@@ -87,7 +88,8 @@ func (c conformanceFlags) run(ctx context.Context, env Env) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Stdout, "\n%d passed, %d failed, %d not supported\n", count[conformance.Pass], count[conformance.Fail], count[conformance.Unsupported])
+	fmt.Fprintf(env.Stdout, "\n%d passed, %d failed, %d not supported\n", count[conformance.Pass], count[conformance.Fail],
+		count[conformance.Unsupported])
 	if count[conformance.Fail] > 0 {
 		return &exitError{code: exitFindings}
 	}

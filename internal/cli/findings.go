@@ -130,7 +130,9 @@ func (f *findings) deciding(c *composition) {
 		if p.object.Fault != "" && f.says(p.object.Ref, zone.Reason(p.reason)) {
 			continue
 		}
-		if slices.ContainsFunc(f.violated[p.object.Ref], func(field string) bool { return p.field != "" && strings.HasPrefix(field, p.field) }) {
+		if slices.ContainsFunc(f.violated[p.object.Ref], func(field string) bool {
+			return p.field != "" && strings.HasPrefix(field, p.field)
+		}) {
 			continue
 		}
 		severity := asError
@@ -153,7 +155,8 @@ func (f *findings) deciding(c *composition) {
 	}
 }
 
-// hosted reports whether a Zone goes to services alone, as far as the input tells: they have name servers of their own for it.
+// hosted reports whether a Zone goes to services alone, as far as the input tells: they have name servers of their own
+// for it.
 func (z *zoneResult) hosted(backends []*manifest.Object) bool {
 	if z.object.Zone == nil {
 		return false
@@ -185,8 +188,10 @@ func (f *findings) references(z zoneResult, backends []*manifest.Object) {
 		if slices.ContainsFunc(backends, func(o *manifest.Object) bool { return o.Name == ref.Name }) {
 			continue
 		}
-		f.add(z.object.PlaceOf(fmt.Sprintf("spec.backendRefs[%d].name", i)), z.object.Ref, asError, unknownBackend, fmt.Sprintf(
-			"%s names the Backend %s in backendRefs, which is none of those in the input; add it, or correct backendRefs.", z.object.Ref, ref.Name))
+		f.add(z.object.PlaceOf(fmt.Sprintf("spec.backendRefs[%d].name", i)), z.object.Ref, asError, unknownBackend,
+			fmt.Sprintf(
+				"%s names the Backend %s in backendRefs, which is none of those in the input; add it, or correct backendRefs.",
+				z.object.Ref, ref.Name))
 	}
 }
 
@@ -200,14 +205,16 @@ func (f *findings) loading(z zoneResult) {
 	for _, p := range placeholders(z.snapshot) {
 		if p.remark == noAddress && !p.alone && !z.object.OfBindy() {
 			f.add(at, z.object.Ref, asWarning, noServerAddress, fmt.Sprintf(
-				"%s has the name server %s, which is in the zone and has no address there; add an A or AAAA record.", z.object.Ref, p.name))
+				"%s has the name server %s, which is in the zone and has no address there; add an A or AAAA record.", z.object.Ref,
+				p.name))
 		}
 	}
 	for set := range z.snapshot.Sets.All() {
 		for _, data := range set.Data {
 			if why := unloadable(z.snapshot, set, data); why != "" {
 				f.add(at, z.object.Ref, asWarning, notLoadable, fmt.Sprintf(
-					"%s has the record %s %s, and servers do not load a zone with it, because %s; remove it.", z.object.Ref, set.Key(), data, why))
+					"%s has the record %s %s, and servers do not load a zone with it, because %s; remove it.", z.object.Ref, set.Key(),
+					data, why))
 			}
 		}
 	}
@@ -235,7 +242,8 @@ func (f *findings) says(ref manifest.Ref, reason zone.Reason) bool {
 	case zone.InvalidSpec, zone.InvalidTimers:
 		return len(f.violated[ref]) > 0
 	case zone.InvalidName, zone.InvalidType, zone.InvalidData, zone.ClassMismatch:
-		return (ref.OfBindy() || ref.OfHomelab()) && len(f.violated[ref]) > 0 || slices.Contains(f.violated[ref], fieldOf(ref, reason))
+		return (ref.OfBindy() || ref.OfHomelab()) && len(f.violated[ref]) > 0 ||
+			slices.Contains(f.violated[ref], fieldOf(ref, reason))
 	}
 	return false
 }

@@ -24,8 +24,8 @@ func newFold() *fold {
 }
 
 // put makes the objects those of the World, at the cost of those that are not the same as before, and reads off what it
-// decides of all. An object that cannot be understood is given to it too, so that what refers to it is told so; one that is
-// being deleted is not, as in the operator.
+// decides of all. An object that cannot be understood is given to it too, so that what refers to it is told so; one
+// that is being deleted is not, as in the operator.
 func (f *fold) put(objects []*manifest.Object) (*composition, zone.Delta) {
 	c := &composition{}
 	arrivals := f.arrivals(objects)
@@ -142,18 +142,22 @@ func single(same []*manifest.Object) (*manifest.Object, *zone.Refusal) {
 	for _, o := range same[1:] {
 		if !alike(first, o) {
 			return first, &zone.Refusal{Reason: duplicateObject, Message: fmt.Sprintf(
-				"%s is defined differently at %s and at %s, and none of them counts; remove one.", first.Ref, first.Place(), o.Place())}
+				"%s is defined differently at %s and at %s, and none of them counts; remove one.", first.Ref, first.Place(),
+				o.Place())}
 		}
 	}
 	switch {
 	case first.Fault != "":
 		return first, &zone.Refusal{Reason: zone.InvalidSpec, Message: fmt.Sprintf(
 			"%s cannot be read: %s; correct it.", first.Ref, first.Fault)}
-	case first.Zone != nil && first.Zone.DeletionTimestamp != nil, first.Record != nil && first.Record.DeletionTimestamp != nil,
-		first.Bindy != nil && first.Bindy.GetDeletionTimestamp() != nil, first.Homelab != nil && first.Homelab.GetDeletionTimestamp() != nil,
+	case first.Zone != nil && first.Zone.DeletionTimestamp != nil, first.Record != nil &&
+		first.Record.DeletionTimestamp != nil,
+		first.Bindy != nil && first.Bindy.GetDeletionTimestamp() != nil, first.Homelab != nil &&
+			first.Homelab.GetDeletionTimestamp() != nil,
 		first.Gardener != nil && first.Gardener.DeletionTimestamp != nil:
 		return first, &zone.Refusal{Reason: beingDeleted, Message: fmt.Sprintf(
-			"%s is being deleted: it has a metadata.deletionTimestamp; remove it from the input, or that field from it.", first.Ref)}
+			"%s is being deleted: it has a metadata.deletionTimestamp; remove it from the input, or that field from it.",
+			first.Ref)}
 	}
 	return first, nil
 }
@@ -163,7 +167,8 @@ func alike(a, b *manifest.Object) bool {
 		return bytes.Equal(a.JSON, b.JSON)
 	}
 	return reflect.DeepEqual(a.Zone, b.Zone) && reflect.DeepEqual(a.Record, b.Record) &&
-		reflect.DeepEqual(a.Backend, b.Backend) && reflect.DeepEqual(a.Bindy, b.Bindy) && reflect.DeepEqual(a.Homelab, b.Homelab) &&
+		reflect.DeepEqual(a.Backend, b.Backend) && reflect.DeepEqual(a.Bindy, b.Bindy) &&
+		reflect.DeepEqual(a.Homelab, b.Homelab) &&
 		reflect.DeepEqual(a.Gardener, b.Gardener) && reflect.DeepEqual(a.Labels, b.Labels)
 }
 

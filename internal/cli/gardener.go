@@ -12,7 +12,8 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// overlaid returns what a DNSRecord of Gardener asks for. No Zone decides about it: its set goes to the service whatever is there.
+// overlaid returns what a DNSRecord of Gardener asks for. No Zone decides about it: its set goes to the service
+// whatever is there.
 func overlaid(a *arrival) zoneResult {
 	z := zoneResult{object: a.object}
 	refuse := func(reason zone.Reason, message string) zoneResult {
@@ -33,17 +34,20 @@ func overlaid(a *arrival) zoneResult {
 	}
 	where := fmt.Sprintf("in the hosted zone %q", gardener.ZoneOf(o, false))
 	if gardener.ZoneOf(o, false) == "" {
-		where = fmt.Sprintf("in whichever of its hosted zones has the longest name that %s ends with: only the service knows them", set.Name)
+		where = fmt.Sprintf(
+			"in whichever of its hosted zones has the longest name that %s ends with: only the service knows them", set.Name)
 	}
 	z.verdict.Accepted, z.verdict.Reason = true, zone.Accepted
-	z.verdict.Message = fmt.Sprintf("This is what %s is to have with the credentials of the Secret %s, %s.", o.Spec.Type, gardener.SecretOf(o), where)
+	z.verdict.Message = fmt.Sprintf("This is what %s is to have with the credentials of the Secret %s, %s.", o.Spec.Type,
+		gardener.SecretOf(o), where)
 	sets := rr.Sets{}.Txn()
 	sets.Put(set)
 	z.snapshot.Name, z.snapshot.Sets, z.snapshot.SOA.TTL = dnsname.Root, sets.Sets(), set.TTL
 	return z
 }
 
-// rival notes where several DNSRecords of Gardener ask for one set with different contents: which of them was asked for last, files do not tell.
+// rival notes where several DNSRecords of Gardener ask for one set with different contents: which of them was asked for
+// last, files do not tell.
 func (c *composition) rival() {
 	type place struct {
 		service, secret, zone string
@@ -68,20 +72,24 @@ func (c *composition) rival() {
 		if asksTheSame(o, other.Gardener) {
 			continue
 		}
-		z.verdict.Notes = append(z.verdict.Notes, zone.Note{Reason: zone.Conflict, Object: idOf(other.Ref), Message: fmt.Sprintf(
-			"%s asks for the %s records at %s, as %s does. The service gets those of the one that somebody asks for last; remove one of the two.",
-			z.object.Ref, at.key.Type, at.key.Name, other.Ref)})
+		z.verdict.Notes = append(z.verdict.Notes, zone.Note{Reason: zone.Conflict, Object: idOf(other.Ref),
+			Message: fmt.Sprintf(
+				"%s asks for the %s records at %s, as %s does. The service gets those of the one that somebody asks for last; "+
+					"remove one of the two.",
+				z.object.Ref, at.key.Type, at.key.Name, other.Ref)})
 	}
 }
 
-// asksTheSame reports whether a service gets the same of two DNSRecords for one set: the order of values counts for nothing.
+// asksTheSame reports whether a service gets the same of two DNSRecords for one set: the order of values counts for
+// nothing.
 func asksTheSame(a, b *v1alpha1.DNSRecord) bool {
 	set, err := gardener.Convert(&a.Spec)
 	if err != nil {
 		return false
 	}
 	other, err := gardener.Convert(&b.Spec)
-	if err != nil || !set.Equal(other) || a.Annotations[v1alpha1.StackAnnotation] != b.Annotations[v1alpha1.StackAnnotation] {
+	if err != nil || !set.Equal(other) ||
+		a.Annotations[v1alpha1.StackAnnotation] != b.Annotations[v1alpha1.StackAnnotation] {
 		return false
 	}
 	settings, err := gardener.Settings(&a.Spec)

@@ -53,7 +53,8 @@ func (c *composition) convertGrants(o *manifest.Object, all namespaces) []zone.G
 		if name := all.withoutLabels(selector); name != "" {
 			field := fmt.Sprintf("spec.grants[%d].namespaceSelector", i)
 			c.problems = append(c.problems, problem{o, field, true, unknownLabels, fmt.Sprintf(
-				"Grant %d of %s selects namespaces by labels, and the input has Zones in %s, but no Namespace object that tells its labels; add it.",
+				"Grant %d of %s selects namespaces by labels, and the input has Zones in %s, but no Namespace object that tells "+
+					"its labels; add it.",
 				i, o.Ref, name)})
 		}
 	}

@@ -13,8 +13,9 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// A guard keeps objects as they were where neither an API server nor a zone would take what has become of them: a slip of the
-// pen in a Zone or in rdata must not take names away. New objects it lets through; the World says what is wrong with them.
+// A guard keeps objects as they were where neither an API server nor a zone would take what has become of them: a slip
+// of the pen in a Zone or in rdata must not take names away. New objects it lets through; the World says what is wrong
+// with them.
 type guard struct {
 	checker *schema.Checker
 	passed  map[manifest.Ref][]*manifest.Object
@@ -26,7 +27,8 @@ func newGuard() (*guard, error) {
 }
 
 // pass returns the objects as they count, and which of them are kept as they were.
-func (g *guard) pass(ctx context.Context, objects []*manifest.Object) (out []*manifest.Object, kept []refusal, err error) {
+func (g *guard) pass(ctx context.Context,
+	objects []*manifest.Object) (out []*manifest.Object, kept []refusal, err error) {
 	passed := make(map[manifest.Ref][]*manifest.Object, len(objects))
 	for _, same := range byName(objects) {
 		ref := same[0].Ref
@@ -63,9 +65,11 @@ type fault struct{ reason, why string }
 // of tells of an object that has the fault.
 func (f fault) of(o *manifest.Object) string {
 	if f.reason == schemaViolation {
-		return fmt.Sprintf("%s: the API server would refuse what it is now at %s: %s.", f.reason, oneLine(o.Place().String()), oneLine(f.why))
+		return fmt.Sprintf("%s: the API server would refuse what it is now at %s: %s.", f.reason, oneLine(o.Place().String()),
+			oneLine(f.why))
 	}
-	return fmt.Sprintf("%s: what it is now at %s does not count: %s", f.reason, oneLine(o.Place().String()), oneLine(f.why))
+	return fmt.Sprintf("%s: what it is now at %s does not count: %s", f.reason, oneLine(o.Place().String()),
+		oneLine(f.why))
 }
 
 // faultOf returns the first thing that an API server or the operator would not take, none if there is none.

@@ -36,7 +36,8 @@ func writeServer(out io.Writer, z zoneResult) {
 	if c, ok := z.object.Homelab.(*v1alpha1.DNSClass); ok {
 		server = c.Spec.Server
 	}
-	fmt.Fprintf(out, "; %s: what %s is to have, hash %s\n", oneLine(z.object.Ref.String()), oneLine(server), z.snapshot.Hash)
+	fmt.Fprintf(out, "; %s: what %s is to have, hash %s\n", oneLine(z.object.Ref.String()), oneLine(server),
+		z.snapshot.Hash)
 }
 
 // homelabField returns the field of a DNSClass or DNSRecord that somebody looks at first for a reason.

@@ -9,8 +9,8 @@ import (
 // errInterrupted says that somebody did not want to wait.
 var errInterrupted = errors.New("interrupted")
 
-// untilDone does work that only computes and prints, and returns at once when the context ends: the program ends then, and there is
-// nothing that it would have to put in order. At a terminal it shows how far the work is.
+// untilDone does work that only computes and prints, and returns at once when the context ends: the program ends then,
+// and there is nothing that it would have to put in order. At a terminal it shows how far the work is.
 func untilDone(ctx context.Context, env Env, work func(Env, *progress) error) error {
 	p := &progress{out: env.Stderr}
 	env.Stderr = p

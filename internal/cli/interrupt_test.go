@@ -27,7 +27,8 @@ func TestInterruptEndsWhatIsUnderWay(t *testing.T) {
 			defer end.Close()
 			var stderr strings.Builder
 			code := Run(ctx, Env{
-				Args: []string{"zonefold", command, "-f", "-"}, Stdin: stalledReader{pipe, cancel}, Stdout: io.Discard, Stderr: &stderr,
+				Args: []string{"zonefold", command, "-f", "-"}, Stdin: stalledReader{pipe, cancel}, Stdout: io.Discard,
+				Stderr: &stderr,
 				Getenv: func(string) string { return "" },
 			})
 			if code != exitInterrupted || stderr.String() != "error: interrupted\n" {

@@ -37,13 +37,17 @@ func (m mangler) pick(values ...any) any { return values[m.rand.IntN(len(values)
 
 // value returns anything that JSON can say.
 func (m mangler) value() any {
-	return m.pick(nil, true, -1, 0, 1<<40, 1.5, "", "x", "@", "*", ".", "..", "a..b.", "-a.good.example.", `\`, `\999.`, "a b.",
-		strings.Repeat("a", 64)+".", strings.Repeat("a.", 200), strings.Repeat("x", 5000), "xn--a.", "\u202e.", "\n$INCLUDE /etc/passwd\n",
-		"\x00", []any{}, []any{nil, 1, "a"}, map[string]any{}, map[string]any{"name": 1}, map[string]any{"a": map[string]any{"b": []any{}}})
+	return m.pick(nil, true, -1, 0, 1<<40, 1.5, "", "x", "@", "*", ".", "..", "a..b.", "-a.good.example.", `\`, `\999.`,
+		"a b.",
+		strings.Repeat("a", 64)+".", strings.Repeat("a.", 200), strings.Repeat("x", 5000), "xn--a.", "\u202e.",
+		"\n$INCLUDE /etc/passwd\n",
+		"\x00", []any{}, []any{nil, 1, "a"}, map[string]any{}, map[string]any{"name": 1},
+		map[string]any{"a": map[string]any{"b": []any{}}})
 }
 
 func (m mangler) name() any {
-	return m.pick("www.good.example.", "good.example.", "example.", ".", "*.good.example.", "sub", "@", "WWW.Good.Example.", m.value())
+	return m.pick("www.good.example.", "good.example.", "example.", ".", "*.good.example.", "sub", "@",
+		"WWW.Good.Example.", m.value())
 }
 
 // spoil puts anything into some of the fields.
@@ -63,7 +67,8 @@ func (m mangler) spoil(fields map[string]any) map[string]any {
 }
 
 func (m mangler) ref(i int) any {
-	return m.pick(nil, map[string]any{"name": fmt.Sprintf("m%d", m.rand.IntN(i+1))}, map[string]any{"name": "good", "namespace": "aaa"}, m.value())
+	return m.pick(nil, map[string]any{"name": fmt.Sprintf("m%d", m.rand.IntN(i+1))}, map[string]any{"name": "good",
+		"namespace": "aaa"}, m.value())
 }
 
 func (m mangler) rule() any {
@@ -71,29 +76,35 @@ func (m mangler) rule() any {
 		"namespace":  m.pick("aaa", "default", m.value()),
 		"namespaces": []any{m.value()},
 		"zones":      []any{m.pick("*", "*.*", "*am*", "@.x", m.value())},
-		"records":    []any{m.spoil(map[string]any{"pattern": m.value(), "types": []any{m.pick("A", "NONE", m.value())}}), m.value()},
+		"records": []any{m.spoil(map[string]any{"pattern": m.value(), "types": []any{m.pick("A", "NONE", m.value())}}),
+			m.value()},
 	})
 }
 
 // object makes the i-th object; its kind and name can always be read.
 func (m mangler) object(i int) map[string]any {
 	metadata := m.spoil(map[string]any{
-		"creationTimestamp": m.pick("2026-01-01T00:00:00Z", m.value()), "labels": m.value(), "finalizers": m.value(), "generation": m.value(),
+		"creationTimestamp": m.pick("2026-01-01T00:00:00Z", m.value()), "labels": m.value(), "finalizers": m.value(),
+		"generation": m.value(),
 	})
 	metadata["name"], metadata["namespace"] = fmt.Sprintf("m%d", i), m.pick("default", "aaa", "zzz")
-	out := m.spoil(map[string]any{"status": m.pick(m.value(), map[string]any{"serial": m.value(), "hash": m.value(), "entries": m.value()})})
+	out := m.spoil(map[string]any{"status": m.pick(m.value(), map[string]any{"serial": m.value(), "hash": m.value(),
+		"entries": m.value()})})
 	out["apiVersion"], out["metadata"] = "kubi.zone/v1alpha1", metadata
 	if m.rand.IntN(3) == 0 {
 		out["kind"] = "Zone"
 		out["spec"] = m.spoil(map[string]any{
 			"domainName": m.name(), "zoneRef": m.ref(i), "delegations": []any{m.rule(), m.value()},
-			"ttl": m.value(), "refresh": m.value(), "retry": m.value(), "expire": m.value(), "mname": m.value(), "rname": m.value(), "backendRefs": m.value(),
+			"ttl": m.value(), "refresh": m.value(), "retry": m.value(), "expire": m.value(), "mname": m.value(),
+			"rname": m.value(), "backendRefs": m.value(),
 		})
 	} else {
 		out["kind"] = "Record"
 		out["spec"] = m.spoil(map[string]any{
-			"domainName": m.name(), "zoneRef": m.ref(i), "class": m.pick("IN", "CH", "", m.value()), "ttl": m.pick(nil, 300, m.value()),
-			"type": m.pick("A", "TXT", "SOA", "TSIG", "TYPE0", "TYPE65535", "TYPE1234", m.value()), "rdata": m.pick("192.0.2.1", `"a`, `\# 4 0102`, "a (", m.value()),
+			"domainName": m.name(), "zoneRef": m.ref(i), "class": m.pick("IN", "CH", "", m.value()),
+			"ttl":   m.pick(nil, 300, m.value()),
+			"type":  m.pick("A", "TXT", "SOA", "TSIG", "TYPE0", "TYPE65535", "TYPE1234", m.value()),
+			"rdata": m.pick("192.0.2.1", `"a`, `\# 4 0102`, "a (", m.value()),
 		})
 	}
 	if m.rand.IntN(50) == 0 {

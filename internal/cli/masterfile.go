@@ -43,7 +43,8 @@ func writeZone(out io.Writer, z zoneResult) {
 }
 
 func writeHead(out io.Writer, z zoneResult) {
-	fmt.Fprintf(out, "; %s: %s serial %d, hash %s\n", oneLine(z.object.Ref.String()), shown(z.snapshot.Name), z.serial, z.snapshot.Hash)
+	fmt.Fprintf(out, "; %s: %s serial %d, hash %s\n", oneLine(z.object.Ref.String()), shown(z.snapshot.Name), z.serial,
+		z.snapshot.Hash)
 	if !z.verdict.Zone.IsZero() {
 		fmt.Fprintf(out, "; delegated by %s\n", oneLine(z.verdict.Zone.String()))
 	}

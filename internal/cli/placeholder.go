@@ -63,7 +63,8 @@ func unloadable(s zone.Snapshot, set rr.Set, data string) string {
 		if target, err := dnsname.Parse(data); err == nil {
 			return rr.BadServer(s.Name, target, holds(s))
 		}
-	case set.Name == s.Name && (set.Type == rr.TypeCDS || set.Type == rr.TypeCDNSKEY) && !holds(s)(rr.Key{Name: s.Name, Type: rr.TypeDNSKEY}):
+	case set.Name == s.Name && (set.Type == rr.TypeCDS || set.Type == rr.TypeCDNSKEY) &&
+		!holds(s)(rr.Key{Name: s.Name, Type: rr.TypeDNSKEY}):
 		return "the zone has no DNSKEY here that it could belong to (RFC 7344 §4.1)"
 	}
 	return ""

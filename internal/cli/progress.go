@@ -13,8 +13,8 @@ const (
 	quietTicks    = 4 // what takes a second is waited for without a word
 )
 
-// A progress tells people at a terminal how far work is, in a line that it writes again and again. What is written to it goes to the
-// terminal in the place of that line.
+// A progress tells people at a terminal how far work is, in a line that it writes again and again. What is written to
+// it goes to the terminal in the place of that line.
 type progress struct {
 	mu    sync.Mutex
 	out   io.Writer

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestTheReadmeShowsWhatServeDoes takes the first steps of README.md, and compares what it shows with what comes of them.
+// TestTheReadmeShowsWhatServeDoes takes the first steps of README.md, and compares what it shows with what comes of
+// them.
 func TestTheReadmeShowsWhatServeDoes(t *testing.T) {
 	page, err := os.ReadFile("../../README.md")
 	if err != nil {

@@ -187,7 +187,8 @@ func (r *releaser) zones(request *rest.Request, namespace string) *rest.Request 
 // withoutFinalizer is the patch that takes our finalizer off this version of a Zone.
 func withoutFinalizer(z *kubizone.Zone) ([]byte, error) {
 	others := slices.DeleteFunc(slices.Clone(z.Finalizers), func(f string) bool { return f == kubizone.Finalizer })
-	return json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": others, "resourceVersion": z.ResourceVersion}})
+	return json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": others,
+		"resourceVersion": z.ResourceVersion}})
 }
 
 // told returns the sentence about a Zone that was released.

@@ -67,7 +67,8 @@ Exit codes: 0 when everything could be read, also if objects are refused; 2 if n
 	in.register(cmd)
 	out.register(cmd)
 	cmd.Flags().StringVar(&only, "zone", "", "print only the zone of this name, and what is refused in it")
-	cmd.Flags().StringVar(&now, "now", "", "the time for new serials (RFC 3339), for output that can be repeated (default: now)")
+	cmd.Flags().StringVar(&now, "now", "",
+		"the time for new serials (RFC 3339), for output that can be repeated (default: now)")
 	return cmd
 }
 

@@ -16,8 +16,10 @@ import (
 // comment, a directive of its own, or a record that can be read back.
 func FuzzRender(f *testing.F) {
 	f.Add(good)
-	f.Add("apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {name: a}\nspec: {domainName: ., delegations: [{records: [{pattern: '*'}]}]}\n---\n" +
-		"apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {name: \"a\\nb\"}\nspec: {domainName: 'a\\;.b.', type: TXT, rdata: '\"\\\"\\010\" x'}\n")
+	f.Add("apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {name: a}\nspec: {domainName: ., delegations: " +
+		"[{records: [{pattern: '*'}]}]}\n---\n" +
+		"apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {name: \"a\\nb\"}\nspec: {domainName: 'a\\;.b.', type: " +
+		"TXT, rdata: '\"\\\"\\010\" x'}\n")
 	f.Add("--- &a\napiVersion: v1\nkind: List\nitems: [*a]\n...\n%YAML 1.1\n---\n{a: 1, a: 2}\n")
 	for _, pattern := range []string{"../../examples/quickstart/*.yaml", "testdata/*.txtar"} {
 		files, err := filepath.Glob(pattern)
@@ -102,7 +104,8 @@ func TestEveryTypeLoads(t *testing.T) {
 			continue
 		}
 		count++
-		fmt.Fprintf(&input, `{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"r%d"},"spec":{"domainName":"n%d.all.example.","type":%q,"rdata":%q}}`,
+		fmt.Fprintf(&input,
+			`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"r%d"},"spec":{"domainName":"n%d.all.example.","type":%q,"rdata":%q}}`,
 			count, count, typ, data)
 	}
 	code, out, stderr := runOn(t, input.String(), "render", "-f", "-")
@@ -123,10 +126,12 @@ func BenchmarkRender(b *testing.B) {
 	for _, count := range []int{10_000, 100_000} {
 		b.Run(fmt.Sprintf("%d records", count), func(b *testing.B) {
 			var input strings.Builder
-			fmt.Fprint(&input, "apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {name: z}\nspec: {domainName: example.org., delegations: [{records: [{pattern: '*'}]}]}\n")
+			fmt.Fprint(&input, "apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {name: z}\nspec: {domainName: "+
+				"example.org., delegations: [{records: [{pattern: '*'}]}]}\n")
 			for i := range count {
-				fmt.Fprintf(&input, "---\napiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata:\n  name: www-%d\n  namespace: team-%d\n"+
-					"spec:\n  domainName: www-%d.example.org.\n  type: A\n  ttl: 300\n  rdata: 192.0.2.%d\n", i, i%100, i, i%250)
+				fmt.Fprintf(&input,
+					"---\napiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata:\n  name: www-%d\n  namespace: team-%d\n"+
+						"spec:\n  domainName: www-%d.example.org.\n  type: A\n  ttl: 300\n  rdata: 192.0.2.%d\n", i, i%100, i, i%250)
 			}
 			b.ResetTimer()
 			for b.Loop() {

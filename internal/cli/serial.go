@@ -10,8 +10,8 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// nextSerial returns the serial that the content of an accepted zone gets. That of a DNSZone is above the one that its SOA
-// names.
+// nextSerial returns the serial that the content of an accepted zone gets. That of a DNSZone is above the one that its
+// SOA names.
 func (z *zoneResult) nextSerial(now time.Time) uint32 {
 	if z.object.Zone != nil {
 		return serialOf(z.object.Zone.Status, z.snapshot, now)

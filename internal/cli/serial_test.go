@@ -19,7 +19,8 @@ func TestSerials(t *testing.T) {
 	old := soa
 	old.Serial = 7
 	entry := func(s rr.SOA) []kubizone.Entry {
-		return []kubizone.Entry{{FQDN: "example.org.", Type: "SOA", Class: "IN", TTL: kubizone.Number(s.TTL), RData: s.Data()}}
+		return []kubizone.Entry{{FQDN: "example.org.", Type: "SOA", Class: "IN", TTL: kubizone.Number(s.TTL),
+			RData: s.Data()}}
 	}
 	longer := old
 	longer.TTL = 361
@@ -36,8 +37,10 @@ func TestSerials(t *testing.T) {
 		{"a serial of the future is kept too", kubizone.ZoneStatus{Hash: "h", Serial: number(4294967295)}, 4294967295},
 		{"other content gets the date", kubizone.ZoneStatus{Hash: "x", Serial: number(7)}, 2026073100},
 		{"or one more than the last", kubizone.ZoneStatus{Hash: "x", Serial: number(2026073199)}, 2026073200},
-		{"another TTL of the SOA is other content", kubizone.ZoneStatus{Hash: "h", Serial: number(2026073100), Entries: entry(longer)}, 2026073101},
-		{"a SOA that cannot be read is other content", kubizone.ZoneStatus{Hash: "h", Serial: number(2026073100), Entries: []kubizone.Entry{{Type: "SOA"}}}, 2026073101},
+		{"another TTL of the SOA is other content", kubizone.ZoneStatus{Hash: "h", Serial: number(2026073100),
+			Entries: entry(longer)}, 2026073101},
+		{"a SOA that cannot be read is other content", kubizone.ZoneStatus{Hash: "h", Serial: number(2026073100),
+			Entries: []kubizone.Entry{{Type: "SOA"}}}, 2026073101},
 		{"a serial that is none counts as missing", kubizone.ZoneStatus{Hash: "h", Serial: number(-1)}, 2026073100},
 		{"so does one beyond 32 bits", kubizone.ZoneStatus{Hash: "h", Serial: number(1 << 40)}, 2026073100},
 	} {
@@ -51,7 +54,8 @@ func TestSerials(t *testing.T) {
 
 func TestOneLine(t *testing.T) {
 	for text, want := range map[string]string{
-		"plain bücher; (x)": "plain bücher; (x)", "a\nb\r\t\x00": `a\nb\r\t\x00`, "\x1b[31m": `\x1b[31m`, "a\u202eb": `a\u202eb`, "\xff": "\uFFFD",
+		"plain bücher; (x)": "plain bücher; (x)", "a\nb\r\t\x00": `a\nb\r\t\x00`, "\x1b[31m": `\x1b[31m`,
+		"a\u202eb": `a\u202eb`, "\xff": "\uFFFD",
 	} {
 		if got := oneLine(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)

@@ -98,7 +98,8 @@ func networks(flags []string) ([]netip.Prefix, error) {
 			prefix, err = netip.ParsePrefix(flag)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("--allow-transfer %q is no IP address or network, such as 192.0.2.53, 192.0.2.0/24 or 2001:db8::/64", flag)
+			return nil, fmt.Errorf(
+				"--allow-transfer %q is no IP address or network, such as 192.0.2.53, 192.0.2.0/24 or 2001:db8::/64", flag)
 		}
 		out = append(out, prefix)
 	}
@@ -152,7 +153,8 @@ func serve(ctx context.Context, env Env, in inputFlags, opts serveOptions) (err 
 
 // answer answers from the input, and from what becomes of it, until the context ends.
 func (s *session) answer(ctx context.Context, opts serveOptions, input *manifest.Input) error {
-	server, err := embedded.Serve(ctx, embedded.Options{Listen: opts.listen, Closed: true, Log: slog.New(slog.NewTextHandler(s.env.Stderr, nil))})
+	server, err := embedded.Serve(ctx, embedded.Options{Listen: opts.listen, Closed: true,
+		Log: slog.New(slog.NewTextHandler(s.env.Stderr, nil))})
 	if err != nil {
 		return wayOut(err)
 	}
@@ -164,7 +166,8 @@ func (s *session) answer(ctx context.Context, opts serveOptions, input *manifest
 			fmt.Fprintf(s.env.Stderr, "error: %s\n", err)
 		}
 	}()
-	if err := server.SetPolicy(groupName, embedded.Policy{Transfer: []embedded.Rule{{Prefixes: opts.transfer}}}); err != nil {
+	if err := server.SetPolicy(groupName,
+		embedded.Policy{Transfer: []embedded.Rule{{Prefixes: opts.transfer}}}); err != nil {
 		return err
 	}
 	s.serving.server = server.Group(groupName)
@@ -191,9 +194,12 @@ func (s *session) answer(ctx context.Context, opts serveOptions, input *manifest
 func wayOut(err error) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("%w; another program has this port: choose another one with --listen, such as 127.0.0.1:0 for any that is free", err)
+		return fmt.Errorf(
+			"%w; another program has this port: choose another one with --listen, such as 127.0.0.1:0 for any that is free", err)
 	case errors.Is(err, syscall.EACCES):
-		return fmt.Errorf("%w; ports below 1024 need the right to them (on Linux: CAP_NET_BIND_SERVICE): choose a higher one with --listen", err)
+		return fmt.Errorf(
+			"%w; ports below 1024 need the right to them (on Linux: CAP_NET_BIND_SERVICE): choose a higher one with --listen",
+			err)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return fmt.Errorf("%w; this machine does not have the address: choose one of its own with --listen", err)
 	}

@@ -15,7 +15,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// TestServeFollowsFiles changes the files of a running server in the ways that people and programs do, and asks it after each.
+// TestServeFollowsFiles changes the files of a running server in the ways that people and programs do, and asks it
+// after each.
 func TestServeFollowsFiles(t *testing.T) {
 	s := startServer(t, `
 		mkdir zones mounted mounted/..1; ln -s ..1 mounted/..data; ln -s ..data/m.yaml mounted/m.yaml
@@ -30,18 +31,28 @@ func TestServeFollowsFiles(t *testing.T) {
 		answers      string // to www.example.org., m.example.org., w.example.net., n.example.net.
 	}{
 		{"nothing", "", 0, 0, "192.0.2.1 192.0.2.1 192.0.2.1 NXDOMAIN"},
-		{"other data", "record www www.example.org. 192.0.2.2 > zones/www.yaml", 1, 0, "192.0.2.2 192.0.2.1 192.0.2.1 NXDOMAIN"},
+		{"other data", "record www www.example.org. 192.0.2.2 > zones/www.yaml", 1, 0,
+			"192.0.2.2 192.0.2.1 192.0.2.1 NXDOMAIN"},
 		{"a file that is only touched", "touch zones/www.yaml", 1, 0, "192.0.2.2 192.0.2.1 192.0.2.1 NXDOMAIN"},
 		{"a file of another name", "mv zones/www.yaml zones/x.yaml", 1, 0, "192.0.2.2 192.0.2.1 192.0.2.1 NXDOMAIN"},
-		{"an editor that renames", "record www www.example.org. 192.0.2.3 > zones/.x; mv --backup=simple --suffix='~' zones/.x zones/x.yaml", 2, 0, "192.0.2.3 192.0.2.1 192.0.2.1 NXDOMAIN"},
-		{"a document that ends in the middle", "echo 'kind: Record, apiVersion: [kubi.zone/v1al' > zones/x.yaml", 2, 0, "192.0.2.3 192.0.2.1 192.0.2.1 NXDOMAIN"},
+		{"an editor that renames",
+			"record www www.example.org. 192.0.2.3 > zones/.x; mv --backup=simple --suffix='~' zones/.x zones/x.yaml", 2, 0,
+			"192.0.2.3 192.0.2.1 192.0.2.1 NXDOMAIN"},
+		{"a document that ends in the middle", "echo 'kind: Record, apiVersion: [kubi.zone/v1al' > zones/x.yaml", 2, 0,
+			"192.0.2.3 192.0.2.1 192.0.2.1 NXDOMAIN"},
 		{"a file that is emptied", ": > zones/x.yaml", 2, 0, "192.0.2.3 192.0.2.1 192.0.2.1 NXDOMAIN"},
-		{"the data of long ago again", "record www www.example.org. 192.0.2.1 > zones/x.yaml", 3, 0, "192.0.2.1 192.0.2.1 192.0.2.1 NXDOMAIN"},
-		{"an object that is refused", "record n n.example.com. 192.0.2.4 > zones/n.yaml", 3, 0, "192.0.2.1 192.0.2.1 192.0.2.1 NXDOMAIN"},
-		{"a folder in a folder that appears", "mkdir -p zones/a/b; record n n.example.net. 192.0.2.4 > zones/a/b/n.yaml; rm zones/n.yaml", 3, 1, "192.0.2.1 192.0.2.1 192.0.2.1 192.0.2.4"},
-		{"and changes", "record n n.example.net. 192.0.2.5 > zones/a/b/n.yaml", 3, 2, "192.0.2.1 192.0.2.1 192.0.2.1 192.0.2.5"},
+		{"the data of long ago again", "record www www.example.org. 192.0.2.1 > zones/x.yaml", 3, 0,
+			"192.0.2.1 192.0.2.1 192.0.2.1 NXDOMAIN"},
+		{"an object that is refused", "record n n.example.com. 192.0.2.4 > zones/n.yaml", 3, 0,
+			"192.0.2.1 192.0.2.1 192.0.2.1 NXDOMAIN"},
+		{"a folder in a folder that appears",
+			"mkdir -p zones/a/b; record n n.example.net. 192.0.2.4 > zones/a/b/n.yaml; rm zones/n.yaml", 3, 1,
+			"192.0.2.1 192.0.2.1 192.0.2.1 192.0.2.4"},
+		{"and changes", "record n n.example.net. 192.0.2.5 > zones/a/b/n.yaml", 3, 2,
+			"192.0.2.1 192.0.2.1 192.0.2.1 192.0.2.5"},
 		{"gets another name", "mv zones/a zones/c", 3, 2, "192.0.2.1 192.0.2.1 192.0.2.1 192.0.2.5"},
-		{"changes there", "record n n.example.net. 192.0.2.6 > zones/c/b/n.yaml", 3, 3, "192.0.2.1 192.0.2.1 192.0.2.1 192.0.2.6"},
+		{"changes there", "record n n.example.net. 192.0.2.6 > zones/c/b/n.yaml", 3, 3,
+			"192.0.2.1 192.0.2.1 192.0.2.1 192.0.2.6"},
 		{"and goes", "rm -r zones/c", 3, 4, "192.0.2.1 192.0.2.1 192.0.2.1 NXDOMAIN"},
 		{"a ConfigMap that is mounted anew", `mkdir mounted/..2; record m m.example.org. 192.0.2.2 > mounted/..2/m.yaml
 			ln -s ..2 mounted/..new; mv -T mounted/..new mounted/..data; rm -r mounted/..1`, 4, 4, "192.0.2.1 192.0.2.2 192.0.2.1 NXDOMAIN"},
@@ -50,15 +61,25 @@ func TestServeFollowsFiles(t *testing.T) {
 		{"a Zone that goes", "mv zones/net.yaml net", 5, -1, "192.0.2.1 192.0.2.3 REFUSED REFUSED"},
 		{"and comes back as it was", "mv net zones/net.yaml", 5, 4, "192.0.2.1 192.0.2.3 192.0.2.1 NXDOMAIN"},
 		{"goes again", "mv zones/net.yaml net", 5, -1, "192.0.2.1 192.0.2.3 REFUSED REFUSED"},
-		{"and comes back with another record", "mv net zones/net.yaml; record n n.example.net. 192.0.2.1 > zones/n.yaml", 5, 5, "192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
-		{"a slip of the pen in a Zone", "sed -i 's/example.net.,/example.net., refresh: soon,/' zones/net.yaml", 5, 5, "192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
-		{"a Zone that becomes another object", "zone net2 example.net. > zones/net.yaml", 5, 5, "192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
-		{"two Zones that swap their names", "zone net2 example.org. > zones/net.yaml; zone org example.net. > zones/org.yaml", 5, 5, "192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
-		{"rdata that no A record has", "sed -i s/192.0.2.1/192.0.2.800/ zones/w.yaml", 5, 5, "192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
-		{"the same name with other data", "record n n.example.net. 192.0.2.9 > zones/another.yaml", 5, 5, "192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
-		{"a Zone whose rule nobody can read", "sed -i \"s/'\\*'/a..b/\" zones/net.yaml", 5, 5, "192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
-		{"all of that put right", "record w w.example.net. 192.0.2.1 > zones/w.yaml; rm zones/another.yaml; zone net2 example.org. > zones/net.yaml", 5, 5, "192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
-		{"a burst", "for i in 1 2 3 4 5 6 7 8 9; do for j in 1 2 3 4 5 6 7 8 9; do record b$i$j b$i$j.example.net. 192.0.2.$i > zones/b$i$j.yaml; done; done", -2, -2, "192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
+		{"and comes back with another record", "mv net zones/net.yaml; record n n.example.net. 192.0.2.1 > zones/n.yaml", 5,
+			5, "192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
+		{"a slip of the pen in a Zone", "sed -i 's/example.net.,/example.net., refresh: soon,/' zones/net.yaml", 5, 5,
+			"192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
+		{"a Zone that becomes another object", "zone net2 example.net. > zones/net.yaml", 5, 5,
+			"192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
+		{"two Zones that swap their names", "zone net2 example.org. > zones/net.yaml; zone org example.net. > zones/org.yaml",
+			5, 5, "192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
+		{"rdata that no A record has", "sed -i s/192.0.2.1/192.0.2.800/ zones/w.yaml", 5, 5,
+			"192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
+		{"the same name with other data", "record n n.example.net. 192.0.2.9 > zones/another.yaml", 5, 5,
+			"192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
+		{"a Zone whose rule nobody can read", "sed -i \"s/'\\*'/a..b/\" zones/net.yaml", 5, 5,
+			"192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
+		{"all of that put right",
+			"record w w.example.net. 192.0.2.1 > zones/w.yaml; rm zones/another.yaml; zone net2 example.org. > zones/net.yaml",
+			5, 5, "192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
+		{"a burst", "for i in 1 2 3 4 5 6 7 8 9; do for j in 1 2 3 4 5 6 7 8 9; do record b$i$j b$i$j.example.net. " +
+			"192.0.2.$i > zones/b$i$j.yaml; done; done", -2, -2, "192.0.2.1 192.0.2.3 192.0.2.1 192.0.2.1"},
 	} {
 		s.shell(c.change)
 		s.caughtUp(c.name)
@@ -80,9 +101,11 @@ func TestServeFollowsFiles(t *testing.T) {
 		}
 	}
 	stop()
-	s.wait(s.out, `\n(kept as it was: Zone default/net): SchemaViolation: the API server would refuse what it is now at \S+/net.yaml:1: spec.refresh: .*\.\n`)
+	s.wait(s.out,
+		`\n(kept as it was: Zone default/net): SchemaViolation: the API server would refuse what it is now at \S+/net.yaml:1: spec.refresh: .*\.\n`)
 	s.wait(s.out, `\n(no longer kept as it was: Zone default/net)\n`)
-	s.wait(s.out, `\n(kept as it was: Record default/w): InvalidData: what it is now at \S+/w.yaml:1 does not count: Record default/w has rdata that cannot be read: .*\n`)
+	s.wait(s.out,
+		`\n(kept as it was: Record default/w): InvalidData: what it is now at \S+/w.yaml:1 does not count: Record default/w has rdata that cannot be read: .*\n`)
 	s.wait(s.out, `\n(no longer kept as it was: Record default/w)\n`)
 	s.wait(s.out, `\n(kept as it was: Record default/n): DuplicateObject: .*\n`)
 	s.wait(s.out, `\n(kept as it was: Zone default/net2): InvalidRule: .*\n`)
@@ -149,7 +172,8 @@ func (s *testServer) shell(commands string) {
 func (s *testServer) caughtUp(when string) {
 	s.t.Helper()
 	s.marks++
-	s.shell(fmt.Sprintf("(zone mark mark.example.; echo ---; record mark m.mark.example. 192.0.2.%d) > mark; mv mark mark.yaml", s.marks))
+	s.shell(fmt.Sprintf(
+		"(zone mark mark.example.; echo ---; record mark m.mark.example. 192.0.2.%d) > mark; mv mark mark.yaml", s.marks))
 	s.t.Log(when)
 	s.wait(s.out, fmt.Sprintf(`serving mark\.example\.: (serial 20260801%02d), `, s.marks))
 }

@@ -24,7 +24,8 @@ type serving struct {
 }
 
 func newServing(now func() time.Time) *serving {
-	return &serving{now: now, names: map[zone.ID]dnsname.Name{}, zones: map[dnsname.Name]servedZone{}, labels: map[dnsname.Name]label{}}
+	return &serving{now: now, names: map[zone.ID]dnsname.Name{}, zones: map[dnsname.Name]servedZone{},
+		labels: map[dnsname.Name]label{}}
 }
 
 // A servedZone is a zone as the server has it.
@@ -138,7 +139,8 @@ func (s *serving) withdraw(ctx context.Context, name dnsname.Name) (out news) {
 	return out
 }
 
-// labelOf returns the label of what a Zone holds now, and whether that is other content than it was: then the serial is newer.
+// labelOf returns the label of what a Zone holds now, and whether that is other content than it was: then the serial is
+// newer.
 func (s *serving) labelOf(z *zoneResult) (label, bool) {
 	next := label{hash: z.snapshot.Hash, soa: z.snapshot.SOA}
 	next.soa.Serial = 0

@@ -18,8 +18,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// TestServingIsWhatRenderWouldPrint changes objects at random. After each change the server holds what becomes of all objects
-// folded from nothing, and exactly the zones whose content is different have a higher serial.
+// TestServingIsWhatRenderWouldPrint changes objects at random. After each change the server holds what becomes of all
+// objects folded from nothing, and exactly the zones whose content is different have a higher serial.
 func TestServingIsWhatRenderWouldPrint(t *testing.T) {
 	server, err := embedded.Serve(t.Context(), embedded.Options{})
 	if err != nil {
@@ -73,7 +73,8 @@ func TestServingIsWhatRenderWouldPrint(t *testing.T) {
 				if told := slices.Contains(changed.served, name); was && told == same {
 					t.Fatalf("%s is told of: %t; is the same: %t", name, told, same)
 				}
-				if last, known := newest[name]; known && was && same != (z.SOA.Serial == last) || known && rr.SerialLess(z.SOA.Serial, last) {
+				if last, known := newest[name]; known && was && same != (z.SOA.Serial == last) || known &&
+					rr.SerialLess(z.SOA.Serial, last) {
 					t.Fatalf("the serial of %s goes from %d to %d; the content is the same: %t", name, last, z.SOA.Serial, same)
 				}
 				newest[name] = z.SOA.Serial
@@ -90,14 +91,19 @@ func TestServingIsWhatRenderWouldPrint(t *testing.T) {
 func someObject(t *rapid.T) string {
 	pick := func(what string, from ...string) string { return rapid.SampledFrom(from).Draw(t, what) }
 	name := pick("name", "example.", "a.example.", "b.a.example.", "ns.a.example.", "broken..example.", "*.b.a.example.")
-	meta := fmt.Sprintf("metadata: {name: %s, namespace: %s}", pick("object name", "x", "other", "z"), pick("namespace", "one", "two"))
+	meta := fmt.Sprintf("metadata: {name: %s, namespace: %s}", pick("object name", "x", "other", "z"), pick("namespace",
+		"one", "two"))
 	if pick("kind", "Zone", "Record", "Record") == "Zone" {
-		return fmt.Sprintf("apiVersion: kubi.zone/v1alpha1\nkind: Zone\n%s\nspec: {domainName: '%s', refresh: %s, delegations: [{namespace: %s, zones: ['*'], records: [{pattern: '%s'}, {pattern: '@'}]}]}",
+		return fmt.Sprintf("apiVersion: kubi.zone/v1alpha1\nkind: Zone\n%s\nspec: {domainName: '%s', refresh: %s, "+
+			"delegations: [{namespace: %s, zones: ['*'], records: [{pattern: '%s'}, {pattern: '@'}]}]}",
 			meta, name, pick("refresh", "3600", "7200"), pick("delegate", "one", "two", "''"), pick("pattern", "*", "ns", "b"))
 	}
-	data := pick("data", "A, rdata: 192.0.2.1", "A, rdata: 192.0.2.2", "AAAA, rdata: '2001:db8::1'", "NS, rdata: ns.a.example.", "NS, rdata: ns.elsewhere.",
-		"CNAME, rdata: a.example.", "A, rdata: nonsense", "DNSKEY, rdata: 257 3 13 AAAA", "CDS, rdata: 0 0 0 00", "TXT, ttl: 60, rdata: text")
-	return fmt.Sprintf("apiVersion: kubi.zone/v1alpha1\nkind: Record\n%s\nspec: {domainName: '%s', type: %s}", meta, name, data)
+	data := pick("data", "A, rdata: 192.0.2.1", "A, rdata: 192.0.2.2", "AAAA, rdata: '2001:db8::1'",
+		"NS, rdata: ns.a.example.", "NS, rdata: ns.elsewhere.",
+		"CNAME, rdata: a.example.", "A, rdata: nonsense", "DNSKEY, rdata: 257 3 13 AAAA", "CDS, rdata: 0 0 0 00",
+		"TXT, ttl: 60, rdata: text")
+	return fmt.Sprintf("apiVersion: kubi.zone/v1alpha1\nkind: Record\n%s\nspec: {domainName: '%s', type: %s}", meta, name,
+		data)
 }
 
 func parse(t *rapid.T, text string) []*manifest.Object {

@@ -40,17 +40,19 @@ func (s *session) begin(in inputFlags) (*manifest.Input, error) {
 	}
 	for _, p := range input.Problems {
 		if p.Reason == manifest.Unreadable {
-			return nil, errors.New("a document could not be read, and zones would be served without what stands there; correct it, or leave its file out")
+			return nil, errors.New("a document could not be read, and zones would be served without what stands there; " +
+				"correct it, or leave its file out")
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w, so there is nothing to serve; say with -f where files (*.yaml, *.yml, *.json) with Zones are", err)
+		return nil, fmt.Errorf(
+			"%w, so there is nothing to serve; say with -f where files (*.yaml, *.yml, *.json) with Zones are", err)
 	}
 	return input, nil
 }
 
-// read reads the input after having made sure that no later change of it is missed, and tells what of it cannot be read. There
-// is an input with errNoZone, too.
+// read reads the input after having made sure that no later change of it is missed, and tells what of it cannot be
+// read. There is an input with errNoZone, too.
 func (s *session) read() (*manifest.Input, error) {
 	if err := s.watcher.Follow(); err != nil {
 		return nil, err
@@ -66,7 +68,8 @@ func (s *session) read() (*manifest.Input, error) {
 	return input, nil
 }
 
-// again takes over what changed. If nobody can tell what that is, nothing changes. What changes while it is read is told once more.
+// again takes over what changed. If nobody can tell what that is, nothing changes. What changes while it is read is
+// told once more.
 func (s *session) again(ctx context.Context) {
 	input, err := s.read()
 	if s.watcher.Again() {
@@ -116,7 +119,9 @@ func (s *session) remark(input *manifest.Input) {
 // take serves the input, and returns what became different.
 func (s *session) take(ctx context.Context, input *manifest.Input) (changed news, refused []refusal, err error) {
 	// DNSZones, DNSClasses and DNSRecords are for their own servers, and there may be several of one name.
-	ours := slices.DeleteFunc(slices.Clone(input.Objects), func(o *manifest.Object) bool { return o.OfBindy() || o.Zoneless() })
+	ours := slices.DeleteFunc(slices.Clone(input.Objects), func(o *manifest.Object) bool {
+		return o.OfBindy() || o.Zoneless()
+	})
 	objects, kept, err := s.guard.pass(ctx, ours)
 	if err != nil {
 		return changed, nil, err

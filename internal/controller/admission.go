@@ -6,13 +6,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// An Examiner says what admission thinks of the objects of one kind. It is asked about new objects and changed specs only.
+// An Examiner says what admission thinks of the objects of one kind. It is asked about new objects and changed specs
+// only.
 type Examiner struct {
 	Kind client.Object // an empty one
 	// Labels decide too, since others select objects of the kind by them: it is asked about changed labels.
 	Labels bool
-	// Faults are sentences about what makes an object invalid, whatever else there is. What an update has in common with the object
-	// that is stored is no reason to refuse it: who mends one thing need not mend all.
+	// Faults are sentences about what makes an object invalid, whatever else there is. What an update has in common with
+	// the object that is stored is no reason to refuse it: who mends one thing need not mend all.
 	Faults func(o client.Object) []string
 	// Look says what else there is to say, which depends on other objects. old is nil for a new object. nil: nothing.
 	Look func(ctx context.Context, old, o client.Object) Findings

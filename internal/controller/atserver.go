@@ -7,8 +7,8 @@ import (
 )
 
 // AtServer returns the zones that a server has, and whether these are all that it is to have: for a server that
-// must not answer before it has everything. Wants says which Zones are meant for it. One that the server does not take, or
-// that an older Zone has there, is not waited for.
+// must not answer before it has everything. Wants says which Zones are meant for it. One that the server does not take,
+// or that an older Zone has there, is not waited for.
 func (d *Deliveries) AtServer(server string, wants func(zone.ID) bool) (zones []dnsname.Name, complete bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -45,8 +45,8 @@ func (d *Deliveries) Has(id zone.ID, server string) bool {
 	return a != nil && a.report != nil && a.report.Seq > 0
 }
 
-// Newest returns the serial of the newest content of a Zone that a server has confirmed, 0 if none has, which content that is, and
-// which one is wanted now.
+// Newest returns the serial of the newest content of a Zone that a server has confirmed, 0 if none has, which content
+// that is, and which one is wanted now.
 func (d *Deliveries) Newest(id zone.ID) (serial uint32, seq, wanted uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -82,7 +82,8 @@ func (d *Deliveries) Attached(server string, name dnsname.Name) bool {
 	return false
 }
 
-// declined reports whether an error says that a server is not to have a Zone, or does not take it: waiting changes nothing.
+// declined reports whether an error says that a server is not to have a Zone, or does not take it: waiting changes
+// nothing.
 func declined(err error) bool {
 	class := backend.Class(err)
 	return class == backend.ErrHeld || class == backend.ErrRejected
@@ -107,8 +108,8 @@ func (d *Deliveries) Refused(id zone.ID) bool {
 	return refused
 }
 
-// Restarted says that a server has started anew. What it confirmed before says nothing about what it has now: each of its zones is
-// read and compared.
+// Restarted says that a server has started anew. What it confirmed before says nothing about what it has now: each of
+// its zones is read and compared.
 func (d *Deliveries) Restarted(server string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

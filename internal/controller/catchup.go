@@ -73,7 +73,8 @@ func (c CatchUp) object(ctx context.Context, kind client.Object, want *metav1.Pa
 	key := client.ObjectKeyFromObject(want)
 	for tries := 1; ; tries++ {
 		if tries%1000 == 0 {
-			c.Log.Warn("nothing is decided yet: the cache lacks what the API server has", "kind", want.Kind, "object", key.String())
+			c.Log.Warn("nothing is decided yet: the cache lacks what the API server has", "kind", want.Kind, "object",
+				key.String())
 		}
 		have, _ := kind.DeepCopyObject().(client.Object)
 		err := c.Cached.Get(ctx, key, have)
@@ -81,7 +82,8 @@ func (c CatchUp) object(ctx context.Context, kind client.Object, want *metav1.Pa
 			return fmt.Errorf("reading %s %s from the cache: %w", want.Kind, key, err)
 		}
 		if err == nil {
-			if order, err := resourceversion.CompareResourceVersion(have.GetResourceVersion(), want.ResourceVersion); err != nil || order >= 0 {
+			if order, err := resourceversion.CompareResourceVersion(have.GetResourceVersion(),
+				want.ResourceVersion); err != nil || order >= 0 {
 				return err
 			}
 		} else if err := c.Live.Get(ctx, key, want); apierrors.IsNotFound(err) {

@@ -15,10 +15,10 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// Ceilings stores how far serials may have gone, as status.serialCeiling of a dialect's zones. A ceiling takes the place of the one that this
-// operator knows, and of no other: one that was paused until its term was over stores none over that of its successor, and so never uses a serial
-// that somebody else may have used. What it knows is what Begin returned first and Raise stored since, whatever its cache has learned meanwhile:
-// the feed that asks has not.
+// Ceilings stores how far serials may have gone, as status.serialCeiling of a dialect's zones. A ceiling takes the
+// place of the one that this operator knows, and of no other: one that was paused until its term was over stores none
+// over that of its successor, and so never uses a serial that somebody else may have used. What it knows is what Begin
+// returned first and Raise stored since, whatever its cache has learned meanwhile: the feed that asks has not.
 type Ceilings struct {
 	Objects *objects.Writer
 	Live    client.Reader // asks the API server
@@ -82,8 +82,9 @@ func (c *Ceilings) Forget(id zone.ID) {
 // raises is how often a ceiling is stored again that met with another version of the object.
 const raises = 10
 
-// Raise stores a ceiling in the object of a zone. That another operator has stored a later one is the error Overtaken. A zone that was renamed has
-// two feeds: each waits for the other's answer, or would take what that one has stored for somebody else's.
+// Raise stores a ceiling in the object of a zone. That another operator has stored a later one is the error Overtaken.
+// A zone that was renamed has two feeds: each waits for the other's answer, or would take what that one has stored for
+// somebody else's.
 func (c *Ceilings) Raise(ctx context.Context, id zone.ID, asked uint32) error {
 	turn := c.turn(id)
 	if err := turn.LockBefore(ctx); err != nil {

@@ -48,7 +48,8 @@ type slowStatus struct {
 }
 
 // Patch replaces the ceiling that the patch expects.
-func (s slowStatus) Patch(_ context.Context, o client.Object, p client.Patch, _ ...client.SubResourcePatchOption) error {
+func (s slowStatus) Patch(_ context.Context, o client.Object, p client.Patch,
+	_ ...client.SubResourcePatchOption) error {
 	body, err := p.Data(o)
 	if err != nil {
 		return err
@@ -77,13 +78,14 @@ func (s slowStatus) Patch(_ context.Context, o client.Object, p client.Patch, _ 
 	return nil
 }
 
-// TestTwoNamesOfAZoneRaiseItsCeilingInTurn has a Zone be renamed: it is withdrawn under the old name while it is published under the new one, each
-// with a feed of its own.
+// TestTwoNamesOfAZoneRaiseItsCeilingInTurn has a Zone be renamed: it is withdrawn under the old name while it is
+// published under the new one, each with a feed of its own.
 func TestTwoNamesOfAZoneRaiseItsCeilingInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &slowAPI{ceiling: 100}
 		c := &Ceilings{
-			Objects: &objects.Writer{Client: api, Wrote: func(string, string) {}}, Live: api, Wrote: func(zone.ID, client.Object) {}, New: func() client.Object { return &corev1.ConfigMap{} },
+			Objects: &objects.Writer{Client: api, Wrote: func(string, string) {}}, Live: api,
+			Wrote: func(zone.ID, client.Object) {}, New: func() client.Object { return &corev1.ConfigMap{} },
 			Stored: func(o client.Object) uint32 {
 				n, _ := strconv.ParseUint(o.GetAnnotations()["ceiling"], 10, 32)
 				return uint32(n)

@@ -9,7 +9,8 @@ import (
 type Classes interface {
 	// Follow has f told of each class that was asked for and has changed, with its Secrets, until ctx ends. f may block.
 	Follow(ctx context.Context, f func(class string)) error
-	// Known waits, not for long, until the classes that were asked for have been looked at, and reports whether ctx goes on.
+	// Known waits, not for long, until the classes that were asked for have been looked at, and reports whether ctx goes
+	// on.
 	Known(ctx context.Context) bool
 	// Class returns what a class' server is reached with, or why it cannot be used now. It does not block.
 	Class(name string) (ClassServer, *Outcome)

@@ -144,7 +144,8 @@ func (c *Conditions) Set(kind string, o Outcome) {
 		Type: kind, Status: o.Status, Reason: o.Reason, Message: cut(o.Message, maxMessage),
 		ObservedGeneration: c.Generation, LastTransitionTime: metav1.NewTime(c.Now.Truncate(time.Second)),
 	}
-	if i := slices.IndexFunc(c.Old, func(o metav1.Condition) bool { return o.Type == kind }); i >= 0 && c.Old[i].Status == n.Status {
+	if i := slices.IndexFunc(c.Old, func(o metav1.Condition) bool { return o.Type == kind }); i >= 0 &&
+		c.Old[i].Status == n.Status {
 		n.LastTransitionTime = c.Old[i].LastTransitionTime
 	}
 	c.list = append(c.list, n)

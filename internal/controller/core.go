@@ -83,7 +83,8 @@ type CoreConfig struct {
 
 // NewCore returns a Core with an empty World.
 func NewCore(c CoreConfig) *Core {
-	return &Core{clock: c.Clock, settled: c.Settled, metrics: c.Metrics, world: zone.New(c.Options), wake: make(chan struct{}, 1), asks: make(chan *question)}
+	return &Core{clock: c.Clock, settled: c.Settled, metrics: c.Metrics, world: zone.New(c.Options),
+		wake: make(chan struct{}, 1), asks: make(chan *question)}
 }
 
 // PutZone hands a Zone, as a version of its object says, to the World; no put blocks.
@@ -133,8 +134,8 @@ func (c *Core) put(p put) {
 	}
 }
 
-// Verdict returns what was decided about an object at the last step. It waits until everybody has been told of that step: who asks
-// what came of the verdict would be told of the one before. So it is not for who is being told.
+// Verdict returns what was decided about an object at the last step. It waits until everybody has been told of that
+// step: who asks what came of the verdict would be told of the one before. So it is not for who is being told.
 func (c *Core) Verdict(id zone.ID) (zone.Verdict, bool) {
 	for {
 		c.mu.RLock()
@@ -186,7 +187,8 @@ func (c *Core) AdoptedAt(id zone.ID, keys []rr.Key) []zone.ID {
 func (c *Core) Busy() bool {
 	now := c.clock().UnixNano()
 	lasted := now - c.since.Load()
-	return now-c.last.Load() < int64(lull) && lasted < int64(maxBurst) && c.many.Load() >= crowd*max(1, lasted/int64(time.Second))
+	return now-c.last.Load() < int64(lull) && lasted < int64(maxBurst) &&
+		c.many.Load() >= crowd*max(1, lasted/int64(time.Second))
 }
 
 // Run settles until ctx ends. It begins after ready returns true: before every

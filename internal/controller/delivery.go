@@ -80,17 +80,19 @@ type DeliveriesConfig struct {
 	// RefreshSets is Refresh for the claims of some sets of a Zone.
 	RefreshSets func(zone.ID, []rr.Key)
 	Behind      func(id zone.ID, serial uint32) *Outcome // who is to have a serial besides, and does not; nil: nobody
-	Strange     func(Strange)                            // somebody else has changed a Zone at a server; nil: nobody is told
+	// somebody else has changed a Zone at a server; nil: nobody is told
+	Strange func(Strange)
 }
 
 // NewDeliveries returns Deliveries without an engine; Start gives them one.
 func NewDeliveries(c DeliveriesConfig) *Deliveries {
 	d := &Deliveries{
 		behind: c.Behind, strange: c.Strange,
-		store: c.Store, clock: c.Clock, log: c.Log, changed: c.Changed, settled: c.Settled, refresh: c.Refresh, refreshSets: c.RefreshSets,
-		metrics: c.Metrics,
-		onPlace: func(string) {},
-		places:  map[string]*Place{}, zones: map[zone.ID]*delivery{}, feeds: map[string]*line{}, heirs: newHeirs(),
+		store: c.Store, clock: c.Clock, log: c.Log, changed: c.Changed, settled: c.Settled, refresh: c.Refresh,
+		refreshSets: c.RefreshSets,
+		metrics:     c.Metrics,
+		onPlace:     func(string) {},
+		places:      map[string]*Place{}, zones: map[zone.ID]*delivery{}, feeds: map[string]*line{}, heirs: newHeirs(),
 	}
 	d.queue = NewWriter(8, c.Log, d.sync)
 	return d

@@ -23,12 +23,14 @@ const maxRcode, other = 16, 15
 // NewDNSMetrics returns metrics that are not registered yet.
 func NewDNSMetrics() *DNSMetrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "zonefold", Subsystem: "dns", Name: name, Help: help}, labels)
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "zonefold", Subsystem: "dns", Name: name,
+			Help: help}, labels)
 	}
 	m := &DNSMetrics{
-		answers:   counter("answers_total", "Answers that the operator's own name server has sent.", "rcode", "transport"),
-		transfers: counter("transfers_total", "Transfers that were asked for, by kind and by what became of them.", "kind", "outcome"),
-		notifies:  counter("notifies_total", "Servers told of a change, by what became of it.", "outcome"),
+		answers: counter("answers_total", "Answers that the operator's own name server has sent.", "rcode", "transport"),
+		transfers: counter("transfers_total", "Transfers that were asked for, by kind and by what became of them.", "kind",
+			"outcome"),
+		notifies: counter("notifies_total", "Servers told of a change, by what became of it.", "outcome"),
 	}
 	for i, transport := range []string{"udp", "tcp"} {
 		for rcode := range maxRcode + 1 {

@@ -109,8 +109,8 @@ func TestAZoneIsWithdrawnWithoutAServerThatIsAboutToEnd(t *testing.T) {
 	})
 }
 
-// TestRecordsHearThatAServerWithoutThemIsGone has a Record from before there is any server told that one of two cannot be reached. That is over
-// when it is gone, although the other had everything before.
+// TestRecordsHearThatAServerWithoutThemIsGone has a Record from before there is any server told that one of two cannot
+// be reached. That is over when it is gone, although the other had everything before.
 func TestRecordsHearThatAServerWithoutThemIsGone(t *testing.T) {
 	play(t, func(s *stage) {
 		f := s.fleet("one", "two")

@@ -12,8 +12,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// An Engine is the operator's one: zones of all dialects meet in its targets. Whose Deliveries a zone is part of keep its serials
-// and hear of it.
+// An Engine is the operator's one: zones of all dialects meet in its targets. Whose Deliveries a zone is part of keep
+// its serials and hear of it.
 type Engine struct {
 	*backend.Engine
 	Tracer trace.Tracer // follows changes until they are served; nil: nobody does. It is set before anything runs.

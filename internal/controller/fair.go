@@ -6,7 +6,8 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// fair is a queue in which namespaces take turns: what changes thousands of objects in one does not hold up the one object of another.
+// fair is a queue in which namespaces take turns: what changes thousands of objects in one does not hold up the one
+// object of another.
 type fair struct {
 	waiting map[string][]zone.ID
 	turns   []string // of the namespaces that have any

@@ -13,11 +13,11 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// Fleets are servers that the operator runs, of which it knows more than Deliveries: they have secondaries, and come and go.
-// Backends may name them.
+// Fleets are servers that the operator runs, of which it knows more than Deliveries: they have secondaries, and come
+// and go. Backends may name them.
 type Fleets interface {
-	// Await says that zones of an API are going to be delivered to fleets: until Host is called, and all is decided about them, nobody can say
-	// that a server has everything. It is called before anything runs.
+	// Await says that zones of an API are going to be delivered to fleets: until Host is called, and all is decided about
+	// them, nobody can say that a server has everything. It is called before anything runs.
 	Await(apiVersion string)
 	// Host has zones of these Deliveries looked at that are delivered to fleets. It is called before they run.
 	Host(d *Deliveries)
@@ -51,7 +51,8 @@ func (d *Deliveries) LodgingOf(id zone.ID) Lodging {
 	if z == nil {
 		return Lodging{Decided: d.judged && !d.regrant}
 	}
-	out := Lodging{Zone: z.snapshot.Name, UID: z.uid, Since: z.created, Decided: d.judged && !d.regrant && (z.looked || !z.accepted)}
+	out := Lodging{Zone: z.snapshot.Name, UID: z.uid, Since: z.created, Decided: d.judged && !d.regrant &&
+		(z.looked || !z.accepted)}
 	if l := z.current(); l != nil {
 		out.Fleets = z.fleets
 		for _, a := range l.at {

@@ -9,9 +9,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Follow has a handler hear of the objects of one kind that exist, and of their changes, until ctx ends. What it returns tells when the handler has
-// heard of every object that existed.
-func Follow(ctx context.Context, objects cache.Informers, o client.Object, h toolscache.ResourceEventHandler) (toolscache.InformerSynced, error) {
+// Follow has a handler hear of the objects of one kind that exist, and of their changes, until ctx ends. What it
+// returns tells when the handler has heard of every object that existed.
+func Follow(ctx context.Context, objects cache.Informers, o client.Object,
+	h toolscache.ResourceEventHandler) (toolscache.InformerSynced, error) {
 	informer, err := objects.GetInformer(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("watching %T: %w", o, err)
@@ -24,7 +25,8 @@ func Follow(ctx context.Context, objects cache.Informers, o client.Object, h too
 	return registration.HasSynced, nil
 }
 
-// Handler makes typed functions a handler of events. before is the zero T for an object that was not known; drop may be nil.
+// Handler makes typed functions a handler of events. before is the zero T for an object that was not known; drop may be
+// nil.
 func Handler[T any](put func(before, after T), drop func(T)) toolscache.ResourceEventHandlerFuncs {
 	return toolscache.ResourceEventHandlerFuncs{
 		AddFunc: func(o any) {

@@ -11,8 +11,8 @@ import (
 // namedOthers is how many objects a warning names before it counts.
 const namedOthers = 3
 
-// foretell puts a forecast about an object into sentences. Of objects in other namespaces it says how many: their owners are told
-// the rest. before is what was decided about the object as it is stored; the zero value: it is not.
+// foretell puts a forecast about an object into sentences. Of objects in other namespaces it says how many: their
+// owners are told the rest. before is what was decided about the object as it is stored; the zero value: it is not.
 func foretell(id zone.ID, f zone.Forecast, before zone.Verdict) []string {
 	var out []string
 	v := f.Verdict
@@ -38,7 +38,8 @@ func foretell(id zone.ID, f zone.Forecast, before zone.Verdict) []string {
 		out = append(out, fmt.Sprintf("%s (%s): %s", word, n.Reason, n.Message))
 	}
 	if f.Alone {
-		return append(out, fmt.Sprintf("%s concerns so many names that it was not looked at what becomes of other objects.", id))
+		return append(out, fmt.Sprintf("%s concerns so many names that it was not looked at what becomes of other objects.",
+			id))
 	}
 	return append(out, onOthers(id, f.Others)...)
 }

@@ -9,16 +9,16 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// What questions may cost: how many names and objects one may concern, and how many times as long as the answer took the World
-// has for itself after one that took longer than a trifle.
+// What questions may cost: how many names and objects one may concern, and how many times as long as the answer took
+// the World has for itself after one that took longer than a trifle.
 const (
 	maxForeseen = 2000
 	trifle      = time.Millisecond
 	restPer     = 4
 )
 
-// A Foresight answers what would come of an object that is not stored yet, while somebody can: the replica that leads, once it
-// knows everything. Its zero value answers nothing.
+// A Foresight answers what would come of an object that is not stored yet, while somebody can: the replica that leads,
+// once it knows everything. Its zero value answers nothing.
 type Foresight struct {
 	core       atomic.Pointer[Core]
 	deliveries atomic.Pointer[Deliveries]
@@ -60,8 +60,8 @@ func (f *Foresight) Verdict(id zone.ID) (zone.Verdict, bool) {
 	return c.Verdict(id)
 }
 
-// lag is how long it takes until what was created just before is known: kubectl apply creates a zone and its records one right
-// after the other.
+// lag is how long it takes until what was created just before is known: kubectl apply creates a zone and its records
+// one right after the other.
 const lag = 20 * time.Millisecond
 
 // An Inquiry is about one object.
@@ -122,8 +122,8 @@ func ask[T any](ctx context.Context, f *Foresight, put func(*zone.World) (T, boo
 	}
 }
 
-// answer puts a question, with nobody looking on: while it is put, the World is what it might be. Those who ask much are not
-// answered for a while, lest what is wait for what might be.
+// answer puts a question, with nobody looking on: while it is put, the World is what it might be. Those who ask much
+// are not answered for a while, lest what is wait for what might be.
 func (c *Core) answer(q *question) {
 	defer close(q.done)
 	began := c.clock()

@@ -8,8 +8,8 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// heirs are Zones that come into the place of others of their names: a server has one content and then the other, and is not emptied in
-// between. Deliveries.mu guards them.
+// heirs are Zones that come into the place of others of their names: a server has one content and then the other, and
+// is not emptied in between. Deliveries.mu guards them.
 type heirs struct {
 	named   map[dnsname.Name]zone.ID // the Zone that has a name by now; of several pinned ones the last
 	waiting map[zone.ID][]zone.ID    // who is withdrawn when an heir has been attached
@@ -29,8 +29,8 @@ func (h *heirs) note(z *delivery, accepted bool, name dnsname.Name) {
 	}
 }
 
-// awaitsHeir reports whether a Zone is to stay where it is for now, because another has its name and is about to be attached there. It is
-// looked at again when that is done. mu is held, and let go of while the store is asked.
+// awaitsHeir reports whether a Zone is to stay where it is for now, because another has its name and is about to be
+// attached there. It is looked at again when that is done. mu is held, and let go of while the store is asked.
 func (d *Deliveries) awaitsHeir(z *delivery) bool {
 	found := map[zone.ID]Stored{}
 	for name := range z.lines {
@@ -55,7 +55,9 @@ func (d *Deliveries) awaitsHeir(z *delivery) bool {
 	d.mu.Lock()
 	for id, stored := range found {
 		heir := d.zones[id]
-		if heir == nil || !heir.accepted || heir.moves() || !slices.ContainsFunc(d.wanted(heir, stored), func(p *Place) bool { return z.leavesTo(heir, p) }) {
+		if heir == nil || !heir.accepted || heir.moves() || !slices.ContainsFunc(d.wanted(heir, stored), func(p *Place) bool {
+			return z.leavesTo(heir, p)
+		}) {
 			continue
 		}
 		d.heirs.waiting[id] = append(d.heirs.waiting[id], z.id)
@@ -64,7 +66,8 @@ func (d *Deliveries) awaitsHeir(z *delivery) bool {
 	return false
 }
 
-// moves reports whether the Zone has to leave another name itself: two that swap their names do not wait for each other.
+// moves reports whether the Zone has to leave another name itself: two that swap their names do not wait for each
+// other.
 func (z *delivery) moves() bool {
 	for name, l := range z.lines {
 		if name != z.snapshot.Name && l.live {

@@ -57,14 +57,16 @@ func TestABackendHearsOfAZoneThatIsGoneAlthoughItWasNotWithdrawn(t *testing.T) {
 func TestTwoZonesThatSwapTheirNames(t *testing.T) {
 	play(t, func(s *stage) {
 		net := parse(t, "example.net.")
-		s.server("one", "example.org.", backendtest.Profile{}).AddZone(net, rr.SOA{TTL: 60, MName: net, RName: net, Serial: 7, Refresh: 1, Retry: 1, Expire: 1})
+		s.server("one", "example.org.", backendtest.Profile{}).AddZone(net, rr.SOA{TTL: 60, MName: net, RName: net, Serial: 7,
+			Refresh: 1, Retry: 1, Expire: 1})
 		s.place("one", nil)
 		s.zone("first", "example.org.", "one")
 		s.zone("second", "example.net.", "one")
 		s.servedIs("first", "True Served: Served by one.")
 		s.servedIs("second", "True Served: Served by one.")
 		for name, fqdn := range map[string]string{"first": "example.net.", "second": "example.org."} {
-			s.core.PutZone(zone.Zone{ID: zoneID(name), Created: born, Where: zone.Where{Name: parse(t, fqdn)}, TTL: 60}, Version{UID: "1", Generation: 2})
+			s.core.PutZone(zone.Zone{ID: zoneID(name), Created: born, Where: zone.Where{Name: parse(t, fqdn)}, TTL: 60},
+				Version{UID: "1", Generation: 2})
 		}
 		s.settle()
 		s.d.Sync(zoneID("first"))

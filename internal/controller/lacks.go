@@ -22,7 +22,8 @@ func (d *Deliveries) lacking(z *delivery, wanted []*Place, refs []string) *Outco
 				"Backend %s, which backendRefs names, does not exist; create it, or correct backendRefs.", name)))
 		case !slices.Contains(wanted, p):
 			all = append(all, Not(ReasonBackendNotGranted, fmt.Sprintf(
-				"Backend %s, which backendRefs names, does not grant %s to namespace %s; add a grant there, or correct backendRefs.",
+				"Backend %s, which backendRefs names, does not grant %s to namespace %s; add a grant there, or "+
+					"correct backendRefs.",
 				name, z.snapshot.Name, z.id.Namespace)))
 		}
 	}
@@ -31,7 +32,8 @@ func (d *Deliveries) lacking(z *delivery, wanted []*Place, refs []string) *Outco
 		if p.Hosted && p.Problem == nil && len(p.at(z.snapshot.Name)) == 0 {
 			z.unhosted = append(z.unhosted, p.Name)
 			all = append(all, Not(ReasonNoSuchZone, fmt.Sprintf(
-				"%s reaches no hosted zone %s; create it at the service, where it is looked for again and again, or correct backendRefs.", p.called(), z.snapshot.Name)))
+				"%s reaches no hosted zone %s; create it at the service, where it is looked for again and again, or correct "+
+					"backendRefs.", p.called(), z.snapshot.Name)))
 		}
 		if p.Problem != nil && (p.Passing || !z.reaches(p)) {
 			all = append(all, Not(ReasonBackendNotReady, fmt.Sprintf("%s cannot be used: %s", p.called(), p.Problem.Message)))
@@ -74,7 +76,8 @@ func (z *delivery) reaches(p *Place) bool {
 func (z *delivery) nowhere(l *line) Outcome {
 	switch {
 	case z.lacks == nil:
-		return Not(ReasonNoBackend, fmt.Sprintf("No Backend serves %s; mark one as default, or name one in backendRefs.", l.name))
+		return Not(ReasonNoBackend, fmt.Sprintf("No Backend serves %s; mark one as default, or name one in backendRefs.",
+			l.name))
 	case z.lacks.Reason == ReasonBackendNotReady || z.lacks.Reason == ReasonNoSuchZone:
 		return *z.lacks
 	}

@@ -17,21 +17,27 @@ func TestServedIsTrueOnlyWhenEveryBackendThatIsMeantHasConfirmed(t *testing.T) {
 		places map[string]func(*Place)
 		want   string
 	}{{
-		name: "all that are named are there", refs: []string{"one", "two"}, places: map[string]func(*Place){"one": nil, "two": nil},
-		want: "True Served: Served by one, two.",
+		name: "all that are named are there", refs: []string{"one", "two"},
+		places: map[string]func(*Place){"one": nil, "two": nil},
+		want:   "True Served: Served by one, two.",
 	}, {
 		name: "one that is named does not exist", refs: []string{"one", "two"}, places: map[string]func(*Place){"one": nil},
-		want: "False BackendNotFound: Backend two, which backendRefs names, does not exist; create it, or correct backendRefs.",
+		want: "False BackendNotFound: Backend two, which backendRefs names, does not exist; create it, or correct " +
+			"backendRefs.",
 	}, {
-		name: "one that is named cannot be used", refs: []string{"one", "two"}, places: map[string]func(*Place){"one": nil, "two": unusable},
+		name: "one that is named cannot be used", refs: []string{"one", "two"}, places: map[string]func(*Place){"one": nil,
+			"two": unusable},
 		want: "False BackendNotReady: Backend two cannot be used: Secret x/key cannot be read.",
 	}, {
-		name: "one that is named does not grant the zone", refs: []string{"one", "two"}, places: map[string]func(*Place){"one": granting, "two": nobody},
-		want: "False BackendNotGranted: Backend two, which backendRefs names, does not grant example.org. to namespace a; add a grant there, or correct backendRefs.",
+		name: "one that is named does not grant the zone", refs: []string{"one", "two"},
+		places: map[string]func(*Place){"one": granting, "two": nobody},
+		want: "False BackendNotGranted: Backend two, which backendRefs names, does not grant example.org. to namespace a; " +
+			"add a grant there, or correct backendRefs.",
 	}, {
 		name: "of several the missing one gives the reason, and all are named", refs: []string{"one", "two", "three"},
 		places: map[string]func(*Place){"one": nil, "two": unusable},
-		want: "False BackendNotFound: Backend three, which backendRefs names, does not exist; create it, or correct backendRefs." +
+		want: "False BackendNotFound: Backend three, which backendRefs names, does not exist; create it, or correct " +
+			"backendRefs." +
 			" Backend two cannot be used: Secret x/key cannot be read.",
 	}, {
 		name: "a default one cannot be used", places: map[string]func(*Place){
@@ -48,11 +54,14 @@ func TestServedIsTrueOnlyWhenEveryBackendThatIsMeantHasConfirmed(t *testing.T) {
 		places: map[string]func(*Place){"one": nil, "two": unusable},
 		want:   "True Served: Served by one.",
 	}, {
-		name: "the only one that is named does not exist", refs: []string{"two"}, places: map[string]func(*Place){"one": unusable},
-		want: "False NoBackend: No Backend serves example.org. Backend two, which backendRefs names, does not exist; create it, or correct backendRefs.",
+		name: "the only one that is named does not exist", refs: []string{"two"},
+		places: map[string]func(*Place){"one": unusable},
+		want: "False NoBackend: No Backend serves example.org. Backend two, which backendRefs names, does not exist; " +
+			"create it, or correct backendRefs.",
 	}, {
-		name: "the only one that is named cannot be used", refs: []string{"two"}, places: map[string]func(*Place){"two": unusable},
-		want: "False BackendNotReady: Backend two cannot be used: Secret x/key cannot be read.",
+		name: "the only one that is named cannot be used", refs: []string{"two"},
+		places: map[string]func(*Place){"two": unusable},
+		want:   "False BackendNotReady: Backend two cannot be used: Secret x/key cannot be read.",
 	}, {
 		name: "none is named and none is default", places: map[string]func(*Place){"one": nil, "two": unusable},
 		want: "False NoBackend: No Backend serves example.org.; mark one as default, or name one in backendRefs.",
@@ -95,7 +104,8 @@ func TestServedFollowsBackendsThatComeAndGo(t *testing.T) {
 		s.place("one", nil)
 		s.zone("org", "example.org.", "one", "two")
 		s.record("www", "www.example.org.", "192.0.2.1")
-		const missing = "False BackendNotFound: Backend two, which backendRefs names, does not exist; create it, or correct backendRefs."
+		const missing = "False BackendNotFound: Backend two, which backendRefs names, does not exist; create it, or " +
+			"correct backendRefs."
 		const served = "True Served: Served by one, two."
 		step := func(what, want string, do func()) {
 			t.Helper()
@@ -110,10 +120,12 @@ func TestServedFollowsBackendsThatComeAndGo(t *testing.T) {
 		s.servedIs("org", missing)
 		step("it appears", served, func() { s.place("two", nil) })
 		step("it goes", missing, func() { s.dropPlace("two") })
-		step("it appears, and cannot be used", "False BackendNotReady: Backend two cannot be used: Secret x/key cannot be read.",
+		step("it appears, and cannot be used",
+			"False BackendNotReady: Backend two cannot be used: Secret x/key cannot be read.",
 			func() { s.place("two", unusable) })
 		step("it can be used", served, func() { s.place("two", nil) })
-		step("a third is named", "False BackendNotFound: Backend three, which backendRefs names, does not exist; create it, or correct backendRefs.",
+		step("a third is named",
+			"False BackendNotFound: Backend three, which backendRefs names, does not exist; create it, or correct backendRefs.",
 			func() { s.zone("org", "example.org.", "one", "two", "three") })
 		step("it is not named any more", served, func() { s.zone("org", "example.org.", "one", "two") })
 

@@ -2,8 +2,8 @@ package controller
 
 import "github.com/zonefold/zonefold/internal/zone"
 
-// Leading returns the newest serial of a Zone and a server that was given it in this run; false if none was: nothing has changed
-// then, or no server has the change yet.
+// Leading returns the newest serial of a Zone and a server that was given it in this run; false if none was: nothing
+// has changed then, or no server has the change yet.
 func (d *Deliveries) Leading(id zone.ID) (server string, serial uint32, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -54,8 +54,10 @@ func TestWhatAnOldLeaderHasPublishedLateIsWithdrawn(t *testing.T) {
 
 func TestNothingIsForgottenOfAZoneBeforeItHasBeenLookedAt(t *testing.T) {
 	d := NewDeliveries(DeliveriesConfig{
-		Store: &store{zones: map[zone.ID]Stored{}}, Clock: backend.SystemClock{}.Now, Log: slog.New(slog.DiscardHandler), Metrics: NewMetrics(),
-		Changed: func(zone.ID) {}, Settled: func([]zone.ID) {}, Refresh: func(zone.ID) {}, RefreshSets: func(zone.ID, []rr.Key) {},
+		Store: &store{zones: map[zone.ID]Stored{}}, Clock: backend.SystemClock{}.Now, Log: slog.New(slog.DiscardHandler),
+		Metrics: NewMetrics(),
+		Changed: func(zone.ID) {}, Settled: func([]zone.ID) {}, Refresh: func(zone.ID) {},
+		RefreshSets: func(zone.ID, []rr.Key) {},
 	})
 	id := zoneID("org")
 	check := func(when string) {

@@ -81,8 +81,10 @@ type waiting struct {
 }
 
 func (d *Deliveries) addLine(z *delivery, name dnsname.Name, stored Stored) *line {
-	l := &line{id: z.id.String() + " " + name.String(), zone: z.id, name: name, at: map[place]*attached{}, ending: map[place]struct{}{}, waits: map[zone.ID]uint64{}}
-	config := backend.FeedConfig{ID: l.id, Zone: name, Created: stored.Created, Serial: stored.Serial, Ceiling: stored.Ceiling}
+	l := &line{id: z.id.String() + " " + name.String(), zone: z.id, name: name, at: map[place]*attached{},
+		ending: map[place]struct{}{}, waits: map[zone.ID]uint64{}}
+	config := backend.FeedConfig{ID: l.id, Zone: name, Created: stored.Created, Serial: stored.Serial,
+		Ceiling: stored.Ceiling}
 	l.written = within(stored.Written(), name)
 	if stored.Name == name {
 		config.Content = stored.Content
@@ -101,8 +103,8 @@ func within(sets rr.Sets, name dnsname.Name) rr.Sets {
 	return txn.Sets()
 }
 
-// deliver attaches the live line to the wanted Places and withdraws everything else. It returns the claims to be told: who they waited for may
-// be there no more.
+// deliver attaches the live line to the wanted Places and withdraws everything else. It returns the claims to be told:
+// who they waited for may be there no more.
 func (d *Deliveries) deliver(z *delivery, wanted []*Place, stored Stored) []zone.ID {
 	z.problem = ""
 	live := z.accepted && !stored.Deleting
@@ -192,9 +194,9 @@ func (d *Deliveries) letGo(l *line, key place) {
 	d.onPlace(key.place) // it has one Zone less
 }
 
-// leaveUnnamed gives up servers that their Backend does not name any more, while a zone is withdrawn from them: what is there
-// stays there, as where the zone is live. What was theirs is owed by the servers that the Backend names now, which may be
-// the same under a better address.
+// leaveUnnamed gives up servers that their Backend does not name any more, while a zone is withdrawn from them: what is
+// there stays there, as where the zone is live. What was theirs is owed by the servers that the Backend names now,
+// which may be the same under a better address.
 func (l *line) leaveUnnamed(d *Deliveries) {
 	for key, a := range l.at {
 		p := d.places[key.place]
@@ -236,10 +238,12 @@ func (d *Deliveries) attachEnding(l *line, wanted []*Place) {
 
 func (d *Deliveries) attachTo(l *line, key place, p *Place, s Server) {
 	a := l.at[key]
-	if a != nil && !a.leaving && a.client == s.Backend && a.observe == p.Observe && a.keep == p.Keep && a.audit == p.Audit {
+	if a != nil && !a.leaving && a.client == s.Backend && a.observe == p.Observe && a.keep == p.Keep &&
+		a.audit == p.Audit {
 		return
 	}
-	a = &attached{client: s.Backend, place: p.called(), server: cmp.Or(s.Title, s.Name), kind: p.Kind, since: p.Created, observe: p.Observe, keep: p.Keep, audit: p.Audit}
+	a = &attached{client: s.Backend, place: p.called(), server: cmp.Or(s.Title, s.Name), kind: p.Kind, since: p.Created,
+		observe: p.Observe, keep: p.Keep, audit: p.Audit}
 	l.at[key] = a
 	d.engine.Attach(key.target, l.attachment(key.place, a))
 }
@@ -266,7 +270,8 @@ func (d *Deliveries) settleDebt(z *delivery, l *line, name string) {
 	p := d.places[name]
 	switch {
 	case p == nil:
-		d.log.Info("what a zone was delivered to is gone; what was published there stays", "zone", l.name.String(), "at", name)
+		d.log.Info("what a zone was delivered to is gone; what was published there stays", "zone", l.name.String(), "at",
+			name)
 	case p.Observe: // where nothing is written, nothing is withdrawn
 	case p.Problem != nil:
 		z.problem = fmt.Sprintf("%s cannot be withdrawn from %s: %s", l.name, p.called(), p.Problem.Message)

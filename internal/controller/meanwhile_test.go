@@ -186,7 +186,8 @@ func TestABackendThatCannotBeUsedIsPutAgainWhileAZoneIsLookedAt(t *testing.T) {
 func TestAZoneThatIsRenamedWhileItIsHeldIsNotPublishedBeforeItIsHeld(t *testing.T) {
 	play(t, func(s *stage) {
 		m := s.server("one", "example.org.", backendtest.Profile{})
-		m.AddZone(parse(t, "example.net."), rr.SOA{TTL: 60, MName: parse(t, "ns.example.net."), RName: parse(t, "host.example.net."), Serial: 7, Refresh: 1, Retry: 1, Expire: 1})
+		m.AddZone(parse(t, "example.net."), rr.SOA{TTL: 60, MName: parse(t, "ns.example.net."), RName: parse(t,
+			"host.example.net."), Serial: 7, Refresh: 1, Retry: 1, Expire: 1})
 		s.place("one", nil)
 		s.record("www", "www.example.net.", "192.0.2.1")
 		start := s.store.stop("hold")

@@ -34,16 +34,23 @@ func NewMetrics() *Metrics {
 		return prometheus.HistogramOpts{Namespace: "zonefold", Name: name, Help: help, Buckets: buckets}
 	}
 	return &Metrics{
-		settleSeconds: prometheus.NewHistogram(histogram("settle_seconds", "Time to recompute the zones after changes.", fine)),
-		settlePuts:    prometheus.NewCounter(prometheus.CounterOpts{Namespace: "zonefold", Name: "changes_total", Help: "Changes of objects that were taken in."}),
-		served:        prometheus.NewHistogram(histogram("change_to_served_seconds", "Time from taking in a change of a zone until every Backend has confirmed it.", slow)),
-		objects:       prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "zonefold", Name: "objects", Help: "Objects by kind and by the reason of their verdict; every reason but Accepted is a refusal."}, []string{"kind", "reason"}),
-		applySeconds:  prometheus.NewHistogramVec(histogram("backend_apply_seconds", "Time of one batch sent to a server.", slow), []string{"backend"}),
-		changes:       counter("backend_changed_sets_total", "Record sets changed on servers.", "backend"),
-		readSeconds:   prometheus.NewHistogramVec(histogram("backend_read_seconds", "Time of one reading of a zone from a server.", slow), []string{"backend"}),
-		refusedSets:   counter("backend_refused_sets_total", "Record sets that a server, or its limits, refused.", "backend"),
-		errors:        counter("backend_errors_total", "Calls of servers that failed, by class.", "backend", "class"),
-		writes:        counter("api_writes_total", "Writes to the API server.", "kind", "what"),
+		settleSeconds: prometheus.NewHistogram(histogram("settle_seconds", "Time to recompute the zones after changes.",
+			fine)),
+		settlePuts: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "zonefold", Name: "changes_total",
+			Help: "Changes of objects that were taken in."}),
+		served: prometheus.NewHistogram(histogram("change_to_served_seconds",
+			"Time from taking in a change of a zone until every Backend has confirmed it.", slow)),
+		objects: prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "zonefold", Name: "objects",
+			Help: "Objects by kind and by the reason of their verdict; every reason but Accepted is a refusal."},
+			[]string{"kind", "reason"}),
+		applySeconds: prometheus.NewHistogramVec(histogram("backend_apply_seconds", "Time of one batch sent to a server.",
+			slow), []string{"backend"}),
+		changes: counter("backend_changed_sets_total", "Record sets changed on servers.", "backend"),
+		readSeconds: prometheus.NewHistogramVec(histogram("backend_read_seconds",
+			"Time of one reading of a zone from a server.", slow), []string{"backend"}),
+		refusedSets: counter("backend_refused_sets_total", "Record sets that a server, or its limits, refused.", "backend"),
+		errors:      counter("backend_errors_total", "Calls of servers that failed, by class.", "backend", "class"),
+		writes:      counter("api_writes_total", "Writes to the API server.", "kind", "what"),
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// openingPatience is how long an opening waits for a Zone that cannot be delivered for now, such as one whose ceiling the
-// API server does not store. A leader that cannot reach that at all is none any more by then.
+// openingPatience is how long an opening waits for a Zone that cannot be delivered for now, such as one whose ceiling
+// the API server does not store. A leader that cannot reach that at all is none any more by then.
 const openingPatience = 30 * time.Second
 
 // An opening waits until all that was to be delivered when this run began has been, for a
@@ -110,8 +110,8 @@ func (d *Deliveries) underWay(z *delivery) bool {
 	return false
 }
 
-// fails reports whether nothing has come of the delivery yet, for a reason that may go away: such a Zone is not one that
-// the server does not have, but one that is not known.
+// fails reports whether nothing has come of the delivery yet, for a reason that may go away: such a Zone is not one
+// that the server does not have, but one that is not known.
 func (a *attached) fails() bool {
 	switch backend.Class(a.report.Err) {
 	case "", backend.ErrRejected, backend.ErrHeld:

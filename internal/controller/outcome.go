@@ -108,8 +108,8 @@ func (d *Deliveries) placesOf(z *delivery) []PlaceOutcome {
 	return slices.CompactFunc(out, func(a, b PlaceOutcome) bool { return a.Delivered == b.Delivered })
 }
 
-// serialAt returns the serial whose content a server has confirmed, 0 if there is none. For one with serials of its own it is the zone's, and
-// stays the one before until it has the content of the next.
+// serialAt returns the serial whose content a server has confirmed, 0 if there is none. For one with serials of its own
+// it is the zone's, and stays the one before until it has the content of the next.
 func (l *line) serialAt(a *attached) uint32 {
 	switch label, ok := l.feed.Label(); {
 	case a.report == nil || a.report.Seq == 0:
@@ -238,7 +238,8 @@ func (l *line) behind(a *attached, seq uint64) *Outcome {
 	case a.leaving && a.without != nil:
 		o = Not(a.without.Reason, fmt.Sprintf("%s cannot be withdrawn from %s: %s", l.name, a.place, a.without.Message))
 	case a.leaving && r != nil && r.Err != nil:
-		o = Not(ReasonOf(backend.Class(r.Err)), fmt.Sprintf("%s cannot be withdrawn from %s (%s): %s.", l.name, a.place, a.server, cause(r.Err)))
+		o = Not(ReasonOf(backend.Class(r.Err)), fmt.Sprintf("%s cannot be withdrawn from %s (%s): %s.", l.name, a.place,
+			a.server, cause(r.Err)))
 	case a.leaving:
 		o = Not(ReasonWithdrawing, fmt.Sprintf("%s is being withdrawn from %s.", l.name, a.place))
 	case a.observe:
@@ -248,15 +249,16 @@ func (l *line) behind(a *attached, seq uint64) *Outcome {
 	case a.without != nil:
 		o = Not(ReasonBackendNotReady, fmt.Sprintf("%s cannot be used: %s", a.place, a.without.Message))
 	case r != nil && r.Err != nil:
-		o = Not(ReasonOf(backend.Class(r.Err)), fmt.Sprintf("%s (%s) does not serve %s: %s.", a.place, a.server, l.name, cause(r.Err)))
+		o = Not(ReasonOf(backend.Class(r.Err)), fmt.Sprintf("%s (%s) does not serve %s: %s.", a.place, a.server, l.name,
+			cause(r.Err)))
 	default:
 		o = Not(ReasonPending, fmt.Sprintf("%s is about to take it.", a.place))
 	}
 	return &o
 }
 
-// cause is what a server said and what to do about it, without what is said already: the zone, the server and the class, which
-// is the reason.
+// cause is what a server said and what to do about it, without what is said already: the zone, the server and the
+// class, which is the reason.
 func cause(err error) string {
 	e, ok := errors.AsType[*backend.Error](err)
 	switch {
@@ -274,5 +276,6 @@ func difference(r *backend.Report) string {
 	if r == nil || r.Difference == nil {
 		return "the difference is not known yet"
 	}
-	return fmt.Sprintf("it would add %d sets, change %d and delete %d", r.Difference.Added, r.Difference.Changed, r.Difference.Deleted)
+	return fmt.Sprintf("it would add %d sets, change %d and delete %d", r.Difference.Added, r.Difference.Changed,
+		r.Difference.Deleted)
 }

@@ -40,7 +40,8 @@ func TestWhatAnEarlierRunPublishedIsOwedUntilItsBackendCanBeUsed(t *testing.T) {
 		}
 
 		s.remove("org")
-		s.servedIs("org", "False Withdrawing: example.org. cannot be withdrawn from Backend two: Secret x/key cannot be read.")
+		s.servedIs("org",
+			"False Withdrawing: example.org. cannot be withdrawn from Backend two: Secret x/key cannot be read.")
 		if s.gone("org") || s.has("two", "example.org.", "www.example.org.") == "" {
 			t.Error("the object is gone although its record is still published")
 		}

@@ -27,10 +27,11 @@ type Place struct {
 	Keep    bool // foreign sets stay
 	Observe bool // nothing is written
 	Audit   time.Duration
-	Grants  []zone.Grant         // with Closed: who may have which zones here
-	Closed  bool                 // the Backend has grants, and serves nobody else
-	Problem *Outcome             // why it cannot be used now; what is attached stays so: see Stopped
-	Hosted  bool                 // each server is one zone of a service, and a Zone that has none there is delivered nowhere
+	Grants  []zone.Grant // with Closed: who may have which zones here
+	Closed  bool         // the Backend has grants, and serves nobody else
+	Problem *Outcome     // why it cannot be used now; what is attached stays so: see Stopped
+	// each server is one zone of a service, and a Zone that has none there is delivered nowhere
+	Hosted  bool
 	Passing bool                 // a server that is not named any more is gone, with all that it had
 	Fleet   types.NamespacedName // whose primaries the servers are; zero: they are others
 }
@@ -57,7 +58,8 @@ func (p *Place) serves(refs []string) bool {
 	return slices.Contains(refs, p.Name)
 }
 
-// Hosted reports whether a Zone that wants the backends refs goes to services alone, which have name servers of their own for it.
+// Hosted reports whether a Zone that wants the backends refs goes to services alone, which have name servers of their
+// own for it.
 func (d *Deliveries) Hosted(refs []string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -87,7 +89,9 @@ func (p *Place) at(zone dnsname.Name) []Server {
 
 // names reports whether a target is at one of the servers of p that stay.
 func (p *Place) names(target backend.TargetKey) bool {
-	return slices.ContainsFunc(p.Servers, func(s Server) bool { return !s.Ending && s.Name == target.Server && s.View == target.View })
+	return slices.ContainsFunc(p.Servers, func(s Server) bool {
+		return !s.Ending && s.Name == target.Server && s.View == target.View
+	})
 }
 
 // allows reports whether the grants of p include a Zone, or one above it that

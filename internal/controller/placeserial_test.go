@@ -8,8 +8,8 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/backendtest"
 )
 
-// TestAServerWithSerialsOfItsOwnIsToldOfWithTheZones has a change wait at a server that counts for itself: the serial that is shown of
-// the Backend is the Zone's, and that of the content that the server has.
+// TestAServerWithSerialsOfItsOwnIsToldOfWithTheZones has a change wait at a server that counts for itself: the serial
+// that is shown of the Backend is the Zone's, and that of the content that the server has.
 func TestAServerWithSerialsOfItsOwnIsToldOfWithTheZones(t *testing.T) {
 	play(t, func(s *stage) {
 		m := s.server("one", "example.org.", backendtest.Profile{Limits: backend.Limits{SOA: backend.SOAServer}})

@@ -39,7 +39,8 @@ func (d *Deliveries) hear(r backend.Report) {
 		before = &backend.Report{}
 	}
 	failed := r.Err != nil && (before.Err == nil || before.Err.Error() != r.Err.Error())
-	all := before.Seq == 0 && (r.Seq > 0 || failed) // every claim of the zone has to be told that one more Backend has it, or why it has nothing
+	// every claim of the zone has to be told that one more Backend has it, or why it has nothing
+	all := before.Seq == 0 && (r.Seq > 0 || failed)
 	refused := changedRefusals(before.Refused, r.Refused)
 	a.report = &r
 	if (before.Err == nil) != (r.Err == nil) || declined(before.Err) != declined(r.Err) || r.Seq > 0 && before.Seq == 0 {

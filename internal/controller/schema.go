@@ -23,7 +23,8 @@ type Schema struct {
 // schema of another operator would drop what is written, again and again.
 func (s Schema) Check(ctx context.Context, reader client.Reader) error {
 	crd := &unstructured.Unstructured{}
-	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1",
+		Kind: "CustomResourceDefinition"})
 	err := reader.Get(ctx, client.ObjectKey{Name: s.CRD}, crd)
 	if apierrors.IsNotFound(err) {
 		return fmt.Errorf("the CustomResourceDefinition %s is not installed; apply zonefold's from config/crd", s.CRD)
@@ -35,7 +36,8 @@ func (s Schema) Check(ctx context.Context, reader client.Reader) error {
 	if len(lacks) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the CustomResourceDefinition %s is another operator's, or an old one: it lacks %s; apply zonefold's from config/crd",
+	return fmt.Errorf(
+		"the CustomResourceDefinition %s is another operator's, or an old one: it lacks %s; apply zonefold's from config/crd",
 		s.CRD, strings.Join(lacks, ", "))
 }
 

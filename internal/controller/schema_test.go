@@ -15,10 +15,14 @@ func TestSchemaLacks(t *testing.T) {
 		schema Schema
 		want   string
 	}{
-		"our own schema lacks nothing":          {Schema{Version: "v1alpha1", Fields: []string{"status.conditions", "spec.delegations.namespace"}}, ""},
-		"a field that is not there is named":    {Schema{Version: "v1alpha1", Fields: []string{"status.conditions", "status.nothing"}}, "status.nothing"},
-		"a field inside a list is looked for":   {Schema{Version: "v1alpha1", Fields: []string{"spec.delegations.colour"}}, "spec.delegations.colour"},
-		"a version that is not there is enough": {Schema{Version: "v2", Fields: []string{"status.conditions"}}, "the version v2"},
+		"our own schema lacks nothing": {Schema{Version: "v1alpha1", Fields: []string{"status.conditions",
+			"spec.delegations.namespace"}}, ""},
+		"a field that is not there is named": {Schema{Version: "v1alpha1", Fields: []string{"status.conditions",
+			"status.nothing"}}, "status.nothing"},
+		"a field inside a list is looked for": {Schema{Version: "v1alpha1", Fields: []string{"spec.delegations.colour"}},
+			"spec.delegations.colour"},
+		"a version that is not there is enough": {Schema{Version: "v2", Fields: []string{"status.conditions"}},
+			"the version v2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := strings.Join(c.schema.lacks(ours), ", "); got != c.want {

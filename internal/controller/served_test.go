@@ -9,8 +9,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// TestARefusedSetIsToldToItsRecordsAlone has a server refuse one set, take it, and refuse it again: the other Records of the Zone
-// need not be looked at.
+// TestARefusedSetIsToldToItsRecordsAlone has a server refuse one set, take it, and refuse it again: the other Records
+// of the Zone need not be looked at.
 func TestARefusedSetIsToldToItsRecordsAlone(t *testing.T) {
 	play(t, func(s *stage) {
 		s.server("one", "example.org.", backendtest.Profile{Bad: func(set rr.Set) bool {
@@ -54,28 +54,36 @@ func TestServed(t *testing.T) {
 		want  string
 	}{
 		{"all have confirmed it", at{"a": has(5), "b": has(6)}, nil, "True Served: Served by a, b."},
-		{"one has confirmed what was before it", at{"a": has(5), "b": has(4)}, nil, "False Pending: Backend b is about to take it."},
+		{"one has confirmed what was before it", at{"a": has(5), "b": has(4)}, nil,
+			"False Pending: Backend b is about to take it."},
 		{"nothing has been heard of one", at{"a": has(5), "b": {}}, nil, "False Pending: Backend b is about to take it."},
 		{"one has it, and cannot take what comes after", at{"a": failed(5)}, nil, "True Served: Served by a."},
-		{"one cannot take it", at{"a": has(5), "b": failed(4)}, nil, "False Unavailable: Backend b (srv) does not serve example.org.: no answer."},
+		{"one cannot take it", at{"a": has(5), "b": failed(4)}, nil,
+			"False Unavailable: Backend b (srv) does not serve example.org.: no answer."},
 		{"a server that is away is told before one that is only behind", at{"a": {}, "b": failed(4)}, nil,
 			"False Unavailable: Backend b (srv) does not serve example.org.: no answer."},
-		{"one refuses it", at{"a": has(5), "b": refuses(www)}, nil, "False Rejected: Backend b does not take www.example.org. A: bad"},
+		{"one refuses it", at{"a": has(5), "b": refuses(www)}, nil,
+			"False Rejected: Backend b does not take www.example.org. A: bad"},
 		{"one refuses another set", at{"a": has(5), "b": refuses(mail)}, nil, "True Served: Served by a, b."},
 		{"all only observe", at{"a": observes}, nil, "False Observing: Nothing is written. Backend a only observes."},
 		{"one only observes", at{"a": has(5), "b": observes}, nil, "True Served: Served by a."},
 		{"one is being withdrawn", at{"a": has(5), "b": {leaving: true}}, nil, "True Served: Served by a."},
 		{"all are being withdrawn", at{"a": {leaving: true}}, nil, "False Withdrawing: It is being withdrawn."},
-		{"none is attached", at{}, nil, "False NoBackend: No Backend serves example.org.; mark one as default, or name one in backendRefs."},
-		{"the only one does not exist", at{}, lacks(ReasonBackendNotFound), "False NoBackend: No Backend serves example.org. Mend it."},
-		{"the only one does not grant it", at{}, lacks(ReasonBackendNotGranted), "False NoBackend: No Backend serves example.org. Mend it."},
+		{"none is attached", at{}, nil,
+			"False NoBackend: No Backend serves example.org.; mark one as default, or name one in backendRefs."},
+		{"the only one does not exist", at{}, lacks(ReasonBackendNotFound),
+			"False NoBackend: No Backend serves example.org. Mend it."},
+		{"the only one does not grant it", at{}, lacks(ReasonBackendNotGranted),
+			"False NoBackend: No Backend serves example.org. Mend it."},
 		{"the only one cannot be used", at{}, lacks(ReasonBackendNotReady), "False BackendNotReady: Mend it."},
 		{"another one does not exist", at{"a": has(5)}, lacks(ReasonBackendNotFound), "False BackendNotFound: Mend it."},
-		{"another one does not grant it", at{"a": has(5)}, lacks(ReasonBackendNotGranted), "False BackendNotGranted: Mend it."},
+		{"another one does not grant it", at{"a": has(5)}, lacks(ReasonBackendNotGranted),
+			"False BackendNotGranted: Mend it."},
 		{"another one cannot be used", at{"a": has(5)}, lacks(ReasonBackendNotReady), "False BackendNotReady: Mend it."},
 		{"what is refused is told before what is missing", at{"a": refuses(www)}, lacks(ReasonBackendNotFound),
 			"False Rejected: Backend a does not take www.example.org. A: bad"},
-		{"what is missing is told before what is on its way", at{"a": {}}, lacks(ReasonBackendNotFound), "False BackendNotFound: Mend it."},
+		{"what is missing is told before what is on its way", at{"a": {}}, lacks(ReasonBackendNotFound),
+			"False BackendNotFound: Mend it."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := &line{name: parse(t, "example.org."), at: map[place]*attached{}}

@@ -56,7 +56,8 @@ func (s *stage) strange(x Strange) {
 func play(t *testing.T, f func(*stage)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &stage{t: t, store: &store{zones: map[zone.ID]Stored{}, written: map[zone.ID]rr.Sets{}}, servers: map[string]*backendtest.Memory{}}
+		s := &stage{t: t, store: &store{zones: map[zone.ID]Stored{}, written: map[zone.ID]rr.Sets{}},
+			servers: map[string]*backendtest.Memory{}}
 		s.begin()
 		f(s)
 		s.end()
@@ -189,7 +190,8 @@ func (s *stage) record(name, fqdn, address string) {
 func (s *stage) server(name, fqdn string, profile backendtest.Profile) *backendtest.Memory {
 	s.t.Helper()
 	m := backendtest.NewMemory(profile)
-	m.AddZone(parse(s.t, fqdn), rr.SOA{TTL: 60, MName: parse(s.t, "ns."+fqdn), RName: parse(s.t, "host."+fqdn), Serial: 7, Refresh: 1, Retry: 1, Expire: 1})
+	m.AddZone(parse(s.t, fqdn), rr.SOA{TTL: 60, MName: parse(s.t, "ns."+fqdn), RName: parse(s.t, "host."+fqdn), Serial: 7,
+		Refresh: 1, Retry: 1, Expire: 1})
 	s.servers[name] = m
 	return m
 }

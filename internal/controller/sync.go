@@ -74,9 +74,9 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 			return err
 		}
 		d.mu.Lock()
-		if now := d.wanted(z, stored); d.regrant || !slices.Equal(now, wanted) || missing(d.holds(z, now), union(hold, stored.Delivered)) {
+		if d.movedSince(z, stored, wanted, union(hold, stored.Delivered)) {
 			d.mu.Unlock()
-			return &Later{} // a Backend was put again, or the Zone has another name: what is held is not what is wanted by now
+			return &Later{}
 		}
 	}
 	was := z.standing()
@@ -107,8 +107,15 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 	return nil
 }
 
-// rememberAll takes over what earlier runs have delivered before any Zone is: one that is new begins above the serials of who had its
-// name.
+// movedSince reports whether a Backend was put again, or the Zone has another name: what is held is not what is wanted
+// by now.
+func (d *Deliveries) movedSince(z *delivery, stored Stored, wanted []*Place, held []Delivered) bool {
+	now := d.wanted(z, stored)
+	return d.regrant || !slices.Equal(now, wanted) || missing(d.holds(z, now), held)
+}
+
+// rememberAll takes over what earlier runs have delivered before any Zone is: one that is new begins above the serials
+// of who had its name.
 func (d *Deliveries) rememberAll() {
 	for id, was := range d.earlier {
 		if len(was.Delivered) == 0 {
@@ -194,7 +201,8 @@ func (z *delivery) standing() standing {
 func (z *delivery) differs(was standing) bool {
 	l := z.lines[z.snapshot.Name]
 	left := func(key place) bool { return l == nil || l.at[key] == nil }
-	return !sameOutcome(was.lacks, z.lacks) || missing(was.places, z.stands()) || slices.ContainsFunc(was.unconfirmed, left)
+	return !sameOutcome(was.lacks, z.lacks) || missing(was.places, z.stands()) ||
+		slices.ContainsFunc(was.unconfirmed, left)
 }
 
 // forget ends all lines of a Zone whose object is gone although nothing was withdrawn.

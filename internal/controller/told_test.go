@@ -9,8 +9,8 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// TestAVerdictIsHeardOnceEverybodyIsToldOfIt has somebody ask for a verdict while it is being told: what it would hear of the delivery
-// is about the content before.
+// TestAVerdictIsHeardOnceEverybodyIsToldOfIt has somebody ask for a verdict while it is being told: what it would hear
+// of the delivery is about the content before.
 func TestAVerdictIsHeardOnceEverybodyIsToldOfIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		id := zoneID("org")
@@ -24,7 +24,8 @@ func TestAVerdictIsHeardOnceEverybodyIsToldOfIt(t *testing.T) {
 			synctest.Wait()
 			told <- len(heard)
 		}})
-		core.PutZone(zone.Zone{ID: id, Created: born, Where: zone.Where{Name: parse(t, "example.org.")}, TTL: 60}, Version{UID: "1", Generation: 1})
+		core.PutZone(zone.Zone{ID: id, Created: born, Where: zone.Where{Name: parse(t, "example.org.")}, TTL: 60},
+			Version{UID: "1", Generation: 1})
 		ctx, end := context.WithCancel(t.Context())
 		defer end()
 		go func() { _ = core.Run(ctx, func(context.Context) bool { return true }) }()

@@ -13,8 +13,8 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// Names of spans. A change lasts from when the operator saw an object until every server has what it asks for, or until it is refused;
-// below it are the step of the World that took it in, and each call that brings it to a server.
+// Names of spans. A change lasts from when the operator saw an object until every server has what it asks for, or until
+// it is refused; below it are the step of the World that took it in, and each call that brings it to a server.
 const (
 	SpanChange = "change"
 	SpanSettle = "settle"
@@ -54,7 +54,8 @@ func (f *Follower) Begin(s Settlement, o Touched, now time.Time) trace.Span {
 		delete(f.versions, o.ID)
 	}
 	verdict, _ := s.View.Verdict(o.ID)
-	span := f.Change(o.ID, o.Seen, attribute.String("zonefold.verdict", string(verdict.Reason)), attribute.Bool("zonefold.deleted", o.Gone()))
+	span := f.Change(o.ID, o.Seen, attribute.String("zonefold.verdict", string(verdict.Reason)), attribute.Bool(
+		"zonefold.deleted", o.Gone()))
 	f.Settled(span, s.At, now, attribute.Int("zonefold.objects", len(s.Touched)))
 	return span
 }
@@ -65,7 +66,8 @@ func (f *Follower) Change(id zone.ID, seen time.Time, about ...attribute.KeyValu
 		return nil
 	}
 	_, span := f.Tracer.Start(context.Background(), SpanChange, trace.WithTimestamp(seen), trace.WithAttributes(
-		attribute.String("k8s.object.kind", id.Kind), attribute.String("k8s.namespace.name", id.Namespace), attribute.String("k8s.object.name", id.Name)),
+		attribute.String("k8s.object.kind", id.Kind), attribute.String("k8s.namespace.name", id.Namespace), attribute.String(
+			"k8s.object.name", id.Name)),
 		trace.WithAttributes(about...))
 	if !span.IsRecording() {
 		return nil
@@ -78,13 +80,15 @@ func (f *Follower) Settled(change trace.Span, from, until time.Time, about ...at
 	if change == nil {
 		return
 	}
-	_, settle := f.Tracer.Start(trace.ContextWithSpan(context.Background(), change), SpanSettle, trace.WithTimestamp(from), trace.WithAttributes(about...))
+	_, settle := f.Tracer.Start(trace.ContextWithSpan(context.Background(), change), SpanSettle, trace.WithTimestamp(from),
+		trace.WithAttributes(about...))
 	settle.End(trace.WithTimestamp(until))
 }
 
-// Call begins the span of a call that brings changes to a server: a part of the first of them, with links to the others. What it
-// returns ends it. Where nobody follows any of them, there is none.
-func (f *Follower) Call(ctx context.Context, now func() time.Time, changes []trace.Span, about ...attribute.KeyValue) (context.Context, func(error, ...attribute.KeyValue)) {
+// Call begins the span of a call that brings changes to a server: a part of the first of them, with links to the
+// others. What it returns ends it. Where nobody follows any of them, there is none.
+func (f *Follower) Call(ctx context.Context, now func() time.Time, changes []trace.Span,
+	about ...attribute.KeyValue) (context.Context, func(error, ...attribute.KeyValue)) {
 	if f.Tracer == nil || len(changes) == 0 {
 		return ctx, func(error, ...attribute.KeyValue) {}
 	}
@@ -92,7 +96,8 @@ func (f *Follower) Call(ctx context.Context, now func() time.Time, changes []tra
 	for _, other := range changes[1:min(len(changes), 1+mostLinks)] {
 		links = append(links, trace.Link{SpanContext: other.SpanContext()})
 	}
-	ctx, span := f.Tracer.Start(trace.ContextWithSpan(ctx, changes[0]), SpanApply, trace.WithSpanKind(trace.SpanKindClient), trace.WithLinks(links...),
+	ctx, span := f.Tracer.Start(trace.ContextWithSpan(ctx, changes[0]), SpanApply,
+		trace.WithSpanKind(trace.SpanKindClient), trace.WithLinks(links...),
 		trace.WithTimestamp(now()), trace.WithAttributes(about...))
 	return ctx, func(err error, result ...attribute.KeyValue) {
 		span.SetAttributes(result...)
@@ -137,7 +142,8 @@ func (z *delivery) follow(span trace.Span) bool {
 	return true
 }
 
-// homeOf is the Zone that a change is for: what is deleted does not say it, but the step does if it changed one Zone alone.
+// homeOf is the Zone that a change is for: what is deleted does not say it, but the step does if it changed one Zone
+// alone.
 func (d *Deliveries) homeOf(s Settlement, o Touched) *delivery {
 	v, _ := s.View.Verdict(o.ID)
 	switch {
@@ -183,12 +189,14 @@ func (l *line) end(now time.Time) {
 }
 
 // tracing follows one call of a Backend.
-func (e *Engine) tracing(ctx context.Context, feed string, seq uint64, target backend.TargetKey) (context.Context, func(int, error)) {
+func (e *Engine) tracing(ctx context.Context, feed string, seq uint64,
+	target backend.TargetKey) (context.Context, func(int, error)) {
 	if e.Tracer == nil {
 		return ctx, func(int, error) {}
 	}
 	now, changes := e.causes(feed, seq)
-	ctx, done := (&Follower{Tracer: e.Tracer}).Call(ctx, now, changes, attribute.String("server.address", target.Server), attribute.String("dns.zone", target.Zone.String()))
+	ctx, done := (&Follower{Tracer: e.Tracer}).Call(ctx, now, changes, attribute.String("server.address", target.Server),
+		attribute.String("dns.zone", target.Zone.String()))
 	return ctx, func(changes int, err error) {
 		result := []attribute.KeyValue{attribute.Int("zonefold.changes", changes)}
 		if err != nil {

@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// A Turn is had by one at a time, over requests too: no mutex is held that long. Who waits for it waits at a channel, and may give up, and virtual
-// time goes on meanwhile, as it does not beside a sync.Mutex. The zero value is free. A Turn is not copied.
+// A Turn is had by one at a time, over requests too: no mutex is held that long. Who waits for it waits at a channel,
+// and may give up, and virtual time goes on meanwhile, as it does not beside a sync.Mutex. The zero value is free. A
+// Turn is not copied.
 type Turn struct {
 	made  sync.Once
 	taken chan struct{} // who has the turn has put something in

@@ -8,8 +8,9 @@ import (
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
-// Stopped reports whether what a Place was reached with is not there any more: its credentials, or a spec that can be read.
-// What is only not known yet, or cannot be listed now, stops nothing. Nor does a key of those who copy zones from this process.
+// Stopped reports whether what a Place was reached with is not there any more: its credentials, or a spec that can be
+// read. What is only not known yet, or cannot be listed now, stops nothing. Nor does a key of those who copy zones from
+// this process.
 func (p *Place) Stopped() bool {
 	if p.Problem == nil || len(p.Servers) > 0 || p.Kind == KindEmbedded {
 		return false
@@ -21,8 +22,8 @@ func (p *Place) Stopped() bool {
 	return false
 }
 
-// equip gives an attachment the client that its server has now. Without credentials it keeps its place and sends nothing:
-// who takes them away means that. What is served there stays served.
+// equip gives an attachment the client that its server has now. Without credentials it keeps its place and sends
+// nothing: who takes them away means that. What is served there stays served.
 func (d *Deliveries) equip(l *line, key place, a *attached, p *Place) {
 	if p.Stopped() {
 		if !sameOutcome(a.without, p.Problem) {

@@ -97,7 +97,8 @@ func TestNothingIsSentWithCredentialsThatAreGone(t *testing.T) {
 		s.holds("org", "one")
 
 		s.remove("org")
-		s.servedIs("org", "False Withdrawing: example.org. cannot be withdrawn from Backend one: Secret x/key cannot be read.")
+		s.servedIs("org",
+			"False Withdrawing: example.org. cannot be withdrawn from Backend one: Secret x/key cannot be read.")
 		if s.gone("org") {
 			t.Error("the object is gone although its record is still published")
 		}
@@ -159,7 +160,8 @@ func TestWhatCannotBeListedNowGoesOn(t *testing.T) {
 	}
 }
 
-// TestAKeyOfOthersStopsNothing has the operator's own name server get what is new although who copies from it cannot be let.
+// TestAKeyOfOthersStopsNothing has the operator's own name server get what is new although who copies from it cannot be
+// let.
 func TestAKeyOfOthersStopsNothing(t *testing.T) {
 	play(t, func(s *stage) {
 		s.server("one", "example.org.", backendtest.Profile{})

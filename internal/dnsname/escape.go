@@ -126,7 +126,8 @@ func parseOctet(s, label string) (octet byte, size int, err error) {
 	case kinds[c] != special:
 		return c, 1, nil
 	case c > ' ' && c < 0x7f:
-		return 0, 0, fmt.Errorf(`%s has the character %s in it: write \%c if it belongs to the name`, quote(s), strconv.Quote(string(c)), c)
+		return 0, 0, fmt.Errorf(`%s has the character %s in it: write \%c if it belongs to the name`, quote(s),
+			strconv.Quote(string(c)), c)
 	case c == ' ':
 		return 0, 0, fmt.Errorf(`%s has a space in it: write \032 if it belongs to the name`, quote(s))
 	}
@@ -140,7 +141,8 @@ func parseEscape(s, label string) (octet byte, size int, err error) {
 		return 0, 0, fmt.Errorf(`%s has a backslash with nothing to escape: write \\ if it belongs to the name`, quote(s))
 	case label[1] < '0' || label[1] > '9':
 		if label[1] < ' ' || label[1] > '~' {
-			return 0, 0, fmt.Errorf(`%s has a backslash before a character that is not printable: write \%03d`, quote(s), label[1])
+			return 0, 0, fmt.Errorf(`%s has a backslash before a character that is not printable: write \%03d`, quote(s),
+				label[1])
 		}
 		return label[1], 2, nil
 	case len(label) >= 4:
@@ -148,7 +150,8 @@ func parseEscape(s, label string) (octet byte, size int, err error) {
 			return byte(v), 4, nil
 		}
 	}
-	return 0, 0, fmt.Errorf(`%s has a bad escape %s: write a backslash and three digits, \000 to \255`, quote(s), quote(label[:min(4, len(label))]))
+	return 0, 0, fmt.Errorf(`%s has a bad escape %s: write a backslash and three digits, \000 to \255`, quote(s),
+		quote(label[:min(4, len(label))]))
 }
 
 // cutLabel splits s after its first label. The separators are the dot and the

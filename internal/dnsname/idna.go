@@ -26,7 +26,8 @@ const maxUnicode = 512
 // parseUnicode returns the A-label of one U-label of the name s.
 func parseUnicode(s, label string) (string, error) {
 	if strings.IndexByte(label, '\\') >= 0 {
-		return "", fmt.Errorf("%s has a label with an escape and a character beyond ASCII: write such octets as \\DDD throughout", quote(s))
+		return "", fmt.Errorf(
+			"%s has a label with an escape and a character beyond ASCII: write such octets as \\DDD throughout", quote(s))
 	}
 	if len(label) > maxUnicode {
 		return "", checkLabel(s, len(label))
@@ -37,7 +38,8 @@ func parseUnicode(s, label string) (string, error) {
 	}
 	for _, c := range []byte(ascii) {
 		if c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') {
-			return "", fmt.Errorf("%s has the label %s, which is not a valid internationalized label: it stands for %s", quote(s), quote(label), quote(ascii))
+			return "", fmt.Errorf("%s has the label %s, which is not a valid internationalized label: it stands for %s",
+				quote(s), quote(label), quote(ascii))
 		}
 	}
 	return ascii, checkLabel(s, len(ascii))

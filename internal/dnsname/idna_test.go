@@ -19,7 +19,8 @@ func TestInternationalizedNames(t *testing.T) {
 		{"a wide full stop is a dot", "例え．テスト．", "xn--r8jz45g.xn--zckzah.", "例え.テスト."},
 		{"a half-width full stop is a dot", "例え｡テスト.", "xn--r8jz45g.xn--zckzah.", "例え.テスト."},
 		{"an underscore before a letter", "_bücher.example.", "xn--_bcher-4ya.example.", "_bücher.example."},
-		{"an underscore label beside a U-label", "_sip._tcp.bücher.example.", "_sip._tcp.xn--bcher-kva.example.", "_sip._tcp.bücher.example."},
+		{"an underscore label beside a U-label", "_sip._tcp.bücher.example.", "_sip._tcp.xn--bcher-kva.example.",
+			"_sip._tcp.bücher.example."},
 		{"a wildcard above a U-label", "*.bücher.example.", "*.xn--bcher-kva.example.", "*.bücher.example."},
 		{"an escaped label beside a U-label", `a\.b.bücher.example.`, `a\.b.xn--bcher-kva.example.`, `a\.b.bücher.example.`},
 		{"an A-label that no U-label has stays", "xn--a.example.", "xn--a.example.", "xn--a.example."},
@@ -45,7 +46,8 @@ func TestInternationalizedNames(t *testing.T) {
 
 func TestWhatIsNoInternationalizedLabel(t *testing.T) {
 	for _, c := range []struct{ name, s, want string }{
-		{"a symbol that stands for a slash", "℀.example.", `which is not a valid internationalized label: it stands for "a/c"`},
+		{"a symbol that stands for a slash", "℀.example.",
+			`which is not a valid internationalized label: it stands for "a/c"`},
 		{"a wide at sign", "joe＠example.", "it stands for"},
 		{"a wide asterisk", "＊.example.", "it stands for"},
 		{"a letter and an asterisk", "ü*.example.", "is not a valid internationalized label"},
@@ -57,7 +59,8 @@ func TestWhatIsNoInternationalizedLabel(t *testing.T) {
 		{"text in two directions", "אa.example.", "is not a valid internationalized label"},
 		{"a hyphen first", "-ü.example.", "is not a valid internationalized label"},
 		{"an A-label with a U-label inside", "xn--ü.example.", "is not a valid internationalized label"},
-		{"a label that is too long", strings.Repeat("ü", 63) + ".example.", "has a label of 69 octets: at most 63 are allowed"},
+		{"a label that is too long", strings.Repeat("ü", 63) + ".example.",
+			"has a label of 69 octets: at most 63 are allowed"},
 		{"a label that is far too long", strings.Repeat("ü", 5000) + ".example.", "has a label of 10000 octets"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

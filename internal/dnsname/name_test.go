@@ -111,19 +111,22 @@ func TestNamesAreRefusedWithTheReason(t *testing.T) {
 		{"a label of 64 octets", long63 + "a.org.", "has a label of 64 octets: at most 63 are allowed"},
 		{"a label of 64 octets, one escaped", `\000` + long63 + ".org.", "has a label of 64 octets: at most 63 are allowed"},
 		{"a name of 256 octets", strings.TrimSuffix(wide, ".") + "b.", "has 256 octets: at most 255 are allowed"},
-		{"a name of 256 octets, one escaped", strings.TrimSuffix(wide, ".") + `\@.`, "has 256 octets: at most 255 are allowed"},
+		{"a name of 256 octets, one escaped", strings.TrimSuffix(wide, ".") + `\@.`,
+			"has 256 octets: at most 255 are allowed"},
 		{"a space", "a b.example.org.", `"a b.example.org." has a space in it: write \032 if it belongs to the name`},
 		{"a space at the end", "example.org. ", `has a space in it`},
 		{"a quote", `a"b.`, "`a\"b.` has the character \"\\\"\" in it: write \\\" if it belongs to the name"},
 		{"a semicolon", "a;b.", `"a;b." has the character ";" in it: write \; if it belongs to the name`},
 		{"a parenthesis", "a(b).", `"a(b)." has the character "(" in it: write \( if it belongs to the name`},
-		{"an at sign in a label", "joe@example.org.", `"joe@example.org." has the character "@" in it: write \@ if it belongs to the name`},
+		{"an at sign in a label", "joe@example.org.",
+			`"joe@example.org." has the character "@" in it: write \@ if it belongs to the name`},
 		{"an at sign as a label", "@.", `has the character "@" in it`},
 		{"a dollar", "$ORIGIN.", `has the character "$" in it: write \$ if it belongs to the name`},
 		{"a tab", "a\tb.", `"a\tb." has a control character in it: write \009 if it belongs to the name`},
 		{"a line feed", "a.\nb.", `has a control character in it: write \010`},
 		{"a delete character", "a\x7fb.", `has a control character in it: write \127`},
-		{"an escape above 255", `a\256.`, "`a\\256.` has a bad escape `\\256`: write a backslash and three digits, \\000 to \\255"},
+		{"an escape above 255", `a\256.`,
+			"`a\\256.` has a bad escape `\\256`: write a backslash and three digits, \\000 to \\255"},
 		{"an escape of two digits", `a\12.`, "has a bad escape"},
 		{"an escape of two digits at the end", `a\12`, "has a bad escape"},
 		{"a backslash at the end", `a\`, "has a backslash with nothing to escape"},
@@ -214,7 +217,8 @@ func TestNamesRelativeToAZone(t *testing.T) {
 
 func TestTheZeroNameIsNoName(t *testing.T) {
 	var zero Name
-	if !zero.IsZero() || zero.IsRoot() || zero.IsWildcard() || zero.String() != "" || zero.NumLabels() != 0 || len(zero.Labels()) != 0 {
+	if !zero.IsZero() || zero.IsRoot() || zero.IsWildcard() || zero.String() != "" || zero.NumLabels() != 0 ||
+		len(zero.Labels()) != 0 {
 		t.Error("it looks like a name")
 	}
 	if _, ok := zero.Parent(); ok {
@@ -251,7 +255,8 @@ func TestLabels(t *testing.T) {
 }
 
 func TestWildcards(t *testing.T) {
-	for s, want := range map[string]bool{"*.example.org.": true, "*.": true, `\042.example.org.`: true, "*a.example.org.": false, "a.*.org.": false, ".": false, "example.org.": false} {
+	for s, want := range map[string]bool{"*.example.org.": true, "*.": true, `\042.example.org.`: true,
+		"*a.example.org.": false, "a.*.org.": false, ".": false, "example.org.": false} {
 		if got := parse(t, s).IsWildcard(); got != want {
 			t.Errorf("%s: IsWildcard is %v", s, got)
 		}
@@ -302,7 +307,8 @@ func TestWireFormat(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n, size, err := FromWire([]byte(c.wire))
-			if n.String() != c.want || size != c.size || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			if n.String() != c.want || size != c.size || (err == nil) != (c.err == "") || err != nil &&
+				!strings.Contains(err.Error(), c.err) {
 				t.Errorf("got %s, %d, %v", n, size, err)
 			}
 		})

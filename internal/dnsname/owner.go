@@ -24,7 +24,8 @@ func checkOwner(shown, rest string) error {
 			return fmt.Errorf("%s has a label that ends with a hyphen", quote(shown))
 		case strings.IndexByte(label, '*') < 0 || first && label == "*":
 		case label == "*":
-			return fmt.Errorf(`%s has a "*" that is not its first label: a wildcard stands for everything to its left`, quote(shown))
+			return fmt.Errorf(`%s has a "*" that is not its first label: a wildcard stands for everything to its left`,
+				quote(shown))
 		default:
 			return fmt.Errorf(`%s has a "*" inside a label: a wildcard is a whole label`, quote(shown))
 		}

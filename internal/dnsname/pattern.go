@@ -54,7 +54,8 @@ func ParsePattern(s string) (Pattern, error) {
 		label, after, dot := cutLabel(rest)
 		if label == "@" {
 			if dot {
-				return Pattern{}, fmt.Errorf(`%s has "@" before its end: "@" is the zone's own name and comes last, with no dot after it`, quote(s))
+				return Pattern{}, fmt.Errorf(
+					`%s has "@" before its end: "@" is the zone's own name and comes last, with no dot after it`, quote(s))
 			}
 			p.suffix = at
 			out = append(out, '@')
@@ -95,7 +96,10 @@ func (p *Pattern) add(g glob) {
 func parseGlob(s, label string) (glob, error) {
 	if strings.IndexFunc(label, func(c rune) bool { return c >= utf8.RuneSelf }) >= 0 {
 		if strings.IndexByte(label, '*') >= 0 {
-			return glob{}, fmt.Errorf(`%s has a "*" inside an internationalized label: use "*" for the whole label, or write the label as xn--`, quote(s))
+			return glob{},
+				fmt.Errorf(
+					`%s has a "*" inside an internationalized label: use "*" for the whole label, or write the label as xn--`,
+					quote(s))
 		}
 		ascii, err := parseUnicode(s, label)
 		return glob{pre: ascii, whole: true}, err
@@ -110,7 +114,8 @@ func parseGlob(s, label string) (glob, error) {
 		case octet != '*':
 			raw = append(raw, lower(octet))
 		case size > 1:
-			return glob{}, fmt.Errorf(`%s has an escaped "*": wildcard names are matched by a "*" as the first label of a pattern`, quote(s))
+			return glob{},
+				fmt.Errorf(`%s has an escaped "*": wildcard names are matched by a "*" as the first label of a pattern`, quote(s))
 		case star >= 0:
 			return glob{}, fmt.Errorf(`%s has more than one "*" in a label: one is allowed`, quote(s))
 		default:
@@ -149,7 +154,8 @@ func (g *glob) match(label string) bool {
 	return len(label) >= len(g.pre)+len(g.post) && strings.HasPrefix(label, g.pre) && strings.HasSuffix(label, g.post)
 }
 
-// A Candidate is a name that many patterns of one origin are compared with: it is taken apart once, in place, because it is large.
+// A Candidate is a name that many patterns of one origin are compared with: it is taken apart once, in place, because
+// it is large.
 type Candidate struct {
 	labels [maxLabels]string // raw octets, leftmost first
 	count  int               // of labels

@@ -71,7 +71,8 @@ func TestAPartialNameCanBeTooLongForItsOrigin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := r.In(parse(t, strings.Repeat("a.", 125))); err == nil || !strings.Contains(err.Error(), "has 256 octets: at most 255 are allowed") {
+	if n, err := r.In(parse(t, strings.Repeat("a.", 125))); err == nil || !strings.Contains(err.Error(),
+		"has 256 octets: at most 255 are allowed") {
 		t.Errorf("got %s, %v", n, err)
 	}
 }
@@ -136,7 +137,8 @@ func TestOwnersOfKubiZone(t *testing.T) {
 		{"only a hyphen", "-.example.org.", `has a label that begins with a hyphen`},
 		{"a wildcard that is not first", "www.*.example.org.", `"www.*.example.org." has a "*" that is not its first label`},
 		{"a second wildcard", "*.*.example.org.", `has a "*" that is not its first label`},
-		{"an asterisk inside a label", "ns*.example.org.", `"ns*.example.org." has a "*" inside a label: a wildcard is a whole label`},
+		{"an asterisk inside a label", "ns*.example.org.",
+			`"ns*.example.org." has a "*" inside a label: a wildcard is a whole label`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			check := func(err error) {

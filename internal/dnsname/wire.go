@@ -23,7 +23,9 @@ func FromWire(b []byte) (n Name, size int, err error) {
 		case length == 0:
 			return Name{string(text)}, size, nil
 		case length > maxLabel:
-			return Name{}, 0, fmt.Errorf("the name in wire format has the label length %d: pointers and labels above %d octets are not allowed here", length, maxLabel)
+			return Name{}, 0, fmt.Errorf(
+				"the name in wire format has the label length %d: pointers and labels above %d octets are not allowed here", length,
+				maxLabel)
 		case size+length >= maxName:
 			return Name{}, 0, fmt.Errorf("the name in wire format has more than %d octets", maxName)
 		case size+length > len(b):

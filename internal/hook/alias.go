@@ -11,8 +11,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// aliased says which alias would not stand alone after some changes (RFC 1034 §3.6.2), nil if none: at the apex is the SOA at least. Whoever has
-// the embedded name server serve zones sees to that, as other servers do themselves.
+// aliased says which alias would not stand alone after some changes (RFC 1034 §3.6.2), nil if none: at the apex is the
+// SOA at least. Whoever has the embedded name server serve zones sees to that, as other servers do themselves.
 func (k *Kept) aliased(ctx context.Context, zone dnsname.Name, changes []plan.Change) error {
 	seen := map[dnsname.Name]bool{}
 	var keys []rr.Key
@@ -48,7 +48,8 @@ func (k *Kept) aliased(ctx context.Context, zone dnsname.Name, changes []plan.Ch
 			beside = beside || set.Type != rr.TypeCNAME
 		}
 		if alias && beside {
-			return &backend.Error{Class: backend.ErrRejected, Err: fmt.Errorf("an alias (CNAME) and other records cannot both be at %s", name)}
+			return &backend.Error{Class: backend.ErrRejected, Err: fmt.Errorf(
+				"an alias (CNAME) and other records cannot both be at %s", name)}
 		}
 	}
 	return nil

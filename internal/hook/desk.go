@@ -48,7 +48,8 @@ const attempts = 20
 // most is how many orders go out together.
 const most = dnshook.MaxBatch
 
-// take has orders done. Who gave them may go: what has begun is finished, and comes to the same when it is asked for again.
+// take has orders done. Who gave them may go: what has begun is finished, and comes to the same when it is asked for
+// again.
 func (d *desk) take(orders []*order) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -92,7 +93,8 @@ func (d *desk) each(orders []*order) {
 	}
 }
 
-// do does orders together, and if the server refuses them, in halves, so that the one that is to blame is refused alone.
+// do does orders together, and if the server refuses them, in halves, so that the one that is to blame is refused
+// alone.
 func (d *desk) do(ctx context.Context, orders []*order) {
 	err := d.change(ctx, orders)
 	if backend.Class(err) == backend.ErrRejected && len(orders) > 1 {
@@ -116,8 +118,8 @@ func (o *order) end(err error) {
 	}
 }
 
-// change makes the difference between what the server has and what is wanted: as one change if the server takes so much at once and nobody
-// else writes at the same time. An error is one of all orders that have not ended.
+// change makes the difference between what the server has and what is wanted: as one change if the server takes so much
+// at once and nobody else writes at the same time. An error is one of all orders that have not ended.
 func (d *desk) change(ctx context.Context, orders []*order) error {
 	for failed := 0; failed < attempts; {
 		orders = slices.DeleteFunc(slices.Clone(orders), func(o *order) bool { return o.ended })
@@ -148,8 +150,8 @@ func among(orders []*order, changes []plan.Change) []*order {
 	})
 }
 
-// apply has the server make changes, and ends their orders. Name servers of a service may answer with them some time later
-// (backend.Result.Pending), for which nobody waits here: others would wait for their turn meanwhile.
+// apply has the server make changes, and ends their orders. Name servers of a service may answer with them some time
+// later (backend.Result.Pending), for which nobody waits here: others would wait for their turn meanwhile.
 func (d *desk) apply(ctx context.Context, changes []plan.Change, orders []*order, found backend.Observed) error {
 	b := backend.Batch{Changes: changes, Last: true}
 	if d.limits.SOA == backend.SOAClient {
@@ -171,7 +173,8 @@ func (d *desk) apply(ctx context.Context, changes []plan.Change, orders []*order
 
 // pause waits before another attempt, for longer each time and not as long as others do.
 func pause(ctx context.Context, attempt int) error {
-	wait := time.NewTimer(time.Duration(rand.Int64N(int64(min(5*time.Millisecond<<attempt, 400*time.Millisecond))))) // nobody guesses it
+	// nobody guesses it
+	wait := time.NewTimer(time.Duration(rand.Int64N(int64(min(5*time.Millisecond<<attempt, 400*time.Millisecond)))))
 	defer wait.Stop()
 	select {
 	case <-wait.C:
@@ -213,8 +216,8 @@ func (d *desk) compare(ctx context.Context, orders []*order) (backend.Observed, 
 	return found, changes, nil
 }
 
-// unfit says why the server can never have a set as it is wanted, nil if it may. A TTL is not moved into bounds: whoever asks for the
-// record again would find it changed.
+// unfit says why the server can never have a set as it is wanted, nil if it may. A TTL is not moved into bounds:
+// whoever asks for the record again would find it changed.
 func (d *desk) unfit(key rr.Key, want rr.Set) error {
 	why := ""
 	low, high := d.limits.MinTTL, cmp.Or(d.limits.MaxTTL, math.MaxInt32)
@@ -236,12 +239,13 @@ func (d *desk) unfit(key rr.Key, want rr.Set) error {
 // few is how many sets are better read one by one than as the difference to what was there.
 const few = 8
 
-// confirm ends the orders by what the server has in the end: some answer yes to what they ignore. Where somebody else has changed the zone
-// once more by then, and a set with it, that is a conflict.
+// confirm ends the orders by what the server has in the end: some answer yes to what they ignore. Where somebody else
+// has changed the zone once more by then, and a set with it, that is a conflict.
 func (d *desk) confirm(ctx context.Context, orders []*order, result backend.Result, before backend.Observed) error {
 	refused := map[rr.Key]error{}
 	for _, r := range result.Rejected {
-		refused[r.Key] = answered(&backend.Error{Class: backend.ErrRejected, Words: r.Reason, Cause: r.Cause, Temporary: r.Temporary})
+		refused[r.Key] = answered(&backend.Error{Class: backend.ErrRejected, Words: r.Reason, Cause: r.Cause,
+			Temporary: r.Temporary})
 	}
 	var found backend.Observed
 	if !d.limits.Confirms {
@@ -275,5 +279,6 @@ func (d *desk) confirm(ctx context.Context, orders []*order, result backend.Resu
 
 func ignored(key rr.Key) error {
 	return &dnshook.Error{Status: http.StatusBadRequest, Code: dnshook.CodeInvalidRecord,
-		Message: fmt.Sprintf("The DNS server took the change of %s and shows something else: perhaps it has no such type, or there is an alias (CNAME) beside other records.", key)}
+		Message: fmt.Sprintf("The DNS server took the change of %s and shows something else: perhaps it has no such type, "+
+			"or there is an alias (CNAME) beside other records.", key)}
 }

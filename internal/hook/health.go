@@ -11,8 +11,8 @@ import (
 // goodFor is how long a service counts as well: it counts requests, and health is asked for by several.
 const goodFor = 30 * time.Second
 
-// health says what is wrong with the server of a zone. A DNS server shows the SOA; a service that has one of its own is asked for a set, as
-// some have nothing to ask for it.
+// health says what is wrong with the server of a zone. A DNS server shows the SOA; a service that has one of its own is
+// asked for a set, as some have nothing to ask for it.
 func (d *desk) health(ctx context.Context) error {
 	if d.limits.SOA == backend.SOAClient {
 		found, err := d.backend.Read(ctx, d.zone, backend.Ask{Keys: []rr.Key{}})

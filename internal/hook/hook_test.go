@@ -47,7 +47,8 @@ func bind(t *testing.T, zones ...string) (*nameserver.Server, *rfc2136.Client) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	c, err := rfc2136.New(rfc2136.Config{Server: s.Addr(), Key: rfc2136.Key{Name: key.Name, Algorithm: key.Algorithm, Secret: key.Secret}, Now: time.Now})
+	c, err := rfc2136.New(rfc2136.Config{Server: s.Addr(), Key: rfc2136.Key{Name: key.Name, Algorithm: key.Algorithm,
+		Secret: key.Secret}, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,8 @@ func TestConformance(t *testing.T) {
 	for name, start := range map[string]func(*testing.T) backend.Backend{
 		"before BIND": func(t *testing.T) backend.Backend { _, c := bind(t, "example.com."); return c },
 		"before PowerDNS": func(t *testing.T) backend.Backend {
-			s, err := nameserver.StartPowerDNS(t.Context(), nameserver.Options{Dir: t.TempDir(), Zones: []nameserver.Zone{{Name: parse(t, "example.com.")}}})
+			s, err := nameserver.StartPowerDNS(t.Context(),
+				nameserver.Options{Dir: t.TempDir(), Zones: []nameserver.Zone{{Name: parse(t, "example.com.")}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,7 +116,8 @@ func TestConformance(t *testing.T) {
 			}
 			s := httptest.NewServer(h)
 			defer s.Close()
-			results, err := conformance.Run(t.Context(), conformance.Config{Server: s.URL, Key: &secret, Domain: "example.com", Now: time.Now})
+			results, err := conformance.Run(t.Context(), conformance.Config{Server: s.URL, Key: &secret, Domain: "example.com",
+				Now: time.Now})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -129,9 +132,11 @@ func TestConformance(t *testing.T) {
 
 func TestTheLongestZoneGetsTheRecord(t *testing.T) {
 	s, c := bind(t, "example.com.", "sub.example.com.")
-	p := before(t, hook.Zone{Name: parse(t, "example.com."), Backend: c}, hook.Zone{Name: parse(t, "sub.example.com."), Backend: c})
+	p := before(t, hook.Zone{Name: parse(t, "example.com."), Backend: c},
+		hook.Zone{Name: parse(t, "sub.example.com."), Backend: c})
 	for _, r := range []dnshook.Record{
-		record("A", "example.com", "www", "192.0.2.1"), record("A", "example.com", "www.sub", "192.0.2.2"), record("A", "www2.sub.example.com", "@", "192.0.2.3"),
+		record("A", "example.com", "www", "192.0.2.1"), record("A", "example.com", "www.sub", "192.0.2.2"), record("A",
+			"www2.sub.example.com", "@", "192.0.2.3"),
 	} {
 		if err := p.Upsert(t.Context(), r); err != nil {
 			t.Error(err)
@@ -140,15 +145,18 @@ func TestTheLongestZoneGetsTheRecord(t *testing.T) {
 	if got := held(t, s, "example.com."); got != "www.example.com. A 300 192.0.2.1" {
 		t.Errorf("example.com holds %s", got)
 	}
-	if got := held(t, s, "sub.example.com."); got != "www.sub.example.com. A 300 192.0.2.2\nwww2.sub.example.com. A 300 192.0.2.3" {
+	if got := held(t, s, "sub.example.com."); got != "www.sub.example.com. A 300 192.0.2.2\nwww2.sub.example.com. A "+
+		"300 192.0.2.3" {
 		t.Errorf("sub.example.com holds %s", got)
 	}
 	for _, domain := range []string{"example.org", "notexample.com", "com"} {
-		if err := p.Upsert(t.Context(), record("A", domain, "@", "192.0.2.1")); dnshook.CodeOf(err) != dnshook.CodeInvalidDomain {
+		if err := p.Upsert(t.Context(), record("A", domain, "@", "192.0.2.1")); dnshook.CodeOf(
+			err) != dnshook.CodeInvalidDomain {
 			t.Errorf("%s: %v", domain, err)
 		}
 	}
-	if _, err := hook.New(hook.Config{Zones: []hook.Zone{{Name: parse(t, "a."), Backend: c}, {Name: parse(t, "a."), Backend: c}}, Now: time.Now}); err == nil {
+	if _, err := hook.New(hook.Config{Zones: []hook.Zone{{Name: parse(t, "a."), Backend: c},
+		{Name: parse(t, "a."), Backend: c}}, Now: time.Now}); err == nil {
 		t.Error("a zone is there twice")
 	}
 }
@@ -187,7 +195,8 @@ func TestManyWriters(t *testing.T) {
 		for j, p := range []*hook.Provider{one, two} {
 			all.Go(func() {
 				own := record("A", "example.com", fmt.Sprintf("n%02d-%d", i, j), "192.0.2.1")
-				if err := errors.Join(p.Upsert(t.Context(), own), p.Upsert(t.Context(), record("TXT", "example.com", "shared", own.Subdomain))); err != nil {
+				if err := errors.Join(p.Upsert(t.Context(), own),
+					p.Upsert(t.Context(), record("TXT", "example.com", "shared", own.Subdomain))); err != nil {
 					t.Error(err)
 				}
 			})
@@ -195,8 +204,10 @@ func TestManyWriters(t *testing.T) {
 	}
 	all.Go(func() {
 		for i := range n {
-			set := rr.NewSet(rr.Key{Name: parse(t, fmt.Sprintf("foreign%02d.example.com.", i)), Type: rr.TypeA}, 60, "203.0.113.1")
-			if _, err := c.Apply(t.Context(), zone, backend.Batch{Changes: []plan.Change{{Key: set.Key(), Want: set}}}); err != nil {
+			set := rr.NewSet(rr.Key{Name: parse(t, fmt.Sprintf("foreign%02d.example.com.", i)), Type: rr.TypeA}, 60,
+				"203.0.113.1")
+			if _, err := c.Apply(t.Context(), zone,
+				backend.Batch{Changes: []plan.Change{{Key: set.Key(), Want: set}}}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -244,13 +255,16 @@ func TestWhatBINDDoesNotTake(t *testing.T) {
 		upsert(record("NS", "example.com", "sub", "_ns.example.net")),
 		upsert(record("NS", "example.com", "sub", "*.example.net")),
 	}) {
-		want := []dnshook.Code{"", dnshook.CodeInvalidRecord, dnshook.CodeServerError, dnshook.CodeInvalidValue, "", dnshook.CodeInvalidValue, dnshook.CodeRecordNotFound, "",
-			dnshook.CodeInvalidDomain, dnshook.CodeInvalidDomain, "", dnshook.CodeInvalidValue, dnshook.CodeServerError, dnshook.CodeInvalidValue, dnshook.CodeInvalidValue}[i]
+		want := []dnshook.Code{"", dnshook.CodeInvalidRecord, dnshook.CodeServerError, dnshook.CodeInvalidValue, "",
+			dnshook.CodeInvalidValue, dnshook.CodeRecordNotFound, "",
+			dnshook.CodeInvalidDomain, dnshook.CodeInvalidDomain, "", dnshook.CodeInvalidValue, dnshook.CodeServerError,
+			dnshook.CodeInvalidValue, dnshook.CodeInvalidValue}[i]
 		if dnshook.CodeOf(err) != want {
 			t.Errorf("operation %d comes to %v, want %q", i, err, want)
 		}
 	}
-	if got := held(t, s, "example.com."); got != "_t.example.com. TXT 300 \"a text may stand at every name\"\na.example.com. A 300 192.0.2.3\nb.example.com. A 300 192.0.2.2\nwww.example.com. A 300 192.0.2.1" {
+	if got := held(t, s, "example.com."); got != "_t.example.com. TXT 300 \"a text may stand at every "+
+		"name\"\na.example.com. A 300 192.0.2.3\nb.example.com. A 300 192.0.2.2\nwww.example.com. A 300 192.0.2.1" {
 		t.Errorf("it holds %s", got)
 	}
 }
@@ -260,7 +274,8 @@ func TestAnAliasThatLeadsToItself(t *testing.T) {
 	s, c := bind(t, "example.com.")
 	p := before(t, hook.Zone{Name: parse(t, "example.com."), Backend: c})
 	loop := record("CNAME", "example.com", "api", "api.example.com")
-	apps := record("CNAME", "example.com", "*.apps", "ingress.apps.example.com") // leads to itself while ingress.apps is not there
+	// leads to itself while ingress.apps is not there
+	apps := record("CNAME", "example.com", "*.apps", "ingress.apps.example.com")
 	if err := p.Upsert(t.Context(), loop); err != nil {
 		t.Errorf("putting it: %v", err)
 	}
@@ -268,7 +283,8 @@ func TestAnAliasThatLeadsToItself(t *testing.T) {
 		t.Errorf("getting it: %+v, %v", got, err)
 	}
 	for i, err := range p.Batch(t.Context(), []dnshook.Operation{
-		{Action: dnshook.ActionUpsert, Record: apps}, {Action: dnshook.ActionUpsert, Record: record("A", "example.com", "www", "192.0.2.1")},
+		{Action: dnshook.ActionUpsert, Record: apps}, {Action: dnshook.ActionUpsert,
+			Record: record("A", "example.com", "www", "192.0.2.1")},
 	}) {
 		if err != nil {
 			t.Errorf("operation %d beside it: %v", i, err)
@@ -295,7 +311,8 @@ func TestServersThatAreDown(t *testing.T) {
 	}
 	www := record("A", "example.com", "www", "192.0.2.1")
 	_, get := p.Get(t.Context(), www.ID())
-	for what, err := range map[string]error{"health": p.Health(t.Context()), "upsert": p.Upsert(t.Context(), www), "delete": p.Delete(t.Context(), www.ID()), "get": get} {
+	for what, err := range map[string]error{"health": p.Health(t.Context()), "upsert": p.Upsert(t.Context(), www),
+		"delete": p.Delete(t.Context(), www.ID()), "get": get} {
 		if e, ok := errors.AsType[*dnshook.Error](err); !ok || e.Status != 503 || e.Code != dnshook.CodeServerError {
 			t.Errorf("%s comes to %v", what, err)
 		}
@@ -315,8 +332,10 @@ func TestServersThatAreDown(t *testing.T) {
 func TestWhatNoRecordCanBe(t *testing.T) {
 	_, c := bind(t, "example.com.")
 	zone := parse(t, "example.com.")
-	set := rr.NewSet(rr.Key{Name: parse(t, "x.example.com."), Type: rr.TypeMX}, 60, "10 a.example.net.", "20 b.example.net.")
-	if _, err := c.Apply(t.Context(), zone, backend.Batch{Changes: []plan.Change{{Key: set.Key(), Want: set}}}); err != nil {
+	set := rr.NewSet(rr.Key{Name: parse(t, "x.example.com."), Type: rr.TypeMX}, 60, "10 a.example.net.",
+		"20 b.example.net.")
+	if _, err := c.Apply(t.Context(), zone,
+		backend.Batch{Changes: []plan.Change{{Key: set.Key(), Want: set}}}); err != nil {
 		t.Fatal(err)
 	}
 	p := before(t, hook.Zone{Name: zone, Backend: c})

@@ -10,8 +10,8 @@ import (
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
-// hosted is a zone of an account. It is looked up when it is needed first, so that a service that is down keeps nobody from starting,
-// and again when it turns out to be gone.
+// hosted is a zone of an account. It is looked up when it is needed first, so that a service that is down keeps nobody
+// from starting, and again when it turns out to be gone.
 type hosted struct {
 	account backend.Account
 	name    dnsname.Name
@@ -22,7 +22,8 @@ type hosted struct {
 	found backend.Backend // nil: not yet
 }
 
-// Hosted returns a Backend of one zone of an account, which has an ID or else is the one that the account has of the name.
+// Hosted returns a Backend of one zone of an account, which has an ID or else is the one that the account has of the
+// name.
 func Hosted(account backend.Account, name dnsname.Name, id string) backend.Backend {
 	limits := account.Backend(backend.HostedZone{ID: id, Name: name}).Limits() // the same for all zones
 	return &hosted{account: account, name: name, id: id, limits: limits}
@@ -91,7 +92,8 @@ func (h *hosted) look(ctx context.Context) (backend.Backend, error) {
 		return nil, err
 	}
 	if zone.Name != h.name {
-		return nil, &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf("zone %s is %s and not %s", zone.ID, zone.Name, h.name)}
+		return nil, &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf(
+			"zone %s is %s and not %s", zone.ID, zone.Name, h.name)}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -20,8 +20,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// Kept is a backend in this process that forgets (the embedded name server), with a journal for each zone: a change is answered
-// when it is on the disk, and is there again after a new start. One process has a folder.
+// Kept is a backend in this process that forgets (the embedded name server), with a journal for each zone: a change is
+// answered when it is on the disk, and is there again after a new start. One process has a folder.
 type Kept struct {
 	backend.Backend
 	dir string
@@ -52,8 +52,8 @@ type keptSet struct {
 	Data []string `json:"data,omitempty"`
 }
 
-// Open serves a zone as it was kept, or a new one. Its serial is above all that were served before: one may have been that was not
-// kept.
+// Open serves a zone as it was kept, or a new one. Its serial is above all that were served before: one may have been
+// that was not kept.
 func (k *Kept) Open(ctx context.Context, zone dnsname.Name) error {
 	soa, sets, err := k.load(zone)
 	if err != nil {
@@ -90,7 +90,8 @@ func fresh(zone dnsname.Name) (rr.SOA, rr.Sets, error) {
 	}
 	txn := rr.Sets{}.Txn()
 	txn.Put(rr.NewSet(rr.Key{Name: zone, Type: rr.TypeNS}, 3600, ns.String()))
-	return rr.SOA{MName: ns, RName: master, Refresh: 3600, Retry: 600, Expire: 604800, Minimum: 300, TTL: 3600}, txn.Sets(), nil
+	return rr.SOA{MName: ns, RName: master, Refresh: 3600, Retry: 600, Expire: 604800, Minimum: 300, TTL: 3600},
+		txn.Sets(), nil
 }
 
 func (k *Kept) path(zone dnsname.Name) string {
@@ -150,7 +151,8 @@ func replay(line []byte, txn *rr.SetsTxn) (rr.SOA, error) {
 func lineOf(soa rr.SOA, changes []plan.Change) ([]byte, error) {
 	e := entry{SOA: soa.Data(), TTL: soa.TTL}
 	for _, c := range changes {
-		e.Sets = append(e.Sets, keptSet{Name: c.Key.Name.String(), Type: c.Key.Type.String(), TTL: c.Want.TTL, Data: c.Want.Data})
+		e.Sets = append(e.Sets, keptSet{Name: c.Key.Name.String(), Type: c.Key.Type.String(), TTL: c.Want.TTL,
+			Data: c.Want.Data})
 	}
 	line, err := json.Marshal(e)
 	return append(line, '\n'), err

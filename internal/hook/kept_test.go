@@ -59,11 +59,13 @@ func TestAnAliasStandsAlone(t *testing.T) {
 		want       string // the codes
 	}{
 		{"not at the apex, where the SOA is", []dnshook.Operation{upsert("CNAME", "@", "a.example.net")}, "INVALID_VALUE"},
-		{"the first of two keeps the name", []dnshook.Operation{upsert("CNAME", "x", "a.example.net"), upsert("A", "x", "192.0.2.1"), upsert("A", "y", "192.0.2.1")}, ",INVALID_VALUE,"},
+		{"the first of two keeps the name", []dnshook.Operation{upsert("CNAME", "x", "a.example.net"), upsert("A", "x",
+			"192.0.2.1"), upsert("A", "y", "192.0.2.1")}, ",INVALID_VALUE,"},
 		{"nothing comes beside it", []dnshook.Operation{upsert("TXT", "x", "text")}, "INVALID_VALUE"},
 		{"it comes beside nothing", []dnshook.Operation{upsert("CNAME", "y", "a.example.net")}, "INVALID_VALUE"},
 		{"it changes", []dnshook.Operation{upsert("CNAME", "x", "b.example.net")}, ""},
-		{"and takes turns with others", []dnshook.Operation{remove("CNAME", "x"), upsert("A", "x", "192.0.2.2"), remove("A", "y"), upsert("CNAME", "y", "c.example.net")}, ",,,"},
+		{"and takes turns with others", []dnshook.Operation{remove("CNAME", "x"), upsert("A", "x", "192.0.2.2"), remove("A",
+			"y"), upsert("CNAME", "y", "c.example.net")}, ",,,"},
 		{"what is below it does not matter", []dnshook.Operation{upsert("A", "z.y", "192.0.2.3")}, ""},
 	} {
 		var codes []string
@@ -74,7 +76,8 @@ func TestAnAliasStandsAlone(t *testing.T) {
 			t.Errorf("%s: it comes to %q, want %q", c.sentence, got, c.want)
 		}
 	}
-	want := "example.com. NS 3600 ns.example.com.\nx.example.com. A 300 192.0.2.2\ny.example.com. CNAME 300 c.example.net.\nz.y.example.com. A 300 192.0.2.3"
+	want := "example.com. NS 3600 ns.example.com.\nx.example.com. A 300 192.0.2.2\ny.example.com. CNAME 300 " +
+		"c.example.net.\nz.y.example.com. A 300 192.0.2.3"
 	if got, _ := content(t, k); got != want {
 		t.Errorf("it holds %s", got)
 	}
@@ -84,7 +87,8 @@ func TestWhatIsKeptIsThereAgain(t *testing.T) {
 	dir := t.TempDir()
 	p, k := keep(t, dir)
 	for i := range 50 {
-		if err := p.Upsert(t.Context(), record("A", "example.com", fmt.Sprintf("n%d", i%5), fmt.Sprintf("192.0.2.%d", i))); err != nil {
+		if err := p.Upsert(t.Context(), record("A", "example.com", fmt.Sprintf("n%d", i%5),
+			fmt.Sprintf("192.0.2.%d", i))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -133,7 +137,8 @@ func TestJournalsThatCannotBeUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := hook.Keep(names.Group("g"), dir, time.Now).Open(t.Context(), parse(t, "example.com.")); err == nil || !strings.Contains(err.Error(), "example.com.journal:1: ") {
+	if err := hook.Keep(names.Group("g"), dir, time.Now).Open(t.Context(), parse(t, "example.com.")); err == nil ||
+		!strings.Contains(err.Error(), "example.com.journal:1: ") {
 		t.Errorf("a journal that is damaged: %v", err)
 	}
 }

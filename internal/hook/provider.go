@@ -1,5 +1,6 @@
-// Package hook puts the protocol of DNSClasses in front of a backend: cmd/dnshook is this and its wiring. It holds nothing itself: what a
-// server has is what it shows, so other sets of a zone stay as they are, whoever wrote them, and a restart loses nothing.
+// Package hook puts the protocol of DNSClasses in front of a backend: cmd/dnshook is this and its wiring. It holds
+// nothing itself: what a server has is what it shows, so other sets of a zone stay as they are, whoever wrote them, and
+// a restart loses nothing.
 package hook
 
 import (
@@ -141,7 +142,8 @@ func (p *Provider) Batch(ctx context.Context, operations []dnshook.Operation) []
 	return errs
 }
 
-// Get implements dnshook.Provider. A set that no record can be is shown as its rdata, one value a line, with no numbers beside it.
+// Get implements dnshook.Provider. A set that no record can be is shown as its rdata, one value a line, with no numbers
+// beside it.
 func (p *Provider) Get(ctx context.Context, id dnshook.ID) (dnshook.Record, error) {
 	d, key, err := p.find(id)
 	if err != nil {
@@ -173,8 +175,8 @@ func (p *Provider) Health(ctx context.Context) error {
 	return nil
 }
 
-// rcodeRefused is what a DNS server answers to an update for reasons that it keeps to itself. They may lie in other records: BIND takes an MX
-// only when the address of its host is there. So it is worth another try.
+// rcodeRefused is what a DNS server answers to an update for reasons that it keeps to itself. They may lie in other
+// records: BIND takes an MX only when the address of its host is there. So it is worth another try.
 const rcodeRefused = "REFUSED"
 
 // answered is what the other end is told of an error of a backend.
@@ -190,19 +192,24 @@ func answered(err error) error {
 	}
 	switch class := backend.Class(err); {
 	case class == backend.ErrRejected && detail != nil && detail.Cause == backend.CauseQuota:
-		return &dnshook.Error{Code: dnshook.CodeQuotaExceeded, Message: fmt.Sprintf("The DNS server has no room (%s).", words), Err: err}
+		return &dnshook.Error{Code: dnshook.CodeQuotaExceeded, Message: fmt.Sprintf("The DNS server has no room (%s).",
+			words), Err: err}
 	case class == backend.ErrRejected && (detail == nil || !detail.Temporary && words != rcodeRefused):
-		return &dnshook.Error{Code: dnshook.CodeInvalidValue, Message: fmt.Sprintf("The DNS server refuses the record (%s).", words), Err: err}
+		return &dnshook.Error{Code: dnshook.CodeInvalidValue, Message: fmt.Sprintf("The DNS server refuses the record (%s).",
+			words), Err: err}
 	case class == backend.ErrRejected:
-		return &dnshook.Error{Code: dnshook.CodeServerError, Message: fmt.Sprintf("The DNS server fails at the record (%s).", words), Err: err}
+		return &dnshook.Error{Code: dnshook.CodeServerError, Message: fmt.Sprintf("The DNS server fails at the record (%s).",
+			words), Err: err}
 	case class == backend.ErrThrottled:
-		return &dnshook.Error{Code: dnshook.CodeRateLimited, Message: "The DNS server has too much to do.", Err: err, RetryAfter: cmp.Or(afterOf(detail), 5*time.Second)}
+		return &dnshook.Error{Code: dnshook.CodeRateLimited, Message: "The DNS server has too much to do.", Err: err,
+			RetryAfter: cmp.Or(afterOf(detail), 5*time.Second)}
 	}
-	return &dnshook.Error{Status: 503, Code: dnshook.CodeServerError, Message: fmt.Sprintf("The DNS server cannot be used now (%s).", words), Err: err}
+	return &dnshook.Error{Status: 503, Code: dnshook.CodeServerError, Message: fmt.Sprintf(
+		"The DNS server cannot be used now (%s).", words), Err: err}
 }
 
-// answered is what the other end is told of an error about the order. What a server refuses since a name is none of a host it refuses for
-// good: BIND checks owners and targets by default (check-names).
+// answered is what the other end is told of an error about the order. What a server refuses since a name is none of a
+// host it refuses for good: BIND checks owners and targets by default (check-names).
 func (o *order) answered(err error) error {
 	out := answered(err)
 	detail, _ := errors.AsType[*backend.Error](err)
@@ -211,7 +218,8 @@ func (o *order) answered(err error) error {
 	}
 	const rule = "the labels of a host's name are letters, digits and hyphens between them (RFC 1123 §2.1)"
 	if slices.Contains([]rr.Type{rr.TypeA, rr.TypeAAAA, rr.TypeMX}, o.key.Type) && !isHost(o.key.Name, true) {
-		return &dnshook.Error{Code: dnshook.CodeInvalidDomain, Err: err, Message: fmt.Sprintf("The DNS server refuses %s: %s.", o.key, rule)}
+		return &dnshook.Error{Code: dnshook.CodeInvalidDomain, Err: err,
+			Message: fmt.Sprintf("The DNS server refuses %s: %s.", o.key, rule)}
 	}
 	for _, data := range o.want.Data {
 		for _, target := range rr.Targets(o.key.Type, data) {
@@ -224,7 +232,8 @@ func (o *order) answered(err error) error {
 	return out
 }
 
-// isHost reports whether a name is one of a host, or of many if it may be a wildcard. Where hyphens are the protocol has looked at.
+// isHost reports whether a name is one of a host, or of many if it may be a wildcard. Where hyphens are the protocol
+// has looked at.
 func isHost(name dnsname.Name, wildcard bool) bool {
 	for i, label := range name.Labels() {
 		odd := strings.ContainsFunc(label, func(c rune) bool {

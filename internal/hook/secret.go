@@ -12,8 +12,8 @@ import (
 	"github.com/zonefold/zonefold/dnshook"
 )
 
-// Secrets are files with secrets, each of which may sign. They are read for each request, so that a secret is replaced by replacing
-// its file; what a file held before counts for a while longer.
+// Secrets are files with secrets, each of which may sign. They are read for each request, so that a secret is replaced
+// by replacing its file; what a file held before counts for a while longer.
 type Secrets struct {
 	Files     []string
 	Algorithm dnshook.Algorithm
@@ -32,7 +32,8 @@ type oldSecret struct {
 	until  time.Time
 }
 
-// Keys returns those that count now, for dnshook.HandlerConfig. A file that cannot be read, or has no secret that can be used, counts as it was.
+// Keys returns those that count now, for dnshook.HandlerConfig. A file that cannot be read, or has no secret that can
+// be used, counts as it was.
 func (s *Secrets) Keys() ([]dnshook.Key, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

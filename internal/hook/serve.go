@@ -38,7 +38,8 @@ const farewell = 25 * time.Second
 func Serve(ctx context.Context, cfg ServeConfig) error {
 	server := &http.Server{
 		Handler: cfg.Handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+		ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
 	}
 	listener := cfg.Listener
 	if cfg.TLS != nil {
@@ -92,12 +93,15 @@ func NewMetrics(collectors ...prometheus.Collector) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "dnshook_requests_total", Help: "Requests answered, by endpoint, status of HTTP, and code of the protocol where there is one.",
+			Name: "dnshook_requests_total", Help: "Requests answered, by endpoint, status of HTTP, and code of the protocol " +
+				"where there is one.",
 		}, []string{"endpoint", "status", "code"}),
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "dnshook_request_duration_seconds", Help: "How long answers took, by endpoint.", Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 10),
+			Name: "dnshook_request_duration_seconds", Help: "How long answers took, by endpoint.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 10),
 		}, []string{"endpoint"}),
-		operations: prometheus.NewCounter(prometheus.CounterOpts{Name: "dnshook_batch_operations_total", Help: "Operations that came in batches."}),
+		operations: prometheus.NewCounter(prometheus.CounterOpts{Name: "dnshook_batch_operations_total",
+			Help: "Operations that came in batches."}),
 	}
 	m.registry.MustRegister(append(collectors, m.requests, m.durations, m.operations)...)
 	return m

@@ -44,13 +44,16 @@ func TestWhatAServiceCannotHave(t *testing.T) {
 		record dnshook.Record
 		want   string
 	}{
-		"a TTL below the least":        {short, "www.example.com. A cannot be had: the server takes TTLs from 60 to 86400 seconds and this one is 59."},
-		"a TTL above the most":         {long, "this one is 86401."},
-		"more values than it takes":    {many, "at most 200 records in a set and this one has 201."},
-		"other name servers of a zone": {record("NS", "example.com", "@", "ns.example.net"), "the name servers of a zone are the service's own."},
+		"a TTL below the least": {short,
+			"www.example.com. A cannot be had: the server takes TTLs from 60 to 86400 seconds and this one is 59."},
+		"a TTL above the most":      {long, "this one is 86401."},
+		"more values than it takes": {many, "at most 200 records in a set and this one has 201."},
+		"other name servers of a zone": {record("NS", "example.com", "@", "ns.example.net"),
+			"the name servers of a zone are the service's own."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := p.Upsert(t.Context(), c.record); dnshook.CodeOf(err) != dnshook.CodeInvalidRecord || !strings.Contains(err.Error(), c.want) {
+			if err := p.Upsert(t.Context(), c.record); dnshook.CodeOf(err) != dnshook.CodeInvalidRecord ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("it comes to %v", err)
 			}
 		})
@@ -68,7 +71,8 @@ func TestAServiceThatIsFull(t *testing.T) {
 	if err := p.Upsert(t.Context(), record("A", "example.com", "one", "192.0.2.1")); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Upsert(t.Context(), record("A", "example.com", "two", "192.0.2.1")); dnshook.CodeOf(err) != dnshook.CodeQuotaExceeded {
+	if err := p.Upsert(t.Context(), record("A", "example.com", "two", "192.0.2.1")); dnshook.CodeOf(
+		err) != dnshook.CodeQuotaExceeded {
 		t.Errorf("a record more than there is room for comes to %v", err)
 	}
 }
@@ -79,7 +83,8 @@ func TestABatchIsAsLargeAsAServiceTakes(t *testing.T) {
 	p := before(t, hook.Zone{Name: zone, Backend: hook.Hosted(account, zone, oneID)})
 	var operations []dnshook.Operation
 	for i := range 450 {
-		operations = append(operations, dnshook.Operation{Action: dnshook.ActionUpsert, Record: record("A", "example.com", fmt.Sprintf("n%03d", i), "192.0.2.1")})
+		operations = append(operations, dnshook.Operation{Action: dnshook.ActionUpsert,
+			Record: record("A", "example.com", fmt.Sprintf("n%03d", i), "192.0.2.1")})
 	}
 	for i, err := range p.Batch(t.Context(), operations) {
 		if err != nil {
@@ -102,7 +107,8 @@ func TestAZoneOfAnAccount(t *testing.T) {
 	zone := parse(t, "example.com.")
 	now := time.Unix(1e9, 0)
 	begin := func(id string) *hook.Provider {
-		p, err := hook.New(hook.Config{Zones: []hook.Zone{{Name: zone, Backend: hook.Hosted(account, zone, id)}}, Now: func() time.Time { return now }})
+		p, err := hook.New(hook.Config{Zones: []hook.Zone{{Name: zone, Backend: hook.Hosted(account, zone, id)}},
+			Now: func() time.Time { return now }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +145,8 @@ func TestAZoneOfAnAccount(t *testing.T) {
 		t.Error("it is well with a token that does not count any more")
 	}
 	set(func() {
-		f.Tokens, f.Zones[0].Name = map[string]cloudflaretest.Scope{cloudflaretest.Token: {Read: true, Edit: true}}, "example.net"
+		f.Tokens, f.Zones[0].Name = map[string]cloudflaretest.Scope{cloudflaretest.Token: {Read: true, Edit: true}},
+			"example.net"
 	})
 	for name, p := range map[string]*hook.Provider{"by name": begin(""), "by ID": begin(otherID)} {
 		if err := p.Health(t.Context()); err == nil || !strings.Contains(err.Error(), "no zone") {

@@ -37,8 +37,8 @@ func (bind) configure(_ context.Context, s *Server) ([]string, error) {
 }
 
 // bindConfig is named.conf. Without a controls statement that is empty named would take the machine's rndc port;
-// the update category would write one line for each changed record. Notifications go out, and secondary zones are asked for,
-// without named's rate limits and delays.
+// the update category would write one line for each changed record. Notifications go out, and secondary zones are asked
+// for, without named's rate limits and delays.
 func bindConfig(s *Server) (string, error) {
 	dir, err := quoted(s.opts.Dir)
 	if err != nil {
@@ -111,7 +111,8 @@ func bindCatalog(o Options) string {
 	for _, k := range o.Keys {
 		fmt.Fprintf(&keys, " key \"%s\";", k.Name)
 	}
-	return fmt.Sprintf("catalog-zones { zone \"%s\" default-primaries { %s } in-memory yes min-update-interval 0; };\n\tallow-transfer {%s };\n\t",
+	return fmt.Sprintf("catalog-zones { zone \"%s\" default-primaries { %s } in-memory yes min-update-interval 0; "+
+		"};\n\tallow-transfer {%s };\n\t",
 		o.Follow.Catalog, bindPrimary(o.Follow), orNone(keys.String()))
 }
 

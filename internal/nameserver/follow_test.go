@@ -16,8 +16,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// tells is what a primary zone of BIND needs to tell a secondary of changes, and to send them however large they are beside
-// the zone.
+// tells is what a primary zone of BIND needs to tell a secondary of changes, and to send them however large they are
+// beside the zone.
 func tells(secondary *nameserver.Server) string {
 	addr := netip.MustParseAddrPort(secondary.Addr())
 	return fmt.Sprintf("notify explicit; also-notify { %s port %d; }; max-ixfr-ratio unlimited;", addr.Addr(), addr.Port())
@@ -136,9 +136,11 @@ func TestSecondariesFollowACatalog(t *testing.T) {
 			defer cancel()
 			catalog := name(t, "catalog.example.")
 			primary, secondary := pair(t, program, nameserver.Follow{Catalog: catalog})
-			const text = "catalog.example. 60 IN SOA invalid. invalid. %d 3600 600 604800 300\ncatalog.example. 60 IN NS invalid.\n" +
+			const text = "catalog.example. 60 IN SOA invalid. invalid. %d 3600 600 604800 300\ncatalog.example. 60 IN " +
+				"NS invalid.\n" +
 				"version.catalog.example. 60 IN TXT \"2\"\none.zones.catalog.example. 60 IN PTR example.org.\n"
-			for _, z := range []nameserver.Zone{{Name: name(t, "example.org.")}, {Name: name(t, "example.net.")}, {Name: catalog, Text: fmt.Sprintf(text, 1)}} {
+			for _, z := range []nameserver.Zone{{Name: name(t, "example.org.")}, {Name: name(t, "example.net.")},
+				{Name: catalog, Text: fmt.Sprintf(text, 1)}} {
 				z.Extra = tells(secondary)
 				if err := primary.AddZone(ctx, z); err != nil {
 					t.Fatal(err)
@@ -177,7 +179,8 @@ func TestWhatCannotBeFollowedIsSaid(t *testing.T) {
 		follow        nameserver.Follow
 	}{
 		{"NSD", "it knows no catalog zones", nameserver.Follow{Primary: primary, Catalog: name(t, "catalog.example.")}},
-		{"PowerDNS", "not made to follow", nameserver.Follow{Primary: primary, Zones: []dnsname.Name{name(t, "example.org.")}}},
+		{"PowerDNS", "not made to follow", nameserver.Follow{Primary: primary,
+			Zones: []dnsname.Name{name(t, "example.org.")}}},
 		{"Knot", "is no address", nameserver.Follow{Zones: []dnsname.Name{name(t, "example.org.")}}},
 	} {
 		s, err := starters[test.program](t.Context(), nameserver.Options{Dir: t.TempDir(), Follow: &test.follow})

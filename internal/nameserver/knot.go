@@ -33,19 +33,22 @@ func (knot) configure(_ context.Context, s *Server) ([]string, error) {
 	return []string{"-c", conf}, os.WriteFile(conf, []byte(text), 0o600)
 }
 
-// knotConfig is knot.conf. The journal carries the changes over a restart, so the zone file is seldom rewritten. By default
-// Knot breaks off a transfer when its reader pauses for half a second, as it may on a busy machine.
+// knotConfig is knot.conf. The journal carries the changes over a restart, so the zone file is seldom rewritten. By
+// default Knot breaks off a transfer when its reader pauses for half a second, as it may on a busy machine.
 func knotConfig(s *Server) (string, error) {
 	dir, err := quoted(s.opts.Dir)
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "server:\n    rundir: %s\n    listen: %s@%d\n    tcp-io-timeout: 30000\n%s\n", dir, loopback, s.dns.number, s.opts.Extra)
-	fmt.Fprintf(&b, "log:\n  - target: stderr\n    any: notice\n    zone: info\ndatabase:\n    storage: %s\ncontrol:\n    listen: knot.sock\n", dir)
+	fmt.Fprintf(&b, "server:\n    rundir: %s\n    listen: %s@%d\n    tcp-io-timeout: 30000\n%s\n", dir, loopback,
+		s.dns.number, s.opts.Extra)
+	fmt.Fprintf(&b, "log:\n  - target: stderr\n    any: notice\n    zone: info\ndatabase:\n    storage: %s\ncontrol:\n  "+
+		"  listen: knot.sock\n", dir)
 	b.WriteString("mod-stats:\n  - id: all\n    server-operation: on\n")
 	acl := knotKeys(&b, s.opts)
-	fmt.Fprintf(&b, "template:\n  - id: default\n    storage: %s\n    global-module: mod-stats/all\n    zonefile-sync: 1h\n", dir)
+	fmt.Fprintf(&b,
+		"template:\n  - id: default\n    storage: %s\n    global-module: mod-stats/all\n    zonefile-sync: 1h\n", dir)
 	if acl != "" {
 		fmt.Fprintf(&b, "    acl: %s\n", acl)
 	}
@@ -88,7 +91,8 @@ func knotKeys(b *strings.Builder, o Options) (acl string) {
 	if o.Follow != nil {
 		fmt.Fprintf(&rules, "  - id: notify\n    address: %s\n    action: notify\n", o.Follow.Primary.Addr())
 		if o.Follow.Key != nil {
-			fmt.Fprintf(&rules, "  - id: signed\n    address: %s\n    key: \"%s\"\n    action: notify\n", o.Follow.Primary.Addr(), o.Follow.Key.Name)
+			fmt.Fprintf(&rules, "  - id: signed\n    address: %s\n    key: \"%s\"\n    action: notify\n",
+				o.Follow.Primary.Addr(), o.Follow.Key.Name)
 		}
 	}
 	if rules.Len() > 0 {
@@ -151,7 +155,8 @@ func (knot) add(_ context.Context, s *Server, _ Zone) error {
 	return s.proc.cmd.Process.Signal(syscall.SIGHUP)
 }
 
-// transferred reads "… [example.org.] IXFR, incoming, remote …, finished, …"; a whole zone in answer to IXFR is logged as AXFR.
+// transferred reads "… [example.org.] IXFR, incoming, remote …, finished, …"; a whole zone in answer to IXFR is logged
+// as AXFR.
 func (knot) transferred(line string) (transfer, bool) {
 	zone, _ := between(line, "[", "] ")
 	_, kind, ok := strings.Cut(line, "] ")

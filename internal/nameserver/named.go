@@ -11,9 +11,10 @@ import (
 // A Named is BIND's named with a configuration that is not of this package.
 type Named struct{ proc *process }
 
-// StartNamed starts named as a container does, in the foreground and with its log on the standard error stream, and waits until ready
-// reports no error. dir is its working folder.
-func StartNamed(ctx context.Context, dir, conf string, log io.Writer, ready func(context.Context) error) (*Named, error) {
+// StartNamed starts named as a container does, in the foreground and with its log on the standard error stream, and
+// waits until ready reports no error. dir is its working folder.
+func StartNamed(ctx context.Context, dir, conf string, log io.Writer,
+	ready func(context.Context) error) (*Named, error) {
 	path, err := executable("named", "bind9", dir)
 	if err != nil {
 		return nil, err

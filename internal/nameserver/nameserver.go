@@ -1,5 +1,6 @@
 // Package nameserver runs real authoritative name servers for tests, the demo and the benchmarks:
-// BIND 9.18 (named), Knot DNS 3.2 (knotd), NSD 4.6 (nsd) and PowerDNS 4.7 (pdns_server), as their Debian packages install them.
+// BIND 9.18 (named), Knot DNS 3.2 (knotd), NSD 4.6 (nsd) and PowerDNS 4.7 (pdns_server), as their Debian packages
+// install them.
 //
 // A server listens on loopback only, on a port that was free, keeps everything it writes in one folder, runs in the
 // foreground as a child of this process, and is ended by its process id; on Linux it also ends when this process does.

@@ -50,7 +50,8 @@ func options(t *testing.T) nameserver.Options {
 			{Name: name(t, "example.net."), Text: "example.net. 60 IN SOA ns.example.com. root.example.com. 7 1 1 1 1\n" +
 				"example.net. 60 IN NS ns.example.com.\nwww.example.net. 60 IN A 192.0.2.1\n"},
 		},
-		Keys: []nameserver.TSIG{{Name: name(t, "test."), Algorithm: "hmac-sha256", Secret: "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="}},
+		Keys: []nameserver.TSIG{{Name: name(t, "test."), Algorithm: "hmac-sha256",
+			Secret: "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="}},
 	}
 }
 

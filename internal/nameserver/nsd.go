@@ -16,8 +16,8 @@ import (
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
-// StartNSD starts NLnet Labs' nsd and waits until it answers for every zone. It takes no updates: [Server.Updates] is an error.
-// Without keys it gives transfers to everybody on loopback.
+// StartNSD starts NLnet Labs' nsd and waits until it answers for every zone. It takes no updates: [Server.Updates] is
+// an error. Without keys it gives transfers to everybody on loopback.
 func StartNSD(ctx context.Context, opts Options) (*Server, error) { return start(ctx, opts, nsd{}) }
 
 type nsd struct{}
@@ -38,8 +38,9 @@ func (nsd) configure(_ context.Context, s *Server) ([]string, error) {
 	return []string{"-d", "-c", conf}, os.WriteFile(conf, []byte(text), 0o600)
 }
 
-// nsdConfig is nsd.conf. Debian's nsd has a response rate limit of 200 a second, and by default waits a second after each
-// transfer before it serves it. The number and size of stored differences has no limit, so that Transfers can count them.
+// nsdConfig is nsd.conf. Debian's nsd has a response rate limit of 200 a second, and by default waits a second after
+// each transfer before it serves it. The number and size of stored differences has no limit, so that Transfers can
+// count them.
 func nsdConfig(s *Server) (string, error) {
 	dir, err := quoted(s.opts.Dir)
 	if err != nil {
@@ -82,7 +83,8 @@ remote-control:
 		fmt.Fprintf(&b, "zone:\n    name: \"%s\"\n    zonefile: \"%s\"\n%s%s", z.Name, zoneFile(i), give, z.Extra)
 	}
 	for i, z := range s.opts.followed() {
-		fmt.Fprintf(&b, "zone:\n    name: \"%s\"\n    zonefile: \"%s\"\n%s%s", z, followedFile(i), give, nsdFollow(s.opts.Follow))
+		fmt.Fprintf(&b, "zone:\n    name: \"%s\"\n    zonefile: \"%s\"\n%s%s", z, followedFile(i), give,
+			nsdFollow(s.opts.Follow))
 	}
 	return b.String(), nil
 }
@@ -93,7 +95,8 @@ func nsdFollow(f *Follow) string {
 		key = `"` + f.Key.Name.String() + `"`
 		signed = fmt.Sprintf("    allow-notify: %s %s\n", f.Primary.Addr(), key)
 	}
-	return fmt.Sprintf("    request-xfr: %s@%d %s\n    allow-notify: %s NOKEY\n%s    store-ixfr: yes\n    ixfr-number: 1000000\n    ixfr-size: 0\n",
+	return fmt.Sprintf("    request-xfr: %s@%d %s\n    allow-notify: %s NOKEY\n%s    store-ixfr: yes\n    ixfr-number: "+
+		"1000000\n    ixfr-size: 0\n",
 		f.Primary.Addr(), f.Primary.Port(), key, f.Primary.Addr(), signed)
 }
 
@@ -106,7 +109,8 @@ func (nsd) add(ctx context.Context, s *Server, _ Zone) error {
 	if err != nil {
 		return err
 	}
-	if out, err := exec.CommandContext(ctx, path, "-c", filepath.Join(s.opts.Dir, "nsd.conf"), "reconfig").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, path, "-c", filepath.Join(s.opts.Dir, "nsd.conf"),
+		"reconfig").CombinedOutput(); err != nil {
 		return fmt.Errorf("nsd-control reconfig: %w: %s", err, out)
 	}
 	return nil
@@ -144,7 +148,8 @@ func (s *Server) stored(ctx context.Context, zone dnsname.Name, seen []transfer)
 	return Transfers{Whole: len(seen)}, nil
 }
 
-// answersWhole asks the server for IXFR since a serial; an answer of differences begins with two SOA records (RFC 1995 §4).
+// answersWhole asks the server for IXFR since a serial; an answer of differences begins with two SOA records (RFC 1995
+// §4).
 func (s *Server) answersWhole(ctx context.Context, zone dnsname.Name, since uint32) (bool, error) {
 	m := new(dns.Msg)
 	m.SetIxfr(zone.String(), since, ".", ".")

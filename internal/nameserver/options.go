@@ -49,13 +49,14 @@ func (z Zone) text() string {
 	if z.Text != "" {
 		return z.Text
 	}
-	return fmt.Sprintf("%s 300 IN SOA localhost. hostmaster.localhost. 1 3600 600 604800 300\n%s 300 IN NS localhost.\n", z.Name, z.Name)
+	return fmt.Sprintf("%s 300 IN SOA localhost. hostmaster.localhost. 1 3600 600 604800 300\n%s 300 IN NS localhost.\n",
+		z.Name, z.Name)
 }
 
 // Follow says what a server takes from which primary. It is told of changes by NOTIFY (RFC 1996) from any port of the
 // primary's address, signed with the key or not, asks at once, for IXFR (RFC 1995) where it has the zone already, and
-// gives the zones to the holders of Options.Keys. The primary may come, or get the zones, after the server: starting does
-// not wait for them, [Server.Await] does.
+// gives the zones to the holders of Options.Keys. The primary may come, or get the zones, after the server: starting
+// does not wait for them, [Server.Await] does.
 type Follow struct {
 	Primary netip.AddrPort
 	// Others have the same zones as the primary. Only Knot follows several.
@@ -78,7 +79,8 @@ func (o Options) check(f flavor) error {
 	case !zones:
 		return fmt.Errorf("starting %s: it is not made to follow a primary here; start BIND, Knot or NSD", name)
 	case !catalogs && !o.Follow.Catalog.IsZero():
-		return fmt.Errorf("starting %s: it knows no catalog zones, so it cannot follow %s; name the zones in Follow.Zones", name, o.Follow.Catalog)
+		return fmt.Errorf("starting %s: it knows no catalog zones, so it cannot follow %s; name the zones in Follow.Zones",
+			name, o.Follow.Catalog)
 	case len(o.Follow.Others) > 0 && name != "knotd":
 		return fmt.Errorf("starting %s: it is not made to follow several primaries here; start Knot", name)
 	case !o.Follow.Primary.IsValid():

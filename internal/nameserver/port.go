@@ -49,8 +49,8 @@ func claimPort() (*port, error) {
 	return nil, fmt.Errorf("no free pair of ports on %s after %d attempts", loopback, attempts)
 }
 
-// ClaimPort finds a port on loopback that is free for TCP and UDP, for a name server that is not of this package. No server of
-// this package takes it until release is called.
+// ClaimPort finds a port on loopback that is free for TCP and UDP, for a name server that is not of this package. No
+// server of this package takes it until release is called.
 func ClaimPort() (number uint16, release func(), err error) {
 	p, err := claimPort()
 	if err != nil {

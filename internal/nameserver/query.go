@@ -139,7 +139,8 @@ func (s *Server) poll(ctx context.Context, ask func(context.Context) error) erro
 	}
 }
 
-// At returns a server on loopback that this package has not started: it can be asked and transferred from, and nothing else.
+// At returns a server on loopback that this package has not started: it can be asked and transferred from, and nothing
+// else.
 func At(number uint16, keys ...TSIG) *Server {
 	return &Server{dns: &port{number: number}, opts: Options{Keys: keys}}
 }

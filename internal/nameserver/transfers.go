@@ -25,13 +25,13 @@ type transfer struct {
 	serial uint32 // after the transfer; only of NSD
 }
 
-// Transfers counts what the server has taken of a zone that it follows, from its log: BIND logs "got incremental response" or
-// "got nonincremental response" (xfer-in, debug 3), Knot "IXFR, incoming, …, finished" or "AXFR, incoming, …, finished". What a
-// server has just begun to serve it may log a moment later.
+// Transfers counts what the server has taken of a zone that it follows, from its log: BIND logs "got incremental
+// response" or "got nonincremental response" (xfer-in, debug 3), Knot "IXFR, incoming, …, finished" or "AXFR, incoming,
+// …, finished". What a server has just begun to serve it may log a moment later.
 //
-// NSD logs that it "received update to serial …", not how. It keeps the differences that it got (store-ixfr), so it is asked
-// for IXFR itself, from each serial that it has had: Changes are the transfers since the last whole one, which makes those
-// before whole ones.
+// NSD logs that it "received update to serial …", not how. It keeps the differences that it got (store-ixfr), so it is
+// asked for IXFR itself, from each serial that it has had: Changes are the transfers since the last whole one, which
+// makes those before whole ones.
 func (s *Server) Transfers(ctx context.Context, zone dnsname.Name) (Transfers, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,13 +9,14 @@ import (
 // The phases of a safe order. A server that is told the changes one by one, or in several messages, is at no moment
 // worse off than before: what a set needs is there before it comes, and what needs a set is gone before it goes.
 const (
-	clearing  = iota // DNAMEs that go, and what lies below DNAMEs that come (RFC 6672 §2.4: nothing may)
-	putting          // everything that comes or changes, addresses of name servers among it; names that switch to or from an alias
-	cutting          // NS, MX and SRV sets that come or change: the addresses of their hosts are there
-	securing         // DS sets that come or change: their cut is there
-	unsecured        // DS sets that go, before their cut
-	uncutting        // NS, MX and SRV sets that go, before the addresses
-	removing         // everything else that goes
+	clearing = iota // DNAMEs that go, and what lies below DNAMEs that come (RFC 6672 §2.4: nothing may)
+	// everything that comes or changes, addresses of name servers among it; names that switch to or from an alias
+	putting
+	cutting   // NS, MX and SRV sets that come or change: the addresses of their hosts are there
+	securing  // DS sets that come or change: their cut is there
+	unsecured // DS sets that go, before their cut
+	uncutting // NS, MX and SRV sets that go, before the addresses
+	removing  // everything else that goes
 	phases
 )
 
@@ -100,8 +101,8 @@ func phaseOfSwitch(changes []Change) uint8 {
 	return putting
 }
 
-// Units yields the changes in pieces that belong together: all changes of a name that switches to or from an alias, which
-// make sense only in one message, and every other change alone. Changes are as Order returned them.
+// Units yields the changes in pieces that belong together: all changes of a name that switches to or from an alias,
+// which make sense only in one message, and every other change alone. Changes are as Order returned them.
 func Units(changes []Change) iter.Seq[[]Change] {
 	return func(yield func([]Change) bool) {
 		for start := 0; start < len(changes); {

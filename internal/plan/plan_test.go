@@ -21,8 +21,8 @@ func name(t testing.TB, s string) dnsname.Name {
 	return n
 }
 
-// sets reads lines such as "www 300 A 192.0.2.1 192.0.2.2", names relative to example.org.; data are separated by spaces,
-// or by " | " where they have some themselves.
+// sets reads lines such as "www 300 A 192.0.2.1 192.0.2.2", names relative to example.org.; data are separated by
+// spaces, or by " | " where they have some themselves.
 func sets(t testing.TB, text string) rr.Sets {
 	t.Helper()
 	var none rr.Sets
@@ -71,7 +71,8 @@ func show(changes []plan.Change) []string {
 		case c.Deletes():
 			sign = "-"
 		}
-		out = append(out, sign+strings.TrimSuffix(strings.TrimSuffix(c.Key.Name.String(), "example.org."), ".")+" "+c.Key.Type.String())
+		out = append(out, sign+strings.TrimSuffix(strings.TrimSuffix(c.Key.Name.String(), "example.org."), ".")+" "+
+			c.Key.Type.String())
 	}
 	return out
 }
@@ -90,7 +91,8 @@ func TestDiff(t *testing.T) {
 		{name: "two empty zones do not differ"},
 		{
 			name: "what is missing is added, what differs is changed, what is not wanted is deleted",
-			have: "a 60 A 192.0.2.1\nb 60 A 192.0.2.1\nd 60 A 192.0.2.1", want: "a 60 A 192.0.2.1\nb 60 A 192.0.2.2\nc 60 A 192.0.2.1",
+			have: "a 60 A 192.0.2.1\nb 60 A 192.0.2.1\nd 60 A 192.0.2.1", want: "a 60 A 192.0.2.1\nb 60 A 192.0.2.2\nc " +
+				"60 A 192.0.2.1",
 			changes: []string{"~b A", "+c A", "-d A"},
 		},
 		{name: "another TTL is a difference", have: "a 60 A 192.0.2.1", want: "a 61 A 192.0.2.1", changes: []string{"~a A"}},
@@ -110,7 +112,8 @@ func TestDiff(t *testing.T) {
 		},
 		{
 			name: "what a server makes itself is not touched",
-			have: "@ 60 DNSKEY x\n@ 60 CDS x\n@ 60 CDNSKEY x\n@ 60 TYPE65534 x\n@ 60 RRSIG x\na 60 NSEC x\na 60 NSEC3 x\n@ 60 NSEC3PARAM x\n@ 60 SOA x",
+			have: "@ 60 DNSKEY x\n@ 60 CDS x\n@ 60 CDNSKEY x\n@ 60 TYPE65534 x\n@ 60 RRSIG x\na 60 NSEC x\na 60 NSEC3 x\n@ 60 " +
+				"NSEC3PARAM x\n@ 60 SOA x",
 		},
 		{name: "a server-made type that is wanted is in scope", want: "@ 60 CDS x", changes: []string{"+ CDS"}},
 		{
@@ -139,7 +142,8 @@ func TestDiff(t *testing.T) {
 		},
 		{
 			name: "apex NS that a server needs are changed",
-			have: "@ 60 NS a.example.org.", want: "@ 60 NS b.example.org.", apexNS: plan.ApexNSRequired, changes: []string{"~ NS"},
+			have: "@ 60 NS a.example.org.", want: "@ 60 NS b.example.org.", apexNS: plan.ApexNSRequired,
+			changes: []string{"~ NS"},
 		},
 		{
 			name: "apex NS of the server's own are left alone",
@@ -151,7 +155,8 @@ func TestDiff(t *testing.T) {
 		},
 		{
 			name: "where foreign sets are kept a complete union needs no change",
-			have: "@ 60 NS a.example.org. | b.example.org.", want: "@ 300 NS b.example.org.", keep: true, written: "@ 300 NS b.example.org.",
+			have: "@ 60 NS a.example.org. | b.example.org.", want: "@ 300 NS b.example.org.", keep: true,
+			written: "@ 300 NS b.example.org.",
 		},
 		{
 			name: "where foreign sets are kept only the own values of the apex NS go",
@@ -175,7 +180,8 @@ func TestDiff(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			have, want := sets(t, c.have), sets(t, c.want)
 			scope := plan.Scope{
-				Apex: name(t, "example.org."), Keep: c.keep, Written: sets(t, c.written), ApexNS: c.apexNS, MinTTL: c.min, MaxTTL: c.max,
+				Apex: name(t, "example.org."), Keep: c.keep, Written: sets(t, c.written), ApexNS: c.apexNS, MinTTL: c.min,
+				MaxTTL: c.max,
 			}
 			p := plan.Diff(have, want, scope)
 			if d := cmp.Diff(c.changes, show(p.Changes)); d != "" {
@@ -205,11 +211,13 @@ func TestOrder(t *testing.T) {
 		changes    []string
 	}{
 		{
-			name: "an address leaves a name before a CNAME takes it", have: "a 60 A 192.0.2.1\na 60 AAAA 2001:db8::1", want: "a 60 CNAME b.example.org.",
+			name: "an address leaves a name before a CNAME takes it", have: "a 60 A 192.0.2.1\na 60 AAAA 2001:db8::1",
+			want:    "a 60 CNAME b.example.org.",
 			changes: []string{"-a A", "-a AAAA", "+a CNAME"},
 		},
 		{
-			name: "a CNAME leaves a name before addresses take it", have: "a 60 CNAME b.example.org.", want: "a 60 A 192.0.2.1\na 60 AAAA 2001:db8::1",
+			name: "a CNAME leaves a name before addresses take it", have: "a 60 CNAME b.example.org.",
+			want:    "a 60 A 192.0.2.1\na 60 AAAA 2001:db8::1",
 			changes: []string{"-a CNAME", "+a A", "+a AAAA"},
 		},
 		{
@@ -220,7 +228,8 @@ func TestOrder(t *testing.T) {
 		},
 		{
 			name: "hosts of MX and SRV have addresses before they are named, and keep them until they are not",
-			have: "_s._tcp 60 SRV 1 1 1 b.example.org. |\nb 60 A 192.0.2.1", want: "@ 60 MX 10 a.example.org. |\na 60 A 192.0.2.1",
+			have: "_s._tcp 60 SRV 1 1 1 b.example.org. |\nb 60 A 192.0.2.1", want: "@ 60 MX 10 a.example.org. |\na " +
+				"60 A 192.0.2.1",
 			changes: []string{"+a A", "+ MX", "-_s._tcp SRV", "-b A"},
 		},
 		{
@@ -228,19 +237,23 @@ func TestOrder(t *testing.T) {
 			want: "new 60 DS 1 8 2 00\nnew 60 NS ns.example.org.", changes: []string{"+new NS", "+new DS", "-old DS", "-old NS"},
 		},
 		{
-			name: "what lies below a DNAME that comes leaves first", have: "d 60 A 192.0.2.1\nx.d 60 A 192.0.2.1\ne 60 A 192.0.2.1",
+			name: "what lies below a DNAME that comes leaves first", have: "d 60 A 192.0.2.1\nx.d 60 A 192.0.2.1\ne " +
+				"60 A 192.0.2.1",
 			want: "d 60 A 192.0.2.1\nd 60 DNAME example.net.", changes: []string{"-x.d A", "+d DNAME", "-e A"},
 		},
 		{
-			name: "a DNAME leaves before what lies below it comes", have: "d 60 DNAME example.net.", want: "a 60 A 192.0.2.1\nx.d 60 A 192.0.2.1",
+			name: "a DNAME leaves before what lies below it comes", have: "d 60 DNAME example.net.",
+			want:    "a 60 A 192.0.2.1\nx.d 60 A 192.0.2.1",
 			changes: []string{"-d DNAME", "+a A", "+x.d A"},
 		},
 		{
-			name: "a CNAME becomes a DNAME over names that leave", have: "d 60 CNAME example.net.\nx.d 60 A 192.0.2.1", want: "d 60 DNAME example.net.",
+			name: "a CNAME becomes a DNAME over names that leave", have: "d 60 CNAME example.net.\nx.d 60 A 192.0.2.1",
+			want:    "d 60 DNAME example.net.",
 			changes: []string{"-x.d A", "-d CNAME", "+d DNAME"},
 		},
 		{
-			name: "a CNAME becomes a cut after the other addresses", have: "d 60 CNAME example.net.", want: "d 60 NS ns.example.org.\nns 60 A 192.0.2.1",
+			name: "a CNAME becomes a cut after the other addresses", have: "d 60 CNAME example.net.",
+			want:    "d 60 NS ns.example.org.\nns 60 A 192.0.2.1",
 			changes: []string{"+ns A", "-d CNAME", "+d NS"},
 		},
 		{

@@ -13,7 +13,8 @@ import (
 )
 
 var types = []rr.Type{
-	rr.TypeA, rr.TypeAAAA, rr.TypeTXT, rr.TypeNS, rr.TypeDS, rr.TypeCNAME, rr.TypeDNAME, rr.TypeCDS, rr.TypeRRSIG, rr.TypeMX,
+	rr.TypeA, rr.TypeAAAA, rr.TypeTXT, rr.TypeNS, rr.TypeDS, rr.TypeCNAME, rr.TypeDNAME, rr.TypeCDS, rr.TypeRRSIG,
+	rr.TypeMX,
 }
 
 func drawSets(t *rapid.T, label string) rr.Sets {

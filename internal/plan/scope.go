@@ -26,8 +26,8 @@ type Scope struct {
 	needed map[dnsname.Name]bool // hosts of apex NS that stay though they are not wanted; their addresses stay too
 }
 
-// ApexNS says what may be done with the NS set at the apex. Under Scope.Keep the server's own name servers stay, whatever
-// it says: wanted ones are added to them, and only values that are Written are taken away.
+// ApexNS says what may be done with the NS set at the apex. Under Scope.Keep the server's own name servers stay,
+// whatever it says: wanted ones are added to them, and only values that are Written are taken away.
 type ApexNS uint8
 
 const (

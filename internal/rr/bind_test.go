@@ -16,7 +16,8 @@ import (
 func compileZone(t testing.TB, records []string) map[string]string {
 	t.Helper()
 	zone := "$TTL 300\n@ SOA ns hostmaster 1 2 3 4 5\n@ NS ns\nns A 192.0.2.1\n" + strings.Join(records, "\n") + "\n"
-	cmd := exec.Command("named-compilezone", "-i", "none", "-k", "ignore", "-n", "ignore", "-m", "ignore", "-r", "ignore", "-s", "full", "-o", "-", "example.org.", "/dev/stdin")
+	cmd := exec.Command("named-compilezone", "-i", "none", "-k", "ignore", "-n", "ignore", "-m", "ignore", "-r", "ignore",
+		"-s", "full", "-o", "-", "example.org.", "/dev/stdin")
 	cmd.Stdin = strings.NewReader(zone)
 	var errors strings.Builder
 	cmd.Stderr = &errors

@@ -65,7 +65,8 @@ func TestEveryTypeHasExamples(t *testing.T) {
 	}
 	for _, typ := range Types() {
 		if good[typ] == 0 || bad[typ] == 0 {
-			t.Errorf("testdata/types.txt has %d good and %d bad examples of %s: at least one of each is needed", good[typ], bad[typ], typ)
+			t.Errorf("testdata/types.txt has %d good and %d bad examples of %s: at least one of each is needed", good[typ],
+				bad[typ], typ)
 		}
 	}
 }
@@ -134,17 +135,24 @@ func throughMessage(set Set) ([]Set, error) {
 
 func TestDataIsRefusedWithTheReason(t *testing.T) {
 	for _, c := range []struct{ name, typ, data, want string }{
-		{"a line feed cannot add a record", "TXT", "\"a\"\nwww A 192.0.2.1", `TXT data "\"a\"\nwww A 192.0.2.1" is not valid: it has a line break in it: a record is one line; join the lines with spaces`},
-		{"a carriage return is a line break", "A", "192.0.2.1\r", `A data "192.0.2.1\r" is not valid: it has a line break in it`},
-		{"a zero octet is refused", "TXT", "\"a\x00b\"", `it has a control character in it: write \000 inside a quoted string`},
+		{"a line feed cannot add a record", "TXT", "\"a\"\nwww A 192.0.2.1",
+			`TXT data "\"a\"\nwww A 192.0.2.1" is not valid: it has a line break in it: a record is one line; join the lines with spaces`},
+		{"a carriage return is a line break", "A", "192.0.2.1\r",
+			`A data "192.0.2.1\r" is not valid: it has a line break in it`},
+		{"a zero octet is refused", "TXT", "\"a\x00b\"",
+			`it has a control character in it: write \000 inside a quoted string`},
 		{"a line feed inside quotes is refused too", "TXT", "\"a\nb\"", "it has a line break in it"},
 		{"a delete character is refused", "TXT", "\x7f", `it has a control character in it: write \127`},
 		{"nothing is no data", "TXT", "", `TXT data "" is not valid: it is empty`},
 		{"spaces are no data", "A", "  ", "is not valid: it is empty"},
-		{"a string of 256 octets must be split", "TXT", `"` + strings.Repeat("x", 256) + `"`, "it has a string of 256 octets, and at most 255 are allowed in one: split it into several quoted strings, which readers join"},
-		{"a single string cannot be split", "HINFO", strings.Repeat("x", 256) + " a", "the CPU has 256 octets: at most 255 are allowed"},
-		{"65536 octets do not fit", "TXT", strings.Repeat(`"`+strings.Repeat("x", 255)+`" `, 256) + `""`, "it has 65537 octets: at most 65535 are allowed"},
-		{"text that no record holds is not even read", "TXT", strings.Repeat("x ", 200_000), "it is longer than any record can be"},
+		{"a string of 256 octets must be split", "TXT", `"` + strings.Repeat("x", 256) + `"`, "it has a string of 256 " +
+			"octets, and at most 255 are allowed in one: split it into several quoted strings, which readers join"},
+		{"a single string cannot be split", "HINFO", strings.Repeat("x", 256) + " a",
+			"the CPU has 256 octets: at most 255 are allowed"},
+		{"65536 octets do not fit", "TXT", strings.Repeat(`"`+strings.Repeat("x", 255)+`" `, 256) + `""`,
+			"it has 65537 octets: at most 65535 are allowed"},
+		{"text that no record holds is not even read", "TXT", strings.Repeat("x ", 200_000),
+			"it is longer than any record can be"},
 		{"a label of 64 octets", "CNAME", strings.Repeat("x", 64) + ".", "has a label of 64 octets: at most 63 are allowed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -167,7 +175,8 @@ func TestDataIsRefusedWithTheReason(t *testing.T) {
 }
 
 func TestTheLongestDataIsTaken(t *testing.T) {
-	data := strings.TrimSuffix(strings.Repeat(`"`+strings.Repeat(`\255`, 255)+`" `, 255), " ") + ` "` + strings.Repeat("x", 254) + `"`
+	data := strings.TrimSuffix(strings.Repeat(`"`+strings.Repeat(`\255`, 255)+`" `, 255), " ") + ` "` +
+		strings.Repeat("x", 254) + `"`
 	got, err := ParseData(TypeTXT, data)
 	if err != nil || got != data {
 		t.Fatalf("65535 octets of TXT: %v", err)
@@ -220,7 +229,8 @@ func TestNamesAndTargets(t *testing.T) {
 		{"a service wants an address", TypeSRV, "0 0 443 www.example.org.", "www.example.org.", "www.example.org."},
 		{"a service that is not offered names nobody", TypeSRV, "0 0 0 .", ".", ""},
 		{"an alias is followed, not resolved", TypeCNAME, "www.example.org.", "www.example.org.", ""},
-		{"a name with a space in it is one name", TypeMX, `10 a\032b.example.org.`, `a\032b.example.org.`, `a\032b.example.org.`},
+		{"a name with a space in it is one name", TypeMX, `10 a\032b.example.org.`, `a\032b.example.org.`,
+			`a\032b.example.org.`},
 		{"a start of authority holds two names", TypeSOA, "a. b. 1 2 3 4 5", "a. b.", ""},
 		{"a host identity holds its servers", TypeHIP, "2 20 AwEA a.example. b.example.", "a.example. b.example.", ""},
 		{"a gateway may be a name", TypeIPSECKEY, "10 3 2 gw.example. AwEA", "gw.example.", ""},

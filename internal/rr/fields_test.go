@@ -79,7 +79,8 @@ func TestWhatFollowsTheEndIsRefused(t *testing.T) {
 			continue
 		}
 		switch fields := byType[e.typ].fields; fields[len(fields)-1].kind.(type) {
-		case charString, bitmap, domains, prefixes, svcParams, encoded, digest, keyData, gatewayKey, location, caaTag, substitution:
+		case charString, bitmap, domains, prefixes, svcParams, encoded, digest, keyData, gatewayKey, location, caaTag,
+			substitution:
 			continue // which go on to the end, or end where the text does
 		}
 		_, err := ParseData(e.typ, e.want+" more")
@@ -159,7 +160,8 @@ func TestPeriods(t *testing.T) {
 			t.Errorf("%s is %d, %v, want %d", s, got, ok, want)
 		}
 	}
-	for _, s := range []string{"", "h", "1y", "1h2", "-1h", "1.5h", "4294967296", "7102w", "99999999999w", "1 h", "1ü", "1H "} {
+	for _, s := range []string{"", "h", "1y", "1h2", "-1h", "1.5h", "4294967296", "7102w", "99999999999w", "1 h", "1ü",
+		"1H "} {
 		if got, ok := seconds(s); ok {
 			t.Errorf("%q is %d", s, got)
 		}
@@ -168,7 +170,8 @@ func TestPeriods(t *testing.T) {
 
 func TestSizesKeepOneDigit(t *testing.T) {
 	for s, want := range map[string]string{
-		"0": "0m", "0.01": "0.01m", "0.09m": "0.09m", "0.10": "0.10m", "0.19": "0.10m", "1.99m": "1m", "9.99": "9m", "10": "10m",
+		"0": "0m", "0.01": "0.01m", "0.09m": "0.09m", "0.10": "0.10m", "0.19": "0.10m", "1.99m": "1m", "9.99": "9m",
+		"10":  "10m",
 		"19m": "10m", "95": "90m", "10000m": "10000m", "90000000.00m": "90000000m",
 	} {
 		got, err := ParseData(TypeLOC, "0 N 0 E 0 "+s)

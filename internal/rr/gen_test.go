@@ -263,7 +263,8 @@ func (s *spelling) location() {
 		if deg+minute+sec == 0 {
 			dir = axis.directions[0]
 		}
-		s.add(fmt.Sprintf("%d %d %d.%03d %c", deg, minute, sec/1000, sec%1000, dir), fmt.Sprintf("%03d %02d %02d.%03d %c", deg, minute, sec/1000, sec%1000, dir))
+		s.add(fmt.Sprintf("%d %d %d.%03d %c", deg, minute, sec/1000, sec%1000, dir),
+			fmt.Sprintf("%03d %02d %02d.%03d %c", deg, minute, sec/1000, sec%1000, dir))
 	}
 	alt := s.upTo(4_000_000_000)
 	s.add(fmt.Sprintf("%d.%02dm", alt/100, alt%100), fmt.Sprintf("%d.%02d", alt/100, alt%100))

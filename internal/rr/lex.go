@@ -37,7 +37,8 @@ func checkText(s string) error {
 		case c == '\n' || c == '\r':
 			return errors.New("it has a line break in it: a record is one line; join the lines with spaces")
 		default:
-			return fmt.Errorf(`it has a control character in it: write \%03d inside a quoted string if it belongs to the data`, c)
+			return fmt.Errorf(`it has a control character in it: write \%03d inside a quoted string if it belongs to the data`,
+				c)
 		}
 	}
 	return nil
@@ -58,7 +59,8 @@ func (l *lexer) next(pairs bool) (token, error) {
 		return l.quoted(0)
 	}
 	if l.rest[0] == '$' {
-		return token{}, errors.New(`it has a word that begins with "$", which would be a directive in a master file: write \$, or quote it`)
+		return token{},
+			errors.New(`it has a word that begins with "$", which would be a directive in a master file: write \$, or quote it`)
 	}
 	i := 0
 	for ; i < len(l.rest); i++ {
@@ -75,7 +77,9 @@ func (l *lexer) next(pairs bool) (token, error) {
 			}
 			return token{}, errors.New(`it has a quote inside a word: write \", or quote the whole word`)
 		case ';', '(', ')':
-			return token{}, fmt.Errorf(`it has the character %s outside quotes, which means something else in a master file: write \%c, or quote the word`, strconv.Quote(string(c)), c)
+			return token{}, fmt.Errorf(
+				`it has the character %s outside quotes, which means something else in a master file: write \%c, or quote the word`,
+				strconv.Quote(string(c)), c)
 		}
 	}
 	return l.cut(i, i), nil
@@ -125,7 +129,8 @@ func appendString(dst []byte, s string) ([]byte, error) {
 			if c = s[i]; c >= '0' && c <= '9' {
 				v, err := strconv.ParseUint(s[i:min(i+3, len(s))], 10, 8)
 				if err != nil || i+3 > len(s) {
-					return nil, fmt.Errorf(`it has the bad escape %q: write a backslash and three digits, \000 to \255`, s[i-1:min(i+3, len(s))])
+					return nil, fmt.Errorf(`it has the bad escape %q: write a backslash and three digits, \000 to \255`,
+						s[i-1:min(i+3, len(s))])
 				}
 				c = byte(v)
 				i += 2

@@ -80,7 +80,8 @@ func (location) angle(c *codec, what string, most uint64, directions string) (ui
 		}
 		v, ok := arc(s, i)
 		if !ok {
-			return 0, fmt.Errorf("the %s is not degrees (up to %d), minutes and seconds (up to 59.999), and %c or %c", what, most, directions[0], directions[1])
+			return 0, fmt.Errorf("the %s is not degrees (up to %d), minutes and seconds (up to 59.999), and %c or %c", what,
+				most, directions[0], directions[1])
 		}
 		total += v
 	}
@@ -125,7 +126,8 @@ func meters(s string, least, most int64) (int64, error) {
 		v = -v
 	}
 	if err != nil || number == "" || v < least || v > most {
-		return 0, fmt.Errorf("is not a number of meters from %d to %d.%02d with at most two decimals", least/100, most/100, most%100)
+		return 0, fmt.Errorf("is not a number of meters from %d to %d.%02d with at most two decimals", least/100, most/100,
+			most%100)
 	}
 	return v, nil
 }

@@ -2,8 +2,8 @@ package rr
 
 import "github.com/zonefold/zonefold/internal/dnsname"
 
-// Servers and named-checkzone do not load a zone without a name server at its apex, and one in the zone needs an address.
-// Where no object asks for these, placeholders stand in.
+// Servers and named-checkzone do not load a zone without a name server at its apex, and one in the zone needs an
+// address. Where no object asks for these, placeholders stand in.
 const (
 	// PlaceholderAddress is of TEST-NET-1 (RFC 5737), where nothing ever answers.
 	PlaceholderAddress = "192.0.2.1"
@@ -11,8 +11,8 @@ const (
 	placeholderServer = "nameserver.invalid."
 )
 
-// PlaceholderServer returns the name server of a zone that has none: the one that its SOA names, if that can be one. Has
-// reports which sets the zone has.
+// PlaceholderServer returns the name server of a zone that has none: the one that its SOA names, if that can be one.
+// Has reports which sets the zone has.
 func PlaceholderServer(apex, mname dnsname.Name, has func(Key) bool) dnsname.Name {
 	if invalid, err := dnsname.Parse(placeholderServer); err == nil && BadServer(apex, mname, has) != "" {
 		return invalid

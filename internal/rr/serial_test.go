@@ -21,11 +21,14 @@ func TestNextSerial(t *testing.T) {
 		{"the second of a day counts up", 2024051700, 2024051701, now},
 		{"the hundredth runs into the next day", 2024051799, 2024051800, now},
 		{"a clock that goes back does not take the serial back", 2024051803, 2024051804, now},
-		{"the day is that of UTC", 2024051700, 2024051800, time.Date(2024, 5, 17, 23, 30, 0, 0, time.FixedZone("west", -3600))},
-		{"the largest serial is followed by 1, since 0 means none to some servers", math.MaxUint32, 1, time.Date(2148, 1, 1, 0, 0, 0, 0, time.UTC)},
+		{"the day is that of UTC", 2024051700, 2024051800,
+			time.Date(2024, 5, 17, 23, 30, 0, 0, time.FixedZone("west", -3600))},
+		{"the largest serial is followed by 1, since 0 means none to some servers", math.MaxUint32, 1,
+			time.Date(2148, 1, 1, 0, 0, 0, 0, time.UTC)},
 		{"past the largest serial today comes as before", math.MaxUint32, 2024051700, now},
 		{"a serial more than half the circle ahead counts as behind", 2024051700 + 1<<31 + 1, 2024051700, now},
-		{"a serial half the circle away, of which RFC 1982 does not say which is newer, counts up", 2024051700 + 1<<31, 2024051700 + 1<<31 + 1, now},
+		{"a serial half the circle away, of which RFC 1982 does not say which is newer, counts up", 2024051700 + 1<<31,
+			2024051700 + 1<<31 + 1, now},
 		{"a serial ahead of the day counts up", 4000000000, 4000000001, now},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -38,7 +41,8 @@ func TestNextSerial(t *testing.T) {
 
 func TestSerialsNeverFall(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		last := rapid.OneOf(rapid.Uint32(), rapid.Uint32Range(2020010100, 2030010100), rapid.Uint32Range(math.MaxUint32-5, math.MaxUint32)).Draw(t, "last")
+		last := rapid.OneOf(rapid.Uint32(), rapid.Uint32Range(2020010100, 2030010100),
+			rapid.Uint32Range(math.MaxUint32-5, math.MaxUint32)).Draw(t, "last")
 		for range 20 {
 			now := time.Unix(rapid.Int64Range(0, 4102444800).Draw(t, "now"), 0)
 			next := NextSerial(last, now)
@@ -66,7 +70,8 @@ func TestNextSerialNearMidnight(t *testing.T) {
 		{"the hundredth change of a day runs into the next", 2026112299, 2026112300},
 		{"a serial in the future goes up by one", 2030010100, 2030010101},
 		{"a small serial becomes the date", 1, 2026112200},
-		{"a serial half the circle away, which RFC 1982 does not order, goes up by one", 2026112200 + 1<<31, 2026112201 + 1<<31},
+		{"a serial half the circle away, which RFC 1982 does not order, goes up by one", 2026112200 + 1<<31,
+			2026112201 + 1<<31},
 		{"the highest serial is followed by the date", 1<<32 - 1, 2026112200},
 	} {
 		t.Run(c.name, func(t *testing.T) {

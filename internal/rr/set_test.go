@@ -154,7 +154,8 @@ func TestWhatAServerShouldNotHoldIsReadAllTheSame(t *testing.T) {
 		{"an alpn that is empty", `1 . alpn=""`, TypeHTTPS, "\x00\x01\x00\x00\x01\x00\x01\x00"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := dns.RR_Header{Name: "example.org.", Rrtype: uint16(c.typ), Class: dns.ClassINET, Ttl: 300, Rdlength: uint16(len(c.wire))}
+			h := dns.RR_Header{Name: "example.org.", Rrtype: uint16(c.typ), Class: dns.ClassINET, Ttl: 300,
+				Rdlength: uint16(len(c.wire))}
 			r, _, err := dns.UnpackRRWithHeader(h, []byte(c.wire), 0)
 			if err != nil {
 				t.Fatal(err)
@@ -234,8 +235,9 @@ func TestSetsDoNotDependOnTheOrderOfRecords(t *testing.T) {
 		lowest := map[Key]uint32{}
 		for range rapid.IntRange(1, 12).Draw(t, "records") {
 			r := &dns.A{
-				Hdr: dns.RR_Header{Name: rapid.SampledFrom(owners).Draw(t, "owner"), Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: rapid.Uint32Max(9).Draw(t, "ttl")},
-				A:   []byte{192, 0, 2, rapid.ByteMax(3).Draw(t, "address")},
+				Hdr: dns.RR_Header{Name: rapid.SampledFrom(owners).Draw(t, "owner"), Rrtype: dns.TypeA, Class: dns.ClassINET,
+					Ttl: rapid.Uint32Max(9).Draw(t, "ttl")},
+				A: []byte{192, 0, 2, rapid.ByteMax(3).Draw(t, "address")},
 			}
 			n, err := MessageName(r.Hdr.Name)
 			if err != nil {

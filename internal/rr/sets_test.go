@@ -63,7 +63,8 @@ func TestSetsAreWhatWasPut(t *testing.T) {
 		now, snapshots, models := model{}, []Sets{{}}, []model{{}}
 		txn := Sets{}.Txn()
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
-			k := Key{rapid.SampledFrom(names).Draw(t, "name"), rapid.SampledFrom([]Type{TypeA, TypeTXT, 256, 65280}).Draw(t, "type")}
+			k := Key{rapid.SampledFrom(names).Draw(t, "name"), rapid.SampledFrom([]Type{TypeA, TypeTXT, 256, 65280}).Draw(t,
+				"type")}
 			switch rapid.IntRange(0, 4).Draw(t, "step") {
 			case 0:
 				_, exists := now[k]
@@ -78,7 +79,8 @@ func TestSetsAreWhatWasPut(t *testing.T) {
 					txn = all.Txn()
 				}
 			default:
-				set := NewSet(k, rapid.Uint32().Draw(t, "ttl"), rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 3).Draw(t, "data")...)
+				set := NewSet(k, rapid.Uint32().Draw(t, "ttl"), rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0,
+					3).Draw(t, "data")...)
 				txn.Put(set)
 				if now[k] = set; len(set.Data) == 0 {
 					delete(now, k)

@@ -9,7 +9,8 @@ import (
 )
 
 func TestSOA(t *testing.T) {
-	soa := SOA{MName: name(t, "ns.example.org."), RName: name(t, "hostmaster.example.org."), Serial: 2024010100, Refresh: 86400, Retry: 7200, Expire: 3600000, Minimum: 360}
+	soa := SOA{MName: name(t, "ns.example.org."), RName: name(t, "hostmaster.example.org."), Serial: 2024010100,
+		Refresh: 86400, Retry: 7200, Expire: 3600000, Minimum: 360}
 	const data = "ns.example.org. hostmaster.example.org. 2024010100 86400 7200 3600000 360"
 	if got := soa.Data(); got != data {
 		t.Errorf("got %s", got)
@@ -19,7 +20,8 @@ func TestSOA(t *testing.T) {
 			t.Errorf("%s: got %v, %v", s, got, err)
 		}
 	}
-	if _, err := ParseSOA("ns.example.org. hostmaster.example.org. 1"); err == nil || !strings.Contains(err.Error(), "the refresh is missing") {
+	if _, err := ParseSOA("ns.example.org. hostmaster.example.org. 1"); err == nil || !strings.Contains(err.Error(),
+		"the refresh is missing") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -57,7 +57,8 @@ func TestCanonicalTextNeverChanges(t *testing.T) {
 
 func writeStable(t *testing.T, file string) {
 	var out strings.Builder
-	out.WriteString("# Canonical rdata that may never change: type, octets, text.\n# Written by TestCanonicalTextNeverChanges with -update, when there are new types or examples.\n")
+	out.WriteString("# Canonical rdata that may never change: type, octets, text.\n# Written by " +
+		"TestCanonicalTextNeverChanges with -update, when there are new types or examples.\n")
 	seen := map[string]bool{}
 	add := func(typ Type, data string) {
 		c := newCodec(typ)

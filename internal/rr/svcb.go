@@ -32,7 +32,8 @@ const (
 
 // svcNames is the names of the keys from 0; the last two are read (RFC 9461,
 // RFC 9540) but not printed.
-var svcNames = [...]string{"mandatory", "alpn", "no-default-alpn", "port", "ipv4hint", "ech", "ipv6hint", "dohpath", "ohttp"}
+var svcNames = [...]string{"mandatory", "alpn", "no-default-alpn", "port", "ipv4hint", "ech", "ipv6hint", "dohpath",
+	"ohttp"}
 
 // A svcParam is one parameter with its value in wire format.
 type svcParam struct {
@@ -57,7 +58,8 @@ func parseSvcKey(s string) (key svcKey, named bool, err error) {
 			return svcKey(v), false, nil
 		}
 	}
-	return 0, false, fmt.Errorf("the parameter key %s is not known: write a name such as alpn, or key and its number (0 to 65534)", shorten(s))
+	return 0, false, fmt.Errorf(
+		"the parameter key %s is not known: write a name such as alpn, or key and its number (0 to 65534)", shorten(s))
 }
 
 func (svcParams) parse(c *codec, _ string) error {

@@ -124,7 +124,8 @@ var rows = [...]row{
 	{TypeCAA, "CAA", "", raw, []field{{u8, "flags"}, {caaTag{}, "tag"}, {octets{optional: true}, "value"}}},
 	{TypeCDNSKEY, "CDNSKEY", "", 0, publicKey},
 	{TypeCDS, "CDS", "", 0, delegationSigner},
-	{TypeCERT, "CERT", "", 0, []field{{certType{}, "certificate type"}, {u16, "key tag"}, {algorithm{}, "algorithm"}, {base64Rest, "certificate"}}},
+	{TypeCERT, "CERT", "", 0, []field{{certType{}, "certificate type"}, {u16, "key tag"}, {algorithm{}, "algorithm"},
+		{base64Rest, "certificate"}}},
 	{TypeCNAME, "CNAME", "", one | alone, []field{{domain{}, "target"}}},
 	{TypeCSYNC, "CSYNC", "", 0, []field{{u32, "serial"}, {u16, "flags"}, {bitmap{optional: true}, "list of types"}}},
 	{TypeDHCID, "DHCID", "", 0, []field{{base64Rest, "digest"}}},
@@ -138,22 +139,27 @@ var rows = [...]row{
 	{TypeHIP, "HIP", "", 0, []field{{hostIdentity{}, "host identity"}, {domains{}, "rendezvous server"}}},
 	{TypeHTTPS, "HTTPS", "", 0, serviceBinding},
 	{TypeIPSECKEY, "IPSECKEY", "", 0, []field{{u8, "precedence"}, {gateway{}, "gateway"}, {gatewayKey{}, "public key"}}},
-	{TypeKEY, "KEY", "", 0, []field{{u16, "flags"}, {u8, "protocol"}, {algorithm{}, "algorithm"}, {keyData{}, "public key"}}},
+	{TypeKEY, "KEY", "", 0, []field{{u16, "flags"}, {u8, "protocol"}, {algorithm{}, "algorithm"},
+		{keyData{}, "public key"}}},
 	{TypeKX, "KX", "", 0, []field{{u16, "preference"}, {domain{}, "exchanger"}}},
 	{TypeLOC, "LOC", "", 0, []field{{location{}, "location"}}},
 	{TypeMX, "MX", "", target, []field{{u16, "preference"}, {domain{}, "exchange"}}},
-	{TypeNAPTR, "NAPTR", "", 0, []field{{u16, "order"}, {u16, "preference"}, {oneString, "flags"}, {oneString, "service"}, {substitution{}, "regular expression"}, {domain{}, "replacement"}}},
+	{TypeNAPTR, "NAPTR", "", 0, []field{{u16, "order"}, {u16, "preference"}, {oneString, "flags"}, {oneString, "service"},
+		{substitution{}, "regular expression"}, {domain{}, "replacement"}}},
 	{TypeNS, "NS", "", target, []field{{domain{}, "name server"}}},
 	{TypeNSEC, "NSEC", signature, one, []field{{domain{}, "next name"}, {bitmap{}, "list of types"}}},
-	{TypeNSEC3, "NSEC3", signature, 0, []field{{u8, "hash algorithm"}, {u8, "flags"}, {u16, "iterations"}, {salt{}, "salt"}, {nextHash{}, "next hash"}, {bitmap{optional: true}, "list of types"}}},
-	{TypeNSEC3PARAM, "NSEC3PARAM", signature, 0, []field{{u8, "hash algorithm"}, {u8, "flags"}, {u16, "iterations"}, {salt{}, "salt"}}},
+	{TypeNSEC3, "NSEC3", signature, 0, []field{{u8, "hash algorithm"}, {u8, "flags"}, {u16, "iterations"},
+		{salt{}, "salt"}, {nextHash{}, "next hash"}, {bitmap{optional: true}, "list of types"}}},
+	{TypeNSEC3PARAM, "NSEC3PARAM", signature, 0, []field{{u8, "hash algorithm"}, {u8, "flags"}, {u16, "iterations"},
+		{salt{}, "salt"}}},
 	{TypeOPENPGPKEY, "OPENPGPKEY", "", 0, []field{{base64Rest, "public key"}}},
 	{TypePTR, "PTR", "", 0, []field{{domain{}, "target"}}},
 	{TypeRRSIG, "RRSIG", signature, 0, signatureData},
 	{TypeRP, "RP", "", 0, []field{{domain{}, "mailbox"}, {domain{}, "text name"}}},
 	{TypeSIG, "SIG", signature, 0, signatureData},
 	{TypeSMIMEA, "SMIMEA", "", 0, certAssociation},
-	{TypeSOA, "SOA", ownSOA, one, []field{{domain{}, "mname"}, {domain{}, "rname"}, {u32, "serial"}, {period{}, "refresh"}, {period{}, "retry"}, {period{}, "expire"}, {period{}, "minimum"}}},
+	{TypeSOA, "SOA", ownSOA, one, []field{{domain{}, "mname"}, {domain{}, "rname"}, {u32, "serial"}, {period{}, "refresh"},
+		{period{}, "retry"}, {period{}, "expire"}, {period{}, "minimum"}}},
 	{TypeSRV, "SRV", "", target, []field{{u16, "priority"}, {u16, "weight"}, {u16, "port"}, {domain{}, "target"}}},
 	{TypeSSHFP, "SSHFP", "", 0, []field{{u8, "algorithm"}, {u8, "fingerprint type"}, {sshfpDigest, "fingerprint"}}},
 	{TypeSVCB, "SVCB", "", 0, serviceBinding},
@@ -163,7 +169,8 @@ var rows = [...]row{
 	{TypeTSIG, "TSIG", meta, 0, nil},
 	{TypeTXT, "TXT", "", 0, []field{{allStrings, "text"}}},
 	{TypeURI, "URI", "", raw, []field{{u16, "priority"}, {u16, "weight"}, {octets{}, "target"}}},
-	{TypeZONEMD, "ZONEMD", "", 0, []field{{u32, "serial"}, {u8, "scheme"}, {u8, "hash algorithm"}, {zoneDigest, "digest"}}},
+	{TypeZONEMD, "ZONEMD", "", 0, []field{{u32, "serial"}, {u8, "scheme"}, {u8, "hash algorithm"},
+		{zoneDigest, "digest"}}},
 }
 
 // byType and byName find rows.
@@ -201,7 +208,8 @@ func ParseType(s string) (Type, error) {
 		if why := t.Refused(); why != "" {
 			return 0, fmt.Errorf("the record type %s cannot be written: %s", shorten(s), why)
 		}
-		return 0, fmt.Errorf(`the record type %s is not supported by name: write TYPE%d, with the data as "\# length hex"`, shorten(s), t)
+		return 0, fmt.Errorf(`the record type %s is not supported by name: write TYPE%d, with the data as "\# length hex"`,
+			shorten(s), t)
 	}
 	return 0, fmt.Errorf("%s is not a record type: write its name, or TYPE and its number", shorten(s))
 }

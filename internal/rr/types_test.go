@@ -9,7 +9,9 @@ import (
 )
 
 func TestTheTableHasTheTypesOfTheSchema(t *testing.T) {
-	const schema = "A AAAA AFSDB APL CAA CDNSKEY CDS CERT CNAME CSYNC DHCID DLV DNAME DNSKEY DS EUI48 EUI64 HINFO HIP HTTPS IPSECKEY KEY KX LOC MX NAPTR NS NSEC NSEC3 NSEC3PARAM OPENPGPKEY PTR RRSIG RP SIG SMIMEA SOA SRV SSHFP SVCB TA TKEY TLSA TSIG TXT URI ZONEMD"
+	const schema = "A AAAA AFSDB APL CAA CDNSKEY CDS CERT CNAME CSYNC DHCID DLV DNAME DNSKEY DS EUI48 EUI64 HINFO HIP " +
+		"HTTPS IPSECKEY KEY KX LOC MX NAPTR NS NSEC NSEC3 NSEC3PARAM OPENPGPKEY PTR RRSIG RP SIG SMIMEA SOA SRV SSHFP SVCB " +
+		"TA TKEY TLSA TSIG TXT URI ZONEMD"
 	var names []string
 	for _, typ := range Types() {
 		names = append(names, typ.String())
@@ -35,12 +37,14 @@ func TestParseType(t *testing.T) {
 		{"a type that may not be written is read", "SOA", TypeSOA, ""},
 		{"zero is read, and refused", "TYPE0", 0, ""},
 		{"the last number", "TYPE65535", 65535, ""},
-		{"a number that is too large", "TYPE65536", 0, `"TYPE65536" is not a record type: write its name, or TYPE and its number`},
+		{"a number that is too large", "TYPE65536", 0,
+			`"TYPE65536" is not a record type: write its name, or TYPE and its number`},
 		{"a number with a sign", "TYPE+1", 0, `"TYPE+1" is not a record type`},
 		{"a word", "ADDRESS", 0, `"ADDRESS" is not a record type: write its name, or TYPE and its number`},
 		{"nothing", "", 0, `"" is not a record type`},
 		{"a long text is shortened", strings.Repeat("x", 1000), 0, "x…\" is not a record type"},
-		{"a type that has only a number here", "SPF", 0, `the record type "SPF" is not supported by name: write TYPE99, with the data as "\# length hex"`},
+		{"a type that has only a number here", "SPF", 0,
+			`the record type "SPF" is not supported by name: write TYPE99, with the data as "\# length hex"`},
 		{"one that miekg/dns does not know either", "wks", 0, `the record type "wks" is not supported by name: write TYPE11`},
 		{"a question that is no record", "ANY", 0, `the record type "ANY" cannot be written: it is a query or meta type`},
 		{"an option that is no record", "OPT", 0, `the record type "OPT" cannot be written: it is a query or meta type`},
@@ -65,8 +69,9 @@ func TestEveryTypeIsReadAsItPrints(t *testing.T) {
 
 func TestRefusedTypes(t *testing.T) {
 	refused := map[string][]Type{
-		"zonefold makes":      {TypeSOA},
-		"query or meta":       {TypeTSIG, TypeTKEY, Type(dns.TypeOPT), Type(dns.TypeANY), Type(dns.TypeAXFR), Type(dns.TypeIXFR), Type(dns.TypeMAILA), Type(dns.TypeMAILB), 128, 200, 248},
+		"zonefold makes": {TypeSOA},
+		"query or meta": {TypeTSIG, TypeTKEY, Type(dns.TypeOPT), Type(dns.TypeANY), Type(dns.TypeAXFR),
+			Type(dns.TypeIXFR), Type(dns.TypeMAILA), Type(dns.TypeMAILB), 128, 200, 248},
 		"server that signs":   {TypeRRSIG, TypeSIG, TypeNSEC, TypeNSEC3, TypeNSEC3PARAM, Type(dns.TypeNXT)},
 		"number is reserved":  {0, 65535},
 		"master files cannot": {Type(dns.TypeNULL)},
@@ -88,9 +93,11 @@ func TestRefusedTypes(t *testing.T) {
 }
 
 func TestTypesHaveTheArticleThatTheyAreSaidWith(t *testing.T) {
-	want := "an A, an AAAA, a CAA, a CNAME, a DS, an HTTPS, a LOC, an MX, a NAPTR, an NS, a PTR, an SRV, an SSHFP, a TLSA, a TXT, a URI, a TYPE65280"
+	want := "an A, an AAAA, a CAA, a CNAME, a DS, an HTTPS, a LOC, an MX, a NAPTR, an NS, a PTR, an SRV, an SSHFP, a " +
+		"TLSA, a TXT, a URI, a TYPE65280"
 	var got []string
-	for _, typ := range []Type{TypeA, TypeAAAA, TypeCAA, TypeCNAME, TypeDS, Type(dns.TypeHTTPS), Type(dns.TypeLOC), TypeMX, Type(dns.TypeNAPTR), TypeNS,
+	for _, typ := range []Type{TypeA, TypeAAAA, TypeCAA, TypeCNAME, TypeDS, Type(dns.TypeHTTPS), Type(dns.TypeLOC), TypeMX,
+		Type(dns.TypeNAPTR), TypeNS,
 		Type(dns.TypePTR), TypeSRV, Type(dns.TypeSSHFP), Type(dns.TypeTLSA), TypeTXT, Type(dns.TypeURI), 65280} {
 		got = append(got, typ.One())
 	}

@@ -13,7 +13,8 @@ import (
 	"strings"
 )
 
-// tokenSeconds is how long a ServiceAccount's token from KubeconfigFor is valid: a long day of a cluster that was left running.
+// tokenSeconds is how long a ServiceAccount's token from KubeconfigFor is valid: a long day of a cluster that was left
+// running.
 const tokenSeconds = 24 * 60 * 60
 
 // writeKubeconfigs writes the kubeconfigs of the administrator and of the components.
@@ -46,11 +47,12 @@ func (c *Cluster) writeKubeconfig(file string, user credentials) error {
 	return writeKubeconfig(file, c.server, ca, user)
 }
 
-// KubeconfigFor writes a kubeconfig that speaks as a ServiceAccount, which has to exist, and returns its path. The operator is
-// tested under its real RBAC with it. The token is valid for a day.
+// KubeconfigFor writes a kubeconfig that speaks as a ServiceAccount, which has to exist, and returns its path. The
+// operator is tested under its real RBAC with it. The token is valid for a day.
 func (c *Cluster) KubeconfigFor(ctx context.Context, namespace, serviceAccount string) (path string, err error) {
 	url := fmt.Sprintf("%s/api/v1/namespaces/%s/serviceaccounts/%s/token", c.server, namespace, serviceAccount)
-	request := fmt.Appendf(nil, `{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"expirationSeconds":%d}}`, tokenSeconds)
+	request := fmt.Appendf(nil,
+		`{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"expirationSeconds":%d}}`, tokenSeconds)
 	var answer struct {
 		Status struct {
 			Token string `json:"token"`
@@ -63,19 +65,22 @@ func (c *Cluster) KubeconfigFor(ctx context.Context, namespace, serviceAccount s
 	return path, c.writeKubeconfig(path, credentials{Token: answer.Status.Token})
 }
 
-// RunKubectl runs kubectl as the cluster's administrator and returns what it prints. The error holds what it complains of.
+// RunKubectl runs kubectl as the cluster's administrator and returns what it prints. The error holds what it complains
+// of.
 func (c *Cluster) RunKubectl(ctx context.Context, args ...string) (string, error) {
 	return c.RunKubectlInput(ctx, nil, args...)
 }
 
 // RunKubectlInput is RunKubectl with standard input, for "apply -f -".
 func (c *Cluster) RunKubectlInput(ctx context.Context, input io.Reader, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, c.Kubectl(), append([]string{"--kubeconfig", c.Kubeconfig(), "--cache-dir", c.file("kubectl-cache")}, args...)...)
+	cmd := exec.CommandContext(ctx, c.Kubectl(),
+		append([]string{"--kubeconfig", c.Kubeconfig(), "--cache-dir", c.file("kubectl-cache")}, args...)...)
 	var complaint bytes.Buffer
 	cmd.Stdin, cmd.Stderr = input, &complaint
 	out, err := cmd.Output()
 	if err != nil {
-		return string(out), fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(complaint.String()))
+		return string(out), fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err,
+			strings.TrimSpace(complaint.String()))
 	}
 	return string(out), nil
 }
@@ -119,8 +124,8 @@ type definition struct {
 	} `json:"spec"`
 }
 
-// InstallCRDs applies CustomResourceDefinitions from folders and files and waits until every one in the cluster is served and
-// discovered, so that a client which looks right afterwards finds it.
+// InstallCRDs applies CustomResourceDefinitions from folders and files and waits until every one in the cluster is
+// served and discovered, so that a client which looks right afterwards finds it.
 func (c *Cluster) InstallCRDs(ctx context.Context, paths ...string) error {
 	if len(paths) == 0 {
 		return nil
@@ -135,7 +140,8 @@ func (c *Cluster) InstallCRDs(ctx context.Context, paths ...string) error {
 	var list struct {
 		Items []definition `json:"items"`
 	}
-	if err := c.ask(ctx, http.MethodGet, c.server+"/apis/apiextensions.k8s.io/v1/customresourcedefinitions", nil, &list); err != nil {
+	if err := c.ask(ctx, http.MethodGet, c.server+"/apis/apiextensions.k8s.io/v1/customresourcedefinitions", nil,
+		&list); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, readyWithin, errTooLong)
@@ -143,7 +149,8 @@ func (c *Cluster) InstallCRDs(ctx context.Context, paths ...string) error {
 	for _, d := range list.Items {
 		last := errors.New("it was never asked")
 		if err := until(ctx, func() bool { last = c.discovered(ctx, d); return last == nil }); err != nil {
-			return fmt.Errorf("the CustomResourceDefinition %s.%s is not served: %w: %w", d.Spec.Names.Plural, d.Spec.Group, err, last)
+			return fmt.Errorf("the CustomResourceDefinition %s.%s is not served: %w: %w", d.Spec.Names.Plural, d.Spec.Group, err,
+				last)
 		}
 	}
 	return nil

@@ -16,12 +16,13 @@ import (
 	"time"
 )
 
-// progressEvery is how often a build says how far it is: often enough that nobody thinks it hangs, seldom enough for a CI log.
+// progressEvery is how often a build says how far it is: often enough that nobody thinks it hangs, seldom enough for a
+// CI log.
 const progressEvery = 10 * time.Second
 
-// Build compiles the components that the cache folder lacks and says on log how far it is: those of a control plane and, on
-// Linux, those of a node. The first build takes about ten minutes on two cores; later calls return at once. A second builder
-// waits for the first one.
+// Build compiles the components that the cache folder lacks and says on log how far it is: those of a control plane
+// and, on Linux, those of a node. The first build takes about ten minutes on two cores; later calls return at once. A
+// second builder waits for the first one.
 func Build(ctx context.Context, log io.Writer) error { return build(ctx, log, nodesRunHere) }
 
 func build(ctx context.Context, log io.Writer, node bool) error {
@@ -70,8 +71,8 @@ type batch struct {
 	log    io.Writer
 }
 
-// build compiles into a new folder and moves each program to its place in one step, so that a killed build leaves nothing that
-// looks finished.
+// build compiles into a new folder and moves each program to its place in one step, so that a killed build leaves
+// nothing that looks finished.
 func (b batch) build(ctx context.Context) error {
 	final := filepath.Dir(b.list[0].path(b.cache))
 	if err := os.MkdirAll(final, 0o755); err != nil {
@@ -155,10 +156,11 @@ func reportProgress(begun *atomic.Int64, total int, done <-chan struct{}, log io
 	}
 }
 
-// countStale says how many packages a build will compile. It only serves the progress line, so an error counts as zero: the
-// build that follows meets the same error and reports it.
+// countStale says how many packages a build will compile. It only serves the progress line, so an error counts as zero:
+// the build that follows meets the same error and reports it.
 func countStale(ctx context.Context, module string, packages []string) int {
-	list := goCommand(ctx, module, append([]string{"list", "-deps", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}"}, packages...)...)
+	list := goCommand(ctx, module, append([]string{"list", "-deps", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}"},
+		packages...)...)
 	out, err := list.Output()
 	if err != nil {
 		return 0
@@ -177,7 +179,8 @@ func goCommand(ctx context.Context, module string, args ...string) *exec.Cmd {
 
 func goMissing(err error) error {
 	if errors.Is(err, exec.ErrNotFound) {
-		return errors.New("the control plane is compiled with the go command, which is not on PATH; install Go 1.26 (https://go.dev/dl)")
+		return errors.New(
+			"the control plane is compiled with the go command, which is not on PATH; install Go 1.26 (https://go.dev/dl)")
 	}
 	return err
 }
@@ -194,7 +197,8 @@ func repositoryRoot() (string, error) {
 			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("the control plane is built from the pinned modules in this repository, and %s is not inside it; run this from the repository", start)
+			return "", fmt.Errorf("the control plane is built from the pinned modules in this repository, and %s is not "+
+				"inside it; run this from the repository", start)
 		}
 	}
 }

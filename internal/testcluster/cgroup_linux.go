@@ -106,8 +106,8 @@ func removeCgroup(dir string) error {
 	return nil
 }
 
-// sweepCgroups removes the groups of nodes that were killed without a chance to do it themselves: the network of such a node is
-// gone. What still holds a process is left for the next time.
+// sweepCgroups removes the groups of nodes that were killed without a chance to do it themselves: the network of such a
+// node is gone. What still holds a process is left for the next time.
 func sweepCgroups() {
 	dirs, err := hierarchies()
 	if err != nil {

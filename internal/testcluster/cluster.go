@@ -23,8 +23,8 @@ const (
 
 // Options say what Start starts.
 type Options struct {
-	// Dir holds data, certificates and logs; what an earlier cluster left there is removed. Empty means a new folder, in memory
-	// where there is room, which Stop removes.
+	// Dir holds data, certificates and logs; what an earlier cluster left there is removed. Empty means a new folder, in
+	// memory where there is room, which Stop removes.
 	Dir string
 	// Log receives one line for each step. Nil means none.
 	Log io.Writer
@@ -42,10 +42,11 @@ type Options struct {
 	APIServerFlags []string
 	// GCPercent is GOGC of the components; 0 for Go's own, with which a benchmark measures.
 	GCPercent int
-	// Detach lets the cluster outlive this program; [Open] finds it again. Otherwise the kernel (on Linux) ends it with the program.
+	// Detach lets the cluster outlive this program; [Open] finds it again. Otherwise the kernel (on Linux) ends it with
+	// the program.
 	Detach bool
-	// Mark is a symbolic link to make to the cluster's folder before anything runs in it, so that even what a killed program
-	// began can be found and ended. Empty means none.
+	// Mark is a symbolic link to make to the cluster's folder before anything runs in it, so that even what a killed
+	// program began can be found and ended. Empty means none.
 	Mark string
 }
 
@@ -66,14 +67,16 @@ type Cluster struct {
 	whole    bool  // Start came to its end
 }
 
-// Start builds what is missing and starts etcd, kube-apiserver and, if asked to, kube-controller-manager on free loopback ports.
-// When it returns, the API server is ready, every CRD is served and the default ServiceAccount exists where something makes it.
+// Start builds what is missing and starts etcd, kube-apiserver and, if asked to, kube-controller-manager on free
+// loopback ports. When it returns, the API server is ready, every CRD is served and the default ServiceAccount exists
+// where something makes it.
 func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	if opts.Log == nil {
 		opts.Log = io.Discard
 	}
 	if len(opts.Images) > 0 && !opts.Node {
-		return nil, fmt.Errorf("there is no node to load the images of %s onto; ask for a node too", strings.Join(opts.Images, ", "))
+		return nil, fmt.Errorf("there is no node to load the images of %s onto; ask for a node too",
+			strings.Join(opts.Images, ", "))
 	}
 	opts.ControllerManager = opts.ControllerManager || opts.Node
 	if err := build(ctx, opts.Log, opts.Node); err != nil {

@@ -70,12 +70,14 @@ func TestKubeconfigForHasTheRightsOfTheServiceAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	for resource, allowed := range map[string]bool{"configmaps": true, "secrets": false} {
-		out, err := exec.CommandContext(t.Context(), c.Kubectl(), "--kubeconfig", path, "--namespace", c.name, "get", resource).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), c.Kubectl(), "--kubeconfig", path, "--namespace", c.name, "get",
+			resource).CombinedOutput()
 		if (err == nil) != allowed {
 			t.Errorf("listing %s: %v, want allowed %v\n%s", resource, err, allowed, out)
 		}
 	}
-	if _, err := c.KubeconfigFor(t.Context(), "default", "nobody"); err == nil || !strings.Contains(err.Error(), "default/nobody") {
+	if _, err := c.KubeconfigFor(t.Context(), "default", "nobody"); err == nil || !strings.Contains(err.Error(),
+		"default/nobody") {
 		t.Errorf("a ServiceAccount that does not exist: %v, want an error naming it", err)
 	}
 }
@@ -165,7 +167,8 @@ func TestSecondBuilderWaits(t *testing.T) {
 	impatient, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	var said bytes.Buffer
-	if _, err := waitForLock(impatient, path, func(path string) { said.WriteString("waiting for " + path) }); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(said.String(), "waiting") {
+	if _, err := waitForLock(impatient, path, func(path string) { said.WriteString("waiting for " + path) }); !errors.Is(
+		err, context.DeadlineExceeded) || !strings.Contains(said.String(), "waiting") {
 		t.Errorf("the second builder got %v and said %q", err, said.String())
 	}
 	unlock()
@@ -215,7 +218,8 @@ type namespaced struct {
 func inNamespace(t *testing.T) namespaced {
 	t.Helper()
 	n := namespaced{Cluster: ForTest(t), t: t}
-	n.name = n.kubectlInput("{apiVersion: v1, kind: Namespace, metadata: {generateName: test-}}", "create", "-o", "jsonpath={.metadata.name}", "-f", "-")
+	n.name = n.kubectlInput("{apiVersion: v1, kind: Namespace, metadata: {generateName: test-}}", "create", "-o",
+		"jsonpath={.metadata.name}", "-f", "-")
 	return n
 }
 

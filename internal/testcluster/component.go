@@ -30,8 +30,10 @@ type component struct {
 
 // components is everything that can run. A new component is one row here and one tool line in its module.
 func components() []component {
-	rows := []component{{name: "etcd", pkg: "go.etcd.io/etcd/server/v3", module: "hack/cluster/etcd", version: "etcd-" + EtcdVersion, built: "server"}}
-	for _, name := range []string{apiServerName, controllerManagerName, kubectlName, schedulerName, kubeletName, kubeProxyName} {
+	rows := []component{{name: "etcd", pkg: "go.etcd.io/etcd/server/v3", module: "hack/cluster/etcd", version: "etcd-" +
+		EtcdVersion, built: "server"}}
+	for _, name := range []string{apiServerName, controllerManagerName, kubectlName, schedulerName, kubeletName,
+		kubeProxyName} {
 		rows = append(rows, component{
 			name: name, pkg: "k8s.io/kubernetes/cmd/" + name, module: "hack/cluster/k8s",
 			version: "kubernetes-" + KubernetesVersion, built: name,
@@ -39,7 +41,8 @@ func components() []component {
 		})
 	}
 	return append(rows, component{
-		name: pauseName, pkg: "./hack/cluster/pause", module: ".", version: pauseName + "-" + pauseVersion, built: pauseName, node: true,
+		name: pauseName, pkg: "./hack/cluster/pause", module: ".", version: pauseName + "-" + pauseVersion, built: pauseName,
+		node: true,
 	})
 }
 
@@ -48,7 +51,8 @@ func (c component) path(cache string) string {
 	return filepath.Join(cache, c.version, runtime.GOOS+"-"+runtime.GOARCH, c.name)
 }
 
-// ldflags strips the program and tells Kubernetes its version, which otherwise says v0.0.0-master and makes kubectl warn of skew.
+// ldflags strips the program and tells Kubernetes its version, which otherwise says v0.0.0-master and makes kubectl
+// warn of skew.
 func (c component) ldflags() string {
 	flags := []string{"-s", "-w"}
 	if version, isKubernetes := strings.CutPrefix(c.version, "kubernetes-"); isKubernetes {

@@ -15,8 +15,8 @@ const (
 	lockFile     = "lock"
 )
 
-// newFolder makes the folder of one cluster and locks it. etcd inherits the lock, so the folder counts as used for as long as
-// either this program or etcd lives, however they end.
+// newFolder makes the folder of one cluster and locks it. etcd inherits the lock, so the folder counts as used for as
+// long as either this program or etcd lives, however they end.
 func newFolder() (dir string, lock *os.File, err error) {
 	base := baseFolder()
 	sweep(base)
@@ -45,8 +45,8 @@ func lockFolder(dir string) (*os.File, error) {
 	return file, nil
 }
 
-// sweep removes the folders of clusters that were killed without a chance to do it themselves: they may be in memory. Another
-// user's cannot be opened and stay. A folder younger than a minute may not have been locked yet.
+// sweep removes the folders of clusters that were killed without a chance to do it themselves: they may be in memory.
+// Another user's cannot be opened and stay. A folder younger than a minute may not have been locked yet.
 func sweep(base string) {
 	found, err := filepath.Glob(filepath.Join(base, folderPrefix+"*"))
 	if err != nil {
@@ -105,8 +105,8 @@ func mark(dir, link string) error {
 	return nil
 }
 
-// waitForLock holds a file lock, which the kernel frees with the process that held it. It calls waiting once if somebody else
-// has the lock.
+// waitForLock holds a file lock, which the kernel frees with the process that held it. It calls waiting once if
+// somebody else has the lock.
 func waitForLock(ctx context.Context, path string, waiting func(path string)) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

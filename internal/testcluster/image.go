@@ -32,7 +32,8 @@ func writeImage(archive, name, program string) error {
 	if err != nil {
 		return fmt.Errorf("describing the image %s: %w", name, err)
 	}
-	manifest, err := json.Marshal([]object{{"Config": "config.json", "RepoTags": []string{name}, "Layers": []string{"layer.tar"}}})
+	manifest, err := json.Marshal([]object{{"Config": "config.json", "RepoTags": []string{name}, "Layers": []string{
+		"layer.tar"}}})
 	if err != nil {
 		return fmt.Errorf("describing the image %s: %w", name, err)
 	}

@@ -71,13 +71,14 @@ func (n *Node) Command(ctx context.Context, program string, args ...string) *exe
 
 // inside is the command line that runs a program in the node. With --pid, nsenter stays outside as its parent.
 func (n *Node) inside(program string, args ...string) []string {
-	return append([]string{"nsenter", "--target", strconv.Itoa(n.init.Pid), "--mount", "--net", "--pid", "--", program}, args...)
+	return append([]string{"nsenter", "--target", strconv.Itoa(n.init.Pid), "--mount", "--net", "--pid", "--", program},
+		args...)
 }
 
 func (n *Node) file(name string) string { return filepath.Join(n.dir, name) }
 
-// Import loads images from archives in OCI's or Docker's format. A pod names them as they are named in the archive, with a tag
-// other than "latest" or with imagePullPolicy Never or IfNotPresent: there is no registry to ask.
+// Import loads images from archives in OCI's or Docker's format. A pod names them as they are named in the archive,
+// with a tag other than "latest" or with imagePullPolicy Never or IfNotPresent: there is no registry to ask.
 func (n *Node) Import(ctx context.Context, archives ...string) error {
 	for _, archive := range archives {
 		if err := n.importArchive(ctx, archive); err != nil {
@@ -101,7 +102,8 @@ func (n *Node) importArchive(ctx context.Context, archive string) error {
 	}
 	names := importedNames(out)
 	if len(names) == 0 {
-		return errors.New("the archive names no image (annotation io.containerd.image.name or org.opencontainers.image.ref.name with repository and tag)")
+		return errors.New("the archive names no image (annotation io.containerd.image.name or " +
+			"org.opencontainers.image.ref.name with repository and tag)")
 	}
 	for _, name := range names {
 		full := fullName(name)
@@ -173,7 +175,9 @@ func (c *Cluster) nodeReady(ctx context.Context) error {
 			return errors.New(condition.Message)
 		}
 	}
-	if !slices.ContainsFunc(node.Status.Conditions, func(s struct{ Type, Status, Message string }) bool { return s.Type == "Ready" }) {
+	if !slices.ContainsFunc(node.Status.Conditions, func(s struct{ Type, Status, Message string }) bool {
+		return s.Type == "Ready"
+	}) {
 		return errors.New("the Node has no condition Ready yet")
 	}
 	return nil

@@ -15,8 +15,8 @@ const nodesRunHere = true
 // nodeLock keeps nodes of this machine from being made and removed at the same time.
 const nodeLock = "/run/zonefold-node.lock"
 
-// ownNamespaces gives the child mounts, processes and a network of its own. When it ends, so does every process in them, and
-// the kernel removes the rest.
+// ownNamespaces gives the child mounts, processes and a network of its own. When it ends, so does every process in
+// them, and the kernel removes the rest.
 func ownNamespaces(attr *syscall.SysProcAttr) {
 	attr.Cloneflags |= syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET
 }
@@ -54,7 +54,11 @@ func (c *Cluster) makeNode(ctx context.Context, opts Options) error {
 	}
 	wait, cancel := context.WithTimeoutCause(ctx, readyWithin, errTooLong)
 	defer cancel()
-	if err := n.init.ready(wait, func(context.Context) error { _, err := os.Stat(n.file("ready")); return err }); err != nil {
+	if err := n.init.ready(wait, func(context.Context) error {
+		_,
+			err := os.Stat(n.file("ready"))
+		return err
+	}); err != nil {
 		return err
 	}
 	if err := n.connect(ctx); err != nil {
@@ -84,14 +88,18 @@ func (c *Cluster) runNode(ctx context.Context, opts Options) error {
 		return launch{name: name, dir: c.dir, detach: opts.Detach, args: n.inside(program, args...)}
 	}
 	if err := c.run(launch{name: schedulerName, dir: c.dir, detach: opts.Detach, args: []string{
-		c.programs[schedulerName], "--kubeconfig=" + c.file("scheduler.kubeconfig"), "--leader-elect=false", "--secure-port=0",
+		c.programs[schedulerName], "--kubeconfig=" + c.file("scheduler.kubeconfig"), "--leader-elect=false",
+		"--secure-port=0",
 	}}); err != nil {
 		return err
 	}
 	if err := c.run(inside(containerdName, "--config", n.file("containerd.toml"))); err != nil {
 		return err
 	}
-	if err := c.awaitProcess(ctx, containerdName, func(ctx context.Context) error { _, err := n.ctr(ctx, "version"); return err }); err != nil {
+	if err := c.awaitProcess(ctx, containerdName, func(ctx context.Context) error {
+		_, err := n.ctr(ctx, "version")
+		return err
+	}); err != nil {
 		return err
 	}
 	if err := writeImage(n.file("pause.tar"), pauseImage, c.programs[pauseName]); err != nil {

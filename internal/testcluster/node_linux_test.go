@@ -55,7 +55,8 @@ func TestNodeRunsPodsAndLeavesNothing(t *testing.T) {
 	if err := errors.Join(again.Alive(), again.Node().Import(t.Context(), answerImage(t))); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Node().Import(t.Context(), "testdata/answer.yaml"); err == nil || !strings.Contains(err.Error(), "testdata/answer.yaml") {
+	if err := c.Node().Import(t.Context(), "testdata/answer.yaml"); err == nil || !strings.Contains(err.Error(),
+		"testdata/answer.yaml") {
 		t.Errorf("importing what is not an image: %v, want an error naming it", err)
 	}
 	c.kubectl("apply", "-f", "testdata/answer.yaml")
@@ -108,7 +109,8 @@ func (n namespaced) reachesServices() {
 	defer send(syscall.SIGCONT)
 	n.kubectl("create", "service", "clusterip", "answer-late", "--tcp=80:7070")
 	n.kubectl("patch", "service", "answer-late", "-p", `{"spec": {"selector": {"app": "answer"}}}`)
-	n.kubectl("wait", "--for=jsonpath={.endpoints[0].conditions.ready}=true", "endpointslices", "-l", "kubernetes.io/service-name=answer-late", "--timeout=60s")
+	n.kubectl("wait", "--for=jsonpath={.endpoints[0].conditions.ready}=true", "endpointslices", "-l",
+		"kubernetes.io/service-name=answer-late", "--timeout=60s")
 	early, cancel := context.WithTimeout(n.t.Context(), 2*answerWithin)
 	defer cancel()
 	if at, err := n.Service(early, "default", "answer-late"); err == nil {
@@ -167,7 +169,8 @@ func TestTwoNodesDoNotMeet(t *testing.T) {
 		t.Errorf("both nodes took %s", a)
 	}
 	for _, n := range nodes {
-		if out, err := n.Command(t.Context(), "ip", "-brief", "address", "show", "eth0").Output(); err != nil || !strings.Contains(string(out), n.Address().String()) {
+		if out, err := n.Command(t.Context(), "ip", "-brief", "address", "show", "eth0").Output(); err != nil ||
+			!strings.Contains(string(out), n.Address().String()) {
 			t.Errorf("inside the node %s there is %q (%v)", n.Address(), out, err)
 		}
 	}
@@ -186,7 +189,8 @@ func TestWhatANodeLacksIsNamed(t *testing.T) {
 			t.Errorf("on a machine without programs: %v, want it to name %s", err, word)
 		}
 	}
-	if _, err := Start(t.Context(), Options{Images: []string{"image.tar"}}); err == nil || !strings.Contains(err.Error(), "image.tar") {
+	if _, err := Start(t.Context(), Options{Images: []string{"image.tar"}}); err == nil || !strings.Contains(err.Error(),
+		"image.tar") {
 		t.Errorf("images without a node: %v, want an error naming them", err)
 	}
 }
@@ -203,7 +207,8 @@ func TestImagesAreNamedAsKubeletAsks(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
-	printed := "unpacking docker.io/zonefold/a:1 (sha256:00)...done\nunpacking import-2026@sha256:00 (sha256:00)...done\nunpacking b:2 (sha256:01)...done\n"
+	printed := "unpacking docker.io/zonefold/a:1 (sha256:00)...done\nunpacking import-2026@sha256:00 " +
+		"(sha256:00)...done\nunpacking b:2 (sha256:01)...done\n"
 	if got := importedNames(printed); strings.Join(got, " ") != "docker.io/zonefold/a:1 b:2" {
 		t.Errorf("%q", got)
 	}

@@ -7,8 +7,8 @@ import (
 
 type object = map[string]any
 
-// initScript makes the node's namespaces what containerd and kubelet expect, out of the machine's sight, and stays as their
-// first process. Its argument is the node's folder; the next one is pause.
+// initScript makes the node's namespaces what containerd and kubelet expect, out of the machine's sight, and stays as
+// their first process. Its argument is the node's folder; the next one is pause.
 //
 // Where version 1 of cgroups is mounted with an empty version 2 beside it, programs take it for version 2.
 const initScript = `set -e
@@ -23,8 +23,8 @@ touch "$1/ready"
 exec "$2"
 `
 
-// containerdConfig asks for no privilege that the machine may lack, and leaves the machine's AppArmor and its /opt alone.
-// Debian's runc 1.1 does not work on every kernel on which crun does.
+// containerdConfig asks for no privilege that the machine may lack, and leaves the machine's AppArmor and its /opt
+// alone. Debian's runc 1.1 does not work on every kernel on which crun does.
 const containerdConfig = `version = 2
 [plugins."io.containerd.internal.v1.opt"]
   path = "/var/lib/containerd/opt"
@@ -54,7 +54,8 @@ func (n *Node) configure(c *Cluster, plugins string) error {
 		return fmt.Errorf("making the folder of the network's configuration: %w", err)
 	}
 	for file, value := range map[string]object{
-		"cni/10-zonefold.conflist": n.networkConfig(), "kubelet.json": n.kubeletConfig(c), "kube-proxy.json": n.kubeProxyConfig(c),
+		"cni/10-zonefold.conflist": n.networkConfig(), "kubelet.json": n.kubeletConfig(c),
+		"kube-proxy.json": n.kubeProxyConfig(c),
 	} {
 		if err := writeJSON(n.file(file), value); err != nil {
 			return fmt.Errorf("configuring the node: %w", err)
@@ -63,22 +64,24 @@ func (n *Node) configure(c *Cluster, plugins string) error {
 	return nil
 }
 
-// networkConfig joins each pod to the node by a link of its own, so that what a pod sends to a Service is routed even when
-// another pod of the node answers; on a bridge that would need a kernel module.
+// networkConfig joins each pod to the node by a link of its own, so that what a pod sends to a Service is routed even
+// when another pod of the node answers; on a bridge that would need a kernel module.
 func (n *Node) networkConfig() object {
 	return object{"cniVersion": "0.4.0", "name": "zonefold", "plugins": []object{{
 		"type": "ptp", "ipMasq": false,
 		"ipam": object{
-			"type": "host-local", "ranges": [][]object{{{"subnet": n.net.pods().String()}}}, "routes": []object{{"dst": "0.0.0.0/0"}},
+			"type": "host-local", "ranges": [][]object{{{"subnet": n.net.pods().String()}}},
+			"routes": []object{{"dst": "0.0.0.0/0"}},
 		},
 	}}}
 }
 
-// kubeletConfig has kubelet refresh Secret and ConfigMap volumes within seconds, and never clean up images, which nothing could
-// bring back.
+// kubeletConfig has kubelet refresh Secret and ConfigMap volumes within seconds, and never clean up images, which
+// nothing could bring back.
 func (n *Node) kubeletConfig(c *Cluster) object {
 	never := object{}
-	for _, signal := range []string{"memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree"} {
+	for _, signal := range []string{"memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available",
+		"imagefs.inodesFree"} {
 		never[signal] = "0%"
 	}
 	return object{
@@ -86,9 +89,11 @@ func (n *Node) kubeletConfig(c *Cluster) object {
 		"address": n.net.node().String(), "healthzBindAddress": "127.0.0.1",
 		"authentication":           object{"x509": object{"clientCAFile": c.file("ca.crt")}},
 		"containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock",
-		"cgroupDriver":             "cgroupfs", "failCgroupV1": false, "cgroupRoot": "/" + n.cgroup(), "enforceNodeAllocatable": []string{},
-		"failSwapOn": false, "resolvConf": "", "syncFrequency": "5s", "volumePluginDir": "/var/lib/kubelet/volumeplugins",
-		"evictionHard": never, "imageGCHighThresholdPercent": 100, "imageGCLowThresholdPercent": 99,
+		"cgroupDriver":             "cgroupfs", "failCgroupV1": false, "cgroupRoot": "/" + n.cgroup(),
+		"enforceNodeAllocatable": []string{},
+		"failSwapOn":             false, "resolvConf": "", "syncFrequency": "5s",
+		"volumePluginDir": "/var/lib/kubelet/volumeplugins",
+		"evictionHard":    never, "imageGCHighThresholdPercent": 100, "imageGCLowThresholdPercent": 99,
 		"serializeImagePulls": false, "makeIPTablesUtilChains": false,
 	}
 }

@@ -58,7 +58,10 @@ func TestNodeOfAKilledProgramIsClearedAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	if err := until(t.Context(), func() bool { _, err := net.InterfaceByName(s.node().net.link()); return err != nil }); err != nil {
+	if err := until(t.Context(), func() bool {
+		_, err := net.InterfaceByName(s.node().net.link())
+		return err != nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	c := Cluster{log: t.Output()}
@@ -96,8 +99,8 @@ func TestAHalfMadeClusterIsFoundAndEnded(t *testing.T) {
 	left.check(t, false)
 }
 
-// traces are what a node has on the machine. A namespace lasts as long as its processes and mounts, that of the network as long
-// as the interface to it.
+// traces are what a node has on the machine. A namespace lasts as long as its processes and mounts, that of the network
+// as long as the interface to it.
 type traces struct {
 	node      *Node
 	folder    string

@@ -28,7 +28,9 @@ func nodeNeeds(user int) error {
 		missing = append(missing, err.Error())
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("a node needs what this machine does not have: %s; on Debian, this installs all: go run ./hack/prerequisites", strings.Join(missing, ", "))
+		return fmt.Errorf(
+			"a node needs what this machine does not have: %s; on Debian, this installs all: go run ./hack/prerequisites",
+			strings.Join(missing, ", "))
 	}
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Nodes live in 198.18.0.0/15, which is set aside for tests between devices (RFC 2544, appendix C.2.2) and so is no one's
-// network. Each takes a block of 1024 addresses.
+// Nodes live in 198.18.0.0/15, which is set aside for tests between devices (RFC 2544, appendix C.2.2) and so is no
+// one's network. Each takes a block of 1024 addresses.
 const (
 	linkPrefix = "zonefold" // of the host's interface to a node; its number makes the block taken
 	blocks     = 128
@@ -34,8 +34,8 @@ func (n nodeNet) pods() netip.Prefix     { return netip.PrefixFrom(n.address(256
 func (n nodeNet) services() netip.Prefix { return netip.PrefixFrom(n.address(512), 24) }
 func (n nodeNet) api() netip.Addr        { return n.address(513) } // the first Service is the API server
 
-// connect takes a free block and joins the node's network to the host's. Making the interface is what takes the block: only
-// one can have its name.
+// connect takes a free block and joins the node's network to the host's. Making the interface is what takes the block:
+// only one can have its name.
 func (n *Node) connect(ctx context.Context) error {
 	for index := range blocks {
 		free := nodeNet{index: index}
@@ -46,14 +46,17 @@ func (n *Node) connect(ctx context.Context) error {
 		if _, err := net.InterfaceByName(free.link()); err == nil || strings.TrimSpace(routes) != "" {
 			continue
 		}
-		_, err = ip(ctx, "link", "add", free.link(), "type", "veth", "peer", "name", "eth0", "netns", strconv.Itoa(n.init.Pid))
+		_, err = ip(ctx, "link", "add", free.link(), "type", "veth", "peer", "name", "eth0", "netns",
+			strconv.Itoa(n.init.Pid))
 		if err != nil {
 			return err
 		}
 		n.net = free
 		return n.setAddresses(ctx)
 	}
-	return fmt.Errorf("no block of addresses in 198.18.0.0/15 is free; the interfaces %s* and the routes of this machine take all", linkPrefix)
+	return fmt.Errorf(
+		"no block of addresses in 198.18.0.0/15 is free; the interfaces %s* and the routes of this machine take all",
+		linkPrefix)
 }
 
 func (n *Node) setAddresses(ctx context.Context) error {

@@ -25,11 +25,12 @@ type authority struct {
 	key  *ecdsa.PrivateKey
 }
 
-// identity is who a certificate speaks for: Kubernetes reads the user from the common name and groups from the organizations.
+// identity is who a certificate speaks for: Kubernetes reads the user from the common name and groups from the
+// organizations.
 type identity struct{ user, group string }
 
-// newPKI writes every key and certificate that a cluster needs into dir, as <name>.crt and <name>.key. The servers answer on
-// loopback and at the given addresses.
+// newPKI writes every key and certificate that a cluster needs into dir, as <name>.crt and <name>.key. The servers
+// answer on loopback and at the given addresses.
 func newPKI(dir string, addresses []net.IP) error {
 	ca, err := newAuthority(dir)
 	if err != nil {
@@ -163,7 +164,8 @@ func writeKubeconfig(file, server string, ca []byte, user credentials) error {
 		"apiVersion": "v1", "kind": "Config", "current-context": "zonefold",
 		"clusters": []object{{"name": "zonefold", "cluster": object{"server": server, "certificate-authority-data": ca}}},
 		"users":    []object{{"name": "user", "user": user}},
-		"contexts": []object{{"name": "zonefold", "context": object{"cluster": "zonefold", "user": "user", "namespace": "default"}}},
+		"contexts": []object{{"name": "zonefold", "context": object{"cluster": "zonefold", "user": "user",
+			"namespace": "default"}}},
 	}, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encoding %s: %w", file, err)

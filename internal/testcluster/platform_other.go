@@ -37,7 +37,8 @@ const (
 func ownNamespaces(*syscall.SysProcAttr) {}
 
 func (c *Cluster) makeNode(context.Context, Options) error {
-	return errors.New("a node needs the namespaces and cgroups of Linux; on this system, use a Linux machine or a virtual one")
+	return errors.New(
+		"a node needs the namespaces and cgroups of Linux; on this system, use a Linux machine or a virtual one")
 }
 
 func (c *Cluster) runNode(context.Context, Options) error { return nil }

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// A process is one running component. Pid and Started together identify it: a process id alone may belong to somebody else
-// by the time that it is used.
+// A process is one running component. Pid and Started together identify it: a process id alone may belong to somebody
+// else by the time that it is used.
 type process struct {
 	Name    string `json:"name"`
 	Pid     int    `json:"pid"`
@@ -36,8 +36,8 @@ type launch struct {
 	keep       *os.File // stays open in the child; may be nil
 }
 
-// start runs a component with its output in a log file. Its own process group keeps the terminal's Ctrl-C away from it, so
-// that whoever started the cluster can still use it while ending.
+// start runs a component with its output in a log file. Its own process group keeps the terminal's Ctrl-C away from it,
+// so that whoever started the cluster can still use it while ending.
 func start(l launch) (*process, error) {
 	logFile := filepath.Join(l.dir, l.name+".log")
 	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -81,7 +81,8 @@ func start(l launch) (*process, error) {
 	return p, nil
 }
 
-// searchPath is where components find programs: those of the system, which kube-proxy needs, are not on everybody's PATH.
+// searchPath is where components find programs: those of the system, which kube-proxy needs, are not on everybody's
+// PATH.
 func searchPath() string { return os.Getenv("PATH") + ":/usr/local/sbin:/usr/sbin:/sbin" }
 
 // alive reports whether the process that was started still runs; another one with its id does not count.

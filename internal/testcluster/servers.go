@@ -60,24 +60,30 @@ func (c *Cluster) etcdFlags(client, peer string, opts Options) launch {
 func (c *Cluster) apiServerFlags(etcd, port string, opts Options) launch {
 	args := []string{
 		c.programs[apiServerName], "--etcd-servers=" + etcd,
-		"--etcd-cafile=" + c.file("ca.crt"), "--etcd-certfile=" + c.file("server.crt"), "--etcd-keyfile=" + c.file("server.key"),
+		"--etcd-cafile=" + c.file("ca.crt"), "--etcd-certfile=" + c.file("server.crt"), "--etcd-keyfile=" + c.file(
+			"server.key"),
 		"--bind-address=" + c.host(), "--secure-port=" + port, "--advertise-address=" + c.host(),
 		"--cert-dir=" + c.file("apiserver"), "--client-ca-file=" + c.file("ca.crt"),
 		"--tls-cert-file=" + c.file("server.crt"), "--tls-private-key-file=" + c.file("server.key"),
 		"--service-account-issuer=https://kubernetes.default.svc",
-		"--service-account-key-file=" + c.file("service-account.key"), "--service-account-signing-key-file=" + c.file("service-account.key"),
+		"--service-account-key-file=" + c.file("service-account.key"), "--service-account-signing-key-file=" + c.file(
+			"service-account.key"),
 		"--authorization-mode=Node,RBAC", "--allow-privileged",
-		"--max-requests-inflight=3000", "--max-mutating-requests-inflight=1500", // a benchmark measures us, not the queue in front of it
+		// a benchmark measures us, not the queue in front of it
+		"--max-requests-inflight=3000", "--max-mutating-requests-inflight=1500",
 	}
 	if c.node != nil {
-		args = append(args, "--service-cluster-ip-range="+c.node.net.services().String(), // kubectl exec and logs go to kubelet
-			"--kubelet-client-certificate="+c.file("admin.crt"), "--kubelet-client-key="+c.file("admin.key"), "--kubelet-preferred-address-types=InternalIP")
+		// kubectl exec and logs go to kubelet
+		args = append(args, "--service-cluster-ip-range="+c.node.net.services().String(),
+			"--kubelet-client-certificate="+c.file("admin.crt"), "--kubelet-client-key="+c.file("admin.key"),
+			"--kubelet-preferred-address-types=InternalIP")
 	} else {
 		args = append(args, "--service-cluster-ip-range=10.96.0.0/16",
 			"--endpoint-reconciler-type=none") // it refuses to publish a loopback address and says so every ten seconds
 	}
 	if !opts.ControllerManager {
-		args = append(args, "--disable-admission-plugins=ServiceAccount") // nobody makes the default ServiceAccounts that it asks for
+		// nobody makes the default ServiceAccounts that it asks for
+		args = append(args, "--disable-admission-plugins=ServiceAccount")
 	}
 	return launch{name: apiServerName, dir: c.dir, detach: opts.Detach, args: append(args, opts.APIServerFlags...)}
 }
@@ -90,7 +96,8 @@ func (c *Cluster) controllerManagerFlags(opts Options) launch {
 		"--cluster-signing-cert-file=" + c.file("ca.crt"), "--cluster-signing-key-file=" + c.file("ca.key"),
 		"--flex-volume-plugin-dir=" + c.file("flexvolume"), // it makes this folder, by default below /usr
 		"--kube-api-qps=500", "--kube-api-burst=1000",
-		"--node-monitor-grace-period=10m", // there is one node: who kills the API server, or has a busy machine, has not lost it
+		// there is one node: who kills the API server, or has a busy machine, has not lost it
+		"--node-monitor-grace-period=10m",
 	}}
 }
 
@@ -136,7 +143,8 @@ func (c *Cluster) KillAPIServer(ctx context.Context) error {
 	return c.save()
 }
 
-// StartAPIServer starts kube-apiserver again, at the same address and with the same flags, after [Cluster.KillAPIServer].
+// StartAPIServer starts kube-apiserver again, at the same address and with the same flags, after
+// [Cluster.KillAPIServer].
 func (c *Cluster) StartAPIServer(ctx context.Context) error {
 	if c.api.name == "" {
 		return errors.New("the API server was started by another program, which alone can restart it")

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A ServiceAddress is where a Service answers. Only [Cluster.Service] gives one, and waits for an answer first: a pod is Ready before
-// kube-proxy has heard of it.
+// A ServiceAddress is where a Service answers. Only [Cluster.Service] gives one, and waits for an answer first: a pod
+// is Ready before kube-proxy has heard of it.
 type ServiceAddress struct{ ip netip.Addr }
 
 // At is a port of the Service.

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// shared is the one cluster of a test process. It is a package variable because TestMain can hand nothing to the tests that
-// it runs.
+// shared is the one cluster of a test process. It is a package variable because TestMain can hand nothing to the tests
+// that it runs.
 var shared struct {
 	once    sync.Once
 	opts    Options
@@ -20,8 +20,8 @@ var shared struct {
 	err     error
 }
 
-// gcPercent is GOGC of the tests and of their cluster: heaps are small and garbage is much, so that with more memory they need a fifth
-// less of the processor.
+// gcPercent is GOGC of the tests and of their cluster: heaps are small and garbage is much, so that with more memory
+// they need a fifth less of the processor.
 const gcPercent = 400
 
 // Main runs a package's tests; call it from TestMain and exit with what it returns. Tests that call [ForTest] share one
@@ -55,7 +55,9 @@ func ForTest(tb testing.TB) *Cluster {
 		if err != nil {
 			shared.err = err
 		} else if len(missing) > 0 {
-			shared.err = fmt.Errorf("%s is not built yet; run this once, it takes about ten minutes: go run ./hack/cluster build", strings.Join(missing, ", "))
+			shared.err =
+				fmt.Errorf("%s is not built yet; run this once, it takes about ten minutes: go run ./hack/cluster build",
+					strings.Join(missing, ", "))
 		} else {
 			shared.cluster, shared.err = Start(context.WithoutCancel(tb.Context()), shared.opts)
 		}
@@ -83,8 +85,8 @@ func Eventually(ctx context.Context, tb testing.TB, what string, check func() st
 	}
 }
 
-// Pace is how long to wait before looking again whether something has come true, after a look that took so long: whoever lists
-// hundreds of objects all the time takes the processor from what it waits for.
+// Pace is how long to wait before looking again whether something has come true, after a look that took so long:
+// whoever lists hundreds of objects all the time takes the processor from what it waits for.
 func Pace(took time.Duration) time.Duration {
 	return min(max(20*time.Millisecond, 3*took), 200*time.Millisecond)
 }

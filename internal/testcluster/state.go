@@ -21,7 +21,8 @@ type state struct {
 
 // save writes the state for [Open].
 func (c *Cluster) save() error {
-	text, err := json.MarshalIndent(state{Node: c.node.state(), Server: c.server, Made: c.made, Whole: c.whole, Processes: c.running}, "", "  ")
+	text, err := json.MarshalIndent(state{Node: c.node.state(), Server: c.server, Made: c.made, Whole: c.whole,
+		Processes: c.running}, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encoding the cluster's state: %w", err)
 	}
@@ -31,8 +32,8 @@ func (c *Cluster) save() error {
 	return nil
 }
 
-// Open finds the cluster that a program started in dir with [Options.Detach]. The error is [os.ErrNotExist] if there is none.
-// Such a cluster can be used and stopped; its API server can be restarted only by the program that started it.
+// Open finds the cluster that a program started in dir with [Options.Detach]. The error is [os.ErrNotExist] if there is
+// none. Such a cluster can be used and stopped; its API server can be restarted only by the program that started it.
 func Open(dir string) (*Cluster, error) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -46,7 +47,8 @@ func Open(dir string) (*Cluster, error) {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return nil, fmt.Errorf("reading the state of the cluster in %s: %w", dir, err)
 	}
-	c := &Cluster{dir: dir, made: s.Made, whole: s.Whole, log: io.Discard, server: s.Server, node: s.Node.node(), running: s.Processes}
+	c := &Cluster{dir: dir, made: s.Made, whole: s.Whole, log: io.Discard, server: s.Server, node: s.Node.node(),
+		running: s.Processes}
 	if c.programs, err = programs(); err != nil {
 		return nil, err
 	}

@@ -9,19 +9,25 @@ import (
 	"github.com/zonefold/zonefold/internal/testcluster/images"
 )
 
-// InstallChart installs the chart as people do, with the dialect bindy and the images of package images, in a namespace in which
-// Pod Security is enforced at its strictest, and waits until the operator is ready. The cluster has a node with these images.
+// InstallChart installs the chart as people do, with the dialect bindy and the images of package images, in a namespace
+// in which Pod Security is enforced at its strictest, and waits until the operator is ready. The cluster has a node
+// with these images.
 func InstallChart(ctx context.Context, c *testcluster.Cluster) error {
-	namespace := fmt.Sprintf(`{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {pod-security.kubernetes.io/enforce: restricted}}}`, Namespace)
+	namespace :=
+		fmt.Sprintf(
+			`{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {pod-security.kubernetes.io/enforce: restricted}}}`,
+			Namespace)
 	if _, err := c.RunKubectlInput(ctx, strings.NewReader(namespace), "apply", "-f", "-"); err != nil {
 		return err
 	}
 	repository, tag, _ := strings.Cut(images.Operator, ":")
-	_, err := Helm(ctx, "upgrade", "--install", "zonefold", "charts/zonefold", "-n", Namespace, "--kubeconfig", c.Kubeconfig(),
+	_, err := Helm(ctx, "upgrade", "--install", "zonefold", "charts/zonefold", "-n", Namespace, "--kubeconfig",
+		c.Kubeconfig(),
 		"--take-ownership", "--force-conflicts", // of definitions that a test has applied before
 		"--set", "admission.enabled=false", // controllers are right without it; it has tests of its own
 		"--set", "dialects.bindy=true,image.repository="+repository+",image.tag="+tag,
-		"--set", "bindy.bind9Image="+images.BIND+",bindy.bindcarImage="+images.Bindcar+",bindy.admission.images={zonefold/,internetsystemsconsortium/,ghcr.io/firestoned/}")
+		"--set", "bindy.bind9Image="+images.BIND+",bindy.bindcarImage="+images.Bindcar+
+			",bindy.admission.images={zonefold/,internetsystemsconsortium/,ghcr.io/firestoned/}")
 	if err != nil {
 		return fmt.Errorf("installing the chart: %w", err)
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Helm runs the pinned Helm in the folder of the repository and returns what it prints. Files of its own are gone afterwards, so
-// that it neither finds nor changes those of the user.
+// Helm runs the pinned Helm in the folder of the repository and returns what it prints. Files of its own are gone
+// afterwards, so that it neither finds nor changes those of the user.
 func Helm(ctx context.Context, args ...string) (string, error) {
 	root, err := ModuleRoot(ctx)
 	if err != nil {

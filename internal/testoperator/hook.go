@@ -25,7 +25,8 @@ type Hook struct {
 // hookPatience is how long a server may take until it listens.
 const hookPatience = time.Minute
 
-// StartHook runs dnshook on free loopback ports until Stop, and returns when it listens. Its log goes to log, nil: nowhere.
+// StartHook runs dnshook on free loopback ports until Stop, and returns when it listens. Its log goes to log, nil:
+// nowhere.
 func StartHook(path string, log io.Writer, args ...string) (*Hook, error) {
 	h := &Hook{done: make(chan struct{})}
 	h.cmd = exec.Command(path, append([]string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"}, args...)...)

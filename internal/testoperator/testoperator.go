@@ -28,8 +28,8 @@ const (
 // Build compiles the operator into dir and returns its path.
 func Build(ctx context.Context, dir string) (string, error) { return build(ctx, dir, "operator") }
 
-// build compiles a program of cmd/ into dir and returns its path. What is linked for "go run" the go command keeps, so that the next package
-// whose tests need the program does not wait for the linker again.
+// build compiles a program of cmd/ into dir and returns its path. What is linked for "go run" the go command keeps, so
+// that the next package whose tests need the program does not wait for the linker again.
 func build(ctx context.Context, dir, name string) (string, error) {
 	root, err := ModuleRoot(ctx)
 	if err != nil {

@@ -17,8 +17,10 @@ func TestTracesAreOffUntilThereIsACollector(t *testing.T) {
 		{"only how many are taken", map[string]string{"OTEL_TRACES_SAMPLER": "always_on"}, false},
 		{"a collector", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": somewhere}, true},
 		{"a collector of traces", map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": somewhere + "/v1/traces"}, true},
-		{"a collector, and no", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": somewhere, "OTEL_SDK_DISABLED": "true"}, false},
-		{"a collector, and no in other letters", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": somewhere, "OTEL_SDK_DISABLED": "True"}, false},
+		{"a collector, and no", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": somewhere, "OTEL_SDK_DISABLED": "true"},
+			false},
+		{"a collector, and no in other letters", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": somewhere,
+			"OTEL_SDK_DISABLED": "True"}, false},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			traces, err := tracing.New(t.Context(), "test", "1", func(name string) string { return c.env[name] })

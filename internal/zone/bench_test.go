@@ -14,7 +14,8 @@ import (
 func largeZone(name string) Zone {
 	return Zone{
 		ID: ID{KindZone, "dns", name}, Created: time.Unix(1, 0), Where: Where{Name: must(dnsname.Parse(name))}, TTL: 300,
-		Rules: []Rule{{Namespaces: []string{"team"}, Zones: patterns("*"), Records: []RecordRule{{Pattern: patterns("*")[0]}, {Pattern: patterns("@")[0]}}}},
+		Rules: []Rule{{Namespaces: []string{"team"}, Zones: patterns("*"), Records: []RecordRule{{Pattern: patterns("*")[0]},
+			{Pattern: patterns("@")[0]}}}},
 	}
 }
 

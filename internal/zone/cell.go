@@ -37,7 +37,9 @@ func (c *cell) set(t rr.Type) rr.Set {
 	if c == nil {
 		return rr.Set{}
 	}
-	if i, found := slices.BinarySearchFunc(c.sets, t, func(s rr.Set, t rr.Type) int { return cmp.Compare(s.Type, t) }); found {
+	if i, found := slices.BinarySearchFunc(c.sets, t, func(s rr.Set, t rr.Type) int {
+		return cmp.Compare(s.Type, t)
+	}); found {
 		return c.sets[i]
 	}
 	return rr.Set{}

@@ -154,11 +154,14 @@ func TestSOA(t *testing.T) {
 		mname, rname string
 	}{
 		{"has defaults in the zone", nil, nil, "ns.example.org.", "hostmaster.example.org."},
-		{"has the first apex NS as primary, in canonical order", nil, []string{"b.example.org.", "z.a.example.org."}, "z.a.example.org.", "hostmaster.example.org."},
+		{"has the first apex NS as primary, in canonical order", nil, []string{"b.example.org.", "z.a.example.org."},
+			"z.a.example.org.", "hostmaster.example.org."},
 		{"has what the Zone says", func(z *Zone) {
 			z.MName, z.RName = must(dnsname.Parse("m.example.")), must(dnsname.Parse("r.example."))
 		}, []string{"b.example.org."}, "m.example.", "r.example."},
-		{"has the zone itself where a label more does not fit", func(z *Zone) { z.Where.Name = must(dnsname.Parse(long)) }, nil, long, long},
+		{"has the zone itself where a label more does not fit", func(z *Zone) {
+			z.Where.Name = must(dnsname.Parse(long))
+		}, nil, long, long},
 		{"has names in the root", func(z *Zone) { z.Where.Name = dnsname.Root }, nil, "ns.", "hostmaster."},
 	} {
 		t.Run(test.name, func(t *testing.T) {

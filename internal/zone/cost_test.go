@@ -22,7 +22,8 @@ func visitsOf(w *World, change func()) int {
 func zoneOf(namespace, name, fqdn string, created int64) Zone {
 	z := largeZone(fqdn)
 	z.ID, z.Created = ID{KindZone, namespace, name}, time.Unix(created, 0)
-	z.Rules = []Rule{{Zones: patterns("*"), Records: []RecordRule{{Pattern: patterns("*")[0]}, {Pattern: patterns("@")[0]}}}}
+	z.Rules = []Rule{{Zones: patterns("*"), Records: []RecordRule{{Pattern: patterns("*")[0]},
+		{Pattern: patterns("@")[0]}}}}
 	return z
 }
 
@@ -72,7 +73,9 @@ func TestNoSingleChangeVisitsAllSets(t *testing.T) {
 		}},
 		{"its end", func(w *World) { w.DeleteClaim(ID{KindRecord, "team", "new"}) }},
 		{"a refused record", func(w *World) { w.PutClaim(claimOf("evil/ns", "example.org.", 9, `TXT "y"`)) }},
-		{"a record at an apex that has a DNAME", func(w *World) { w.PutClaim(claimOf("dns/txt", "example.org.", 9, `TXT "y"`)) }},
+		{"a record at an apex that has a DNAME", func(w *World) {
+			w.PutClaim(claimOf("dns/txt", "example.org.", 9, `TXT "y"`))
+		}},
 		{"a name server more for the parent and the Zone", func(w *World) {
 			w.PutClaim(claimOf("dns/ns2", "example.org.", 9, "NS ns2.example.org."))
 		}},
@@ -165,7 +168,8 @@ func TestAdversaries(t *testing.T) {
 			w.PutZone(zoneOf("dns", "example", "example.org.", 1))
 			w.PutClaim(claimOf("dns/dname", "example.org.", 2, "DNAME example.net."))
 			for i := range n {
-				w.PutClaim(claimOf(fmt.Sprintf("evil%d/%d", i%3, i), fmt.Sprintf("h%d.example.org.", i), int64(3+i/7), "A 192.0.2.1"))
+				w.PutClaim(claimOf(fmt.Sprintf("evil%d/%d", i%3, i), fmt.Sprintf("h%d.example.org.", i), int64(3+i/7),
+					"A 192.0.2.1"))
 				w.Settle()
 			}
 			for i := range n {
@@ -188,7 +192,8 @@ func TestAdversaries(t *testing.T) {
 				name = "a." + name
 			}
 			for i := range n {
-				w.PutClaim(claimOf(fmt.Sprint("evil/", i), fmt.Sprintf("h%d.%s", i, strings.TrimPrefix(name, "a.")), 500, "A 192.0.2.1"))
+				w.PutClaim(claimOf(fmt.Sprint("evil/", i), fmt.Sprintf("h%d.%s", i, strings.TrimPrefix(name, "a.")), 500,
+					"A 192.0.2.1"))
 			}
 			w.Settle()
 			w.PutZone(zoneOf("evil", "0", "org.", 700)) // younger: every chain of delegations changes
@@ -313,7 +318,8 @@ func TestManyWithListedTypesAtOneName(t *testing.T) {
 	const n = 1_000
 	w := New(Options{})
 	z := zoneOf("dns", "example", "example.org.", 1)
-	z.Rules = append(z.Rules, Rule{Records: []RecordRule{{Pattern: patterns("*")[0], Types: []rr.Type{rr.TypeA, rr.TypeTXT}}}})
+	z.Rules = append(z.Rules, Rule{
+		Records: []RecordRule{{Pattern: patterns("*")[0], Types: []rr.Type{rr.TypeA, rr.TypeTXT}}}})
 	w.PutZone(z)
 	crowds := map[string]string{"held": "A 192.0.2.9", "alias": `TXT "no"`, "cut": "A 192.0.2.9"}
 	for i := range n {
@@ -364,8 +370,10 @@ func TestLongNamesCostNoMoreThanShortOnes(t *testing.T) {
 	w := New(Options{})
 	w.PutZone(zoneOf("dns", "example", "example.org.", 1))
 	for i := range n {
-		w.PutClaim(claimOf(fmt.Sprint("evil/", i), strings.Repeat("a.", 110)+fmt.Sprintf("h%d.example.org.", i), 9, "A 192.0.2.1"))
-		w.PutClaim(claimOf(fmt.Sprint("evil/", i, "x"), strings.Repeat("b.", 60)+strings.Repeat("a.", 50)+fmt.Sprintf("h%d.example.org.", i), 9, "A 192.0.2.1"))
+		w.PutClaim(claimOf(fmt.Sprint("evil/", i), strings.Repeat("a.", 110)+fmt.Sprintf("h%d.example.org.", i), 9,
+			"A 192.0.2.1"))
+		w.PutClaim(claimOf(fmt.Sprint("evil/", i, "x"), strings.Repeat("b.", 60)+strings.Repeat("a.", 50)+fmt.Sprintf(
+			"h%d.example.org.", i), 9, "A 192.0.2.1"))
 	}
 	w.Settle()
 	nodes := map[*node]bool{}
@@ -442,7 +450,8 @@ func TestSetsHaveAtMost100Records(t *testing.T) {
 		t.Errorf("when the oldest goes the next has its place; left out are %v", got)
 	}
 	snapshot, _ := w.Snapshot(ID{KindZone, "dns", "example"})
-	if set, _ := snapshot.Sets.Get(rr.Key{Name: must(dnsname.Parse("full.example.org.")), Type: rr.TypeA}); len(set.Data) != 100 {
+	if set, _ := snapshot.Sets.Get(rr.Key{Name: must(dnsname.Parse("full.example.org.")), Type: rr.TypeA}); len(
+		set.Data) != 100 {
 		t.Errorf("the set has %d records", len(set.Data))
 	}
 }

@@ -111,7 +111,8 @@ func inSubZone(c *claimState) (Note, bool) {
 		return Note{}, false
 	}
 	return Note{InSubZone, fmt.Sprintf(
-		"%s %s is in %s, but %s (%s) has the name and does not have the record; servers of both do not answer with it; add records: [{pattern: %q}] to a delegation of %s.",
+		"%s %s is in %s, but %s (%s) has the name and does not have the record; servers of both do not answer with it; add "+
+			"records: [{pattern: %q}] to a delegation of %s.",
 		c.name(), c.Type, z.ID, lower.ID, lower.node.name, c.name().In(lower.node.name), lower.ID), lower.ID}, true
 }
 

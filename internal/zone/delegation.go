@@ -229,7 +229,8 @@ func (z *zoneState) inWords() Verdict {
 	case r.within != nil:
 		v.Message = fmt.Sprintf("%s belongs to %s.", name, z.ID)
 		v.Notes = []Note{{Undelegated, fmt.Sprintf(
-			"%s has no delegation that gives %s to namespace %s, so it has no records of %s; to have it delegate, add one with zones: [%q] to it.",
+			"%s has no delegation that gives %s to namespace %s, so it has no records of %s; to have it delegate, add one "+
+				"with zones: [%q] to it.",
 			r.within.ID, name, z.ID.Namespace, z.ID, name.In(r.within.node.name)), r.within.ID}}
 	case v.Accepted && r.parent == nil:
 		v.Message = fmt.Sprintf("%s belongs to %s.", name, z.ID)
@@ -237,14 +238,17 @@ func (z *zoneState) inWords() Verdict {
 		v.Zone = r.parent.ID
 		v.Message = fmt.Sprintf("%s delegates %s to %s.", r.parent.ID, name, z.ID)
 	case r.reason == DuplicateZone:
-		v.Message = fmt.Sprintf("%s has %s already, and comes before %s, by age or else by name; delete one of them or choose another name.", r.by.ID, name, z.ID)
+		v.Message = fmt.Sprintf(
+			"%s has %s already, and comes before %s, by age or else by name; delete one of them or choose another name.",
+			r.by.ID, name, z.ID)
 	case r.reason == NotDelegated:
 		v.Message = fmt.Sprintf("%s has no delegation that gives %s to namespace %s; add one with zones: [%q] to it.",
 			r.by.ID, name, z.ID.Namespace, name.In(r.by.node.name))
 	case r.reason == ParentNotAccepted && r.shadow.IsZero():
 		v.Message = fmt.Sprintf("%s refers to %s, which is not accepted; mend that one first.", z.ID, r.by.ID)
 	case r.reason == ParentNotAccepted:
-		v.Message = fmt.Sprintf("%s lies below %s, which is not accepted, and %s does not delegate %s to namespace %s; mend %s first.",
+		v.Message = fmt.Sprintf(
+			"%s lies below %s, which is not accepted, and %s does not delegate %s to namespace %s; mend %s first.",
 			z.ID, r.shadow, r.by.ID, name, z.ID.Namespace, r.shadow)
 	case r.reason == NotGranted:
 		v.Message = z.ungranted()
@@ -264,5 +268,6 @@ func (z *zoneState) ungranted() string {
 	default:
 		ask = name.String() + " is a public suffix; " + ask
 	}
-	return fmt.Sprintf("No Backend grants %s by its own name to namespace %s, which %s needs: %s.", name, namespace, z.ID, ask)
+	return fmt.Sprintf("No Backend grants %s by its own name to namespace %s, which %s needs: %s.", name, namespace, z.ID,
+		ask)
 }

@@ -9,7 +9,7 @@
 // delegation.go judges Zones by the rules above them, home.go finds the Zone of a
 // claim, compose.go merges the claims of one name, held.go says whose names may not
 // be hidden, glue.go derives what a parent needs from its sub-zones, own.go adds what a
-// Zone brings itself, heap.go divides sets among claims that do not share, cut.go decides what a cut hides, hash.go and soa.go label the
-// content. The rest keeps the work small: domain.go marks what a changed Zone concerns,
-// turnaway.go answers a crowd at one name, queue.go orders the work, settle.go does it.
+// Zone brings itself, heap.go divides sets among claims that do not share, cut.go decides what a cut hides, hash.go and
+// soa.go label the content. The rest keeps the work small: domain.go marks what a changed Zone concerns, turnaway.go
+// answers a crowd at one name, queue.go orders the work, settle.go does it.
 package zone

@@ -14,9 +14,9 @@ type Effect struct {
 	Before, After Verdict
 }
 
-// ForeseeZone says what would come of a Zone, without a trace: everything is, and goes on, as if nobody had asked. It looks at no
-// more than limit names and objects; of a Zone that concerns more it says at most what is decided about itself. It is false when
-// even that is not known. The World has to be settled.
+// ForeseeZone says what would come of a Zone, without a trace: everything is, and goes on, as if nobody had asked. It
+// looks at no more than limit names and objects; of a Zone that concerns more it says at most what is decided about
+// itself. It is false when even that is not known. The World has to be settled.
 func (w *World) ForeseeZone(z Zone, limit int) (Forecast, bool) {
 	name, _ := w.nameOf(z.ID, z.Where)
 	s := scale{world: w, left: limit, seen: map[ID]bool{}}
@@ -93,11 +93,12 @@ func (w *World) foresee(id ID, undo func()) Forecast {
 	return f
 }
 
-// ruleOn says what is decided about a Zone itself, from the Zones around it and nothing else. It is false where more would change
-// with it than can be told so.
+// ruleOn says what is decided about a Zone itself, from the Zones around it and nothing else. It is false where more
+// would change with it than can be told so.
 func (w *World) ruleOn(z Zone) (Verdict, bool) {
 	if old := w.zones[z.ID]; old != nil {
-		same := old.Where == z.Where && old.Policy == z.Policy && old.Invalid == nil && z.Invalid == nil && old.Created.Equal(z.Created)
+		same := old.Where == z.Where && old.Policy == z.Policy && old.Invalid == nil && z.Invalid == nil &&
+			old.Created.Equal(z.Created)
 		return old.verdict, same
 	}
 	s := &zoneState{Zone: z, tree: w.tree, created: ageOf(z.Created)}

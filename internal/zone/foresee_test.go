@@ -105,7 +105,8 @@ func checkAlone(t *rapid.T, after *World, z Zone, foretold Verdict) {
 
 func TestForeseeingLooksAtNoMoreThanItMay(t *testing.T) {
 	w := New(Options{})
-	w.PutZone(Zone{ID: ID{KindZone, "a", "org"}, TTL: 300, Rules: openRules(), Where: Where{Name: must(dnsname.Parse("example.org."))}})
+	w.PutZone(Zone{ID: ID{KindZone, "a", "org"}, TTL: 300, Rules: openRules(),
+		Where: Where{Name: must(dnsname.Parse("example.org."))}})
 	for i := range 1000 {
 		w.PutClaim(Claim{ID: ID{KindRecord, "a", fmt.Sprint(i)}, Type: rr.TypeA, Data: []string{"192.0.2.1"},
 			Where: Where{Name: must(dnsname.Parse(fmt.Sprintf("h%d.sub.example.org.", i)))}})
@@ -113,7 +114,8 @@ func TestForeseeingLooksAtNoMoreThanItMay(t *testing.T) {
 	w.Settle()
 	visits := w.visits
 	sub := Where{Name: must(dnsname.Parse("sub.example.org."))}
-	if _, ok := w.ForeseeClaim(Claim{ID: ID{KindRecord, "a", "cut"}, Type: rr.TypeNS, Data: []string{"ns.example.net."}, Where: sub}, 100); ok {
+	if _, ok := w.ForeseeClaim(Claim{ID: ID{KindRecord, "a", "cut"}, Type: rr.TypeNS, Data: []string{"ns.example.net."},
+		Where: sub}, 100); ok {
 		t.Error("a cut above a thousand names is foretold")
 	}
 	f, ok := w.ForeseeZone(Zone{ID: ID{KindZone, "a", "sub"}, Where: sub}, 100)
@@ -123,7 +125,8 @@ func TestForeseeingLooksAtNoMoreThanItMay(t *testing.T) {
 	if w.visits != visits {
 		t.Errorf("%d names and objects were looked at", w.visits-visits)
 	}
-	if f, ok := w.ForeseeClaim(Claim{ID: ID{KindRecord, "a", "more"}, Type: rr.TypeA, Data: []string{"192.0.2.1"}, Where: sub}, 100); !ok || !f.Verdict.Accepted {
+	if f, ok := w.ForeseeClaim(Claim{ID: ID{KindRecord, "a", "more"}, Type: rr.TypeA, Data: []string{"192.0.2.1"},
+		Where: sub}, 100); !ok || !f.Verdict.Accepted {
 		t.Errorf("of a record among them is said %+v, %t", f, ok)
 	}
 	if cost := w.visits - visits; cost > 20 {

@@ -52,7 +52,8 @@ func (w *World) copies(child *zoneState) bool {
 		return true
 	}
 	child.notCopied = &Note{NotCopied, fmt.Sprintf(
-		"%s does not take over the NS records of %s, because they would hide %s (%s), which is older; delegate that name in %s.",
+		"%s does not take over the NS records of %s, because they would hide %s (%s), which is older; delegate "+
+			"that name in %s.",
 		child.parent().ID, child.ID, hidden.ID, hidden.node.name, child.ID), hidden.ID}
 	return false
 }
@@ -64,7 +65,8 @@ func (w *World) pass(before, c *cell, held []holding) {
 		w.feed(before, c)
 		w.equip(c)
 	}
-	if len(c.node.needed) > 0 && !(before.set(rr.TypeA).Equal(c.set(rr.TypeA)) && before.set(rr.TypeAAAA).Equal(c.set(rr.TypeAAAA))) {
+	if len(c.node.needed) > 0 && !(before.set(rr.TypeA).Equal(c.set(rr.TypeA)) &&
+		before.set(rr.TypeAAAA).Equal(c.set(rr.TypeAAAA))) {
 		for p := range c.node.needed {
 			if p != c.zone {
 				w.touch(c.node, p, true)
@@ -131,6 +133,7 @@ func unfed(c *claimState) (Note, bool) {
 		return Note{}, false
 	}
 	return Note{Occluded, fmt.Sprintf(
-		"%s DS belongs into the Zone above, beside the NS records of %s, which are not there; add NS records with domainName %q, or see the conditions of that Zone.",
+		"%s DS belongs into the Zone above, beside the NS records of %s, which are not there; add NS records with "+
+			"domainName %q, or see the conditions of that Zone.",
 		c.name(), z.ID, "@"), z.ID}, true
 }

@@ -221,7 +221,9 @@ func (e *elders) remove(h holding) {
 }
 
 func tallyOf(tallies []tally, h holding) (int, bool) {
-	return slices.BinarySearchFunc(tallies, h.created, func(t tally, created int64) int { return cmp.Compare(t.created, created) })
+	return slices.BinarySearchFunc(tallies, h.created, func(t tally, created int64) int {
+		return cmp.Compare(t.created, created)
+	})
 }
 
 // rank finds the elders anew, from the oldest of each namespace.

@@ -99,23 +99,28 @@ func inWords(c *claimState, why cause) string {
 	switch why.reason {
 	case NoZone:
 		if why.zone != nil {
-			return fmt.Sprintf("%s asks for a DS at %s; it belongs into the zone above, and no Zone delegates %s (RFC 4035 §2.4).", id, name, name)
+			return fmt.Sprintf(
+				"%s asks for a DS at %s; it belongs into the zone above, and no Zone delegates %s (RFC 4035 §2.4).", id, name, name)
 		}
-		return fmt.Sprintf("No accepted Zone encloses %s, which %s asks for; create one, or see the conditions of yours.", name, id)
+		return fmt.Sprintf("No accepted Zone encloses %s, which %s asks for; create one, or see the conditions of yours.",
+			name, id)
 	case NotDelegated:
 		if remedy := why.zone.Policy.Remedy; remedy != "" {
 			return fmt.Sprintf("%s does not let namespace %s have %s; %s.", why.zone.ID, id.Namespace, name, remedy)
 		}
-		return fmt.Sprintf("%s has no delegation that gives %s %s to namespace %s; add one with records: [{pattern: %q}] to it.",
+		return fmt.Sprintf(
+			"%s has no delegation that gives %s %s to namespace %s; add one with records: [{pattern: %q}] to it.",
 			why.zone.ID, name, c.Type, id.Namespace, name.In(why.zone.node.name))
 	case ReferenceNotFound:
 		return referenceNotFound(id, why.by, why.going)
 	case ParentNotAccepted:
 		return fmt.Sprintf("%s refers to %s, which is not accepted; mend that one first.", id, why.by)
 	case OutOfZone:
-		return fmt.Sprintf("%s asks for %s, which is not inside %s (%s); correct %s.", id, name, why.zone.ID, why.zone.node.name, cmp.Or(why.zone.Policy.Fields, "domainName or zoneRef"))
+		return fmt.Sprintf("%s asks for %s, which is not inside %s (%s); correct %s.", id, name, why.zone.ID,
+			why.zone.node.name, cmp.Or(why.zone.Policy.Fields, "domainName or zoneRef"))
 	case InvalidName:
-		return fmt.Sprintf("%s asks for an NS at %s; a wildcard cannot be delegated, and servers do not load a zone that does (RFC 4592 §4.2); delegate each name.",
+		return fmt.Sprintf("%s asks for an NS at %s; a wildcard cannot be delegated, and servers do not load a zone that "+
+			"does (RFC 4592 §4.2); delegate each name.",
 			id, name)
 	case NameHeld:
 		if why.has != 0 {
@@ -125,10 +130,13 @@ func inWords(c *claimState, why cause) string {
 		return fmt.Sprintf("Namespace %s holds %s by %s; %s of namespace %s has to choose another name.",
 			why.by.Namespace, name, why.by, id, id.Namespace)
 	case HidesNames:
-		return fmt.Sprintf("%s asks for %s at %s, which would hide names below it that other namespaces hold in %s; choose a name that hides none.",
+		return fmt.Sprintf("%s asks for %s at %s, which would hide names below it that other namespaces hold in %s; choose "+
+			"a name that hides none.",
 			id, c.Type.One(), name, why.zone.ID)
 	case SetFull:
-		return fmt.Sprintf("The set %s %s, or the name, has as many records, or types, as it may have; %s, which is younger, is left out.", name, c.Type, id)
+		return fmt.Sprintf(
+			"The set %s %s, or the name, has as many records, or types, as it may have; %s, which is younger, is left out.",
+			name, c.Type, id)
 	case Conflict:
 		return conflict(c, why)
 	}
@@ -138,13 +146,16 @@ func inWords(c *claimState, why cause) string {
 func conflict(c *claimState, why cause) string {
 	switch {
 	case why.zone.Policy.Heap && why.has == c.Type:
-		return fmt.Sprintf("%s asks for the %s records at %s in %s, which %s has, because it is older; remove one of the two, or choose another name.",
+		return fmt.Sprintf("%s asks for the %s records at %s in %s, which %s has, because it is older; remove one of the "+
+			"two, or choose another name.",
 			c.ID, c.Type, c.name(), why.zone.ID, why.by)
 	case why.by.IsZero():
-		return fmt.Sprintf("%s asks for a CNAME at %s, the apex of %s, where SOA and NS records are (RFC 1034 §3.6.2); use A and AAAA records.",
+		return fmt.Sprintf(
+			"%s asks for a CNAME at %s, the apex of %s, where SOA and NS records are (RFC 1034 §3.6.2); use A and AAAA records.",
 			c.ID, c.name(), why.zone.ID)
 	case why.has == 0:
-		return fmt.Sprintf("%s asks for a CNAME at %s, which is a name server of %s and cannot be an alias (RFC 2181 §10.3); use A and AAAA records.",
+		return fmt.Sprintf("%s asks for a CNAME at %s, which is a name server of %s and cannot be an alias (RFC 2181 "+
+			"§10.3); use A and AAAA records.",
 			c.ID, c.name(), why.zone.ID)
 	case why.has == c.Type:
 		return fmt.Sprintf("%s asks for a second %s at %s; %s, which comes first, has the only one (RFC 2181 §10.1).",

@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// What one object may have others pay for. These are the limits that no schema of an object can hold, because they are about sums.
+// What one object may have others pay for. These are the limits that no schema of an object can hold, because they are
+// about sums.
 const (
-	// MaxRuleParts is how many rules, namespaces, patterns and types the delegations of one Zone may have together: all of them are
-	// looked at for each claim that the Zone is asked to take.
+	// MaxRuleParts is how many rules, namespaces, patterns and types the delegations of one Zone may have together: all of
+	// them are looked at for each claim that the Zone is asked to take.
 	MaxRuleParts = 4096
-	// MaxAskedParts is how many of these one claim is compared with, on its way from the Zone that is nearest to it up to those above.
-	// The nearest is always asked.
+	// MaxAskedParts is how many of these one claim is compared with, on its way from the Zone that is nearest to it up to
+	// those above. The nearest is always asked.
 	MaxAskedParts = 2 * MaxRuleParts
 	// MaxNotes is how many things are told about what an object says itself; of more, the number is told.
 	MaxNotes = 16
@@ -38,7 +39,8 @@ func partsOf(rules []Rule) (n int) {
 	return n
 }
 
-// RulesWithin returns how many of the rules, from the first on, are within [MaxRuleParts]. The others must grant nothing.
+// RulesWithin returns how many of the rules, from the first on, are within [MaxRuleParts]. The others must grant
+// nothing.
 func RulesWithin(rules []Rule) int {
 	left := MaxRuleParts
 	for i, r := range rules {
@@ -54,7 +56,8 @@ func Curtail(notes []Note) []Note {
 	if len(notes) <= MaxNotes {
 		return notes
 	}
-	return append(slices.Clip(notes[:MaxNotes]), Note{Reason: notes[MaxNotes].Reason, Message: fmt.Sprintf("There are %d more like these.", len(notes)-MaxNotes)})
+	return append(slices.Clip(notes[:MaxNotes]), Note{Reason: notes[MaxNotes].Reason, Message: fmt.Sprintf(
+		"There are %d more like these.", len(notes)-MaxNotes)})
 }
 
 // InAll makes one sentence of the first [MaxNotes] faults, and tells how many others there are.

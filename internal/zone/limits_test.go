@@ -18,8 +18,8 @@ func fullRules() []Rule {
 	return []Rule{rule}
 }
 
-// TestAClaimIsComparedWithABoundedNumberOfRules: whoever has a Zone in a Zone in a Zone, each with all the rules that it may have, does
-// not have every record below them compared with all of these.
+// TestAClaimIsComparedWithABoundedNumberOfRules: whoever has a Zone in a Zone in a Zone, each with all the rules that
+// it may have, does not have every record below them compared with all of these.
 func TestAClaimIsComparedWithABoundedNumberOfRules(t *testing.T) {
 	w, name, rules := New(Options{}), "org.", fullRules()
 	for i := range 100 {
@@ -34,7 +34,8 @@ func TestAClaimIsComparedWithABoundedNumberOfRules(t *testing.T) {
 	if got := w.compared - before; got == 0 || got > MaxAskedParts {
 		t.Errorf("one record below 100 Zones is compared with %d parts of rules, not with at most %d", got, MaxAskedParts)
 	}
-	if v, _ := w.Verdict(ID{KindRecord, "evil", "h"}); v.Reason != NotDelegated || !strings.Contains(v.Message, "Zone evil/99 ") {
+	if v, _ := w.Verdict(ID{KindRecord, "evil", "h"}); v.Reason != NotDelegated || !strings.Contains(v.Message,
+		"Zone evil/99 ") {
 		t.Errorf("it is told %s: %s", v.Reason, v.Message)
 	}
 }
@@ -70,7 +71,8 @@ func TestRulesWithinTheLimit(t *testing.T) {
 		{"none", nil, 0},
 		{"one that fills them", fullRules(), 1},
 		{"one more is too many", append(fullRules(), Rule{}), 1},
-		{"those after one that is too large are not reached", append([]Rule{{Namespaces: make([]string, MaxRuleParts)}}, three), 0},
+		{"those after one that is too large are not reached", append([]Rule{{Namespaces: make([]string, MaxRuleParts)}},
+			three), 0},
 		{"many small ones", many, MaxRuleParts / 3},
 	} {
 		if got := RulesWithin(tt.rules); got != tt.want {
@@ -79,7 +81,8 @@ func TestRulesWithinTheLimit(t *testing.T) {
 	}
 }
 
-// TestNotesCostNoMoreThanTheyAre: the memory for the notes of an object grows with their number and not with its square.
+// TestNotesCostNoMoreThanTheyAre: the memory for the notes of an object grows with their number and not with its
+// square.
 func TestNotesCostNoMoreThanTheyAre(t *testing.T) {
 	allocated := func(n int) uint64 {
 		z := zoneOf("dns", "example", "example.org.", 1)
@@ -106,7 +109,8 @@ func TestNotesCostNoMoreThanTheyAre(t *testing.T) {
 	}
 }
 
-// TestLookingAheadStopsAtItsLimitAmongZonesWithoutNames: Zones that refer to each other in a ring have no names, and count all the same.
+// TestLookingAheadStopsAtItsLimitAmongZonesWithoutNames: Zones that refer to each other in a ring have no names, and
+// count all the same.
 func TestLookingAheadStopsAtItsLimitAmongZonesWithoutNames(t *testing.T) {
 	w := New(Options{})
 	chain(w, 2_000, "1999")

@@ -41,7 +41,8 @@ func (o *oracle) listed(zone ID, c Claim) bool {
 	return false
 }
 
-// stranger reports whether a sub-zone gives the records of the claim's type, to which only its people and those of the Zone may add.
+// stranger reports whether a sub-zone gives the records of the claim's type, to which only its people and those of the
+// Zone may add.
 func (o *oracle) stranger(given map[rr.Type]ID, p place, c Claim) bool {
 	from, ok := given[c.Type]
 	return ok && c.ID.Namespace != from.Namespace && c.ID.Namespace != p.zone.Namespace

@@ -43,16 +43,15 @@ type holdingsAt struct {
 }
 
 func consult(w *World) *oracle {
-	o := &oracle{
-		zones: map[ID]Zone{}, claims: map[ID]Claim{}, most: w.opts, open: len(w.grants) == 0,
-		name: map[ID]dnsname.Name{}, reason: map[ID]Reason{}, parent: map[ID]ID{}, owner: map[dnsname.Name]ID{}, within: map[ID]ID{},
-		home: map[ID]ID{}, memo: map[place]holdingsAt{},
-	}
+	o := &oracle{zones: map[ID]Zone{}, claims: map[ID]Claim{}, most: w.opts, open: len(w.grants) == 0,
+		name: map[ID]dnsname.Name{}, reason: map[ID]Reason{}, parent: map[ID]ID{}, owner: map[dnsname.Name]ID{},
+		within: map[ID]ID{}, home: map[ID]ID{}, memo: map[place]holdingsAt{}}
 	for id, z := range w.zones {
 		o.zones[id] = z.Zone
 	}
 	for id, z := range o.zones {
-		if z.Invalid == nil && (z.Where.Relative.IsOrigin() || (!z.Where.Name.IsZero() || z.Policy.Pinned) && !z.Where.Ref.IsZero()) {
+		named := !z.Where.Name.IsZero() || z.Policy.Pinned
+		if z.Invalid == nil && (z.Where.Relative.IsOrigin() || named && !z.Where.Ref.IsZero()) {
 			z.Invalid = &Refusal{Reason: InvalidSpec}
 			o.zones[id] = z
 		}
@@ -60,9 +59,7 @@ func consult(w *World) *oracle {
 	for id, c := range w.claims {
 		o.claims[id] = c.Claim
 	}
-	for _, grants := range w.grants {
-		o.grants = append(o.grants, grants...)
-	}
+	o.grants = slices.Concat(slices.Collect(maps.Values(w.grants))...)
 	o.nameZones()
 	o.judgeZones()
 	o.findHomes()
@@ -196,7 +193,8 @@ func (o *oracle) judgeZone(id ID) (ID, Reason) {
 		}
 		for other := range o.zones {
 			between := o.name[other]
-			if !o.zones[other].Policy.Pinned && !between.IsZero() && name.Below(between) && between.Below(o.name[up]) && o.owner[between].IsZero() {
+			if !o.zones[other].Policy.Pinned && !between.IsZero() && name.Below(between) && between.Below(o.name[up]) &&
+				o.owner[between].IsZero() {
 				return ID{}, ParentNotAccepted
 			}
 		}
@@ -208,13 +206,14 @@ func (o *oracle) judgeZone(id ID) (ID, Reason) {
 	return ID{}, NotGranted
 }
 
-// "The root and public suffixes need a grant that spells the name, always." "Where grants are required, nobody has a root
-// without one."
+// "The root and public suffixes need a grant that spells the name, always." "Where grants are required, nobody has a
+// root without one."
 func (o *oracle) granted(namespace string, name dnsname.Name) bool {
 	suffix := o.most.PublicSuffix != nil && o.most.PublicSuffix(name)
 	for _, g := range o.grants {
 		for _, p := range g.Zones {
-			if slices.Contains(g.Namespaces, namespace) && p.Match(name, dnsname.Root) && (!suffix || !strings.Contains(p.String(), "*")) {
+			if slices.Contains(g.Namespaces, namespace) && p.Match(name, dnsname.Root) &&
+				(!suffix || !strings.Contains(p.String(), "*")) {
 				return true
 			}
 		}

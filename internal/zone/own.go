@@ -34,8 +34,8 @@ func (w *World) prompt(z *zoneState, name dnsname.Name) {
 	}
 }
 
-// unaliased reports whether a name is one of the name servers of a Zone's apex that cannot be an alias: the Zone itself says so, or a
-// record of a pinned Zone, which a server would not load.
+// unaliased reports whether a name is one of the name servers of a Zone's apex that cannot be an alias: the Zone itself
+// says so, or a record of a pinned Zone, which a server would not load.
 func (z *zoneState) unaliased(name dnsname.Name) bool {
 	return z.Policy.Pinned && slices.Contains(z.servers, name) || slices.ContainsFunc(z.Own, func(s rr.Set) bool {
 		return s.Type == rr.TypeNS && s.Name == z.node.name && slices.Contains(targetsIn(s, name), name)

@@ -11,7 +11,8 @@ import (
 func pinnedZone(servers ...string) Zone {
 	z := largeZone("example.org.")
 	z.Policy.Pinned = true
-	z.Own = []rr.Set{setOf("example.org.", 300, rr.TypeNS, "ns1.example.org.", "ns2.example.org."), setOf("ns1.example.org.", 300, rr.TypeA, "192.0.2.1")}
+	z.Own = []rr.Set{setOf("example.org.", 300, rr.TypeNS, "ns1.example.org.", "ns2.example.org."), setOf(
+		"ns1.example.org.", 300, rr.TypeA, "192.0.2.1")}
 	for _, s := range servers {
 		z.Servers = append(z.Servers, Address{rr.TypeA, s})
 	}

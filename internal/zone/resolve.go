@@ -110,7 +110,8 @@ func (w *World) cycle(path []*zoneState, start *zoneState, affected map[*zoneSta
 		z := path[i]
 		*affected[z] = done
 		z.problem = &Refusal{ReferenceCycle, fmt.Sprintf(
-			"%s refers to itself through its zoneRefs (%s and on); let one of them have an absolute domainName.", z.ID, z.Where.Ref)}
+			"%s refers to itself through its zoneRefs (%s and on); let one of them have an absolute domainName.", z.ID,
+			z.Where.Ref)}
 		w.closed[z] = struct{}{}
 		if z == start {
 			return
@@ -132,7 +133,8 @@ func (w *World) nameZone(z *zoneState) {
 
 // fault returns why z itself, whatever it refers to, cannot have a name.
 func (z *zoneState) fault() *Refusal {
-	if z.Invalid == nil && (z.Where.Relative.IsOrigin() || (!z.Where.Name.IsZero() || z.Policy.Pinned) && !z.Where.Ref.IsZero()) {
+	if z.Invalid == nil && (z.Where.Relative.IsOrigin() || (!z.Where.Name.IsZero() || z.Policy.Pinned) &&
+		!z.Where.Ref.IsZero()) {
 		return &Refusal{InvalidSpec, fmt.Sprintf(
 			"%s needs either an absolute domainName or a zoneRef with a name of its own below %s.", z.ID, z.Where.Ref)}
 	}
@@ -170,7 +172,8 @@ func referenceNotFound(id, ref ID, going bool) string {
 		field = "the reference"
 	}
 	if going {
-		return fmt.Sprintf("%s refers to %s, which is being deleted; create that one again when it is gone, or correct %s.", id, ref, field)
+		return fmt.Sprintf("%s refers to %s, which is being deleted; create that one again when it is gone, or correct %s.",
+			id, ref, field)
 	}
 	return fmt.Sprintf("%s refers to %s, which does not exist; create it or correct %s.", id, ref, field)
 }

@@ -154,7 +154,8 @@ func (s *scenario) putGrants(t *testing.T, lines []string) {
 	}
 }
 
-// choose reads the options of the installation: "grants required" and "public suffixes name ...". They come before all objects.
+// choose reads the options of the installation: "grants required" and "public suffixes name ...". They come before all
+// objects.
 func (s *scenario) choose(t *testing.T, lines []string) {
 	for _, line := range lines {
 		names, suffixes := strings.CutPrefix(line, "public suffixes ")

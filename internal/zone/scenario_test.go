@@ -78,7 +78,8 @@ type scenario struct {
 // section applies a section, or returns what an expected section should say.
 func (s *scenario) section(t *testing.T, f txtar.File) (got string, expected bool) {
 	put := map[string]func(*testing.T, []string){
-		"zones": s.putZones, "records": s.putRecords, "grants": s.putGrants, "delete": s.delete, "withdraw": s.withdraw, "options": s.choose,
+		"zones": s.putZones, "records": s.putRecords, "grants": s.putGrants, "delete": s.delete, "withdraw": s.withdraw,
+		"options": s.choose,
 	}[f.Name]
 	show := map[string]func() string{"want": s.contents, "verdicts": s.verdicts, "messages": s.messages}[f.Name]
 	switch {
@@ -108,7 +109,8 @@ func (s *scenario) settle(t *testing.T) {
 	w := s.world
 	follow(w, w.Settle(), s.told)
 	for what, other := range map[string]map[string]string{
-		"who follows the deltas": s.told, "composed from nothing": image(fresh(w, false)), "in reverse order": image(fresh(w, true)),
+		"who follows the deltas": s.told, "composed from nothing": image(fresh(w, false)),
+		"in reverse order": image(fresh(w, true)),
 	} {
 		if diff := cmp.Diff(other, image(w)); diff != "" {
 			t.Errorf("%s%s differs (-that +incremental):\n%s", s.step, what, diff)

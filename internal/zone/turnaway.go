@@ -50,7 +50,9 @@ func (m *merger) crowded(claim *claimState) cause {
 	if why := m.excludes(claim); why.reason != "" {
 		return why
 	}
-	if claim.Type.Singleton() || slices.ContainsFunc(c.claims[at:], func(later *claimState) bool { return later.accepted }) {
+	if claim.Type.Singleton() || slices.ContainsFunc(c.claims[at:], func(later *claimState) bool {
+		return later.accepted
+	}) {
 		return cause{}
 	}
 	switch set := c.set(claim.Type); {

@@ -88,8 +88,8 @@ func (v Verdict) Note(reason Reason) (Note, bool) {
 	return v.Notes[i], true
 }
 
-// Hosted returns the verdict about a Zone that only servers with name servers of their own for it have, such as those of a
-// service: it needs none among its Records.
+// Hosted returns the verdict about a Zone that only servers with name servers of their own for it have, such as those
+// of a service: it needs none among its Records.
 func (v Verdict) Hosted() Verdict {
 	v.Notes = slices.DeleteFunc(slices.Clone(v.Notes), func(n Note) bool { return n.Reason == NoNameServers })
 	return v

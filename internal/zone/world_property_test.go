@@ -15,7 +15,8 @@ import (
 
 // The properties work on a universe that is small enough for collisions to be common.
 var (
-	someNames      = []string{"a.org.", "b.a.org.", "org.", "c.b.a.org.", "x.org.", "b.x.org.", "*.a.org.", "d.c.b.a.org.", ".", "a.com."}
+	someNames = []string{"a.org.", "b.a.org.", "org.", "c.b.a.org.", "x.org.", "b.x.org.", "*.a.org.", "d.c.b.a.org.",
+		".", "a.com."}
 	someRelatives  = []string{"b", "c", "c.b", "d", "@", "*"}
 	somePatterns   = []string{"*", "@", "b", "*.b", "c.@", "*.org.", "a.org.", "b.a.org.", "*.c", "x*"}
 	someNamespaces = []string{"p", "q", "r"}
@@ -81,7 +82,8 @@ func drawPatterns(t *rapid.T) []dnsname.Pattern {
 }
 
 func drawZone(t *rapid.T) Zone {
-	z := Zone{ID: drawZoneID(t, "zone"), Created: drawTime(t), Where: drawWhere(t), TTL: pick(t, []uint32{300, 600}, "ttl")}
+	z := Zone{ID: drawZoneID(t, "zone"), Created: drawTime(t), Where: drawWhere(t),
+		TTL: pick(t, []uint32{300, 600}, "ttl")}
 	if !z.Where.Name.IsZero() {
 		z.Where.Ref = ID{}
 	}
@@ -118,7 +120,8 @@ func drawOwn(t *rapid.T, z *Zone) {
 	}
 	for _, server := range servers {
 		if name := must(dnsname.Parse(server)); name.Under(z.Where.Name) && pick(t, []bool{true, false}, "own glue") {
-			z.Own = append(z.Own, rr.NewSet(rr.Key{Name: name, Type: rr.TypeA}, z.TTL, pick(t, someData[rr.TypeA], "own address")))
+			z.Own = append(z.Own, rr.NewSet(rr.Key{Name: name, Type: rr.TypeA}, z.TTL,
+				pick(t, someData[rr.TypeA], "own address")))
 		}
 	}
 	for _, data := range several(t, someData[rr.TypeA], 2, "servers") {
@@ -129,7 +132,8 @@ func drawOwn(t *rapid.T, z *Zone) {
 func drawClaim(t *rapid.T, id ID) Claim {
 	c := Claim{ID: id, Created: drawTime(t), Where: drawWhere(t), Type: pick(t, someTypes, "type")}
 	c.Data = []string{pick(t, someData[c.Type], "data")}
-	if more := pick(t, someData[c.Type], "more data"); !c.Type.Singleton() && more != c.Data[0] && upTo(t, 4, "has more") == 3 {
+	if more := pick(t, someData[c.Type], "more data"); !c.Type.Singleton() && more != c.Data[0] &&
+		upTo(t, 4, "has more") == 3 {
 		c.Data = append(c.Data, more)
 	}
 	c.Terms = pick(t, []string{"", "one", "two"}, "terms")
@@ -160,7 +164,8 @@ func someOptions(t *rapid.T) Options {
 
 func drawOperation(t *rapid.T) operation {
 	claim := ID{KindRecord, pick(t, someNamespaces, "namespace"), fmt.Sprint("r", upTo(t, 5, "record"))}
-	switch what := pick(t, []string{"claim", "claim", "claim", "claim", "claim", "claim", "claim", "zone", "zone", "zone", "delete zone", "delete claim", "grant"}, "operation"); what {
+	switch what := pick(t, []string{"claim", "claim", "claim", "claim", "claim", "claim", "claim", "zone", "zone", "zone",
+		"delete zone", "delete claim", "grant"}, "operation"); what {
 	case "delete zone":
 		id := drawZoneID(t, "deleted")
 		return operation{fmt.Sprint("delete ", id), func(w *World) { w.DeleteZone(id) }}
@@ -170,7 +175,8 @@ func drawOperation(t *rapid.T) operation {
 		backend := pick(t, []string{"one", "two"}, "backend")
 		var grants []Grant
 		if pick(t, []bool{false, false, true}, "grants") {
-			grants = []Grant{{several(t, someNamespaces, 3, "granted"), append(drawPatterns(t), must(dnsname.ParsePattern("org.")))}}
+			grants = []Grant{{several(t, someNamespaces, 3, "granted"),
+				append(drawPatterns(t), must(dnsname.ParsePattern("org.")))}}
 		}
 		return operation{fmt.Sprint("grant ", backend, grants), func(w *World) { w.PutGrants(backend, grants) }}
 	case "zone":
@@ -187,7 +193,8 @@ func drawOperation(t *rapid.T) operation {
 func drawBase(t *rapid.T, w *World) {
 	for i, name := range []string{"org.", "a.org.", "b.a.org.", "x.org."} {
 		if pick(t, []bool{true, true, false}, "has "+name) {
-			z := Zone{ID: ID{KindZone, pick(t, someNamespaces, "namespace"), fmt.Sprint("z", i%3)}, Created: drawTime(t), TTL: 300, Rules: drawOpenRules(t)}
+			z := Zone{ID: ID{KindZone, pick(t, someNamespaces, "namespace"), fmt.Sprint("z", i%3)}, Created: drawTime(t),
+				TTL: 300, Rules: drawOpenRules(t)}
 			z.Where.Name = must(dnsname.Parse(name))
 			t.Logf("put %+v", z)
 			w.PutZone(z)
@@ -201,7 +208,8 @@ func drawOpenRules(t *rapid.T) []Rule {
 	for range upTo(t, 3, "lists") {
 		rule := Rule{Namespaces: several(t, someNamespaces, 2, "listed namespaces")}
 		for _, p := range rules[0].Zones {
-			rule.Records = append(rule.Records, RecordRule{p, []rr.Type{pick(t, someTypes, "listed"), pick(t, someTypes, "listed")}})
+			rule.Records = append(rule.Records,
+				RecordRule{p, []rr.Type{pick(t, someTypes, "listed"), pick(t, someTypes, "listed")}})
 		}
 		rules = append(rules, rule)
 	}
@@ -353,7 +361,8 @@ func checkTree(t *rapid.T, w *World, in *tree) {
 		if n.idle() && !forks && n.parent != nil {
 			t.Fatalf("node %s is left over", n.name)
 		}
-		if n.tree != in || in.nodes[n.name] != n || n.parent != nil && in.nodes[n.gate(n.parent)] != n || n.name != name && n.gate(n.parent) != name {
+		if n.tree != in || in.nodes[n.name] != n || n.parent != nil && in.nodes[n.gate(n.parent)] != n || n.name != name &&
+			n.gate(n.parent) != name {
 			t.Fatalf("node %s is not where it belongs, but at %s", n.name, name)
 		}
 		zones := 0

@@ -102,7 +102,8 @@ func TestADeltaNamesWhatChanged(t *testing.T) {
 	w.PutClaim(claimOf("dns/www", "www.example.org.", 1, "A 192.0.2.2"))
 	d := w.Settle()
 	key := setOf("www.example.org.", 0, rr.TypeA).Key()
-	if len(d.Zones) != 1 || d.Zones[0].ID != id || d.Zones[0].Fresh || !slices.Equal(d.Zones[0].Changed, []rr.Key{key}) || len(d.Verdicts) != 0 {
+	if len(d.Zones) != 1 || d.Zones[0].ID != id || d.Zones[0].Fresh || !slices.Equal(d.Zones[0].Changed, []rr.Key{key}) ||
+		len(d.Verdicts) != 0 {
 		t.Errorf("new data give the delta %+v", d)
 	}
 

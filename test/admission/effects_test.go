@@ -39,7 +39,9 @@ func (s *stage) hashes(namespace string) map[string]string {
 func TestADryRunLeavesNoTrace(t *testing.T) {
 	s := newStage(t)
 	s.namespace("dry")
-	org := parse(`{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {namespace: dry, name: org}, spec: {domainName: dry.org., ` + anyone + `}}`)
+	org := parse(
+		`{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {namespace: dry, name: org}, spec: {domainName: dry.org., ` +
+			anyone + `}}`)
 	s.store(org)
 	for i := range 20 {
 		s.store(record("dry", fmt.Sprint("w", i), fmt.Sprintf("w%d.sub.dry.org.", i), "A", "192.0.2.1"))
@@ -57,10 +59,12 @@ func TestADryRunLeavesNoTrace(t *testing.T) {
 		return steps > 0 && time.Since(since) > 2*time.Second
 	})
 	for _, o := range []*unstructured.Unstructured{
-		parse(`{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {namespace: dry, name: sub}, spec: {domainName: sub.dry.org.}}`),
+		parse(
+			`{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {namespace: dry, name: sub}, spec: {domainName: sub.dry.org.}}`),
 		record("dry", "cut", "sub.dry.org.", "NS", "ns.example.net."),
 		record("dry", "new", "new.dry.org.", "A", "192.0.2.1"),
-		parse(`{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {namespace: dry, name: org}, spec: {domainName: other.org.}}`),
+		parse(
+			`{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {namespace: dry, name: org}, spec: {domainName: other.org.}}`),
 	} {
 		s.said.take()
 		if err := s.put(o, true); err != nil {
@@ -94,12 +98,15 @@ func (s *stage) metric(name string) float64 {
 func TestWithoutAnOperatorNothingLocksUp(t *testing.T) {
 	s := newStage(t)
 	s.namespace("down")
-	org := parse(`{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {namespace: down, name: org}, spec: {domainName: down.org., ` + anyone + `}}`)
+	org := parse(
+		`{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {namespace: down, name: org}, spec: {domainName: down.org., ` + anyone + `}}`)
 	www := record("down", "www", "www.down.org.", "A", "192.0.2.1")
 	s.store(org)
 	s.store(www)
 	s.judged(www)
-	class := parse(`{apiVersion: dns.homelab.mortenolsen.pro/v1alpha1, kind: DNSClass, metadata: {name: down}, spec: {server: "http://127.0.0.1:1"}}`)
+	class :=
+		parse(
+			`{apiVersion: dns.homelab.mortenolsen.pro/v1alpha1, kind: DNSClass, metadata: {name: down}, spec: {server: "http://127.0.0.1:1"}}`)
 	hooked := parse(`{apiVersion: dns.homelab.mortenolsen.pro/v1alpha1, kind: DNSRecord, metadata: {namespace: down, name: hooked},
 		spec: {dnsClassRef: {name: down}, type: A, domain: down.org, subdomain: hooked, values: [192.0.2.1]}}`)
 	s.store(class)
@@ -132,7 +139,8 @@ func TestWithoutAnOperatorNothingLocksUp(t *testing.T) {
 	if err := s.client.Create(s.ctx, astray); err != nil {
 		t.Errorf("creating a DNSRecord: %v", err)
 	}
-	if err := s.client.Patch(s.ctx, hooked, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"ttl":60}}`))); err != nil {
+	if err := s.client.Patch(s.ctx, hooked, client.RawPatch("application/merge-patch+json",
+		[]byte(`{"spec":{"ttl":60}}`))); err != nil {
 		t.Errorf("changing a DNSRecord: %v", err)
 	}
 	for _, o := range []*unstructured.Unstructured{hooked, class} {
@@ -188,13 +196,15 @@ func TestWhatWasStoredBeforeMayStayAndGo(t *testing.T) {
 		t.Errorf("changing something else of a Zone: %v", err)
 	}
 	worse := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"rdata":"no address either"}}`))
-	if err := s.client.Patch(s.ctx, bad, worse); err == nil || !strings.Contains(err.Error(), "has rdata that cannot be read") {
+	if err := s.client.Patch(s.ctx, bad, worse); err == nil || !strings.Contains(err.Error(),
+		"has rdata that cannot be read") {
 		t.Errorf("a new fault is answered %v", err)
 	}
 	if err := s.client.Delete(s.ctx, held); err != nil {
 		t.Errorf("deleting: %v", err)
 	}
-	if err := s.client.Patch(s.ctx, held, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
+	if err := s.client.Patch(s.ctx, held, client.RawPatch("application/merge-patch+json",
+		[]byte(`{"metadata":{"finalizers":null}}`))); err != nil {
 		t.Errorf("removing the finalizer: %v", err)
 	}
 	s.eventually("the Record is gone", func() bool {
@@ -215,7 +225,8 @@ func TestTheCertificateIsRenewedWhileRequestsFlow(t *testing.T) {
 		clients.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
 				asked.Add(1)
-				err := s.client.Create(s.ctx, record("flow", fmt.Sprintf("r%d", i), "www.flow.org.", "A", "nonsense"), client.DryRunAll)
+				err := s.client.Create(s.ctx, record("flow", fmt.Sprintf("r%d", i), "www.flow.org.", "A", "nonsense"),
+					client.DryRunAll)
 				if err == nil || !strings.Contains(err.Error(), "has rdata that cannot be read") {
 					failed.Add(1)
 					t.Errorf("while the certificate is renewed: %v", err)
@@ -255,7 +266,8 @@ func (s *stage) strict() {
 func (s *stage) secret() *corev1.Secret {
 	s.t.Helper()
 	var secret corev1.Secret
-	if err := s.client.Get(s.ctx, client.ObjectKey{Namespace: testoperator.Namespace, Name: "zonefold-admission"}, &secret); err != nil {
+	if err := s.client.Get(s.ctx, client.ObjectKey{Namespace: testoperator.Namespace, Name: "zonefold-admission"},
+		&secret); err != nil {
 		s.t.Fatal(err)
 	}
 	return &secret
@@ -265,7 +277,9 @@ func TestReviewsAreQuickAndTakeLargeObjects(t *testing.T) {
 	s := newStage(t)
 	s.namespace("big")
 	s.strict()
-	org := parse(`{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {namespace: big, name: org}, spec: {domainName: big.org., ` + anyone + `}}`)
+	org := parse(
+		`{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {namespace: big, name: org}, spec: {domainName: big.org., ` +
+			anyone + `}}`)
 	s.store(org)
 	s.judged(org)
 	var rules []any
@@ -275,22 +289,27 @@ func TestReviewsAreQuickAndTakeLargeObjects(t *testing.T) {
 			"records":    []any{map[string]any{"pattern": fmt.Sprintf("%s-%d", strings.Repeat("a", 55), i)}},
 		})
 	}
-	large := parse(`{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {namespace: big, name: large}, spec: {domainName: large.org.}}`)
+	large :=
+		parse(
+			`{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {namespace: big, name: large}, spec: {domainName: large.org.}}`)
 	if err := unstructured.SetNestedSlice(large.Object, rules, "spec", "delegations"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.client.Create(s.ctx, large); err != nil {
 		t.Errorf("a large Zone: %.200v", err)
 	}
-	if err := s.client.Patch(s.ctx, large, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"a":"b"}}}`))); err != nil {
+	if err := s.client.Patch(s.ctx, large, client.RawPatch("application/merge-patch+json",
+		[]byte(`{"metadata":{"labels":{"a":"b"}}}`))); err != nil {
 		t.Errorf("labelling a large Zone: %.200v", err)
 	}
-	if err := s.client.Patch(s.ctx, large, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"ttl":60}}`))); err != nil {
+	if err := s.client.Patch(s.ctx, large, client.RawPatch("application/merge-patch+json",
+		[]byte(`{"spec":{"ttl":60}}`))); err != nil {
 		t.Errorf("changing a large Zone: %.200v", err)
 	}
 	s.latencies("with", 300)
 	s.operator.Stop()
-	if err := s.client.Delete(s.ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "zonefold"}}); err != nil {
+	if err := s.client.Delete(s.ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "zonefold"}}); err != nil {
 		t.Fatal(err)
 	}
 	s.eventually("nobody is asked", func() bool {
@@ -305,7 +324,8 @@ func (s *stage) latencies(what string, n int) {
 	var took []time.Duration
 	for i := range n {
 		began := time.Now()
-		if err := s.client.Create(s.ctx, record("big", fmt.Sprint("r", i), fmt.Sprintf("r%d.big.org.", i), "A", "192.0.2.1"), client.DryRunAll); err != nil {
+		if err := s.client.Create(s.ctx, record("big", fmt.Sprint("r", i), fmt.Sprintf("r%d.big.org.", i), "A", "192.0.2.1"),
+			client.DryRunAll); err != nil {
 			s.t.Fatal(err)
 		}
 		took = append(took, time.Since(began))

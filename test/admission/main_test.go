@@ -1,5 +1,5 @@
-// Package admission tests what the API server answers to those who store objects, with the operator as it runs in a cluster and the
-// chart's own configuration.
+// Package admission tests what the API server answers to those who store objects, with the operator as it runs in a
+// cluster and the chart's own configuration.
 package admission
 
 import (
@@ -107,7 +107,8 @@ func newStage(t *testing.T, flags ...string) *stage {
 		t.Fatal(err)
 	}
 	// That of an earlier test is trusted until it ends, which may be in months.
-	certificate := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: testoperator.Namespace, Name: "zonefold-admission"}}
+	certificate := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: testoperator.Namespace,
+		Name: "zonefold-admission"}}
 	if err := client.IgnoreNotFound(s.client.Delete(ctx, certificate)); err != nil {
 		t.Fatal(err)
 	}
@@ -134,11 +135,14 @@ func freeAddress(t *testing.T) string {
 func (s *stage) install() {
 	s.t.Helper()
 	out, err := testoperator.Helm(s.ctx, "template", "zonefold", "charts/zonefold", "-n", testoperator.Namespace,
-		"--set", "dialects.bindy=true,dialects.homelab=true,dialects.gardener=true,gardenerExtension.admission=true,gardenerExtension.seed=true", "-s", "templates/rbac.yaml", "-s", "templates/serviceaccount.yaml", "-s", "templates/webhook.yaml")
+		"--set", "dialects.bindy=true,dialects.homelab=true,dialects.gardener=true,"+
+			"gardenerExtension.admission=true,gardenerExtension.seed=true",
+		"-s", "templates/rbac.yaml", "-s", "templates/serviceaccount.yaml", "-s", "templates/webhook.yaml")
 	if err != nil {
 		s.t.Fatalf("rendering the chart: %v", err)
 	}
-	s.store(&corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: testoperator.Namespace}})
+	s.store(&corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
+		ObjectMeta: metav1.ObjectMeta{Name: testoperator.Namespace}})
 	for text := range strings.SplitSeq(out, "\n---\n") {
 		var o unstructured.Unstructured
 		if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil || o.GetKind() == "" {
@@ -176,7 +180,8 @@ func (s *stage) start(flags ...string) {
 	var err error
 	s.operator, err = testoperator.Start(testoperator.Options{
 		Path: built.path, Kubeconfig: s.token, Log: s.log,
-		Args: append([]string{"--dialects=kubizone,bindy,homelab", "--admission-bind-address=" + s.address, "--admission-names=127.0.0.1"}, flags...),
+		Args: append([]string{"--dialects=kubizone,bindy,homelab", "--admission-bind-address=" + s.address,
+			"--admission-names=127.0.0.1"}, flags...),
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -201,7 +206,8 @@ func (s *stage) start(flags ...string) {
 }
 
 func record(namespace, name, domain, kind, rdata string) *unstructured.Unstructured {
-	return parse(fmt.Sprintf("{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {namespace: %s, name: %s}, spec: {domainName: %q, type: %s, rdata: %q}}",
+	return parse(fmt.Sprintf("{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {namespace: %s, name: %s}, spec: "+
+		"{domainName: %q, type: %s, rdata: %q}}",
 		namespace, name, domain, kind, rdata))
 }
 

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// A sentence is one object that somebody applies to a cluster with other objects, and what they hear. In all texts ~ is a word of
-// the case's own.
+// A sentence is one object that somebody applies to a cluster with other objects, and what they hear. In all texts ~ is
+// a word of the case's own.
 type sentence struct {
 	name  string
 	there []string // objects that are there already, and judged
@@ -31,7 +31,8 @@ func zoneOf(namespace, name, spec string) string {
 }
 
 func recordOf(namespace, name, domain, data string) string {
-	return fmt.Sprintf("{kind: Record, metadata: {namespace: ~-%s, name: %s}, spec: {domainName: %q, %s}}", namespace, name, domain, data)
+	return fmt.Sprintf("{kind: Record, metadata: {namespace: ~-%s, name: %s}, spec: {domainName: %q, %s}}", namespace,
+		name, domain, data)
 }
 
 const a1 = "type: A, rdata: 192.0.2.1"
@@ -43,54 +44,74 @@ func kubizoneSentences() []sentence {
 			"", []string{"www.~.org. goes to Zone ~-a/org."}},
 		{"a Record without a Zone is stored and said to be refused", nil, recordOf("a", "www", "www.~.org.", a1),
 			"", []string{"refused (NoZone): No accepted Zone encloses www.~.org."}},
-		{"a Record at a name of another namespace is said to be refused", []string{org, recordOf("a", "www", "www.~.org.", a1)},
+		{"a Record at a name of another namespace is said to be refused",
+			[]string{org, recordOf("a", "www", "www.~.org.", a1)},
 			recordOf("b", "www", "www.~.org.", a1), "", []string{"refused (NameHeld): Namespace ~-a holds www.~.org."}},
 		{"a Record that nobody delegated is said to be refused", []string{zoneOf("a", "org", `domainName: "~.org.", `+ours)},
 			recordOf("b", "www", "www.~.org.", a1), "", []string{"refused (NotDelegated): Zone ~-a/org has no delegation"}},
-		{"a Record below a cut is said to be hidden", []string{org, recordOf("a", "cut", "sub.~.org.", "type: NS, rdata: ns.example.net.")},
+		{"a Record below a cut is said to be hidden", []string{org, recordOf("a", "cut", "sub.~.org.",
+			"type: NS, rdata: ns.example.net.")},
 			recordOf("a", "www", "www.sub.~.org.", a1), "",
-			[]string{"www.sub.~.org. goes to Zone ~-a/org.", "hidden (Occluded): www.sub.~.org. A is in Zone ~-a/org, but hidden by the NS records of Record ~-a/cut"}},
-		{"a cut says what it hides", []string{org, recordOf("a", "www", "www.sub.~.org.", a1), recordOf("a", "w2", "w2.sub.~.org.", a1)},
+			[]string{"www.sub.~.org. goes to Zone ~-a/org.",
+				"hidden (Occluded): www.sub.~.org. A is in Zone ~-a/org, but hidden by the NS records of Record ~-a/cut"}},
+		{"a cut says what it hides", []string{org, recordOf("a", "www", "www.sub.~.org.", a1), recordOf("a", "w2",
+			"w2.sub.~.org.", a1)},
 			recordOf("a", "cut", "sub.~.org.", "type: NS, rdata: ns.example.net."), "",
 			[]string{"sub.~.org. goes to Zone ~-a/org.", "Record ~-a/cut hides Record ~-a/w2 and Record ~-a/www."}},
-		{"a Record beside an alias is said to be refused", []string{org, recordOf("a", "alias", "www.~.org.", "type: CNAME, rdata: example.net.")},
-			recordOf("a", "www", "www.~.org.", a1), "", []string{"refused (Conflict): Record ~-a/www asks for an A at www.~.org., where Record ~-a/alias"}},
+		{"a Record beside an alias is said to be refused",
+			[]string{org, recordOf("a", "alias", "www.~.org.", "type: CNAME, rdata: example.net.")},
+			recordOf("a", "www", "www.~.org.", a1), "", []string{
+				"refused (Conflict): Record ~-a/www asks for an A at www.~.org., where Record ~-a/alias"}},
 		{"a Record with another TTL hears of it", []string{org, recordOf("a", "w1", "www.~.org.", a1+", ttl: 60")},
 			recordOf("a", "w2", "www.~.org.", "type: A, rdata: 192.0.2.2, ttl: 90"), "",
 			[]string{"www.~.org. goes to Zone", "note (TTLDiffers): The set www.~.org. A has the TTL 60"}},
-		{"a Record whose text has no quotes hears of it", []string{org}, recordOf("a", "spf", "~.org.", "type: TXT, rdata: v=spf1 mx -all"), "",
+		{"a Record whose text has no quotes hears of it", []string{org}, recordOf("a", "spf", "~.org.",
+			"type: TXT, rdata: v=spf1 mx -all"), "",
 			[]string{"~.org. goes to Zone", "note (UnquotedText): The rdata of Record ~-a/spf has no quotes"}},
 		{"a Record that refers to nothing hears of it", nil,
 			`{kind: Record, metadata: {namespace: ~-a, name: www}, spec: {domainName: www, zoneRef: {name: none}, ` + a1 + `}}`,
 			"", []string{"refused (ReferenceNotFound): Record ~-a/www refers to Zone ~-a/none, which does not exist"}},
-		{"rdata that cannot be read is refused", []string{org}, recordOf("a", "www", "www.~.org.", "type: A, rdata: 192.0.2.256"),
+		{"rdata that cannot be read is refused", []string{org}, recordOf("a", "www", "www.~.org.",
+			"type: A, rdata: 192.0.2.256"),
 			"Record ~-a/www has rdata that cannot be read", nil},
-		{"a type that nobody may write is refused", []string{org}, recordOf("a", "soa", "~.org.", "type: SOA, rdata: a. b. 1 2 3 4 5"),
+		{"a type that nobody may write is refused", []string{org}, recordOf("a", "soa", "~.org.",
+			"type: SOA, rdata: a. b. 1 2 3 4 5"),
 			"admission.kubi.zone\" denied the request: Record ~-a/soa has the type SOA, which nobody may write", nil},
-		{"another class is refused", []string{org}, recordOf("a", "www", "www.~.org.", "type: A, class: CH, rdata: 192.0.2.1"), "Record ~-a/www has the class CH, and zones have the class IN", nil},
-		{"a name that is none is refused", nil, recordOf("a", "www", "a..~.org.", a1), "Record ~-a/www has a domainName that is no domain name", nil},
-		{"a partial name without a reference is refused", nil, recordOf("a", "www", "www", a1), "domainName is relative, so zoneRef must name the Zone", nil},
+		{"another class is refused", []string{org}, recordOf("a", "www", "www.~.org.",
+			"type: A, class: CH, rdata: 192.0.2.1"), "Record ~-a/www has the class CH, and zones have the class IN", nil},
+		{"a name that is none is refused", nil, recordOf("a", "www", "a..~.org.", a1),
+			"Record ~-a/www has a domainName that is no domain name", nil},
+		{"a partial name without a reference is refused", nil, recordOf("a", "www", "www", a1),
+			"domainName is relative, so zoneRef must name the Zone", nil},
 
 		{"a Zone that is accepted hears so", nil, zoneOf("a", "org", `domainName: "~.org."`), "",
 			[]string{"~.org. belongs to Zone ~-a/org.", "note (NoNameServers): Zone ~-a/org has no NS records"}},
 		{"a second Zone of one name is said to be refused", []string{org}, zoneOf("b", "org", `domainName: "~.org."`), "",
 			[]string{"refused (DuplicateZone): Zone ~-a/org has ~.org. already"}},
 		{"a Zone that nobody delegated is said to be refused", []string{zoneOf("a", "org", `domainName: "~.org.", `+ours)},
-			zoneOf("b", "sub", `domainName: "sub.~.org."`), "", []string{"refused (NotDelegated): Zone ~-a/org has no delegation"}},
+			zoneOf("b", "sub", `domainName: "sub.~.org."`), "",
+			[]string{"refused (NotDelegated): Zone ~-a/org has no delegation"}},
 		{"a Zone says what it takes over", []string{org, recordOf("a", "www", "www.sub.~.org.", a1)},
 			zoneOf("a", "sub", `domainName: "sub.~.org.", `+anyone), "",
-			[]string{"Zone ~-a/org delegates sub.~.org. to Zone ~-a/sub.", "note (NoNameServers)", "Zone ~-a/sub takes over Record ~-a/www."}},
+			[]string{"Zone ~-a/org delegates sub.~.org. to Zone ~-a/sub.", "note (NoNameServers)",
+				"Zone ~-a/sub takes over Record ~-a/www."}},
 		{"a rule with a field that nobody knows is refused", nil,
 			zoneOf("a", "org", `domainName: "~.org.", delegations: [{namespaces: [x], zones: ["*"], until: tomorrow}]`),
 			"Rule 0 of the delegations of Zone ~-a/org grants nothing, because it cannot be read", nil},
-		{"SOA timers that contradict each other are refused", nil, zoneOf("a", "org", `domainName: "~.org.", refresh: 100, retry: 200`),
+		{"SOA timers that contradict each other are refused", nil,
+			zoneOf("a", "org", `domainName: "~.org.", refresh: 100, retry: 200`),
 			"must be less than refresh", nil},
-		{"a Zone at a wildcard is refused", nil, zoneOf("a", "org", `domainName: "*.~.org."`), "cannot start at a wildcard", nil},
-		{"a Zone with a name and a reference is refused", []string{org}, zoneOf("a", "sub", `domainName: "sub.~.org.", zoneRef: {name: org}`), "domainName is fully qualified, so zoneRef must be absent", nil},
-		{"of objects of others only the number is told", []string{org, recordOf("b", "w1", "w1.sub.~.org.", a1), recordOf("b", "w2", "w2.sub.~.org.", a1)},
+		{"a Zone at a wildcard is refused", nil, zoneOf("a", "org", `domainName: "*.~.org."`), "cannot start at a wildcard",
+			nil},
+		{"a Zone with a name and a reference is refused", []string{org},
+			zoneOf("a", "sub", `domainName: "sub.~.org.", zoneRef: {name: org}`),
+			"domainName is fully qualified, so zoneRef must be absent", nil},
+		{"of objects of others only the number is told", []string{org, recordOf("b", "w1", "w1.sub.~.org.", a1),
+			recordOf("b", "w2", "w2.sub.~.org.", a1)},
 			zoneOf("a", "org", `domainName: "~.org."`), "",
 			[]string{"Zone ~-a/org turns away 2 objects of other namespaces."}},
-		{"of many objects some are named", append([]string{org}, manyRecords(6)...), zoneOf("a", "org", `domainName: "~.org."`), "",
+		{"of many objects some are named", append([]string{org}, manyRecords(6)...),
+			zoneOf("a", "org", `domainName: "~.org."`), "",
 			[]string{"Zone ~-a/org turns away Record ~-a/w0, Record ~-a/w1, Record ~-a/w2 and 3 more."}},
 	}
 }

@@ -30,8 +30,9 @@ func certify(name string, by *credential) (*credential, error) {
 		return nil, err
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-		IsCA: by == nil, BasicConstraintsValid: true, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(24 * time.Hour),
+		IsCA:     by == nil, BasicConstraintsValid: true, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}
 	parent, signer := template, key
 	if by != nil {
@@ -51,14 +52,16 @@ func (c *credential) write(dir, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, name+".key"), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: key}), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, name+".key"),
+		pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: key}), 0o600); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, name+".crt"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.cert.Raw}), 0o600)
+	return os.WriteFile(filepath.Join(dir, name+".crt"),
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.cert.Raw}), 0o600)
 }
 
-// admissionFlags has the API server show a certificate to webhooks, as docs/admission.md says, and writes what is needed for that into a
-// folder, with the authority as ca.crt.
+// admissionFlags has the API server show a certificate to webhooks, as docs/admission.md says, and writes what is
+// needed for that into a folder, with the authority as ca.crt.
 func admissionFlags(dir string) ([]string, error) {
 	authority, err := certify("the authority of a test", nil)
 	if err != nil {

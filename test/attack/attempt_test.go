@@ -32,7 +32,8 @@ const (
 )
 
 func attempts() (all []attempt) {
-	for _, group := range [][]attempt{onZones(), onFleets(), onServices(), fromServers(), fromTheNetwork(), withTheToken()} {
+	for _, group := range [][]attempt{onZones(), onFleets(), onServices(), fromServers(), fromTheNetwork(),
+		withTheToken()} {
 		all = append(all, group...)
 	}
 	return all
@@ -137,7 +138,8 @@ spec:
 // answers are what resolvers get of that.
 func answers() map[string]string {
 	return map[string]string{
-		"example.org. NS": "ns.example.net.", "www.example.org. A": "192.0.2.80", "api.shared.example.org. A": "192.0.2.81", "pay.example.org. A": "",
+		"example.org. NS": "ns.example.net.", "www.example.org. A": "192.0.2.80", "api.shared.example.org. A": "192.0.2.81",
+		"pay.example.org. A": "",
 	}
 }
 

@@ -12,13 +12,16 @@ import (
 )
 
 // everything is the chart with all that it has.
-const everything = "dialects.bindy=true,dialects.homelab=true,dialects.gardener=true,gardenerExtension.admission=true," +
+const everything = "dialects.bindy=true,dialects.homelab=true,dialects.gardener=true," +
+	"gardenerExtension.admission=true," +
 	"bindy.admission.images={zonefold/},metrics.protected=true,secretsNamespaces={victim,partner,mallory}"
 
-// install applies the chart's rights, policies and configuration of admission, and has the API server ask over loopback.
+// install applies the chart's rights, policies and configuration of admission, and has the API server ask over
+// loopback.
 func (s *site) install() {
 	s.Helper()
-	out, err := testoperator.Template(s.ctx, everything, "rbac.yaml", "serviceaccount.yaml", "webhook.yaml", "admission.yaml", "policies.yaml", "bindcar.yaml")
+	out, err := testoperator.Template(s.ctx, everything, "rbac.yaml", "serviceaccount.yaml", "webhook.yaml",
+		"admission.yaml", "policies.yaml", "bindcar.yaml")
 	s.must(err)
 	for _, name := range []string{testoperator.Namespace, victim, partner, mallory} {
 		s.store(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})

@@ -1,7 +1,7 @@
-// Package attack tries what people try who want more than is theirs: tenants with rights in their namespaces alone, servers
-// that answer with ill will, strangers on the network, and somebody with the operator's own token. It runs the operator's
-// binary under the chart's rights and policies, beside a real API server. SECURITY.md has the list of attempts, which is this
-// package's.
+// Package attack tries what people try who want more than is theirs: tenants with rights in their namespaces alone,
+// servers that answer with ill will, strangers on the network, and somebody with the operator's own token. It runs the
+// operator's binary under the chart's rights and policies, beside a real API server. SECURITY.md has the list of
+// attempts, which is this package's.
 package attack
 
 import (
@@ -39,7 +39,8 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	reviewers = dir
-	code := testcluster.MainWith(m, testcluster.Options{ControllerManager: true, CRDs: []string{"../../config/crd"}, APIServerFlags: flags})
+	code := testcluster.MainWith(m, testcluster.Options{ControllerManager: true, CRDs: []string{"../../config/crd"},
+		APIServerFlags: flags})
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
 }
@@ -47,7 +48,8 @@ func TestMain(m *testing.M) {
 // reviewers is the folder with the authority of who may ask for reviews, as ca.crt.
 var reviewers string
 
-// A site is a cluster with the chart's rights and policies, an operator with all dialects, and the people of the attempts.
+// A site is a cluster with the chart's rights and policies, an operator with all dialects, and the people of the
+// attempts.
 type site struct {
 	*testing.T
 	ctx     context.Context

@@ -26,7 +26,8 @@ func fromTheNetwork() []attempt {
 			forged, err := certify(reviewClient, nil)
 			s.must(err)
 			for _, shown := range [][]tls.Certificate{nil, {{Certificate: [][]byte{forged.cert.Raw}, PrivateKey: forged.key}}} {
-				web := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: shown}}}
+				web := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true,
+					Certificates: shown}}}
 				resp, err := web.Post("https://"+s.admission+"/validate", "application/json", strings.NewReader("{}"))
 				if err == nil {
 					_ = resp.Body.Close()
@@ -35,7 +36,8 @@ func fromTheNetwork() []attempt {
 			}
 		},
 	}, {
-		aStranger, "learns from the metrics what is served", "`metrics.protected`: 401 without a token, 403 with one that may not get `/metrics`",
+		aStranger, "learns from the metrics what is served",
+		"`metrics.protected`: 401 without a token, 403 with one that may not get `/metrics`",
 		func(s *site) {
 			read := func(kubeconfig string) int {
 				web := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
@@ -60,7 +62,9 @@ func fromTheNetwork() []attempt {
 				s.Errorf("a tenant is answered %d", code)
 			}
 			s.store(objects(`{apiVersion: v1, kind: ServiceAccount, metadata: {namespace: partner, name: prometheus}}`)[0])
-			s.store(objects(`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: prometheus}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: zonefold-metrics}, subjects: [{kind: ServiceAccount, namespace: partner, name: prometheus}]}`)[0])
+			s.store(
+				objects(
+					`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: prometheus}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: zonefold-metrics}, subjects: [{kind: ServiceAccount, namespace: partner, name: prometheus}]}`)[0])
 			scraper, err := s.cluster.KubeconfigFor(s.ctx, partner, "prometheus")
 			s.must(err)
 			s.eventually("whoever may read them does", func() string {
@@ -70,7 +74,8 @@ func fromTheNetwork() []attempt {
 	}, {
 		aStranger, "copies a whole zone", "nobody may transfer zones unless a Backend allows it: REFUSED",
 		func(s *site) {
-			for _, m := range []*dns.Msg{new(dns.Msg).SetAxfr("example.org."), new(dns.Msg).SetIxfr("example.org.", 1, "ns.example.net.", "hostmaster.example.org.")} {
+			for _, m := range []*dns.Msg{new(dns.Msg).SetAxfr("example.org."), new(dns.Msg).SetIxfr("example.org.", 1,
+				"ns.example.net.", "hostmaster.example.org.")} {
 				if answer := s.says("tcp", m); answer.Rcode != dns.RcodeRefused || len(answer.Answer) > 0 {
 					s.Errorf("it is answered %v", answer)
 				}
@@ -80,13 +85,15 @@ func fromTheNetwork() []attempt {
 		aStranger, "sends an UPDATE", "the name server accepts none: NOTIMP",
 		func(s *site) {
 			m := new(dns.Msg).SetUpdate("example.org.")
-			m.Insert([]dns.RR{&dns.A{Hdr: dns.RR_Header{Name: "pay.example.org.", Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 60}, A: []byte{192, 0, 2, 66}}})
+			m.Insert([]dns.RR{&dns.A{Hdr: dns.RR_Header{Name: "pay.example.org.", Rrtype: dns.TypeA, Class: dns.ClassINET,
+				Ttl: 60}, A: []byte{192, 0, 2, 66}}})
 			if answer := s.says("tcp", m); answer.Rcode != dns.RcodeNotImplemented && answer.Rcode != dns.RcodeRefused {
 				s.Errorf("it is answered %v", answer)
 			}
 		},
 	}, {
-		aStranger, "has the name server send large answers to somebody else", "answers over UDP have at most 1,232 octets, and ANY returns one set (RFC 8482)",
+		aStranger, "has the name server send large answers to somebody else",
+		"answers over UDP have at most 1,232 octets, and ANY returns one set (RFC 8482)",
 		func(s *site) {
 			m := new(dns.Msg).SetQuestion("example.org.", dns.TypeANY)
 			m.SetEdns0(65535, false)

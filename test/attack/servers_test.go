@@ -46,11 +46,13 @@ func (s *site) transferrer(zone string) string {
 	s.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	s.must(err)
-	soa := &dns.SOA{Hdr: dns.RR_Header{Name: zone, Rrtype: dns.TypeSOA, Class: dns.ClassINET, Ttl: 60}, Ns: "ns." + zone, Mbox: "host." + zone, Serial: 9, Refresh: 1, Retry: 1, Expire: 1}
+	soa := &dns.SOA{Hdr: dns.RR_Header{Name: zone, Rrtype: dns.TypeSOA, Class: dns.ClassINET, Ttl: 60}, Ns: "ns." + zone,
+		Mbox: "host." + zone, Serial: 9, Refresh: 1, Retry: 1, Expire: 1}
 	long := strings.Repeat(strings.Repeat("a", 60)+".", 3) + zone
 	var records []dns.RR
 	for range 1200 {
-		records = append(records, &dns.NS{Hdr: dns.RR_Header{Name: long, Rrtype: dns.TypeNS, Class: dns.ClassINET, Ttl: 60}, Ns: long})
+		records = append(records, &dns.NS{Hdr: dns.RR_Header{Name: long, Rrtype: dns.TypeNS, Class: dns.ClassINET, Ttl: 60},
+			Ns: long})
 	}
 	server := &dns.Server{Listener: l, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, r *dns.Msg) {
 		m := new(dns.Msg).SetReply(r)
@@ -81,17 +83,23 @@ func (s *site) peak() int64 {
 // limit is the memory limit of the chart, in octets.
 const limit = 512 << 20
 
-// poison delivers a Zone of the victim to a hostile server, waits until that is told to be too much, and looks at what it cost.
+// poison delivers a Zone of the victim to a hostile server, waits until that is told to be too much, and looks at what
+// it cost.
 func (s *site) poison(name, spec, secret string) {
 	s.Helper()
-	backend := objects(fmt.Sprintf("{apiVersion: zonefold.dev/v1alpha1, kind: Backend, metadata: {name: %s}, spec: {%s}}", name, spec))[0]
-	key := objects(fmt.Sprintf("{apiVersion: v1, kind: Secret, metadata: {namespace: zonefold-system, name: %s}, stringData: {key: %q}}", name, secret))[0]
-	zone := objects(fmt.Sprintf("{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {namespace: victim, name: %[1]s}, spec: {domainName: %[1]s.example., backendRefs: [{name: %[1]s}]}}", name))[0]
+	backend := objects(fmt.Sprintf("{apiVersion: zonefold.dev/v1alpha1, kind: Backend, metadata: {name: %s}, spec: {%s}}",
+		name, spec))[0]
+	key := objects(fmt.Sprintf(
+		"{apiVersion: v1, kind: Secret, metadata: {namespace: zonefold-system, name: %s}, stringData: {key: %q}}", name,
+		secret))[0]
+	zone := objects(fmt.Sprintf("{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {namespace: victim, name: "+
+		"%[1]s}, spec: {domainName: %[1]s.example., backendRefs: [{name: %[1]s}]}}", name))[0]
 	for _, o := range []*unstructured.Unstructured{key, backend, zone} {
 		s.store(o)
 	}
 	s.Cleanup(func() {
-		// What cannot be withdrawn is kept by its finalizer, which the operator puts back as long as the Zone is not being deleted.
+		// What cannot be withdrawn is kept by its finalizer, which the operator puts back as long as the Zone is not being
+		// deleted.
 		after := *s
 		var cancel context.CancelFunc
 		after.ctx, cancel = context.WithTimeout(context.WithoutCancel(s.ctx), patience)
@@ -105,7 +113,8 @@ func (s *site) poison(name, spec, secret string) {
 	})
 	s.eventually("the Zone is told that its server says too much", func() string {
 		s.must(s.admin.Get(s.ctx, client.ObjectKeyFromObject(zone), zone))
-		if status := fmt.Sprint(zone.Object["status"]); !strings.Contains(status, "TooLarge") || !strings.Contains(status, "--read-memory") {
+		if status := fmt.Sprint(zone.Object["status"]); !strings.Contains(status, "TooLarge") || !strings.Contains(status,
+			"--read-memory") {
 			return status
 		}
 		return ""
@@ -142,7 +151,8 @@ func fromServers() []attempt {
 	}, {
 		aServer, "answers with an endless stream of empty JSON objects", "a budget for everything that is read: `TooLarge`",
 		func(s *site) {
-			s.poison("bomb", fmt.Sprintf("powerdns: {url: %q, secretRef: {name: bomb}}", s.babbler(`{"kind":"Native","rrsets":[`, `{},`)), "the-key-of-an-api")
+			s.poison("bomb", fmt.Sprintf("powerdns: {url: %q, secretRef: {name: bomb}}",
+				s.babbler(`{"kind":"Native","rrsets":[`, `{},`)), "the-key-of-an-api")
 		},
 	}}
 }

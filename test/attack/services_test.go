@@ -43,16 +43,22 @@ func (s *site) failed(text string) (said string) {
 
 func onServices() []attempt {
 	return []attempt{{
-		aTenant, "has a DNSRecord sent to a class that does not allow the name", "`spec.allowed` of the DNSClass: `InvalidConfiguration`",
+		aTenant, "has a DNSRecord sent to a class that does not allow the name",
+		"`spec.allowed` of the DNSClass: `InvalidConfiguration`",
 		func(s *site) {
-			s.told("InvalidConfiguration", `{apiVersion: dns.homelab.mortenolsen.pro/v1alpha1, kind: DNSRecord, metadata: {name: pay}, spec: {type: A, domain: victim.example, subdomain: pay, dnsClassRef: {name: victims}, values: [192.0.2.66]}}`)
+			s.told("InvalidConfiguration",
+				`{apiVersion: dns.homelab.mortenolsen.pro/v1alpha1, kind: DNSRecord, metadata: {name: pay}, spec: {type: A, domain: victim.example, subdomain: pay, dnsClassRef: {name: victims}, values: [192.0.2.66]}}`)
 		},
 	}, {
-		aTenant, "uses the credentials in another namespace's Secret", "outside of seeds, the Secret has to be in the same namespace",
+		aTenant, "uses the credentials in another namespace's Secret",
+		"outside of seeds, the Secret has to be in the same namespace",
 		func(s *site) {
-			err := s.malloryPuts(`{apiVersion: extensions.gardener.cloud/v1alpha1, kind: DNSRecord, metadata: {name: borrowed}, spec: {type: powerdns, secretRef: {name: dns, namespace: victim}, name: www.example.org, recordType: A, values: [192.0.2.66]}}`)
+			err :=
+				s.malloryPuts(
+					`{apiVersion: extensions.gardener.cloud/v1alpha1, kind: DNSRecord, metadata: {name: borrowed}, spec: {type: powerdns, secretRef: {name: dns, namespace: victim}, name: www.example.org, recordType: A, values: [192.0.2.66]}}`)
 			if err == nil {
-				said := s.failed(strings.ReplaceAll(`{apiVersion: extensions.gardener.cloud/v1alpha1, kind: DNSRecord, metadata: {name: borrowed2}, spec: {type: powerdns, secretRef: {name: dns, namespace: victim}, name: www.example.org, recordType: A, values: [192.0.2.66]}}`, "\n", ""))
+				said := s.failed(strings.ReplaceAll(
+					`{apiVersion: extensions.gardener.cloud/v1alpha1, kind: DNSRecord, metadata: {name: borrowed2}, spec: {type: powerdns, secretRef: {name: dns, namespace: victim}, name: www.example.org, recordType: A, values: [192.0.2.66]}}`, "\n", ""))
 				if strings.Contains(said, "only-the-victim-knows-this") || !strings.Contains(said, "namespace") {
 					s.Errorf("it says %q", said)
 				}
@@ -79,7 +85,9 @@ func onServices() []attempt {
 	}, {
 		aTenant, "directs the operator's requests to the node's metadata service", "addresses are checked when dialling",
 		func(s *site) {
-			if said := s.failed(gardenersRecord("powerdns", `{server: "http://169.254.169.254/latest/meta-data", apiKey: x}`)); !strings.Contains(said, "169.254.169.254") || !strings.Contains(said, "link-local") {
+			if said := s.failed(gardenersRecord("powerdns",
+				`{server: "http://169.254.169.254/latest/meta-data", apiKey: x}`)); !strings.Contains(said, "169.254.169.254") ||
+				!strings.Contains(said, "link-local") {
 				s.Errorf("it says %q", said)
 			}
 		},
@@ -90,14 +98,16 @@ func onServices() []attempt {
 			s.must(err)
 			at, err := url.Parse(config.Host)
 			s.must(err)
-			if said := s.failed(gardenersRecord("powerdns", `{server: "https://`+at.Host+`", apiKey: x}`)); strings.Contains(said, "Unauthorized") || strings.Contains(said, "kind") {
+			if said := s.failed(gardenersRecord("powerdns", `{server: "https://`+at.Host+`", apiKey: x}`)); strings.Contains(
+				said, "Unauthorized") || strings.Contains(said, "kind") {
 				s.Errorf("it says %q", said)
 			}
 		},
 	}, {
 		aTenant, "directs the operator's UPDATE messages to the operator itself", "addresses are checked when dialling",
 		func(s *site) {
-			said := s.failed(gardenersRecord("rfc2136", `{Server: "`+s.dns+`", TSIGKeyName: "key.", TSIGSecret: "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=", TSIGSecretAlgorithm: hmac-sha256, Zone: "mallory.example."}`))
+			said := s.failed(gardenersRecord("rfc2136", `{Server: "`+s.dns+
+				`", TSIGKeyName: "key.", TSIGSecret: "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=", TSIGSecretAlgorithm: hmac-sha256, Zone: "mallory.example."}`))
 			if !strings.Contains(said, "loopback") {
 				s.Errorf("it says %q", said)
 			}
@@ -105,7 +115,8 @@ func onServices() []attempt {
 	}, {
 		aTenant, "sends requests with the operator's Google credentials elsewhere", "`token_uri` is Google's",
 		func(s *site) {
-			s.failed(gardenersRecord("google-clouddns", `{serviceaccount.json: '{"type":"service_account","project_id":"p","client_email":"a@b","private_key":"x","token_uri":"http://192.0.2.66/"}'}`))
+			s.failed(gardenersRecord("google-clouddns",
+				`{serviceaccount.json: '{"type":"service_account","project_id":"p","client_email":"a@b","private_key":"x","token_uri":"http://192.0.2.66/"}'}`))
 		},
 	}}
 }

@@ -55,7 +55,9 @@ func withTheToken() []attempt {
 	return []attempt{{
 		aThief, "starts a Pod", "RBAC: it may create only Deployments",
 		func(s *site) {
-			s.forbidden(s.steals(`{apiVersion: v1, kind: Pod, metadata: {namespace: victim, name: stolen}, spec: {containers: [{name: a, image: a}]}}`))
+			s.forbidden(
+				s.steals(
+					`{apiVersion: v1, kind: Pod, metadata: {namespace: victim, name: stolen}, spec: {containers: [{name: a, image: a}]}}`))
 		},
 	}, {
 		aThief, "starts Pods that reach the node, as root, as another ServiceAccount", "the policy `zonefold-workloads`",
@@ -67,13 +69,16 @@ func withTheToken() []attempt {
 				{"hostNetwork: true,", ""}, {"hostPID: true,", ""}, {"nodeName: master,", ""},
 				{"volumes: [{name: root, hostPath: {path: /}}],", ""}, {"volumes: [{name: root, csi: {driver: a}}],", ""},
 				{"initContainers: [{name: b, image: b}],", ""},
-				{"", ", runAsUser: 0"}, {"", ", runAsNonRoot: false"}, {"", "}, ports: [{containerPort: 53, hostPort: 53}], resources: {"},
+				{"", ", runAsUser: 0"}, {"", ", runAsNonRoot: false"}, {"",
+					"}, ports: [{containerPort: 53, hostPort: 53}], resources: {"},
 			} {
 				s.policy("workloads", s.steals(podOf(c.part, c.container)))
 			}
 			for from, to := range map[string]string{
-				"serviceAccountName: bind9,": "", "serviceAccountName: bind9": "serviceAccountName: default", "drop: [ALL]": "drop: [ALL], add: [SYS_ADMIN]",
-				"allowPrivilegeEscalation: false": "privileged: true", "seccompProfile: {type: RuntimeDefault}": "seccompProfile: {type: Unconfined}",
+				"serviceAccountName: bind9,": "", "serviceAccountName: bind9": "serviceAccountName: default",
+				"drop: [ALL]":                            "drop: [ALL], add: [SYS_ADMIN]",
+				"allowPrivilegeEscalation: false":        "privileged: true",
+				"seccompProfile: {type: RuntimeDefault}": "seccompProfile: {type: Unconfined}",
 			} {
 				s.policy("workloads", s.steals(strings.ReplaceAll(podOf("", ""), from, to)))
 			}
@@ -88,16 +93,21 @@ func withTheToken() []attempt {
 	}, {
 		aThief, "creates a token of another ServiceAccount through a Secret", "the policy `zonefold-secrets`",
 		func(s *site) {
-			s.policy("secrets", s.steals(`{apiVersion: v1, kind: Secret, metadata: {namespace: victim, name: stolen, labels: {app.kubernetes.io/part-of: bindy}, annotations: {kubernetes.io/service-account.name: default}}, type: kubernetes.io/service-account-token}`))
+			s.policy("secrets", s.steals(
+				`{apiVersion: v1, kind: Secret, metadata: {namespace: victim, name: stolen, labels: {app.kubernetes.io/part-of: bindy}, annotations: {kubernetes.io/service-account.name: default}}, type: kubernetes.io/service-account-token}`))
 		},
 	}, {
 		aThief, "reads the Secrets of a namespace that has nothing to do with DNS", "RBAC: `secretsNamespaces`",
 		func(s *site) {
 			s.store(objects(`{apiVersion: v1, kind: Namespace, metadata: {name: elsewhere}}`)[0])
-			secret := objects(`{apiVersion: v1, kind: Secret, metadata: {namespace: elsewhere, name: dns}, stringData: {server: "http://192.0.2.1", apiKey: k}}`)[0]
+			secret :=
+				objects(
+					`{apiVersion: v1, kind: Secret, metadata: {namespace: elsewhere, name: dns}, stringData: {server: "http://192.0.2.1", apiKey: k}}`)[0]
 			s.store(secret)
 			s.forbidden(s.thief().Get(s.ctx, client.ObjectKeyFromObject(secret), secret))
-			s.forbidden(s.steals(`{apiVersion: v1, kind: Secret, metadata: {namespace: elsewhere, name: stolen, labels: {app.kubernetes.io/part-of: bindy}}}`))
+			s.forbidden(
+				s.steals(
+					`{apiVersion: v1, kind: Secret, metadata: {namespace: elsewhere, name: stolen, labels: {app.kubernetes.io/part-of: bindy}}}`))
 			for _, o := range objects(`{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Cluster, metadata: {namespace: elsewhere, name: fleet}, spec: {primaryReplicas: 1}}
 ---
 {apiVersion: extensions.gardener.cloud/v1alpha1, kind: DNSRecord, metadata: {namespace: elsewhere, name: www}, spec: {type: powerdns, secretRef: {name: dns, namespace: elsewhere}, name: www.example.org, recordType: A, values: [192.0.2.1]}}`) {
@@ -115,10 +125,17 @@ func withTheToken() []attempt {
 		aThief, "changes a name", "the policy `zonefold-specs`",
 		func(s *site) {
 			s.policy("specs", s.rewrites(victimsRecord, `{"spec":{"rdata":"192.0.2.66"}}`))
-			s.policy("specs", s.rewrites(`{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {namespace: victim, name: zone}}`, `{"spec":{"delegations":[{"records":[{"pattern":"*"}]}]}}`))
-			s.policy("specs", s.rewrites(`{apiVersion: dns.homelab.mortenolsen.pro/v1alpha1, kind: DNSClass, metadata: {name: victims}}`, `{"spec":{"server":"http://192.0.2.66"}}`))
-			s.policy("specs", s.rewrites(`{apiVersion: bindy.firestoned.io/v1beta1, kind: DNSZone, metadata: {namespace: victim, name: zone}}`, `{"spec":{"ttl":1}}`))
-			s.forbidden(s.rewrites(`{apiVersion: zonefold.dev/v1alpha1, kind: Backend, metadata: {name: own}}`, `{"spec":{"default":false}}`))
+			s.policy("specs", s.rewrites(
+				`{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {namespace: victim, name: zone}}`,
+				`{"spec":{"delegations":[{"records":[{"pattern":"*"}]}]}}`))
+			s.policy("specs", s.rewrites(
+				`{apiVersion: dns.homelab.mortenolsen.pro/v1alpha1, kind: DNSClass, metadata: {name: victims}}`,
+				`{"spec":{"server":"http://192.0.2.66"}}`))
+			s.policy("specs", s.rewrites(
+				`{apiVersion: bindy.firestoned.io/v1beta1, kind: DNSZone, metadata: {namespace: victim, name: zone}}`,
+				`{"spec":{"ttl":1}}`))
+			s.forbidden(s.rewrites(`{apiVersion: zonefold.dev/v1alpha1, kind: Backend, metadata: {name: own}}`,
+				`{"spec":{"default":false}}`))
 		},
 	}, {
 		aThief, "makes somebody's fleet run another image", "the policy `zonefold-fleets`",
@@ -127,36 +144,49 @@ func withTheToken() []attempt {
 			s.policy("fleets", s.thief().Delete(s.ctx, objects(victimsFleet)[0]))
 		},
 	}, {
-		aThief, "diverts traffic of others to itself with a Service", "the policies `zonefold-services` and `zonefold-children`",
+		aThief, "diverts traffic of others to itself with a Service",
+		"the policies `zonefold-services` and `zonefold-children`",
 		func(s *site) {
-			s.policy("services", s.steals(`{apiVersion: v1, kind: Service, metadata: {namespace: victim, name: stolen, labels: {app.kubernetes.io/part-of: bindy}}, spec: {type: ExternalName, externalName: evil.example}}`))
-			s.policy("services", s.steals(`{apiVersion: v1, kind: Service, metadata: {namespace: victim, name: stolen, labels: {app.kubernetes.io/part-of: bindy}}, spec: {externalIPs: [192.0.2.80], selector: {a: b}, ports: [{port: 80}]}}`))
-			shop := `{apiVersion: v1, kind: Service, metadata: {namespace: victim, name: shop}, spec: {selector: {app: shop}, ports: [{port: 80}]}}`
+			s.policy("services", s.steals(
+				`{apiVersion: v1, kind: Service, metadata: {namespace: victim, name: stolen, labels: {app.kubernetes.io/part-of: bindy}}, spec: {type: ExternalName, externalName: evil.example}}`))
+			s.policy("services", s.steals(
+				`{apiVersion: v1, kind: Service, metadata: {namespace: victim, name: stolen, labels: {app.kubernetes.io/part-of: bindy}}, spec: {externalIPs: [192.0.2.80], selector: {a: b}, ports: [{port: 80}]}}`))
+			shop :=
+				`{apiVersion: v1, kind: Service, metadata: {namespace: victim, name: shop}, spec: {selector: {app: shop}, ports: [{port: 80}]}}`
 			s.store(objects(shop)[0])
 			s.policy("children", s.rewrites(shop, `{"spec":{"selector":{"app":"evil"}}}`))
 		},
 	}, {
 		aThief, "changes a ConfigMap of somebody else", "the policy `zonefold-children`",
 		func(s *site) {
-			s.policy("children", s.rewrites(`{apiVersion: v1, kind: ConfigMap, metadata: {namespace: kube-system, name: extension-apiserver-authentication}}`, `{"data":{"client-ca-file":"x"}}`))
+			s.policy("children", s.rewrites(
+				`{apiVersion: v1, kind: ConfigMap, metadata: {namespace: kube-system, name: extension-apiserver-authentication}}`,
+				`{"data":{"client-ca-file":"x"}}`))
 		},
 	}, {
 		aThief, "gives the servers' ServiceAccount rights at a cloud provider", "the policy `zonefold-accounts`",
 		func(s *site) {
-			s.policy("accounts", s.steals(`{apiVersion: v1, kind: ServiceAccount, metadata: {namespace: partner, name: bind9, annotations: {eks.amazonaws.com/role-arn: "arn:aws:iam::1:role/admin"}}}`))
-			s.policy("accounts", s.rewrites(`{apiVersion: v1, kind: ServiceAccount, metadata: {namespace: victim, name: default}}`, `{"imagePullSecrets":[{"name":"x"}]}`))
+			s.policy("accounts", s.steals(
+				`{apiVersion: v1, kind: ServiceAccount, metadata: {namespace: partner, name: bind9, annotations: {eks.amazonaws.com/role-arn: "arn:aws:iam::1:role/admin"}}}`))
+			s.policy("accounts", s.rewrites(
+				`{apiVersion: v1, kind: ServiceAccount, metadata: {namespace: victim, name: default}}`,
+				`{"imagePullSecrets":[{"name":"x"}]}`))
 		},
 	}, {
 		aThief, "binds roles to itself", "RBAC, and the policy `zonefold-bindings`",
 		func(s *site) {
-			s.forbidden(s.steals(`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: stolen}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}, subjects: []}`))
-			s.policy("bindings", s.rewrites(`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: zonefold-bindcar}}`,
+			s.forbidden(
+				s.steals(
+					`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: stolen}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}, subjects: []}`))
+			s.policy("bindings", s.rewrites(
+				`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: zonefold-bindcar}}`,
 				`{"subjects":[{"kind":"ServiceAccount","namespace":"mallory","name":"tenant"}]}`))
 		},
 	}, {
 		aThief, "removes the policies", "RBAC: it has no right to them",
 		func(s *site) {
-			o := objects(`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: zonefold-secrets}}`)[0]
+			o := objects(
+				`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: zonefold-secrets}}`)[0]
 			if err := s.thief().Delete(s.ctx, o); !apierrors.IsForbidden(err) {
 				s.Errorf("it is answered %v", err)
 			}
@@ -164,7 +194,8 @@ func withTheToken() []attempt {
 	}, {
 		aThief, "creates tokens of other ServiceAccounts", "RBAC: it may request only its own",
 		func(s *site) {
-			_, err := s.cluster.RunKubectl(s.ctx, "auth", "can-i", "create", "serviceaccounts", "--subresource=token", "-n", victim,
+			_, err := s.cluster.RunKubectl(s.ctx, "auth", "can-i", "create", "serviceaccounts", "--subresource=token", "-n",
+				victim,
 				"--as=system:serviceaccount:"+testoperator.Namespace+":"+testoperator.ServiceAccount)
 			if err == nil {
 				s.Error("it may")

@@ -8,11 +8,14 @@ import (
 
 // malloryRecord is a Record of kubi.zone.
 func malloryRecord(name, domain, kind, rdata string) string {
-	return fmt.Sprintf("{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: %s}, spec: {domainName: %q, type: %s, rdata: %q}}", name, domain, kind, rdata)
+	return fmt.Sprintf(
+		"{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: %s}, spec: {domainName: %q, type: %s, rdata: %q}}",
+		name, domain, kind, rdata)
 }
 
 func malloryZone(name, domain string) string {
-	return fmt.Sprintf(`{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {name: %s}, spec: {domainName: %q, delegations: [{namespaces: [mallory], records: [{pattern: "@"}, {pattern: "*"}]}]}}`, name, domain)
+	return fmt.Sprintf(
+		`{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {name: %s}, spec: {domainName: %q, delegations: [{namespaces: [mallory], records: [{pattern: "@"}, {pattern: "*"}]}]}}`, name, domain)
 }
 
 func onZones() []attempt {
@@ -22,7 +25,8 @@ func onZones() []attempt {
 	}, {
 		aTenant, "writes a Record that names another tenant's Zone", "delegation: `NotDelegated`; a reference gives nothing",
 		func(s *site) {
-			s.told("NotDelegated", `{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: pay}, spec: {domainName: pay, zoneRef: {name: zone, namespace: victim}, type: A, rdata: 192.0.2.66}}`)
+			s.told("NotDelegated",
+				`{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: pay}, spec: {domainName: pay, zoneRef: {name: zone, namespace: victim}, type: A, rdata: 192.0.2.66}}`)
 		},
 	}, {
 		aTenant, "creates a Zone with the name of another tenant's", "the oldest has it: `DuplicateZone`",
@@ -40,10 +44,12 @@ func onZones() []attempt {
 		aTenant, "creates the root zone", "a grant has to name it: `NotGranted`",
 		func(s *site) { s.told("NotGranted", malloryZone("root", ".")) },
 	}, {
-		aTenant, "changes a name that another namespace has and that a rule gives to both", "the first namespace holds it: `NameHeld`",
+		aTenant, "changes a name that another namespace has and that a rule gives to both",
+		"the first namespace holds it: `NameHeld`",
 		func(s *site) { s.told("NameHeld", malloryRecord("api", "api.shared.example.org.", "A", "192.0.2.66")) },
 	}, {
-		aTenant, "delegates names of others away with an NS record above them", "names that others hold cannot be hidden: `HidesNames`",
+		aTenant, "delegates names of others away with an NS record above them",
+		"names that others hold cannot be hidden: `HidesNames`",
 		func(s *site) {
 			s.told("HidesNames", malloryRecord("cut", "shared.example.org.", "NS", "ns.mallory.example."))
 		},
@@ -55,14 +61,16 @@ func onZones() []attempt {
 	}, {
 		aTenant, "puts a second record or a directive into rdata", "rdata is parsed strictly: refused by admission",
 		func(s *site) {
-			for _, rdata := range []string{"192.0.2.66\nwww.example.org. A 192.0.2.66", "192.0.2.66 ; x", "$INCLUDE /etc/passwd"} {
+			for _, rdata := range []string{"192.0.2.66\nwww.example.org. A 192.0.2.66", "192.0.2.66 ; x",
+				"$INCLUDE /etc/passwd"} {
 				s.denied(s.malloryPuts(malloryRecord("odd", "odd.shared.example.org.", "A", rdata)), "odd")
 			}
 		},
 	}, {
 		aTenant, "labels its Record as part of another tenant's Zone", "the label decides nothing",
 		func(s *site) {
-			s.told("NotDelegated", `{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: pay, labels: {kubi.zone/parent-zone: zone.victim}}, spec: {domainName: pay.example.org., type: A, rdata: 192.0.2.66}}`)
+			s.told("NotDelegated",
+				`{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: pay, labels: {kubi.zone/parent-zone: zone.victim}}, spec: {domainName: pay.example.org., type: A, rdata: 192.0.2.66}}`)
 		},
 	}, {
 		aTenant, "writes the status of its Zone", "RBAC: the tenant's role has no subresource",
@@ -70,22 +78,28 @@ func onZones() []attempt {
 			s.must(s.malloryPuts(malloryZone("mine", "mallory.example.")))
 			o := objects(malloryZone("mine", "mallory.example."))[0]
 			o.SetNamespace(mallory)
-			s.forbidden(s.mallory.Status().Patch(s.ctx, o, client.RawPatch("application/merge-patch+json", []byte(`{"status":{"serialCeiling":4294967295}}`))))
+			s.forbidden(s.mallory.Status().Patch(s.ctx, o, client.RawPatch("application/merge-patch+json",
+				[]byte(`{"status":{"serialCeiling":4294967295}}`))))
 		},
 	}, {
-		aTenant, "writes a ZoneSlice, so that records of others count as published", "RBAC: the tenant's role does not have ZoneSlices",
+		aTenant, "writes a ZoneSlice, so that records of others count as published",
+		"RBAC: the tenant's role does not have ZoneSlices",
 		func(s *site) {
 			s.forbidden(s.malloryPuts(`{apiVersion: zonefold.dev/v1alpha1, kind: ZoneSlice, metadata: {name: forged}}`))
 		},
 	}, {
 		aTenant, "creates a Backend that grants it everything", "RBAC: Backends are cluster-scoped",
 		func(s *site) {
-			s.forbidden(s.mallory.Create(s.ctx, objects(`{apiVersion: zonefold.dev/v1alpha1, kind: Backend, metadata: {name: mallory}, spec: {embedded: {}, grants: [{namespaces: [mallory], zones: ["*."]}]}}`)[0]))
+			s.forbidden(s.mallory.Create(s.ctx,
+				objects(
+					`{apiVersion: zonefold.dev/v1alpha1, kind: Backend, metadata: {name: mallory}, spec: {embedded: {}, grants: [{namespaces: [mallory], zones: ["*."]}]}}`)[0]))
 		},
 	}, {
 		aTenant, "creates a DNSClass with the Secret of another namespace", "RBAC: DNSClasses are cluster-scoped",
 		func(s *site) {
-			s.forbidden(s.mallory.Create(s.ctx, objects(`{apiVersion: dns.homelab.mortenolsen.pro/v1alpha1, kind: DNSClass, metadata: {name: mallory}, spec: {server: "http://192.0.2.66", hmacAuth: {secretRef: {namespace: victim, name: dns, key: apiKey}}}}`)[0]))
+			s.forbidden(s.mallory.Create(s.ctx,
+				objects(
+					`{apiVersion: dns.homelab.mortenolsen.pro/v1alpha1, kind: DNSClass, metadata: {name: mallory}, spec: {server: "http://192.0.2.66", hmacAuth: {secretRef: {namespace: victim, name: dns, key: apiKey}}}}`)[0]))
 		},
 	}}
 }

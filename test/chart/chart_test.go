@@ -1,5 +1,5 @@
-// Package chart_test installs the chart with Helm into a real API server, upgrades it and removes it. What is rendered is
-// tested in charts/; here is what Helm and kubectl do with what is in the cluster already.
+// Package chart_test installs the chart with Helm into a real API server, upgrades it and removes it. What is rendered
+// is tested in charts/; here is what Helm and kubectl do with what is in the cluster already.
 package chart_test
 
 import (
@@ -75,7 +75,8 @@ func (s *site) bound() string {
 func TestARelease(t *testing.T) {
 	s := newSite(t)
 	s.upgrade(fleetOn)
-	if !s.has("crd", fleet) || !s.has("clusterrole", "zonefold-bindcar") || !s.has("deployment", "-n", namespace, "zonefold-operator") {
+	if !s.has("crd", fleet) || !s.has("clusterrole", "zonefold-bindcar") || !s.has("deployment", "-n", namespace,
+		"zonefold-operator") {
 		t.Fatal("the release does not have the dialect's parts")
 	}
 	if names := s.bound(); names != "" {
@@ -83,11 +84,15 @@ func TestARelease(t *testing.T) {
 	}
 
 	// What the operator writes.
-	s.kubectl("patch", "clusterrolebinding", "zonefold-bindcar", "--type=merge", "--field-manager=zonefold", "-p", subjects)
-	s.kubectl("apply", "-f", "../../examples/quickstart/00-namespaces.yaml", "-f", "../../examples/quickstart/10-example-org.yaml")
+	s.kubectl("patch", "clusterrolebinding", "zonefold-bindcar", "--type=merge", "--field-manager=zonefold", "-p",
+		subjects)
+	s.kubectl("apply", "-f", "../../examples/quickstart/00-namespaces.yaml", "-f",
+		"../../examples/quickstart/10-example-org.yaml")
 	s.upgrade(fleetOn, "replicas=3")
-	s.helm("upgrade", "zonefold", "charts/zonefold", "-n", namespace, "--reuse-values", "--server-side=false") // as Helm 3 does
-	if replicas := s.kubectl("get", "deployment", "-n", namespace, "zonefold-operator", "-o", "jsonpath={.spec.replicas}"); replicas != "3" {
+	// as Helm 3 does
+	s.helm("upgrade", "zonefold", "charts/zonefold", "-n", namespace, "--reuse-values", "--server-side=false")
+	if replicas := s.kubectl("get", "deployment", "-n", namespace, "zonefold-operator", "-o",
+		"jsonpath={.spec.replicas}"); replicas != "3" {
 		t.Errorf("after the upgrade there are %s replicas", replicas)
 	}
 	if names := s.bound(); names != "bind9" {
@@ -106,7 +111,8 @@ func TestARelease(t *testing.T) {
 	}
 
 	s.helm("uninstall", "zonefold", "-n", namespace)
-	for _, gone := range [][]string{{"deployment", "-n", namespace, "zonefold-operator"}, {"clusterrole", "zonefold-operator"}} {
+	for _, gone := range [][]string{{"deployment", "-n", namespace, "zonefold-operator"}, {"clusterrole",
+		"zonefold-operator"}} {
 		if s.has(gone...) {
 			t.Errorf("after uninstalling there is %v", gone)
 		}
@@ -129,12 +135,14 @@ func TestApplyingARenderingTwice(t *testing.T) {
 				s.kubectl("create", "namespace", namespace)
 			}
 			apply := func() {
-				if _, err := s.cluster.RunKubectlInput(s.ctx, strings.NewReader(manifest), append(flags, "-f", "-")...); err != nil {
+				if _, err := s.cluster.RunKubectlInput(s.ctx, strings.NewReader(manifest),
+					append(flags, "-f", "-")...); err != nil {
 					t.Fatal(err)
 				}
 			}
 			apply()
-			s.kubectl("patch", "clusterrolebinding", "zonefold-bindcar", "--type=merge", "--field-manager=zonefold", "-p", subjects)
+			s.kubectl("patch", "clusterrolebinding", "zonefold-bindcar", "--type=merge", "--field-manager=zonefold", "-p",
+				subjects)
 			apply()
 			if names := s.bound(); names != "bind9" {
 				t.Errorf("applying it again makes the sidecars' binding one of %q", names)

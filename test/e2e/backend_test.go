@@ -36,14 +36,16 @@ func condition(all []metav1.Condition, kind string, status metav1.ConditionStatu
 	return "there is no condition " + kind
 }
 
-// TestAZoneOfAnotherDialectOnAFleet has a Zone of kubi.zone on a Bind9Cluster, which a Backend names, and takes its pods away.
+// TestAZoneOfAnotherDialectOnAFleet has a Zone of kubi.zone on a Bind9Cluster, which a Backend names, and takes its
+// pods away.
 func TestAZoneOfAnotherDialectOnAFleet(t *testing.T) {
 	s := newSite(t)
 	fleet, team, domain := s.namespace("fleet"), s.namespace("team"), s.word+".kubi.example"
 	s.Cleanup(func() {
 		_ = s.client.Delete(context.WithoutCancel(s.ctx), &zonefold.Backend{ObjectMeta: metav1.ObjectMeta{Name: s.word}})
 	})
-	backend, zone := &zonefold.Backend{ObjectMeta: metav1.ObjectMeta{Name: s.word}}, &kubizone.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "zone"}}
+	backend, zone := &zonefold.Backend{ObjectMeta: metav1.ObjectMeta{Name: s.word}},
+		&kubizone.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "zone"}}
 	is := func(what string, object client.Object, conditions func() []metav1.Condition, want ...string) {
 		s.eventually(what, func() string {
 			if !s.get(object) {
@@ -52,7 +54,9 @@ func TestAZoneOfAnotherDialectOnAFleet(t *testing.T) {
 			return condition(conditions(), want[0], metav1.ConditionStatus(want[1]), want[2])
 		})
 	}
-	ofZone, ofBackend := func() []metav1.Condition { return zone.Status.Conditions }, func() []metav1.Condition { return backend.Status.Conditions }
+	ofZone, ofBackend := func() []metav1.Condition { return zone.Status.Conditions }, func() []metav1.Condition {
+		return backend.Status.Conditions
+	}
 
 	s.apply(fleetBackend, s.word, fleet, "dns")
 	s.apply(kubiZone, team, domain, s.word)
@@ -96,14 +100,15 @@ func TestAZoneOfAnotherDialectOnAFleet(t *testing.T) {
 	})
 }
 
-// driftsOfAnotherDialect has somebody change, delete and add at the primary. The next change finds it, every server has what is wanted and
-// nothing else.
+// driftsOfAnotherDialect has somebody change, delete and add at the primary. The next change finds it, every server has
+// what is wanted and nothing else.
 func (s *site) driftsOfAnotherDialect(fleet, team, domain string, all []string) {
 	s.Helper()
 	servers, k := s.servers(fleet, all...), s.transferKey(fleet, "dns")
 	before := s.agree(servers, domain, k)
 	s.foreign(fleet, all[0], domain,
-		[]string{"www." + domain + ". 5 IN A 192.0.2.99", "extra." + domain + ". 5 IN A 192.0.2.98"}, []string{"www." + domain + ". 30 IN A 192.0.2.3"})
+		[]string{"www." + domain + ". 5 IN A 192.0.2.99", "extra." + domain + ". 5 IN A 192.0.2.98"},
+		[]string{"www." + domain + ". 30 IN A 192.0.2.3"})
 	s.eventually("what somebody else has written", func() string {
 		if s.digs(servers[:1], "extra."+domain, dns.TypeA, noName) == "" {
 			return "" // the operator was still reading after its last change, and has undone it
@@ -114,7 +119,9 @@ func (s *site) driftsOfAnotherDialect(fleet, team, domain string, all []string) 
 	s.allDig(servers, "www."+domain, dns.TypeA, "30 192.0.2.4")
 	s.allDig(servers, "extra."+domain, dns.TypeA, noName)
 	after := s.agree(servers, domain, k)
-	if want := strings.ReplaceAll(before.records, "192.0.2.3", "192.0.2.4"); after.records != want || after.soa.Serial <= before.soa.Serial {
-		s.Errorf("the zone has serial %d after %d, and\n%s\nwant\n%s", after.soa.Serial, before.soa.Serial, after.records, want)
+	if want := strings.ReplaceAll(before.records, "192.0.2.3", "192.0.2.4"); after.records != want ||
+		after.soa.Serial <= before.soa.Serial {
+		s.Errorf("the zone has serial %d after %d, and\n%s\nwant\n%s", after.soa.Serial, before.soa.Serial, after.records,
+			want)
 	}
 }

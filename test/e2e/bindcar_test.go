@@ -45,8 +45,8 @@ func (s *site) sidecar(namespace, instance string) *bindcar.Client {
 	}
 }
 
-// makeZone makes a zone with the address 192.0.2.1 of www on a primary server, which whoever has one of the server's keys can change,
-// and waits until it is served.
+// makeZone makes a zone with the address 192.0.2.1 of www on a primary server, which whoever has one of the server's
+// keys can change, and waits until it is served.
 func (s *site) makeZone(namespace, instance, zone string) {
 	s.Helper()
 	key := s.key(namespace, instance+"-rndc-key").name
@@ -95,7 +95,8 @@ func (s *site) call(method, url, authorization, body string) answer {
 // standalone makes an instance that is part of nothing, without a limit of requests, and waits until it is ready.
 func (s *site) standalone(namespace, name string) {
 	s.Helper()
-	s.apply(instanceManifest, namespace, name, `role: Primary, bindcarConfig: {envVars: [{name: RATE_LIMIT_ENABLED, value: "false"}]}`)
+	s.apply(instanceManifest, namespace, name,
+		`role: Primary, bindcarConfig: {envVars: [{name: RATE_LIMIT_ENABLED, value: "false"}]}`)
 	s.awaitReady(instance(namespace, name))
 }
 
@@ -153,18 +154,21 @@ func TestB2WhoMaySpeakToTheSidecar(t *testing.T) {
 	}
 	head, rest, _ := strings.Cut(good, ".")
 	for sentence, authorization := range map[string]string{
-		"a token of the operator for the API server":              "Bearer " + s.token(testoperator.Namespace, testoperator.ServiceAccount),
-		"what the operator shows servers of another namespace":    "Bearer " + s.operatorToken("other"),
-		"a token of the server's own ServiceAccount":              "Bearer " + s.token(ns, "bind9", audience(ns)),
-		"a token of a ServiceAccount of that name, but elsewhere": "Bearer " + s.token(ns, testoperator.ServiceAccount, audience(ns)),
-		"a token that somebody has changed":                       "Bearer " + head + "." + strings.ToUpper(rest),
-		"something else than a token":                             "Bearer x",
+		"a token of the operator for the API server": "Bearer " +
+			s.token(testoperator.Namespace, testoperator.ServiceAccount),
+		"what the operator shows servers of another namespace": "Bearer " + s.operatorToken("other"),
+		"a token of the server's own ServiceAccount":           "Bearer " + s.token(ns, "bind9", audience(ns)),
+		"a token of a ServiceAccount of that name, but elsewhere": "Bearer " + s.token(ns, testoperator.ServiceAccount,
+			audience(ns)),
+		"a token that somebody has changed": "Bearer " + head + "." + strings.ToUpper(rest),
+		"something else than a token":       "Bearer x",
 	} {
 		if got := s.call("GET", url, authorization, ""); got != (answer{401, `{"error":"Unauthorized"}`}) {
 			t.Errorf("%s: %+v", sentence, got)
 		}
 	}
-	for sentence, authorization := range map[string]string{"no token": "", "another scheme": "Basic " + good, "an empty one": "Bearer "} {
+	for sentence, authorization := range map[string]string{"no token": "", "another scheme": "Basic " + good,
+		"an empty one": "Bearer "} {
 		if got := s.call("GET", url, authorization, ""); got.status != 401 {
 			t.Errorf("%s: %+v", sentence, got)
 		}
@@ -228,17 +232,21 @@ func TestB4TwiceAndNever(t *testing.T) {
 		t.Errorf("deleting a zone that is not there: %+v", got)
 	}
 
-	// A secondary whose primary does not answer is there and not loaded, and the pod is not ready until it is: no Service leads to it.
+	// A secondary whose primary does not answer is there and not loaded, and the pod is not ready until it is: no Service
+	// leads to it.
 	url = "http://" + hostPort(s.podAddress(s.pod(ns, "lone")), 8080) + "/api/v1/zones"
-	loading := `{"zoneName":"later.example","zoneType":"secondary","zoneConfig":{"ttl":60,"soa":{"primaryNs":"a.","adminEmail":"a."},` +
-		`"nameServers":[],"nameServerIps":{},"primaries":["127.0.0.1:9"]}}`
+	loading :=
+		`{"zoneName":"later.example","zoneType":"secondary","zoneConfig":{"ttl":60,"soa":{"primaryNs":"a.","adminEmail":"a."},` +
+			`"nameServers":[],"nameServerIps":{},"primaries":["127.0.0.1:9"]}}`
 	if got := s.call("POST", url, bearer, loading); got.status != 201 {
 		t.Errorf("a secondary: %+v", got)
 	}
-	if got := s.call("GET", url+"/later.example/status", bearer, ""); got.status != 200 || !strings.Contains(got.body, "not loaded") {
+	if got := s.call("GET", url+"/later.example/status", bearer, ""); got.status != 200 || !strings.Contains(got.body,
+		"not loaded") {
 		t.Errorf("the status of a zone that is not loaded: %+v", got)
 	}
-	if got := s.call("GET", strings.TrimSuffix(url, "zones")+"ready", "", ""); got.status != 503 || !strings.Contains(got.body, "1 of 2 not loaded") {
+	if got := s.call("GET", strings.TrimSuffix(url, "zones")+"ready", "", ""); got.status != 503 ||
+		!strings.Contains(got.body, "1 of 2 not loaded") {
 		t.Errorf("readiness while a zone is not loaded: %+v", got)
 	}
 	if got := s.call("DELETE", url+"/later.example", bearer, ""); got.status != 200 {

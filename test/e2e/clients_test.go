@@ -75,7 +75,8 @@ func (s *site) wasNeverFailed(b *busy) {
 		s.Errorf("%s was done %d times, which shows nothing", b.what, times)
 	}
 	if len(failures) > 0 {
-		s.Errorf("%s failed %d times of %d:\n%s", b.what, len(failures), times, strings.Join(failures[:min(len(failures), 20)], "\n"))
+		s.Errorf("%s failed %d times of %d:\n%s", b.what, len(failures), times,
+			strings.Join(failures[:min(len(failures), 20)], "\n"))
 	}
 }
 

@@ -17,7 +17,8 @@ type fleet struct {
 	key       key      // for transfers
 }
 
-// common is the fleet of the cases that change nothing about it, but have zones and labels of their own there. It goes with the node.
+// common is the fleet of the cases that change nothing about it, but have zones and labels of their own there. It goes
+// with the node.
 var common struct {
 	once      sync.Once
 	namespace string
@@ -27,18 +28,21 @@ var common struct {
 func (s *site) commonFleet() fleet {
 	s.Helper()
 	common.once.Do(func() {
-		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "common", Labels: map[string]string{restricted: "restricted"}}}
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "common",
+			Labels: map[string]string{restricted: "restricted"}}}
 		if err := s.client.Create(s.ctx, ns); err != nil {
 			s.Fatal(err)
 		}
-		s.apply(clusterManifest, ns.Name, "dns", `primaryReplicas: 2, secondaryReplicas: 1, global: {bindcarConfig: {envVars: [{name: RATE_LIMIT_ENABLED, value: "false"}]}}`)
+		s.apply(clusterManifest, ns.Name, "dns",
+			`primaryReplicas: 2, secondaryReplicas: 1, global: {bindcarConfig: {envVars: [{name: RATE_LIMIT_ENABLED, value: "false"}]}}`)
 		common.namespace = ns.Name
 	})
 	if common.namespace == "" {
 		s.Fatal("the fleet that several cases share was not made")
 	}
 	s.awaitReady(cluster(common.namespace, "dns"))
-	return fleet{common.namespace, s.servers(common.namespace, "dns-primary-0", "dns-primary-1", "dns-secondary-0"), s.transferKey(common.namespace, "dns")}
+	return fleet{common.namespace, s.servers(common.namespace, "dns-primary-0", "dns-primary-1", "dns-secondary-0"),
+		s.transferKey(common.namespace, "dns")}
 }
 
 func (f fleet) primaries() []server { return f.servers[:2] }

@@ -84,13 +84,15 @@ type addition struct{ zone, owner, address string }
 // update adds an address to a zone, signed with a key.
 func update(ctx context.Context, at netip.AddrPort, k key, add addition) error {
 	m := new(dns.Msg).SetUpdate(dns.Fqdn(add.zone))
-	m.Insert([]dns.RR{&dns.A{Hdr: dns.RR_Header{Name: dns.Fqdn(add.owner), Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 60}, A: net.ParseIP(add.address)}})
+	m.Insert([]dns.RR{&dns.A{Hdr: dns.RR_Header{Name: dns.Fqdn(add.owner), Rrtype: dns.TypeA, Class: dns.ClassINET,
+		Ttl: 60}, A: net.ParseIP(add.address)}})
 	answer, err := exchange(ctx, "tcp", at, m, &k)
 	if err != nil {
 		return err
 	}
 	if answer.Rcode != dns.RcodeSuccess {
-		return fmt.Errorf("the update of %s with the key %s is answered with %s", add.owner, k.name, dns.RcodeToString[answer.Rcode])
+		return fmt.Errorf("the update of %s with the key %s is answered with %s", add.owner, k.name,
+			dns.RcodeToString[answer.Rcode])
 	}
 	return nil
 }

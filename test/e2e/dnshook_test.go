@@ -15,8 +15,8 @@ import (
 	"github.com/zonefold/zonefold/internal/testcluster/images"
 )
 
-// TestDNSHookInAPod runs the example of dnshook as it stands, but for the server that it is in front of: it is its own, and keeps its records in a
-// folder of the pod.
+// TestDNSHookInAPod runs the example of dnshook as it stands, but for the server that it is in front of: it is its own,
+// and keeps its records in a folder of the pod.
 func TestDNSHookInAPod(t *testing.T) {
 	s := newSite(t)
 	ns := s.namespace("hook")
@@ -24,7 +24,8 @@ func TestDNSHookInAPod(t *testing.T) {
 	var pod corev1.Pod
 	s.eventually("the pod", func() string {
 		var pods corev1.PodList
-		if err := s.client.List(s.ctx, &pods, client.InNamespace(ns), client.MatchingLabels{"app": "dnshook"}); err != nil || len(pods.Items) != 1 {
+		if err := s.client.List(s.ctx, &pods, client.InNamespace(ns), client.MatchingLabels{"app": "dnshook"}); err != nil ||
+			len(pods.Items) != 1 {
 			return "there is none yet; " + text(err)
 		}
 		pod = pods.Items[0]
@@ -36,7 +37,8 @@ func TestDNSHookInAPod(t *testing.T) {
 		return "it is not ready"
 	})
 	url, key := s.service(ns, "dnshook").URL(7100), dnshook.Key{Secret: []byte("change-me-openssl-rand-hex-32-makes-one")}
-	results, err := conformance.Run(s.ctx, conformance.Config{Server: url, Key: &key, Domain: "example.com", Timeout: 10 * time.Second, Now: time.Now})
+	results, err := conformance.Run(s.ctx, conformance.Config{Server: url, Key: &key, Domain: "example.com",
+		Timeout: 10 * time.Second, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,12 +47,15 @@ func TestDNSHookInAPod(t *testing.T) {
 			t.Errorf("%s: %s", r.Check, r.Sentence)
 		}
 	}
-	hook, err := dnshook.NewClient(dnshook.ClientConfig{Server: url, Now: time.Now, Keys: func() (dnshook.Key, error) { return key, nil }})
+	hook, err := dnshook.NewClient(dnshook.ClientConfig{Server: url, Now: time.Now, Keys: func() (dnshook.Key, error) {
+		return key, nil
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer hook.Close()
-	if _, err := hook.Upsert(s.ctx, dnshook.Record{Type: "A", Domain: "example.com", Subdomain: "www", Values: []string{"192.0.2.1"}, TTL: 60}); err != nil {
+	if _, err := hook.Upsert(s.ctx, dnshook.Record{Type: "A", Domain: "example.com", Subdomain: "www", Values: []string{
+		"192.0.2.1"}, TTL: 60}); err != nil {
 		t.Fatal(err)
 	}
 	s.resolves(netip.AddrPortFrom(netip.MustParseAddr(pod.Status.PodIP), podPort), "www.example.com", "192.0.2.1")

@@ -28,12 +28,14 @@ func (s *site) kubectl(args ...string) string {
 	return out
 }
 
-// TestTheDocumentsZoneAndRecord applies the document's cluster, instance, zone and record as they stand there, the record first, and looks at
-// everything that the document says of them.
+// TestTheDocumentsZoneAndRecord applies the document's cluster, instance, zone and record as they stand there, the
+// record first, and looks at everything that the document says of them.
 func TestTheDocumentsZoneAndRecord(t *testing.T) {
 	s := newSite(t)
 	const ns = "platform-dns"
-	if err := s.client.Create(s.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns, Labels: map[string]string{restricted: "restricted"}}}); err != nil {
+	if err := s.client.Create(s.ctx,
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns,
+			Labels: map[string]string{restricted: "restricted"}}}); err != nil {
 		t.Fatal(err)
 	}
 	s.namespaces = append(s.namespaces, ns)
@@ -41,16 +43,21 @@ func TestTheDocumentsZoneAndRecord(t *testing.T) {
 	www, zone := aRecord(ns, "www-example-com"), dnsZone(ns, "example-zone")
 
 	file("arecord")
-	s.eventually("a record without a zone", func() string { return s.ready(www, metav1.ConditionFalse, v1beta1.ReasonZoneNotFound, "example.com") })
+	s.eventually("a record without a zone", func() string {
+		return s.ready(www, metav1.ConditionFalse, v1beta1.ReasonZoneNotFound, "example.com")
+	})
 	file("dnszone")
-	s.eventually("a zone without servers", func() string { return s.ready(zone, metav1.ConditionFalse, v1beta1.ReasonNoInstances, "my-cluster") })
+	s.eventually("a zone without servers", func() string {
+		return s.ready(zone, metav1.ConditionFalse, v1beta1.ReasonNoInstances, "my-cluster")
+	})
 	s.eventually("a record in it", func() string { return s.ready(www, metav1.ConditionFalse, v1beta1.ReasonNoInstances) })
 	file("bind9instance")
 	s.eventually("an instance without its cluster", func() string {
 		return s.ready(instance(ns, "my-cluster-primary-0"), metav1.ConditionFalse, v1beta1.ReasonClusterNotFound)
 	})
 	file("bind9cluster") // which takes it for the one that it would make
-	names := []string{"my-cluster-primary-0", "my-cluster-primary-1", "my-cluster-secondary-0", "my-cluster-secondary-1", "my-cluster-secondary-2"}
+	names := []string{"my-cluster-primary-0", "my-cluster-primary-1", "my-cluster-secondary-0", "my-cluster-secondary-1",
+		"my-cluster-secondary-2"}
 	for _, what := range []string{"bind9cluster/my-cluster", "dnszone/example-zone", "arecord/www-example-com"} {
 		s.kubectl("wait", "-n", ns, "--for=condition=Ready", what, "--timeout=3m")
 	}
@@ -65,8 +72,10 @@ func TestTheDocumentsZoneAndRecord(t *testing.T) {
 		s.resolves(s.service(ns, name).At(servicePort), "www.example.com", "192.0.2.1")
 	}
 	s.isAsInTheDocument(zone, names)
-	columns(t, s.kubectl("get", "dnszones", "-n", ns), "NAME ZONE PROVIDER RECORDS INSTANCES TTL READY AGE", "example-zone example.com my-cluster 1 5 True")
-	columns(t, s.kubectl("get", "arecords", "-n", ns), "NAME NAME ZONE ADDRESSES TTL READY AGE", "www-example-com www example.com 192.0.2.1 300 True")
+	columns(t, s.kubectl("get", "dnszones", "-n", ns), "NAME ZONE PROVIDER RECORDS INSTANCES TTL READY AGE",
+		"example-zone example.com my-cluster 1 5 True")
+	columns(t, s.kubectl("get", "arecords", "-n", ns), "NAME NAME ZONE ADDRESSES TTL READY AGE",
+		"www-example-com www example.com 192.0.2.1 300 True")
 
 	s.patch(zone, `{"spec":{"soa":{"adminEmail":"hostmaster.example.com"}}}`)
 	s.eventually("generation 2", func() string {
@@ -75,7 +84,8 @@ func TestTheDocumentsZoneAndRecord(t *testing.T) {
 		}
 		return s.ready(zone, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 	})
-	if now := s.agree(servers, "example.com", s.transferKey(ns, "my-cluster")); now.soa.Mbox != "hostmaster.example.com." || now.soa.Serial <= whole.soa.Serial {
+	if now := s.agree(servers, "example.com",
+		s.transferKey(ns, "my-cluster")); now.soa.Mbox != "hostmaster.example.com." || now.soa.Serial <= whole.soa.Serial {
 		t.Errorf("the SOA is %s, after serial %d", &now.soa, whole.soa.Serial)
 	}
 	s.kubectl("delete", "-f", filepath.Join(documents, "arecord.yaml"), "--timeout=1m")
@@ -90,7 +100,8 @@ func (s *site) isAsInTheDocument(zone *v1beta1.DNSZone, names []string) {
 	s.awaitZone(zone.Namespace, zone.Name)
 	s.get(zone)
 	c := meta.FindStatusCondition(zone.Status.Conditions, "Ready")
-	if c == nil || c.Status != metav1.ConditionTrue || c.Reason != "AllInstancesConfigured" || zone.Status.ObservedGeneration != zone.Generation {
+	if c == nil || c.Status != metav1.ConditionTrue || c.Reason != "AllInstancesConfigured" ||
+		zone.Status.ObservedGeneration != zone.Generation {
 		s.Errorf("of generation %d the status says %+v", zone.Generation, zone.Status)
 	}
 	if n := int(zone.Status.Bind9InstancesCount); n != len(names) || len(zone.Status.Bind9Instances) != n {
@@ -98,11 +109,13 @@ func (s *site) isAsInTheDocument(zone *v1beta1.DNSZone, names []string) {
 	}
 	for n, i := range zone.Status.Bind9Instances {
 		live := must(s, instance("", ""), zone.Namespace, names[n])
-		if i.Name != live.Name || i.Namespace != live.Namespace || i.UID != string(live.UID) || i.State != "Configured" || i.LastSyncTime == nil || i.Message != "" {
+		if i.Name != live.Name || i.Namespace != live.Namespace || i.UID != string(live.UID) || i.State != "Configured" ||
+			i.LastSyncTime == nil || i.Message != "" {
 			s.Errorf("instance %d is %+v", n, i)
 		}
 	}
-	first := s.kubectl("get", "dnszone", zone.Name, "-n", zone.Namespace, "-o", "jsonpath={.status.bind9Instances[0].lastSyncTime}")
+	first := s.kubectl("get", "dnszone", zone.Name, "-n", zone.Namespace, "-o",
+		"jsonpath={.status.bind9Instances[0].lastSyncTime}")
 	if _, err := time.Parse("2006-01-02T15:04:05Z", first); err != nil {
 		s.Errorf("lastSyncTime is not written as in the document: %v", err)
 	}

@@ -36,8 +36,8 @@ func instance(namespace, name string) *v1beta1.Bind9Instance {
 	return &v1beta1.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 }
 
-// ready says what is wrong with the condition Ready of an object: it is not of this status and reason, is about an older spec, or
-// does not hold the texts.
+// ready says what is wrong with the condition Ready of an object: it is not of this status and reason, is about an
+// older spec, or does not hold the texts.
 func (s *site) ready(object client.Object, status metav1.ConditionStatus, reason string, texts ...string) string {
 	s.Helper()
 	if !s.get(object) {
@@ -63,7 +63,8 @@ func (s *site) ready(object client.Object, status metav1.ConditionStatus, reason
 		return object.GetName() + " has no condition Ready"
 	}
 	if c.Status != status || c.Reason != reason || c.ObservedGeneration != object.GetGeneration() {
-		return fmt.Sprintf("Ready of %s, of generation %d of %d, is %s, %s: %s", object.GetName(), c.ObservedGeneration, object.GetGeneration(), c.Status, c.Reason, c.Message)
+		return fmt.Sprintf("Ready of %s, of generation %d of %d, is %s, %s: %s", object.GetName(), c.ObservedGeneration,
+			object.GetGeneration(), c.Status, c.Reason, c.Message)
 	}
 	for _, text := range texts {
 		if !strings.Contains(c.Message, text) {
@@ -137,8 +138,8 @@ func isReady(p *corev1.Pod) bool {
 	})
 }
 
-// service is where the Service of an instance answers, which it does a while after the instance is ready. After every change that
-// replaces pods it has to be waited for again.
+// service is where the Service of an instance answers, which it does a while after the instance is ready. After every
+// change that replaces pods it has to be waited for again.
 func (s *site) service(namespace, instance string) testcluster.ServiceAddress {
 	s.Helper()
 	address, err := s.cluster.Service(s.ctx, namespace, instance)

@@ -31,9 +31,12 @@ func TestH4EveryChildComesBack(t *testing.T) {
 	s.awaitReady(cluster(ns, "dns"))
 	s.awaitReady(instance(ns, "lone"))
 	children := []client.Object{
-		named(&appsv1.Deployment{}, ns, "dns-primary-0"), named(&corev1.Service{}, ns, "dns-primary-0"), named(&corev1.Secret{}, ns, "dns-primary-0-rndc-key"),
-		named(&corev1.ConfigMap{}, ns, "dns-config"), named(&corev1.Secret{}, ns, "dns-transfer-key"), named(&policyv1.PodDisruptionBudget{}, ns, "dns-primary"),
-		named(&corev1.ConfigMap{}, ns, "lone-config"), named(&corev1.Secret{}, ns, "lone-transfer-key"), named(&corev1.ServiceAccount{}, ns, "bind9"),
+		named(&appsv1.Deployment{}, ns, "dns-primary-0"), named(&corev1.Service{}, ns, "dns-primary-0"),
+		named(&corev1.Secret{}, ns, "dns-primary-0-rndc-key"),
+		named(&corev1.ConfigMap{}, ns, "dns-config"), named(&corev1.Secret{}, ns, "dns-transfer-key"),
+		named(&policyv1.PodDisruptionBudget{}, ns, "dns-primary"),
+		named(&corev1.ConfigMap{}, ns, "lone-config"), named(&corev1.Secret{}, ns, "lone-transfer-key"),
+		named(&corev1.ServiceAccount{}, ns, "bind9"),
 	}
 	pods := map[string]types.UID{}
 	for _, name := range []string{"dns-primary-1", "lone"} { // the Deployment of the other one is deleted
@@ -83,7 +86,8 @@ func TestH4EveryChildComesBack(t *testing.T) {
 	s.makeZone(ns, "dns-primary-0", "h4.example")
 	at := s.service(ns, "dns-primary-0").At(servicePort)
 	s.eventually("an update with the new key", func() string {
-		return text(update(s.ctx, at, s.key(ns, "dns-primary-0-rndc-key"), addition{"h4.example", "new.h4.example", "192.0.2.2"}))
+		return text(update(s.ctx, at, s.key(ns, "dns-primary-0-rndc-key"), addition{"h4.example", "new.h4.example",
+			"192.0.2.2"}))
 	})
 	s.resolves(at, "new.h4.example", "192.0.2.2")
 }
@@ -125,13 +129,16 @@ func TestH7WhatSomebodyEdits(t *testing.T) {
 	const name = "dns-primary-0"
 
 	// Foreign fields stay.
-	s.patch(named(&appsv1.Deployment{}, ns, name), `{"metadata":{"annotations":{"example.org/note":"mine"},"labels":{"example.org/team":"a"}},"spec":{"minReadySeconds":1}}`)
-	s.patch(named(&corev1.Service{}, ns, name), `{"metadata":{"annotations":{"example.org/note":"mine"}},"spec":{"sessionAffinity":"ClientIP"}}`)
+	s.patch(named(&appsv1.Deployment{}, ns, name),
+		`{"metadata":{"annotations":{"example.org/note":"mine"},"labels":{"example.org/team":"a"}},"spec":{"minReadySeconds":1}}`)
+	s.patch(named(&corev1.Service{}, ns, name),
+		`{"metadata":{"annotations":{"example.org/note":"mine"}},"spec":{"sessionAffinity":"ClientIP"}}`)
 	s.patch(named(&corev1.ConfigMap{}, ns, "dns-config"), `{"data":{"README":"mine"}}`)
 	s.patch(named(&corev1.Secret{}, ns, name+"-rndc-key"), `{"metadata":{"labels":{"example.org/team":"a"}}}`)
 
 	// Managed ones are put right.
-	s.patch(named(&corev1.Service{}, ns, name), `{"metadata":{"labels":{"app":"mine"}},"spec":{"selector":{"app":"mine"}}}`)
+	s.patch(named(&corev1.Service{}, ns, name),
+		`{"metadata":{"labels":{"app":"mine"}},"spec":{"selector":{"app":"mine"}}}`)
 	s.eventually("the Service is put right", func() string {
 		service := must(s, &corev1.Service{}, ns, name)
 		if service.Labels["app"] != "bind9" || service.Spec.Selector["app"] != "bind9" {
@@ -139,7 +146,8 @@ func TestH7WhatSomebodyEdits(t *testing.T) {
 		}
 		return ""
 	})
-	s.patch(named(&corev1.ConfigMap{}, ns, "dns-config"), `{"data":{"named.conf.options":"options { allow-transfer { any; }; };"}}`)
+	s.patch(named(&corev1.ConfigMap{}, ns, "dns-config"),
+		`{"data":{"named.conf.options":"options { allow-transfer { any; }; };"}}`)
 	s.eventually("the ConfigMap is put right", func() string {
 		if text := must(s, &corev1.ConfigMap{}, ns, "dns-config").Data["named.conf.options"]; len(text) < 100 {
 			return text
@@ -165,10 +173,12 @@ func TestH7WhatSomebodyEdits(t *testing.T) {
 	if d.Annotations["example.org/note"] != "mine" || d.Labels["example.org/team"] != "a" || d.Spec.MinReadySeconds != 1 {
 		t.Errorf("foreign fields of the Deployment are gone: %v %v", d.Annotations, d.Labels)
 	}
-	if service.Annotations["example.org/note"] != "mine" || service.Spec.SessionAffinity != corev1.ServiceAffinityClientIP {
+	if service.Annotations["example.org/note"] != "mine" ||
+		service.Spec.SessionAffinity != corev1.ServiceAffinityClientIP {
 		t.Errorf("foreign fields of the Service are gone: %v %s", service.Annotations, service.Spec.SessionAffinity)
 	}
-	if must(s, &corev1.ConfigMap{}, ns, "dns-config").Data["README"] != "mine" || must(s, &corev1.Secret{}, ns, name+"-rndc-key").Labels["example.org/team"] != "a" {
+	if must(s, &corev1.ConfigMap{}, ns, "dns-config").Data["README"] != "mine" || must(s, &corev1.Secret{}, ns, name+
+		"-rndc-key").Labels["example.org/team"] != "a" {
 		t.Error("foreign fields of the ConfigMap or the Secret are gone")
 	}
 	s.service(ns, name) // and it answers
@@ -181,13 +191,15 @@ func TestH8AFinalizerAndAnAnnotationOfSomebodyElse(t *testing.T) {
 	s.awaitReady(cluster(ns, "dns"))
 	const finalizer = "example.org/mine"
 	i := must(s, instance("", ""), ns, "dns-primary-1")
-	s.patch(i, fmt.Sprintf(`{"metadata":{"annotations":{"example.org/note":"mine"},"finalizers":[%q,%q]}}`, v1beta1.InstanceFinalizer, finalizer))
+	s.patch(i, fmt.Sprintf(`{"metadata":{"annotations":{"example.org/note":"mine"},"finalizers":[%q,%q]}}`,
+		v1beta1.InstanceFinalizer, finalizer))
 	d := named(&appsv1.Deployment{}, ns, "dns-primary-0")
 	s.patch(d, fmt.Sprintf(`{"metadata":{"annotations":{"example.org/note":"mine"},"finalizers":[%q]}}`, finalizer))
 	s.patch(cluster(ns, "dns"), `{"spec":{"secondaryReplicas":1}}`)
 	s.awaitReady(cluster(ns, "dns"))
 	s.quiet(time.Second)
-	for _, o := range []client.Object{must(s, instance("", ""), ns, "dns-primary-1"), must(s, &appsv1.Deployment{}, ns, "dns-primary-0")} {
+	for _, o := range []client.Object{must(s, instance("", ""), ns, "dns-primary-1"), must(s, &appsv1.Deployment{}, ns,
+		"dns-primary-0")} {
 		if o.GetAnnotations()["example.org/note"] != "mine" || !slices.Contains(o.GetFinalizers(), finalizer) {
 			t.Errorf("%T has the annotations %v and the finalizers %v", o, o.GetAnnotations(), o.GetFinalizers())
 		}

@@ -45,7 +45,8 @@ func TestH1AProviderWithThreeNamespaces(t *testing.T) {
 func (s *site) isEmpty(namespace string) string {
 	s.Helper()
 	for _, list := range []client.ObjectList{
-		&v1beta1.Bind9ClusterList{}, &v1beta1.Bind9InstanceList{}, &appsv1.DeploymentList{}, &corev1.PodList{}, &corev1.ServiceList{},
+		&v1beta1.Bind9ClusterList{}, &v1beta1.Bind9InstanceList{}, &appsv1.DeploymentList{}, &corev1.PodList{},
+		&corev1.ServiceList{},
 		&corev1.SecretList{}, &policyv1.PodDisruptionBudgetList{},
 	} {
 		if n := s.count(list, client.InNamespace(namespace)); n > 0 {
@@ -53,7 +54,8 @@ func (s *site) isEmpty(namespace string) string {
 		}
 	}
 	for _, list := range []client.ObjectList{&corev1.ConfigMapList{}, &corev1.ServiceAccountList{}} {
-		if n := s.count(list, client.InNamespace(namespace), client.MatchingLabels{v1beta1.PartOfLabel: v1beta1.PartOfValue}); n > 0 {
+		if n := s.count(list, client.InNamespace(namespace),
+			client.MatchingLabels{v1beta1.PartOfLabel: v1beta1.PartOfValue}); n > 0 {
 			return fmt.Sprintf("there are %d of ours in %T", n, list)
 		}
 	}
@@ -81,13 +83,15 @@ func TestH2TwoPrimariesAndThreeSecondaries(t *testing.T) {
 		i := must(s, instance("", ""), ns, name)
 		wantOwner(t, i, v1beta1.KindCluster, owner.UID)
 		wantLabels(t, i, map[string]string{
-			"bindy.firestoned.io/managed-by": "Bind9Cluster", "bindy.firestoned.io/cluster": "dns", "bindy.firestoned.io/role": role,
+			"bindy.firestoned.io/managed-by": "Bind9Cluster", "bindy.firestoned.io/cluster": "dns",
+			"bindy.firestoned.io/role": role,
 		})
 		if at := s.service(ns, name).String(); i.Status.ServiceAddress != at {
 			t.Errorf("the Service of %s is at %s, and its status says %q", name, at, i.Status.ServiceAddress)
 		}
 		children := []client.Object{
-			must(s, &appsv1.Deployment{}, ns, name), must(s, &corev1.Service{}, ns, name), must(s, &corev1.Secret{}, ns, name+"-rndc-key"),
+			must(s, &appsv1.Deployment{}, ns, name), must(s, &corev1.Service{}, ns, name), must(s, &corev1.Secret{}, ns, name+
+				"-rndc-key"),
 		}
 		for _, child := range children {
 			wantOwner(t, child, v1beta1.KindInstance, i.UID)
@@ -97,7 +101,8 @@ func TestH2TwoPrimariesAndThreeSecondaries(t *testing.T) {
 	}
 	for _, shared := range []client.Object{
 		must(s, &corev1.ConfigMap{}, ns, "dns-config"), must(s, &corev1.Secret{}, ns, "dns-transfer-key"),
-		must(s, &policyv1.PodDisruptionBudget{}, ns, "dns-primary"), must(s, &policyv1.PodDisruptionBudget{}, ns, "dns-secondary"),
+		must(s, &policyv1.PodDisruptionBudget{}, ns, "dns-primary"), must(s, &policyv1.PodDisruptionBudget{}, ns,
+			"dns-secondary"),
 	} {
 		wantOwner(t, shared, v1beta1.KindCluster, owner.UID)
 	}
@@ -112,9 +117,11 @@ func TestH2TwoPrimariesAndThreeSecondaries(t *testing.T) {
 func childLabels(cluster, instance, role string) map[string]string {
 	return map[string]string{
 		"app": "bind9", "instance": instance, "cluster": cluster,
-		"app.kubernetes.io/name": "bind9", "app.kubernetes.io/instance": instance, "app.kubernetes.io/component": "dns-server",
+		"app.kubernetes.io/name": "bind9", "app.kubernetes.io/instance": instance,
+		"app.kubernetes.io/component":  "dns-server",
 		"app.kubernetes.io/managed-by": "zonefold", "app.kubernetes.io/part-of": "bindy",
-		"bindy.firestoned.io/cluster": cluster, "bindy.firestoned.io/role": role, "bindy.firestoned.io/managed-by": "Bind9Instance",
+		"bindy.firestoned.io/cluster": cluster, "bindy.firestoned.io/role": role,
+		"bindy.firestoned.io/managed-by": "Bind9Instance",
 	}
 }
 

@@ -12,13 +12,15 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 )
 
-// idle is how long nothing may be written: longer than the periods of kubelet and of the sidecars. docs/performance.md has a longer one.
+// idle is how long nothing may be written: longer than the periods of kubelet and of the sidecars. docs/performance.md
+// has a longer one.
 var idle = flag.Duration("idle", 70*time.Second, "how long a fleet at rest is watched")
 
 func TestS4AFleetAtRestIsNotWrittenTo(t *testing.T) {
 	s := newSite(t)
 	ns := s.namespace("a")
-	s.apply(providerManifest, s.word, ns, "primaryReplicas: 1, secondaryReplicas: 1, primary: {rndcKey: {autoRotate: true}}")
+	s.apply(providerManifest, s.word, ns,
+		"primaryReplicas: 1, secondaryReplicas: 1, primary: {rndcKey: {autoRotate: true}}")
 	zones := []string{"a.s4.example", "b.s4.example", "c.s4.example"}
 	for _, zone := range zones {
 		object, _, _ := strings.Cut(zone, ".")
@@ -54,7 +56,8 @@ func TestS4AFleetAtRestIsNotWrittenTo(t *testing.T) {
 		t.Errorf("the operator has written while nothing happened: %s", after[written:])
 	}
 	if after := s.changes(ns); len(changes) == 0 || len(after) != len(changes) {
-		t.Errorf("servers were changed while nothing happened: there were %d lines, and then came %q", len(changes), after[len(changes):])
+		t.Errorf("servers were changed while nothing happened: there were %d lines, and then came %q", len(changes),
+			after[len(changes):])
 	}
 	for zone, serial := range before {
 		for _, v := range servers {
@@ -71,7 +74,8 @@ func (s *site) serialAt(v server, zone string) (uint32, error) { return serial(s
 // changes are what the servers of a namespace say of updates and transfers, in no order.
 func (s *site) changes(namespace string) (lines []string) {
 	s.Helper()
-	out, err := s.cluster.RunKubectl(s.ctx, "logs", "-n", namespace, "-l", v1beta1.AppLabel+"="+v1beta1.AppValue, "-c", "bind9", "--tail=-1", "--max-log-requests=50")
+	out, err := s.cluster.RunKubectl(s.ctx, "logs", "-n", namespace, "-l", v1beta1.AppLabel+"="+v1beta1.AppValue, "-c",
+		"bind9", "--tail=-1", "--max-log-requests=50")
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -44,8 +44,11 @@ func TestK1ARotationThatIsDue(t *testing.T) {
 	if first.name != "bindy-operator" {
 		t.Errorf("the first key is called %s", first.name)
 	}
-	current := s.updating("an update with the key that the Secret names, and questions", at, zone, func(ctx context.Context) (key, error) { return s.keyOf(ctx, ns, secret) })
-	old := s.updating("an update with the first key, and questions", at, zone, func(context.Context) (key, error) { return first, nil })
+	current := s.updating("an update with the key that the Secret names, and questions", at, zone,
+		func(ctx context.Context) (key, error) { return s.keyOf(ctx, ns, secret) })
+	old := s.updating("an update with the first key, and questions", at, zone, func(context.Context) (key, error) {
+		return first, nil
+	})
 	s.eventually("the clients are at work", func() string {
 		if n, _ := current.soFar(); n < 20 {
 			return fmt.Sprintf("only %d updates so far", n)
@@ -90,7 +93,8 @@ const keySecretManifest = `{apiVersion: v1, kind: Secret, metadata: {namespace: 
 func TestK2AKeyOfSomebodyElse(t *testing.T) {
 	s := newSite(t)
 	ns := s.namespace("a")
-	one, two := key{"team-1", "hmac-sha256", "b25lIHNlY3JldCBmb3IgdGVzdHMgb25seSEhISEhISE="}, key{"team-2", "hmac-sha256", "dHdvIHNlY3JldHMgZm9yIHRlc3RzIG9ubHkhISEhISE="}
+	one, two := key{"team-1", "hmac-sha256", "b25lIHNlY3JldCBmb3IgdGVzdHMgb25seSEhISEhISE="}, key{"team-2", "hmac-sha256",
+		"dHdvIHNlY3JldHMgZm9yIHRlc3RzIG9ubHkhISEhISE="}
 	const name, zone = "lone", "k2.example"
 	s.apply(instanceManifest, ns, name, "role: Primary, rndcKey: {secretRef: {name: team-key}}")
 	s.eventually("it says what is missing", func() string {
@@ -101,11 +105,14 @@ func TestK2AKeyOfSomebodyElse(t *testing.T) {
 	s.makeZone(ns, name, zone)
 	at, pod := s.service(ns, name).At(servicePort), s.pod(ns, name)
 	works := func(k key) {
-		s.eventually("an update with the key "+k.name, func() string { return text(update(s.ctx, at, k, addition{zone, k.name + "." + zone, "192.0.2.7"})) })
+		s.eventually("an update with the key "+k.name, func() string {
+			return text(update(s.ctx, at, k, addition{zone, k.name + "." + zone, "192.0.2.7"}))
+		})
 	}
 	works(one)
 
-	old := s.updating("an update with the key that is replaced, and questions", at, zone, func(context.Context) (key, error) { return one, nil })
+	old := s.updating("an update with the key that is replaced, and questions", at, zone,
+		func(context.Context) (key, error) { return one, nil })
 	s.apply(keySecretManifest, ns, "team-key", two.name, two.algorithm, two.secret)
 	works(two)
 	s.eventually("the instance's own Secret names it", func() string {

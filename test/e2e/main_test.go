@@ -1,6 +1,7 @@
-// Package e2e_test runs fleets of BIND on a real node: kubelet, containerd and pods, with the operator installed from the chart.
-// Cases whose names begin with H are about the hierarchy from provider to pod, those with K about keys, B the sidecar bindcar, Z zones,
-// R records, S servers and operators that fail, T tenants, and A admission. Each has namespaces of its own, in which Pod Security is enforced at its strictest, and they run side by side.
+// Package e2e_test runs fleets of BIND on a real node: kubelet, containerd and pods, with the operator installed from
+// the chart. Cases whose names begin with H are about the hierarchy from provider to pod, those with K about keys, B
+// the sidecar bindcar, Z zones, R records, S servers and operators that fail, T tenants, and A admission. Each has
+// namespaces of its own, in which Pod Security is enforced at its strictest, and they run side by side.
 package e2e_test
 
 import (

@@ -55,7 +55,8 @@ func twoObjects(z *zoned) {
 	b := z.selected("ARecord", "b", "name: www, ipv4Addresses: [192.0.2.2, 192.0.2.3], ttl: 60")
 	z.serves("www", dns.TypeA, "300 192.0.2.1, 300 192.0.2.2, 300 192.0.2.3")
 	z.published(b, "www")
-	if c := meta.FindStatusCondition(statusOf(b).Conditions, controller.ConditionWarning); c == nil || c.Reason != string(zone.TTLDiffers) {
+	if c := meta.FindStatusCondition(statusOf(b).Conditions, controller.ConditionWarning); c == nil ||
+		c.Reason != string(zone.TTLDiffers) {
 		z.Errorf("the younger record has another TTL, which its conditions do not tell: %+v", statusOf(b).Conditions)
 	}
 	z.published(a, "www")
@@ -112,7 +113,8 @@ func renamedAndMoved(z *zoned) {
 		z.Errorf("the serial went from %d to %d with a rename", before, now)
 	}
 
-	z.apply(recordManifest, "ARecord", z.fleet.namespace, o.GetName(), "zone: other.r13.example, name: new, ipv4: 192.0.2.1")
+	z.apply(recordManifest, "ARecord", z.fleet.namespace, o.GetName(),
+		"zone: other.r13.example, name: new, ipv4: 192.0.2.1")
 	z.allDig(z.fleet.servers, "new.other.r13.example", dns.TypeA, "120 192.0.2.1")
 	z.serves("new", dns.TypeA, noName)
 	z.awaitRecord(o)

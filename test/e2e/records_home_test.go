@@ -51,7 +51,9 @@ func selectedTwice(z *zoned) {
 
 	// Two selectors of one zone match it: it counts once, and nothing changes.
 	before := z.serial()
-	z.patch(dnsZone(z.fleet.namespace, z.word), fmt.Sprintf(`{"spec":{"recordsFrom":[{"selector":{"matchLabels":{"zone":%q}}},{"selector":{"matchExpressions":[{"key":"zone","operator":"In","values":[%[1]q]}]}}]}}`, z.word))
+	z.patch(dnsZone(z.fleet.namespace, z.word),
+		fmt.Sprintf(
+			`{"spec":{"recordsFrom":[{"selector":{"matchLabels":{"zone":%q}}},{"selector":{"matchExpressions":[{"key":"zone","operator":"In","values":[%[1]q]}]}}]}}`, z.word))
 	z.awaitZone(z.fleet.namespace, z.word)
 	z.counts(1)
 	z.serves("www", dns.TypeA, "120 192.0.2.1")
@@ -65,13 +67,15 @@ func selectedTwice(z *zoned) {
 	z.awaitZone(z.fleet.namespace, younger)
 	z.eventually("the record is told", func() string {
 		z.get(o)
-		if c := meta.FindStatusCondition(statusOf(o).Conditions, controller.ConditionWarning); c == nil || c.Reason != v1beta1.ReasonSelectedTwice {
+		if c := meta.FindStatusCondition(statusOf(o).Conditions, controller.ConditionWarning); c == nil ||
+			c.Reason != v1beta1.ReasonSelectedTwice {
 			return fmt.Sprintf("%+v", statusOf(o).Conditions)
 		}
 		return ""
 	})
 	z.eventually("the younger zone is told", func() string {
-		if c := meta.FindStatusCondition(must(z.site, dnsZone("", ""), z.fleet.namespace, younger).Status.Conditions, controller.ConditionWarning); c == nil || c.Reason != v1beta1.ReasonSelectedTwice {
+		if c := meta.FindStatusCondition(must(z.site, dnsZone("", ""), z.fleet.namespace, younger).Status.Conditions,
+			controller.ConditionWarning); c == nil || c.Reason != v1beta1.ReasonSelectedTwice {
 			return fmt.Sprintf("%+v", c)
 		}
 		return ""
@@ -89,7 +93,8 @@ func selectedTwice(z *zoned) {
 	z.serves("www", dns.TypeA, noName)
 	z.eventually("nobody complains any more", func() string {
 		z.get(o)
-		if c := meta.FindStatusCondition(statusOf(o).Conditions, controller.ConditionWarning); c != nil || statusOf(o).Zone != youngerZone {
+		if c := meta.FindStatusCondition(statusOf(o).Conditions, controller.ConditionWarning); c != nil ||
+			statusOf(o).Zone != youngerZone {
 			return fmt.Sprintf("%+v", statusOf(o))
 		}
 		return z.ready(o, metav1.ConditionTrue, v1beta1.ReasonReconcileSucceeded)
@@ -98,7 +103,8 @@ func selectedTwice(z *zoned) {
 }
 
 func zoneAfterRecord(z *zoned) {
-	byName, byLabel := z.record("ARecord", "named", "name: named, ipv4: 192.0.2.1"), z.selected("ARecord", "chosen", "name: chosen, ipv4: 192.0.2.2")
+	byName, byLabel := z.record("ARecord", "named", "name: named, ipv4: 192.0.2.1"), z.selected("ARecord", "chosen",
+		"name: chosen, ipv4: 192.0.2.2")
 	z.refused(byName, v1beta1.ReasonZoneNotFound, z.zone)
 	z.refused(byLabel, v1beta1.ReasonNotSelected)
 	z.allDig(z.fleet.servers, z.full("named"), dns.TypeA, noZone)

@@ -8,7 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// A kindOfRecord is how records of a kind look, as specs without a name and as answers, when they are made and when they are changed.
+// A kindOfRecord is how records of a kind look, as specs without a name and as answers, when they are made and when
+// they are changed.
 type kindOfRecord struct {
 	number, kind          string
 	rrtype                uint16
@@ -33,14 +34,18 @@ func kindsOfRecords() []recordCase {
 			"120 10 mx.example.org.", "120 0 .", "", ""},
 		{"R6", "NSRecord", dns.TypeNS, "nameserver: ns.example.org., ttl: 300", "nameserver: ns2.example.org., ttl: 60",
 			"300 ns.example.org.", "60 ns2.example.org.", "", ""},
-		{"R7", "SRVRecord", dns.TypeSRV, "priority: 1, weight: 2, port: 443, target: www.example.org.", "priority: 65535, weight: 0, port: 80, target: a.example.org.",
+		{"R7", "SRVRecord", dns.TypeSRV, "priority: 1, weight: 2, port: 443, target: www.example.org.",
+			"priority: 65535, weight: 0, port: 80, target: a.example.org.",
 			"120 1 2 443 www.example.org.", "120 65535 0 80 a.example.org.", "", ""},
-		{"R8", "CAARecord", dns.TypeCAA, "flags: 0, tag: issue, value: ca.example.org", `flags: 128, tag: iodef, value: "mailto:a@example.org"`,
+		{"R8", "CAARecord", dns.TypeCAA, "flags: 0, tag: issue, value: ca.example.org",
+			`flags: 128, tag: iodef, value: "mailto:a@example.org"`,
 			`120 0 issue "ca.example.org"`, `120 128 iodef "mailto:a@example.org"`, "", ""},
 		{"PTR", "PTRRecord", dns.TypePTR, "target: www.example.org.", "target: mail.example.org., ttl: 60",
 			"120 www.example.org.", "60 mail.example.org.", "", ""},
 	} {
-		out = append(out, recordCase{k.number + " " + k.kind + "s made, changed and deleted", func(z *zoned) { liveOf(z, k) }})
+		out = append(out, recordCase{k.number + " " + k.kind + "s made, changed and deleted", func(z *zoned) {
+			liveOf(z, k)
+		}})
 	}
 	return out
 }
@@ -50,7 +55,8 @@ func liveOf(z *zoned, k kindOfRecord) {
 	z.makeZone()
 	made := map[string]func(string, string, string, ...any) client.Object{"_named": z.record, "chosen.below": z.selected}
 	hashes := map[string]string{}
-	for _, step := range []struct{ spec, want, addresses string }{{k.made, k.madeWant, k.addresses}, {k.then, k.thenWant, k.addresses2}} {
+	for _, step := range []struct{ spec, want, addresses string }{{k.made, k.madeWant, k.addresses},
+		{k.then, k.thenWant, k.addresses2}} {
 		for owner, apply := range made {
 			apply(k.kind, strings.Trim(owner, "_"), "name: %s, %s", owner, step.spec)
 		}
@@ -59,7 +65,8 @@ func liveOf(z *zoned, k kindOfRecord) {
 			o := z.object(k.kind, strings.Trim(owner, "_"))
 			s := z.published(o, owner)
 			if s.Addresses != step.addresses || s.RecordHash == hashes[owner] {
-				z.Errorf("the status of %s has addresses %q, want %q, and hash %s after %q", o.GetName(), s.Addresses, step.addresses, s.RecordHash, hashes[owner])
+				z.Errorf("the status of %s has addresses %q, want %q, and hash %s after %q", o.GetName(), s.Addresses,
+					step.addresses, s.RecordHash, hashes[owner])
 			}
 			hashes[owner] = s.RecordHash
 		}
@@ -131,7 +138,8 @@ func allForms(z *zoned) {
 		{"ARecord", "'*.below'", "ipv4: 192.0.2.3", dns.TypeA, "any.thing.below", "120 192.0.2.3"},
 		{"TXTRecord", "'*.below'", "text: [a]", dns.TypeTXT, "*.below", `120 "a"`},
 		{"TXTRecord", "_dmarc", "text: [v=DMARC1]", dns.TypeTXT, "_dmarc", `120 "v=DMARC1"`},
-		{"SRVRecord", "_sip._tcp", "priority: 0, weight: 0, port: 5060, target: .", dns.TypeSRV, "_sip._tcp", "120 0 0 5060 ."},
+		{"SRVRecord", "_sip._tcp", "priority: 0, weight: 0, port: 5060, target: .", dns.TypeSRV, "_sip._tcp",
+			"120 0 0 5060 ."},
 		{"TXTRecord", "key._domainkey", "text: ['" + long + "', b]", dns.TypeTXT, "key._domainkey",
 			`120 "` + long[:255] + `" "` + long[255:510] + `" "` + long[510:] + `" "b"`},
 		{"ARecord", "Absolute." + z.zone + ".", "ipv4: 192.0.2.4", dns.TypeA, "absolute", "120 192.0.2.4"},

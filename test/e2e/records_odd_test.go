@@ -45,8 +45,8 @@ func (s *site) foreign(namespace, instance, zone string, add, remove []string) {
 	}
 }
 
-// drift has somebody else change, delete and add at one primary. A zone that we have whole holds nothing of others: it is put right
-// with the next change and by an audit, and the secondaries follow.
+// drift has somebody else change, delete and add at one primary. A zone that we have whole holds nothing of others: it
+// is put right with the next change and by an audit, and the secondaries follow.
 func drift(z *zoned) {
 	z.makeZone()
 	z.record("ARecord", "www", "name: www, ipv4: 192.0.2.1")
@@ -62,17 +62,22 @@ func drift(z *zoned) {
 			z.record("ARecord", "next", "name: next, ipv4: 192.0.2.2")
 			z.serves("next", dns.TypeA, "120 192.0.2.2")
 		} else { // and so does who is told to look
-			z.patch(dnsZone(z.fleet.namespace, z.word), `{"metadata":{"annotations":{"bindy.firestoned.io/reconcile-trigger":"1"}}}`)
+			z.patch(dnsZone(z.fleet.namespace, z.word),
+				`{"metadata":{"annotations":{"bindy.firestoned.io/reconcile-trigger":"1"}}}`)
 		}
 		z.serves("www", dns.TypeA, "120 192.0.2.1")
 		z.serves("text", dns.TypeTXT, `120 "a"`)
 		z.serves("extra", dns.TypeA, noName)
 		now := z.agree(z.fleet.servers, z.zone, z.fleet.key)
-		if want := whole.records + "\n"; !strings.Contains(now.records+"\n", "192.0.2.2") || now.soa.Serial <= whole.soa.Serial || len(now.records) <= len(want) {
-			z.Errorf("the zone has serial %d after %d, and\n%s\nafter\n%s", now.soa.Serial, whole.soa.Serial, now.records, whole.records)
+		if want := whole.records + "\n"; !strings.Contains(now.records+"\n", "192.0.2.2") ||
+			now.soa.Serial <= whole.soa.Serial || len(now.records) <= len(want) {
+			z.Errorf("the zone has serial %d after %d, and\n%s\nafter\n%s", now.soa.Serial, whole.soa.Serial, now.records,
+				whole.records)
 		}
 		z.awaitZone(z.fleet.namespace, z.word)
-		z.eventually("somebody is told", func() string { return z.toldOf("ForeignChange", z.full("extra")+". A", "/"+instance) })
+		z.eventually("somebody is told", func() string {
+			return z.toldOf("ForeignChange", z.full("extra")+". A", "/"+instance)
+		})
 	}
 }
 
@@ -84,7 +89,8 @@ func (z *zoned) toldOf(reason string, texts ...string) string {
 		z.Fatal(err)
 	}
 	for _, e := range events.Items {
-		if e.Reason == reason && e.Regarding.Kind == "DNSZone" && e.Regarding.Name == z.word && !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(e.Note, text) }) {
+		if e.Reason == reason && e.Regarding.Kind == "DNSZone" && e.Regarding.Name == z.word &&
+			!slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(e.Note, text) }) {
 			return ""
 		}
 	}
@@ -116,9 +122,11 @@ func invalid(z *zoned) {
 	z.younger(full)
 	labels := strings.Repeat(strings.Repeat("a", 60)+".", 4)
 	for n, r := range []struct{ sentence, kind, spec, reason string }{
-		{"a name that is too long in the zone", "ARecord", "name: " + strings.TrimSuffix(labels, ".") + ", ipv4: 192.0.2.1", string(zone.InvalidName)},
+		{"a name that is too long in the zone", "ARecord", "name: " + strings.TrimSuffix(labels, ".") + ", ipv4: 192.0.2.1",
+			string(zone.InvalidName)},
 		{"a name outside of the zone", "ARecord", "name: www.example.org., ipv4: 192.0.2.1", string(zone.OutOfZone)},
-		{"a text that is too long", "TXTRecord", "name: a, text: ['" + strings.Repeat("a", 65535) + "']", string(zone.InvalidData)},
+		{"a text that is too long", "TXTRecord", "name: a, text: ['" + strings.Repeat("a", 65535) + "']",
+			string(zone.InvalidData)},
 		{"one address too many", "ARecord", "name: full, ipv4: 192.0.2.200", string(zone.SetFull)},
 	} {
 		before := z.serial()
@@ -139,7 +147,8 @@ func invalid(z *zoned) {
 func (z *zoned) tries(kind, spec string) error {
 	z.Helper()
 	object := &unstructured.Unstructured{}
-	if err := yaml.UnmarshalStrict(fmt.Appendf(nil, recordManifest, kind, z.fleet.namespace, z.word+"-none", "zone: "+z.zone+", "+spec), &object.Object); err != nil {
+	if err := yaml.UnmarshalStrict(fmt.Appendf(nil, recordManifest, kind, z.fleet.namespace, z.word+"-none",
+		"zone: "+z.zone+", "+spec), &object.Object); err != nil {
 		z.Fatal(err)
 	}
 	return z.client.Apply(z.ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("person"))

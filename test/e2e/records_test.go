@@ -19,8 +19,8 @@ import (
 // labelled is the manifest of a record with a label that its case's zone selects.
 const labelled = `{apiVersion: bindy.firestoned.io/v1beta1, kind: %s, metadata: {namespace: %s, name: %s, labels: {zone: %s}}, spec: {%s}}`
 
-// A zoned is a case about records: it has a zone of its own, on the fleet that many cases share. The zone is that which records name
-// by spec.zone, and those with the label zone=<word> are selected by it.
+// A zoned is a case about records: it has a zone of its own, on the fleet that many cases share. The zone is that which
+// records name by spec.zone, and those with the label zone=<word> are selected by it.
 type zoned struct {
 	*site
 	fleet      fleet
@@ -61,8 +61,8 @@ type recordCase struct {
 	run      func(*zoned)
 }
 
-// explain says, if the case failed, what the operator has told and logged about its zone, and who has led meanwhile: a new leader does not
-// know what the one before had written.
+// explain says, if the case failed, what the operator has told and logged about its zone, and who has led meanwhile: a
+// new leader does not know what the one before had written.
 func (z *zoned) explain() {
 	if !z.Failed() {
 		return
@@ -71,13 +71,15 @@ func (z *zoned) explain() {
 	defer cancel()
 	for _, args := range [][]string{
 		{"get", "lease,pods", "-n", testoperator.Namespace, "-o", "wide"},
-		{"get", "events.events.k8s.io", "-n", z.fleet.namespace, "-o", `jsonpath={range .items[*]}{.regarding.name} {.related.name} {.reason} {.series.count} {.note}{"\n"}{end}`},
+		{"get", "events.events.k8s.io", "-n", z.fleet.namespace, "-o",
+			`jsonpath={range .items[*]}{.regarding.name} {.related.name} {.reason} {.series.count} {.note}{"\n"}{end}`},
 		{"logs", "-n", testoperator.Namespace, "-l", "app.kubernetes.io/name=zonefold-operator", "--prefix", "--tail=-1"},
 	} {
 		out, err := z.cluster.RunKubectl(ctx, args...)
 		var about strings.Builder
 		for line := range strings.Lines(out) {
-			if args[0] == "get" && args[1] == "lease,pods" || strings.Contains(line, z.zone) || strings.HasPrefix(line, z.word+" ") || strings.Contains(line, "leader") {
+			if args[0] == "get" && args[1] == "lease,pods" || strings.Contains(line, z.zone) || strings.HasPrefix(line, z.word+
+				" ") || strings.Contains(line, "leader") {
 				about.WriteString(line)
 			}
 		}
@@ -95,7 +97,8 @@ func (z *zoned) makeZone() {
 // anotherZone makes a zone on the same servers, which selects the same records.
 func (z *zoned) anotherZone(object, zone string) {
 	z.Helper()
-	z.apply(zoneManifest, z.fleet.namespace, object, zone, fmt.Sprintf("ttl: 120, clusterRef: dns, recordsFrom: [{selector: {matchLabels: {zone: %s}}}]", z.word))
+	z.apply(zoneManifest, z.fleet.namespace, object, zone, fmt.Sprintf(
+		"ttl: 120, clusterRef: dns, recordsFrom: [{selector: {matchLabels: {zone: %s}}}]", z.word))
 }
 
 // record makes or changes a record that names the zone.
@@ -149,8 +152,8 @@ func statusOf(o client.Object) v1beta1.RecordStatus {
 	return *r.Status
 }
 
-// published waits until a record says that every primary has it, as documented, and returns what its status says. The zone's
-// object is called like the case.
+// published waits until a record says that every primary has it, as documented, and returns what its status says. The
+// zone's object is called like the case.
 func (z *zoned) published(o client.Object, owner string) v1beta1.RecordStatus {
 	z.Helper()
 	z.awaitRecord(o)
@@ -159,7 +162,8 @@ func (z *zoned) published(o client.Object, owner string) v1beta1.RecordStatus {
 	if s.PublishedName != z.full(owner)+"." {
 		z.Errorf("%s was published as %q, want %q", o.GetName(), s.PublishedName, z.full(owner)+".")
 	}
-	if _, err := time.Parse(time.RFC3339, s.LastUpdated); err != nil || len(s.RecordHash) != 64 || s.ObservedGeneration != o.GetGeneration() {
+	if _, err := time.Parse(time.RFC3339, s.LastUpdated); err != nil || len(s.RecordHash) != 64 ||
+		s.ObservedGeneration != o.GetGeneration() {
 		z.Errorf("the status of %s of generation %d is %+v", o.GetName(), o.GetGeneration(), s)
 	}
 	return s
@@ -169,7 +173,8 @@ func (z *zoned) published(o client.Object, owner string) v1beta1.RecordStatus {
 func (z *zoned) isIn(o client.Object, object, zone string) {
 	z.Helper()
 	s := statusOf(o)
-	want := v1beta1.ZoneReference{APIVersion: v1beta1.GroupVersion.String(), Kind: v1beta1.KindZone, Name: object, Namespace: z.fleet.namespace, ZoneName: zone}
+	want := v1beta1.ZoneReference{APIVersion: v1beta1.GroupVersion.String(), Kind: v1beta1.KindZone, Name: object,
+		Namespace: z.fleet.namespace, ZoneName: zone}
 	if s.ZoneRef == nil || *s.ZoneRef != want || s.Zone != zone {
 		z.Errorf("%s is in zone %q, %+v, want %+v", o.GetName(), s.Zone, s.ZoneRef, want)
 	}
@@ -178,8 +183,11 @@ func (z *zoned) isIn(o client.Object, object, zone string) {
 // refused waits until a record says that it is not published, why, and nothing else.
 func (z *zoned) refused(o client.Object, reason string, texts ...string) {
 	z.Helper()
-	z.eventually("the refusal of "+o.GetName(), func() string { return z.ready(o, metav1.ConditionFalse, reason, texts...) })
-	if s := statusOf(o); s.ZoneRef != nil || s.Zone != "" || s.PublishedName != "" || s.RecordHash != "" || s.Addresses != "" || s.LastUpdated != "" {
+	z.eventually("the refusal of "+o.GetName(), func() string {
+		return z.ready(o, metav1.ConditionFalse, reason, texts...)
+	})
+	if s := statusOf(o); s.ZoneRef != nil || s.Zone != "" || s.PublishedName != "" || s.RecordHash != "" ||
+		s.Addresses != "" || s.LastUpdated != "" {
 		z.Errorf("%s is refused, and its status has %+v", o.GetName(), s)
 	}
 }

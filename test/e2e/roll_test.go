@@ -132,7 +132,8 @@ func TestH6ChangesAreRolledOutOneAtATime(t *testing.T) {
 			s.resolves(at, "www.h6.example", "192.0.2.6")
 			clients = append(clients, s.keep("asking "+name+" over "+network, func(ctx context.Context, _ int) error {
 				got, err := lookup(ctx, network, at, "www.h6.example")
-				if errors.Is(err, os.ErrDeadlineExceeded) && network == "udp" { // lost on its way, which every resolver expects; a refusal is none
+				if errors.Is(err, os.ErrDeadlineExceeded) && network == "udp" {
+					// lost on its way, which every resolver expects; a refusal is none
 					got, err = lookup(ctx, network, at, "www.h6.example")
 				}
 				if err != nil || got != "192.0.2.6" {

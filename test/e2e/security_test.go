@@ -17,11 +17,13 @@ func TestTheOperatorRunsConfined(t *testing.T) {
 	}
 }
 
-// isConfined complains of what a pod may do and does not need. That its namespace took it says the same of what Pod Security knows.
+// isConfined complains of what a pod may do and does not need. That its namespace took it says the same of what Pod
+// Security knows.
 func (s *site) isConfined(p *corev1.Pod, user int64) {
 	s.Helper()
 	own := p.Spec.SecurityContext
-	if own == nil || own.RunAsNonRoot == nil || !*own.RunAsNonRoot || own.RunAsUser == nil || *own.RunAsUser != user || own.SeccompProfile == nil ||
+	if own == nil || own.RunAsNonRoot == nil || !*own.RunAsNonRoot || own.RunAsUser == nil || *own.RunAsUser != user ||
+		own.SeccompProfile == nil ||
 		own.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
 		s.Errorf("the security context of %s is %+v", p.Name, own)
 	}
@@ -30,8 +32,10 @@ func (s *site) isConfined(p *corev1.Pod, user int64) {
 	}
 	for _, c := range p.Spec.Containers {
 		sc := c.SecurityContext
-		if sc == nil || sc.AllowPrivilegeEscalation == nil || *sc.AllowPrivilegeEscalation || sc.ReadOnlyRootFilesystem == nil || !*sc.ReadOnlyRootFilesystem ||
-			sc.Capabilities == nil || len(sc.Capabilities.Add) > 0 || len(sc.Capabilities.Drop) != 1 || sc.Capabilities.Drop[0] != "ALL" {
+		if sc == nil || sc.AllowPrivilegeEscalation == nil || *sc.AllowPrivilegeEscalation ||
+			sc.ReadOnlyRootFilesystem == nil || !*sc.ReadOnlyRootFilesystem ||
+			sc.Capabilities == nil || len(sc.Capabilities.Add) > 0 || len(sc.Capabilities.Drop) != 1 ||
+			sc.Capabilities.Drop[0] != "ALL" {
 			s.Errorf("the security context of %s in %s is %+v", c.Name, p.Name, sc)
 		}
 	}
@@ -45,7 +49,8 @@ func TestPodsAreConfinedAndZonesTransferredWithTheKeyAlone(t *testing.T) {
 	for _, p := range s.pods(ns, "") {
 		s.isConfined(&p, 101)
 		for _, container := range []string{"bind9", "api"} { // there is nothing to run in them
-			if _, err := s.cluster.RunKubectl(s.ctx, "exec", "-n", ns, p.Name, "-c", container, "--", "sh", "-c", "true"); err == nil {
+			if _, err := s.cluster.RunKubectl(s.ctx, "exec", "-n", ns, p.Name, "-c", container, "--", "sh", "-c",
+				"true"); err == nil {
 				t.Errorf("there is a shell in %s of %s", container, p.Name)
 			}
 		}
@@ -66,7 +71,8 @@ func TestPodsAreConfinedAndZonesTransferredWithTheKeyAlone(t *testing.T) {
 	for _, name := range s.instances(ns) {
 		at := s.service(ns, name).At(servicePort)
 		own := s.key(ns, name+"-rndc-key")
-		for sentence, wrong := range map[string]*key{"without a key": nil, "with the key for updates": &own, "with a key of that name": {k.name, k.algorithm, own.secret}} {
+		for sentence, wrong := range map[string]*key{"without a key": nil, "with the key for updates": &own,
+			"with a key of that name": {k.name, k.algorithm, own.secret}} {
 			if n, err := transfer(at, zone, wrong); err == nil || n > 0 {
 				t.Errorf("%s gives %d records %s (%v)", name, n, sentence, err)
 			}

@@ -30,8 +30,8 @@ type replaced struct {
 // manyChanges is how many records the zone gets.
 const manyChanges = 60
 
-// TestS3AndR20TheOperatorIsReplaced ends the operators, which all tests share, in the middle of their work, at rest, and while they may
-// not read what they need. It runs before those that run side by side.
+// TestS3AndR20TheOperatorIsReplaced ends the operators, which all tests share, in the middle of their work, at rest,
+// and while they may not read what they need. It runs before those that run side by side.
 func TestS3AndR20TheOperatorIsReplaced(t *testing.T) {
 	s := siteFor(t)
 	r := &replaced{site: s, ns: s.namespace("a"), zone: "s3.example"}
@@ -40,7 +40,8 @@ func TestS3AndR20TheOperatorIsReplaced(t *testing.T) {
 	s.apply(clusterManifest, r.ns, "dns", "primaryReplicas: 2, secondaryReplicas: 1")
 	s.awaitReady(cluster(r.ns, "dns"))
 	s.awaitZone(r.ns, "example")
-	r.witness = s.watchAnswers(r.ns, asked{"r0." + r.zone, dns.TypeA, []string{"30 192.0.2.0"}}, asked{"none." + r.zone, dns.TypeA, []string{noName}})
+	r.witness = s.watchAnswers(r.ns, asked{"r0." + r.zone, dns.TypeA, []string{"30 192.0.2.0"}},
+		asked{"none." + r.zone, dns.TypeA, []string{noName}})
 	r.witness.service(r.ns, s.instances(r.ns)...)
 	r.servers, r.key = s.servers(r.ns), s.transferKey(r.ns, "dns")
 	r.before = s.agree(r.servers, r.zone, r.key)
@@ -75,7 +76,8 @@ func (r *replaced) inTheMiddle() {
 	}
 	after := r.agree(r.servers, r.zone, r.key)
 	for n := range manyChanges {
-		if want := fmt.Sprintf("r%d.%s.\t30\tIN\tA\t192.0.2.%d\n", n, r.zone, n); !strings.Contains(after.records+"\n", want) {
+		if want := fmt.Sprintf("r%d.%s.\t30\tIN\tA\t192.0.2.%d\n", n, r.zone, n); !strings.Contains(after.records+"\n",
+			want) {
 			r.Errorf("the zone lacks %s", want)
 		}
 	}
@@ -94,7 +96,9 @@ func (r *replaced) atRest() {
 	r.endOperators(nil)
 	r.marker("192.0.2.1")
 	r.isAsBefore("when operators were replaced")
-	if writes := slices.DeleteFunc(r.writes()[written:], func(w write) bool { return w.ObjectRef.Name == "marker" }); len(writes) > 0 {
+	if writes := slices.DeleteFunc(r.writes()[written:], func(w write) bool {
+		return w.ObjectRef.Name == "marker"
+	}); len(writes) > 0 {
 		r.Errorf("new operators have written %s", writes)
 	}
 }
@@ -110,7 +114,8 @@ func (r *replaced) withoutRights() {
 	r.endOperators(nil)
 	r.awaitOperators() // an old one leads for as long as it runs, with the watches that it was allowed
 	r.eventually("a new operator is refused", func() string {
-		out, err := r.cluster.RunKubectl(r.ctx, "logs", "-n", testoperator.Namespace, "-l", operatorLabel+"=zonefold-operator", "--tail=-1")
+		out, err := r.cluster.RunKubectl(r.ctx, "logs", "-n", testoperator.Namespace, "-l", operatorLabel+
+			"=zonefold-operator", "--tail=-1")
 		if !strings.Contains(out, "arecords") || !strings.Contains(out, "forbidden") {
 			return fmt.Sprintf("its log does not say so: %v", err)
 		}
@@ -131,8 +136,10 @@ func (r *replaced) withoutRights() {
 
 func (r *replaced) isAsBefore(when string) {
 	r.Helper()
-	if after := r.agree(r.servers, r.zone, r.key); after.soa.Serial != r.before.soa.Serial || after.records != r.before.records {
-		r.Errorf("%s the zone went from serial %d to %d and is\n%s", when, r.before.soa.Serial, after.soa.Serial, after.records)
+	if after := r.agree(r.servers, r.zone, r.key); after.soa.Serial != r.before.soa.Serial ||
+		after.records != r.before.records {
+		r.Errorf("%s the zone went from serial %d to %d and is\n%s", when, r.before.soa.Serial, after.soa.Serial,
+			after.records)
 	}
 }
 
@@ -163,7 +170,8 @@ func (r *replaced) marker(address string) {
 func (s *site) operators() []corev1.Pod {
 	s.Helper()
 	var all corev1.PodList
-	if err := s.client.List(s.ctx, &all, client.InNamespace(testoperator.Namespace), client.MatchingLabels{operatorLabel: "zonefold-operator"}); err != nil {
+	if err := s.client.List(s.ctx, &all, client.InNamespace(testoperator.Namespace),
+		client.MatchingLabels{operatorLabel: "zonefold-operator"}); err != nil {
 		s.Fatal(err)
 	}
 	return all.Items
@@ -174,7 +182,9 @@ func (s *site) awaitOperators() {
 	s.Helper()
 	s.eventually("the operator's pods", func() string {
 		all := s.operators()
-		if n := len(all); n != replicas || slices.ContainsFunc(all, func(p corev1.Pod) bool { return !p.DeletionTimestamp.IsZero() }) {
+		if n := len(all); n != replicas || slices.ContainsFunc(all, func(p corev1.Pod) bool {
+			return !p.DeletionTimestamp.IsZero()
+		}) {
 			return fmt.Sprintf("there are %d, some of which are being ended", n)
 		}
 		return ""
@@ -189,12 +199,14 @@ func (s *site) leader() (leader *corev1.Pod) {
 	s.Helper()
 	s.eventually("a leader", func() string {
 		lease := must(s, &coordinationv1.Lease{}, testoperator.Namespace, "zonefold-operator")
-		if lease.Spec.HolderIdentity == nil || lease.Spec.RenewTime == nil || time.Since(lease.Spec.RenewTime.Time) > 10*time.Second {
+		if lease.Spec.HolderIdentity == nil || lease.Spec.RenewTime == nil ||
+			time.Since(lease.Spec.RenewTime.Time) > 10*time.Second {
 			return "nobody leads"
 		}
 		at, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
 		for _, p := range s.operators() {
-			if from, err := netip.ParseAddrPort(at); err == nil && from.Addr().String() == p.Status.PodIP && p.DeletionTimestamp.IsZero() {
+			if from, err := netip.ParseAddrPort(at); err == nil && from.Addr().String() == p.Status.PodIP &&
+				p.DeletionTimestamp.IsZero() {
 				leader = &p
 				return ""
 			}

@@ -30,7 +30,8 @@ func TestS1AndS2ServersThatAreKilled(t *testing.T) {
 	s.manyRecords(ns, zone, many)
 	s.apply(aManifest, ns, "moving", zone, "moving", "198.51.100.0")
 	moving := []string{"30 198.51.100.0", "30 198.51.100.1", "30 198.51.100.2", "30 198.51.100.3"}
-	w := s.watchAnswers(ns, asked{"r0." + zone, dns.TypeA, []string{"30 192.0.2.0"}}, asked{fmt.Sprintf("r%d.%s", many-1, zone), dns.TypeA, []string{fmt.Sprintf("30 192.0.2.%d", many-1)}},
+	w := s.watchAnswers(ns, asked{"r0." + zone, dns.TypeA, []string{"30 192.0.2.0"}},
+		asked{fmt.Sprintf("r%d.%s", many-1, zone), dns.TypeA, []string{fmt.Sprintf("30 192.0.2.%d", many-1)}},
 		asked{"moving." + zone, dns.TypeA, moving}, asked{"none." + zone, dns.TypeA, []string{noName}})
 	s.apply(clusterManifest, ns, "dns", "primaryReplicas: 2, secondaryReplicas: 1")
 	s.awaitReady(cluster(ns, "dns"))
@@ -161,16 +162,18 @@ func TestR18OneOfTwoPrimariesDown(t *testing.T) {
 	s.awaitRecord(aRecord(ns, "new"))
 }
 
-// TestS2ASecondaryWithoutAPrimary starts a secondary while its primary cannot start: it is not ready, and answers nothing, before it has
-// transferred the zone.
+// TestS2ASecondaryWithoutAPrimary starts a secondary while its primary cannot start: it is not ready, and answers
+// nothing, before it has transferred the zone.
 func TestS2ASecondaryWithoutAPrimary(t *testing.T) {
 	s := newSite(t)
 	ns := s.namespace("a")
 	const zone = "s2.example"
 	s.manyRecords(ns, zone, 3)
-	w := s.watchAnswers(ns, asked{"r1." + zone, dns.TypeA, []string{"30 192.0.2.1"}}, asked{"none." + zone, dns.TypeA, []string{noName}})
+	w := s.watchAnswers(ns, asked{"r1." + zone, dns.TypeA, []string{"30 192.0.2.1"}},
+		asked{"none." + zone, dns.TypeA, []string{noName}})
 	s.apply(clusterManifest, ns, "dns", "primaryReplicas: 0, secondaryReplicas: 0")
-	s.apply(instanceManifest, ns, "first", "clusterRef: dns, role: Primary, image: {image: 'zonefold/none:1', imagePullPolicy: Never}")
+	s.apply(instanceManifest, ns, "first",
+		"clusterRef: dns, role: Primary, image: {image: 'zonefold/none:1', imagePullPolicy: Never}")
 	s.apply(instanceManifest, ns, "second", "clusterRef: dns, role: Secondary")
 	s.eventually("the secondary runs, and the primary does not", func() string {
 		if len(s.servers(ns, "second")) == 1 {

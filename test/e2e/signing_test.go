@@ -14,8 +14,8 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 )
 
-// TestASignedZoneOutlivesItsSigner has the primary of a fleet sign a zone, with keys on a volume, and takes its pod away: a validating
-// resolver believes every server before and after, with the keys of before.
+// TestASignedZoneOutlivesItsSigner has the primary of a fleet sign a zone, with keys on a volume, and takes its pod
+// away: a validating resolver believes every server before and after, with the keys of before.
 func TestASignedZoneOutlivesItsSigner(t *testing.T) {
 	s := newSite(t)
 	ns, dir := s.namespace("a"), t.TempDir()
@@ -29,7 +29,8 @@ func TestASignedZoneOutlivesItsSigner(t *testing.T) {
 	s.apply(aManifest, ns, "www", "signed.example", "www", "192.0.2.1")
 	s.awaitZone(ns, "zone")
 	before := must(s, dnsZone("", ""), ns, "zone").Status.DNSSEC
-	if before == nil || !before.Signed || before.KeyTag == nil || before.Signer != ns+"/dns-primary-0" || before.Algorithm == "" {
+	if before == nil || !before.Signed || before.KeyTag == nil || before.Signer != ns+"/dns-primary-0" ||
+		before.Algorithm == "" {
 		t.Fatalf("the status says %+v", before)
 	}
 	all := []string{"dns-primary-0", "dns-secondary-0"}
@@ -43,7 +44,8 @@ func TestASignedZoneOutlivesItsSigner(t *testing.T) {
 	s.another(ns, "dns-primary-0", p)
 	s.believed(s.servers(ns, all...), anchor, "www.signed.example", "192.0.2.2")
 	s.awaitZone(ns, "zone")
-	if after := must(s, dnsZone("", ""), ns, "zone").Status.DNSSEC; after == nil || after.KeyTag == nil || *after.KeyTag != *before.KeyTag {
+	if after := must(s, dnsZone("", ""), ns, "zone").Status.DNSSEC; after == nil || after.KeyTag == nil ||
+		*after.KeyTag != *before.KeyTag {
 		t.Errorf("the keys are %+v after %+v", after, before)
 	}
 	s.agree(s.servers(ns, all...), "signed.example", s.transferKey(ns, "dns"))
@@ -71,7 +73,8 @@ func (s *site) anchor(v server, zone string) (path string) {
 		for _, r := range answer.Answer {
 			if k, ok := r.(*dns.DNSKEY); ok && k.Flags&dns.SEP != 0 {
 				path = filepath.Join(s.TempDir(), "anchor")
-				content := fmt.Appendf(nil, "trust-anchors { %s. static-key %d %d %d %q; };\n", zone, k.Flags, k.Protocol, k.Algorithm, k.PublicKey)
+				content := fmt.Appendf(nil, "trust-anchors { %s. static-key %d %d %d %q; };\n", zone, k.Flags, k.Protocol,
+					k.Algorithm, k.PublicKey)
 				return text(os.WriteFile(path, content, 0o600))
 			}
 		}
@@ -80,14 +83,16 @@ func (s *site) anchor(v server, zone string) (path string) {
 	return path
 }
 
-// believed waits until a validating resolver that trusts the anchor believes what every server says of a name, and that a name is not there.
+// believed waits until a validating resolver that trusts the anchor believes what every server says of a name, and that
+// a name is not there.
 func (s *site) believed(servers []server, anchor, name, want string) {
 	s.Helper()
 	_, zone, _ := strings.Cut(name, ".")
 	for _, ask := range []struct{ name, want string }{{name, want}, {"none." + zone, "fully validated"}} {
 		s.eventually("belief in "+ask.name, func() string {
 			for _, v := range servers {
-				out, err := exec.CommandContext(s.ctx, "delv", "@"+v.at.Addr().String(), "-p", fmt.Sprint(v.at.Port()), "-a", anchor, "+root="+zone, ask.name, "A").CombinedOutput()
+				out, err := exec.CommandContext(s.ctx, "delv", "@"+v.at.Addr().String(), "-p", fmt.Sprint(v.at.Port()), "-a",
+					anchor, "+root="+zone, ask.name, "A").CombinedOutput()
 				if err != nil || !strings.Contains(string(out), "fully validated") || !strings.Contains(string(out), ask.want) {
 					return fmt.Sprintf("%s: %v %s", v, err, out)
 				}

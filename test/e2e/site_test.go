@@ -71,7 +71,8 @@ func siteFor(t *testing.T) *site {
 	config.QPS = -1
 	config.WarningHandler = rest.NoWarnings{}
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1beta1.AddToScheme, kubizone.AddToScheme, zonefold.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1beta1.AddToScheme,
+		kubizone.AddToScheme, zonefold.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -121,12 +122,14 @@ func (s *site) report(ctx context.Context) {
 	say("get", "clusterbind9providers,bind9clusters,bind9instances", "-A", "-o", "wide")
 	for _, name := range s.namespaces {
 		say("get", "all,secrets,configmaps,pdb", "-n", name, "-o", "wide")
-		say("get", "bind9clusters,bind9instances,dnszones,arecords,txtrecords", "-n", name, "-o", `jsonpath={range .items[*]}{.metadata.name}: {.status.conditions}{"\n"}{end}`)
+		say("get", "bind9clusters,bind9instances,dnszones,arecords,txtrecords", "-n", name, "-o",
+			`jsonpath={range .items[*]}{.metadata.name}: {.status.conditions}{"\n"}{end}`)
 		say("describe", "pods", "-n", name)
 		say("get", "events", "-n", name, "--sort-by=.lastTimestamp")
 		say("logs", "-n", name, "-l", "app=bind9", "--all-containers", "--prefix", "--tail=40", "--max-log-requests=50")
 	}
-	out, err := s.cluster.RunKubectl(ctx, "logs", "-n", testoperator.Namespace, "-l", "app.kubernetes.io/name=zonefold-operator", "--prefix", "--tail=-1")
+	out, err := s.cluster.RunKubectl(ctx, "logs", "-n", testoperator.Namespace, "-l",
+		"app.kubernetes.io/name=zonefold-operator", "--prefix", "--tail=-1")
 	if err != nil {
 		s.Log(err)
 	}
@@ -150,7 +153,8 @@ func (s *site) isOurs(name string) bool { return name == s.word || strings.HasPr
 // namespace makes a namespace of this test and returns its name.
 func (s *site) namespace(name string) string {
 	s.Helper()
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.word + "-" + name, Labels: map[string]string{restricted: "restricted"}}}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.word + "-" + name,
+		Labels: map[string]string{restricted: "restricted"}}}
 	if err := s.client.Create(s.ctx, ns); err != nil {
 		s.Fatal(err)
 	}
@@ -166,7 +170,8 @@ func (s *site) apply(manifest string, args ...any) {
 		if err := yaml.UnmarshalStrict([]byte(document), &object.Object); err != nil {
 			s.Fatalf("%v in\n%s", err, document)
 		}
-		if err := s.client.Apply(s.ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("person"), client.ForceOwnership); err != nil {
+		if err := s.client.Apply(s.ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("person"),
+			client.ForceOwnership); err != nil {
 			s.Fatal(err)
 		}
 	}
@@ -175,7 +180,8 @@ func (s *site) apply(manifest string, args ...any) {
 // patch is what a person does with kubectl patch.
 func (s *site) patch(object client.Object, body string) {
 	s.Helper()
-	if err := s.client.Patch(s.ctx, object, client.RawPatch(types.MergePatchType, []byte(body)), client.FieldOwner("person")); err != nil {
+	if err := s.client.Patch(s.ctx, object, client.RawPatch(types.MergePatchType, []byte(body)),
+		client.FieldOwner("person")); err != nil {
 		s.Fatal(err)
 	}
 }

@@ -19,11 +19,13 @@ func TestZonesOnAVolumeOutliveTheirPod(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.apply(volume, s.word, s.word, dir)
-	s.apply(instanceManifest, ns, "lone", fmt.Sprintf("role: Primary, storage: {storageType: persistentVolumeClaim, persistentVolumeClaim: {size: 1Gi, storageClassName: %s}}", s.word))
+	s.apply(instanceManifest, ns, "lone", fmt.Sprintf("role: Primary, storage: {storageType: persistentVolumeClaim, "+
+		"persistentVolumeClaim: {size: 1Gi, storageClassName: %s}}", s.word))
 	s.awaitReady(instance(ns, "lone"))
 	s.makeZone(ns, "lone", "kept.example")
 	at := s.service(ns, "lone").At(servicePort)
-	if err := update(s.ctx, at, s.key(ns, "lone-rndc-key"), addition{"kept.example", "new.kept.example", "192.0.2.9"}); err != nil {
+	if err := update(s.ctx, at, s.key(ns, "lone-rndc-key"),
+		addition{"kept.example", "new.kept.example", "192.0.2.9"}); err != nil {
 		t.Fatal(err)
 	}
 	first := s.pod(ns, "lone")
@@ -44,7 +46,8 @@ func TestZonesOnAVolumeOutliveTheirPod(t *testing.T) {
 		// As soon as it is ready it has everything.
 		for _, name := range []string{"www.kept.example", "new.kept.example"} {
 			pod := s.pod(ns, "lone")
-			if got, err := lookup(s.ctx, "tcp", netip.AddrPortFrom(s.podAddress(pod), podPort), name); err != nil || (got != "192.0.2.1" && got != "192.0.2.9") {
+			if got, err := lookup(s.ctx, "tcp", netip.AddrPortFrom(s.podAddress(pod), podPort), name); err != nil ||
+				(got != "192.0.2.1" && got != "192.0.2.9") {
 				t.Errorf("%s: the new pod answers %q: %v", name, got, err)
 			}
 		}

@@ -24,8 +24,9 @@ type asked struct {
 	right  []string
 }
 
-// A witness asks every pod of a namespace all the time, from its first moment on and whether it is ready or not, and the Services of the
-// instances. A pod that has the zone has all of it; one that is ready has the zone; a Service leads to such pods only.
+// A witness asks every pod of a namespace all the time, from its first moment on and whether it is ready or not, and
+// the Services of the instances. A pod that has the zone has all of it; one that is ready has the zone; a Service leads
+// to such pods only.
 type witness struct {
 	s         *site
 	ctx       context.Context
@@ -128,7 +129,8 @@ func (w *witness) judge(who string, q asked, got string, ready bool) {
 		w.times[who]++
 	case !ready && (got == noZone || got == "SERVFAIL"): // it does not have the zone, or has not transferred it yet
 	default:
-		w.wrong = append(w.wrong, fmt.Sprintf("%s %s, ready: %t, answers %q for %s", time.Now().Format(time.StampMilli), who, ready, got, q.name))
+		w.wrong = append(w.wrong, fmt.Sprintf("%s %s, ready: %t, answers %q for %s", time.Now().Format(time.StampMilli), who,
+			ready, got, q.name))
 	}
 }
 

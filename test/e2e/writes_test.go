@@ -15,7 +15,8 @@ import (
 	"github.com/zonefold/zonefold/internal/testoperator"
 )
 
-// auditLog is where the API server writes down what the operator writes. TestMain can hand nothing to the tests that it runs.
+// auditLog is where the API server writes down what the operator writes. TestMain can hand nothing to the tests that it
+// runs.
 var auditLog string
 
 // auditPolicy has it write down every write of the operator but those to its lease.
@@ -48,7 +49,8 @@ type write struct {
 
 func (w write) String() string {
 	o := w.ObjectRef
-	return fmt.Sprintf("%s %s %s/%s/%s (%d)", w.Verb, o.Resource, o.Namespace, o.Name, o.Subresource, w.ResponseStatus.Code)
+	return fmt.Sprintf("%s %s %s/%s/%s (%d)", w.Verb, o.Resource, o.Namespace, o.Name, o.Subresource,
+		w.ResponseStatus.Code)
 }
 
 // audit is what has been read of the log so far: all tests read it again and again, and it grows with each of them.

@@ -127,7 +127,9 @@ func (s *site) digs(servers []server, name string, rrtype uint16, want string) s
 // allDig waits until every server answers as wanted.
 func (s *site) allDig(servers []server, name string, rrtype uint16, want string) {
 	s.Helper()
-	s.eventually(fmt.Sprintf("%s %s", name, dns.TypeToString[rrtype]), func() string { return s.digs(servers, name, rrtype, want) })
+	s.eventually(fmt.Sprintf("%s %s", name, dns.TypeToString[rrtype]), func() string {
+		return s.digs(servers, name, rrtype, want)
+	})
 }
 
 // A zoneText is a whole zone at a server.
@@ -179,7 +181,8 @@ func serial(ctx context.Context, at netip.AddrPort, zone string) (uint32, error)
 	return 0, fmt.Errorf("%s has no SOA of %s: %s", at, zone, dns.RcodeToString[answer.Rcode])
 }
 
-// agree waits until all servers hold the same content of a zone under the same serial, and returns it. The key is the cluster's.
+// agree waits until all servers hold the same content of a zone under the same serial, and returns it. The key is the
+// cluster's.
 func (s *site) agree(servers []server, zone string, k key) zoneText {
 	s.Helper()
 	var first zoneText
@@ -193,7 +196,8 @@ func (s *site) agree(servers []server, zone string, k key) zoneText {
 				first = c
 			}
 			if c.soa.String() != first.soa.String() || c.records != first.records {
-				return fmt.Sprintf("%s has serial %d and\n%s\nwhereas %s has serial %d and\n%s", v, c.soa.Serial, c.records, servers[0], first.soa.Serial, first.records)
+				return fmt.Sprintf("%s has serial %d and\n%s\nwhereas %s has serial %d and\n%s", v, c.soa.Serial, c.records,
+					servers[0], first.soa.Serial, first.records)
 			}
 		}
 		if len(servers) == 0 {

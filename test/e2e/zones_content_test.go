@@ -55,7 +55,8 @@ func (s *site) soaIs(servers []server, zone, want string) {
 			if err != nil {
 				return err.Error()
 			}
-			if complaint := s.digs([]server{v}, zone, dns.TypeSOA, strings.ReplaceAll(want, "?", fmt.Sprint(n))); complaint != "" {
+			if complaint := s.digs([]server{v}, zone, dns.TypeSOA,
+				strings.ReplaceAll(want, "?", fmt.Sprint(n))); complaint != "" {
 				return complaint
 			}
 		}
@@ -67,19 +68,25 @@ func TestZ5EditsOfEveryOption(t *testing.T) {
 	s := newSite(t)
 	f := s.commonFleet()
 	zone := s.word + ".example"
-	s.apply(zoneManifest, f.namespace, s.word, zone, "clusterRef: dns, nameServers: [{hostname: ns1."+zone+", ipv4Address: 192.0.2.51}]")
+	s.apply(zoneManifest, f.namespace, s.word, zone, "clusterRef: dns, nameServers: [{hostname: ns1."+zone+
+		", ipv4Address: 192.0.2.51}]")
 	s.apply(recordManifest, "ARecord", f.namespace, s.word, fmt.Sprintf("zone: %s, name: www, ipv4: 192.0.2.1", zone))
 	s.awaitRecord(aRecord(f.namespace, s.word))
 	dot := "." + zone + "."
 	s.edits(f, zone, []edit{
-		{"the default TTL", `{"spec":{"ttl":90}}`, []wanted{{"www" + dot, dns.TypeA, "90 192.0.2.1"}, {zone, dns.TypeNS, "90 ns1" + dot}, {"ns1" + dot, dns.TypeA, "90 192.0.2.51"}}},
-		{"the timers of the SOA", `{"spec":{"soa":{"refresh":7200,"retry":1200,"expire":1209600,"negativeTtl":120,"ttl":120}}}`, nil},
+		{"the default TTL", `{"spec":{"ttl":90}}`, []wanted{{"www" + dot, dns.TypeA, "90 192.0.2.1"}, {zone, dns.TypeNS,
+			"90 ns1" + dot}, {"ns1" + dot, dns.TypeA, "90 192.0.2.51"}}},
+		{"the timers of the SOA",
+			`{"spec":{"soa":{"refresh":7200,"retry":1200,"expire":1209600,"negativeTtl":120,"ttl":120}}}`, nil},
 		{"the mailbox", `{"spec":{"soa":{"adminEmail":"other@example.net"}}}`, nil},
 		{"another name server with both kinds of addresses",
-			fmt.Sprintf(`{"spec":{"nameServers":[{"hostname":"ns1.%[1]s","ipv4Address":"192.0.2.51"},{"hostname":"ns2.%[1]s","ipv4Address":"192.0.2.52","ipv6Address":"2001:db8::52"}]}}`, zone),
-			[]wanted{{zone, dns.TypeNS, "90 ns1" + dot + ", 90 ns2" + dot}, {"ns2" + dot, dns.TypeA, "90 192.0.2.52"}, {"ns2" + dot, dns.TypeAAAA, "90 2001:db8::52"}}},
+			fmt.Sprintf(
+				`{"spec":{"nameServers":[{"hostname":"ns1.%[1]s","ipv4Address":"192.0.2.51"},{"hostname":"ns2.%[1]s","ipv4Address":"192.0.2.52","ipv6Address":"2001:db8::52"}]}}`, zone),
+			[]wanted{{zone, dns.TypeNS, "90 ns1" + dot + ", 90 ns2" + dot}, {"ns2" + dot, dns.TypeA, "90 192.0.2.52"},
+				{"ns2" + dot, dns.TypeAAAA, "90 2001:db8::52"}}},
 		{"another address of it",
-			fmt.Sprintf(`{"spec":{"nameServers":[{"hostname":"ns1.%[1]s","ipv4Address":"192.0.2.51"},{"hostname":"ns2.%[1]s","ipv4Address":"192.0.2.62"}]}}`, zone),
+			fmt.Sprintf(
+				`{"spec":{"nameServers":[{"hostname":"ns1.%[1]s","ipv4Address":"192.0.2.51"},{"hostname":"ns2.%[1]s","ipv4Address":"192.0.2.62"}]}}`, zone),
 			[]wanted{{"ns2" + dot, dns.TypeA, "90 192.0.2.62"}, {"ns2" + dot, dns.TypeAAAA, noData}}},
 		{"another primary name server, in no zone of ours", `{"spec":{"soa":{"primaryNameServer":"ns.example.net"}}}`,
 			[]wanted{{zone, dns.TypeNS, "90 ns.example.net., 90 ns1" + dot + ", 90 ns2" + dot}}},
@@ -92,7 +99,8 @@ func TestZ5EditsOfThePolicy(t *testing.T) {
 	s := newSite(t)
 	f := s.commonFleet()
 	zone := s.word + ".example"
-	s.apply(zoneManifest, f.namespace, s.word, zone, "clusterRef: dns, nameServers: [{hostname: ns1."+zone+", ipv4Address: 192.0.2.51}]")
+	s.apply(zoneManifest, f.namespace, s.word, zone, "clusterRef: dns, nameServers: [{hostname: ns1."+zone+
+		", ipv4Address: 192.0.2.51}]")
 	s.apply(aManifest, f.namespace, s.word, zone, "www", "192.0.2.1")
 	s.awaitZone(f.namespace, s.word)
 	// The servers have no volumes, so keys would go with their pods: the zone is served as it was, and says so.
@@ -124,8 +132,10 @@ func TestZ5bNameServersWithoutAddresses(t *testing.T) {
 		sentence, server, spec string
 		ns, a, aaaa            string // %s is the zone
 	}{
-		{"a server in the zone without an address has those of the instances", "ns1.%s", "", "60 ns1.%s.", strings.Join(services, ", "), noData},
-		{"a server with an IPv6 address alone", "ns1.%s", `, nameServers: [{hostname: ns1.%s, ipv6Address: "2001:db8::53"}]`, "60 ns1.%s.", noData, "60 2001:db8::53"},
+		{"a server in the zone without an address has those of the instances", "ns1.%s", "", "60 ns1.%s.",
+			strings.Join(services, ", "), noData},
+		{"a server with an IPv6 address alone", "ns1.%s", `, nameServers: [{hostname: ns1.%s, ipv6Address: "2001:db8::53"}]`,
+			"60 ns1.%s.", noData, "60 2001:db8::53"},
 		{"no name servers but one outside", "ns.example.net", "", "60 ns.example.net.", noName, noName},
 		{"the zone's own name is its server", "%s", "", "60 %s.", noName, noName},
 	} {
@@ -163,15 +173,18 @@ func TestZ6ANameServerThatIsRemoved(t *testing.T) {
 		return err
 	})
 	s.edits(f, zone, []edit{
-		{"one with addresses", fmt.Sprintf(`{"spec":{"nameServers":[{"hostname":"ns1.%s","ipv4Address":"192.0.2.51"},{"hostname":"ns.example.net"}]}}`, zone),
-			[]wanted{{zone, dns.TypeNS, "60 ns.example.net., 60 ns1." + zone + "."}, {"ns2." + zone, dns.TypeA, noName}, {"ns2." + zone, dns.TypeAAAA, noName}}},
+		{"one with addresses", fmt.Sprintf(
+			`{"spec":{"nameServers":[{"hostname":"ns1.%s","ipv4Address":"192.0.2.51"},{"hostname":"ns.example.net"}]}}`, zone),
+			[]wanted{{zone, dns.TypeNS, "60 ns.example.net., 60 ns1." + zone + "."}, {"ns2." + zone, dns.TypeA, noName},
+				{"ns2." + zone, dns.TypeAAAA, noName}}},
 		{"all but the one in the SOA", `{"spec":{"soa":{"primaryNameServer":"ns.example.org"},"nameServers":null}}`,
 			[]wanted{{zone, dns.TypeNS, "60 ns.example.org."}, {"ns1." + zone, dns.TypeA, noName}}},
 	})
 	s.wasNeverFailed(apex)
 }
 
-// TestZ10AZoneThatBINDHasAlready has a server with a zone that no DNSZone made. It keeps serving it, and then what the DNSZone says.
+// TestZ10AZoneThatBINDHasAlready has a server with a zone that no DNSZone made. It keeps serving it, and then what the
+// DNSZone says.
 func TestZ10AZoneThatBINDHasAlready(t *testing.T) {
 	s := newSite(t)
 	f := s.commonFleet()
@@ -192,7 +205,8 @@ func TestZ10AZoneThatBINDHasAlready(t *testing.T) {
 	s.eventually("the record waits", func() string {
 		return s.ready(aRecord(f.namespace, s.word), metav1.ConditionFalse, v1beta1.ReasonZoneNotFound)
 	})
-	s.apply(zoneManifest, f.namespace, s.word, zone, "clusterRef: dns, nameServers: [{hostname: ns1."+zone+", ipv4Address: 192.0.2.51}]")
+	s.apply(zoneManifest, f.namespace, s.word, zone, "clusterRef: dns, nameServers: [{hostname: ns1."+zone+
+		", ipv4Address: 192.0.2.51}]")
 	s.isOn(zoneKey(f.namespace, s.word), keysOf(f.namespace, "dns-primary-0", "dns-primary-1", "dns-secondary-0")...)
 	s.awaitRecord(aRecord(f.namespace, s.word))
 	s.allDig(f.servers, "www."+zone, dns.TypeA, "30 192.0.2.1")

@@ -14,13 +14,15 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 )
 
-// isOn waits until the status of a zone lists these instances, says of each what is documented, and that all have the zone.
+// isOn waits until the status of a zone lists these instances, says of each what is documented, and that all have the
+// zone.
 func (s *site) isOn(zone client.ObjectKey, instances ...client.ObjectKey) {
 	s.Helper()
 	s.eventually("the instances of "+zone.String(), func() string {
 		o := must(s, dnsZone("", ""), zone.Namespace, zone.Name)
 		if o.Status.ObservedGeneration != o.Generation || int(o.Status.Bind9InstancesCount) != len(instances) {
-			return fmt.Sprintf("of generation %d, %d are counted: %+v", o.Status.ObservedGeneration, o.Status.Bind9InstancesCount, o.Status.Conditions)
+			return fmt.Sprintf("of generation %d, %d are counted: %+v", o.Status.ObservedGeneration,
+				o.Status.Bind9InstancesCount, o.Status.Conditions)
 		}
 		var got []client.ObjectKey
 		for _, b := range o.Status.Bind9Instances {
@@ -62,13 +64,16 @@ func TestZ1ByClusterRefBySelectorAndByBoth(t *testing.T) {
 	placements := []placement{
 		{"a cluster", "clusterRef: dns", all},
 		{"a selector", s.chosen(), []string{"dns-primary-1", "dns-secondary-0", s.word}},
-		{"a cluster and a selector that choose some servers twice", "clusterRef: dns, " + s.chosen(), append(slices.Clone(all), s.word)},
+		{"a cluster and a selector that choose some servers twice", "clusterRef: dns, " + s.chosen(),
+			append(slices.Clone(all), s.word)},
 		{"two selectors that choose the same", `bind9InstancesFrom: [{selector: {matchLabels: {bindy.firestoned.io/role: primary}}},
 			{selector: {matchExpressions: [{key: bindy.firestoned.io/role, operator: In, values: [primary]}]}}]`, all[:2]},
 	}
 	for i, p := range placements {
-		s.apply(zoneManifest, f.namespace, fmt.Sprintf("%s-%d", s.word, i), fmt.Sprintf("z1-%d.%s.example", i, s.word), p.spec)
-		s.apply(aManifest, f.namespace, fmt.Sprintf("%s-%d", s.word, i), fmt.Sprintf("z1-%d.%s.example", i, s.word), "www", "192.0.2.1")
+		s.apply(zoneManifest, f.namespace, fmt.Sprintf("%s-%d", s.word, i), fmt.Sprintf("z1-%d.%s.example", i, s.word),
+			p.spec)
+		s.apply(aManifest, f.namespace, fmt.Sprintf("%s-%d", s.word, i), fmt.Sprintf("z1-%d.%s.example", i, s.word), "www",
+			"192.0.2.1")
 	}
 	for i, p := range placements {
 		s.run(p.sentence, func(s *site) {
@@ -137,7 +142,8 @@ func TestZ3NoInstanceMatchesAndThenOneDoes(t *testing.T) {
 	s.apply(zoneManifest, f.namespace, s.word, zone, s.chosen())
 	s.apply(aManifest, f.namespace, s.word, zone, "www", "192.0.2.1")
 	s.eventually("no server", func() string {
-		return s.ready(dnsZone(f.namespace, s.word), metav1.ConditionFalse, v1beta1.ReasonNoInstances, "selects no Bind9Instance")
+		return s.ready(dnsZone(f.namespace, s.word), metav1.ConditionFalse, v1beta1.ReasonNoInstances,
+			"selects no Bind9Instance")
 	})
 	s.eventually("the record", func() string {
 		return s.ready(aRecord(f.namespace, s.word), metav1.ConditionFalse, v1beta1.ReasonNoInstances)

@@ -42,12 +42,14 @@ func (s *site) another(namespace, instance string, before *corev1.Pod) server {
 	return s.servers(namespace, instance)[0]
 }
 
-// TestZ5cZ7APrimaryMadeAnewAndSecondariesThatComeAndGo has a primary lose all that it had, and a fleet get a secondary more and lose it.
+// TestZ5cZ7APrimaryMadeAnewAndSecondariesThatComeAndGo has a primary lose all that it had, and a fleet get a secondary
+// more and lose it.
 func TestZ5cZ7APrimaryMadeAnewAndSecondariesThatComeAndGo(t *testing.T) {
 	s := newSite(t)
 	ns := s.namespace("a")
 	s.apply(clusterManifest, ns, "dns", "primaryReplicas: 1, secondaryReplicas: 1")
-	s.apply(zoneManifest, ns, "z7", "z7.example", "clusterRef: dns, nameServers: [{hostname: ns1.z7.example, ipv4Address: 192.0.2.53}]")
+	s.apply(zoneManifest, ns, "z7", "z7.example",
+		"clusterRef: dns, nameServers: [{hostname: ns1.z7.example, ipv4Address: 192.0.2.53}]")
 	s.apply(aManifest, ns, "www", "z7.example", "www", "192.0.2.1")
 	s.isOn(zoneKey(ns, "z7"), keysOf(ns, "dns-primary-0", "dns-secondary-0")...)
 	key := s.transferKey(ns, "dns")
@@ -57,12 +59,14 @@ func TestZ5cZ7APrimaryMadeAnewAndSecondariesThatComeAndGo(t *testing.T) {
 
 	s.run("Z5c a primary is rebuilt from nothing", func(s *site) {
 		service := server{ns, "the Service of the primary", "", s.service(ns, "dns-primary-0").At(servicePort)}
-		clients := []*busy{s.asking(both[1], "www.z7.example", "30 192.0.2.1", "30 192.0.2.2"), s.asking(service, "www.z7.example", "30 192.0.2.1", "30 192.0.2.2")}
+		clients := []*busy{s.asking(both[1], "www.z7.example", "30 192.0.2.1", "30 192.0.2.2"), s.asking(service,
+			"www.z7.example", "30 192.0.2.1", "30 192.0.2.2")}
 		old := s.pod(ns, "dns-primary-0")
 		s.remove(old)
 		s.apply(aManifest, ns, "www", "z7.example", "www", "192.0.2.2")
 		primary := s.another(ns, "dns-primary-0", old)
-		if got, err := dig(s.ctx, primary.at, "www.z7.example", dns.TypeA); err != nil || got != "30 192.0.2.2" && got != "30 192.0.2.1" {
+		if got, err := dig(s.ctx, primary.at, "www.z7.example", dns.TypeA); err != nil || got != "30 192.0.2.2" &&
+			got != "30 192.0.2.1" {
 			s.Errorf("as soon as it is ready, the new pod answers %s: %v", got, err)
 		}
 		both[0] = primary
@@ -83,7 +87,8 @@ func TestZ5cZ7APrimaryMadeAnewAndSecondariesThatComeAndGo(t *testing.T) {
 		s.isOn(zoneKey(ns, "z7"), keysOf(ns, "dns-primary-0", "dns-secondary-0", "dns-secondary-1")...)
 		all := s.servers(ns)
 		if now := s.agree(all, "z7.example", key); now.soa.Serial != before.soa.Serial {
-			s.Errorf("the serial went from %d to %d, although nothing of the content has changed", before.soa.Serial, now.soa.Serial)
+			s.Errorf("the serial went from %d to %d, although nothing of the content has changed", before.soa.Serial,
+				now.soa.Serial)
 		}
 		s.apply(aManifest, ns, "www", "z7.example", "www", "192.0.2.3")
 		s.allDig(all, "www.z7.example", dns.TypeA, "30 192.0.2.3")
@@ -126,7 +131,8 @@ func TestZ8DeletionWithAnInstanceDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.apply(volume, s.word, s.word, dir)
-	s.apply(instanceManifest, ns, "down", fmt.Sprintf("role: Primary, storage: {storageType: persistentVolumeClaim, persistentVolumeClaim: {size: 1Gi, storageClassName: %s}}", s.word))
+	s.apply(instanceManifest, ns, "down", fmt.Sprintf("role: Primary, storage: {storageType: persistentVolumeClaim, "+
+		"persistentVolumeClaim: {size: 1Gi, storageClassName: %s}}", s.word))
 	s.apply(instanceManifest, ns, "up", "role: Primary")
 	for _, name := range []string{"deleted", "kept"} {
 		s.apply(zoneManifest, ns, name, name+".example", "bind9InstancesFrom: [{selector: {}}]")

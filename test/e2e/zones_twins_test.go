@@ -12,11 +12,13 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 )
 
-// twin makes a zone whose name others have too, later than those by what creationTimestamps can tell, and with an address of its own.
+// twin makes a zone whose name others have too, later than those by what creationTimestamps can tell, and with an
+// address of its own.
 func (s *site) twin(zone client.ObjectKey, name, chosen, address string) {
 	s.Helper()
 	s.apply(zoneManifest, zone.Namespace, zone.Name, name, chosen)
-	s.apply(recordManifest, "ARecord", zone.Namespace, zone.Name, fmt.Sprintf("zoneRef: %s, name: www, ipv4: %s, ttl: 30", zone.Name, address))
+	s.apply(recordManifest, "ARecord", zone.Namespace, zone.Name, fmt.Sprintf("zoneRef: %s, name: www, ipv4: %s, ttl: 30",
+		zone.Name, address))
 	made := must(s, dnsZone("", ""), zone.Namespace, zone.Name).CreationTimestamp.Add(time.Second)
 	s.eventually("the next second", func() string {
 		if time.Now().Before(made) {
@@ -38,21 +40,27 @@ func (s *site) stateAt(zone, instance client.ObjectKey, want v1beta1.InstanceSta
 	return fmt.Sprintf("at %s it is not %s: %+v", instance, want, o.Status.Bind9Instances)
 }
 
-// TestZ4DuplicateZones has three zones of one name: two in one namespace and one in another. Where they meet at a server the oldest
-// has it; where they do not, both are served.
+// TestZ4DuplicateZones has three zones of one name: two in one namespace and one in another. Where they meet at a
+// server the oldest has it; where they do not, both are served.
 func TestZ4DuplicateZones(t *testing.T) {
 	s := newSite(t)
 	f := s.commonFleet()
 	elsewhere, name := s.namespace("b"), s.word+".example"
-	first, second, third := zoneKey(f.namespace, s.word+"-1"), zoneKey(f.namespace, s.word+"-2"), zoneKey(elsewhere, s.word+"-3")
-	p0, p1 := client.ObjectKey{Namespace: f.namespace, Name: "dns-primary-0"}, client.ObjectKey{Namespace: f.namespace, Name: "dns-primary-1"}
-	s.patch(instance(f.namespace, p1.Name), fmt.Sprintf(`{"metadata":{"annotations":{"bindy.firestoned.io/allow-zone-namespaces":%q}}}`, elsewhere))
+	first, second, third := zoneKey(f.namespace, s.word+"-1"), zoneKey(f.namespace, s.word+"-2"),
+		zoneKey(elsewhere, s.word+"-3")
+	p0, p1 := client.ObjectKey{Namespace: f.namespace, Name: "dns-primary-0"},
+		client.ObjectKey{Namespace: f.namespace, Name: "dns-primary-1"}
+	s.patch(instance(f.namespace, p1.Name),
+		fmt.Sprintf(`{"metadata":{"annotations":{"bindy.firestoned.io/allow-zone-namespaces":%q}}}`, elsewhere))
 	s.label(f, `"one"`, p0.Name)
 	s.label(f, `"two"`, p1.Name)
 	only := func(value, namespaces string) string {
-		return fmt.Sprintf(`bind9InstancesFrom: [{selector: {matchLabels: {%s: "%s"}}, namespaces: [%s]}]`, s.word, value, namespaces)
+		return fmt.Sprintf(`bind9InstancesFrom: [{selector: {matchLabels: {%s: "%s"}}, namespaces: [%s]}]`, s.word, value,
+			namespaces)
 	}
-	both := fmt.Sprintf(`bind9InstancesFrom: [{selector: {matchExpressions: [{key: %s, operator: In, values: [one, two]}]}}]`, s.word)
+	both :=
+		fmt.Sprintf(`bind9InstancesFrom: [{selector: {matchExpressions: [{key: %s, operator: In, values: [one, two]}]}}]`,
+			s.word)
 	answers := func(at0, at1 string) {
 		s.Helper()
 		s.allDig(f.servers[:1], "www."+name, dns.TypeA, at0)

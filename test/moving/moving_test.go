@@ -39,8 +39,10 @@ func (s *site) has(what ...string) bool {
 // existingKinds are those that the existing Bindy defines, by plural; it has no PTRRecord.
 func existingKinds() map[string]string {
 	return map[string]string{
-		"clusterbind9providers": "ClusterBind9Provider", "bind9clusters": "Bind9Cluster", "bind9instances": "Bind9Instance", "dnszones": "DNSZone",
-		"arecords": "ARecord", "aaaarecords": "AAAARecord", "cnamerecords": "CNAMERecord", "txtrecords": "TXTRecord", "mxrecords": "MXRecord",
+		"clusterbind9providers": "ClusterBind9Provider", "bind9clusters": "Bind9Cluster", "bind9instances": "Bind9Instance",
+		"dnszones": "DNSZone",
+		"arecords": "ARecord", "aaaarecords": "AAAARecord", "cnamerecords": "CNAMERecord", "txtrecords": "TXTRecord",
+		"mxrecords": "MXRecord",
 		"nsrecords": "NSRecord", "srvrecords": "SRVRecord", "caarecords": "CAARecord",
 	}
 }
@@ -96,7 +98,8 @@ metadata: {name: www, namespace: default, labels: {zone: example.com}, finalizer
 spec: {name: www, ipv4Addresses: [192.0.2.1], theirs: left}
 `
 
-// TestMovingFromTheExistingBindy does what docs/bindy.md says, in a cluster that has the existing definitions and objects.
+// TestMovingFromTheExistingBindy does what docs/bindy.md says, in a cluster that has the existing definitions and
+// objects.
 func TestMovingFromTheExistingBindy(t *testing.T) {
 	s := &site{t, t.Context(), testcluster.ForTest(t)}
 	definitions := ""
@@ -118,7 +121,8 @@ func TestMovingFromTheExistingBindy(t *testing.T) {
 		if !strings.HasPrefix(filepath.Base(file), "bindy.") {
 			continue
 		}
-		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "bindy.firestoned.io_"), ".yaml") + ".bindy.firestoned.io"
+		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "bindy.firestoned.io_"), ".yaml") +
+			".bindy.firestoned.io"
 		spec := s.kubectl("get", "crd", name, "-o", "json")
 		if strings.Contains(spec, "heirs") {
 			t.Errorf("of the existing definition something is left in %s", name)

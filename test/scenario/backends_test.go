@@ -27,29 +27,30 @@ func TestBackends(t *testing.T) {
 	s.letReadSecrets(credentials)
 	s.start("--credentials-namespaces=" + credentials)
 
-	s.run("a Backend that comes after the Zones serves them, and what it has published stays when it goes", func(s *scene) {
-		s.bind = s.startBIND("example.org.")
-		s.apply(www("b"))
-		s.cond("zone a/org", "Served", "False NoBackend", "example.org.")
-		s.cond("record a/www", "Served", "False NoBackend")
-		s.entries("a/org", "www.example.org. 360 A 192.0.2.1")
-		s.backend("b", "", s.bind)
-		s.ready("zone a/org", "record a/www", "backend b")
-		s.answers("www.example.org. A", "192.0.2.1")
-		s.agree("a/org")
+	s.run("a Backend that comes after the Zones serves them, and what it has published stays when it goes",
+		func(s *scene) {
+			s.bind = s.startBIND("example.org.")
+			s.apply(www("b"))
+			s.cond("zone a/org", "Served", "False NoBackend", "example.org.")
+			s.cond("record a/www", "Served", "False NoBackend")
+			s.entries("a/org", "www.example.org. 360 A 192.0.2.1")
+			s.backend("b", "", s.bind)
+			s.ready("zone a/org", "record a/www", "backend b")
+			s.answers("www.example.org. A", "192.0.2.1")
+			s.agree("a/org")
 
-		s.remove("backend b")
-		s.cond("zone a/org", "Served", "False NoBackend")
-		s.apply(`record a/www: {domainName: www.example.org., type: A, rdata: 192.0.2.2}`)
-		s.apply(`record a/new: {domainName: new.example.org., type: A, rdata: 192.0.2.3}`)
-		s.entries("a/org", "new.example.org. 360 A 192.0.2.3", "www.example.org. 360 A 192.0.2.2")
-		s.answers("www.example.org. A", "192.0.2.1")
-		s.backend("b", "", s.bind)
-		s.ready("zone a/org", "record a/www", "record a/new")
-		s.answers("www.example.org. A", "192.0.2.2")
-		s.answers("new.example.org. A", "192.0.2.3")
-		s.agree("a/org")
-	})
+			s.remove("backend b")
+			s.cond("zone a/org", "Served", "False NoBackend")
+			s.apply(`record a/www: {domainName: www.example.org., type: A, rdata: 192.0.2.2}`)
+			s.apply(`record a/new: {domainName: new.example.org., type: A, rdata: 192.0.2.3}`)
+			s.entries("a/org", "new.example.org. 360 A 192.0.2.3", "www.example.org. 360 A 192.0.2.2")
+			s.answers("www.example.org. A", "192.0.2.1")
+			s.backend("b", "", s.bind)
+			s.ready("zone a/org", "record a/www", "record a/new")
+			s.answers("www.example.org. A", "192.0.2.2")
+			s.answers("new.example.org. A", "192.0.2.3")
+			s.agree("a/org")
+		})
 
 	s.run("a Zone goes to all default Backends if it names none", func(s *scene) {
 		one, two := s.startBIND("example.org."), s.startBIND("example.org.")
@@ -148,7 +149,8 @@ func TestBackends(t *testing.T) {
 	s.run("a Secret is read only where it may be, and followed", func(s *scene) {
 		s.bind = s.startBIND("example.org.")
 		rfc2136 := func(ref string) string {
-			return fmt.Sprintf(`backend b: {rfc2136: {servers: [%q], tsig: {keyName: zonefold., secretRef: %s}}}`, s.bind.Addr(), ref)
+			return fmt.Sprintf(`backend b: {rfc2136: {servers: [%q], tsig: {keyName: zonefold., secretRef: %s}}}`, s.bind.Addr(),
+				ref)
 		}
 		s.apply(rfc2136("{name: ~key}"))
 		s.cond("backend b", "Ready", "False SecretNotFound", testoperator.Namespace+"/~key")
@@ -201,7 +203,8 @@ func TestBackends(t *testing.T) {
 	})
 
 	s.run("Keep leaves what zonefold never wrote, and takes back what it wrote", func(s *scene) {
-		s.bind = s.bindWith("example.org.", "mail.example.org. 60 IN A 192.0.2.9", "example.org. 60 IN MX 10 mail.example.org.")
+		s.bind = s.bindWith("example.org.", "mail.example.org. 60 IN A 192.0.2.9",
+			"example.org. 60 IN MX 10 mail.example.org.")
 		s.backend("b", "", s.bind)
 		s.apply(www("b"))
 		s.ready("zone a/org", "record a/www")
@@ -220,7 +223,8 @@ func TestBackends(t *testing.T) {
 	})
 
 	s.run("Delete removes what zonefold never wrote", func(s *scene) {
-		s.bind = s.bindWith("example.org.", "mail.example.org. 60 IN A 192.0.2.9", "example.org. 60 IN MX 10 mail.example.org.")
+		s.bind = s.bindWith("example.org.", "mail.example.org. 60 IN A 192.0.2.9",
+			"example.org. 60 IN MX 10 mail.example.org.")
 		s.backend("b", "foreign: Delete", s.bind)
 		s.apply(www("b"))
 		s.ready("zone a/org", "record a/www")

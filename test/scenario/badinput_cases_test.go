@@ -4,40 +4,60 @@ import "strings"
 
 // badRecords and badZones are refused by the schema, with words that say what to do.
 var badRecords = []wrong{
-	{`{domainName: www, type: A, rdata: 192.0.2.1}`, "", []string{"domainName is relative, so zoneRef must name the Zone", "end it with a dot"}},
+	{`{domainName: www, type: A, rdata: 192.0.2.1}`, "", []string{"domainName is relative, so zoneRef must name the Zone",
+		"end it with a dot"}},
 	{`{domainName: "www.example.org\\.", type: A, rdata: 192.0.2.1}`, "", []string{"domainName is relative"}},
 	{`{domainName: "", type: A, rdata: 192.0.2.1}`, "", []string{"spec.domainName", "should be at least 1 chars long"}},
-	{`{domainName: ` + strings.Repeat("a.", 600) + `, type: A, rdata: 192.0.2.1}`, "", []string{"spec.domainName", "may not be more than 1024"}},
+	{`{domainName: ` + strings.Repeat("a.", 600) + `, type: A, rdata: 192.0.2.1}`, "", []string{"spec.domainName",
+		"may not be more than 1024"}},
 	{`{domainName: www.example.org., type: A}`, "", []string{"spec.rdata", "Required value"}},
 	{`{domainName: www.example.org., type: A, rdata: ""}`, "", []string{"spec.rdata", "should be at least 1 chars long"}},
 	{`{domainName: www.example.org., rdata: 192.0.2.1}`, "", []string{"spec.type", "Required value"}},
 	{`{domainName: www.example.org., type: a, rdata: 192.0.2.1}`, "", []string{"spec.type", "AAAA"}},
 	{`{domainName: www.example.org., type: NONSENSE, rdata: x}`, "", []string{"spec.type", "AAAA"}},
 	{`{domainName: www.example.org., type: ANY, rdata: x}`, "", []string{"spec.type"}},
-	{`{domainName: www.example.org., type: A, class: XX, rdata: 192.0.2.1}`, "", []string{"spec.class", `supported values: "IN", "CH", "HS"`}},
-	{`{domainName: www.example.org., type: A, ttl: -1, rdata: 192.0.2.1}`, "", []string{"spec.ttl", "greater than or equal to 0"}},
-	{`{domainName: www.example.org., type: A, ttl: 2147483648, rdata: 192.0.2.1}`, "", []string{"spec.ttl", "less than or equal to 2147483647"}},
-	{`{domainName: www.example.org., type: A, ttl: "60", rdata: 192.0.2.1}`, "", []string{"spec.ttl", "must be of type integer"}},
-	{`{domainName: www, zoneRef: {namespace: ~a}, type: A, rdata: 192.0.2.1}`, "", []string{"spec.zoneRef.name", "Required value"}},
+	{`{domainName: www.example.org., type: A, class: XX, rdata: 192.0.2.1}`, "",
+		[]string{"spec.class", `supported values: "IN", "CH", "HS"`}},
+	{`{domainName: www.example.org., type: A, ttl: -1, rdata: 192.0.2.1}`, "", []string{"spec.ttl",
+		"greater than or equal to 0"}},
+	{`{domainName: www.example.org., type: A, ttl: 2147483648, rdata: 192.0.2.1}`, "", []string{"spec.ttl",
+		"less than or equal to 2147483647"}},
+	{`{domainName: www.example.org., type: A, ttl: "60", rdata: 192.0.2.1}`, "", []string{"spec.ttl",
+		"must be of type integer"}},
+	{`{domainName: www, zoneRef: {namespace: ~a}, type: A, rdata: 192.0.2.1}`, "", []string{"spec.zoneRef.name",
+		"Required value"}},
 }
 
 var badZones = []wrong{
-	{`{domainName: dev}`, "", []string{"domainName is relative, so zoneRef must name the parent Zone", "end it with a dot"}},
-	{`{domainName: dev.example.org., zoneRef: {name: org}}`, "", []string{"domainName is fully qualified, so zoneRef must be absent", "remove the trailing dot"}},
-	{`{domainName: dev.example.org., refresh: 7200}`, "", []string{"retry (default 7200) must be less than refresh (default 86400)"}},
-	{`{domainName: dev.example.org., refresh: 0, retry: 0}`, "", []string{"retry (default 7200) must be less than refresh"}},
-	{`{domainName: dev.example.org., expire: 93600}`, "", []string{"expire (default 3600000) must be greater than refresh (default 86400) and retry (default 7200) together"}},
-	{`{domainName: dev.example.org., refresh: 2147483647, retry: 2147483646, expire: 2147483647}`, "", []string{"expire (default 3600000) must be greater"}},
+	{`{domainName: dev}`, "", []string{"domainName is relative, so zoneRef must name the parent Zone",
+		"end it with a dot"}},
+	{`{domainName: dev.example.org., zoneRef: {name: org}}`, "", []string{
+		"domainName is fully qualified, so zoneRef must be absent", "remove the trailing dot"}},
+	{`{domainName: dev.example.org., refresh: 7200}`, "", []string{
+		"retry (default 7200) must be less than refresh (default 86400)"}},
+	{`{domainName: dev.example.org., refresh: 0, retry: 0}`, "",
+		[]string{"retry (default 7200) must be less than refresh"}},
+	{`{domainName: dev.example.org., expire: 93600}`, "", []string{
+		"expire (default 3600000) must be greater than refresh (default 86400) and retry (default 7200) together"}},
+	{`{domainName: dev.example.org., refresh: 2147483647, retry: 2147483646, expire: 2147483647}`, "", []string{
+		"expire (default 3600000) must be greater"}},
 	{`{domainName: dev.example.org., ttl: -1}`, "", []string{"spec.ttl", "greater than or equal to 0"}},
-	{`{domainName: dev.example.org., negativeResponseCache: 4294967295}`, "", []string{"spec.negativeResponseCache", "less than or equal to 2147483647"}},
+	{`{domainName: dev.example.org., negativeResponseCache: 4294967295}`, "", []string{"spec.negativeResponseCache",
+		"less than or equal to 2147483647"}},
 	{`{domainName: dev.example.org., expire: 4294967296}`, "", []string{"spec.expire", "less than or equal to"}},
 	{`{domainName: dev.example.org., mname: ns1}`, "", []string{"mname must be fully qualified: end it with a dot"}},
-	{`{domainName: dev.example.org., rname: admin@example.org}`, "", []string{"rname must be fully qualified: end it with a dot, and write a dot instead of the @"}},
-	{`{domainName: dev.example.org., delegations: [{namespace: ""}]}`, "", []string{"spec.delegations[0].namespace", "should be at least 1 chars long"}},
-	{`{domainName: dev.example.org., delegations: [{records: [{types: [A]}]}]}`, "", []string{"spec.delegations[0].records[0].pattern", "Required value"}},
-	{`{domainName: dev.example.org., delegations: [{records: [{pattern: x, types: [BOGUS]}]}]}`, "", []string{"spec.delegations[0].records[0].types[0]"}},
-	{`{domainName: dev.example.org., delegations: [{zones: "*"}]}`, "", []string{"spec.delegations[0].zones", "must be of type array"}},
-	{`{domainName: dev.example.org., backendRefs: [{name: b}, {name: b}]}`, "", []string{"spec.backendRefs[1]", "Duplicate value"}},
+	{`{domainName: dev.example.org., rname: admin@example.org}`, "", []string{
+		"rname must be fully qualified: end it with a dot, and write a dot instead of the @"}},
+	{`{domainName: dev.example.org., delegations: [{namespace: ""}]}`, "", []string{"spec.delegations[0].namespace",
+		"should be at least 1 chars long"}},
+	{`{domainName: dev.example.org., delegations: [{records: [{types: [A]}]}]}`, "", []string{
+		"spec.delegations[0].records[0].pattern", "Required value"}},
+	{`{domainName: dev.example.org., delegations: [{records: [{pattern: x, types: [BOGUS]}]}]}`, "", []string{
+		"spec.delegations[0].records[0].types[0]"}},
+	{`{domainName: dev.example.org., delegations: [{zones: "*"}]}`, "", []string{"spec.delegations[0].zones",
+		"must be of type array"}},
+	{`{domainName: dev.example.org., backendRefs: [{name: b}, {name: b}]}`, "", []string{"spec.backendRefs[1]",
+		"Duplicate value"}},
 }
 
 // oddRecords, oddZones and oddRules are what only the operator can see.
@@ -45,8 +65,10 @@ var oddRecords = []wrong{
 	{`{domainName: -bad.example.org., type: A, rdata: 192.0.2.1}`, "InvalidName", []string{"hyphen"}},
 	{`{domainName: bad-.example.org., type: A, rdata: 192.0.2.1}`, "InvalidName", []string{"hyphen"}},
 	{`{domainName: a..example.org., type: A, rdata: 192.0.2.1}`, "InvalidName", []string{"empty label"}},
-	{`{domainName: ` + strings.Repeat("a", 64) + `.example.org., type: A, rdata: 192.0.2.1}`, "InvalidName", []string{"63"}},
-	{`{domainName: ` + strings.Repeat("a.", 130) + `example.org., type: A, rdata: 192.0.2.1}`, "InvalidName", []string{"255"}},
+	{`{domainName: ` + strings.Repeat("a", 64) + `.example.org., type: A, rdata: 192.0.2.1}`, "InvalidName",
+		[]string{"63"}},
+	{`{domainName: ` + strings.Repeat("a.", 130) + `example.org., type: A, rdata: 192.0.2.1}`, "InvalidName", []string{
+		"255"}},
 	{`{domainName: "a b.example.org.", type: A, rdata: 192.0.2.1}`, "InvalidName", []string{`\032`}},
 	{`{domainName: "a\nb.example.org.", type: A, rdata: 192.0.2.1}`, "InvalidName", []string{`\010`}},
 	{`{domainName: "a\0b.example.org.", type: A, rdata: 192.0.2.1}`, "InvalidName", []string{`\000`}},
@@ -55,8 +77,10 @@ var oddRecords = []wrong{
 	{`{domainName: x.*.example.org., type: A, rdata: 192.0.2.1}`, "InvalidName", []string{`*`}},
 	{`{domainName: "@.example.org.", type: A, rdata: 192.0.2.1}`, "InvalidName", []string{`@`}},
 	{`{domainName: "\u202e.example.org.", type: A, rdata: 192.0.2.1}`, "InvalidName", nil},
-	{`{domainName: www, zoneRef: {name: nowhere}, type: A, rdata: 192.0.2.1}`, "ReferenceNotFound", []string{"Zone ~a/nowhere"}},
-	{`{domainName: www.example.net., zoneRef: {name: org}, type: A, rdata: 192.0.2.1}`, "OutOfZone", []string{"www.example.net.", "Zone ~a/org"}},
+	{`{domainName: www, zoneRef: {name: nowhere}, type: A, rdata: 192.0.2.1}`, "ReferenceNotFound", []string{
+		"Zone ~a/nowhere"}},
+	{`{domainName: www.example.net., zoneRef: {name: org}, type: A, rdata: 192.0.2.1}`, "OutOfZone", []string{
+		"www.example.net.", "Zone ~a/org"}},
 	{`{domainName: www.example.net., type: A, rdata: 192.0.2.1}`, "NoZone", []string{"www.example.net."}},
 
 	{`{domainName: x.example.org., type: SOA, rdata: ns. host. 1 2 3 4 5}`, "InvalidType", []string{"SOA"}},
@@ -123,7 +147,8 @@ var oddZones = []wrong{
 }
 
 var oddRules = []wrong{
-	{`{namespce: ~a, records: [{pattern: "*"}]}`, "", []string{`the field "namespce" is unknown`, "namespace, namespaces, zones, records"}},
+	{`{namespce: ~a, records: [{pattern: "*"}]}`, "", []string{`the field "namespce" is unknown`,
+		"namespace, namespaces, zones, records"}},
 	{`{records: [{pattern: "*", typs: [A]}]}`, "", []string{`records[0]`, `the field "typs" is unknown`}},
 	{`{records: [{pattern: "*am*"}, {pattern: "*"}]}`, "", []string{"*am*"}},
 	{`{records: [{pattern: "@.x"}, {pattern: "*"}]}`, "", []string{"@.x"}},

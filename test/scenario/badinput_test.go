@@ -61,7 +61,8 @@ func (s *scene) sound() {
 func (s *scene) sentence(ref, kind string) {
 	s.t.Helper()
 	c := find(conditionsOf(s.get(ref)), kind)
-	if c == nil || len(c.Message) < 20 || !strings.HasSuffix(c.Message, ".") || strings.ContainsAny(c.Message, "\n\r\x00") {
+	if c == nil || len(c.Message) < 20 || !strings.HasSuffix(c.Message, ".") ||
+		strings.ContainsAny(c.Message, "\n\r\x00") {
 		s.t.Errorf("%s says %+v", ref, c)
 	}
 }
@@ -124,12 +125,15 @@ func TestBadInput(t *testing.T) {
 	s.step("rules that cannot be read grant nothing and say why", func() {
 		s.serve("rules.example.org.")
 		for i, w := range oddRules {
-			s.apply(fmt.Sprintf("zone a/rules: {domainName: rules.example.org., delegations: [%s, {records: [{pattern: good}]}]}", w.spec))
+			s.apply(
+				fmt.Sprintf("zone a/rules: {domainName: rules.example.org., delegations: [%s, {records: [{pattern: good}]}]}",
+					w.spec))
 			s.apply(fmt.Sprintf(`
 		record a/good: {domainName: good.rules.example.org., type: A, rdata: 192.0.2.%d}
 		record b/rule-%d: {domainName: x%d.rules.example.org., type: A, rdata: 192.0.2.66}
 			`, i+1, i, i))
-			s.cond("zone a/rules", "Warning", "True InvalidRule", append(w.message, "Rule 0", "Zone ~a/rules", "grants nothing")...)
+			s.cond("zone a/rules", "Warning", "True InvalidRule",
+				append(w.message, "Rule 0", "Zone ~a/rules", "grants nothing")...)
 			s.sentence("zone a/rules", "Warning")
 			s.refused(fmt.Sprintf("record b/rule-%d", i), "NotDelegated", "Zone ~a/rules")
 			s.answers("good.rules.example.org. A", fmt.Sprintf("192.0.2.%d", i+1))

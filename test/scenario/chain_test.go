@@ -42,8 +42,10 @@ func TestChainsOfThreeHundredZones(t *testing.T) {
 				}
 				return "False ParentUnresolved"
 			})
-			s.cond(fmt.Sprintf("zone a/z%d", longest), "Accepted", "False InvalidName", "octets", fmt.Sprintf("Zone ~a/z%d", longest))
-			s.cond(fmt.Sprintf("zone a/z%d", longest+1), "Accepted", "False ParentUnresolved", fmt.Sprintf("Zone ~a/z%d", longest))
+			s.cond(fmt.Sprintf("zone a/z%d", longest), "Accepted", "False InvalidName", "octets",
+				fmt.Sprintf("Zone ~a/z%d", longest))
+			s.cond(fmt.Sprintf("zone a/z%d", longest+1), "Accepted", "False ParentUnresolved",
+				fmt.Sprintf("Zone ~a/z%d", longest))
 			last := fmt.Sprintf("zone a/z%d", longest-1)
 			s.cond(last, "Accepted", "True Accepted")
 			s.fqdn(last, strings.Repeat("a.", longest)+"example.org.")
@@ -67,7 +69,8 @@ func link(i int) string {
 	if i == 0 {
 		backends = "[]" // the default
 	}
-	return fmt.Sprintf("zone a/z%d: {domainName: a, zoneRef: {name: %s}, backendRefs: %s, delegations: %s}", i, parent, backends, anything)
+	return fmt.Sprintf("zone a/z%d: {domainName: a, zoneRef: {name: %s}, backendRefs: %s, delegations: %s}", i, parent,
+		backends, anything)
 }
 
 // links waits until every Zone of a chain has the condition that want says, and each is a sentence.

@@ -211,7 +211,8 @@ func entriesOf(z *kubizone.Zone) []string {
 func (s *scene) noEntries(where string) {
 	s.t.Helper()
 	s.eventually("entries of "+where, func() string {
-		if z := s.zone(where); len(z.Status.Entries) > 0 || z.Status.Hash != "" || z.Status.Slices > 0 || z.Status.EntryCount > 0 {
+		if z := s.zone(where); len(z.Status.Entries) > 0 || z.Status.Hash != "" || z.Status.Slices > 0 ||
+			z.Status.EntryCount > 0 {
 			return fmt.Sprintf("they are %q, hash %q, %d slices", entriesOf(z), z.Status.Hash, z.Status.Slices)
 		}
 		return ""
@@ -233,7 +234,8 @@ func (s *scene) agree(where string) {
 		var got []string
 		for _, set := range sets {
 			for _, data := range set.Data {
-				if line := fmt.Sprintf("%s %d %s %s", set.Name, set.TTL, set.Type, data); !strings.HasSuffix(line, " NS localhost.") {
+				if line := fmt.Sprintf("%s %d %s %s", set.Name, set.TTL, set.Type, data); !strings.HasSuffix(line,
+					" NS localhost.") {
 					got = append(got, line)
 				}
 			}
@@ -257,7 +259,8 @@ func (s *scene) writes() string {
 	}
 	var out []string
 	for sample, v := range m {
-		if strings.HasPrefix(sample, "zonefold_api_writes_total") || strings.HasPrefix(sample, "zonefold_backend_changed_sets_total") {
+		if strings.HasPrefix(sample, "zonefold_api_writes_total") || strings.HasPrefix(sample,
+			"zonefold_backend_changed_sets_total") {
 			out = append(out, fmt.Sprintf("%s %v", sample, v))
 		}
 	}

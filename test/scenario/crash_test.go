@@ -212,7 +212,8 @@ func (s *scene) writeRecords(ctx context.Context, rest time.Duration) {
 			_ = s.client.Delete(ctx, o.blank(), client.GracePeriodSeconds(0)) // it may not exist
 			continue
 		}
-		o.spec = map[string]any{"domainName": o.name + s.text(".example.org."), "type": "A", "rdata": fmt.Sprintf("10.0.%d.%d", i/250%250, i%250)}
+		o.spec = map[string]any{"domainName": o.name + s.text(".example.org."), "type": "A",
+			"rdata": fmt.Sprintf("10.0.%d.%d", i/250%250, i%250)}
 		if s.send(o) != nil {
 			pause(ctx, 20*time.Millisecond) // the API server is away
 		}

@@ -69,7 +69,9 @@ func TestTheOperatorAnswers(t *testing.T) {
 		}
 		knot := s.follower(nameserver.StartKnot, "catalog.example.")
 		bind := s.follower(nameserver.StartBIND, "", "example.org.")
-		s.apply(fmt.Sprintf(`backend b: {embedded: {catalogZone: catalog.example., transfer: [{addresses: [127.0.0.0/8], tsig: {keyName: zonefold., secretRef: {name: ~key}}}], notify: [{address: %q, tsig: {keyName: zonefold., secretRef: {name: ~key}}}, {address: %q}]}}`, knot.Addr(), bind.Addr()))
+		s.apply(
+			fmt.Sprintf(
+				`backend b: {embedded: {catalogZone: catalog.example., transfer: [{addresses: [127.0.0.0/8], tsig: {keyName: zonefold., secretRef: {name: ~key}}}], notify: [{address: %q, tsig: {keyName: zonefold., secretRef: {name: ~key}}}, {address: %q}]}}`, knot.Addr(), bind.Addr()))
 		for _, at := range []*nameserver.Server{knot, bind} {
 			s.answersAt(at, "www.example.org. A", "192.0.2.1")
 		}
@@ -85,10 +87,12 @@ func TestTheOperatorAnswers(t *testing.T) {
 	})
 
 	s.run("and says what is wrong with its settings", func(s *scene) {
-		s.apply(`backend b: {embedded: {transfer: [{addresses: [192.0.2.0/24], tsig: {keyName: k., secretRef: {name: ~missing}}}]}}`)
+		s.apply(
+			`backend b: {embedded: {transfer: [{addresses: [192.0.2.0/24], tsig: {keyName: k., secretRef: {name: ~missing}}}]}}`)
 		s.cond("backend b", "Ready", "False SecretNotFound", "embedded.transfer[0]", "~missing")
 		s.rejected("backend b", wrong{`{embedded: {transfer: [{}]}}`, "", []string{"does not let everybody"}})
-		s.rejected("backend b", wrong{`{embedded: {transfer: [{addresses: [everybody]}]}}`, "", []string{"IP addresses or networks"}})
+		s.rejected("backend b", wrong{`{embedded: {transfer: [{addresses: [everybody]}]}}`, "", []string{
+			"IP addresses or networks"}})
 	})
 }
 

@@ -70,7 +70,8 @@ func TestEverythingHappensByEvents(t *testing.T) {
 		}
 		below()
 		for range 2 {
-			s.apply(`zone a/org: {domainName: example.org., delegations: [{records: [{pattern: "*", types: [TXT]}]}, {namespaces: [~b], zones: ["sub.@"]}]}`)
+			s.apply(
+				`zone a/org: {domainName: example.org., delegations: [{records: [{pattern: "*", types: [TXT]}]}, {namespaces: [~b], zones: ["sub.@"]}]}`)
 			s.ready("zone b/sub", "zone c/deep", "record b/a", "record b/txt", "record c/a")
 			s.parent("record b/txt", "b/sub")
 			s.answers("www.sub.example.org. A", "192.0.2.1")
@@ -83,7 +84,8 @@ func TestEverythingHappensByEvents(t *testing.T) {
 	})
 
 	s.run("a new name of the root reaches every descendant, and the old names go", func(s *scene) {
-		s.serve("example.org.", "sub.example.org.", "deep.sub.example.org.", "example.com.", "sub.example.com.", "deep.sub.example.com.")
+		s.serve("example.org.", "sub.example.org.", "deep.sub.example.org.", "example.com.", "sub.example.com.",
+			"deep.sub.example.com.")
 		s.apply(`
 		zone a/root: {domainName: example.org., delegations: ` + anything + `}
 		zone a/sub: {domainName: sub, zoneRef: {name: root}, delegations: ` + anything + `}
@@ -110,7 +112,8 @@ func TestEverythingHappensByEvents(t *testing.T) {
 		www("org")
 		s.answers("abs.deep.sub.example.org. A")
 		s.refused("record a/absolute", "NoZone")
-		for _, ref := range []string{"zone a/root", "zone a/sub", "zone a/deep", "record a/root-www", "record a/sub-www", "record a/deep-www"} {
+		for _, ref := range []string{"zone a/root", "zone a/sub", "zone a/deep", "record a/root-www", "record a/sub-www",
+			"record a/deep-www"} {
 			s.ready(ref)
 		}
 		s.fqdn("zone a/deep", "deep.sub.example.com.")

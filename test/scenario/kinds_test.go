@@ -31,14 +31,16 @@ func kinds() (knot, powerDNS, bind kind) {
 	knot.start = takesUpdates(nameserver.StartKnot, knot.name)
 	bind = kind{name: "bind", password: key.Secret, wrong: "bm90IHRoaXMgb25lIGhlcmU="}
 	bind.start = takesUpdates(nameserver.StartBIND, bind.name)
-	return knot, kind{name: "powerdns", password: powerDNSKey, wrong: "not this one", creates: true, start: startPowerDNS}, bind
+	return knot, kind{name: "powerdns", password: powerDNSKey, wrong: "not this one", creates: true, start: startPowerDNS},
+		bind
 }
 
 // powerDNSKey is the API key of every PowerDNS that package nameserver starts.
 const powerDNSKey = "zonefold-test-key"
 
 // takesUpdates starts a server that takes dynamic updates.
-func takesUpdates(start func(context.Context, nameserver.Options) (*nameserver.Server, error), secret string) func(*scene, ...string) place {
+func takesUpdates(start func(context.Context, nameserver.Options) (*nameserver.Server, error), secret string) func(
+	*scene, ...string) place {
 	return func(s *scene, zones ...string) place {
 		s.t.Helper()
 		server, err := start(s.ctx, s.serverOptions(zones))
@@ -46,7 +48,8 @@ func takesUpdates(start func(context.Context, nameserver.Options) (*nameserver.S
 			s.t.Fatal(err)
 		}
 		s.t.Cleanup(server.Close)
-		return place{Server: server, spec: fmt.Sprintf("rfc2136: {servers: [%q], tsig: {keyName: zonefold., secretRef: {name: ~%s}}}", server.Addr(), secret)}
+		return place{Server: server, spec: fmt.Sprintf(
+			"rfc2136: {servers: [%q], tsig: {keyName: zonefold., secretRef: {name: ~%s}}}", server.Addr(), secret)}
 	}
 }
 
@@ -57,7 +60,8 @@ func startPowerDNS(s *scene, zones ...string) place {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(server.Close)
-	return place{Server: server.Server, url: server.URL, spec: fmt.Sprintf("powerdns: {url: %q, secretRef: {name: ~powerdns}}", server.URL)}
+	return place{Server: server.Server, url: server.URL, spec: fmt.Sprintf(
+		"powerdns: {url: %q, secretRef: {name: ~powerdns}}", server.URL)}
 }
 
 // connect makes a Backend and its Secret for a server.
@@ -113,5 +117,7 @@ func TestEveryKindOfServer(t *testing.T) {
 		}
 	})
 
-	s.run("one zone at all kinds of servers has one serial, and none waits for another", func(s *scene) { everywhere(s, knot, powerDNS, bind) })
+	s.run("one zone at all kinds of servers has one serial, and none waits for another", func(s *scene) {
+		everywhere(s, knot, powerDNS, bind)
+	})
 }

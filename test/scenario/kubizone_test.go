@@ -44,9 +44,10 @@ func TestTheDocumentsExamples(t *testing.T) {
 		s.parent("zone dev/staging", "")
 	})
 
-	s.run("a parent lists the name servers of its sub-zone, their addresses, and what the sub-zone refuses", func(s *scene) {
-		s.serve("example.org.", "subdomain.example.org.")
-		s.apply(`
+	s.run("a parent lists the name servers of its sub-zone, their addresses, and what the sub-zone refuses",
+		func(s *scene) {
+			s.serve("example.org.", "subdomain.example.org.")
+			s.apply(`
 		zone a/org: {domainName: example.org., delegations: [{zones: ["*.example.org."], records: [{pattern: "*.example.org."}]}]}
 		zone a/sub: {domainName: subdomain.example.org., delegations: [{records: [{pattern: "@", types: [NS]}, {pattern: "ns*.@", types: [A]}]}]}
 		record a/sub-ns1: {domainName: subdomain.example.org., type: NS, rdata: ns1.subdomain.example.org.}
@@ -56,46 +57,50 @@ func TestTheDocumentsExamples(t *testing.T) {
 		record a/www: {domainName: www.subdomain.example.org., type: A, rdata: 192.0.2.3}
 		record a/free: {domainName: www.example.org., type: A, ttl: 60, rdata: 192.0.2.4}
 		`)
-		s.entries("a/org",
-			"subdomain.example.org. 360 NS ns1.subdomain.example.org.",
-			"subdomain.example.org. 360 NS ns2.subdomain.example.org.",
-			"ns1.subdomain.example.org. 360 A 192.0.2.1",
-			"ns2.subdomain.example.org. 360 A 192.0.2.2",
-			"www.subdomain.example.org. 360 A 192.0.2.3",
-			"www.example.org. 60 A 192.0.2.4")
-		s.entries("a/sub",
-			"subdomain.example.org. 360 NS ns1.subdomain.example.org.",
-			"subdomain.example.org. 360 NS ns2.subdomain.example.org.",
-			"ns1.subdomain.example.org. 360 A 192.0.2.1",
-			"ns2.subdomain.example.org. 360 A 192.0.2.2")
-		s.parent("record a/www", "a/org")
-		s.cond("record a/www", "Accepted", "True Accepted")
-		s.cond("record a/www", "Served", "False Occluded", "subdomain.example.org.")
-		s.cond("record a/www", "Ready", "False Occluded")
-		s.ready("record a/free", "record a/ns1", "record a/sub-ns1")
-		s.answers("ns2.subdomain.example.org. A", "192.0.2.2")
-		s.answers("www.example.org. A", "192.0.2.4")
-		s.agree("a/org")
-		s.agree("a/sub")
+			s.entries("a/org",
+				"subdomain.example.org. 360 NS ns1.subdomain.example.org.",
+				"subdomain.example.org. 360 NS ns2.subdomain.example.org.",
+				"ns1.subdomain.example.org. 360 A 192.0.2.1",
+				"ns2.subdomain.example.org. 360 A 192.0.2.2",
+				"www.subdomain.example.org. 360 A 192.0.2.3",
+				"www.example.org. 60 A 192.0.2.4")
+			s.entries("a/sub",
+				"subdomain.example.org. 360 NS ns1.subdomain.example.org.",
+				"subdomain.example.org. 360 NS ns2.subdomain.example.org.",
+				"ns1.subdomain.example.org. 360 A 192.0.2.1",
+				"ns2.subdomain.example.org. 360 A 192.0.2.2")
+			s.parent("record a/www", "a/org")
+			s.cond("record a/www", "Accepted", "True Accepted")
+			s.cond("record a/www", "Served", "False Occluded", "subdomain.example.org.")
+			s.cond("record a/www", "Ready", "False Occluded")
+			s.ready("record a/free", "record a/ns1", "record a/sub-ns1")
+			s.answers("ns2.subdomain.example.org. A", "192.0.2.2")
+			s.answers("www.example.org. A", "192.0.2.4")
+			s.agree("a/org")
+			s.agree("a/sub")
 
-		before := s.zone("a/org")
-		s.apply(`record a/ns1: {domainName: ns1.subdomain.example.org., type: A, rdata: 192.0.2.9}`)
-		s.answers("ns1.subdomain.example.org. A", "192.0.2.9")
-		s.eventually("the parent's hash and serial", func() string {
-			if after := s.zone("a/org"); after.Status.Hash == before.Status.Hash || *after.Status.Serial <= *before.Status.Serial {
-				return "they have not changed"
-			}
-			return ""
+			before := s.zone("a/org")
+			s.apply(`record a/ns1: {domainName: ns1.subdomain.example.org., type: A, rdata: 192.0.2.9}`)
+			s.answers("ns1.subdomain.example.org. A", "192.0.2.9")
+			s.eventually("the parent's hash and serial", func() string {
+				if after := s.zone("a/org"); after.Status.Hash == before.Status.Hash ||
+					*after.Status.Serial <= *before.Status.Serial {
+					return "they have not changed"
+				}
+				return ""
+			})
+			s.agree("a/org")
 		})
-		s.agree("a/org")
-	})
 
 	s.run("the SOA stands first and has what the spec says", func(s *scene) {
 		s.serve("example.org.")
-		s.apply(`zone a/org: {domainName: example.org., ttl: 100, refresh: 5000, retry: 600, expire: 700000, negativeResponseCache: 50, delegations: [{records: [{pattern: "@"}]}]}`)
+		s.apply(
+			`zone a/org: {domainName: example.org., ttl: 100, refresh: 5000, retry: 600, expire: 700000, negativeResponseCache: 50, delegations: [{records: [{pattern: "@"}]}]}`)
 		s.ready("zone a/org")
 		z := s.entries("a/org")
-		if got, want := entriesOf(z)[0], s.text("example.org. 100 SOA ns.example.org. hostmaster.example.org. "); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, " 5000 600 700000 50") {
+		if got, want := entriesOf(z)[0],
+			s.text("example.org. 100 SOA ns.example.org. hostmaster.example.org. "); !strings.HasPrefix(got, want) ||
+			!strings.HasSuffix(got, " 5000 600 700000 50") {
 			s.t.Errorf("the SOA is %q", got)
 		}
 		s.cond("zone a/org", "Warning", "True NoNameServers")
@@ -104,7 +109,8 @@ func TestTheDocumentsExamples(t *testing.T) {
 		zone a/org: {domainName: example.org., rname: first\.last.example.org., delegations: [{records: [{pattern: "@"}]}]}
 		`)
 		s.eventually("the SOA", func() string {
-			if got := entriesOf(s.zone("a/org"))[0]; !strings.Contains(got, s.text(` 360 SOA a.ns.example.net. first\.last.example.org. `)) {
+			if got := entriesOf(s.zone("a/org"))[0]; !strings.Contains(got,
+				s.text(` 360 SOA a.ns.example.net. first\.last.example.org. `)) {
 				return got
 			}
 			return ""

@@ -29,7 +29,8 @@ func (k kind) life(s *scene) {
 		record b/ns-a: {domainName: ns.sub.example.org., type: A, rdata: 192.0.2.54}
 		record b/any: {domainName: "*.sub.example.org.", type: A, rdata: 192.0.2.3}
 	`)
-	s.ready("backend b", "zone a/org", "zone b/sub", "record a/mx", "record a/srv", "record a/caa", "record a/www2", "record b/any")
+	s.ready("backend b", "zone a/org", "zone b/sub", "record a/mx", "record a/srv", "record a/caa", "record a/www2",
+		"record b/any")
 	s.refused("record a/bad", "InvalidData")
 	s.answers("example.org. MX", "10 mail.example.org.")
 	s.answers("mail.example.org. AAAA", "2001:db8::25")
@@ -65,7 +66,8 @@ func (k kind) life(s *scene) {
 	s.remove("zone b/sub", "zone a/org")
 	s.gone("zone b/sub")
 	s.gone("zone a/org")
-	for _, question := range []string{"www.example.org. A", "example.org. MX", "mail.example.org. AAAA", "whatever.sub.example.org. A"} {
+	for _, question := range []string{"www.example.org. A", "example.org. MX", "mail.example.org. AAAA",
+		"whatever.sub.example.org. A"} {
 		s.answers(question)
 	}
 	s.refused("record a/www", "NoZone")
@@ -139,7 +141,8 @@ func (k kind) passwords(s *scene) {
 		k.tell(s, k.wrong)
 		s.answers("www.example.org. A", data) // what is served stays
 		probe := 0
-		s.eventually("the operator has heard of the wrong password", func() string { // a change before that is still delivered
+		s.eventually("the operator has heard of the wrong password", func() string {
+			// a change before that is still delivered
 			probe++
 			s.apply(fmt.Sprintf("record a/probe: {domainName: probe.example.org., type: A, rdata: 192.0.2.%d}", probe%200+1))
 			return s.hasCond("zone a/org", "Served", "False NotAuthorised", "~b")
@@ -150,7 +153,8 @@ func (k kind) passwords(s *scene) {
 // deleteZone deletes a zone in PowerDNS as somebody else.
 func (s *scene) deleteZone(at place, zone string) {
 	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.ctx, http.MethodDelete, at.url+"/api/v1/servers/localhost/zones/"+s.text(zone), nil)
+	req, err := http.NewRequestWithContext(s.ctx, http.MethodDelete, at.url+"/api/v1/servers/localhost/zones/"+
+		s.text(zone), nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -37,7 +37,8 @@ func TestMain(m *testing.M) {
 	code := testcluster.MainWith(m, testcluster.Options{
 		ControllerManager: true, CRDs: []string{"../../config/crd"},
 		// Some clusters ask for the right to set finalizers before an owner may block its deletion.
-		APIServerFlags: []string{"--enable-admission-plugins=OwnerReferencesPermissionEnforcement", "--delete-collection-workers=8"},
+		APIServerFlags: []string{"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
+			"--delete-collection-workers=8"},
 	})
 	if built.dir != "" {
 		_ = os.RemoveAll(built.dir)
@@ -107,7 +108,8 @@ func newStage(t *testing.T) *scene {
 	config.QPS = -1
 	config.WarningHandler = rest.NoWarnings{}
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, rbacv1.AddToScheme, kubizone.AddToScheme, zonefold.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, rbacv1.AddToScheme, kubizone.AddToScheme,
+		zonefold.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +174,8 @@ func (s *scene) clear() {
 		z := &zones.Items[i]
 		namespaces[z.Namespace] = true
 		if len(z.Finalizers) > 0 {
-			_ = s.client.Patch(ctx, z, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`)))
+			_ = s.client.Patch(ctx, z, client.RawPatch("application/merge-patch+json",
+				[]byte(`{"metadata":{"finalizers":null}}`)))
 		}
 	}
 	var records kubizone.RecordList

@@ -81,7 +81,8 @@ func (s *scene) answering(own *nameserver.Server) {
 	s.apply(fmt.Sprintf(`backend own: {embedded: {notify: [{address: %q}]}}
 		zone a/own: {domainName: own.example., delegations: `+anything+`, backendRefs: [{name: ~own}]}`, s.bind.Addr()))
 	s.ready("zone a/own")
-	s.moves("somebody asks", func() { s.answersAt(own, "own.example. A") }, `dns_answers_total{rcode="NOERROR",transport="tcp"}`)
+	s.moves("somebody asks", func() { s.answersAt(own, "own.example. A") },
+		`dns_answers_total{rcode="NOERROR",transport="tcp"}`)
 	s.moves("somebody may not copy a zone", func() {
 		if _, err := own.Transfer(s.ctx, name(s.text("own.example."))); err == nil {
 			s.t.Error("the zone is given to anybody")
@@ -99,9 +100,11 @@ func (s *scene) work() {
 		s.apply(www("b"))
 		s.ready("zone a/org", "record a/www", "backend b")
 	}, "changes_total", "settle_seconds_count", "change_to_served_seconds_count",
-		`backend_apply_seconds_count{backend="rfc2136"}`, `backend_changed_sets_total{backend="rfc2136"}`, `backend_read_seconds_count{backend="rfc2136"}`,
+		`backend_apply_seconds_count{backend="rfc2136"}`, `backend_changed_sets_total{backend="rfc2136"}`,
+		`backend_read_seconds_count{backend="rfc2136"}`,
 		`api_writes_total{kind="Zone",what="metadata"}`, `api_writes_total{kind="Zone",what="status"}`,
-		`api_writes_total{kind="Record",what="metadata"}`, `api_writes_total{kind="Record",what="status"}`, `api_writes_total{kind="Backend",what="status"}`)
+		`api_writes_total{kind="Record",what="metadata"}`, `api_writes_total{kind="Record",what="status"}`,
+		`api_writes_total{kind="Backend",what="status"}`)
 
 	s.step("one change counts once", func() {
 		before := s.samples()
@@ -109,12 +112,14 @@ func (s *scene) work() {
 		s.answers("www.example.org. A", "192.0.2.2")
 		s.ready("record a/www")
 		after := s.samples()
-		for _, n := range []string{"changes_total", "change_to_served_seconds_count", `backend_apply_seconds_count{backend="rfc2136"}`, `backend_changed_sets_total{backend="rfc2136"}`} {
+		for _, n := range []string{"changes_total", "change_to_served_seconds_count",
+			`backend_apply_seconds_count{backend="rfc2136"}`, `backend_changed_sets_total{backend="rfc2136"}`} {
 			if grown := after["zonefold_"+n] - before["zonefold_"+n]; grown != 1 {
 				s.t.Errorf("%s has grown by %v", n, grown)
 			}
 		}
-		if took := after["zonefold_change_to_served_seconds_sum"] - before["zonefold_change_to_served_seconds_sum"]; took <= 0 || took > 10 {
+		if took := after["zonefold_change_to_served_seconds_sum"] - before["zonefold_change_to_served_seconds_sum"]; took <=
+			0 || took > 10 {
 			s.t.Errorf("the change took %v seconds to be served", took)
 		}
 	})
@@ -221,7 +226,8 @@ func (s *scene) documented() {
 		s.t.Fatal(err)
 	}
 	labels := map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| `(zonefold_[a-z_0-9]+)` \\| [a-z]+ \\| (.*?) ?\\|").FindAllStringSubmatch(string(text), -1) {
+	for _, row := range regexp.MustCompile(
+		"(?m)^\\| `(zonefold_[a-z_0-9]+)` \\| [a-z]+ \\| (.*?) ?\\|").FindAllStringSubmatch(string(text), -1) {
 		if strings.HasPrefix(row[1], "zonefold_dnshook_") || row[1] == "zonefold_dnsrecords" {
 			continue // of a dialect that is off here; its own tests look at them
 		}
@@ -231,7 +237,9 @@ func (s *scene) documented() {
 		s.t.Fatalf("docs/metrics.md lists %v", labels)
 	}
 	seen := map[string]bool{}
-	known := regexp.MustCompile(`^(Zone|Record|Backend|ZoneSlice|embedded|rfc2136|powerdns|ceiling|metadata|status|content|delete|axfr|ixfr)$`)
+	known :=
+		regexp.MustCompile(
+			`^(Zone|Record|Backend|ZoneSlice|embedded|rfc2136|powerdns|ceiling|metadata|status|content|delete|axfr|ixfr)$`)
 	rcode := regexp.MustCompile(`^[A-Z]+$`)
 	for sample := range s.samples() {
 		n, got, values := parts(sample)

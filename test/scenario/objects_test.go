@@ -124,7 +124,8 @@ func (s *scene) send(o object) error {
 	if err != nil {
 		return err
 	}
-	return s.client.Patch(s.ctx, o.blank(), client.RawPatch(types.ApplyPatchType, body), client.FieldOwner("somebody"), client.ForceOwnership)
+	return s.client.Patch(s.ctx, o.blank(), client.RawPatch(types.ApplyPatchType, body), client.FieldOwner("somebody"),
+		client.ForceOwnership)
 }
 
 // remove deletes objects.
@@ -140,7 +141,8 @@ func (s *scene) remove(refs ...string) {
 // merge patches an object with JSON.
 func (s *scene) merge(ref, patch string) {
 	s.t.Helper()
-	if err := s.client.Patch(s.ctx, s.reference(ref).blank(), client.RawPatch(types.MergePatchType, []byte(s.text(patch)))); err != nil {
+	if err := s.client.Patch(s.ctx, s.reference(ref).blank(),
+		client.RawPatch(types.MergePatchType, []byte(s.text(patch)))); err != nil {
 		s.t.Fatalf("patching %s: %v", ref, err)
 	}
 }
@@ -148,7 +150,8 @@ func (s *scene) merge(ref, patch string) {
 // secret makes a Secret with one key, "value".
 func (s *scene) secret(namespace, name, value string, labels map[string]string) {
 	s.t.Helper()
-	o := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels}, StringData: map[string]string{"value": value}}
+	o := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels},
+		StringData: map[string]string{"value": value}}
 	err := s.client.Create(s.ctx, o)
 	if apierrors.IsNotFound(err) {
 		s.ensureNamespace(namespace)

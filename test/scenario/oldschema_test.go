@@ -86,7 +86,8 @@ func (s *scene) tighten() {
 	if err := s.cluster.InstallCRDs(s.ctx, "../../config/crd"); err != nil {
 		s.t.Fatal(err)
 	}
-	for _, ref := range []string{"zone a/probe: {domainName: x}", "record a/probe: {domainName: x, type: A, rdata: 192.0.2.1}"} {
+	for _, ref := range []string{"zone a/probe: {domainName: x}",
+		"record a/probe: {domainName: x, type: A, rdata: 192.0.2.1}"} {
 		s.eventually("the schema", func() string {
 			if err := s.client.Create(s.ctx, s.objects(ref)[0].loose(), client.DryRunAll); !apierrors.IsInvalid(err) {
 				return fmt.Sprintf("it says of %s: %v", ref, err)
@@ -149,7 +150,9 @@ func (s *scene) explained(prefix string, list []wrong) {
 			}
 			for _, e := range list.Items {
 				about := strings.EqualFold(e.Regarding.Kind, o.kind) && e.Regarding.Name == o.name
-				if about && e.Reason == w.reason && !slices.ContainsFunc(w.message, func(m string) bool { return !strings.Contains(e.Note, m) }) {
+				if about && e.Reason == w.reason && !slices.ContainsFunc(w.message, func(m string) bool {
+					return !strings.Contains(e.Note, m)
+				}) {
 					return ""
 				}
 			}
@@ -171,9 +174,12 @@ var storedZones = []wrong{
 	{`{domainName: mname.example.org., mname: ns1}`, "InvalidSpec", []string{"mname"}},
 	{`{domainName: rname.example.org., rname: me@example.org}`, "InvalidSpec", []string{"rname"}},
 	{`{domainName: ref.example.org., zoneRef: {}}`, "InvalidSpec", nil},
-	{`{domainName: t.example.org., refresh: 100, retry: 200, expire: 50, delegations: ` + anything + `}`, "Warning InvalidTimers", []string{"retry (200)", "refresh (100)"}},
-	{`{domainName: rules.example.org., delegations: [{namespace: "", zones: [""]}, {records: [{types: [BOGUS]}]}]}`, "Warning InvalidRule", nil},
-	{`{domainName: twice.example.org., backendRefs: [{name: ~bind}, {name: ~bind}], delegations: ` + anything + `}`, "Accepted", nil},
+	{`{domainName: t.example.org., refresh: 100, retry: 200, expire: 50, delegations: ` + anything + `}`,
+		"Warning InvalidTimers", []string{"retry (200)", "refresh (100)"}},
+	{`{domainName: rules.example.org., delegations: [{namespace: "", zones: [""]}, {records: [{types: [BOGUS]}]}]}`,
+		"Warning InvalidRule", nil},
+	{`{domainName: twice.example.org., backendRefs: [{name: ~bind}, {name: ~bind}], delegations: ` + anything + `}`,
+		"Accepted", nil},
 	{`{domainName: many.example.org., backendRefs: [` + strings.Repeat("{name: none}, ", 40) + `]}`, "Accepted", nil},
 }
 
@@ -186,7 +192,8 @@ var storedRecords = []wrong{
 	{`{domainName: x.example.org., type: ANY, rdata: x}`, "InvalidType", []string{"ANY"}},
 	{`{domainName: x.example.org., type: A, class: XX, rdata: 192.0.2.1}`, "ClassMismatch", []string{"XX"}},
 	{`{domainName: x.example.org., type: A, ttl: -1, rdata: 192.0.2.1}`, "InvalidSpec", []string{"ttl -1"}},
-	{`{domainName: x.example.org., type: A, ttl: 1099511627776, rdata: 192.0.2.1}`, "InvalidSpec", []string{"ttl 1099511627776"}},
+	{`{domainName: x.example.org., type: A, ttl: 1099511627776, rdata: 192.0.2.1}`, "InvalidSpec", []string{
+		"ttl 1099511627776"}},
 	{`{domainName: x.example.org., zoneRef: {}, type: A, rdata: 192.0.2.1}`, "ReferenceNotFound", nil},
 	{`{domainName: low.example.org., type: a, rdata: 192.0.2.1}`, "Accepted", nil},
 	{`{domainName: ` + strings.Repeat("a.", 1000) + `, type: A, rdata: 192.0.2.1}`, "InvalidName", nil},
@@ -198,8 +205,10 @@ var untypedZones = []wrong{
 	{`{domainName: 5}`, "InvalidSpec", []string{`"domainName" must be a string, not 5`}},
 	{`{domainName: u.example.org., ttl: 1h}`, "InvalidSpec", []string{`"ttl" must be a whole number, not "1h"`}},
 	{`{domainName: u.example.org., ttl: 1.5}`, "InvalidSpec", []string{`"ttl"`, "1.5"}},
-	{`{domainName: u, zoneRef: org}`, "InvalidSpec", []string{`"zoneRef" must be an object with the strings name and namespace, not "org"`}},
-	{`{domainName: u.example.org., delegations: all}`, "InvalidSpec", []string{`"delegations" must be a list of objects, not "all"`}},
+	{`{domainName: u, zoneRef: org}`, "InvalidSpec",
+		[]string{`"zoneRef" must be an object with the strings name and namespace, not "org"`}},
+	{`{domainName: u.example.org., delegations: all}`, "InvalidSpec",
+		[]string{`"delegations" must be a list of objects, not "all"`}},
 	{`{domainName: u.example.org., backendRefs: [b, 5]}`, "InvalidSpec", []string{`"backendRefs"`}},
 	{`{whole: text}`, "InvalidSpec", []string{`"text"`}},
 	{`{whole: [1, 2]}`, "InvalidSpec", []string{`[1,2]`}},
@@ -208,10 +217,12 @@ var untypedZones = []wrong{
 }
 
 var untypedRecords = []wrong{
-	{`{domainName: [www], type: A, rdata: 192.0.2.1}`, "InvalidSpec", []string{`"domainName" must be a string, not ["www"]`}},
+	{`{domainName: [www], type: A, rdata: 192.0.2.1}`, "InvalidSpec",
+		[]string{`"domainName" must be a string, not ["www"]`}},
 	{`{domainName: u.example.org., type: 1, rdata: 192.0.2.1}`, "InvalidSpec", []string{`"type" must be a string, not 1`}},
 	{`{domainName: u.example.org., type: A, rdata: {a: 192.0.2.1}}`, "InvalidSpec", []string{`"rdata"`}},
-	{`{domainName: u.example.org., type: A, ttl: "60", rdata: 192.0.2.1}`, "InvalidSpec", []string{`"ttl" must be a whole number, not "60"`}},
+	{`{domainName: u.example.org., type: A, ttl: "60", rdata: 192.0.2.1}`, "InvalidSpec",
+		[]string{`"ttl" must be a whole number, not "60"`}},
 	{`{domainName: u.example.org., type: A, class: 1, rdata: 192.0.2.1}`, "InvalidSpec", []string{`"class"`}},
 	{`{domainName: u, zoneRef: {name: 5}, type: A, rdata: 192.0.2.1}`, "InvalidSpec", []string{`"zoneRef"`}},
 	{`{whole: 5}`, "InvalidSpec", []string{"5"}},
@@ -288,7 +299,8 @@ func TestObjectsOfAnOlderSchema(t *testing.T) {
 func (s *scene) clearStatus(ref string) {
 	s.t.Helper()
 	o := s.reference(ref).blank()
-	if err := s.client.Status().Patch(s.ctx, o, client.RawPatch(types.MergePatchType, []byte(`{"status":{"conditions":null}}`))); err != nil {
+	if err := s.client.Status().Patch(s.ctx, o, client.RawPatch(types.MergePatchType,
+		[]byte(`{"status":{"conditions":null}}`))); err != nil {
 		s.t.Fatal(err)
 	}
 }

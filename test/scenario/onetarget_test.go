@@ -12,7 +12,8 @@ import (
 	"github.com/zonefold/zonefold/internal/testoperator"
 )
 
-// gardener makes a DNSRecord of Gardener in the namespace "a", or asks for it once more: "name RECORDTYPE dns-name value".
+// gardener makes a DNSRecord of Gardener in the namespace "a", or asks for it once more: "name RECORDTYPE dns-name
+// value".
 func (s *scene) gardener(secret, what string) {
 	s.t.Helper()
 	f := strings.Fields(s.text(what))
@@ -21,7 +22,8 @@ func (s *scene) gardener(secret, what string) {
   spec: {type: aws-route53, secretRef: {name: %s}, recordType: %s, name: %s, values: [%s]}}`, s.prefix+"a", f[0], secret, f[1], f[2], f[3]))
 	s.eventually(f[0], func() string {
 		said := s.kubectl("get", "dnsrecords.extensions.gardener.cloud", "-n", s.prefix+"a", f[0],
-			"-o", `jsonpath={.metadata.annotations.gardener\.cloud/operation} {.status.lastOperation.state} {.status.lastError.description}`)
+			"-o",
+			`jsonpath={.metadata.annotations.gardener\.cloud/operation} {.status.lastOperation.state} {.status.lastError.description}`)
 		if strings.TrimSpace(said) != "Succeeded" {
 			return "it says " + said
 		}
@@ -39,7 +41,8 @@ func (s *scene) input(text string) {
 // giveRights gives the operator the rights that the chart has with other values, until the test ends.
 func (s *scene) giveRights(values string) {
 	s.t.Helper()
-	rights, err := testoperator.Helm(s.ctx, "template", "zonefold", "charts/zonefold", "-n", testoperator.Namespace, "--set", values, "-s", "templates/rbac.yaml")
+	rights, err := testoperator.Helm(s.ctx, "template", "zonefold", "charts/zonefold", "-n", testoperator.Namespace,
+		"--set", values, "-s", "templates/rbac.yaml")
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -52,20 +55,23 @@ func TestOneTarget(t *testing.T) {
 	s := newStage(t)
 	s.giveRights("dialects.gardener=true")
 	server, account, _ := s.route53()
-	s.startWith(testoperator.Options{Args: []string{"--dialects=kubizone,gardener", "--gardener-endpoints=aws-route53=" + server.URL}, NoElection: true})
+	s.startWith(testoperator.Options{Args: []string{"--dialects=kubizone,gardener", "--gardener-endpoints=aws-route53=" +
+		server.URL}, NoElection: true})
 	s.ensureNamespace(s.prefix + "a")
 	for _, name := range []string{"one", "two"} {
 		u := account.NewUser(name)
-		o := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.prefix + "a", Name: name}, StringData: map[string]string{
-			"accessKeyID": u.AccessKeyID, "secretAccessKey": u.SecretAccessKey,
-		}}
+		o := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.prefix + "a", Name: name},
+			StringData: map[string]string{
+				"accessKeyID": u.AccessKeyID, "secretAccessKey": u.SecretAccessKey,
+			}}
 		if err := s.client.Create(s.ctx, o); err != nil {
 			t.Fatal(err)
 		}
 	}
 	id := account.AddZone(s.text("example.org"), false)
 	ttl := int64(60)
-	server.Put(id, route53test.Set{Name: s.text("other.example.org"), Type: "A", TTL: &ttl, Records: []string{"192.0.2.99"}})
+	server.Put(id, route53test.Set{Name: s.text("other.example.org"), Type: "A", TTL: &ttl,
+		Records: []string{"192.0.2.99"}})
 	both := func(api, two, www string) {
 		t.Helper()
 		for name, want := range map[string]string{"api": api, "two": two, "www": www, "other": "192.0.2.99"} {
@@ -101,7 +107,8 @@ func TestOneTarget(t *testing.T) {
 	s.step("a restart changes nothing", func() {
 		before := server.Count("ChangeResourceRecordSets")
 		s.op.Stop()
-		s.startWith(testoperator.Options{Args: []string{"--dialects=kubizone,gardener", "--gardener-endpoints=aws-route53=" + server.URL}, NoElection: true})
+		s.startWith(testoperator.Options{Args: []string{"--dialects=kubizone,gardener", "--gardener-endpoints=aws-route53=" +
+			server.URL}, NoElection: true})
 		s.gardener("two", "two A two.example.org 192.0.2.23")
 		s.apply(`record a/last: {domainName: last.example.org., type: A, rdata: 192.0.2.6}`)
 		s.at(server, id, "last.example.org.", "A", "192.0.2.6")

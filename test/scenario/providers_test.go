@@ -19,7 +19,8 @@ import (
 // credentials makes or replaces a Secret of the operator's namespace.
 func (s *scene) credentials(name string, pairs ...string) {
 	s.t.Helper()
-	o := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: testoperator.Namespace, Name: s.prefix + name}, Data: map[string][]byte{}}
+	o := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: testoperator.Namespace, Name: s.prefix + name},
+		Data: map[string][]byte{}}
 	for i := 0; i < len(pairs); i += 2 {
 		o.Data[pairs[i]] = []byte(pairs[i+1])
 	}
@@ -56,7 +57,8 @@ func (s *scene) at(server *route53test.Server, id, name, kind string, want ...st
 // route53 is a server with an account and a user, whose key is in the Secret "aws".
 func (s *scene) route53() (*route53test.Server, *route53test.Account, *route53test.User) {
 	s.t.Helper()
-	server, err := route53test.Start(s.ctx, route53test.Options{Now: time.Now, Delay: 200 * time.Millisecond, Rate: 5, Burst: 10})
+	server, err := route53test.Start(s.ctx, route53test.Options{Now: time.Now, Delay: 200 * time.Millisecond, Rate: 5,
+		Burst: 10})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -70,7 +72,8 @@ func (s *scene) route53() (*route53test.Server, *route53test.Account, *route53te
 // aws is a Backend for that.
 func (s *scene) aws(server *route53test.Server, config string) {
 	s.t.Helper()
-	s.apply(fmt.Sprintf("backend b: {provider: {type: aws-route53, secretRef: {name: ~aws}, config: {endpoint: %q%s}}}", server.URL, comma(config)))
+	s.apply(fmt.Sprintf("backend b: {provider: {type: aws-route53, secretRef: {name: ~aws}, config: {endpoint: %q%s}}}",
+		server.URL, comma(config)))
 }
 
 func TestProviders(t *testing.T) {
@@ -81,7 +84,8 @@ func TestProviders(t *testing.T) {
 		server, account, _ := s.route53()
 		private, id := account.AddZone(s.text("example.org"), true), account.AddZone(s.text("example.org"), false)
 		ttl := int64(60)
-		server.Put(id, route53test.Set{Name: s.text("other.example.org"), Type: "A", TTL: &ttl, Records: []string{"192.0.2.99"}})
+		server.Put(id, route53test.Set{Name: s.text("other.example.org"), Type: "A", TTL: &ttl,
+			Records: []string{"192.0.2.99"}})
 		s.aws(server, "")
 		s.apply(www("b"))
 		s.ready("zone a/org", "record a/www", "backend b")
@@ -97,7 +101,8 @@ func TestProviders(t *testing.T) {
 		s.apply(www("b"))
 		s.apply(`record a/www: {domainName: www.example.org., type: A, rdata: 192.0.2.2}`)
 		s.apply(`record a/text: {domainName: "*.wild.example.org.", type: TXT, rdata: '"a; b"'}`)
-		s.apply(`record a/loc: {domainName: loc.example.org., type: LOC, rdata: 52 22 23.000 N 4 53 32.000 E -2.00m 0.00m 10000m 10m}`)
+		s.apply(
+			`record a/loc: {domainName: loc.example.org., type: LOC, rdata: 52 22 23.000 N 4 53 32.000 E -2.00m 0.00m 10000m 10m}`)
 		s.at(server, id, "www.example.org.", "A", "192.0.2.2")
 		s.at(server, id, `\052.wild.example.org.`, "TXT", `"a; b"`)
 		s.cond("record a/loc", "Served", "False Rejected", "has no LOC records")
@@ -174,30 +179,31 @@ func TestProviders(t *testing.T) {
 		}
 	})
 
-	s.run("a Zone lives in PowerDNS by a provider's Secret, and two Backends that lead there are one place", func(s *scene) {
-		server, err := nameserver.StartPowerDNS(s.ctx, s.serverOptions([]string{"example.org."}))
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		s.t.Cleanup(server.Close)
-		s.credentials("pdns", "server", server.URL, "apiKey", server.APIKey)
-		s.secret(testoperator.Namespace, s.prefix+"powerdns", server.APIKey, nil)
-		s.apply("backend b: {provider: {type: powerdns, secretRef: {name: ~pdns}}}")
-		s.apply(fmt.Sprintf("backend c: {powerdns: {url: %q, secretRef: {name: ~powerdns}}}", server.URL))
-		s.apply(www("b", "c"))
-		s.ready("zone a/org", "record a/www", "backend b", "backend c")
-		s.answersAt(server.Server, "www.example.org. A", "192.0.2.1")
-		s.apply(www("b"))
-		s.ready("zone a/org", "record a/www")
-		s.answersAt(server.Server, "www.example.org. A", "192.0.2.1")
-		s.credentials("pdns", "server", server.URL, "apiKey", "wrong")
-		s.cond("backend b", "Ready", "False NotAuthorised")
-		s.credentials("pdns", "server", server.URL, "apiKey", server.APIKey)
-		s.ready("backend b")
-		s.remove("zone a/org")
-		s.gone("zone a/org")
-		s.answersAt(server.Server, "www.example.org. A")
-	})
+	s.run("a Zone lives in PowerDNS by a provider's Secret, and two Backends that lead there are one place",
+		func(s *scene) {
+			server, err := nameserver.StartPowerDNS(s.ctx, s.serverOptions([]string{"example.org."}))
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			s.t.Cleanup(server.Close)
+			s.credentials("pdns", "server", server.URL, "apiKey", server.APIKey)
+			s.secret(testoperator.Namespace, s.prefix+"powerdns", server.APIKey, nil)
+			s.apply("backend b: {provider: {type: powerdns, secretRef: {name: ~pdns}}}")
+			s.apply(fmt.Sprintf("backend c: {powerdns: {url: %q, secretRef: {name: ~powerdns}}}", server.URL))
+			s.apply(www("b", "c"))
+			s.ready("zone a/org", "record a/www", "backend b", "backend c")
+			s.answersAt(server.Server, "www.example.org. A", "192.0.2.1")
+			s.apply(www("b"))
+			s.ready("zone a/org", "record a/www")
+			s.answersAt(server.Server, "www.example.org. A", "192.0.2.1")
+			s.credentials("pdns", "server", server.URL, "apiKey", "wrong")
+			s.cond("backend b", "Ready", "False NotAuthorised")
+			s.credentials("pdns", "server", server.URL, "apiKey", server.APIKey)
+			s.ready("backend b")
+			s.remove("zone a/org")
+			s.gone("zone a/org")
+			s.answersAt(server.Server, "www.example.org. A")
+		})
 
 	for _, v := range services(t) {
 		s.run("a Zone lives in "+v.name+", beside what others have there, and leaves it as it was", v.livesIn)
@@ -210,7 +216,9 @@ func TestProviders(t *testing.T) {
 		s.cond("backend b", "Ready", "False SecretNotFound", "Secret zonefold-system/~lost cannot be read")
 		s.credentials("half", "AWS_ACCESS_KEY_ID", "AKIA")
 		s.apply("backend b: {provider: {type: aws-route53, secretRef: {name: ~half}, config: {endpoit: x}}}")
-		s.cond("backend b", "Ready", "False InvalidSpec", "the Secret has no value for AWS_SECRET_ACCESS_KEY or secretAccessKey; it has AWS_ACCESS_KEY_ID", `"endpoit" is no setting of this service; there are endpoint`)
+		s.cond("backend b", "Ready", "False InvalidSpec",
+			"the Secret has no value for AWS_SECRET_ACCESS_KEY or secretAccessKey; it has AWS_ACCESS_KEY_ID",
+			`"endpoit" is no setting of this service; there are endpoint`)
 	})
 
 	s.run("a restart finds everything as it was, and writes nothing", func(s *scene) {

@@ -22,7 +22,8 @@ func TestTheQuickstartIsServedByBIND(t *testing.T) {
 		s.agree(zone)
 	}
 	table := s.kubectl("get", "zones.kubi.zone,records.kubi.zone", "-A")
-	for _, column := range []string{"DOMAIN NAME", "FQDN", "SERIAL", "PARENT", "READY", "REASON", "CLASS", "TYPE", "DATA"} {
+	for _, column := range []string{"DOMAIN NAME", "FQDN", "SERIAL", "PARENT", "READY", "REASON", "CLASS", "TYPE",
+		"DATA"} {
 		if !strings.Contains(table, column) {
 			t.Errorf("kubectl get does not show %q:\n%s", column, table)
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/zonefold/zonefold/internal/nameserver"
 )
 
-// TestAHundredKillsOfReplicas kills operators that answer at random moments, the one that leads too, one or several at a
-// time, while Records change. A Knot for each and one for all of them follow the zone meanwhile, as does the test.
+// TestAHundredKillsOfReplicas kills operators that answer at random moments, the one that leads too, one or several at
+// a time, while Records change. A Knot for each and one for all of them follow the zone meanwhile, as does the test.
 func TestAHundredKillsOfReplicas(t *testing.T) {
 	s := newStage(t)
 	seed := rand.Uint64()
@@ -25,7 +25,8 @@ func TestAHundredKillsOfReplicas(t *testing.T) {
 		}
 	}
 	t.Logf("SEED=%d", seed)
-	all := s.replicas(3, "--leader-elect-lease-duration=2s", "--leader-elect-renew-deadline=1600ms", "--leader-elect-retry-period=200ms")
+	all := s.replicas(3, "--leader-elect-lease-duration=2s", "--leader-elect-renew-deadline=1600ms",
+		"--leader-elect-retry-period=200ms")
 	knots := s.knotsOf(all)
 	notify := ""
 	for _, k := range knots {
@@ -34,7 +35,8 @@ func TestAHundredKillsOfReplicas(t *testing.T) {
 	for _, r := range all {
 		r.keepRunning()
 	}
-	s.apply(`backend b: {embedded: {transfer: [{tsig: {keyName: zonefold., secretRef: {name: ~key}}}], notify: [` + notify + `]}}` + "\n" + www("b") + apexNS)
+	s.apply(`backend b: {embedded: {transfer: [{tsig: {keyName: zonefold., secretRef: {name: ~key}}}], notify: [` +
+		notify + `]}}` + "\n" + www("b") + apexNS)
 	s.opens(all...)
 	s.ready("zone a/org", "record a/www", "record a/ns")
 	seen := newHistory()
@@ -64,8 +66,10 @@ func TestAHundredKillsOfReplicas(t *testing.T) {
 	}
 	calm()
 	seen.honest(s)
-	t.Logf("100 kills, %d of them of the leader, in %s; %d answers of replicas that did not have everything yet", leaders, took.Round(time.Second), seen.closed)
-	t.Logf("at the most %s without a new version, %s without an answer from any replica", seen.gap.Round(time.Millisecond), seen.silence.Round(time.Millisecond))
+	t.Logf("100 kills, %d of them of the leader, in %s; %d answers of replicas that did not have everything yet", leaders,
+		took.Round(time.Second), seen.closed)
+	t.Logf("at the most %s without a new version, %s without an answer from any replica", seen.gap.Round(time.Millisecond),
+		seen.silence.Round(time.Millisecond))
 }
 
 // knotsOf starts a Knot for each replica, and one that follows all of them.
@@ -103,7 +107,8 @@ func (s *scene) loadRecords(half <-chan struct{}) (stop func()) {
 		s.writeRecords(many, 5*time.Millisecond)
 		for i := 0; ctx.Err() == nil; i++ {
 			o := s.reference("record a/r0")
-			o.spec = map[string]any{"domainName": o.name + s.text(".example.org."), "type": "A", "rdata": fmt.Sprintf("192.0.2.%d", 10+i%2)}
+			o.spec = map[string]any{"domainName": o.name + s.text(".example.org."), "type": "A", "rdata": fmt.Sprintf(
+				"192.0.2.%d", 10+i%2)}
 			if err := s.send(o); err != nil && ctx.Err() == nil {
 				s.t.Error(err)
 			}

@@ -23,7 +23,8 @@ type kept struct {
 // watchServer follows the server at an address, by whole transfers and by increments in turn. Before each it asks a
 // question, if it is a replica.
 func (s *scene) watchServer(ctx context.Context, h *history, at string, replica bool) {
-	c, err := rfc2136.New(rfc2136.Config{Server: at, Key: rfc2136.Key{Name: key.Name, Algorithm: key.Algorithm, Secret: key.Secret}, Now: time.Now})
+	c, err := rfc2136.New(rfc2136.Config{Server: at, Key: rfc2136.Key{Name: key.Name, Algorithm: key.Algorithm,
+		Secret: key.Secret}, Now: time.Now})
 	if err != nil {
 		h.lie(err.Error())
 		return
@@ -67,7 +68,8 @@ func (k *kept) take(got rfc2136.Pulled) error {
 	for _, step := range got.Steps {
 		next, fits := step.Over(k.sets)
 		if !fits {
-			return fmt.Errorf("the increment from serial %d to %d does not fit what it was given before", k.soa.Serial, step.SOA.Serial)
+			return fmt.Errorf("the increment from serial %d to %d does not fit what it was given before", k.soa.Serial,
+				step.SOA.Serial)
 		}
 		k.sets, k.soa = next, step.SOA
 	}
@@ -107,7 +109,8 @@ func (s *scene) askForSerial(ctx context.Context, at string, h *history) {
 			return
 		}
 	}
-	h.lies = append(h.lies, fmt.Sprintf("%s answers a question for the SOA with %s:\n%s", at, dns.RcodeToString[resp.Rcode], resp))
+	h.lies = append(h.lies, fmt.Sprintf("%s answers a question for the SOA with %s:\n%s", at,
+		dns.RcodeToString[resp.Rcode], resp))
 }
 
 // answered takes in an answer to a question. mu is held.

@@ -19,7 +19,8 @@ const apexNS = "record a/ns: {domainName: example.org., type: NS, rdata: ns.exam
 func TestReplicasAnswerAlike(t *testing.T) {
 	s := newStage(t)
 	// Nobody loses the Lease but by giving it up, however slow the machine is.
-	all := s.replicas(3, "--leader-elect-lease-duration=120s", "--leader-elect-renew-deadline=100s", "--leader-elect-retry-period=500ms")
+	all := s.replicas(3, "--leader-elect-lease-duration=120s", "--leader-elect-renew-deadline=100s",
+		"--leader-elect-retry-period=500ms")
 	seen := newHistory()
 	all[0].run()
 	s.apply(followed("b", "catalog.example.") + www("b") + apexNS)
@@ -108,7 +109,8 @@ func TestReplicasAnswerAlike(t *testing.T) {
 
 func TestReplicasLoseTheirLeader(t *testing.T) {
 	s := newStage(t)
-	all := s.replicas(3, "--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=300ms")
+	all := s.replicas(3, "--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s",
+		"--leader-elect-retry-period=300ms")
 	for _, r := range all {
 		r.keepRunning()
 	}

@@ -18,7 +18,8 @@ func (s *scene) asStored() string {
 	s.t.Helper()
 	return s.kubectl("get", "zones.kubi.zone,records.kubi.zone,zoneslices.zonefold.dev", "-n", s.prefix+"a",
 		"-o", `jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.resourceVersion}{"\n"}{end}`) +
-		s.kubectl("get", "backends.zonefold.dev", "-o", `jsonpath={range .items[*]}{.metadata.name} {.metadata.resourceVersion}{"\n"}{end}`)
+		s.kubectl("get", "backends.zonefold.dev", "-o",
+			`jsonpath={range .items[*]}{.metadata.name} {.metadata.resourceVersion}{"\n"}{end}`)
 }
 
 // audited waits until so many whole readings of zones have been made since.
@@ -158,7 +159,8 @@ func (s *scene) agreeForeign() {
 
 func TestTwoOperatorsNeverWriteAtOnce(t *testing.T) {
 	s := newStage(t)
-	elected := testoperator.Options{Args: []string{"--leader-elect-lease-duration=6s", "--leader-elect-renew-deadline=5s", "--leader-elect-retry-period=500ms"}}
+	elected := testoperator.Options{Args: []string{"--leader-elect-lease-duration=6s", "--leader-elect-renew-deadline=5s",
+		"--leader-elect-retry-period=500ms"}}
 	s.bind = s.startBIND("example.org.")
 	s.backend("b", "", s.bind)
 	s.startWith(elected)

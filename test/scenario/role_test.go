@@ -57,7 +57,8 @@ func (s *stage) complaint() string {
 func (s *scene) letReadSecrets(namespace string) {
 	s.t.Helper()
 	s.ensureNamespace(namespace)
-	s.kubectl("create", "role", testoperator.ServiceAccount, "-n", namespace, "--verb=get,list,watch", "--resource=secrets")
+	s.kubectl("create", "role", testoperator.ServiceAccount, "-n", namespace, "--verb=get,list,watch",
+		"--resource=secrets")
 	s.kubectl("create", "rolebinding", testoperator.ServiceAccount, "-n", namespace,
 		"--role="+testoperator.ServiceAccount, "--serviceaccount="+testoperator.Namespace+":"+testoperator.ServiceAccount)
 }
@@ -67,7 +68,8 @@ func TestTheInstallationIsAdmitted(t *testing.T) {
 	s.kubectl("apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", manifest)
 	// Its namespace enforces the restricted Pod Security Standard, and there is no node.
 	s.eventually("the Pods of the Deployment", func() string {
-		pods := s.kubectl("get", "pods", "-n", testoperator.Namespace, "-l", "app.kubernetes.io/name="+testoperator.ServiceAccount,
+		pods := s.kubectl("get", "pods", "-n", testoperator.Namespace, "-l", "app.kubernetes.io/name="+
+			testoperator.ServiceAccount,
 			"-o", "jsonpath={.items[*].status.phase}")
 		if pods != "Pending Pending" {
 			return fmt.Sprintf("they are %q: %s", pods, s.kubectl("get", "replicasets", "-n", testoperator.Namespace,
@@ -99,7 +101,8 @@ func TestTheOperatorMayNotMoreThanItNeeds(t *testing.T) {
 		"create pods -n " + testoperator.Namespace:    false,
 		"escalate clusterroles":                       false,
 	} {
-		out, _ := s.cluster.RunKubectl(s.ctx, append([]string{"auth", "can-i", as}, strings.Fields(question)...)...) // "no" is an error
+		// "no" is an error
+		out, _ := s.cluster.RunKubectl(s.ctx, append([]string{"auth", "can-i", as}, strings.Fields(question)...)...)
 		if got := strings.TrimSpace(out); got != map[bool]string{true: "yes", false: "no"}[want] {
 			t.Errorf("may it %s? %q, and it should be %v", question, got, want)
 		}

@@ -13,7 +13,8 @@ import (
 func (s *scene) update(server *nameserver.Server, zone string, lines ...string) {
 	s.t.Helper()
 	host, port, _ := strings.Cut(server.Addr(), ":")
-	script := fmt.Sprintf("server %s %s\nkey %s:%s %s\nzone %s\n", host, port, key.Algorithm, key.Name, key.Secret, s.text(zone))
+	script := fmt.Sprintf("server %s %s\nkey %s:%s %s\nzone %s\n", host, port, key.Algorithm, key.Name, key.Secret,
+		s.text(zone))
 	for _, line := range lines {
 		script += "update " + s.text(line) + "\n"
 	}
@@ -27,7 +28,8 @@ func (s *scene) update(server *nameserver.Server, zone string, lines ...string) 
 // bindWith starts a BIND with one zone that holds records already.
 func (s *scene) bindWith(zone string, records ...string) *nameserver.Server {
 	s.t.Helper()
-	text := fmt.Sprintf("%[1]s 300 IN SOA localhost. hostmaster.localhost. 7 3600 600 604800 300\n%[1]s 300 IN NS localhost.\n%[2]s\n",
+	text := fmt.Sprintf(
+		"%[1]s 300 IN SOA localhost. hostmaster.localhost. 7 3600 600 604800 300\n%[1]s 300 IN NS localhost.\n%[2]s\n",
 		s.text(zone), s.text(strings.Join(records, "\n")))
 	server, err := nameserver.StartBIND(s.ctx, nameserver.Options{
 		Dir: s.t.TempDir(), Keys: []nameserver.TSIG{key}, Zones: []nameserver.Zone{{Name: name(s.text(zone)), Text: text}},

@@ -13,7 +13,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// A service hosts the zone example.org, in which somebody else has other.example.org, and is what Backend b of a scene is about.
+// A service hosts the zone example.org, in which somebody else has other.example.org, and is what Backend b of a scene
+// is about.
 type service struct {
 	name    string
 	start   func(s *scene) hosted
@@ -40,32 +41,42 @@ func services(t *testing.T) []service {
 				server := cloudflaretest.Start(t, zone)
 				server.Foreign(t, []rr.Set{s.other()}, nil)
 				return hosted{
-					provider: fmt.Sprintf("type: cloudflare-dns, config: {endpoint: %q}", server.URL+"/client/v4"), key: "CLOUDFLARE_API_TOKEN",
-					right: cloudflaretest.Token, wrong: "another-token", truth: func() rr.Sets { return server.Truth(t, zone) },
+					provider: fmt.Sprintf("type: cloudflare-dns, config: {endpoint: %q}", server.URL+"/client/v4"),
+					key:      "CLOUDFLARE_API_TOKEN",
+					right:    cloudflaretest.Token, wrong: "another-token", truth: func() rr.Sets { return server.Truth(t, zone) },
 				}
 			},
 		},
 		{
-			name: "Google Cloud DNS", without: "LOC, rdata: 52 22 23.000 N 4 53 32.000 E -2.00m 0.00m 10000m 10m", why: "has no LOC records",
+			name: "Google Cloud DNS", without: "LOC, rdata: 52 22 23.000 N 4 53 32.000 E -2.00m 0.00m 10000m 10m",
+			why: "has no LOC records",
 			start: func(s *scene) hosted {
 				server := clouddnstest.Start(t, &dns.ManagedZone{Name: "z", DnsName: s.text("example.org."), Visibility: "public"})
 				server.Async = 2
 				o := s.other()
-				server.Sets["z"][o.Key().String()] = &dns.ResourceRecordSet{Name: o.Name.String(), Type: "A", Ttl: int64(o.TTL), Rrdatas: o.Data}
-				wrong := clouddnstest.Document(clouddnstest.NewKey(), func(d map[string]string) { d["project_id"] = "not-my-project" })
+				server.Sets["z"][o.Key().String()] = &dns.ResourceRecordSet{Name: o.Name.String(), Type: "A", Ttl: int64(o.TTL),
+					Rrdatas: o.Data}
+				wrong := clouddnstest.Document(clouddnstest.NewKey(), func(d map[string]string) {
+					d["project_id"] = "not-my-project"
+				})
 				return hosted{
-					provider: fmt.Sprintf("type: google-clouddns, config: {endpoint: %q, tokenEndpoint: %q}", server.URL, server.URL+"/token"),
-					key:      "serviceaccount.json", right: server.Document, wrong: wrong, truth: func() rr.Sets { return server.Truth(t, "z") },
+					provider: fmt.Sprintf("type: google-clouddns, config: {endpoint: %q, tokenEndpoint: %q}", server.URL, server.URL+
+						"/token"),
+					key: "serviceaccount.json", right: server.Document, wrong: wrong, truth: func() rr.Sets {
+						return server.Truth(t, "z")
+					},
 				}
 			},
 		},
 		{
-			name: "a webhook provider of external-dns", without: `CAA, rdata: 0 issue "ca.example.net"`, why: "holds no such set",
+			name: "a webhook provider of external-dns", without: `CAA, rdata: 0 issue "ca.example.net"`,
+			why: "holds no such set",
 			start: func(s *scene) hosted {
 				server := extdnstest.Start(t, s.text("example.org"))
 				server.Header, server.Drops = "Authorization: Bearer t0ken", []string{"CAA"}
 				o := s.other()
-				server.Sets = append(server.Sets, extdnstest.Endpoint{DNSName: s.text("other.example.org"), RecordType: "A", RecordTTL: int64(o.TTL), Targets: o.Data})
+				server.Sets = append(server.Sets, extdnstest.Endpoint{DNSName: s.text("other.example.org"), RecordType: "A",
+					RecordTTL: int64(o.TTL), Targets: o.Data})
 				return hosted{
 					provider: fmt.Sprintf("type: external-dns-webhook, config: {url: %q}", server.URL+"/p"), key: "token",
 					right: "t0ken", wrong: "t1ken", truth: func() rr.Sets { return server.Truth(t, name(s.text("example.org."))) },

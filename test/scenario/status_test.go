@@ -62,7 +62,8 @@ func TestStatus(t *testing.T) {
 				"entries":[{"fqdn":"www.example.org.","class":"IN","type":"A","ttl":1,"rdata":"192.0.2.66"}]}}`,
 		} {
 			o := s.reference(ref).blank()
-			if err := s.client.Status().Patch(s.ctx, o, client.RawPatch(types.MergePatchType, []byte(s.text(patch)))); err != nil {
+			if err := s.client.Status().Patch(s.ctx, o, client.RawPatch(types.MergePatchType,
+				[]byte(s.text(patch)))); err != nil {
 				s.t.Fatal(err)
 			}
 		}
@@ -177,7 +178,8 @@ func (s *scene) watchGenerations(ctx context.Context) string {
 			}
 			c := find(r.Status.Conditions, "Accepted")
 			if c != nil && c.ObservedGeneration == r.Generation && (c.Status == "True") != (r.Spec.RData != "bad") {
-				return fmt.Sprintf("of generation %d with the rdata %q it says %s %s", r.Generation, r.Spec.RData, c.Status, c.Message)
+				return fmt.Sprintf("of generation %d with the rdata %q it says %s %s", r.Generation, r.Spec.RData, c.Status,
+					c.Message)
 			}
 		}
 	}

@@ -117,12 +117,14 @@ func (s *scene) undecided() string {
 		return err.Error()
 	}
 	for i := range records.Items {
-		if c := find(records.Items[i].Status.Conditions, "Ready"); c == nil || c.Status != "False" || !strings.HasSuffix(c.Message, ".") {
+		if c := find(records.Items[i].Status.Conditions, "Ready"); c == nil || c.Status != "False" ||
+			!strings.HasSuffix(c.Message, ".") {
 			return fmt.Sprintf("Record %s: %v", records.Items[i].Name, c)
 		}
 	}
 	for i := range zones.Items {
-		if c := find(zones.Items[i].Status.Conditions, "Ready"); c == nil || c.Status != "False" || !strings.HasSuffix(c.Message, ".") {
+		if c := find(zones.Items[i].Status.Conditions, "Ready"); c == nil || c.Status != "False" ||
+			!strings.HasSuffix(c.Message, ".") {
 			return fmt.Sprintf("Zone %s: %v", zones.Items[i].Name, c)
 		}
 	}
@@ -164,20 +166,24 @@ func (s *scene) allVersions() string {
 	var zones kubizone.ZoneList
 	var records kubizone.RecordList
 	var parts zonefold.ZoneSliceList
-	for _, err := range []error{s.client.List(s.ctx, &zones), s.client.List(s.ctx, &records), s.client.List(s.ctx, &parts)} {
+	for _, err := range []error{s.client.List(s.ctx, &zones), s.client.List(s.ctx, &records),
+		s.client.List(s.ctx, &parts)} {
 		if err != nil {
 			s.t.Fatal(err)
 		}
 	}
 	var out []string
 	for i := range zones.Items {
-		out = append(out, fmt.Sprintf("Zone %s/%s %s", zones.Items[i].Namespace, zones.Items[i].Name, zones.Items[i].ResourceVersion))
+		out = append(out, fmt.Sprintf("Zone %s/%s %s", zones.Items[i].Namespace, zones.Items[i].Name,
+			zones.Items[i].ResourceVersion))
 	}
 	for i := range records.Items {
-		out = append(out, fmt.Sprintf("Record %s/%s %s", records.Items[i].Namespace, records.Items[i].Name, records.Items[i].ResourceVersion))
+		out = append(out, fmt.Sprintf("Record %s/%s %s", records.Items[i].Namespace, records.Items[i].Name,
+			records.Items[i].ResourceVersion))
 	}
 	for i := range parts.Items {
-		out = append(out, fmt.Sprintf("ZoneSlice %s/%s %s", parts.Items[i].Namespace, parts.Items[i].Name, parts.Items[i].ResourceVersion))
+		out = append(out, fmt.Sprintf("ZoneSlice %s/%s %s", parts.Items[i].Namespace, parts.Items[i].Name,
+			parts.Items[i].ResourceVersion))
 	}
 	slices.Sort(out)
 	return strings.Join(out, "\n")
@@ -241,6 +247,7 @@ func (s *scene) restartChangesNothing() {
 func (o object) loose() *unstructured.Unstructured {
 	group, kind := o.apiVersion()
 	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": group, "kind": kind, "metadata": map[string]any{"namespace": o.namespace, "name": o.name}, "spec": o.spec,
+		"apiVersion": group, "kind": kind, "metadata": map[string]any{"namespace": o.namespace, "name": o.name},
+		"spec": o.spec,
 	}}
 }

@@ -49,7 +49,9 @@ func TestAChangeIsFollowedToItsServers(t *testing.T) {
 		t.Error("the change has no step of the World")
 	}
 	linked := slices.ContainsFunc(c.All(controller.SpanApply), func(a *spans.Span) bool {
-		return string(a.ParentSpanId) == string(change.SpanId) || slices.ContainsFunc(a.Links, func(l *spans.Span_Link) bool { return string(l.SpanId) == string(change.SpanId) })
+		return string(a.ParentSpanId) == string(change.SpanId) || slices.ContainsFunc(a.Links, func(l *spans.Span_Link) bool {
+			return string(l.SpanId) == string(change.SpanId)
+		})
 	})
 	if !linked {
 		t.Errorf("no call of a server belongs to the change: %v", c.All(controller.SpanApply))

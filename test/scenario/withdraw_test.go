@@ -69,25 +69,26 @@ func TestWithdrawal(t *testing.T) {
 	s := newStage(t)
 	s.start()
 
-	s.run("a Zone that is deleted while its server is down says why it stays, and goes when the server is back", func(s *scene) {
-		s.bind = s.startBIND("example.org.")
-		s.backend("b", "", s.bind)
-		s.apply(www("b"))
-		s.ready("zone a/org", "record a/www")
-		if f := s.zone("a/org").Finalizers; !slices.Equal(f, []string{kubizone.Finalizer}) {
-			s.t.Errorf("the finalizers are %q", f)
-		}
-		s.bind.Kill()
-		s.remove("zone a/org")
-		s.cond("zone a/org", "Accepted", "False Withdrawing", "~b", s.bind.Addr())
-		s.cond("zone a/org", "Ready", "False Withdrawing")
-		s.refused("record a/www", "NoZone")
-		if err := s.bind.Start(s.ctx); err != nil {
-			s.t.Fatal(err)
-		}
-		s.gone("zone a/org")
-		s.answers("www.example.org. A")
-	})
+	s.run("a Zone that is deleted while its server is down says why it stays, and goes when the server is back",
+		func(s *scene) {
+			s.bind = s.startBIND("example.org.")
+			s.backend("b", "", s.bind)
+			s.apply(www("b"))
+			s.ready("zone a/org", "record a/www")
+			if f := s.zone("a/org").Finalizers; !slices.Equal(f, []string{kubizone.Finalizer}) {
+				s.t.Errorf("the finalizers are %q", f)
+			}
+			s.bind.Kill()
+			s.remove("zone a/org")
+			s.cond("zone a/org", "Accepted", "False Withdrawing", "~b", s.bind.Addr())
+			s.cond("zone a/org", "Ready", "False Withdrawing")
+			s.refused("record a/www", "NoZone")
+			if err := s.bind.Start(s.ctx); err != nil {
+				s.t.Fatal(err)
+			}
+			s.gone("zone a/org")
+			s.answers("www.example.org. A")
+		})
 
 	s.run("a finalizer that somebody removes does no harm", func(s *scene) {
 		s.bind = s.startBIND("example.org.")
@@ -126,7 +127,8 @@ func TestWithdrawal(t *testing.T) {
 		`)
 		s.ready("zone b/sub", "record b/www")
 		serial := *s.zone("b/sub").Status.Serial
-		s.apply(`zone a/org: {domainName: example.org., backendRefs: [{name: ~b}], delegations: [{records: [{pattern: "*"}]}]}`)
+		s.apply(
+			`zone a/org: {domainName: example.org., backendRefs: [{name: ~b}], delegations: [{records: [{pattern: "*"}]}]}`)
 		s.refused("zone b/sub", "NotDelegated")
 		s.noEntries("b/sub")
 		s.answers("www.sub.example.org. A")
@@ -207,7 +209,8 @@ func TestGrants(t *testing.T) {
 	s.answers("www.other.org. A")
 
 	s.step("one that appears lets a Zone in, by the label of its namespace, and one that goes takes it away", func() {
-		grant(`[{namespaces: [~a], zones: [example.org.]}, {namespaceSelector: {matchLabels: {dns: "yes"}}, zones: ["*.org."]}]`)
+		grant(
+			`[{namespaces: [~a], zones: [example.org.]}, {namespaceSelector: {matchLabels: {dns: "yes"}}, zones: ["*.org."]}]`)
 		s.ready("zone a/org")
 		s.refused("zone evil/other", "NotGranted")
 		s.labelNamespace("evil", "dns", "yes")

@@ -127,7 +127,8 @@ func TestBindyDefaults(t *testing.T) {
 func TestBindyShortNamesResolve(t *testing.T) {
 	a := connect(t, testcluster.ForTest(t))
 	namespace := a.namespace("bindy-short-names")
-	for _, u := range append(documents(t, "testdata/bindy/existing/*.yaml"), object(t, "PTRRecord", "ptr", `spec: {name: "1", target: www.example.com.}`)) {
+	for _, u := range append(documents(t, "testdata/bindy/existing/*.yaml"),
+		object(t, "PTRRecord", "ptr", `spec: {name: "1", target: www.example.com.}`)) {
 		in := namespace
 		if u.GetKind() == "ClusterBind9Provider" {
 			in = ""
@@ -138,15 +139,18 @@ func TestBindyShortNamesResolve(t *testing.T) {
 		}
 	}
 	for kind, names := range map[string]string{
-		"ClusterBind9Provider": "cb9p cb9ps", "Bind9Cluster": "b9c b9cs", "Bind9Instance": "b9 b9s", "DNSZone": "zone zones dz dzs", "ARecord": "a",
-		"AAAARecord": "aaaa", "CNAMERecord": "cname", "TXTRecord": "txt", "MXRecord": "mx", "NSRecord": "ns", "SRVRecord": "srv", "CAARecord": "caa",
+		"ClusterBind9Provider": "cb9p cb9ps", "Bind9Cluster": "b9c b9cs", "Bind9Instance": "b9 b9s",
+		"DNSZone": "zone zones dz dzs", "ARecord": "a",
+		"AAAARecord": "aaaa", "CNAMERecord": "cname", "TXTRecord": "txt", "MXRecord": "mx", "NSRecord": "ns",
+		"SRVRecord": "srv", "CAARecord": "caa",
 		"PTRRecord": "ptr",
 	} {
 		for _, name := range strings.Fields(names) {
 			if strings.Contains(" ns zone zones ", " "+name+" ") { // Namespaces and kubi.zone's Zones have these too
 				name += "." + resources[kind].Group
 			}
-			out, err := a.cluster.RunKubectl(t.Context(), "get", name, "--namespace", namespace, "--output", "jsonpath={.items[0].kind}")
+			out, err := a.cluster.RunKubectl(t.Context(), "get", name, "--namespace", namespace, "--output",
+				"jsonpath={.items[0].kind}")
 			if err != nil || out != kind {
 				t.Errorf("%s is of a %q, %v; want %s", name, out, err, kind)
 			}
@@ -165,8 +169,10 @@ func TestBindyTablesOfKubectl(t *testing.T) {
 		soa    = `soa: {primaryNameServer: ns.a, adminEmail: x.a}`
 	)
 	for _, tt := range []struct{ kind, name, text, status, header, line string }{
-		{"ClusterBind9Provider", "bindy-tables", `spec: {primaryReplicas: 2}`, fleet, "NAME VERSION PRIMARY SECONDARY READY AGE", "bindy-tables 9.18 2 0 False"},
-		{"Bind9Cluster", "case", `spec: {primary: {replicas: 2}, version: "9.20"}`, fleet, "NAME VERSION PRIMARY SECONDARY READY AGE", "case 9.20 2 0 False"},
+		{"ClusterBind9Provider", "bindy-tables", `spec: {primaryReplicas: 2}`, fleet,
+			"NAME VERSION PRIMARY SECONDARY READY AGE", "bindy-tables 9.18 2 0 False"},
+		{"Bind9Cluster", "case", `spec: {primary: {replicas: 2}, version: "9.20"}`, fleet,
+			"NAME VERSION PRIMARY SECONDARY READY AGE", "case 9.20 2 0 False"},
 		{"Bind9Instance", "case", `spec: {role: Primary, clusterRef: c}`, `{"status":{"zonesCount":4,` + ready + `}}`,
 			"NAME CLUSTER ROLE REPLICAS ZONES READY AGE", "case c Primary 1 4 False"},
 		{"DNSZone", "by-cluster", `spec: {zoneName: a, clusterRef: c, ttl: 60, ` + soa + `}`, zone,
@@ -175,17 +181,24 @@ func TestBindyTablesOfKubectl(t *testing.T) {
 			"NAME ZONE PROVIDER RECORDS INSTANCES TTL READY AGE", "by-provider a p 3 2 60 False"},
 		{"DNSZone", "by-labels", `spec: {zoneName: a, ttl: 60, ` + soa + `}`, zone,
 			"NAME ZONE PROVIDER RECORDS INSTANCES TTL READY AGE", "by-labels a found 3 2 60 False"},
-		{"ARecord", "case", `spec: {name: w, ttl: 60, ipv4: 192.0.2.1}`, record, "NAME NAME ZONE ADDRESSES TTL READY AGE", "case w a.example x,y 60 False"},
-		{"AAAARecord", "case", `spec: {name: w, ttl: 60, ipv6: "2001:db8::1"}`, record, "NAME NAME ZONE ADDRESSES TTL READY AGE", "case w a.example x,y 60 False"},
-		{"CNAMERecord", "case", `spec: {name: w, ttl: 60, target: t.}`, record, "NAME NAME ZONE TARGET TTL READY AGE", "case w a.example t. 60 False"},
-		{"TXTRecord", "case", `spec: {name: w, ttl: 60, text: [x]}`, record, "NAME NAME ZONE TTL READY AGE", "case w a.example 60 False"},
+		{"ARecord", "case", `spec: {name: w, ttl: 60, ipv4: 192.0.2.1}`, record, "NAME NAME ZONE ADDRESSES TTL READY AGE",
+			"case w a.example x,y 60 False"},
+		{"AAAARecord", "case", `spec: {name: w, ttl: 60, ipv6: "2001:db8::1"}`, record,
+			"NAME NAME ZONE ADDRESSES TTL READY AGE", "case w a.example x,y 60 False"},
+		{"CNAMERecord", "case", `spec: {name: w, ttl: 60, target: t.}`, record, "NAME NAME ZONE TARGET TTL READY AGE",
+			"case w a.example t. 60 False"},
+		{"TXTRecord", "case", `spec: {name: w, ttl: 60, text: [x]}`, record, "NAME NAME ZONE TTL READY AGE",
+			"case w a.example 60 False"},
 		{"MXRecord", "case", `spec: {name: w, ttl: 60, priority: 5, mailServer: t.}`, record,
 			"NAME NAME ZONE PRIORITY MAIL SERVER TTL READY AGE", "case w a.example 5 t. 60 False"},
-		{"NSRecord", "case", `spec: {name: w, ttl: 60, nameserver: t.}`, record, "NAME NAME ZONE NAMESERVER TTL READY AGE", "case w a.example t. 60 False"},
+		{"NSRecord", "case", `spec: {name: w, ttl: 60, nameserver: t.}`, record, "NAME NAME ZONE NAMESERVER TTL READY AGE",
+			"case w a.example t. 60 False"},
 		{"SRVRecord", "case", `spec: {name: w, ttl: 60, priority: 5, weight: 6, port: 7, target: t.}`, record,
 			"NAME NAME ZONE TARGET PORT TTL READY AGE", "case w a.example t. 7 60 False"},
-		{"CAARecord", "case", `spec: {name: w, ttl: 60, flags: 0, tag: issue, value: v}`, record, "NAME NAME ZONE TAG VALUE TTL READY AGE", "case w a.example issue v 60 False"},
-		{"PTRRecord", "case", `spec: {name: w, ttl: 60, target: t.}`, record, "NAME NAME ZONE TARGET TTL READY AGE", "case w a.example t. 60 False"},
+		{"CAARecord", "case", `spec: {name: w, ttl: 60, flags: 0, tag: issue, value: v}`, record,
+			"NAME NAME ZONE TAG VALUE TTL READY AGE", "case w a.example issue v 60 False"},
+		{"PTRRecord", "case", `spec: {name: w, ttl: 60, target: t.}`, record, "NAME NAME ZONE TARGET TTL READY AGE",
+			"case w a.example t. 60 False"},
 	} {
 		t.Run(fmt.Sprintf("%s %s", tt.kind, tt.name), func(t *testing.T) {
 			in := namespace
@@ -205,7 +218,8 @@ func TestBindyTablesOfKubectl(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, line := range strings.Split(strings.TrimSpace(out), "\n") {
-				if got, want := strings.Join(strings.Fields(line), " "), []string{tt.header, tt.line}[i]; !strings.HasPrefix(got, want) {
+				if got, want := strings.Join(strings.Fields(line), " "), []string{tt.header, tt.line}[i]; !strings.HasPrefix(got,
+					want) {
 					t.Errorf("line %d is %q; want %q", i+1, got, want)
 				}
 			}

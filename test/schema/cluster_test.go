@@ -96,18 +96,21 @@ func (a *api) kind(kind, namespace string) dynamic.ResourceInterface {
 }
 
 // create sends an object as kubectl does: a field that the schema does not know is an error.
-func (a *api) create(namespace string, u *unstructured.Unstructured, dryRun ...string) (*unstructured.Unstructured, error) {
+func (a *api) create(namespace string, u *unstructured.Unstructured,
+	dryRun ...string) (*unstructured.Unstructured, error) {
 	opts := metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict, DryRun: dryRun}
 	return a.kind(u.GetKind(), namespace).Create(a.t.Context(), u, opts)
 }
 
 // patch merges a JSON text into an object; subresource may be empty.
-func (a *api) patch(ctx context.Context, u *unstructured.Unstructured, text, subresource string) (*unstructured.Unstructured, error) {
+func (a *api) patch(ctx context.Context, u *unstructured.Unstructured, text,
+	subresource string) (*unstructured.Unstructured, error) {
 	var sub []string
 	if subresource != "" {
 		sub = append(sub, subresource)
 	}
-	return a.kind(u.GetKind(), u.GetNamespace()).Patch(ctx, u.GetName(), "application/merge-patch+json", []byte(text), metav1.PatchOptions{}, sub...)
+	return a.kind(u.GetKind(), u.GetNamespace()).Patch(ctx, u.GetName(), "application/merge-patch+json", []byte(text),
+		metav1.PatchOptions{}, sub...)
 }
 
 // list reads all objects of a kind as a typed client does.

@@ -35,7 +35,8 @@ func TestTheDocumentsExamplesApplyAsTheyStand(t *testing.T) {
 				t.Fatal(err)
 			}
 			spec, defaults := want.Object["spec"].(map[string]any), map[string]any{
-				"ttl": int64(360), "refresh": int64(86400), "retry": int64(7200), "expire": int64(3600000), "negativeResponseCache": int64(360),
+				"ttl": int64(360), "refresh": int64(86400), "retry": int64(7200), "expire": int64(3600000),
+				"negativeResponseCache": int64(360),
 			}
 			for name, value := range defaults {
 				spec[name] = value
@@ -54,7 +55,8 @@ func TestDefaults(t *testing.T) {
 	}{
 		{"of a Zone", "Zone", "default", `spec: {domainName: a.}`,
 			`spec: {domainName: a., delegations: [], ttl: 360, refresh: 86400, retry: 7200, expire: 3600000, negativeResponseCache: 360}`},
-		{"of a Record", "Record", "default", `spec: {domainName: a., type: A, rdata: x}`, `spec: {domainName: a., class: IN, type: A, rdata: x}`},
+		{"of a Record", "Record", "default", `spec: {domainName: a., type: A, rdata: x}`,
+			`spec: {domainName: a., class: IN, type: A, rdata: x}`},
 		{"of a Backend", "Backend", "", `spec: {embedded: {}}`,
 			`spec: {embedded: {}, default: false, foreign: Keep, mode: Sync}`},
 		{"of name servers", "Backend", "", `spec: {rfc2136: {servers: [a], tsig: {keyName: k, secretRef: {name: s}}}}`,
@@ -82,7 +84,8 @@ func TestUnknownFieldsOfDelegationsSurviveAndAreSeen(t *testing.T) {
 	text := `spec: {domainName: a., delegations: [{namespce: a, zones: ["*.@"], records: [{pattern: "@", typs: [A]}]}]}`
 	zone := object(t, "Zone", "case", text)
 	zone.SetNamespace(namespace)
-	if _, err := a.kind("Zone", namespace).Apply(t.Context(), "case", zone, metav1.ApplyOptions{FieldManager: "test"}); err != nil {
+	if _, err := a.kind("Zone", namespace).Apply(t.Context(), "case", zone,
+		metav1.ApplyOptions{FieldManager: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, z := range list(a, "Zone", &kubizone.ZoneList{}).Items {
@@ -104,7 +107,8 @@ func TestUnknownFieldsOfDelegationsSurviveAndAreSeen(t *testing.T) {
 func TestTablesOfKubectl(t *testing.T) {
 	a := connect(t, testcluster.ForTest(t))
 	namespace := a.namespace("tables")
-	ready := `"conditions":[{"type":"Ready","status":"False","reason":"Test","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]`
+	ready :=
+		`"conditions":[{"type":"Ready","status":"False","reason":"Test","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]`
 	tests := []struct {
 		kind, namespace, text, status string
 		want                          []string
@@ -112,9 +116,11 @@ func TestTablesOfKubectl(t *testing.T) {
 		{"Zone", namespace, `{metadata: {labels: {kubi.zone/parent-zone: org.default}}, spec: {domainName: a.}}`,
 			`{"status":{"fqdn":"a.","hash":"12345","serial":2026010100,` + ready + `}}`,
 			[]string{"NAME DOMAIN NAME FQDN SERIAL PARENT READY REASON AGE", "case a. a. 2026010100 org.default False Test"}},
-		{"Record", namespace, `{metadata: {labels: {kubi.zone/parent-zone: a.default}}, spec: {domainName: www.a., type: A, rdata: 192.0.2.1}}`,
+		{"Record", namespace,
+			`{metadata: {labels: {kubi.zone/parent-zone: a.default}}, spec: {domainName: www.a., type: A, rdata: 192.0.2.1}}`,
 			`{"status":{"fqdn":"www.a.",` + ready + `}}`,
-			[]string{"NAME DOMAIN NAME CLASS TYPE DATA FQDN PARENT READY REASON AGE", "case www.a. IN A 192.0.2.1 www.a. a.default False Test"}},
+			[]string{"NAME DOMAIN NAME CLASS TYPE DATA FQDN PARENT READY REASON AGE",
+				"case www.a. IN A 192.0.2.1 www.a. a.default False Test"}},
 		{"Backend", "", `spec: {embedded: {}, default: true}`, `{"status":{"type":"embedded",` + ready + `}}`,
 			[]string{"NAME TYPE DEFAULT MODE READY REASON AGE", "case embedded true Sync False Test"}},
 		{"ZoneSlice", namespace, `{zone: a, journal: true, index: 3}`, ``, []string{"NAME ZONE INDEX AGE", "case a 3"}},
@@ -143,7 +149,8 @@ func TestTablesOfKubectl(t *testing.T) {
 		})
 	}
 	wide, err := a.cluster.RunKubectl(t.Context(), "get", "zones.kubi.zone", "case", "-n", namespace, "-o", "wide")
-	if got := strings.Join(strings.Fields(wide), " "); err != nil || !strings.Contains(got, " HASH ") || !strings.Contains(got, " 12345 ") {
+	if got := strings.Join(strings.Fields(wide), " "); err != nil || !strings.Contains(got, " HASH ") ||
+		!strings.Contains(got, " 12345 ") {
 		t.Errorf("with -o wide the Zone's table is %q, %v; want it with the hash", got, err)
 	}
 }
@@ -151,7 +158,8 @@ func TestTablesOfKubectl(t *testing.T) {
 func TestStatusesAndSlicesTakeWhatTheOperatorWrites(t *testing.T) {
 	a := connect(t, testcluster.ForTest(t))
 	namespace := a.namespace("typed")
-	slice := object(t, "ZoneSlice", "case", `{zone: a, index: 0, entries: [{fqdn: a., type: A, class: IN, ttl: 5, rdata: 192.0.2.1}]}`)
+	slice := object(t, "ZoneSlice", "case",
+		`{zone: a, index: 0, entries: [{fqdn: a., type: A, class: IN, ttl: 5, rdata: 192.0.2.1}]}`)
 	if _, err := a.create(namespace, slice); err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,8 @@ func TestTheDefinitionsAreSmallAndKept(t *testing.T) {
 		}
 		crd := documents(t, file)[0]
 		if crd.GetAnnotations()["helm.sh/resource-policy"] != "keep" {
-			t.Errorf("%s: uninstalling a chart would delete every object; the annotation helm.sh/resource-policy: keep is missing", file)
+			t.Errorf(
+				"%s: uninstalling a chart would delete every object; the annotation helm.sh/resource-policy: keep is missing", file)
 		}
 		names, _, err := unstructured.NestedMap(crd.Object, "spec", "names")
 		if err != nil || names["categories"] != nil {
@@ -81,7 +82,8 @@ func TestTheSchemasListTheRecordTypes(t *testing.T) {
 	if diff := cmp.Diff(want, pattern(t, "kubi.zone_records.yaml", "type")); diff != "" {
 		t.Errorf("the types of a Record are not those of the table (-table +schema):\n%s", diff)
 	}
-	if diff := cmp.Diff(want, pattern(t, "kubi.zone_zones.yaml", "delegations", "items", "records", "items", "types", "items")); diff != "" {
+	if diff := cmp.Diff(want, pattern(t, "kubi.zone_zones.yaml", "delegations", "items", "records", "items", "types",
+		"items")); diff != "" {
 		t.Errorf("the types of a delegation are not those of the table (-table +schema):\n%s", diff)
 	}
 }

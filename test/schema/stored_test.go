@@ -75,7 +75,8 @@ func TestObjectsStoredUnderAnOlderSchema(t *testing.T) {
 			"Zone": `{"status":{"fqdn":null,"hash":null,"serial":9223372036854775807,"entries":[{"fqdn":"","type":"","class":"","ttl":9223372036854775807,"rdata":""}]}}`,
 		},
 		inForce: func(a *api) bool {
-			return a.refuses("Zone", `spec: {domainName: relative, delegations: []}`) && a.refuses("Record", `spec: {domainName: a., type: BOGUS, rdata: x}`)
+			return a.refuses("Zone", `spec: {domainName: relative, delegations: []}`) &&
+				a.refuses("Record", `spec: {domainName: a., type: BOGUS, rdata: x}`)
 		},
 	})
 
@@ -88,7 +89,8 @@ func TestObjectsStoredUnderAnOlderSchema(t *testing.T) {
 		if len(zones) != 6 || len(records) != 2 {
 			t.Fatalf("listed %d Zones and %d Records; want 6 and 2", len(zones), len(records))
 		}
-		want := kubizone.ZoneNumbers{TTL: math.MaxUint32 + 1, Refresh: math.MaxInt64, Retry: math.MaxInt64, Expire: math.MaxInt64, NegativeResponseCache: math.MaxUint32}
+		want := kubizone.ZoneNumbers{TTL: math.MaxUint32 + 1, Refresh: math.MaxInt64, Retry: math.MaxInt64,
+			Expire: math.MaxInt64, NegativeResponseCache: math.MaxUint32}
 		if n := zones["numbers"].Spec.Numbers(); n != want {
 			t.Errorf("the numbers are %v; want %v", n, want)
 		}
@@ -107,7 +109,8 @@ func TestObjectsStoredUnderAnOlderSchema(t *testing.T) {
 	changes := []struct{ name, patch, subresource string }{
 		{"a label", `{"metadata":{"labels":{"kubi.zone/parent-zone":"a.b"}}}`, ""},
 		{"a finalizer", `{"metadata":{"finalizers":["zonefold.dev/withdraw"]}}`, ""},
-		{"a status", `{"status":{"fqdn":"a.","observedGeneration":1,"conditions":[{"type":"Accepted","status":"False","reason":"Test","message":"x","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`, "status"},
+		{"a status",
+			`{"status":{"fqdn":"a.","observedGeneration":1,"conditions":[{"type":"Accepted","status":"False","reason":"Test","message":"x","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`, "status"},
 	}
 	for _, u := range stored {
 		for _, c := range changes {
@@ -124,7 +127,8 @@ func TestObjectsStoredUnderAnOlderSchema(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := a.cluster.RunKubectlInput(t.Context(), strings.NewReader(string(text)), "apply", "-n", "default", "-f", "-"); err != nil {
+		if _, err := a.cluster.RunKubectlInput(t.Context(), strings.NewReader(string(text)), "apply", "-n", "default", "-f",
+			"-"); err != nil {
 			t.Error(err)
 		}
 	})

@@ -31,8 +31,8 @@ type Reviews struct {
 	patience time.Duration
 }
 
-// NewReviews reads the ValidatingWebhookConfiguration in a rendered chart, and what else the chart has reviewed for dialects that are off there, in
-// its template "zonefold.needs".
+// NewReviews reads the ValidatingWebhookConfiguration in a rendered chart, and what else the chart has reviewed for
+// dialects that are off there, in its template "zonefold.needs".
 func NewReviews(rendered, templates string) (*Reviews, error) {
 	var config admissionregistrationv1.ValidatingWebhookConfiguration
 	for document := range strings.SplitSeq(rendered, "\n---\n") {
@@ -55,7 +55,8 @@ func NewReviews(rendered, templates string) (*Reviews, error) {
 	var dialects map[string]struct {
 		Reviewed map[string][]string `json:"reviewed"`
 	}
-	if err := yaml.Unmarshal([]byte(regexp.MustCompile(`{{.*?}}`).ReplaceAllString(needs, "")), &dialects); err != nil || len(dialects) == 0 {
+	if err := yaml.Unmarshal([]byte(regexp.MustCompile(`{{.*?}}`).ReplaceAllString(needs, "")), &dialects); err != nil ||
+		len(dialects) == 0 {
 		return nil, fmt.Errorf("reading what %d dialects have reviewed: %w", len(dialects), err)
 	}
 	for _, d := range dialects {
@@ -84,8 +85,8 @@ func (o *operator) reviews(ctx context.Context, h http.Handler) error {
 // errDenied is what people get for an object that is not stored.
 var errDenied = errors.New("the object is denied")
 
-// attempt has somebody want objects that are wrong. They are denied, or, if nobody was there to be asked, stored; to try is to want what may be
-// wrong.
+// attempt has somebody want objects that are wrong. They are denied, or, if nobody was there to be asked, stored; to
+// try is to want what may be wrong.
 func (w *World) attempt(ctx context.Context, how, text string) error {
 	for document := range strings.SplitSeq(text, "\n---\n") {
 		r, object, err := w.read(document)
@@ -137,7 +138,8 @@ func (w *World) put(ctx context.Context, r ref, object *unstructured.Unstructure
 }
 
 // store makes an object, or puts what it says in the place of what is there.
-func (w *World) store(ctx context.Context, at write, object *unstructured.Unstructured) (before, after *unstructured.Unstructured, err error) {
+func (w *World) store(ctx context.Context, at write,
+	object *unstructured.Unstructured) (before, after *unstructured.Unstructured, err error) {
 	after, err = w.api.create(ctx, at, object.DeepCopy())
 	for err != nil && (apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err)) { // an operator may come between
 		if before, err = w.api.get(at.ref); err != nil {
@@ -198,9 +200,10 @@ func (w *World) reviewer() *operator {
 // question is a review that is asked for.
 func question(r ref, before, after *unstructured.Unstructured) ([]byte, error) {
 	q := &admissionv1.AdmissionRequest{
-		UID: "one", Kind: metav1.GroupVersionKind(r.kind.GroupVersionKind), Name: r.Name, Namespace: r.Namespace, Operation: admissionv1.Create,
-		Resource: metav1.GroupVersionResource{Group: r.kind.Group, Version: r.kind.Version, Resource: r.kind.plural},
-		UserInfo: authenticationv1.UserInfo{Username: "person"},
+		UID: "one", Kind: metav1.GroupVersionKind(r.kind.GroupVersionKind), Name: r.Name, Namespace: r.Namespace,
+		Operation: admissionv1.Create,
+		Resource:  metav1.GroupVersionResource{Group: r.kind.Group, Version: r.kind.Version, Resource: r.kind.plural},
+		UserInfo:  authenticationv1.UserInfo{Username: "person"},
 	}
 	var err error
 	if q.Object.Raw, err = after.MarshalJSON(); err == nil && before != nil {
@@ -210,7 +213,8 @@ func question(r ref, before, after *unstructured.Unstructured) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(admissionv1.AdmissionReview{TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"}, Request: q})
+	return json.Marshal(admissionv1.AdmissionReview{TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1",
+		Kind: "AdmissionReview"}, Request: q})
 }
 
 // review asks an operator.

@@ -10,7 +10,8 @@ func (a *author) wrong(how, kind, format string) {
 	a.step("delete "+kind+" "+name, "")
 }
 
-// wrong has somebody want Records and Zones that are not valid. What is wrong with such a Zone is passed over where it is there already.
+// wrong has somebody want Records and Zones that are not valid. What is wrong with such a Zone is passed over where it
+// is there already.
 func (a *zoneLife) wrong() {
 	if a.IntN(2) == 0 {
 		a.author.wrong("deny", "Record", `apiVersion: kubi.zone/v1alpha1
@@ -25,7 +26,8 @@ metadata: {name: %s, namespace: %s}
 spec: {domainName: example.com., delegations: [{namespace: a, records: [{pattern: "a..b"}]}]}`)
 }
 
-// wrong has somebody want a DNSRecord of a DNSClass that there is not, which an operator that does not reach the API server does not know.
+// wrong has somebody want a DNSRecord of a DNSClass that there is not, which an operator that does not reach the API
+// server does not know.
 func (a *classLife) wrong() {
 	a.author.wrong("try", "DNSRecord.dns.homelab.mortenolsen.pro", `apiVersion: dns.homelab.mortenolsen.pro/v1alpha1
 kind: DNSRecord

@@ -21,8 +21,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// An API is an API server: an http.RoundTripper to give to clients. It has the namespaces that are made in it, and answers as
-// kube-apiserver does, with the same words where clients read them.
+// An API is an API server: an http.RoundTripper to give to clients. It has the namespaces that are made in it, and
+// answers as kube-apiserver does, with the same words where clients read them.
 type API struct {
 	kinds *Kinds
 	store *store
@@ -35,7 +35,8 @@ type API struct {
 
 // NewAPI makes an API server without objects but those of its kinds.
 func NewAPI(kinds *Kinds, now func() time.Time) *API {
-	a := &API{kinds: kinds, store: newStore(now), decoder: serializer.NewCodecFactory(clientgoscheme.Scheme).UniversalDeserializer()}
+	a := &API{kinds: kinds, store: newStore(now),
+		decoder: serializer.NewCodecFactory(clientgoscheme.Scheme).UniversalDeserializer()}
 	a.trouble.away = make(chan struct{})
 	definitions := kinds.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 	for _, k := range kinds.all {
@@ -114,7 +115,8 @@ func (a *API) forbid(q request) error {
 // act does what a request for one object asks for.
 func (a *API) act(r *http.Request, q request, body []byte) (*unstructured.Unstructured, int, error) {
 	w := write{
-		ref: q.ref(), subresource: q.subresource, manager: manager(r, q.query), force: q.query.Get("force") == "true", dry: q.query.Get("dryRun") == "All",
+		ref: q.ref(), subresource: q.subresource, manager: manager(r, q.query), force: q.query.Get("force") == "true",
+		dry: q.query.Get("dryRun") == "All",
 	}
 	var object *unstructured.Unstructured
 	var err error
@@ -198,13 +200,16 @@ func (a *API) read(r *http.Request, path []string) (request, error) {
 	case len(path) > 3 && path[0] == "apis":
 		version, path = schema.GroupVersion{Group: path[1], Version: path[2]}, path[3:]
 	default:
-		return q, apierrors.NewGenericServerResponse(http.StatusNotFound, r.Method, schema.GroupResource{}, "", "the server could not find the requested resource", 0, true)
+		return q, apierrors.NewGenericServerResponse(http.StatusNotFound, r.Method, schema.GroupResource{}, "",
+			"the server could not find the requested resource", 0, true)
 	}
 	if path[0] == "namespaces" && len(path) > 2 && path[2] != "status" {
 		q.namespace, path = path[1], path[2:]
 	}
 	if q.kind = a.kinds.find(version.Group, version.Version, path[0]); q.kind == nil {
-		return q, apierrors.NewGenericServerResponse(http.StatusNotFound, r.Method, schema.GroupResource{Group: version.Group, Resource: path[0]}, "", "the server could not find the requested resource", 0, true)
+		return q, apierrors.NewGenericServerResponse(http.StatusNotFound, r.Method,
+			schema.GroupResource{Group: version.Group, Resource: path[0]}, "",
+			"the server could not find the requested resource", 0, true)
 	}
 	if len(path) > 1 {
 		q.name = path[1]
@@ -212,8 +217,10 @@ func (a *API) read(r *http.Request, path []string) (request, error) {
 	if len(path) > 2 {
 		q.subresource = path[2]
 	}
-	if q.subresource != "" && (q.subresource != "status" || !q.kind.hasStatus) && (q.subresource != "token" || q.kind.plural != "serviceaccounts") {
-		return q, apierrors.NewGenericServerResponse(http.StatusNotFound, r.Method, q.kind.resource(), q.name, "the server could not find the requested resource", 0, true)
+	if q.subresource != "" && (q.subresource != "status" || !q.kind.hasStatus) &&
+		(q.subresource != "token" || q.kind.plural != "serviceaccounts") {
+		return q, apierrors.NewGenericServerResponse(http.StatusNotFound, r.Method, q.kind.resource(), q.name,
+			"the server could not find the requested resource", 0, true)
 	}
 	q.verb = verb(r.Method, q)
 	return q, nil
@@ -229,7 +236,8 @@ func verb(method string, q request) string {
 		return "deletecollection"
 	}
 	return map[string]string{
-		http.MethodGet: "get", http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete",
+		http.MethodGet: "get", http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch",
+		http.MethodDelete: "delete",
 	}[method]
 }
 
@@ -274,7 +282,8 @@ func (q request) shown(object *unstructured.Unstructured) map[string]any {
 	if !q.partial {
 		return object.Object
 	}
-	return map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": object.Object["metadata"]}
+	return map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata",
+		"metadata": object.Object["metadata"]}
 }
 
 // discover answers what clients ask first: which kinds there are. It returns nil if that is not the question.
@@ -289,7 +298,8 @@ func (a *API) discover(path []string) any {
 				continue
 			}
 			served := metav1.GroupVersionForDiscovery{GroupVersion: v.String(), Version: v.Version}
-			out.Groups = append(out.Groups, metav1.APIGroup{Name: v.Group, Versions: []metav1.GroupVersionForDiscovery{served}, PreferredVersion: served})
+			out.Groups = append(out.Groups, metav1.APIGroup{Name: v.Group, Versions: []metav1.GroupVersionForDiscovery{served},
+				PreferredVersion: served})
 		}
 		return out
 	case len(path) == 2 && path[0] == "api":

@@ -94,15 +94,17 @@ func (w *World) published(zone dnsname.Name, serial uint32, sets rr.Sets) {
 	was, there := now.contents[serial]
 	switch {
 	case there && contentOf(was) != contentOf(sets):
-		w.wrong = append(w.wrong, fmt.Sprintf("%s has two contents under serial %d at leaders' own name servers", zone, serial))
+		w.wrong = append(w.wrong, fmt.Sprintf("%s has two contents under serial %d at leaders' own name servers", zone,
+			serial))
 	case rr.SerialLess(serial, now.last):
-		w.wrong = append(w.wrong, fmt.Sprintf("%s: after serial %d leaders have %d at their own name servers", zone, now.last, serial))
+		w.wrong = append(w.wrong, fmt.Sprintf("%s: after serial %d leaders have %d at their own name servers", zone, now.last,
+			serial))
 	}
 	now.contents[serial], now.last = sets, serial
 }
 
-// ageOf returns the latest age in which a zone had a content under a serial, -1 if there is none. What a zone gets that no name server is without
-// counts as nothing.
+// ageOf returns the latest age in which a zone had a content under a serial, -1 if there is none. What a zone gets that
+// no name server is without counts as nothing.
 func (c *chronicle) ageOf(serial uint32, sets rr.Sets, zone dnsname.Name) int {
 	for i, a := range slices.Backward(c.ages) {
 		if was, there := a.contents[serial]; there && within(was, sets, zone) {
@@ -121,7 +123,8 @@ func within(made, sets rr.Sets, zone dnsname.Name) bool {
 	}
 	for set := range sets.All() {
 		_, there := made.Get(set.Key())
-		filled := set.Key() == rr.Key{Name: zone, Type: rr.TypeNS} || set.Type == rr.TypeA && slices.Equal(set.Data, []string{rr.PlaceholderAddress})
+		filled := set.Key() == rr.Key{Name: zone, Type: rr.TypeNS} || set.Type == rr.TypeA &&
+			slices.Equal(set.Data, []string{rr.PlaceholderAddress})
 		if !there && !filled {
 			return false
 		}
@@ -137,6 +140,7 @@ func (w *World) serves(o *operator) netip.AddrPort {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(1 + len(w.replicas))}), 53)
-	w.replicas = append(w.replicas, &replica{of: o, at: at.String(), began: w.api.store.now(), seen: map[dnsname.Name]seen{}})
+	w.replicas = append(w.replicas, &replica{of: o, at: at.String(), began: w.api.store.now(),
+		seen: map[dnsname.Name]seen{}})
 	return at
 }

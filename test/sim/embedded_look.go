@@ -18,7 +18,8 @@ import (
 )
 
 // looks are when replicas are asked after something has happened: their copies are a few messages away.
-var looks = []time.Duration{0, 3 * time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, time.Second, 10 * time.Second}
+var looks = []time.Duration{0, 3 * time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, time.Second,
+	10 * time.Second}
 
 // A replica is the name server of an operator, as it was seen from outside.
 type replica struct {
@@ -141,7 +142,8 @@ func (w *World) wanted(zone dnsname.Name) bool {
 		if r.kind.Kind != "Zone" || r.kind.Group != "kubi.zone" || object.GetDeletionTimestamp() != nil {
 			continue
 		}
-		if name, _, _ := unstructured.NestedString(object.Object, "spec", "domainName"); name == zone.String() && ready(object) {
+		if name, _, _ := unstructured.NestedString(object.Object, "spec", "domainName"); name == zone.String() &&
+			ready(object) {
 			return true
 		}
 	}
@@ -178,7 +180,9 @@ func (w *World) question(ctx context.Context, at string, zone dnsname.Name) (rco
 // transfer looks at all that a replica has of a zone.
 func (w *World) transfer(ctx context.Context, r *replica, zone dnsname.Name) {
 	c, err := rfc2136.New(rfc2136.Config{
-		Server: r.at, Now: w.api.store.now, Dial: func(ctx context.Context, _, address string) (net.Conn, error) { return w.dial(ctx, nil, address) },
+		Server: r.at, Now: w.api.store.now, Dial: func(ctx context.Context, _, address string) (net.Conn, error) {
+			return w.dial(ctx, nil, address)
+		},
 	})
 	if err != nil {
 		w.fail(err.Error())
@@ -198,7 +202,8 @@ func (w *World) transfer(ctx context.Context, r *replica, zone dnsname.Name) {
 	r.seen[zone] = now
 	switch {
 	case now.age < 0:
-		w.wrong = append(w.wrong, fmt.Sprintf("%s has under serial %d of %s what no leader had: %s", r, now.serial, zone, strings.TrimSpace(contentOf(got.Sets))))
+		w.wrong = append(w.wrong, fmt.Sprintf("%s has under serial %d of %s what no leader had: %s", r, now.serial, zone,
+			strings.TrimSpace(contentOf(got.Sets))))
 	case there && rr.SerialLess(now.serial, was.serial) && now.age <= was.age:
 		w.wrong = append(w.wrong, fmt.Sprintf("%s has serial %d of %s after %d", r, now.serial, zone, was.serial))
 	}

@@ -10,7 +10,8 @@ const (
 	None        Kind = ""
 	CrashBefore Kind = "crash before" // an effect
 	CrashAfter  Kind = "crash after"  // an effect, of which nobody hears what came of it
-	Pause       Kind = "pause"        // the process is stopped, and goes on when its successor is done: before a write to the API server, after a message
+	// the process is stopped, and goes on when its successor is done: before a write to the API server, after a message
+	Pause Kind = "pause"
 )
 
 // A Fault happens once, at an effect.

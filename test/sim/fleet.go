@@ -15,7 +15,8 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/bind9"
 )
 
-// These are the steps of nodes and of the pods of fleets, of which the first of an instance that is not ending is meant; without one nothing happens:
+// These are the steps of nodes and of the pods of fleets, of which the first of an instance that is not ending is
+// meant; without one nothing happens:
 //
 //	kill a/dns-primary-0     the pod is deleted, and serves for a moment more
 //	evict a/dns-primary-0    the pod is gone at once, as when its node was lost
@@ -119,7 +120,8 @@ func (o *operator) pods() bind9.Network {
 }
 
 // binding is what the chart installs, and operators write the subjects of.
-const binding = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: zonefold-bindcar}, " +
+const binding = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: " +
+	"zonefold-bindcar}, " +
 	"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: zonefold-bindcar}}"
 
 // house makes nodes.

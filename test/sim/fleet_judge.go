@@ -17,7 +17,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// A story is what is told of one zone by the servers of a namespace. No two objects have a zone of one name at a time in the lives that there are.
+// A story is what is told of one zone by the servers of a namespace. No two objects have a zone of one name at a time
+// in the lives that there are.
 type story struct {
 	namespace string
 	zone      dnsname.Name
@@ -90,7 +91,8 @@ func (n *nodes) fills(namespace string, zone dnsname.Name) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for r, object := range s.objects {
-		if r.Namespace == namespace && r.kind.Group == bindy.GroupVersion.Group && strings.HasSuffix(r.kind.Kind, "Record") && ready(object) &&
+		if r.Namespace == namespace && r.kind.Group == bindy.GroupVersion.Group && strings.HasSuffix(r.kind.Kind, "Record") &&
+			ready(object) &&
 			texts(object, "spec")["zone"]+"." == zone.String() && n.now().Sub(object.GetCreationTimestamp().Time) > time.Minute {
 			return true
 		}
@@ -145,7 +147,8 @@ func (p *pod) configured(object *unstructured.Unstructured, now time.Time) bool 
 		one, _ := i.(map[string]any)
 		since, _ := one["lastReconciledAt"].(string)
 		at, err := time.Parse(time.RFC3339, since)
-		return one["namespace"] == p.of.Namespace && one["name"] == p.of.Name && one["state"] == "Configured" && err == nil && now.Sub(at) > lagging
+		return one["namespace"] == p.of.Namespace && one["name"] == p.of.Name && one["state"] == "Configured" && err == nil &&
+			now.Sub(at) > lagging
 	})
 }
 
@@ -159,7 +162,8 @@ func (n *nodes) begin(namespace string, zone dnsname.Name) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for r, object := range s.objects {
-		if r.kind.Kind != "DNSZone" || r.Namespace != namespace || object.GetDeletionTimestamp() != nil || texts(object, "spec")["zoneName"]+"." != zone.String() {
+		if r.kind.Kind != "DNSZone" || r.Namespace != namespace || object.GetDeletionTimestamp() != nil || texts(object,
+			"spec")["zoneName"]+"." != zone.String() {
 			continue
 		}
 		key := story{namespace, zone}
@@ -196,7 +200,8 @@ func (n *nodes) contents() string {
 	return out.String()
 }
 
-// promised looks at pods when all is calm: a zone that is Ready is on all pods of its instances, and none is where no object has it.
+// promised looks at pods when all is calm: a zone that is Ready is on all pods of its instances, and none is where no
+// object has it.
 func (n *nodes) promised(objects map[ref]*unstructured.Unstructured) {
 	if n == nil {
 		return

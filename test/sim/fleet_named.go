@@ -52,7 +52,8 @@ func (s *site) shown() bool { return s.primary && !s.held || !s.primary && s.loa
 
 func newDisk() *disk {
 	return &disk{sites: map[dnsname.Name]*site{}, zones: backendtest.NewMemory(backendtest.Profile{Limits: backend.Limits{
-		Atomic: backend.AtomicBatch, Read: backend.ReadZone, SOA: backend.SOAClient, ApexNS: backend.ApexNSRequired, Creates: true, Removes: true,
+		Atomic: backend.AtomicBatch, Read: backend.ReadZone, SOA: backend.SOAClient, ApexNS: backend.ApexNSRequired,
+		Creates: true, Removes: true,
 	}})}
 }
 
@@ -99,7 +100,8 @@ func (p *pod) answers(now time.Time) bool { return p.running && !p.silent && !no
 // serves reports whether a pod is ready, as its sidecar says.
 func (p *pod) serves(now time.Time) bool {
 	d := p.disk
-	if !p.answers(now) || p.mute || !p.leaves.IsZero() || !d.declared || d.of != p.uid || d.boot != p.boot && now.Before(p.up.Add(confirmWithin)) {
+	if !p.answers(now) || p.mute || !p.leaves.IsZero() || !d.declared || d.of != p.uid || d.boot != p.boot &&
+		now.Before(p.up.Add(confirmWithin)) {
 		return false
 	}
 	return !slices.ContainsFunc(d.content, func(text string) bool {
@@ -131,7 +133,8 @@ func (p *pod) refresh(now time.Time) (next time.Time) {
 	return next
 }
 
-// transfer has a secondary take a zone from one of its primaries: a newer one, or, if it is to be anew, whatever that has.
+// transfer has a secondary take a zone from one of its primaries: a newer one, or, if it is to be anew, whatever that
+// has.
 func (p *pod) transfer(zone dnsname.Name, s *site, anew bool) {
 	now := p.nodes.now()
 	s.asks = now.Add(retryDelay)
@@ -226,7 +229,9 @@ func (d *daemon) reach(ctx context.Context, writes bool, do func(*pod) error) er
 	if writes {
 		key, known = keys.Update, p.keys.update
 	}
-	if !slices.ContainsFunc(known, func(k bind9.Key) bool { return k.Name+"." == key.Name.String() && k.Secret == key.Secret }) {
+	if !slices.ContainsFunc(known, func(k bind9.Key) bool {
+		return k.Name+"." == key.Name.String() && k.Secret == key.Secret
+	}) {
 		return &backend.Error{Class: backend.ErrNotAuthorised, Words: "BADKEY"}
 	}
 	return do(p)

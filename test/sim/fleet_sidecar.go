@@ -137,7 +137,8 @@ func (p *pod) contents(method string, body []byte) (int, any) {
 		}
 		d.declared, d.of, d.boot, d.content = true, p.uid, p.boot, c.Zones
 	}
-	return http.StatusOK, bindcar.ContentStatus{Declared: d.declared && d.of == p.uid && d.boot == p.boot, Zones: append([]string{}, d.content...)}
+	return http.StatusOK, bindcar.ContentStatus{Declared: d.declared && d.of == p.uid && d.boot == p.boot,
+		Zones: append([]string{}, d.content...)}
 }
 
 // make makes a zone.
@@ -187,7 +188,8 @@ func begunWith(c bindcar.ZoneConfig) (soa rr.SOA, sets []rr.Set, err error) {
 	if of.Serial == nil || of.Refresh == nil || of.Retry == nil || of.Expire == nil || of.NegativeTTL == nil {
 		return soa, nil, errors.New("operators name all numbers of a SOA")
 	}
-	soa = rr.SOA{TTL: c.TTL, Serial: *of.Serial, Refresh: *of.Refresh, Retry: *of.Retry, Expire: *of.Expire, Minimum: *of.NegativeTTL}
+	soa = rr.SOA{TTL: c.TTL, Serial: *of.Serial, Refresh: *of.Refresh, Retry: *of.Retry, Expire: *of.Expire,
+		Minimum: *of.NegativeTTL}
 	if soa.MName, err = dnsname.Parse(of.PrimaryNS); err == nil {
 		soa.RName, err = dnsname.Parse(of.AdminEmail)
 	}
@@ -259,8 +261,9 @@ func (p *pod) lose(zone dnsname.Name) {
 
 func (p *pod) settings(s *site) bindcar.ZoneSettings {
 	out := bindcar.ZoneSettings{
-		ZoneType: bindcar.Secondary, Own: true, Held: s.held, AlsoNotify: s.alsoNotify, AllowTransfer: []string{}, AllowUpdate: []string{},
-		Primaries: s.primaries, DNSSECPolicy: s.policy,
+		ZoneType: bindcar.Secondary, Own: true, Held: s.held, AlsoNotify: s.alsoNotify, AllowTransfer: []string{},
+		AllowUpdate: []string{},
+		Primaries:   s.primaries, DNSSECPolicy: s.policy,
 	}
 	if s.primary { // one of our own keys stands for all of them
 		out.ZoneType, out.AllowUpdate = bindcar.Primary, []string{"key " + p.keys.update[0].Name}
@@ -280,7 +283,8 @@ func (p *pod) modify(zone dnsname.Name, s *site, body []byte) (int, any) {
 	if err := json.Unmarshal(body, &m); err != nil {
 		return refusal(http.StatusBadRequest, err.Error())
 	}
-	for from, into := range map[*[]string]*[]string{m.AlsoNotify: &s.alsoNotify, m.AllowTransfer: &s.allowTransfer, m.Primaries: &s.primaries} {
+	for from, into := range map[*[]string]*[]string{m.AlsoNotify: &s.alsoNotify, m.AllowTransfer: &s.allowTransfer,
+		m.Primaries: &s.primaries} {
 		if from != nil {
 			*into = slices.Clone(*from)
 		}

@@ -52,7 +52,8 @@ func (a account) HostedZone(ctx context.Context, id string) (backend.HostedZone,
 	}
 	i := slices.IndexFunc(zones, func(z backend.HostedZone) bool { return z.ID == id })
 	if i < 0 {
-		return backend.HostedZone{}, &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Words: "there is no zone " + id}
+		return backend.HostedZone{}, &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid,
+			Words: "there is no zone " + id}
 	}
 	return zones[i], nil
 }
@@ -95,7 +96,8 @@ func succeeded(r ref, object *unstructured.Unstructured) bool {
 	return state == "Succeeded" && kind != "Migrate" && seen == object.GetGeneration()
 }
 
-// hosts reports whether a server has the set of a DNSRecord of Gardener, with the values of one of those that ask for it. mu is held.
+// hosts reports whether a server has the set of a DNSRecord of Gardener, with the values of one of those that ask for
+// it. mu is held.
 func (w *World) hosts(record *unstructured.Unstructured, all map[ref]*unstructured.Unstructured) bool {
 	spec := texts(record, "spec")
 	name, err := dnsname.Parse(strings.TrimSuffix(spec["name"], ".") + ".")
@@ -111,7 +113,8 @@ func (w *World) hosts(record *unstructured.Unstructured, all map[ref]*unstructur
 			_, sets, _ := s.Truth(zone)
 			set, ok := sets.Get(rr.Key{Name: name, Type: typ})
 			for r, other := range all {
-				if of := texts(other, "spec"); ok && succeeded(r, other) && of["name"] == spec["name"] && of["recordType"] == spec["recordType"] {
+				if of := texts(other, "spec"); ok && succeeded(r, other) && of["name"] == spec["name"] &&
+					of["recordType"] == spec["recordType"] {
 					values, _, _ := unstructured.NestedStringSlice(other.Object, "spec", "values")
 					if sameValues(values, set.Data) {
 						return true

@@ -13,8 +13,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// hears looks at what an object's status says at this moment: a server has what is said to be there, or had it since the object says what it
-// says now, and nobody has looked since. mu is held.
+// hears looks at what an object's status says at this moment: a server has what is said to be there, or had it since
+// the object says what it says now, and nobody has looked since. mu is held.
 func (w *witness) hears(r ref, object *unstructured.Unstructured) {
 	set, says := w.said(r, object)
 	if !says || len(set.Data) == 0 {
@@ -34,7 +34,8 @@ func (w *witness) said(r ref, object *unstructured.Unstructured) (set rr.Set, sa
 		return set, there && kind != "Delete"
 	}
 	claim, there := w.wishes.claims[r]
-	if !there || claim.Invalid != nil || claim.Where.Name.IsZero() || !readyNow(object) || w.wishes.answeredByOperators(claim.ID) {
+	if !there || claim.Invalid != nil || claim.Where.Name.IsZero() || !readyNow(object) ||
+		w.wishes.answeredByOperators(claim.ID) {
 		return rr.Set{}, false
 	}
 	return rr.NewSet(rr.Key{Name: claim.Where.Name, Type: claim.Type}, 0, claim.Data...), true
@@ -45,7 +46,8 @@ func readyNow(object *unstructured.Unstructured) bool {
 	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
 	return slices.ContainsFunc(conditions, func(c any) bool {
 		condition, ok := c.(map[string]any)
-		return ok && condition["type"] == "Ready" && condition["status"] == "True" && condition["observedGeneration"] == object.GetGeneration()
+		return ok && condition["type"] == "Ready" && condition["status"] == "True" &&
+			condition["observedGeneration"] == object.GetGeneration()
 	})
 }
 

@@ -99,7 +99,8 @@ func applied(all []*kind) error {
 		case "Secret", "Service", "ConfigMap", "ServiceAccount", "PersistentVolumeClaim", "Deployment", "PodDisruptionBudget":
 			c := converter{k.GroupVersionKind}
 			var err error
-			if k.typed, err = managedfields.NewDefaultCRDFieldManager(types, c, c, c, k.GroupVersionKind, k.GroupVersion(), "", nil); err != nil {
+			if k.typed, err = managedfields.NewDefaultCRDFieldManager(types, c, c, c, k.GroupVersionKind, k.GroupVersion(), "",
+				nil); err != nil {
 				return err
 			}
 		}
@@ -140,19 +141,23 @@ func compile(text []byte) (*kind, error) {
 	apiextensionsv1.SetDefaults_CustomResourceDefinition(&crd)
 	apiextensionsv1.SetDefaults_CustomResourceDefinitionSpec(&crd.Spec)
 	version := crd.Spec.Versions[0]
-	crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue}}
+	crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{
+		{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue}}
 	crd.Status.StoredVersions = []string{version.Name}
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&crd)
 	if err != nil {
 		return nil, err
 	}
 	out := &kind{
-		schema.GroupVersionKind{Group: crd.Spec.Group, Version: version.Name, Kind: crd.Spec.Names.Kind}, crd.Spec.Names.Plural,
+		schema.GroupVersionKind{Group: crd.Spec.Group, Version: version.Name, Kind: crd.Spec.Names.Kind},
+		crd.Spec.Names.Plural,
 		crd.Spec.Scope == apiextensionsv1.NamespaceScoped, version.Subresources != nil && version.Subresources.Status != nil,
-		&custom{definition: &unstructured.Unstructured{Object: object}, fields: map[string]*managedfields.FieldManager{}}, nil,
+		&custom{definition: &unstructured.Unstructured{Object: object}, fields: map[string]*managedfields.FieldManager{}},
+		nil,
 	}
 	var props apiextensions.JSONSchemaProps
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema, &props, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema,
+		&props, nil); err != nil {
 		return nil, err
 	}
 	if out.custom.structure, err = structural.NewStructural(&props); err != nil {
@@ -172,7 +177,8 @@ func compile(text []byte) (*kind, error) {
 	}
 	for _, subresource := range []string{"", "status"} {
 		c := converter{out.GroupVersionKind}
-		out.custom.fields[subresource], err = managedfields.NewDefaultCRDFieldManager(types, c, c, c, out.GroupVersionKind, out.GroupVersion(), subresource, nil)
+		out.custom.fields[subresource], err = managedfields.NewDefaultCRDFieldManager(types, c, c, c, out.GroupVersionKind,
+			out.GroupVersion(), subresource, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -268,10 +274,12 @@ func (k *Kinds) resources(of schema.GroupVersion) metav1.APIResourceList {
 		if one.GroupVersion() != of {
 			continue
 		}
-		out.APIResources = append(out.APIResources, metav1.APIResource{Name: one.plural, Namespaced: one.namespaced, Kind: one.Kind, Verbs: verbs})
+		out.APIResources = append(out.APIResources, metav1.APIResource{Name: one.plural, Namespaced: one.namespaced,
+			Kind: one.Kind, Verbs: verbs})
 		if one.hasStatus {
 			out.APIResources = append(out.APIResources, metav1.APIResource{
-				Name: one.plural + "/status", Namespaced: one.namespaced, Kind: one.Kind, Verbs: metav1.Verbs{"get", "patch", "update"},
+				Name: one.plural + "/status", Namespaced: one.namespaced, Kind: one.Kind, Verbs: metav1.Verbs{"get", "patch",
+					"update"},
 			})
 		}
 	}

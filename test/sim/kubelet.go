@@ -32,8 +32,8 @@ const (
 	retryDelay  = 30 * time.Second       // of a secondary that nobody gave a zone
 )
 
-// Nodes run the pods of Deployments: kube-controller-manager and kubelet as far as servers of fleets need them. There are no ReplicaSets; pods name
-// the one that they would have.
+// Nodes run the pods of Deployments: kube-controller-manager and kubelet as far as servers of fleets need them. There
+// are no ReplicaSets; pods name the one that they would have.
 type nodes struct {
 	world *World
 	wake  chan struct{}
@@ -86,7 +86,8 @@ type pod struct {
 
 func newNodes(w *World) *nodes {
 	return &nodes{
-		world: w, wake: make(chan struct{}, 1), pods: map[types.UID]*pod{}, disks: map[types.UID]*disk{}, plans: map[ref]*rollout{}, stories: map[story]*telling{},
+		world: w, wake: make(chan struct{}, 1), pods: map[types.UID]*pod{}, disks: map[types.UID]*disk{},
+		plans: map[ref]*rollout{}, stories: map[story]*telling{},
 	}
 }
 
@@ -173,7 +174,9 @@ func (n *nodes) turn() (next time.Time) {
 }
 
 func (n *nodes) sorted() []*pod {
-	return slices.SortedFunc(maps.Values(n.pods), func(a, b *pod) int { return strings.Compare(a.ref.String(), b.ref.String()) })
+	return slices.SortedFunc(maps.Values(n.pods), func(a, b *pod) int {
+		return strings.Compare(a.ref.String(), b.ref.String())
+	})
 }
 
 // follow notes which pods are being deleted, or are gone, and which Secrets have changed.
@@ -251,7 +254,8 @@ func (p *pod) live(now time.Time) (next time.Time) {
 	if !is && p.disk.declared && p.up.After(now) && (next.IsZero() || p.up.Before(next)) {
 		next = p.up
 	}
-	if confirm := p.up.Add(confirmWithin); !is && p.boot != p.disk.boot && confirm.After(now) && (next.IsZero() || confirm.Before(next)) {
+	if confirm := p.up.Add(confirmWithin); !is && p.boot != p.disk.boot && confirm.After(now) &&
+		(next.IsZero() || confirm.Before(next)) {
 		next = confirm
 	}
 	return next
@@ -295,12 +299,14 @@ func (p *pod) tell() {
 				restarts = p.restarts
 			}
 			containers = append(containers, map[string]any{
-				"name": c.Name, "ready": p.ready, "started": true, "image": c.Image, "imageID": c.Image, "restartCount": int64(restarts),
-				"state": map[string]any{"running": map[string]any{"startedAt": p.starts.UTC().Format(time.RFC3339)}},
+				"name": c.Name, "ready": p.ready, "started": true, "image": c.Image, "imageID": c.Image,
+				"restartCount": int64(restarts),
+				"state":        map[string]any{"running": map[string]any{"startedAt": p.starts.UTC().Format(time.RFC3339)}},
 			})
 		}
 		status = map[string]any{
-			"phase": "Running", "podIP": p.address.String(), "podIPs": []any{map[string]any{"ip": p.address.String()}}, "hostIP": "192.0.2.77",
+			"phase": "Running", "podIP": p.address.String(), "podIPs": []any{map[string]any{"ip": p.address.String()}},
+			"hostIP":            "192.0.2.77",
 			"containerStatuses": containers,
 			"conditions": []any{
 				map[string]any{"type": "PodScheduled", "status": "True", "lastTransitionTime": p.starts.UTC().Format(time.RFC3339)},
@@ -347,7 +353,8 @@ func (n *nodes) planOf(r ref, object *unstructured.Unstructured) *rollout {
 	}
 	sum := fnv.New32a()
 	_, _ = sum.Write(text)
-	out := &rollout{version: object.GetResourceVersion(), replicas: int(replicas), hash: fmt.Sprintf("%08x", sum.Sum32()), recreate: kind == "Recreate", raw: template}
+	out := &rollout{version: object.GetResourceVersion(), replicas: int(replicas), hash: fmt.Sprintf("%08x", sum.Sum32()),
+		recreate: kind == "Recreate", raw: template}
 	if known != nil && known.hash == out.hash {
 		out.template = known.template
 	} else if err := runtime.DefaultUnstructuredConverter.FromUnstructured(template, &out.template); err != nil {

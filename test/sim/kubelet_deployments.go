@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// deploy has Deployments have the pods that they want: one more than that while they are replaced, or, with a volume, none.
+// deploy has Deployments have the pods that they want: one more than that while they are replaced, or, with a volume,
+// none.
 func (n *nodes) deploy() {
 	s := n.world.api.store
 	s.mu.Lock()
@@ -36,7 +37,8 @@ func (n *nodes) deploy() {
 	}
 }
 
-// scale makes and removes pods of one Deployment, and says how many there are. store.mu is held, as for all of this file.
+// scale makes and removes pods of one Deployment, and says how many there are. store.mu is held, as for all of this
+// file.
 func (n *nodes) scale(r ref, object *unstructured.Unstructured, want *rollout) {
 	s := n.world.api.store
 	var fresh, old []*pod
@@ -89,7 +91,8 @@ func (n *nodes) scale(r ref, object *unstructured.Unstructured, want *rollout) {
 	}
 	status := map[string]any{"observedGeneration": object.GetGeneration()}
 	for name, number := range map[string]int{
-		"replicas": len(fresh) + len(old), "updatedReplicas": len(fresh), "readyReplicas": count(fresh) + count(old), "availableReplicas": count(fresh) + count(old),
+		"replicas": len(fresh) + len(old), "updatedReplicas": len(fresh), "readyReplicas": count(fresh) + count(old),
+		"availableReplicas": count(fresh) + count(old),
 	} {
 		if number > 0 {
 			status[name] = int64(number)
@@ -117,7 +120,8 @@ func (n *nodes) create(r ref, want *rollout) *pod {
 	s := n.world.api.store
 	n.made++
 	set := r.Name + "-" + want.hash
-	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "status": map[string]any{"phase": "Pending"}}}
+	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod",
+		"status": map[string]any{"phase": "Pending"}}}
 	object.Object["spec"] = (&unstructured.Unstructured{Object: want.raw}).DeepCopy().Object["spec"]
 	_ = unstructured.SetNestedField(object.Object, "node", "spec", "nodeName")
 	object.SetNamespace(r.Namespace)
@@ -129,10 +133,12 @@ func (n *nodes) create(r ref, want *rollout) *pod {
 	object.SetLabels(labels)
 	object.SetAnnotations(want.template.Annotations)
 	yes := true
-	object.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: set, UID: types.UID("set-" + set), Controller: &yes, BlockOwnerDeletion: &yes}})
+	object.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: set,
+		UID: types.UID("set-" + set), Controller: &yes, BlockOwnerDeletion: &yes}})
 	p := &pod{
-		nodes: n, uid: object.GetUID(), of: r, hash: want.hash, spec: &want.template.Spec, starts: n.now().Add(podStart + n.slow),
-		ref: ref{n.world.api.kinds.named("Pod"), types.NamespacedName{Namespace: r.Namespace, Name: object.GetName()}},
+		nodes: n, uid: object.GetUID(), of: r, hash: want.hash, spec: &want.template.Spec,
+		starts: n.now().Add(podStart + n.slow),
+		ref:    ref{n.world.api.kinds.named("Pod"), types.NamespacedName{Namespace: r.Namespace, Name: object.GetName()}},
 	}
 	p.disk = n.diskOf(p)
 	n.pods[p.uid] = p
@@ -147,7 +153,8 @@ func (n *nodes) diskOf(p *pod) *disk {
 			continue
 		}
 		p.claim = true
-		claim := n.world.api.store.objects[ref{n.world.api.kinds.named("PersistentVolumeClaim"), types.NamespacedName{Namespace: p.of.Namespace, Name: v.PersistentVolumeClaim.ClaimName}}]
+		claim := n.world.api.store.objects[ref{n.world.api.kinds.named("PersistentVolumeClaim"),
+			types.NamespacedName{Namespace: p.of.Namespace, Name: v.PersistentVolumeClaim.ClaimName}}]
 		if claim == nil {
 			continue
 		}

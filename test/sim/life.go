@@ -24,30 +24,36 @@ const (
 	idleFor    = time.Hour        // in which nobody writes anything
 )
 
-// A Life is what happens in a world, as a txtar archive. The name of a file is a step, what is in it belongs to the step:
+// A Life is what happens in a world, as a txtar archive. The name of a file is a step, what is in it belongs to the
+// step:
 //
 //	server 192.0.2.1:53 SECRET example.org.   a name server with a key and a zone
 //	server 192.0.2.1:53 SECRET example.org. powerdns    the same, of one of the kinds in servers.go
 //	refuse 192.0.2.1:53 www.example.org.      it takes no sets of a name
 //	accept 192.0.2.1:53 www.example.org.      it does again
-//	half 192.0.2.1:53                         it takes half of each message, or, where it takes only whole ones, none of those with several sets
+//	half 192.0.2.1:53                         it takes half of each message, or, where it takes only
+//	                                          whole ones, none of those with several sets
 //	whole 192.0.2.1:53                        it takes all again
-//	slow 192.0.2.1:53 2m                      it does what it is told, and so long answers nothing; 0s: it answers at once again
+//	slow 192.0.2.1:53 2m                      it does what it is told, and so long answers nothing; 0s:
+//	                                          it answers at once again
 //	forget 192.0.2.1:53                       it has its zones, and nothing in them
 //	down 192.0.2.1:53                         it does not answer
 //	up 192.0.2.1:53                           it answers again
 //	key 192.0.2.1:53 SECRET                   it knows another key from now on
 //	write 192.0.2.1:53 www.example.org. A 192.0.2.1   somebody else puts a set there
-//	unsynced 192.0.2.1:53                     it ends right after its next answer to a message, and comes back without what that was about
+//	unsynced 192.0.2.1:53                     it ends right after its next answer to a message, and
+//	                                          comes back without what that was about
 //	keep 192.0.2.1:53 example.org.            its content is kept, as a backup is
 //	lose 192.0.2.1:53 example.org.            it has the content that was kept last, or loses the zone
-//	webhook dns.example SECRET                a server of DNSClasses, with a key; what follows is in webhook.go; those of pods of fleets are in fleet.go
+//	webhook dns.example SECRET                a server of DNSClasses, with a key; what follows is in
+//	                                          webhook.go; those of pods of fleets are in fleet.go
 //	begin homelab                             operators begin, with these dialects; none: kubizone
 //	operators 2                               so many live at the same time; written before they begin
 //	apply                                     objects, as kubectl apply has them
 //	deny                                      objects that are not stored, unless there is nobody to ask
 //	try                                       objects that may be denied
-//	delete Record a/www                       an object; one of several kinds of that name: DNSRecord.extensions.gardener.cloud
+//	delete Record a/www                       an object; one of several kinds of that name:
+//	                                          DNSRecord.extensions.gardener.cloud
 //	annotate DNSRecord a/www KEY=VALUE        an object
 //	strip Zone a/org                          somebody takes all finalizers off
 //	wait 5s                                   nothing
@@ -320,8 +326,9 @@ func discovers(r *http.Request) bool {
 	return words[0] == "api" && len(words) <= 2 || words[0] == "apis" && len(words) <= 3
 }
 
-// counts reports whether a request is an effect that faults are put at: a Lease is renewed all the time, events are for people, and a token changes
-// nothing.
+// counts reports whether a request is an effect that faults are put at: a Lease is renewed all the time, events are for
+// people, and a token changes nothing.
 func counts(r *http.Request) bool {
-	return !strings.HasSuffix(r.URL.Path, "/token") && r.Method != http.MethodGet && !strings.HasPrefix(r.URL.Path, "/apis/coordination.k8s.io/") && !strings.HasPrefix(r.URL.Path, "/apis/events.k8s.io/")
+	return !strings.HasSuffix(r.URL.Path, "/token") && r.Method != http.MethodGet && !strings.HasPrefix(r.URL.Path,
+		"/apis/coordination.k8s.io/") && !strings.HasPrefix(r.URL.Path, "/apis/events.k8s.io/")
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// A Mutation is one fault that a programmer could make. As a txtar archive its comment says what is wrong then; of its files, each first of
-// two is a text, under the name of the file that has it, and the second, "instead", what stands there instead.
+// A Mutation is one fault that a programmer could make. As a txtar archive its comment says what is wrong then; of its
+// files, each first of two is a text, under the name of the file that has it, and the second, "instead", what stands
+// there instead.
 type Mutation struct {
 	Name  string // of its file
 	What  string // a sentence
@@ -57,7 +58,8 @@ func Mutations(dir fs.FS) ([]Mutation, error) {
 // In says where in its file the text of an edit is. It has to be there once.
 func (e Edit) In(source string) (int, error) {
 	if n := strings.Count(source, e.Old); n != 1 || e.Old == e.New {
-		return 0, fmt.Errorf("the text is %d times in %s; it is to be there once, and to be another one then:\n%s", n, e.File, e.Old)
+		return 0, fmt.Errorf("the text is %d times in %s; it is to be there once, and to be another one then:\n%s", n, e.File,
+			e.Old)
 	}
 	return strings.Index(source, e.Old), nil
 }

@@ -91,7 +91,8 @@ func (w *World) dial(ctx context.Context, from *operator, address string) (net.C
 // observer is where everybody connects from.
 var observer = &net.TCPAddr{IP: net.IPv4(203, 0, 113, 99), Port: 53000}
 
-// A link is one end of a connection. What is written arrives a moment later; the end of a process that is stopped does nothing.
+// A link is one end of a connection. What is written arrives a moment later; the end of a process that is stopped does
+// nothing.
 type link struct {
 	net.Conn
 	of     *operator // nil: nobody whom faults are about

@@ -10,8 +10,8 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// foretold looks, when all is calm, whether servers have what a World says that is given the objects as they are now, from nothing and in no
-// order, and whether statuses tell so.
+// foretold looks, when all is calm, whether servers have what a World says that is given the objects as they are now,
+// from nothing and in no order, and whether statuses tell so.
 func (w *witness) foretold(objects map[ref]*unstructured.Unstructured) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -76,7 +76,8 @@ func (w *witness) compare(wanted *want, at, zone string) {
 	}
 }
 
-// hostOf reports whether a key is that of an address of a name server, which stays where the name servers are the server's.
+// hostOf reports whether a key is that of an address of a name server, which stays where the name servers are the
+// server's.
 func hostOf(servers rr.Set, key rr.Key) bool {
 	return (key.Type == rr.TypeA || key.Type == rr.TypeAAAA) && slices.ContainsFunc(servers.Data, func(data string) bool {
 		return slices.Contains(rr.Targets(rr.TypeNS, data), key.Name)
@@ -87,7 +88,8 @@ func hostOf(servers rr.Set, key rr.Key) bool {
 func (w *wishes) isServed(by *witness, claim zone.Claim) bool {
 	verdict, _ := w.world.Verdict(claim.ID)
 	wanted := w.wants[w.names[verdict.Zone]]
-	if _, hidden := verdict.Note(zone.Occluded); !verdict.Accepted || hidden || wanted == nil || wanted.apex.IsZero() || len(wanted.places) == 0 {
+	if _, hidden := verdict.Note(zone.Occluded); !verdict.Accepted || hidden || wanted == nil || wanted.apex.IsZero() ||
+		len(wanted.places) == 0 {
 		return false
 	}
 	key := rr.Key{Name: verdict.Name, Type: claim.Type}

@@ -13,7 +13,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// promises looks at objects and servers when all is calm: nothing waits for its end, and a Record that is Ready is served.
+// promises looks at objects and servers when all is calm: nothing waits for its end, and a Record that is Ready is
+// served.
 func (w *World) promises() {
 	w.api.store.mu.Lock()
 	objects := maps.Clone(w.api.store.objects)

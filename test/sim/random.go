@@ -11,8 +11,9 @@ import (
 type author struct {
 	*rand.Rand
 	steps []Step
-	made  int // objects: no name is used twice, as what becomes of an object that is being deleted depends on when it is written
-	late  string
+	// objects: no name is used twice, as what becomes of an object that is being deleted depends on when it is written
+	made int
+	late string
 }
 
 // A plot is what people and servers do of one dialect.
@@ -23,8 +24,8 @@ type plot interface {
 	deleteAll() // all objects go that servers have something for
 }
 
-// RandomLife writes a life of the dialect of a name, or, if that is empty, of one or of all, with about so many steps. The same random numbers
-// write the same life.
+// RandomLife writes a life of the dialect of a name, or, if that is empty, of one or of all, with about so many steps.
+// The same random numbers write the same life.
 func RandomLife(r *rand.Rand, steps int, dialect string) Life {
 	a := &author{Rand: r}
 	dialects := []string{"kubizone", "homelab", "gardener", "bindy"}
@@ -113,10 +114,12 @@ func (a *author) trouble() {
 	switch a.IntN(3) {
 	case 0:
 		a.ease()
-		a.late = a.choose([]string{"zones", "records", "backends", "dnsrecords", "dnsclasses", "secrets", "dnszones", "bind9instances", "pods", "deployments"})
+		a.late = a.choose([]string{"zones", "records", "backends", "dnsrecords", "dnsclasses", "secrets", "dnszones",
+			"bind9instances", "pods", "deployments"})
 		a.step("late "+a.late+" "+a.choose([]string{"1s", "60s", "10m"}), "")
 	case 1:
-		a.step("failing "+a.choose([]string{"409", "429", "500", "timeout"})+" "+a.choose([]string{"before", "after"})+" "+a.choose([]string{"1s", "30s"}), "")
+		a.step("failing "+a.choose([]string{"409", "429", "500", "timeout"})+" "+a.choose([]string{"before", "after"})+" "+
+			a.choose([]string{"1s", "30s"}), "")
 	case 2:
 		a.step("gone "+a.choose([]string{"5s", "3m"}), "")
 	}

@@ -33,7 +33,8 @@ func newFleetLife(a *author) *fleetLife {
 
 // prepare makes a cluster with a zone, and one that has no servers but those that people make.
 func (a *fleetLife) prepare() {
-	a.step("apply", "{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Cluster, metadata: {name: other, namespace: a}, spec: {primaryReplicas: 0}}")
+	a.step("apply", "{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Cluster, metadata: {name: other, namespace: "+
+		"a}, spec: {primaryReplicas: 0}}")
 	a.volume = a.IntN(2) == 0
 	a.cluster(1, a.IntN(2))
 	a.newZone()
@@ -131,7 +132,8 @@ func (a *fleetLife) changeZone() {
 
 // zone makes a zone, or has it be on other servers.
 func (a *fleetLife) zone(name string) {
-	servers := a.choose([]string{"clusterRef: dns", "clusterRef: dns", "clusterRef: dns, bind9InstancesFrom: [{selector: {matchLabels: {more: \"true\"}}}]"})
+	servers := a.choose([]string{"clusterRef: dns", "clusterRef: dns",
+		"clusterRef: dns, bind9InstancesFrom: [{selector: {matchLabels: {more: \"true\"}}}]"})
 	a.step("apply", fmt.Sprintf(`apiVersion: bindy.firestoned.io/v1beta1
 kind: DNSZone
 metadata: {name: %s, namespace: a}
@@ -149,7 +151,8 @@ func (a *fleetLife) newRecord() {
 func (a *fleetLife) record(name, kind string) {
 	data := map[string]string{
 		"ARecord": "ipv4: 192.0.2." + strconv.Itoa(1+a.IntN(5)), "TXTRecord": "text: [t" + strconv.Itoa(a.IntN(3)) + "]",
-		"MXRecord": "priority: 10, mailServer: mail" + strconv.Itoa(a.IntN(2)) + ".example.net.", "CNAMERecord": "target: www.example.net.",
+		"MXRecord":    "priority: 10, mailServer: mail" + strconv.Itoa(a.IntN(2)) + ".example.net.",
+		"CNAMERecord": "target: www.example.net.",
 	}[kind]
 	host := a.choose(fleetHosts)
 	if kind == "CNAMERecord" && host == "@" {

@@ -76,7 +76,8 @@ func (a *accountLife) turn() {
 	}
 }
 
-// record makes a DNSRecord, or has it say something else. Its set is its own: of two that ask for one set, the last has it.
+// record makes a DNSRecord, or has it say something else. Its set is its own: of two that ask for one set, the last has
+// it.
 func (a *accountLife) record(name string) {
 	at := a.server[name]
 	values := []string{"[192.0.2." + strconv.Itoa(10+a.IntN(3)) + "]", "[192.0.2.20, 192.0.2.21], ttl: 60"}

@@ -75,7 +75,8 @@ func (a *classLife) record(name string) {
 	data := []string{
 		"type: A, values: [192.0.2." + strconv.Itoa(10+a.IntN(3)) + "]", "type: A, values: [192.0.2.20, 192.0.2.21], ttl: 90",
 		`type: AAAA, values: ["2001:db8::1"]`, "type: TXT, values: [t" + strconv.Itoa(a.IntN(3)) + "]",
-		"type: MX, values: [mail" + strconv.Itoa(a.IntN(2)) + ".example.org], metadata: {priority: 10}", "type: CNAME, values: [www.example.com]",
+		"type: MX, values: [mail" + strconv.Itoa(a.IntN(2)) + ".example.org], metadata: {priority: 10}",
+		"type: CNAME, values: [www.example.com]",
 	}
 	a.step("apply", fmt.Sprintf(`apiVersion: dns.homelab.mortenolsen.pro/v1alpha1
 kind: DNSRecord
@@ -111,7 +112,8 @@ func (a *classLife) mend() {
 	a.mendOne(1)
 }
 
-// lose has a server that shows what it has lose it, at a calm moment. It does not come back with what was deleted: nobody knows of that.
+// lose has a server that shows what it has lose it, at a calm moment. It does not come back with what was deleted:
+// nobody knows of that.
 func (a *classLife) lose() {
 	a.ease()
 	a.mend()

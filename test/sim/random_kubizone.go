@@ -9,7 +9,8 @@ import (
 var (
 	domains        = []string{"example.org.", "example.net.", "team-b.example.org."}
 	hosts          = []string{"", "www.", "b.", "x.b.", "*.b."} // before a domain
-	kindsOfServers = [2][]string{                               // of which the first shows all that it has: it comes back with yesterday's content
+	kindsOfServers = [2][]string{
+		// of which the first shows all that it has: it comes back with yesterday's content
 		{"bind", "bind", "bindcar", "powerdns", "route53", "cloudflare", "extdns"},
 		{"bind", "powerdns", "route53", "webhook", "blind", "extdns"},
 	}
@@ -31,8 +32,8 @@ type zoneLife struct {
 
 func newZoneLife(a *author) *zoneLife { return &zoneLife{author: a, domain: map[string]int{}} }
 
-// prepare makes two servers that have all domains, a Backend for each, and Records that no domain is served without. In a third of the lives the
-// first are the operators' own.
+// prepare makes two servers that have all domains, a Backend for each, and Records that no domain is served without. In
+// a third of the lives the first are the operators' own.
 func (a *zoneLife) prepare() {
 	a.own = a.IntN(3) == 0
 	for i, foreign := range []string{"Delete", "Keep"} {
@@ -68,7 +69,8 @@ func (a *zoneLife) reached(server int) string {
 	if server == 0 && a.own {
 		return "embedded: {transfer: [{addresses: [203.0.113.0/24]}]}"
 	}
-	return fmt.Sprintf(`rfc2136: {servers: ["%s"], tsig: {keyName: zonefold., secretRef: {name: tsig-%s, key: key}}}`, address(server), backendName(server))
+	return fmt.Sprintf(`rfc2136: {servers: ["%s"], tsig: {keyName: zonefold., secretRef: {name: tsig-%s, key: key}}}`,
+		address(server), backendName(server))
 }
 
 func address(server int) string { return "192.0.2." + strconv.Itoa(server+1) + ":53" }
@@ -146,7 +148,8 @@ func (a *zoneLife) newRecord() {
 
 func (a *zoneLife) record(name string) {
 	data := []string{
-		"type: A, rdata: 192.0.2." + strconv.Itoa(10+a.IntN(3)), "type: A, rdata: 192.0.2.20, ttl: 90", `type: AAAA, rdata: "2001:db8::1"`,
+		"type: A, rdata: 192.0.2." + strconv.Itoa(10+a.IntN(3)), "type: A, rdata: 192.0.2.20, ttl: 90",
+		`type: AAAA, rdata: "2001:db8::1"`,
 		"type: TXT, rdata: '\"t" + strconv.Itoa(a.IntN(3)) + "\"'", "type: MX, rdata: 10 mail.example.com.",
 	}
 	a.step("apply", fmt.Sprintf(`apiVersion: kubi.zone/v1alpha1
@@ -197,7 +200,8 @@ func (a *zoneLife) mend() {
 	a.mendOne(1)
 }
 
-// yesterday has a server keep what it has, or come back with it: at a calm moment, as what is under way then goes one way or the other.
+// yesterday has a server keep what it has, or come back with it: at a calm moment, as what is under way then goes one
+// way or the other.
 func (a *zoneLife) yesterday() {
 	a.ease()
 	a.mend()

@@ -57,7 +57,8 @@ func (r *Rights) allow(q request) error {
 	if slices.ContainsFunc(r.everywhere, allows) || slices.ContainsFunc(r.within[q.namespace], allows) {
 		return nil
 	}
-	return apierrors.NewForbidden(q.kind.resource(), q.name, fmt.Errorf("no role of the operator allows to %s %s %s/%s", q.verb, q.resource(), q.namespace, q.name))
+	return apierrors.NewForbidden(q.kind.resource(), q.name, fmt.Errorf("no role of the operator allows to %s %s %s/%s",
+		q.verb, q.resource(), q.namespace, q.name))
 }
 
 // resource is the resource of a request as rules name it.
@@ -74,6 +75,7 @@ func (q request) in(rule rbacv1.PolicyRule) bool {
 	if name == "" { // of a list or watch of one object
 		name, _ = strings.CutPrefix(q.query.Get("fieldSelector"), "metadata.name=")
 	}
-	return slices.Contains(rule.Verbs, q.verb) && slices.Contains(rule.APIGroups, q.kind.Group) && slices.Contains(rule.Resources, q.resource()) &&
+	return slices.Contains(rule.Verbs, q.verb) && slices.Contains(rule.APIGroups, q.kind.Group) &&
+		slices.Contains(rule.Resources, q.resource()) &&
 		(len(rule.ResourceNames) == 0 || slices.Contains(rule.ResourceNames, name))
 }

@@ -14,14 +14,18 @@ import (
 
 // kinds are the limits of the servers that backends of the product have, as far as their content outlives an operator.
 var kinds = map[string]backend.Limits{
-	"bind":       {ApexNS: backend.ApexNSRequired},
-	"bindcar":    {ApexNS: backend.ApexNSRequired, ListsZones: true, Creates: true, Removes: true, Followed: true},
-	"powerdns":   {ListsZones: true, Creates: true, Confirms: true},
-	"route53":    {SOA: backend.SOAServer, ApexNS: backend.ApexNSServer, Confirms: true, MaxTTL: 1<<31 - 1},
-	"cloudflare": {SOA: backend.SOAServer, ApexNS: backend.ApexNSServer, Confirms: true, MinTTL: 60, MaxTTL: 86400, Concurrency: 2},
-	"webhook":    {Atomic: backend.AtomicSet, Read: backend.ReadSet, SOA: backend.SOAServer, ApexNS: backend.ApexNSServer, Confirms: true, MinTTL: 1},
-	"blind":      {Atomic: backend.AtomicSet, Read: backend.ReadNone, SOA: backend.SOAServer, ApexNS: backend.ApexNSServer, Confirms: true, MinTTL: 1},
-	"extdns":     {Atomic: backend.AtomicValue, SOA: backend.SOAServer, ApexNS: backend.ApexNSServer, MinTTL: 1, MaxTTL: 1<<31 - 1, Concurrency: 1},
+	"bind":     {ApexNS: backend.ApexNSRequired},
+	"bindcar":  {ApexNS: backend.ApexNSRequired, ListsZones: true, Creates: true, Removes: true, Followed: true},
+	"powerdns": {ListsZones: true, Creates: true, Confirms: true},
+	"route53":  {SOA: backend.SOAServer, ApexNS: backend.ApexNSServer, Confirms: true, MaxTTL: 1<<31 - 1},
+	"cloudflare": {SOA: backend.SOAServer, ApexNS: backend.ApexNSServer, Confirms: true, MinTTL: 60, MaxTTL: 86400,
+		Concurrency: 2},
+	"webhook": {Atomic: backend.AtomicSet, Read: backend.ReadSet, SOA: backend.SOAServer, ApexNS: backend.ApexNSServer,
+		Confirms: true, MinTTL: 1},
+	"blind": {Atomic: backend.AtomicSet, Read: backend.ReadNone, SOA: backend.SOAServer, ApexNS: backend.ApexNSServer,
+		Confirms: true, MinTTL: 1},
+	"extdns": {Atomic: backend.AtomicValue, SOA: backend.SOAServer, ApexNS: backend.ApexNSServer, MinTTL: 1,
+		MaxTTL: 1<<31 - 1, Concurrency: 1},
 }
 
 // excuse has the serials of a zone that came back begin anew, where no object says that it is delivered.
@@ -113,6 +117,7 @@ func (w *World) serve(words []string, records string) error {
 		s = &server{Memory: backendtest.NewMemory(profile), key: key, kept: map[dnsname.Name]backendtest.Copy{}}
 		w.servers[at] = s
 	}
-	s.AddZone(name, rr.SOA{TTL: 60, MName: name, RName: name, Serial: 1, Refresh: 3600, Retry: 600, Expire: 86400, Minimum: 60}, sets...)
+	s.AddZone(name, rr.SOA{TTL: 60, MName: name, RName: name, Serial: 1, Refresh: 3600, Retry: 600, Expire: 86400,
+		Minimum: 60}, sets...)
 	return nil
 }

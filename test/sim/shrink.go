@@ -2,8 +2,8 @@ package sim
 
 import "slices"
 
-// Shrink returns the shortest life found that still fails: each step is left out that it fails without. fails returns the life with the
-// fault that it fails with, and false if it does not fail or cannot be lived.
+// Shrink returns the shortest life found that still fails: each step is left out that it fails without. fails returns
+// the life with the fault that it fails with, and false if it does not fail or cannot be lived.
 func Shrink(l Life, fails func(Life) (Life, bool)) Life {
 	for many := len(l.Steps) / 2; many > 0; {
 		shorter := false

@@ -22,7 +22,8 @@ func TestShrinkLeavesOutWhatALifeFailsWithout(t *testing.T) {
 }
 
 func TestALifeIsTheSameForTheSameSeed(t *testing.T) {
-	of := func(seed uint64) string { return string(RandomLife(rand.New(rand.NewPCG(seed, 0)), 30, "").Format()) } // that is asked
+	// that is asked
+	of := func(seed uint64) string { return string(RandomLife(rand.New(rand.NewPCG(seed, 0)), 30, "").Format()) }
 	first, again := of(1), of(1)
 	if first != again || first == of(2) {
 		t.Error("a life is told by its seed")

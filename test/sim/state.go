@@ -18,14 +18,16 @@ import (
 
 // differs are the fields and annotations of objects that differ from life to life: times, serials, and what came first.
 var differs = []string{
-	"lastTransitionTime", "lastUpdateTime", "lastUpdated", "serial", "serialCeiling", "creationTimestamp", "managedFields", "resourceVersion", "uid", "generation",
+	"lastTransitionTime", "lastUpdateTime", "lastUpdated", "serial", "serialCeiling", "creationTimestamp", "managedFields",
+	"resourceVersion", "uid", "generation",
 	"observedGeneration", "serialObserved",
 	"lastSyncTime", "lastHealthCheck", "lastCheck", "timestamp", // of DNSRecords and DNSClasses
 	homelab.AppliedAnnotation,                   // where a record was to be sent first
 	"lastReconciledAt", bindy.AppliedAnnotation, // of DNSZones and Bind9Instances: it has the UIDs of owners in it
 }
 
-// equal are values that count as others: a server that is told a DNSRecord a second time, since nobody heard what came of the first, has updated it.
+// equal are values that count as others: a server that is told a DNSRecord a second time, since nobody heard what came
+// of the first, has updated it.
 var equal = map[string]string{
 	string(homelab.StateUpdated): string(homelab.StateCreated),
 	"RecordUpdated":              "RecordCreated",
@@ -54,7 +56,9 @@ func (w *World) state() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, at := range slices.Sorted(maps.Keys(w.servers)) {
-		fmt.Fprintf(&out, "server %s\n%s", at, w.servers[at].content(func(zone dnsname.Name) bool { return wanted[delivered{at, zone.String()}] }))
+		fmt.Fprintf(&out, "server %s\n%s", at, w.servers[at].content(func(zone dnsname.Name) bool {
+			return wanted[delivered{at, zone.String()}]
+		}))
 	}
 	for _, at := range slices.Sorted(maps.Keys(w.hooks)) {
 		fmt.Fprintf(&out, "webhook %s\n%s", at, w.hooks[at].content())
@@ -62,8 +66,8 @@ func (w *World) state() string {
 	return out.String()
 }
 
-// content is what a server holds, without serials. What a server cannot be without, its SOA and its name servers, stays where a zone was
-// delivered once, and tells nothing.
+// content is what a server holds, without serials. What a server cannot be without, its SOA and its name servers, stays
+// where a zone was delivered once, and tells nothing.
 func (s *server) content(wanted func(dnsname.Name) bool) string {
 	var out strings.Builder
 	for _, zone := range s.Zones() {

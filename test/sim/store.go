@@ -75,7 +75,9 @@ func (s *store) remove(r ref) {
 	uid := s.objects[r].GetUID()
 	s.put(r, nil)
 	for _, other := range s.sorted(func(o ref, object *unstructured.Unstructured) bool {
-		return slices.ContainsFunc(object.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == uid })
+		return slices.ContainsFunc(object.GetOwnerReferences(), func(owner metav1.OwnerReference) bool {
+			return owner.UID == uid
+		})
 	}) {
 		if s.objects[other] != nil && len(s.objects[other].GetOwnerReferences()) == 1 {
 			s.end(other)
@@ -84,8 +86,8 @@ func (s *store) remove(r ref) {
 	s.sweep(r.Namespace)
 }
 
-// collect ends what was stored since a revision for an owner that was gone by then, as the garbage collector does: a late
-// write of an operator that was stopped. It returns up to which revision it has looked. mu is held.
+// collect ends what was stored since a revision for an owner that was gone by then, as the garbage collector does: a
+// late write of an operator that was stopped. It returns up to which revision it has looked. mu is held.
 func (s *store) collect(since uint64) uint64 {
 	seen := s.revision
 	for i := len(s.log) - 1; i >= 0 && s.log[i].revision > since; i-- {
@@ -95,7 +97,9 @@ func (s *store) collect(since uint64) uint64 {
 			continue
 		}
 		owner := object.GetOwnerReferences()[0].UID
-		if !slices.ContainsFunc(slices.Collect(maps.Values(s.objects)), func(o *unstructured.Unstructured) bool { return o.GetUID() == owner }) {
+		if !slices.ContainsFunc(slices.Collect(maps.Values(s.objects)), func(o *unstructured.Unstructured) bool {
+			return o.GetUID() == owner
+		}) {
 			s.end(r)
 		}
 	}

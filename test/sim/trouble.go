@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// A trouble is what is wrong with the API server for a while, for operators; people's steps get through. API.store.mu guards it.
+// A trouble is what is wrong with the API server for a while, for operators; people's steps get through. API.store.mu
+// guards it.
 type trouble struct {
 	late    map[string]time.Duration // of watches, by plural
 	failing string                   // how writes are answered: "409", "429", "500" or "timeout"
@@ -40,7 +41,8 @@ func (l Life) Calm() Life {
 	return l
 }
 
-// blurOf returns for how long operators may see states of several kinds that there never were at one time, after a step that begins a trouble.
+// blurOf returns for how long operators may see states of several kinds that there never were at one time, after a step
+// that begins a trouble.
 func blurOf(words []string) time.Duration {
 	d, err := time.ParseDuration(words[len(words)-1])
 	switch {
@@ -68,7 +70,8 @@ func (a *API) begin(words []string) error {
 		close(s.changed) // who waits looks again
 		s.changed = make(chan struct{})
 	case "failing":
-		if !slices.Contains([]string{"409", "429", "500", "timeout"}, words[1]) || words[2] != "after" && words[2] != "before" {
+		if !slices.Contains([]string{"409", "429", "500", "timeout"}, words[1]) || words[2] != "after" &&
+			words[2] != "before" {
 			return errors.New("it fails with 409, 429, 500 or timeout, after or before it has stored")
 		}
 		a.trouble.failing, a.trouble.stored, a.trouble.until = words[1], words[2] == "after", s.now().Add(d)
@@ -131,8 +134,8 @@ func (t trouble) refusal(r *http.Request) (*http.Response, error) {
 	return failure(r, apierrors.NewTimeoutError("request did not complete within the allowed duration", 0))
 }
 
-// due returns those of the events that a follower is told of now, up to which revision that is all, and when there are more; zero: none wait.
-// API.store.mu is held.
+// due returns those of the events that a follower is told of now, up to which revision that is all, and when there are
+// more; zero: none wait. API.store.mu is held.
 func (a *API) due(f *follower, news []event, revision uint64) (now []event, seen uint64, next time.Time) {
 	late := a.trouble.late[f.kind.plural]
 	if late == 0 {

@@ -99,7 +99,9 @@ func alike(value any) any {
 				out[key] = "it is there"
 			case "managedFields": // in the order of seconds, of which each side has its own
 				all, _ := alike(inner).([]any)
-				out[key] = slices.SortedFunc(slices.Values(all), func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+				out[key] = slices.SortedFunc(slices.Values(all), func(a, b any) int {
+					return strings.Compare(fmt.Sprint(a), fmt.Sprint(b))
+				})
 			default:
 				out[key] = alike(inner)
 			}
@@ -167,7 +169,8 @@ func TestItAnswersAsKubeAPIServerDoes(t *testing.T) {
 		}
 		if diff := cmp.Diff(told[0], told[1]); status[0] != status[1] || diff != "" {
 			body, _ := json.Marshal(o.body(sides[0]))
-			t.Fatalf("operation %d: %s %s (%s) %s\nis answered %d by kube-apiserver, and %d here; what only one says:\n%s", n, o.method, o.path, o.contentType, body, status[0], status[1], diff)
+			t.Fatalf("operation %d: %s %s (%s) %s\nis answered %d by kube-apiserver, and %d here; what only one says:\n%s", n,
+				o.method, o.path, o.contentType, body, status[0], status[1], diff)
 		}
 	}
 }
@@ -282,7 +285,8 @@ func someSpec(random *rand.Rand, kind string) map[string]any {
 	case "Zone":
 		return choose(
 			spec(map[string]any{"domainName": "example.org."}), spec(map[string]any{"domainName": "example.net.", "unknown": 1}),
-			spec(map[string]any{"domainName": "b", "zoneRef": map[string]any{"name": "a"}}), spec(map[string]any{"domainName": ""}), spec(map[string]any{}),
+			spec(map[string]any{"domainName": "b", "zoneRef": map[string]any{"name": "a"}}),
+			spec(map[string]any{"domainName": ""}), spec(map[string]any{}),
 		)
 	case "Record":
 		return choose(
@@ -293,7 +297,8 @@ func someSpec(random *rand.Rand, kind string) map[string]any {
 		)
 	case "ZoneSlice":
 		return choose(
-			map[string]any{"zone": "a", "index": 1, "entries": []any{}}, map[string]any{"zone": "a", "index": 2, "journal": true, "text": "x\n"}, map[string]any{"index": -1},
+			map[string]any{"zone": "a", "index": 1, "entries": []any{}}, map[string]any{"zone": "a", "index": 2, "journal": true,
+				"text": "x\n"}, map[string]any{"index": -1},
 		)
 	}
 	return nil

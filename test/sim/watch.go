@@ -37,7 +37,8 @@ func (q request) test() (func(ref, *unstructured.Unstructured) bool, error) {
 		}
 	}
 	return func(r ref, object *unstructured.Unstructured) bool {
-		return r.kind == q.kind && (q.namespace == "" || r.Namespace == q.namespace) && byLabel.Matches(labels.Set(object.GetLabels())) &&
+		return r.kind == q.kind && (q.namespace == "" || r.Namespace == q.namespace) &&
+			byLabel.Matches(labels.Set(object.GetLabels())) &&
 			byField.Matches(fields.Set{"metadata.name": r.Name, "metadata.namespace": r.Namespace})
 	}, nil
 }
@@ -116,8 +117,8 @@ type follower struct {
 	away   <-chan struct{} // closed when the API server goes
 }
 
-// A stream is the body of a watch. It ends without an error for who has closed it: watch.Filter of apimachinery never ends when it is told
-// of one that nobody waits for.
+// A stream is the body of a watch. It ends without an error for who has closed it: watch.Filter of apimachinery never
+// ends when it is told of one that nobody waits for.
 type stream struct{ *io.PipeReader }
 
 // Read implements io.Reader.

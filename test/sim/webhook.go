@@ -16,8 +16,8 @@ import (
 	"github.com/zonefold/zonefold/internal/backend"
 )
 
-// A webhook is a server of DNSClasses: the handler of package dnshook, which checks signatures, in front of records in memory. These
-// are its steps:
+// A webhook is a server of DNSClasses: the handler of package dnshook, which checks signatures, in front of records in
+// memory. These are its steps:
 //
 //	webhook dns.example SECRET    it begins, or knows another key from now on
 //	down dns.example              nobody answers there
@@ -51,11 +51,12 @@ func (w *World) hook(words []string) error {
 	}
 	h := &webhook{at: words[1], records: &dnshook.Memory{}, world: w, key: words[2]}
 	var err error
-	h.handler, err = dnshook.NewHandler(dnshook.HandlerConfig{Provider: h.records, Now: backend.SystemClock{}.Now, Keys: func() ([]dnshook.Key, error) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		return []dnshook.Key{{Secret: []byte(h.key)}}, nil
-	}})
+	h.handler, err = dnshook.NewHandler(dnshook.HandlerConfig{Provider: h.records, Now: backend.SystemClock{}.Now,
+		Keys: func() ([]dnshook.Key, error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return []dnshook.Key{{Secret: []byte(h.key)}}, nil
+		}})
 	w.hooks[words[1]] = h
 	return err
 }
@@ -201,8 +202,8 @@ func (w *World) hooked(objects map[ref]*unstructured.Unstructured) {
 	}
 }
 
-// placeOf says where a DNSRecord is: host, type and name, by its status, or, where another object has sent the set that it shares, as its spec
-// has it.
+// placeOf says where a DNSRecord is: host, type and name, by its status, or, where another object has sent the set that
+// it shares, as its spec has it.
 func placeOf(object *unstructured.Unstructured, all map[ref]*unstructured.Unstructured) string {
 	applied := texts(object, "status", "applied")
 	if len(applied) == 0 {
@@ -215,7 +216,8 @@ func placeOf(object *unstructured.Unstructured, all map[ref]*unstructured.Unstru
 		}
 	}
 	host := strings.TrimPrefix(applied["server"], "http://")
-	return host + " " + dnshook.ID{Type: applied["type"], Domain: applied["domain"], Subdomain: applied["subdomain"]}.String()
+	return host + " " + dnshook.ID{Type: applied["type"], Domain: applied["domain"],
+		Subdomain: applied["subdomain"]}.String()
 }
 
 // hookHas reports whether the server at a place has the values that a DNSRecord names. mu is held.

@@ -9,8 +9,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// A want is what objects ask for, now and at any time before, in one zone of Zones, in the heap of a DNSClass, or in all zones of Gardener's
-// DNSRecords.
+// A want is what objects ask for, now and at any time before, in one zone of Zones, in the heap of a DNSClass, or in
+// all zones of Gardener's DNSRecords.
 type want struct {
 	apex   dnsname.Name // of a zone of Zones; zero: it is none
 	sets   rr.Sets
@@ -27,7 +27,8 @@ type attachment struct {
 }
 
 func newWant(apex dnsname.Name, now time.Time) *want {
-	return &want{apex: apex, all: map[rr.Key][]rr.Set{}, absent: map[rr.Key]time.Time{}, bare: now, places: map[string]*attachment{}}
+	return &want{apex: apex, all: map[rr.Key][]rr.Set{}, absent: map[rr.Key]time.Time{}, bare: now,
+		places: map[string]*attachment{}}
 }
 
 // become has other sets be asked for.
@@ -88,7 +89,8 @@ func (w *want) lacked(at string, key rr.Key, now time.Time) time.Time {
 	return later(a.since, w.absent[key])
 }
 
-// asked reports whether a set was ever asked for as it is sent to a server with some bounds of TTLs, which has something in its place.
+// asked reports whether a set was ever asked for as it is sent to a server with some bounds of TTLs, which has
+// something in its place.
 func (w *want) asked(at string, set, before rr.Set, scope *plan.Scope) bool {
 	a := w.places[at]
 	if a == nil {

@@ -37,9 +37,11 @@ type wishes struct {
 
 func newWishes() wishes {
 	return wishes{
-		world: zone.New(zone.Options{PublicSuffix: kubizonedialect.PublicSuffix}), names: map[zone.ID]string{}, refs: map[zone.ID][]string{},
-		backends: map[string]*zonefold.Backend{}, hosts: map[string]string{}, wants: map[string]*want{}, overlay: newWant(dnsname.Name{}, time.Time{}),
-		claims: map[ref]zone.Claim{}, overlaid: map[ref]rr.Set{}, values: map[value]bool{},
+		world: zone.New(zone.Options{PublicSuffix: kubizonedialect.PublicSuffix}), names: map[zone.ID]string{},
+		refs:     map[zone.ID][]string{},
+		backends: map[string]*zonefold.Backend{}, hosts: map[string]string{}, wants: map[string]*want{},
+		overlay: newWant(dnsname.Name{}, time.Time{}),
+		claims:  map[ref]zone.Claim{}, overlaid: map[ref]rr.Set{}, values: map[value]bool{},
 	}
 }
 
@@ -230,8 +232,8 @@ func (w *wishes) isAt(id zone.ID, backend string) bool {
 	return len(refs) == 0 && w.backends[backend].Spec.Default || slices.Contains(refs, backend)
 }
 
-// answeredByOperators reports whether the operators' own name servers have the record of a claim. They are asked for what
-// they have.
+// answeredByOperators reports whether the operators' own name servers have the record of a claim. They are asked for
+// what they have.
 func (w *wishes) answeredByOperators(claim zone.ID) bool {
 	verdict, _ := w.world.Verdict(claim)
 	for name, b := range w.backends {

@@ -16,12 +16,13 @@ import (
 
 // How late operators may be.
 const (
-	together = 50 * time.Millisecond // objects of two kinds that change so close to each other may be seen in either order,
-	settled  = time.Second           // for so long
+	// objects of two kinds that change so close to each other may be seen in either order,
+	together = 50 * time.Millisecond
+	settled  = time.Second // for so long
 )
 
-// A witness sees each change of an object and each message that a server takes, and notes what must never happen at any moment.
-// It knows what is wanted by a World of its own.
+// A witness sees each change of an object and each message that a server takes, and notes what must never happen at any
+// moment. It knows what is wanted by a World of its own.
 type witness struct {
 	now func() time.Time
 
@@ -56,7 +57,8 @@ type value struct {
 }
 
 func newWitness(now func() time.Time) *witness {
-	return &witness{now: now, wishes: newWishes(), held: map[string]map[string]*holding{}, born: map[ref]birth{}, scopes: map[string]plan.Scope{}}
+	return &witness{now: now, wishes: newWishes(), held: map[string]map[string]*holding{}, born: map[ref]birth{},
+		scopes: map[string]plan.Scope{}}
 }
 
 // found returns what must never happen and did.
@@ -66,7 +68,8 @@ func (w *witness) found() []string {
 	return slices.Clone(w.wrong)
 }
 
-// blur says that for so long, from now on, operators may see states of several kinds of objects that there never were at one time.
+// blur says that for so long, from now on, operators may see states of several kinds of objects that there never were
+// at one time.
 func (w *witness) blur(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -81,7 +84,8 @@ func (w *witness) changes(e event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	was, is := e.before, e.after
-	if was == nil || is == nil || was.GetUID() != is.GetUID() || was.GetGeneration() != is.GetGeneration() || ending(was) != ending(is) {
+	if was == nil || is == nil || was.GetUID() != is.GetUID() || was.GetGeneration() != is.GetGeneration() ||
+		ending(was) != ending(is) {
 		w.born[e.ref] = birth{generationOf(is), w.now()}
 		kind, known := w.wishes.take(e.ref, is, w.now())
 		if !known {
@@ -172,7 +176,8 @@ func (t notice) judge(m backendtest.Message) {
 		switch {
 		case !c.Deletes():
 			if !t.want.asked(t.at, c.Want, before, &t.scope) && !t.mayBeMixed(c.Want) {
-				t.notef("%s is told %s %d %q of %s, which no object asked for: %v", t.at, c.Key, c.Want.TTL, c.Want.Data, t.zone, t.want.all[c.Key])
+				t.notef("%s is told %s %d %q of %s, which no object asked for: %v", t.at, c.Key, c.Want.TTL, c.Want.Data, t.zone,
+					t.want.all[c.Key])
 			}
 		case had && !has:
 			t.judgeDeletion(c.Key)
@@ -188,10 +193,12 @@ func (t notice) judge(m backendtest.Message) {
 	}
 }
 
-// neverEmpty reports whether a zone was wanted at the server, with something in it, as long as something has been there.
+// neverEmpty reports whether a zone was wanted at the server, with something in it, as long as something has been
+// there.
 func (t notice) neverEmpty() bool {
 	a, full := t.want.places[t.at], t.holding.full
-	return a != nil && !a.since.IsZero() && !full.IsZero() && a.since.Before(full) && !t.want.empty(t.want.sets) && t.want.bare.Before(full) &&
+	return a != nil && !a.since.IsZero() && !full.IsZero() && a.since.Before(full) && !t.want.empty(t.want.sets) &&
+		t.want.bare.Before(full) &&
 		t.now().After(t.mixed)
 }
 
@@ -211,7 +218,9 @@ func (t notice) judgeDeletion(key rr.Key) {
 
 // mayBeMixed reports whether a set is of values that objects asked for, while operators may see a mixture.
 func (t notice) mayBeMixed(set rr.Set) bool {
-	return !t.now().After(t.mixed) && !slices.ContainsFunc(set.Data, func(data string) bool { return !t.wishes.values[value{set.Key(), data}] })
+	return !t.now().After(t.mixed) && !slices.ContainsFunc(set.Data, func(data string) bool {
+		return !t.wishes.values[value{set.Key(), data}]
+	})
 }
 
 // enter notes what a server has now.

@@ -105,9 +105,11 @@ type server struct {
 
 func newWorld(kinds *Kinds, run Run, l Life) *World {
 	w := &World{
-		api: NewAPI(kinds, backend.SystemClock{}.Now), run: run, servers: map[string]*server{}, fault: l.Fault, crashed: make(chan struct{}, 8),
-		hooks: map[string]*webhook{}, dialects: l.Dialects(),
-		operators: 1, listeners: map[string]*listener{}, chronicles: map[dnsname.Name]*chronicle{}, happened: make(chan struct{}, 1),
+		api: NewAPI(kinds, backend.SystemClock{}.Now), run: run, servers: map[string]*server{}, fault: l.Fault,
+		crashed: make(chan struct{}, 8),
+		hooks:   map[string]*webhook{}, dialects: l.Dialects(),
+		operators: 1, listeners: map[string]*listener{}, chronicles: map[dnsname.Name]*chronicle{},
+		happened: make(chan struct{}, 1),
 		embedded: l.embedded(), reviews: l.Reviews, attempted: map[ref]string{},
 	}
 	w.eyes = newWitness(w.api.store.now)
@@ -151,7 +153,8 @@ func (w *World) begin(ctx context.Context) {
 	w.happens()
 	go func() {
 		err := w.run(ctx, Process{
-			Config: &rest.Config{Host: "http://203.0.113.1", Transport: o}, Connect: o.connector, Open: o.open, Log: slog.New(slog.DiscardHandler),
+			Config: &rest.Config{Host: "http://203.0.113.1", Transport: o}, Connect: o.connector, Open: o.open,
+			Log:      slog.New(slog.DiscardHandler),
 			Dialects: w.dialects, Webhooks: wire{o}, Pods: o.pods(), DNS: at, Listen: o.listen, Dial: o.dial, Admit: o.reviews,
 		})
 		if ctx.Err() == nil && w.api.wasGone() {
@@ -221,9 +224,9 @@ func (o *operator) awake() error {
 	}
 }
 
-// depart waits for as long as a message to a name server is on its way. What is between the last look at the Lease and the wire is not held up
-// (see docs/simulation.md): a message that is on its way when the process is stopped arrives. One that would set out while it is stopped does
-// not: when the process goes on, it finds that its Lease is over.
+// depart waits for as long as a message to a name server is on its way. What is between the last look at the Lease and
+// the wire is not held up (see docs/simulation.md): a message that is on its way when the process is stopped arrives.
+// One that would set out while it is stopped does not: when the process goes on, it finds that its Lease is over.
 func (o *operator) depart(ctx context.Context, takes time.Duration) error {
 	o.mu.Lock()
 	dead, holds := o.dead, o.holds

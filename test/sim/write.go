@@ -19,7 +19,8 @@ import (
 )
 
 // errModified is what kube-apiserver says of an object that is newer than the one that was changed.
-var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
+var errModified = errors.New(
+	"the object has been modified; please apply your changes to the latest version and try again")
 
 // A write is what a request does to one object.
 type write struct {
@@ -31,7 +32,8 @@ type write struct {
 }
 
 // create stores a new object.
-func (a *API) create(ctx context.Context, w write, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (a *API) create(ctx context.Context, w write,
+	object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	a.store.mu.Lock()
 	defer a.store.mu.Unlock()
 	if object.GetName() == "" && object.GetGenerateName() != "" {
@@ -59,7 +61,8 @@ func (a *API) create(ctx context.Context, w write, object *unstructured.Unstruct
 	if a.store.objects[w.ref] != nil {
 		return nil, apierrors.NewAlreadyExists(w.kind.resource(), w.Name)
 	}
-	object, err := w.managed(&unstructured.Unstructured{Object: map[string]any{"apiVersion": object.GetAPIVersion(), "kind": object.GetKind()}}, object)
+	object, err := w.managed(&unstructured.Unstructured{Object: map[string]any{"apiVersion": object.GetAPIVersion(),
+		"kind": object.GetKind()}}, object)
 	if err != nil || w.dry {
 		return object, err
 	}
@@ -79,15 +82,18 @@ func (a *API) room(w write) error {
 	if namespace.GetDeletionTimestamp() == nil {
 		return nil
 	}
-	err := apierrors.NewForbidden(w.kind.resource(), w.Name, fmt.Errorf("unable to create new content in namespace %s because it is being terminated", w.Namespace))
+	err := apierrors.NewForbidden(w.kind.resource(), w.Name, fmt.Errorf(
+		"unable to create new content in namespace %s because it is being terminated", w.Namespace))
 	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
-		Type: corev1.NamespaceTerminatingCause, Message: fmt.Sprintf("namespace %s is being terminated", w.Namespace), Field: "metadata.namespace",
+		Type: corev1.NamespaceTerminatingCause, Message: fmt.Sprintf("namespace %s is being terminated", w.Namespace),
+		Field: "metadata.namespace",
 	})
 	return err
 }
 
 // update puts an object in the place of another.
-func (a *API) update(ctx context.Context, w write, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (a *API) update(ctx context.Context, w write,
+	object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	a.store.mu.Lock()
 	defer a.store.mu.Unlock()
 	before := a.store.objects[w.ref]
@@ -95,7 +101,8 @@ func (a *API) update(ctx context.Context, w write, object *unstructured.Unstruct
 		return nil, apierrors.NewNotFound(w.kind.resource(), w.Name)
 	}
 	if u := object.GetUID(); u != "" && u != before.GetUID() {
-		return nil, apierrors.NewConflict(w.kind.resource(), w.Name, fmt.Errorf("precondition failed: UID in precondition: %s, UID in object meta: %s", u, before.GetUID()))
+		return nil, apierrors.NewConflict(w.kind.resource(), w.Name, fmt.Errorf(
+			"precondition failed: UID in precondition: %s, UID in object meta: %s", u, before.GetUID()))
 	}
 	if object.GetResourceVersion() == "" && w.kind.custom != nil {
 		return nil, apierrors.NewInvalid(w.kind.GroupKind(), w.Name, field.ErrorList{
@@ -106,8 +113,10 @@ func (a *API) update(ctx context.Context, w write, object *unstructured.Unstruct
 	return a.replace(ctx, w, before, object)
 }
 
-// patch changes an object by a patch of one of the types that there are, but for strategic ones. An object that is applied may be made.
-func (a *API) patch(ctx context.Context, w write, kind types.PatchType, body []byte) (after *unstructured.Unstructured, made bool, err error) {
+// patch changes an object by a patch of one of the types that there are, but for strategic ones. An object that is
+// applied may be made.
+func (a *API) patch(ctx context.Context, w write, kind types.PatchType,
+	body []byte) (after *unstructured.Unstructured, made bool, err error) {
 	a.store.mu.Lock()
 	defer a.store.mu.Unlock()
 	before := a.store.objects[w.ref]
@@ -120,7 +129,8 @@ func (a *API) patch(ctx context.Context, w write, kind types.PatchType, body []b
 }
 
 // change changes an object by a patch. store.mu is held.
-func (a *API) change(ctx context.Context, w write, kind types.PatchType, body []byte) (*unstructured.Unstructured, error) {
+func (a *API) change(ctx context.Context, w write, kind types.PatchType,
+	body []byte) (*unstructured.Unstructured, error) {
 	before := a.store.objects[w.ref]
 	if before == nil {
 		return nil, apierrors.NewNotFound(w.kind.resource(), w.Name)
@@ -141,7 +151,8 @@ func (a *API) change(ctx context.Context, w write, kind types.PatchType, body []
 			return nil, apierrors.NewGenericServerResponse(422, "", w.kind.resource(), w.Name, err.Error(), 0, false)
 		}
 	default:
-		return nil, apierrors.NewGenericServerResponse(415, "", w.kind.resource(), w.Name, fmt.Sprintf("patches of the type %s are not taken", kind), 0, false)
+		return nil, apierrors.NewGenericServerResponse(415, "", w.kind.resource(), w.Name, fmt.Sprintf(
+			"patches of the type %s are not taken", kind), 0, false)
 	}
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
@@ -154,14 +165,16 @@ func (a *API) change(ctx context.Context, w write, kind types.PatchType, body []
 }
 
 // apply is server-side apply. store.mu is held.
-func (a *API) apply(ctx context.Context, w write, before *unstructured.Unstructured, body []byte) (*unstructured.Unstructured, error) {
+func (a *API) apply(ctx context.Context, w write, before *unstructured.Unstructured,
+	body []byte) (*unstructured.Unstructured, error) {
 	applied, err := a.decode(body, "application/yaml")
 	if err != nil {
 		return nil, err
 	}
 	fields := w.kind.fields(w.subresource)
 	if fields == nil || w.manager == "" {
-		return nil, apierrors.NewBadRequest("objects of this kind are not applied here, and none without the name of a field manager")
+		return nil, apierrors.NewBadRequest(
+			"objects of this kind are not applied here, and none without the name of a field manager")
 	}
 	live := before
 	if live == nil {
@@ -169,7 +182,8 @@ func (a *API) apply(ctx context.Context, w write, before *unstructured.Unstructu
 			return nil, apierrors.NewNotFound(w.kind.resource(), w.Name)
 		}
 		if applied.GetUID() != "" || applied.GetResourceVersion() != "" {
-			return nil, apierrors.NewConflict(w.kind.resource(), w.Name, fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", applied.GetUID()))
+			return nil, apierrors.NewConflict(w.kind.resource(), w.Name, fmt.Errorf(
+				"uid mismatch: the provided object specified uid %s, and no existing object was found", applied.GetUID()))
 		}
 		live = &unstructured.Unstructured{}
 		live.SetGroupVersionKind(w.kind.GroupVersionKind)
@@ -189,7 +203,8 @@ func (a *API) apply(ctx context.Context, w write, before *unstructured.Unstructu
 }
 
 // createApplied stores what was applied where nothing was. store.mu is held.
-func (a *API) createApplied(ctx context.Context, w write, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (a *API) createApplied(ctx context.Context, w write,
+	object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if err := a.room(w); err != nil {
 		return nil, err
 	}
@@ -206,7 +221,8 @@ func (a *API) createApplied(ctx context.Context, w write, object *unstructured.U
 }
 
 // replace puts an object in the place of another, and notes who set what. store.mu is held.
-func (a *API) replace(ctx context.Context, w write, before, after *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (a *API) replace(ctx context.Context, w write, before,
+	after *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if v := after.GetResourceVersion(); v != "" && v != before.GetResourceVersion() {
 		return nil, apierrors.NewConflict(w.kind.resource(), w.Name, errModified)
 	}
@@ -250,20 +266,23 @@ func (w write) keep(before, after *unstructured.Unstructured) {
 }
 
 // replaceManaged stores an object whose managed fields are right. store.mu is held.
-func (a *API) replaceManaged(ctx context.Context, w write, before, after *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (a *API) replaceManaged(ctx context.Context, w write, before,
+	after *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	uid, version := after.GetUID(), after.GetResourceVersion()
 	w.keep(before, after)
 	if before.GetDeletionTimestamp() != nil {
 		for _, f := range after.GetFinalizers() {
 			if !slices.Contains(before.GetFinalizers(), f) {
 				return nil, apierrors.NewInvalid(w.kind.GroupKind(), w.Name, field.ErrorList{
-					field.Forbidden(field.NewPath("metadata", "finalizers"), "no new finalizers can be added if the object is being deleted"),
+					field.Forbidden(field.NewPath("metadata", "finalizers"),
+						"no new finalizers can be added if the object is being deleted"),
 				})
 			}
 		}
 	}
 	errs := w.kind.admit(ctx, after, before)
-	if uid != before.GetUID() && w.subresource == "" { // who writes a status may say what it likes: metadata are not taken from it
+	if uid != before.GetUID() && w.subresource == "" {
+		// who writes a status may say what it likes: metadata are not taken from it
 		errs = append(errs, field.Invalid(field.NewPath("metadata", "uid"), uid, "field is immutable"))
 	}
 	if len(errs) > 0 {
@@ -335,7 +354,8 @@ func (a *API) remove(r ref, options *metav1.DeleteOptions) (*unstructured.Unstru
 		return nil, apierrors.NewNotFound(r.kind.resource(), r.Name)
 	}
 	if p := options.Preconditions; p != nil {
-		if p.UID != nil && *p.UID != object.GetUID() || p.ResourceVersion != nil && *p.ResourceVersion != object.GetResourceVersion() {
+		if p.UID != nil && *p.UID != object.GetUID() || p.ResourceVersion != nil &&
+			*p.ResourceVersion != object.GetResourceVersion() {
 			text, _ := json.Marshal(p)
 			return nil, apierrors.NewConflict(r.kind.resource(), r.Name, fmt.Errorf("precondition failed: %s", text))
 		}

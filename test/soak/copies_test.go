@@ -23,7 +23,8 @@ type key struct{ name, algorithm, secret string }
 func (f *field) transferKey() key {
 	f.Helper()
 	var secret corev1.Secret
-	if err := f.client.Get(f.ctx, client.ObjectKey{Namespace: namespace, Name: fleet + "-transfer-key"}, &secret); err != nil {
+	if err := f.client.Get(f.ctx, client.ObjectKey{Namespace: namespace, Name: fleet + "-transfer-key"},
+		&secret); err != nil {
 		f.Fatal(err)
 	}
 	return key{string(secret.Data["key-name"]), string(secret.Data["algorithm"]), string(secret.Data["secret"])}
@@ -31,7 +32,8 @@ func (f *field) transferKey() key {
 
 // transfer copies a zone.
 func transfer(at netip.AddrPort, zone string, k key) (content, error) {
-	t := &dns.Transfer{DialTimeout: answerWithin, ReadTimeout: 2 * answerWithin, TsigSecret: map[string]string{dns.Fqdn(k.name): k.secret}}
+	t := &dns.Transfer{DialTimeout: answerWithin, ReadTimeout: 2 * answerWithin,
+		TsigSecret: map[string]string{dns.Fqdn(k.name): k.secret}}
 	m := new(dns.Msg).SetAxfr(zone)
 	m.SetTsig(dns.Fqdn(k.name), dns.Fqdn(k.algorithm), 300, time.Now().Unix())
 	envelopes, err := t.In(m, at.String())
@@ -81,7 +83,8 @@ func (w *witness) copied(t *target, zone string, c content) {
 	w.serial(t, zone, c.serial)
 	name := fmt.Sprint(zone, " ", c.serial)
 	if before, ok := w.said[name]; ok && before != c.String() {
-		w.lie("%s: serial %d of %s has another content than before:\n%s", t.name, c.serial, zone, differences(c.String(), before))
+		w.lie("%s: serial %d of %s has another content than before:\n%s", t.name, c.serial, zone,
+			differences(c.String(), before))
 	}
 	w.said[name] = c.String()
 	for _, q := range w.model.questions(zone) {
@@ -127,7 +130,8 @@ func (w *witness) alike(ctx context.Context, k key) error {
 				return fmt.Errorf("%s (%s): %w", p.Name, p.Labels[v1beta1.InstanceLabel], err)
 			}
 			if wanted := w.model.whole(zone); c.String() != wanted {
-				return fmt.Errorf("%s has another content of %s, under serial %d, than what is wanted:\n%s", p.Name, zone, c.serial, differences(c.String(), wanted))
+				return fmt.Errorf("%s has another content of %s, under serial %d, than what is wanted:\n%s", p.Name, zone, c.serial,
+					differences(c.String(), wanted))
 			}
 			w.mu.Lock()
 			highest := w.highest[zone]

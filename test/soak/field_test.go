@@ -79,7 +79,8 @@ func (f *field) tell(format string, args ...any) {
 	f.story = append(f.story, time.Now().Format(clock)+" "+fmt.Sprintf(format, args...))
 }
 
-// Error is the test's, and is told once more behind everything that is shown of a failure: who sees only its end sees this.
+// Error is the test's, and is told once more behind everything that is shown of a failure: who sees only its end sees
+// this.
 func (f *field) Error(args ...any) {
 	f.Helper()
 	f.T.Error(args...)
@@ -128,7 +129,8 @@ func (f *field) insist(ctx context.Context, do func(context.Context) error) erro
 // put is what a person does with kubectl apply, for as long as it takes.
 func (f *field) put(ctx context.Context, o *unstructured.Unstructured) error {
 	return f.insist(ctx, func(ctx context.Context) error {
-		return f.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner("person"), client.ForceOwnership)
+		return f.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner("person"),
+			client.ForceOwnership)
 	})
 }
 
@@ -184,10 +186,12 @@ func isReady(conditions []metav1.Condition) error {
 	return fmt.Errorf("it does not say whether it is ready")
 }
 
-// keepLogs keeps what containers print, also of pods that are gone, for as long as the test runs and beyond if it fails.
+// keepLogs keeps what containers print, also of pods that are gone, for as long as the test runs and beyond if it
+// fails.
 func (f *field) keepLogs() {
 	var err error
-	if f.kept, err = os.MkdirTemp(filepath.Dir(f.cluster.Dir()), "zonefold-soak-"); err != nil { // where links to the logs can be
+	if f.kept, err = os.MkdirTemp(filepath.Dir(f.cluster.Dir()), "zonefold-soak-"); err != nil {
+		// where links to the logs can be
 		f.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -66,7 +66,8 @@ func (k *killer) run(ctx context.Context, kinds []string) error {
 	}
 }
 
-// victim chooses a pod of the fleet, once some other one answers for everything: where all are killed at once nobody answers.
+// victim chooses a pod of the fleet, once some other one answers for everything: where all are killed at once nobody
+// answers.
 func (k *killer) victim(ctx context.Context, choose func(*corev1.Pod) bool) *corev1.Pod {
 	ctx, cancel := context.WithTimeout(ctx, victimWithin)
 	defer cancel()
@@ -75,7 +76,9 @@ func (k *killer) victim(ctx context.Context, choose func(*corev1.Pod) bool) *cor
 		if err != nil {
 			continue
 		}
-		pods = slices.DeleteFunc(pods, func(p corev1.Pod) bool { return !p.DeletionTimestamp.IsZero() || p.Status.PodIP == "" || !choose(&p) })
+		pods = slices.DeleteFunc(pods, func(p corev1.Pod) bool {
+			return !p.DeletionTimestamp.IsZero() || p.Status.PodIP == "" || !choose(&p)
+		})
 		if len(pods) == 0 {
 			continue
 		}
@@ -110,7 +113,9 @@ func (k *killer) pod(ctx context.Context) error {
 		options = append(options, client.GracePeriodSeconds(0))
 	}
 	k.did("pod", "%s deleted, at once: %v", p.Name, len(options) > 0)
-	return k.insist(ctx, func(ctx context.Context) error { return client.IgnoreNotFound(k.client.Delete(ctx, p, options...)) })
+	return k.insist(ctx, func(ctx context.Context) error {
+		return client.IgnoreNotFound(k.client.Delete(ctx, p, options...))
+	})
 }
 
 // inPod ends programs in a pod of the fleet as a crash does.
@@ -198,8 +203,8 @@ func (k *killer) operator(ctx context.Context) error {
 	return nil
 }
 
-// api ends the API server, and starts it again after a while, in which something else may be ended. Where it is away for most of
-// the time the node counts as lost, and Services lead nowhere.
+// api ends the API server, and starts it again after a while, in which something else may be ended. Where it is away
+// for most of the time the node counts as lost, and Services lead nowhere.
 func (k *killer) api(ctx context.Context) error {
 	if time.Since(k.up) < upAtLeast {
 		return nil
@@ -225,8 +230,8 @@ func (k *killer) api(ctx context.Context) error {
 	return nil
 }
 
-// kubelet ends kubelet, which is started again at once. Pods then count as not ready until they are probed, and no Service leads
-// anywhere, whatever they are: this is done only where it is asked for.
+// kubelet ends kubelet, which is started again at once. Pods then count as not ready until they are probed, and no
+// Service leads anywhere, whatever they are: this is done only where it is asked for.
 func (k *killer) kubelet(ctx context.Context) error {
 	k.did("kubelet", "kubelet ended")
 	return k.cluster.RestartKubelet(ctx)
@@ -242,6 +247,7 @@ func (k *killer) leads(ctx context.Context) func(corev1.Pod) bool {
 	var lease coordinationv1.Lease
 	err := k.client.Get(ctx, client.ObjectKey{Namespace: testoperator.Namespace, Name: "zonefold-operator"}, &lease)
 	return func(p corev1.Pod) bool {
-		return err == nil && lease.Spec.HolderIdentity != nil && strings.HasPrefix(*lease.Spec.HolderIdentity, p.Status.PodIP+":")
+		return err == nil && lease.Spec.HolderIdentity != nil && strings.HasPrefix(*lease.Spec.HolderIdentity, p.Status.PodIP+
+			":")
 	}
 }

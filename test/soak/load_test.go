@@ -29,12 +29,14 @@ type constant struct {
 }
 
 var constants = []constant{
-	{"ARecord", "www", dns.TypeA, map[string]any{"ipv4Addresses": []any{"192.0.2.1", "192.0.2.2"}}, "192.0.2.1, 192.0.2.2"},
+	{"ARecord", "www", dns.TypeA, map[string]any{"ipv4Addresses": []any{"192.0.2.1", "192.0.2.2"}},
+		"192.0.2.1, 192.0.2.2"},
 	{"TXTRecord", "@", dns.TypeTXT, map[string]any{"text": []any{"always", "here"}}, `"always" "here"`},
 	{"CNAMERecord", "alias", dns.TypeCNAME, map[string]any{"target": "www.~"}, "www.~"},
 	{"MXRecord", "@", dns.TypeMX, map[string]any{"priority": int64(10), "mailServer": "mail.~"}, "10 mail.~"},
 	{"AAAARecord", "mail", dns.TypeAAAA, map[string]any{"ipv6Address": "2001:db8::1"}, "2001:db8::1"},
-	{"SRVRecord", "_dns._tcp", dns.TypeSRV, map[string]any{"priority": int64(1), "weight": int64(2), "port": int64(53), "target": "www.~"}, "1 2 53 www.~"},
+	{"SRVRecord", "_dns._tcp", dns.TypeSRV, map[string]any{"priority": int64(1), "weight": int64(2), "port": int64(53),
+		"target": "www.~"}, "1 2 53 www.~"},
 	{"ARecord", "*.any", dns.TypeA, map[string]any{"ipv4Address": "192.0.2.3"}, "192.0.2.3"},
 }
 
@@ -63,7 +65,8 @@ func (s subject) content(n uint32) (spec map[string]any, data string) {
 	case "TXTRecord":
 		return map[string]any{"text": []any{fmt.Sprintf("version %d", n)}}, fmt.Sprintf("%q", fmt.Sprintf("version %d", n))
 	default:
-		return map[string]any{"priority": int64(n % 100), "mailServer": fmt.Sprintf("m%d.%s", n, s.zone)}, fmt.Sprintf("%d m%d.%s", n%100, n, s.zone)
+		return map[string]any{"priority": int64(n % 100), "mailServer": fmt.Sprintf("m%d.%s", n, s.zone)}, fmt.Sprintf(
+			"%d m%d.%s", n%100, n, s.zone)
 	}
 }
 
@@ -85,7 +88,8 @@ type load struct {
 
 func newLoad(f *field, m *model, random *rand.Rand) *load {
 	l := &load{field: f, model: m, random: random, there: map[string]bool{}}
-	kinds := []subject{{kind: "ARecord", rrtype: dns.TypeA}, {kind: "AAAARecord", rrtype: dns.TypeAAAA}, {kind: "TXTRecord", rrtype: dns.TypeTXT}, {kind: "MXRecord", rrtype: dns.TypeMX}}
+	kinds := []subject{{kind: "ARecord", rrtype: dns.TypeA}, {kind: "AAAARecord", rrtype: dns.TypeAAAA},
+		{kind: "TXTRecord", rrtype: dns.TypeTXT}, {kind: "MXRecord", rrtype: dns.TypeMX}}
 	for i := range 30 {
 		s := kinds[i%len(kinds)]
 		s.zone, s.name = zones[i%len(zones)], fmt.Sprintf("r%d", i)
@@ -116,7 +120,8 @@ func objectName(zone string) string { return strings.TrimSuffix(zone, ".example.
 
 // putZone has a zone whose SOA differs by one number.
 func (l *load) putZone(ctx context.Context, zone string, retry uint32) error {
-	l.model.want(question{zone, dns.TypeSOA}, fmt.Sprintf("%d ns1.%s admin.%s 0 3600 %d 604800 60", zoneTTL, zone, zone, retry))
+	l.model.want(question{zone, dns.TypeSOA}, fmt.Sprintf("%d ns1.%s admin.%s 0 3600 %d 604800 60", zoneTTL, zone, zone,
+		retry))
 	if l.model.now(question{zone, dns.TypeNS}) == nothing {
 		l.model.want(question{zone, dns.TypeNS}, fmt.Sprintf("%d ns1.%s, ns2.%s", zoneTTL, zone, zone))
 		l.model.want(question{"ns1." + zone, dns.TypeA}, fmt.Sprintf("%d 192.0.2.53", zoneTTL))
@@ -129,7 +134,8 @@ func (l *load) putZone(ctx context.Context, zone string, retry uint32) error {
 			"refresh": int64(3600), "retry": int64(retry), "expire": int64(604800), "negativeTtl": int64(60),
 		},
 		"nameServers": []any{
-			map[string]any{"hostname": "ns1." + zone, "ipv4Address": "192.0.2.53"}, map[string]any{"hostname": "ns2." + zone, "ipv4Address": "192.0.2.54"},
+			map[string]any{"hostname": "ns1." + zone, "ipv4Address": "192.0.2.53"}, map[string]any{"hostname": "ns2." + zone,
+				"ipv4Address": "192.0.2.54"},
 		},
 	}))
 }

@@ -1,5 +1,5 @@
-// Package soak_test runs a fleet of BIND on a real node while everything that it consists of is killed at random, records change and
-// clients ask. It has a cluster of its own: an API server that is killed disturbs everybody else.
+// Package soak_test runs a fleet of BIND on a real node while everything that it consists of is killed at random,
+// records change and clients ask. It has a cluster of its own: an API server that is killed disturbs everybody else.
 package soak_test
 
 import (
@@ -20,7 +20,8 @@ import (
 var (
 	lasting = flag.Duration("for", time.Minute, "for how long things are killed")
 	seed    = flag.Uint64("seed", 0, "what decides what is killed and what changes; 0: another one each time")
-	only    = flag.String("kills", "", "the kinds of kills, with commas between them, to find out which one does it; none: all but kubelet")
+	only    = flag.String("kills", "",
+		"the kinds of kills, with commas between them, to find out which one does it; none: all but kubelet")
 )
 
 func TestMain(m *testing.M) {

@@ -29,7 +29,8 @@ type version struct {
 
 func (v version) String() string { return v.from.Format(clock) + " " + v.data }
 
-// A model is what is wanted of every name, from the beginning: no data is wanted twice, so that an answer tells when it was wanted.
+// A model is what is wanted of every name, from the beginning: no data is wanted twice, so that an answer tells when it
+// was wanted.
 type model struct {
 	mu      sync.Mutex
 	history map[question][]version // the last one is wanted now

@@ -29,8 +29,8 @@ const (
 	gapAtMost = 5 * time.Second
 )
 
-// TestRandomKills kills pods, sidecars, operators and the API server at random while records change. A client that asks every server
-// all the time never gets a wrong answer, and in the end every server has what is wanted.
+// TestRandomKills kills pods, sidecars, operators and the API server at random while records change. A client that asks
+// every server all the time never gets a wrong answer, and in the end every server has what is wanted.
 func TestRandomKills(t *testing.T) {
 	number := *seed
 	if number == 0 {
@@ -68,7 +68,8 @@ func TestRandomKills(t *testing.T) {
 	end()
 	parts.Wait()
 	w.report(k.times["api"]+k.times["kubelet"] == 0)
-	t.Logf("%d changes; ended: %v; all was right %s after the last", changes, k.times, time.Since(began).Round(100*time.Millisecond))
+	t.Logf("%d changes; ended: %v; all was right %s after the last", changes, k.times,
+		time.Since(began).Round(100*time.Millisecond))
 	for _, kind := range k.kinds() {
 		if k.times[kind] == 0 {
 			f.Errorf("nothing of the kind %s was ended", kind)
@@ -80,9 +81,11 @@ func TestRandomKills(t *testing.T) {
 // deploy makes the fleet and its zones.
 func (f *field) deploy(l *load) {
 	f.Helper()
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{
+		"pod-security.kubernetes.io/enforce": "restricted"}}}
 	f.must(f.client.Create(f.ctx, ns))
-	f.must(f.put(f.ctx, object("Bind9Cluster", fleet, map[string]any{"primaryReplicas": int64(2), "secondaryReplicas": int64(servers - 2)})))
+	f.must(f.put(f.ctx, object("Bind9Cluster", fleet,
+		map[string]any{"primaryReplicas": int64(2), "secondaryReplicas": int64(servers - 2)})))
 	f.must(l.begin(f.ctx))
 	f.eventually("the key of transfers", func(ctx context.Context) error {
 		return f.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: fleet + "-transfer-key"}, &corev1.Secret{})
@@ -123,7 +126,8 @@ func (f *field) settle(w *witness, secret key) {
 
 // ready complains of what does not say that it is ready.
 func (f *field) ready(ctx context.Context) error {
-	for _, kind := range []string{"Bind9Cluster", "Bind9Instance", "DNSZone", "ARecord", "AAAARecord", "CNAMERecord", "TXTRecord", "MXRecord", "SRVRecord"} {
+	for _, kind := range []string{"Bind9Cluster", "Bind9Instance", "DNSZone", "ARecord", "AAAARecord", "CNAMERecord",
+		"TXTRecord", "MXRecord", "SRVRecord"} {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(v1beta1.GroupVersion.WithKind(kind + "List"))
 		if err := f.client.List(ctx, list, client.InNamespace(namespace)); err != nil {
@@ -145,7 +149,8 @@ func (f *field) ready(ctx context.Context) error {
 				return fmt.Errorf("%s %s: %w", kind, o.GetName(), err)
 			}
 			if typed.ObservedGeneration != o.GetGeneration() {
-				return fmt.Errorf("%s %s tells of generation %d and not %d", kind, o.GetName(), typed.ObservedGeneration, o.GetGeneration())
+				return fmt.Errorf("%s %s tells of generation %d and not %d", kind, o.GetName(), typed.ObservedGeneration,
+					o.GetGeneration())
 			}
 		}
 	}
@@ -161,7 +166,8 @@ func (w *witness) askServices(ctx context.Context, random *rand.Rand) {
 		at, err := w.cluster.Service(w.ctx, s.Namespace, s.Name)
 		w.must(err)
 		w.mu.Lock()
-		w.ask(ctx, &target{name: "Service " + s.Name, id: "Service " + s.Name, at: at.At(servicePort), service: true}, random.Uint64())
+		w.ask(ctx, &target{name: "Service " + s.Name, id: "Service " + s.Name, at: at.At(servicePort), service: true},
+			random.Uint64())
 		w.mu.Unlock()
 	}
 }
@@ -185,8 +191,8 @@ func (f *field) isGone(w *witness) {
 	})
 }
 
-// report complains of what no server should have said, and of silence. While the API server comes and goes, nobody tells Services
-// where to lead; what clients get through them says something about pods only where it stays.
+// report complains of what no server should have said, and of silence. While the API server comes and goes, nobody
+// tells Services where to lead; what clients get through them says something about pods only where it stays.
 func (w *witness) report(routed bool) {
 	w.Helper()
 	w.mu.Lock()
@@ -194,8 +200,10 @@ func (w *witness) report(routed bool) {
 	for _, lie := range w.lies[:min(len(w.lies), 30)] {
 		w.Error(lie)
 	}
-	w.Logf("%d answers and %d copies; %d wrong; the longest time without an answer of any pod was %s, after %s, and through any Service %s, after %s",
-		w.answers, w.copies, len(w.lies), w.pods.longest.Round(time.Millisecond), w.pods.from.Format(clock), w.through.longest.Round(time.Millisecond), w.through.from.Format(clock))
+	w.Logf("%d answers and %d copies; %d wrong; the longest time without an answer of any pod was %s, after %s, and "+
+		"through any Service %s, after %s",
+		w.answers, w.copies, len(w.lies), w.pods.longest.Round(time.Millisecond), w.pods.from.Format(clock),
+		w.through.longest.Round(time.Millisecond), w.through.from.Format(clock))
 	if w.pods.longest > gapAtMost {
 		w.Errorf("for %s no pod answered", w.pods.longest)
 	}

@@ -73,8 +73,10 @@ func (s *silence) heard(now time.Time) {
 
 func newWitness(l *load) *witness {
 	return &witness{
-		field: l.field, model: l.model, subjects: l.subjects, targets: map[string]*target{}, killed: map[string]time.Time{}, serials: map[claim]uint32{}, places: map[claim]int{},
-		right: map[claim]time.Time{}, said: map[string]string{}, highest: map[string]uint32{}, shown: map[question]bool{}, leaving: map[string]bool{},
+		field: l.field, model: l.model, subjects: l.subjects, targets: map[string]*target{}, killed: map[string]time.Time{},
+		serials: map[claim]uint32{}, places: map[claim]int{},
+		right: map[claim]time.Time{}, said: map[string]string{}, highest: map[string]uint32{}, shown: map[question]bool{},
+		leaving: map[string]bool{},
 	}
 }
 
@@ -145,7 +147,8 @@ func (w *witness) ask(ctx context.Context, t *target, seed uint64) {
 	})
 }
 
-// questions are some about one zone: a record that never changes, the SOA, one that changes, and the zone that comes and goes.
+// questions are some about one zone: a record that never changes, the SOA, one that changes, and the zone that comes
+// and goes.
 func (w *witness) questions(random *rand.Rand) []question {
 	zone := zones[random.IntN(len(zones))]
 	c := constants[random.IntN(len(constants))]
@@ -192,7 +195,8 @@ func (w *witness) take(t *target, q question, answer *dns.Msg) {
 	}
 }
 
-// silent complains of a server that has answered before, and does not any more although nobody has killed it. mu is held.
+// silent complains of a server that has answered before, and does not any more although nobody has killed it. mu is
+// held.
 func (w *witness) silent(t *target, zone string, answer *dns.Msg, now time.Time) {
 	last, ever := w.right[claim{t.id, zone}]
 	_, killed := w.killed[t.id]
@@ -204,7 +208,8 @@ func (w *witness) silent(t *target, zone string, answer *dns.Msg, now time.Time)
 	if answer != nil {
 		what = dns.RcodeToString[answer.Rcode]
 	}
-	w.lie("%s, which nobody has killed, has not answered for %s since %s, but says %s", t.name, zone, last.Format(clock), what)
+	w.lie("%s, which nobody has killed, has not answered for %s since %s, but says %s", t.name, zone, last.Format(clock),
+		what)
 }
 
 // judge looks at an answer that is one. mu is held.
@@ -233,7 +238,8 @@ func (w *witness) judge(t *target, q question, answer *dns.Msg) {
 	}
 }
 
-// history complains of data that was never wanted, or not any more when the same server had something newer. mu is held.
+// history complains of data that was never wanted, or not any more when the same server had something newer. mu is
+// held.
 func (w *witness) history(t *target, q question, data string) {
 	key := claim{t.id, q.String()}
 	from := w.places[key]

@@ -12,8 +12,8 @@ import (
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 )
 
-// ask is what BIND answers to one question, sorted: "TTL DATA", or the code where it has nothing. Below a delegation it answers
-// with a referral, in another section.
+// ask is what BIND answers to one question, sorted: "TTL DATA", or the code where it has nothing. Below a delegation it
+// answers with a referral, in another section.
 func (s *site) ask(name, kind string) string {
 	s.Helper()
 	m := new(dns.Msg)
@@ -55,7 +55,8 @@ func (s *site) serves(want map[string]string) {
 		}
 		for what, data := range want {
 			if got[what] != data {
-				return fmt.Errorf("%s is %q and should be %q; it has %d sets, wanted are %d", what, got[what], data, len(got), len(want))
+				return fmt.Errorf("%s is %q and should be %q; it has %d sets, wanted are %d", what, got[what], data, len(got),
+					len(want))
 			}
 		}
 		for what := range want {

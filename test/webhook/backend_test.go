@@ -115,7 +115,8 @@ func TestAZoneIsDeliveredThroughAClass(t *testing.T) {
 	file := s.file("hmac", "a secret of sixteen")
 	first := newProxy(t, s.hook("--secret-file", file).URL)
 	s.class("hook", first.URL, 5, s.signed("hmac", "SHA256"))
-	s.is("Backend", s.ns, "Ready", "False SecretNotFound: DNSClass "+s.ns+"-hook names the Secret "+s.ns+"/hmac, which does not exist;")
+	s.is("Backend", s.ns, "Ready", "False SecretNotFound: DNSClass "+s.ns+"-hook names the Secret "+s.ns+
+		"/hmac, which does not exist;")
 	s.secret("hmac", "a secret of sixteen")
 	s.is("Backend", s.ns, "Ready", "True Ready:")
 
@@ -158,14 +159,16 @@ func TestAZoneIsDeliveredThroughAClass(t *testing.T) {
 // clearBackend takes away what would hold a Zone of another test up.
 func (s *site) clearBackend() {
 	ctx := context.WithoutCancel(s.ctx)
-	for kind, version := range map[string]string{"Zone": "kubi.zone/v1alpha1", "Record": "kubi.zone/v1alpha1", "Backend": "zonefold.dev/v1alpha1"} {
+	for kind, version := range map[string]string{"Zone": "kubi.zone/v1alpha1", "Record": "kubi.zone/v1alpha1",
+		"Backend": "zonefold.dev/v1alpha1"} {
 		all := &unstructured.UnstructuredList{}
 		all.SetAPIVersion(version)
 		all.SetKind(kind + "List")
 		_ = s.live.List(ctx, all)
 		for i := range all.Items {
 			_ = s.live.Delete(ctx, &all.Items[i])
-			_ = s.live.Patch(ctx, &all.Items[i], client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`)))
+			_ = s.live.Patch(ctx, &all.Items[i], client.RawPatch("application/merge-patch+json",
+				[]byte(`{"metadata":{"finalizers":null}}`)))
 		}
 	}
 }

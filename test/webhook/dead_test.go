@@ -69,7 +69,8 @@ func TestADeadServerDelaysNobodyElse(t *testing.T) {
 		s.must(s.live.Create(s.ctx, s.record(fmt.Sprintf("dead-%d", i), "dead", fmt.Sprintf("A dead-%d 192.0.2.1", i))))
 	}
 	with := s.arrivals("with", n)
-	t.Logf("a record takes %v (p50) and %v at most; beside the dead server %v and %v", without[n/2], without[n-1], with[n/2], with[n-1])
+	t.Logf("a record takes %v (p50) and %v at most; beside the dead server %v and %v", without[n/2], without[n-1],
+		with[n/2], with[n-1])
 	if with[n-1] >= deadSeconds*time.Second {
 		t.Errorf("a record has waited for %v, as long as for a call that is not answered", with[n-1])
 	}
@@ -89,7 +90,8 @@ func TestADeadServerDelaysNobodyElse(t *testing.T) {
 	for i := range 100 { // nothing answers any more: they are let go
 		o := s.record(fmt.Sprintf("dead-%d", i), "dead", "A x 192.0.2.1")
 		s.must(s.live.Patch(s.ctx, o, client.RawPatch("application/merge-patch+json",
-			fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.DeletionPolicyAnnotation, v1alpha1.DeletionPolicyOrphan))))
+			fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.DeletionPolicyAnnotation,
+				v1alpha1.DeletionPolicyOrphan))))
 	}
 	s.gone()
 }

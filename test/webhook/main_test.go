@@ -1,5 +1,5 @@
-// Package webhook tests the whole way of a DNSRecord: a real API server, the operator's own binary with the rights that the chart
-// gives it, the reference server of the protocol as a program of its own, and a real BIND that answers.
+// Package webhook tests the whole way of a DNSRecord: a real API server, the operator's own binary with the rights that
+// the chart gives it, the reference server of the protocol as a program of its own, and a real BIND that answers.
 package webhook
 
 import (
@@ -86,11 +86,12 @@ func install(ctx context.Context, cluster *testcluster.Cluster) (err error) {
 	return err
 }
 
-// grant gives the operator the rights of the chart for this dialect, and for Zones that a class serves. That it needs no more for
-// DNSRecords is tested with the operator.
+// grant gives the operator the rights of the chart for this dialect, and for Zones that a class serves. That it needs
+// no more for DNSRecords is tested with the operator.
 func grant(ctx context.Context) error {
 	out, err := testoperator.Helm(ctx, "template", "zonefold", "charts/zonefold", "-n", testoperator.Namespace,
-		"--set", "dialects.kubizone=true,dialects.homelab=true", "-s", "templates/rbac.yaml", "-s", "templates/serviceaccount.yaml")
+		"--set", "dialects.kubizone=true,dialects.homelab=true", "-s", "templates/rbac.yaml", "-s",
+		"templates/serviceaccount.yaml")
 	if err != nil {
 		return err
 	}

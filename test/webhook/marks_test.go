@@ -49,7 +49,8 @@ func TestTheAPIServerMarksNewDNSRecords(t *testing.T) {
 	full := s.record("full", "hook", "TXT @ text")
 	full.Finalizers = []string{"example.com/other", v1alpha1.Finalizer}
 	full.Annotations = map[string]string{"a/b": "c", v1alpha1.AppliedAnnotation: "forged"}
-	for o, want := range map[*v1alpha1.DNSRecord][]string{plain: {v1alpha1.Finalizer}, full: {"example.com/other", v1alpha1.Finalizer}} {
+	for o, want := range map[*v1alpha1.DNSRecord][]string{plain: {v1alpha1.Finalizer},
+		full: {"example.com/other", v1alpha1.Finalizer}} {
 		spec := o.Spec
 		s.must(s.live.Create(s.ctx, o))
 		mark := strings.Join([]string{spec.DNSClassRef.Name, string(spec.Type), spec.Domain, spec.Subdomain}, " ")
@@ -60,6 +61,7 @@ func TestTheAPIServerMarksNewDNSRecords(t *testing.T) {
 	s.operate()
 	s.settled()
 	s.serves(map[string]string{"www." + zone + ". A": "300 192.0.2.1", zone + ". TXT": `300 "text"`})
-	s.must(s.live.Patch(s.ctx, full, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":["`+v1alpha1.Finalizer+`"]}}`))))
+	s.must(s.live.Patch(s.ctx, full, client.RawPatch("application/merge-patch+json",
+		[]byte(`{"metadata":{"finalizers":["`+v1alpha1.Finalizer+`"]}}`))))
 	s.gone()
 }

@@ -148,8 +148,8 @@ func (x *exchange) send(ctx context.Context, target string) (out reply, err erro
 	return out, err
 }
 
-// A fault is one way to break an exchange: before the server has had the request, or after it has done what was asked. A fault never
-// says that something was done that was not: no client can see through that.
+// A fault is one way to break an exchange: before the server has had the request, or after it has done what was asked.
+// A fault never says that something was done that was not: no client can see through that.
 type fault struct {
 	sentence string
 	before   func(w http.ResponseWriter, r *http.Request)
@@ -157,27 +157,45 @@ type fault struct {
 }
 
 var faults = []fault{
-	{sentence: "nothing answers, and the request is lost", before: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }},
-	{sentence: "nothing answers, and the request was done", after: func(_ http.ResponseWriter, r *http.Request, _ []byte) { <-r.Context().Done() }},
-	{sentence: "the connection is reset, and the request is lost", before: func(w http.ResponseWriter, _ *http.Request) { reset(w, "") }},
-	{sentence: "the connection is reset, and the request was done", after: func(w http.ResponseWriter, _ *http.Request, _ []byte) { reset(w, "") }},
-	{sentence: "something answers that is no HTTP", before: func(w http.ResponseWriter, _ *http.Request) { reset(w, "SSH-2.0-none\r\n") }},
+	{sentence: "nothing answers, and the request is lost", before: func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+	}},
+	{sentence: "nothing answers, and the request was done", after: func(_ http.ResponseWriter, r *http.Request, _ []byte) {
+		<-r.Context().Done()
+	}},
+	{sentence: "the connection is reset, and the request is lost", before: func(w http.ResponseWriter, _ *http.Request) {
+		reset(w, "")
+	}},
+	{sentence: "the connection is reset, and the request was done", after: func(w http.ResponseWriter, _ *http.Request,
+		_ []byte) {
+		reset(w, "")
+	}},
+	{sentence: "something answers that is no HTTP", before: func(w http.ResponseWriter, _ *http.Request) {
+		reset(w, "SSH-2.0-none\r\n")
+	}},
 	{sentence: "500 without a body", before: says(500, "")},
 	{sentence: "500 with JSON", before: says(500, `{"success":false,"error":{"code":"SERVER_ERROR","message":"no"}}`)},
 	{sentence: "503 with a page", before: says(503, "<html>try later</html>")},
-	{sentence: "200 that says that it failed", before: says(200, `{"success":false,"error":{"code":"SERVER_ERROR","message":"no"}}`)},
-	{sentence: "404 with JSON", before: lost(says(404, `{"success":false,"error":{"code":"RECORD_NOT_FOUND","message":"none"}}`))},
+	{sentence: "200 that says that it failed",
+		before: says(200, `{"success":false,"error":{"code":"SERVER_ERROR","message":"no"}}`)},
+	{sentence: "404 with JSON", before: lost(
+		says(404, `{"success":false,"error":{"code":"RECORD_NOT_FOUND","message":"none"}}`))},
 	{sentence: "404 without JSON", before: lost(says(404, "404 page not found"))},
 	{sentence: "a redirect", before: says(307, "", "Location", "/stray")},
 	{sentence: "a redirect that turns into GET", before: says(302, "", "Location", "/stray")},
-	{sentence: "429 with Retry-After", before: says(429, `{"success":false,"error":{"code":"RATE_LIMITED","message":"slower"}}`, "Retry-After", "1")},
+	{sentence: "429 with Retry-After",
+		before: says(429, `{"success":false,"error":{"code":"RATE_LIMITED","message":"slower"}}`, "Retry-After", "1")},
 	{sentence: "a body that comes slowly", after: slowly(20 * time.Millisecond)},
 	{sentence: "a body that never ends", after: slowly(time.Hour)},
-	{sentence: "JSON that ends in the middle", after: func(w http.ResponseWriter, _ *http.Request, text []byte) { _, _ = w.Write(text[:len(text)/2]) }},
+	{sentence: "JSON that ends in the middle", after: func(w http.ResponseWriter, _ *http.Request, text []byte) {
+		_, _ = w.Write(text[:len(text)/2])
+	}},
 	{sentence: "a body that is shorter than announced", after: func(w http.ResponseWriter, _ *http.Request, text []byte) {
 		reset(w, "HTTP/1.1 200 OK\r\nContent-Length: 4000\r\n\r\n"+string(text))
 	}},
-	{sentence: "204 without a body", after: func(w http.ResponseWriter, _ *http.Request, _ []byte) { w.WriteHeader(http.StatusNoContent) }},
+	{sentence: "204 without a body", after: func(w http.ResponseWriter, _ *http.Request, _ []byte) {
+		w.WriteHeader(http.StatusNoContent)
+	}},
 }
 
 // says answers.

@@ -43,9 +43,13 @@ var tampered = []struct {
 	want     dnshook.Code
 }{
 	{"it comes once more", func(*exchange) {}, dnshook.CodeNonceReused},
-	{"another body", func(x *exchange) { x.body = bytes.Replace(x.body, []byte("192.0.2.2"), []byte("192.0.2.6"), 1) }, dnshook.CodeAuthFailed},
+	{"another body", func(x *exchange) {
+		x.body = bytes.Replace(x.body, []byte("192.0.2.2"), []byte("192.0.2.6"), 1)
+	}, dnshook.CodeAuthFailed},
 	{"a longer body", func(x *exchange) { x.body = append(x.body, '\n') }, dnshook.CodeAuthFailed},
-	{"another path", func(x *exchange) { x.method, x.path, x.body = "DELETE", "/records/A/example.com/stays", nil }, dnshook.CodeAuthFailed},
+	{"another path", func(x *exchange) {
+		x.method, x.path, x.body = "DELETE", "/records/A/example.com/stays", nil
+	}, dnshook.CodeAuthFailed},
 	{"another method", func(x *exchange) { x.method, x.path = "GET", "/health" }, dnshook.CodeAuthFailed},
 	{"a new nonce", func(x *exchange) { x.header.Set(dnshook.HeaderNonce, dnshook.NewNonce()) }, dnshook.CodeAuthFailed},
 	{"a new time", func(x *exchange) {
@@ -60,9 +64,12 @@ var tampered = []struct {
 	}, dnshook.CodeAuthFailed},
 	{"it is not signed", func(x *exchange) { unsign(x) }, dnshook.CodeAuthFailed},
 	{"it has no nonce", func(x *exchange) { x.header.Del(dnshook.HeaderNonce) }, dnshook.CodeAuthFailed},
-	{"it was signed six minutes ago", func(x *exchange) { resign(x, "a secret of sixteen", -6*time.Minute) }, dnshook.CodeTimestampStale},
-	{"it is signed six minutes ahead", func(x *exchange) { resign(x, "a secret of sixteen", 6*time.Minute) }, dnshook.CodeTimestampStale},
-	{"it is signed with another secret", func(x *exchange) { resign(x, "A secret of sixteen", 0) }, dnshook.CodeAuthFailed},
+	{"it was signed six minutes ago", func(x *exchange) { resign(x, "a secret of sixteen", -6*time.Minute) },
+		dnshook.CodeTimestampStale},
+	{"it is signed six minutes ahead", func(x *exchange) { resign(x, "a secret of sixteen", 6*time.Minute) },
+		dnshook.CodeTimestampStale},
+	{"it is signed with another secret", func(x *exchange) { resign(x, "A secret of sixteen", 0) },
+		dnshook.CodeAuthFailed},
 }
 
 func unsign(x *exchange) {
@@ -116,7 +123,8 @@ func TestRequestsOfOthersAreRefused(t *testing.T) {
 		t.Errorf("BIND's zone has changed: serial %d, it was %d: %v", after, before, err)
 	}
 	if answer, err := x.send(s.ctx, h.URL); err != nil || answer.status != http.StatusOK {
-		t.Errorf("the same request with a signature of now is refused, so that the others prove nothing: %v %s", err, answer.text)
+		t.Errorf("the same request with a signature of now is refused, so that the others prove nothing: %v %s", err,
+			answer.text)
 	}
 }
 

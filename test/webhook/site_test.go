@@ -71,7 +71,8 @@ func (s *site) operate(flags ...string) {
 		s.Setenv(name, value)
 	}
 	p, err := testoperator.Start(testoperator.Options{
-		Path: common.operator, Kubeconfig: common.role, Log: s.log, NoElection: true, Args: append([]string{"--dialects=homelab"}, flags...),
+		Path: common.operator, Kubeconfig: common.role, Log: s.log, NoElection: true,
+		Args: append([]string{"--dialects=homelab"}, flags...),
 	})
 	s.must(err)
 	s.Cleanup(func() {
@@ -125,15 +126,18 @@ func (s *site) must(err error) {
 // secret makes a Secret, or gives it another value.
 func (s *site) secret(name, value string) {
 	s.Helper()
-	o := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.ns}, StringData: map[string]string{"key": value}}
+	o := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.ns},
+		StringData: map[string]string{"key": value}}
 	if err := s.live.Create(s.ctx, o); apierrors.IsAlreadyExists(err) {
-		s.must(s.live.Patch(s.ctx, o, client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"stringData":{"key":%q}}`, value))))
+		s.must(s.live.Patch(s.ctx, o, client.RawPatch("application/merge-patch+json",
+			fmt.Appendf(nil, `{"stringData":{"key":%q}}`, value))))
 	} else {
 		s.must(err)
 	}
 }
 
-// class makes a DNSClass whose name begins with that of the namespace. Of a call that is not answered it waits for some seconds.
+// class makes a DNSClass whose name begins with that of the namespace. Of a call that is not answered it waits for some
+// seconds.
 func (s *site) class(name, server string, seconds int32, auth *v1alpha1.HMACAuth) {
 	s.Helper()
 	o := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: s.ns + "-" + name}}
@@ -142,7 +146,8 @@ func (s *site) class(name, server string, seconds int32, auth *v1alpha1.HMACAuth
 }
 
 func (s *site) signed(secret string, algorithm v1alpha1.Algorithm) *v1alpha1.HMACAuth {
-	return &v1alpha1.HMACAuth{SecretRef: &v1alpha1.SecretRef{Name: secret, Namespace: s.ns, Key: "key"}, Algorithm: algorithm}
+	return &v1alpha1.HMACAuth{SecretRef: &v1alpha1.SecretRef{Name: secret, Namespace: s.ns, Key: "key"},
+		Algorithm: algorithm}
 }
 
 // record is a DNSRecord of a class; what is such as "A www 192.0.2.1 192.0.2.2".
@@ -150,7 +155,8 @@ func (s *site) record(name, class, what string) *v1alpha1.DNSRecord {
 	o := &v1alpha1.DNSRecord{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.ns}}
 	f := strings.Fields(what)
 	o.Spec = v1alpha1.DNSRecordSpec{
-		Type: v1alpha1.RecordType(f[0]), Subdomain: f[1], Domain: zone, Values: f[2:], DNSClassRef: v1alpha1.DNSClassRef{Name: s.ns + "-" + class},
+		Type: v1alpha1.RecordType(f[0]), Subdomain: f[1], Domain: zone, Values: f[2:],
+		DNSClassRef: v1alpha1.DNSClassRef{Name: s.ns + "-" + class},
 	}
 	return o
 }
@@ -158,10 +164,13 @@ func (s *site) record(name, class, what string) *v1alpha1.DNSRecord {
 // ready says what a DNSRecord lacks to be on the server; nothing: "".
 func ready(o *v1alpha1.DNSRecord) string {
 	c := o.Status.Conditions
-	good := len(c) == 1 && c[0].Type == "Ready" && c[0].Status == metav1.ConditionTrue && c[0].ObservedGeneration == o.Generation
-	state := o.Status.State == v1alpha1.StateCreated && good && c[0].Reason == "RecordCreated" || o.Status.State == v1alpha1.StateUpdated && good && c[0].Reason == "RecordUpdated"
+	good := len(c) == 1 && c[0].Type == "Ready" && c[0].Status == metav1.ConditionTrue &&
+		c[0].ObservedGeneration == o.Generation
+	state := o.Status.State == v1alpha1.StateCreated && good && c[0].Reason == "RecordCreated" ||
+		o.Status.State == v1alpha1.StateUpdated && good && c[0].Reason == "RecordUpdated"
 	fqdn := strings.ToLower(strings.TrimPrefix(o.Spec.Subdomain+"."+o.Spec.Domain, "@."))
-	if state && o.Status.Error == nil && o.Status.FQDN == fqdn && o.Status.ObservedGeneration == o.Generation && len(o.Status.Former) == 0 {
+	if state && o.Status.Error == nil && o.Status.FQDN == fqdn && o.Status.ObservedGeneration == o.Generation &&
+		len(o.Status.Former) == 0 {
 		return ""
 	}
 	text, _ := json.Marshal(o.Status)

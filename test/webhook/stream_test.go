@@ -24,7 +24,8 @@ type stream struct {
 }
 
 func (s *site) stream(class string, seed uint64) *stream {
-	return &stream{s, class, rand.New(rand.NewPCG(seed, 1)), map[int]*v1alpha1.DNSRecord{}, map[string]int{}, 0} // it is to be repeated
+	// it is to be repeated
+	return &stream{s, class, rand.New(rand.NewPCG(seed, 1)), map[int]*v1alpha1.DNSRecord{}, map[string]int{}, 0}
 }
 
 // what is a record of any type.
@@ -37,8 +38,8 @@ func (f *stream) what(object, name string) *v1alpha1.DNSRecord {
 	return f.record(object, f.class, fmt.Sprintf(text, name))
 }
 
-// step makes, changes, renames or deletes one object. The n-th has one of two names; when it was deleted, another object wants these, and
-// may come before the removal is done.
+// step makes, changes, renames or deletes one object. The n-th has one of two names; when it was deleted, another
+// object wants these, and may come before the removal is done.
 func (f *stream) step() {
 	f.Helper()
 	n := f.random.IntN(streamNames)

@@ -17,16 +17,26 @@ var kinds = []struct {
 	numbers                   *v1alpha1.RecordMetadata
 	question, want, then      string
 }{
-	{"several IPv4 addresses", "A", "www", []string{"192.0.2.1", "192.0.2.2"}, []string{"192.0.2.3"}, nil, "www", "300 192.0.2.1; 300 192.0.2.2", "300 192.0.2.3"},
-	{"an IPv6 address", "AAAA", "www", []string{"2001:db8::1"}, []string{"2001:db8::2"}, nil, "www", "300 2001:db8::1", "300 2001:db8::2"},
-	{"another name for a name", "CNAME", "alias", []string{"www.example.net"}, []string{"web.example.net"}, nil, "alias", "300 www.example.net.", "300 web.example.net."},
-	{"text with quotes and blanks", "TXT", "@", []string{`v=1 "so" \ it is`}, []string{"short"}, nil, "", `300 "v=1 \"so\" \\ it is"`, `300 "short"`},
-	{"a mail server", "MX", "@", []string{"mail.example.net"}, []string{"mx.example.net"}, numbers(10), "", "300 10 mail.example.net.", "300 10 mx.example.net."},
-	{"a service", "SRV", "_ldap._tcp", []string{"ldap.example.net"}, []string{"dir.example.net"}, numbers(1, 2, 389), "_ldap._tcp", "300 1 2 389 ldap.example.net.", "300 1 2 389 dir.example.net."},
-	{"a delegation", "NS", "child", []string{"ns1.example.net", "ns2.example.net"}, []string{"ns3.example.net"}, nil, "child", "300 ns1.example.net.; 300 ns2.example.net.", "300 ns3.example.net."},
-	{"the name of an address", "PTR", "1.2", []string{"host.example.net"}, []string{"other.example.net"}, nil, "1.2", "300 host.example.net.", "300 other.example.net."},
-	{"an authority for certificates", "CAA", "@", []string{`0 issue "ca.example.net"`}, []string{`0 issue ";"`}, nil, "", `300 0 issue "ca.example.net"`, `300 0 issue ";"`},
-	{"a wildcard", "A", "*.apps", []string{"192.0.2.9"}, []string{"192.0.2.10"}, nil, "any.apps", "300 192.0.2.9", "300 192.0.2.10"},
+	{"several IPv4 addresses", "A", "www", []string{"192.0.2.1", "192.0.2.2"}, []string{"192.0.2.3"}, nil, "www",
+		"300 192.0.2.1; 300 192.0.2.2", "300 192.0.2.3"},
+	{"an IPv6 address", "AAAA", "www", []string{"2001:db8::1"}, []string{"2001:db8::2"}, nil, "www", "300 2001:db8::1",
+		"300 2001:db8::2"},
+	{"another name for a name", "CNAME", "alias", []string{"www.example.net"}, []string{"web.example.net"}, nil, "alias",
+		"300 www.example.net.", "300 web.example.net."},
+	{"text with quotes and blanks", "TXT", "@", []string{`v=1 "so" \ it is`}, []string{"short"}, nil, "",
+		`300 "v=1 \"so\" \\ it is"`, `300 "short"`},
+	{"a mail server", "MX", "@", []string{"mail.example.net"}, []string{"mx.example.net"}, numbers(10), "",
+		"300 10 mail.example.net.", "300 10 mx.example.net."},
+	{"a service", "SRV", "_ldap._tcp", []string{"ldap.example.net"}, []string{"dir.example.net"}, numbers(1, 2, 389),
+		"_ldap._tcp", "300 1 2 389 ldap.example.net.", "300 1 2 389 dir.example.net."},
+	{"a delegation", "NS", "child", []string{"ns1.example.net", "ns2.example.net"}, []string{"ns3.example.net"}, nil,
+		"child", "300 ns1.example.net.; 300 ns2.example.net.", "300 ns3.example.net."},
+	{"the name of an address", "PTR", "1.2", []string{"host.example.net"}, []string{"other.example.net"}, nil, "1.2",
+		"300 host.example.net.", "300 other.example.net."},
+	{"an authority for certificates", "CAA", "@", []string{`0 issue "ca.example.net"`}, []string{`0 issue ";"`}, nil, "",
+		`300 0 issue "ca.example.net"`, `300 0 issue ";"`},
+	{"a wildcard", "A", "*.apps", []string{"192.0.2.9"}, []string{"192.0.2.10"}, nil, "any.apps", "300 192.0.2.9",
+		"300 192.0.2.10"},
 }
 
 func numbers(n ...int32) *v1alpha1.RecordMetadata {
@@ -42,7 +52,8 @@ func TestEveryTypeIsServed(t *testing.T) {
 		sentence  string
 		algorithm v1alpha1.Algorithm
 	}{
-		{"requests are not signed", ""}, {"requests are signed with SHA256", "SHA256"}, {"requests are signed with SHA512", "SHA512"},
+		{"requests are not signed", ""}, {"requests are signed with SHA256", "SHA256"}, {"requests are signed with SHA512",
+			"SHA512"},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			s := newSite(t)

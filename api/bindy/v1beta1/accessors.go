@@ -54,7 +54,8 @@ func (s *CommonSpec) Replicas(role Role) (int32, error) {
 	case nested == nil || *nested == *flat:
 		return *flat, nil
 	}
-	return 0, fmt.Errorf("spec.%[1]sReplicas is %[2]d and spec.%[1]s.replicas is %[3]d; remove one of the two, or make them equal",
+	return 0, fmt.Errorf(
+		"spec.%[1]sReplicas is %[2]d and spec.%[1]s.replicas is %[3]d; remove one of the two, or make them equal",
 		role.Canonical(), *flat, *nested)
 }
 
@@ -94,7 +95,8 @@ func oneSecret(older *RNDCSecretRef, key *RNDCKeyConfig) (*RNDCSecretRef, error)
 		return older, nil
 	}
 	if older != nil && older.OrDefault() != key.SecretRef.OrDefault() {
-		return nil, fmt.Errorf("rndcSecretRef names the Secret %s and rndcKey.secretRef %s, or another part of it; remove one of the two",
+		return nil, fmt.Errorf(
+			"rndcSecretRef names the Secret %s and rndcKey.secretRef %s, or another part of it; remove one of the two",
 			older.Name, key.SecretRef.Name)
 	}
 	return key.SecretRef, nil
@@ -130,7 +132,8 @@ func (c *RNDCKeyConfig) Rotation() (time.Duration, error) {
 		return DefaultRotateAfter, nil
 	}
 	last := len(c.RotateAfter) - 1
-	unit, known := map[byte]time.Duration{'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}[c.RotateAfter[last]]
+	unit, known := map[byte]time.Duration{'h': time.Hour, 'd': 24 * time.Hour,
+		'w': 7 * 24 * time.Hour}[c.RotateAfter[last]]
 	n, err := strconv.ParseUint(c.RotateAfter[:last], 10, 16)
 	if after := time.Duration(n) * unit; known && err == nil && after >= MinRotateAfter && after <= MaxRotateAfter {
 		return after, nil
@@ -139,5 +142,6 @@ func (c *RNDCKeyConfig) Rotation() (time.Duration, error) {
 }
 
 func notRotateAfter(text string) error {
-	return fmt.Errorf("rotateAfter is %.40q; it must be a time of 1h to 8760h in hours, days or weeks, such as 720h, 30d or 4w", text)
+	return fmt.Errorf(
+		"rotateAfter is %.40q; it must be a time of 1h to 8760h in hours, days or weeks, such as 720h, 30d or 4w", text)
 }

@@ -26,10 +26,12 @@ func TestTargetNamespaces(t *testing.T) {
 		error string
 	}{
 		{"none is the fallback", ClusterBind9ProviderSpec{}, []string{"dns-system"}, ""},
-		{"a list is sorted, each once", ClusterBind9ProviderSpec{Namespaces: []string{"b", "a", "b"}}, []string{"a", "b"}, ""},
+		{"a list is sorted, each once", ClusterBind9ProviderSpec{Namespaces: []string{"b", "a", "b"}}, []string{"a", "b"},
+			""},
 		{"the other form", ClusterBind9ProviderSpec{Namespace: "a"}, []string{"a"}, ""},
 		{"both forms agree", ClusterBind9ProviderSpec{Namespace: "a", Namespaces: []string{"a", "a"}}, []string{"a"}, ""},
-		{"both forms differ", ClusterBind9ProviderSpec{Namespace: "a", Namespaces: []string{"a", "b"}}, nil, "spec.namespace is a, and spec.namespaces lists others"},
+		{"both forms differ", ClusterBind9ProviderSpec{Namespace: "a", Namespaces: []string{"a", "b"}}, nil,
+			"spec.namespace is a, and spec.namespaces lists others"},
 	} {
 		got, err := tt.spec.TargetNamespaces("dns-system")
 		says(t, tt.name, err, tt.error)
@@ -40,7 +42,8 @@ func TestTargetNamespaces(t *testing.T) {
 }
 
 func TestReplicas(t *testing.T) {
-	spec := CommonSpec{PrimaryReplicas: number(2), Primary: &RoleConfig{Replicas: number(2)}, Secondary: &RoleConfig{Replicas: number(3)}}
+	spec := CommonSpec{PrimaryReplicas: number(2), Primary: &RoleConfig{Replicas: number(2)},
+		Secondary: &RoleConfig{Replicas: number(3)}}
 	for _, tt := range []struct {
 		name  string
 		spec  CommonSpec
@@ -51,8 +54,10 @@ func TestReplicas(t *testing.T) {
 		{"nobody says how many", CommonSpec{}, RolePrimary, 0, ""},
 		{"both forms agree", spec, "Primary", 2, ""},
 		{"the existing form alone", spec, "Secondary", 3, ""},
-		{"the document's form alone", CommonSpec{SecondaryReplicas: number(4), Secondary: &RoleConfig{}}, RoleSecondary, 4, ""},
-		{"both forms differ", CommonSpec{SecondaryReplicas: number(0), Secondary: &RoleConfig{Replicas: number(1)}}, RoleSecondary, 0,
+		{"the document's form alone", CommonSpec{SecondaryReplicas: number(4), Secondary: &RoleConfig{}}, RoleSecondary, 4,
+			""},
+		{"both forms differ", CommonSpec{SecondaryReplicas: number(0), Secondary: &RoleConfig{Replicas: number(1)}},
+			RoleSecondary, 0,
 			"spec.secondaryReplicas is 0 and spec.secondary.replicas is 1; remove one of the two, or make them equal"},
 	} {
 		got, err := tt.spec.Replicas(tt.role)
@@ -76,7 +81,8 @@ func TestRotation(t *testing.T) {
 		{"hours", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "8760h"}, 8760 * time.Hour, ""},
 		{"days", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "30d"}, 720 * time.Hour, ""},
 		{"weeks", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "52w"}, 8736 * time.Hour, ""},
-		{"too long", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "8761h"}, 0, "rotateAfter is \"8761h\"; it must be a time of 1h to 8760h"},
+		{"too long", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "8761h"}, 0,
+			"rotateAfter is \"8761h\"; it must be a time of 1h to 8760h"},
 		{"too short", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "0h"}, 0, "it must be"},
 		{"another unit", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "60m"}, 0, "it must be"},
 		{"more behind the unit", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "1h30m"}, 0, "it must be"},
@@ -115,7 +121,8 @@ func TestKeySecret(t *testing.T) {
 		{name: "the older form", older: ref("a"), want: "a"},
 		{name: "the newer form", key: &RNDCKeyConfig{SecretRef: ref("b")}, want: "b"},
 		{name: "both forms agree, one with its defaults", older: &full, key: &RNDCKeyConfig{SecretRef: ref("a")}, want: "a"},
-		{name: "both forms differ", older: ref("a"), key: &RNDCKeyConfig{SecretRef: ref("b")}, error: "rndcSecretRef names the Secret a and rndcKey.secretRef b"},
+		{name: "both forms differ", older: ref("a"), key: &RNDCKeyConfig{SecretRef: ref("b")}, error: "rndcSecretRef names " +
+			"the Secret a and rndcKey.secretRef b"},
 	} {
 		got, err := (&Bind9InstanceSpec{RNDCSecretRef: tt.older, RNDCKey: tt.key}).KeySecret()
 		ofRole, errOfRole := (&RoleConfig{RNDCSecretRef: tt.older, RNDCKey: tt.key}).KeySecret()

@@ -14,7 +14,8 @@ func TestFragments(t *testing.T) {
 		{"null", `null`, ""},
 		{"a field that it does not have", `{matchLabel: {a: b}}`, `unknown field "matchLabel"`},
 		{"a field in other letter case", `{matchlabels: {a: b}}`, `unknown field "matchlabels"`},
-		{"an unknown field inside", `{matchExpressions: [{key: a, operator: In, vals: [b]}]}`, `unknown field "matchExpressions[0].vals"`},
+		{"an unknown field inside", `{matchExpressions: [{key: a, operator: In, vals: [b]}]}`,
+			`unknown field "matchExpressions[0].vals"`},
 		{"a value of another type", `{matchLabels: [a]}`, "reading it as *v1.LabelSelector"},
 		{"a list", `[a]`, "reading it as *v1.LabelSelector"},
 	} {

@@ -234,7 +234,8 @@ type ParentReference struct {
 // InstanceZone names a zone on a server.
 type InstanceZone struct {
 	ZoneReference `json:",inline"`
-	// The UID of the object. What servers have of an earlier object of the name is listed beside it until they have lost it.
+	// The UID of the object. What servers have of an earlier object of the name is listed beside it until they have lost
+	// it.
 	//
 	// +optional
 	UID types.UID `json:"uid,omitempty"`

@@ -88,7 +88,9 @@ func (a *Authority) setTimes(forms []SOATimes) error {
 		for _, form := range forms {
 			n := f.of(form)
 			if n != nil && found != nil && *n != *found {
-				return fmt.Errorf("%[1]s is %[2]d in spec.soa and %[3]d in spec.soaRecord; remove one of the two, or make them equal", f.name, *found, *n)
+				return fmt.Errorf(
+					"%[1]s is %[2]d in spec.soa and %[3]d in spec.soaRecord; remove one of the two, or make them equal", f.name,
+					*found, *n)
 			}
 			found = cmp.Or(found, n)
 		}
@@ -112,7 +114,8 @@ func mailbox(m Mailbox) string { return absolute(strings.Replace(string(m), "@",
 // the field are set and differ.
 func (s *DNSZoneSpec) Cluster() (string, error) {
 	if s.ClusterRef != "" && s.ClusterProviderRef != "" && s.ClusterRef != s.ClusterProviderRef {
-		return "", fmt.Errorf("spec.clusterRef is %s and spec.clusterProviderRef is %s; remove one of the two", s.ClusterRef, s.ClusterProviderRef)
+		return "", fmt.Errorf("spec.clusterRef is %s and spec.clusterProviderRef is %s; remove one of the two", s.ClusterRef,
+			s.ClusterProviderRef)
 	}
 	return cmp.Or(s.ClusterRef, s.ClusterProviderRef), nil
 }

@@ -10,22 +10,31 @@ import (
 )
 
 func TestAuthority(t *testing.T) {
-	defaults := Authority{PrimaryNS: "ns1.example.com.", Mailbox: "admin.example.com.", TTL: 300, Refresh: 3600, Retry: 600, Expire: 604800, NegativeTTL: 86400}
+	defaults := Authority{PrimaryNS: "ns1.example.com.", Mailbox: "admin.example.com.", TTL: 300, Refresh: 3600,
+		Retry: 600, Expire: 604800, NegativeTTL: 86400}
 	with := func(change func(*Authority)) Authority { a := defaults; change(&a); return a }
 	for _, tt := range []struct {
 		name, spec string
 		want       Authority
 		error      string
 	}{
-		{"the document's example", `soa: {primaryNameServer: ns1.example.com, adminEmail: admin.example.com, ttl: 3600}`, with(func(a *Authority) { a.TTL = 3600 }), ""},
-		{"the zone's ttl is the SOA's", `{soa: {primaryNameServer: NS1.example.com., adminEmail: admin@example.com}, ttl: 60}`, with(func(a *Authority) { a.TTL = 60 }), ""},
-		{"the existing form", `soaRecord: {primaryNs: ns1.example.com., adminEmail: admin.example.com., serial: 9, refresh: 1, retry: 2, expire: 3, negativeTtl: 0}`,
+		{"the document's example", `soa: {primaryNameServer: ns1.example.com, adminEmail: admin.example.com, ttl: 3600}`,
+			with(func(a *Authority) { a.TTL = 3600 }), ""},
+		{"the zone's ttl is the SOA's",
+			`{soa: {primaryNameServer: NS1.example.com., adminEmail: admin@example.com}, ttl: 60}`, with(func(a *Authority) {
+				a.TTL = 60
+			}), ""},
+		{"the existing form",
+			`soaRecord: {primaryNs: ns1.example.com., adminEmail: admin.example.com., serial: 9, refresh: 1, retry: 2, expire: 3, negativeTtl: 0}`,
 			with(func(a *Authority) { a.Serial, a.Refresh, a.Retry, a.Expire, a.NegativeTTL = 9, 1, 2, 3, 0 }), ""},
 		{"both forms complete each other", `{soa: {primaryNameServer: ns1.example.com, adminEmail: admin@example.com, retry: 5},
 			soaRecord: {primaryNs: ns1.example.com., adminEmail: admin.example.com., serial: 9, retry: 5}}`, with(func(a *Authority) { a.Serial, a.Retry = 9, 5 }), ""},
 		{"no form", `{}`, Authority{}, "spec.soa is missing"},
-		{"different names", `{soa: {primaryNameServer: a, adminEmail: b}, soaRecord: {primaryNs: a, adminEmail: c}}`, Authority{}, "spec.soa and spec.soaRecord have different names"},
-		{"different numbers", `{soa: {primaryNameServer: a, adminEmail: b, expire: 5}, soaRecord: {primaryNs: a, adminEmail: b, expire: 6}}`, Authority{},
+		{"different names", `{soa: {primaryNameServer: a, adminEmail: b}, soaRecord: {primaryNs: a, adminEmail: c}}`,
+			Authority{}, "spec.soa and spec.soaRecord have different names"},
+		{"different numbers",
+			`{soa: {primaryNameServer: a, adminEmail: b, expire: 5}, soaRecord: {primaryNs: a, adminEmail: b, expire: 6}}`,
+			Authority{},
 			"expire is 5 in spec.soa and 6 in spec.soaRecord"},
 	} {
 		var spec DNSZoneSpec
@@ -77,11 +86,13 @@ func TestCluster(t *testing.T) {
 
 func TestNameservers(t *testing.T) {
 	spec := DNSZoneSpec{
-		NameServers:   []NameServer{{Hostname: "NS2.example.com", IPv4Address: "192.0.2.2", IPv6Address: "2001:db8::2"}, {Hostname: "ns.other."}},
+		NameServers: []NameServer{{Hostname: "NS2.example.com", IPv4Address: "192.0.2.2", IPv6Address: "2001:db8::2"},
+			{Hostname: "ns.other."}},
 		NameServerIPs: map[string]NameServerIP{"ns2.example.com.": "192.0.2.2", "ns1.example.com.": "192.0.2.1"},
 	}
 	ip := netip.MustParseAddr
-	want := []Nameserver{{"ns.other.", nil}, {"ns1.example.com.", []netip.Addr{ip("192.0.2.1")}}, {"ns2.example.com.", []netip.Addr{ip("192.0.2.2"), ip("2001:db8::2")}}}
+	want := []Nameserver{{"ns.other.", nil}, {"ns1.example.com.", []netip.Addr{ip("192.0.2.1")}},
+		{"ns2.example.com.", []netip.Addr{ip("192.0.2.2"), ip("2001:db8::2")}}}
 	got, err := spec.Nameservers()
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -98,10 +109,12 @@ func TestAddressesOfRecords(t *testing.T) {
 		want  int
 		error string
 	}{
-		{"all forms agree", ARecordSpec{IPv4: "192.0.2.1", IPv4Address: "192.0.2.1", IPv4Addresses: []string{"192.0.2.1", "192.0.2.1"}}, 1, ""},
+		{"all forms agree", ARecordSpec{IPv4: "192.0.2.1", IPv4Address: "192.0.2.1", IPv4Addresses: []string{"192.0.2.1",
+			"192.0.2.1"}}, 1, ""},
 		{"several", ARecordSpec{IPv4Addresses: []string{"192.0.2.2", "192.0.2.1"}}, 2, ""},
 		{"none", ARecordSpec{}, 0, "spec.ipv4 is missing"},
-		{"forms differ", ARecordSpec{IPv4Address: "192.0.2.1", IPv4Addresses: []string{"192.0.2.1", "192.0.2.2"}}, 0, "spec.ipv4Addresses differs from another form of the field"},
+		{"forms differ", ARecordSpec{IPv4Address: "192.0.2.1", IPv4Addresses: []string{"192.0.2.1", "192.0.2.2"}}, 0,
+			"spec.ipv4Addresses differs from another form of the field"},
 		{"no address", ARecordSpec{IPv4: "a"}, 0, `spec.ipv4 has "a", which is no address of this kind`},
 		{"another family", ARecordSpec{IPv4: "::1"}, 0, "which is no address of this kind"},
 	} {
@@ -119,7 +132,8 @@ func TestAddressesOfRecords(t *testing.T) {
 
 func TestStatusesOfOthersAreRead(t *testing.T) {
 	const text = `{"observedGeneration": 3, "conditions": [{"type": "Ready", "lastTransitionTime": "never"}]}`
-	for name, status := range map[string]any{"provider": &ClusterBind9ProviderStatus{}, "cluster": &Bind9ClusterStatus{}, "instance": &Bind9InstanceStatus{}, "zone": &DNSZoneStatus{}, "record": &RecordStatus{}} {
+	for name, status := range map[string]any{"provider": &ClusterBind9ProviderStatus{}, "cluster": &Bind9ClusterStatus{},
+		"instance": &Bind9InstanceStatus{}, "zone": &DNSZoneStatus{}, "record": &RecordStatus{}} {
 		if err := yaml.Unmarshal([]byte(text), status); err != nil {
 			t.Errorf("the status of a %s is not read: %v", name, err)
 		}

@@ -64,7 +64,8 @@ type DNSRecordSpec struct {
 	// +optional
 	Region *string `json:"region,omitempty"`
 
-	// The hosted zone, as the service calls it. Default: `status.zone`, else the one with the longest name that `name` ends with.
+	// The hosted zone, as the service calls it. Default: `status.zone`, else the one with the longest name that `name`
+	// ends with.
 	//
 	// +optional
 	Zone *string `json:"zone,omitempty"`

@@ -28,7 +28,8 @@ const (
 	// RoleShoot is the role of the Namespace of a shoot's control plane.
 	RoleShoot = "shoot"
 
-	// ForceDeletionAnnotation on a Shoot, true, says that it goes whatever is left behind; on a DNSRecord, that this one does.
+	// ForceDeletionAnnotation on a Shoot, true, says that it goes whatever is left behind; on a DNSRecord, that this one
+	// does.
 	ForceDeletionAnnotation = "confirmation.gardener.cloud/force-deletion"
 )
 

@@ -76,8 +76,8 @@ type DNSClassSpec struct {
 	// +optional
 	NumbersIn NumbersIn `json:"numbersIn,omitempty"`
 
-	// How many requests the server is sent at most, evenly spread. Questions for its health do not count. Without it, there is
-	// no limit but what the server asks for with 429 and Retry-After, which always holds for the whole class.
+	// How many requests the server is sent at most, evenly spread. Questions for its health do not count. Without it,
+	// there is no limit but what the server asks for with 429 and Retry-After, which always holds for the whole class.
 	//
 	// +optional
 	RateLimit *RateLimit `json:"rateLimit,omitempty"`

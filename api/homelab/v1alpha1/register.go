@@ -16,8 +16,8 @@ const (
 	// InUseFinalizer keeps a DNSClass for as long as DNSRecords need it, if only to be removed.
 	InUseFinalizer = "dns.homelab.mortenolsen.pro/in-use"
 
-	// AppliedAnnotation on a DNSRecord without a status says, together with the finalizer, what a server has of it or may have: class,
-	// type, domain and subdomain, with spaces between. From the first status on, status.applied says so.
+	// AppliedAnnotation on a DNSRecord without a status says, together with the finalizer, what a server has of it or may
+	// have: class, type, domain and subdomain, with spaces between. From the first status on, status.applied says so.
 	AppliedAnnotation = "dns.homelab.mortenolsen.pro/applied"
 
 	// DeletionPolicyAnnotation on a DNSRecord says what its deletion means for the server.

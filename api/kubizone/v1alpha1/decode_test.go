@@ -40,14 +40,16 @@ func TestOneOddZoneDoesNotBreakTheList(t *testing.T) {
 	}
 	var items []string
 	for _, o := range odd {
-		items = append(items, `{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"odd","namespace":"a"},`+o+`}`)
+		items = append(items, `{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"odd","namespace":"a"},`+o+
+			`}`)
 	}
 	obj := decode(t, `{"apiVersion":"kubi.zone/v1alpha1","kind":"ZoneList","items":[`+strings.Join(items, ",")+`]}`)
 	list, ok := obj.(*ZoneList)
 	if !ok || len(list.Items) != len(odd) {
 		t.Fatalf("got %T; want a list of %d Zones", obj, len(odd))
 	}
-	want := ZoneNumbers{TTL: math.MaxUint32 + 1, Refresh: math.MaxInt64, Retry: -1, Expire: math.MaxInt64, NegativeResponseCache: 100}
+	want := ZoneNumbers{TTL: math.MaxUint32 + 1, Refresh: math.MaxInt64, Retry: -1, Expire: math.MaxInt64,
+		NegativeResponseCache: 100}
 	if diff := cmp.Diff(want, list.Items[0].Spec.Numbers()); diff != "" {
 		t.Errorf("numbers (-want +got):\n%s", diff)
 	}
@@ -74,7 +76,8 @@ func TestOneOddRecordDoesNotBreakTheList(t *testing.T) {
 	}
 	spec := list.Items[1].Spec
 	if spec.TTL != nil || spec.ClassOrDefault() != "IN" || spec.ZoneRef.NamespaceOr("own") != "own" {
-		t.Errorf("got ttl %v, class %s, namespace of the Zone %s; want none, IN, own", spec.TTL, spec.ClassOrDefault(), spec.ZoneRef.NamespaceOr("own"))
+		t.Errorf("got ttl %v, class %s, namespace of the Zone %s; want none, IN, own", spec.TTL, spec.ClassOrDefault(),
+			spec.ZoneRef.NamespaceOr("own"))
 	}
 }
 

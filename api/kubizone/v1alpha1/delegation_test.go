@@ -14,9 +14,11 @@ func TestProblemsOfADelegation(t *testing.T) {
 		text string
 		want []string
 	}{
-		{"a rule of known fields has none", `{"namespace":"a","namespaces":["b"],"zones":["*.@"],"records":[{"pattern":"@","types":["MX"]}]}`, nil},
+		{"a rule of known fields has none",
+			`{"namespace":"a","namespaces":["b"],"zones":["*.@"],"records":[{"pattern":"@","types":["MX"]}]}`, nil},
 		{"an empty rule has none", `{}`, nil},
-		{"a known field that is null is one that is absent", `{"namespace":null,"namespaces":null,"zones":null,"records":null}`, nil},
+		{"a known field that is null is one that is absent",
+			`{"namespace":null,"namespaces":null,"zones":null,"records":null}`, nil},
 		{"a misspelt restriction", `{"namespce":"a","zones":["*.@"]}`,
 			[]string{`the field "namespce" is unknown; a rule here has the fields namespace, namespaces, zones, records`}},
 		{"names of fields are case-sensitive", `{"Namespace":"a"}`,
@@ -28,14 +30,18 @@ func TestProblemsOfADelegation(t *testing.T) {
 			`the field "z" is unknown; a rule here has the fields namespace, namespaces, zones, records`,
 			`the field "zones" must be a list of strings, not "*.@"`,
 		}},
-		{"a list of namespaces where one belongs", `{"namespace":["a"]}`, []string{`the field "namespace" must be a string, not ["a"]`}},
-		{"a number among the namespaces", `{"namespaces":["a",5]}`, []string{`the field "namespaces" must be a list of strings, not ["a",5]`}},
-		{"an object where the records belong", `{"records":{"pattern":"@"}}`, []string{`the field "records" must be a list of objects, not {"pattern":"@"}`}},
+		{"a list of namespaces where one belongs", `{"namespace":["a"]}`,
+			[]string{`the field "namespace" must be a string, not ["a"]`}},
+		{"a number among the namespaces", `{"namespaces":["a",5]}`,
+			[]string{`the field "namespaces" must be a list of strings, not ["a",5]`}},
+		{"an object where the records belong", `{"records":{"pattern":"@"}}`,
+			[]string{`the field "records" must be a list of objects, not {"pattern":"@"}`}},
 		{"a misspelt restriction of a record rule", `{"records":[{"pattern":"@"},{"pattern":"*","typs":["A"]}]}`,
 			[]string{`records[1]: the field "typs" is unknown; a rule here has the fields pattern, types`}},
 		{"a string where types belong", `{"records":[{"pattern":"@","types":"A"}]}`,
 			[]string{`records[0]: the field "types" must be a list of strings, not "A"`}},
-		{"a record rule that is a string", `{"records":["*.@"]}`, []string{`records[0]: a rule must be an object, not "*.@"`}},
+		{"a record rule that is a string", `{"records":["*.@"]}`,
+			[]string{`records[0]: a rule must be an object, not "*.@"`}},
 		{"a record rule that is null", `{"records":[null]}`, []string{`records[0]: a rule must be an object, not null`}},
 		{"a rule that is a string", `"*.@"`, []string{`a rule must be an object, not "*.@"`}},
 		{"a rule that is null", `null`, []string{`a rule must be an object, not null`}},
@@ -58,7 +64,8 @@ func TestProblemsOfADelegation(t *testing.T) {
 func TestADelegationIsWrittenAsItWasRead(t *testing.T) {
 	tests := []struct{ name, text string }{
 		{"known fields", `{"namespace":"a","namespaces":["b"],"zones":["*.@"],"records":[{"pattern":"@","types":["MX"]}]}`},
-		{"unknown fields at both levels", `{"exclude":{"deep":[1,null,{"x":1e400}]},"records":[{"pattern":"@","until":12345678901234567890}],"zones":["a"]}`},
+		{"unknown fields at both levels",
+			`{"exclude":{"deep":[1,null,{"x":1e400}]},"records":[{"pattern":"@","until":12345678901234567890}],"zones":["a"]}`},
 		{"known fields of a wrong type", `{"namespace":5,"namespaces":{},"records":7,"zones":["a",1]}`},
 		{"a record rule without a pattern", `{"records":[{"types":["A"]}]}`},
 		{"a record rule whose pattern is a number", `{"records":[{"pattern":3}]}`},
@@ -89,7 +96,8 @@ func TestAFieldOfAWrongTypeLeavesNothingBehind(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d.Namespaces != nil || d.Zones != nil || d.Records != nil {
-		t.Errorf("read %q, %q, %v; want nothing of a field that could not be read as a whole", d.Namespaces, d.Zones, d.Records)
+		t.Errorf("read %q, %q, %v; want nothing of a field that could not be read as a whole", d.Namespaces, d.Zones,
+			d.Records)
 	}
 }
 

@@ -11,8 +11,10 @@ func TestValuesOfOtherTypesDecodeAndAreTold(t *testing.T) {
 		name, text string
 		want       []string
 	}{
-		{"a number for a name", `{"domainName":5,"delegations":[]}`, []string{`the field "domainName" must be a string, not 5`}},
-		{"a text for a number", `{"domainName":"a.","ttl":"1h"}`, []string{`the field "ttl" must be a whole number, not "1h"`}},
+		{"a number for a name", `{"domainName":5,"delegations":[]}`,
+			[]string{`the field "domainName" must be a string, not 5`}},
+		{"a text for a number", `{"domainName":"a.","ttl":"1h"}`,
+			[]string{`the field "ttl" must be a whole number, not "1h"`}},
 		{"a part of a reference", `{"domainName":"a","zoneRef":{"name":1}}`,
 			[]string{`the field "zoneRef" must be an object with the strings name and namespace, not {"name":1}`}},
 		{"several, by name", `{"domainName":"a.","ttl":[],"mname":{},"backendRefs":"b"}`, []string{
@@ -20,7 +22,8 @@ func TestValuesOfOtherTypesDecodeAndAreTold(t *testing.T) {
 			`the field "mname" must be a string, not {}`, `the field "ttl" must be a whole number, not []`,
 		}},
 		{"a spec that is a text", `"a."`, []string{`the spec must be an object, not "a."`}},
-		{"a field that nobody knows, beside one", `{"domainName":"a.","ttl":"1h","new":1}`, []string{`the field "ttl" must be a whole number, not "1h"`}},
+		{"a field that nobody knows, beside one", `{"domainName":"a.","ttl":"1h","new":1}`,
+			[]string{`the field "ttl" must be a whole number, not "1h"`}},
 		{"a field that nobody knows", `{"domainName":"a.","new":1}`, nil},
 		{"null for what may be absent", `{"domainName":"a.","ttl":null,"zoneRef":null}`, nil},
 	}
@@ -46,7 +49,8 @@ func TestValuesOfOtherTypesDecodeAndAreTold(t *testing.T) {
 
 func TestAStatusThatIsNotOursDecodes(t *testing.T) {
 	for _, text := range []string{
-		`"text"`, `[]`, `{"fqdn":"a.","conditions":"none"}`, `{"fqdn":"a.","conditions":[{"lastTransitionTime":"yesterday"}]}`,
+		`"text"`, `[]`, `{"fqdn":"a.","conditions":"none"}`,
+		`{"fqdn":"a.","conditions":[{"lastTransitionTime":"yesterday"}]}`,
 		`{"fqdn":"a.","observedGeneration":"x","entries":5,"serial":"y","backends":{}}`,
 	} {
 		var z ZoneStatus

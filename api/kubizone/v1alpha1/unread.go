@@ -115,7 +115,8 @@ func (u Unread) problems(fields []field) []string {
 			list = append(list, fields[i].misfit(u.Members[name]))
 			continue
 		}
-		list = append(list, fmt.Sprintf("the field %q is unknown; a rule here has the fields %s", name, strings.Join(names, ", ")))
+		list = append(list, fmt.Sprintf("the field %q is unknown; a rule here has the fields %s", name, strings.Join(names,
+			", ")))
 	}
 	return list
 }

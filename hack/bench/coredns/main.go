@@ -1,5 +1,5 @@
-// Command coredns is CoreDNS's own server with nothing but the plugins that answer from a master file, for ./hack/bench/dns to
-// compare the embedded name server with.
+// Command coredns is CoreDNS's own server with nothing but the plugins that answer from a master file, for
+// ./hack/bench/dns to compare the embedded name server with.
 package main
 
 import (
@@ -11,6 +11,7 @@ import (
 )
 
 func main() {
-	dnsserver.Directives = []string{"bind", "multisocket", "file"} // of those that are compiled in; what is not listed is unknown
+	// of those that are compiled in; what is not listed is unknown
+	dnsserver.Directives = []string{"bind", "multisocket", "file"}
 	coremain.Run()
 }

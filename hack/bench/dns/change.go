@@ -15,8 +15,8 @@ import (
 	"github.com/zonefold/zonefold/internal/plan"
 )
 
-// change measures from the call that changes a record until the new answer has come over UDP, in zones of two sizes. Both are
-// in this process, for a change is a call.
+// change measures from the call that changes a record until the new answer has come over UDP, in zones of two sizes.
+// Both are in this process, for a change is a call.
 func (b *bench) change(ctx context.Context) error {
 	for _, n := range []int{10_000, 100_000} {
 		b.say("%d changes in a zone of %d sets", b.changes, n)
@@ -83,8 +83,8 @@ func newAsker(addr string) (*asker, error) {
 	return &asker{conn: &dns.Conn{Conn: conn}, client: dns.Client{Timeout: 5 * time.Second}}, nil
 }
 
-// await asks for the address of a host until it is the one that is wanted, which it is at once, and returns how long the last
-// question took.
+// await asks for the address of a host until it is the one that is wanted, which it is at once, and returns how long
+// the last question took.
 func (a *asker) await(host int, want string) (time.Duration, error) {
 	for range 1000 {
 		answer, took, err := a.client.ExchangeWithConn(new(dns.Msg).SetQuestion(hostName(host), dns.TypeA), a.conn)

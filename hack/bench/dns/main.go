@@ -1,5 +1,5 @@
-// Command dns measures the embedded name server on loopback: questions a second beside CoreDNS's own server with the same zone,
-// from a change to its answer, memory, and transfers. docs/performance.md says what the figures mean.
+// Command dns measures the embedded name server on loopback: questions a second beside CoreDNS's own server with the
+// same zone, from a change to its answer, memory, and transfers. docs/performance.md says what the figures mean.
 //
 //	go run ./hack/bench/dns                the table; with BENCH_OUT=file its figures are added to the JSON object there
 //	go run ./hack/bench/dns -only qps      one part of it: qps, change, memory, transfer

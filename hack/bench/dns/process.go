@@ -30,7 +30,8 @@ type process struct {
 
 // start starts a program, and returns the function that ends it and waits for it. Its input stays open as long as this
 // program runs.
-func start(ctx context.Context, log io.Writer, program string, args ...string) (*exec.Cmd, io.Reader, func() error, error) {
+func start(ctx context.Context, log io.Writer, program string,
+	args ...string) (*exec.Cmd, io.Reader, func() error, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -88,7 +89,8 @@ func (b *bench) startCoreDNS(ctx context.Context, zone string) (*process, error)
 	}
 	program := filepath.Join(b.dir, "coredns")
 	b.say("building CoreDNS from hack/bench/coredns (about a minute the first time, when its modules are fetched too)")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join(root, "hack", "bench", "coredns"), "-o", program, ".").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join(root, "hack", "bench", "coredns"), "-o",
+		program, ".").CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building CoreDNS: %w\n%s", err, out)
 	}
 	port, release, err := nameserver.ClaimPort()
@@ -122,7 +124,8 @@ func (b *bench) startCoreDNS(ctx context.Context, zone string) (*process, error)
 	}
 }
 
-// announced finds the line in which CoreDNS tells its version, such as CoreDNS-1.2.3, and reads on so that it can write.
+// announced finds the line in which CoreDNS tells its version, such as CoreDNS-1.2.3, and reads on so that it can
+// write.
 func announced(out io.Reader, name chan<- string) {
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		var version string

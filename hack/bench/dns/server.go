@@ -26,8 +26,8 @@ import (
 
 var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
-// options are the embedded server's defaults, but for the limit of equal answers: it counts as always and allows all, for
-// everything comes from one address.
+// options are the embedded server's defaults, but for the limit of equal answers: it counts as always and allows all,
+// for everything comes from one address.
 func options() embedded.Options {
 	return embedded.Options{Listen: []netip.AddrPort{netip.AddrPortFrom(loopback, 0)}, RateLimit: math.MaxInt32}
 }
@@ -73,7 +73,8 @@ func serve(ctx context.Context, args []string, out, progress io.Writer) error {
 	return server.Close(context.WithoutCancel(ctx))
 }
 
-// load hands a zone to the server and forgets what it was made of, so that what is in memory afterwards is the server's.
+// load hands a zone to the server and forgets what it was made of, so that what is in memory afterwards is the
+// server's.
 func load(ctx context.Context, server *embedded.Server, batchOf func() (backend.Batch, error)) (loaded, error) {
 	before := heap()
 	batch, err := batchOf()

@@ -29,10 +29,13 @@ func (b *bench) memory(ctx context.Context) (err error) {
 		return err
 	}
 	each := float64(said.Heap) / float64(b.records)
-	b.note(fmt.Sprintf("loading %d records, each at a name of its own; CPU", b.records), "%.2f s; %.2f s", said.Took.Seconds(), said.CPU.Seconds())
+	b.note(fmt.Sprintf("loading %d records, each at a name of its own; CPU", b.records), "%.2f s; %.2f s",
+		said.Took.Seconds(), said.CPU.Seconds())
 	b.note("their heap, octets a record", "%d MiB, %.0f", said.Heap/figures.Mebi, each)
-	b.note("memory of the process with them; at its highest, with what they were made of", "%d MiB; %d MiB", rss/figures.Mebi, peak/figures.Mebi)
-	b.figures["dns_load_s"], b.figures["dns_load_cpu_s"], b.figures["dns_octets_per_record"] = said.Took.Seconds(), said.CPU.Seconds(), each
+	b.note("memory of the process with them; at its highest, with what they were made of", "%d MiB; %d MiB",
+		rss/figures.Mebi, peak/figures.Mebi)
+	b.figures["dns_load_s"], b.figures["dns_load_cpu_s"], b.figures["dns_octets_per_record"] = said.Took.Seconds(),
+		said.CPU.Seconds(), each
 	b.figures["dns_rss_mb"], b.figures["dns_peak_rss_mb"] = rss/figures.Mebi, peak/figures.Mebi
 	return nil
 }
@@ -98,8 +101,8 @@ func (p *process) transfers(all figures.Times) error {
 	return nil
 }
 
-// axfr takes the zone, and counts its records instead of reading them: a client costs little then, and what is measured is the
-// server.
+// axfr takes the zone, and counts its records instead of reading them: a client costs little then, and what is measured
+// is the server.
 func (p *process) axfr() error {
 	conn, err := net.DialTimeout("tcp", p.addr, time.Second)
 	if err != nil {

@@ -79,8 +79,8 @@ func (b *bench) same(ctx context.Context, questions string, ours, theirs *proces
 	return nil
 }
 
-// ask has dnsperf ask from 16 sockets, so that the kernel has senders to spread, with EDNS as resolvers do, and at most 200
-// questions under way.
+// ask has dnsperf ask from 16 sockets, so that the kernel has senders to spread, with EDNS as resolvers do, and at most
+// 200 questions under way.
 func (p *process) ask(ctx context.Context, questions string, until ...string) (round, error) {
 	host, port, err := net.SplitHostPort(p.addr)
 	if err != nil {
@@ -146,9 +146,11 @@ func (b *bench) compare(ours, theirs *process, seen map[*process][]round) {
 	}
 	ratio := figures.Median(ratios)
 	b.rows = append(b.rows, figures.AtLeast(ours.name+" / "+theirs.name+", questions a second", "%.2f", ratio, 1.5))
-	b.note("the same, questions a CPU second of the servers", "%.2f", medianOf(seen[ours], efficiency)/medianOf(seen[theirs], efficiency))
+	b.note("the same, questions a CPU second of the servers", "%.2f",
+		medianOf(seen[ours], efficiency)/medianOf(seen[theirs], efficiency))
 	b.note("questions without an answer", "%d of %d", lost, sent)
 	b.figures["dns_qps"], b.figures["dns_coredns_qps"] = medianOf(seen[ours], qps), medianOf(seen[theirs], qps)
 	b.figures["dns_coredns_ratio"], b.figures["dns_lost"] = ratio, lost
-	b.figures["dns_qcpus"], b.figures["dns_coredns_qcpus"] = medianOf(seen[ours], efficiency), medianOf(seen[theirs], efficiency)
+	b.figures["dns_qcpus"], b.figures["dns_coredns_qcpus"] = medianOf(seen[ours], efficiency),
+		medianOf(seen[theirs], efficiency)
 }

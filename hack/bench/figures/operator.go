@@ -31,7 +31,8 @@ func Ready(conditions []metav1.Condition, generation int64) bool {
 // ErrEnded says that there is nothing to measure any more.
 var ErrEnded = errors.New("the operator has ended; -log says where its log goes")
 
-// Until asks every 100 milliseconds whether something has come true, as long as ctx lasts and the operator runs; nil is none.
+// Until asks every 100 milliseconds whether something has come true, as long as ctx lasts and the operator runs; nil is
+// none.
 func Until(ctx context.Context, operator *testoperator.Process, done func() (bool, error)) error {
 	var ended <-chan struct{}
 	if operator != nil {

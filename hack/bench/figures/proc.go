@@ -1,4 +1,5 @@
-// Package figures is what the benchmarks share: what a process used, percentiles of times, and the table that is printed.
+// Package figures is what the benchmarks share: what a process used, percentiles of times, and the table that is
+// printed.
 package figures
 
 import (
@@ -14,8 +15,8 @@ import (
 // ticks is the unit of CPU time in /proc, a hundredth of a second on every Linux (USER_HZ).
 const ticks = 10 * time.Millisecond
 
-// CPUTimes returns the CPU time, user and system together, that this program and all that it has started have used, by name.
-// Unlike seconds on the wall they say the same on a machine that does other things too.
+// CPUTimes returns the CPU time, user and system together, that this program and all that it has started have used, by
+// name. Unlike seconds on the wall they say the same on a machine that does other things too.
 func CPUTimes() (map[string]time.Duration, error) {
 	out := map[string]time.Duration{}
 	all, err := processes()

@@ -77,7 +77,8 @@ func (w watchers) await(ctx context.Context, c change, began time.Time, into *ch
 			primaries = max(primaries, at[i])
 		}
 	}
-	into.first, into.primaries, into.all = append(into.first, first), append(into.primaries, primaries), append(into.all, last)
+	into.first, into.primaries, into.all = append(into.first, first), append(into.primaries, primaries),
+		append(into.all, last)
 	return errors.Join(errs...)
 }
 
@@ -97,8 +98,8 @@ func (b *bench) singleChanges(ctx context.Context, l load) (out changeTimes, err
 	return out, errors.Join(err, b.quiet(ctx))
 }
 
-// floor measures the least that any controller has to do: the write, the event of it, one signed UPDATE for each primary over kept
-// connections, which then tells the secondaries, and the query. The operator is stopped.
+// floor measures the least that any controller has to do: the write, the event of it, one signed UPDATE for each
+// primary over kept connections, which then tells the secondaries, and the query. The operator is stopped.
 func (b *bench) floor(ctx context.Context, l load) (out changeTimes, err error) {
 	w, err := b.watchers()
 	defer w.close()

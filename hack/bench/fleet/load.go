@@ -42,7 +42,8 @@ func (l load) zone(zone int) *v1beta1.DNSZone {
 	return &v1beta1.DNSZone{
 		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%04d", l.word, zone), Namespace: namespace},
 		Spec: v1beta1.DNSZoneSpec{
-			ZoneName: l.zoneName(zone), ClusterRef: fleet, SOA: &v1beta1.SOA{PrimaryNameServer: "ns1.example.net", AdminEmail: "admin.example.net"},
+			ZoneName: l.zoneName(zone), ClusterRef: fleet, SOA: &v1beta1.SOA{PrimaryNameServer: "ns1.example.net",
+				AdminEmail: "admin.example.net"},
 		},
 	}
 }
@@ -53,8 +54,9 @@ func (l load) record(i int) *v1beta1.ARecord {
 	return &v1beta1.ARecord{
 		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%06d", l.word, i), Namespace: namespace},
 		Spec: v1beta1.ARecordSpec{
-			RecordMeta: v1beta1.RecordMeta{Name: v1beta1.RecordName(recordName(i % l.records)), Zone: v1beta1.HostName(l.zoneName(i / l.records)), TTL: &ttl},
-			IPv4:       figures.Address(i),
+			RecordMeta: v1beta1.RecordMeta{Name: v1beta1.RecordName(recordName(i % l.records)),
+				Zone: v1beta1.HostName(l.zoneName(i / l.records)), TTL: &ttl},
+			IPv4: figures.Address(i),
 		},
 	}
 }
@@ -83,8 +85,8 @@ type alone struct {
 	cpu     map[string]time.Duration
 }
 
-// createsAlone creates the objects without an operator and deletes them again. A first few have caches, connections and etcd's
-// file grow before.
+// createsAlone creates the objects without an operator and deletes them again. A first few have caches, connections and
+// etcd's file grow before.
 func (b *bench) createsAlone(ctx context.Context, l load) (a alone, err error) {
 	warm := load{"warm", min(l.zones, 50), min(l.records, 500)}
 	if _, err := b.create(ctx, warm); err != nil {
@@ -105,7 +107,9 @@ func (b *bench) createsAlone(ctx context.Context, l load) (a alone, err error) {
 		return a, err
 	}
 	a.cpu = figures.Less(after, before)
-	statuses, err := b.Each(ctx, l.objects(), func(ctx context.Context, i int) error { return b.writeStatus(ctx, l.object(i)) })
+	statuses, err := b.Each(ctx, l.objects(), func(ctx context.Context, i int) error {
+		return b.writeStatus(ctx, l.object(i))
+	})
 	a.bare = a.creates + statuses
 	return a, errors.Join(err, b.remove(ctx, l))
 }
@@ -116,8 +120,10 @@ func (b *bench) writeStatus(ctx context.Context, o client.Object) error {
 		Type: "Ready", Status: metav1.ConditionTrue, Reason: v1beta1.ReasonReconcileSucceeded, ObservedGeneration: 1,
 		Message: "All primary servers of DNSZone bench/one-0000 have it.", LastTransitionTime: metav1.Now(),
 	}
-	body, err := json.Marshal(map[string]any{"status": v1beta1.RecordStatus{Conditions: []metav1.Condition{ready}, ObservedGeneration: 1,
-		RecordHash: "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", LastUpdated: time.Now().UTC().Format(time.RFC3339)}})
+	body, err := json.Marshal(map[string]any{"status": v1beta1.RecordStatus{Conditions: []metav1.Condition{ready},
+		ObservedGeneration: 1,
+		RecordHash:         "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+		LastUpdated:        time.Now().UTC().Format(time.RFC3339)}})
 	if err != nil {
 		return err
 	}

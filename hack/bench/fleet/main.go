@@ -1,6 +1,7 @@
-// Command fleet measures zones and records of the dialect bindy on fleets of BIND: a real control plane with a real node, whose Pods
-// are BIND and the sidecar, and the operator's own binary beside it with the rights that the chart gives. It needs Linux and root.
-// Everything is started for it and ended afterwards. docs/performance.md says what the figures mean.
+// Command fleet measures zones and records of the dialect bindy on fleets of BIND: a real control plane with a real
+// node, whose Pods are BIND and the sidecar, and the operator's own binary beside it with the rights that the chart
+// gives. It needs Linux and root. Everything is started for it and ended afterwards. docs/performance.md says what the
+// figures mean.
 //
 //	go run ./hack/bench/fleet                       one zone of 10,000 ARecords, then 1,000 zones of 10
 //	go run ./hack/bench/fleet -n 1000 -zones 100    smaller ones
@@ -46,8 +47,10 @@ func (o *options) Flags(f *flag.FlagSet) {
 	f.IntVar(&o.primaries, "primaries", 2, "primary servers")
 	f.IntVar(&o.secondaries, "secondaries", 2, "secondary servers")
 	f.IntVar(&o.changes, "changes", 100, "single changes when nothing else happens, and repetitions of the floor")
-	f.DurationVar(&o.Idle, "idle", 0, "how long to watch the idle operator after each part, with audits every two minutes; 0: not at all")
-	f.StringVar(&o.Profile, "cpuprofile", "", "`file` for CPU profiles of the operator under load: file.one, file.many; .heap: its heap afterwards")
+	f.DurationVar(&o.Idle, "idle", 0,
+		"how long to watch the idle operator after each part, with audits every two minutes; 0: not at all")
+	f.StringVar(&o.Profile, "cpuprofile", "",
+		"`file` for CPU profiles of the operator under load: file.one, file.many; .heap: its heap afterwards")
 }
 
 // Check implements [rig.Bench].
@@ -91,7 +94,8 @@ func (b *bench) measure(ctx context.Context, l load) (_ *result, err error) {
 	if out.loaded, err = b.loaded(ctx, l, out.alone.creates); err != nil {
 		return nil, err
 	}
-	b.Say("served after %.1f s, all statuses after %.1f s; %d single changes", out.loaded.served.Seconds(), out.loaded.status.Seconds(), b.o.changes)
+	b.Say("served after %.1f s, all statuses after %.1f s; %d single changes", out.loaded.served.Seconds(),
+		out.loaded.status.Seconds(), b.o.changes)
 	if out.changes, err = b.singleChanges(ctx, l); err != nil {
 		return nil, err
 	}

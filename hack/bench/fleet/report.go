@@ -67,10 +67,13 @@ func (r *result) costRows() []figures.Row {
 		named = append(named, fmt.Sprintf("%d", m/figures.Mebi))
 	}
 	return []figures.Row{
-		figures.Note("operator's memory, afterwards and peak", fmt.Sprintf("%d MiB, %d MiB", u.rss/figures.Mebi, u.peak/figures.Mebi)),
+		figures.Note("operator's memory, afterwards and peak",
+			fmt.Sprintf("%d MiB, %d MiB", u.rss/figures.Mebi, u.peak/figures.Mebi)),
 		figures.Note("memory of each named, MiB", strings.Join(named, ", ")),
-		figures.Note("API calls of the operator", fmt.Sprintf("%.0f, %.2f an object: %s", total(u.calls), total(u.calls)/n, figures.ByCount(u.calls))),
-		figures.Note("API writes of the operator", fmt.Sprintf("%.0f, %.2f an object: %s", total(u.writes), total(u.writes)/n, figures.ByCount(u.writes))),
+		figures.Note("API calls of the operator", fmt.Sprintf("%.0f, %.2f an object: %s", total(u.calls), total(u.calls)/n,
+			figures.ByCount(u.calls))),
+		figures.Note("API writes of the operator", fmt.Sprintf("%.0f, %.2f an object: %s", total(u.writes), total(u.writes)/n,
+			figures.ByCount(u.writes))),
 		figures.Note("UPDATEs, by BIND's count at all primaries", fmt.Sprint(u.updates)),
 		figures.Note("calls of sidecars", fmt.Sprintf("%.0f: %s", total(u.sidecars), figures.ByCount(u.sidecars))),
 		figures.Note("steps of the World", fmt.Sprintf("%.0f", u.settles)),
@@ -105,10 +108,13 @@ func (r *result) figures() map[string]any {
 	out := map[string]any{}
 	for name, value := range map[string]float64{
 		"creates_s": r.alone.creates.Seconds(), "served_s": r.loaded.served.Seconds(), "status_s": r.loaded.status.Seconds(),
-		"change_p50_ms": figures.Milliseconds(r.changes.all.Percentile(50)), "change_p99_ms": figures.Milliseconds(r.changes.all.Percentile(99)),
-		"floor_p50_ms": figures.Milliseconds(r.floor.all.Percentile(50)), "rss_mb": float64(r.loaded.used.rss) / figures.Mebi,
-		"cpu_s": r.loaded.used.cpu["operator"].Seconds(), "api_calls": total(r.loaded.used.calls), "api_writes": total(r.loaded.used.writes),
-		"updates": float64(r.loaded.used.updates), "sidecar_calls": total(r.loaded.used.sidecars),
+		"change_p50_ms": figures.Milliseconds(r.changes.all.Percentile(50)),
+		"change_p99_ms": figures.Milliseconds(r.changes.all.Percentile(99)),
+		"floor_p50_ms":  figures.Milliseconds(r.floor.all.Percentile(50)),
+		"rss_mb":        float64(r.loaded.used.rss) / figures.Mebi,
+		"cpu_s":         r.loaded.used.cpu["operator"].Seconds(), "api_calls": total(r.loaded.used.calls),
+		"api_writes": total(r.loaded.used.writes),
+		"updates":    float64(r.loaded.used.updates), "sidecar_calls": total(r.loaded.used.sidecars),
 	} {
 		out["fleet_"+r.load.word+"_"+name] = value
 	}

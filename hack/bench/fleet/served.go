@@ -12,8 +12,8 @@ import (
 	"github.com/zonefold/zonefold/hack/bench/figures"
 )
 
-// awaitServed waits until every server has every record: of each zone it asks for the last one until that is there, and then
-// transfers all.
+// awaitServed waits until every server has every record: of each zone it asks for the last one until that is there, and
+// then transfers all.
 func (b *bench) awaitServed(ctx context.Context, l load, began time.Time) (primary, all time.Duration, err error) {
 	const each = 4 // at the same time, of a server
 	errs, took := make([]error, each*len(b.servers)), make([]time.Duration, each*len(b.servers))

@@ -51,7 +51,8 @@ func (b *bench) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.StartCluster(ctx, testcluster.Options{Node: true, Images: archives}, clientgoscheme.AddToScheme, v1beta1.AddToScheme); err != nil {
+	if err := b.StartCluster(ctx, testcluster.Options{Node: true, Images: archives}, clientgoscheme.AddToScheme,
+		v1beta1.AddToScheme); err != nil {
 		return err
 	}
 	if err := b.install(ctx); err != nil {
@@ -66,7 +67,8 @@ func (b *bench) install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := b.Cluster.RunKubectl(ctx, "scale", "-n", testoperator.Namespace, "deployment/zonefold-operator", "--replicas=0"); err != nil {
+	if _, err := b.Cluster.RunKubectl(ctx, "scale", "-n", testoperator.Namespace, "deployment/zonefold-operator",
+		"--replicas=0"); err != nil {
 		return err
 	}
 	b.Kubeconfig, err = b.Cluster.KubeconfigFor(ctx, testoperator.Namespace, testoperator.ServiceAccount)
@@ -113,7 +115,8 @@ func podReady(p *corev1.Pod) bool {
 // startOperator returns when it has nothing to do any more.
 func (b *bench) startOperator(ctx context.Context) error {
 	err := b.StartOperator("--dialects", "bindy", "--bind9-image", images.BIND, "--bindcar-image", images.Bindcar,
-		"--leader-elect-lease-duration", "2m", "--leader-elect-renew-deadline", "1m") // a machine that does much else keeps it from renewing
+		// a machine that does much else keeps it from renewing
+		"--leader-elect-lease-duration", "2m", "--leader-elect-renew-deadline", "1m")
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/zonefold/zonefold/hack/bench/figures"
 )
 
-// awaitStatus waits until each object says that it is ready. They are read when the operator has made as many writes as that takes,
-// and until then left alone: to read them costs time that is to be measured.
+// awaitStatus waits until each object says that it is ready. They are read when the operator has made as many writes as
+// that takes, and until then left alone: to read them costs time that is to be measured.
 func (b *bench) awaitStatus(ctx context.Context, l load) error {
 	left := l.objects()
 	err := b.Until(ctx, patience, func() (bool, error) {
@@ -33,7 +33,8 @@ func (b *bench) awaitStatus(ctx context.Context, l load) error {
 func (b *bench) unfinished(ctx context.Context, l load) (int, error) {
 	var records v1beta1.ARecordList
 	var zones v1beta1.DNSZoneList
-	if err := errors.Join(b.Kube.List(ctx, &records, client.InNamespace(namespace)), b.Kube.List(ctx, &zones, client.InNamespace(namespace))); err != nil {
+	if err := errors.Join(b.Kube.List(ctx, &records, client.InNamespace(namespace)),
+		b.Kube.List(ctx, &zones, client.InNamespace(namespace))); err != nil {
 		return 0, err
 	}
 	left := l.objects() - len(records.Items) - len(zones.Items)
@@ -43,7 +44,8 @@ func (b *bench) unfinished(ctx context.Context, l load) (int, error) {
 		}
 	}
 	for i := range zones.Items {
-		if o := &zones.Items[i]; !figures.Ready(o.Status.Conditions, o.Generation) || o.Status.RecordsCount != int32(l.records) {
+		if o := &zones.Items[i]; !figures.Ready(o.Status.Conditions, o.Generation) ||
+			o.Status.RecordsCount != int32(l.records) {
 			left++
 		}
 	}

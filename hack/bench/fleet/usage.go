@@ -111,11 +111,12 @@ func (b *bench) busy() (float64, error) {
 	calls := by(m, "rest_client_requests_total", "method")
 	delete(calls, "PUT") // of leader election
 	delete(calls, "GET") // watches
-	return total(calls) + figures.Sum(m, "zonefold_backend_apply_seconds_count") + figures.Sum(m, "zonefold_settle_seconds_count"), err
+	return total(calls) + figures.Sum(m, "zonefold_backend_apply_seconds_count") + figures.Sum(m,
+		"zonefold_settle_seconds_count"), err
 }
 
-// quiet waits until the operator writes nothing anywhere any more. That time is no part of what is measured if its end is taken from the
-// last write.
+// quiet waits until the operator writes nothing anywhere any more. That time is no part of what is measured if its end
+// is taken from the last write.
 func (b *bench) quiet(ctx context.Context) error {
 	if err := b.Quiet(ctx, patience, b.busy); err != nil {
 		return fmt.Errorf("waiting for the operator to have nothing to do: %w", err)

@@ -51,12 +51,15 @@ func (b *bench) record(account string, i int) *v1alpha1.DNSRecord {
 
 // request is how gardenlet has an operator work at an object.
 func request() map[string]string {
-	return map[string]string{v1alpha1.OperationAnnotation: v1alpha1.OperationReconcile, "gardener.cloud/timestamp": time.Now().UTC().Format(time.RFC3339Nano)}
+	return map[string]string{v1alpha1.OperationAnnotation: v1alpha1.OperationReconcile,
+		"gardener.cloud/timestamp": time.Now().UTC().Format(time.RFC3339Nano)}
 }
 
 // inTurn are the objects of some accounts, and how many these are.
 func (b *bench) inTurn(accounts ...string) (int, func(int) client.Object) {
-	return b.half() * len(accounts), func(i int) client.Object { return b.record(accounts[i%len(accounts)], i/len(accounts)) }
+	return b.half() * len(accounts), func(i int) client.Object {
+		return b.record(accounts[i%len(accounts)], i/len(accounts))
+	}
 }
 
 // create makes the objects of some accounts, in turn.
@@ -68,12 +71,15 @@ func (b *bench) create(ctx context.Context, accounts ...string) error {
 
 // change gives every object of an account another address, as gardenlet does.
 func (b *bench) change(ctx context.Context, account string, changes int) error {
-	_, err := b.Each(ctx, b.half(), func(ctx context.Context, i int) error { return b.patch(ctx, account, i, address(i, changes)) })
+	_, err := b.Each(ctx, b.half(), func(ctx context.Context, i int) error {
+		return b.patch(ctx, account, i, address(i, changes))
+	})
 	return err
 }
 
 func (b *bench) patch(ctx context.Context, account string, i int, to string) error {
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": request()}, "spec": map[string]any{"values": []string{to}}})
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": request()}, "spec": map[string]any{
+		"values": []string{to}}})
 	if err != nil {
 		return err
 	}
@@ -111,7 +117,8 @@ func (b *bench) awaitDone(ctx context.Context, account string) error {
 
 func done(o *v1alpha1.DNSRecord) bool {
 	last := o.Status.LastOperation
-	return last != nil && last.State == v1alpha1.StateSucceeded && o.Status.LastError == nil && o.Status.ObservedGeneration == o.Generation &&
+	return last != nil && last.State == v1alpha1.StateSucceeded && o.Status.LastError == nil &&
+		o.Status.ObservedGeneration == o.Generation &&
 		o.Annotations[v1alpha1.OperationAnnotation] == ""
 }
 
@@ -139,7 +146,9 @@ func (b *bench) singleChanges(ctx context.Context) (figures.Times, error) {
 		b.changed++
 		which, to := i%b.half(), figures.NewAddress(b.changed)
 		b.single[which] = to
-		return rig.Change{Name: b.fqdn(free, which) + ".", To: to, Write: func(ctx context.Context) error { return b.patch(ctx, free, which, to) }}
+		return rig.Change{Name: b.fqdn(free, which) + ".", To: to, Write: func(ctx context.Context) error {
+			return b.patch(ctx, free, which, to)
+		}}
 	})
 }
 

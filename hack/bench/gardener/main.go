@@ -1,6 +1,6 @@
-// Command gardener measures DNSRecords of Gardener in two accounts, of which one may make five requests a second, as at Route 53: a real
-// kube-apiserver with etcd, the operator's own binary, a real PowerDNS, and a server that behaves as Route 53 does, all started for it
-// on loopback and ended afterwards. docs/performance.md says what the figures mean.
+// Command gardener measures DNSRecords of Gardener in two accounts, of which one may make five requests a second, as at
+// Route 53: a real kube-apiserver with etcd, the operator's own binary, a real PowerDNS, and a server that behaves as
+// Route 53 does, all started for it on loopback and ended afterwards. docs/performance.md says what the figures mean.
 //
 //	go run ./hack/bench/gardener -n 5000
 //
@@ -37,7 +37,8 @@ func main() {
 func (o *options) Flags(f *flag.FlagSet) {
 	f.IntVar(&o.n, "n", 5000, "DNSRecords, half of them in each account")
 	f.IntVar(&o.zones, "zones", 50, "hosted zones of the account with a limit")
-	f.IntVar(&o.changes, "changes", 50, "single changes in the account without a limit, twice: alone, and while the other account is busy")
+	f.IntVar(&o.changes, "changes", 50,
+		"single changes in the account without a limit, twice: alone, and while the other account is busy")
 	f.Float64Var(&o.rate, "rate", 5, "requests a second that the account with a limit takes")
 }
 
@@ -69,7 +70,8 @@ func (b *bench) measure(ctx context.Context) (*result, error) {
 	if out.load, err = figures.Load(); err != nil {
 		return nil, err
 	}
-	for _, step := range []func(context.Context, *result) error{b.measureAlone, b.measureBoth, b.measureBusy, b.measureRestart, b.measureEnd} {
+	for _, step := range []func(context.Context, *result) error{b.measureAlone, b.measureBoth, b.measureBusy,
+		b.measureRestart, b.measureEnd} {
 		if err := step(ctx, out); err != nil {
 			return nil, err
 		}

@@ -10,12 +10,14 @@ import (
 	"github.com/zonefold/zonefold/hack/bench/figures"
 )
 
-// calls are requests to the service with a limit, by operation, as it counts them. "throttled" are those of them that it refused.
+// calls are requests to the service with a limit, by operation, as it counts them. "throttled" are those of them that
+// it refused.
 type calls map[string]float64
 
 func (b *bench) calls() calls {
 	c := calls{}
-	for _, operation := range []string{"ListHostedZones", "GetHostedZone", "ListResourceRecordSets", "ChangeResourceRecordSets", "GetChange", "throttled", "denied"} {
+	for _, operation := range []string{"ListHostedZones", "GetHostedZone", "ListResourceRecordSets",
+		"ChangeResourceRecordSets", "GetChange", "throttled", "denied"} {
 		c[operation] = float64(b.route53.Count(operation))
 	}
 	return c
@@ -76,29 +78,34 @@ func (r *result) print(w io.Writer) error {
 	times := func(t figures.Times) string {
 		return fmt.Sprintf("%.1f ms, %.1f ms", figures.Milliseconds(t.Percentile(50)), figures.Milliseconds(t.Percentile(99)))
 	}
-	return figures.Table(w, fmt.Sprintf("%d DNSRecords of Gardener in two accounts; one has %d zones and takes %g requests a second", r.n, r.zones, r.rate), []figures.Row{
-		seconds("half of them in the account without a limit, alone: first create to all done", r.alone),
-		seconds("the creates of all", r.creates),
-		seconds("first create to all done, without a limit", r.free),
-		seconds("first create to all done, with the limit", r.limited),
-		figures.Note("calls of the account with the limit", r.calls.String()),
-		figures.Note("one change without a limit to new answer, p50, p99, idle", times(r.idle)),
-		figures.Note("the same while all of the other account change", times(r.busy)),
-		seconds("all of the account with the limit changed", r.changed),
-		figures.Note("calls for that", r.changeCalls.String()),
-		figures.Note("calls when the operator starts again", r.restartCalls.String()),
-		seconds("deleting all, until none was left", r.gone),
-		figures.Note("calls for that", r.goneCalls.String()),
-		figures.Note("operator's memory, peak", fmt.Sprintf("%d MiB", r.peak/figures.Mebi)),
-		figures.Note("load of the machine in the minute before", r.load),
-	})
+	return figures.Table(w, fmt.Sprintf(
+		"%d DNSRecords of Gardener in two accounts; one has %d zones and takes %g requests a second", r.n, r.zones, r.rate),
+		[]figures.Row{
+			seconds("half of them in the account without a limit, alone: first create to all done", r.alone),
+			seconds("the creates of all", r.creates),
+			seconds("first create to all done, without a limit", r.free),
+			seconds("first create to all done, with the limit", r.limited),
+			figures.Note("calls of the account with the limit", r.calls.String()),
+			figures.Note("one change without a limit to new answer, p50, p99, idle", times(r.idle)),
+			figures.Note("the same while all of the other account change", times(r.busy)),
+			seconds("all of the account with the limit changed", r.changed),
+			figures.Note("calls for that", r.changeCalls.String()),
+			figures.Note("calls when the operator starts again", r.restartCalls.String()),
+			seconds("deleting all, until none was left", r.gone),
+			figures.Note("calls for that", r.goneCalls.String()),
+			figures.Note("operator's memory, peak", fmt.Sprintf("%d MiB", r.peak/figures.Mebi)),
+			figures.Note("load of the machine in the minute before", r.load),
+		})
 }
 
 // figures are those for BENCH_OUT.
 func (r *result) figures() map[string]any {
 	return map[string]any{
-		"gardener_n": r.n, "gardener_alone_s": r.alone.Seconds(), "gardener_free_s": r.free.Seconds(), "gardener_limited_s": r.limited.Seconds(),
-		"gardener_calls": r.calls.total(), "gardener_throttled": r.calls["throttled"], "gardener_restart_calls": r.restartCalls.total(),
-		"gardener_idle_p50_ms": figures.Milliseconds(r.idle.Percentile(50)), "gardener_busy_p50_ms": figures.Milliseconds(r.busy.Percentile(50)),
+		"gardener_n": r.n, "gardener_alone_s": r.alone.Seconds(), "gardener_free_s": r.free.Seconds(),
+		"gardener_limited_s": r.limited.Seconds(),
+		"gardener_calls":     r.calls.total(), "gardener_throttled": r.calls["throttled"],
+		"gardener_restart_calls": r.restartCalls.total(),
+		"gardener_idle_p50_ms":   figures.Milliseconds(r.idle.Percentile(50)),
+		"gardener_busy_p50_ms":   figures.Milliseconds(r.busy.Percentile(50)),
 	}
 }

@@ -83,7 +83,8 @@ func (b *bench) start(ctx context.Context) error {
 	for i := range b.o.zones {
 		b.zoneIDs = append(b.zoneIDs, account.AddZone(b.zoneName(i)+".", false))
 	}
-	if err := b.Apply(ctx, fmt.Sprintf(objects, b.powerdns.URL, b.powerdns.APIKey, user.AccessKeyID, user.SecretAccessKey)); err != nil {
+	if err := b.Apply(ctx, fmt.Sprintf(objects, b.powerdns.URL, b.powerdns.APIKey, user.AccessKeyID,
+		user.SecretAccessKey)); err != nil {
 		return err
 	}
 	return b.startOperator(ctx)
@@ -95,13 +96,15 @@ func (b *bench) startServices(ctx context.Context) (err error) {
 		return err
 	}
 	b.powerdns, err = nameserver.StartPowerDNS(ctx, nameserver.Options{
-		Dir: filepath.Join(b.Dir, "powerdns"), Zones: []nameserver.Zone{{Name: b.zone}}, Extra: "cache-ttl=0\nquery-cache-ttl=0\nnegquery-cache-ttl=0",
+		Dir: filepath.Join(b.Dir, "powerdns"), Zones: []nameserver.Zone{{Name: b.zone}},
+		Extra: "cache-ttl=0\nquery-cache-ttl=0\nnegquery-cache-ttl=0",
 	})
 	if err != nil {
 		return err
 	}
 	b.AtEnd(b.powerdns.Close)
-	b.route53, err = route53test.Start(ctx, route53test.Options{Now: time.Now, Delay: insync, Rate: b.o.rate, Burst: burst})
+	b.route53, err = route53test.Start(ctx, route53test.Options{Now: time.Now, Delay: insync, Rate: b.o.rate,
+		Burst: burst})
 	if err != nil {
 		return err
 	}
@@ -110,7 +113,8 @@ func (b *bench) startServices(ctx context.Context) (err error) {
 }
 
 func (b *bench) startOperator(ctx context.Context) error {
-	if err := b.StartOperator("--dialects", "gardener", "--tenant-servers-allow", "127.0.0.0/8", "--gardener-endpoints", "aws-route53="+b.route53.URL); err != nil {
+	if err := b.StartOperator("--dialects", "gardener", "--tenant-servers-allow", "127.0.0.0/8", "--gardener-endpoints",
+		"aws-route53="+b.route53.URL); err != nil {
 		return err
 	}
 	return b.Until(ctx, patience, func() (bool, error) { return b.Operator.Ready(), nil })

@@ -40,8 +40,8 @@ func (a *Asker) ask(name string) string {
 	return dns.RcodeToString[answer.Rcode]
 }
 
-// Await asks until a name has one address, the wanted one, with a pause of a millisecond after each answer, so that asking does not take
-// the time of those that work.
+// Await asks until a name has one address, the wanted one, with a pause of a millisecond after each answer, so that
+// asking does not take the time of those that work.
 func (a *Asker) Await(ctx context.Context, name, want string) error {
 	const patience = 3 * time.Minute
 	for began := time.Now(); ; {
@@ -64,8 +64,10 @@ type Change struct {
 	Write    func(context.Context) error
 }
 
-// Time measures n changes, with a pause before each: from the beginning of a write until the server answers with what was written.
-func (a *Asker) Time(ctx context.Context, n int, pause time.Duration, change func(int) Change) (out figures.Times, err error) {
+// Time measures n changes, with a pause before each: from the beginning of a write until the server answers with what
+// was written.
+func (a *Asker) Time(ctx context.Context, n int, pause time.Duration,
+	change func(int) Change) (out figures.Times, err error) {
 	for i := range n {
 		if err := figures.Pause(ctx, pause); err != nil {
 			return nil, err

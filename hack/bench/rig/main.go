@@ -11,7 +11,8 @@ import (
 	"github.com/zonefold/zonefold/hack/bench/figures"
 )
 
-// Options are flags that mean the same in every benchmark. All have -workers and -log; what else a benchmark has it defines itself.
+// Options are flags that mean the same in every benchmark. All have -workers and -log; what else a benchmark has it
+// defines itself.
 type Options struct {
 	// Workers is how many creates and deletes there are at the same time.
 	Workers int
@@ -33,7 +34,8 @@ type Bench interface {
 	Run(ctx context.Context, r *Rig, out io.Writer) error
 }
 
-// Main runs a benchmark, with its options, until it ends or is interrupted. Everything that it starts is gone when it returns.
+// Main runs a benchmark, with its options, until it ends or is interrupted. Everything that it starts is gone when it
+// returns.
 func Main(name string, o *Options, b Bench) {
 	figures.Main(name, func(ctx context.Context, args []string, out, progress io.Writer) (err error) {
 		f := flag.NewFlagSet(name, flag.ContinueOnError)

@@ -26,7 +26,9 @@ func (r *Rig) Create(ctx context.Context, n int, object func(int) client.Object)
 
 // Remove deletes those of n objects that there are.
 func (r *Rig) Remove(ctx context.Context, n int, object func(int) client.Object) error {
-	_, err := r.Each(ctx, n, func(ctx context.Context, i int) error { return client.IgnoreNotFound(r.Kube.Delete(ctx, object(i))) })
+	_, err := r.Each(ctx, n, func(ctx context.Context, i int) error {
+		return client.IgnoreNotFound(r.Kube.Delete(ctx, object(i)))
+	})
 	return err
 }
 
@@ -39,9 +41,10 @@ func (r *Rig) Watch(ctx context.Context, list client.ObjectList, namespace strin
 	return r.Kube.Watch(ctx, list, client.InNamespace(namespace), from)
 }
 
-// Notice writes, and returns when a watch of objects of one kind brings what was written, as a controller learns of it. The channel yields
-// what came of the write.
-func Notice[T client.Object](ctx context.Context, events watch.Interface, write func(context.Context) error, written func(T) bool) (<-chan error, error) {
+// Notice writes, and returns when a watch of objects of one kind brings what was written, as a controller learns of it.
+// The channel yields what came of the write.
+func Notice[T client.Object](ctx context.Context, events watch.Interface, write func(context.Context) error,
+	written func(T) bool) (<-chan error, error) {
 	done := make(chan error, 1)
 	go func() { done <- write(ctx) }()
 	for {

@@ -61,8 +61,9 @@ func (r *Rig) Quiet(ctx context.Context, patience time.Duration, count func() (f
 	})
 }
 
-// ProfileCPU takes profiles of the operator and of the API server while objects are created and written to, which takes a few times as
-// long as creating them alone. Their files are Options.Profile with a suffix. The channel yields when they are stored.
+// ProfileCPU takes profiles of the operator and of the API server while objects are created and written to, which takes
+// a few times as long as creating them alone. Their files are Options.Profile with a suffix. The channel yields when
+// they are stored.
 func (r *Rig) ProfileCPU(ctx context.Context, suffix string, alone time.Duration) <-chan error {
 	done := make(chan error, 1)
 	if r.o.Profile == "" {

@@ -1,6 +1,6 @@
-// Package rig is what the benchmarks of the operator run on: a real control plane and the operator's own binary beside it, started for
-// a benchmark and ended after it, a client that only the API server slows down, and what they all do with these: create objects, wait,
-// profile, and ask a name server until it answers.
+// Package rig is what the benchmarks of the operator run on: a real control plane and the operator's own binary beside
+// it, started for a benchmark and ended after it, a client that only the API server slows down, and what they all do
+// with these: create objects, wait, profile, and ask a name server until it answers.
 package rig
 
 import (
@@ -51,7 +51,8 @@ func newRig(o *Options, progress io.Writer) (*Rig, error) {
 	return &Rig{Dir: dir, o: o, Progress: progress, began: time.Now()}, err
 }
 
-// AtEnd has something be ended when the benchmark ends: after the operator and before the control plane, what was named last first.
+// AtEnd has something be ended when the benchmark ends: after the operator and before the control plane, what was named
+// last first.
 func (r *Rig) AtEnd(end func()) { r.atEnd = append(r.atEnd, end) }
 
 // Say tells whoever waits how far it is.
@@ -59,8 +60,8 @@ func (r *Rig) Say(format string, args ...any) {
 	fmt.Fprintf(r.Progress, "%7.1f s  %s\n", time.Since(r.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// Start builds the operator and starts a control plane without a node that has the definitions of all objects. The client knows the types
-// that are added to its scheme.
+// Start builds the operator and starts a control plane without a node that has the definitions of all objects. The
+// client knows the types that are added to its scheme.
 func (r *Rig) Start(ctx context.Context, types ...func(*runtime.Scheme) error) error {
 	root, err := testoperator.ModuleRoot(ctx)
 	if err != nil {
@@ -70,7 +71,8 @@ func (r *Rig) Start(ctx context.Context, types ...func(*runtime.Scheme) error) e
 }
 
 // StartCluster is Start with another control plane.
-func (r *Rig) StartCluster(ctx context.Context, o testcluster.Options, types ...func(*runtime.Scheme) error) (err error) {
+func (r *Rig) StartCluster(ctx context.Context, o testcluster.Options,
+	types ...func(*runtime.Scheme) error) (err error) {
 	if r.program, err = testoperator.Build(ctx, r.Dir); err != nil {
 		return err
 	}

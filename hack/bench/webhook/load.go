@@ -24,13 +24,14 @@ func record(i int) client.Object {
 	return &v1alpha1.DNSRecord{
 		ObjectMeta: metav1.ObjectMeta{Name: recordName(i), Namespace: namespace},
 		Spec: v1alpha1.DNSRecordSpec{
-			Type: "A", Domain: domain, Subdomain: recordName(i), Values: []string{figures.Address(i)}, DNSClassRef: v1alpha1.DNSClassRef{Name: className},
+			Type: "A", Domain: domain, Subdomain: recordName(i), Values: []string{figures.Address(i)},
+			DNSClassRef: v1alpha1.DNSClassRef{Name: className},
 		},
 	}
 }
 
-// createsAlone creates the objects without an operator and deletes them again. A first few have caches, connections and etcd's file
-// grow before.
+// createsAlone creates the objects without an operator and deletes them again. A first few have caches, connections and
+// etcd's file grow before.
 func (b *bench) createsAlone(ctx context.Context) (time.Duration, error) {
 	warm := min(b.o.n, 1000)
 	if _, err := b.Create(ctx, warm, record); err != nil {
@@ -82,8 +83,8 @@ func (b *bench) awaitServed(ctx context.Context) error {
 	return nil
 }
 
-// awaitStatus waits until each object says that it is ready. They are read when the operator has made as many writes as that takes at
-// least: to read them costs time that is to be measured.
+// awaitStatus waits until each object says that it is ready. They are read when the operator has made as many writes as
+// that takes at least: to read them costs time that is to be measured.
 func (b *bench) awaitStatus(ctx context.Context) error {
 	left := b.o.n
 	err := b.Until(ctx, patience, func() (bool, error) {

@@ -1,6 +1,6 @@
-// Command webhook measures DNSRecords of one DNSClass: a real kube-apiserver with etcd, the operator's own binary, the reference server of
-// the webhook protocol and a real BIND behind it, all started for it on loopback and ended afterwards. docs/performance.md says what
-// the figures mean.
+// Command webhook measures DNSRecords of one DNSClass: a real kube-apiserver with etcd, the operator's own binary, the
+// reference server of the webhook protocol and a real BIND behind it, all started for it on loopback and ended
+// afterwards. docs/performance.md says what the figures mean.
 //
 //	go run ./hack/bench/webhook -n 10000
 //
@@ -80,7 +80,8 @@ func (b *bench) measure(ctx context.Context) (*result, error) {
 	if err := b.loaded(ctx, out); err != nil {
 		return nil, err
 	}
-	b.Say("at BIND after %.1f s, all statuses after %.1f s; %d single changes", out.served.Seconds(), out.status.Seconds(), b.o.changes)
+	b.Say("at BIND after %.1f s, all statuses after %.1f s; %d single changes", out.served.Seconds(), out.status.Seconds(),
+		b.o.changes)
 	if out.changes, err = b.singleChanges(ctx); err != nil {
 		return nil, err
 	}

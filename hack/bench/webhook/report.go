@@ -34,7 +34,8 @@ func (b *bench) usage(ctx context.Context) (u usage, err error) {
 		return u, err
 	}
 	m := figures.Samples(string(text))
-	u.requests = figures.Sum(m, "dnshook_requests_total") - m[`dnshook_requests_total{code="",endpoint="health",status="200"}`]
+	u.requests = figures.Sum(m, "dnshook_requests_total") -
+		m[`dnshook_requests_total{code="",endpoint="health",status="200"}`]
 	u.operations = figures.Sum(m, "dnshook_batch_operations_total")
 	u.writes, err = b.Operator.Metrics(writes)
 	return u, err
@@ -79,10 +80,12 @@ func (r *result) print(w io.Writer) error {
 		figures.Note("at BIND / creates alone", fmt.Sprintf("%.2f", r.served.Seconds()/r.alone.Seconds())),
 		figures.Note("statuses / creates alone", fmt.Sprintf("%.2f", r.status.Seconds()/r.alone.Seconds())),
 		figures.Note("records a second, to BIND", fmt.Sprintf("%.0f", n/r.served.Seconds())),
-		figures.Note("HTTP requests (by the server), operations in batches", fmt.Sprintf("%.0f, %.0f", r.used.requests, r.used.operations)),
+		figures.Note("HTTP requests (by the server), operations in batches",
+			fmt.Sprintf("%.0f, %.0f", r.used.requests, r.used.operations)),
 		figures.Note("UPDATEs (by BIND)", fmt.Sprint(r.used.updates)),
 		figures.Note("operator's API writes a record", fmt.Sprintf("%.3f", r.used.written()/n)),
-		figures.Note("operator's memory, afterwards, peak", fmt.Sprintf("%d MiB, %d MiB", r.used.rss/figures.Mebi, r.used.peak/figures.Mebi)),
+		figures.Note("operator's memory, afterwards, peak", fmt.Sprintf("%d MiB, %d MiB", r.used.rss/figures.Mebi,
+			r.used.peak/figures.Mebi)),
 		figures.Note("CPU seconds until all statuses", figures.ByCPU(r.used.cpu)),
 		figures.Note("one change to new answer, p50, p99", fmt.Sprintf("%.1f ms, %.1f ms", r.change(50), r.change(99))),
 		seconds("deleting all, until none was left", r.gone),
@@ -95,8 +98,10 @@ func (r *result) change(p int) float64 { return figures.Milliseconds(r.changes.P
 // figures are those for BENCH_OUT.
 func (r *result) figures() map[string]any {
 	return map[string]any{
-		"webhook_n": r.n, "webhook_creates_s": r.alone.Seconds(), "webhook_served_s": r.served.Seconds(), "webhook_status_s": r.status.Seconds(),
+		"webhook_n": r.n, "webhook_creates_s": r.alone.Seconds(), "webhook_served_s": r.served.Seconds(),
+		"webhook_status_s": r.status.Seconds(),
 		"webhook_requests": r.used.requests, "webhook_api_writes_per_record": r.used.written() / float64(r.n),
-		"webhook_rss_mb": float64(r.used.rss) / figures.Mebi, "webhook_change_p50_ms": r.change(50), "webhook_change_p99_ms": r.change(99),
+		"webhook_rss_mb": float64(r.used.rss) / figures.Mebi, "webhook_change_p50_ms": r.change(50),
+		"webhook_change_p99_ms": r.change(99),
 	}
 }

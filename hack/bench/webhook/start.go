@@ -77,15 +77,18 @@ func (b *bench) startServers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if b.bind, err = b.StartBIND(ctx, domain+".", rig.Key{Name: keyName + ".", Algorithm: keyType, Secret: keySecret}); err != nil {
+	if b.bind, err = b.StartBIND(ctx, domain+".", rig.Key{Name: keyName + ".", Algorithm: keyType,
+		Secret: keySecret}); err != nil {
 		return err
 	}
 	tsig, hmac := filepath.Join(b.Dir, "tsig"), filepath.Join(b.Dir, "hmac")
-	if err := errors.Join(os.WriteFile(tsig, []byte(keySecret), 0o600), os.WriteFile(hmac, []byte(secret), 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(tsig, []byte(keySecret), 0o600),
+		os.WriteFile(hmac, []byte(secret), 0o600)); err != nil {
 		return err
 	}
 	b.hook, err = testoperator.StartHook(program, nil,
-		"--zone", domain, "--rfc2136", b.bind.Addr(), "--tsig-name", keyName, "--tsig-secret-file", tsig, "--secret-file", hmac)
+		"--zone", domain, "--rfc2136", b.bind.Addr(), "--tsig-name", keyName, "--tsig-secret-file", tsig, "--secret-file",
+		hmac)
 	if err != nil {
 		return err
 	}

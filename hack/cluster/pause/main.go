@@ -1,5 +1,5 @@
-// Command pause does nothing until it is told to end. A test node runs it twice: as the sandbox of every pod, whose namespaces
-// it keeps, and as the node's first process, which inherits what others leave behind.
+// Command pause does nothing until it is told to end. A test node runs it twice: as the sandbox of every pod, whose
+// namespaces it keeps, and as the node's first process, which inherits what others leave behind.
 package main
 
 import (
@@ -11,6 +11,7 @@ import (
 func main() {
 	signal.Ignore(syscall.SIGCHLD) // then the kernel itself reaps what this process inherits
 	end := make(chan os.Signal, 1)
-	signal.Notify(end, syscall.SIGINT, syscall.SIGTERM) // the first process of a namespace gets only the signals that it handles
+	// the first process of a namespace gets only the signals that it handles
+	signal.Notify(end, syscall.SIGINT, syscall.SIGTERM)
 	<-end
 }

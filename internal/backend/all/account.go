@@ -51,13 +51,14 @@ func (a *Account) Refresh() {
 
 // HostedZones lists the zones, from memory where that is fresh.
 func (a *Account) HostedZones(ctx context.Context) ([]backend.HostedZone, error) {
-	zones, err := recall(ctx, a, func() *memory[[]backend.HostedZone] { return &a.listed }, func() ([]backend.HostedZone, error) {
-		zones, err := a.service.HostedZones(ctx)
-		for i := range zones {
-			a.settle(&zones[i])
-		}
-		return zones, err
-	})
+	zones, err := recall(ctx, a, func() *memory[[]backend.HostedZone] { return &a.listed },
+		func() ([]backend.HostedZone, error) {
+			zones, err := a.service.HostedZones(ctx)
+			for i := range zones {
+				a.settle(&zones[i])
+			}
+			return zones, err
+		})
 	return slices.Clone(zones), err
 }
 
@@ -73,11 +74,12 @@ func (a *Account) HostedZone(ctx context.Context, id string) (backend.HostedZone
 		}
 	}
 	a.mu.Unlock()
-	return recall(ctx, a, func() *memory[backend.HostedZone] { return a.memoryOf(id) }, func() (backend.HostedZone, error) {
-		zone, err := a.service.HostedZone(ctx, id)
-		a.settle(&zone)
-		return zone, err
-	})
+	return recall(ctx, a, func() *memory[backend.HostedZone] { return a.memoryOf(id) },
+		func() (backend.HostedZone, error) {
+			zone, err := a.service.HostedZone(ctx, id)
+			a.settle(&zone)
+			return zone, err
+		})
 }
 
 // memoryOf is what is remembered of an ID. a.mu is held.
@@ -153,7 +155,8 @@ func recall[T any](ctx context.Context, a *Account, at func() *memory[T], ask fu
 		defer func() { <-a.turn }()
 	case <-ctx.Done():
 		var none T
-		return none, &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("waiting for another question about zones: %w", context.Cause(ctx))}
+		return none, &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf(
+			"waiting for another question about zones: %w", context.Cause(ctx))}
 	}
 	if m, ok := look(); ok {
 		return m.value, m.err

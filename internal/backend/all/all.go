@@ -1,5 +1,5 @@
-// Package all is the one list of the kinds of servers that zones can be delivered to, and the pool of their clients. A new
-// kind is a folder beside this one, a field of Config and a line of kinds.
+// Package all is the one list of the kinds of servers that zones can be delivered to, and the pool of their clients. A
+// new kind is a folder beside this one, a field of Config and a line of kinds.
 package all
 
 import (
@@ -81,8 +81,9 @@ func Kinds() []string {
 	return names
 }
 
-// A Pool makes clients, and one only for the same server and credentials, so that whoever uses it shares its connections.
-// A client that nobody uses any more is forgotten, and its credentials with it. It is safe for concurrent use.
+// A Pool makes clients, and one only for the same server and credentials, so that whoever uses it shares its
+// connections. A client that nobody uses any more is forgotten, and its credentials with it. It is safe for concurrent
+// use.
 type Pool struct {
 	now   func() time.Time
 	own   *embedded.Server
@@ -97,8 +98,8 @@ type Pool struct {
 	reached  register
 }
 
-// NewPool makes an empty Pool. Now tells the time, which is part of signatures; own is this process' name server, nil if it
-// is none.
+// NewPool makes an empty Pool. Now tells the time, which is part of signatures; own is this process' name server, nil
+// if it is none.
 func NewPool(now func() time.Time, own *embedded.Server) *Pool { return &Pool{now: now, own: own} }
 
 // Bound has what is read from all servers bounded by one budget. It is called before any other method.
@@ -199,7 +200,8 @@ func (p *Pool) bind9(cfg Config) ([]Server, error) {
 	var servers []Server
 	for _, primary := range cfg.BIND9.Primaries {
 		c, err := p.pods.get(primary, func() (*bind9.Client, error) {
-			return bind9.New(bind9.Config{Place: primary.Place, Access: primary.Access, Now: p.now, Reads: p.reads, Net: cfg.BIND9.Net})
+			return bind9.New(bind9.Config{Place: primary.Place, Access: primary.Access, Now: p.now, Reads: p.reads,
+				Net: cfg.BIND9.Net})
 		})
 		if err != nil {
 			return nil, err

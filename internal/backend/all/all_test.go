@@ -38,13 +38,15 @@ func TestConnect(t *testing.T) {
 		return Config{RFC2136: &RFC2136{Servers: servers, View: "inside", Key: key(t, "MDEyMzQ1Njc4OWFiY2RlMQ==")}}
 	}
 	two := connect(t, p, config("192.0.2.1", "NS.Example.org:53", "192.0.2.1:53"))
-	if len(two) != 2 || two[0].Name != "dns 192.0.2.1:53" || two[1].Name != "dns ns.example.org:53" || two[0].View != "inside" {
+	if len(two) != 2 || two[0].Name != "dns 192.0.2.1:53" || two[1].Name != "dns ns.example.org:53" ||
+		two[0].View != "inside" {
 		t.Errorf("two servers, one of them twice, are %+v", two)
 	}
 	if again := connect(t, p, config("::ffff:192.0.2.1")); again[0].Backend != two[0].Backend {
 		t.Error("the same server and key make a second client")
 	}
-	other := connect(t, p, Config{RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}, Key: key(t, "MDEyMzQ1Njc4OWFiY2RlMg==")}})
+	other := connect(t, p, Config{RFC2136: &RFC2136{Servers: []string{"192.0.2.1"},
+		Key: key(t, "MDEyMzQ1Njc4OWFiY2RlMg==")}})
 	if other[0].Backend == two[0].Backend || other[0].Name != two[0].Name {
 		t.Error("another key does not make another client of the same server")
 	}
@@ -52,14 +54,17 @@ func TestConnect(t *testing.T) {
 		return connect(t, p, Config{PowerDNS: &powerdns.Config{URL: url, APIKey: "k"}})[0]
 	}
 	if a, b := api("http://pdns.example.org:8081"), api("http://PDNS.example.org:8081/"); a.Name != b.Name ||
-		a.Name != "powerdns http://pdns.example.org:8081/api/v1/servers/localhost" || a.Backend != api("http://pdns.example.org:8081").Backend {
+		a.Name != "powerdns http://pdns.example.org:8081/api/v1/servers/localhost" || a.Backend != api(
+		"http://pdns.example.org:8081").Backend {
 		t.Errorf("one API is %q and %q", a.Name, b.Name)
 	}
 	hook := func(url, secret string) Server {
 		return connect(t, p, Config{DNSHook: &dnshook.Config{Server: url, Secret: secret}})[0]
 	}
 	one := hook("http://hook.example.org/dns", "a secret of sixteen")
-	if o := hook("http://HOOK.example.org:80/dns/", "b secret of sixteen"); one.Name != "dnshook http://hook.example.org:80/dns" || o.Name != one.Name || o.Backend == one.Backend ||
+	if o := hook("http://HOOK.example.org:80/dns/",
+		"b secret of sixteen"); one.Name != "dnshook http://hook.example.org:80/dns" || o.Name != one.Name ||
+		o.Backend == one.Backend ||
 		one.Backend != hook("http://hook.example.org/dns", "a secret of sixteen").Backend {
 		t.Errorf("one server of DNSClasses is %+v and %+v", one, o)
 	}
@@ -73,7 +78,8 @@ func TestConnectPods(t *testing.T) {
 	p := NewPool(time.Now, nil)
 	access := &anyone{}
 	pod := func(uid, address string) Primary {
-		return Primary{Place: bind9.Place{ID: uid, DNS: address + ":5353", Sidecar: "http://" + address + ":8080"}, Access: access}
+		return Primary{Place: bind9.Place{ID: uid, DNS: address + ":5353", Sidecar: "http://" + address + ":8080"},
+			Access: access}
 	}
 	config := func(pods ...Primary) Config { return Config{BIND9: &BIND9{Primaries: pods}} }
 	two := connect(t, p, config(pod("one", "192.0.2.1"), pod("two", "192.0.2.2")))
@@ -83,7 +89,8 @@ func TestConnectPods(t *testing.T) {
 	if again := connect(t, p, config(pod("one", "192.0.2.1"))); again[0].Backend != two[0].Backend {
 		t.Error("the same pod makes a second client")
 	}
-	if moved := connect(t, p, config(pod("one", "192.0.2.9"))); moved[0].Backend == two[0].Backend || moved[0].Name != two[0].Name {
+	if moved := connect(t, p, config(pod("one", "192.0.2.9"))); moved[0].Backend == two[0].Backend ||
+		moved[0].Name != two[0].Name {
 		t.Error("a pod with another address is not the same target through another client")
 	}
 	runtime.KeepAlive(two)
@@ -103,8 +110,10 @@ func TestWhatCannotBeConnected(t *testing.T) {
 		"a short key":      {RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}, Key: key(t, "czNjcmV0IXMzY3JldCFz")}},
 		"a short secret":   {DNSHook: &dnshook.Config{Server: "http://hook", Secret: "s3cret! s3cret!"}},
 		"no pod":           {BIND9: &BIND9{}},
-		"no sidecar":       {BIND9: &BIND9{Primaries: []Primary{{Place: bind9.Place{DNS: "192.0.2.1:53"}, Access: &anyone{}}}}},
-		"two kinds":        {RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}}, PowerDNS: &powerdns.Config{URL: "http://pdns", APIKey: "k"}},
+		"no sidecar": {BIND9: &BIND9{
+			Primaries: []Primary{{Place: bind9.Place{DNS: "192.0.2.1:53"}, Access: &anyone{}}}}},
+		"two kinds": {RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}},
+			PowerDNS: &powerdns.Config{URL: "http://pdns", APIKey: "k"}},
 	} {
 		servers, err := p.Connect(cfg)
 		if err == nil {
@@ -126,7 +135,8 @@ func TestTheProcessOwnServer(t *testing.T) {
 	p := NewPool(time.Now, own)
 	a := connect(t, p, Config{Embedded: &Embedded{Group: "a"}})[0]
 	b := connect(t, p, Config{Embedded: &Embedded{Group: "b"}})[0]
-	if a.Name != "embedded a" || a.Backend == b.Backend || a.Backend != connect(t, p, Config{Embedded: &Embedded{Group: "a"}})[0].Backend {
+	if a.Name != "embedded a" || a.Backend == b.Backend ||
+		a.Backend != connect(t, p, Config{Embedded: &Embedded{Group: "a"}})[0].Backend {
 		t.Errorf("two groups are %+v and %+v", a, b)
 	}
 }
@@ -148,7 +158,8 @@ func TestClientsThatNobodyUsesAreForgotten(t *testing.T) {
 			t.Fatalf("%d clients are known, one is in use", p.updates.size())
 		}
 	}
-	if again := connect(t, p, Config{RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}}}); again[0].Backend != kept[0].Backend {
+	if again := connect(t, p, Config{
+		RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}}}); again[0].Backend != kept[0].Backend {
 		t.Error("a client in use was forgotten")
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/dialguard"
 )
 
-// TestServersOfTenants has a server that answers with what its caller alone may see: an account of a tenant is not told, and one that
-// may not be reached is not asked.
+// TestServersOfTenants has a server that answers with what its caller alone may see: an account of a tenant is not
+// told, and one that may not be reached is not asked.
 func TestServersOfTenants(t *testing.T) {
 	asked := 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -32,7 +32,8 @@ func TestServersOfTenants(t *testing.T) {
 		{"PowerDNS", "powerdns", map[string]string{"server": s.URL, "apiKey": "x"}},
 		{"a webhook of external-dns", "external-dns-webhook", map[string]string{"url": s.URL}},
 		{"a server of UPDATE messages", "rfc2136", map[string]string{
-			"Server": address, "TSIGKeyName": "k.", "TSIGSecret": "MDEyMzQ1Njc4OWFiY2RlZg==", "TSIGSecretAlgorithm": "hmac-sha256", "Zone": "example.org",
+			"Server": address, "TSIGKeyName": "k.", "TSIGSecret": "MDEyMzQ1Njc4OWFiY2RlZg==",
+			"TSIGSecretAlgorithm": "hmac-sha256", "Zone": "example.org",
 		}},
 	} {
 		for _, g := range []struct {

@@ -62,12 +62,14 @@ func transferrer(t *testing.T, increment bool) string {
 		t.Fatal(err)
 	}
 	soa := func(serial uint32) dns.RR {
-		return &dns.SOA{Hdr: dns.RR_Header{Name: "example.org.", Rrtype: dns.TypeSOA, Class: dns.ClassINET, Ttl: 60}, Ns: "ns.example.org.", Mbox: "host.example.org.", Serial: serial, Refresh: 1, Retry: 1, Expire: 1}
+		return &dns.SOA{Hdr: dns.RR_Header{Name: "example.org.", Rrtype: dns.TypeSOA, Class: dns.ClassINET, Ttl: 60},
+			Ns: "ns.example.org.", Mbox: "host.example.org.", Serial: serial, Refresh: 1, Retry: 1, Expire: 1}
 	}
 	long := strings.Repeat(strings.Repeat("a", 60)+".", 3) + "example.org."
 	var records []dns.RR
 	for range 1200 {
-		records = append(records, &dns.NS{Hdr: dns.RR_Header{Name: long, Rrtype: dns.TypeNS, Class: dns.ClassINET, Ttl: 60}, Ns: long})
+		records = append(records, &dns.NS{Hdr: dns.RR_Header{Name: long, Rrtype: dns.TypeNS, Class: dns.ClassINET, Ttl: 60},
+			Ns: long})
 	}
 	s := &dns.Server{Listener: l, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, r *dns.Msg) {
 		m := new(dns.Msg).SetReply(r)
@@ -93,8 +95,8 @@ func powerdnsAt(url string) Config {
 	return Config{PowerDNS: &powerdns.Config{URL: url, APIKey: "key-of-a-test"}}
 }
 
-// TestServersThatNeverEnd has servers of all protocols answer without end, at the same time: each reading ends with an error that names
-// the limit, memory stays within it, and a good server is read beside them.
+// TestServersThatNeverEnd has servers of all protocols answer without end, at the same time: each reading ends with an
+// error that names the limit, memory stays within it, and a good server is read beside them.
 func TestServersThatNeverEnd(t *testing.T) {
 	const memory = 64 << 20
 	p := NewPool(time.Now, nil).Bound(budget.NewPool(memory))
@@ -124,8 +126,10 @@ func TestServersThatNeverEnd(t *testing.T) {
 	}
 	readings := map[string]func(context.Context) error{
 		"a transfer of compressed names": read(Config{RFC2136: &RFC2136{Servers: []string{transferrer(t, false)}}}, nil),
-		"an increment":                   read(Config{RFC2136: &RFC2136{Servers: []string{transferrer(t, true)}}}, &backend.Known{SOA: rr.SOA{MName: zone, RName: zone, Serial: 1}}),
-		"PowerDNS with empty sets":       read(powerdnsAt(babbler(t, "application/json", `{"kind":"Native","rrsets":[`, `{},`)), nil),
+		"an increment": read(Config{RFC2136: &RFC2136{Servers: []string{transferrer(t, true)}}},
+			&backend.Known{SOA: rr.SOA{MName: zone, RName: zone, Serial: 1}}),
+		"PowerDNS with empty sets": read(powerdnsAt(babbler(t, "application/json", `{"kind":"Native","rrsets":[`,
+			`{},`)), nil),
 		"PowerDNS with one long text":    read(powerdnsAt(babbler(t, "application/json", `{"kind":"`, `x`)), nil),
 		"a webhook with empty endpoints": webhook(`[`, `{},`),
 		"a webhook with many filters":    webhook(`{"filters":[`, `"a",`),
@@ -150,7 +154,8 @@ func TestServersThatNeverEnd(t *testing.T) {
 			t.Errorf("%s: %v", r.name, r.err)
 		}
 		var e *backend.Error
-		if errors.As(r.err, &e) && class == backend.ErrTooLarge && strings.Contains(e.Error(), "memory") && !strings.Contains(e.Error(), "--read-memory") {
+		if errors.As(r.err, &e) && class == backend.ErrTooLarge && strings.Contains(e.Error(), "memory") &&
+			!strings.Contains(e.Error(), "--read-memory") {
 			t.Errorf("%s names no way out: %v", r.name, r.err)
 		}
 	}

@@ -15,17 +15,18 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/route53"
 )
 
-// ProviderConfig is what opens an account at a service: the type of the provider, as DNSRecords of Gardener and Backends
-// have it, and what Secret and object say.
+// ProviderConfig is what opens an account at a service: the type of the provider, as DNSRecords of Gardener and
+// Backends have it, and what Secret and object say.
 type ProviderConfig struct {
 	Type    string
 	Data    map[string][]byte // of the Secret; nil: there is none
 	Region  string
 	Options map[string]string
-	// Surroundings allows the credentials of the process itself (of its Pod, of its machine). Who writes the Secret decides
-	// whether they are used, so it has to be somebody who may use them.
+	// Surroundings allows the credentials of the process itself (of its Pod, of its machine). Who writes the Secret
+	// decides whether they are used, so it has to be somebody who may use them.
 	Surroundings bool
-	// Guard keeps an account whose address the Secret says from addresses that who writes it may not reach. Nil: there are none.
+	// Guard keeps an account whose address the Secret says from addresses that who writes it may not reach. Nil: there are
+	// none.
 	Guard *dialguard.Guard
 }
 
@@ -65,8 +66,8 @@ type credentials struct {
 	guard    *dialguard.Guard
 }
 
-// Open returns the account that credentials open; nothing is sent. Equal credentials are one account, with one client, one
-// limit of its rate and one list of zones, as long as anybody uses it or a Backend of it.
+// Open returns the account that credentials open; nothing is sent. Equal credentials are one account, with one client,
+// one limit of its rate and one list of zones, as long as anybody uses it or a Backend of it.
 func (p *Pool) Open(cfg ProviderConfig) (backend.Account, error) {
 	row, err := providerOf(cfg.Type)
 	if err != nil {
@@ -95,14 +96,16 @@ func (p *Pool) Open(cfg ProviderConfig) (backend.Account, error) {
 // permitted refuses the credentials of the process to those who may not use them.
 func permitted(cfg ProviderConfig, key any) error {
 	if c, ok := key.(interface{ UsesSurroundings() bool }); ok && c.UsesSurroundings() && !cfg.Surroundings {
-		return errors.New("the Secret leaves the credentials to the operator's surroundings, which it may not: put credentials into it")
+		return errors.New(
+			"the Secret leaves the credentials to the operator's surroundings, which it may not: put credentials into it")
 	}
 	return nil
 }
 
 // unreadable gives credentials that cannot be right a class: nothing was sent.
 func unreadable(provider string, err error) error {
-	return &backend.Error{Class: backend.ErrNotAuthorised, Cause: backend.CauseInvalid, Err: fmt.Errorf("credentials for %s: %w", provider, err)}
+	return &backend.Error{Class: backend.ErrNotAuthorised, Cause: backend.CauseInvalid, Err: fmt.Errorf(
+		"credentials for %s: %w", provider, err)}
 }
 
 // Check reads credentials as Open does and opens nothing.

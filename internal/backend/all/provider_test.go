@@ -46,19 +46,25 @@ func parse(t *testing.T, text string) dnsname.Name {
 
 func TestEqualCredentialsAreOneAccount(t *testing.T) {
 	p := NewPool(time.Now, nil)
-	one := open(t, p, ProviderConfig{Type: "rfc2136", Data: data("Server", "192.0.2.1", "Zone", "example.org", "TSIGKeyName", "key.", "TSIGSecret", "c2VjcmV0IG9mIHRoZSB0ZXN0")})
+	one := open(t, p, ProviderConfig{Type: "rfc2136", Data: data("Server", "192.0.2.1", "Zone", "example.org",
+		"TSIGKeyName", "key.", "TSIGSecret", "c2VjcmV0IG9mIHRoZSB0ZXN0")})
 	for name, cfg := range map[string]ProviderConfig{
-		"other spellings":             {Type: "rfc2136", Data: data("server", "192.0.2.1:53", "zone", "example.org.", "tsigKeyName", "Key", "tsigSecret", "c2VjcmV0IG9mIHRoZSB0ZXN0")},
-		"what is for others too":      {Type: "rfc2136", Data: data("Server", "192.0.2.1", "Zone", "example.org", "TSIGKeyName", "key.", "TSIGSecret", "c2VjcmV0IG9mIHRoZSB0ZXN0", "note", "x")},
-		"a region, which DNS has not": {Type: "rfc2136", Region: "r", Data: data("Server", "192.0.2.1", "Zone", "example.org", "TSIGKeyName", "key.", "TSIGSecret", "c2VjcmV0IG9mIHRoZSB0ZXN0")},
+		"other spellings": {Type: "rfc2136", Data: data("server", "192.0.2.1:53", "zone", "example.org.",
+			"tsigKeyName", "Key", "tsigSecret", "c2VjcmV0IG9mIHRoZSB0ZXN0")},
+		"what is for others too": {Type: "rfc2136", Data: data("Server", "192.0.2.1", "Zone", "example.org",
+			"TSIGKeyName", "key.", "TSIGSecret", "c2VjcmV0IG9mIHRoZSB0ZXN0", "note", "x")},
+		"a region, which DNS has not": {Type: "rfc2136", Region: "r", Data: data("Server", "192.0.2.1", "Zone", "example.org",
+			"TSIGKeyName", "key.", "TSIGSecret", "c2VjcmV0IG9mIHRoZSB0ZXN0")},
 	} {
 		if open(t, p, cfg) != one {
 			t.Errorf("%s make another account", name)
 		}
 	}
 	for name, cfg := range map[string]ProviderConfig{
-		"another secret": {Type: "rfc2136", Data: data("Server", "192.0.2.1", "Zone", "example.org", "TSIGKeyName", "key.", "TSIGSecret", "YW5vdGhlciBvZiBzaXh0ZWVu")},
-		"another zone":   {Type: "rfc2136", Data: data("Server", "192.0.2.1", "Zone", "example.net", "TSIGKeyName", "key.", "TSIGSecret", "c2VjcmV0IG9mIHRoZSB0ZXN0")},
+		"another secret": {Type: "rfc2136", Data: data("Server", "192.0.2.1", "Zone", "example.org", "TSIGKeyName", "key.",
+			"TSIGSecret", "YW5vdGhlciBvZiBzaXh0ZWVu")},
+		"another zone": {Type: "rfc2136", Data: data("Server", "192.0.2.1", "Zone", "example.net", "TSIGKeyName", "key.",
+			"TSIGSecret", "c2VjcmV0IG9mIHRoZSB0ZXN0")},
 	} {
 		if open(t, p, cfg) == one {
 			t.Errorf("%s does not make another account", name)
@@ -69,7 +75,8 @@ func TestEqualCredentialsAreOneAccount(t *testing.T) {
 
 func TestAccountsAreTheServersOfBackends(t *testing.T) {
 	p := NewPool(time.Now, nil)
-	server := connect(t, p, Config{PowerDNS: &powerdns.Config{URL: "http://pdns:8081", ServerID: "localhost", ZoneKind: "Native", APIKey: "k"}})[0]
+	server := connect(t, p, Config{PowerDNS: &powerdns.Config{URL: "http://pdns:8081", ServerID: "localhost",
+		ZoneKind: "Native", APIKey: "k"}})[0]
 	account := open(t, p, ProviderConfig{Type: "powerdns", Data: data("Server", "http://pdns:8081/", "ApiKey", "k")})
 	zone := backend.HostedZone{ID: "example.org.", Name: parse(t, "example.org.")}
 	if b := account.Backend(zone); b.(*hosted).Backend != server.Backend {
@@ -87,18 +94,29 @@ func TestCredentialsThatCannotBeRight(t *testing.T) {
 		want string
 	}{
 		{"a type that nobody knows", ProviderConfig{Type: "rout53"}, `there is no provider of type "rout53"; there are`},
-		{"no server", ProviderConfig{Type: "rfc2136", Data: data("zone", "example.org")}, "the Secret has no value for Server or server; it has zone"},
-		{"a line end in a key", ProviderConfig{Type: "powerdns", Data: data("Server", "http://pdns:8081", "ApiKey", "s3cret\n")}, "the value of ApiKey begins or ends with white space"},
-		{"a key without its name", ProviderConfig{Type: "rfc2136", Data: data("Server", "192.0.2.1", "TSIGSecret", "czNjcmV0")}, "a TSIG key is TSIGKeyName and TSIGSecret"},
-		{"a secret that is none", ProviderConfig{Type: "rfc2136", Data: data("Server", "192.0.2.1", "TSIGKeyName", "k", "TSIGSecret", "s3cret!")}, "TSIG key: the secret is not base64"},
-		{"a secret that could be guessed", ProviderConfig{Type: "rfc2136", Data: data("Server", "192.0.2.1", "TSIGKeyName", "k", "TSIGSecret", "czNjcmV0")}, "TSIG key: the secret has 6 octets, fewer than 16"},
-		{"an algorithm that nobody knows", ProviderConfig{Type: "rfc2136", Data: data("Server", "192.0.2.1", "TSIGKeyName", "k", "TSIGSecret", "c2VjcmV0IG9mIHRoZSB0ZXN0", "TSIGSecretAlgorithm", "md5")}, `TSIG key: algorithm "md5"`},
-		{"a zone that is no name", ProviderConfig{Type: "rfc2136", Data: data("Server", "192.0.2.1", "Zone", "a..b")}, "Zone: "},
-		{"a server that is no URL", ProviderConfig{Type: "powerdns", Data: data("Server", "pdns:8081", "ApiKey", "s3cret")}, "the value of Server is no URL"},
-		{"a certificate that is none", ProviderConfig{Type: "powerdns", Data: data("Server", "https://pdns", "ApiKey", "s3cret", "TrustedCaCert", "x")}, "holds no certificate"},
-		{"the operator's own credentials, for somebody who may not have them", ProviderConfig{Type: "aws-route53", Data: data("AWS_USE_CREDENTIALS_CHAIN", "true")}, "which it may not"},
+		{"no server", ProviderConfig{Type: "rfc2136", Data: data("zone", "example.org")},
+			"the Secret has no value for Server or server; it has zone"},
+		{"a line end in a key", ProviderConfig{Type: "powerdns", Data: data("Server", "http://pdns:8081", "ApiKey",
+			"s3cret\n")}, "the value of ApiKey begins or ends with white space"},
+		{"a key without its name", ProviderConfig{Type: "rfc2136",
+			Data: data("Server", "192.0.2.1", "TSIGSecret", "czNjcmV0")}, "a TSIG key is TSIGKeyName and TSIGSecret"},
+		{"a secret that is none", ProviderConfig{Type: "rfc2136", Data: data("Server", "192.0.2.1", "TSIGKeyName", "k",
+			"TSIGSecret", "s3cret!")}, "TSIG key: the secret is not base64"},
+		{"a secret that could be guessed", ProviderConfig{Type: "rfc2136", Data: data("Server", "192.0.2.1", "TSIGKeyName",
+			"k", "TSIGSecret", "czNjcmV0")}, "TSIG key: the secret has 6 octets, fewer than 16"},
+		{"an algorithm that nobody knows", ProviderConfig{Type: "rfc2136", Data: data("Server", "192.0.2.1", "TSIGKeyName",
+			"k", "TSIGSecret", "c2VjcmV0IG9mIHRoZSB0ZXN0", "TSIGSecretAlgorithm", "md5")}, `TSIG key: algorithm "md5"`},
+		{"a zone that is no name", ProviderConfig{Type: "rfc2136", Data: data("Server", "192.0.2.1", "Zone", "a..b")},
+			"Zone: "},
+		{"a server that is no URL", ProviderConfig{Type: "powerdns", Data: data("Server", "pdns:8081", "ApiKey", "s3cret")},
+			"the value of Server is no URL"},
+		{"a certificate that is none", ProviderConfig{Type: "powerdns", Data: data("Server", "https://pdns", "ApiKey",
+			"s3cret", "TrustedCaCert", "x")}, "holds no certificate"},
+		{"the operator's own credentials, for somebody who may not have them",
+			ProviderConfig{Type: "aws-route53", Data: data("AWS_USE_CREDENTIALS_CHAIN", "true")}, "which it may not"},
 		{"no credentials at all", ProviderConfig{Type: "aws-route53"}, "which it may not"},
-		{"an option that there is not", ProviderConfig{Type: "powerdns", Data: data("Server", "https://pdns", "ApiKey", "s3cret"), Options: map[string]string{"x": "y"}}, `"x" is no setting`},
+		{"an option that there is not", ProviderConfig{Type: "powerdns", Data: data("Server", "https://pdns", "ApiKey",
+			"s3cret"), Options: map[string]string{"x": "y"}}, `"x" is no setting`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := p.Open(c.cfg)
@@ -148,7 +166,8 @@ func (s *scripted) HostedZone(_ context.Context, id string) (backend.HostedZone,
 
 func scriptedZone(t *testing.T, id, name string, private bool) backend.HostedZone {
 	n := parse(t, name)
-	return backend.HostedZone{ID: id, Name: n, Private: private, Target: backend.TargetKey{Server: "cloud", Zone: n, View: id}}
+	return backend.HostedZone{ID: id, Name: n, Private: private, Target: backend.TargetKey{Server: "cloud", Zone: n,
+		View: id}}
 }
 
 func TestThousandsListZonesOnce(t *testing.T) {
@@ -232,7 +251,8 @@ func TestOneZoneIsOneTargetWhateverLeadsThere(t *testing.T) {
 		}
 		return z.Target
 	}
-	one, two := account(zone), account(zone, scriptedZone(t, "Z2", "example.net.", false), scriptedZone(t, "Z3", "example.net.", true))
+	one, two := account(zone), account(zone, scriptedZone(t, "Z2", "example.net.", false), scriptedZone(t, "Z3",
+		"example.net.", true))
 	first := target(one, "www.example.org.")
 	if first.Server != "cloud account 1" || target(two, "example.org.") != first {
 		t.Errorf("one zone is %v and %v", first, target(two, "example.org."))
@@ -244,11 +264,14 @@ func TestOneZoneIsOneTargetWhateverLeadsThere(t *testing.T) {
 
 func TestWhichZoneHoldsAName(t *testing.T) {
 	zones := []backend.HostedZone{
-		scriptedZone(t, "Z1", "org.", false), scriptedZone(t, "Z2", "example.org.", true), scriptedZone(t, "Z4", "example.org.", false),
-		scriptedZone(t, "Z3", "example.org.", false), scriptedZone(t, "Z5", "inside.example.org.", true), scriptedZone(t, "Z6", "ample.org.", false),
+		scriptedZone(t, "Z1", "org.", false), scriptedZone(t, "Z2", "example.org.", true), scriptedZone(t, "Z4",
+			"example.org.", false),
+		scriptedZone(t, "Z3", "example.org.", false), scriptedZone(t, "Z5", "inside.example.org.", true),
+		scriptedZone(t, "Z6", "ample.org.", false),
 	}
 	for name, want := range map[string]string{
-		"example.org.": "Z3", "a.b.example.org.": "Z3", "inside.example.org.": "Z5", "*.inside.example.org.": "Z5", "example.net.": "", "sample.org.": "Z1",
+		"example.org.": "Z3", "a.b.example.org.": "Z3", "inside.example.org.": "Z5", "*.inside.example.org.": "Z5",
+		"example.net.": "", "sample.org.": "Z1",
 	} {
 		if z, _ := backend.ZoneOf(zones, parse(t, name)); z.ID != want {
 			t.Errorf("%s is in %q, want %q", name, z.ID, want)
@@ -264,7 +287,8 @@ func TestAProviderAtRealServers(t *testing.T) {
 	}
 	t.Cleanup(pdns.Close)
 	shared := nameserver.TSIG{Name: parse(t, "key."), Algorithm: "hmac-sha256", Secret: "c2VjcmV0IG9mIHRoZSB0ZXN0"}
-	bind, err := nameserver.StartBIND(t.Context(), nameserver.Options{Dir: t.TempDir(), Zones: zones, Keys: []nameserver.TSIG{shared}})
+	bind, err := nameserver.StartBIND(t.Context(), nameserver.Options{Dir: t.TempDir(), Zones: zones,
+		Keys: []nameserver.TSIG{shared}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,14 +302,20 @@ func TestAProviderAtRealServers(t *testing.T) {
 		cfg              ProviderConfig
 		class            error
 	}{
-		{"PowerDNS", "a.sub.example.org.", "sub.example.org.", ProviderConfig{Type: "powerdns", Data: data("server", pdns.URL, "apiKey", pdns.APIKey)}, nil},
-		{"PowerDNS without the zone", "example.net.", "", ProviderConfig{Type: "powerdns", Data: data("server", pdns.URL, "apiKey", pdns.APIKey)}, backend.ErrNoZone},
-		{"PowerDNS with a wrong key", "example.org.", "", ProviderConfig{Type: "powerdns", Data: data("server", pdns.URL, "apiKey", "wrong")}, backend.ErrNotAuthorised},
+		{"PowerDNS", "a.sub.example.org.", "sub.example.org.",
+			ProviderConfig{Type: "powerdns", Data: data("server", pdns.URL, "apiKey", pdns.APIKey)}, nil},
+		{"PowerDNS without the zone", "example.net.", "", ProviderConfig{Type: "powerdns", Data: data("server", pdns.URL,
+			"apiKey", pdns.APIKey)}, backend.ErrNoZone},
+		{"PowerDNS with a wrong key", "example.org.", "", ProviderConfig{Type: "powerdns", Data: data("server", pdns.URL,
+			"apiKey", "wrong")}, backend.ErrNotAuthorised},
 		{"BIND", "a.b.sub.example.org.", "sub.example.org.", ProviderConfig{Type: "rfc2136", Data: tsig()}, nil},
 		{"BIND above a zone", "b.example.org.", "example.org.", ProviderConfig{Type: "rfc2136", Data: tsig()}, nil},
-		{"BIND with the zone in the Secret", "b.sub.example.org.", "example.org.", ProviderConfig{Type: "rfc2136", Data: tsig("Zone", "example.org")}, nil},
-		{"BIND with another zone in the Secret", "example.net.", "", ProviderConfig{Type: "rfc2136", Data: tsig("Zone", "example.org")}, backend.ErrNoZone},
-		{"BIND with a wrong key", "example.org.", "", ProviderConfig{Type: "rfc2136", Data: data("Server", bind.Addr(), "TSIGKeyName", "other", "TSIGSecret", "c2VjcmV0IG9mIHRoZSB0ZXN0")}, backend.ErrNotAuthorised},
+		{"BIND with the zone in the Secret", "b.sub.example.org.", "example.org.",
+			ProviderConfig{Type: "rfc2136", Data: tsig("Zone", "example.org")}, nil},
+		{"BIND with another zone in the Secret", "example.net.", "",
+			ProviderConfig{Type: "rfc2136", Data: tsig("Zone", "example.org")}, backend.ErrNoZone},
+		{"BIND with a wrong key", "example.org.", "", ProviderConfig{Type: "rfc2136", Data: data("Server", bind.Addr(),
+			"TSIGKeyName", "other", "TSIGSecret", "c2VjcmV0IG9mIHRoZSB0ZXN0")}, backend.ErrNotAuthorised},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			a := open(t, p, c.cfg)
@@ -318,7 +348,8 @@ func TestAProviderAtRealServers(t *testing.T) {
 func TestSpellingsOfServices(t *testing.T) {
 	p := NewPool(time.Now, nil)
 	for typ, spellings := range map[string][]map[string][]byte{
-		"cloudflare-dns":       {data("CLOUDFLARE_API_TOKEN", "t"), data("apiToken", "t"), data("apiToken", "t", "note", "x")},
+		"cloudflare-dns": {data("CLOUDFLARE_API_TOKEN", "t"), data("apiToken", "t"),
+			data("apiToken", "t", "note", "x")},
 		"external-dns-webhook": {data("url", "http://x/p/"), data("URL", "http://X:80/p")},
 	} {
 		one := open(t, p, ProviderConfig{Type: typ, Data: spellings[0]})
@@ -330,7 +361,8 @@ func TestSpellingsOfServices(t *testing.T) {
 		runtime.KeepAlive(one)
 	}
 	for _, typ := range []string{"cloudflare-dns", "external-dns-webhook", "google-clouddns"} {
-		if _, err := p.Open(ProviderConfig{Type: typ}); !errors.Is(err, backend.ErrNotAuthorised) || p.Check(ProviderConfig{Type: typ}) == nil {
+		if _, err := p.Open(ProviderConfig{Type: typ}); !errors.Is(err, backend.ErrNotAuthorised) ||
+			p.Check(ProviderConfig{Type: typ}) == nil {
 			t.Errorf("%s without credentials: %v", typ, err)
 		}
 	}

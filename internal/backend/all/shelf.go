@@ -6,8 +6,8 @@ import (
 	"weak"
 )
 
-// A shelf finds a client again by what it was made from, for as long as somebody uses it: it does not keep it alive. The
-// idle connections of a client that is collected are closed by the runtime, or by their own time-out.
+// A shelf finds a client again by what it was made from, for as long as somebody uses it: it does not keep it alive.
+// The idle connections of a client that is collected are closed by the runtime, or by their own time-out.
 type shelf[K comparable, C any] struct {
 	mu      sync.Mutex
 	clients map[K]weak.Pointer[C]

@@ -40,21 +40,27 @@ func (r *rig) missingZone() {
 }
 
 func (r *rig) observe() {
-	r.sync(r.base(r.set("same", rr.TypeA, "192.0.2.1"), r.set("changed", rr.TypeA, "192.0.2.1"), r.set("gone", rr.TypeA, "192.0.2.1")))
+	r.sync(r.base(r.set("same", rr.TypeA, "192.0.2.1"), r.set("changed", rr.TypeA, "192.0.2.1"), r.set("gone", rr.TypeA,
+		"192.0.2.1")))
 	soa, before, _ := r.Truth(r.zone)
 	applies := r.applies.Load()
 	r.attach.Observe = true
 	r.attachAs(r.attach)
 	found := func(seq uint64) backend.Difference {
-		report := r.await("one", "reported the difference", func(report backend.Report) bool { return report.Difference != nil && report.Seq >= seq })
+		report := r.await("one", "reported the difference", func(report backend.Report) bool {
+			return report.Difference != nil && report.Seq >= seq
+		})
 		return *report.Difference
 	}
-	d := found(r.publish(r.base(r.set("same", rr.TypeA, "192.0.2.1"), r.set("changed", rr.TypeA, "192.0.2.2"), r.set("new", rr.TypeA, "192.0.2.1"))))
+	d := found(r.publish(r.base(r.set("same", rr.TypeA, "192.0.2.1"), r.set("changed", rr.TypeA, "192.0.2.2"),
+		r.set("new", rr.TypeA, "192.0.2.1"))))
 	if d.Added != 1 || d.Changed != 1 || d.Deleted != 1 || d.Have.Len() != 2 || d.Want.Len() != 2 {
-		r.Errorf("the difference is %d added, %d changed, %d deleted (%d have, %d want), want 1 of each", d.Added, d.Changed, d.Deleted,
+		r.Errorf("the difference is %d added, %d changed, %d deleted (%d have, %d want), want 1 of each", d.Added, d.Changed,
+			d.Deleted,
 			d.Have.Len(), d.Want.Len())
 	}
-	d = found(r.publish(r.base(r.set("same", rr.TypeA, "192.0.2.1"), r.set("changed", rr.TypeA, "192.0.2.1"), r.set("gone", rr.TypeA, "192.0.2.1"))))
+	d = found(r.publish(r.base(r.set("same", rr.TypeA, "192.0.2.1"), r.set("changed", rr.TypeA, "192.0.2.1"),
+		r.set("gone", rr.TypeA, "192.0.2.1"))))
 	if d.Added+d.Changed+d.Deleted+d.Have.Len()+d.Want.Len() != 0 {
 		r.Errorf("what is equal differs: %+v", d)
 	}
@@ -149,10 +155,14 @@ func (r *rig) twoZones() {
 	r.store.Wanted("team/younger", want)
 	r.ever[r.set("younger", rr.TypeA, "192.0.2.2").Key()] = true
 	seq := younger.Publish(want, nil)
-	r.await("two", "heard that the target is held", func(report backend.Report) bool { return errors.Is(report.Err, backend.ErrHeld) })
+	r.await("two", "heard that the target is held", func(report backend.Report) bool {
+		return errors.Is(report.Err, backend.ErrHeld)
+	})
 	r.feed = older
 	r.sync(r.base(r.set("both", rr.TypeA, "192.0.2.3"), r.set("older", rr.TypeA, "192.0.2.1")))
 	r.withdrawn()
-	report := r.await("two", "took over", func(report backend.Report) bool { return report.Seq >= seq && report.Err == nil })
+	report := r.await("two", "took over", func(report backend.Report) bool {
+		return report.Seq >= seq && report.Err == nil
+	})
 	r.check(want.Sets, report)
 }

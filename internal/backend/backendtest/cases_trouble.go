@@ -82,7 +82,8 @@ func (r *rig) badSwitch() {
 	if _, ok := report.Refused[bad.Key()]; !ok {
 		r.Errorf("%s is not refused", bad.Key())
 	}
-	report = r.sync(r.base(r.set("x", rr.TypeCNAME, "target.example.net."), r.set("y", rr.TypeCNAME, "target.example.net.")))
+	report = r.sync(r.base(r.set("x", rr.TypeCNAME, "target.example.net."),
+		r.set("y", rr.TypeCNAME, "target.example.net.")))
 	r.refusedOnly(report)
 }
 
@@ -155,7 +156,8 @@ func (r *rig) foreignKept() {
 	r.lacks(r.set("www", rr.TypeA, "192.0.2.2").Key())
 }
 
-// beside returns the server's apex NS with a wanted one added, which is left out where the server owns the set or has none.
+// beside returns the server's apex NS with a wanted one added, which is left out where the server owns the set or has
+// none.
 func (r *rig) beside(servers rr.Set, wanted string) rr.Set {
 	if r.limits.ApexNS == backend.ApexNSServer {
 		return servers
@@ -221,7 +223,9 @@ func (r *rig) restartsInBetween() {
 	for i := range 3 {
 		r.Stop()
 		seq := r.publish(r.base(r.set("www", rr.TypeA, fmt.Sprintf("192.0.2.%d", i+2))))
-		r.await("one", "failed or confirmed", func(report backend.Report) bool { return report.Err != nil || report.Seq >= seq })
+		r.await("one", "failed or confirmed", func(report backend.Report) bool {
+			return report.Err != nil || report.Seq >= seq
+		})
 		r.Start()
 		r.check(r.want.Sets, r.confirmed(seq))
 	}
@@ -254,7 +258,9 @@ func (r *rig) oneWrongKey() {
 	right.Since = right.Since.AddDate(1, 0, 0)
 	r.attachAs(right)
 	seq := r.publish(r.base(r.set("www", rr.TypeA, "192.0.2.1")))
-	report := r.await("two", "confirmed", func(report backend.Report) bool { return report.Seq >= seq && report.Err == nil })
+	report := r.await("two", "confirmed", func(report backend.Report) bool {
+		return report.Seq >= seq && report.Err == nil
+	})
 	r.check(r.want.Sets, report)
 	r.await("one", "reported the wrong credentials", func(report backend.Report) bool {
 		return errors.Is(report.Err, backend.ErrNotAuthorised)

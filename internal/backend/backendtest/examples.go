@@ -9,8 +9,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// Examples are the good data of package rr's tests, canonical, of the types that a backend does not refuse. The test runs in the
-// backend's folder.
+// Examples are the good data of package rr's tests, canonical, of the types that a backend does not refuse. The test
+// runs in the backend's folder.
 func Examples(t testing.TB, refuses func(rr.Type) string) map[rr.Type][]string {
 	t.Helper()
 	file, err := os.Open("../../rr/testdata/types.txt")

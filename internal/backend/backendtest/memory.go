@@ -89,7 +89,8 @@ func (m *Memory) SetRefused(name dnsname.Name, refused bool) {
 	m.spurns[name] = refused
 }
 
-// SetHalving makes the server break off in the middle of each batch, or end that. One that takes batches whole or not at all takes none.
+// SetHalving makes the server break off in the middle of each batch, or end that. One that takes batches whole or not
+// at all takes none.
 func (m *Memory) SetHalving(halves bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -149,7 +150,8 @@ func (m *Memory) Broken(zone dnsname.Name) []string {
 	return nil
 }
 
-// BrokenByWrites is Broken without a serial that is lower because the server came back with it, and nobody has written since.
+// BrokenByWrites is Broken without a serial that is lower because the server came back with it, and nobody has written
+// since.
 func (m *Memory) BrokenByWrites(zone dnsname.Name) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -201,8 +203,8 @@ func (m *Memory) Copy(zone dnsname.Name) Copy {
 	return Copy{}
 }
 
-// Lose makes the server hold a copy, as one does that keeps zones in memory when another process takes over. What was served
-// before stays served: serials are to come after it.
+// Lose makes the server hold a copy, as one does that keeps zones in memory when another process takes over. What was
+// served before stays served: serials are to come after it.
 func (m *Memory) Lose(zone dnsname.Name, to Copy) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -130,8 +130,8 @@ func (m *Memory) refusal(c plan.Change) string {
 	return ""
 }
 
-// make makes one change as BIND does: it ignores a CNAME beside other sets, others beside a CNAME, and the deletion of apex
-// NS that it needs.
+// make makes one change as BIND does: it ignores a CNAME beside other sets, others beside a CNAME, and the deletion of
+// apex NS that it needs.
 func (m *Memory) make(zone dnsname.Name, z *memoryZone, c plan.Change) {
 	if apexNS := m.profile.Limits.ApexNS; c.Key == (rr.Key{Name: zone, Type: rr.TypeNS}) &&
 		(apexNS == backend.ApexNSServer || apexNS == backend.ApexNSRequired && c.Deletes()) {

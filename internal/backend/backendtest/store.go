@@ -10,8 +10,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// Store keeps in memory what a controller stores in the status of Zones: ceilings, ledgers, labels. It outlives engines,
-// and can be made to fail.
+// Store keeps in memory what a controller stores in the status of Zones: ceilings, ledgers, labels. It outlives
+// engines, and can be made to fail.
 type Store struct {
 	Targets int // of each zone: the ledger forgets what all of them confirm to be gone; 0 counts as 1
 
@@ -126,7 +126,8 @@ func (s *Store) Note(r backend.Report) {
 	}
 }
 
-// Settle stores a label, and its serial as the ceiling, unless the ceiling was written since seen, be it the same again.
+// Settle stores a label, and its serial as the ceiling, unless the ceiling was written since seen, be it the same
+// again.
 func (s *Store) Settle(feed string, label backend.Label, seen uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,8 +147,8 @@ func (s *Store) Raised(feed string) uint64 {
 	return s.zone(feed).raised
 }
 
-// forget takes out of the ledger what is gone everywhere: every target has confirmed the newest content, so that nothing
-// older is on its way.
+// forget takes out of the ledger what is gone everywhere: every target has confirmed the newest content, so that
+// nothing older is on its way.
 func (z *stored) forget() {
 	txn := z.want.Sets.Txn()
 	for _, r := range z.confirmed {

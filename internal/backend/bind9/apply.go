@@ -13,8 +13,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// Apply makes or removes a zone by one call of the sidecar, or sends the batch as one UPDATE. What completes a zone that is held
-// releases it.
+// Apply makes or removes a zone by one call of the sidecar, or sends the batch as one UPDATE. What completes a zone
+// that is held releases it.
 func (c *Client) Apply(ctx context.Context, zone dnsname.Name, batch backend.Batch) (backend.Result, error) {
 	switch {
 	case batch.Remove:
@@ -37,7 +37,9 @@ func (c *Client) Apply(ctx context.Context, zone dnsname.Name, batch backend.Bat
 	if err != nil {
 		return backend.Result{}, c.stillThere(ctx, err)
 	}
-	if at.standing && slices.ContainsFunc(batch.Changes, func(change plan.Change) bool { return isApexNS(zone, change.Key) }) {
+	if at.standing && slices.ContainsFunc(batch.Changes, func(change plan.Change) bool {
+		return isApexNS(zone, change.Key)
+	}) {
 		at.standing = false
 		c.note(zone, at)
 	}
@@ -58,7 +60,8 @@ func (c *Client) remove(ctx context.Context, zone dnsname.Name) error {
 	return nil
 }
 
-// create makes the zone with what is in the batch, held if there is more to come. What somebody left half made goes first.
+// create makes the zone with what is in the batch, held if there is more to come. What somebody left half made goes
+// first.
 func (c *Client) create(ctx context.Context, zone dnsname.Name, batch backend.Batch) (backend.Result, error) {
 	if batch.SOA == nil {
 		return backend.Result{}, errors.New("a zone is made with its SOA, and there is none")
@@ -97,7 +100,8 @@ func (c *Client) ask(ctx context.Context, request bindcar.CreateZone) (created b
 	return created, err
 }
 
-// clear removes a zone that is held, or that the server has followed another one in. Else it is somebody's content, and is to be read.
+// clear removes a zone that is held, or that the server has followed another one in. Else it is somebody's content, and
+// is to be read.
 func (c *Client) clear(ctx context.Context, zone dnsname.Name) error {
 	settings, err := c.settings(ctx, zone)
 	switch {
@@ -124,7 +128,8 @@ func (c *Client) release(ctx context.Context, zone dnsname.Name) error {
 		err = c.call(ctx, func(s *bindcar.Client) error { return s.Tell(ctx, "notify", text(zone)) })
 	}
 	if err != nil {
-		return &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("showing zone %s, which is complete now: %w", zone, err)}
+		return &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("showing zone %s, which is complete now: %w",
+			zone, err)}
 	}
 	at := c.site(zone)
 	at.held = false
@@ -151,8 +156,8 @@ func (c *Client) secondary(ctx context.Context, zone dnsname.Name) error {
 	return nil
 }
 
-// following notes that the server was a secondary of a zone and is one yet, unless the zone is being made, and returns that as what it is for a
-// primary: no zone.
+// following notes that the server was a secondary of a zone and is one yet, unless the zone is being made, and returns
+// that as what it is for a primary: no zone.
 func (c *Client) following(zone dnsname.Name) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,7 +180,8 @@ func (c *Client) note(zone dnsname.Name, at site) {
 
 func isApexNS(zone dnsname.Name, key rr.Key) bool { return key == rr.Key{Name: zone, Type: rr.TypeNS} }
 
-// replace has the name servers of the zone take the place of those that stand in for them, of which only this client knows.
+// replace has the name servers of the zone take the place of those that stand in for them, of which only this client
+// knows.
 func (at site) replace(zone dnsname.Name, changes []plan.Change) []plan.Change {
 	i := slices.IndexFunc(changes, func(change plan.Change) bool { return isApexNS(zone, change.Key) && change.Creates() })
 	if !at.standing || i < 0 {

@@ -1,10 +1,10 @@
-// Package bind9 delivers zones to one primary of a fleet of BIND servers: a pod with named and the sidecar bindcar in it. Zones
-// are made, removed and configured through the sidecar; what is in them is changed by UPDATEs and read by transfers, which
-// package rfc2136 does.
+// Package bind9 delivers zones to one primary of a fleet of BIND servers: a pod with named and the sidecar bindcar in
+// it. Zones are made, removed and configured through the sidecar; what is in them is changed by UPDATEs and read by
+// transfers, which package rfc2136 does.
 //
-// A zone is made whole, in one call. One that is too large for it, or of which BIND refuses a part, is made held: nobody but who
-// may update it can ask for it or transfer it until it is complete. A held zone is a building site. Whoever finds one that he has
-// not begun himself takes it for no zone, and begins anew.
+// A zone is made whole, in one call. One that is too large for it, or of which BIND refuses a part, is made held:
+// nobody but who may update it can ask for it or transfer it until it is complete. A held zone is a building site.
+// Whoever finds one that he has not begun himself takes it for no zone, and begins anew.
 package bind9
 
 import (
@@ -34,15 +34,15 @@ type Place struct {
 	Sidecar string // the base URL of bindcar: http://HOST:PORT
 }
 
-// Access is what changes while a place stays. It is asked for each call, so that nothing has to be connected anew. It has to be
-// comparable, as a pointer is.
+// Access is what changes while a place stays. It is asked for each call, so that nothing has to be connected anew. It
+// has to be comparable, as a pointer is.
 type Access interface {
 	// Keys are those that the servers accept now: the one that signs updates, and the one that may transfer.
 	Keys() (update, transfer named.Key, err error)
 	// Token is for the sidecar, which gets it after the pod has shown that it knows the key for updates.
 	Token() (string, error)
-	// Holds tells why the place is not the pod's any more, nil if it is. It is asked when credentials are refused, and has to
-	// know better than a cache: somebody else may have the address by now.
+	// Holds tells why the place is not the pod's any more, nil if it is. It is asked when credentials are refused, and has
+	// to know better than a cache: somebody else may have the address by now.
 	Holds(ctx context.Context, p Place) error
 	// Settings are those of a zone.
 	Settings(zone dnsname.Name) Settings
@@ -87,7 +87,8 @@ func (n Network) http() http.RoundTripper {
 	if n.HTTP != nil {
 		return n.HTTP
 	}
-	return &http.Transport{MaxIdleConnsPerHost: concurrency, IdleConnTimeout: time.Minute} // a proxy would take the token to somebody else
+	// a proxy would take the token to somebody else
+	return &http.Transport{MaxIdleConnsPerHost: concurrency, IdleConnTimeout: time.Minute}
 }
 
 // Client is one primary. It keeps some connections open between calls; Close closes those that are idle.
@@ -135,7 +136,8 @@ func newPod(cfg Config) (pod, error) {
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil {
 		return pod{}, errors.New("the address of a sidecar is not http://HOST:PORT")
 	}
-	dns, err := cfg.Net.dns(rfc2136.Config{Server: cfg.Place.DNS, Now: cfg.Now, Reads: cfg.Reads, Keys: func() (rfc2136.Keys, error) { return keysOf(cfg.Access) }})
+	dns, err := cfg.Net.dns(rfc2136.Config{Server: cfg.Place.DNS, Now: cfg.Now, Reads: cfg.Reads,
+		Keys: func() (rfc2136.Keys, error) { return keysOf(cfg.Access) }})
 	if err != nil {
 		return pod{}, err
 	}
@@ -143,12 +145,13 @@ func newPod(cfg Config) (pod, error) {
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return pod{
 		place: cfg.Place, access: cfg.Access, dns: dns,
-		sidecar: &bindcar.Client{BaseURL: cfg.Place.Sidecar, Pod: cfg.Place.ID, Token: cfg.Access.Token, HTTP: &http.Client{Transport: cfg.Net.http(), CheckRedirect: stay}},
+		sidecar: &bindcar.Client{BaseURL: cfg.Place.Sidecar, Pod: cfg.Place.ID, Token: cfg.Access.Token,
+			HTTP: &http.Client{Transport: cfg.Net.http(), CheckRedirect: stay}},
 	}, nil
 }
 
-// keysOf are the keys of now: what is written is signed with the one for updates, what is read with the one for transfers, so
-// that a zone is seen as the secondaries see it.
+// keysOf are the keys of now: what is written is signed with the one for updates, what is read with the one for
+// transfers, so that a zone is seen as the secondaries see it.
 func keysOf(access Access) (rfc2136.Keys, error) {
 	update, transfer, err := access.Keys()
 	if err != nil {
@@ -189,8 +192,8 @@ func (p *pod) Close() error {
 // maxSet is how many records BIND takes in one set (max-records-per-type), and loads of a zone file.
 const maxSet = 100
 
-// maxCreate bounds the zone that one call makes, in the octets that Limits.Size counts. As JSON a record takes up to four times
-// as many, and the sidecar takes bodies of 2 MiB.
+// maxCreate bounds the zone that one call makes, in the octets that Limits.Size counts. As JSON a record takes up to
+// four times as many, and the sidecar takes bodies of 2 MiB.
 const maxCreate = 512 << 10
 
 // Limits are those of the UPDATE protocol, with zones that come and go.
@@ -241,11 +244,13 @@ func (c *Client) refused(ctx context.Context, zone dnsname.Name, err error) erro
 	settings, asked := c.settings(ctx, zone)
 	switch {
 	case errors.Is(asked, bindcar.ErrNotFound):
-		return &backend.Error{Class: backend.ErrNoZone, Err: fmt.Errorf("the sidecar of %s does not know the zone", c.title())}
+		return &backend.Error{Class: backend.ErrNoZone, Err: fmt.Errorf("the sidecar of %s does not know the zone",
+			c.title())}
 	case asked != nil:
 		return err
 	case settings.Held:
-		return &backend.Error{Class: backend.ErrNoZone, Err: fmt.Errorf("%s has only a part of the zone, which it shows nobody", c.title())}
+		return &backend.Error{Class: backend.ErrNoZone, Err: fmt.Errorf(
+			"%s has only a part of the zone, which it shows nobody", c.title())}
 	}
 	return err
 }

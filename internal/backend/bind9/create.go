@@ -45,8 +45,8 @@ func request(zone dnsname.Name, batch backend.Batch, want bindcar.ZoneSettings) 
 	return request, at
 }
 
-// standIn is the name server of a zone that BIND would not load without one: the SOA's, unless it is in the zone and so would
-// want an address.
+// standIn is the name server of a zone that BIND would not load without one: the SOA's, unless it is in the zone and so
+// would want an address.
 func standIn(zone dnsname.Name, soa rr.SOA) string {
 	if soa.MName.Under(zone) {
 		return nobody

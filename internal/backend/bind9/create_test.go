@@ -55,7 +55,8 @@ func TestAHalfMadeZoneIsNone(t *testing.T) {
 	p := startPod(t, named.Primary, false)
 	first := p.client(newGrant())
 	zone := parse(t, "example.org.")
-	soa := rr.SOA{MName: parse(t, "ns.example.net."), RName: parse(t, "admin.example.net."), Serial: 9, Refresh: 1, Retry: 1, Expire: 1, Minimum: 1, TTL: 60}
+	soa := rr.SOA{MName: parse(t, "ns.example.net."), RName: parse(t, "admin.example.net."), Serial: 9, Refresh: 1,
+		Retry: 1, Expire: 1, Minimum: 1, TTL: 60}
 	set := rr.NewSet(rr.Key{Name: parse(t, "www.example.org."), Type: rr.TypeA}, 60, "192.0.2.1")
 	begin := backend.Batch{Create: true, SOA: &soa, Changes: []plan.Change{{Key: set.Key(), Want: set}}}
 	if _, err := first.Apply(t.Context(), zone, begin); err != nil {
@@ -96,7 +97,8 @@ func TestAHalfMadeZoneIsRemoved(t *testing.T) {
 	p := startPod(t, named.Primary, false)
 	c := p.client(newGrant())
 	zone := parse(t, "example.org.")
-	soa := rr.SOA{MName: parse(t, "ns.example.net."), RName: parse(t, "admin.example.net."), Serial: 9, Refresh: 1, Retry: 1, Expire: 1, Minimum: 1, TTL: 60}
+	soa := rr.SOA{MName: parse(t, "ns.example.net."), RName: parse(t, "admin.example.net."), Serial: 9, Refresh: 1,
+		Retry: 1, Expire: 1, Minimum: 1, TTL: 60}
 	if _, err := c.Apply(t.Context(), zone, backend.Batch{Create: true, SOA: &soa}); err != nil {
 		t.Fatal(err)
 	}
@@ -138,14 +140,16 @@ func TestNameServersThatStandIn(t *testing.T) {
 	}
 }
 
-// TestMailServersWithoutAnAddress come with a new zone and with an update: a server made anew must not have what another refuses.
+// TestMailServersWithoutAnAddress come with a new zone and with an update: a server made anew must not have what
+// another refuses.
 func TestMailServersWithoutAnAddress(t *testing.T) {
 	t.Parallel()
 	p := startPod(t, named.Primary, false)
 	d := newDesk(t, "example.org.", p.client(newGrant()))
 	more := []rr.Set{rr.NewSet(rr.Key{Name: d.name("alias"), Type: rr.TypeCNAME}, 60, "www.example.net.")}
 	for _, owner := range []string{"new", "later"} {
-		more = append(more, rr.NewSet(rr.Key{Name: d.name(owner), Type: rr.TypeMX}, 60, "10 nowhere.example.org.", "20 alias.example.org."))
+		more = append(more, rr.NewSet(rr.Key{Name: d.name(owner), Type: rr.TypeMX}, 60, "10 nowhere.example.org.",
+			"20 alias.example.org."))
 		if report := d.delivered(d.content(1, more...))["0"]; len(report.Refused) > 0 {
 			t.Errorf("the server refuses %v", report.Refused)
 		}
@@ -168,7 +172,8 @@ func TestZonesStayOverARestart(t *testing.T) {
 	p.start()
 	soa, sets, ok := p.truth(d.zone)
 	if !ok || soa.Serial != report.Serial || sets.Len() != 104 {
-		t.Errorf("after the restart the zone has serial %d and %d sets, want %d and 104", soa.Serial, sets.Len(), report.Serial)
+		t.Errorf("after the restart the zone has serial %d and %d sets, want %d and 104", soa.Serial, sets.Len(),
+			report.Serial)
 	}
 	d.delivered(d.content(102))
 	for range 2 {
@@ -216,7 +221,8 @@ func TestTwoPrimaries(t *testing.T) {
 		soa, sets, _ := one.truth(d.zone)
 		other, others, _ := two.truth(d.zone)
 		if soa != other || sets.Len() != hosts+3 || others.Len() != hosts+3 {
-			t.Errorf("the primaries have %d sets under %d, and %d under %d; want %d", sets.Len(), soa.Serial, others.Len(), other.Serial, hosts+3)
+			t.Errorf("the primaries have %d sets under %d, and %d under %d; want %d", sets.Len(), soa.Serial, others.Len(),
+				other.Serial, hosts+3)
 		}
 	}
 	same(3)

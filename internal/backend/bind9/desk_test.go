@@ -78,7 +78,8 @@ func (d *desk) content(n int, more ...rr.Set) backend.Content {
 	}
 	return backend.Content{
 		Sets: txn.Sets(), Hash: fmt.Sprint(n, more),
-		SOA: rr.SOA{MName: d.name("ns1"), RName: d.name("hostmaster"), Refresh: 3600, Retry: 600, Expire: 86400, Minimum: 60, TTL: 300},
+		SOA: rr.SOA{MName: d.name("ns1"), RName: d.name("hostmaster"), Refresh: 3600, Retry: 600, Expire: 86400, Minimum: 60,
+			TTL: 300},
 	}
 }
 
@@ -117,8 +118,8 @@ func (d *desk) delivered(content backend.Content) map[string]backend.Report {
 	}
 }
 
-// A witness asks a server for names of a zone all the time, as anybody may. Until the first answer the server may not know or
-// refuse the zone; from then on all of it is there.
+// A witness asks a server for names of a zone all the time, as anybody may. Until the first answer the server may not
+// know or refuse the zone; from then on all of it is there.
 type witness struct {
 	answers, silence atomic.Int64
 	end              context.CancelFunc
@@ -146,7 +147,8 @@ func (d *desk) witness(at netip.AddrPort, hosts int) *witness {
 			case w.answers.Load() == 0 && (answer.Rcode == dns.RcodeRefused || answer.Rcode == dns.RcodeServerFailure):
 				w.silence.Add(1)
 			default:
-				d.Errorf("after %d right answers, %s is answered %s with %d records", w.answers.Load(), name, dns.RcodeToString[answer.Rcode], len(answer.Answer))
+				d.Errorf("after %d right answers, %s is answered %s with %d records", w.answers.Load(), name,
+					dns.RcodeToString[answer.Rcode], len(answer.Answer))
 				return
 			}
 		}

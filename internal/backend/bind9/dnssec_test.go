@@ -18,8 +18,9 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// TestSignedZones has BIND sign a zone, with each kind of denial, while a secondary follows. BIND raises the serial when it does; the
-// engine goes on above it, lets what BIND makes be, and comes to rest. A validating resolver believes both servers.
+// TestSignedZones has BIND sign a zone, with each kind of denial, while a secondary follows. BIND raises the serial
+// when it does; the engine goes on above it, lets what BIND makes be, and comes to rest. A validating resolver believes
+// both servers.
 func TestSignedZones(t *testing.T) {
 	t.Parallel()
 	for _, nsec3 := range []bool{false, true} {
@@ -52,7 +53,8 @@ func TestSignedZones(t *testing.T) {
 					}
 				}
 				soa, sets, _ := p.truth(d.zone)
-				if _, there := sets.Get(rr.Key{Name: d.zone, Type: rr.TypeDNSKEY}); !there || rr.SerialLess(soa.Serial, report.Serial) {
+				if _, there := sets.Get(rr.Key{Name: d.zone, Type: rr.TypeDNSKEY}); !there ||
+					rr.SerialLess(soa.Serial, report.Serial) {
 					t.Errorf("the zone has the serial %d after %d, and keys: %t", soa.Serial, report.Serial, there)
 				}
 			}
@@ -106,17 +108,22 @@ func (p *testPod) believed(signer *testPod, name string) bool {
 	if err != nil {
 		return false
 	}
-	i := slices.IndexFunc(answer.Answer, func(r dns.RR) bool { k, ok := r.(*dns.DNSKEY); return ok && k.Flags&dns.SEP != 0 })
+	i := slices.IndexFunc(answer.Answer, func(r dns.RR) bool {
+		k, ok := r.(*dns.DNSKEY)
+		return ok && k.Flags&dns.SEP != 0
+	})
 	if i < 0 {
 		return false
 	}
 	k, _ := answer.Answer[i].(*dns.DNSKEY)
 	anchor := filepath.Join(p.TempDir(), "anchor")
-	text := fmt.Sprintf("trust-anchors { %q static-key %d %d %d %q; };\n", zone, k.Flags, k.Protocol, k.Algorithm, k.PublicKey)
+	text := fmt.Sprintf("trust-anchors { %q static-key %d %d %d %q; };\n", zone, k.Flags, k.Protocol, k.Algorithm,
+		k.PublicKey)
 	if err := os.WriteFile(anchor, []byte(text), 0o600); err != nil {
 		p.Fatal(err)
 	}
-	out, err := exec.Command("delv", "@127.0.0.1", "-p", fmt.Sprint(p.dns), "-a", anchor, "+root="+strings.TrimSuffix(zone, "."), name, "A").CombinedOutput()
+	out, err := exec.Command("delv", "@127.0.0.1", "-p", fmt.Sprint(p.dns), "-a", anchor,
+		"+root="+strings.TrimSuffix(zone, "."), name, "A").CombinedOutput()
 	if err != nil || strings.Contains(string(out), "unsigned") {
 		return false
 	}

@@ -35,10 +35,13 @@ func TestErrors(t *testing.T) {
 	}{
 		{"a token that is not accepted", func(g *grant) { g.token = "another" }, backend.ErrNotAuthorised},
 		{"a key that the server does not know", func(g *grant) { g.update = testKey("stranger") }, backend.ErrNotAuthorised},
-		{"a key with another secret", func(g *grant) { g.update.Secret = testKey("stranger").Secret }, backend.ErrNotAuthorised},
+		{"a key with another secret", func(g *grant) { g.update.Secret = testKey("stranger").Secret },
+			backend.ErrNotAuthorised},
 		{"no key", func(g *grant) { g.update = named.Key{} }, backend.ErrNotAuthorised},
-		{"another pod at the address", func(g *grant) { g.update, g.gone = testKey("stranger"), moved }, backend.ErrUnavailable},
-		{"a token that is not accepted, at another's address", func(g *grant) { g.token, g.gone = "another", moved }, backend.ErrUnavailable},
+		{"another pod at the address", func(g *grant) { g.update, g.gone = testKey("stranger"), moved },
+			backend.ErrUnavailable},
+		{"a token that is not accepted, at another's address", func(g *grant) { g.token, g.gone = "another", moved },
+			backend.ErrUnavailable},
 		{"nothing wrong", func(g *grant) { g.gone = moved }, ""},
 	} {
 		access := newGrant()
@@ -48,11 +51,13 @@ func TestErrors(t *testing.T) {
 			if backend.Class(err) != c.want {
 				t.Errorf("%s, %s: %v, want %s", c.name, what, err, c.want)
 			}
-			if err != nil && (strings.Contains(err.Error(), token) || strings.Contains(err.Error(), access.update.Secret) && access.update.Secret != "") {
+			if err != nil && (strings.Contains(err.Error(), token) || strings.Contains(err.Error(), access.update.Secret) &&
+				access.update.Secret != "") {
 				t.Errorf("%s: the error has a secret in it: %v", c.name, err)
 			}
 		}
-		if _, err := p.client(access).Read(t.Context(), zone, backend.Ask{}); access.gone != nil && errors.Is(err, backend.ErrNotAuthorised) {
+		if _, err := p.client(access).Read(t.Context(), zone, backend.Ask{}); access.gone != nil &&
+			errors.Is(err, backend.ErrNotAuthorised) {
 			t.Errorf("%s, reading: %v", c.name, err)
 		}
 	}
@@ -100,7 +105,8 @@ func TestThrottling(t *testing.T) {
 	}
 }
 
-// TestTheTokenIsForThePodOnly puts something at the address of a sidecar while what is at the DNS address does not know the key.
+// TestTheTokenIsForThePodOnly puts something at the address of a sidecar while what is at the DNS address does not know
+// the key.
 func TestTheTokenIsForThePodOnly(t *testing.T) {
 	t.Parallel()
 	var heard atomic.Int64

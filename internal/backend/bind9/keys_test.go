@@ -81,7 +81,8 @@ func TestKeysRotate(t *testing.T) {
 		next := found.SOA
 		next.Serial++
 		set := rr.NewSet(rr.Key{Name: parse(t, fmt.Sprintf("n%d.example.org.", rounds)), Type: rr.TypeA}, 300, "192.0.2.1")
-		batch := backend.Batch{Changes: []plan.Change{{Key: set.Key(), Want: set}}, SOA: &next, Expect: &found.SOA, Last: true}
+		batch := backend.Batch{Changes: []plan.Change{{Key: set.Key(), Want: set}}, SOA: &next, Expect: &found.SOA,
+			Last: true}
 		if _, err = c.Apply(t.Context(), zone, batch); err == nil {
 			found, err = c.Read(t.Context(), zone, backend.Ask{Known: &backend.Known{SOA: found.SOA, Sets: found.Sets}})
 		}
@@ -104,7 +105,8 @@ func TestKeysRotate(t *testing.T) {
 func TestKeysChangeWhileTheSidecarIsDown(t *testing.T) {
 	t.Parallel()
 	p := startPod(t, named.Primary, false)
-	for purpose, next := range map[named.Purpose]string{named.ForOperator: "bindy-operator-2", named.ForTransfer: "bindy-transfer-2"} {
+	for purpose, next := range map[named.Purpose]string{named.ForOperator: "bindy-operator-2",
+		named.ForTransfer: "bindy-transfer-2"} {
 		p.stopSidecar()
 		p.publish(purpose, testKey("bindy-"+string(purpose)), testKey(next))
 		p.startSidecar()

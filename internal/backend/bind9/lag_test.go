@@ -102,15 +102,17 @@ func (d *desk) taken(target string, content backend.Content, meanwhile func()) (
 	return serial
 }
 
-// TestALaggingPrimaryRaisesTheSerial has a primary that was away, and now needs more messages than there are serials between what it
-// has and what the other one has: that was made anew, in one call.
+// TestALaggingPrimaryRaisesTheSerial has a primary that was away, and now needs more messages than there are serials
+// between what it has and what the other one has: that was made anew, in one call.
 func TestALaggingPrimaryRaisesTheSerial(t *testing.T) {
 	t.Parallel()
 	const many = 8_000
-	first, second, follower := startPod(t, named.Primary, false), startPod(t, named.Primary, false), startPod(t, named.Secondary, false)
+	first, second, follower := startPod(t, named.Primary, false), startPod(t, named.Primary, false),
+		startPod(t, named.Secondary, false)
 	d := newDesk(t, "example.org.", first.client(newGrant()), second.client(newGrant()))
 	a := &archive{TB: t, seen: map[uint32]string{}, who: map[uint32]string{}}
-	end := a.watch(d.zone, map[string]*testPod{"the first primary": first, "the second primary": second, "the secondary": follower})
+	end := a.watch(d.zone, map[string]*testPod{"the first primary": first, "the second primary": second,
+		"the secondary": follower})
 	d.delivered(d.content(10))
 	s, err := NewSecondary(Config{Place: follower.place(), Access: newGrant(), Now: time.Now})
 	if err != nil {

@@ -37,10 +37,12 @@ type testPod struct {
 }
 
 func testKey(name string) named.Key {
-	return named.Key{Name: name, Algorithm: named.SHA256, Secret: base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%-32s", name))}
+	return named.Key{Name: name, Algorithm: named.SHA256, Secret: base64.StdEncoding.EncodeToString(fmt.Appendf(nil,
+		"%-32s", name))}
 }
 
-// startPod starts one with the keys "bindy-operator" and "bindy-transfer". strict makes BIND refuse what is no host name.
+// startPod starts one with the keys "bindy-operator" and "bindy-transfer". strict makes BIND refuse what is no host
+// name.
 func startPod(t testing.TB, role named.ZoneType, strict bool) *testPod {
 	t.Helper()
 	return startPodWith(t, named.Options{Role: role}, strict)
@@ -82,7 +84,8 @@ func startPodWith(t testing.TB, o named.Options, strict bool) *testPod {
 	p.publish(named.ForTransfer, testKey("bindy-transfer"))
 	p.bindcar = bindcar.Settings{
 		ZoneDir: data, RNDC: fmt.Sprintf("127.0.0.1:%d", p.control), DNS: p.address().String(), UpdateACL: named.UpdateList,
-		Keys: bindcar.Keys{File: filepath.Join(p.conf, named.FileKeys)}, Token: token, Limit: bindcar.DefaultLimit(), RequireContent: true,
+		Keys: bindcar.Keys{File: filepath.Join(p.conf, named.FileKeys)}, Token: token, Limit: bindcar.DefaultLimit(),
+		RequireContent: true,
 	}
 	p.bindcar.Pod = p.place().ID
 	p.start()
@@ -128,15 +131,17 @@ func (p *testPod) write(name, text string) {
 
 func (p *testPod) start() {
 	p.Helper()
-	control := named.Client{Address: p.bindcar.RNDC, Keys: func() ([]named.Key, error) { return p.onDisk() }, Now: time.Now}
+	control := named.Client{Address: p.bindcar.RNDC, Keys: func() ([]named.Key, error) { return p.onDisk() },
+		Now: time.Now}
 	status, err := named.ServerCommand("status")
 	if err != nil {
 		p.Fatal(err)
 	}
-	p.named, err = nameserver.StartNamed(context.Background(), p.conf, filepath.Join(p.conf, named.FileMain), nil, func(ctx context.Context) error {
-		_, err := control.Do(ctx, status)
-		return err
-	})
+	p.named, err = nameserver.StartNamed(context.Background(), p.conf, filepath.Join(p.conf, named.FileMain), nil,
+		func(ctx context.Context) error {
+			_, err := control.Do(ctx, status)
+			return err
+		})
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -157,7 +162,8 @@ func (p *testPod) startSidecar() {
 	if err != nil {
 		p.Fatal(err)
 	}
-	server, err := bindcar.New(bindcar.Options{Settings: p.bindcar, Version: "test", Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	server, err := bindcar.New(bindcar.Options{Settings: p.bindcar, Version: "test", Log: slog.New(slog.DiscardHandler),
+		Now: time.Now})
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -187,7 +193,8 @@ func (p *testPod) stop() {
 }
 
 func (p *testPod) place() Place {
-	return Place{ID: "pod-" + p.address().String(), DNS: p.address().String(), Sidecar: fmt.Sprintf("http://127.0.0.1:%d", p.http)}
+	return Place{ID: "pod-" + p.address().String(), DNS: p.address().String(),
+		Sidecar: fmt.Sprintf("http://127.0.0.1:%d", p.http)}
 }
 
 // server is the pod, to be asked as a secondary asks.

@@ -14,7 +14,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// Secondary is one secondary. It is told which zones to follow and asked how far it is; the zones it transfers by itself.
+// Secondary is one secondary. It is told which zones to follow and asked how far it is; the zones it transfers by
+// itself.
 type Secondary struct{ pod }
 
 // NewSecondary makes a client; nothing is sent yet.
@@ -26,9 +27,10 @@ func NewSecondary(cfg Config) (*Secondary, error) {
 	return &Secondary{p}, nil
 }
 
-// Follow has the secondary follow the primaries in a zone, with the transfer key that is in use, and reports whether anything
-// had to be changed: after a rotation of keys it has.
-func (s *Secondary) Follow(ctx context.Context, zone dnsname.Name, primaries []netip.AddrPort) (changed bool, err error) {
+// Follow has the secondary follow the primaries in a zone, with the transfer key that is in use, and reports whether
+// anything had to be changed: after a rotation of keys it has.
+func (s *Secondary) Follow(ctx context.Context, zone dnsname.Name,
+	primaries []netip.AddrPort) (changed bool, err error) {
 	want, err := s.primaries(primaries)
 	if err == nil {
 		changed, err = s.follow(ctx, zone, want)
@@ -93,7 +95,8 @@ func (s *Secondary) Remove(ctx context.Context, zone dnsname.Name) error {
 	return nil
 }
 
-// Demote removes what the server has of a zone as a primary, which it is no more. A zone of BIND's configuration files is somebody's: ErrConflict.
+// Demote removes what the server has of a zone as a primary, which it is no more. A zone of BIND's configuration files
+// is somebody's: ErrConflict.
 func (s *Secondary) Demote(ctx context.Context, zone dnsname.Name) error {
 	have, err := s.settings(ctx, zone)
 	switch {
@@ -102,15 +105,16 @@ func (s *Secondary) Demote(ctx context.Context, zone dnsname.Name) error {
 	case err != nil:
 		return fmt.Errorf("asking %s what it has of zone %s: %w", s.title(), zone, err)
 	case !have.Own:
-		return &backend.Error{Class: backend.ErrConflict, Err: fmt.Errorf("%s is a %s of zone %s by its own configuration", s.title(), have.ZoneType, zone)}
+		return &backend.Error{Class: backend.ErrConflict, Err: fmt.Errorf("%s is a %s of zone %s by its own configuration",
+			s.title(), have.ZoneType, zone)}
 	case have.ZoneType == bindcar.Secondary:
 		return nil
 	}
 	return s.Remove(ctx, zone)
 }
 
-// Serial asks for the serial that the secondary has of a zone: ErrNoZone when it does not know the zone, ErrUnavailable when it
-// has not transferred it yet.
+// Serial asks for the serial that the secondary has of a zone: ErrNoZone when it does not know the zone, ErrUnavailable
+// when it has not transferred it yet.
 func (s *Secondary) Serial(ctx context.Context, zone dnsname.Name) (uint32, error) {
 	found, err := s.dns.Read(ctx, zone, backend.Ask{Keys: []rr.Key{}})
 	if err == nil {
@@ -124,7 +128,8 @@ func (s *Secondary) Serial(ctx context.Context, zone dnsname.Name) (uint32, erro
 	return 0, s.stillThere(ctx, err)
 }
 
-// Holds reads all that the secondary has of a zone, and reports whether that is what is wanted, apart from what servers make themselves.
+// Holds reads all that the secondary has of a zone, and reports whether that is what is wanted, apart from what servers
+// make themselves.
 func (s *Secondary) Holds(ctx context.Context, zone dnsname.Name, want rr.Sets) (bool, error) {
 	found, err := s.dns.Read(ctx, zone, backend.Ask{})
 	if err != nil {
@@ -135,14 +140,16 @@ func (s *Secondary) Holds(ctx context.Context, zone dnsname.Name, want rr.Sets) 
 
 // Renew has the secondary transfer the whole zone, whatever it has.
 func (s *Secondary) Renew(ctx context.Context, zone dnsname.Name) error {
-	if err := s.call(ctx, func(sidecar *bindcar.Client) error { return sidecar.Tell(ctx, "retransfer", text(zone)) }); err != nil {
+	if err := s.call(ctx, func(sidecar *bindcar.Client) error {
+		return sidecar.Tell(ctx, "retransfer", text(zone))
+	}); err != nil {
 		return fmt.Errorf("having %s transfer zone %s anew: %w", s.title(), zone, err)
 	}
 	return nil
 }
 
-// CatchUp has the secondary ask its primaries unless it has a serial already, and reports whether it has. Primaries tell their
-// secondaries of changes; this is for those who did not hear it.
+// CatchUp has the secondary ask its primaries unless it has a serial already, and reports whether it has. Primaries
+// tell their secondaries of changes; this is for those who did not hear it.
 func (s *Secondary) CatchUp(ctx context.Context, zone dnsname.Name, serial uint32) (current bool, err error) {
 	has, err := s.Serial(ctx, zone)
 	switch {
@@ -151,7 +158,10 @@ func (s *Secondary) CatchUp(ctx context.Context, zone dnsname.Name, serial uint3
 	case err != nil && backend.Class(err) != backend.ErrUnavailable:
 		return false, err
 	}
-	if err := s.call(ctx, func(sidecar *bindcar.Client) error { return sidecar.Tell(ctx, "refresh", text(zone)) }); err != nil {
+	if err := s.call(ctx, func(sidecar *bindcar.Client) error {
+		return sidecar.Tell(ctx, "refresh",
+			text(zone))
+	}); err != nil {
 		return false, fmt.Errorf("having %s ask for zone %s: %w", s.title(), zone, err)
 	}
 	return false, nil

@@ -79,7 +79,8 @@ func TestASecondaryFollows(t *testing.T) {
 	}
 }
 
-// TestASecondaryHoldsSomethingElse has somebody else write to the primary, under a serial that the secondary then has as well.
+// TestASecondaryHoldsSomethingElse has somebody else write to the primary, under a serial that the secondary then has
+// as well.
 func TestASecondaryHoldsSomethingElse(t *testing.T) {
 	t.Parallel()
 	one, two := startPod(t, named.Primary, false), startPod(t, named.Secondary, false)

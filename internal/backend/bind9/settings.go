@@ -15,8 +15,8 @@ import (
 type Settings struct {
 	// AlsoNotify are the secondaries that are told of changes.
 	AlsoNotify []netip.AddrPort
-	// AllowTransfer are addresses and networks that may transfer the zone besides who has the transfer key. Empty: whoever the
-	// server's own configuration allows it.
+	// AllowTransfer are addresses and networks that may transfer the zone besides who has the transfer key. Empty: whoever
+	// the server's own configuration allows it.
 	AllowTransfer []string
 	// DNSSECPolicy is the policy that the server signs the zone by; "": it does not.
 	DNSSECPolicy string
@@ -32,7 +32,8 @@ func (c *Client) wanted(zone dnsname.Name) (bindcar.ZoneSettings, error) {
 	}
 	s := c.access.Settings(zone)
 	want := bindcar.ZoneSettings{
-		AlsoNotify: []string{}, AllowTransfer: []string{}, DNSSECPolicy: s.DNSSECPolicy, AllowUpdate: []string{"key " + update.Name},
+		AlsoNotify: []string{}, AllowTransfer: []string{}, DNSSECPolicy: s.DNSSECPolicy,
+		AllowUpdate: []string{"key " + update.Name},
 	}
 	for _, at := range s.AlsoNotify {
 		want.AlsoNotify = append(want.AlsoNotify, remote(at))
@@ -76,8 +77,9 @@ func (c *Client) Notify(ctx context.Context, zone dnsname.Name) error {
 	return nil
 }
 
-// Configure brings the settings of a zone into the wanted state, and who may update it: we. It reports whether anything had to be
-// changed. A zone that is not complete yet gets its settings when it is. One that the server is a secondary of is none that it has: ErrNoZone.
+// Configure brings the settings of a zone into the wanted state, and who may update it: we. It reports whether anything
+// had to be changed. A zone that is not complete yet gets its settings when it is. One that the server is a secondary
+// of is none that it has: ErrNoZone.
 func (c *Client) Configure(ctx context.Context, zone dnsname.Name) (changed bool, err error) {
 	want, err := c.wanted(zone)
 	var have bindcar.ZoneSettings

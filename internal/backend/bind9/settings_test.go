@@ -26,7 +26,8 @@ func TestSettings(t *testing.T) {
 		{"as the zone was made", Settings{AlsoNotify: told}, false, false},
 		{"in another order", Settings{AlsoNotify: []netip.AddrPort{told[1], told[0]}}, false, false},
 		{"another secondary", Settings{AlsoNotify: told[:1]}, true, false},
-		{"a network that may transfer", Settings{AlsoNotify: told[:1], AllowTransfer: []string{"127.0.0.1/8", "2001:DB8::1/128"}}, true, true},
+		{"a network that may transfer", Settings{AlsoNotify: told[:1], AllowTransfer: []string{"127.0.0.1/8",
+			"2001:DB8::1/128"}}, true, true},
 		{"another that may not", Settings{AllowTransfer: []string{"192.0.2.1"}}, true, false},
 		{"nothing", Settings{}, true, false},
 	} {

@@ -11,8 +11,8 @@ import (
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
-// call calls the sidecar, once the pod has shown that it is one of those that know the key: what else may answer at the address
-// does not get the token.
+// call calls the sidecar, once the pod has shown that it is one of those that know the key: what else may answer at the
+// address does not get the token.
 func (p *pod) call(ctx context.Context, f func(*bindcar.Client) error) error {
 	err := p.dns.Prove(ctx)
 	if err == nil {
@@ -27,7 +27,8 @@ func (p *pod) stillThere(ctx context.Context, err error) error {
 		return err
 	}
 	if gone := p.access.Holds(ctx, p.place); gone != nil {
-		return &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("%s is not at %s any more: %w", p.title(), p.place.DNS, gone)}
+		return &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("%s is not at %s any more: %w", p.title(),
+			p.place.DNS, gone)}
 	}
 	return err
 }

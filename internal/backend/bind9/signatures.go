@@ -13,8 +13,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// Signatures asks for what the server shows of the signing of a zone. BIND ends with the denial of existence at the zone's own name, and shows a
-// CDS set when resolvers everywhere can have the signatures.
+// Signatures asks for what the server shows of the signing of a zone. BIND ends with the denial of existence at the
+// zone's own name, and shows a CDS set when resolvers everywhere can have the signatures.
 func (c *Client) Signatures(ctx context.Context, zone dnsname.Name) (backend.Signatures, error) {
 	at := func(t uint16) rr.Key { return rr.Key{Name: zone, Type: rr.Type(t)} }
 	keys := []rr.Key{at(dns.TypeDNSKEY), at(dns.TypeCDS), at(dns.TypeNSEC), at(dns.TypeNSEC3PARAM)}
@@ -30,7 +30,8 @@ func (c *Client) Signatures(ctx context.Context, zone dnsname.Name) (backend.Sig
 		}
 		records, err := set.RRs()
 		if err != nil {
-			return backend.Signatures{}, fmt.Errorf("reading the %s records of zone %s from %s: %w", key.Type, zone, c.title(), err)
+			return backend.Signatures{}, fmt.Errorf("reading the %s records of zone %s from %s: %w", key.Type, zone, c.title(),
+				err)
 		}
 		out.Whole = out.Whole || uint16(key.Type) == dns.TypeNSEC || uint16(key.Type) == dns.TypeNSEC3PARAM
 		for _, record := range records {

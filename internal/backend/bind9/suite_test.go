@@ -15,7 +15,8 @@ import (
 func (p *testPod) make(c *Client, zone dnsname.Name) {
 	p.Helper()
 	host := parse(p, "localhost.")
-	soa := rr.SOA{MName: host, RName: parse(p, "hostmaster.localhost."), Serial: 1, Refresh: 3600, Retry: 600, Expire: 604800, Minimum: 300, TTL: 300}
+	soa := rr.SOA{MName: host, RName: parse(p, "hostmaster.localhost."), Serial: 1, Refresh: 3600, Retry: 600,
+		Expire: 604800, Minimum: 300, TTL: 300}
 	if _, err := c.Apply(p.Context(), zone, backend.Batch{Create: true, Last: true, SOA: &soa}); err != nil {
 		p.Fatal(err)
 	}
@@ -38,7 +39,8 @@ func TestSuite(t *testing.T) {
 			Stop:     p.stop, Start: p.start,
 			// Pods take any name; these refuse what is no host name, or there would be nothing that BIND alone refuses.
 			Bad: func(owner dnsname.Name) rr.Set {
-				return rr.NewSet(rr.Key{Name: owner, Type: rr.TypeMX}, 300, "10 under_score."+strings.TrimPrefix(owner.String(), "*."))
+				return rr.NewSet(rr.Key{Name: owner, Type: rr.TypeMX}, 300, "10 under_score."+strings.TrimPrefix(owner.String(),
+					"*."))
 			},
 			MaxSet: maxSet, MaxApplies: 30,
 		}

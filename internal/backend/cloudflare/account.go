@@ -34,16 +34,18 @@ const (
 // zoneID is what IDs look like. It becomes a part of paths.
 var zoneID = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// HostedZones lists the zones of the token. Of two that have one name, which happens across accounts, the active one comes first.
+// HostedZones lists the zones of the token. Of two that have one name, which happens across accounts, the active one
+// comes first.
 func (c *Client) HostedZones(ctx context.Context) ([]backend.HostedZone, error) {
-	listed, err := pages[hostedZone](ctx, zonesPerPage, func(ctx context.Context, number float64, into option.RequestOption) error {
-		var q zones.ZoneListParams
-		q.Page.Value, q.Page.Present = number, true
-		q.PerPage.Value, q.PerPage.Present = zonesPerPage, true
-		// Without a type internal zones are left out.
-		_, err := c.zones.List(ctx, q, into, option.WithQuery("type", "full,partial,secondary,internal"))
-		return err
-	})
+	listed, err := pages[hostedZone](ctx, zonesPerPage,
+		func(ctx context.Context, number float64, into option.RequestOption) error {
+			var q zones.ZoneListParams
+			q.Page.Value, q.Page.Present = number, true
+			q.PerPage.Value, q.PerPage.Present = zonesPerPage, true
+			// Without a type internal zones are left out.
+			_, err := c.zones.List(ctx, q, into, option.WithQuery("type", "full,partial,secondary,internal"))
+			return err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("listing the zones at %s: %w", c.endpoint, err)
 	}

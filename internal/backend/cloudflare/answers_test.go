@@ -66,12 +66,17 @@ func TestAnswers(t *testing.T) {
 		cause  backend.Cause
 		after  time.Duration
 	}{
-		{"a token that it does not know", 403, said("9109", "Invalid access token"), backend.ErrNotAuthorised, backend.CauseUnauthenticated, 0},
-		{"a token that is none", 400, `{"success":false,"errors":[{"code":6003,"message":"Invalid request headers","error_chain":[{"code":6111,"message":"Invalid format"}]}]}`,
+		{"a token that it does not know", 403, said("9109", "Invalid access token"), backend.ErrNotAuthorised,
+			backend.CauseUnauthenticated, 0},
+		{"a token that is none", 400,
+			`{"success":false,"errors":[{"code":6003,"message":"Invalid request headers","error_chain":[{"code":6111,"message":"Invalid format"}]}]}`,
 			backend.ErrNotAuthorised, backend.CauseUnauthenticated, 0},
-		{"an authentication error", 403, said("10000", "Authentication error"), backend.ErrNotAuthorised, backend.CauseUnauthenticated, 0},
-		{"a token that may not", 403, said("9109", "Unauthorized to access requested resource"), backend.ErrNotAuthorised, backend.CauseUnauthorised, 0},
-		{"forbidden without a code that is known", 403, said("4711", "no"), backend.ErrNotAuthorised, backend.CauseUnauthorised, 0},
+		{"an authentication error", 403, said("10000", "Authentication error"), backend.ErrNotAuthorised,
+			backend.CauseUnauthenticated, 0},
+		{"a token that may not", 403, said("9109", "Unauthorized to access requested resource"), backend.ErrNotAuthorised,
+			backend.CauseUnauthorised, 0},
+		{"forbidden without a code that is known", 403, said("4711", "no"), backend.ErrNotAuthorised,
+			backend.CauseUnauthorised, 0},
 		{"a status without a body", 401, "", backend.ErrNotAuthorised, backend.CauseUnauthenticated, 0},
 		{"too many requests", 429, said("971", "slow down"), backend.ErrThrottled, "", 17 * time.Second},
 		{"too many requests, from a proxy", 429, "<html>", backend.ErrThrottled, "", 17 * time.Second},
@@ -104,8 +109,9 @@ func TestAnswers(t *testing.T) {
 			}))
 			defer s.Close()
 			f := &cloudflaretest.Server{Server: s}
-			_, err := apply(t, zoneOf(t, f, Config{Token: cloudflaretest.Token}), plan.Change{Key: rr.Key{Name: parse(t, "www.example.org."), Type: rr.TypeA},
-				Want: set(t, "www.example.org.", rr.TypeA, 300, "192.0.2.1")})
+			_, err := apply(t, zoneOf(t, f, Config{Token: cloudflaretest.Token}),
+				plan.Change{Key: rr.Key{Name: parse(t, "www.example.org."), Type: rr.TypeA},
+					Want: set(t, "www.example.org.", rr.TypeA, 300, "192.0.2.1")})
 			e, ok := errors.AsType[*backend.Error](err)
 			if !ok || e.Class != c.class || e.Cause != c.cause || e.After != c.after {
 				t.Errorf("the error is %v: class %q, cause %q, after %v", err, backend.Class(err), e.Cause, e.After)
@@ -127,14 +133,19 @@ func TestSecrets(t *testing.T) {
 	}{
 		{"the usual spelling", map[string]string{"CLOUDFLARE_API_TOKEN": "t"}, nil, Config{Token: "t"}, ""},
 		{"the other spelling", map[string]string{"apiToken": "t"}, nil, Config{Token: "t"}, ""},
-		{"proxied", map[string]string{"apiToken": "t"}, map[string]string{"proxied": "true"}, Config{Token: "t", Proxied: true}, ""},
+		{"proxied", map[string]string{"apiToken": "t"}, map[string]string{"proxied": "true"},
+			Config{Token: "t", Proxied: true}, ""},
 		{"not proxied", map[string]string{"apiToken": "t"}, map[string]string{"proxied": "false"}, Config{Token: "t"}, ""},
-		{"perhaps proxied", map[string]string{"apiToken": "t"}, map[string]string{"proxied": "maybe"}, Config{}, "has to be true or false"},
-		{"another place", map[string]string{"apiToken": "t"}, map[string]string{"endpoint": "http://x"}, Config{Token: "t", Endpoint: "http://x"}, ""},
-		{"a place in the Secret does not count", map[string]string{"apiToken": "t", "endpoint": "http://x"}, nil, Config{Token: "t"}, ""},
+		{"perhaps proxied", map[string]string{"apiToken": "t"}, map[string]string{"proxied": "maybe"}, Config{},
+			"has to be true or false"},
+		{"another place", map[string]string{"apiToken": "t"}, map[string]string{"endpoint": "http://x"},
+			Config{Token: "t", Endpoint: "http://x"}, ""},
+		{"a place in the Secret does not count", map[string]string{"apiToken": "t", "endpoint": "http://x"}, nil,
+			Config{Token: "t"}, ""},
 		{"no token", map[string]string{"token": "s3cret"}, nil, Config{}, "no value for CLOUDFLARE_API_TOKEN or apiToken"},
 		{"a line end", map[string]string{"apiToken": "s3cret\n"}, nil, Config{}, "white space"},
-		{"a setting that nobody knows", map[string]string{"apiToken": "s3cret"}, map[string]string{"proxy": "true"}, Config{}, "proxy"},
+		{"a setting that nobody knows", map[string]string{"apiToken": "s3cret"}, map[string]string{"proxy": "true"}, Config{},
+			"proxy"},
 	} {
 		data := map[string][]byte{}
 		for k, v := range c.data {
@@ -148,7 +159,8 @@ func TestSecrets(t *testing.T) {
 			t.Errorf("%s: the error is %v", c.name, err)
 		}
 	}
-	for _, cfg := range []Config{{}, {Token: "s3cret x"}, {Token: "s3cret\n"}, {Token: "t", Endpoint: "ftp://x"}, {Token: "t", Endpoint: "https://u:s3cret@x"}} {
+	for _, cfg := range []Config{{}, {Token: "s3cret x"}, {Token: "s3cret\n"}, {Token: "t", Endpoint: "ftp://x"},
+		{Token: "t", Endpoint: "https://u:s3cret@x"}} {
 		if _, err := New(cfg); err == nil || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("a client of %+v: %v", cfg, err)
 		}
@@ -158,9 +170,11 @@ func TestSecrets(t *testing.T) {
 func TestAccounts(t *testing.T) {
 	const other, third = "00000000000000000000000000000001", "ffffffffffffffffffffffffffffff02"
 	f := cloudflaretest.Start(t, &cloudflaretest.Zone{ID: other, Name: "example.org", Account: "a2", Status: "pending"},
-		&cloudflaretest.Zone{ID: testID, Name: "example.org", Account: "a1"}, &cloudflaretest.Zone{ID: third, Name: "inside.example", Account: "a1", Kind: "internal"})
+		&cloudflaretest.Zone{ID: testID, Name: "example.org", Account: "a1"},
+		&cloudflaretest.Zone{ID: third, Name: "inside.example", Account: "a1", Kind: "internal"})
 	for i := range 70 {
-		f.Zones = append(f.Zones, &cloudflaretest.Zone{ID: strings.Repeat("a", 29) + string([]byte{'0' + byte(i/25), 'a' + byte(i/5%5), 'a' + byte(i%5)}), Name: "z.example", Account: "a1"})
+		f.Zones = append(f.Zones, &cloudflaretest.Zone{ID: strings.Repeat("a", 29) +
+			string([]byte{'0' + byte(i/25), 'a' + byte(i/5%5), 'a' + byte(i%5)}), Name: "z.example", Account: "a1"})
 	}
 	f.Tokens["one"] = cloudflaretest.Scope{Zones: []string{testID}, Read: true, Edit: true}
 	f.Tokens["reader"] = cloudflaretest.Scope{Read: true}
@@ -174,7 +188,8 @@ func TestAccounts(t *testing.T) {
 	if z, ok := backend.ZoneOf(all, parse(t, "www.example.org.")); !ok || z.ID != testID {
 		t.Errorf("a name is put into %+v, which is not active", z)
 	}
-	if i := slices.IndexFunc(all, func(z backend.HostedZone) bool { return z.ID == third }); !all[i].Private || all[0].Private {
+	if i := slices.IndexFunc(all, func(z backend.HostedZone) bool { return z.ID == third }); !all[i].Private ||
+		all[0].Private {
 		t.Error("the internal zone is not private, or another one is")
 	}
 	for _, id := range []string{testID, "/zones/" + testID} {
@@ -184,16 +199,20 @@ func TestAccounts(t *testing.T) {
 		}
 	}
 	for id, want := range map[string]backend.ErrorClass{
-		other: backend.ErrNotAuthorised, "example.org": backend.ErrNoZone, "../../user": backend.ErrNoZone, "": backend.ErrNoZone,
+		other: backend.ErrNotAuthorised, "example.org": backend.ErrNoZone, "../../user": backend.ErrNoZone,
+		"": backend.ErrNoZone,
 	} {
 		if _, err := client(t, f, Config{Token: "one"}).HostedZone(t.Context(), id); backend.Class(err) != want {
 			t.Errorf("zone %q: %v, want %s", id, err, want)
 		}
 	}
-	if _, err := client(t, f, Config{Token: cloudflaretest.Token}).HostedZone(t.Context(), strings.Repeat("0", 32)); !errors.Is(err, backend.ErrNoZone) {
+	if _, err := client(t, f, Config{Token: cloudflaretest.Token}).HostedZone(t.Context(),
+		strings.Repeat("0", 32)); !errors.Is(err, backend.ErrNoZone) {
 		t.Errorf("a zone that is not there: %v", err)
 	}
-	_, err = apply(t, zoneOf(t, f, Config{Token: "reader"}), plan.Change{Key: rr.Key{Name: parse(t, "a.example.org."), Type: rr.TypeA}, Want: set(t, "a.example.org.", rr.TypeA, 300, "192.0.2.1")})
+	_, err = apply(t, zoneOf(t, f, Config{Token: "reader"}),
+		plan.Change{Key: rr.Key{Name: parse(t, "a.example.org."), Type: rr.TypeA},
+			Want: set(t, "a.example.org.", rr.TypeA, 300, "192.0.2.1")})
 	if !errors.Is(err, backend.ErrNotAuthorised) || !strings.Contains(err.Error(), "DNS Edit") {
 		t.Errorf("a token that may only read: %v", err)
 	}

@@ -15,7 +15,8 @@ func add(f *cloudflaretest.Server, owner, address string) {
 	f.Lock()
 	defer f.Unlock()
 	z, id := f.Zones[0], "of a person at "+owner
-	z.Records[id] = map[string]any{"id": id, "name": owner, "type": "A", "ttl": float64(300), "content": address, "proxied": false}
+	z.Records[id] = map[string]any{"id": id, "name": owner, "type": "A", "ttl": float64(300), "content": address,
+		"proxied": false}
 }
 
 // TestWhatIsAssertedIsReadFirst has somebody write after the whole zone was read, which is long ago.

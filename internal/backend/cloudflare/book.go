@@ -66,8 +66,8 @@ func entryOf(r record, data string) entry {
 // proxiable are the types that the service's proxies answer for.
 func proxiable(t rr.Type) bool { return t == rr.TypeA || t == rr.TypeAAAA || t == rr.TypeCNAME }
 
-// set is what is known of a key, the zero Set if there is nothing. Records that differ in their TTL, or that are proxied where
-// they should not be or are not where they should, make a set with the TTL 1, which is never wanted.
+// set is what is known of a key, the zero Set if there is nothing. Records that differ in their TTL, or that are
+// proxied where they should not be or are not where they should, make a set with the TTL 1, which is never wanted.
 func (z *Zone) set(key rr.Key) rr.Set {
 	entries := z.book.entries[key]
 	if len(entries) == 0 {
@@ -104,8 +104,8 @@ type operations struct {
 
 func (o *operations) count() int { return len(o.Deletes) + len(o.Patches) + len(o.Posts) }
 
-// change adds what takes the records of a key to what is wanted. Records that stay in the set keep their IDs, and those that go
-// are made into those that come, so that comments and tags stay.
+// change adds what takes the records of a key to what is wanted. Records that stay in the set keep their IDs, and those
+// that go are made into those that come, so that comments and tags stay.
 func (z *Zone) change(o *operations, want rr.Set, key rr.Key) error {
 	var free []entry
 	missing := slices.Clone(want.Data)

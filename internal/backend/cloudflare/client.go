@@ -1,8 +1,9 @@
 // Package cloudflare delivers zones to Cloudflare's DNS by its API, with the official SDK.
 //
-// The service has no sets, only records with IDs. A batch is one call of /dns_records/batch, which the service carries out in one
-// transaction: it deletes, changes and makes exactly the records that differ. Their IDs are known from the last reading of
-// the zone, or are looked up first. The service has an SOA and apex name servers of its own, and shows neither.
+// The service has no sets, only records with IDs. A batch is one call of /dns_records/batch, which the service carries
+// out in one transaction: it deletes, changes and makes exactly the records that differ. Their IDs are known from the
+// last reading of the zone, or are looked up first. The service has an SOA and apex name servers of its own, and shows
+// neither.
 package cloudflare
 
 import (
@@ -78,7 +79,8 @@ func New(cfg Config) (*Client, error) { return newClient(cfg, rate.NewLimiter(pe
 
 func newClient(cfg Config, limiter *rate.Limiter) (*Client, error) {
 	if cfg.Token == "" || strings.ContainsFunc(cfg.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, errors.New("the API token for Cloudflare is empty, or has white space or other characters in it that no token has")
+		return nil, errors.New(
+			"the API token for Cloudflare is empty, or has white space or other characters in it that no token has")
 	}
 	if cfg.Endpoint == "" {
 		cfg.Endpoint = DefaultEndpoint
@@ -95,7 +97,8 @@ func newClient(cfg Config, limiter *rate.Limiter) (*Client, error) {
 		option.WithBaseURL(base.String()), option.WithAPIToken(cfg.Token), option.WithHTTPClient(h), option.WithMaxRetries(0),
 	}
 	return &Client{
-		endpoint: base.String(), proxied: cfg.Proxied, http: h, zones: zones.NewZoneService(options...), records: dns.NewRecordService(options...),
+		endpoint: base.String(), proxied: cfg.Proxied, http: h, zones: zones.NewZoneService(options...),
+		records: dns.NewRecordService(options...),
 	}, nil
 }
 
@@ -117,8 +120,8 @@ type answer[T any] struct {
 	} `json:"result_info"`
 }
 
-// call makes a call of the SDK whose answer is read into a value of ours: the SDK's own lose the digits of numbers and stumble
-// over types of records that it does not know.
+// call makes a call of the SDK whose answer is read into a value of ours: the SDK's own lose the digits of numbers and
+// stumble over types of records that it does not know.
 func call[T any](ctx context.Context, do func(context.Context, option.RequestOption) error) (answer[T], error) {
 	var raw []byte
 	var got answer[T]
@@ -139,10 +142,13 @@ func unreadable(err error) error {
 }
 
 // pages reads a list whole. A list that changed under way shows as one of another length, and is an error.
-func pages[T any](ctx context.Context, perPage int, page func(ctx context.Context, number float64, into option.RequestOption) error) ([]T, error) {
+func pages[T any](ctx context.Context, perPage int,
+	page func(ctx context.Context, number float64, into option.RequestOption) error) ([]T, error) {
 	var all []T
 	for number := 1; ; number++ {
-		got, err := call[[]T](ctx, func(ctx context.Context, into option.RequestOption) error { return page(ctx, float64(number), into) })
+		got, err := call[[]T](ctx, func(ctx context.Context, into option.RequestOption) error {
+			return page(ctx, float64(number), into)
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -151,7 +157,8 @@ func pages[T any](ctx context.Context, perPage int, page func(ctx context.Contex
 		case len(all) == total:
 			return all, nil
 		case len(all) > total, len(got.Result) == 0, len(got.Result) < perPage && len(got.Result) < got.Info.PerPage:
-			return nil, &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("the service lists %d where it counts %d", len(all), total)}
+			return nil, &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("the service lists %d where it counts %d",
+				len(all), total)}
 		}
 	}
 }

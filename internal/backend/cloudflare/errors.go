@@ -38,15 +38,16 @@ type meaning struct {
 	temporary bool
 }
 
-// meanings are the codes whose HTTP status does not say enough. Others from 1004 to 1010, of 9xxx and of 81xxx are about what
-// was to be written.
+// meanings are the codes whose HTTP status does not say enough. Others from 1004 to 1010, of 9xxx and of 81xxx are
+// about what was to be written.
 var meanings = map[code]meaning{
 	971:   {class: backend.ErrThrottled},
 	10013: {class: backend.ErrThrottled},
 
-	1000:  {class: backend.ErrNotAuthorised, cause: backend.CauseUnauthenticated}, // Invalid API Token
-	6003:  {class: backend.ErrNotAuthorised, cause: backend.CauseUnauthenticated}, // Invalid request headers
-	6111:  {class: backend.ErrNotAuthorised, cause: backend.CauseUnauthenticated}, // Invalid format for Authorization header
+	1000: {class: backend.ErrNotAuthorised, cause: backend.CauseUnauthenticated}, // Invalid API Token
+	6003: {class: backend.ErrNotAuthorised, cause: backend.CauseUnauthenticated}, // Invalid request headers
+	// Invalid format for Authorization header
+	6111:  {class: backend.ErrNotAuthorised, cause: backend.CauseUnauthenticated},
 	9103:  {class: backend.ErrNotAuthorised, cause: backend.CauseUnauthenticated},
 	9106:  {class: backend.ErrNotAuthorised, cause: backend.CauseUnauthenticated},
 	9107:  {class: backend.ErrNotAuthorised, cause: backend.CauseUnauthenticated},
@@ -85,7 +86,8 @@ func judge(a webcall.Answer) *backend.Error {
 	}
 	e.Words, e.Err = webcall.Words(a.Status, strings.Join(words, "; ")), first
 	if e.Class == backend.ErrNotAuthorised {
-		e.Err = fmt.Errorf("%w: the API token is wrong, has expired, or lacks the permissions Zone Read and DNS Edit for the zone", first)
+		e.Err = fmt.Errorf(
+			"%w: the API token is wrong, has expired, or lacks the permissions Zone Read and DNS Edit for the zone", first)
 		if strings.Contains(e.Words, "Unauthorized") && a.Status == http.StatusForbidden {
 			e.Cause = backend.CauseUnauthorised
 		}

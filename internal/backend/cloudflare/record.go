@@ -84,18 +84,22 @@ var forms = map[rr.Type]form{
 	rr.TypeTXT:        {text: true, fields: []field{{"content", rest}}},
 	rr.TypeOPENPGPKEY: {text: true, fields: []field{{"content", rest}}},
 	rr.TypeCAA:        {fields: []field{{"flags", number}, {"tag", word}, {"value", quoted}}},
-	rr.TypeCERT:       {fields: []field{{"type", number}, {"key_tag", number}, {"algorithm", number}, {"certificate", rest}}},
-	rr.TypeDNSKEY:     {fields: []field{{"flags", number}, {"protocol", number}, {"algorithm", number}, {"public_key", rest}}},
-	rr.TypeDS:         {fields: []field{{"key_tag", number}, {"algorithm", number}, {"digest_type", number}, {"digest", rest}}},
-	rr.TypeHTTPS:      {fields: binding},
-	rr.TypeSVCB:       {fields: binding},
+	rr.TypeCERT: {fields: []field{{"type", number}, {"key_tag", number}, {"algorithm", number},
+		{"certificate", rest}}},
+	rr.TypeDNSKEY: {fields: []field{{"flags", number}, {"protocol", number}, {"algorithm", number},
+		{"public_key", rest}}},
+	rr.TypeDS: {fields: []field{{"key_tag", number}, {"algorithm", number}, {"digest_type", number},
+		{"digest", rest}}},
+	rr.TypeHTTPS: {fields: binding},
+	rr.TypeSVCB:  {fields: binding},
 	rr.TypeLOC: {fields: []field{
 		{"lat_degrees", number}, {"lat_minutes", number}, {"lat_seconds", number}, {"lat_direction", word},
 		{"long_degrees", number}, {"long_minutes", number}, {"long_seconds", number}, {"long_direction", word},
 		{"altitude", metres}, {"size", metres}, {"precision_horz", metres}, {"precision_vert", metres},
 	}},
 	rr.TypeNAPTR: {fields: []field{
-		{"order", number}, {"preference", number}, {"flags", quoted}, {"service", quoted}, {"regex", quoted}, {"replacement", host},
+		{"order", number}, {"preference", number}, {"flags", quoted}, {"service", quoted}, {"regex", quoted},
+		{"replacement", host},
 	}},
 	rr.TypeSMIMEA: {fields: association},
 	rr.TypeTLSA:   {fields: association},
@@ -209,8 +213,8 @@ func unquote(data string) (text, left string, err error) {
 	return "", "", errors.New("a character string does not end")
 }
 
-// fromRecord reads the key and the canonical data of one value. What cannot be read as what it says it is, is there and equals
-// nothing that is ever wanted.
+// fromRecord reads the key and the canonical data of one value. What cannot be read as what it says it is, is there and
+// equals nothing that is ever wanted.
 func fromRecord(in record) (rr.Key, string, error) {
 	name, err := rr.MessageName(strings.TrimSuffix(in.Name, ".") + ".")
 	if err != nil {

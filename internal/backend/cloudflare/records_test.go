@@ -41,10 +41,12 @@ func TestRecordsKeepTheirIDs(t *testing.T) {
 // TestWhatIsNotKnownIsLookedUp: whoever asserts a set does not say what is there.
 func TestWhatIsNotKnownIsLookedUp(t *testing.T) {
 	f := serve(t)
-	f.Foreign(t, []rr.Set{www(t, "203.0.113.1", "203.0.113.2"), set(t, "gone.example.org.", rr.TypeA, 60, "203.0.113.3")}, nil)
+	f.Foreign(t, []rr.Set{www(t, "203.0.113.1", "203.0.113.2"), set(t, "gone.example.org.", rr.TypeA, 60, "203.0.113.3")},
+		nil)
 	z := zoneOf(t, f, Config{Token: cloudflaretest.Token})
 	gone := rr.Key{Name: parse(t, "gone.example.org."), Type: rr.TypeA}
-	changes := []plan.Change{{Key: gone}, {Key: rr.Key{Name: parse(t, "never.example.org."), Type: rr.TypeTXT}}, {Key: www(t, "192.0.2.1").Key(), Want: www(t, "192.0.2.1")}}
+	changes := []plan.Change{{Key: gone}, {Key: rr.Key{Name: parse(t, "never.example.org."), Type: rr.TypeTXT}},
+		{Key: www(t, "192.0.2.1").Key(), Want: www(t, "192.0.2.1")}}
 	for range 2 {
 		if _, err := apply(t, z, changes...); err != nil {
 			t.Fatal(err)
@@ -52,15 +54,20 @@ func TestWhatIsNotKnownIsLookedUp(t *testing.T) {
 		holds(t, f, www(t, "192.0.2.1"))
 		// Again, after somebody else changed it, by a worker that believes all to be well.
 		f.Foreign(t, []rr.Set{www(t, "203.0.113.9")}, nil)
-		changes = []plan.Change{{Key: gone}, {Key: www(t, "192.0.2.1").Key(), Have: www(t, "192.0.2.1"), Want: www(t, "192.0.2.1")}}
+		changes = []plan.Change{{Key: gone}, {Key: www(t, "192.0.2.1").Key(), Have: www(t, "192.0.2.1"), Want: www(t,
+			"192.0.2.1")}}
 	}
 }
 
 func TestWhatWasKnownIsOutdated(t *testing.T) {
 	for name, between := range map[string]func(f *cloudflaretest.Server){
 		"the record has another ID": func(f *cloudflaretest.Server) { f.Foreign(t, []rr.Set{www(t, "192.0.2.1")}, nil) },
-		"what is wanted is there":   func(f *cloudflaretest.Server) { f.Foreign(t, []rr.Set{www(t, "192.0.2.1", "192.0.2.2")}, nil) },
-		"nothing is there":          func(f *cloudflaretest.Server) { f.Foreign(t, nil, []rr.Key{www(t, "192.0.2.1").Key()}) },
+		"what is wanted is there": func(f *cloudflaretest.Server) {
+			f.Foreign(t, []rr.Set{www(t, "192.0.2.1", "192.0.2.2")}, nil)
+		},
+		"nothing is there": func(f *cloudflaretest.Server) {
+			f.Foreign(t, nil, []rr.Key{www(t, "192.0.2.1").Key()})
+		},
 	} {
 		f := serve(t)
 		f.Foreign(t, []rr.Set{www(t, "192.0.2.1")}, nil)
@@ -69,7 +76,8 @@ func TestWhatWasKnownIsOutdated(t *testing.T) {
 			t.Fatal(err)
 		}
 		between(f)
-		if _, err := apply(t, z, plan.Change{Key: www(t, "192.0.2.1").Key(), Have: www(t, "192.0.2.1"), Want: www(t, "192.0.2.2")}); err != nil {
+		if _, err := apply(t, z, plan.Change{Key: www(t, "192.0.2.1").Key(), Have: www(t, "192.0.2.1"), Want: www(t,
+			"192.0.2.2")}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		holds(t, f, www(t, "192.0.2.2"))
@@ -148,7 +156,8 @@ func TestProxiedRecords(t *testing.T) {
 	if _, err := apply(t, proxied, plan.Change{Key: alias.Key(), Want: alias}); err != nil {
 		t.Fatal(err)
 	}
-	for z, want := range map[*Zone]rr.Set{proxied: alias, zoneOf(t, f, Config{Token: cloudflaretest.Token}): set(t, "a.example.org.", rr.TypeCNAME, 1, "target.example.net.")} {
+	for z, want := range map[*Zone]rr.Set{proxied: alias, zoneOf(t, f, Config{Token: cloudflaretest.Token}): set(t,
+		"a.example.org.", rr.TypeCNAME, 1, "target.example.net.")} {
 		found, err := z.Read(t.Context(), z.name, backend.Ask{})
 		if err != nil {
 			t.Fatal(err)
@@ -247,7 +256,8 @@ func TestEveryTypeIsReadAsItWasWritten(t *testing.T) {
 
 func FuzzRecords(f *testing.F) {
 	f.Add(uint16(rr.TypeTXT), "www.example.org", `unquoted \ text "`, []byte(nil))
-	f.Add(uint16(rr.TypeSRV), "_a._b.example.org", "", []byte(`{"priority":1,"weight":2,"port":3,"target":"x.example.org"}`))
+	f.Add(uint16(rr.TypeSRV), "_a._b.example.org", "",
+		[]byte(`{"priority":1,"weight":2,"port":3,"target":"x.example.org"}`))
 	f.Add(uint16(rr.TypeCAA), "example.org", "", []byte(`{"flags":0,"tag":"issue","value":"ca\\\"\u0000;"}`))
 	f.Add(uint16(rr.TypeLOC), "example.org", "", []byte(`{"lat_degrees":1.5}`))
 	for typ, all := range backendtest.Examples(f, refuses) {

@@ -32,7 +32,8 @@ func (z *Zone) send(ctx context.Context, changes []plan.Change) (backend.Result,
 		return backend.Result{}, nil
 	case n > maxRecords:
 		// There was more than anybody knew: in smaller pieces it goes.
-		return backend.Result{}, &backend.Error{Class: backend.ErrRejected, Err: fmt.Errorf("%d records are to be changed and the service takes %d at once", n, maxRecords)}
+		return backend.Result{}, &backend.Error{Class: backend.ErrRejected, Err: fmt.Errorf(
+			"%d records are to be changed and the service takes %d at once", n, maxRecords)}
 	}
 	body, err := json.Marshal(o)
 	if err != nil {
@@ -55,7 +56,8 @@ func (z *Zone) send(ctx context.Context, changes []plan.Change) (backend.Result,
 func (z *Zone) note(changes []plan.Change, o operations, got done) (backend.Result, error) {
 	if len(got.Patches) != len(o.Patches) || len(got.Posts) != len(o.Posts) {
 		z.book = book{}
-		return backend.Result{}, unreadable(fmt.Errorf("%d and %d records were sent and %d and %d are there", len(o.Patches), len(o.Posts), len(got.Patches), len(got.Posts)))
+		return backend.Result{}, unreadable(fmt.Errorf("%d and %d records were sent and %d and %d are there", len(o.Patches),
+			len(o.Posts), len(got.Patches), len(got.Posts)))
 	}
 	gone := map[string]bool{}
 	for _, r := range append(o.Deletes, o.Patches...) {

@@ -89,7 +89,8 @@ func (z *Zone) is(name dnsname.Name) error {
 	if name == z.name {
 		return nil
 	}
-	return &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf("zone %s is asked for where %s is", name, z.name)}
+	return &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf(
+		"zone %s is asked for where %s is", name, z.name)}
 }
 
 // look reads all records of the zone, or at least those of some keys, into the book.
@@ -133,8 +134,8 @@ func (z *Zone) list(ctx context.Context, filter ...option.RequestOption) ([]reco
 	})
 }
 
-// Apply makes the changes in one transaction of the service. What was known may be outdated, which shows in records that are
-// not there any more or are there already: then the zone is read and it is tried with what is there.
+// Apply makes the changes in one transaction of the service. What was known may be outdated, which shows in records
+// that are not there any more or are there already: then the zone is read and it is tried with what is there.
 func (z *Zone) Apply(ctx context.Context, name dnsname.Name, b backend.Batch) (backend.Result, error) {
 	if err := z.is(name); err != nil {
 		return backend.Result{}, err
@@ -170,9 +171,9 @@ func (z *Zone) apply(ctx context.Context, b backend.Batch) (backend.Result, erro
 	return z.send(ctx, b.Changes)
 }
 
-// trusts reports whether a change may be made by what is known, be it old: a record that was added since does not make the
-// service refuse it, so that what is asserted is never trusted. One that changes nothing is there because somebody does not
-// trust what is known.
+// trusts reports whether a change may be made by what is known, be it old: a record that was added since does not make
+// the service refuse it, so that what is asserted is never trusted. One that changes nothing is there because somebody
+// does not trust what is known.
 func (z *Zone) trusts(c plan.Change) bool {
 	return z.book.complete && z.set(c.Key).Equal(c.Have) && !c.Have.Equal(c.Want)
 }

@@ -1,6 +1,6 @@
-// Package dialguard keeps connections whose address a tenant chose away from where only the operator gets: itself, its node,
-// the API server, the services of the link. It looks at each address right before it is dialled, after names are resolved, so
-// that neither a redirect nor a name that changes its address leads around it.
+// Package dialguard keeps connections whose address a tenant chose away from where only the operator gets: itself, its
+// node, the API server, the services of the link. It looks at each address right before it is dialled, after names are
+// resolved, so that neither a redirect nor a name that changes its address leads around it.
 package dialguard
 
 import (
@@ -109,8 +109,8 @@ func within(prefixes []netip.Prefix, a netip.Addr) bool {
 	return false
 }
 
-// embedded returns the IPv4 addresses that routers may send an IPv6 address's packets to: those of 6to4 (RFC 3056 §2), of NAT64
-// (RFC 6052 §2.1, RFC 8215) and IPv4-compatible ones (RFC 4291 §2.5.5.1).
+// embedded returns the IPv4 addresses that routers may send an IPv6 address's packets to: those of 6to4 (RFC 3056 §2),
+// of NAT64 (RFC 6052 §2.1, RFC 8215) and IPv4-compatible ones (RFC 4291 §2.5.5.1).
 func embedded(a netip.Addr) []netip.Addr {
 	if !a.Is6() {
 		return nil
@@ -125,15 +125,16 @@ func embedded(a netip.Addr) []netip.Addr {
 	return nil
 }
 
-// Transport has an HTTP transport dial through the Guard, and never through a proxy, which would resolve names by itself.
+// Transport has an HTTP transport dial through the Guard, and never through a proxy, which would resolve names by
+// itself.
 func (g *Guard) Transport(t *http.Transport) {
 	if g != nil {
 		t.DialContext, t.Proxy = g.DialContext, nil
 	}
 }
 
-// Said returns what a server said as far as it may be shown: what a server behind a Guard says may be an answer that is meant
-// for the operator alone.
+// Said returns what a server said as far as it may be shown: what a server behind a Guard says may be an answer that is
+// meant for the operator alone.
 func (g *Guard) Said(words string) string {
 	if g != nil {
 		return ""
@@ -148,7 +149,8 @@ func Refusal(err error) *backend.Error {
 		return nil
 	}
 	return &backend.Error{Class: backend.ErrNotAuthorised, Cause: backend.CauseInvalid,
-		Err: fmt.Errorf("%w; name another server, or have the administrator allow the address with --tenant-servers-allow", r)}
+		Err: fmt.Errorf("%w; name another server, or have the administrator allow the address with --tenant-servers-allow",
+			r)}
 }
 
 // Addresses are those of this machine's interfaces, and others that are given: the operator's own.

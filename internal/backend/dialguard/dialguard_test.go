@@ -94,7 +94,8 @@ func TestNothingIsSentToWhatIsRefused(t *testing.T) {
 	}
 	away.Start()
 	defer away.Close()
-	if err := get(client(New(Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}})), away.URL); Refusal(err) == nil {
+	if err := get(client(New(Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}})), away.URL); Refusal(
+		err) == nil {
 		t.Errorf("a redirect: %v", err)
 	}
 	if asked > 0 {

@@ -42,7 +42,8 @@ func operation(zone dnsname.Name, change plan.Change) (*dnshook.Operation, error
 	if err != nil {
 		return nil, nil //nolint:nilerr,nilnil // see above
 	}
-	return &dnshook.Operation{Action: dnshook.ActionDelete, Record: dnshook.Record{Type: id.Type, Domain: id.Domain, Subdomain: id.Subdomain}}, nil
+	return &dnshook.Operation{Action: dnshook.ActionDelete, Record: dnshook.Record{Type: id.Type, Domain: id.Domain,
+		Subdomain: id.Subdomain}}, nil
 }
 
 // writing is one Apply.
@@ -130,7 +131,8 @@ func (w *writing) note(key rr.Key, err error) error {
 	return nil
 }
 
-// judge decides what failures mean: of a server that is well otherwise, or takes other sets, the sets that it fails at are to blame.
+// judge decides what failures mean: of a server that is well otherwise, or takes other sets, the sets that it fails at
+// are to blame.
 func (w *writing) judge(ctx context.Context) error {
 	if len(w.elsewhere) > 0 && len(w.elsewhere) == len(w.operations) {
 		return &backend.Error{Class: backend.ErrNoZone, Words: w.elsewhere[0].Reason}

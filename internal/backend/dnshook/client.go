@@ -1,6 +1,6 @@
-// Package dnshook delivers zones to a server of the protocol of DNSClasses (package dnshook at the root of the repository): set by set, or in
-// batches where the server announces them. Such a server owns the SOA and the apex name servers, and may show a set that one
-// names, never a whole zone.
+// Package dnshook delivers zones to a server of the protocol of DNSClasses (package dnshook at the root of the
+// repository): set by set, or in batches where the server announces them. Such a server owns the SOA and the apex name
+// servers, and may show a set that one names, never a whole zone.
 package dnshook
 
 import (
@@ -24,10 +24,11 @@ type Config struct {
 	Server    string // its URL
 	Secret    string // "": nothing is signed; it is in no error and no log
 	Algorithm dnshook.Algorithm
-	CABundle  string        // certificates, in PEM, of the authorities that may have signed the server's; "" are the system's
-	Timeout   time.Duration // of one request; 0: dnshook.DefaultTimeout
-	Blind     bool          // the server has no GET for records; see Sees
-	InRDATA   bool          // the server wants MX and SRV numbers in front of the values
+	// certificates, in PEM, of the authorities that may have signed the server's; "" are the system's
+	CABundle string
+	Timeout  time.Duration // of one request; 0: dnshook.DefaultTimeout
+	Blind    bool          // the server has no GET for records; see Sees
+	InRDATA  bool          // the server wants MX and SRV numbers in front of the values
 }
 
 // Client is one server.
@@ -50,7 +51,8 @@ var _ backend.Backend = (*Client)(nil)
 // New makes a client; nothing is sent yet.
 func New(cfg Config, now func() time.Time) (*Client, error) {
 	c := &Client{cfg: cfg}
-	hook := dnshook.ClientConfig{Server: cfg.Server, Timeout: cfg.Timeout, Now: now, Inject: backend.Inject, InRDATA: cfg.InRDATA}
+	hook := dnshook.ClientConfig{Server: cfg.Server, Timeout: cfg.Timeout, Now: now, Inject: backend.Inject,
+		InRDATA: cfg.InRDATA}
 	if cfg.Secret != "" {
 		key := dnshook.Key{Secret: []byte(cfg.Secret), Algorithm: cfg.Algorithm}
 		if err := key.Validate(); err != nil {
@@ -80,7 +82,8 @@ func (c *Client) Close() error {
 
 // Sees asks whether the server shows records, by a name of the zone: a Config whose server does not is Blind.
 func (c *Client) Sees(ctx context.Context, zone dnsname.Name) (bool, error) {
-	_, _, err := c.hook.Get(ctx, dnshook.ID{Type: "TXT", Domain: strings.TrimSuffix(zone.String(), "."), Subdomain: "_zonefold"})
+	_, _, err := c.hook.Get(ctx, dnshook.ID{Type: "TXT", Domain: strings.TrimSuffix(zone.String(), "."),
+		Subdomain: "_zonefold"})
 	if errors.Is(err, dnshook.ErrNoGet) {
 		return false, nil
 	}
@@ -113,7 +116,8 @@ func refuses(t rr.Type) string {
 	return fmt.Sprintf("has no %s records: the protocol of DNSClasses knows %s", t, strings.Join(dnshook.Types(), ", "))
 }
 
-// size bounds what a change takes in a batch. An octet of a value takes at most six (\u003c), for which rdata writes at least one.
+// size bounds what a change takes in a batch. An octet of a value takes at most six (\u003c), for which rdata writes at
+// least one.
 func size(change plan.Change) int {
 	n := 200 + 2*len(change.Key.Name.String())
 	for _, data := range change.Want.Data {

@@ -40,13 +40,16 @@ func TestSetsAsRecords(t *testing.T) {
 		{"a wildcard", set(t, "*.x.example.org.", rr.TypeCNAME, "a.example.net."), `*.x [a.example.net]`},
 		{"text with everything in it", set(t, "x.example.org.", rr.TypeTXT, `"a\"b\\ ;\195\164"`), `x [a"b\ ;ä]`},
 		{"long text", set(t, "x.example.org.", rr.TypeTXT, `"`+long+`" "y"`), `x [` + long + `y]`},
-		{"mail servers of one priority", set(t, "x.example.org.", rr.TypeMX, "10 a.example.net.", "10 b.example.net."), `x [a.example.net b.example.net]`},
+		{"mail servers of one priority", set(t, "x.example.org.", rr.TypeMX, "10 a.example.net.", "10 b.example.net."),
+			`x [a.example.net b.example.net]`},
 		{"no mail", set(t, "x.example.org.", rr.TypeMX, "0 ."), `x [.]`},
 		{"a service", set(t, "_sip._tcp.example.org.", rr.TypeSRV, "1 2 3 a.example.net."), `_sip._tcp [a.example.net]`},
 		{"who may certify", set(t, "example.org.", rr.TypeCAA, `0 issue "ca.example.net"`), `@ [0 issue "ca.example.net"]`},
 
-		{"mail servers of several priorities", set(t, "x.example.org.", rr.TypeMX, "10 a.example.net.", "20 b.example.net."), "give all values of the name the same priority"},
-		{"services with other ports", set(t, "x.example.org.", rr.TypeSRV, "1 2 3 a.example.net.", "1 2 4 a.example.net."), "the same priority, weight and port"},
+		{"mail servers of several priorities", set(t, "x.example.org.", rr.TypeMX, "10 a.example.net.", "20 b.example.net."),
+			"give all values of the name the same priority"},
+		{"services with other ports", set(t, "x.example.org.", rr.TypeSRV, "1 2 3 a.example.net.", "1 2 4 a.example.net."),
+			"the same priority, weight and port"},
 		{"text in two strings", set(t, "x.example.org.", rr.TypeTXT, `"one" "two"`), `it would arrive as "onetwo"`},
 		{"octets that are no text", set(t, "x.example.org.", rr.TypeTXT, `"\255"`), "no UTF-8"},
 		{"a name with a slash", set(t, "0/25.example.org.", rr.TypePTR, "a.example.net."), "has no name for"},
@@ -119,16 +122,20 @@ func TestErrorsOfTheServer(t *testing.T) {
 		{"too much at once", map[string]string{"POST /records": "429"}, backend.ErrThrottled, 0, 1},
 		{"not now", map[string]string{"POST /records": "503", "Retry-After": "7"}, backend.ErrThrottled, 0, 1},
 		{"a failure of a server that is well", map[string]string{"POST /records": "500"}, "", 1, 1},
-		{"a failure of a server that is not", map[string]string{"POST /records": "500", "GET /health": "503"}, backend.ErrUnavailable, 0, 1},
+		{"a failure of a server that is not", map[string]string{"POST /records": "500", "GET /health": "503"},
+			backend.ErrUnavailable, 0, 1},
 		{"failures in a row", map[string]string{"POST /records": "500"}, backend.ErrUnavailable, 0, 20},
 		{"a redirect", map[string]string{"POST /records": "307"}, backend.ErrUnavailable, 0, 1},
 		{"one result in a batch is no", map[string]string{
 			"GET /health":         `200 {"status":"healthy","features":["batch"]}`,
 			"POST /records/batch": `200 {"success":false,"results":[{"success":true},{"success":false,"error":{"code":"INVALID_VALUE","message":"its words"}}]}`,
 		}, "", 1, 2},
-		{"a batch is too much at once", map[string]string{"GET /health": `200 {"status":"healthy","features":["batch"]}`, "POST /records/batch": "429"}, backend.ErrThrottled, 0, 2},
-		{"a batch is too long", map[string]string{"GET /health": `200 {"status":"healthy","features":["batch"]}`, "POST /records/batch": "413"}, backend.ErrRejected, 0, 2},
-		{"batches are not taken any more", map[string]string{"GET /health": `200 {"status":"healthy","features":["batch"]}`, "POST /records/batch": "404"}, backend.ErrUnavailable, 0, 2},
+		{"a batch is too much at once", map[string]string{"GET /health": `200 {"status":"healthy","features":["batch"]}`,
+			"POST /records/batch": "429"}, backend.ErrThrottled, 0, 2},
+		{"a batch is too long", map[string]string{"GET /health": `200 {"status":"healthy","features":["batch"]}`,
+			"POST /records/batch": "413"}, backend.ErrRejected, 0, 2},
+		{"batches are not taken any more", map[string]string{"GET /health": `200 {"status":"healthy","features":["batch"]}`,
+			"POST /records/batch": "404"}, backend.ErrUnavailable, 0, 2},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			s := script(t, c.answers)
@@ -144,7 +151,8 @@ func TestErrorsOfTheServer(t *testing.T) {
 			if len(s.asked) > 10 {
 				t.Errorf("it is asked %d times", len(s.asked))
 			}
-			if detail, ok := errors.AsType[*backend.Error](err); ok && detail.Class == backend.ErrThrottled && detail.After != 7*time.Second {
+			if detail, ok := errors.AsType[*backend.Error](err); ok && detail.Class == backend.ErrThrottled &&
+				detail.After != 7*time.Second {
 				t.Errorf("it is to wait for %s", detail.After)
 			}
 		})
@@ -165,7 +173,8 @@ func TestWhatCannotBeSaidIsNotSent(t *testing.T) {
 
 func TestWhatIsRead(t *testing.T) {
 	zone := parse(t, "example.org.")
-	keys := []rr.Key{set(t, "a.example.org.", rr.TypeA, "192.0.2.1").Key(), set(t, "b.example.org.", rr.TypeMX, "1 x.example.").Key()}
+	keys := []rr.Key{set(t, "a.example.org.", rr.TypeA, "192.0.2.1").Key(), set(t, "b.example.org.", rr.TypeMX,
+		"1 x.example.").Key()}
 	for _, c := range []struct {
 		sentence string
 		a, b     string
@@ -173,11 +182,13 @@ func TestWhatIsRead(t *testing.T) {
 		sets     int
 	}{
 		{"one is there", `200 {"success":true,"record":{"values":["192.0.2.1"],"ttl":300}}`, "404", "", 1},
-		{"one cannot be said", `404`, `200 {"success":true,"record":{"values":["1 x.example.","2 y.example."],"ttl":300}}`, "", 1},
+		{"one cannot be said", `404`, `200 {"success":true,"record":{"values":["1 x.example.","2 y.example."],"ttl":300}}`,
+			"", 1},
 		{"one has no values", `404`, `200 {"success":true,"record":{"values":[],"ttl":300}}`, backend.ErrUnavailable, 0},
 		{"one fails", `404`, `500`, backend.ErrUnavailable, 0},
 		{"there is no GET", "405", "405", backend.ErrUnavailable, 0},
-		{"the names are others'", `400 {"success":false,"error":{"code":"INVALID_DOMAIN","message":"no"}}`, "404", backend.ErrNoZone, 0},
+		{"the names are others'", `400 {"success":false,"error":{"code":"INVALID_DOMAIN","message":"no"}}`, "404",
+			backend.ErrNoZone, 0},
 	} {
 		s := script(t, map[string]string{"GET /records/A/example.org/a": c.a, "GET /records/MX/example.org/b": c.b})
 		found, err := client(t, hookbackend.Config{Server: s.URL}).Read(t.Context(), zone, backend.Ask{Keys: keys})
@@ -190,15 +201,18 @@ func TestWhatIsRead(t *testing.T) {
 func TestSees(t *testing.T) {
 	for status, want := range map[string]bool{"404": true, "405": false, "501": false} {
 		s := script(t, map[string]string{"GET /records/TXT/example.org/_zonefold": status})
-		if got, err := client(t, hookbackend.Config{Server: s.URL}).Sees(t.Context(), parse(t, "example.org.")); got != want || err != nil {
+		if got, err := client(t, hookbackend.Config{Server: s.URL}).Sees(t.Context(),
+			parse(t, "example.org.")); got != want || err != nil {
 			t.Errorf("with %s it sees: %t, %v", status, got, err)
 		}
 	}
 	s := script(t, map[string]string{"GET /records/TXT/example.org/_zonefold": "401"})
-	if _, err := client(t, hookbackend.Config{Server: s.URL}).Sees(t.Context(), parse(t, "example.org.")); !errors.Is(err, backend.ErrNotAuthorised) {
+	if _, err := client(t, hookbackend.Config{Server: s.URL}).Sees(t.Context(), parse(t, "example.org.")); !errors.Is(err,
+		backend.ErrNotAuthorised) {
 		t.Errorf("without rights: %v", err)
 	}
-	if refused := client(t, hookbackend.Config{Server: s.URL}).Limits().Refuses(rr.TypeDS); !strings.Contains(refused, "DS") {
+	if refused := client(t, hookbackend.Config{Server: s.URL}).Limits().Refuses(rr.TypeDS); !strings.Contains(refused,
+		"DS") {
 		t.Errorf("DS is refused with %q", refused)
 	}
 	if got := dnshook.Types(); len(got) != 9 {

@@ -28,8 +28,8 @@ func IDOf(zone dnsname.Name, key rr.Key) (dnshook.ID, error) {
 	return id, nil
 }
 
-// RecordOf returns a set as a record of the protocol, or why it cannot be one: a record has one MX priority and one set of SRV numbers for all its
-// values, and text without its division into strings.
+// RecordOf returns a set as a record of the protocol, or why it cannot be one: a record has one MX priority and one set
+// of SRV numbers for all its values, and text without its division into strings.
 func RecordOf(zone dnsname.Name, set rr.Set) (dnshook.Record, error) {
 	id, err := IDOf(zone, set.Key())
 	if err != nil {
@@ -42,8 +42,10 @@ func RecordOf(zone dnsname.Name, set rr.Set) (dnshook.Record, error) {
 			return dnshook.Record{}, err
 		}
 		if r.Metadata != nil && !slices.Equal(listed(r.Metadata), listed(numbers)) {
-			return dnshook.Record{}, fmt.Errorf("%s has values with different numbers before the host, and a record of the protocol has the same for all: "+
-				"give all values of the name the same %s", set.Key(), map[rr.Type]string{rr.TypeMX: "priority"}[set.Type]+srvWords(set.Type))
+			return dnshook.Record{}, fmt.Errorf(
+				"%s has values with different numbers before the host, and a record of the protocol has the same for all: "+
+					"give all values of the name the same %s", set.Key(), map[rr.Type]string{rr.TypeMX: "priority"}[set.Type]+
+					srvWords(set.Type))
 		}
 		r.Metadata, r.Values = numbers, append(r.Values, value)
 	}

@@ -68,7 +68,8 @@ func (c *Client) look(ctx context.Context, zone dnsname.Name, key rr.Key) (rr.Se
 		return set, true, nil
 	}
 	if len(r.Values) == 0 {
-		return rr.Set{}, false, &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("it shows %s without values", id)}
+		return rr.Set{}, false, &backend.Error{Class: backend.ErrUnavailable,
+			Err: fmt.Errorf("it shows %s without values", id)}
 	}
 	// Something is there that the protocol cannot say. It differs from all that may be wanted, and so is replaced.
 	return rr.NewSet(key, cmp.Or(r.TTL, dnshook.DefaultTTL), r.Values...), true, nil
@@ -82,7 +83,8 @@ func classed(err error) error {
 	}
 	e := &backend.Error{Class: backend.ErrUnavailable, Err: err}
 	switch {
-	case said.Code == dnshook.CodeAuthFailed, said.Code == dnshook.CodeTimestampStale, said.Code == dnshook.CodeNonceReused,
+	case said.Code == dnshook.CodeAuthFailed, said.Code == dnshook.CodeTimestampStale,
+		said.Code == dnshook.CodeNonceReused,
 		said.Status == 401, said.Status == 403 && said.Code != dnshook.CodeQuotaExceeded:
 		e.Class = backend.ErrNotAuthorised
 	case said.Code == dnshook.CodeRateLimited, said.Status == 429, said.RetryAfter > 0:
@@ -92,7 +94,8 @@ func classed(err error) error {
 		e.Class = backend.ErrNoZone
 	case said.Code == dnshook.CodeQuotaExceeded:
 		e.Class, e.Temporary = backend.ErrRejected, true
-	case said.Code == dnshook.CodeInvalidRecord, said.Code == dnshook.CodeInvalidValue, said.Code == dnshook.CodeRecordNotFound,
+	case said.Code == dnshook.CodeInvalidRecord, said.Code == dnshook.CodeInvalidValue,
+		said.Code == dnshook.CodeRecordNotFound,
 		said.Status == 400, said.Status == 413, said.Status == 422:
 		e.Class = backend.ErrRejected
 	}

@@ -40,7 +40,8 @@ type place struct {
 }
 
 // serve starts a place. Where around is not nil it changes what the server of the protocol does.
-func serve(t *testing.T, around func(dnshook.Provider) dnshook.Provider, answers func(http.Handler) http.Handler) *place {
+func serve(t *testing.T, around func(dnshook.Provider) dnshook.Provider,
+	answers func(http.Handler) http.Handler) *place {
 	t.Helper()
 	bind, err := nameserver.StartBIND(t.Context(), nameserver.Options{
 		Dir: t.TempDir(), Zones: []nameserver.Zone{{Name: parse(t, "example.org.")}},
@@ -51,13 +52,15 @@ func serve(t *testing.T, around func(dnshook.Provider) dnshook.Provider, answers
 	}
 	t.Cleanup(bind.Close)
 	updates, err := rfc2136.New(rfc2136.Config{
-		Server: bind.Addr(), Now: time.Now, Key: rfc2136.Key{Name: parse(t, "zonefold-test."), Algorithm: "hmac-sha256", Secret: tsigSecret},
+		Server: bind.Addr(), Now: time.Now, Key: rfc2136.Key{Name: parse(t, "zonefold-test."), Algorithm: "hmac-sha256",
+			Secret: tsigSecret},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { updates.Close() })
-	before, err := hook.New(hook.Config{Zones: []hook.Zone{{Name: parse(t, "example.org."), Backend: updates}}, Now: time.Now})
+	before, err := hook.New(hook.Config{Zones: []hook.Zone{{Name: parse(t, "example.org."), Backend: updates}},
+		Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +69,9 @@ func serve(t *testing.T, around func(dnshook.Provider) dnshook.Provider, answers
 		p = around(p)
 	}
 	h, err := dnshook.NewHandler(dnshook.HandlerConfig{
-		Provider: p, Now: time.Now, Keys: func() ([]dnshook.Key, error) { return []dnshook.Key{{Secret: []byte("the right one of sixteen")}}, nil },
+		Provider: p, Now: time.Now, Keys: func() ([]dnshook.Key, error) {
+			return []dnshook.Key{{Secret: []byte("the right one of sixteen")}}, nil
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +164,8 @@ func harness(t *testing.T, p *place, blind bool) backendtest.Harness {
 		MaxSet: 100,
 		// BIND refuses names of hosts that are not host names (check-names).
 		Bad: func(owner dnsname.Name) rr.Set {
-			return rr.NewSet(rr.Key{Name: owner, Type: rr.TypeMX}, 300, "10 under_score."+strings.TrimPrefix(owner.String(), "*."))
+			return rr.NewSet(rr.Key{Name: owner, Type: rr.TypeMX}, 300, "10 under_score."+
+				strings.TrimPrefix(owner.String(), "*."))
 		},
 	}
 }

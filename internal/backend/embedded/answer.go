@@ -75,8 +75,8 @@ type lookup struct {
 	hops int
 }
 
-// step looks one name up: down from the apex until it is found, or a cut, a redirection, or nothing is. It returns the name
-// to go on with, if this one is an alias.
+// step looks one name up: down from the apex until it is found, or a cut, a redirection, or nothing is. It returns the
+// name to go on with, if this one is an alias.
 func (l *lookup) step(name *path) (target []byte) {
 	n := l.zone.apex
 	i := name.labels - l.zone.path.labels
@@ -121,8 +121,8 @@ func (l *lookup) exact(name *path, n *node) (target []byte) {
 	return nil
 }
 
-// besideAlias reports whether a type is one that may stand beside a CNAME (RFC 4035 §2.5): asking for it asks for what the
-// alias's own name has.
+// besideAlias reports whether a type is one that may stand beside a CNAME (RFC 4035 §2.5): asking for it asks for what
+// the alias's own name has.
 func besideAlias(t rr.Type) bool {
 	return t == rr.Type(dns.TypeRRSIG) || t == rr.Type(dns.TypeNSEC)
 }
@@ -138,8 +138,8 @@ func smallest(sets []set) *set {
 	return least
 }
 
-// missing answers for a name that does not exist. The closest encloser, of i labels less, may have a wildcard; if it does not,
-// no other wildcard counts (RFC 4592 §3.3.1).
+// missing answers for a name that does not exist. The closest encloser, of i labels less, may have a wildcard; if it
+// does not, no other wildcard counts (RFC 4592 §3.3.1).
 func (l *lookup) missing(name *path, i int, encloser *node) (target []byte) {
 	if encloser.below > 0 {
 		wild := append(append(l.buf[:0], 1, '*'), name.from(i)...)

@@ -41,7 +41,8 @@ func (c *change) make(most int) (err error) {
 	case c.old == nil && !c.batch.Create:
 		return noZone(c.zone)
 	case c.old != nil && c.batch.Expect != nil && *c.batch.Expect != c.old.soa:
-		return &backend.Error{Class: backend.ErrConflict, Err: fmt.Errorf("zone %s has serial %d and not %d", c.zone, c.old.soa.Serial, c.batch.Expect.Serial)}
+		return &backend.Error{Class: backend.ErrConflict, Err: fmt.Errorf("zone %s has serial %d and not %d", c.zone,
+			c.old.soa.Serial, c.batch.Expect.Serial)}
 	case c.batch.Remove:
 		return nil
 	}
@@ -92,8 +93,8 @@ func (c *change) serial() error {
 	return nil
 }
 
-// replace makes the group have the zone as changed, and publishes what is served then. It returns false if the group has
-// another zone than the change is from by now.
+// replace makes the group have the zone as changed, and publishes what is served then. It returns false if the group
+// has another zone than the change is from by now.
 func (g *Group) replace(c change) (bool, error) {
 	s := g.server
 	s.mu.Lock()
@@ -123,8 +124,8 @@ func (g *Group) replace(c change) (bool, error) {
 	return true, nil
 }
 
-// serve puts into the catalogue what the groups have of a zone: a catalog zone before another of its name, then the newest.
-// Who wants to know of changes is told. mu is held.
+// serve puts into the catalogue what the groups have of a zone: a catalog zone before another of its name, then the
+// newest. Who wants to know of changes is told. mu is held.
 func (s *Server) serve(name dnsname.Name) {
 	var best *Zone
 	var from string

@@ -14,7 +14,8 @@ import (
 // hosts makes a zone with so many addresses.
 func hosts(b testing.TB, n int) *Zone {
 	b.Helper()
-	z := readZone(b, "bench.example. 3600 IN SOA ns.bench.example. root.bench.example. 1 7200 3600 604800 300\nbench.example. 3600 IN NS ns.example.net.\n")
+	z := readZone(b, "bench.example. 3600 IN SOA ns.bench.example. root.bench.example. 1 7200 3600 604800 "+
+		"300\nbench.example. 3600 IN NS ns.example.net.\n")
 	changes := make([]plan.Change, n)
 	for i := range changes {
 		changes[i] = address(b, i, i)

@@ -35,8 +35,9 @@ func (c *Catalogue) Zone(name dnsname.Name) *Zone { return c.zones.get(wireOf(na
 // Zones calls f with every zone, in no order, until it returns false.
 func (c *Catalogue) Zones(f func(*Zone) bool) { c.zones.all(f) }
 
-// find returns the zone that answers for a name: the nearest that encloses it (RFC 1034 §4.3.2 step 2). DS belongs to the
-// parent's side of a cut (RFC 4035 §3.1.4.1): of a zone's own name the zone above is asked for it, where that is served here.
+// find returns the zone that answers for a name: the nearest that encloses it (RFC 1034 §4.3.2 step 2). DS belongs to
+// the parent's side of a cut (RFC 4035 §3.1.4.1): of a zone's own name the zone above is asked for it, where that is
+// served here.
 func (c *Catalogue) find(name *path, t rr.Type) *Zone {
 	var own *Zone
 	for i := range name.labels + 1 {

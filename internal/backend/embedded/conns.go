@@ -29,8 +29,8 @@ func newConns(o Options) conns {
 	return conns{most: o.MaxConns, perClient: o.MaxConnsPerClient, order: list.New(), clients: map[netip.Addr]int{}}
 }
 
-// add takes a new connection up, or closes it and returns nil. Where there are too many, the one that was quiet for longest
-// goes: so nobody who keeps connections open and says nothing keeps others out.
+// add takes a new connection up, or closes it and returns nil. Where there are too many, the one that was quiet for
+// longest goes: so nobody who keeps connections open and says nothing keeps others out.
 func (s *conns) add(c net.Conn) *conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,8 @@ func (s *conns) closeOldest() bool {
 	return first != nil
 }
 
-// touch notes that a connection was just used, and gives it until the deadline to be used again. It returns false if it may not.
+// touch notes that a connection was just used, and gives it until the deadline to be used again. It returns false if it
+// may not.
 func (s *conns) touch(c *conn, deadline time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +100,8 @@ func (s *conns) touch(c *conn, deadline time.Time) bool {
 	return c.SetReadDeadline(deadline) == nil
 }
 
-// finish has every connection end when it has answered what came. A deadline that is past wakes those that wait for more.
+// finish has every connection end when it has answered what came. A deadline that is past wakes those that wait for
+// more.
 func (s *conns) finish(past time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

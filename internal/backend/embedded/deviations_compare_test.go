@@ -30,26 +30,33 @@ type difference struct {
 func deviations() []deviation {
 	return []deviation{{
 		name: "ANY is answered with one set", rfc: "RFC 8482 §4.1", servers: []string{"BIND", "Knot", "NSD"},
-		reason: "one set that is there will do, and it is the smallest that makes no reflector; BIND gives all over TCP, Knot and NSD one of their choice",
+		reason: "one set that is there will do, and it is the smallest that makes no reflector; BIND gives all over TCP, " +
+			"Knot and NSD one of their choice",
 		is: func(d difference) bool {
 			return d.typ == dns.TypeANY && d.sameBut("answer") && len(d.ours.answer) > 0 && len(d.theirs.answer) > 0 &&
 				within(d.ours.answer, d.all.answer) && within(d.theirs.answer, d.all.answer)
 		},
 	}, {
-		name: "ANY is answered with the alias that a DNAME makes", rfc: "RFC 1034 §3.6.2, RFC 6672 §3.2", servers: []string{"Knot", "NSD"},
+		name: "ANY is answered with the alias that a DNAME makes", rfc: "RFC 1034 §3.6.2, RFC 6672 §3.2", servers: []string{
+			"Knot", "NSD"},
 		reason: "an alias is followed only when its type was not asked for, and ANY asks for all; BIND does the same",
 		is: func(d difference) bool {
-			return d.typ == dns.TypeANY && d.ours.equal(d.all) && d.ours.has(" DNAME ") && d.ours.has(" CNAME ") && within(d.ours.answer, d.theirs.answer)
+			return d.typ == dns.TypeANY && d.ours.equal(d.all) && d.ours.has(" DNAME ") && d.ours.has(" CNAME ") &&
+				within(d.ours.answer, d.theirs.answer)
 		},
 	}, {
-		name: "an alias out of the zone is the whole answer", rfc: "RFC 1034 §4.3.2 step 3a, RFC 2181 §5.4.1", servers: []string{"NSD"},
-		reason: "resolvers do not believe a zone what it says of another, and ask again; whose zones are served beside each other is chance; BIND and Knot do the same",
+		name: "an alias out of the zone is the whole answer", rfc: "RFC 1034 §4.3.2 step 3a, RFC 2181 §5.4.1",
+		servers: []string{"NSD"},
+		reason: "resolvers do not believe a zone what it says of another, and ask again; whose zones are served beside " +
+			"each other is chance; BIND and Knot do the same",
 		is: func(d difference) bool {
-			return d.ours.rcode == "NOERROR" && d.ours.aa && len(d.ours.authority) == 0 && within(d.ours.answer, d.theirs.answer) && d.leads()
+			return d.ours.rcode == "NOERROR" && d.ours.aa && len(d.ours.authority) == 0 &&
+				within(d.ours.answer, d.theirs.answer) && d.leads()
 		},
 	}, {
 		name: "aliases without end are followed 16 times", rfc: "RFC 1034 §3.6.2", servers: []string{"BIND", "Knot", "NSD"},
-		reason: "each server has a number of its own, NSD one for each DNAME; a resolver that wants more asks for the last name; BIND adds SERVFAIL, upon which it would ask elsewhere",
+		reason: "each server has a number of its own, NSD one for each DNAME; a resolver that wants more asks for the last " +
+			"name; BIND adds SERVFAIL, upon which it would ask elsewhere",
 		is: func(d difference) bool {
 			less, more := within(d.theirs.answer, d.ours.answer), within(d.ours.answer, d.theirs.answer)
 			return len(d.ours.authority) == 0 && d.theirs.aliases() > 0 &&
@@ -57,52 +64,68 @@ func deviations() []deviation {
 		},
 	}, {
 		name: "aliases in a circle are given once", rfc: "RFC 1034 §5.2.2", servers: []string{"BIND"},
-		reason: "what the zone says is the answer, and it is for the resolver to find that it leads nowhere; BIND adds SERVFAIL, upon which other servers are asked the same",
+		reason: "what the zone says is the answer, and it is for the resolver to find that it leads nowhere; BIND adds " +
+			"SERVFAIL, upon which other servers are asked the same",
 		is: func(d difference) bool {
-			return d.ours.rcode == "NOERROR" && d.theirs.rcode == "SERVFAIL" && d.ours.aliases() > 0 && slices.Equal(d.ours.answer, d.theirs.answer) && len(d.ours.authority) == 0
+			return d.ours.rcode == "NOERROR" && d.theirs.rcode == "SERVFAIL" && d.ours.aliases() > 0 &&
+				slices.Equal(d.ours.answer, d.theirs.answer) && len(d.ours.authority) == 0
 		},
 	}, {
-		name: "a wildcard's alias to a name that it covers is given once", rfc: "RFC 2181 §5", servers: []string{"Knot", "NSD"},
-		reason: "there are no two equal records",
+		name: "a wildcard's alias to a name that it covers is given once", rfc: "RFC 2181 §5",
+		servers: []string{"Knot", "NSD"},
+		reason:  "there are no two equal records",
 		is: func(d difference) bool {
-			return !slices.Equal(d.ours.answer, d.theirs.answer) && slices.Equal(d.ours.answer, slices.Compact(slices.Clone(d.theirs.answer))) && d.sameBut("answer")
+			return !slices.Equal(d.ours.answer, d.theirs.answer) &&
+				slices.Equal(d.ours.answer, slices.Compact(slices.Clone(d.theirs.answer))) && d.sameBut("answer")
 		},
 	}, {
 		name: "DS of a zone whose parent has no cut there", rfc: "RFC 4035 §3.1.4.1, RFC 2308 §2.1", servers: []string{"NSD"},
-		reason: "the parent is asked and has no such name; that there is another zone is not its content; BIND and Knot do the same",
+		reason: "the parent is asked and has no such name; that there is another zone is not its content; BIND and " +
+			"Knot do the same",
 		is: func(d difference) bool {
-			return d.typ == dns.TypeDS && d.ours.rcode == "NXDOMAIN" && d.theirs.rcode == "NOERROR" && d.sameBut("rcode") && len(d.ours.answer) == 0 && d.isApex()
+			return d.typ == dns.TypeDS && d.ours.rcode == "NXDOMAIN" && d.theirs.rcode == "NOERROR" && d.sameBut("rcode") &&
+				len(d.ours.answer) == 0 && d.isApex()
 		},
 	}, {
 		name: "an alias into a zone below is the whole answer", rfc: "RFC 1034 §4.3.2 step 2", servers: []string{"Knot"},
-		reason: "the name belongs to the zone below, whatever the one above has there: no cut (then Knot says NXDOMAIN of a name that exists), or one; BIND does the same",
+		reason: "the name belongs to the zone below, whatever the one above has there: no cut (then Knot says NXDOMAIN of " +
+			"a name that exists), or one; BIND does the same",
 		is: func(d difference) bool {
-			return d.ours.rcode == "NOERROR" && d.ours.aa && len(d.ours.authority) == 0 && slices.Equal(d.ours.answer, d.theirs.answer) && d.leads()
+			return d.ours.rcode == "NOERROR" && d.ours.aa && len(d.ours.authority) == 0 &&
+				slices.Equal(d.ours.answer, d.theirs.answer) && d.leads()
 		},
 	}, {
 		name: "RRSIG and NSEC are asked of the alias itself", rfc: "RFC 4035 §2.5", servers: []string{"NSD"},
 		reason: "they are the types that stand beside a CNAME, so the answer is that they do not; BIND and Knot do the same",
 		is: func(d difference) bool {
-			return (d.typ == dns.TypeRRSIG || d.typ == dns.TypeNSEC) && d.ours.rcode == "NOERROR" && len(d.ours.authority) == 1 &&
+			return (d.typ == dns.TypeRRSIG || d.typ == dns.TypeNSEC) && d.ours.rcode == "NOERROR" &&
+				len(d.ours.authority) == 1 &&
 				len(d.ours.answer) < len(d.theirs.answer) && within(d.ours.answer, d.theirs.answer)
 		},
 	}, {
 		name: "a DNAME that makes a name too long ends the answer", rfc: "RFC 6672 §2.2", servers: []string{"Knot"},
-		reason: "there is no next name; Knot goes on with the DNAME's target itself, which was not asked for; BIND and NSD do the same as embedded",
+		reason: "there is no next name; Knot goes on with the DNAME's target itself, which was not asked for; BIND and NSD " +
+			"do the same as embedded",
 		is: func(d difference) bool {
 			return d.ours.rcode == "YXDOMAIN" && len(d.ours.authority) == 0 && within(d.ours.answer, d.theirs.answer)
 		},
 	}, {
-		name: "an alias to its own zone's name is the whole answer to DS", rfc: "RFC 4035 §3.1.4.1", servers: []string{"BIND", "Knot", "NSD"},
-		reason: "DS belongs to the parent; BIND and Knot say that the zone has none, which the parent may have; NSD goes on in the parent",
+		name: "an alias to its own zone's name is the whole answer to DS", rfc: "RFC 4035 §3.1.4.1",
+		servers: []string{"BIND", "Knot", "NSD"},
+		reason: "DS belongs to the parent; BIND and Knot say that the zone has none, which the parent may have; NSD goes " +
+			"on in the parent",
 		is: func(d difference) bool {
-			return d.typ == dns.TypeDS && d.ours.rcode == "NOERROR" && len(d.ours.authority) == 0 && within(d.ours.answer, d.theirs.answer) && d.toApex()
+			return d.typ == dns.TypeDS && d.ours.rcode == "NOERROR" && len(d.ours.authority) == 0 &&
+				within(d.ours.answer, d.theirs.answer) && d.toApex()
 		},
 	}, {
-		name: "what is no type of data is refused before the name is looked at", rfc: "RFC 6895 §3.1, RFC 9824 §3.5", servers: []string{"BIND", "Knot", "NSD"},
-		reason: "OPT, TSIG, NXNAME and 0 cannot be asked for, TKEY and mail agents are not implemented; all servers refuse most of them, each with rcodes of its own",
+		name: "what is no type of data is refused before the name is looked at", rfc: "RFC 6895 §3.1, RFC 9824 §3.5",
+		servers: []string{"BIND", "Knot", "NSD"},
+		reason: "OPT, TSIG, NXNAME and 0 cannot be asked for, TKEY and mail agents are not implemented; all servers refuse " +
+			"most of them, each with rcodes of its own",
 		is: func(d difference) bool {
-			return slices.Contains([]uint16{dns.TypeNone, dns.TypeOPT, dns.TypeNXNAME, dns.TypeTKEY, dns.TypeTSIG, dns.TypeMAILB, dns.TypeMAILA}, d.typ) &&
+			return slices.Contains([]uint16{dns.TypeNone, dns.TypeOPT, dns.TypeNXNAME, dns.TypeTKEY, dns.TypeTSIG, dns.TypeMAILB,
+				dns.TypeMAILA}, d.typ) &&
 				(d.ours.rcode == "FORMERR" || d.ours.rcode == "NOTIMP") && len(d.ours.answer)+len(d.ours.authority) == 0
 		},
 	}}
@@ -115,7 +138,9 @@ func (d difference) toApex() bool {
 
 // isApex reports whether the question is for a zone's own name.
 func (d difference) isApex() bool {
-	return slices.ContainsFunc(d.zones, func(z comparedZone) bool { return strings.EqualFold(z.name.String(), d.question.name) })
+	return slices.ContainsFunc(d.zones, func(z comparedZone) bool {
+		return strings.EqualFold(z.name.String(), d.question.name)
+	})
 }
 
 // aliases returns how many aliases the answer follows, 0 if it comes to an end.
@@ -183,8 +208,8 @@ func (d difference) zoneOf(text string) (nearest dnsname.Name) {
 	return nearest
 }
 
-// judge finds the deviation that explains each difference. There is none without, and no deviation without a difference in the
-// zones that are the same in every run.
+// judge finds the deviation that explains each difference. There is none without, and no deviation without a difference
+// in the zones that are the same in every run.
 func judge(t *testing.T, zones []comparedZone, asked []question, replies [][]reply) {
 	t.Helper()
 	table := deviations()

@@ -8,7 +8,8 @@ import (
 )
 
 // complete is With for a zone that is given to other servers: while it has no name server they do not take it (RFC 1034
-// §4.2.1), so it gets the one that its SOA names, with an address that answers nothing if it is in the zone and has none.
+// §4.2.1), so it gets the one that its SOA names, with an address that answers nothing if it is in the zone and has
+// none.
 func (z *Zone) complete(soa rr.SOA, changes []plan.Change) (*Zone, []backend.Rejection, error) {
 	if len(z.filled) > 0 {
 		var all []plan.Change

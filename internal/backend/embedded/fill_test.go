@@ -55,7 +55,10 @@ func TestZonesWithoutNameServersAreCompleted(t *testing.T) {
 	send(put(t, "lone.example.", rr.TypeNS, 30, "a.example.net."))
 	check("with a name server", 3, "@ 30 IN NS a.example.net.", "ns.@ 30 IN A 192.0.2.7", "ns.@ 30 IN AAAA 2001:db8::1")
 	soa.MName = mustName(t, "alias.lone.example.")
-	send(plan.Change{Key: rr.Key{Name: zone, Type: rr.TypeNS}}, put(t, "alias.lone.example.", rr.TypeCNAME, 30, "ns.lone.example."),
-		plan.Change{Key: rr.Key{Name: soa.MName, Type: rr.TypeA}}, plan.Change{Key: rr.Key{Name: mustName(t, "ns.lone.example."), Type: rr.TypeA}})
-	check("with an alias in its place", 2, "@ 60 IN NS nameserver.invalid.", "alias.@ 30 IN CNAME ns.@", "ns.@ 30 IN AAAA 2001:db8::1")
+	send(plan.Change{Key: rr.Key{Name: zone, Type: rr.TypeNS}}, put(t, "alias.lone.example.", rr.TypeCNAME, 30,
+		"ns.lone.example."),
+		plan.Change{Key: rr.Key{Name: soa.MName, Type: rr.TypeA}},
+		plan.Change{Key: rr.Key{Name: mustName(t, "ns.lone.example."), Type: rr.TypeA}})
+	check("with an alias in its place", 2, "@ 60 IN NS nameserver.invalid.", "alias.@ 30 IN CNAME ns.@",
+		"ns.@ 30 IN AAAA 2001:db8::1")
 }

@@ -35,10 +35,12 @@ func follow(t *testing.T, s *Server, addr string, zones ...dnsname.Name) []follo
 		name    string
 		run     func(context.Context, nameserver.Options) (*nameserver.Server, error)
 		catalog dnsname.Name
-	}{{"BIND", nameserver.StartBIND, catalog}, {"Knot", nameserver.StartKnot, catalog}, {"NSD", nameserver.StartNSD, dnsname.Name{}}} {
-		f, err := start.run(t.Context(), nameserver.Options{Dir: t.TempDir(), Keys: []nameserver.TSIG{*sign}, Follow: &nameserver.Follow{
-			Primary: netip.MustParseAddrPort(addr), Key: sign, Zones: zones, Catalog: start.catalog,
-		}})
+	}{{"BIND", nameserver.StartBIND, catalog}, {"Knot", nameserver.StartKnot, catalog},
+		{"NSD", nameserver.StartNSD, dnsname.Name{}}} {
+		f, err := start.run(t.Context(), nameserver.Options{Dir: t.TempDir(), Keys: []nameserver.TSIG{*sign},
+			Follow: &nameserver.Follow{
+				Primary: netip.MustParseAddrPort(addr), Key: sign, Zones: zones, Catalog: start.catalog,
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,8 +52,8 @@ func follow(t *testing.T, s *Server, addr string, zones ...dnsname.Name) []follo
 	return all
 }
 
-// TestServersFollowByIncrements has real servers follow a zone through random changes. What they hold in the end is what was
-// delivered, and they have not taken the zone whole but for the first time.
+// TestServersFollowByIncrements has real servers follow a zone through random changes. What they hold in the end is
+// what was delivered, and they have not taken the zone whole but for the first time.
 func TestServersFollowByIncrements(t *testing.T) {
 	t.Parallel()
 	zone := mustName(t, "bench.example.")
@@ -173,7 +175,8 @@ func TestServersFollowTheCatalog(t *testing.T) {
 	for _, f := range followers {
 		taken, err := f.Transfers(ctx, mustName(t, "catalog.zonefold."))
 		if err != nil || taken.Changes == 0 {
-			t.Errorf("%s took the catalog zone by increments %d times, and whole %d times (%v)", f.name, taken.Changes, taken.Whole, err)
+			t.Errorf("%s took the catalog zone by increments %d times, and whole %d times (%v)", f.name, taken.Changes,
+				taken.Whole, err)
 		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// A Group is some of the zones of a Server, those that one Backend object delivers to it, and a backend.Backend. Zones of all
-// groups are answered alike; who may transfer them is each group's Policy. A zone that several groups have is served as the
-// one with the newest serial has it.
+// A Group is some of the zones of a Server, those that one Backend object delivers to it, and a backend.Backend. Zones
+// of all groups are answered alike; who may transfer them is each group's Policy. A zone that several groups have is
+// served as the one with the newest serial has it.
 type Group struct {
 	server *Server
 	name   string
@@ -37,8 +37,8 @@ func (s *Server) Group(name string) *Group {
 	return g
 }
 
-// Complete says that the group has all zones that it is to have for now. Until then its catalog zone is not served, for a
-// follower drops the zones that a catalog does not name.
+// Complete says that the group has all zones that it is to have for now. Until then its catalog zone is not served, for
+// a follower drops the zones that a catalog does not name.
 func (g *Group) Complete() {
 	g.server.mu.Lock()
 	defer g.server.mu.Unlock()

@@ -15,7 +15,8 @@ import (
 // batch makes a zone of one address.
 func batch(t testing.TB, serial uint32, address string) backend.Batch {
 	soa := rr.SOA{MName: mustName(t, "ns.example.net."), RName: mustName(t, "root.example.net."), Serial: serial, TTL: 60}
-	return backend.Batch{Create: true, SOA: &soa, Changes: []plan.Change{put(t, "www.example.org.", rr.TypeA, 60, address)}}
+	return backend.Batch{Create: true, SOA: &soa,
+		Changes: []plan.Change{put(t, "www.example.org.", rr.TypeA, 60, address)}}
 }
 
 func TestTheNewestOfSeveralGroupsIsServed(t *testing.T) {
@@ -112,7 +113,8 @@ func TestWritersOfOneZoneTakeTurns(t *testing.T) {
 	for i := range several {
 		writers.Go(func() {
 			for n := range each {
-				b := backend.Batch{Changes: []plan.Change{put(t, fmt.Sprintf("w%d.bench.example.", i), rr.TypeA, uint32(n), "192.0.2.1")}}
+				b := backend.Batch{Changes: []plan.Change{put(t, fmt.Sprintf("w%d.bench.example.", i), rr.TypeA, uint32(n),
+					"192.0.2.1")}}
 				if _, err := g.Apply(t.Context(), zone, b); err != nil {
 					t.Error(err)
 				}

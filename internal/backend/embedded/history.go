@@ -35,8 +35,8 @@ type owned struct {
 
 func (z *Zone) version() version { return version{z.soa.Serial, *z.apex.find(rr.TypeSOA)} }
 
-// stepTo returns what leads to a later version of the zone that differs by changes, nil if that has more than most records
-// or is longer than the zone.
+// stepTo returns what leads to a later version of the zone that differs by changes, nil if that has more than most
+// records or is longer than the zone.
 func (z *Zone) stepTo(next *Zone, changes []plan.Change, most int) *step {
 	if len(changes) > min(most, z.records+next.records) {
 		return nil
@@ -60,8 +60,8 @@ func (z *Zone) stepTo(next *Zone, changes []plan.Change, most int) *step {
 	return s
 }
 
-// remember makes a zone's history that of the one before it and one more step, nil being one that is too long. It may be called
-// once for each zone, and before the zone is published.
+// remember makes a zone's history that of the one before it and one more step, nil being one that is too long. It may
+// be called once for each zone, and before the zone is published.
 func (z *Zone) remember(before *Zone, s *step, most int) {
 	z.history = history{}
 	if before != nil && s != nil {
@@ -98,8 +98,8 @@ func (s *set) without(o *set) set {
 	return rest
 }
 
-// with returns the history after one more step, with no more records in all than most: of longer ways the zone itself is
-// shorter. It may be called once for each history.
+// with returns the history after one more step, with no more records in all than most: of longer ways the zone itself
+// is shorter. It may be called once for each history.
 func (h history) with(s *step, most int) history {
 	if s.records > most {
 		return history{}

@@ -37,16 +37,20 @@ func TestQuestionsForTransfers(t *testing.T) {
 		{"AXFR over UDP (RFC 5936 §4.2)", pack(axfr("bench.example."), nil), false, "REFUSED"},
 		{"AXFR of a name in the zone (RFC 5936 §2.2.1)", pack(axfr("host-0.bench.example."), nil), true, "NOTAUTH"},
 		{"AXFR of what is not served", pack(axfr("example.com."), nil), true, "NOTAUTH"},
-		{"AXFR of class CH", pack(axfr("bench.example."), func(m *dns.Msg) { m.Question[0].Qclass = dns.ClassCHAOS }), true, "REFUSED"},
+		{"AXFR of class CH", pack(axfr("bench.example."), func(m *dns.Msg) { m.Question[0].Qclass = dns.ClassCHAOS }), true,
+			"REFUSED"},
 		{"AXFR with an SOA", pack(axfr("bench.example."), func(m *dns.Msg) { m.Ns = []dns.RR{soa} }), true, "FORMERR"},
 		{"IXFR", pack(ixfr("bench.example.", 0), nil), true, "transfer"},
-		{"IXFR with names compressed", pack(ixfr("bench.example.", 0), func(m *dns.Msg) { m.Compress = true }), true, "transfer"},
+		{"IXFR with names compressed", pack(ixfr("bench.example.", 0), func(m *dns.Msg) { m.Compress = true }), true,
+			"transfer"},
 		{"IXFR from the present serial", pack(ixfr("bench.example.", 1), nil), true, "NOERROR"},
 		{"IXFR from a later serial (RFC 1995 §2)", pack(ixfr("bench.example.", 2), nil), true, "NOERROR"},
 		{"IXFR over UDP", pack(ixfr("bench.example.", 0), nil), false, "NOERROR"},
 		{"IXFR without an SOA", pack(ixfr("bench.example.", 0), func(m *dns.Msg) { m.Ns = nil }), true, "FORMERR"},
 		{"IXFR with two", pack(ixfr("bench.example.", 0), func(m *dns.Msg) { m.Ns = append(m.Ns, soa) }), true, "FORMERR"},
-		{"IXFR with something else", pack(ixfr("bench.example.", 0), func(m *dns.Msg) { m.Ns = []dns.RR{mustRR(t, "bench.example. 1 A 192.0.2.1")} }), true, "FORMERR"},
+		{"IXFR with something else", pack(ixfr("bench.example.", 0), func(m *dns.Msg) {
+			m.Ns = []dns.RR{mustRR(t, "bench.example. 1 A 192.0.2.1")}
+		}), true, "FORMERR"},
 		{"IXFR with an SOA that is cut off", cutSOA(pack(ixfr("bench.example.", 0), nil)), true, "FORMERR"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -88,9 +92,11 @@ func TestIncrements(t *testing.T) {
 	gone := func(name string, typ rr.Type) plan.Change {
 		return plan.Change{Key: rr.Key{Name: mustName(t, name), Type: typ}}
 	}
-	applyTo(t, g, zone, put(t, "host-0.bench.example.", rr.TypeA, 300, "192.0.2.1", "192.0.2.5"), gone("host-1.bench.example.", rr.TypeA))
+	applyTo(t, g, zone, put(t, "host-0.bench.example.", rr.TypeA, 300, "192.0.2.1", "192.0.2.5"), gone(
+		"host-1.bench.example.", rr.TypeA))
 	applyTo(t, g, zone, put(t, "host-2.bench.example.", rr.TypeA, 60, "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"))
-	applyTo(t, g, zone, put(t, "new.bench.example.", rr.TypeTXT, 300, `"new"`), put(t, "host-3.bench.example.", rr.TypeA, 300, "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"))
+	applyTo(t, g, zone, put(t, "new.bench.example.", rr.TypeTXT, 300, `"new"`),
+		put(t, "host-3.bench.example.", rr.TypeA, 300, "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"))
 	applyTo(t, g, zone, gone("new.bench.example.", rr.TypeTXT))
 	after, _, err := fetch(t, addr, axfr("bench.example."), nil)
 	if err != nil {
@@ -117,7 +123,8 @@ func TestIncrements(t *testing.T) {
 	seen.await(t, "ixfr increment", 4)
 	// The first step is forgotten now: the way would have more records than are kept.
 	for i := range 3 {
-		applyTo(t, g, zone, put(t, "host-4.bench.example.", rr.TypeA, uint32(i), "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4", "192.0.2.5", "192.0.2.6", "192.0.2.7"))
+		applyTo(t, g, zone, put(t, "host-4.bench.example.", rr.TypeA, uint32(i), "192.0.2.1", "192.0.2.2", "192.0.2.3",
+			"192.0.2.4", "192.0.2.5", "192.0.2.6", "192.0.2.7"))
 	}
 	for serial, whole := range map[uint32]bool{1: true, 7: false, 1<<31 + 20: true} {
 		records, _, err := fetch(t, addr, ixfr("bench.example.", serial), nil)
@@ -173,9 +180,11 @@ func TestIncrementsOverUDP(t *testing.T) {
 		t.Errorf("a change that fits: %v", m)
 	}
 	for i := range 20 {
-		applyTo(t, g, zone, put(t, "large.bench.example.", rr.TypeTXT, 300, fmt.Sprintf("%q", strings.Repeat("x", 200)+fmt.Sprint(i))))
+		applyTo(t, g, zone, put(t, "large.bench.example.", rr.TypeTXT, 300,
+			fmt.Sprintf("%q", strings.Repeat("x", 200)+fmt.Sprint(i))))
 	}
-	if m := ask(1); len(m.Answer) != 1 || m.Truncated || m.Answer[0].(*dns.SOA).Serial != 22 || m.Answer[0].Header().Name != "bench.example." {
+	if m := ask(1); len(m.Answer) != 1 || m.Truncated || m.Answer[0].(*dns.SOA).Serial != 22 ||
+		m.Answer[0].Header().Name != "bench.example." {
 		t.Errorf("changes that do not fit: %v", m)
 	}
 }

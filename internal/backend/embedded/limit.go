@@ -10,10 +10,11 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A limiter bounds how often one network gets one answer over UDP, where the sender of a question may be forged and the answer
-// hit somebody else. What is over the limit is truncated to the size of the question: nobody gains by that, and who is not
-// forged asks over TCP and loses nothing. It counts answers, not questions: by the set that was found, for negative answers by the zone, for
-// referrals by the cut, for refusals by nothing, so that asking for ever other names does not help.
+// A limiter bounds how often one network gets one answer over UDP, where the sender of a question may be forged and the
+// answer hit somebody else. What is over the limit is truncated to the size of the question: nobody gains by that, and
+// who is not forged asks over TCP and loses nothing. It counts answers, not questions: by the set that was found, for
+// negative answers by the zone, for referrals by the cut, for refusals by nothing, so that asking for ever other names
+// does not help.
 //
 // The networks are /24 of IPv4 and /56 of IPv6. It remembers a bounded number of them, the latest.
 type limiter struct {

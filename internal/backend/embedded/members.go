@@ -15,9 +15,9 @@ import (
 
 // members keep the catalog zone of a group (RFC 9432): the zones that the group has. Guarded by Server.mu.
 //
-// Its serials are Unix times, so that they need not be stored: of two leaders the later one's are higher. Therefore it changes
-// at most once a second, and for the first time in a second after that in which the server began: what came before had a
-// lower serial then.
+// Its serials are Unix times, so that they need not be stored: of two leaders the later one's are higher. Therefore it
+// changes at most once a second, and for the first time in a second after that in which the server began: what came
+// before had a lower serial then.
 type members struct {
 	zone    *Zone // as it is served; nil: not yet
 	changed map[dnsname.Name]struct{}
@@ -75,7 +75,8 @@ func (g *Group) publishMembers() {
 		return
 	}
 	if err := g.renewMembers(); err != nil {
-		s.opts.Log.Error("The catalog zone could not be made. This is a fault of zonefold.", slog.String("zone", g.policy.catalog.String()), slog.String("error", err.Error()))
+		s.opts.Log.Error("The catalog zone could not be made. This is a fault of zonefold.",
+			slog.String("zone", g.policy.catalog.String()), slog.String("error", err.Error()))
 	}
 }
 
@@ -124,10 +125,11 @@ func (g *Group) renewMembers() error {
 	return nil
 }
 
-// catalogSOA is the SOA of a catalog zone (RFC 9432 §4.1). Should a NOTIFY be lost, followers ask in five minutes; what they
-// have never expires.
+// catalogSOA is the SOA of a catalog zone (RFC 9432 §4.1). Should a NOTIFY be lost, followers ask in five minutes; what
+// they have never expires.
 func catalogSOA(after uint32, now time.Time) rr.SOA {
-	soa := rr.SOA{MName: invalidName(), RName: invalidName(), Serial: uint32(now.Unix()), Refresh: 300, Retry: 60, Expire: 1<<31 - 2}
+	soa := rr.SOA{MName: invalidName(), RName: invalidName(), Serial: uint32(now.Unix()), Refresh: 300, Retry: 60,
+		Expire: 1<<31 - 2}
 	if after != 0 && !rr.SerialLess(after, soa.Serial) {
 		soa.Serial = after + 1
 	}

@@ -61,8 +61,8 @@ func (l *listed) remove(zone string) {
 	}
 }
 
-// members checks how many seconds after the start the serial of the catalog zone is, and what its members are; -1: there is
-// no catalog zone.
+// members checks how many seconds after the start the serial of the catalog zone is, and what its members are; -1:
+// there is no catalog zone.
 func (l *listed) members(seconds int, want ...string) {
 	l.Helper()
 	z := l.server.Catalogue().Zone(mustName(l, catalogName))
@@ -144,9 +144,11 @@ func TestCatalogSerialsOfClocksThatDiffer(t *testing.T) {
 	l.members(103, "a.example.")
 }
 
-// TestCatalogLabelsStay holds labels to what they were: followers that see another one forget what they have (RFC 9432 §5.4).
+// TestCatalogLabelsStay holds labels to what they were: followers that see another one forget what they have (RFC 9432
+// §5.4).
 func TestCatalogLabelsStay(t *testing.T) {
-	for zone, want := range map[string]string{"example.org.": "4cc4895e602643ea315dd80211bc7300", ".": "cdb4ee2aea69cc6a83331bbe96dc2caa"} {
+	for zone, want := range map[string]string{"example.org.": "4cc4895e602643ea315dd80211bc7300",
+		".": "cdb4ee2aea69cc6a83331bbe96dc2caa"} {
 		if got := memberName(mustName(t, catalogName), mustName(t, zone)).String(); got != want+".zones."+catalogName {
 			t.Errorf("%s is %s", zone, got)
 		}

@@ -79,8 +79,8 @@ func (m *message) find(name []byte) int {
 	return 0
 }
 
-// same reports whether the name at an offset is name, which is in lower case. All pointers of the message lead backwards to
-// names, for this type has written them; the last one may be half written, of which more follows.
+// same reports whether the name at an offset is name, which is in lower case. All pointers of the message lead
+// backwards to names, for this type has written them; the last one may be half written, of which more follows.
 func (m *message) same(at int, name []byte) bool {
 	for at < len(m.buf) {
 		length := int(m.buf[at])

@@ -9,16 +9,16 @@ const (
 	maxLabels = 127
 )
 
-// A path is a name in wire format, in lower case, and where its labels begin: what look-ups need of a name to find the names
-// above it.
+// A path is a name in wire format, in lower case, and where its labels begin: what look-ups need of a name to find the
+// names above it.
 type path struct {
 	wire   []byte
 	labels int // without the root's
 	starts [maxLabels + 1]uint8
 }
 
-// read takes an uncompressed name from the start of b, folded into dst, which has room for maxName octets, and returns how
-// many octets it took, 0 if it is not a name.
+// read takes an uncompressed name from the start of b, folded into dst, which has room for maxName octets, and returns
+// how many octets it took, 0 if it is not a name.
 func (p *path) read(dst, b []byte) int {
 	p.labels = 0
 	for at := 0; at < len(b) && at < maxName; {

@@ -50,8 +50,8 @@ func (n *node) with(s set) []set {
 	return slices.Clip(append(sets, n.sets[at:]...))
 }
 
-// maxSet is how many octets a set may take in a message: what the 65535 of a message over TCP leave beside header, question,
-// a name and EDNS.
+// maxSet is how many octets a set may take in a message: what the 65535 of a message over TCP leave beside header,
+// question, a name and EDNS.
 const maxSet = 65535 - 12 - 2*(maxName+4) - 512
 
 // recordSize is what a record takes in a message besides rdata, its name being a pointer.

@@ -14,9 +14,9 @@ import (
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
-// A notifier tells followers of changes (RFC 1996). Of each zone there is one message at a time under way to each of them,
-// which is repeated until it is answered; what changes meanwhile needs one more, whatever its number. A zone of which there is
-// nothing to tell costs nothing.
+// A notifier tells followers of changes (RFC 1996). Of each zone there is one message at a time under way to each of
+// them, which is repeated until it is answered; what changes meanwhile needs one more, whatever its number. A zone of
+// which there is nothing to tell costs nothing.
 type notifier struct {
 	server *Server
 
@@ -54,8 +54,8 @@ type notice struct {
 	turn   int // counts the timers, to know those that were stopped too late
 }
 
-// The pace of notices. An answered one may be followed by the next after a short rest; an unanswered one is repeated after
-// pauses that double, but earlier if the zone changes.
+// The pace of notices. An answered one may be followed by the next after a short rest; an unanswered one is repeated
+// after pauses that double, but earlier if the zone changes.
 const (
 	notifyRest   = 100 * time.Millisecond
 	notifyPause  = time.Second
@@ -151,7 +151,8 @@ func (o *notifier) send(n *notice) {
 	if c, err := o.socket(n.to.Addr()); err != nil {
 		o.server.opts.Log.Warn("Followers cannot be told of changes.", slog.String("error", err.Error()))
 	} else if _, err := c.WriteToUDPAddrPort(msg, n.to); err != nil {
-		o.server.opts.Log.Info("A follower cannot be told of a change; it will be tried again.", slog.String("follower", n.to.String()), slog.String("error", err.Error()))
+		o.server.opts.Log.Info("A follower cannot be told of a change; it will be tried again.",
+			slog.String("follower", n.to.String()), slog.String("error", err.Error()))
 	}
 	o.arm(n, n.sent.Add(min(notifyPause<<(n.tries-1), longestPause)))
 }
@@ -186,8 +187,8 @@ func (o *notifier) socket(to netip.Addr) (*net.UDPConn, error) {
 	return c, nil
 }
 
-// source returns an address to send from: one that the server listens on, for followers may ask who tells them. Nil leaves it
-// to the system.
+// source returns an address to send from: one that the server listens on, for followers may ask who tells them. Nil
+// leaves it to the system.
 func (o *notifier) source(v4 bool) *net.UDPAddr {
 	for _, a := range o.server.opts.Listen {
 		if addr := a.Addr().Unmap(); addr.Is4() == v4 && !addr.IsUnspecified() {

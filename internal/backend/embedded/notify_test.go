@@ -110,11 +110,13 @@ func newNotified(t testing.TB, key *Key) *notified {
 			t.Error(err)
 		}
 	})
-	if n.follower, err = net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0"))); err != nil {
+	if n.follower, err = net.ListenUDP("udp4",
+		net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0"))); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { n.follower.Close() })
-	setPolicy(t, n.server, Policy{Notify: []Destination{{Addr: n.follower.LocalAddr().(*net.UDPAddr).AddrPort(), Key: key}}})
+	setPolicy(t, n.server, Policy{Notify: []Destination{{Addr: n.follower.LocalAddr().(*net.UDPAddr).AddrPort(),
+		Key: key}}})
 	n.group = n.server.Group("test")
 	n.change()
 	return n
@@ -123,7 +125,8 @@ func newNotified(t testing.TB, key *Key) *notified {
 // change makes the next version of the zone.
 func (n *notified) change() {
 	n.Helper()
-	applyTo(n, n.group, mustName(n, "example.org."), put(n, "www.example.org.", rr.TypeA, uint32(n.clock.Now().Nanosecond()), "192.0.2.1"))
+	applyTo(n, n.group, mustName(n, "example.org."), put(n, "www.example.org.", rr.TypeA,
+		uint32(n.clock.Now().Nanosecond()), "192.0.2.1"))
 }
 
 // receive returns the next message, as it came and read.
@@ -176,10 +179,12 @@ func (n *notified) send(wire []byte) {
 func TestNotifyIsRepeatedUntilItIsGivenUp(t *testing.T) {
 	n := newNotified(t, nil)
 	wire, m := n.receive()
-	if m.Opcode != dns.OpcodeNotify || m.Response || !m.Authoritative || len(m.Extra) > 0 || m.Question[0] != (dns.Question{Name: "example.org.", Qtype: dns.TypeSOA, Qclass: dns.ClassINET}) {
+	if m.Opcode != dns.OpcodeNotify || m.Response || !m.Authoritative || len(m.Extra) > 0 ||
+		m.Question[0] != (dns.Question{Name: "example.org.", Qtype: dns.TypeSOA, Qclass: dns.ClassINET}) {
 		t.Errorf("the message is\n%x\n%v", wire, m)
 	}
-	for _, pause := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 32 * time.Second, time.Minute} {
+	for _, pause := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second,
+		32 * time.Second, time.Minute} {
 		n.clock.pass(pause - 1)
 		n.silent()
 		n.clock.pass(1)
@@ -315,7 +320,8 @@ func TestNewFollowersAreToldOfAllZones(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer late.Close()
-	both := []Destination{{Addr: n.follower.LocalAddr().(*net.UDPAddr).AddrPort()}, {Addr: late.LocalAddr().(*net.UDPAddr).AddrPort()}}
+	both := []Destination{{Addr: n.follower.LocalAddr().(*net.UDPAddr).AddrPort()},
+		{Addr: late.LocalAddr().(*net.UDPAddr).AddrPort()}}
 	setPolicy(t, n.server, Policy{Notify: both})
 	n.silent()
 	n.follower = late

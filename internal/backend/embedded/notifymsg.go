@@ -48,7 +48,8 @@ func (o *notifier) listen(c *net.UDPConn) {
 
 // take takes one answer. Whatever it says, the follower has heard; what nobody waits for is ignored.
 func (o *notifier) take(msg []byte, from netip.AddrPort) {
-	if len(msg) < headerSize || binary.BigEndian.Uint16(msg[2:])&(flagResponse|opcodeMask) != flagResponse|dns.OpcodeNotify<<11 {
+	const answer = flagResponse | dns.OpcodeNotify<<11
+	if len(msg) < headerSize || binary.BigEndian.Uint16(msg[2:])&(flagResponse|opcodeMask) != answer {
 		return
 	}
 	o.mu.Lock()

@@ -1,7 +1,7 @@
 package embedded
 
-// An Observer counts what a server does. Its methods are called by many goroutines, Answered for every answer: they must be
-// fast and must not block.
+// An Observer counts what a server does. Its methods are called by many goroutines, Answered for every answer: they
+// must be fast and must not block.
 type Observer interface {
 	// Answered: one answer was sent. The rcode is one of RFC 6895 §2.3, at most 23.
 	Answered(tcp bool, rcode int)
@@ -23,7 +23,8 @@ const (
 
 // Outcomes are what can become of a transfer.
 func Outcomes() []string {
-	return []string{TransferWhole, TransferIncrement, TransferCurrent, TransferRefused, TransferUnavailable, TransferBroken}
+	return []string{TransferWhole, TransferIncrement, TransferCurrent, TransferRefused, TransferUnavailable,
+		TransferBroken}
 }
 
 // What becomes of a NOTIFY.

@@ -150,7 +150,9 @@ func (p *policy) allows(a asker) bool {
 		if r.key != nil && (a.key == nil || !r.key.Equal(a.key)) {
 			return false
 		}
-		return len(r.prefixes) == 0 || slices.ContainsFunc(r.prefixes, func(p netip.Prefix) bool { return p.Contains(a.addr) })
+		return len(r.prefixes) == 0 || slices.ContainsFunc(r.prefixes, func(p netip.Prefix) bool {
+			return p.Contains(a.addr)
+		})
 	})
 }
 

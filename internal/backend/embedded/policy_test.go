@@ -90,7 +90,8 @@ func TestWhoMayTransfer(t *testing.T) {
 				if err != nil {
 					got = err.Error()
 				}
-				if got != map[string]string{"NOERROR": "NOERROR", "REFUSED": "dns: bad xfr rcode: 5", "NOTAUTH": "dns: bad authentication"}[c.want] {
+				if got != map[string]string{"NOERROR": "NOERROR", "REFUSED": "dns: bad xfr rcode: 5",
+					"NOTAUTH": "dns: bad authentication"}[c.want] {
 					t.Errorf("got %s, want %s", got, c.want)
 				}
 			}
@@ -100,7 +101,8 @@ func TestWhoMayTransfer(t *testing.T) {
 	if _, _, err := fetch(t, addr, axfr("bench.example."), nil); err == nil {
 		t.Error("a policy that was dropped allows still")
 	}
-	for what, n := range map[string]int{"axfr whole": 5, "ixfr whole": 5, "axfr refused": 8, "ixfr refused": 7, "true 9": 4, "true 5": 15} {
+	for what, n := range map[string]int{"axfr whole": 5, "ixfr whole": 5, "axfr refused": 8, "ixfr refused": 7,
+		"true 9": 4, "true 5": 15} {
 		seen.await(t, what, n)
 	}
 }

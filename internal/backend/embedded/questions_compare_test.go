@@ -22,19 +22,22 @@ func (q question) String() string { return q.name + " " + dns.Type(q.typ).String
 
 // askedTypes are asked at every name; others now and then.
 var (
-	askedTypes = []uint16{dns.TypeA, dns.TypeTXT, dns.TypeCNAME, dns.TypeNS, dns.TypeDS, dns.TypeANY, dns.TypeRRSIG, dns.TypeNSEC}
+	askedTypes = []uint16{dns.TypeA, dns.TypeTXT, dns.TypeCNAME, dns.TypeNS, dns.TypeDS, dns.TypeANY, dns.TypeRRSIG,
+		dns.TypeNSEC}
 	otherTypes = []uint16{
-		dns.TypeAAAA, dns.TypeMX, dns.TypeSOA, dns.TypeDNAME, dns.TypeSRV, dns.TypePTR, dns.TypeCAA, dns.TypeSVCB, dns.TypeTLSA,
+		dns.TypeAAAA, dns.TypeMX, dns.TypeSOA, dns.TypeDNAME, dns.TypeSRV, dns.TypePTR, dns.TypeCAA, dns.TypeSVCB,
+		dns.TypeTLSA,
 		dns.TypeNULL, dns.TypeDNSKEY, dns.TypeHINFO, 65280, 65535,
 		dns.TypeNone, dns.TypeOPT, dns.TypeNXNAME, dns.TypeTKEY, dns.TypeTSIG, dns.TypeMAILB, dns.TypeMAILA,
 	}
 )
 
 // strangers are names that nobody serves here, or that are above what is served.
-var strangers = []string{".", "example.", "com.", "*.", "www.example.", "example.net.", "_.", "xplain.example.", "plain.example.com."}
+var strangers = []string{".", "example.", "com.", "*.", "www.example.", "example.net.", "_.", "xplain.example.",
+	"plain.example.com."}
 
-// questions makes n questions about zones: every name that exists with every one of askedTypes, and one below it, then random
-// ones.
+// questions makes n questions about zones: every name that exists with every one of askedTypes, and one below it, then
+// random ones.
 func questions(random *rand.Rand, zones []comparedZone, n int) []question {
 	var all []question
 	for _, name := range strangers {
@@ -56,7 +59,8 @@ func questions(random *rand.Rand, zones []comparedZone, n int) []question {
 				all = append(all, question{name.String(), typ, true})
 			}
 			if below := prefixed("below", name); below != name {
-				all = append(all, question{below.String(), dns.TypeA, true}, question{below.String(), dns.TypeDS, true}, question{below.String(), dns.TypeCNAME, true})
+				all = append(all, question{below.String(), dns.TypeA, true}, question{below.String(), dns.TypeDS, true},
+					question{below.String(), dns.TypeCNAME, true})
 			}
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// refer answers with a cut: the name servers below it, and their addresses as far as this zone has them. What is below a cut
-// is not this zone's word, unless an alias on the way was.
+// refer answers with a cut: the name servers below it, and their addresses as far as this zone has them. What is below
+// a cut is not this zone's word, unless an alias on the way was.
 func (l *lookup) refer(cut []byte, ns *set) {
 	if len(l.answer.answer) == 0 {
 		l.authoritative = false
@@ -36,8 +36,8 @@ func (l *lookup) refer(cut []byte, ns *set) {
 	})
 }
 
-// redirect answers for a name below a DNAME (RFC 6672 §3): with it, and with the CNAME that it means for this name. The owner
-// of the DNAME is the name without its first i labels.
+// redirect answers for a name below a DNAME (RFC 6672 §3): with it, and with the CNAME that it means for this name. The
+// owner of the DNAME is the name without its first i labels.
 func (l *lookup) redirect(name *path, i int, d *set) (target []byte) {
 	l.add(name.from(i), d)
 	labels := name.wire[:name.starts[i]]

@@ -11,18 +11,21 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// Replication has servers of the same zones agree on what they answer. One of them leads: its groups are changed by Apply. It
-// offers to those who sign with one key all its zones, catalog zones too, and a listing of them, a zone that can be transferred
-// as any other: what a follower asks for is IXFR and AXFR. Asking for an IXFR of a listing that has not changed is answered
-// when it does, so a change is on its way at once, and after a heartbeat in any case, so a leader that is gone is noticed.
+// Replication has servers of the same zones agree on what they answer. One of them leads: its groups are changed by
+// Apply. It offers to those who sign with one key all its zones, catalog zones too, and a listing of them, a zone that
+// can be transferred as any other: what a follower asks for is IXFR and AXFR. Asking for an IXFR of a listing that has
+// not changed is answered when it does, so a change is on its way at once, and after a heartbeat in any case, so a
+// leader that is gone is noticed.
 //
-// A follower puts what it gets into its own groups, under the serials that it has at the leader; package follow decides what to
-// ask for and when.
+// A follower puts what it gets into its own groups, under the serials that it has at the leader; package follow decides
+// what to ask for and when.
 
-// ReplicaOptions say how a server shares its zones with others of the same operator. The zero ReplicaOptions keep it alone.
+// ReplicaOptions say how a server shares its zones with others of the same operator. The zero ReplicaOptions keep it
+// alone.
 type ReplicaOptions struct {
-	Key       *Key          // of all replicas and nobody else
-	Heartbeat time.Duration // after which a follower hears that nothing has changed; default 2 s; followers give up on a leader after 10 s
+	Key *Key // of all replicas and nobody else
+	// after which a follower hears that nothing has changed; default 2 s; followers give up on a leader after 10 s
+	Heartbeat time.Duration
 }
 
 // replicas are what a server knows of its zones for others. Guarded by Server.mu but for key and heartbeat.
@@ -80,8 +83,8 @@ func (r *replicas) setUp(o ReplicaOptions) error {
 // has reports whether somebody is a replica: whether this is the key that he has signed with.
 func (r *replicas) has(key *tsig.Signer) bool { return key != nil && r.key != nil && r.key.Equal(key) }
 
-// Retain removes what is not wanted from all groups: a server that followed may have what an earlier leader had removed when
-// it was gone.
+// Retain removes what is not wanted from all groups: a server that followed may have what an earlier leader had removed
+// when it was gone.
 func (s *Server) Retain(wanted func(Member) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,8 +101,9 @@ func (s *Server) Retain(wanted func(Member) bool) {
 	}
 }
 
-// Open says that this server leads, and that its groups hold all that they are to hold for now, and nothing else (Retain). It
-// answers from now on, and offers its zones to the other replicas. Before, it must not: they would drop what it does not have.
+// Open says that this server leads, and that its groups hold all that they are to hold for now, and nothing else
+// (Retain). It answers from now on, and offers its zones to the other replicas. Before, it must not: they would drop
+// what it does not have.
 func (s *Server) Open() {
 	s.opened.Store(true)
 	s.mu.Lock()
@@ -180,8 +184,8 @@ func (r *replicas) rouse() {
 // newID returns a label that nothing else has.
 func newID() string { return strings.ToLower(rand.Text()) }
 
-// compareMembers notes where a catalog zone that was copied from another leader has other zones than the group. Server.mu is
-// held.
+// compareMembers notes where a catalog zone that was copied from another leader has other zones than the group.
+// Server.mu is held.
 func (g *Group) compareMembers() {
 	m := &g.members
 	listed := map[dnsname.Name]bool{}

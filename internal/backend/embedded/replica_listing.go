@@ -11,8 +11,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// The listing has for each member a name, its ID, with two sets: a PTR of the zone, and a TXT of the form, the serial, the
-// group, and what kind of zone it is.
+// The listing has for each member a name, its ID, with two sets: a PTR of the zone, and a TXT of the form, the serial,
+// the group, and what kind of zone it is.
 const listingForm = "1"
 
 // maxText is what a string of a TXT holds, in octets (RFC 1035 §3.3). Names of Backends have at most 253.
@@ -34,8 +34,8 @@ type Entry struct {
 	Filled  bool // see Copy
 }
 
-// awaitListing returns the listing when it is another one than that of a serial, or the heartbeat is due; nil if it is not
-// offered. Without a serial it returns it at once.
+// awaitListing returns the listing when it is another one than that of a serial, or the heartbeat is due; nil if it is
+// not offered. Without a serial it returns it at once.
 func (s *Server) awaitListing(serial *uint32) *Zone {
 	late := make(chan struct{})
 	timer := s.opts.Clock.AfterFunc(s.replicas.heartbeat, func() { close(late) })
@@ -65,7 +65,8 @@ func (s *Server) list() (*Zone, chan struct{}) {
 	}
 	if r.listing == nil || len(r.changed) > 0 {
 		if err := s.renewListing(); err != nil {
-			s.opts.Log.Error("The zones could not be listed for other replicas. This is a fault of zonefold.", slog.String("error", err.Error()))
+			s.opts.Log.Error("The zones could not be listed for other replicas. This is a fault of zonefold.", slog.String(
+				"error", err.Error()))
 			return nil, r.wake
 		}
 	}
@@ -83,7 +84,8 @@ func (s *Server) renewListing() error {
 		if err != nil {
 			return err
 		}
-		if from, err = NewZone(Listing(), rr.SOA{MName: instance, RName: Listing(), Refresh: 1, Retry: 1, Expire: 1}); err != nil {
+		if from, err = NewZone(Listing(), rr.SOA{MName: instance, RName: Listing(), Refresh: 1, Retry: 1,
+			Expire: 1}); err != nil {
 			return err
 		}
 	}
@@ -100,7 +102,8 @@ func (s *Server) renewListing() error {
 		return err
 	case len(refused) > 0:
 		// A member that cannot be listed keeps followers from nothing but itself.
-		s.opts.Log.Error("A zone could not be listed for other replicas. This is a fault of zonefold.", slog.String("reason", refused[0].Reason))
+		s.opts.Log.Error("A zone could not be listed for other replicas. This is a fault of zonefold.",
+			slog.String("reason", refused[0].Reason))
 	}
 	next.private = true
 	if old != nil {
@@ -129,8 +132,8 @@ func (s *Server) entryChanges(m Member) (changes []plan.Change) {
 	return changes
 }
 
-// entry returns what to list of a member, nil if nothing. Groups that have different versions of a zone are about to have the
-// newest, and that is the one that can be transferred. Server.mu is held.
+// entry returns what to list of a member, nil if nothing. Groups that have different versions of a zone are about to
+// have the newest, and that is the one that can be transferred. Server.mu is held.
 func (s *Server) entry(m Member, id string) *Entry {
 	z := s.catalogue.Load().Zone(m.Zone)
 	if id == "" || len(m.Group) > maxText || z == nil || z.private != (s.groups[m.Group].catalogOf(m.Zone) != nil) {
@@ -145,7 +148,8 @@ func appendEntry(changes []plan.Change, id string, e *Entry) []plan.Change {
 	if err != nil {
 		return changes // newID makes labels, and what it did not make was a label when it came
 	}
-	zone, about := plan.Change{Key: rr.Key{Name: owner, Type: rr.TypePTR}}, plan.Change{Key: rr.Key{Name: owner, Type: rr.TypeTXT}}
+	zone, about := plan.Change{Key: rr.Key{Name: owner, Type: rr.TypePTR}},
+		plan.Change{Key: rr.Key{Name: owner, Type: rr.TypeTXT}}
 	if e != nil {
 		zone.Want = rr.NewSet(zone.Key, 0, e.Zone.String())
 		about.Want = rr.NewSet(about.Key, 0, e.text())
@@ -174,8 +178,8 @@ func (e *Entry) text() string {
 	return rr.FromWire(rr.TypeTXT, wire)
 }
 
-// ReadEntry reads what a listing has at a name below its own. It returns false if there is no entry, and an error if there is
-// something that this version of zonefold cannot read.
+// ReadEntry reads what a listing has at a name below its own. It returns false if there is no entry, and an error if
+// there is something that this version of zonefold cannot read.
 func ReadEntry(listing rr.Sets, name dnsname.Name) (e Entry, found bool, err error) {
 	zone, hasZone := listing.Get(rr.Key{Name: name, Type: rr.TypePTR})
 	about, hasText := listing.Get(rr.Key{Name: name, Type: rr.TypeTXT})
@@ -208,7 +212,8 @@ func (e *Entry) readText(text string) error {
 		fields = append(fields, string(wire[1:end]))
 		wire = wire[end:]
 	}
-	if len(fields) != 4 || fields[0] != listingForm || !slices.Contains([]string{kindZone, kindFilled, kindCatalog}, fields[3]) {
+	if len(fields) != 4 || fields[0] != listingForm || !slices.Contains([]string{kindZone, kindFilled, kindCatalog},
+		fields[3]) {
 		return fmt.Errorf("%s has another form than %s: the leader is another version of zonefold", text, listingForm)
 	}
 	serial, err := strconv.ParseUint(fields[1], 10, 32)

@@ -25,8 +25,8 @@ func (r *responder) isReplica() bool {
 // asksForListing reports whether the question is for the listing, which no zone of that name hides.
 func (r *responder) asksForListing() bool { return bytes.Equal(r.request.name.wire, wireOf(Listing())) }
 
-// listing returns the listing, nil if it is not offered. To an IXFR from its newest serial it waits until there is a newer one,
-// or the heartbeat is due.
+// listing returns the listing, nil if it is not offered. To an IXFR from its newest serial it waits until there is a
+// newer one, or the heartbeat is due.
 func (r *responder) listing() *Zone {
 	if r.request.typ == rr.Type(dns.TypeIXFR) {
 		return r.server.awaitListing(&r.request.serial)

@@ -37,8 +37,8 @@ func (s *Server) Copies() map[Member]Copy {
 	return copies
 }
 
-// Copy returns the version that the server has of a member, and its sets of some keys, nil being all of its sets. It returns
-// false if there is none.
+// Copy returns the version that the server has of a member, and its sets of some keys, nil being all of its sets. It
+// returns false if there is none.
 func (s *Server) Copy(m Member, keys []rr.Key) (c Copy, sets rr.Sets, found bool) {
 	s.mu.Lock()
 	z, c := s.copyOf(m)
@@ -85,9 +85,9 @@ func (s *Server) copyOf(m Member) (*Zone, Copy) {
 	return z, Copy{ID: c.id, SOA: z.soa, Catalog: catalog, Filled: len(z.filled) > 0}
 }
 
-// Take makes a member the version that another replica has: what have is, the zero Copy being nothing, with changes. Serials
-// never fall, and none comes to stand for another content, but in a zone that was removed and made again. Otherwise, or if the
-// server has something else than have, nothing changes.
+// Take makes a member the version that another replica has: what have is, the zero Copy being nothing, with changes.
+// Serials never fall, and none comes to stand for another content, but in a zone that was removed and made again.
+// Otherwise, or if the server has something else than have, nothing changes.
 func (s *Server) Take(m Member, have, next Copy, changes []plan.Change) error {
 	s.mu.Lock()
 	old, now := s.copyOf(m)
@@ -112,7 +112,8 @@ func (s *Server) Take(m Member, have, next Copy, changes []plan.Change) error {
 		t.next, t.same = &z, true
 		return s.put(m, t)
 	case !rises && next.ID == have.ID:
-		return rejected(fmt.Errorf("zone %s of %s has serial %d: %d does not come after it", m.Zone, m.Group, have.SOA.Serial, next.SOA.Serial))
+		return rejected(fmt.Errorf("zone %s of %s has serial %d: %d does not come after it", m.Zone, m.Group, have.SOA.Serial,
+			next.SOA.Serial))
 	}
 	z, refused, err := old.With(&next.SOA, changes)
 	switch {
@@ -194,8 +195,8 @@ func (s *Server) Drop(m Member) error {
 	return s.put(m, taken{have: now, old: old})
 }
 
-// recogniseFilled finds the sets that a zone has only to be complete (see complete), if it is said to have some: those that it
-// would get if it did not have them.
+// recogniseFilled finds the sets that a zone has only to be complete (see complete), if it is said to have some: those
+// that it would get if it did not have them.
 func (z *Zone) recogniseFilled(said bool) {
 	z.filled = nil
 	ns := z.apex.find(rr.TypeNS)
@@ -209,7 +210,8 @@ func (z *Zone) recogniseFilled(said bool) {
 	bare := *z
 	t := zoneTxn{names: z.names.txn(), apex: z.path.wire}
 	t.put(z.path.wire, set{typ: rr.TypeNS})
-	if a := z.find(rr.Key{Name: server, Type: rr.TypeA}); a != nil && a.count == 1 && rr.FromWire(rr.TypeA, a.only()) == rr.PlaceholderAddress {
+	if a := z.find(rr.Key{Name: server, Type: rr.TypeA}); a != nil && a.count == 1 &&
+		rr.FromWire(rr.TypeA, a.only()) == rr.PlaceholderAddress {
 		t.put(wireOf(server), set{typ: rr.TypeA})
 	}
 	bare.names = t.names.commit()

@@ -39,7 +39,8 @@ func transferred(t testing.TB, addr string, key *Key, zone dnsname.Name, known *
 func TestAClosedServerAnswersNothing(t *testing.T) {
 	s, addr := serve(t, Options{Closed: true, Replicas: ReplicaOptions{Key: replicaKey(t)}})
 	for _, network := range []string{"udp", "tcp"} {
-		for typ, want := range map[uint16]int{dns.TypeA: dns.RcodeServerFailure, dns.TypeSOA: dns.RcodeServerFailure, dns.TypeAXFR: dns.RcodeRefused} {
+		for typ, want := range map[uint16]int{dns.TypeA: dns.RcodeServerFailure, dns.TypeSOA: dns.RcodeServerFailure,
+			dns.TypeAXFR: dns.RcodeRefused} {
 			c := dns.Client{Net: network, Timeout: 10 * time.Second}
 			m, _, err := c.Exchange(new(dns.Msg).SetQuestion("example.org.", typ), addr)
 			if err != nil || m.Rcode != want || len(m.Answer)+len(m.Ns) > 0 || m.Authoritative {
@@ -107,7 +108,8 @@ func TestTheListingIsForReplicas(t *testing.T) {
 }
 
 func TestWhoWaitsForTheListing(t *testing.T) {
-	s, err := Serve(t.Context(), Options{Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}, Replicas: ReplicaOptions{Key: replicaKey(t), Heartbeat: time.Hour}})
+	s, err := Serve(t.Context(), Options{Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")},
+		Replicas: ReplicaOptions{Key: replicaKey(t), Heartbeat: time.Hour}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,15 +159,20 @@ func TestCopiesReadAsWhatWasApplied(t *testing.T) {
 	}{
 		{"nothing", "ns.example.org.", nil},
 		{"no name server, and one in the zone by its SOA", "ns.example.net.", nil},
-		{"no name server, and one in the zone with an address", "ns.example.net.", []plan.Change{put(t, "ns.example.net.", rr.TypeA, 300, "192.0.2.53")}},
+		{"no name server, and one in the zone with an address", "ns.example.net.",
+			[]plan.Change{put(t, "ns.example.net.", rr.TypeA, 300, "192.0.2.53")}},
 		{"a name server", "ns.example.org.", []plan.Change{put(t, "example.net.", rr.TypeNS, 60, "ns.example.org.")}},
-		{"the name server that it would get anyway", "ns.example.org.", []plan.Change{put(t, "example.net.", rr.TypeNS, 300, "ns.example.org.")}},
-		{"name servers", "ns.example.org.", []plan.Change{put(t, "example.net.", rr.TypeNS, 300, "ns.example.org.", "ns.example.net.")}},
+		{"the name server that it would get anyway", "ns.example.org.",
+			[]plan.Change{put(t, "example.net.", rr.TypeNS, 300, "ns.example.org.")}},
+		{"name servers", "ns.example.org.", []plan.Change{put(t, "example.net.", rr.TypeNS, 300, "ns.example.org.",
+			"ns.example.net.")}},
 	} {
 		leader, _ := serve(t, Options{Replicas: ReplicaOptions{Key: replicaKey(t)}})
 		follower, _ := serve(t, Options{Replicas: ReplicaOptions{Key: replicaKey(t)}})
-		soa := rr.SOA{MName: mustName(t, c.server), RName: zone, Serial: 7, Refresh: 3600, Retry: 600, Expire: 86400, Minimum: 60, TTL: 300}
-		if _, err := leader.Group("test").Apply(t.Context(), zone, backend.Batch{Create: true, SOA: &soa, Changes: c.changes}); err != nil {
+		soa := rr.SOA{MName: mustName(t, c.server), RName: zone, Serial: 7, Refresh: 3600, Retry: 600, Expire: 86400,
+			Minimum: 60, TTL: 300}
+		if _, err := leader.Group("test").Apply(t.Context(), zone,
+			backend.Batch{Create: true, SOA: &soa, Changes: c.changes}); err != nil {
 			t.Fatal(err)
 		}
 		m := Member{Group: "test", Zone: zone}

@@ -20,8 +20,8 @@ const (
 	opcodeMask        = 15 << 11
 )
 
-// Sizes of answers over UDP, in octets: what everybody takes (RFC 1035 §4.2.1), and what passes every network without being
-// cut into fragments (DNS Flag Day 2020).
+// Sizes of answers over UDP, in octets: what everybody takes (RFC 1035 §4.2.1), and what passes every network without
+// being cut into fragments (DNS Flag Day 2020).
 const (
 	plainSize = 512
 	udpSize   = 1232
@@ -130,8 +130,8 @@ func (r *request) readSerial(rec record) bool {
 	return true
 }
 
-// readEDNS reads an OPT record (RFC 6891 §6.1). Options are checked for their lengths and otherwise ignored, as unknown ones
-// must be.
+// readEDNS reads an OPT record (RFC 6891 §6.1). Options are checked for their lengths and otherwise ignored, as unknown
+// ones must be.
 func (r *request) readEDNS(rec record) (rcode int) {
 	if r.edns || !rec.root {
 		return dns.RcodeFormatError

@@ -54,28 +54,45 @@ func TestMessages(t *testing.T) {
 				m.RecursionDesired, m.CheckingDisabled, m.AuthenticatedData, m.Zero = true, true, true, true
 			}), "NOERROR qr aa rd cd;" + set},
 		{"TC and AA and an rcode in a question mean nothing",
-			asked(t, func(m *dns.Msg) { m.Truncated, m.Authoritative, m.Rcode = true, true, dns.RcodeRefused }), "NOERROR qr aa;" + set},
+			asked(t, func(m *dns.Msg) { m.Truncated, m.Authoritative, m.Rcode = true, true, dns.RcodeRefused }),
+			"NOERROR qr aa;" + set},
 
 		{"a status request", asked(t, opcode(dns.OpcodeStatus)), "NOTIMP qr;"},
 		{"an update", asked(t, opcode(dns.OpcodeUpdate)), "NOTIMP qr;"},
 		{"an opcode that nobody has", asked(t, opcode(15)), "NOTIMP qr;"},
 		{"no question", asked(t, func(m *dns.Msg) { m.Question = nil }), "FORMERR qr;"},
-		{"two questions (RFC 9619 §4)", asked(t, func(m *dns.Msg) { m.Question = append(m.Question, m.Question[0]) }), "FORMERR qr;"},
+		{"two questions (RFC 9619 §4)", asked(t, func(m *dns.Msg) { m.Question = append(m.Question, m.Question[0]) }),
+			"FORMERR qr;"},
 		{"a question cut off", asked(t, nil)[:questionEnd-1], "FORMERR qr;"},
 		{"a name cut off", asked(t, nil)[:headerSize+5], "FORMERR qr;"},
 		{"a name that is a pointer to itself", changed(asked(t, nil), headerSize, 0xc0, headerSize), "FORMERR qr;"},
 		{"a label of a kind that is not used", changed(asked(t, nil), headerSize, 0x43), "FORMERR qr;"},
 		{"something after the question", append(asked(t, nil), 0), "FORMERR qr;"},
-		{"an answer in the question", asked(t, func(m *dns.Msg) { m.Answer = []dns.RR{mustRR(t, "a. 1 A 192.0.2.1")} }), "FORMERR qr;"},
-		{"an authority in the question", asked(t, func(m *dns.Msg) { m.Ns = []dns.RR{mustRR(t, "a. 1 A 192.0.2.1")} }), "FORMERR qr;"},
-		{"anything else besides is ignored", asked(t, func(m *dns.Msg) { m.Extra = []dns.RR{mustRR(t, "a. 1 A 192.0.2.1")} }), "NOERROR qr aa;" + set},
+		{"an answer in the question", asked(t, func(m *dns.Msg) {
+			m.Answer = []dns.RR{mustRR(t, "a. 1 A 192.0.2.1")}
+		}), "FORMERR qr;"},
+		{"an authority in the question", asked(t, func(m *dns.Msg) { m.Ns = []dns.RR{mustRR(t, "a. 1 A 192.0.2.1")} }),
+			"FORMERR qr;"},
+		{"anything else besides is ignored", asked(t, func(m *dns.Msg) {
+			m.Extra = []dns.RR{mustRR(t, "a. 1 A 192.0.2.1")}
+		}), "NOERROR qr aa;" + set},
 		{"a record besides that is cut off", asked(t, edns(1232))[:questionEnd+9], "FORMERR qr;"},
 
-		{"EDNS with the DO bit, which is repeated (RFC 3225 §3)", asked(t, edns(1232)), "NOERROR qr aa;" + set + " edns 0 1232 do"},
-		{"an option that nobody knows (RFC 6891 §6.1.2)", asked(t, edns(1232, &dns.EDNS0_LOCAL{Code: 65001, Data: []byte("x")})), "NOERROR qr aa;" + set + " edns 0 1232 do"},
-		{"an option that is longer than the record", changed(asked(t, edns(1232, &dns.EDNS0_LOCAL{Code: 65001, Data: []byte("x")})), questionEnd+14, 9), "FORMERR qr; edns 0 1232 do"},
-		{"a version that is to come (RFC 6891 §6.1.3)", asked(t, func(m *dns.Msg) { edns(1232)(m); m.IsEdns0().SetVersion(1) }), "BADVERS qr; edns 0 1232 do"},
-		{"EDNS twice (RFC 6891 §6.1.1)", asked(t, func(m *dns.Msg) { edns(1232)(m); m.Extra = append(m.Extra, m.Extra[0]) }), "FORMERR qr; edns 0 1232 do"},
+		{"EDNS with the DO bit, which is repeated (RFC 3225 §3)", asked(t, edns(1232)), "NOERROR qr aa;" + set +
+			" edns 0 1232 do"},
+		{"an option that nobody knows (RFC 6891 §6.1.2)",
+			asked(t, edns(1232, &dns.EDNS0_LOCAL{Code: 65001, Data: []byte("x")})), "NOERROR qr aa;" + set + " edns 0 1232 do"},
+		{"an option that is longer than the record",
+			changed(asked(t, edns(1232, &dns.EDNS0_LOCAL{Code: 65001, Data: []byte("x")})), questionEnd+14, 9),
+			"FORMERR qr; edns 0 1232 do"},
+		{"a version that is to come (RFC 6891 §6.1.3)", asked(t, func(m *dns.Msg) {
+			edns(1232)(m)
+			m.IsEdns0().SetVersion(1)
+		}), "BADVERS qr; edns 0 1232 do"},
+		{"EDNS twice (RFC 6891 §6.1.1)", asked(t, func(m *dns.Msg) {
+			edns(1232)(m)
+			m.Extra = append(m.Extra, m.Extra[0])
+		}), "FORMERR qr; edns 0 1232 do"},
 		{"EDNS of a name", asked(t, func(m *dns.Msg) { edns(1232)(m); m.Extra[0].Header().Name = "a." }), "FORMERR qr;"},
 
 		{"class CH", asked(t, func(m *dns.Msg) {
@@ -115,7 +132,8 @@ func header(m *dns.Msg) string {
 		set  bool
 		name string
 	}{
-		{m.Response, "qr"}, {m.Authoritative, "aa"}, {m.Truncated, "tc"}, {m.RecursionDesired, "rd"}, {m.RecursionAvailable, "ra"},
+		{m.Response, "qr"}, {m.Authoritative, "aa"}, {m.Truncated, "tc"}, {m.RecursionDesired, "rd"}, {m.RecursionAvailable,
+			"ra"},
 		{m.Zero, "z"}, {m.AuthenticatedData, "ad"}, {m.CheckingDisabled, "cd"},
 	} {
 		if flag.set {
@@ -154,9 +172,11 @@ func TestTruncation(t *testing.T) {
 		{"1232 octets hold 60 addresses, for names are compressed", "many.example.org. A", 4096, "aa 60 0 0"},
 		{"without EDNS 512 octets do not", "many.example.org. A", 0, "aa tc 0 0 0"},
 		{"a size below 512 counts as 512 (RFC 6891 §6.2.3)", "many.example.org. A", 100, "aa tc 0 0 0"},
-		{"a referral without the addresses that it needs is truncated (RFC 9471 §3.1)", "sub.example.org. A", 1232, "tc 0 13 32"},
+		{"a referral without the addresses that it needs is truncated (RFC 9471 §3.1)", "sub.example.org. A", 1232,
+			"tc 0 13 32"},
 		{"over TCP it is whole", "sub.example.org. A", -1, " 0 13 60"},
-		{"a referral without addresses from beside is not truncated (RFC 9471 §3.2)", "sibling.example.org. A", 1232, " 0 13 32"},
+		{"a referral without addresses from beside is not truncated (RFC 9471 §3.2)", "sibling.example.org. A", 1232,
+			" 0 13 32"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			name, typ, _ := strings.Cut(test.question, " ")
@@ -187,11 +207,12 @@ func TestTruncation(t *testing.T) {
 	}
 }
 
-// FuzzRespond sends anything. What is answered is a message that others read, that belongs to the question and is not larger
-// than the client takes.
+// FuzzRespond sends anything. What is answered is a message that others read, that belongs to the question and is not
+// larger than the client takes.
 func FuzzRespond(f *testing.F) {
 	c := NewCatalogue().With(readZone(f, exampleOrg)).With(readZone(f, childExampleOrg))
-	for _, name := range []string{"www.example.org.", "a.tree.example.org.", "x.wild.example.org.", "no.example.org.", "sub.example.org.", "."} {
+	for _, name := range []string{"www.example.org.", "a.tree.example.org.", "x.wild.example.org.", "no.example.org.",
+		"sub.example.org.", "."} {
 		for _, typ := range []uint16{dns.TypeA, dns.TypeNS, dns.TypeANY, dns.TypeDS, dns.TypeIXFR} {
 			f.Add(asked(f, func(m *dns.Msg) { m.Question[0].Name, m.Question[0].Qtype = name, typ }), false)
 			f.Add(asked(f, func(m *dns.Msg) { edns(4096)(m); m.Question[0].Name, m.Question[0].Qtype = name, typ }), true)

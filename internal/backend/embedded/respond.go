@@ -8,7 +8,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// A responder turns messages into answers. It keeps what it needs for that from one to the next, so it takes one at a time.
+// A responder turns messages into answers. It keeps what it needs for that from one to the next, so it takes one at a
+// time.
 type responder struct {
 	request   request
 	signature signature
@@ -21,8 +22,8 @@ type responder struct {
 	outgoing *outgoing // the answer is to be sent as a stream of messages
 }
 
-// serve makes a responder one of a server. What it answers from then on is from a catalogue that is read afterwards: one of
-// before the server had everything must not be taken for all that it has.
+// serve makes a responder one of a server. What it answers from then on is from a catalogue that is read afterwards:
+// one of before the server had everything must not be taken for all that it has.
 func (r *responder) serve(s *Server) {
 	r.opened = s.Opened()
 	if r.server == nil {
@@ -36,8 +37,8 @@ func (r *responder) admits(z *Zone) bool {
 	return r.server != nil && r.server.admits(z.name, asker{r.client, r.signature.valid()})
 }
 
-// respond returns the answer to a message, in the memory of buf where that suffices, or nil if it gets none, or not in one
-// piece.
+// respond returns the answer to a message, in the memory of buf where that suffices, or nil if it gets none, or not in
+// one piece.
 func (r *responder) respond(c *Catalogue, msg, buf []byte, stream bool) []byte {
 	r.answer.reset()
 	r.signature.clear()
@@ -135,8 +136,9 @@ func (r *request) transfers() bool {
 	return r.typ == rr.Type(dns.TypeAXFR) || r.typ == rr.Type(dns.TypeIXFR)
 }
 
-// write puts the answer into the message. What belongs to it and does not fit leaves a message that says no more than that it
-// is truncated: half a set is no set (RFC 2181 §9). Addresses are left out silently, unless a referral is of no use without.
+// write puts the answer into the message. What belongs to it and does not fit leaves a message that says no more than
+// that it is truncated: half a set is no set (RFC 2181 §9). Addresses are left out silently, unless a referral is of no
+// use without.
 func (r *responder) write() {
 	m, a := &r.message, &r.answer
 	if a.authoritative {
@@ -166,8 +168,8 @@ func (r *responder) write() {
 	}
 }
 
-// first returns which record of a set comes first. It changes from question to question, so that clients which take the first
-// address spread over all.
+// first returns which record of a set comes first. It changes from question to question, so that clients which take the
+// first address spread over all.
 func (r *responder) first(s section) int {
 	if s.set.count < 2 {
 		return 0

@@ -27,18 +27,21 @@ type Options struct {
 	Observer Observer // nil: nobody
 
 	Replicas ReplicaOptions // who else answers the same
-	Closed   bool           // until Open or Ready every question is answered SERVFAIL, upon which resolvers ask another server
+	// until Open or Ready every question is answered SERVFAIL, upon which resolvers ask another server
+	Closed bool
 
-	// RateLimit is how often in a second one network (/24 of IPv4, /56 of IPv6) gets the same answer over UDP. What is over
-	// it is truncated, upon which honest clients ask over TCP. Default 200; negative: no limit.
+	// RateLimit is how often in a second one network (/24 of IPv4, /56 of IPv6) gets the same answer over UDP. What is
+	// over it is truncated, upon which honest clients ask over TCP. Default 200; negative: no limit.
 	RateLimit int
 
-	MaxConns          int           // TCP connections at a time; the one idle for longest makes room; default 4096
-	MaxConnsPerClient int           // of one address, or /64 of IPv6; more are closed at once; default 512
-	IdleTimeout       time.Duration // until when the next question has to have come (RFC 7766 §6.2.3), and an answer to be taken; default 10 s
+	MaxConns          int // TCP connections at a time; the one idle for longest makes room; default 4096
+	MaxConnsPerClient int // of one address, or /64 of IPv6; more are closed at once; default 512
+	// until when the next question has to have come (RFC 7766 §6.2.3), and an answer to be taken; default 10 s
+	IdleTimeout time.Duration
 
 	MaxTransfers int // transfers at a time; more wait, and fail after IdleTimeout; default 10
-	History      int // records of changes that are kept of each zone for IXFR, at most as many as the zone has; default 10,000
+	// records of changes that are kept of each zone for IXFR, at most as many as the zone has; default 10,000
+	History int
 }
 
 func (o *Options) defaults() {
@@ -146,8 +149,8 @@ func (s *Server) Addrs() []netip.AddrPort {
 	return addrs
 }
 
-// listen binds one address for TCP and then the same for UDP, there once for each processor where the system spreads datagrams
-// over sockets. That would let two servers share a port without knowing; TCP does not.
+// listen binds one address for TCP and then the same for UDP, there once for each processor where the system spreads
+// datagrams over sockets. That would let two servers share a port without knowing; TCP does not.
 func (s *Server) listen(ctx context.Context, addr netip.AddrPort) error {
 	if s.opts.Streams != nil {
 		l, err := s.opts.Streams(ctx, addr)
@@ -188,8 +191,8 @@ func (s *Server) closeListeners() {
 	}
 }
 
-// Close stops the server: it takes nothing new, answers what it has taken, and returns when that is done. When the context
-// ends before, connections are cut off.
+// Close stops the server: it takes nothing new, answers what it has taken, and returns when that is done. When the
+// context ends before, connections are cut off.
 func (s *Server) Close(ctx context.Context) error {
 	if !s.closing.CompareAndSwap(false, true) {
 		return errors.New("the server is being closed already")
@@ -218,7 +221,8 @@ func (s *Server) Close(ctx context.Context) error {
 func (s *Server) respond(r *responder, msg, buf []byte, stream bool) (out []byte) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			s.opts.Log.Error("A message could not be answered. This is a fault of zonefold.", slog.Any("fault", fault), slog.String("message", fmt.Sprintf("%x", msg)))
+			s.opts.Log.Error("A message could not be answered. This is a fault of zonefold.", slog.Any("fault", fault),
+				slog.String("message", fmt.Sprintf("%x", msg)))
 			*r, out = responder{}, nil
 		}
 	}()

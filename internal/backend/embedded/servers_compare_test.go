@@ -25,19 +25,20 @@ var comparedSeed = flag.Uint64("compare.seed", 0, "seed of the random zones and 
 // comparedQuestions is how many questions every server is asked.
 const comparedQuestions = 10_000
 
-// peers are the servers that embedded is compared with. They are told not to add what has not been asked for: the zone's name
-// servers beside data.
+// peers are the servers that embedded is compared with. They are told not to add what has not been asked for: the
+// zone's name servers beside data.
 var peers = []struct {
 	name, extra string
 	start       func(context.Context, nameserver.Options) (*nameserver.Server, error)
 }{
-	{"BIND", "minimal-responses yes; zero-no-soa-ttl no; check-integrity no; check-names primary ignore; check-wildcard no; check-mx-cname ignore; check-srv-cname ignore; check-sibling no;", nameserver.StartBIND},
+	{"BIND", "minimal-responses yes; zero-no-soa-ttl no; check-integrity no; check-names primary ignore; check-wildcard " +
+		"no; check-mx-cname ignore; check-srv-cname ignore; check-sibling no;", nameserver.StartBIND},
 	{"Knot", "", nameserver.StartKnot},
 	{"NSD", "    minimal-responses: yes\n", nameserver.StartNSD},
 }
 
-// A reply is what the comparison looks at, each record in one canonical line. It leaves the additional section out: what
-// belongs there is left to the server (RFC 1034 §4.3.2 step 6).
+// A reply is what the comparison looks at, each record in one canonical line. It leaves the additional section out:
+// what belongs there is left to the server (RFC 1034 §4.3.2 step 6).
 type reply struct {
 	rcode             string
 	aa                bool
@@ -45,15 +46,16 @@ type reply struct {
 }
 
 func (r reply) String() string {
-	return fmt.Sprintf("%s aa=%t\n  answer\n    %s\n  authority\n    %s", r.rcode, r.aa, strings.Join(r.answer, "\n    "), strings.Join(r.authority, "\n    "))
+	return fmt.Sprintf("%s aa=%t\n  answer\n    %s\n  authority\n    %s", r.rcode, r.aa, strings.Join(r.answer, "\n    "),
+		strings.Join(r.authority, "\n    "))
 }
 
 func (r reply) equal(o reply) bool {
 	return r.rcode == o.rcode && r.aa == o.aa && slices.Equal(r.answer, o.answer) && slices.Equal(r.authority, o.authority)
 }
 
-// TestAnswersAreThoseOfOtherServers is the proof of what embedded answers: whatever it is asked, it agrees with BIND, Knot and
-// NSD that have the same zones, except for what deviations lists.
+// TestAnswersAreThoseOfOtherServers is the proof of what embedded answers: whatever it is asked, it agrees with BIND,
+// Knot and NSD that have the same zones, except for what deviations lists.
 func TestAnswersAreThoseOfOtherServers(t *testing.T) {
 	seed := *comparedSeed
 	if seed == 0 {
@@ -137,7 +139,8 @@ func askOne(c *dns.Conn, q question) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if len(answer) < len(wire) || !bytes.Equal(answer[:2], wire[:2]) || !bytes.Equal(answer[headerSize:len(wire)], wire[headerSize:]) {
+	if len(answer) < len(wire) || !bytes.Equal(answer[:2], wire[:2]) ||
+		!bytes.Equal(answer[headerSize:len(wire)], wire[headerSize:]) {
 		return reply{}, fmt.Errorf("the answer does not repeat the question: %x", answer)
 	}
 	var got dns.Msg

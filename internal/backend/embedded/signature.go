@@ -29,7 +29,8 @@ func (s *signature) clear() {
 	s.key, s.name, s.algorithm, s.mac, s.stamp, s.stream, s.prior = nil, nil, nil, nil, tsig.Stamp{}, false, nil
 }
 
-// keyring are the keys that requests may be signed with, by their names in wire format. Groups may use one name for several.
+// keyring are the keys that requests may be signed with, by their names in wire format. Groups may use one name for
+// several.
 type keyring map[string][]*tsig.Signer
 
 // read reads the TSIG record that begins at an offset. It reports whether it is one.
@@ -59,8 +60,8 @@ func (s *signature) read(msg []byte, at int) bool {
 	return len(s.stamp.Other) == int(binary.BigEndian.Uint16(b[size+4:]))
 }
 
-// expand appends a name that may be compressed (RFC 1035 §4.1.4) to dst, in lower case; nil if it is none or too long for
-// the room there. Pointers lead backwards.
+// expand appends a name that may be compressed (RFC 1035 §4.1.4) to dst, in lower case; nil if it is none or too long
+// for the room there. Pointers lead backwards.
 func expand(dst, msg []byte, at int) []byte {
 	for before := at; at < len(msg); {
 		length := int(msg[at])
@@ -89,8 +90,8 @@ func expand(dst, msg []byte, at int) []byte {
 	return nil
 }
 
-// check verifies the signature of a request whose TSIG record begins at an offset (RFC 8945 §5.2), and returns the rcode of
-// the answer if it does not hold.
+// check verifies the signature of a request whose TSIG record begins at an offset (RFC 8945 §5.2), and returns the
+// rcode of the answer if it does not hold.
 func (s *signature) check(msg []byte, at int, keys keyring, now time.Time) (rcode int) {
 	if !s.read(msg, at) {
 		s.clear()
@@ -125,7 +126,8 @@ func (s *signature) check(msg []byte, at int, keys keyring, now time.Time) (rcod
 	switch {
 	case max(off, -off) > int64(asked.Fudge):
 		s.stamp.Error = dns.RcodeBadTime
-		s.stamp.Other = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(nil, uint16(now.Unix()>>32)), uint32(now.Unix()))
+		s.stamp.Other = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(nil, uint16(now.Unix()>>32)),
+			uint32(now.Unix()))
 	case len(s.mac) < s.key.Size():
 		s.stamp.Error = dns.RcodeBadTrunc
 	default:
@@ -155,7 +157,8 @@ func (s *signature) size() int {
 	return n
 }
 
-// sign ends a message with its TSIG record, if the request had one, and returns the MAC. A request of ours has none before it.
+// sign ends a message with its TSIG record, if the request had one, and returns the MAC. A request of ours has none
+// before it.
 func (s *signature) sign(m *message) (mac []byte) {
 	if s.name == nil {
 		return nil

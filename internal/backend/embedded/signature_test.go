@@ -88,22 +88,31 @@ func TestWrongSignatures(t *testing.T) {
 		{"within five minutes", with(key, now.Add(-299*time.Second), nil), "NOERROR NOERROR signed"},
 		{"an unknown key", with(testKey(t, "unknown.", "hmac-sha256"), now, nil), "NOTAUTH BADKEY"},
 		{"an algorithm that is not the key's", with(testKey(t, "follower.", "hmac-sha512"), now, nil), "NOTAUTH BADKEY"},
-		{"an algorithm that nobody has", repacked(func(_ *dns.Msg, s *dns.TSIG) { s.Algorithm = "hmac-md5.sig-alg.reg.int." }), "NOTAUTH BADKEY"},
+		{"an algorithm that nobody has", repacked(func(_ *dns.Msg, s *dns.TSIG) {
+			s.Algorithm = "hmac-md5.sig-alg.reg.int."
+		}), "NOTAUTH BADKEY"},
 		{"another secret", with(&other, now, nil), "NOTAUTH BADSIG"},
 		{"another question", repacked(func(m *dns.Msg, _ *dns.TSIG) { m.Question[0].Qtype = dns.TypeNS }), "NOTAUTH BADSIG"},
-		{"another ID, as forwarders make one", repacked(func(m *dns.Msg, _ *dns.TSIG) { m.Id = 8 }), "NOERROR NOERROR signed"},
+		{"another ID, as forwarders make one", repacked(func(m *dns.Msg, _ *dns.TSIG) { m.Id = 8 }),
+			"NOERROR NOERROR signed"},
 		{"another time", repacked(func(_ *dns.Msg, s *dns.TSIG) { s.TimeSigned++ }), "NOTAUTH BADSIG"},
 		{"a clock that is late", with(key, now.Add(-301*time.Second), nil), "NOTAUTH BADTIME signed"},
 		{"a clock that is early", with(key, now.Add(310*time.Second), nil), "NOTAUTH BADTIME signed"},
-		{"half of the MAC", repacked(func(_ *dns.Msg, s *dns.TSIG) { s.MAC, s.MACSize = s.MAC[:32], 16 }), "NOTAUTH BADTRUNC signed"},
-		{"less than half of the MAC", repacked(func(_ *dns.Msg, s *dns.TSIG) { s.MAC, s.MACSize = s.MAC[:30], 15 }), "FORMERR"},
+		{"half of the MAC", repacked(func(_ *dns.Msg, s *dns.TSIG) { s.MAC, s.MACSize = s.MAC[:32], 16 }),
+			"NOTAUTH BADTRUNC signed"},
+		{"less than half of the MAC", repacked(func(_ *dns.Msg, s *dns.TSIG) { s.MAC, s.MACSize = s.MAC[:30], 15 }),
+			"FORMERR"},
 		{"no MAC", repacked(func(_ *dns.Msg, s *dns.TSIG) { s.MAC, s.MACSize = "", 0 }), "FORMERR"},
 		{"a MAC that is too long", repacked(func(_ *dns.Msg, s *dns.TSIG) { s.MAC, s.MACSize = s.MAC+"00", 33 }), "FORMERR"},
 		{"a class", repacked(func(_ *dns.Msg, s *dns.TSIG) { s.Hdr.Class = dns.ClassINET }), "FORMERR"},
 		{"a TTL", repacked(func(_ *dns.Msg, s *dns.TSIG) { s.Hdr.Ttl = 1 }), "FORMERR"},
 		{"two signatures", repacked(func(m *dns.Msg, s *dns.TSIG) { m.Extra = append(m.Extra, s) }), "FORMERR"},
-		{"something after the signature", repacked(func(m *dns.Msg, _ *dns.TSIG) { m.Extra = append(m.Extra, mustRR(t, "a. 1 A 192.0.2.1")) }), "FORMERR"},
-		{"a signature in the wrong section", repacked(func(m *dns.Msg, s *dns.TSIG) { m.Extra, m.Ns = nil, []dns.RR{s} }), "FORMERR"},
+		{"something after the signature", repacked(func(m *dns.Msg, _ *dns.TSIG) {
+			m.Extra = append(m.Extra, mustRR(t, "a. 1 A 192.0.2.1"))
+		}), "FORMERR"},
+		{"a signature in the wrong section", repacked(func(m *dns.Msg, s *dns.TSIG) {
+			m.Extra, m.Ns = nil, []dns.RR{s}
+		}), "FORMERR"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			wire := ofServer(s).respond(s.Catalogue(), c.msg, nil, true)
@@ -126,7 +135,8 @@ func TestWrongSignatures(t *testing.T) {
 	}
 }
 
-// checkSigned verifies the MAC of an answer, at the time that is in it, and what BADTIME tells besides (RFC 8945 §5.2.3).
+// checkSigned verifies the MAC of an answer, at the time that is in it, and what BADTIME tells besides (RFC 8945
+// §5.2.3).
 func checkSigned(t *testing.T, wire, request []byte, sig *dns.TSIG) {
 	t.Helper()
 	asked := unpack(t, request).IsTsig()
@@ -139,7 +149,8 @@ func checkSigned(t *testing.T, wire, request []byte, sig *dns.TSIG) {
 	mac, _ := hex.DecodeString(asked.MAC)
 	body := append([]byte(nil), wire[:findSignature(wire)]...)
 	body[11]--
-	want := signer.MAC(withLength(mac), body, signer.AppendVariables(nil, tsig.Stamp{Time: sig.TimeSigned, Fudge: sig.Fudge, Error: sig.Error, Other: other}))
+	want := signer.MAC(withLength(mac), body,
+		signer.AppendVariables(nil, tsig.Stamp{Time: sig.TimeSigned, Fudge: sig.Fudge, Error: sig.Error, Other: other}))
 	if sig.MAC != hex.EncodeToString(want) {
 		t.Errorf("the MAC of the answer is wrong")
 	}
@@ -187,7 +198,8 @@ func FuzzSignature(f *testing.F) {
 	}
 	key := testKey(f, "follower.", "hmac-sha256")
 	setPolicy(f, s, Policy{Transfer: []Rule{{Key: key}}})
-	if _, err := s.Group("test").Apply(f.Context(), mustName(f, "bench.example."), backend.Batch{Create: true, SOA: new(readZone(f, exampleOrg).soa)}); err != nil {
+	if _, err := s.Group("test").Apply(f.Context(), mustName(f, "bench.example."),
+		backend.Batch{Create: true, SOA: new(readZone(f, exampleOrg).soa)}); err != nil {
 		f.Fatal(err)
 	}
 	other := *key

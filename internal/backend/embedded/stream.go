@@ -10,8 +10,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// slowest is the pace at which a transfer has to be taken, in octets a second. A slower client is cut off, for it keeps others
-// waiting.
+// slowest is the pace at which a transfer has to be taken, in octets a second. A slower client is cut off, for it keeps
+// others waiting.
 const slowest = 16 << 10
 
 // A transfer of a stream of messages to one client.
@@ -33,7 +33,8 @@ func (s *Server) send(w *worker, c *conn) (err error) {
 	defer func() {
 		w.page = r.message.buf
 		if fault := recover(); fault != nil {
-			s.opts.Log.Error("A transfer broke off. This is a fault of zonefold.", slog.Any("fault", fault), slog.String("zone", t.zone.name.String()))
+			s.opts.Log.Error("A transfer broke off. This is a fault of zonefold.", slog.Any("fault", fault),
+				slog.String("zone", t.zone.name.String()))
 			*r, err = responder{}, errors.New("the transfer broke off")
 		}
 	}()
@@ -58,7 +59,8 @@ func (s *Server) send(w *worker, c *conn) (err error) {
 	if err != nil {
 		outcome = TransferBroken
 		err = fmt.Errorf("transferring zone %s: %w", t.zone.name, err)
-		s.opts.Log.Info("A transfer was not taken to its end.", slog.String("client", c.client.String()), slog.String("error", err.Error()))
+		s.opts.Log.Info("A transfer was not taken to its end.", slog.String("client", c.client.String()),
+			slog.String("error", err.Error()))
 	}
 	s.opts.Observer.Transferred(t.kind, outcome)
 	return err

@@ -18,7 +18,8 @@ func applyTo(t testing.TB, g *Group, zone dnsname.Name, changes ...plan.Change) 
 	batch := backend.Batch{Changes: changes}
 	if g.zone(zone) == nil {
 		batch.Create = true
-		batch.SOA = &rr.SOA{MName: mustName(t, "ns.example.net."), RName: zone, Serial: 1, Refresh: 3600, Retry: 600, Expire: 86400, Minimum: 60, TTL: 300}
+		batch.SOA = &rr.SOA{MName: mustName(t, "ns.example.net."), RName: zone, Serial: 1, Refresh: 3600, Retry: 600,
+			Expire: 86400, Minimum: 60, TTL: 300}
 	}
 	result, err := g.Apply(t.Context(), zone, batch)
 	if err != nil || len(result.Rejected) > 0 {

@@ -32,14 +32,16 @@ func (s *Server) accept(l net.Listener) {
 	}
 }
 
-// Sizes of a connection's buffers, in octets. Questions are small; answers of questions that came together leave together.
+// Sizes of a connection's buffers, in octets. Questions are small; answers of questions that came together leave
+// together.
 const (
 	readBuffer = 512
 	writeBatch = 16 << 10
 )
 
-// stream answers what comes over one connection, in the order in which it came, as no answer takes long (RFC 7766 §6.2.1.1,
-// §7). A question has to be there in full before the time-out, and so have answers to be taken: who is slow is cut off.
+// stream answers what comes over one connection, in the order in which it came, as no answer takes long (RFC 7766
+// §6.2.1.1, §7). A question has to be there in full before the time-out, and so have answers to be taken: who is slow
+// is cut off.
 func (s *Server) stream(c *conn) {
 	defer s.conns.remove(c)
 	in := bufio.NewReaderSize(c.Conn, readBuffer)
@@ -61,8 +63,8 @@ func (s *Server) stream(c *conn) {
 	}
 }
 
-// A worker is what answering takes while there is something to answer: idle connections, of which there may be thousands,
-// have none.
+// A worker is what answering takes while there is something to answer: idle connections, of which there may be
+// thousands, have none.
 type worker struct {
 	responder responder
 	out       []byte // answers

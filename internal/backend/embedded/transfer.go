@@ -51,9 +51,9 @@ func (r *responder) observe(kind, outcome string) {
 	}
 }
 
-// increment answers an IXFR: with the SOA alone if the client has that serial or a later one (RFC 1995 §2), with the way from
-// its serial to now, or with the whole zone if that way is not known or longer. Over UDP what does not fit is the SOA alone,
-// upon which the client comes over TCP.
+// increment answers an IXFR: with the SOA alone if the client has that serial or a later one (RFC 1995 §2), with the
+// way from its serial to now, or with the whole zone if that way is not known or longer. Over UDP what does not fit is
+// the SOA alone, upon which the client comes over TCP.
 func (r *responder) increment(z *Zone, stream bool) (rcode int) {
 	q, now := &r.request, z.version()
 	steps, known := z.history.since(q.serial)
@@ -95,8 +95,8 @@ func newWriter(m *message, next func() error) *writer {
 	return &writer{m: m, next: next, base: m.known}
 }
 
-// softLimit is how large a message of a transfer gets if no single record is larger, in octets: names are compressed up to
-// there (RFC 1035 §4.1.4).
+// softLimit is how large a message of a transfer gets if no single record is larger, in octets: names are compressed up
+// to there (RFC 1035 §4.1.4).
 const softLimit = maxPointer
 
 type tooLongError struct{}
@@ -137,8 +137,8 @@ func (w *writer) record(owner []byte, s *set, data []byte) error {
 	}
 }
 
-// steps writes an increment: the new SOA, for each step the SOA that it starts from, what goes, the SOA that it leads to and
-// what comes, and the new SOA (RFC 1995 §4).
+// steps writes an increment: the new SOA, for each step the SOA that it starts from, what goes, the SOA that it leads
+// to and what comes, and the new SOA (RFC 1995 §4).
 func (w *writer) steps(z *Zone, steps []*step) error {
 	now := z.version()
 	apex := z.path.wire

@@ -42,7 +42,8 @@ func filled(t testing.TB, opts Options, names int) (*Server, *Group, string) {
 	g := s.Group("test")
 	changes := []plan.Change{put(t, "bench.example.", rr.TypeNS, 300, "ns.example.net.")}
 	for i := range names {
-		changes = append(changes, put(t, fmt.Sprintf("host-%d.bench.example.", i), rr.TypeA, 300, "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"))
+		changes = append(changes, put(t, fmt.Sprintf("host-%d.bench.example.", i), rr.TypeA, 300, "192.0.2.1", "192.0.2.2",
+			"192.0.2.3", "192.0.2.4"))
 	}
 	applyTo(t, g, mustName(t, "bench.example."), changes...)
 	return s, g, addr
@@ -98,7 +99,8 @@ func TestTransfersAreWhole(t *testing.T) {
 		large = append(large, fmt.Sprintf("%q", strings.Repeat(string(rune('a'+i%26)), 240)+fmt.Sprint(i)))
 	}
 	applyTo(t, g, mustName(t, "bench.example."), put(t, "large.bench.example.", rr.TypeTXT, 300, large...))
-	for _, key := range []*Key{nil, testKey(t, "follower.", "hmac-sha256"), testKey(t, "follower.bench.example.", "hmac-sha512")} {
+	for _, key := range []*Key{nil, testKey(t, "follower.", "hmac-sha256"), testKey(t, "follower.bench.example.",
+		"hmac-sha512")} {
 		if key != nil {
 			setPolicy(t, s, Policy{Transfer: []Rule{{Key: key}}})
 		}
@@ -151,7 +153,8 @@ func TestSlowFollowersAreCutOff(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the slow follower is not cut off: %v", seen.counts)
 		}
-		if m, err := dns.Exchange(new(dns.Msg).SetQuestion("bench.example.", dns.TypeSOA), addr); err != nil || len(m.Answer) != 1 {
+		if m, err := dns.Exchange(new(dns.Msg).SetQuestion("bench.example.", dns.TypeSOA), addr); err != nil ||
+			len(m.Answer) != 1 {
 			t.Fatalf("questions wait: %v %v", m, err)
 		}
 	}

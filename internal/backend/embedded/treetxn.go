@@ -80,8 +80,8 @@ func (t *treeTxn[V]) remove(name []byte) {
 	t.size--
 }
 
-// cut removes a value that is there. A branch that is left with one value is replaced by it, so that the shape of a tree
-// follows from what is in it.
+// cut removes a value that is there. A branch that is left with one value is replaced by it, so that the shape of a
+// tree follows from what is in it.
 func (t *treeTxn[V]) cut(b *branch[V], name []byte, hash uint64, depth int) *branch[V] {
 	b = t.own(b)
 	if depth >= hashBits {

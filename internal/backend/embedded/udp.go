@@ -35,14 +35,14 @@ func (s *Server) datagrams(c *net.UDPConn) {
 	}
 }
 
-// answerable reports whether an answer to that address can reach somebody. Port 0 is nobody's, and a source of the whole
-// network's address is forged.
+// answerable reports whether an answer to that address can reach somebody. Port 0 is nobody's, and a source of the
+// whole network's address is forged.
 func answerable(from netip.AddrPort) bool {
 	return from.Port() != 0 && !from.Addr().IsMulticast() && !from.Addr().IsUnspecified()
 }
 
-// A control reads and writes datagrams of a socket. Where the socket listens on all of the machine's addresses, it has an
-// answer leave from the one that the question came to.
+// A control reads and writes datagrams of a socket. Where the socket listens on all of the machine's addresses, it has
+// an answer leave from the one that the question came to.
 type control struct {
 	conn *net.UDPConn
 	oob  []byte // nil: the socket has one address

@@ -11,8 +11,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// A Zone is the content of one zone at one moment, ready to be asked. It never changes: With makes another one, at the cost
-// of what is different.
+// A Zone is the content of one zone at one moment, ready to be asked. It never changes: With makes another one, at the
+// cost of what is different.
 type Zone struct {
 	name  dnsname.Name
 	path  path // of name

@@ -72,8 +72,8 @@ func (z *Zone) dump() string {
 	return strings.Join(lines, "\n")
 }
 
-// TestChangesMakeTheZoneThatTheSetsMake compares a zone that went through random changes with one made of what was left, and
-// sees that no older version changed.
+// TestChangesMakeTheZoneThatTheSetsMake compares a zone that went through random changes with one made of what was
+// left, and sees that no older version changed.
 func TestChangesMakeTheZoneThatTheSetsMake(t *testing.T) {
 	apex := mustName(t, "example.org.")
 	soa := rr.SOA{MName: apex, RName: apex, Serial: 1, TTL: 300}
@@ -111,7 +111,8 @@ func TestChangesMakeTheZoneThatTheSetsMake(t *testing.T) {
 		}
 		fresh, _, _ = fresh.With(nil, all)
 		if z.dump() != fresh.dump() || z.sets != fresh.sets || z.sets != len(left)+1 {
-			rt.Fatalf("after its changes the zone has %d sets\n%s\n\nmade anew %d\n%s", z.sets, z.dump(), fresh.sets, fresh.dump())
+			rt.Fatalf("after its changes the zone has %d sets\n%s\n\nmade anew %d\n%s", z.sets, z.dump(), fresh.sets,
+				fresh.dump())
 		}
 	})
 }

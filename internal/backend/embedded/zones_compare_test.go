@@ -76,8 +76,8 @@ func readCompared(t *testing.T, file, text string) comparedZone {
 // alphabet makes names of random zones meet often.
 var alphabet = []string{"a", "b", "c", "ns", "_s", "*"}
 
-// A zoneMaker makes a zone of random names. What a loader would refuse it does not make: data beside a CNAME, names below a
-// DNAME or in another zone, wildcards that are cuts (RFC 4592 §4.2 leaves their meaning open).
+// A zoneMaker makes a zone of random names. What a loader would refuse it does not make: data beside a CNAME, names
+// below a DNAME or in another zone, wildcards that are cuts (RFC 4592 §4.2 leaves their meaning open).
 type zoneMaker struct {
 	random *rand.Rand
 	apex   dnsname.Name
@@ -175,7 +175,8 @@ func (m zoneMaker) content(n dnsname.Name) []rr.Set {
 	return sets
 }
 
-// hidden reports whether a name is below a DNAME, or below a cut and neither an address nor, one time in eight, left all the same.
+// hidden reports whether a name is below a DNAME, or below a cut and neither an address nor, one time in eight, left
+// all the same.
 func (m zoneMaker) hidden(n dnsname.Name) bool {
 	for up, ok := n.Parent(); ok && up != m.apex; up, ok = up.Parent() {
 		for _, s := range m.names[up] {

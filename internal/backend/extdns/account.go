@@ -87,7 +87,8 @@ func (o *offer) host(settings []string) error {
 		case o.takes(name):
 			o.hosted = append(o.hosted, name)
 		case len(settings) > 0:
-			return &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf("the settings have zone %s, which the server's filter leaves out", name)}
+			return &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf(
+				"the settings have zone %s, which the server's filter leaves out", name)}
 		}
 	}
 	if len(o.hosted) == 0 {
@@ -109,7 +110,8 @@ func (o *offer) takes(name dnsname.Name) bool {
 		suffix = strings.ToLower(strings.Trim(suffix, "."))
 		return suffix != "" && (text == suffix || strings.HasSuffix(text, "."+suffix))
 	}
-	return (len(o.filter.Include) == 0 || slices.ContainsFunc(o.filter.Include, under)) && !slices.ContainsFunc(o.filter.Exclude, under)
+	return (len(o.filter.Include) == 0 || slices.ContainsFunc(o.filter.Include, under)) &&
+		!slices.ContainsFunc(o.filter.Exclude, under)
 }
 
 // zoneOf returns the zone that a name is in: the longest, so that nobody takes what is in a zone below for his own.
@@ -150,7 +152,8 @@ func (c *Client) HostedZone(ctx context.Context, id string) (backend.HostedZone,
 	}
 	name, err := dnsname.Parse(strings.TrimSuffix(id, ".") + ".")
 	if err != nil || !slices.Contains(c.hosted, name) {
-		return backend.HostedZone{}, &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf("%s has no zone %q", c.Server(), id)}
+		return backend.HostedZone{}, &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf(
+			"%s has no zone %q", c.Server(), id)}
 	}
 	return c.zone(name), nil
 }

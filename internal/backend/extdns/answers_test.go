@@ -75,11 +75,13 @@ func TestAnswers(t *testing.T) {
 				}
 			})
 			z, _ := zoneOf(t, f, Config{Header: "X-Key: s3cret"})
-			_, err := z.Apply(t.Context(), z.name, backend.Batch{Changes: []plan.Change{put(set(t, "a.example.org.", rr.TypeA, 300, "192.0.2.1"))}})
+			_, err := z.Apply(t.Context(), z.name,
+				backend.Batch{Changes: []plan.Change{put(set(t, "a.example.org.", rr.TypeA, 300, "192.0.2.1"))}})
 			if backend.Class(err) != c.class || err != nil && !strings.Contains(err.Error(), c.text) {
 				t.Errorf("%v, want %s with %q", err, c.class, c.text)
 			}
-			if e, ok := errors.AsType[*backend.Error](err); ok && e.After != c.after || err != nil && strings.Contains(err.Error(), "s3cret") {
+			if e, ok := errors.AsType[*backend.Error](err); ok && e.After != c.after || err != nil &&
+				strings.Contains(err.Error(), "s3cret") {
 				t.Errorf("%v says to wait for %v", err, e.After)
 			}
 		})
@@ -93,18 +95,26 @@ func TestNegotiation(t *testing.T) {
 		want            []string
 		class           backend.ErrorClass
 	}{
-		{"a list", MediaType, `{"include":["example.org","sub.example.org",".dot.example"]}`, "", []string{"dot.example.", "example.org.", "sub.example.org."}, ""},
-		{"a list as the protocol's description has it", MediaType, `{"filters":["example.org"]}`, "", []string{"example.org."}, ""},
-		{"a list with exceptions", MediaType, `{"include":["example.org","sub.example.org"],"exclude":["sub.example.org"]}`, "", []string{"example.org."}, ""},
-		{"a media type with white space", "application/external.dns.webhook+json; version=1", `{"include":["example.org"]}`, "", []string{"example.org."}, ""},
+		{"a list", MediaType, `{"include":["example.org","sub.example.org",".dot.example"]}`, "", []string{"dot.example.",
+			"example.org.", "sub.example.org."}, ""},
+		{"a list as the protocol's description has it", MediaType, `{"filters":["example.org"]}`, "",
+			[]string{"example.org."}, ""},
+		{"a list with exceptions", MediaType, `{"include":["example.org","sub.example.org"],"exclude":["sub.example.org"]}`,
+			"", []string{"example.org."}, ""},
+		{"a media type with white space", "application/external.dns.webhook+json; version=1", `{"include":["example.org"]}`,
+			"", []string{"example.org."}, ""},
 		{"nothing", MediaType, `{}`, "", nil, backend.ErrNoZone},
 		{"nothing, with zones set", MediaType, `{}`, "a.example, b.example.", []string{"a.example.", "b.example."}, ""},
 		{"an expression", MediaType, `{"regexInclude":"\\.example$"}`, "a.example", []string{"a.example."}, ""},
-		{"an expression that leaves the zone out", MediaType, `{"regexInclude":".","regexExclude":"^a"}`, "a.example", nil, backend.ErrNoZone},
-		{"a list without the zone that is set", MediaType, `{"include":["example.org"]}`, "other.example", nil, backend.ErrNoZone},
-		{"a zone that is set below one of the list", MediaType, `{"include":["example.org"]}`, "sub.example.org", []string{"sub.example.org."}, ""},
+		{"an expression that leaves the zone out", MediaType, `{"regexInclude":".","regexExclude":"^a"}`, "a.example", nil,
+			backend.ErrNoZone},
+		{"a list without the zone that is set", MediaType, `{"include":["example.org"]}`, "other.example", nil,
+			backend.ErrNoZone},
+		{"a zone that is set below one of the list", MediaType, `{"include":["example.org"]}`, "sub.example.org", []string{
+			"sub.example.org."}, ""},
 		{"an expression that is none", MediaType, `{"regexInclude":"("}`, "a.example", nil, backend.ErrUnavailable},
-		{"another version", "application/external.dns.webhook+json;version=2", `{"include":["example.org"]}`, "", nil, backend.ErrUnavailable},
+		{"another version", "application/external.dns.webhook+json;version=2", `{"include":["example.org"]}`, "", nil,
+			backend.ErrUnavailable},
 		{"a page", "text/html", `<html>`, "", nil, backend.ErrUnavailable},
 		{"half an answer", MediaType, `{"include":[`, "", nil, backend.ErrUnavailable},
 	} {
@@ -138,17 +148,23 @@ func TestSecrets(t *testing.T) {
 		err     string
 	}{
 		{"a URL in the Secret", map[string]string{"url": "http://x"}, nil, Config{URL: "http://x:80"}, ""},
-		{"a URL in the settings", nil, map[string]string{"url": "http://x", "zones": "a.example", "timeout": "5s", "caBundle": "pem"}, Config{URL: "http://x:80", Zones: "a.example", Timeout: 5 * time.Second, CABundle: "pem"}, ""},
+		{"a URL in the settings", nil, map[string]string{"url": "http://x", "zones": "a.example", "timeout": "5s",
+			"caBundle": "pem"}, Config{URL: "http://x:80", Zones: "a.example", Timeout: 5 * time.Second, CABundle: "pem"}, ""},
 		{"two URLs", map[string]string{"url": "http://x"}, map[string]string{"url": "http://y"}, Config{}, "different URLs"},
 		{"a URL that is none", map[string]string{"url": "x"}, nil, Config{}, "is not http://"},
 		{"no URL", nil, nil, Config{}, "there is no url"},
-		{"a token", map[string]string{"url": "http://x", "token": "t"}, nil, Config{URL: "http://x:80", Header: "Authorization: Bearer t"}, ""},
-		{"a header", map[string]string{"url": "http://x", "header": "X-Key: k"}, nil, Config{URL: "http://x:80", Header: "X-Key: k"}, ""},
-		{"both", map[string]string{"url": "http://x", "token": "s3cret", "header": "X-Key: s3cret"}, nil, Config{}, "a token and a header"},
+		{"a token", map[string]string{"url": "http://x", "token": "t"}, nil,
+			Config{URL: "http://x:80", Header: "Authorization: Bearer t"}, ""},
+		{"a header", map[string]string{"url": "http://x", "header": "X-Key: k"}, nil,
+			Config{URL: "http://x:80", Header: "X-Key: k"}, ""},
+		{"both", map[string]string{"url": "http://x", "token": "s3cret", "header": "X-Key: s3cret"}, nil, Config{},
+			"a token and a header"},
 		{"a token with a line end", map[string]string{"url": "http://x", "token": "s3cret\n"}, nil, Config{}, "white space"},
-		{"a time-out that is none", map[string]string{"url": "http://x"}, map[string]string{"timeout": "soon"}, Config{}, "duration"},
+		{"a time-out that is none", map[string]string{"url": "http://x"}, map[string]string{"timeout": "soon"}, Config{},
+			"duration"},
 		{"a zone that is none", map[string]string{"url": "http://x"}, map[string]string{"zones": "a..b"}, Config{}, "zones"},
-		{"a certificate", map[string]string{"url": "http://x", "ca.crt": "a\nb\n"}, nil, Config{URL: "http://x:80", CABundle: "a\nb\n"}, ""},
+		{"a certificate", map[string]string{"url": "http://x", "ca.crt": "a\nb\n"}, nil,
+			Config{URL: "http://x:80", CABundle: "a\nb\n"}, ""},
 	} {
 		data := map[string][]byte{}
 		for k, v := range c.data {
@@ -162,7 +178,8 @@ func TestSecrets(t *testing.T) {
 			t.Errorf("%s: the error is %v", c.name, err)
 		}
 	}
-	for _, cfg := range []Config{{}, {URL: "x"}, {URL: "http://x", Header: "s3cret"}, {URL: "http://x", Header: "A: s3cret\n"}, {URL: "http://x", CABundle: "s3cret"}} {
+	for _, cfg := range []Config{{}, {URL: "x"}, {URL: "http://x", Header: "s3cret"},
+		{URL: "http://x", Header: "A: s3cret\n"}, {URL: "http://x", CABundle: "s3cret"}} {
 		if _, err := New(cfg, (&clock{}).Now); err == nil || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("a client of %+v: %v", cfg, err)
 		}

@@ -87,8 +87,8 @@ func (w *writing) apply(ctx context.Context, b backend.Batch) error {
 	return nil
 }
 
-// blame decides what a failure of the server means: external-dns' own servers answer 500 whatever is wrong. If the server is
-// well otherwise, it may be one of the sets.
+// blame decides what a failure of the server means: external-dns' own servers answer 500 whatever is wrong. If the
+// server is well otherwise, it may be one of the sets.
 func (w *writing) blame(ctx context.Context, err error) error {
 	var s status
 	if !errors.As(err, &s) {

@@ -1,9 +1,10 @@
-// Package extdns delivers zones to a server of external-dns' webhook protocol, as every webhook provider of external-dns is one,
-// and external-dns itself with --webhook-server.
+// Package extdns delivers zones to a server of external-dns' webhook protocol, as every webhook provider of
+// external-dns is one, and external-dns itself with --webhook-server.
 //
-// Such a server lists everything it has in one answer, takes creations, updates and deletions that name exactly what is there,
-// and answers for all of them at once. It may adjust what is wanted, leave out types that it does not know without a word, and
-// do a part of what it then reports as failed: so what is there is read before it is changed, and read back after.
+// Such a server lists everything it has in one answer, takes creations, updates and deletions that name exactly what is
+// there, and answers for all of them at once. It may adjust what is wanted, leave out types that it does not know
+// without a word, and do a part of what it then reports as failed: so what is there is read before it is changed, and
+// read back after.
 package extdns
 
 import (
@@ -28,11 +29,13 @@ import (
 
 // Config says which server. Equal Configs are one account.
 type Config struct {
-	URL      string        // with a path, if there are several providers behind one address
-	CABundle string        // certificates, in PEM, of the authorities that may have signed the server's; "" are the system's
-	Header   string        // "Name: value", sent with every call, because the protocol has no credentials; it is in no error and no log
-	Zones    string        // names with commas between them; "" are those that the server tells
-	Timeout  time.Duration // of one call; 0 is 30 seconds
+	URL string // with a path, if there are several providers behind one address
+	// certificates, in PEM, of the authorities that may have signed the server's; "" are the system's
+	CABundle string
+	// "Name: value", sent with every call, because the protocol has no credentials; it is in no error and no log
+	Header  string
+	Zones   string        // names with commas between them; "" are those that the server tells
+	Timeout time.Duration // of one call; 0 is 30 seconds
 	// Guard is for a server that a tenant chose.
 	Guard *dialguard.Guard
 	Reads *budget.Pool // bounds what is read; nil bounds each answer alone
@@ -50,7 +53,8 @@ const (
 // FromSecret reads a Config from the data of a Secret and from options.
 func FromSecret(data map[string][]byte, _ string, options map[string]string) (Config, error) {
 	r := secretdata.New(data, options)
-	cfg := Config{URL: r.Text("url", "URL"), CABundle: r.Lines("ca.crt", "caBundle"), Header: r.Text("header"), Zones: r.Option("zones")}
+	cfg := Config{URL: r.Text("url", "URL"), CABundle: r.Lines("ca.crt", "caBundle"), Header: r.Text("header"),
+		Zones: r.Option("zones")}
 	if option := r.Option("url"); option != "" {
 		if cfg.URL != "" && cfg.URL != option {
 			r.Fail("the Secret and the settings have different URLs: remove one")
@@ -111,7 +115,8 @@ func New(cfg Config, now func() time.Time) (*Client, error) {
 	if cfg.Header != "" {
 		name, value, ok := strings.Cut(cfg.Header, ":")
 		value = strings.Trim(value, " \t")
-		if !ok || value == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) {
+		if !ok || value == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) ||
+			strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) {
 			return nil, errors.New(`the header for the webhook provider is not of the form "Name: value", in ASCII`)
 		}
 		c.header = [2]string{name, value}
@@ -122,7 +127,8 @@ func New(cfg Config, now func() time.Time) (*Client, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = defaultTimeout
 	}
-	c.http, err = webcall.NewClient(webcall.Config{CABundle: cfg.CABundle, MaxAnswer: maxBody, Timeout: cfg.Timeout, Guard: cfg.Guard, Reads: cfg.Reads, Judge: judge})
+	c.http, err = webcall.NewClient(webcall.Config{CABundle: cfg.CABundle, MaxAnswer: maxBody, Timeout: cfg.Timeout,
+		Guard: cfg.Guard, Reads: cfg.Reads, Judge: judge})
 	return c, err
 }
 
@@ -141,7 +147,8 @@ func (c *Client) lock(ctx context.Context) error {
 	case c.turn <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("waiting for another call of the server: %w", context.Cause(ctx))}
+		return &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("waiting for another call of the server: %w",
+			context.Cause(ctx))}
 	}
 }
 
@@ -187,7 +194,8 @@ func (c *Client) call(ctx context.Context, method, path string, body, result any
 	case result == nil:
 		return nil
 	case path == "" && !sameType(resp.Header.Get("Content-Type")):
-		return broken("it answers with the content type %q and not with %s: it is another server, or speaks another version", resp.Header.Get("Content-Type"), MediaType)
+		return broken("it answers with the content type %q and not with %s: it is another server, or speaks another version",
+			resp.Header.Get("Content-Type"), MediaType)
 	}
 	if err := json.NewDecoder(resp.Body).Decode(result); err != nil {
 		if exceeded, ok := errors.AsType[*backend.Error](err); ok {
@@ -220,7 +228,8 @@ func judge(a webcall.Answer) *backend.Error {
 		e.Class, e.Cause = backend.ErrNotAuthorised, backend.CauseUnauthenticated
 	case a.Status == http.StatusForbidden:
 		e.Class, e.Cause = backend.ErrNotAuthorised, backend.CauseUnauthorised
-	case a.Status == http.StatusTooManyRequests, a.Status == http.StatusServiceUnavailable && webcall.RetryAfter(a.Header) > 0:
+	case a.Status == http.StatusTooManyRequests, a.Status == http.StatusServiceUnavailable &&
+		webcall.RetryAfter(a.Header) > 0:
 		e.Class = backend.ErrThrottled
 	case a.Status == http.StatusNotFound:
 		e.Err = errors.New("the URL is wrong, or the server does not speak the protocol")

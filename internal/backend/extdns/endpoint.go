@@ -29,7 +29,8 @@ func toEndpoint(set rr.Set) (endpoint, error) {
 	if name == "" || strings.Contains(name, `\`) {
 		return endpoint{}, errors.New("the name has characters that the protocol has no form for")
 	}
-	out := endpoint{DNSName: name, RecordType: set.Type.String(), RecordTTL: int64(set.TTL), Targets: make([]string, len(set.Data))}
+	out := endpoint{DNSName: name, RecordType: set.Type.String(), RecordTTL: int64(set.TTL),
+		Targets: make([]string, len(set.Data))}
 	for i, data := range set.Data {
 		if strings.HasPrefix(data, `\#`) {
 			return endpoint{}, errors.New("the data are in the form of RFC 3597, which the protocol does not have")
@@ -62,8 +63,8 @@ func keyOf(e endpoint) (rr.Key, error) {
 	return rr.Key{Name: name, Type: t}, nil
 }
 
-// setOf is a set as one or several endpoints say it. Several that differ in their identifier are answered by turns, by weight
-// or by place; such a thing, and what cannot be read, is there and equals nothing that is ever wanted.
+// setOf is a set as one or several endpoints say it. Several that differ in their identifier are answered by turns, by
+// weight or by place; such a thing, and what cannot be read, is there and equals nothing that is ever wanted.
 func setOf(key rr.Key, endpoints []endpoint) rr.Set {
 	var data []string
 	ttl := uint32(0)
@@ -112,7 +113,8 @@ func joined(data string) string {
 	return string(text)
 }
 
-// alike reports whether what a server has is what was wanted, as far as it can say so: it may leave out TTLs and join texts.
+// alike reports whether what a server has is what was wanted, as far as it can say so: it may leave out TTLs and join
+// texts.
 func alike(has, want rr.Set) bool {
 	if has.Key() != want.Key() || has.TTL != 0 && has.TTL != want.TTL {
 		return false

@@ -31,7 +31,8 @@ func read(t testing.TB, z *Zone, keys ...rr.Key) rr.Sets {
 // TestOneListForAll: what several zones of a server read one after the other, and what is read back, is one list.
 func TestOneListForAll(t *testing.T) {
 	f := extdnstest.Start(t, "example.org", "sub.example.org")
-	foreign(t, f, []rr.Set{set(t, "www.example.org.", rr.TypeA, 300, "192.0.2.1"), set(t, "www.sub.example.org.", rr.TypeA, 300, "192.0.2.2")}, nil)
+	foreign(t, f, []rr.Set{set(t, "www.example.org.", rr.TypeA, 300, "192.0.2.1"),
+		set(t, "www.sub.example.org.", rr.TypeA, 300, "192.0.2.2")}, nil)
 	z, now := zoneOf(t, f, Config{})
 	sub := z.client.Backend(backend.HostedZone{Name: parse(t, "sub.example.org.")}).(*Zone)
 	for zone, want := range map[*Zone]string{z: "www.example.org.", sub: "www.sub.example.org."} {
@@ -104,8 +105,14 @@ func TestAdjustments(t *testing.T) {
 		adjust  func(extdnstest.Endpoint) []extdnstest.Endpoint
 		refused bool
 	}{
-		{"a higher TTL", func(e extdnstest.Endpoint) []extdnstest.Endpoint { e.RecordTTL = 3600; return []extdnstest.Endpoint{e} }, false},
-		{"no TTL", func(e extdnstest.Endpoint) []extdnstest.Endpoint { e.RecordTTL = 0; return []extdnstest.Endpoint{e} }, false},
+		{"a higher TTL", func(e extdnstest.Endpoint) []extdnstest.Endpoint {
+			e.RecordTTL = 3600
+			return []extdnstest.Endpoint{e}
+		}, false},
+		{"no TTL", func(e extdnstest.Endpoint) []extdnstest.Endpoint {
+			e.RecordTTL = 0
+			return []extdnstest.Endpoint{e}
+		}, false},
 		{"texts without quotation marks", func(e extdnstest.Endpoint) []extdnstest.Endpoint {
 			if e.RecordType == "TXT" {
 				e.Targets = []string{"one; twothree"}
@@ -146,7 +153,8 @@ func TestAdjustments(t *testing.T) {
 
 // TestWhatIsAssertedIsReadFirst has somebody write right after the list was got.
 func TestWhatIsAssertedIsReadFirst(t *testing.T) {
-	theirs, ours := set(t, "www.example.org.", rr.TypeA, 300, "203.0.113.1"), set(t, "www.example.org.", rr.TypeA, 300, "192.0.2.1")
+	theirs, ours := set(t, "www.example.org.", rr.TypeA, 300, "203.0.113.1"), set(t, "www.example.org.", rr.TypeA, 300,
+		"192.0.2.1")
 	for _, c := range []struct {
 		name   string
 		change plan.Change
@@ -175,7 +183,8 @@ func TestWhatIsAssertedIsReadFirst(t *testing.T) {
 func TestSetsThatTakeTurns(t *testing.T) {
 	f := extdnstest.Start(t, "example.org")
 	for _, id := range []string{"blue", "green"} {
-		f.Sets = append(f.Sets, extdnstest.Endpoint{DNSName: "www.example.org", RecordType: "A", Targets: []string{"192.0.2.1"}, RecordTTL: 300, SetIdentifier: id})
+		f.Sets = append(f.Sets, extdnstest.Endpoint{DNSName: "www.example.org", RecordType: "A",
+			Targets: []string{"192.0.2.1"}, RecordTTL: 300, SetIdentifier: id})
 	}
 	z, _ := zoneOf(t, f, Config{})
 	want := set(t, "www.example.org.", rr.TypeA, 300, "192.0.2.1")
@@ -196,7 +205,8 @@ func TestNamesThatTheFilterLeavesOut(t *testing.T) {
 	if read(t, z).Len() != 0 {
 		t.Error("what is not for us is read")
 	}
-	r := apply(t, z, put(set(t, "b.theirs.example.org.", rr.TypeA, 300, "192.0.2.1")), put(set(t, "b.example.org.", rr.TypeA, 300, "192.0.2.1")),
+	r := apply(t, z, put(set(t, "b.theirs.example.org.", rr.TypeA, 300, "192.0.2.1")),
+		put(set(t, "b.example.org.", rr.TypeA, 300, "192.0.2.1")),
 		plan.Change{Key: set(t, "a.theirs.example.org.", rr.TypeA, 300, "192.0.2.1").Key()})
 	if len(r.Rejected) != 1 || !strings.Contains(r.Rejected[0].Reason, "filter") || f.Truth(t, z.name).Len() != 2 {
 		t.Errorf("refused are %v, and the server has %v", r.Rejected, f.Sets)

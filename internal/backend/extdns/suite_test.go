@@ -59,7 +59,8 @@ func foreign(t testing.TB, f *extdnstest.Server, put []rr.Set, gone []rr.Key) {
 		c.Create = append(c.Create, extdnstest.Endpoint(e))
 	}
 	for _, key := range gone {
-		if i := f.Index(extdnstest.Endpoint{DNSName: strings.TrimSuffix(key.Name.String(), "."), RecordType: key.Type.String()}); i >= 0 {
+		if i := f.Index(extdnstest.Endpoint{DNSName: strings.TrimSuffix(key.Name.String(), "."),
+			RecordType: key.Type.String()}); i >= 0 {
 			f.Sets = append(f.Sets[:i:i], f.Sets[i+1:]...)
 		}
 	}

@@ -26,9 +26,9 @@ type list struct {
 	sets  map[place][]endpoint
 }
 
-// How long a list is taken for true. To judge or to undo what is there it has to be young, as it is for zones of one server
-// that are read one after the other; that there is nothing at a name, one may believe for longer. What is asserted
-// (backend.Batch.Assert) is judged by no list of before.
+// How long a list is taken for true. To judge or to undo what is there it has to be young, as it is for zones of one
+// server that are read one after the other; that there is nothing at a name, one may believe for longer. What is
+// asserted (backend.Batch.Assert) is judged by no list of before.
 const (
 	young = 10 * time.Second
 	old   = 10 * time.Minute
@@ -71,7 +71,8 @@ func (z *Zone) Zones(context.Context) ([]dnsname.Name, error) { return []dnsname
 // begin waits for the turn and sees to it that the server has the zone.
 func (z *Zone) begin(ctx context.Context, name dnsname.Name) error {
 	if name != z.name {
-		return &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf("zone %s is asked for where %s is", name, z.name)}
+		return &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf(
+			"zone %s is asked for where %s is", name, z.name)}
 	}
 	c := z.client
 	if err := c.lock(ctx); err != nil {
@@ -79,7 +80,8 @@ func (z *Zone) begin(ctx context.Context, name dnsname.Name) error {
 	}
 	err := c.negotiate(ctx)
 	if err == nil && c.zoneOf(z.name) != z.name {
-		err = &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: errors.New("it is not among the server's zones any more")}
+		err = &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: errors.New(
+			"it is not among the server's zones any more")}
 	}
 	if err != nil {
 		c.unlock()

@@ -36,22 +36,24 @@ func classed(err error) error {
 	return unreadable(err)
 }
 
-// HostedZones lists the zones of the service account's project. Those that only lead elsewhere hold nothing and are left out.
+// HostedZones lists the zones of the service account's project. Those that only lead elsewhere hold nothing and are
+// left out.
 func (c *Client) HostedZones(ctx context.Context) ([]backend.HostedZone, error) {
 	var zones []backend.HostedZone
-	err := c.api.ManagedZones.List(c.project).MaxResults(zonesPerPage).Pages(ctx, func(page *dns.ManagedZonesListResponse) error {
-		for _, z := range page.ManagedZones {
-			if z.ForwardingConfig != nil || z.PeeringConfig != nil {
-				continue
+	err := c.api.ManagedZones.List(c.project).MaxResults(zonesPerPage).Pages(ctx,
+		func(page *dns.ManagedZonesListResponse) error {
+			for _, z := range page.ManagedZones {
+				if z.ForwardingConfig != nil || z.PeeringConfig != nil {
+					continue
+				}
+				hosted, err := c.hosted(c.project, z)
+				if err != nil {
+					return err
+				}
+				zones = append(zones, hosted)
 			}
-			hosted, err := c.hosted(c.project, z)
-			if err != nil {
-				return err
-			}
-			zones = append(zones, hosted)
-		}
-		return nil
-	})
+			return nil
+		})
 	if err != nil {
 		return nil, fmt.Errorf("listing the zones of project %s: %w", c.project, classed(err))
 	}

@@ -47,18 +47,27 @@ func TestAnswers(t *testing.T) {
 		cause  backend.Cause
 		after  time.Duration
 	}{
-		{"credentials that it does not know", 401, said("authError", "Invalid Credentials"), backend.ErrNotAuthorised, backend.CauseUnauthenticated, 0},
-		{"a service account that may not", 403, said("forbidden", "Forbidden"), backend.ErrNotAuthorised, backend.CauseUnauthorised, 0},
-		{"an API that is switched off", 403, said("accessNotConfigured", "Cloud DNS API has not been used"), backend.ErrNotAuthorised, backend.CauseUnauthorised, 0},
+		{"credentials that it does not know", 401, said("authError", "Invalid Credentials"), backend.ErrNotAuthorised,
+			backend.CauseUnauthenticated, 0},
+		{"a service account that may not", 403, said("forbidden", "Forbidden"), backend.ErrNotAuthorised,
+			backend.CauseUnauthorised, 0},
+		{"an API that is switched off", 403, said("accessNotConfigured", "Cloud DNS API has not been used"),
+			backend.ErrNotAuthorised, backend.CauseUnauthorised, 0},
 		{"too many calls", 403, said("rateLimitExceeded", "Queries per minute"), backend.ErrThrottled, "", 9 * time.Second},
-		{"too many calls of one user", 403, said("userRateLimitExceeded", "Queries"), backend.ErrThrottled, "", 9 * time.Second},
+		{"too many calls of one user", 403, said("userRateLimitExceeded", "Queries"), backend.ErrThrottled, "",
+			9 * time.Second},
 		{"too many calls, as a gateway says", 429, "", backend.ErrThrottled, "", 9 * time.Second},
 		{"too many sets", 403, said("quotaExceeded", "quota"), backend.ErrRejected, backend.CauseQuota, 0},
-		{"a zone that is not there", 404, said("notFound", "The 'parameters.managedZone' resource named 'x' does not exist."), backend.ErrNoZone, backend.CauseInvalid, 0},
-		{"a set that is not there", 404, said("notFound", "The 'entity.change.deletions[0]' resource named 'x' does not exist."), backend.ErrConflict, "", 0},
-		{"a set that is otherwise", 412, said("conditionNotMet", "Precondition not met for 'entity.change.deletions[0]'"), backend.ErrConflict, "", 0},
-		{"a set that is there", 409, said("alreadyExists", "The resource 'entity.change.additions[0]' already exists"), backend.ErrConflict, "", 0},
-		{"a set that is not valid", 400, said("invalid", "Invalid value for 'entity.change.additions[0]'"), backend.ErrRejected, "", 0},
+		{"a zone that is not there", 404, said("notFound", "The 'parameters.managedZone' resource named 'x' does not exist."),
+			backend.ErrNoZone, backend.CauseInvalid, 0},
+		{"a set that is not there", 404, said("notFound",
+			"The 'entity.change.deletions[0]' resource named 'x' does not exist."), backend.ErrConflict, "", 0},
+		{"a set that is otherwise", 412, said("conditionNotMet", "Precondition not met for 'entity.change.deletions[0]'"),
+			backend.ErrConflict, "", 0},
+		{"a set that is there", 409, said("alreadyExists", "The resource 'entity.change.additions[0]' already exists"),
+			backend.ErrConflict, "", 0},
+		{"a set that is not valid", 400, said("invalid", "Invalid value for 'entity.change.additions[0]'"),
+			backend.ErrRejected, "", 0},
 		{"a failure of the service", 503, said("backendError", "Backend Error"), backend.ErrUnavailable, "", 0},
 		{"a failure that says forbidden", 500, said("forbidden", "x"), backend.ErrUnavailable, "", 0},
 		{"a page", 502, "<html>", backend.ErrUnavailable, "", 0},
@@ -106,7 +115,8 @@ func TestTokens(t *testing.T) {
 	f.Key = &other
 	_, err := client(t, f, f.Document).HostedZones(t.Context())
 	e, ok := errors.AsType[*backend.Error](err)
-	if !ok || e.Class != backend.ErrNotAuthorised || e.Cause != backend.CauseUnauthenticated || !strings.Contains(err.Error(), "Invalid JWT Signature") {
+	if !ok || e.Class != backend.ErrNotAuthorised || e.Cause != backend.CauseUnauthenticated ||
+		!strings.Contains(err.Error(), "Invalid JWT Signature") {
 		t.Errorf("a key that was deleted: %v", err)
 	}
 	if err != nil && strings.Contains(err.Error(), "PRIVATE") {
@@ -131,16 +141,21 @@ func TestSecrets(t *testing.T) {
 	}{
 		{"a document", map[string]string{"serviceaccount.json": good}, nil, ""},
 		{"a document with a line end", map[string]string{"serviceaccount.json": good + "\n"}, nil, ""},
-		{"another place", map[string]string{"serviceaccount.json": good}, map[string]string{"endpoint": "http://x", "tokenEndpoint": "http://y"}, ""},
+		{"another place", map[string]string{"serviceaccount.json": good}, map[string]string{"endpoint": "http://x",
+			"tokenEndpoint": "http://y"}, ""},
 		{"nothing", map[string]string{"key": "s3cret"}, nil, "no value for serviceaccount.json"},
 		{"no JSON", map[string]string{"serviceaccount.json": "s3cret"}, nil, "no JSON document"},
-		{"another type", map[string]string{"serviceaccount.json": without("type", "authorized_user")}, nil, "type is not service_account"},
+		{"another type", map[string]string{"serviceaccount.json": without("type", "authorized_user")}, nil,
+			"type is not service_account"},
 		{"no project", map[string]string{"serviceaccount.json": without("project_id", "")}, nil, "project_id"},
-		{"a project that is a path", map[string]string{"serviceaccount.json": without("project_id", "../x")}, nil, "project_id"},
+		{"a project that is a path", map[string]string{"serviceaccount.json": without("project_id", "../x")}, nil,
+			"project_id"},
 		{"no address", map[string]string{"serviceaccount.json": without("client_email", "")}, nil, "client_email"},
 		{"a key that is none", map[string]string{"serviceaccount.json": without("private_key", "s3cret")}, nil, "not in PEM"},
-		{"a key that cannot be read", map[string]string{"serviceaccount.json": without("private_key", "-----BEGIN PRIVATE KEY-----\nczNjcmV0\n-----END PRIVATE KEY-----\n")}, nil, "cannot be read"},
-		{"a setting that nobody knows", map[string]string{"serviceaccount.json": good}, map[string]string{"project": "x"}, "no setting"},
+		{"a key that cannot be read", map[string]string{"serviceaccount.json": without("private_key",
+			"-----BEGIN PRIVATE KEY-----\nczNjcmV0\n-----END PRIVATE KEY-----\n")}, nil, "cannot be read"},
+		{"a setting that nobody knows", map[string]string{"serviceaccount.json": good}, map[string]string{"project": "x"},
+			"no setting"},
 	} {
 		data := map[string][]byte{}
 		for k, v := range c.data {
@@ -154,7 +169,8 @@ func TestSecrets(t *testing.T) {
 			if _, err := New(cfg); err != nil {
 				t.Errorf("%s: %v", c.name, err)
 			}
-		} else if err == nil || !strings.Contains(err.Error(), c.err) || strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "czNjcmV0") {
+		} else if err == nil || !strings.Contains(err.Error(), c.err) || strings.Contains(err.Error(), "s3cret") ||
+			strings.Contains(err.Error(), "czNjcmV0") {
 			t.Errorf("%s: the error is %v", c.name, err)
 		}
 	}
@@ -174,12 +190,14 @@ func TestAccounts(t *testing.T) {
 		t.Fatalf("%d zones (%v), want 27", len(all), err)
 	}
 	all = slices.DeleteFunc(all, func(z backend.HostedZone) bool { return z.Name != parse(t, "example.org.") })
-	if all[0].ID != clouddnstest.Project+"/outside" || all[0].Private || !all[1].Private || all[0].Target == all[1].Target {
+	if all[0].ID != clouddnstest.Project+"/outside" || all[0].Private || !all[1].Private ||
+		all[0].Target == all[1].Target {
 		t.Errorf("the public zone does not come before the private one: %+v", all[:2])
 	}
 	for id, class := range map[string]backend.ErrorClass{
-		clouddnstest.Project + "/outside": "", "outside": "", "nothing": backend.ErrNoZone, "other-project/outside": backend.ErrNotAuthorised,
-		"": backend.ErrNoZone, "../x": backend.ErrNoZone, "a/b/c": backend.ErrNoZone,
+		clouddnstest.Project + "/outside": "", "outside": "", "nothing": backend.ErrNoZone,
+		"other-project/outside": backend.ErrNotAuthorised,
+		"":                      backend.ErrNoZone, "../x": backend.ErrNoZone, "a/b/c": backend.ErrNoZone,
 	} {
 		z, err := c.HostedZone(t.Context(), id)
 		if backend.Class(err) != class || class == "" && z != all[0] {

@@ -13,8 +13,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// Apply makes one change of the service. If what was known turns out to be outdated, the zone is read and it is tried with what
-// is there.
+// Apply makes one change of the service. If what was known turns out to be outdated, the zone is read and it is tried
+// with what is there.
 func (z *Zone) Apply(ctx context.Context, name dnsname.Name, b backend.Batch) (backend.Result, error) {
 	if err := z.is(name); err != nil {
 		return backend.Result{}, err
@@ -50,8 +50,8 @@ func (z *Zone) apply(ctx context.Context, changes []plan.Change) (backend.Result
 	return z.send(ctx, changes)
 }
 
-// trusts reports whether a change may be made by what is known. One that changes nothing is there because somebody does not
-// trust what is known.
+// trusts reports whether a change may be made by what is known. One that changes nothing is there because somebody does
+// not trust what is known.
 func (z *Zone) trusts(c plan.Change) bool {
 	return z.book.complete && z.book.set(c.Key).Equal(c.Have) && !c.Have.Equal(c.Want)
 }

@@ -54,8 +54,8 @@ func keyOf(set *dns.ResourceRecordSet) (rr.Key, error) {
 	return rr.Key{Name: name, Type: t}, nil
 }
 
-// fromSet reads a set. One that is answered by a policy, and data that cannot be read, are there and equal nothing that is ever
-// wanted.
+// fromSet reads a set. One that is answered by a policy, and data that cannot be read, are there and equal nothing that
+// is ever wanted.
 func fromSet(key rr.Key, set *dns.ResourceRecordSet) rr.Set {
 	ttl := uint32(max(0, min(set.Ttl, 1<<32-1)))
 	if set.RoutingPolicy != nil || len(set.Rrdatas) == 0 {
@@ -84,5 +84,6 @@ func toSet(set rr.Set) (*dns.ResourceRecordSet, error) {
 			return nil, fmt.Errorf("%s: the data are in the form of RFC 3597, which the service does not have", set.Key())
 		}
 	}
-	return &dns.ResourceRecordSet{Name: set.Name.String(), Type: set.Type.String(), Ttl: int64(set.TTL), Rrdatas: set.Data, ForceSendFields: []string{"Ttl"}}, nil
+	return &dns.ResourceRecordSet{Name: set.Name.String(), Type: set.Type.String(), Ttl: int64(set.TTL), Rrdatas: set.Data,
+		ForceSendFields: []string{"Ttl"}}, nil
 }

@@ -1,8 +1,9 @@
 // Package googleclouddns delivers zones to Google Cloud DNS by its API, with Google's client.
 //
-// A batch is one change, which the service carries out as a whole or not at all, and then publishes: it is pending until all of
-// its name servers have it. What a change deletes has to be exactly what is there, so sets are known as the service writes
-// them, from the last reading of the zone, or are looked up first. The service has an SOA and apex name servers of its own.
+// A batch is one change, which the service carries out as a whole or not at all, and then publishes: it is pending
+// until all of its name servers have it. What a change deletes has to be exactly what is there, so sets are known as
+// the service writes them, from the last reading of the zone, or are looked up first. The service has an SOA and apex
+// name servers of its own.
 package googleclouddns
 
 import (
@@ -33,8 +34,8 @@ type Config struct {
 	ServiceAccount string
 	// Endpoint is the address of the API; "" is the service's own.
 	Endpoint string
-	// TokenEndpoint is where tokens come from; "" is the service's own. What the document says of it does not count: whoever
-	// writes the document would get to know signatures.
+	// TokenEndpoint is where tokens come from; "" is the service's own. What the document says of it does not count:
+	// whoever writes the document would get to know signatures.
 	TokenEndpoint string
 }
 
@@ -61,7 +62,8 @@ const (
 // FromSecret reads a Config from the data of a Secret and from options.
 func FromSecret(data map[string][]byte, _ string, options map[string]string) (Config, error) {
 	r := secretdata.New(data, options)
-	cfg := Config{ServiceAccount: r.Lines("serviceaccount.json"), Endpoint: r.Option("endpoint"), TokenEndpoint: r.Option("tokenEndpoint")}
+	cfg := Config{ServiceAccount: r.Lines("serviceaccount.json"), Endpoint: r.Option("endpoint"), TokenEndpoint: r.Option(
+		"tokenEndpoint")}
 	if cfg.ServiceAccount == "" {
 		r.Missing("serviceaccount.json")
 	} else if _, err := readAccount(cfg.ServiceAccount); err != nil {
@@ -143,7 +145,8 @@ func newClient(cfg Config, limiter *rate.Limiter) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &http.Client{Transport: &oauth2.Transport{Source: oauth2.ReuseTokenSource(nil, tokens), Base: calls.Transport}, Timeout: callTimeout}
+	h := &http.Client{Transport: &oauth2.Transport{Source: oauth2.ReuseTokenSource(nil, tokens), Base: calls.Transport},
+		Timeout: callTimeout}
 	api, err := dns.NewService(context.Background(), option.WithHTTPClient(h), option.WithEndpoint(base.String()+"/"))
 	if err != nil {
 		return nil, fmt.Errorf("making a client of Cloud DNS: %w", err)
@@ -176,7 +179,8 @@ func newTokens(account serviceAccount, url string) (*tokens, error) {
 		Email: account.ClientEmail, PrivateKey: []byte(account.PrivateKey), PrivateKeyID: account.PrivateKeyID,
 		Scopes: []string{dns.NdevClouddnsReadwriteScope}, TokenURL: url,
 	}
-	t.source = cfg.TokenSource(context.WithValue(context.Background(), oauth2.HTTPClient, &http.Client{Transport: t, Timeout: callTimeout}))
+	t.source = cfg.TokenSource(context.WithValue(context.Background(), oauth2.HTTPClient,
+		&http.Client{Transport: t, Timeout: callTimeout}))
 	return t, nil
 }
 

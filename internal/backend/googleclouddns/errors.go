@@ -61,7 +61,8 @@ func judge(a webcall.Answer) *backend.Error {
 	return e
 }
 
-// byStatus is what the status of an answer says. What it says of a part of a change is about what was believed to be there.
+// byStatus is what the status of an answer says. What it says of a part of a change is about what was believed to be
+// there.
 func byStatus(a webcall.Answer, text string) *backend.Error {
 	part := strings.Contains(text, "entity.change")
 	switch a.Status {

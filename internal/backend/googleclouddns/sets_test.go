@@ -42,7 +42,8 @@ func TestWhatIsNotKnownIsLookedUp(t *testing.T) {
 	gone := rr.Key{Name: parse(t, "gone.example.org."), Type: rr.TypeA}
 	for _, have := range []rr.Set{{}, www(t, "192.0.2.1"), www(t, "192.0.2.7")} {
 		foreign(t, f, []rr.Set{www(t, "203.0.113.1"), set(t, "gone.example.org.", rr.TypeA, 60, "203.0.113.3")}, nil)
-		apply(t, z, plan.Change{Key: gone}, plan.Change{Key: www(t, "192.0.2.1").Key(), Have: have, Want: www(t, "192.0.2.1")},
+		apply(t, z, plan.Change{Key: gone}, plan.Change{Key: www(t, "192.0.2.1").Key(), Have: have,
+			Want: www(t, "192.0.2.1")},
 			plan.Change{Key: rr.Key{Name: parse(t, "never.example.org."), Type: rr.TypeTXT}})
 		holds(t, f, www(t, "192.0.2.1"))
 	}
@@ -64,7 +65,8 @@ func TestWhatWasKnownIsOutdated(t *testing.T) {
 		}
 		between(f)
 		fresh := set(t, "new.example.org.", rr.TypeA, 300, "192.0.2.3")
-		if r := apply(t, z, plan.Change{Key: www(t, "192.0.2.1").Key(), Have: www(t, "192.0.2.1"), Want: www(t, "192.0.2.2")}, put(fresh)); len(r.Rejected) > 0 {
+		if r := apply(t, z, plan.Change{Key: www(t, "192.0.2.1").Key(), Have: www(t, "192.0.2.1"), Want: www(t, "192.0.2.2")},
+			put(fresh)); len(r.Rejected) > 0 {
 			t.Errorf("%s: %v", name, r.Rejected)
 		}
 		holds(t, f, www(t, "192.0.2.2"), fresh)
@@ -108,14 +110,16 @@ func TestQuota(t *testing.T) {
 	f.Quota = 2 // SOA and NS
 	z := zoneOf(t, f, f.Document)
 	_, err := z.Apply(t.Context(), z.name, backend.Batch{Changes: []plan.Change{put(www(t, "192.0.2.1"))}})
-	if e, ok := errors.AsType[*backend.Error](err); !ok || e.Class != backend.ErrRejected || e.Cause != backend.CauseQuota || !e.Temporary {
+	if e, ok := errors.AsType[*backend.Error](err); !ok || e.Class != backend.ErrRejected ||
+		e.Cause != backend.CauseQuota || !e.Temporary {
 		t.Errorf("a set above the quota: %v", err)
 	}
 }
 
 func TestSetsWithAPolicy(t *testing.T) {
 	f := serve(t)
-	f.Sets["example-org"]["www.example.org. A"] = &dns.ResourceRecordSet{Name: "www.example.org.", Type: "A", Ttl: 300, RoutingPolicy: &dns.RRSetRoutingPolicy{Kind: "x"}}
+	f.Sets["example-org"]["www.example.org. A"] = &dns.ResourceRecordSet{Name: "www.example.org.", Type: "A", Ttl: 300,
+		RoutingPolicy: &dns.RRSetRoutingPolicy{Kind: "x"}}
 	z := zoneOf(t, f, f.Document)
 	found, err := z.Read(t.Context(), z.name, backend.Ask{})
 	if got, ok := found.Sets.Get(www(t, "192.0.2.1").Key()); err != nil || !ok || got.Equal(www(t, "192.0.2.1")) {

@@ -38,7 +38,8 @@ func client(t testing.TB, f *clouddnstest.Server, document string) *Client {
 
 func zoneOf(t testing.TB, f *clouddnstest.Server, document string) *Zone {
 	t.Helper()
-	return client(t, f, document).Backend(backend.HostedZone{ID: clouddnstest.Project + "/example-org", Name: parse(t, "example.org.")}).(*Zone)
+	return client(t, f, document).Backend(backend.HostedZone{ID: clouddnstest.Project + "/example-org", Name: parse(t,
+		"example.org.")}).(*Zone)
 }
 
 func serve(t testing.TB) *clouddnstest.Server {
@@ -66,7 +67,8 @@ func foreign(t testing.TB, f *clouddnstest.Server, put []rr.Set, gone []rr.Key) 
 			change.Deletions = append(change.Deletions, there)
 		}
 	}
-	if status, _, why := f.CarryOut(f.Zones[0], f.Sets["example-org"], &change); status != 0 && why != "The 'entity.change' is empty." {
+	if status, _, why := f.CarryOut(f.Zones[0], f.Sets["example-org"], &change); status != 0 &&
+		why != "The 'entity.change' is empty." {
 		t.Error(why)
 	}
 }

@@ -23,7 +23,8 @@ const (
 
 // types are those that the service holds.
 var types = []rr.Type{
-	rr.TypeA, rr.TypeAAAA, rr.TypeCAA, rr.TypeCNAME, rr.TypeDNSKEY, rr.TypeDS, rr.TypeHTTPS, rr.TypeIPSECKEY, rr.TypeMX, rr.TypeNAPTR,
+	rr.TypeA, rr.TypeAAAA, rr.TypeCAA, rr.TypeCNAME, rr.TypeDNSKEY, rr.TypeDS, rr.TypeHTTPS, rr.TypeIPSECKEY, rr.TypeMX,
+	rr.TypeNAPTR,
 	rr.TypeNS, rr.TypePTR, rr.TypeSRV, rr.TypeSSHFP, rr.TypeSVCB, rr.TypeTLSA, rr.TypeTXT,
 }
 
@@ -74,7 +75,8 @@ func (z *Zone) is(name dnsname.Name) error {
 	if name == z.name {
 		return nil
 	}
-	return &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf("zone %s is asked for where %s is", name, z.name)}
+	return &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf(
+		"zone %s is asked for where %s is", name, z.name)}
 }
 
 // Read lists the zone, or asks for some sets.

@@ -12,14 +12,15 @@ import (
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
-// FromSecret reads the keys that the controllers of Gardener read for the provider type powerdns. There is no region and
-// there are no options.
+// FromSecret reads the keys that the controllers of Gardener read for the provider type powerdns. There is no region
+// and there are no options.
 func FromSecret(data map[string][]byte, _ string, options map[string]string) (Config, error) {
 	r := secretdata.New(data, options)
 	cfg := Config{ // with the defaults of Backend objects, so that one server has one client
 		ZoneKind: "Native",
 		URL:      strings.TrimSuffix(r.Need("Server", "server"), "/"), APIKey: r.Need("ApiKey", "apiKey"),
-		ServerID: cmp.Or(r.Text("VirtualHost", "virtualHost"), "localhost"), CABundle: r.Lines("TrustedCaCert", "trustedCaCert"),
+		ServerID: cmp.Or(r.Text("VirtualHost", "virtualHost"), "localhost"), CABundle: r.Lines("TrustedCaCert",
+			"trustedCaCert"),
 		InsecureSkipVerify: r.Bool("InsecureSkipVerify", "insecureSkipVerify"),
 	}
 	if cfg.URL != "" && !strings.Contains(cfg.URL, "://") {
@@ -53,17 +54,20 @@ func (a *Account) HostedZones(ctx context.Context) ([]backend.HostedZone, error)
 func (a *Account) HostedZone(ctx context.Context, id string) (backend.HostedZone, error) {
 	name, err := dnsname.Parse(strings.TrimSuffix(id, ".") + ".")
 	if err != nil {
-		return backend.HostedZone{}, &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf("zones of PowerDNS are known by their names: %w", err)}
+		return backend.HostedZone{}, &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf(
+			"zones of PowerDNS are known by their names: %w", err)}
 	}
 	var z zone
-	if err := a.client.call(ctx, request{method: http.MethodGet, path: zonePath(name), query: "rrsets=false", inZone: true}, &z); err != nil {
+	if err := a.client.call(ctx, request{method: http.MethodGet, path: zonePath(name), query: "rrsets=false",
+		inZone: true}, &z); err != nil {
 		return backend.HostedZone{}, fmt.Errorf("looking for zone %s at %s: %w", name, a.client.Server(), err)
 	}
 	return a.hosted(name), nil
 }
 
 func (a *Account) hosted(name dnsname.Name) backend.HostedZone {
-	return backend.HostedZone{ID: name.String(), Name: name, Target: backend.TargetKey{Server: a.client.Title(), Zone: name}}
+	return backend.HostedZone{ID: name.String(), Name: name, Target: backend.TargetKey{Server: a.client.Title(),
+		Zone: name}}
 }
 
 // Backend returns the client, which knows zones by their names.

@@ -62,16 +62,23 @@ func TestAnswers(t *testing.T) {
 		{"too many requests, no word until when", saying(429, "", "", ""), backend.ErrThrottled, "429", 0},
 		{"busy for a while", saying(503, "Retry-After", "3", ""), backend.ErrThrottled, "503", 3 * time.Second},
 		{"busy", saying(503, "", "", ""), backend.ErrUnavailable, "503", 0},
-		{"a proxy without its server", saying(502, "Content-Type", "text/plain", "no upstream"), backend.ErrUnavailable, "HTTP 502: no upstream", 0},
-		{"a failed transaction", saying(500, "Content-Type", jsonType, `{"error":"disk full"}`), backend.ErrUnavailable, "HTTP 500: disk full", 0},
-		{"several errors", saying(422, "Content-Type", jsonType, `{"error":"one","errors":["two","three"]}`), backend.ErrUnavailable, "one two three", 0},
+		{"a proxy without its server", saying(502, "Content-Type", "text/plain", "no upstream"), backend.ErrUnavailable,
+			"HTTP 502: no upstream", 0},
+		{"a failed transaction", saying(500, "Content-Type", jsonType, `{"error":"disk full"}`), backend.ErrUnavailable,
+			"HTTP 500: disk full", 0},
+		{"several errors", saying(422, "Content-Type", jsonType, `{"error":"one","errors":["two","three"]}`),
+			backend.ErrUnavailable, "one two three", 0},
 		{"a page", saying(200, "Content-Type", "text/html", "<html>"), backend.ErrUnavailable, "cannot be read", 0},
-		{"an answer cut off", saying(200, "Content-Type", jsonType, `{"name":"example.org.","rrsets":[`), backend.ErrUnavailable, "cannot be read", 0},
+		{"an answer cut off", saying(200, "Content-Type", jsonType, `{"name":"example.org.","rrsets":[`),
+			backend.ErrUnavailable, "cannot be read", 0},
 		{"nothing", saying(200, "", "", ""), backend.ErrUnavailable, "cannot be read", 0},
 		{"two answers", saying(200, "", "", `{"name":"example.org."} {}`), backend.ErrUnavailable, "after its end", 0},
 		{"another zone", saying(200, "", "", `{"name":"example.com."}`), backend.ErrUnavailable, `zone "example.com."`, 0},
-		{"a name that is none", saying(200, "", "", `{"name":"example.org.","rrsets":[{"name":"a..b.","type":"A"}]}`), backend.ErrUnavailable, "a..b.", 0},
-		{"a type that is none", saying(200, "", "", `{"name":"example.org.","rrsets":[{"name":"a.","type":"NOPE","records":[{"content":"x"}]}]}`), backend.ErrUnavailable, "NOPE", 0},
+		{"a name that is none", saying(200, "", "", `{"name":"example.org.","rrsets":[{"name":"a..b.","type":"A"}]}`),
+			backend.ErrUnavailable, "a..b.", 0},
+		{"a type that is none", saying(200, "", "",
+			`{"name":"example.org.","rrsets":[{"name":"a.","type":"NOPE","records":[{"content":"x"}]}]}`),
+			backend.ErrUnavailable, "NOPE", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := fake(t, c.answer).Read(t.Context(), name(t, "example.org."), backend.Ask{})
@@ -98,7 +105,8 @@ func TestRefusedWrites(t *testing.T) {
 			w.WriteHeader(status)
 			io.WriteString(w, strings.Repeat("long ", 100_000))
 		})
-		_, err := c.Apply(t.Context(), name(t, "example.org."), backend.Batch{SOA: &rr.SOA{MName: dnsname.Root, RName: dnsname.Root}})
+		_, err := c.Apply(t.Context(), name(t, "example.org."),
+			backend.Batch{SOA: &rr.SOA{MName: dnsname.Root, RName: dnsname.Root}})
 		detail, ok := errors.AsType[*backend.Error](err)
 		if !ok || detail.Class != backend.ErrRejected || detail.Temporary != temporary || len(err.Error()) > 2000 {
 			t.Errorf("HTTP %d to a PATCH is %v", status, err)
@@ -145,7 +153,9 @@ func TestConfigs(t *testing.T) {
 	good := Config{URL: "https://pdns.example.org", APIKey: "k"}
 	for what, change := range map[string]func(*Config){
 		"no URL": func(c *Config) { c.URL = "" }, "another scheme": func(c *Config) { c.URL = "ftp://pdns" },
-		"a user": func(c *Config) { c.URL = "https://user:word@pdns" }, "a query": func(c *Config) { c.URL = "https://pdns?x=y" },
+		"a user": func(c *Config) { c.URL = "https://user:word@pdns" }, "a query": func(c *Config) {
+			c.URL = "https://pdns?x=y"
+		},
 		"no key": func(c *Config) { c.APIKey = "" }, "a key with a line break": func(c *Config) { c.APIKey = "a\nb" },
 		"another kind": func(c *Config) { c.ZoneKind = "Slave" }, "no certificates": func(c *Config) { c.CABundle = "x" },
 	} {
@@ -163,7 +173,8 @@ func TestConfigs(t *testing.T) {
 
 func TestSizeIsAnUpperBound(t *testing.T) {
 	for _, set := range []rr.Set{
-		rr.NewSet(rr.Key{Name: name(t, `a\"b\\c.example.org.`), Type: rr.TypeTXT}, 4294967295, `"a \"quoted\" \\ text"`, `"second"`),
+		rr.NewSet(rr.Key{Name: name(t, `a\"b\\c.example.org.`), Type: rr.TypeTXT}, 4294967295, `"a \"quoted\" \\ text"`,
+			`"second"`),
 		rr.NewSet(rr.Key{Name: name(t, "a.example.org."), Type: rr.TypeHIP}, 1, "2 200100107B1A74DF365639CC39F1D578 AwEA"),
 		rr.NewSet(rr.Key{Name: name(t, "a.example.org."), Type: rr.TypeAAAA}, 1, "::ffff:192.0.2.1"),
 	} {

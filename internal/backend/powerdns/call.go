@@ -32,16 +32,17 @@ const (
 	maxError  = 1 << 16
 )
 
-// call makes a call and decodes its answer into result, unless that is nil. Errors have a class. Calls that write go one
-// after the other: of two transactions at the same moment SQLite gives one up, and the server answers 500 as if it did not
-// take the records.
+// call makes a call and decodes its answer into result, unless that is nil. Errors have a class. Calls that write go
+// one after the other: of two transactions at the same moment SQLite gives one up, and the server answers 500 as if it
+// did not take the records.
 func (c *Client) call(ctx context.Context, r request, result any) error {
 	if r.method != http.MethodGet {
 		select {
 		case c.writing <- struct{}{}:
 			defer func() { <-c.writing }()
 		case <-ctx.Done():
-			return &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("waiting for another call that writes: %w", context.Cause(ctx))}
+			return &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("waiting for another call that writes: %w",
+				context.Cause(ctx))}
 		}
 	}
 	var body io.Reader
@@ -128,7 +129,8 @@ func (c *Client) answerError(resp *http.Response, r request) error {
 		e.Class = backend.ErrConflict
 	case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "":
 		e.Class, e.After = backend.ErrThrottled, retryAfter(resp)
-	case writes && (code == http.StatusBadRequest || code == http.StatusRequestEntityTooLarge || code == http.StatusUnprocessableEntity):
+	case writes && (code == http.StatusBadRequest || code == http.StatusRequestEntityTooLarge ||
+		code == http.StatusUnprocessableEntity):
 		e.Class = backend.ErrRejected
 	case writes && code == http.StatusInternalServerError:
 		// The transaction failed; one record that the database does not take is enough for that.

@@ -1,9 +1,9 @@
 // Package powerdns delivers zones to the PowerDNS Authoritative Server by its HTTP API, version 1.
 //
-// One batch is one PATCH, which the server carries out in one database transaction, with the SOA and its serial in it. The
-// API has no compare-and-swap: the serial is looked at before each batch, so that another writer is noticed unless he
-// writes in the same moment or does not count. The server's own counting (SOA-EDIT-API) is switched off in the zones that
-// are written to, or the zone could not carry the same serial here as on its other servers.
+// One batch is one PATCH, which the server carries out in one database transaction, with the SOA and its serial in it.
+// The API has no compare-and-swap: the serial is looked at before each batch, so that another writer is noticed unless
+// he writes in the same moment or does not count. The server's own counting (SOA-EDIT-API) is switched off in the zones
+// that are written to, or the zone could not carry the same serial here as on its other servers.
 package powerdns
 
 import (
@@ -70,7 +70,8 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	transport := &http.Transport{MaxIdleConnsPerHost: concurrency, IdleConnTimeout: time.Minute, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}
+	transport := &http.Transport{MaxIdleConnsPerHost: concurrency, IdleConnTimeout: time.Minute,
+		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}
 	transport.TLSClientConfig.InsecureSkipVerify = cfg.InsecureSkipVerify // whoever has the key says so
 	if cfg.CABundle != "" {
 		pool := x509.NewCertPool()
@@ -94,8 +95,10 @@ func baseURL(text, server string) (*url.URL, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the URL of PowerDNS's API: %w", err)
 	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("the URL of PowerDNS's API, %q, is not http:// or https:// with a host and at most a path", u.Redacted())
+	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" ||
+		u.Fragment != "" {
+		return nil, fmt.Errorf("the URL of PowerDNS's API, %q, is not http:// or https:// with a host and at most a path",
+			u.Redacted())
 	}
 	u.Host = strings.ToLower(u.Host)
 	if u.Port() == "" {

@@ -122,8 +122,8 @@ func fromRRset(in rrset) (rr.Set, bool, error) {
 	return rr.NewSet(rr.Key{Name: name, Type: t}, in.TTL, data...), true, nil
 }
 
-// canonical returns the canonical form of content. What is not valid, which the server's database may hold all the same,
-// or no rdata at all (LUA), is there and equals nothing that is ever wanted.
+// canonical returns the canonical form of content. What is not valid, which the server's database may hold all the
+// same, or no rdata at all (LUA), is there and equals nothing that is ever wanted.
 func canonical(t rr.Type, content string) string {
 	if refuses(t) == "" {
 		if data, ok := hear(t, content); ok {

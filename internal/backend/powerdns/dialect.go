@@ -71,7 +71,8 @@ func sayLOC(data string) string {
 	return strings.Join(f, " ")
 }
 
-// saySVCB quotes no alpn and every ech, and gives a key without a value an empty one. Values of alpn have no spaces here.
+// saySVCB quotes no alpn and every ech, and gives a key without a value an empty one. Values of alpn have no spaces
+// here.
 func saySVCB(data string) string {
 	f := strings.Split(data, " ")
 	for i, field := range f {

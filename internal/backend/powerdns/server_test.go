@@ -24,7 +24,8 @@ func api(t *testing.T, p *nameserver.PowerDNS, method, path string, body any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), method, p.URL+"/api/v1/servers/localhost/"+path, bytes.NewReader(b))
+	req, err := http.NewRequestWithContext(t.Context(), method, p.URL+"/api/v1/servers/localhost/"+path,
+		bytes.NewReader(b))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,8 @@ func api(t *testing.T, p *nameserver.PowerDNS, method, path string, body any) {
 }
 
 func soa(t *testing.T, serial uint32) *rr.SOA {
-	return &rr.SOA{MName: parse(t, "ns.example.net."), RName: parse(t, "root.example.net."), Serial: serial, Refresh: 1, Retry: 2, Expire: 3, Minimum: 4, TTL: 60}
+	return &rr.SOA{MName: parse(t, "ns.example.net."), RName: parse(t, "root.example.net."), Serial: serial, Refresh: 1,
+		Retry: 2, Expire: 3, Minimum: 4, TTL: 60}
 }
 
 func put(sets ...rr.Set) []plan.Change {
@@ -56,7 +58,8 @@ func TestZonesAreCreatedWhole(t *testing.T) {
 	t.Parallel()
 	p := serve(t)
 	for zone, kind := range map[string]string{
-		"native.example.": "", "primary.example.": "Primary", "0/25.2.0.192.in-addr.arpa.": "Native", "_under.example.": "Master", ".": "",
+		"native.example.": "", "primary.example.": "Primary", "0/25.2.0.192.in-addr.arpa.": "Native",
+		"_under.example.": "Master", ".": "",
 	} {
 		c, err := powerdns.New(powerdns.Config{URL: p.URL + "/", APIKey: p.APIKey, ZoneKind: kind})
 		if err != nil {
@@ -98,7 +101,8 @@ func TestTheServersOwnCountingIsSwitchedOff(t *testing.T) {
 	p := serve(t)
 	for _, mode := range []string{"DEFAULT", "INCREASE", "EPOCH"} {
 		zone := parse(t, strings.ToLower(mode)+".example.")
-		api(t, p, http.MethodPost, "zones", map[string]any{"name": zone.String(), "kind": "Master", "nameservers": []string{"ns.example.net."}, "soa_edit_api": mode})
+		api(t, p, http.MethodPost, "zones", map[string]any{"name": zone.String(), "kind": "Master", "nameservers": []string{
+			"ns.example.net."}, "soa_edit_api": mode})
 		c := client(t, p, p.APIKey)
 		found, err := c.Read(t.Context(), zone, backend.Ask{})
 		if err != nil {
@@ -107,7 +111,8 @@ func TestTheServersOwnCountingIsSwitchedOff(t *testing.T) {
 		next := found.SOA
 		next.Serial += 7
 		set := rr.NewSet(rr.Key{Name: parse(t, "www."+zone.String()), Type: rr.TypeA}, 300, "192.0.2.1")
-		if _, err := c.Apply(t.Context(), zone, backend.Batch{Expect: &found.SOA, SOA: &next, Changes: put(set)}); err != nil {
+		if _, err := c.Apply(t.Context(), zone, backend.Batch{Expect: &found.SOA, SOA: &next,
+			Changes: put(set)}); err != nil {
 			t.Fatal(err)
 		}
 		if serial, err := p.Serial(t.Context(), zone); err != nil || serial != next.Serial {
@@ -115,7 +120,8 @@ func TestTheServersOwnCountingIsSwitchedOff(t *testing.T) {
 		}
 		again := next
 		again.Serial++
-		if _, err := c.Apply(t.Context(), zone, backend.Batch{Expect: &found.SOA, SOA: &again}); !errors.Is(err, backend.ErrConflict) {
+		if _, err := c.Apply(t.Context(), zone, backend.Batch{Expect: &found.SOA, SOA: &again}); !errors.Is(err,
+			backend.ErrConflict) {
 			t.Errorf("an SOA that is not there any more: %v", err)
 		}
 	}
@@ -125,7 +131,8 @@ func TestErrorsOfTheRealServer(t *testing.T) {
 	t.Parallel()
 	p := serve(t)
 	zone := parse(t, "example.org.")
-	api(t, p, http.MethodPost, "zones", map[string]any{"name": "secondary.example.", "kind": "Slave", "nameservers": []string{}, "masters": []string{"192.0.2.1"}})
+	api(t, p, http.MethodPost, "zones", map[string]any{"name": "secondary.example.", "kind": "Slave",
+		"nameservers": []string{}, "masters": []string{"192.0.2.1"}})
 	bad := rr.NewSet(rr.Key{Name: parse(t, "bad.example.org."), Type: rr.TypeKEY}, 300, "49152 3 5")
 	good := rr.NewSet(rr.Key{Name: parse(t, "good.example.org."), Type: rr.TypeA}, 300, "192.0.2.1")
 	odd := rr.NewSet(rr.Key{Name: parse(t, `a\.b.example.org.`), Type: rr.TypeA}, 300, "192.0.2.1")
@@ -143,11 +150,16 @@ func TestErrorsOfTheRealServer(t *testing.T) {
 		text   string
 	}{
 		{"a wrong key", wrong, zone, backend.Batch{Changes: put(good)}, backend.ErrNotAuthorised, "HTTP 401"},
-		{"a zone that is not there", right, parse(t, "missing.example."), backend.Batch{Changes: put(good)}, backend.ErrNoZone, "HTTP 404"},
-		{"a zone that another server fills", right, parse(t, "secondary.example."), backend.Batch{SOA: soa(t, 1)}, backend.ErrNotAuthorised, "Slave"},
-		{"a record that it cannot read", right, zone, backend.Batch{Changes: put(good, bad)}, backend.ErrRejected, "bad.example.org./KEY"},
-		{"a name that it does not take", right, zone, backend.Batch{Changes: put(odd)}, backend.ErrRejected, "unsupported characters"},
-		{"a new zone at another server", elsewhere, zone, backend.Batch{Create: true, SOA: soa(t, 1)}, backend.ErrUnavailable, "id is wrong"},
+		{"a zone that is not there", right, parse(t, "missing.example."), backend.Batch{Changes: put(good)},
+			backend.ErrNoZone, "HTTP 404"},
+		{"a zone that another server fills", right, parse(t, "secondary.example."), backend.Batch{SOA: soa(t, 1)},
+			backend.ErrNotAuthorised, "Slave"},
+		{"a record that it cannot read", right, zone, backend.Batch{Changes: put(good, bad)}, backend.ErrRejected,
+			"bad.example.org./KEY"},
+		{"a name that it does not take", right, zone, backend.Batch{Changes: put(odd)}, backend.ErrRejected,
+			"unsupported characters"},
+		{"a new zone at another server", elsewhere, zone, backend.Batch{Create: true, SOA: soa(t, 1)}, backend.ErrUnavailable,
+			"id is wrong"},
 	} {
 		_, err := c.client.Apply(t.Context(), c.zone, c.batch)
 		if backend.Class(err) != c.class || !strings.Contains(err.Error(), c.text) {
@@ -233,7 +245,8 @@ func TestChangesAreAnsweredAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if data == "" && answer.Rcode != "NXDOMAIN" || data != "" && (len(answer.Sets) != 1 || !answer.Sets[0].Equal(change.Want)) {
+		if data == "" && answer.Rcode != "NXDOMAIN" || data != "" &&
+			(len(answer.Sets) != 1 || !answer.Sets[0].Equal(change.Want)) {
 			t.Errorf("after %q was written the answer is %v", data, answer)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// TestZonesAreWrittenTogether: SQLite gives up one of two transactions that want to write at the same moment, and PowerDNS
-// then answers 500.
+// TestZonesAreWrittenTogether: SQLite gives up one of two transactions that want to write at the same moment, and
+// PowerDNS then answers 500.
 func TestZonesAreWrittenTogether(t *testing.T) {
 	t.Parallel()
 	p := serve(t)
@@ -26,8 +26,10 @@ func TestZonesAreWrittenTogether(t *testing.T) {
 				return
 			}
 			for serial := uint32(2); serial < 40; serial++ {
-				set := rr.NewSet(rr.Key{Name: parse(t, "www."+zone.String()), Type: rr.TypeA}, 300, fmt.Sprintf("192.0.2.%d", serial))
-				if _, err := c.Apply(t.Context(), zone, backend.Batch{SOA: soa(t, serial), Changes: []plan.Change{{Key: set.Key(), Want: set}}}); err != nil {
+				set := rr.NewSet(rr.Key{Name: parse(t, "www."+zone.String()), Type: rr.TypeA}, 300,
+					fmt.Sprintf("192.0.2.%d", serial))
+				if _, err := c.Apply(t.Context(), zone, backend.Batch{SOA: soa(t, serial),
+					Changes: []plan.Change{{Key: set.Key(), Want: set}}}); err != nil {
 					t.Error(err)
 					return
 				}

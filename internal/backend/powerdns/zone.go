@@ -26,7 +26,8 @@ func (c *Client) read(ctx context.Context, name dnsname.Name, ask backend.Ask) (
 		return backend.Observed{}, err
 	}
 	if answered, err := parseName(z.Name); err != nil || answered != name {
-		return backend.Observed{}, &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("the server answers with zone %q", z.Name)}
+		return backend.Observed{}, &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf(
+			"the server answers with zone %q", z.Name)}
 	}
 	found, err := fromZone(z)
 	if err != nil {
@@ -78,7 +79,8 @@ func (c *Client) apply(ctx context.Context, name dnsname.Name, batch backend.Bat
 	if err := c.look(ctx, name, batch); err != nil {
 		return err
 	}
-	return c.call(ctx, request{method: http.MethodPatch, path: zonePath(name), body: zone{RRsets: sets}, inZone: true}, nil)
+	return c.call(ctx, request{method: http.MethodPatch, path: zonePath(name), body: zone{RRsets: sets}, inZone: true},
+		nil)
 }
 
 // create makes the zone whole.
@@ -91,22 +93,25 @@ func (c *Client) create(ctx context.Context, name dnsname.Name, sets []rrset) er
 		zone
 		Nameservers []string `json:"nameservers"` // must be there, even empty
 	}{zone: zone{Name: name.String(), Kind: c.zoneKind, SOAEditAPI: &off, RRsets: sets}, Nameservers: []string{}}
-	if err := c.call(ctx, request{method: http.MethodPost, path: "zones", query: "rrsets=false", body: made}, nil); err != nil {
+	if err := c.call(ctx, request{method: http.MethodPost, path: "zones", query: "rrsets=false", body: made},
+		nil); err != nil {
 		return err
 	}
 	return c.forget(ctx, name)
 }
 
-// forget changes nothing, which makes the server forget what it remembers of the zone: unlike changes, creation leaves it
-// with REFUSED and NXDOMAIN for 20 seconds (cache-ttl) for names that were asked for before.
+// forget changes nothing, which makes the server forget what it remembers of the zone: unlike changes, creation leaves
+// it with REFUSED and NXDOMAIN for 20 seconds (cache-ttl) for names that were asked for before.
 func (c *Client) forget(ctx context.Context, name dnsname.Name) error {
-	return c.call(ctx, request{method: http.MethodPatch, path: zonePath(name), body: map[string][]rrset{"rrsets": {}}, inZone: true}, nil)
+	return c.call(ctx, request{method: http.MethodPatch, path: zonePath(name), body: map[string][]rrset{"rrsets": {}},
+		inZone: true}, nil)
 }
 
 // look stands in for a compare-and-swap, and sees to it that the server leaves the serial alone.
 func (c *Client) look(ctx context.Context, name dnsname.Name, batch backend.Batch) error {
 	var now zone
-	if err := c.call(ctx, request{method: http.MethodGet, path: zonePath(name), query: "rrsets=false", inZone: true}, &now); err != nil {
+	if err := c.call(ctx, request{method: http.MethodGet, path: zonePath(name), query: "rrsets=false", inZone: true},
+		&now); err != nil {
 		return err
 	}
 	switch strings.ToLower(now.Kind) {
@@ -123,7 +128,8 @@ func (c *Client) look(ctx context.Context, name dnsname.Name, batch backend.Batc
 	}
 	off := ""
 	settings := zone{Kind: now.Kind, SOAEditAPI: &off}
-	if err := c.call(ctx, request{method: http.MethodPut, path: zonePath(name), body: settings, inZone: true}, nil); err != nil {
+	if err := c.call(ctx, request{method: http.MethodPut, path: zonePath(name), body: settings, inZone: true},
+		nil); err != nil {
 		return errors.Join(fmt.Errorf("switching off SOA-EDIT-API, which is %q", *now.SOAEditAPI), err)
 	}
 	return nil

@@ -65,14 +65,16 @@ type Account struct {
 var _ backend.Account = (*Account)(nil)
 var _ backend.ZoneFinder = (*Account)(nil)
 
-// NewAccount makes an Account of a client. The zone is the one that the credentials are for; zero: any that the server has.
+// NewAccount makes an Account of a client. The zone is the one that the credentials are for; zero: any that the server
+// has.
 func NewAccount(client *Client, zone dnsname.Name) *Account { return &Account{client, zone} }
 
 // HostedZones returns the one zone that the credentials are for.
 func (a *Account) HostedZones(ctx context.Context) ([]backend.HostedZone, error) {
 	if a.zone.IsZero() {
 		return nil, &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid,
-			Err: fmt.Errorf("DNS has no list of zones, and the credentials for %s name none: add the key Zone to the Secret, or name the zone where it is used", a.client.server)}
+			Err: fmt.Errorf("DNS has no list of zones, and the credentials for %s name none: add the key Zone to the Secret, "+
+				"or name the zone where it is used", a.client.server)}
 	}
 	zone, err := a.look(ctx, a.zone)
 	if err != nil {
@@ -85,10 +87,12 @@ func (a *Account) HostedZones(ctx context.Context) ([]backend.HostedZone, error)
 func (a *Account) HostedZone(ctx context.Context, id string) (backend.HostedZone, error) {
 	name, err := dnsname.Parse(strings.TrimSuffix(id, ".") + ".")
 	if err != nil {
-		return backend.HostedZone{}, &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf("zones of DNS servers are known by their names: %w", err)}
+		return backend.HostedZone{}, &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf(
+			"zones of DNS servers are known by their names: %w", err)}
 	}
 	if !a.zone.IsZero() && name != a.zone {
-		return backend.HostedZone{}, &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf("the credentials are for %s, and not for %s", a.zone, name)}
+		return backend.HostedZone{}, &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf(
+			"the credentials are for %s, and not for %s", a.zone, name)}
 	}
 	return a.look(ctx, name)
 }
@@ -108,8 +112,8 @@ func (a *Account) look(ctx context.Context, name dnsname.Name) (backend.HostedZo
 	return a.hosted(name), nil
 }
 
-// unknown finds out whether REFUSED means a zone that the server does not have: BIND says it to queries then, too, and NOTAUTH to an
-// UPDATE (RFC 2136 §3.1.2), of which an empty one changes nothing.
+// unknown finds out whether REFUSED means a zone that the server does not have: BIND says it to queries then, too, and
+// NOTAUTH to an UPDATE (RFC 2136 §3.1.2), of which an empty one changes nothing.
 func (c *Client) unknown(link *conn, zone dnsname.Name, refused error) error {
 	if e, ok := errors.AsType[*backend.Error](refused); !ok || e.Words != rcodeName(dns.RcodeRefused) {
 		return refused
@@ -118,11 +122,13 @@ func (c *Client) unknown(link *conn, zone dnsname.Name, refused error) error {
 	if err != nil || rcode != dns.RcodeNotAuth {
 		return refused
 	}
-	return &backend.Error{Class: backend.ErrNoZone, Words: rcodeName(rcode), Err: errors.New("the server does not have the zone")}
+	return &backend.Error{Class: backend.ErrNoZone, Words: rcodeName(rcode), Err: errors.New(
+		"the server does not have the zone")}
 }
 
 func (a *Account) hosted(name dnsname.Name) backend.HostedZone {
-	return backend.HostedZone{ID: name.String(), Name: name, Target: backend.TargetKey{Server: a.client.Title(), Zone: name}}
+	return backend.HostedZone{ID: name.String(), Name: name, Target: backend.TargetKey{Server: a.client.Title(),
+		Zone: name}}
 }
 
 // FindZone asks for the SOA of a name and of all above it, up to the first that has one.
@@ -131,7 +137,8 @@ func (a *Account) FindZone(ctx context.Context, name dnsname.Name) (backend.Host
 		if name.Under(a.zone) {
 			return a.look(ctx, a.zone)
 		}
-		return backend.HostedZone{}, &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf("%s is not in %s, the zone that the credentials are for", name, a.zone)}
+		return backend.HostedZone{}, &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf(
+			"%s is not in %s, the zone that the credentials are for", name, a.zone)}
 	}
 	for at, ok := name, true; ok; at, ok = at.Parent() {
 		zone, err := a.look(ctx, at)
@@ -139,7 +146,8 @@ func (a *Account) FindZone(ctx context.Context, name dnsname.Name) (backend.Host
 			return zone, err
 		}
 	}
-	return backend.HostedZone{}, &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf("%s has no zone that holds %s", a.client.server, name)}
+	return backend.HostedZone{}, &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf(
+		"%s has no zone that holds %s", a.client.server, name)}
 }
 
 // Backend returns the client, which knows zones by their names.

@@ -12,7 +12,8 @@ import (
 const defaultPort = 53
 
 // Canonical reads a server's address in any of the forms of Config.Server and returns the one form of it: lower case,
-// IP addresses in their canonical text, always with a port. A host name stays a name: it is looked up at every connection.
+// IP addresses in their canonical text, always with a port. A host name stays a name: it is looked up at every
+// connection.
 func Canonical(server string) (string, error) {
 	host, port, err := splitAddress(server)
 	if err != nil {

@@ -40,8 +40,8 @@ type question struct {
 // window is how many queries are under way on one connection; servers stop reading at some number.
 const window = 64
 
-// ask sends one query for each of keys, without waiting for the answers to earlier ones (RFC 7766 §6.2.1.1); they may come in
-// any order.
+// ask sends one query for each of keys, without waiting for the answers to earlier ones (RFC 7766 §6.2.1.1); they may
+// come in any order.
 func (c *Client) ask(link *conn, keys []rr.Key) (map[rr.Key]answer, error) {
 	answers := make(map[rr.Key]answer, len(keys))
 	for len(keys) > 0 {
@@ -103,8 +103,8 @@ func receiveAnswer(link *conn, open map[uint16]question, answers map[rr.Key]answ
 	return nil
 }
 
-// read returns what an answer holds of the set that was asked for; other records are those that an alias leads to. SERVFAIL may be about the
-// question: BIND follows a CNAME that leads to itself for a while, and then says so.
+// read returns what an answer holds of the set that was asked for; other records are those that an alias leads to.
+// SERVFAIL may be about the question: BIND follows a CNAME that leads to itself for a while, and then says so.
 func (q *question) read(m *dns.Msg) (answer, error) {
 	if m.Rcode == dns.RcodeServerFailure && q.key.Type != rr.TypeSOA {
 		return answer{obscure: true}, nil

@@ -2,8 +2,8 @@
 // (RFC 8945), and lets itself be read by zone transfers (RFC 5936, RFC 1995).
 //
 // One batch is one UPDATE message: it is applied whole or not at all, carries the new SOA, and so has one serial. A
-// prerequisite on the old SOA makes it a compare-and-swap. What is served by several primaries is several clients, each a
-// target of its own that must confirm.
+// prerequisite on the old SOA makes it a compare-and-swap. What is served by several primaries is several clients, each
+// a target of its own that must confirm.
 package rfc2136
 
 import (
@@ -59,7 +59,8 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{server: server, reads: cfg.Reads, now: cfg.Now, conns: pool{server: server, now: cfg.Now, connect: cfg.Guard.DialContext}, keys: keyring{current: cfg.Keys}}
+	c := &Client{server: server, reads: cfg.Reads, now: cfg.Now,
+		conns: pool{server: server, now: cfg.Now, connect: cfg.Guard.DialContext}, keys: keyring{current: cfg.Keys}}
 	if cfg.Dial != nil {
 		c.conns.connect = cfg.Dial
 	}
@@ -74,7 +75,8 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// Server is the canonical address, equal for all spellings of it: "192.0.2.1:53", "[2001:db8::1]:53", "ns.example.org:53".
+// Server is the canonical address, equal for all spellings of it: "192.0.2.1:53", "[2001:db8::1]:53",
+// "ns.example.org:53".
 func (c *Client) Server() string { return c.server }
 
 // Title is what targets call the server.
@@ -89,8 +91,8 @@ func (c *Client) Close() error {
 // maxMessage is the size of a DNS message over TCP (RFC 1035 §4.2.2).
 const maxMessage = 65535
 
-// overhead bounds what an UPDATE holds besides its changes: header, zone section, the old SOA, the new SOA, and the TSIG
-// with names of 255 octets each and a MAC of 64.
+// overhead bounds what an UPDATE holds besides its changes: header, zone section, the old SOA, the new SOA, and the
+// TSIG with names of 255 octets each and a MAC of 64.
 const overhead = 12 + (255 + 4) + 2*(2+10+2*255+20) + (255 + 10 + 255 + 16 + 64)
 
 // Limits are those of the protocol; a server's own (BIND takes 100 records in a set) are found by its answers.
@@ -106,9 +108,9 @@ func (c *Client) Zones(context.Context) ([]dnsname.Name, error) {
 	return nil, fmt.Errorf("listing the zones of %s: DNS has no such question", c.server)
 }
 
-// size is an upper bound of what a change takes in an UPDATE: the deletion of the old set and the addition of the new one,
-// or for the apex NS each value that goes and comes. Presentation form is at least as long as wire format but for the
-// fixed parts of some types and the length octets, for which allowance is made.
+// size is an upper bound of what a change takes in an UPDATE: the deletion of the old set and the addition of the new
+// one, or for the apex NS each value that goes and comes. Presentation form is at least as long as wire format but for
+// the fixed parts of some types and the length octets, for which allowance is made.
 func size(change plan.Change) int {
 	owner := wireLength(change.Key.Name) + 10 // type, class, TTL, length
 	n := 0
@@ -129,8 +131,8 @@ func sizeOf(set rr.Set, owner int) int {
 	return n
 }
 
-// wireData bounds the length of rdata. Addresses are exact. For the others each field's text is as long as its octets but
-// for numbers: one digit may stand for four octets (SOA, LOC), so three octets more are counted for each field.
+// wireData bounds the length of rdata. Addresses are exact. For the others each field's text is as long as its octets
+// but for numbers: one digit may stand for four octets (SOA, LOC), so three octets more are counted for each field.
 func wireData(t rr.Type, data string) int {
 	switch t {
 	case rr.TypeA:

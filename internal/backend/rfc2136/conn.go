@@ -23,8 +23,8 @@ const concurrency = 4
 // this is not used again.
 const maxIdle = 8 * time.Second
 
-// keptPatience is how long an answer on a kept connection may take before it is tried on a new one: a middle box may have
-// forgotten the connection without a word.
+// keptPatience is how long an answer on a kept connection may take before it is tried on a new one: a middle box may
+// have forgotten the connection without a word.
 const keptPatience = 5 * time.Second
 
 // A pool keeps the idle connections to one server.
@@ -97,10 +97,10 @@ func (p *pool) close() {
 	p.idle = nil
 }
 
-// talk calls f with a connection, and once more with a new one when the first broke. An UPDATE that is sent twice does no
-// harm: the second fails its prerequisite, and the SOA then says whether the first was applied. Errors of f that have
-// a class are the server's answers and end it; the connection is kept unless it broke. All of it is signed with the key that
-// is in use when it begins.
+// talk calls f with a connection, and once more with a new one when the first broke. An UPDATE that is sent twice does
+// no harm: the second fails its prerequisite, and the SOA then says whether the first was applied. Errors of f that
+// have a class are the server's answers and end it; the connection is kept unless it broke. All of it is signed with
+// the key that is in use when it begins.
 func (c *Client) talk(ctx context.Context, why purpose, f func(*conn) error) error {
 	key, err := c.keys.signer(why)
 	if err != nil {
@@ -190,7 +190,8 @@ func (c *conn) receive() ([]byte, *dns.Msg, error) {
 func (c *Client) exchange(link *conn, m *dns.Msg) (*dns.Msg, error) {
 	wire, mac, err := link.key.pack(m, c.now())
 	if err != nil || len(wire) > maxMessage {
-		return nil, &backend.Error{Class: backend.ErrRejected, Err: errors.Join(errors.New("it does not fit into one message"), err)}
+		return nil, &backend.Error{Class: backend.ErrRejected,
+			Err: errors.Join(errors.New("it does not fit into one message"), err)}
 	}
 	if err := link.send(wire); err != nil {
 		return nil, err

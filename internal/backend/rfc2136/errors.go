@@ -30,9 +30,12 @@ func unauthenticated(words string, err error) error {
 func tsigError(t *dns.TSIG, key *signer, now time.Time) error {
 	switch t.Error {
 	case dns.RcodeBadKey:
-		return unauthenticated("BADKEY", fmt.Errorf("the server does not know key %s with algorithm %s; give it that key, or name one that it has", called(key.Name()), called(key.Algorithm())))
+		return unauthenticated("BADKEY", fmt.Errorf(
+			"the server does not know key %s with algorithm %s; give it that key, or name one that it has", called(key.Name()),
+			called(key.Algorithm())))
 	case dns.RcodeBadSig:
-		return unauthenticated("BADSIG", fmt.Errorf("the server has another secret for key %s; use the same on both sides", called(key.Name())))
+		return unauthenticated("BADSIG", fmt.Errorf("the server has another secret for key %s; use the same on both sides",
+			called(key.Name())))
 	case dns.RcodeBadTime:
 		err := errors.New("the server's clock differs from ours")
 		if other, e := hex.DecodeString(t.OtherData); e == nil && len(other) == 6 {
@@ -41,7 +44,8 @@ func tsigError(t *dns.TSIG, key *signer, now time.Time) error {
 		}
 		return unauthenticated("BADTIME", fmt.Errorf("%w; set both by NTP", err))
 	}
-	return unauthenticated(rcodeName(int(t.Error)), fmt.Errorf("the server does not take the signature of key %s; see its log", called(key.Name())))
+	return unauthenticated(rcodeName(int(t.Error)), fmt.Errorf(
+		"the server does not take the signature of key %s; see its log", called(key.Name())))
 }
 
 // called is a name of a key or an algorithm as configurations have it, without the dot at its end.
@@ -53,8 +57,8 @@ var errPrerequisite = errors.New("the prerequisite does not hold")
 // errPolicy says that the server refused an UPDATE (RFC 2136 §3.3): either all from us, or something in this one.
 var errPolicy = errors.New("the server refused")
 
-// updateError gives the answer to an UPDATE a class (RFC 2136 §2.2, §3.8). Only a zone that is not there, or a server that
-// takes no updates at all, keeps every batch from being applied; everything else may be one record's fault.
+// updateError gives the answer to an UPDATE a class (RFC 2136 §2.2, §3.8). Only a zone that is not there, or a server
+// that takes no updates at all, keeps every batch from being applied; everything else may be one record's fault.
 func updateError(rcode int) error {
 	words := rcodeName(rcode)
 	switch rcode {
@@ -65,9 +69,11 @@ func updateError(rcode int) error {
 	case dns.RcodeRefused:
 		return errPolicy
 	case dns.RcodeNotAuth:
-		return &backend.Error{Class: backend.ErrNoZone, Words: words, Err: errors.New("the server is not a primary of the zone; create the zone there, or name its primary")}
+		return &backend.Error{Class: backend.ErrNoZone, Words: words, Err: errors.New(
+			"the server is not a primary of the zone; create the zone there, or name its primary")}
 	case dns.RcodeNotImplemented:
-		return notAuthorised(words, errors.New("the server takes no dynamic updates; have it take them, or name another server"))
+		return notAuthorised(words, errors.New(
+			"the server takes no dynamic updates; have it take them, or name another server"))
 	case dns.RcodeServerFailure:
 		return &backend.Error{Class: backend.ErrRejected, Words: words, Temporary: true}
 	case dns.RcodeFormatError, dns.RcodeNotZone:
@@ -76,7 +82,8 @@ func updateError(rcode int) error {
 	return &backend.Error{Class: backend.ErrUnavailable, Words: words}
 }
 
-// denied finds out whether NOTAUTH means a zone that is not there. Knot says it also to those who may not write or read.
+// denied finds out whether NOTAUTH means a zone that is not there. Knot says it also to those who may not write or
+// read.
 func (c *Client) denied(ctx context.Context, zone dnsname.Name, err error) error {
 	if !errors.Is(err, backend.ErrNoZone) {
 		return err
@@ -88,7 +95,8 @@ func (c *Client) denied(ctx context.Context, zone dnsname.Name, err error) error
 	if ask != nil {
 		return err
 	}
-	return notAuthorised(rcodeName(dns.RcodeNotAuth), errors.New("the server has the zone and does not let us write or transfer it; allow the key both"))
+	return notAuthorised(rcodeName(dns.RcodeNotAuth), errors.New(
+		"the server has the zone and does not let us write or transfer it; allow the key both"))
 }
 
 // readError gives the answer to a transfer or a query a class.
@@ -98,9 +106,11 @@ func readError(rcode int) error {
 	case dns.RcodeSuccess:
 		return nil
 	case dns.RcodeNotAuth:
-		return &backend.Error{Class: backend.ErrNoZone, Words: words, Err: errors.New("the server does not have the zone; create it there")}
+		return &backend.Error{Class: backend.ErrNoZone, Words: words, Err: errors.New(
+			"the server does not have the zone; create it there")}
 	case dns.RcodeRefused:
-		return notAuthorised(words, errors.New("the server does not let us read the zone, or does not have it; allow the key to transfer it, or create it there"))
+		return notAuthorised(words, errors.New(
+			"the server does not let us read the zone, or does not have it; allow the key to transfer it, or create it there"))
 	}
 	return &backend.Error{Class: backend.ErrUnavailable, Words: words}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// overlay lays the steps of an IXFR over what was known. A step that removes what is not there, or adds what is, shows that
-// something else was known than the server had: then there is no increment.
+// overlay lays the steps of an IXFR over what was known. A step that removes what is not there, or adds what is, shows
+// that something else was known than the server had: then there is no increment.
 func overlay(known rr.Sets, steps []difference) (rr.Sets, error) {
 	for _, d := range steps {
 		step, err := d.step()

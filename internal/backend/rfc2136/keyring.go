@@ -66,8 +66,8 @@ func (k *keyring) set(keys Keys) error {
 	return nil
 }
 
-// Prove has the server show that it knows the key for updates, by an answer that is signed with it, whatever it says. Who
-// has taken the address of the server does not know the key.
+// Prove has the server show that it knows the key for updates, by an answer that is signed with it, whatever it says.
+// Who has taken the address of the server does not know the key.
 func (c *Client) Prove(ctx context.Context) error {
 	err := c.talk(ctx, writing, func(link *conn) error {
 		m := new(dns.Msg)

@@ -109,7 +109,8 @@ func TestAnswersThatAreLost(t *testing.T) {
 		expect, next := w.soa, w.soa
 		next.Serial++
 		p.loses.Store(true)
-		_, err = c.Apply(t.Context(), w.zone, backend.Batch{Changes: []plan.Change{{Key: set.Key(), Want: set}}, SOA: &next, Expect: &expect})
+		_, err = c.Apply(t.Context(), w.zone, backend.Batch{Changes: []plan.Change{{Key: set.Key(), Want: set}}, SOA: &next,
+			Expect: &expect})
 		if !errors.Is(err, backend.ErrConflict) {
 			t.Errorf("an UPDATE whose answer was lost: %v, want a conflict that has the zone read", err)
 		}

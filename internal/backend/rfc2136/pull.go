@@ -26,8 +26,8 @@ type Step struct {
 	Gone, Come []rr.Set // records, as sets; not all of those that the zone has need be in one
 }
 
-// Pull asks for the steps from what is known to the newest version of a zone, or for all of it where nothing is known or the
-// server has no such steps. An error says that nothing came in full.
+// Pull asks for the steps from what is known to the newest version of a zone, or for all of it where nothing is known
+// or the server has no such steps. An error says that nothing came in full.
 func (c *Client) Pull(ctx context.Context, zone dnsname.Name, known *rr.SOA) (Pulled, error) {
 	var t *transfer
 	read := func(link *conn) error {
@@ -98,8 +98,8 @@ func (d *difference) step() (s Step, err error) {
 	return s, err
 }
 
-// Over lays the step over the sets of a zone, or those that it touches. It returns false if it does not fit them: it removes
-// what is not there, or adds what is.
+// Over lays the step over the sets of a zone, or those that it touches. It returns false if it does not fit them: it
+// removes what is not there, or adds what is.
 func (s Step) Over(sets rr.Sets) (rr.Sets, bool) {
 	txn := sets.Txn()
 	for _, set := range s.Gone {

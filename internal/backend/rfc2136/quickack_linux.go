@@ -5,9 +5,10 @@ import (
 	"syscall"
 )
 
-// quickAck has the kernel acknowledge what arrives next without delay. Name servers leave Nagle's algorithm on: the second
-// of several short answers waits for the acknowledgement of the first, which the kernel otherwise holds back for 40 ms.
-// The setting does not last, so it is made before every answer; where it fails answers are late, and that is all.
+// quickAck has the kernel acknowledge what arrives next without delay. Name servers leave Nagle's algorithm on: the
+// second of several short answers waits for the acknowledgement of the first, which the kernel otherwise holds back for
+// 40 ms. The setting does not last, so it is made before every answer; where it fails answers are late, and that is
+// all.
 func quickAck(c net.Conn) {
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {

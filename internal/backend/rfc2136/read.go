@@ -47,9 +47,9 @@ func (c *Client) read(ctx context.Context, zone dnsname.Name, ask backend.Ask) (
 // errObscure says that queries do not show what the zone holds, and that it is to be transferred.
 var errObscure = errors.New("a query does not show what the zone holds")
 
-// query asks for the SOA, for each set, and for what may stand before a set: a cut at its name or above, where the server
-// refers to the child zone or answers from it; and wildcards, which may stand in for a set that is not there. It ends with
-// the SOA once more: if that has changed, so may the sets have, and they are read again.
+// query asks for the SOA, for each set, and for what may stand before a set: a cut at its name or above, where the
+// server refers to the child zone or answers from it; and wildcards, which may stand in for a set that is not there. It
+// ends with the SOA once more: if that has changed, so may the sets have, and they are read again.
 func (c *Client) query(ctx context.Context, zone dnsname.Name, keys []rr.Key) (backend.Observed, error) {
 	asked := []rr.Key{{Name: zone, Type: rr.TypeSOA}}
 	seen := map[rr.Key]bool{asked[0]: true}
@@ -92,7 +92,8 @@ func judge(zone dnsname.Name, keys []rr.Key, answers map[rr.Key]answer) (backend
 		return backend.Observed{}, errObscure
 	}
 	if len(apex.set.Data) == 0 {
-		return backend.Observed{}, &backend.Error{Class: backend.ErrNoZone, Err: errors.New("the server shows no SOA for the zone")}
+		return backend.Observed{}, &backend.Error{Class: backend.ErrNoZone, Err: errors.New(
+			"the server shows no SOA for the zone")}
 	}
 	soa, err := soaOf(apex.set)
 	if err != nil {
@@ -113,7 +114,8 @@ func judge(zone dnsname.Name, keys []rr.Key, answers map[rr.Key]answer) (backend
 			continue
 		}
 		for _, star := range wildcards(zone, key.Name) {
-			if double := answers[rr.Key{Name: star, Type: key.Type}]; double.obscure || slices.Equal(double.set.Data, got.set.Data) {
+			if double := answers[rr.Key{Name: star, Type: key.Type}]; double.obscure ||
+				slices.Equal(double.set.Data, got.set.Data) {
 				return backend.Observed{}, errObscure
 			}
 		}

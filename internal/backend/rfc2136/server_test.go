@@ -62,7 +62,8 @@ func TestEveryAlgorithm(t *testing.T) {
 			opts := nameserver.Options{Dir: t.TempDir(), Zones: []nameserver.Zone{{Name: parse(t, "example.org.")}}}
 			algorithms := append(tsig.Algorithms(), "hmac-sha1")
 			for _, algorithm := range algorithms {
-				opts.Keys = append(opts.Keys, nameserver.TSIG{Name: parse(t, algorithm+".key."), Algorithm: algorithm, Secret: secret})
+				opts.Keys = append(opts.Keys, nameserver.TSIG{Name: parse(t, algorithm+".key."), Algorithm: algorithm,
+					Secret: secret})
 			}
 			s, err := start(t.Context(), opts)
 			if err != nil {
@@ -131,16 +132,19 @@ func TestWrongKeys(t *testing.T) {
 				t.Fatal(err)
 			}
 			set := address(t, "www", "192.0.2.1")
-			_, applied := client.Apply(t.Context(), parse(t, "example.org."), backend.Batch{Changes: []plan.Change{{Key: set.Key(), Want: set}}})
+			_, applied := client.Apply(t.Context(), parse(t, "example.org."),
+				backend.Batch{Changes: []plan.Change{{Key: set.Key(), Want: set}}})
 			_, read := client.Read(t.Context(), parse(t, "example.org."), backend.Ask{})
 			for _, err := range []error{applied, read} {
-				if detail, ok := errors.AsType[*backend.Error](err); c.word != "" && ok && detail.Cause != backend.CauseUnauthenticated {
+				if detail, ok := errors.AsType[*backend.Error](err); c.word != "" && ok &&
+					detail.Cause != backend.CauseUnauthenticated {
 					t.Errorf("%s: the cause of %v is %q", what, err, detail.Cause)
 				}
 				if !errors.Is(err, backend.ErrNotAuthorised) || !strings.Contains(err.Error(), c.word) {
 					t.Errorf("%s: %v, want %s and %s", what, err, backend.ErrNotAuthorised, c.word)
 				}
-				if text := fmt.Sprint(err); c.word != "" && (!strings.Contains(text, "; ") || strings.HasSuffix(text, ".") || strings.Contains(text, ".;")) {
+				if text := fmt.Sprint(err); c.word != "" && (!strings.Contains(text, "; ") || strings.HasSuffix(text, ".") ||
+					strings.Contains(text, ".;")) {
 					t.Errorf("%s: %q does not say what to do, or ends more than once", what, text)
 				}
 				if err != nil && (strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), otherSecret)) {
@@ -173,7 +177,8 @@ func TestOneOfTwoWritersLoses(t *testing.T) {
 		expect, next := two.soa, two.soa
 		next.Serial++ // the serial that the other writer gave
 		set := address(t, "two", "192.0.2.2")
-		_, err := two.client.Apply(t.Context(), two.zone, backend.Batch{Changes: []plan.Change{{Key: set.Key(), Want: set}}, SOA: &next, Expect: &expect})
+		_, err := two.client.Apply(t.Context(), two.zone, backend.Batch{Changes: []plan.Change{{Key: set.Key(), Want: set}},
+			SOA: &next, Expect: &expect})
 		if !errors.Is(err, backend.ErrConflict) || !strings.Contains(err.Error(), "serial 2 where 1 was expected") {
 			t.Errorf("the second writer hears %v, want a conflict", err)
 		}
@@ -194,13 +199,15 @@ func TestBINDRefusesASetOf150(t *testing.T) {
 	set := rr.NewSet(rr.Key{Name: parse(t, "many.example.org."), Type: rr.TypeA}, 300, many...)
 	expect, next := w.soa, w.soa
 	next.Serial++
-	_, err := w.client.Apply(t.Context(), w.zone, backend.Batch{Changes: []plan.Change{{Key: set.Key(), Want: set}}, SOA: &next, Expect: &expect})
+	_, err := w.client.Apply(t.Context(), w.zone, backend.Batch{Changes: []plan.Change{{Key: set.Key(), Want: set}},
+		SOA: &next, Expect: &expect})
 	detail, ok := errors.AsType[*backend.Error](err)
 	if !ok || detail.Class != backend.ErrRejected || detail.Words != "SERVFAIL" || !detail.Temporary {
 		t.Errorf("a set of 150 records: %v", err)
 	}
 	mx := rr.NewSet(rr.Key{Name: parse(t, "mx.example.org."), Type: rr.TypeMX}, 300, "10 under_score.example.org.")
-	_, err = w.client.Apply(t.Context(), w.zone, backend.Batch{Changes: []plan.Change{{Key: mx.Key(), Want: mx}}, SOA: &next, Expect: &expect})
+	_, err = w.client.Apply(t.Context(), w.zone, backend.Batch{Changes: []plan.Change{{Key: mx.Key(), Want: mx}},
+		SOA: &next, Expect: &expect})
 	if !errors.Is(err, backend.ErrRejected) || !strings.Contains(err.Error(), "REFUSED") {
 		t.Errorf("a record that the zone must not hold: %v", err)
 	}
@@ -265,15 +272,20 @@ ns.hosted.example.org. 300 IN A 203.0.113.9
 				rr.NewSet(rr.Key{Name: parse(t, "loop.example.org."), Type: rr.TypeCNAME}, 300, "loop.example.org."), // SERVFAIL
 				rr.NewSet(rr.Key{Name: parse(t, "*.apps.example.org."), Type: rr.TypeCNAME}, 300, "ingress.apps.example.org."))
 			keys := []rr.Key{
-				wild.Key(), cut.Key(), hosted.Key(), address(t, "ns.cut", "0.0.0.0").Key(), address(t, "ns.hosted", "0.0.0.0").Key(),
+				wild.Key(), cut.Key(), hosted.Key(), address(t, "ns.cut", "0.0.0.0").Key(),
+				address(t, "ns.hosted", "0.0.0.0").Key(),
 				address(t, "same", "0.0.0.0").Key(), address(t, "other", "0.0.0.0").Key(), address(t, "none", "0.0.0.0").Key(),
 				address(t, "none.none", "0.0.0.0").Key(), address(t, "a.b", "0.0.0.0").Key(), address(t, "b", "0.0.0.0").Key(),
 				address(t, "x.tree", "0.0.0.0").Key(), address(t, "alias", "0.0.0.0").Key(),
-				{Name: parse(t, "x.tree.example.org."), Type: rr.TypeCNAME}, {Name: parse(t, "tree.example.org."), Type: rr.TypeDNAME},
+				{Name: parse(t, "x.tree.example.org."), Type: rr.TypeCNAME},
+				{Name: parse(t, "tree.example.org."), Type: rr.TypeDNAME},
 				{Name: parse(t, "cut.example.org."), Type: rr.TypeDS}, {Name: parse(t, "alias.example.org."), Type: rr.TypeCNAME},
-				address(t, "loop", "0.0.0.0").Key(), address(t, "ingress.apps", "0.0.0.0").Key(), {Name: parse(t, "loop.example.org."), Type: rr.TypeCNAME},
-				{Name: parse(t, "*.apps.example.org."), Type: rr.TypeCNAME}, {Name: parse(t, "ingress.apps.example.org."), Type: rr.TypeCNAME},
-				{Name: parse(t, "hosted.example.org."), Type: rr.TypeTXT}, {Name: w.zone, Type: rr.TypeNS}, {Name: w.zone, Type: rr.TypeMX},
+				address(t, "loop", "0.0.0.0").Key(), address(t, "ingress.apps", "0.0.0.0").Key(),
+				{Name: parse(t, "loop.example.org."), Type: rr.TypeCNAME},
+				{Name: parse(t, "*.apps.example.org."), Type: rr.TypeCNAME},
+				{Name: parse(t, "ingress.apps.example.org."), Type: rr.TypeCNAME},
+				{Name: parse(t, "hosted.example.org."), Type: rr.TypeTXT}, {Name: w.zone, Type: rr.TypeNS},
+				{Name: w.zone, Type: rr.TypeMX},
 			}
 			for _, key := range keys {
 				w.ask(s, nil, key)
@@ -284,7 +296,8 @@ ns.hosted.example.org. 300 IN A 203.0.113.9
 				t.Fatal(err)
 			}
 			w.put(address(t, "same", "192.0.2.8"), address(t, "late.hosted", "192.0.2.8"))
-			w.ask(s, &backend.Known{SOA: whole.SOA, Sets: whole.Sets}, append(keys, address(t, "late.hosted", "0.0.0.0").Key())...)
+			w.ask(s, &backend.Known{SOA: whole.SOA, Sets: whole.Sets},
+				append(keys, address(t, "late.hosted", "0.0.0.0").Key())...)
 		})
 	}
 }
@@ -304,7 +317,8 @@ func TestIncrements(t *testing.T) {
 			return found
 		}
 		known := read(backend.Ask{})
-		if again := read(backend.Ask{Known: &backend.Known{SOA: known.SOA, Sets: known.Sets}}); !again.Unchanged || again.SOA != known.SOA || again.Sets.Len() != known.Sets.Len() {
+		if again := read(backend.Ask{Known: &backend.Known{SOA: known.SOA, Sets: known.Sets}}); !again.Unchanged ||
+			again.SOA != known.SOA || again.Sets.Len() != known.Sets.Len() {
 			t.Errorf("a zone that did not change is read as %v", again)
 		}
 		for range 30 {
@@ -315,7 +329,8 @@ func TestIncrements(t *testing.T) {
 			scratch := read(backend.Ask{})
 			found := read(backend.Ask{Known: &backend.Known{SOA: known.SOA, Sets: known.Sets}})
 			if found.SOA != scratch.SOA || !same(found.Sets, scratch.Sets) {
-				t.Fatalf("since serial %d the zone is read as\n%v\nfrom scratch as\n%v", known.SOA.Serial, list(found.Sets), list(scratch.Sets))
+				t.Fatalf("since serial %d the zone is read as\n%v\nfrom scratch as\n%v", known.SOA.Serial, list(found.Sets),
+					list(scratch.Sets))
 			}
 			wrong := known.Sets.Txn()
 			for set := range known.Sets.All() {
@@ -329,7 +344,8 @@ func TestIncrements(t *testing.T) {
 		}
 		ahead := known.SOA
 		ahead.Serial += 10
-		if found := read(backend.Ask{Known: &backend.Known{SOA: ahead, Sets: known.Sets}}); found.Unchanged || !same(found.Sets, known.Sets) {
+		if found := read(backend.Ask{Known: &backend.Known{SOA: ahead, Sets: known.Sets}}); found.Unchanged ||
+			!same(found.Sets, known.Sets) {
 			t.Errorf("a server that went back is read as %v", found)
 		}
 	})

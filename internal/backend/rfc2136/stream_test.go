@@ -97,7 +97,8 @@ const (
 )
 
 func TestTransfers(t *testing.T) {
-	known := &backend.Known{SOA: rr.SOA{MName: name(t, "a."), RName: name(t, "b."), Serial: 1, Refresh: 1, Retry: 1, Expire: 1, Minimum: 1, TTL: 60}}
+	known := &backend.Known{SOA: rr.SOA{MName: name(t, "a."), RName: name(t, "b."), Serial: 1, Refresh: 1, Retry: 1,
+		Expire: 1, Minimum: 1, TTL: 60}}
 	txn := rr.Sets{}.Txn()
 	txn.Put(set(t, "example.org.", rr.TypeNS, "ns.example.net."))
 	known.Sets = txn.Sets()
@@ -111,7 +112,8 @@ func TestTransfers(t *testing.T) {
 		{"a zone in one message", nil, []string{soa1 + ";" + ns + ";" + www + ";" + soa1}, 2, 1},
 		{"a zone in many messages", nil, []string{soa1, ns, www + ";" + mail, soa1}, 3, 1},
 		{"a zone of the SOA alone", nil, []string{soa1 + ";" + soa1}, 0, 1},
-		{"signatures are left out", nil, []string{soa1 + ";" + ns + ";example.org. 60 IN NSEC www.example.org. NS;" + soa1}, 1, 1},
+		{"signatures are left out", nil, []string{soa1 + ";" + ns + ";example.org. 60 IN NSEC www.example.org. NS;" + soa1},
+			1, 1},
 		{"a zone that breaks off", nil, []string{soa1 + ";" + ns + ";" + www}, -1, 0},
 		{"a zone that breaks off after its first record", nil, []string{soa1}, -1, 0},
 		{"nothing at all", nil, nil, -1, 0},
@@ -129,7 +131,8 @@ func TestTransfers(t *testing.T) {
 			[]string{soa3, soa1 + ";" + soa2, www + ";" + soa2 + ";" + www, soa3 + ";" + mail, soa3}, 2, 3},
 		{"the whole zone instead of an increment", known, []string{soa3 + ";" + ns + ";" + www, mail + ";" + soa3}, 3, 3},
 		{"an increment from elsewhere", known, []string{soa3 + ";" + soa2 + ";" + soa3 + ";" + www + ";" + soa3}, -1, 0},
-		{"an increment that breaks off", known, []string{soa3 + ";" + soa1 + ";" + soa2 + ";" + www + ";" + soa2 + ";" + soa3 + ";" + mail}, -1, 0},
+		{"an increment that breaks off", known, []string{soa3 + ";" + soa1 + ";" + soa2 + ";" + www + ";" + soa2 + ";" +
+			soa3 + ";" + mail}, -1, 0},
 		{"an increment that leaves one out", known, []string{soa3 + ";" + soa1 + ";" + soa2 + ";" + www + ";" + soa3}, -1, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -137,7 +140,8 @@ func TestTransfers(t *testing.T) {
 				send := func(request []byte, w io.Writer) { sendMessages(t, key, request, c.messages, w) }
 				client := played(t, key, send, send)
 				found, err := client.Read(t.Context(), name(t, "example.org."), backend.Ask{Known: c.known})
-				if pulled, ok := pull(t, played(t, key, send, send), c.known); ok != (err == nil) || ok && pulled != fmt.Sprint(found.SOA, slices.Collect(found.Sets.All())) {
+				if pulled, ok := pull(t, played(t, key, send, send), c.known); ok != (err == nil) ||
+					ok && pulled != fmt.Sprint(found.SOA, slices.Collect(found.Sets.All())) {
 					t.Errorf("it is pulled as %s, and read as %v (%v)", pulled, found, err)
 				}
 				if c.sets < 0 {
@@ -150,7 +154,8 @@ func TestTransfers(t *testing.T) {
 					continue
 				}
 				if err != nil || found.Sets.Len() != c.sets || found.SOA.Serial != c.serial {
-					t.Errorf("it is read as %v with %d sets (%v), want serial %d and %d sets", found.SOA, found.Sets.Len(), err, c.serial, c.sets)
+					t.Errorf("it is read as %v with %d sets (%v), want serial %d and %d sets", found.SOA, found.Sets.Len(), err,
+						c.serial, c.sets)
 				}
 			}
 		})
@@ -374,8 +379,8 @@ func TestKeysAreChecked(t *testing.T) {
 	}
 }
 
-// FuzzAnswers lets a server send anything to an AXFR, an IXFR and an UPDATE. Nothing may panic, and no zone be read that
-// does not begin and end with its SOA.
+// FuzzAnswers lets a server send anything to an AXFR, an IXFR and an UPDATE. Nothing may panic, and no zone be read
+// that does not begin and end with its SOA.
 func FuzzAnswers(f *testing.F) {
 	request := new(dns.Msg)
 	request.SetAxfr("example.org.")
@@ -405,7 +410,8 @@ func FuzzAnswers(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v := (verifier{signer: &key, now: func() time.Time { return testNow }}); v.check(wire, m) == nil && m.Rcode == dns.RcodeSuccess {
+		if v := (verifier{signer: &key, now: func() time.Time { return testNow }}); v.check(wire, m) == nil &&
+			m.Rcode == dns.RcodeSuccess {
 			t.Error("a signature was guessed")
 		}
 		q := question{key: rr.Key{Name: zone, Type: rr.TypeSOA}}

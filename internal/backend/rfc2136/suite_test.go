@@ -138,7 +138,8 @@ func TestSuiteBIND(t *testing.T) {
 		h.MaxSet = 100
 		// BIND refuses names of hosts that are not host names (check-names).
 		h.Bad = func(owner dnsname.Name) rr.Set {
-			return rr.NewSet(rr.Key{Name: owner, Type: rr.TypeMX}, 300, "10 under_score."+strings.TrimPrefix(owner.String(), "*."))
+			return rr.NewSet(rr.Key{Name: owner, Type: rr.TypeMX}, 300, "10 under_score."+
+				strings.TrimPrefix(owner.String(), "*."))
 		}
 		return h
 	})

@@ -104,7 +104,8 @@ const maxTransfer = 1 << 30
 // recordCost is what a record costs in memory besides its text, in octets.
 const recordCost = 256
 
-// memoryOf returns what the records of a message cost while they are read: names are compressed in it, and not in memory.
+// memoryOf returns what the records of a message cost while they are read: names are compressed in it, and not in
+// memory.
 func memoryOf(m *dns.Msg) int64 {
 	var sum int64
 	for _, section := range [][]dns.RR{m.Answer, m.Ns, m.Extra} {
@@ -115,8 +116,8 @@ func memoryOf(m *dns.Msg) int64 {
 	return sum
 }
 
-// A transfer reads the records of an AXFR (RFC 5936 §2.2) or an IXFR (RFC 1995 §4) one by one. A zone is never shorter than
-// what the server sent between the two SOAs: whatever ends early is an error.
+// A transfer reads the records of an AXFR (RFC 5936 §2.2) or an IXFR (RFC 1995 §4) one by one. A zone is never shorter
+// than what the server sent between the two SOAs: whatever ends early is an error.
 type transfer struct {
 	zone  dnsname.Name
 	known *backend.Known // nil for AXFR

@@ -78,7 +78,8 @@ func (v *verifier) check(wire []byte, m *dns.Msg) error {
 	binary.BigEndian.PutUint16(body[0:], t.OrigId)
 	digest := v.MAC(binary.BigEndian.AppendUint16(nil, uint16(len(v.mac))), v.mac, v.unsigned, body, v.variables(t))
 	got, err := hex.DecodeString(t.MAC)
-	if err != nil || dns.CanonicalName(t.Hdr.Name) != v.Name() || dns.CanonicalName(t.Algorithm) != v.Algorithm() || !hmac.Equal(digest, got) {
+	if err != nil || dns.CanonicalName(t.Hdr.Name) != v.Name() || dns.CanonicalName(t.Algorithm) != v.Algorithm() ||
+		!hmac.Equal(digest, got) {
 		return notAuthorised("BADSIG", fmt.Errorf("the answer is not signed with key %s as it should be", called(v.Name())))
 	}
 	v.mac, v.unsigned, v.count, v.streamed = got, v.unsigned[:0], 0, true
@@ -86,13 +87,14 @@ func (v *verifier) check(wire []byte, m *dns.Msg) error {
 		return tsigError(t, v.signer, v.now())
 	}
 	if off := v.now().Unix() - int64(t.TimeSigned); off > int64(t.Fudge) || -off > int64(t.Fudge) {
-		return notAuthorised("BADTIME", fmt.Errorf("the server's clock differs from ours by %d seconds; set both by NTP", -off))
+		return notAuthorised("BADTIME", fmt.Errorf("the server's clock differs from ours by %d seconds; set both by NTP",
+			-off))
 	}
 	return nil
 }
 
-// skip takes an unsigned message. Inside a stream it is covered by the next signature. Otherwise a server that refuses may
-// do so unsigned, since it may not know the key; the caller sees the refusal. Nothing else may be unsigned.
+// skip takes an unsigned message. Inside a stream it is covered by the next signature. Otherwise a server that refuses
+// may do so unsigned, since it may not know the key; the caller sees the refusal. Nothing else may be unsigned.
 func (v *verifier) skip(wire []byte, m *dns.Msg) error {
 	if !v.streamed {
 		if m.Rcode != dns.RcodeSuccess {
@@ -107,7 +109,8 @@ func (v *verifier) skip(wire []byte, m *dns.Msg) error {
 	return nil
 }
 
-// variables are the parts of a TSIG that are signed (RFC 8945 §4.3.3); after the first message of a stream the timers only.
+// variables are the parts of a TSIG that are signed (RFC 8945 §4.3.3); after the first message of a stream the timers
+// only.
 func (v *verifier) variables(t *dns.TSIG) []byte {
 	other, _ := hex.DecodeString(t.OtherData) // miekg made the text
 	stamp := tsig.Stamp{Time: t.TimeSigned, Fudge: t.Fudge, Error: t.Error, Other: other}

@@ -13,9 +13,10 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// Apply sends the batch as one UPDATE message. When the connection breaks before the answer the message is sent once more,
-// which does no harm: if the first one was applied, the prerequisite on the old SOA keeps the second from it, and the
-// answer is a conflict. Only a reading tells whose change it was then, since another writer may count to the same serial.
+// Apply sends the batch as one UPDATE message. When the connection breaks before the answer the message is sent once
+// more, which does no harm: if the first one was applied, the prerequisite on the old SOA keeps the second from it, and
+// the answer is a conflict. Only a reading tells whose change it was then, since another writer may count to the same
+// serial.
 func (c *Client) Apply(ctx context.Context, zone dnsname.Name, batch backend.Batch) (backend.Result, error) {
 	result, err := c.apply(ctx, zone, batch)
 	if err != nil {
@@ -97,8 +98,8 @@ func (c *Client) conflict(link *conn, zone dnsname.Name, batch backend.Batch) er
 	return &backend.Error{Class: backend.ErrConflict, Err: err}
 }
 
-// refused finds out whether REFUSED means all our updates or only what was in this one (BIND's update-policy): a message
-// that sets the SOA to what it is changes nothing and is allowed or refused all the same.
+// refused finds out whether REFUSED means all our updates or only what was in this one (BIND's update-policy): a
+// message that sets the SOA to what it is changes nothing and is allowed or refused all the same.
 func (c *Client) refused(link *conn, zone dnsname.Name, batch backend.Batch) error {
 	words := rcodeName(dns.RcodeRefused)
 	if len(batch.Changes) > 0 {
@@ -111,7 +112,8 @@ func (c *Client) refused(link *conn, zone dnsname.Name, batch backend.Batch) err
 			return err
 		}
 		if rcode == dns.RcodeSuccess {
-			return &backend.Error{Class: backend.ErrRejected, Words: words, Err: errors.New("the server allows us updates, but not this change")}
+			return &backend.Error{Class: backend.ErrRejected, Words: words, Err: errors.New(
+				"the server allows us updates, but not this change")}
 		}
 	}
 	return notAuthorised(words, errors.New("the server does not let us update the zone"))

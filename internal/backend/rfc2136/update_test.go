@@ -31,14 +31,16 @@ func set(t testing.TB, owner string, typ rr.Type, data ...string) rr.Set {
 }
 
 func testSOA(t testing.TB, serial uint32) *rr.SOA {
-	return &rr.SOA{MName: name(t, "ns."), RName: name(t, "root."), Serial: serial, Refresh: 1, Retry: 2, Expire: 3, Minimum: 4, TTL: 60}
+	return &rr.SOA{MName: name(t, "ns."), RName: name(t, "root."), Serial: serial, Refresh: 1, Retry: 2, Expire: 3,
+		Minimum: 4, TTL: 60}
 }
 
 func TestMessage(t *testing.T) {
 	const zone = "example.org."
 	a1, a2 := set(t, "www."+zone, rr.TypeA, "192.0.2.1"), set(t, "www."+zone, rr.TypeA, "192.0.2.2")
 	alias := set(t, "www."+zone, rr.TypeCNAME, "target."+zone)
-	ns1, ns2 := set(t, zone, rr.TypeNS, "ns1.example.net.", "ns2.example.net."), set(t, zone, rr.TypeNS, "ns2.example.net.", "ns3.example.net.")
+	ns1, ns2 := set(t, zone, rr.TypeNS, "ns1.example.net.", "ns2.example.net."),
+		set(t, zone, rr.TypeNS, "ns2.example.net.", "ns3.example.net.")
 	for _, c := range []struct {
 		name  string
 		batch backend.Batch
@@ -54,11 +56,13 @@ func TestMessage(t *testing.T) {
 			backend.Batch{Expect: testSOA(t, 1), Changes: []plan.Change{{Key: a1.Key(), Have: a1, Want: a2}}},
 			[]string{"www.example.org. 0 CLASS255 A", "www.example.org. 300 IN A 192.0.2.2"}},
 		{"removals come before additions, so that an alias finds its name empty",
-			backend.Batch{Expect: testSOA(t, 1), Changes: []plan.Change{{Key: alias.Key(), Want: alias}, {Key: a1.Key(), Have: a1}}},
+			backend.Batch{Expect: testSOA(t, 1), Changes: []plan.Change{{Key: alias.Key(), Want: alias},
+				{Key: a1.Key(), Have: a1}}},
 			[]string{"www.example.org. 0 CLASS255 A", "www.example.org. 300 IN CNAME target.example.org."}},
 		{"apex NS come before others go, value by value",
 			backend.Batch{Expect: testSOA(t, 1), Changes: []plan.Change{{Key: ns1.Key(), Have: ns1, Want: ns2}}},
-			[]string{"example.org. 300 IN NS ns2.example.net.", "example.org. 300 IN NS ns3.example.net.", "example.org. 0 NONE NS ns1.example.net."}},
+			[]string{"example.org. 300 IN NS ns2.example.net.", "example.org. 300 IN NS ns3.example.net.",
+				"example.org. 0 NONE NS ns1.example.net."}},
 		{"the new SOA is last",
 			backend.Batch{Expect: testSOA(t, 1), SOA: testSOA(t, 2), Changes: []plan.Change{{Key: a1.Key(), Have: a1}}},
 			[]string{"www.example.org. 0 CLASS255 A", "example.org. 60 IN SOA ns. root. 2 1 2 3 4"}},
@@ -107,8 +111,10 @@ func TestWhatCannotBeSent(t *testing.T) {
 		class backend.ErrorClass
 		text  string
 	}{
-		{"a serial that does not rise", backend.Batch{Expect: testSOA(t, 2), SOA: testSOA(t, 2)}, backend.ErrUnavailable, "serial 2 does not come after 2"},
-		{"no apex NS at all", backend.Batch{Changes: []plan.Change{{Key: ns.Key(), Have: ns}}}, backend.ErrRejected, "keeps the last NS"},
+		{"a serial that does not rise", backend.Batch{Expect: testSOA(t, 2), SOA: testSOA(t, 2)}, backend.ErrUnavailable,
+			"serial 2 does not come after 2"},
+		{"no apex NS at all", backend.Batch{Changes: []plan.Change{{Key: ns.Key(), Have: ns}}}, backend.ErrRejected,
+			"keeps the last NS"},
 		{"a new zone", backend.Batch{Create: true}, backend.ErrUnavailable, "no message that creates"},
 	} {
 		_, err := c.Apply(t.Context(), name(t, "example.org."), test.batch)
@@ -151,7 +157,8 @@ func TestSizeIsAnUpperBound(t *testing.T) {
 func TestClasses(t *testing.T) {
 	for rcode, want := range map[int]backend.ErrorClass{
 		dns.RcodeSuccess: "", dns.RcodeNotAuth: backend.ErrNoZone, dns.RcodeNotImplemented: backend.ErrNotAuthorised,
-		dns.RcodeServerFailure: backend.ErrRejected, dns.RcodeFormatError: backend.ErrRejected, dns.RcodeNotZone: backend.ErrRejected,
+		dns.RcodeServerFailure: backend.ErrRejected, dns.RcodeFormatError: backend.ErrRejected,
+		dns.RcodeNotZone: backend.ErrRejected,
 		dns.RcodeBadVers: backend.ErrUnavailable, 23: backend.ErrUnavailable,
 	} {
 		if got := backend.Class(updateError(rcode)); got != want {
@@ -171,7 +178,8 @@ func TestClasses(t *testing.T) {
 			t.Errorf("a transfer answered %s is %q, want %q", rcodeName(rcode), got, want)
 		}
 	}
-	if detail, ok := errors.AsType[*backend.Error](updateError(dns.RcodeServerFailure)); !ok || !detail.Temporary || detail.Words != "SERVFAIL" {
+	if detail, ok := errors.AsType[*backend.Error](updateError(dns.RcodeServerFailure)); !ok || !detail.Temporary ||
+		detail.Words != "SERVFAIL" {
 		t.Errorf("SERVFAIL is %+v, want temporary and with the server's word", detail)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// A CNAME to a load balancer of Amazon's that has a hint is held as aliases: sets of addresses that the service itself takes from
-// the load balancer. They may be at the apex, and asking for them costs nothing. The hint says which addresses there are to be.
-// They have no TTL.
+// A CNAME to a load balancer of Amazon's that has a hint is held as aliases: sets of addresses that the service itself
+// takes from the load balancer. They may be at the apex, and asking for them costs nothing. The hint says which
+// addresses there are to be. They have no TTL.
 
 // families are the types of addresses that a hint names.
 func families(hint string) []types.RRType {
@@ -55,7 +55,8 @@ func held(set rr.Set) []*types.ResourceRecordSet {
 	for _, family := range families(set.Hint) {
 		out = append(out, &types.ResourceRecordSet{
 			Name: aws.String(say(set.Name.String())), Type: family,
-			AliasTarget: &types.AliasTarget{DNSName: aws.String(say(set.Data[0])), HostedZoneId: aws.String(balancerZone(set.Data[0])), EvaluateTargetHealth: true},
+			AliasTarget: &types.AliasTarget{DNSName: aws.String(say(set.Data[0])),
+				HostedZoneId: aws.String(balancerZone(set.Data[0])), EvaluateTargetHealth: true},
 		})
 	}
 	return out
@@ -63,14 +64,15 @@ func held(set rr.Set) []*types.ResourceRecordSet {
 
 // standsIn reports whether a set is one that a CNAME may have been held as, when a change is about such a CNAME.
 func standsIn(c plan.Change, set *types.ResourceRecordSet) bool {
-	if !balanceable(c) || set.SetIdentifier != nil || set.AliasTarget == nil || set.Type != types.RRTypeA && set.Type != types.RRTypeAaaa {
+	if !balanceable(c) || set.SetIdentifier != nil || set.AliasTarget == nil || set.Type != types.RRTypeA &&
+		set.Type != types.RRTypeAaaa {
 		return false
 	}
 	return balancerZone(strings.ToLower(absolute(aws.ToString(set.AliasTarget.DNSName)))) != ""
 }
 
-// balancerZone returns the hosted zone that a load balancer's name is in, by which aliases refer to it; "" if it is no such name.
-// https://docs.aws.amazon.com/general/latest/gr/elb.html
+// balancerZone returns the hosted zone that a load balancer's name is in, by which aliases refer to it; "" if it is no
+// such name. https://docs.aws.amazon.com/general/latest/gr/elb.html
 func balancerZone(target string) string {
 	labels := strings.Split(strings.TrimSuffix(target, "."), ".")
 	china := len(labels) > 1 && labels[len(labels)-1] == "cn"

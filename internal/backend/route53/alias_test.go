@@ -25,7 +25,8 @@ func (r *rig) at(name string) string {
 		switch {
 		case s.Name != name || s.Type == "NS" || s.Type == "SOA":
 		case s.AliasTarget != nil:
-			out = append(out, fmt.Sprintf("%s alias %s %s %v", s.Type, s.AliasTarget.DNSName, s.AliasTarget.HostedZoneID, s.AliasTarget.EvaluateTargetHealth))
+			out = append(out, fmt.Sprintf("%s alias %s %s %v", s.Type, s.AliasTarget.DNSName, s.AliasTarget.HostedZoneID,
+				s.AliasTarget.EvaluateTargetHealth))
 		default:
 			out = append(out, s.Type+" "+strings.Join(s.Records, ","))
 		}
@@ -66,10 +67,12 @@ func TestAliases(t *testing.T) {
 		{"…both families", r.hinted("api", "dual-stack", balancer), v4 + "; " + v6},
 		{"…which are deleted by name", drop(r.hinted("api", "dual-stack", balancer).Want), ""},
 		{"…IPv6 alone", r.hinted("api", "ipv6", another), "AAAA alias " + another + " Z32O12XQLNTSW2 true"},
-		{"…which is deleted though it is believed to be something else", drop(r.hinted("api", "dual-stack", balancer).Want), ""},
+		{"…which is deleted though it is believed to be something else", drop(r.hinted("api", "dual-stack", balancer).Want),
+			""},
 		{"a plain CNAME to a host", r.hinted("api", "ipv4", "host.example.net."), "CNAME host.example.net."},
 		{"…goes as well", gone, ""},
-		{"a CNAME of a Zone stays one, whatever it points to", put(r.set("api", rr.TypeCNAME, balancer)), "CNAME " + balancer},
+		{"a CNAME of a Zone stays one, whatever it points to", put(r.set("api", rr.TypeCNAME, balancer)),
+			"CNAME " + balancer},
 	} {
 		t.Run(step.what, func(t *testing.T) {
 			result, err := r.apply(step.change)
@@ -83,7 +86,8 @@ func TestAliases(t *testing.T) {
 func TestWhatIsNoAliasOfOurs(t *testing.T) {
 	r := newRig(t, route53test.Options{})
 	t.Run("the apex may have an alias", func(t *testing.T) {
-		if _, err := r.apply(r.hinted("", "ipv4", balancer)); err != nil || !strings.HasPrefix(r.at("example.org."), "A alias") {
+		if _, err := r.apply(r.hinted("", "ipv4", balancer)); err != nil ||
+			!strings.HasPrefix(r.at("example.org."), "A alias") {
 			t.Errorf("there is %q: %v", r.at("example.org."), err)
 		}
 	})
@@ -94,13 +98,16 @@ func TestWhatIsNoAliasOfOurs(t *testing.T) {
 		}
 		_, err := r.apply(r.hinted("taken", "ipv4", "host.example.net."))
 		wants(t, err, backend.ErrRejected, backend.CauseInvalid, "conflicts with other records")
-		if _, err := r.apply(plan.Change{Key: rr.Key{Name: set.Name, Type: rr.TypeCNAME}}); err != nil || r.at("taken.example.org.") != "A 192.0.2.1" {
+		if _, err := r.apply(plan.Change{Key: rr.Key{Name: set.Name, Type: rr.TypeCNAME}}); err != nil || r.at(
+			"taken.example.org.") != "A 192.0.2.1" {
 			t.Errorf("there is %q: %v", r.at("taken.example.org."), err)
 		}
 	})
 	t.Run("an alias to something else stays when a CNAME is deleted", func(t *testing.T) {
-		r.server.Put(r.id, route53test.Set{Name: "cdn.example.org", Type: "A", AliasTarget: &route53test.Alias{HostedZoneID: "Z2FDTNDATAQYW2", DNSName: "d1.cloudfront.net."}})
-		if _, err := r.apply(plan.Change{Key: r.set("cdn", rr.TypeCNAME, balancer).Key()}); err != nil || !strings.Contains(r.at("cdn.example.org."), "cloudfront") {
+		r.server.Put(r.id, route53test.Set{Name: "cdn.example.org", Type: "A",
+			AliasTarget: &route53test.Alias{HostedZoneID: "Z2FDTNDATAQYW2", DNSName: "d1.cloudfront.net."}})
+		if _, err := r.apply(plan.Change{Key: r.set("cdn", rr.TypeCNAME, balancer).Key()}); err != nil ||
+			!strings.Contains(r.at("cdn.example.org."), "cloudfront") {
 			t.Errorf("there is %q: %v", r.at("cdn.example.org."), err)
 		}
 	})

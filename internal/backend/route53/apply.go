@@ -16,8 +16,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// Apply makes the changes in one request. The service says later that all its name servers have them; that is waited for
-// after the last batch, since it carries out a zone's requests one after the other.
+// Apply makes the changes in one request. The service says later that all its name servers have them; that is waited
+// for after the last batch, since it carries out a zone's requests one after the other.
 func (z *Zone) Apply(ctx context.Context, name dnsname.Name, batch backend.Batch) (backend.Result, error) {
 	result, err := z.apply(ctx, name, batch)
 	if err != nil {
@@ -74,9 +74,10 @@ func (z *Zone) send(ctx context.Context, changes []types.Change) (string, error)
 	return aws.ToString(answer.ChangeInfo.Id), nil
 }
 
-// changes are a batch as the service takes it. A set is deleted by naming all that it holds: where that is not known, or anew is
-// said, it is looked up, and a set that is not there is left out.
-func (z *Zone) changes(ctx context.Context, changes []plan.Change, anew bool) ([]types.Change, []backend.Rejection, error) {
+// changes are a batch as the service takes it. A set is deleted by naming all that it holds: where that is not known,
+// or anew is said, it is looked up, and a set that is not there is left out.
+func (z *Zone) changes(ctx context.Context, changes []plan.Change,
+	anew bool) ([]types.Change, []backend.Rejection, error) {
 	there, err := z.there(ctx, changes, anew)
 	if err != nil {
 		return nil, nil, err
@@ -114,14 +115,16 @@ func (z *Zone) changes(ctx context.Context, changes []plan.Change, anew bool) ([
 // believed reports whether it is believed to be known what a change deletes.
 func believed(c plan.Change) bool { return len(c.Have.Data) > 0 }
 
-// leaving are the sets at a name that a change has go: one that is deleted, and what stands for an alias in another way. What
-// another change of the batch is about is its own business.
-func leaving(c plan.Change, wanted []*types.ResourceRecordSet, there []types.ResourceRecordSet, asked map[rr.Key]bool) (out []*types.ResourceRecordSet) {
+// leaving are the sets at a name that a change has go: one that is deleted, and what stands for an alias in another
+// way. What another change of the batch is about is its own business.
+func leaving(c plan.Change, wanted []*types.ResourceRecordSet, there []types.ResourceRecordSet,
+	asked map[rr.Key]bool) (out []*types.ResourceRecordSet) {
 	for i := range there {
 		set := &there[i]
 		same := set.Type == typeName(c.Key.Type)
 		switch {
-		case slices.ContainsFunc(wanted, func(w *types.ResourceRecordSet) bool { return w.Type == set.Type }): // it is overwritten
+		case slices.ContainsFunc(wanted, func(w *types.ResourceRecordSet) bool { return w.Type == set.Type }):
+			// it is overwritten
 		case same && (c.Deletes() || ours(set)):
 			out = append(out, set)
 		case !same && standsIn(c, set) && !askedFor(asked, c.Key.Name, set):
@@ -137,7 +140,8 @@ func askedFor(asked map[rr.Key]bool, name dnsname.Name, set *types.ResourceRecor
 }
 
 // there looks up what is at the names of changes that need to know, each name alone or with a listing of the zone.
-func (z *Zone) there(ctx context.Context, changes []plan.Change, anew bool) (map[dnsname.Name][]types.ResourceRecordSet, error) {
+func (z *Zone) there(ctx context.Context, changes []plan.Change,
+	anew bool) (map[dnsname.Name][]types.ResourceRecordSet, error) {
 	there := map[dnsname.Name][]types.ResourceRecordSet{}
 	for _, c := range changes {
 		if c.Deletes() && (anew || !believed(c)) || balanced(c.Want) || anew && balanceable(c) {

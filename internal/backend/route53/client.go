@@ -1,9 +1,9 @@
 // Package route53 delivers zones to Amazon Route 53.
 //
-// One batch is one ChangeResourceRecordSets request, which is carried out whole or not at all. Zones, their SOA and their
-// name servers are the service's; a zone is known by its ID, since there may be a public and a private one of one name.
-// What zones hold that DNS does not know (sets with routing policies, aliases of AWS' own resources) is foreign here and
-// is not shown: nothing of it is changed unless the very set is wanted or asserted to be gone.
+// One batch is one ChangeResourceRecordSets request, which is carried out whole or not at all. Zones, their SOA and
+// their name servers are the service's; a zone is known by its ID, since there may be a public and a private one of one
+// name. What zones hold that DNS does not know (sets with routing policies, aliases of AWS' own resources) is foreign
+// here and is not shown: nothing of it is changed unless the very set is wanted or asserted to be gone.
 package route53
 
 import (
@@ -47,7 +47,8 @@ func New(cfg Config) (*Client, error) {
 	// A redirect could take signed requests to somebody else.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	web := &http.Client{
-		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: concurrency, IdleConnTimeout: time.Minute, TLSHandshakeTimeout: 10 * time.Second},
+		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: concurrency,
+			IdleConnTimeout: time.Minute, TLSHandshakeTimeout: 10 * time.Second},
 		CheckRedirect: stay,
 	}
 	options := route53.Options{Region: cfg.Region, HTTPClient: web, Retryer: aws.NopRetryer{}} // the engine tries again
@@ -67,7 +68,8 @@ func New(cfg Config) (*Client, error) {
 		options.Credentials = surroundings.Credentials
 	case cfg.Token != "":
 		roles := sts.New(tokenService(cfg, web))
-		options.Credentials = aws.NewCredentialsCache(stscreds.NewWebIdentityRoleProvider(roles, cfg.RoleARN, identity(cfg.Token)))
+		options.Credentials = aws.NewCredentialsCache(stscreds.NewWebIdentityRoleProvider(roles, cfg.RoleARN,
+			identity(cfg.Token)))
 	default:
 		options.Credentials = credentials.NewStaticCredentialsProvider(cfg.AccessKeyID, cfg.SecretAccessKey, cfg.SessionToken)
 	}
@@ -75,7 +77,8 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// tokenService says where roles are assumed: never at the endpoint of Route 53, which would be shown a token that is for another service.
+// tokenService says where roles are assumed: never at the endpoint of Route 53, which would be shown a token that is
+// for another service.
 func tokenService(cfg Config, web *http.Client) sts.Options {
 	o := sts.Options{Region: cfg.Region, HTTPClient: web, Retryer: aws.NopRetryer{}}
 	if cfg.STSEndpoint != "" {
@@ -119,7 +122,9 @@ func (c *Client) HostedZones(ctx context.Context) ([]backend.HostedZone, error) 
 // HostedZone looks up a zone by its ID, with or without "/hostedzone/" before it.
 func (c *Client) HostedZone(ctx context.Context, id string) (backend.HostedZone, error) {
 	id = strings.TrimPrefix(strings.TrimPrefix(id, "/"), "hostedzone/")
-	if id == "" || len(id) > 32 || strings.ContainsFunc(id, func(r rune) bool { return (r < 'A' || r > 'Z') && (r < '0' || r > '9') }) {
+	if id == "" || len(id) > 32 || strings.ContainsFunc(id, func(r rune) bool {
+		return (r < 'A' || r > 'Z') && (r < '0' || r > '9')
+	}) {
 		return backend.HostedZone{}, &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid,
 			Err: fmt.Errorf("%q is no ID of a hosted zone: write it as in Z0123456789ABCDEFGHIJ", id)}
 	}
@@ -153,7 +158,8 @@ func broken(format string, args ...any) error {
 }
 
 // call makes one request, at the account's rate. Errors have a class.
-func call[In, Out any](ctx context.Context, c *Client, in In, do func(context.Context, In, ...func(*route53.Options)) (Out, error)) (Out, error) {
+func call[In, Out any](ctx context.Context, c *Client, in In,
+	do func(context.Context, In, ...func(*route53.Options)) (Out, error)) (Out, error) {
 	var none Out
 	if err := c.wait(ctx); err != nil {
 		return none, err
@@ -172,9 +178,11 @@ func (c *Client) wait(ctx context.Context) error {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("waiting to ask Route 53: %w", context.Cause(ctx))}
+		return &backend.Error{Class: backend.ErrUnavailable,
+			Err: fmt.Errorf("waiting to ask Route 53: %w", context.Cause(ctx))}
 	}
-	return &backend.Error{Class: backend.ErrThrottled, Err: fmt.Errorf("%d requests a second are all that Route 53 takes, and others come first", Rate)}
+	return &backend.Error{Class: backend.ErrThrottled, Err: fmt.Errorf(
+		"%d requests a second are all that Route 53 takes, and others come first", Rate)}
 }
 
 // parseName reads a name as the service writes it.

@@ -31,8 +31,8 @@ const defaultRegion = "us-west-2"
 // longestSessionToken bounds it, in octets, as Gardener's controllers do.
 const longestSessionToken = 8192
 
-// FromSecret reads the keys that the controllers of Gardener read. A Secret without any data leaves the credentials to the
-// surroundings. The options are endpoint and stsEndpoint.
+// FromSecret reads the keys that the controllers of Gardener read. A Secret without any data leaves the credentials to
+// the surroundings. The options are endpoint and stsEndpoint.
 func FromSecret(data map[string][]byte, region string, options map[string]string) (Config, error) {
 	r := secretdata.New(data, options)
 	cfg := Config{
@@ -56,7 +56,8 @@ func FromSecret(data map[string][]byte, region string, options map[string]string
 	}
 	switch static := cfg.AccessKeyID != "" || cfg.SecretAccessKey != ""; {
 	case cfg.Chain && (static || cfg.Token != ""):
-		r.Fail("AWS_USE_CREDENTIALS_CHAIN takes the credentials of the surroundings, and the Secret has others: remove one of them")
+		r.Fail(
+			"AWS_USE_CREDENTIALS_CHAIN takes the credentials of the surroundings, and the Secret has others: remove one of them")
 	case static && cfg.Token != "":
 		r.Fail("the Secret has an access key and the token of a workload's identity: remove one of them")
 	case !cfg.Chain && cfg.Token == "":
@@ -93,13 +94,16 @@ func roleARN(r *secretdata.Reader) string {
 // checkForms finds what the service would answer to as to wrong credentials.
 func checkForms(r *secretdata.Reader, cfg Config) {
 	for name, value := range map[string]string{
-		"AWS_ACCESS_KEY_ID": cfg.AccessKeyID, "AWS_SECRET_ACCESS_KEY": cfg.SecretAccessKey, "AWS_SESSION_TOKEN": cfg.SessionToken,
+		"AWS_ACCESS_KEY_ID": cfg.AccessKeyID, "AWS_SECRET_ACCESS_KEY": cfg.SecretAccessKey,
+		"AWS_SESSION_TOKEN": cfg.SessionToken,
 	} {
 		if strings.ContainsFunc(value, func(c rune) bool { return c <= ' ' || c > '~' }) {
 			r.Fail("the value of %s has characters that none has: perhaps two values were pasted", name)
 		}
 	}
-	if strings.ContainsFunc(cfg.Region, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' }) {
+	if strings.ContainsFunc(cfg.Region, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-'
+	}) {
 		r.Fail("%q is no region: write it as in us-west-2", cfg.Region)
 	}
 	if cfg.RoleARN != "" && !strings.HasPrefix(cfg.RoleARN, "arn:") {

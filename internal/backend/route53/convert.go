@@ -16,8 +16,9 @@ import (
 // stored says which types the service has, with the field of their data that is a name; noName: none.
 func stored() map[rr.Type]int {
 	return map[rr.Type]int{
-		rr.TypeA: noName, rr.TypeAAAA: noName, rr.TypeCAA: noName, rr.TypeDS: noName, rr.TypeSSHFP: noName, rr.TypeTLSA: noName,
-		rr.TypeTXT: noName, spf: noName, rr.TypeCNAME: 0, rr.TypeNS: 0, rr.TypePTR: 0, rr.TypeMX: 1, rr.TypeSRV: 3,
+		rr.TypeA: noName, rr.TypeAAAA: noName, rr.TypeCAA: noName, rr.TypeDS: noName, rr.TypeSSHFP: noName,
+		rr.TypeTLSA: noName,
+		rr.TypeTXT:  noName, spf: noName, rr.TypeCNAME: 0, rr.TypeNS: 0, rr.TypePTR: 0, rr.TypeMX: 1, rr.TypeSRV: 3,
 		rr.TypeNAPTR: lastField, rr.TypeSVCB: 1, rr.TypeHTTPS: 1, rr.TypeSOA: noName,
 	}
 }
@@ -38,8 +39,8 @@ func refuses(t rr.Type) string {
 	return ""
 }
 
-// What a request and a set may hold (quotas of the service): characters of values, records, each of which counts twice in
-// an UPSERT; records in one set.
+// What a request and a set may hold (quotas of the service): characters of values, records, each of which counts twice
+// in an UPSERT; records in one set.
 const (
 	maxCharacters = 32_000
 	maxRecords    = 1000
@@ -115,8 +116,8 @@ func fromSet(in *types.ResourceRecordSet) (rr.Set, bool, error) {
 	return rr.NewSet(rr.Key{Name: name, Type: t}, uint32(aws.ToInt64(in.TTL)), data...), true, nil
 }
 
-// canonical returns the canonical form of a value. What is not valid, which others may have stored all the same, is there
-// and equals nothing that is ever wanted.
+// canonical returns the canonical form of a value. What is not valid, which others may have stored all the same, is
+// there and equals nothing that is ever wanted.
 func canonical(t rr.Type, value string) string {
 	if data, err := rr.ParseData(t, hear(withDot(t, value))); err == nil {
 		return data

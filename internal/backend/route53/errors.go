@@ -27,22 +27,30 @@ func meanings() map[string]meaning {
 	quota := meaning{backend.ErrRejected, backend.CauseQuota}
 	noZone := meaning{backend.ErrNoZone, backend.CauseInvalid}
 	return map[string]meaning{
-		"Throttling": throttled, "ThrottlingException": throttled, "ThrottledException": throttled, "RequestThrottled": throttled,
+		"Throttling": throttled, "ThrottlingException": throttled, "ThrottledException": throttled,
+		"RequestThrottled":          throttled,
 		"RequestThrottledException": throttled, "RequestLimitExceeded": throttled, "TooManyRequestsException": throttled,
 		"SlowDown": throttled, "PriorRequestNotComplete": throttled,
 
-		"InvalidClientTokenId": unauthenticated, "SignatureDoesNotMatch": unauthenticated, "UnrecognizedClientException": unauthenticated,
-		"InvalidSignatureException": unauthenticated, "IncompleteSignature": unauthenticated, "MissingAuthenticationToken": unauthenticated,
-		"AuthFailure": unauthenticated, "InvalidAccessKeyId": unauthenticated, "ExpiredToken": unauthenticated, "ExpiredTokenException": unauthenticated,
-		"RequestExpired": unauthenticated, "InvalidIdentityToken": unauthenticated, "IDPRejectedClaim": unauthenticated,
+		"InvalidClientTokenId": unauthenticated, "SignatureDoesNotMatch": unauthenticated,
+		"UnrecognizedClientException": unauthenticated,
+		"InvalidSignatureException":   unauthenticated, "IncompleteSignature": unauthenticated,
+		"MissingAuthenticationToken": unauthenticated,
+		"AuthFailure":                unauthenticated, "InvalidAccessKeyId": unauthenticated, "ExpiredToken": unauthenticated,
+		"ExpiredTokenException": unauthenticated,
+		"RequestExpired":        unauthenticated, "InvalidIdentityToken": unauthenticated,
+		"IDPRejectedClaim": unauthenticated,
 
-		"AccessDenied": unauthorised, "AccessDeniedException": unauthorised, "UnauthorizedOperation": unauthorised, "OptInRequired": unauthorised,
+		"AccessDenied": unauthorised, "AccessDeniedException": unauthorised, "UnauthorizedOperation": unauthorised,
+		"OptInRequired": unauthorised,
 		"NotAuthorized": unauthorised, "NotAuthorizedException": unauthorised,
 
 		"NoSuchHostedZone": noZone, "HostedZoneNotFound": noZone,
 
-		"InvalidChangeBatch": {backend.ErrRejected, backend.CauseInvalid}, "InvalidInput": {backend.ErrRejected, backend.CauseInvalid},
-		"ValidationError": {backend.ErrRejected, backend.CauseInvalid}, "NoSuchHealthCheck": {backend.ErrRejected, backend.CauseInvalid},
+		"InvalidChangeBatch": {backend.ErrRejected, backend.CauseInvalid},
+		"InvalidInput":       {backend.ErrRejected, backend.CauseInvalid},
+		"ValidationError":    {backend.ErrRejected, backend.CauseInvalid},
+		"NoSuchHealthCheck":  {backend.ErrRejected, backend.CauseInvalid},
 
 		"LimitsExceeded": quota, "LimitExceeded": quota, "TooManyHostedZones": quota, "TooManyRecords": quota,
 	}
@@ -104,7 +112,8 @@ func withoutCredentials(err error) error {
 	return err
 }
 
-// mismatched reports whether a batch was refused because a set that was to be deleted is not there as it was thought to be.
+// mismatched reports whether a batch was refused because a set that was to be deleted is not there as it was thought to
+// be.
 func mismatched(err error) bool {
 	return refusedWith(err, "but it was not found", "do not match the current values")
 }
@@ -117,5 +126,7 @@ func conflicting(err error) bool {
 // refusedWith reports whether a batch was refused with one of some words.
 func refusedWith(err error, some ...string) bool {
 	e, ok := errors.AsType[*backend.Error](err)
-	return ok && e.Class == backend.ErrRejected && slices.ContainsFunc(some, func(words string) bool { return strings.Contains(e.Words, words) })
+	return ok && e.Class == backend.ErrRejected && slices.ContainsFunc(some, func(words string) bool {
+		return strings.Contains(e.Words, words)
+	})
 }

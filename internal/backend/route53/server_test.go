@@ -89,13 +89,19 @@ func TestWhatIsStoredIsReadBack(t *testing.T) {
 	}{
 		{"a wildcard", r.set("*", rr.TypeA, "192.0.2.1"), `\052.example.org. 192.0.2.1`},
 		{"a name with a slash", r.set("0/25", rr.TypePTR, "a/b.example.net."), `0\05725.example.org. a/b.example.net.`},
-		{"a dot inside of a label", r.set(`a\.b`, rr.TypeCNAME, `c\.d.example.net.`), `a\056b.example.org. c\056d.example.net.`},
-		{"octets that are no ASCII", r.set("bin", rr.TypeTXT, `"\195\164\000" "q\"b\\"`), `bin.example.org. "\303\244\000" "q\"b\\"`},
-		{"a semicolon and spaces", r.set("_dmarc", rr.TypeTXT, `"v=DMARC1; p=none"`), `_dmarc.example.org. "v=DMARC1; p=none"`},
+		{"a dot inside of a label", r.set(`a\.b`, rr.TypeCNAME, `c\.d.example.net.`),
+			`a\056b.example.org. c\056d.example.net.`},
+		{"octets that are no ASCII", r.set("bin", rr.TypeTXT, `"\195\164\000" "q\"b\\"`),
+			`bin.example.org. "\303\244\000" "q\"b\\"`},
+		{"a semicolon and spaces", r.set("_dmarc", rr.TypeTXT, `"v=DMARC1; p=none"`),
+			`_dmarc.example.org. "v=DMARC1; p=none"`},
 		{"mail", r.set("", rr.TypeMX, "10 mail.example.net."), "example.org. 10 mail.example.net."},
-		{"a service", r.set("_sip._tcp", rr.TypeSRV, "1 2 5060 sip.example.net."), "_sip._tcp.example.org. 1 2 5060 sip.example.net."},
-		{"a certificate authority", r.set("ca", rr.TypeCAA, `0 issue "ca.example.net; a=b"`), `ca.example.org. 0 issue "ca.example.net; a=b"`},
-		{"a rule to rewrite", r.set("n", rr.TypeNAPTR, `100 10 "u" "E2U+sip" "!^.*$!sip:x@example.net!" .`), `n.example.org. 100 10 "u" "E2U+sip" "!^.*$!sip:x@example.net!" .`},
+		{"a service", r.set("_sip._tcp", rr.TypeSRV, "1 2 5060 sip.example.net."),
+			"_sip._tcp.example.org. 1 2 5060 sip.example.net."},
+		{"a certificate authority", r.set("ca", rr.TypeCAA, `0 issue "ca.example.net; a=b"`),
+			`ca.example.org. 0 issue "ca.example.net; a=b"`},
+		{"a rule to rewrite", r.set("n", rr.TypeNAPTR, `100 10 "u" "E2U+sip" "!^.*$!sip:x@example.net!" .`),
+			`n.example.org. 100 10 "u" "E2U+sip" "!^.*$!sip:x@example.net!" .`},
 		{"HTTPS", r.set("h", rr.TypeHTTPS, `1 svc.example.net. alpn=h2`), `h.example.org. 1 svc.example.net. alpn="h2"`},
 		{"a key of SSH", r.set("s", rr.TypeSSHFP, "4 2 "+strings.Repeat("AB", 32)), ""},
 		{"a certificate", r.set("_443._tcp", rr.TypeTLSA, "3 1 1 "+strings.Repeat("AB", 32)), ""},
@@ -128,7 +134,8 @@ func TestWhatOthersHaveStored(t *testing.T) {
 		{Name: "nodot.example.org", Type: "CNAME", TTL: &ttl, Records: []string{"Target.Example.NET"}},
 		{Name: "mx.example.org", Type: "MX", TTL: &ttl, Records: []string{"10  mail.example.net"}},
 		{Name: "broken.example.org", Type: "A", TTL: &ttl, Records: []string{"not an address"}},
-		{Name: "alias.example.org", Type: "A", AliasTarget: &route53test.Alias{HostedZoneID: "Z35SXDOTRQ7X7K", DNSName: "lb.example.net."}},
+		{Name: "alias.example.org", Type: "A", AliasTarget: &route53test.Alias{HostedZoneID: "Z35SXDOTRQ7X7K",
+			DNSName: "lb.example.net."}},
 		{Name: "w.example.org", Type: "A", SetIdentifier: "one", Weight: &weight, TTL: &ttl, Records: []string{"192.0.2.1"}},
 		{Name: "w.example.org", Type: "A", SetIdentifier: "two", Weight: &weight, TTL: &ttl, Records: []string{"192.0.2.2"}},
 	} {
@@ -162,29 +169,34 @@ nodot.example.org. CNAME target.example.net.`; got != want {
 		if _, err := r.apply(put(set)); err != nil || len(r.stored("alias.example.org.", "A")) != 1 {
 			t.Errorf("it was not replaced: %v", err)
 		}
-		r.server.Put(r.id, route53test.Set{Name: "alias.example.org", Type: "A", AliasTarget: &route53test.Alias{HostedZoneID: "Z35SXDOTRQ7X7K", DNSName: "lb.example.net."}})
-		if _, err := r.apply(plan.Change{Key: set.Key()}, put(r.set("alias", rr.TypeCNAME, "other.example.net."))); err != nil {
+		r.server.Put(r.id, route53test.Set{Name: "alias.example.org", Type: "A",
+			AliasTarget: &route53test.Alias{HostedZoneID: "Z35SXDOTRQ7X7K", DNSName: "lb.example.net."}})
+		if _, err := r.apply(plan.Change{Key: set.Key()},
+			put(r.set("alias", rr.TypeCNAME, "other.example.net."))); err != nil {
 			t.Errorf("an alias does not give way to a CNAME in one batch: %v", err)
 		}
 	})
 	t.Run("sets of a routing policy stay, and the others of the batch are changed", func(t *testing.T) {
 		w := r.set("w", rr.TypeA, "192.0.2.9")
 		result, err := r.apply(plan.Change{Key: w.Key()}, put(r.set("new", rr.TypeA, "192.0.2.9")))
-		if err != nil || len(result.Rejected) != 1 || !strings.Contains(result.Rejected[0].Reason, "w.example.org A is 2 sets of a routing policy") {
+		if err != nil || len(result.Rejected) != 1 || !strings.Contains(result.Rejected[0].Reason,
+			"w.example.org A is 2 sets of a routing policy") {
 			t.Errorf("it is %+v, %v", result, err)
 		}
 		if r.stored("new.example.org.", "A") == nil {
 			t.Error("the other set was not changed")
 		}
 		_, err = r.apply(put(w))
-		wants(t, err, backend.ErrRejected, backend.CauseInvalid, "cannot be created as other RRSets exist with the same name and type")
+		wants(t, err, backend.ErrRejected, backend.CauseInvalid,
+			"cannot be created as other RRSets exist with the same name and type")
 	})
 	t.Run("what is not there is deleted, at any number", func(t *testing.T) {
 		var changes []plan.Change
 		for i := range 20 {
 			changes = append(changes, plan.Change{Key: r.set(fmt.Sprintf("none%d", i), rr.TypeA, "192.0.2.1").Key()})
 		}
-		if _, err := r.apply(append(changes, drop(r.set("never", rr.TypeA, "192.0.2.1")), put(r.set("more", rr.TypeA, "192.0.2.1")))...); err != nil {
+		if _, err := r.apply(append(changes, drop(r.set("never", rr.TypeA, "192.0.2.1")),
+			put(r.set("more", rr.TypeA, "192.0.2.1")))...); err != nil {
 			t.Error(err)
 		}
 		before := r.server.Count("ChangeResourceRecordSets")
@@ -201,13 +213,16 @@ func TestWordsOfTheService(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := r.apply(put(r.set("c", rr.TypeA, "192.0.2.1")))
-	wants(t, err, backend.ErrRejected, backend.CauseQuota, "InvalidChangeBatch: [Exceeded limit MAX_RRSETS_BY_ZONE for zone: "+r.id)
+	wants(t, err, backend.ErrRejected, backend.CauseQuota,
+		"InvalidChangeBatch: [Exceeded limit MAX_RRSETS_BY_ZONE for zone: "+r.id)
 	_, err = r.apply(put(r.set("a", rr.TypeCNAME, "b.example.net.")))
-	wants(t, err, backend.ErrRejected, backend.CauseInvalid, "RRSet of type CNAME with DNS name a.example.org. is not permitted as it conflicts with other records")
+	wants(t, err, backend.ErrRejected, backend.CauseInvalid,
+		"RRSet of type CNAME with DNS name a.example.org. is not permitted as it conflicts with other records")
 	_, err = r.apply(put(r.set("", rr.TypeCNAME, "b.example.net.")))
 	wants(t, err, backend.ErrRejected, backend.CauseInvalid, "is not permitted at apex")
 	_, err = r.apply(drop(r.set("", rr.TypeNS, "x.example.net.")))
-	wants(t, err, backend.ErrRejected, backend.CauseInvalid, "A HostedZone must contain at least one NS record for the zone itself.")
+	wants(t, err, backend.ErrRejected, backend.CauseInvalid,
+		"A HostedZone must contain at least one NS record for the zone itself.")
 	if _, err := r.apply(drop(full[0].Want), put(r.set("a", rr.TypeCNAME, "b.example.net."))); err != nil {
 		t.Errorf("an address does not give way to a CNAME in one batch: %v", err)
 	}
@@ -261,7 +276,8 @@ func TestCredentials(t *testing.T) {
 	good := access(r.server, r.user)
 	try := func(cfg Config) error {
 		z := client(t, cfg).Backend(backend.HostedZone{ID: r.id, Name: r.zone.name})
-		_, err := z.Apply(t.Context(), r.zone.name, backend.Batch{Changes: []plan.Change{put(r.set("a", rr.TypeA, "192.0.2.1"))}})
+		_, err := z.Apply(t.Context(), r.zone.name,
+			backend.Batch{Changes: []plan.Change{put(r.set("a", rr.TypeA, "192.0.2.1"))}})
 		return err
 	}
 	with := func(change func(*Config)) Config {
@@ -275,12 +291,17 @@ func TestCredentials(t *testing.T) {
 	if err := try(with(func(c *Config) { c.Region = "eu-central-1" })); err != nil {
 		t.Errorf("from another region: %v", err)
 	}
-	wants(t, try(with(func(c *Config) { c.SecretAccessKey = "secret/other" })), backend.ErrNotAuthorised, backend.CauseUnauthenticated, "SignatureDoesNotMatch")
-	wants(t, try(with(func(c *Config) { c.AccessKeyID = "AKIAOTHER" })), backend.ErrNotAuthorised, backend.CauseUnauthenticated, "InvalidClientTokenId")
-	wants(t, try(with(func(c *Config) { c.SessionToken = "x" })), backend.ErrNotAuthorised, backend.CauseUnauthenticated, "InvalidClientTokenId")
+	wants(t, try(with(func(c *Config) { c.SecretAccessKey = "secret/other" })), backend.ErrNotAuthorised,
+		backend.CauseUnauthenticated, "SignatureDoesNotMatch")
+	wants(t, try(with(func(c *Config) { c.AccessKeyID = "AKIAOTHER" })), backend.ErrNotAuthorised,
+		backend.CauseUnauthenticated, "InvalidClientTokenId")
+	wants(t, try(with(func(c *Config) { c.SessionToken = "x" })), backend.ErrNotAuthorised, backend.CauseUnauthenticated,
+		"InvalidClientTokenId")
 	wants(t, try(access(r.server, stranger)), backend.ErrNotAuthorised, backend.CauseUnauthorised, "AccessDenied")
-	wants(t, try(access(r.server, reader)), backend.ErrNotAuthorised, backend.CauseUnauthorised, "is not authorized to perform: route53:ChangeResourceRecordSets")
-	assumed := Config{RoleARN: "arn:aws:iam::111122223333:role/dns", Token: "a.token", Region: defaultRegion, Endpoint: r.server.URL, STSEndpoint: r.server.URL}
+	wants(t, try(access(r.server, reader)), backend.ErrNotAuthorised, backend.CauseUnauthorised,
+		"is not authorized to perform: route53:ChangeResourceRecordSets")
+	assumed := Config{RoleARN: "arn:aws:iam::111122223333:role/dns", Token: "a.token", Region: defaultRegion,
+		Endpoint: r.server.URL, STSEndpoint: r.server.URL}
 	if err := try(assumed); err != nil || role.SessionToken == "" {
 		t.Errorf("a workload's identity: %v", err)
 	}
@@ -292,7 +313,8 @@ func TestCredentials(t *testing.T) {
 		t.Errorf("with the new key: %v", err)
 	}
 	r.server.RemoveZone(r.id)
-	wants(t, try(access(r.server, r.user)), backend.ErrNoZone, backend.CauseInvalid, "NoSuchHostedZone: No hosted zone found with ID: "+r.id)
+	wants(t, try(access(r.server, r.user)), backend.ErrNoZone, backend.CauseInvalid,
+		"NoSuchHostedZone: No hosted zone found with ID: "+r.id)
 	if err := r.server.Stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +347,8 @@ func TestZonesOfAnAccount(t *testing.T) {
 		t.Errorf("of the public and the private zone %+v was chosen", z)
 	}
 	for _, id := range []string{private, "/hostedzone/" + private, "hostedzone/" + private} {
-		if z, err := r.zone.client.HostedZone(t.Context(), id); err != nil || z.ID != private || !z.Private || z.Target.View != private {
+		if z, err := r.zone.client.HostedZone(t.Context(), id); err != nil || z.ID != private || !z.Private ||
+			z.Target.View != private {
 			t.Errorf("zone %s is %+v, %v", id, z, err)
 		}
 	}
@@ -349,7 +372,8 @@ func TestAChangeTakesItsTime(t *testing.T) {
 	if done, err := result.Pending(t.Context()); !done || err != nil {
 		t.Errorf("it is never done: %v", err)
 	}
-	first, err := r.zone.Apply(t.Context(), r.zone.name, backend.Batch{Changes: []plan.Change{put(r.set("b", rr.TypeA, "192.0.2.1"))}})
+	first, err := r.zone.Apply(t.Context(), r.zone.name,
+		backend.Batch{Changes: []plan.Change{put(r.set("b", rr.TypeA, "192.0.2.1"))}})
 	if err != nil || first.Pending != nil {
 		t.Errorf("a batch that others follow is waited for: %v", err)
 	}

@@ -82,7 +82,8 @@ func (z *Zone) read(ctx context.Context, name dnsname.Name, ask backend.Ask) (ba
 // holds makes sure that it is the one zone that is meant.
 func (z *Zone) holds(name dnsname.Name) error {
 	if name != z.name {
-		return &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf("hosted zone %s is %s and not %s", z.id, z.name, name)}
+		return &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf(
+			"hosted zone %s is %s and not %s", z.id, z.name, name)}
 	}
 	return nil
 }
@@ -115,8 +116,8 @@ func (l *listing) take(in *types.ResourceRecordSet) error {
 
 var errEnough = errors.New("that is all")
 
-// look returns everything that the zone has under a key: one set, or those of a routing policy. Without a type it is everything at
-// the name.
+// look returns everything that the zone has under a key: one set, or those of a routing policy. Without a type it is
+// everything at the name.
 func (z *Zone) look(ctx context.Context, key rr.Key) (sets []types.ResourceRecordSet, err error) {
 	err = z.list(ctx, &at{key.Name, key.Type}, func(in *types.ResourceRecordSet) error {
 		name, err := parseName(aws.ToString(in.Name))
@@ -158,7 +159,8 @@ func (z *Zone) list(ctx context.Context, from *at, take func(*types.ResourceReco
 			return nil
 		}
 		next := &route53.ListResourceRecordSetsInput{
-			HostedZoneId: &z.id, StartRecordName: page.NextRecordName, StartRecordType: page.NextRecordType, StartRecordIdentifier: page.NextRecordIdentifier,
+			HostedZoneId: &z.id, StartRecordName: page.NextRecordName, StartRecordType: page.NextRecordType,
+			StartRecordIdentifier: page.NextRecordIdentifier,
 		}
 		if next.StartRecordName == nil || same(ask, next) {
 			return broken("a page of the zone says that there are more sets, and not from where on")

@@ -1,5 +1,5 @@
-// Package secretdata reads the credentials of a service from the data of a Secret, where one value has several names in the
-// tools that came before, and settings that are not secret from options. No error of it shows a value of a Secret.
+// Package secretdata reads the credentials of a service from the data of a Secret, where one value has several names in
+// the tools that came before, and settings that are not secret from options. No error of it shows a value of a Secret.
 package secretdata
 
 import (
@@ -12,8 +12,8 @@ import (
 	"unicode"
 )
 
-// A Reader takes values out of a Secret and of options, and remembers what was wrong. The options that nobody took are wrong
-// too; a Secret may hold what is for others.
+// A Reader takes values out of a Secret and of options, and remembers what was wrong. The options that nobody took are
+// wrong too; a Secret may hold what is for others.
 type Reader struct {
 	data    map[string][]byte
 	options map[string]string
@@ -26,8 +26,8 @@ func New(data map[string][]byte, options map[string]string) *Reader {
 	return &Reader{data: data, options: options, taken: map[string]bool{}}
 }
 
-// Text returns the value that has one of some names, "" if there is none. White space around it is an error: it comes from
-// an editor or from echo, and services answer to it as to wrong credentials.
+// Text returns the value that has one of some names, "" if there is none. White space around it is an error: it comes
+// from an editor or from echo, and services answer to it as to wrong credentials.
 func (r *Reader) Text(names ...string) string {
 	value := r.Lines(names...)
 	switch {

@@ -14,25 +14,51 @@ func TestValues(t *testing.T) {
 		want    string
 		err     string // a part of it; "" for none
 	}{
-		{"the first spelling", map[string][]byte{"KEY": []byte("v")}, nil, func(r *Reader) string { return r.Need("KEY", "key") }, "v", ""},
-		{"the other spelling", map[string][]byte{"key": []byte("v")}, nil, func(r *Reader) string { return r.Need("KEY", "key") }, "v", ""},
-		{"both with one value", map[string][]byte{"KEY": []byte("v"), "key": []byte("v")}, nil, func(r *Reader) string { return r.Need("KEY", "key") }, "v", ""},
-		{"both with different values", map[string][]byte{"KEY": []byte("s3cret"), "key": []byte("w")}, nil, func(r *Reader) string { return r.Need("KEY", "key") }, "s3cret",
+		{"the first spelling", map[string][]byte{"KEY": []byte("v")}, nil, func(r *Reader) string {
+			return r.Need("KEY", "key")
+		}, "v", ""},
+		{"the other spelling", map[string][]byte{"key": []byte("v")}, nil, func(r *Reader) string {
+			return r.Need("KEY", "key")
+		}, "v", ""},
+		{"both with one value", map[string][]byte{"KEY": []byte("v"), "key": []byte("v")}, nil, func(r *Reader) string {
+			return r.Need("KEY", "key")
+		}, "v", ""},
+		{"both with different values", map[string][]byte{"KEY": []byte("s3cret"), "key": []byte("w")}, nil,
+			func(r *Reader) string { return r.Need("KEY", "key") }, "s3cret",
 			"the keys KEY and key stand for the same value"},
-		{"an empty value counts as none", map[string][]byte{"KEY": {}, "key": []byte("v")}, nil, func(r *Reader) string { return r.Need("KEY", "key") }, "v", ""},
-		{"none of what is needed", map[string][]byte{"other": []byte("s3cret")}, nil, func(r *Reader) string { return r.Need("KEY", "key") }, "",
+		{"an empty value counts as none", map[string][]byte{"KEY": {}, "key": []byte("v")}, nil, func(r *Reader) string {
+			return r.Need("KEY", "key")
+		}, "v", ""},
+		{"none of what is needed", map[string][]byte{"other": []byte("s3cret")}, nil, func(r *Reader) string {
+			return r.Need("KEY", "key")
+		}, "",
 			"the Secret has no value for KEY or key; it has other"},
 		{"none where none is needed", nil, nil, func(r *Reader) string { return r.Text("KEY") }, "", ""},
-		{"a line end", map[string][]byte{"key": []byte("s3cret\n")}, nil, func(r *Reader) string { return r.Text("KEY", "key") }, "s3cret\n",
+		{"a line end", map[string][]byte{"key": []byte("s3cret\n")}, nil, func(r *Reader) string {
+			return r.Text("KEY", "key")
+		}, "s3cret\n",
 			"the value of key begins or ends with white space"},
-		{"a control character", map[string][]byte{"KEY": []byte("s3\x00cret")}, nil, func(r *Reader) string { return r.Text("KEY") }, "s3\x00cret", "a control character"},
-		{"a certificate has lines", map[string][]byte{"ca": []byte("a\nb\n")}, nil, func(r *Reader) string { return r.Lines("ca") }, "a\nb\n", ""},
-		{"yes", map[string][]byte{"b": []byte("true")}, nil, func(r *Reader) string { return map[bool]string{true: "yes"}[r.Bool("b")] }, "yes", ""},
-		{"neither yes nor no", map[string][]byte{"b": []byte("s3cret")}, nil, func(r *Reader) string { r.Bool("b"); return "" }, "", "the value of b is neither true nor false"},
-		{"an option", nil, map[string]string{"endpoint": "e"}, func(r *Reader) string { return r.Option("endpoint") }, "e", ""},
-		{"an option that nobody knows", nil, map[string]string{"endpont": "e"}, func(r *Reader) string { return r.Option("endpoint") }, "",
+		{"a control character", map[string][]byte{"KEY": []byte("s3\x00cret")}, nil, func(r *Reader) string {
+			return r.Text("KEY")
+		}, "s3\x00cret", "a control character"},
+		{"a certificate has lines", map[string][]byte{"ca": []byte("a\nb\n")}, nil, func(r *Reader) string {
+			return r.Lines("ca")
+		}, "a\nb\n", ""},
+		{"yes", map[string][]byte{"b": []byte("true")}, nil, func(r *Reader) string {
+			return map[bool]string{true: "yes"}[r.Bool("b")]
+		}, "yes", ""},
+		{"neither yes nor no", map[string][]byte{"b": []byte("s3cret")}, nil, func(r *Reader) string {
+			r.Bool("b")
+			return ""
+		}, "", "the value of b is neither true nor false"},
+		{"an option", nil, map[string]string{"endpoint": "e"}, func(r *Reader) string { return r.Option("endpoint") }, "e",
+			""},
+		{"an option that nobody knows", nil, map[string]string{"endpont": "e"}, func(r *Reader) string {
+			return r.Option("endpoint")
+		}, "",
 			`"endpont" is no setting of this service; there are endpoint`},
-		{"an option where there are none", nil, map[string]string{"x": "e"}, func(*Reader) string { return "" }, "", "there are none"},
+		{"an option where there are none", nil, map[string]string{"x": "e"}, func(*Reader) string { return "" }, "",
+			"there are none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := New(c.data, c.options)

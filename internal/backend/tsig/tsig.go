@@ -1,5 +1,5 @@
-// Package tsig makes the signatures of DNS messages (TSIG, RFC 8945): what a key is, and what of a message and of its TSIG
-// record goes into the MAC. Who signs and who verifies what is decided where messages are sent and taken.
+// Package tsig makes the signatures of DNS messages (TSIG, RFC 8945): what a key is, and what of a message and of its
+// TSIG record goes into the MAC. Who signs and who verifies what is decided where messages are sent and taken.
 package tsig
 
 import (

@@ -1,5 +1,5 @@
-// Package webcall makes the calls of backends whose service is reached by HTTP: at the service's rate, to where they were
-// addressed and nowhere else, with bounded answers and errors of a class.
+// Package webcall makes the calls of backends whose service is reached by HTTP: at the service's rate, to where they
+// were addressed and nowhere else, with bounded answers and errors of a class.
 package webcall
 
 import (
@@ -25,7 +25,8 @@ import (
 
 // Config says how calls are made.
 type Config struct {
-	CABundle  string        // certificates, in PEM, of the authorities that may have signed the server's; "" are the system's
+	// certificates, in PEM, of the authorities that may have signed the server's; "" are the system's
+	CABundle  string
 	Limiter   *rate.Limiter // nil: no limit
 	MaxAnswer int64         // octets; a longer answer is an error
 	Reads     *budget.Pool  // bounds what is read; nil bounds each answer alone
@@ -117,7 +118,8 @@ func (t *transport) wait(ctx context.Context) error {
 		return nil
 	}
 	if err := t.cfg.Limiter.Wait(ctx); err != nil {
-		return &backend.Error{Class: backend.ErrThrottled, Err: fmt.Errorf("waiting so as to keep to the service's rate: %w", err)}
+		return &backend.Error{Class: backend.ErrThrottled, Err: fmt.Errorf("waiting so as to keep to the service's rate: %w",
+			err)}
 	}
 	return nil
 }
@@ -174,15 +176,17 @@ func (a Answer) Text() string {
 	return ""
 }
 
-// URL reads the address of an API in the form in which it is compared: the host in lower case, the port always there, no
-// final slash. What is its name in messages.
+// URL reads the address of an API in the form in which it is compared: the host in lower case, the port always there,
+// no final slash. What is its name in messages.
 func URL(what, text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("the URL of %s cannot be read", what) // the error of package url shows passwords
 	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("the URL of %s, %q, is not http:// or https:// with a host and at most a path", what, u.Redacted())
+	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" ||
+		u.Fragment != "" {
+		return nil, fmt.Errorf("the URL of %s, %q, is not http:// or https:// with a host and at most a path", what,
+			u.Redacted())
 	}
 	u.Host = strings.ToLower(u.Host)
 	if u.Port() == "" {

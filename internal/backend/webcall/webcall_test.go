@@ -80,8 +80,10 @@ func TestCalls(t *testing.T) {
 
 func TestURLs(t *testing.T) {
 	for text, want := range map[string]string{
-		"https://API.example.org/v1/": "https://api.example.org:443/v1", "http://x": "http://x:80", "http://x:81/": "http://x:81",
-		"ftp://x": "", "https://": "", "https://u:s3cret@x": "", "http://x?s3cret": "", "http://x/#s3cret": "", "://s3cret": "", "x": "",
+		"https://API.example.org/v1/": "https://api.example.org:443/v1", "http://x": "http://x:80",
+		"http://x:81/": "http://x:81",
+		"ftp://x":      "", "https://": "", "https://u:s3cret@x": "", "http://x?s3cret": "", "http://x/#s3cret": "",
+		"://s3cret": "", "x": "",
 	} {
 		u, err := URL("a test", text)
 		switch {

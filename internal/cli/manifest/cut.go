@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// cut returns why a file seems to end in the middle of what its author wants it to hold, nil if it does not. Somebody may be
-// writing it, or a copy of it broke off. YAML does not tell: what is there of it is often good YAML.
+// cut returns why a file seems to end in the middle of what its author wants it to hold, nil if it does not. Somebody
+// may be writing it, or a copy of it broke off. YAML does not tell: what is there of it is often good YAML.
 //
 // A file that ends with a line "---" or "..." is whole, whatever it held before.
 func (p *part) cut(old *part, valid func(*Object) bool) *Problem {
@@ -19,7 +19,8 @@ func (p *part) cut(old *part, valid func(*Object) bool) *Problem {
 	}
 	place := p.end()
 	if inLine := p.endsInLine(old, last); inLine {
-		return &Problem{Place: place, Reason: Unreadable, Message: "The file ends in the middle of a line that was longer; if that is meant, end the line"}
+		return &Problem{Place: place, Reason: Unreadable, Message: "The file ends in the middle of a line that was longer; " +
+			"if that is meant, end the line"}
 	}
 	missing, lost := p.lost(old)
 	if lost && (begins(old.docs, last) != nil || !read.whole(last, valid)) {
@@ -72,7 +73,8 @@ func (p *part) lost(old *part) (Ref, bool) {
 	return Ref{}, false
 }
 
-// whole reports whether a document can be all that its author wants it to hold: objects without a fault, or one of others.
+// whole reports whether a document can be all that its author wants it to hold: objects without a fault, or one of
+// others.
 func (in *Input) whole(d *document, valid func(*Object) bool) bool {
 	if len(in.Problems) > 0 {
 		return false

@@ -157,7 +157,8 @@ func readHead(text []byte) (head, bool) {
 	for _, f := range []struct {
 		raw  json.RawMessage
 		into any
-	}{{raw.APIVersion, &h.APIVersion}, {raw.Kind, &h.Kind}, {meta.Namespace, &h.Namespace}, {meta.Name, &h.Name}, {raw.Items, &h.Items}} {
+	}{{raw.APIVersion, &h.APIVersion}, {raw.Kind, &h.Kind}, {meta.Namespace, &h.Namespace}, {meta.Name, &h.Name},
+		{raw.Items, &h.Items}} {
 		if f.raw != nil {
 			_ = json.Unmarshal(f.raw, f.into)
 		}

@@ -7,8 +7,8 @@ import (
 	"unicode/utf16"
 )
 
-// inUTF8 returns a text as UTF-8 without a byte order mark, its lines ended as all else here expects. YAML may be UTF-16 (YAML 1.2
-// §5.2), as PowerShell writes it, and its lines may end with a carriage return alone (§5.4).
+// inUTF8 returns a text as UTF-8 without a byte order mark, its lines ended as all else here expects. YAML may be
+// UTF-16 (YAML 1.2 §5.2), as PowerShell writes it, and its lines may end with a carriage return alone (§5.4).
 func inUTF8(text []byte) ([]byte, error) {
 	var order binary.ByteOrder
 	switch {

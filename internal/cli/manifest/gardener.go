@@ -12,14 +12,15 @@ const GardenerRecord = DNSRecord + ".extensions.gardener.cloud"
 
 // gardenerKind is that of DNSRecords of Gardener. Other kinds of its group are others' to judge.
 func gardenerKind() kind {
-	k := newKind(gardener.GroupVersion.String(), DNSRecord, false, func(text []byte, o *Object) (metav1.Object, []error, error) {
-		var v gardener.DNSRecord
-		unknown, err := kjson.UnmarshalStrict(text, &v)
-		if err == nil {
-			o.Gardener = &v
-		}
-		return &v, unknown, err
-	})
+	k := newKind(gardener.GroupVersion.String(), DNSRecord, false,
+		func(text []byte, o *Object) (metav1.Object, []error, error) {
+			var v gardener.DNSRecord
+			unknown, err := kjson.UnmarshalStrict(text, &v)
+			if err == nil {
+				o.Gardener = &v
+			}
+			return &v, unknown, err
+		})
 	k.called = GardenerRecord
 	return k
 }

@@ -18,7 +18,8 @@ import (
 )
 
 // groups are the API groups whose kinds are all known. Of Gardener's one is, and the others are others' to judge.
-var groups = []string{kubizone.GroupVersion.Group, zonefold.GroupVersion.Group, bindy.GroupVersion.Group, homelab.GroupVersion.Group}
+var groups = []string{kubizone.GroupVersion.Group, zonefold.GroupVersion.Group, bindy.GroupVersion.Group,
+	homelab.GroupVersion.Group}
 
 type kindKey struct{ apiVersion, name string }
 
@@ -36,7 +37,8 @@ type kind struct {
 type decoder func(text []byte, o *Object) (meta metav1.Object, unknown []error, err error)
 
 func newKind(apiVersion, name string, cluster bool, decode decoder) kind {
-	return kind{kindKey{apiVersion, name}, fmt.Appendf(nil, `{"apiVersion":%q,"kind":%q,`, apiVersion, name), name, cluster, decode}
+	return kind{kindKey{apiVersion, name}, fmt.Appendf(nil, `{"apiVersion":%q,"kind":%q,`, apiVersion, name), name,
+		cluster, decode}
 }
 
 // kinds are those that are read. A ZoneSlice is the operator's own and says nothing
@@ -45,7 +47,8 @@ var kinds = append([]kind{
 	newKind(kubizone.GroupVersion.String(), Zone, false, func(text []byte, o *Object) (metav1.Object, []error, error) {
 		var v strictZone
 		unknown, err := kjson.UnmarshalStrict(text, &v)
-		out := &kubizone.Zone{TypeMeta: v.TypeMeta, ObjectMeta: v.ObjectMeta, Spec: kubizone.ZoneSpec(v.Spec), Status: kubizone.ZoneStatus(v.Status)}
+		out := &kubizone.Zone{TypeMeta: v.TypeMeta, ObjectMeta: v.ObjectMeta, Spec: kubizone.ZoneSpec(v.Spec),
+			Status: kubizone.ZoneStatus(v.Status)}
 		if err == nil {
 			o.Zone = out
 		}
@@ -54,7 +57,8 @@ var kinds = append([]kind{
 	newKind(kubizone.GroupVersion.String(), Record, false, func(text []byte, o *Object) (metav1.Object, []error, error) {
 		var v strictRecord
 		unknown, err := kjson.UnmarshalStrict(text, &v)
-		out := &kubizone.Record{TypeMeta: v.TypeMeta, ObjectMeta: v.ObjectMeta, Spec: kubizone.RecordSpec(v.Spec), Status: kubizone.RecordStatus(v.Status)}
+		out := &kubizone.Record{TypeMeta: v.TypeMeta, ObjectMeta: v.ObjectMeta, Spec: kubizone.RecordSpec(v.Spec),
+			Status: kubizone.RecordStatus(v.Status)}
 		if err == nil {
 			o.Record = out
 		}
@@ -142,7 +146,8 @@ func (h head) what() string {
 }
 
 func knownKinds() string {
-	return fmt.Sprintf("Zone and Record of %s, Backend of %s, DNSClass and DNSRecord of %s, DNSRecord of %s, and the kinds of %s",
+	return fmt.Sprintf(
+		"Zone and Record of %s, Backend of %s, DNSClass and DNSRecord of %s, DNSRecord of %s, and the kinds of %s",
 		kubizone.GroupVersion, zonefold.GroupVersion, homelab.GroupVersion, gardener.GroupVersion, bindy.GroupVersion)
 }
 
@@ -158,6 +163,8 @@ func faultOf(err error) string {
 		article = "a " + value
 	}
 	// Structs of Go that others are made of are no part of the path.
-	path := slices.DeleteFunc(strings.Split(wrong.Field, "."), func(s string) bool { return s != "" && s[0] >= 'A' && s[0] <= 'Z' })
+	path := slices.DeleteFunc(strings.Split(wrong.Field, "."), func(s string) bool {
+		return s != "" && s[0] >= 'A' && s[0] <= 'Z'
+	})
 	return fmt.Sprintf("%s cannot be %s", strings.Join(path, "."), article)
 }

@@ -56,7 +56,8 @@ func (r Ref) String() string {
 
 // Compare orders references by namespace, name and kind.
 func (r Ref) Compare(o Ref) int {
-	return cmp.Or(strings.Compare(r.Namespace, o.Namespace), strings.Compare(r.Name, o.Name), strings.Compare(r.Kind, o.Kind))
+	return cmp.Or(strings.Compare(r.Namespace, o.Namespace), strings.Compare(r.Name, o.Name),
+		strings.Compare(r.Kind, o.Kind))
 }
 
 // A kubernetesObject is any object of the API server.
@@ -130,7 +131,8 @@ type Options struct {
 	Namespace string // of namespaced objects that do not say theirs
 	// Valid reports whether an API server would take an object: one that it would not may be half of one. Nil takes all.
 	Valid func(*Object) bool
-	// Begin is told of a stage of the work and of its pieces. It returns what is called for each that is done. Nil: nobody asks.
+	// Begin is told of a stage of the work and of its pieces. It returns what is called for each that is done. Nil: nobody
+	// asks.
 	Begin func(stage string, pieces int) (step func())
 }
 

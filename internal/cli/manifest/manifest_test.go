@@ -28,7 +28,8 @@ func TestSplitFindsDocumentsAndTheirLines(t *testing.T) {
 		{"a marker ends a block of text too", "a: |\n  x\n---\nb: 2\n", []string{"1: a: |\n  x\n", "3: ---\nb: 2\n"}},
 		{"a line that only begins like a marker is none", "---a: 1\n----\n", []string{"1: ---a: 1\n----\n"}},
 		{"line ends of other systems", "a: 1\r\n---\r\nb: 2\r\n", []string{"1: a: 1\r\n", "2: ---\r\nb: 2\r\n"}},
-		{"a stream of JSON values", "{\"a\": 1}\n{\"b\":\n 2} {\"c\": 3}\n", []string{"1: {\"a\": 1}", "2: {\"b\":\n 2}", "3: {\"c\": 3}"}},
+		{"a stream of JSON values", "{\"a\": 1}\n{\"b\":\n 2} {\"c\": 3}\n", []string{"1: {\"a\": 1}", "2: {\"b\":\n 2}",
+			"3: {\"c\": 3}"}},
 		{"JSON and YAML in one file", "{\"a\": 1}\n---\nb: 2\n", []string{"1: {\"a\": 1}", "2: ---\nb: 2\n"}},
 		{"a flow mapping is YAML", "{a: 1}\n", []string{"1: {a: 1}\n"}},
 	} {
@@ -118,10 +119,12 @@ items:
 // YAML becomes what kubectl makes of it: YAML 1.1, where "no" is false and 010 is 8.
 func TestScalarsAreThoseOfKubectl(t *testing.T) {
 	for text, want := range map[string]string{
-		"192.0.2.1": "192.0.2.1", "no": "", "10": "", "1.5": "", "'10'": "10", "2026-01-01": "2026-01-01", "~": "", "a: b": "",
+		"192.0.2.1": "192.0.2.1", "no": "", "10": "", "1.5": "", "'10'": "10", "2026-01-01": "2026-01-01", "~": "",
+		"a: b":           "",
 		"v=spf1 mx -all": "v=spf1 mx -all", "0 issue \"x\"": "0 issue \"x\"", "|-\n    x": "x",
 	} {
-		in := readText(t, "record.yaml", "apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {name: a}\nspec:\n  rdata: "+text+"\n")
+		in := readText(t, "record.yaml",
+			"apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {name: a}\nspec:\n  rdata: "+text+"\n")
 		got := ""
 		if len(in.Objects) == 1 && in.Objects[0].Record != nil {
 			got = in.Objects[0].Record.Spec.RData
@@ -144,7 +147,8 @@ func TestFilesInFoldersAreReadOnce(t *testing.T) {
 	dir := t.TempDir()
 	const zone = "apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {name: %s}\nspec: {domainName: a.}\n"
 	for name, text := range map[string]string{
-		"b.yaml": fmt.Sprintf(zone, "b"), "sub/c.YML": fmt.Sprintf(zone, "c"), "d.txt": "no: [", ".git/e.yaml": fmt.Sprintf(zone, "e"),
+		"b.yaml": fmt.Sprintf(zone, "b"), "sub/c.YML": fmt.Sprintf(zone, "c"), "d.txt": "no: [",
+		".git/e.yaml": fmt.Sprintf(zone, "e"),
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -161,7 +165,8 @@ func TestFilesInFoldersAreReadOnce(t *testing.T) {
 	if err := os.Symlink("..", filepath.Join(dir, "sub", "up.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	in, err := Read(Options{Paths: []string{dir, filepath.Join(dir, "sub", "..", "b.yaml"), dir + "/"}, Namespace: "given"})
+	in, err := Read(Options{Paths: []string{dir, filepath.Join(dir, "sub", "..", "b.yaml"), dir + "/"},
+		Namespace: "given"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,9 +185,11 @@ func TestFilesInFoldersAreReadOnce(t *testing.T) {
 
 // FuzzRead reads any text without a panic, and everything that it finds is somewhere in it.
 func FuzzRead(f *testing.F) {
-	f.Add("apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {name: a}\nspec: {domainName: ., delegations: [{x: 1}]}\n---\n{\"a\": 1}\n")
-	f.Add("--- &a\napiVersion: v1\nkind: List\nitems: [*a, {apiVersion: zonefold.dev/v1alpha1, kind: Backend}]\n...\n%YAML 1.1\n---\n{a: 1, a: 2}\n")
-	f.Add("{\"apiVersion\":\"kubi.zone/v1alpha1\",\"kind\":\"Record\",\"kind\":\"Zone\",\"metadata\":{\"name\":\"\\u0000\"},\"status\":7}{")
+	f.Add("apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {name: a}\nspec: {domainName: ., delegations: [{x: " +
+		"1}]}\n---\n{\"a\": 1}\n")
+	f.Add("--- &a\napiVersion: v1\nkind: List\nitems: [*a, {apiVersion: zonefold.dev/v1alpha1, kind: " +
+		"Backend}]\n...\n%YAML 1.1\n---\n{a: 1, a: 2}\n")
+	f.Add(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","kind":"Zone","metadata":{"name":"\u0000"},"status":7}{`)
 	f.Add("? [a]\n: !!binary x\n<<: {b: .inf}\n0x1F: 0o17\n---\n- !!set {a}\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		in, err := Read(Options{Paths: []string{"-"}, Stdin: strings.NewReader(text), Namespace: "given"})

@@ -8,8 +8,8 @@ import (
 	"github.com/zonefold/zonefold/internal/cli/parallel"
 )
 
-// A Reader reads the same paths again and again. Files that did not change keep their Objects, the very same ones. A file
-// that cannot be read as a whole, maybe because somebody is writing it, counts as it was when it could.
+// A Reader reads the same paths again and again. Files that did not change keep their Objects, the very same ones. A
+// file that cannot be read as a whole, maybe because somebody is writing it, counts as it was when it could.
 type Reader struct {
 	opts  Options
 	files map[string]*part // what the files held when they could be read; nil before the first time

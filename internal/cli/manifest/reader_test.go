@@ -12,7 +12,8 @@ import (
 
 // record returns a Record of a name as a document.
 func record(name string) string {
-	return "apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {name: " + name + "}\nspec: {domainName: a.example., type: A, rdata: 192.0.2.1}\n---\n"
+	return "apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {name: " + name +
+		"}\nspec: {domainName: a.example., type: A, rdata: 192.0.2.1}\n---\n"
 }
 
 // TestReaderKeepsWhatCannotBeRead changes one file of two and reads both after each change.
@@ -34,8 +35,10 @@ func TestReaderKeepsWhatCannotBeRead(t *testing.T) {
 	for _, c := range []struct{ name, text, want, problem string }{
 		{"the same file", record("a"), "a z", ""},
 		{"one more object", record("a") + record("b"), "a b z", ""},
-		{"a document that ends in the middle", record("c") + "apiVersion: kubi.zone/v1alpha1\nspec: {domain", "a b z", "what the file held before still counts."},
-		{"one of which so little is there that nobody knows whose it is", "api: {", "a b z", "what the file held before still counts."},
+		{"a document that ends in the middle", record("c") + "apiVersion: kubi.zone/v1alpha1\nspec: {domain", "a b z",
+			"what the file held before still counts."},
+		{"one of which so little is there that nobody knows whose it is", "api: {", "a b z",
+			"what the file held before still counts."},
 		{"an empty file", " \n", "a b z", "The file is empty; what the file held before still counts."},
 		{"a file whose objects are comments now", "# gone\n", "z", ""},
 		{"an object again", record("b"), "b z", ""},
@@ -49,7 +52,8 @@ func TestReaderKeepsWhatCannotBeRead(t *testing.T) {
 			if in.Objects[len(in.Objects)-1] != first.Objects[1] {
 				t.Error("the object of the file that did not change is another one")
 			}
-			if c.problem == "" && len(in.Problems) > 0 || c.problem != "" && (len(in.Problems) != 1 || !strings.HasSuffix(in.Problems[0].Message, c.problem)) {
+			if c.problem == "" && len(in.Problems) > 0 || c.problem != "" &&
+				(len(in.Problems) != 1 || !strings.HasSuffix(in.Problems[0].Message, c.problem)) {
 				t.Errorf("the problems are %v, want %q", in.Problems, c.problem)
 			}
 		})
@@ -61,7 +65,8 @@ func TestReaderKeepsWhatCannotBeRead(t *testing.T) {
 	write(path, record("b"))
 	write(filepath.Join(dir, "new.yaml"), record("n")+"spec: {kubi.zone")
 	in := readAll(t, r)
-	if got := namesOf(in); got != "b z" || len(in.Problems) != 1 || !strings.HasSuffix(in.Problems[0].Message, "; the file counts when it can be read.") {
+	if got := namesOf(in); got != "b z" || len(in.Problems) != 1 || !strings.HasSuffix(in.Problems[0].Message,
+		"; the file counts when it can be read.") {
 		t.Errorf("with a new file that cannot be read there are %s and the problems %v", got, in.Problems)
 	}
 }
@@ -72,16 +77,22 @@ func TestReaderKeepsWhatBrokeOff(t *testing.T) {
 	until := func(mark string, more int) string { return whole[:strings.Index(whole, mark)+more] }
 	valid := func(o *Object) bool { return o.Record.Spec.RData != "" }
 	for _, c := range []struct{ name, text, want, problem string }{
-		{"in the middle of a line of the last document", strings.TrimSuffix(whole, "1\n"), "a b c", "in the middle of a line that was longer"},
-		{"after the first line of the last document", until("metadata:\n  name: c", 0), "a b c", "in the middle of a document, and without Record default/c"},
-		{"within the second document", until("name: b", len("name: b\n")), "a b c", "in the middle of a document, and without Record default/c"},
+		{"in the middle of a line of the last document", strings.TrimSuffix(whole, "1\n"), "a b c",
+			"in the middle of a line that was longer"},
+		{"after the first line of the last document", until("metadata:\n  name: c", 0), "a b c",
+			"in the middle of a document, and without Record default/c"},
+		{"within the second document", until("name: b", len("name: b\n")), "a b c",
+			"in the middle of a document, and without Record default/c"},
 		{"within the first line of the second document", until("---", 7), "a b c", "in the middle of a line"},
-		{"within other content than it had, with half an object at the end", record("x") + until("name: a", len("name: a}\n")), "a b c", "without"},
-		{"within other content than it had, before it is known whose it is", record("x") + "apiVersion: ku\n", "a b c", "without"},
+		{"within other content than it had, with half an object at the end",
+			record("x") + until("name: a", len("name: a}\n")), "a b c", "without"},
+		{"within other content than it had, before it is known whose it is", record("x") + "apiVersion: ku\n", "a b c",
+			"without"},
 		{"nowhere: whole documents are gone", record("a") + long("b"), "a b", ""},
 		{"nowhere: that is all, says its last line", until("  rdata: 192.0.2.1\n  ttl", 0) + "---\n", "a b", ""},
 		{"nowhere: another document stands there", record("a") + record("d"), "a d", ""},
-		{"nowhere: an object of others stands at its end", record("a") + "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n", "a", ""},
+		{"nowhere: an object of others stands at its end",
+			record("a") + "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n", "a", ""},
 		{"nowhere: a field is gone", strings.TrimSuffix(whole, "  ttl: 301\n"), "a b c", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -97,7 +108,8 @@ func TestReaderKeepsWhatBrokeOff(t *testing.T) {
 			if got := namesOf(in); got != c.want {
 				t.Errorf("of %q there are %s, want %s", c.text, got, c.want)
 			}
-			if c.problem == "" && len(in.Problems) > 0 || c.problem != "" && (len(in.Problems) != 1 || !strings.Contains(in.Problems[0].Message, c.problem)) {
+			if c.problem == "" && len(in.Problems) > 0 || c.problem != "" &&
+				(len(in.Problems) != 1 || !strings.Contains(in.Problems[0].Message, c.problem)) {
 				t.Errorf("the problems are %v, want %q", in.Problems, c.problem)
 			}
 		})
@@ -126,7 +138,8 @@ func TestReaderReadsWhatEditorsWrite(t *testing.T) {
 		{"UTF-8 with a byte order mark", "\uFEFF" + text, "a b ö", ""},
 		{"lines of Windows", strings.ReplaceAll(text, "\n", "\r\n"), "a b ö", ""},
 		{"lines that end with a carriage return alone", strings.ReplaceAll(text, "\n", "\r"), "a b ö", ""},
-		{"UTF-16 as PowerShell writes it", encode(strings.ReplaceAll(text, "\n", "\r\n"), "\xFF\xFE", binary.LittleEndian.AppendUint16), "a b ö", ""},
+		{"UTF-16 as PowerShell writes it", encode(strings.ReplaceAll(text, "\n", "\r\n"), "\xFF\xFE",
+			binary.LittleEndian.AppendUint16), "a b ö", ""},
 		{"UTF-16 with the big end first", encode(text, "\xFE\xFF", binary.BigEndian.AppendUint16), "a b ö", ""},
 		{"UTF-16 that ends in the middle of a character", little[:len(little)-1], "", "ends in the middle of a character"},
 		{"UTF-16 without a byte order mark", little[2:], "", "save it as UTF-8"},
@@ -141,7 +154,8 @@ func TestReaderReadsWhatEditorsWrite(t *testing.T) {
 			if got := namesOf(in); got != c.want {
 				t.Errorf("there are %q, want %q", got, c.want)
 			}
-			if c.problem == "" && len(in.Problems) > 0 || c.problem != "" && (len(in.Problems) != 1 || !strings.Contains(in.Problems[0].Message, c.problem)) {
+			if c.problem == "" && len(in.Problems) > 0 || c.problem != "" &&
+				(len(in.Problems) != 1 || !strings.Contains(in.Problems[0].Message, c.problem)) {
 				t.Errorf("the problems are %v, want %q", in.Problems, c.problem)
 			}
 		})

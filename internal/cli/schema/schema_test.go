@@ -33,41 +33,56 @@ var cases = []struct {
 	{"a domainName that is a number", "Zone", `{"domainName":7}`, "spec.domainName: "},
 	{"an empty domainName", "Zone", `{"domainName":""}`, "spec.domainName: "},
 	{"a partial name without a zoneRef", "Zone", `{"domainName":"dev"}`, "spec: domainName is relative"},
-	{"a full name with a zoneRef", "Zone", `{"domainName":"dev.","zoneRef":{"name":"a"}}`, "spec: domainName is fully qualified"},
+	{"a full name with a zoneRef", "Zone", `{"domainName":"dev.","zoneRef":{"name":"a"}}`,
+		"spec: domainName is fully qualified"},
 	{"a zoneRef that is null", "Zone", `{"domainName":"dev.","zoneRef":null}`, ""},
 	{"a dot that is escaped is no end", "Zone", `{"domainName":"dev\\.","zoneRef":{"name":"a"}}`, ""},
 	{"a zoneRef without a name", "Zone", `{"domainName":"dev","zoneRef":{}}`, "spec.zoneRef.name: is required"},
 	{"the greatest ttl", "Zone", `{"domainName":"a.","ttl":2147483647}`, ""},
-	{"a ttl beyond 31 bits", "Zone", `{"domainName":"a.","ttl":2147483648}`, "spec.ttl: should be less than or equal to 2147483647"},
+	{"a ttl beyond 31 bits", "Zone", `{"domainName":"a.","ttl":2147483648}`,
+		"spec.ttl: should be less than or equal to 2147483647"},
 	{"a negative ttl", "Zone", `{"domainName":"a.","ttl":-1}`, "spec.ttl: should be greater than or equal to 0"},
 	{"a ttl that is text", "Zone", `{"domainName":"a.","ttl":"300"}`, "spec.ttl: "},
 	{"a ttl that is a whole float", "Zone", `{"domainName":"a.","ttl":300.0}`, ""},
 	{"a ttl with a fraction", "Zone", `{"domainName":"a.","ttl":300.5}`, "spec.ttl: "},
 	{"a ttl that is null gets its default", "Zone", `{"domainName":"a.","ttl":null}`, ""},
-	{"a retry that the default refresh does not exceed", "Zone", `{"domainName":"a.","retry":86400}`, "spec: retry (default 7200) must be less"},
-	{"an expire that is too short", "Zone", `{"domainName":"a.","expire":90000}`, "spec: expire (default 3600000) must be greater"},
+	{"a retry that the default refresh does not exceed", "Zone", `{"domainName":"a.","retry":86400}`,
+		"spec: retry (default 7200) must be less"},
+	{"an expire that is too short", "Zone", `{"domainName":"a.","expire":90000}`,
+		"spec: expire (default 3600000) must be greater"},
 	{"a rule with an unknown field", "Zone", `{"domainName":"a.","delegations":[{"zone":["*"]}]}`, ""},
 	{"a rule that is no object", "Zone", `{"domainName":"a.","delegations":["*"]}`, "spec.delegations[0]: "},
 	{"an empty pattern", "Zone", `{"domainName":"a.","delegations":[{"zones":[""]}]}`, "spec.delegations[0].zones[0]: "},
-	{"a record rule without a pattern", "Zone", `{"domainName":"a.","delegations":[{"records":[{}]}]}`, "spec.delegations[0].records[0].pattern: is required"},
-	{"a delegated type in lower case", "Zone", `{"domainName":"a.","delegations":[{"records":[{"pattern":"*","types":["mx"]}]}]}`, ""},
-	{"a delegated type that is none", "Zone", `{"domainName":"a.","delegations":[{"records":[{"pattern":"*","types":["MXX"]}]}]}`, "spec.delegations[0].records[0].types[0]: "},
+	{"a record rule without a pattern", "Zone", `{"domainName":"a.","delegations":[{"records":[{}]}]}`,
+		"spec.delegations[0].records[0].pattern: is required"},
+	{"a delegated type in lower case", "Zone",
+		`{"domainName":"a.","delegations":[{"records":[{"pattern":"*","types":["mx"]}]}]}`, ""},
+	{"a delegated type that is none", "Zone",
+		`{"domainName":"a.","delegations":[{"records":[{"pattern":"*","types":["MXX"]}]}]}`,
+		"spec.delegations[0].records[0].types[0]: "},
 	{"a relative mname", "Zone", `{"domainName":"a.","mname":"ns"}`, "spec.mname: mname must be fully qualified"},
-	{"one backend twice", "Zone", `{"domainName":"a.","backendRefs":[{"name":"x"},{"name":"x"}]}`, "spec.backendRefs[1]: "},
+	{"one backend twice", "Zone", `{"domainName":"a.","backendRefs":[{"name":"x"},{"name":"x"}]}`,
+		"spec.backendRefs[1]: "},
 	{"a Zone whose spec is a list", "Zone", `[]`, "spec: "},
 	{"the least that a Record needs", "Record", `{"domainName":"a.","type":"A","rdata":"192.0.2.1"}`, ""},
-	{"rdata that nobody can parse is not the schema's business", "Record", `{"domainName":"a.","type":"A","rdata":"x"}`, ""},
+	{"rdata that nobody can parse is not the schema's business", "Record", `{"domainName":"a.","type":"A","rdata":"x"}`,
+		""},
 	{"empty rdata", "Record", `{"domainName":"a.","type":"A","rdata":""}`, "spec.rdata: "},
-	{"a type in lower case", "Record", `{"domainName":"a.","type":"a","rdata":"192.0.2.1"}`, `spec.type: cannot be "a"; did you mean A?`},
+	{"a type in lower case", "Record", `{"domainName":"a.","type":"a","rdata":"192.0.2.1"}`,
+		`spec.type: cannot be "a"; did you mean A?`},
 	{"a type by number", "Record", `{"domainName":"a.","type":"TYPE65280","rdata":"\\# 0"}`, ""},
-	{"a class that is none", "Record", `{"domainName":"a.","type":"A","class":"XX","rdata":"192.0.2.1"}`, `spec.class: cannot be "XX"`},
+	{"a class that is none", "Record", `{"domainName":"a.","type":"A","class":"XX","rdata":"192.0.2.1"}`,
+		`spec.class: cannot be "XX"`},
 	{"a ttl of null", "Record", `{"domainName":"a.","type":"A","ttl":null,"rdata":"192.0.2.1"}`, ""},
-	{"a name of 1025 characters", "Record", `{"domainName":"` + strings.Repeat("a", 1024) + `.","type":"A","rdata":"192.0.2.1"}`, "spec.domainName: "},
+	{"a name of 1025 characters", "Record", `{"domainName":"` + strings.Repeat("a", 1024) +
+		`.","type":"A","rdata":"192.0.2.1"}`, "spec.domainName: "},
 	{"a partial name", "Record", `{"domainName":"www","type":"A","rdata":"192.0.2.1"}`, "spec: domainName is relative"},
 	{"an embedded Backend", "Backend", `{"embedded":{}}`, ""},
 	{"a Backend of no kind", "Backend", `{}`, "spec: a Backend is exactly one of"},
-	{"a Backend of two kinds", "Backend", `{"embedded":{},"bind9":{"clusterRef":{"name":"a","namespace":"b"}}}`, "spec: a Backend is exactly one of"},
-	{"a grant with a relative zone", "Backend", `{"embedded":{},"grants":[{"namespaces":["a"],"zones":["a"]}]}`, "spec.grants[0].zones: the zones of a grant are absolute"},
+	{"a Backend of two kinds", "Backend", `{"embedded":{},"bind9":{"clusterRef":{"name":"a","namespace":"b"}}}`,
+		"spec: a Backend is exactly one of"},
+	{"a grant with a relative zone", "Backend", `{"embedded":{},"grants":[{"namespaces":["a"],"zones":["a"]}]}`,
+		"spec.grants[0].zones: the zones of a grant are absolute"},
 	{"a grant for nobody", "Backend", `{"embedded":{},"grants":[{"zones":["a."]}]}`, "spec.grants[0]: a grant has either"},
 	{"an audit interval that is too short", "Backend", `{"embedded":{},"auditInterval":"1ms"}`, "spec.auditInterval: "},
 	{"a server with a space", "Backend", `{"rfc2136":{"servers":["a b"]}}`, "spec.rfc2136.servers[0]: "},
@@ -93,7 +108,8 @@ func TestViolationsAreThoseOfTheAPIServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		said := fmt.Sprint(violations)
-		if want == "" && len(violations) > 0 || want != "" && (len(violations) == 0 || !strings.Contains(violations[0].String(), want)) {
+		if want == "" && len(violations) > 0 || want != "" &&
+			(len(violations) == 0 || !strings.Contains(violations[0].String(), want)) {
 			t.Errorf("the violations are %s, not %q", said, want)
 		}
 		refused := dryRun(t, client, kind, object)
@@ -108,12 +124,14 @@ func TestViolationsAreThoseOfTheAPIServer(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			compare(t, c.kind, fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":"a"},"spec":%s,"status":"ignored"}`, apiVersion(c.kind), c.kind, c.spec), c.want)
+			compare(t, c.kind, fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":"a"},"spec":%s,"status":"ignored"}`,
+				apiVersion(c.kind), c.kind, c.spec), c.want)
 		})
 	}
 	for _, c := range metadata {
 		t.Run(c.name, func(t *testing.T) {
-			compare(t, "Zone", fmt.Sprintf(`{"apiVersion":%q,"kind":"Zone","metadata":%s,"spec":{"domainName":"a."}}`, apiVersion("Zone"), c.metadata), c.want)
+			compare(t, "Zone", fmt.Sprintf(`{"apiVersion":%q,"kind":"Zone","metadata":%s,"spec":{"domainName":"a."}}`,
+				apiVersion("Zone"), c.metadata), c.want)
 		})
 	}
 }
@@ -167,7 +185,8 @@ func TestKindsWithoutADefinitionHaveNoViolations(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range []string{"Namespace", "", "Zone"} { // the last one is of another group
-		if violations, err := checker.Check(t.Context(), kind, "", []byte(`{"apiVersion":"example.org/v1","metadata":{}}`)); err != nil || violations != nil {
+		if violations, err := checker.Check(t.Context(), kind, "",
+			[]byte(`{"apiVersion":"example.org/v1","metadata":{}}`)); err != nil || violations != nil {
 			t.Errorf("a %q has %v, %v", kind, violations, err)
 		}
 	}
@@ -178,7 +197,9 @@ func BenchmarkCheck(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	record := []byte(`{"apiVersion":"kubi.zone/v1alpha1","metadata":{"name":"a"},"spec":{"domainName":"www.example.org.","type":"A","rdata":"192.0.2.1"}}`)
+	record :=
+		[]byte(
+			`{"apiVersion":"kubi.zone/v1alpha1","metadata":{"name":"a"},"spec":{"domainName":"www.example.org.","type":"A","rdata":"192.0.2.1"}}`)
 	for b.Loop() {
 		if violations, err := checker.Check(b.Context(), "Record", "default", record); err != nil || len(violations) > 0 {
 			b.Fatal(violations, err)

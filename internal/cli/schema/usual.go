@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// A usual recognises usual values of a schema: those with which the API server's validators find nothing wrong. They are made
-// anew for each field of each object, which costs more than all else that is done with it. A nil one recognises nothing: what is
-// not recognised may be valid, too, and is theirs to tell.
+// A usual recognises usual values of a schema: those with which the API server's validators find nothing wrong. They
+// are made anew for each field of each object, which costs more than all else that is done with it. A nil one
+// recognises nothing: what is not recognised may be valid, too, and is theirs to tell.
 type usual struct {
 	kind     string            // object, array, string, integer or boolean
 	fields   map[string]*usual // of an object; one without any may have every field
@@ -31,7 +31,8 @@ func usualOf(s *structural.Structural) *usual {
 		v = *s.ValueValidation
 	}
 	if s.XPreserveUnknownFields || s.XEmbeddedResource || s.XIntOrString || s.AdditionalProperties != nil ||
-		s.XListType != nil && *s.XListType != "atomic" || v.AllOf != nil || v.AnyOf != nil || v.OneOf != nil || v.Not != nil ||
+		s.XListType != nil && *s.XListType != "atomic" || v.AllOf != nil || v.AnyOf != nil || v.OneOf != nil ||
+		v.Not != nil ||
 		v.MinItems != nil || v.MaxItems != nil || v.UniqueItems || v.MinProperties != nil || v.MaxProperties != nil ||
 		v.MultipleOf != nil || v.ExclusiveMinimum || v.ExclusiveMaximum {
 		return nil

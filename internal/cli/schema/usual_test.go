@@ -21,8 +21,8 @@ import (
 	"github.com/zonefold/zonefold/config/crd"
 )
 
-// TestUsualValuesAreValid has each part of each schema look at random values: the API server's validators find nothing wrong with one
-// that it recognises, and give it the same defaults.
+// TestUsualValuesAreValid has each part of each schema look at random values: the API server's validators find nothing
+// wrong with one that it recognises, and give it the same defaults.
 func TestUsualValuesAreValid(t *testing.T) {
 	files, err := fs.Glob(crd.Files, "*.yaml")
 	if err != nil {
@@ -139,5 +139,6 @@ func (j *judge) text(v *structural.ValueValidation) string {
 	if v != nil && v.MaxLength != nil && *v.MaxLength < 1000 && j.random.IntN(4) == 0 {
 		return strings.Repeat([]string{"a", "ä"}[j.random.IntN(2)], int(*v.MaxLength)+j.random.IntN(2))
 	}
-	return []string{"", "a", "A", "www.example.org.", "@", "192.0.2.1", "2001:db8::1", "TXT", "5m", "example-1", "-", "dns.example/zone"}[j.random.IntN(12)]
+	return []string{"", "a", "A", "www.example.org.", "@", "192.0.2.1", "2001:db8::1", "TXT", "5m", "example-1", "-",
+		"dns.example/zone"}[j.random.IntN(12)]
 }

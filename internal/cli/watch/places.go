@@ -21,7 +21,8 @@ func placesOf(paths []string) places {
 	return p
 }
 
-// path adds a file, or a folder with what is below it. As when reading, hidden folders and links to folders below it do not count.
+// path adds a file, or a folder with what is below it. As when reading, hidden folders and links to folders below it do
+// not count.
 func (p places) path(path string) {
 	root := p.trace(path)
 	_ = filepath.WalkDir(root, func(name string, entry fs.DirEntry, _ error) error { // who reads it is told of errors
@@ -89,8 +90,8 @@ func (p places) trace(path string) string {
 	return at
 }
 
-// matter reports whether it matters that something happened to a file or folder. Of places that are not known it does: a
-// folder may have been renamed a moment ago.
+// matter reports whether it matters that something happened to a file or folder. Of places that are not known it does:
+// a folder may have been renamed a moment ago.
 func (p places) matter(name string) bool {
 	if names, known := p[name]; known && names == nil {
 		return true

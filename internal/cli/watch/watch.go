@@ -1,8 +1,9 @@
 // Package watch tells when files and folders may have changed, without looking at them again and again.
 //
-// It watches folders, never files: editors and deployments replace files by renaming others over them, and a watch of a file
-// stays with the one that went. What leads to a path is watched too, as far as it concerns the path: the folders above it, and
-// the links in it, wherever they are (Kubernetes changes a mounted ConfigMap by exchanging the link ..data).
+// It watches folders, never files: editors and deployments replace files by renaming others over them, and a watch of a
+// file stays with the one that went. What leads to a path is watched too, as far as it concerns the path: the folders
+// above it, and the links in it, wherever they are (Kubernetes changes a mounted ConfigMap by exchanging the link
+// ..data).
 package watch
 
 import (
@@ -19,8 +20,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Changes come in bursts, and files are written in steps. Whoever watches is told when nothing has happened for quiet, or has
-// been happening for longest.
+// Changes come in bursts, and files are written in steps. Whoever watches is told when nothing has happened for quiet,
+// or has been happening for longest.
 const (
 	quiet   = 50 * time.Millisecond
 	longest = time.Second
@@ -53,9 +54,9 @@ func New(paths []string) (*Watcher, error) {
 // Changed tells that something may have changed since Follow was called.
 func (w *Watcher) Changed() <-chan struct{} { return w.changed }
 
-// Again reports whether something has happened since the last change was told that will be told as another one. What was read
-// meanwhile may be half of it, such as a folder between the two renames of an editor that keeps the former file. Where it is
-// never quiet, half of a change is all that there is, and Again is false.
+// Again reports whether something has happened since the last change was told that will be told as another one. What
+// was read meanwhile may be half of it, such as a folder between the two renames of an editor that keeps the former
+// file. Where it is never quiet, half of a change is all that there is, and Again is false.
 func (w *Watcher) Again() bool { return w.again.Load() }
 
 // Close ends watching.
@@ -68,8 +69,8 @@ func (w *Watcher) Close() error {
 // maxRounds bounds how often Follow looks; where folders come faster than that, another change will be told soon.
 const maxRounds = 10
 
-// Follow watches what the paths lead to now. Of what is read after it no change is missed. It is called again after each
-// change, which may have brought folders and links.
+// Follow watches what the paths lead to now. Of what is read after it no change is missed. It is called again after
+// each change, which may have brought folders and links.
 func (w *Watcher) Follow() error {
 	var before []string
 	for range maxRounds {
@@ -91,12 +92,13 @@ func (w *Watcher) Follow() error {
 	return nil
 }
 
-// move watches the next places instead of the old ones. Those that stay are watched again, since another folder may have got
-// the name; it costs a system call.
+// move watches the next places instead of the old ones. Those that stay are watched again, since another folder may
+// have got the name; it costs a system call.
 func (w *Watcher) move(old, next places) error {
 	for dir := range old {
 		if _, stays := next[dir]; !stays {
-			if err := w.notify.Remove(dir); err != nil && !errors.Is(err, fsnotify.ErrNonExistentWatch) && !errors.Is(err, syscall.EINVAL) {
+			if err := w.notify.Remove(dir); err != nil && !errors.Is(err, fsnotify.ErrNonExistentWatch) &&
+				!errors.Is(err, syscall.EINVAL) {
 				return fmt.Errorf("watching for changes: leaving %s: %w", dir, err)
 			}
 		}
@@ -118,9 +120,11 @@ func (w *Watcher) move(old, next places) error {
 func explain(err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
-		return fmt.Errorf("%w (on Linux: too many folders are watched by this user; raise the sysctl fs.inotify.max_user_watches)", err)
+		return fmt.Errorf(
+			"%w (on Linux: too many folders are watched by this user; raise the sysctl fs.inotify.max_user_watches)", err)
 	case errors.Is(err, syscall.EMFILE):
-		return fmt.Errorf("%w (on Linux: too many programs of this user watch files; raise the sysctl fs.inotify.max_user_instances)", err)
+		return fmt.Errorf(
+			"%w (on Linux: too many programs of this user watch files; raise the sysctl fs.inotify.max_user_instances)", err)
 	}
 	return err
 }

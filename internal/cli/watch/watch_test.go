@@ -17,22 +17,30 @@ func TestEveryChangeIsTold(t *testing.T) {
 		path   string
 		after  []string // changes, each of which has to be told
 	}{
-		{"a file in a folder", "mkdir z; echo 1 > z/a.yaml", "z", []string{"echo 2 > z/a.yaml", "rm z/a.yaml", "echo 3 > z/b.yaml", "chmod 000 z/b.yaml"}},
+		{"a file in a folder", "mkdir z; echo 1 > z/a.yaml", "z", []string{"echo 2 > z/a.yaml", "rm z/a.yaml",
+			"echo 3 > z/b.yaml", "chmod 000 z/b.yaml"}},
 		{"a file that an editor replaces", "mkdir z; echo 1 > z/a.yaml", "z/a.yaml", []string{
 			"echo 2 > z/.a.swp; mv z/.a.swp z/a.yaml", "mv z/a.yaml z/a.yaml~; echo 3 > z/a.yaml", "echo 4 > z/a.yaml"}},
 		{"folders that come and go", "mkdir z", "z", []string{
-			"mkdir -p z/b/c/d; echo 1 > z/b/c/d/a.yaml", "echo 2 > z/b/c/d/a.yaml", "mv z/b z/e", "echo 3 > z/e/c/d/a.yaml", "mv z/e b",
+			"mkdir -p z/b/c/d; echo 1 > z/b/c/d/a.yaml", "echo 2 > z/b/c/d/a.yaml", "mv z/b z/e", "echo 3 > z/e/c/d/a.yaml",
+			"mv z/e b",
 			"mkdir -p z/e/c; echo 1 > z/e/c/a.yaml", "echo 2 > z/e/c/a.yaml", "rm -r z/e"}},
-		{"a mounted ConfigMap", "mkdir -p z/..1; echo 1 > z/..1/a.yaml; ln -s ..1 z/..data; ln -s ..data/a.yaml z/a.yaml", "z", []string{
-			"mkdir z/..2; echo 2 > z/..2/a.yaml; ln -s ..2 z/..tmp; mv -T z/..tmp z/..data; rm -r z/..1",
-			"mkdir z/..3; echo 3 > z/..3/a.yaml; ln -s ..3 z/..tmp; mv -T z/..tmp z/..data; rm -r z/..2", "echo 4 > z/..3/a.yaml"}},
+		{"a mounted ConfigMap", "mkdir -p z/..1; echo 1 > z/..1/a.yaml; ln -s ..1 z/..data; ln -s ..data/a.yaml z/a.yaml",
+			"z", []string{
+				"mkdir z/..2; echo 2 > z/..2/a.yaml; ln -s ..2 z/..tmp; mv -T z/..tmp z/..data; rm -r z/..1",
+				"mkdir z/..3; echo 3 > z/..3/a.yaml; ln -s ..3 z/..tmp; mv -T z/..tmp z/..data; rm -r z/..2",
+				"echo 4 > z/..3/a.yaml"}},
 		{"a link to a release", "mkdir -p 1/z 2/z; echo 1 > 1/z/a.yaml; ln -s 1 now", "now/z", []string{
 			"ln -s 2 new; mv -T new now", "echo 2 > 2/z/a.yaml", "rm now", "ln -s 1 now", "echo 3 > 1/z/a.yaml"}},
-		{"a link to a file elsewhere", "mkdir z x; echo 1 > x/b; ln -s ../x/b z/a.yaml", "z", []string{"echo 2 > x/b", "rm x/b", "echo 3 > x/b"}},
+		{"a link to a file elsewhere", "mkdir z x; echo 1 > x/b; ln -s ../x/b z/a.yaml", "z", []string{"echo 2 > x/b",
+			"rm x/b", "echo 3 > x/b"}},
 		{"a folder that is replaced, and those above it", "mkdir -p a/b/z", "a/b/z", []string{
-			"echo 1 > a/b/z/a.yaml", "mkdir n; mv a/b/z o; mv n a/b/z", "echo 2 > a/b/z/a.yaml", "mv a o2", "mkdir -p a/b/z", "echo 3 > a/b/z/a.yaml"}},
-		{"a path that does not exist yet", "", "a/b/z.yaml", []string{"mkdir a", "mkdir a/b", "echo 1 > a/b/z.yaml", "echo 2 > a/b/z.yaml"}},
-		{"links in a circle", "mkdir z; ln -s b.yaml z/a.yaml; ln -s a.yaml z/b.yaml", "z", []string{"rm z/b.yaml", "echo 1 > z/b.yaml"}},
+			"echo 1 > a/b/z/a.yaml", "mkdir n; mv a/b/z o; mv n a/b/z", "echo 2 > a/b/z/a.yaml", "mv a o2", "mkdir -p a/b/z",
+			"echo 3 > a/b/z/a.yaml"}},
+		{"a path that does not exist yet", "", "a/b/z.yaml", []string{"mkdir a", "mkdir a/b", "echo 1 > a/b/z.yaml",
+			"echo 2 > a/b/z.yaml"}},
+		{"links in a circle", "mkdir z; ln -s b.yaml z/a.yaml; ln -s a.yaml z/b.yaml", "z", []string{"rm z/b.yaml",
+			"echo 1 > z/b.yaml"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -159,8 +167,8 @@ func told(t *testing.T, w *Watcher, what string) {
 	}
 }
 
-// drain follows until nothing has been told for a while, and returns how often something was: the next to be told is about
-// what comes next.
+// drain follows until nothing has been told for a while, and returns how often something was: the next to be told is
+// about what comes next.
 func drain(t *testing.T, w *Watcher) (count int) {
 	t.Helper()
 	for {

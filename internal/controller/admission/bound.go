@@ -6,21 +6,22 @@ import (
 	"time"
 )
 
-// What all reviews together may cost: so many at a time, and so many octets of a request. The API server sends an object and
-// what it was before, of at most 3 MiB each (its own limit of a request).
+// What all reviews together may cost: so many at a time, and so many octets of a request. The API server sends an
+// object and what it was before, of at most 3 MiB each (its own limit of a request).
 const (
 	concurrency = 16
 	maxReview   = 7 << 20
 )
 
-// How long a review waits for those before it, less than the API server waits for it, and how long a request may take to come.
+// How long a review waits for those before it, less than the API server waits for it, and how long a request may take
+// to come.
 const (
 	turn    = 500 * time.Millisecond
 	arrival = 5 * time.Second
 )
 
-// bounded is a handler that serves only so many requests at a time, of so many octets. Who has to wait for too long is told to
-// come again, and stores the object without a review.
+// bounded is a handler that serves only so many requests at a time, of so many octets. Who has to wait for too long is
+// told to come again, and stores the object without a review.
 type bounded struct {
 	http.Handler
 	clock func() time.Time

@@ -75,7 +75,8 @@ func TestAReviewIsBounded(t *testing.T) {
 	if err != nil || resp.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("one that says that it is too large: %v, %v", resp, err)
 	}
-	resp, err = http.Post(s.URL, "application/json", io.MultiReader(strings.NewReader(strings.Repeat("x", maxReview+1)))) // says no length
+	// says no length
+	resp, err = http.Post(s.URL, "application/json", io.MultiReader(strings.NewReader(strings.Repeat("x", maxReview+1))))
 	if err == nil {
 		_ = resp.Body.Close()
 	}
@@ -108,8 +109,9 @@ func certificate(t *testing.T, name string, by *tls.Certificate) tls.Certificate
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: by == nil, BasicConstraintsValid: true, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour),
+		IsCA:     by == nil, BasicConstraintsValid: true, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}
 	parent, signer := template, any(key)
 	if by != nil {

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Clients says who may ask for reviews: whoever has a certificate of an authority, in one of some names. A cluster's authority
-// signs certificates for many others, too.
+// Clients says who may ask for reviews: whoever has a certificate of an authority, in one of some names. A cluster's
+// authority signs certificates for many others, too.
 type Clients struct {
 	authorities *x509.CertPool
 	names       []string // common or alternative; none: any name will do

@@ -1,9 +1,9 @@
-// Package admission answers the API server about objects before they are stored: what nobody could ever make work is refused, in a
-// sentence, and what else would come of an object is said as warnings. The rules are those of the controllers, which do not rely on
-// it: every dialect brings Examiners, made from its own conversion.
+// Package admission answers the API server about objects before they are stored: what nobody could ever make work is
+// refused, in a sentence, and what else would come of an object is said as warnings. The rules are those of the
+// controllers, which do not rely on it: every dialect brings Examiners, made from its own conversion.
 //
-// A newcomer finds who is asked in reviewer.go, what is exempt in exempt.go, which certificate is used when in ring.go, and how that
-// reaches replicas and API server in keeper.go.
+// A newcomer finds who is asked in reviewer.go, what is exempt in exempt.go, which certificate is used when in ring.go,
+// and how that reaches replicas and API server in keeper.go.
 package admission
 
 // +kubebuilder:rbac:groups="",namespace=zonefold-system,resources=secrets,verbs=create

@@ -20,9 +20,10 @@ type essence struct {
 	Spec any `json:"spec"`
 }
 
-// exempt reports whether a request is none of our business. The API server does not even ask about most of these, by the conditions of
-// the ValidatingWebhookConfiguration; but who installs that may leave them out, and no object may ever be stuck because of us: neither
-// one that is being deleted, whose finalizers go by updates, nor one that was stored before somebody looked.
+// exempt reports whether a request is none of our business. The API server does not even ask about most of these, by
+// the conditions of the ValidatingWebhookConfiguration; but who installs that may leave them out, and no object may
+// ever be stuck because of us: neither one that is being deleted, whose finalizers go by updates, nor one that was
+// stored before somebody looked.
 func (r *Reviewer) exempt(e controller.Examiner, req admission.Request) bool {
 	if req.Operation != admissionv1.Create && req.Operation != admissionv1.Update || req.SubResource != "" {
 		return true

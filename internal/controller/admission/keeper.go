@@ -29,12 +29,13 @@ func CacheOptions(namespace string) cache.Options {
 		&corev1.Secret{}: {
 			Namespaces: map[string]cache.Config{namespace: {}}, Field: fields.OneTermEqualSelector("metadata.name", SecretName),
 		},
-		&admissionregistrationv1.ValidatingWebhookConfiguration{}: {Field: fields.OneTermEqualSelector("metadata.name", ConfigurationName)},
+		&admissionregistrationv1.ValidatingWebhookConfiguration{}: {Field: fields.OneTermEqualSelector("metadata.name",
+			ConfigurationName)},
 	}}
 }
 
-// A Keeper has every replica serve with the certificate in the Secret, and the one that leads keep the Secret, and what the API server
-// trusts, up to date.
+// A Keeper has every replica serve with the certificate in the Secret, and the one that leads keep the Secret, and what
+// the API server trusts, up to date.
 type Keeper struct {
 	Policy
 	Namespace string
@@ -139,7 +140,8 @@ func (k *Keeper) store(ctx context.Context, secret *corev1.Secret, data map[stri
 	return nil
 }
 
-// trust tells the API server which certificates to trust. Where nobody installed the configuration there is nobody to tell.
+// trust tells the API server which certificates to trust. Where nobody installed the configuration there is nobody to
+// tell.
 func (k *Keeper) trust(ctx context.Context, bundle []byte) error {
 	var c admissionregistrationv1.ValidatingWebhookConfiguration
 	err := k.Client.Get(ctx, client.ObjectKey{Name: ConfigurationName}, &c)

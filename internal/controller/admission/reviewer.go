@@ -55,11 +55,13 @@ func New(c Config) (*Reviewer, error) {
 // Handler returns the Reviewer for an HTTPS server. All paths of a server share one.
 func (r *Reviewer) Handler() http.Handler { return bound(&admission.Webhook{Handler: r}, r.Clock) }
 
-// Handle implements admission.Handler. What goes wrong here is no reason to refuse an object: the controllers judge it all the same.
+// Handle implements admission.Handler. What goes wrong here is no reason to refuse an object: the controllers judge it
+// all the same.
 func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (resp admission.Response) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.Log.Error("reviewing an object failed; it is let through", "kind", req.Kind.Kind, "namespace", req.Namespace, "name", req.Name,
+			r.Log.Error("reviewing an object failed; it is let through", "kind", req.Kind.Kind, "namespace", req.Namespace,
+				"name", req.Name,
 				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			resp = admission.Allowed("")
 		}
@@ -70,7 +72,8 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (resp admi
 	}
 	o, err := r.decode(examiner, req.Object)
 	if err != nil { // nor could the controllers read it, and any other object of the kind with it
-		return denied([]string{fmt.Sprintf("%s %s/%s cannot be read: %v; correct it.", req.Kind.Kind, req.Namespace, req.Name, err)})
+		return denied([]string{fmt.Sprintf("%s %s/%s cannot be read: %v; correct it.", req.Kind.Kind, req.Namespace, req.Name,
+			err)})
 	}
 	var old client.Object
 	if len(req.OldObject.Raw) > 0 {

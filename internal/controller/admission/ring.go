@@ -32,8 +32,9 @@ type Policy struct {
 	Rand     io.Reader
 }
 
-// A certificate is replaced when a third of its life is left. Its successor is trusted for a thirtieth of a life before it is served
-// with, and it is itself trusted until its end, so that no API server that is slow to hear of either refuses what it is shown.
+// A certificate is replaced when a third of its life is left. Its successor is trusted for a thirtieth of a life before
+// it is served with, and it is itself trusted until its end, so that no API server that is slow to hear of either
+// refuses what it is shown.
 func (p Policy) renewal() time.Duration  { return p.Lifetime * 2 / 3 }
 func (p Policy) settling() time.Duration { return p.Lifetime / 30 }
 
@@ -125,7 +126,8 @@ func (p Policy) issue(now time.Time) (cert, key []byte, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("writing a key for admission: %w", err)
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), nil
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), nil
 }
 
 // trusted joins certificates, each once and as long as it lasts.

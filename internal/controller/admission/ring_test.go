@@ -13,7 +13,8 @@ import (
 
 // TestARingServesWhatIsTrusted follows a Secret through years, with API servers that hear of each step late.
 func TestARingServesWhatIsTrusted(t *testing.T) {
-	p := Policy{Names: []string{"zonefold-admission.dns.svc", "127.0.0.1"}, Lifetime: 90 * 24 * time.Hour, Rand: rand.Reader}
+	p := Policy{Names: []string{"zonefold-admission.dns.svc", "127.0.0.1"}, Lifetime: 90 * 24 * time.Hour,
+		Rand: rand.Reader}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var data map[string][]byte
 	bundle, served := []byte(nil), map[string]bool{}
@@ -72,11 +73,13 @@ func TestASpoiltRingIsMadeAnew(t *testing.T) {
 		after time.Duration
 		names []string
 	}{
-		"nothing is there":                  {data: map[string][]byte{}},
-		"the certificate is no certificate": {data: map[string][]byte{keyCertificate: []byte("x"), keyPrivate: good[keyPrivate]}},
-		"the key is another one's":          {data: map[string][]byte{keyCertificate: good[keyCertificate], keyPrivate: []byte("x")}},
-		"nobody renewed it":                 {data: good, after: 2 * time.Hour},
-		"the server has another name":       {data: good, names: []string{"b.svc"}},
+		"nothing is there": {data: map[string][]byte{}},
+		"the certificate is no certificate": {data: map[string][]byte{keyCertificate: []byte("x"),
+			keyPrivate: good[keyPrivate]}},
+		"the key is another one's": {data: map[string][]byte{keyCertificate: good[keyCertificate],
+			keyPrivate: []byte("x")}},
+		"nobody renewed it":           {data: good, after: 2 * time.Hour},
+		"the server has another name": {data: good, names: []string{"b.svc"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := p

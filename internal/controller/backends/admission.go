@@ -38,9 +38,10 @@ func faults(o client.Object) (out []string) {
 	if !ok {
 		return nil
 	}
-	r := resolver{embedded: true, fleets: true, blind: true, class: func(string) (controller.ClassServer, *controller.Outcome) {
-		return controller.ClassServer{}, nil
-	}}
+	r := resolver{embedded: true, fleets: true, blind: true,
+		class: func(string) (controller.ClassServer, *controller.Outcome) {
+			return controller.ClassServer{}, nil
+		}}
 	if _, trouble := r.settings(&backend.Spec); trouble != nil && trouble.Reason == controller.ReasonInvalidSpec {
 		out = append(out, fmt.Sprintf("Backend %s cannot be used: %s", backend.Name, trouble.Message))
 	}
@@ -52,7 +53,8 @@ func faults(o client.Object) (out []string) {
 }
 
 // look says what the Backend lacks, and whose Zones it leaves without a grant.
-func (s Source) look(ctx context.Context, f *controller.Foresight, backend *v1alpha1.Backend) (out controller.Findings) {
+func (s Source) look(ctx context.Context, f *controller.Foresight,
+	backend *v1alpha1.Backend) (out controller.Findings) {
 	if _, trouble := s.settings(ctx, backend); trouble != nil {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("not usable (%s): %s", trouble.Reason, trouble.Message))
 	}
@@ -66,7 +68,8 @@ func (s Source) look(ctx context.Context, f *controller.Foresight, backend *v1al
 		return out
 	}
 	slices.SortFunc(ids, zone.ID.Compare)
-	text := fmt.Sprintf("Backend %s leaves Zones that are accepted without a grant, and they will be refused (NotGranted): ", backend.Name)
+	text := fmt.Sprintf(
+		"Backend %s leaves Zones that are accepted without a grant, and they will be refused (NotGranted): ", backend.Name)
 	for i, id := range ids[:min(len(ids), namedZones)] {
 		if i > 0 {
 			text += ", "

@@ -58,7 +58,8 @@ type Config struct {
 	Host func(ProviderSettings) (Hosting, error)
 	// RequireGrants: nobody has a root Zone without a grant, also while no Backend has any.
 	RequireGrants bool
-	// ClientsHidden: the Service of the name server shows it addresses of nodes in the place of those outside of the cluster.
+	// ClientsHidden: the Service of the name server shows it addresses of nodes in the place of those outside of the
+	// cluster.
 	ClientsHidden bool
 
 	Core       *controller.Core
@@ -129,7 +130,8 @@ func (b *Controller) Gather(ctx context.Context) error {
 	each := eachBackend(func(name string) { b.look(ctx, name) })
 	tell := eachBackend(func(name string) { b.writer.Enqueue(id(name)) }) // somebody else may have written the status
 	var err error
-	b.synced, err = b.follow(ctx, []followed{{&corev1.Namespace{}, all, nil}, {&corev1.Secret{}, all, nil}, {&v1alpha1.Backend{}, each, tell}})
+	b.synced, err = b.follow(ctx, []followed{{&corev1.Namespace{}, all, nil}, {&corev1.Secret{}, all, nil},
+		{&v1alpha1.Backend{}, each, tell}})
 	if b.Fleets != nil {
 		b.Fleets.OnFleet(func(cluster types.NamespacedName) { b.onFleet(ctx, cluster) })
 	}
@@ -155,8 +157,8 @@ func (b *Controller) onFleet(ctx context.Context, cluster types.NamespacedName) 
 	}
 }
 
-// ofFleet are the Backends that a cluster is. A look that is under way has asked for the servers already, perhaps, and what comes of it is
-// known only when it is over.
+// ofFleet are the Backends that a cluster is. A look that is under way has asked for the servers already, perhaps, and
+// what comes of it is known only when it is over.
 func (b *Controller) ofFleet(cluster types.NamespacedName) (names []string) {
 	b.looked.Lock()
 	defer b.looked.Unlock()
@@ -291,7 +293,8 @@ func (b *Controller) look(ctx context.Context, name string) {
 	grants, warnings := grantsOf(&backend, namespaces)
 	place := &controller.Place{
 		Name: name, Created: backend.CreationTimestamp.Time, Kind: kind(&backend.Spec),
-		Default: backend.Spec.Default, Keep: backend.Spec.Foreign != v1alpha1.ForeignDelete && backend.Spec.Embedded == nil && backend.Spec.Bind9 == nil,
+		Default: backend.Spec.Default, Keep: backend.Spec.Foreign != v1alpha1.ForeignDelete && backend.Spec.Embedded == nil &&
+			backend.Spec.Bind9 == nil,
 		Observe: backend.Spec.Mode == v1alpha1.ModeObserve, Grants: grants, Closed: len(backend.Spec.Grants) > 0,
 	}
 	if backend.Spec.AuditInterval != nil {
@@ -321,13 +324,14 @@ func grantsOf(backend *v1alpha1.Backend, namespaces map[string]labels.Set) ([]zo
 
 // settings resolves the spec of a Backend, or says why it cannot be used.
 func (s Source) settings(ctx context.Context, backend *v1alpha1.Backend) (Settings, *controller.Outcome) {
-	r := resolver{namespace: s.Namespace, embedded: s.Embedded, fleets: s.fleets, secrets: func(namespace, name string) (*corev1.Secret, error) {
-		var secret corev1.Secret
-		if err := s.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &secret); err != nil {
-			return nil, err
-		}
-		return &secret, nil
-	}}
+	r := resolver{namespace: s.Namespace, embedded: s.Embedded, fleets: s.fleets,
+		secrets: func(namespace, name string) (*corev1.Secret, error) {
+			var secret corev1.Secret
+			if err := s.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &secret); err != nil {
+				return nil, err
+			}
+			return &secret, nil
+		}}
 	switch {
 	case s.Classes == nil:
 	case s.examines:

@@ -57,9 +57,11 @@ func TestAFleetThatChangesWhileItsBackendIsLookedAtForTheFirstTime(t *testing.T)
 	objects.backend.Spec.Bind9 = &v1alpha1.Bind9{ClusterRef: v1alpha1.ClusterRef{Namespace: "a", Name: "dns"}}
 	b := New(Config{
 		Source: Source{Client: objects, Log: log}, Clock: time.Now, Metrics: metrics, Fleets: fleets,
-		Core: controller.NewCore(controller.CoreConfig{Clock: time.Now, Metrics: metrics, Settled: func(controller.Settlement) {}}),
+		Core: controller.NewCore(controller.CoreConfig{Clock: time.Now, Metrics: metrics,
+			Settled: func(controller.Settlement) {}}),
 		Deliveries: controller.NewDeliveries(controller.DeliveriesConfig{
-			Clock: time.Now, Log: log, Metrics: metrics, Changed: func(zone.ID) {}, Settled: func([]zone.ID) {}, Refresh: func(zone.ID) {}, RefreshSets: func(zone.ID, []rr.Key) {},
+			Clock: time.Now, Log: log, Metrics: metrics, Changed: func(zone.ID) {}, Settled: func([]zone.ID) {},
+			Refresh: func(zone.ID) {}, RefreshSets: func(zone.ID, []rr.Key) {},
 		}),
 	})
 	heard := make(chan struct{})

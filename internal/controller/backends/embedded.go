@@ -54,7 +54,8 @@ func (r resolver) embeddedServer(spec *v1alpha1.Embedded) (Settings, *controller
 	if spec.CatalogZone != "" {
 		name, err := dnsname.Parse(strings.TrimSuffix(spec.CatalogZone, ".") + ".")
 		if err != nil {
-			return Settings{}, problem(controller.ReasonInvalidSpec, "The catalogZone is no domain name: %v; write one such as catalog.example.", err)
+			return Settings{}, problem(controller.ReasonInvalidSpec,
+				"The catalogZone is no domain name: %v; write one such as catalog.example.", err)
 		}
 		out.Catalog = name
 	}
@@ -68,13 +69,15 @@ func at(trouble *controller.Outcome, list string, i int) *controller.Outcome {
 
 func (r resolver) transfer(rule v1alpha1.TransferRule) (TransferSettings, *controller.Outcome) {
 	if len(rule.Addresses) == 0 && rule.TSIG == nil {
-		return TransferSettings{}, problem(controller.ReasonInvalidSpec, "It names neither addresses nor a tsig key; name one, for it does not let everybody copy zones.")
+		return TransferSettings{}, problem(controller.ReasonInvalidSpec,
+			"It names neither addresses nor a tsig key; name one, for it does not let everybody copy zones.")
 	}
 	var out TransferSettings
 	for _, text := range rule.Addresses {
 		p, err := prefix(text)
 		if err != nil {
-			return out, problem(controller.ReasonInvalidSpec, "%v; write an address or a network, such as 192.0.2.1 or 2001:db8::/32.", err)
+			return out, problem(controller.ReasonInvalidSpec,
+				"%v; write an address or a network, such as 192.0.2.1 or 2001:db8::/32.", err)
 		}
 		out.Addresses = append(out.Addresses, p)
 	}
@@ -99,7 +102,8 @@ func prefix(text string) (netip.Prefix, error) {
 func (r resolver) notify(target v1alpha1.NotifyTarget) (NotifySettings, *controller.Outcome) {
 	address, err := endpoint(target.Address)
 	if err != nil {
-		return NotifySettings{}, problem(controller.ReasonInvalidSpec, "%v; write an IP address, with a port if it is not 53, such as 192.0.2.1:5353.", err)
+		return NotifySettings{}, problem(controller.ReasonInvalidSpec,
+			"%v; write an IP address, with a port if it is not 53, such as 192.0.2.1:5353.", err)
 	}
 	key, trouble := r.key(target.TSIG)
 	return NotifySettings{address, key}, trouble

@@ -24,15 +24,16 @@ type ProviderSettings struct {
 	Options map[string]string
 }
 
-// A Hosting lists the zones of an account, each as a server of its own: one for each name. Anew says that what was listed a
-// while ago is not good enough.
+// A Hosting lists the zones of an account, each as a server of its own: one for each name. Anew says that what was
+// listed a while ago is not good enough.
 type Hosting func(ctx context.Context, anew bool) ([]controller.Server, error)
 
 // optionZone is the setting that names a zone by its ID; the others are the service's.
 const optionZone = "zone"
 
 func (r resolver) provider(spec *v1alpha1.Provider) (Settings, *controller.Outcome) {
-	p := &ProviderSettings{Type: spec.Type, Region: spec.Region, Zone: spec.Config[optionZone], Options: maps.Clone(spec.Config)}
+	p := &ProviderSettings{Type: spec.Type, Region: spec.Region, Zone: spec.Config[optionZone],
+		Options: maps.Clone(spec.Config)}
 	delete(p.Options, optionZone)
 	if spec.SecretRef == nil || r.blind {
 		return Settings{Provider: p}, nil
@@ -42,13 +43,15 @@ func (r resolver) provider(spec *v1alpha1.Provider) (Settings, *controller.Outco
 		return Settings{}, trouble
 	}
 	if len(secret.Data) == 0 {
-		return Settings{}, problem(controller.ReasonSecretNotFound, "Secret %s is empty; put the credentials into it, or leave out secretRef to use the operator's own.", where)
+		return Settings{}, problem(controller.ReasonSecretNotFound,
+			"Secret %s is empty; put the credentials into it, or leave out secretRef to use the operator's own.", where)
 	}
 	p.Data = secret.Data
 	return Settings{Provider: p}, nil
 }
 
-// How often zones are listed: always, and while a Zone waits for the service to have it; and how long one listing may take.
+// How often zones are listed: always, and while a Zone waits for the service to have it; and how long one listing may
+// take.
 const (
 	listEvery     = 30 * time.Minute
 	listMissing   = 10 * time.Second
@@ -66,8 +69,8 @@ type host struct {
 	trouble *controller.Outcome
 }
 
-// provider returns what is known of an account, and begins to list its zones if it is a new one. The zones of the former
-// one are used until those are known.
+// provider returns what is known of an account, and begins to list its zones if it is a new one. The zones of the
+// former one are used until those are known.
 func (b *Controller) provider(ctx context.Context, name string, settings Settings, old known) known {
 	h := old.host
 	if h == nil || !reflect.DeepEqual(old.settings, settings) {
@@ -117,10 +120,12 @@ func (b *Controller) followZones(ctx context.Context, name, kind string, h *host
 	}
 }
 
-// firstPatience is how long a start waits for the zones of providers. Who waits longer is told of as not ready for a moment.
+// firstPatience is how long a start waits for the zones of providers. Who waits longer is told of as not ready for a
+// moment.
 const firstPatience = 5 * time.Second
 
-// hostsHeard waits until each provider has said which zones it has: until then nobody knows that a Zone is right as it is.
+// hostsHeard waits until each provider has said which zones it has: until then nobody knows that a Zone is right as it
+// is.
 func (b *Controller) hostsHeard(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, firstPatience)
 	defer cancel()
@@ -188,7 +193,8 @@ func ServersOf(account backend.Account, kind string, zones []backend.HostedZone)
 			continue
 		}
 		servers = append(servers, controller.Server{
-			Name: z.Target.Server, View: z.Target.View, Title: fmt.Sprintf("%s, zone %s", kind, z.ID), Zone: z.Name, Backend: account.Backend(z),
+			Name: z.Target.Server, View: z.Target.View, Title: fmt.Sprintf("%s, zone %s", kind, z.ID), Zone: z.Name,
+			Backend: account.Backend(z),
 		})
 	}
 	return servers

@@ -76,7 +76,8 @@ type resolver struct {
 	fleets    bool   // it runs some
 	secrets   secrets
 	class     func(name string) (controller.ClassServer, *controller.Outcome) // nil: there are none
-	blind     bool                                                            // Secrets are not looked at, and taken to be right
+	// Secrets are not looked at, and taken to be right
+	blind bool
 }
 
 // settings resolves a spec, or says why it cannot be used.
@@ -95,9 +96,11 @@ func (r resolver) settings(spec *v1alpha1.BackendSpec) (Settings, *controller.Ou
 	case "provider":
 		return r.provider(spec.Provider)
 	case "":
-		return Settings{}, problem(controller.ReasonInvalidSpec, "The spec names no kind of server; name one, such as rfc2136.")
+		return Settings{}, problem(controller.ReasonInvalidSpec,
+			"The spec names no kind of server; name one, such as rfc2136.")
 	}
-	return Settings{}, problem(controller.ReasonNotSupported, "This operator does not serve backends of the kind %s; use another one, or a newer operator.", kind(spec))
+	return Settings{}, problem(controller.ReasonNotSupported,
+		"This operator does not serve backends of the kind %s; use another one, or a newer operator.", kind(spec))
 }
 
 func (r resolver) cluster(spec *v1alpha1.Bind9) (Settings, *controller.Outcome) {
@@ -135,14 +138,16 @@ func (r resolver) key(spec *v1alpha1.TSIG) (Key, *controller.Outcome) {
 	}
 	name, err := dnsname.Parse(strings.TrimSuffix(spec.KeyName, ".") + ".")
 	if err != nil {
-		return Key{}, problem(controller.ReasonInvalidSpec, "The TSIG keyName is no domain name: %v; write it as in the server's configuration.", err)
+		return Key{}, problem(controller.ReasonInvalidSpec,
+			"The TSIG keyName is no domain name: %v; write it as in the server's configuration.", err)
 	}
 	text, trouble := r.secret(spec.SecretRef)
 	if trouble != nil {
 		return Key{}, trouble
 	}
 	if _, err := backend.TSIGSecret(text); err != nil && !r.blind {
-		return Key{}, problem(controller.ReasonInvalidSpec, "Secret %s, of the TSIG key %s: %v.", r.named(spec.SecretRef), name, err)
+		return Key{}, problem(controller.ReasonInvalidSpec, "Secret %s, of the TSIG key %s: %v.", r.named(spec.SecretRef),
+			name, err)
 	}
 	return Key{KeyName: name, Algorithm: spec.Algorithm, Secret: strings.TrimSpace(text)}, nil
 }
@@ -180,7 +185,8 @@ func (r resolver) secret(ref v1alpha1.SecretKeyRef) (string, *controller.Outcome
 			return string(value), nil
 		}
 	case ref.Key == "":
-		return "", problem(controller.ReasonSecretNotFound, "Secret %s has %d keys; name one of them in secretRef.key.", where, len(s.Data))
+		return "", problem(controller.ReasonSecretNotFound, "Secret %s has %d keys; name one of them in secretRef.key.",
+			where, len(s.Data))
 	}
 	value, ok := s.Data[ref.Key]
 	if !ok {
@@ -212,7 +218,8 @@ func (r resolver) consenting(namespace, name string) (s *corev1.Secret, where st
 			"Secret %s cannot be read: %v. Create it, or let the operator read Secrets of its namespace.", where, err)
 	case namespace != r.namespace && s.Labels[v1alpha1.CredentialsLabel] != "true":
 		return nil, where, problem(controller.ReasonSecretForbidden,
-			"Secret %s is not in the operator's namespace %s and does not have the label %s: \"true\".", where, r.namespace, v1alpha1.CredentialsLabel)
+			"Secret %s is not in the operator's namespace %s and does not have the label %s: \"true\".", where, r.namespace,
+			v1alpha1.CredentialsLabel)
 	}
 	return s, where, nil
 }

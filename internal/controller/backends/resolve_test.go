@@ -21,12 +21,14 @@ import (
 func stored(namespace, name string) (*corev1.Secret, error) {
 	consent := map[string]string{v1alpha1.CredentialsLabel: "true"}
 	s, ok := map[string]*corev1.Secret{
-		"system/one":    {Data: map[string][]byte{"key": []byte("c2VjcmV0IG9mIHNpeHRlZW4=\n")}},
-		"system/two":    {Data: map[string][]byte{"a": []byte("c2VjcmV0"), "b": []byte("YW5vdGhlciBvZiBzaXh0ZWVu")}},
-		"system/none":   {},
-		"team/open":     {ObjectMeta: metav1.ObjectMeta{Labels: consent}, Data: map[string][]byte{"key": []byte("b3BlbiBzZWNyZXQgb2YgMTY=")}},
-		"team/closed":   {Data: map[string][]byte{"key": []byte("secret")}},
-		"team/unwilled": {ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.CredentialsLabel: "false"}}, Data: map[string][]byte{"key": []byte("x")}},
+		"system/one":  {Data: map[string][]byte{"key": []byte("c2VjcmV0IG9mIHNpeHRlZW4=\n")}},
+		"system/two":  {Data: map[string][]byte{"a": []byte("c2VjcmV0"), "b": []byte("YW5vdGhlciBvZiBzaXh0ZWVu")}},
+		"system/none": {},
+		"team/open": {ObjectMeta: metav1.ObjectMeta{Labels: consent},
+			Data: map[string][]byte{"key": []byte("b3BlbiBzZWNyZXQgb2YgMTY=")}},
+		"team/closed": {Data: map[string][]byte{"key": []byte("secret")}},
+		"team/unwilled": {ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.CredentialsLabel: "false"}},
+			Data: map[string][]byte{"key": []byte("x")}},
 	}[namespace+"/"+name]
 	if !ok {
 		return nil, errors.New("not found")
@@ -48,12 +50,16 @@ func TestWhatABackendIsReachedWith(t *testing.T) {
 	for _, c := range []struct{ name, spec, want string }{
 		{"updates that are not signed", `{rfc2136: {servers: ["192.0.2.1", "192.0.2.2:5353"], view: inside}}`,
 			"rfc2136 [192.0.2.1 192.0.2.2:5353] inside"},
-		{"a key, whose name may lack the final dot, and whose Secret has one value", tsig(`{name: one}`), "rfc2136 [192.0.2.1] signed k. c2VjcmV0IG9mIHNpeHRlZW4="},
-		{"a key of several in a Secret", tsig(`{name: two, key: b}`), "rfc2136 [192.0.2.1] signed k. YW5vdGhlciBvZiBzaXh0ZWVu"},
-		{"a Secret of another namespace that consents", tsig(`{name: open, namespace: team}`), "rfc2136 [192.0.2.1] signed k. b3BlbiBzZWNyZXQgb2YgMTY="},
+		{"a key, whose name may lack the final dot, and whose Secret has one value", tsig(`{name: one}`),
+			"rfc2136 [192.0.2.1] signed k. c2VjcmV0IG9mIHNpeHRlZW4="},
+		{"a key of several in a Secret", tsig(`{name: two, key: b}`),
+			"rfc2136 [192.0.2.1] signed k. YW5vdGhlciBvZiBzaXh0ZWVu"},
+		{"a Secret of another namespace that consents", tsig(`{name: open, namespace: team}`),
+			"rfc2136 [192.0.2.1] signed k. b3BlbiBzZWNyZXQgb2YgMTY="},
 		{"PowerDNS with its defaults", `{powerdns: {url: "https://pdns:8081/", secretRef: {name: one}}}`,
 			"powerdns https://pdns:8081 localhost Native c2VjcmV0IG9mIHNpeHRlZW4="},
-		{"PowerDNS with everything", `{powerdns: {url: "https://pdns", serverID: s, zoneKind: Master, secretRef: {name: one}}}`,
+		{"PowerDNS with everything",
+			`{powerdns: {url: "https://pdns", serverID: s, zoneKind: Master, secretRef: {name: one}}}`,
 			"powerdns https://pdns s Master c2VjcmV0IG9mIHNpeHRlZW4="},
 
 		{"a Secret of another namespace that does not consent", tsig(`{name: closed, namespace: team}`),
@@ -61,24 +67,39 @@ func TestWhatABackendIsReachedWith(t *testing.T) {
 		{"a Secret whose label says no", tsig(`{name: unwilled, namespace: team}`),
 			`SecretForbidden: Secret team/unwilled is not in the operator's namespace system and does not have the label zonefold.dev/credentials: "true".`},
 		{"a Secret that is not there", tsig(`{name: lost}`),
-			"SecretNotFound: Secret system/lost cannot be read: not found. Create it, or let the operator read Secrets of its namespace."},
-		{"a Secret with several values, and none is named", tsig(`{name: two}`), "SecretNotFound: Secret system/two has 2 keys; name one of them in secretRef.key."},
-		{"a Secret without a value", tsig(`{name: none}`), "SecretNotFound: Secret system/none has 0 keys; name one of them in secretRef.key."},
+			"SecretNotFound: Secret system/lost cannot be read: not found. Create it, or let the operator read Secrets of " +
+				"its namespace."},
+		{"a Secret with several values, and none is named", tsig(`{name: two}`),
+			"SecretNotFound: Secret system/two has 2 keys; name one of them in secretRef.key."},
+		{"a Secret without a value", tsig(`{name: none}`),
+			"SecretNotFound: Secret system/none has 0 keys; name one of them in secretRef.key."},
 		{"a key that could be guessed", tsig(`{name: two, key: a}`),
-			"InvalidSpec: Secret system/two, key a, of the TSIG key k.: the secret has 6 octets, fewer than 16, and could be guessed; make one with `tsig-keygen`…"},
-		{"a value that is not there", tsig(`{name: two, key: c}`), `SecretNotFound: Secret system/two has no key "c"; it has a, b.`},
-		{"a key name that is no domain name…", `{rfc2136: {servers: [x], tsig: {keyName: a..b, secretRef: {name: one}}}}`, "InvalidSpec: The TSIG keyName is no domain name…"},
+			"InvalidSpec: Secret system/two, key a, of the TSIG key k.: the secret has 6 octets, fewer than 16, and could be " +
+				"guessed; make one with `tsig-keygen`…"},
+		{"a value that is not there", tsig(`{name: two, key: c}`),
+			`SecretNotFound: Secret system/two has no key "c"; it has a, b.`},
+		{"a key name that is no domain name…", `{rfc2136: {servers: [x], tsig: {keyName: a..b, secretRef: {name: one}}}}`,
+			"InvalidSpec: The TSIG keyName is no domain name…"},
 		{"PowerDNS without its key", `{powerdns: {url: "https://pdns", secretRef: {name: lost}}}`,
-			"SecretNotFound: Secret system/lost cannot be read: not found. Create it, or let the operator read Secrets of its namespace."},
+			"SecretNotFound: Secret system/lost cannot be read: not found. Create it, or let the operator read Secrets of " +
+				"its namespace."},
 		{"no kind of server", `{default: true}`, "InvalidSpec: The spec names no kind of server; name one, such as rfc2136."},
-		{"a provider and its Secret as it is", `{provider: {type: aws-route53, secretRef: {name: two}, region: eu-west-1, config: {zone: Z1, endpoint: e}}}`,
+		{"a provider and its Secret as it is",
+			`{provider: {type: aws-route53, secretRef: {name: two}, region: eu-west-1, config: {zone: Z1, endpoint: e}}}`,
 			"provider aws-route53 in eu-west-1, zone Z1, map[endpoint:e], 2 values"},
-		{"a provider without a Secret", `{provider: {type: aws-route53}}`, "provider aws-route53 in , zone , map[], 0 values"},
-		{"a provider whose Secret is not there", `{provider: {type: aws-route53, secretRef: {name: lost}}}`, "SecretNotFound: Secret system/lost cannot be read: not found…"},
-		{"a provider whose Secret does not consent", `{provider: {type: aws-route53, secretRef: {name: closed, namespace: team}}}`, "SecretForbidden: Secret team/closed is not in the operator's namespace…"},
-		{"a provider whose Secret is empty", `{provider: {type: aws-route53, secretRef: {name: none}}}`, "SecretNotFound: Secret system/none is empty…"},
-		{"a fleet that this operator does not run", `{bind9: {clusterRef: {name: x}}}`, "NotSupported: This operator runs no fleets of BIND; add bindy to its --dialects…"},
-		{"a DNSClass where there are none", `{dnsClass: {name: x}}`, "NotSupported: This operator knows no DNSClasses; add homelab to its --dialects…"},
+		{"a provider without a Secret", `{provider: {type: aws-route53}}`,
+			"provider aws-route53 in , zone , map[], 0 values"},
+		{"a provider whose Secret is not there", `{provider: {type: aws-route53, secretRef: {name: lost}}}`,
+			"SecretNotFound: Secret system/lost cannot be read: not found…"},
+		{"a provider whose Secret does not consent",
+			`{provider: {type: aws-route53, secretRef: {name: closed, namespace: team}}}`,
+			"SecretForbidden: Secret team/closed is not in the operator's namespace…"},
+		{"a provider whose Secret is empty", `{provider: {type: aws-route53, secretRef: {name: none}}}`,
+			"SecretNotFound: Secret system/none is empty…"},
+		{"a fleet that this operator does not run", `{bind9: {clusterRef: {name: x}}}`,
+			"NotSupported: This operator runs no fleets of BIND; add bindy to its --dialects…"},
+		{"a DNSClass where there are none", `{dnsClass: {name: x}}`,
+			"NotSupported: This operator knows no DNSClasses; add homelab to its --dialects…"},
 		{"a DNSClass that cannot be used", `{dnsClass: {name: lost}}`, "DNSClassNotFound: There is no DNSClass lost."},
 		{"a DNSClass", `{dnsClass: {name: hook}}`, "dnshook https://hook signed c2VjcmV0 blind true"},
 		{"a name server that this operator is not", `{embedded: {}}`, "NotSupported: This operator is no name server;…"},
@@ -138,15 +159,23 @@ func TestWhatABackendGrants(t *testing.T) {
 		problems     int
 	}{
 		{"nothing is granted by a Backend without grants", `[]`, nil, 0},
-		{"namespaces by name, also one that does not exist yet", `[{namespaces: [one, new], zones: [example.org.]}]`, []string{"[one new] [example.org.]"}, 0},
-		{"namespaces by label", `[{namespaceSelector: {matchLabels: {team: a}}, zones: ["*.org."]}]`, []string{"[one two] [*.org.]"}, 0},
-		{"by label and by name: both", `[{namespaces: [three], namespaceSelector: {matchLabels: {tier: b}}, zones: [a.]}]`, []string{"[three two] [a.]"}, 0},
-		{"a selector without conditions is for everybody", `[{namespaceSelector: {}, zones: [a.]}]`, []string{"[one three two] [a.]"}, 0},
-		{"a selector that nobody meets is for nobody", `[{namespaceSelector: {matchLabels: {team: z}}, zones: [a.]}]`, []string{"[] [a.]"}, 0},
+		{"namespaces by name, also one that does not exist yet", `[{namespaces: [one, new], zones: [example.org.]}]`,
+			[]string{"[one new] [example.org.]"}, 0},
+		{"namespaces by label", `[{namespaceSelector: {matchLabels: {team: a}}, zones: ["*.org."]}]`, []string{
+			"[one two] [*.org.]"}, 0},
+		{"by label and by name: both", `[{namespaces: [three], namespaceSelector: {matchLabels: {tier: b}}, zones: [a.]}]`,
+			[]string{"[three two] [a.]"}, 0},
+		{"a selector without conditions is for everybody", `[{namespaceSelector: {}, zones: [a.]}]`, []string{
+			"[one three two] [a.]"}, 0},
+		{"a selector that nobody meets is for nobody", `[{namespaceSelector: {matchLabels: {team: z}}, zones: [a.]}]`,
+			[]string{"[] [a.]"}, 0},
 		{"neither names nor a selector is for nobody", `[{zones: [a.]}]`, []string{"[] [a.]"}, 0},
-		{"a selector that cannot be read grants nothing, and is told", `[{namespaceSelector: {matchExpressions: [{key: team, operator: Near}]}, zones: [a.]}]`, nil, 1},
-		{"a pattern that cannot be read grants nothing, the others of its grant do", `[{namespaces: [one], zones: ["a..b", a.]}]`, []string{"[one] [a.]"}, 1},
-		{"grants are not mixed: each has its own names", `[{namespaces: [one], zones: [a.]}, {namespaces: [two], zones: [b.]}]`, []string{"[one] [a.]", "[two] [b.]"}, 0},
+		{"a selector that cannot be read grants nothing, and is told",
+			`[{namespaceSelector: {matchExpressions: [{key: team, operator: Near}]}, zones: [a.]}]`, nil, 1},
+		{"a pattern that cannot be read grants nothing, the others of its grant do",
+			`[{namespaces: [one], zones: ["a..b", a.]}]`, []string{"[one] [a.]"}, 1},
+		{"grants are not mixed: each has its own names",
+			`[{namespaces: [one], zones: [a.]}, {namespaces: [two], zones: [b.]}]`, []string{"[one] [a.]", "[two] [b.]"}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := &v1alpha1.Backend{}
@@ -175,7 +204,8 @@ func TestOneNamespaceInNoGrantGetsNothing(t *testing.T) {
 	for _, c := range []struct {
 		namespace, zone string
 		want            bool
-	}{{"one", "example.org.", true}, {"one", "example.net.", false}, {"two", "example.org.", false}, {"one", "org.", false}} {
+	}{{"one", "example.org.", true}, {"one", "example.net.", false}, {"two", "example.org.", false},
+		{"one", "org.", false}} {
 		if got := granted(t, grants, c.namespace, c.zone); got != c.want {
 			t.Errorf("%s for %s: %v, want %v", c.zone, c.namespace, got, c.want)
 		}

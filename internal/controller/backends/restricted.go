@@ -59,17 +59,21 @@ func (a access) restricted(own []zone.Grant) controller.Outcome {
 	switch {
 	case a.everything != "":
 		return controller.Not(controller.ReasonEverythingGranted, fmt.Sprintf(
-			"Backend %s grants everything to all namespaces: %s. Name namespaces or zones in its grants to restrict that.", a.everything, open))
+			"Backend %s grants everything to all namespaces: %s. Name namespaces or zones in its grants to restrict that.",
+			a.everything, open))
 	case !a.closed && a.required:
 		return controller.OK(controller.ReasonGrantsRequired,
-			"A root Zone needs a grant, as --require-grants says, and no Backend has any: no namespace may have one. Add grants to this Backend.")
+			"A root Zone needs a grant, as --require-grants says, and no Backend has any: no namespace may have one. Add "+
+				"grants to this Backend.")
 	case !a.closed:
 		return controller.Not(controller.ReasonNoGrants, fmt.Sprintf(
 			"No Backend has grants: %s. Add grants to a Backend, or give the operator --require-grants.", open))
 	case len(own) == 0:
-		return controller.OK(controller.ReasonGranted, "A root Zone needs a grant, which other Backends have; this one takes all Zones that these let in.")
+		return controller.OK(controller.ReasonGranted,
+			"A root Zone needs a grant, which other Backends have; this one takes all Zones that these let in.")
 	}
-	return controller.OK(controller.ReasonGranted, fmt.Sprintf("A root Zone needs a grant; those of this Backend are for %s.", inWords(own)))
+	return controller.OK(controller.ReasonGranted, fmt.Sprintf(
+		"A root Zone needs a grant; those of this Backend are for %s.", inWords(own)))
 }
 
 // inWords names the namespaces of grants.

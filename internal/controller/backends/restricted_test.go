@@ -22,12 +22,16 @@ func TestWhomAClusterIsOpenTo(t *testing.T) {
 		says   string
 	}{
 		{"no Backend has grants", access{}, nil, metav1.ConditionFalse, "NoGrants", "every namespace may have a root Zone"},
-		{"none has any, and they are required", access{required: true}, nil, metav1.ConditionTrue, "GrantsRequired", "no namespace may have one"},
+		{"none has any, and they are required", access{required: true}, nil, metav1.ConditionTrue, "GrantsRequired",
+			"no namespace may have one"},
 		{"another one has grants", access{closed: true}, nil, metav1.ConditionTrue, "Granted", "which other Backends have"},
 		{"it has grants", access{closed: true}, few, metav1.ConditionTrue, "Granted", "for the namespaces a, b."},
-		{"its grants are for many", access{closed: true}, many, metav1.ConditionTrue, "Granted", "a, b, c, d, e, f, g, h and 2 more."},
-		{"its grants cannot be read", access{closed: true}, []zone.Grant{{}}, metav1.ConditionTrue, "Granted", "for no namespace that exists."},
-		{"one grants everything to everybody", access{closed: true, required: true, everything: "all"}, few, metav1.ConditionFalse, "EverythingGranted", "Backend all grants"},
+		{"its grants are for many", access{closed: true}, many, metav1.ConditionTrue, "Granted",
+			"a, b, c, d, e, f, g, h and 2 more."},
+		{"its grants cannot be read", access{closed: true}, []zone.Grant{{}}, metav1.ConditionTrue, "Granted",
+			"for no namespace that exists."},
+		{"one grants everything to everybody", access{closed: true, required: true, everything: "all"}, few,
+			metav1.ConditionFalse, "EverythingGranted", "Backend all grants"},
 	} {
 		got := c.access.restricted(c.own)
 		if got.Status != c.status || got.Reason != c.reason || !strings.Contains(got.Message, c.says) {
@@ -46,8 +50,10 @@ func TestWhatOneBackendAddsToTheAccess(t *testing.T) {
 		{"no grants", nil, access{}},
 		{"a grant by name", []v1alpha1.Grant{{Namespaces: []string{"a"}, Zones: []string{"*."}}}, access{closed: true}},
 		{"everything for some", []v1alpha1.Grant{{NamespaceSelector: some, Zones: []string{"*."}}}, access{closed: true}},
-		{"something for everybody", []v1alpha1.Grant{{NamespaceSelector: everybody, Zones: []string{"*.org."}}}, access{closed: true}},
-		{"everything for everybody", []v1alpha1.Grant{{NamespaceSelector: everybody, Zones: []string{"org.", "*."}}}, access{closed: true, everything: "one"}},
+		{"something for everybody", []v1alpha1.Grant{{NamespaceSelector: everybody, Zones: []string{"*.org."}}},
+			access{closed: true}},
+		{"everything for everybody", []v1alpha1.Grant{{NamespaceSelector: everybody, Zones: []string{"org.", "*."}}},
+			access{closed: true, everything: "one"}},
 	} {
 		b := &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Name: "one"}}
 		b.Spec.Grants = c.grants

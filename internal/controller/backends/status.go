@@ -34,13 +34,16 @@ func (b *Controller) write(ctx context.Context, id zone.ID) error {
 		trouble = k.trouble
 	}
 	if k.stopped && zones > 0 {
-		trouble = problem(trouble.Reason, "%s Until then nothing is sent to its servers; what they serve stays as it is.", trouble.Message)
+		trouble = problem(trouble.Reason, "%s Until then nothing is sent to its servers; what they serve stays as it is.",
+			trouble.Message)
 	}
-	status := status(&backend, findings{zones, trouble, b.cautions(&backend, k.warnings), b.access(ctx).restricted(k.grants)}, b.Clock())
+	status := status(&backend, findings{zones, trouble, b.cautions(&backend, k.warnings),
+		b.access(ctx).restricted(k.grants)}, b.Clock())
 	if equality.Semantic.DeepEqual(backend.Status, status) {
 		return nil
 	}
-	if trouble != nil && trouble.Reason == controller.ReasonPending && backend.Status.ObservedGeneration == backend.Generation {
+	if trouble != nil && trouble.Reason == controller.ReasonPending &&
+		backend.Status.ObservedGeneration == backend.Generation {
 		return &controller.Later{After: time.Second} // so is what is about to be known
 	}
 	if trouble == nil && backend.Status.ObservedGeneration == backend.Generation && b.Deliveries.Unsure(id.Name) {
@@ -57,7 +60,8 @@ func (b *Controller) write(ctx context.Context, id zone.ID) error {
 		return err
 	}
 	if trouble != nil && trouble.Reason != controller.ReasonPending && !told(backend.Status.Conditions, trouble.Reason) {
-		b.Events.Eventf(&backend, nil, "Warning", trouble.Reason, controller.ConditionReady, "%s", controller.Note(trouble.Message))
+		b.Events.Eventf(&backend, nil, "Warning", trouble.Reason, controller.ConditionReady, "%s",
+			controller.Note(trouble.Message))
 	}
 	// The count of zones moves while zones come and go: once in a while is enough.
 	return &controller.Later{After: 5 * time.Second}
@@ -94,8 +98,11 @@ func (b *Controller) cautions(backend *v1alpha1.Backend, grants []string) (out [
 	}
 	for i, rule := range embedded.Transfer {
 		if len(rule.Addresses) > 0 {
-			return append(out, caution{controller.ReasonClientsHidden, fmt.Sprintf("The entry %d of embedded.transfer goes by addresses, and the Service of the name server shows it addresses of nodes "+
-				"in the place of those outside of the cluster: set dns.service.externalTrafficPolicy of the chart to Local, or have the entry name a tsig key alone.", i)})
+			return append(out, caution{controller.ReasonClientsHidden,
+				fmt.Sprintf("The entry %d of embedded.transfer goes by addresses, and the Service of the name server shows it "+
+					"addresses of nodes "+
+					"in the place of those outside of the cluster: set dns.service.externalTrafficPolicy of the chart to Local, or "+
+					"have the entry name a tsig key alone.", i)})
 		}
 	}
 	return out

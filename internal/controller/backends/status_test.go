@@ -36,10 +36,14 @@ func TestWhatABackendIsTold(t *testing.T) {
 		want     string
 	}{
 		{"it can be used", nil, nil, "Ready=True/Ready: The Backend can be used. Restricted=True/Granted: To a."},
-		{"its server is away", &away, nil, "Ready=False/Unavailable: Server 192.0.2.1: no answer. Restricted=True/Granted: To a."},
-		{"a grant cannot be read, and it can be used", nil, []caution{{controller.ReasonInvalidGrant, "Grant 0."}, {controller.ReasonInvalidGrant, "Grant 1."}},
-			"Ready=True/Ready: The Backend can be used. Restricted=True/Granted: To a. Warning=True/InvalidGrant: Grant 0. Grant 1."},
-		{"both are wrong", &away, []caution{{controller.ReasonInvalidGrant, "Grant 0."}}, "Ready=False/Unavailable: Server 192.0.2.1: no answer. Restricted=True/Granted: To a. Warning=True/InvalidGrant: Grant 0."},
+		{"its server is away", &away, nil,
+			"Ready=False/Unavailable: Server 192.0.2.1: no answer. Restricted=True/Granted: To a."},
+		{"a grant cannot be read, and it can be used", nil, []caution{{controller.ReasonInvalidGrant, "Grant 0."},
+			{controller.ReasonInvalidGrant, "Grant 1."}},
+			"Ready=True/Ready: The Backend can be used. Restricted=True/Granted: To a. Warning=True/InvalidGrant: " +
+				"Grant 0. Grant 1."},
+		{"both are wrong", &away, []caution{{controller.ReasonInvalidGrant, "Grant 0."}}, "Ready=False/Unavailable: Server " +
+			"192.0.2.1: no answer. Restricted=True/Granted: To a. Warning=True/InvalidGrant: Grant 0."},
 	} {
 		s := status(b, findings{3, c.trouble, c.cautions, controller.OK("Granted", "To a.")}, noon)
 		got := ""
@@ -65,7 +69,8 @@ func TestWhoSeesAddressesOfNodesIsToldThatTransfersGoByThem(t *testing.T) {
 		want     string
 	}{
 		{"addresses, which are seen", false, &v1alpha1.Embedded{Transfer: []v1alpha1.TransferRule{byAddress}}, ""},
-		{"addresses that are not", true, &v1alpha1.Embedded{Transfer: []v1alpha1.TransferRule{byKey, byAddress}}, "ClientsHidden: The entry 1 of embedded.transfer"},
+		{"addresses that are not", true, &v1alpha1.Embedded{Transfer: []v1alpha1.TransferRule{byKey, byAddress}},
+			"ClientsHidden: The entry 1 of embedded.transfer"},
 		{"a key", true, &v1alpha1.Embedded{Transfer: []v1alpha1.TransferRule{byKey}}, ""},
 		{"another server", true, nil, ""},
 	} {
@@ -87,7 +92,8 @@ func TestAnEventIsMadeOnceForEachReason(t *testing.T) {
 		t.Error("a Backend without a status has been told")
 	}
 	b.Status = status(b, findings{trouble: &away}, time.Time{})
-	if !told(b.Status.Conditions, controller.ReasonUnavailable) || told(b.Status.Conditions, controller.ReasonNotAuthorised) {
+	if !told(b.Status.Conditions, controller.ReasonUnavailable) ||
+		told(b.Status.Conditions, controller.ReasonNotAuthorised) {
 		t.Errorf("it is not known what was told: %+v", b.Status.Conditions)
 	}
 }
@@ -103,13 +109,16 @@ func TestOnlyWhatBackendsDependOnHasThemLookedAt(t *testing.T) {
 		want          bool
 	}{
 		{"a note at a namespace", &corev1.Namespace{}, &corev1.Namespace{ObjectMeta: noted}, false},
-		{"a label of a namespace", &corev1.Namespace{ObjectMeta: labelled("a")}, &corev1.Namespace{ObjectMeta: labelled("b")}, true},
+		{"a label of a namespace", &corev1.Namespace{ObjectMeta: labelled("a")}, &corev1.Namespace{ObjectMeta: labelled("b")},
+			true},
 		{"a note at a Secret", &corev1.Secret{}, &corev1.Secret{ObjectMeta: noted}, false},
 		{"the consent of a Secret", &corev1.Secret{}, &corev1.Secret{ObjectMeta: labelled("a")}, true},
-		{"a password", &corev1.Secret{Data: map[string][]byte{"k": []byte("a")}}, &corev1.Secret{Data: map[string][]byte{"k": []byte("b")}}, true},
+		{"a password", &corev1.Secret{Data: map[string][]byte{"k": []byte("a")}},
+			&corev1.Secret{Data: map[string][]byte{"k": []byte("b")}}, true},
 		{"our own status", &v1alpha1.Backend{}, &v1alpha1.Backend{Status: v1alpha1.BackendStatus{Zones: 1}}, false},
 		{"a spec", &v1alpha1.Backend{}, &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Generation: 1}}, true},
-		{"another Backend of the name", &v1alpha1.Backend{}, &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{UID: "2"}}, true},
+		{"another Backend of the name", &v1alpha1.Backend{}, &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{UID: "2"}},
+			true},
 		{"what is not known", errors.New("x"), errors.New("x"), true},
 	} {
 		if got := relevant(c.before, c.after); got != c.want {

@@ -24,12 +24,12 @@ import (
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=clusterrolebindings,resourceNames=zonefold-bindcar,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=clusterroles,resourceNames=zonefold-bindcar,verbs=bind
 
-// bindcarBinding is the ClusterRoleBinding by which sidecars may ask the API server whose token a caller has. It is installed with
-// the operator, which may write its subjects and give away no other role.
+// bindcarBinding is the ClusterRoleBinding by which sidecars may ask the API server whose token a caller has. It is
+// installed with the operator, which may write its subjects and give away no other role.
 const bindcarBinding = "zonefold-bindcar"
 
-// accounts reconciles the ServiceAccount that the servers of a namespace share: it belongs to none of them, so that nobody else
-// removes it when it has served its time.
+// accounts reconciles the ServiceAccount that the servers of a namespace share: it belongs to none of them, so that
+// nobody else removes it when it has served its time.
 func (b *Controller) accounts() part {
 	return part{
 		kind:      &corev1.ServiceAccount{},
@@ -42,8 +42,8 @@ func accountOfNamespace(_ context.Context, o client.Object) []client.ObjectKey {
 	return []client.ObjectKey{{Namespace: o.GetNamespace(), Name: dialect.ServiceAccount}}
 }
 
-// reconcileAccount removes the ServiceAccount of a namespace that has no instances any more, and no servers that were left running. Instances
-// make it, see applyAccount.
+// reconcileAccount removes the ServiceAccount of a namespace that has no instances any more, and no servers that were
+// left running. Instances make it, see applyAccount.
 func (b *Controller) reconcileAccount(ctx context.Context, key client.ObjectKey) (time.Duration, error) {
 	if key.Name != dialect.ServiceAccount {
 		return 0, nil
@@ -57,14 +57,17 @@ func (b *Controller) reconcileAccount(ctx context.Context, key client.ObjectKey)
 		return 0, client.IgnoreNotFound(err)
 	}
 	var instances v1beta1.Bind9InstanceList
-	if err := b.Client.List(ctx, &instances, client.InNamespace(key.Namespace), client.UnsafeDisableDeepCopy); err != nil || len(instances.Items) > 0 {
+	if err := b.Client.List(ctx, &instances, client.InNamespace(key.Namespace),
+		client.UnsafeDisableDeepCopy); err != nil || len(instances.Items) > 0 {
 		return 0, err // they may say that they have thousands of zones, and are only counted
 	}
-	if !account.DeletionTimestamp.IsZero() || account.Annotations[v1beta1.AppliedAnnotation] == "" || len(account.OwnerReferences) > 0 {
+	if !account.DeletionTimestamp.IsZero() || account.Annotations[v1beta1.AppliedAnnotation] == "" ||
+		len(account.OwnerReferences) > 0 {
 		return 0, nil
 	}
 	// A new one would be another one for the API server, and pods would have to be replaced: the cache may be late.
-	if err := b.Live.List(ctx, &instances, client.InNamespace(key.Namespace), client.Limit(1)); err != nil || len(instances.Items) > 0 {
+	if err := b.Live.List(ctx, &instances, client.InNamespace(key.Namespace), client.Limit(1)); err != nil ||
+		len(instances.Items) > 0 {
 		return 0, err
 	}
 	if left, err := b.serversLeft(ctx, key.Namespace); left || err != nil {
@@ -77,11 +80,12 @@ func (b *Controller) reconcileAccount(ctx context.Context, key client.ObjectKey)
 	return 0, err
 }
 
-// serversLeft reports whether a namespace has servers that stay: those of instances that were deleted without what they have. No pod of theirs
-// could be made anew without the ServiceAccount.
+// serversLeft reports whether a namespace has servers that stay: those of instances that were deleted without what they
+// have. No pod of theirs could be made anew without the ServiceAccount.
 func (b *Controller) serversLeft(ctx context.Context, namespace string) (bool, error) {
 	var all appsv1.DeploymentList
-	if err := b.Live.List(ctx, &all, client.InNamespace(namespace), client.MatchingLabels{v1beta1.PartOfLabel: v1beta1.PartOfValue}); err != nil {
+	if err := b.Live.List(ctx, &all, client.InNamespace(namespace),
+		client.MatchingLabels{v1beta1.PartOfLabel: v1beta1.PartOfValue}); err != nil {
 		return false, fmt.Errorf("listing the Deployments of Namespace %s: %w", namespace, err)
 	}
 	return slices.ContainsFunc(all.Items, func(d appsv1.Deployment) bool {
@@ -89,8 +93,8 @@ func (b *Controller) serversLeft(ctx context.Context, namespace string) (bool, e
 	}), nil
 }
 
-// applyAccount makes the ServiceAccount of an instance's namespace, and notes which one it is. One that somebody else made is used as
-// it is.
+// applyAccount makes the ServiceAccount of an instance's namespace, and notes which one it is. One that somebody else
+// made is used as it is.
 func (b *Controller) applyAccount(ctx context.Context, v *visit) (bool, error) {
 	if err := b.accounting.LockBefore(ctx); err != nil { // several instances begin at once
 		return false, err
@@ -195,8 +199,9 @@ func (b *Controller) checkBinding(ctx context.Context, v *visit) error {
 	var binding rbacv1.ClusterRoleBinding
 	err := b.Client.Get(ctx, client.ObjectKey{Name: bindcarBinding}, &binding)
 	if apierrors.IsNotFound(err) {
-		v.troubles = append(v.troubles, dialect.Trouble{Reason: v1beta1.ReasonBindingNotFound, Message: dialect.Sentence("There is no ClusterRoleBinding %s, so that the sidecars refuse everybody: "+
-			"install it again, with helm upgrade or kubectl apply -f config/install/zonefold.yaml.", bindcarBinding)})
+		v.troubles = append(v.troubles, dialect.Trouble{Reason: v1beta1.ReasonBindingNotFound, Message: dialect.Sentence(
+			"There is no ClusterRoleBinding %s, so that the sidecars refuse everybody: "+
+				"install it again, with helm upgrade or kubectl apply -f config/install/zonefold.yaml.", bindcarBinding)})
 		return nil
 	}
 	if err != nil {

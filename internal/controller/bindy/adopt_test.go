@@ -8,7 +8,8 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 )
 
-// TestAnInstanceThatIsTheOneOfItsCluster has somebody make, before the cluster, the instance that it would make, as in the document.
+// TestAnInstanceThatIsTheOneOfItsCluster has somebody make, before the cluster, the instance that it would make, as in
+// the document.
 func TestAnInstanceThatIsTheOneOfItsCluster(t *testing.T) {
 	s := newStage(t)
 	a := s.namespace("a")
@@ -21,10 +22,12 @@ func TestAnInstanceThatIsTheOneOfItsCluster(t *testing.T) {
 	s.start(hierarchy)
 	s.apply(clusterManifest, a, "dns", `primaryReplicas: 4`)
 	s.eventually("that others are in the way", func() string {
-		return ready(s.bindCluster(a, "dns").Status.Conditions, "False", "NotOwned", "dns-primary-1", "dns-primary-2", "dns-primary-3")
+		return ready(s.bindCluster(a, "dns").Status.Conditions, "False", "NotOwned", "dns-primary-1", "dns-primary-2",
+			"dns-primary-3")
 	})
 	c := s.bindCluster(a, "dns")
-	if got := s.instance(a, "dns-primary-0"); got.UID != first.UID || !metav1.IsControlledBy(got, c) || got.Labels["mine"] != "yes" || got.Labels[v1beta1.RoleLabel] != "primary" {
+	if got := s.instance(a, "dns-primary-0"); got.UID != first.UID || !metav1.IsControlledBy(got, c) ||
+		got.Labels["mine"] != "yes" || got.Labels[v1beta1.RoleLabel] != "primary" {
 		t.Errorf("the first is %+v", got)
 	}
 	for _, name := range []string{"dns-primary-1", "dns-primary-2", "dns-primary-3"} {

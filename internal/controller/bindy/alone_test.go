@@ -11,24 +11,27 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 )
 
-// TestAnInstanceWhoseClusterIsNotThere has the document's instance without its cluster: it has all that the document lists. It joins the cluster
-// when that comes, and keeps what it has when that goes.
+// TestAnInstanceWhoseClusterIsNotThere has the document's instance without its cluster: it has all that the document
+// lists. It joins the cluster when that comes, and keeps what it has when that goes.
 func TestAnInstanceWhoseClusterIsNotThere(t *testing.T) {
 	s := fleetStage(t)
 	a := s.namespace("a")
 	s.kubelet(a, everyPod)
 	const name = "my-cluster-primary-0"
 	s.apply(instanceManifest, a, name, `role: Primary, clusterRef: my-cluster, replicas: 1`)
-	own := []client.Object{&corev1.ConfigMap{ObjectMeta: named(a, name+"-config")}, &corev1.Secret{ObjectMeta: named(a, name+"-transfer-key")}}
+	own := []client.Object{&corev1.ConfigMap{ObjectMeta: named(a, name+"-config")},
+		&corev1.Secret{ObjectMeta: named(a, name+"-transfer-key")}}
 	service := &corev1.Service{ObjectMeta: named(a, name)}
-	for _, o := range append([]client.Object{&corev1.Secret{ObjectMeta: named(a, name+"-rndc-key")}, &appsv1.Deployment{ObjectMeta: named(a, name)}, service}, own...) {
+	for _, o := range append([]client.Object{&corev1.Secret{ObjectMeta: named(a, name+"-rndc-key")},
+		&appsv1.Deployment{ObjectMeta: named(a, name)}, service}, own...) {
 		s.has(o)
 		if !metav1.IsControlledBy(o, s.instance(a, name)) {
 			t.Errorf("%T %s has the owners %v", o, o.GetName(), o.GetOwnerReferences())
 		}
 	}
 	s.has(&corev1.ServiceAccount{ObjectMeta: named(a, "bind9")})
-	s.isInstance(a, name, "False", "ClusterNotFound", "neither a Bind9Cluster "+a+"/my-cluster nor a ClusterBind9Provider my-cluster", "Until then it is a server of its own")
+	s.isInstance(a, name, "False", "ClusterNotFound", "neither a Bind9Cluster "+a+
+		"/my-cluster nor a ClusterBind9Provider my-cluster", "Until then it is a server of its own")
 	gone := service.UID
 	s.remove(service)
 	s.eventually("the Service again", func() string {

@@ -15,8 +15,8 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 )
 
-// answers asks every ready server of the namespace, and complains of each that does not answer as wanted: rdata with blanks
-// between them, or the name of a response code.
+// answers asks every ready server of the namespace, and complains of each that does not answer as wanted: rdata with
+// blanks between them, or the name of a response code.
 func (n *bindNode) answers(servers int, name string, typ uint16, want string) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -37,7 +37,8 @@ func (n *bindNode) answers(servers int, name string, typ uint16, want string) st
 	return ""
 }
 
-// witness asks every pod for an address all the time, ready or not, until the test ends: one that has the zone has all of it.
+// witness asks every pod for an address all the time, ready or not, until the test ends: one that has the zone has all
+// of it.
 func (n *bindNode) witness(name string, right ...string) {
 	ctx, cancel := context.WithCancel(n.ctx)
 	var done sync.WaitGroup
@@ -52,7 +53,8 @@ func (n *bindNode) witness(name string, right ...string) {
 			}
 			n.mu.Unlock()
 			for address, pod := range at {
-				if got := ask(address, name, dns.TypeA); !slices.Contains(right, got) && !strings.Contains(got, address) && !strings.Contains(got, "EOF") {
+				if got := ask(address, name, dns.TypeA); !slices.Contains(right, got) && !strings.Contains(got, address) &&
+					!strings.Contains(got, "EOF") {
 					n.Errorf("%s answers %q for %s", pod, got, name)
 					return
 				}
@@ -100,7 +102,8 @@ func ask(address, name string, typ uint16) string {
 func (n *bindNode) onePod(instance string) *corev1.Pod {
 	n.Helper()
 	var list corev1.PodList
-	if err := n.live.List(n.ctx, &list, client.InNamespace(n.namespace), client.MatchingLabels{v1beta1.InstanceLabel: instance}); err != nil || len(list.Items) != 1 {
+	if err := n.live.List(n.ctx, &list, client.InNamespace(n.namespace),
+		client.MatchingLabels{v1beta1.InstanceLabel: instance}); err != nil || len(list.Items) != 1 {
 		n.Fatalf("the pods of %s: %d, %v", instance, len(list.Items), err)
 	}
 	return &list.Items[0]

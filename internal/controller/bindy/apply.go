@@ -31,8 +31,8 @@ const (
 	ending // the object is being deleted; its end is an event, and then it is made anew
 )
 
-// An applier brings children to what is wanted, by server-side apply. It writes only what changes something: the API server
-// would take an apply that changes nothing for a request all the same.
+// An applier brings children to what is wanted, by server-side apply. It writes only what changes something: the API
+// server would take an apply that changes nothing for a request all the same.
 type applier struct {
 	objects *objects.Writer
 	live    client.Reader // asks the API server
@@ -54,8 +54,8 @@ type applied struct {
 }
 
 // apply brings an object to what is wanted of it. With an owner, the object is controlled by it; one that somebody else
-// controls is left alone, with a *NotOwnedError. Typed objects and unstructured ones are taken. Secrets are asked for at the
-// API server, for only their metadata are in the cache.
+// controls is left alone, with a *NotOwnedError. Typed objects and unstructured ones are taken. Secrets are asked for
+// at the API server, for only their metadata are in the cache.
 func (a *applier) apply(ctx context.Context, owner, desired client.Object) (result, error) {
 	w, err := a.wanted(owner, desired)
 	if err != nil {
@@ -157,8 +157,8 @@ func dropNulls(m map[string]any) {
 	}
 }
 
-// read returns the object as it is, nil if there is none. The cache is asked first; the API server, when the cache has none
-// (it lags behind, or the object lost the label that the cache selects by) or only one from before our last write.
+// read returns the object as it is, nil if there is none. The cache is asked first; the API server, when the cache has
+// none (it lags behind, or the object lost the label that the cache selects by) or only one from before our last write.
 func (a *applier) read(ctx context.Context, w wanted) (client.Object, error) {
 	if w.gvk.GroupKind() != (schema.GroupKind{Kind: "Secret"}) {
 		object, err := a.get(ctx, a.objects.Client, w)
@@ -195,7 +195,8 @@ func (a *applier) get(ctx context.Context, from client.Reader, w wanted) (client
 	return object, nil
 }
 
-// same reports whether applying would change nothing: the hash is that of last time, and every wanted field is as wanted.
+// same reports whether applying would change nothing: the hash is that of last time, and every wanted field is as
+// wanted.
 func (a *applier) same(live client.Object, w wanted) (bool, error) {
 	if last := a.last(w.id); last.hash == w.hash && last.uid == live.GetUID() && last.version == objects.Version(live) {
 		return true, nil // the very answer to our last apply, whatever the API server made of the fields
@@ -207,7 +208,8 @@ func (a *applier) same(live client.Object, w wanted) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("reading the fields of %s: %w", w, err)
 	}
-	content["apiVersion"], content["kind"] = w.object.GetAPIVersion(), w.object.GetKind() // what came from a cache may lack them
+	// what came from a cache may lack them
+	content["apiVersion"], content["kind"] = w.object.GetAPIVersion(), w.object.GetKind()
 	s := workload()
 	if w.gvk.Group == v1beta1.GroupVersion.Group {
 		s = custom()
@@ -250,8 +252,8 @@ func (a *applier) forget(id objectID) {
 	delete(a.applied, id)
 }
 
-// remove deletes an object if the owner controls it, this very one, and reports whether it did. One that is gone, or on its
-// way, or somebody else's is left alone.
+// remove deletes an object if the owner controls it, this very one, and reports whether it did. One that is gone, or on
+// its way, or somebody else's is left alone.
 func (a *applier) remove(ctx context.Context, owner, object client.Object) (bool, error) {
 	if !metav1.IsControlledBy(object, owner) || !object.GetDeletionTimestamp().IsZero() {
 		return false, nil

@@ -32,7 +32,8 @@ func newApplying(t *testing.T) *applying {
 	s := newStage(t)
 	ns := s.namespace("a")
 	b := s.start(func(*Controller) []part { return nil })
-	s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Instance, metadata: {namespace: %s, name: one}, spec: {role: primary}}`, ns)
+	s.apply(
+		`{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Instance, metadata: {namespace: %s, name: one}, spec: {role: primary}}`, ns)
 	return &applying{s, b, s.instance(ns, "one"), ns}
 }
 
@@ -100,7 +101,8 @@ spec:
 
 func (a *applying) deployment(edit ...string) *appsv1.Deployment {
 	a.Helper()
-	return decode[appsv1.Deployment](a.T, strings.NewReplacer(append([]string{"NS", a.ns}, edit...)...).Replace(deployment))
+	return decode[appsv1.Deployment](a.T, strings.NewReplacer(append([]string{"NS", a.ns}, edit...)...).Replace(
+		deployment))
 }
 
 func TestAppliedOnceAndThenOnlyWhenSomethingChanges(t *testing.T) {
@@ -117,9 +119,12 @@ func TestAppliedOnceAndThenOnlyWhenSomethingChanges(t *testing.T) {
 	}
 
 	for sentence, body := range map[string]string{
-		"a value": `{"spec":{"replicas":3}}`, "a nested one": `{"spec":{"template":{"spec":{"securityContext":{"runAsNonRoot":false}}}}}`,
-		"a label": `{"metadata":{"labels":{"app":"other"}}}`, "the label of the cache": `{"metadata":{"labels":{"app.kubernetes.io/part-of":null}}}`,
-		"the owner": `{"metadata":{"ownerReferences":null}}`, "the hash": `{"metadata":{"annotations":{"zonefold.dev/applied":null}}}`,
+		"a value":                `{"spec":{"replicas":3}}`,
+		"a nested one":           `{"spec":{"template":{"spec":{"securityContext":{"runAsNonRoot":false}}}}}`,
+		"a label":                `{"metadata":{"labels":{"app":"other"}}}`,
+		"the label of the cache": `{"metadata":{"labels":{"app.kubernetes.io/part-of":null}}}`,
+		"the owner":              `{"metadata":{"ownerReferences":null}}`,
+		"the hash":               `{"metadata":{"annotations":{"zonefold.dev/applied":null}}}`,
 	} {
 		a.patch(live, body)
 		if sentence != "the label of the cache" {
@@ -139,18 +144,22 @@ func TestAppliedOnceAndThenOnlyWhenSomethingChanges(t *testing.T) {
 		a.does(a.deployment(), unchanged)
 	}
 
-	a.patch(live, `{"metadata":{"annotations":{"note":"mine"},"finalizers":["example.org/wait"]},"spec":{"minReadySeconds":7}}`)
-	if err := a.live.Patch(a.ctx, live, client.RawPatch(types.StrategicMergePatchType, []byte(`{"spec":{"template":{"spec":{"containers":[{"name":"mine","image":"x"}]}}}}`))); err != nil {
+	a.patch(live,
+		`{"metadata":{"annotations":{"note":"mine"},"finalizers":["example.org/wait"]},"spec":{"minReadySeconds":7}}`)
+	if err := a.live.Patch(a.ctx, live, client.RawPatch(types.StrategicMergePatchType,
+		[]byte(`{"spec":{"template":{"spec":{"containers":[{"name":"mine","image":"x"}]}}}}`))); err != nil {
 		t.Fatal(err)
 	}
 	a.settle(live)
 	a.does(a.deployment(), unchanged)
 
 	// What we do not want any more goes; what others put beside it stays.
-	a.does(a.deployment("env: [{name: TZ, value: UTC}, {name: LIMIT,", "env: [{name: LIMIT,", ", periodSeconds: 10", ""), updated)
+	a.does(a.deployment("env: [{name: TZ, value: UTC}, {name: LIMIT,", "env: [{name: LIMIT,", ", periodSeconds: 10", ""),
+		updated)
 	a.settle(live)
 	spec := live.Spec.Template.Spec
-	if n := len(spec.Containers); n != 2 || live.Annotations["note"] != "mine" || len(live.Finalizers) != 1 || live.Spec.MinReadySeconds != 7 {
+	if n := len(spec.Containers); n != 2 || live.Annotations["note"] != "mine" || len(live.Finalizers) != 1 ||
+		live.Spec.MinReadySeconds != 7 {
 		t.Errorf("what others put there is gone: %d containers, %v, %v", n, live.Annotations, live.Finalizers)
 	}
 	for _, c := range spec.Containers {
@@ -183,15 +192,18 @@ func TestWhatSomebodyElseHasIsLeftAlone(t *testing.T) {
 	if err := a.live.Create(a.ctx, parent); err != nil {
 		t.Fatal(err)
 	}
-	theirs.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "parent", UID: parent.UID, Controller: ptr.To(true)}}
+	theirs.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "parent", UID: parent.UID,
+		Controller: ptr.To(true)}}
 	for _, o := range []client.Object{service("made", nil), theirs, service("left", ours)} {
 		if err := a.live.Create(a.ctx, o); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for name, want := range map[string]string{
-		"made":   "the Service " + a.ns + "/made was made by somebody else and is left alone; rename or delete it, and it is made here",
-		"theirs": "the Service " + a.ns + "/theirs belongs to ConfigMap parent (uid " + string(parent.UID) + ") and is left alone; rename or delete one of the two",
+		"made": "the Service " + a.ns +
+			"/made was made by somebody else and is left alone; rename or delete it, and it is made here",
+		"theirs": "the Service " + a.ns + "/theirs belongs to ConfigMap parent (uid " + string(parent.UID) +
+			") and is left alone; rename or delete one of the two",
 	} {
 		_, err := a.b.apply(a.ctx, a.owner, service(name, ours))
 		var notOwned *NotOwnedError
@@ -246,9 +258,12 @@ func TestTheCacheHasNoSecrets(t *testing.T) {
 	a := newApplying(t)
 	labels := map[string]string{v1beta1.PartOfLabel: v1beta1.PartOfValue}
 	said := map[string]string{corev1.LastAppliedConfigAnnotation: `{"data":{"secret":"c2VjcmV0"}}`, "note": "mine"}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: a.ns, Name: "s", Annotations: said}, Data: map[string][]byte{"secret": []byte("secret")}}
-	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: a.ns, Name: "theirs", Annotations: said}, Data: map[string]string{"a": "b"}}
-	ours := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: a.ns, Name: "ours", Annotations: said, Labels: labels}, Data: map[string]string{"a": "b"}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: a.ns, Name: "s", Annotations: said},
+		Data: map[string][]byte{"secret": []byte("secret")}}
+	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: a.ns, Name: "theirs", Annotations: said},
+		Data: map[string]string{"a": "b"}}
+	ours := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: a.ns, Name: "ours", Annotations: said,
+		Labels: labels}, Data: map[string]string{"a": "b"}}
 	for _, o := range []client.Object{secret, theirs, ours} {
 		if err := a.live.Create(a.ctx, o); err != nil {
 			t.Fatal(err)
@@ -268,7 +283,8 @@ func TestTheCacheHasNoSecrets(t *testing.T) {
 	}
 	for name, want := range map[string]int{"ours": 1, "theirs": 0} {
 		var m corev1.ConfigMap
-		if err := a.b.Client.Get(a.ctx, client.ObjectKey{Namespace: a.ns, Name: name}, &m); err != nil || len(m.Data) != want || len(m.Annotations) != want {
+		if err := a.b.Client.Get(a.ctx, client.ObjectKey{Namespace: a.ns, Name: name}, &m); err != nil ||
+			len(m.Data) != want || len(m.Annotations) != want {
 			t.Errorf("of the ConfigMap %s there is %v %v: %v", name, m.Data, m.Annotations, err)
 		}
 	}

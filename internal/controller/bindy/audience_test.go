@@ -22,8 +22,8 @@ import (
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
-// TestSidecarsOfEachNamespace has real sidecars, with the environment that pods have, ask a real API server about the operator's
-// tokens.
+// TestSidecarsOfEachNamespace has real sidecars, with the environment that pods have, ask a real API server about the
+// operator's tokens.
 func TestSidecarsOfEachNamespace(t *testing.T) {
 	s := newStage(t)
 	own := s.namespace("operator")
@@ -98,7 +98,8 @@ func TestAServiceAccountThatIsMadeAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.eventually("the API server to know the one ServiceAccount, and not the other", func() string {
-		request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: []string{dialect.Audience(p.Namespace)}}}
+		request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
+			Audiences: []string{dialect.Audience(p.Namespace)}}}
 		if err := s.live.SubResource("token").Create(s.ctx, account(), request); err != nil {
 			return err.Error()
 		}
@@ -157,7 +158,8 @@ func (s *stage) reviewing(b *Controller, namespace string) *corev1.Pod {
 		{APIGroups: []string{authenticationv1.GroupName}, Resources: []string{"tokenreviews"}, Verbs: []string{"create"}},
 	}}
 	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: namespace}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: namespace},
+		ObjectMeta: metav1.ObjectMeta{Name: namespace}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName,
+			Kind: "ClusterRole", Name: namespace},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: dialect.ServiceAccount}},
 	}
 	for _, o := range []client.Object{account, role, binding} {
@@ -183,12 +185,14 @@ func (s *stage) reviewing(b *Controller, namespace string) *corev1.Pod {
 		env[e.Name] = e.Value
 	}
 	env["POD_UID"], env["BIND_ZONE_DIR"] = namespace, dir // the one is of the downward API, the other is a volume
-	env["KUBE_API_SERVER"], env["KUBE_TOKEN_PATH"], env["KUBE_CA_CERT_PATH"] = s.config.Host, filepath.Join(dir, "token"), filepath.Join(dir, "ca.crt")
+	env["KUBE_API_SERVER"], env["KUBE_TOKEN_PATH"], env["KUBE_CA_CERT_PATH"] = s.config.Host, filepath.Join(dir, "token"),
+		filepath.Join(dir, "ca.crt")
 	settings, err := bindcar.ParseSettings(nil, func(name string) string { return env[name] })
 	if err != nil {
 		s.Fatal(err)
 	}
-	sidecar, err := bindcar.New(bindcar.Options{Settings: settings, Version: "test", Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	sidecar, err := bindcar.New(bindcar.Options{Settings: settings, Version: "test", Log: slog.New(slog.DiscardHandler),
+		Now: time.Now})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -204,7 +208,8 @@ func (s *stage) reviewing(b *Controller, namespace string) *corev1.Pod {
 	}
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "one", UID: types.UID(namespace)},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: dialect.BindcarContainer, Ports: []corev1.ContainerPort{{ContainerPort: int32(port)}}}}},
-		Status:     corev1.PodStatus{PodIP: host},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{
+			{Name: dialect.BindcarContainer, Ports: []corev1.ContainerPort{{ContainerPort: int32(port)}}}}},
+		Status: corev1.PodStatus{PodIP: host},
 	}
 }

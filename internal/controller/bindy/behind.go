@@ -11,8 +11,8 @@ import (
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
-// isBehind reports whether an instance that a cluster made does not repeat yet what the cluster says. It is about to, which is an event: pods that
-// were replaced before that would be replaced twice.
+// isBehind reports whether an instance that a cluster made does not repeat yet what the cluster says. It is about to,
+// which is an event: pods that were replaced before that would be replaced twice.
 func (b *Controller) isBehind(ctx context.Context, i *v1beta1.Bind9Instance) (bool, error) {
 	ref := metav1.GetControllerOf(i)
 	if ref == nil || ref.Kind != v1beta1.KindCluster {

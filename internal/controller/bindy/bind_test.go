@@ -62,7 +62,8 @@ func newBindPod(t testing.TB, name string, secrets ...*corev1.Secret) *bindPod {
 		*port = number
 	}
 	p.project(secrets...)
-	p.write(filepath.Join(zones, "a.test.zone"), "$TTL 60\n@ SOA ns.other.test. admin.other.test. 1 3600 600 86400 60\n@ NS ns.other.test.\n")
+	p.write(filepath.Join(zones, "a.test.zone"),
+		"$TTL 60\n@ SOA ns.other.test. admin.other.test. 1 3600 600 86400 60\n@ NS ns.other.test.\n")
 	p.write(filepath.Join(p.conf, "named.conf"), fmt.Sprintf(`include "%[1]s/keys/rndc.key"; include "%[1]s/keys/named.conf.keys"; include "%[1]s/keys/transfer.key"; include "%[1]s/keys/named.conf.transfer";
 options { directory "%[2]s"; pid-file none; session-keyfile none; lock-file none; listen-on port %[3]d { 127.0.0.1; }; listen-on-v6 { none; };
 	allow-new-zones yes; recursion no; dnssec-validation no; empty-zones-enable no; allow-transfer { "bindy-transfer"; }; };
@@ -70,12 +71,15 @@ zone "a.test" { type primary; file "a.test.zone"; allow-update { "bindy-update";
 `, p.conf, zones, p.dns))
 	p.start(zones, name)
 	p.pod = corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name, UID: types.UID(name), Labels: ownLabels(), OwnerReferences: ownOwner()},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name, UID: types.UID(name), Labels: ownLabels(),
+			OwnerReferences: ownOwner()},
 		Spec: corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{
-			{Name: dialect.NamedContainer}, {Name: dialect.BindcarContainer, Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: int32(p.port)}}},
+			{Name: dialect.NamedContainer}, {Name: dialect.BindcarContainer,
+				Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: int32(p.port)}}},
 		}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "127.0.0.1", ContainerStatuses: []corev1.ContainerStatus{
-			{Name: dialect.BindcarContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}},
+			{Name: dialect.BindcarContainer,
+				State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}},
 		}},
 	}
 	return p
@@ -89,20 +93,24 @@ func (p *bindPod) start(zones, name string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	rndc := bind9.Client{Address: control, Keys: func() ([]bind9.Key, error) { return bind9.ParseKeys(string(file)) }, Now: time.Now}
+	rndc := bind9.Client{Address: control, Keys: func() ([]bind9.Key, error) {
+		return bind9.ParseKeys(string(file))
+	}, Now: time.Now}
 	status, err := bind9.ServerCommand("status")
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	ready := func(ctx context.Context) error { _, err := rndc.Do(ctx, status); return err }
-	if p.named, err = nameserver.StartNamed(context.Background(), p.conf, filepath.Join(p.conf, "named.conf"), nil, ready); err != nil {
+	if p.named, err = nameserver.StartNamed(context.Background(), p.conf, filepath.Join(p.conf, "named.conf"), nil,
+		ready); err != nil {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(p.named.Kill)
-	sidecar, err := bindcar.New(bindcar.Options{Version: "test", Now: time.Now, Log: slog.New(slog.DiscardHandler), Settings: bindcar.Settings{
-		ZoneDir: zones, RNDC: control, DNS: fmt.Sprintf("127.0.0.1:%d", p.dns), Keys: bindcar.Keys{File: keyFile},
-		UpdateACL: bind9.UpdateList, Token: sidecarToken, Limit: bindcar.DefaultLimit(), RequireContent: true, Pod: name,
-	}})
+	sidecar, err := bindcar.New(bindcar.Options{Version: "test", Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Settings: bindcar.Settings{
+			ZoneDir: zones, RNDC: control, DNS: fmt.Sprintf("127.0.0.1:%d", p.dns), Keys: bindcar.Keys{File: keyFile},
+			UpdateACL: bind9.UpdateList, Token: sidecarToken, Limit: bindcar.DefaultLimit(), RequireContent: true, Pod: name,
+		}})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -140,7 +148,8 @@ func (p *bindPod) project(secrets ...*corev1.Secret) {
 			p.t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(filepath.Join("..data", "keys"), filepath.Join(p.conf, "keys")); err != nil && !errors.Is(err, os.ErrExist) {
+	if err := os.Symlink(filepath.Join("..data", "keys"), filepath.Join(p.conf, "keys")); err != nil &&
+		!errors.Is(err, os.ErrExist) {
 		p.t.Fatal(err)
 	}
 }
@@ -161,7 +170,9 @@ func (p *bindPod) takes(secret *corev1.Secret) string {
 	if err != nil {
 		return err.Error()
 	}
-	rndc := bind9.Client{Address: fmt.Sprintf("127.0.0.1:%d", p.control), Keys: func() ([]bind9.Key, error) { return []bind9.Key{key}, nil }, Now: time.Now}
+	rndc := bind9.Client{Address: fmt.Sprintf("127.0.0.1:%d", p.control), Keys: func() ([]bind9.Key, error) {
+		return []bind9.Key{key}, nil
+	}, Now: time.Now}
 	status, err := bind9.ServerCommand("status")
 	if err != nil {
 		return err.Error()
@@ -178,7 +189,8 @@ func (p *bindPod) takes(secret *corev1.Secret) string {
 	m.Insert([]dns.RR{record})
 	name := dns.CanonicalName(key.Name)
 	m.SetTsig(name, dns.Fqdn(string(key.Algorithm)), 300, time.Now().Unix())
-	answer, _, err := (&dns.Client{Net: "tcp", TsigSecret: map[string]string{name: key.Secret}}).Exchange(m, fmt.Sprintf("127.0.0.1:%d", p.dns))
+	answer, _, err := (&dns.Client{Net: "tcp", TsigSecret: map[string]string{name: key.Secret}}).Exchange(m, fmt.Sprintf(
+		"127.0.0.1:%d", p.dns))
 	switch {
 	case err != nil:
 		return "updating: " + err.Error()
@@ -190,7 +202,9 @@ func (p *bindPod) takes(secret *corev1.Secret) string {
 
 // sidecar is the pod's API as the operator may call it.
 func (p *bindPod) sidecar() *bindcar.Client {
-	return &bindcar.Client{BaseURL: fmt.Sprintf("http://127.0.0.1:%d", p.port), Token: func() (string, error) { return sidecarToken, nil }}
+	return &bindcar.Client{BaseURL: fmt.Sprintf("http://127.0.0.1:%d", p.port), Token: func() (string, error) {
+		return sidecarToken, nil
+	}}
 }
 
 // says reports whether the sidecar says that BIND takes all these keys.

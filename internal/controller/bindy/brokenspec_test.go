@@ -9,8 +9,8 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 )
 
-// TestPodsOfASpecThatCannotBeCarriedOut are made anew by whatever makes pods anew: a node that is drained, for instance. They get their zones, and
-// all changes of these, as before.
+// TestPodsOfASpecThatCannotBeCarriedOut are made anew by whatever makes pods anew: a node that is drained, for
+// instance. They get their zones, and all changes of these, as before.
 func TestPodsOfASpecThatCannotBeCarriedOut(t *testing.T) {
 	s, n := zoneStage(t, "broken")
 	s.apply(clusterWith, n.namespace, 1, 1)

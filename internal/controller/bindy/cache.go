@@ -37,7 +37,8 @@ func CacheOptions(scheme *runtime.Scheme) cache.Options {
 	}
 }
 
-// compact drops what nobody reads, and what nobody shall keep: kubectl writes the whole of a Secret into an annotation of it.
+// compact drops what nobody reads, and what nobody shall keep: kubectl writes the whole of a Secret into an annotation
+// of it.
 func compact() toolscache.TransformFunc {
 	return func(o any) (any, error) {
 		if m, ok := o.(metav1.Object); ok {
@@ -48,8 +49,8 @@ func compact() toolscache.TransformFunc {
 	}
 }
 
-// ownConfigMaps drops the content of ConfigMaps that are not ours: people's, which a spec may name, are watched for changes
-// and read when they are needed.
+// ownConfigMaps drops the content of ConfigMaps that are not ours: people's, which a spec may name, are watched for
+// changes and read when they are needed.
 func ownConfigMaps() toolscache.TransformFunc {
 	rest := compact()
 	return func(o any) (any, error) {

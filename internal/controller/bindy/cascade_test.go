@@ -16,9 +16,11 @@ func (s *stage) children(namespace string) map[string]int {
 	s.Helper()
 	out := map[string]int{}
 	for _, list := range []client.ObjectList{
-		&appsv1.DeploymentList{}, &corev1.ServiceList{}, &corev1.SecretList{}, &corev1.ConfigMapList{}, &policyv1.PodDisruptionBudgetList{},
+		&appsv1.DeploymentList{}, &corev1.ServiceList{}, &corev1.SecretList{}, &corev1.ConfigMapList{},
+		&policyv1.PodDisruptionBudgetList{},
 	} {
-		if err := s.live.List(s.ctx, list, client.InNamespace(namespace), client.MatchingLabels{"app.kubernetes.io/part-of": "bindy"}); err != nil {
+		if err := s.live.List(s.ctx, list, client.InNamespace(namespace),
+			client.MatchingLabels{"app.kubernetes.io/part-of": "bindy"}); err != nil {
 			s.Fatal(err)
 		}
 		if n := meta.LenList(list); n > 0 {
@@ -35,7 +37,8 @@ func TestH5AProviderIsDeletedWithoutPodsRunning(t *testing.T) {
 	s.apply(providerManifest, s.word, a, "primaryReplicas: 2, secondaryReplicas: 1")
 	s.eventually("the workload", func() string {
 		got := s.children(a)
-		if got["DeploymentList"] != 3 || got["ServiceList"] != 6 || got["ConfigMapList"] != 1 || got["PodDisruptionBudgetList"] != 1 || got["SecretList"] < 3 {
+		if got["DeploymentList"] != 3 || got["ServiceList"] != 6 || got["ConfigMapList"] != 1 ||
+			got["PodDisruptionBudgetList"] != 1 || got["SecretList"] < 3 {
 			return fmt.Sprint(got)
 		}
 		return ""
@@ -50,19 +53,22 @@ func TestH5AProviderIsDeletedWithoutPodsRunning(t *testing.T) {
 	})
 }
 
-// TestWhatAClusterSharesIsDeletedByItsFinalizer has somebody else's finalizer on the cluster: the garbage collector waits for its end.
+// TestWhatAClusterSharesIsDeletedByItsFinalizer has somebody else's finalizer on the cluster: the garbage collector
+// waits for its end.
 func TestWhatAClusterSharesIsDeletedByItsFinalizer(t *testing.T) {
 	s := newStage(t)
 	a := s.namespace("a")
 	s.start((*Controller).parts)
 	s.apply(clusterManifest, a, "dns", "primaryReplicas: 2")
 	shared := []client.Object{
-		&corev1.ConfigMap{ObjectMeta: named(a, "dns-config")}, &corev1.Secret{ObjectMeta: named(a, "dns-transfer-key")}, &policyv1.PodDisruptionBudget{ObjectMeta: named(a, "dns-primary")},
+		&corev1.ConfigMap{ObjectMeta: named(a, "dns-config")}, &corev1.Secret{ObjectMeta: named(a, "dns-transfer-key")},
+		&policyv1.PodDisruptionBudget{ObjectMeta: named(a, "dns-primary")},
 	}
 	for _, o := range shared {
 		s.has(o)
 	}
-	s.patch(s.bindCluster(a, "dns"), `{"metadata":{"finalizers":["bindy.firestoned.io/bind9cluster-finalizer","example.org/wait"]}}`)
+	s.patch(s.bindCluster(a, "dns"),
+		`{"metadata":{"finalizers":["bindy.firestoned.io/bind9cluster-finalizer","example.org/wait"]}}`)
 	s.remove(s.bindCluster(a, "dns"))
 	for _, o := range shared {
 		s.eventually(fmt.Sprintf("the end of %T", o), func() string { return s.isGone(o) })

@@ -18,9 +18,11 @@ import (
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
-// checksum is over what the pods of a server have from their start: what BIND reads then, and who they are for the API server. A
-// ServiceAccount that was made anew is another one, and does not vouch for pods of the former. Keys are read again while BIND runs.
-func (b *Controller) checksum(ctx context.Context, p *dialect.Plan, account types.UID) (string, *dialect.Trouble, error) {
+// checksum is over what the pods of a server have from their start: what BIND reads then, and who they are for the API
+// server. A ServiceAccount that was made anew is another one, and does not vouch for pods of the former. Keys are read
+// again while BIND runs.
+func (b *Controller) checksum(ctx context.Context, p *dialect.Plan,
+	account types.UID) (string, *dialect.Trouble, error) {
 	sum := sha256.New()
 	add := func(what, content string) { fmt.Fprintf(sum, "%d %s\n%d %s\n", len(what), what, len(content), content) }
 	for _, name := range slices.Sorted(maps.Keys(p.Files)) {
@@ -39,9 +41,10 @@ func (b *Controller) checksum(ctx context.Context, p *dialect.Plan, account type
 	return hex.EncodeToString(sum.Sum(nil)[:16]), nil, nil
 }
 
-// userFile returns a sum over an entry of a ConfigMap, read at the API server unless this version of it was read before: the cache has only metadata
-// of people's ConfigMaps.
-func (b *Controller) userFile(ctx context.Context, namespace string, u dialect.UserFile) (string, *dialect.Trouble, error) {
+// userFile returns a sum over an entry of a ConfigMap, read at the API server unless this version of it was read
+// before: the cache has only metadata of people's ConfigMaps.
+func (b *Controller) userFile(ctx context.Context, namespace string,
+	u dialect.UserFile) (string, *dialect.Trouble, error) {
 	key := client.ObjectKey{Namespace: namespace, Name: u.ConfigMap}
 	var cached corev1.ConfigMap
 	err := b.Client.Get(ctx, key, &cached)
@@ -56,8 +59,9 @@ func (b *Controller) userFile(ctx context.Context, namespace string, u dialect.U
 	var m corev1.ConfigMap
 	if err := b.Live.Get(ctx, key, &m); err != nil {
 		if apierrors.IsNotFound(err) {
-			return "", &dialect.Trouble{Reason: v1beta1.ReasonConfigMapNotFound, Message: dialect.Sentence("There is no ConfigMap %s, which configMapRefs.%s names: create it, or correct the name. "+
-				"The pods are left as they are.", key, u.Field)}, nil
+			return "", &dialect.Trouble{Reason: v1beta1.ReasonConfigMapNotFound, Message: dialect.Sentence(
+				"There is no ConfigMap %s, which configMapRefs.%s names: create it, or correct the name. "+
+					"The pods are left as they are.", key, u.Field)}, nil
 		}
 		return "", nil, fmt.Errorf("reading %s: %w", dialect.Describe("ConfigMap", key), err)
 	}

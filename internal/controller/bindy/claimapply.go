@@ -15,8 +15,8 @@ import (
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
-// applyClaim makes the claim of a server. A claim can only grow: everything else about it stays as it was made, and what the spec
-// asks for in vain is told.
+// applyClaim makes the claim of a server. A claim can only grow: everything else about it stays as it was made, and
+// what the spec asks for in vain is told.
 func (b *Controller) applyClaim(ctx context.Context, v *visit) (bool, error) {
 	want := v.plan.Zones
 	if want == nil {
@@ -25,7 +25,8 @@ func (b *Controller) applyClaim(ctx context.Context, v *visit) (bool, error) {
 	var live corev1.PersistentVolumeClaim
 	err := b.Client.Get(ctx, client.ObjectKeyFromObject(want), &live)
 	if client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("reading %s: %w", dialect.Describe("PersistentVolumeClaim", client.ObjectKeyFromObject(want)), err)
+		return false, fmt.Errorf("reading %s: %w", dialect.Describe("PersistentVolumeClaim",
+			client.ObjectKeyFromObject(want)), err)
 	}
 	if err == nil && metav1.IsControlledBy(&live, v.instance) {
 		if complaint := keep(want, &live); complaint != "" {
@@ -35,7 +36,8 @@ func (b *Controller) applyClaim(ctx context.Context, v *visit) (bool, error) {
 	_, err = b.apply(ctx, v.instance, want)
 	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) { // for instance, the storage class lets no volume grow
 		v.again(afterRefusal)
-		v.troubles = append(v.troubles, dialect.Trouble{Reason: v1beta1.ReasonInvalidSpec, Message: dialect.Sentence("The API server refuses the claim that spec.storage asks for; what there is stays in use: %v.", err)})
+		v.troubles = append(v.troubles, dialect.Trouble{Reason: v1beta1.ReasonInvalidSpec, Message: dialect.Sentence(
+			"The API server refuses the claim that spec.storage asks for; what there is stays in use: %v.", err)})
 		return live.Name != "", nil
 	}
 	return b.noted(v, err)
@@ -45,11 +47,13 @@ func (b *Controller) applyClaim(ctx context.Context, v *visit) (bool, error) {
 func keep(want, live *corev1.PersistentVolumeClaim) string {
 	var vain []string
 	if want.Spec.StorageClassName != nil && ptr.Deref(live.Spec.StorageClassName, "") != *want.Spec.StorageClassName {
-		vain = append(vain, fmt.Sprintf("its storage class is %q and cannot become %q", ptr.Deref(live.Spec.StorageClassName, ""), *want.Spec.StorageClassName))
+		vain = append(vain, fmt.Sprintf("its storage class is %q and cannot become %q", ptr.Deref(live.Spec.StorageClassName,
+			""), *want.Spec.StorageClassName))
 	}
 	want.Spec.StorageClassName = live.Spec.StorageClassName
 	if !slices.Equal(want.Spec.AccessModes, live.Spec.AccessModes) {
-		vain = append(vain, fmt.Sprintf("its access modes are %v and cannot become %v", live.Spec.AccessModes, want.Spec.AccessModes))
+		vain = append(vain, fmt.Sprintf("its access modes are %v and cannot become %v", live.Spec.AccessModes,
+			want.Spec.AccessModes))
 		want.Spec.AccessModes = live.Spec.AccessModes
 	}
 	is, asked := live.Spec.Resources.Requests[corev1.ResourceStorage], want.Spec.Resources.Requests[corev1.ResourceStorage]
@@ -60,6 +64,7 @@ func keep(want, live *corev1.PersistentVolumeClaim) string {
 	if len(vain) == 0 {
 		return ""
 	}
-	return dialect.Sentence("The PersistentVolumeClaim %s stays as it was made: %s. Take that out of spec.storage; or delete the claim and the pod, which loses "+
+	return dialect.Sentence("The PersistentVolumeClaim %s stays as it was made: %s. Take that out of spec.storage; or "+
+		"delete the claim and the pod, which loses "+
 		"the zones that it holds until they are written again, and it is made anew.", live.Name, dialect.List(vain))
 }

@@ -65,7 +65,8 @@ func (b *Controller) reconcileCluster(ctx context.Context, key client.ObjectKey)
 	}
 	config, budgets, err := dialect.SharedBy(&cluster)
 	if err != nil {
-		return 0, b.reportCluster(ctx, &cluster, []dialect.Trouble{{Reason: v1beta1.ReasonInvalidSpec, Message: dialect.Sentence("Nothing was changed: %v.", err)}})
+		return 0, b.reportCluster(ctx, &cluster,
+			[]dialect.Trouble{{Reason: v1beta1.ReasonInvalidSpec, Message: dialect.Sentence("Nothing was changed: %v.", err)}})
 	}
 	if err := b.withFinalizer(ctx, &cluster, v1beta1.ClusterFinalizer); err != nil {
 		return 0, err
@@ -83,7 +84,8 @@ func (b *Controller) reconcileCluster(ctx context.Context, key client.ObjectKey)
 }
 
 // applyCluster brings all children of a cluster to what is wanted. What is wrong with one does not hold up the others.
-func (b *Controller) applyCluster(ctx context.Context, c *v1beta1.Bind9Cluster, shared []client.Object) ([]dialect.Trouble, error) {
+func (b *Controller) applyCluster(ctx context.Context, c *v1beta1.Bind9Cluster,
+	shared []client.Object) ([]dialect.Trouble, error) {
 	var troubles []dialect.Trouble
 	var errs []error
 	var made []string
@@ -135,8 +137,8 @@ func (b *Controller) removeInstances(ctx context.Context, c *v1beta1.Bind9Cluste
 	return errors.Join(errs...)
 }
 
-// removeBudgets deletes the PodDisruptionBudgets of roles that have fewer than two servers now: one that covers a single pod
-// would keep its node from ever being drained.
+// removeBudgets deletes the PodDisruptionBudgets of roles that have fewer than two servers now: one that covers a
+// single pod would keep its node from ever being drained.
 func (b *Controller) removeBudgets(ctx context.Context, c *v1beta1.Bind9Cluster, shared []client.Object) error {
 	var errs []error
 	for _, role := range dialect.Roles() {
@@ -158,7 +160,8 @@ func (b *Controller) removeBudgets(ctx context.Context, c *v1beta1.Bind9Cluster,
 	return errors.Join(errs...)
 }
 
-// instancesOf are the instances that a cluster made, not those that people made and that name it, sorted by role and number.
+// instancesOf are the instances that a cluster made, not those that people made and that name it, sorted by role and
+// number.
 func (b *Controller) instancesOf(ctx context.Context, c *v1beta1.Bind9Cluster) ([]v1beta1.Bind9Instance, error) {
 	var all v1beta1.Bind9InstanceList
 	if err := b.Client.List(ctx, &all, client.InNamespace(c.Namespace)); err != nil {
@@ -191,11 +194,13 @@ func (b *Controller) deleteCluster(ctx context.Context, c *v1beta1.Bind9Cluster)
 	for i := range instances {
 		names[i] = instances[i].Name
 	}
-	return b.reportCluster(ctx, c, []dialect.Trouble{{Reason: v1beta1.ReasonDeleting, Message: dialect.Sentence("It is being deleted, and waits for Bind9Instance %s to be gone.", dialect.List(names))}})
+	return b.reportCluster(ctx, c,
+		[]dialect.Trouble{{Reason: v1beta1.ReasonDeleting, Message: dialect.Sentence(
+			"It is being deleted, and waits for Bind9Instance %s to be gone.", dialect.List(names))}})
 }
 
-// hasSettings reports whether an instance tells of what the cluster asks for now: one that does not know of a change yet is as
-// ready as it was before.
+// hasSettings reports whether an instance tells of what the cluster asks for now: one that does not know of a change
+// yet is as ready as it was before.
 func hasSettings(i *v1beta1.Bind9Instance, c *v1beta1.Bind9Cluster) bool {
 	return i.Status.ObservedParentGeneration == c.Generation
 }
@@ -211,7 +216,8 @@ func (b *Controller) reportCluster(ctx context.Context, c *v1beta1.Bind9Cluster,
 	var unready []string
 	for i := range instances {
 		status.Instances = append(status.Instances, instances[i].Name)
-		heard := len(troubles) > 0 || hasSettings(&instances[i], c) // with troubles it is not ready anyway, and this counts what runs
+		// with troubles it is not ready anyway, and this counts what runs
+		heard := len(troubles) > 0 || hasSettings(&instances[i], c)
 		if heard && isReady(&instances[i], instances[i].Status.Conditions) && !progresses(instances[i].Status.Conditions) {
 			status.ReadyInstances++
 		} else {

@@ -76,15 +76,18 @@ func TestH2AClusterOfTwoPrimariesAndThreeSecondaries(t *testing.T) {
 	for _, i := range s.instances(a) {
 		_, index, _ := dialect.CutLast(i.Name)
 		role := strings.Split(i.Name, "-")[1]
-		if i.Labels[v1beta1.ManagedByLabel] != "Bind9Cluster" || i.Labels[v1beta1.ClusterLabel] != "dns" || i.Labels[v1beta1.RoleLabel] != role ||
+		if i.Labels[v1beta1.ManagedByLabel] != "Bind9Cluster" || i.Labels[v1beta1.ClusterLabel] != "dns" ||
+			i.Labels[v1beta1.RoleLabel] != role ||
 			i.Annotations[v1beta1.InstanceIndexAnnotation] != index || (role == "secondary") != (i.Labels["tier"] == "edge") {
 			t.Errorf("%s has the labels %v and annotations %v", i.Name, i.Labels, i.Annotations)
 		}
 		if string(i.Spec.Role) != role || i.Spec.ClusterRef != "dns" || *i.Spec.Replicas != 1 || i.Spec.Version != "9.18" ||
-			i.Spec.Image.Image != "registry.example/bind9:1" || i.Spec.BindcarConfig.LogLevel != "debug" || len(i.Spec.Volumes) != 1 {
+			i.Spec.Image.Image != "registry.example/bind9:1" || i.Spec.BindcarConfig.LogLevel != "debug" ||
+			len(i.Spec.Volumes) != 1 {
 			t.Errorf("%s is %+v", i.Name, i.Spec)
 		}
-		if ref := i.OwnerReferences; len(ref) != 1 || ref[0].UID != c.UID || ref[0].Kind != "Bind9Cluster" || !*ref[0].Controller || !*ref[0].BlockOwnerDeletion {
+		if ref := i.OwnerReferences; len(ref) != 1 || ref[0].UID != c.UID || ref[0].Kind != "Bind9Cluster" ||
+			!*ref[0].Controller || !*ref[0].BlockOwnerDeletion {
 			t.Errorf("%s has the owner references %+v", i.Name, ref)
 		}
 	}
@@ -111,7 +114,9 @@ func TestH2AClusterOfTwoPrimariesAndThreeSecondaries(t *testing.T) {
 		t.Errorf("the transition time moved from %s to %s, and the status did not", since, now)
 	}
 	s.markReady(a)
-	s.eventually("the status of all ready", func() string { return ready(s.bindCluster(a, "dns").Status.Conditions, "True", "AllReady", "5 of 5") })
+	s.eventually("the status of all ready", func() string {
+		return ready(s.bindCluster(a, "dns").Status.Conditions, "True", "AllReady", "5 of 5")
+	})
 
 	// A change that no instance has heard of, and none of their specs shows, is not carried out.
 	s.patch(s.bindCluster(a, "dns"), `{"spec":{"global":{"recursion":true}}}`)
@@ -123,7 +128,9 @@ func TestH2AClusterOfTwoPrimariesAndThreeSecondaries(t *testing.T) {
 		return ready(c.Status.Conditions, "False", "NotReady", "0 of 5")
 	})
 	s.markReady(a)
-	s.eventually("the status when it is carried out", func() string { return ready(s.bindCluster(a, "dns").Status.Conditions, "True", "AllReady", "5 of 5") })
+	s.eventually("the status when it is carried out", func() string {
+		return ready(s.bindCluster(a, "dns").Status.Conditions, "True", "AllReady", "5 of 5")
+	})
 }
 
 func TestH3AClusterScales(t *testing.T) {
@@ -143,7 +150,9 @@ func TestH3AClusterScales(t *testing.T) {
 		t.Error("a sibling was touched")
 	}
 	s.patch(s.bindCluster(a, "dns"), `{"spec":{"primaryReplicas":2,"secondaryReplicas":1}}`)
-	s.eventually("up and down", func() string { return s.hasInstances(a, "dns-primary-0", "dns-primary-1", "dns-secondary-0") })
+	s.eventually("up and down", func() string {
+		return s.hasInstances(a, "dns-primary-0", "dns-primary-1", "dns-secondary-0")
+	})
 	s.eventually("the budgets", func() string {
 		if got := s.budgets(a); got != "dns-primary" {
 			return got
@@ -176,7 +185,8 @@ func TestInstancesThatPeopleMadeAreLeftAlone(t *testing.T) {
 		return s.hasInstances(a, "dns-primary-0", "dns-secondary-0", "dns-secondary-1", "mine")
 	})
 	s.eventually("the condition", func() string {
-		return ready(s.bindCluster(a, "dns").Status.Conditions, "False", "NotOwned", "Bind9Instance "+a+"/dns-secondary-0 was made by somebody else")
+		return ready(s.bindCluster(a, "dns").Status.Conditions, "False", "NotOwned", "Bind9Instance "+a+
+			"/dns-secondary-0 was made by somebody else")
 	})
 	if got := s.instance(a, "dns-secondary-0"); got.Spec.Version != "9.20" || len(got.OwnerReferences) > 0 {
 		t.Errorf("somebody else's instance was touched: %+v", got)
@@ -204,11 +214,14 @@ func TestH7AndH8WhatIsOursIsRevertedAndWhatIsOthersStays(t *testing.T) {
 	s.apply(clusterManifest, a, "dns", `version: '9.18', primaryReplicas: 2`)
 	s.eventually("the instances", func() string { return s.hasInstances(a, "dns-primary-0", "dns-primary-1") })
 	name := "dns-primary-0"
-	s.patch(s.instance(a, name), `{"metadata":{"labels":{"team":"web"},"annotations":{"note":"mine"},"finalizers":["example.org/wait"]},"spec":{"storage":{"storageType":"emptyDir"}}}`)
-	s.patch(s.instance(a, name), `{"metadata":{"labels":{"bindy.firestoned.io/role":null,"bindy.firestoned.io/cluster":"other","app.kubernetes.io/part-of":"x"}},"spec":{"version":"9.20","replicas":4}}`)
+	s.patch(s.instance(a, name),
+		`{"metadata":{"labels":{"team":"web"},"annotations":{"note":"mine"},"finalizers":["example.org/wait"]},"spec":{"storage":{"storageType":"emptyDir"}}}`)
+	s.patch(s.instance(a, name),
+		`{"metadata":{"labels":{"bindy.firestoned.io/role":null,"bindy.firestoned.io/cluster":"other","app.kubernetes.io/part-of":"x"}},"spec":{"version":"9.20","replicas":4}}`)
 	ours := func() string {
 		i := s.instance(a, name)
-		if i.Spec.Version != "9.18" || *i.Spec.Replicas != 1 || i.Labels[v1beta1.RoleLabel] != "primary" || i.Labels[v1beta1.ClusterLabel] != "dns" || len(i.OwnerReferences) != 1 {
+		if i.Spec.Version != "9.18" || *i.Spec.Replicas != 1 || i.Labels[v1beta1.RoleLabel] != "primary" ||
+			i.Labels[v1beta1.ClusterLabel] != "dns" || len(i.OwnerReferences) != 1 {
 			return fmt.Sprintf("%v %v %+v", i.Labels, i.OwnerReferences, i.Spec)
 		}
 		return ""
@@ -217,7 +230,8 @@ func TestH7AndH8WhatIsOursIsRevertedAndWhatIsOthersStays(t *testing.T) {
 	s.patch(s.instance(a, name), `{"metadata":{"ownerReferences":null},"spec":{"version":"9.20"}}`)
 	s.eventually("what is ours, without its owner", ours)
 	i := s.instance(a, name)
-	if i.Labels["team"] != "web" || i.Annotations["note"] != "mine" || !slices.Contains(i.Finalizers, "example.org/wait") || i.Spec.Storage == nil {
+	if i.Labels["team"] != "web" || i.Annotations["note"] != "mine" ||
+		!slices.Contains(i.Finalizers, "example.org/wait") || i.Spec.Storage == nil {
 		t.Errorf("what others wrote is gone: %v %v %v", i.Labels, i.Annotations, i.Finalizers)
 	}
 
@@ -227,10 +241,12 @@ func TestH7AndH8WhatIsOursIsRevertedAndWhatIsOthersStays(t *testing.T) {
 		s.get(b)
 		return b
 	}
-	s.patch(budget(), `{"metadata":{"labels":{"team":"web","app.kubernetes.io/part-of":null}},"spec":{"maxUnavailable":2,"unhealthyPodEvictionPolicy":"AlwaysAllow"}}`)
+	s.patch(budget(),
+		`{"metadata":{"labels":{"team":"web","app.kubernetes.io/part-of":null}},"spec":{"maxUnavailable":2,"unhealthyPodEvictionPolicy":"AlwaysAllow"}}`)
 	s.eventually("the budget", func() string {
 		b := budget()
-		if b.Spec.MaxUnavailable.IntValue() != 1 || b.Labels[v1beta1.PartOfLabel] != "bindy" || b.Labels["team"] != "web" || b.Spec.UnhealthyPodEvictionPolicy == nil {
+		if b.Spec.MaxUnavailable.IntValue() != 1 || b.Labels[v1beta1.PartOfLabel] != "bindy" || b.Labels["team"] != "web" ||
+			b.Spec.UnhealthyPodEvictionPolicy == nil {
 			return fmt.Sprintf("%v %+v", b.Labels, b.Spec)
 		}
 		return ""
@@ -250,12 +266,14 @@ func TestH7AndH8WhatIsOursIsRevertedAndWhatIsOthersStays(t *testing.T) {
 	}
 	want := config().Data["named.conf"]
 	for _, body := range []string{
-		`{"data":{"named.conf":"mine","notes":"mine"}}`, `{"data":{"named.conf":null}}`, `{"metadata":{"labels":{"app.kubernetes.io/part-of":null}},"data":{"rndc.conf":""}}`,
+		`{"data":{"named.conf":"mine","notes":"mine"}}`, `{"data":{"named.conf":null}}`,
+		`{"metadata":{"labels":{"app.kubernetes.io/part-of":null}},"data":{"rndc.conf":""}}`,
 	} {
 		s.patch(config(), body)
 		s.eventually("the configuration", func() string {
 			m := config()
-			if m.Data["named.conf"] != want || m.Data["rndc.conf"] == "" || m.Data["notes"] != "mine" || m.Labels[v1beta1.PartOfLabel] != "bindy" || !metav1.IsControlledBy(m, s.bindCluster(a, "dns")) {
+			if m.Data["named.conf"] != want || m.Data["rndc.conf"] == "" || m.Data["notes"] != "mine" ||
+				m.Labels[v1beta1.PartOfLabel] != "bindy" || !metav1.IsControlledBy(m, s.bindCluster(a, "dns")) {
 				return fmt.Sprintf("%v %v", m.Labels, m.Data)
 			}
 			return ""
@@ -293,14 +311,16 @@ func (s *stage) imageOf(namespace, name, want string) string {
 func TestAConfigMapThatIsInTheWay(t *testing.T) {
 	s := newStage(t)
 	a := s.namespace("a")
-	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: a, Name: "dns-config"}, Data: map[string]string{"a": "b"}}
+	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: a, Name: "dns-config"}, Data: map[string]string{
+		"a": "b"}}
 	if err := s.live.Create(s.ctx, theirs); err != nil {
 		t.Fatal(err)
 	}
 	s.start(hierarchy)
 	s.apply(clusterManifest, a, "dns", `primaryReplicas: 1`)
 	s.eventually("the condition", func() string {
-		return ready(s.bindCluster(a, "dns").Status.Conditions, "False", "NotOwned", "ConfigMap "+a+"/dns-config was made by somebody else")
+		return ready(s.bindCluster(a, "dns").Status.Conditions, "False", "NotOwned", "ConfigMap "+a+
+			"/dns-config was made by somebody else")
 	})
 	if s.get(theirs); theirs.Data["named.conf"] != "" {
 		t.Error("somebody else's ConfigMap was touched")
@@ -351,10 +371,13 @@ func TestAClusterWhoseSpecAnOlderSchemaLetIn(t *testing.T) {
 	s.apply(clusterManifest, a, "dns", `primaryReplicas: 2`)
 	s.eventually("the instances", func() string { return s.hasInstances(a, "dns-primary-0", "dns-primary-1") })
 	s.markReady(a)
-	s.eventually("the status", func() string { return ready(s.bindCluster(a, "dns").Status.Conditions, "True", "AllReady") })
+	s.eventually("the status", func() string {
+		return ready(s.bindCluster(a, "dns").Status.Conditions, "True", "AllReady")
+	})
 	s.patchAnyway(s.bindCluster(a, "dns"), `{"spec":{"primaryReplicas":0,"primary":{"replicas":1}}}`)
 	s.eventually("the condition", func() string {
-		return ready(s.bindCluster(a, "dns").Status.Conditions, "False", "InvalidSpec", "Nothing was changed", "remove one of the two")
+		return ready(s.bindCluster(a, "dns").Status.Conditions, "False", "InvalidSpec", "Nothing was changed",
+			"remove one of the two")
 	})
 	s.quiet()
 	if complaint := s.hasInstances(a, "dns-primary-0", "dns-primary-1"); complaint != "" {
@@ -398,12 +421,15 @@ func TestFiftyInstancesAndThenNothing(t *testing.T) {
 	if made > 50+10 {
 		t.Errorf("50 instances took %d writes: %s", made, s.writes)
 	}
-	if got := s.told(); len(got) != 1 || !strings.Contains(got[0], "Made Bind9Instance dns-primary-0, dns-primary-1, dns-primary-2, dns-primary-3, dns-primary-4 and 45 more.") {
+	if got := s.told(); len(got) != 1 || !strings.Contains(got[0],
+		"Made Bind9Instance dns-primary-0, dns-primary-1, dns-primary-2, dns-primary-3, dns-primary-4 and 45 more.") {
 		t.Errorf("it was told: %v", got)
 	}
 	s.writes.reset()
 	s.markReady(a)
-	s.eventually("the status", func() string { return ready(s.bindCluster(a, "dns").Status.Conditions, "True", "AllReady", "50 of 50") })
+	s.eventually("the status", func() string {
+		return ready(s.bindCluster(a, "dns").Status.Conditions, "True", "AllReady", "50 of 50")
+	})
 	t.Logf("their readiness took %d writes: %s", s.quiet(), s.writes)
 
 	// What others do to the objects, and another leader, change nothing.

@@ -82,7 +82,8 @@ func (n *bindNode) isReady(instance string) bool {
 	return false
 }
 
-// neverReadyWith complains of a server of an instance that is ready and answers what is wrong, until the returned function is called.
+// neverReadyWith complains of a server of an instance that is ready and answers what is wrong, until the returned
+// function is called.
 func (n *bindNode) neverReadyWith(instance, name, wrong string) (end func()) {
 	ctx, cancel := context.WithCancel(n.ctx)
 	var done sync.WaitGroup
@@ -102,8 +103,8 @@ func (n *bindNode) neverReadyWith(instance, name, wrong string) (end func()) {
 	return func() { cancel(); done.Wait() }
 }
 
-// TestServersComeBackWithTheirVolumes has pods that are made anew on the volume of the former, with an operator and without one: none
-// is ready before it has what is wanted now.
+// TestServersComeBackWithTheirVolumes has pods that are made anew on the volume of the former, with an operator and
+// without one: none is ready before it has what is wanted now.
 func TestServersComeBackWithTheirVolumes(t *testing.T) {
 	s, n := zoneStage(t, "volume")
 	n.keepVolumes()

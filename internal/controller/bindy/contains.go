@@ -7,16 +7,16 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// A shape says how lists and maps of a kind are merged by server-side apply, so that what others put into an object can be
-// told from what was changed in it.
+// A shape says how lists and maps of a kind are merged by server-side apply, so that what others put into an object can
+// be told from what was changed in it.
 type shape struct {
 	keyed  map[string][][]string // lists whose elements are found by fields, one of these choices
 	sets   []string              // lists in which others may have elements
 	atomic []string              // maps which are ours as a whole
 }
 
-// workload is the shape of the built-in kinds that we write (the x-kubernetes-list-map-keys of their schemas). Lists that
-// are not named here are atomic.
+// workload is the shape of the built-in kinds that we write (the x-kubernetes-list-map-keys of their schemas). Lists
+// that are not named here are atomic.
 func workload() shape {
 	name := [][]string{{"name"}}
 	return shape{
@@ -37,8 +37,8 @@ func custom() shape {
 	return shape{keyed: map[string][][]string{"ownerReferences": {{"uid"}}}, sets: []string{"finalizers"}}
 }
 
-// holds reports whether a live value has all that is wanted. What it has besides is others' matter, except where a list or
-// map is atomic. The field is the name of what the value stands in, the parent that of what the field stands in.
+// holds reports whether a live value has all that is wanted. What it has besides is others' matter, except where a list
+// or map is atomic. The field is the name of what the value stands in, the parent that of what the field stands in.
 func (s shape) holds(live, want any, field, parent string) bool {
 	if live == nil {
 		return empty(want)
@@ -157,7 +157,8 @@ func number(v any) (float64, bool) {
 
 // isQuantity reports whether a field is one that the API server writes its own way, such as 1Gi for 1024Mi.
 func isQuantity(field, parent string) bool {
-	return slices.Contains([]string{"limits", "requests", "capacity"}, parent) || field == "sizeLimit" || field == "divisor"
+	return slices.Contains([]string{"limits", "requests", "capacity"}, parent) || field == "sizeLimit" ||
+		field == "divisor"
 }
 
 func sameQuantity(a, b any) bool {

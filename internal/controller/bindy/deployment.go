@@ -19,8 +19,8 @@ import (
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
-// applyConfig makes the ConfigMap of a server that has one of its own. It reports whether the configuration is there: pods that start
-// before the cluster's reconciler has brought the shared ConfigMap up to date would keep the former.
+// applyConfig makes the ConfigMap of a server that has one of its own. It reports whether the configuration is there:
+// pods that start before the cluster's reconciler has brought the shared ConfigMap up to date would keep the former.
 func (b *Controller) applyConfig(ctx context.Context, v *visit) (bool, error) {
 	if !v.plan.SharesConfig() {
 		return b.applyChild(ctx, v, v.plan.OwnConfig())
@@ -40,8 +40,8 @@ func (b *Controller) applyConfig(ctx context.Context, v *visit) (bool, error) {
 	return true, nil
 }
 
-// applyBudget lets one pod of a server be evicted at a time, where no cluster has a PodDisruptionBudget for it. One that covers a single pod would
-// keep its node from ever being drained.
+// applyBudget lets one pod of a server be evicted at a time, where no cluster has a PodDisruptionBudget for it. One
+// that covers a single pod would keep its node from ever being drained.
 func (b *Controller) applyBudget(ctx context.Context, v *visit) error {
 	s := v.plan.Server
 	budget := &policyv1.PodDisruptionBudget{
@@ -75,7 +75,8 @@ func (b *Controller) removeLeftovers(ctx context.Context, v *visit) error {
 		return client.IgnoreNotFound(err)
 	}
 	if p.ConfigMap() != dialect.ConfigName(v.instance.Name) {
-		m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: v.instance.Namespace, Name: dialect.ConfigName(v.instance.Name)}}
+		m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: v.instance.Namespace,
+			Name: dialect.ConfigName(v.instance.Name)}}
 		if err := b.removeChild(ctx, v.instance, m); err != nil {
 			return err
 		}
@@ -88,7 +89,8 @@ func (b *Controller) removeLeftovers(ctx context.Context, v *visit) error {
 	return nil
 }
 
-// templateAnnotation on a Deployment is the template of its pods as we applied it last: what a server keeps while it waits for its turn.
+// templateAnnotation on a Deployment is the template of its pods as we applied it last: what a server keeps while it
+// waits for its turn.
 const templateAnnotation = "zonefold.dev/template"
 
 // wantedDeployment is that of a plan, and its template as text.
@@ -103,7 +105,8 @@ func (b *Controller) wantedDeployment(ctx context.Context, v *visit) (*appsv1.De
 	out := v.plan.Deployment(b.Settings, checksum)
 	text, err := json.Marshal(out.Spec.Template)
 	if err != nil {
-		return nil, "", fmt.Errorf("encoding the template of %s: %w", dialect.Describe("Deployment", client.ObjectKeyFromObject(out)), err)
+		return nil, "", fmt.Errorf("encoding the template of %s: %w",
+			dialect.Describe("Deployment", client.ObjectKeyFromObject(out)), err)
 	}
 	return out, string(text), nil
 }
@@ -123,7 +126,8 @@ func (b *Controller) applyDeployment(ctx context.Context, v *visit) error {
 		return fmt.Errorf("reading %s: %w", dialect.Describe("Deployment", key), err)
 	}
 	v.wanted = template
-	if err == nil && metav1.IsControlledBy(&live, v.instance) && live.Annotations[templateAnnotation] != template && v.plan.Parent != nil {
+	if err == nil && metav1.IsControlledBy(&live, v.instance) && live.Annotations[templateAnnotation] != template &&
+		v.plan.Parent != nil {
 		return b.takeTurn(ctx, v, want)
 	}
 	b.line.leave(key)
@@ -140,8 +144,8 @@ func (b *Controller) applyTemplate(ctx context.Context, v *visit, want *appsv1.D
 	return err
 }
 
-// takeTurn replaces the pods of a server if it may, and leaves everybody else out meanwhile. What is known of siblings is asked of the API
-// server: two must not go at once.
+// takeTurn replaces the pods of a server if it may, and leaves everybody else out meanwhile. What is known of siblings
+// is asked of the API server: two must not go at once.
 func (b *Controller) takeTurn(ctx context.Context, v *visit, want *appsv1.Deployment) error {
 	key := client.ObjectKeyFromObject(v.instance)
 	if err := b.rolling.LockBefore(ctx); err != nil {
@@ -149,7 +153,8 @@ func (b *Controller) takeTurn(ctx context.Context, v *visit, want *appsv1.Deploy
 	}
 	defer b.rolling.Unlock()
 	var all appsv1.DeploymentList
-	if err := b.Live.List(ctx, &all, client.InNamespace(key.Namespace), client.MatchingLabels{v1beta1.PartOfLabel: v1beta1.PartOfValue}); err != nil {
+	if err := b.Live.List(ctx, &all, client.InNamespace(key.Namespace),
+		client.MatchingLabels{v1beta1.PartOfLabel: v1beta1.PartOfValue}); err != nil {
 		return fmt.Errorf("listing the Deployments of Namespace %s: %w", key.Namespace, err)
 	}
 	self, siblings, err := b.members(ctx, v, all.Items)
@@ -182,7 +187,8 @@ func (b *Controller) takeTurn(ctx context.Context, v *visit, want *appsv1.Deploy
 }
 
 // members are the servers of a cluster that have pods, for a decision.
-func (b *Controller) members(ctx context.Context, v *visit, deployments []appsv1.Deployment) (self member, siblings []member, err error) {
+func (b *Controller) members(ctx context.Context, v *visit,
+	deployments []appsv1.Deployment) (self member, siblings []member, err error) {
 	self = member{name: v.instance.Name, due: true}
 	for i := range deployments {
 		d := &deployments[i]
@@ -192,7 +198,8 @@ func (b *Controller) members(ctx context.Context, v *visit, deployments []appsv1
 		}
 		var sibling v1beta1.Bind9Instance
 		err := b.Client.Get(ctx, client.ObjectKeyFromObject(d), &sibling)
-		if apierrors.IsNotFound(err) || err == nil && (!metav1.IsControlledBy(d, &sibling) || !sibling.DeletionTimestamp.IsZero() || sibling.Spec.ClusterRef != v.instance.Spec.ClusterRef) {
+		if apierrors.IsNotFound(err) || err == nil && (!metav1.IsControlledBy(d, &sibling) ||
+			!sibling.DeletionTimestamp.IsZero() || sibling.Spec.ClusterRef != v.instance.Spec.ClusterRef) {
 			continue
 		}
 		if err != nil {
@@ -207,8 +214,10 @@ func (b *Controller) members(ctx context.Context, v *visit, deployments []appsv1
 	return self, siblings, nil
 }
 
-// due reports whether the pods of a sibling are to be replaced. One whose plan cannot be carried out keeps what it has, and nobody waits for it.
-func (b *Controller) due(ctx context.Context, sibling *v1beta1.Bind9Instance, live *appsv1.Deployment, v *visit) (bool, error) {
+// due reports whether the pods of a sibling are to be replaced. One whose plan cannot be carried out keeps what it has,
+// and nobody waits for it.
+func (b *Controller) due(ctx context.Context, sibling *v1beta1.Bind9Instance, live *appsv1.Deployment,
+	v *visit) (bool, error) {
 	p, problem, err := b.planFor(ctx, sibling)
 	if problem != nil || err != nil {
 		return false, err
@@ -223,11 +232,13 @@ func (b *Controller) due(ctx context.Context, sibling *v1beta1.Bind9Instance, li
 // settled reports whether a Deployment has as many ready pods as it asks for, all of its template, and no other.
 func settled(d *appsv1.Deployment) bool {
 	wanted, s := ptr.Deref(d.Spec.Replicas, 1), d.Status
-	return s.ObservedGeneration >= d.Generation && s.Replicas == wanted && s.UpdatedReplicas == wanted && s.AvailableReplicas == wanted
+	return s.ObservedGeneration >= d.Generation && s.Replicas == wanted && s.UpdatedReplicas == wanted &&
+		s.AvailableReplicas == wanted
 }
 
 // isRolling reports whether pods of a Deployment are to be replaced, or have just been told to be.
 func isRolling(d *appsv1.Deployment) bool {
 	wanted, s := ptr.Deref(d.Spec.Replicas, 1), d.Status
-	return s.ObservedGeneration < d.Generation || s.UpdatedReplicas < s.Replicas || s.UpdatedReplicas < min(wanted, s.Replicas)
+	return s.ObservedGeneration < d.Generation || s.UpdatedReplicas < s.Replicas ||
+		s.UpdatedReplicas < min(wanted, s.Replicas)
 }

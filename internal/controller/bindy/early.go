@@ -11,11 +11,12 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// decidedAgain is when to see again whether all zones have been decided about: the last step to that may be about no zone at all, and nobody
-// tells of it then.
+// decidedAgain is when to see again whether all zones have been decided about: the last step to that may be about no
+// zone at all, and nobody tells of it then.
 const decidedAgain = 100 * time.Millisecond
 
-// guestsDecided reports whether the other dialect, if there is one, has decided about all of its zones, and lodge has taken them over.
+// guestsDecided reports whether the other dialect, if there is one, has decided about all of its zones, and lodge has
+// taken them over.
 func (z *Zones) guestsDecided() bool {
 	d := z.hosted.Load()
 	if d == nil || !d.Decided() {
@@ -49,8 +50,9 @@ func (z *Zones) decidedFor(instance client.ObjectKey) bool {
 	return false
 }
 
-// mayBeEarly says that an instance is looked at when a zone of another dialect may not be at all of its servers: the next news of one of those that
-// it has is an event of its own. It is called before the look, which may not see what comes meanwhile.
+// mayBeEarly says that an instance is looked at when a zone of another dialect may not be at all of its servers: the
+// next news of one of those that it has is an event of its own. It is called before the look, which may not see what
+// comes meanwhile.
 func (z *Zones) mayBeEarly(instance client.ObjectKey) {
 	z.mu.Lock()
 	defer z.mu.Unlock()

@@ -22,8 +22,8 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// A hosting is the half of the dialect that is about DNS beside another dialect, whose Zones Backends have on the cluster n/dns. There is no API
-// server.
+// A hosting is the half of the dialect that is about DNS beside another dialect, whose Zones Backends have on the
+// cluster n/dns. There is no API server.
 type hosting struct {
 	*testing.T
 	b      *Controller
@@ -47,7 +47,8 @@ func (guestStore) Record(context.Context, zone.ID, []rr.Set) error             {
 
 func newHosting(t *testing.T) *hosting {
 	t.Helper()
-	b := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: time.Now, Token: shows(sidecarToken), DNS: &DNS{Clock: backend.SystemClock{}}})
+	b := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: time.Now,
+		Token: shows(sidecarToken), DNS: &DNS{Clock: backend.SystemClock{}}})
 	h := &hosting{T: t, b: b, z: b.zones, world: zone.New(zone.Options{}), woken: make(chan client.ObjectKey, 100)}
 	h.hosted = controller.NewDeliveries(controller.DeliveriesConfig{
 		Store: guestStore{}, Clock: time.Now, Log: b.Log, Metrics: b.Metrics,
@@ -148,8 +149,8 @@ var (
 	aSecondary = client.ObjectKey{Namespace: "n", Name: "dns-secondary-0"}
 )
 
-// TestALookBeforeAnotherDialectHasDecidedIsRepeated has a secondary looked at while it is not known yet where the Zones of another dialect are
-// to be. Neither its zones nor the end of that are an event of its own.
+// TestALookBeforeAnotherDialectHasDecidedIsRepeated has a secondary looked at while it is not known yet where the Zones
+// of another dialect are to be. Neither its zones nor the end of that are an event of its own.
 func TestALookBeforeAnotherDialectHasDecidedIsRepeated(t *testing.T) {
 	visit := &visit{instance: &v1beta1.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: aSecondary.Name}}}
 	for name, look := range map[string]func(h *hosting) (whole bool){

@@ -21,7 +21,8 @@ func (n *bindNode) linger(lingers bool) {
 // bound has the pod of an instance be on a node, which is asked before it goes.
 func (n *bindNode) bound(instance string) *corev1.Pod {
 	p := n.onePod(instance)
-	to := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: "node"}}
+	to := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name},
+		Target: corev1.ObjectReference{Kind: "Node", Name: "node"}}
 	if err := n.live.SubResource("binding").Create(n.ctx, p, to); err != nil {
 		n.Fatal(err)
 	}
@@ -38,7 +39,9 @@ func TestAPodThatIsToGoServesWhatIsNew(t *testing.T) {
 	n.linger(true)
 	for i, instance := range []string{"dns-primary-0", "dns-secondary-0"} {
 		s.remove(n.bound(instance), client.GracePeriodSeconds(600))
-		s.eventually("the pod that takes over", func() string { return n.answers(3+i, "www.example.com.", dns.TypeA, "192.0.2.1") })
+		s.eventually("the pod that takes over", func() string {
+			return n.answers(3+i, "www.example.com.", dns.TypeA, "192.0.2.1")
+		})
 	}
 	s.apply(addressRecord, n.namespace, "www", "192.0.2.2")
 	s.eventually("a change everywhere", func() string { return n.answers(4, "www.example.com.", dns.TypeA, "192.0.2.2") })

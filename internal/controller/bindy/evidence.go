@@ -22,7 +22,9 @@ type evidence struct {
 
 // ask asks the pods of a task which keys they accept.
 func (b *Controller) ask(ctx context.Context, t *keyTask, now time.Time) evidence {
-	pods := slices.DeleteFunc(slices.Clone(t.pods), func(p corev1.Pod) bool { return !dialect.IsServer(&p) || !hasKeys(&p, now) })
+	pods := slices.DeleteFunc(slices.Clone(t.pods), func(p corev1.Pod) bool {
+		return !dialect.IsServer(&p) || !hasKeys(&p, now)
+	})
 	out := evidence{complete: true, transfer: t.settings.Purpose == bind9.ForTransfer}
 	answers := make([]bindcar.KeyList, len(pods))
 	errs := b.sidecars.each(ctx, now, pods, func(ctx context.Context, i int) (err error) {
@@ -48,8 +50,8 @@ func (b *Controller) ask(ctx context.Context, t *keyTask, now time.Time) evidenc
 	return out
 }
 
-// hasKeys reports whether a pod may have key files: a node has it, and it is not over. One that outlives the end of its time is on
-// a node that is lost.
+// hasKeys reports whether a pod may have key files: a node has it, and it is not over. One that outlives the end of its
+// time is on a node that is lost.
 func hasKeys(p *corev1.Pod, now time.Time) bool {
 	return p.Spec.NodeName != "" && !isOver(p) && (p.DeletionTimestamp.IsZero() || now.Before(p.DeletionTimestamp.Time))
 }
@@ -95,17 +97,23 @@ func (b *Controller) tellChange(t *keyTask, c change) {
 	inUse, newest := dialect.KeyName(p, c.after.InUse), dialect.KeyName(p, c.after.Keys[len(c.after.Keys)-1].Name)
 	switch {
 	case c.made && len(c.before.Keys) > 0:
-		b.warning(t.owner, "KeysRestored", "Create", dialect.Sentence("Secret %s was gone. It was made again with the keys that it had.", t.secret))
+		b.warning(t.owner, "KeysRestored", "Create", dialect.Sentence(
+			"Secret %s was gone. It was made again with the keys that it had.", t.secret))
 	case c.move == bind9.Create && c.made && t.settings.Past == 0: // the first is as little news as any other child
 	case c.move == bind9.Create:
-		b.warning(t.owner, "KeyLost", "Create", dialect.Sentence("Secret %s was gone, or held no key that can be used. It has the new key %s, which servers take when they have its file, in a minute or two.", t.secret, inUse))
+		b.warning(t.owner, "KeyLost", "Create", dialect.Sentence("Secret %s was gone, or held no key that can be used. It "+
+			"has the new key %s, which servers take when they have its file, in a minute or two.", t.secret, inUse))
 	case c.move == bind9.Add:
-		b.normal(t.owner, "KeyAdded", "Rotate", dialect.Sentence("Servers get the key %s too; %s stays in use until all of them accept it.", newest, inUse))
+		b.normal(t.owner, "KeyAdded", "Rotate", dialect.Sentence(
+			"Servers get the key %s too; %s stays in use until all of them accept it.", newest, inUse))
 	case c.move == bind9.Switch:
-		b.normal(t.owner, "KeySwitched", "Rotate", dialect.Sentence("All servers accept the key %s, which is in use now; the one before stays valid for %s.", inUse, bind9.Overlap))
+		b.normal(t.owner, "KeySwitched", "Rotate", dialect.Sentence(
+			"All servers accept the key %s, which is in use now; the one before stays valid for %s.", inUse, bind9.Overlap))
 	case c.move == bind9.Replace:
-		b.normal(t.owner, "KeyReplaced", "Rotate", dialect.Sentence("The key that was supplied has another secret. Servers get it; %s stays in use until all of them accept it.", inUse))
+		b.normal(t.owner, "KeyReplaced", "Rotate", dialect.Sentence(
+			"The key that was supplied has another secret. Servers get it; %s stays in use until all of them accept it.", inUse))
 	case c.move == bind9.Remove:
-		b.normal(t.owner, "KeyRemoved", "Rotate", dialect.Sentence("Servers do not accept another key than %s any more.", inUse))
+		b.normal(t.owner, "KeyRemoved", "Rotate", dialect.Sentence("Servers do not accept another key than %s any more.",
+			inUse))
 	}
 }

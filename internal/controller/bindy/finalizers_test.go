@@ -18,7 +18,8 @@ func TestRecordsOfTheExistingBindyGo(t *testing.T) {
 		spec: {zone: example.com, name: www, ipv4: 192.0.2.1}}`, n.namespace, v1beta1.ARecordFinalizer)
 	s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: TXTRecord, metadata: {namespace: %s, name: text, finalizers: [%s]},
 		spec: {zone: example.com, name: text, text: [a]}}`, n.namespace, v1beta1.TXTRecordFinalizer)
-	text, www := &v1beta1.TXTRecord{ObjectMeta: named(n.namespace, "text")}, &v1beta1.ARecord{ObjectMeta: named(n.namespace, "www")}
+	text, www := &v1beta1.TXTRecord{ObjectMeta: named(n.namespace, "text")},
+		&v1beta1.ARecord{ObjectMeta: named(n.namespace, "www")}
 	s.remove(text)
 	s.remove(www)
 	s.eventually("a record that is deleted", func() string { return s.isGone(text) })
@@ -42,7 +43,8 @@ func TestARecordThatIsDeletedAndKept(t *testing.T) {
 	s.patch(www, `{"metadata":{"finalizers":["example.org/keep"]}}`)
 	s.remove(www)
 	www = s.recordIs(n.namespace, "www", metav1.ConditionFalse, v1beta1.ReasonDeleting)
-	if www.Status.PublishedName != "" || www.Status.Addresses != "" || www.Status.RecordHash != "" || www.Status.ZoneRef != nil {
+	if www.Status.PublishedName != "" || www.Status.Addresses != "" || www.Status.RecordHash != "" ||
+		www.Status.ZoneRef != nil {
 		t.Errorf("the status says yet %+v", www.Status)
 	}
 	s.eventually("the server", func() string { return n.answers(1, "www.example.com.", dns.TypeA, "NXDOMAIN") })
@@ -57,8 +59,8 @@ func TestARecordThatIsDeletedAndKept(t *testing.T) {
 	s.eventually("its end", func() string { return s.isGone(www) })
 }
 
-// TestAZoneThatWasDeletedBefore was held by the existing Bindy, or is on no server, and was deleted while no operator ran: it has
-// nothing to wait for.
+// TestAZoneThatWasDeletedBefore was held by the existing Bindy, or is on no server, and was deleted while no operator
+// ran: it has nothing to wait for.
 func TestAZoneThatWasDeletedBefore(t *testing.T) {
 	s, n := zoneStage(t, "before")
 	s.quiet()

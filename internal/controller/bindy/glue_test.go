@@ -16,7 +16,8 @@ func TestNameServersGetAddressesOfTheTypesThatAZoneChooses(t *testing.T) {
 	server := aServer("dns/main-primary-0", "main", "", "")
 	server.Spec.Role, server.Status.ServiceAddress = v1beta1.RolePrimary, "10.0.0.1"
 	server.Status.Addresses = []v1beta1.ServerAddress{
-		{Type: "ClusterIP", Address: "10.0.0.1"}, {Type: "ClusterIP", Address: "fd00::1"}, {Type: "LoadBalancer", Address: "192.0.2.2"}, {Type: "Node", Address: "2001:db8::7"},
+		{Type: "ClusterIP", Address: "10.0.0.1"}, {Type: "ClusterIP", Address: "fd00::1"},
+		{Type: "LoadBalancer", Address: "192.0.2.2"}, {Type: "Node", Address: "2001:db8::7"},
 	}
 	bare := aServer("dns/main-primary-0", "main", "", "")
 	bare.Spec.Role, bare.Status.ServiceAddress = v1beta1.RolePrimary, "10.0.0.1"
@@ -33,7 +34,8 @@ func TestNameServersGetAddressesOfTheTypesThatAZoneChooses(t *testing.T) {
 		{"load balancers and the Service", `[LoadBalancer, ClusterIP]`, server, "10.0.0.1 192.0.2.2 fd00::1", false},
 		{"a load balancer that is not there yet", `[LoadBalancer]`, bare, "", true},
 	} {
-		z := zoneOf(t, `{zoneName: example.com, clusterRef: main, addressTypes: `+c.types+`, soa: {primaryNameServer: ns1.example.com, adminEmail: a.example.com}}`)
+		z := zoneOf(t, `{zoneName: example.com, clusterRef: main, addressTypes: `+c.types+
+			`, soa: {primaryNameServer: ns1.example.com, adminEmail: a.example.com}}`)
 		fleet := fleetFor(z, []*v1beta1.Bind9Instance{c.on}, nil)
 		if got := strings.Trim(fmt.Sprint(fleet.addresses), "[]"); got != c.want {
 			t.Errorf("%s: name servers get %s, want %s", c.name, got, c.want)
@@ -50,7 +52,8 @@ func TestAServerTellsWhereItIsReached(t *testing.T) {
 	s := fleetStage(t)
 	a := s.namespace("a")
 	s.kubelet(a, everyPod)
-	s.apply(instanceManifest, a, "ns", `role: Primary, bindcarConfig: {serviceSpec: {type: LoadBalancer, externalTrafficPolicy: Local}}`)
+	s.apply(instanceManifest, a, "ns",
+		`role: Primary, bindcarConfig: {serviceSpec: {type: LoadBalancer, externalTrafficPolicy: Local}}`)
 	s.isInstance(a, "ns", "True", "AllReady")
 	service := &corev1.Service{ObjectMeta: named(a, "ns")}
 	s.has(service)
@@ -58,7 +61,8 @@ func TestAServerTellsWhereItIsReached(t *testing.T) {
 	if err := s.live.Status().Update(s.ctx, service); err != nil {
 		t.Fatal(err)
 	}
-	want := []v1beta1.ServerAddress{{Type: "ClusterIP", Address: service.Spec.ClusterIP}, {Type: "LoadBalancer", Address: "192.0.2.2"}, {Type: "LoadBalancer", Address: "2001:db8::2"}}
+	want := []v1beta1.ServerAddress{{Type: "ClusterIP", Address: service.Spec.ClusterIP},
+		{Type: "LoadBalancer", Address: "192.0.2.2"}, {Type: "LoadBalancer", Address: "2001:db8::2"}}
 	s.eventually("the addresses of the server", func() string {
 		if got := s.instance(a, "ns").Status.Addresses; !slices.Equal(got, want) {
 			return fmt.Sprintf("they are %v, want %v", got, want)

@@ -10,8 +10,8 @@ import (
 	"github.com/zonefold/zonefold/internal/controller"
 )
 
-// TestARecordThatAPrimaryDoesNotTakeYet has a primary that neither takes a change nor refuses it: the record does not go on saying
-// what was so before the change.
+// TestARecordThatAPrimaryDoesNotTakeYet has a primary that neither takes a change nor refuses it: the record does not
+// go on saying what was so before the change.
 func TestARecordThatAPrimaryDoesNotTakeYet(t *testing.T) {
 	s, n := zoneStage(t, "hangs")
 	s.apply(clusterWith, n.namespace, 2, 0)
@@ -21,7 +21,9 @@ func TestARecordThatAPrimaryDoesNotTakeYet(t *testing.T) {
 	s.recordIs(n.namespace, "www", metav1.ConditionTrue, v1beta1.ReasonReconcileSucceeded)
 	n.suspend("dns-primary-1", true)
 	s.apply(addressRecord, n.namespace, "www", "192.0.2.2")
-	s.eventually("the other primary", func() string { return n.answersAt("dns-primary-0", "www.example.com.", dns.TypeA, "192.0.2.2") })
+	s.eventually("the other primary", func() string {
+		return n.answersAt("dns-primary-0", "www.example.com.", dns.TypeA, "192.0.2.2")
+	})
 	s.recordIs(n.namespace, "www", metav1.ConditionFalse, controller.ReasonPending)
 	n.suspend("dns-primary-1", false)
 	s.recordIs(n.namespace, "www", metav1.ConditionTrue, v1beta1.ReasonReconcileSucceeded)

@@ -34,7 +34,8 @@ func (b *Controller) instances() part {
 	return part{
 		kind: &v1beta1.Bind9Instance{},
 		owns: []client.Object{
-			&appsv1.Deployment{}, &corev1.Service{}, &corev1.ConfigMap{}, secrets(), &corev1.PersistentVolumeClaim{}, &policyv1.PodDisruptionBudget{},
+			&appsv1.Deployment{}, &corev1.Service{}, &corev1.ConfigMap{}, secrets(), &corev1.PersistentVolumeClaim{},
+			&policyv1.PodDisruptionBudget{},
 		},
 		watches: []watch{
 			{&v1beta1.Bind9Cluster{}, b.instancesOfCluster},
@@ -97,9 +98,10 @@ func (b *Controller) reportVisit(ctx context.Context, v *visit) error {
 	return err
 }
 
-// keepUp has the pods of an instance whose spec cannot be carried out go on with their zones, those that were made anew since, too, and lose those
-// that it is not to have any more, and says why nothing else is done.
-func (b *Controller) keepUp(ctx context.Context, i *v1beta1.Bind9Instance, problem *dialect.Trouble) (time.Duration, error) {
+// keepUp has the pods of an instance whose spec cannot be carried out go on with their zones, those that were made anew
+// since, too, and lose those that it is not to have any more, and says why nothing else is done.
+func (b *Controller) keepUp(ctx context.Context, i *v1beta1.Bind9Instance,
+	problem *dialect.Trouble) (time.Duration, error) {
 	v := &visit{instance: i, kept: true, troubles: []dialect.Trouble{*problem}, zones: i.Status.Zones}
 	looked := b.lookForZones(ctx, client.ObjectKeyFromObject(i))
 	server := &dialect.Server{Instance: i}
@@ -168,8 +170,8 @@ func (b *Controller) noted(v *visit, err error) (ok bool, _ error) {
 	return ok, err
 }
 
-// carryOut brings the children of an instance to what its plan says. What is wrong with one holds up only what cannot do without
-// it: pods are started, or replaced, when their configuration and keys are there.
+// carryOut brings the children of an instance to what its plan says. What is wrong with one holds up only what cannot
+// do without it: pods are started, or replaced, when their configuration and keys are there.
 func (b *Controller) carryOut(ctx context.Context, v *visit) error {
 	p := v.plan
 	var errs []error
@@ -219,8 +221,8 @@ func (b *Controller) applyKeySecrets(ctx context.Context, v *visit) (bool, error
 	return b.hasTransferKeys(ctx, v)
 }
 
-// hasTransferKeys reports whether the cluster of a server has its Secret for zone transfers. With one of somebody else, which need not
-// have the items that pods mount, no pod would start.
+// hasTransferKeys reports whether the cluster of a server has its Secret for zone transfers. With one of somebody else,
+// which need not have the items that pods mount, no pod would start.
 func (b *Controller) hasTransferKeys(ctx context.Context, v *visit) (bool, error) {
 	var cluster v1beta1.Bind9Cluster
 	secret := secrets()
@@ -234,7 +236,8 @@ func (b *Controller) hasTransferKeys(ctx context.Context, v *visit) (bool, error
 		return false, fmt.Errorf("reading what %s is to have: %w", dialect.Describe("Secret", key), err)
 	case err == nil && metav1.IsControlledBy(secret, &cluster):
 		return true, nil
-	case err == nil && secret.DeletionTimestamp.IsZero() && (metav1.GetControllerOf(secret) != nil || secret.Labels[v1beta1.PartOfLabel] != v1beta1.PartOfValue):
+	case err == nil && secret.DeletionTimestamp.IsZero() &&
+		(metav1.GetControllerOf(secret) != nil || secret.Labels[v1beta1.PartOfLabel] != v1beta1.PartOfValue):
 		return b.noted(v, &NotOwnedError{Kind: "Secret", Key: key, Controller: metav1.GetControllerOf(secret)})
 	}
 	v.held = dialect.Sentence("The Secret %s of Bind9Cluster %s is not there yet.", key.Name, v.plan.Cluster())
@@ -244,7 +247,8 @@ func (b *Controller) hasTransferKeys(ctx context.Context, v *visit) (bool, error
 // podsOf are the pods of a server, those on their way out as well.
 func (b *Controller) podsOf(ctx context.Context, s *dialect.Server) ([]corev1.Pod, error) {
 	var pods corev1.PodList
-	if err := b.Client.List(ctx, &pods, client.InNamespace(s.Instance.Namespace), client.MatchingLabels(s.Selector())); err != nil {
+	if err := b.Client.List(ctx, &pods, client.InNamespace(s.Instance.Namespace),
+		client.MatchingLabels(s.Selector())); err != nil {
 		return nil, fmt.Errorf("listing the pods of Bind9Instance %s/%s: %w", s.Instance.Namespace, s.Instance.Name, err)
 	}
 	return pods.Items, nil

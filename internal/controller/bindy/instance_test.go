@@ -72,7 +72,8 @@ func (s *stage) kubelet(namespace string, runs func(p *corev1.Pod) bool) {
 			for i := range pods.Items {
 				if p := &pods.Items[i]; p.Status.Phase != corev1.PodRunning && runs(p) {
 					p.Status.Phase = corev1.PodRunning
-					p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue})
+					p.Status.Conditions = append(p.Status.Conditions,
+						corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue})
 					_ = s.live.Status().Update(ctx, p)
 				}
 			}
@@ -114,7 +115,8 @@ func TestAnInstanceOfItsOwnHasAllOfItsChildren(t *testing.T) {
 	budget := &policyv1.PodDisruptionBudget{ObjectMeta: named(a, "ns")}
 	for _, o := range []client.Object{config, service, budget, &appsv1.Deployment{ObjectMeta: named(a, "ns")}} {
 		s.has(o)
-		if !metav1.IsControlledBy(o, s.instance(a, "ns")) || o.GetLabels()[v1beta1.PartOfLabel] != "bindy" || o.GetLabels()["instance"] != "ns" {
+		if !metav1.IsControlledBy(o, s.instance(a, "ns")) || o.GetLabels()[v1beta1.PartOfLabel] != "bindy" ||
+			o.GetLabels()["instance"] != "ns" {
 			t.Errorf("%T has the labels %v and owners %v", o, o.GetLabels(), o.GetOwnerReferences())
 		}
 	}
@@ -128,7 +130,8 @@ func TestAnInstanceOfItsOwnHasAllOfItsChildren(t *testing.T) {
 	s.kubelet(a, everyPod)
 	s.isInstance(a, "ns", "True", "AllReady", "2 of 2")
 	i := s.instance(a, "ns")
-	if i.Status.ServiceAddress != service.Spec.ClusterIP || i.Status.ObservedGeneration != i.Generation || i.Status.ClusterRef != nil {
+	if i.Status.ServiceAddress != service.Spec.ClusterIP || i.Status.ObservedGeneration != i.Generation ||
+		i.Status.ClusterRef != nil {
 		t.Errorf("%+v", i.Status)
 	}
 	s.quiet()
@@ -140,7 +143,8 @@ func TestAnInstanceOfItsOwnHasAllOfItsChildren(t *testing.T) {
 	}
 	s.remove(i)
 	s.eventually("the end", func() string { return s.isGone(s.instance(a, "ns")) })
-	for _, o := range []client.Object{config, service, budget, &appsv1.Deployment{ObjectMeta: named(a, "ns")}, &corev1.ServiceAccount{ObjectMeta: named(a, "bind9")}} {
+	for _, o := range []client.Object{config, service, budget, &appsv1.Deployment{ObjectMeta: named(a, "ns")},
+		&corev1.ServiceAccount{ObjectMeta: named(a, "bind9")}} {
 		s.eventually("the end of a child", func() string { return s.isGone(o) })
 	}
 }

@@ -18,15 +18,16 @@ import (
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
-// deleteInstance deletes everything that an instance has, and lets it go when all of it is gone or on its way. It waits for no pod: one
-// on a node that does not answer may never end.
+// deleteInstance deletes everything that an instance has, and lets it go when all of it is gone or on its way. It waits
+// for no pod: one on a node that does not answer may never end.
 func (b *Controller) deleteInstance(ctx context.Context, i *v1beta1.Bind9Instance) error {
 	if !slices.Contains(i.Finalizers, v1beta1.InstanceFinalizer) {
 		return nil
 	}
 	if !orphans(i) {
 		if err := b.removeChildren(ctx, i); err != nil {
-			t := dialect.Trouble{Reason: v1beta1.ReasonDeleting, Message: dialect.Sentence("It is being deleted, and what it has cannot be: %v.", err)}
+			t := dialect.Trouble{Reason: v1beta1.ReasonDeleting, Message: dialect.Sentence(
+				"It is being deleted, and what it has cannot be: %v.", err)}
 			return errors.Join(err, b.reportInstance(ctx, i, &visit{instance: i, troubles: []dialect.Trouble{t}}))
 		}
 	}
@@ -38,12 +39,14 @@ func orphans(o client.Object) bool {
 	return slices.Contains(o.GetFinalizers(), metav1.FinalizerOrphanDependents)
 }
 
-// removeChildren deletes what an instance, or a cluster without instances, controls in its namespace: pods first, then what they need.
+// removeChildren deletes what an instance, or a cluster without instances, controls in its namespace: pods first, then
+// what they need.
 func (b *Controller) removeChildren(ctx context.Context, owner client.Object) error {
 	metadata := &metav1.PartialObjectMetadataList{}
 	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
 	lists := []client.ObjectList{
-		&appsv1.DeploymentList{}, &corev1.ServiceList{}, &policyv1.PodDisruptionBudgetList{}, &corev1.ConfigMapList{}, metadata, &corev1.PersistentVolumeClaimList{},
+		&appsv1.DeploymentList{}, &corev1.ServiceList{}, &policyv1.PodDisruptionBudgetList{}, &corev1.ConfigMapList{},
+		metadata, &corev1.PersistentVolumeClaimList{},
 	}
 	var errs []error
 	for _, l := range lists {

@@ -18,9 +18,12 @@ import (
 func childrenOf(namespace, name string) []client.Object {
 	return []client.Object{
 		&appsv1.Deployment{ObjectMeta: named(namespace, name)}, &corev1.Service{ObjectMeta: named(namespace, name)},
-		&policyv1.PodDisruptionBudget{ObjectMeta: named(namespace, name)}, &corev1.ConfigMap{ObjectMeta: named(namespace, name+"-config")},
-		&corev1.Secret{ObjectMeta: named(namespace, name+"-rndc-key")}, &corev1.Secret{ObjectMeta: named(namespace, name+"-transfer-key")},
-		&corev1.ServiceAccount{ObjectMeta: named(namespace, "bind9")}, &corev1.Service{ObjectMeta: named(namespace, name+"-bindcar")},
+		&policyv1.PodDisruptionBudget{ObjectMeta: named(namespace, name)},
+		&corev1.ConfigMap{ObjectMeta: named(namespace, name+"-config")},
+		&corev1.Secret{ObjectMeta: named(namespace, name+"-rndc-key")},
+		&corev1.Secret{ObjectMeta: named(namespace, name+"-transfer-key")},
+		&corev1.ServiceAccount{ObjectMeta: named(namespace, "bind9")},
+		&corev1.Service{ObjectMeta: named(namespace, name+"-bindcar")},
 	}
 }
 
@@ -33,7 +36,8 @@ func TestH4EveryChildIsMadeAgain(t *testing.T) {
 		s.isInstance(a, name, "True", "AllReady")
 	}
 	all := childrenOf(a, "sibling")
-	siblings := []client.Object{all[1], all[3], all[4], all[5]} // the status of the others is their pods', and the ServiceAccount is everybody's
+	// the status of the others is their pods', and the ServiceAccount is everybody's
+	siblings := []client.Object{all[1], all[3], all[4], all[5]}
 	versions := func() (out []string) {
 		for _, o := range siblings {
 			s.has(o)
@@ -79,12 +83,14 @@ func TestH7AndH8OfTheWorkload(t *testing.T) {
 		s.patch(child, fmt.Sprintf(edits[n], foreign))
 		s.eventually(fmt.Sprintf("%T %s", child, child.GetName()), func() string {
 			s.get(child)
-			if l := child.GetLabels(); l["team"] != "web" || child.GetAnnotations()["note"] != "mine" || !slices.Contains(child.GetFinalizers(), "example.org/wait") {
+			if l := child.GetLabels(); l["team"] != "web" || child.GetAnnotations()["note"] != "mine" ||
+				!slices.Contains(child.GetFinalizers(), "example.org/wait") {
 				return fmt.Sprintf("what others wrote is gone: %+v", l)
 			}
 			switch o := child.(type) {
 			case *appsv1.Deployment:
-				if *o.Spec.Replicas != 2 || o.Spec.Template.Spec.ServiceAccountName != "bind9" || o.Spec.Template.Annotations["zonefold.dev/config-checksum"] == "x" {
+				if *o.Spec.Replicas != 2 || o.Spec.Template.Spec.ServiceAccountName != "bind9" ||
+					o.Spec.Template.Annotations["zonefold.dev/config-checksum"] == "x" {
 					return fmt.Sprintf("%+v", o.Spec)
 				}
 			case *corev1.Service:
@@ -142,7 +148,8 @@ func TestWhatRunsIsKeptWhileTheSpecCannotBeCarriedOut(t *testing.T) {
 	second := s.deployment(a, "ns")
 	for _, c := range []struct{ spec, reason, message string }{
 		{`{"volumes":[{"name":"v","hostPath":{"path":"/"}}]}`, "InvalidSpec", "Nothing was changed: spec.volumes[0]"},
-		{`{"volumes":null,"clusterRef":"dns"}`, "ClusterNotFound", "neither a Bind9Cluster " + a + "/dns nor a ClusterBind9Provider dns"},
+		{`{"volumes":null,"clusterRef":"dns"}`, "ClusterNotFound", "neither a Bind9Cluster " + a +
+			"/dns nor a ClusterBind9Provider dns"},
 	} {
 		s.patch(s.instance(a, "ns"), `{"spec":`+c.spec+`}`)
 		s.isInstance(a, "ns", "False", c.reason, c.message)
@@ -176,10 +183,13 @@ func TestClaimsGrowOnly(t *testing.T) {
 	s.isInstance(a, "ns", "True", "AllReady")
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: named(a, "ns-zones")}
 	s.has(claim)
-	if q := claim.Spec.Resources.Requests[corev1.ResourceStorage]; q.String() != "1Gi" || !slices.Equal(claim.Spec.AccessModes, []corev1.PersistentVolumeAccessMode{"ReadWriteOnce"}) || !metav1.IsControlledBy(claim, s.instance(a, "ns")) {
+	if q := claim.Spec.Resources.Requests[corev1.ResourceStorage]; q.String() != "1Gi" ||
+		!slices.Equal(claim.Spec.AccessModes, []corev1.PersistentVolumeAccessMode{"ReadWriteOnce"}) ||
+		!metav1.IsControlledBy(claim, s.instance(a, "ns")) {
 		t.Errorf("%+v", claim.Spec)
 	}
-	s.patch(s.instance(a, "ns"), `{"spec":{"storage":{"persistentVolumeClaim":{"size":"1Mi","storageClassName":"fast","accessModes":["ReadWriteMany"]}}}}`)
+	s.patch(s.instance(a, "ns"),
+		`{"spec":{"storage":{"persistentVolumeClaim":{"size":"1Mi","storageClassName":"fast","accessModes":["ReadWriteMany"]}}}}`)
 	s.isInstance(a, "ns", "False", "InvalidSpec", "cannot shrink to 1Mi", `cannot become "fast"`, "ReadWriteMany")
 	s.quiet()
 	s.writes.reset()
@@ -221,7 +231,9 @@ func TestFiftyServersAndThenNothing(t *testing.T) {
 	a := s.namespace("a")
 	s.kubelet(a, everyPod)
 	s.apply(clusterManifest, a, "dns", `primaryReplicas: 20, secondaryReplicas: 30`)
-	s.eventually("all ready", func() string { return ready(s.bindCluster(a, "dns").Status.Conditions, "True", "AllReady", "50 of 50") })
+	s.eventually("all ready", func() string {
+		return ready(s.bindCluster(a, "dns").Status.Conditions, "True", "AllReady", "50 of 50")
+	})
 	t.Logf("50 servers took %d writes: %s", s.quiet(), s.writes)
 	s.writes.reset()
 	s.stop()

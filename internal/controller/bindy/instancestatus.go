@@ -54,7 +54,8 @@ func (b *Controller) reportInstance(ctx context.Context, i *v1beta1.Bind9Instanc
 	v.lags = b.lags(&live)
 	w := workloadOf(i, v, &live)
 	if w.held != "" && w.exists { // the pods are still of what was observed before
-		status.ObservedGeneration, status.ObservedParentGeneration = i.Status.ObservedGeneration, i.Status.ObservedParentGeneration
+		status.ObservedGeneration, status.ObservedParentGeneration = i.Status.ObservedGeneration,
+			i.Status.ObservedParentGeneration
 	}
 	conditions := controller.Conditions{Old: i.Status.Conditions, Generation: status.ObservedGeneration, Now: b.Clock()}
 	ready := w.ready(meta.FindStatusCondition(i.Status.Conditions, v1beta1.ConditionReady))
@@ -83,7 +84,8 @@ type state struct {
 }
 
 func workloadOf(i *v1beta1.Bind9Instance, v *visit, d *appsv1.Deployment) state {
-	out := state{troubles: v.troubles, held: v.held, deleting: !i.DeletionTimestamp.IsZero(), wanted: i.Spec.ReplicasOrDefault()}
+	out := state{troubles: v.troubles, held: v.held, deleting: !i.DeletionTimestamp.IsZero(),
+		wanted: i.Spec.ReplicasOrDefault()}
 	if !metav1.IsControlledBy(d, i) {
 		return out
 	}
@@ -92,13 +94,15 @@ func workloadOf(i *v1beta1.Bind9Instance, v *visit, d *appsv1.Deployment) state 
 	observed := !v.lags && d.Status.ObservedGeneration >= d.Generation
 	if observed {
 		// Of those that are of the template, as many are ready as are left when all others are.
-		out.upToDate = max(0, min(d.Status.UpdatedReplicas, d.Status.ReadyReplicas-max(0, d.Status.Replicas-d.Status.UpdatedReplicas)))
+		out.upToDate = max(0, min(d.Status.UpdatedReplicas,
+			d.Status.ReadyReplicas-max(0, d.Status.Replicas-d.Status.UpdatedReplicas)))
 	}
 	if d.Status.UpdatedReplicas == d.Status.Replicas && observed {
 		out.upToDate = d.Status.ReadyReplicas
 	}
 	out.upToDate = min(out.upToDate, out.wanted)
-	out.rolling = d.Status.Replicas > 0 && (!observed || d.Status.UpdatedReplicas < d.Status.Replicas) && ptr.Deref(d.Spec.Replicas, 1) > 0
+	out.rolling = d.Status.Replicas > 0 && (!observed || d.Status.UpdatedReplicas < d.Status.Replicas) &&
+		ptr.Deref(d.Spec.Replicas, 1) > 0
 	out.pods = append(failures(d), podTroubles(v.pods)...)
 	return out
 }
@@ -114,7 +118,8 @@ func (s state) ready(before *metav1.Condition) controller.Outcome {
 	}
 	counted := fmt.Sprintf("%d of %d pods are ready.", s.upToDate, s.wanted)
 	if s.rolling {
-		counted = fmt.Sprintf("Pods are being replaced: %d of %d new ones are ready, %d serve.", s.upToDate, s.wanted, s.serving)
+		counted = fmt.Sprintf("Pods are being replaced: %d of %d new ones are ready, %d serve.", s.upToDate, s.wanted,
+			s.serving)
 	}
 	told := strings.Join(append([]string{counted}, s.pods...), " ")
 	switch {

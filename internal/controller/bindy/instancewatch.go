@@ -13,7 +13,8 @@ import (
 )
 
 // woken are the instances of a namespace, or of all, that something wakes.
-func (b *Controller) woken(ctx context.Context, namespace string, is func(*v1beta1.Bind9Instance) bool) []client.ObjectKey {
+func (b *Controller) woken(ctx context.Context, namespace string,
+	is func(*v1beta1.Bind9Instance) bool) []client.ObjectKey {
 	var all v1beta1.Bind9InstanceList
 	if err := b.Client.List(ctx, &all, client.InNamespace(namespace)); err != nil {
 		b.Log.Error("listing Bind9Instances", "namespace", namespace, "error", err)
@@ -28,8 +29,8 @@ func (b *Controller) woken(ctx context.Context, namespace string, is func(*v1bet
 	return out
 }
 
-// instancesOfCluster are those that do not have the settings of a cluster yet. Its status changes whenever one of them does, and
-// concerns none.
+// instancesOfCluster are those that do not have the settings of a cluster yet. Its status changes whenever one of them
+// does, and concerns none.
 func (b *Controller) instancesOfCluster(ctx context.Context, o client.Object) []client.ObjectKey {
 	return b.woken(ctx, o.GetNamespace(), func(i *v1beta1.Bind9Instance) bool {
 		return i.Spec.ClusterRef == o.GetName() && isNews(i, o, v1beta1.KindCluster)
@@ -45,7 +46,8 @@ func (b *Controller) instancesOfProvider(ctx context.Context, o client.Object) [
 
 func isNews(i *v1beta1.Bind9Instance, parent client.Object, kind string) bool {
 	of := i.Status.ClusterRef
-	return !parent.GetDeletionTimestamp().IsZero() || of == nil || of.Kind != kind || i.Status.ObservedParentGeneration != parent.GetGeneration() ||
+	return !parent.GetDeletionTimestamp().IsZero() || of == nil || of.Kind != kind ||
+		i.Status.ObservedParentGeneration != parent.GetGeneration() ||
 		told(i.Status.Conditions, v1beta1.ReasonClusterNotFound)
 }
 

@@ -29,7 +29,8 @@ func (z *Zones) zonesOf(instance client.ObjectKey) []v1beta1.InstanceZone {
 		}
 	}
 	slices.SortFunc(out, func(a, b v1beta1.InstanceZone) int {
-		return cmp.Or(strings.Compare(a.ZoneName, b.ZoneName), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+		return cmp.Or(strings.Compare(a.ZoneName, b.ZoneName), strings.Compare(a.Namespace, b.Namespace),
+			strings.Compare(a.Name, b.Name))
 	})
 	return out
 }
@@ -41,9 +42,9 @@ func (z *Zones) wants(instance client.ObjectKey, name string) bool {
 	return slices.ContainsFunc(z.names.called[name], func(id zone.ID) bool { return z.isFor(id, instance) })
 }
 
-// sweep removes from the pods of an instance the zones that its status says it has, and that it is not to have any more. What
-// cannot be reached now loses them later: until then they stay in the status, as do those that another zone of the name is about to replace. It
-// returns what the status is to say.
+// sweep removes from the pods of an instance the zones that its status says it has, and that it is not to have any
+// more. What cannot be reached now loses them later: until then they stay in the status, as do those that another zone
+// of the name is about to replace. It returns what the status is to say.
 func (b *Controller) sweep(ctx context.Context, v *visit) []v1beta1.InstanceZone {
 	z, instance := b.zones, client.ObjectKeyFromObject(v.instance)
 	if !z.decidedFor(instance) {
@@ -102,7 +103,8 @@ func callable(pods []corev1.Pod) []corev1.Pod {
 }
 
 // removeFrom removes zones from pods. It returns those pods that may have one of them yet, and when to try again.
-func (b *Controller) removeFrom(ctx context.Context, pods []corev1.Pod, zones []v1beta1.InstanceZone) (left map[types.UID]bool, again time.Duration) {
+func (b *Controller) removeFrom(ctx context.Context, pods []corev1.Pod,
+	zones []v1beta1.InstanceZone) (left map[types.UID]bool, again time.Duration) {
 	now, waits := b.Clock(), make([]bool, len(pods))
 	errs := b.sidecars.each(ctx, now, pods, func(ctx context.Context, i int) (err error) {
 		waits[i], err = b.clean(ctx, &pods[i], zones)
@@ -124,11 +126,12 @@ func (b *Controller) removeFrom(ctx context.Context, pods []corev1.Pod, zones []
 	return left, again
 }
 
-// withdrawalAgain is when to look again whether a zone has been withdrawn from a server; mostly an event tells before that.
+// withdrawalAgain is when to look again whether a zone has been withdrawn from a server; mostly an event tells before
+// that.
 const withdrawalAgain = 5 * time.Second
 
-// clean removes zones from one pod, and reports whether some are not its affair yet: as long as the engine has to do with a zone at a
-// server, only the engine removes it there.
+// clean removes zones from one pod, and reports whether some are not its affair yet: as long as the engine has to do
+// with a zone at a server, only the engine removes it there.
 func (b *Controller) clean(ctx context.Context, p *corev1.Pod, zones []v1beta1.InstanceZone) (waits bool, err error) {
 	instance := client.ObjectKey{Namespace: p.Namespace, Name: p.Labels[v1beta1.InstanceLabel]}
 	c, err := b.sidecar(ctx, p)

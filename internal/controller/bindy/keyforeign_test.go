@@ -7,7 +7,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// TestInstancesWhoseSecretIsSomebodyElses has Secrets in the way that lack what pods mount: with them, pods would wait forever.
+// TestInstancesWhoseSecretIsSomebodyElses has Secrets in the way that lack what pods mount: with them, pods would wait
+// forever.
 func TestInstancesWhoseSecretIsSomebodyElses(t *testing.T) {
 	s := fleetStage(t)
 	for _, c := range []struct{ namespace, secret, instance, spec string }{
@@ -23,7 +24,8 @@ func TestInstancesWhoseSecretIsSomebodyElses(t *testing.T) {
 		}
 		s.apply(clusterManifest, namespace, "dns", "primaryReplicas: 0")
 		s.apply(instanceManifest, namespace, c.instance, c.spec)
-		s.isInstance(namespace, c.instance, "False", "NotOwned", "Secret "+namespace+"/"+c.secret+" was made by somebody else", "rename or delete it")
+		s.isInstance(namespace, c.instance, "False", "NotOwned", "Secret "+namespace+"/"+c.secret+
+			" was made by somebody else", "rename or delete it")
 		s.quiet()
 		if d := s.deployment(namespace, c.instance); d.UID != "" {
 			t.Errorf("%s: there are pods that wait for what %s lacks", c.instance, c.secret)
@@ -36,7 +38,8 @@ func TestInstancesWhoseSecretIsSomebodyElses(t *testing.T) {
 			return ""
 		})
 		var ours corev1.Secret
-		if err := s.live.Get(s.ctx, client.ObjectKeyFromObject(foreign), &ours); err != nil || len(ours.OwnerReferences) != 1 || len(ours.Data["password"]) > 0 {
+		if err := s.live.Get(s.ctx, client.ObjectKeyFromObject(foreign), &ours); err != nil ||
+			len(ours.OwnerReferences) != 1 || len(ours.Data["password"]) > 0 {
 			t.Errorf("%s: the Secret is %v, %v", c.instance, ours.ObjectMeta, err)
 		}
 	}

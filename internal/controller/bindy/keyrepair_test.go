@@ -32,7 +32,8 @@ func TestKeysThatAreEditedOrLost(t *testing.T) {
 			if err := s.live.Get(s.ctx, client.ObjectKeyFromObject(before), &got); err != nil {
 				return err.Error()
 			}
-			if !maps.EqualFunc(got.Data, before.Data, bytes.Equal) || got.Labels[v1beta1.PartOfLabel] != v1beta1.PartOfValue || !metav1.IsControlledBy(&got, s.instance) {
+			if !maps.EqualFunc(got.Data, before.Data, bytes.Equal) || got.Labels[v1beta1.PartOfLabel] != v1beta1.PartOfValue ||
+				!metav1.IsControlledBy(&got, s.instance) {
 				return fmt.Sprintf("the Secret has the items %v and the labels %v", slices.Sorted(maps.Keys(got.Data)), got.Labels)
 			}
 			return ""
@@ -126,7 +127,8 @@ func (s *keyStage) lookQuietly(b *Controller) (keyReport, error) {
 	return b.applyKeys(s.ctx, server, nil)
 }
 
-// TestAStaleReadWritesNothing has an operator write what it made of a Secret that has changed, been made or been replaced since.
+// TestAStaleReadWritesNothing has an operator write what it made of a Secret that has changed, been made or been
+// replaced since.
 func TestAStaleReadWritesNothing(t *testing.T) {
 	s := newKeyStage(t, "")
 	if !s.get(s.instance) {
@@ -134,9 +136,11 @@ func TestAStaleReadWritesNothing(t *testing.T) {
 	}
 	task := &keyTask{
 		owner: s.instance, secret: client.ObjectKey{Namespace: s.instance.Namespace, Name: "dns-rndc-key"},
-		labels: map[string]string{v1beta1.PartOfLabel: v1beta1.PartOfValue}, settings: bind9.Settings{Purpose: bind9.ForOperator},
+		labels:   map[string]string{v1beta1.PartOfLabel: v1beta1.PartOfValue},
+		settings: bind9.Settings{Purpose: bind9.ForOperator},
 	}
-	other := bind9.Ring{Keys: []bind9.Key{{Name: "bindy-operator", Algorithm: bind9.SHA256, Secret: octetsB}}, InUse: "bindy-operator", CreatedAt: s.now}
+	other := bind9.Ring{Keys: []bind9.Key{{Name: "bindy-operator", Algorithm: bind9.SHA256, Secret: octetsB}},
+		InUse: "bindy-operator", CreatedAt: s.now}
 	stale := func(what string, live *corev1.Secret) {
 		t.Helper()
 		before := s.own()
@@ -191,7 +195,8 @@ func TestAClusterHasAKeyForTransfers(t *testing.T) {
 		if !s.get(got) {
 			return "there is none"
 		}
-		if !metav1.IsControlledBy(got, s.bindCluster(namespace, "dns")) || string(got.Data[bind9.ItemName]) != "bindy-transfer" || len(got.Data["named.conf.transfer"]) == 0 {
+		if !metav1.IsControlledBy(got, s.bindCluster(namespace, "dns")) ||
+			string(got.Data[bind9.ItemName]) != "bindy-transfer" || len(got.Data["named.conf.transfer"]) == 0 {
 			return fmt.Sprintf("it has the items %v and the owners %v", slices.Sorted(maps.Keys(got.Data)), got.OwnerReferences)
 		}
 		if first != nil && !bytes.Equal(first, got.Data[bind9.ItemSecret]) {

@@ -40,11 +40,12 @@ type keyTask struct {
 	past     int          // keys that there have been at least
 }
 
-// applyKeys brings the Secrets with the keys of an instance one step on: the one that its sidecar and the operator sign with,
-// and, where no cluster has one, the one for zone transfers.
+// applyKeys brings the Secrets with the keys of an instance one step on: the one that its sidecar and the operator sign
+// with, and, where no cluster has one, the one for zone transfers.
 func (b *Controller) applyKeys(ctx context.Context, s *dialect.Server, pods []corev1.Pod) (keyReport, error) {
 	t := &keyTask{
-		owner: s.Instance, secret: client.ObjectKey{Namespace: s.Instance.Namespace, Name: dialect.KeySecret(s.Instance.Name)}, labels: s.Labels(), pods: pods,
+		owner: s.Instance, secret: client.ObjectKey{Namespace: s.Instance.Namespace,
+			Name: dialect.KeySecret(s.Instance.Name)}, labels: s.Labels(), pods: pods,
 	}
 	if r := s.Instance.Status.RNDCKeyRotation; r != nil {
 		t.past = int(r.RotationCount) + 1
@@ -55,7 +56,8 @@ func (b *Controller) applyKeys(ctx context.Context, s *dialect.Server, pods []co
 	}
 	var troubles []dialect.Trouble
 	if err != nil {
-		troubles = append(troubles, dialect.Trouble{Reason: v1beta1.ReasonInvalidKey, Message: dialect.Sentence("%v. The keys in use stay.", err)})
+		troubles = append(troubles, dialect.Trouble{Reason: v1beta1.ReasonInvalidKey, Message: dialect.Sentence(
+			"%v. The keys in use stay.", err)})
 		t.settings = bind9.Settings{Purpose: bind9.ForOperator, Unusable: true}
 		t.source.Ref = nil
 	}
@@ -71,7 +73,8 @@ func (b *Controller) applyKeys(ctx context.Context, s *dialect.Server, pods []co
 	if s.Parent != nil && s.Parent.Kind == v1beta1.KindCluster {
 		return report, err
 	}
-	transfer := &keyTask{owner: s.Instance, secret: client.ObjectKey{Namespace: s.Instance.Namespace, Name: s.TransferSecret()}, labels: s.Labels(), pods: pods}
+	transfer := &keyTask{owner: s.Instance, secret: client.ObjectKey{Namespace: s.Instance.Namespace,
+		Name: s.TransferSecret()}, labels: s.Labels(), pods: pods}
 	transfer.source = dialect.KeySource{Field: t.source.Field, Key: t.source.Key}
 	more, moreErr := b.turnTransfer(ctx, transfer)
 	return report.with(more), errors.Join(err, moreErr)
@@ -88,18 +91,22 @@ func (b *Controller) supply(ctx context.Context, t *keyTask) (bad *dialect.Troub
 	b.keys.refer(instance, at) // before it is read: a change from now on wakes the instance
 	if at == t.secret {
 		t.settings.Unusable = true
-		return &dialect.Trouble{Reason: v1beta1.ReasonInvalidKey, Message: dialect.Sentence("%s names the Secret %s, which is made here: take the reference out, or give the key in a Secret of another name.", controller.Capital(t.source.Field), at)}, nil
+		return &dialect.Trouble{Reason: v1beta1.ReasonInvalidKey, Message: dialect.Sentence(
+			"%s names the Secret %s, which is made here: take the reference out, or give the key in a Secret of another name.",
+			controller.Capital(t.source.Field), at)}, nil
 	}
 	t.settings.External, bad, err = b.supplied(ctx, instance.Namespace, t.source)
 	t.settings.Unusable = bad != nil
 	return bad, err
 }
 
-// applyTransferKeys does the same for the Secret that the servers of a cluster have for zone transfers. The pods are those of
-// all its instances.
-func (b *Controller) applyTransferKeys(ctx context.Context, c *v1beta1.Bind9Cluster, pods []corev1.Pod) (keyReport, error) {
+// applyTransferKeys does the same for the Secret that the servers of a cluster have for zone transfers. The pods are
+// those of all its instances.
+func (b *Controller) applyTransferKeys(ctx context.Context, c *v1beta1.Bind9Cluster,
+	pods []corev1.Pod) (keyReport, error) {
 	return b.turnTransfer(ctx, &keyTask{
-		owner: c, secret: client.ObjectKey{Namespace: c.Namespace, Name: dialect.TransferName(c.Name)}, labels: dialect.SharedLabels(c.Name), pods: pods,
+		owner: c, secret: client.ObjectKey{Namespace: c.Namespace, Name: dialect.TransferName(c.Name)},
+		labels: dialect.SharedLabels(c.Name), pods: pods,
 		source: dialect.TransferSource(&c.Spec.CommonSpec),
 	})
 }
@@ -189,8 +196,8 @@ func (b *Controller) turn(ctx context.Context, t *keyTask) (keyReport, error) {
 	return report, nil
 }
 
-// settle is how long a ring has to have been published before pods are asked about it: one that was started with the keys of before
-// may not be in the cache until then.
+// settle is how long a ring has to have been published before pods are asked about it: one that was started with the
+// keys of before may not be in the cache until then.
 const settle = 4 * time.Second
 
 // knownRing is the ring as servers have it. What is remembered counts more than a Secret that somebody has edited.
@@ -204,7 +211,8 @@ func (b *Controller) knownRing(t *keyTask, live *corev1.Secret, now time.Time) p
 		return known
 	}
 	if err != nil {
-		b.Log.Warn("a Secret of ours has no key that can be used; there will be another one", "secret", t.secret.String(), "error", err)
+		b.Log.Warn("a Secret of ours has no key that can be used; there will be another one", "secret", t.secret.String(),
+			"error", err)
 	}
 	return published{ring: ring, owner: t.owner.GetUID(), version: live.ResourceVersion, since: now}
 }
@@ -247,6 +255,7 @@ func (t *keyTask) rotation(r bind9.Ring) *v1beta1.RNDCKeyRotation {
 		return at.UTC().Format(time.RFC3339)
 	}
 	return &v1beta1.RNDCKeyRotation{
-		CreatedAt: format(r.CreatedAt), RotateAt: format(r.RotateAt), LastRotatedAt: format(r.SwitchedAt), RotationCount: int32(r.Count),
+		CreatedAt: format(r.CreatedAt), RotateAt: format(r.RotateAt), LastRotatedAt: format(r.SwitchedAt),
+		RotationCount: int32(r.Count),
 	}
 }

@@ -115,7 +115,8 @@ func (s *keyStage) until(key string) {
 func TestK1KeysAreReplacedWhileServersWork(t *testing.T) {
 	s := newKeyStage(t, ", rndcKey: {autoRotate: true, rotateAfter: 1h}")
 	report := s.look()
-	if report.missing || len(report.troubles) > 0 || report.rotation == nil || report.rotation.RotationCount != 0 || report.after != time.Hour || s.inUse() != "bindy-operator" {
+	if report.missing || len(report.troubles) > 0 || report.rotation == nil || report.rotation.RotationCount != 0 ||
+		report.after != time.Hour || s.inUse() != "bindy-operator" {
 		t.Fatalf("the first look: %+v, %s", report, s.inUse())
 	}
 	first := s.own()
@@ -168,11 +169,13 @@ func TestK1KeysAreReplacedWhileServersWork(t *testing.T) {
 		}
 		return ""
 	})
-	if r := report.rotation; r == nil || r.RotationCount != 1 || r.LastRotatedAt == "" || r.RotateAt == "" || r.CreatedAt == "" {
+	if r := report.rotation; r == nil || r.RotationCount != 1 || r.LastRotatedAt == "" || r.RotateAt == "" ||
+		r.CreatedAt == "" {
 		t.Errorf("the status says %+v", r)
 	}
 	events := s.told()
-	for _, what := range []string{"KeyAdded Servers get the key bindy-operator-2 too", "KeySwitched All servers accept the key bindy-operator-2", "KeyRemoved"} {
+	for _, what := range []string{"KeyAdded Servers get the key bindy-operator-2 too",
+		"KeySwitched All servers accept the key bindy-operator-2", "KeyRemoved"} {
 		if !saying(events, what) {
 			t.Errorf("no event says %q: %v", what, events)
 		}
@@ -181,11 +184,13 @@ func TestK1KeysAreReplacedWhileServersWork(t *testing.T) {
 	s.transferRotated()
 }
 
-// transferRotated looks whether the key for transfers, which is due at the same times, has been replaced in the same way.
+// transferRotated looks whether the key for transfers, which is due at the same times, has been replaced in the same
+// way.
 func (s *keyStage) transferRotated() {
 	s.Helper()
 	transfer := s.secret(s.instance.Namespace, "dns-transfer-key")
-	if name := string(transfer.Data[bind9.ItemName]); name != "bindy-transfer-2" || strings.Contains(string(transfer.Data["transfer.key"]), `"bindy-transfer"`) {
+	if name := string(transfer.Data[bind9.ItemName]); name != "bindy-transfer-2" ||
+		strings.Contains(string(transfer.Data["transfer.key"]), `"bindy-transfer"`) {
 		s.Errorf("the key for transfers is %s, and servers are given %d octets", name, len(transfer.Data["transfer.key"]))
 	}
 }
@@ -208,7 +213,8 @@ const (
 // supply is what a person does with an own key.
 func (s *keyStage) supply(name, secret, algorithm string) {
 	s.Helper()
-	s.apply(`{apiVersion: v1, kind: Secret, metadata: {namespace: %s, name: theirs}, stringData: {key-name: "%s", secret: "%s", algorithm: "%s"}}`, s.instance.Namespace, name, secret, algorithm)
+	s.apply(
+		`{apiVersion: v1, kind: Secret, metadata: {namespace: %s, name: theirs}, stringData: {key-name: "%s", secret: "%s", algorithm: "%s"}}`, s.instance.Namespace, name, secret, algorithm)
 }
 
 // seen waits until the operator's look has noticed a change of somebody's Secret, and returns the report.
@@ -250,7 +256,8 @@ func TestK2KeysThatSomebodyElseMakes(t *testing.T) {
 
 	s.supply("team-key-b", octetsB, "hmac-sha512")
 	report := s.seen(v1beta1.ReasonInvalidKey)
-	if report.missing || s.inUse() != "team-key-b" || !strings.Contains(report.troubles[0].Message, "Secret "+s.instance.Namespace+"/theirs") {
+	if report.missing || s.inUse() != "team-key-b" ||
+		!strings.Contains(report.troubles[0].Message, "Secret "+s.instance.Namespace+"/theirs") {
 		t.Errorf("with a wrong algorithm: %+v, %s", report, s.inUse())
 	}
 	s.works("with a wrong algorithm in their Secret")
@@ -296,10 +303,12 @@ func TestK2AnotherSecretUnderTheSameName(t *testing.T) {
 func TestAChangedSecretWakesWhoHasItsKeyFromThere(t *testing.T) {
 	s := newStage(t)
 	namespace := s.namespace("a")
-	s.apply(`{apiVersion: v1, kind: Secret, metadata: {namespace: %s, name: theirs}, stringData: {key-name: team-key, secret: %s}}`, namespace, octetsA)
+	s.apply(
+		`{apiVersion: v1, kind: Secret, metadata: {namespace: %s, name: theirs}, stringData: {key-name: team-key, secret: %s}}`, namespace, octetsA)
 	s.apply(instanceManifest, namespace, "dns", `role: Primary, clusterRef: "", rndcKey: {secretRef: {name: theirs}}`)
 	s.start(func(b *Controller) []part {
-		return []part{{kind: &v1beta1.Bind9Instance{}, watches: []watch{{secrets(), b.instancesWithSecret}}, reconcile: b.onlyKeys}}
+		return []part{{kind: &v1beta1.Bind9Instance{}, watches: []watch{{secrets(), b.instancesWithSecret}},
+			reconcile: b.onlyKeys}}
 	})
 	key := func(item, want string) func() string {
 		return func() string {
@@ -313,7 +322,8 @@ func TestAChangedSecretWakesWhoHasItsKeyFromThere(t *testing.T) {
 	}
 	s.eventually("the key", key("key-name", "team-key"))
 	s.quiet()
-	s.apply(`{apiVersion: v1, kind: Secret, metadata: {namespace: %s, name: theirs}, stringData: {key-name: team-key-b, secret: %s}}`, namespace, octetsB)
+	s.apply(
+		`{apiVersion: v1, kind: Secret, metadata: {namespace: %s, name: theirs}, stringData: {key-name: team-key-b, secret: %s}}`, namespace, octetsB)
 	s.eventually("the next key", key("rndc.key", "team-key-b"))
 	s.remove(s.secret(namespace, "dns-rndc-key"))
 	s.eventually("the key again", key("rndc.key", "team-key"))

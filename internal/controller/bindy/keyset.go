@@ -21,9 +21,9 @@ import (
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
-// A keyset remembers what this term of leadership knows of keys: Secrets as they were last read or written, so that they are not
-// read again before they change, and the rings that were published, so that a Secret that is lost or edited can be put right with
-// the keys that servers have.
+// A keyset remembers what this term of leadership knows of keys: Secrets as they were last read or written, so that
+// they are not read again before they change, and the rings that were published, so that a Secret that is lost or
+// edited can be put right with the keys that servers have.
 type keyset struct {
 	mu        sync.Mutex
 	secrets   map[client.ObjectKey]*corev1.Secret
@@ -39,7 +39,8 @@ type published struct {
 	since   time.Time // when it was published, or first seen
 }
 
-// secretAt reads a Secret, nil if there is none. Only where the cache knows of a version that we do not, the API server is asked.
+// secretAt reads a Secret, nil if there is none. Only where the cache knows of a version that we do not, the API server
+// is asked.
 func (b *Controller) secretAt(ctx context.Context, key client.ObjectKey) (*corev1.Secret, error) {
 	known := b.keys.secret(key)
 	meta := secrets()
@@ -149,8 +150,9 @@ func (t *keyTask) secretFor(ring bind9.Ring) (*corev1.Secret, error) {
 	}
 	labels, annotations := t.source.ExtraMetadata()
 	out := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: t.secret.Namespace, Name: t.secret.Name, Labels: maps.Clone(labels), Annotations: maps.Clone(annotations)},
-		Type:       corev1.SecretTypeOpaque, Data: data,
+		ObjectMeta: metav1.ObjectMeta{Namespace: t.secret.Namespace, Name: t.secret.Name, Labels: maps.Clone(labels),
+			Annotations: maps.Clone(annotations)},
+		Type: corev1.SecretTypeOpaque, Data: data,
 	}
 	if out.Labels == nil {
 		out.Labels = map[string]string{}
@@ -165,8 +167,8 @@ func (t *keyTask) secretFor(ring bind9.Ring) (*corev1.Secret, error) {
 	return out, nil
 }
 
-// publish writes a ring into its Secret, if it is not there already. live is the Secret that was read, nil if there was none: one that
-// has changed since, or that somebody has made, is a conflict, and nothing is written.
+// publish writes a ring into its Secret, if it is not there already. live is the Secret that was read, nil if there was
+// none: one that has changed since, or that somebody has made, is a conflict, and nothing is written.
 func (b *Controller) publish(ctx context.Context, t *keyTask, live *corev1.Secret, ring bind9.Ring) (result, error) {
 	desired, err := t.secretFor(ring)
 	if err != nil {

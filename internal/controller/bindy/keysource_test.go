@@ -27,7 +27,8 @@ func TestWhatIsSaidAboutAKey(t *testing.T) {
 		RNDCSecretRefs: []v1beta1.RNDCSecretRef{*refTo("listed"), *refTo("more")},
 	}
 	cluster := &dialect.Parent{Kind: v1beta1.KindCluster, Name: "c", Spec: &fleet}
-	listed := &dialect.Parent{Kind: v1beta1.KindProvider, Name: "p", Spec: &v1beta1.CommonSpec{RNDCSecretRefs: fleet.RNDCSecretRefs}}
+	listed := &dialect.Parent{Kind: v1beta1.KindProvider, Name: "p",
+		Spec: &v1beta1.CommonSpec{RNDCSecretRefs: fleet.RNDCSecretRefs}}
 	for _, tt := range []struct {
 		name   string
 		spec   v1beta1.Bind9InstanceSpec
@@ -39,16 +40,28 @@ func TestWhatIsSaidAboutAKey(t *testing.T) {
 		error  string
 	}{
 		{name: "nothing is said", role: v1beta1.RolePrimary},
-		{name: "the instance says more than its role", spec: v1beta1.Bind9InstanceSpec{RNDCKey: rotating("3h")}, parent: cluster, role: v1beta1.RolePrimary, field: "spec.rndcKey", after: 3 * time.Hour},
-		{name: "the instance wants a made key though its cluster names one", spec: v1beta1.Bind9InstanceSpec{RNDCKey: &v1beta1.RNDCKeyConfig{}}, parent: cluster, role: v1beta1.RoleSecondary, field: "spec.rndcKey"},
-		{name: "the instance in the older form", spec: v1beta1.Bind9InstanceSpec{RNDCSecretRef: refTo("own")}, parent: cluster, role: v1beta1.RolePrimary, field: "spec.rndcKey", secret: "own"},
-		{name: "the instance in its configuration", spec: v1beta1.Bind9InstanceSpec{Config: &v1beta1.Bind9Config{RNDCSecretRef: refTo("own")}}, parent: cluster, role: v1beta1.RolePrimary, field: "spec.config.rndcSecretRef", secret: "own"},
-		{name: "the role", parent: cluster, role: v1beta1.RolePrimary, field: "spec.primary.rndcKey of Bind9Cluster c", after: 2 * time.Hour},
-		{name: "the cluster, where the role says nothing", parent: cluster, role: v1beta1.RoleSecondary, field: "spec.global.rndcSecretRef of Bind9Cluster c", secret: "global"},
+		{name: "the instance says more than its role", spec: v1beta1.Bind9InstanceSpec{RNDCKey: rotating("3h")},
+			parent: cluster, role: v1beta1.RolePrimary, field: "spec.rndcKey", after: 3 * time.Hour},
+		{name: "the instance wants a made key though its cluster names one",
+			spec: v1beta1.Bind9InstanceSpec{RNDCKey: &v1beta1.RNDCKeyConfig{}}, parent: cluster, role: v1beta1.RoleSecondary,
+			field: "spec.rndcKey"},
+		{name: "the instance in the older form", spec: v1beta1.Bind9InstanceSpec{RNDCSecretRef: refTo("own")},
+			parent: cluster, role: v1beta1.RolePrimary, field: "spec.rndcKey", secret: "own"},
+		{name: "the instance in its configuration",
+			spec: v1beta1.Bind9InstanceSpec{Config: &v1beta1.Bind9Config{RNDCSecretRef: refTo("own")}}, parent: cluster,
+			role: v1beta1.RolePrimary, field: "spec.config.rndcSecretRef", secret: "own"},
+		{name: "the role", parent: cluster, role: v1beta1.RolePrimary, field: "spec.primary.rndcKey of Bind9Cluster c",
+			after: 2 * time.Hour},
+		{name: "the cluster, where the role says nothing", parent: cluster, role: v1beta1.RoleSecondary,
+			field: "spec.global.rndcSecretRef of Bind9Cluster c", secret: "global"},
 		{name: "a list, which is not used", parent: listed, role: v1beta1.RolePrimary},
-		{name: "two that differ", spec: v1beta1.Bind9InstanceSpec{RNDCSecretRef: refTo("a"), RNDCKey: &v1beta1.RNDCKeyConfig{SecretRef: refTo("b")}}, role: v1beta1.RolePrimary, error: "remove one of the two"},
-		{name: "a time that is none", spec: v1beta1.Bind9InstanceSpec{RNDCKey: rotating("5m")}, role: v1beta1.RolePrimary, error: "spec.rndcKey: rotateAfter"},
-		{name: "an algorithm that is not taken", spec: v1beta1.Bind9InstanceSpec{RNDCKey: &v1beta1.RNDCKeyConfig{Algorithm: "hmac-sha1"}}, role: v1beta1.RolePrimary, error: "spec.rndcKey: the algorithm is hmac-sha1"},
+		{name: "two that differ", spec: v1beta1.Bind9InstanceSpec{RNDCSecretRef: refTo("a"),
+			RNDCKey: &v1beta1.RNDCKeyConfig{SecretRef: refTo("b")}}, role: v1beta1.RolePrimary, error: "remove one of the two"},
+		{name: "a time that is none", spec: v1beta1.Bind9InstanceSpec{RNDCKey: rotating("5m")}, role: v1beta1.RolePrimary,
+			error: "spec.rndcKey: rotateAfter"},
+		{name: "an algorithm that is not taken",
+			spec: v1beta1.Bind9InstanceSpec{RNDCKey: &v1beta1.RNDCKeyConfig{Algorithm: "hmac-sha1"}}, role: v1beta1.RolePrimary,
+			error: "spec.rndcKey: the algorithm is hmac-sha1"},
 	} {
 		s := &dialect.Server{Instance: &v1beta1.Bind9Instance{Spec: tt.spec}, Parent: tt.parent, Role: tt.role}
 		source, err := s.KeySource()
@@ -67,7 +80,8 @@ func TestWhatIsSaidAboutAKey(t *testing.T) {
 			secret = string(source.Ref.Name)
 		}
 		if source.Field != tt.field || secret != tt.secret || settings.RotateAfter != tt.after {
-			t.Errorf("%s: %q names %q, and keys are replaced after %s; want %q, %q, %s", tt.name, source.Field, secret, settings.RotateAfter, tt.field, tt.secret, tt.after)
+			t.Errorf("%s: %q names %q, and keys are replaced after %s; want %q, %q, %s", tt.name, source.Field, secret,
+				settings.RotateAfter, tt.field, tt.secret, tt.after)
 		}
 	}
 }
@@ -80,9 +94,11 @@ func TestTransferKeysFollowTheRoleThatRotatesMostOften(t *testing.T) {
 	}{
 		{"nobody rotates", nil, &v1beta1.RNDCKeyConfig{}, 0},
 		{"one does", nil, &v1beta1.RNDCKeyConfig{AutoRotate: true, RotateAfter: "1d"}, 24 * time.Hour},
-		{"both do", &v1beta1.RNDCKeyConfig{AutoRotate: true, RotateAfter: "1d"}, &v1beta1.RNDCKeyConfig{AutoRotate: true, RotateAfter: "5h"}, 5 * time.Hour},
+		{"both do", &v1beta1.RNDCKeyConfig{AutoRotate: true, RotateAfter: "1d"},
+			&v1beta1.RNDCKeyConfig{AutoRotate: true, RotateAfter: "5h"}, 5 * time.Hour},
 	} {
-		spec := &v1beta1.CommonSpec{Primary: &v1beta1.RoleConfig{RNDCKey: tt.primary}, Secondary: &v1beta1.RoleConfig{RNDCKey: tt.secondary}}
+		spec := &v1beta1.CommonSpec{Primary: &v1beta1.RoleConfig{RNDCKey: tt.primary},
+			Secondary: &v1beta1.RoleConfig{RNDCKey: tt.secondary}}
 		settings, err := dialect.TransferSource(spec).Settings(bind9.ForTransfer)
 		if err != nil || settings.RotateAfter != tt.want {
 			t.Errorf("%s: they are replaced after %s, %v; want %s", tt.name, settings.RotateAfter, err, tt.want)
@@ -103,21 +119,33 @@ func TestKeysThatSomebodyMade(t *testing.T) {
 		never string // in the error
 	}{
 		{name: "as our own", data: map[string]string{"key-name": "theirs", "secret": good}, want: "theirs"},
-		{name: "under other items, in a Secret that is for name servers by its name", meta: metav1.ObjectMeta{Name: "bindy-key"}, ref: other, data: map[string]string{"n": "theirs", "s": good}, want: "theirs"},
-		{name: "under other items, in a Secret that is for name servers by its label", meta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"zonefold.dev/credentials": "true"}},
-			ref: other, data: map[string]string{"n": "theirs", "s": good}, want: "theirs"},
-		{name: "credentials of somebody else that could be a key", meta: metav1.ObjectMeta{Name: "database"}, ref: other, data: map[string]string{"n": "admin", "s": good},
+		{name: "under other items, in a Secret that is for name servers by its name",
+			meta: metav1.ObjectMeta{Name: "bindy-key"}, ref: other, data: map[string]string{"n": "theirs", "s": good},
+			want: "theirs"},
+		{name: "under other items, in a Secret that is for name servers by its label",
+			meta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"zonefold.dev/credentials": "true"}},
+			ref:  other, data: map[string]string{"n": "theirs", "s": good}, want: "theirs"},
+		{name: "credentials of somebody else that could be a key", meta: metav1.ObjectMeta{Name: "database"}, ref: other,
+			data:  map[string]string{"n": "admin", "s": good},
 			error: "nothing says that the Secret is for name servers", never: "admin"},
-		{name: "one item of somebody else that could be both", meta: metav1.ObjectMeta{Name: "database"}, ref: v1beta1.RNDCSecretRef{KeyNameKey: "s", SecretKey: "s"},
+		{name: "one item of somebody else that could be both", meta: metav1.ObjectMeta{Name: "database"},
+			ref:  v1beta1.RNDCSecretRef{KeyNameKey: "s", SecretKey: "s"},
 			data: map[string]string{"s": "c2l4dGVlbiBvY3RldHMsIG9yIG1vcmUh"}, error: "zonefold.dev/credentials", never: "c2l4"},
-		{name: "another secret beside the name of a key", meta: metav1.ObjectMeta{Name: "database"}, ref: v1beta1.RNDCSecretRef{SecretKey: "password"},
+		{name: "another secret beside the name of a key", meta: metav1.ObjectMeta{Name: "database"},
+			ref:  v1beta1.RNDCSecretRef{SecretKey: "password"},
 			data: map[string]string{"key-name": "theirs", "password": good}, error: "zonefold.dev/credentials"},
-		{name: "another algorithm than the reference says", data: map[string]string{"key-name": "theirs", "secret": good, "algorithm": "hmac-sha512"}, error: "make them equal"},
-		{name: "SHA-1", ref: v1beta1.RNDCSecretRef{Algorithm: "hmac-sha1"}, data: map[string]string{"key-name": "theirs", "secret": good}, error: "use hmac-sha256"},
-		{name: "no base64", data: map[string]string{"key-name": "theirs", "secret": "not base64 !"}, error: "is not base64", never: "not base64 !"},
+		{name: "another algorithm than the reference says", data: map[string]string{"key-name": "theirs", "secret": good,
+			"algorithm": "hmac-sha512"}, error: "make them equal"},
+		{name: "SHA-1", ref: v1beta1.RNDCSecretRef{Algorithm: "hmac-sha1"}, data: map[string]string{"key-name": "theirs",
+			"secret": good}, error: "use hmac-sha256"},
+		{name: "no base64", data: map[string]string{"key-name": "theirs", "secret": "not base64 !"}, error: "is not base64",
+			never: "not base64 !"},
 		{name: "nothing in it", error: "are missing"},
-		{name: "a name that breaks out of quotes", data: map[string]string{"key-name": `a"; };`, "secret": good}, error: "has the character"},
-		{name: "a password of somebody else", meta: metav1.ObjectMeta{Name: "bindy-user"}, ref: v1beta1.RNDCSecretRef{KeyNameKey: "password", SecretKey: "user"}, data: map[string]string{"password": "hunter2!", "user": "admin"},
+		{name: "a name that breaks out of quotes", data: map[string]string{"key-name": `a"; };`, "secret": good},
+			error: "has the character"},
+		{name: "a password of somebody else", meta: metav1.ObjectMeta{Name: "bindy-user"},
+			ref:   v1beta1.RNDCSecretRef{KeyNameKey: "password", SecretKey: "user"},
+			data:  map[string]string{"password": "hunter2!", "user": "admin"},
 			error: "its items password and user are not the name and the secret", never: "hunter2"},
 	} {
 		secret := &corev1.Secret{ObjectMeta: tt.meta, Data: map[string][]byte{}}
@@ -127,7 +155,8 @@ func TestKeysThatSomebodyMade(t *testing.T) {
 		k, err := dialect.KeyIn(secret, tt.ref.OrDefault())
 		switch {
 		case tt.error != "":
-			if err == nil || !strings.Contains(err.Error(), tt.error) || tt.never != "" && strings.Contains(err.Error(), tt.never) {
+			if err == nil || !strings.Contains(err.Error(), tt.error) || tt.never != "" &&
+				strings.Contains(err.Error(), tt.never) {
 				t.Errorf("%s: the error is %v, want %q and never %q", tt.name, err, tt.error, tt.never)
 			}
 		case err != nil || k.Name != tt.want:

@@ -11,8 +11,8 @@ import (
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
-// instancesWithSecret are the instances that a Secret is about: its owner, the one whose Secret has that name, and those that have
-// their key from it.
+// instancesWithSecret are the instances that a Secret is about: its owner, the one whose Secret has that name, and
+// those that have their key from it.
 func (b *Controller) instancesWithSecret(_ context.Context, o client.Object) []client.ObjectKey {
 	out := b.keys.referring(client.ObjectKeyFromObject(o))
 	for _, suffix := range []string{dialect.KeySecret(""), dialect.TransferName("")} {

@@ -11,8 +11,8 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// A ledger is what the status of an instance says that its servers may have, by zone and by name. A secondary is given nothing that is
-// not in it, so that what it has is known whatever happens.
+// A ledger is what the status of an instance says that its servers may have, by zone and by name. A secondary is given
+// nothing that is not in it, so that what it has is known whatever happens.
 type ledger struct {
 	of     map[zone.ID][]entry
 	called map[string][]entry
@@ -48,11 +48,13 @@ func (e entry) isOf(o entry) bool {
 func (z *Zones) others(f *follow) bool {
 	own, ok := z.tenant(f.zone)
 	h := z.hosts[f.pod.instance]
-	return ok && h != nil && slices.ContainsFunc(h.ledger.called[own.ref.ZoneName], func(e entry) bool { return !e.isOf(entryOf(own.ref)) })
+	return ok && h != nil && slices.ContainsFunc(h.ledger.called[own.ref.ZoneName], func(e entry) bool {
+		return !e.isOf(entryOf(own.ref))
+	})
 }
 
-// replaced reports whether the servers of an instance have lost what they had under a name before its holder: a primary is given content by who
-// reads what it has.
+// replaced reports whether the servers of an instance have lost what they had under a name before its holder: a primary
+// is given content by who reads what it has.
 func (z *Zones) replaced(instance client.ObjectKey, name string) bool {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -104,8 +106,9 @@ func (z *Zones) listed(instance client.ObjectKey, id zone.ID, name string) bool 
 	return h != nil && slices.ContainsFunc(h.ledger.of[id], func(e entry) bool { return e.name == name })
 }
 
-// holders are the instances with servers that may still have a zone. Where no pod runs, there is nobody to wait for: who comes on an old
-// volume loses the zone before he is ready. Nor is there where another zone takes its place. z.mu is held.
+// holders are the instances with servers that may still have a zone. Where no pod runs, there is nobody to wait for:
+// who comes on an old volume loses the zone before he is ready. Nor is there where another zone takes its place. z.mu
+// is held.
 func (z *Zones) holders(id zone.ID) (out []client.ObjectKey) {
 	for key, h := range z.hosts {
 		if len(h.pods) > 0 && slices.ContainsFunc(h.ledger.of[id], func(e entry) bool {

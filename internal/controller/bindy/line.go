@@ -11,7 +11,8 @@ import (
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
-// A line is who waits for a turn to replace pods, cluster by cluster, so that the next one is woken when one is through.
+// A line is who waits for a turn to replace pods, cluster by cluster, so that the next one is woken when one is
+// through.
 type line struct {
 	mu      sync.Mutex
 	waiting map[client.ObjectKey]waiter

@@ -10,8 +10,8 @@ import (
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
-// TestWhoIsWokenOfThoseThatWait has a server that lacks a pod and so does not wait for its turn, only until another has its new pods: nobody before
-// it in the line goes before it is whole, so that it must be woken itself.
+// TestWhoIsWokenOfThoseThatWait has a server that lacks a pod and so does not wait for its turn, only until another has
+// its new pods: nobody before it in the line goes before it is whole, so that it must be woken itself.
 func TestWhoIsWokenOfThoseThatWait(t *testing.T) {
 	var l line
 	at := func(name string) client.ObjectKey { return client.ObjectKey{Namespace: "a", Name: name} }

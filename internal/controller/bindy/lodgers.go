@@ -81,7 +81,8 @@ func (z *Zones) Lodged(id zone.ID) { z.lodging.Enqueue(id) }
 func (z *Zones) Fleet(cluster types.NamespacedName) ([]controller.Server, *controller.Outcome) {
 	fleet := z.clusters([]types.NamespacedName{cluster})
 	if len(fleet.primaries) == 0 {
-		o := controller.Not(controller.ReasonBackendNotReady, dialect.Sentence("Bind9Cluster %s has no primaries; create it, or correct bind9.clusterRef.", cluster))
+		o := controller.Not(controller.ReasonBackendNotReady, dialect.Sentence(
+			"Bind9Cluster %s has no primaries; create it, or correct bind9.clusterRef.", cluster))
 		return nil, &o
 	}
 	z.mu.Lock()
@@ -116,7 +117,8 @@ func (z *Zones) Behind(id zone.ID, serial uint32) *controller.Outcome {
 		if n.state == v1beta1.StateConfigured {
 			continue
 		}
-		o := controller.Not(controller.ReasonPending, dialect.Sentence("Bind9Instance %s is about to transfer serial %d.", key, serial))
+		o := controller.Not(controller.ReasonPending, dialect.Sentence("Bind9Instance %s is about to transfer serial %d.",
+			key, serial))
 		if n.state == v1beta1.StateFailed {
 			o = controller.Not(v1beta1.ReasonSecondaryFailed, n.message)
 		}
@@ -208,7 +210,8 @@ func (z *Zones) clusters(in []types.NamespacedName) fleetOf {
 		return fleetOf{problem: err.Error()}
 	}
 	return fleetFrom(slices.DeleteFunc(all, func(i *v1beta1.Bind9Instance) bool {
-		return !i.DeletionTimestamp.IsZero() || !slices.Contains(in, types.NamespacedName{Namespace: i.Namespace, Name: i.Spec.ClusterRef})
+		return !i.DeletionTimestamp.IsZero() ||
+			!slices.Contains(in, types.NamespacedName{Namespace: i.Namespace, Name: i.Spec.ClusterRef})
 	}), nil, func(*v1beta1.Bind9Instance, v1beta1.InstanceUsage) bool { return true })
 }
 
@@ -235,7 +238,8 @@ func (z *Zones) tenant(id zone.ID) (tenant, bool) {
 	return tenant{ref, k.zone.CreationTimestamp.Time}, true
 }
 
-// nameOf returns the name under which a zone is served, and whether it is; decided is false as long as that is not known.
+// nameOf returns the name under which a zone is served, and whether it is; decided is false as long as that is not
+// known.
 func (z *Zones) nameOf(id zone.ID) (name dnsname.Name, served, decided bool) {
 	z.mu.Lock()
 	l, ok := z.lodgers[id]
@@ -264,8 +268,10 @@ func (z *Zones) news(id zone.ID) {
 	z.hosted.Load().Revisit(id)
 }
 
-// fleetFrom tells primaries from secondaries, what each may do for the zone, and which of their addresses its name servers get.
-func fleetFrom(instances []*v1beta1.Bind9Instance, glue []v1beta1.AddressType, may func(*v1beta1.Bind9Instance, v1beta1.InstanceUsage) bool) fleetOf {
+// fleetFrom tells primaries from secondaries, what each may do for the zone, and which of their addresses its name
+// servers get.
+func fleetFrom(instances []*v1beta1.Bind9Instance, glue []v1beta1.AddressType,
+	may func(*v1beta1.Bind9Instance, v1beta1.InstanceUsage) bool) fleetOf {
 	out := fleetOf{uids: map[client.ObjectKey]string{}}
 	slices.SortFunc(instances, func(a, b *v1beta1.Bind9Instance) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))

@@ -32,7 +32,8 @@ func (c *ofCluster) List(_ context.Context, list client.ObjectList, _ ...client.
 }
 
 func instanceOfCluster(key client.ObjectKey, role v1beta1.Role) v1beta1.Bind9Instance {
-	i := v1beta1.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: types.UID(key.Name)}}
+	i := v1beta1.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name,
+		UID: types.UID(key.Name)}}
 	i.Spec.ClusterRef, i.Spec.Role = "dns", role
 	return i
 }
@@ -48,7 +49,8 @@ func (c *configured) Configure(context.Context, dnsname.Name) (bool, error) {
 	return true, nil
 }
 
-// A pair are two pods of the instance aPrimary, of which the second is away, and the Zone of another dialect that goes to both.
+// A pair are two pods of the instance aPrimary, of which the second is away, and the Zone of another dialect that goes
+// to both.
 type pair struct {
 	*hosting
 	second *backendtest.Memory
@@ -61,12 +63,15 @@ func newPair(t *testing.T) *pair {
 	guestName := nameOf(t, "guest.example.")
 	p := &pair{hosting: newHosting(t)}
 	p.b.Client = &ofCluster{instances: []v1beta1.Bind9Instance{instanceOfCluster(aPrimary, v1beta1.RolePrimary)}}
-	place := &controller.Place{Name: "b", Kind: "bind9", Default: true, Passing: true, Fleet: types.NamespacedName{Namespace: "n", Name: "dns"}}
+	place := &controller.Place{Name: "b", Kind: "bind9", Default: true, Passing: true,
+		Fleet: types.NamespacedName{Namespace: "n", Name: "dns"}}
 	for _, name := range []string{"one", "two"} {
 		p.second = backendtest.NewMemory(backendtest.Profile{})
-		p.second.AddZone(guestName, rr.SOA{TTL: 60, MName: guestName, RName: guestName, Serial: 7, Refresh: 1, Retry: 1, Expire: 1})
+		p.second.AddZone(guestName, rr.SOA{TTL: 60, MName: guestName, RName: guestName, Serial: 7, Refresh: 1, Retry: 1,
+			Expire: 1})
 		c := &configured{Backend: p.second.Client(true)}
-		pod := &Pod{UID: types.UID(name), zones: p.z, instance: aPrimary, primary: true, address: netip.MustParseAddrPort("192.0.2.1:53")}
+		pod := &Pod{UID: types.UID(name), zones: p.z, instance: aPrimary, primary: true, address: netip.MustParseAddrPort(
+			"192.0.2.1:53")}
 		pod.server = controller.Server{Name: name, Backend: c}
 		p.at, p.pods, place.Servers = append(p.at, c), append(p.pods, pod), append(place.Servers, pod.server)
 	}
@@ -75,7 +80,9 @@ func newPair(t *testing.T) *pair {
 	p.z.hosts[aPrimary] = &host{primary: true, pods: p.pods}
 	p.z.mu.Unlock()
 	p.hosted.PutPlace(place)
-	engine := controller.NewEngine(backend.Config{Clock: backend.SystemClock{}, Rand: func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler), Metrics: p.b.Metrics})
+	engine := controller.NewEngine(backend.Config{Clock: backend.SystemClock{}, Rand: func() float64 {
+		return 0.5
+	}, Log: slog.New(slog.DiscardHandler), Metrics: p.b.Metrics})
 	t.Cleanup(func() { engine.Stop(context.Background()) })
 	p.run(func(ctx context.Context) error { return p.hosted.Run(ctx, engine) })
 	p.guest()
@@ -110,8 +117,8 @@ func (p *pair) secondComes() {
 	p.until("the Zone at the second server", func() bool { return p.hosted.Has(lodged, "two") })
 }
 
-// TestAServerThatConfirmsASerialThatIsKnownIsLookedAt has the settings of a zone change while it is made at the second server: afterwards it is
-// brought the new ones.
+// TestAServerThatConfirmsASerialThatIsKnownIsLookedAt has the settings of a zone change while it is made at the second
+// server: afterwards it is brought the new ones.
 func TestAServerThatConfirmsASerialThatIsKnownIsLookedAt(t *testing.T) {
 	p := newPair(t)
 	p.lodge()
@@ -131,7 +138,8 @@ func TestAServerThatConfirmsASerialThatIsKnownIsLookedAt(t *testing.T) {
 	}
 }
 
-// TestAPodThatIsBroughtAZoneOfAnotherDialectIsToldOfIt has the Zone arrive at the second pod, which is not ready before.
+// TestAPodThatIsBroughtAZoneOfAnotherDialectIsToldOfIt has the Zone arrive at the second pod, which is not ready
+// before.
 func TestAPodThatIsBroughtAZoneOfAnotherDialectIsToldOfIt(t *testing.T) {
 	p := newPair(t)
 	p.lodge()
@@ -148,16 +156,18 @@ func TestAPodThatIsBroughtAZoneOfAnotherDialectIsToldOfIt(t *testing.T) {
 	}
 }
 
-// TestAZoneThatIsAboutToBeLodgedIsNotRemoved has an instance looked at when the other dialect has decided where its Zone is to be, and that has
-// not been taken in.
+// TestAZoneThatIsAboutToBeLodgedIsNotRemoved has an instance looked at when the other dialect has decided where its
+// Zone is to be, and that has not been taken in.
 func TestAZoneThatIsAboutToBeLodgedIsNotRemoved(t *testing.T) {
 	p := newPair(t)
 	i := instanceOfCluster(aPrimary, v1beta1.RolePrimary)
 	i.Status.Zones = []v1beta1.InstanceZone{{ZoneReference: v1beta1.ZoneReference{
-		APIVersion: p.z.hostedVersion, Kind: lodged.Kind, Namespace: lodged.Namespace, Name: lodged.Name, ZoneName: "guest.example",
+		APIVersion: p.z.hostedVersion, Kind: lodged.Kind, Namespace: lodged.Namespace, Name: lodged.Name,
+		ZoneName: "guest.example",
 	}, UID: "guest"}}
 	removes := func() bool {
-		p.b.sweep(t.Context(), &visit{instance: &i, pods: []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{UID: "one", Labels: ownLabels(), OwnerReferences: ownOwner()}}}})
+		p.b.sweep(t.Context(), &visit{instance: &i,
+			pods: []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{UID: "one", Labels: ownLabels(), OwnerReferences: ownOwner()}}}})
 		p.z.mu.Lock()
 		defer p.z.mu.Unlock()
 		return len(p.z.hosts[aPrimary].unswept) > 0

@@ -2,8 +2,9 @@ package bindy
 
 import "github.com/zonefold/zonefold/internal/zone"
 
-// visitConfirmed has a zone of another dialect looked at at those primaries that have confirmed it and were not looked at since: it was made there
-// with the settings of a moment ago. That a server confirms what another one has is news of nothing else.
+// visitConfirmed has a zone of another dialect looked at at those primaries that have confirmed it and were not looked
+// at since: it was made there with the settings of a moment ago. That a server confirms what another one has is news of
+// nothing else.
 func (z *Zones) visitConfirmed(id zone.ID) {
 	var made []*Pod
 	z.mu.Lock()

@@ -65,7 +65,8 @@ func (n *bindNode) realDNS() *DNS {
 	return &DNS{
 		Clock: backend.SystemClock{},
 		Primary: func(p *Pod) (controller.Server, error) {
-			servers, err := pool.Connect(all.Config{BIND9: &all.BIND9{Primaries: []all.Primary{{Place: place(p), Access: podAccess{p, n}}}}})
+			servers, err := pool.Connect(
+				all.Config{BIND9: &all.BIND9{Primaries: []all.Primary{{Place: place(p), Access: podAccess{p, n}}}}})
 			if err != nil {
 				return controller.Server{}, err
 			}
@@ -94,7 +95,8 @@ func (n *bindNode) wires(all []netip.AddrPort) (out []netip.AddrPort) {
 	return out
 }
 
-// zoneStage is a stage on which the whole dialect works, with a node that runs a real BIND and a real sidecar for each pod.
+// zoneStage is a stage on which the whole dialect works, with a node that runs a real BIND and a real sidecar for each
+// pod.
 func zoneStage(t *testing.T, namespace string, changes ...func(*DNS)) (*stage, *bindNode) {
 	t.Helper()
 	s := newStage(t)
@@ -213,9 +215,11 @@ func (n *bindNode) step(ctx context.Context) {
 		if ready {
 			condition.Status = corev1.ConditionTrue
 		}
-		p.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: running.address, PodIPs: []corev1.PodIP{{IP: running.address}},
+		p.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: running.address,
+			PodIPs:     []corev1.PodIP{{IP: running.address}},
 			Conditions: []corev1.PodCondition{condition}, ContainerStatuses: []corev1.ContainerStatus{
-				{Name: dialect.BindcarContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}},
+				{Name: dialect.BindcarContainer,
+					State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}},
 				{Name: dialect.NamedContainer, RestartCount: running.restarts},
 			}}
 		if err := n.live.Status().Update(ctx, p); err == nil { // else somebody else has written it, and it is told again
@@ -280,8 +284,9 @@ func (n *bindNode) start(ctx context.Context, p *corev1.Pod) (*runningPod, error
 	n.ports.Store(out.address, port)
 	out.dns = fmt.Sprintf("127.0.0.1:%d", port)
 	files, err := bind9.Configuration(bind9.Options{
-		Role: bind9.ZoneType(p.Labels[v1beta1.RoleLabel]), ConfigDir: conf, DataDir: data, DNSPort: port, ControlPort: control,
-		ListenOn: []string{"127.0.0.1"}, ListenOnV6: []string{"none"},
+		Role: bind9.ZoneType(p.Labels[v1beta1.RoleLabel]), ConfigDir: conf, DataDir: data, DNSPort: port,
+		ControlPort: control,
+		ListenOn:    []string{"127.0.0.1"}, ListenOnV6: []string{"none"},
 	})
 	if err != nil {
 		return fail(err)
@@ -295,7 +300,8 @@ func (n *bindNode) start(ctx context.Context, p *corev1.Pod) (*runningPod, error
 		maps.Copy(files, keyFiles(secret, control))
 	}
 	out.conf, out.control, out.statistics = conf, control, fmt.Sprintf("http://127.0.0.1:%d", statistics)
-	files[bind9.FileMain] += fmt.Sprintf("statistics-channels { inet 127.0.0.1 port %d allow { 127.0.0.1; }; };\n", statistics)
+	files[bind9.FileMain] += fmt.Sprintf("statistics-channels { inet 127.0.0.1 port %d allow { 127.0.0.1; }; };\n",
+		statistics)
 	for name, text := range files {
 		path := filepath.Join(conf, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -321,16 +327,21 @@ func (n *bindNode) start(ctx context.Context, p *corev1.Pod) (*runningPod, error
 		return fail(err)
 	}
 	out.again = func() (*nameserver.Named, error) {
-		return nameserver.StartNamed(ctx, conf, filepath.Join(conf, bind9.FileMain), nil, func(ctx context.Context) error { _, err := rndc.Do(ctx, status); return err })
+		return nameserver.StartNamed(ctx, conf, filepath.Join(conf, bind9.FileMain), nil, func(ctx context.Context) error {
+			_, err := rndc.Do(ctx, status)
+			return err
+		})
 	}
 	if out.named, err = out.again(); err != nil {
 		n.Errorf("starting BIND for pod %s: %v", p.Name, err)
 		return fail(err)
 	}
-	sidecar, err := bindcar.New(bindcar.Options{Version: "test", Now: time.Now, Log: slog.New(slog.DiscardHandler), Settings: bindcar.Settings{
-		ZoneDir: data, RNDC: rndc.Address, DNS: out.dns, Keys: bindcar.Keys{File: keys},
-		UpdateACL: bind9.UpdateList, Token: sidecarToken, Limit: bindcar.DefaultLimit(), RequireContent: true, Pod: string(p.UID),
-	}})
+	sidecar, err := bindcar.New(bindcar.Options{Version: "test", Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Settings: bindcar.Settings{
+			ZoneDir: data, RNDC: rndc.Address, DNS: out.dns, Keys: bindcar.Keys{File: keys},
+			UpdateACL: bind9.UpdateList, Token: sidecarToken, Limit: bindcar.DefaultLimit(), RequireContent: true,
+			Pod: string(p.UID),
+		}})
 	if err != nil {
 		return fail(err)
 	}
@@ -364,7 +375,8 @@ func (n *bindNode) start(ctx context.Context, p *corev1.Pod) (*runningPod, error
 func keyFiles(secret *corev1.Secret, control uint16) map[string]string {
 	files := map[string]string{}
 	for item, text := range secret.Data {
-		files["keys/"+item] = string(bytes.ReplaceAll(text, fmt.Appendf(nil, "port %d", bind9.ControlPort), fmt.Appendf(nil, "port %d", control)))
+		files["keys/"+item] = string(bytes.ReplaceAll(text, fmt.Appendf(nil, "port %d", bind9.ControlPort), fmt.Appendf(nil,
+			"port %d", control)))
 	}
 	return files
 }

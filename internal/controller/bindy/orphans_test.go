@@ -11,18 +11,22 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 )
 
-// TestWhatIsDeletedWithoutWhatItHasLeavesItRunning deletes, from the top, what has servers by kubectl delete --cascade=orphan.
+// TestWhatIsDeletedWithoutWhatItHasLeavesItRunning deletes, from the top, what has servers by kubectl delete
+// --cascade=orphan.
 func TestWhatIsDeletedWithoutWhatItHasLeavesItRunning(t *testing.T) {
 	s := fleetStage(t)
 	a := s.namespace("a")
 	s.kubelet(a, everyPod)
 	s.apply(providerManifest, s.word, a, "primaryReplicas: 1, secondaryReplicas: 1")
-	s.eventually("the servers", func() string { return ready(s.provider(s.word).Status.Conditions, "True", "AllReady", "2 of 2") })
+	s.eventually("the servers", func() string {
+		return ready(s.provider(s.word).Status.Conditions, "True", "AllReady", "2 of 2")
+	})
 	names := []string{s.word + "-primary-0", s.word + "-secondary-0"}
 	before := s.deployment(a, names[0])
 	account := &corev1.ServiceAccount{ObjectMeta: named(a, "bind9")}
 	s.has(account)
-	for _, above := range []client.Object{s.provider(s.word), s.bindCluster(a, s.word), s.instance(a, names[0]), s.instance(a, names[1])} {
+	for _, above := range []client.Object{s.provider(s.word), s.bindCluster(a, s.word), s.instance(a, names[0]),
+		s.instance(a, names[1])} {
 		s.remove(above, client.PropagationPolicy(metav1.DeletePropagationOrphan))
 		s.eventually("the end of "+above.GetName(), func() string { return s.isGone(above) })
 		s.quiet()
@@ -40,12 +44,14 @@ func TestWhatIsDeletedWithoutWhatItHasLeavesItRunning(t *testing.T) {
 	s.eventually("the end of the ServiceAccount", func() string { return s.isGone(account) })
 }
 
-// TestAnOwnerThatIsDeletedTakesNothingBack has an operator that does not know yet that an owner is being deleted, and sees that a child has lost
-// its owner reference: the garbage collector takes it off what shall stay. With a new one it would delete the child.
+// TestAnOwnerThatIsDeletedTakesNothingBack has an operator that does not know yet that an owner is being deleted, and
+// sees that a child has lost its owner reference: the garbage collector takes it off what shall stay. With a new one it
+// would delete the child.
 func TestAnOwnerThatIsDeletedTakesNothingBack(t *testing.T) {
 	a := newApplying(t)
 	child := func() *corev1.ConfigMap {
-		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: a.ns, Name: "child", Labels: map[string]string{v1beta1.PartOfLabel: v1beta1.PartOfValue}}}
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: a.ns, Name: "child",
+			Labels: map[string]string{v1beta1.PartOfLabel: v1beta1.PartOfValue}}}
 	}
 	a.does(child(), created)
 	off := func() {

@@ -39,7 +39,8 @@ func TestAServiceThatIsShownToTheOutsideForAWhile(t *testing.T) {
 				names = append(names, p.Name)
 			}
 			slices.Sort(names)
-			if got := strings.Join(names, " "); got != step.ports || api.Spec.Type != corev1.ServiceTypeClusterIP || len(api.Spec.Ports) != 2 {
+			if got := strings.Join(names, " "); got != step.ports || api.Spec.Type != corev1.ServiceTypeClusterIP ||
+				len(api.Spec.Ports) != 2 {
 				return fmt.Sprintf("that for DNS has the ports %s, the other is %+v", got, api.Spec)
 			}
 			return ""

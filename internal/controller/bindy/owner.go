@@ -26,7 +26,8 @@ type NotOwnedError struct {
 func (e *NotOwnedError) Error() string {
 	object := dialect.Describe(e.Kind, e.Key)
 	if e.Controller == nil {
-		return fmt.Sprintf("the %s was made by somebody else and is left alone; rename or delete it, and it is made here", object)
+		return fmt.Sprintf("the %s was made by somebody else and is left alone; rename or delete it, and it is made here",
+			object)
 	}
 	return fmt.Sprintf("the %s belongs to %s %s (uid %s) and is left alone; rename or delete one of the two",
 		object, e.Controller.Kind, e.Controller.Name, e.Controller.UID)
@@ -44,14 +45,15 @@ func ownerReference(c client.Client, owner client.Object) (metav1.OwnerReference
 	}, nil
 }
 
-// mayTake says why a live object must not be written: it is controlled by somebody else, or by nobody and neither marked as one
-// that this owner made nor the same. Clusters and instances are made by people, too, under any name.
+// mayTake says why a live object must not be written: it is controlled by somebody else, or by nobody and neither
+// marked as one that this owner made nor the same. Clusters and instances are made by people, too, under any name.
 func mayTake(owner, live client.Object, w wanted) error {
 	ref := metav1.GetControllerOf(live)
 	switch {
 	case owner == nil && ref == nil, owner != nil && metav1.IsControlledBy(live, owner):
 		return nil
-	case owner != nil && ref == nil && bearsMark(live, w): // it lost its owner reference, or was restored from a backup without
+	case owner != nil && ref == nil && bearsMark(live, w):
+		// it lost its owner reference, or was restored from a backup without
 		return nil
 	case owner != nil && ref == nil && isThatOne(live, w):
 		return nil
@@ -59,8 +61,8 @@ func mayTake(owner, live client.Object, w wanted) error {
 	return &NotOwnedError{Kind: w.gvk.Kind, Key: w.id.ObjectKey, Controller: ref}
 }
 
-// lostToItsEnd reports whether an object has lost its owner because that is being deleted, which the cache may not know yet: what shall outlive it
-// is taken from it first.
+// lostToItsEnd reports whether an object has lost its owner because that is being deleted, which the cache may not know
+// yet: what shall outlive it is taken from it first.
 func (a *applier) lostToItsEnd(ctx context.Context, owner, live client.Object) (bool, error) {
 	if owner == nil || metav1.IsControlledBy(live, owner) {
 		return false, nil
@@ -79,8 +81,8 @@ func (a *applier) lostToItsEnd(ctx context.Context, owner, live client.Object) (
 	return now.GetUID() != owner.GetUID() || !now.GetDeletionTimestamp().IsZero(), nil
 }
 
-// isThatOne reports whether an instance that somebody made is the very one that its cluster would make: it has its name, says that it is
-// part of the cluster, and in which role, and asks for nothing of its own.
+// isThatOne reports whether an instance that somebody made is the very one that its cluster would make: it has its
+// name, says that it is part of the cluster, and in which role, and asks for nothing of its own.
 func isThatOne(live client.Object, w wanted) bool {
 	i, ok := live.(*v1beta1.Bind9Instance)
 	if !ok {

@@ -27,15 +27,17 @@ func (b *Controller) planFor(ctx context.Context, i *v1beta1.Bind9Instance) (*di
 	}
 	out, err := dialect.PlanOf(i, p, b.Settings)
 	if err != nil {
-		return nil, &dialect.Trouble{Reason: v1beta1.ReasonInvalidSpec, Message: dialect.Sentence("Nothing was changed: %v.", err)}, nil
+		return nil, &dialect.Trouble{Reason: v1beta1.ReasonInvalidSpec, Message: dialect.Sentence("Nothing was changed: %v.",
+			err)}, nil
 	}
 	return out, nil, nil
 }
 
 // clusterNotFound says that the cluster of an instance is not there, and what comes of that.
 func clusterNotFound(i *v1beta1.Bind9Instance, meanwhile string) *dialect.Trouble {
-	return &dialect.Trouble{Reason: v1beta1.ReasonClusterNotFound, Message: dialect.Sentence("There is neither a Bind9Cluster %s/%s nor a ClusterBind9Provider %[2]s: "+
-		"create one, or correct spec.clusterRef. %s", i.Namespace, i.Spec.ClusterRef, meanwhile)}
+	return &dialect.Trouble{Reason: v1beta1.ReasonClusterNotFound, Message: dialect.Sentence(
+		"There is neither a Bind9Cluster %s/%s nor a ClusterBind9Provider %[2]s: "+
+			"create one, or correct spec.clusterRef. %s", i.Namespace, i.Spec.ClusterRef, meanwhile)}
 }
 
 // missesCluster says that an instance is a server of its own because its cluster is not there; nil if that is not so.
@@ -46,8 +48,8 @@ func missesCluster(i *v1beta1.Bind9Instance, p *dialect.Plan) *dialect.Trouble {
 	return clusterNotFound(i, "Until then it is a server of its own.")
 }
 
-// standsAlone reports whether an instance whose cluster is not there is a server of its own until it is. One that was part of a cluster keeps what
-// it has from there, and one that a cluster made goes with that.
+// standsAlone reports whether an instance whose cluster is not there is a server of its own until it is. One that was
+// part of a cluster keeps what it has from there, and one that a cluster made goes with that.
 func (b *Controller) standsAlone(ctx context.Context, i *v1beta1.Bind9Instance) (bool, error) {
 	if metav1.GetControllerOf(i) != nil {
 		return false, nil
@@ -65,8 +67,8 @@ func (b *Controller) standsAlone(ctx context.Context, i *v1beta1.Bind9Instance) 
 	return true, nil
 }
 
-// standing is the server that an instance is while its spec cannot be carried out; nil where its cluster is not there, since that says whether
-// zones are signed.
+// standing is the server that an instance is while its spec cannot be carried out; nil where its cluster is not there,
+// since that says whether zones are signed.
 func (b *Controller) standing(ctx context.Context, i *v1beta1.Bind9Instance) (*dialect.Server, error) {
 	p, err := b.parentOf(ctx, i)
 	if err != nil || p == nil && i.Spec.ClusterRef != "" {
@@ -83,7 +85,8 @@ func (b *Controller) parentOf(ctx context.Context, i *v1beta1.Bind9Instance) (*d
 	var cluster v1beta1.Bind9Cluster
 	err := b.Client.Get(ctx, client.ObjectKey{Namespace: i.Namespace, Name: i.Spec.ClusterRef}, &cluster)
 	if err == nil {
-		return &dialect.Parent{Kind: v1beta1.KindCluster, Name: cluster.Name, Generation: cluster.Generation, Spec: &cluster.Spec.CommonSpec}, nil
+		return &dialect.Parent{Kind: v1beta1.KindCluster, Name: cluster.Name, Generation: cluster.Generation,
+			Spec: &cluster.Spec.CommonSpec}, nil
 	}
 	if !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("reading Bind9Cluster %s/%s: %w", i.Namespace, i.Spec.ClusterRef, err)
@@ -91,7 +94,8 @@ func (b *Controller) parentOf(ctx context.Context, i *v1beta1.Bind9Instance) (*d
 	var provider v1beta1.ClusterBind9Provider
 	err = b.Client.Get(ctx, client.ObjectKey{Name: i.Spec.ClusterRef}, &provider)
 	if err == nil {
-		return &dialect.Parent{Kind: v1beta1.KindProvider, Name: provider.Name, Generation: provider.Generation, Spec: &provider.Spec.CommonSpec}, nil
+		return &dialect.Parent{Kind: v1beta1.KindProvider, Name: provider.Name, Generation: provider.Generation,
+			Spec: &provider.Spec.CommonSpec}, nil
 	}
 	if !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("reading ClusterBind9Provider %s: %w", i.Spec.ClusterRef, err)

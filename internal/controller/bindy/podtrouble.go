@@ -16,8 +16,8 @@ import (
 // mostPods is how many pods a message tells of.
 const mostPods = 3
 
-// podTroubles say why pods are not ready, as sentences. They say the same for as long as the cause is the same: a count of restarts, or
-// the turns that a retry takes, would have the status written for ever.
+// podTroubles say why pods are not ready, as sentences. They say the same for as long as the cause is the same: a count
+// of restarts, or the turns that a retry takes, would have the status written for ever.
 func podTroubles(pods []corev1.Pod) []string {
 	pods = slices.Clone(pods)
 	slices.SortFunc(pods, func(a, b corev1.Pod) int {
@@ -70,7 +70,9 @@ func podTrouble(p *corev1.Pod) string {
 	switch {
 	case len(waiting) == 0 && len(p.Status.ContainerStatuses) > 0, len(p.Status.Conditions) == 0:
 		return "" // it is about to tell
-	case !slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.State.Running != nil }):
+	case !slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
+		return c.State.Running != nil
+	}):
 		return fmt.Sprintf("Pod %s is being started; if that takes long, kubectl describe pod tells why.", p.Name)
 	case slices.Equal(waiting, []string{dialect.BindcarContainer}):
 		return fmt.Sprintf("Pod %s does not have all of its zones yet.", p.Name)
@@ -82,8 +84,10 @@ func podTrouble(p *corev1.Pod) string {
 func containerTrouble(pod string, c *corev1.ContainerStatus) string {
 	if w := c.State.Waiting; w != nil {
 		switch w.Reason {
-		case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable":
-			return strings.TrimSpace(dialect.Sentence("Pod %s cannot have the image %s of its container %s: correct the image or the version in the spec, or make it available. %s",
+		case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError",
+			"RegistryUnavailable":
+			return strings.TrimSpace(dialect.Sentence("Pod %s cannot have the image %s of its container %s: correct the image "+
+				"or the version in the spec, or make it available. %s",
 				pod, c.Image, c.Name, pullError(w.Message)))
 		case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
 			return dialect.Sentence("The container %s of Pod %s cannot be started: %s.", c.Name, pod, w.Message)

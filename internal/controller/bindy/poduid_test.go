@@ -23,10 +23,12 @@ func ownLabels() map[string]string {
 }
 
 func ownOwner() []metav1.OwnerReference {
-	return []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "dns-5d4f8c7b9", UID: "set", Controller: ptr.To(true)}}
+	return []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "dns-5d4f8c7b9", UID: "set",
+		Controller: ptr.To(true)}}
 }
 
-// TestAnAddressThatAnotherPodHas has a pod that is gone, of which the operator has not heard, and whose address another server got.
+// TestAnAddressThatAnotherPodHas has a pod that is gone, of which the operator has not heard, and whose address another
+// server got.
 func TestAnAddressThatAnotherPodHas(t *testing.T) {
 	server := newBindPod(t, "later", ownSecrets(t)...)
 	for _, token := range []string{sidecarToken, "another"} {
@@ -41,7 +43,8 @@ func TestAnAddressThatAnotherPodHas(t *testing.T) {
 		if after == 0 || after > mostRetry || len(troubles) > 0 {
 			t.Errorf("with the token %q: look again in %s, and %v", token, after, troubles)
 		}
-		if e := b.ask(t.Context(), &keyTask{pods: []corev1.Pod{*gone}}, b.Clock()); e.complete || len(e.lists) > 0 || len(e.troubles) > 0 {
+		if e := b.ask(t.Context(), &keyTask{pods: []corev1.Pod{*gone}}, b.Clock()); e.complete || len(e.lists) > 0 ||
+			len(e.troubles) > 0 {
 			t.Errorf("with the token %q: another pod's keys are evidence: %+v", token, e)
 		}
 		if content, err := server.sidecar().Content(t.Context()); err != nil || content.Declared {
@@ -51,7 +54,9 @@ func TestAnAddressThatAnotherPodHas(t *testing.T) {
 		// It lasts, and the pod does not serve.
 		gone.Status.Conditions[0].Status = corev1.ConditionFalse
 		_, troubles = b.declare(t.Context(), s, []corev1.Pod{*gone})
-		if len(troubles) != 1 || !strings.Contains(troubles[0].Message, "At 127.0.0.1, the address of Pod n/earlier, another pod answers.") || strings.Contains(troubles[0].Message, "ServiceAccount") {
+		if len(troubles) != 1 || !strings.Contains(troubles[0].Message,
+			"At 127.0.0.1, the address of Pod n/earlier, another pod answers.") || strings.Contains(troubles[0].Message,
+			"ServiceAccount") {
 			t.Errorf("with the token %q: the troubles are %v", token, troubles)
 		}
 	}
@@ -78,7 +83,9 @@ func TestPodsOfOthersAreShownNoToken(t *testing.T) {
 		{"it is of another Deployment", func(p *corev1.Pod) { p.OwnerReferences[0].Name = "web-5d4f8c7b9" }, false},
 		{"it is of a ReplicaSet of no Deployment", func(p *corev1.Pod) { p.OwnerReferences[0].Name = "dns" }, false},
 		{"it is of a Job", func(p *corev1.Pod) { p.OwnerReferences[0].Kind = "Job" }, false},
-		{"it is of something that is called so too", func(p *corev1.Pod) { p.OwnerReferences[0].APIVersion = "example.org/v1" }, false},
+		{"it is of something that is called so too", func(p *corev1.Pod) {
+			p.OwnerReferences[0].APIVersion = "example.org/v1"
+		}, false},
 		{"its owner does not control it", func(p *corev1.Pod) { p.OwnerReferences[0].Controller = nil }, false},
 	} {
 		b, s := caller(t, sidecarToken)
@@ -89,7 +96,8 @@ func TestPodsOfOthersAreShownNoToken(t *testing.T) {
 			t.Errorf("%s: look again in %s, and %v", tt.name, after, troubles)
 		}
 		evidence := b.ask(t.Context(), &keyTask{pods: []corev1.Pod{*p}}, time.Now())
-		if called := other.calls.Load() > before; called != tt.calls || len(evidence.lists) > 0 != tt.calls || !evidence.complete {
+		if called := other.calls.Load() > before; called != tt.calls || len(evidence.lists) > 0 != tt.calls ||
+			!evidence.complete {
 			t.Errorf("%s: it was called: %v; %+v", tt.name, called, evidence)
 		}
 	}
@@ -99,7 +107,8 @@ func TestPodsOfADeploymentAreItsServers(t *testing.T) {
 	s := fleetStage(t)
 	a := s.namespace("a")
 	s.apply(instanceManifest, a, "dns-ns-1", `role: Primary, replicas: 2`)
-	s.apply(`{apiVersion: v1, kind: Pod, metadata: {namespace: %s, name: mine, labels: {app: bind9, instance: dns-ns-1}}, spec: {containers: [{name: api, image: x}]}}`, a)
+	s.apply(
+		`{apiVersion: v1, kind: Pod, metadata: {namespace: %s, name: mine, labels: {app: bind9, instance: dns-ns-1}}, spec: {containers: [{name: api, image: x}]}}`, a)
 	s.eventually("the pods", func() string {
 		var pods corev1.PodList
 		if err := s.live.List(s.ctx, &pods, client.InNamespace(a)); err != nil {

@@ -71,7 +71,8 @@ func (b *Controller) reconcileProvider(ctx context.Context, key client.ObjectKey
 	}
 	targets, err := b.targets(&provider)
 	if err != nil {
-		return 0, b.reportProvider(ctx, &provider, nil, []dialect.Trouble{{Reason: v1beta1.ReasonInvalidSpec, Message: dialect.Sentence("Nothing was changed: %v.", err)}})
+		return 0, b.reportProvider(ctx, &provider, nil,
+			[]dialect.Trouble{{Reason: v1beta1.ReasonInvalidSpec, Message: dialect.Sentence("Nothing was changed: %v.", err)}})
 	}
 	if err := b.withFinalizer(ctx, &provider, v1beta1.ProviderFinalizer); err != nil {
 		return 0, err
@@ -91,7 +92,8 @@ func (b *Controller) targets(p *v1beta1.ClusterBind9Provider) ([]string, error) 
 }
 
 // applyClusters brings a cluster into every namespace. What is wrong with one does not hold up the others.
-func (b *Controller) applyClusters(ctx context.Context, p *v1beta1.ClusterBind9Provider, targets []string) ([]dialect.Trouble, error) {
+func (b *Controller) applyClusters(ctx context.Context, p *v1beta1.ClusterBind9Provider,
+	targets []string) ([]dialect.Trouble, error) {
 	var troubles []dialect.Trouble
 	var errs []error
 	var made []string
@@ -139,11 +141,13 @@ func (b *Controller) usable(ctx context.Context, p *v1beta1.ClusterBind9Provider
 	err := b.Client.Get(ctx, client.ObjectKey{Name: name}, namespace)
 	switch {
 	case apierrors.IsNotFound(err):
-		return &errNamespace{dialect.Sentence("The namespace %s does not exist: create it, and it gets its cluster, or take it out of the spec of ClusterBind9Provider %s.", name, p.Name)}
+		return &errNamespace{dialect.Sentence("The namespace %s does not exist: create it, and it gets its cluster, or "+
+			"take it out of the spec of ClusterBind9Provider %s.", name, p.Name)}
 	case err != nil:
 		return fmt.Errorf("reading the namespace %s: %w", name, err)
 	case !namespace.DeletionTimestamp.IsZero():
-		return &errNamespace{dialect.Sentence("The namespace %s is being deleted: it gets a cluster if it is created again; otherwise take it out of the spec of ClusterBind9Provider %s.", name, p.Name)}
+		return &errNamespace{dialect.Sentence("The namespace %s is being deleted: it gets a cluster if it is created "+
+			"again; otherwise take it out of the spec of ClusterBind9Provider %s.", name, p.Name)}
 	}
 	return nil
 }
@@ -158,12 +162,15 @@ func troubleOf(err error, namespace string) (*dialect.Trouble, error) {
 	case errors.As(err, &absent):
 		return &dialect.Trouble{Reason: v1beta1.ReasonNamespaceNotFound, Message: absent.message}, nil
 	case errors.As(err, &notOwned):
-		return &dialect.Trouble{Reason: v1beta1.ReasonNotOwned, Message: controller.Capital(notOwned.Error()) + "."}, err // not everybody's objects are watched
+		// not everybody's objects are watched
+		return &dialect.Trouble{Reason: v1beta1.ReasonNotOwned, Message: controller.Capital(notOwned.Error()) + "."}, err
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), apierrors.IsNotFound(err):
 		// The watch of namespaces has not told yet.
-		return &dialect.Trouble{Reason: v1beta1.ReasonNamespaceNotFound, Message: dialect.Sentence("The namespace %s cannot take objects: %v.", namespace, err)}, nil
+		return &dialect.Trouble{Reason: v1beta1.ReasonNamespaceNotFound, Message: dialect.Sentence(
+			"The namespace %s cannot take objects: %v.", namespace, err)}, nil
 	}
-	return &dialect.Trouble{Reason: v1beta1.ReasonReconcileFailed, Message: dialect.Sentence("It is tried again: %v.", err)}, err
+	return &dialect.Trouble{Reason: v1beta1.ReasonReconcileFailed, Message: dialect.Sentence("It is tried again: %v.",
+		err)}, err
 }
 
 // removeClusters deletes the clusters of namespaces that the spec does not list any more.
@@ -220,11 +227,14 @@ func (b *Controller) deleteProvider(ctx context.Context, p *v1beta1.ClusterBind9
 	for i := range clusters {
 		names[i] = clusters[i].Namespace + "/" + clusters[i].Name
 	}
-	return b.reportProvider(ctx, p, nil, []dialect.Trouble{{Reason: v1beta1.ReasonDeleting, Message: dialect.Sentence("It is being deleted, and waits for Bind9Cluster %s to be gone.", dialect.List(names))}})
+	return b.reportProvider(ctx, p, nil,
+		[]dialect.Trouble{{Reason: v1beta1.ReasonDeleting, Message: dialect.Sentence(
+			"It is being deleted, and waits for Bind9Cluster %s to be gone.", dialect.List(names))}})
 }
 
 // reportProvider brings the status up to date.
-func (b *Controller) reportProvider(ctx context.Context, p *v1beta1.ClusterBind9Provider, targets []string, troubles []dialect.Trouble) error {
+func (b *Controller) reportProvider(ctx context.Context, p *v1beta1.ClusterBind9Provider, targets []string,
+	troubles []dialect.Trouble) error {
 	clusters, err := b.clustersOf(ctx, p)
 	if err != nil {
 		return err

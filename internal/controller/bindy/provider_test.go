@@ -41,18 +41,22 @@ func TestH1AProviderHasAClusterInEachNamespace(t *testing.T) {
 	s := newStage(t)
 	a, b, c := s.namespace("a"), s.namespace("b"), s.namespace("c")
 	s.start(hierarchy)
-	s.apply(providerManifest, s.word, strings.Join([]string{a, b, c}, ","), "primaryReplicas: 2, secondaryReplicas: 3, version: '9.18'")
+	s.apply(providerManifest, s.word, strings.Join([]string{a, b, c}, ","),
+		"primaryReplicas: 2, secondaryReplicas: 3, version: '9.18'")
 	for _, namespace := range []string{a, b, c} {
 		s.eventually("a cluster", func() string { return s.hasCluster(namespace, s.provider(s.word)) })
 	}
 	p, got := s.provider(s.word), s.bindCluster(a, s.word)
-	if got.Labels[v1beta1.ManagedByLabel] != "ClusterBind9Provider" || *got.Spec.PrimaryReplicas != 2 || *got.Spec.SecondaryReplicas != 3 || got.Spec.Version != "9.18" {
+	if got.Labels[v1beta1.ManagedByLabel] != "ClusterBind9Provider" || *got.Spec.PrimaryReplicas != 2 ||
+		*got.Spec.SecondaryReplicas != 3 || got.Spec.Version != "9.18" {
 		t.Errorf("the cluster is not as the provider says: %v %+v", got.Labels, got.Spec)
 	}
-	if ref := got.OwnerReferences; len(ref) != 1 || ref[0].Kind != "ClusterBind9Provider" || ref[0].UID != p.UID || !*ref[0].Controller || !*ref[0].BlockOwnerDeletion {
+	if ref := got.OwnerReferences; len(ref) != 1 || ref[0].Kind != "ClusterBind9Provider" || ref[0].UID != p.UID ||
+		!*ref[0].Controller || !*ref[0].BlockOwnerDeletion {
 		t.Errorf("the owner references are %+v", ref)
 	}
-	if !slices.Contains(p.Finalizers, "bindy.firestoned.io/bind9cluster-finalizer") || !slices.Contains(got.Finalizers, "bindy.firestoned.io/bind9cluster-finalizer") {
+	if !slices.Contains(p.Finalizers, "bindy.firestoned.io/bind9cluster-finalizer") || !slices.Contains(got.Finalizers,
+		"bindy.firestoned.io/bind9cluster-finalizer") {
 		t.Errorf("the finalizers are %v and %v", p.Finalizers, got.Finalizers)
 	}
 	s.eventually("the status", func() string {
@@ -96,8 +100,10 @@ func (s *stage) markReady(namespaces ...string) {
 
 func (s *stage) markInstance(i *v1beta1.Bind9Instance, status string) {
 	s.Helper()
-	body := fmt.Sprintf(`{"status":{"observedParentGeneration":%d,"conditions":[{"type":"Ready","status":%q,"reason":"Tested","message":"","observedGeneration":%d,"lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`,
-		s.bindCluster(i.Namespace, i.Spec.ClusterRef).Generation, status, i.Generation)
+	body :=
+		fmt.Sprintf(
+			`{"status":{"observedParentGeneration":%d,"conditions":[{"type":"Ready","status":%q,"reason":"Tested","message":"","observedGeneration":%d,"lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`,
+			s.bindCluster(i.Namespace, i.Spec.ClusterRef).Generation, status, i.Generation)
 	s.patchStatus(i, body)
 }
 
@@ -105,7 +111,8 @@ func TestAProviderWithoutNamespacesHasTheDefault(t *testing.T) {
 	s := newStage(t)
 	s.namespace("default") // as --bindy-namespace says
 	s.start(hierarchy)
-	s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: ClusterBind9Provider, metadata: {name: %s}, spec: {primaryReplicas: 1}}`, s.word)
+	s.apply(
+		`{apiVersion: bindy.firestoned.io/v1beta1, kind: ClusterBind9Provider, metadata: {name: %s}, spec: {primaryReplicas: 1}}`, s.word)
 	s.eventually("a cluster", func() string { return s.hasCluster(s.word+"-default", s.provider(s.word)) })
 }
 
@@ -116,22 +123,27 @@ func TestANamespaceThatIsNotThere(t *testing.T) {
 	s.apply(providerManifest, s.word, absent+","+a, "primaryReplicas: 1")
 	s.eventually("the cluster of the other namespace", func() string { return s.hasCluster(a, s.provider(s.word)) })
 	s.eventually("the condition", func() string {
-		return ready(s.provider(s.word).Status.Conditions, "False", "NamespaceNotFound", "The namespace "+absent+" does not exist: create it")
+		return ready(s.provider(s.word).Status.Conditions, "False", "NamespaceNotFound", "The namespace "+absent+
+			" does not exist: create it")
 	})
 	s.namespace("later")
-	s.eventually("the cluster of the namespace that is there now", func() string { return s.hasCluster(absent, s.provider(s.word)) })
+	s.eventually("the cluster of the namespace that is there now", func() string {
+		return s.hasCluster(absent, s.provider(s.word))
+	})
 	s.eventually("the condition", func() string {
 		return ready(s.provider(s.word).Status.Conditions, "False", "NotReady")
 	})
 
 	// A namespace that goes takes the cluster with it, and one that returns has it again.
-	held := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: absent, Name: "held", Finalizers: []string{"example.org/held"}}}
+	held := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: absent, Name: "held", Finalizers: []string{
+		"example.org/held"}}}
 	if err := s.live.Create(s.ctx, held); err != nil {
 		t.Fatal(err)
 	}
 	s.remove(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: absent}})
 	s.eventually("the condition while it goes", func() string {
-		return ready(s.provider(s.word).Status.Conditions, "False", "NamespaceNotFound", "The namespace "+absent+" is being deleted")
+		return ready(s.provider(s.word).Status.Conditions, "False", "NamespaceNotFound", "The namespace "+absent+
+			" is being deleted")
 	})
 	s.patch(held, `{"metadata":{"finalizers":null}}`)
 	s.eventually("the condition when it is gone", func() string {
@@ -150,10 +162,12 @@ func TestAClusterOfThatNameThatSomebodyElseMade(t *testing.T) {
 	s.apply(providerManifest, s.word, a+","+b, "primaryReplicas: 2")
 	s.eventually("the cluster of the other namespace", func() string { return s.hasCluster(b, s.provider(s.word)) })
 	s.eventually("the condition", func() string {
-		return ready(s.provider(s.word).Status.Conditions, "False", "NotOwned", "Bind9Cluster "+a+"/"+s.word+" was made by somebody else", "rename or delete it")
+		return ready(s.provider(s.word).Status.Conditions, "False", "NotOwned", "Bind9Cluster "+a+"/"+s.word+
+			" was made by somebody else", "rename or delete it")
 	})
 	s.quiet()
-	if now := s.bindCluster(a, s.word); now.Generation != theirs.Generation || len(now.OwnerReferences) > 0 || now.Spec.Version != "9.20" {
+	if now := s.bindCluster(a, s.word); now.Generation != theirs.Generation || len(now.OwnerReferences) > 0 ||
+		now.Spec.Version != "9.20" {
 		t.Errorf("somebody else's cluster was touched: %+v", now)
 	}
 	s.remove(theirs)
@@ -193,7 +207,8 @@ func TestAClusterOfAProviderIsKeptAsTheProviderSays(t *testing.T) {
 	s := newStage(t)
 	a := s.namespace("a")
 	s.start(hierarchy)
-	s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: ClusterBind9Provider, metadata: {name: %s}, spec: {namespace: %s, version: '9.18', primary: {replicas: 1}}}`, s.word, a)
+	s.apply(
+		`{apiVersion: bindy.firestoned.io/v1beta1, kind: ClusterBind9Provider, metadata: {name: %s}, spec: {namespace: %s, version: '9.18', primary: {replicas: 1}}}`, s.word, a)
 	s.eventually("a cluster", func() string { return s.hasCluster(a, s.provider(s.word)) })
 	s.patch(s.bindCluster(a, s.word), `{"metadata":{"annotations":{"note":"mine"},"finalizers":["example.org/wait","bindy.firestoned.io/bind9cluster-finalizer"],"labels":{"bindy.firestoned.io/managed-by":"me"}},
 		"spec":{"version":"9.20","primary":{"labels":{"tier":"edge"}}}}`)
@@ -204,7 +219,8 @@ func TestAClusterOfAProviderIsKeptAsTheProviderSays(t *testing.T) {
 		}
 		return ""
 	})
-	if c := s.bindCluster(a, s.word); c.Annotations["note"] != "mine" || len(c.Finalizers) != 2 || c.Spec.Primary.Labels["tier"] != "edge" {
+	if c := s.bindCluster(a, s.word); c.Annotations["note"] != "mine" || len(c.Finalizers) != 2 ||
+		c.Spec.Primary.Labels["tier"] != "edge" {
 		t.Errorf("what others wrote is gone: %v %v %+v", c.Annotations, c.Finalizers, c.Spec.Primary)
 	}
 	s.patch(s.provider(s.word), `{"spec":{"version":"9.20"}}`)

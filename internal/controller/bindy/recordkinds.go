@@ -19,8 +19,8 @@ func RecordKinds() []client.Object {
 	}
 }
 
-// Served are the kinds of records that the API server has. The existing Bindy knows no PTRRecord, and where its definitions are
-// installed there are none to be had.
+// Served are the kinds of records that the API server has. The existing Bindy knows no PTRRecord, and where its
+// definitions are installed there are none to be had.
 func Served(mapper meta.RESTMapper) ([]client.Object, error) {
 	_, err := mapper.RESTMapping(v1beta1.GroupVersion.WithKind("PTRRecord").GroupKind(), v1beta1.GroupVersion.Version)
 	if err != nil && !meta.IsNoMatchError(err) {

@@ -62,14 +62,15 @@ func (z *Zones) writeRecord(ctx context.Context, id zone.ID) error {
 	if !sent || err != nil {
 		return err
 	}
-	if ready.Status != metav1.ConditionTrue && ready.Reason != controller.ReasonPending && !told(r.Status.Conditions, ready.Reason) {
+	if ready.Status != metav1.ConditionTrue && ready.Reason != controller.ReasonPending &&
+		!told(r.Status.Conditions, ready.Reason) {
 		z.b.warning(r.Object, ready.Reason, v1beta1.ConditionReady, ready.Message)
 	}
 	return nil
 }
 
-// letRecordGo takes off a record that is being deleted the finalizer that the existing Bindy put on it. We put none: the servers
-// lose what no object asks for, whenever that is noticed.
+// letRecordGo takes off a record that is being deleted the finalizer that the existing Bindy put on it. We put none:
+// the servers lose what no object asks for, whenever that is noticed.
 func (z *Zones) letRecordGo(ctx context.Context, r dialect.Record) error {
 	o, ok := r.Object.DeepCopyObject().(client.Object)
 	if !ok {
@@ -110,9 +111,11 @@ func (z *Zones) recordReady(v zone.Verdict, served controller.Outcome) controlle
 	z.mu.Unlock()
 	switch {
 	case len(fleet.all()) == 0:
-		return controller.Not(v1beta1.ReasonNoInstances, dialect.Sentence("No server has %s, the record's zone; see there.", v.Zone))
+		return controller.Not(v1beta1.ReasonNoInstances, dialect.Sentence("No server has %s, the record's zone; see there.",
+			v.Zone))
 	case len(fleet.primaries) == 0:
-		return controller.Not(v1beta1.ReasonNoPrimaryInstances, dialect.Sentence("No primary server has %s, the record's zone; see there.", v.Zone))
+		return controller.Not(v1beta1.ReasonNoPrimaryInstances, dialect.Sentence(
+			"No primary server has %s, the record's zone; see there.", v.Zone))
 	case served.Status != metav1.ConditionTrue:
 		return served
 	}
@@ -131,7 +134,8 @@ func (z *Zones) placed(status *v1beta1.RecordStatus, v zone.Verdict) {
 		name := strings.TrimSuffix(k.zone.Spec.ZoneName, ".")
 		status.Zone = name
 		status.ZoneRef = &v1beta1.ZoneReference{
-			APIVersion: v1beta1.GroupVersion.String(), Kind: v1beta1.KindZone, Name: v.Zone.Name, Namespace: v.Zone.Namespace, ZoneName: name,
+			APIVersion: v1beta1.GroupVersion.String(), Kind: v1beta1.KindZone, Name: v.Zone.Name, Namespace: v.Zone.Namespace,
+			ZoneName: name,
 		}
 	}
 }

@@ -16,7 +16,9 @@ func TestPodsAreReplacedOnceForAChange(t *testing.T) {
 	names := []string{"dns-primary-0", "dns-primary-1", "dns-secondary-0", "dns-secondary-1"}
 	allReady := func() {
 		s.Helper()
-		s.eventually("all ready", func() string { return ready(s.bindCluster(a, "dns").Status.Conditions, "True", "AllReady", "4 of 4") })
+		s.eventually("all ready", func() string {
+			return ready(s.bindCluster(a, "dns").Status.Conditions, "True", "AllReady", "4 of 4")
+		})
 	}
 	allReady()
 	watched := s.watchRollOuts(a)

@@ -22,10 +22,11 @@ type decision struct {
 	unready  bool   // that one is not ready; otherwise it only goes first
 }
 
-// mayRoll decides whether the pods of a server may be replaced. Of the servers of a cluster one at a time is, in the order of their
-// names, and only while all others serve. One whose pods are not ready anyhow may: nothing is lost by it, and it is how a bad version is
-// mended. As long as it serves all the same, it waits for a sibling that has just been given what is wanted now: a bad version stops at
-// the first server. Siblings are the other servers, those without pods left out.
+// mayRoll decides whether the pods of a server may be replaced. Of the servers of a cluster one at a time is, in the
+// order of their names, and only while all others serve. One whose pods are not ready anyhow may: nothing is lost by
+// it, and it is how a bad version is mended. As long as it serves all the same, it waits for a sibling that has just
+// been given what is wanted now: a bad version stops at the first server. Siblings are the other servers, those without
+// pods left out.
 func mayRoll(self member, siblings []member) decision {
 	siblings = slices.Clone(siblings)
 	slices.SortFunc(siblings, func(a, b member) int { return dialect.CompareInstances(a.name, b.name) })

@@ -27,16 +27,26 @@ func TestMayRoll(t *testing.T) {
 		want     decision
 	}{
 		{"a server without siblings", at("dns-primary-0", due), nil, decision{may: true}},
-		{"the first of several", at("dns-primary-0", due), []member{at("dns-primary-1", due), at("dns-secondary-0", due)}, decision{may: true}},
-		{"one whose turn has not come", at("dns-secondary-0", due), []member{at("dns-primary-1", due), at("dns-primary-0", done)}, decision{waitsFor: "dns-primary-1"}},
-		{"the tenth goes after the second", at("dns-primary-10", due), []member{at("dns-primary-2", due)}, decision{waitsFor: "dns-primary-2"}},
-		{"a sibling is not ready", at("dns-primary-0", due), []member{at("dns-secondary-0", broken)}, decision{waitsFor: "dns-secondary-0", unready: true}},
-		{"a sibling is not ready and due itself", at("dns-primary-0", due), []member{at("dns-secondary-0", replaced)}, decision{waitsFor: "dns-secondary-0", unready: true}},
-		{"one that has a bad version and still serves", at("dns-primary-0", stuck), []member{at("dns-primary-1", done)}, decision{may: true}},
-		{"one that still serves, while another tries the version", at("dns-primary-1", stuck), []member{at("dns-primary-0", trying)}, decision{waitsFor: "dns-primary-0", unready: true}},
-		{"one that still serves, while another has a bad version, too", at("dns-primary-1", stuck), []member{at("dns-primary-0", stuck)}, decision{may: true}},
-		{"one that does not serve, while another tries the version", at("dns-primary-1", replaced), []member{at("dns-primary-0", trying)}, decision{may: true}},
-		{"one that is not ready itself", at("dns-secondary-0", replaced), []member{at("dns-primary-0", broken), at("dns-primary-1", due)}, decision{may: true}},
+		{"the first of several", at("dns-primary-0", due), []member{at("dns-primary-1", due), at("dns-secondary-0", due)},
+			decision{may: true}},
+		{"one whose turn has not come", at("dns-secondary-0", due),
+			[]member{at("dns-primary-1", due), at("dns-primary-0", done)}, decision{waitsFor: "dns-primary-1"}},
+		{"the tenth goes after the second", at("dns-primary-10", due), []member{at("dns-primary-2", due)},
+			decision{waitsFor: "dns-primary-2"}},
+		{"a sibling is not ready", at("dns-primary-0", due), []member{at("dns-secondary-0", broken)},
+			decision{waitsFor: "dns-secondary-0", unready: true}},
+		{"a sibling is not ready and due itself", at("dns-primary-0", due), []member{at("dns-secondary-0", replaced)},
+			decision{waitsFor: "dns-secondary-0", unready: true}},
+		{"one that has a bad version and still serves", at("dns-primary-0", stuck), []member{at("dns-primary-1", done)},
+			decision{may: true}},
+		{"one that still serves, while another tries the version", at("dns-primary-1", stuck),
+			[]member{at("dns-primary-0", trying)}, decision{waitsFor: "dns-primary-0", unready: true}},
+		{"one that still serves, while another has a bad version, too", at("dns-primary-1", stuck),
+			[]member{at("dns-primary-0", stuck)}, decision{may: true}},
+		{"one that does not serve, while another tries the version", at("dns-primary-1", replaced),
+			[]member{at("dns-primary-0", trying)}, decision{may: true}},
+		{"one that is not ready itself", at("dns-secondary-0", replaced),
+			[]member{at("dns-primary-0", broken), at("dns-primary-1", due)}, decision{may: true}},
 	} {
 		if got := mayRoll(c.self, c.siblings); got != c.want {
 			t.Errorf("%s: %+v and not %+v", c.name, got, c.want)
@@ -44,13 +54,14 @@ func TestMayRoll(t *testing.T) {
 	}
 }
 
-// In whatever order servers ask, and whatever becomes of their pods, no more than one that was ready is not, because of us; and as
-// long as pods become ready in the end, all get the new template.
+// In whatever order servers ask, and whatever becomes of their pods, no more than one that was ready is not, because of
+// us; and as long as pods become ready in the end, all get the new template.
 func TestRollOutsNeverOverlapAndAlwaysEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		servers := make([]member, rapid.IntRange(1, 6).Draw(t, "servers"))
 		for i := range servers {
-			servers[i] = member{name: fmt.Sprintf("dns-primary-%d", i), due: rapid.Bool().Draw(t, "due"), serves: rapid.Bool().Draw(t, "serves")}
+			servers[i] = member{name: fmt.Sprintf("dns-primary-%d", i), due: rapid.Bool().Draw(t, "due"),
+				serves: rapid.Bool().Draw(t, "serves")}
 			servers[i].settled = servers[i].serves && rapid.Bool().Draw(t, "settled")
 			servers[i].rolling = !servers[i].settled && rapid.Bool().Draw(t, "rolling")
 		}
@@ -114,12 +125,15 @@ func TestH6AClusterIsReplacedOneServerAtATime(t *testing.T) {
 	s.apply(clusterManifest, a, "dns", `primaryReplicas: 2, secondaryReplicas: 2`)
 	names := []string{"dns-primary-0", "dns-primary-1", "dns-secondary-0", "dns-secondary-1"}
 	allReady := func() {
-		s.eventually("all ready", func() string { return ready(s.bindCluster(a, "dns").Status.Conditions, "True", "AllReady", "4 of 4") })
+		s.eventually("all ready", func() string {
+			return ready(s.bindCluster(a, "dns").Status.Conditions, "True", "AllReady", "4 of 4")
+		})
 	}
 	allReady()
 	s.eventually("the parents", func() string {
 		for _, name := range names {
-			if st := s.instance(a, name).Status; st.ClusterRef == nil || st.ClusterRef.Kind != "Bind9Cluster" || st.ClusterRef.Namespace != a || st.ObservedParentGeneration == 0 {
+			if st := s.instance(a, name).Status; st.ClusterRef == nil || st.ClusterRef.Kind != "Bind9Cluster" ||
+				st.ClusterRef.Namespace != a || st.ObservedParentGeneration == 0 {
 				return fmt.Sprintf("%+v", st)
 			}
 		}
@@ -153,7 +167,8 @@ func TestH6AClusterIsReplacedOneServerAtATime(t *testing.T) {
 		for _, name := range names[1:] {
 			i := s.instance(a, name)
 			held := progress(i)
-			if complaint := ready(i.Status.Conditions, "True", "AllReady"); complaint != "" || !strings.Contains(held, names[0]) {
+			if complaint := ready(i.Status.Conditions, "True", "AllReady"); complaint != "" ||
+				!strings.Contains(held, names[0]) {
 				return fmt.Sprintf("%s: %s %s", name, complaint, held)
 			}
 		}
@@ -164,7 +179,8 @@ func TestH6AClusterIsReplacedOneServerAtATime(t *testing.T) {
 		t.Error(complaint)
 	}
 	// Meanwhile the others are held to what they have, and scale.
-	s.patch(s.deployment(a, names[1]), `{"spec":{"template":{"spec":{"containers":[{"name":"bind9","image":"mine"}]}},"replicas":3}}`)
+	s.patch(s.deployment(a, names[1]),
+		`{"spec":{"template":{"spec":{"containers":[{"name":"bind9","image":"mine"}]}},"replicas":3}}`)
 	s.eventually("what was held back is kept", func() string {
 		if d := s.deployment(a, names[1]); *d.Spec.Replicas != 1 || !settled(d) { // what is not settled takes no turn
 			return fmt.Sprint(*d.Spec.Replicas, d.Status)
@@ -185,8 +201,8 @@ func progress(i *v1beta1.Bind9Instance) string {
 	return ""
 }
 
-// watchRollOuts watches that no two Deployments of a namespace replace pods at once, until the test ends, and returns what tells in which order
-// they did.
+// watchRollOuts watches that no two Deployments of a namespace replace pods at once, until the test ends, and returns
+// what tells in which order they did.
 func (s *stage) watchRollOuts(namespace string) func() string {
 	s.Helper()
 	watching, err := client.NewWithWatch(s.config, client.Options{Scheme: s.scheme})

@@ -11,13 +11,15 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// How soon an instance is looked at again because of its zones. Its status names all of them, and to write a thousand takes the API server a fifth of a second.
+// How soon an instance is looked at again because of its zones. Its status names all of them, and to write a thousand
+// takes the API server a fifth of a second.
 const (
 	leastPause   = 20 * time.Millisecond
 	pauseForZone = 10 * time.Millisecond
 )
 
-// wakeInstances has instances looked at again: at once, or with all that happens until then, when the last look was just now.
+// wakeInstances has instances looked at again: at once, or with all that happens until then, when the last look was
+// just now.
 func (z *Zones) wakeInstances(keys ...client.ObjectKey) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -37,13 +39,14 @@ func (z *Zones) wakeInstances(keys ...client.ObjectKey) {
 			}
 			z.due[key] = due
 		}
-		// Also if it was asked for already: the queue has each instance once, and may have handed it out before that because of something else.
+		// Also if it was asked for already: the queue has each instance once, and may have handed it out before that because
+		// of something else.
 		z.wake.AddAfter(reconcile.Request{NamespacedName: key}, due.Sub(now))
 	}
 }
 
-// A rush is when so many zones are to be brought to servers at once that it takes a while. DNS goes first then: statuses wait, but
-// for no longer than maxRush, after which that is how things are.
+// A rush is when so many zones are to be brought to servers at once that it takes a while. DNS goes first then:
+// statuses wait, but for no longer than maxRush, after which that is how things are.
 const (
 	manyZones = 16
 	maxRush   = 30 * time.Second
@@ -81,8 +84,8 @@ func (z *Zones) isSoon(since, now time.Time) bool {
 	return took < grace || took < rushGrace && z.backlog() >= manyZones
 }
 
-// lookAgain is when to see whether something is still on its way. What arrives is told anyway, so that thousands need not be
-// asked for every second while others have their turn.
+// lookAgain is when to see whether something is still on its way. What arrives is told anyway, so that thousands need
+// not be asked for every second while others have their turn.
 func (z *Zones) lookAgain() *controller.Later {
 	if z.backlog() >= manyZones {
 		return &controller.Later{After: 4 * grace}
@@ -90,8 +93,8 @@ func (z *Zones) lookAgain() *controller.Later {
 	return &controller.Later{After: grace / 2}
 }
 
-// statusRest is how long the status of a zone rests after a write. It counts records and names the serial, so that each record
-// of the zone changes it; whether the zone is ready is told at once.
+// statusRest is how long the status of a zone rests after a write. It counts records and names the serial, so that each
+// record of the zone changes it; whether the zone is ready is told at once.
 const statusRest = time.Second / 2
 
 // rest is how long to wait before the status of a zone is written again.

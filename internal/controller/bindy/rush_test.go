@@ -19,8 +19,8 @@ type stoppedClock struct {
 
 func (c stoppedClock) Now() time.Time { return c.at }
 
-// TestAnInstanceThatWasHandedOutEarlyIsWokenAgain has something else take an instance out of the queue before it was due: what happens then is
-// looked at too.
+// TestAnInstanceThatWasHandedOutEarlyIsWokenAgain has something else take an instance out of the queue before it was
+// due: what happens then is looked at too.
 func TestAnInstanceThatWasHandedOutEarlyIsWokenAgain(t *testing.T) {
 	queue := priorityqueue.New[reconcile.Request](t.Name())
 	defer queue.ShutDown()

@@ -58,7 +58,8 @@ type Config struct {
 	Metrics *controller.Metrics
 	Clock   func() time.Time
 	Leads   func() bool // whether nobody else can have become the leader; nil: nobody else ever does
-	// Token is what the sidecars of a namespace know the operator by; nil: a token of its ServiceAccount, for their Audience.
+	// Token is what the sidecars of a namespace know the operator by; nil: a token of its ServiceAccount, for their
+	// Audience.
 	Token func(ctx context.Context, namespace string) (string, error)
 	DNS   *DNS // nil: servers are made, and get no zones
 	// Sidecars is the way to those; nil: the machine's.
@@ -123,8 +124,8 @@ func (b *Controller) parts() []part {
 	return []part{b.providers(), b.clusters(), b.instances(), b.accounts(), b.bindings()}
 }
 
-// Objects are what has to be in the cache before the dialect can work with these kinds of records, so that a follower takes
-// over at once.
+// Objects are what has to be in the cache before the dialect can work with these kinds of records, so that a follower
+// takes over at once.
 func Objects(records []client.Object) []client.Object {
 	b := &Controller{Config: Config{Records: records}}
 	var out []client.Object
@@ -138,8 +139,8 @@ func Objects(records []client.Object) []client.Object {
 	return append(out, b.zoneObjects()...)
 }
 
-// Run reconciles until ctx ends; then it finishes what is under way and returns, so that the lease is released after the
-// last write.
+// Run reconciles until ctx ends; then it finishes what is under way and returns, so that the lease is released after
+// the last write.
 func (b *Controller) Run(ctx context.Context) error { return b.run(ctx, b.parts()) }
 
 func (b *Controller) run(ctx context.Context, parts []part) error {
@@ -194,7 +195,8 @@ func (b *Controller) build(p part) (ctrlcontroller.Controller, error) {
 	}
 	sources := []source.Source{source.Kind(b.Cache, p.kind, &handler.EnqueueRequestForObject{}, changed())}
 	for _, child := range p.owns {
-		wakesOwner := handler.EnqueueRequestForOwner(b.Client.Scheme(), b.Client.RESTMapper(), p.kind, handler.OnlyControllerOwner())
+		wakesOwner := handler.EnqueueRequestForOwner(b.Client.Scheme(), b.Client.RESTMapper(), p.kind,
+			handler.OnlyControllerOwner())
 		sources = append(sources, source.Kind(b.Cache, child, wakesOwner, changed()))
 	}
 	for _, w := range p.watches {
@@ -223,9 +225,9 @@ func (w watch) requests(ctx context.Context, o client.Object) []reconcile.Reques
 // changed keeps out what a cache repeats.
 func changed() predicate.Predicate { return predicate.ResourceVersionChangedPredicate{} }
 
-// How long after a failure that no event may end we look again: a conflict ends with the next version of the object; what
-// belongs to somebody else may not be watched; a kind that is new is known soon; what the API server refuses stays refused until
-// somebody changes a rule.
+// How long after a failure that no event may end we look again: a conflict ends with the next version of the object;
+// what belongs to somebody else may not be watched; a kind that is new is known soon; what the API server refuses stays
+// refused until somebody changes a rule.
 const (
 	afterConflict = 50 * time.Millisecond
 	afterNotOwned = time.Minute
@@ -246,7 +248,8 @@ func (b *Controller) guard(kind string, p part) reconcile.Func {
 				return reconcile.Result{}, err
 			}
 			if pause == afterRefusal {
-				b.Log.Error("the API server refuses what is needed; it is tried again in a while", "kind", kind, "object", r.String(), "error", one)
+				b.Log.Error("the API server refuses what is needed; it is tried again in a while", "kind", kind, "object",
+					r.String(), "error", one)
 			}
 			if after == 0 || pause < after {
 				after = pause

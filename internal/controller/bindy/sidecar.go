@@ -41,14 +41,15 @@ const (
 
 // sidecars calls those of pods. Its zero value is ready for use.
 type sidecars struct {
-	mu       sync.Mutex
-	declared map[client.ObjectKey]map[types.UID]int32 // of an instance, its pods that know what they are to have, and how often each had been started again
-	places   map[string]chan struct{}                 // of a namespace, those of its objects whose pods are being called
+	mu sync.Mutex
+	// of an instance, its pods that know what they are to have, and how often each had been started again
+	declared map[client.ObjectKey]map[types.UID]int32
+	places   map[string]chan struct{} // of a namespace, those of its objects whose pods are being called
 	silent   map[types.UID]silence
 }
 
-// sidecarHTTP goes straight to pods: through no proxy, and not where an answer points to, for a token is in the request. The transport is nil where it
-// is the machine's.
+// sidecarHTTP goes straight to pods: through no proxy, and not where an answer points to, for a token is in the
+// request. The transport is nil where it is the machine's.
 func sidecarHTTP(transport http.RoundTripper) *http.Client {
 	if transport == nil {
 		transport = &http.Transport{
@@ -79,22 +80,27 @@ func (b *Controller) sidecar(ctx context.Context, p *corev1.Pod) (*bindcar.Clien
 	}
 	port := strconv.Itoa(int(p.Spec.Containers[i].Ports[0].ContainerPort))
 	return &bindcar.Client{
-		BaseURL: "http://" + net.JoinHostPort(p.Status.PodIP, port), Pod: string(p.UID), HTTP: b.http, Token: func() (string, error) { return token, nil },
+		BaseURL: "http://" + net.JoinHostPort(p.Status.PodIP, port), Pod: string(p.UID), HTTP: b.http,
+		Token: func() (string, error) { return token, nil },
 	}, nil
 }
 
-// declare tells the sidecar of each pod which zones it has to have before it is ready, once for each start of it. after says
-// when to try again those that could not be told; 0: an event will tell.
-func (b *Controller) declare(ctx context.Context, s *dialect.Server, pods []corev1.Pod) (after time.Duration, troubles []dialect.Trouble) {
+// declare tells the sidecar of each pod which zones it has to have before it is ready, once for each start of it. after
+// says when to try again those that could not be told; 0: an event will tell.
+func (b *Controller) declare(ctx context.Context, s *dialect.Server,
+	pods []corev1.Pod) (after time.Duration, troubles []dialect.Trouble) {
 	now := b.Clock()
 	instance := client.ObjectKeyFromObject(s.Instance)
 	told := b.sidecars.forget(instance, pods)
 	todo := slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool {
 		began, _ := sidecarState(&p)
 		before, ok := told[p.UID]
-		return began.IsZero() || !dialect.IsServer(&p) || !p.DeletionTimestamp.IsZero() || isOver(&p) || p.Status.PodIP == "" || ok && before == startsOf(&p)
+		return began.IsZero() || !dialect.IsServer(&p) || !p.DeletionTimestamp.IsZero() || isOver(&p) ||
+			p.Status.PodIP == "" || ok && before == startsOf(&p)
 	})
-	errs := b.sidecars.each(ctx, now, todo, func(ctx context.Context, i int) error { return b.declareTo(ctx, instance, &todo[i]) })
+	errs := b.sidecars.each(ctx, now, todo, func(ctx context.Context, i int) error {
+		return b.declareTo(ctx, instance, &todo[i])
+	})
 	for i, err := range errs {
 		if err == nil {
 			b.sidecars.told(instance, todo[i].UID, startsOf(&todo[i]))
@@ -197,9 +203,10 @@ func sidecarState(p *corev1.Pod) (began time.Time, restarts int32) {
 	return time.Time{}, 0
 }
 
-// failing says when to ask a sidecar again that did not do what it was asked for, and what people have to know: nothing as long as
-// it is starting. Messages are the same for the same cause: they stand in statuses.
-func (b *Controller) failing(p *corev1.Pod, err error, now time.Time) (again time.Duration, troubles []dialect.Trouble) {
+// failing says when to ask a sidecar again that did not do what it was asked for, and what people have to know: nothing
+// as long as it is starting. Messages are the same for the same cause: they stand in statuses.
+func (b *Controller) failing(p *corev1.Pod, err error,
+	now time.Time) (again time.Duration, troubles []dialect.Trouble) {
 	if errors.Is(err, bindcar.ErrUnauthorized) {
 		b.tokens.refused(p.Namespace, now)
 	}
@@ -218,7 +225,8 @@ func (b *Controller) failing(p *corev1.Pod, err error, now time.Time) (again tim
 	switch {
 	case errors.Is(err, bindcar.ErrThrottled) && answer != nil:
 		return max(again, answer.RetryAfter), nil
-	case age < sidecarStart, errors.Is(err, errNoAddress), errors.Is(err, context.Canceled), errors.Is(err, bindcar.ErrMisdirected) && dialect.WasReady(p):
+	case age < sidecarStart, errors.Is(err, errNoAddress), errors.Is(err, context.Canceled),
+		errors.Is(err, bindcar.ErrMisdirected) && dialect.WasReady(p):
 		return again, nil
 	}
 	return again, []dialect.Trouble{{Reason: v1beta1.ReasonReconcileFailed, Message: b.complaint(p, err, answer)}}
@@ -232,16 +240,22 @@ func (b *Controller) complaint(p *corev1.Pod, err error, answer *bindcar.Error) 
 	case errors.Is(err, errToken):
 		return dialect.Sentence("%s cannot be asked: %v.", what, err)
 	case errors.Is(err, bindcar.ErrMisdirected):
-		return dialect.Sentence("At %s, the address of Pod %s, another pod answers. If bindcarConfig.envVars has POD_UID, remove it; if the pod is on a node that is lost, delete the pod.",
+		return dialect.Sentence("At %s, the address of Pod %s, another pod answers. If bindcarConfig.envVars has POD_UID, "+
+			"remove it; if the pod is on a node that is lost, delete the pod.",
 			p.Status.PodIP, client.ObjectKeyFromObject(p))
 	case errors.Is(err, bindcar.ErrUnauthorized):
-		return dialect.Sentence("%s does not let the operator in. It is to let in %s, and has to be allowed to ask the API server who that is: "+
-			"see that this is the operator's ServiceAccount, and that the ClusterRoleBinding zonefold-bindcar names ServiceAccount %s of namespace %s.", what, user, dialect.ServiceAccount, p.Namespace)
+		return dialect.Sentence(
+			"%s does not let the operator in. It is to let in %s, and has to be allowed to ask the API server who that is: "+
+				"see that this is the operator's ServiceAccount, and that the ClusterRoleBinding zonefold-bindcar names "+
+				"ServiceAccount %s of namespace %s.", what, user, dialect.ServiceAccount, p.Namespace)
 	case errors.Is(err, bindcar.ErrNotFound):
-		return dialect.Sentence("%s does not know the call: its image %s is not of the sidecar that belongs to this operator, so that the pod cannot be told what zones it is to have, "+
-			"and is not ready. Take bindcarConfig.image out, and the operator's own is used, or name one of zonefold's sidecar.", what, dialect.ImageIn(p, dialect.BindcarContainer))
+		return dialect.Sentence("%s does not know the call: its image %s is not of the sidecar that belongs to this "+
+			"operator, so that the pod cannot be told what zones it is to have, "+
+			"and is not ready. Take bindcarConfig.image out, and the operator's own is used, or name one of zonefold's sidecar.",
+			what, dialect.ImageIn(p, dialect.BindcarContainer))
 	case answer != nil && answer.Status != 0:
 		return dialect.Sentence("%s answers with HTTP %d. Its log says why.", what, answer.Status)
 	}
-	return dialect.Sentence("%s does not answer the operator at %s. A NetworkPolicy may be in the way.", what, p.Status.PodIP)
+	return dialect.Sentence("%s does not answer the operator at %s. A NetworkPolicy may be in the way.", what,
+		p.Status.PodIP)
 }

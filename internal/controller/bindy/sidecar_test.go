@@ -91,7 +91,8 @@ func TestSidecarsAreToldOnceWhatTheyAreToHave(t *testing.T) {
 func TestSidecarsKeepTheZonesThatTheyHave(t *testing.T) {
 	p := newBindPod(t, "one", ownSecrets(t)...)
 	zone := bindcar.CreateZone{ZoneName: "kept.test", ZoneType: bindcar.Primary, ZoneConfig: bindcar.ZoneConfig{
-		TTL: 60, SOA: bindcar.SOA{PrimaryNS: "ns.other.test.", AdminEmail: "admin.other.test."}, NameServers: []string{"ns.other.test."},
+		TTL: 60, SOA: bindcar.SOA{PrimaryNS: "ns.other.test.", AdminEmail: "admin.other.test."}, NameServers: []string{
+			"ns.other.test."},
 	}}
 	if created, err := p.sidecar().Create(t.Context(), zone); !created || err != nil {
 		t.Fatal(created, err)
@@ -109,7 +110,8 @@ func TestSidecarsKeepTheZonesThatTheyHave(t *testing.T) {
 func TestPodsThatAreNotToldYet(t *testing.T) {
 	b, s := caller(t, sidecarToken)
 	running := corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "127.0.0.1", ContainerStatuses: []corev1.ContainerStatus{
-		{Name: dialect.BindcarContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}},
+		{Name: dialect.BindcarContainer,
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}},
 	}}
 	for _, tt := range []struct {
 		name   string
@@ -117,10 +119,13 @@ func TestPodsThatAreNotToldYet(t *testing.T) {
 	}{
 		{"it has no address", func(p *corev1.Pod) { p.Status.PodIP = "" }},
 		{"its sidecar does not run", func(p *corev1.Pod) { p.Status.ContainerStatuses = nil }},
-		{"it is on its way out", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Now().Add(time.Minute)} }},
+		{"it is on its way out", func(p *corev1.Pod) {
+			p.DeletionTimestamp = &metav1.Time{Time: time.Now().Add(time.Minute)}
+		}},
 		{"it is over", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }},
 	} {
-		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "one", UID: "one", Labels: ownLabels(), OwnerReferences: ownOwner()}, Status: *running.DeepCopy()}
+		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "one", UID: "one", Labels: ownLabels(),
+			OwnerReferences: ownOwner()}, Status: *running.DeepCopy()}
 		tt.change(&p)
 		if after, troubles := b.declare(t.Context(), s, []corev1.Pod{p}); after != 0 || len(troubles) > 0 {
 			t.Errorf("%s: look again in %s, and %v", tt.name, after, troubles)
@@ -148,10 +153,14 @@ func TestWhatIsWrongWithASidecar(t *testing.T) {
 		token string
 		says  []string // after a while; none: never
 	}{
-		{"it does not know our token", genuine.port, "another", []string{"does not let the operator in", "system:serviceaccount:zonefold-system:zonefold-operator", "ClusterRoleBinding zonefold-bindcar", "ServiceAccount bind9 of namespace n"}},
+		{"it does not know our token", genuine.port, "another", []string{"does not let the operator in",
+			"system:serviceaccount:zonefold-system:zonefold-operator", "ClusterRoleBinding zonefold-bindcar",
+			"ServiceAccount bind9 of namespace n"}},
 		{"nobody listens", nobody, sidecarToken, []string{"does not answer the operator at 127.0.0.1", "NetworkPolicy"}},
-		{"it is another program", at(http.NotFound), sidecarToken, []string{"does not know the call", "its image mirror.example/sidecar:1 is not", "Take bindcarConfig.image out"}},
-		{"it fails", at(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }), sidecarToken, []string{"HTTP 502"}},
+		{"it is another program", at(http.NotFound), sidecarToken, []string{"does not know the call",
+			"its image mirror.example/sidecar:1 is not", "Take bindcarConfig.image out"}},
+		{"it fails", at(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }), sidecarToken,
+			[]string{"HTTP 502"}},
 		{"it is asked too often", at(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "40")
 			w.WriteHeader(http.StatusTooManyRequests)

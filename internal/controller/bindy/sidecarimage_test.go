@@ -58,13 +58,18 @@ func TestThePinnedSidecarOfTheExistingBindyIsRefused(t *testing.T) {
 		name   string
 		object client.Object
 	}{
-		{"a provider", &v1beta1.ClusterBind9Provider{ObjectMeta: metav1.ObjectMeta{Name: "dns"}, Spec: v1beta1.ClusterBind9ProviderSpec{CommonSpec: spec}}},
-		{"a cluster", &v1beta1.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "dns"}, Spec: v1beta1.Bind9ClusterSpec{CommonSpec: spec}}},
+		{"a provider", &v1beta1.ClusterBind9Provider{ObjectMeta: metav1.ObjectMeta{Name: "dns"},
+			Spec: v1beta1.ClusterBind9ProviderSpec{CommonSpec: spec}}},
+		{"a cluster", &v1beta1.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "dns"},
+			Spec: v1beta1.Bind9ClusterSpec{CommonSpec: spec}}},
 		{"an instance", instance},
 		{"an instance that has it from its cluster", member},
 	} {
-		faults := dialect.Faults(c.object, testSettings, func(string, string) (string, *v1beta1.CommonSpec) { return v1beta1.KindCluster, &spec })
-		if len(faults) != 1 || !strings.Contains(faults[0], "cannot be carried out: bindcarConfig.image cannot be used: the image ghcr.io/firestoned/bindcar:v0.7.2 is the sidecar of the existing Bindy") ||
+		faults := dialect.Faults(c.object, testSettings, func(string, string) (string, *v1beta1.CommonSpec) {
+			return v1beta1.KindCluster, &spec
+		})
+		if len(faults) != 1 || !strings.Contains(faults[0], "cannot be carried out: bindcarConfig.image cannot be used: "+
+			"the image ghcr.io/firestoned/bindcar:v0.7.2 is the sidecar of the existing Bindy") ||
 			!strings.HasSuffix(faults[0], "take it out, and the operator's own is used, or name one of zonefold's.") {
 			t.Errorf("%s: %q", c.name, faults)
 		}

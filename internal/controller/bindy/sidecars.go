@@ -15,7 +15,8 @@ import (
 // errBusy says that a sidecar was not called because others of its namespace were.
 var errBusy = errors.New("other sidecars of the namespace are being called")
 
-// A silence is what is known of a sidecar that took all of its time: it costs others theirs, so it is called less and less often.
+// A silence is what is known of a sidecar that took all of its time: it costs others theirs, so it is called less and
+// less often.
 type silence struct {
 	err      error
 	restarts int32 // of the sidecar, which starts with a clean slate
@@ -23,9 +24,10 @@ type silence struct {
 	until    time.Time
 }
 
-// each calls all pods of an object, a few at a time and none that is silent, and returns what each came to. All together have the
-// time of one call, and few objects of a namespace have a turn at once.
-func (s *sidecars) each(ctx context.Context, now time.Time, pods []corev1.Pod, call func(ctx context.Context, i int) error) []error {
+// each calls all pods of an object, a few at a time and none that is silent, and returns what each came to. All
+// together have the time of one call, and few objects of a namespace have a turn at once.
+func (s *sidecars) each(ctx context.Context, now time.Time, pods []corev1.Pod,
+	call func(ctx context.Context, i int) error) []error {
 	errs := make([]error, len(pods))
 	var due []int
 	for i := range pods {
@@ -113,7 +115,8 @@ func (s *sidecars) heard(p *corev1.Pod, now time.Time, err error) {
 		delete(s.silent, p.UID)
 		return
 	}
-	maps.DeleteFunc(s.silent, func(_ types.UID, old silence) bool { return now.Sub(old.until) > time.Hour }) // of pods that are gone
+	// of pods that are gone
+	maps.DeleteFunc(s.silent, func(_ types.UID, old silence) bool { return now.Sub(old.until) > time.Hour })
 	if s.silent == nil {
 		s.silent = map[types.UID]silence{}
 	}

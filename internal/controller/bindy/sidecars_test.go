@@ -40,13 +40,17 @@ func TestSidecarsThatHangTakeLittleTimeOfOthers(t *testing.T) {
 			t.Errorf("one more of the namespace came to %v after %s", errs[0], time.Since(began))
 		}
 		before := time.Now()
-		if errs := s.each(t.Context(), before, podsIn("good", 1), func(context.Context, int) error { return nil }); errs[0] != nil || time.Now() != before {
+		if errs := s.each(t.Context(), before, podsIn("good", 1),
+			func(context.Context, int) error { return nil }); errs[0] != nil || time.Now() != before {
 			t.Errorf("one of another namespace came to %v after %s", errs[0], time.Since(before))
 		}
 		<-time.After(sidecarCall - time.Since(began) + time.Millisecond)
 		synctest.Wait()
 		called := false
-		s.each(t.Context(), began, podsIn("bad", 3*sidecarsAtOnce), func(context.Context, int) error { called = true; return nil })
+		s.each(t.Context(), began, podsIn("bad", 3*sidecarsAtOnce), func(context.Context, int) error {
+			called = true
+			return nil
+		})
 		if !called || time.Since(began) > sidecarCall+time.Second {
 			t.Error("those that were not called in the time of one call are not called later either")
 		}

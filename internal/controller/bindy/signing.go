@@ -18,9 +18,9 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// A zone is signed by one of its primaries, whose keys are in its volume; the others follow it as secondaries do. Two that signed would have
-// keys of their own, and a resolver that has the keys of one would take the answers of the other for forged. The signer stays who it is: the
-// parent zone names its keys.
+// A zone is signed by one of its primaries, whose keys are in its volume; the others follow it as secondaries do. Two
+// that signed would have keys of their own, and a resolver that has the keys of one would take the answers of the other
+// for forged. The signer stays who it is: the parent zone names its keys.
 
 // A SigningServer is a primary server that tells of signatures.
 type SigningServer interface {
@@ -43,7 +43,8 @@ type signer struct {
 
 func (s signer) none() bool { return s.instance == (client.ObjectKey{}) }
 
-// withSigner has one primary of a zone sign it, if it is to be signed or has been, and the others follow that one. z.mu is held.
+// withSigner has one primary of a zone sign it, if it is to be signed or has been, and the others follow that one. z.mu
+// is held.
 func (z *Zones) withSigner(id zone.ID, f fleetOf) fleetOf {
 	k, none := z.known[id], client.ObjectKey{}
 	if k == nil || k.zone == nil {
@@ -51,7 +52,9 @@ func (z *Zones) withSigner(id zone.ID, f fleetOf) fleetOf {
 	}
 	asked, was := k.zone.Spec.DNSSECPolicy, k.signer()
 	before := z.fleets[id].signer.policy
-	able := slices.DeleteFunc(slices.Clone(f.primaries), func(key client.ObjectKey) bool { return slices.Contains(f.barred, key) })
+	able := slices.DeleteFunc(slices.Clone(f.primaries), func(key client.ObjectKey) bool {
+		return slices.Contains(f.barred, key)
+	})
 	if was != none && !slices.Contains(able, was) && k.signed() {
 		f.signer = signer{instance: was, policy: before, gone: true, trouble: signerGone(was, slices.Contains(f.barred, was))}
 		f.secondaries, f.primaries = append(f.secondaries, f.primaries...), nil
@@ -88,23 +91,28 @@ func (z *Zones) withSigner(id zone.ID, f fleetOf) fleetOf {
 func signerGone(was client.ObjectKey, barred bool) string {
 	why, way := "is not one of its primaries any more", "choose it again"
 	if barred {
-		why, way = "is of another namespace and may not sign it", "add Signing to the usages of the entry of bind9InstancesFrom that selects it"
+		why, way = "is of another namespace and may not sign it",
+			"add Signing to the usages of the entry of bind9InstancesFrom that selects it"
 	}
-	return dialect.Sentence("Bind9Instance %s, which has the keys of the zone, %s, and answers signed by others would be refused as long as the parent zone has its DS records; "+
+	return dialect.Sentence("Bind9Instance %s, which has the keys of the zone, %s, and answers signed by others would "+
+		"be refused as long as the parent zone has its DS records; "+
 		"%s, or remove the DS records, wait until they have expired everywhere, and make the DNSZone anew", was, why, way)
 }
 
-// barredSigner says that a zone is not signed because those primaries may not that would, as a sentence; "" if none would. z.mu is held.
+// barredSigner says that a zone is not signed because those primaries may not that would, as a sentence; "" if none
+// would. z.mu is held.
 func (z *Zones) barredSigner(asked string, barred []client.ObjectKey) string {
 	would, _ := z.chooseSigner(asked, barred)
 	if would == (client.ObjectKey{}) {
 		return ""
 	}
-	return dialect.Sentence("Bind9Instance %s would sign the zone, and may not, since it is of another namespace; add Signing to the usages of the entry of bind9InstancesFrom that selects it, "+
+	return dialect.Sentence("Bind9Instance %s would sign the zone, and may not, since it is of another namespace; add "+
+		"Signing to the usages of the entry of bind9InstancesFrom that selects it, "+
 		"or set dnssecPolicy to none", would)
 }
 
-// chooseSigner returns the first primary that can sign a zone as it is asked; if there is none, and the zone is to be signed, why. z.mu is held.
+// chooseSigner returns the first primary that can sign a zone as it is asked; if there is none, and the zone is to be
+// signed, why. z.mu is held.
 func (z *Zones) chooseSigner(asked string, primaries []client.ObjectKey) (chosen client.ObjectKey, trouble string) {
 	for _, key := range primaries {
 		policy, why, known := z.policyAt(key, asked)
@@ -133,7 +141,8 @@ func (z *Zones) policyAt(key client.ObjectKey, asked string) (policy, trouble st
 	case h.signs.Policy:
 		return bind9.ZonePolicy, h.signs.Trouble, true
 	default:
-		return "", dialect.Sentence("Bind9Instance %s has no DNSSEC policy %s; enable dnssec.signing with that policy in its cluster, or correct dnssecPolicy.", key, name), true
+		return "", dialect.Sentence("Bind9Instance %s has no DNSSEC policy %s; enable dnssec.signing with that policy in "+
+			"its cluster, or correct dnssecPolicy.", key, name), true
 	}
 }
 
@@ -153,8 +162,8 @@ func (k *known) signed() bool {
 	return k.signatures.Keys
 }
 
-// insecureTries is how often it is asked, some seconds long, whether keys go that the parent zone never had DS records of. Others stay until
-// somebody takes those away, which the next change or audit shows.
+// insecureTries is how often it is asked, some seconds long, whether keys go that the parent zone never had DS records
+// of. Others stay until somebody takes those away, which the next change or audit shows.
 const insecureTries = 8
 
 // lookAtSignatures notes what the signer of a zone shows, and reports whether there is more to come.
@@ -183,8 +192,8 @@ func (z *Zones) lookAtSignatures(ctx context.Context, f *follow, name dnsname.Na
 	return !now.Whole, nil
 }
 
-// dnssecOf is what a status says about signatures; nil where nobody has ever signed. As long as nobody is a primary it says what it said: it is
-// from the status that an operator that starts learns who signs.
+// dnssecOf is what a status says about signatures; nil where nobody has ever signed. As long as nobody is a primary it
+// says what it said: it is from the status that an operator that starts learns who signs.
 func (z *Zones) dnssecOf(o *v1beta1.DNSZone, fleet fleetOf) *v1beta1.ZoneDNSSEC {
 	s := fleet.signer
 	switch {
@@ -217,7 +226,8 @@ func (s zoneState) signingReady() *controller.Outcome {
 	case s.fleet.signer.trouble != "":
 		o = controller.Not(v1beta1.ReasonSigningRefused, s.fleet.signer.trouble)
 	case s.signs() && (s.signatures == nil || !s.signatures.Whole):
-		o = controller.Not(v1beta1.ReasonPrimaryReconciling, dialect.Sentence("Bind9Instance %s is signing it.", s.fleet.signer.instance))
+		o = controller.Not(v1beta1.ReasonPrimaryReconciling, dialect.Sentence("Bind9Instance %s is signing it.",
+			s.fleet.signer.instance))
 	default:
 		return nil
 	}
@@ -233,7 +243,9 @@ func (s zoneState) goingInsecure() *controller.Outcome {
 	if s.fleet.signer.policy != bind9.InsecurePolicy || s.signatures == nil || !s.signatures.Keys {
 		return nil
 	}
-	o := controller.OK(v1beta1.ReasonGoingInsecure, dialect.Sentence("It stays signed as long as the parent zone may have DS records of it: remove them there, and tell BIND of it in the container bind9 of "+
-		"Bind9Instance %s with rndc -c /etc/bind/rndc.conf dnssec -checkds -key %d withdrawn ZONE", s.fleet.signer.instance, s.signatures.KeyTag))
+	o := controller.OK(v1beta1.ReasonGoingInsecure, dialect.Sentence("It stays signed as long as the parent zone may "+
+		"have DS records of it: remove them there, and tell BIND of it in the container bind9 of "+
+		"Bind9Instance %s with rndc -c /etc/bind/rndc.conf dnssec -checkds -key %d withdrawn ZONE", s.fleet.signer.instance,
+		s.signatures.KeyTag))
 	return &o
 }

@@ -23,8 +23,8 @@ import (
 const signingCluster = `{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Cluster, metadata: {namespace: %s, name: dns}, spec: {primaryReplicas: %d, secondaryReplicas: 1,
 	global: {dnssec: {signing: {enabled: true, policy: ours%s}}}}}`
 
-// TestASignedZone has one of two primaries sign a zone, and the other servers copy it: whoever is asked is believed, while records change, when
-// the signer comes back, and when the zone is not to be signed any more.
+// TestASignedZone has one of two primaries sign a zone, and the other servers copy it: whoever is asked is believed,
+// while records change, when the signer comes back, and when the zone is not to be signed any more.
 func TestASignedZone(t *testing.T) {
 	s, n := zoneStage(t, "signed")
 	n.mu.Lock()
@@ -37,20 +37,25 @@ func TestASignedZone(t *testing.T) {
 	example := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
 	s.get(example)
 	before := example.Status.DNSSEC
-	if before == nil || !before.Signed || !strings.HasPrefix(before.Signer, n.namespace+"/dns-primary-") || before.KeyTag == nil || before.Algorithm != "ECDSAP256SHA256" || before.DSRecords != nil {
+	if before == nil || !before.Signed || !strings.HasPrefix(before.Signer, n.namespace+"/dns-primary-") ||
+		before.KeyTag == nil || before.Algorithm != "ECDSAP256SHA256" || before.DSRecords != nil {
 		t.Fatalf("the status says %+v", before)
 	}
 	n.witness("www.example.com.", "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4")
 	for host := 2; host < 4; host++ {
 		s.apply(addressRecord, n.namespace, "www", fmt.Sprintf("192.0.2.%d", host))
-		s.eventually("a change everywhere", func() string { return n.answers(3, "www.example.com.", dns.TypeA, fmt.Sprintf("192.0.2.%d", host)) })
+		s.eventually("a change everywhere", func() string {
+			return n.answers(3, "www.example.com.", dns.TypeA, fmt.Sprintf("192.0.2.%d", host))
+		})
 		s.eventually("belief", func() string { return n.believed(3, "www.example.com", "none.example.com", "example.com") })
 		s.eventually("the same serial", func() string { return n.sameSerial(3) })
 	}
 
 	s.remove(n.onePod(strings.TrimPrefix(before.Signer, n.namespace+"/"))) // whichever was known first
 	s.apply(addressRecord, n.namespace, "www", "192.0.2.4")
-	s.eventually("a change by the signer that is back", func() string { return n.answers(3, "www.example.com.", dns.TypeA, "192.0.2.4") })
+	s.eventually("a change by the signer that is back", func() string {
+		return n.answers(3, "www.example.com.", dns.TypeA, "192.0.2.4")
+	})
 	s.eventually("belief in it", func() string { return n.believed(3, "www.example.com") })
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 	s.get(example)
@@ -70,7 +75,8 @@ func TestASignedZone(t *testing.T) {
 	s.eventually("all records", func() string { return n.answers(3, "www.example.com.", dns.TypeA, "192.0.2.4") })
 }
 
-// TestASignerThatIsGoneForAMoment keeps the zone to itself: another signer would have other keys than the parent zone names.
+// TestASignerThatIsGoneForAMoment keeps the zone to itself: another signer would have other keys than the parent zone
+// names.
 func TestASignerThatIsGoneForAMoment(t *testing.T) {
 	s, n := zoneStage(t, "signer")
 	n.keepVolumes()
@@ -136,7 +142,8 @@ func TestAZoneThatCannotBeSigned(t *testing.T) {
 	example := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
 	s.get(example)
 	c := meta.FindStatusCondition(example.Status.Conditions, v1beta1.ConditionReady)
-	if !strings.Contains(c.Message, "dnssec.signing.keysFrom.persistentVolume") || !meta.IsStatusConditionTrue(example.Status.Conditions, v1beta1.ConditionDegraded) || example.Status.DNSSEC != nil {
+	if !strings.Contains(c.Message, "dnssec.signing.keysFrom.persistentVolume") ||
+		!meta.IsStatusConditionTrue(example.Status.Conditions, v1beta1.ConditionDegraded) || example.Status.DNSSEC != nil {
 		t.Errorf("the status is %+v", example.Status)
 	}
 	s.patch(example, `{"spec":{"dnssecPolicy":"none"}}`)
@@ -151,13 +158,17 @@ func (n *bindNode) believed(servers int, names ...string) string {
 	if err != nil {
 		return err.Error()
 	}
-	i := slices.IndexFunc(answer.Answer, func(r dns.RR) bool { k, ok := r.(*dns.DNSKEY); return ok && k.Flags&dns.SEP != 0 })
+	i := slices.IndexFunc(answer.Answer, func(r dns.RR) bool {
+		k, ok := r.(*dns.DNSKEY)
+		return ok && k.Flags&dns.SEP != 0
+	})
 	if i < 0 {
 		return "there is no key"
 	}
 	k := answer.Answer[i].(*dns.DNSKEY)
 	anchor := filepath.Join(n.TempDir(), "anchor")
-	if err := os.WriteFile(anchor, fmt.Appendf(nil, "trust-anchors { example.com. static-key %d %d %d %q; };\n", k.Flags, k.Protocol, k.Algorithm, k.PublicKey), 0o600); err != nil {
+	if err := os.WriteFile(anchor, fmt.Appendf(nil, "trust-anchors { example.com. static-key %d %d %d %q; };\n", k.Flags,
+		k.Protocol, k.Algorithm, k.PublicKey), 0o600); err != nil {
 		n.Fatal(err)
 	}
 	n.mu.Lock()
@@ -170,7 +181,8 @@ func (n *bindNode) believed(servers int, names ...string) string {
 		asked++
 		host, port, _ := net.SplitHostPort(p.dns)
 		for _, name := range names {
-			out, err := exec.CommandContext(n.ctx, "delv", "@"+host, "-p", port, "-a", anchor, "+root=example.com", name, "A").CombinedOutput()
+			out, err := exec.CommandContext(n.ctx, "delv", "@"+host, "-p", port, "-a", anchor, "+root=example.com", name,
+				"A").CombinedOutput()
 			if err != nil || !strings.Contains(string(out), "fully validated") {
 				return fmt.Sprintf("%s: %v %s", p.name, err, out)
 			}

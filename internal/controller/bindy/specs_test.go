@@ -29,7 +29,8 @@ func withLabels(l map[string]string) metav1.LabelSelector {
 }
 
 func expression(key string, op metav1.LabelSelectorOperator, values ...string) metav1.LabelSelector {
-	return metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: op, Values: values}}}
+	return metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+		{Key: key, Operator: op, Values: values}}}
 }
 
 // zoneOf reads the spec of a DNSZone called dns/example.
@@ -43,7 +44,8 @@ func zoneOf(t *testing.T, spec string) *v1beta1.DNSZone {
 	return z
 }
 
-var testSettings = dialect.Settings{Namespace: "ops", ServiceAccount: "op", BIND9Image: "example/bind9", BindcarImage: "example/bindcar:1"}
+var testSettings = dialect.Settings{Namespace: "ops", ServiceAccount: "op", BIND9Image: "example/bind9",
+	BindcarImage: "example/bindcar:1"}
 
 // serverOf makes a server of specs written in YAML; without a cluster's, it is part of none.
 func serverOf(t *testing.T, instance, cluster string) (*dialect.Server, error) {

@@ -68,7 +68,8 @@ func newStage(t *testing.T) *stage {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
-	s := &stage{T: t, ctx: ctx, scheme: runtime.NewScheme(), word: fmt.Sprintf("s%d", stages.Add(1)), writes: &writes{}, stop: func() {}}
+	s := &stage{T: t, ctx: ctx, scheme: runtime.NewScheme(), word: fmt.Sprintf("s%d", stages.Add(1)), writes: &writes{},
+		stop: func() {}}
 	var err error
 	if s.config, err = clientcmd.BuildConfigFromFlags("", testcluster.ForTest(t).Kubeconfig()); err != nil {
 		t.Fatal(err)
@@ -126,8 +127,10 @@ func (s *stage) start(pick func(b *Controller) []part) *Controller {
 	}
 	b := New(Config{
 		DNS: s.dns, Token: token,
-		Settings: dialect.Settings{DefaultNamespace: s.word + "-default", Namespace: "zonefold-system", ServiceAccount: "zonefold-operator", BIND9Image: "zonefold/bind9", BindcarImage: "zonefold/bindcar:test"},
-		Client:   cached, Live: live, Cache: objects, Events: s.events, Log: slog.New(slog.NewTextHandler(tested{s.T}, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Settings: dialect.Settings{DefaultNamespace: s.word + "-default", Namespace: "zonefold-system",
+			ServiceAccount: "zonefold-operator", BIND9Image: "zonefold/bind9", BindcarImage: "zonefold/bindcar:test"},
+		Client: cached, Live: live, Cache: objects, Events: s.events,
+		Log:     slog.New(slog.NewTextHandler(tested{s.T}, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Metrics: controller.NewMetrics(), Clock: clock,
 	})
 	ctx, cancel := context.WithCancel(s.ctx)
@@ -147,13 +150,14 @@ func (s *stage) start(pick func(b *Controller) []part) *Controller {
 
 // hierarchy are the reconcilers that make no pods. Instances, of which nothing runs then, go when they are deleted.
 func hierarchy(b *Controller) []part {
-	return []part{b.providers(), b.clusters(), {kind: &v1beta1.Bind9Instance{}, reconcile: func(ctx context.Context, key client.ObjectKey) (time.Duration, error) {
-		var i v1beta1.Bind9Instance
-		if err := b.Client.Get(ctx, key, &i); err != nil || i.DeletionTimestamp.IsZero() {
-			return 0, client.IgnoreNotFound(err)
-		}
-		return 0, b.withoutFinalizer(ctx, &i, v1beta1.InstanceFinalizer)
-	}}}
+	return []part{b.providers(), b.clusters(), {kind: &v1beta1.Bind9Instance{},
+		reconcile: func(ctx context.Context, key client.ObjectKey) (time.Duration, error) {
+			var i v1beta1.Bind9Instance
+			if err := b.Client.Get(ctx, key, &i); err != nil || i.DeletionTimestamp.IsZero() {
+				return 0, client.IgnoreNotFound(err)
+			}
+			return 0, b.withoutFinalizer(ctx, &i, v1beta1.InstanceFinalizer)
+		}}}
 }
 
 // tested logs where the test's log is.
@@ -168,14 +172,16 @@ func (w tested) Write(p []byte) (int, error) {
 func (s *stage) clear() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), time.Minute)
 	defer cancel()
-	for _, list := range []client.ObjectList{&v1beta1.ClusterBind9ProviderList{}, &v1beta1.Bind9ClusterList{}, &v1beta1.Bind9InstanceList{}, &v1beta1.DNSZoneList{}} {
+	for _, list := range []client.ObjectList{&v1beta1.ClusterBind9ProviderList{}, &v1beta1.Bind9ClusterList{},
+		&v1beta1.Bind9InstanceList{}, &v1beta1.DNSZoneList{}} {
 		if err := s.live.List(ctx, list); err != nil {
 			s.Log(err)
 		}
 		_ = meta.EachListItem(list, func(o runtime.Object) error {
 			object := o.(client.Object)
 			_ = s.live.Delete(ctx, object)
-			return client.IgnoreNotFound(s.live.Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))))
+			return client.IgnoreNotFound(s.live.Patch(ctx, object,
+				client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))))
 		})
 	}
 }
@@ -185,7 +191,8 @@ func (s *stage) apply(manifest string, args ...any) {
 	s.Helper()
 	body := parse(s.T, fmt.Sprintf(manifest, args...))
 	object := &unstructured.Unstructured{Object: body}
-	if err := s.live.Apply(s.ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("person"), client.ForceOwnership); err != nil {
+	if err := s.live.Apply(s.ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("person"),
+		client.ForceOwnership); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -193,7 +200,8 @@ func (s *stage) apply(manifest string, args ...any) {
 // patch is what a person does with kubectl patch.
 func (s *stage) patch(object client.Object, body string) {
 	s.Helper()
-	if err := s.live.Patch(s.ctx, object, client.RawPatch(types.MergePatchType, []byte(body)), client.FieldOwner("person")); err != nil {
+	if err := s.live.Patch(s.ctx, object, client.RawPatch(types.MergePatchType, []byte(body)),
+		client.FieldOwner("person")); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -238,7 +246,8 @@ func (s *stage) quiet() int64 {
 	return last
 }
 
-// ready says what is wrong with the condition Ready of an object: it is not of this status and reason, or does not hold a text.
+// ready says what is wrong with the condition Ready of an object: it is not of this status and reason, or does not hold
+// a text.
 func ready(conditions []metav1.Condition, status metav1.ConditionStatus, reason string, texts ...string) string {
 	c := meta.FindStatusCondition(conditions, v1beta1.ConditionReady)
 	if c == nil {
@@ -328,7 +337,8 @@ func (s *stage) clean() context.Context { return context.WithoutCancel(s.ctx) }
 
 func (s *stage) patchStatus(object client.Object, body string) {
 	s.Helper()
-	if err := s.live.Status().Patch(s.ctx, object, client.RawPatch(types.MergePatchType, []byte(body)), client.FieldOwner("person")); err != nil {
+	if err := s.live.Status().Patch(s.ctx, object, client.RawPatch(types.MergePatchType, []byte(body)), client.FieldOwner(
+		"person")); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -341,11 +351,13 @@ func (s *stage) isGone(object client.Object) string {
 	return ""
 }
 
-// loosen takes the rules out of a definition, as it would be if an older schema had let objects in, until the test ends.
+// loosen takes the rules out of a definition, as it would be if an older schema had let objects in, until the test
+// ends.
 func (s *stage) loosen(plural string) {
 	s.Helper()
 	crd := &unstructured.Unstructured{}
-	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1",
+		Kind: "CustomResourceDefinition"})
 	crd.SetName(plural + "." + v1beta1.GroupVersion.Group)
 	if !s.get(crd) {
 		s.Fatal("there is no " + crd.GetName())
@@ -388,7 +400,8 @@ func dropRules(v any) {
 func (s *stage) patchAnyway(object client.Object, body string) {
 	s.Helper()
 	s.eventually("patching "+object.GetName(), func() string {
-		if err := s.live.Patch(s.ctx, object, client.RawPatch(types.MergePatchType, []byte(body)), client.FieldOwner("person")); err != nil {
+		if err := s.live.Patch(s.ctx, object, client.RawPatch(types.MergePatchType, []byte(body)),
+			client.FieldOwner("person")); err != nil {
 			return err.Error()
 		}
 		return ""

@@ -17,8 +17,8 @@ import (
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
-// writeStatus patches the status of an object when it says something else than before. Both are values of the same type of
-// status; conditions keep their transition times in the new one already (see controller.Conditions).
+// writeStatus patches the status of an object when it says something else than before. Both are values of the same type
+// of status; conditions keep their transition times in the new one already (see controller.Conditions).
 func (b *Controller) writeStatus(ctx context.Context, object client.Object, before, after any) error {
 	if equality.Semantic.DeepEqual(before, after) {
 		return nil
@@ -49,8 +49,8 @@ func (b *Controller) writeStatus(ctx context.Context, object client.Object, befo
 	return nil
 }
 
-// latest reads an object that is reconciled from the cache, or, where the cache lacks the status that we wrote last, from the API
-// server: the conditions there say since when they hold, and with older ones the times would begin anew.
+// latest reads an object that is reconciled from the cache, or, where the cache lacks the status that we wrote last,
+// from the API server: the conditions there say since when they hold, and with older ones the times would begin anew.
 func (b *Controller) latest(ctx context.Context, key client.ObjectKey, object client.Object) error {
 	if err := b.Client.Get(ctx, key, object); err != nil {
 		return err
@@ -128,7 +128,8 @@ func told(conditions []metav1.Condition, reason string) bool {
 // isReady reports whether the condition Ready is True and about this generation of an object.
 func isReady(o client.Object, conditions []metav1.Condition) bool {
 	c := meta.FindStatusCondition(conditions, v1beta1.ConditionReady)
-	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == o.GetGeneration() && o.GetDeletionTimestamp().IsZero()
+	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == o.GetGeneration() &&
+		o.GetDeletionTimestamp().IsZero()
 }
 
 // normal and warning tell people what happened to an object.
@@ -140,8 +141,10 @@ func (b *Controller) warning(o client.Object, reason, action, note string) {
 	b.Events.Eventf(o, nil, "Warning", reason, action, "%s", controller.Note(note))
 }
 
-// warnOf tells people of troubles, unless the condition Ready of before says the same already or the object is on its way out.
-func (b *Controller) warnOf(o client.Object, before []metav1.Condition, troubles []dialect.Trouble, ready controller.Outcome) {
+// warnOf tells people of troubles, unless the condition Ready of before says the same already or the object is on its
+// way out.
+func (b *Controller) warnOf(o client.Object, before []metav1.Condition, troubles []dialect.Trouble,
+	ready controller.Outcome) {
 	if len(troubles) > 0 && ready.Reason != v1beta1.ReasonDeleting && !told(before, ready.Reason) {
 		b.warning(o, ready.Reason, v1beta1.ConditionReady, ready.Message)
 	}

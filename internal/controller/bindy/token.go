@@ -25,11 +25,12 @@ const tokenLife = time.Hour
 
 var errToken = errors.New("the operator has no token")
 
-// staleAfter is how old a token has to be for another one to be asked for when it is refused: the ServiceAccount may have been made
-// anew. A sidecar that refuses everything is no reason to ask all the time.
+// staleAfter is how old a token has to be for another one to be asked for when it is refused: the ServiceAccount may
+// have been made anew. A sidecar that refuses everything is no reason to ask all the time.
 const staleAfter = time.Minute
 
-// tokens are those that sidecars know the operator by: of its ServiceAccount, another one for each namespace. The zero value is ready for use.
+// tokens are those that sidecars know the operator by: of its ServiceAccount, another one for each namespace. The zero
+// value is ready for use.
 type tokens struct {
 	mu     sync.Mutex
 	of     map[string]token // by namespace
@@ -101,9 +102,11 @@ func (b *Controller) newToken(ctx context.Context, namespace string) (string, er
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: b.ServiceAccount}}
 	now := b.Clock()
 	if err := b.Client.SubResource("token").Create(ctx, account, request); err != nil {
-		return "", fmt.Errorf("%w: asking for one of %s: %w; see --namespace and --service-account", errToken, dialect.Describe("ServiceAccount", client.ObjectKeyFromObject(account)), err)
+		return "", fmt.Errorf("%w: asking for one of %s: %w; see --namespace and --service-account", errToken,
+			dialect.Describe("ServiceAccount", client.ObjectKeyFromObject(account)), err)
 	}
-	life := time.Duration(ptr.Deref(request.Spec.ExpirationSeconds, 0)) * time.Second // the answer's; the time of its end is by another clock
+	// the answer's; the time of its end is by another clock
+	life := time.Duration(ptr.Deref(request.Spec.ExpirationSeconds, 0)) * time.Second
 	b.tokens.put(namespace, token{text: request.Status.Token, from: now, until: now.Add(life * 4 / 5)})
 	return request.Status.Token, nil
 }

@@ -19,16 +19,19 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestATokenIsForTheSidecarsOfOneNamespace has a tenant whose sidecar shows what it was shown to the sidecar of another one.
+// TestATokenIsForTheSidecarsOfOneNamespace has a tenant whose sidecar shows what it was shown to the sidecar of another
+// one.
 func TestATokenIsForTheSidecarsOfOneNamespace(t *testing.T) {
 	s := newStage(t)
 	own, a, other := s.namespace("operator"), s.namespace("a"), s.namespace("b")
 	b := s.start(func(*Controller) []part { return nil })
 	b.Namespace, b.ServiceAccount = own, "operator"
-	if _, err := b.token(s.ctx, a); !errors.Is(err, errToken) || !strings.Contains(err.Error(), "ServiceAccount "+own+"/operator") {
+	if _, err := b.token(s.ctx, a); !errors.Is(err, errToken) || !strings.Contains(err.Error(), "ServiceAccount "+own+
+		"/operator") {
 		t.Errorf("without a ServiceAccount: %v", err)
 	}
-	if err := s.live.Create(s.ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: own, Name: "operator"}}); err != nil {
+	if err := s.live.Create(s.ctx,
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: own, Name: "operator"}}); err != nil {
 		t.Fatal(err)
 	}
 	b.Clock = time.Now
@@ -76,7 +79,8 @@ func TestManyAskForATokenOnce(t *testing.T) {
 	own := s.namespace("operator")
 	b := s.start(func(*Controller) []part { return nil })
 	b.Namespace, b.ServiceAccount, b.Clock = own, "operator", time.Now
-	if err := s.live.Create(s.ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: own, Name: "operator"}}); err != nil {
+	if err := s.live.Create(s.ctx,
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: own, Name: "operator"}}); err != nil {
 		t.Fatal(err)
 	}
 	s.writes.reset()
@@ -113,9 +117,11 @@ func TestTheOperatorsRightToTokens(t *testing.T) {
 	}
 	subject := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: b.Namespace, Name: b.ServiceAccount}
 	for _, o := range []client.Object{
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: b.Namespace}}, &corev1.ServiceAccount{ObjectMeta: named(b.Namespace, b.ServiceAccount)},
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: b.Namespace}},
+		&corev1.ServiceAccount{ObjectMeta: named(b.Namespace, b.ServiceAccount)},
 		&corev1.ServiceAccount{ObjectMeta: named(b.Namespace, "another")}, &role,
-		&rbacv1.RoleBinding{ObjectMeta: named(b.Namespace, role.Name), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name}, Subjects: []rbacv1.Subject{subject}},
+		&rbacv1.RoleBinding{ObjectMeta: named(b.Namespace, role.Name), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName,
+			Kind: "Role", Name: role.Name}, Subjects: []rbacv1.Subject{subject}},
 	} {
 		if err := s.live.Create(s.ctx, o); err != nil {
 			t.Fatal(err)

@@ -24,12 +24,13 @@ func (s *stage) statesOf(o *v1beta1.DNSZone, want map[string]v1beta1.InstanceSta
 	return ""
 }
 
-// TestZ4DuplicatesThatShareASecondary has two zones of one name with a primary each and one secondary, which has the older one and
-// follows its primary only, and then the younger, whose serials are lower.
+// TestZ4DuplicatesThatShareASecondary has two zones of one name with a primary each and one secondary, which has the
+// older one and follows its primary only, and then the younger, whose serials are lower.
 func TestZ4DuplicatesThatShareASecondary(t *testing.T) {
 	s, n := zoneStage(t, "twins")
 	s.apply(clusterWith, n.namespace, 2, 1)
-	for instance, labels := range map[string]string{"dns-primary-0": `{"older":"yes"}`, "dns-primary-1": `{"younger":"yes"}`, "dns-secondary-0": `{"older":"yes","younger":"yes"}`} {
+	for instance, labels := range map[string]string{"dns-primary-0": `{"older":"yes"}`,
+		"dns-primary-1": `{"younger":"yes"}`, "dns-secondary-0": `{"older":"yes","younger":"yes"}`} {
 		i := &v1beta1.Bind9Instance{ObjectMeta: named(n.namespace, instance)}
 		s.eventually(instance, func() string {
 			if !s.get(i) {
@@ -41,7 +42,8 @@ func TestZ4DuplicatesThatShareASecondary(t *testing.T) {
 	}
 	const twin = `{apiVersion: bindy.firestoned.io/v1beta1, kind: DNSZone, metadata: {namespace: %s, name: %s}, spec: {zoneName: example.com,
 		bind9InstancesFrom: [{selector: {matchLabels: {%[2]s: "yes"}}}], soa: {primaryNameServer: %[2]s.example.net, adminEmail: admin@example.com, refresh: %d}}}`
-	older, younger := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "older")}, &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "younger")}
+	older, younger := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "older")},
+		&v1beta1.DNSZone{ObjectMeta: named(n.namespace, "younger")}
 	is := func(o *v1beta1.DNSZone, status metav1.ConditionStatus, reason string) {
 		s.eventually("the status of "+o.Name, func() string { s.get(o); return ready(o.Status.Conditions, status, reason) })
 	}
@@ -57,7 +59,8 @@ func TestZ4DuplicatesThatShareASecondary(t *testing.T) {
 	serves("dns-primary-0", "older.example.net.")
 	serves("dns-primary-1", "younger.example.net.")
 	s.eventually("the states of the younger", func() string {
-		return s.statesOf(younger, map[string]v1beta1.InstanceState{"dns-primary-1": v1beta1.StateConfigured, "dns-secondary-0": v1beta1.StateFailed})
+		return s.statesOf(younger, map[string]v1beta1.InstanceState{"dns-primary-1": v1beta1.StateConfigured,
+			"dns-secondary-0": v1beta1.StateFailed})
 	})
 	if !meta.IsStatusConditionTrue(younger.Status.Conditions, v1beta1.ConditionDegraded) {
 		t.Errorf("what works in part says %+v", younger.Status.Conditions)
@@ -70,7 +73,8 @@ func TestZ4DuplicatesThatShareASecondary(t *testing.T) {
 	serves("dns-secondary-0", "younger.example.net.")
 	is(younger, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 	s.eventually("the states of the younger", func() string {
-		return s.statesOf(younger, map[string]v1beta1.InstanceState{"dns-primary-1": v1beta1.StateConfigured, "dns-secondary-0": v1beta1.StateConfigured})
+		return s.statesOf(younger, map[string]v1beta1.InstanceState{"dns-primary-1": v1beta1.StateConfigured,
+			"dns-secondary-0": v1beta1.StateConfigured})
 	})
 	s.eventually("the end of the older", func() string { return s.isGone(older) })
 }

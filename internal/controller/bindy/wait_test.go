@@ -12,7 +12,8 @@ import (
 
 func TestWhenIsItTriedAgain(t *testing.T) {
 	forbidden := func(why string) error {
-		return fmt.Errorf("applying: %w", apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", errors.New(why)))
+		return fmt.Errorf("applying: %w", apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a",
+			errors.New(why)))
 	}
 	for _, c := range []struct {
 		sentence string
@@ -20,7 +21,8 @@ func TestWhenIsItTriedAgain(t *testing.T) {
 		want     time.Duration // 0: at once, and then less and less often
 	}{
 		{"a right is missing", forbidden("no"), afterRefusal},
-		{"the API server does not know the owner's kind yet", forbidden("cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion x"), afterUnmapped},
+		{"the API server does not know the owner's kind yet", forbidden(
+			"cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion x"), afterUnmapped},
 		{"somebody else was faster", apierrors.NewConflict(schema.GroupResource{}, "a", nil), afterConflict},
 		{"there is no answer", errors.New("connection refused"), 0},
 	} {

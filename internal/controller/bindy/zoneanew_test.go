@@ -12,8 +12,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// TestAZoneMadeAnewWhileASecondaryIsAway has the secondary come back with the former zone of the name: it is not ready with that, whatever its
-// serial says.
+// TestAZoneMadeAnewWhileASecondaryIsAway has the secondary come back with the former zone of the name: it is not ready
+// with that, whatever its serial says.
 func TestAZoneMadeAnewWhileASecondaryIsAway(t *testing.T) {
 	for name, c := range map[string]struct {
 		object string // that is called example.com now
@@ -32,7 +32,9 @@ func TestAZoneMadeAnewWhileASecondaryIsAway(t *testing.T) {
 			s.apply(addressRecord, n.namespace, "former", "192.0.2.1")
 			for host := range 4 { // its serial grows
 				s.apply(addressRecord, n.namespace, "www", fmt.Sprintf("192.0.2.%d", 10+host))
-				s.eventually("both servers", func() string { return n.answers(2, "www.example.com.", dns.TypeA, fmt.Sprintf("192.0.2.%d", 10+host)) })
+				s.eventually("both servers", func() string {
+					return n.answers(2, "www.example.com.", dns.TypeA, fmt.Sprintf("192.0.2.%d", 10+host))
+				})
 			}
 			s.eventually("the same serial", func() string { return n.sameSerial(2) })
 			former := n.serialAt("dns-secondary-0", "example.com.")
@@ -40,7 +42,9 @@ func TestAZoneMadeAnewWhileASecondaryIsAway(t *testing.T) {
 			example := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
 			s.remove(example)
 			s.eventually("a zone that is deleted", func() string { return s.isGone(example) })
-			s.eventually("the primary without it", func() string { return n.answersAt("dns-primary-0", "www.example.com.", dns.TypeA, "REFUSED") })
+			s.eventually("the primary without it", func() string {
+				return n.answersAt("dns-primary-0", "www.example.com.", dns.TypeA, "REFUSED")
+			})
 			s.remove(&v1beta1.ARecord{ObjectMeta: named(n.namespace, "former")})
 			n.makeAnew(c.object, former+uint32(c.ahead))
 			end := n.neverReadyWith("dns-secondary-0", "former.example.com.", "192.0.2.1")
@@ -72,7 +76,9 @@ func (n *bindNode) makeAnew(object string, serial uint32) {
 	n.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: DNSZone, metadata: {namespace: %s, name: %s}, spec: {zoneName: example.com, clusterRef: dns,
 		soa: {primaryNameServer: ns1.example.com, adminEmail: admin@example.com, ttl: 60, serial: %d}}}`, n.namespace, object, serial-4)
 	n.apply(addressRecord, n.namespace, "www", "192.0.2.99")
-	n.eventually("the new zone", func() string { return n.answersAt("dns-primary-0", "www.example.com.", dns.TypeA, "192.0.2.99") })
+	n.eventually("the new zone", func() string {
+		return n.answersAt("dns-primary-0", "www.example.com.", dns.TypeA, "192.0.2.99")
+	})
 	for step := 0; n.serialAt("dns-primary-0", "example.com.") != serial; step++ {
 		if now := n.serialAt("dns-primary-0", "example.com."); rr.SerialLess(serial, now) {
 			n.Fatalf("the serial is %d; it was to be %d", now, serial)

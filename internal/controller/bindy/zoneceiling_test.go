@@ -25,7 +25,8 @@ func terms(t *testing.T) func() term {
 	namespace := s.namespace("ceilings")
 	s.apply(exampleZone, namespace)
 	return func() term {
-		b := New(Config{Client: s.live, Live: s.live, Metrics: controller.NewMetrics(), DNS: &DNS{Clock: backend.SystemClock{}}})
+		b := New(Config{Client: s.live, Live: s.live, Metrics: controller.NewMetrics(),
+			DNS: &DNS{Clock: backend.SystemClock{}}})
 		return term{s, dialect.ZoneID(namespace, "example"), (*zoneStore)(b.zones)}
 	}
 }
@@ -55,8 +56,8 @@ func (o term) stores(ceiling uint32) {
 	}
 }
 
-// TestACeilingTakesThePlaceOfTheKnownOneOnly has an operator paused until its term is over: what its successor has stored meanwhile is not its own,
-// whether it looks at the zone before it stores the next one or not.
+// TestACeilingTakesThePlaceOfTheKnownOneOnly has an operator paused until its term is over: what its successor has
+// stored meanwhile is not its own, whether it looks at the zone before it stores the next one or not.
 func TestACeilingTakesThePlaceOfTheKnownOneOnly(t *testing.T) {
 	next := terms(t)
 	first := next()
@@ -76,7 +77,8 @@ func TestACeilingTakesThePlaceOfTheKnownOneOnly(t *testing.T) {
 		}
 		var overtaken *backend.Overtaken
 		for _, asked := range []uint32{4096, 180} {
-			if err := o.Raise(o.ctx, o.id, asked); !errors.As(err, &overtaken) || overtaken.Ceiling != 200 || backend.Class(err) != backend.ErrConflict {
+			if err := o.Raise(o.ctx, o.id, asked); !errors.As(err, &overtaken) || overtaken.Ceiling != 200 ||
+				backend.Class(err) != backend.ErrConflict {
 				t.Errorf("when it asks for %d it is told %v", asked, err)
 			}
 		}

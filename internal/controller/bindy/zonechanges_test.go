@@ -23,7 +23,8 @@ import (
 	"github.com/zonefold/zonefold/internal/controller"
 )
 
-// A tally is what the servers of the node were asked since they started: of the sidecars by method and path, of BIND by its own words.
+// A tally is what the servers of the node were asked since they started: of the sidecars by method and path, of BIND by
+// its own words.
 type tally map[string]int
 
 func (t tally) minus(before tally) tally {
@@ -62,7 +63,8 @@ func (t tally) String() string {
 	return strings.Join(all, ", ")
 }
 
-var sidecarCalls = regexp.MustCompile(`(?m)^bindcar_http_requests_total\{method="(\w+)",path="([^"]*)",status="\d+"\} (\d+)$`)
+var sidecarCalls = regexp.MustCompile(
+	`(?m)^bindcar_http_requests_total\{method="(\w+)",path="([^"]*)",status="\d+"\} (\d+)$`)
 
 // tally adds up what the servers of the node were asked. Probes and this question are not counted.
 func (n *bindNode) tally(instances ...string) tally {
@@ -74,8 +76,10 @@ func (n *bindNode) tally(instances ...string) tally {
 		if len(instances) > 0 && !slices.Contains(instances, p.instance) {
 			continue
 		}
-		for _, m := range sidecarCalls.FindAllStringSubmatch(n.fetch("http://"+net.JoinHostPort(p.address, "8080")+"/metrics"), -1) {
-			if count, err := strconv.Atoi(m[3]); err == nil && !strings.Contains(m[2], "ready") && !strings.Contains(m[2], "metrics") {
+		for _, m := range sidecarCalls.FindAllStringSubmatch(n.fetch("http://"+net.JoinHostPort(p.address, "8080")+
+			"/metrics"), -1) {
+			if count, err := strconv.Atoi(m[3]); err == nil && !strings.Contains(m[2], "ready") && !strings.Contains(m[2],
+				"metrics") {
 				out[m[1]+" "+m[2]] += count
 			}
 		}
@@ -126,7 +130,8 @@ func (n *bindNode) calm() {
 	})
 }
 
-// TestSecondariesAreToldOfEachChange has a sidecar tell the secondaries once of each change, and nobody ask for anything at rest.
+// TestSecondariesAreToldOfEachChange has a sidecar tell the secondaries once of each change, and nobody ask for
+// anything at rest.
 func TestSecondariesAreToldOfEachChange(t *testing.T) {
 	s, n := zoneStage(t, "told")
 	s.apply(clusterWith, n.namespace, 2, 2)
@@ -142,7 +147,8 @@ func TestSecondariesAreToldOfEachChange(t *testing.T) {
 		want := fmt.Sprintf("192.0.2.%d", 10+i)
 		began := time.Now()
 		s.apply(addressRecord, n.namespace, "www", want)
-		for ask(n.at("dns-secondary-0"), "www.example.com.", dns.TypeA) != want || ask(n.at("dns-secondary-1"), "www.example.com.", dns.TypeA) != want {
+		for ask(n.at("dns-secondary-0"), "www.example.com.", dns.TypeA) != want || ask(n.at("dns-secondary-1"),
+			"www.example.com.", dns.TypeA) != want {
 			if s.ctx.Err() != nil {
 				t.Fatal("the secondaries do not get the change")
 			}
@@ -187,8 +193,8 @@ func TestSecondariesAreToldOfEachChange(t *testing.T) {
 	}
 }
 
-// TestManyZonesAtOnce has zones come to secondaries by the hundred: each is followed by one call, and nobody is had ask for what it gets
-// anyway.
+// TestManyZonesAtOnce has zones come to secondaries by the hundred: each is followed by one call, and nobody is had ask
+// for what it gets anyway.
 func TestManyZonesAtOnce(t *testing.T) {
 	const zones = 100
 	s, n := zoneStage(t, "many")
@@ -213,7 +219,8 @@ func TestManyZonesAtOnce(t *testing.T) {
 	})
 	n.calm()
 	asked := n.tally().minus(before)
-	if asked.of("POST /api/v1/zones") < 3*zones || asked.of("POST", "PATCH") > 5*zones || asked.of("/refresh") > zones/10 || asked.of("AXFR") > 2*zones {
+	if asked.of("POST /api/v1/zones") < 3*zones || asked.of("POST", "PATCH") > 5*zones ||
+		asked.of("/refresh") > zones/10 || asked.of("AXFR") > 2*zones {
 		t.Errorf("for %d zones the servers were asked: %s", zones, asked)
 	}
 	t.Logf("for %d zones: %s", zones, asked)
@@ -229,7 +236,8 @@ func TestManyZonesAtOnce(t *testing.T) {
 	}
 }
 
-// TestAPodThatDoesNotAnswerIsLeftAlone has calls to a pod that takes its time to fail wait, and not keep those who call others.
+// TestAPodThatDoesNotAnswerIsLeftAlone has calls to a pod that takes its time to fail wait, and not keep those who call
+// others.
 func TestAPodThatDoesNotAnswerIsLeftAlone(t *testing.T) {
 	var p Pod
 	now := time.Unix(1e9, 0)

@@ -82,7 +82,8 @@ func (n *bindNode) whole(instance string) (content string, serial uint32) {
 	return strings.Join(all, "\n"), serial
 }
 
-// same complains unless these servers have the same content under the same serial, and a record in it and another one not.
+// same complains unless these servers have the same content under the same serial, and a record in it and another one
+// not.
 func (n *bindNode) same(with, without string, instances ...string) string {
 	n.Helper()
 	first, serial := n.whole(instances[0])
@@ -95,8 +96,8 @@ func (n *bindNode) same(with, without string, instances ...string) string {
 	return ""
 }
 
-// TestR16WhatSomebodyElseWritesIsUndone has somebody write at one primary, who has the key for it. The next change finds it, puts it right on
-// every server, secondaries included, which had transferred it, and tells of it.
+// TestR16WhatSomebodyElseWritesIsUndone has somebody write at one primary, who has the key for it. The next change
+// finds it, puts it right on every server, secondaries included, which had transferred it, and tells of it.
 func TestR16WhatSomebodyElseWritesIsUndone(t *testing.T) {
 	s, n := zoneStage(t, "drift")
 	s.apply(clusterWith, n.namespace, 2, 2)

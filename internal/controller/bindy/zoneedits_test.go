@@ -24,14 +24,16 @@ func (n *bindNode) serialAt(instance, zone string) (serial uint32) {
 	return serial
 }
 
-// TestZonesAreChangedInPlace has the spec of a zone edited, field by field: it is never taken away for it, and no serial falls.
+// TestZonesAreChangedInPlace has the spec of a zone edited, field by field: it is never taken away for it, and no
+// serial falls.
 func TestZonesAreChangedInPlace(t *testing.T) {
 	s, n := zoneStage(t, "edit")
 	s.apply(clusterWith, n.namespace, 2, 1)
 	s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: DNSZone, metadata: {namespace: %s, name: example}, spec: {zoneName: example.com, clusterRef: dns,
 		soa: {primaryNameServer: ns1.example.com, adminEmail: admin@example.com, serial: 2030010100}}}`, n.namespace)
 	s.apply(addressRecord, n.namespace, "rock", "192.0.2.200")
-	s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: TXTRecord, metadata: {namespace: %s, name: text}, spec: {zone: example.com, name: text, text: [a]}}`, n.namespace)
+	s.apply(
+		`{apiVersion: bindy.firestoned.io/v1beta1, kind: TXTRecord, metadata: {namespace: %s, name: text}, spec: {zone: example.com, name: text, text: [a]}}`, n.namespace)
 	example := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 	s.eventually("every server", func() string { return n.answers(3, "rock.example.com.", dns.TypeA, "192.0.2.200") })
@@ -45,9 +47,12 @@ func TestZonesAreChangedInPlace(t *testing.T) {
 		{"a lower serial and another refresh", `{"soa":{"serial":5,"refresh":7200}}`, "example.com. SOA", " 7200 "},
 		{"a mailbox", `{"soa":{"adminEmail":"root@example.org"}}`, "example.com. SOA", "root.example.org."},
 		{"a time to live", `{"ttl":77}`, "text.example.com. TXT", "\t77\t"},
-		{"another primary name server", `{"soa":{"primaryNameServer":"ns0.example.org"}}`, "example.com. NS", "ns0.example.org."},
-		{"more name servers", `{"nameServers":[{"hostname":"ns2.example.com","ipv4Address":"192.0.2.53"},{"hostname":"ns3.example.com","ipv6Address":"2001:db8::53"}]}`, "ns3.example.com. AAAA", "2001:db8::53"},
-		{"another address of a name server", `{"nameServers":[{"hostname":"ns2.example.com","ipv4Address":"192.0.2.54"}]}`, "ns2.example.com. A", "192.0.2.54"},
+		{"another primary name server", `{"soa":{"primaryNameServer":"ns0.example.org"}}`, "example.com. NS",
+			"ns0.example.org."},
+		{"more name servers",
+			`{"nameServers":[{"hostname":"ns2.example.com","ipv4Address":"192.0.2.53"},{"hostname":"ns3.example.com","ipv6Address":"2001:db8::53"}]}`, "ns3.example.com. AAAA", "2001:db8::53"},
+		{"another address of a name server", `{"nameServers":[{"hostname":"ns2.example.com","ipv4Address":"192.0.2.54"}]}`,
+			"ns2.example.com. A", "192.0.2.54"},
 		{"no more name servers", `{"nameServers":null}`, "ns2.example.com. A", "NXDOMAIN"},
 	}
 	last := first
@@ -72,9 +77,12 @@ func TestZonesAreChangedInPlace(t *testing.T) {
 	s.patch(&v1beta1.Bind9Cluster{ObjectMeta: named(n.namespace, "dns")}, `{"spec":{"secondaryReplicas":2}}`)
 	s.eventually("another secondary", func() string { return n.answers(4, "rock.example.com.", dns.TypeA, "192.0.2.200") })
 	s.apply(addressRecord, n.namespace, "rick", "192.0.2.201")
-	s.eventually("a change there", func() string { return n.answersAt("dns-secondary-1", "rick.example.com.", dns.TypeA, "192.0.2.201") })
+	s.eventually("a change there", func() string {
+		return n.answersAt("dns-secondary-1", "rick.example.com.", dns.TypeA, "192.0.2.201")
+	})
 	end()
-	if asked := n.tally("dns-primary-0", "dns-primary-1", "dns-secondary-0").minus(before); asked.of("DELETE", "POST /api/v1/zones ", "retransfer") > 0 || asked["POST /api/v1/zones"] > 0 {
+	if asked := n.tally("dns-primary-0", "dns-primary-1", "dns-secondary-0").minus(before); asked.of("DELETE",
+		"POST /api/v1/zones ", "retransfer") > 0 || asked["POST /api/v1/zones"] > 0 {
 		t.Errorf("for edits the servers were asked: %s", asked)
 	}
 
@@ -88,13 +96,18 @@ func TestZonesAreChangedInPlace(t *testing.T) {
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 	s.recordIs(n.namespace, "rock", metav1.ConditionTrue, v1beta1.ReasonReconcileSucceeded)
 
-	s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Cluster, metadata: {namespace: %s, name: other}, spec: {primaryReplicas: 1, secondaryReplicas: 1}}`, n.namespace)
+	s.apply(
+		`{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Cluster, metadata: {namespace: %s, name: other}, spec: {primaryReplicas: 1, secondaryReplicas: 1}}`, n.namespace)
 	s.patch(example, `{"spec":{"clusterRef":"other"}}`)
 	for _, instance := range []string{"other-primary-0", "other-secondary-0"} {
-		s.eventually("other servers", func() string { return n.answersAt(instance, "rock.example.net.", dns.TypeA, "192.0.2.200") })
+		s.eventually("other servers", func() string {
+			return n.answersAt(instance, "rock.example.net.", dns.TypeA, "192.0.2.200")
+		})
 	}
 	for _, instance := range []string{"dns-primary-0", "dns-primary-1", "dns-secondary-0", "dns-secondary-1"} {
-		s.eventually("servers of before", func() string { return n.answersAt(instance, "rock.example.net.", dns.TypeA, "REFUSED") })
+		s.eventually("servers of before", func() string {
+			return n.answersAt(instance, "rock.example.net.", dns.TypeA, "REFUSED")
+		})
 	}
 	if now := n.serialAt("other-secondary-0", "example.net."); now <= last {
 		t.Errorf("at other servers the serial is %d, and was %d", now, last)

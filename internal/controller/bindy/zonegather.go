@@ -26,8 +26,8 @@ func (c *Config) zoneObjects() []client.Object {
 	return append(slices.Clone(records), &v1beta1.DNSZone{})
 }
 
-// gather follows zones, records and instances from now on. What it returns tell when every object that existed has been put
-// into the Core.
+// gather follows zones, records and instances from now on. What it returns tell when every object that existed has been
+// put into the Core.
 func (z *Zones) gather(ctx context.Context) ([]toolscache.InformerSynced, error) {
 	var synced []toolscache.InformerSynced
 	for _, object := range append(z.b.zoneObjects(), &v1beta1.Bind9Instance{}) {
@@ -90,7 +90,8 @@ func (z *Zones) drop(gone any) {
 
 // chosenDifferently reports whether an instance may have other zones than before, or other glue.
 func chosenDifferently(a, b *v1beta1.Bind9Instance) bool {
-	return !reflect.DeepEqual(a.Labels, b.Labels) || !reflect.DeepEqual(a.Annotations, b.Annotations) || a.Generation != b.Generation ||
+	return !reflect.DeepEqual(a.Labels, b.Labels) || !reflect.DeepEqual(a.Annotations, b.Annotations) ||
+		a.Generation != b.Generation ||
 		a.DeletionTimestamp.IsZero() != b.DeletionTimestamp.IsZero() || a.Status.ServiceAddress != b.Status.ServiceAddress ||
 		!slices.Equal(a.Status.Addresses, b.Status.Addresses)
 }
@@ -99,7 +100,8 @@ func (z *Zones) putZone(old client.Object, o *v1beta1.DNSZone) {
 	id := dialect.ZoneID(o.Namespace, o.Name)
 	deleting := !o.DeletionTimestamp.IsZero()
 	if old != nil && old.GetGeneration() == o.Generation && old.GetDeletionTimestamp().IsZero() != deleting {
-		if slices.Contains(old.GetFinalizers(), v1beta1.ZoneFinalizer) && !slices.Contains(o.Finalizers, v1beta1.ZoneFinalizer) {
+		if slices.Contains(old.GetFinalizers(), v1beta1.ZoneFinalizer) &&
+			!slices.Contains(o.Finalizers, v1beta1.ZoneFinalizer) {
 			z.unheld(id) // somebody has removed the finalizer
 			z.deliveries.Sync(id)
 		}
@@ -156,15 +158,16 @@ func (z *Zones) removeZone(id zone.ID, going *v1beta1.DNSZone) {
 	z.revisit(others)
 }
 
-// putAgain hands a zone to the World as it is now. z.mu is held by all who hand on what they have made of what is known: else
-// what was made first might come last.
+// putAgain hands a zone to the World as it is now. z.mu is held by all who hand on what they have made of what is
+// known: else what was made first might come last.
 func (z *Zones) putAgain(id zone.ID) {
 	k := z.known[id]
 	if k == nil || k.zone == nil {
 		return
 	}
 	out := dialect.ConvertZone(k.zone, z.fleets[id].addresses)
-	out.Warnings = append(append(out.Warnings, z.homes.Notes(id)...), z.fleets[id].glueless(id, k.zone.Spec.AddressTypes)...)
+	out.Warnings = append(append(out.Warnings, z.homes.Notes(id)...),
+		z.fleets[id].glueless(id, k.zone.Spec.AddressTypes)...)
 	z.core.PutZone(out, versionOf(k.zone))
 }
 
@@ -244,8 +247,8 @@ func (z *Zones) allocate() {
 	z.allocateThose(func(*v1beta1.DNSZone) bool { return true }, func(lodger) bool { return true })
 }
 
-// allocateIn finds out anew which instances the zones have that may have instances of a namespace. Whatever happens to these is no
-// concern of other zones.
+// allocateIn finds out anew which instances the zones have that may have instances of a namespace. Whatever happens to
+// these is no concern of other zones.
 func (z *Zones) allocateIn(namespace string) {
 	z.allocateThose(func(o *v1beta1.DNSZone) bool { return dialect.SelectsIn(o, namespace) }, func(l lodger) bool {
 		return slices.ContainsFunc(l.in, func(cluster types.NamespacedName) bool { return cluster.Namespace == namespace })
@@ -353,8 +356,10 @@ func (f fleetOf) glueless(id zone.ID, types []v1beta1.AddressType) []zone.Note {
 	if len(types) == 0 || len(f.addresses) > 0 || len(f.all()) == 0 {
 		return nil
 	}
-	return []zone.Note{{Reason: v1beta1.ReasonNoAddress, Message: fmt.Sprintf("None of the servers of %s has an address of the types %s, which its addressTypes want: name servers in the zone "+
-		"that have no address here get none; see status.addresses of its Bind9Instances, or choose other types.", id, dialect.List(textsOf(types)))}}
+	return []zone.Note{{Reason: v1beta1.ReasonNoAddress, Message: fmt.Sprintf(
+		"None of the servers of %s has an address of the types %s, which its addressTypes want: name servers in the zone "+
+			"that have no address here get none; see status.addresses of its Bind9Instances, or choose other types.", id,
+		dialect.List(textsOf(types)))}}
 }
 
 func textsOf(types []v1beta1.AddressType) []string {

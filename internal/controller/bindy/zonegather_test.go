@@ -16,21 +16,24 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// TestZonesAndRecordsThatComeAtOnce has each kind of object come from a goroutine of its own, as informers have it. A record
-// whose zone comes at the same moment is in it.
+// TestZonesAndRecordsThatComeAtOnce has each kind of object come from a goroutine of its own, as informers have it. A
+// record whose zone comes at the same moment is in it.
 func TestZonesAndRecordsThatComeAtOnce(t *testing.T) {
 	const records = 4
 	for round := range 1000 {
 		z := &Zones{homes: dialect.NewHomes(), known: map[zone.ID]*known{}, fleets: map[zone.ID]fleetOf{}}
-		z.core = controller.NewCore(controller.CoreConfig{Clock: time.Now, Metrics: controller.NewMetrics(), Settled: func(controller.Settlement) {}})
+		z.core = controller.NewCore(controller.CoreConfig{Clock: time.Now, Metrics: controller.NewMetrics(),
+			Settled: func(controller.Settlement) {}})
 		o := &v1beta1.DNSZone{ObjectMeta: named("dns", "example")}
-		o.Spec = v1beta1.DNSZoneSpec{ZoneName: "example.com", SOA: &v1beta1.SOA{PrimaryNameServer: "ns1.example.net", AdminEmail: "admin@example.com"}}
+		o.Spec = v1beta1.DNSZoneSpec{ZoneName: "example.com", SOA: &v1beta1.SOA{PrimaryNameServer: "ns1.example.net",
+			AdminEmail: "admin@example.com"}}
 		var parts sync.WaitGroup
 		parts.Go(func() { z.arrange(o) })
 		for i := range records {
 			parts.Go(func() {
 				r := &v1beta1.ARecord{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: fmt.Sprintf("r%d", i)}}
-				r.Spec = v1beta1.ARecordSpec{RecordMeta: v1beta1.RecordMeta{Name: v1beta1.RecordName(r.Name), Zone: "example.com"}, IPv4: "192.0.2.1"}
+				r.Spec = v1beta1.ARecordSpec{RecordMeta: v1beta1.RecordMeta{Name: v1beta1.RecordName(r.Name), Zone: "example.com"},
+					IPv4: "192.0.2.1"}
 				z.putRecord(nil, r)
 			})
 		}

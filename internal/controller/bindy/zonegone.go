@@ -13,8 +13,8 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// letGo waits for a zone that is being deleted, and no longer than that is worth: a server that does not answer loses it when it
-// is back.
+// letGo waits for a zone that is being deleted, and no longer than that is worth: a server that does not answer loses
+// it when it is back.
 func (z *Zones) letGo(ctx context.Context, id zone.ID, o *v1beta1.DNSZone, out controller.ZoneOutcome) error {
 	if !slices.Contains(o.Finalizers, v1beta1.ZoneFinalizer) {
 		return nil
@@ -72,6 +72,7 @@ func (z *Zones) parting(id zone.ID, out controller.ZoneOutcome, end time.Time) s
 	if out.Served.Reason == controller.ReasonWithdrawing && out.Served.Message != "" {
 		why = " " + out.Served.Message
 	}
-	return dialect.Sentence("It waits until these have removed it, until %s at the most: Bind9Instance %s.%s Who does not answer until then removes it when he is back.",
+	return dialect.Sentence("It waits until these have removed it, until %s at the most: Bind9Instance %s.%s Who does "+
+		"not answer until then removes it when he is back.",
 		end.UTC().Format(time.RFC3339), dialect.List(names), why)
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// A nameIndex has the zones by name, of whatever dialect. Of those of one name an instance has the oldest that is to be on it: the engine
-// decides so for each primary, and this is for secondaries.
+// A nameIndex has the zones by name, of whatever dialect. Of those of one name an instance has the oldest that is to be
+// on it: the engine decides so for each primary, and this is for secondaries.
 type nameIndex struct {
 	of       map[zone.ID]string    // of a zone that instances are to have
 	called   map[string][]zone.ID  // in no order; hardly ever more than one
@@ -26,11 +26,12 @@ type nameIndex struct {
 }
 
 func newNameIndex() nameIndex {
-	return nameIndex{of: map[zone.ID]string{}, called: map[string][]zone.ID{}, since: map[zone.ID]time.Time{}, accepted: map[zone.ID]bool{}}
+	return nameIndex{of: map[zone.ID]string{}, called: map[string][]zone.ID{}, since: map[zone.ID]time.Time{},
+		accepted: map[zone.ID]bool{}}
 }
 
-// rename notes what a zone is called now, and returns who shares a name with it, or did, and is younger: to an older one it does not matter what is
-// below it, and there may be thousands. z.mu is held.
+// rename notes what a zone is called now, and returns who shares a name with it, or did, and is younger: to an older
+// one it does not matter what is below it, and there may be thousands. z.mu is held.
 func (z *Zones) rename(id zone.ID) (others []zone.ID) {
 	self, known := z.tenant(id)
 	now := ""
@@ -71,8 +72,8 @@ func (t tenant) before(id zone.ID, other tenant, otherID zone.ID) bool {
 	return cmp.Or(t.since.Compare(other.since), strings.Compare(id.String(), otherID.String())) < 0
 }
 
-// judged takes over which DNSZones the World accepts, and returns those of which that is new, and who shares a name with
-// them. z.mu is held.
+// judged takes over which DNSZones the World accepts, and returns those of which that is new, and who shares a name
+// with them. z.mu is held.
 func (z *Zones) judged(s controller.Settlement) (news []zone.ID) {
 	for _, delta := range s.Delta.Zones {
 		v, ok := s.View.Verdict(delta.ID)
@@ -112,8 +113,9 @@ func (z *Zones) held(id zone.ID, instances []client.ObjectKey) (out []client.Obj
 	return out
 }
 
-// isFor reports whether a zone is meant for an instance: it is accepted, and a secondary needs somebody who has the zone. One that may have it
-// keeps it without: that nobody is a primary, mostly for a moment, is no reason to delete what is served. z.mu is held.
+// isFor reports whether a zone is meant for an instance: it is accepted, and a secondary needs somebody who has the
+// zone. One that may have it keeps it without: that nobody is a primary, mostly for a moment, is no reason to delete
+// what is served. z.mu is held.
 func (z *Zones) isFor(id zone.ID, instance client.ObjectKey) bool {
 	fleet := z.fleets[id]
 	if id.Kind == v1beta1.KindZone && !z.names.accepted[id] {
@@ -122,10 +124,12 @@ func (z *Zones) isFor(id zone.ID, instance client.ObjectKey) bool {
 	if slices.Contains(fleet.primaries, instance) {
 		return true
 	}
-	return slices.Contains(fleet.secondaries, instance) && (len(fleet.primaries) > 0 || fleet.signer.gone || z.listed(instance, id, z.names.of[id]))
+	return slices.Contains(fleet.secondaries, instance) && (len(fleet.primaries) > 0 || fleet.signer.gone ||
+		z.listed(instance, id, z.names.of[id]))
 }
 
-// removed forgets that a pod had what it has lost: a zone of the name may come back under the serial that was confirmed.
+// removed forgets that a pod had what it has lost: a zone of the name may come back under the serial that was
+// confirmed.
 func (z *Zones) removed(pod types.UID, name string) {
 	at, err := dialect.ZoneName(name)
 	if err != nil {

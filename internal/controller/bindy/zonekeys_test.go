@@ -85,7 +85,8 @@ func (n *bindNode) changing(name string) (end func() string) {
 		next := fmt.Sprintf("192.0.3.%d", i%250)
 		o := &v1beta1.ARecord{ObjectMeta: named(n.namespace, name)}
 		// Not the context that ends: what it cuts off the API server may have done, and last would not be the last.
-		if err := n.live.Patch(n.ctx, o, client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"ipv4":%q}}`, next))); err == nil {
+		if err := n.live.Patch(n.ctx, o, client.RawPatch("application/merge-patch+json",
+			fmt.Appendf(nil, `{"spec":{"ipv4":%q}}`, next))); err == nil {
 			last = next
 		}
 		pause(ctx, 50*time.Millisecond)
@@ -105,7 +106,8 @@ func (n *bindNode) always(name, want string) (end func()) {
 		}
 		n.mu.Unlock()
 		for address, pod := range at {
-			if got := ask(address, name, dns.TypeA); got != want && ctx.Err() == nil && !strings.Contains(got, address) && !strings.Contains(got, "EOF") {
+			if got := ask(address, name, dns.TypeA); got != want && ctx.Err() == nil && !strings.Contains(got, address) &&
+				!strings.Contains(got, "EOF") {
 				n.Errorf("%s answers %q for %s", pod, got, name)
 				return
 			}
@@ -130,8 +132,8 @@ func (n *bindNode) inUse() map[string]string {
 	return out
 }
 
-// TestZonesOutliveTheirKeys has all keys of a cluster replaced while records change: no update fails, no server stops answering, and
-// secondaries go on transferring after the keys of before are gone.
+// TestZonesOutliveTheirKeys has all keys of a cluster replaced while records change: no update fails, no server stops
+// answering, and secondaries go on transferring after the keys of before are gone.
 func TestZonesOutliveTheirKeys(t *testing.T) {
 	s, n := zoneStage(t, "keys")
 	n.projectKeys()
@@ -148,8 +150,10 @@ func TestZonesOutliveTheirKeys(t *testing.T) {
 
 	look := func() { // the operator's clock has moved, which no event tells
 		for _, o := range []client.Object{
-			&v1beta1.Bind9Cluster{ObjectMeta: named(n.namespace, "dns")}, &v1beta1.Bind9Instance{ObjectMeta: named(n.namespace, "dns-primary-0")},
-			&v1beta1.Bind9Instance{ObjectMeta: named(n.namespace, "dns-primary-1")}, &v1beta1.Bind9Instance{ObjectMeta: named(n.namespace, "dns-secondary-0")},
+			&v1beta1.Bind9Cluster{ObjectMeta: named(n.namespace, "dns")},
+			&v1beta1.Bind9Instance{ObjectMeta: named(n.namespace, "dns-primary-0")},
+			&v1beta1.Bind9Instance{ObjectMeta: named(n.namespace, "dns-primary-1")},
+			&v1beta1.Bind9Instance{ObjectMeta: named(n.namespace, "dns-secondary-0")},
 		} {
 			s.patch(o, fmt.Sprintf(`{"metadata":{"annotations":{"looked-at":"%d"}}}`, time.Now().UnixNano()))
 		}
@@ -200,5 +204,7 @@ func TestZonesOutliveTheirKeys(t *testing.T) {
 func (n *bindNode) transfers(when string) {
 	n.Helper()
 	before := n.tally("dns-secondary-0")
-	n.eventually("transfers "+when, func() string { return n.tally("dns-secondary-0").minus(before).atLeast("XfrSuccess", 5) })
+	n.eventually("transfers "+when, func() string {
+		return n.tally("dns-secondary-0").minus(before).atLeast("XfrSuccess", 5)
+	})
 }

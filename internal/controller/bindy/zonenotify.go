@@ -13,8 +13,9 @@ type Notifier interface {
 	Notify(ctx context.Context, zone dnsname.Name) error
 }
 
-// tell has the secondaries of a zone told of its newest content, once, through the first primary that was given it. What is told
-// meanwhile is told in one. Nothing depends on it: BIND tells them too, and they are asked until they have it.
+// tell has the secondaries of a zone told of its newest content, once, through the first primary that was given it.
+// What is told meanwhile is told in one. Nothing depends on it: BIND tells them too, and they are asked until they have
+// it.
 func (z *Zones) tell(ctx context.Context, id zone.ID) error {
 	server, serial, ok := z.deliveriesOf(id).Leading(id)
 	name, served, _ := z.nameOf(id)

@@ -18,11 +18,12 @@ import (
 // How soon a server is asked again: it is about to have what it is asked for.
 const firstAgain, lastAgain = 50 * time.Millisecond, 10 * time.Second
 
-// A secondary is told by its primaries. Only one that makes no progress for patience is had ask them, and one that makes none for
-// stuck has something wrong with it.
+// A secondary is told by its primaries. Only one that makes no progress for patience is had ask them, and one that
+// makes none for stuck has something wrong with it.
 const patience, stuck = 2 * time.Second, 30 * time.Second
 
-// forgiven is how many failures in a row, which take three seconds, are no news: a zone is not there before it is transferred.
+// forgiven is how many failures in a row, which take three seconds, are no news: a zone is not there before it is
+// transferred.
 const forgiven = 5
 
 // A newestContent is one that a primary has.
@@ -37,8 +38,9 @@ func (z *Zones) newest(id zone.ID) (newestContent, uint64) {
 	return newestContent{serial, seq}, wanted
 }
 
-// untilPrimary says how long a secondary is to wait for the first primary to have the zone; mostly an event tells before that. Until then
-// it is not told of the zone: it is not ready as long as it has one that nobody can transfer to it.
+// untilPrimary says how long a secondary is to wait for the first primary to have the zone; mostly an event tells
+// before that. Until then it is not told of the zone: it is not ready as long as it has one that nobody can transfer to
+// it.
 func (z *Zones) untilPrimary(f *follow, newest newestContent) time.Duration {
 	refused := newest.serial == 0 && z.deliveriesOf(f.zone).Refused(f.zone)
 	z.mu.Lock()
@@ -105,7 +107,8 @@ func (z *Zones) catchUp(ctx context.Context, f *follow, name dnsname.Name, c new
 	return z.retry(f, err)
 }
 
-// arrived takes over that a secondary has a content, or a newer one. Who is not ready yet is not before its doubts have ended.
+// arrived takes over that a secondary has a content, or a newer one. Who is not ready yet is not before its doubts have
+// ended.
 func (z *Zones) arrived(ctx context.Context, f *follow, name dnsname.Name, serial uint32, c newestContent) error {
 	z.mu.Lock()
 	whole := f.whole
@@ -119,9 +122,9 @@ func (z *Zones) arrived(ctx context.Context, f *follow, name dnsname.Name, seria
 	return z.renew(ctx, f, name)
 }
 
-// ahead reports whether a secondary has a later serial than all primaries that answer. It did not get that from them: what it has is an
-// earlier zone of the name, made by the same object or one that was called like it. They are asked only of a serial that is later than the one
-// that is known of them: BIND counts serials by itself when it signs.
+// ahead reports whether a secondary has a later serial than all primaries that answer. It did not get that from them:
+// what it has is an earlier zone of the name, made by the same object or one that was called like it. They are asked
+// only of a serial that is later than the one that is known of them: BIND counts serials by itself when it signs.
 func (z *Zones) ahead(ctx context.Context, f *follow, name dnsname.Name, serial uint32) (ahead bool, err error) {
 	if newest, _ := z.newest(f.zone); !rr.SerialLess(newest.serial, serial) {
 		return false, nil
@@ -187,8 +190,8 @@ func (z *Zones) retry(f *follow, err error) error {
 	return &controller.Later{After: after, Err: err}
 }
 
-// Bounds of the calls about zones to one pod. A pod whose node is lost keeps whoever calls it waiting, and would have all workers
-// wait if each of its zones called it.
+// Bounds of the calls about zones to one pod. A pod whose node is lost keeps whoever calls it waiting, and would have
+// all workers wait if each of its zones called it.
 const (
 	callsAtOnce = 3
 	slowFailure = time.Second

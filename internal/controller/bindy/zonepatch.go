@@ -14,13 +14,16 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/objects"
 )
 
-// patchZone writes what of a status differs, but for the ceiling, which has its own way, and reports whether anything does.
-func (z *Zones) patchZone(ctx context.Context, o *v1beta1.DNSZone, status v1beta1.DNSZoneStatus) (sent bool, err error) {
+// patchZone writes what of a status differs, but for the ceiling, which has its own way, and reports whether anything
+// does.
+func (z *Zones) patchZone(ctx context.Context, o *v1beta1.DNSZone,
+	status v1beta1.DNSZoneStatus) (sent bool, err error) {
 	status.SerialCeiling = o.Status.SerialCeiling
 	return z.patchStatus(ctx, o, o.Status, status)
 }
 
-// patchStatus sends what differs between two statuses of an object, and reports whether anything does: if not, nothing is new.
+// patchStatus sends what differs between two statuses of an object, and reports whether anything does: if not, nothing
+// is new.
 func (z *Zones) patchStatus(ctx context.Context, o client.Object, before, after any) (sent bool, err error) {
 	changes, err := objects.Differences(before, after)
 	if err != nil {

@@ -110,7 +110,8 @@ type host struct {
 	transfer client.ObjectKey // the Secret with the keys for transfers
 }
 
-// last is the server that the instance was when its spec could be carried out; nil if that was never seen. What runs goes on as that.
+// last is the server that the instance was when its spec could be carried out; nil if that was never seen. What runs
+// goes on as that.
 func (h *host) last() *dialect.Server {
 	if h == nil {
 		return nil
@@ -190,7 +191,8 @@ func (z *Zones) look(ctx context.Context, key client.ObjectKey) error {
 	if server == nil { // nobody knows how to reach what runs
 		if before == nil {
 			z.putHost(&i, nil, &host{
-				primary: i.Spec.Role.Canonical() != v1beta1.RoleSecondary, trouble: problem.Message, ledger: ledgerOf(i.Status.Zones),
+				primary: i.Spec.Role.Canonical() != v1beta1.RoleSecondary, trouble: problem.Message,
+				ledger: ledgerOf(i.Status.Zones),
 			})
 		}
 		return nil
@@ -224,7 +226,8 @@ func (z *Zones) forgetHost(key client.ObjectKey) {
 
 // hostOf is a server with its pods. What was known of those that stay is kept.
 func (z *Zones) hostOf(ctx context.Context, s *dialect.Server, before *host) (*host, error) {
-	out := &host{server: slim(s), primary: s.Role == v1beta1.RolePrimary, signs: s.Signs(), transfer: client.ObjectKey{Namespace: s.Instance.Namespace, Name: s.TransferSecret()}}
+	out := &host{server: slim(s), primary: s.Role == v1beta1.RolePrimary, signs: s.Signs(),
+		transfer: client.ObjectKey{Namespace: s.Instance.Namespace, Name: s.TransferSecret()}}
 	if before != nil {
 		out.ledger, out.unswept = before.ledger, before.unswept
 	} else {
@@ -274,7 +277,8 @@ func (z *Zones) hostOf(ctx context.Context, s *dialect.Server, before *host) (*h
 	switch {
 	case len(out.pods) > 0:
 	case missing:
-		out.trouble = dialect.Sentence("The keys of Bind9Instance %s/%s are not there yet.", s.Instance.Namespace, s.Instance.Name)
+		out.trouble = dialect.Sentence("The keys of Bind9Instance %s/%s are not there yet.", s.Instance.Namespace,
+			s.Instance.Name)
 	default:
 		out.trouble = dialect.Sentence("No pod of Bind9Instance %s/%s runs.", s.Instance.Namespace, s.Instance.Name)
 	}
@@ -339,7 +343,8 @@ func (z *Zones) keysFor(ctx context.Context, s *dialect.Server) (update, transfe
 		name    string
 		purpose bind9.Purpose
 		into    *bind9.Key
-	}{{dialect.KeySecret(s.Instance.Name), bind9.ForOperator, &update}, {s.TransferSecret(), bind9.ForTransfer, &transfer}} {
+	}{{dialect.KeySecret(s.Instance.Name), bind9.ForOperator, &update},
+		{s.TransferSecret(), bind9.ForTransfer, &transfer}} {
 		secret, err := z.b.secretAt(ctx, client.ObjectKey{Namespace: s.Instance.Namespace, Name: k.name})
 		if err != nil {
 			return update, transfer, err
@@ -364,14 +369,17 @@ func (z *Zones) keysFor(ctx context.Context, s *dialect.Server) (update, transfe
 func (z *Zones) podOf(p *corev1.Pod, s *dialect.Server, primary bool) *Pod {
 	ip, err := netip.ParseAddr(p.Status.PodIP)
 	began, _ := sidecarState(p)
-	if err != nil || began.IsZero() || !dialect.IsServer(p) || isOver(p) || !p.DeletionTimestamp.IsZero() && (s.Leaves() == 0 || !hasKeys(p, z.Clock.Now())) {
+	if err != nil || began.IsZero() || !dialect.IsServer(p) || isOver(p) || !p.DeletionTimestamp.IsZero() &&
+		(s.Leaves() == 0 || !hasKeys(p, z.Clock.Now())) {
 		return nil
 	}
 	dns := netip.AddrPortFrom(ip.Unmap(), portOf(p, dialect.NamedContainer, bind9.DNSPort))
-	sidecar := net.JoinHostPort(p.Status.PodIP, strconv.Itoa(int(portOf(p, dialect.BindcarContainer, dialect.BindcarPort))))
+	sidecar := net.JoinHostPort(p.Status.PodIP,
+		strconv.Itoa(int(portOf(p, dialect.BindcarContainer, dialect.BindcarPort))))
 	return &Pod{
 		UID: p.UID, DNS: dns.String(), Sidecar: "http://" + sidecar, zones: z, key: client.ObjectKeyFromObject(p),
-		instance: client.ObjectKeyFromObject(s.Instance), address: dns, primary: primary, starts: restartsOf(p, dialect.NamedContainer),
+		instance: client.ObjectKeyFromObject(s.Instance), address: dns, primary: primary,
+		starts: restartsOf(p, dialect.NamedContainer),
 	}
 }
 
@@ -394,12 +402,14 @@ func (z *Zones) putHost(i *v1beta1.Bind9Instance, before, now *host) {
 	if now.primary && (before == nil || before.signs != now.signs) {
 		z.allocateIn(key.Namespace) // before anything is delivered there
 	}
-	if before != nil && before.primary == now.primary && before.trouble == now.trouble && before.transfer == now.transfer && slices.Equal(before.pods, now.pods) && slices.Equal(before.ending, now.ending) {
+	if before != nil && before.primary == now.primary && before.trouble == now.trouble &&
+		before.transfer == now.transfer && slices.Equal(before.pods, now.pods) && slices.Equal(before.ending, now.ending) {
 		return
 	}
 	z.tellFleet(i)
 	if now.primary {
-		place := &controller.Place{Name: placeOf(key), Created: i.CreationTimestamp.Time, Noun: v1beta1.KindInstance, Kind: "bind9", Passing: true, Servers: now.servers()}
+		place := &controller.Place{Name: placeOf(key), Created: i.CreationTimestamp.Time, Noun: v1beta1.KindInstance,
+			Kind: "bind9", Passing: true, Servers: now.servers()}
 		if now.trouble != "" {
 			o := controller.Not(controller.ReasonBackendNotReady, now.trouble)
 			place.Problem = &o

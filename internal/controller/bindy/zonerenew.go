@@ -10,9 +10,9 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// doubt has the secondaries of a zone transfer all of it when it has been put right. A server counts serials too when somebody else writes
-// there: secondaries may have got from it under a serial what the other primaries have something else under, and the differences to that
-// (RFC 1995) would never put it right.
+// doubt has the secondaries of a zone transfer all of it when it has been put right. A server counts serials too when
+// somebody else writes there: secondaries may have got from it under a serial what the other primaries have something
+// else under, and the differences to that (RFC 1995) would never put it right.
 func (z *Zones) doubt(s controller.Strange) {
 	z.mistrust(s.Zone)
 	z.visitServers(s.Zone)
@@ -32,9 +32,9 @@ func (z *Zones) mistrust(id zone.ID) {
 // mistrust puts in doubt what a secondary has. Zones.mu is held.
 func (f *follow) mistrust(now time.Time) { f.doubt, f.renewed = now, 0 }
 
-// A zone in doubt is transferred when all primaries have it right, or after a while without those that cannot, and again until it is
-// what it should be: BIND forgets that it was told to when a transfer was under way. What servers refuse is on none of them, so that
-// there is an end to it.
+// A zone in doubt is transferred when all primaries have it right, or after a while without those that cannot, and
+// again until it is what it should be: BIND forgets that it was told to when a transfer was under way. What servers
+// refuse is on none of them, so that there is an end to it.
 const (
 	doubtAgain  = 100 * time.Millisecond
 	doubtFor    = 10 * time.Second
@@ -43,7 +43,8 @@ const (
 	wholeZone   = 30 * time.Second // for reading all of a zone
 )
 
-// renew has a secondary that is as far as it should be transfer the whole zone if what it has is in doubt and not what is wanted.
+// renew has a secondary that is as far as it should be transfer the whole zone if what it has is in doubt and not what
+// is wanted.
 func (z *Zones) renew(ctx context.Context, f *follow, name dnsname.Name) error {
 	z.mu.Lock()
 	doubt, renewed, whole := f.doubt, f.renewed, f.whole

@@ -9,8 +9,9 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 )
 
-// TestAZoneWithoutPrimariesForAMoment has the only primary of a zone gone: the secondary goes on to serve the zone, also when the operator starts
-// again meanwhile, follows the primary that comes, and loses the zone when that is deleted.
+// TestAZoneWithoutPrimariesForAMoment has the only primary of a zone gone: the secondary goes on to serve the zone,
+// also when the operator starts again meanwhile, follows the primary that comes, and loses the zone when that is
+// deleted.
 func TestAZoneWithoutPrimariesForAMoment(t *testing.T) {
 	s, n := zoneStage(t, "moment")
 	s.apply(clusterWith, n.namespace, 1, 1)
@@ -25,7 +26,8 @@ func TestAZoneWithoutPrimariesForAMoment(t *testing.T) {
 			return s.isGone(&v1beta1.Bind9Instance{ObjectMeta: named(n.namespace, "dns-primary-0")})
 		})
 		s.quiet()
-		if complaint := n.answersAt("dns-secondary-0", "www.example.com.", dns.TypeA, "192.0.2.1") + n.noted([]string{"dns-secondary-0"}, "example.com"); complaint != "" {
+		if complaint := n.answersAt("dns-secondary-0", "www.example.com.", dns.TypeA, "192.0.2.1") +
+			n.noted([]string{"dns-secondary-0"}, "example.com"); complaint != "" {
 			t.Error(complaint)
 		}
 	}
@@ -42,6 +44,8 @@ func TestAZoneWithoutPrimariesForAMoment(t *testing.T) {
 	s.patch(cluster, `{"spec":{"primaryReplicas":0}}`)
 	s.zoneIs(n.namespace, metav1.ConditionFalse, v1beta1.ReasonNoPrimaryInstances)
 	s.remove(&v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")})
-	s.eventually("the secondary without the zone", func() string { return n.answersAt("dns-secondary-0", "www.example.com.", dns.TypeA, "REFUSED") })
+	s.eventually("the secondary without the zone", func() string {
+		return n.answersAt("dns-secondary-0", "www.example.com.", dns.TypeA, "REFUSED")
+	})
 	s.eventually("what the secondary notes", func() string { return n.noted([]string{"dns-secondary-0"}) })
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 )
 
-// TestAnInstanceChangesItsRole has an instance with a volume be a secondary, a primary and a secondary again: its zones go with it, and nobody
-// hears of what it had in its former role.
+// TestAnInstanceChangesItsRole has an instance with a volume be a secondary, a primary and a secondary again: its zones
+// go with it, and nobody hears of what it had in its former role.
 func TestAnInstanceChangesItsRole(t *testing.T) {
 	s, n := zoneStage(t, "role")
 	n.keepVolumes()
@@ -43,7 +43,9 @@ func TestAnInstanceChangesItsRole(t *testing.T) {
 			}
 			return ""
 		})
-		s.eventually("both servers with extra as a "+change.role, func() string { return n.answers(2, "www.example.com.", dns.TypeA, address) })
+		s.eventually("both servers with extra as a "+change.role, func() string {
+			return n.answers(2, "www.example.com.", dns.TypeA, address)
+		})
 		s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 		s.eventually("the same serial", func() string { return n.sameSerial(2) })
 	}

@@ -26,8 +26,8 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// DNS is what the dialect needs to deliver zones: the controllers know no backend, so who puts the parts together makes the
-// clients of pods.
+// DNS is what the dialect needs to deliver zones: the controllers know no backend, so who puts the parts together makes
+// the clients of pods.
 type DNS struct {
 	// Primary makes the client of a primary server, the same one for the same Pod. The Backend may be a Configurer.
 	Primary func(*Pod) (controller.Server, error)
@@ -36,8 +36,8 @@ type DNS struct {
 	Clock     backend.Clock
 	Engine    *controller.Engine
 	MaxSet    int // records in a set; 0: zone.DefaultMaxSet
-	// Patience is how long a zone that is being deleted waits for servers that do not answer, which lose it when they are back. 0: a
-	// minute.
+	// Patience is how long a zone that is being deleted waits for servers that do not answer, which lose it when they are
+	// back. 0: a minute.
 	Patience time.Duration
 }
 
@@ -62,8 +62,8 @@ type Configurer interface {
 	Configure(ctx context.Context, zone dnsname.Name) (changed bool, err error)
 }
 
-// Zones is the half of the dialect that is about DNS: it has DNSZones and records served by the pods that the other half
-// makes. It is made for one term of leadership.
+// Zones is the half of the dialect that is about DNS: it has DNSZones and records served by the pods that the other
+// half makes. It is made for one term of leadership.
 type Zones struct {
 	DNS
 	b          *Controller
@@ -77,25 +77,27 @@ type Zones struct {
 	servers *controller.Writer // what a zone is at one pod, beside its content
 	notices *controller.Writer // to secondaries
 
-	hosted        atomic.Pointer[controller.Deliveries] // of the zones of another dialect; nil: there is none, or it has not begun
-	hostedVersion string                                // of its API; "": there is none
+	// of the zones of another dialect; nil: there is none, or it has not begun
+	hosted        atomic.Pointer[controller.Deliveries]
+	hostedVersion string // of its API; "": there is none
 	lodging       *controller.Writer
 	looked        chan struct{} // closed when it is known which servers there are
 
 	allocating sync.Mutex // held, before mu, while it is found out which servers have a zone
 
-	mu        sync.Mutex
-	homes     *dialect.Homes
-	known     map[zone.ID]*known  // DNSZones and records
-	fleets    map[zone.ID]fleetOf // of DNSZones, and of lodgers
-	hosts     map[client.ObjectKey]*host
-	follows   map[zone.ID]map[types.UID]*follow // of zones, by pod
-	told      map[zone.ID]uint32                // the serial that secondaries were told of last
-	names     nameIndex
-	due       map[client.ObjectKey]time.Time // when instances are, or were, looked at because of their zones
-	rush      time.Time                      // since when there has been a backlog; zero: there is none
-	lodgers   map[zone.ID]lodger
-	takenOver map[zone.ID]bool           // zones of the other dialect that lodge has taken over; nil: all that there were when it began
+	mu      sync.Mutex
+	homes   *dialect.Homes
+	known   map[zone.ID]*known  // DNSZones and records
+	fleets  map[zone.ID]fleetOf // of DNSZones, and of lodgers
+	hosts   map[client.ObjectKey]*host
+	follows map[zone.ID]map[types.UID]*follow // of zones, by pod
+	told    map[zone.ID]uint32                // the serial that secondaries were told of last
+	names   nameIndex
+	due     map[client.ObjectKey]time.Time // when instances are, or were, looked at because of their zones
+	rush    time.Time                      // since when there has been a backlog; zero: there is none
+	lodgers map[zone.ID]lodger
+	// zones of the other dialect that lodge has taken over; nil: all that there were when it began
+	takenOver map[zone.ID]bool
 	early     map[client.ObjectKey]bool  // instances that were looked at before everything was known that matters to them
 	onFleet   func(types.NamespacedName) // nil: nobody asks
 	first     atomic.Bool                // the World has settled
@@ -118,9 +120,11 @@ type known struct {
 
 func newZones(b *Controller, d DNS) *Zones {
 	z := &Zones{
-		DNS: d, b: b, ceilings: b.newCeilings(), homes: dialect.NewHomes(), known: map[zone.ID]*known{}, fleets: map[zone.ID]fleetOf{},
-		hosts: map[client.ObjectKey]*host{}, follows: map[zone.ID]map[types.UID]*follow{}, told: map[zone.ID]uint32{},
-		names: newNameIndex(), lodgers: map[zone.ID]lodger{}, takenOver: map[zone.ID]bool{}, early: map[client.ObjectKey]bool{}, looked: make(chan struct{}), due: map[client.ObjectKey]time.Time{},
+		DNS: d, b: b, ceilings: b.newCeilings(), homes: dialect.NewHomes(), known: map[zone.ID]*known{},
+		fleets: map[zone.ID]fleetOf{},
+		hosts:  map[client.ObjectKey]*host{}, follows: map[zone.ID]map[types.UID]*follow{}, told: map[zone.ID]uint32{},
+		names: newNameIndex(), lodgers: map[zone.ID]lodger{}, takenOver: map[zone.ID]bool{},
+		early: map[client.ObjectKey]bool{}, looked: make(chan struct{}), due: map[client.ObjectKey]time.Time{},
 	}
 	z.Patience = cmp.Or(z.Patience, time.Minute)
 	z.core = controller.NewCore(controller.CoreConfig{

@@ -49,7 +49,8 @@ func TestAZoneOnOnePrimary(t *testing.T) {
 	s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 	r := s.recordIs(n.namespace, "www", metav1.ConditionTrue, v1beta1.ReasonReconcileSucceeded)
-	if r.Status.PublishedName != "www.example.com." || r.Status.Addresses != "192.0.2.1" || r.Status.ZoneRef == nil || r.Status.RecordHash == "" {
+	if r.Status.PublishedName != "www.example.com." || r.Status.Addresses != "192.0.2.1" || r.Status.ZoneRef == nil ||
+		r.Status.RecordHash == "" {
 		t.Errorf("the status of the record is %+v", r.Status)
 	}
 	s.eventually("the server", func() string { return n.answers(1, "www.example.com.", dns.TypeA, "192.0.2.1") })
@@ -59,7 +60,9 @@ func TestAZoneOnOnePrimary(t *testing.T) {
 	s.eventually("a change", func() string { return n.answers(1, "www.example.com.", dns.TypeA, "192.0.2.2") })
 	s.eventually("a second record", func() string { return n.answers(1, "mail.example.com.", dns.TypeA, "192.0.2.3") })
 	s.remove(&v1beta1.ARecord{ObjectMeta: named(n.namespace, "mail")})
-	s.eventually("a record that is deleted", func() string { return n.answers(1, "mail.example.com.", dns.TypeA, "NXDOMAIN") })
+	s.eventually("a record that is deleted", func() string {
+		return n.answers(1, "mail.example.com.", dns.TypeA, "NXDOMAIN")
+	})
 
 	i := &v1beta1.Bind9Instance{ObjectMeta: named(n.namespace, "dns-primary-0")}
 	s.eventually("the zones of the instance", func() string {
@@ -73,7 +76,8 @@ func TestAZoneOnOnePrimary(t *testing.T) {
 	s.eventually("what the zone says of its server", func() string {
 		s.get(o)
 		b := o.Status.Bind9Instances
-		if len(b) != 1 || b[0].Name != "dns-primary-0" || b[0].UID != string(i.UID) || b[0].State != v1beta1.StateConfigured || o.Status.RecordsCount != 1 {
+		if len(b) != 1 || b[0].Name != "dns-primary-0" || b[0].UID != string(i.UID) ||
+			b[0].State != v1beta1.StateConfigured || o.Status.RecordsCount != 1 {
 			return fmt.Sprintf("%+v", o.Status)
 		}
 		return ""
@@ -105,7 +109,8 @@ func TestAZoneOnAFleet(t *testing.T) {
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 }
 
-// TestZonesComeAndGo has zones that nobody serves, that have one name, that select records, and an operator that starts again.
+// TestZonesComeAndGo has zones that nobody serves, that have one name, that select records, and an operator that starts
+// again.
 func TestZonesComeAndGo(t *testing.T) {
 	s, n := zoneStage(t, "come")
 	s.apply(exampleZone, n.namespace)
@@ -118,10 +123,14 @@ func TestZonesComeAndGo(t *testing.T) {
 
 	// A record that is selected, and is not any more.
 	example := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
-	s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: TXTRecord, metadata: {namespace: %s, name: text, labels: {zone: example}}, spec: {name: "@", text: [a, b]}}`, n.namespace)
+	s.apply(
+		`{apiVersion: bindy.firestoned.io/v1beta1, kind: TXTRecord, metadata: {namespace: %s, name: text, labels: {zone: example}}, spec: {name: "@", text: [a, b]}}`, n.namespace)
 	text := &v1beta1.TXTRecord{ObjectMeta: named(n.namespace, "text")}
 	isText := func(status metav1.ConditionStatus, reason string) {
-		s.eventually("the status of the text", func() string { s.get(text); return ready(text.Status.Conditions, status, reason) })
+		s.eventually("the status of the text", func() string {
+			s.get(text)
+			return ready(text.Status.Conditions, status, reason)
+		})
 	}
 	isText(metav1.ConditionFalse, v1beta1.ReasonNotSelected)
 	s.patch(example, `{"spec":{"recordsFrom":[{"selector":{"matchLabels":{"zone":"example"}}}]}}`)
@@ -139,7 +148,9 @@ func TestZonesComeAndGo(t *testing.T) {
 	s.start((*Controller).parts)
 	s.quiet()
 	s.apply(addressRecord, n.namespace, "www", "192.0.2.9")
-	s.eventually("a change after it started again", func() string { return n.answers(1, "www.example.com.", dns.TypeA, "192.0.2.9") })
+	s.eventually("a change after it started again", func() string {
+		return n.answers(1, "www.example.com.", dns.TypeA, "192.0.2.9")
+	})
 	if writes := s.writes.count("PATCH bind9instances/status") + s.writes.count("PATCH bind9instances"); writes > 0 {
 		t.Errorf("an operator that starts again writes %s", s.writes)
 	}
@@ -153,7 +164,10 @@ func TestZonesComeAndGo(t *testing.T) {
 		soa: {primaryNameServer: ns9.example.com, adminEmail: admin@example.com, ttl: 60}}}`, n.namespace)
 	younger := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "younger")}
 	isYounger := func(status metav1.ConditionStatus, reason string) {
-		s.eventually("the status of the younger zone", func() string { s.get(younger); return ready(younger.Status.Conditions, status, reason) })
+		s.eventually("the status of the younger zone", func() string {
+			s.get(younger)
+			return ready(younger.Status.Conditions, status, reason)
+		})
 	}
 	isYounger(metav1.ConditionFalse, "DuplicateZone")
 	s.eventually("the older zone", func() string { return n.answers(1, "example.com.", dns.TypeNS, "ns1.example.com.") })
@@ -179,9 +193,14 @@ func TestAZoneThatServersLose(t *testing.T) {
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 	s.eventually("every server", func() string { return n.answers(3, "www.example.com.", dns.TypeA, "192.0.2.1") })
 	example := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
-	s.patch(example, `{"spec":{"bind9InstancesFrom":[{"selector":{"matchLabels":{"bindy.firestoned.io/instance-index":"none"}}},{"selector":{"matchExpressions":[{"key":"bindy.firestoned.io/role","operator":"In","values":["primary"]}]}}]}}`)
-	s.eventually("the secondary without the zone", func() string { return n.answersAt("dns-secondary-0", "www.example.com.", dns.TypeA, "REFUSED") })
-	s.eventually("a primary with the zone", func() string { return n.answersAt("dns-primary-1", "www.example.com.", dns.TypeA, "192.0.2.1") })
+	s.patch(example,
+		`{"spec":{"bind9InstancesFrom":[{"selector":{"matchLabels":{"bindy.firestoned.io/instance-index":"none"}}},{"selector":{"matchExpressions":[{"key":"bindy.firestoned.io/role","operator":"In","values":["primary"]}]}}]}}`)
+	s.eventually("the secondary without the zone", func() string {
+		return n.answersAt("dns-secondary-0", "www.example.com.", dns.TypeA, "REFUSED")
+	})
+	s.eventually("a primary with the zone", func() string {
+		return n.answersAt("dns-primary-1", "www.example.com.", dns.TypeA, "192.0.2.1")
+	})
 	s.eventually("two instances", func() string {
 		s.get(example)
 		if example.Status.Bind9InstancesCount != 2 || len(example.Status.Bind9Instances) != 2 {
@@ -210,12 +229,14 @@ func TestEveryKindOfRecord(t *testing.T) {
 		{"TXTRecord", "_text", `text: ["v=1; a", "b"]`, dns.TypeTXT, `"v=1; a" "b"`},
 		{"MXRecord", "@", "priority: 10, mailServer: mx.example.org.", dns.TypeMX, "10 mx.example.org."},
 		{"NSRecord", "sub", "nameserver: ns.example.org.", dns.TypeNS, ""},
-		{"SRVRecord", "_sip._tcp", "priority: 1, weight: 2, port: 3, target: sip.example.org.", dns.TypeSRV, "1 2 3 sip.example.org."},
+		{"SRVRecord", "_sip._tcp", "priority: 1, weight: 2, port: 3, target: sip.example.org.", dns.TypeSRV,
+			"1 2 3 sip.example.org."},
 		{"CAARecord", "@", "flags: 0, tag: issue, value: ca.example.org", dns.TypeCAA, `0 issue "ca.example.org"`},
 		{"PTRRecord", "host", "target: www.example.org.", dns.TypePTR, "www.example.org."},
 	}
 	for i, k := range kinds {
-		s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: %s, metadata: {namespace: %s, name: r%d}, spec: {zone: example.com, name: "%s", %s}}`, k.kind, n.namespace, i, k.name, k.spec)
+		s.apply(
+			`{apiVersion: bindy.firestoned.io/v1beta1, kind: %s, metadata: {namespace: %s, name: r%d}, spec: {zone: example.com, name: "%s", %s}}`, k.kind, n.namespace, i, k.name, k.spec)
 	}
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 	for _, k := range kinds {
@@ -228,17 +249,23 @@ func TestEveryKindOfRecord(t *testing.T) {
 		}
 	}
 	example := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
-	s.patch(example, `{"spec":{"soa":{"refresh":7200},"nameServers":[{"hostname":"ns2.example.com","ipv4Address":"192.0.2.53"}]}}`)
-	s.eventually("the address of another name server", func() string { return n.answers(2, "ns2.example.com.", dns.TypeA, "192.0.2.53") })
+	s.patch(example,
+		`{"spec":{"soa":{"refresh":7200},"nameServers":[{"hostname":"ns2.example.com","ipv4Address":"192.0.2.53"}]}}`)
+	s.eventually("the address of another name server", func() string {
+		return n.answers(2, "ns2.example.com.", dns.TypeA, "192.0.2.53")
+	})
 	s.eventually("another SOA", func() string {
-		if got := ask(n.at("dns-secondary-0"), "example.com.", dns.TypeSOA); !strings.Contains(got, " 7200 600 604800 86400") {
+		if got := ask(n.at("dns-secondary-0"), "example.com.", dns.TypeSOA); !strings.Contains(got,
+			" 7200 600 604800 86400") {
 			return got
 		}
 		return n.sameSerial(2)
 	})
 	for i, k := range kinds {
 		kinds := RecordKinds()
-		o := kinds[slices.IndexFunc(kinds, func(o client.Object) bool { return strings.HasSuffix(fmt.Sprintf("%T", o), "."+k.kind) })]
+		o := kinds[slices.IndexFunc(kinds, func(o client.Object) bool {
+			return strings.HasSuffix(fmt.Sprintf("%T", o), "."+k.kind)
+		})]
 		o.SetNamespace(n.namespace)
 		o.SetName(fmt.Sprintf("r%d", i))
 		s.eventually("the status of the "+k.kind, func() string {
@@ -266,11 +293,13 @@ func TestAReverseZone(t *testing.T) {
 		})
 	}
 	s.apply(pointer, n.namespace, "selected", "theirs", `name: "2"`)
-	s.eventually("a record that nothing selects any more", func() string { return n.answers(2, "2.2.0.192.in-addr.arpa.", dns.TypePTR, "NXDOMAIN") })
+	s.eventually("a record that nothing selects any more", func() string {
+		return n.answers(2, "2.2.0.192.in-addr.arpa.", dns.TypePTR, "NXDOMAIN")
+	})
 }
 
-// TestOneOfTwoPrimariesIsDown has a server that does not answer while a record changes: the other serves the change, the status says
-// so, and what comes in place of the server has all of it.
+// TestOneOfTwoPrimariesIsDown has a server that does not answer while a record changes: the other serves the change,
+// the status says so, and what comes in place of the server has all of it.
 func TestOneOfTwoPrimariesIsDown(t *testing.T) {
 	s, n := zoneStage(t, "down")
 	s.apply(clusterWith, n.namespace, 2, 0)
@@ -279,13 +308,16 @@ func TestOneOfTwoPrimariesIsDown(t *testing.T) {
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 	n.killNamed("dns-primary-1")
 	s.apply(addressRecord, n.namespace, "www", "192.0.2.2")
-	s.eventually("the other primary", func() string { return n.answersAt("dns-primary-0", "www.example.com.", dns.TypeA, "192.0.2.2") })
+	s.eventually("the other primary", func() string {
+		return n.answersAt("dns-primary-0", "www.example.com.", dns.TypeA, "192.0.2.2")
+	})
 	s.zoneIs(n.namespace, metav1.ConditionFalse, v1beta1.ReasonPrimaryFailed)
 	s.eventually("what works", func() string {
 		o := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
 		s.get(o)
 		if !meta.IsStatusConditionTrue(o.Status.Conditions, v1beta1.ConditionDegraded) || len(o.Status.Bind9Instances) != 2 ||
-			o.Status.Bind9Instances[0].State != v1beta1.StateConfigured || o.Status.Bind9Instances[1].State != v1beta1.StateFailed {
+			o.Status.Bind9Instances[0].State != v1beta1.StateConfigured ||
+			o.Status.Bind9Instances[1].State != v1beta1.StateFailed {
 			return fmt.Sprintf("%+v", o.Status)
 		}
 		return ""
@@ -307,6 +339,7 @@ func TestAZoneOnAnInstanceThatCannotBeCarriedOut(t *testing.T) {
 	s.eventually("what is wrong", func() string {
 		o := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
 		s.get(o)
-		return ready(o.Status.Conditions, metav1.ConditionFalse, v1beta1.ReasonPrimaryFailed, "Nothing was changed: spec.volumes[0]")
+		return ready(o.Status.Conditions, metav1.ConditionFalse, v1beta1.ReasonPrimaryFailed,
+			"Nothing was changed: spec.volumes[0]")
 	})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 )
 
-// TestZ8AZoneIsDeletedWhileServersAreDown has a primary and a secondary that hang: the zone waits for them, says so, goes when its time
-// is up, and they lose it when they are back.
+// TestZ8AZoneIsDeletedWhileServersAreDown has a primary and a secondary that hang: the zone waits for them, says so,
+// goes when its time is up, and they lose it when they are back.
 func TestZ8AZoneIsDeletedWhileServersAreDown(t *testing.T) {
 	s, n := zoneStage(t, "hang", func(d *DNS) { d.Patience = 6 * time.Second })
 	s.apply(clusterWith, n.namespace, 2, 1)
@@ -33,19 +33,23 @@ func TestZ8AZoneIsDeletedWhileServersAreDown(t *testing.T) {
 		if c == nil || c.Reason != v1beta1.ReasonDeleting {
 			return fmt.Sprintf("%+v", c)
 		}
-		for _, part := range []string{"Bind9Instance", n.namespace + "/dns-primary-1", n.namespace + "/dns-secondary-0", example.DeletionTimestamp.Add(6 * time.Second).UTC().Format(time.RFC3339)} {
+		for _, part := range []string{"Bind9Instance", n.namespace + "/dns-primary-1", n.namespace + "/dns-secondary-0",
+			example.DeletionTimestamp.Add(6 * time.Second).UTC().Format(time.RFC3339)} {
 			if !strings.Contains(c.Message, part) {
 				return fmt.Sprintf("%q lacks %q", c.Message, part)
 			}
 		}
 		www := &v1beta1.ARecord{ObjectMeta: named(n.namespace, "www")}
 		s.get(www)
-		if c := meta.FindStatusCondition(www.Status.Conditions, v1beta1.ConditionReady); c == nil || !strings.Contains(c.Message, "is being deleted") {
+		if c := meta.FindStatusCondition(www.Status.Conditions, v1beta1.ConditionReady); c == nil ||
+			!strings.Contains(c.Message, "is being deleted") {
 			return fmt.Sprintf("its record is told %+v", c)
 		}
 		return ""
 	})
-	s.eventually("the server that works", func() string { return n.answersAt("dns-primary-0", "www.example.com.", dns.TypeA, "REFUSED") })
+	s.eventually("the server that works", func() string {
+		return n.answersAt("dns-primary-0", "www.example.com.", dns.TypeA, "REFUSED")
+	})
 	s.eventually("a zone that is deleted", func() string { return s.isGone(example) })
 	if complaint := n.noted(down, "example.com"); complaint != "" {
 		t.Error(complaint)
@@ -54,7 +58,9 @@ func TestZ8AZoneIsDeletedWhileServersAreDown(t *testing.T) {
 		n.suspend(instance, false)
 	}
 	for _, instance := range down {
-		s.eventually(instance+" without the zone", func() string { return n.answersAt(instance, "www.example.com.", dns.TypeA, "REFUSED") })
+		s.eventually(instance+" without the zone", func() string {
+			return n.answersAt(instance, "www.example.com.", dns.TypeA, "REFUSED")
+		})
 	}
 	s.eventually("what the instances note", func() string { return n.noted(down) })
 }
@@ -66,7 +72,8 @@ func TestAZoneIsDeletedWithItsServers(t *testing.T) {
 		do   func(s *stage, n *bindNode)
 	}{
 		{"scaled", func(s *stage, n *bindNode) {
-			s.patch(&v1beta1.Bind9Cluster{ObjectMeta: named(n.namespace, "dns")}, `{"spec":{"primaryReplicas":0,"secondaryReplicas":0}}`)
+			s.patch(&v1beta1.Bind9Cluster{ObjectMeta: named(n.namespace, "dns")},
+				`{"spec":{"primaryReplicas":0,"secondaryReplicas":0}}`)
 		}},
 		{"cluster", func(s *stage, n *bindNode) { s.remove(&v1beta1.Bind9Cluster{ObjectMeta: named(n.namespace, "dns")}) }},
 		{"hanging", func(s *stage, n *bindNode) {

@@ -84,7 +84,8 @@ func (z *Zones) visitServers(id zone.ID) {
 	}
 }
 
-// visitAll has the zones of an instance looked at wherever they are: primaries and secondaries know each other's addresses.
+// visitAll has the zones of an instance looked at wherever they are: primaries and secondaries know each other's
+// addresses.
 func (z *Zones) visitAll(instance client.ObjectKey) {
 	z.mu.Lock()
 	var ids []zone.ID
@@ -101,7 +102,8 @@ func (z *Zones) visitAll(instance client.ObjectKey) {
 
 // addressesOf are where the pods of instances answer. z.mu is held.
 //
-// Only those of one transfer key count: each cluster has its own, so a server of another one can neither transfer from it nor to it.
+// Only those of one transfer key count: each cluster has its own, so a server of another one can neither transfer from
+// it nor to it.
 func (z *Zones) addressesOf(instances []client.ObjectKey, transfer client.ObjectKey) []netip.AddrPort {
 	var out []netip.AddrPort
 	for _, key := range instances {
@@ -115,8 +117,8 @@ func (z *Zones) addressesOf(instances []client.ObjectKey, transfer client.Object
 	return out
 }
 
-// notifiedAt are the addresses of the servers of instances that are told of news: also those that are to go, for as long as they serve. z.mu is
-// held.
+// notifiedAt are the addresses of the servers of instances that are told of news: also those that are to go, for as
+// long as they serve. z.mu is held.
 func (z *Zones) notifiedAt(instances []client.ObjectKey, transfer client.ObjectKey) []netip.AddrPort {
 	out := z.addressesOf(instances, transfer)
 	for _, key := range instances {
@@ -141,7 +143,8 @@ func (z *Zones) settingsAt(instance client.ObjectKey, name dnsname.Name) ZoneSet
 	of := z.holderAt(instance, dialect.CanonicalZone(name.String()))
 	fleet := z.fleets[of]
 	return ZoneSettings{
-		AlsoNotify: z.notifiedAt(z.held(of, fleet.secondaries), h.transfer), DNSSECPolicy: fleet.signer.policy, Sole: !fleet.signer.none(),
+		AlsoNotify: z.notifiedAt(z.held(of, fleet.secondaries), h.transfer), DNSSECPolicy: fleet.signer.policy,
+		Sole: !fleet.signer.none(),
 	}
 }
 
@@ -207,10 +210,12 @@ func (z *Zones) stranger(f *follow) string {
 	}) {
 		return ""
 	}
-	return dialect.Sentence("No primary of the zone is of the cluster of Bind9Instance %s, whose servers transfer zones from each other only; choose one, or another secondary.", f.pod.instance)
+	return dialect.Sentence("No primary of the zone is of the cluster of Bind9Instance %s, whose servers transfer zones "+
+		"from each other only; choose one, or another secondary.", f.pod.instance)
 }
 
-// configure brings the settings of a zone at a primary up to date. Before it is there, there is nothing to do: it is made with them.
+// configure brings the settings of a zone at a primary up to date. Before it is there, there is nothing to do: it is
+// made with them.
 func (z *Zones) configure(ctx context.Context, f *follow, name dnsname.Name) error {
 	c, ok := f.pod.server.Backend.(Configurer)
 	if !ok || !z.deliveriesOf(f.zone).Has(f.zone, f.pod.server.Name) {
@@ -287,8 +292,8 @@ func (z *Zones) follow(ctx context.Context, f *follow, name dnsname.Name, primar
 	return z.catchUp(ctx, f, name, newest)
 }
 
-// begin has a server follow the primaries. What it has from when it was one itself goes first; where the zone has another signer now, the engine
-// takes it away.
+// begin has a server follow the primaries. What it has from when it was one itself goes first; where the zone has
+// another signer now, the engine takes it away.
 func (f *follow) begin(ctx context.Context, name dnsname.Name, primaries []netip.AddrPort) error {
 	_, err := f.pod.follower.Follow(ctx, name, primaries)
 	if err == nil || f.pod.primary || backend.Class(err) != backend.ErrConflict {

@@ -45,7 +45,9 @@ func (z *Zones) writeZone(ctx context.Context, id zone.ID) error {
 		return z.lookAgain()
 	}
 	status := *o.Status.DeepCopy()
-	status.Bind9Instances = z.instancesOf(o, fleet, namesAt(out), func(key client.ObjectKey) instanceNews { return now.at[key] })
+	status.Bind9Instances = z.instancesOf(o, fleet, namesAt(out), func(key client.ObjectKey) instanceNews {
+		return now.at[key]
+	})
 	status.Bind9InstancesCount = int32(len(fleet.all()))
 	status.ObservedGeneration = o.Generation
 	status.ServedBy = strings.Join(fleet.clusters, ",")
@@ -109,9 +111,11 @@ func notAllowed(o *v1beta1.DNSZone, fleet fleetOf) []zone.Note {
 	if fleet.refused > 1 {
 		count = fmt.Sprintf("%d Bind9Instances of other namespaces, which do", fleet.refused)
 	}
-	return []zone.Note{{Reason: v1beta1.ReasonNotAllowed, Object: dialect.ZoneID(o.Namespace, o.Name), Message: fmt.Sprintf(
-		"bind9InstancesFrom selects %s not allow the zones of namespace %s; who looks after them can add it to their annotation %s, or the selector can be narrowed.",
-		count, o.Namespace, v1beta1.AllowZoneNamespacesAnnotation)}}
+	return []zone.Note{{Reason: v1beta1.ReasonNotAllowed, Object: dialect.ZoneID(o.Namespace, o.Name),
+		Message: fmt.Sprintf(
+			"bind9InstancesFrom selects %s not allow the zones of namespace %s; who looks after them can add it to their "+
+				"annotation %s, or the selector can be narrowed.",
+			count, o.Namespace, v1beta1.AllowZoneNamespacesAnnotation)}}
 }
 
 // instanceNews is what is known of a zone at an instance.
@@ -123,7 +127,8 @@ type instanceNews struct {
 }
 
 // instancesOf is what a status says of the servers of a zone. The time of a state is that of its last change.
-func (z *Zones) instancesOf(o *v1beta1.DNSZone, fleet fleetOf, names map[client.ObjectKey][]string, news func(client.ObjectKey) instanceNews) []v1beta1.ZoneInstance {
+func (z *Zones) instancesOf(o *v1beta1.DNSZone, fleet fleetOf, names map[client.ObjectKey][]string,
+	news func(client.ObjectKey) instanceNews) []v1beta1.ZoneInstance {
 	keys := append(fleet.all(), fleet.idle...)
 	for key := range names {
 		if !slices.Contains(keys, key) {
@@ -141,7 +146,8 @@ func (z *Zones) instancesOf(o *v1beta1.DNSZone, fleet fleetOf, names map[client.
 		}
 		i := v1beta1.ZoneInstance{
 			Name: key.Name, Namespace: key.Namespace, UID: fleet.uids[key], State: n.state, Status: n.state, Message: n.message,
-			APIVersion: v1beta1.GroupVersion.String(), Kind: v1beta1.KindInstance, ZoneNames: slices.Sorted(slices.Values(names[key])),
+			APIVersion: v1beta1.GroupVersion.String(), Kind: v1beta1.KindInstance,
+			ZoneNames: slices.Sorted(slices.Values(names[key])),
 		}
 		if n.serial != 0 {
 			serial := int64(n.serial)
@@ -283,11 +289,13 @@ func (s zoneState) ready(v zone.Verdict) controller.Outcome {
 	case !v.Accepted:
 		return controller.Not(string(v.Reason), v.Message)
 	case all == 0:
-		return controller.Not(v1beta1.ReasonNoInstances, cmp.Or(s.fleet.problem, "Its instances have no pods: replicas is 0."))
+		return controller.Not(v1beta1.ReasonNoInstances,
+			cmp.Or(s.fleet.problem, "Its instances have no pods: replicas is 0."))
 	case s.fleet.signer.gone:
 		return controller.Not(v1beta1.ReasonSigningRefused, s.fleet.signer.trouble)
 	case len(s.fleet.primaries) == 0:
-		message := "It is on secondary servers only, which have nobody to transfer it from; let clusterRef or bind9InstancesFrom choose a primary too."
+		message := "It is on secondary servers only, which have nobody to transfer it from; let clusterRef or " +
+			"bind9InstancesFrom choose a primary too."
 		if len(s.fleet.idle) > 0 {
 			message += " Instances whose replicas is 0 do not count."
 		}
@@ -305,7 +313,8 @@ func (s zoneState) ready(v zone.Verdict) controller.Outcome {
 	case len(s.secondary) > 0:
 		return controller.Not(v1beta1.ReasonSecondaryFailed, strings.Join(s.secondary, " "))
 	case len(s.waiting) > 0:
-		return controller.Not(v1beta1.ReasonSecondaryReconciling, dialect.Sentence("The primaries have it; to have it yet: %s.", dialect.List(s.waiting)))
+		return controller.Not(v1beta1.ReasonSecondaryReconciling, dialect.Sentence(
+			"The primaries have it; to have it yet: %s.", dialect.List(s.waiting)))
 	}
 	if o := s.signingReady(); o != nil {
 		return *o

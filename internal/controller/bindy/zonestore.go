@@ -163,5 +163,6 @@ func (b *Controller) newCeilings() *controller.Ceilings {
 	}
 }
 
-// Record implements controller.Store. The servers of fleets keep no foreign sets, so that there is nothing to write down.
+// Record implements controller.Store. The servers of fleets keep no foreign sets, so that there is nothing to write
+// down.
 func (s *zoneStore) Record(context.Context, zone.ID, []rr.Set) error { return nil }

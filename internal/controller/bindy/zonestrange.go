@@ -12,8 +12,8 @@ import (
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
-// strange tells of what somebody else has changed at a server, which is put right. The event is related to the instance: events about
-// one object that differ in their text alone are one.
+// strange tells of what somebody else has changed at a server, which is put right. The event is related to the
+// instance: events about one object that differ in their text alone are one.
 func (z *Zones) strange(s controller.Strange) {
 	ctx := context.Background() // it is all from memory
 	o, err := z.zone(ctx, s.Zone)
@@ -32,6 +32,8 @@ func (z *Zones) strange(s controller.Strange) {
 		names = append(names, k.String())
 	}
 	slices.Sort(names)
-	z.b.Events.Eventf(o, related, corev1.EventTypeWarning, v1beta1.ReasonForeignChange, v1beta1.ConditionReady, "%s", controller.Note(dialect.Sentence(
-		"Somebody else has changed %s at Bind9Instance %s, which is put right; change records in place of servers.", dialect.List(names), s.Place)))
+	z.b.Events.Eventf(o, related, corev1.EventTypeWarning, v1beta1.ReasonForeignChange, v1beta1.ConditionReady, "%s",
+		controller.Note(dialect.Sentence(
+			"Somebody else has changed %s at Bind9Instance %s, which is put right; change records in place of servers.",
+			dialect.List(names), s.Place)))
 }

@@ -19,7 +19,8 @@ import (
 // supply writes the Secret that the servers have their key from.
 func (n *bindNode) supply(name, secret string) {
 	n.Helper()
-	n.apply(`{apiVersion: v1, kind: Secret, metadata: {namespace: %s, name: theirs}, stringData: {key-name: %s, secret: %s, algorithm: hmac-sha256}}`, n.namespace, name, secret)
+	n.apply(
+		`{apiVersion: v1, kind: Secret, metadata: {namespace: %s, name: theirs}, stringData: {key-name: %s, secret: %s, algorithm: hmac-sha256}}`, n.namespace, name, secret)
 }
 
 // lookAtKeys has the operator look again: its clock has moved, which no event tells.
@@ -35,7 +36,8 @@ func (n *bindNode) lookAtKeys() {
 func (n *bindNode) signsWith(name, secret string) string {
 	for _, instance := range []string{"dns-primary-0", "dns-primary-1", "dns-secondary-0"} {
 		var s corev1.Secret
-		if err := n.live.Get(n.ctx, client.ObjectKey{Namespace: n.namespace, Name: dialect.KeySecret(instance)}, &s); err != nil {
+		if err := n.live.Get(n.ctx, client.ObjectKey{Namespace: n.namespace, Name: dialect.KeySecret(instance)},
+			&s); err != nil {
 			return err.Error()
 		}
 		if string(s.Data[bind9.ItemName]) != name || string(s.Data[bind9.ItemSecret]) != secret {
@@ -45,8 +47,9 @@ func (n *bindNode) signsWith(name, secret string) string {
 	return ""
 }
 
-// TestZonesOutliveASecretThatIsReplaced has somebody replace the Secret that all servers have their key from while records change: by a key of
-// another name, by another key of that name, and by nothing. No change is lost, no server stops answering, and the zone stays Ready.
+// TestZonesOutliveASecretThatIsReplaced has somebody replace the Secret that all servers have their key from while
+// records change: by a key of another name, by another key of that name, and by nothing. No change is lost, no server
+// stops answering, and the zone stays Ready.
 func TestZonesOutliveASecretThatIsReplaced(t *testing.T) {
 	s, n := zoneStage(t, "supplied")
 	n.projectKeys()
@@ -73,13 +76,15 @@ func TestZonesOutliveASecretThatIsReplaced(t *testing.T) {
 	n.supply("team-2", octetsB)
 	s.eventually("a key of another name", func() string { return n.signsWith("team-2", octetsB) })
 	noneRefused("with a key of another name", before, "BadSIG")
-	// From here on sidecars try the other secret at servers that have not read it yet, which BIND counts as bad signatures.
+	// From here on sidecars try the other secret at servers that have not read it yet, which BIND counts as bad
+	// signatures.
 	s.eventually("the next key of that name", func() string {
 		if why := n.signsWith("team-2", octetsA); why == "" {
 			return ""
 		}
 		n.supply("team-2", octetsA)
-		s.ahead.Add(int64(bind9.Overlap.Seconds()) + 60) // servers cannot have two keys of one name: one of the operator's own leads over
+		// servers cannot have two keys of one name: one of the operator's own leads over
+		s.ahead.Add(int64(bind9.Overlap.Seconds()) + 60)
 		n.lookAtKeys()
 		pause(s.ctx, time.Second) // in which files come to the servers, as a kubelet takes its time
 		return n.signsWith("team-2", octetsA)

@@ -13,8 +13,9 @@ import (
 	"github.com/zonefold/zonefold/internal/controller"
 )
 
-// TestZ2InstancesThatDoNotAllowAZone has an instance of another namespace selected that does not allow it, and then does: the zone
-// says so, and one event does. As long as the zone does not name that namespace, nothing of the instance matters to it.
+// TestZ2InstancesThatDoNotAllowAZone has an instance of another namespace selected that does not allow it, and then
+// does: the zone says so, and one event does. As long as the zone does not name that namespace, nothing of the instance
+// matters to it.
 func TestZ2InstancesThatDoNotAllowAZone(t *testing.T) {
 	s, n := zoneStage(t, "owner")
 	s.apply(clusterWith, n.namespace, 1, 0)
@@ -37,14 +38,18 @@ func TestZ2InstancesThatDoNotAllowAZone(t *testing.T) {
 		s.zoneIs(tenant, metav1.ConditionFalse, v1beta1.ReasonNoInstances)
 	}
 	o := &v1beta1.DNSZone{ObjectMeta: named(tenant, "example")}
-	if s.get(o); len(o.Status.Bind9Instances) > 0 || meta.FindStatusCondition(o.Status.Conditions, controller.ConditionWarning) != nil {
+	if s.get(o); len(o.Status.Bind9Instances) > 0 || meta.FindStatusCondition(o.Status.Conditions,
+		controller.ConditionWarning) != nil {
 		t.Errorf("of an instance that it does not select it says %+v", o.Status)
 	}
-	s.patch(o, fmt.Sprintf(`{"spec":{"bind9InstancesFrom":[{"selector":{"matchLabels":{"bindy.firestoned.io/cluster":"dns"}},"namespaces":[%q]}]}}`, n.namespace))
+	s.patch(o,
+		fmt.Sprintf(
+			`{"spec":{"bind9InstancesFrom":[{"selector":{"matchLabels":{"bindy.firestoned.io/cluster":"dns"}},"namespaces":[%q]}]}}`, n.namespace))
 	s.eventually("that it is not allowed", func() string {
 		s.get(o)
 		c := meta.FindStatusCondition(o.Status.Conditions, controller.ConditionWarning)
-		if c == nil || c.Reason != v1beta1.ReasonNotAllowed || !strings.Contains(c.Message, v1beta1.AllowZoneNamespacesAnnotation) || strings.Contains(c.Message, n.namespace) {
+		if c == nil || c.Reason != v1beta1.ReasonNotAllowed ||
+			!strings.Contains(c.Message, v1beta1.AllowZoneNamespacesAnnotation) || strings.Contains(c.Message, n.namespace) {
 			return fmt.Sprintf("%+v", c)
 		}
 		return ""
@@ -76,8 +81,10 @@ func TestInstancesWithoutPods(t *testing.T) {
 	s, n := zoneStage(t, "idle")
 	s.apply(clusterWith, n.namespace, 1, 0)
 	s.apply(exampleZone, n.namespace)
-	s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Instance, metadata: {namespace: %s, name: more}, spec: {clusterRef: dns, role: Primary, replicas: 0}}`, n.namespace)
-	o, more := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}, &v1beta1.Bind9Instance{ObjectMeta: named(n.namespace, "more")}
+	s.apply(
+		`{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Instance, metadata: {namespace: %s, name: more}, spec: {clusterRef: dns, role: Primary, replicas: 0}}`, n.namespace)
+	o, more := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")},
+		&v1beta1.Bind9Instance{ObjectMeta: named(n.namespace, "more")}
 	is := func(state v1beta1.InstanceState) {
 		s.eventually("the states", func() string {
 			return s.statesOf(o, map[string]v1beta1.InstanceState{"dns-primary-0": v1beta1.StateConfigured, "more": state})
@@ -85,7 +92,9 @@ func TestInstancesWithoutPods(t *testing.T) {
 		s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 	}
 	is(v1beta1.StateClaimed)
-	if i := slices.IndexFunc(o.Status.Bind9Instances, func(i v1beta1.ZoneInstance) bool { return i.Name == "more" }); i < 0 || !strings.Contains(o.Status.Bind9Instances[i].Message, "replicas is 0") {
+	if i := slices.IndexFunc(o.Status.Bind9Instances, func(i v1beta1.ZoneInstance) bool {
+		return i.Name == "more"
+	}); i < 0 || !strings.Contains(o.Status.Bind9Instances[i].Message, "replicas is 0") {
 		t.Errorf("of the instance without pods it says %+v", o.Status.Bind9Instances)
 	}
 	s.patch(more, `{"spec":{"replicas":1}}`)

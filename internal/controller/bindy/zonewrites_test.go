@@ -17,7 +17,9 @@ func TestWritesForRecordsOfAZone(t *testing.T) {
 	s.apply(clusterWith, n.namespace, 1, 1)
 	s.apply(exampleZone, n.namespace)
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
-	s.eventually("two servers that are ready", func() string { return n.answers(2, "r0.example.com.", dns.TypeA, "NXDOMAIN") })
+	s.eventually("two servers that are ready", func() string {
+		return n.answers(2, "r0.example.com.", dns.TypeA, "NXDOMAIN")
+	})
 	s.eventually("a ready cluster", func() string {
 		c := &v1beta1.Bind9Cluster{ObjectMeta: named(n.namespace, "dns")}
 		s.get(c)
@@ -38,7 +40,8 @@ func TestWritesForRecordsOfAZone(t *testing.T) {
 	took := time.Since(began)
 	const ceilings = 3 // of serials: the zone has at most 61 serials, and each ceiling is further away than the last one
 	if got, most := s.writes.count("PATCH dnszones/status"), ceilings+1+int64(took/statusRest); got > most {
-		t.Errorf("the status of the zone was written %d times in %s for %d records, not at most %d times", got, took, records, most)
+		t.Errorf("the status of the zone was written %d times in %s for %d records, not at most %d times", got, took, records,
+			most)
 	}
 	if got := s.writes.count("PATCH arecords/status"); got != records {
 		t.Errorf("the statuses of %d records were written %d times", records, got)

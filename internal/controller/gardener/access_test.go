@@ -26,12 +26,15 @@ func (w *world) restrict() {
 // entitle lets the outsider read the Secrets of the namespace.
 func (w *world) entitle() {
 	w.t.Helper()
-	w.apply("apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: reads}\nrules: [{apiGroups: [\"\"], resources: [secrets], verbs: [get]}]")
+	w.apply("apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: reads}\nrules: [{apiGroups: [\"\"], " +
+		"resources: [secrets], verbs: [get]}]")
 	w.apply("apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: reads}\n"+
-		"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reads}\nsubjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]", outsider)
+		"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reads}\nsubjects: [{apiGroup: "+
+		"rbac.authorization.k8s.io, kind: User, name: %s}]", outsider)
 }
 
-// TestASecretThatTheOperatorMayNotRead has the rights of the operator be less than it needs: nothing tells it when that is over.
+// TestASecretThatTheOperatorMayNotRead has the rights of the operator be less than it needs: nothing tells it when that
+// is over.
 func TestASecretThatTheOperatorMayNotRead(t *testing.T) {
 	s := startPowerDNS(t, "example.org")
 	w := newWorld(t)

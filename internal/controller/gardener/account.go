@@ -11,7 +11,8 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// A desk asks one account about its zones, one question at a time, so that an account that is slow keeps nobody else waiting.
+// A desk asks one account about its zones, one question at a time, so that an account that is slow keeps nobody else
+// waiting.
 type desk struct {
 	account backend.Account
 	known   map[string]backend.HostedZone // by the ID that was asked for
@@ -29,7 +30,8 @@ type answer struct {
 	err  error
 }
 
-// Questions that are not for an ID: in which zone the name of a record is, and the same without relying on what was heard before.
+// Questions that are not for an ID: in which zone the name of a record is, and the same without relying on what was
+// heard before.
 const find, findAnew = "\x00", "\x00anew"
 
 // unused is how long an account is remembered that nothing goes through.
@@ -63,8 +65,8 @@ func (k *Controller) hosted(r *record, run *run, account backend.Account) (backe
 	return k.judge(r, d, question, said)
 }
 
-// judge takes the zone out of what an account has said. One that was remembered, and that is gone, is found anew, and so is one that is
-// not among those that are remembered: it may be new. k.mu is held.
+// judge takes the zone out of what an account has said. One that was remembered, and that is gone, is found anew, and
+// so is one that is not among those that are remembered: it may be new. k.mu is held.
 func (k *Controller) judge(r *record, d *desk, question string, said *answer) (backend.HostedZone, error) {
 	run, spec, err := r.run, &r.run.object.Spec, said.err
 	finds := question == find || question == findAnew

@@ -13,7 +13,8 @@ import (
 // AdmissionPath is where Gardener's own admission reviews DNSRecords; ours does there, too.
 const AdmissionPath = "/validate-extensions-gardener-cloud-v1alpha1-dnsrecord"
 
-// Examiner is what admission asks about DNSRecords where Gardener's own does not: all of them, whoever's they are, as that does.
+// Examiner is what admission asks about DNSRecords where Gardener's own does not: all of them, whoever's they are, as
+// that does.
 func Examiner() controller.Examiner {
 	return controller.Examiner{
 		Kind: &v1alpha1.DNSRecord{}, Path: AdmissionPath, Deleting: true,

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// deaf passes requests on to a server until it has changed something: that is not answered, nor is anything after it while down is true.
+// deaf passes requests on to a server until it has changed something: that is not answered, nor is anything after it
+// while down is true.
 func deaf(t *testing.T, server string) (at string, down *atomic.Bool) {
 	t.Helper()
 	to, err := url.Parse(server)

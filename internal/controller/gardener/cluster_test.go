@@ -106,7 +106,8 @@ func (w *world) start() {
 	config := rest.CopyConfig(w.rest)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &counted{next, w} })
 	o := gardener.CacheOptions(w.scheme)
-	o.ByObject = map[client.Object]cache.ByObject{&v1alpha1.DNSRecord{}: {Namespaces: map[string]cache.Config{w.ns: {}}}} // other tests' are theirs
+	// other tests' are theirs
+	o.ByObject = map[client.Object]cache.ByObject{&v1alpha1.DNSRecord{}: {Namespaces: map[string]cache.Config{w.ns: {}}}}
 	objects, err := cache.New(config, o)
 	if err != nil {
 		w.t.Fatal(err)
@@ -216,7 +217,8 @@ func (w *world) clean() {
 	var records v1alpha1.DNSRecordList
 	_ = w.live.List(ctx, &records, client.InNamespace(w.ns))
 	for i := range records.Items {
-		_ = w.live.Patch(ctx, &records.Items[i], client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
+		_ = w.live.Patch(ctx, &records.Items[i], client.RawPatch(types.MergePatchType,
+			[]byte(`{"metadata":{"finalizers":null}}`)))
 		_ = w.live.Delete(ctx, &records.Items[i])
 	}
 }
@@ -258,7 +260,8 @@ func (w *world) record(name, what string, more ...string) {
 	for _, v := range f[4:] {
 		values = append(values, fmt.Sprintf("%q", v))
 	}
-	w.apply("apiVersion: extensions.gardener.cloud/v1alpha1\nkind: DNSRecord\nmetadata: {name: %s}\nspec:\n  type: %s\n  secretRef: {name: %s}\n  recordType: %s\n  name: %q\n  values: [%s]\n%s",
+	w.apply("apiVersion: extensions.gardener.cloud/v1alpha1\nkind: DNSRecord\nmetadata: {name: %s}\nspec:\n  type: %s\n "+
+		" secretRef: {name: %s}\n  recordType: %s\n  name: %q\n  values: [%s]\n%s",
 		name, f[0], f[1], f[2], f[3], strings.Join(values, ", "), lines(more))
 }
 
@@ -273,7 +276,8 @@ func lines(more []string) string {
 // ask annotates a DNSRecord as gardenlet does.
 func (w *world) ask(name, operation string) {
 	w.t.Helper()
-	w.patch(name, fmt.Sprintf(`{"metadata":{"annotations":{"gardener.cloud/operation":%q,"gardener.cloud/timestamp":%q}}}`, operation, time.Now().UTC().Format(time.RFC3339Nano)))
+	w.patch(name, fmt.Sprintf(`{"metadata":{"annotations":{"gardener.cloud/operation":%q,"gardener.cloud/timestamp":%q}}}`,
+		operation, time.Now().UTC().Format(time.RFC3339Nano)))
 }
 
 func (w *world) patch(name, body string) {
@@ -305,8 +309,8 @@ func (w *world) get(name string) *v1alpha1.DNSRecord {
 	return o
 }
 
-// says returns "Type State code" of a record, "New" of one without an operation, and "gone" of one that there is not. It is "asked" while
-// what was asked for has not begun.
+// says returns "Type State code" of a record, "New" of one without an operation, and "gone" of one that there is not.
+// It is "asked" while what was asked for has not begun.
 func (w *world) says(name string) string {
 	o := w.get(name)
 	switch {
@@ -314,7 +318,8 @@ func (w *world) says(name string) string {
 		return "gone"
 	case o.Status.LastOperation == nil:
 		return "New"
-	case o.Annotations[v1alpha1.OperationAnnotation] != "" && o.Annotations[v1alpha1.OperationAnnotation] != v1alpha1.OperationWaitForState:
+	case o.Annotations[v1alpha1.OperationAnnotation] != "" &&
+		o.Annotations[v1alpha1.OperationAnnotation] != v1alpha1.OperationWaitForState:
 		return "asked"
 	}
 	out := fmt.Sprint(o.Status.LastOperation.Type, " ", o.Status.LastOperation.State)
@@ -361,7 +366,8 @@ func (w *world) status(name, body string) {
 	w.t.Helper()
 	o := &v1alpha1.DNSRecord{}
 	o.Name, o.Namespace = name, w.ns
-	if err := w.live.Status().Patch(w.ctx, o, client.RawPatch(types.MergePatchType, []byte(`{"status":`+body+`}`))); err != nil {
+	if err := w.live.Status().Patch(w.ctx, o, client.RawPatch(types.MergePatchType,
+		[]byte(`{"status":`+body+`}`))); err != nil {
 		w.t.Fatal(err)
 	}
 }

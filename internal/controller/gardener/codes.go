@@ -7,8 +7,8 @@ import (
 	"github.com/zonefold/zonefold/internal/backend"
 )
 
-// codesOf returns how Gardener calls an error. What has no code is tried again by Gardener; that a service asks to wait has none on
-// purpose: the code for it would end the shoot's whole flow.
+// codesOf returns how Gardener calls an error. What has no code is tried again by Gardener; that a service asks to wait
+// has none on purpose: the code for it would end the shoot's whole flow.
 func codesOf(err error) []v1alpha1.ErrorCode {
 	detail, _ := errors.AsType[*backend.Error](err)
 	if detail == nil {

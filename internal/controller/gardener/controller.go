@@ -37,7 +37,8 @@ const HeartbeatName = "gardener-extension-heartbeat"
 // Schemas are what the dialect needs of the cluster. Gardener's own definition has it, too.
 func Schemas() []controller.Schema {
 	return []controller.Schema{
-		{CRD: "dnsrecords.extensions.gardener.cloud", Version: "v1alpha1", Fields: []string{"spec.class", "status.lastOperation.state", "status.conditions", "status.zone"}},
+		{CRD: "dnsrecords.extensions.gardener.cloud", Version: "v1alpha1", Fields: []string{"spec.class",
+			"status.lastOperation.state", "status.conditions", "status.zone"}},
 	}
 }
 
@@ -101,8 +102,10 @@ func New(c Config) *Controller {
 		c.Rand = rand.Float64
 	}
 	k := &Controller{
-		Config: c, records: map[zone.ID]*record{}, sets: map[rr.Key]map[*record]struct{}{}, users: map[string]map[*record]struct{}{},
-		secrets: map[string]string{}, accounts: map[backend.Account]*desk{}, places: map[backend.TargetKey]*place{}, shoots: map[string]shoot{},
+		Config: c, records: map[zone.ID]*record{}, sets: map[rr.Key]map[*record]struct{}{},
+		users:   map[string]map[*record]struct{}{},
+		secrets: map[string]string{}, accounts: map[backend.Account]*desk{}, places: map[backend.TargetKey]*place{},
+		shoots:   map[string]shoot{},
 		searches: map[*record]struct{}{},
 	}
 	k.objects = &objects.Writer{
@@ -115,8 +118,8 @@ func New(c Config) *Controller {
 // workers is how many objects are worked at at the same time. None of them waits for a DNS service.
 const workers = 16
 
-// Run follows the cluster and delivers until ctx ends; then it finishes what is under way and returns, so that the lease is
-// released after the last write.
+// Run follows the cluster and delivers until ctx ends; then it finishes what is under way and returns, so that the
+// lease is released after the last write.
 func (k *Controller) Run(ctx context.Context) error {
 	k.ctx = ctx
 	defer k.writer.ShutDown() // it does not run if the term is over before all is known

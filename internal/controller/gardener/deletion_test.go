@@ -9,8 +9,8 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/gardener"
 )
 
-// TestADeletionDoesNotNeedTheSettings has settings be spoilt, which nobody can correct any more when the object is being deleted, before another
-// run of the operator removes the set.
+// TestADeletionDoesNotNeedTheSettings has settings be spoilt, which nobody can correct any more when the object is
+// being deleted, before another run of the operator removes the set.
 func TestADeletionDoesNotNeedTheSettings(t *testing.T) {
 	s := startPowerDNS(t, "example.org")
 	for _, c := range []struct{ sentence, config string }{
@@ -81,7 +81,8 @@ func TestASettingThatIsLostIsNoMissingZone(t *testing.T) {
 func (w *world) complains(name, words string) {
 	w.t.Helper()
 	e := w.get(name).Status.LastError.Description
-	for _, part := range []string{words, "annotate it, or its Shoot, with confirmation.gardener.cloud/force-deletion=true."} {
+	for _, part := range []string{words,
+		"annotate it, or its Shoot, with confirmation.gardener.cloud/force-deletion=true."} {
 		if !strings.Contains(e, part) {
 			w.t.Errorf("the error is %q, without %q", e, part)
 		}
@@ -97,13 +98,17 @@ func TestAnObjectGoesByForce(t *testing.T) {
 		spoil    func(w *world)
 		says     string // "": nothing
 	}{
-		{"a Secret is gone with the operator that knew it", false, func(w *world) { w.noSecret("creds") }, "there is no Secret"},
+		{"a Secret is gone with the operator that knew it", false, func(w *world) { w.noSecret("creds") },
+			"there is no Secret"},
 		{"also where annotations have nothing done", true, func(w *world) { w.noSecret("creds") }, "there is no Secret"},
-		{"nobody lets the operator read a Secret", false, func(w *world) { w.restrict() }, "the operator may not read the Secret"},
+		{"nobody lets the operator read a Secret", false, func(w *world) { w.restrict() },
+			"the operator may not read the Secret"},
 		{"a Secret does not open anything", false, func(w *world) { w.secret("creds", nil) }, "the Secret has no value for"},
 		{"the service does not know the credentials", false, func(w *world) { w.secret("creds", wrong(s)) }, "Unauthorized"},
 		{"a Cluster is gone before the DNSRecords", false, func(w *world) { w.noCluster() }, ""},
-		{"Gardener has given the Shoot up", true, func(w *world) { w.shoot("{status: {lastOperation: {state: Failed}}}") }, ""},
+		{"Gardener has given the Shoot up", true, func(w *world) {
+			w.shoot("{status: {lastOperation: {state: Failed}}}")
+		}, ""},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			w := newWorld(t, func(g *gardener.Config) { g.Trigger.IgnoreAnnotation = c.ignore })

@@ -19,7 +19,8 @@ import (
 // find has it found out which place has the set of a record, if that is known to be anywhere. k.mu is held.
 func (k *Controller) find(r *record) bool {
 	o := r.object
-	if r.run != nil || r.holding != nil || r.tried || !o.DeletionTimestamp.IsZero() || created(o) != metav1.ConditionTrue || migrated(o) {
+	if r.run != nil || r.holding != nil || r.tried || !o.DeletionTimestamp.IsZero() ||
+		created(o) != metav1.ConditionTrue || migrated(o) {
 		return false
 	}
 	r.run = &run{step: search, object: o, begun: k.Clock()}
@@ -49,12 +50,13 @@ func (k *Controller) rouse(r *record) {
 	}
 }
 
-// longestSearch is how long a removal waits until it is known where other records have the same set: an account that does not answer must not
-// keep the objects of all others. A set that is removed then is sent anew as soon as it is known where it is.
+// longestSearch is how long a removal waits until it is known where other records have the same set: an account that
+// does not answer must not keep the objects of all others. A set that is removed then is sent anew as soon as it is
+// known where it is.
 const longestSearch = time.Minute
 
-// await waits until it is known where other records have the set of one that goes, for that becomes what they ask for. The own account of
-// that one is asked before: while a service answers nobody, the time of the others does not run out.
+// await waits until it is known where other records have the set of one that goes, for that becomes what they ask for.
+// The own account of that one is asked before: while a service answers nobody, the time of the others does not run out.
 func (k *Controller) await(r *record) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -95,14 +97,16 @@ func (k *Controller) searching(r *record) []*record {
 	return all
 }
 
-// unknown says for whom a removal waits. It is no failure: it goes on by itself. What another namespace's account answers is not told in this one.
+// unknown says for whom a removal waits. It is no failure: it goes on by itself. What another namespace's account
+// answers is not told in this one.
 func (r *record) unknown(other *record, until time.Time, left time.Duration) error {
 	why := "its account has not answered yet"
 	if err := other.run.missed; err != nil && other.id.Namespace == r.id.Namespace {
 		why = err.Error()
 	}
 	return &dialect.Problem{Detail: backend.Error{Class: backend.ErrConflict, After: left, Words: fmt.Sprintf(
-		"it is not known yet where the DNSRecord %s/%s, which asks for the same set, has that: %s. It is waited for until %s at most; mend its account, or delete it",
+		"it is not known yet where the DNSRecord %s/%s, which asks for the same set, has that: %s. It is waited for until "+
+			"%s at most; mend its account, or delete it",
 		other.id.Namespace, other.id.Name, strings.TrimSuffix(why, "."), until.UTC().Format(time.RFC3339))}}
 }
 
@@ -127,7 +131,8 @@ func (k *Controller) locate(ctx context.Context, r *record, run *run) error {
 	p.holders[r.key] = inOrder(p.holders[r.key], r)
 	p.wants(r.key)
 	keys := []rr.Key{}
-	if run.late || k.Shared && !k.Engine.HoldsZones() { // another record may have removed it meanwhile, or a Zone overwritten it
+	if run.late || k.Shared && !k.Engine.HoldsZones() {
+		// another record may have removed it meanwhile, or a Zone overwritten it
 		keys = append(keys, r.key)
 	}
 	p.publish(keys)

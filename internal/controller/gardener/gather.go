@@ -22,8 +22,8 @@ import (
 // clusterKind is that of Gardener's copies of Shoots.
 var clusterKind = v1alpha1.GroupVersion.WithKind("Cluster")
 
-// CacheOptions say what the cache of the dialect holds: of Secrets only which there are, and which version of them, of Namespaces
-// their labels, and of Clusters what shootOf reads.
+// CacheOptions say what the cache of the dialect holds: of Secrets only which there are, and which version of them, of
+// Namespaces their labels, and of Clusters what shootOf reads.
 func CacheOptions(scheme *runtime.Scheme) cache.Options {
 	return cache.Options{Scheme: scheme, DefaultTransform: func(o any) (any, error) {
 		if m, ok := o.(metav1.Object); ok {

@@ -17,7 +17,8 @@ func (k *Controller) suspend(r *record) {
 	}
 }
 
-// letGo leaves what a record has where it is, and waits for what is being sent right now: what says that nothing is done any more has to be true.
+// letGo leaves what a record has where it is, and waits for what is being sent right now: what says that nothing is
+// done any more has to be true.
 func (k *Controller) letGo(r *record, run *run) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

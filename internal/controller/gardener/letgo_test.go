@@ -9,8 +9,8 @@ import (
 	"github.com/zonefold/zonefold/internal/backend"
 )
 
-// TestWhatIsLetGoStays has records be let go whose sets were about to be written when the service was away: one goes to another operator, and of
-// the other it is known that it was never there.
+// TestWhatIsLetGoStays has records be let go whose sets were about to be written when the service was away: one goes to
+// another operator, and of the other it is known that it was never there.
 func TestWhatIsLetGoStays(t *testing.T) {
 	s := startPowerDNS(t, "example.org")
 	w := newWorld(t)
@@ -42,7 +42,8 @@ func TestWhatIsLetGoStays(t *testing.T) {
 	w.holds(s, "A theirs.example.org", "5 203.0.113.2")
 }
 
-// TestWhatIsRefusedIsTriedAgain has a service refuse a set, and its removal, until somebody has mended something there. Nobody else changes the zone.
+// TestWhatIsRefusedIsTriedAgain has a service refuse a set, and its removal, until somebody has mended something there.
+// Nobody else changes the zone.
 func TestWhatIsRefusedIsTriedAgain(t *testing.T) {
 	s := startPowerDNS(t, "example.org")
 	w := newWorld(t)
@@ -55,7 +56,8 @@ func TestWhatIsRefusedIsTriedAgain(t *testing.T) {
 	w.holds(s, "CNAME alias.example.org", "120 www.example.net.")
 }
 
-// TestARequestSurvivesAFailingAPIServer has the status not be written when the wish for an operation has been taken off.
+// TestARequestSurvivesAFailingAPIServer has the status not be written when the wish for an operation has been taken
+// off.
 func TestARequestSurvivesAFailingAPIServer(t *testing.T) {
 	s := startPowerDNS(t, "example.org")
 	w := newWorld(t)

@@ -13,8 +13,8 @@ import (
 	dialect "github.com/zonefold/zonefold/internal/dialect/gardener"
 )
 
-// open returns the account of a record, or what is wrong with its credentials or settings. What this process has put somewhere it can take away
-// whatever has become of these.
+// open returns the account of a record, or what is wrong with its credentials or settings. What this process has put
+// somewhere it can take away whatever has become of these.
 func (k *Controller) open(ctx context.Context, r *record, run *run) (backend.Account, error) {
 	o := run.object
 	data, err := k.credentials(ctx, o)
@@ -53,8 +53,9 @@ func (k *Controller) openAs(request Request, o *v1alpha1.DNSRecord) (account bac
 	return account, nil
 }
 
-// openWithout opens the account of a set that is there with the credentials alone: what the spec says besides cannot be corrected any more when the
-// object is being deleted. Only one setting matters then: which zones there are, where the service does not tell.
+// openWithout opens the account of a set that is there with the credentials alone: what the spec says besides cannot be
+// corrected any more when the object is being deleted. Only one setting matters then: which zones there are, where the
+// service does not tell.
 func (k *Controller) openWithout(run *run, request Request, wrong error) (backend.Account, error) {
 	zone := dialect.ZoneOf(run.object, false)
 	if zone != "" {
@@ -81,21 +82,25 @@ func (k *Controller) credentials(ctx context.Context, o *v1alpha1.DNSRecord) (ma
 		return nil, dialect.Misconfigured("spec.secretRef.name is empty; name the Secret with the credentials.")
 	}
 	if key.Namespace != o.Namespace && !k.Seed {
-		return nil, dialect.Misconfigured("spec.secretRef names a Secret of the namespace %s, which only objects in a seed may; name one of %s.", key.Namespace, o.Namespace)
+		return nil, dialect.Misconfigured(
+			"spec.secretRef names a Secret of the namespace %s, which only objects in a seed may; name one of %s.",
+			key.Namespace, o.Namespace)
 	}
 	secret := &corev1.Secret{}
 	switch err := k.Live.Get(ctx, key, secret); {
 	case apierrors.IsNotFound(err):
 		return nil, dialect.Misconfigured("there is no Secret %s; create it, or correct spec.secretRef.", key)
 	case apierrors.IsForbidden(err): // the object can be written to all the same: these are other rights
-		return nil, dialect.Misconfigured("the operator may not read the Secret %s (%v); grant its ServiceAccount the right to get it.", key, err)
+		return nil, dialect.Misconfigured(
+			"the operator may not read the Secret %s (%v); grant its ServiceAccount the right to get it.", key, err)
 	case err != nil:
 		return nil, &apiError{error: fmt.Errorf("reading the Secret %s: %w", key, err)}
 	}
 	return secret.Data, nil
 }
 
-// unopened says which Secret it is that opens nothing. An error that has no class is about the configuration: no service has been asked yet.
+// unopened says which Secret it is that opens nothing. An error that has no class is about the configuration: no
+// service has been asked yet.
 func unopened(o *v1alpha1.DNSRecord, err error) error {
 	if backend.Class(err) == backend.ErrUnavailable {
 		err = dialect.Misconfigured("%v", err)

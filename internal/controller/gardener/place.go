@@ -35,8 +35,8 @@ type line struct {
 	heard   int // generation of the report; 0: none has come
 }
 
-// place finds out where the set of a record belongs and hands it to the engine. A run whose place is nil afterwards has nothing to do
-// there.
+// place finds out where the set of a record belongs and hands it to the engine. A run whose place is nil afterwards has
+// nothing to do there.
 func (k *Controller) place(ctx context.Context, r *record, run *run) error {
 	var set rr.Set
 	var err error
@@ -110,7 +110,8 @@ func (k *Controller) at(z backend.HostedZone) *place {
 	if p == nil {
 		id := fmt.Sprintf("gardener %s %s %s", z.Target.Server, z.Target.Zone, z.Target.View)
 		p = &place{
-			key: z.Target, id: id, holders: map[rr.Key][]*record{}, lines: map[backend.Account]*line{}, waiting: map[*record]struct{}{},
+			key: z.Target, id: id, holders: map[rr.Key][]*record{}, lines: map[backend.Account]*line{},
+			waiting: map[*record]struct{}{},
 		}
 		p.feed = k.Engine.NewOverlay(backend.FeedConfig{ID: id, Zone: z.Target.Zone, Created: k.Clock()}, controller.Overlay{
 			Hear: k.hear, Causes: func(seq uint64) []trace.Span { return k.causes(p, seq) }, Clock: k.Clock,
@@ -128,7 +129,8 @@ func (k *Controller) attach(p *place, account backend.Account, z backend.HostedZ
 		l = &line{name: "gardener " + strconv.Itoa(k.attached), records: map[*record]struct{}{}}
 		p.lines[account] = l
 		k.Engine.Attach(p.key, backend.Attachment{
-			Name: l.name, Feed: p.feed, Backend: account.Backend(z), Kind: r.object.Spec.Type, Since: k.Clock(), Keep: true, Audit: -1,
+			Name: l.name, Feed: p.feed, Backend: account.Backend(z), Kind: r.object.Spec.Type, Since: k.Clock(), Keep: true,
+			Audit: -1,
 		})
 	}
 	return l

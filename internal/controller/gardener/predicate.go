@@ -23,8 +23,8 @@ func (f Filter) Ours(o *v1alpha1.DNSRecord) bool {
 	return slices.Contains(f.Types, o.Spec.Type) && slices.Contains(f.Classes, class)
 }
 
-// A Trigger says which events have something done. As a rule the annotation does: a changed spec waits until gardenlet, which keeps
-// to maintenance windows, says so.
+// A Trigger says which events have something done. As a rule the annotation does: a changed spec waits until gardenlet,
+// which keeps to maintenance windows, says so.
 type Trigger struct {
 	IgnoreAnnotation bool // changed specs do, too, and the annotation alone does not
 }
@@ -62,7 +62,8 @@ func (t Trigger) changed(old, o *v1alpha1.DNSRecord) request {
 		}
 	case hasOperation(o):
 		return asked
-	case !o.DeletionTimestamp.IsZero(): // it counts when it appears, also if what we ourselves have written is seen only together with it
+	case !o.DeletionTimestamp.IsZero():
+		// it counts when it appears, also if what we ourselves have written is seen only together with it
 		if old.DeletionTimestamp.IsZero() || equality.Semantic.DeepEqual(old.Status, o.Status) {
 			return asked
 		}
@@ -70,10 +71,12 @@ func (t Trigger) changed(old, o *v1alpha1.DNSRecord) request {
 	return none
 }
 
-// due reports whether a request still stands: what it asked for may have been done by the time that somebody comes to it.
+// due reports whether a request still stands: what it asked for may have been done by the time that somebody comes to
+// it.
 func (t Trigger) due(o *v1alpha1.DNSRecord) bool {
 	last := o.Status.LastOperation
-	return t.IgnoreAnnotation || hasOperation(o) || !o.DeletionTimestamp.IsZero() || last == nil || last.State != v1alpha1.StateSucceeded
+	return t.IgnoreAnnotation || hasOperation(o) || !o.DeletionTimestamp.IsZero() || last == nil ||
+		last.State != v1alpha1.StateSucceeded
 }
 
 func hasOperation(o *v1alpha1.DNSRecord) bool {

@@ -43,7 +43,8 @@ func generation(n int64) func(*v1alpha1.DNSRecord) {
 
 func everCreated(status metav1.ConditionStatus) func(*v1alpha1.DNSRecord) {
 	return func(o *v1alpha1.DNSRecord) {
-		o.Status.Conditions = []v1alpha1.Condition{{Type: "Other", Status: "True"}, {Type: v1alpha1.ConditionCreated, Status: status}}
+		o.Status.Conditions = []v1alpha1.Condition{{Type: "Other", Status: "True"},
+			{Type: v1alpha1.ConditionCreated, Status: status}}
 	}
 }
 
@@ -83,12 +84,15 @@ func TestWhatAChangeHasDone(t *testing.T) {
 		usual, ignores request
 	}{
 		{"a changed spec waits, unless annotations do not count", object(served), object(served, generation(2)), none, asked},
-		{"an annotation has it done, if annotations count", object(served), object(served, operating("reconcile")), asked, none},
+		{"an annotation has it done, if annotations count", object(served), object(served, operating("reconcile")), asked,
+			none},
 		{"a changed status does not", object(served), object(failed), none, none},
 		{"a deletion does", object(served), object(served, deleted, generation(2)), asked, asked},
-		{"also one that is seen together with a changed status", object(failed), object(served, deleted, generation(2)), asked, asked},
+		{"also one that is seen together with a changed status", object(failed), object(served, deleted, generation(2)),
+			asked, asked},
 		{"a changed status of what is being deleted does not", object(served, deleted), object(failed, deleted), none, none},
-		{"other changes of what is being deleted do, if annotations count", object(served, deleted), object(served, deleted, finalized), asked, none},
+		{"other changes of what is being deleted do, if annotations count", object(served, deleted),
+			object(served, deleted, finalized), asked, none},
 		{"force does in any case", object(served, deleted), object(failed, deleted, byForce), asked, asked},
 		{"it counts once", object(served, deleted, byForce), object(failed, deleted, byForce), none, none},
 		{"force of what is not being deleted means nothing", object(served), object(served, byForce), none, none},
@@ -105,14 +109,16 @@ func TestWhatAChangeHasDone(t *testing.T) {
 func TestOurOwnWritesAreNoPleas(t *testing.T) {
 	restoring := object(operating("restore"))
 	for sentence, now := range map[string]*v1alpha1.DNSRecord{
-		"a status": object(operating("restore"), last(v1alpha1.TypeRestore, v1alpha1.StateProcessing)), "a finalizer": object(operating("restore"), finalized),
+		"a status":    object(operating("restore"), last(v1alpha1.TypeRestore, v1alpha1.StateProcessing)),
+		"a finalizer": object(operating("restore"), finalized),
 	} {
 		if !samePlea(restoring, now) {
 			t.Errorf("%s is taken for a plea", sentence)
 		}
 	}
 	for sentence, now := range map[string]*v1alpha1.DNSRecord{
-		"a spec": object(operating("restore"), generation(2)), "an annotation": object(operating("reconcile")), "a deletion": object(operating("restore"), deleted),
+		"a spec": object(operating("restore"), generation(2)), "an annotation": object(operating("reconcile")),
+		"a deletion": object(operating("restore"), deleted),
 	} {
 		if samePlea(restoring, now) {
 			t.Errorf("%s is not taken for a plea", sentence)
@@ -152,23 +158,34 @@ func TestWhatIsToBeDone(t *testing.T) {
 		kind     v1alpha1.OperationType
 	}{
 		{"a new object is created", object(), Put, v1alpha1.TypeCreate},
-		{"one whose creation has failed is still created", object(last(v1alpha1.TypeCreate, v1alpha1.StateError)), Put, v1alpha1.TypeCreate},
-		{"one that was created is reconciled", object(last(v1alpha1.TypeCreate, v1alpha1.StateSucceeded)), Put, v1alpha1.TypeReconcile},
-		{"one whose reconciliation has failed too", object(last(v1alpha1.TypeReconcile, v1alpha1.StateError)), Put, v1alpha1.TypeReconcile},
+		{"one whose creation has failed is still created", object(last(v1alpha1.TypeCreate, v1alpha1.StateError)), Put,
+			v1alpha1.TypeCreate},
+		{"one that was created is reconciled", object(last(v1alpha1.TypeCreate, v1alpha1.StateSucceeded)), Put,
+			v1alpha1.TypeReconcile},
+		{"one whose reconciliation has failed too", object(last(v1alpha1.TypeReconcile, v1alpha1.StateError)), Put,
+			v1alpha1.TypeReconcile},
 		{"one to restore is restored", object(moved, operating("restore")), Put, v1alpha1.TypeRestore},
-		{"a restoration goes on without its annotation", object(last(v1alpha1.TypeRestore, v1alpha1.StateError)), Put, v1alpha1.TypeRestore},
-		{"one that was restored is reconciled", object(last(v1alpha1.TypeRestore, v1alpha1.StateSucceeded)), Put, v1alpha1.TypeReconcile},
+		{"a restoration goes on without its annotation", object(last(v1alpha1.TypeRestore, v1alpha1.StateError)), Put,
+			v1alpha1.TypeRestore},
+		{"one that was restored is reconciled", object(last(v1alpha1.TypeRestore, v1alpha1.StateSucceeded)), Put,
+			v1alpha1.TypeReconcile},
 		{"one to migrate is left", object(served, operating("migrate")), Leave, v1alpha1.TypeMigrate},
-		{"also if it is being deleted", object(served, deleted, finalized, operating("migrate")), Leave, v1alpha1.TypeMigrate},
-		{"a migration goes on without its annotation", object(last(v1alpha1.TypeMigrate, v1alpha1.StateProcessing)), Leave, v1alpha1.TypeMigrate},
-		{"one that was migrated is another operator's", object(moved, operating("reconcile")), Nothing, v1alpha1.TypeReconcile},
+		{"also if it is being deleted", object(served, deleted, finalized, operating("migrate")), Leave,
+			v1alpha1.TypeMigrate},
+		{"a migration goes on without its annotation", object(last(v1alpha1.TypeMigrate, v1alpha1.StateProcessing)), Leave,
+			v1alpha1.TypeMigrate},
+		{"one that was migrated is another operator's", object(moved, operating("reconcile")), Nothing,
+			v1alpha1.TypeReconcile},
 		{"also if it is being deleted afterwards", object(moved, deleted, finalized), Nothing, v1alpha1.TypeDelete},
 		{"one that waits for its state waits", object(operating("wait-for-state")), Wait, ""},
-		{"one that is being deleted is removed", object(served, deleted, finalized, everCreated("True")), Remove, v1alpha1.TypeDelete},
+		{"one that is being deleted is removed", object(served, deleted, finalized, everCreated("True")), Remove,
+			v1alpha1.TypeDelete},
 		{"also if nobody knows whether it was created", object(served, deleted, finalized), Remove, v1alpha1.TypeDelete},
-		{"one that never was there is forgotten", object(last(v1alpha1.TypeCreate, v1alpha1.StateError), deleted, finalized, everCreated("False")), Forget, v1alpha1.TypeDelete},
+		{"one that never was there is forgotten", object(last(v1alpha1.TypeCreate, v1alpha1.StateError), deleted, finalized,
+			everCreated("False")), Forget, v1alpha1.TypeDelete},
 		{"one without our finalizer goes by itself", object(served, deleted), Nothing, v1alpha1.TypeDelete},
-		{"one to restore that is being deleted is removed", object(served, deleted, finalized, operating("restore")), Remove, v1alpha1.TypeDelete},
+		{"one to restore that is being deleted is removed", object(served, deleted, finalized, operating("restore")), Remove,
+			v1alpha1.TypeDelete},
 	} {
 		if step, kind := Decide(c.object); step != c.step || kind != c.kind {
 			t.Errorf("%s: it is %d %s, want %d %s", c.sentence, step, kind, c.step, c.kind)

@@ -59,7 +59,8 @@ type run struct {
 	seq        uint64 // of what was sent
 	generation int    // of the place's reports by then
 	sent       time.Time
-	unanswered bool // an attempt was not answered, or failed when some of it was done: there may be something at the service
+	// an attempt was not answered, or failed when some of it was done: there may be something at the service
+	unanswered bool
 
 	confirmed bool // the service has done it, or has not to
 	told      bool // that it has succeeded
@@ -73,7 +74,8 @@ type run struct {
 	span      trace.Span         // of the operation; nil: nobody follows it
 }
 
-// search is a step of our own: to learn which place has the set of a record that nobody has asked for in this run of the operator.
+// search is a step of our own: to learn which place has the set of a record that nobody has asked for in this run of
+// the operator.
 const search Step = -1
 
 // active reports whether a run has something to do at a place.
@@ -117,8 +119,8 @@ func (k *Controller) see(r *record, o *v1alpha1.DNSRecord) {
 	r.key, r.secret = key, secret
 }
 
-// remove forgets an object that is gone, or not ours. What it had stays at the service: who wanted that removed has waited for the
-// finalizer. k.mu is held.
+// remove forgets an object that is gone, or not ours. What it had stays at the service: who wanted that removed has
+// waited for the finalizer. k.mu is held.
 func (k *Controller) remove(r *record) {
 	delete(k.records, r.id)
 	k.Metrics.Judged(metricKind, stateOf(r.object), "")

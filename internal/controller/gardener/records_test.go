@@ -20,8 +20,10 @@ func TestARecordIsCreatedChangedAndRemoved(t *testing.T) {
 		w.until("api", "Create Succeeded")
 		w.holds(s, "A api.sub.example.org", "120 192.0.2.1 192.0.2.2")
 		o := w.get("api")
-		if o.Status.Zone == nil || strings.TrimSuffix(*o.Status.Zone, ".") != "sub.example.org" || o.Status.ObservedGeneration != o.Generation || o.Status.LastOperation.Progress != 100 ||
-			len(o.Status.Conditions) != 1 || o.Status.Conditions[0].Status != "True" || !slices.Contains(o.Finalizers, v1alpha1.Finalizer) {
+		if o.Status.Zone == nil || strings.TrimSuffix(*o.Status.Zone, ".") != "sub.example.org" ||
+			o.Status.ObservedGeneration != o.Generation || o.Status.LastOperation.Progress != 100 ||
+			len(o.Status.Conditions) != 1 || o.Status.Conditions[0].Status != "True" ||
+			!slices.Contains(o.Finalizers, v1alpha1.Finalizer) {
 			t.Errorf("the object is %+v", o)
 		}
 		w.record("api", s.kind+" creds A api.sub.example.org 192.0.2.3", "ttl: 60")
@@ -43,7 +45,8 @@ func TestEveryTypeIsServed(t *testing.T) {
 			{"A *.ingress.example.org 192.0.2.1", "A *.ingress.example.org", "120 192.0.2.1"},
 			{"AAAA api.example.org 2001:DB8::1", "AAAA api.example.org", "120 2001:db8::1"},
 			{"CNAME www.example.org other.example.com", "CNAME www.example.org", "120 other.example.com."},
-			{"TXT _acme.example.org text " + strings.Repeat("x", 300), "TXT _acme.example.org", `120 "text" "` + strings.Repeat("x", 255) + `" "` + strings.Repeat("x", 45) + `"`},
+			{"TXT _acme.example.org text " + strings.Repeat("x", 300), "TXT _acme.example.org", `120 "text" "` + strings.Repeat(
+				"x", 255) + `" "` + strings.Repeat("x", 45) + `"`},
 		} {
 			name := fmt.Sprint("r", i)
 			w.record(name, s.kind+" creds "+c.record)
@@ -168,7 +171,8 @@ func TestWhatIsNotOursIsNotTouched(t *testing.T) {
 	w.delete("garden")
 	w.record("last", "powerdns creds A last.example.org 192.0.2.1")
 	w.until("last", "Create Succeeded")
-	if o := w.get("other"); o.Status.LastOperation != nil || len(o.Finalizers) > 0 || o.Annotations[v1alpha1.OperationAnnotation] == "" || w.says("garden") != "gone" {
+	if o := w.get("other"); o.Status.LastOperation != nil || len(o.Finalizers) > 0 ||
+		o.Annotations[v1alpha1.OperationAnnotation] == "" || w.says("garden") != "gone" {
 		t.Errorf("an object of another type is %+v", o)
 	}
 	writes, _ := w.took()

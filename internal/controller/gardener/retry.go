@@ -26,7 +26,8 @@ func (k *Controller) backoff(err error, failures int) time.Duration {
 	return time.Duration((0.75 + 0.5*k.Rand()) * float64(d))
 }
 
-// pause says how long to wait after a failure of a run. What a place has refused is not sent there again before that. k.mu is held.
+// pause says how long to wait after a failure of a run. What a place has refused is not sent there again before that.
+// k.mu is held.
 func (k *Controller) pause(r *record, run *run, err error) time.Duration {
 	now, d := k.Clock(), k.backoff(err, run.failures)
 	if run.force {
@@ -41,8 +42,9 @@ func (k *Controller) pause(r *record, run *run, err error) time.Duration {
 	return run.again.Sub(now)
 }
 
-// retry has the next attempt of a run that has failed decide anew, as Gardener's controllers do: the object may be another one by now, and so
-// may what is wanted. What the engine tries again by itself goes on, unless it is out of date. k.mu is held.
+// retry has the next attempt of a run that has failed decide anew, as Gardener's controllers do: the object may be
+// another one by now, and so may what is wanted. What the engine tries again by itself goes on, unless it is out of
+// date. k.mu is held.
 func (k *Controller) retry(r *record) {
 	switch run := r.run; {
 	case !samePlea(run.object, r.object):
@@ -83,6 +85,7 @@ func (k *Controller) renew(r *record, asked bool) {
 func (k *Controller) again(r *record) {
 	if run := r.run; run != nil {
 		k.unwait(r)
-		run.step, run.at, run.account, run.answer, run.question, run.relist, run.secret, run.failures, run.refused = Nothing, nil, nil, nil, "", false, "", 0, false
+		run.step, run.at, run.account, run.answer, run.question, run.relist, run.secret, run.failures, run.refused = Nothing,
+			nil, nil, nil, "", false, "", 0, false
 	}
 }

@@ -21,10 +21,18 @@ func TestARetryDecidesAnew(t *testing.T) {
 		want     string
 		holds    string
 	}{
-		{"a spec that was corrected is carried out", false, func(w *world) { w.patch("api", `{"spec":{"secretRef":{"name":"creds"},"values":["192.0.2.2"]}}`) }, "Create Succeeded", "120 192.0.2.2"},
-		{"credentials alone that are right do, too", false, func(w *world) { w.patch("api", `{"spec":{"secretRef":{"name":"creds"}}}`) }, "Create Succeeded", "120 192.0.2.1"},
-		{"an annotation counts that alone would not", true, func(w *world) { w.ask("api", "migrate") }, "Migrate Succeeded", ""},
-		{"it is a restoration if that is what somebody wants", true, func(w *world) { w.ask("api", "restore"); w.secret("bad", s.secret) }, "Restore Succeeded", "120 192.0.2.1"},
+		{"a spec that was corrected is carried out", false, func(w *world) {
+			w.patch("api", `{"spec":{"secretRef":{"name":"creds"},"values":["192.0.2.2"]}}`)
+		}, "Create Succeeded", "120 192.0.2.2"},
+		{"credentials alone that are right do, too", false, func(w *world) {
+			w.patch("api", `{"spec":{"secretRef":{"name":"creds"}}}`)
+		}, "Create Succeeded", "120 192.0.2.1"},
+		{"an annotation counts that alone would not", true, func(w *world) { w.ask("api", "migrate") }, "Migrate Succeeded",
+			""},
+		{"it is a restoration if that is what somebody wants", true, func(w *world) {
+			w.ask("api", "restore")
+			w.secret("bad", s.secret)
+		}, "Restore Succeeded", "120 192.0.2.1"},
 		{"the annotation goes though it fails again", true, func(w *world) {
 			w.ask("api", "reconcile")
 			w.until("api", "Create Error [ERR_INFRA_UNAUTHENTICATED]")
@@ -84,7 +92,8 @@ func TestWhatTheEngineTriesAgainIsNotOutOfDate(t *testing.T) {
 	}
 }
 
-// TestWhatFailsIsNotTriedAgainWhileItWaits has what failed wait for a state: nothing is tried until somebody asks, also afterwards.
+// TestWhatFailsIsNotTriedAgainWhileItWaits has what failed wait for a state: nothing is tried until somebody asks, also
+// afterwards.
 func TestWhatFailsIsNotTriedAgainWhileItWaits(t *testing.T) {
 	s := startPowerDNS(t, "example.org")
 	w := newWorld(t)
@@ -93,7 +102,8 @@ func TestWhatFailsIsNotTriedAgainWhileItWaits(t *testing.T) {
 	w.unauthorised("api", "Create")
 	w.ask("api", v1alpha1.OperationWaitForState)
 	w.secret("bad", s.secret)
-	w.record("last", "powerdns bad A last.example.org 192.0.2.1") // by the time that this is done, the other would have been
+	// by the time that this is done, the other would have been
+	w.record("last", "powerdns bad A last.example.org 192.0.2.1")
 	w.until("last", "Create Succeeded")
 	w.ask("last", "reconcile")
 	w.until("last", "Reconcile Succeeded")

@@ -31,7 +31,8 @@ func newAWS(t *testing.T) *aws {
 	a.world = newWorld(t, func(c *gardener.Config) {
 		c.Filter.Types = []string{"aws-route53"}
 		c.Open = func(r gardener.Request) (backend.Account, error) {
-			return pool.Open(all.ProviderConfig{Type: r.Type, Data: r.Data, Region: r.Region, Options: map[string]string{"endpoint": server.URL}})
+			return pool.Open(all.ProviderConfig{Type: r.Type, Data: r.Data, Region: r.Region, Options: map[string]string{
+				"endpoint": server.URL}})
 		}
 	})
 	user := a.account.NewUser("gardener")
@@ -62,7 +63,8 @@ func (a *aws) has(id, name string, want ...string) {
 }
 
 func TestALoadBalancerIsAnAlias(t *testing.T) {
-	const api, balancer, other = "api.example.org.", "app-1.eu-west-1.elb.amazonaws.com", "net-1.elb.eu-west-1.amazonaws.com"
+	const api, balancer, other = "api.example.org.", "app-1.eu-west-1.elb.amazonaws.com",
+		"net-1.elb.eu-west-1.amazonaws.com"
 	a := newAWS(t)
 	id := a.account.AddZone("example.org", false)
 	become := func(stack, value string, want ...string) {

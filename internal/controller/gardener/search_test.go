@@ -12,8 +12,8 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/gardener"
 )
 
-// unsettled has two records ask for one set that "two" has, and stops the operator: the next one has to find that out. The questions for "two"
-// are told from those for "one" by how it spells its zone.
+// unsettled has two records ask for one set that "two" has, and stops the operator: the next one has to find that out.
+// The questions for "two" are told from those for "one" by how it spells its zone.
 func (w *world) unsettled(s *site) {
 	w.t.Helper()
 	w.secret("creds", s.secret)
@@ -42,7 +42,8 @@ func (w *world) troubled(times int) {
 // always is more often than any test asks.
 const always = 1 << 30
 
-// TestASearchThatFailsIsTriedAgain has one of two records for a set go while the account of the other one does not answer for a moment.
+// TestASearchThatFailsIsTriedAgain has one of two records for a set go while the account of the other one does not
+// answer for a moment.
 func TestASearchThatFailsIsTriedAgain(t *testing.T) {
 	s := startPowerDNS(t, "example.org")
 	w := newWorld(t)
@@ -85,8 +86,8 @@ func TestZonesWaitForASearchThatFails(t *testing.T) {
 	})
 }
 
-// TestARemovalSaysForWhomItWaits has an account not answer for long: who waits for it says so, goes on without it some time later, and takes
-// nothing away for good.
+// TestARemovalSaysForWhomItWaits has an account not answer for long: who waits for it says so, goes on without it some
+// time later, and takes nothing away for good.
 func TestARemovalSaysForWhomItWaits(t *testing.T) {
 	s := startPowerDNS(t, "example.org")
 	var ahead atomic.Int64
@@ -103,7 +104,8 @@ func TestARemovalSaysForWhomItWaits(t *testing.T) {
 			return "nothing is said"
 		}
 		l := o.Status.LastOperation
-		for _, words := range []string{"the DNSRecord " + w.ns + "/two, which asks for the same set", "a moment of trouble", "mend its account, or delete it"} {
+		for _, words := range []string{"the DNSRecord " + w.ns + "/two, which asks for the same set", "a moment of trouble",
+			"mend its account, or delete it"} {
 			if l.Type != v1alpha1.TypeDelete || l.State != v1alpha1.StateProcessing || !strings.Contains(l.Description, words) {
 				return fmt.Sprintf("the operation is %+v, without %q", l, words)
 			}

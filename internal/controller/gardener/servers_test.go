@@ -50,7 +50,8 @@ func startPowerDNS(t *testing.T, names ...string) *site {
 func (s *site) addZone(t *testing.T, name string) {
 	t.Helper()
 	body := fmt.Sprintf(`{"name":"%s.","kind":"Native","nameservers":["ns.%s."],"soa_edit_api":""}`, name, name)
-	ask, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.secret["server"]+"/api/v1/servers/localhost/zones", strings.NewReader(body))
+	ask, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.secret["server"]+
+		"/api/v1/servers/localhost/zones", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,8 @@ func (s *site) addZone(t *testing.T, name string) {
 func startBIND(t *testing.T, names ...string) *site {
 	t.Helper()
 	key := nameserver.TSIG{Name: parse(t, "key"), Algorithm: "hmac-sha256", Secret: "c2VjcmV0IG9mIHRoZSB0ZXN0"}
-	s, err := nameserver.StartBIND(t.Context(), nameserver.Options{Dir: t.TempDir(), Zones: zones(t, names...), Keys: []nameserver.TSIG{key}})
+	s, err := nameserver.StartBIND(t.Context(), nameserver.Options{Dir: t.TempDir(), Zones: zones(t, names...),
+		Keys: []nameserver.TSIG{key}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,12 +122,15 @@ func stranger(t *testing.T, s *site, name, value string) {
 		patch(t, s, fmt.Sprintf(`{"rrsets":[{"name":%q,"type":"A","changetype":"DELETE"}]}`, name+"."))
 		return
 	}
-	patch(t, s, fmt.Sprintf(`{"rrsets":[{"name":%q,"type":"A","ttl":5,"changetype":"REPLACE","records":[{"content":%q}]}]}`, name+".", value))
+	patch(t, s,
+		fmt.Sprintf(`{"rrsets":[{"name":%q,"type":"A","ttl":5,"changetype":"REPLACE","records":[{"content":%q}]}]}`, name+".",
+			value))
 }
 
 func patch(t *testing.T, s *site, body string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, s.secret["server"]+"/api/v1/servers/localhost/zones/example.org.", strings.NewReader(body))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, s.secret["server"]+
+		"/api/v1/servers/localhost/zones/example.org.", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

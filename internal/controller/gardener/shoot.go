@@ -18,8 +18,8 @@ type shoot struct {
 	Forced bool // it goes, whatever is left behind
 }
 
-// shootOf reads the shoot that an object belongs to; the zero shoot where there is none. An object that goes by force itself does so whatever has
-// become of that.
+// shootOf reads the shoot that an object belongs to; the zero shoot where there is none. An object that goes by force
+// itself does so whatever has become of that.
 func (k *Controller) shootOf(ctx context.Context, o *v1alpha1.DNSRecord) (shoot, error) {
 	if forced(o) {
 		return shoot{Forced: true}, nil

@@ -33,8 +33,8 @@ func wordsOf(kind v1alpha1.OperationType) words {
 	return words{"Reconciling the DNSRecord", "Error reconciling DNSRecord", "Successfully reconciled DNSRecord"}
 }
 
-// processing is the status while an operation is under way. An error of an operation before that is not one of this one: gardenlet
-// would take it for that.
+// processing is the status while an operation is under way. An error of an operation before that is not one of this
+// one: gardenlet would take it for that.
 func processing(s v1alpha1.DNSRecordStatus, kind v1alpha1.OperationType, now time.Time) v1alpha1.DNSRecordStatus {
 	s.LastError = nil
 	s.LastOperation = operation(kind, v1alpha1.StateProcessing, wordsOf(kind).doing, now)
@@ -52,9 +52,11 @@ func waiting(s v1alpha1.DNSRecordStatus, run *run, err error, now time.Time) v1a
 }
 
 // release is how an object goes that nothing else helps.
-const release = "To have the object go whatever is left behind, annotate it, or its Shoot, with " + v1alpha1.ForceDeletionAnnotation + "=true."
+const release = "To have the object go whatever is left behind, annotate it, or its Shoot, with " +
+	v1alpha1.ForceDeletionAnnotation + "=true."
 
-// failed is the status of an operation that has failed, and is tried again. Nothing moves as long as it fails in the same way.
+// failed is the status of an operation that has failed, and is tried again. Nothing moves as long as it fails in the
+// same way.
 func failed(s v1alpha1.DNSRecordStatus, run *run, err error, now time.Time) v1alpha1.DNSRecordStatus {
 	text := controller.Capital(wordsOf(run.kind).failed + ": " + err.Error())
 	if run.step == Remove {
@@ -62,7 +64,8 @@ func failed(s v1alpha1.DNSRecordStatus, run *run, err error, now time.Time) v1al
 	}
 	codes := codesOf(err)
 	at := metav1.NewTime(now.Truncate(time.Second))
-	if e, last := s.LastError, s.LastOperation; e == nil || e.Description != text || !slices.Equal(e.Codes, codes) || last == nil || last.State != v1alpha1.StateError {
+	if e, last := s.LastError, s.LastOperation; e == nil || e.Description != text || !slices.Equal(e.Codes, codes) ||
+		last == nil || last.State != v1alpha1.StateError {
 		s.LastError = &v1alpha1.LastError{Description: text, Codes: codes, LastUpdateTime: &at}
 		s.LastOperation = operation(run.kind, v1alpha1.StateError, text, now)
 	}
@@ -94,10 +97,13 @@ func succeeded(s v1alpha1.DNSRecordStatus, run *run, now time.Time) v1alpha1.DNS
 	return s
 }
 
-func operation(kind v1alpha1.OperationType, state v1alpha1.OperationState, description string, now time.Time) *v1alpha1.LastOperation {
-	progress := map[v1alpha1.OperationState]int32{v1alpha1.StateProcessing: begun, v1alpha1.StateError: halfway, v1alpha1.StateSucceeded: done}[state]
+func operation(kind v1alpha1.OperationType, state v1alpha1.OperationState, description string,
+	now time.Time) *v1alpha1.LastOperation {
+	progress := map[v1alpha1.OperationState]int32{v1alpha1.StateProcessing: begun, v1alpha1.StateError: halfway,
+		v1alpha1.StateSucceeded: done}[state]
 	return &v1alpha1.LastOperation{
-		Type: kind, State: state, Progress: progress, Description: description, LastUpdateTime: metav1.NewTime(now.Truncate(time.Second)),
+		Type: kind, State: state, Progress: progress, Description: description,
+		LastUpdateTime: metav1.NewTime(now.Truncate(time.Second)),
 	}
 }
 
@@ -146,7 +152,8 @@ func patchOf(before, after v1alpha1.DNSRecordStatus) map[string]any {
 		patch["lastError"] = nil
 	default:
 		patch["lastError"] = map[string]any{
-			"description": after.LastError.Description, "codes": after.LastError.Codes, "lastUpdateTime": after.LastError.LastUpdateTime, "taskID": nil,
+			"description": after.LastError.Description, "codes": after.LastError.Codes,
+			"lastUpdateTime": after.LastError.LastUpdateTime, "taskID": nil,
 		}
 	}
 	if !same(before.Conditions, after.Conditions) {

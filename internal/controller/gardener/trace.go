@@ -18,7 +18,8 @@ func (k *Controller) follow(r *record, run *run) {
 	}
 	id := r.id
 	id.Kind = metricKind
-	run.span = k.follower().Change(id, run.begun, attribute.String("zonefold.operation", string(run.kind)), attribute.Bool("zonefold.deleted", run.step == Remove))
+	run.span = k.follower().Change(id, run.begun, attribute.String("zonefold.operation", string(run.kind)), attribute.Bool(
+		"zonefold.deleted", run.step == Remove))
 }
 
 func (k *Controller) follower() *controller.Follower {

@@ -22,20 +22,23 @@ func (w *world) traced() *tracetest.SpanRecorder {
 	return spans
 }
 
-// described are the spans of the operations on one object that have ended, with what is below each: "Create Unset: settle apply".
+// described are the spans of the operations on one object that have ended, with what is below each: "Create Unset:
+// settle apply".
 func described(ended []sdk.ReadOnlySpan, object string) (out []string) {
 	for _, change := range ended {
 		about := map[string]string{}
 		for _, a := range change.Attributes() {
 			about[string(a.Key)] = a.Value.String()
 		}
-		if change.Name() != controller.SpanChange || about["k8s.object.name"] != object || about["k8s.object.kind"] != "DNSRecord.extensions.gardener.cloud" {
+		if change.Name() != controller.SpanChange || about["k8s.object.name"] != object ||
+			about["k8s.object.kind"] != "DNSRecord.extensions.gardener.cloud" {
 			continue
 		}
 		line := fmt.Sprintf("%s %s:", about["zonefold.operation"], change.Status().Code)
 		for _, name := range []string{controller.SpanSettle, controller.SpanApply} {
 			if slices.ContainsFunc(ended, func(s sdk.ReadOnlySpan) bool {
-				return s.Name() == name && s.Parent().SpanID() == change.SpanContext().SpanID() && !s.EndTime().After(change.EndTime())
+				return s.Name() == name && s.Parent().SpanID() == change.SpanContext().SpanID() &&
+					!s.EndTime().After(change.EndTime())
 			}) {
 				line += " " + name
 			}

@@ -60,7 +60,8 @@ func (w *world) unauthorised(name, operation string) {
 		}
 		return ""
 	})
-	if e := w.get(name).Status.LastError.Description; strings.Contains(e, "not-the-key") || strings.Contains(e, "d3Jvbmcg") {
+	if e := w.get(name).Status.LastError.Description; strings.Contains(e, "not-the-key") ||
+		strings.Contains(e, "d3Jvbmcg") {
 		w.t.Errorf("the error shows a secret: %s", e)
 	}
 }
@@ -104,7 +105,8 @@ func TestTheSecretIsGone(t *testing.T) {
 	w := newWorld(t)
 	w.record("api", "powerdns creds A api.example.org 192.0.2.1")
 	w.until("api", "Create Error [ERR_CONFIGURATION_PROBLEM]")
-	if e := w.get("api").Status.LastError.Description; !strings.Contains(e, "there is no Secret "+w.ns+"/creds; create it") {
+	if e := w.get("api").Status.LastError.Description; !strings.Contains(e, "there is no Secret "+w.ns+
+		"/creds; create it") {
 		t.Errorf("the error is %q", e)
 	}
 	w.secret("creds", s.secret)
@@ -147,7 +149,8 @@ func TestWhatWasNeverThereGoesAtOnce(t *testing.T) {
 func TestMissingZones(t *testing.T) {
 	each(t, func(t *testing.T, start func(t *testing.T, names ...string) *site) {
 		s := start(t, "example.org")
-		if s.kind == "rfc2136" { // BIND says of a zone that it has not what it says of one that nobody may see; a Secret can say better
+		if s.kind == "rfc2136" {
+			// BIND says of a zone that it has not what it says of one that nobody may see; a Secret can say better
 			s.secret["Zone"] = "example.org."
 		}
 		w := newWorld(t)
@@ -182,7 +185,8 @@ func TestMissingZones(t *testing.T) {
 // created has a record say that its set was there once.
 func (w *world) created(name string) {
 	w.t.Helper()
-	w.status(name, `{"conditions":[{"type":"Created","status":"True","reason":"Success","message":"","lastTransitionTime":"2026-01-01T00:00:00Z","lastUpdateTime":"2026-01-01T00:00:00Z"}]}`)
+	w.status(name,
+		`{"conditions":[{"type":"Created","status":"True","reason":"Success","message":"","lastTransitionTime":"2026-01-01T00:00:00Z","lastUpdateTime":"2026-01-01T00:00:00Z"}]}`)
 }
 
 func TestWhatCannotBeIsSaid(t *testing.T) {
@@ -197,7 +201,8 @@ func TestWhatCannotBeIsSaid(t *testing.T) {
 	w.secret("spaces", with(s.secret, "apiKey", "s3cret\n"))
 	w.record("spaces", "powerdns spaces A y.example.org 192.0.2.1")
 	for name, words := range map[string]string{
-		"family": `spec.values[0] is "2001:db8::1": it is no address of an A record`, "name": `spec.name is "API.example.org"`,
+		"family": `spec.values[0] is "2001:db8::1": it is no address of an A record`,
+		"name":   `spec.name is "API.example.org"`,
 		"spaces": "the value of apiKey begins or ends with white space",
 	} {
 		w.until(name, "Create Error [ERR_CONFIGURATION_PROBLEM]")
@@ -206,7 +211,8 @@ func TestWhatCannotBeIsSaid(t *testing.T) {
 		}
 	}
 	w.eventually("other", func() string {
-		if e := w.get("other").Status.LastError; e == nil || !strings.Contains(e.Description, "which only objects in a seed may") {
+		if e := w.get("other").Status.LastError; e == nil || !strings.Contains(e.Description,
+			"which only objects in a seed may") {
 			return fmt.Sprintf("the error is %+v", e)
 		}
 		return ""
@@ -255,7 +261,8 @@ func TestAFullZone(t *testing.T) {
 	w := newWorld(t, func(c *gardener.Config) {
 		c.Filter.Types = []string{"aws-route53"}
 		c.Open = func(r gardener.Request) (backend.Account, error) {
-			return pool.Open(all.ProviderConfig{Type: r.Type, Data: r.Data, Region: r.Region, Options: map[string]string{"endpoint": s.URL}})
+			return pool.Open(all.ProviderConfig{Type: r.Type, Data: r.Data, Region: r.Region, Options: map[string]string{
+				"endpoint": s.URL}})
 		}
 	})
 	w.secret("creds", map[string]string{"accessKeyID": user.AccessKeyID, "secretAccessKey": user.SecretAccessKey})
@@ -318,7 +325,8 @@ func TestMigration(t *testing.T) {
 	w.until("last", "Create Succeeded")
 	writes, _ := w.took()
 	for _, write := range writes {
-		if strings.Contains(write, "/api") && !strings.Contains(write, "/apis/") || strings.HasSuffix(strings.TrimSuffix(write, "/status"), "dnsrecords/api") {
+		if strings.Contains(write, "/api") && !strings.Contains(write, "/apis/") ||
+			strings.HasSuffix(strings.TrimSuffix(write, "/status"), "dnsrecords/api") {
 			t.Errorf("what was restored is written again: %s", write)
 		}
 	}
@@ -331,7 +339,8 @@ func TestMigration(t *testing.T) {
 func (w *world) shoot(text string) {
 	w.t.Helper()
 	w.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: %s, labels: {gardener.cloud/role: shoot}}", w.ns)
-	w.apply("apiVersion: extensions.gardener.cloud/v1alpha1\nkind: Cluster\nmetadata: {name: %s}\nspec: {shoot: %s}", w.ns, text)
+	w.apply("apiVersion: extensions.gardener.cloud/v1alpha1\nkind: Cluster\nmetadata: {name: %s}\nspec: {shoot: %s}", w.ns,
+		text)
 }
 
 func TestShoots(t *testing.T) {

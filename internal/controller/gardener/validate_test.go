@@ -19,7 +19,8 @@ import (
 // spec makes a valid one of "A api.example.com 192.0.2.1".
 func spec(text string, change ...func(*v1alpha1.DNSRecordSpec)) *v1alpha1.DNSRecordSpec {
 	f := strings.Fields(text)
-	s := &v1alpha1.DNSRecordSpec{Type: "powerdns", SecretRef: v1alpha1.SecretReference{Name: "s"}, RecordType: f[0], Name: f[1], Values: f[2:]}
+	s := &v1alpha1.DNSRecordSpec{Type: "powerdns", SecretRef: v1alpha1.SecretReference{Name: "s"}, RecordType: f[0],
+		Name: f[1], Values: f[2:]}
 	for _, c := range change {
 		c(s)
 	}
@@ -51,14 +52,16 @@ func TestFaults(t *testing.T) {
 		{"an underscore inside", spec("TXT x._domainkey.example.com x"), "spec.name"},
 		{"an underscore of an A record", spec("A _x.example.com 192.0.2.1"), "spec.name"},
 		{"a label that is too long", spec("A " + strings.Repeat("a", 64) + ".example.com 192.0.2.1"), "spec.name"},
-		{"an MX record", spec("MX example.com mail.example.com"), `spec.recordType is "MX"; it is one of A, AAAA, CNAME, TXT`},
+		{"an MX record", spec("MX example.com mail.example.com"),
+			`spec.recordType is "MX"; it is one of A, AAAA, CNAME, TXT`},
 		{"no values", spec("A api.example.com"), "spec.values is empty"},
 		{"two names", spec("CNAME api.example.com a.example.com b.example.com"), "a CNAME has one"},
 		{"no address", spec("AAAA api.example.com example.com"), "spec.values[0]"},
 		{"an address with a zone", spec("AAAA api.example.com fe80::1%eth0"), "spec.values[0]"},
 		{"a name that is none", spec("CNAME api.example.com a_b"), "spec.values[0]"},
 		{"a TTL below nothing", spec(good, func(s *v1alpha1.DNSRecordSpec) { s.TTL = ptr.To[int64](-1) }), "spec.ttl is -1"},
-		{"a TTL that is too long", spec(good, func(s *v1alpha1.DNSRecordSpec) { s.TTL = ptr.To[int64](1 << 31) }), "spec.ttl"},
+		{"a TTL that is too long", spec(good, func(s *v1alpha1.DNSRecordSpec) { s.TTL = ptr.To[int64](1 << 31) }),
+			"spec.ttl"},
 	} {
 		faults := strings.Join(dialect.Faults(c.spec), " ")
 		if c.want == "" && faults != "" || !strings.Contains(faults, c.want) {
@@ -79,14 +82,19 @@ func TestWhatMayNotBeChanged(t *testing.T) {
 		{"the Secret may", func(o *v1alpha1.DNSRecord) { o.Spec.SecretRef.Name = "t" }, ""},
 		{"the type may not", func(o *v1alpha1.DNSRecord) { o.Spec.Type = "rfc2136" }, "spec.type may not be changed"},
 		{"the name may not", func(o *v1alpha1.DNSRecord) { o.Spec.Name = "b.example.com" }, "spec.name may not be changed"},
-		{"the type of the records may not", func(o *v1alpha1.DNSRecord) { o.Spec.RecordType = "TXT" }, "spec.recordType may not be changed"},
-		{"nothing may of what is being deleted", func(o *v1alpha1.DNSRecord) { deleted(o); o.Spec.Values = []string{"192.0.2.2"} }, "it is being deleted|the object is being deleted"},
+		{"the type of the records may not", func(o *v1alpha1.DNSRecord) { o.Spec.RecordType = "TXT" },
+			"spec.recordType may not be changed"},
+		{"nothing may of what is being deleted", func(o *v1alpha1.DNSRecord) {
+			deleted(o)
+			o.Spec.Values = []string{"192.0.2.2"}
+		}, "it is being deleted|the object is being deleted"},
 		{"what is being deleted may stay as it is", deleted, ""},
 	} {
 		now := old.DeepCopy()
 		c.change(now)
 		said := strings.Join(dialect.UpdateFaults(old, now), " ")
-		if c.want == "" && said != "" || c.want != "" && !slices.ContainsFunc(strings.Split(c.want, "|"), func(w string) bool { return strings.Contains(said, w) }) {
+		if c.want == "" && said != "" || c.want != "" && !slices.ContainsFunc(strings.Split(c.want, "|"),
+			func(w string) bool { return strings.Contains(said, w) }) {
 			t.Errorf("%s: it is said %q, want %q", c.sentence, said, c.want)
 		}
 	}
@@ -118,8 +126,10 @@ func TestConvert(t *testing.T) {
 			t.Errorf("%s is %s, %v; want %s", c.spec, got, err, c.want)
 		}
 	}
-	for _, bad := range []string{"A api.example.com 2001:db8::1", "A api.example.com ::ffff:192.0.2.1", "AAAA api.example.com 192.0.2.1", "A example 192.0.2.1"} {
-		if _, err := dialect.Convert(spec(bad)); !slices.Equal(codesOf(err), []v1alpha1.ErrorCode{v1alpha1.ErrorConfigurationProblem}) {
+	for _, bad := range []string{"A api.example.com 2001:db8::1", "A api.example.com ::ffff:192.0.2.1",
+		"AAAA api.example.com 192.0.2.1", "A example 192.0.2.1"} {
+		if _, err := dialect.Convert(spec(bad)); !slices.Equal(codesOf(err),
+			[]v1alpha1.ErrorCode{v1alpha1.ErrorConfigurationProblem}) {
 			t.Errorf("%s: the error is %v, with the codes %v", bad, err, codesOf(err))
 		}
 	}
@@ -127,17 +137,22 @@ func TestConvert(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	s := spec("A a.example.com 192.0.2.1")
-	s.ProviderConfig = &runtime.RawExtension{Raw: []byte(`{"apiVersion":"x/v1","kind":"Config","proxied":true,"timeout":1000000,"zones":"n"}`)}
+	s.ProviderConfig = &runtime.RawExtension{
+		Raw: []byte(`{"apiVersion":"x/v1","kind":"Config","proxied":true,"timeout":1000000,"zones":"n"}`)}
 	got, err := dialect.Settings(s)
 	if want := "map[proxied:true timeout:1000000 zones:n]"; err != nil || fmt.Sprint(got) != want {
 		t.Errorf("the options are %v, %v; want %s", got, err, want)
 	}
 	for bad, says := range map[string]string{
 		`[]`: "spec.providerConfig is no object;", `5`: "spec.providerConfig is no object;",
-		`{"proxied":{"a":"b"}}`: "spec.providerConfig.proxied is no text, number, true or false;", `{"zones":null}`: "spec.providerConfig.zones is no text, number, true or false;",
+		`{"proxied":{"a":"b"}}`: "spec.providerConfig.proxied is no text, number, true or false;",
+		`{"zones":null}`:        "spec.providerConfig.zones is no text, number, true or false;",
 		// and what would send the credentials of a Secret to somebody else:
-		`{"endpoint":"https://example.com"}`: "spec.providerConfig.endpoint", `{"tokenEndpoint":"https://example.com"}`: "spec.providerConfig.tokenEndpoint",
-		`{"url":"https://example.com"}`: "spec.providerConfig.url", `{"caBundle":"x"}`: "spec.providerConfig.caBundle", `{"Endpoint":"https://example.com"}`: "spec.providerConfig.Endpoint",
+		`{"endpoint":"https://example.com"}`:      "spec.providerConfig.endpoint",
+		`{"tokenEndpoint":"https://example.com"}`: "spec.providerConfig.tokenEndpoint",
+		`{"url":"https://example.com"}`:           "spec.providerConfig.url",
+		`{"caBundle":"x"}`:                        "spec.providerConfig.caBundle",
+		`{"Endpoint":"https://example.com"}`:      "spec.providerConfig.Endpoint",
 	} {
 		s.ProviderConfig.Raw = []byte(bad)
 		if got, err := dialect.Settings(s); !errors.Is(err, backend.ErrRejected) || !strings.HasPrefix(err.Error(), says) {
@@ -153,17 +168,25 @@ func TestCodes(t *testing.T) {
 		want     string
 		passing  bool
 	}{
-		{"credentials that nobody knows", &backend.Error{Class: backend.ErrNotAuthorised, Cause: backend.CauseUnauthenticated}, "[ERR_INFRA_UNAUTHENTICATED]", false},
-		{"credentials that do not suffice", &backend.Error{Class: backend.ErrNotAuthorised, Cause: backend.CauseUnauthorised}, "[ERR_INFRA_UNAUTHORIZED]", false},
-		{"credentials that are wrong in some way", fmt.Errorf("sending: %w", backend.ErrNotAuthorised), "[ERR_INFRA_UNAUTHORIZED]", false},
-		{"a Secret that cannot be read", &backend.Error{Class: backend.ErrNotAuthorised, Cause: backend.CauseInvalid}, "[ERR_CONFIGURATION_PROBLEM]", false},
-		{"a quota", &backend.Error{Class: backend.ErrRejected, Cause: backend.CauseQuota}, "[ERR_INFRA_QUOTA_EXCEEDED]", false},
-		{"a quota that sounds like throttling", &backend.Error{Class: backend.ErrThrottled, Cause: backend.CauseQuota}, "[ERR_INFRA_QUOTA_EXCEEDED]", false},
-		{"throttling", fmt.Errorf("sending: %w", &backend.Error{Class: backend.ErrThrottled, After: time.Second}), "[]", true},
+		{"credentials that nobody knows", &backend.Error{Class: backend.ErrNotAuthorised,
+			Cause: backend.CauseUnauthenticated}, "[ERR_INFRA_UNAUTHENTICATED]", false},
+		{"credentials that do not suffice", &backend.Error{Class: backend.ErrNotAuthorised, Cause: backend.CauseUnauthorised},
+			"[ERR_INFRA_UNAUTHORIZED]", false},
+		{"credentials that are wrong in some way", fmt.Errorf("sending: %w", backend.ErrNotAuthorised),
+			"[ERR_INFRA_UNAUTHORIZED]", false},
+		{"a Secret that cannot be read", &backend.Error{Class: backend.ErrNotAuthorised, Cause: backend.CauseInvalid},
+			"[ERR_CONFIGURATION_PROBLEM]", false},
+		{"a quota", &backend.Error{Class: backend.ErrRejected, Cause: backend.CauseQuota}, "[ERR_INFRA_QUOTA_EXCEEDED]",
+			false},
+		{"a quota that sounds like throttling", &backend.Error{Class: backend.ErrThrottled, Cause: backend.CauseQuota},
+			"[ERR_INFRA_QUOTA_EXCEEDED]", false},
+		{"throttling", fmt.Errorf("sending: %w", &backend.Error{Class: backend.ErrThrottled, After: time.Second}), "[]",
+			true},
 		{"another writer", backend.ErrConflict, "[]", true},
 		{"no zone", dialect.Zoneless("none"), "[ERR_CONFIGURATION_PROBLEM]", false},
 		{"a refusal", backend.ErrRejected, "[ERR_CONFIGURATION_PROBLEM]", false},
-		{"a refusal that may pass", &backend.Error{Class: backend.ErrRejected, Temporary: true}, "[ERR_RETRYABLE_INFRA_DEPENDENCIES]", false},
+		{"a refusal that may pass", &backend.Error{Class: backend.ErrRejected, Temporary: true},
+			"[ERR_RETRYABLE_INFRA_DEPENDENCIES]", false},
 		{"no answer", errors.New("EOF"), "[ERR_RETRYABLE_INFRA_DEPENDENCIES]", false},
 	} {
 		if got := fmt.Sprint(codesOf(c.err)); got != c.want || passing(c.err) != c.passing {
@@ -177,7 +200,8 @@ func TestStatuses(t *testing.T) {
 	o := object(generation(3))
 	put := &run{step: Put, kind: v1alpha1.TypeCreate, object: o, zone: backend.HostedZone{ID: "Z"}}
 	first := failed(processing(o.Status, v1alpha1.TypeCreate, now), put, errors.New("no answer"), now)
-	if e, l := first.LastError, first.LastOperation; e.Description != "Error reconciling DNSRecord: no answer" || l.Progress != 50 || l.State != v1alpha1.StateError || first.ObservedGeneration != 3 {
+	if e, l := first.LastError, first.LastOperation; e.Description != "Error reconciling DNSRecord: no answer" ||
+		l.Progress != 50 || l.State != v1alpha1.StateError || first.ObservedGeneration != 3 {
 		t.Errorf("after a failure it is %+v %+v", e, l)
 	}
 	again := failed(first, put, errors.New("no answer"), now.Add(time.Hour))
@@ -185,14 +209,16 @@ func TestStatuses(t *testing.T) {
 		t.Errorf("the same failure once more writes %v", patch)
 	}
 	fine := succeeded(first, put, now)
-	if l := fine.LastOperation; fine.LastError != nil || l.Progress != 100 || l.Description != "Successfully reconciled DNSRecord" || *fine.Zone != "Z" || fine.Conditions[0].Status != "True" {
+	if l := fine.LastOperation; fine.LastError != nil || l.Progress != 100 || l.Description != "Successfully "+
+		"reconciled DNSRecord" || *fine.Zone != "Z" || fine.Conditions[0].Status != "True" {
 		t.Errorf("after success it is %+v", fine)
 	}
 	bad := failed(fine, put, errors.New("no answer"), now)
 	if bad.Conditions[0].Status != "True" {
 		t.Error("what was created once is not any more after a failure")
 	}
-	if next := processing(bad, v1alpha1.TypeReconcile, now); next.LastError != nil || next.LastOperation.Progress != 1 || next.ObservedGeneration != 3 {
+	if next := processing(bad, v1alpha1.TypeReconcile, now); next.LastError != nil || next.LastOperation.Progress != 1 ||
+		next.ObservedGeneration != 3 {
 		t.Errorf("while the next operation is under way it is %+v", next)
 	}
 	if patch := patchOf(bad, processing(bad, v1alpha1.TypeReconcile, now)); patch["lastError"] != nil || len(patch) != 2 {

@@ -153,8 +153,8 @@ func (k *Controller) begin(ctx context.Context, r *record, run *run) (bool, erro
 	return false, nil
 }
 
-// announce says that an operation begins, unless that is what another attempt at it has said. It comes before the wish for it is taken off the
-// object: whoever takes over in between, or afterwards, finds one of both.
+// announce says that an operation begins, unless that is what another attempt at it has said. It comes before the wish
+// for it is taken off the object: whoever takes over in between, or afterwards, finds one of both.
 func (k *Controller) announce(ctx context.Context, r *record, run *run, kind v1alpha1.OperationType) error {
 	last := k.current(r).Status.LastOperation
 	if !run.asked && last != nil && last.Type == kind && last.State != v1alpha1.StateSucceeded {
@@ -219,7 +219,8 @@ func (k *Controller) finish(ctx context.Context, r *record, run *run) error {
 func (k *Controller) trouble(ctx context.Context, r *record, run *run, err error) error {
 	if k.givesUp(r, run, err) {
 		k.Events.Eventf(run.object, nil, "Warning", "LeftBehind", "Delete", "%s", controller.Note(fmt.Sprintf(
-			"%s %s may still be there: it is given up by force, and %s.", run.object.Spec.Name, run.object.Spec.RecordType, strings.TrimSuffix(err.Error(), "."))))
+			"%s %s may still be there: it is given up by force, and %s.", run.object.Spec.Name, run.object.Spec.RecordType,
+			strings.TrimSuffix(err.Error(), "."))))
 		run.confirmed = true
 		return k.settle(ctx, r, run, k.finish(ctx, r, run))
 	}

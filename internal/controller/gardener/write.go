@@ -32,7 +32,8 @@ func (k *Controller) tellFailure(ctx context.Context, r *record, run *run, err e
 	if len(patchOf(before, after)) == 0 {
 		return nil
 	}
-	k.Events.Eventf(run.object, nil, "Warning", "Failed", string(run.kind), "%s", controller.Note(after.LastError.Description))
+	k.Events.Eventf(run.object, nil, "Warning", "Failed", string(run.kind), "%s",
+		controller.Note(after.LastError.Description))
 	return k.patchStatus(ctx, r, after)
 }
 
@@ -52,8 +53,8 @@ func (k *Controller) tellSuccess(ctx context.Context, r *record, run *run) error
 	return nil
 }
 
-// patchStatus writes what has changed of a status, if the object is as it is known: nobody else owns any of it, but who led before may still write
-// what was true then.
+// patchStatus writes what has changed of a status, if the object is as it is known: nobody else owns any of it, but who
+// led before may still write what was true then.
 func (k *Controller) patchStatus(ctx context.Context, r *record, after v1alpha1.DNSRecordStatus) error {
 	o := k.current(r)
 	patch := patchOf(o.Status, after)
@@ -63,7 +64,8 @@ func (k *Controller) patchStatus(ctx context.Context, r *record, after v1alpha1.
 	return k.patch(ctx, r, objects.Patch{Of: o, Exactly: true, Status: patch})
 }
 
-// take writes down that an operation begins, in one patch: the wish for it is taken off, and what is put has the finalizer.
+// take writes down that an operation begins, in one patch: the wish for it is taken off, and what is put has the
+// finalizer.
 func (k *Controller) take(ctx context.Context, r *record, o *v1alpha1.DNSRecord, wish, put bool) error {
 	fields := map[string]any{}
 	if wish {

@@ -28,15 +28,19 @@ func (w *world) restrict() {
 // entitle lets the outsider read the Secrets of the namespace.
 func (w *world) entitle() {
 	w.t.Helper()
-	w.apply("apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: reads}\nrules: [{apiGroups: [\"\"], resources: [secrets], verbs: [get]}]")
+	w.apply("apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: reads}\nrules: [{apiGroups: [\"\"], " +
+		"resources: [secrets], verbs: [get]}]")
 	w.apply("apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: reads}\n"+
-		"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reads}\nsubjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]", outsider)
+		"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reads}\nsubjects: [{apiGroup: "+
+		"rbac.authorization.k8s.io, kind: User, name: %s}]", outsider)
 }
 
-// TestASecretThatTheOperatorMayNotRead has the rights of the operator be less than it needs: nothing tells it when that is over.
+// TestASecretThatTheOperatorMayNotRead has the rights of the operator be less than it needs: nothing tells it when that
+// is over.
 func TestASecretThatTheOperatorMayNotRead(t *testing.T) {
 	h := newHook(t, "one secret of sixteen")
-	w := newWorld(t, func(c *homelab.Config) { c.Retry.BaseDelay = 3500 * time.Millisecond }) // the second retry reads it again
+	// the second retry reads it again
+	w := newWorld(t, func(c *homelab.Config) { c.Retry.BaseDelay = 3500 * time.Millisecond })
 	w.stop()
 	w.restrict()
 	w.start()
@@ -44,7 +48,8 @@ func TestASecretThatTheOperatorMayNotRead(t *testing.T) {
 	w.class("dns", h.URL, "hmacAuth:", "  secretRef: {name: hmac, namespace: ~, key: key}")
 	w.record("it", "dns", "A www example.com 192.0.2.1")
 	w.until("it", "Error False SecretNotFound")
-	w.message("it", "the Secret "+w.ns+"/hmac, which the operator may not read", outsider, "grant its ServiceAccount the right to get it", "(retry ")
+	w.message("it", "the Secret "+w.ns+"/hmac, which the operator may not read", outsider,
+		"grant its ServiceAccount the right to get it", "(retry ")
 	w.classSays("dns", "Unhealthy False SecretNotFound")
 	if e := w.get("it").Status.Error; e == nil || e.Code != "SECRET_NOT_FOUND" {
 		t.Errorf("its error is %+v", e)

@@ -105,7 +105,8 @@ func recordFaults(o client.Object) []string {
 	return nil
 }
 
-// lookAtRecord refuses a reference to a class that does not exist, if it is new, and says what else would come of the record.
+// lookAtRecord refuses a reference to a class that does not exist, if it is new, and says what else would come of the
+// record.
 func (r Reviews) lookAtRecord(ctx context.Context, old, o client.Object) (found controller.Findings) {
 	record, ok := o.(*v1alpha1.DNSRecord)
 	if !ok {
@@ -115,7 +116,8 @@ func (r Reviews) lookAtRecord(ctx context.Context, old, o client.Object) (found 
 	was, stored := old.(*v1alpha1.DNSRecord)
 	if !stored || was.Spec.DNSClassRef.Name != name {
 		if err := r.Live.Get(ctx, client.ObjectKey{Name: name}, &v1alpha1.DNSClass{}); apierrors.IsNotFound(err) {
-			missing := fmt.Sprintf("%s names the DNSClass %s, which does not exist; create it or correct dnsClassRef.", dialect.RecordID(o.GetNamespace(), o.GetName()), name)
+			missing := fmt.Sprintf("%s names the DNSClass %s, which does not exist; create it or correct dnsClassRef.",
+				dialect.RecordID(o.GetNamespace(), o.GetName()), name)
 			if r.Lenient {
 				found.Warnings = []string{fmt.Sprintf("refused (%s): %s", ReasonClassNotFound, missing)}
 			} else {

@@ -108,8 +108,8 @@ func aboutAll(err error) bool {
 	return e.RetryAfter > 0
 }
 
-// found follows what a look has shown: a difference is put right, and told at the next audit if that did not change it. One that somebody makes
-// again after it was put right is another one. k.mu is held.
+// found follows what a look has shown: a difference is put right, and told at the next audit if that did not change it.
+// One that somebody makes again after it was put right is another one. k.mu is held.
 func (k *Controller) found(c *class, s *slot, w *want, d difference, mended bool) bool {
 	was := s.odd
 	c.shown = c.shown || d.kind != absent
@@ -135,8 +135,8 @@ func (k *Controller) found(c *class, s *slot, w *want, d difference, mended bool
 	return true
 }
 
-// mend has a slot sent again that a server shows otherwise, or tells that this changes nothing. What is not there at all is sent at every audit
-// nevertheless: it may be for the server to recover. k.mu is held.
+// mend has a slot sent again that a server shows otherwise, or tells that this changes nothing. What is not there at
+// all is sent at every audit nevertheless: it may be for the server to recover. k.mu is held.
 func (k *Controller) mend(s *slot, w *want, d difference) {
 	was := s.odd
 	s.odd = oddity{difference: d, hash: w.hash}
@@ -172,8 +172,8 @@ type oddity struct {
 	looked bool   // it was sent again, and there is a difference still
 	kept   bool   // to send it again does not change it: that is told
 
-	// outlasted counts, by kind, the differences that were seen right after it was sent again, or at the audit after that. It is kept until the
-	// server shows what is wanted, so that answers that come in turn do not pass for new ones.
+	// outlasted counts, by kind, the differences that were seen right after it was sent again, or at the audit after that.
+	// It is kept until the server shows what is wanted, so that answers that come in turn do not pass for new ones.
 	outlasted map[string]int
 }
 
@@ -205,7 +205,8 @@ func (o *oddity) note(w *want) string {
 	if len(o.outlasted) > 1 {
 		shows += ", and something else at other times,"
 	}
-	return fmt.Sprintf("The server %s of DNSClass %s shows %s for %s %s; it was sent again, and that did not change. Correct the record, if the server cannot have it so, or the server. %s",
+	return fmt.Sprintf("The server %s of DNSClass %s shows %s for %s %s; it was sent again, and that did not change. "+
+		"Correct the record, if the server cannot have it so, or the server. %s",
 		w.place.Server, w.place.Class, shows, w.record.ID().FQDN(), w.record.Type, next)
 }
 
@@ -218,8 +219,8 @@ type difference struct {
 // absent is the kind of what a server does not show at all.
 const absent = "absent"
 
-// differenceOf compares what a server has, as far as it says it, with what it should have. Less than the TTL is one kind, however much less: there
-// are servers that count it down.
+// differenceOf compares what a server has, as far as it says it, with what it should have. Less than the TTL is one
+// kind, however much less: there are servers that count it down.
 func differenceOf(got, want dnshook.Record) difference {
 	if got.Metadata == nil {
 		got.Metadata = want.Metadata
@@ -229,7 +230,8 @@ func differenceOf(got, want dnshook.Record) difference {
 	if err != nil {
 		return different("something that is none (%v)", err)
 	}
-	if have, values := slices.Sorted(slices.Values(is.Values)), slices.Sorted(slices.Values(want.Values)); !slices.Equal(have, values) {
+	if have, values := slices.Sorted(slices.Values(is.Values)),
+		slices.Sorted(slices.Values(want.Values)); !slices.Equal(have, values) {
 		return different("the values %s instead of %s", strings.Join(have, ", "), strings.Join(values, ", "))
 	}
 	if m, n := is.Metadata, want.Metadata; m != nil && n != nil && dialect.TermsOf(is) != dialect.TermsOf(want) {

@@ -64,7 +64,8 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// TestDriftThatSomebodyMakesAgain has somebody undo a record as soon as it is put right, in the same way each time: no audit sees it right.
+// TestDriftThatSomebodyMakesAgain has somebody undo a record as soon as it is put right, in the same way each time: no
+// audit sees it right.
 func TestDriftThatSomebodyMakesAgain(t *testing.T) {
 	h := newHook(t, "")
 	w := newWorld(t, func(c *homelab.Config) { c.Audit = 300 * time.Millisecond })
@@ -99,7 +100,8 @@ func TestDriftBesideARecordThatTheServerNeverShows(t *testing.T) {
 	w.record("ghost", "dns", "A ghost example.com 192.0.2.1")
 	w.message("ghost", "shows nothing")
 	h.mu.Lock()
-	h.records["A www.example.com"] = dnshook.Record{Type: "A", Domain: "example.com", Subdomain: "www", Values: []string{"192.0.2.66"}, TTL: 300}
+	h.records["A www.example.com"] = dnshook.Record{Type: "A", Domain: "example.com", Subdomain: "www", Values: []string{
+		"192.0.2.66"}, TTL: 300}
 	h.mu.Unlock()
 	w.holds(h, "A ghost.example.com 300 192.0.2.1", "A www.example.com 300 192.0.2.1")
 }
@@ -117,8 +119,8 @@ func (h *hook) shows(f func(*dnshook.Record)) {
 	})
 }
 
-// sends waits for twenty looks at www.example.com, and reports if it was not sent as often as that since the last time; less
-// than 0: it does not matter.
+// sends waits for twenty looks at www.example.com, and reports if it was not sent as often as that since the last time;
+// less than 0: it does not matter.
 func (w *world) sends(h *hook, want int) {
 	w.t.Helper()
 	var all []string
@@ -141,7 +143,8 @@ func (w *world) sends(h *hook, want int) {
 	}
 }
 
-// TestWhatAServerLoses has a server take a record and not have it, for a while: it is told, and there when the server has recovered.
+// TestWhatAServerLoses has a server take a record and not have it, for a while: it is told, and there when the server
+// has recovered.
 func TestWhatAServerLoses(t *testing.T) {
 	h := newHook(t, "")
 	w := newWorld(t, func(c *homelab.Config) { c.Audit = 50 * time.Millisecond })
@@ -153,7 +156,8 @@ func TestWhatAServerLoses(t *testing.T) {
 		delete(h.records, "A www.example.com")
 		return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/www") && status(http.StatusNotFound, "")(rw, r)
 	})
-	w.message("it", "of DNSClass "+w.ns+"-dns shows nothing", "Correct the record, if the server cannot have it so, or the server.", "at every audit")
+	w.message("it", "of DNSClass "+w.ns+"-dns shows nothing",
+		"Correct the record, if the server cannot have it so, or the server.", "at every audit")
 	w.happened("KeptOtherwise")
 	h.answers(nil)
 	w.holds(h, "A other.example.com 300 192.0.2.1", "A www.example.com 300 192.0.2.1")
@@ -174,7 +178,8 @@ func TestWhatAServerKeepsOtherwise(t *testing.T) {
 	}{
 		{"a TTL that is never less than ten minutes", func(r *dnshook.Record) { r.TTL = 600 }, "the TTL 600 instead of 300"},
 		{"a TTL that counts down", func(r *dnshook.Record) { left--; r.TTL = left }, "instead of 300"},
-		{"another address", func(r *dnshook.Record) { r.Values = []string{"192.0.2.66"} }, "the values 192.0.2.66 instead of 192.0.2."},
+		{"another address", func(r *dnshook.Record) { r.Values = []string{"192.0.2.66"} },
+			"the values 192.0.2.66 instead of 192.0.2."},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			h := newHook(t, "")
@@ -192,7 +197,8 @@ func TestWhatAServerKeepsOtherwise(t *testing.T) {
 			h.shows(c.shows)
 			w.record("it", "dns", "A www example.com 192.0.2.1")
 			w.sends(h, 2) // at first, and when it is seen
-			w.message("it", "www.example.com A", "The server "+h.URL+" of DNSClass "+w.ns+"-dns shows", c.says, "Correct the record, if the server cannot have it so, or the server.")
+			w.message("it", "www.example.com A", "The server "+h.URL+" of DNSClass "+w.ns+"-dns shows", c.says,
+				"Correct the record, if the server cannot have it so, or the server.")
 			w.happened("KeptOtherwise")
 			if got := w.says("it"); got != "Created True RecordCreated" {
 				t.Errorf("it says %s", got)
@@ -248,7 +254,8 @@ func TestDriftRightAfterARecordWasPutRight(t *testing.T) {
 	w.happened("Drifted")
 }
 
-// TestAServerThatShowsTwoThingsInTurn has no answer be the one before: each is a difference, and none of them is news after a while.
+// TestAServerThatShowsTwoThingsInTurn has no answer be the one before: each is a difference, and none of them is news
+// after a while.
 func TestAServerThatShowsTwoThingsInTurn(t *testing.T) {
 	h := newHook(t, "")
 	w := newWorld(t, func(c *homelab.Config) { c.Audit = 50 * time.Millisecond })
@@ -287,7 +294,8 @@ func TestAServerThatAlwaysShowsSomethingElse(t *testing.T) {
 	w.sends(h, 0)
 }
 
-// TestDriftAtAServerThatKeepsTheTTLOtherwise has somebody change a record, time and again, that its server never shows as it is wanted.
+// TestDriftAtAServerThatKeepsTheTTLOtherwise has somebody change a record, time and again, that its server never shows
+// as it is wanted.
 func TestDriftAtAServerThatKeepsTheTTLOtherwise(t *testing.T) {
 	h := newHook(t, "")
 	w := newWorld(t, func(c *homelab.Config) { c.Audit = 50 * time.Millisecond })

@@ -100,6 +100,7 @@ func lineFeed(ref *v1alpha1.SecretRef, secret []byte) string {
 	if n := len(secret); ref == nil || n == 0 || secret[n-1] != '\n' {
 		return ""
 	}
-	return fmt.Sprintf("The key %s of the Secret %s/%s ends in a line feed, which is part of the secret; if the server's has none, signatures do not match.",
+	return fmt.Sprintf("The key %s of the Secret %s/%s ends in a line feed, which is part of the secret; if the "+
+		"server's has none, signatures do not match.",
 		ref.Key, ref.Namespace, ref.Name)
 }

@@ -33,7 +33,8 @@ const (
 
 var _ controller.Classes = (*Classes)(nil)
 
-// Classes are the DNSClasses that Backends name. Whether a server shows records is asked once for each version of a class.
+// Classes are the DNSClasses that Backends name. Whether a server shows records is asked once for each version of a
+// class.
 type Classes struct {
 	Cached client.Reader // reads from Cache
 	Live   client.Reader // asks the API server: for Secrets
@@ -155,7 +156,8 @@ func (c *Classes) Class(name string) (controller.ClassServer, *controller.Outcom
 }
 
 func asking(name string) *controller.Outcome {
-	o := controller.Not(ReasonPending, fmt.Sprintf("The server of DNSClass %s is being asked whether it shows records.", name))
+	o := controller.Not(ReasonPending, fmt.Sprintf("The server of DNSClass %s is being asked whether it shows records.",
+		name))
 	return &o
 }
 
@@ -181,13 +183,15 @@ func outcomeOf(name string, err error) *controller.Outcome {
 	case errors.As(err, &secret) && secret.silent: // nobody has taken the Secret away, so what was read of it counts still
 		f.reason = ReasonServerError
 	case errors.Is(err, errNoClass):
-		f.reason, f.message = ReasonClassNotFound, fmt.Sprintf("There is no DNSClass %s; create it, or name another one in spec.dnsClass.", name)
+		f.reason, f.message = ReasonClassNotFound, fmt.Sprintf(
+			"There is no DNSClass %s; create it, or name another one in spec.dnsClass.", name)
 	}
 	o := controller.Not(f.reason, f.message)
 	return &o
 }
 
-// class reads a class. That one does not exist is known once the cache is filled, which the operator waits for before it is ready.
+// class reads a class. That one does not exist is known once the cache is filled, which the operator waits for before
+// it is ready.
 func (c *Classes) class(ctx context.Context, name string) (*v1alpha1.DNSClass, error) {
 	var class v1alpha1.DNSClass
 	err := c.Cached.Get(ctx, types.NamespacedName{Name: name}, &class)
@@ -265,8 +269,8 @@ func (r reach) server(blind bool) controller.ClassServer {
 	return s
 }
 
-// blind asks a server for a record that there is not, in a zone that nobody has (RFC 6761, section 6.4): a server that does not want
-// to hear of that zone shows records too.
+// blind asks a server for a record that there is not, in a zone that nobody has (RFC 6761, section 6.4): a server that
+// does not want to hear of that zone shows records too.
 func (c *Classes) blind(ctx context.Context, r reach) (bool, error) {
 	hook, err := r.dial(c.Clock.Now, c.Transport)
 	if err != nil {

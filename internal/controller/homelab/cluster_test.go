@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 	os.Exit(testcluster.Main(m, "../../../config/crd"))
 }
 
-// A world is a namespace of a real API server, with the dialect at work on the whole of that server. Its DNSClasses have names of
-// its own: ~ stands for the namespace.
+// A world is a namespace of a real API server, with the dialect at work on the whole of that server. Its DNSClasses
+// have names of its own: ~ stands for the namespace.
 type world struct {
 	t       *testing.T
 	ctx     context.Context
@@ -123,7 +123,8 @@ func (w *world) clean() {
 	var records v1alpha1.DNSRecordList
 	_ = w.live.List(ctx, &records, client.InNamespace(w.ns))
 	for i := range records.Items {
-		_ = w.live.Patch(ctx, &records.Items[i], client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`)))
+		_ = w.live.Patch(ctx, &records.Items[i], client.RawPatch("application/merge-patch+json",
+			[]byte(`{"metadata":{"finalizers":null}}`)))
 		_ = w.live.Delete(ctx, &records.Items[i])
 	}
 	var classes v1alpha1.DNSClassList
@@ -168,7 +169,9 @@ func (w *world) try(format string, args ...any) error {
 // class makes a DNSClass for a hook; more are lines of its spec.
 func (w *world) class(name, server string, more ...string) {
 	w.t.Helper()
-	w.apply("apiVersion: dns.homelab.mortenolsen.pro/v1alpha1\nkind: DNSClass\nmetadata: {name: ~-%s}\nspec:\n  server: %s\n%s", name, server, lines(more))
+	w.apply(
+		"apiVersion: dns.homelab.mortenolsen.pro/v1alpha1\nkind: DNSClass\nmetadata: {name: ~-%s}\nspec:\n  server: %s\n%s",
+		name, server, lines(more))
 }
 
 // record makes a DNSRecord: name, class, "TYPE subdomain domain value value", and more lines of its spec.
@@ -185,7 +188,8 @@ func (w *world) tryRecord(name, class, what string, more ...string) error {
 	for _, v := range f[3:] {
 		values = append(values, fmt.Sprintf("%q", v))
 	}
-	return w.try("apiVersion: dns.homelab.mortenolsen.pro/v1alpha1\nkind: DNSRecord\nmetadata: {name: %q}\nspec:\n  dnsClassRef: {name: ~-%s}\n  type: %s\n  subdomain: %q\n  domain: %s\n  values: [%s]\n%s",
+	return w.try("apiVersion: dns.homelab.mortenolsen.pro/v1alpha1\nkind: DNSRecord\nmetadata: {name: %q}\nspec:\n  "+
+		"dnsClassRef: {name: ~-%s}\n  type: %s\n  subdomain: %q\n  domain: %s\n  values: [%s]\n%s",
 		name, class, f[0], f[1], f[2], strings.Join(values, ", "), lines(more))
 }
 
@@ -228,7 +232,8 @@ func (w *world) says(name string) string {
 	if o == nil {
 		return "gone"
 	}
-	if len(o.Status.Conditions) != 1 || o.Status.ObservedGeneration != o.Generation || o.Status.Conditions[0].ObservedGeneration != o.Generation {
+	if len(o.Status.Conditions) != 1 || o.Status.ObservedGeneration != o.Generation ||
+		o.Status.Conditions[0].ObservedGeneration != o.Generation {
 		return "nothing yet"
 	}
 	c := o.Status.Conditions[0]

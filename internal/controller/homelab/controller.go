@@ -32,8 +32,10 @@ import (
 // Schemas are what the dialect needs of the cluster.
 func Schemas() []controller.Schema {
 	return []controller.Schema{
-		{CRD: "dnsclasses.dns.homelab.mortenolsen.pro", Version: "v1alpha1", Fields: []string{"spec.allowed", "spec.caBundleRef", "status.health.status"}},
-		{CRD: "dnsrecords.dns.homelab.mortenolsen.pro", Version: "v1alpha1", Fields: []string{"status.applied.hash", "status.former", "status.conditions"}},
+		{CRD: "dnsclasses.dns.homelab.mortenolsen.pro", Version: "v1alpha1", Fields: []string{"spec.allowed",
+			"spec.caBundleRef", "status.health.status"}},
+		{CRD: "dnsrecords.dns.homelab.mortenolsen.pro", Version: "v1alpha1", Fields: []string{"status.applied.hash",
+			"status.former", "status.conditions"}},
 	}
 }
 
@@ -99,8 +101,9 @@ func New(c Config) *Controller {
 	}
 	k := &Controller{
 		Config: c, begun: make(chan struct{}), follower: controller.Follower{Tracer: c.Tracer},
-		records: map[zone.ID]*record{}, touched: map[*record][]slotKey{}, slots: map[slotKey]*slot{}, classes: map[string]*class{},
-		users: members{}, needs: members{}, lines: map[string]*line{}, secrets: map[string]string{},
+		records: map[zone.ID]*record{}, touched: map[*record][]slotKey{}, slots: map[slotKey]*slot{},
+		classes: map[string]*class{},
+		users:   members{}, needs: members{}, lines: map[string]*line{}, secrets: map[string]string{},
 	}
 	k.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
 	k.Core = controller.NewCore(controller.CoreConfig{
@@ -115,8 +118,8 @@ func New(c Config) *Controller {
 	return k
 }
 
-// Run follows the cluster and delivers until ctx ends; then it finishes what is under way and returns, so that the lease is
-// released after the last write.
+// Run follows the cluster and delivers until ctx ends; then it finishes what is under way and returns, so that the
+// lease is released after the last write.
 func (k *Controller) Run(ctx context.Context) error {
 	k.ctx = ctx
 	synced, err := k.gather(ctx)

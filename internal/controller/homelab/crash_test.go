@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestASendThatNoStatusTellsOf has the operator end between what it sends and the status about that, and the change be taken back before the
-// next one begins: the status is then about what is wanted, and not about what the server has.
+// TestASendThatNoStatusTellsOf has the operator end between what it sends and the status about that, and the change be
+// taken back before the next one begins: the status is then about what is wanted, and not about what the server has.
 func TestASendThatNoStatusTellsOf(t *testing.T) {
 	const as = `MX example.com 300 a.example.com {"priority":10}`
 	for _, c := range []struct {
@@ -21,14 +21,17 @@ func TestASendThatNoStatusTellsOf(t *testing.T) {
 			func(w *world, h *hook) { w.class("dns", h.URL, "defaultTTL: 300") }, []string{strings.Replace(as, "300", "400", 1)},
 		},
 		{
-			"a class that does not allow it", func(w *world, h *hook) { w.class("dns", h.URL, "allowed: [{names: [example.net]}]") },
+			"a class that does not allow it", func(w *world, h *hook) {
+				w.class("dns", h.URL, "allowed: [{names: [example.net]}]")
+			},
 			func(w *world, h *hook) { w.class("dns", h.URL) }, nil,
 		},
 		{
 			"a value of another object", func(w *world, _ *hook) {
 				w.record("more", "dns", "MX @ example.com b.example.com", "metadata: {priority: 10}")
 			},
-			func(w *world, _ *hook) { w.delete("more"); w.until("more", "gone") }, []string{strings.Replace(as, "a.example.com", "a.example.com,b.example.com", 1)},
+			func(w *world, _ *hook) { w.delete("more"); w.until("more", "gone") },
+			[]string{strings.Replace(as, "a.example.com", "a.example.com,b.example.com", 1)},
 		},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
@@ -71,11 +74,15 @@ func TestWhatAChangeCosts(t *testing.T) {
 		writes   int // of its status
 	}{
 		{
-			"a value of its own, of which its generation tells", func() { w.record("mail", "dns", "MX @ example.com b.example.com", "metadata: {priority: 10}") },
+			"a value of its own, of which its generation tells", func() {
+				w.record("mail", "dns", "MX @ example.com b.example.com", "metadata: {priority: 10}")
+			},
 			`MX example.com 300 b.example.com {"priority":10}`, 1,
 		},
 		{
-			"another TTL of the class, of which its status has to tell first", func() { w.class("dns", h.URL, "defaultTTL: 400") },
+			"another TTL of the class, of which its status has to tell first", func() {
+				w.class("dns", h.URL, "defaultTTL: 400")
+			},
 			`MX example.com 400 b.example.com {"priority":10}`, 2,
 		},
 	} {

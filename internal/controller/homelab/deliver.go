@@ -21,10 +21,11 @@ func (k *Controller) deliver(ctx context.Context, c *class, jobs []job) {
 	}
 	for _, j := range jobs {
 		if w := j.step.upsert; w != nil {
-			k.upserted(j.slot, w, k.send(ctx, c, call{"upsert", []job{j}}, func(ctx context.Context, hook *dnshook.Client) error {
-				_, err := hook.Upsert(ctx, w.record)
-				return err
-			}))
+			k.upserted(j.slot, w, k.send(ctx, c, call{"upsert", []job{j}},
+				func(ctx context.Context, hook *dnshook.Client) error {
+					_, err := hook.Upsert(ctx, w.record)
+					return err
+				}))
 			continue
 		}
 		var errs []error
@@ -45,7 +46,8 @@ func (k *Controller) together(ctx context.Context, c *class, jobs []job) bool {
 			operations = append(operations, dnshook.Operation{Action: dnshook.ActionUpsert, Record: w.record})
 		}
 		for _, id := range j.step.remove {
-			operations = append(operations, dnshook.Operation{Action: dnshook.ActionDelete, Record: dnshook.Record{Type: id.Type, Domain: id.Domain, Subdomain: id.Subdomain}})
+			operations = append(operations, dnshook.Operation{Action: dnshook.ActionDelete,
+				Record: dnshook.Record{Type: id.Type, Domain: id.Domain, Subdomain: id.Subdomain}})
 		}
 	}
 	if len(operations) > dnshook.MaxBatch {
@@ -84,11 +86,12 @@ func (k *Controller) together(ctx context.Context, c *class, jobs []job) bool {
 	return true
 }
 
-// shrink has batches of a class be smaller, until its health is asked for again, where one as a whole was too much for the server: it took too
-// long, or one record in it has the server fail.
+// shrink has batches of a class be smaller, until its health is asked for again, where one as a whole was too much for
+// the server: it took too long, or one record in it has the server fail.
 func (k *Controller) shrink(c *class, was int, err error) {
 	var e *dnshook.Error
-	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &e) && e.Status >= http.StatusInternalServerError && e.RetryAfter == 0 {
+	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &e) && e.Status >= http.StatusInternalServerError &&
+		e.RetryAfter == 0 {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		c.fewer = max(1, was/4) // so that it is down to one within the budget of retries
@@ -108,7 +111,8 @@ const lookAgain = time.Second
 func (k *Controller) leads() bool { return k.Leads == nil || k.Leads() }
 
 // send makes one call, and counts it.
-func (k *Controller) send(ctx context.Context, c *class, what call, do func(context.Context, *dnshook.Client) error) error {
+func (k *Controller) send(ctx context.Context, c *class, what call,
+	do func(context.Context, *dnshook.Client) error) error {
 	hook, err := k.connect(ctx, c)
 	if err == nil && what.operation != "health" {
 		if err = k.abide(ctx, c); err == nil {
@@ -121,7 +125,8 @@ func (k *Controller) send(ctx context.Context, c *class, what call, do func(cont
 	if !k.leads() { // what comes before this may have taken long, and the protocol has no condition
 		return objects.ErrNotLeading
 	}
-	ctx, done := k.follower.Call(ctx, k.Clock.Now, k.causes(what.jobs), attribute.String("zonefold.dnsclass", c.name), attribute.String("zonefold.operation", what.operation))
+	ctx, done := k.follower.Call(ctx, k.Clock.Now, k.causes(what.jobs), attribute.String("zonefold.dnsclass", c.name),
+		attribute.String("zonefold.operation", what.operation))
 	began := k.Clock.Now()
 	err = do(ctx, hook)
 	k.Numbers.asked(c.name, what.operation, err, k.Clock.Since(began))
@@ -151,7 +156,8 @@ func (k *Controller) has(s *slot, w *want) {
 		r.synced = now
 		r.arrive(k)
 		switch {
-		case r.done == "" && r.status.State != v1alpha1.StateCreated && r.status.State != v1alpha1.StateUpdated && !(r.applied != nil && r.applied.Confirmed):
+		case r.done == "" && r.status.State != v1alpha1.StateCreated && r.status.State != v1alpha1.StateUpdated &&
+			!(r.applied != nil && r.applied.Confirmed):
 			r.done = v1alpha1.StateCreated
 		case r == w.owner && !r.applied.Confirmed:
 			r.done = v1alpha1.StateCreated
@@ -167,7 +173,8 @@ func (k *Controller) has(s *slot, w *want) {
 	k.wakeLeft(s)
 }
 
-// wakeLeft wakes the slots that the claims of a slot have left: what they had there may go when the server has what they want here. k.mu is held.
+// wakeLeft wakes the slots that the claims of a slot have left: what they had there may go when the server has what
+// they want here. k.mu is held.
 func (k *Controller) wakeLeft(s *slot) {
 	for r := range s.claims {
 		for _, a := range r.evidence() {
@@ -203,8 +210,8 @@ func (k *Controller) removed(s *slot, do step, err error) {
 	k.wake(s.key)
 }
 
-// neverHad reports whether a server that refuses a removal cannot have what it is about: it has confirmed none of it, and says of all of it that
-// there can be no such record.
+// neverHad reports whether a server that refuses a removal cannot have what it is about: it has confirmed none of it,
+// and says of all of it that there can be no such record.
 func neverHad(free []held, err error) bool {
 	return !slices.ContainsFunc(free, func(h held) bool { return h.place.Confirmed }) && refusesAll(err)
 }
@@ -239,7 +246,8 @@ func (k *Controller) forget(s *slot, free []held) {
 	}
 }
 
-// failed notes that a call has failed, and when the next one is due; one that was not made has not failed. k.mu is held.
+// failed notes that a call has failed, and when the next one is due; one that was not made has not failed. k.mu is
+// held.
 func (k *Controller) failed(s *slot, err error, removal bool) {
 	if errors.Is(err, objects.ErrNotLeading) {
 		k.later(s.key, lookAgain)
@@ -256,7 +264,8 @@ func (k *Controller) failed(s *slot, err error, removal bool) {
 		if p == asked {
 			k.pause(c, tries.next.Sub(now))
 		}
-		if aboutAll(err) && c.checked != nil && c.checked.status == v1alpha1.Healthy && now.Sub(c.checked.at) >= k.Retry.BaseDelay {
+		if aboutAll(err) && c.checked != nil && c.checked.status == v1alpha1.Healthy &&
+			now.Sub(c.checked.at) >= k.Retry.BaseDelay {
 			k.healths.Add(c.name)
 		}
 	}
@@ -267,8 +276,8 @@ func (k *Controller) failed(s *slot, err error, removal bool) {
 	k.later(s.key, tries.next.Sub(now))
 }
 
-// heard notes that a server has taken something. If it was unhealthy, what failed has another chance: the question for its health may be what it
-// does not answer. k.mu is held.
+// heard notes that a server has taken something. If it was unhealthy, what failed has another chance: the question for
+// its health may be what it does not answer. k.mu is held.
 func (k *Controller) heard(class string) {
 	c, now := k.classes[class], k.Clock.Now()
 	if c == nil || c.checked == nil || c.checked.status == v1alpha1.Healthy || now.Sub(c.woken) < k.Retry.MaxDelay {

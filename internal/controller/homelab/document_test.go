@@ -19,7 +19,8 @@ import (
 	"github.com/zonefold/zonefold/internal/testoperator"
 )
 
-// theDocumentsClass and theDocumentsRecord are the document's examples but for the URL and the name of the class, and its namespaces.
+// theDocumentsClass and theDocumentsRecord are the document's examples but for the URL and the name of the class, and
+// its namespaces.
 const theDocumentsClass = `apiVersion: dns.homelab.mortenolsen.pro/v1alpha1
 kind: DNSClass
 metadata:
@@ -118,7 +119,8 @@ func ready(t *testing.T, status map[string]any, want string) {
 		t.Fatalf("the conditions are %v", status["conditions"])
 	}
 	c, _ := conditions[0].(map[string]any)
-	if got := strings.Join(slices.Sorted(maps.Keys(c)), " "); got != "lastTransitionTime message observedGeneration reason status type" {
+	if got := strings.Join(slices.Sorted(maps.Keys(c)), " "); got != "lastTransitionTime message observedGeneration "+
+		"reason status type" {
 		t.Errorf("the condition has %s", got)
 	}
 	if got := fmt.Sprint(c["type"], " ", c["status"], " ", c["observedGeneration"], " ", c["reason"]); got != want {
@@ -147,8 +149,8 @@ func TestTheDocumentsExamples(t *testing.T) {
 	w.kubectl("wait", "--for=condition=Ready", "dnsclass/"+class, "--timeout=30s")
 	w.kubectl("wait", "-n", w.ns, "--for=condition=Ready", "dnsrecord/web-app", "--timeout=30s")
 	w.kubectl("wait", "-n", w.ns, "--for=jsonpath={.status.state}=Created", "dnsrecord/web-app", "--timeout=30s")
-	if got := h.asked(); len(got) != 1 ||
-		got[0] != `POST /records {"record":{"type":"A","domain":"example.com","subdomain":"www","values":["192.168.1.100","192.168.1.101"],"ttl":600},"operation":"upsert"}` {
+	const upsert = `POST /records {"record":{"type":"A","domain":"example.com","subdomain":"www","values":["192.168.1.100","192.168.1.101"],"ttl":600},"operation":"upsert"}`
+	if got := h.asked(); len(got) != 1 || got[0] != upsert {
 		t.Errorf("the server is asked %q", got)
 	}
 
@@ -163,27 +165,32 @@ func TestTheDocumentsExamples(t *testing.T) {
 	s = w.statusOf("DNSRecord", "web-app")
 	ready(t, s, "Ready True 1 RecordCreated")
 	times(t, s, "lastSyncTime")
-	if s["state"] != "Created" || s["fqdn"] != "www.example.com" || s["observedGeneration"] != int64(1) || s["error"] != nil {
+	if s["state"] != "Created" || s["fqdn"] != "www.example.com" || s["observedGeneration"] != int64(1) ||
+		s["error"] != nil {
 		t.Errorf("the status of the record is %v", s)
 	}
 	if got := w.get("web-app").Finalizers; !slices.Equal(got, []string{"dns.homelab.mortenolsen.pro/finalizer"}) {
 		t.Errorf("its finalizers are %q", got)
 	}
 	for kind, want := range map[string]string{
-		"dnsclass/" + class: class + " " + h.URL + " Healthy", "dnsrecord/web-app": "web-app A www.example.com " + class + " Created RecordCreated",
+		"dnsclass/" + class: class + " " + h.URL + " Healthy", "dnsrecord/web-app": "web-app A www.example.com " + class +
+			" Created RecordCreated",
 	} {
-		if got := strings.Join(strings.Fields(w.kubectl("get", "-n", w.ns, "--no-headers", kind)), " "); !strings.HasPrefix(got, want) {
+		if got := strings.Join(strings.Fields(w.kubectl("get", "-n", w.ns, "--no-headers", kind)), " "); !strings.HasPrefix(
+			got, want) {
 			t.Errorf("kubectl get shows %q, want %q", got, want)
 		}
 	}
 
-	h.answers(status(http.StatusInternalServerError, `{"success":false,"error":{"code":"SERVER_ERROR","message":"Failed to connect to DNS server","details":{}}}`))
+	h.answers(status(http.StatusInternalServerError,
+		`{"success":false,"error":{"code":"SERVER_ERROR","message":"Failed to connect to DNS server","details":{}}}`))
 	w.apply("%s", strings.Replace(theDocumentsRecord, "ttl: 600", "ttl: 601", 1))
 	w.until("web-app", "Error False ServerError")
 	s = w.statusOf("DNSRecord", "web-app")
 	e, _ := s["error"].(map[string]any)
 	times(t, e, "timestamp")
-	if text, _ := json.Marshal(e["message"]); e["code"] != "SERVER_ERROR" || !strings.Contains(string(text), "Failed to connect to DNS server") {
+	if text, _ := json.Marshal(e["message"]); e["code"] != "SERVER_ERROR" || !strings.Contains(string(text),
+		"Failed to connect to DNS server") {
 		t.Errorf("the error is %v", e)
 	}
 }
@@ -217,12 +224,14 @@ func TestAnObjectThatGoesSaysSo(t *testing.T) {
 		if !ok {
 			t.Fatalf("the watch ends with %v", e.Object)
 		}
-		said = append(said, fmt.Sprint(o.Status.State, " ", o.Status.Conditions[0].Status, " ", o.Status.Conditions[0].Reason))
+		said = append(said, fmt.Sprint(o.Status.State, " ", o.Status.Conditions[0].Status, " ",
+			o.Status.Conditions[0].Reason))
 		if e.Type == watch.Deleted {
 			break
 		}
 	}
-	if got := slices.Compact(said); !slices.Equal(got, []string{"Created True RecordCreated", "Deleted False RecordDeleted"}) {
+	if got := slices.Compact(said); !slices.Equal(got,
+		[]string{"Created True RecordCreated", "Deleted False RecordDeleted"}) {
 		t.Errorf("it says %q", got)
 	}
 }

@@ -12,18 +12,20 @@ import (
 
 // Reasons of Ready, as the document of the dialect has them.
 const (
-	ReasonRecordCreated        = "RecordCreated"        // the server has the record
-	ReasonRecordUpdated        = "RecordUpdated"        // the server has the record, and had it otherwise before
-	ReasonRecordDeleted        = "RecordDeleted"        // the server has the record no more
-	ReasonClassNotFound        = "DNSClassNotFound"     // dnsClassRef names none
-	ReasonSecretNotFound       = "SecretNotFound"       // the DNSClass names a Secret, or a key of it, that is not there, or that may not be read
+	ReasonRecordCreated = "RecordCreated"    // the server has the record
+	ReasonRecordUpdated = "RecordUpdated"    // the server has the record, and had it otherwise before
+	ReasonRecordDeleted = "RecordDeleted"    // the server has the record no more
+	ReasonClassNotFound = "DNSClassNotFound" // dnsClassRef names none
+	// the DNSClass names a Secret, or a key of it, that is not there, or that may not be read
+	ReasonSecretNotFound       = "SecretNotFound"
 	ReasonServerUnreachable    = "ServerUnreachable"    // no HTTP answer
 	ReasonServerError          = "ServerError"          // an answer that is neither success nor one of the others
 	ReasonAuthenticationFailed = "AuthenticationFailed" // the server does not take the signature
-	ReasonInvalidConfiguration = "InvalidConfiguration" // another object has the record, a rule forbids it, or the DNSClass cannot be used
-	ReasonValidationFailed     = "ValidationFailed"     // the record is not valid, as we find or as the server says
-	ReasonServerHealthy        = "ServerHealthy"        // of a DNSClass: the server says that it is well
-	ReasonPending              = "Pending"              // nothing has come of it yet
+	// another object has the record, a rule forbids it, or the DNSClass cannot be used
+	ReasonInvalidConfiguration = "InvalidConfiguration"
+	ReasonValidationFailed     = "ValidationFailed" // the record is not valid, as we find or as the server says
+	ReasonServerHealthy        = "ServerHealthy"    // of a DNSClass: the server says that it is well
+	ReasonPending              = "Pending"          // nothing has come of it yet
 )
 
 // Codes of status.error besides those of the protocol.
@@ -46,13 +48,16 @@ func explain(c string, err error) (f failure, p patience, after time.Duration) {
 		if p = hopeless; secret.silent {
 			p = soon
 		}
-		return failure{reason: ReasonSecretNotFound, code: codeSecret, message: secret.text + " Nothing is sent unsigned."}, p, 0
+		return failure{reason: ReasonSecretNotFound, code: codeSecret, message: secret.text + " Nothing is sent unsigned."},
+			p, 0
 	case errors.As(err, &class):
 		return failure{reason: ReasonInvalidConfiguration, code: codeClass, message: class.text}, hopeless, 0
 	case errors.Is(err, dnshook.ErrUnreachable):
-		return failure{reason: ReasonServerUnreachable, code: codeUnreachable, message: fmt.Sprintf("The server of DNSClass %s does not answer: %s.", c, innermost(err))}, soon, 0
+		return failure{reason: ReasonServerUnreachable, code: codeUnreachable, message: fmt.Sprintf(
+			"The server of DNSClass %s does not answer: %s.", c, innermost(err))}, soon, 0
 	case errors.As(err, &e):
-		f = failure{reason: reasonOf(e), code: string(e.Code), message: fmt.Sprintf("The server of DNSClass %s answers %s.", c, strings.TrimRight(e.Error(), "."))}
+		f = failure{reason: reasonOf(e), code: string(e.Code), message: fmt.Sprintf("The server of DNSClass %s answers %s.",
+			c, strings.TrimRight(e.Error(), "."))}
 		if f.code == "" {
 			f.code = string(dnshook.CodeServerError)
 		}
@@ -64,12 +69,14 @@ func explain(c string, err error) (f failure, p patience, after time.Duration) {
 		}
 		return f, soon, 0
 	}
-	return failure{reason: ReasonServerError, code: string(dnshook.CodeServerError), message: fmt.Sprintf("DNSClass %s cannot be used: %v.", c, err)}, soon, 0
+	return failure{reason: ReasonServerError, code: string(dnshook.CodeServerError), message: fmt.Sprintf(
+		"DNSClass %s cannot be used: %v.", c, err)}, soon, 0
 }
 
 func reasonOf(e *dnshook.Error) string {
 	switch {
-	case e.Status == http.StatusUnauthorized, e.Code == dnshook.CodeAuthFailed, e.Code == dnshook.CodeTimestampStale, e.Code == dnshook.CodeNonceReused:
+	case e.Status == http.StatusUnauthorized, e.Code == dnshook.CodeAuthFailed, e.Code == dnshook.CodeTimestampStale,
+		e.Code == dnshook.CodeNonceReused:
 		return ReasonAuthenticationFailed
 	case e.Status == http.StatusBadRequest, strings.HasPrefix(string(e.Code), "INVALID_"):
 		return ReasonValidationFailed

@@ -17,7 +17,8 @@ import (
 
 // quick has retries follow each other at once, five of them, and then none for long.
 func quick(c *homelab.Config) {
-	c.Retry = homelab.Retry{BaseDelay: 20 * time.Millisecond, MaxDelay: 80 * time.Millisecond, MaxAttempts: 5, Slow: time.Hour}
+	c.Retry = homelab.Retry{BaseDelay: 20 * time.Millisecond, MaxDelay: 80 * time.Millisecond, MaxAttempts: 5,
+		Slow: time.Hour}
 }
 
 // slowly has nothing tried again by itself.
@@ -89,7 +90,8 @@ func (w *world) classSays(name, want string) {
 			return err.Error()
 		}
 		if len(c.Status.Conditions) == 1 && c.Status.Health != nil {
-			if got := fmt.Sprint(c.Status.Health.Status, " ", c.Status.Conditions[0].Status, " ", c.Status.Conditions[0].Reason); got == want {
+			if got := fmt.Sprint(c.Status.Health.Status, " ", c.Status.Conditions[0].Status, " ",
+				c.Status.Conditions[0].Reason); got == want {
 				return ""
 			}
 		}
@@ -108,15 +110,23 @@ func TestAnswersOfServers(t *testing.T) {
 		words    string
 	}{
 		{"nothing but success", status(204, ""), "Created True RecordCreated", "", 1, "has www.example.com A"},
-		{"a record that the server does not take", status(400, fmt.Sprintf(no, "INVALID_VALUE")), "Error False ValidationFailed", "INVALID_VALUE", 1, "because"},
-		{"a no with 200", status(200, fmt.Sprintf(no, "INVALID_DOMAIN")), "Error False ValidationFailed", "INVALID_DOMAIN", 1, "because"},
-		{"a wrong signature", status(401, "go away"), "Error False AuthenticationFailed", "AUTH_FAILED", 6, "All retries failed (5/5)"},
-		{"a replay, as the server sees it", status(401, fmt.Sprintf(no, "NONCE_REUSED")), "Error False AuthenticationFailed", "NONCE_REUSED", 6, "All retries failed (5/5)"},
+		{"a record that the server does not take", status(400, fmt.Sprintf(no, "INVALID_VALUE")),
+			"Error False ValidationFailed", "INVALID_VALUE", 1, "because"},
+		{"a no with 200", status(200, fmt.Sprintf(no, "INVALID_DOMAIN")), "Error False ValidationFailed", "INVALID_DOMAIN", 1,
+			"because"},
+		{"a wrong signature", status(401, "go away"), "Error False AuthenticationFailed", "AUTH_FAILED", 6,
+			"All retries failed (5/5)"},
+		{"a replay, as the server sees it", status(401, fmt.Sprintf(no, "NONCE_REUSED")), "Error False AuthenticationFailed",
+			"NONCE_REUSED", 6, "All retries failed (5/5)"},
 		{"a failure", status(503, "{"), "Error False ServerError", "SERVER_ERROR", 6, "All retries failed (5/5)"},
-		{"a quota", status(403, fmt.Sprintf(no, "QUOTA_EXCEEDED")), "Error False ServerError", "QUOTA_EXCEEDED", 6, "All retries failed (5/5)"},
-		{"a place that is none", status(404, "404 page not found"), "Error False ServerError", "SERVER_ERROR", 6, "All retries failed (5/5)"},
-		{"a redirect", status(307, "", "Location", "/elsewhere"), "Error False ServerError", "SERVER_ERROR", 6, "All retries failed (5/5)"},
-		{"too many requests", status(429, "", "Retry-After", "3600"), "Error False ServerError", "RATE_LIMITED", 1, "in 1h0m0s, as the server asks"},
+		{"a quota", status(403, fmt.Sprintf(no, "QUOTA_EXCEEDED")), "Error False ServerError", "QUOTA_EXCEEDED", 6,
+			"All retries failed (5/5)"},
+		{"a place that is none", status(404, "404 page not found"), "Error False ServerError", "SERVER_ERROR", 6,
+			"All retries failed (5/5)"},
+		{"a redirect", status(307, "", "Location", "/elsewhere"), "Error False ServerError", "SERVER_ERROR", 6,
+			"All retries failed (5/5)"},
+		{"too many requests", status(429, "", "Retry-After", "3600"), "Error False ServerError", "RATE_LIMITED", 1,
+			"in 1h0m0s, as the server asks"},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			h := newHook(t, "")
@@ -233,7 +243,8 @@ func TestDeletionWithoutAServer(t *testing.T) {
 	w.delete("one")
 	w.delete("two")
 	w.until("one", "Error False ServerError")
-	w.message("one", "5/5", "kubectl annotate -n "+w.ns+" dnsrecord one dns.homelab.mortenolsen.pro/deletion-policy=orphan")
+	w.message("one", "5/5", "kubectl annotate -n "+w.ns+
+		" dnsrecord one dns.homelab.mortenolsen.pro/deletion-policy=orphan")
 	w.annotate("one", v1alpha1.DeletionPolicyAnnotation, v1alpha1.DeletionPolicyOrphan)
 	w.until("one", "gone")
 	h.answers(func(rw http.ResponseWriter, r *http.Request) bool {

@@ -52,7 +52,8 @@ func Objects() []client.Object {
 	return []client.Object{&v1alpha1.DNSClass{}, &v1alpha1.DNSRecord{}, secrets}
 }
 
-// gather follows everything from now on. What it returns tell when every object that existed has been put into the Core.
+// gather follows everything from now on. What it returns tell when every object that existed has been put into the
+// Core.
 func (k *Controller) gather(ctx context.Context) ([]toolscache.InformerSynced, error) {
 	handlers := []toolscache.ResourceEventHandlerFuncs{
 		handler(k.putClass, k.dropClass), handler(k.putRecord, k.dropRecord), handler(k.putSecret, k.dropSecret),
@@ -100,7 +101,8 @@ func (k *Controller) putRecord(o *v1alpha1.DNSRecord) {
 		}
 	}
 	switch {
-	case before != nil && before.Generation == o.Generation && before.DeletionTimestamp.IsZero() == o.DeletionTimestamp.IsZero():
+	case before != nil && before.Generation == o.Generation &&
+		before.DeletionTimestamp.IsZero() == o.DeletionTimestamp.IsZero():
 		if before.Annotations[v1alpha1.DeletionPolicyAnnotation] != o.Annotations[v1alpha1.DeletionPolicyAnnotation] {
 			k.reindex(r)
 		}
@@ -121,7 +123,8 @@ func (k *Controller) putRecord(o *v1alpha1.DNSRecord) {
 
 // load reads what an earlier run has written down about a record.
 func load(o *v1alpha1.DNSRecord) *record {
-	r := &record{id: dialect.RecordID(o.Namespace, o.Name), object: o, status: o.Status, told: begun(o), promise: promiseOf(o.Status)}
+	r := &record{id: dialect.RecordID(o.Namespace, o.Name), object: o, status: o.Status, told: begun(o),
+		promise: promiseOf(o.Status)}
 	r.know(o)
 	if a := o.Status.Applied; a != nil {
 		applied := *a

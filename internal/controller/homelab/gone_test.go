@@ -11,7 +11,8 @@ import (
 func TestNothingIsSignedWithASecretThatIsGone(t *testing.T) {
 	s := newSchedule(t)
 	s.secret("hmac", "key", "one secret of sixteen")
-	s.class("dns", s.hook.URL, "rateLimit: {requests: 1, seconds: 3600}", "hmacAuth:", "  secretRef: {name: hmac, namespace: ~, key: key}")
+	s.class("dns", s.hook.URL, "rateLimit: {requests: 1, seconds: 3600}", "hmacAuth:",
+		"  secretRef: {name: hmac, namespace: ~, key: key}")
 	s.record("first", "dns", "A first example.com 192.0.2.1")
 	s.holds(s.hook, "A first.example.com 300 192.0.2.1")
 	timers := s.clock.Waiters()

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestWhoComesNextHasTheSameRecord has an object go while another one waits for the very same record: nothing has to be sent, and the
-// record is the successor's.
+// TestWhoComesNextHasTheSameRecord has an object go while another one waits for the very same record: nothing has to be
+// sent, and the record is the successor's.
 func TestWhoComesNextHasTheSameRecord(t *testing.T) {
 	h := newHook(t, "")
 	w := newWorld(t)
@@ -75,7 +75,8 @@ func TestARecordIsWantedAgainAfterALostRemoval(t *testing.T) {
 	w.holds(h, "A www.example.com 300 192.0.2.1")
 }
 
-// TestWhatWasLeftGoesAfterARestart has records move to another class, and the operator end before the former server has lost them.
+// TestWhatWasLeftGoesAfterARestart has records move to another class, and the operator end before the former server has
+// lost them.
 func TestWhatWasLeftGoesAfterARestart(t *testing.T) {
 	from, to := newHook(t, ""), newHook(t, "")
 	w := newWorld(t)

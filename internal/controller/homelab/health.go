@@ -33,7 +33,8 @@ func (k *Controller) startAfter() time.Duration {
 	}
 }
 
-// check asks a server how it is. Nothing depends on the answer but what failed: that is tried again when a server is well again.
+// check asks a server how it is. Nothing depends on the answer but what failed: that is tried again when a server is
+// well again.
 func (k *Controller) check(name string) {
 	k.mu.Lock()
 	c := k.classes[name]
@@ -91,7 +92,8 @@ func assess(name string, health dnshook.Health, err error) *check {
 	f, _, _ := explain(name, err)
 	reason := ReasonServerError
 	switch f.reason {
-	case ReasonServerUnreachable, ReasonSecretNotFound, ReasonInvalidConfiguration: // these say more than that it is not well
+	case ReasonServerUnreachable, ReasonSecretNotFound, ReasonInvalidConfiguration:
+		// these say more than that it is not well
 		reason = f.reason
 	}
 	return &check{outcome: controller.Not(reason, f.message), status: v1alpha1.Unhealthy}

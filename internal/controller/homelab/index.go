@@ -63,7 +63,8 @@ func (k *Controller) index(r *record, before []slotKey) []slotKey {
 	return now
 }
 
-// reindex follows a change of what a record asks for or has applied, and looks at all slots that this concerns. k.mu is held.
+// reindex follows a change of what a record asks for or has applied, and looks at all slots that this concerns. k.mu is
+// held.
 func (k *Controller) reindex(r *record) {
 	before := k.touched[r]
 	now := k.index(r, before)
@@ -75,7 +76,8 @@ func (k *Controller) reindex(r *record) {
 	}
 }
 
-// follow has the classes stay that a record needs after a change of what is stored of it; was is what that said before. k.mu is held.
+// follow has the classes stay that a record needs after a change of what is stored of it; was is what that said before.
+// k.mu is held.
 func (k *Controller) follow(r *record, was []v1alpha1.Applied) {
 	if !slices.EqualFunc(was, r.written(), func(a, b v1alpha1.Applied) bool { return slotOf(a) == slotOf(b) }) {
 		k.reindex(r)

@@ -8,15 +8,17 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// reasonFormerUnknown is that of the event about an object that was changed while the existing system had ended and this one had not begun.
+// reasonFormerUnknown is that of the event about an object that was changed while the existing system had ended and
+// this one had not begun.
 const reasonFormerUnknown = "FormerUnknown"
 
-// reasonFormerNotAllowed is that of the event about an object whose record may be at a server, and to which the DNSClass does not allow it.
+// reasonFormerNotAllowed is that of the event about an object whose record may be at a server, and to which the
+// DNSClass does not allow it.
 const reasonFormerNotAllowed = "FormerNotAllowed"
 
-// inherit says what a server may have of an object of the existing system, which wrote nothing of that down: it sent what the spec said when it
-// looked, first of all put the finalizer there, and then wrote a status, if it came to it. What was changed after that is not known any more;
-// a name that the status does not have was never sent. k.mu is held.
+// inherit says what a server may have of an object of the existing system, which wrote nothing of that down: it sent
+// what the spec said when it looked, first of all put the finalizer there, and then wrote a status, if it came to it.
+// What was changed after that is not known any more; a name that the status does not have was never sent. k.mu is held.
 func (k *Controller) inherit(r *record, rules map[string][]zone.Rule) *v1alpha1.Applied {
 	if r.key == (slotKey{}) {
 		return nil
@@ -58,21 +60,25 @@ func (r *record) changedSince(generation int64) bool {
 
 // tellChanged says what nobody can clean up but a person. k.mu is held.
 func (k *Controller) tellChanged(r *record) {
-	text := r.id.String() + " was changed after the operator before this one had looked at it last, when it was " + r.object.Status.FQDN +
+	text := r.id.String() + " was changed after the operator before this one had looked at it last, when it was " +
+		r.object.Status.FQDN +
 		"; if its type, name or DNSClass was another one then, that is still at the server: remove it there."
 	k.Events.Eventf(r.object, nil, "Warning", reasonFormerUnknown, "TakeOver", "%s", controller.Note(text))
-	k.Log.Warn("an object of the existing system was changed while nobody looked", "object", r.id.String(), "fqdn", r.object.Status.FQDN)
+	k.Log.Warn("an object of the existing system was changed while nobody looked", "object", r.id.String(), "fqdn",
+		r.object.Status.FQDN)
 }
 
-// tellNotAllowed says what stays at a server although it may be of an object: who may write the object can have it say so of any name, and only
-// what the DNSClass allows is taken away for that. k.mu is held.
+// tellNotAllowed says what stays at a server although it may be of an object: who may write the object can have it say
+// so of any name, and only what the DNSClass allows is taken away for that. k.mu is held.
 func (k *Controller) tellNotAllowed(r *record, place v1alpha1.Applied) {
 	if k.classes[place.Class] == nil {
 		return
 	}
 	name := strings.TrimSuffix(idOf(place).FQDN(), ".") + " " + place.Type
-	text := "The server of DNSClass " + place.Class + " may have " + name + " of " + r.id.String() + ", and spec.allowed does not let the namespace have that. It is left there: " +
+	text := "The server of DNSClass " + place.Class + " may have " + name + " of " + r.id.String() +
+		", and spec.allowed does not let the namespace have that. It is left there: " +
 		"if it is of no use, remove it there; if spec.allowed was narrowed by mistake, allow it again."
 	k.Events.Eventf(r.object, nil, "Warning", reasonFormerNotAllowed, "TakeOver", "%s", controller.Note(text))
-	k.Log.Warn("a record that may be at a server is left there: its DNSClass does not allow it", "object", r.id.String(), "dnsClass", place.Class, "record", name)
+	k.Log.Warn("a record that may be at a server is left there: its DNSClass does not allow it", "object", r.id.String(),
+		"dnsClass", place.Class, "record", name)
 }

@@ -9,20 +9,23 @@ import (
 	"github.com/zonefold/zonefold/dnshook"
 )
 
-// inherited makes a DNSRecord with the finalizer and the status that the existing system gives it; "": it did not come to a status.
+// inherited makes a DNSRecord with the finalizer and the status that the existing system gives it; "": it did not come
+// to a status.
 func (w *world) inherited(name, class, what, status string) {
 	w.t.Helper()
 	w.record(name, class, what)
 	merge := func(body string) client.Patch {
 		return client.RawPatch("application/merge-patch+json", []byte(body))
 	}
-	if err := w.live.Patch(w.ctx, w.get(name), merge(`{"metadata":{"finalizers":["dns.homelab.mortenolsen.pro/finalizer"]}}`)); err != nil {
+	if err := w.live.Patch(w.ctx, w.get(name),
+		merge(`{"metadata":{"finalizers":["dns.homelab.mortenolsen.pro/finalizer"]}}`)); err != nil {
 		w.t.Fatal(err)
 	}
 	if status == "" {
 		return
 	}
-	if err := w.live.Status().Patch(w.ctx, w.get(name), merge(`{"status":{`+status+`,"lastSyncTime":"2025-12-30T10:00:00Z","observedGeneration":1}}`)); err != nil {
+	if err := w.live.Status().Patch(w.ctx, w.get(name),
+		merge(`{"status":{`+status+`,"lastSyncTime":"2025-12-30T10:00:00Z","observedGeneration":1}}`)); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -46,7 +49,8 @@ func TestObjectsOfTheExistingSystem(t *testing.T) {
 	updated := func(name string) string { return `"state":"Updated","fqdn":"` + name + `.example.com"` }
 	w.inherited("stays", "dns", "A stays example.com 192.0.2.1", updated("stays"))
 	w.inherited("goes", "dns", "A goes example.com 192.0.2.1", updated("goes"))
-	w.inherited("fails", "dns", "A fails example.com 192.0.2.1", `"state":"Error","fqdn":"fails.example.com"`) // it was served before
+	// it was served before
+	w.inherited("fails", "dns", "A fails example.com 192.0.2.1", `"state":"Error","fqdn":"fails.example.com"`)
 	w.inherited("unsaid", "dns", "A unsaid example.com 192.0.2.1", "")
 	w.inherited("done", "gone", "A done example.com 192.0.2.1", `"state":"Deleted"`) // and so its class could go
 	for _, name := range []string{"goes", "fails", "unsaid", "done"} {

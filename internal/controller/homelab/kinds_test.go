@@ -38,7 +38,9 @@ func TestEveryTypeOnTheWire(t *testing.T) {
 		t.Run(c.sentence, func(t *testing.T) {
 			name := fmt.Sprint("r", i)
 			if strings.HasPrefix(c.what, "CAA") {
-				w.apply("apiVersion: dns.homelab.mortenolsen.pro/v1alpha1\nkind: DNSRecord\nmetadata: {name: %s}\nspec: {dnsClassRef: {name: ~-dns}, type: CAA, subdomain: ca, domain: example.com, values: ['0 issue \"ca.example\"']}", name)
+				w.apply("apiVersion: dns.homelab.mortenolsen.pro/v1alpha1\nkind: DNSRecord\nmetadata: {name: %s}\nspec: "+
+					"{dnsClassRef: {name: ~-dns}, type: CAA, subdomain: ca, domain: example.com, values: ['0 issue \"ca.example\"']}",
+					name)
 			} else {
 				w.record(name, "dns", c.what, c.more)
 			}
@@ -65,10 +67,12 @@ func TestWhichTTLCounts(t *testing.T) {
 	w.record("own", "dns", "A own example.com 192.0.2.1", "ttl: 60")
 	w.record("class", "dns", "A class example.com 192.0.2.1")
 	w.record("default", "plain", "A default example.com 192.0.2.1")
-	w.holds(h, "A class.example.com 120 192.0.2.1", "A default.example.com 300 192.0.2.1", "A own.example.com 60 192.0.2.1")
+	w.holds(h, "A class.example.com 120 192.0.2.1", "A default.example.com 300 192.0.2.1",
+		"A own.example.com 60 192.0.2.1")
 	w.until("class", "Created True RecordCreated")
 	w.class("dns", h.URL, "defaultTTL: 121")
-	w.holds(h, "A class.example.com 121 192.0.2.1", "A default.example.com 300 192.0.2.1", "A own.example.com 60 192.0.2.1")
+	w.holds(h, "A class.example.com 121 192.0.2.1", "A default.example.com 300 192.0.2.1",
+		"A own.example.com 60 192.0.2.1")
 	w.until("class", "Updated True RecordUpdated")
 	w.until("own", "Created True RecordCreated")
 }
@@ -99,7 +103,8 @@ func TestTheOldestHasTheRecord(t *testing.T) {
 	w.record("four", "dns", "A b a.example.com 192.0.2.4") // the same name as two, in other words
 	for _, name := range []string{"three", "alias", "four"} {
 		w.until(name, "Error False InvalidConfiguration")
-		if e := w.get(name).Status.Error; e == nil || e.Code != "CONFLICT" || !strings.Contains(e.Message, "because it is older") && !strings.Contains(e.Message, "which comes first") {
+		if e := w.get(name).Status.Error; e == nil || e.Code != "CONFLICT" || !strings.Contains(e.Message,
+			"because it is older") && !strings.Contains(e.Message, "which comes first") {
 			t.Errorf("%s says %+v", name, e)
 		}
 	}
@@ -108,7 +113,8 @@ func TestTheOldestHasTheRecord(t *testing.T) {
 	w.delete("two")
 	w.until("four", "Created True RecordCreated")
 	w.until("two", "gone")
-	if got := strings.Join(h.asked(), "\n"); strings.Count(got, "POST") != 2 || !strings.Contains(got, "DELETE /records/A/example.com/b.a") || !strings.HasPrefix(got, "POST") {
+	if got := strings.Join(h.asked(), "\n"); strings.Count(got, "POST") != 2 || !strings.Contains(got,
+		"DELETE /records/A/example.com/b.a") || !strings.HasPrefix(got, "POST") {
 		t.Errorf("the handover to another split of the name is\n%s", got)
 	}
 	w.delete("one")
@@ -121,7 +127,8 @@ func TestTheOldestHasTheRecord(t *testing.T) {
 	w.delete("three")
 	w.until("alias", "Created True RecordCreated")
 	w.until("three", "gone")
-	if got := h.asked(); len(got) != 2 || !strings.HasPrefix(got[0], "DELETE /records/A/") || !strings.HasPrefix(got[1], "POST") {
+	if got := h.asked(); len(got) != 2 || !strings.HasPrefix(got[0], "DELETE /records/A/") || !strings.HasPrefix(got[1],
+		"POST") {
 		t.Errorf("the handover to an alias is %q", got)
 	}
 }
@@ -170,9 +177,12 @@ func TestANameThatChanges(t *testing.T) {
 	for _, c := range []struct{ sentence, before, after, asked string }{
 		{"another name", "A a example.com 192.0.2.1", "A b example.com 192.0.2.1", "POST b DELETE A/example.com/a"},
 		{"another type", "A a example.com 192.0.2.1", "TXT a example.com x", "POST a DELETE A/example.com/a"},
-		{"an alias instead", "A a example.com 192.0.2.1", "CNAME a example.com x.example.net", "DELETE A/example.com/a POST a"},
-		{"an address instead of an alias", "CNAME a example.com x.example.net", "A a example.com 192.0.2.1", "DELETE CNAME/example.com/a POST a"},
-		{"the same name in other words", "A b.a example.com 192.0.2.1", "A b a.example.com 192.0.2.1", "POST b DELETE A/example.com/b.a POST b"},
+		{"an alias instead", "A a example.com 192.0.2.1", "CNAME a example.com x.example.net",
+			"DELETE A/example.com/a POST a"},
+		{"an address instead of an alias", "CNAME a example.com x.example.net", "A a example.com 192.0.2.1",
+			"DELETE CNAME/example.com/a POST a"},
+		{"the same name in other words", "A b.a example.com 192.0.2.1", "A b a.example.com 192.0.2.1",
+			"POST b DELETE A/example.com/b.a POST b"},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			h := newHook(t, "")
@@ -243,7 +253,8 @@ func (w *world) settled(name, class string) {
 	w.t.Helper()
 	w.eventually(name, func() string {
 		s := w.get(name).Status
-		if s.Applied == nil || s.Applied.Class != w.ns+"-"+class || s.Applied.Hash == "" || len(s.Former) > 0 || s.State == v1alpha1.StatePending {
+		if s.Applied == nil || s.Applied.Class != w.ns+"-"+class || s.Applied.Hash == "" || len(s.Former) > 0 ||
+			s.State == v1alpha1.StatePending {
 			return fmt.Sprintf("its status is %+v", s)
 		}
 		return ""

@@ -2,8 +2,8 @@ package homelab
 
 import "time"
 
-// The protocol has no condition by which a server could refuse a message of who led before that comes late. So what could have come late is looked
-// at once more when nothing can any more.
+// The protocol has no condition by which a server could refuse a message of who led before that comes late. So what
+// could have come late is looked at once more when nothing can any more.
 
 // stillLate is how long messages of who led before may arrive still; 0: none can.
 func (k *Controller) stillLate() time.Duration {
@@ -33,7 +33,8 @@ func (k *Controller) clearAgain(s *slot) step {
 	return step{remove: s.again}
 }
 
-// removedAgain follows a removal: it is made once more where who led before may have sent what was removed. k.mu is held.
+// removedAgain follows a removal: it is made once more where who led before may have sent what was removed. k.mu is
+// held.
 func (k *Controller) removedAgain(s *slot, do step) {
 	switch {
 	case k.stillLate() > 0:

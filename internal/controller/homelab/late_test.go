@@ -21,7 +21,8 @@ import (
 func TestNothingIsSentAfterTheTerm(t *testing.T) {
 	www := v1alpha1.Applied{Class: "dns", Type: "A", Domain: "example.com", Subdomain: "www"}
 	split := v1alpha1.Applied{Class: "dns", Type: "A", Domain: "www.example.com", Subdomain: "@"} // of the same name
-	upsert := step{upsert: &want{record: dnshook.Record{Type: "A", Domain: "example.com", Subdomain: "www", TTL: 300, Values: []string{"192.0.2.1"}}, place: www}}
+	upsert := step{upsert: &want{record: dnshook.Record{Type: "A", Domain: "example.com", Subdomain: "www", TTL: 300,
+		Values: []string{"192.0.2.1"}}, place: www}}
 	remove := step{remove: []dnshook.ID{idOf(www), idOf(split)}}
 	for _, c := range []struct {
 		sentence string
@@ -44,7 +45,8 @@ func TestNothingIsSentAfterTheTerm(t *testing.T) {
 			defer server.Close()
 			left := c.calls
 			k := New(Config{
-				Clock: clocktesting.NewFakeClock(time.Unix(0, 0)), Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Numbers: NewNumbers(),
+				Clock: clocktesting.NewFakeClock(time.Unix(0, 0)), Log: slog.New(slog.DiscardHandler),
+				Metrics: controller.NewMetrics(), Numbers: NewNumbers(),
 				Leads: func() bool { left--; return left >= 0 },
 			})
 			k.ctx = t.Context()
@@ -53,7 +55,8 @@ func TestNothingIsSentAfterTheTerm(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer hook.Close()
-			class := &class{name: "dns", object: &v1alpha1.DNSClass{}, hook: hook, batch: strings.HasPrefix(c.sentence, "several")}
+			class := &class{name: "dns", object: &v1alpha1.DNSClass{}, hook: hook,
+				batch: strings.HasPrefix(c.sentence, "several")}
 			k.classes["dns"] = class
 			waiting := workqueue.NewTypedDelayingQueue[slotKey]()
 			defer waiting.ShutDown()

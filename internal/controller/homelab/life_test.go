@@ -112,7 +112,8 @@ func (w *world) holdsLine(h *hook, want string) {
 func TestWhoMayHaveWhat(t *testing.T) {
 	h := newHook(t, "")
 	w := newWorld(t)
-	w.class("dns", h.URL, "allowed:", "- {namespaces: [~], names: [example.com, '*.example.com']}", "- {namespaces: [elsewhere]}")
+	w.class("dns", h.URL, "allowed:", "- {namespaces: [~], names: [example.com, '*.example.com']}",
+		"- {namespaces: [elsewhere]}")
 	w.record("yes", "dns", "A *.www example.com 192.0.2.1")
 	w.record("apex", "dns", "A @ example.com 192.0.2.1")
 	w.record("no", "dns", "A www example.net 192.0.2.1")
@@ -147,7 +148,8 @@ func TestWhatTheSchemaRefuses(t *testing.T) {
 		{"no secret", "server: http://dns\n  hmacAuth: {algorithm: SHA512}", false},
 		{"another algorithm", "server: http://dns\n  hmacAuth: {secret: x, algorithm: MD5}", false},
 	} {
-		err := w.try("apiVersion: dns.homelab.mortenolsen.pro/v1alpha1\nkind: DNSClass\nmetadata: {name: ~-schema}\nspec:\n  %s", c.spec)
+		err := w.try(
+			"apiVersion: dns.homelab.mortenolsen.pro/v1alpha1\nkind: DNSClass\nmetadata: {name: ~-schema}\nspec:\n  %s", c.spec)
 		if (err == nil) != c.fine {
 			t.Errorf("a class with %s: %v", c.sentence, err)
 		}
@@ -238,7 +240,8 @@ func (p *provider) Batch(ctx context.Context, operations []dnshook.Operation) []
 
 func TestManyRecordsGoOutTogether(t *testing.T) {
 	p := &provider{records: map[string]dnshook.Record{}}
-	handler, err := dnshook.NewHandler(dnshook.HandlerConfig{Provider: p, Now: time.Now, Keys: func() ([]dnshook.Key, error) { return []dnshook.Key{{Secret: []byte("a secret of sixteen")}}, nil }})
+	handler, err := dnshook.NewHandler(dnshook.HandlerConfig{Provider: p, Now: time.Now,
+		Keys: func() ([]dnshook.Key, error) { return []dnshook.Key{{Secret: []byte("a secret of sixteen")}}, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

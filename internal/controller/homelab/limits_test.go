@@ -29,10 +29,12 @@ func TestAClassAllowsNoMoreThanItsRecordsCanBeComparedWith(t *testing.T) {
 	}
 }
 
-// TestWhatNobodyReadsTakesNoMemory: an object may have a quarter of a megabyte of annotations, and any number of labels.
+// TestWhatNobodyReadsTakesNoMemory: an object may have a quarter of a megabyte of annotations, and any number of
+// labels.
 func TestWhatNobodyReadsTakesNoMemory(t *testing.T) {
 	var r v1alpha1.DNSRecord
-	r.Annotations = map[string]string{v1alpha1.DeletionPolicyAnnotation: v1alpha1.DeletionPolicyOrphan, "example.org/note": "x"}
+	r.Annotations = map[string]string{v1alpha1.DeletionPolicyAnnotation: v1alpha1.DeletionPolicyOrphan,
+		"example.org/note": "x"}
 	r.Labels = map[string]string{"example.org/label": "x"}
 	if _, err := CacheOptions(nil).DefaultTransform(&r); err != nil {
 		t.Fatal(err)

@@ -10,12 +10,12 @@ import (
 	"github.com/zonefold/zonefold/internal/controller"
 )
 
-// workersOfClass is how many calls of one server there are at a time. Every class has its own: one that is dead keeps nobody
-// else's.
+// workersOfClass is how many calls of one server there are at a time. Every class has its own: one that is dead keeps
+// nobody else's.
 const workersOfClass = 8
 
-// batchSize is how many records go out in one request, where the server takes that: fewer than it may take, since all of them
-// have to be done within the time-out of one call.
+// batchSize is how many records go out in one request, where the server takes that: fewer than it may take, since all
+// of them have to be done within the time-out of one call.
 const batchSize = 100
 
 // A line is the queue of the slots of a class that exists.
@@ -28,13 +28,15 @@ type line struct {
 	freed   chan struct{}   // one of them has ended
 }
 
-// Above as many turns of a class at a time there are full batches only: what comes meanwhile gathers, but for no longer than that.
+// Above as many turns of a class at a time there are full batches only: what comes meanwhile gathers, but for no longer
+// than that.
 const (
 	underWay  = 2
 	gatherFor = 50 * time.Millisecond
 )
 
-// wake has a slot looked at. Of a class that does not exist nothing is sent, and who is to leave something there need not wait. k.mu is held.
+// wake has a slot looked at. Of a class that does not exist nothing is sent, and who is to leave something there need
+// not wait. k.mu is held.
 func (k *Controller) wake(key slotKey) {
 	if l := k.line(key.class); l != nil {
 		l.queue.Add(key)
@@ -52,8 +54,8 @@ func (k *Controller) later(key slotKey, after time.Duration) {
 	}
 }
 
-// line returns the queue of a class, whose workers begin when all there is has been taken in; nil: the class does not exist, or the term is over.
-// k.mu is held.
+// line returns the queue of a class, whose workers begin when all there is has been taken in; nil: the class does not
+// exist, or the term is over. k.mu is held.
 func (k *Controller) line(class string) *line {
 	if l := k.lines[class]; l != nil {
 		return l
@@ -72,7 +74,8 @@ func (k *Controller) line(class string) *line {
 	return l
 }
 
-// leave drops a line with its last worker. A class that has come back meanwhile gets another one only now: one slot is in one hand.
+// leave drops a line with its last worker. A class that has come back meanwhile gets another one only now: one slot is
+// in one hand.
 func (k *Controller) leave(l *line) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -33,7 +33,8 @@ func (w *world) lose(class string) {
 	if err := w.live.Delete(w.ctx, c); err != nil {
 		w.t.Fatal(err)
 	}
-	err := w.live.Patch(w.ctx, c, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`)))
+	err := w.live.Patch(w.ctx, c, client.RawPatch("application/merge-patch+json",
+		[]byte(`{"metadata":{"finalizers":null}}`)))
 	if client.IgnoreNotFound(err) != nil {
 		w.t.Fatal(err)
 	}

@@ -15,11 +15,12 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// The mark of a record is the finalizer with the annotation that says its place. It is for objects without a status: one write, or none
-// where the API server marks new objects, instead of one for the finalizer and one for status.applied. Decision 0033 says why that is
-// enough, and why nobody gains anything by an annotation of his own.
+// The mark of a record is the finalizer with the annotation that says its place. It is for objects without a status:
+// one write, or none where the API server marks new objects, instead of one for the finalizer and one for
+// status.applied. Decision 0033 says why that is enough, and why nobody gains anything by an annotation of his own.
 
-// markOf reads the annotation of an object; nil: there is none that can be read. It does not tell of which server the place was.
+// markOf reads the annotation of an object; nil: there is none that can be read. It does not tell of which server the
+// place was.
 func markOf(o client.Object) *v1alpha1.Applied {
 	f := strings.Fields(o.GetAnnotations()[v1alpha1.AppliedAnnotation])
 	if len(f) != 4 {
@@ -70,7 +71,8 @@ func (k *Controller) putMark(ctx context.Context, r *record, place v1alpha1.Appl
 	k.mu.Unlock()
 	list := slices.DeleteFunc(slices.Clone(base.GetFinalizers()), func(f string) bool { return f == v1alpha1.Finalizer })
 	meta := map[string]any{
-		"finalizers": append(list, v1alpha1.Finalizer), "annotations": map[string]string{v1alpha1.AppliedAnnotation: textOf(place)},
+		"finalizers":  append(list, v1alpha1.Finalizer),
+		"annotations": map[string]string{v1alpha1.AppliedAnnotation: textOf(place)},
 	}
 	return k.patchMeta(ctx, base, meta, k.wrote(r))
 }
@@ -84,8 +86,9 @@ func (k *Controller) hold(w *want) {
 	}
 }
 
-// presume takes marks for evidence: who led before may have sent these records and not have come to their statuses. What its object could not
-// have sent now is none, and is told: a mark is no proof. Nothing was ever sent for a class that does not exist. Objects that come later nobody else has sent. k.mu is held.
+// presume takes marks for evidence: who led before may have sent these records and not have come to their statuses.
+// What its object could not have sent now is none, and is told: a mark is no proof. Nothing was ever sent for a class
+// that does not exist. Objects that come later nobody else has sent. k.mu is held.
 func (k *Controller) presume() {
 	rules := map[string][]zone.Rule{}
 	for name, c := range k.classes {

@@ -11,7 +11,8 @@ import (
 	"github.com/zonefold/zonefold/dnshook"
 )
 
-// marked makes a DNSRecord as the API server does with the chart's policy: with finalizer and annotation; "": with those of its spec.
+// marked makes a DNSRecord as the API server does with the chart's policy: with finalizer and annotation; "": with
+// those of its spec.
 func (w *world) marked(name, class, what, place string) {
 	w.t.Helper()
 	f := strings.Fields(what)
@@ -21,7 +22,8 @@ func (w *world) marked(name, class, what, place string) {
 	o := &v1alpha1.DNSRecord{}
 	o.Name, o.Namespace, o.Finalizers = name, w.ns, []string{v1alpha1.Finalizer}
 	o.Annotations = map[string]string{v1alpha1.AppliedAnnotation: place}
-	o.Spec = v1alpha1.DNSRecordSpec{Type: v1alpha1.RecordType(f[0]), Subdomain: f[1], Domain: f[2], Values: f[3:], DNSClassRef: v1alpha1.DNSClassRef{Name: w.ns + "-" + class}}
+	o.Spec = v1alpha1.DNSRecordSpec{Type: v1alpha1.RecordType(f[0]), Subdomain: f[1], Domain: f[2], Values: f[3:],
+		DNSClassRef: v1alpha1.DNSClassRef{Name: w.ns + "-" + class}}
 	if err := w.live.Create(w.ctx, o); err != nil {
 		w.t.Fatal(err)
 	}
@@ -89,8 +91,11 @@ func TestWhatADNSRecordCostsTheAPIServer(t *testing.T) {
 	}{
 		{"one that nobody has marked", func(name, what string) { w.record(name, "dns", what) }, "record, record/status"},
 		{"one that the API server has marked", func(name, what string) { w.marked(name, "dns", what, "") }, "record/status"},
-		{"one with the mark of another object", func(name, what string) { w.marked(name, "dns", what, w.ns+"-dns A example.com before") }, "record, record/status"},
-		{"one with a mark that says nothing", func(name, what string) { w.marked(name, "dns", what, "A") }, "record, record/status"},
+		{"one with the mark of another object", func(name, what string) {
+			w.marked(name, "dns", what, w.ns+"-dns A example.com before")
+		}, "record, record/status"},
+		{"one with a mark that says nothing", func(name, what string) { w.marked(name, "dns", what, "A") },
+			"record, record/status"},
 	} {
 		w.writes.take()
 		name := fmt.Sprint("r", len(c.sentence))
@@ -118,7 +123,8 @@ func TestAMarkGivesNobodyAnything(t *testing.T) {
 	w.record("owner", "dns", "A owned example.com 192.0.2.1")
 	w.until("owner", "Created True RecordCreated")
 	by := func(id dnshook.ID) {
-		h.records[id.String()] = dnshook.Record{Type: id.Type, Domain: id.Domain, Subdomain: id.Subdomain, Values: []string{"192.0.2.9"}, TTL: 60}
+		h.records[id.String()] = dnshook.Record{Type: id.Type, Domain: id.Domain, Subdomain: id.Subdomain, Values: []string{
+			"192.0.2.9"}, TTL: 60}
 	}
 	h.mu.Lock()
 	by(dnshook.ID{Type: "A", Domain: "example.net", Subdomain: "www"})
@@ -169,7 +175,8 @@ func TestANewSpecBeforeTheFirstStatus(t *testing.T) {
 	w.holds(h, "A two.example.com 300 192.0.2.1")
 }
 
-// TestANameThatIsNotAllowedAnyMore has a class be narrowed after a record was sent, and before the object had a status or the next term began.
+// TestANameThatIsNotAllowedAnyMore has a class be narrowed after a record was sent, and before the object had a status
+// or the next term began.
 func TestANameThatIsNotAllowedAnyMore(t *testing.T) {
 	for _, c := range []struct {
 		sentence string
@@ -197,7 +204,8 @@ func TestANameThatIsNotAllowedAnyMore(t *testing.T) {
 			}
 			w.start()
 			w.until("it", c.says)
-			if e := w.happened("FormerNotAllowed"); !strings.Contains(e, "www.example.com A") || !strings.Contains(e, w.ns+"-dns") || !strings.Contains(e, "remove it there") {
+			if e := w.happened("FormerNotAllowed"); !strings.Contains(e, "www.example.com A") ||
+				!strings.Contains(e, w.ns+"-dns") || !strings.Contains(e, "remove it there") {
 				t.Errorf("the event says %s", e)
 			}
 			w.holds(h, "A www.example.com 300 192.0.2.1")

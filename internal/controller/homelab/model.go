@@ -47,7 +47,8 @@ func serverOf(url string) string {
 
 // A record is what is known about a DNSRecord. Of what it has applied this is the truth: the cache may lag behind.
 type record struct {
-	writing controller.Turn // held while the object is written: each write is made of what the one before has left; goes before Controller.mu
+	// held while the object is written: each write is made of what the one before has left; goes before Controller.mu
+	writing controller.Turn
 
 	id     zone.ID
 	object *v1alpha1.DNSRecord // as the cache has it
@@ -90,7 +91,8 @@ func (r *record) decided() bool { return r.deleting() || r.settled == r.current(
 
 // unknown reports whether nobody can say what the object wants: then nothing of it is removed.
 func (r *record) unknown() bool {
-	return !r.deleting() && (!r.decided() || r.key == slotKey{} || !r.verdict.Accepted && r.verdict.Reason == zone.ReferenceNotFound)
+	return !r.deleting() && (!r.decided() || r.key == slotKey{} || !r.verdict.Accepted &&
+		r.verdict.Reason == zone.ReferenceNotFound)
 }
 
 // hopes reports whether the record may still get what it asks for: it is not refused, as far as that is decided.
@@ -106,8 +108,8 @@ func (r *record) evidence() []v1alpha1.Applied {
 	return append(slices.Clone(r.former), *r.applied)
 }
 
-// written lists what the stored object says that servers may have, which may be more than they have by now. Who leads next goes by it, and needs
-// the classes of it to let the object go.
+// written lists what the stored object says that servers may have, which may be more than they have by now. Who leads
+// next goes by it, and needs the classes of it to let the object go.
 func (r *record) written() []v1alpha1.Applied {
 	if !r.finalized {
 		return nil
@@ -151,8 +153,8 @@ type slot struct {
 	behind    *slotKey     // it waits until this one is removed
 }
 
-// attempts are what has become of the calls of one kind for a slot. Each kind has retries of its own: what an object has left may have to go while
-// its successor is refused.
+// attempts are what has become of the calls of one kind for a slot. Each kind has retries of its own: what an object
+// has left may have to go while its successor is refused.
 type attempts struct {
 	schedule
 	failure *failure
@@ -209,7 +211,8 @@ func (k *Controller) want(s *slot) (*want, bool) {
 		w.record.TTL = dialect.TTLOf(c.object.Spec.DefaultTTL)
 	}
 	id := w.record.ID()
-	w.place = v1alpha1.Applied{Class: s.key.class, Server: c.object.Spec.Server, Type: id.Type, Domain: id.Domain, Subdomain: id.Subdomain}
+	w.place = v1alpha1.Applied{Class: s.key.class, Server: c.object.Spec.Server, Type: id.Type, Domain: id.Domain,
+		Subdomain: id.Subdomain}
 	wire := w.record
 	if inRDATA(c.object) {
 		wire = wire.InRDATA()

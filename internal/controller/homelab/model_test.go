@@ -16,13 +16,15 @@ func TestTheAnswerToAWriteTellsThatSomebodyHasRemovedTheFinalizer(t *testing.T) 
 	if !r.finalized {
 		t.Fatal("an object with our finalizer has none")
 	}
-	new(Controller).wrote(r)(at("9")) // a status; the finalizer went with 8, which the cache brings when 9 is known already
+	// a status; the finalizer went with 8, which the cache brings when 9 is known already
+	new(Controller).wrote(r)(at("9"))
 	if r.finalized {
 		t.Error("the finalizer is thought to be there")
 	}
 }
 
-// TestWhatIsDoneOutlivesWhatIsLeft has a record become part of another set, and its former one be removed before its status was written.
+// TestWhatIsDoneOutlivesWhatIsLeft has a record become part of another set, and its former one be removed before its
+// status was written.
 func TestWhatIsDoneOutlivesWhatIsLeft(t *testing.T) {
 	left := v1alpha1.Applied{Class: "dns", Type: "TXT", Domain: "example.com", Subdomain: "text", Confirmed: true}
 	for _, c := range []struct {

@@ -19,10 +19,14 @@ type Numbers struct {
 // NewNumbers returns metrics that are not registered yet.
 func NewNumbers() *Numbers {
 	return &Numbers{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "zonefold", Subsystem: "dnshook", Name: "requests_total",
-			Help: "Calls of the servers of DNSClasses, by operation and by what came of them."}, []string{"class", "operation", "result"}),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "zonefold", Subsystem: "dnshook", Name: "request_seconds",
-			Help: "Time of one call of the server of a DNSClass.", Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 12)}, []string{"class", "operation"}),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "zonefold", Subsystem: "dnshook",
+			Name: "requests_total",
+			Help: "Calls of the servers of DNSClasses, by operation and by what came of them."}, []string{"class", "operation",
+			"result"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "zonefold", Subsystem: "dnshook",
+			Name: "request_seconds",
+			Help: "Time of one call of the server of a DNSClass.", Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 12)},
+			[]string{"class", "operation"}),
 		queue: prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "zonefold", Subsystem: "dnshook", Name: "queue",
 			Help: "Records of a DNSClass that wait for their turn."}, []string{"class"}),
 		records: prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "zonefold", Name: "dnsrecords",

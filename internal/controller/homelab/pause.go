@@ -9,8 +9,9 @@ import (
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 )
 
-// A pause is what a server has asked for in an answer about one record. It holds for all records of the class: what is due meanwhile waits here.
-// When it is over one slot goes alone, and the others follow unless that one is put off again.
+// A pause is what a server has asked for in an answer about one record. It holds for all records of the class: what is
+// due meanwhile waits here. When it is over one slot goes alone, and the others follow unless that one is put off
+// again.
 type pause struct {
 	until time.Time // nothing is sent before; zero: there is none
 	first slotKey   // it goes alone, to see; zero: none yet

@@ -60,7 +60,8 @@ func (k *Controller) next(s *slot) step {
 	return do
 }
 
-// wait is how long there is nothing to send yet, for what a slot is to hold and for the step that is next. k.mu is held.
+// wait is how long there is nothing to send yet, for what a slot is to hold and for the step that is next. k.mu is
+// held.
 func (k *Controller) wait(s *slot, w *want, do step) time.Duration {
 	now := k.Clock.Now()
 	if do.upsert != nil {
@@ -166,8 +167,8 @@ func (k *Controller) clear(s *slot) step {
 	return do
 }
 
-// stays reports whether something is not to be removed yet: what its object wants is not known, or it wants something else
-// that the server does not have yet.
+// stays reports whether something is not to be removed yet: what its object wants is not known, or it wants something
+// else that the server does not have yet.
 func (k *Controller) stays(h held) bool {
 	r := h.record
 	switch {
@@ -202,14 +203,16 @@ func (k *Controller) awaited(key slotKey) bool {
 	return false
 }
 
-// succeeded reports whether the record at the place is, under another class of the same server, the one that is wanted now.
+// succeeded reports whether the record at the place is, under another class of the same server, the one that is wanted
+// now.
 func (k *Controller) succeeded(h held) bool {
 	r := h.record
 	if r.deleting() || !r.verdict.Accepted {
 		return false
 	}
 	w, known := k.want(k.slot(r.key))
-	return known && w != nil && w.place.Class != h.place.Class && sameServer(w.place.Server, h.place.Server) && idOf(w.place) == idOf(h.place)
+	return known && w != nil && w.place.Class != h.place.Class && sameServer(w.place.Server, h.place.Server) &&
+		idOf(w.place) == idOf(h.place)
 }
 
 // inTheWay returns a slot that has to be empty before this one is filled.

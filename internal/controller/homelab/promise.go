@@ -8,8 +8,8 @@ import (
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 )
 
-// A promise is what the stored status of a record says that its server has, or may say: a write that was not answered may have arrived. Who
-// begins after a crash believes it, and so it is taken back before anything else is sent.
+// A promise is what the stored status of a record says that its server has, or may say: a write that was not answered
+// may have arrived. Who begins after a crash believes it, and so it is taken back before anything else is sent.
 type promise struct {
 	hash       string // "": nothing
 	generation int64  // of the object; from the next one on nobody believes it
@@ -30,13 +30,14 @@ func (r *record) believed() string {
 	return r.promise.hash
 }
 
-// patchTo gathers what a write is to change of the status. After a write without an answer nobody knows what is there: the next one names every
-// field, or what that one said might stay beside it. k.mu is held.
+// patchTo gathers what a write is to change of the status. After a write without an answer nobody knows what is there:
+// the next one names every field, or what that one said might stay beside it. k.mu is held.
 func (r *record) patchTo(status v1alpha1.DNSRecordStatus) map[string]any {
 	return recordPatch(r.status, status, r.unsure)
 }
 
-// misled returns a record whose status would be believed and be wrong once a step is done; nil: there is none. k.mu is held.
+// misled returns a record whose status would be believed and be wrong once a step is done; nil: there is none. k.mu is
+// held.
 func misled(s *slot, do step) *record {
 	for r := range s.holders {
 		hash := r.believed()
@@ -50,8 +51,8 @@ func misled(s *slot, do step) *record {
 	return nil
 }
 
-// remembered returns the hash that the server has confirmed before the operator was started, if that counts still: what somebody else has, or had,
-// there may have been sent since.
+// remembered returns the hash that the server has confirmed before the operator was started, if that counts still: what
+// somebody else has, or had, there may have been sent since.
 func remembered(s *slot, w *want) string {
 	for r := range s.holders {
 		if r != w.owner {

@@ -37,7 +37,8 @@ func TestAWriteTakesBackWhatOneThatWasNotAnsweredMayHaveSaid(t *testing.T) {
 		{"and what is known to be there, too", &promising, &promising, true, "h"},
 		{"nothing is written where nothing can have changed", &promising, &promising, false, false},
 	} {
-		r := load(&v1alpha1.DNSRecord{ObjectMeta: metav1.ObjectMeta{Generation: 1}, Status: v1alpha1.DNSRecordStatus{Applied: c.known, ObservedGeneration: 1}})
+		r := load(&v1alpha1.DNSRecord{ObjectMeta: metav1.ObjectMeta{Generation: 1},
+			Status: v1alpha1.DNSRecordStatus{Applied: c.known, ObservedGeneration: 1}})
 		r.unsure = c.unsure
 		said, named := r.patchTo(v1alpha1.DNSRecordStatus{Applied: c.next, ObservedGeneration: 1})["applied"]
 		var got any = named
@@ -97,28 +98,33 @@ func (s statuses) Patch(_ context.Context, o client.Object, p client.Patch, _ ..
 	return nil
 }
 
-// TestAnErrorThatNobodyHeardBeingStored has the status of a record that failed be stored without an answer, and the record be served before the
-// operator sees it.
+// TestAnErrorThatNobodyHeardBeingStored has the status of a record that failed be stored without an answer, and the
+// record be served before the operator sees it.
 func TestAnErrorThatNobodyHeardBeingStored(t *testing.T) {
 	api := &silentAPI{stored: map[string]any{}}
 	k := New(Config{
-		Client: api, Clock: clocktesting.NewFakeClock(time.Unix(1e9, 0)), Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(),
+		Client: api, Clock: clocktesting.NewFakeClock(time.Unix(1e9, 0)), Log: slog.New(slog.DiscardHandler),
+		Metrics: controller.NewMetrics(),
 		Numbers: NewNumbers(), Events: events.NewFakeRecorder(10),
 	})
 	k.ctx = t.Context()
 	r := load(&v1alpha1.DNSRecord{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "www", UID: "1", Generation: 1, Finalizers: []string{v1alpha1.Finalizer}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "www", UID: "1", Generation: 1,
+			Finalizers: []string{v1alpha1.Finalizer}},
 		Spec: v1alpha1.DNSRecordSpec{
-			Type: "A", Domain: "example.com", Subdomain: "www", Values: []string{"192.0.2.1"}, DNSClassRef: v1alpha1.DNSClassRef{Name: "dns"},
+			Type: "A", Domain: "example.com", Subdomain: "www", Values: []string{"192.0.2.1"},
+			DNSClassRef: v1alpha1.DNSClassRef{Name: "dns"},
 		},
 	})
 	k.mu.Lock()
-	k.classes["dns"] = &class{name: "dns", object: &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Server: "http://dns:7100"}}}
+	k.classes["dns"] = &class{name: "dns",
+		object: &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Server: "http://dns:7100"}}}
 	k.lines["dns"] = &line{class: "dns", queue: workqueue.NewTypedDelayingQueue[slotKey]()}
 	k.records[r.id] = r
 	k.reindex(r)
 	k.mu.Unlock()
-	r.settled, r.verdict = r.current(), zone.Verdict{Reason: zone.NotDelegated, Message: "DNSClass dns does not let namespace team have it."}
+	r.settled, r.verdict = r.current(), zone.Verdict{Reason: zone.NotDelegated, Message: "DNSClass dns does not let " +
+		"namespace team have it."}
 	api.silent = true
 	if err := k.writeRecord(t.Context(), r.id); err == nil || api.stored["error"] == nil {
 		t.Fatalf("the write of the failure ends with %v, and this is stored: %v", err, api.stored)
@@ -139,20 +145,24 @@ func TestAnErrorThatNobodyHeardBeingStored(t *testing.T) {
 	}
 }
 
-// TestAClassStaysForWhatAStatusSays has a class be deleted, and the server have nothing of its last record any more, which is not written yet.
+// TestAClassStaysForWhatAStatusSays has a class be deleted, and the server have nothing of its last record any more,
+// which is not written yet.
 func TestAClassStaysForWhatAStatusSays(t *testing.T) {
 	applied := v1alpha1.Applied{Class: "dns", Type: "A", Domain: "example.com", Subdomain: "www", Confirmed: true}
 	k := New(Config{
-		Client: &silentAPI{stored: map[string]any{}}, Clock: clocktesting.NewFakeClock(time.Unix(1e9, 0)), Log: slog.New(slog.DiscardHandler),
+		Client: &silentAPI{stored: map[string]any{}}, Clock: clocktesting.NewFakeClock(time.Unix(1e9, 0)),
+		Log:     slog.New(slog.DiscardHandler),
 		Metrics: controller.NewMetrics(), Numbers: NewNumbers(), Events: events.NewFakeRecorder(10),
 	})
 	k.ctx = t.Context()
 	r := load(&v1alpha1.DNSRecord{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "team", Name: "www", UID: "1", Generation: 2, Finalizers: []string{v1alpha1.Finalizer, "theirs/x"}, DeletionTimestamp: &metav1.Time{Time: time.Unix(9e8, 0)},
+			Namespace: "team", Name: "www", UID: "1", Generation: 2, Finalizers: []string{v1alpha1.Finalizer, "theirs/x"},
+			DeletionTimestamp: &metav1.Time{Time: time.Unix(9e8, 0)},
 		},
 		Spec: v1alpha1.DNSRecordSpec{
-			Type: "A", Domain: "example.com", Subdomain: "www", Values: []string{"192.0.2.1"}, DNSClassRef: v1alpha1.DNSClassRef{Name: "dns"},
+			Type: "A", Domain: "example.com", Subdomain: "www", Values: []string{"192.0.2.1"},
+			DNSClassRef: v1alpha1.DNSClassRef{Name: "dns"},
 		},
 		Status: v1alpha1.DNSRecordStatus{State: v1alpha1.StateCreated, Applied: &applied},
 	})

@@ -41,11 +41,14 @@ func reachOf(ctx context.Context, live client.Reader, o *v1alpha1.DNSClass) (rea
 		if name == "" {
 			name = "ca.crt"
 		}
-		if r.bundle, err = secretOf(ctx, live, o, v1alpha1.SecretRef{Name: ref.Name, Namespace: ref.Namespace, Key: name}); err != nil {
+		if r.bundle, err = secretOf(ctx, live, o, v1alpha1.SecretRef{Name: ref.Name, Namespace: ref.Namespace,
+			Key: name}); err != nil {
 			return reach{}, err
 		}
 		if !x509.NewCertPool().AppendCertsFromPEM(r.bundle) {
-			return reach{}, &errClass{fmt.Sprintf("DNSClass %s: the key %s of the Secret %s/%s holds no certificate in PEM; correct it.", o.Name, name, ref.Namespace, ref.Name)}
+			return reach{}, &errClass{fmt.Sprintf(
+				"DNSClass %s: the key %s of the Secret %s/%s holds no certificate in PEM; correct it.", o.Name, name, ref.Namespace,
+				ref.Name)}
 		}
 	}
 	return r, nil
@@ -55,7 +58,8 @@ func inRDATA(o *v1alpha1.DNSClass) bool { return o.Spec.NumbersIn == v1alpha1.Nu
 
 // dial makes a client; nothing is sent. Without a transport it has one of its own.
 func (r reach) dial(now func() time.Time, transport http.RoundTripper) (*dnshook.Client, error) {
-	cfg := dnshook.ClientConfig{Server: r.url, Timeout: r.wait, Now: now, Transport: transport, Inject: backend.Inject, CABundle: r.bundle, InRDATA: r.rdata}
+	cfg := dnshook.ClientConfig{Server: r.url, Timeout: r.wait, Now: now, Transport: transport, Inject: backend.Inject,
+		CABundle: r.bundle, InRDATA: r.rdata}
 	if r.key != nil {
 		cfg.Keys = func() (dnshook.Key, error) { return *r.key, nil }
 	}
@@ -97,16 +101,20 @@ func secretOf(ctx context.Context, live client.Reader, o *v1alpha1.DNSClass, ref
 	err := live.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, &s)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, &errSecret{text: fmt.Sprintf("DNSClass %s names the Secret %s/%s, which does not exist; create it.", o.Name, ref.Namespace, ref.Name)}
+		return nil, &errSecret{text: fmt.Sprintf("DNSClass %s names the Secret %s/%s, which does not exist; create it.",
+			o.Name, ref.Namespace, ref.Name)}
 	case apierrors.IsForbidden(err):
-		return nil, &errSecret{silent: true, text: fmt.Sprintf("DNSClass %s names the Secret %s/%s, which the operator may not read (%v); grant its ServiceAccount the right to get it.",
+		return nil, &errSecret{silent: true, text: fmt.Sprintf("DNSClass %s names the Secret %s/%s, which the operator may "+
+			"not read (%v); grant its ServiceAccount the right to get it.",
 			o.Name, ref.Namespace, ref.Name, err)}
 	case err != nil:
 		return nil, fmt.Errorf("reading the Secret %s/%s: %w", ref.Namespace, ref.Name, err)
 	}
 	value, ok := s.Data[ref.Key]
 	if !ok || len(value) == 0 {
-		return nil, &errSecret{text: fmt.Sprintf("DNSClass %s names the key %s of the Secret %s/%s, which it does not have; add it.", o.Name, ref.Key, ref.Namespace, ref.Name)}
+		return nil, &errSecret{text: fmt.Sprintf(
+			"DNSClass %s names the key %s of the Secret %s/%s, which it does not have; add it.", o.Name, ref.Key, ref.Namespace,
+			ref.Name)}
 	}
 	return value, nil
 }

@@ -63,7 +63,8 @@ func TestARecordThatCannotBeSentIsNotValid(t *testing.T) {
 	r.wanted, r.verdict = wanted, zone.Verdict{Reason: claim.Invalid.Reason, Message: claim.Invalid.Message}
 	k := &Controller{Config: Config{Clock: clocktesting.NewFakeClock(time.Unix(1e9, 0))}}
 	said := k.statusOf(r, k.account(r))
-	if c := said.Conditions[0]; c.Reason != "ValidationFailed" || said.Error.Code != "INVALID_VALUE" || said.State != v1alpha1.StateError {
+	if c := said.Conditions[0]; c.Reason != "ValidationFailed" || said.Error.Code != "INVALID_VALUE" ||
+		said.State != v1alpha1.StateError {
 		t.Errorf("it says %+v", said)
 	}
 	if said.FQDN != "www.example.com" {

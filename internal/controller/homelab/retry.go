@@ -76,6 +76,7 @@ func (s *schedule) failed(r Retry, now time.Time, p patience, after time.Duratio
 	if p == hopeless {
 		return fmt.Sprintf("It is tried again when the object, its DNSClass or its Secret changes, and every %s.", r.Slow)
 	}
-	return fmt.Sprintf("All retries failed (%d/%d); it is tried again when the object, its DNSClass, its Secret or the health of the server changes, and every %s.",
+	return fmt.Sprintf("All retries failed (%d/%d); it is tried again when the object, its DNSClass, its Secret or the "+
+		"health of the server changes, and every %s.",
 		r.MaxAttempts, r.MaxAttempts, r.Slow)
 }

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-var documented = Retry{BaseDelay: DefaultBaseDelay, MaxDelay: DefaultMaxDelay, MaxAttempts: DefaultMaxAttempts, Slow: DefaultHealthInterval}
+var documented = Retry{BaseDelay: DefaultBaseDelay, MaxDelay: DefaultMaxDelay, MaxAttempts: DefaultMaxAttempts,
+	Slow: DefaultHealthInterval}
 
 func TestTheBackoffOfTheDocument(t *testing.T) {
 	now := time.Unix(0, 0)

@@ -14,10 +14,12 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/homelab"
 )
 
-// waiting is how many timers of a fake clock there are while one record waits: each of the three queues has one beside its ticker.
+// waiting is how many timers of a fake clock there are while one record waits: each of the three queues has one beside
+// its ticker.
 const waiting = 6
 
-// early is how long before an attempt its witness goes. Its status may wait for a moment (2 s), and the timer of that counts too.
+// early is how long before an attempt its witness goes. Its status may wait for a moment (2 s), and the timer of that
+// counts too.
 const early = 3 * time.Second
 
 // A schedule is a record called it, a server that turns it away, and a clock that nobody but the test moves.
@@ -42,7 +44,8 @@ func newSchedule(t *testing.T, answers ...func(*clocktesting.FakeClock) answer) 
 		c.Clock, c.HealthInterval = s.clock, homelab.DefaultHealthInterval
 		c.Rand = func() float64 { return 0 } // the first checks are not spread
 		c.Retry = homelab.Retry{
-			BaseDelay: homelab.DefaultBaseDelay, MaxDelay: homelab.DefaultMaxDelay, MaxAttempts: homelab.DefaultMaxAttempts, Slow: homelab.DefaultHealthInterval,
+			BaseDelay: homelab.DefaultBaseDelay, MaxDelay: homelab.DefaultMaxDelay, MaxAttempts: homelab.DefaultMaxAttempts,
+			Slow: homelab.DefaultHealthInterval,
 		}
 	})
 	s.class("dns", s.hook.URL)
@@ -75,7 +78,8 @@ func (s *schedule) instants() (out []time.Time) {
 	return out
 }
 
-// attempted waits until there were n attempts, the operator has heard what came of each, and the next one is waited for.
+// attempted waits until there were n attempts, the operator has heard what came of each, and the next one is waited
+// for.
 func (s *schedule) attempted(n int) {
 	s.t.Helper()
 	s.eventually("the attempts", func() string {
@@ -178,14 +182,20 @@ func TestAttemptsAreMadeAtTheInstantsOfTheDocument(t *testing.T) {
 		words    string
 		pauses   []int
 	}{
-		{"a server that fails", []func(*clocktesting.FakeClock) answer{always(status(500, ""))}, documented, "Error False ServerError", "(5/5)", nil},
-		{"a server that hangs up", []func(*clocktesting.FakeClock) answer{always(hangUp)}, documented, "Error False ServerUnreachable", "(5/5)", nil},
-		{"a signature that is not taken", []func(*clocktesting.FakeClock) answer{always(status(401, ""))}, documented, "Error False AuthenticationFailed", "(5/5)", nil},
-		{"a record that is not taken", []func(*clocktesting.FakeClock) answer{always(status(400, ""))}, []time.Duration{10 * m, 10 * m}, "Error False ValidationFailed", "every 10m0s", nil},
+		{"a server that fails", []func(*clocktesting.FakeClock) answer{always(status(500, ""))}, documented,
+			"Error False ServerError", "(5/5)", nil},
+		{"a server that hangs up", []func(*clocktesting.FakeClock) answer{always(hangUp)}, documented,
+			"Error False ServerUnreachable", "(5/5)", nil},
+		{"a signature that is not taken", []func(*clocktesting.FakeClock) answer{always(status(401, ""))}, documented,
+			"Error False AuthenticationFailed", "(5/5)", nil},
+		{"a record that is not taken", []func(*clocktesting.FakeClock) answer{always(status(400, ""))},
+			[]time.Duration{10 * m, 10 * m}, "Error False ValidationFailed", "every 10m0s", nil},
 		{
 			"a server that says when to come back, which costs no retry",
-			[]func(*clocktesting.FakeClock) answer{always(status(503, "", "Retry-After", "7")), always(status(500, "")), in90s, always(status(429, "")), always(status(500, ""))},
-			[]time.Duration{7 * s, 5 * s, 90 * s, 60 * s, 10 * s, 20 * s}, "Error False ServerError", "retry 4/5", []int{0, 2, 3},
+			[]func(*clocktesting.FakeClock) answer{always(status(503, "", "Retry-After", "7")), always(status(500, "")), in90s,
+				always(status(429, "")), always(status(500, ""))},
+			[]time.Duration{7 * s, 5 * s, 90 * s, 60 * s, 10 * s, 20 * s}, "Error False ServerError", "retry 4/5",
+			[]int{0, 2, 3},
 		},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {

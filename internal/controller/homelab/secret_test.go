@@ -38,7 +38,8 @@ func TestASecretThatIsGoneStopsZonesAndOneThatCannotBeReadDoesNot(t *testing.T) 
 		{"one that the API server does not answer about", apierrors.NewTimeoutError("it takes too long", 1), false},
 	} {
 		class := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{
-			Server: "http://dns:7100", HMACAuth: &v1alpha1.HMACAuth{SecretRef: &v1alpha1.SecretRef{Name: "hmac", Namespace: "team", Key: "key"}},
+			Server: "http://dns:7100", HMACAuth: &v1alpha1.HMACAuth{SecretRef: &v1alpha1.SecretRef{Name: "hmac",
+				Namespace: "team", Key: "key"}},
 		}}
 		_, err := reachOf(t.Context(), secretReader{err: c.err}, class)
 		place := controller.Place{Name: "hook", Problem: outcomeOf("dns", err)}

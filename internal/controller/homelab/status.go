@@ -28,7 +28,8 @@ func bad(reason, code, message string) account {
 
 // pending is a record of which nothing has come yet.
 func pending(message string) account {
-	return account{v1alpha1.StatePending, controller.Outcome{Status: metav1.ConditionUnknown, Reason: ReasonPending, Message: message}, ""}
+	return account{v1alpha1.StatePending, controller.Outcome{Status: metav1.ConditionUnknown, Reason: ReasonPending,
+		Message: message}, ""}
 }
 
 // onItsWay is a record that is going to be sent.
@@ -48,7 +49,8 @@ func (k *Controller) account(r *record) account {
 	case r.wanted.Code != "":
 		return bad(ReasonValidationFailed, string(r.wanted.Code), v.Message+k.leftover(r))
 	case v.Reason == zone.ReferenceNotFound:
-		return bad(ReasonClassNotFound, codeClassNotFound, fmt.Sprintf("%s refers to DNSClass %s, which does not exist; create it or correct dnsClassRef.",
+		return bad(ReasonClassNotFound, codeClassNotFound, fmt.Sprintf(
+			"%s refers to DNSClass %s, which does not exist; create it or correct dnsClassRef.",
 			r.id, r.object.Spec.DNSClassRef.Name)+k.leftover(r))
 	case v.Reason == zone.NotDelegated:
 		return bad(ReasonInvalidConfiguration, codeNotAllowed, v.Message+k.leftover(r))
@@ -61,7 +63,8 @@ func (k *Controller) leftover(r *record) string {
 	if r.applied == nil || !r.applied.Confirmed {
 		return ""
 	}
-	return fmt.Sprintf(" What DNSClass %s took before, %s %s, may still be served.", r.applied.Class, idOf(*r.applied).FQDN(), r.applied.Type)
+	return fmt.Sprintf(" What DNSClass %s took before, %s %s, may still be served.", r.applied.Class,
+		idOf(*r.applied).FQDN(), r.applied.Type)
 }
 
 // standing is the account of a record that the World has accepted.
@@ -76,7 +79,8 @@ func (k *Controller) standing(r *record) account {
 	}
 	switch f := s.upserts.failure; {
 	case s.behind != nil: // what failed before is not tried now
-		text := fmt.Sprintf("It waits until DNSClass %s has %s no more, beside which it cannot stand.", s.key.class, title(*s.behind))
+		text := fmt.Sprintf("It waits until DNSClass %s has %s no more, beside which it cannot stand.", s.key.class,
+			title(*s.behind))
 		if other := k.slots[*s.behind]; other != nil && other.failure() != nil {
 			f = other.failure()
 			return bad(f.reason, f.code, text+" "+f.message)
@@ -127,7 +131,8 @@ func (k *Controller) leaving(r *record) account {
 	if len(evidence) == 0 {
 		return account{v1alpha1.StateDeleted, controller.Not(ReasonRecordDeleted, "No server has the record any more."), ""}
 	}
-	release := fmt.Sprintf(" The object stays until then; to have it go and leave the record where it is: kubectl annotate -n %s dnsrecord %s %s=%s",
+	release := fmt.Sprintf(" The object stays until then; to have it go and leave the record where it is: kubectl "+
+		"annotate -n %s dnsrecord %s %s=%s",
 		r.id.Namespace, r.id.Name, v1alpha1.DeletionPolicyAnnotation, v1alpha1.DeletionPolicyOrphan)
 	for _, a := range evidence {
 		what := fmt.Sprintf("%s %s has to be removed from the server of DNSClass %s", idOf(a).FQDN(), a.Type, a.Class)
@@ -162,7 +167,8 @@ func (k *Controller) statusOf(r *record, a account) v1alpha1.DNSRecordStatus {
 		out.Applied = &applied
 	}
 	if a.code != "" {
-		out.Error = &v1alpha1.RecordError{Code: a.code, Message: a.outcome.Message, Timestamp: ptr.To(metav1.NewTime(k.Clock.Now().Truncate(1e9)))}
+		out.Error = &v1alpha1.RecordError{Code: a.code, Message: a.outcome.Message,
+			Timestamp: ptr.To(metav1.NewTime(k.Clock.Now().Truncate(1e9)))}
 		if old := r.status.Error; old != nil && old.Code == a.code && old.Timestamp != nil {
 			out.Error.Timestamp = old.Timestamp
 		}
@@ -190,7 +196,8 @@ func recordPatch(before, after v1alpha1.DNSRecordStatus, all bool) map[string]an
 	set("observedGeneration", before.ObservedGeneration == after.ObservedGeneration, false, after.ObservedGeneration)
 	set("error", same(before.Error, after.Error), after.Error == nil, after.Error)
 	set("applied", same(before.Applied, after.Applied), after.Applied == nil, appliedPatch(after.Applied))
-	set("former", same(before.Former, after.Former) || len(before.Former)+len(after.Former) == 0, len(after.Former) == 0, after.Former)
+	set("former", same(before.Former, after.Former) || len(before.Former)+len(after.Former) == 0, len(after.Former) == 0,
+		after.Former)
 	return patch
 }
 
@@ -199,7 +206,8 @@ func appliedPatch(a *v1alpha1.Applied) map[string]any {
 	if a == nil {
 		return nil
 	}
-	out := map[string]any{"class": a.Class, "server": a.Server, "type": a.Type, "domain": a.Domain, "subdomain": a.Subdomain, "confirmed": nil, "hash": nil}
+	out := map[string]any{"class": a.Class, "server": a.Server, "type": a.Type, "domain": a.Domain,
+		"subdomain": a.Subdomain, "confirmed": nil, "hash": nil}
 	if a.Confirmed {
 		out["confirmed"] = true
 	}

@@ -20,9 +20,11 @@ func TestLateMessagesOfWhoLedBefore(t *testing.T) {
 		again    int  // removals
 		holds    []string
 	}{
-		{"what was removed is removed again, and what differs is put right", true, true, 1, []string{"A stays.example.com 300 192.0.2.1"}},
+		{"what was removed is removed again, and what differs is put right", true, true, 1, []string{
+			"A stays.example.com 300 192.0.2.1"}},
 		{"a server that tells nothing keeps old values only", false, true, 1, []string{"A stays.example.com 300 192.0.2.9"}},
-		{"nothing is asked when nobody can send anything", true, false, 0, []string{"A gone.example.com 300 192.0.2.1", "A stays.example.com 300 192.0.2.9"}},
+		{"nothing is asked when nobody can send anything", true, false, 0, []string{"A gone.example.com 300 192.0.2.1",
+			"A stays.example.com 300 192.0.2.9"}},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			h := newHook(t, "")

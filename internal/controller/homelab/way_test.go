@@ -14,7 +14,8 @@ func (h *hook) refuses(text string) {
 	})
 }
 
-// TestANameIsNotKeptByWhatCannotMove has an alias move to where its server does not take it, while somebody else gets the name that it had.
+// TestANameIsNotKeptByWhatCannotMove has an alias move to where its server does not take it, while somebody else gets
+// the name that it had.
 func TestANameIsNotKeptByWhatCannotMove(t *testing.T) {
 	h := newHook(t, "")
 	w := newWorld(t)
@@ -68,7 +69,8 @@ func TestWhoGoesDoesNotWaitForASuccessor(t *testing.T) {
 	w.holds(h, "A www.example.com 300 192.0.2.6")
 }
 
-// TestTwoOperationsAtOneNameHaveRetriesOfTheirOwn has the removal for who goes fail, and the upsert for who comes be refused.
+// TestTwoOperationsAtOneNameHaveRetriesOfTheirOwn has the removal for who goes fail, and the upsert for who comes be
+// refused.
 func TestTwoOperationsAtOneNameHaveRetriesOfTheirOwn(t *testing.T) {
 	h := newHook(t, "")
 	w := newWorld(t, quick)
@@ -146,7 +148,8 @@ func TestWhatWasConfirmedIsNotLetGo(t *testing.T) {
 	w.record("it", "dns", "A www example.com 192.0.2.1")
 	w.until("it", "Created True RecordCreated")
 	h.answers(func(rw http.ResponseWriter, r *http.Request) bool {
-		return r.Method == http.MethodDelete && status(400, `{"success":false,"error":{"code":"INVALID_DOMAIN","message":"no zone"}}`)(rw, r)
+		return r.Method == http.MethodDelete &&
+			status(400, `{"success":false,"error":{"code":"INVALID_DOMAIN","message":"no zone"}}`)(rw, r)
 	})
 	w.delete("it")
 	w.until("it", "Error False ValidationFailed")

@@ -17,8 +17,8 @@ type job struct {
 	step step
 }
 
-// mostLooks is how many of the slots of a turn are looked at when they were sent again: the others of the class wait. What is not looked at counts
-// as put right until the next audit.
+// mostLooks is how many of the slots of a turn are looked at when they were sent again: the others of the class wait.
+// What is not looked at counts as put right until the next audit.
 const mostLooks = 8
 
 // turn does the next step about slots.

@@ -45,7 +45,9 @@ func (k *Controller) prepare(ctx context.Context, r *record, place v1alpha1.Appl
 		k.mu.Unlock()
 		return nil
 	}
-	former = slices.DeleteFunc(former, func(a v1alpha1.Applied) bool { return a.Class == place.Class && idOf(a) == idOf(place) })
+	former = slices.DeleteFunc(former, func(a v1alpha1.Applied) bool {
+		return a.Class == place.Class && idOf(a) == idOf(place)
+	})
 	for i := range former {
 		former[i].Hash = ""
 	}
@@ -75,7 +77,8 @@ func (k *Controller) finalize(ctx context.Context, r *record, on bool) error {
 }
 
 // setFinalizer puts a finalizer on an object, or takes it off, and has the answer be noted while nothing else changes.
-func (k *Controller) setFinalizer(ctx context.Context, o client.Object, name string, on bool, wrote func(client.Object)) error {
+func (k *Controller) setFinalizer(ctx context.Context, o client.Object, name string, on bool,
+	wrote func(client.Object)) error {
 	got, err := k.objects.SetFinalizer(ctx, o, name, on)
 	if err != nil || got == o {
 		return err
@@ -180,13 +183,14 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 	return client.IgnoreNotFound(k.finalize(ctx, r, false))
 }
 
-// unwritten decides what follows from a status that was not written. The schema refuses every change of an object that an
-// older one has let in: there is nothing to write until the object changes.
+// unwritten decides what follows from a status that was not written. The schema refuses every change of an object that
+// an older one has let in: there is nothing to write until the object changes.
 func (k *Controller) unwritten(id zone.ID, err error) error {
 	if !apierrors.IsInvalid(err) {
 		return client.IgnoreNotFound(err)
 	}
-	k.Log.Warn("the API server takes no status of an object that its schema does not allow", "object", id.String(), "error", err)
+	k.Log.Warn("the API server takes no status of an object that its schema does not allow", "object", id.String(),
+		"error", err)
 	return &controller.Later{After: time.Hour}
 }
 

@@ -64,7 +64,8 @@ func (k *Controller) classStatus(c *class) v1alpha1.DNSClassStatus {
 			return o.Status // of an earlier run; the next check is on its way
 		}
 		message := "The server has not been asked for its health yet."
-		conditions.Set(controller.ConditionReady, controller.Outcome{Status: metav1.ConditionUnknown, Reason: ReasonPending, Message: message})
+		conditions.Set(controller.ConditionReady, controller.Outcome{Status: metav1.ConditionUnknown, Reason: ReasonPending,
+			Message: message})
 		out.Health = &v1alpha1.Health{Status: v1alpha1.HealthUnknown, Message: message}
 		out.Conditions = conditions.List()
 		return out
@@ -79,12 +80,16 @@ func (k *Controller) classStatus(c *class) v1alpha1.DNSClassStatus {
 
 // classPatch gathers the fields that differ. That it was asked again is worth a write once an interval.
 func (k *Controller) classPatch(before, after v1alpha1.DNSClassStatus) map[string]any {
-	same := equality.Semantic.DeepEqual(before.Conditions, after.Conditions) && before.ObservedGeneration == after.ObservedGeneration &&
-		before.Health != nil && after.Health != nil && before.Health.Status == after.Health.Status && before.Health.Message == after.Health.Message
-	if same && (after.LastHealthCheck == nil || before.LastHealthCheck != nil && after.LastHealthCheck.Sub(before.LastHealthCheck.Time) < k.HealthInterval*9/10) {
+	same := equality.Semantic.DeepEqual(before.Conditions, after.Conditions) &&
+		before.ObservedGeneration == after.ObservedGeneration &&
+		before.Health != nil && after.Health != nil && before.Health.Status == after.Health.Status &&
+		before.Health.Message == after.Health.Message
+	if same && (after.LastHealthCheck == nil || before.LastHealthCheck != nil &&
+		after.LastHealthCheck.Sub(before.LastHealthCheck.Time) < k.HealthInterval*9/10) {
 		return nil
 	}
-	patch := map[string]any{"conditions": after.Conditions, "observedGeneration": after.ObservedGeneration, "lastHealthCheck": nil}
+	patch := map[string]any{"conditions": after.Conditions, "observedGeneration": after.ObservedGeneration,
+		"lastHealthCheck": nil}
 	health := map[string]any{"status": after.Health.Status, "message": after.Health.Message, "lastCheck": nil}
 	if at := after.LastHealthCheck; at != nil {
 		patch["lastHealthCheck"], health["lastCheck"] = at, at

@@ -40,8 +40,8 @@ func Examiners(f *controller.Foresight) []controller.Examiner {
 	}
 }
 
-// zoneFaults are a Zone's own: what the controller refuses, and what it takes with a warning because it was there before it was
-// looked at.
+// zoneFaults are a Zone's own: what the controller refuses, and what it takes with a warning because it was there
+// before it was looked at.
 func zoneFaults(o client.Object) []string {
 	z, ok := o.(*v1alpha1.Zone)
 	if !ok {

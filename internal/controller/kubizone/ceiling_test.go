@@ -62,7 +62,8 @@ func TestACeilingTakesThePlaceOfTheKnownOneOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	var overtaken *backend.Overtaken
-	if err := old.raise(c, 164); !errors.As(err, &overtaken) || overtaken.Ceiling != 200 || backend.Class(err) != backend.ErrConflict {
+	if err := old.raise(c, 164); !errors.As(err, &overtaken) || overtaken.Ceiling != 200 ||
+		backend.Class(err) != backend.ErrConflict {
 		t.Errorf("once it knows better it says %v", err)
 	}
 	if err := old.raise(c, 216); err != nil {
@@ -71,8 +72,8 @@ func TestACeilingTakesThePlaceOfTheKnownOneOnly(t *testing.T) {
 	c.wantCeiling(216)
 }
 
-// TestALeaderThatHasSeenAnothersCeilingDoesNotTakeItForItsOwn has one look at the Zone, as it does for many reasons, between what its successor has
-// stored and what it asks for: its feed goes on from what it was told first.
+// TestALeaderThatHasSeenAnothersCeilingDoesNotTakeItForItsOwn has one look at the Zone, as it does for many reasons,
+// between what its successor has stored and what it asks for: its feed goes on from what it was told first.
 func TestALeaderThatHasSeenAnothersCeilingDoesNotTakeItForItsOwn(t *testing.T) {
 	for _, stored := range []bool{false, true} {
 		t.Run(fmt.Sprintf("one that has stored one itself: %t", stored), func(t *testing.T) {

@@ -61,7 +61,8 @@ func newCluster(t *testing.T) *cluster {
 		t.Fatal(err)
 	}
 	c.config.QPS = -1
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme, zonefold.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme,
+		zonefold.AddToScheme} {
 		if err := add(c.scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -75,9 +76,11 @@ func newCluster(t *testing.T) *cluster {
 		t.Fatal(err)
 	}
 	c.id = dialect.ZoneID(ns.Name, "org")
-	body := `{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"org"},"spec":{"domainName":"example.org."}}`
+	body :=
+		`{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"org"},"spec":{"domainName":"example.org."}}`
 	org := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "org"}}
-	if err := c.live.Patch(ctx, org, client.RawPatch(types.ApplyPatchType, []byte(body)), client.FieldOwner("test")); err != nil {
+	if err := c.live.Patch(ctx, org, client.RawPatch(types.ApplyPatchType, []byte(body)),
+		client.FieldOwner("test")); err != nil {
 		t.Fatal(err)
 	}
 	return c

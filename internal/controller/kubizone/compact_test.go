@@ -49,9 +49,11 @@ func TestCompactingChangesNothingThatIsRead(t *testing.T) {
 	}
 }
 
-// TestWhatNobodyReadsTakesNoMemory: an object may have a quarter of a megabyte of annotations, and any number of labels.
+// TestWhatNobodyReadsTakesNoMemory: an object may have a quarter of a megabyte of annotations, and any number of
+// labels.
 func TestWhatNobodyReadsTakesNoMemory(t *testing.T) {
-	meta := metav1.ObjectMeta{Name: "a", Namespace: "b", Annotations: map[string]string{}, Labels: map[string]string{v1alpha1.ParentZoneLabel: "x.y"}}
+	meta := metav1.ObjectMeta{Name: "a", Namespace: "b", Annotations: map[string]string{},
+		Labels: map[string]string{v1alpha1.ParentZoneLabel: "x.y"}}
 	for i := range 1000 {
 		meta.Annotations[fmt.Sprint("example.org/note", i)] = strings.Repeat("a", 250)
 		meta.Labels[fmt.Sprint("example.org/label", i)] = "a"
@@ -81,13 +83,15 @@ func TestRecordsThatSayTheSameShareIt(t *testing.T) {
 	if &a.Status.Conditions[0] != &b.Status.Conditions[0] {
 		t.Error("equal conditions are kept twice")
 	}
-	if &a.Status.Conditions[0] == &other.Status.Conditions[0] || len(a.Labels) != 1 || other.Status.Conditions[0].Message != "Refused by bind." {
+	if &a.Status.Conditions[0] == &other.Status.Conditions[0] || len(a.Labels) != 1 ||
+		other.Status.Conditions[0].Message != "Refused by bind." {
 		t.Errorf("different Records share what differs: %+v, %+v", a, other)
 	}
 }
 
 func TestCompactingLetsOtherThingsPass(t *testing.T) {
-	for _, o := range []any{"text", toolscache.DeletedFinalStateUnknown{Key: "a/b"}, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "s"}}} {
+	for _, o := range []any{"text", toolscache.DeletedFinalStateUnknown{Key: "a/b"},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "s"}}} {
 		if got, err := Compact()(o); err != nil || !cmp.Equal(got, o) {
 			t.Errorf("%v became %v, %v", o, got, err)
 		}

@@ -66,7 +66,8 @@ func sliceEntries(entries []v1alpha1.Entry) []zonefold.Entry {
 func zoneEntries(entries []zonefold.Entry) []v1alpha1.Entry {
 	out := make([]v1alpha1.Entry, 0, len(entries))
 	for _, e := range entries {
-		out = append(out, v1alpha1.Entry{FQDN: e.FQDN, Type: e.Type, Class: e.Class, TTL: v1alpha1.Number(e.TTL), RData: e.RData})
+		out = append(out, v1alpha1.Entry{FQDN: e.FQDN, Type: e.Type, Class: e.Class, TTL: v1alpha1.Number(e.TTL),
+			RData: e.RData})
 	}
 	return out
 }

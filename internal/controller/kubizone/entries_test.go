@@ -56,7 +56,8 @@ func TestAPageOfTheJournalIsReadAsItWasWritten(t *testing.T) {
 }
 
 func TestAPageThatSomebodyHasEditedLosesOnlyTheLinesThatSayNothing(t *testing.T) {
-	text := "x\n\nwww.example.org. many IN A 192.0.2.1\nwww.example.org. -1 IN A 192.0.2.1\nmail.example.org. 300 IN A 192.0.2.2"
+	text := "x\n\nwww.example.org. many IN A 192.0.2.1\nwww.example.org. -1 IN A 192.0.2.1\nmail.example.org. 300 " +
+		"IN A 192.0.2.2"
 	back := rr.Sets{}.Txn()
 	setsOf(back, entriesIn(text))
 	if got := back.Sets(); got.Len() != 1 {

@@ -27,7 +27,8 @@ func (k *Controller) gather(ctx context.Context) ([]toolscache.InformerSynced, e
 	}{
 		{&v1alpha1.Zone{}, controller.Handler(k.putZone, k.dropZone)},
 		{&v1alpha1.Record{}, controller.Handler(k.putRecord, k.dropRecord)},
-		{&zonefold.ZoneSlice{}, controller.Handler(func(_, s *zonefold.ZoneSlice) { k.sawSlice(s, false) }, func(s *zonefold.ZoneSlice) { k.sawSlice(s, true) })},
+		{&zonefold.ZoneSlice{}, controller.Handler(func(_, s *zonefold.ZoneSlice) { k.sawSlice(s, false) },
+			func(s *zonefold.ZoneSlice) { k.sawSlice(s, true) })},
 	} {
 		has, err := controller.Follow(ctx, k.Cache, f.object, f.handler)
 		if err != nil {
@@ -73,7 +74,8 @@ func (k *Controller) dropZone(z *v1alpha1.Zone) {
 func (k *Controller) putRecord(old, r *v1alpha1.Record) {
 	id := dialect.RecordID(r.Namespace, r.Name)
 	own := k.echo(id, r)
-	if old == nil || old.UID != r.UID || old.Generation != r.Generation || old.DeletionTimestamp.IsZero() != r.DeletionTimestamp.IsZero() {
+	if old == nil || old.UID != r.UID || old.Generation != r.Generation ||
+		old.DeletionTimestamp.IsZero() != r.DeletionTimestamp.IsZero() {
 		if r.DeletionTimestamp.IsZero() {
 			k.Core.PutClaim(dialect.ConvertRecord(r), versionOf(r))
 		} else {

@@ -50,7 +50,9 @@ func TestOnlyWhatTheWorldDecidesByReachesIt(t *testing.T) {
 		{"it is being deleted", func(r *v1alpha1.Record) { r.DeletionTimestamp = &metav1.Time{Time: noon} }, true},
 		{"somebody has changed a label", func(r *v1alpha1.Record) { r.Labels = map[string]string{"a": "b"} }, false},
 		{"we have written its status ourselves", func(r *v1alpha1.Record) { r.ResourceVersion = "9" }, false},
-		{"its spec has changed just before we wrote", func(r *v1alpha1.Record) { r.ResourceVersion, r.Generation = "8", r.Generation+1 }, true},
+		{"its spec has changed just before we wrote", func(r *v1alpha1.Record) {
+			r.ResourceVersion, r.Generation = "8", r.Generation+1
+		}, true},
 		{"it was deleted just before we wrote", func(r *v1alpha1.Record) {
 			r.ResourceVersion, r.DeletionTimestamp = "8", &metav1.Time{Time: noon}
 		}, true},
@@ -59,7 +61,8 @@ func TestOnlyWhatTheWorldDecidesByReachesIt(t *testing.T) {
 			k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{}})
 			go func() { _ = k.Core.Run(t.Context(), func(context.Context) bool { return true }) }()
 			r := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{
-				Namespace: "a", Name: "www", UID: types.UID("1"), Generation: 1, ResourceVersion: "7", CreationTimestamp: metav1.Time{Time: noon},
+				Namespace: "a", Name: "www", UID: types.UID("1"), Generation: 1, ResourceVersion: "7",
+				CreationTimestamp: metav1.Time{Time: noon},
 			}}
 			r.Spec = v1alpha1.RecordSpec{DomainName: "www.example.org.", Type: "A", RData: "192.0.2.1"}
 			k.putRecord(nil, r)
@@ -86,7 +89,8 @@ func TestOnlyWhatTheWorldDecidesByReachesIt(t *testing.T) {
 func settle(t *testing.T, k *Controller, sentinel string) {
 	t.Helper()
 	id := dialect.RecordID("a", sentinel)
-	k.Core.PutClaim(zone.Claim{ID: id, Where: zone.Where{Name: parse(t, sentinel+".example.org.")}, Type: rr.TypeA, Data: []string{"192.0.2.1"}}, controller.Version{UID: "1"})
+	k.Core.PutClaim(zone.Claim{ID: id, Where: zone.Where{Name: parse(t, sentinel+".example.org.")}, Type: rr.TypeA,
+		Data: []string{"192.0.2.1"}}, controller.Version{UID: "1"})
 	for {
 		if _, ok := k.Core.Verdict(id); ok {
 			return

@@ -23,7 +23,8 @@ func TestWhatHasLeftTheContentIsKnownUntilThatIsConfirmed(t *testing.T) {
 		ID: id, Created: noon, Where: zone.Where{Name: parse(t, "example.org.")}, TTL: 60,
 		Rules: []zone.Rule{{Zones: []dnsname.Pattern{all}, Records: []zone.RecordRule{{Pattern: all}}}},
 	}
-	x := zone.Claim{ID: dialect.RecordID("a", "x"), Where: zone.Where{Name: key.Name}, Type: rr.TypeA, Data: []string{"192.0.2.1"}}
+	x := zone.Claim{ID: dialect.RecordID("a", "x"), Where: zone.Where{Name: key.Name}, Type: rr.TypeA, Data: []string{
+		"192.0.2.1"}}
 	for _, c := range []struct {
 		name   string
 		change func(w *zone.World, step func())

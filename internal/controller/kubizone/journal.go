@@ -46,7 +46,8 @@ func journalPage(p page) *zonefold.ZoneSlice {
 		entries = entriesOf(entries, set)
 	}
 	return &zonefold.ZoneSlice{
-		ObjectMeta: metav1.ObjectMeta{Name: p.name}, Journal: true, Index: int32(p.index), Text: textOf(within(entries, maxStatus)),
+		ObjectMeta: metav1.ObjectMeta{Name: p.name}, Journal: true, Index: int32(p.index),
+		Text: textOf(within(entries, maxStatus)),
 	}
 }
 

@@ -35,7 +35,8 @@ func (m meanwhile) Patch(context.Context, client.Object, client.Patch, ...client
 	return nil
 }
 
-// TestTheLedgerIsWholeWhileMoreIsWritten: what is in it must be there in every moment, or a set of ours counts as somebody else's.
+// TestTheLedgerIsWholeWhileMoreIsWritten: what is in it must be there in every moment, or a set of ours counts as
+// somebody else's.
 func TestTheLedgerIsWholeWhileMoreIsWritten(t *testing.T) {
 	id, writes := dialect.ZoneID("a", "org"), 0
 	gone := apexOf(t, rr.TypeA, "192.0.2.1")
@@ -94,8 +95,9 @@ func TestWhatTheLedgerKnowsOfASet(t *testing.T) {
 		{
 			name: "a set of which nothing is known", set: apexOf(t, rr.TypeA, "192.0.2.1"),
 		}, {
-			name: "other data of a known set are no news: the key says whose it is", base: setsFor(t, apexOf(t, rr.TypeA, "192.0.2.1")),
-			set: apexOf(t, rr.TypeA, "192.0.2.2"), known: true, all: []string{"192.0.2.1"},
+			name: "other data of a known set are no news: the key says whose it is",
+			base: setsFor(t, apexOf(t, rr.TypeA, "192.0.2.1")),
+			set:  apexOf(t, rr.TypeA, "192.0.2.2"), known: true, all: []string{"192.0.2.1"},
 		}, {
 			name: "of other data the newer ones count", base: setsFor(t, apexOf(t, rr.TypeA, "192.0.2.1")),
 			journal: setsFor(t, apexOf(t, rr.TypeA, "192.0.2.2")),
@@ -107,7 +109,8 @@ func TestWhatTheLedgerKnowsOfASet(t *testing.T) {
 			name: "a name server that left is still known", base: setsFor(t, apexOf(t, rr.TypeNS, one, two)),
 			set: apexOf(t, rr.TypeNS, one), known: true, all: []string{one, two},
 		}, {
-			name: "name servers of the status and of the journal are known together", base: setsFor(t, apexOf(t, rr.TypeNS, one)),
+			name:    "name servers of the status and of the journal are known together",
+			base:    setsFor(t, apexOf(t, rr.TypeNS, one)),
 			journal: setsFor(t, apexOf(t, rr.TypeNS, two)),
 			set:     apexOf(t, rr.TypeNS, one, two), known: true, all: []string{one, two},
 		},
@@ -135,7 +138,8 @@ func TestAPageIsOnlySuperfluousWhenItSaysNothingMore(t *testing.T) {
 		{"an empty page", rr.Sets{}, true},
 		{"a page with older data of a set", setsFor(t, apexOf(t, rr.TypeA, "192.0.2.9")), true},
 		{"a page with a set that is gone", setsFor(t, apexOf(t, rr.TypeMX, "10 mail.example.org.")), false},
-		{"a page with a name server that is gone", setsFor(t, apexOf(t, rr.TypeNS, "ns1.example.org.", "ns9.example.org.")), false},
+		{"a page with a name server that is gone", setsFor(t, apexOf(t, rr.TypeNS, "ns1.example.org.", "ns9.example.org.")),
+			false},
 	} {
 		if got := contained(c.page, status); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)

@@ -30,8 +30,9 @@ func encoded(s string) int {
 	return n
 }
 
-// within returns entries that fit into one object. Where they do not, the largest sets lose their data, name servers last, and are
-// there by name and type alone: who has the right to one name must not keep a zone from being written down.
+// within returns entries that fit into one object. Where they do not, the largest sets lose their data, name servers
+// last, and are there by name and type alone: who has the right to one name must not keep a zone from being written
+// down.
 func within(entries []v1alpha1.Entry, limit int) []v1alpha1.Entry {
 	type span struct{ from, to, size int } // one set
 	var sets []span

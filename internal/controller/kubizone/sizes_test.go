@@ -36,8 +36,8 @@ func hugeSets(t *testing.T, n int) rr.Sets {
 	return txn.Sets()
 }
 
-// TestLargeRecordsFitIntoTheirObjects: a tenant with a few names and very large data would else keep the zone of all from being written
-// down, and so, among foreign sets, from being published.
+// TestLargeRecordsFitIntoTheirObjects: a tenant with a few names and very large data would else keep the zone of all
+// from being written down, and so, among foreign sets, from being published.
 func TestLargeRecordsFitIntoTheirObjects(t *testing.T) {
 	sets := hugeSets(t, 300)
 	var entries []v1alpha1.Entry
@@ -73,7 +73,8 @@ func TestTheSizeOfAnEntryIsThatOfItsJSON(t *testing.T) {
 }
 
 func TestEntriesThatFitStayAsTheyAre(t *testing.T) {
-	entries := []v1alpha1.Entry{{FQDN: "a.", Type: "A", RData: "192.0.2.1"}, {FQDN: "a.", Type: "A", RData: "192.0.2.2"}, {FQDN: "b.", Type: "TXT", RData: `"x"`}}
+	entries := []v1alpha1.Entry{{FQDN: "a.", Type: "A", RData: "192.0.2.1"}, {FQDN: "a.", Type: "A", RData: "192.0.2.2"},
+		{FQDN: "b.", Type: "TXT", RData: `"x"`}}
 	if got := within(entries, maxStatus); len(got) != 3 {
 		t.Errorf("%v", got)
 	}
@@ -95,7 +96,8 @@ func TestAllEntriesAreInTheStatusWhileTheyFit(t *testing.T) {
 	}
 	k := &Controller{Config: Config{Clock: &stopped{now: noon}}, zoneStates: map[zone.ID]*zoneState{}}
 	patch, id := map[string]any{}, dialect.ZoneID("a", "org")
-	if err := k.flush(t.Context(), id, &v1alpha1.Zone{}, zone.Snapshot{Name: mustName(t, "example.org."), Sets: txn.Sets()}, patch); err != nil {
+	if err := k.flush(t.Context(), id, &v1alpha1.Zone{},
+		zone.Snapshot{Name: mustName(t, "example.org."), Sets: txn.Sets()}, patch); err != nil {
 		t.Fatal(err)
 	}
 	if entries, ok := patch["entries"].([]v1alpha1.Entry); !ok || len(entries) != 5001 || patch["slices"] != nil {

@@ -32,7 +32,8 @@ func (k *Controller) applySlice(ctx context.Context, id zone.ID, z *v1alpha1.Zon
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("reading ZoneSlice %s/%s: %w", slice.Namespace, slice.Name, err)
 	}
-	if err == nil && k.sliceCurrent(id, &have) && have.Text == slice.Text && equality.Semantic.DeepEqual(have.Entries, slice.Entries) {
+	if err == nil && k.sliceCurrent(id, &have) && have.Text == slice.Text &&
+		equality.Semantic.DeepEqual(have.Entries, slice.Entries) {
 		k.sliceWritten(id, slice.Name, objects.Version(&have))
 		return nil
 	}
@@ -40,7 +41,8 @@ func (k *Controller) applySlice(ctx context.Context, id zone.ID, z *v1alpha1.Zon
 	slice.Labels = map[string]string{zonefold.ZoneLabel: labelValue(z.Name)}
 	owner := true
 	slice.OwnerReferences = []metav1.OwnerReference{{
-		APIVersion: v1alpha1.GroupVersion.String(), Kind: "Zone", Name: z.Name, UID: z.UID, Controller: &owner, BlockOwnerDeletion: &owner,
+		APIVersion: v1alpha1.GroupVersion.String(), Kind: "Zone", Name: z.Name, UID: z.UID, Controller: &owner,
+		BlockOwnerDeletion: &owner,
 	}}
 	k.sliceWriting(id, slice.Name)
 	got, err := k.objects.Apply(ctx, slice, "content", slice, nil)
@@ -54,7 +56,8 @@ func (k *Controller) applySlice(ctx context.Context, id zone.ID, z *v1alpha1.Zon
 
 // writeSlices writes the slices that changed and returns how many there are, and how
 // many entries of how many octets they hold.
-func (k *Controller) writeSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s zone.Snapshot) (parts int32, count, size int, err error) {
+func (k *Controller) writeSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zone,
+	s zone.Snapshot) (parts int32, count, size int, err error) {
 	n := sliceCount(s.Sets.Len(), int(z.Status.Slices))
 	k.mu.Lock()
 	state := k.zoneState(id)
@@ -80,7 +83,8 @@ func (k *Controller) writeSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zo
 			}
 		}
 		slice := &zonefold.ZoneSlice{
-			ObjectMeta: metav1.ObjectMeta{Name: sliceName(z, "slice", i)}, Index: int32(i), Entries: sliceEntries(within(entries, maxStatus)),
+			ObjectMeta: metav1.ObjectMeta{Name: sliceName(z, "slice", i)}, Index: int32(i),
+			Entries: sliceEntries(within(entries, maxStatus)),
 		}
 		if err := k.applySlice(ctx, id, z, slice); err != nil {
 			k.mu.Lock()
@@ -127,7 +131,8 @@ const dropped = math.MaxUint64 - 1
 // slicesOf lists the slices that a Zone owns, from the cache.
 func (k *Controller) slicesOf(ctx context.Context, z *v1alpha1.Zone) ([]zonefold.ZoneSlice, error) {
 	var list zonefold.ZoneSliceList
-	err := k.Client.List(ctx, &list, client.InNamespace(z.Namespace), client.MatchingLabels{zonefold.ZoneLabel: labelValue(z.Name)})
+	err := k.Client.List(ctx, &list, client.InNamespace(z.Namespace),
+		client.MatchingLabels{zonefold.ZoneLabel: labelValue(z.Name)})
 	if err != nil {
 		return nil, fmt.Errorf("listing the ZoneSlices of Zone %s/%s: %w", z.Namespace, z.Name, err)
 	}

@@ -49,7 +49,11 @@ func TestWhatAnObjectIsTold(t *testing.T) {
 			"Accepted=True/Accepted Served=False/Pending Ready=False/Pending"},
 		{"what a cut hides is not served, whatever the servers have", occluded, served,
 			"Accepted=True/Accepted Served=False/Occluded Ready=False/Occluded"},
-		{"what deserves a look is ready all the same", func() zone.Verdict { v := warned; v.Notes = v.Notes[:1]; return v }(), served,
+		{"what deserves a look is ready all the same", func() zone.Verdict {
+			v := warned
+			v.Notes = v.Notes[:1]
+			return v
+		}(), served,
 			"Accepted=True/Accepted Served=True/Served Ready=True/Ready Warning=True/NoNameServers"},
 		{"being hidden is no warning but a state", warned, served,
 			"Accepted=True/Accepted Served=False/Occluded Ready=False/Occluded Warning=True/NoNameServers"},
@@ -62,14 +66,18 @@ func TestWhatAnObjectIsTold(t *testing.T) {
 }
 
 func TestAConditionKeepsItsTimeForAsLongAsItsStatus(t *testing.T) {
-	first := recordStatus(controller.Conditions{Generation: 1, Now: noon}, accepted, controller.Not(controller.ReasonPending, ""))
-	second := recordStatus(controller.Conditions{Old: first.Conditions, Generation: 2, Now: noon.Add(time.Hour)}, accepted, served)
-	for kind, want := range map[string]time.Time{"Accepted": noon, "Served": noon.Add(time.Hour), "Ready": noon.Add(time.Hour)} {
+	first := recordStatus(controller.Conditions{Generation: 1, Now: noon}, accepted,
+		controller.Not(controller.ReasonPending, ""))
+	second := recordStatus(controller.Conditions{Old: first.Conditions, Generation: 2, Now: noon.Add(time.Hour)}, accepted,
+		served)
+	for kind, want := range map[string]time.Time{"Accepted": noon, "Served": noon.Add(time.Hour),
+		"Ready": noon.Add(time.Hour)} {
 		if got := condition(second.Conditions, kind); got == nil || !got.LastTransitionTime.Time.Equal(want) {
 			t.Errorf("%s has changed at %v, want %v", kind, got, want)
 		}
 	}
-	third := recordStatus(controller.Conditions{Old: second.Conditions, Generation: 2, Now: noon.Add(2 * time.Hour)}, accepted, served)
+	third := recordStatus(controller.Conditions{Old: second.Conditions, Generation: 2, Now: noon.Add(2 * time.Hour)},
+		accepted, served)
 	if patch := recordPatch(second, third); len(patch) > 0 {
 		t.Errorf("an hour later, when nothing has changed, it is written: %v", patch)
 	}
@@ -82,16 +90,19 @@ func TestWhatAZoneIsToldOfItsBackends(t *testing.T) {
 	at := controller.Delivered{Place: "bind", Zone: parse(t, "example.org.")}
 	out := controller.ZoneOutcome{Served: served, Places: []controller.PlaceOutcome{
 		{Delivered: at, Serial: 2026010200},
-		{Delivered: controller.Delivered{Place: "knot", Zone: at.Zone}, Reason: controller.ReasonUnavailable, Message: "No answer."},
+		{Delivered: controller.Delivered{Place: "knot", Zone: at.Zone}, Reason: controller.ReasonUnavailable,
+			Message: "No answer."},
 	}}
 	status := zoneStatus(controller.Conditions{Now: noon}, accepted, out, 4)
-	if got, want := told(status.Conditions), "Accepted=True/Accepted Served=True/Served Ready=True/Ready Sliced=True/InSlices"; got != want {
+	if got, want := told(status.Conditions),
+		"Accepted=True/Accepted Served=True/Served Ready=True/Ready Sliced=True/InSlices"; got != want {
 		t.Errorf("it is told %s, want %s", got, want)
 	}
 	is(t, status.Backends, `
 - {name: bind, fqdn: example.org., serial: 2026010200}
 - {name: knot, fqdn: example.org., reason: Unavailable, message: No answer.}`)
-	if status = zoneStatus(controller.Conditions{Now: noon}, accepted, out, 0); condition(status.Conditions, "Sliced") != nil {
+	if status = zoneStatus(controller.Conditions{Now: noon}, accepted, out, 0); condition(status.Conditions,
+		"Sliced") != nil {
 		t.Error("a Zone whose status has everything says that it has not")
 	}
 }
@@ -117,7 +128,8 @@ func is(t *testing.T, got any, want string) {
 }
 
 func TestAPatchHoldsWhatDiffersOnly(t *testing.T) {
-	before := v1alpha1.RecordStatus{FQDN: "www.example.org.", ObservedGeneration: 1, Conditions: []metav1.Condition{{Type: "Ready", Status: "True"}}}
+	before := v1alpha1.RecordStatus{FQDN: "www.example.org.", ObservedGeneration: 1,
+		Conditions: []metav1.Condition{{Type: "Ready", Status: "True"}}}
 	for _, c := range []struct {
 		name   string
 		change func(*v1alpha1.RecordStatus)
@@ -140,20 +152,26 @@ func TestAPatchHoldsWhatDiffersOnly(t *testing.T) {
 func TestAPatchOfAZoneHoldsWhatDiffersOnly(t *testing.T) {
 	serial := v1alpha1.Number(7)
 	entries := []v1alpha1.Entry{{FQDN: "example.org.", Type: "A", Class: "IN", TTL: 60, RData: "192.0.2.1"}}
-	before := v1alpha1.ZoneStatus{FQDN: "example.org.", ObservedGeneration: 1, Hash: "h", Serial: &serial, Entries: entries, EntryCount: 1}
+	before := v1alpha1.ZoneStatus{FQDN: "example.org.", ObservedGeneration: 1, Hash: "h", Serial: &serial,
+		Entries: entries, EntryCount: 1}
 	for _, c := range []struct {
 		name          string
 		change        func(*v1alpha1.ZoneStatus)
 		want, content string
 	}{
 		{"nothing", func(*v1alpha1.ZoneStatus) {}, `{}`, `{}`},
-		{"a name and a generation", func(s *v1alpha1.ZoneStatus) { s.FQDN, s.ObservedGeneration = "", 2 }, `{fqdn: null, observedGeneration: 2}`, `{}`},
+		{"a name and a generation", func(s *v1alpha1.ZoneStatus) { s.FQDN, s.ObservedGeneration = "", 2 },
+			`{fqdn: null, observedGeneration: 2}`, `{}`},
 		{"a Backend", func(s *v1alpha1.ZoneStatus) { s.Backends = []v1alpha1.ZoneBackend{{Name: "b", FQDN: "example.org."}} },
 			`{backends: [{name: b, fqdn: example.org.}]}`, `{}`},
-		{"a serial that another number of the same value holds", func(s *v1alpha1.ZoneStatus) { same := serial; s.Serial = &same }, `{}`, `{}`},
+		{"a serial that another number of the same value holds", func(s *v1alpha1.ZoneStatus) {
+			same := serial
+			s.Serial = &same
+		}, `{}`, `{}`},
 		{"a serial", func(s *v1alpha1.ZoneStatus) { other := serial + 1; s.Serial = &other }, `{}`, `{serial: 8}`},
 		{"a hash", func(s *v1alpha1.ZoneStatus) { s.Hash = "i" }, `{}`, `{hash: i}`},
-		{"slices", func(s *v1alpha1.ZoneStatus) { s.Entries, s.Slices, s.EntryCount = nil, 2, 300 }, `{}`, `{entries: null, entryCount: 300, slices: 2}`},
+		{"slices", func(s *v1alpha1.ZoneStatus) { s.Entries, s.Slices, s.EntryCount = nil, 2, 300 }, `{}`,
+			`{entries: null, entryCount: 300, slices: 2}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			after, content := before, map[string]any{}

@@ -92,7 +92,9 @@ func (s *store) Hold(ctx context.Context, id zone.ID, where []controller.Deliver
 		return &controller.Later{After: cacheLag}
 	}
 	now := object(z)
-	if missing := slices.ContainsFunc(where, func(w controller.Delivered) bool { return !slices.Contains(deliveredOf(z), w) }); missing {
+	if missing := slices.ContainsFunc(where, func(w controller.Delivered) bool {
+		return !slices.Contains(deliveredOf(z), w)
+	}); missing {
 		var list []v1alpha1.ZoneBackend
 		for _, w := range where {
 			list = append(list, v1alpha1.ZoneBackend{Name: w.Place, FQDN: w.Zone.String(), Reason: controller.ReasonPending})

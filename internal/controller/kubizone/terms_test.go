@@ -57,7 +57,8 @@ func TestAnOldLeaderDoesNotOverwriteWhatTheNewOneHasWrittenDown(t *testing.T) {
 	c.eventually("what the old leader wrote late", func() string { return after.lacks(c, "one", "two", "late") })
 }
 
-// TestALateStatusDoesNotEraseWhereAZoneIs has a former leader, whose cache is late, say where a Zone is after its successor has.
+// TestALateStatusDoesNotEraseWhereAZoneIs has a former leader, whose cache is late, say where a Zone is after its
+// successor has.
 func TestALateStatusDoesNotEraseWhereAZoneIs(t *testing.T) {
 	own := controller.Delivered{Place: "own", Zone: parse(t, "example.org.")}
 	one := controller.Delivered{Place: "one", Zone: own.Zone}
@@ -66,7 +67,8 @@ func TestALateStatusDoesNotEraseWhereAZoneIs(t *testing.T) {
 			return (*store)(old.Controller).Hold(c.ctx, c.id, []controller.Delivered{one})
 		},
 		"after it has published": func(c *cluster, old *leader, z *v1alpha1.Zone) error {
-			return old.patchStatus(c.ctx, c.id, z, map[string]any{"backends": []v1alpha1.ZoneBackend{{Name: "one", FQDN: "example.org."}}})
+			return old.patchStatus(c.ctx, c.id, z,
+				map[string]any{"backends": []v1alpha1.ZoneBackend{{Name: "one", FQDN: "example.org."}}})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,7 +99,8 @@ func TestALateStatusDoesNotEraseWhereAZoneIs(t *testing.T) {
 
 // TestWhoMayNotBeTheLeaderAnyMoreWritesNoStatusOfAZone has one wake up that sees what its successor has written.
 func TestWhoMayNotBeTheLeaderAnyMoreWritesNoStatusOfAZone(t *testing.T) {
-	k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{}, Leads: func() bool { return false }})
+	k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{},
+		Leads: func() bool { return false }})
 	err := k.patchStatus(t.Context(), dialect.ZoneID("a", "org"), &v1alpha1.Zone{}, map[string]any{"backends": nil})
 	if !errors.Is(err, objects.ErrNotLeading) {
 		t.Errorf("it writes one: %v", err)

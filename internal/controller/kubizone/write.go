@@ -103,7 +103,8 @@ func (k *Controller) unwritten(id zone.ID, err error) error {
 	if !apierrors.IsInvalid(err) {
 		return client.IgnoreNotFound(err)
 	}
-	k.Log.Warn("the API server takes no status of an object that its schema does not allow; an event tells what is wrong", "object", id.String(), "error", err)
+	k.Log.Warn("the API server takes no status of an object that its schema does not allow; an event tells what is wrong",
+		"object", id.String(), "error", err)
 	return &controller.Later{After: time.Hour}
 }
 
@@ -140,7 +141,8 @@ func (k *Controller) tell(o object, before, after []metav1.Condition) {
 			continue
 		}
 		same := was != nil && was.Status == is.Status && was.Reason == is.Reason
-		quiet := slices.Contains([]string{controller.ReasonPending, controller.ReasonNotAccepted, controller.ReasonObserving}, is.Reason)
+		quiet := slices.Contains([]string{controller.ReasonPending, controller.ReasonNotAccepted, controller.ReasonObserving},
+			is.Reason)
 		if _, record := o.(*v1alpha1.Record); record && kind == controller.ConditionServed {
 			// What concerns the whole zone is told once, by the Zone: that it fails, and that it is over.
 			quiet = quiet || !ofOneRecord(is) && !ofOneRecord(was)
@@ -149,7 +151,8 @@ func (k *Controller) tell(o object, before, after []metav1.Condition) {
 		case same || quiet:
 		case is.Status == metav1.ConditionFalse:
 			k.Events.Eventf(o, nil, "Warning", is.Reason, kind, "%s", controller.Note(is.Message))
-		case was != nil && was.Status == metav1.ConditionFalse && was.Reason != controller.ReasonPending && was.Reason != controller.ReasonNotAccepted:
+		case was != nil && was.Status == metav1.ConditionFalse && was.Reason != controller.ReasonPending &&
+			was.Reason != controller.ReasonNotAccepted:
 			k.Events.Eventf(o, nil, "Normal", is.Reason, kind, "%s", controller.Note(is.Message))
 		}
 	}

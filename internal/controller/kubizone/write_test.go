@@ -28,17 +28,21 @@ func TestWhatSettlesByItselfIsNotWorthAWrite(t *testing.T) {
 		{"what is served is told at once", []look{{0, controller.ReasonServed, 1, false}}},
 		{"what a server does not answer to is told at once", []look{{0, controller.ReasonUnavailable, 1, false}}},
 		{"what is on its way is not told before the grace is over", []look{
-			{0, controller.ReasonPending, 1, true}, {grace / 2, controller.ReasonPending, 1, true}, {grace / 2, controller.ReasonPending, 1, false},
+			{0, controller.ReasonPending, 1, true}, {grace / 2, controller.ReasonPending, 1, true},
+			{grace / 2, controller.ReasonPending, 1, false},
 		}},
 		{"a refusal that passes within the grace is never told", []look{
 			{0, controller.ReasonRejected, 1, true}, {grace / 2, controller.ReasonServed, 1, false},
 		}},
-		{"a refusal that lasts is told", []look{{0, controller.ReasonRejected, 1, true}, {grace, controller.ReasonRejected, 1, false}}},
+		{"a refusal that lasts is told", []look{{0, controller.ReasonRejected, 1, true},
+			{grace, controller.ReasonRejected, 1, false}}},
 		{"a refusal after a long time on the way has a grace of its own", []look{
-			{0, controller.ReasonPending, 1, true}, {grace, controller.ReasonPending, 1, false}, {0, controller.ReasonRejected, 1, true},
+			{0, controller.ReasonPending, 1, true}, {grace, controller.ReasonPending, 1, false},
+			{0, controller.ReasonRejected, 1, true},
 		}},
 		{"a new generation has a grace of its own", []look{
-			{0, controller.ReasonPending, 1, true}, {grace, controller.ReasonPending, 2, true}, {grace, controller.ReasonPending, 2, false},
+			{0, controller.ReasonPending, 1, true}, {grace, controller.ReasonPending, 2, true},
+			{grace, controller.ReasonPending, 2, false},
 		}},
 		{"a refusal that was told and comes back within the grace waits again", []look{
 			{0, controller.ReasonRejected, 1, true}, {grace, controller.ReasonRejected, 1, false},

@@ -127,7 +127,8 @@ func (k *Controller) labelZone(ctx context.Context, id zone.ID, z *v1alpha1.Zone
 // slices it writes itself, before the status that counts them. It returns what the
 // cluster will hold when the patch is written, nil if that stays as it is, and Later
 // when there is more to write that has to wait.
-func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, out outcome, patch map[string]any) (*zone.Snapshot, error) {
+func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, out outcome,
+	patch map[string]any) (*zone.Snapshot, error) {
 	if err := k.restorePages(ctx, id, z); err != nil {
 		return nil, err
 	}
@@ -182,7 +183,8 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	return &snapshot, nil
 }
 
-// serials adds to the patch of a Zone's status which serials may have been used. It returns Later while that is not final.
+// serials adds to the patch of a Zone's status which serials may have been used. It returns Later while that is not
+// final.
 func (k *Controller) serials(id zone.ID, z *v1alpha1.Zone, out outcome, flushed bool, patch map[string]any) error {
 	if lowered(z.Status.SerialCeiling, out.ceiling) {
 		patch["serialCeiling"] = out.ceiling
@@ -218,7 +220,8 @@ func clearContent(z *v1alpha1.Zone, patch map[string]any) *zone.Snapshot {
 }
 
 // flush writes the slices of a large zone and puts into patch what goes into the status.
-func (k *Controller) flush(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s zone.Snapshot, patch map[string]any) error {
+func (k *Controller) flush(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s zone.Snapshot,
+	patch map[string]any) error {
 	entries := []v1alpha1.Entry{soaEntry(s.Name, s.SOA)}
 	size, small := sizeOf(entries[0]), true
 	for set := range s.Sets.All() {

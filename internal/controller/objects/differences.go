@@ -5,8 +5,8 @@ import (
 	"reflect"
 )
 
-// Differences returns the JSON merge patch (RFC 7386) that makes one value of another: an object in it has what differs,
-// and null for what the new value has not. It is empty if both say the same. Lists are replaced whole.
+// Differences returns the JSON merge patch (RFC 7386) that makes one value of another: an object in it has what
+// differs, and null for what the new value has not. It is empty if both say the same. Lists are replaced whole.
 func Differences(before, after any) (map[string]any, error) {
 	was, err := Fields(before)
 	if err != nil {

@@ -28,8 +28,8 @@ type Writer struct {
 	Wrote  func(kind, what string) // counts writes
 }
 
-// A Patch changes fields of an object, as a JSON merge patch (RFC 7386): what it leaves out stays as it is. It has fields
-// of the status, of the metadata, or of the object, and nothing else beside them.
+// A Patch changes fields of an object, as a JSON merge patch (RFC 7386): what it leaves out stays as it is. It has
+// fields of the status, of the metadata, or of the object, and nothing else beside them.
 type Patch struct {
 	Of      client.Object // as it was read: another object under its name is left alone
 	Exactly bool          // this version of it: whoever has written since is not overwritten
@@ -84,16 +84,17 @@ type Operation struct {
 	Value any    `json:"value"`
 }
 
-// PatchStatus sends a JSON patch of the status of an object, and returns the metadata of the answer. A test that fails is
-// an error that apierrors.IsInvalid knows.
+// PatchStatus sends a JSON patch of the status of an object, and returns the metadata of the answer. A test that fails
+// is an error that apierrors.IsInvalid knows.
 func (w *Writer) PatchStatus(ctx context.Context, of client.Object, operations ...Operation) (client.Object, error) {
 	all := append([]Operation{{"test", "/metadata/uid", of.GetUID()}}, operations...)
 	return w.send(ctx, message{of: of, what: "status", kind: types.JSONPatchType, body: all})
 }
 
-// Apply has fields of an object be as they are wanted, by server-side apply: what was applied before and is not wanted any
-// more goes. wanted says its kind and name. It returns the answer, in into if that is not nil.
-func (w *Writer) Apply(ctx context.Context, of client.Object, what string, wanted any, into client.Object) (client.Object, error) {
+// Apply has fields of an object be as they are wanted, by server-side apply: what was applied before and is not wanted
+// any more goes. wanted says its kind and name. It returns the answer, in into if that is not nil.
+func (w *Writer) Apply(ctx context.Context, of client.Object, what string, wanted any,
+	into client.Object) (client.Object, error) {
 	return w.send(ctx, message{of: of, what: what, kind: types.ApplyPatchType, body: wanted, into: into})
 }
 

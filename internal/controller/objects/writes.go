@@ -46,8 +46,8 @@ func (w *Writes) Lag(version uint64) (lags, came bool) {
 }
 
 // Saw notes a version that the cache has brought, and reports whether it is one that we wrote ourselves and that nobody
-// waits for. A version that somebody else has made right before a write of ours is none, although the cache brings it when
-// our write is known already.
+// waits for. A version that somebody else has made right before a write of ours is none, although the cache brings it
+// when our write is known already.
 func (w *Writes) Saw(version uint64) (echo bool) {
 	w.seen = version
 	echo = slices.Contains(w.coming, version)

@@ -14,9 +14,20 @@ func TestWrites(t *testing.T) {
 	}{
 		{"what we wrote is an echo", func(w *Writes) bool { w.Wrote(9); return w.Saw(9) }, true},
 		{"what somebody wrote after us is none", func(w *Writes) bool { w.Wrote(9); return w.Saw(10) }, false},
-		{"what somebody wrote right before us is none, although our write is known", func(w *Writes) bool { w.Wrote(9); return w.Saw(8) }, false},
-		{"each of two writes is one", func(w *Writes) bool { w.Wrote(9); w.Wrote(11); return w.Saw(9) && !w.Saw(10) && w.Saw(11) }, true},
-		{"an echo that came before the answer is none", func(w *Writes) bool { w.Saw(9); w.Wrote(9); return w.Saw(9) }, false},
+		{"what somebody wrote right before us is none, although our write is known", func(w *Writes) bool {
+			w.Wrote(9)
+			return w.Saw(8)
+		}, false},
+		{"each of two writes is one", func(w *Writes) bool {
+			w.Wrote(9)
+			w.Wrote(11)
+			return w.Saw(9) && !w.Saw(10) && w.Saw(11)
+		}, true},
+		{"an echo that came before the answer is none", func(w *Writes) bool {
+			w.Saw(9)
+			w.Wrote(9)
+			return w.Saw(9)
+		}, false},
 		{"who waits for our last write hears of it", func(w *Writes) bool {
 			w.Wrote(9)
 			lags, came := w.Lag(8)

@@ -9,8 +9,9 @@ import (
 	"github.com/zonefold/zonefold/internal/bind9"
 )
 
-// maxElements is how many elements the address match lists of a server may have together, when the lists of spec.acls stand in the place of
-// their names. Lists that name lists could otherwise be more than any memory holds, and more than a ConfigMap does.
+// maxElements is how many elements the address match lists of a server may have together, when the lists of spec.acls
+// stand in the place of their names. Lists that name lists could otherwise be more than any memory holds, and more than
+// a ConfigMap does.
 const maxElements = 1024
 
 // accessLists are the lists of spec.acls, by which the lists of one server are resolved.
@@ -24,8 +25,8 @@ func newAccessLists(named map[string]v1beta1.ACL) *accessLists {
 	return &accessLists{named: named, resolved: map[string][]string{}, left: maxElements}
 }
 
-// resolve puts what a list of spec.acls holds in the place of its name, and checks the result, so that an error names the field
-// that the user wrote.
+// resolve puts what a list of spec.acls holds in the place of its name, and checks the result, so that an error names
+// the field that the user wrote.
 func (l *accessLists) resolve(field string, entries []string) ([]string, error) {
 	out, err := l.expand(field, entries, nil)
 	if err != nil {
@@ -56,8 +57,10 @@ func (l *accessLists) expand(field string, entries, above []string) ([]string, e
 			}
 		}
 		if len(out)+len(inner) > l.left {
-			return nil, fmt.Errorf("%s makes the lists of a server longer than they may be: with the lists of spec.acls in the place of their names "+
-				"they have more than %d elements together; shorten them, or write networks in the place of addresses", field, maxElements)
+			return nil, fmt.Errorf(
+				"%s makes the lists of a server longer than they may be: with the lists of spec.acls in the place of their names "+
+					"they have more than %d elements together; shorten them, or write networks in the place of addresses", field,
+				maxElements)
 		}
 		out = append(out, inner...)
 	}
@@ -67,7 +70,8 @@ func (l *accessLists) expand(field string, entries, above []string) ([]string, e
 // list resolves one of spec.acls, once.
 func (l *accessLists) list(name string, above []string) ([]string, error) {
 	if slices.Contains(above, name) {
-		return nil, fmt.Errorf("spec.acls.%s names itself, through %s; take one of the names out", name, strings.Join(above, ", "))
+		return nil, fmt.Errorf("spec.acls.%s names itself, through %s; take one of the names out", name, strings.Join(above,
+			", "))
 	}
 	if out, ok := l.resolved[name]; ok {
 		return out, nil
@@ -88,7 +92,9 @@ func opposite(field, name string, elements []string) ([]string, error) {
 	out := make([]string, len(elements))
 	for i, e := range elements {
 		if strings.HasPrefix(e, "!") {
-			return nil, fmt.Errorf("%s: !%s is the opposite of a list that has exceptions itself (%s); write the entries instead", field, name, e)
+			return nil,
+				fmt.Errorf("%s: !%s is the opposite of a list that has exceptions itself (%s); write the entries instead", field,
+					name, e)
 		}
 		out[i] = "!" + e
 	}

@@ -45,21 +45,28 @@ func TestListsThatNameListsHaveABudget(t *testing.T) {
 		elements int // of allow-query
 		wrong    string
 	}{
-		{"1,024 elements are taken", v1beta1.CommonSpec{ACLs: flat, Global: global(v1beta1.Bind9Config{AllowQuery: wide})}, 1024, ""},
-		{"one more is not", v1beta1.CommonSpec{ACLs: flat, Global: global(v1beta1.Bind9Config{AllowQuery: append(slices.Clone(wide), "::1")})}, 0,
+		{"1,024 elements are taken", v1beta1.CommonSpec{ACLs: flat, Global: global(v1beta1.Bind9Config{AllowQuery: wide})},
+			1024, ""},
+		{"one more is not", v1beta1.CommonSpec{ACLs: flat,
+			Global: global(v1beta1.Bind9Config{AllowQuery: append(slices.Clone(wide), "::1")})}, 0,
 			"spec.global.allowQuery"},
-		{"nor where another list of the server has it", v1beta1.CommonSpec{ACLs: flat, Global: global(v1beta1.Bind9Config{AllowQuery: wide, AllowTransfer: v1beta1.ACL{"::1"}})}, 0,
+		{"nor where another list of the server has it", v1beta1.CommonSpec{ACLs: flat,
+			Global: global(v1beta1.Bind9Config{AllowQuery: wide, AllowTransfer: v1beta1.ACL{"::1"}})}, 0,
 			"spec.global.allowTransfer"},
-		{"four lists of 64 entries, each of which names the next", v1beta1.CommonSpec{ACLs: nestOf(4, 64), Global: global(v1beta1.Bind9Config{AllowQuery: v1beta1.ACL{"list0"}})}, 0,
+		{"four lists of 64 entries, each of which names the next",
+			v1beta1.CommonSpec{ACLs: nestOf(4, 64), Global: global(v1beta1.Bind9Config{AllowQuery: v1beta1.ACL{"list0"}})}, 0,
 			"spec.acls.list2"},
-		{"32 lists of two entries each", v1beta1.CommonSpec{ACLs: nestOf(32, 2), Global: global(v1beta1.Bind9Config{AllowQuery: v1beta1.ACL{"list0"}})}, 0,
+		{"32 lists of two entries each", v1beta1.CommonSpec{ACLs: nestOf(32, 2),
+			Global: global(v1beta1.Bind9Config{AllowQuery: v1beta1.ACL{"list0"}})}, 0,
 			"more than 1024 elements"},
-		{"32 lists of one entry each are few elements", v1beta1.CommonSpec{ACLs: nestOf(32, 1), Global: global(v1beta1.Bind9Config{AllowQuery: v1beta1.ACL{"list0"}})}, 1, ""},
+		{"32 lists of one entry each are few elements", v1beta1.CommonSpec{ACLs: nestOf(32, 1),
+			Global: global(v1beta1.Bind9Config{AllowQuery: v1beta1.ACL{"list0"}})}, 1, ""},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			files, err := clusterFiles(&c.spec)
 			if c.wrong != "" {
-				if err == nil || !strings.Contains(err.Error(), c.wrong) || !strings.Contains(err.Error(), "1024") || len(err.Error()) > 500 {
+				if err == nil || !strings.Contains(err.Error(), c.wrong) || !strings.Contains(err.Error(), "1024") ||
+					len(err.Error()) > 500 {
 					t.Errorf("the error is %v, without %q", err, c.wrong)
 				}
 				return
@@ -77,7 +84,8 @@ func TestListsThatNameListsHaveABudget(t *testing.T) {
 func TestAListIsVisitedOnce(t *testing.T) {
 	lists := nestOf(31, 64)
 	lists["list30"] = v1beta1.ACL{} // none: whatever names it has no elements
-	source := configSource{path: "spec.global", config: &v1beta1.Bind9Config{AllowQuery: v1beta1.ACL{"list0"}}, role: v1beta1.RolePrimary, acls: lists}
+	source := configSource{path: "spec.global", config: &v1beta1.Bind9Config{AllowQuery: v1beta1.ACL{"list0"}},
+		role: v1beta1.RolePrimary, acls: lists}
 	o, err := source.options()
 	if err != nil || len(o.AllowQuery) != 0 {
 		t.Errorf("the list has %d elements, %v", len(o.AllowQuery), err)

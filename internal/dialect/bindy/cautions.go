@@ -10,20 +10,28 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 )
 
-// Cautions are what about a server works and deserves a look. They are no refusals: a Service may be reached from a network of one's own only.
+// Cautions are what about a server works and deserves a look. They are no refusals: a Service may be reached from a
+// network of one's own only.
 func (p *Plan) Cautions(of string) []Trouble { return append(p.exposures(of), p.unused(of)...) }
 
 // unused are fields that are taken since manifests of the existing Bindy have them, and do nothing there either.
 func (p *Plan) unused(of string) []Trouble {
 	var out []Trouble
 	if len(p.Instance.Spec.PrimaryServers) > 0 {
-		out = append(out, Trouble{v1beta1.ReasonNotUsed, Sentence("%s has primaryServers, which are not used, as in the existing Bindy: a secondary has its zones from the primaries of its own cluster; take them out", of)})
+		out = append(out, Trouble{v1beta1.ReasonNotUsed,
+			Sentence("%s has primaryServers, which are not used, as in the existing Bindy: a secondary has its zones from the "+
+				"primaries of its own cluster; take them out", of)})
 	}
 	if p.Parent != nil && len(p.Parent.Spec.RNDCSecretRefs) > 0 {
-		out = append(out, Trouble{v1beta1.ReasonNotUsed, Sentence("%s has no key from rndcSecretRefs of its cluster, which are not used, as in the existing Bindy; name the Secret in %s.rndcKey.secretRef", of, p.Role)})
+		out = append(out, Trouble{v1beta1.ReasonNotUsed,
+			Sentence("%s has no key from rndcSecretRefs of its cluster, which are not used, as in the existing Bindy; name "+
+				"the Secret in %s.rndcKey.secretRef", of, p.Role)})
 	}
-	if source, err := p.KeySource(); err == nil && source.Key != nil && source.Key.Secret != nil && len(source.Key.Secret.Data)+len(source.Key.Secret.StringData) > 0 {
-		out = append(out, Trouble{v1beta1.ReasonNotUsed, Sentence("%s has no key from the text of secret in %s, which is not used, as in the existing Bindy: it has a generated one; make a Secret, and name it in secretRef", of, source.Field)})
+	if source, err := p.KeySource(); err == nil && source.Key != nil && source.Key.Secret != nil &&
+		len(source.Key.Secret.Data)+len(source.Key.Secret.StringData) > 0 {
+		out = append(out, Trouble{v1beta1.ReasonNotUsed,
+			Sentence("%s has no key from the text of secret in %s, which is not used, as in the existing Bindy: it has a "+
+				"generated one; make a Secret, and name it in secretRef", of, source.Field)})
 	}
 	return out
 }
@@ -33,8 +41,11 @@ func (p *Plan) exposures(of string) []Trouble {
 	var out []Trouble
 	hidden := hidesClients(&p.Service.Spec)
 	if hidden {
-		out = append(out, Trouble{v1beta1.ReasonClientsHidden, Sentence("%s has a Service of type %s without externalTrafficPolicy Local, so that BIND sees addresses of nodes in the place of clients': "+
-			"its rate limit does not count them, and addresses in allowQuery and allowTransfer are those of nodes; set externalTrafficPolicy: Local, or let in by key", of, p.Service.Spec.Type)})
+		out = append(out, Trouble{v1beta1.ReasonClientsHidden,
+			Sentence("%s has a Service of type %s without externalTrafficPolicy Local, so that BIND sees addresses of nodes "+
+				"in the place of clients': "+
+				"its rate limit does not count them, and addresses in allowQuery and allowTransfer are those of nodes; set "+
+				"externalTrafficPolicy: Local, or let in by key", of, p.Service.Spec.Type)})
 	}
 	if p.refs.NamedConf != "" || p.refs.NamedConfOptions != "" || !p.options.Recursion {
 		return out
@@ -42,11 +53,15 @@ func (p *Plan) exposures(of string) []Trouble {
 	const way = "list the networks of its clients in allowQuery, or set recursion to false"
 	switch list := p.options.AllowQuery; {
 	case slices.ContainsFunc(list, isAnybody):
-		out = append(out, Trouble{v1beta1.ReasonOpenResolver, Sentence("%s resolves the names of others for whoever reaches it, and so sends large answers to whomever somebody else pretends to be: "+
-			"recursion is true, and allowQuery has everybody in it; %s", of, way)})
+		out = append(out, Trouble{v1beta1.ReasonOpenResolver,
+			Sentence("%s resolves the names of others for whoever reaches it, and so sends large answers to whomever somebody "+
+				"else pretends to be: "+
+				"recursion is true, and allowQuery has everybody in it; %s", of, way)})
 	case list == nil && hidden:
-		out = append(out, Trouble{v1beta1.ReasonOpenResolver, Sentence("%s resolves the names of others for clients that it takes for its own node: recursion is true, there is no allowQuery, "+
-			"and all clients have addresses of nodes; set externalTrafficPolicy: Local, and %s", of, way)})
+		out = append(out, Trouble{v1beta1.ReasonOpenResolver,
+			Sentence("%s resolves the names of others for clients that it takes for its own node: recursion is true, there is "+
+				"no allowQuery, "+
+				"and all clients have addresses of nodes; set externalTrafficPolicy: Local, and %s", of, way)})
 	}
 	return out
 }
@@ -64,8 +79,10 @@ func isAnybody(entry string) bool {
 // A Caution is what about the servers that an object asks for works and deserves a look.
 type Caution struct{ Reason, Message string }
 
-// Cautions are those of a cluster, provider or instance that has no faults; what an instance has from its cluster parent finds, as for [Faults].
-func Cautions(o Object, s Settings, parentOf func(namespace, name string) (kind string, spec *v1beta1.CommonSpec)) (out []Caution) {
+// Cautions are those of a cluster, provider or instance that has no faults; what an instance has from its cluster
+// parent finds, as for [Faults].
+func Cautions(o Object, s Settings,
+	parentOf func(namespace, name string) (kind string, spec *v1beta1.CommonSpec)) (out []Caution) {
 	switch o := o.(type) {
 	case *v1beta1.ClusterBind9Provider:
 		return fleetCautions(Describe(v1beta1.KindProvider, keyOf(o)), o.Name, &o.Spec.CommonSpec, s)

@@ -16,20 +16,28 @@ func TestWhatAboutAServerDeservesALook(t *testing.T) {
 		{"nothing said", `{}`, ""},
 		{"a load balancer", `{primary: {service: {spec: {type: LoadBalancer}}}}`, hidden},
 		{"ports of nodes", `{primary: {service: {spec: {type: NodePort, externalTrafficPolicy: Cluster}}}}`, hidden},
-		{"one that keeps the addresses of clients", `{primary: {service: {spec: {type: LoadBalancer, externalTrafficPolicy: Local}}}}`, ""},
+		{"one that keeps the addresses of clients",
+			`{primary: {service: {spec: {type: LoadBalancer, externalTrafficPolicy: Local}}}}`, ""},
 		{"recursion for those nearby, which is BIND's own default", `{global: {recursion: true}}`, ""},
 		{"recursion for everybody", `{global: {recursion: true, allowQuery: [any]}}`, open},
-		{"recursion for everybody, by a list", `{acls: {all: ["!192.0.2.1", 0.0.0.0/0]}, global: {recursion: true, allowQuery: [all]}}`, open},
+		{"recursion for everybody, by a list",
+			`{acls: {all: ["!192.0.2.1", 0.0.0.0/0]}, global: {recursion: true, allowQuery: [all]}}`, open},
 		{"recursion for some", `{global: {recursion: true, allowQuery: [192.0.2.0/24, "!any"]}}`, ""},
 		{"recursion for nobody", `{acls: {none_: []}, global: {recursion: true, allowQuery: [none_]}}`, ""},
-		{"recursion where nodes stand for clients", `{global: {recursion: true}, primary: {service: {spec: {type: NodePort}}}}`, hidden + " " + open},
+		{"recursion where nodes stand for clients",
+			`{global: {recursion: true}, primary: {service: {spec: {type: NodePort}}}}`, hidden + " " + open},
 		{"no recursion for everybody", `{global: {allowQuery: [any]}}`, ""},
 		{"keys that nothing uses", `{rndcSecretRefs: [{name: transfer-key}]}`, unused},
-		{"keys that nothing uses, and recursion for everybody", `{rndcSecretRefs: [{name: transfer-key}], global: {recursion: true, allowQuery: [any]}}`, open + " " + unused},
-		{"a key whose text is in the spec", `{primary: {rndcKey: {secret: {metadata: {name: mine}, stringData: {secret: c2VjcmV0}}}}}`, unused},
-		{"a key whose text is in the spec, of the other role", `{secondary: {rndcKey: {secret: {metadata: {name: mine}, data: {secret: c2VjcmV0}}}}}`, ""},
-		{"labels for the Secret of a key", `{primary: {rndcKey: {secret: {metadata: {name: mine, labels: {team: web}}}}}}`, ""},
-		{"options of the user's", `{configMapRefs: {namedConfOptions: mine}, global: {recursion: true, allowQuery: [any]}}`, ""},
+		{"keys that nothing uses, and recursion for everybody",
+			`{rndcSecretRefs: [{name: transfer-key}], global: {recursion: true, allowQuery: [any]}}`, open + " " + unused},
+		{"a key whose text is in the spec",
+			`{primary: {rndcKey: {secret: {metadata: {name: mine}, stringData: {secret: c2VjcmV0}}}}}`, unused},
+		{"a key whose text is in the spec, of the other role",
+			`{secondary: {rndcKey: {secret: {metadata: {name: mine}, data: {secret: c2VjcmV0}}}}}`, ""},
+		{"labels for the Secret of a key", `{primary: {rndcKey: {secret: {metadata: {name: mine, labels: {team: web}}}}}}`,
+			""},
+		{"options of the user's", `{configMapRefs: {namedConfOptions: mine}, global: {recursion: true, allowQuery: [any]}}`,
+			""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var spec v1beta1.CommonSpec
@@ -68,13 +76,15 @@ func TestWhatAboutAServerDeservesALook(t *testing.T) {
 }
 
 func TestPrimaryServersAreNotUsed(t *testing.T) {
-	i := &v1beta1.Bind9Instance{Spec: v1beta1.Bind9InstanceSpec{Role: v1beta1.RoleSecondary, PrimaryServers: v1beta1.Addresses{"192.0.2.10"}}}
+	i := &v1beta1.Bind9Instance{Spec: v1beta1.Bind9InstanceSpec{Role: v1beta1.RoleSecondary,
+		PrimaryServers: v1beta1.Addresses{"192.0.2.10"}}}
 	i.Namespace, i.Name = "a", "ns"
 	p, err := PlanOf(i, nil, testSettings)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := p.Cautions("Bind9Instance a/ns"); len(got) != 1 || got[0].Reason != v1beta1.ReasonNotUsed || !strings.Contains(got[0].Message, "primaryServers") {
+	if got := p.Cautions("Bind9Instance a/ns"); len(got) != 1 || got[0].Reason != v1beta1.ReasonNotUsed ||
+		!strings.Contains(got[0].Message, "primaryServers") {
 		t.Errorf("of primaryServers is said %v", got)
 	}
 }

@@ -30,7 +30,8 @@ func InstancesFor(c *v1beta1.Bind9Cluster) []*v1beta1.Bind9Instance {
 	return out
 }
 
-// InstanceFor is one instance of a cluster. What its spec does not say, the instance takes from the cluster that it names.
+// InstanceFor is one instance of a cluster. What its spec does not say, the instance takes from the cluster that it
+// names.
 func InstanceFor(c *v1beta1.Bind9Cluster, role v1beta1.Role, index int32) *v1beta1.Bind9Instance {
 	var more map[string]string
 	if r := c.Spec.ForRole(role); r != nil {

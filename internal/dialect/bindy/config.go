@@ -47,7 +47,8 @@ func clusterFiles(spec *v1beta1.CommonSpec) (map[string]string, error) {
 
 // clusterSource is what the configuration of a cluster's servers of one role is made from.
 func clusterSource(spec *v1beta1.CommonSpec, role v1beta1.Role) configSource {
-	out := configSource{path: "spec.global", config: spec.Global, role: role, version: spec.VersionOrDefault(), acls: spec.ACLs}
+	out := configSource{path: "spec.global", config: spec.Global, role: role, version: spec.VersionOrDefault(),
+		acls: spec.ACLs}
 	if r := spec.ForRole(role); r != nil && r.AllowTransfer != nil {
 		out.transfer, out.transferPath = r.AllowTransfer, "spec."+string(role)+".allowTransfer"
 	}
@@ -79,7 +80,8 @@ func (s configSource) options() (bind9.Options, error) {
 		if path == "" {
 			transfer, path = c.AllowTransfer, s.path+".allowTransfer"
 		}
-		o.Recursion, o.Forwarders, o.ListenOn, o.ListenOnV6 = ptr.Deref(c.Recursion, false), c.Forwarders, c.ListenOn, c.ListenOnV6
+		o.Recursion, o.Forwarders, o.ListenOn, o.ListenOnV6 = ptr.Deref(c.Recursion, false), c.Forwarders, c.ListenOn,
+			c.ListenOnV6
 		if d := c.DNSSEC; d != nil {
 			o.DNSSECValidation = d.Validation
 			o.Signing = signing(d.Signing)

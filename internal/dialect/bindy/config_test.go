@@ -19,23 +19,32 @@ func TestTheConfigurationOfACluster(t *testing.T) {
 		wrong     string
 	}{
 		{"nothing said: no recursion, and transfers for the cluster's own servers alone", `{}`,
-			`allow-transfer { "bindy-transfer"; };|recursion no;`, `allow-transfer { "bindy-transfer"; };`, `include "/etc/bind/named.conf.options";`, ""},
-		{"a list for one role goes before the global one", `{global: {allowTransfer: [192.0.2.1]}, secondary: {allowTransfer: [192.0.2.2]}}`,
+			`allow-transfer { "bindy-transfer"; };|recursion no;`, `allow-transfer { "bindy-transfer"; };`,
+			`include "/etc/bind/named.conf.options";`, ""},
+		{"a list for one role goes before the global one",
+			`{global: {allowTransfer: [192.0.2.1]}, secondary: {allowTransfer: [192.0.2.2]}}`,
 			`allow-transfer { "bindy-transfer"; 192.0.2.1; };`, `allow-transfer { "bindy-transfer"; 192.0.2.2; };`, "", ""},
-		{"a role without a global part", `{primary: {allowTransfer: [192.0.2.2]}}`, `allow-transfer { "bindy-transfer"; 192.0.2.2; };`, "", "", ""},
-		{"lists by their names, and their opposites", `{acls: {office: [192.0.2.0/24, lab], lab: ["2001:db8::/32"]}, global: {allowQuery: ["!office", any]}}`,
+		{"a role without a global part", `{primary: {allowTransfer: [192.0.2.2]}}`,
+			`allow-transfer { "bindy-transfer"; 192.0.2.2; };`, "", "", ""},
+		{"lists by their names, and their opposites",
+			`{acls: {office: [192.0.2.0/24, lab], lab: ["2001:db8::/32"]}, global: {allowQuery: ["!office", any]}}`,
 			`allow-query { "bindy-update"; "bindy-transfer"; !192.0.2.0/24; !2001:db8::/32; any; };`, "", "", ""},
 		{"a list without elements is nobody", `{acls: {office: []}, global: {allowQuery: [office]}}`,
 			`allow-query { "bindy-update"; "bindy-transfer"; };`, "", "", ""},
 		{"recursion and forwarders", `{global: {recursion: true, forwarders: [192.0.2.53], dnssec: {validation: false}}}`,
 			`recursion yes;|forwarders { 192.0.2.53; };|dnssec-validation no;`, "recursion yes;", "", ""},
 		{"signing", `{global: {dnssec: {signing: {enabled: true, policy: ours}}}}`, `dnssec-policy "ours"`, "", "", ""},
-		{"zones of the user's", `{configMapRefs: {namedConfZones: mine}}`, "", "", `include "/etc/bind/named.conf.zones";`, ""},
+		{"zones of the user's", `{configMapRefs: {namedConfZones: mine}}`, "", "", `include "/etc/bind/named.conf.zones";`,
+			""},
 
-		{"a bad entry, by the field that has it", `{secondary: {allowTransfer: ["192.0.2.2; }; //"]}}`, "", "", "", "spec.secondary.allowTransfer[0]"},
-		{"a bad entry in a named list", `{acls: {office: [nowhere.example]}, global: {allowQuery: [office]}}`, "", "", "", "spec.acls.office[0]"},
-		{"lists that name each other", `{acls: {a: [b], b: [a]}, global: {allowQuery: [a]}}`, "", "", "", "spec.acls.a names itself"},
-		{"the opposite of exceptions", `{acls: {a: ["!192.0.2.1", any]}, global: {allowQuery: ["!a"]}}`, "", "", "", "has exceptions itself"},
+		{"a bad entry, by the field that has it", `{secondary: {allowTransfer: ["192.0.2.2; }; //"]}}`, "", "", "",
+			"spec.secondary.allowTransfer[0]"},
+		{"a bad entry in a named list", `{acls: {office: [nowhere.example]}, global: {allowQuery: [office]}}`, "", "", "",
+			"spec.acls.office[0]"},
+		{"lists that name each other", `{acls: {a: [b], b: [a]}, global: {allowQuery: [a]}}`, "", "", "",
+			"spec.acls.a names itself"},
+		{"the opposite of exceptions", `{acls: {a: ["!192.0.2.1", any]}, global: {allowQuery: ["!a"]}}`, "", "", "",
+			"has exceptions itself"},
 		{"a forwarder that is none", `{global: {forwarders: ["example.org"]}}`, "", "", "", "spec.global.forwarders[0]"},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
@@ -53,7 +62,8 @@ func TestTheConfigurationOfACluster(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for file, want := range map[string]string{"named.conf.options": c.primary, "named.conf.options.secondary": c.secondary, "named.conf": c.main} {
+			for file, want := range map[string]string{"named.conf.options": c.primary,
+				"named.conf.options.secondary": c.secondary, "named.conf": c.main} {
 				for text := range strings.SplitSeq(want, "|") {
 					if !strings.Contains(files[file], text) {
 						t.Errorf("%s does not hold %s:\n%s", file, text, files[file])

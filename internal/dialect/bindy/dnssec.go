@@ -35,13 +35,18 @@ func (s *Server) Signs() Signs {
 	instance := keyOf(s.Instance)
 	switch {
 	case c != nil && c.KeysFrom != nil && c.KeysFrom.SecretRef != nil:
-		out.Trouble = Sentence("Bind9Instance %s is to have keys from a Secret (dnssec.signing.keysFrom.secretRef), which this version does not do; take it out, and BIND makes the keys.", instance)
+		out.Trouble = Sentence("Bind9Instance %s is to have keys from a Secret (dnssec.signing.keysFrom.secretRef), which "+
+			"this version does not do; take it out, and BIND makes the keys.", instance)
 	case c != nil && ptr.Deref(c.ExportToSecret, false):
-		out.Trouble = Sentence("Bind9Instance %s is to write keys to a Secret (dnssec.signing.exportToSecret), which this version does not do; take it out.", instance)
+		out.Trouble = Sentence("Bind9Instance %s is to write keys to a Secret (dnssec.signing.exportToSecret), which this "+
+			"version does not do; take it out.", instance)
 	case c != nil && !ptr.Deref(c.AutoGenerate, true):
-		out.Trouble = Sentence("Bind9Instance %s is not to make keys (dnssec.signing.autoGenerate is false), and there is no other way to get some; take it out.", instance)
+		out.Trouble = Sentence("Bind9Instance %s is not to make keys (dnssec.signing.autoGenerate is false), and there is "+
+			"no other way to get some; take it out.", instance)
 	case s.claim == nil:
-		out.Trouble = Sentence("Bind9Instance %s would lose the keys with its Pod, and validating resolvers would refuse the zone; set dnssec.signing.keysFrom.persistentVolume, or the instance's storage.storageType to %s.", instance, v1beta1.StorageClaim)
+		out.Trouble = Sentence("Bind9Instance %s would lose the keys with its Pod, and validating resolvers would refuse "+
+			"the zone; set dnssec.signing.keysFrom.persistentVolume, or the instance's storage.storageType to %s.", instance,
+			v1beta1.StorageClaim)
 	}
 	return out
 }
@@ -49,7 +54,8 @@ func (s *Server) Signs() Signs {
 // keyClaim is the claim of a primary that has no storage of its own, and is to keep keys.
 func (s *Server) keyClaim() (*v1beta1.ClaimConfig, error) {
 	c := s.signing()
-	if s.Role != v1beta1.RolePrimary || s.Replicas > 1 || c == nil || !c.Enabled || c.KeysFrom == nil || c.KeysFrom.PersistentVolume == nil {
+	if s.Role != v1beta1.RolePrimary || s.Replicas > 1 || c == nil || !c.Enabled || c.KeysFrom == nil ||
+		c.KeysFrom.PersistentVolume == nil {
 		return nil, nil
 	}
 	var spec corev1.PersistentVolumeClaimSpec

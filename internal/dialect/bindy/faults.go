@@ -5,9 +5,10 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// Faults are what is refused of an object whatever else there is, as sentences. What an instance has from its cluster it is judged with if
-// parent finds it: the kind and spec of that cluster or provider.
-func Faults(o Object, s Settings, parentOf func(namespace, name string) (kind string, spec *v1beta1.CommonSpec)) []string {
+// Faults are what is refused of an object whatever else there is, as sentences. What an instance has from its cluster
+// it is judged with if parent finds it: the kind and spec of that cluster or provider.
+func Faults(o Object, s Settings,
+	parentOf func(namespace, name string) (kind string, spec *v1beta1.CommonSpec)) []string {
 	var err error
 	kind, name := "", keyOf(o).String()
 	switch o := o.(type) {
@@ -59,7 +60,8 @@ func anyInstance(cluster string, role v1beta1.Role) *v1beta1.Bind9Instance {
 }
 
 // planAlone plans an instance, nil if its cluster is not found.
-func planAlone(i *v1beta1.Bind9Instance, s Settings, parentOf func(namespace, name string) (string, *v1beta1.CommonSpec)) (*Plan, error) {
+func planAlone(i *v1beta1.Bind9Instance, s Settings,
+	parentOf func(namespace, name string) (string, *v1beta1.CommonSpec)) (*Plan, error) {
 	var above *Parent
 	if name := i.Spec.ClusterRef; name != "" {
 		kind, spec := parentOf(i.Namespace, name)

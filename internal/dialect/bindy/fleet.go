@@ -7,7 +7,8 @@ import (
 // Roles are those of the instances of a cluster, in the order in which they are made.
 func Roles() []v1beta1.Role { return []v1beta1.Role{v1beta1.RolePrimary, v1beta1.RoleSecondary} }
 
-// CheckFleet says why the spec of a provider or cluster cannot be carried out. An older schema, or none, may have let it in.
+// CheckFleet says why the spec of a provider or cluster cannot be carried out. An older schema, or none, may have let
+// it in.
 func CheckFleet(kind, name string, spec *v1beta1.CommonSpec) error {
 	var counts [2]int32
 	for i, role := range Roles() {
@@ -29,7 +30,8 @@ func CheckFleet(kind, name string, spec *v1beta1.CommonSpec) error {
 	return err
 }
 
-// AskedFor is how many primary and secondary servers a spec asks for, for the columns of kubectl; nil where it contradicts itself.
+// AskedFor is how many primary and secondary servers a spec asks for, for the columns of kubectl; nil where it
+// contradicts itself.
 func AskedFor(spec *v1beta1.CommonSpec) (primary, secondary *int32) {
 	if n, err := spec.Replicas(v1beta1.RolePrimary); err == nil {
 		primary = &n

@@ -14,24 +14,24 @@ import (
 // A Fleet is which instances have a zone.
 type Fleet struct {
 	Instances []*v1beta1.Bind9Instance // by namespace and name
-	// Refused would be selected, but do not allow the zones of this namespace. They are no concern of the zone's owner, who
-	// is not told their names.
+	// Refused would be selected, but do not allow the zones of this namespace. They are no concern of the zone's owner,
+	// who is not told their names.
 	Refused []*v1beta1.Bind9Instance
 
 	namespace string // of the zone
 	usages    map[*v1beta1.Bind9Instance][]v1beta1.InstanceUsage
 }
 
-// May reports whether an instance of the fleet may do something for the zone besides answering for it. Those of the zone's namespace may
-// do everything, those of others what the zone says.
+// May reports whether an instance of the fleet may do something for the zone besides answering for it. Those of the
+// zone's namespace may do everything, those of others what the zone says.
 func (f Fleet) May(i *v1beta1.Bind9Instance, u v1beta1.InstanceUsage) bool {
 	return i.Namespace == f.namespace || slices.Contains(f.usages[i], u)
 }
 
 // FleetOf returns the instances that have a zone: those of its namespace that belong to its cluster, and those that its
-// selectors select, each once. Instances of another namespace are selected only if both sides say so: the zone names the namespace, since whoever
-// may write a label there could have the zone otherwise, and the instance allows it. It is an error that the zone's references contradict each
-// other: then nobody knows which instances are meant.
+// selectors select, each once. Instances of another namespace are selected only if both sides say so: the zone names
+// the namespace, since whoever may write a label there could have the zone otherwise, and the instance allows it. It is
+// an error that the zone's references contradict each other: then nobody knows which instances are meant.
 func FleetOf(z *v1beta1.DNSZone, all []*v1beta1.Bind9Instance) (Fleet, error) {
 	cluster, err := z.Spec.Cluster()
 	if err != nil {
@@ -73,7 +73,8 @@ type choice struct {
 	usages []v1beta1.InstanceUsage
 }
 
-// choicesOf are those that a zone makes in each namespace. A selector that cannot be read, such as one with an unknown operator, selects nothing.
+// choicesOf are those that a zone makes in each namespace. A selector that cannot be read, such as one with an unknown
+// operator, selects nothing.
 func choicesOf(z *v1beta1.DNSZone) map[string][]choice {
 	out := map[string][]choice{}
 	for i := range z.Spec.Bind9InstancesFrom {
@@ -99,9 +100,10 @@ func namespacesOf(z *v1beta1.DNSZone, from *v1beta1.InstanceSelection) []string 
 
 // SelectsIn reports whether instances of a namespace may have a zone.
 func SelectsIn(z *v1beta1.DNSZone, namespace string) bool {
-	return z.Namespace == namespace || slices.ContainsFunc(z.Spec.Bind9InstancesFrom, func(from v1beta1.InstanceSelection) bool {
-		return slices.Contains(from.Namespaces, namespace)
-	})
+	return z.Namespace == namespace || slices.ContainsFunc(z.Spec.Bind9InstancesFrom,
+		func(from v1beta1.InstanceSelection) bool {
+			return slices.Contains(from.Namespaces, namespace)
+		})
 }
 
 // chosenBy reports whether one of some choices selects these labels, and what all that do allow.
@@ -124,17 +126,21 @@ func allowsZonesOf(i *v1beta1.Bind9Instance, namespace string) bool {
 	return false
 }
 
-// NoFleet says why no instance has a zone, as far as the zone shows it: its cluster may be there and have none yet, and its namespace may not be
-// among those of its provider.
+// NoFleet says why no instance has a zone, as far as the zone shows it: its cluster may be there and have none yet, and
+// its namespace may not be among those of its provider.
 func NoFleet(z *v1beta1.DNSZone) string {
 	id := ZoneID(z.Namespace, z.Name)
-	others := fmt.Sprintf("those of another namespace have to be in one that its namespaces name, and allow namespace %s with the annotation %s", z.Namespace, v1beta1.AllowZoneNamespacesAnnotation)
+	others := fmt.Sprintf("those of another namespace have to be in one that its namespaces name, and allow namespace "+
+		"%s with the annotation %s", z.Namespace, v1beta1.AllowZoneNamespacesAnnotation)
 	field, cluster := "clusterRef", z.Spec.ClusterRef
-	way := fmt.Sprintf("If there is a cluster %s, its conditions say whether its instances are still to come; else create it, add %s to the namespaces of %s %[1]s, if that is meant, select instances of other namespaces with bind9InstancesFrom, or correct clusterRef",
+	way := fmt.Sprintf("If there is a cluster %s, its conditions say whether its instances are still to come; else "+
+		"create it, add %s to the namespaces of %s %[1]s, if that is meant, select instances of other namespaces with "+
+		"bind9InstancesFrom, or correct clusterRef",
 		cluster, z.Namespace, v1beta1.KindProvider)
 	if cluster == "" {
 		field, cluster = "clusterProviderRef", z.Spec.ClusterProviderRef
-		way = fmt.Sprintf("If %s %s has %s among its namespaces, its conditions say whether instances are still to come; else add that there, select instances of other namespaces with bind9InstancesFrom, or correct clusterProviderRef",
+		way = fmt.Sprintf("If %s %s has %s among its namespaces, its conditions say whether instances are still to come; "+
+			"else add that there, select instances of other namespaces with bind9InstancesFrom, or correct clusterProviderRef",
 			v1beta1.KindProvider, cluster, z.Namespace)
 	}
 	selects := len(z.Spec.Bind9InstancesFrom) > 0
@@ -144,7 +150,10 @@ func NoFleet(z *v1beta1.DNSZone) string {
 	case cluster == "":
 		return Sentence("The bind9InstancesFrom of %s selects no Bind9Instance; %s.", id, others)
 	case !selects:
-		return Sentence("No Bind9Instance of namespace %s belongs to %s, the %s of %s. %s.", z.Namespace, cluster, field, id, way)
+		return Sentence("No Bind9Instance of namespace %s belongs to %s, the %s of %s. %s.", z.Namespace, cluster, field, id,
+			way)
 	}
-	return Sentence("No Bind9Instance of namespace %s belongs to %s, the %s of %s, and its bind9InstancesFrom selects none; %s. %s.", z.Namespace, cluster, field, id, others, way)
+	return Sentence(
+		"No Bind9Instance of namespace %s belongs to %s, the %s of %s, and its bind9InstancesFrom selects none; %s. %s.",
+		z.Namespace, cluster, field, id, others, way)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 )
 
-// ReachedAt are the addresses of a server: those of its Service, and those of the nodes of its ready pods. While no pod is ready, the nodes
-// are those of before: name servers would have no address otherwise.
+// ReachedAt are the addresses of a server: those of its Service, and those of the nodes of its ready pods. While no pod
+// is ready, the nodes are those of before: name servers would have no address otherwise.
 func ReachedAt(service *corev1.Service, pods []corev1.Pod, before []v1beta1.ServerAddress) []v1beta1.ServerAddress {
 	found := map[v1beta1.AddressType][]string{v1beta1.AddressClusterIP: service.Spec.ClusterIPs}
 	if service.Spec.Type == corev1.ServiceTypeLoadBalancer {

@@ -31,16 +31,17 @@ type homeZone struct {
 func homeZoneOf(z *v1beta1.DNSZone) *homeZone {
 	selectors := selectorsOf(z.Spec.RecordsFrom)
 	return &homeZone{
-		id: ZoneID(z.Namespace, z.Name), created: z.CreationTimestamp.Time, name: CanonicalZone(z.Spec.ZoneName), going: !z.DeletionTimestamp.IsZero(),
-		from: z.Spec.RecordsFrom, selectors: selectors, hooks: hooksOf(selectors),
+		id: ZoneID(z.Namespace, z.Name), created: z.CreationTimestamp.Time, name: CanonicalZone(z.Spec.ZoneName),
+		going: !z.DeletionTimestamp.IsZero(),
+		from:  z.Spec.RecordsFrom, selectors: selectors, hooks: hooksOf(selectors),
 	}
 }
 
 // CanonicalZone returns the name of a zone as one writes it: in any case, with or without a dot at its end.
 func CanonicalZone(name string) string { return strings.TrimSuffix(strings.ToLower(name), ".") }
 
-// selectorsOf reads selectors. One that cannot be read, such as one with an unknown operator, selects nothing; an empty one
-// selects everything.
+// selectorsOf reads selectors. One that cannot be read, such as one with an unknown operator, selects nothing; an empty
+// one selects everything.
 func selectorsOf(from []v1beta1.Selection) []labels.Selector {
 	var out []labels.Selector
 	for i := range from {
@@ -51,7 +52,8 @@ func selectorsOf(from []v1beta1.Selection) []labels.Selector {
 	return out
 }
 
-// maxSelector is how many labels and values a selector may have: what a zone asks for is asked of every instance and record.
+// maxSelector is how many labels and values a selector may have: what a zone asks for is asked of every instance and
+// record.
 const maxSelector = 256
 
 // selectorOf reads a selector.
@@ -77,8 +79,8 @@ func (z *homeZone) same(o *homeZone) bool {
 	return z.created.Equal(o.created) && z.name == o.name && z.going == o.going && reflect.DeepEqual(z.from, o.from)
 }
 
-// compare orders zones by age, and then by name; one that is not created yet is the youngest. Zones that are being deleted come
-// last: the first of some takes a record if any of them does.
+// compare orders zones by age, and then by name; one that is not created yet is the youngest. Zones that are being
+// deleted come last: the first of some takes a record if any of them does.
 func (z *homeZone) compare(o *homeZone) int {
 	age := func(z *homeZone) int64 {
 		if z.created.IsZero() {
@@ -95,7 +97,8 @@ func (z *homeZone) compare(o *homeZone) int {
 	return cmp.Or(cmp.Compare(age(z), age(o)), z.id.Compare(o.id))
 }
 
-// maxLost is up to how many records a zone is told exactly that it does not have: beyond, a further one is no news to it.
+// maxLost is up to how many records a zone is told exactly that it does not have: beyond, a further one is no news to
+// it.
 const maxLost = 9
 
 // lose counts a record that the zone selects and does not have, or not any more, and reports whether that is news.
@@ -126,12 +129,12 @@ type homeRecord struct {
 	told     []*homeZone // of whom home tells
 }
 
-// maxNamed is of how many other zones a record is told each: a namespace may have thousands that select everything, and then each record would
-// tell of all, again whenever there is one more.
+// maxNamed is of how many other zones a record is told each: a namespace may have thousands that select everything, and
+// then each record would tell of all, again whenever there is one more.
 const maxNamed = 3
 
-// decide finds out who has the record, and reports whether its home is another than before. What it costs does not grow with the zones
-// that select the record.
+// decide finds out who has the record, and reports whether its home is another than before. What it costs does not grow
+// with the zones that select the record.
 func (r *homeRecord) decide(s *homeSpace) (news bool) {
 	owner, refusal := r.find(s)
 	var selecting, called []*homeZone
@@ -248,10 +251,12 @@ func (r *homeRecord) find(s *homeSpace) (*homeZone, *zone.Refusal) {
 		z := s.zones[r.ref]
 		switch {
 		case z == nil:
-			return refuse(v1beta1.ReasonZoneNotFound, "%s refers to DNSZone %s/%s, which does not exist; create it or correct zoneRef.",
+			return refuse(v1beta1.ReasonZoneNotFound,
+				"%s refers to DNSZone %s/%s, which does not exist; create it or correct zoneRef.",
 				r.id, r.id.Namespace, r.ref)
 		case z.going:
-			return refuse(v1beta1.ReasonZoneNotFound, "%s refers to %s, which is being deleted; create that one again when it is gone, or correct zoneRef.",
+			return refuse(v1beta1.ReasonZoneNotFound,
+				"%s refers to %s, which is being deleted; create that one again when it is gone, or correct zoneRef.",
 				r.id, z.id)
 		case r.zone != "" && r.zone != z.name:
 			return refuse(zone.InvalidSpec, "%s names the zone %s, and with zoneRef %s, which is %s; remove one of the two.",
@@ -262,19 +267,23 @@ func (r *homeRecord) find(s *homeSpace) (*homeZone, *zone.Refusal) {
 		all := s.called[r.zone]
 		switch {
 		case len(all) == 0:
-			return refuse(v1beta1.ReasonZoneNotFound, "%s names the zone %s, and no DNSZone of namespace %s has that zoneName; create one or correct zone.",
+			return refuse(v1beta1.ReasonZoneNotFound,
+				"%s names the zone %s, and no DNSZone of namespace %s has that zoneName; create one or correct zone.",
 				r.id, r.zone, r.id.Namespace)
 		case all[0].going:
-			return refuse(v1beta1.ReasonZoneNotFound, "%s names the zone %s, and %s is being deleted; create that one again when it is gone, or correct zone.",
+			return refuse(v1beta1.ReasonZoneNotFound,
+				"%s names the zone %s, and %s is being deleted; create that one again when it is gone, or correct zone.",
 				r.id, r.zone, all[0].id)
 		}
 		return all[0], nil
 	case len(r.selected) > 0 && r.selected[0].going:
-		return refuse(v1beta1.ReasonNotSelected, "%s names no zone, and %s, which selects it, is being deleted; create that one again when it is gone, or set zone.",
+		return refuse(v1beta1.ReasonNotSelected,
+			"%s names no zone, and %s, which selects it, is being deleted; create that one again when it is gone, or set zone.",
 			r.id, r.selected[0].id)
 	case len(r.selected) > 0:
 		return r.selected[0], nil
 	}
-	return refuse(v1beta1.ReasonNotSelected, "%s names no zone, and no DNSZone of namespace %s selects it; set zone, or labels that the recordsFrom of a DNSZone selects.",
+	return refuse(v1beta1.ReasonNotSelected, "%s names no zone, and no DNSZone of namespace %s selects it; set zone, or "+
+		"labels that the recordsFrom of a DNSZone selects.",
 		r.id, r.id.Namespace)
 }

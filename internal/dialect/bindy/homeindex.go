@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// A hook is a label that whatever a selector selects has, as "key=value", or "" for a selector that asks for no single one. By hooks
-// zones and records find each other without asking every selector about every record.
+// A hook is a label that whatever a selector selects has, as "key=value", or "" for a selector that asks for no single
+// one. By hooks zones and records find each other without asking every selector about every record.
 type hook string
 
 func hookOf(key, value string) hook { return hook(key + "=" + value) }
@@ -22,7 +22,8 @@ func hooksOf(all []labels.Selector) map[hook]struct{} {
 		on := hook("")
 		for i := range wants {
 			values := wants[i].ValuesUnsorted()
-			if op := wants[i].Operator(); len(values) == 1 && (op == selection.In || op == selection.Equals || op == selection.DoubleEquals) {
+			if op := wants[i].Operator(); len(values) == 1 && (op == selection.In || op == selection.Equals ||
+				op == selection.DoubleEquals) {
 				on = hookOf(wants[i].Key(), values[0])
 				break
 			}

@@ -12,13 +12,17 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 )
 
-// TestHooksFindWhatSelectorsSelect compares, after random changes, what is found by hooks with what selectors say about every record.
+// TestHooksFindWhatSelectorsSelect compares, after random changes, what is found by hooks with what selectors say about
+// every record.
 func TestHooksFindWhatSelectorsSelect(t *testing.T) {
 	values := []string{"a", "b"}
 	selectors := []metav1.LabelSelector{
-		{}, withLabels(map[string]string{"x": "a"}), withLabels(map[string]string{"x": "b", "y": "a"}), expression("x", "In", "a"), expression("x", "In", "a", "b"),
-		expression("y", "Exists"), expression("y", "DoesNotExist"), expression("x", "NotIn", "a"), expression("x", "Like", "a"),
-		{MatchLabels: map[string]string{"y": "b"}, MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "x", Operator: "Exists"}}},
+		{}, withLabels(map[string]string{"x": "a"}), withLabels(map[string]string{"x": "b", "y": "a"}), expression("x", "In",
+			"a"), expression("x", "In", "a", "b"),
+		expression("y", "Exists"), expression("y", "DoesNotExist"), expression("x", "NotIn", "a"),
+		expression("x", "Like", "a"),
+		{MatchLabels: map[string]string{"y": "b"}, MatchExpressions: []metav1.LabelSelectorRequirement{
+			{Key: "x", Operator: "Exists"}}},
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		h := NewHomes()
@@ -28,7 +32,8 @@ func TestHooksFindWhatSelectorsSelect(t *testing.T) {
 			case 0:
 				h.DeleteZone(ZoneID("dns", name))
 			case 1, 2:
-				h.PutZone(selecting("dns/"+name, "example.com", 1, rapid.SliceOfN(rapid.SampledFrom(selectors), 0, 3).Draw(t, "selectors")...))
+				h.PutZone(selecting("dns/"+name, "example.com", 1, rapid.SliceOfN(rapid.SampledFrom(selectors), 0, 3).Draw(t,
+					"selectors")...))
 			default:
 				r := naming("", "", rapid.MapOf(rapid.SampledFrom([]string{"x", "y"}), rapid.SampledFrom(values)).Draw(t, "labels"))
 				r.ID.Name = name
@@ -57,7 +62,8 @@ func BenchmarkHomes(b *testing.B) {
 	for i := range 10_000 {
 		l := map[string]string{"zone": fmt.Sprint(i % 1000), "app": "web"}
 		if i < 1000 {
-			zones = append(zones, selecting(fmt.Sprintf("dns/z%d", i), fmt.Sprintf("z%d.example.com", i), int64(i), withLabels(map[string]string{"zone": fmt.Sprint(i)})))
+			zones = append(zones, selecting(fmt.Sprintf("dns/z%d", i), fmt.Sprintf("z%d.example.com", i), int64(i),
+				withLabels(map[string]string{"zone": fmt.Sprint(i)})))
 		}
 		r := naming("", "", l)
 		r.ID.Name = fmt.Sprint(i)

@@ -55,10 +55,12 @@ func (h *Homes) Notes(id zone.ID) []zone.Note {
 		records = fmt.Sprintf("%d records", z.lost)
 	}
 	return []zone.Note{{Reason: v1beta1.ReasonSelectedTwice, Message: fmt.Sprintf(
-		"%s selects %s that it does not get: a record is in the zone that it names, or else in the oldest that selects it; let only one of them select a record.", id, records)}}
+		"%s selects %s that it does not get: a record is in the zone that it names, or else in the oldest that selects it; "+
+			"let only one of them select a record.", id, records)}}
 }
 
-// PutZone adds a zone or replaces the one of its name. One that is being deleted has no records any more, and they are told why.
+// PutZone adds a zone or replaces the one of its name. One that is being deleted has no records any more, and they are
+// told why.
 func (h *Homes) PutZone(z *v1beta1.DNSZone) Moved {
 	s, now := h.space(z.Namespace), homeZoneOf(z)
 	old := s.zones[z.Name]
@@ -94,7 +96,8 @@ func (h *Homes) Foresee(r Record) Home {
 
 // recordOf reads a record, and finds out which zones select it.
 func (s *homeSpace) recordOf(r Record) *homeRecord {
-	out := &homeRecord{id: r.ID, zone: CanonicalZone(string(r.Meta.Zone)), ref: r.Meta.ZoneRef, labels: r.Object.GetLabels()}
+	out := &homeRecord{id: r.ID, zone: CanonicalZone(string(r.Meta.Zone)), ref: r.Meta.ZoneRef,
+		labels: r.Object.GetLabels()}
 	for z := range hanging(s.selecting, labelHooks(out.labels)) {
 		if z.selects(out.labels) {
 			out.selected = append(out.selected, z)

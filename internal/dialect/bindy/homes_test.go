@@ -40,7 +40,8 @@ func withLabels(l map[string]string) metav1.LabelSelector {
 }
 
 func expression(key string, op metav1.LabelSelectorOperator, values ...string) metav1.LabelSelector {
-	return metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: op, Values: values}}}
+	return metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+		{Key: key, Operator: op, Values: values}}}
 }
 
 // naming makes the ARecord dns/www with a zone, a zoneRef and labels.
@@ -54,36 +55,60 @@ func naming(zoneName, ref string, l map[string]string) Record {
 
 func TestTheHomeOfARecord(t *testing.T) {
 	blue := map[string]string{"team": "blue"}
-	old, young := selecting("dns/old", "example.com", 1, withLabels(blue)), selecting("dns/young", "example.com", 2, withLabels(blue))
+	old, young := selecting("dns/old", "example.com", 1, withLabels(blue)),
+		selecting("dns/young", "example.com", 2, withLabels(blue))
 	for _, c := range []struct {
 		name   string
 		zones  []*v1beta1.DNSZone
 		record Record
 		want   string
 	}{
-		{"the zone that it names, in any case, with or without a dot", []*v1beta1.DNSZone{selecting("dns/z", "Example.com", 1)}, naming("eXample.com.", "", nil), "dns/z"},
-		{"not one of another namespace", []*v1beta1.DNSZone{selecting("other/z", "example.com", 1, withLabels(nil))}, naming("example.com", "", blue), "ZoneNotFound"},
-		{"of two of that name the oldest, and the other is told", []*v1beta1.DNSZone{young, old}, naming("example.com", "", nil), "dns/old, ZoneAmbiguous by DNSZone dns/young"},
+		{"the zone that it names, in any case, with or without a dot",
+			[]*v1beta1.DNSZone{selecting("dns/z", "Example.com", 1)}, naming("eXample.com.", "", nil), "dns/z"},
+		{"not one of another namespace", []*v1beta1.DNSZone{selecting("other/z", "example.com", 1, withLabels(nil))}, naming(
+			"example.com", "", blue), "ZoneNotFound"},
+		{"of two of that name the oldest, and the other is told", []*v1beta1.DNSZone{young, old},
+			naming("example.com", "", nil), "dns/old, ZoneAmbiguous by DNSZone dns/young"},
 		{"the object that it refers to", []*v1beta1.DNSZone{young, old}, naming("", "young", nil), "dns/young"},
 		{"both, if they mean one", []*v1beta1.DNSZone{young, old}, naming("example.com", "young", nil), "dns/young"},
 		{"both, and they differ", []*v1beta1.DNSZone{old}, naming("example.net", "old", nil), "InvalidSpec"},
 		{"a reference to nothing", []*v1beta1.DNSZone{old}, naming("", "missing", blue), "ZoneNotFound"},
 		{"the one that selects it", []*v1beta1.DNSZone{old}, naming("", "", blue), "dns/old"},
-		{"of two that select it the oldest (R14b)", []*v1beta1.DNSZone{young, old}, naming("", "", blue), "dns/old, SelectedTwice by DNSZone dns/young"},
-		{"the one that it names, though an older one selects it", []*v1beta1.DNSZone{old, young}, naming("", "young", blue), "dns/young, SelectedTwice by DNSZone dns/old"},
-		{"two selectors of one zone are one", []*v1beta1.DNSZone{selecting("dns/z", "a", 1, withLabels(blue), withLabels(nil))}, naming("", "", blue), "dns/z"},
+		{"of two that select it the oldest (R14b)", []*v1beta1.DNSZone{young, old}, naming("", "", blue),
+			"dns/old, SelectedTwice by DNSZone dns/young"},
+		{"the one that it names, though an older one selects it", []*v1beta1.DNSZone{old, young}, naming("", "young", blue),
+			"dns/young, SelectedTwice by DNSZone dns/old"},
+		{"two selectors of one zone are one",
+			[]*v1beta1.DNSZone{selecting("dns/z", "a", 1, withLabels(blue), withLabels(nil))}, naming("", "", blue), "dns/z"},
 		{"none", []*v1beta1.DNSZone{old}, naming("", "", map[string]string{"team": "red"}), "NotSelected"},
 		{"none without recordsFrom", []*v1beta1.DNSZone{selecting("dns/z", "a", 1)}, naming("", "", blue), "NotSelected"},
-		{"an empty selector selects everything", []*v1beta1.DNSZone{selecting("dns/z", "a", 1, metav1.LabelSelector{})}, naming("", "", nil), "dns/z"},
-		{"an expression", []*v1beta1.DNSZone{selecting("dns/z", "a", 1, expression("team", "In", "red", "blue"))}, naming("", "", blue), "dns/z"},
-		{"an unknown operator selects nothing", []*v1beta1.DNSZone{selecting("dns/z", "a", 1, expression("team", "Like", "blue"))}, naming("", "", blue), "NotSelected"},
-		{"one with too many values selects nothing", []*v1beta1.DNSZone{selecting("dns/z", "a", 1, expression("team", "In", slices.Repeat([]string{"blue"}, 256)...))}, naming("", "", blue), "NotSelected"},
-		{"and does not spoil the other selectors", []*v1beta1.DNSZone{selecting("dns/z", "a", 1, expression("team", "Like"), expression("team", "Exists"))}, naming("", "", blue), "dns/z"},
-		{"not the zone that it names and that is being deleted", []*v1beta1.DNSZone{leaving(selecting("dns/z", "example.com", 1))}, naming("example.com", "", nil), "ZoneNotFound, since it is being deleted"},
-		{"another of that name before one that is being deleted", []*v1beta1.DNSZone{leaving(selecting("dns/z", "example.com", 1)), young}, naming("example.com", "", nil), "dns/young"},
-		{"not the object that it refers to and that is being deleted", []*v1beta1.DNSZone{leaving(selecting("dns/z", "example.com", 1))}, naming("", "z", nil), "ZoneNotFound, since it is being deleted"},
-		{"not the one that selects it and is being deleted", []*v1beta1.DNSZone{leaving(selecting("dns/z", "a", 1, withLabels(blue)))}, naming("", "", blue), "NotSelected, since it is being deleted"},
-		{"another that selects it before one that is being deleted", []*v1beta1.DNSZone{leaving(selecting("dns/z", "a", 1, withLabels(blue))), young}, naming("", "", blue), "dns/young"},
+		{"an empty selector selects everything", []*v1beta1.DNSZone{selecting("dns/z", "a", 1, metav1.LabelSelector{})},
+			naming("", "", nil), "dns/z"},
+		{"an expression", []*v1beta1.DNSZone{selecting("dns/z", "a", 1, expression("team", "In", "red", "blue"))}, naming("",
+			"", blue), "dns/z"},
+		{"an unknown operator selects nothing",
+			[]*v1beta1.DNSZone{selecting("dns/z", "a", 1, expression("team", "Like", "blue"))}, naming("", "", blue),
+			"NotSelected"},
+		{"one with too many values selects nothing",
+			[]*v1beta1.DNSZone{selecting("dns/z", "a", 1, expression("team", "In", slices.Repeat([]string{"blue"}, 256)...))},
+			naming("", "", blue), "NotSelected"},
+		{"and does not spoil the other selectors",
+			[]*v1beta1.DNSZone{selecting("dns/z", "a", 1, expression("team", "Like"), expression("team", "Exists"))}, naming("",
+				"", blue), "dns/z"},
+		{"not the zone that it names and that is being deleted",
+			[]*v1beta1.DNSZone{leaving(selecting("dns/z", "example.com", 1))}, naming("example.com", "", nil),
+			"ZoneNotFound, since it is being deleted"},
+		{"another of that name before one that is being deleted",
+			[]*v1beta1.DNSZone{leaving(selecting("dns/z", "example.com", 1)), young}, naming("example.com", "", nil),
+			"dns/young"},
+		{"not the object that it refers to and that is being deleted",
+			[]*v1beta1.DNSZone{leaving(selecting("dns/z", "example.com", 1))}, naming("", "z", nil),
+			"ZoneNotFound, since it is being deleted"},
+		{"not the one that selects it and is being deleted",
+			[]*v1beta1.DNSZone{leaving(selecting("dns/z", "a", 1, withLabels(blue)))}, naming("", "", blue),
+			"NotSelected, since it is being deleted"},
+		{"another that selects it before one that is being deleted",
+			[]*v1beta1.DNSZone{leaving(selecting("dns/z", "a", 1, withLabels(blue))), young}, naming("", "", blue), "dns/young"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, recordFirst := range []bool{true, false} {
@@ -128,7 +153,8 @@ func TestAZoneIsToldWhatItDoesNotGet(t *testing.T) {
 		t.Errorf("moved are %+v", moved)
 	}
 	notes := h.Notes(ZoneID("dns", "young"))
-	if len(notes) != 1 || notes[0].Message != "DNSZone dns/young selects 1 record that it does not get: a record is in the zone that it names, or else in the oldest that selects it; let only one of them select a record." {
+	if len(notes) != 1 || notes[0].Message != "DNSZone dns/young selects 1 record that it does not get: a record is in "+
+		"the zone that it names, or else in the oldest that selects it; let only one of them select a record." {
 		t.Errorf("the younger is told %+v", notes)
 	}
 	moved = h.DeleteZone(ZoneID("dns", "old"))
@@ -207,18 +233,20 @@ func drawSelecting(t *rapid.T, id zone.ID) *v1beta1.DNSZone {
 		}
 		from = append(from, withLabels(map[string]string{"team": team}))
 	}
-	return selecting("dns/"+id.Name, rapid.SampledFrom([]string{"a.org", "b.org"}).Draw(t, "zoneName"), rapid.Int64Range(1, 3).Draw(t, "second"), from...)
+	return selecting("dns/"+id.Name, rapid.SampledFrom([]string{"a.org", "b.org"}).Draw(t, "zoneName"),
+		rapid.Int64Range(1, 3).Draw(t, "second"), from...)
 }
 
 func drawNaming(t *rapid.T, id zone.ID) Record {
-	r := naming(rapid.SampledFrom([]string{"", "", "a.org", "B.org."}).Draw(t, "names"), rapid.SampledFrom([]string{"", "", "x", "y"}).Draw(t, "refers"),
+	r := naming(rapid.SampledFrom([]string{"", "", "a.org", "B.org."}).Draw(t, "names"),
+		rapid.SampledFrom([]string{"", "", "x", "y"}).Draw(t, "refers"),
 		map[string]string{"team": rapid.SampledFrom([]string{"blue", "red", "green"}).Draw(t, "team")})
 	r.ID = id
 	return r
 }
 
-// TestManyZonesThatWantOneRecord has a namespace full of zones that select everything, or are called alike: what a record tells, and what one zone
-// more moves, does not grow with them.
+// TestManyZonesThatWantOneRecord has a namespace full of zones that select everything, or are called alike: what a
+// record tells, and what one zone more moves, does not grow with them.
 func TestManyZonesThatWantOneRecord(t *testing.T) {
 	const many = 100
 	for _, c := range []struct {
@@ -247,11 +275,13 @@ func TestManyZonesThatWantOneRecord(t *testing.T) {
 			}
 			for _, id := range ids {
 				notes := h.Of(id).Notes
-				if h.Of(id).Zone != ZoneID("dns", "z000") || len(notes) != maxNamed+1 || !strings.Contains(notes[maxNamed].Message, "at least one DNSZone more") || notes[0].Reason != c.reason {
+				if h.Of(id).Zone != ZoneID("dns", "z000") || len(notes) != maxNamed+1 || !strings.Contains(notes[maxNamed].Message,
+					"at least one DNSZone more") || notes[0].Reason != c.reason {
 					t.Fatalf("its home is %+v", h.Of(id))
 				}
 			}
-			if notes := h.Notes(ZoneID("dns", "z099")); c.selector != nil && (len(notes) != 1 || !strings.Contains(notes[0].Message, "more than 9 records")) {
+			if notes := h.Notes(ZoneID("dns", "z099")); c.selector != nil &&
+				(len(notes) != 1 || !strings.Contains(notes[0].Message, "more than 9 records")) {
 				t.Errorf("the youngest is told %+v", notes)
 			}
 			if moved := h.DeleteRecord(ids[0]); len(moved.Zones) > 0 {

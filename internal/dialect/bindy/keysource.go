@@ -20,7 +20,8 @@ type KeySource struct {
 	Key   *v1beta1.RNDCKeyConfig // nil: nothing is said about how
 }
 
-// KeySource is the nearest of what is said about the key of a server: the instance's own word, then its role's, then the cluster's.
+// KeySource is the nearest of what is said about the key of a server: the instance's own word, then its role's, then
+// the cluster's.
 func (s *Server) KeySource() (KeySource, error) {
 	spec := &s.Instance.Spec
 	var err error
@@ -49,8 +50,8 @@ func (s *Server) KeySource() (KeySource, error) {
 	return KeySource{}, nil
 }
 
-// TransferSource is what is said about the key for zone transfers. It is always made, and replaced as often as the keys of the role
-// that replaces its own most often.
+// TransferSource is what is said about the key for zone transfers. It is always made, and replaced as often as the keys
+// of the role that replaces its own most often.
 func TransferSource(spec *v1beta1.CommonSpec) (out KeySource) {
 	var often time.Duration
 	for _, role := range Roles() {
@@ -94,8 +95,9 @@ func strong(text string) (bind9.Algorithm, error) {
 	return a, err
 }
 
-// forServers reports whether a Secret is meant to be read by name servers. Who writes a Bind9Instance chooses the image that its key is
-// shown to; whoever could choose the items too would be shown any user name and password of the namespace that look like a key.
+// forServers reports whether a Secret is meant to be read by name servers. Who writes a Bind9Instance chooses the image
+// that its key is shown to; whoever could choose the items too would be shown any user name and password of the
+// namespace that look like a key.
 func forServers(secret *corev1.Secret, ref v1beta1.RNDCSecretRef) bool {
 	return ref.KeyNameKey == bind9.ItemName && ref.SecretKey == bind9.ItemSecret ||
 		secret.Labels[zonefold.CredentialsLabel] == "true" || checkObject(secret.Name) == nil
@@ -108,11 +110,13 @@ func KeyIn(secret *corev1.Secret, ref v1beta1.RNDCSecretRef) (*bind9.Key, error)
 		return nil, err
 	}
 	if !forServers(secret, ref) {
-		return nil, fmt.Errorf("its items %.64s and %.64s are not those of a key, which are %s and %s, and nothing says that the Secret is for name servers; "+
+		return nil, fmt.Errorf("its items %.64s and %.64s are not those of a key, which are %s and %s, and nothing says "+
+			"that the Secret is for name servers; "+
 			"call the items so, or give the Secret the label %s=true or a name that begins with %s",
 			ref.KeyNameKey, ref.SecretKey, bind9.ItemName, bind9.ItemSecret, zonefold.CredentialsLabel, objectPrefix)
 	}
-	k, err := bind9.KeyFromItems(secret.Data, bind9.ItemFields{Name: ref.KeyNameKey, Secret: ref.SecretKey, Algorithm: string(algorithm)})
+	k, err := bind9.KeyFromItems(secret.Data, bind9.ItemFields{Name: ref.KeyNameKey, Secret: ref.SecretKey,
+		Algorithm: string(algorithm)})
 	if err == nil {
 		return &k, nil
 	}
@@ -121,8 +125,10 @@ func KeyIn(secret *corev1.Secret, ref v1beta1.RNDCSecretRef) (*bind9.Key, error)
 	}
 	// A message may quote the name of a key. In an item that a user chose it may be a password, and the user need not be
 	// somebody who may read Secrets.
-	return nil, fmt.Errorf("its items %.64s and %.64s are not the name and the secret of one; a name has letters, digits, hyphens, underscores and dots, "+
-		"a secret is base64 of at least 16 octets, and the item %s, if there is one, says %s", ref.KeyNameKey, ref.SecretKey, bind9.ItemAlgorithm, algorithm)
+	return nil, fmt.Errorf("its items %.64s and %.64s are not the name and the secret of one; a name has letters, "+
+		"digits, hyphens, underscores and dots, "+
+		"a secret is base64 of at least 16 octets, and the item %s, if there is one, says %s", ref.KeyNameKey, ref.SecretKey,
+		bind9.ItemAlgorithm, algorithm)
 }
 
 // ExtraMetadata are the labels and annotations that the spec wants on the Secret.

@@ -19,10 +19,14 @@ func TestMetadataThatTheAPIServerRefuses(t *testing.T) {
 		{"the name of a label", `primary: {labels: {"a b": c}}`, `spec.primary.labels has "a b"`},
 		{"the value of a label", `primary: {labels: {team: "the web"}}`, `spec.primary.labels has "team"`},
 		{"a long value of a label", `primary: {labels: {team: ` + long + `}}`, `spec.primary.labels has "team"`},
-		{"the name of an annotation", `primary: {service: {annotations: {"a/b/c": d}}}`, `spec.primary.service.annotations has "a/b/c"`},
-		{"annotations without end", `primary: {service: {annotations: {a: ` + strings.Repeat("a", 256<<10) + `}}}`, "spec.primary.service.annotations has 262145 octets"},
-		{"a label of the Secret", `primary: {rndcKey: {secret: {metadata: {name: mine, labels: {team: "the web"}}}}}`, `spec.primary.rndcKey of Bind9Cluster dns: secret.metadata.labels has "team"`},
-		{"an annotation of the Secret", `primary: {rndcKey: {secret: {metadata: {name: mine, annotations: {"": x}}}}}`, `spec.primary.rndcKey of Bind9Cluster dns: secret.metadata.annotations has ""`},
+		{"the name of an annotation", `primary: {service: {annotations: {"a/b/c": d}}}`,
+			`spec.primary.service.annotations has "a/b/c"`},
+		{"annotations without end", `primary: {service: {annotations: {a: ` + strings.Repeat("a", 256<<10) + `}}}`,
+			"spec.primary.service.annotations has 262145 octets"},
+		{"a label of the Secret", `primary: {rndcKey: {secret: {metadata: {name: mine, labels: {team: "the web"}}}}}`,
+			`spec.primary.rndcKey of Bind9Cluster dns: secret.metadata.labels has "team"`},
+		{"an annotation of the Secret", `primary: {rndcKey: {secret: {metadata: {name: mine, annotations: {"": x}}}}}`,
+			`spec.primary.rndcKey of Bind9Cluster dns: secret.metadata.annotations has ""`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cluster := &v1beta1.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "dns"}}

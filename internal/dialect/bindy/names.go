@@ -48,26 +48,31 @@ func CheckClusterName(kind, name string, primaries, secondaries int32) error {
 		longest = other
 	}
 	if over := len(longest) - maxServiceName; over > 0 {
-		return fmt.Errorf("the name %s is too long: a Service like %s may have %d characters; make a %s with a name at least %d shorter",
+		return fmt.Errorf(
+			"the name %s is too long: a Service like %s may have %d characters; make a %s with a name at least %d shorter",
 			name, longest, maxServiceName, kind, over)
 	}
 	if problems := validation.IsDNS1035Label(name); len(problems) > 0 {
-		return fmt.Errorf("no Service can be named after %s: %s; make a %s whose name is only letters, digits and hyphens and begins with a letter",
+		return fmt.Errorf("no Service can be named after %s: %s; make a %s whose name is only letters, digits and hyphens "+
+			"and begins with a letter",
 			name, strings.Join(problems, ", "), kind)
 	}
 	return nil
 }
 
-// checkInstanceName says why an instance cannot have a Service of its own name. New ones are refused; an older schema let them in.
+// checkInstanceName says why an instance cannot have a Service of its own name. New ones are refused; an older schema
+// let them in.
 func checkInstanceName(name string) error {
 	if problems := validation.IsDNS1035Label(name); len(problems) > 0 {
-		return fmt.Errorf("no Service can be named %s, as this instance is: %s; make a Bind9Instance whose name has at most %d letters, digits and hyphens and begins with a letter",
+		return fmt.Errorf("no Service can be named %s, as this instance is: %s; make a Bind9Instance whose name has at "+
+			"most %d letters, digits and hyphens and begins with a letter",
 			name, strings.Join(problems, ", "), maxServiceName)
 	}
 	return nil
 }
 
-// apiServiceName is that of the Service of a sidecar's API. Where it would be too long, a part of it stands for the rest.
+// apiServiceName is that of the Service of a sidecar's API. Where it would be too long, a part of it stands for the
+// rest.
 func apiServiceName(instance string) string {
 	const suffix, sum = "-bindcar", 8
 	if len(instance)+len(suffix) <= maxServiceName {

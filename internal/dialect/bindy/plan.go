@@ -39,7 +39,8 @@ func PlanOf(i *v1beta1.Bind9Instance, p *Parent, s Settings) (*Plan, error) {
 	return out, err
 }
 
-// configFiles are those of the ConfigMap that the server has its configuration from, and the options that it has by them.
+// configFiles are those of the ConfigMap that the server has its configuration from, and the options that it has by
+// them.
 func (s *Server) configFiles() (map[string]string, bind9.Options, error) {
 	if s.SharesConfig() {
 		files, err := clusterFiles(s.Parent.Spec)
@@ -54,8 +55,10 @@ func (s *Server) configFiles() (map[string]string, bind9.Options, error) {
 	var above *v1beta1.Bind9Config
 	if s.Parent != nil {
 		above, source.acls = s.Parent.Spec.Global, s.Parent.Spec.ACLs
-		if r := s.Parent.Spec.ForRole(s.Role); r != nil && r.AllowTransfer != nil && (own == nil || own.AllowTransfer == nil) {
-			source.transfer, source.transferPath = r.AllowTransfer, "spec."+string(s.Role)+".allowTransfer of "+s.Parent.Kind+" "+s.Parent.Name
+		if r := s.Parent.Spec.ForRole(s.Role); r != nil && r.AllowTransfer != nil &&
+			(own == nil || own.AllowTransfer == nil) {
+			source.transfer, source.transferPath = r.AllowTransfer, "spec."+string(s.Role)+".allowTransfer of "+s.Parent.Kind+
+				" "+s.Parent.Name
 		}
 	}
 	source.config = over(own, above)
@@ -107,6 +110,7 @@ func over(own, above *v1beta1.Bind9Config) *v1beta1.Bind9Config {
 // OwnConfig is the ConfigMap of a server that does not share one.
 func (p *Plan) OwnConfig() *corev1.ConfigMap {
 	return &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: p.Instance.Namespace, Name: p.ConfigMap(), Labels: p.Labels()}, Data: p.Files,
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.Instance.Namespace, Name: p.ConfigMap(), Labels: p.Labels()},
+		Data:       p.Files,
 	}
 }

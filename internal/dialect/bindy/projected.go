@@ -41,7 +41,8 @@ func accountToken() *corev1.ProjectedVolumeSource {
 }
 
 func fromConfigMap(name string, items ...corev1.KeyToPath) corev1.VolumeProjection {
-	return corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Items: items}}
+	return corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{
+		LocalObjectReference: corev1.LocalObjectReference{Name: name}, Items: items}}
 }
 
 // fromSecret has items of a Secret as files of the same name, in their folder.
@@ -50,5 +51,6 @@ func fromSecret(name string, files ...string) corev1.VolumeProjection {
 	for i, f := range files {
 		items[i] = corev1.KeyToPath{Key: path.Base(f), Path: f}
 	}
-	return corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Items: items}}
+	return corev1.VolumeProjection{Secret: &corev1.SecretProjection{
+		LocalObjectReference: corev1.LocalObjectReference{Name: name}, Items: items}}
 }

@@ -42,7 +42,8 @@ func RecordOf(o Object) (Record, bool) {
 	case *v1beta1.TXTRecord:
 		r.Meta, r.Status, r.Type, r.Data = &v.Spec.RecordMeta, &v.Status, rr.TypeTXT, txtData(v.Spec.Text)
 	case *v1beta1.MXRecord:
-		r.Meta, r.Status, r.Type, r.Data = &v.Spec.RecordMeta, &v.Status, rr.TypeMX, one("%d %s", v.Spec.Priority, v.Spec.MailServer)
+		r.Meta, r.Status, r.Type, r.Data = &v.Spec.RecordMeta, &v.Status, rr.TypeMX,
+			one("%d %s", v.Spec.Priority, v.Spec.MailServer)
 	case *v1beta1.NSRecord:
 		r.Meta, r.Status, r.Type, r.Data = &v.Spec.RecordMeta, &v.Status, rr.TypeNS, one("%s", v.Spec.Nameserver)
 	case *v1beta1.SRVRecord:

@@ -87,7 +87,8 @@ func NewServer(i *v1beta1.Bind9Instance, p *Parent, s Settings) (*Server, error)
 	return out, err
 }
 
-// Standing is a server whose spec cannot be carried out, as far as it has to be known for its pods to go on: it makes none.
+// Standing is a server whose spec cannot be carried out, as far as it has to be known for its pods to go on: it makes
+// none.
 func Standing(i *v1beta1.Bind9Instance, p *Parent) *Server {
 	out := &Server{Instance: i, Parent: p, Role: i.Spec.Role.Canonical(), Replicas: i.Spec.ReplicasOrDefault()}
 	err := out.store(i.Spec.Storage)
@@ -148,9 +149,12 @@ func sidecarOf(i *v1beta1.Bind9Instance, above *v1beta1.CommonSpec, s Settings) 
 		}
 	}
 	if err := CheckSidecarImage(out.image); err != nil {
-		return out, fmt.Errorf("bindcarConfig.image cannot be used: %w; take it out, and the operator's own is used, or name one of zonefold's", err)
+		return out, fmt.Errorf(
+			"bindcarConfig.image cannot be used: %w; take it out, and the operator's own is used, or name one of zonefold's",
+			err)
 	}
-	out.image, out.port, out.logLevel = cmp.Or(out.image, s.BindcarImage), cmp.Or(out.port, BindcarPort), cmp.Or(out.logLevel, "info")
+	out.image, out.port, out.logLevel = cmp.Or(out.image, s.BindcarImage), cmp.Or(out.port, BindcarPort),
+		cmp.Or(out.logLevel, "info")
 	if slices.Contains([]int32{bind9.DNSPort, bind9.ControlPort}, out.port) {
 		return out, fmt.Errorf("bindcarConfig.port is %d, on which BIND itself listens; choose another one", out.port)
 	}
@@ -182,7 +186,8 @@ func (s *Server) store(c *v1beta1.StorageConfig) error {
 		return nil
 	}
 	if s.Replicas > 1 {
-		return fmt.Errorf("spec.replicas is %d, and a persistentVolumeClaim holds the zones of one pod; set replicas to 1, or make several instances", s.Replicas)
+		return fmt.Errorf("spec.replicas is %d, and a persistentVolumeClaim holds the zones of one pod; set replicas to 1, "+
+			"or make several instances", s.Replicas)
 	}
 	s.claim = &v1beta1.ClaimConfig{}
 	if c.PersistentVolumeClaim != nil {
@@ -207,7 +212,8 @@ func (s *Server) Cluster() string {
 // SharesConfig reports whether the server has its configuration from the ConfigMap of its cluster.
 func (s *Server) SharesConfig() bool {
 	return s.Parent != nil && s.Parent.Kind == v1beta1.KindCluster && s.Instance.Spec.Config == nil &&
-		(s.Instance.Spec.ConfigMapRefs == nil || s.Parent.Spec.ConfigMapRefs != nil && *s.Instance.Spec.ConfigMapRefs == *s.Parent.Spec.ConfigMapRefs) &&
+		(s.Instance.Spec.ConfigMapRefs == nil || s.Parent.Spec.ConfigMapRefs != nil &&
+			*s.Instance.Spec.ConfigMapRefs == *s.Parent.Spec.ConfigMapRefs) &&
 		s.version == s.Parent.Spec.VersionOrDefault()
 }
 
@@ -230,14 +236,16 @@ func (s *Server) TransferSecret() string {
 // KeySecret is the name of the Secret with the keys of an instance.
 func KeySecret(instance string) string { return instance + "-rndc-key" }
 
-// TransferName is that of the Secret with a cluster's keys for zone transfers, or with those of an instance that is part of none.
+// TransferName is that of the Secret with a cluster's keys for zone transfers, or with those of an instance that is
+// part of none.
 func TransferName(cluster string) string { return cluster + "-transfer-key" }
 
 // Labels are on everything that an instance has, and on its pods.
 func (s *Server) Labels() map[string]string {
 	out := ObjectLabels(v1beta1.KindInstance, s.Cluster(), map[string]string{
 		v1beta1.AppLabel: v1beta1.AppValue, v1beta1.InstanceLabel: s.Instance.Name, v1beta1.RoleLabel: string(s.Role),
-		v1beta1.NameLabel: v1beta1.NameValue, v1beta1.AppInstance: s.Instance.Name, v1beta1.ComponentLabel: v1beta1.ComponentServer,
+		v1beta1.NameLabel: v1beta1.NameValue, v1beta1.AppInstance: s.Instance.Name,
+		v1beta1.ComponentLabel: v1beta1.ComponentServer,
 	})
 	if s.Parent == nil {
 		delete(out, v1beta1.ClusterLabel)

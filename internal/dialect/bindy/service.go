@@ -15,15 +15,17 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 )
 
-// services are the addresses of a server: that for DNS, and that of the sidecar's API, which is reached inside the cluster only, whatever the type of
-// the other is. As long as that is of type ClusterIP it has the API too, as in the document.
+// services are the addresses of a server: that for DNS, and that of the sidecar's API, which is reached inside the
+// cluster only, whatever the type of the other is. As long as that is of type ClusterIP it has the API too, as in the
+// document.
 func (s *Server) services() (dns, api *corev1.Service, err error) {
 	if dns, err = s.serviceFor(); err != nil {
 		return nil, nil, err
 	}
 	api = &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.Instance.Namespace, Name: apiServiceName(s.Instance.Name), Labels: s.Labels()},
-		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: s.Selector()},
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.Instance.Namespace, Name: apiServiceName(s.Instance.Name),
+			Labels: s.Labels()},
+		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: s.Selector()},
 	}
 	for _, p := range dns.Spec.Ports {
 		if isAPIPort(p) {
@@ -38,8 +40,10 @@ func (s *Server) services() (dns, api *corev1.Service, err error) {
 	}
 	dns.Spec.Ports = slices.DeleteFunc(dns.Spec.Ports, isAPIPort)
 	for _, p := range dns.Spec.Ports {
-		if to := p.TargetPort; to.StrVal == apiPort || to.IntVal == s.bindcar.port || to == (intstr.IntOrString{}) && p.Port == s.bindcar.port {
-			return nil, nil, fmt.Errorf("the port %s of the Service leads to the sidecar's API, which a Service of type %s would show to the outside; leave it out, and use Service %s",
+		if to := p.TargetPort; to.StrVal == apiPort || to.IntVal == s.bindcar.port || to == (intstr.IntOrString{}) &&
+			p.Port == s.bindcar.port {
+			return nil, nil, fmt.Errorf("the port %s of the Service leads to the sidecar's API, which a Service of type %s "+
+				"would show to the outside; leave it out, and use Service %s",
 				p.Name, dns.Spec.Type, api.Name)
 		}
 	}
@@ -57,8 +61,8 @@ func exposed(s *corev1.ServiceSpec) bool {
 	return s.Type != corev1.ServiceTypeClusterIP && s.Type != ""
 }
 
-// serviceFor is the Service for DNS on the port that everybody asks at, and the sidecar's API at the document's port and at
-// that of the existing Bindy. What users say is laid over it, first the role's, then the sidecar's.
+// serviceFor is the Service for DNS on the port that everybody asks at, and the sidecar's API at the document's port
+// and at that of the existing Bindy. What users say is laid over it, first the role's, then the sidecar's.
 func (s *Server) serviceFor() (*corev1.Service, error) {
 	out := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.Instance.Namespace, Name: s.Instance.Name, Labels: s.Labels()},
@@ -131,8 +135,8 @@ func (f fragment) layOver(spec *corev1.ServiceSpec) error {
 	return nil
 }
 
-// mergedPorts lays a user's ports over those that are there. One takes the place of that of its name and of that at its number, since the
-// API server takes a number once only.
+// mergedPorts lays a user's ports over those that are there. One takes the place of that of its name and of that at its
+// number, since the API server takes a number once only.
 func mergedPorts(there, users []corev1.ServicePort) (out []corev1.ServicePort, err error) {
 	said := make([]corev1.ServicePort, 0, len(users))
 	for _, p := range users {
@@ -144,11 +148,13 @@ func mergedPorts(there, users []corev1.ServicePort) (out []corev1.ServicePort, e
 			p = mergedPort(there[i], p)
 		}
 		if p.Name == "" || p.Port == 0 {
-			return nil, fmt.Errorf("the port %q has the number %d; each needs a name, which tells it apart, and a number", p.Name, p.Port)
+			return nil, fmt.Errorf("the port %q has the number %d; each needs a name, which tells it apart, and a number",
+				p.Name, p.Port)
 		}
 		for _, o := range said {
 			if o.Name == p.Name || collide(o, p) {
-				return nil, fmt.Errorf("the ports %s (%d) and %s (%d) have the same name or number; leave one of them out", o.Name, o.Port, p.Name, p.Port)
+				return nil, fmt.Errorf("the ports %s (%d) and %s (%d) have the same name or number; leave one of them out", o.Name,
+					o.Port, p.Name, p.Port)
 			}
 		}
 		said = append(said, p)
@@ -179,14 +185,16 @@ func collide(a, b corev1.ServicePort) bool {
 	return a.Port == b.Port && cmp.Or(a.Protocol, tcp) == cmp.Or(b.Protocol, tcp)
 }
 
-// checkService refuses what would have the cluster lead traffic that is not for this server: to addresses of others (CVE-2020-8554),
-// or, by a name in the place of pods, away from them.
+// checkService refuses what would have the cluster lead traffic that is not for this server: to addresses of others
+// (CVE-2020-8554), or, by a name in the place of pods, away from them.
 func checkService(s *corev1.ServiceSpec) error {
 	if len(s.ExternalIPs) > 0 {
-		return errors.New("externalIPs would draw traffic that is for others; use type LoadBalancer or NodePort to be reached from outside")
+		return errors.New(
+			"externalIPs would draw traffic that is for others; use type LoadBalancer or NodePort to be reached from outside")
 	}
 	if s.Type == corev1.ServiceTypeExternalName || s.ExternalName != "" {
-		return errors.New("type ExternalName and externalName lead to a name and not to the server's pods; use type ClusterIP, LoadBalancer or NodePort")
+		return errors.New("type ExternalName and externalName lead to a name and not to the server's pods; use type " +
+			"ClusterIP, LoadBalancer or NodePort")
 	}
 	return nil
 }

@@ -8,16 +8,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// existingSidecar is the repository of the existing Bindy's sidecar, under whatever registry: mirrors keep the path, or write it with
-// other separators.
+// existingSidecar is the repository of the existing Bindy's sidecar, under whatever registry: mirrors keep the path, or
+// write it with other separators.
 var existingSidecar = regexp.MustCompile(`(^|[/._-])firestoned[/._-]+bindcar([._-]+[a-z0-9]+)*$`)
 
-// CheckSidecarImage refuses the sidecar of the existing Bindy. It does most of what it is asked for, and has pods ready that have no zones.
+// CheckSidecarImage refuses the sidecar of the existing Bindy. It does most of what it is asked for, and has pods ready
+// that have no zones.
 func CheckSidecarImage(image string) error {
 	if !existingSidecar.MatchString(repositoryOf(image)) {
 		return nil
 	}
-	return fmt.Errorf("the image %.200s is the sidecar of the existing Bindy, which cannot be told what zones a pod is to have, so that a pod without any would be taken for ready", image)
+	return fmt.Errorf("the image %.200s is the sidecar of the existing Bindy, which cannot be told what zones a pod is "+
+		"to have, so that a pod without any would be taken for ready", image)
 }
 
 // repositoryOf is an image without its tag and digest.

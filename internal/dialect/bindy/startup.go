@@ -9,7 +9,8 @@ import (
 	"github.com/zonefold/zonefold/internal/bind9"
 )
 
-// Uses reports whether a server reads a file of its ConfigMap when it starts: those of the other role are there, too, and rndc's.
+// Uses reports whether a server reads a file of its ConfigMap when it starts: those of the other role are there, too,
+// and rndc's.
 func (s *Server) Uses(file string) bool {
 	switch file {
 	case bind9.FileMain:
@@ -45,8 +46,9 @@ func (s *Server) Users() []UserFile {
 func (u UserFile) In(key types.NamespacedName, sums map[string]string) (string, *Trouble, error) {
 	sum, ok := sums[u.File]
 	if !ok {
-		return "", &Trouble{v1beta1.ReasonConfigMapNotFound, Sentence("The ConfigMap %s, which configMapRefs.%s names, has no entry %s: add it. "+
-			"The pods are left as they are.", key, u.Field, u.File)}, nil
+		return "", &Trouble{v1beta1.ReasonConfigMapNotFound, Sentence(
+			"The ConfigMap %s, which configMapRefs.%s names, has no entry %s: add it. "+
+				"The pods are left as they are.", key, u.Field, u.File)}, nil
 	}
 	return sum, nil, nil
 }

@@ -22,7 +22,8 @@ func (s *Server) claimFor() (*corev1.PersistentVolumeClaim, error) {
 	}
 	size, err := resource.ParseQuantity(text)
 	if err != nil || size.Sign() <= 0 {
-		return nil, fmt.Errorf("spec.storage.persistentVolumeClaim.size is %.40q; write an amount of storage such as 1Gi", text)
+		return nil, fmt.Errorf("spec.storage.persistentVolumeClaim.size is %.40q; write an amount of storage such as 1Gi",
+			text)
 	}
 	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
 	if len(s.claim.AccessModes) > 0 {

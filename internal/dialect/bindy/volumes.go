@@ -10,8 +10,8 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 )
 
-// What a user's volume may be, and where it may be mounted: nothing of the node's, no Secret that was not meant for name servers,
-// and no place that BIND or the sidecar have files at.
+// What a user's volume may be, and where it may be mounted: nothing of the node's, no Secret that was not meant for
+// name servers, and no place that BIND or the sidecar have files at.
 const objectPrefix = "bindy-"
 
 func mountRoots() []string { return []string{"/data/", "/var/log/bind/"} }
@@ -49,7 +49,8 @@ func userVolumes(volumes, mounts []v1beta1.Fragment) ([]corev1.Volume, []corev1.
 func checkVolume(v *corev1.Volume) error {
 	switch v.Name {
 	case "", configVolume, dataVolume, scratchVolume, tokenVolume:
-		return fmt.Errorf("its name is none, or one that is used already: %s, %s, %s, %s", configVolume, dataVolume, scratchVolume, tokenVolume)
+		return fmt.Errorf("its name is none, or one that is used already: %s, %s, %s, %s", configVolume, dataVolume,
+			scratchVolume, tokenVolume)
 	}
 	var name string
 	source := v.VolumeSource
@@ -60,7 +61,8 @@ func checkVolume(v *corev1.Volume) error {
 		name = source.ConfigMap.Name
 	case source == corev1.VolumeSource{Secret: source.Secret} && source.Secret != nil:
 		name = source.Secret.SecretName
-	case source == corev1.VolumeSource{PersistentVolumeClaim: source.PersistentVolumeClaim} && source.PersistentVolumeClaim != nil:
+	case source == corev1.VolumeSource{PersistentVolumeClaim: source.PersistentVolumeClaim} &&
+		source.PersistentVolumeClaim != nil:
 		name = source.PersistentVolumeClaim.ClaimName
 	default:
 		return fmt.Errorf("a volume is one of emptyDir, configMap, secret and persistentVolumeClaim")
@@ -112,5 +114,6 @@ func checkMount(m *corev1.VolumeMount, known map[string]bool) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("its mountPath is %.80q; mount it below %s, without .. in the path", m.MountPath, strings.Join(mountRoots(), " or "))
+	return fmt.Errorf("its mountPath is %.80q; mount it below %s, without .. in the path", m.MountPath,
+		strings.Join(mountRoots(), " or "))
 }

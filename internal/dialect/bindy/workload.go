@@ -19,8 +19,10 @@ import (
 
 // The volumes of a pod.
 const (
-	configVolume  = "config" // all configuration and keys: one volume, so that they change together, and without subPath, so that they change at all
-	dataVolume    = "cache"  // zones, journals, and BIND's list of added zones
+	// all configuration and keys: one volume, so that they change together, and without subPath, so that they change at
+	// all
+	configVolume  = "config"
+	dataVolume    = "cache" // zones, journals, and BIND's list of added zones
 	scratchVolume = "tmp"
 	tokenVolume   = "account" // what the sidecar asks the API server with; BIND has no need of it
 )
@@ -31,17 +33,20 @@ const (
 	BindcarContainer = "api"
 )
 
-// ServiceAccount is that of all servers of a namespace. It may ask the API server whose token a caller has, and no more.
+// ServiceAccount is that of all servers of a namespace. It may ask the API server whose token a caller has, and no
+// more.
 const ServiceAccount = "bind9"
 
 // bindUser is the user and group that both containers run as: BIND's in its images.
 const bindUser = 101
 
-// Deployment runs the pods of a server. The checksum is over what BIND reads at its start: where it changes, pods are replaced.
+// Deployment runs the pods of a server. The checksum is over what BIND reads at its start: where it changes, pods are
+// replaced.
 func (s *Server) Deployment(settings Settings, checksum string) *appsv1.Deployment {
-	strategy := appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{
-		MaxUnavailable: ptr.To(intstr.FromInt32(0)), MaxSurge: ptr.To(intstr.FromInt32(1)),
-	}}
+	strategy := appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType,
+		RollingUpdate: &appsv1.RollingUpdateDeployment{
+			MaxUnavailable: ptr.To(intstr.FromInt32(0)), MaxSurge: ptr.To(intstr.FromInt32(1)),
+		}}
 	if s.claim != nil {
 		strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType} // two pods cannot have the volume
 	}
@@ -51,8 +56,9 @@ func (s *Server) Deployment(settings Settings, checksum string) *appsv1.Deployme
 			Replicas: ptr.To(s.Replicas), Strategy: strategy, RevisionHistoryLimit: ptr.To[int32](2),
 			Selector: &metav1.LabelSelector{MatchLabels: s.Selector()},
 			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: s.Labels(), Annotations: map[string]string{v1beta1.ConfigChecksumAnnotation: checksum}},
-				Spec:       s.pod(settings),
+				ObjectMeta: metav1.ObjectMeta{Labels: s.Labels(),
+					Annotations: map[string]string{v1beta1.ConfigChecksumAnnotation: checksum}},
+				Spec: s.pod(settings),
 			},
 		},
 	}
@@ -69,7 +75,8 @@ func (s *Server) pod(settings Settings) corev1.PodSpec {
 		ImagePullSecrets:             pull,
 		EnableServiceLinks:           ptr.To(false), // a hundred Services of siblings are no part of the environment
 		SecurityContext: &corev1.PodSecurityContext{
-			RunAsUser: ptr.To[int64](bindUser), RunAsGroup: ptr.To[int64](bindUser), FSGroup: ptr.To[int64](bindUser), RunAsNonRoot: ptr.To(true),
+			RunAsUser: ptr.To[int64](bindUser), RunAsGroup: ptr.To[int64](bindUser), FSGroup: ptr.To[int64](bindUser),
+			RunAsNonRoot:   ptr.To(true),
 			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		},
 		TopologySpreadConstraints: s.spread(),
@@ -85,7 +92,8 @@ func (s *Server) pod(settings Settings) corev1.PodSpec {
 	}
 }
 
-// spread keeps the servers of a cluster apart: each instance is a Deployment of its own, so that the rule is about its siblings.
+// spread keeps the servers of a cluster apart: each instance is a Deployment of its own, so that the rule is about its
+// siblings.
 func (s *Server) spread() []corev1.TopologySpreadConstraint {
 	of := s.Selector()
 	if s.Parent != nil {
@@ -94,7 +102,8 @@ func (s *Server) spread() []corev1.TopologySpreadConstraint {
 	var out []corev1.TopologySpreadConstraint
 	for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone} {
 		out = append(out, corev1.TopologySpreadConstraint{
-			MaxSkew: 1, TopologyKey: key, WhenUnsatisfiable: corev1.ScheduleAnyway, LabelSelector: &metav1.LabelSelector{MatchLabels: of},
+			MaxSkew: 1, TopologyKey: key, WhenUnsatisfiable: corev1.ScheduleAnyway,
+			LabelSelector: &metav1.LabelSelector{MatchLabels: of},
 		})
 	}
 	return out
@@ -122,13 +131,14 @@ func mountsOfAll() []corev1.VolumeMount {
 	}
 }
 
-// farewell is how long, in seconds, a pod that is to go still serves. Nodes learn a moment later that they shall lead nobody to it any more; and
-// that what they remember of datagrams leads to it still, which kube-proxy forgets only when the pod is not ready. So the sidecar says at once that
-// it is not, and BIND goes on: a readiness probe finds out within four seconds.
+// farewell is how long, in seconds, a pod that is to go still serves. Nodes learn a moment later that they shall lead
+// nobody to it any more; and that what they remember of datagrams leads to it still, which kube-proxy forgets only when
+// the pod is not ready. So the sidecar says at once that it is not, and BIND goes on: a readiness probe finds out
+// within four seconds.
 const farewell = 10
 
-// Leaves is how long the server serves when it is to go. Where a volume lets one pod run at a time, nobody takes over meanwhile, and the wait
-// would be for nothing.
+// Leaves is how long the server serves when it is to go. Where a volume lets one pod run at a time, nobody takes over
+// meanwhile, and the wait would be for nothing.
 func (s *Server) Leaves() int64 {
 	if s.claim != nil {
 		return 0
@@ -156,8 +166,9 @@ func (s *Server) named() corev1.Container {
 			{Name: "rndc", ContainerPort: bind9.ControlPort, Protocol: corev1.ProtocolTCP},
 		},
 		// A start with very many zones may take minutes; until it is over, nobody counts failures.
-		StartupProbe:    &corev1.Probe{ProbeHandler: dns, PeriodSeconds: 1, TimeoutSeconds: 5, FailureThreshold: 600},
-		LivenessProbe:   &corev1.Probe{ProbeHandler: dns, InitialDelaySeconds: 30, PeriodSeconds: 10, TimeoutSeconds: 5, FailureThreshold: 3},
+		StartupProbe: &corev1.Probe{ProbeHandler: dns, PeriodSeconds: 1, TimeoutSeconds: 5, FailureThreshold: 600},
+		LivenessProbe: &corev1.Probe{ProbeHandler: dns, InitialDelaySeconds: 30, PeriodSeconds: 10, TimeoutSeconds: 5,
+			FailureThreshold: 3},
 		ReadinessProbe:  &corev1.Probe{ProbeHandler: dns, PeriodSeconds: 5, TimeoutSeconds: 3, FailureThreshold: 3},
 		Lifecycle:       s.leaving(),
 		Resources:       requests("50m", "64Mi"),
@@ -179,13 +190,16 @@ func (s *Server) api(settings Settings) corev1.Container {
 	}
 	return corev1.Container{
 		Name: BindcarContainer, Image: s.bindcar.image, ImagePullPolicy: corev1.PullPolicy(s.bindcar.pullPolicy),
-		Ports:           []corev1.ContainerPort{{Name: "http", ContainerPort: s.bindcar.port, Protocol: corev1.ProtocolTCP}},
-		Env:             s.Environment(settings),
-		LivenessProbe:   &corev1.Probe{ProbeHandler: get("/api/v1/health"), InitialDelaySeconds: 5, PeriodSeconds: 10, TimeoutSeconds: 5, FailureThreshold: 3},
-		ReadinessProbe:  &corev1.Probe{ProbeHandler: get(bindcar.ReadyPath), PeriodSeconds: 2, TimeoutSeconds: 5, FailureThreshold: 2},
+		Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: s.bindcar.port, Protocol: corev1.ProtocolTCP}},
+		Env:   s.Environment(settings),
+		LivenessProbe: &corev1.Probe{ProbeHandler: get("/api/v1/health"), InitialDelaySeconds: 5, PeriodSeconds: 10,
+			TimeoutSeconds: 5, FailureThreshold: 3},
+		ReadinessProbe: &corev1.Probe{ProbeHandler: get(bindcar.ReadyPath), PeriodSeconds: 2, TimeoutSeconds: 5,
+			FailureThreshold: 2},
 		Resources:       resources,
 		SecurityContext: confined(),
-		VolumeMounts:    append(mountsOfAll(), corev1.VolumeMount{Name: tokenVolume, MountPath: "/var/run/secrets/kubernetes.io/serviceaccount", ReadOnly: true}),
+		VolumeMounts: append(mountsOfAll(), corev1.VolumeMount{Name: tokenVolume,
+			MountPath: "/var/run/secrets/kubernetes.io/serviceaccount", ReadOnly: true}),
 
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
@@ -200,9 +214,11 @@ func (s *Server) Environment(settings Settings) []corev1.EnvVar {
 		{Name: "BIND_ZONE_DIR", Value: bind9.DataDir},
 		{Name: "API_PORT", Value: strconv.Itoa(int(s.bindcar.port))},
 		{Name: "RUST_LOG", Value: s.bindcar.logLevel},
-		{Name: "BIND_ALLOWED_SERVICE_ACCOUNTS", Value: fmt.Sprintf("system:serviceaccount:%s:%s", settings.Namespace, settings.ServiceAccount)},
+		{Name: "BIND_ALLOWED_SERVICE_ACCOUNTS", Value: fmt.Sprintf("system:serviceaccount:%s:%s", settings.Namespace,
+			settings.ServiceAccount)},
 		{Name: "BIND_TOKEN_AUDIENCES", Value: Audience(s.Instance.Namespace)},
-		{Name: "POD_UID", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.uid"}}},
+		{Name: "POD_UID", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1",
+			FieldPath: "metadata.uid"}}},
 		{Name: "TMPDIR", Value: "/tmp"},
 		{Name: "RNDC_SERVER", Value: fmt.Sprintf("127.0.0.1:%d", bind9.ControlPort)},
 		{Name: "RNDC_KEY_FILE", Value: path.Join(bind9.ConfigDir, bind9.FileKeys)},
@@ -244,6 +260,6 @@ func (s *Server) claimName() string {
 	return s.Instance.Name + claimSuffix
 }
 
-// Audience is what a token that is shown to the sidecars of a namespace is good for. Who may write instances there may have any image as their
-// sidecar, and so sees the token: the sidecars of other namespaces must not take it.
+// Audience is what a token that is shown to the sidecars of a namespace is good for. Who may write instances there may
+// have any image as their sidecar, and so sees the token: the sidecars of other namespaces must not take it.
 func Audience(namespace string) string { return "bindcar:" + namespace }

@@ -23,8 +23,9 @@ func Policy() zone.Policy {
 	return zone.Policy{Pinned: true, Fields: "its name, or the zone that it names"}
 }
 
-// ConvertZone turns a DNSZone into what the core decides about. Servers are the addresses of the Services of its servers;
-// name servers that are in the zone and have no address get them. What cannot be understood makes the zone Invalid.
+// ConvertZone turns a DNSZone into what the core decides about. Servers are the addresses of the Services of its
+// servers; name servers that are in the zone and have no address get them. What cannot be understood makes the zone
+// Invalid.
 //
 // The serial that the SOA may name is no part of it: the operator starts above that, once, and owns the serial.
 func ConvertZone(z *v1beta1.DNSZone, servers []netip.Addr) zone.Zone {
@@ -36,7 +37,8 @@ func ConvertZone(z *v1beta1.DNSZone, servers []netip.Addr) zone.Zone {
 		out.Warnings = append(out.Warnings, unreadable(out.ID, fmt.Sprintf("recordsFrom[%d]", i), &z.Spec.RecordsFrom[i])...)
 	}
 	for i := range z.Spec.Bind9InstancesFrom {
-		out.Warnings = append(out.Warnings, unreadable(out.ID, fmt.Sprintf("bind9InstancesFrom[%d]", i), &z.Spec.Bind9InstancesFrom[i].Selection)...)
+		out.Warnings = append(out.Warnings, unreadable(out.ID, fmt.Sprintf("bind9InstancesFrom[%d]", i),
+			&z.Spec.Bind9InstancesFrom[i].Selection)...)
 	}
 	var err error
 	if out.Where.Name, err = ZoneName(z.Spec.ZoneName); err != nil {
@@ -52,7 +54,8 @@ func ConvertZone(z *v1beta1.DNSZone, servers []netip.Addr) zone.Zone {
 		_, err = z.Spec.Cluster()
 	}
 	if err != nil {
-		out.Invalid = &zone.Refusal{Reason: zone.InvalidSpec, Message: fmt.Sprintf("%s cannot be understood: %v; correct it.", out.ID, err)}
+		out.Invalid = &zone.Refusal{Reason: zone.InvalidSpec, Message: fmt.Sprintf("%s cannot be understood: %v; correct it.",
+			out.ID, err)}
 	}
 	return out
 }
@@ -67,7 +70,8 @@ func unreadable(id zone.ID, field string, from *v1beta1.Selection) []zone.Note {
 		"%s of %s selects nothing, because its selector cannot be read: %.200v; correct it.", field, id, err)}}
 }
 
-// ownNamespace lets one namespace have every record of a zone. That records name or are selected by the zone decides the rest.
+// ownNamespace lets one namespace have every record of a zone. That records name or are selected by the zone decides
+// the rest.
 func ownNamespace(namespace string) zone.Rule {
 	rule := zone.Rule{Namespaces: []string{namespace}}
 	for _, text := range []string{"*", "@"} {
@@ -125,7 +129,8 @@ func convertAuthority(out *zone.Zone, spec *v1beta1.DNSZoneSpec) error {
 	}
 	if out.Retry >= out.Refresh || uint64(out.Expire) <= uint64(out.Refresh)+uint64(out.Retry) {
 		out.Warnings = append(out.Warnings, zone.Note{Reason: zone.InvalidTimers, Message: fmt.Sprintf(
-			"%s has SOA timers that secondaries cannot work with: retry (%d) has to be less than refresh (%d), and expire (%d) more than both together.",
+			"%s has SOA timers that secondaries cannot work with: retry (%d) has to be less than refresh (%d), and expire "+
+				"(%d) more than both together.",
 			out.ID, out.Retry, out.Refresh, out.Expire)})
 	}
 	return nil
@@ -139,8 +144,8 @@ func seconds(field string, n int64) (uint32, error) {
 	return uint32(n), nil
 }
 
-// convertServers makes the NS records of the apex and the addresses of those name servers that are in the zone. Addresses of
-// others belong into zones of their own.
+// convertServers makes the NS records of the apex and the addresses of those name servers that are in the zone.
+// Addresses of others belong into zones of their own.
 func convertServers(out *zone.Zone, spec *v1beta1.DNSZoneSpec) error {
 	servers, err := spec.Nameservers()
 	if err != nil {

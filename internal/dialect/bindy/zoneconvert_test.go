@@ -48,15 +48,18 @@ func contentOf(z zone.Zone) string {
 
 func TestAZoneHasItsSOAAndNameServers(t *testing.T) {
 	for _, c := range []struct{ name, spec, want string }{
-		{"the document's example", `{zoneName: example.com, clusterRef: c, soa: {primaryNameServer: ns1.example.com, adminEmail: admin.example.com, ttl: 3600}}`,
+		{"the document's example",
+			`{zoneName: example.com, clusterRef: c, soa: {primaryNameServer: ns1.example.com, adminEmail: admin.example.com, ttl: 3600}}`,
 			`example.com. 3600 SOA ns1.example.com. admin.example.com. 0 3600 600 604800 86400
 example.com. 3600 NS ns1.example.com.
 ns1.example.com. 3600 A 198.51.100.7
 ns1.example.com. 3600 AAAA 2001:db8::7`},
-		{"the form of the existing Bindy, where the zone has a TTL", `{zoneName: Example.COM, ttl: 120, soaRecord: {primaryNs: NS1.example.net., adminEmail: admin@example.com., serial: 5, refresh: 10, retry: 5, expire: 20, negativeTtl: 0}}`,
+		{"the form of the existing Bindy, where the zone has a TTL",
+			`{zoneName: Example.COM, ttl: 120, soaRecord: {primaryNs: NS1.example.net., adminEmail: admin@example.com., serial: 5, refresh: 10, retry: 5, expire: 20, negativeTtl: 0}}`,
 			`example.com. 120 SOA ns1.example.net. admin.example.com. 0 10 5 20 0
 example.com. 120 NS ns1.example.net.`},
-		{"the TTLs of SOA and records differ", `{zoneName: example.com, ttl: 60, soa: {primaryNameServer: ns.example.net, adminEmail: a.example.com, ttl: 900}}`,
+		{"the TTLs of SOA and records differ",
+			`{zoneName: example.com, ttl: 60, soa: {primaryNameServer: ns.example.net, adminEmail: a.example.com, ttl: 900}}`,
 			`example.com. 900 SOA ns.example.net. a.example.com. 0 3600 600 604800 86400
 example.com. 60 NS ns.example.net.`},
 		{"without any TTL", `{zoneName: example.com, soa: {primaryNameServer: ns.example.net, adminEmail: a.example.com}}`,
@@ -74,7 +77,8 @@ ns1.example.com. 300 A 192.0.2.1
 ns2.example.com. 300 A 192.0.2.2
 ns2.example.com. 300 AAAA 2001:db8::2
 ns3.example.com. 300 A 192.0.2.3`},
-		{"timers that secondaries cannot work with", `{zoneName: example.com, soa: {primaryNameServer: ns.example.net, adminEmail: a.example.com, refresh: 10, retry: 10}}`,
+		{"timers that secondaries cannot work with",
+			`{zoneName: example.com, soa: {primaryNameServer: ns.example.net, adminEmail: a.example.com, refresh: 10, retry: 10}}`,
 			`example.com. 300 SOA ns.example.net. a.example.com. 0 10 10 604800 86400
 example.com. 300 NS ns.example.net.
 InvalidTimers`},
@@ -84,20 +88,28 @@ InvalidTimers`},
 example.com. 300 NS ns.example.net.
 InvalidSelector
 InvalidSelector`},
-		{"no SOA", `{zoneName: example.com}`, `InvalidSpec: DNSZone dns/example cannot be understood: spec.soa is missing; correct it.`},
-		{"a name that is none", `{zoneName: a..b, soa: {primaryNameServer: ns.a, adminEmail: a.b}}`, `InvalidName: DNSZone dns/example has a zoneName that is no name of a zone: "a..b." has an empty label; correct it.`},
-		{"the root", `{zoneName: ., soa: {primaryNameServer: ns.a, adminEmail: a.b}}`, `InvalidName: DNSZone dns/example has a zoneName that is no name of a zone: "." is empty; correct it.`},
-		{"an address", `{zoneName: 10.0.0.1, soa: {primaryNameServer: ns.a, adminEmail: a.b}}`, `InvalidName: DNSZone dns/example has a zoneName that is no name of a zone: "10.0.0.1" is an address; correct it.`},
-		{"a wildcard", `{zoneName: "*.a", soa: {primaryNameServer: ns.a, adminEmail: a.b}}`, `InvalidName: DNSZone dns/example has a zoneName that is no name of a zone: "*.a" is a wildcard, at which no zone can start (RFC 4592 §4.2); correct it.`},
+		{"no SOA", `{zoneName: example.com}`,
+			`InvalidSpec: DNSZone dns/example cannot be understood: spec.soa is missing; correct it.`},
+		{"a name that is none", `{zoneName: a..b, soa: {primaryNameServer: ns.a, adminEmail: a.b}}`,
+			`InvalidName: DNSZone dns/example has a zoneName that is no name of a zone: "a..b." has an empty label; correct it.`},
+		{"the root", `{zoneName: ., soa: {primaryNameServer: ns.a, adminEmail: a.b}}`,
+			`InvalidName: DNSZone dns/example has a zoneName that is no name of a zone: "." is empty; correct it.`},
+		{"an address", `{zoneName: 10.0.0.1, soa: {primaryNameServer: ns.a, adminEmail: a.b}}`,
+			`InvalidName: DNSZone dns/example has a zoneName that is no name of a zone: "10.0.0.1" is an address; correct it.`},
+		{"a wildcard", `{zoneName: "*.a", soa: {primaryNameServer: ns.a, adminEmail: a.b}}`,
+			`InvalidName: DNSZone dns/example has a zoneName that is no name of a zone: "*.a" is a wildcard, at which no zone can start (RFC 4592 §4.2); correct it.`},
 		{"a timer out of range", `{zoneName: a, soa: {primaryNameServer: ns.b, adminEmail: a.b, expire: 2147483648}}`,
 			`InvalidSpec: DNSZone dns/example cannot be understood: expire is 2147483648; it has to be from 0 to 2147483647 seconds; correct it.`},
-		{"two clusters", `{zoneName: a, clusterRef: x, clusterProviderRef: z, soa: {primaryNameServer: ns.b, adminEmail: a.b}}`,
+		{"two clusters",
+			`{zoneName: a, clusterRef: x, clusterProviderRef: z, soa: {primaryNameServer: ns.b, adminEmail: a.b}}`,
 			`InvalidSpec: DNSZone dns/example cannot be understood: spec.clusterRef is x and spec.clusterProviderRef is z; remove one of the two; correct it.`},
-		{"an address that is none", `{zoneName: a, nameServers: [{hostname: ns.a, ipv4Address: 999.0.0.1}], soa: {primaryNameServer: ns.b, adminEmail: a.b}}`,
+		{"an address that is none",
+			`{zoneName: a, nameServers: [{hostname: ns.a, ipv4Address: 999.0.0.1}], soa: {primaryNameServer: ns.b, adminEmail: a.b}}`,
 			`InvalidSpec: DNSZone dns/example cannot be understood: the address "999.0.0.1" of the name server ns.a. is no IP address; correct it.`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			servers := []netip.Addr{netip.MustParseAddr("2001:db8::7"), netip.MustParseAddr("198.51.100.7"), netip.MustParseAddr("198.51.100.7")}
+			servers := []netip.Addr{netip.MustParseAddr("2001:db8::7"), netip.MustParseAddr("198.51.100.7"), netip.MustParseAddr(
+				"198.51.100.7")}
 			if got := contentOf(ConvertZone(zoneOf(t, c.spec), servers)); got != c.want {
 				t.Errorf("the zone is\n%s\nwant\n%s", got, c.want)
 			}
@@ -107,7 +119,8 @@ InvalidSelector`},
 
 func TestAZoneTakesTheRecordsOfItsNamespaceOnly(t *testing.T) {
 	w := zone.New(zone.Options{})
-	z := ConvertZone(zoneOf(t, `{zoneName: example.com, soa: {primaryNameServer: ns.example.net, adminEmail: a.example.com}}`), nil)
+	z := ConvertZone(
+		zoneOf(t, `{zoneName: example.com, soa: {primaryNameServer: ns.example.net, adminEmail: a.example.com}}`), nil)
 	w.PutZone(z)
 	for _, namespace := range []string{"dns", "evil"} {
 		a := &v1beta1.ARecord{Spec: v1beta1.ARecordSpec{RecordMeta: v1beta1.RecordMeta{Name: "@"}, IPv4: "192.0.2.1"}}

@@ -82,8 +82,8 @@ func dataOf(kind rr.Type, value string) (string, error) {
 	return rr.ParseData(kind, value)
 }
 
-// quoted are texts that consist of quoted strings alone (RFC 1035 §5.1). Gardener's own extension for Route 53 hands them on as they
-// are, so that objects hold them that were written for it.
+// quoted are texts that consist of quoted strings alone (RFC 1035 §5.1). Gardener's own extension for Route 53 hands
+// them on as they are, so that objects hold them that were written for it.
 var quoted = regexp.MustCompile(`^"([^"\\]|\\.)*"([ \t]+"([^"\\]|\\.)*")*$`)
 
 // StackOf returns which addresses a CNAME to a load balancer stands for, where the service can say so itself.
@@ -95,7 +95,8 @@ func StackOf(o *v1alpha1.DNSRecord) string {
 	return v1alpha1.StackIPv4
 }
 
-// ZoneOf returns the hosted zone that an object says its set is in, "" if it does not; anew: the one in the status is gone.
+// ZoneOf returns the hosted zone that an object says its set is in, "" if it does not; anew: the one in the status is
+// gone.
 func ZoneOf(o *v1alpha1.DNSRecord, anew bool) string {
 	switch {
 	case o.Spec.Zone != nil && *o.Spec.Zone != "":
@@ -115,8 +116,8 @@ func SecretOf(o *v1alpha1.DNSRecord) types.NamespacedName {
 	return key
 }
 
-// settings are what a DNSRecord may say about the use of an account. Where the account is, and so who is sent the credentials, is not among
-// them: who writes DNSRecords need not be allowed to read the Secret.
+// settings are what a DNSRecord may say about the use of an account. Where the account is, and so who is sent the
+// credentials, is not among them: who writes DNSRecords need not be allowed to read the Secret.
 var settings = []string{"proxied", "timeout", "zones"}
 
 // Settings returns what providerConfig says, or what is wrong with it.
@@ -136,13 +137,15 @@ func Settings(s *v1alpha1.DNSRecordSpec) (map[string]string, error) {
 			continue
 		}
 		if !slices.Contains(settings, name) {
-			return nil, Misconfigured("spec.providerConfig.%s is no setting that a DNSRecord may have; remove it. There are %s.", name, strings.Join(settings, ", "))
+			return nil, Misconfigured("spec.providerConfig.%s is no setting that a DNSRecord may have; remove it. There are %s.",
+				name, strings.Join(settings, ", "))
 		}
 		switch v := fields[name].(type) {
 		case string, bool, json.Number:
 			out[name] = fmt.Sprint(v)
 		default:
-			return nil, Misconfigured("spec.providerConfig.%s is no text, number, true or false; write one of these, or remove it.", name)
+			return nil, Misconfigured(
+				"spec.providerConfig.%s is no text, number, true or false; write one of these, or remove it.", name)
 		}
 	}
 	return out, nil
@@ -159,7 +162,8 @@ func (p *Problem) Unwrap() error { return &p.Detail }
 
 // Misconfigured makes an error about what somebody has written into an object.
 func Misconfigured(format string, args ...any) error {
-	return &Problem{Detail: backend.Error{Class: backend.ErrRejected, Cause: backend.CauseInvalid, Words: fmt.Sprintf(format, args...)}}
+	return &Problem{Detail: backend.Error{Class: backend.ErrRejected, Cause: backend.CauseInvalid,
+		Words: fmt.Sprintf(format, args...)}}
 }
 
 // Zoneless makes an error about a hosted zone that there is not.

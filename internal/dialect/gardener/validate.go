@@ -16,8 +16,8 @@ import (
 // recordTypes are those that Gardener knows.
 var recordTypes = []string{"A", "AAAA", "CNAME", "TXT"}
 
-// Faults are sentences about what Gardener itself refuses in a spec, and no more than that: an address of the other family in an A
-// record passes here as it does there, and fails when it is to be applied.
+// Faults are sentences about what Gardener itself refuses in a spec, and no more than that: an address of the other
+// family in an A record passes here as it does there, and fails when it is to be applied.
 func Faults(s *v1alpha1.DNSRecordSpec) []string {
 	var out []string
 	fault := func(wrong bool, format string, args ...any) {
@@ -31,14 +31,16 @@ func Faults(s *v1alpha1.DNSRecordSpec) []string {
 	fault(s.Zone != nil && *s.Zone == "", "spec.zone is empty; name a hosted zone, or leave it out.")
 	name := nameFault(s)
 	fault(name != "", "spec.name is %q: %s.", s.Name, name)
-	fault(!slices.Contains(recordTypes, s.RecordType), "spec.recordType is %q; it is one of %s.", s.RecordType, strings.Join(recordTypes, ", "))
+	fault(!slices.Contains(recordTypes, s.RecordType), "spec.recordType is %q; it is one of %s.", s.RecordType,
+		strings.Join(recordTypes, ", "))
 	fault(len(s.Values) == 0, "spec.values is empty; give at least one value.")
 	fault(s.RecordType == "CNAME" && len(s.Values) > 1, "spec.values has %d names; a CNAME has one.", len(s.Values))
 	for i, v := range s.Values {
 		wrong := valueFault(s.RecordType, v)
 		fault(wrong != "", "spec.values[%d] is %q: %s.", i, v, wrong)
 	}
-	fault(s.TTL != nil && (*s.TTL < 0 || *s.TTL > math.MaxInt32), "spec.ttl is %d; it is between 0 and %d (RFC 2181 §8).", ttlOf(s), math.MaxInt32)
+	fault(s.TTL != nil && (*s.TTL < 0 || *s.TTL > math.MaxInt32), "spec.ttl is %d; it is between 0 and %d (RFC 2181 §8).",
+		ttlOf(s), math.MaxInt32)
 	return out
 }
 
@@ -52,10 +54,12 @@ func UpdateFaults(old, o *v1alpha1.DNSRecord) []string {
 	}
 	var out []string
 	for _, f := range []struct{ field, was, is string }{
-		{"type", old.Spec.Type, o.Spec.Type}, {"name", old.Spec.Name, o.Spec.Name}, {"recordType", old.Spec.RecordType, o.Spec.RecordType},
+		{"type", old.Spec.Type, o.Spec.Type}, {"name", old.Spec.Name, o.Spec.Name},
+		{"recordType", old.Spec.RecordType, o.Spec.RecordType},
 	} {
 		if f.was != f.is {
-			out = append(out, fmt.Sprintf("spec.%s may not be changed (it is %q); delete the object, and create another one.", f.field, f.was))
+			out = append(out, fmt.Sprintf("spec.%s may not be changed (it is %q); delete the object, and create another one.",
+				f.field, f.was))
 		}
 	}
 	return out

@@ -31,7 +31,8 @@ func RecordID(namespace, name string) zone.ID {
 // Policy is that of the zone that a DNSClass becomes.
 func Policy() zone.Policy {
 	return zone.Policy{
-		Pinned: true, Heap: true, Remedy: "have its administrator add it to spec.allowed, or choose another name", MaxSet: dnshook.MaxValues,
+		Pinned: true, Heap: true, Remedy: "have its administrator add it to spec.allowed, or choose another name",
+		MaxSet: dnshook.MaxValues,
 	}
 }
 
@@ -53,7 +54,8 @@ func ConvertClass(c *v1alpha1.DNSClass) zone.Zone {
 	if n := zone.RulesWithin(out.Rules); n < len(out.Rules) {
 		out.Rules = out.Rules[:n]
 		out.Warnings = append(out.Warnings, zone.Note{Reason: zone.InvalidRule, Message: fmt.Sprintf(
-			"spec.allowed of %s has more than the %d items, namespaces and names that a class may have together; the last ones allow nothing; "+
+			"spec.allowed of %s has more than the %d items, namespaces and names that a class may have together; the last "+
+				"ones allow nothing; "+
 				"write fewer, with wider names.", out.ID, zone.MaxRuleParts)})
 	}
 	if len(c.Spec.Allowed) == 0 {
@@ -94,14 +96,16 @@ type Wanted struct {
 	Code   dnshook.Code   // what is wrong with it; "": nothing
 }
 
-// ConvertRecord turns a DNSRecord into a claim, and into what it is on the wire. What cannot be understood makes it Invalid.
+// ConvertRecord turns a DNSRecord into a claim, and into what it is on the wire. What cannot be understood makes it
+// Invalid.
 func ConvertRecord(r *v1alpha1.DNSRecord) (zone.Claim, Wanted) {
 	out := zone.Claim{ID: RecordID(r.Namespace, r.Name), Created: r.CreationTimestamp.Time}
 	out.Where.Ref = ClassID(r.Spec.DNSClassRef.Name)
 	record, data, err := wireOf(&r.Spec)
 	if err == nil && r.Spec.TTL != nil {
 		if ttl := *r.Spec.TTL; ttl < 1 {
-			err = &dnshook.Error{Code: dnshook.CodeInvalidRecord, Message: fmt.Sprintf("the ttl %d is not from 1 to %d seconds", ttl, math.MaxInt32)}
+			err = &dnshook.Error{Code: dnshook.CodeInvalidRecord, Message: fmt.Sprintf("the ttl %d is not from 1 to %d seconds",
+				ttl, math.MaxInt32)}
 		} else {
 			seconds := uint32(ttl)
 			out.TTL = &seconds
@@ -127,7 +131,8 @@ func NameOf(spec *v1alpha1.DNSRecordSpec) (dnshook.ID, error) {
 	return dnshook.ID{Type: string(spec.Type), Domain: spec.Domain, Subdomain: spec.Subdomain}.Canonical()
 }
 
-// invalid refuses a claim; its name is the root, which nobody looks at, so that what is wrong is said and not that it has none.
+// invalid refuses a claim; its name is the root, which nobody looks at, so that what is wrong is said and not that it
+// has none.
 func invalid(out zone.Claim, err error) (zone.Claim, Wanted) {
 	code := dnshook.CodeOf(err)
 	if code == "" {
@@ -144,7 +149,8 @@ func invalid(out zone.Claim, err error) (zone.Claim, Wanted) {
 		text = e.Message
 	}
 	out.Where.Name = dnsname.Root
-	out.Invalid = &zone.Refusal{Reason: reason, Message: fmt.Sprintf("%s cannot be sent: %s; correct it.", out.ID, strings.TrimRight(text, "."))}
+	out.Invalid = &zone.Refusal{Reason: reason, Message: fmt.Sprintf("%s cannot be sent: %s; correct it.", out.ID,
+		strings.TrimRight(text, "."))}
 	return out, Wanted{Code: code}
 }
 
@@ -158,12 +164,14 @@ func wireOf(spec *v1alpha1.DNSRecordSpec) (dnshook.Record, []string, error) {
 			name string
 			from *int32
 			into **uint16
-		}{{"priority", m.Priority, &raw.Metadata.Priority}, {"weight", m.Weight, &raw.Metadata.Weight}, {"port", m.Port, &raw.Metadata.Port}} {
+		}{{"priority", m.Priority, &raw.Metadata.Priority}, {"weight", m.Weight, &raw.Metadata.Weight},
+			{"port", m.Port, &raw.Metadata.Port}} {
 			if n.from == nil {
 				continue
 			}
 			if *n.from < 0 || *n.from > math.MaxUint16 {
-				return raw, nil, &dnshook.Error{Code: dnshook.CodeInvalidRecord, Message: fmt.Sprintf("metadata.%s is %d, and not from 0 to %d", n.name, *n.from, math.MaxUint16)}
+				return raw, nil, &dnshook.Error{Code: dnshook.CodeInvalidRecord, Message: fmt.Sprintf(
+					"metadata.%s is %d, and not from 0 to %d", n.name, *n.from, math.MaxUint16)}
 			}
 			number := uint16(*n.from)
 			*n.into = &number
@@ -181,7 +189,8 @@ func wireOf(spec *v1alpha1.DNSRecordSpec) (dnshook.Record, []string, error) {
 	return record, slices.Compact(data), nil
 }
 
-// TermsOf are what records of several objects have to have in common to be one: on the wire they have their numbers once.
+// TermsOf are what records of several objects have to have in common to be one: on the wire they have their numbers
+// once.
 func TermsOf(r dnshook.Record) string {
 	switch m := r.Metadata; {
 	case m == nil:

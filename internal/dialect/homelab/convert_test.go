@@ -15,11 +15,13 @@ import (
 // TestAsManyValuesAsTheProtocolHas is about every World, that of the command line as well.
 func TestAsManyValuesAsTheProtocolHas(t *testing.T) {
 	w := zone.New(zone.Options{})
-	w.PutZone(homelab.ConvertClass(&v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "dns"}, Spec: v1alpha1.DNSClassSpec{Server: "http://dns:7100"}}))
+	w.PutZone(homelab.ConvertClass(&v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "dns"},
+		Spec: v1alpha1.DNSClassSpec{Server: "http://dns:7100"}}))
 	put := func(name string, values int) zone.ID {
 		priority := int32(10)
 		r := &v1alpha1.DNSRecord{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}}
-		r.Spec = v1alpha1.DNSRecordSpec{Type: "MX", Domain: "example.com", Subdomain: "@", Metadata: &v1alpha1.RecordMetadata{Priority: &priority}}
+		r.Spec = v1alpha1.DNSRecordSpec{Type: "MX", Domain: "example.com", Subdomain: "@",
+			Metadata: &v1alpha1.RecordMetadata{Priority: &priority}}
 		r.Spec.DNSClassRef.Name = "dns"
 		for i := range values {
 			r.Spec.Values = append(r.Spec.Values, fmt.Sprintf("%s%d.example.net", name, i))

@@ -41,7 +41,8 @@ func ConvertZone(z *v1alpha1.Zone) zone.Zone {
 	convertRules(&out, z.Spec.Delegations)
 	if out.Retry >= out.Refresh || uint64(out.Expire) <= uint64(out.Refresh)+uint64(out.Retry) {
 		out.Warnings = append(out.Warnings, zone.Note{Reason: zone.InvalidTimers, Message: fmt.Sprintf(
-			"%s has SOA timers that secondaries cannot work with: retry (%d) has to be less than refresh (%d), and expire (%d) more than both together.",
+			"%s has SOA timers that secondaries cannot work with: retry (%d) has to be less than refresh (%d), and expire "+
+				"(%d) more than both together.",
 			out.ID, out.Retry, out.Refresh, out.Expire)})
 	}
 	return out
@@ -87,7 +88,8 @@ func zoneWhere(id zone.ID, spec *v1alpha1.ZoneSpec) (zone.Where, *zone.Refusal) 
 			"%s has the domainName \"@\", which is the name of %s itself; a sub-zone needs a name of its own.", id, where.Ref)}
 	case where.Name.IsWildcard() || where.Relative.IsWildcard():
 		return where, &zone.Refusal{Reason: zone.InvalidName, Message: fmt.Sprintf(
-			"%s has the domainName %q, but a zone cannot start at a wildcard (RFC 4592 §4.2); name each zone.", id, spec.DomainName)}
+			"%s has the domainName %q, but a zone cannot start at a wildcard (RFC 4592 §4.2); name each zone.", id,
+			spec.DomainName)}
 	}
 	return where, nil
 }
@@ -113,7 +115,8 @@ func convertWhere(id zone.ID, domainName string, ref *v1alpha1.ZoneRef) (zone.Wh
 	}
 	if where.Name.IsZero() && where.Ref.IsZero() {
 		return where, &zone.Refusal{Reason: zone.InvalidSpec, Message: fmt.Sprintf(
-			"%s has the partial domainName %q and no zoneRef; end it with a dot, or say with zoneRef which Zone it belongs to.", id, domainName)}
+			"%s has the partial domainName %q and no zoneRef; end it with a dot, or say with zoneRef which Zone it belongs to.",
+			id, domainName)}
 	}
 	return where, nil
 }
@@ -234,7 +237,8 @@ func convertData(out *zone.Claim, spec *v1alpha1.RecordSpec) *zone.Refusal {
 	out.Data = []string{data}
 	if t == rr.TypeTXT && !strings.Contains(spec.RData, `"`) && strings.Contains(data, `" "`) {
 		out.Warnings = append(out.Warnings, zone.Note{Reason: zone.UnquotedText, Message: fmt.Sprintf(
-			"The rdata of %s has no quotes, so that each of its words is a string (RFC 1035 §5.1), and whoever reads them joins them without spaces, SPF and DKIM too (RFC 7208 §3.3). "+
+			"The rdata of %s has no quotes, so that each of its words is a string (RFC 1035 §5.1), and whoever reads them "+
+				"joins them without spaces, SPF and DKIM too (RFC 7208 §3.3). "+
 				"If it is one text, write it in quotes, within those of YAML: rdata: '\"a text\"'.", out.ID)})
 	}
 	if spec.TTL != nil {

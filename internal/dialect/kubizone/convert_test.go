@@ -17,7 +17,8 @@ func TestWhatAZoneSaysToTheCore(t *testing.T) {
 	for _, c := range []struct{ name, spec, want string }{
 		{"a zone by its full name has the document's defaults", `{domainName: example.org.}`,
 			"example.org. ttl 360 soa 86400 7200 3600000 360"},
-		{"a name without a final dot is completed by its zoneRef's, in the same namespace", `{domainName: Sub, zoneRef: {name: org}}`,
+		{"a name without a final dot is completed by its zoneRef's, in the same namespace",
+			`{domainName: Sub, zoneRef: {name: org}}`,
 			"sub of Zone a/org ttl 360 soa 86400 7200 3600000 360"},
 		{"a zoneRef may name another namespace", `{domainName: sub, zoneRef: {name: org, namespace: b}}`,
 			"sub of Zone b/org ttl 360 soa 86400 7200 3600000 360"},
@@ -28,17 +29,22 @@ func TestWhatAZoneSaysToTheCore(t *testing.T) {
 		{"timers that secondaries cannot work with are warned of, and served",
 			`{domainName: example.org., refresh: 60, retry: 60, expire: 100}`,
 			"example.org. ttl 360 soa 60 60 100 360 warned: InvalidTimers"},
-		{"a rule without namespaces is for any", `{domainName: ".", delegations: [{zones: ["*.example."], records: [{pattern: www, types: [A, TYPE65280]}]}]}`,
+		{"a rule without namespaces is for any",
+			`{domainName: ".", delegations: [{zones: ["*.example."], records: [{pattern: www, types: [A, TYPE65280]}]}]}`,
 			". ttl 360 soa 86400 7200 3600000 360 rule [] [*.example.] www [A TYPE65280]"},
-		{"namespace and namespaces are united", `{domainName: example.org., delegations: [{namespace: b, namespaces: [c], records: [{pattern: "@"}]}]}`,
+		{"namespace and namespaces are united",
+			`{domainName: example.org., delegations: [{namespace: b, namespaces: [c], records: [{pattern: "@"}]}]}`,
 			"example.org. ttl 360 soa 86400 7200 3600000 360 rule [b c] [] @ []"},
-		{"a rule with a field that nobody knows is void, and the others are not", `{domainName: example.org., delegations: [{zones: ["*"], except: [x]}, {namespaces: [b]}]}`,
+		{"a rule with a field that nobody knows is void, and the others are not",
+			`{domainName: example.org., delegations: [{zones: ["*"], except: [x]}, {namespaces: [b]}]}`,
 			"example.org. ttl 360 soa 86400 7200 3600000 360 rule [b] [] warned: InvalidRule"},
 		{"a rule with a pattern that is none is void", `{domainName: example.org., delegations: [{zones: ["a..b"]}]}`,
 			"example.org. ttl 360 soa 86400 7200 3600000 360 warned: InvalidRule"},
-		{"a rule with a pattern of records that is none is void", `{domainName: example.org., delegations: [{records: [{pattern: "a..b"}]}]}`,
+		{"a rule with a pattern of records that is none is void",
+			`{domainName: example.org., delegations: [{records: [{pattern: "a..b"}]}]}`,
 			"example.org. ttl 360 soa 86400 7200 3600000 360 warned: InvalidRule"},
-		{"a rule with a type that is none is void as a whole", `{domainName: example.org., delegations: [{zones: ["*"], records: [{pattern: "*", types: [A, X-Y]}]}]}`,
+		{"a rule with a type that is none is void as a whole",
+			`{domainName: example.org., delegations: [{zones: ["*"], records: [{pattern: "*", types: [A, X-Y]}]}]}`,
 			"example.org. ttl 360 soa 86400 7200 3600000 360 warned: InvalidRule"},
 
 		{"a partial name needs a zoneRef", `{domainName: sub}`,
@@ -46,7 +52,8 @@ func TestWhatAZoneSaysToTheCore(t *testing.T) {
 		{"a dot that is escaped does not end a name", `{domainName: 'sub\.'}`,
 			`refused: InvalidSpec: Zone a/z has the partial domainName "sub\\." and no zoneRef; end it with a dot, or say with zoneRef which Zone it belongs to.`},
 		{"a full name and a zoneRef contradict each other", `{domainName: example.org., zoneRef: {name: org}}`,
-			"refused: InvalidSpec: Zone a/z has both a fully qualified domainName (example.org.) and a zoneRef; remove one of them."},
+			"refused: InvalidSpec: Zone a/z has both a fully qualified domainName (example.org.) and a zoneRef; remove " +
+				"one of them."},
 		{"a zone cannot be its parent's apex", `{domainName: "@", zoneRef: {name: org}}`,
 			`refused: InvalidName: Zone a/z has the domainName "@", which is the name of Zone a/org itself; a sub-zone needs a name of its own.`},
 		{"a zone cannot start at a wildcard", `{domainName: "*.example.org."}`,
@@ -125,17 +132,27 @@ func whereText(w zone.Where) string {
 
 func TestWhatARecordSaysToTheCore(t *testing.T) {
 	for _, c := range []struct{ name, spec, want string }{
-		{"a full name, and no TTL of its own", `{domainName: www.example.org., type: A, rdata: 192.0.2.1}`, "www.example.org. A 192.0.2.1"},
-		{"a name that is completed", `{domainName: www, zoneRef: {name: org, namespace: b}, type: a, rdata: 192.0.2.1}`, "www of Zone b/org A 192.0.2.1"},
-		{"a full name may have a zoneRef", `{domainName: www.example.org., zoneRef: {name: org}, type: A, rdata: 192.0.2.1}`, "www.example.org. of Zone a/org A 192.0.2.1"},
-		{"the apex of the Zone", `{domainName: "@", zoneRef: {name: org}, type: MX, rdata: 10 MAIL.example.org.}`, "@ of Zone a/org MX 10 mail.example.org."},
+		{"a full name, and no TTL of its own", `{domainName: www.example.org., type: A, rdata: 192.0.2.1}`,
+			"www.example.org. A 192.0.2.1"},
+		{"a name that is completed", `{domainName: www, zoneRef: {name: org, namespace: b}, type: a, rdata: 192.0.2.1}`,
+			"www of Zone b/org A 192.0.2.1"},
+		{"a full name may have a zoneRef", `{domainName: www.example.org., zoneRef: {name: org}, type: A, rdata: 192.0.2.1}`,
+			"www.example.org. of Zone a/org A 192.0.2.1"},
+		{"the apex of the Zone", `{domainName: "@", zoneRef: {name: org}, type: MX, rdata: 10 MAIL.example.org.}`,
+			"@ of Zone a/org MX 10 mail.example.org."},
 		{"a wildcard", `{domainName: "*.example.org.", type: TXT, rdata: '"a b"'}`, `*.example.org. TXT "a b"`},
-		{"words without quotes are strings, and that is told", `{domainName: www.example.org., type: TXT, rdata: v=spf1 mx -all}`, `www.example.org. TXT "v=spf1" "mx" "-all" warned: UnquotedText`},
+		{"words without quotes are strings, and that is told",
+			`{domainName: www.example.org., type: TXT, rdata: v=spf1 mx -all}`,
+			`www.example.org. TXT "v=spf1" "mx" "-all" warned: UnquotedText`},
 		{"one word needs none", `{domainName: www.example.org., type: TXT, rdata: MS=ms1}`, `www.example.org. TXT "MS=ms1"`},
-		{"strings in quotes are meant", `{domainName: www.example.org., type: TXT, rdata: '"a" "b"'}`, `www.example.org. TXT "a" "b"`},
-		{"a TTL of 0 is one", `{domainName: www.example.org., type: A, rdata: 192.0.2.1, ttl: 0}`, "www.example.org. A 192.0.2.1 ttl 0"},
-		{"a type by its number", `{domainName: www.example.org., type: TYPE65280, rdata: '\# 1 ff'}`, `www.example.org. TYPE65280 \# 1 FF`},
-		{"the class in words", `{domainName: www.example.org., class: IN, type: A, rdata: 192.0.2.1}`, "www.example.org. A 192.0.2.1"},
+		{"strings in quotes are meant", `{domainName: www.example.org., type: TXT, rdata: '"a" "b"'}`,
+			`www.example.org. TXT "a" "b"`},
+		{"a TTL of 0 is one", `{domainName: www.example.org., type: A, rdata: 192.0.2.1, ttl: 0}`,
+			"www.example.org. A 192.0.2.1 ttl 0"},
+		{"a type by its number", `{domainName: www.example.org., type: TYPE65280, rdata: '\# 1 ff'}`,
+			`www.example.org. TYPE65280 \# 1 FF`},
+		{"the class in words", `{domainName: www.example.org., class: IN, type: A, rdata: 192.0.2.1}`,
+			"www.example.org. A 192.0.2.1"},
 
 		{"another class", `{domainName: www.example.org., class: CH, type: TXT, rdata: x}`,
 			"refused: ClassMismatch: Record a/r has the class CH, and zones have the class IN; use that."},
@@ -150,7 +167,8 @@ func TestWhatARecordSaysToTheCore(t *testing.T) {
 		{"a meta type", `{domainName: www.example.org., type: ANY, rdata: x}`, "refused: InvalidType"},
 		{"data of another type", `{domainName: www.example.org., type: AAAA, rdata: 192.0.2.1}`, "refused: InvalidData"},
 		{"data with a second line", `{domainName: www.example.org., type: TXT, rdata: "a\nb"}`, "refused: InvalidData"},
-		{"a field of another type", `{domainName: www.example.org., type: A, rdata: 192.0.2.1, ttl: soon}`, "refused: InvalidSpec"},
+		{"a field of another type", `{domainName: www.example.org., type: A, rdata: 192.0.2.1, ttl: soon}`,
+			"refused: InvalidSpec"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "r"}}
@@ -159,7 +177,8 @@ func TestWhatARecordSaysToTheCore(t *testing.T) {
 			}
 			got := claimText(ConvertRecord(r))
 			reason, message, refused := strings.Cut(strings.TrimPrefix(got, "refused: "), ": ")
-			if refused && c.want == "refused: "+reason && strings.HasPrefix(message, "Record a/r ") && strings.HasSuffix(message, ".") {
+			if refused && c.want == "refused: "+reason && strings.HasPrefix(message, "Record a/r ") &&
+				strings.HasSuffix(message, ".") {
 				return
 			}
 			if got != c.want {
@@ -199,14 +218,18 @@ func TestDelegationsWithoutEnd(t *testing.T) {
 		warning               string // in the last one
 	}{
 		{"as much as it may have", `[{"zones":["` + strings.Join(wide(zone.MaxRuleParts-1), `","`) + `"]}]`, 1, ""},
-		{"one pattern more", `[{}, {"zones":["` + strings.Join(wide(zone.MaxRuleParts-1), `","`) + `"]}, {}]`, 1, "rule 1 and those after it grant nothing"},
-		{"rules without end", `[{},` + strings.Repeat("{},", 100_000) + `{}]`, zone.MaxRuleParts, "rule 4096 and those after it grant nothing"},
-		{"rules that nobody can read, without end", `[` + strings.Repeat(`{"x":1},`, 100_000) + `{}]`, 1, "There are 99984 more like these."},
+		{"one pattern more", `[{}, {"zones":["` + strings.Join(wide(zone.MaxRuleParts-1), `","`) + `"]}, {}]`, 1,
+			"rule 1 and those after it grant nothing"},
+		{"rules without end", `[{},` + strings.Repeat("{},", 100_000) + `{}]`, zone.MaxRuleParts,
+			"rule 4096 and those after it grant nothing"},
+		{"rules that nobody can read, without end", `[` + strings.Repeat(`{"x":1},`, 100_000) + `{}]`, 1,
+			"There are 99984 more like these."},
 		{"fields that nobody knows, without end", `[` + unknown + `]`, 0, "and 19984 more faults like these"},
 	} {
 		t.Run(tt.sentence, func(t *testing.T) {
 			var z v1alpha1.Zone
-			if err := json.Unmarshal([]byte(`{"spec": {"domainName": "example.org.", "delegations": `+tt.delegations+`}}`), &z); err != nil {
+			if err := json.Unmarshal([]byte(`{"spec": {"domainName": "example.org.", "delegations": `+tt.delegations+`}}`),
+				&z); err != nil {
 				t.Fatal(err)
 			}
 			got := ConvertZone(&z)

@@ -8,7 +8,8 @@ import (
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
-// below is a label that no entry of the list has, so that only an entry with a wildcard means a name that begins with it.
+// below is a label that no entry of the list has, so that only an entry with a wildcard means a name that begins with
+// it.
 const below = "-."
 
 // PublicSuffix reports whether the public registers names directly below a name, by the ICANN part of the Public Suffix

@@ -1,5 +1,5 @@
-// Package images makes the container images that tests, the demo and the benchmark run on a real node. What was made once is kept
-// in the user's cache folder for as long as nothing changes that it is made from.
+// Package images makes the container images that tests, the demo and the benchmark run on a real node. What was made
+// once is kept in the user's cache folder for as long as nothing changes that it is made from.
 package images
 
 import (
@@ -42,7 +42,8 @@ type image struct {
 
 func all() []image {
 	return []image{
-		{"operator", nil, programKey("operator")}, {"bindcar", nil, programKey("bindcar")}, {"dnshook", nil, programKey("dnshook")},
+		{"operator", nil, programKey("operator")}, {"bindcar", nil, programKey("bindcar")},
+		{"dnshook", nil, programKey("dnshook")},
 		{"bind9", []string{"-tag", "bind9=" + OtherVersion}, debianKey},
 	}
 }
@@ -109,7 +110,8 @@ func programKey(name string) func(context.Context) ([]byte, error) {
 
 // packageKey is a hash over the build IDs of a package and its imports, each of which stands for what was compiled.
 func packageKey(ctx context.Context, env []string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-deps", "-export", "-f", "{{.ImportPath}} {{.BuildID}}"}, args...)...)
+	cmd := exec.CommandContext(ctx, "go",
+		append([]string{"list", "-deps", "-export", "-f", "{{.ImportPath}} {{.BuildID}}"}, args...)...)
 	cmd.Env = append(os.Environ(), env...)
 	out, err := cmd.Output()
 	var failed *exec.ExitError

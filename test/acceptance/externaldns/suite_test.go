@@ -24,7 +24,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// provider is the in-memory provider, one call at a time, with what every real one has: zones that it tells, and values that it refuses.
+// provider is the in-memory provider, one call at a time, with what every real one has: zones that it tells, and values
+// that it refuses.
 type provider struct {
 	*inmemory.InMemoryProvider
 	mu   sync.Mutex
@@ -83,7 +84,8 @@ func (p *provider) truth(t testing.TB, zone dnsname.Name) rr.Sets {
 	}
 	var has extdnstest.Server
 	for _, e := range all {
-		has.Sets = append(has.Sets, extdnstest.Endpoint{DNSName: e.DNSName, RecordType: e.RecordType, RecordTTL: int64(e.RecordTTL), Targets: e.Targets})
+		has.Sets = append(has.Sets, extdnstest.Endpoint{DNSName: e.DNSName, RecordType: e.RecordType,
+			RecordTTL: int64(e.RecordTTL), Targets: e.Targets})
 	}
 	return has.Truth(t, zone)
 }
@@ -100,7 +102,8 @@ func (p *provider) foreign(t testing.TB, put []rr.Set, gone []rr.Key) {
 	}
 	var c plan.Changes
 	for _, set := range put {
-		e := endpoint.NewEndpointWithTTL(strings.TrimSuffix(set.Name.String(), "."), set.Type.String(), endpoint.TTL(set.TTL), set.Data...)
+		e := endpoint.NewEndpointWithTTL(strings.TrimSuffix(set.Name.String(), "."), set.Type.String(), endpoint.TTL(set.TTL),
+			set.Data...)
 		if old := has[e.Key()]; old != nil {
 			c.UpdateOld, c.UpdateNew = append(c.UpdateOld, old), append(c.UpdateNew, e)
 		} else {
@@ -108,7 +111,8 @@ func (p *provider) foreign(t testing.TB, put []rr.Set, gone []rr.Key) {
 		}
 	}
 	for _, key := range gone {
-		if old := has[endpoint.EndpointKey{DNSName: strings.TrimSuffix(key.Name.String(), "."), RecordType: key.Type.String()}]; old != nil {
+		if old := has[endpoint.EndpointKey{DNSName: strings.TrimSuffix(key.Name.String(), "."),
+			RecordType: key.Type.String()}]; old != nil {
 			c.Delete = append(c.Delete, old)
 		}
 	}

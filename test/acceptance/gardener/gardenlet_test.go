@@ -20,8 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// usualSpeed is how much faster than gardenlet these tests are: it polls every 5 seconds, takes an error for final from the third time
-// on, and waits for two minutes. What is in time for these tests is in time for gardenlet.
+// usualSpeed is how much faster than gardenlet these tests are: it polls every 5 seconds, takes an error for final from
+// the third time on, and waits for two minutes. What is in time for these tests is in time for gardenlet.
 const usualSpeed = 10
 
 func nowSeconds() int64 { return time.Now().Unix() }
@@ -59,7 +59,8 @@ func syncCluster(t *testing.T, ns string, last *gardencorev1beta1.LastOperation)
 	t.Helper()
 	shoot := &gardencorev1beta1.Shoot{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "garden-zf"}}
 	shoot.Status.LastOperation = last
-	err := extensions.SyncClusterResourceToSeed(t.Context(), here.client, ns, shoot, &gardencorev1beta1.CloudProfile{}, &gardencorev1beta1.Seed{})
+	err := extensions.SyncClusterResourceToSeed(t.Context(), here.client, ns, shoot, &gardencorev1beta1.CloudProfile{},
+		&gardencorev1beta1.Seed{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +72,8 @@ func newFlow(t *testing.T, p provider, name string) *flow {
 	ns := newShoot(t, name)
 	f := &flow{t: t, ctx: t.Context(), p: p, ns: ns, secret: p.secret, speed: usualSpeed, values: &dnsrecord.Values{
 		Namespace: ns, Name: "a-external", SecretName: "dnsrecord-a-external", AnnotateOperation: true, Type: p.kind,
-		DNSName: "api." + strings.TrimPrefix(ns, "shoot--zf--") + ".example.com", RecordType: extensionsv1alpha1.DNSRecordTypeA, Values: []string{"192.0.2.1"},
+		DNSName:    "api." + strings.TrimPrefix(ns, "shoot--zf--") + ".example.com",
+		RecordType: extensionsv1alpha1.DNSRecordTypeA, Values: []string{"192.0.2.1"},
 	}}
 	return f
 }
@@ -79,7 +81,8 @@ func newFlow(t *testing.T, p provider, name string) *flow {
 // gardenlet is the component of a new run of gardenlet's flow: it knows nothing of the run before.
 func (f *flow) gardenlet() dnsrecord.Interface {
 	values := *f.values
-	return dnsrecord.New(logr.Discard(), here.client, &values, dnsrecord.DefaultInterval/f.speed, dnsrecord.DefaultSevereThreshold/f.speed,
+	return dnsrecord.New(logr.Discard(), here.client, &values, dnsrecord.DefaultInterval/f.speed,
+		dnsrecord.DefaultSevereThreshold/f.speed,
 		max(patience/2, dnsrecord.DefaultTimeout/f.speed), dnsrecord.DeploySecretCredentials(f.secret))
 }
 

@@ -67,16 +67,17 @@ func lives(t *testing.T) {
 		wantCode(t, f.tryDeploy(), gardencorev1beta1.ErrorInfraUnauthenticated)
 		f.destroy()
 	})
-	eachProvider(t, "credentials that were rotated are deployed again before the deletion", func(t *testing.T, p provider) {
-		f := newFlow(t, p, "rotated")
-		f.deploy()
-		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.ns, Name: f.values.SecretName}}
-		if err := here.client.Delete(f.ctx, secret); err != nil {
-			t.Fatal(err)
-		}
-		f.destroy()
-		f.want("A", "")
-	})
+	eachProvider(t, "credentials that were rotated are deployed again before the deletion",
+		func(t *testing.T, p provider) {
+			f := newFlow(t, p, "rotated")
+			f.deploy()
+			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.ns, Name: f.values.SecretName}}
+			if err := here.client.Delete(f.ctx, secret); err != nil {
+				t.Fatal(err)
+			}
+			f.destroy()
+			f.want("A", "")
+		})
 	eachProvider(t, "a deletion with wrong credentials goes on when they are right", func(t *testing.T, p provider) {
 		f := newFlow(t, p, "late")
 		f.deploy()
@@ -171,7 +172,8 @@ func TestRecordsOfTheGarden(t *testing.T) {
 			newNamespace(t, "garden", nil)
 			f.ns = "garden"
 			f.values.Namespace, f.values.Name, f.values.SecretName = "garden", "seed-ingress", "seed-ingress"
-			f.values.DNSName, f.values.ReconcileOnlyOnChangeOrError, f.values.AnnotateOperation = "*.ingress.example.com", true, false
+			f.values.DNSName, f.values.ReconcileOnlyOnChangeOrError, f.values.AnnotateOperation = "*.ingress.example.com", true,
+				false
 			f.deploy()
 			p.want(t, "prometheus.ingress.example.com", "A", "120 192.0.2.1")
 			f.deploy()
@@ -185,7 +187,8 @@ func TestRecordsOfTheGarden(t *testing.T) {
 			newNamespace(t, "garden", nil)
 			f := newFlow(t, p, "garden")
 			f.ns = "garden"
-			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "garden", Name: "virtual-garden-" + p.name}, Data: p.secret}
+			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "garden", Name: "virtual-garden-" + p.name},
+				Data: p.secret}
 			if err := here.client.Create(f.ctx, secret); err != nil {
 				t.Fatal(err)
 			}
@@ -211,13 +214,15 @@ func TestRecordsOfTheGarden(t *testing.T) {
 		}
 		other := newFlow(t, p, "class-other")
 		other.deploy()
-		if o := f.object(); o.Status.LastOperation != nil || len(o.Finalizers) > 0 || o.Annotations["gardener.cloud/operation"] == "" {
+		if o := f.object(); o.Status.LastOperation != nil || len(o.Finalizers) > 0 ||
+			o.Annotations["gardener.cloud/operation"] == "" {
 			t.Errorf("an object of a type that is not ours was touched: %+v", o)
 		}
 		if err := g.Destroy(f.ctx); err != nil {
 			t.Fatal(err)
 		}
-		if err := here.client.Get(f.ctx, client.ObjectKey{Namespace: f.ns, Name: f.values.Name}, &extensionsv1alpha1.DNSRecord{}); !apierrors.IsNotFound(err) {
+		if err := here.client.Get(f.ctx, client.ObjectKey{Namespace: f.ns, Name: f.values.Name},
+			&extensionsv1alpha1.DNSRecord{}); !apierrors.IsNotFound(err) {
 			t.Errorf("it is not gone: %v", err)
 		}
 	})

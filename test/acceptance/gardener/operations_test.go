@@ -18,9 +18,10 @@ const (
 	finalizer    = "extensions.gardener.cloud/dnsrecord"
 )
 
-// TestTheSameIsDoneAsByGardenersController has our operator and Gardener's own controller (with a provider that does nothing) work at
-// objects that are the same, do the same to both, and compares what becomes of them. So Gardener's ComputeOperationType,
-// DefaultControllerPredicates, reconciler and health checks say what is right, for objects and events as no table has them.
+// TestTheSameIsDoneAsByGardenersController has our operator and Gardener's own controller (with a provider that does
+// nothing) work at objects that are the same, do the same to both, and compares what becomes of them. So Gardener's
+// ComputeOperationType, DefaultControllerPredicates, reconciler and health checks say what is right, for objects and
+// events as no table has them.
 func TestTheSameIsDoneAsByGardenersController(t *testing.T) {
 	for _, mode := range []struct {
 		name   string
@@ -83,11 +84,14 @@ func request(o *extensionsv1alpha1.DNSRecord, operation string) {
 func (p *pair) step(t *testing.T, r *rand.Rand) {
 	t.Helper()
 	p.values++ // every value is new, so that the generation is, too
-	secret, value := often(r, rightSecret, wrongSecret), often(r, fmt.Sprintf("192.0.2.%d", p.values), fmt.Sprintf("2001:db8::%d", p.values))
+	secret, value := often(r, rightSecret, wrongSecret), often(r, fmt.Sprintf("192.0.2.%d", p.values), fmt.Sprintf(
+		"2001:db8::%d", p.values))
 	operation := often(r, "reconcile", "restore", "migrate", "wait-for-state")
 	switch r.IntN(12) {
 	case 0:
-		p.change(t, "a label", func(o *extensionsv1alpha1.DNSRecord) { o.Labels = map[string]string{"a": fmt.Sprint(p.values)} })
+		p.change(t, "a label", func(o *extensionsv1alpha1.DNSRecord) {
+			o.Labels = map[string]string{"a": fmt.Sprint(p.values)}
+		})
 	case 1:
 		p.change(t, "the value "+value+" alone", func(o *extensionsv1alpha1.DNSRecord) {
 			if o.DeletionTimestamp == nil {
@@ -107,12 +111,13 @@ func (p *pair) step(t *testing.T, r *rand.Rand) {
 	default:
 		// An attempt that is under way takes the new spec, and no note of the annotation.
 		alone := operation == "wait-for-state" && p.failing(t)
-		p.change(t, fmt.Sprintf("%s, %s and %s (the annotation alone: %v)", operation, secret, value, alone), func(o *extensionsv1alpha1.DNSRecord) {
-			if o.DeletionTimestamp == nil && !alone {
-				o.Spec.SecretRef.Name, o.Spec.Values[0] = secret, value
-			}
-			request(o, operation)
-		})
+		p.change(t, fmt.Sprintf("%s, %s and %s (the annotation alone: %v)", operation, secret, value, alone),
+			func(o *extensionsv1alpha1.DNSRecord) {
+				if o.DeletionTimestamp == nil && !alone {
+					o.Spec.SecretRef.Name, o.Spec.Values[0] = secret, value
+				}
+				request(o, operation)
+			})
 	}
 }
 
@@ -123,7 +128,8 @@ func (p *pair) restore(t *testing.T) {
 		if o.DeletionTimestamp == nil {
 			o.Spec.SecretRef.Name, o.Spec.Values[0] = rightSecret, "192.0.2.1"
 		}
-		o.Spec.SecretRef.Name, o.Spec.TTL = rightSecret, ptr.To[int64](60) // a spec that none of them has had: it is asked for in both modes
+		// a spec that none of them has had: it is asked for in both modes
+		o.Spec.SecretRef.Name, o.Spec.TTL = rightSecret, ptr.To[int64](60)
 		request(o, "restore")
 	})
 }
@@ -160,11 +166,14 @@ func randomState(r *rand.Rand) func(*extensionsv1alpha1.DNSRecord) {
 		kind  = gardencorev1beta1.LastOperationType
 	)
 	last := &gardencorev1beta1.LastOperation{
-		Type:  pick[kind](r, "Create", "Reconcile", "Delete", "Migrate", "Restore"),
-		State: pick[state](r, "Processing", "Succeeded", "Succeeded", "Succeeded", "Error", "Failed", "Pending", "Aborted"), Progress: 50,
+		Type: pick[kind](r, "Create", "Reconcile", "Delete", "Migrate", "Restore"),
+		State: pick[state](r, "Processing", "Succeeded", "Succeeded", "Succeeded", "Error", "Failed", "Pending",
+			"Aborted"),
+		Progress:       50,
 		LastUpdateTime: metav1.Time{Time: time.Now().Add(-time.Hour)},
 	}
-	operation, created := pick(r, "", "", "reconcile", "restore", "migrate", "wait-for-state"), pick[gardencorev1beta1.ConditionStatus](r, "", "True", "False", "Unknown")
+	operation, created := pick(r, "", "", "reconcile", "restore", "migrate", "wait-for-state"),
+		pick[gardencorev1beta1.ConditionStatus](r, "", "True", "False", "Unknown")
 	none, ours, wrong, failed := r.IntN(5) == 0, r.IntN(4) > 0, r.IntN(4) == 0, r.IntN(3) == 0
 	return func(o *extensionsv1alpha1.DNSRecord) {
 		o.Finalizers = []string{"example.com/hold"}

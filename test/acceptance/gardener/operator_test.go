@@ -16,7 +16,8 @@ import (
 const ignoreAnnotationFlag = "--gardener-ignore-operation-annotation"
 
 // chartValues turn the dialect on in the chart.
-const chartValues = "dialects.kubizone=false,dialects.gardener=true,gardenerExtension.seed=true,gardenerExtension.admission=true"
+const chartValues = "dialects.kubizone=false,dialects.gardener=true," +
+	"gardenerExtension.seed=true,gardenerExtension.admission=true"
 
 // journal is the log of an operator.
 type journal struct {
@@ -51,7 +52,8 @@ func startOperator(t *testing.T, args ...string) *operator {
 	o := &operator{done: make(chan struct{}), log: &journal{}, health: health}
 	o.cmd = exec.Command(here.Operator, append([]string{
 		"--kubeconfig", here.OperatorKubeconfig, "--namespace", here.OperatorNamespace, "--leader-elect=false",
-		"--metrics-bind-address=0", "--health-probe-bind-address", health, "--dialects=gardener", "--gardener-classes=garden,seed,shoot", "--gardener-seed",
+		"--metrics-bind-address=0", "--health-probe-bind-address", health, "--dialects=gardener",
+		"--gardener-classes=garden,seed,shoot", "--gardener-seed",
 	}, args...)...)
 	o.cmd.Stdout, o.cmd.Stderr = o.log, o.log
 	o.cmd.SysProcAttr = endWithParent()

@@ -102,8 +102,8 @@ func (p *pair) change(t *testing.T, what string, change func(*extensionsv1alpha1
 	}
 }
 
-// expect notes what Gardener's controller is to come to after a change: what it tries again, it tries as it is by then, and gives up while
-// that waits for a state.
+// expect notes what Gardener's controller is to come to after a change: what it tries again, it tries as it is by then,
+// and gives up while that waits for a state.
 func (p *pair) expect(failing bool, before, o *extensionsv1alpha1.DNSRecord) {
 	if failing && !p.stopped {
 		p.retried, p.version = true, o.ResourceVersion
@@ -141,10 +141,11 @@ func (p *pair) look(t *testing.T, half string) string {
 	last, failure, created := "none", "none", "none"
 	if l := o.Status.LastOperation; l != nil {
 		last = fmt.Sprint(l.Type, " ", l.State, " ", l.Progress)
-		if (l.Type == gardencorev1beta1.LastOperationTypeRestore || p.retried && l.Type == gardencorev1beta1.LastOperationTypeCreate) &&
+		if (l.Type == gardencorev1beta1.LastOperationTypeRestore || p.retried &&
+			l.Type == gardencorev1beta1.LastOperationTypeCreate) &&
 			l.State == gardencorev1beta1.LastOperationStateSucceeded {
-			// Gardener's controller sees its own statuses beside the annotation, which goes last, and then reconciles once more. So it does
-			// where another attempt comes between a change and the event that tells of it.
+			// Gardener's controller sees its own statuses beside the annotation, which goes last, and then reconciles once more.
+			// So it does where another attempt comes between a change and the event that tells of it.
 			last = fmt.Sprint(gardencorev1beta1.LastOperationTypeReconcile, " ", l.State, " ", l.Progress)
 		}
 	}
@@ -160,7 +161,8 @@ func (p *pair) look(t *testing.T, half string) string {
 		created = "perhaps" // by an attempt that saw the new spec and not yet the annotation
 	}
 	slices.Sort(o.Finalizers)
-	return fmt.Sprintf("deleted %v, finalizers %q, operation %q, last operation %s, last error %s, Created %s, observed %v, healthy %v",
+	return fmt.Sprintf(
+		"deleted %v, finalizers %q, operation %q, last operation %s, last error %s, Created %s, observed %v, healthy %v",
 		o.DeletionTimestamp != nil, o.Finalizers, o.Annotations["gardener.cloud/operation"], last, failure, created,
 		o.Status.ObservedGeneration == o.Generation, health.CheckExtensionObject(o) == nil)
 }
@@ -171,7 +173,8 @@ func (p *pair) failing(t *testing.T) bool {
 	return strings.Contains(p.look(t, "ours"), "last error [") && strings.Contains(p.look(t, "theirs"), "last error [")
 }
 
-// rests reports whether both objects look the same, nobody is at work, and Gardener's controller has come to what it tries again.
+// rests reports whether both objects look the same, nobody is at work, and Gardener's controller has come to what it
+// tries again.
 func (p *pair) rests(t *testing.T, w *witness) bool {
 	t.Helper()
 	ours, theirs := p.look(t, "ours"), p.look(t, "theirs")
@@ -181,7 +184,8 @@ func (p *pair) rests(t *testing.T, w *witness) bool {
 	return p.version == "" || !strings.Contains(ours, "last error [") || w.saw(p.key("theirs"), p.version)
 }
 
-// agree waits until all pairs rest. What came before is under way: both controllers have come to a pair of which they heard afterwards.
+// agree waits until all pairs rest. What came before is under way: both controllers have come to a pair of which they
+// heard afterwards.
 func agree(t *testing.T, w *witness, pairs []*pair) {
 	t.Helper()
 	mark(t, w.ns)
@@ -204,7 +208,8 @@ func agree(t *testing.T, w *witness, pairs []*pair) {
 		case <-end.C:
 			for i, p := range left {
 				if i < 10 {
-					t.Errorf("after %s\nour object is:    %s\nGardener's is: %s", strings.Join(p.history, "; "), p.look(t, "ours"), p.look(t, "theirs"))
+					t.Errorf("after %s\nour object is:    %s\nGardener's is: %s", strings.Join(p.history, "; "), p.look(t, "ours"),
+						p.look(t, "theirs"))
 				}
 			}
 			t.Fatalf("%d of %d pairs differ", len(left), len(pairs))
@@ -215,7 +220,8 @@ func agree(t *testing.T, w *witness, pairs []*pair) {
 	}
 }
 
-// mark has both controllers carry out a new object. They hear of objects in the order of changes, and take them in that order.
+// mark has both controllers carry out a new object. They hear of objects in the order of changes, and take them in that
+// order.
 func mark(t *testing.T, ns string) {
 	t.Helper()
 	m := &pair{ns: ns, name: fmt.Sprintf("marker-%06x", rand.N(1<<24))}
@@ -224,5 +230,7 @@ func mark(t *testing.T, ns string) {
 		return strings.Contains(m.look(t, "ours"), "Succeeded") && strings.Contains(m.look(t, "theirs"), "Succeeded")
 	})
 	m.delete(t)
-	eventually(t, "the marker is gone", func() bool { return m.look(t, "ours") == "gone" && m.look(t, "theirs") == "gone" })
+	eventually(t, "the marker is gone", func() bool {
+		return m.look(t, "ours") == "gone" && m.look(t, "theirs") == "gone"
+	})
 }

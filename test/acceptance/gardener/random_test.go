@@ -40,25 +40,33 @@ func randomSpec(r *rand.Rand) extensionsv1alpha1.DNSRecordSpec {
 	kind := pick(r, typeA, typeAAAA, typeCNAME, typeTXT)
 	s := extensionsv1alpha1.DNSRecordSpec{
 		DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: often(r, "powerdns", "rfc2136", "aws-route53", "")},
-		SecretRef:   corev1.SecretReference{Name: often(r, "credentials", ""), Namespace: often(r, "", "default", "elsewhere")},
-		Region:      often(r, nil, ptr.To("eu-west-1"), ptr.To("")),
-		Zone:        often(r, nil, ptr.To("Z123"), ptr.To("project/zone"), ptr.To("")),
-		Name:        randomName(r),
-		RecordType:  often(r, kind, "MX", "", "a", "SOA"),
-		TTL:         often(r, nil, ptr.To[int64](0), ptr.To[int64](1), ptr.To[int64](-1), ptr.To[int64](1<<31-1), ptr.To[int64](1<<31), ptr.To[int64](1<<40)),
+		SecretRef: corev1.SecretReference{Name: often(r, "credentials", ""),
+			Namespace: often(r, "", "default", "elsewhere")},
+		Region:     often(r, nil, ptr.To("eu-west-1"), ptr.To("")),
+		Zone:       often(r, nil, ptr.To("Z123"), ptr.To("project/zone"), ptr.To("")),
+		Name:       randomName(r),
+		RecordType: often(r, kind, "MX", "", "a", "SOA"),
+		TTL: often(r, nil, ptr.To[int64](0), ptr.To[int64](1), ptr.To[int64](-1), ptr.To[int64](1<<31-1),
+			ptr.To[int64](1<<31), ptr.To[int64](1<<40)),
 	}
 	for range often(r, 1, 0, 2, 3) {
-		s.Values = append(s.Values, often(r, randomValue(r, kind), randomValue(r, typeA), randomValue(r, typeCNAME), randomValue(r, typeTXT)))
+		s.Values = append(s.Values, often(r, randomValue(r, kind), randomValue(r, typeA), randomValue(r, typeCNAME),
+			randomValue(r, typeTXT)))
 	}
 	return s
 }
 
 func randomName(r *rand.Rand) string {
-	return often(r, pick(r, "api.foo.example.com", "foo.example.com", "*.ingress.example.com", "_acme-challenge.foo.example.com"),
-		"", ".", "com", "example.com", "example.com.", "example.com..", ".example.com", "a..example.com", "API.example.com", "*.example.com.", "*", "*.", "*.com",
-		"*.*.example.com", "a.*.example.com", "**.example.com", "_dmarc.example.com", "__a.example.com", "x._domainkey.example.com", "*._a.example.com", "_*.example.com",
-		"a_b.example.com", "-a.example.com", "a-.example.com", "xn--bcher-kva.example.com", "bücher.example.com", "1.2", "10.0.0.1", "a b.example.com", "a\\.b.example.com",
-		label(r, 63)+".example.com", label(r, 64)+".example.com", label(r, 63)+"."+label(r, 63)+"."+label(r, 63)+"."+label(r, 61), label(r, 63)+"."+label(r, 63)+"."+label(r, 63)+"."+label(r, 62))
+	return often(r, pick(r, "api.foo.example.com", "foo.example.com", "*.ingress.example.com",
+		"_acme-challenge.foo.example.com"),
+		"", ".", "com", "example.com", "example.com.", "example.com..", ".example.com", "a..example.com", "API.example.com",
+		"*.example.com.", "*", "*.", "*.com",
+		"*.*.example.com", "a.*.example.com", "**.example.com", "_dmarc.example.com", "__a.example.com",
+		"x._domainkey.example.com", "*._a.example.com", "_*.example.com",
+		"a_b.example.com", "-a.example.com", "a-.example.com", "xn--bcher-kva.example.com", "bücher.example.com", "1.2",
+		"10.0.0.1", "a b.example.com", "a\\.b.example.com",
+		label(r, 63)+".example.com", label(r, 64)+".example.com", label(r, 63)+"."+label(r, 63)+"."+label(r, 63)+"."+
+			label(r, 61), label(r, 63)+"."+label(r, 63)+"."+label(r, 63)+"."+label(r, 62))
 }
 
 func label(r *rand.Rand, length int) string {
@@ -72,9 +80,11 @@ func label(r *rand.Rand, length int) string {
 func randomValue(r *rand.Rand, kind extensionsv1alpha1.DNSRecordType) string {
 	switch kind {
 	case typeA, typeAAAA:
-		return pick(r, "192.0.2.1", "192.0.2.01", "192.0.2", "192.0.2.256", "2001:db8::1", "2001:DB8::1", "::", "::ffff:192.0.2.1", "fe80::1%eth0", " 192.0.2.1", "0x7f.1", "1", "")
+		return pick(r, "192.0.2.1", "192.0.2.01", "192.0.2", "192.0.2.256", "2001:db8::1", "2001:DB8::1", "::",
+			"::ffff:192.0.2.1", "fe80::1%eth0", " 192.0.2.1", "0x7f.1", "1", "")
 	case typeCNAME:
-		return pick(r, "lb.example.net", "lb.example.net.", "lb", "", "*.example.net", "LB.example.net", "_lb.example.net", "192.0.2.1", "a..b", "lb.example.net ", label(r, 64)+".net")
+		return pick(r, "lb.example.net", "lb.example.net.", "lb", "", "*.example.net", "LB.example.net", "_lb.example.net",
+			"192.0.2.1", "a..b", "lb.example.net ", label(r, 64)+".net")
 	default:
 		return pick(r, "", "text", "with \"quotes\"", "back\\slash", "ümlaut", "\x00", "two\nlines", label(r, 300))
 	}

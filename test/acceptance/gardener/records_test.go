@@ -27,11 +27,14 @@ func TestRecordsOfAShoot(t *testing.T) {
 			want   string
 		}{
 			{"an address, with the TTL that goes without saying", typeA, []string{"192.0.2.1"}, nil, "120 192.0.2.1"},
-			{"several addresses, with a TTL", typeA, []string{"192.0.2.7", "192.0.2.1", "192.0.2.5"}, ptr.To[int64](600), "600 192.0.2.1, 600 192.0.2.5, 600 192.0.2.7"},
-			{"addresses of IPv6", typeAAAA, []string{"2001:db8::1", "2001:0DB8:0:0::2"}, ptr.To[int64](60), "60 2001:db8::1, 60 2001:db8::2"},
+			{"several addresses, with a TTL", typeA, []string{"192.0.2.7", "192.0.2.1", "192.0.2.5"}, ptr.To[int64](600),
+				"600 192.0.2.1, 600 192.0.2.5, 600 192.0.2.7"},
+			{"addresses of IPv6", typeAAAA, []string{"2001:db8::1", "2001:0DB8:0:0::2"}, ptr.To[int64](60),
+				"60 2001:db8::1, 60 2001:db8::2"},
 			{"a name", typeCNAME, []string{"lb.elsewhere.example"}, nil, "120 lb.elsewhere.example."},
 			{"texts", typeTXT, []string{"foo bar", `with "quotes" and \`}, nil, `120 "foo bar", 120 "with \"quotes\" and \\"`},
-			{"a text of 300 octets", typeTXT, []string{strings.Repeat("x", 300)}, nil, `120 "` + strings.Repeat("x", 255) + `" "` + strings.Repeat("x", 45) + `"`},
+			{"a text of 300 octets", typeTXT, []string{strings.Repeat("x", 300)}, nil, `120 "` + strings.Repeat("x", 255) +
+				`" "` + strings.Repeat("x", 45) + `"`},
 		} {
 			eachProvider(t, c.name, func(t *testing.T, p provider) {
 				f := newFlow(t, p, "record")
@@ -96,20 +99,21 @@ func changes(t *testing.T) {
 		f.deploy()
 		f.want("A", "120 192.0.2.2")
 	})
-	eachProvider(t, "what is there already is overwritten, and what somebody changes is deleted all the same", func(t *testing.T, p provider) {
-		f := newFlow(t, p, "foreign")
-		name := f.values.DNSName + "."
-		p.put(t, "example.com.", name+" 77 IN A 198.51.100.1", name+` 77 IN TXT "stays"`)
-		f.deploy()
-		f.want("A", "120 192.0.2.1")
-		p.put(t, "example.com.", name+" 77 IN A 198.51.100.2")
-		f.deploy()
-		f.want("A", "120 192.0.2.1")
-		p.put(t, "example.com.", name+" 77 IN A 198.51.100.3")
-		f.destroy()
-		f.want("A", "")
-		f.want("TXT", `77 "stays"`)
-	})
+	eachProvider(t, "what is there already is overwritten, and what somebody changes is deleted all the same",
+		func(t *testing.T, p provider) {
+			f := newFlow(t, p, "foreign")
+			name := f.values.DNSName + "."
+			p.put(t, "example.com.", name+" 77 IN A 198.51.100.1", name+` 77 IN TXT "stays"`)
+			f.deploy()
+			f.want("A", "120 192.0.2.1")
+			p.put(t, "example.com.", name+" 77 IN A 198.51.100.2")
+			f.deploy()
+			f.want("A", "120 192.0.2.1")
+			p.put(t, "example.com.", name+" 77 IN A 198.51.100.3")
+			f.destroy()
+			f.want("A", "")
+			f.want("TXT", `77 "stays"`)
+		})
 	eachProvider(t, "the hosted zone with the longest name", func(t *testing.T, p provider) {
 		f := newFlow(t, p, "deep")
 		f.values.DNSName = strings.Replace(f.values.DNSName, ".example.com", ".deep.example.com", 1)

@@ -12,7 +12,8 @@ import (
 )
 
 func publicAndPrivate(t *testing.T, a *account) {
-	private, public, another := a.zone("example.com", "private"), a.zone("example.com", "public"), a.zone("example.com", "private")
+	private, public, another := a.zone("example.com", "private"), a.zone("example.com", "public"), a.zone("example.com",
+		"private")
 	f := a.flow("public")
 	f.deploy()
 	f.placed(public)
@@ -68,8 +69,9 @@ func longerName(t *testing.T, a *account) {
 	f.holds(short, "A", "120 192.0.2.2")
 }
 
-// aliases has the value of a CNAME be a name of a load balancer of AWS, for which there are aliases of the types A and AAAA, as the
-// annotation says. Gardener's own extension leaves them there when it is another name, or another annotation.
+// aliases has the value of a CNAME be a name of a load balancer of AWS, for which there are aliases of the types A and
+// AAAA, as the annotation says. Gardener's own extension leaves them there when it is another name, or another
+// annotation.
 func aliases(t *testing.T, a *account) {
 	const balancer, alias = "a-1.eu-west-1.elb.amazonaws.com", "alias of a-1.eu-west-1.elb.amazonaws.com."
 	zone := a.zone("example.com", "public")
@@ -155,12 +157,14 @@ func throttled(t *testing.T, a *account) {
 	f.holds(zone, "A", "")
 }
 
-// waitsForRate waits until an object says that the service throttles: without an error, which would end gardenlet's flow.
+// waitsForRate waits until an object says that the service throttles: without an error, which would end gardenlet's
+// flow.
 func (f *flow) waitsForRate() {
 	f.t.Helper()
 	eventually(f.t, "the operation waits", func() bool {
 		last := f.object().Status.LastOperation
-		return last != nil && last.State == gardencorev1beta1.LastOperationStateProcessing && strings.Contains(last.Description, "Rate exceeded")
+		return last != nil && last.State == gardencorev1beta1.LastOperationStateProcessing &&
+			strings.Contains(last.Description, "Rate exceeded")
 	})
 	if e := f.object().Status.LastError; e != nil {
 		f.t.Errorf("there is an error: %+v", e)

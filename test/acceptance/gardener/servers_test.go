@@ -37,8 +37,10 @@ func providers() []provider {
 		wrong:  right("server", here.PowerDNSURL, "apiKey", "wrong"),
 	}, {
 		name: "bind", kind: "rfc2136", address: here.BIND,
-		secret: right("Server", here.BIND, "TSIGKeyName", here.TSIGName, "TSIGSecret", here.TSIGSecret, "TSIGSecretAlgorithm", "hmac-sha256", "Zone", "example.com."),
-		wrong:  right("Server", here.BIND, "TSIGKeyName", here.TSIGName, "TSIGSecret", other, "TSIGSecretAlgorithm", "hmac-sha256", "Zone", "example.com."),
+		secret: right("Server", here.BIND, "TSIGKeyName", here.TSIGName, "TSIGSecret", here.TSIGSecret, "TSIGSecretAlgorithm",
+			"hmac-sha256", "Zone", "example.com."),
+		wrong: right("Server", here.BIND, "TSIGKeyName", here.TSIGName, "TSIGSecret", other, "TSIGSecretAlgorithm",
+			"hmac-sha256", "Zone", "example.com."),
 	}}
 }
 
@@ -49,7 +51,8 @@ func (p provider) dig(t *testing.T, name, kind string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.CommandContext(t.Context(), "dig", "@"+host, "-p", port, "+norecurse", "+noall", "+answer", "+tries=3", "-t", kind, "-q", name).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "dig", "@"+host, "-p", port, "+norecurse", "+noall", "+answer",
+		"+tries=3", "-t", kind, "-q", name).CombinedOutput()
 	if err != nil {
 		t.Fatalf("dig %s %s: %v: %s", name, kind, err, out)
 	}
@@ -90,7 +93,8 @@ func (p provider) put(t *testing.T, zone string, records ...string) {
 		for _, text := range records {
 			rr, _ := dns.NewRR(text)
 			h := rr.Header()
-			p.patch(t, zone, fmt.Sprintf(`{"rrsets":[{"name":%q,"type":%q,"ttl":%d,"changetype":"REPLACE","records":[{"content":%q}]}]}`,
+			p.patch(t, zone, fmt.Sprintf(
+				`{"rrsets":[{"name":%q,"type":%q,"ttl":%d,"changetype":"REPLACE","records":[{"content":%q}]}]}`,
 				h.Name, dns.TypeToString[h.Rrtype], h.Ttl, strings.TrimPrefix(rr.String(), h.String())))
 		}
 		return
@@ -112,7 +116,8 @@ func (p provider) patch(t *testing.T, zone, body string) {
 // powerdnsCall makes a call to the API of PowerDNS.
 func powerdnsCall(t *testing.T, method, path, body string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, here.PowerDNSURL+"/api/v1/servers/localhost"+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, here.PowerDNSURL+
+		"/api/v1/servers/localhost"+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

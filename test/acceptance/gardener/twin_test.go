@@ -43,7 +43,8 @@ func (twin) act(o *extensionsv1alpha1.DNSRecord, put bool) error {
 	return nil
 }
 
-func (a twin) Reconcile(_ context.Context, _ logr.Logger, o *extensionsv1alpha1.DNSRecord, _ *extensions.Cluster) error {
+func (a twin) Reconcile(_ context.Context, _ logr.Logger, o *extensionsv1alpha1.DNSRecord,
+	_ *extensions.Cluster) error {
 	return a.act(o, true)
 }
 
@@ -51,7 +52,8 @@ func (a twin) Delete(_ context.Context, _ logr.Logger, o *extensionsv1alpha1.DNS
 	return a.act(o, false)
 }
 
-func (a twin) ForceDelete(_ context.Context, _ logr.Logger, o *extensionsv1alpha1.DNSRecord, _ *extensions.Cluster) error {
+func (a twin) ForceDelete(_ context.Context, _ logr.Logger, o *extensionsv1alpha1.DNSRecord,
+	_ *extensions.Cluster) error {
 	return a.act(o, false)
 }
 
@@ -98,7 +100,8 @@ func startTwin(t *testing.T, ns string, ignoreAnnotation bool) *witness {
 		Scheme: kubernetes.SeedScheme, Metrics: metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{
 			SkipNameValidation: ptr.To(true),
-			// Its statuses beside an annotation that stays have an object that fails go before all those that it found at its start.
+			// Its statuses beside an annotation that stays have an object that fails go before all those that it found at its
+			// start.
 			UsePriorityQueue: ptr.To(false),
 		},
 		NewClient: func(c *rest.Config, o client.Options) (client.Client, error) {
@@ -118,7 +121,8 @@ func startTwin(t *testing.T, ns string, ignoreAnnotation bool) *witness {
 		// Gardener tries again after ever longer times, up to a quarter of an hour; who waits for both need not wait so long.
 		ControllerOptions: controller.Options{
 			MaxConcurrentReconciles: 5,
-			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](50*time.Millisecond, time.Second),
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](50*time.Millisecond,
+				time.Second),
 		},
 	})
 	if err != nil {

@@ -46,7 +46,8 @@ func startReviewer(t *testing.T) {
 	}
 	startOperator(t, "--gardener-admission", "--admission-bind-address="+here.Admission, "--admission-names=127.0.0.1")
 	eventually(t, "the operator reviews objects", func() bool {
-		o := &extensionsv1alpha1.DNSRecord{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "probe"}, Spec: goodSpec("wrong name")}
+		o := &extensionsv1alpha1.DNSRecord{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "probe"}, Spec: goodSpec(
+			"wrong name")}
 		return here.client.Create(t.Context(), o, client.DryRunAll) != nil
 	})
 }
@@ -90,7 +91,8 @@ func TestAdmissionIsGardeners(t *testing.T) {
 			want := validation.ValidateDNSRecordUpdate(o, old)
 			got := here.client.Update(t.Context(), o.DeepCopy(), client.DryRunAll)
 			if (len(want) > 0) != (got != nil) {
-				t.Errorf("%s\n(deleted: %v), changed to\n%s\nis answered with %v, by Gardener with %v", text(old), old.DeletionTimestamp != nil, text(o), got, want.ToAggregate())
+				t.Errorf("%s\n(deleted: %v), changed to\n%s\nis answered with %v, by Gardener with %v", text(old),
+					old.DeletionTimestamp != nil, text(o), got, want.ToAggregate())
 			}
 			if got != nil {
 				refused++
@@ -152,7 +154,8 @@ func drop(t *testing.T, namespace, name string) {
 	if here.client.Get(ctx, client.ObjectKeyFromObject(o), o) != nil {
 		return
 	}
-	err := here.client.Patch(ctx, o, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`)))
+	err := here.client.Patch(ctx, o, client.RawPatch("application/merge-patch+json",
+		[]byte(`{"metadata":{"finalizers":null}}`)))
 	if err == nil {
 		err = here.client.Delete(ctx, o)
 	}

@@ -18,16 +18,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// TestZonesAndTTLsAreGardeners compares which hosted zones names are found in, and which TTLs they get, with what Gardener's extensions
-// do, for random names among zones that are parts of each other, and some that only look so.
+// TestZonesAndTTLsAreGardeners compares which hosted zones names are found in, and which TTLs they get, with what
+// Gardener's extensions do, for random names among zones that are parts of each other, and some that only look so.
 func TestZonesAndTTLsAreGardeners(t *testing.T) {
-	nested := []string{"z.example.", "a.z.example.", "b.a.z.example.", "xa.z.example.", "z2.example.", "c.c.z.example.", "1.z.example."}
+	nested := []string{"z.example.", "a.z.example.", "b.a.z.example.", "xa.z.example.", "z2.example.", "c.c.z.example.",
+		"1.z.example."}
 	known := map[string]string{} // as Gardener's extensions have them: without the final dot
 	for _, z := range append(nested, zones...) {
 		known[strings.TrimSuffix(z, ".")] = z
 	}
 	for _, z := range nested {
-		powerdnsCall(t, http.MethodPost, "/zones", fmt.Sprintf(`{"name":%q,"kind":"Native","nameservers":["ns.example."],"soa_edit_api":""}`, z))
+		powerdnsCall(t, http.MethodPost, "/zones",
+			fmt.Sprintf(`{"name":%q,"kind":"Native","nameservers":["ns.example."],"soa_edit_api":""}`, z))
 		t.Cleanup(func() { powerdnsCall(t, http.MethodDelete, "/zones/"+z, "") })
 	}
 	startOperator(t)
@@ -45,9 +47,11 @@ func TestZonesAndTTLsAreGardeners(t *testing.T) {
 			name += pick(r, "a", "b", "c", "xa", "1") + "."
 		}
 		o := &extensionsv1alpha1.DNSRecord{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: fmt.Sprintf("r%d", i)}}
-		o.Spec = goodSpec(fmt.Sprintf("n%d.%s%s", i, name, pick(r, "z.example", "z.example", "z2.example", "az.example", "example", "example.com")))
+		o.Spec = goodSpec(fmt.Sprintf("n%d.%s%s", i, name, pick(r, "z.example", "z.example", "z2.example", "az.example",
+			"example", "example.com")))
 		o.Spec.SecretRef.Namespace = ns
-		o.Spec.TTL = pick(r, nil, ptr.To[int64](0), ptr.To[int64](1), ptr.To(r.Int64N(math.MaxInt32)), ptr.To[int64](math.MaxInt32))
+		o.Spec.TTL = pick(r, nil, ptr.To[int64](0), ptr.To[int64](1), ptr.To(r.Int64N(math.MaxInt32)),
+			ptr.To[int64](math.MaxInt32))
 		request(o, "reconcile")
 		if err := here.client.Create(t.Context(), o); err != nil {
 			t.Fatal(err)
@@ -64,7 +68,8 @@ func TestZonesAndTTLsAreGardeners(t *testing.T) {
 		want := dnsrecord.FindZoneForName(known, o.Spec.Name)
 		switch {
 		case want == "":
-			if o.Status.LastError == nil || len(o.Status.LastError.Codes) != 1 || o.Status.LastError.Codes[0] != gardencorev1beta1.ErrorConfigurationProblem || o.Status.Zone != nil {
+			if o.Status.LastError == nil || len(o.Status.LastError.Codes) != 1 ||
+				o.Status.LastError.Codes[0] != gardencorev1beta1.ErrorConfigurationProblem || o.Status.Zone != nil {
 				t.Errorf("%s is in no zone, and its status says %+v", o.Spec.Name, o.Status)
 			}
 		case o.Status.LastError != nil:
@@ -82,6 +87,8 @@ func TestZonesAndTTLsAreGardeners(t *testing.T) {
 		}
 	}
 	for _, o := range objects {
-		eventually(t, o.Spec.Name+" is gone", func() bool { return here.client.Get(t.Context(), client.ObjectKeyFromObject(o), o) != nil })
+		eventually(t, o.Spec.Name+" is gone", func() bool {
+			return here.client.Get(t.Context(), client.ObjectKeyFromObject(o), o) != nil
+		})
 	}
 }

@@ -170,12 +170,15 @@ func valid(r map[string]any) *refusal {
 
 // templates are rdata of the types whose records have data.
 var templates = map[string]string{
-	"CAA": "flags tag 'value", "CERT": "type key_tag algorithm certificate", "DNSKEY": "flags protocol algorithm public_key",
+	"CAA": "flags tag 'value", "CERT": "type key_tag algorithm certificate", "DNSKEY": "flags protocol " +
+		"algorithm public_key",
 	"DS": "key_tag algorithm digest_type digest", "HTTPS": "priority .target value", "SVCB": "priority .target value",
-	"LOC":   "lat_degrees lat_minutes lat_seconds lat_direction long_degrees long_minutes long_seconds long_direction altitude size precision_horz precision_vert",
+	"LOC": "lat_degrees lat_minutes lat_seconds lat_direction long_degrees long_minutes long_seconds long_direction " +
+		"altitude size precision_horz precision_vert",
 	"NAPTR": "order preference 'flags 'service 'regex .replacement", "SMIMEA": "usage selector matching_type certificate",
-	"TLSA": "usage selector matching_type certificate", "SRV": "priority weight port .target", "SSHFP": "algorithm type fingerprint",
-	"URI": "^priority weight 'target",
+	"TLSA": "usage selector matching_type certificate", "SRV": "priority weight port .target",
+	"SSHFP": "algorithm type fingerprint",
+	"URI":   "^priority weight 'target",
 }
 
 // Parsed reads a record of the API as a server would.

@@ -1,4 +1,5 @@
-// Package cloudflaretest is a server that behaves as Cloudflare's API does, as far as its documentation and reports of its answers tell.
+// Package cloudflaretest is a server that behaves as Cloudflare's API does, as far as its documentation and reports of
+// its answers tell.
 package cloudflaretest
 
 import (
@@ -97,12 +98,14 @@ func fail(w http.ResponseWriter, status, code int, message string, chain ...int)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"success": false, "errors": []any{problem}, "messages": []any{}, "result": nil})
+	_ = json.NewEncoder(w).Encode(map[string]any{"success": false, "errors": []any{problem}, "messages": []any{},
+		"result": nil})
 }
 
 func succeed(w http.ResponseWriter, result, info any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]any{"success": true, "errors": []any{}, "messages": []any{}, "result": result, "result_info": info})
+	_ = json.NewEncoder(w).Encode(map[string]any{"success": true, "errors": []any{}, "messages": []any{}, "result": result,
+		"result_info": info})
 }
 
 // page cuts a page out of a list.
@@ -128,7 +131,8 @@ func page[T any](w http.ResponseWriter, r *http.Request, all []T, perPage, most 
 }
 
 func (z *Zone) json() map[string]any {
-	return map[string]any{"id": z.ID, "name": z.Name, "type": cmp.Or(z.Kind, "full"), "status": cmp.Or(z.Status, "active"), "account": map[string]any{"id": z.Account}}
+	return map[string]any{"id": z.ID, "name": z.Name, "type": cmp.Or(z.Kind, "full"), "status": cmp.Or(z.Status, "active"),
+		"account": map[string]any{"id": z.Account}}
 }
 
 func (f *Server) listZones(w http.ResponseWriter, r *http.Request) {
@@ -206,7 +210,8 @@ func (f *Server) batch(w http.ResponseWriter, r *http.Request) {
 		name string
 		todo []map[string]any
 		do   func(map[string]any) (map[string]any, *refusal)
-	}{{"deletes", b.Deletes, txn.remove}, {"patches", b.Patches, txn.patch}, {"puts", b.Puts, txn.put}, {"posts", b.Posts, txn.post}} {
+	}{{"deletes", b.Deletes, txn.remove}, {"patches", b.Patches, txn.patch}, {"puts", b.Puts, txn.put},
+		{"posts", b.Posts, txn.post}} {
 		made := []any{}
 		for _, todo := range part.todo {
 			record, refused := part.do(todo)
@@ -271,7 +276,8 @@ func (f *Server) Foreign(t testing.TB, put []rr.Set, gone []rr.Key) {
 	}
 	for _, set := range put {
 		for _, data := range set.Data {
-			r := map[string]any{"name": bare(set.Key()), "type": set.Type.String(), "ttl": float64(set.TTL), "content": data, "proxied": false}
+			r := map[string]any{"name": bare(set.Key()), "type": set.Type.String(), "ttl": float64(set.TTL), "content": data,
+				"proxied": false}
 			if _, refused := txn.post(r); refused != nil {
 				t.Errorf("%v: %v", set, refused)
 			}

@@ -203,13 +203,15 @@ func TestListingsThatCannotBeTrue(t *testing.T) {
 		{"no zone", id + ` TXT "1" "6" "main" "zone"`},
 		{"no serial", id + ` PTR example.org.`},
 		{"two zones", id + ` PTR example.org. example.net.; ` + id + ` TXT "1" "6" "main" "zone"`},
-		{"one member twice", `a PTR example.org.; a TXT "1" "6" "main" "zone"; b PTR example.org.; b TXT "1" "6" "main" "zone"`},
+		{"one member twice",
+			`a PTR example.org.; a TXT "1" "6" "main" "zone"; b PTR example.org.; b TXT "1" "6" "main" "zone"`},
 		{"a name too deep", `a.b PTR example.org.; a.b TXT "1" "6" "main" "zone"`},
 	} {
 		bad := start(t)
 		key := internal(t)
 		// It has no key of replicas: so it offers no listing of its own, and lets this be transferred.
-		s, err := embedded.Serve(t.Context(), embedded.Options{Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}})
+		s, err := embedded.Serve(t.Context(),
+			embedded.Options{Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -271,7 +273,8 @@ func TestALowerSerialIsNotTaken(t *testing.T) {
 	for _, serial := range []uint32{4, 5} {
 		next := have
 		next.SOA.Serial = serial
-		if err := follower.Take(zone, have, next, []plan.Change{put(t, "www.example.org.", rr.TypeA, "192.0.2.2")}); backend.Class(err) != backend.ErrRejected {
+		if err := follower.Take(zone, have, next,
+			[]plan.Change{put(t, "www.example.org.", rr.TypeA, "192.0.2.2")}); backend.Class(err) != backend.ErrRejected {
 			t.Errorf("serial %d after 5: %v", serial, err)
 		}
 	}

@@ -1,9 +1,10 @@
-// Package follow keeps a server the same as the one of the replica that leads. It decides what to ask the leader for and
-// when; how a zone is transferred is package rfc2136's, and what may be put in its place package embedded's.
+// Package follow keeps a server the same as the one of the replica that leads. It decides what to ask the leader for
+// and when; how a zone is transferred is package rfc2136's, and what may be put in its place package embedded's.
 //
-// The leader lists its zones in a zone that can be transferred as any other (embedded.Listing). One connection always has an
-// IXFR of that under way, which is answered as soon as anything changes; what the listing says has changed is then transferred,
-// some zones at a time. Nothing is removed but what a whole answer of the leader, signed by it, leaves out.
+// The leader lists its zones in a zone that can be transferred as any other (embedded.Listing). One connection always
+// has an IXFR of that under way, which is answered as soon as anything changes; what the listing says has changed is
+// then transferred, some zones at a time. Nothing is removed but what a whole answer of the leader, signed by it,
+// leaves out.
 package follow
 
 import (
@@ -26,8 +27,8 @@ type Options struct {
 	Server *embedded.Server // whose groups become those of the leader
 	Key    embedded.Key     // of all replicas
 
-	// Leader returns where the server of the replica that leads listens for DNS, and false if nobody is known to lead. It is
-	// asked whenever there is no connection, at most some times a second.
+	// Leader returns where the server of the replica that leads listens for DNS, and false if nobody is known to lead. It
+	// is asked whenever there is no connection, at most some times a second.
 	Leader func(context.Context) (netip.AddrPort, bool, error)
 
 	Dial  func(ctx context.Context, network, address string) (net.Conn, error) // to the leader; nil: by the machine's TCP
@@ -70,8 +71,8 @@ const (
 	longestZonePause = 30 * time.Second // until a zone is
 )
 
-// Run follows the leader until the context ends, and changes nothing afterwards. It first says that the server does not lead.
-// The server is Ready when it has had all that the leader has; it stays so when the leader is gone.
+// Run follows the leader until the context ends, and changes nothing afterwards. It first says that the server does not
+// lead. The server is Ready when it has had all that the leader has; it stays so when the leader is gone.
 func (f *Follower) Run(ctx context.Context) error {
 	f.opts.Server.Follow()
 	for failures := 0; ctx.Err() == nil; failures++ {
@@ -102,7 +103,8 @@ func (f *Follower) connect(ctx context.Context) (listed bool, err error) {
 	case !known:
 		return false, errors.New("there is no leader")
 	}
-	client, err := rfc2136.New(rfc2136.Config{Server: addr.String(), Key: f.opts.Key, Now: f.opts.Clock.Now, Dial: f.opts.Dial})
+	client, err := rfc2136.New(rfc2136.Config{Server: addr.String(), Key: f.opts.Key, Now: f.opts.Clock.Now,
+		Dial: f.opts.Dial})
 	if err != nil {
 		return false, err
 	}

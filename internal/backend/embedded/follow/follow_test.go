@@ -65,7 +65,8 @@ func start(t testing.TB) *replica {
 	}
 	r := &replica{Server: s, t: t, addr: s.Addrs()[0], stop: func() {}}
 	t.Cleanup(r.close)
-	if err := s.SetPolicy(group, embedded.Policy{Transfer: []embedded.Rule{{Key: &outside}}, Catalog: mustName(t, "catalog.invalid.")}); err != nil {
+	if err := s.SetPolicy(group, embedded.Policy{Transfer: []embedded.Rule{{Key: &outside}}, Catalog: mustName(t,
+		"catalog.invalid.")}); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -96,7 +97,8 @@ func (r *replica) followWith(key embedded.Key, leader func() (netip.AddrPort, bo
 	r.t.Helper()
 	r.stop()
 	f, err := follow.New(follow.Options{
-		Server: r.Server, Key: key, Clock: hasty{}, Rand: rand.Float64, Log: slog.New(slog.NewTextHandler(r.t.Output(), nil)).With("follower", r.addr),
+		Server: r.Server, Key: key, Clock: hasty{}, Rand: rand.Float64,
+		Log: slog.New(slog.NewTextHandler(r.t.Output(), nil)).With("follower", r.addr),
 		Leader: func(context.Context) (netip.AddrPort, bool, error) {
 			addr, known := leader()
 			return addr, known, nil
@@ -133,8 +135,10 @@ func put(t testing.TB, name string, typ rr.Type, data ...string) plan.Change {
 func (r *replica) apply(zone string, serial uint32, changes ...plan.Change) {
 	r.t.Helper()
 	name := mustName(r.t, zone)
-	soa := &rr.SOA{MName: mustName(r.t, "ns.example.net."), RName: name, Serial: serial, Refresh: 3600, Retry: 600, Expire: 86400, Minimum: 60, TTL: 300}
-	_, err := r.Group(group).Apply(r.t.Context(), name, backend.Batch{SOA: soa, Changes: changes, Create: r.Catalogue().Zone(name) == nil})
+	soa := &rr.SOA{MName: mustName(r.t, "ns.example.net."), RName: name, Serial: serial, Refresh: 3600, Retry: 600,
+		Expire: 86400, Minimum: 60, TTL: 300}
+	_, err := r.Group(group).Apply(r.t.Context(), name,
+		backend.Batch{SOA: soa, Changes: changes, Create: r.Catalogue().Zone(name) == nil})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -254,7 +258,9 @@ func TestChangesAreFollowed(t *testing.T) {
 			leader.apply("example.org.", 3, gone, put(t, "web.example.org.", rr.TypeCNAME, "www.example.net."))
 		}},
 		{"only the SOA changes", func() { leader.apply("example.org.", 4) }},
-		{"the zone gets a name server", func() { leader.apply("example.org.", 5, put(t, "example.org.", rr.TypeNS, "ns.example.net.")) }},
+		{"the zone gets a name server", func() {
+			leader.apply("example.org.", 5, put(t, "example.org.", rr.TypeNS, "ns.example.net."))
+		}},
 		{"a zone comes", func() { leader.apply("example.com.", 7, put(t, "www.example.com.", rr.TypeA, "192.0.2.1")) }},
 		{"a zone goes", func() { leader.remove("example.net.") }},
 		{"a zone goes and comes again with a lower serial", func() {
@@ -267,7 +273,8 @@ func TestChangesAreFollowed(t *testing.T) {
 		}},
 		{"a zone has many changes at once", func() {
 			for i := range uint32(500) {
-				leader.apply("example.org.", 6+i, put(t, fmt.Sprintf("x%d.example.org.", i%50), rr.TypeTXT, fmt.Sprintf("%q", fmt.Sprint(i))))
+				leader.apply("example.org.", 6+i, put(t, fmt.Sprintf("x%d.example.org.", i%50), rr.TypeTXT,
+					fmt.Sprintf("%q", fmt.Sprint(i))))
 			}
 		}},
 		{"the policy loses its catalog zone", func() {
@@ -284,8 +291,10 @@ func TestChangesAreFollowed(t *testing.T) {
 func TestFollowersServeTheSameIncrements(t *testing.T) {
 	t.Parallel()
 	leader, follower := start(t), start(t)
-	leader.apply("example.org.", 1, put(t, "example.org.", rr.TypeTXT, `"a" "zone" "that" "is" "longer" "than" "its" "changes"`),
-		put(t, "a.example.org.", rr.TypeA, "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4", "192.0.2.5", "192.0.2.6", "192.0.2.7"))
+	leader.apply("example.org.", 1, put(t, "example.org.", rr.TypeTXT,
+		`"a" "zone" "that" "is" "longer" "than" "its" "changes"`),
+		put(t, "a.example.org.", rr.TypeA, "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4", "192.0.2.5", "192.0.2.6",
+			"192.0.2.7"))
 	leader.lead()
 	follower.follow(only(leader))
 	becomes(t, "the follower is ready", follower.Opened)

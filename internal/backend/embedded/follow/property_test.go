@@ -117,7 +117,8 @@ func newCluster(t testing.TB, seed uint64) *cluster {
 
 // second transfers everything from a replica all the time.
 func (c *cluster) second(i int) {
-	s := &seconding{truth: c.truth, replica: c.replicas[i], known: map[string]*backend.Known{}, highest: map[string]uint32{}}
+	s := &seconding{truth: c.truth, replica: c.replicas[i], known: map[string]*backend.Known{},
+		highest: map[string]uint32{}}
 	stop := make(chan struct{})
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -223,8 +224,8 @@ func (c *cluster) kill(i int) {
 	}
 }
 
-// Whatever breaks and whoever leads: in the end all replicas are the same, and meanwhile no serial fell on any of them, and none
-// stood for two contents.
+// Whatever breaks and whoever leads: in the end all replicas are the same, and meanwhile no serial fell on any of them,
+// and none stood for two contents.
 func TestReplicasAgree(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

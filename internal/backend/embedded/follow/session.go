@@ -14,7 +14,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// listingPatience is how long a listing may take: some heartbeats, after which a leader that says nothing counts as gone.
+// listingPatience is how long a listing may take: some heartbeats, after which a leader that says nothing counts as
+// gone.
 const listingPatience = 10 * time.Second
 
 // A session follows one leader until it fails.
@@ -53,7 +54,8 @@ func (s *session) run(ctx context.Context) (listed bool, err error) {
 		}
 		if !listed {
 			listed, s.last = true, ""
-			s.opts.Log.Info("The leader is followed.", slog.String("leader", s.client.Server()), slog.Int("zones", len(s.entries)))
+			s.opts.Log.Info("The leader is followed.", slog.String("leader", s.client.Server()),
+				slog.Int("zones", len(s.entries)))
 		}
 	}
 }
@@ -159,7 +161,8 @@ func (s *session) replace(got rfc2136.Pulled) error {
 		case !there:
 			s.await(m, first)
 		case first && e.ID == c.ID && rr.SerialLess(e.Serial, c.SOA.Serial):
-			s.opts.Log.Error("The leader has an older version of a zone, which is not taken.", slog.String("zone", m.Zone.String()),
+			s.opts.Log.Error("The leader has an older version of a zone, which is not taken.",
+				slog.String("zone", m.Zone.String()),
 				slog.Uint64("serial", uint64(e.Serial)), slog.Uint64("ours", uint64(c.SOA.Serial)))
 		}
 	}

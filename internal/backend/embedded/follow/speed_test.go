@@ -61,7 +61,8 @@ func TestHowLongFollowingTakes(t *testing.T) {
 		took[i] = time.Since(began)
 	}
 	slices.Sort(took)
-	t.Logf("a change of the leader is in the follower's answer after p50 %s, p99 %s", took[changes/2], took[changes*99/100])
+	t.Logf("a change of the leader is in the follower's answer after p50 %s, p99 %s", took[changes/2],
+		took[changes*99/100])
 }
 
 // BenchmarkChangeOfOneOfManyZones is one change of one of 10,000 zones, with what it takes to list it.

@@ -18,8 +18,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// Server is a webhook provider: external-dns' own HTTP server before a provider that checks what it is told one by one. Its fields
-// are set before it is asked, or under its lock.
+// Server is a webhook provider: external-dns' own HTTP server before a provider that checks what it is told one by one.
+// Its fields are set before it is asked, or under its lock.
 type Server struct {
 	*httptest.Server
 	sync.Mutex
@@ -125,7 +125,8 @@ func (f *Server) adjustEndpoints(w http.ResponseWriter, r *http.Request) {
 
 func (f *Server) apply(w http.ResponseWriter, r *http.Request) {
 	var c Changes
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&c); err != nil || len(c.UpdateOld) != len(c.UpdateNew) {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&c); err != nil ||
+		len(c.UpdateOld) != len(c.UpdateNew) {
 		http.Error(w, "cannot be decoded", http.StatusBadRequest)
 		return
 	}
@@ -151,13 +152,14 @@ func (f *Server) Index(e Endpoint) int {
 }
 
 func exactly(a, b Endpoint) bool {
-	return slices.Equal(a.Targets, b.Targets) && a.RecordTTL == b.RecordTTL && string(a.ProviderSpecific) == string(b.ProviderSpecific) && fmt.Sprint(a.Labels) == fmt.Sprint(b.Labels)
+	return slices.Equal(a.Targets, b.Targets) && a.RecordTTL == b.RecordTTL &&
+		string(a.ProviderSpecific) == string(b.ProviderSpecific) && fmt.Sprint(a.Labels) == fmt.Sprint(b.Labels)
 }
 
 var errBusy = errors.New("the provider's API has failed")
 
-// CarryOut does one thing after the other, deletions first, until one fails. What was to be deleted or updated has to be
-// exactly as it is told.
+// CarryOut does one thing after the other, deletions first, until one fails. What was to be deleted or updated has to
+// be exactly as it is told.
 func (f *Server) CarryOut(c Changes) error {
 	told := func(e Endpoint) Endpoint {
 		if f.Lists != nil {
@@ -194,7 +196,8 @@ func (f *Server) CarryOut(c Changes) error {
 			return err
 		}
 		if slices.ContainsFunc(f.Sets, func(o Endpoint) bool {
-			return o.DNSName == e.DNSName && (o.RecordType == "CNAME" || e.RecordType == "CNAME") && o.SetIdentifier == e.SetIdentifier
+			return o.DNSName == e.DNSName && (o.RecordType == "CNAME" || e.RecordType == "CNAME") &&
+				o.SetIdentifier == e.SetIdentifier
 		}) {
 			return fmt.Errorf("a CNAME and something else: %v", e)
 		}

@@ -36,7 +36,8 @@ func (f *Server) create(w http.ResponseWriter, r *http.Request, z *dns.ManagedZo
 }
 
 // CarryOut makes a change of sets, or says why not.
-func (f *Server) CarryOut(z *dns.ManagedZone, sets map[string]*dns.ResourceRecordSet, change *dns.Change) (status int, reason, message string) {
+func (f *Server) CarryOut(z *dns.ManagedZone, sets map[string]*dns.ResourceRecordSet,
+	change *dns.Change) (status int, reason, message string) {
 	octets := 0
 	for _, set := range slices.Concat(change.Additions, change.Deletions) {
 		for _, data := range set.Rrdatas {
@@ -54,7 +55,8 @@ func (f *Server) CarryOut(z *dns.ManagedZone, sets map[string]*dns.ResourceRecor
 		switch {
 		case there == nil:
 			return 404, "notFound", "The " + at + " resource named '" + set.Name + " (" + set.Type + ")' does not exist."
-		case there.Ttl != set.Ttl || !slices.Equal(there.Rrdatas, set.Rrdatas) || (there.RoutingPolicy == nil) != (set.RoutingPolicy == nil):
+		case there.Ttl != set.Ttl || !slices.Equal(there.Rrdatas, set.Rrdatas) ||
+			(there.RoutingPolicy == nil) != (set.RoutingPolicy == nil):
 			return 412, "conditionNotMet", "Precondition not met for " + at
 		}
 		delete(sets, set.Name+" "+set.Type)
@@ -71,7 +73,8 @@ func (f *Server) CarryOut(z *dns.ManagedZone, sets map[string]*dns.ResourceRecor
 		case sets[set.Name+" "+set.Type] != nil:
 			return 409, "alreadyExists", "The resource " + at + " named '" + set.Name + " (" + set.Type + ")' already exists"
 		case set.Type == "CNAME" && len(names[set.Name]) > 0, slices.Contains(names[set.Name], "CNAME"):
-			return 400, "cnameResourceRecordSetConflict", "The resource record set " + at + " is invalid because a CNAME is alone at its name."
+			return 400, "cnameResourceRecordSetConflict", "The resource record set " + at +
+				" is invalid because a CNAME is alone at its name."
 		case f.Quota > 0 && len(sets) >= f.Quota:
 			return 403, "quotaExceeded", "The resource record sets of the zone exceed the quota."
 		}
@@ -88,7 +91,8 @@ func (f *Server) CarryOut(z *dns.ManagedZone, sets map[string]*dns.ResourceRecor
 
 // invalid says why a set cannot be, in the service's own words or not.
 func invalid(z *dns.ManagedZone, set *dns.ResourceRecordSet) string {
-	known := []string{"A", "AAAA", "CAA", "CNAME", "DNSKEY", "DS", "HTTPS", "IPSECKEY", "MX", "NAPTR", "NS", "PTR", "SOA", "SPF", "SRV", "SSHFP", "SVCB", "TLSA", "TXT"}
+	known := []string{"A", "AAAA", "CAA", "CNAME", "DNSKEY", "DS", "HTTPS", "IPSECKEY", "MX", "NAPTR", "NS", "PTR", "SOA",
+		"SPF", "SRV", "SSHFP", "SVCB", "TLSA", "TXT"}
 	switch {
 	case !strings.HasSuffix(set.Name, "."), set.Name != z.DnsName && !strings.HasSuffix(set.Name, "."+z.DnsName):
 		return "the name is not in the zone"

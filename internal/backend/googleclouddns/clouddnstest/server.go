@@ -65,8 +65,10 @@ var NewKey = sync.OnceValue(func() *rsa.PrivateKey {
 func Document(key *rsa.PrivateKey, edit func(map[string]string)) string {
 	der, _ := x509.MarshalPKCS8PrivateKey(key)
 	d := map[string]string{
-		"type": "service_account", "project_id": Project, "private_key_id": "k1", "client_email": "zonefold@my-project-1.iam.example",
-		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})), "token_uri": "http://192.0.2.1/token",
+		"type": "service_account", "project_id": Project, "private_key_id": "k1",
+		"client_email": "zonefold@my-project-1.iam.example",
+		"private_key":  string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})),
+		"token_uri":    "http://192.0.2.1/token",
 	}
 	if edit != nil {
 		edit(d)
@@ -79,14 +81,16 @@ func Document(key *rsa.PrivateKey, edit func(map[string]string)) string {
 func Start(t testing.TB, zones ...*dns.ManagedZone) *Server {
 	key := NewKey()
 	f := &Server{
-		Document: Document(key, nil), Key: &key.PublicKey, Role: "admin", Zones: zones, Sets: map[string]map[string]*dns.ResourceRecordSet{},
+		Document: Document(key, nil), Key: &key.PublicKey, Role: "admin", Zones: zones,
+		Sets:    map[string]map[string]*dns.ResourceRecordSet{},
 		changes: map[string]*dns.Change{}, polls: map[string]int{}, PageMax: 1000,
 	}
 	for _, z := range zones {
 		f.Sets[z.Name] = map[string]*dns.ResourceRecordSet{}
 		for _, set := range []*dns.ResourceRecordSet{
 			{Name: z.DnsName, Type: "NS", Ttl: 21600, Rrdatas: []string{"ns-cloud-a1.googledomains.com."}},
-			{Name: z.DnsName, Type: "SOA", Ttl: 21600, Rrdatas: []string{"ns-cloud-a1.googledomains.com. cloud-dns-hostmaster.google.com. 1 21600 3600 259200 300"}},
+			{Name: z.DnsName, Type: "SOA", Ttl: 21600, Rrdatas: []string{
+				"ns-cloud-a1.googledomains.com. cloud-dns-hostmaster.google.com. 1 21600 3600 259200 300"}},
 		} {
 			f.Sets[z.Name][set.Name+" "+set.Type] = set
 		}
@@ -139,7 +143,8 @@ func fail(w http.ResponseWriter, status int, reason, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{
-		"code": status, "message": message, "errors": []any{map[string]any{"message": message, "domain": "global", "reason": reason}},
+		"code": status, "message": message,
+		"errors": []any{map[string]any{"message": message, "domain": "global", "reason": reason}},
 	}})
 }
 

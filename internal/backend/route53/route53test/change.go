@@ -146,11 +146,14 @@ func (z *zone) contradictions(after map[setKey]*Set, request changesXML) (messag
 			case other == set:
 				continue
 			case other.Type == set.Type && (other.SetIdentifier == "" || set.SetIdentifier == ""):
-				messages = append(messages, fmt.Sprintf("RRSet with DNS name %s, type %s, SetIdentifier %s cannot be created as other RRSets exist with the same name and type.", name, set.Type, set.SetIdentifier))
+				messages = append(messages, fmt.Sprintf("RRSet with DNS name %s, type %s, SetIdentifier %s cannot be created as "+
+					"other RRSets exist with the same name and type.", name, set.Type, set.SetIdentifier))
 			case set.Type == "CNAME" && other.Type != "CNAME":
-				messages = append(messages, fmt.Sprintf("RRSet of type CNAME with DNS name %s is not permitted as it conflicts with other records with the same DNS name in zone %s", name, z.name))
+				messages = append(messages, fmt.Sprintf("RRSet of type CNAME with DNS name %s is not permitted as it conflicts "+
+					"with other records with the same DNS name in zone %s", name, z.name))
 			case other.Type == "CNAME" && set.Type != "CNAME":
-				messages = append(messages, fmt.Sprintf("RRSet of type %s with DNS name %s is not permitted because a conflicting RRSet of type CNAME with the same DNS name already exists in zone %s", set.Type, name, z.name))
+				messages = append(messages, fmt.Sprintf("RRSet of type %s with DNS name %s is not permitted because a "+
+					"conflicting RRSet of type CNAME with the same DNS name already exists in zone %s", set.Type, name, z.name))
 			default:
 				continue
 			}

@@ -12,7 +12,8 @@ import (
 )
 
 // types are what zones may hold.
-var types = []string{"A", "AAAA", "CAA", "CNAME", "DS", "HTTPS", "MX", "NAPTR", "NS", "PTR", "SOA", "SPF", "SRV", "SSHFP", "SVCB", "TLSA", "TXT"}
+var types = []string{"A", "AAAA", "CAA", "CNAME", "DS", "HTTPS", "MX", "NAPTR", "NS", "PTR", "SOA", "SPF", "SRV",
+	"SSHFP", "SVCB", "TLSA", "TXT"}
 
 // wrong says what is wrong with a set, whatever the zone holds; "" for nothing.
 func (z *zone) wrong(set *Set) string {
@@ -33,7 +34,9 @@ func (z *zone) wrong(set *Set) string {
 	case set.AliasTarget != nil:
 		return ""
 	case set.TTL == nil || len(set.Records) == 0:
-		return fmt.Sprintf("Invalid request: Expected exactly one of [AliasTarget, all of [TTL, and ResourceRecords], or TrafficPolicyInstanceId], but found none in Change with [Action=UPSERT, Name=%s, Type=%s, SetIdentifier=null]", set.Name, set.Type)
+		return fmt.Sprintf("Invalid request: Expected exactly one of [AliasTarget, all of [TTL, and ResourceRecords], or "+
+			"TrafficPolicyInstanceId], but found none in Change with [Action=UPSERT, Name=%s, Type=%s, SetIdentifier=null]",
+			set.Name, set.Type)
 	case *set.TTL < 0 || *set.TTL > 1<<31-1:
 		return fmt.Sprintf("Value '%d' at 'ttl' failed to satisfy constraint", *set.TTL)
 	case set.Type == "CNAME" && len(set.Records) > 1:
@@ -121,8 +124,8 @@ func decimal(text string) string {
 	})
 }
 
-// spelled is a name as the service shows it: in lower case, with a final dot, and everything but letters, digits, hyphens
-// and underscores escaped.
+// spelled is a name as the service shows it: in lower case, with a final dot, and everything but letters, digits,
+// hyphens and underscores escaped.
 func spelled(name string) string {
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
 	var b strings.Builder

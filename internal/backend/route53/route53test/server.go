@@ -1,7 +1,7 @@
-// Package route53test is a server that behaves as Amazon Route 53 does (API version 2013-04-01), for tests: signatures are
-// verified, batches are atomic and checked against what a zone holds, deletions have to name what is there, lists come in
-// pages, changes take a while, and each account has its rate and its quotas. Texts of errors are those of the service, as
-// its users have quoted them.
+// Package route53test is a server that behaves as Amazon Route 53 does (API version 2013-04-01), for tests: signatures
+// are verified, batches are atomic and checked against what a zone holds, deletions have to name what is there, lists
+// come in pages, changes take a while, and each account has its rate and its quotas. Texts of errors are those of the
+// service, as its users have quoted them.
 package route53test
 
 import (
@@ -77,7 +77,8 @@ func sender(code, format string, args ...any) *Error {
 
 // Start starts a server at an address of this machine.
 func Start(ctx context.Context, o Options) (*Server, error) {
-	s := &Server{o: o, address: "127.0.0.1:0", zones: map[string]*zone{}, changes: map[string]time.Time{}, count: map[string]int{}}
+	s := &Server{o: o, address: "127.0.0.1:0", zones: map[string]*zone{}, changes: map[string]time.Time{},
+		count: map[string]int{}}
 	if s.o.Page == 0 {
 		s.o.Page = 300
 	}
@@ -108,7 +109,8 @@ func (s *Server) Stop() error { return s.http.Close() }
 func (s *Server) NewAccount() *Account {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a := &Account{ID: fmt.Sprintf("%012d", 111122223333+len(s.accounts)), server: s, tokens: float64(s.o.Burst), filled: s.o.Now()}
+	a := &Account{ID: fmt.Sprintf("%012d", 111122223333+len(s.accounts)), server: s, tokens: float64(s.o.Burst),
+		filled: s.o.Now()}
 	s.accounts = append(s.accounts, a)
 	return a
 }
@@ -122,7 +124,8 @@ func (a *Account) NewUser(name string) *User {
 
 func (a *Account) newUser(name string) *User {
 	n := len(a.users)
-	u := &User{Name: name, AccessKeyID: fmt.Sprintf("AKIA%s%04d", a.ID, n), SecretAccessKey: fmt.Sprintf("secret/%s+%s%04d", name, a.ID, n), account: a}
+	u := &User{Name: name, AccessKeyID: fmt.Sprintf("AKIA%s%04d", a.ID, n),
+		SecretAccessKey: fmt.Sprintf("secret/%s+%s%04d", name, a.ID, n), account: a}
 	a.users = append(a.users, u)
 	return u
 }
@@ -203,7 +206,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if !ok {
 			e = &Error{http.StatusInternalServerError, "InternalFailure", err.Error()}
 		}
-		writeXML(w, e.Status, errorXML{Type: "Sender", Code: e.Code, Message: e.Message, RequestID: "00000000-1111-2222-3333-444444444444"})
+		writeXML(w, e.Status, errorXML{Type: "Sender", Code: e.Code, Message: e.Message,
+			RequestID: "00000000-1111-2222-3333-444444444444"})
 		return
 	}
 	writeXML(w, http.StatusOK, answer)
@@ -234,7 +238,8 @@ func (s *Server) answer(r *http.Request, body []byte) (any, error) {
 	}
 	if user.Denied[operation] {
 		return nil, &Error{http.StatusForbidden, "AccessDenied", fmt.Sprintf(
-			"User: arn:aws:iam::%s:user/%s is not authorized to perform: route53:%s on resource: arn:aws:route53:::hostedzone/%s because no identity-based policy allows the route53:%s action",
+			"User: arn:aws:iam::%s:user/%s is not authorized to perform: route53:%s on resource: "+
+				"arn:aws:route53:::hostedzone/%s because no identity-based policy allows the route53:%s action",
 			user.account.ID, user.Name, operation, id, operation)}
 	}
 	return serve(user.account, id, r, body)

@@ -33,7 +33,8 @@ func (s *Server) authenticate(r *http.Request, body []byte) (*User, error) {
 	}
 	scope := strings.Split(part["Credential"], "/")
 	if len(scope) != 5 || scope[4] != "aws4_request" || part["SignedHeaders"] == "" || part["Signature"] == "" {
-		return nil, forbidden("IncompleteSignature", "Authorization header requires existence of 'Credential', 'SignedHeaders' and 'Signature' parameters.")
+		return nil, forbidden("IncompleteSignature",
+			"Authorization header requires existence of 'Credential', 'SignedHeaders' and 'Signature' parameters.")
 	}
 	user := s.user(scope[0])
 	if user == nil || user.SessionToken != r.Header.Get("X-Amz-Security-Token") {
@@ -45,17 +46,20 @@ func (s *Server) authenticate(r *http.Request, body []byte) (*User, error) {
 		return nil, forbidden("SignatureDoesNotMatch", "Credential should be scoped to correct service: 'route53'.")
 	}
 	if now := s.o.Now().UTC(); at.Before(now.Add(-skew)) || at.After(now.Add(skew)) {
-		return nil, forbidden("SignatureDoesNotMatch", fmt.Sprintf("Signature expired: %s is now earlier than %s", date, now.Add(-skew).Format("20060102T150405Z")))
+		return nil, forbidden("SignatureDoesNotMatch", fmt.Sprintf("Signature expired: %s is now earlier than %s", date,
+			now.Add(-skew).Format("20060102T150405Z")))
 	}
 	digest := sha256.Sum256([]byte(canonicalRequest(r, part["SignedHeaders"], body)))
-	text := strings.Join([]string{"AWS4-HMAC-SHA256", date, strings.Join(scope[1:], "/"), hex.EncodeToString(digest[:])}, "\n")
+	text := strings.Join([]string{"AWS4-HMAC-SHA256", date, strings.Join(scope[1:], "/"), hex.EncodeToString(digest[:])},
+		"\n")
 	key := []byte("AWS4" + user.SecretAccessKey)
 	for _, word := range scope[1:] {
 		key = sum(key, word)
 	}
 	if want := hex.EncodeToString(sum(key, text)); !hmac.Equal([]byte(want), []byte(part["Signature"])) {
 		return nil, forbidden("SignatureDoesNotMatch",
-			"The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method. Consult the service documentation for details.")
+			"The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key "+
+				"and signing method. Consult the service documentation for details.")
 	}
 	return user, nil
 }

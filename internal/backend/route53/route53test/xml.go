@@ -52,7 +52,8 @@ type recordsXML struct {
 }
 
 func toXML(s *Set) setXML {
-	out := setXML{Name: s.Name, Type: s.Type, SetIdentifier: s.SetIdentifier, Weight: s.Weight, TTL: s.TTL, AliasTarget: s.AliasTarget}
+	out := setXML{Name: s.Name, Type: s.Type, SetIdentifier: s.SetIdentifier, Weight: s.Weight, TTL: s.TTL,
+		AliasTarget: s.AliasTarget}
 	if len(s.Records) > 0 {
 		out.Records = &recordsXML{}
 		for _, value := range s.Records {
@@ -63,7 +64,8 @@ func toXML(s *Set) setXML {
 }
 
 func fromXML(in setXML) Set {
-	s := Set{Name: in.Name, Type: in.Type, SetIdentifier: in.SetIdentifier, Weight: in.Weight, TTL: in.TTL, AliasTarget: in.AliasTarget}
+	s := Set{Name: in.Name, Type: in.Type, SetIdentifier: in.SetIdentifier, Weight: in.Weight, TTL: in.TTL,
+		AliasTarget: in.AliasTarget}
 	if in.Records != nil {
 		for _, r := range in.Records.Record {
 			s.Records = append(s.Records, r.Value)
@@ -127,11 +129,13 @@ func (s *Server) assumeRole(w http.ResponseWriter, body []byte) {
 		for _, a := range s.accounts {
 			for _, u := range a.users {
 				if u.role != "" && u.role == form.Get("RoleArn") && u.token == form.Get("WebIdentityToken") {
-					writeXML(w, http.StatusOK, assumedXML{Key: u.AccessKeyID, Secret: u.SecretAccessKey, Session: u.SessionToken, Expires: s.o.Now().Add(time.Hour).UTC()})
+					writeXML(w, http.StatusOK, assumedXML{Key: u.AccessKeyID, Secret: u.SecretAccessKey, Session: u.SessionToken,
+						Expires: s.o.Now().Add(time.Hour).UTC()})
 					return
 				}
 			}
 		}
 	}
-	writeXML(w, http.StatusBadRequest, errorXML{Type: "Sender", Code: "InvalidIdentityToken", Message: "Couldn't retrieve verification key from your identity provider"})
+	writeXML(w, http.StatusBadRequest, errorXML{Type: "Sender", Code: "InvalidIdentityToken",
+		Message: "Couldn't retrieve verification key from your identity provider"})
 }

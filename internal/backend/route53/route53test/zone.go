@@ -27,7 +27,8 @@ type setKey struct{ order, kind, identifier string }
 func keyOf(s *Set) setKey { return setKey{orderOf(s.Name), s.Type, s.SetIdentifier} }
 
 func (k setKey) compare(o setKey) int {
-	return cmp.Or(strings.Compare(k.order, o.order), strings.Compare(k.kind, o.kind), strings.Compare(k.identifier, o.identifier))
+	return cmp.Or(strings.Compare(k.order, o.order), strings.Compare(k.kind, o.kind),
+		strings.Compare(k.identifier, o.identifier))
 }
 
 // orderOf is a name with its labels reversed.
@@ -43,10 +44,13 @@ func (a *Account) AddZone(name string, private bool) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.serial++
-	z := &zone{account: a, id: fmt.Sprintf("Z%08dEXAMPLE%d", 99999999-s.serial, s.serial), name: spelled(name), private: private, sets: map[setKey]*Set{}}
+	z := &zone{account: a, id: fmt.Sprintf("Z%08dEXAMPLE%d", 99999999-s.serial, s.serial), name: spelled(name),
+		private: private, sets: map[setKey]*Set{}}
 	for _, set := range []*Set{
-		{Name: z.name, Type: "NS", TTL: number(172800), Records: []string{"ns-1.awsdns-00.org.", "ns-2.awsdns-00.com.", "ns-3.awsdns-00.net.", "ns-4.awsdns-00.co.uk."}},
-		{Name: z.name, Type: "SOA", TTL: number(900), Records: []string{"ns-1.awsdns-00.org. awsdns-hostmaster.amazon.com. 1 7200 900 1209600 86400"}},
+		{Name: z.name, Type: "NS", TTL: number(172800), Records: []string{"ns-1.awsdns-00.org.", "ns-2.awsdns-00.com.",
+			"ns-3.awsdns-00.net.", "ns-4.awsdns-00.co.uk."}},
+		{Name: z.name, Type: "SOA", TTL: number(900), Records: []string{
+			"ns-1.awsdns-00.org. awsdns-hostmaster.amazon.com. 1 7200 900 1209600 86400"}},
 	} {
 		z.sets[keyOf(set)] = set
 	}
@@ -96,7 +100,8 @@ func number(n int64) *int64 { return &n }
 func (z *zone) order() []setKey { return slices.SortedFunc(maps.Keys(z.sets), setKey.compare) }
 
 func (z *zone) show() zoneXML {
-	return zoneXML{ID: "/hostedzone/" + z.id, Name: z.name, CallerReference: "ref-" + z.id, PrivateZone: z.private, Count: int64(len(z.sets))}
+	return zoneXML{ID: "/hostedzone/" + z.id, Name: z.name, CallerReference: "ref-" + z.id, PrivateZone: z.private,
+		Count: int64(len(z.sets))}
 }
 
 // zonesOf are an account's zones in order of their IDs.

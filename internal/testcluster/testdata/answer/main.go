@@ -1,5 +1,6 @@
-// Command answer runs in pods of tests. On port 7070 it reads one line from each connection: an empty one is answered with a
-// Secret, any other one is an address, which it connects to and tells how that went. With an argument it prints that and ends.
+// Command answer runs in pods of tests. On port 7070 it reads one line from each connection: an empty one is answered
+// with a Secret, any other one is an address, which it connects to and tells how that went. With an argument it prints
+// that and ends.
 package main
 
 import (
