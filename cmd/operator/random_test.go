@@ -73,7 +73,7 @@ func TestRandomLives(t *testing.T) {
 	if lives >= 20 && served.Load() == 0 {
 		t.Error("in no life anything was served")
 	}
-	t.Logf("%.0f lives a minute of a core", 60*float64(lives)/(seconds(t)-before))
+	t.Logf("%d lives, each lived twice: %.0f a minute of a core", lives, 60*2*float64(lives)/(seconds(t)-before))
 }
 
 // failing looks for an effect of the same name at which a life with its kind of fault goes wrong, that does not

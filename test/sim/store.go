@@ -66,6 +66,13 @@ func (s *store) put(r ref, object *unstructured.Unstructured) {
 	if s.log = append(s.log, what); s.seen != nil {
 		s.seen(what)
 	}
+	if r.kind.Kind != "Lease" { // which nobody watches, and which change every two seconds
+		s.wake()
+	}
+}
+
+// wake has those look again who wait for something to happen. mu is held.
+func (s *store) wake() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }

@@ -67,8 +67,7 @@ func (a *API) begin(words []string) error {
 			a.trouble.late = map[string]time.Duration{}
 		}
 		a.trouble.late[words[1]] = d
-		close(s.changed) // who waits looks again
-		s.changed = make(chan struct{})
+		s.wake()
 	case "failing":
 		if !slices.Contains([]string{"409", "429", "500", "timeout"}, words[1]) || words[2] != "after" &&
 			words[2] != "before" {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -319,17 +320,31 @@ func wanted(object *unstructured.Unstructured, hasStatus bool) map[string]any {
 
 // same reports whether nothing but times of managed fields differs: then nothing is stored.
 func same(a, b *unstructured.Unstructured) bool {
-	without := func(object *unstructured.Unstructured) map[string]any {
-		o := object.DeepCopy()
-		fields := o.GetManagedFields()
-		for i := range fields {
-			fields[i].Time = nil
-		}
-		o.SetManagedFields(fields)
-		o.SetResourceVersion("")
-		return o.Object
+	return reflect.DeepEqual(timeless(a), timeless(b))
+}
+
+// timeless is an object without its revision and the times of managed fields; it shares all else with the object.
+func timeless(object *unstructured.Unstructured) map[string]any {
+	out := maps.Clone(object.Object)
+	metadata, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata")
+	fields, ok := metadata.(map[string]any)
+	if !ok {
+		return out
 	}
-	return reflect.DeepEqual(without(a), without(b))
+	fields = maps.Clone(fields)
+	delete(fields, "resourceVersion")
+	if managed, ok := fields["managedFields"].([]any); ok {
+		managed = slices.Clone(managed)
+		for i, one := range managed {
+			if entry, ok := one.(map[string]any); ok {
+				managed[i] = maps.Clone(entry)
+				delete(managed[i].(map[string]any), "time")
+			}
+		}
+		fields["managedFields"] = managed
+	}
+	out["metadata"] = fields
+	return out
 }
 
 // managed notes who set which fields.
