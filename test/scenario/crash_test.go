@@ -16,25 +16,10 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// TestAHundredCrashesUnderLoad kills the operator at random moments while Records are
-// created, changed and deleted, and watches every version of the zone that BIND shows.
-func TestAHundredCrashesUnderLoad(t *testing.T) {
-	s := newStage(t)
-	seen, calm := s.load()
-	s.crashOperator(func(killed int) bool { return killed == 100 }, func(killed int) time.Duration {
-		if killed%5 == 4 { // on a slow machine all others may die before they have sent anything
-			s.acts(seen)
-		}
-		return 100*time.Millisecond + rand.N(300*time.Millisecond)
-	})
-	s.start()
-	calm()
-	s.converged(seen, 20)
-}
-
-// TestEverythingCrashesUnderLoad kills the operator, the API server and BIND, each at
-// moments of its own. BIND writes its journal to the disk before it answers, so that it
-// comes back with what it has shown.
+// TestEverythingCrashesUnderLoad kills the operator, the API server and BIND, each at moments of its own, while Records
+// are created, changed and deleted, and watches every version of the zone that BIND shows. BIND writes its journal to
+// the disk before it answers, so that it comes back with what it has shown. The operator alone is killed at every effect
+// in virtual time (cmd/operator, TestEveryEffectOfALifeInterrupted).
 func TestEverythingCrashesUnderLoad(t *testing.T) {
 	s := newStage(t)
 	s.lacks = "is forbidden" // an API server that starts forbids everything before it has read the roles

@@ -13,9 +13,9 @@ import (
 	"github.com/zonefold/zonefold/internal/nameserver"
 )
 
-// TestAHundredKillsOfReplicas kills operators that answer at random moments, the one that leads too, one or several at
+// TestKillsOfReplicas kills operators that answer at random moments, the one that leads too, one or several at
 // a time, while Records change. A Knot for each and one for all of them follow the zone meanwhile, as does the test.
-func TestAHundredKillsOfReplicas(t *testing.T) {
+func TestKillsOfReplicas(t *testing.T) {
 	s := newStage(t)
 	seed := rand.Uint64()
 	if text := os.Getenv("SEED"); text != "" {
@@ -47,13 +47,13 @@ func TestAHundredKillsOfReplicas(t *testing.T) {
 
 	began := time.Now()
 	random := rand.New(rand.NewPCG(seed, 0))
-	leaders := s.killReplicas(killing{50, []int{1, 1, 1, 2, 2, 3}}, random, all, seen)
+	leaders := s.killReplicas(killing{15, []int{1, 1, 1, 2, 2, 3}}, random, all, seen)
 	close(half)
-	leaders += s.killReplicas(killing{50, []int{1, 2, 3, 3, 3}}, random, all, seen)
+	leaders += s.killReplicas(killing{15, []int{1, 2, 3, 3, 3}}, random, all, seen)
 	took := time.Since(began)
 	loaded()
 	s.opens(all...)
-	s.converged(seen, 25) // on a slow machine most replicas die before they have anything to show
+	s.converged(seen, 8) // on a slow machine most replicas die before they have anything to show
 	serial := s.alike("example.org.", all...)
 	for _, k := range knots {
 		if err := k.Await(s.ctx, name(s.text("example.org.")), serial); err != nil {
@@ -66,7 +66,7 @@ func TestAHundredKillsOfReplicas(t *testing.T) {
 	}
 	calm()
 	seen.honest(s)
-	t.Logf("100 kills, %d of them of the leader, in %s; %d answers of replicas that did not have everything yet", leaders,
+	t.Logf("30 kills, %d of them of the leader, in %s; %d answers of replicas that did not have everything yet", leaders,
 		took.Round(time.Second), seen.closed)
 	t.Logf("at the most %s without a new version, %s without an answer from any replica", seen.gap.Round(time.Millisecond),
 		seen.silence.Round(time.Millisecond))
