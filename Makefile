@@ -14,7 +14,7 @@ HELM        := go tool -modfile=charts/go.mod helm
 # Generated from the types in api/, the markers in internal/controller and the chart; committed.
 GENERATED   := find config/crd config/rbac config/install api docs/zonefold.svg -type f \( -name "*.yaml" -o -name "zz_generated.*" -o -name "*.svg" \)
 
-.PHONY: help build test acceptance lint generate verify e2e soak sim mutations demo bench image
+.PHONY: help build test acceptance race lint generate verify e2e soak sim mutations demo bench image
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -77,6 +77,11 @@ soak: ## pods, sidecars, operators and API server killed at random for SOAK=5m u
 
 sim: ## LIVES=1000 random lives of the operator in virtual time, from SEED=1 on, each lived twice, without a fault and with one; 25 are part of test
 	LIVES=$(LIVES) SEED=$(SEED) go test -count=1 -timeout 0 -v -run 'TestRandomLives$$' ./cmd/operator | grep -vE '=== (RUN|PAUSE|CONT)|--- PASS'
+
+race: ## every test but those in Pods, with the race detector; half an hour on two cores; not part of test
+	go run ./hack/prerequisites
+	go run ./hack/cluster build
+	go test -race -timeout 60m $(LONGEST) $$(go list ./... | grep -vE '/(test/(e2e|soak)|internal/controller/bindy)$$')
 
 mutations: ## faults put into the operator, one at a time: which of LIVES=1000 lives finds each
 	LIVES=$(LIVES) SEED=$(SEED) go run ./hack/mutations

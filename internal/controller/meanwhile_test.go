@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,8 +69,8 @@ func (s *stage) hasIs(want string) {
 // A valve is a Backend whose calls wait, or fail.
 type valve struct {
 	backend.Backend
-	gate chan struct{} // for Apply; nil: open
-	err  error         // of Read
+	gate chan struct{}                  // for Apply; nil: open
+	err  *atomic.Pointer[backend.Error] // of Read; nil, or of nothing: none
 }
 
 func (v *valve) Apply(ctx context.Context, zone dnsname.Name, b backend.Batch) (backend.Result, error) {
@@ -80,8 +81,8 @@ func (v *valve) Apply(ctx context.Context, zone dnsname.Name, b backend.Batch) (
 }
 
 func (v *valve) Read(ctx context.Context, zone dnsname.Name, a backend.Ask) (backend.Observed, error) {
-	if v.err != nil {
-		return backend.Observed{}, v.err
+	if v.err != nil && v.err.Load() != nil {
+		return backend.Observed{}, v.err.Load()
 	}
 	return v.Backend.Read(ctx, zone, a)
 }
@@ -144,7 +145,9 @@ func TestWhoWaitsForAServerHearsThatItDoesNotTakeAZone(t *testing.T) {
 	play(t, func(s *stage) {
 		woken := 0
 		s.d.OnPlace(func(string) { woken++ })
-		v := s.valve(valve{err: &backend.Error{Class: backend.ErrUnavailable, Words: "connection refused"}})
+		var trouble atomic.Pointer[backend.Error]
+		trouble.Store(&backend.Error{Class: backend.ErrUnavailable, Words: "connection refused"})
+		s.valve(valve{err: &trouble})
 		s.zone("org", "example.org.", "one")
 		complete := func() bool {
 			_, complete := s.d.AtServer("one", func(zone.ID) bool { return true })
@@ -154,7 +157,7 @@ func TestWhoWaitsForAServerHearsThatItDoesNotTakeAZone(t *testing.T) {
 			t.Fatal("a server that does not answer has everything")
 		}
 		woken = 0
-		v.err = &backend.Error{Class: backend.ErrRejected, Words: "no such zone here"}
+		trouble.Store(&backend.Error{Class: backend.ErrRejected, Words: "no such zone here"})
 		<-time.After(10 * time.Minute) // in the bubble: until the server is tried again
 		s.settle()
 		if !complete() || woken == 0 {
