@@ -258,10 +258,12 @@ func (l *line) placeOf(attachment string) string {
 
 const attachedFor = " for "
 
+// attachment hands over what is in the ledger, and not what other servers have: that was never recorded where none of
+// them keeps foreign sets.
 func (l *line) attachment(name string, a *attached) backend.Attachment {
 	return backend.Attachment{
 		Name: l.as(name), Feed: l.feed, Backend: a.client, Kind: a.kind, Since: a.since,
-		Keep: a.keep, Written: l.ledger(), Observe: a.observe, Audit: a.audit, Withdraw: a.leaving,
+		Keep: a.keep, Written: l.written, Observe: a.observe, Audit: a.audit, Withdraw: a.leaving,
 	}
 }
 
@@ -283,15 +285,6 @@ func (d *Deliveries) settleDebt(z *delivery, l *line, name string) {
 		}
 	}
 	l.owed = slices.DeleteFunc(l.owed, func(o string) bool { return o == name })
-}
-
-// ledger is what may be at the servers on our behalf.
-func (l *line) ledger() rr.Sets {
-	txn := l.written.Txn()
-	for set := range l.sets.All() {
-		l.enter(txn, set)
-	}
-	return txn.Sets()
 }
 
 // enter puts a set into a ledger. Where foreign sets are kept, the values tell which of

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/zonefold/zonefold/internal/backend/backendtest"
+	"github.com/zonefold/zonefold/internal/rr"
 )
 
 func keeping(p *Place) { p.Keep = true }
@@ -82,4 +83,24 @@ func TestAZoneIsHeldOnlyForWhatMayHaveBeenPublished(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAServerThatKeepsForeignSetsIsToldNothingUnrecorded although another one has the content already: nothing but the
+// ledger says after a crash which sets of the server are ours.
+func TestAServerThatKeepsForeignSetsIsToldNothingUnrecorded(t *testing.T) {
+	play(t, func(s *stage) {
+		s.server("one", "example.org.", backendtest.Profile{})
+		s.server("two", "example.org.", backendtest.Profile{})
+		s.place("one", nil)
+		s.place("two", keeping)
+		s.zone("org", "example.org.", "one")
+		s.record("www", "www.example.org.", "192.0.2.1")
+		s.zone("org", "example.org.", "one", "two")
+		stored, _ := s.store.Load(zoneID("org"))
+		key := rr.Key{Name: parse(t, "www.example.org."), Type: rr.TypeA}
+		if _, recorded := stored.Written().Get(key); !recorded ||
+			s.has("two", "example.org.", "www.example.org.") != "192.0.2.1" {
+			t.Errorf("the ledger has %v, the server %q", stored.Written(), s.has("two", "example.org.", "www.example.org."))
+		}
+	})
 }
