@@ -213,7 +213,7 @@ func operate(ctx context.Context, config *rest.Config, o options, from process) 
 	if err != nil {
 		return err
 	}
-	term.overthrown = func() { end(errOverthrown) }
+	term.end = end
 	all := &parts{Manager: manager, server: server, term: term, options: o, process: from,
 		answers: budget.NewPool(o.readMemory.or(memoryLimit(os.ReadFile) / 4))}
 	if err := errors.Join(addDialects(ctx, all), addPresence(all)); err != nil {
@@ -223,7 +223,7 @@ func operate(ctx context.Context, config *rest.Config, o options, from process) 
 	if err := manager.Start(ctx); err != nil {
 		return fmt.Errorf("running: %w", err)
 	}
-	if err := context.Cause(ctx); errors.Is(err, errOverthrown) {
+	if err := context.Cause(ctx); errors.Is(err, errOverthrown) || errors.Is(err, errUndone) {
 		return err
 	}
 	return nil

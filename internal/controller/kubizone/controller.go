@@ -35,6 +35,9 @@ func Schemas() []controller.Schema {
 			"spec.delegations.namespace", "status.conditions", "status.backends.fqdn", "status.serialCeiling", "status.slices",
 		}},
 		{CRD: "records.kubi.zone", Version: "v1alpha1", Fields: []string{"status.conditions", "status.observedGeneration"}},
+		// Without one of them the status of a Backend would never be as it was written, and be written again and again.
+		{CRD: "backends.zonefold.dev", Version: "v1alpha1", Fields: []string{"status.conditions", "status.observedGeneration",
+			"status.type", "status.zones"}},
 	}
 }
 
