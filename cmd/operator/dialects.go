@@ -94,8 +94,11 @@ func addDialects(ctx context.Context, m *parts) error {
 	if err := numbers.Register(m.registry); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
+	if m.chance == nil {
+		m.chance = rand.Float64
+	}
 	m.engine = controller.NewEngine(backend.Config{
-		Clock: backend.SystemClock{}, Rand: rand.Float64, Log: m.log, Metrics: numbers, Audit: m.audit, Leads: m.leads(),
+		Clock: backend.SystemClock{}, Rand: m.chance, Log: m.log, Metrics: numbers, Audit: m.audit, Leads: m.leads(),
 		Late: m.late(),
 	})
 	if m.traces != nil {

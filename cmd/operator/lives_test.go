@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -34,11 +35,18 @@ func liveWith(ctx context.Context, p sim.Process, flags ...string) error {
 	if err != nil {
 		return err
 	}
+	scheme, err := schemes()
+	if err != nil {
+		return err
+	}
 	return operate(ctx, p.Config, o, process{
 		log: p.Log, registry: prometheus.NewRegistry(), connect: p.Connect, open: p.Open, hooked: p.Webhooks,
-		streams: streams{p.Listen, p.Dial}, admit: p.Admit, pods: p.Pods,
+		streams: streams{p.Listen, p.Dial}, admit: p.Admit, pods: p.Pods, scheme: scheme, chance: p.Chance,
 	})
 }
+
+// schemes makes the one that all operators of lives have: nobody adds to it.
+var schemes = sync.OnceValues(newScheme)
 
 func kindsOf(t *testing.T) *sim.Kinds {
 	t.Helper()

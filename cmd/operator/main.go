@@ -190,7 +190,9 @@ type process struct {
 	hooked  http.RoundTripper
 	streams streams // between replicas
 	// has reviews asked for until the context ends; nil: over TLS
-	admit func(context.Context, http.Handler) error
+	admit  func(context.Context, http.Handler) error
+	scheme *runtime.Scheme // of newScheme; nil: one of its own
+	chance func() float64  // from 0 to less than 1; nil: as it comes
 }
 
 // operate runs an operator in a cluster until the context ends.
@@ -198,7 +200,10 @@ func operate(ctx context.Context, config *rest.Config, o options, from process) 
 	config.UserAgent = "zonefold-operator"
 	config.QPS = -1                           // the API server's own priority and fairness decides
 	config.WarningHandler = rest.NoWarnings{} // a warning on each write to an object that an older schema let in
-	scheme, err := newScheme()
+	scheme, err := from.scheme, error(nil)
+	if scheme == nil {
+		scheme, err = newScheme()
+	}
 	if err != nil {
 		return err
 	}

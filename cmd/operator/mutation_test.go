@@ -213,7 +213,7 @@ func (s *search) random(t *testing.T, seed uint64) trial {
 	return trial{fmt.Sprintf("seed %d", seed), 2, func(t *testing.T) string {
 		random := rand.New(rand.NewPCG(seed, 0))
 		l := sim.RandomLife(random, 12, s.dialects[seed%uint64(len(s.dialects))])
-		l.Rights = rightsOf(t, l.Dialects()...)
+		l.Rights, l.Seed = rightsOf(t, l.Dialects()...), seed
 		calm, err := outcome(t, l.Calm(), s.kinds)
 		if err != nil {
 			return err.Error()
@@ -221,8 +221,6 @@ func (s *search) random(t *testing.T, seed uint64) trial {
 		if len(calm.Wrong) > 0 {
 			return strings.Join(calm.Wrong, "\n")
 		}
-		l.Fault = sim.RandomFault(random, len(calm.Effects))
-		what, _ := failure(t, l, s.kinds, calm)
-		return what
+		return failure(t, sim.RandomFaults(random, l, calm.Effects), s.kinds, calm)
 	}}
 }

@@ -29,8 +29,9 @@ type API struct {
 	// decodes what clients of Kubernetes' own kinds send: JSON or Protobuf.
 	decoder runtime.Decoder
 	trouble trouble
-	rights  *Rights      // of who asks; nil: it may do everything
-	denied  func(string) // is told what was forbidden
+	rights  *Rights                    // of who asks; nil: it may do everything
+	denied  func(string)               // is told what was forbidden
+	lag     func(string) time.Duration // how late a watch is; nil: never
 }
 
 // NewAPI makes an API server without objects but those of its kinds.

@@ -1,6 +1,11 @@
 package sim
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
 
 // A Kind is a kind of faults.
 type Kind string
@@ -11,13 +16,19 @@ const (
 	CrashBefore Kind = "crash before" // an effect
 	CrashAfter  Kind = "crash after"  // an effect, of which nobody hears what came of it
 	// the process is stopped, and goes on when its successor is done: before a write to the API server, after a message
-	Pause Kind = "pause"
+	Pause      Kind = "pause"
+	ShortPause Kind = "short pause" // the same, and it goes on before its Lease is over
+	LongPause  Kind = "long pause"  // the same as Pause, for longer than most retries
 )
+
+// stops are how long a process is stopped. The Lease is between the first and the second.
+var stops = map[Kind]time.Duration{ShortPause: 5 * time.Second, Pause: time.Minute, LongPause: 10 * time.Minute}
 
 // A Fault happens once, at an effect.
 type Fault struct {
-	Kind Kind
-	At   int // the number of the effect, from 1 on
+	Kind   Kind
+	At     int    // the number of the effect, from 1 on
+	Effect string // its name: At counts those of this name; "": all
 }
 
 // String is a fault as a life names it.
@@ -25,5 +36,27 @@ func (f Fault) String() string {
 	if f.Kind == None {
 		return "no fault"
 	}
-	return fmt.Sprintf("%s %d", f.Kind, f.At)
+	return strings.TrimSpace(fmt.Sprintf("%s %d %s", f.Kind, f.At, f.Effect))
+}
+
+// parseFault reads what String writes.
+func parseFault(words []string) (Fault, error) {
+	for i, word := range words {
+		if at, err := strconv.Atoi(word); err == nil {
+			return Fault{Kind(strings.Join(words[:i], " ")), at, strings.Join(words[i+1:], " ")}, nil
+		}
+	}
+	return Fault{}, fmt.Errorf("a fault says at the how many-th effect it happens, not %q", words)
+}
+
+// named is the fault at one of the effects that a life had, by its name: another run may have the same in another
+// order.
+func named(kind Kind, effects []string, at int) Fault {
+	f := Fault{Kind: kind, Effect: effects[at]}
+	for _, e := range effects[:at+1] {
+		if e == f.Effect {
+			f.At++
+		}
+	}
+	return f
 }

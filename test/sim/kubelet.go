@@ -146,7 +146,7 @@ func (n *nodes) news() (more <-chan struct{}, matters bool) {
 		}
 	}
 	n.seen = s.revision
-	return s.changed, matters
+	return s.next(nil), matters
 }
 
 // turn does all that is due, and says when more is. mu is held, as for all of this file from here on.

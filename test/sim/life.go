@@ -60,11 +60,21 @@ const (
 //	holds 192.0.2.1:53                        a server has this by now, and nothing else: a set a line
 //	late zones 60s, failing 409 after 30s,    what is wrong with the API server from then on: see troubles
 //	gone 30s
-//	fault crash after 37                      what goes wrong: see Fault
+//	backup                                    the API server's objects are kept
+//	restore                                   it has the backup again, and its revisions fall; operators are started
+//	                                          anew, as they have to be
+//	restore bumped                            it has the backup again, with higher revisions
+//	replace                                   an object is deleted and, once it is gone, made again
+//	clock -2h                                 the API server's clock jumps
+//	seed 17                                   how long each message takes
+//	fault crash after 37                      what goes wrong: see Fault; "crash after 3 NAME" is at the third effect
+//	                                          of this name
 type Life struct {
 	Name  string // a sentence
 	Steps []Step
 	Fault Fault
+	Then  []Fault // further ones
+	Seed  uint64  // of how long messages take
 
 	Rights  *Rights  // what operators may do; nil: everything
 	Reviews *Reviews // who is asked before objects are stored; nil: nobody
@@ -82,27 +92,46 @@ func ParseLife(text []byte) (Life, error) {
 	l := Life{Name: strings.TrimSpace(string(archive.Comment))}
 	for _, f := range archive.Files {
 		words := strings.Fields(f.Name)
-		if words[0] != "fault" {
+		var err error
+		switch words[0] {
+		case "fault":
+			err = l.meet(words[1:])
+		case "seed":
+			l.Seed, err = strconv.ParseUint(words[len(words)-1], 10, 64)
+		default:
 			l.Steps = append(l.Steps, Step{f.Name, f.Data})
-			continue
 		}
-		at, err := strconv.Atoi(words[len(words)-1])
 		if err != nil {
 			return l, fmt.Errorf("%s: %w", f.Name, err)
 		}
-		l.Fault = Fault{Kind(strings.Join(words[1:len(words)-1], " ")), at}
 	}
 	return l, nil
+}
+
+// meet adds a fault.
+func (l *Life) meet(words []string) error {
+	f, err := parseFault(words)
+	if l.Fault.Kind == None {
+		l.Fault = f
+	} else {
+		l.Then = append(l.Then, f)
+	}
+	return err
 }
 
 // Format writes a life as ParseLife reads it.
 func (l Life) Format() []byte {
 	out := &txtar.Archive{Comment: []byte(l.Name + "\n")}
+	if l.Seed != 0 {
+		out.Files = append(out.Files, txtar.File{Name: "seed " + strconv.FormatUint(l.Seed, 10)})
+	}
 	for _, s := range l.Steps {
 		out.Files = append(out.Files, txtar.File{Name: s.Text, Data: s.Data})
 	}
-	if l.Fault.Kind != None {
-		out.Files = append(out.Files, txtar.File{Name: "fault " + l.Fault.String()})
+	for _, f := range append([]Fault{l.Fault}, l.Then...) {
+		if f.Kind != None {
+			out.Files = append(out.Files, txtar.File{Name: "fault " + f.String()})
+		}
 	}
 	return txtar.Format(out)
 }
@@ -189,11 +218,26 @@ func (l Life) Live(ctx context.Context, kinds *Kinds, run Run) (Outcome, error) 
 // step does one thing.
 func (w *World) step(ctx context.Context, words []string, data []byte) error {
 	switch {
+	case words[0] == "absent" && len(words) == 2:
+		d, err := time.ParseDuration(words[1])
+		w.desert(d)
+		return err
 	case inTrouble(words):
-		w.eyes.blur(blurOf(words))
+		w.eyes.blur(words)
 		return w.api.begin(words)
 	case w.nodes.takes(words):
 		return w.nodes.step(words)
+	case words[0] == "backup":
+		w.api.store.backUp()
+		return nil
+	case words[0] == "restore":
+		return w.comeBack(len(words) > 1)
+	case words[0] == "replace":
+		return w.replace(ctx, string(data))
+	case words[0] == "clock" && len(words) == 2:
+		d, err := time.ParseDuration(words[1])
+		w.api.store.jump(d)
+		return err
 	case words[0] == "apply":
 		return w.apply(ctx, string(data))
 	case words[0] == "deny" || words[0] == "try":
@@ -269,6 +313,45 @@ func (w *World) apply(ctx context.Context, text string) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// comeBack has the API server come back with a backup.
+func (w *World) comeBack(bumped bool) error {
+	undone, err := w.api.restore(bumped)
+	for _, e := range undone {
+		w.eyes.learns(e) // what statuses say is as old as they are
+	}
+	if err == nil && !bumped {
+		w.desert(0)
+	}
+	return err
+}
+
+// longestEnd is how long an object may be being deleted that is to be made again: watches are ten minutes late at most.
+const longestEnd = time.Hour
+
+// replace deletes an object and, once it is gone, makes it again, as kubectl replace --force does.
+func (w *World) replace(ctx context.Context, text string) error {
+	r, object, err := w.read(text)
+	if err != nil {
+		return err
+	}
+	name := object.GetName()
+	if n := object.GetNamespace(); n != "" {
+		name = n + "/" + name
+	}
+	kind := object.GroupVersionKind().GroupKind().String()
+	if err := w.delete(kind, name); err != nil {
+		return err
+	}
+	for range longestEnd / time.Second {
+		if _, err := w.api.get(r); err != nil {
+			return w.apply(ctx, text)
+		}
+		<-time.After(time.Second)
+	}
+	w.fail(fmt.Sprintf("%s is still being deleted", r))
 	return nil
 }
 

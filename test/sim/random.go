@@ -2,9 +2,12 @@ package sim
 
 import (
 	"encoding/base64"
+	"maps"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // An author writes a random life. Whoever writes about one dialect has one.
@@ -14,6 +17,7 @@ type author struct {
 	// objects: no name is used twice, as what becomes of an object that is being deleted depends on when it is written
 	made int
 	late string
+	said map[string]string // of objects in namespaces, by kind and name
 }
 
 // A plot is what people and servers do of one dialect.
@@ -27,7 +31,7 @@ type plot interface {
 // RandomLife writes a life of the dialect of a name, or, if that is empty, of one or of all, with about so many steps.
 // The same random numbers write the same life.
 func RandomLife(r *rand.Rand, steps int, dialect string) Life {
-	a := &author{Rand: r}
+	a := &author{Rand: r, said: map[string]string{}}
 	dialects := []string{"kubizone", "homelab", "gardener", "bindy"}
 	plots := []plot{newZoneLife(a), newClassLife(a), newAccountLife(a), newFleetLife(a)}
 	only := a.IntN(len(plots) + 1)
@@ -53,7 +57,14 @@ func RandomLife(r *rand.Rand, steps int, dialect string) Life {
 		if troubled && a.IntN(4) == 0 {
 			a.trouble()
 		}
-		plots[a.IntN(len(plots))].turn()
+		switch a.IntN(16) {
+		case 0:
+			a.remake(plots)
+		case 1:
+			a.step("clock "+a.choose([]string{"-2h", "2h"}), "")
+		default:
+			plots[a.IntN(len(plots))].turn()
+		}
 		a.step("wait "+a.choose(pauses), "")
 	}
 	a.ease()
@@ -68,13 +79,35 @@ func RandomLife(r *rand.Rand, steps int, dialect string) Life {
 	return Life{Name: "People and servers do what comes to their minds.", Steps: a.steps}
 }
 
-// RandomFault chooses one of the faults that a life with so many effects may meet.
-func RandomFault(r *rand.Rand, effects int) Fault {
-	kinds := []Kind{CrashBefore, CrashAfter, Pause}
-	return Fault{Kind: kinds[r.IntN(len(kinds))], At: 1 + r.IntN(max(effects, 1))}
+// RandomFaults has a life meet a fault at one of the effects that it has without, or two.
+func RandomFaults(r *rand.Rand, l Life, effects []string) Life {
+	if len(effects) == 0 {
+		return l
+	}
+	one := func(kinds ...Kind) Fault { return named(kinds[r.IntN(len(kinds))], effects, r.IntN(len(effects))) }
+	l.Fault = one(CrashBefore, CrashAfter, Pause)
+	if r.IntN(3) == 0 {
+		l.Then = []Fault{one(CrashBefore, CrashAfter, ShortPause, Pause, LongPause)}
+	}
+	return l
 }
 
+// manifest finds what a manifest is about, as random lives write them.
+var manifest = regexp.MustCompile(
+	`apiVersion: (?:([^/\n]+)/)?\w+\nkind: (\w+)\nmetadata: \{name: ([^,}]+), namespace: ([ab])\}`)
+
 func (a *author) step(text, data string) {
+	if m := manifest.FindStringSubmatch(data); text == "apply" && m != nil {
+		a.said[strings.TrimSuffix(m[2]+"."+m[1], ".")+" "+m[4]+"/"+m[3]] = data
+	}
+	if of, deleted := strings.CutPrefix(text, "delete "); deleted {
+		for which := range a.said {
+			if kind, name, _ := strings.Cut(which, " "); name == strings.Fields(of)[1] &&
+				strings.HasPrefix(kind, strings.Fields(of)[0]) {
+				delete(a.said, which)
+			}
+		}
+	}
 	if data != "" {
 		data += "\n"
 	}
@@ -109,13 +142,64 @@ func (a *author) dropAll(from *[]string, kind string) {
 	}
 }
 
+// remake has an object be deleted and made again under its name, or a namespace with all that is in it. Between it and
+// others is a second: of two that ask for the same the older one has it.
+func (a *author) remake(plots []plot) {
+	if len(a.said) == 0 {
+		return
+	}
+	// A DNSRecord of Gardener cannot go without its Secret, which may go first. What becomes of the servers of a fleet is
+	// another story.
+	onlyOne := slices.ContainsFunc(plots, func(p plot) bool {
+		switch p.(type) {
+		case *accountLife, *fleetLife:
+			return true
+		}
+		return false
+	})
+	all := slices.Sorted(maps.Keys(a.said))
+	which := a.choose(all)
+	kind, name, _ := strings.Cut(which, " ")
+	if strings.HasPrefix(kind, "Bind9") {
+		return
+	}
+	whole := a.IntN(4) == 0 && !onlyOne
+	if whole || kind != "Record.kubi.zone" && kind != "Secret" {
+		for _, p := range plots { // what waits for a server that does not answer is not gone, and cannot be made again
+			p.mend()
+		}
+	}
+	a.step("wait 1s", "")
+	if whole {
+		a.step("replace", "{apiVersion: v1, kind: Namespace, metadata: {name: "+name[:1]+"}}")
+	}
+	for _, one := range all {
+		if _, other, _ := strings.Cut(one, " "); whole && other[0] == name[0] {
+			a.step("wait 1s", "")
+			a.step("apply", a.said[one])
+		}
+	}
+	if !whole {
+		a.step("replace", a.said[which])
+	}
+	a.step("wait 1s", "")
+}
+
 // trouble has something be wrong with the API server for a while.
 func (a *author) trouble() {
-	switch a.IntN(3) {
+	kinds := []string{"zones", "records", "backends", "dnsrecords", "dnsclasses", "secrets", "zoneslices", "namespaces",
+		"dnszones", "bind9instances", "pods", "deployments"}
+	switch a.IntN(6) {
+	case 3:
+		a.step("expire "+a.choose(kinds), "")
+	case 4:
+		a.step("broken "+a.choose(kinds)+" "+a.choose([]string{"5s", "60s"}), "")
+		a.step("expire "+a.choose(kinds), "")
+	case 5:
+		a.step("absent "+a.choose([]string{"1s", "30s", "5m"}), "")
 	case 0:
 		a.ease()
-		a.late = a.choose([]string{"zones", "records", "backends", "dnsrecords", "dnsclasses", "secrets", "dnszones",
-			"bind9instances", "pods", "deployments"})
+		a.late = a.choose(kinds)
 		a.step("late "+a.late+" "+a.choose([]string{"1s", "60s", "10m"}), "")
 	case 1:
 		a.step("failing "+a.choose([]string{"409", "429", "500", "timeout"})+" "+a.choose([]string{"before", "after"})+" "+

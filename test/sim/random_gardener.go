@@ -99,6 +99,10 @@ func (a *accountLife) spoil(server int) {
 	case a.foul[server]:
 		a.mendOne(server)
 		return
+	case a.IntN(4) == 0:
+		for _, namespace := range places {
+			a.step("delete Secret "+namespace+"/account-"+strconv.Itoa(server), "")
+		}
 	case a.IntN(2) == 0:
 		a.step("down "+a.address(server), "")
 	default:

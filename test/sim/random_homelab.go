@@ -90,6 +90,8 @@ func (a *classLife) spoil(server int) {
 	case a.foul[server]:
 		a.mendOne(server)
 		return
+	case a.IntN(4) == 0:
+		a.step("delete Secret zonefold-system/class-"+classes[server], "")
 	case a.IntN(2) == 0:
 		a.step(a.choose([]string{"down", "silent", "ill"})+" "+a.host(server), "")
 	default:

@@ -165,7 +165,7 @@ func (a *zoneLife) spoil(server int) {
 		return
 	}
 	a.foul[server] = true
-	switch a.IntN(6) {
+	switch a.IntN(7) {
 	case 0:
 		a.step("key "+address(server)+" "+key(1), "")
 	case 1:
@@ -174,6 +174,8 @@ func (a *zoneLife) spoil(server int) {
 	case 2:
 		a.step("half "+address(server), "")
 	case 3:
+		a.step("delete Secret zonefold-system/tsig-"+backendName(server), "")
+	case 4:
 		a.step("slow "+address(server)+" "+a.choose([]string{"5s", "2m"}), "")
 	default:
 		a.step("down "+address(server), "")

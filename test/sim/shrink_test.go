@@ -13,7 +13,7 @@ func TestShrinkLeavesOutWhatALifeFailsWithout(t *testing.T) {
 		has := func(text string) bool {
 			return slices.ContainsFunc(l.Steps, func(s Step) bool { return s.Text == text })
 		}
-		l.Fault = Fault{CrashAfter, len(l.Steps)}
+		l.Fault = Fault{Kind: CrashAfter, At: len(l.Steps)}
 		return l, has("first") && has("last")
 	})
 	if len(short.Steps) != 2 || short.Fault.At != 2 {

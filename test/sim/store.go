@@ -42,11 +42,47 @@ type store struct {
 	revision uint64
 	objects  map[ref]*unstructured.Unstructured // which nobody changes
 	log      []event                            // in order of revision
-	changed  chan struct{}                      // closed, and made anew, when something happens
+	oldest   map[*kind]uint64                   // what was before is forgotten
+	expired  map[*kind]int                      // how often it was
+	kept     *backup
+	ahead    time.Duration // of its clock
+	// closed, and forgotten, when something happens to an object of the kind; of nil: of any
+	changed map[*kind]chan struct{}
 }
 
 func newStore(now func() time.Time) *store {
-	return &store{now: now, objects: map[ref]*unstructured.Unstructured{}, changed: make(chan struct{}), revision: 1}
+	return &store{now: now, objects: map[ref]*unstructured.Unstructured{}, changed: map[*kind]chan struct{}{},
+		expired: map[*kind]int{}, revision: 1}
+}
+
+// jump has the clock jump by a while.
+func (s *store) jump(by time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ahead += by
+}
+
+// stamp is the time that objects are given. mu is held.
+func (s *store) stamp() metav1.Time {
+	return metav1.NewTime(s.now().Add(s.ahead).Truncate(time.Second))
+}
+
+// next is closed when something happens to an object of a kind, or, of nil, of any. mu is held.
+func (s *store) next(k *kind) <-chan struct{} {
+	if s.changed[k] == nil {
+		s.changed[k] = make(chan struct{})
+	}
+	return s.changed[k]
+}
+
+// wake has those look again who wait for objects of a kind. mu is held.
+func (s *store) wake(k *kind) {
+	for _, k := range []*kind{k, nil} {
+		if s.changed[k] != nil {
+			close(s.changed[k])
+			delete(s.changed, k)
+		}
+	}
 }
 
 // put stores an object, or, if it is nil, forgets it. mu is held.
@@ -66,15 +102,7 @@ func (s *store) put(r ref, object *unstructured.Unstructured) {
 	if s.log = append(s.log, what); s.seen != nil {
 		s.seen(what)
 	}
-	if r.kind.Kind != "Lease" { // which nobody watches, and which change every two seconds
-		s.wake()
-	}
-}
-
-// wake has those look again who wait for something to happen. mu is held.
-func (s *store) wake() {
-	close(s.changed)
-	s.changed = make(chan struct{})
+	s.wake(r.kind)
 }
 
 // remove forgets an object and what it owned, and ends a namespace that nothing is left in. mu is held.
@@ -132,7 +160,7 @@ func (s *store) end(r ref) {
 		return
 	}
 	ending := object.DeepCopy()
-	now := metav1.NewTime(s.now().Truncate(time.Second).Add(time.Duration(grace) * time.Second))
+	now := metav1.NewTime(s.stamp().Add(time.Duration(grace) * time.Second))
 	ending.SetDeletionTimestamp(&now)
 	ending.SetDeletionGracePeriodSeconds(&grace)
 	ending.SetGeneration(object.GetGeneration() + 1)
@@ -143,7 +171,7 @@ func (s *store) end(r ref) {
 func (s *store) endNamespace(r ref, object *unstructured.Unstructured) {
 	if object.GetDeletionTimestamp() == nil {
 		ending := object.DeepCopy()
-		now := metav1.NewTime(s.now().Truncate(time.Second))
+		now := s.stamp()
 		ending.SetDeletionTimestamp(&now)
 		_ = unstructured.SetNestedField(ending.Object, terminating, "status", "phase") // it is a map, or is not there
 		s.put(r, ending)

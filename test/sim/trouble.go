@@ -16,6 +16,7 @@ import (
 // guards it.
 type trouble struct {
 	late    map[string]time.Duration // of watches, by plural
+	broken  map[string]time.Time     // until then watches end after one event
 	failing string                   // how writes are answered: "409", "429", "500" or "timeout"
 	stored  bool                     // after they were stored
 	until   time.Time                // of failing
@@ -30,7 +31,10 @@ type trouble struct {
 //	failing 409 after 30s     for so long it stores what is written, and answers 409, 429, 500 or, with "timeout", 504
 //	failing 409 before 30s    it stores nothing
 //	gone 30s                  for so long there is none
-var troubles = map[string]int{"late": 3, "failing": 4, "gone": 2}
+//	broken zones 30s          for so long who begins to watch Zones is told of one, and no more
+//	expire zones              who watches Zones is told (410) that what has happened is forgotten
+//	absent 30s                operators crash, and for so long there is none
+var troubles = map[string]int{"late": 3, "failing": 4, "gone": 2, "broken": 3, "expire": 2, "absent": 2}
 
 // inTrouble reports whether a step begins a trouble.
 func inTrouble(words []string) bool { return len(words) > 0 && troubles[words[0]] == len(words) }
@@ -41,19 +45,20 @@ func (l Life) Calm() Life {
 	return l
 }
 
-// blurOf returns for how long operators may see states of several kinds that there never were at one time, after a step
-// that begins a trouble.
-func blurOf(words []string) time.Duration {
-	d, err := time.ParseDuration(words[len(words)-1])
-	switch {
-	case err != nil, words[0] == "late" && d > 0:
-		return 1000 * time.Hour // until a step says otherwise
-	}
-	return d + 12*time.Minute // the longest lateness, and what is tried again
+// Alone reports whether one operator lives all of a life.
+func (l Life) Alone() bool {
+	return l.Fault.Kind == None && !slices.ContainsFunc(l.Steps, func(s Step) bool {
+		words := strings.Fields(s.Text)
+		return inTrouble(words) || words[0] == "restore"
+	})
 }
 
 // begin begins a trouble.
 func (a *API) begin(words []string) error {
+	if words[0] == "expire" {
+		a.expire(words[1])
+		return nil
+	}
 	d, err := time.ParseDuration(words[len(words)-1])
 	if err != nil {
 		return err
@@ -67,7 +72,14 @@ func (a *API) begin(words []string) error {
 			a.trouble.late = map[string]time.Duration{}
 		}
 		a.trouble.late[words[1]] = d
-		s.wake()
+		for k := range s.changed {
+			s.wake(k)
+		}
+	case "broken":
+		if a.trouble.broken == nil {
+			a.trouble.broken = map[string]time.Time{}
+		}
+		a.trouble.broken[words[1]] = s.now().Add(d)
 	case "failing":
 		if !slices.Contains([]string{"409", "429", "500", "timeout"}, words[1]) || words[2] != "after" &&
 			words[2] != "before" {
@@ -136,7 +148,7 @@ func (t trouble) refusal(r *http.Request) (*http.Response, error) {
 // due returns those of the events that a follower is told of now, up to which revision that is all, and when there are
 // more; zero: none wait. API.store.mu is held.
 func (a *API) due(f *follower, news []event, revision uint64) (now []event, seen uint64, next time.Time) {
-	late := a.trouble.late[f.kind.plural]
+	late := a.trouble.late[f.kind.plural] + f.lag
 	if late == 0 {
 		return news, revision, time.Time{}
 	}

@@ -57,8 +57,14 @@ func (a *API) list(r *http.Request, q request) (*http.Response, error) {
 		if _, err := fmt.Sscanf(token, "%d %q", &revision, &after); err != nil {
 			return failure(r, apierrors.NewBadRequest("continue key is not valid: "+err.Error()))
 		}
+		if revision < a.store.oldest[q.kind] {
+			return failure(r, errExpired())
+		}
 	} else {
 		revision = a.store.revision
+	}
+	if a.ahead(q) {
+		return failure(r, errAhead())
 	}
 	out := unstructured.UnstructuredList{}
 	out.SetAPIVersion(q.kind.GroupVersion().String())
@@ -108,12 +114,22 @@ func (s *store) asOf(revision uint64, test func(ref, *unstructured.Unstructured)
 	return out
 }
 
+// ahead reports whether a client asks for what has not happened yet: it knows of a time that a backup has undone.
+// store.mu is held.
+func (a *API) ahead(q request) bool {
+	since, _ := strconv.ParseUint(q.query.Get("resourceVersion"), 10, 64)
+	return since > a.store.revision
+}
+
 // A follower is one watch.
 type follower struct {
 	request
 	test   func(ref, *unstructured.Unstructured) bool
 	writer *io.PipeWriter
 	seen   uint64          // revision up to which all was told
+	old    int             // how often what there was had been forgotten when it began
+	lag    time.Duration   // it is always so late
+	frail  bool            // it ends after one event
 	away   <-chan struct{} // closed when the API server goes
 }
 
@@ -140,9 +156,16 @@ func (a *API) watch(r *http.Request, q request) (*http.Response, error) {
 	f := &follower{request: q, test: test, writer: writer}
 	var first []event
 	a.store.mu.Lock()
-	f.away = a.trouble.away
+	f.away, f.old, f.frail = a.trouble.away, a.store.expired[q.kind], a.store.now().Before(a.trouble.broken[q.kind.plural])
+	if a.lag != nil {
+		f.lag = a.lag("watch " + q.kind.plural)
+	}
 	since, _ := strconv.ParseUint(q.query.Get("resourceVersion"), 10, 64)
 	initial := q.query.Get("sendInitialEvents") == "true"
+	if initial && a.ahead(q) {
+		a.store.mu.Unlock()
+		return failure(r, errAhead())
+	}
 	switch {
 	case initial || since == 0:
 		first, f.seen = a.store.asOf(a.store.revision, test), a.store.revision
@@ -171,6 +194,9 @@ func (f *follower) begin(first []event, initial bool) error {
 		if err := f.tell(watch.Added, f.shown(e.after)); err != nil {
 			return err
 		}
+		if f.frail {
+			return io.EOF
+		}
 	}
 	if initial {
 		return f.bookmark(map[string]any{metav1.InitialEventsAnnotationKey: "true"})
@@ -181,7 +207,8 @@ func (f *follower) begin(first []event, initial bool) error {
 // follow tells what has happened since, and waits for more.
 func (a *API) follow(f *follower, stop <-chan struct{}, end <-chan time.Time) error {
 	a.store.mu.Lock()
-	changed, revision := a.store.changed, a.store.revision
+	changed, revision := a.store.next(f.kind), max(a.store.revision, f.seen)
+	forgotten := f.seen < a.store.oldest[f.kind] || f.old != a.store.expired[f.kind]
 	var news []event
 	for i := len(a.store.log) - 1; i >= 0 && a.store.log[i].revision > f.seen; i-- {
 		news = append(news, a.store.log[i])
@@ -190,9 +217,16 @@ func (a *API) follow(f *follower, stop <-chan struct{}, end <-chan time.Time) er
 	news, seen, next := a.due(f, news, revision)
 	now := a.store.now()
 	a.store.mu.Unlock()
+	if forgotten {
+		_ = f.refuse() // it ends anyway
+		return io.EOF
+	}
 	for _, e := range news {
 		if err := f.pass(e); err != nil {
 			return err
+		}
+		if f.frail {
+			return io.EOF
 		}
 	}
 	f.seen = seen

@@ -135,7 +135,7 @@ func (w wire) RoundTrip(r *http.Request) (response *http.Response, err error) {
 		return nil, fmt.Errorf("there is no host %s", r.URL.Host)
 	}
 	if r.Method == http.MethodGet {
-		if err := w.from.pass(r.Context(), messageTime); err != nil {
+		if err := w.from.pass(r.Context(), messageTime+world.delay("GET "+r.URL.Path+" at "+r.URL.Host)); err != nil {
 			return nil, err
 		}
 		return h.answer(r, body)

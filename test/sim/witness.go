@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -68,18 +69,38 @@ func (w *witness) found() []string {
 	return slices.Clone(w.wrong)
 }
 
-// blur says that for so long, from now on, operators may see states of several kinds of objects that there never were
-// at one time.
-func (w *witness) blur(d time.Duration) {
+// latest is how late operators are at most, and what they try again.
+const latest = 12 * time.Minute
+
+// blur is told of a step that begins or ends a trouble: operators may see states of several kinds of objects that there
+// never were at one time.
+func (w *witness) blur(words []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.mixed = w.now().Add(d)
+	d, _ := time.ParseDuration(words[len(words)-1]) // one without is over at once
+	switch until := w.now().Add(d + latest); {
+	case words[0] == "late" && d > 0:
+		w.mixed = w.now().Add(1000 * time.Hour) // until a step says otherwise
+	case words[0] == "late":
+		w.mixed = until
+	default:
+		w.mixed = later(w.mixed, until)
+	}
 }
 
 // changes is told of each event of the API server.
 func (w *witness) changes(e event) {
+	if w.learns(e) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.hears(e.ref, e.after)
+	}
+}
+
+// learns takes in what has become of an object, and returns whether somebody has written its status.
+func (w *witness) learns(e event) bool {
 	if e.kind.custom == nil {
-		return
+		return false
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -89,16 +110,14 @@ func (w *witness) changes(e event) {
 		w.born[e.ref] = birth{generationOf(is), w.now()}
 		kind, known := w.wishes.take(e.ref, is, w.now())
 		if !known {
-			return
+			return false
 		}
 		w.changed[kind] = w.now()
 		if w.now().Sub(w.changed[1-kind]) <= together {
 			w.mixed = later(w.mixed, w.now().Add(settled))
 		}
 	}
-	if is != nil {
-		w.hears(e.ref, is)
-	}
+	return is != nil && (was == nil || !reflect.DeepEqual(was.Object["status"], is.Object["status"]))
 }
 
 func ending(o *unstructured.Unstructured) bool { return o.GetDeletionTimestamp() != nil }

@@ -29,7 +29,7 @@ const (
 	requestTime = time.Millisecond     // at the API server
 	messageTime = 2 * time.Millisecond // to a name server
 	restartTime = time.Second          // of an operator that has crashed
-	pauseTime   = time.Minute          // an operator that is stopped; its successor is done by then
+	jitter      = time.Millisecond     // more or less, so that few things happen at the same instant
 )
 
 // errCrashed is what an operator that does not live any more gets for all it does.
@@ -44,6 +44,7 @@ type Process struct {
 	Connect func(usual Connector) Connector
 	Open    func(gardener.Request) (backend.Account, error) // accounts of DNSRecords of Gardener
 	Log     *slog.Logger
+	Chance  func() float64
 
 	Dialects []string          // that are on
 	Webhooks http.RoundTripper // to the servers of DNSClasses
@@ -75,8 +76,12 @@ type World struct {
 	hooks    map[string]*webhook // by host
 	dialects []string
 	effects  []string // that operators had, in order
-	fault    Fault
-	wrong    []string // what must never happen and did
+	faults   []Fault
+	seed     uint64
+	times    map[string]int // effects of a name
+	messages map[string]int // of a name
+	rest     time.Time      // until then no operator begins
+	wrong    []string       // what must never happen and did
 	crashed  chan struct{}
 	living   []*operator
 	parts    sync.WaitGroup
@@ -105,15 +110,16 @@ type server struct {
 
 func newWorld(kinds *Kinds, run Run, l Life) *World {
 	w := &World{
-		api: NewAPI(kinds, backend.SystemClock{}.Now), run: run, servers: map[string]*server{}, fault: l.Fault,
+		api: NewAPI(kinds, backend.SystemClock{}.Now), run: run, servers: map[string]*server{},
 		crashed: make(chan struct{}, 8),
 		hooks:   map[string]*webhook{}, dialects: l.Dialects(),
 		operators: 1, listeners: map[string]*listener{}, chronicles: map[dnsname.Name]*chronicle{},
 		happened: make(chan struct{}, 1),
 		embedded: l.embedded(), reviews: l.Reviews, attempted: map[ref]string{},
+		faults: append([]Fault{l.Fault}, l.Then...), seed: l.Seed, times: map[string]int{}, messages: map[string]int{},
 	}
 	w.eyes = newWitness(w.api.store.now)
-	w.api.rights, w.api.denied, w.api.store.seen = l.Rights, w.fail, w.eyes.changes
+	w.api.rights, w.api.denied, w.api.lag, w.api.store.seen = l.Rights, w.fail, w.delay, w.eyes.changes
 	return w
 }
 
@@ -149,10 +155,12 @@ func (w *World) begin(ctx context.Context) {
 	w.mu.Lock()
 	w.living = append(w.living, o)
 	w.mu.Unlock()
+	chance := w.chance()
 	at := w.serves(o)
 	w.happens()
 	go func() {
 		err := w.run(ctx, Process{
+			Chance: chance,
 			Config: &rest.Config{Host: "http://203.0.113.1", Transport: o}, Connect: o.connector, Open: o.open,
 			Log:      slog.New(slog.DiscardHandler),
 			Dialects: w.dialects, Webhooks: wire{o}, Pods: o.pods(), DNS: at, Listen: o.listen, Dial: o.dial, Admit: o.reviews,
@@ -236,7 +244,12 @@ func (o *operator) depart(ctx context.Context, takes time.Duration) error {
 		return errCrashed
 	case holds != nil:
 		<-holds
-		return errStopped
+		o.mu.Lock()
+		followed := o.ended
+		o.mu.Unlock()
+		if followed {
+			return errStopped
+		}
 	}
 	select {
 	case <-time.After(takes):
@@ -253,6 +266,7 @@ func (o *operator) depart(ctx context.Context, takes time.Duration) error {
 
 // effect does what changes the world, with the fault that is due.
 func (o *operator) effect(ctx context.Context, takes time.Duration, what string, do func() error) error {
+	takes += o.world.delay(what)
 	if strings.HasPrefix(what, update) {
 		if err := o.depart(ctx, takes); err != nil {
 			return err
@@ -261,7 +275,7 @@ func (o *operator) effect(ctx context.Context, takes time.Duration, what string,
 	} else if err := o.pass(ctx, takes); err != nil {
 		return err
 	}
-	switch o.world.count(what) {
+	switch kind := o.world.count(what); kind {
 	case CrashBefore:
 		o.crash()
 		return errCrashed
@@ -269,12 +283,12 @@ func (o *operator) effect(ctx context.Context, takes time.Duration, what string,
 		_ = do() // nobody hears what came of it
 		o.crash()
 		return errCrashed
-	case Pause:
+	case Pause, ShortPause, LongPause:
 		if strings.HasPrefix(what, update) {
-			defer o.pause()
+			defer o.pause(kind)
 			return do()
 		}
-		o.pause()
+		o.pause(kind)
 		if err := o.pass(ctx, 0); err != nil {
 			return err
 		}
@@ -285,17 +299,24 @@ func (o *operator) effect(ctx context.Context, takes time.Duration, what string,
 // update begins the name of an effect that is a message to a name server.
 const update = "UPDATE "
 
-// pause stops an operator for a while, in which another one takes over.
-func (o *operator) pause() {
+// pause stops an operator for a while, in which, if it is not a short one, another one takes over.
+func (o *operator) pause(kind Kind) {
 	holds := make(chan struct{})
 	o.mu.Lock()
-	o.holds, o.ended = holds, true
-	o.mu.Unlock()
-	select {
-	case o.world.crashed <- struct{}{}: // a successor is started
-	default:
+	if o.holds != nil || o.dead { // it is stopped already
+		o.mu.Unlock()
+		return
 	}
-	time.AfterFunc(pauseTime, func() {
+	followed := o.ended || kind == ShortPause
+	o.holds, o.ended = holds, o.ended || !followed
+	o.mu.Unlock()
+	if !followed {
+		select {
+		case o.world.crashed <- struct{}{}: // a successor is started
+		default:
+		}
+	}
+	time.AfterFunc(stops[kind], func() {
 		o.mu.Lock()
 		o.holds = nil
 		o.mu.Unlock()
@@ -309,8 +330,11 @@ func (w *World) count(what string) Kind {
 	defer w.mu.Unlock()
 	w.effects = append(w.effects, what)
 	w.happens()
-	if len(w.effects) == w.fault.At {
-		return w.fault.Kind
+	w.times[what]++
+	for _, f := range w.faults {
+		if f.Effect == "" && f.At == len(w.effects) || f.Effect == what && f.At == w.times[what] {
+			return f.Kind
+		}
 	}
 	return None
 }
@@ -321,7 +345,7 @@ func (o *operator) RoundTrip(r *http.Request) (response *http.Response, err erro
 		return o.world.api.serve(r)
 	}
 	if !counts(r) {
-		if err := o.pass(r.Context(), requestTime); err != nil {
+		if err := o.pass(r.Context(), requestTime+o.world.delay(effectName(r))); err != nil {
 			return nil, err
 		}
 		if r.URL.Query().Has("watch") {
@@ -331,7 +355,7 @@ func (o *operator) RoundTrip(r *http.Request) (response *http.Response, err erro
 		}
 		return o.world.api.serve(r)
 	}
-	err = o.effect(r.Context(), requestTime, r.Method+" "+r.URL.Path, func() error {
+	err = o.effect(r.Context(), requestTime, effectName(r), func() error {
 		response, err = o.world.api.serve(r) //nolint:bodyclose // it is the caller's
 		return err
 	})
@@ -378,7 +402,7 @@ func (w *way) Limits() backend.Limits { return w.client().Limits() }
 
 // Zones implements backend.Backend.
 func (w *way) Zones(ctx context.Context) ([]dnsname.Name, error) {
-	if err := w.from.pass(ctx, messageTime); err != nil {
+	if err := w.from.pass(ctx, messageTime+w.from.world.delay("zones of "+w.at)); err != nil {
 		return nil, err
 	}
 	return w.client().Zones(ctx)
@@ -386,7 +410,7 @@ func (w *way) Zones(ctx context.Context) ([]dnsname.Name, error) {
 
 // Read implements backend.Backend.
 func (w *way) Read(ctx context.Context, zone dnsname.Name, ask backend.Ask) (backend.Observed, error) {
-	if err := w.from.pass(ctx, messageTime); err != nil {
+	if err := w.from.pass(ctx, messageTime+w.from.world.delay("read "+zone.String()+" at "+w.at)); err != nil {
 		return backend.Observed{}, &backend.Error{Class: backend.ErrUnavailable, Err: err}
 	}
 	return w.client().Read(ctx, zone, ask)
@@ -437,7 +461,7 @@ func (w *World) supervise(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(restartTime):
+		case <-time.After(max(restartTime, w.away())):
 		}
 		w.begin(ctx)
 	}

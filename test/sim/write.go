@@ -8,13 +8,13 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"time"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -49,7 +49,7 @@ func (a *API) create(ctx context.Context, w write,
 	}
 	object.SetNamespace(w.Namespace)
 	object.SetUID(uid(a.store.revision))
-	object.SetCreationTimestamp(metav1.NewTime(a.store.now().Truncate(time.Second)))
+	object.SetCreationTimestamp(a.store.stamp())
 	object.SetGeneration(1)
 	object.SetDeletionTimestamp(nil)
 	if w.kind.hasStatus {
@@ -210,7 +210,7 @@ func (a *API) createApplied(ctx context.Context, w write,
 		return nil, err
 	}
 	object.SetUID(uid(a.store.revision))
-	object.SetCreationTimestamp(metav1.NewTime(a.store.now().Truncate(time.Second)))
+	object.SetCreationTimestamp(a.store.stamp())
 	object.SetGeneration(1)
 	if errs := w.kind.admit(ctx, object, nil); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(w.kind.GroupKind(), w.Name, errs)
@@ -244,8 +244,10 @@ func (w write) keep(before, after *unstructured.Unstructured) {
 		status, ok := after.Object["status"]
 		fields := after.GetManagedFields()
 		clear(after.Object)
-		for key, value := range before.DeepCopy().Object {
-			after.Object[key] = value
+		for key, value := range before.Object {
+			if key != "status" {
+				after.Object[key] = runtime.DeepCopyJSONValue(value)
+			}
 		}
 		after.SetManagedFields(fields)
 		if delete(after.Object, "status"); ok {
@@ -255,7 +257,7 @@ func (w write) keep(before, after *unstructured.Unstructured) {
 	}
 	if w.kind.hasStatus {
 		if delete(after.Object, "status"); before.Object["status"] != nil {
-			after.Object["status"] = before.DeepCopy().Object["status"]
+			after.Object["status"] = runtime.DeepCopyJSONValue(before.Object["status"])
 		}
 	}
 	after.SetUID(before.GetUID())
