@@ -99,8 +99,8 @@ func (w *World) cell(n *node, z *zoneState) *cell {
 	return c
 }
 
-// touch marks the cell of z at n, if there is one or derive says that one may come.
-func (w *World) touch(n *node, z *zoneState, derive bool) {
+// enqueueCell enqueues the cell of z at n. With derive it makes the cell if there is none.
+func (w *World) enqueueCell(n *node, z *zoneState, derive bool) {
 	if z == nil {
 		return
 	}

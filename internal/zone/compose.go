@@ -107,7 +107,7 @@ func (m *merger) merge() {
 	m.glue = len(m.held)
 	m.own()
 	m.claims()
-	m.equip()
+	m.addServerAddresses()
 }
 
 // claims goes through the claims in order of precedence: who comes first is not
@@ -244,5 +244,5 @@ func (w *World) accept(c *claimState, differs *difference) {
 		return
 	}
 	c.accepted, c.refusal, c.differs = true, nil, differs
-	w.note(c)
+	w.enqueueReport(c)
 }

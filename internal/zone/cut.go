@@ -32,7 +32,7 @@ func (m *merger) cut() cut {
 	return cut{}
 }
 
-// unveil marks the accepted claims at and below a cut that came, went or changed, and
+// unveil enqueues the accepted claims at and below a cut that came, went or changed, and
 // the sub-zones.
 func (w *World) unveil(c *cell) {
 	if c.zone.dead || !c.zone.accepted() {
@@ -42,7 +42,7 @@ func (w *World) unveil(c *cell) {
 		w.visits++
 		for _, claim := range at.claims {
 			if claim.accepted {
-				w.note(claim)
+				w.enqueueReport(claim)
 			}
 		}
 		return true

@@ -61,7 +61,7 @@ func (w *World) judgeZones() {
 	}
 }
 
-// rejudge marks the Zones at a name; above: what is above them may say something else.
+// rejudge enqueues the Zones at a name; above: what is above them may say something else.
 func (w *World) rejudge(n *node, above bool) { w.judge[n] = w.judge[n] || above }
 
 // judgeNode decides about the Zones at one name, by what is above only if that may
@@ -186,14 +186,14 @@ func (w *World) overtake(z *zoneState, skipped []*zoneState, parent *zoneState) 
 	}
 	for _, up := range z.overtook {
 		delete(up.overtakers, z)
-		w.touch(up.node, up, false)
+		w.enqueueCell(up.node, up, false)
 	}
 	for _, up := range skipped {
 		if up.overtakers == nil {
 			up.overtakers = map[*zoneState]struct{}{}
 		}
 		up.overtakers[z] = struct{}{}
-		w.touch(up.node, up, false)
+		w.enqueueCell(up.node, up, false)
 	}
 	z.overtook = skipped
 }

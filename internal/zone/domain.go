@@ -1,9 +1,9 @@
 package zone
 
-// disturb marks what depends on the accepted Zone at n, or on the Zones that delegate
+// disturb enqueues what depends on the accepted Zone at n, or on the Zones that delegate
 // to it: the claims of its domain, which are the names that no Zone below it has, and
 // those that refer to Zones which ask for the name. The domains of Zones below are
-// marked only if their own delegations lead here; see judgeZones.
+// enqueued only if their own delegations lead here; see judgeZones.
 func (w *World) disturb(n *node, before *zoneState) {
 	n.domain(func(at *node) {
 		w.visits++
@@ -11,7 +11,7 @@ func (w *World) disturb(n *node, before *zoneState) {
 			w.rehome(c)
 		}
 		for p := range at.needed {
-			w.touch(at, p, true)
+			w.enqueueCell(at, p, true)
 		}
 	})
 	for _, c := range n.cells {
@@ -25,16 +25,16 @@ func (w *World) disturb(n *node, before *zoneState) {
 		}
 	}
 	if before != nil {
-		w.bring(before)
-		w.tell(n, before)
+		w.enqueueOwn(before)
+		w.updateEldersOfParents(n, before)
 	}
 	if n.owner != nil && n.owner != before {
-		w.bring(n.owner)
-		w.tell(n, n.owner)
+		w.enqueueOwn(n.owner)
+		w.updateEldersOfParents(n, n.owner)
 	}
 }
 
-// rehome marks a claim whose name or Zone may have changed.
+// rehome enqueues a claim whose name or Zone may have changed.
 func (w *World) rehome(c *claimState) {
 	if !c.homing {
 		c.homing = true
@@ -42,15 +42,15 @@ func (w *World) rehome(c *claimState) {
 	}
 }
 
-// note marks a claim whose verdict may have changed.
-func (w *World) note(c *claimState) {
-	if !c.noting {
-		c.noting = true
-		w.notes = append(w.notes, c)
+// enqueueReport enqueues a claim whose verdict may have changed.
+func (w *World) enqueueReport(c *claimState) {
+	if !c.reporting {
+		c.reporting = true
+		w.reports = append(w.reports, c)
 	}
 }
 
-// recompose marks everything that a Zone holds.
+// recompose enqueues all cells of a Zone.
 func (w *World) recompose(z *zoneState) {
 	if z.accepted() {
 		w.eachCell(z, z.node.name, func(c *cell) bool {

@@ -58,18 +58,18 @@ func (w *World) copies(child *zoneState) bool {
 	return false
 }
 
-// pass marks what depends on the cell after it changed from before to c, where held is
+// pass enqueues what depends on the cell after it changed from before to c, where held is
 // who holds it now.
 func (w *World) pass(before, c *cell, held []holding) {
 	if c.apex() {
 		w.feed(before, c)
-		w.equip(c)
+		w.updateServers(c)
 	}
 	if len(c.node.needed) > 0 && !(before.set(rr.TypeA).Equal(c.set(rr.TypeA)) &&
 		before.set(rr.TypeAAAA).Equal(c.set(rr.TypeAAAA))) {
 		for p := range c.node.needed {
 			if p != c.zone {
-				w.touch(c.node, p, true)
+				w.enqueueCell(c.node, p, true)
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func (w *World) pass(before, c *cell, held []holding) {
 		w.unveil(c)
 	}
 	if !slices.Equal(before.held, held) {
-		w.stir(c.node, c.zone, before.held, held)
+		w.updateEldersAbove(c.node, c.zone, before.held, held)
 	}
 }
 
@@ -94,12 +94,12 @@ func (w *World) feed(before, c *cell) {
 		return
 	}
 	if z.feeds != parent {
-		w.touch(c.node, z.feeds, false)
+		w.enqueueCell(c.node, z.feeds, false)
 	}
-	w.touch(c.node, parent, true)
+	w.enqueueCell(c.node, parent, true)
 	if (z.feeds == nil) != (parent == nil) {
 		for _, claim := range c.claims {
-			w.note(claim) // see unfed
+			w.enqueueReport(claim) // see unfed
 		}
 	}
 	old, oldNeeds := z.feeds, z.needs
@@ -113,14 +113,14 @@ func (w *World) feed(before, c *cell) {
 			n.needed = map[*zoneState]int{}
 		}
 		n.needed[parent]++
-		w.touch(n, parent, true)
+		w.enqueueCell(n, parent, true)
 	}
 	for _, t := range oldNeeds {
 		n := z.tree.node(t)
 		if n.needed[old]--; n.needed[old] <= 0 {
 			delete(n.needed, old)
 		}
-		w.touch(n, old, false)
+		w.enqueueCell(n, old, false)
 		w.prune(n)
 	}
 }

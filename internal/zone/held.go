@@ -91,7 +91,7 @@ func (c *claimState) yieldsTo(h holding) bool {
 
 // survey finds out who holds the names below a cell: by claims and glue in the same
 // Zone, and by Zones to which it delegates. It visits all of them, and so is done only
-// where a claim asks for a cut; stir keeps the result.
+// where a claim asks for a cut; updateEldersAbove keeps the result up to date.
 func (w *World) survey(c *cell) *elders {
 	e := &elders{}
 	if c.node.child == nil {
@@ -115,21 +115,20 @@ func (w *World) survey(c *cell) *elders {
 	return e
 }
 
-// stir tells the cells of z above a name, where claims ask for a cut, that the name is
-// held differently.
-func (w *World) stir(n *node, z *zoneState, before, after []holding) {
+// updateEldersAbove updates the elders of the cells of z above a name, where claims ask for a cut, after the holdings
+// at the name have changed.
+func (w *World) updateEldersAbove(n *node, z *zoneState, before, after []holding) {
 	for n != z.node && n.parent != nil {
 		n = n.parent
 		w.visits++
 		if up := n.cell(z); up != nil && up.below != nil {
-			w.recount(up, before, after)
+			w.updateElders(up, before, after)
 		}
 	}
 }
 
-// tell makes known in the Zones above z, as far as they delegate to it, that z holds
-// the name n, or does not any more.
-func (w *World) tell(n *node, z *zoneState) {
+// updateEldersOfParents updates the elders in the Zones above z that delegate to it, after z has got or lost the name n.
+func (w *World) updateEldersOfParents(n *node, z *zoneState) {
 	var lineage []*zoneState
 	if z == n.owner {
 		for up := z.parent(); up != nil; up = up.parent() {
@@ -148,17 +147,17 @@ func (w *World) tell(n *node, z *zoneState) {
 			}
 			switch before, after := slices.Contains(z.lineage, c.zone), slices.Contains(lineage, c.zone); {
 			case before && !after:
-				w.recount(c, own, nil)
+				w.updateElders(c, own, nil)
 			case after && !before:
-				w.recount(c, nil, own)
+				w.updateElders(c, nil, own)
 			}
 		}
 	}
 	z.lineage = lineage
 }
 
-// recount brings a cell's elders up to date, and marks it if that matters to its claims.
-func (w *World) recount(c *cell, before, after []holding) {
+// updateElders updates a cell's elders, and enqueues the cell if that matters to its claims.
+func (w *World) updateElders(c *cell, before, after []holding) {
 	first, second := c.below.first, c.below.second
 	for _, h := range before {
 		c.below.remove(h)

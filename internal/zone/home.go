@@ -83,14 +83,14 @@ func (w *World) refuse(c *claimState, why cause) {
 	}
 	c.accepted, c.differs = false, nil
 	c.refusal = &objection{why, Refusal{why.reason, inWords(c, why)}}
-	w.note(c)
+	w.enqueueReport(c)
 }
 
 // refuseWith refuses a claim with words that were found elsewhere.
 func (w *World) refuseWith(c *claimState, r Refusal) {
 	c.accepted, c.differs = false, nil
 	c.refusal = &objection{Refusal: r}
-	w.note(c)
+	w.enqueueReport(c)
 }
 
 // inWords says in a sentence why a claim is refused.

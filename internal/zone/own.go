@@ -7,30 +7,30 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// bring marks the cells of the sets that a Zone brings itself, of the name servers among
-// these, and of those to which it gives addresses.
-func (w *World) bring(z *zoneState) {
+// enqueueOwn enqueues the cells of a Zone's own sets, of the name servers that these name, and of those to which the
+// Zone gives addresses.
+func (w *World) enqueueOwn(z *zoneState) {
 	if z.node == nil || len(z.Own)+len(z.Servers)+len(z.servers) == 0 {
 		return
 	}
-	w.touch(z.node, z, true)
+	w.enqueueCell(z.node, z, true)
 	for _, set := range z.Own {
-		w.prompt(z, set.Name)
+		w.enqueueName(z, set.Name)
 		for _, name := range targetsIn(set, z.node.name) {
-			w.prompt(z, name)
+			w.enqueueName(z, name)
 		}
 	}
 	for _, name := range z.servers {
-		w.prompt(z, name)
+		w.enqueueName(z, name)
 	}
 }
 
-// prompt marks what z has at a name, or is going to have.
-func (w *World) prompt(z *zoneState, name dnsname.Name) {
+// enqueueName enqueues the cell that z has, or is going to have, at a name.
+func (w *World) enqueueName(z *zoneState, name dnsname.Name) {
 	if z.accepted() && !z.dead {
-		w.touch(z.tree.node(name), z, true)
+		w.enqueueCell(z.tree.node(name), z, true)
 	} else if n := z.tree.find(name); n != nil {
-		w.touch(n, z, false)
+		w.enqueueCell(n, z, false)
 	}
 }
 
@@ -42,7 +42,7 @@ func (z *zoneState) unaliased(name dnsname.Name) bool {
 	})
 }
 
-// own begins with the sets that the Zone brings itself.
+// own begins with the Zone's own sets.
 func (m *merger) own() {
 	for _, set := range m.cell.zone.Own {
 		if set.Name != m.cell.node.name {
@@ -56,8 +56,8 @@ func (m *merger) own() {
 	}
 }
 
-// equip gives a name server of the apex without an address those of the Zone's servers.
-func (m *merger) equip() {
+// addServerAddresses gives a name server of the apex without an address those of the Zone's servers.
+func (m *merger) addServerAddresses() {
 	z := m.cell.zone
 	if len(z.servers) == 0 || !slices.Contains(z.servers, m.cell.node.name) ||
 		m.find(rr.TypeA) != nil || m.find(rr.TypeAAAA) != nil || m.find(rr.TypeCNAME) != nil {
@@ -72,8 +72,9 @@ func (m *merger) equip() {
 	}
 }
 
-// equip has the name servers of an apex that are in the Zone get addresses, and be no aliases.
-func (w *World) equip(apex *cell) {
+// updateServers enqueues the name servers that an apex has in its Zone, now and before: they get addresses and must not
+// be aliases.
+func (w *World) updateServers(apex *cell) {
 	z := apex.zone
 	var servers []dnsname.Name
 	if (z.Policy.Pinned || len(z.Servers) > 0) && z.accepted() && !z.dead {
@@ -86,7 +87,7 @@ func (w *World) equip(apex *cell) {
 	z.servers = servers
 	for _, names := range [][]dnsname.Name{before, servers} {
 		for _, name := range names {
-			w.prompt(z, name)
+			w.enqueueName(z, name)
 		}
 	}
 }

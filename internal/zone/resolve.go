@@ -19,11 +19,11 @@ func (w *World) resolve() {
 	w.moved = map[ID]struct{}{}
 }
 
-// mark is how far the resolution of one Zone has come.
-type mark int
+// progress is how far the resolution of one Zone has come.
+type progress int
 
 const (
-	pending mark = iota
+	pending progress = iota
 	visiting
 	done
 )
@@ -31,8 +31,8 @@ const (
 // affected collects the moved Zones and all that refer to them, however far away.
 // A Zone that had a name is replaced by a fresh state, because everything that is
 // known about it is bound to the old name; it keeps its verdict for comparison.
-func (w *World) affected() map[*zoneState]*mark {
-	found := map[*zoneState]*mark{}
+func (w *World) affected() map[*zoneState]*progress {
+	found := map[*zoneState]*progress{}
 	seen := map[ID]bool{}
 	queue := make([]ID, 0, len(w.moved))
 	for id := range w.moved {
@@ -43,7 +43,7 @@ func (w *World) affected() map[*zoneState]*mark {
 		id := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
 		if z := w.zones[id]; z != nil {
-			found[w.renew(z)] = new(mark)
+			found[w.renew(z)] = new(progress)
 		}
 		r := w.refs[id]
 		if r == nil {
@@ -74,7 +74,7 @@ func (w *World) renew(z *zoneState) *zoneState {
 }
 
 // resolveZone names one Zone, and first those that it refers to, and places it.
-func (w *World) resolveZone(z *zoneState, affected map[*zoneState]*mark) {
+func (w *World) resolveZone(z *zoneState, affected map[*zoneState]*progress) {
 	var path []*zoneState
 	for at := z; at != nil; at = w.follow(at) {
 		state := affected[at]
@@ -105,7 +105,7 @@ func (w *World) follow(z *zoneState) *zoneState {
 }
 
 // cycle refuses the Zones of path from start on: their references lead back to it.
-func (w *World) cycle(path []*zoneState, start *zoneState, affected map[*zoneState]*mark) {
+func (w *World) cycle(path []*zoneState, start *zoneState, affected map[*zoneState]*progress) {
 	for i := len(path) - 1; i >= 0; i-- {
 		z := path[i]
 		*affected[z] = done
@@ -127,7 +127,7 @@ func (w *World) nameZone(z *zoneState) {
 	}
 	name, problem := w.nameOf(z.ID, z.Where)
 	if z.problem = problem; problem == nil {
-		w.place(z, name)
+		w.insert(z, name)
 	}
 }
 

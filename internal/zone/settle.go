@@ -14,17 +14,17 @@ func (w *World) Settle() Delta {
 	w.resolve()
 	w.judgeZones()
 	for _, c := range w.homes {
-		w.settle(c)
+		w.assignHome(c)
 	}
 	w.homes = nil
 	for c := w.cells.pop(); c != nil; c = w.cells.pop() {
 		w.compose(c)
 	}
-	w.delta.claims = slices.Grow(w.delta.claims, len(w.notes))
-	for _, c := range w.notes {
-		w.say(c)
+	w.delta.claims = slices.Grow(w.delta.claims, len(w.reports))
+	for _, c := range w.reports {
+		w.report(c)
 	}
-	w.notes = nil
+	w.reports = nil
 	for z := range w.closed {
 		w.finish(z)
 	}
@@ -32,8 +32,8 @@ func (w *World) Settle() Delta {
 	return w.delta.take()
 }
 
-// settle finds the name and the Zone of a claim.
-func (w *World) settle(c *claimState) {
+// assignHome finds the name and the Zone of a claim.
+func (w *World) assignHome(c *claimState) {
 	w.visits++
 	c.homing = false
 	if c.dead {
@@ -66,20 +66,20 @@ func (w *World) settle(c *claimState) {
 	case c.permission != before:
 		w.cells.push(c.cell)
 	}
-	if c.cell != nil && (c.node.nearest() != home || len(c.said.notes) > 0) {
-		w.note(c) // see inSubZone
+	if c.cell != nil && (c.node.nearest() != home || len(c.reported.notes) > 0) {
+		w.enqueueReport(c) // see inSubZone
 	}
 }
 
-// said is what a claim's object was told last.
-type said struct {
+// reported is the verdict on a claim that was reported last.
+type reported struct {
 	name    dnsname.Name
 	zone    *zoneState // that took it
 	refusal *objection
 	notes   []Note
 }
 
-func (s said) verdict() Verdict {
+func (s reported) verdict() Verdict {
 	switch {
 	case s.refusal != nil:
 		return refused(s.name, s.refusal.Refusal)
@@ -89,26 +89,26 @@ func (s said) verdict() Verdict {
 	return Verdict{}
 }
 
-// say tells a claim's object what was decided.
-func (w *World) say(c *claimState) {
+// report puts a claim into the delta if its verdict has changed.
+func (w *World) report(c *claimState) {
 	w.visits++
-	c.noting = false
+	c.reporting = false
 	if c.dead {
 		return
 	}
-	s := said{name: c.name(), refusal: c.refusal}
+	s := reported{name: c.name(), refusal: c.refusal}
 	if c.accepted {
 		s.zone = c.cell.zone
 		s.notes = notesOf(c)
 	}
-	if !s.equal(c.said) {
+	if !s.equal(c.reported) {
 		w.delta.claims = append(w.delta.claims, c.ID)
 	}
-	c.said = s
+	c.reported = s
 }
 
-// equal reports whether two times the same was said.
-func (s said) equal(o said) bool {
+// equal reports whether two reports are the same.
+func (s reported) equal(o reported) bool {
 	sameZone := s.zone == o.zone || s.zone != nil && o.zone != nil && s.zone.ID == o.zone.ID
 	sameRefusal := s.refusal == o.refusal || s.refusal != nil && o.refusal != nil && s.refusal.Refusal == o.refusal.Refusal
 	return sameZone && sameRefusal && s.name == o.name && slices.Equal(s.notes, o.notes)

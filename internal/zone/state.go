@@ -89,11 +89,11 @@ type claimState struct {
 	accepted bool       // or
 	refusal  *objection // not; neither: not decided
 	differs  *difference
-	said     said
+	reported reported
 
-	homing, noting bool       // it waits in World.homes, in World.notes
-	dead           bool       // replaced or deleted
-	permission     permission // of the Zone that is asked to take it
+	homing, reporting bool       // it waits in World.homes, in World.notes
+	dead              bool       // replaced or deleted
+	permission        permission // of the Zone that is asked to take it
 }
 
 func (c *claimState) name() dnsname.Name {

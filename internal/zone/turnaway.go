@@ -9,7 +9,7 @@ import (
 // turnAway refuses a claim that has just joined its cell, if it is plain that the cell
 // has no place for it and that nothing else changes: so a crowd at one name costs
 // little. What it leaves undecided is decided when the cell is composed, and so is
-// all of it if something else marks the cell.
+// all of it if something else enqueues the cell.
 func (w *World) turnAway(claim *claimState) bool {
 	c := claim.cell
 	if c.queued || len(c.held) == 0 || !c.zone.accepted() || c.zone.Policy.Heap {

@@ -38,14 +38,14 @@ type World struct {
 	tree   *tree              // of all Zones but pinned ones, each of which has its own
 	grants map[string][]Grant // by Backend
 
-	moved  map[ID]struct{}         // Zones whose name has to be resolved
-	judge  map[*node]bool          // names whose Zones have to be judged; true: by what is above, too
-	redo   map[*node]struct{}      // of those: the rules of the accepted one changed
-	homes  []*claimState           // claims whose Zone has to be found
-	cells  queue                   // cells to compose
-	notes  []*claimState           // claims whose verdict may have changed
-	closed map[*zoneState]struct{} // Zones to finish: content, verdict or parent changed
-	delta  deltaBuilder
+	moved   map[ID]struct{}         // Zones whose name has to be resolved
+	judge   map[*node]bool          // names whose Zones have to be judged; true: by what is above, too
+	redo    map[*node]struct{}      // of those: the rules of the accepted one changed
+	homes   []*claimState           // claims whose Zone has to be found
+	cells   queue                   // cells to compose
+	reports []*claimState           // claims whose verdict may have changed
+	closed  map[*zoneState]struct{} // Zones to finish: content, verdict or parent changed
+	delta   deltaBuilder
 
 	groups   []group   // of the cell that is composed, kept to save making them anew
 	types    []rr.Type // likewise
@@ -97,20 +97,20 @@ func (w *World) PutZone(z Zone) {
 	}
 	if old.Where != z.Where || old.Policy != z.Policy || (old.Invalid == nil) != (z.Invalid == nil) ||
 		!old.Created.Equal(z.Created) {
-		said := old.verdict
+		verdict := old.verdict
 		w.dropZone(old)
 		w.addZone(z)
-		w.zones[z.ID].verdict = said
+		w.zones[z.ID].verdict = verdict
 		return
 	}
 	ttl, rules := old.TTL != z.TTL, !reflect.DeepEqual(old.Rules, z.Rules)
 	own := !reflect.DeepEqual(old.Own, z.Own) || !slices.Equal(old.Servers, z.Servers)
 	if own {
-		w.bring(old)
+		w.enqueueOwn(old)
 	}
 	old.Zone, old.parts = z, partsOf(z.Rules)
 	if own {
-		w.bring(old)
+		w.enqueueOwn(old)
 	}
 	if rules && old.accepted() { // nobody asks the rules of a refused one
 		w.redo[old.node] = struct{}{}
@@ -154,7 +154,7 @@ func (w *World) PutClaim(c Claim) {
 	state := &claimState{Claim: c, created: ageOf(c.Created)}
 	if old != nil {
 		w.dropClaim(old)
-		state.said = old.said
+		state.reported = old.reported
 	} else {
 		delete(w.delta.gone, c.ID)
 	}
@@ -200,7 +200,7 @@ func (w *World) Verdict(id ID) (Verdict, bool) {
 		return z.verdict, true
 	}
 	if c := w.claims[id]; c != nil {
-		return c.said.verdict(), true
+		return c.reported.verdict(), true
 	}
 	return Verdict{}, false
 }

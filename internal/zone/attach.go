@@ -6,8 +6,8 @@ import (
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
-// place puts a Zone where its name says.
-func (w *World) place(z *zoneState, name dnsname.Name) {
+// insert puts a Zone into its tree at its name.
+func (w *World) insert(z *zoneState, name dnsname.Name) {
 	n := z.tree.node(name)
 	z.node = n
 	if n.sites == nil {
@@ -21,8 +21,8 @@ func (w *World) place(z *zoneState, name dnsname.Name) {
 	w.rejudge(n, false)
 }
 
-// unplace takes a Zone out of the tree. The node stays until its cells are gone.
-func (w *World) unplace(z *zoneState) {
+// remove takes a Zone out of its tree. The node stays until its cells are gone.
+func (w *World) remove(z *zoneState) {
 	n := z.node
 	if n == nil {
 		return
@@ -83,7 +83,7 @@ func (w *World) dropZone(z *zoneState) {
 	w.dropReferrer(z.Where.Ref, func(r *referrers) { delete(r.zones, z) })
 	w.moved[z.ID] = struct{}{}
 	delete(w.closed, z)
-	w.unplace(z)
+	w.remove(z)
 	z.dead = true
 }
 
