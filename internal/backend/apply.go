@@ -54,7 +54,7 @@ func (t *target) send(ctx context.Context, j *job, batch *Batch) (Result, error)
 	t.engine.cfg.Metrics.Applied(j.a.Kind, len(batch.Changes), t.engine.cfg.Clock.Now().Sub(start), Class(err))
 	done(len(batch.Changes), err)
 	if err != nil {
-		t.doubt(j, *batch, err)
+		t.suspect(j, *batch, err)
 	}
 	return result, err
 }
@@ -83,8 +83,8 @@ func (t *target) serial(ctx context.Context, j *job, labelled bool) (uint32, err
 	return serial, err
 }
 
-// doubt notes after a failed Apply that it is not known what the server holds, if so.
-func (t *target) doubt(j *job, batch Batch, err error) {
+// suspect records after a failed Apply whether the server may hold something else than before.
+func (t *target) suspect(j *job, batch Batch, err error) {
 	s := &t.state
 	switch Class(err) {
 	case ErrConflict:

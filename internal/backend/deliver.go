@@ -85,7 +85,7 @@ func (d *delivery) alone(ctx context.Context, batch []plan.Change, err error) er
 	d.refuse(d.j, batch, why)
 	d.refused = append(d.refused, batch)
 	if d.j.limits.Atomic == AtomicValue {
-		d.doubtful(batch)
+		d.suspect(batch)
 	}
 	if d.accepted || len(d.refused) != loneRefusals || !d.j.writesSOA() {
 		return nil
@@ -100,8 +100,8 @@ func (d *delivery) alone(ctx context.Context, batch []plan.Change, err error) er
 	return nil
 }
 
-// doubtful has sets that may be half changed read back.
-func (d *delivery) doubtful(batch []plan.Change) {
+// suspect has sets that may be half changed read back.
+func (d *delivery) suspect(batch []plan.Change) {
 	s := &d.state
 	if s.base == nil {
 		s.base = &Known{SOA: s.soa, Sets: s.have}

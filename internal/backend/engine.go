@@ -18,8 +18,8 @@ type Config struct {
 	// Report receives the news, one report at a time for each target, in order, with no lock held. It must not block.
 	Report func(Report)
 
-	// Strange, unless nil, hears what somebody else has changed where only zonefold writes, under the same rules.
-	Strange func(Strange)
+	// OnDrift, unless nil, hears what somebody else has changed where only zonefold writes, under the same rules.
+	OnDrift func(Drift)
 
 	// Leads reports whether nobody else can be doing the same by now; nil: nobody else ever does. Without it nothing is
 	// sent: what is wanted here may be what was wanted once.

@@ -51,7 +51,7 @@ func (t *target) contact(ctx context.Context, j *job) error {
 	j.all = j.all || !found.Unchanged
 	s.have, s.soa = found.Sets, found.SOA
 	if expected && !found.Unchanged && !s.create {
-		t.strange(j, before)
+		t.reportDrift(j, before)
 	}
 	s.raced, s.maybe = false, nil
 	return nil

@@ -21,29 +21,29 @@ func (d *Deliveries) Audit(id zone.ID) {
 	}
 }
 
-// A Strange is what a server of a Zone held otherwise than it was written there, in a Zone that is ours whole.
-type Strange struct {
+// A Drift is what a server of a Zone held otherwise than it was written there, in a Zone that is zonefold's alone.
+type Drift struct {
 	Zone  zone.ID
 	Place string
 	Sets  []rr.Key
 }
 
-// OnStrange has f told of it, besides the dialect. It is called before Run.
-func (d *Deliveries) OnStrange(f func(Strange)) { d.onStrange = f }
+// OnDrift has f called for each Drift, besides the dialect. It is called before Run.
+func (d *Deliveries) OnDrift(f func(Drift)) { d.onDrift = f }
 
-// wonder tells what somebody else has changed.
-func (d *Deliveries) wonder(s backend.Strange) {
+// drifted passes a Drift on to the dialect and to OnDrift.
+func (d *Deliveries) drifted(s backend.Drift) {
 	d.mu.Lock()
 	l := d.feeds[s.Feed]
 	if l == nil {
 		d.mu.Unlock()
 		return
 	}
-	found := Strange{l.zone, l.placeOf(s.Name), s.Sets}
+	found := Drift{l.zone, l.placeOf(s.Name), s.Sets}
 	d.mu.Unlock()
-	for _, tell := range []func(Strange){d.strange, d.onStrange} {
-		if tell != nil {
-			tell(found)
+	for _, hear := range []func(Drift){d.dialectDrift, d.onDrift} {
+		if hear != nil {
+			hear(found)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func TestAnAuditFindsWhatSomebodyElseHasWritten(t *testing.T) {
 		if got := s.has("one", "example.org.", "www.example.org."); got != "192.0.2.1" {
 			t.Errorf("after an audit it is %q", got)
 		}
-		if got := fmt.Sprint(s.wondered); got != "[{Zone a/org one [www.example.org. A]}]" {
+		if got := fmt.Sprint(s.drifts); got != "[{Zone a/org one [www.example.org. A]}]" {
 			t.Errorf("told of %s", got)
 		}
 	})

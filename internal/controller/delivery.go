@@ -35,16 +35,16 @@ type Store interface {
 // withdrawn from where it does not belong any more. Content goes to the engine at
 // once; what needs the API server first goes through a queue.
 type Deliveries struct {
-	store   Store
-	clock   func() time.Time
-	log     *slog.Logger
-	changed func(zone.ID) // the outcome of a Zone may have changed
-	behind  func(zone.ID, uint32) *Outcome
-	strange func(Strange)
-	// onStrange is for who has the servers.
-	onStrange func(Strange)
-	settled   func([]zone.ID) // the outcome of claims may have changed
-	refresh   func(zone.ID)   // the outcome of every claim of a Zone may have changed
+	store        Store
+	clock        func() time.Time
+	log          *slog.Logger
+	changed      func(zone.ID) // the outcome of a Zone may have changed
+	behind       func(zone.ID, uint32) *Outcome
+	dialectDrift func(Drift)
+	// onDrift is for whoever runs the servers.
+	onDrift func(Drift)
+	settled func([]zone.ID) // the outcome of claims may have changed
+	refresh func(zone.ID)   // the outcome of every claim of a Zone may have changed
 	// refreshSets is told of the sets of a Zone whose claims may have another outcome.
 	refreshSets func(zone.ID, []rr.Key)
 	onPlace     func(string)
@@ -80,14 +80,14 @@ type DeliveriesConfig struct {
 	// RefreshSets is Refresh for the claims of some sets of a Zone.
 	RefreshSets func(zone.ID, []rr.Key)
 	Behind      func(id zone.ID, serial uint32) *Outcome // who is to have a serial besides, and does not; nil: nobody
-	// somebody else has changed a Zone at a server; nil: nobody is told
-	Strange func(Strange)
+	// OnDrift hears that somebody else has changed a Zone at a server; nil: nobody does.
+	OnDrift func(Drift)
 }
 
 // NewDeliveries returns Deliveries without an engine; Start gives them one.
 func NewDeliveries(c DeliveriesConfig) *Deliveries {
 	d := &Deliveries{
-		behind: c.Behind, strange: c.Strange,
+		behind: c.Behind, dialectDrift: c.OnDrift,
 		store: c.Store, clock: c.Clock, log: c.Log, changed: c.Changed, settled: c.Settled, refresh: c.Refresh,
 		refreshSets: c.RefreshSets,
 		metrics:     c.Metrics,

@@ -23,10 +23,10 @@ type Engine struct {
 	overlays map[string]Overlay // by feed
 }
 
-// NewEngine returns an Engine; Ceilings, Ledger, Report, Strange and Tracing of c are its own affair.
+// NewEngine returns an Engine; Ceilings, Ledger, Report, OnDrift and Tracing of c are its own affair.
 func NewEngine(c backend.Config) *Engine {
 	e := &Engine{}
-	c.Ceilings, c.Ledger, c.Report, c.Strange, c.Tracing = e, e, e.report, e.strange, e.tracing
+	c.Ceilings, c.Ledger, c.Report, c.OnDrift, c.Tracing = e, e, e.report, e.drifted, e.tracing
 	e.Engine = backend.New(c)
 	return e
 }
@@ -112,8 +112,8 @@ func (e *Engine) report(r backend.Report) {
 	}
 }
 
-func (e *Engine) strange(s backend.Strange) {
+func (e *Engine) drifted(s backend.Drift) {
 	if d := e.owner(s.Feed); d != nil {
-		d.wonder(s)
+		d.drifted(s)
 	}
 }

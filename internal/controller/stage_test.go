@@ -34,7 +34,7 @@ type stage struct {
 
 	mu        sync.Mutex
 	refreshed []string
-	wondered  []Strange
+	drifts    []Drift
 	opened    bool
 	settled   []string // Records that were told since told was called last
 }
@@ -47,10 +47,10 @@ func (s *stage) settledAre(ids []zone.ID) {
 	}
 }
 
-func (s *stage) strange(x Strange) {
+func (s *stage) drifted(x Drift) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.wondered = append(s.wondered, x)
+	s.drifts = append(s.drifts, x)
 }
 
 func play(t *testing.T, f func(*stage)) {
@@ -70,7 +70,7 @@ func (s *stage) begin() {
 	s.known = map[string]bool{}
 	s.d = NewDeliveries(DeliveriesConfig{
 		Store: s.store, Clock: clock.Now, Log: log, Metrics: metrics,
-		Changed: func(zone.ID) {}, Settled: s.settledAre, Refresh: s.refresh, RefreshSets: s.refreshSets, Strange: s.strange,
+		Changed: func(zone.ID) {}, Settled: s.settledAre, Refresh: s.refresh, RefreshSets: s.refreshSets, OnDrift: s.drifted,
 	})
 	s.d.WhenDelivered(func() {
 		s.mu.Lock()

@@ -64,7 +64,7 @@ func (z *Zones) replaced(instance client.ObjectKey, name string) bool {
 	}
 	return slices.Contains(z.fleets[id].primaries, instance) || !slices.ContainsFunc(h.pods, func(p *Pod) bool {
 		f := z.follows[id][p.UID]
-		return f == nil || !f.whole || !f.doubt.IsZero()
+		return f == nil || !f.whole || !f.suspectSince.IsZero()
 	})
 }
 

@@ -43,7 +43,7 @@ func (z *Zones) Await(apiVersion string) { z.hostedVersion = apiVersion }
 
 // Host implements controller.Fleets.
 func (z *Zones) Host(d *controller.Deliveries) {
-	d.OnStrange(z.doubt)
+	d.OnDrift(z.suspectDrifted)
 	z.hosted.Store(d)
 }
 
@@ -169,7 +169,7 @@ func (z *Zones) takeOver(id zone.ID, now controller.Lodging) {
 	case another || !slices.Equal(before.in, after.in):
 		z.allocateLodger(id)
 		if known && before.uid != after.uid {
-			z.mistrust(id)
+			z.suspect(id)
 		}
 		if another {
 			z.wakeInstances(z.fleetOf(id).all()...)

@@ -10,46 +10,46 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// doubt has the secondaries of a zone transfer all of it when it has been put right. A server counts serials too when
-// somebody else writes there: secondaries may have got from it under a serial what the other primaries have something
+// suspectDrifted has the secondaries of a zone transfer all of it once it is right again. A server counts serials too
+// when somebody else writes there: secondaries may have got from it under a serial what the other primaries have something
 // else under, and the differences to that (RFC 1995) would never put it right.
-func (z *Zones) doubt(s controller.Strange) {
-	z.mistrust(s.Zone)
+func (z *Zones) suspectDrifted(s controller.Drift) {
+	z.suspect(s.Zone)
 	z.visitServers(s.Zone)
 }
 
-// mistrust puts in doubt what the secondaries of a zone have.
-func (z *Zones) mistrust(id zone.ID) {
+// suspect has the content of a zone at its secondaries be suspect.
+func (z *Zones) suspect(id zone.ID) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	for _, f := range z.follows[id] {
 		if !f.pod.primary {
-			f.mistrust(z.Clock.Now())
+			f.suspect(z.Clock.Now())
 		}
 	}
 }
 
-// mistrust puts in doubt what a secondary has. Zones.mu is held.
-func (f *follow) mistrust(now time.Time) { f.doubt, f.renewed = now, 0 }
+// suspect has the content of a secondary be suspect since now; zero: it is not. Zones.mu is held.
+func (f *follow) suspect(now time.Time) { f.suspectSince, f.renewed = now, 0 }
 
-// A zone in doubt is transferred when all primaries have it right, or after a while without those that cannot, and
-// again until it is what it should be: BIND forgets that it was told to when a transfer was under way. What servers
+// A suspect zone is transferred when all primaries have it right, or after a while without those that cannot. That is
+// repeated until the content is what it should be: BIND forgets the request while a transfer is under way. What servers
 // refuse is on none of them, so that there is an end to it.
 const (
-	doubtAgain  = 100 * time.Millisecond
-	doubtFor    = 10 * time.Second
-	renewPause  = time.Second
-	mostRenewed = 5
-	wholeZone   = 30 * time.Second // for reading all of a zone
+	suspectAgain = 100 * time.Millisecond
+	suspectFor   = 10 * time.Second
+	renewPause   = time.Second
+	mostRenewed  = 5
+	wholeZone    = 30 * time.Second // for reading all of a zone
 )
 
-// renew has a secondary that is as far as it should be transfer the whole zone if what it has is in doubt and not what
+// renew has a secondary that is as far as it should be transfer the whole zone if what it has is suspect and not what
 // is wanted.
 func (z *Zones) renew(ctx context.Context, f *follow, name dnsname.Name) error {
 	z.mu.Lock()
-	doubt, renewed, whole := f.doubt, f.renewed, f.whole
+	since, renewed, whole := f.suspectSince, f.renewed, f.whole
 	z.mu.Unlock()
-	if doubt.IsZero() {
+	if since.IsZero() {
 		return nil
 	}
 	out := z.deliveriesOf(f.zone).ZoneOutcome(f.zone)
@@ -61,15 +61,15 @@ func (z *Zones) renew(ctx context.Context, f *follow, name dnsname.Name) error {
 		}
 		switch {
 		case out.Confirmed && (holds || renewed >= mostRenewed):
-			z.trust(f, doubt)
+			z.trust(f, since)
 			return nil
 		case holds:
 			return nil
 		}
 	case renewed > 0: // without those that are not right yet; once more when they are
 		return &controller.Later{After: renewPause}
-	case z.Clock.Now().Before(doubt.Add(doubtFor)):
-		return &controller.Later{After: doubtAgain}
+	case z.Clock.Now().Before(since.Add(suspectFor)):
+		return &controller.Later{After: suspectAgain}
 	}
 	if err := f.pod.follower.Renew(ctx, name); err != nil {
 		return z.retry(f, fmt.Errorf("transferring the zone anew: %w", err))
@@ -80,11 +80,11 @@ func (z *Zones) renew(ctx context.Context, f *follow, name dnsname.Name) error {
 	return &controller.Later{After: min(renewPause<<min(renewed, mostRenewed), lastAgain)} // a transfer may take long
 }
 
-// trust ends a doubt, unless there is a newer one.
-func (z *Zones) trust(f *follow, doubt time.Time) {
+// trust ends a suspicion, unless there is a newer one.
+func (z *Zones) trust(f *follow, since time.Time) {
 	z.mu.Lock()
-	if f.doubt.Equal(doubt) {
-		f.mistrust(time.Time{})
+	if f.suspectSince.Equal(since) {
+		f.suspect(time.Time{})
 	}
 	others := z.others(f)
 	z.mu.Unlock()

@@ -133,10 +133,10 @@ func newZones(b *Controller, d DNS) *Zones {
 	z.foresight.Use(z.core, nil)
 	z.deliveries = controller.NewDeliveries(controller.DeliveriesConfig{
 		Store: (*zoneStore)(z), Clock: d.Clock.Now, Log: b.Log, Metrics: b.Metrics,
-		Changed: z.changed, Settled: z.enqueueAll, Refresh: z.refresh, RefreshSets: z.refreshSets, Strange: z.strange,
+		Changed: z.changed, Settled: z.enqueueAll, Refresh: z.refresh, RefreshSets: z.refreshSets, OnDrift: z.reportDrift,
 	})
 	z.deliveries.OnPlace(z.wakePlace)
-	z.deliveries.OnStrange(z.doubt)
+	z.deliveries.OnDrift(z.suspectDrifted)
 	z.zones = controller.NewWriter(4, b.Log, z.writeZone)
 	z.zones.Busy = z.busy
 	z.records = controller.NewWriter(16, b.Log, z.writeRecord)

@@ -34,8 +34,8 @@ type follow struct {
 	tries   int    // without success
 	told    string // the settings that the server has
 
-	doubt   time.Time // since when its content is in doubt, whatever its serial; zero: it is not
-	renewed int       // how often it was told to transfer all because of that
+	suspectSince time.Time // since when its content is suspect, whatever its serial; zero: it is not
+	renewed      int       // how often it was told to transfer all because of that
 
 	seen   uint32    // the serial that a secondary was seen with last
 	behind time.Time // since when it makes no progress; zero: it has what it should
@@ -157,17 +157,17 @@ func (z *Zones) serve(ctx context.Context, id zone.ID) error {
 		return nil
 	}
 	var primaries []netip.AddrPort
-	stranger := ""
+	noSource := ""
 	if h := z.hosts[f.pod.instance]; h != nil {
 		primaries = z.addressesOf(z.held(f.zone, z.fleets[f.zone].primaries), h.transfer)
-		stranger = cmp.Or(z.stranger(f), z.elder(f.zone, f.pod.instance))
+		noSource = cmp.Or(z.noSource(f), z.elder(f.zone, f.pod.instance))
 	}
-	if stranger != "" { // what it has of another zone says nothing about this one
+	if noSource != "" { // what it has of another zone says nothing about this one
 		f.forget()
-		f.mistrust(z.Clock.Now())
+		f.suspect(z.Clock.Now())
 	}
 	bound := sidecarCall
-	if !f.doubt.IsZero() {
+	if !f.suspectSince.IsZero() {
 		bound = wholeZone
 	}
 	z.mu.Unlock()
@@ -177,10 +177,10 @@ func (z *Zones) serve(ctx context.Context, id zone.ID) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
-	if stranger != "" || !f.writes && len(primaries) == 0 {
+	if noSource != "" || !f.writes && len(primaries) == 0 {
 		z.mu.Lock()
-		news := f.trouble != stranger
-		f.trouble = stranger
+		news := f.trouble != noSource
+		f.trouble = noSource
 		z.mu.Unlock()
 		if news {
 			z.news(f.zone)
@@ -201,8 +201,8 @@ func (z *Zones) serve(ctx context.Context, id zone.ID) error {
 	return err
 }
 
-// stranger says that a secondary has nobody to transfer a zone from, as a sentence. z.mu is held.
-func (z *Zones) stranger(f *follow) string {
+// noSource says that a secondary has no server to transfer a zone from, as a sentence. z.mu is held.
+func (z *Zones) noSource(f *follow) string {
 	h, primaries := z.hosts[f.pod.instance], z.fleets[f.zone].primaries
 	if f.writes || len(primaries) == 0 || slices.ContainsFunc(primaries, func(key client.ObjectKey) bool {
 		p := z.hosts[key]
@@ -276,7 +276,7 @@ func (z *Zones) follow(ctx context.Context, f *follow, name dnsname.Name, primar
 			f.forget()
 		}
 		if !f.there && z.others(f) {
-			f.mistrust(z.Clock.Now())
+			f.suspect(z.Clock.Now())
 		}
 		f.there, f.name = true, name
 		f.told = now

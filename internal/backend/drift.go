@@ -9,9 +9,9 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// A Strange tells that a server which belongs to zonefold held something else than what was written there: somebody
-// else has written, or it has lost something. It is put right. Sets are those that are not as they were.
-type Strange struct {
+// A Drift says that a server held something else than what was written there, in a zone that is zonefold's alone:
+// somebody else has written, or the server has lost something. The worker puts it right. Sets are those that differed.
+type Drift struct {
 	Target TargetKey
 	Name   string // of the attachment
 	Feed   string // FeedConfig.ID
@@ -19,13 +19,13 @@ type Strange struct {
 }
 
 // expected reports whether what is known of the target is all that was ever written there: then what it holds instead
-// is strange. What was not read back yet may not be there although nobody else has written, unless that is certain.
+// is drift. What was not read back yet may not be there although nobody else has written, unless that is certain.
 func (s *state) expected() bool {
 	return (s.known && s.base == nil || s.raced) && s.soa != (rr.SOA{})
 }
 
-// strange tells what somebody else has changed. Where foreign sets stay they are no news.
-func (t *target) strange(j *job, before rr.Sets) {
+// reportDrift reports what somebody else has changed. Where foreign sets stay they are no news.
+func (t *target) reportDrift(j *job, before rr.Sets) {
 	if j.a.Keep || j.leaving || j.a.Observe {
 		return
 	}
@@ -39,7 +39,7 @@ func (t *target) strange(j *job, before rr.Sets) {
 	if len(changes) == 0 {
 		return
 	}
-	e, found := t.engine, Strange{Target: t.key, Name: j.a.Name, Feed: j.feed.id}
+	e, found := t.engine, Drift{Target: t.key, Name: j.a.Name, Feed: j.feed.id}
 	var names []string
 	for n, c := range changes {
 		found.Sets = append(found.Sets, c.Key)
@@ -51,7 +51,7 @@ func (t *target) strange(j *job, before rr.Sets) {
 		slog.String("zone", t.key.Zone.String()),
 		slog.String("server", t.key.Server), slog.Int("sets", len(changes)),
 		slog.String("such as", strings.Join(names, ", ")))
-	if e.cfg.Strange != nil {
-		e.cfg.Strange(found)
+	if e.cfg.OnDrift != nil {
+		e.cfg.OnDrift(found)
 	}
 }

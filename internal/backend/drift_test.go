@@ -50,7 +50,7 @@ func TestWhatSomebodyElseWritesIsTold(t *testing.T) {
 				m, s := serverWith(bindLike, zoneName)
 				var told []string
 				b := newBench(t, func(config *backend.Config) {
-					config.Strange = func(x backend.Strange) {
+					config.OnDrift = func(x backend.Drift) {
 						for _, k := range x.Sets {
 							told = append(told, k.String())
 						}
@@ -95,7 +95,7 @@ func TestWhatSomebodyElseWritesBeforeAChangeIsReadBackIsTold(t *testing.T) {
 				m, s := serverWith(bindLike, zoneName)
 				var told []string
 				b := newBench(t, func(config *backend.Config) {
-					config.Strange = func(x backend.Strange) {
+					config.OnDrift = func(x backend.Drift) {
 						for _, k := range x.Sets {
 							told = append(told, k.String())
 						}

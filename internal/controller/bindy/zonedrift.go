@@ -12,9 +12,9 @@ import (
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
-// strange tells of what somebody else has changed at a server, which is put right. The event is related to the
-// instance: events about one object that differ in their text alone are one.
-func (z *Zones) strange(s controller.Strange) {
+// reportDrift makes an event of what somebody else has changed at a server, which is put right. The event is related to
+// the instance: events about one object that differ in their text alone are one.
+func (z *Zones) reportDrift(s controller.Drift) {
 	ctx := context.Background() // it is all from memory
 	o, err := z.zone(ctx, s.Zone)
 	if err != nil {
