@@ -13,7 +13,7 @@ const goodFor = 30 * time.Second
 
 // health says what is wrong with the server of a zone. A DNS server shows the SOA; a service that has one of its own is
 // asked for a set, as some have nothing to ask for it.
-func (d *desk) health(ctx context.Context) error {
+func (d *zoneWorker) health(ctx context.Context) error {
 	if d.limits.SOA == backend.SOAClient {
 		found, err := d.backend.Read(ctx, d.zone, backend.Ask{Keys: []rr.Key{}})
 		if err == nil && found.SOA == (rr.SOA{}) {

@@ -34,7 +34,7 @@ type Config struct {
 
 // A Provider has records served by backends. Records that come at the same time go out in one change.
 type Provider struct {
-	desks []*desk // longest zone first
+	workers []*zoneWorker // longest zone first
 }
 
 var (
@@ -58,18 +58,18 @@ func New(cfg Config) (*Provider, error) {
 			return nil, fmt.Errorf("zone %s: its server shows nothing, so nobody can tell whether it has taken a change", z.Name)
 		}
 		seen[z.Name] = true
-		p.desks = append(p.desks, &desk{
+		p.workers = append(p.workers, &zoneWorker{
 			zone: z.Name, backend: z.Backend, limits: limits, now: cfg.Now, timeout: cmp.Or(cfg.Timeout, 20*time.Second),
 		})
 	}
-	slices.SortFunc(p.desks, func(a, b *desk) int {
+	slices.SortFunc(p.workers, func(a, b *zoneWorker) int {
 		return cmp.Or(b.zone.NumLabels()-a.zone.NumLabels(), a.zone.Compare(b.zone))
 	})
 	return p, nil
 }
 
-// find returns the desk for a name, and the key of its set.
-func (p *Provider) find(id dnshook.ID) (*desk, rr.Key, error) {
+// find returns the worker for a name, and the key of its set.
+func (p *Provider) find(id dnshook.ID) (*zoneWorker, rr.Key, error) {
 	name, err := dnsname.Parse(id.FQDN() + ".")
 	if err != nil {
 		return nil, rr.Key{}, &dnshook.Error{Code: dnshook.CodeInvalidDomain, Message: err.Error()}
@@ -78,13 +78,13 @@ func (p *Provider) find(id dnshook.ID) (*desk, rr.Key, error) {
 	if err != nil {
 		return nil, rr.Key{}, &dnshook.Error{Code: dnshook.CodeInvalidRecord, Message: err.Error()}
 	}
-	for _, d := range p.desks {
+	for _, d := range p.workers {
 		if name.Under(d.zone) {
 			return d, rr.Key{Name: name, Type: t}, nil
 		}
 	}
 	var zones []string
-	for _, d := range p.desks {
+	for _, d := range p.workers {
 		zones = append(zones, strings.TrimSuffix(d.zone.String(), "."))
 	}
 	return nil, rr.Key{}, &dnshook.Error{Code: dnshook.CodeInvalidDomain,
@@ -106,7 +106,7 @@ func (p *Provider) Delete(ctx context.Context, id dnshook.ID) error {
 func (p *Provider) Batch(ctx context.Context, operations []dnshook.Operation) []error {
 	orders := make([]*order, len(operations))
 	errs := make([]error, len(operations))
-	parts := map[*desk][]*order{}
+	parts := map[*zoneWorker][]*order{}
 	for i, o := range operations {
 		d, key, err := p.find(o.Record.ID())
 		one := &order{key: key, done: make(chan error, 1)}
@@ -166,7 +166,7 @@ func (p *Provider) Get(ctx context.Context, id dnshook.ID) (dnshook.Record, erro
 
 // Health implements dnshook.Provider: the server of each zone answers for it.
 func (p *Provider) Health(ctx context.Context) error {
-	for _, d := range p.desks {
+	for _, d := range p.workers {
 		if err := d.health(ctx); err != nil {
 			return &dnshook.Error{Status: 503, Code: dnshook.CodeServerError, Err: err,
 				Message: fmt.Sprintf("The DNS server of %s does not answer as it should (%s).", d.zone, backend.Class(err))}

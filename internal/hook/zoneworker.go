@@ -28,8 +28,8 @@ type order struct {
 	ended bool
 }
 
-// desk makes all changes of one zone, one at a time; what comes meanwhile goes out together.
-type desk struct {
+// A zoneWorker makes all changes of one zone, one at a time; what comes meanwhile goes out together.
+type zoneWorker struct {
 	zone    dnsname.Name
 	backend backend.Backend
 	limits  backend.Limits
@@ -50,7 +50,7 @@ const most = dnshook.MaxBatch
 
 // take has orders done. Who gave them may go: what has begun is finished, and comes to the same when it is asked for
 // again.
-func (d *desk) take(orders []*order) {
+func (d *zoneWorker) take(orders []*order) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.waiting = append(d.waiting, orders...)
@@ -61,7 +61,7 @@ func (d *desk) take(orders []*order) {
 }
 
 // work does what is waiting until nothing is.
-func (d *desk) work() {
+func (d *zoneWorker) work() {
 	for {
 		d.mu.Lock()
 		n := min(most, len(d.waiting))
@@ -78,7 +78,7 @@ func (d *desk) work() {
 }
 
 // each does orders in rows in which no set occurs twice.
-func (d *desk) each(orders []*order) {
+func (d *zoneWorker) each(orders []*order) {
 	for len(orders) > 0 {
 		seen := map[rr.Key]bool{}
 		n := 0
@@ -95,7 +95,7 @@ func (d *desk) each(orders []*order) {
 
 // do does orders together, and if the server refuses them, in halves, so that the one that is to blame is refused
 // alone.
-func (d *desk) do(ctx context.Context, orders []*order) {
+func (d *zoneWorker) do(ctx context.Context, orders []*order) {
 	err := d.change(ctx, orders)
 	if backend.Class(err) == backend.ErrRejected && len(orders) > 1 {
 		half := len(orders) / 2
@@ -120,7 +120,7 @@ func (o *order) end(err error) {
 
 // change makes the difference between what the server has and what is wanted: as one change if the server takes so much
 // at once and nobody else writes at the same time. An error is one of all orders that have not ended.
-func (d *desk) change(ctx context.Context, orders []*order) error {
+func (d *zoneWorker) change(ctx context.Context, orders []*order) error {
 	for failed := 0; failed < attempts; {
 		orders = slices.DeleteFunc(slices.Clone(orders), func(o *order) bool { return o.ended })
 		found, changes, err := d.compare(ctx, orders)
@@ -152,7 +152,7 @@ func among(orders []*order, changes []plan.Change) []*order {
 
 // apply has the server make changes, and ends their orders. Name servers of a service may answer with them some time
 // later (backend.Result.Pending), for which nobody waits here: others would wait for their turn meanwhile.
-func (d *desk) apply(ctx context.Context, changes []plan.Change, orders []*order, found backend.Observed) error {
+func (d *zoneWorker) apply(ctx context.Context, changes []plan.Change, orders []*order, found backend.Observed) error {
 	b := backend.Batch{Changes: changes, Last: true}
 	if d.limits.SOA == backend.SOAClient {
 		if found.SOA == (rr.SOA{}) {
@@ -185,7 +185,7 @@ func pause(ctx context.Context, attempt int) error {
 }
 
 // compare reads what is there, and ends the orders that there is nothing to do for.
-func (d *desk) compare(ctx context.Context, orders []*order) (backend.Observed, []plan.Change, error) {
+func (d *zoneWorker) compare(ctx context.Context, orders []*order) (backend.Observed, []plan.Change, error) {
 	keys := make([]rr.Key, len(orders))
 	for i, o := range orders {
 		keys[i] = o.key
@@ -218,7 +218,7 @@ func (d *desk) compare(ctx context.Context, orders []*order) (backend.Observed, 
 
 // unfit says why the server can never have a set as it is wanted, nil if it may. A TTL is not moved into bounds:
 // whoever asks for the record again would find it changed.
-func (d *desk) unfit(key rr.Key, want rr.Set) error {
+func (d *zoneWorker) unfit(key rr.Key, want rr.Set) error {
 	why := ""
 	low, high := d.limits.MinTTL, cmp.Or(d.limits.MaxTTL, math.MaxInt32)
 	switch {
@@ -241,7 +241,8 @@ const few = 8
 
 // confirm ends the orders by what the server has in the end: some answer yes to what they ignore. Where somebody else
 // has changed the zone once more by then, and a set with it, that is a conflict.
-func (d *desk) confirm(ctx context.Context, orders []*order, result backend.Result, before backend.Observed) error {
+func (d *zoneWorker) confirm(ctx context.Context, orders []*order, result backend.Result,
+	before backend.Observed) error {
 	refused := map[rr.Key]error{}
 	for _, r := range result.Rejected {
 		refused[r.Key] = answered(&backend.Error{Class: backend.ErrRejected, Words: r.Reason, Cause: r.Cause,
