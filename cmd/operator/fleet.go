@@ -18,7 +18,7 @@ type podAccess struct{ *bindy.Pod }
 var _ bind9.Access = podAccess{}
 
 // Holds implements bind9.Access.
-func (a podAccess) Holds(ctx context.Context, _ bind9.Place) error { return a.Pod.Holds(ctx) }
+func (a podAccess) Holds(ctx context.Context, _ bind9.Endpoint) error { return a.Pod.Holds(ctx) }
 
 // Settings implements bind9.Access.
 func (a podAccess) Settings(zone dnsname.Name) bind9.Settings {
@@ -26,8 +26,8 @@ func (a podAccess) Settings(zone dnsname.Name) bind9.Settings {
 	return bind9.Settings{AlsoNotify: s.AlsoNotify, DNSSECPolicy: s.DNSSECPolicy, Sole: s.Sole}
 }
 
-func placeOf(p *bindy.Pod) bind9.Place {
-	return bind9.Place{ID: string(p.UID), Name: p.Title(), DNS: p.DNS, Sidecar: p.Sidecar}
+func placeOf(p *bindy.Pod) bind9.Endpoint {
+	return bind9.Endpoint{ID: string(p.UID), Name: p.Title(), DNS: p.DNS, Sidecar: p.Sidecar}
 }
 
 // fleetDNS makes the clients of the pods of fleets.
@@ -36,14 +36,14 @@ func fleetDNS(pool *all.Pool, m *parts) *bindy.DNS {
 		Clock: backend.SystemClock{}, MaxSet: m.maxSet, Engine: m.engine,
 		Primary: func(p *bindy.Pod) (controller.Server, error) {
 			servers, err := pool.Connect(
-				all.Config{BIND9: &all.BIND9{Primaries: []all.Primary{{Place: placeOf(p), Access: podAccess{p}}}, Net: m.pods}})
+				all.Config{BIND9: &all.BIND9{Primaries: []all.Primary{{Endpoint: placeOf(p), Access: podAccess{p}}}, Net: m.pods}})
 			if err != nil {
 				return controller.Server{}, err
 			}
 			return controller.Server{Name: servers[0].Name, View: servers[0].View, Backend: servers[0].Backend}, nil
 		},
 		Secondary: func(p *bindy.Pod) (bindy.Follower, error) {
-			return bind9.NewSecondary(bind9.Config{Place: placeOf(p), Access: podAccess{p}, Now: time.Now, Net: m.pods})
+			return bind9.NewSecondary(bind9.Config{Endpoint: placeOf(p), Access: podAccess{p}, Now: time.Now, Net: m.pods})
 		},
 	}
 }

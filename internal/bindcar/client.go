@@ -94,8 +94,8 @@ func (c *Client) Zones(ctx context.Context) ([]string, error) {
 	return list.Zones, c.server("listing the zones", c.do(ctx, http.MethodGet, "/api/v1/zones", nil, &list))
 }
 
-// Tell gives a command about a zone: reload, freeze, thaw, notify, refresh or retransfer.
-func (c *Client) Tell(ctx context.Context, command, zone string) error {
+// Command gives a command about a zone: reload, freeze, thaw, notify, refresh or retransfer.
+func (c *Client) Command(ctx context.Context, command, zone string) error {
 	return c.about(command, zone, c.do(ctx, http.MethodPost, zonePath(zone, "/"+url.PathEscape(command)), nil, nil))
 }
 

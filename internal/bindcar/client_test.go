@@ -42,7 +42,7 @@ func TestClient(t *testing.T) {
 	}
 	f.shows("a.test", "also-notify { 192.0.2.1 port 5353; }")
 	for _, command := range []string{"freeze", "reload", "thaw", "notify"} {
-		if err := c.Tell(ctx, command, "a.test"); err != nil {
+		if err := c.Command(ctx, command, "a.test"); err != nil {
 			t.Error(err)
 		}
 	}
@@ -107,7 +107,8 @@ func TestClientErrors(t *testing.T) {
 			""},
 		{"a server that is not there", func() error { return gone.Delete(ctx, "a.test") }, ErrUnavailable,
 			"connection refused"},
-		{"a command that is none", func() error { return f.client(testToken).Tell(ctx, "eat", "a.test") }, ErrNotFound, ""},
+		{"a command that is none", func() error { return f.client(testToken).Command(ctx, "eat", "a.test") },
+			ErrNotFound, ""},
 		{"the last of a burst", func() error { _, err := f.client(testToken).Zones(ctx); return err }, nil, ""},
 		{"too many requests", func() error { _, err := f.client(testToken).Zones(ctx); return err }, ErrThrottled,
 			"HTTP 429: Too Many Requests!"},

@@ -65,18 +65,18 @@ func (s *Server) zoneRoutes() []route {
 		zoneCall("DELETE", zone, "delete", "delete a zone and its files").with(nil, s.deleteZone),
 		zoneCall("GET", zone+"/status", "", "BIND's status of a zone; of one that is not loaded, name, type and state").with(
 			nil, s.zoneStatus),
-		zoneCall("POST", zone+"/reload", "reload", "read the zone's file again").with(nil, s.tellZone("reload",
+		zoneCall("POST", zone+"/reload", "reload", "read the zone's file again").with(nil, s.commandZone("reload",
 			"Zone %s reloaded successfully")),
-		zoneCall("POST", zone+"/freeze", "freeze", "take no updates for now").with(nil, s.tellZone("freeze",
+		zoneCall("POST", zone+"/freeze", "freeze", "take no updates for now").with(nil, s.commandZone("freeze",
 			"Zone %s frozen successfully")),
-		zoneCall("POST", zone+"/thaw", "thaw", "take updates again").with(nil, s.tellZone("thaw",
+		zoneCall("POST", zone+"/thaw", "thaw", "take updates again").with(nil, s.commandZone("thaw",
 			"Zone %s thawed successfully")),
-		zoneCall("POST", zone+"/notify", "notify", "tell the secondaries").with(nil, s.tellZone("notify",
+		zoneCall("POST", zone+"/notify", "notify", "tell the secondaries").with(nil, s.commandZone("notify",
 			"Notify sent for zone %s")),
 		zoneCall("POST", zone+"/refresh", "refresh", "have a secondary zone ask its primaries for what is newer").with(nil,
-			s.tellZone("refresh", "Refresh initiated for zone %s")),
+			s.commandZone("refresh", "Refresh initiated for zone %s")),
 		zoneCall("POST", zone+"/retransfer", "retransfer", "transfer a secondary zone anew").with(nil,
-			s.tellZone("retransfer", "Retransfer initiated for zone %s")),
+			s.commandZone("retransfer", "Retransfer initiated for zone %s")),
 	}
 }
 
@@ -103,7 +103,7 @@ func (s *Server) documentRoutes() []route {
 	del.errors = serverErrors
 	return []route{
 		add, del,
-		zoneCall("POST", "/api/notify"+name, "notify", "tell the secondaries").with(nil, s.tellZone("notify",
+		zoneCall("POST", "/api/notify"+name, "notify", "tell the secondaries").with(nil, s.commandZone("notify",
 			"Notify sent for zone %s")),
 		zoneCall("GET", "/api/zonestatus"+name, "", "tell whether a zone exists, and BIND's status of it").with(nil,
 			s.zoneStatus),

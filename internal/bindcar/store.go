@@ -18,12 +18,12 @@ import (
 type store struct {
 	dir string
 
-	mu    sync.Mutex
-	notes map[string]note // by zoneName.text
+	mu      sync.Mutex
+	entries map[string]zoneEntry // by zoneName.text
 }
 
-// A note is what is kept about a zone.
-type note struct {
+// A zoneEntry is what is kept about a zone.
+type zoneEntry struct {
 	Zone string `json:"zone"`
 	Type string `json:"type"` // "": nothing is kept; there is a master file, and BIND has not been asked about it yet
 }
@@ -38,7 +38,7 @@ const (
 // BIND says that they are none: a list that lacks a zone does more harm than one that has a zone too many. A note that
 // cannot be read is told and passed over: the other zones have to be served all the same.
 func openStore(dir string, tell func(error)) (*store, error) {
-	s := &store{dir: dir, notes: map[string]note{}}
+	s := &store{dir: dir, entries: map[string]zoneEntry{}}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("reading the zone directory: %w", err)
@@ -47,12 +47,12 @@ func openStore(dir string, tell func(error)) (*store, error) {
 		if !strings.HasSuffix(e.Name(), noteSuffix) {
 			continue
 		}
-		n, err := readNote(filepath.Join(dir, e.Name()))
+		n, err := readEntry(filepath.Join(dir, e.Name()))
 		if err != nil {
 			tell(err)
 			continue
 		}
-		s.notes[n.Zone] = n
+		s.entries[n.Zone] = n
 	}
 	for _, e := range entries {
 		stem, ok := strings.CutSuffix(e.Name(), zoneSuffix)
@@ -60,25 +60,25 @@ func openStore(dir string, tell func(error)) (*store, error) {
 			continue
 		}
 		zone, err := parseZone(stem)
-		if _, known := s.notes[zone.text()]; err == nil && !known {
-			s.notes[zone.text()] = note{Zone: zone.text()}
+		if _, known := s.entries[zone.text()]; err == nil && !known {
+			s.entries[zone.text()] = zoneEntry{Zone: zone.text()}
 		}
 	}
 	return s, nil
 }
 
-func readNote(path string) (note, error) {
+func readEntry(path string) (zoneEntry, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return note{}, fmt.Errorf("reading the zone directory: %w", err)
+		return zoneEntry{}, fmt.Errorf("reading the zone directory: %w", err)
 	}
-	var n note
+	var n zoneEntry
 	if err := json.Unmarshal(text, &n); err != nil {
-		return note{}, fmt.Errorf("reading %s: %w", path, err)
+		return zoneEntry{}, fmt.Errorf("reading %s: %w", path, err)
 	}
 	zone, err := parseZone(n.Zone)
 	if err != nil {
-		return note{}, fmt.Errorf("reading %s: %w", path, err)
+		return zoneEntry{}, fmt.Errorf("reading %s: %w", path, err)
 	}
 	n.Zone = zone.text()
 	return n, nil
@@ -89,9 +89,9 @@ func (s *store) file(zone zoneName) string { return filepath.Join(s.dir, zone.st
 
 // put notes a zone.
 func (s *store) put(zone zoneName, typ string) error {
-	n := note{Zone: zone.text(), Type: typ}
+	n := zoneEntry{Zone: zone.text(), Type: typ}
 	s.mu.Lock()
-	old, known := s.notes[n.Zone]
+	old, known := s.entries[n.Zone]
 	s.mu.Unlock()
 	if known && old == n {
 		return nil
@@ -105,7 +105,7 @@ func (s *store) put(zone zoneName, typ string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.notes[n.Zone] = n
+	s.entries[n.Zone] = n
 	return nil
 }
 
@@ -116,7 +116,7 @@ func (s *store) drop(zone zoneName) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.notes, zone.text())
+	delete(s.entries, zone.text())
 	return nil
 }
 
@@ -124,15 +124,15 @@ func (s *store) drop(zone zoneName) error {
 func (s *store) has(zone zoneName) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.notes[zone.text()].Type != ""
+	return s.entries[zone.text()].Type != ""
 }
 
 // zones lists the zones in order.
 func (s *store) zones() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	names := make([]string, 0, len(s.notes))
-	for name := range s.notes {
+	names := make([]string, 0, len(s.entries))
+	for name := range s.entries {
 		names = append(names, name)
 	}
 	slices.Sort(names)
@@ -142,7 +142,7 @@ func (s *store) zones() []string {
 func (s *store) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.notes)
+	return len(s.entries)
 }
 
 // prepare puts the master file of a new zone in place, "" for none, and takes away what an earlier zone of the name

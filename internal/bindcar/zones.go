@@ -105,8 +105,8 @@ func done(details, message, zone string) ZoneResponse {
 	return ZoneResponse{Success: true, Message: fmt.Sprintf(message, zone), Details: &details}
 }
 
-// tellZone gives BIND a command about a zone.
-func (s *Server) tellZone(verb, message string) func(http.ResponseWriter, *http.Request) (int, any, error) {
+// commandZone gives BIND a command about a zone.
+func (s *Server) commandZone(verb, message string) func(http.ResponseWriter, *http.Request) (int, any, error) {
 	return func(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 		zone, err := parseZone(r.PathValue("name"))
 		if err != nil {

@@ -46,8 +46,8 @@ type BIND9 struct {
 
 // A Primary is one pod, and what it is reached with.
 type Primary struct {
-	Place  bind9.Place
-	Access bind9.Access
+	Endpoint bind9.Endpoint
+	Access   bind9.Access
 }
 
 // A Server is one server that a Config names. What has the same Name and View is the same place, whatever the Config.
@@ -200,7 +200,7 @@ func (p *Pool) bind9(cfg Config) ([]Server, error) {
 	var servers []Server
 	for _, primary := range cfg.BIND9.Primaries {
 		c, err := p.pods.get(primary, func() (*bind9.Client, error) {
-			return bind9.New(bind9.Config{Place: primary.Place, Access: primary.Access, Now: p.now, Reads: p.reads,
+			return bind9.New(bind9.Config{Endpoint: primary.Endpoint, Access: primary.Access, Now: p.now, Reads: p.reads,
 				Net: cfg.BIND9.Net})
 		})
 		if err != nil {

@@ -78,7 +78,7 @@ func TestConnectPods(t *testing.T) {
 	p := NewPool(time.Now, nil)
 	access := &anyone{}
 	pod := func(uid, address string) Primary {
-		return Primary{Place: bind9.Place{ID: uid, DNS: address + ":5353", Sidecar: "http://" + address + ":8080"},
+		return Primary{Endpoint: bind9.Endpoint{ID: uid, DNS: address + ":5353", Sidecar: "http://" + address + ":8080"},
 			Access: access}
 	}
 	config := func(pods ...Primary) Config { return Config{BIND9: &BIND9{Primaries: pods}} }
@@ -111,7 +111,7 @@ func TestWhatCannotBeConnected(t *testing.T) {
 		"a short secret":   {DNSHook: &dnshook.Config{Server: "http://hook", Secret: "s3cret! s3cret!"}},
 		"no pod":           {BIND9: &BIND9{}},
 		"no sidecar": {BIND9: &BIND9{
-			Primaries: []Primary{{Place: bind9.Place{DNS: "192.0.2.1:53"}, Access: &anyone{}}}}},
+			Primaries: []Primary{{Endpoint: bind9.Endpoint{DNS: "192.0.2.1:53"}, Access: &anyone{}}}}},
 		"two kinds": {RFC2136: &RFC2136{Servers: []string{"192.0.2.1"}},
 			PowerDNS: &powerdns.Config{URL: "http://pdns", APIKey: "k"}},
 	} {

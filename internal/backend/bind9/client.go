@@ -26,35 +26,35 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// A Place is where one pod is reached.
-type Place struct {
+// An Endpoint is where one pod is reached.
+type Endpoint struct {
 	ID      string // the UID of the pod: who is to be there
 	Name    string // what people call it; "": the ID
 	DNS     string // host and port of named
 	Sidecar string // the base URL of bindcar: http://HOST:PORT
 }
 
-// Access is what changes while a place stays. It is asked for each call, so that nothing has to be connected anew. It
-// has to be comparable, as a pointer is.
+// Access is what changes while an Endpoint stays. It is asked for each call, so that nothing has to be connected anew.
+// It has to be comparable, as a pointer is.
 type Access interface {
 	// Keys are those that the servers accept now: the one that signs updates, and the one that may transfer.
 	Keys() (update, transfer named.Key, err error)
 	// Token is for the sidecar, which gets it after the pod has shown that it knows the key for updates.
 	Token() (string, error)
-	// Holds tells why the place is not the pod's any more, nil if it is. It is asked when credentials are refused, and has
-	// to know better than a cache: somebody else may have the address by now.
-	Holds(ctx context.Context, p Place) error
+	// Holds tells why the Endpoint is not the pod's any more, nil if it is. It is asked when credentials are refused, and
+	// has to know better than a cache: somebody else may have the address by now.
+	Holds(ctx context.Context, p Endpoint) error
 	// Settings are those of a zone.
 	Settings(zone dnsname.Name) Settings
 }
 
 // Config says which pod.
 type Config struct {
-	Place  Place
-	Access Access
-	Now    func() time.Time // part of every signature
-	Reads  *budget.Pool     // bounds what is read; nil bounds each transfer alone
-	Net    Network
+	Endpoint Endpoint
+	Access   Access
+	Now      func() time.Time // part of every signature
+	Reads    *budget.Pool     // bounds what is read; nil bounds each transfer alone
+	Net      Network
 }
 
 // A Network is how pods are reached. Its zero value is the machine's.
@@ -119,10 +119,10 @@ func New(cfg Config) (*Client, error) {
 
 // A pod is what primaries and secondaries have in common: named and the sidecar.
 type pod struct {
-	place   Place
-	access  Access
-	dns     Nameserver
-	sidecar *bindcar.Client
+	endpoint Endpoint
+	access   Access
+	dns      Nameserver
+	sidecar  *bindcar.Client
 }
 
 // concurrency is how many calls of one pod's sidecar keep their connection.
@@ -132,11 +132,11 @@ func newPod(cfg Config) (pod, error) {
 	if cfg.Access == nil {
 		return pod{}, errors.New("bind9: Config.Access is not set")
 	}
-	base, err := url.Parse(cfg.Place.Sidecar)
+	base, err := url.Parse(cfg.Endpoint.Sidecar)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil {
 		return pod{}, errors.New("the address of a sidecar is not http://HOST:PORT")
 	}
-	dns, err := cfg.Net.dns(rfc2136.Config{Server: cfg.Place.DNS, Now: cfg.Now, Reads: cfg.Reads,
+	dns, err := cfg.Net.dns(rfc2136.Config{Server: cfg.Endpoint.DNS, Now: cfg.Now, Reads: cfg.Reads,
 		Keys: func() (rfc2136.Keys, error) { return keysOf(cfg.Access) }})
 	if err != nil {
 		return pod{}, err
@@ -144,8 +144,8 @@ func newPod(cfg Config) (pod, error) {
 	// A redirect would take the token to somebody else.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return pod{
-		place: cfg.Place, access: cfg.Access, dns: dns,
-		sidecar: &bindcar.Client{BaseURL: cfg.Place.Sidecar, Pod: cfg.Place.ID, Token: cfg.Access.Token,
+		endpoint: cfg.Endpoint, access: cfg.Access, dns: dns,
+		sidecar: &bindcar.Client{BaseURL: cfg.Endpoint.Sidecar, Pod: cfg.Endpoint.ID, Token: cfg.Access.Token,
 			HTTP: &http.Client{Transport: cfg.Net.http(), CheckRedirect: stay}},
 	}, nil
 }
@@ -174,14 +174,14 @@ func keyOf(k named.Key) (rfc2136.Key, error) {
 
 // Server names the pod, whatever its address.
 func (p *pod) Server() string {
-	if p.place.ID != "" {
-		return p.place.ID
+	if p.endpoint.ID != "" {
+		return p.endpoint.ID
 	}
 	return p.dns.Server()
 }
 
 // title is the pod for people.
-func (p *pod) title() string { return cmp.Or(p.place.Name, p.Server()) }
+func (p *pod) title() string { return cmp.Or(p.endpoint.Name, p.Server()) }
 
 // Close closes the idle connections. Calls that are under way, and later ones, still work.
 func (p *pod) Close() error {

@@ -79,7 +79,7 @@ func TestAnotherPodOfTheInstance(t *testing.T) {
 	p := startPod(t, named.Primary, false)
 	place := p.place()
 	place.ID = "another"
-	c, err := New(Config{Place: place, Access: newGrant(), Now: time.Now})
+	c, err := New(Config{Endpoint: place, Access: newGrant(), Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,8 @@ func TestTheTokenIsForThePodOnly(t *testing.T) {
 		access Access
 		dns    string
 	}{{stranger, p.address().String()}, {newGrant(), deaf.Addr().String()}} {
-		client, err := New(Config{Place: Place{ID: "x", DNS: c.dns, Sidecar: thief.URL}, Access: c.access, Now: time.Now})
+		at := Endpoint{ID: "x", DNS: c.dns, Sidecar: thief.URL}
+		client, err := New(Config{Endpoint: at, Access: c.access, Now: time.Now})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,12 +137,12 @@ func TestTheTokenIsForThePodOnly(t *testing.T) {
 
 func TestAddressesThatAreNone(t *testing.T) {
 	t.Parallel()
-	for _, place := range []Place{
+	for _, place := range []Endpoint{
 		{DNS: "192.0.2.1:53", Sidecar: "192.0.2.1:8080"},
 		{DNS: "192.0.2.1:53", Sidecar: "http://user:password@192.0.2.1"},
 		{DNS: "192.0.2.1:port", Sidecar: "http://192.0.2.1:8080"},
 	} {
-		if c, err := New(Config{Place: place, Access: newGrant(), Now: time.Now}); err == nil {
+		if c, err := New(Config{Endpoint: place, Access: newGrant(), Now: time.Now}); err == nil {
 			t.Errorf("%+v is taken as %s", place, c.Server())
 		} else if strings.Contains(err.Error(), "password") {
 			t.Errorf("the error has a password in it: %v", err)

@@ -39,7 +39,7 @@ func (g *grant) Token() (string, error) {
 	return g.token, nil
 }
 
-func (g *grant) Holds(context.Context, Place) error {
+func (g *grant) Holds(context.Context, Endpoint) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.gone

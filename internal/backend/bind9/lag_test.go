@@ -114,7 +114,7 @@ func TestALaggingPrimaryRaisesTheSerial(t *testing.T) {
 	end := a.watch(d.zone, map[string]*testPod{"the first primary": first, "the second primary": second,
 		"the secondary": follower})
 	d.delivered(d.content(10))
-	s, err := NewSecondary(Config{Place: follower.place(), Access: newGrant(), Now: time.Now})
+	s, err := NewSecondary(Config{Endpoint: follower.place(), Access: newGrant(), Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -192,8 +192,8 @@ func (p *testPod) stop() {
 	}
 }
 
-func (p *testPod) place() Place {
-	return Place{ID: "pod-" + p.address().String(), DNS: p.address().String(),
+func (p *testPod) place() Endpoint {
+	return Endpoint{ID: "pod-" + p.address().String(), DNS: p.address().String(),
 		Sidecar: fmt.Sprintf("http://127.0.0.1:%d", p.http)}
 }
 
@@ -209,7 +209,7 @@ func (p *testPod) server(keys ...string) *nameserver.Server {
 
 func (p *testPod) client(access Access) *Client {
 	p.Helper()
-	c, err := New(Config{Place: p.place(), Access: access, Now: time.Now})
+	c, err := New(Config{Endpoint: p.place(), Access: access, Now: time.Now})
 	if err != nil {
 		p.Fatal(err)
 	}

@@ -141,7 +141,7 @@ func (s *Secondary) Holds(ctx context.Context, zone dnsname.Name, want rr.Sets) 
 // Renew has the secondary transfer the whole zone, whatever it has.
 func (s *Secondary) Renew(ctx context.Context, zone dnsname.Name) error {
 	if err := s.call(ctx, func(sidecar *bindcar.Client) error {
-		return sidecar.Tell(ctx, "retransfer", text(zone))
+		return sidecar.Command(ctx, "retransfer", text(zone))
 	}); err != nil {
 		return fmt.Errorf("having %s transfer zone %s anew: %w", s.title(), zone, err)
 	}
@@ -159,7 +159,7 @@ func (s *Secondary) CatchUp(ctx context.Context, zone dnsname.Name, serial uint3
 		return false, err
 	}
 	if err := s.call(ctx, func(sidecar *bindcar.Client) error {
-		return sidecar.Tell(ctx, "refresh",
+		return sidecar.Command(ctx, "refresh",
 			text(zone))
 	}); err != nil {
 		return false, fmt.Errorf("having %s ask for zone %s: %w", s.title(), zone, err)

@@ -15,7 +15,7 @@ import (
 
 func (p *testPod) secondary(access Access) *Secondary {
 	p.Helper()
-	s, err := NewSecondary(Config{Place: p.place(), Access: access, Now: time.Now})
+	s, err := NewSecondary(Config{Endpoint: p.place(), Access: access, Now: time.Now})
 	if err != nil {
 		p.Fatal(err)
 	}

@@ -26,9 +26,9 @@ func (p *pod) stillThere(ctx context.Context, err error) error {
 	if !errors.Is(err, backend.ErrNotAuthorised) {
 		return err
 	}
-	if gone := p.access.Holds(ctx, p.place); gone != nil {
+	if gone := p.access.Holds(ctx, p.endpoint); gone != nil {
 		return &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("%s is not at %s any more: %w", p.title(),
-			p.place.DNS, gone)}
+			p.endpoint.DNS, gone)}
 	}
 	return err
 }

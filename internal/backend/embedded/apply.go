@@ -136,7 +136,7 @@ func (s *Server) serve(name dnsname.Name) {
 			}
 		}
 	}
-	defer s.note(name)
+	defer s.recordChange(name)
 	c := s.catalogue.Load()
 	was := c.Zone(name)
 	switch {
@@ -147,18 +147,18 @@ func (s *Server) serve(name dnsname.Name) {
 		return
 	}
 	s.catalogue.Store(c.With(best))
-	s.tell(name)
+	s.notify(name)
 }
 
-// tell tells the followers of a zone that it has changed. mu is held.
-func (s *Server) tell(name dnsname.Name) {
+// notify notifies the followers of a zone that it has changed. mu is held.
+func (s *Server) notify(name dnsname.Name) {
 	if !s.Opened() {
 		return // they could not have it yet
 	}
 	for _, g := range s.groups {
 		if g.has(name) {
 			for _, d := range g.policy.destinations {
-				s.notifier.tell(name, d)
+				s.notifier.enqueue(name, d)
 			}
 		}
 	}

@@ -63,8 +63,8 @@ const (
 	notifyTries  = 8
 )
 
-// tell notes that a zone has changed.
-func (o *notifier) tell(zone dnsname.Name, d destination) {
+// enqueue has a destination notified that a zone has changed.
+func (o *notifier) enqueue(zone dnsname.Name, d destination) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {

@@ -62,10 +62,10 @@ func (g *Group) greet(before []destination) {
 			continue
 		}
 		for zone := range g.zones {
-			g.server.notifier.tell(zone, d)
+			g.server.notifier.enqueue(zone, d)
 		}
 		if z := g.members.zone; z != nil {
-			g.server.notifier.tell(z.name, d)
+			g.server.notifier.enqueue(z.name, d)
 		}
 	}
 }

@@ -109,7 +109,7 @@ func (s *Server) Open() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.replicas.offered = true
-	s.tellAll()
+	s.notifyAll()
 }
 
 // Follow says that this server does not lead: what others have of it is not the newest. It goes on answering if it did.
@@ -130,26 +130,26 @@ func (s *Server) Ready() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tellAll()
+	s.notifyAll()
 }
 
 // Opened reports whether the server answers. One with Options.Closed does not before Open or Ready.
 func (s *Server) Opened() bool { return s.opened.Load() }
 
-// tellAll tells whoever follows of all zones, which changed before they could be asked for. mu is held.
-func (s *Server) tellAll() {
+// notifyAll notifies the followers of all zones, which changed before they could be asked for. mu is held.
+func (s *Server) notifyAll() {
 	for _, g := range s.groups {
 		for name := range g.zones {
-			s.tell(name)
+			s.notify(name)
 		}
 		if z := g.members.zone; z != nil {
-			s.tell(z.name)
+			s.notify(z.name)
 		}
 	}
 }
 
-// note remembers that groups may have another version of a zone, or have it no more. Server.mu is held.
-func (s *Server) note(zone dnsname.Name) {
+// recordChange records that groups may have another version of a zone, or have it no more. Server.mu is held.
+func (s *Server) recordChange(zone dnsname.Name) {
 	r := &s.replicas
 	if r.key == nil {
 		return
