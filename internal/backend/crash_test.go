@@ -125,7 +125,7 @@ func (w *world) client(i int, l *life) backend.Backend {
 // settled stores, a while later, that no serial after the label was served.
 func (w *world) settled(f *backend.Feed, l *luck) {
 	seen := w.store.Raised("zone")
-	label, ok := f.Settle()
+	label, ok := f.ReleaseSerials()
 	if !ok {
 		return
 	}

@@ -187,7 +187,7 @@ func (e *Engine) Withdraw(key TargetKey, name string) bool {
 		return false
 	}
 	t.attachments[name].leaving = true
-	t.markAll()
+	t.markAllDirty()
 	e.wake(t, wakeForce)
 	return true
 }

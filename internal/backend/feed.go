@@ -134,7 +134,7 @@ func (f *Feed) Publish(c Content, changed []rr.Key) uint64 {
 		f.label.Seq = f.seq
 	}
 	for _, t := range f.holding() {
-		t.mark(changed, c.Sets.Len())
+		t.markDirty(changed, c.Sets.Len())
 		e.wake(t, wakeWant)
 	}
 	return f.seq

@@ -97,10 +97,10 @@ func (t *target) giveBack(j *job) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if j.all {
-		t.markAll()
+		t.markAllDirty()
 		return
 	}
-	t.mark(j.keys, j.content.Sets.Len())
+	t.markDirty(j.keys, j.content.Sets.Len())
 }
 
 // writesSOA reports whether the job's SOA, with the serial of the feed, goes to the target.

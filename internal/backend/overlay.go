@@ -160,7 +160,7 @@ func (f *Feed) assert(keys []rr.Key) {
 		}
 		f.engine.wake(t, wakeWant)
 		if beneath := t.other(); beneath != nil && len(keys) > 0 {
-			beneath.mark(keys, f.want.Sets.Len())
+			beneath.markDirty(keys, f.want.Sets.Len())
 			f.engine.wake(beneath, wakeWant)
 		}
 	}

@@ -59,8 +59,8 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// told is what an attachment knows already, so that it hears only news.
-type told struct {
+// reported is what an attachment was told last, so that it hears only news.
+type reported struct {
 	seq                 uint64
 	serial              uint32
 	class               ErrorClass

@@ -26,7 +26,7 @@ func (t *target) run() {
 		t.finish()
 		return
 	}
-	t.settle(&j, err)
+	t.conclude(&j, err)
 	if !t.atOnce() { // else it is no news
 		for _, r := range t.reports(&j) {
 			e.cfg.Report(r)
@@ -38,8 +38,8 @@ func (t *target) run() {
 	t.finish()
 }
 
-// settle notes how the run went.
-func (t *target) settle(j *job, err error) {
+// conclude records how the run went.
+func (t *target) conclude(j *job, err error) {
 	e, s := t.engine, &t.state
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -168,10 +168,10 @@ func (t *target) reports(j *job) []Report {
 	var news []Report
 	for name, a := range t.attachments {
 		r := t.report(j, a)
-		now := told{r.Seq, r.Serial, Class(r.Err), errorText(r.Err), t.state.refused.generation, t.state.diffGen,
+		now := reported{r.Seq, r.Serial, Class(r.Err), errorText(r.Err), t.state.refused.generation, t.state.diffGen,
 			r.Foreign, r.Withdrawn, r.Taken}
-		if a.fresh || now != a.told {
-			a.fresh, a.told = false, now
+		if a.fresh || now != a.reported {
+			a.fresh, a.reported = false, now
 			news = append(news, r)
 		}
 		if r.Withdrawn {

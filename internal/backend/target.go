@@ -75,12 +75,12 @@ type state struct {
 // attachment is an Attachment in use.
 type attachment struct {
 	Attachment
-	leaving bool // withdrawn
-	parting bool // and the run under way knows it
-	denied  bool // its credentials did not suffice
-	err     error
-	told    told
-	fresh   bool // heard nothing yet
+	leaving  bool // withdrawn
+	parting  bool // and the run under way knows it
+	denied   bool // its credentials did not suffice
+	err      error
+	reported reported
+	fresh    bool // heard nothing yet
 }
 
 func newTarget(e *Engine, at spot) *target {
@@ -121,14 +121,14 @@ func (t *target) attach(a Attachment) {
 	if n := a.Backend.Limits().Concurrency; n > 0 {
 		t.server.limit = n
 	}
-	t.markAll()
+	t.markAllDirty()
 }
 
 // detach forgets an attachment.
 func (t *target) detach(name string) {
 	t.unhook(t.attachments[name].Feed)
 	delete(t.attachments, name)
-	t.markAll()
+	t.markAllDirty()
 }
 
 func (t *target) unhook(f *Feed) {
@@ -194,13 +194,13 @@ func (t *target) holdingFeed() *Feed {
 // manyDirty is from how many dirty sets on, and from which part of the zone, comparing all is cheaper.
 const manyDirty, dirtyPart = 4096, 4
 
-// mark notes sets to compare; nil means any. The zone wants size sets.
-func (t *target) mark(keys []rr.Key, size int) {
+// markDirty adds sets to compare; nil means any. The zone wants size sets.
+func (t *target) markDirty(keys []rr.Key, size int) {
 	if t.all {
 		return
 	}
 	if !t.overlay && (keys == nil || len(t.dirty)+len(keys) > max(manyDirty, size/dirtyPart)) {
-		t.markAll()
+		t.markAllDirty()
 		return
 	}
 	if t.dirty == nil {
@@ -211,14 +211,14 @@ func (t *target) mark(keys []rr.Key, size int) {
 	}
 }
 
-// markAll has every set compared. An overlay compares none: it sends what it is told.
-func (t *target) markAll() {
+// markAllDirty has every set compared. An overlay compares none: it sends what it is given.
+func (t *target) markAllDirty() {
 	if !t.overlay {
 		t.all, t.dirty = true, nil
 	}
 }
 
-// dirtyKeys takes the sets that are marked. Engine.mu is held.
+// dirtyKeys takes the sets that are dirty. Engine.mu is held.
 func (t *target) dirtyKeys() []rr.Key {
 	keys := slices.Collect(maps.Keys(t.dirty))
 	t.all, t.dirty = false, nil

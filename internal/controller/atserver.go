@@ -71,7 +71,7 @@ func (d *Deliveries) Attached(server string, name dnsname.Name) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, z := range d.zones {
-		if l := z.lines[name]; l != nil {
+		if l := z.feeds[name]; l != nil {
 			for key := range l.at {
 				if key.target.Server == server {
 					return true
@@ -94,11 +94,11 @@ func (d *Deliveries) Refused(id zone.ID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	z := d.zones[id]
-	if z == nil || z.lines[z.snapshot.Name] == nil {
+	if z == nil || z.feeds[z.snapshot.Name] == nil {
 		return false
 	}
 	refused := false
-	for _, a := range z.lines[z.snapshot.Name].at {
+	for _, a := range z.feeds[z.snapshot.Name].at {
 		r := a.report
 		if r == nil || r.Seq > 0 || !declined(r.Err) {
 			return false
@@ -114,7 +114,7 @@ func (d *Deliveries) Restarted(server string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for id, z := range d.zones {
-		for _, l := range z.lines {
+		for _, l := range z.feeds {
 			for key, a := range l.at {
 				if key.target.Server != server {
 					continue
@@ -155,7 +155,7 @@ func (d *Deliveries) Abandon(id zone.ID) {
 	if z == nil {
 		return
 	}
-	for _, l := range z.lines {
+	for _, l := range z.feeds {
 		for key, a := range l.at {
 			if a.leaving {
 				d.engine.Detach(key.target, l.as(key.place))

@@ -14,7 +14,7 @@ func (d *Deliveries) Audit(id zone.ID) {
 	if z == nil || d.engine == nil {
 		return
 	}
-	for _, l := range z.lines {
+	for _, l := range z.feeds {
 		for key := range l.at {
 			d.engine.Audit(key.target)
 		}

@@ -19,9 +19,9 @@ type Core struct {
 	settled func(Settlement)
 	metrics *Metrics
 
-	mu      sync.RWMutex // guards what follows; only Run writes to it
-	world   *zone.World
-	telling chan struct{} // closed when settled has returned from the last step; nil: it has
+	mu        sync.RWMutex // guards what follows; only Run writes to it
+	world     *zone.World
+	reporting chan struct{} // closed when settled has returned from the last step; nil: it has
 
 	box  sync.Mutex
 	puts []put
@@ -45,27 +45,27 @@ const (
 
 // put is one change to the World.
 type put struct {
-	Touched
+	Input
 	apply func(*zone.World)
 }
 
 // A Settlement is one step of the World. View is valid only during the call.
 type Settlement struct {
-	Delta   zone.Delta
-	Touched []Touched // objects that were put or deleted, whether that changed anything or not
-	View    *zone.World
-	At      time.Time
+	Delta  zone.Delta
+	Inputs []Input // objects that were put or deleted, whether that changed anything or not
+	View   *zone.World
+	At     time.Time
 }
 
-// Touched is an object and what was put of it; the zero Version: it was deleted.
-type Touched struct {
+// An Input is an object and what was put of it; the zero Version: it was deleted.
+type Input struct {
 	ID      zone.ID
 	Version Version
 	Seen    time.Time // when it was put
 }
 
 // Gone reports whether the object was deleted.
-func (t Touched) Gone() bool { return t.Version == Version{} }
+func (t Input) Gone() bool { return t.Version == Version{} }
 
 // A Version is one spec of one object.
 type Version struct {
@@ -89,12 +89,12 @@ func NewCore(c CoreConfig) *Core {
 
 // PutZone hands a Zone, as a version of its object says, to the World; no put blocks.
 func (c *Core) PutZone(z zone.Zone, v Version) {
-	c.put(put{Touched{ID: z.ID, Version: v}, func(w *zone.World) { w.PutZone(z) }})
+	c.put(put{Input{ID: z.ID, Version: v}, func(w *zone.World) { w.PutZone(z) }})
 }
 
 // PutClaim hands a claim, as a version of its object says, to the World.
 func (c *Core) PutClaim(claim zone.Claim, v Version) {
-	c.put(put{Touched{ID: claim.ID, Version: v}, func(w *zone.World) { w.PutClaim(claim) }})
+	c.put(put{Input{ID: claim.ID, Version: v}, func(w *zone.World) { w.PutClaim(claim) }})
 }
 
 // PutGrants replaces what a Backend grants; none removes it.
@@ -104,17 +104,17 @@ func (c *Core) PutGrants(backend string, grants []zone.Grant) {
 
 // DeleteZone removes a Zone.
 func (c *Core) DeleteZone(id zone.ID) {
-	c.put(put{Touched{ID: id}, func(w *zone.World) { w.DeleteZone(id) }})
+	c.put(put{Input{ID: id}, func(w *zone.World) { w.DeleteZone(id) }})
 }
 
 // WithdrawZone removes a Zone whose object is being deleted and still there.
 func (c *Core) WithdrawZone(id zone.ID) {
-	c.put(put{Touched{ID: id}, func(w *zone.World) { w.WithdrawZone(id) }})
+	c.put(put{Input{ID: id}, func(w *zone.World) { w.WithdrawZone(id) }})
 }
 
 // DeleteClaim removes a claim.
 func (c *Core) DeleteClaim(id zone.ID) {
-	c.put(put{Touched{ID: id}, func(w *zone.World) { w.DeleteClaim(id) }})
+	c.put(put{Input{ID: id}, func(w *zone.World) { w.DeleteClaim(id) }})
 }
 
 func (c *Core) put(p put) {
@@ -139,7 +139,7 @@ func (c *Core) put(p put) {
 func (c *Core) Verdict(id zone.ID) (zone.Verdict, bool) {
 	for {
 		c.mu.RLock()
-		telling := c.telling
+		telling := c.reporting
 		v, ok := c.world.Verdict(id)
 		c.mu.RUnlock()
 		if telling == nil {
@@ -229,22 +229,22 @@ func (c *Core) take() []put {
 
 func (c *Core) step(puts []put) {
 	began := c.clock()
-	s := Settlement{Touched: make([]Touched, 0, len(puts)), View: c.world, At: began}
+	s := Settlement{Inputs: make([]Input, 0, len(puts)), View: c.world, At: began}
 	c.mu.Lock()
 	for _, p := range puts {
 		p.apply(c.world)
 		if !p.ID.IsZero() {
-			s.Touched = append(s.Touched, p.Touched)
+			s.Inputs = append(s.Inputs, p.Input)
 		}
 	}
 	s.Delta = c.world.Settle()
 	told := make(chan struct{})
-	c.telling = told
+	c.reporting = told
 	c.mu.Unlock()
 	c.metrics.settled(c.clock().Sub(began), len(puts))
 	c.settled(s)
 	c.mu.Lock()
-	c.telling = nil
+	c.reporting = nil
 	c.mu.Unlock()
 	close(told)
 }

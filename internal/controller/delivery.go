@@ -61,7 +61,7 @@ type Deliveries struct {
 	zones   map[zone.ID]*delivery
 	judged  bool               // the World has settled: before, no Zone is refused, it is only unknown
 	earlier map[zone.ID]Stored // what earlier runs have stored, until it is taken over
-	feeds   map[string]*line
+	feeds   map[string]*zoneFeed
 	opening opening
 	heirs   heirs
 
@@ -92,7 +92,7 @@ func NewDeliveries(c DeliveriesConfig) *Deliveries {
 		refreshSets: c.RefreshSets,
 		metrics:     c.Metrics,
 		onPlace:     func(string) {},
-		places:      map[string]*Place{}, zones: map[zone.ID]*delivery{}, feeds: map[string]*line{}, heirs: newHeirs(),
+		places:      map[string]*Place{}, zones: map[zone.ID]*delivery{}, feeds: map[string]*zoneFeed{}, heirs: newHeirs(),
 	}
 	d.queue = NewWriter(8, c.Log, d.sync)
 	return d
@@ -119,7 +119,7 @@ type delivery struct {
 	placed   bool // it has been delivered where it is wanted
 	snapshot zone.Snapshot
 	allowed  []string // Places that its grants allow
-	lines    map[dnsname.Name]*line
+	feeds    map[dnsname.Name]*zoneFeed
 	problem  string   // what keeps it from being withdrawn
 	lacks    *Outcome // the Backends that it is meant for and not delivered to
 	unhosted []string // those of them whose service does not have the zone
@@ -160,8 +160,8 @@ func (d *Deliveries) everyZone() {
 func (d *Deliveries) Mint(ctx context.Context, id zone.ID) error {
 	d.mu.Lock()
 	var feed *backend.Feed
-	if z := d.zones[id]; z != nil && z.lines[z.snapshot.Name] != nil {
-		feed = z.lines[z.snapshot.Name].feed
+	if z := d.zones[id]; z != nil && z.feeds[z.snapshot.Name] != nil {
+		feed = z.feeds[z.snapshot.Name].feed
 	}
 	d.mu.Unlock()
 	if feed == nil {
@@ -195,20 +195,20 @@ func (d *Deliveries) Settle(s Settlement) {
 		snapshot, accepted := s.View.Snapshot(delta.ID)
 		z := d.zones[delta.ID]
 		if z == nil {
-			z = &delivery{id: delta.ID, lines: map[dnsname.Name]*line{}}
+			z = &delivery{id: delta.ID, feeds: map[dnsname.Name]*zoneFeed{}}
 			d.zones[delta.ID] = z
 		}
 		moved := z.accepted != accepted || z.snapshot.Name != snapshot.Name || !z.known
 		d.heirs.note(z, accepted, snapshot.Name)
 		z.accepted, z.snapshot = accepted, snapshot
-		if l := z.lines[snapshot.Name]; accepted && l != nil && l.live && !moved {
+		if l := z.feeds[snapshot.Name]; accepted && l != nil && l.live && !moved {
 			l.publish(snapshot, changedKeys(delta))
 			if len(l.at) == 0 {
 				d.queue.Enqueue(delta.ID)
 			}
 			continue
 		}
-		if l := z.lines[snapshot.Name]; l != nil {
+		if l := z.feeds[snapshot.Name]; l != nil {
 			l.live = false // deliver publishes: by the time that it comes to it, the Zone may be as it was before
 		}
 		d.queue.Enqueue(delta.ID)
@@ -226,7 +226,7 @@ func (d *Deliveries) Settle(s Settlement) {
 // storedBefore returns what earlier runs have stored.
 func (d *Deliveries) storedBefore(s Settlement) map[zone.ID]Stored {
 	all := map[zone.ID]Stored{}
-	for _, o := range s.Touched {
+	for _, o := range s.Inputs {
 		if o.ID.Kind != zone.KindZone {
 			continue
 		}

@@ -44,7 +44,7 @@ func (e *Engine) owner(feed string) *Deliveries {
 	parts := e.parts
 	e.mu.Unlock()
 	for _, d := range parts {
-		if d.line(feed) != nil {
+		if d.feedOf(feed) != nil {
 			return d
 		}
 	}

@@ -27,14 +27,14 @@ type Fleets interface {
 	Fleet(cluster types.NamespacedName) (primaries []Server, trouble *Outcome)
 	// OnFleet has f told of each cluster whose Fleet has changed. f must not block. It is called before anything runs.
 	OnFleet(f func(cluster types.NamespacedName))
-	// Lodged says that a zone may be in other fleets now, or have another serial. It does not block.
-	Lodged(id zone.ID)
+	// Reassigned says that a zone may be in other fleets now, or have another serial. It does not block.
+	Reassigned(id zone.ID)
 	// Behind says which secondaries do not have a serial of a zone yet, nil if all have.
 	Behind(id zone.ID, serial uint32) *Outcome
 }
 
-// A Lodging says in which fleets a Zone is, or is about to be.
-type Lodging struct {
+// An Assignment says in which fleets a Zone is, or is about to be.
+type Assignment struct {
 	Zone    dnsname.Name
 	UID     types.UID
 	Since   time.Time // the age of the Zone
@@ -43,15 +43,15 @@ type Lodging struct {
 	Decided bool // it is known
 }
 
-// LodgingOf returns where a Zone is lodged.
-func (d *Deliveries) LodgingOf(id zone.ID) Lodging {
+// AssignmentOf returns the fleets that a Zone is assigned to.
+func (d *Deliveries) AssignmentOf(id zone.ID) Assignment {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	z := d.zones[id]
 	if z == nil {
-		return Lodging{Decided: d.judged && !d.regrant}
+		return Assignment{Decided: d.judged && !d.regrant}
 	}
-	out := Lodging{Zone: z.snapshot.Name, UID: z.uid, Since: z.created, Decided: d.judged && !d.regrant &&
+	out := Assignment{Zone: z.snapshot.Name, UID: z.uid, Since: z.created, Decided: d.judged && !d.regrant &&
 		(z.looked || !z.accepted)}
 	if l := z.current(); l != nil {
 		out.Fleets = z.fleets
@@ -79,8 +79,8 @@ func (d *Deliveries) Decided() bool {
 	return true
 }
 
-// Lodged returns the Zones that are, or are about to be, in fleets.
-func (d *Deliveries) Lodged() []zone.ID {
+// Assigned returns the Zones that are, or are about to be, in fleets.
+func (d *Deliveries) Assigned() []zone.ID {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var out []zone.ID

@@ -11,9 +11,10 @@ import (
 // namedOthers is how many objects a warning names before it counts.
 const namedOthers = 3
 
-// foretell puts a forecast about an object into sentences. Of objects in other namespaces it says how many: their
-// owners are told the rest. before is what was decided about the object as it is stored; the zero value: it is not.
-func foretell(id zone.ID, f zone.Forecast, before zone.Verdict) []string {
+// forecastWarnings puts a forecast about an object into sentences. Of objects in other namespaces it says how many:
+// their owners are told the rest. before is what was decided about the object as it is stored; the zero value: it is
+// not.
+func forecastWarnings(id zone.ID, f zone.Forecast, before zone.Verdict) []string {
 	var out []string
 	v := f.Verdict
 	switch {

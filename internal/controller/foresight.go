@@ -69,18 +69,18 @@ type Inquiry struct {
 	ID       zone.ID
 	Stored   bool          // it is there, with another spec
 	Missing  []zone.Reason // why it is refused when an object that it needs is not there
-	Foretell func(context.Context) (zone.Forecast, bool)
+	Forecast func(context.Context) (zone.Forecast, bool)
 }
 
 // Look says what would come of an object, if somebody can tell.
 func (f *Foresight) Look(ctx context.Context, q Inquiry) Findings {
-	forecast, ok := q.Foretell(ctx)
+	forecast, ok := q.Forecast(ctx)
 	if ok && !forecast.Verdict.Accepted && slices.Contains(q.Missing, forecast.Verdict.Reason) {
 		select {
 		case <-time.After(lag):
 		case <-ctx.Done():
 		}
-		forecast, ok = q.Foretell(ctx)
+		forecast, ok = q.Forecast(ctx)
 	}
 	if !ok {
 		return Findings{}
@@ -89,7 +89,7 @@ func (f *Foresight) Look(ctx context.Context, q Inquiry) Findings {
 	if q.Stored {
 		before, _ = f.Verdict(q.ID)
 	}
-	return Findings{Warnings: foretell(q.ID, forecast, before)}
+	return Findings{Warnings: forecastWarnings(q.ID, forecast, before)}
 }
 
 // A question is put to the World between two steps. It leaves the World as it is.

@@ -33,7 +33,7 @@ func (h *heirs) note(z *delivery, accepted bool, name dnsname.Name) {
 // attached there. It is looked at again when that is done. mu is held, and let go of while the store is asked.
 func (d *Deliveries) awaitsHeir(z *delivery) bool {
 	found := map[zone.ID]Stored{}
-	for name := range z.lines {
+	for name := range z.feeds {
 		if z.accepted && name == z.snapshot.Name {
 			continue // it stays: pinned Zones may have one name
 		}
@@ -69,7 +69,7 @@ func (d *Deliveries) awaitsHeir(z *delivery) bool {
 // moves reports whether the Zone has to leave another name itself: two that swap their names do not wait for each
 // other.
 func (z *delivery) moves() bool {
-	for name, l := range z.lines {
+	for name, l := range z.feeds {
 		if name != z.snapshot.Name && l.live {
 			return true
 		}
@@ -79,12 +79,12 @@ func (z *delivery) moves() bool {
 
 // leavesTo reports whether the Zone has something at a Place where its heir comes, and is not attached yet.
 func (z *delivery) leavesTo(heir *delivery, p *Place) bool {
-	l := z.lines[heir.snapshot.Name]
+	l := z.feeds[heir.snapshot.Name]
 	return l != nil && !p.Observe && l.hasYet(p) && len(p.at(l.name)) > 0 && !heir.attachedTo(p)
 }
 
-// hasYet reports whether the line has something at a Place that nothing has been said about to the engine.
-func (l *line) hasYet(p *Place) bool {
+// hasYet reports whether the feed has something at a Place that nothing has been said about to the engine.
+func (l *zoneFeed) hasYet(p *Place) bool {
 	for key, a := range l.at {
 		if key.place == p.Name && !a.leaving && !a.observe {
 			return true
@@ -95,12 +95,13 @@ func (l *line) hasYet(p *Place) bool {
 
 // attachedTo reports whether the Zone, under the name that it has now, is attached to all servers of a Place.
 func (z *delivery) attachedTo(p *Place) bool {
-	l := z.lines[z.snapshot.Name]
+	l := z.feeds[z.snapshot.Name]
 	if l == nil {
 		return false
 	}
 	for _, s := range p.at(l.name) {
-		if a := l.at[place{p.Name, backend.TargetKey{Server: s.Name, Zone: l.name, View: s.View}}]; a == nil || a.leaving {
+		key := attachmentKey{p.Name, backend.TargetKey{Server: s.Name, Zone: l.name, View: s.View}}
+		if a := l.at[key]; a == nil || a.leaving {
 			return false
 		}
 	}

@@ -60,7 +60,7 @@ func (d *Deliveries) lacking(z *delivery, wanted []*Place, refs []string) *Outco
 // reaches reports whether the Zone is delivered to a Place. One that cannot be used any
 // more may still be reached with what it was.
 func (z *delivery) reaches(p *Place) bool {
-	l := z.lines[z.snapshot.Name]
+	l := z.feeds[z.snapshot.Name]
 	if l == nil {
 		return false
 	}
@@ -72,8 +72,8 @@ func (z *delivery) reaches(p *Place) bool {
 	return false
 }
 
-// nowhere says why a line that should be delivered is delivered to no Backend.
-func (z *delivery) nowhere(l *line) Outcome {
+// nowhere says why a feed that should be delivered is delivered to no Backend.
+func (z *delivery) nowhere(l *zoneFeed) Outcome {
 	switch {
 	case z.lacks == nil:
 		return Not(ReasonNoBackend, fmt.Sprintf("No Backend serves %s; mark one as default, or name one in backendRefs.",
@@ -92,7 +92,7 @@ func (d *Deliveries) Unhosted(place string) bool {
 		if z.lacks != nil && slices.Contains(z.unhosted, place) {
 			return true
 		}
-		for _, l := range z.lines {
+		for _, l := range z.feeds {
 			for key, a := range l.at {
 				if key.place == place && a.report != nil && errors.Is(a.report.Err, backend.ErrNoZone) {
 					return true

@@ -14,7 +14,7 @@ func (d *Deliveries) Learn(id zone.ID, sets rr.Sets) {
 	if z == nil {
 		return
 	}
-	for name, l := range z.lines {
+	for name, l := range z.feeds {
 		written := l.written.Txn()
 		for set := range within(sets, name).All() {
 			l.enter(written, set)

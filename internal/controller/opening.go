@@ -100,7 +100,7 @@ func (d *Deliveries) underWay(z *delivery) bool {
 	if !z.looked || !z.placed && !d.opening.late {
 		return true
 	}
-	for _, l := range z.lines {
+	for _, l := range z.feeds {
 		for _, a := range l.at {
 			if a.volatile() && (a.report == nil || a.fails() && !d.opening.late) {
 				return true
@@ -122,10 +122,10 @@ func (a *attached) fails() bool {
 
 func (a *attached) volatile() bool { return a.client.Limits().Volatile }
 
-// SettleSerial gives back the serials that a Zone has not used, where a server forgets
-// which ones it served; see backend.Feed.Settle. It says whether such a server has the
+// ReleaseSerials gives back the serials that a Zone has not used, where a server forgets
+// which ones it served; see backend.Feed.ReleaseSerials. It says whether such a server has the
 // Zone at all.
-func (d *Deliveries) SettleSerial(id zone.ID) (label backend.Label, settled, forgets bool) {
+func (d *Deliveries) ReleaseSerials(id zone.ID) (label backend.Label, settled, forgets bool) {
 	d.mu.Lock()
 	var feed *backend.Feed
 	if z := d.zones[id]; z != nil {
@@ -141,6 +141,6 @@ func (d *Deliveries) SettleSerial(id zone.ID) (label backend.Label, settled, for
 	if feed == nil {
 		return backend.Label{}, false, false
 	}
-	label, settled = feed.Settle()
+	label, settled = feed.ReleaseSerials()
 	return label, settled, true
 }

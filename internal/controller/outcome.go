@@ -30,7 +30,7 @@ func (d *Deliveries) outcomeOf(id zone.ID) ZoneOutcome {
 	if z == nil {
 		return ZoneOutcome{Served: Not(ReasonPending, "The operator has not looked at it yet."), Leaving: true}
 	}
-	l := z.lines[z.snapshot.Name]
+	l := z.feeds[z.snapshot.Name]
 	out := ZoneOutcome{Leaving: !z.known || z.accepted && l == nil}
 	if z.accepted && l != nil {
 		out.Snapshot = z.snapshot
@@ -40,7 +40,7 @@ func (d *Deliveries) outcomeOf(id zone.ID) ZoneOutcome {
 		out.Confirmed = l.seq > 0 && l.done >= l.seq && len(l.owed) == 0
 		out.Lingering = lingering(l)
 	}
-	for _, other := range z.lines {
+	for _, other := range z.feeds {
 		out.Leaving = out.Leaving || other != l || !l.live
 		for _, a := range other.at {
 			out.Keeping = out.Keeping || a.keep
@@ -74,7 +74,7 @@ type PlaceOutcome struct {
 	Reason, Message string // why it is behind; "" when it is not
 }
 
-func lingering(l *line) []rr.Key {
+func lingering(l *zoneFeed) []rr.Key {
 	var out []rr.Key
 	for _, a := range l.at {
 		if a.report != nil {
@@ -86,7 +86,7 @@ func lingering(l *line) []rr.Key {
 
 func (d *Deliveries) placesOf(z *delivery) []PlaceOutcome {
 	var out []PlaceOutcome
-	for name, l := range z.lines {
+	for name, l := range z.feeds {
 		for key, a := range l.at {
 			p := PlaceOutcome{Delivered: Delivered{key.place, name}}
 			p.Serial = l.serialAt(a)
@@ -110,7 +110,7 @@ func (d *Deliveries) placesOf(z *delivery) []PlaceOutcome {
 
 // serialAt returns the serial whose content a server has confirmed, 0 if there is none. For one with serials of its own
 // it is the zone's, and stays the one before until it has the content of the next.
-func (l *line) serialAt(a *attached) uint32 {
+func (l *zoneFeed) serialAt(a *attached) uint32 {
 	switch label, ok := l.feed.Label(); {
 	case a.report == nil || a.report.Seq == 0:
 		return 0
@@ -124,7 +124,7 @@ func (l *line) serialAt(a *attached) uint32 {
 
 // owes says where a Backend stands that has what an earlier run published, and that
 // nobody has attached to since.
-func (d *Deliveries) owes(z *delivery, l *line, place string) PlaceOutcome {
+func (d *Deliveries) owes(z *delivery, l *zoneFeed, place string) PlaceOutcome {
 	p := PlaceOutcome{Delivered: Delivered{place, l.name}, Reason: ReasonWithdrawing, Message: z.problem}
 	if at := d.places[place]; l.live && at != nil && at.Problem != nil {
 		p.Reason, p.Message = ReasonBackendNotReady, at.Problem.Message
@@ -132,8 +132,8 @@ func (d *Deliveries) owes(z *delivery, l *line, place string) PlaceOutcome {
 	return p
 }
 
-// served sums up one line up to its newest content.
-func (d *Deliveries) served(z *delivery, l *line) Outcome {
+// served sums up one feed up to its newest content.
+func (d *Deliveries) served(z *delivery, l *zoneFeed) Outcome {
 	if l == nil || !l.live {
 		return z.withdrawing()
 	}
@@ -143,7 +143,7 @@ func (d *Deliveries) served(z *delivery, l *line) Outcome {
 // withdrawing says what a Zone that is not delivered any more, or not yet, waits for.
 func (z *delivery) withdrawing() Outcome {
 	message := z.problem
-	for _, l := range z.lines {
+	for _, l := range z.feeds {
 		for _, a := range l.at {
 			o := l.behind(a, 0)
 			if o != nil && a.leaving && (message == "" || o.Message < message) {
@@ -176,9 +176,9 @@ func (d *Deliveries) Reached(home, claim zone.ID, key rr.Key) Outcome {
 	return z.reached(l, seq, &key)
 }
 
-// reached sums up the attachments of a line: what is wrong with one of them, then
+// reached sums up the attachments of a feed: what is wrong with one of them, then
 // which Backends are lacking, then what is still on its way.
-func (z *delivery) reached(l *line, seq uint64, key *rr.Key) Outcome {
+func (z *delivery) reached(l *zoneFeed, seq uint64, key *rr.Key) Outcome {
 	if len(l.at) == 0 {
 		return z.nowhere(l)
 	}
@@ -232,7 +232,7 @@ func (o Outcome) worse(than Outcome) bool {
 }
 
 // behind says why an attachment has not confirmed the content up to seq, nil if it has.
-func (l *line) behind(a *attached, seq uint64) *Outcome {
+func (l *zoneFeed) behind(a *attached, seq uint64) *Outcome {
 	var o Outcome
 	switch r := a.report; {
 	case a.leaving && a.without != nil:

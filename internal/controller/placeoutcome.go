@@ -12,7 +12,7 @@ func (d *Deliveries) PlaceOutcome(name string) (zones int, trouble *Outcome) {
 	defer d.mu.Unlock()
 	for _, z := range d.zones {
 		there := false
-		for _, l := range z.lines {
+		for _, l := range z.feeds {
 			for key, a := range l.at {
 				if key.place != name {
 					continue
@@ -46,7 +46,7 @@ func (d *Deliveries) Unsure(name string) bool {
 		if z.accepted && !z.looked {
 			return true
 		}
-		for _, l := range z.lines {
+		for _, l := range z.feeds {
 			for key, a := range l.at {
 				if key.place == name && a.report == nil && !a.leaving {
 					return true

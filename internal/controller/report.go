@@ -17,7 +17,7 @@ func (d *Deliveries) hear(r backend.Report) {
 		d.mu.Unlock()
 		return
 	}
-	key := place{l.placeOf(r.Name), r.Target}
+	key := attachmentKey{l.placeOf(r.Name), r.Target}
 	a := l.at[key]
 	if a == nil {
 		d.mu.Unlock()
@@ -81,7 +81,7 @@ func changedRefusals(before, now map[rr.Key]backend.Refusal) []rr.Key {
 }
 
 // confirmable reports whether anybody is going to confirm what is published.
-func (l *line) confirmable() bool {
+func (l *zoneFeed) confirmable() bool {
 	for _, a := range l.at {
 		if !a.observe && !a.leaving {
 			return true
@@ -91,7 +91,7 @@ func (l *line) confirmable() bool {
 }
 
 // failing reports whether the last attempt at some place has failed.
-func (l *line) failing() bool {
+func (l *zoneFeed) failing() bool {
 	for _, a := range l.at {
 		if a.report != nil && a.report.Err != nil {
 			return true
@@ -101,7 +101,7 @@ func (l *line) failing() bool {
 }
 
 // confirm works out what is confirmed everywhere and returns the claims to be told.
-func (d *Deliveries) confirm(l *line) []zone.ID {
+func (d *Deliveries) confirm(l *zoneFeed) []zone.ID {
 	l.done = 0
 	if l.confirmable() {
 		l.done = l.seq
@@ -135,7 +135,7 @@ func (d *Deliveries) confirm(l *line) []zone.ID {
 }
 
 // track notes that a content was published now.
-func (d *Deliveries) track(l *line) {
+func (d *Deliveries) track(l *zoneFeed) {
 	if l.confirmable() && l.seq > l.done && (len(l.times) == 0 || l.times[len(l.times)-1].seq < l.seq) {
 		l.times = append(l.times, published{l.seq, d.clock()})
 	}
@@ -143,9 +143,9 @@ func (d *Deliveries) track(l *line) {
 
 // wait notes which claims wait for which content.
 func (d *Deliveries) wait(s Settlement) {
-	byLine := map[*line][]zone.ID{}
+	byLine := map[*zoneFeed][]zone.ID{}
 	var others []zone.ID
-	seen := make(map[zone.ID]bool, len(s.Touched)+len(s.Delta.Verdicts))
+	seen := make(map[zone.ID]bool, len(s.Inputs)+len(s.Delta.Verdicts))
 	look := func(id zone.ID) {
 		if seen[id] {
 			return
@@ -160,7 +160,7 @@ func (d *Deliveries) wait(s Settlement) {
 		}
 		others = append(others, id)
 	}
-	for _, o := range s.Touched {
+	for _, o := range s.Inputs {
 		look(o.ID)
 	}
 	for _, id := range s.Delta.Verdicts {

@@ -86,11 +86,11 @@ func TestServed(t *testing.T) {
 			"False BackendNotFound: Mend it."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := &line{name: parse(t, "example.org."), at: map[place]*attached{}}
+			l := &zoneFeed{name: parse(t, "example.org."), at: map[attachmentKey]*attached{}}
 			for name, a := range c.at {
 				there := *a
 				there.place, there.server = "Backend "+name, "srv"
-				l.at[place{name, backend.TargetKey{Server: "srv"}}] = &there
+				l.at[attachmentKey{name, backend.TargetKey{Server: "srv"}}] = &there
 			}
 			z := &delivery{lacks: c.lacks}
 			if got := show(z.reached(l, 5, &www)); got != c.want {

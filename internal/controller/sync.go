@@ -51,7 +51,7 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 			d.mu.Unlock()
 			return nil
 		}
-		z = &delivery{id: id, lines: map[dnsname.Name]*line{}}
+		z = &delivery{id: id, feeds: map[dnsname.Name]*zoneFeed{}}
 		d.zones[id] = z
 	}
 	if !exists {
@@ -84,7 +84,7 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 	z.uid, z.created, z.fleets = stored.UID, stored.Created, fleetsOf(wanted)
 	z.looked, z.placed = true, true
 	hold = d.holds(z, wanted)
-	l, live := z.lines[z.snapshot.Name], z.accepted && !stored.Deleting
+	l, live := z.feeds[z.snapshot.Name], z.accepted && !stored.Deleting
 	if z.lacks = nil; live {
 		z.lacks = d.lacking(z, wanted, stored.Refs)
 	}
@@ -122,7 +122,7 @@ func (d *Deliveries) rememberAll() {
 			continue
 		}
 		if d.zones[id] == nil {
-			d.zones[id] = &delivery{id: id, lines: map[dnsname.Name]*line{}}
+			d.zones[id] = &delivery{id: id, feeds: map[dnsname.Name]*zoneFeed{}}
 		}
 		d.remember(d.zones[id], was)
 	}
@@ -136,10 +136,10 @@ func (d *Deliveries) remember(z *delivery, stored Stored) {
 	}
 	z.known = true
 	for _, was := range stored.Delivered {
-		if z.lines[was.Zone] == nil {
-			d.addLine(z, was.Zone, stored)
+		if z.feeds[was.Zone] == nil {
+			d.addFeed(z, was.Zone, stored)
 		}
-		z.lines[was.Zone].owed = append(z.lines[was.Zone].owed, was.Place)
+		z.feeds[was.Zone].owed = append(z.feeds[was.Zone].owed, was.Place)
 	}
 }
 
@@ -151,7 +151,7 @@ func (d *Deliveries) holds(z *delivery, wanted []*Place) []Delivered {
 			out = append(out, Delivered{p.Name, z.snapshot.Name})
 		}
 	}
-	for name, l := range z.lines {
+	for name, l := range z.feeds {
 		for _, place := range l.owed {
 			out = append(out, Delivered{place, name})
 		}
@@ -168,7 +168,7 @@ func (d *Deliveries) holds(z *delivery, wanted []*Place) []Delivered {
 // stands returns where the Zone stays, under the name that it has now.
 func (z *delivery) stands() []Delivered {
 	var out []Delivered
-	if l := z.lines[z.snapshot.Name]; l != nil {
+	if l := z.feeds[z.snapshot.Name]; l != nil {
 		for key, a := range l.at {
 			if !a.leaving {
 				out = append(out, Delivered{key.place, l.name})
@@ -182,12 +182,12 @@ func (z *delivery) stands() []Delivered {
 type standing struct {
 	lacks       *Outcome
 	places      []Delivered
-	unconfirmed []place // servers that have confirmed nothing of it: claims may say why
+	unconfirmed []attachmentKey // servers that have confirmed nothing of it: claims may say why
 }
 
 func (z *delivery) standing() standing {
 	out := standing{lacks: z.lacks, places: z.stands()}
-	if l := z.lines[z.snapshot.Name]; l != nil {
+	if l := z.feeds[z.snapshot.Name]; l != nil {
 		for key, a := range l.at {
 			if !a.leaving && (a.report == nil || a.report.Seq == 0) {
 				out.unconfirmed = append(out.unconfirmed, key)
@@ -199,15 +199,15 @@ func (z *delivery) standing() standing {
 
 // differs reports whether claims have heard what is not so any more.
 func (z *delivery) differs(was standing) bool {
-	l := z.lines[z.snapshot.Name]
-	left := func(key place) bool { return l == nil || l.at[key] == nil }
+	l := z.feeds[z.snapshot.Name]
+	left := func(key attachmentKey) bool { return l == nil || l.at[key] == nil }
 	return !sameOutcome(was.lacks, z.lacks) || missing(was.places, z.stands()) ||
 		slices.ContainsFunc(was.unconfirmed, left)
 }
 
-// forget ends all lines of a Zone whose object is gone although nothing was withdrawn.
+// forget ends all feeds of a Zone whose object is gone although nothing was withdrawn.
 func (d *Deliveries) forget(z *delivery) {
-	for _, l := range z.lines {
+	for _, l := range z.feeds {
 		for key := range l.at {
 			d.letGo(l, key)
 		}

@@ -41,7 +41,7 @@ type Follower struct {
 }
 
 // Begin returns the span of a change that a step took in; nil: it is none, or nobody follows it.
-func (f *Follower) Begin(s Settlement, o Touched, now time.Time) trace.Span {
+func (f *Follower) Begin(s Settlement, o Input, now time.Time) trace.Span {
 	last, known := f.versions[o.ID]
 	if f.Tracer == nil || known && last == o.Version || o.Gone() && !known {
 		return nil
@@ -56,7 +56,7 @@ func (f *Follower) Begin(s Settlement, o Touched, now time.Time) trace.Span {
 	verdict, _ := s.View.Verdict(o.ID)
 	span := f.Change(o.ID, o.Seen, attribute.String("zonefold.verdict", string(verdict.Reason)), attribute.Bool(
 		"zonefold.deleted", o.Gone()))
-	f.Settled(span, s.At, now, attribute.Int("zonefold.objects", len(s.Touched)))
+	f.Settled(span, s.At, now, attribute.Int("zonefold.objects", len(s.Inputs)))
 	return span
 }
 
@@ -114,7 +114,7 @@ func (d *Deliveries) traceStep(s Settlement) {
 		return
 	}
 	now := d.clock()
-	for _, o := range s.Touched {
+	for _, o := range s.Inputs {
 		if span := d.follower.Begin(s, o, now); span != nil && !d.homeOf(s, o).follow(span) {
 			span.End(trace.WithTimestamp(now))
 		}
@@ -144,7 +144,7 @@ func (z *delivery) follow(span trace.Span) bool {
 
 // homeOf is the Zone that a change is for: what is deleted does not say it, but the step does if it changed one Zone
 // alone.
-func (d *Deliveries) homeOf(s Settlement, o Touched) *delivery {
+func (d *Deliveries) homeOf(s Settlement, o Input) *delivery {
 	v, _ := s.View.Verdict(o.ID)
 	switch {
 	case o.Gone() && len(s.Delta.Zones) == 1:
@@ -169,7 +169,7 @@ func (z *delivery) begin() {
 }
 
 // arrive ends what is served everywhere.
-func (l *line) arrive(now time.Time) {
+func (l *zoneFeed) arrive(now time.Time) {
 	n := 0
 	for n < len(l.traced) && l.traced[n].seq <= l.done {
 		l.traced[n].span.End(trace.WithTimestamp(now))
@@ -179,7 +179,7 @@ func (l *line) arrive(now time.Time) {
 }
 
 // end ends what nobody is going to serve any more.
-func (l *line) end(now time.Time) {
+func (l *zoneFeed) end(now time.Time) {
 	l.feed.End()
 	for _, t := range l.traced {
 		t.span.SetStatus(codes.Error, "the zone is not delivered any more")

@@ -22,9 +22,9 @@ func (p *Place) Stopped() bool {
 	return false
 }
 
-// equip gives an attachment the client that its server has now. Without credentials it keeps its place and sends
-// nothing: who takes them away means that. What is served there stays served.
-func (d *Deliveries) equip(l *line, key place, a *attached, p *Place) {
+// updateClient gives an attachment the client that its server has now. Without credentials the attachment stays and
+// sends nothing: who takes them away means that. What is served there stays served.
+func (d *Deliveries) updateClient(l *zoneFeed, key attachmentKey, a *attached, p *Place) {
 	if p.Stopped() {
 		if !sameOutcome(a.without, p.Problem) {
 			a.client, a.without = &withheld{a.client.Limits(), p.Problem.Message}, p.Problem

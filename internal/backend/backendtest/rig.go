@@ -88,7 +88,7 @@ func (r *rig) attachAs(a backend.Attachment) {
 // stop ends the engine, in order where a server forgets: what it has last served is stored then.
 func (r *rig) stop() {
 	if seen := r.store.Raised("team/zone"); r.limits.Volatile {
-		label, ok := r.feed.Settle()
+		label, ok := r.feed.ReleaseSerials()
 		if r.unsure = !ok; ok {
 			r.store.Settle("team/zone", label, seen)
 		}

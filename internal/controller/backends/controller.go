@@ -176,7 +176,7 @@ func (b *Controller) ofFleet(cluster types.NamespacedName) (names []string) {
 type followed struct {
 	object client.Object
 	look   func(any)
-	tell   func(any) // of a change that Backends do not depend on, such as one of a status; nil: nobody
+	notify func(any) // of a change that Backends do not depend on, such as one of a status; nil: nobody
 }
 
 // eachBackend calls look with the name of the Backend that an event is about.
@@ -200,8 +200,8 @@ func (s Source) follow(ctx context.Context, kinds []followed) ([]toolscache.Info
 				switch {
 				case relevant(before, after):
 					f.look(after)
-				case f.tell != nil:
-					f.tell(after)
+				case f.notify != nil:
+					f.notify(after)
 				}
 			},
 			DeleteFunc: f.look,
@@ -279,7 +279,7 @@ func (b *Controller) look(ctx context.Context, name string) {
 		b.Deliveries.DeletePlace(name)
 		b.Core.PutGrants(name, nil)
 		b.replace(name, nil)
-		b.retell(ctx, was, access{})
+		b.enqueueAll(ctx, was, access{})
 		return
 	case err != nil:
 		b.Log.Error("reading a Backend", "backend", name, "error", err)
@@ -310,7 +310,7 @@ func (b *Controller) look(ctx context.Context, name string) {
 	b.Deliveries.PutPlace(place)
 	b.Core.PutGrants(name, grants) // and with it a step of the World, which finds out what they allow
 	b.writer.Enqueue(id(name))
-	b.retell(ctx, was, k.access)
+	b.enqueueAll(ctx, was, k.access)
 }
 
 // grantsOf are what a Backend grants. Grants that cannot be read grant nothing, and close the Backend all the same.

@@ -46,8 +46,8 @@ func (b *Controller) access(ctx context.Context) access {
 	return all
 }
 
-// retell has every Backend told what one of them changed for all.
-func (b *Controller) retell(ctx context.Context, was, is access) {
+// enqueueAll enqueues every Backend after one of them has changed something for all.
+func (b *Controller) enqueueAll(ctx context.Context, was, is access) {
 	if was != is {
 		b.every(ctx, func(backend *v1alpha1.Backend) { b.writer.Enqueue(id(backend.Name)) })
 	}

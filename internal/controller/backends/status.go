@@ -59,7 +59,8 @@ func (b *Controller) write(ctx context.Context, id zone.ID) error {
 		}
 		return err
 	}
-	if trouble != nil && trouble.Reason != controller.ReasonPending && !told(backend.Status.Conditions, trouble.Reason) {
+	if trouble != nil && trouble.Reason != controller.ReasonPending &&
+		!hasReason(backend.Status.Conditions, trouble.Reason) {
 		b.Events.Eventf(&backend, nil, "Warning", trouble.Reason, controller.ConditionReady, "%s",
 			controller.Note(trouble.Message))
 	}
@@ -67,7 +68,7 @@ func (b *Controller) write(ctx context.Context, id zone.ID) error {
 	return &controller.Later{After: 5 * time.Second}
 }
 
-func told(conditions []metav1.Condition, reason string) bool {
+func hasReason(conditions []metav1.Condition, reason string) bool {
 	for _, c := range conditions {
 		if c.Type == controller.ConditionReady {
 			return c.Reason == reason

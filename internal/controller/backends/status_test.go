@@ -88,12 +88,12 @@ func TestWhoSeesAddressesOfNodesIsToldThatTransfersGoByThem(t *testing.T) {
 func TestAnEventIsMadeOnceForEachReason(t *testing.T) {
 	b := &v1alpha1.Backend{}
 	away := controller.Not(controller.ReasonUnavailable, "Server a.")
-	if told(nil, away.Reason) {
+	if hasReason(nil, away.Reason) {
 		t.Error("a Backend without a status has been told")
 	}
 	b.Status = status(b, findings{trouble: &away}, time.Time{})
-	if !told(b.Status.Conditions, controller.ReasonUnavailable) ||
-		told(b.Status.Conditions, controller.ReasonNotAuthorised) {
+	if !hasReason(b.Status.Conditions, controller.ReasonUnavailable) ||
+		hasReason(b.Status.Conditions, controller.ReasonNotAuthorised) {
 		t.Errorf("it is not known what was told: %+v", b.Status.Conditions)
 	}
 }

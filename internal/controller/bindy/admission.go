@@ -44,7 +44,7 @@ func (b *Controller) lookAtInstance(ctx context.Context, _, o client.Object) (f 
 	case trouble != nil:
 		f.Warnings = append(f.Warnings, dialect.Sentence("refused (%s): %s", trouble.Reason, trouble.Message))
 	default:
-		f.Warnings = dialect.Notes(p.Told(dialect.Describe(v1beta1.KindInstance, client.ObjectKeyFromObject(i))))
+		f.Warnings = dialect.Notes(p.CautionsForPeople(dialect.Describe(v1beta1.KindInstance, client.ObjectKeyFromObject(i))))
 	}
 	return f
 }
@@ -73,7 +73,7 @@ func (b *Controller) lookAtZone(ctx context.Context, old, o client.Object) contr
 	converted.Warnings = append(converted.Warnings, fleet.glueless(converted.ID, z.Spec.AddressTypes)...)
 	found := b.zones.foresight.Look(ctx, controller.Inquiry{
 		ID: converted.ID, Stored: old != nil,
-		Foretell: func(ctx context.Context) (zone.Forecast, bool) { return b.zones.foresight.Zone(ctx, converted) },
+		Forecast: func(ctx context.Context) (zone.Forecast, bool) { return b.zones.foresight.Zone(ctx, converted) },
 	})
 	if fleet.problem != "" {
 		found.Warnings = append(found.Warnings, dialect.Sentence("not served: %s", fleet.problem))
@@ -88,7 +88,7 @@ func (b *Controller) lookAtRecord(ctx context.Context, old, o client.Object) con
 	}
 	return b.zones.foresight.Look(ctx, controller.Inquiry{
 		ID: r.ID, Stored: old != nil, Missing: []zone.Reason{v1beta1.ReasonZoneNotFound, v1beta1.ReasonNotSelected},
-		Foretell: func(ctx context.Context) (zone.Forecast, bool) {
+		Forecast: func(ctx context.Context) (zone.Forecast, bool) {
 			b.zones.mu.Lock()
 			home := b.zones.homes.Foresee(r)
 			b.zones.mu.Unlock()

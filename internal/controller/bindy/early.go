@@ -28,7 +28,7 @@ func (z *Zones) guestsDecided() bool {
 	if all {
 		return true
 	}
-	guests := d.Lodged()
+	guests := d.Assigned()
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	for _, id := range guests {

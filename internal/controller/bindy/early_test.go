@@ -52,7 +52,7 @@ func newHosting(t *testing.T) *hosting {
 	h := &hosting{T: t, b: b, z: b.zones, world: zone.New(zone.Options{}), woken: make(chan client.ObjectKey, 100)}
 	h.hosted = controller.NewDeliveries(controller.DeliveriesConfig{
 		Store: guestStore{}, Clock: time.Now, Log: b.Log, Metrics: b.Metrics,
-		Changed: h.z.Lodged, Settled: func([]zone.ID) {}, Refresh: func(zone.ID) {}, RefreshSets: func(zone.ID, []rr.Key) {},
+		Changed: h.z.Reassigned, Settled: func([]zone.ID) {}, Refresh: func(zone.ID) {}, RefreshSets: func(zone.ID, []rr.Key) {},
 	})
 	h.z.Await("kubi.zone/v1alpha1")
 	h.z.Host(h.hosted)

@@ -74,8 +74,8 @@ func (z *Zones) Known(ctx context.Context) bool {
 	}
 }
 
-// Lodged implements controller.Fleets.
-func (z *Zones) Lodged(id zone.ID) { z.lodging.Enqueue(id) }
+// Reassigned implements controller.Fleets.
+func (z *Zones) Reassigned(id zone.ID) { z.lodging.Enqueue(id) }
 
 // Fleet implements controller.Fleets.
 func (z *Zones) Fleet(cluster types.NamespacedName) ([]controller.Server, *controller.Outcome) {
@@ -134,7 +134,7 @@ func (z *Zones) lodge(_ context.Context, id zone.ID) error {
 	if id.IsZero() {
 		return z.repeat()
 	}
-	now := z.hosted.Load().LodgingOf(id)
+	now := z.hosted.Load().AssignmentOf(id)
 	if !now.Decided {
 		return nil // it is told again
 	}
@@ -148,7 +148,7 @@ func (z *Zones) lodge(_ context.Context, id zone.ID) error {
 }
 
 // takeOver notes where a zone of another dialect is, and has done what follows from that.
-func (z *Zones) takeOver(id zone.ID, now controller.Lodging) {
+func (z *Zones) takeOver(id zone.ID, now controller.Assignment) {
 	z.mu.Lock()
 	before, known := z.lodgers[id]
 	after := lodger{zone: now.Zone, uid: now.UID, since: now.Since, serial: now.Serial, in: now.Fleets}

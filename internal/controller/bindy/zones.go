@@ -208,7 +208,7 @@ func (z *Zones) lookAtAll(ctx context.Context) bool {
 // settled hands one step of the World on.
 func (z *Zones) settled(s controller.Settlement) {
 	z.mu.Lock()
-	for _, o := range s.Touched {
+	for _, o := range s.Inputs {
 		if k := z.known[o.ID]; k != nil {
 			k.taken = o.Version
 		}
@@ -227,7 +227,7 @@ func (z *Zones) settled(s controller.Settlement) {
 		z.enqueue(delta.ID)
 	}
 	z.enqueueAll(s.Delta.Verdicts)
-	for _, o := range s.Touched { // a server that hangs reports nothing
+	for _, o := range s.Inputs { // a server that hangs reports nothing
 		if o.ID.Kind != v1beta1.KindZone {
 			z.records.EnqueueAfter(o.ID, grace)
 		}

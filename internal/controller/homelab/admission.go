@@ -80,7 +80,7 @@ func (r Reviews) lookAtClass(ctx context.Context, old, o client.Object) controll
 	converted := dialect.ConvertClass(c)
 	found := r.Foresight.Look(ctx, controller.Inquiry{
 		ID: converted.ID, Stored: old != nil,
-		Foretell: func(ctx context.Context) (zone.Forecast, bool) {
+		Forecast: func(ctx context.Context) (zone.Forecast, bool) {
 			f, ok := r.Foresight.Zone(ctx, converted)
 			f.Verdict.Message = "" // that it has the root of its own heap of names is no news
 			return f, ok
@@ -129,6 +129,6 @@ func (r Reviews) lookAtRecord(ctx context.Context, old, o client.Object) (found 
 	claim, _ := dialect.ConvertRecord(record)
 	return r.Foresight.Look(ctx, controller.Inquiry{
 		ID: claim.ID, Stored: stored, Missing: []zone.Reason{zone.ReferenceNotFound, zone.ParentNotAccepted},
-		Foretell: func(ctx context.Context) (zone.Forecast, bool) { return r.Foresight.Claim(ctx, claim) },
+		Forecast: func(ctx context.Context) (zone.Forecast, bool) { return r.Foresight.Claim(ctx, claim) },
 	})
 }

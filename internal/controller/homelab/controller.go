@@ -192,7 +192,7 @@ func (k *Controller) each(queue workqueue.TypedDelayingInterface[string], f func
 func (k *Controller) settled(s controller.Settlement) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, o := range s.Touched {
+	for _, o := range s.Inputs {
 		if r := k.records[o.ID]; r != nil {
 			r.settled = o.Version
 			k.trace(s, o, r)

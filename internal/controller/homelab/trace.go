@@ -7,7 +7,7 @@ import (
 )
 
 // trace begins to follow a change of a record, unless it is refused, which is told at once. k.mu is held.
-func (k *Controller) trace(s controller.Settlement, o controller.Touched, r *record) {
+func (k *Controller) trace(s controller.Settlement, o controller.Input, r *record) {
 	now := k.Clock.Now()
 	span := k.follower.Begin(s, o, now)
 	if span == nil {

@@ -19,7 +19,7 @@ func Examiners(f *controller.Foresight) []controller.Examiner {
 		switch o := o.(type) {
 		case *v1alpha1.Zone:
 			z := dialect.ConvertZone(o)
-			q.ID, q.Foretell = z.ID, func(ctx context.Context) (zone.Forecast, bool) {
+			q.ID, q.Forecast = z.ID, func(ctx context.Context) (zone.Forecast, bool) {
 				forecast, ok := f.Zone(ctx, z)
 				if f.Hosted(refs(o)) {
 					forecast.Verdict = forecast.Verdict.Hosted()
@@ -28,7 +28,7 @@ func Examiners(f *controller.Foresight) []controller.Examiner {
 			}
 		case *v1alpha1.Record:
 			c := dialect.ConvertRecord(o)
-			q.ID, q.Foretell = c.ID, func(ctx context.Context) (zone.Forecast, bool) { return f.Claim(ctx, c) }
+			q.ID, q.Forecast = c.ID, func(ctx context.Context) (zone.Forecast, bool) { return f.Claim(ctx, c) }
 		default:
 			return controller.Findings{}
 		}

@@ -30,15 +30,15 @@ func (s *store) Raise(ctx context.Context, id zone.ID, ceiling uint32) error {
 	return s.ceilings.Raise(ctx, id, ceiling)
 }
 
-// settle adds to the patch of a Zone's status, which is going to tell of a label, that no
+// releaseSerials adds to the patch of a Zone's status, which is going to tell of a label, that no
 // serial after it was used: a server that forgets what it served cannot say so itself.
 // It returns Later while that is not so.
-func (k *Controller) settle(id zone.ID, z *v1alpha1.Zone, label backend.Label, patch map[string]any) error {
+func (k *Controller) releaseSerials(id zone.ID, z *v1alpha1.Zone, label backend.Label, patch map[string]any) error {
 	stored := z.Status.SerialCeiling
 	if label.ID == "" || stored == nil || uint32(*stored) == label.Serial {
 		return nil
 	}
-	now, settled, forgets := k.Deliveries.SettleSerial(id)
+	now, settled, forgets := k.Deliveries.ReleaseSerials(id)
 	switch {
 	case !forgets:
 		return nil

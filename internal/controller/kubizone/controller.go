@@ -109,7 +109,7 @@ func New(c Config) *Controller {
 		deliveries.Behind = f.Behind
 		deliveries.Changed = func(id zone.ID) {
 			k.enqueue(id)
-			f.Lodged(id)
+			f.Reassigned(id)
 		}
 	}
 	k.Deliveries = controller.NewDeliveries(deliveries)
@@ -158,7 +158,7 @@ func (k *Controller) Run(ctx context.Context, ready func(context.Context) bool) 
 
 // settled hands one step of the World on.
 func (k *Controller) settled(s controller.Settlement) {
-	k.take(s.Touched)
+	k.take(s.Inputs)
 	k.Deliveries.Settle(s)
 	k.follow(s)
 	for _, id := range s.Delta.Verdicts {
@@ -167,7 +167,7 @@ func (k *Controller) settled(s controller.Settlement) {
 }
 
 // take notes what the verdicts are about from now on, before anybody writes them down.
-func (k *Controller) take(touched []controller.Touched) {
+func (k *Controller) take(touched []controller.Input) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, o := range touched {

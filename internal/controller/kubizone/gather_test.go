@@ -125,7 +125,7 @@ func TestOwnWritesAreRecognisedUnlessSomebodyWaitsForThem(t *testing.T) {
 		t.Error("of two writes of ours one is not")
 	}
 	k.wrote(id, at("13"))
-	k.take([]controller.Touched{{ID: id, Version: versionOf(at("8"))}})
+	k.take([]controller.Input{{ID: id, Version: versionOf(at("8"))}})
 	if !k.stale(id, at("8")) {
 		t.Error("the cache lags behind our own write, and nobody minds")
 	}

@@ -81,7 +81,7 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 	}
 	err := k.patchStatus(ctx, id, &r, patch)
 	if err == nil || apierrors.IsInvalid(err) {
-		k.tell(&r, r.Status.Conditions, status.Conditions)
+		k.recordEvents(&r, r.Status.Conditions, status.Conditions)
 	}
 	return k.unwritten(id, err)
 }
@@ -132,9 +132,9 @@ func ofOneRecord(c *metav1.Condition) bool {
 	return c != nil && (c.Reason == controller.ReasonRejected || c.Reason == string(zone.Occluded))
 }
 
-// tell makes events of what happened to an object: it was refused, it is accepted
+// recordEvents makes events of what happened to an object: it was refused, it is accepted
 // again, a Backend does not take it. That all is well from the start is no event.
-func (k *Controller) tell(o object, before, after []metav1.Condition) {
+func (k *Controller) recordEvents(o object, before, after []metav1.Condition) {
 	for _, kind := range []string{controller.ConditionAccepted, controller.ConditionServed} {
 		is, was := condition(after, kind), condition(before, kind)
 		if is == nil {

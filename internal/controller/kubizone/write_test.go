@@ -95,7 +95,7 @@ func TestWhatConcernsAZoneMakesNoEventOfEachRecord(t *testing.T) {
 		}
 		recorder := events.NewFakeRecorder(2)
 		k := &Controller{Config: Config{Events: recorder}}
-		k.tell(c.of, conditions(c.before), conditions(c.after))
+		k.recordEvents(c.of, conditions(c.before), conditions(c.after))
 		close(recorder.Events)
 		if got := <-recorder.Events; got != c.want {
 			t.Errorf("%s: the event is %q, want %q", c.sentence, got, c.want)

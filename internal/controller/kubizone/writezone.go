@@ -95,7 +95,7 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 	if len(patch) > 0 {
 		err := k.patchStatus(ctx, id, &z, patch)
 		if err == nil || apierrors.IsInvalid(err) {
-			k.tell(&z, z.Status.Conditions, status.Conditions)
+			k.recordEvents(&z, z.Status.Conditions, status.Conditions)
 		}
 		if err != nil {
 			return k.unwritten(id, err)
@@ -193,7 +193,7 @@ func (k *Controller) serials(id zone.ID, z *v1alpha1.Zone, out outcome, flushed 
 	if flushed {
 		label = out.Label
 	}
-	return k.settle(id, z, label, patch)
+	return k.releaseSerials(id, z, label, patch)
 }
 
 // labelled returns which content is written down, and its serial.

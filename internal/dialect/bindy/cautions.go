@@ -93,7 +93,7 @@ func Cautions(o Object, s Settings,
 		if err != nil || p == nil {
 			return nil // something else says so
 		}
-		return p.Told(Describe(v1beta1.KindInstance, keyOf(o)))
+		return p.CautionsForPeople(Describe(v1beta1.KindInstance, keyOf(o)))
 	}
 	return nil
 }
@@ -108,13 +108,13 @@ func fleetCautions(called, name string, spec *v1beta1.CommonSpec, s Settings) (o
 		if err != nil {
 			continue // something else says so
 		}
-		out = append(out, p.Told(fmt.Sprintf("Each %s of %s", role.Canonical(), called))...)
+		out = append(out, p.CautionsForPeople(fmt.Sprintf("Each %s of %s", role.Canonical(), called))...)
 	}
 	return out
 }
 
-// Told returns the cautions of a plan for people.
-func (p *Plan) Told(of string) (out []Caution) {
+// CautionsForPeople returns the cautions of a plan for people.
+func (p *Plan) CautionsForPeople(of string) (out []Caution) {
 	for _, c := range p.Cautions(of) {
 		out = append(out, Caution{c.Reason, Sentence("%s", c.Message)})
 	}

@@ -189,8 +189,9 @@ func (r *homeRecord) note(zones []*homeZone, reason zone.Reason, text func(strin
 	}
 }
 
-// settle decides anew who has the record, and tells the zones: now is one that may select it since, nil if none does.
-func (r *homeRecord) settle(s *homeSpace, now *homeZone) (news bool, zones []zone.ID) {
+// assign decides anew which zones have the record, and returns those that this changes: now is one that may select it
+// since, nil if none does.
+func (r *homeRecord) assign(s *homeSpace, now *homeZone) (news bool, zones []zone.ID) {
 	before := r.owner
 	news = r.decide(s)
 	tell := func(z *homeZone, by int) {

@@ -157,7 +157,7 @@ func (s *homeSpace) change(old, now *homeZone) Moved {
 		s.called[now.name] = withZone(s.called[now.name], now)
 	}
 	s.reselect(old, now, touched)
-	return s.settle(touched, now)
+	return s.assignAll(touched, now)
 }
 
 // reselect tells the records that the zones select, or did.
@@ -180,12 +180,12 @@ func (s *homeSpace) reselect(old, now *homeZone, touched map[*homeRecord]struct{
 	}
 }
 
-// settle decides anew about some records, now that there is a zone, or that one is gone.
-func (s *homeSpace) settle(touched map[*homeRecord]struct{}, now *homeZone) Moved {
+// assignAll decides anew about some records, now that there is a zone, or that one is gone.
+func (s *homeSpace) assignAll(touched map[*homeRecord]struct{}, now *homeZone) Moved {
 	var moved Moved
 	zones := map[zone.ID]struct{}{}
 	for r := range touched {
-		news, told := r.settle(s, now)
+		news, told := r.assign(s, now)
 		if news {
 			moved.Records = append(moved.Records, r.id)
 		}

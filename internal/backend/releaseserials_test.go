@@ -121,7 +121,7 @@ func TestASerialThatIsTakenUpIsStoredBeforeOthersServeIt(t *testing.T) {
 			t.Fatalf("serial %d after %d writes, want none and %d", soa.Serial, b.store.Writes(), uint32(theirs))
 		}
 		b.store.SetBroken(true)
-		f.Settle()
+		f.ReleaseSerials()
 		b.attachAllAt(f, 1, forgetful.Client(true))
 		b.pass(time.Minute)
 		if soa, _, there := forgetful.Truth(mustParse(zoneName)); there {
@@ -141,13 +141,13 @@ func TestASettledFeedStoresACeilingBeforeItsNextSerial(t *testing.T) {
 		m := backendtest.NewMemory(inProcess)
 		b := newBench(t, nil)
 		f := b.feed(zoneName)
-		if _, ok := f.Settle(); ok {
+		if _, ok := f.ReleaseSerials(); ok {
 			t.Error("a feed without content is settled")
 		}
 		f.Publish(version(0), nil)
 		b.attachAll(f, m.Client(true))
 		b.pass(time.Minute)
-		label, ok := f.Settle()
+		label, ok := f.ReleaseSerials()
 		if soa, _, _ := m.Truth(mustParse(zoneName)); !ok || label.Serial != soa.Serial {
 			t.Fatalf("settled at %v (%v), served is %d", label, ok, soa.Serial)
 		}
@@ -155,7 +155,7 @@ func TestASettledFeedStoresACeilingBeforeItsNextSerial(t *testing.T) {
 		b.store.SetBroken(true)
 		f.Publish(version(1), wwwKey)
 		b.pass(time.Second)
-		if _, ok := f.Settle(); ok {
+		if _, ok := f.ReleaseSerials(); ok {
 			t.Error("a feed whose content is not labelled yet is settled")
 		}
 		if soa, _, _ := m.Truth(mustParse(zoneName)); soa.Serial != label.Serial {

@@ -14,17 +14,17 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// A line is the delivery of a Zone under one name. A Zone has one that is live, and
+// A zoneFeed is the delivery of a Zone under one name. A Zone has one that is live, and
 // others only while they are withdrawn, after it was renamed.
-type line struct {
+type zoneFeed struct {
 	id      string // of the feed
 	zone    zone.ID
 	name    dnsname.Name
 	feed    *backend.Feed
 	live    bool
-	at      map[place]*attached
-	ending  map[place]struct{} // servers that get what is new, and that nobody waits for: see Server.Ending
-	owed    []string           // Places of an earlier run that nobody has attached to yet
+	at      map[attachmentKey]*attached
+	ending  map[attachmentKey]struct{} // servers that get what is new, and that nobody waits for: see Server.Ending
+	owed    []string                   // Places of an earlier run that nobody has attached to yet
 	written rr.Sets
 	entered bool    // something into written since it was last shared
 	sets    rr.Sets // the newest content
@@ -37,16 +37,16 @@ type line struct {
 	traced  []traced           // changes that are followed, by seq
 }
 
-// current returns the line under the name that the Zone has now, nil if it is not delivered.
-func (z *delivery) current() *line {
-	if l := z.lines[z.snapshot.Name]; l != nil && l.live {
+// current returns the feed under the name that the Zone has now, nil if it is not delivered.
+func (z *delivery) current() *zoneFeed {
+	if l := z.feeds[z.snapshot.Name]; l != nil && l.live {
 		return l
 	}
 	return nil
 }
 
-// place is one server of one Backend.
-type place struct {
+// An attachmentKey is one server of one Backend.
+type attachmentKey struct {
 	place  string
 	target backend.TargetKey
 }
@@ -80,9 +80,9 @@ type waiting struct {
 	claims []zone.ID
 }
 
-func (d *Deliveries) addLine(z *delivery, name dnsname.Name, stored Stored) *line {
-	l := &line{id: z.id.String() + " " + name.String(), zone: z.id, name: name, at: map[place]*attached{},
-		ending: map[place]struct{}{}, waits: map[zone.ID]uint64{}}
+func (d *Deliveries) addFeed(z *delivery, name dnsname.Name, stored Stored) *zoneFeed {
+	l := &zoneFeed{id: z.id.String() + " " + name.String(), zone: z.id, name: name, at: map[attachmentKey]*attached{},
+		ending: map[attachmentKey]struct{}{}, waits: map[zone.ID]uint64{}}
 	config := backend.FeedConfig{ID: l.id, Zone: name, Created: stored.Created, Serial: stored.Serial,
 		Ceiling: stored.Ceiling}
 	l.written = within(stored.Written(), name)
@@ -90,7 +90,7 @@ func (d *Deliveries) addLine(z *delivery, name dnsname.Name, stored Stored) *lin
 		config.Content = stored.Content
 	}
 	l.feed = d.engine.NewFeed(config)
-	z.lines[name], d.feeds[l.id] = l, l
+	z.feeds[name], d.feeds[l.id] = l, l
 	return l
 }
 
@@ -103,17 +103,17 @@ func within(sets rr.Sets, name dnsname.Name) rr.Sets {
 	return txn.Sets()
 }
 
-// deliver attaches the live line to the wanted Places and withdraws everything else. It returns the claims to be told:
+// deliver attaches the live feed to the wanted Places and withdraws everything else. It returns the claims to be told:
 // who they waited for may be there no more.
 func (d *Deliveries) deliver(z *delivery, wanted []*Place, stored Stored) []zone.ID {
 	z.problem = ""
 	live := z.accepted && !stored.Deleting
-	for name, l := range z.lines {
+	for name, l := range z.feeds {
 		if !live || name != z.snapshot.Name {
 			l.live = false
 			d.attach(z, l, nil)
 			if len(l.at)+len(l.owed) == 0 {
-				delete(z.lines, name)
+				delete(z.feeds, name)
 				delete(d.feeds, l.id)
 				l.end(d.clock())
 			}
@@ -122,9 +122,9 @@ func (d *Deliveries) deliver(z *delivery, wanted []*Place, stored Stored) []zone
 	if !live {
 		return nil
 	}
-	l := z.lines[z.snapshot.Name]
+	l := z.feeds[z.snapshot.Name]
 	if l == nil {
-		l = d.addLine(z, z.snapshot.Name, stored)
+		l = d.addFeed(z, z.snapshot.Name, stored)
 	}
 	d.attach(z, l, wanted)
 	if !l.live {
@@ -141,13 +141,13 @@ func (d *Deliveries) deliver(z *delivery, wanted []*Place, stored Stored) []zone
 	return d.confirm(l)
 }
 
-// attach makes the attachments of a line those of the wanted Places.
-func (d *Deliveries) attach(z *delivery, l *line, wanted []*Place) {
-	want := map[place]bool{}
+// attach makes the attachments of a feed those of the wanted Places.
+func (d *Deliveries) attach(z *delivery, l *zoneFeed, wanted []*Place) {
+	want := map[attachmentKey]bool{}
 	for _, p := range wanted {
 		servers := p.at(l.name)
 		for _, s := range servers {
-			key := place{p.Name, backend.TargetKey{Server: s.Name, Zone: l.name, View: s.View}}
+			key := attachmentKey{p.Name, backend.TargetKey{Server: s.Name, Zone: l.name, View: s.View}}
 			want[key] = true
 			d.attachTo(l, key, p, s)
 		}
@@ -159,7 +159,7 @@ func (d *Deliveries) attach(z *delivery, l *line, wanted []*Place) {
 	l.leaveUnnamed(d)
 	for _, name := range slices.Clone(l.owed) {
 		if !slices.Contains(wanted, d.places[name]) { // one that is wanted and cannot be used now has it still
-			d.settleDebt(z, l, name)
+			d.withdrawOwed(z, l, name)
 		}
 	}
 	for key, a := range l.at {
@@ -171,24 +171,24 @@ func (d *Deliveries) attach(z *delivery, l *line, wanted []*Place) {
 		case p != nil && p.Passing && !p.names(key.target):
 			d.letGo(l, key)
 		case p != nil && len(p.Servers) == 0 && slices.Contains(wanted, p):
-			d.equip(l, key, a, p) // The Backend cannot be used now; what is attached stays.
+			d.updateClient(l, key, a, p) // The Backend cannot be used now; what is attached stays.
 		case p == nil || a.observe || slices.Contains(wanted, p):
 			d.letGo(l, key) // The Backend is gone, or it has left this server: what is there stays there.
 		case a.leaving:
-			d.equip(l, key, a, p)
+			d.updateClient(l, key, a, p)
 		default:
 			a.leaving = true
 			if !d.engine.Withdraw(key.target, l.as(key.place)) {
 				d.letGo(l, key)
 				continue
 			}
-			d.equip(l, key, a, p)
+			d.updateClient(l, key, a, p)
 		}
 	}
 }
 
 // letGo ends an attachment and leaves what is there.
-func (d *Deliveries) letGo(l *line, key place) {
+func (d *Deliveries) letGo(l *zoneFeed, key attachmentKey) {
 	d.engine.Detach(key.target, l.as(key.place))
 	delete(l.at, key)
 	d.onPlace(key.place) // it has one Zone less
@@ -197,7 +197,7 @@ func (d *Deliveries) letGo(l *line, key place) {
 // leaveUnnamed gives up servers that their Backend does not name any more, while a zone is withdrawn from them: what is
 // there stays there, as where the zone is live. What was theirs is owed by the servers that the Backend names now,
 // which may be the same under a better address.
-func (l *line) leaveUnnamed(d *Deliveries) {
+func (l *zoneFeed) leaveUnnamed(d *Deliveries) {
 	for key, a := range l.at {
 		p := d.places[key.place]
 		if !a.leaving || p == nil || p.Problem != nil || len(p.Servers) == 0 || p.names(key.target) {
@@ -211,14 +211,14 @@ func (l *line) leaveUnnamed(d *Deliveries) {
 }
 
 // attachEnding has servers that are about to end get what is new, and lets go of those that have ended.
-func (d *Deliveries) attachEnding(l *line, wanted []*Place) {
-	serve := map[place]bool{}
+func (d *Deliveries) attachEnding(l *zoneFeed, wanted []*Place) {
+	serve := map[attachmentKey]bool{}
 	for _, p := range wanted {
 		for _, s := range p.Servers {
 			if !s.Ending {
 				continue
 			}
-			key := place{p.Name, backend.TargetKey{Server: s.Name, Zone: l.name, View: s.View}}
+			key := attachmentKey{p.Name, backend.TargetKey{Server: s.Name, Zone: l.name, View: s.View}}
 			serve[key] = true
 			if _, known := l.ending[key]; known {
 				continue
@@ -236,7 +236,7 @@ func (d *Deliveries) attachEnding(l *line, wanted []*Place) {
 	}
 }
 
-func (d *Deliveries) attachTo(l *line, key place, p *Place, s Server) {
+func (d *Deliveries) attachTo(l *zoneFeed, key attachmentKey, p *Place, s Server) {
 	a := l.at[key]
 	if a != nil && !a.leaving && a.client == s.Backend && a.observe == p.Observe && a.keep == p.Keep &&
 		a.audit == p.Audit {
@@ -249,10 +249,10 @@ func (d *Deliveries) attachTo(l *line, key place, p *Place, s Server) {
 }
 
 // as is the name of the attachment to a Place: several Zones of one name may be attached to one target.
-func (l *line) as(place string) string { return place + attachedFor + l.id }
+func (l *zoneFeed) as(place string) string { return place + attachedFor + l.id }
 
 // placeOf returns the Place of an attachment.
-func (l *line) placeOf(attachment string) string {
+func (l *zoneFeed) placeOf(attachment string) string {
 	return strings.TrimSuffix(attachment, attachedFor+l.id)
 }
 
@@ -260,15 +260,15 @@ const attachedFor = " for "
 
 // attachment hands over what is in the ledger, and not what other servers have: that was never recorded where none of
 // them keeps foreign sets.
-func (l *line) attachment(name string, a *attached) backend.Attachment {
+func (l *zoneFeed) attachment(name string, a *attached) backend.Attachment {
 	return backend.Attachment{
 		Name: l.as(name), Feed: l.feed, Backend: a.client, Kind: a.kind, Since: a.since,
 		Keep: a.keep, Written: l.written, Observe: a.observe, Audit: a.audit, Withdraw: a.leaving,
 	}
 }
 
-// settleDebt withdraws what an earlier run has left at a Place.
-func (d *Deliveries) settleDebt(z *delivery, l *line, name string) {
+// withdrawOwed withdraws what an earlier run has left at a Place.
+func (d *Deliveries) withdrawOwed(z *delivery, l *zoneFeed, name string) {
 	p := d.places[name]
 	switch {
 	case p == nil:
@@ -280,7 +280,7 @@ func (d *Deliveries) settleDebt(z *delivery, l *line, name string) {
 		return
 	default:
 		for _, s := range p.at(l.name) {
-			key := place{p.Name, backend.TargetKey{Server: s.Name, Zone: l.name, View: s.View}}
+			key := attachmentKey{p.Name, backend.TargetKey{Server: s.Name, Zone: l.name, View: s.View}}
 			d.attachTo(l, key, p, s)
 		}
 	}
@@ -289,7 +289,7 @@ func (d *Deliveries) settleDebt(z *delivery, l *line, name string) {
 
 // enter puts a set into a ledger. Where foreign sets are kept, the values tell which of
 // the zone's name servers are ours: those that were published before stay in it.
-func (l *line) enter(ledger *rr.SetsTxn, set rr.Set) {
+func (l *zoneFeed) enter(ledger *rr.SetsTxn, set rr.Set) {
 	if old, ok := ledger.Get(set.Key()); ok && set.Type == rr.TypeNS && set.Name == l.name {
 		set = rr.NewSet(set.Key(), set.TTL, append(slices.Clone(old.Data), set.Data...)...)
 	}
@@ -298,7 +298,7 @@ func (l *line) enter(ledger *rr.SetsTxn, set rr.Set) {
 
 // share has the ledger use the memory of the content, once every server has that and
 // nothing else of ours: but for name servers they are the same then.
-func (l *line) share() {
+func (l *zoneFeed) share() {
 	if !l.entered || l.done < l.seq || len(l.owed) > 0 {
 		return
 	}
@@ -314,14 +314,14 @@ func (l *line) share() {
 	l.written, l.entered = written.Sets(), false
 }
 
-func (l *line) publish(s zone.Snapshot, changed []rr.Key) {
+func (l *zoneFeed) publish(s zone.Snapshot, changed []rr.Key) {
 	l.sets = s.Sets
 	l.seq = l.feed.Publish(backend.Content{Sets: s.Sets, SOA: s.SOA, Hash: s.Hash}, changed)
 }
 
 // raise stores a ceiling.
 func (d *Deliveries) raise(ctx context.Context, feed string, ceiling uint32) error {
-	l := d.line(feed)
+	l := d.feedOf(feed)
 	if l == nil {
 		return fmt.Errorf("raising the ceiling of %s: %w", feed, errGone)
 	}
@@ -330,7 +330,7 @@ func (d *Deliveries) raise(ctx context.Context, feed string, ceiling uint32) err
 
 // record stores sets in the ledger.
 func (d *Deliveries) record(ctx context.Context, feed string, sets []rr.Set) error {
-	l := d.line(feed)
+	l := d.feedOf(feed)
 	if l == nil {
 		return fmt.Errorf("recording sets of %s: %w", feed, errGone)
 	}
@@ -346,7 +346,7 @@ func (d *Deliveries) record(ctx context.Context, feed string, sets []rr.Set) err
 
 var errGone = fmt.Errorf("the zone is not delivered any more")
 
-func (d *Deliveries) line(feed string) *line {
+func (d *Deliveries) feedOf(feed string) *zoneFeed {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.feeds[feed]

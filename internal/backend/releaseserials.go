@@ -2,13 +2,14 @@ package backend
 
 import "github.com/zonefold/zonefold/internal/rr"
 
-// Settle gives back the serials below the ceiling that nothing was labelled with, if the wanted content has the last
-// one that was used: the next change will store a new ceiling first. It returns false while something is under way.
+// ReleaseSerials gives back the serials below the ceiling that nothing was labelled with, if the wanted content has the
+// last one that was used: the next change will store a new ceiling first. It returns false while something is under
+// way.
 //
 // Whoever calls it stores the label together with its serial as the ceiling, unless Raise was called meanwhile. A later
 // run then knows that no serial after it was ever served, which a server that keeps nothing (Limits.Volatile) cannot
 // tell it: a restart changes nothing.
-func (f *Feed) Settle() (Label, bool) {
+func (f *Feed) ReleaseSerials() (Label, bool) {
 	f.engine.mu.Lock()
 	defer f.engine.mu.Unlock()
 	l := f.label
