@@ -116,7 +116,7 @@ func (b *Controller) applyAccount(ctx context.Context, v *visit) (bool, error) {
 		if what == ending {
 			return false, nil // its end is an event
 		}
-		if ok, err := b.noted(v, err); !ok {
+		if ok, err := b.addTrouble(v, err); !ok {
 			return false, err
 		}
 		if account == nil {

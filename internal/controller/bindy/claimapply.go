@@ -40,7 +40,7 @@ func (b *Controller) applyClaim(ctx context.Context, v *visit) (bool, error) {
 			"The API server refuses the claim that spec.storage asks for; what there is stays in use: %v.", err)})
 		return live.Name != "", nil
 	}
-	return b.noted(v, err)
+	return b.addTrouble(v, err)
 }
 
 // keep puts into a wanted claim what cannot be changed of the live one, and says which wishes are not met.

@@ -233,7 +233,7 @@ func (b *Controller) reportCluster(ctx context.Context, c *v1beta1.Bind9Cluster,
 		of: v1beta1.KindInstance, wanted: dialect.InstancesIn(&c.Spec.CommonSpec),
 		total: len(instances), ready: int(status.ReadyInstances), unready: unready,
 	})
-	rolls := func(i v1beta1.Bind9Instance) bool { return told(i.Status.Conditions, v1beta1.ReasonRollingOut) }
+	rolls := func(i v1beta1.Bind9Instance) bool { return hasReason(i.Status.Conditions, v1beta1.ReasonRollingOut) }
 	if ready.Status != metav1.ConditionTrue && len(troubles) == 0 && slices.ContainsFunc(instances, rolls) {
 		ready.Reason = v1beta1.ReasonRollingOut
 	}

@@ -71,7 +71,7 @@ func (b *Controller) removeLeftovers(ctx context.Context, v *visit) error {
 	p := v.plan
 	var live appsv1.Deployment
 	err := b.Client.Get(ctx, client.ObjectKeyFromObject(v.instance), &live)
-	if err != nil || v.kept || v.held != "" || !settled(&live) {
+	if err != nil || v.kept || v.held != "" || !rolledOut(&live) {
 		return client.IgnoreNotFound(err)
 	}
 	if p.ConfigMap() != dialect.ConfigName(v.instance.Name) {
@@ -193,7 +193,7 @@ func (b *Controller) members(ctx context.Context, v *visit,
 	for i := range deployments {
 		d := &deployments[i]
 		if d.Name == v.instance.Name {
-			self.settled, self.rolling, self.serves = settled(d), isRolling(d), d.Status.AvailableReplicas > 0
+			self.settled, self.rolling, self.serves = rolledOut(d), isRolling(d), d.Status.AvailableReplicas > 0
 			continue
 		}
 		var sibling v1beta1.Bind9Instance
@@ -205,7 +205,7 @@ func (b *Controller) members(ctx context.Context, v *visit,
 		if err != nil {
 			return self, nil, fmt.Errorf("reading Bind9Instance %s: %w", d.Name, err)
 		}
-		m := member{name: d.Name, settled: settled(d), rolling: isRolling(d), serves: d.Status.AvailableReplicas > 0}
+		m := member{name: d.Name, settled: rolledOut(d), rolling: isRolling(d), serves: d.Status.AvailableReplicas > 0}
 		if m.due, err = b.due(ctx, &sibling, d, v); err != nil {
 			return self, nil, err
 		}
@@ -230,7 +230,7 @@ func (b *Controller) due(ctx context.Context, sibling *v1beta1.Bind9Instance, li
 }
 
 // settled reports whether a Deployment has as many ready pods as it asks for, all of its template, and no other.
-func settled(d *appsv1.Deployment) bool {
+func rolledOut(d *appsv1.Deployment) bool {
 	wanted, s := ptr.Deref(d.Spec.Replicas, 1), d.Status
 	return s.ObservedGeneration >= d.Generation && s.Replicas == wanted && s.UpdatedReplicas == wanted &&
 		s.AvailableReplicas == wanted

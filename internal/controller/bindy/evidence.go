@@ -91,8 +91,8 @@ type change struct {
 	move          bind9.Move
 }
 
-// tellChange makes an event of what happened to keys.
-func (b *Controller) tellChange(t *keyTask, c change) {
+// reportChange makes an event of what happened to keys.
+func (b *Controller) reportChange(t *keyTask, c change) {
 	p := t.settings.Purpose
 	inUse, newest := dialect.KeyName(p, c.after.InUse), dialect.KeyName(p, c.after.Keys[len(c.after.Keys)-1].Name)
 	switch {

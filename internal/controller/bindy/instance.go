@@ -93,7 +93,7 @@ func (b *Controller) reconcileInstance(ctx context.Context, key client.ObjectKey
 func (b *Controller) reportVisit(ctx context.Context, v *visit) error {
 	err := b.reportInstance(ctx, v.instance, v)
 	if b.zones != nil && err == nil {
-		b.zones.noted(client.ObjectKeyFromObject(v.instance), v.zones)
+		b.zones.ledgerStored(client.ObjectKeyFromObject(v.instance), v.zones)
 	}
 	return err
 }
@@ -151,10 +151,10 @@ func (v *visit) again(after time.Duration) {
 // applyChild brings a child to what is wanted. What people have to put right is noted; the child is not as wanted then.
 func (b *Controller) applyChild(ctx context.Context, v *visit, child client.Object) (ok bool, err error) {
 	_, err = b.apply(ctx, v.instance, child)
-	return b.noted(v, err)
+	return b.addTrouble(v, err)
 }
 
-func (b *Controller) noted(v *visit, err error) (ok bool, _ error) {
+func (b *Controller) addTrouble(v *visit, err error) (ok bool, _ error) {
 	var notOwned *NotOwnedError
 	if errors.As(err, &notOwned) {
 		v.again(afterNotOwned) // what is somebody else's may not be watched
@@ -213,7 +213,7 @@ func (b *Controller) applyKeySecrets(ctx context.Context, v *visit) (bool, error
 	v.again(keys.after)
 	v.troubles = append(v.troubles, keys.troubles...)
 	if err != nil {
-		return b.noted(v, err)
+		return b.addTrouble(v, err)
 	}
 	if keys.missing || v.plan.Parent == nil || v.plan.Parent.Kind != v1beta1.KindCluster {
 		return !keys.missing, nil
@@ -238,7 +238,7 @@ func (b *Controller) hasTransferKeys(ctx context.Context, v *visit) (bool, error
 		return true, nil
 	case err == nil && secret.DeletionTimestamp.IsZero() &&
 		(metav1.GetControllerOf(secret) != nil || secret.Labels[v1beta1.PartOfLabel] != v1beta1.PartOfValue):
-		return b.noted(v, &NotOwnedError{Kind: "Secret", Key: key, Controller: metav1.GetControllerOf(secret)})
+		return b.addTrouble(v, &NotOwnedError{Kind: "Secret", Key: key, Controller: metav1.GetControllerOf(secret)})
 	}
 	v.held = dialect.Sentence("The Secret %s of Bind9Cluster %s is not there yet.", key.Name, v.plan.Cluster())
 	return false, nil

@@ -48,7 +48,7 @@ func isNews(i *v1beta1.Bind9Instance, parent client.Object, kind string) bool {
 	of := i.Status.ClusterRef
 	return !parent.GetDeletionTimestamp().IsZero() || of == nil || of.Kind != kind ||
 		i.Status.ObservedParentGeneration != parent.GetGeneration() ||
-		told(i.Status.Conditions, v1beta1.ReasonClusterNotFound)
+		hasReason(i.Status.Conditions, v1beta1.ReasonClusterNotFound)
 }
 
 // instanceOfPod is the instance whose selector finds a pod.

@@ -23,7 +23,7 @@ func (z *Zones) zonesOf(instance client.ObjectKey) []v1beta1.InstanceZone {
 	var out []v1beta1.InstanceZone
 	for id, fleet := range z.fleets {
 		if fleet.has(instance) && z.isFor(id, instance) {
-			if t, ok := z.tenant(id); ok {
+			if t, ok := z.servedZone(id); ok {
 				out = append(out, t.ref)
 			}
 		}
@@ -86,13 +86,13 @@ func (b *Controller) sweep(ctx context.Context, v *visit) []v1beta1.InstanceZone
 
 // foreign reports whether an entry is of a dialect that nobody can say anything about.
 func (z *Zones) foreign(i v1beta1.InstanceZone) bool {
-	return i.Kind != v1beta1.KindZone && i.APIVersion != z.hostedVersion
+	return i.Kind != v1beta1.KindZone && i.APIVersion != z.assignerVersion
 }
 
 // decided reports whether the zones that there are have been gathered.
 func (z *Zones) decided() bool {
 	_, sure := z.deliveries.AtServer("", func(zone.ID) bool { return false })
-	return sure && z.guestsDecided()
+	return sure && z.assignmentsDecided()
 }
 
 // callable are the pods whose sidecars may hold zones of the instance.
@@ -171,7 +171,7 @@ func (z *Zones) attached(instance client.ObjectKey, uid types.UID, name string) 
 	if p == nil || !p.primary || err != nil {
 		return false
 	}
-	d := z.hosted.Load()
+	d := z.assigner.Load()
 	return z.deliveries.Attached(p.server.Name, at) || d != nil && d.Attached(p.server.Name, at)
 }
 

@@ -184,7 +184,7 @@ func (b *Controller) turn(ctx context.Context, t *keyTask) (keyReport, error) {
 	}
 	b.notePublished(t, known, next, now)
 	if what != unchanged {
-		b.tellChange(t, change{made: live == nil, before: known.ring, after: next, move: step.Move})
+		b.reportChange(t, change{made: live == nil, before: known.ring, after: next, move: step.Move})
 	}
 	if said != nil {
 		report.troubles = said.troubles

@@ -46,7 +46,7 @@ func (e entry) isOf(o entry) bool {
 
 // others reports whether the ledger has another zone of the name, which a secondary may have yet. z.mu is held.
 func (z *Zones) others(f *follow) bool {
-	own, ok := z.tenant(f.zone)
+	own, ok := z.servedZone(f.zone)
 	h := z.hosts[f.pod.instance]
 	return ok && h != nil && slices.ContainsFunc(h.ledger.called[own.ref.ZoneName], func(e entry) bool {
 		return !e.isOf(entryOf(own.ref))
@@ -68,8 +68,8 @@ func (z *Zones) replaced(instance client.ObjectKey, name string) bool {
 	})
 }
 
-// noted takes over what the status of an instance says now, and wakes what has waited for it.
-func (z *Zones) noted(instance client.ObjectKey, zones []v1beta1.InstanceZone) {
+// ledgerStored takes over what the status of an instance says now, and wakes what has waited for it.
+func (z *Zones) ledgerStored(instance client.ObjectKey, zones []v1beta1.InstanceZone) {
 	now := ledgerOf(zones)
 	z.mu.Lock()
 	defer z.mu.Unlock()

@@ -15,7 +15,7 @@ func (z *Zones) visitConfirmed(id zone.ID) {
 	}
 	z.mu.Unlock()
 	for _, p := range made {
-		if z.hosted.Load().Has(id, p.server.Name) {
+		if z.assigner.Load().Has(id, p.server.Name) {
 			z.servers.Enqueue(followID(id, p.UID))
 		}
 	}

@@ -39,7 +39,7 @@ type podAccess struct {
 	node *bindNode
 }
 
-func (a podAccess) Holds(ctx context.Context, _ backendbind9.Place) error { return a.Pod.Holds(ctx) }
+func (a podAccess) Holds(ctx context.Context, _ backendbind9.Endpoint) error { return a.Pod.Holds(ctx) }
 
 func (a podAccess) Settings(zone dnsname.Name) backendbind9.Settings {
 	s := a.Pod.Settings(zone)
@@ -59,21 +59,21 @@ func (f wiredFollower) Follow(ctx context.Context, zone dnsname.Name, primaries 
 // realDNS makes the clients that the operator has.
 func (n *bindNode) realDNS() *DNS {
 	pool := all.NewPool(time.Now, nil)
-	place := func(p *Pod) backendbind9.Place {
-		return backendbind9.Place{ID: string(p.UID), Name: p.Title(), DNS: n.wire(p.address).String(), Sidecar: p.Sidecar}
+	place := func(p *Pod) backendbind9.Endpoint {
+		return backendbind9.Endpoint{ID: string(p.UID), Name: p.Title(), DNS: n.wire(p.address).String(), Sidecar: p.Sidecar}
 	}
 	return &DNS{
 		Clock: backend.SystemClock{},
 		Primary: func(p *Pod) (controller.Server, error) {
 			servers, err := pool.Connect(
-				all.Config{BIND9: &all.BIND9{Primaries: []all.Primary{{Place: place(p), Access: podAccess{p, n}}}}})
+				all.Config{BIND9: &all.BIND9{Primaries: []all.Primary{{Endpoint: place(p), Access: podAccess{p, n}}}}})
 			if err != nil {
 				return controller.Server{}, err
 			}
 			return controller.Server{Name: servers[0].Name, Backend: servers[0].Backend}, nil
 		},
 		Secondary: func(p *Pod) (Follower, error) {
-			c, err := backendbind9.NewSecondary(backendbind9.Config{Place: place(p), Access: podAccess{p, n}, Now: time.Now})
+			c, err := backendbind9.NewSecondary(backendbind9.Config{Endpoint: place(p), Access: podAccess{p, n}, Now: time.Now})
 			return wiredFollower{c, n}, err
 		},
 	}

@@ -63,7 +63,7 @@ func (z *Zones) writeRecord(ctx context.Context, id zone.ID) error {
 		return err
 	}
 	if ready.Status != metav1.ConditionTrue && ready.Reason != controller.ReasonPending &&
-		!told(r.Status.Conditions, ready.Reason) {
+		!hasReason(r.Status.Conditions, ready.Reason) {
 		z.b.warning(r.Object, ready.Reason, v1beta1.ConditionReady, ready.Message)
 	}
 	return nil

@@ -182,7 +182,7 @@ func TestH6AClusterIsReplacedOneServerAtATime(t *testing.T) {
 	s.patch(s.deployment(a, names[1]),
 		`{"spec":{"template":{"spec":{"containers":[{"name":"bind9","image":"mine"}]}},"replicas":3}}`)
 	s.eventually("what was held back is kept", func() string {
-		if d := s.deployment(a, names[1]); *d.Spec.Replicas != 1 || !settled(d) { // what is not settled takes no turn
+		if d := s.deployment(a, names[1]); *d.Spec.Replicas != 1 || !rolledOut(d) { // what is not settled takes no turn
 			return fmt.Sprint(*d.Spec.Replicas, d.Status)
 		}
 		return s.images(a, "zonefold/bind9:9.20", names[1])
@@ -255,7 +255,7 @@ func (r *rollOuts) see(d *appsv1.Deployment) {
 		}
 	}
 	r.templates[d.Name] = template
-	r.rolling[d.Name] = !settled(d)
+	r.rolling[d.Name] = !rolledOut(d)
 }
 
 func (r *rollOuts) order() string {

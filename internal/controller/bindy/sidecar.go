@@ -103,7 +103,7 @@ func (b *Controller) declare(ctx context.Context, s *dialect.Server,
 	})
 	for i, err := range errs {
 		if err == nil {
-			b.sidecars.told(instance, todo[i].UID, startsOf(&todo[i]))
+			b.sidecars.declare(instance, todo[i].UID, startsOf(&todo[i]))
 			continue
 		}
 		if errors.Is(err, errUndelivered) {
@@ -129,7 +129,7 @@ func (b *Controller) declareTo(ctx context.Context, instance client.ObjectKey, p
 		return err
 	}
 	if b.zones != nil {
-		b.zones.mayBeEarly(instance)
+		b.zones.addPending(instance)
 		zones, complete := b.zones.contentOf(instance, p.UID)
 		if !complete {
 			return errUndelivered
@@ -166,7 +166,7 @@ func (s *sidecars) forget(instance client.ObjectKey, pods []corev1.Pod) map[type
 	return out
 }
 
-func (s *sidecars) told(instance client.ObjectKey, pod types.UID, restarts int32) {
+func (s *sidecars) declare(instance client.ObjectKey, pod types.UID, restarts int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.declared[instance] == nil {

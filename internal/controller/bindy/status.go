@@ -119,8 +119,8 @@ func (b *Controller) setFinalizer(ctx context.Context, object client.Object, fin
 	return nil
 }
 
-// told reports whether a condition Ready says this reason already, so that an event would be a repetition.
-func told(conditions []metav1.Condition, reason string) bool {
+// hasReason reports whether a condition Ready has this reason already, so that an event would be a repetition.
+func hasReason(conditions []metav1.Condition, reason string) bool {
 	c := meta.FindStatusCondition(conditions, v1beta1.ConditionReady)
 	return c != nil && c.Reason == reason
 }
@@ -145,7 +145,7 @@ func (b *Controller) warning(o client.Object, reason, action, note string) {
 // way out.
 func (b *Controller) warnOf(o client.Object, before []metav1.Condition, troubles []dialect.Trouble,
 	ready controller.Outcome) {
-	if len(troubles) > 0 && ready.Reason != v1beta1.ReasonDeleting && !told(before, ready.Reason) {
+	if len(troubles) > 0 && ready.Reason != v1beta1.ReasonDeleting && !hasReason(before, ready.Reason) {
 		b.warning(o, ready.Reason, v1beta1.ConditionReady, ready.Message)
 	}
 }

@@ -62,7 +62,7 @@ func (z *Zones) atPrimary(pod *Pod, ids []zone.ID) (names []string, complete boo
 	for _, id := range ids {
 		wanted[id] = true
 	}
-	for _, d := range []*controller.Deliveries{z.deliveries, z.hosted.Load()} {
+	for _, d := range []*controller.Deliveries{z.deliveries, z.assigner.Load()} {
 		if d == nil {
 			continue
 		}

@@ -61,9 +61,9 @@ func (z *Zones) put(before, after any) {
 		if was, ok := old.(*v1beta1.Bind9Instance); !ok || chosenDifferently(was, o) {
 			z.allocateIn(o.Namespace)
 			if ok {
-				z.tellFleet(was)
+				z.fleetChanged(was)
 			}
-			z.tellFleet(o)
+			z.fleetChanged(o)
 		}
 	default:
 		z.putRecord(old, now)
@@ -82,7 +82,7 @@ func (z *Zones) drop(gone any) {
 		z.deliveries.Sync(id)
 	case *v1beta1.Bind9Instance:
 		z.allocateIn(o.Namespace)
-		z.tellFleet(o)
+		z.fleetChanged(o)
 	case client.Object:
 		z.removeRecord(o)
 	}
@@ -244,18 +244,18 @@ func (f fleetOf) has(instance client.ObjectKey) bool {
 
 // allocate finds out anew which instances have which zones.
 func (z *Zones) allocate() {
-	z.allocateThose(func(*v1beta1.DNSZone) bool { return true }, func(lodger) bool { return true })
+	z.allocateThose(func(*v1beta1.DNSZone) bool { return true }, func(assignment) bool { return true })
 }
 
 // allocateIn finds out anew which instances the zones have that may have instances of a namespace. Whatever happens to
 // these is no concern of other zones.
 func (z *Zones) allocateIn(namespace string) {
-	z.allocateThose(func(o *v1beta1.DNSZone) bool { return dialect.SelectsIn(o, namespace) }, func(l lodger) bool {
+	z.allocateThose(func(o *v1beta1.DNSZone) bool { return dialect.SelectsIn(o, namespace) }, func(l assignment) bool {
 		return slices.ContainsFunc(l.in, func(cluster types.NamespacedName) bool { return cluster.Namespace == namespace })
 	})
 }
 
-func (z *Zones) allocateThose(concerns func(*v1beta1.DNSZone) bool, lodges func(lodger) bool) {
+func (z *Zones) allocateThose(concerns func(*v1beta1.DNSZone) bool, lodges func(assignment) bool) {
 	z.allocating.Lock()
 	defer z.allocating.Unlock()
 	all, err := z.instances()
@@ -267,14 +267,14 @@ func (z *Zones) allocateThose(concerns func(*v1beta1.DNSZone) bool, lodges func(
 		}
 	}
 	var lodgers []zone.ID
-	for id, l := range z.lodgers {
+	for id, l := range z.assignments {
 		if lodges(l) {
 			lodgers = append(lodgers, id)
 		}
 	}
 	z.mu.Unlock()
 	for _, o := range zones {
-		if id := dialect.ZoneID(o.Namespace, o.Name); z.settle(id, fleetFor(o, all, err)) {
+		if id := dialect.ZoneID(o.Namespace, o.Name); z.setFleet(id, fleetFor(o, all, err)) {
 			z.mu.Lock()
 			z.putAgain(id)
 			z.mu.Unlock()
@@ -282,7 +282,7 @@ func (z *Zones) allocateThose(concerns func(*v1beta1.DNSZone) bool, lodges func(
 		}
 	}
 	for _, id := range lodgers {
-		z.findLodging(id)
+		z.locateAssignment(id)
 	}
 }
 
@@ -291,11 +291,11 @@ func (z *Zones) allocateZone(o *v1beta1.DNSZone) {
 	z.allocating.Lock()
 	defer z.allocating.Unlock()
 	all, err := z.instances()
-	z.settle(dialect.ZoneID(o.Namespace, o.Name), fleetFor(o, all, err))
+	z.setFleet(dialect.ZoneID(o.Namespace, o.Name), fleetFor(o, all, err))
 }
 
 // settle notes which instances have a zone, and reports whether these are others than before.
-func (z *Zones) settle(id zone.ID, fleet fleetOf) bool {
+func (z *Zones) setFleet(id zone.ID, fleet fleetOf) bool {
 	z.mu.Lock()
 	before := z.fleets[id]
 	fleet = z.withSigner(id, fleet)

@@ -33,7 +33,7 @@ func newNameIndex() nameIndex {
 // rename notes what a zone is called now, and returns who shares a name with it, or did, and is younger: to an older
 // one it does not matter what is below it, and there may be thousands. z.mu is held.
 func (z *Zones) rename(id zone.ID) (others []zone.ID) {
-	self, known := z.tenant(id)
+	self, known := z.servedZone(id)
 	now := ""
 	if _, ok := z.fleets[id]; ok && known {
 		now = self.ref.ZoneName
@@ -62,13 +62,13 @@ func (z *Zones) rename(id zone.ID) (others []zone.ID) {
 	}
 	sameAge := known && (!counted || was.Equal(self.since)) // an object of that name may have been made anew
 	return slices.DeleteFunc(others, func(o zone.ID) bool {
-		other, ok := z.tenant(o)
+		other, ok := z.servedZone(o)
 		return o == id || sameAge && ok && other.before(o, self, id)
 	})
 }
 
 // before reports whether a zone has a server rather than another one of its name.
-func (t tenant) before(id zone.ID, other tenant, otherID zone.ID) bool {
+func (t servedZone) before(id zone.ID, other servedZone, otherID zone.ID) bool {
 	return cmp.Or(t.since.Compare(other.since), strings.Compare(id.String(), otherID.String())) < 0
 }
 
@@ -89,12 +89,12 @@ func (z *Zones) judged(s controller.Settlement) (news []zone.ID) {
 
 // holderAt returns the zone that an instance has of all of a name, zero if there is none. z.mu is held.
 func (z *Zones) holderAt(instance client.ObjectKey, name string) (holder zone.ID) {
-	var best tenant
+	var best servedZone
 	for _, id := range z.names.called[name] {
 		if id.Kind == v1beta1.KindZone && !z.names.accepted[id] || !z.fleets[id].has(instance) {
 			continue
 		}
-		t, _ := z.tenant(id)
+		t, _ := z.servedZone(id)
 		if holder.IsZero() || t.before(id, best, holder) {
 			holder, best = id, t
 		}

@@ -16,7 +16,7 @@ import (
 func TestWhoIsToldOfAZoneOfTheSameName(t *testing.T) {
 	at := client.ObjectKey{Namespace: "dns", Name: "ns"}
 	z := &Zones{known: map[zone.ID]*known{}, fleets: map[zone.ID]fleetOf{}, names: newNameIndex(),
-		lodgers: map[zone.ID]lodger{}}
+		assignments: map[zone.ID]assignment{}}
 	put := func(object, name string, second int64) (zone.ID, []zone.ID) {
 		o := selecting("dns/"+object, name, second)
 		o.CreationTimestamp = metav1.Time{Time: time.Unix(second, 0)}

@@ -32,7 +32,7 @@ func TestWhatAPodHasLostIsForgotten(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f := &follow{zone: id, name: name, there: true, serial: 7, seen: 7, need: 3, whole: true, told: "x"}
+			f := &follow{zone: id, name: name, there: true, serial: 7, seen: 7, need: 3, whole: true, lastApplied: "x"}
 			z := &Zones{
 				follows: map[zone.ID]map[types.UID]*follow{id: {"p": f}},
 				servers: controller.NewWriter(1, slog.New(slog.DiscardHandler), func(context.Context, zone.ID) error {

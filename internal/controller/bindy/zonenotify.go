@@ -13,10 +13,10 @@ type Notifier interface {
 	Notify(ctx context.Context, zone dnsname.Name) error
 }
 
-// tell has the secondaries of a zone told of its newest content, once, through the first primary that was given it.
-// What is told meanwhile is told in one. Nothing depends on it: BIND tells them too, and they are asked until they have
+// notify has the secondaries of a zone notified of its newest content, once, through the first primary that has it.
+// Several changes make one message. Nothing depends on it: BIND notifies them too, and they are asked until they have
 // it.
-func (z *Zones) tell(ctx context.Context, id zone.ID) error {
+func (z *Zones) notify(ctx context.Context, id zone.ID) error {
 	server, serial, ok := z.deliveriesOf(id).Leading(id)
 	name, served, _ := z.nameOf(id)
 	z.mu.Lock()
@@ -30,7 +30,7 @@ func (z *Zones) tell(ctx context.Context, id zone.ID) error {
 			through = f.pod
 		}
 	}
-	again := z.told[id] == serial
+	again := z.notified[id] == serial
 	z.mu.Unlock()
 	if !ok || !served || again || through == nil || secondaries == 0 {
 		return nil
@@ -44,7 +44,7 @@ func (z *Zones) tell(ctx context.Context, id zone.ID) error {
 		return &controller.Later{After: wait}
 	}
 	z.mu.Lock()
-	z.told[id] = serial
+	z.notified[id] = serial
 	z.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, sidecarCall)
 	defer cancel()

@@ -213,7 +213,7 @@ func (z *Zones) forgetHost(key client.ObjectKey) {
 	before := z.hosts[key]
 	delete(z.hosts, key)
 	delete(z.due, key)
-	delete(z.early, key)
+	delete(z.pendingInstances, key)
 	z.mu.Unlock()
 	if before == nil {
 		return
@@ -296,7 +296,7 @@ func slim(s *dialect.Server) *dialect.Server {
 // restarted forgets what is known of a pod whose BIND has started anew.
 func (z *Zones) restarted(p *Pod) {
 	if p.primary {
-		for _, d := range []*controller.Deliveries{z.deliveries, z.hosted.Load()} {
+		for _, d := range []*controller.Deliveries{z.deliveries, z.assigner.Load()} {
 			if d != nil {
 				d.Restarted(p.server.Name)
 			}
@@ -406,7 +406,7 @@ func (z *Zones) putHost(i *v1beta1.Bind9Instance, before, now *host) {
 		before.transfer == now.transfer && slices.Equal(before.pods, now.pods) && slices.Equal(before.ending, now.ending) {
 		return
 	}
-	z.tellFleet(i)
+	z.fleetChanged(i)
 	if now.primary {
 		place := &controller.Place{Name: placeOf(key), Created: i.CreationTimestamp.Time, Noun: v1beta1.KindInstance,
 			Kind: "bind9", Passing: true, Servers: now.servers()}

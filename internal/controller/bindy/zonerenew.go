@@ -11,8 +11,8 @@ import (
 )
 
 // suspectDrifted has the secondaries of a zone transfer all of it once it is right again. A server counts serials too
-// when somebody else writes there: secondaries may have got from it under a serial what the other primaries have something
-// else under, and the differences to that (RFC 1995) would never put it right.
+// when somebody else writes there: secondaries may have got from it under a serial what the other primaries have
+// something else under, and the differences to that (RFC 1995) would never put it right.
 func (z *Zones) suspectDrifted(s controller.Drift) {
 	z.suspect(s.Zone)
 	z.visitServers(s.Zone)

@@ -78,30 +78,30 @@ type Zones struct {
 	notices *controller.Writer // to secondaries
 
 	// of the zones of another dialect; nil: there is none, or it has not begun
-	hosted        atomic.Pointer[controller.Deliveries]
-	hostedVersion string // of its API; "": there is none
-	lodging       *controller.Writer
-	looked        chan struct{} // closed when it is known which servers there are
+	assigner        atomic.Pointer[controller.Deliveries]
+	assignerVersion string // of its API; "": there is none
+	assignmentQueue *controller.Writer
+	looked          chan struct{} // closed when it is known which servers there are
 
 	allocating sync.Mutex // held, before mu, while it is found out which servers have a zone
 
-	mu      sync.Mutex
-	homes   *dialect.Homes
-	known   map[zone.ID]*known  // DNSZones and records
-	fleets  map[zone.ID]fleetOf // of DNSZones, and of lodgers
-	hosts   map[client.ObjectKey]*host
-	follows map[zone.ID]map[types.UID]*follow // of zones, by pod
-	told    map[zone.ID]uint32                // the serial that secondaries were told of last
-	names   nameIndex
-	due     map[client.ObjectKey]time.Time // when instances are, or were, looked at because of their zones
-	rush    time.Time                      // since when there has been a backlog; zero: there is none
-	lodgers map[zone.ID]lodger
-	// zones of the other dialect that lodge has taken over; nil: all that there were when it began
-	takenOver map[zone.ID]bool
-	early     map[client.ObjectKey]bool  // instances that were looked at before everything was known that matters to them
-	onFleet   func(types.NamespacedName) // nil: nobody asks
-	first     atomic.Bool                // the World has settled
-	wake      workqueue.TypedRateLimitingInterface[reconcile.Request]
+	mu           sync.Mutex
+	homes        *dialect.Homes
+	known        map[zone.ID]*known  // DNSZones and records
+	fleets       map[zone.ID]fleetOf // of DNSZones, and of assignments
+	hosts        map[client.ObjectKey]*host
+	follows      map[zone.ID]map[types.UID]*follow // of zones, by pod
+	notified     map[zone.ID]uint32                // the serial that secondaries were told of last
+	names        nameIndex
+	due          map[client.ObjectKey]time.Time // when instances are, or were, looked at because of their zones
+	backlogSince time.Time                      // since when there has been a backlog; zero: there is none
+	assignments  map[zone.ID]assignment
+	// zones of the other dialect that reconcileAssignment has taken over; nil: all that there were when it began
+	takenOver        map[zone.ID]bool
+	pendingInstances map[client.ObjectKey]bool  // looked at before everything was known that matters to them
+	onFleet          func(types.NamespacedName) // nil: nobody asks
+	first            atomic.Bool                // the World has settled
+	wake             workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
 // known is what is known of an object beyond the cache.
@@ -122,9 +122,9 @@ func newZones(b *Controller, d DNS) *Zones {
 	z := &Zones{
 		DNS: d, b: b, ceilings: b.newCeilings(), homes: dialect.NewHomes(), known: map[zone.ID]*known{},
 		fleets: map[zone.ID]fleetOf{},
-		hosts:  map[client.ObjectKey]*host{}, follows: map[zone.ID]map[types.UID]*follow{}, told: map[zone.ID]uint32{},
-		names: newNameIndex(), lodgers: map[zone.ID]lodger{}, takenOver: map[zone.ID]bool{},
-		early: map[client.ObjectKey]bool{}, looked: make(chan struct{}), due: map[client.ObjectKey]time.Time{},
+		hosts:  map[client.ObjectKey]*host{}, follows: map[zone.ID]map[types.UID]*follow{}, notified: map[zone.ID]uint32{},
+		names: newNameIndex(), assignments: map[zone.ID]assignment{}, takenOver: map[zone.ID]bool{},
+		pendingInstances: map[client.ObjectKey]bool{}, looked: make(chan struct{}), due: map[client.ObjectKey]time.Time{},
 	}
 	z.Patience = cmp.Or(z.Patience, time.Minute)
 	z.core = controller.NewCore(controller.CoreConfig{
@@ -142,14 +142,14 @@ func newZones(b *Controller, d DNS) *Zones {
 	z.records = controller.NewWriter(16, b.Log, z.writeRecord)
 	z.records.Busy = z.busy
 	z.servers = controller.NewWriter(8, b.Log, z.serve)
-	z.lodging = controller.NewWriter(2, b.Log, z.lodge)
-	z.notices = controller.NewWriter(4, b.Log, z.tell)
+	z.assignmentQueue = controller.NewWriter(2, b.Log, z.reconcileAssignment)
+	z.notices = controller.NewWriter(4, b.Log, z.notify)
 	return z
 }
 
 // writers are those of the Zones.
 func (z *Zones) writers() []*controller.Writer {
-	return []*controller.Writer{z.zones, z.records, z.servers, z.lodging, z.notices}
+	return []*controller.Writer{z.zones, z.records, z.servers, z.assignmentQueue, z.notices}
 }
 
 // end ends what New has begun.

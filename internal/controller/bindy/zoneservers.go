@@ -21,18 +21,18 @@ import (
 
 // A follow is what is known of a zone at one pod, beside what Deliveries know: how far a secondary is.
 type follow struct {
-	zone    zone.ID
-	pod     *Pod
-	name    dnsname.Name
-	writes  bool   // the server is a primary of the zone
-	there   bool   // the server has been told of the zone
-	serial  uint32 // that a secondary has confirmed; 0: none
-	need    uint64 // the content that was wanted when it came; 0: it is about to be looked at
-	whole   bool   // a secondary has had that, or a newer one
-	refused bool   // by all primaries
-	trouble string // why not, as a sentence
-	tries   int    // without success
-	told    string // the settings that the server has
+	zone        zone.ID
+	pod         *Pod
+	name        dnsname.Name
+	writes      bool   // the server is a primary of the zone
+	there       bool   // the server has been told of the zone
+	serial      uint32 // that a secondary has confirmed; 0: none
+	need        uint64 // the content that was wanted when it came; 0: it is about to be looked at
+	whole       bool   // a secondary has had that, or a newer one
+	refused     bool   // by all primaries
+	trouble     string // why not, as a sentence
+	tries       int    // without success
+	lastApplied string // the settings that the server has
 
 	suspectSince time.Time // since when its content is suspect, whatever its serial; zero: it is not
 	renewed      int       // how often it was told to transfer all because of that
@@ -80,7 +80,7 @@ func (z *Zones) visitServers(id zone.ID) {
 	z.notices.Enqueue(id)
 	if z.follows[id] = now; len(now) == 0 {
 		delete(z.follows, id)
-		delete(z.told, id)
+		delete(z.notified, id)
 	}
 }
 
@@ -225,7 +225,7 @@ func (z *Zones) configure(ctx context.Context, f *follow, name dnsname.Name) err
 	update, transfer, _ := f.pod.Keys()
 	now := fmt.Sprint(settings, update.Name, transfer.Name)
 	z.mu.Lock()
-	same := f.there && f.trouble == "" && f.name == name && f.told == now
+	same := f.there && f.trouble == "" && f.name == name && f.lastApplied == now
 	z.mu.Unlock()
 	if !same {
 		if _, err := c.Configure(ctx, name); err != nil {
@@ -236,7 +236,7 @@ func (z *Zones) configure(ctx context.Context, f *follow, name dnsname.Name) err
 		}
 		z.mu.Lock()
 		f.there, f.trouble, f.name, f.tries = true, "", name, 0
-		f.told = now
+		f.lastApplied = now
 		z.mu.Unlock()
 	}
 	if more, err := z.lookAtSignatures(ctx, f, name); more || err != nil {
@@ -253,7 +253,7 @@ func (z *Zones) follow(ctx context.Context, f *follow, name dnsname.Name, primar
 	_, transfer, _ := f.pod.Keys()
 	now := fmt.Sprint(primaries, transfer.Name)
 	z.mu.Lock()
-	told := f.there && f.name == name && f.told == now
+	told := f.there && f.name == name && f.lastApplied == now
 	z.mu.Unlock()
 	newest, wanted := z.newest(f.zone)
 	if wait := z.untilPrimary(f, newest); wait > 0 {
@@ -279,7 +279,7 @@ func (z *Zones) follow(ctx context.Context, f *follow, name dnsname.Name, primar
 			f.suspect(z.Clock.Now())
 		}
 		f.there, f.name = true, name
-		f.told = now
+		f.lastApplied = now
 		z.mu.Unlock()
 	}
 	has, wait := z.wantSerial(f, newest, wanted)

@@ -75,7 +75,7 @@ func (z *Zones) writeZone(ctx context.Context, id zone.ID) error {
 	if message := notAllowed(o, fleet); len(message) > 0 && !warned(o.Status.Conditions, message[0]) {
 		z.b.warning(o, v1beta1.ReasonNotAllowed, "Select", message[0].Message)
 	}
-	if ready.Status != metav1.ConditionTrue && !isProgress(ready.Reason) && !told(o.Status.Conditions, ready.Reason) {
+	if ready.Status != metav1.ConditionTrue && !isProgress(ready.Reason) && !hasReason(o.Status.Conditions, ready.Reason) {
 		z.b.warning(o, ready.Reason, v1beta1.ConditionReady, ready.Message)
 	}
 	return nil

@@ -124,11 +124,11 @@ func (z *Zones) claimed(id zone.ID, o *v1beta1.DNSZone, where []controller.Deliv
 	z.mu.Lock()
 	fleet := z.fleets[id]
 	z.mu.Unlock()
-	return z.instancesOf(o, fleet, names, func(key client.ObjectKey) instanceNews { return saidOf(o, key) })
+	return z.instancesOf(o, fleet, names, func(key client.ObjectKey) instanceNews { return newsIn(o, key) })
 }
 
-// saidOf is what the status of a zone says of an instance.
-func saidOf(o *v1beta1.DNSZone, key client.ObjectKey) instanceNews {
+// newsIn is what the status of a zone says of an instance.
+func newsIn(o *v1beta1.DNSZone, key client.ObjectKey) instanceNews {
 	for _, i := range o.Status.Bind9Instances {
 		if i.Namespace == key.Namespace && i.Name == key.Name && i.State != v1beta1.StateUnclaimed {
 			return instanceNews{state: i.State, serial: numberOf(i.Serial), message: i.Message}

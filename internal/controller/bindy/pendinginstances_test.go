@@ -33,7 +33,7 @@ type hosting struct {
 	woken  chan client.ObjectKey
 }
 
-// lodged is the Zone of the other dialect, whose store says that it is stored nowhere yet.
+// lodged is the assigned Zone of the other dialect, whose store says that it is stored nowhere yet.
 var lodged = zone.ID{Kind: zone.KindZone, Namespace: "x", Name: "guest"}
 
 type guestStore struct{}
@@ -52,7 +52,8 @@ func newHosting(t *testing.T) *hosting {
 	h := &hosting{T: t, b: b, z: b.zones, world: zone.New(zone.Options{}), woken: make(chan client.ObjectKey, 100)}
 	h.hosted = controller.NewDeliveries(controller.DeliveriesConfig{
 		Store: guestStore{}, Clock: time.Now, Log: b.Log, Metrics: b.Metrics,
-		Changed: h.z.Reassigned, Settled: func([]zone.ID) {}, Refresh: func(zone.ID) {}, RefreshSets: func(zone.ID, []rr.Key) {},
+		Changed: h.z.Reassigned, Settled: func([]zone.ID) {}, Refresh: func(zone.ID) {},
+		RefreshSets: func(zone.ID, []rr.Key) {},
 	})
 	h.z.Await("kubi.zone/v1alpha1")
 	h.z.Host(h.hosted)
@@ -165,7 +166,7 @@ func TestALookBeforeAnotherDialectHasDecidedIsRepeated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHosting(t)
-			h.run(h.z.lodging.Run)
+			h.run(h.z.assignmentQueue.Run)
 			h.z.mu.Lock()
 			h.z.hosts[aSecondary] = &host{pods: []*Pod{{UID: "pod", instance: aSecondary}}, ledger: ledgerOf(nil)}
 			h.z.mu.Unlock()

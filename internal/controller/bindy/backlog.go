@@ -45,11 +45,11 @@ func (z *Zones) wakeInstances(keys ...client.ObjectKey) {
 	}
 }
 
-// A rush is when so many zones are to be brought to servers at once that it takes a while. DNS goes first then:
-// statuses wait, but for no longer than maxRush, after which that is how things are.
+// With a backlog of so many zones on their way to servers it takes a while. DNS goes first then: statuses wait, but for
+// no longer than maxBacklog, after which that is how things are.
 const (
-	manyZones = 16
-	maxRush   = 30 * time.Second
+	manyZones  = 16
+	maxBacklog = 30 * time.Second
 )
 
 // backlog is how many zones are on their way to a server.
@@ -65,23 +65,23 @@ func (z *Zones) busy() bool {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	if !rushing {
-		z.rush = time.Time{}
-	} else if z.rush.IsZero() {
-		z.rush = now
+		z.backlogSince = time.Time{}
+	} else if z.backlogSince.IsZero() {
+		z.backlogSince = now
 	}
-	return rushing && now.Sub(z.rush) < maxRush
+	return rushing && now.Sub(z.backlogSince) < maxBacklog
 }
 
 // How long something may be on its way before that is worth a write: when it waits for its turn among others, longer.
 const (
-	grace     = 2 * time.Second
-	rushGrace = time.Minute
+	grace        = 2 * time.Second
+	backlogGrace = time.Minute
 )
 
 // isSoon reports whether what has been on its way since then is likely to be there soon.
 func (z *Zones) isSoon(since, now time.Time) bool {
 	took := now.Sub(since)
-	return took < grace || took < rushGrace && z.backlog() >= manyZones
+	return took < grace || took < backlogGrace && z.backlog() >= manyZones
 }
 
 // lookAgain is when to see whether something is still on its way. What arrives is told anyway, so that thousands need
@@ -99,7 +99,7 @@ const statusRest = time.Second / 2
 
 // rest is how long to wait before the status of a zone is written again.
 func (z *Zones) rest(id zone.ID, o *v1beta1.DNSZone, ready controller.Outcome) time.Duration {
-	if o.Status.ObservedGeneration != o.Generation || !told(o.Status.Conditions, ready.Reason) {
+	if o.Status.ObservedGeneration != o.Generation || !hasReason(o.Status.Conditions, ready.Reason) {
 		return 0
 	}
 	z.mu.Lock()
@@ -107,7 +107,7 @@ func (z *Zones) rest(id zone.ID, o *v1beta1.DNSZone, ready controller.Outcome) t
 	return z.know(id).written.Add(statusRest).Sub(z.Clock.Now())
 }
 
-// wrote notes that the status of a zone was just written.
+// wrote records that the status of a zone was just written.
 func (z *Zones) wrote(id zone.ID) {
 	z.mu.Lock()
 	defer z.mu.Unlock()

@@ -15,12 +15,12 @@ import (
 // zone at all, and nobody tells of it then.
 const decidedAgain = 100 * time.Millisecond
 
-// guestsDecided reports whether the other dialect, if there is one, has decided about all of its zones, and lodge has
-// taken them over.
-func (z *Zones) guestsDecided() bool {
-	d := z.hosted.Load()
+// assignmentsDecided reports whether the other dialect, if there is one, has decided about all of its zones, and
+// reconcileAssignment has taken them over.
+func (z *Zones) assignmentsDecided() bool {
+	d := z.assigner.Load()
 	if d == nil || !d.Decided() {
-		return z.hostedVersion == ""
+		return z.assignerVersion == ""
 	}
 	z.mu.Lock()
 	all := z.takenOver == nil
@@ -28,10 +28,10 @@ func (z *Zones) guestsDecided() bool {
 	if all {
 		return true
 	}
-	guests := d.Assigned()
+	assigned := d.Assigned()
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	for _, id := range guests {
+	for _, id := range assigned {
 		if !z.takenOver[id] {
 			return false
 		}
@@ -45,27 +45,27 @@ func (z *Zones) decidedFor(instance client.ObjectKey) bool {
 	if z.decided() {
 		return true
 	}
-	z.mayBeEarly(instance)
-	z.lodging.Enqueue(zone.ID{})
+	z.addPending(instance)
+	z.assignmentQueue.Enqueue(zone.ID{})
 	return false
 }
 
-// mayBeEarly says that an instance is looked at when a zone of another dialect may not be at all of its servers: the
+// addPending records that an instance is looked at when a zone of another dialect may not be at all of its servers: the
 // next news of one of those that it has is an event of its own. It is called before the look, which may not see what
 // comes meanwhile.
-func (z *Zones) mayBeEarly(instance client.ObjectKey) {
+func (z *Zones) addPending(instance client.ObjectKey) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	z.early[instance] = true
+	z.pendingInstances[instance] = true
 }
 
-// wakeEarly has those instances of a zone looked at again that may have been too early for it.
-func (z *Zones) wakeEarly(id zone.ID) {
+// wakePending has those instances of a zone looked at again that may have been looked at too early for it.
+func (z *Zones) wakePending(id zone.ID) {
 	var early []client.ObjectKey
 	z.mu.Lock()
 	for _, key := range z.fleets[id].all() {
-		if z.early[key] {
-			delete(z.early, key)
+		if z.pendingInstances[key] {
+			delete(z.pendingInstances, key)
 			early = append(early, key)
 		}
 	}
@@ -79,8 +79,8 @@ func (z *Zones) repeat() error {
 		return &controller.Later{After: decidedAgain}
 	}
 	z.mu.Lock()
-	early := slices.Collect(maps.Keys(z.early))
-	clear(z.early)
+	early := slices.Collect(maps.Keys(z.pendingInstances))
+	clear(z.pendingInstances)
 	z.mu.Unlock()
 	z.wakeInstances(early...)
 	return nil

@@ -94,7 +94,7 @@ func newPair(t *testing.T) *pair {
 func (p *pair) lodge() int {
 	p.Helper()
 	p.z.servers = controller.NewWriter(1, p.b.Log, p.z.serve) // with nothing in it
-	if err := p.z.lodge(p.Context(), lodged); err != nil {
+	if err := p.z.reconcileAssignment(p.Context(), lodged); err != nil {
 		p.Fatal(err)
 	}
 	return p.z.servers.Len()
@@ -162,7 +162,7 @@ func TestAZoneThatIsAboutToBeLodgedIsNotRemoved(t *testing.T) {
 	p := newPair(t)
 	i := instanceOfCluster(aPrimary, v1beta1.RolePrimary)
 	i.Status.Zones = []v1beta1.InstanceZone{{ZoneReference: v1beta1.ZoneReference{
-		APIVersion: p.z.hostedVersion, Kind: lodged.Kind, Namespace: lodged.Namespace, Name: lodged.Name,
+		APIVersion: p.z.assignerVersion, Kind: lodged.Kind, Namespace: lodged.Namespace, Name: lodged.Name,
 		ZoneName: "guest.example",
 	}, UID: "guest"}}
 	removes := func() bool {

@@ -19,8 +19,8 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// A lodger is a zone of another dialect, which Backends have on clusters.
-type lodger struct {
+// An assignment is a zone of another dialect, which Backends assign to clusters.
+type assignment struct {
 	zone   dnsname.Name
 	uid    types.UID
 	since  time.Time
@@ -39,12 +39,12 @@ func (b *Controller) Fleets() controller.Fleets {
 }
 
 // Await implements controller.Fleets.
-func (z *Zones) Await(apiVersion string) { z.hostedVersion = apiVersion }
+func (z *Zones) Await(apiVersion string) { z.assignerVersion = apiVersion }
 
 // Host implements controller.Fleets.
 func (z *Zones) Host(d *controller.Deliveries) {
 	d.OnDrift(z.suspectDrifted)
-	z.hosted.Store(d)
+	z.assigner.Store(d)
 }
 
 // OnFleet implements controller.Fleets.
@@ -54,8 +54,8 @@ func (z *Zones) OnFleet(f func(types.NamespacedName)) {
 	z.onFleet = f
 }
 
-// tellFleet says that the cluster of an instance may have other servers now.
-func (z *Zones) tellFleet(i *v1beta1.Bind9Instance) {
+// fleetChanged says that the cluster of an instance may have other servers now.
+func (z *Zones) fleetChanged(i *v1beta1.Bind9Instance) {
 	z.mu.Lock()
 	f := z.onFleet
 	z.mu.Unlock()
@@ -75,7 +75,7 @@ func (z *Zones) Known(ctx context.Context) bool {
 }
 
 // Reassigned implements controller.Fleets.
-func (z *Zones) Reassigned(id zone.ID) { z.lodging.Enqueue(id) }
+func (z *Zones) Reassigned(id zone.ID) { z.assignmentQueue.Enqueue(id) }
 
 // Fleet implements controller.Fleets.
 func (z *Zones) Fleet(cluster types.NamespacedName) ([]controller.Server, *controller.Outcome) {
@@ -129,12 +129,12 @@ func (z *Zones) Behind(id zone.ID, serial uint32) *controller.Outcome {
 	return worst
 }
 
-// lodge looks at where a zone of another dialect is. The zero ID is no zone's.
-func (z *Zones) lodge(_ context.Context, id zone.ID) error {
+// reconcileAssignment looks at where a zone of another dialect is. The zero ID is no zone's.
+func (z *Zones) reconcileAssignment(_ context.Context, id zone.ID) error {
 	if id.IsZero() {
 		return z.repeat()
 	}
-	now := z.hosted.Load().AssignmentOf(id)
+	now := z.assigner.Load().AssignmentOf(id)
 	if !now.Decided {
 		return nil // it is told again
 	}
@@ -147,15 +147,15 @@ func (z *Zones) lodge(_ context.Context, id zone.ID) error {
 	return nil
 }
 
-// takeOver notes where a zone of another dialect is, and has done what follows from that.
+// takeOver records where a zone of another dialect is, and has done what follows from that.
 func (z *Zones) takeOver(id zone.ID, now controller.Assignment) {
 	z.mu.Lock()
-	before, known := z.lodgers[id]
-	after := lodger{zone: now.Zone, uid: now.UID, since: now.Since, serial: now.Serial, in: now.Fleets}
+	before, known := z.assignments[id]
+	after := assignment{zone: now.Zone, uid: now.UID, since: now.Since, serial: now.Serial, in: now.Fleets}
 	if len(now.Fleets) == 0 {
-		delete(z.lodgers, id)
+		delete(z.assignments, id)
 	} else {
-		z.lodgers[id] = after
+		z.assignments[id] = after
 	}
 	z.mu.Unlock()
 	another := before.zone != after.zone || before.uid != after.uid
@@ -164,10 +164,10 @@ func (z *Zones) takeOver(id zone.ID, now controller.Assignment) {
 		return
 	case reflect.DeepEqual(before, after):
 		z.visitConfirmed(id)
-		z.wakeEarly(id)
+		z.wakePending(id)
 		return
 	case another || !slices.Equal(before.in, after.in):
-		z.allocateLodger(id)
+		z.allocateAssignment(id)
 		if known && before.uid != after.uid {
 			z.suspect(id)
 		}
@@ -176,7 +176,7 @@ func (z *Zones) takeOver(id zone.ID, now controller.Assignment) {
 		}
 	}
 	z.visitServers(id)
-	z.wakeEarly(id)
+	z.wakePending(id)
 }
 
 func (z *Zones) fleetOf(id zone.ID) fleetOf {
@@ -185,19 +185,19 @@ func (z *Zones) fleetOf(id zone.ID) fleetOf {
 	return z.fleets[id]
 }
 
-// allocateLodger finds out anew which instances have a zone of another dialect.
-func (z *Zones) allocateLodger(id zone.ID) {
+// allocateAssignment finds out anew which instances have a zone of another dialect.
+func (z *Zones) allocateAssignment(id zone.ID) {
 	z.allocating.Lock()
 	defer z.allocating.Unlock()
-	z.findLodging(id)
+	z.locateAssignment(id)
 }
 
-// findLodging is allocateLodger. z.allocating is held.
-func (z *Zones) findLodging(id zone.ID) {
+// locateAssignment is allocateAssignment. z.allocating is held.
+func (z *Zones) locateAssignment(id zone.ID) {
 	z.mu.Lock()
-	in := z.lodgers[id].in
+	in := z.assignments[id].in
 	z.mu.Unlock()
-	z.settle(id, z.clusters(in))
+	z.setFleet(id, z.clusters(in))
 }
 
 // clusters are the instances of clusters.
@@ -215,34 +215,34 @@ func (z *Zones) clusters(in []types.NamespacedName) fleetOf {
 	}), nil, func(*v1beta1.Bind9Instance, v1beta1.InstanceUsage) bool { return true })
 }
 
-// A tenant is a zone that instances have, whatever its dialect.
-type tenant struct {
+// A servedZone is a zone that instances have, whatever its dialect.
+type servedZone struct {
 	ref   v1beta1.InstanceZone
 	since time.Time
 }
 
-// tenant returns what is to be known of a zone that instances have. z.mu is held.
-func (z *Zones) tenant(id zone.ID) (tenant, bool) {
+// servedZone returns what is to be known of a zone that instances have. z.mu is held.
+func (z *Zones) servedZone(id zone.ID) (servedZone, bool) {
 	ref := v1beta1.InstanceZone{ZoneReference: v1beta1.ZoneReference{
 		APIVersion: v1beta1.GroupVersion.String(), Kind: id.Kind, Name: id.Name, Namespace: id.Namespace,
 	}}
-	if l, ok := z.lodgers[id]; ok {
-		ref.APIVersion, ref.ZoneName, ref.UID = z.hostedVersion, dialect.CanonicalZone(l.zone.String()), l.uid
-		return tenant{ref: ref, since: l.since}, true
+	if l, ok := z.assignments[id]; ok {
+		ref.APIVersion, ref.ZoneName, ref.UID = z.assignerVersion, dialect.CanonicalZone(l.zone.String()), l.uid
+		return servedZone{ref: ref, since: l.since}, true
 	}
 	k := z.known[id]
 	if k == nil || k.zone == nil {
-		return tenant{}, false
+		return servedZone{}, false
 	}
 	ref.ZoneName, ref.UID = dialect.CanonicalZone(k.zone.Spec.ZoneName), k.zone.UID
-	return tenant{ref, k.zone.CreationTimestamp.Time}, true
+	return servedZone{ref, k.zone.CreationTimestamp.Time}, true
 }
 
 // nameOf returns the name under which a zone is served, and whether it is; decided is false as long as that is not
 // known.
 func (z *Zones) nameOf(id zone.ID) (name dnsname.Name, served, decided bool) {
 	z.mu.Lock()
-	l, ok := z.lodgers[id]
+	l, ok := z.assignments[id]
 	z.mu.Unlock()
 	if ok {
 		return l.zone, true, true
@@ -256,7 +256,7 @@ func (z *Zones) deliveriesOf(id zone.ID) *controller.Deliveries {
 	if id.Kind == v1beta1.KindZone {
 		return z.deliveries
 	}
-	return z.hosted.Load()
+	return z.assigner.Load()
 }
 
 // news has the status of a zone looked at again.
@@ -265,7 +265,7 @@ func (z *Zones) news(id zone.ID) {
 		z.enqueue(id)
 		return
 	}
-	z.hosted.Load().Revisit(id)
+	z.assigner.Load().Revisit(id)
 }
 
 // fleetFrom tells primaries from secondaries, what each may do for the zone, and which of their addresses its name
