@@ -117,7 +117,7 @@ func (k *Controller) found(c *class, s *slot, w *want, d difference, mended bool
 	case d.kind == "":
 		s.odd = oddity{}
 		if was.kept {
-			k.tellSlot(s)
+			k.enqueueStatuses(s)
 		}
 	case mended:
 		s.odd.looked = true
@@ -156,7 +156,7 @@ func (k *Controller) mend(s *slot, w *want, d difference) {
 			"The server of DNSClass "+s.key.class+" did not have "+title(s.key)+" as it had confirmed it; it is put right."))
 	case !was.kept:
 		k.Events.Eventf(w.owner.object, nil, "Warning", "KeptOtherwise", "Audit", "%s", controller.Note(s.odd.note(w)))
-		k.tellSlot(s)
+		k.enqueueStatuses(s)
 	}
 	if !s.odd.kept || d.kind == absent {
 		s.last, s.confirmed = s.confirmed, ""

@@ -82,12 +82,12 @@ type Controller struct {
 
 	mu      sync.Mutex // guards what follows
 	records map[zone.ID]*record
-	touched map[*record][]slotKey
+	dirty   map[*record][]slotKey
 	slots   map[slotKey]*slot
 	classes map[string]*class
 	users   members // that name a class, whether it exists or not, or have something there
 	needs   members // for which a class has to stay
-	lines   map[string]*line
+	queues  map[string]*classQueue
 	secrets map[string]string // resourceVersions, by namespace/name
 	first   sync.Once
 
@@ -101,9 +101,9 @@ func New(c Config) *Controller {
 	}
 	k := &Controller{
 		Config: c, begun: make(chan struct{}), follower: controller.Follower{Tracer: c.Tracer},
-		records: map[zone.ID]*record{}, touched: map[*record][]slotKey{}, slots: map[slotKey]*slot{},
+		records: map[zone.ID]*record{}, dirty: map[*record][]slotKey{}, slots: map[slotKey]*slot{},
 		classes: map[string]*class{},
-		users:   members{}, needs: members{}, lines: map[string]*line{}, secrets: map[string]string{},
+		users:   members{}, needs: members{}, queues: map[string]*classQueue{}, secrets: map[string]string{},
 	}
 	k.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
 	k.Core = controller.NewCore(controller.CoreConfig{
@@ -160,7 +160,7 @@ func (k *Controller) shutDown() {
 	k.audits.ShutDown()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, l := range k.lines {
+	for _, l := range k.queues {
 		l.queue.ShutDown()
 	}
 }
@@ -208,7 +208,7 @@ func (k *Controller) settled(s controller.Settlement) {
 		k.judge(id, s.View)
 	}
 	k.first.Do(func() {
-		k.presume()
+		k.assumeApplied()
 		close(k.begun)
 	})
 }
@@ -223,9 +223,9 @@ func (k *Controller) judge(id zone.ID, w *zone.World) {
 	k.Metrics.Judged(id.Kind, string(r.verdict.Reason), string(v.Reason))
 	was := r.verdict
 	if r.verdict = v; !was.Accepted || !v.Accepted { // its class may have to stay for it, or not any more
-		k.touched[r] = k.index(r, k.touched[r])
+		k.dirty[r] = k.index(r, k.dirty[r])
 	}
-	for _, key := range k.touched[r] {
+	for _, key := range k.dirty[r] {
 		k.wake(key)
 	}
 	k.recordWriter.Enqueue(id)

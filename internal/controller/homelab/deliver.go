@@ -168,7 +168,7 @@ func (k *Controller) has(s *slot, w *want) {
 	if r := w.owner; r.applied != nil && samePlace(*r.applied, w.place) {
 		r.applied.Confirmed, r.applied.Hash = true, w.hash
 	}
-	k.tellSlot(s)
+	k.enqueueStatuses(s)
 	k.wake(s.key)
 	k.wakeLeft(s)
 }
@@ -212,8 +212,8 @@ func (k *Controller) removed(s *slot, do step, err error) {
 
 // neverHad reports whether a server that refuses a removal cannot have what it is about: it has confirmed none of it,
 // and says of all of it that there can be no such record.
-func neverHad(free []held, err error) bool {
-	return !slices.ContainsFunc(free, func(h held) bool { return h.place.Confirmed }) && refusesAll(err)
+func neverHad(free []evidence, err error) bool {
+	return !slices.ContainsFunc(free, func(h evidence) bool { return h.place.Confirmed }) && refusesAll(err)
 }
 
 // refusesAll reports whether each of the errors of a call is that the server does not take the record.
@@ -226,7 +226,7 @@ func refusesAll(err error) bool {
 }
 
 // forget notes that a server does not have something of records any more. k.mu is held.
-func (k *Controller) forget(s *slot, free []held) {
+func (k *Controller) forget(s *slot, free []evidence) {
 	for _, h := range free {
 		h.record.drop(h.place)
 		if h.record.deleting() {
@@ -272,7 +272,7 @@ func (k *Controller) failed(s *slot, err error, removal bool) {
 	if !removal && tries.slow && departing(s).remove != nil {
 		k.wake(s.key)
 	}
-	k.tellSlot(s)
+	k.enqueueStatuses(s)
 	k.later(s.key, tries.next.Sub(now))
 }
 
@@ -285,11 +285,11 @@ func (k *Controller) heard(class string) {
 	}
 	c.woken = now
 	k.healths.Add(class)
-	k.relent(class)
+	k.retryFailed(class)
 }
 
-// tellSlot has the statuses looked at that a slot concerns. k.mu is held.
-func (k *Controller) tellSlot(s *slot) {
+// enqueueStatuses has the statuses of a slot's records written. k.mu is held.
+func (k *Controller) enqueueStatuses(s *slot) {
 	for r := range s.claims {
 		k.recordWriter.Enqueue(r.id)
 	}
@@ -298,8 +298,8 @@ func (k *Controller) tellSlot(s *slot) {
 	}
 }
 
-// relent gives the slots of a class that have failed another chance now. k.mu is held.
-func (k *Controller) relent(class string) {
+// retryFailed gives the slots of a class that have failed another try now. k.mu is held.
+func (k *Controller) retryFailed(class string) {
 	if c := k.classes[class]; c != nil {
 		k.open(c)
 	}

@@ -123,8 +123,8 @@ func (k *Controller) putRecord(o *v1alpha1.DNSRecord) {
 
 // load reads what an earlier run has written down about a record.
 func load(o *v1alpha1.DNSRecord) *record {
-	r := &record{id: dialect.RecordID(o.Namespace, o.Name), object: o, status: o.Status, told: begun(o),
-		promise: promiseOf(o.Status)}
+	r := &record{id: dialect.RecordID(o.Namespace, o.Name), object: o, status: o.Status, statusWritten: begun(o),
+		stored: storedHashOf(o.Status)}
 	r.know(o)
 	if a := o.Status.Applied; a != nil {
 		applied := *a
@@ -192,7 +192,7 @@ func (k *Controller) revise(c *class) {
 	} else {
 		k.healths.Add(c.name)
 	}
-	k.relent(c.name)
+	k.retryFailed(c.name)
 }
 
 func (k *Controller) dropClass(o *v1alpha1.DNSClass) {
@@ -200,7 +200,7 @@ func (k *Controller) dropClass(o *v1alpha1.DNSClass) {
 	defer k.mu.Unlock()
 	if c := k.classes[o.Name]; c != nil && c.object.UID == o.UID {
 		delete(k.classes, o.Name)
-		if l := k.lines[o.Name]; l != nil {
+		if l := k.queues[o.Name]; l != nil {
 			l.queue.ShutDown() // what waits in it is looked at, and what is under way is finished
 		}
 		k.Core.DeleteZone(dialect.ClassID(o.Name))

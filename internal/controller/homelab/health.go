@@ -75,7 +75,7 @@ func (k *Controller) check(name string) {
 		c.poorly++
 	}
 	if c.checked.status == v1alpha1.Healthy && was != nil && was.status != v1alpha1.Healthy {
-		k.relent(name)
+		k.retryFailed(name)
 	}
 	k.classWriter.Enqueue(dialect.ClassID(name))
 }

@@ -66,10 +66,10 @@ func (k *Controller) index(r *record, before []slotKey) []slotKey {
 // reindex follows a change of what a record asks for or has applied, and looks at all slots that this concerns. k.mu is
 // held.
 func (k *Controller) reindex(r *record) {
-	before := k.touched[r]
+	before := k.dirty[r]
 	now := k.index(r, before)
-	if k.touched[r] = now; k.records[r.id] != r {
-		delete(k.touched, r)
+	if k.dirty[r] = now; k.records[r.id] != r {
+		delete(k.dirty, r)
 	}
 	for _, key := range append(slices.Clone(before), now...) {
 		k.wake(key)

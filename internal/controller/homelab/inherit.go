@@ -35,7 +35,7 @@ func (k *Controller) inherit(r *record, rules map[string][]zone.Rule) *v1alpha1.
 		place.Confirmed = true
 		return &place
 	case served:
-		k.tellChanged(r)
+		k.warnChanged(r)
 		if !strings.EqualFold(strings.TrimSuffix(s.FQDN, "."), fqdnOf(r.key)) {
 			return nil
 		}
@@ -43,7 +43,7 @@ func (k *Controller) inherit(r *record, rules map[string][]zone.Rule) *v1alpha1.
 		return nil
 	}
 	if !allowed(rules[class], r.id.Namespace, place) {
-		k.tellNotAllowed(r, place)
+		k.warnNotAllowed(r, place)
 		return nil
 	}
 	return &place
@@ -58,8 +58,8 @@ func (r *record) changedSince(generation int64) bool {
 	return now > generation
 }
 
-// tellChanged says what nobody can clean up but a person. k.mu is held.
-func (k *Controller) tellChanged(r *record) {
+// warnChanged says what nobody can clean up but a person. k.mu is held.
+func (k *Controller) warnChanged(r *record) {
 	text := r.id.String() + " was changed after the operator before this one had looked at it last, when it was " +
 		r.object.Status.FQDN +
 		"; if its type, name or DNSClass was another one then, that is still at the server: remove it there."
@@ -68,9 +68,9 @@ func (k *Controller) tellChanged(r *record) {
 		r.object.Status.FQDN)
 }
 
-// tellNotAllowed says what stays at a server although it may be of an object: who may write the object can have it say
+// warnNotAllowed says what stays at a server although it may be of an object: who may write the object can have it say
 // so of any name, and only what the DNSClass allows is taken away for that. k.mu is held.
-func (k *Controller) tellNotAllowed(r *record, place v1alpha1.Applied) {
+func (k *Controller) warnNotAllowed(r *record, place v1alpha1.Applied) {
 	if k.classes[place.Class] == nil {
 		return
 	}

@@ -60,7 +60,7 @@ func TestNothingIsSentAfterTheTerm(t *testing.T) {
 			k.classes["dns"] = class
 			waiting := workqueue.NewTypedDelayingQueue[slotKey]()
 			defer waiting.ShutDown()
-			k.lines["dns"] = &line{class: "dns", queue: waiting}
+			k.queues["dns"] = &classQueue{class: "dns", queue: waiting}
 			var jobs []job
 			for _, do := range c.steps {
 				s := k.slot(slotOf(www))

@@ -60,7 +60,7 @@ func (r *record) prepared(place v1alpha1.Applied) bool {
 
 // fresh reports whether the annotation is where the place of the record is to be written down.
 func (r *record) fresh() bool {
-	return !r.told && !begun(&v1alpha1.DNSRecord{Status: r.status}) && r.applied == nil && len(r.former) == 0
+	return !r.statusWritten && !begun(&v1alpha1.DNSRecord{Status: r.status}) && r.applied == nil && len(r.former) == 0
 }
 
 // putMark marks a record.
@@ -86,10 +86,10 @@ func (k *Controller) hold(w *want) {
 	}
 }
 
-// presume takes marks for evidence: who led before may have sent these records and not have come to their statuses.
-// What its object could not have sent now is none, and is told: a mark is no proof. Nothing was ever sent for a class
-// that does not exist. Objects that come later nobody else has sent. k.mu is held.
-func (k *Controller) presume() {
+// assumeApplied takes marks for evidence: the leader before may have sent these records and not have written their
+// statuses. A mark is no proof: what the object could not send now is not assumed, and an event says so. Nothing was
+// ever sent for a class that does not exist, and nobody else has sent objects that come later. k.mu is held.
+func (k *Controller) assumeApplied() {
 	rules := map[string][]zone.Rule{}
 	for name, c := range k.classes {
 		rules[name] = dialect.ConvertClass(c.object).Rules
@@ -102,7 +102,7 @@ func (k *Controller) presume() {
 			if allowed(rules[r.mark.Class], r.id.Namespace, *r.mark) {
 				r.applied = r.mark
 			} else {
-				k.tellNotAllowed(r, *r.mark)
+				k.warnNotAllowed(r, *r.mark)
 			}
 		default:
 			r.applied = k.inherit(r, rules)

@@ -64,16 +64,16 @@ type record struct {
 	done      v1alpha1.RecordState // Created or Updated; "": see the status
 	synced    time.Time            // zero: see the status
 
-	base    client.Object            // the newest metadata that are known
-	mark    *v1alpha1.Applied        // of these: what the annotation says
-	told    bool                     // a status was written, or may have been: the annotation says nothing any more
-	status  v1alpha1.DNSRecordStatus // as it was written last
-	unsure  bool                     // a write after that was not answered, and may have been stored
-	promise promise                  // of the stored status
-	version uint64                   // resourceVersion of our last write
-	pending time.Time                // since when it is; zero: it is not
-	state   v1alpha1.RecordState     // for the metric
-	span    trace.Span               // of the change that is on its way; nil: none is followed
+	base          client.Object            // the newest metadata that are known
+	mark          *v1alpha1.Applied        // of these: what the annotation says
+	statusWritten bool                     // a status was written, or may have been: the annotation says nothing any more
+	status        v1alpha1.DNSRecordStatus // as it was written last
+	unsure        bool                     // a write after that was not answered, and may have been stored
+	stored        storedHash               // of the stored status
+	version       uint64                   // resourceVersion of our last write
+	pending       time.Time                // since when it is; zero: it is not
+	state         v1alpha1.RecordState     // for the metric
+	span          trace.Span               // of the change that is on its way; nil: none is followed
 }
 
 func (r *record) deleting() bool { return !r.object.DeletionTimestamp.IsZero() }

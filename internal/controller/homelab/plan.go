@@ -16,12 +16,12 @@ type step struct {
 	upsert  *want
 	adopt   *want        // the server has it already, by another object
 	remove  []dnshook.ID // the server is to have these no more
-	free    []held       // of these; without remove they are forgotten only
+	free    []evidence   // of these; without remove they are forgotten only
 	after   time.Duration
 }
 
-// held is one thing that a server may have of a record.
-type held struct {
+// evidence is one thing that a server may have of a record.
+type evidence struct {
 	record *record
 	place  v1alpha1.Applied
 }
@@ -65,10 +65,10 @@ func (k *Controller) next(s *slot) step {
 func (k *Controller) wait(s *slot, w *want, do step) time.Duration {
 	now := k.Clock.Now()
 	if do.upsert != nil {
-		s.upserts.regard(do.upsert.hash + k.classes[s.key.class].revision)
+		s.upserts.resetFor(do.upsert.hash + k.classes[s.key.class].revision)
 		return s.upserts.next.Sub(now)
 	}
-	s.removals.regard(k.classes[s.key.class].revision)
+	s.removals.resetFor(k.classes[s.key.class].revision)
 	wait := s.removals.next.Sub(now)
 	if w != nil && s.confirmed != w.hash {
 		return min(wait, s.upserts.next.Sub(now)) // the upsert has its turn, too
@@ -78,7 +78,7 @@ func (k *Controller) wait(s *slot, w *want, do step) time.Duration {
 
 // orphaned are the holdings that are to be left where they are.
 func orphaned(s *slot) (do step) {
-	for _, h := range holdings(s) {
+	for _, h := range evidenceOf(s) {
 		if h.record.deleting() && h.record.orphan() {
 			do.free = append(do.free, h)
 		}
@@ -104,7 +104,7 @@ func (k *Controller) keep(s *slot, w *want) step {
 		}
 	}
 	if s.confirmed != w.hash {
-		s.upserts.regard(w.hash + k.classes[s.key.class].revision)
+		s.upserts.resetFor(w.hash + k.classes[s.key.class].revision)
 		if gone := departing(s); gone.remove != nil && s.upserts.slow && k.Clock.Now().Before(s.upserts.next) {
 			return gone // who goes does not wait for what a successor cannot have
 		}
@@ -114,7 +114,7 @@ func (k *Controller) keep(s *slot, w *want) step {
 		return step{adopt: w}
 	}
 	var do step
-	for _, h := range holdings(s) {
+	for _, h := range evidenceOf(s) {
 		switch {
 		case h.record == r && samePlace(h.place, w.place):
 		case idOf(h.place) == idOf(w.place): // the record is somebody else's by now
@@ -125,7 +125,7 @@ func (k *Controller) keep(s *slot, w *want) step {
 	}
 	if len(do.remove) > 0 {
 		do.free = nil
-		for _, h := range holdings(s) {
+		for _, h := range evidenceOf(s) {
 			if slices.Contains(do.remove, idOf(h.place)) {
 				do.free = append(do.free, h)
 			}
@@ -136,7 +136,7 @@ func (k *Controller) keep(s *slot, w *want) step {
 
 // departing are the holdings of objects that are being deleted.
 func departing(s *slot) (do step) {
-	for _, h := range holdings(s) {
+	for _, h := range evidenceOf(s) {
 		if h.record.deleting() {
 			do.takeOff(h)
 		}
@@ -145,7 +145,7 @@ func departing(s *slot) (do step) {
 }
 
 // takeOff has a step remove what a server has of a record, once for all who have it, and forget that it has.
-func (do *step) takeOff(h held) {
+func (do *step) takeOff(h evidence) {
 	do.free = append(do.free, h)
 	if !slices.Contains(do.remove, idOf(h.place)) {
 		do.remove = append(do.remove, idOf(h.place))
@@ -155,11 +155,11 @@ func (do *step) takeOff(h held) {
 // clear brings the server to hold nothing in a slot, as far as it is certain that nobody wants it.
 func (k *Controller) clear(s *slot) step {
 	var do step
-	for _, h := range holdings(s) {
+	for _, h := range evidenceOf(s) {
 		switch {
 		case k.stays(h) && !k.awaited(s.key):
 		case k.succeeded(h):
-			return step{free: []held{h}}
+			return step{free: []evidence{h}}
 		default:
 			do.takeOff(h)
 		}
@@ -169,7 +169,7 @@ func (k *Controller) clear(s *slot) step {
 
 // stays reports whether something is not to be removed yet: what its object wants is not known, or it wants something
 // else that the server does not have yet.
-func (k *Controller) stays(h held) bool {
+func (k *Controller) stays(h evidence) bool {
 	r := h.record
 	switch {
 	case r.unknown():
@@ -205,7 +205,7 @@ func (k *Controller) awaited(key slotKey) bool {
 
 // succeeded reports whether the record at the place is, under another class of the same server, the one that is wanted
 // now.
-func (k *Controller) succeeded(h held) bool {
+func (k *Controller) succeeded(h evidence) bool {
 	r := h.record
 	if r.deleting() || !r.verdict.Accepted {
 		return false
@@ -240,16 +240,16 @@ func excluded(key slotKey) []slotKey {
 	return out
 }
 
-// holdings lists what the server may have in a slot, oldest object first.
-func holdings(s *slot) []held {
-	var out []held
+// evidenceOf lists what the server may have in a slot, oldest object first.
+func evidenceOf(s *slot) []evidence {
+	var out []evidence
 	for r := range s.holders {
 		for _, a := range r.evidence() {
 			if slotOf(a) == s.key {
-				out = append(out, held{r, a})
+				out = append(out, evidence{r, a})
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b held) int { return a.record.compare(b.record) })
+	slices.SortStableFunc(out, func(a, b evidence) int { return a.record.compare(b.record) })
 	return out
 }

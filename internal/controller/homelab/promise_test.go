@@ -119,7 +119,7 @@ func TestAnErrorThatNobodyHeardBeingStored(t *testing.T) {
 	k.mu.Lock()
 	k.classes["dns"] = &class{name: "dns",
 		object: &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Server: "http://dns:7100"}}}
-	k.lines["dns"] = &line{class: "dns", queue: workqueue.NewTypedDelayingQueue[slotKey]()}
+	k.queues["dns"] = &classQueue{class: "dns", queue: workqueue.NewTypedDelayingQueue[slotKey]()}
 	k.records[r.id] = r
 	k.reindex(r)
 	k.mu.Unlock()
@@ -170,7 +170,7 @@ func TestAClassStaysForWhatAStatusSays(t *testing.T) {
 	k.records[r.id], r.settled = r, r.current()
 	k.reindex(r)
 	s := k.slots[r.key]
-	k.forget(s, holdings(s))
+	k.forget(s, evidenceOf(s))
 	needed := len(k.needs["dns"])
 	k.mu.Unlock()
 	if needed == 0 {

@@ -62,7 +62,7 @@ func TestARecordThatCannotBeSentIsNotValid(t *testing.T) {
 	r := load(o)
 	r.wanted, r.verdict = wanted, zone.Verdict{Reason: claim.Invalid.Reason, Message: claim.Invalid.Message}
 	k := &Controller{Config: Config{Clock: clocktesting.NewFakeClock(time.Unix(1e9, 0))}}
-	said := k.statusOf(r, k.account(r))
+	said := k.statusOf(r, k.report(r))
 	if c := said.Conditions[0]; c.Reason != "ValidationFailed" || said.Error.Code != "INVALID_VALUE" ||
 		said.State != v1alpha1.StateError {
 		t.Errorf("it says %+v", said)

@@ -42,8 +42,8 @@ type schedule struct {
 	slow  bool      // the budget is used up, or retries are of no use
 }
 
-// regard begins anew if it is about something else now.
-func (s *schedule) regard(about string) {
+// resetFor begins anew if the schedule is about something else now.
+func (s *schedule) resetFor(about string) {
 	if s.about != about {
 		*s = schedule{about: about}
 	}

@@ -48,7 +48,7 @@ func TestWhatIsNotCountedAsARetry(t *testing.T) {
 			t.Errorf("after %s it waits %s, and %d retries are used", c.sentence, s.next.Sub(now), s.used)
 		}
 	}
-	if s.regard("something else"); s.used != 0 || !s.next.IsZero() {
+	if s.resetFor("something else"); s.used != 0 || !s.next.IsZero() {
 		t.Errorf("something else begins with %+v", s)
 	}
 	if d := (Retry{BaseDelay: time.Hour, MaxDelay: time.Minute}).Delay(0); d != time.Minute {

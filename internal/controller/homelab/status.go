@@ -15,30 +15,30 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// An account is what is to be said about a record.
-type account struct {
+// A report is what a status is to say about a record.
+type report struct {
 	state   v1alpha1.RecordState
 	outcome controller.Outcome
 	code    string // of status.error; "": there is none
 }
 
-func bad(reason, code, message string) account {
-	return account{v1alpha1.StateError, controller.Not(reason, message), code}
+func bad(reason, code, message string) report {
+	return report{v1alpha1.StateError, controller.Not(reason, message), code}
 }
 
 // pending is a record of which nothing has come yet.
-func pending(message string) account {
-	return account{v1alpha1.StatePending, controller.Outcome{Status: metav1.ConditionUnknown, Reason: ReasonPending,
+func pending(message string) report {
+	return report{v1alpha1.StatePending, controller.Outcome{Status: metav1.ConditionUnknown, Reason: ReasonPending,
 		Message: message}, ""}
 }
 
 // onItsWay is a record that is going to be sent.
-func onItsWay(class string) account {
+func onItsWay(class string) report {
 	return pending(fmt.Sprintf("It is on its way to DNSClass %s.", class))
 }
 
-// account says how things are with a record. k.mu is held.
-func (k *Controller) account(r *record) account {
+// report says what the status of a record is to say. k.mu is held.
+func (k *Controller) report(r *record) report {
 	if r.deleting() {
 		return k.leaving(r)
 	}
@@ -68,7 +68,7 @@ func (k *Controller) leftover(r *record) string {
 }
 
 // standing is the account of a record that the World has accepted.
-func (k *Controller) standing(r *record) account {
+func (k *Controller) standing(r *record) report {
 	s := k.slots[r.key]
 	w, known := k.want(s)
 	if !known || w == nil {
@@ -96,7 +96,7 @@ func (k *Controller) standing(r *record) account {
 }
 
 // served is the account of a record that the server has.
-func (k *Controller) served(r *record, s *slot, w *want) account {
+func (k *Controller) served(r *record, s *slot, w *want) report {
 	state := r.done
 	if state == "" {
 		if state = r.status.State; state != v1alpha1.StateCreated {
@@ -122,14 +122,14 @@ func (k *Controller) served(r *record, s *slot, w *want) account {
 		}
 		text += "."
 	}
-	return account{state, controller.OK(reason, text), ""}
+	return report{state, controller.OK(reason, text), ""}
 }
 
 // leaving is the account of a record that is being deleted.
-func (k *Controller) leaving(r *record) account {
+func (k *Controller) leaving(r *record) report {
 	evidence := r.evidence()
 	if len(evidence) == 0 {
-		return account{v1alpha1.StateDeleted, controller.Not(ReasonRecordDeleted, "No server has the record any more."), ""}
+		return report{v1alpha1.StateDeleted, controller.Not(ReasonRecordDeleted, "No server has the record any more."), ""}
 	}
 	release := fmt.Sprintf(" The object stays until then; to have it go and leave the record where it is: kubectl "+
 		"annotate -n %s dnsrecord %s %s=%s",
@@ -148,7 +148,7 @@ func (k *Controller) leaving(r *record) account {
 }
 
 // statusOf puts an account into a status. k.mu is held.
-func (k *Controller) statusOf(r *record, a account) v1alpha1.DNSRecordStatus {
+func (k *Controller) statusOf(r *record, a report) v1alpha1.DNSRecordStatus {
 	c := controller.Conditions{Old: r.status.Conditions, Generation: r.object.Generation, Now: k.Clock.Now()}
 	c.Set(controller.ConditionReady, a.outcome)
 	out := v1alpha1.DNSRecordStatus{

@@ -22,7 +22,7 @@ type job struct {
 const mostLooks = 8
 
 // turn does the next step about slots.
-func (k *Controller) turn(l *line, keys []slotKey) {
+func (k *Controller) turn(l *classQueue, keys []slotKey) {
 	ctx, cancel := k.lingering()
 	defer cancel()
 	var jobs []job
@@ -34,7 +34,7 @@ func (k *Controller) turn(l *line, keys []slotKey) {
 		case do.prepare != nil:
 			room <- struct{}{}
 			writing.Go(func() {
-				k.note(ctx, l, key, do)
+				k.writeDown(ctx, l, key, do)
 				<-room
 			})
 		case do.upsert != nil || do.remove != nil:
@@ -66,7 +66,7 @@ func (k *Controller) turn(l *line, keys []slotKey) {
 }
 
 // decide finds the next step about a slot, and does what needs no call.
-func (k *Controller) decide(l *line, key slotKey) (*slot, step) {
+func (k *Controller) decide(l *classQueue, key slotKey) (*slot, step) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s, c := k.slots[key], k.classes[key.class]
@@ -77,7 +77,7 @@ func (k *Controller) decide(l *line, key slotKey) (*slot, step) {
 		return nil, step{}
 	}
 	do := k.next(s)
-	k.tellSlot(s)
+	k.enqueueStatuses(s)
 	calls := do.upsert != nil || do.remove != nil
 	switch {
 	case c == nil:
@@ -108,8 +108,8 @@ func (k *Controller) decide(l *line, key slotKey) (*slot, step) {
 	return s, do
 }
 
-// note writes down what is going to be sent, and then has the slot looked at again.
-func (k *Controller) note(ctx context.Context, l *line, key slotKey, do step) {
+// writeDown stores what is going to be sent, and then has the slot looked at again.
+func (k *Controller) writeDown(ctx context.Context, l *classQueue, key slotKey, do step) {
 	var err error
 	if do.place == nil {
 		err = k.disclaim(ctx, do.prepare)

@@ -55,14 +55,14 @@ func (k *Controller) prepare(ctx context.Context, r *record, place v1alpha1.Appl
 	written := place // a copy: what is known goes on, and what was written stays
 	status.Applied, status.Former, status.LastSyncTime = &written, slices.Clone(former), r.status.LastSyncTime
 	patch := r.patchTo(status)
-	r.told = true
+	r.statusWritten = true
 	k.mu.Unlock()
 	if err := k.patchStatus(ctx, r, object, patch); err != nil {
 		return err
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	r.applied, r.former, r.status, r.promise, r.done = &place, former, status, promise{}, ""
+	r.applied, r.former, r.status, r.stored, r.done = &place, former, status, storedHash{}, ""
 	k.shown(r, status.State)
 	k.reindex(r)
 	return nil
@@ -143,7 +143,7 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 		k.mu.Unlock()
 		return nil
 	}
-	a := k.account(r)
+	a := k.report(r)
 	if later := k.soon(r, a); later > 0 {
 		k.mu.Unlock()
 		return &controller.Later{After: later}
@@ -159,10 +159,10 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 	if release && r.deleting() && k.recordWriter.Len() > crowd {
 		patch = nil // nobody looks at the last word of each of many, which would cost as much as letting it go
 	}
-	r.told = r.told || len(patch) > 0
+	r.statusWritten = r.statusWritten || len(patch) > 0
 	k.shown(r, before.State)
-	if p := promiseOf(status); p.hash != "" {
-		r.promise = p // whether an answer comes or not
+	if p := storedHashOf(status); p.hash != "" {
+		r.stored = p // whether an answer comes or not
 	}
 	k.mu.Unlock()
 	if len(patch) > 0 {
@@ -171,11 +171,11 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 		}
 		k.mu.Lock()
 		was := r.written()
-		r.status, r.promise = status, promiseOf(status)
+		r.status, r.stored = status, storedHashOf(status)
 		k.follow(r, was)
 		k.shown(r, status.State)
 		k.mu.Unlock()
-		k.tell(object, before.Conditions, status.Conditions)
+		k.recordEvent(object, before.Conditions, status.Conditions)
 	}
 	if !release {
 		return nil
@@ -195,7 +195,7 @@ func (k *Controller) unwritten(id zone.ID, err error) error {
 }
 
 // soon is how long to wait for something that is on its way, before that is written down. k.mu is held.
-func (k *Controller) soon(r *record, a account) time.Duration {
+func (k *Controller) soon(r *record, a report) time.Duration {
 	if a.state != v1alpha1.StatePending {
 		r.pending = time.Time{}
 		return 0
@@ -213,8 +213,8 @@ func (k *Controller) shown(r *record, state v1alpha1.RecordState) {
 	r.state = state
 }
 
-// tell makes events of what happened to an object: it has failed, or works again.
-func (k *Controller) tell(o client.Object, before, after []metav1.Condition) {
+// recordEvent makes an event of what happened to an object: it has failed, or works again.
+func (k *Controller) recordEvent(o client.Object, before, after []metav1.Condition) {
 	find := func(list []metav1.Condition) metav1.Condition {
 		if i := slices.IndexFunc(list, func(c metav1.Condition) bool { return c.Type == controller.ConditionReady }); i >= 0 {
 			return list[i]

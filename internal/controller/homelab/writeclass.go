@@ -49,7 +49,7 @@ func (k *Controller) writeClass(ctx context.Context, id zone.ID) error {
 	}
 	err := k.patch(ctx, objects.Patch{Of: object, Status: patch}, wrote)
 	if err == nil {
-		k.tell(object, object.Status.Conditions, status.Conditions)
+		k.recordEvent(object, object.Status.Conditions, status.Conditions)
 	}
 	return client.IgnoreNotFound(err)
 }

@@ -8,26 +8,27 @@ import (
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 )
 
-// A promise is what the stored status of a record says that its server has, or may say: a write that was not answered
-// may have arrived. Who begins after a crash believes it, and so it is taken back before anything else is sent.
-type promise struct {
+// A storedHash is the hash that the stored status of a record gives of what its server has, or may give: a write that
+// was not answered may have arrived. A leader that starts after a crash believes it, so it is withdrawn before anything
+// else is sent.
+type storedHash struct {
 	hash       string // "": nothing
 	generation int64  // of the object; from the next one on nobody believes it
 }
 
-func promiseOf(s v1alpha1.DNSRecordStatus) promise {
+func storedHashOf(s v1alpha1.DNSRecordStatus) storedHash {
 	if s.Applied == nil || s.Applied.Hash == "" {
-		return promise{}
+		return storedHash{}
 	}
-	return promise{s.Applied.Hash, s.ObservedGeneration}
+	return storedHash{s.Applied.Hash, s.ObservedGeneration}
 }
 
 // believed is the hash that who begins now, or later, takes for what the server has of a record; "": he takes none.
 func (r *record) believed() string {
-	if r.deleting() || r.promise.generation != r.object.Generation {
+	if r.deleting() || r.stored.generation != r.object.Generation {
 		return ""
 	}
-	return r.promise.hash
+	return r.stored.hash
 }
 
 // patchTo gathers what a write is to change of the status. After a write without an answer nobody knows what is there:
@@ -62,10 +63,10 @@ func remembered(s *slot, w *want) string {
 	return w.owner.believed()
 }
 
-// sure returns the hash that the status of a record may promise: what the server has and is to keep. k.mu is held.
+// sure returns the hash that the status of a record may have: of what the server has and is to keep. k.mu is held.
 func (k *Controller) sure(r *record) string {
 	s := k.slots[slotOf(*r.applied)]
-	if s == nil || len(holdings(s)) > 1 {
+	if s == nil || len(evidenceOf(s)) > 1 {
 		return ""
 	}
 	hash := s.confirmed
@@ -81,17 +82,17 @@ func (k *Controller) sure(r *record) string {
 	return hash
 }
 
-// disclaim has the status of a record promise nothing any more.
+// disclaim withdraws the hash from the status of a record.
 func (k *Controller) disclaim(ctx context.Context, r *record) error {
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	k.mu.Lock()
-	if r.applied == nil || r.promise.hash == "" {
+	if r.applied == nil || r.stored.hash == "" {
 		k.mu.Unlock()
 		return nil // another write was faster
 	}
 	object, applied, status := r.object, *r.applied, r.status
-	applied.Hash, r.told = "", true
+	applied.Hash, r.statusWritten = "", true
 	status.Applied = &applied
 	patch := r.patchTo(status)
 	patch["applied"] = appliedPatch(&applied)
@@ -102,6 +103,6 @@ func (k *Controller) disclaim(ctx context.Context, r *record) error {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	r.status.Applied, r.promise = &applied, promise{}
+	r.status.Applied, r.stored = &applied, storedHash{}
 	return nil
 }

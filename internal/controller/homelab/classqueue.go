@@ -18,8 +18,8 @@ const workersOfClass = 8
 // of them have to be done within the time-out of one call.
 const batchSize = 100
 
-// A line is the queue of the slots of a class that exists.
-type line struct {
+// A classQueue is the queue of the slots of a class that exists, with its workers.
+type classQueue struct {
 	class   string
 	queue   workqueue.TypedDelayingInterface[slotKey]
 	workers int             // that have not ended; guarded by Controller.mu
@@ -38,7 +38,7 @@ const (
 // wake has a slot looked at. Of a class that does not exist nothing is sent, and who is to leave something there need
 // not wait. k.mu is held.
 func (k *Controller) wake(key slotKey) {
-	if l := k.line(key.class); l != nil {
+	if l := k.queueOf(key.class); l != nil {
 		l.queue.Add(key)
 	} else if s := k.slots[key]; s != nil {
 		if do := orphaned(s); len(do.free) > 0 {
@@ -49,44 +49,44 @@ func (k *Controller) wake(key slotKey) {
 
 // later has a slot looked at after a while. k.mu is held.
 func (k *Controller) later(key slotKey, after time.Duration) {
-	if l := k.line(key.class); l != nil {
+	if l := k.queueOf(key.class); l != nil {
 		l.queue.AddAfter(key, after)
 	}
 }
 
-// line returns the queue of a class, whose workers begin when all there is has been taken in; nil: the class does not
-// exist, or the term is over. k.mu is held.
-func (k *Controller) line(class string) *line {
-	if l := k.lines[class]; l != nil {
+// queueOf returns the queue of a class, whose workers begin when all there is has been taken in; nil: the class does
+// not exist, or the term is over. k.mu is held.
+func (k *Controller) queueOf(class string) *classQueue {
+	if l := k.queues[class]; l != nil {
 		return l
 	}
 	if k.classes[class] == nil || k.ctx.Err() != nil {
 		return nil
 	}
-	l := &line{
+	l := &classQueue{
 		class: class, workers: workersOfClass, freed: make(chan struct{}, 1),
 		queue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[slotKey]{Clock: k.Clock}),
 	}
-	k.lines[class] = l
+	k.queues[class] = l
 	for range workersOfClass {
 		k.workers.Go(func() { k.work(l); k.leave(l) })
 	}
 	return l
 }
 
-// leave drops a line with its last worker. A class that has come back meanwhile gets another one only now: one slot is
+// leave drops a queue with its last worker. A class that has come back meanwhile gets another one only now: one slot is
 // in one hand.
-func (k *Controller) leave(l *line) {
+func (k *Controller) leave(l *classQueue) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if l.workers--; l.workers == 0 {
-		delete(k.lines, l.class)
+		delete(k.queues, l.class)
 		k.Numbers.left(l.class)
 		k.wakeClass(l.class)
 	}
 }
 
-func (k *Controller) work(l *line) {
+func (k *Controller) work(l *classQueue) {
 	k.await()
 	for {
 		keys := l.take(k.most(l.class))
@@ -125,7 +125,7 @@ func (k *Controller) most(class string) int {
 }
 
 // take waits for a slot, and takes those that wait beside it; none: the queue has ended.
-func (l *line) take(most int) []slotKey {
+func (l *classQueue) take(most int) []slotKey {
 	l.turn.Lock()
 	defer l.turn.Unlock()
 	key, end := l.queue.Get()
