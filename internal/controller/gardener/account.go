@@ -11,9 +11,9 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// A desk asks one account about its zones, one question at a time, so that an account that is slow keeps nobody else
-// waiting.
-type desk struct {
+// An accountQueue asks one account about its zones, one question at a time, so that an account that is slow keeps
+// nobody else waiting.
+type accountQueue struct {
 	account backend.Account
 	known   map[string]backend.HostedZone // by the ID that was asked for
 	waiting []zone.ID                     // of records whose runs have a question
@@ -37,15 +37,15 @@ const find, findAnew = "\x00", "\x00anew"
 // unused is how long an account is remembered that nothing goes through.
 const unused = 10 * time.Minute
 
-// hosted returns the hosted zone that a record belongs into; errWaiting: the account is being asked.
-func (k *Controller) hosted(r *record, run *run, account backend.Account) (backend.HostedZone, error) {
+// hostedZoneOf returns the hosted zone that a record belongs into; errWaiting: the account is being asked.
+func (k *Controller) hostedZoneOf(r *record, run *run, account backend.Account) (backend.HostedZone, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if r.run != run {
 		return backend.HostedZone{}, errWaiting // somebody wants something else by now
 	}
 	id := dialect.ZoneOf(run.object, run.relist)
-	d := k.desk(account)
+	d := k.queueOf(account)
 	if z, ok := d.known[id]; ok && id != "" && r.key.Name.Under(z.Name) {
 		return z, nil
 	}
@@ -67,7 +67,7 @@ func (k *Controller) hosted(r *record, run *run, account backend.Account) (backe
 
 // judge takes the zone out of what an account has said. One that was remembered, and that is gone, is found anew, and
 // so is one that is not among those that are remembered: it may be new. k.mu is held.
-func (k *Controller) judge(r *record, d *desk, question string, said *answer) (backend.HostedZone, error) {
+func (k *Controller) judge(r *record, d *accountQueue, question string, said *answer) (backend.HostedZone, error) {
 	run, spec, err := r.run, &r.run.object.Spec, said.err
 	finds := question == find || question == findAnew
 	switch {
@@ -93,8 +93,8 @@ func (k *Controller) judge(r *record, d *desk, question string, said *answer) (b
 	return said.zone, err
 }
 
-// desk returns the desk of an account. k.mu is held.
-func (k *Controller) desk(account backend.Account) *desk {
+// queueOf returns the queue of an account. k.mu is held.
+func (k *Controller) queueOf(account backend.Account) *accountQueue {
 	d := k.accounts[account]
 	if d == nil {
 		for other, old := range k.accounts {
@@ -102,15 +102,15 @@ func (k *Controller) desk(account backend.Account) *desk {
 				delete(k.accounts, other)
 			}
 		}
-		d = &desk{account: account, known: map[string]backend.HostedZone{}}
+		d = &accountQueue{account: account, known: map[string]backend.HostedZone{}}
 		k.accounts[account] = d
 	}
 	d.last = k.Clock()
 	return d
 }
 
-// ask puts a question to a desk. k.mu is held.
-func (k *Controller) ask(d *desk, r *record, question string) {
+// ask puts a question into a queue. k.mu is held.
+func (k *Controller) ask(d *accountQueue, r *record, question string) {
 	run := r.run
 	if run.question == question && run.answer == nil {
 		return // it was asked
@@ -119,12 +119,12 @@ func (k *Controller) ask(d *desk, r *record, question string) {
 	d.waiting = append(d.waiting, r.id)
 	if !d.busy && k.ctx.Err() == nil {
 		d.busy = true
-		k.desks.Go(func() { k.serve(d) })
+		k.asking.Go(func() { k.serve(d) })
 	}
 }
 
-// serve answers what a desk is asked until nobody asks.
-func (k *Controller) serve(d *desk) {
+// serve answers the questions of a queue until it is empty.
+func (k *Controller) serve(d *accountQueue) {
 	for {
 		k.mu.Lock()
 		all := d.waiting
@@ -141,7 +141,7 @@ func (k *Controller) serve(d *desk) {
 }
 
 // reply answers the question of one record, if it still has one. The account itself remembers what it has heard.
-func (k *Controller) reply(d *desk, id zone.ID) {
+func (k *Controller) reply(d *accountQueue, id zone.ID) {
 	k.mu.Lock()
 	r := k.records[id]
 	if r == nil || r.run == nil || r.run.question == "" || r.run.answer != nil {
@@ -159,7 +159,7 @@ func (k *Controller) reply(d *desk, id zone.ID) {
 	k.mu.Unlock()
 	said := &answer{zone: z}
 	if !known {
-		said = d.put(k.ctx, question, name)
+		said = d.lookUp(k.ctx, question, name)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -175,8 +175,8 @@ func (k *Controller) reply(d *desk, id zone.ID) {
 // askingTime is how long an account may take: its limiter may have others go first.
 const askingTime = time.Minute
 
-// put asks the account.
-func (d *desk) put(ctx context.Context, question string, name dnsname.Name) *answer {
+// lookUp asks the account.
+func (d *accountQueue) lookUp(ctx context.Context, question string, name dnsname.Name) *answer {
 	ctx, cancel := context.WithTimeout(ctx, askingTime)
 	defer cancel()
 	var said answer

@@ -81,19 +81,19 @@ type Controller struct {
 	ctx     context.Context
 	objects *objects.Writer
 	writer  *controller.Writer
-	desks   sync.WaitGroup
+	asking  sync.WaitGroup
 
-	mu       sync.Mutex // guards what follows
-	records  map[zone.ID]*record
-	sets     map[rr.Key]map[*record]struct{} // who asks for a set, wherever
-	users    map[string]map[*record]struct{} // of Secrets, by namespace/name, whether these exist or not
-	secrets  map[string]string               // their versions
-	accounts map[backend.Account]*desk       // that are in use
-	places   map[backend.TargetKey]*place    // that have something of ours, or are to lose it
-	shoots   map[string]shoot                // as they were last seen, by namespace
-	attached int
-	searches map[*record]struct{} // of which it is being found out where their sets are
-	synced   bool                 // every object that existed was seen
+	mu          sync.Mutex // guards what follows
+	records     map[zone.ID]*record
+	sets        map[rr.Key]map[*record]struct{}   // who asks for a set, wherever
+	users       map[string]map[*record]struct{}   // of Secrets, by namespace/name, whether these exist or not
+	secrets     map[string]string                 // their versions
+	accounts    map[backend.Account]*accountQueue // that are in use
+	hostedZones map[backend.TargetKey]*hostedZone // that have something of ours, or are to lose it
+	shoots      map[string]shoot                  // as they were last seen, by namespace
+	attached    int
+	searches    map[*record]struct{} // of which it is being found out where their sets are
+	synced      bool                 // every object that existed was seen
 }
 
 // New returns a Controller that has not begun.
@@ -104,9 +104,10 @@ func New(c Config) *Controller {
 	k := &Controller{
 		Config: c, records: map[zone.ID]*record{}, sets: map[rr.Key]map[*record]struct{}{},
 		users:   map[string]map[*record]struct{}{},
-		secrets: map[string]string{}, accounts: map[backend.Account]*desk{}, places: map[backend.TargetKey]*place{},
-		shoots:   map[string]shoot{},
-		searches: map[*record]struct{}{},
+		secrets: map[string]string{}, accounts: map[backend.Account]*accountQueue{},
+		hostedZones: map[backend.TargetKey]*hostedZone{},
+		shoots:      map[string]shoot{},
+		searches:    map[*record]struct{}{},
 	}
 	k.objects = &objects.Writer{
 		Client: c.Client, Leads: c.Leads, Wrote: func(_, what string) { c.Metrics.Wrote(dialect.Kind, what) },
@@ -135,10 +136,10 @@ func (k *Controller) Run(ctx context.Context) error {
 	k.sought(nil)
 	k.mu.Unlock()
 	err = k.writer.Run(ctx)
-	k.desks.Wait()
+	k.asking.Wait()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, p := range k.places {
+	for _, p := range k.hostedZones {
 		k.close(p)
 	}
 	return err

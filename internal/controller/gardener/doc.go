@@ -5,5 +5,5 @@
 // internal/dialect/gardener says what a spec means, predicate.go which events have something done, operation.go what,
 // and codes.go how errors are called; these know no cluster. gather.go follows objects, work.go takes one operation
 // through its steps, retry.go has it tried again, open.go opens accounts and account.go asks them for their zones,
-// place.go hands sets to the engine, and status.go and write.go say what came of it.
+// hostedzone.go hands sets to the engine, and status.go and write.go say what came of it.
 package gardener

@@ -16,7 +16,7 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// find has it found out which place has the set of a record, if that is known to be anywhere. k.mu is held.
+// find has it found out which hosted zone has the set of a record, if that is known to be anywhere. k.mu is held.
 func (k *Controller) find(r *record) bool {
 	o := r.object
 	if r.run != nil || r.holding != nil || r.tried || !o.DeletionTimestamp.IsZero() ||
@@ -29,7 +29,7 @@ func (k *Controller) find(r *record) bool {
 	return true
 }
 
-// sought notes that nobody searches any more for the place of a record. k.mu is held.
+// sought records that nobody searches any more for the hosted zone of a record. k.mu is held.
 func (k *Controller) sought(r *record) {
 	if _, was := k.searches[r]; was {
 		delete(k.searches, r)
@@ -110,7 +110,7 @@ func (r *record) unknown(other *record, until time.Time, left time.Duration) err
 		other.id.Namespace, other.id.Name, strings.TrimSuffix(why, "."), until.UTC().Format(time.RFC3339))}}
 }
 
-// locate finds the place of a record for find.
+// locate finds the hosted zone of a record for find.
 func (k *Controller) locate(ctx context.Context, r *record, run *run) error {
 	set, err := dialect.Convert(&run.object.Spec)
 	if err != nil {
@@ -153,7 +153,7 @@ func requested(r *record) time.Time {
 	return time.Time{}
 }
 
-// found ends the search for a place, unless it is tried again.
+// found ends the search for a hosted zone, unless it is tried again.
 func (k *Controller) found(r *record, run *run, err error) error {
 	if errors.Is(err, errWaiting) {
 		return nil

@@ -8,16 +8,16 @@ import (
 	"github.com/zonefold/zonefold/internal/controller"
 )
 
-// hear takes over what the engine says about a place.
+// hear takes over what the engine says about a hosted zone.
 func (k *Controller) hear(report backend.Report) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	p := k.places[report.Target]
+	p := k.hostedZones[report.Target]
 	if p == nil || p.id != report.Feed {
 		return
 	}
 	p.generation++
-	for account, l := range p.lines {
+	for account, l := range p.attachments {
 		if l.name != report.Name {
 			continue
 		}
@@ -47,10 +47,10 @@ func unanswered(err error) bool {
 func (k *Controller) outcome(r *record, run *run) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if r.run != run || run.at == nil || run.at.lines[run.account] == nil {
+	if r.run != run || run.at == nil || run.at.attachments[run.account] == nil {
 		return errWaiting // somebody wants something else by now
 	}
-	l := run.at.lines[run.account]
+	l := run.at.attachments[run.account]
 	passed := k.Clock().Sub(run.sent)
 	if l.heard > 0 && l.report.Seq >= run.seq {
 		if why, refused := l.report.Refused[r.key]; refused {
@@ -83,7 +83,7 @@ func (k *Controller) lost(r *record, run *run, err error) error {
 	if backend.Class(err) != backend.ErrNoZone {
 		return err
 	}
-	d := k.desk(run.account)
+	d := k.queueOf(run.account)
 	for id, z := range d.known {
 		if z.Target == run.at.key {
 			delete(d.known, id)

@@ -22,19 +22,19 @@ type record struct {
 	secret  string              // namespace/name
 	request request             // what somebody wants and nobody has begun
 	run     *run                // the operation that is under way; nil: none is
-	holding *holding            // what of it a place has; nil: nothing that this process knows of
+	holding *holding            // what of it a hosted zone has; nil: nothing that this process knows of
 	tried   bool                // it was looked for, and looking for it again would not help
-	awaits  time.Time           // since when its removal waits for the places of others; zero: it does not
+	awaits  time.Time           // since when its removal waits for those of others; zero: it does not
 	forced  time.Time           // since when it is to go whatever is left behind; zero: it is not
 }
 
-// A holding is the set of a record at a place.
+// A holding is the set of a record at a hosted zone.
 type holding struct {
-	at      *place
+	at      *hostedZone
 	account backend.Account
 	key     rr.Key
 	set     rr.Set
-	pending bool // the place has not confirmed it
+	pending bool // the hosted zone has not confirmed it
 }
 
 // A run is one operation on its way.
@@ -50,23 +50,23 @@ type run struct {
 	relist   bool    // the zone in the status is gone: it has to be found anew
 	secret   string  // version of the Secret that was read
 	unread   error   // what is wrong with the settings that were left out, and that may matter
-	question string  // what a desk was asked; "": nothing
+	question string  // what the account is asked; "": nothing
 	answer   *answer // nil: it has not answered
 	zone     backend.HostedZone
 
-	at         *place // where it was sent; nil: it was not
+	at         *hostedZone // where it was sent; nil: it was not
 	account    backend.Account
 	seq        uint64 // of what was sent
-	generation int    // of the place's reports by then
+	generation int    // of the hosted zone's reports by then
 	sent       time.Time
 	// an attempt was not answered, or failed when some of it was done: there may be something at the service
 	unanswered bool
 
 	confirmed bool // the service has done it, or has not to
-	told      bool // that it has succeeded
+	reported  bool // that it has succeeded
 	failures  int
 	failed    bool               // the attempt before, of which no other has begun
-	refused   bool               // and by the place it was sent to, which tries it again only when other things change
+	refused   bool               // and by the service it was sent to, which tries it again only when other things change
 	again     time.Time          // when it is sent there again
 	left      *backend.TargetKey // where the set of an object was that is let go
 	missed    error              // why a search has not found anything yet
@@ -74,11 +74,11 @@ type run struct {
 	span      trace.Span         // of the operation; nil: nobody follows it
 }
 
-// search is a step of our own: to learn which place has the set of a record that nobody has asked for in this run of
-// the operator.
+// search is a step of our own: to learn which hosted zone has the set of a record that nobody has asked for in this run
+// of the operator.
 const search Step = -1
 
-// active reports whether a run has something to do at a place.
+// active reports whether a run has something to do at a hosted zone.
 func (r *run) active() bool { return r != nil && r.step != search }
 
 // failing reports whether a run has failed and is to be tried again.

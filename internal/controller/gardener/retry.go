@@ -26,7 +26,7 @@ func (k *Controller) backoff(err error, failures int) time.Duration {
 	return time.Duration((0.75 + 0.5*k.Rand()) * float64(d))
 }
 
-// pause says how long to wait after a failure of a run. What a place has refused is not sent there again before that.
+// pause says how long to wait after a failure of a run. What a service has refused is not sent there again before that.
 // k.mu is held.
 func (k *Controller) pause(r *record, run *run, err error) time.Duration {
 	now, d := k.Clock(), k.backoff(err, run.failures)

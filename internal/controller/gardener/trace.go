@@ -47,7 +47,7 @@ func (r *run) arrive(now time.Time, err error) {
 }
 
 // causes are the operations that a content brings, the oldest first.
-func (k *Controller) causes(p *place, seq uint64) []trace.Span {
+func (k *Controller) causes(p *hostedZone, seq uint64) []trace.Span {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var runs []*run

@@ -14,12 +14,12 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// errWaiting says that an operation goes on when somebody has answered: a desk, a place, or another record.
+// errWaiting says that an operation goes on when somebody has answered: an account, a hosted zone, or another record.
 var errWaiting = errors.New("waiting")
 
 // Times.
 const (
-	patience   = 5 * time.Second  // how long a place that has failed before is given, before that counts again
+	patience   = 5 * time.Second  // how long a service that has failed before is given, before that counts again
 	forceAfter = 30 * time.Second // how long what goes by force waits for a service that fails, or says nothing
 
 	sendingPause = 200 * time.Millisecond // between looks at whether something is still being sent
@@ -51,11 +51,11 @@ func (k *Controller) work(ctx context.Context, id zone.ID) error {
 	case run.step == search:
 		return k.found(r, run, k.locate(ctx, r, run))
 	}
-	return k.settle(ctx, r, run, k.advance(ctx, r, run))
+	return k.conclude(ctx, r, run, k.advance(ctx, r, run))
 }
 
-// settle decides what follows from how far a run has come.
-func (k *Controller) settle(ctx context.Context, r *record, run *run, err error) error {
+// conclude decides what follows from how far a run has come.
+func (k *Controller) conclude(ctx context.Context, r *record, run *run, err error) error {
 	var later *controller.Later
 	switch {
 	case err == nil:
@@ -160,7 +160,7 @@ func (k *Controller) announce(ctx context.Context, r *record, run *run, kind v1a
 	if !run.asked && last != nil && last.Type == kind && last.State != v1alpha1.StateSucceeded {
 		return nil
 	}
-	if err := k.tellProcessing(ctx, r, kind); err != nil {
+	if err := k.reportProcessing(ctx, r, kind); err != nil {
 		return err
 	}
 	run.asked = false // it has been answered: another attempt is no other operation
@@ -175,7 +175,7 @@ func (k *Controller) act(ctx context.Context, r *record, run *run) error {
 	if k.sent(run) {
 		return k.outcome(r, run)
 	}
-	if err := k.place(ctx, r, run); err != nil {
+	if err := k.deliver(ctx, r, run); err != nil {
 		return k.hurried(r, run, err)
 	}
 	if !k.sent(run) { // there is nothing that could lose it
@@ -193,7 +193,7 @@ func (k *Controller) sent(run *run) bool {
 // finish says that an operation has succeeded.
 func (k *Controller) finish(ctx context.Context, r *record, run *run) error {
 	if run.step != Forget {
-		if err := k.tellSuccess(ctx, r, run); err != nil {
+		if err := k.reportSuccess(ctx, r, run); err != nil {
 			return err
 		}
 	}
@@ -222,7 +222,7 @@ func (k *Controller) trouble(ctx context.Context, r *record, run *run, err error
 			"%s %s may still be there: it is given up by force, and %s.", run.object.Spec.Name, run.object.Spec.RecordType,
 			strings.TrimSuffix(err.Error(), "."))))
 		run.confirmed = true
-		return k.settle(ctx, r, run, k.finish(ctx, r, run))
+		return k.conclude(ctx, r, run, k.finish(ctx, r, run))
 	}
 	k.mu.Lock()
 	run.failures++
@@ -243,12 +243,12 @@ func (k *Controller) trouble(ctx context.Context, r *record, run *run, err error
 	}
 	var told error
 	if passing(err) {
-		told = k.tellPassing(ctx, r, run, err)
+		told = k.reportWaiting(ctx, r, run, err)
 	} else {
-		told = k.tellFailure(ctx, r, run, err)
+		told = k.reportFailure(ctx, r, run, err)
 	}
 	if told != nil {
-		return k.settle(ctx, r, run, told)
+		return k.conclude(ctx, r, run, told)
 	}
 	if waits && !run.refused {
 		return nil // the engine tries again, and says when something has changed

@@ -9,18 +9,18 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/objects"
 )
 
-// tellProcessing says that an operation has begun.
-func (k *Controller) tellProcessing(ctx context.Context, r *record, kind v1alpha1.OperationType) error {
+// reportProcessing says that an operation has begun.
+func (k *Controller) reportProcessing(ctx context.Context, r *record, kind v1alpha1.OperationType) error {
 	return k.patchStatus(ctx, r, processing(k.current(r).Status, kind, k.Clock()))
 }
 
-// tellPassing says that an operation has to wait.
-func (k *Controller) tellPassing(ctx context.Context, r *record, run *run, err error) error {
+// reportWaiting says that an operation has to wait.
+func (k *Controller) reportWaiting(ctx context.Context, r *record, run *run, err error) error {
 	return k.patchStatus(ctx, r, waiting(k.current(r).Status, run, err, k.Clock()))
 }
 
-// tellFailure says what went wrong.
-func (k *Controller) tellFailure(ctx context.Context, r *record, run *run, err error) error {
+// reportFailure says what went wrong.
+func (k *Controller) reportFailure(ctx context.Context, r *record, run *run, err error) error {
 	before := k.current(r).Status
 	after := failed(before, run, err, k.Clock())
 	if run.step == Put {
@@ -37,16 +37,16 @@ func (k *Controller) tellFailure(ctx context.Context, r *record, run *run, err e
 	return k.patchStatus(ctx, r, after)
 }
 
-// tellSuccess says that an operation is done, unless that was said and what comes after it is tried again.
-func (k *Controller) tellSuccess(ctx context.Context, r *record, run *run) error {
-	if run.told {
+// reportSuccess says that an operation is done, unless that was said and what comes after it is tried again.
+func (k *Controller) reportSuccess(ctx context.Context, r *record, run *run) error {
+	if run.reported {
 		return nil
 	}
 	before := k.current(r).Status
 	if err := k.patchStatus(ctx, r, succeeded(before, run, k.Clock())); err != nil {
 		return err
 	}
-	run.told = true
+	run.reported = true
 	if before.LastError != nil {
 		k.Events.Eventf(run.object, nil, "Normal", "Succeeded", string(run.kind), "%s", wordsOf(run.kind).done)
 	}

@@ -14,30 +14,30 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// A place is one hosted zone, by whatever accounts it is reached.
-type place struct {
-	key        backend.TargetKey
-	feed       *backend.Feed
-	id         string // of the feed
-	content    rr.Sets
-	version    uint64               // of the content
-	holders    map[rr.Key][]*record // who has a set there; the last one's is wanted: it was asked for last
-	lines      map[backend.Account]*line
-	waiting    map[*record]struct{}
-	generation int // of reports
+// A hostedZone is one zone of a service, by whatever accounts it is reached.
+type hostedZone struct {
+	key         backend.TargetKey
+	feed        *backend.Feed
+	id          string // of the feed
+	content     rr.Sets
+	version     uint64               // of the content
+	holders     map[rr.Key][]*record // who has a set there; the last one's is wanted: it was asked for last
+	attachments map[backend.Account]*attachment
+	waiting     map[*record]struct{}
+	generation  int // of reports
 }
 
-// A line is how a place is reached with one account.
-type line struct {
+// An attachment is how a hosted zone is reached with one account.
+type attachment struct {
 	name    string // of the attachment
 	records map[*record]struct{}
 	report  backend.Report
 	heard   int // generation of the report; 0: none has come
 }
 
-// place finds out where the set of a record belongs and hands it to the engine. A run whose place is nil afterwards has
+// deliver finds the hosted zone of a record and hands the set to the engine. A run whose zone is nil afterwards has
 // nothing to do there.
-func (k *Controller) place(ctx context.Context, r *record, run *run) error {
+func (k *Controller) deliver(ctx context.Context, r *record, run *run) error {
 	var set rr.Set
 	var err error
 	if run.step == Put {
@@ -77,11 +77,11 @@ func (k *Controller) reach(ctx context.Context, r *record, run *run) (backend.Ac
 	if err != nil {
 		return nil, backend.HostedZone{}, err
 	}
-	z, err := k.hosted(r, run, account)
+	z, err := k.hostedZoneOf(r, run, account)
 	return account, z, err
 }
 
-// send has the engine bring a set to its place, or take it away. k.mu is held.
+// send has the engine put a set into its hosted zone, or remove it. k.mu is held.
 func (k *Controller) send(r *record, run *run, account backend.Account, z backend.HostedZone, set rr.Set) {
 	if h := r.holding; h != nil && (h.at.key != z.Target || h.key != r.key) {
 		k.drop(r) // the set stays where it was: Gardener says when something is to be removed
@@ -104,30 +104,30 @@ func (k *Controller) send(r *record, run *run, account backend.Account, z backen
 	k.Engine.Poke(p.key)
 }
 
-// at returns the place of a hosted zone. k.mu is held.
-func (k *Controller) at(z backend.HostedZone) *place {
-	p := k.places[z.Target]
+// at returns what is known of a hosted zone. k.mu is held.
+func (k *Controller) at(z backend.HostedZone) *hostedZone {
+	p := k.hostedZones[z.Target]
 	if p == nil {
 		id := fmt.Sprintf("gardener %s %s %s", z.Target.Server, z.Target.Zone, z.Target.View)
-		p = &place{
-			key: z.Target, id: id, holders: map[rr.Key][]*record{}, lines: map[backend.Account]*line{},
+		p = &hostedZone{
+			key: z.Target, id: id, holders: map[rr.Key][]*record{}, attachments: map[backend.Account]*attachment{},
 			waiting: map[*record]struct{}{},
 		}
 		p.feed = k.Engine.NewOverlay(backend.FeedConfig{ID: id, Zone: z.Target.Zone, Created: k.Clock()}, controller.Overlay{
 			Hear: k.hear, Causes: func(seq uint64) []trace.Span { return k.causes(p, seq) }, Clock: k.Clock,
 		})
-		k.places[z.Target] = p
+		k.hostedZones[z.Target] = p
 	}
 	return p
 }
 
-// attach has a place be reached with an account, too. k.mu is held.
-func (k *Controller) attach(p *place, account backend.Account, z backend.HostedZone, r *record) *line {
-	l := p.lines[account]
+// attach has a hosted zone be reached with an account, too. k.mu is held.
+func (k *Controller) attach(p *hostedZone, account backend.Account, z backend.HostedZone, r *record) *attachment {
+	l := p.attachments[account]
 	if l == nil {
 		k.attached++
-		l = &line{name: "gardener " + strconv.Itoa(k.attached), records: map[*record]struct{}{}}
-		p.lines[account] = l
+		l = &attachment{name: "gardener " + strconv.Itoa(k.attached), records: map[*record]struct{}{}}
+		p.attachments[account] = l
 		k.Engine.Attach(p.key, backend.Attachment{
 			Name: l.name, Feed: p.feed, Backend: account.Backend(z), Kind: r.object.Spec.Type, Since: k.Clock(), Keep: true,
 			Audit: -1,
@@ -136,26 +136,26 @@ func (k *Controller) attach(p *place, account backend.Account, z backend.HostedZ
 	return l
 }
 
-// hold notes what a record has at a place. k.mu is held.
+// hold records what a record has at a hosted zone. k.mu is held.
 func (k *Controller) hold(r *record, h *holding) {
 	if r.holding != nil {
-		k.desk(r.holding.account).holding--
+		k.queueOf(r.holding.account).holding--
 	}
 	if h != nil {
-		k.desk(h.account).holding++
+		k.queueOf(h.account).holding++
 	}
 	r.holding = h
 }
 
 // enter has the set of a record be the one that is wanted.
-func (p *place) enter(r *record) {
+func (p *hostedZone) enter(r *record) {
 	key := r.holding.key
 	p.holders[key] = append(without(p.holders[key], r), r)
 	p.wants(key)
 }
 
 // leave has the set of whoever asked for it before be wanted again, or none.
-func (p *place) leave(r *record, key rr.Key) {
+func (p *hostedZone) leave(r *record, key rr.Key) {
 	if p.holders[key] = without(p.holders[key], r); len(p.holders[key]) == 0 {
 		delete(p.holders, key)
 	}
@@ -163,7 +163,7 @@ func (p *place) leave(r *record, key rr.Key) {
 }
 
 // wants brings the content up to date.
-func (p *place) wants(key rr.Key) {
+func (p *hostedZone) wants(key rr.Key) {
 	txn := p.content.Txn()
 	if all := p.holders[key]; len(all) > 0 {
 		txn.Put(all[len(all)-1].holding.set)
@@ -175,11 +175,11 @@ func (p *place) wants(key rr.Key) {
 }
 
 // publish has the engine see to it that the sets of some keys are as they should be, whatever is there.
-func (p *place) publish(keys []rr.Key) uint64 {
+func (p *hostedZone) publish(keys []rr.Key) uint64 {
 	return p.feed.Publish(backend.Content{Sets: p.content, Hash: strconv.FormatUint(p.version, 10)}, keys)
 }
 
-// drop forgets what a record has at a place, and leaves it there. k.mu is held.
+// drop forgets what a record has at a hosted zone, and leaves it there. k.mu is held.
 func (k *Controller) drop(r *record) {
 	if h := r.holding; h != nil {
 		h.at.leave(r, h.key)
@@ -189,7 +189,7 @@ func (k *Controller) drop(r *record) {
 	}
 }
 
-// unwait has a record not wait for a place any more. k.mu is held.
+// unwait has a record not wait for a hosted zone any more. k.mu is held.
 func (k *Controller) unwait(r *record) {
 	if r.run != nil && r.run.at != nil {
 		delete(r.run.at.waiting, r)
@@ -197,30 +197,30 @@ func (k *Controller) unwait(r *record) {
 	}
 }
 
-// tidy lets go what a record was the last one to need: the lines to a place, and the place. k.mu is held.
-func (k *Controller) tidy(p *place, r *record) {
+// tidy drops what a record was the last one to need: attachments of a hosted zone, and the zone. k.mu is held.
+func (k *Controller) tidy(p *hostedZone, r *record) {
 	_, waits := p.waiting[r]
-	for account, l := range p.lines {
+	for account, l := range p.attachments {
 		if waits && r.run.account == account || r.holding != nil && r.holding.at == p && r.holding.account == account {
 			continue
 		}
 		if delete(l.records, r); len(l.records) == 0 {
 			k.Engine.Detach(p.key, l.name)
-			delete(p.lines, account)
+			delete(p.attachments, account)
 		}
 	}
-	if len(p.holders) == 0 && len(p.waiting) == 0 && k.places[p.key] == p {
+	if len(p.holders) == 0 && len(p.waiting) == 0 && k.hostedZones[p.key] == p {
 		k.close(p)
 	}
 }
 
-// close has the engine forget a place, and leaves there what is there. k.mu is held.
-func (k *Controller) close(p *place) {
-	for _, l := range p.lines {
+// close has the engine forget a hosted zone, and leaves there what is there. k.mu is held.
+func (k *Controller) close(p *hostedZone) {
+	for _, l := range p.attachments {
 		k.Engine.Detach(p.key, l.name)
 	}
 	k.Engine.DropOverlay(p.id)
-	delete(k.places, p.key)
+	delete(k.hostedZones, p.key)
 }
 
 // without returns a list without one of its elements.
