@@ -10,6 +10,6 @@
 // claim, compose.go merges the claims of one name, held.go says whose names may not
 // be hidden, glue.go derives what a parent needs from its sub-zones, own.go adds a
 // Zone's own sets, heap.go divides sets among claims that do not share, cut.go decides what a cut hides, hash.go and
-// soa.go label the content. The rest keeps the work small: domain.go enqueues what depends on a changed Zone, turnaway.go
-// answers a crowd at one name, queue.go orders the work, settle.go does it.
+// soa.go label the content. The rest keeps the work small: domain.go enqueues what depends on a changed Zone,
+// turnaway.go answers a crowd at one name, queue.go orders the work, settle.go does it.
 package zone

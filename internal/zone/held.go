@@ -127,7 +127,8 @@ func (w *World) updateEldersAbove(n *node, z *zoneState, before, after []holding
 	}
 }
 
-// updateEldersOfParents updates the elders in the Zones above z that delegate to it, after z has got or lost the name n.
+// updateEldersOfParents updates the elders in the Zones above z that delegate to it, after z has got or lost the name
+// n.
 func (w *World) updateEldersOfParents(n *node, z *zoneState) {
 	var lineage []*zoneState
 	if z == n.owner {
