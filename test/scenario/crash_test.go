@@ -18,8 +18,8 @@ import (
 
 // TestEverythingCrashesUnderLoad kills the operator, the API server and BIND, each at moments of its own, while Records
 // are created, changed and deleted, and watches every version of the zone that BIND shows. BIND writes its journal to
-// the disk before it answers, so that it comes back with what it has shown. The operator alone is killed at every effect
-// in virtual time (cmd/operator, TestEveryEffectOfALifeInterrupted).
+// the disk before it answers, so that it comes back with what it has shown. The operator alone is killed at every
+// effect in virtual time (cmd/operator, TestEveryEffectOfALifeInterrupted).
 func TestEverythingCrashesUnderLoad(t *testing.T) {
 	s := newStage(t)
 	s.lacks = "is forbidden" // an API server that starts forbids everything before it has read the roles
