@@ -255,7 +255,7 @@ func (z *Zones) allocateIn(namespace string) {
 	})
 }
 
-func (z *Zones) allocateThose(concerns func(*v1beta1.DNSZone) bool, lodges func(assignment) bool) {
+func (z *Zones) allocateThose(concerns func(*v1beta1.DNSZone) bool, assigns func(assignment) bool) {
 	z.allocating.Lock()
 	defer z.allocating.Unlock()
 	all, err := z.instances()
@@ -266,10 +266,10 @@ func (z *Zones) allocateThose(concerns func(*v1beta1.DNSZone) bool, lodges func(
 			zones = append(zones, k.zone)
 		}
 	}
-	var lodgers []zone.ID
+	var assigned []zone.ID
 	for id, l := range z.assignments {
-		if lodges(l) {
-			lodgers = append(lodgers, id)
+		if assigns(l) {
+			assigned = append(assigned, id)
 		}
 	}
 	z.mu.Unlock()
@@ -281,7 +281,7 @@ func (z *Zones) allocateThose(concerns func(*v1beta1.DNSZone) bool, lodges func(
 			z.deliveries.Sync(id)
 		}
 	}
-	for _, id := range lodgers {
+	for _, id := range assigned {
 		z.locateAssignment(id)
 	}
 }
