@@ -228,7 +228,7 @@ func (t notice) judgeDeletion(key rr.Key) {
 	switch {
 	case a == nil:
 		t.notef("%s of %s is taken from %s, where it never was to be", key, t.zone, t.at)
-	case a.keep && len(t.want.all[key]) == 0:
+	case a.keep && len(t.want.all[key]) == 0 && put.IsZero(): // what an operator put there was judged then
 		t.notef("%s of %s is taken from %s, where foreign sets are kept", key, t.zone, t.at)
 	case t.want.lacked(t.at, key, t.now()).Before(put) && t.now().After(t.mixed):
 		t.notef("%s of %s is taken from %s, although it has been wanted all the time", key, t.zone, t.at)
