@@ -223,6 +223,20 @@ func (p *probe) taken(ctx context.Context, c call) error {
 	return got.well()
 }
 
+// succeeds returns the answer to a call, or what keeps it from being one of success as the document has it.
+func (p *probe) succeeds(ctx context.Context, c call) (said, error) {
+	got, err := p.send(ctx, c)
+	switch {
+	case err != nil:
+		return got, err
+	case got.status != http.StatusOK:
+		return got, fmt.Errorf("it answers %s; want 200", got)
+	case !got.json || got.Success == nil || !*got.Success:
+		return got, fmt.Errorf(`it answers %s; want JSON with "success":true`, got)
+	}
+	return got, nil
+}
+
 // shows says why the server does not show a record as it is to be; nil where it shows none at all.
 func (p *probe) shows(ctx context.Context, want dnshook.Record) error {
 	got, there, err := p.client.Get(ctx, want.ID())
