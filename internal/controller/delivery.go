@@ -193,11 +193,7 @@ func (d *Deliveries) Settle(s Settlement) {
 	}
 	for _, delta := range s.Delta.Zones {
 		snapshot, accepted := s.View.Snapshot(delta.ID)
-		z := d.zones[delta.ID]
-		if z == nil {
-			z = &delivery{id: delta.ID, feeds: map[dnsname.Name]*zoneFeed{}}
-			d.zones[delta.ID] = z
-		}
+		z := d.deliveryOf(delta.ID)
 		moved := z.accepted != accepted || z.snapshot.Name != snapshot.Name || !z.known
 		d.heirs.note(z, accepted, snapshot.Name)
 		z.accepted, z.snapshot = accepted, snapshot
@@ -221,6 +217,16 @@ func (d *Deliveries) Settle(s Settlement) {
 	}
 	d.regrant, d.asked = false, nil
 	d.wait(s)
+}
+
+// deliveryOf returns what there is about a Zone, and begins it if need be. mu is held.
+func (d *Deliveries) deliveryOf(id zone.ID) *delivery {
+	z := d.zones[id]
+	if z == nil {
+		z = &delivery{id: id, feeds: map[dnsname.Name]*zoneFeed{}}
+		d.zones[id] = z
+	}
+	return z
 }
 
 // storedBefore returns what earlier runs have stored.

@@ -45,21 +45,18 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 		return nil // Settle asks again
 	}
 	d.rememberAll()
-	z := d.zones[id]
-	if z == nil {
-		if !exists {
-			d.mu.Unlock()
-			return nil
-		}
-		z = &delivery{id: id, feeds: map[dnsname.Name]*zoneFeed{}}
-		d.zones[id] = z
-	}
 	if !exists {
-		d.forget(z)
+		z := d.zones[id]
+		if z != nil {
+			d.forget(z)
+		}
 		d.mu.Unlock()
-		d.changed(id)
+		if z != nil {
+			d.changed(id)
+		}
 		return nil
 	}
+	z := d.deliveryOf(id)
 	d.remember(z, stored)
 	if stored.Deleting && z.accepted || d.awaitsHeir(z) {
 		d.mu.Unlock()
@@ -118,13 +115,9 @@ func (d *Deliveries) movedSince(z *delivery, stored Stored, wanted []*Place, hel
 // of who had its name.
 func (d *Deliveries) rememberAll() {
 	for id, was := range d.earlier {
-		if len(was.Delivered) == 0 {
-			continue
+		if len(was.Delivered) > 0 {
+			d.remember(d.deliveryOf(id), was)
 		}
-		if d.zones[id] == nil {
-			d.zones[id] = &delivery{id: id, feeds: map[dnsname.Name]*zoneFeed{}}
-		}
-		d.remember(d.zones[id], was)
 	}
 	d.earlier = nil
 }
