@@ -17,8 +17,7 @@ type backup struct {
 }
 
 // bump is by how much revisions grow when a backup is restored as etcd's documentation has it (etcdutl snapshot restore
-// --bump-revision
-// --mark-compacted): then who watches hears that what it knows is too old.
+// --bump-revision --mark-compacted): then who watches hears that what it knows is too old.
 const bump = 1_000_000
 
 // backUp keeps what there is.
@@ -52,7 +51,6 @@ func (a *API) restore(bumped bool) (undone []event, err error) {
 	} else {
 		s.revision = s.kept.revision
 	}
-	s.oldest = map[*kind]uint64{}
 	for _, k := range a.kinds.all {
 		s.oldest[k] = s.revision
 	}
@@ -70,9 +68,6 @@ func (a *API) expire(plural string) {
 	for _, k := range a.kinds.all {
 		if k.plural != plural {
 			continue
-		}
-		if s.oldest == nil {
-			s.oldest = map[*kind]uint64{}
 		}
 		s.oldest[k] = s.revision
 		s.expired[k]++

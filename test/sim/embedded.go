@@ -123,8 +123,8 @@ func within(made, sets rr.Sets, zone dnsname.Name) bool {
 	}
 	for set := range sets.All() {
 		_, there := made.Get(set.Key())
-		filled := set.Key() == rr.Key{Name: zone, Type: rr.TypeNS} || set.Type == rr.TypeA &&
-			slices.Equal(set.Data, []string{rr.PlaceholderAddress})
+		filled := set.Key() == rr.Key{Name: zone, Type: rr.TypeNS} ||
+			set.Type == rr.TypeA && slices.Equal(set.Data, []string{rr.PlaceholderAddress})
 		if !there && !filled {
 			return false
 		}

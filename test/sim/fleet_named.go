@@ -100,8 +100,8 @@ func (p *pod) answers(now time.Time) bool { return p.running && !p.silent && !no
 // serves reports whether a pod is ready, as its sidecar says.
 func (p *pod) serves(now time.Time) bool {
 	d := p.disk
-	if !p.answers(now) || p.mute || !p.leaves.IsZero() || !d.declared || d.of != p.uid || d.boot != p.boot &&
-		now.Before(p.up.Add(confirmWithin)) {
+	if !p.answers(now) || p.mute || !p.leaves.IsZero() || !d.declared || d.of != p.uid ||
+		d.boot != p.boot && now.Before(p.up.Add(confirmWithin)) {
 		return false
 	}
 	return !slices.ContainsFunc(d.content, func(text string) bool {

@@ -41,16 +41,6 @@ func (w *witness) said(r ref, object *unstructured.Unstructured) (set rr.Set, sa
 	return rr.NewSet(rr.Key{Name: claim.Where.Name, Type: claim.Type}, 0, claim.Data...), true
 }
 
-// readyNow reports whether the condition Ready is true of an object as it is now.
-func readyNow(object *unstructured.Unstructured) bool {
-	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
-	return slices.ContainsFunc(conditions, func(c any) bool {
-		condition, ok := c.(map[string]any)
-		return ok && condition["type"] == "Ready" && condition["status"] == "True" &&
-			condition["observedGeneration"] == object.GetGeneration()
-	})
-}
-
 // anyHas reports whether any server has all values of a set, or has lost them after some time.
 func (w *witness) anyHas(set rr.Set, since time.Time) bool {
 	for at, zones := range w.held {

@@ -69,12 +69,25 @@ func (w *World) delivered() map[delivered]bool {
 	return out
 }
 
-func ready(object *unstructured.Unstructured) bool {
+// readyOf returns the condition Ready of an object, if it is true, and nil otherwise.
+func readyOf(object *unstructured.Unstructured) map[string]any {
 	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
-	return slices.ContainsFunc(conditions, func(c any) bool {
+	for _, c := range conditions {
 		condition, ok := c.(map[string]any)
-		return ok && condition["type"] == "Ready" && condition["status"] == "True"
-	})
+		if ok && condition["type"] == "Ready" && condition["status"] == "True" {
+			return condition
+		}
+	}
+	return nil
+}
+
+// ready reports whether the condition Ready is true of an object, of whatever generation.
+func ready(object *unstructured.Unstructured) bool { return readyOf(object) != nil }
+
+// readyNow reports whether the condition Ready is true of an object as it is now.
+func readyNow(object *unstructured.Unstructured) bool {
+	condition := readyOf(object)
+	return condition != nil && condition["observedGeneration"] == object.GetGeneration()
 }
 
 // served reports whether a server has what a Record says. mu is held.

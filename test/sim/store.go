@@ -52,7 +52,7 @@ type store struct {
 
 func newStore(now func() time.Time) *store {
 	return &store{now: now, objects: map[ref]*unstructured.Unstructured{}, changed: map[*kind]chan struct{}{},
-		expired: map[*kind]int{}, revision: 1}
+		oldest: map[*kind]uint64{}, expired: map[*kind]int{}, revision: 1}
 }
 
 // jump has the clock jump by a while.

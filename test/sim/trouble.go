@@ -81,8 +81,8 @@ func (a *API) begin(words []string) error {
 		}
 		a.trouble.broken[words[1]] = s.now().Add(d)
 	case "failing":
-		if !slices.Contains([]string{"409", "429", "500", "timeout"}, words[1]) || words[2] != "after" &&
-			words[2] != "before" {
+		if !slices.Contains([]string{"409", "429", "500", "timeout"}, words[1]) ||
+			words[2] != "after" && words[2] != "before" {
 			return errors.New("it fails with 409, 429, 500 or timeout, after or before it has stored")
 		}
 		a.trouble.failing, a.trouble.stored, a.trouble.until = words[1], words[2] == "after", s.now().Add(d)

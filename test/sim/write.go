@@ -371,8 +371,8 @@ func (a *API) remove(r ref, options *metav1.DeleteOptions) (*unstructured.Unstru
 		return nil, apierrors.NewNotFound(r.kind.resource(), r.Name)
 	}
 	if p := options.Preconditions; p != nil {
-		if p.UID != nil && *p.UID != object.GetUID() || p.ResourceVersion != nil &&
-			*p.ResourceVersion != object.GetResourceVersion() {
+		if p.UID != nil && *p.UID != object.GetUID() ||
+			p.ResourceVersion != nil && *p.ResourceVersion != object.GetResourceVersion() {
 			text, _ := json.Marshal(p)
 			return nil, apierrors.NewConflict(r.kind.resource(), r.Name, fmt.Errorf("precondition failed: %s", text))
 		}
