@@ -162,8 +162,8 @@ func TestEveryObjectIsInTheReleaseNamespaceAndLabeled(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.HasPrefix(name, "CustomResourceDefinition ") {
-			if labels := m.GetLabels(); len(labels) > 1 || len(labels) == 1 &&
-				labels["gardener.cloud/deletion-protected"] != "true" {
+			if labels := m.GetLabels(); len(labels) > 1 ||
+				len(labels) == 1 && labels["gardener.cloud/deletion-protected"] != "true" {
 				// what selects ours by labels leaves them out: they belong to the cluster
 				t.Errorf("%s has the labels %v", name, m.GetLabels())
 			}

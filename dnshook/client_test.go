@@ -137,8 +137,8 @@ func TestAnswers(t *testing.T) {
 				err  error
 				want string
 			}{{"an upsert", upsert, c.upsert}, {"a deletion", remove, c.remove}, {"a look", read, c.read}} {
-				if got.want == "-" && got.err == nil || got.want != "-" && got.err != nil &&
-					string(dnshook.CodeOf(got.err)) == got.want {
+				if got.want == "-" && got.err == nil ||
+					got.want != "-" && got.err != nil && string(dnshook.CodeOf(got.err)) == got.want {
 					continue
 				}
 				t.Errorf("%s comes to %v, want %s", got.what, got.err, got.want)

@@ -176,8 +176,8 @@ func parseForwarder(text string) (Remote, error) {
 // resolver's cache would otherwise take nine tenths of the memory of the machine, not of the container.
 func (o Options) resolving() []statement {
 	validation := "no"
-	if o.Recursion && (o.DNSSECValidation == nil || *o.DNSSECValidation) || o.DNSSECValidation != nil &&
-		*o.DNSSECValidation {
+	if o.Recursion && (o.DNSSECValidation == nil || *o.DNSSECValidation) ||
+		o.DNSSECValidation != nil && *o.DNSSECValidation {
 		validation = "auto"
 	}
 	all := []statement{{"recursion", yesNo(o.Recursion)}, {"dnssec-validation", validation}}

@@ -62,8 +62,8 @@ func TestNothingIsDoneForAnotherPod(t *testing.T) {
 			t.Errorf("what was meant for the pod %q came to %v", pod.uid, err)
 		}
 		after, err := f.client(testToken).Content(t.Context())
-		if changed := len(after.Zones) != len(before.Zones) || after.Declared != before.Declared; err != nil || changed &&
-			pod.class != nil {
+		if changed := len(after.Zones) != len(before.Zones) || after.Declared != before.Declared; err != nil ||
+			changed && pod.class != nil {
 			t.Errorf("what was meant for the pod %q made of %+v %+v, %v", pod.uid, before, after, err)
 		}
 	}

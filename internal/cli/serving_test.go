@@ -73,8 +73,8 @@ func TestServingIsWhatRenderWouldPrint(t *testing.T) {
 				if told := slices.Contains(changed.served, name); was && told == same {
 					t.Fatalf("%s is told of: %t; is the same: %t", name, told, same)
 				}
-				if last, known := newest[name]; known && was && same != (z.SOA.Serial == last) || known &&
-					rr.SerialLess(z.SOA.Serial, last) {
+				if last, known := newest[name]; known && was && same != (z.SOA.Serial == last) ||
+					known && rr.SerialLess(z.SOA.Serial, last) {
 					t.Fatalf("the serial of %s goes from %d to %d; the content is the same: %t", name, last, z.SOA.Serial, same)
 				}
 				newest[name] = z.SOA.Serial

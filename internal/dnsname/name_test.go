@@ -307,8 +307,8 @@ func TestWireFormat(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n, size, err := FromWire([]byte(c.wire))
-			if n.String() != c.want || size != c.size || (err == nil) != (c.err == "") || err != nil &&
-				!strings.Contains(err.Error(), c.err) {
+			if n.String() != c.want || size != c.size || (err == nil) != (c.err == "") ||
+				err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("got %s, %d, %v", n, size, err)
 			}
 		})

@@ -133,8 +133,8 @@ func (w *World) nameZone(z *zoneState) {
 
 // fault returns why z itself, whatever it refers to, cannot have a name.
 func (z *zoneState) fault() *Refusal {
-	if z.Invalid == nil && (z.Where.Relative.IsOrigin() || (!z.Where.Name.IsZero() || z.Policy.Pinned) &&
-		!z.Where.Ref.IsZero()) {
+	if z.Invalid == nil && (z.Where.Relative.IsOrigin() ||
+		(!z.Where.Name.IsZero() || z.Policy.Pinned) && !z.Where.Ref.IsZero()) {
 		return &Refusal{InvalidSpec, fmt.Sprintf(
 			"%s needs either an absolute domainName or a zoneRef with a name of its own below %s.", z.ID, z.Where.Ref)}
 	}

@@ -361,8 +361,8 @@ func checkTree(t *rapid.T, w *World, in *tree) {
 		if n.idle() && !forks && n.parent != nil {
 			t.Fatalf("node %s is left over", n.name)
 		}
-		if n.tree != in || in.nodes[n.name] != n || n.parent != nil && in.nodes[n.gate(n.parent)] != n || n.name != name &&
-			n.gate(n.parent) != name {
+		if n.tree != in || in.nodes[n.name] != n || n.parent != nil && in.nodes[n.gate(n.parent)] != n ||
+			n.name != name && n.gate(n.parent) != name {
 			t.Fatalf("node %s is not where it belongs, but at %s", n.name, name)
 		}
 		zones := 0

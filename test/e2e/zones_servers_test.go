@@ -65,8 +65,8 @@ func TestZ5cZ7APrimaryMadeAnewAndSecondariesThatComeAndGo(t *testing.T) {
 		s.remove(old)
 		s.apply(aManifest, ns, "www", "z7.example", "www", "192.0.2.2")
 		primary := s.another(ns, "dns-primary-0", old)
-		if got, err := dig(s.ctx, primary.at, "www.z7.example", dns.TypeA); err != nil || got != "30 192.0.2.2" &&
-			got != "30 192.0.2.1" {
+		if got, err := dig(s.ctx, primary.at, "www.z7.example", dns.TypeA); err != nil ||
+			got != "30 192.0.2.2" && got != "30 192.0.2.1" {
 			s.Errorf("as soon as it is ready, the new pod answers %s: %v", got, err)
 		}
 		both[0] = primary

@@ -51,8 +51,8 @@ func TestErrors(t *testing.T) {
 			if backend.Class(err) != c.want {
 				t.Errorf("%s, %s: %v, want %s", c.name, what, err, c.want)
 			}
-			if err != nil && (strings.Contains(err.Error(), token) || strings.Contains(err.Error(), access.update.Secret) &&
-				access.update.Secret != "") {
+			if err != nil && (strings.Contains(err.Error(), token) ||
+				strings.Contains(err.Error(), access.update.Secret) && access.update.Secret != "") {
 				t.Errorf("%s: the error has a secret in it: %v", c.name, err)
 			}
 		}

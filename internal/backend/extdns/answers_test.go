@@ -80,8 +80,8 @@ func TestAnswers(t *testing.T) {
 			if backend.Class(err) != c.class || err != nil && !strings.Contains(err.Error(), c.text) {
 				t.Errorf("%v, want %s with %q", err, c.class, c.text)
 			}
-			if e, ok := errors.AsType[*backend.Error](err); ok && e.After != c.after || err != nil &&
-				strings.Contains(err.Error(), "s3cret") {
+			if e, ok := errors.AsType[*backend.Error](err); ok && e.After != c.after ||
+				err != nil && strings.Contains(err.Error(), "s3cret") {
 				t.Errorf("%v says to wait for %v", err, e.After)
 			}
 		})

@@ -245,8 +245,8 @@ func TestChangesAreAnsweredAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if data == "" && answer.Rcode != "NXDOMAIN" || data != "" &&
-			(len(answer.Sets) != 1 || !answer.Sets[0].Equal(change.Want)) {
+		if data == "" && answer.Rcode != "NXDOMAIN" ||
+			data != "" && (len(answer.Sets) != 1 || !answer.Sets[0].Equal(change.Want)) {
 			t.Errorf("after %q was written the answer is %v", data, answer)
 		}
 	}

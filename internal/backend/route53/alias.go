@@ -64,8 +64,8 @@ func held(set rr.Set) []*types.ResourceRecordSet {
 
 // standsIn reports whether a set is one that a CNAME may have been held as, when a change is about such a CNAME.
 func standsIn(c plan.Change, set *types.ResourceRecordSet) bool {
-	if !balanceable(c) || set.SetIdentifier != nil || set.AliasTarget == nil || set.Type != types.RRTypeA &&
-		set.Type != types.RRTypeAaaa {
+	if !balanceable(c) || set.SetIdentifier != nil || set.AliasTarget == nil ||
+		set.Type != types.RRTypeA && set.Type != types.RRTypeAaaa {
 		return false
 	}
 	return balancerZone(strings.ToLower(absolute(aws.ToString(set.AliasTarget.DNSName)))) != ""

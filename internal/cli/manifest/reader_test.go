@@ -52,8 +52,8 @@ func TestReaderKeepsWhatCannotBeRead(t *testing.T) {
 			if in.Objects[len(in.Objects)-1] != first.Objects[1] {
 				t.Error("the object of the file that did not change is another one")
 			}
-			if c.problem == "" && len(in.Problems) > 0 || c.problem != "" &&
-				(len(in.Problems) != 1 || !strings.HasSuffix(in.Problems[0].Message, c.problem)) {
+			if c.problem == "" && len(in.Problems) > 0 ||
+				c.problem != "" && (len(in.Problems) != 1 || !strings.HasSuffix(in.Problems[0].Message, c.problem)) {
 				t.Errorf("the problems are %v, want %q", in.Problems, c.problem)
 			}
 		})
@@ -108,8 +108,8 @@ func TestReaderKeepsWhatBrokeOff(t *testing.T) {
 			if got := namesOf(in); got != c.want {
 				t.Errorf("of %q there are %s, want %s", c.text, got, c.want)
 			}
-			if c.problem == "" && len(in.Problems) > 0 || c.problem != "" &&
-				(len(in.Problems) != 1 || !strings.Contains(in.Problems[0].Message, c.problem)) {
+			if c.problem == "" && len(in.Problems) > 0 ||
+				c.problem != "" && (len(in.Problems) != 1 || !strings.Contains(in.Problems[0].Message, c.problem)) {
 				t.Errorf("the problems are %v, want %q", in.Problems, c.problem)
 			}
 		})
@@ -154,8 +154,8 @@ func TestReaderReadsWhatEditorsWrite(t *testing.T) {
 			if got := namesOf(in); got != c.want {
 				t.Errorf("there are %q, want %q", got, c.want)
 			}
-			if c.problem == "" && len(in.Problems) > 0 || c.problem != "" &&
-				(len(in.Problems) != 1 || !strings.Contains(in.Problems[0].Message, c.problem)) {
+			if c.problem == "" && len(in.Problems) > 0 ||
+				c.problem != "" && (len(in.Problems) != 1 || !strings.Contains(in.Problems[0].Message, c.problem)) {
 				t.Errorf("the problems are %v, want %q", in.Problems, c.problem)
 			}
 		})

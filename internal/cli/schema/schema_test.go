@@ -108,8 +108,8 @@ func TestViolationsAreThoseOfTheAPIServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		said := fmt.Sprint(violations)
-		if want == "" && len(violations) > 0 || want != "" &&
-			(len(violations) == 0 || !strings.Contains(violations[0].String(), want)) {
+		if want == "" && len(violations) > 0 ||
+			want != "" && (len(violations) == 0 || !strings.Contains(violations[0].String(), want)) {
 			t.Errorf("the violations are %s, not %q", said, want)
 		}
 		refused := dryRun(t, client, kind, object)

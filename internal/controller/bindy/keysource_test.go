@@ -155,8 +155,8 @@ func TestKeysThatSomebodyMade(t *testing.T) {
 		k, err := dialect.KeyIn(secret, tt.ref.OrDefault())
 		switch {
 		case tt.error != "":
-			if err == nil || !strings.Contains(err.Error(), tt.error) || tt.never != "" &&
-				strings.Contains(err.Error(), tt.never) {
+			if err == nil || !strings.Contains(err.Error(), tt.error) ||
+				tt.never != "" && strings.Contains(err.Error(), tt.never) {
 				t.Errorf("%s: the error is %v, want %q and never %q", tt.name, err, tt.error, tt.never)
 			}
 		case err != nil || k.Name != tt.want:

@@ -369,8 +369,8 @@ func (z *Zones) keysFor(ctx context.Context, s *dialect.Server) (update, transfe
 func (z *Zones) podOf(p *corev1.Pod, s *dialect.Server, primary bool) *Pod {
 	ip, err := netip.ParseAddr(p.Status.PodIP)
 	began, _ := sidecarState(p)
-	if err != nil || began.IsZero() || !dialect.IsServer(p) || isOver(p) || !p.DeletionTimestamp.IsZero() &&
-		(s.Leaves() == 0 || !hasKeys(p, z.Clock.Now())) {
+	if err != nil || began.IsZero() || !dialect.IsServer(p) || isOver(p) ||
+		!p.DeletionTimestamp.IsZero() && (s.Leaves() == 0 || !hasKeys(p, z.Clock.Now())) {
 		return nil
 	}
 	dns := netip.AddrPortFrom(ip.Unmap(), portOf(p, dialect.NamedContainer, bind9.DNSPort))

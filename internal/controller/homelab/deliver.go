@@ -90,8 +90,8 @@ func (k *Controller) together(ctx context.Context, c *class, jobs []job) bool {
 // the server: it took too long, or one record in it has the server fail.
 func (k *Controller) shrink(c *class, was int, err error) {
 	var e *dnshook.Error
-	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &e) && e.Status >= http.StatusInternalServerError &&
-		e.RetryAfter == 0 {
+	if errors.Is(err, context.DeadlineExceeded) ||
+		errors.As(err, &e) && e.Status >= http.StatusInternalServerError && e.RetryAfter == 0 {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		c.fewer = max(1, was/4) // so that it is down to one within the budget of retries

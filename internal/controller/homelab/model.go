@@ -91,8 +91,8 @@ func (r *record) decided() bool { return r.deleting() || r.settled == r.current(
 
 // unknown reports whether nobody can say what the object wants: then nothing of it is removed.
 func (r *record) unknown() bool {
-	return !r.deleting() && (!r.decided() || r.key == slotKey{} || !r.verdict.Accepted &&
-		r.verdict.Reason == zone.ReferenceNotFound)
+	return !r.deleting() && (!r.decided() || r.key == slotKey{} ||
+		!r.verdict.Accepted && r.verdict.Reason == zone.ReferenceNotFound)
 }
 
 // hopes reports whether the record may still get what it asks for: it is not refused, as far as that is decided.

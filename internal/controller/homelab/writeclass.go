@@ -84,8 +84,8 @@ func (k *Controller) classPatch(before, after v1alpha1.DNSClassStatus) map[strin
 		before.ObservedGeneration == after.ObservedGeneration &&
 		before.Health != nil && after.Health != nil && before.Health.Status == after.Health.Status &&
 		before.Health.Message == after.Health.Message
-	if same && (after.LastHealthCheck == nil || before.LastHealthCheck != nil &&
-		after.LastHealthCheck.Sub(before.LastHealthCheck.Time) < k.HealthInterval*9/10) {
+	if same && (after.LastHealthCheck == nil ||
+		before.LastHealthCheck != nil && after.LastHealthCheck.Sub(before.LastHealthCheck.Time) < k.HealthInterval*9/10) {
 		return nil
 	}
 	patch := map[string]any{"conditions": after.Conditions, "observedGeneration": after.ObservedGeneration,

@@ -129,8 +129,8 @@ func (k *Controller) enter(l *ledger, z *v1alpha1.Zone, sets []rr.Set, base rr.S
 		set = joined(known, set)
 		last := len(pages) - 1
 		fresh := slices.Contains(dirty, last)
-		if last < 0 || !pages[last].open || pages[last].sets.Len() >= pageSize || !fresh &&
-			pages[last].sets.Len() >= smallPage {
+		if last < 0 || !pages[last].open || pages[last].sets.Len() >= pageSize ||
+			!fresh && pages[last].sets.Len() >= smallPage {
 			last++
 			index := l.next + last - len(l.journal)
 			pages = append(pages, page{name: sliceName(z, "journal-"+k.term, index), index: index, open: true})

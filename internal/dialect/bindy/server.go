@@ -212,8 +212,8 @@ func (s *Server) Cluster() string {
 // SharesConfig reports whether the server has its configuration from the ConfigMap of its cluster.
 func (s *Server) SharesConfig() bool {
 	return s.Parent != nil && s.Parent.Kind == v1beta1.KindCluster && s.Instance.Spec.Config == nil &&
-		(s.Instance.Spec.ConfigMapRefs == nil || s.Parent.Spec.ConfigMapRefs != nil &&
-			*s.Instance.Spec.ConfigMapRefs == *s.Parent.Spec.ConfigMapRefs) &&
+		(s.Instance.Spec.ConfigMapRefs == nil ||
+			s.Parent.Spec.ConfigMapRefs != nil && *s.Instance.Spec.ConfigMapRefs == *s.Parent.Spec.ConfigMapRefs) &&
 		s.version == s.Parent.Spec.VersionOrDefault()
 }
 

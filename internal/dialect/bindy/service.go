@@ -40,8 +40,8 @@ func (s *Server) services() (dns, api *corev1.Service, err error) {
 	}
 	dns.Spec.Ports = slices.DeleteFunc(dns.Spec.Ports, isAPIPort)
 	for _, p := range dns.Spec.Ports {
-		if to := p.TargetPort; to.StrVal == apiPort || to.IntVal == s.bindcar.port || to == (intstr.IntOrString{}) &&
-			p.Port == s.bindcar.port {
+		if to := p.TargetPort; to.StrVal == apiPort || to.IntVal == s.bindcar.port ||
+			to == (intstr.IntOrString{}) && p.Port == s.bindcar.port {
 			return nil, nil, fmt.Errorf("the port %s of the Service leads to the sidecar's API, which a Service of type %s "+
 				"would show to the outside; leave it out, and use Service %s",
 				p.Name, dns.Spec.Type, api.Name)

@@ -141,8 +141,8 @@ func (p *pair) look(t *testing.T, half string) string {
 	last, failure, created := "none", "none", "none"
 	if l := o.Status.LastOperation; l != nil {
 		last = fmt.Sprint(l.Type, " ", l.State, " ", l.Progress)
-		if (l.Type == gardencorev1beta1.LastOperationTypeRestore || p.retried &&
-			l.Type == gardencorev1beta1.LastOperationTypeCreate) &&
+		if (l.Type == gardencorev1beta1.LastOperationTypeRestore ||
+			p.retried && l.Type == gardencorev1beta1.LastOperationTypeCreate) &&
 			l.State == gardencorev1beta1.LastOperationStateSucceeded {
 			// Gardener's controller sees its own statuses beside the annotation, which goes last, and then reconciles once more.
 			// So it does where another attempt comes between a change and the event that tells of it.
