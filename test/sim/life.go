@@ -409,9 +409,14 @@ func discovers(r *http.Request) bool {
 	return words[0] == "api" && len(words) <= 2 || words[0] == "apis" && len(words) <= 3
 }
 
+// tells reports whether a request is an event for people.
+func tells(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Path, "/apis/events.k8s.io/") && !discovers(r)
+}
+
 // counts reports whether a request is an effect that faults are put at: a Lease is renewed all the time, events are for
 // people, and a token changes nothing.
 func counts(r *http.Request) bool {
-	return !strings.HasSuffix(r.URL.Path, "/token") && r.Method != http.MethodGet && !strings.HasPrefix(r.URL.Path,
-		"/apis/coordination.k8s.io/") && !strings.HasPrefix(r.URL.Path, "/apis/events.k8s.io/")
+	return !strings.HasSuffix(r.URL.Path, "/token") && r.Method != http.MethodGet &&
+		!strings.HasPrefix(r.URL.Path, "/apis/coordination.k8s.io/") && !tells(r)
 }
