@@ -42,8 +42,10 @@ func TestEventsForPeopleTakeNoTime(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				began, got := time.Now(), ""
-				if response, err := o.RoundTrip(r); err != nil {
+				began := time.Now()
+				response, err := o.RoundTrip(r)
+				var got string
+				if err != nil {
 					got = err.Error()
 				} else {
 					got = response.Status
