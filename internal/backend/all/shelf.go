@@ -10,34 +10,49 @@ import (
 // The idle connections of a client that is collected are closed by the runtime, or by their own time-out.
 type shelf[K comparable, C any] struct {
 	mu      sync.Mutex
-	clients map[K]weak.Pointer[C]
+	clients map[K]*kept[K, C]
+}
+
+// kept is what a shelf has of a client.
+type kept[K comparable, C any] struct {
+	shelf  *shelf[K, C]
+	key    K
+	client weak.Pointer[C]
 }
 
 // get returns the client of a key, and makes it if there is none.
 func (s *shelf[K, C]) get(key K, fresh func() (*C, error)) (*C, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c := s.clients[key].Value(); c != nil {
-		return c, nil
+	if k := s.clients[key]; k != nil {
+		if c := k.client.Value(); c != nil {
+			return c, nil
+		}
 	}
 	c, err := fresh()
 	if err != nil {
 		return nil, err
 	}
 	if s.clients == nil {
-		s.clients = map[K]weak.Pointer[C]{}
+		s.clients = map[K]*kept[K, C]{}
 	}
-	s.clients[key] = weak.Make(c)
-	runtime.AddCleanup(c, s.forget, key)
+	k := &kept[K, C]{s, key, weak.Make(c)}
+	s.clients[key] = k
+	// The cleanup knows nothing but weakly: a key may lead to the client, by a transport say, which would keep it.
+	runtime.AddCleanup(c, func(k weak.Pointer[kept[K, C]]) {
+		if k := k.Value(); k != nil {
+			k.forget()
+		}
+	}, weak.Make(k))
 	return c, nil
 }
 
 // forget drops a client that was collected, unless another has taken its place.
-func (s *shelf[K, C]) forget(key K) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.clients[key].Value() == nil {
-		delete(s.clients, key)
+func (k *kept[K, C]) forget() {
+	k.shelf.mu.Lock()
+	defer k.shelf.mu.Unlock()
+	if k.shelf.clients[k.key] == k {
+		delete(k.shelf.clients, k.key)
 	}
 }
 
