@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -104,15 +106,23 @@ func rightsOf(t *testing.T, dialects ...string) *sim.Rights {
 	return rights
 }
 
-func lived(t *testing.T, l sim.Life, kinds *sim.Kinds) (out sim.Outcome) {
+func lived(t *testing.T, l sim.Life, kinds *sim.Kinds) sim.Outcome {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		var err error
-		if out, err = l.Live(t.Context(), kinds, live); err != nil {
-			t.Error(err)
-		}
-	})
+	out, err := bubble(t, l, kinds, live)
+	if err != nil {
+		t.Error(err)
+	}
 	return out
+}
+
+// bubble lives a life in virtual time. It ends this program when the life takes too long: while somebody goes on and on
+// without a pause, its clock stands, and no deadline passes in it.
+func bubble(t *testing.T, l sim.Life, kinds *sim.Kinds, run sim.Run) (out sim.Outcome, err error) {
+	t.Helper()
+	end := time.AfterFunc(5*time.Minute, func() { panic(fmt.Sprintf("%s: a life does not end:\n%s", t.Name(), l.Format())) })
+	defer end.Stop()
+	synctest.Test(t, func(t *testing.T) { out, err = l.Live(t.Context(), kinds, run) })
+	return out, err
 }
 
 // TestEveryEffectOfALifeInterrupted has a life end as it does without a fault, whatever its operator crashes at or is

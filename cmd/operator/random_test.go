@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -187,18 +186,15 @@ func failure(t *testing.T, l sim.Life, kinds *sim.Kinds, calm sim.Outcome) strin
 
 func outcome(t *testing.T, l sim.Life, kinds *sim.Kinds) (out sim.Outcome, err error) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		out, err = l.Live(t.Context(), kinds, func(ctx context.Context, p sim.Process) error {
-			// half of what a life costs are renewed Leases
-			length, deadline, retry := "50s", "40s", "20s"
-			if l.Alone() {
-				length, deadline, retry = "30m", "20m", "10m"
-			}
-			return liveWith(ctx, p, "--leader-elect-lease-duration="+length, "--leader-elect-renew-deadline="+deadline,
-				"--leader-elect-retry-period="+retry)
-		})
+	return bubble(t, l, kinds, func(ctx context.Context, p sim.Process) error {
+		// half of what a life costs are renewed Leases
+		length, deadline, retry := "50s", "40s", "20s"
+		if l.Alone() {
+			length, deadline, retry = "30m", "20m", "10m"
+		}
+		return liveWith(ctx, p, "--leader-elect-lease-duration="+length, "--leader-elect-renew-deadline="+deadline,
+			"--leader-elect-retry-period="+retry)
 	})
-	return out, err
 }
 
 // seconds is the processors' time that this process has had.

@@ -25,7 +25,6 @@ func (z *Zones) letGo(ctx context.Context, id zone.ID, o *v1beta1.DNSZone, out c
 			z.deliveries.Abandon(id)
 			z.wakeInstances(z.losing(id, out)...) // from now on it is for them to remove it
 		}
-		z.deliveries.Sync(id)
 		return &controller.Later{After: 5 * time.Second}
 	}
 	if now.Sub(o.DeletionTimestamp.Time) > grace {
