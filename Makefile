@@ -75,7 +75,7 @@ soak: ## pods, sidecars, operators and API server killed at random for SOAK=5m u
 	go run ./hack/cluster build
 	go test -count=1 -timeout 0 -v ./test/soak -for=$(SOAK)
 
-sim: ## LIVES=1000 random lives of the operator in virtual time, from SEED=1 on, each lived twice, without a fault and with one; 25 are part of test
+sim: ## LIVES=1000 random lives of the operator in virtual time, from SEED=1 on, each lived twice, without a fault and with one; 150 are part of test
 	LIVES=$(LIVES) SEED=$(SEED) go test -count=1 -timeout 0 -v -run 'TestRandomLives$$' ./cmd/operator | grep -vE '=== (RUN|PAUSE|CONT)|--- PASS'
 
 race: ## every test but those in Pods, with the race detector; half an hour on two cores; not part of test

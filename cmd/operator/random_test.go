@@ -38,7 +38,7 @@ func asked(t *testing.T, name string, usual int) int {
 func TestRandomLives(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a life needs little memory
 	kinds := kindsOf(t)
-	lives, seed := asked(t, "LIVES", 25), asked(t, "SEED", 1)
+	lives, seed := asked(t, "LIVES", 150), asked(t, "SEED", 1)
 	before := seconds(t)
 	var served atomic.Int32 // lives in whose end a Zone is Ready
 	t.Run("lives", func(t *testing.T) {
