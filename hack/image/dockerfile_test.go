@@ -42,7 +42,7 @@ func TestDockerfileMakesTheSameImages(t *testing.T) {
 			t.Errorf("%s begins with %s, want nothing at all", p.name, got.from)
 		}
 		if !slices.ContainsFunc(stages["build"].runs, func(run string) bool {
-			return strings.Contains(run, `-ldflags "`+ldflags("$VERSION")+`"`) && strings.Contains(run, "./cmd/"+p.name) &&
+			return strings.Contains(run, `-ldflags "`+ldflags("$VERSION")+`"`) && strings.Contains(run, "./"+p.folder) &&
 				strings.HasPrefix(run, "CGO_ENABLED=0 GOFLAGS= ") && strings.Contains(run, " -trimpath -buildvcs=false ")
 		}) {
 			t.Errorf("no RUN of Dockerfile compiles %s as hack/image does: %q", p.name, stages["build"].runs)
@@ -75,7 +75,7 @@ func TestDockerSeesWhatItCompiles(t *testing.T) {
 	const format = `{{with .Module}}{{if .Main}}{{$.ImportPath}}/{{range $.EmbedFiles}} {{$.ImportPath}}/{{.}}{{end}}{{end}}{{end}}`
 	args := []string{"list", "-deps", "-f", format}
 	for _, p := range programs() {
-		args = append(args, module+"/cmd/"+p.name)
+		args = append(args, module+"/"+p.folder)
 	}
 	files, err := exec.CommandContext(t.Context(), "go", args...).Output()
 	if err != nil {

@@ -17,15 +17,16 @@ const module = "github.com/zonefold/zonefold"
 // A program of this repository that has an image: the file /NAME, and the base.
 type program struct {
 	name, description string
-	user              int // and group
+	folder            string // of its source
+	user              int    // and group
 }
 
 // programs are those that run in pods. Dockerfile says the same; a test compares.
 func programs() []program {
 	return []program{
-		{"operator", "Zonefold: one control plane for DNS", 65532},
-		{"bindcar", "Zonefold: the sidecar of a BIND 9 name server", bindUser},
-		{"dnshook", "Zonefold: a server for DNSClasses", 65532},
+		{"operator", "Zonefold: one control plane for DNS", "cmd/operator", 65532},
+		{"bindcar", "Zonefold: the sidecar of a BIND 9 name server", "cmd/bindcar", bindUser},
+		{"dnshook", "Zonefold: a server for DNSClasses", "cmd/dnshook", 65532},
 	}
 }
 
@@ -77,12 +78,12 @@ func (p program) compile(ctx context.Context, platform v1.Platform, version stri
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, p.name)
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", ldflags(version), "-o",
-		path, module+"/cmd/"+p.name)
+		path, module+"/"+p.folder)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOOS="+platform.OS, "GOARCH="+platform.Architecture)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("compiling cmd/%s for %s: %w\n%s", p.name, platform, err, said.String())
+		return nil, fmt.Errorf("compiling %s for %s: %w\n%s", p.folder, platform, err, said.String())
 	}
 	return os.ReadFile(path)
 }

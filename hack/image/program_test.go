@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"debug/elf"
 	"fmt"
+	"io"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -64,14 +66,32 @@ func checkStatic(t *testing.T, program []byte) {
 }
 
 func TestArchitectures(t *testing.T) {
-	first := makeArchive(t, "bindcar")
+	hello := program{name: "hello", folder: "hack/image/testdata/hello", user: 65532}
+	const name = "docker.io/zonefold/hello:dev"
+	file := func(t *testing.T) string {
+		t.Helper()
+		o, err := parse(nil, io.Discard) // both architectures
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := hello.make(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "hello.tar")
+		if _, err := archive(path, made.index, []string{name}); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	first := file(t)
 	machines := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
-	for _, img := range images(t, first, "docker.io/zonefold/bindcar:dev") {
+	for _, img := range images(t, first, name) {
 		config, err := img.ConfigFile()
 		if err != nil {
 			t.Fatal(err)
 		}
-		program := contents(t, img)["/bindcar"].text
+		program := contents(t, img)["/hello"].text
 		file, err := elf.NewFile(bytes.NewReader(program))
 		if err != nil {
 			t.Fatal(err)
@@ -85,7 +105,7 @@ func TestArchitectures(t *testing.T) {
 		t.Errorf("nothing is there for %v", machines)
 	}
 	t.Run("the same input gives the same file", func(t *testing.T) {
-		if second := makeArchive(t, "bindcar"); !bytes.Equal(mustRead(t, first), mustRead(t, second)) {
+		if second := file(t); !bytes.Equal(mustRead(t, first), mustRead(t, second)) {
 			t.Error("two archives of one source differ")
 		}
 	})
