@@ -109,7 +109,10 @@ func compile(ctx context.Context, mutations []sim.Mutation, dir, test string) er
 		if err := put(file, text); err != nil {
 			return err
 		}
-		if err := put(askingAt(file), asking(filepath.Base(filepath.Dir(file)))); err != nil {
+		if text, err = asking(text); err != nil {
+			return err
+		}
+		if err := put(askingAt(file), text); err != nil {
 			return err
 		}
 	}

@@ -163,10 +163,14 @@ func apply(source string, from, to int, changes []insert) string {
 	return out.String() + source[from:to]
 }
 
-// asking is a file of a package that has functions with mutations.
-func asking(pkg string) string {
-	return "package " + pkg + "\n\nimport \"os\"\n\nfunc isMutated(name string) bool { return os.Getenv(" +
-		strconv.Quote(variable) + ") == name }\n"
+// asking is a file of the package of a source that has functions with mutations. A folder may be called otherwise.
+func asking(source string) (string, error) {
+	file, err := parser.ParseFile(token.NewFileSet(), "", source, parser.PackageClauseOnly)
+	if err != nil {
+		return "", fmt.Errorf("looking for the package of a file: %w", err)
+	}
+	return "package " + file.Name.Name + "\n\nimport \"os\"\n\nfunc isMutated(name string) bool { return os.Getenv(" +
+		strconv.Quote(variable) + ") == name }\n", nil
 }
 
 // askingAt is where the file is that asking returns, of the package of a file.

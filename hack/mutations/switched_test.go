@@ -59,6 +59,17 @@ func TestSwitched(t *testing.T) {
 	}
 }
 
+// TestAProgramIsOfPackageMain, wherever its folder is.
+func TestAProgramIsOfPackageMain(t *testing.T) {
+	text, err := asking("// Command operator runs.\npackage main\n")
+	if err != nil || !strings.HasPrefix(text, "package main\n") {
+		t.Errorf("%v: %s", err, text)
+	}
+	if _, err := asking("func"); err == nil {
+		t.Error("what has no package has one")
+	}
+}
+
 // TestWhatIsNotInAFunction cannot be switched.
 func TestWhatIsNotInAFunction(t *testing.T) {
 	if out, err := switched(source, []mutated{{"m", sim.Edit{File: "p.go", Old: "// Sum adds.", New: ""}}}); err == nil {
