@@ -88,40 +88,8 @@ func byFile(mutations []sim.Mutation) map[string][]mutated {
 
 // compile makes the test program of the operator with mutations.
 func compile(ctx context.Context, mutations []sim.Mutation, dir, test string) error {
-	instead := map[string]string{}
-	put := func(file, text string) error {
-		path, err := filepath.Abs(file)
-		if err != nil {
-			return err
-		}
-		instead[path] = filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
-		return os.WriteFile(instead[path], []byte(text), 0o600)
-	}
-	for file, edits := range byFile(mutations) {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		text, err := switched(string(source), edits)
-		if err != nil {
-			return err
-		}
-		if err := put(file, text); err != nil {
-			return err
-		}
-		if text, err = asking(text); err != nil {
-			return err
-		}
-		if err := put(askingAt(file), text); err != nil {
-			return err
-		}
-	}
-	text, err := json.Marshal(map[string]any{"Replace": instead})
+	overlay, err := overlaid(mutations, ".", dir)
 	if err != nil {
-		return err
-	}
-	overlay := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(overlay, text, 0o600); err != nil {
 		return err
 	}
 	if built, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", test,
@@ -129,4 +97,43 @@ func compile(ctx context.Context, mutations []sim.Mutation, dir, test string) er
 		return fmt.Errorf("%w\n%s", err, built)
 	}
 	return nil
+}
+
+// overlaid writes the files of the repository that mutations are in, with all of them, into a folder, and returns the
+// file that has the compiler take these.
+func overlaid(mutations []sim.Mutation, root, dir string) (overlay string, err error) {
+	instead := map[string]string{}
+	put := func(file, text string) error {
+		path, err := filepath.Abs(filepath.Join(root, file))
+		if err != nil {
+			return err
+		}
+		instead[path] = filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
+		return os.WriteFile(instead[path], []byte(text), 0o600)
+	}
+	for file, edits := range byFile(mutations) {
+		source, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			return "", err
+		}
+		text, err := switched(string(source), edits)
+		if err != nil {
+			return "", err
+		}
+		if err := put(file, text); err != nil {
+			return "", err
+		}
+		if text, err = asking(text); err != nil {
+			return "", err
+		}
+		if err := put(askingAt(file), text); err != nil {
+			return "", err
+		}
+	}
+	text, err := json.Marshal(map[string]any{"Replace": instead})
+	if err != nil {
+		return "", err
+	}
+	overlay = filepath.Join(dir, "overlay.json")
+	return overlay, os.WriteFile(overlay, text, 0o600)
 }

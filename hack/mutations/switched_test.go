@@ -4,6 +4,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -77,24 +78,21 @@ func TestWhatIsNotInAFunction(t *testing.T) {
 	}
 }
 
-// TestEveryMutationIsInFunctions reads each file with all mutations of it.
-func TestEveryMutationIsInFunctions(t *testing.T) {
-	root := filepath.Join("..", "..")
+// TestTheOperatorCompilesWithEveryMutation has those follow the code: one that does not compile hides all others.
+func TestTheOperatorCompilesWithEveryMutation(t *testing.T) {
+	root, dir := filepath.Join("..", ".."), t.TempDir()
 	all, err := sim.Mutations(os.DirFS(filepath.Join(root, "test", "sim", "mutations")))
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%d mutations, %v", len(all), err)
+	}
+	overlay, err := overlaid(all, root, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for file, edits := range byFile(all) {
-		text, err := os.ReadFile(filepath.Join(root, file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := switched(string(text), edits)
-		if err == nil {
-			_, err = parser.ParseFile(token.NewFileSet(), file, out, 0)
-		}
-		if err != nil {
-			t.Error(err)
-		}
+	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "-o", filepath.Join(dir, "operator"),
+		"./"+program)
+	build.Dir = root
+	if said, err := build.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, said)
 	}
 }
