@@ -19,7 +19,7 @@ func (d *Deliveries) Learn(id zone.ID, sets rr.Sets) {
 		for set := range within(sets, name).All() {
 			l.enter(written, set)
 		}
-		l.written = written.Sets()
+		l.written, l.larger = written.Sets(), true
 		for key, a := range l.at {
 			d.engine.Attach(key.target, l.attachment(key.place, a))
 			d.engine.Audit(key.target)

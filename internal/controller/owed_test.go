@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/zonefold/zonefold/internal/backend/backendtest"
@@ -103,4 +104,36 @@ func TestAServerThatKeepsForeignSetsIsToldNothingUnrecorded(t *testing.T) {
 			t.Errorf("the ledger has %v, the server %q", stored.Written(), s.has("two", "example.org.", "www.example.org."))
 		}
 	})
+}
+
+// TestWhatWasOursBeforeIsForeignAtAServerThatComesLater whether the same run has published it or an earlier one.
+func TestWhatWasOursBeforeIsForeignAtAServerThatComesLater(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		t.Run(fmt.Sprintf("the operator begins again: %t", again), func(t *testing.T) {
+			play(t, func(s *stage) {
+				s.server("one", "example.org.", backendtest.Profile{})
+				objects := func() {
+					s.place("one", keeping)
+					s.zone("org", "example.org.", "one")
+					s.record("www", "www.example.org.", "192.0.2.1")
+				}
+				if objects(); again {
+					s.restart(objects)
+				}
+				s.core.DeleteClaim(recordID("www"))
+				s.settle()
+				if was := s.has("one", "example.org.", "www.example.org."); was != "" {
+					t.Fatalf("the server still has %s", was)
+				}
+				foreign := rr.NewSet(rr.Key{Name: parse(t, "www.example.org."), Type: rr.TypeA}, 60, "192.0.2.9")
+				s.server("two", "example.org.", backendtest.Profile{}).Foreign(parse(t, "example.org."), []rr.Set{foreign}, nil)
+				s.place("two", keeping)
+				s.zone("org", "example.org.", "one", "two")
+				s.servedIs("org", "True Served: Served by one, two.")
+				if has := s.has("two", "example.org.", "www.example.org."); has != "192.0.2.9" {
+					t.Errorf("the foreign set is %q there", has)
+				}
+			})
+		})
+	}
 }

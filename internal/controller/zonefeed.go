@@ -25,9 +25,9 @@ type zoneFeed struct {
 	at      map[attachmentKey]*attached
 	ending  map[attachmentKey]struct{} // servers that get what is new, and that nobody waits for: see Server.Ending
 	owed    []string                   // Places of an earlier run that nobody has attached to yet
-	written rr.Sets
-	entered bool    // something into written since it was last shared
-	sets    rr.Sets // the newest content
+	written rr.Sets                    // the ledger: what servers that keep foreign sets may have of ours
+	larger  bool                       // the ledger may have more than those servers
+	sets    rr.Sets                    // the newest content
 
 	seq     uint64 // newest published
 	done    uint64 // newest confirmed everywhere
@@ -86,6 +86,7 @@ func (d *Deliveries) addFeed(z *delivery, name dnsname.Name, stored Stored) *zon
 	config := backend.FeedConfig{ID: l.id, Zone: name, Created: stored.Created, Serial: stored.Serial,
 		Ceiling: stored.Ceiling}
 	l.written = within(stored.Written(), name)
+	l.larger = l.written.Len() > 0
 	if stored.Name == name {
 		config.Content = stored.Content
 	}
@@ -296,26 +297,32 @@ func (l *zoneFeed) enter(ledger *rr.SetsTxn, set rr.Set) {
 	ledger.Put(set)
 }
 
-// share has the ledger use the memory of the content, once every server has that and
-// nothing else of ours: but for name servers they are the same then.
+// share has the ledger be what servers that keep foreign sets have, in the memory of the content, once every server has
+// that and nothing else of ours: but for name servers they are the same then. What was ours before, and is no more, may
+// be foreign by now at a server that is attached later.
 func (l *zoneFeed) share() {
-	if !l.entered || l.done < l.seq || len(l.owed) > 0 {
+	if !l.larger || l.done < l.seq || len(l.owed) > 0 {
 		return
 	}
+	keep := false
 	for _, a := range l.at {
 		if a.leaving || a.report == nil || len(a.report.Lingering)+len(a.report.Refused) > 0 {
 			return
 		}
+		keep = keep || a.keep && !a.observe
 	}
-	written := l.sets.Txn()
-	if old, ok := l.written.Get(rr.Key{Name: l.name, Type: rr.TypeNS}); ok {
-		l.enter(written, old)
+	written := rr.Sets{}.Txn()
+	if keep {
+		written = l.sets.Txn()
+		if old, ok := l.written.Get(rr.Key{Name: l.name, Type: rr.TypeNS}); ok {
+			l.enter(written, old)
+		}
 	}
-	l.written, l.entered = written.Sets(), false
+	l.written, l.larger = written.Sets(), false
 }
 
 func (l *zoneFeed) publish(s zone.Snapshot, changed []rr.Key) {
-	l.sets = s.Sets
+	l.sets, l.larger = s.Sets, l.larger || l.written.Len() > 0
 	l.seq = l.feed.Publish(backend.Content{Sets: s.Sets, SOA: s.SOA, Hash: s.Hash}, changed)
 }
 
@@ -339,7 +346,7 @@ func (d *Deliveries) record(ctx context.Context, feed string, sets []rr.Set) err
 	for _, set := range sets {
 		l.enter(txn, set)
 	}
-	l.written, l.entered = txn.Sets(), true
+	l.written, l.larger = txn.Sets(), true
 	d.mu.Unlock()
 	return d.store.Record(ctx, l.zone, sets)
 }
