@@ -83,9 +83,22 @@ func serveDNS(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, 
 		from.log.Info("the name server listens", "address", addr.String())
 	}
 	if o.election {
-		d.at, err = advertised(o.advertise, o.podIP, d.Addrs()[0])
+		if d.at, err = advertised(o.advertise, o.podIP, d.Addrs()[0]); err != nil {
+			d.end(ctx)
+			return nil, err
+		}
 	}
-	return d, err
+	return d, nil
+}
+
+// end closes a server whose manager has not: it failed before it began to run. There need be none.
+func (d *dnsServer) end(ctx context.Context) {
+	if d == nil {
+		return
+	}
+	at, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	cancel() // nobody has been answered yet
+	_ = d.Close(at)
 }
 
 // addresses reads what --dns-bind-address says: nothing for none.

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/zonefold/zonefold/test/sim"
 )
 
 // TestALifeOfReplicas ends with the same zones at both operators' name servers, and has what is wrong denied.
@@ -22,3 +25,37 @@ func TestALifeOfReplicas(t *testing.T) {
 		t.Errorf("the name servers of operators have\n%s\nand not only\n%s", out.State[:min(len(out.State), 500)], has)
 	}
 }
+
+// TestAnOperatorEndsWhoseAPIServerIsGoneSoon has its name server end too, whatever it has come to.
+func TestAnOperatorEndsWhoseAPIServerIsGoneSoon(t *testing.T) {
+	kinds := kindsOf(t)
+	for ms := 0; ms < 20; ms += 2 {
+		t.Run(fmt.Sprintf("%d ms after it began", ms), func(t *testing.T) {
+			t.Parallel()
+			l, err := sim.ParseLife(fmt.Appendf(nil, begins, ms))
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.Rights = rightsOf(t, l.Dialects()...)
+			if out := lived(t, l, kinds); len(out.Wrong) > 0 {
+				t.Error(strings.Join(out.Wrong, "\n"))
+			}
+		})
+	}
+}
+
+const begins = `An operator with a name server of its own begins, and its API server goes away meanwhile.
+-- operators 2 --
+-- apply --
+apiVersion: zonefold.dev/v1alpha1
+kind: Backend
+metadata: {name: own}
+spec: {embedded: {}}
+-- begin kubizone --
+-- wait 20s --
+-- absent 1m --
+-- wait 1m --
+-- wait %dms --
+-- gone 3m --
+-- wait 4m --
+`

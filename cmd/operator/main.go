@@ -211,6 +211,7 @@ func operate(ctx context.Context, config *rest.Config, o options, from process) 
 	if err != nil {
 		return err
 	}
+	defer server.end(ctx)
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	manager, term, err := newManager(config, ctrl.Options{Scheme: scheme, Logger: logr.FromSlogHandler(from.log.Handler()),
