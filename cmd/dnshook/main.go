@@ -131,7 +131,7 @@ func (s *settings) handler(p dnshook.Provider, observe func(dnshook.Exchange), l
 		}
 		cfg.Keys = secrets.Keys
 	} else {
-		log.Warn("requests are taken from everybody who can reach the server, for --unsigned says so")
+		log.Warn("the server takes requests from everybody who can reach it, because of --unsigned")
 	}
 	return dnshook.NewHandler(cfg)
 }

@@ -100,7 +100,7 @@ func (s *stage) showIncrement(ctx context.Context, zone dnsname.Name, before uin
 	if err != nil {
 		return err
 	}
-	s.say("The last change as it went over the wire, and what who has no key gets:")
+	s.say("The last change as it went over the wire, and the answer to a client without a key:")
 	key, err := s.file("follower.key", fmt.Sprintf("key %q { algorithm hmac-sha256; secret %q; };\n", followerKey,
 		s.followerSecret))
 	if err != nil {

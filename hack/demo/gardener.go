@@ -41,7 +41,7 @@ func (s *stage) playGardener(ctx context.Context, exit bool) error {
 
 func (s *stage) startPowerDNS(ctx context.Context) error {
 	s.chapter("A DNS service",
-		"PowerDNS, with the empty zone example.com, which whoever has the key of its API may change.")
+		"PowerDNS, with the empty zone example.com, which everybody who has the key of its API may change.")
 	zone, err := dnsname.Parse("example.com.")
 	if err != nil {
 		return err

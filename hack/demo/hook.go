@@ -46,7 +46,7 @@ func (s *stage) playHook(ctx context.Context, exit bool) error {
 
 func (s *stage) startHookBIND(ctx context.Context) error {
 	s.chapter("A name server",
-		"BIND, with the empty zone example.com, which whoever has a secret key may change (dynamic updates, RFC 2136).")
+		"BIND, with the empty zone example.com, which everybody who has a secret key may change (dynamic updates, RFC 2136).")
 	return s.runBIND(ctx, "example.com.")
 }
 

@@ -61,7 +61,7 @@ func (s *stage) sayHowToUse() {
 // startBIND starts a name server with empty zones that the holder of a key may change.
 func (s *stage) startBIND(ctx context.Context) error {
 	s.chapter("A name server",
-		"BIND, with three empty zones that whoever has a secret key may change (dynamic updates, RFC 2136).")
+		"BIND, with three empty zones that everybody who has a secret key may change (dynamic updates, RFC 2136).")
 	return s.runBIND(ctx, quickstartZones()...)
 }
 

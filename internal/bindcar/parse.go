@@ -83,7 +83,7 @@ func parseMode(args []string, env func(string) string) (mode, error) {
 	return m, err
 }
 
-// exposed refuses to listen where others can reach an API that asks nobody who he is.
+// exposed refuses to listen where others can reach an API that asks no client who it is.
 func (s Settings) exposed(m mode) error {
 	host, _, err := net.SplitHostPort(s.Listen)
 	if err != nil {

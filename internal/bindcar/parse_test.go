@@ -28,7 +28,7 @@ func TestB2Start(t *testing.T) {
 	for _, test := range []struct{ name, args, env, wrong string }{
 		{"in a pod", "run", withAccount, ""},
 		{"in a pod, without the command", "--debug", withAccount, ""},
-		{"nobody to ask", "run", "RNDC_SECRET=" + testSecret, "there is nobody to ask"},
+		{"nobody to ask", "run", "RNDC_SECRET=" + testSecret, "nothing tells who callers are"},
 		{"nobody is allowed", "run", inCluster, "neither BIND_ALLOWED_SERVICE_ACCOUNTS nor BIND_ALLOWED_NAMESPACES is set"},
 		{"everybody is allowed", "run", inCluster + "BIND_ALLOW_ANY_SERVICEACCOUNT=true", ""},
 		{"a namespace is allowed", "run", inCluster + "BIND_ALLOWED_NAMESPACES=zonefold-system", ""},

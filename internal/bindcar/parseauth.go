@@ -26,7 +26,7 @@ func parseAuth(s *Settings, env func(string) string) error {
 	shared := strings.TrimSpace(env("BIND_API_TOKEN"))
 	switch {
 	case disabled:
-		s.Warnings = append(s.Warnings, "authentication is disabled: whoever reaches the API may change zones")
+		s.Warnings = append(s.Warnings, "authentication is disabled: everybody who can reach the API may change zones")
 		return nil
 	case shared != "" && server != "":
 		return errors.New(
@@ -42,7 +42,7 @@ func parseAuth(s *Settings, env func(string) string) error {
 	if server == "" {
 		host, port := env("KUBERNETES_SERVICE_HOST"), env("KUBERNETES_SERVICE_PORT")
 		if host == "" || port == "" {
-			return errors.New("there is nobody to ask who callers are: set BIND_API_TOKEN, or KUBE_API_SERVER, " +
+			return errors.New("nothing tells who callers are: set BIND_API_TOKEN, or KUBE_API_SERVER, " +
 				"KUBE_TOKEN_PATH and KUBE_CA_CERT_PATH, or run in a cluster; " +
 				"DISABLE_AUTH=true on a loopback BIND_API_ADDRESS needs none of them")
 		}

@@ -19,7 +19,7 @@ import (
 func newDNSHook(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dnshook",
-		Short: "Help who writes a server for DNSClasses",
+		Short: "Help to write a server for DNSClasses",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -65,7 +65,7 @@ func bindySentences() []sentence {
 		{"an instance that resolves for everybody hears of it", nil,
 			"{kind: Bind9Instance, metadata: {namespace: ~-a, name: one}, spec: {role: Primary, replicas: 0, config: " +
 				"{recursion: true, allowQuery: [any]}}}", "",
-			[]string{"note (OpenResolver): Bind9Instance ~-a/one resolves the names of others"}},
+			[]string{"note (OpenResolver): Bind9Instance ~-a/one resolves names of other servers"}},
 		{"a cluster whose servers would not see their clients hears of it", nil,
 			"{kind: Bind9Cluster, metadata: {namespace: ~-a, name: c}, spec: {primaryReplicas: 1, primary: {service: {spec: " +
 				"{type: NodePort}}}}}", "",

@@ -4,7 +4,7 @@
 //
 // A zone is made whole, in one call. One that is too large for it, or of which BIND refuses a part, is made held:
 // nobody but who may update it can ask for it or transfer it until it is complete. A held zone is a building site.
-// Whoever finds one that he has not begun himself takes it for no zone, and begins anew.
+// A run that finds one that it has not begun itself takes it for no zone, and begins anew.
 package bind9
 
 import (

@@ -80,7 +80,7 @@ func (r *replicas) setUp(o ReplicaOptions) error {
 	return nil
 }
 
-// has reports whether somebody is a replica: whether this is the key that he has signed with.
+// has reports whether a client is a replica: whether it has signed with this key.
 func (r *replicas) has(key *tsig.Signer) bool { return key != nil && r.key != nil && r.key.Equal(key) }
 
 // Retain removes what is not wanted from all groups: a server that followed may have what an earlier leader had removed

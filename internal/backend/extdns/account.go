@@ -114,7 +114,7 @@ func (o *offer) takes(name dnsname.Name) bool {
 		!slices.ContainsFunc(o.filter.Exclude, under)
 }
 
-// zoneOf returns the zone that a name is in: the longest, so that nobody takes what is in a zone below for his own.
+// zoneOf returns the zone that a name is in: the longest, so that what is in a zone below belongs to that zone.
 func (o *offer) zoneOf(name dnsname.Name) dnsname.Name {
 	for _, zone := range o.hosted {
 		if name.Under(zone) {

@@ -2,7 +2,7 @@
 //
 // One batch is one PATCH, which the server carries out in one database transaction, with the SOA and its serial in it.
 // The API has no compare-and-swap: the serial is looked at before each batch, so that another writer is noticed unless
-// he writes in the same moment or does not count. The server's own counting (SOA-EDIT-API) is switched off in the zones
+// it writes in the same moment or does not count. The server's own counting (SOA-EDIT-API) is switched off in the zones
 // that are written to, or the zone could not carry the same serial here as on its other servers.
 package powerdns
 

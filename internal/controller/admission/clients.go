@@ -19,7 +19,7 @@ type Clients struct {
 func NewClients(pem []byte, names []string) (Clients, error) {
 	c := Clients{authorities: x509.NewCertPool(), names: names}
 	if !c.authorities.AppendCertsFromPEM(pem) {
-		return c, errors.New("there is no certificate in PEM among the authorities of those who ask for reviews")
+		return c, errors.New("the file of the authorities that certify clients has no certificate in PEM")
 	}
 	return c, nil
 }
@@ -36,7 +36,7 @@ func (c Clients) verify(state tls.ConnectionState) error {
 		return nil
 	}
 	if len(state.PeerCertificates) == 0 {
-		return errors.New("who asks for a review shows no certificate")
+		return errors.New("the client shows no certificate")
 	}
 	cert := state.PeerCertificates[0]
 	for _, name := range append([]string{cert.Subject.CommonName}, cert.DNSNames...) {
@@ -44,5 +44,5 @@ func (c Clients) verify(state tls.ConnectionState) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the certificate of %q is not that of one who may ask for reviews", cert.Subject.CommonName)
+	return fmt.Errorf("the certificate of %q is not of a client that may ask for reviews", cert.Subject.CommonName)
 }

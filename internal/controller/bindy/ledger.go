@@ -107,7 +107,7 @@ func (z *Zones) listed(instance client.ObjectKey, id zone.ID, name string) bool 
 }
 
 // holders are the instances with servers that may still have a zone. Where no pod runs, there is nobody to wait for:
-// who comes on an old volume loses the zone before he is ready. Nor is there where another zone takes its place. z.mu
+// who comes on an old volume loses the zone before it is ready. Nor is there where another zone takes its place. z.mu
 // is held.
 func (z *Zones) holders(id zone.ID) (out []client.ObjectKey) {
 	for key, h := range z.hosts {

@@ -245,7 +245,7 @@ func (b *Controller) complaint(p *corev1.Pod, err error, answer *bindcar.Error) 
 			p.Status.PodIP, client.ObjectKeyFromObject(p))
 	case errors.Is(err, bindcar.ErrUnauthorized):
 		return dialect.Sentence(
-			"%s does not let the operator in. It is to let in %s, and has to be allowed to ask the API server who that is: "+
+			"%s does not let the operator in. It has to let in %s, and the API server has to tell it whose token it is shown: "+
 				"see that this is the operator's ServiceAccount, and that the ClusterRoleBinding zonefold-bindcar names "+
 				"ServiceAccount %s of namespace %s.", what, user, dialect.ServiceAccount, p.Namespace)
 	case errors.Is(err, bindcar.ErrNotFound):

@@ -71,7 +71,7 @@ func (z *Zones) parting(id zone.ID, out controller.ZoneOutcome, end time.Time) s
 	if out.Served.Reason == controller.ReasonWithdrawing && out.Served.Message != "" {
 		why = " " + out.Served.Message
 	}
-	return dialect.Sentence("It waits until these have removed it, until %s at the most: Bind9Instance %s.%s Who does "+
-		"not answer until then removes it when he is back.",
+	return dialect.Sentence("It waits until these have removed it, until %s at the most: Bind9Instance %s.%s A server "+
+		"that does not answer by then removes it when it is back.",
 		end.UTC().Format(time.RFC3339), dialect.List(names), why)
 }

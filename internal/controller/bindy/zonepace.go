@@ -171,6 +171,17 @@ func (z *Zones) caughtUp(f *follow, serial uint32, c newestContent) {
 	}
 }
 
+// recovered ends the trouble of a secondary that has what it is to have, and has been told all.
+func (z *Zones) recovered(f *follow) {
+	z.mu.Lock()
+	news := f.trouble != ""
+	f.trouble, f.tries = "", 0
+	z.mu.Unlock()
+	if news {
+		z.news(f.zone)
+	}
+}
+
 // retry notes what went wrong, if anything did, and asks for another look.
 func (z *Zones) retry(f *follow, err error) error {
 	z.mu.Lock()

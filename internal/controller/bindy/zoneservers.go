@@ -285,7 +285,11 @@ func (z *Zones) follow(ctx context.Context, f *follow, name dnsname.Name, primar
 	has, wait := z.wantSerial(f, newest, wanted)
 	switch {
 	case has:
-		return z.renew(ctx, f, name)
+		if err := z.renew(ctx, f, name); err != nil {
+			return err
+		}
+		z.recovered(f)
+		return nil
 	case wait > 0:
 		return &controller.Later{After: wait}
 	}

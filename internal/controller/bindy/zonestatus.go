@@ -102,7 +102,7 @@ func warned(conditions []metav1.Condition, n zone.Note) bool {
 	return c != nil && strings.Contains(c.Message, n.Message)
 }
 
-// notAllowed tells the owner of a zone that instances do not allow it, without their names: they are no concern of his.
+// notAllowed tells the owner of a zone that instances do not allow it, without their names: those are no concern of that owner.
 func notAllowed(o *v1beta1.DNSZone, fleet fleetOf) []zone.Note {
 	if fleet.refused == 0 {
 		return nil
@@ -113,8 +113,8 @@ func notAllowed(o *v1beta1.DNSZone, fleet fleetOf) []zone.Note {
 	}
 	return []zone.Note{{Reason: v1beta1.ReasonNotAllowed, Object: dialect.ZoneID(o.Namespace, o.Name),
 		Message: fmt.Sprintf(
-			"bind9InstancesFrom selects %s not allow the zones of namespace %s; who looks after them can add it to their "+
-				"annotation %s, or the selector can be narrowed.",
+			"bind9InstancesFrom selects %s not allow the zones of namespace %s. Their owner can add it to the annotation %s, or "+
+				"you can narrow the selector.",
 			count, o.Namespace, v1beta1.AllowZoneNamespacesAnnotation)}}
 }
 

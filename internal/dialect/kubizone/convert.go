@@ -237,8 +237,8 @@ func convertData(out *zone.Claim, spec *v1alpha1.RecordSpec) *zone.Refusal {
 	out.Data = []string{data}
 	if t == rr.TypeTXT && !strings.Contains(spec.RData, `"`) && strings.Contains(data, `" "`) {
 		out.Warnings = append(out.Warnings, zone.Note{Reason: zone.UnquotedText, Message: fmt.Sprintf(
-			"The rdata of %s has no quotes, so that each of its words is a string (RFC 1035 §5.1), and whoever reads them "+
-				"joins them without spaces, SPF and DKIM too (RFC 7208 §3.3). "+
+			"The rdata of %s has no quotes, so each of its words is a string (RFC 1035 §5.1). Readers join them without "+
+				"spaces, those of SPF and DKIM too (RFC 7208 §3.3). "+
 				"If it is one text, write it in quotes, within those of YAML: rdata: '\"a text\"'.", out.ID)})
 	}
 	if spec.TTL != nil {

@@ -56,10 +56,10 @@ type Account struct {
 type User struct {
 	Name                         string
 	AccessKeyID, SecretAccessKey string
-	SessionToken                 string          // he has to send it too
-	Denied                       map[string]bool // operations that his policies do not allow
+	SessionToken                 string          // the client has to send it too
+	Denied                       map[string]bool // operations that its policies do not allow
 	account                      *Account
-	role, token                  string // his credentials are those of a role that is assumed with a token
+	role, token                  string // its credentials are those of a role that is assumed with a token
 }
 
 // Error is one as the service answers it.
@@ -161,7 +161,7 @@ func (u *User) Deny(operation string) {
 	u.Denied = map[string]bool{operation: true}
 }
 
-// Account is whose he is.
+// Account is whose user it is.
 func (u *User) Account() *Account { return u.account }
 
 // Inject has a function asked before every request whether it fails; nil: it does not.
