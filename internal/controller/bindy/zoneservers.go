@@ -157,10 +157,12 @@ func (z *Zones) serve(ctx context.Context, id zone.ID) error {
 		return nil
 	}
 	var primaries []netip.AddrPort
-	noSource := ""
+	noSource, left := "", false
 	if h := z.hosts[f.pod.instance]; h != nil {
 		primaries = z.addressesOf(z.held(f.zone, z.fleets[f.zone].primaries), h.transfer)
-		noSource = cmp.Or(z.noSource(f), z.elder(f.zone, f.pod.instance))
+		noSource = z.noSource(f)
+		left = noSource != "" && f.lastApplied != nothing
+		noSource = cmp.Or(noSource, z.elder(f.zone, f.pod.instance))
 	}
 	if noSource != "" { // what it has of another zone says nothing about this one
 		f.forget()
@@ -185,20 +187,40 @@ func (z *Zones) serve(ctx context.Context, id zone.ID) error {
 		if news {
 			z.news(f.zone)
 		}
-		return nil
+		if !left {
+			return nil
+		}
 	}
 	began := z.Clock.Now()
 	if wait := f.pod.enter(began); wait > 0 {
 		return &controller.Later{After: wait}
 	}
 	var err error
-	if f.writes {
+	switch {
+	case left:
+		err = z.leave(ctx, f, name)
+	case f.writes:
 		err = z.configure(ctx, f, name)
-	} else {
+	default:
 		err = z.follow(ctx, f, name, primaries)
 	}
 	f.pod.leave(began, z.Clock.Now(), err)
 	return err
+}
+
+// nothing is what a secondary has been told that has no server to transfer a zone from.
+const nothing = "nothing"
+
+// leave removes what a secondary has of a zone that it has no server to transfer from: what it had from a cluster that
+// it was in, or as a primary, would be answered for ever, and never change.
+func (z *Zones) leave(ctx context.Context, f *follow, name dnsname.Name) error {
+	if err := f.pod.follower.Remove(ctx, name); err != nil {
+		return &controller.Later{After: lastAgain, Err: err} // the zone says already why it is not there
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	f.lastApplied = nothing
+	return nil
 }
 
 // noSource says that a secondary has no server to transfer a zone from, as a sentence. z.mu is held.
