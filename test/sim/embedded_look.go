@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -83,16 +84,16 @@ func (w *World) look(ctx context.Context) {
 func (w *World) ask(ctx context.Context, r *replica, zones []dnsname.Name) {
 	answered, lacking := false, []dnsname.Name{}
 	for _, zone := range zones {
-		rcode, serial, err := w.question(ctx, r.at, zone)
+		has, serial, err := w.question(ctx, r.at, zone)
 		switch {
 		case ctx.Err() != nil || w.silent(r):
 			return
-		case err != nil || rcode == dns.RcodeServerFailure:
+		case err != nil:
 			if r.open {
 				w.fail(fmt.Sprintf("%s has answered, and does not any more: %v", r, err))
 			}
 			return
-		case rcode != dns.RcodeSuccess:
+		case !has:
 			answered = true
 			delete(r.seen, zone)
 			lacking = append(lacking, zone)
@@ -150,31 +151,34 @@ func (w *World) wanted(zone dnsname.Name) bool {
 	return false
 }
 
-// question asks for the SOA of a zone.
-func (w *World) question(ctx context.Context, at string, zone dnsname.Name) (rcode int, serial uint32, err error) {
+// question asks whether a name server has a zone. One that has the zone above, and delegates it, answers with a referral.
+func (w *World) question(ctx context.Context, at string, zone dnsname.Name) (has bool, serial uint32, err error) {
 	stream, err := w.dial(ctx, nil, at)
 	if err != nil {
-		return 0, 0, err
+		return false, 0, err
 	}
 	defer func() { _ = stream.Close() }()
 	if err := stream.SetDeadline(w.api.store.now().Add(answerTime)); err != nil {
-		return 0, 0, err
+		return false, 0, err
 	}
 	m, c := new(dns.Msg), dns.Conn{Conn: stream}
 	m.SetQuestion(zone.String(), dns.TypeSOA)
 	if err := c.WriteMsg(m); err != nil {
-		return 0, 0, err
+		return false, 0, err
 	}
 	answer, err := c.ReadMsg()
 	if err != nil {
-		return 0, 0, err
+		return false, 0, err
+	}
+	if answer.Rcode == dns.RcodeServerFailure {
+		return false, 0, errors.New("it answers SERVFAIL")
 	}
 	for _, record := range answer.Answer {
 		if soa, ok := record.(*dns.SOA); ok {
-			serial = soa.Serial
+			has, serial = true, soa.Serial
 		}
 	}
-	return answer.Rcode, serial, nil
+	return has, serial, nil
 }
 
 // transfer looks at all that a replica has of a zone.
