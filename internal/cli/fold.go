@@ -174,7 +174,7 @@ func alike(a, b *manifest.Object) bool {
 
 func zoneOf(o *manifest.Object, refusal *zone.Refusal) zone.Zone {
 	if refusal != nil {
-		return zone.Zone{ID: idOf(o.Ref), Invalid: refusal}
+		return zone.Zone{ID: idOf(o.Ref), Policy: kubizone.Policy(), Invalid: refusal}
 	}
 	return kubizone.ConvertZone(o.Zone)
 }

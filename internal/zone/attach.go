@@ -64,7 +64,7 @@ func (w *World) attach(c *claimState, t *tree, name dnsname.Name) {
 func (w *World) addZone(z Zone) {
 	state := &zoneState{Zone: z, tree: w.tree, created: ageOf(z.Created), parts: partsOf(z.Rules), taken: z.ID.String() +
 		" holds it."}
-	if z.Policy.Pinned {
+	if z.Policy.alone() {
 		state.tree = newTree()
 	}
 	w.zones[z.ID] = state

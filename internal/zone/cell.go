@@ -62,12 +62,12 @@ func (c *cell) cut() cut {
 }
 
 // apex reports whether the cell is that of the Zone's own name. A heap has none.
-func (c *cell) apex() bool { return c.node == c.zone.node && !c.zone.Policy.Heap }
+func (c *cell) apex() bool { return c.node == c.zone.node && c.zone.Policy.isZone() }
 
 // compare orders the claims of a cell by who comes first where not all can be taken:
 // those of the Zone's own namespace, then the oldest.
 func (c *cell) compare(a, b *claimState) int {
-	if a.ID.Namespace != b.ID.Namespace && !c.zone.Policy.Heap {
+	if a.ID.Namespace != b.ID.Namespace && c.zone.Policy.prefersOwn() {
 		switch c.zone.ID.Namespace {
 		case a.ID.Namespace:
 			return -1

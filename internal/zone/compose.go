@@ -14,10 +14,10 @@ func (w *World) compose(c *cell) {
 	c.first = nil
 	switch {
 	case !c.zone.accepted() || c.zone.dead:
-	case c.zone.Policy.Heap:
-		m.divide()
-	default:
+	case c.zone.Policy.merges():
 		m.merge()
+	default:
+		m.divide()
 	}
 	if !m.cuts {
 		c.below = nil

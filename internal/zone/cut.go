@@ -20,7 +20,7 @@ type cut struct {
 
 // cut returns the cut that the merged sets make.
 func (m *merger) cut() cut {
-	if m.cell.zone.Policy.Heap {
+	if !m.cell.zone.Policy.isZone() {
 		return cut{}
 	}
 	for _, g := range m.groups {
@@ -112,8 +112,8 @@ func inSubZone(c *claimState) (Note, bool) {
 	}
 	return Note{InSubZone, fmt.Sprintf(
 		"%s %s is in %s, but %s (%s) has the name and does not have the record; servers of both do not answer with it; add "+
-			"records: [{pattern: %q}] to a delegation of %s.",
-		c.name(), c.Type, z.ID, lower.ID, lower.node.name, c.name().In(lower.node.name), lower.ID), lower.ID}, true
+			"%s to a delegation of %s.",
+		c.name(), c.Type, z.ID, lower.ID, lower.node.name, lower.recordRuleFor(c.name()), lower.ID), lower.ID}, true
 }
 
 func (c cut) serves(name dnsname.Name) bool {

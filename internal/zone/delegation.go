@@ -1,6 +1,7 @@
 package zone
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -141,7 +142,7 @@ func (w *World) judgeZone(z *zoneState) (rule ruling, skipped []*zoneState) {
 			return notDelegated(z, up), nil
 		}
 	}
-	if !z.Policy.Pinned && !w.granted(z) {
+	if z.Policy.needsGrant() && !w.granted(z) {
 		return ruling{reason: NotGranted, spelt: w.isSuffix(z.node.name)}, nil
 	}
 	return ruling{reason: Accepted}, skipped
@@ -230,8 +231,8 @@ func (z *zoneState) inWords() Verdict {
 		v.Message = fmt.Sprintf("%s belongs to %s.", name, z.ID)
 		v.Notes = []Note{{Undelegated, fmt.Sprintf(
 			"%s has no delegation that gives %s to namespace %s, so it has no records of %s; to have it delegate, add one "+
-				"with zones: [%q] to it.",
-			r.within.ID, name, z.ID.Namespace, z.ID, name.In(r.within.node.name)), r.within.ID}}
+				"with %s to it.",
+			r.within.ID, name, z.ID.Namespace, z.ID, r.within.zoneRuleFor(name)), r.within.ID}}
 	case v.Accepted && r.parent == nil:
 		v.Message = fmt.Sprintf("%s belongs to %s.", name, z.ID)
 	case v.Accepted:
@@ -242,8 +243,8 @@ func (z *zoneState) inWords() Verdict {
 			"%s has %s already, and comes before %s, by age or else by name; delete one of them or choose another name.",
 			r.by.ID, name, z.ID)
 	case r.reason == NotDelegated:
-		v.Message = fmt.Sprintf("%s has no delegation that gives %s to namespace %s; add one with zones: [%q] to it.",
-			r.by.ID, name, z.ID.Namespace, name.In(r.by.node.name))
+		v.Message = fmt.Sprintf("%s has no delegation that gives %s to namespace %s; add one with %s to it.",
+			r.by.ID, name, z.ID.Namespace, r.by.zoneRuleFor(name))
 	case r.reason == ParentNotAccepted && r.shadow.IsZero():
 		v.Message = fmt.Sprintf("%s refers to %s, which is not accepted; mend that one first.", z.ID, r.by.ID)
 	case r.reason == ParentNotAccepted:
@@ -259,7 +260,7 @@ func (z *zoneState) inWords() Verdict {
 // ungranted says which grant z lacks.
 func (z *zoneState) ungranted() string {
 	name, namespace := z.node.name, z.ID.Namespace
-	ask := fmt.Sprintf("ask for a grant with namespaces: [%s] and zones: [%q]", namespace, name)
+	ask := fmt.Sprintf("ask for a grant with "+cmp.Or(z.Policy.Words.Grant, "namespace %s and name %q"), namespace, name)
 	switch {
 	case !z.ruling.spelt:
 		return fmt.Sprintf("No Backend grants %s to namespace %s, which %s needs; %s.", name, namespace, z.ID, ask)

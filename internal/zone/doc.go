@@ -5,7 +5,7 @@
 // Settle recomputes that from its own claims alone and returns a Delta. The result
 // depends on the set of objects only, never on the order in which they came.
 //
-// A newcomer finds the rules by file name: resolve.go gives names to references,
+// A newcomer finds the rules by file name: policy.go has what the dialects decide about their Zones, resolve.go gives names to references,
 // delegation.go judges Zones by the rules above them, home.go finds the Zone of a
 // claim, compose.go merges the claims of one name, held.go says whose names may not
 // be hidden, glue.go derives what a parent needs from its sub-zones, own.go adds a

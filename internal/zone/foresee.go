@@ -64,7 +64,7 @@ func (w *World) ForeseeGrants(backend string, grants []Grant) []ID {
 	}
 	var out []ID
 	for id, z := range w.zones {
-		if z.accepted() && z.next() == nil && !z.Policy.Pinned && !w.granted(z) {
+		if z.accepted() && z.next() == nil && z.Policy.needsGrant() && !w.granted(z) {
 			out = append(out, id)
 		}
 	}
@@ -107,7 +107,7 @@ func (w *World) ruleOn(z Zone) (Verdict, bool) {
 	if problem == nil {
 		problem = unnamed
 	}
-	if problem != nil || z.Policy.Pinned {
+	if problem != nil || z.Policy.alone() {
 		return Verdict{}, false
 	}
 	if s.node = w.tree.find(name); s.node == nil {

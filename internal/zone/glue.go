@@ -134,6 +134,6 @@ func unfed(c *claimState) (Note, bool) {
 	}
 	return Note{Occluded, fmt.Sprintf(
 		"%s DS belongs into the Zone above, beside the NS records of %s, which are not there; add NS records with "+
-			"domainName %q, or see the conditions of that Zone.",
-		c.name(), z.ID, "@"), z.ID}, true
+			"%s %q, or see the conditions of that Zone.",
+		c.name(), z.ID, z.nameField(), "@"), z.ID}, true
 }

@@ -10,7 +10,7 @@ import (
 // home finds the Zone that takes a claim, and with which permission, or says why none does. The longest accepted
 // Zone that encloses the name is asked first, then the Zone that delegates to that one,
 // and so on up as far as each trusts the next: who creates a Zone above yours gets no
-// names of yours by that; and as far as [MaxAskedParts] allows. A zoneRef pins the Zone, and then no other is asked.
+// names of yours by that; and as far as [MaxAskedParts] allows. A reference pins the Zone, and then no other is asked.
 func (w *World) home(c *claimState) (*zoneState, cause) {
 	if ref := c.Where.Ref; !ref.IsZero() {
 		return w.pinned(c, ref)
@@ -105,19 +105,19 @@ func inWords(c *claimState, why cause) string {
 		return fmt.Sprintf("No accepted Zone encloses %s, which %s asks for; create one, or see the conditions of yours.",
 			name, id)
 	case NotDelegated:
-		if remedy := why.zone.Policy.Remedy; remedy != "" {
-			return fmt.Sprintf("%s does not let namespace %s have %s; %s.", why.zone.ID, id.Namespace, name, remedy)
+		if !why.zone.Policy.delegates() {
+			return fmt.Sprintf("%s does not let namespace %s have %s; %s.", why.zone.ID, id.Namespace, name,
+				cmp.Or(why.zone.Policy.Words.Remedy, "have its owner allow it, or choose another name"))
 		}
-		return fmt.Sprintf(
-			"%s has no delegation that gives %s %s to namespace %s; add one with records: [{pattern: %q}] to it.",
-			why.zone.ID, name, c.Type, id.Namespace, name.In(why.zone.node.name))
+		return fmt.Sprintf("%s has no delegation that gives %s %s to namespace %s; add one with %s to it.",
+			why.zone.ID, name, c.Type, id.Namespace, why.zone.recordRuleFor(name))
 	case ReferenceNotFound:
-		return referenceNotFound(id, why.by, why.going)
+		return referenceNotFound(id, c.Where, why.going)
 	case ParentNotAccepted:
 		return fmt.Sprintf("%s refers to %s, which is not accepted; mend that one first.", id, why.by)
 	case OutOfZone:
 		return fmt.Sprintf("%s asks for %s, which is not inside %s (%s); correct %s.", id, name, why.zone.ID,
-			why.zone.node.name, cmp.Or(why.zone.Policy.Fields, "domainName or zoneRef"))
+			why.zone.node.name, cmp.Or(why.zone.Policy.Words.Place, "its name, or the zone that it names"))
 	case InvalidName:
 		return fmt.Sprintf("%s asks for an NS at %s; a wildcard cannot be delegated, and servers do not load a zone that "+
 			"does (RFC 4592 §4.2); delegate each name.",
@@ -145,7 +145,7 @@ func inWords(c *claimState, why cause) string {
 
 func conflict(c *claimState, why cause) string {
 	switch {
-	case why.zone.Policy.Heap && why.has == c.Type:
+	case why.has == c.Type && !why.zone.Policy.merges():
 		return fmt.Sprintf("%s asks for the %s records at %s in %s, which %s has, because it is older; remove one of the "+
 			"two, or choose another name.",
 			c.ID, c.Type, c.name(), why.zone.ID, why.by)

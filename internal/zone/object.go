@@ -46,7 +46,8 @@ func (id ID) Compare(o ID) int {
 type Where struct {
 	Name     dnsname.Name
 	Relative dnsname.Relative
-	Ref      ID // zero: none
+	Ref      ID     // zero: none
+	RefField string // the field that says Ref, for messages: "zoneRef"; empty: it has no name
 }
 
 // A Rule is one delegation: it lets objects of its namespaces be adopted.
@@ -82,25 +83,6 @@ type Zone struct {
 	Servers  []Address
 	Invalid  *Refusal // set: the object cannot be understood and captures nothing
 	Warnings []Note   // what the conversion found questionable
-}
-
-// A Policy is how a Zone treats claims and other Zones. Whoever makes Zones of objects chooses it, with the words that
-// people of these objects know. The zero Policy is that of a Zone in the tree of delegations.
-type Policy struct {
-	// Pinned: claims come to the Zone by reference only, and it neither delegates nor is
-	// delegated to. Others of its name, or above or below it, are no concern of it.
-	Pinned bool
-	// Heap: of a pinned Zone that is no zone of a server but a heap of sets. Each set belongs whole to its oldest
-	// claim, and no rule about whole zones holds: there are no apex, cuts, glue or names that a namespace has.
-	Heap bool
-	// Fields are those by which a claim comes to the Zone: "its name, or the zone that it names"; empty: domainName and
-	// zoneRef.
-	Fields string
-	// Remedy is what gives a name to a namespace that may not have it: "have its owner add it to the list"; empty: a
-	// delegation.
-	Remedy string
-	// MaxSet is how many records a set of the Zone may have; 0: as many as in all Zones, see Options.
-	MaxSet int
 }
 
 // An Address is the data of an A or AAAA record, canonical.

@@ -42,10 +42,10 @@ func verdicts(w *World) map[string]string {
 	return out
 }
 
-// nameServer reports whether the Zone itself says that a name is a name server of it, or, where it is pinned, a record
-// does; an alias cannot be one (RFC 2181 §10.3).
+// nameServer reports whether the Zone itself says that a name is a name server of it, or, where no aliases may be, a
+// record does; an alias cannot be one (RFC 2181 §10.3).
 func (o *oracle) nameServer(p place) bool {
-	if o.zones[p.zone].Policy.Pinned && slices.Contains(o.at(place{p.zone, o.name[p.zone]}).data[rr.TypeNS],
+	if o.zones[p.zone].Policy.NoAliases && slices.Contains(o.at(place{p.zone, o.name[p.zone]}).data[rr.TypeNS],
 		p.name.String()) {
 		return true
 	}

@@ -35,9 +35,9 @@ func (w *World) enqueueName(z *zoneState, name dnsname.Name) {
 }
 
 // unaliased reports whether a name is one of the name servers of a Zone's apex that cannot be an alias: the Zone itself
-// says so, or a record of a pinned Zone, which a server would not load.
+// says so, or a record where the Policy has no aliases.
 func (z *zoneState) unaliased(name dnsname.Name) bool {
-	return z.Policy.Pinned && slices.Contains(z.servers, name) || slices.ContainsFunc(z.Own, func(s rr.Set) bool {
+	return z.Policy.NoAliases && slices.Contains(z.servers, name) || slices.ContainsFunc(z.Own, func(s rr.Set) bool {
 		return s.Type == rr.TypeNS && s.Name == z.node.name && slices.Contains(targetsIn(s, name), name)
 	})
 }
@@ -77,7 +77,7 @@ func (m *merger) addServerAddresses() {
 func (w *World) updateServers(apex *cell) {
 	z := apex.zone
 	var servers []dnsname.Name
-	if (z.Policy.Pinned || len(z.Servers) > 0) && z.accepted() && !z.dead {
+	if (z.Policy.NoAliases || len(z.Servers) > 0) && z.accepted() && !z.dead {
 		servers = targetsIn(apex.set(rr.TypeNS), z.node.name)
 	}
 	if slices.Equal(servers, z.servers) {

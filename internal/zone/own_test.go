@@ -10,7 +10,7 @@ import (
 // pinnedZone is a pinned Zone with name servers of its own, and servers.
 func pinnedZone(servers ...string) Zone {
 	z := largeZone("example.org.")
-	z.Policy.Pinned = true
+	z.Policy = Policy{Pinned: true, NoAliases: true}
 	z.Own = []rr.Set{setOf("example.org.", 300, rr.TypeNS, "ns1.example.org.", "ns2.example.org."), setOf(
 		"ns1.example.org.", 300, rr.TypeA, "192.0.2.1")}
 	for _, s := range servers {

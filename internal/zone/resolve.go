@@ -1,12 +1,13 @@
 package zone
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
-// resolve gives every Zone whose name may have changed its name, following zoneRefs.
+// resolve gives every Zone whose name may have changed its name, following references.
 // The work is linear in the number of Zones that depend on a changed one.
 func (w *World) resolve() {
 	if len(w.moved) == 0 {
@@ -110,8 +111,8 @@ func (w *World) cycle(path []*zoneState, start *zoneState, affected map[*zoneSta
 		z := path[i]
 		*affected[z] = done
 		z.problem = &Refusal{ReferenceCycle, fmt.Sprintf(
-			"%s refers to itself through its zoneRefs (%s and on); let one of them have an absolute domainName.", z.ID,
-			z.Where.Ref)}
+			"%s refers to itself through its %ss (%s and on); let one of them have an absolute %s.", z.ID,
+			cmp.Or(z.Where.RefField, "reference"), z.Where.Ref, z.nameField())}
 		w.closed[z] = struct{}{}
 		if z == start {
 			return
@@ -134,9 +135,9 @@ func (w *World) nameZone(z *zoneState) {
 // fault returns why z itself, whatever it refers to, cannot have a name.
 func (z *zoneState) fault() *Refusal {
 	if z.Invalid == nil && (z.Where.Relative.IsOrigin() ||
-		(!z.Where.Name.IsZero() || z.Policy.Pinned) && !z.Where.Ref.IsZero()) {
+		(!z.Where.Name.IsZero() || !z.Policy.nests()) && !z.Where.Ref.IsZero()) {
 		return &Refusal{InvalidSpec, fmt.Sprintf(
-			"%s needs either an absolute domainName or a zoneRef with a name of its own below %s.", z.ID, z.Where.Ref)}
+			"%s needs either an absolute name or a name of its own below %s.", z.ID, z.Where.Ref)}
 	}
 	return z.Invalid
 }
@@ -148,11 +149,11 @@ func (w *World) nameOf(id ID, where Where) (dnsname.Name, *Refusal) {
 	}
 	if where.Ref.IsZero() {
 		return dnsname.Name{}, &Refusal{InvalidSpec, fmt.Sprintf(
-			"%s has a partial domainName and no zoneRef; end it with a dot, or say with zoneRef which Zone it belongs to.", id)}
+			"%s has neither an absolute name nor a Zone to which it refers; give it one of the two.", id)}
 	}
 	up := w.zones[where.Ref]
 	if up == nil {
-		return dnsname.Name{}, &Refusal{ReferenceNotFound, referenceNotFound(id, where.Ref, w.going[where.Ref])}
+		return dnsname.Name{}, &Refusal{ReferenceNotFound, referenceNotFound(id, where, w.going[where.Ref])}
 	}
 	if up.node == nil {
 		return dnsname.Name{}, &Refusal{ParentUnresolved, fmt.Sprintf(
@@ -166,14 +167,11 @@ func (w *World) nameOf(id ID, where Where) (dnsname.Name, *Refusal) {
 	return name, nil
 }
 
-func referenceNotFound(id, ref ID, going bool) string {
-	field := "zoneRef"
-	if ref.Kind != KindZone {
-		field = "the reference"
-	}
+func referenceNotFound(id ID, where Where, going bool) string {
+	field := cmp.Or(where.RefField, "the reference")
 	if going {
 		return fmt.Sprintf("%s refers to %s, which is being deleted; create that one again when it is gone, or correct %s.",
-			id, ref, field)
+			id, where.Ref, field)
 	}
-	return fmt.Sprintf("%s refers to %s, which does not exist; create it or correct %s.", id, ref, field)
+	return fmt.Sprintf("%s refers to %s, which does not exist; create it or correct %s.", id, where.Ref, field)
 }

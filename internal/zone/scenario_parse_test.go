@@ -36,7 +36,7 @@ func (s *scenario) putZones(t *testing.T, lines []string) {
 }
 
 func parseZone(t *testing.T, fields []string) Zone {
-	z := Zone{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, Minimum: 360}
+	z := Zone{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, Minimum: 360, Policy: treePolicy()}
 	z.ID, z.Created, fields = parseObject(t, KindZone, fields)
 	if reason, invalid := strings.CutPrefix(fields[0], "!"); invalid {
 		z.Invalid = &Refusal{Reason(reason), "The Zone is wrong."}
@@ -50,7 +50,7 @@ func parseZone(t *testing.T, fields []string) Zone {
 		case "refresh":
 			z.Refresh = uint32(parseNumber(t, value))
 		case "pinned":
-			z.Policy = Policy{Pinned: true, Fields: "its name, or the zone that it names"}
+			z.Policy = Policy{Pinned: true, NoAliases: true}
 		case "ns":
 			z.Own = append(z.Own, rr.NewSet(rr.Key{Name: z.Where.Name, Type: rr.TypeNS}, z.TTL, strings.Split(value, ",")...))
 		case "glue":
@@ -69,6 +69,15 @@ func parseZone(t *testing.T, fields []string) Zone {
 		}
 	}
 	return z
+}
+
+// treePolicy is that of the Zones of the scenarios that are not pinned, with the words of kubi.zone.
+func treePolicy() Policy {
+	return Policy{Words: Words{
+		Name: "domainName", Place: "domainName or zoneRef",
+		RecordRule: "records: [{pattern: %q}]", ZoneRule: "zones: [%q]",
+		Grant: "namespaces: [%s] and zones: [%q]",
+	}}
 }
 
 func parseRule(t *testing.T, line string) Rule {
@@ -223,7 +232,7 @@ func parseID(t *testing.T, kind, s string) ID {
 func parseWhere(t *testing.T, s string) Where {
 	var where Where
 	if i := strings.LastIndexByte(s, '@'); i >= 0 && strings.Contains(s[i:], "/") {
-		where.Ref, s = parseID(t, KindZone, s[i+1:]), s[:i]
+		where.Ref, where.RefField, s = parseID(t, KindZone, s[i+1:]), "zoneRef", s[:i]
 	}
 	var err error
 	if strings.HasSuffix(s, ".") {

@@ -163,10 +163,10 @@ func (w *World) finish(z *zoneState) {
 // annotate adds what there is to tell about an accepted Zone.
 func (w *World) annotate(z *zoneState, v Verdict) Verdict {
 	notes := append(slices.Clone(v.Notes), z.Warnings...)
-	if z.node.cell(z).set(rr.TypeNS).Data == nil && !z.Policy.Heap {
+	if z.node.cell(z).set(rr.TypeNS).Data == nil && z.Policy.isZone() {
 		notes = append(notes, Note{NoNameServers, fmt.Sprintf(
-			"%s has no NS records at %s; servers that need some keep those that they have; add NS records with domainName %q.",
-			z.ID, z.node.name, "@"), ID{}})
+			"%s has no NS records at %s; servers that need some keep those that they have; add NS records with %s %q.",
+			z.ID, z.node.name, z.nameField(), "@"), ID{}})
 	}
 	if z.notCopied != nil {
 		notes = append(notes, *z.notCopied)

@@ -24,8 +24,8 @@ const (
 	ClassMismatch Reason = "ClassMismatch" // a class other than the zone's
 
 	// Its place in the tree is not there.
-	ReferenceNotFound Reason = "ReferenceNotFound" // zoneRef names no Zone
-	ReferenceCycle    Reason = "ReferenceCycle"    // zoneRefs lead back to the Zone itself
+	ReferenceNotFound Reason = "ReferenceNotFound" // no such Zone is there
+	ReferenceCycle    Reason = "ReferenceCycle"    // references lead back to the Zone itself
 	ParentUnresolved  Reason = "ParentUnresolved"  // the referenced Zone has no name itself
 	ParentNotAccepted Reason = "ParentNotAccepted" // the Zone above is refused
 	NoZone            Reason = "NoZone"            // no accepted Zone encloses the name

@@ -54,7 +54,7 @@ type World struct {
 	compared int       // parts of rules that claims were compared with, likewise
 }
 
-// referrers are the objects whose zoneRef names one Zone.
+// referrers are the objects that refer to one Zone.
 type referrers struct {
 	zones  map[*zoneState]struct{}
 	claims map[*claimState]struct{}

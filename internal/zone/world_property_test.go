@@ -92,6 +92,7 @@ func drawZone(t *rapid.T) Zone {
 	}
 	if z.Policy.Pinned = upTo(t, 4, "pinned") == 3; z.Policy.Pinned {
 		if z.Policy.Heap = upTo(t, 2, "heap") == 1; !z.Policy.Heap {
+			z.Policy.NoAliases = pick(t, []bool{false, true}, "no aliases")
 			drawOwn(t, &z)
 		}
 	}

@@ -20,7 +20,7 @@ func ZoneID(namespace, name string) zone.ID {
 
 // Policy is that of the zone that a DNSZone becomes.
 func Policy() zone.Policy {
-	return zone.Policy{Pinned: true, Fields: "its name, or the zone that it names"}
+	return zone.Policy{Pinned: true, NoAliases: true}
 }
 
 // ConvertZone turns a DNSZone into what the core decides about. Servers are the addresses of the Services of its

@@ -31,8 +31,8 @@ func RecordID(namespace, name string) zone.ID {
 // Policy is that of the zone that a DNSClass becomes.
 func Policy() zone.Policy {
 	return zone.Policy{
-		Pinned: true, Heap: true, Remedy: "have its administrator add it to spec.allowed, or choose another name",
-		MaxSet: dnshook.MaxValues,
+		Pinned: true, Heap: true, MaxSet: dnshook.MaxValues,
+		Words: zone.Words{Remedy: "have its administrator add it to spec.allowed, or choose another name"},
 	}
 }
 

@@ -22,10 +22,19 @@ func RecordID(namespace, name string) zone.ID {
 	return zone.ID{Kind: zone.KindRecord, Namespace: namespace, Name: name}
 }
 
+// Policy is that of a Zone: it is in the tree of delegations.
+func Policy() zone.Policy {
+	return zone.Policy{Words: zone.Words{
+		Name: "domainName", Place: "domainName or zoneRef",
+		RecordRule: "records: [{pattern: %q}]", ZoneRule: "zones: [%q]",
+		Grant: "namespaces: [%s] and zones: [%q]",
+	}}
+}
+
 // ConvertZone turns a Zone into what the core decides about. What cannot be
 // understood makes it Invalid, or a rule void; it is never left out in silence.
 func ConvertZone(z *v1alpha1.Zone) zone.Zone {
-	out := zone.Zone{ID: ZoneID(z.Namespace, z.Name), Created: z.CreationTimestamp.Time}
+	out := zone.Zone{ID: ZoneID(z.Namespace, z.Name), Created: z.CreationTimestamp.Time, Policy: Policy()}
 	where, refusal := zoneWhere(out.ID, &z.Spec)
 	out.Where = where
 	if problems := z.Spec.Problems(); len(problems) > 0 {
@@ -98,7 +107,7 @@ func zoneWhere(id zone.ID, spec *v1alpha1.ZoneSpec) (zone.Where, *zone.Refusal) 
 func convertWhere(id zone.ID, domainName string, ref *v1alpha1.ZoneRef) (zone.Where, *zone.Refusal) {
 	var where zone.Where
 	if ref != nil {
-		where.Ref = ZoneID(ref.NamespaceOr(id.Namespace), ref.Name)
+		where.Ref, where.RefField = ZoneID(ref.NamespaceOr(id.Namespace), ref.Name), "zoneRef"
 	}
 	var err error
 	if absolute(domainName) {
