@@ -128,6 +128,11 @@ func (m *merger) against(reason Reason, by ID) cause {
 	return cause{reason: reason, zone: m.cell.zone, by: by}
 }
 
+// conflict is the cause of who cannot stand beside, or in, a set.
+func (m *merger) conflict(g *group) cause {
+	return cause{reason: Conflict, zone: m.cell.zone, by: g.by, has: g.t}
+}
+
 // bar refuses claims that no state of the name itself would let in; they do not
 // hold the name either.
 func (m *merger) bar(claim *claimState) cause {
@@ -175,43 +180,72 @@ func (m *merger) mayJoin(claim *claimState, child *zoneState) bool {
 // take merges a claim into the set of its type, or says why not.
 func (m *merger) take(claim *claimState) cause {
 	g := m.find(claim.Type)
+	if why := m.opposes(claim, g); why.reason != "" {
+		return why
+	}
+	if why := m.overfills(claim, g); why.reason != "" {
+		return why
+	}
+	m.hold(claim, m.join(claim, g))
+	return cause{}
+}
+
+// opposes refuses a claim for what others have at the name; g is the set of its type.
+func (m *merger) opposes(claim *claimState, g *group) cause {
 	if why := m.heldBy(claim, g); why.reason != "" {
 		return why
 	}
 	if why := m.excludes(claim); why.reason != "" {
 		return why
 	}
+	return m.splits(claim)
+}
+
+// overfills refuses a claim for which the set of its type, g, or the name has no room.
+func (m *merger) overfills(claim *claimState, g *group) cause {
+	if g == nil {
+		if len(m.groups) >= m.world.opts.MaxTypes || len(claim.Data) > m.maxSet() {
+			return m.against(SetFull, ID{})
+		}
+		return cause{}
+	}
+	switch more := g.lacks(claim.Data); {
+	case more > 0 && claim.Type.Singleton():
+		return m.conflict(g)
+	case len(g.data)+more > m.maxSet():
+		return m.against(SetFull, ID{})
+	}
+	return cause{}
+}
+
+// join takes a claim into the set of its type, g, or begins that.
+func (m *merger) join(claim *claimState, g *group) *group {
 	ttl := m.cell.zone.TTL
 	if claim.TTL != nil {
 		ttl = *claim.TTL
 	}
 	if g == nil {
-		if len(m.groups) >= m.world.opts.MaxTypes || len(claim.Data) > m.maxSet() {
-			return m.against(SetFull, ID{})
-		}
-		g = m.add(group{t: claim.Type, ttl: ttl, data: slices.Clip(claim.Data), by: claim.ID})
-	} else if more := g.lacks(claim.Data); more > 0 {
-		if claim.Type.Singleton() {
-			return cause{reason: Conflict, zone: m.cell.zone, by: g.by, has: g.t}
-		}
-		if len(g.data)+more > m.maxSet() {
-			return m.against(SetFull, ID{})
-		}
+		g = m.add(group{t: claim.Type, ttl: ttl, data: slices.Clip(claim.Data), by: claim.ID, terms: claim.Terms})
+	} else {
 		g.join(claim.Data)
 	}
-	m.hold(claim, g)
 	m.world.accept(claim, g.differs(claim, ttl))
-	return cause{}
+	return g
 }
 
-// excludes refuses a claim whose type may not stand beside what the name has: CNAME
-// stands alone (RFC 1034 §3.6.2), DNAME beside NS only at the apex (RFC 6672 §2.3).
+// excludes refuses a CNAME beside other types, and these beside a CNAME (RFC 1034 §3.6.2).
 func (m *merger) excludes(claim *claimState) cause {
 	for i := range min(len(m.groups), 2) { // of two, one is not of the claim's type
 		if g := &m.groups[i]; g.t != claim.Type && (g.t.Exclusive() || claim.Type.Exclusive()) {
-			return cause{reason: Conflict, zone: m.cell.zone, by: g.by, has: g.t}
+			return m.conflict(g)
 		}
 	}
+	return cause{}
+}
+
+// splits refuses a claim below the apex beside which a cut or a DNAME of somebody else would be, or the other way
+// round; and DNAME beside NS, which is allowed at the apex only (RFC 6672 §2.3).
+func (m *merger) splits(claim *claimState) cause {
 	if m.cell.apex() {
 		return cause{}
 	}
@@ -220,7 +254,7 @@ func (m *merger) excludes(claim *claimState) cause {
 	}
 	for _, pair := range [][2]rr.Type{{rr.TypeDNAME, rr.TypeNS}, {rr.TypeNS, rr.TypeDNAME}} {
 		if g := m.find(pair[0]); g != nil && claim.Type == pair[1] {
-			return cause{reason: Conflict, zone: m.cell.zone, by: g.by, has: g.t}
+			return m.conflict(g)
 		}
 	}
 	return cause{}

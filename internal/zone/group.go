@@ -15,6 +15,8 @@ type group struct {
 	seen map[string]struct{} // of long data
 	by   ID                  // the first claim, or the sub-zone, that asks for it
 
+	sorted bool // data is that of a composed set, and stays as it is
+
 	holder *claimState // the first claim of it; nil: none
 
 	terms string // see Claim.Terms
@@ -57,21 +59,15 @@ func (g *group) lacks(data []string) (n int) {
 }
 
 func (g *group) contains(data string) bool {
-	if g.seen != nil {
+	switch {
+	case g.sorted:
+		_, found := slices.BinarySearch(g.data, data)
+		return found
+	case g.seen != nil:
 		_, found := g.seen[data]
 		return found
 	}
 	return slices.Contains(g.data, data)
-}
-
-// lacking counts the records that a set does not have.
-func lacking(s rr.Set, data []string) (n int) {
-	for _, d := range data {
-		if _, found := slices.BinarySearch(s.Data, d); !found {
-			n++
-		}
-	}
-	return n
 }
 
 // A difference is what an accepted claim is told about the TTL of its set.

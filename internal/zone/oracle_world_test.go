@@ -76,7 +76,8 @@ func (o *oracle) divide(p place, h *holdingsAt) {
 		all := united(h.data[c.Type], c.Data)
 		switch {
 		case taken && (owner.ID.Namespace != id.Namespace || owner.Terms == "" || owner.Terms != c.Terms),
-			!taken && len(first) > 0 && (alias || c.Type == rr.TypeCNAME):
+			!taken && len(first) > 0 && (alias || c.Type == rr.TypeCNAME),
+			taken && c.Type.Singleton() && len(all) > len(h.data[c.Type]):
 			h.reasons[id] = Conflict
 		case len(all) > o.most.MaxSet, !taken && len(first) >= o.most.MaxTypes:
 			h.reasons[id] = SetFull

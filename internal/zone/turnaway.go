@@ -28,8 +28,8 @@ func (w *World) turnAway(claim *claimState) bool {
 	return true
 }
 
-// crowded says why a claim that is not barred comes too late, if that is plain: others
-// hold what it needs, or exclude it, or the set or the name is full.
+// crowded says why a claim that is not barred comes too late, if that is plain: what is composed already stands against
+// it, and is not going to change.
 func (m *merger) crowded(claim *claimState) cause {
 	c := m.cell
 	if first := c.first; first != nil && claim.permission != listed && first.ID.Namespace != claim.ID.Namespace {
@@ -44,24 +44,17 @@ func (m *merger) crowded(claim *claimState) cause {
 	}
 	at, _ := slices.BinarySearchFunc(c.claims, claim, c.compare)
 	m.recall(c.claims[:at])
-	if why := m.heldBy(claim, m.find(claim.Type)); why.reason != "" {
+	g := m.find(claim.Type)
+	if why := m.opposes(claim, g); why.reason != "" {
 		return why
 	}
-	if why := m.excludes(claim); why.reason != "" {
-		return why
-	}
-	if claim.Type.Singleton() || slices.ContainsFunc(c.claims[at:], func(later *claimState) bool {
-		return later.accepted
-	}) {
+	if slices.ContainsFunc(c.claims[at:], func(later *claimState) bool { return later.accepted }) {
 		return cause{}
 	}
-	switch set := c.set(claim.Type); {
-	case set.Data == nil && len(c.sets) >= m.world.opts.MaxTypes && claim.Type != rr.TypeNS:
-		return m.against(SetFull, ID{})
-	case set.Data != nil && len(set.Data)+lacking(set, claim.Data) > m.maxSet():
-		return m.against(SetFull, ID{})
+	if g != nil {
+		g.data, g.sorted = c.set(claim.Type).Data, true
 	}
-	return cause{}
+	return m.overfills(claim, g)
 }
 
 // recall finds who has which set of a composed cell by these claims, the first of it; it
