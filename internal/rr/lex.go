@@ -126,7 +126,7 @@ func appendString(dst []byte, s string) ([]byte, error) {
 			if i++; i == len(s) {
 				return nil, errTrailing
 			}
-			if c = s[i]; c >= '0' && c <= '9' {
+			if c = s[i]; isDigit(c) {
 				v, err := strconv.ParseUint(s[i:min(i+3, len(s))], 10, 8)
 				if err != nil || i+3 > len(s) {
 					return nil, fmt.Errorf(`it has the bad escape %q: write a backslash and three digits, \000 to \255`,
@@ -174,3 +174,5 @@ func shorten(s string) string {
 		return quoted
 	}
 }
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }

@@ -87,7 +87,7 @@ func (caaTag) print(c *codec, what string) error {
 	}
 	tag := strings.ToLower(string(b))
 	for i := range len(tag) {
-		if (tag[i] < 'a' || tag[i] > 'z') && (tag[i] < '0' || tag[i] > '9') {
+		if letter := 'a' <= tag[i] && tag[i] <= 'z'; !letter && !isDigit(tag[i]) {
 			return fmt.Errorf("the %s %s has characters other than letters and digits", what, shorten(tag))
 		}
 	}
@@ -122,7 +122,7 @@ func (substitution) print(c *codec, what string) error {
 
 func checkSubstitution(b []byte) error {
 	delim := b[0]
-	if delim >= '0' && delim <= '9' || delim == '\\' || delim == 'i' || delim == 0 {
+	if isDigit(delim) || delim == '\\' || delim == 'i' || delim == 0 {
 		return errors.New("begins with a digit, a backslash, an i or a zero, which cannot delimit its parts")
 	}
 	part, groups, most := 0, 0, 0
@@ -141,7 +141,7 @@ func checkSubstitution(b []byte) error {
 			if i++; i == len(b) || b[i] == 0 {
 				return errors.New("ends in a backslash")
 			}
-			if part == 1 && b[i] >= '0' && b[i] <= '9' {
+			if part == 1 && isDigit(b[i]) {
 				most = max(most, int(b[i]-'0'))
 				if b[i] == '0' {
 					return errors.New("has the back reference 0")

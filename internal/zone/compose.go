@@ -13,7 +13,7 @@ func (w *World) compose(c *cell) {
 	m := merger{world: w, cell: c, groups: w.groups[:0], types: w.types[:0], held: w.held[:0]}
 	c.first = nil
 	switch {
-	case !c.zone.accepted() || c.zone.dead:
+	case !c.zone.live():
 	case c.zone.Policy.merges():
 		m.merge()
 	default:
@@ -65,7 +65,7 @@ func (w *World) store(c *cell, m *merger) {
 
 // replace changes one set of a Zone's content; empty sets are none.
 func (w *World) replace(z *zoneState, was, set rr.Set) {
-	if z.dead || !z.accepted() {
+	if !z.live() {
 		return // its content is gone as a whole
 	}
 	if was.Data != nil {

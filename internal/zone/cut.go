@@ -35,7 +35,7 @@ func (m *merger) cut() cut {
 // unveil enqueues the accepted claims at and below a cut that came, went or changed, and
 // the sub-zones.
 func (w *World) unveil(c *cell) {
-	if c.zone.dead || !c.zone.accepted() {
+	if !c.zone.live() {
 		return // all of it is told something else
 	}
 	note := func(at *cell) bool {
@@ -106,14 +106,21 @@ func occlusion(c *claimState) (Note, bool) {
 // server of both answers from the lower one. What leads to the lower one is no such claim.
 func inSubZone(c *claimState) (Note, bool) {
 	z, lower := c.cell.zone, c.node.nearest()
-	if lower == nil || lower == z || lower.node == c.node && (c.Type == rr.TypeNS || c.Type == rr.TypeDS) ||
-		isAddress(c.Type) && lower.node.cell(z).cut().serves(c.name()) {
+	if lower == nil || lower == z || c.leadsTo(lower) {
 		return Note{}, false
 	}
 	return Note{InSubZone, fmt.Sprintf(
 		"%s %s is in %s, but %s (%s) has the name and does not have the record; servers of both do not answer with it; add "+
 			"%s to a delegation of %s.",
 		c.name(), c.Type, z.ID, lower.ID, lower.node.name, lower.recordRuleFor(c.name()), lower.ID), lower.ID}, true
+}
+
+// leadsTo reports whether a claim of a Zone above is a part of what leads to a lower one: NS, DS or glue.
+func (c *claimState) leadsTo(lower *zoneState) bool {
+	if isAddress(c.Type) {
+		return lower.node.cell(c.cell.zone).cut().serves(c.name())
+	}
+	return lower.node == c.node && (c.Type == rr.TypeNS || c.Type == rr.TypeDS)
 }
 
 func (c cut) serves(name dnsname.Name) bool {

@@ -64,7 +64,7 @@ func (w *World) ForeseeGrants(backend string, grants []Grant) []ID {
 	}
 	var out []ID
 	for id, z := range w.zones {
-		if z.accepted() && z.next() == nil && z.Policy.needsGrant() && !w.granted(z) {
+		if z.root() && z.Policy.needsGrant() && !w.granted(z) {
 			out = append(out, id)
 		}
 	}
@@ -97,9 +97,7 @@ func (w *World) foresee(id ID, undo func()) Forecast {
 // would change with it than can be told so.
 func (w *World) ruleOn(z Zone) (Verdict, bool) {
 	if old := w.zones[z.ID]; old != nil {
-		same := old.Where == z.Where && old.Policy == z.Policy && old.Invalid == nil && z.Invalid == nil &&
-			old.Created.Equal(z.Created)
-		return old.verdict, same
+		return old.verdict, old.Zone.placedAs(&z) && z.Invalid == nil
 	}
 	s := &zoneState{Zone: z, tree: w.tree, created: ageOf(z.Created)}
 	problem := s.fault()

@@ -85,6 +85,12 @@ type Zone struct {
 	Warnings []Note   // what the conversion found questionable
 }
 
+// placedAs reports whether two Zones of one object are the same to those around them, whatever they hold.
+func (z *Zone) placedAs(o *Zone) bool {
+	sameFault := (z.Invalid == nil) == (o.Invalid == nil)
+	return z.Where == o.Where && z.Policy == o.Policy && z.Created.Equal(o.Created) && sameFault
+}
+
 // An Address is the data of an A or AAAA record, canonical.
 type Address struct {
 	Type rr.Type

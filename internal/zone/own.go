@@ -27,7 +27,7 @@ func (w *World) enqueueOwn(z *zoneState) {
 
 // enqueueName enqueues the cell that z has, or is going to have, at a name.
 func (w *World) enqueueName(z *zoneState, name dnsname.Name) {
-	if z.accepted() && !z.dead {
+	if z.live() {
 		w.enqueueCell(z.tree.node(name), z, true)
 	} else if n := z.tree.find(name); n != nil {
 		w.enqueueCell(n, z, false)
@@ -59,8 +59,7 @@ func (m *merger) own() {
 // addServerAddresses gives a name server of the apex without an address those of the Zone's servers.
 func (m *merger) addServerAddresses() {
 	z := m.cell.zone
-	if len(z.servers) == 0 || !slices.Contains(z.servers, m.cell.node.name) ||
-		m.find(rr.TypeA) != nil || m.find(rr.TypeAAAA) != nil || m.find(rr.TypeCNAME) != nil {
+	if !slices.Contains(z.servers, m.cell.node.name) || m.resolves() {
 		return
 	}
 	for _, a := range z.Servers {
@@ -72,12 +71,18 @@ func (m *merger) addServerAddresses() {
 	}
 }
 
+// resolves reports whether the name has an address, or is an alias.
+func (m *merger) resolves() bool {
+	return m.find(rr.TypeA) != nil || m.find(rr.TypeAAAA) != nil || m.find(rr.TypeCNAME) != nil
+}
+
 // updateServers enqueues the name servers that an apex has in its Zone, now and before: they get addresses and must not
 // be aliases.
 func (w *World) updateServers(apex *cell) {
 	z := apex.zone
 	var servers []dnsname.Name
-	if (z.Policy.NoAliases || len(z.Servers) > 0) && z.accepted() && !z.dead {
+	matter := z.Policy.NoAliases || len(z.Servers) > 0
+	if matter && z.live() {
 		servers = targetsIn(apex.set(rr.TypeNS), z.node.name)
 	}
 	if slices.Equal(servers, z.servers) {

@@ -134,8 +134,8 @@ func (w *World) nameZone(z *zoneState) {
 
 // fault returns why z itself, whatever it refers to, cannot have a name.
 func (z *zoneState) fault() *Refusal {
-	if z.Invalid == nil && (z.Where.Relative.IsOrigin() ||
-		(!z.Where.Name.IsZero() || !z.Policy.nests()) && !z.Where.Ref.IsZero()) {
+	refers, complete := !z.Where.Ref.IsZero(), !z.Where.Name.IsZero() || !z.Policy.nests()
+	if z.Invalid == nil && (z.Where.Relative.IsOrigin() || refers && complete) {
 		return &Refusal{InvalidSpec, fmt.Sprintf(
 			"%s needs either an absolute name or a name of its own below %s.", z.ID, z.Where.Ref)}
 	}

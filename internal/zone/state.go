@@ -43,6 +43,9 @@ type zoneState struct {
 
 func (z *zoneState) accepted() bool { return z.ruling.reason == Accepted }
 
+// live reports whether z has content: it is accepted, and not about to go.
+func (z *zoneState) live() bool { return z.accepted() && !z.dead }
+
 // parent returns the Zone that delegates to z; nil for a root and for a refused one.
 func (z *zoneState) parent() *zoneState { return z.ruling.parent }
 
@@ -53,6 +56,9 @@ func (z *zoneState) next() *zoneState {
 	}
 	return z.parent()
 }
+
+// root reports whether no Zone above has a say about z, so that a grant has it.
+func (z *zoneState) root() bool { return z.accepted() && z.next() == nil }
 
 // older orders Zones for everything where the oldest wins.
 func (z *zoneState) older(o *zoneState) bool { return z.compare(o) < 0 }

@@ -38,8 +38,7 @@ func (m *merger) crowded(claim *claimState) cause {
 		}
 		return m.against(NameHeld, first.ID)
 	}
-	ds := claim.Type == rr.TypeDS // which may be no part of the content
-	if ds || c.delegated() != nil || c.node.needed[c.zone] > 0 || slices.Contains(c.zone.servers, c.node.name) {
+	if claim.Type == rr.TypeDS || c.given() { // a DS may be no part of the content
 		return cause{}
 	}
 	at, _ := slices.BinarySearchFunc(c.claims, claim, c.compare)
@@ -55,6 +54,11 @@ func (m *merger) crowded(claim *claimState) cause {
 		g.data, g.sorted = c.set(claim.Type).Data, true
 	}
 	return m.overfills(claim, g)
+}
+
+// given reports whether there may be sets in a cell that recall does not find: those of sub-zones, and addresses.
+func (c *cell) given() bool {
+	return c.delegated() != nil || c.node.needed[c.zone] > 0 || slices.Contains(c.zone.servers, c.node.name)
 }
 
 // recall finds who has which set of a composed cell by these claims, the first of it; it

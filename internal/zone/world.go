@@ -95,8 +95,7 @@ func (w *World) PutZone(z Zone) {
 	if reflect.DeepEqual(old.Zone, z) {
 		return
 	}
-	if old.Where != z.Where || old.Policy != z.Policy || (old.Invalid == nil) != (z.Invalid == nil) ||
-		!old.Created.Equal(z.Created) {
+	if !old.Zone.placedAs(&z) {
 		verdict := old.verdict
 		w.dropZone(old)
 		w.addZone(z)

@@ -54,8 +54,8 @@ func (s *Server) Signs() Signs {
 // keyClaim is the claim of a primary that has no storage of its own, and is to keep keys.
 func (s *Server) keyClaim() (*v1beta1.ClaimConfig, error) {
 	c := s.signing()
-	if s.Role != v1beta1.RolePrimary || s.Replicas > 1 || c == nil || !c.Enabled || c.KeysFrom == nil ||
-		c.KeysFrom.PersistentVolume == nil {
+	signs := s.Role == v1beta1.RolePrimary && s.Replicas <= 1 && c != nil && c.Enabled
+	if !signs || c.KeysFrom == nil || c.KeysFrom.PersistentVolume == nil {
 		return nil, nil
 	}
 	var spec corev1.PersistentVolumeClaimSpec

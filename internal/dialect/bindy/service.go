@@ -40,8 +40,7 @@ func (s *Server) services() (dns, api *corev1.Service, err error) {
 	}
 	dns.Spec.Ports = slices.DeleteFunc(dns.Spec.Ports, isAPIPort)
 	for _, p := range dns.Spec.Ports {
-		if to := p.TargetPort; to.StrVal == apiPort || to.IntVal == s.bindcar.port ||
-			to == (intstr.IntOrString{}) && p.Port == s.bindcar.port {
+		if s.leadsToAPI(p) {
 			return nil, nil, fmt.Errorf("the port %s of the Service leads to the sidecar's API, which a Service of type %s "+
 				"would show to the outside; leave it out, and use Service %s",
 				p.Name, dns.Spec.Type, api.Name)
@@ -55,6 +54,15 @@ const apiPort = "http"
 
 // isAPIPort reports whether a port of a Service is one of the two of the sidecar's API.
 func isAPIPort(p corev1.ServicePort) bool { return p.Name == apiPort || p.Name == apiPort+"-80" }
+
+// leadsToAPI reports whether a port of a Service is one at which the sidecar listens, under any name.
+func (s *Server) leadsToAPI(p corev1.ServicePort) bool {
+	to := p.TargetPort
+	if to == (intstr.IntOrString{}) {
+		to = intstr.FromInt32(p.Port)
+	}
+	return to.StrVal == apiPort || to.IntVal == s.bindcar.port
+}
 
 // exposed reports whether a Service is reached from outside of the cluster.
 func exposed(s *corev1.ServiceSpec) bool {
