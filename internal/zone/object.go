@@ -9,7 +9,7 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// Kinds of objects that kubi.zone puts into a World. Other dialects bring their own.
+// Kinds of objects that kubi.zone puts into a World. Other dialects bring their own, and no rule depends on them.
 const (
 	KindZone   = "Zone"
 	KindRecord = "Record"
