@@ -39,7 +39,7 @@ func admissionFlags(f *flag.FlagSet, o *admissionOptions) {
 	f.DurationVar(&o.lifetime, "admission-certificate-lifetime", 90*24*time.Hour,
 		"how long that certificate is valid; it is renewed after two thirds of that")
 	f.StringVar(&o.clientCA, "admission-client-ca-file", "",
-		"`file` with the authorities, in PEM, that certify the clients that may ask for reviews; empty: everybody who can reach the address may")
+		"`file` with the authorities, in PEM, that certify the clients that may ask for reviews; empty: every client may")
 	f.StringVar(&o.clients, "admission-client-names", "",
 		"`names` that these certificates may have, separated by commas; empty: any")
 	f.BoolVar(&o.lenient, "admission-missing-class-warns", false,

@@ -119,7 +119,9 @@ func lived(t *testing.T, l sim.Life, kinds *sim.Kinds) sim.Outcome {
 // without a pause, its clock stands, and no deadline passes in it.
 func bubble(t *testing.T, l sim.Life, kinds *sim.Kinds, run sim.Run) (out sim.Outcome, err error) {
 	t.Helper()
-	end := time.AfterFunc(5*time.Minute, func() { panic(fmt.Sprintf("%s: a life does not end:\n%s", t.Name(), l.Format())) })
+	end := time.AfterFunc(5*time.Minute, func() {
+		panic(fmt.Sprintf("%s: a life does not end:\n%s", t.Name(), l.Format()))
+	})
 	defer end.Stop()
 	synctest.Test(t, func(t *testing.T) { out, err = l.Live(t.Context(), kinds, run) })
 	return out, err

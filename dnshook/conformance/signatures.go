@@ -150,7 +150,7 @@ var nonceChecks = []check{
 		return p.refused(ctx, other, unauthorized, reused)
 	}},
 	{"replay at once", "Of many that send one request at the same time, one is heard.", true, together},
-	{"nonce of a stranger", "A client that cannot sign cannot use up nonces: a server keeps a nonce only after it has verified the signature.", true,
+	{"nonce of a stranger", "A client that cannot sign cannot use up nonces: a server verifies the signature first.", true,
 		func(ctx context.Context, p *probe) error {
 			right := p.upsert(p.own())
 			wrong := right

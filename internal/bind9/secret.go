@@ -163,7 +163,7 @@ func agreedAlgorithm(inSecret, inReference string) (Algorithm, error) {
 	case len(said) == 0:
 		return SHA256, nil
 	case said[0] != said[len(said)-1]:
-		return "", fmt.Errorf("the Secret says that the algorithm is %s, and the object that refers to it says %s; make them equal",
+		return "", fmt.Errorf("the Secret says that the algorithm is %s, and what refers to it says %s; make them equal",
 			said[0], said[1])
 	}
 	return said[0], nil

@@ -151,7 +151,8 @@ func (w *World) wanted(zone dnsname.Name) bool {
 	return false
 }
 
-// question asks whether a name server has a zone. One that has the zone above, and delegates it, answers with a referral.
+// question asks whether a name server has a zone. One that has the zone above, and delegates it, answers with a
+// referral.
 func (w *World) question(ctx context.Context, at string, zone dnsname.Name) (has bool, serial uint32, err error) {
 	stream, err := w.dial(ctx, nil, at)
 	if err != nil {

@@ -102,7 +102,7 @@ func warned(conditions []metav1.Condition, n zone.Note) bool {
 	return c != nil && strings.Contains(c.Message, n.Message)
 }
 
-// notAllowed tells the owner of a zone that instances do not allow it, without their names: those are no concern of that owner.
+// notAllowed tells the owner of a zone that instances do not allow it, without their names.
 func notAllowed(o *v1beta1.DNSZone, fleet fleetOf) []zone.Note {
 	if fleet.refused == 0 {
 		return nil
@@ -113,8 +113,8 @@ func notAllowed(o *v1beta1.DNSZone, fleet fleetOf) []zone.Note {
 	}
 	return []zone.Note{{Reason: v1beta1.ReasonNotAllowed, Object: dialect.ZoneID(o.Namespace, o.Name),
 		Message: fmt.Sprintf(
-			"bind9InstancesFrom selects %s not allow the zones of namespace %s. Their owner can add it to the annotation %s, or "+
-				"you can narrow the selector.",
+			"bind9InstancesFrom selects %s not allow the zones of namespace %s. Their owner can add it to the annotation "+
+				"%s, or you can narrow the selector.",
 			count, o.Namespace, v1beta1.AllowZoneNamespacesAnnotation)}}
 }
 

@@ -54,9 +54,8 @@ func (p *Plan) exposures(of string) []Trouble {
 	switch list := p.options.AllowQuery; {
 	case slices.ContainsFunc(list, isAnybody):
 		out = append(out, Trouble{v1beta1.ReasonOpenResolver,
-			Sentence("%s resolves names of other servers for everybody who can reach it, so attackers can have it send large answers to "+
-				"a victim (RFC 5358): "+
-				"recursion is true, and allowQuery has everybody in it; %s", of, way)})
+			Sentence("%s resolves names of other servers for everybody who can reach it, so attackers can have it send large "+
+				"answers to a victim (RFC 5358): recursion is true, and allowQuery has everybody in it; %s", of, way)})
 	case list == nil && hidden:
 		out = append(out, Trouble{v1beta1.ReasonOpenResolver,
 			Sentence("%s resolves the names of others for clients that it takes for its own node: recursion is true, there is "+
