@@ -96,9 +96,9 @@ func (d *dnsServer) end(ctx context.Context) {
 	if d == nil {
 		return
 	}
-	at, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	over, cancel := context.WithCancel(ctx)
 	cancel() // nobody has been answered yet
-	_ = d.Close(at)
+	_ = d.Close(over)
 }
 
 // addresses reads what --dns-bind-address says: nothing for none.

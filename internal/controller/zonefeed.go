@@ -86,7 +86,6 @@ func (d *Deliveries) addFeed(z *delivery, name dnsname.Name, stored Stored) *zon
 	config := backend.FeedConfig{ID: l.id, Zone: name, Created: stored.Created, Serial: stored.Serial,
 		Ceiling: stored.Ceiling}
 	l.written = within(stored.Written(), name)
-	l.larger = l.written.Len() > 0
 	if stored.Name == name {
 		config.Content = stored.Content
 	}

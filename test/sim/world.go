@@ -342,10 +342,7 @@ func (w *World) count(what string) Kind {
 // RoundTrip implements http.RoundTripper: it is the way to the API server.
 func (o *operator) RoundTrip(r *http.Request) (response *http.Response, err error) {
 	if discovers(r) || tells(r) { // under a lock of the client: who waits for that does not let time pass
-		o.mu.Lock()
-		dead := o.dead
-		o.mu.Unlock()
-		if dead && tells(r) {
+		if tells(r) && o.crashed() {
 			return nil, errCrashed
 		}
 		return o.world.api.serve(r)

@@ -157,11 +157,11 @@ func (z *Zones) serve(ctx context.Context, id zone.ID) error {
 		return nil
 	}
 	var primaries []netip.AddrPort
-	noSource, left := "", false
+	noSource, stale := "", false
 	if h := z.hosts[f.pod.instance]; h != nil {
 		primaries = z.addressesOf(z.held(f.zone, z.fleets[f.zone].primaries), h.transfer)
 		noSource = z.noSource(f)
-		left = noSource != "" && f.lastApplied != nothing
+		stale = noSource != "" && f.lastApplied != nothing
 		noSource = cmp.Or(noSource, z.elder(f.zone, f.pod.instance))
 	}
 	if noSource != "" { // what it has of another zone says nothing about this one
@@ -187,7 +187,7 @@ func (z *Zones) serve(ctx context.Context, id zone.ID) error {
 		if news {
 			z.news(f.zone)
 		}
-		if !left {
+		if !stale {
 			return nil
 		}
 	}
@@ -197,8 +197,8 @@ func (z *Zones) serve(ctx context.Context, id zone.ID) error {
 	}
 	var err error
 	switch {
-	case left:
-		err = z.leave(ctx, f, name)
+	case stale:
+		err = z.removeStale(ctx, f, name)
 	case f.writes:
 		err = z.configure(ctx, f, name)
 	default:
@@ -211,9 +211,9 @@ func (z *Zones) serve(ctx context.Context, id zone.ID) error {
 // nothing is what a secondary has been told that has no server to transfer a zone from.
 const nothing = "nothing"
 
-// leave removes what a secondary has of a zone that it has no server to transfer from: what it had from a cluster that
-// it was in, or as a primary, would be answered for ever, and never change.
-func (z *Zones) leave(ctx context.Context, f *follow, name dnsname.Name) error {
+// removeStale removes what a secondary has of a zone that it has no server to transfer from: what it had from a cluster
+// that it was in, or as a primary, would be answered for ever, and never change.
+func (z *Zones) removeStale(ctx context.Context, f *follow, name dnsname.Name) error {
 	if err := f.pod.follower.Remove(ctx, name); err != nil {
 		return &controller.Later{After: lastAgain, Err: err} // the zone says already why it is not there
 	}
