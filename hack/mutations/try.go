@@ -56,14 +56,19 @@ func try(ctx context.Context, m sim.Mutation, test string) (by, after string, er
 	return "", after, err
 }
 
-// dialects are those that a mutation concerns.
+// dialects are those that a mutation concerns: of what all share, those whose lives take the least time. What replicas
+// do has a life of its own.
 func dialects(m sim.Mutation) []string {
-	for _, d := range []string{"kubizone", "homelab", "gardener"} {
-		if strings.Contains(m.Edits[0].File, "/"+d+"/") {
+	file := m.Edits[0].File
+	for _, d := range []string{"kubizone", "homelab", "gardener", "bindy"} {
+		if strings.Contains(file, "/"+d+"/") {
 			return []string{d}
 		}
 	}
-	if strings.HasPrefix(m.Edits[0].File, "internal/controller/") {
+	switch {
+	case strings.HasPrefix(file, "internal/backend/embedded/"), strings.HasPrefix(file, "cmd/operator/"):
+		return []string{"embedded", "kubizone"}
+	case strings.HasPrefix(file, "internal/controller/"):
 		return []string{"kubizone", "homelab"}
 	}
 	return []string{"kubizone", "gardener"}
