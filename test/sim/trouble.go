@@ -21,7 +21,7 @@ type trouble struct {
 	stored  bool                     // after they were stored
 	until   time.Time                // of failing
 	back    time.Time                // until then it is gone
-	begun   bool                     // it has been gone
+	begun   bool                     // it has been gone, or has failed
 	away    chan struct{}            // closed, and made anew, when it goes
 }
 
@@ -86,6 +86,7 @@ func (a *API) begin(words []string) error {
 			return errors.New("it fails with 409, 429, 500 or timeout, after or before it has stored")
 		}
 		a.trouble.failing, a.trouble.stored, a.trouble.until = words[1], words[2] == "after", s.now().Add(d)
+		a.trouble.begun = true
 	case "gone":
 		a.trouble.back, a.trouble.begun = s.now().Add(d), true
 		close(a.trouble.away)
@@ -94,8 +95,9 @@ func (a *API) begin(words []string) error {
 	return nil
 }
 
-// wasGone reports whether it has ever been gone: then operators end that were the leader.
-func (a *API) wasGone() bool {
+// hasFailed reports whether it has ever been gone, or answered that it fails: then operators end that were the leader, or
+// that were about to begin.
+func (a *API) hasFailed() bool {
 	a.store.mu.Lock()
 	defer a.store.mu.Unlock()
 	return a.trouble.begun

@@ -165,14 +165,14 @@ func (w *World) begin(ctx context.Context) {
 			Log:      slog.New(slog.DiscardHandler),
 			Dialects: w.dialects, Webhooks: wire{o}, Pods: o.pods(), DNS: at, Listen: o.listen, Dial: o.dial, Admit: o.reviews,
 		})
-		if ctx.Err() == nil && w.api.wasGone() {
+		if ctx.Err() == nil && w.api.hasFailed() {
 			o.deposed()
 		}
 		o.done <- err
 	}()
 }
 
-// deposed has an operator followed by another that has ended because it could not renew its Lease.
+// deposed has an operator followed by another that has ended because it could not renew its Lease, or could not begin.
 func (o *operator) deposed() {
 	o.mu.Lock()
 	followed := o.ended
