@@ -95,8 +95,8 @@ func (a *API) begin(words []string) error {
 	return nil
 }
 
-// hasFailed reports whether it has ever been gone, or answered that it fails: then operators end that were the leader, or
-// that were about to begin.
+// hasFailed reports whether it has ever been gone, or answered that it fails: then operators end that were the leader,
+// or that were about to begin.
 func (a *API) hasFailed() bool {
 	a.store.mu.Lock()
 	defer a.store.mu.Unlock()
