@@ -31,6 +31,7 @@ type zoneResult struct {
 
 type recordResult struct {
 	object  *manifest.Object
+	claim   zone.ID // what the World calls it
 	verdict zone.Verdict
 }
 
@@ -69,8 +70,8 @@ func (c *composition) add(a *arrival) {
 		fallthrough
 	default:
 		if strings.HasSuffix(a.object.Kind, manifest.Record) {
-			c.records = append(c.records, recordResult{object: a.object, verdict: verdict})
-		} else if a.refusal != nil {
+			c.records = append(c.records, recordResult{a.object, idOf(a.object.Ref), verdict})
+		} else if a.refusal != nil && !(a.gone() && a.object.Source != nil) {
 			c.problems = append(c.problems, problem{a.object, "", false, string(a.refusal.Reason), a.refusal.Message})
 		}
 	}
@@ -102,7 +103,7 @@ func (z *zoneResult) label(now time.Time) {
 
 // settle reads off what the World decided about a Record.
 func (r *recordResult) settle(world *zone.World) {
-	if v, known := world.Verdict(idOf(r.object.Ref)); known {
+	if v, known := world.Verdict(r.claim); known {
 		r.verdict = v
 	}
 }

@@ -151,6 +151,10 @@ func (f *findings) deciding(c *composition) {
 		f.serverless(z)
 	}
 	for _, r := range c.records {
+		if r.object.Source != nil {
+			f.sourceVerdict(r, len(c.zones) > 0)
+			continue
+		}
 		f.verdict(r.object, r.verdict)
 	}
 }

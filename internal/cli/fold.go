@@ -15,12 +15,13 @@ import (
 
 // A fold is a World and the objects that it was given.
 type fold struct {
-	world *zone.World
-	held  map[manifest.Ref]*arrival
+	world  *zone.World
+	held   map[manifest.Ref]*arrival
+	wishes *wishes
 }
 
 func newFold() *fold {
-	return &fold{zone.New(zone.Options{PublicSuffix: kubizone.PublicSuffix}), map[manifest.Ref]*arrival{}}
+	return &fold{zone.New(zone.Options{PublicSuffix: kubizone.PublicSuffix}), map[manifest.Ref]*arrival{}, newWishes()}
 }
 
 // put makes the objects those of the World, at the cost of those that are not the same as before, and reads off what it
@@ -32,17 +33,23 @@ func (f *fold) put(objects []*manifest.Object) (*composition, zone.Delta) {
 	held := make(map[manifest.Ref]*arrival, len(arrivals))
 	for _, a := range arrivals {
 		ref := a.object.Ref
-		if held[ref] = a; f.held[ref] != a && !ref.OfBindy() {
+		switch held[ref] = a; {
+		case f.held[ref] == a || ref.OfBindy():
+		case a.object.Source != nil || ref.Kind == manifest.Namespace:
+			f.wishes.put(a)
+		default:
 			f.give(a)
 		}
 		c.add(a)
 	}
-	for ref := range f.held {
+	for ref, old := range f.held {
 		if held[ref] == nil {
 			f.take(ref)
+			f.wishes.drop(old)
 		}
 	}
 	f.held = held
+	f.wish(c)
 	f.giveBindy(slices.Collect(maps.Values(held)))
 	c.grant(f.world, objects)
 	c.rival()
@@ -154,7 +161,8 @@ func single(same []*manifest.Object) (*manifest.Object, *zone.Refusal) {
 		first.Record.DeletionTimestamp != nil,
 		first.Bindy != nil && first.Bindy.GetDeletionTimestamp() != nil, first.Homelab != nil &&
 			first.Homelab.GetDeletionTimestamp() != nil,
-		first.Gardener != nil && first.Gardener.DeletionTimestamp != nil:
+		first.Gardener != nil && first.Gardener.DeletionTimestamp != nil,
+		first.Source != nil && first.Source.GetDeletionTimestamp() != nil:
 		return first, &zone.Refusal{Reason: beingDeleted, Message: fmt.Sprintf(
 			"%s is being deleted: it has a metadata.deletionTimestamp; remove it from the input, or that field from it.",
 			first.Ref)}
@@ -169,7 +177,7 @@ func alike(a, b *manifest.Object) bool {
 	return reflect.DeepEqual(a.Zone, b.Zone) && reflect.DeepEqual(a.Record, b.Record) &&
 		reflect.DeepEqual(a.Backend, b.Backend) && reflect.DeepEqual(a.Bindy, b.Bindy) &&
 		reflect.DeepEqual(a.Homelab, b.Homelab) &&
-		reflect.DeepEqual(a.Gardener, b.Gardener) && reflect.DeepEqual(a.Labels, b.Labels)
+		reflect.DeepEqual(a.Gardener, b.Gardener) && reflect.DeepEqual(a.Source, b.Source) && reflect.DeepEqual(a.Labels, b.Labels)
 }
 
 func zoneOf(o *manifest.Object, refusal *zone.Refusal) zone.Zone {

@@ -32,6 +32,7 @@ type (
 		Namespace string      `json:"namespace"`
 		Name      string      `json:"name"`
 		FQDN      string      `json:"fqdn"`
+		Type      string      `json:"type,omitempty"` // of an object that asks for several sets
 		Zone      *jsonRef    `json:"zone"`
 		Accepted  bool        `json:"accepted"`
 		Reason    zone.Reason `json:"reason"`
@@ -62,7 +63,7 @@ func documentOf(c *composition) jsonDocument {
 	for _, r := range c.records {
 		doc.Records = append(doc.Records, jsonRecord{
 			Kind: r.object.Kind, Namespace: r.object.Ref.Namespace, Name: r.object.Name, FQDN: r.verdict.Name.String(),
-			Zone: refOf(r.verdict.Zone), Accepted: r.verdict.Accepted, Reason: r.verdict.Reason, Message: r.verdict.Message,
+			Type: typeOf(r.claim), Zone: refOf(r.verdict.Zone), Accepted: r.verdict.Accepted, Reason: r.verdict.Reason, Message: r.verdict.Message,
 		})
 	}
 	return doc

@@ -15,14 +15,25 @@ const (
 	KindRecord = "Record"
 )
 
-// An ID names one object of the cluster.
+// An ID names one object of the cluster, or, by a part, one of several claims of an object: then Name is that of the
+// object, a slash, which is in no name of an object, and the part.
 type ID struct{ Kind, Namespace, Name string }
+
+// Part names one of several claims of the object.
+func (id ID) Part(part string) ID { return ID{id.Kind, id.Namespace, id.Name + "/" + part} }
+
+// Object names the object that a claim is of.
+func (id ID) Object() ID {
+	id.Name, _, _ = strings.Cut(id.Name, "/")
+	return id
+}
 
 // IsZero reports whether id names nothing.
 func (id ID) IsZero() bool { return id == ID{} }
 
-// String returns the form that messages use, such as "Zone dns/example-org".
+// String returns the form that messages use, such as "Zone dns/example-org". A part is not in it.
 func (id ID) String() string {
+	id = id.Object()
 	if id.Namespace == "" {
 		return id.Kind + " " + id.Name
 	}

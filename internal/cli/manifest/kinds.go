@@ -29,6 +29,7 @@ type kind struct {
 	begin   []byte // of every object of the kind, in JSON that was made of YAML
 	called  string // in a Ref: two groups have a kind of one name
 	cluster bool   // cluster-scoped
+	foreign bool   // others' to judge: nobody is told that a kind is nearly this one
 	decode  decoder
 }
 
@@ -37,8 +38,8 @@ type kind struct {
 type decoder func(text []byte, o *Object) (meta metav1.Object, unknown []error, err error)
 
 func newKind(apiVersion, name string, cluster bool, decode decoder) kind {
-	return kind{kindKey{apiVersion, name}, fmt.Appendf(nil, `{"apiVersion":%q,"kind":%q,`, apiVersion, name), name,
-		cluster, decode}
+	return kind{kindKey: kindKey{apiVersion, name}, begin: fmt.Appendf(nil, `{"apiVersion":%q,"kind":%q,`, apiVersion, name),
+		called: name, cluster: cluster, decode: decode}
 }
 
 // kinds are those that are read. A ZoneSlice is the operator's own and says nothing
@@ -81,7 +82,7 @@ var kinds = append([]kind{
 		}
 		return &v.ObjectMeta, nil, err
 	}),
-}, append(append(bindyKinds(), homelabKinds()...), gardenerKind())...)
+}, slices.Concat(bindyKinds(), homelabKinds(), []kind{gardenerKind()}, sourceKinds())...)
 
 // A strictZone and a strictRecord are read without the tolerance that the operator has
 // for what is stored: nothing of a wrong type or with a misspelt name is overlooked.

@@ -78,6 +78,7 @@ type Object struct {
 	Bindy    kubernetesObject // of a kind of bindy.firestoned.io
 	Homelab  kubernetesObject // of a kind of dns.homelab.mortenolsen.pro
 	Gardener *gardener.DNSRecord
+	Source   kubernetesObject  // of a kind that asks for names by what it is there for, or that such ones depend on
 	Labels   map[string]string // of a Namespace
 
 	// Fault is a clause that says why the object cannot be decoded: "spec.ttl must …".

@@ -14,7 +14,7 @@ func meant(apiVersion, name string) (kindKey, bool) {
 	var best kindKey
 	least := likely.MaxSlips + 1
 	for _, k := range kinds {
-		if n := likely.Slips(apiVersion, k.apiVersion) + likely.Slips(name, k.name); n < least {
+		if n := likely.Slips(apiVersion, k.apiVersion) + likely.Slips(name, k.name); n < least && !k.foreign {
 			best, least = k.kindKey, n
 		}
 	}

@@ -1,0 +1,93 @@
+package sources
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Prefix begins the names of external-dns' annotations.
+const Prefix = "external-dns.alpha.kubernetes.io/"
+
+// Annotations that are read.
+const (
+	hostnameKey         = Prefix + "hostname"                // names, separated by commas
+	internalHostnameKey = Prefix + "internal-hostname"       // of a Service: names for its cluster IP
+	targetKey           = Prefix + "target"                  // addresses or names, in the place of those of the status
+	ttlKey              = Prefix + "ttl"                     // seconds, or a duration such as 5m
+	controllerKey       = Prefix + "controller"              // who is to look after the object
+	accessKey           = Prefix + "access"                  // of a Service on ports of nodes: public or private
+	endpointsTypeKey    = Prefix + "endpoints-type"          // of a headless Service: NodeExternalIP or HostIP
+	ingressSourceKey    = Prefix + "ingress-hostname-source" // see definedHosts
+	gatewaySourceKey    = Prefix + "gateway-hostname-source" // likewise, of routes
+	ingressClassKey     = "kubernetes.io/ingress.class"      // older than spec.ingressClassName
+)
+
+// Values of annotations.
+const (
+	ourController  = "dns-controller"
+	nodeExternalIP = "NodeExternalIP"
+	hostIP         = "HostIP"
+	definedHosts   = "defined-hosts-only" // the names in the spec
+	annotatedHosts = "annotation-only"    // the names in the annotation
+)
+
+// foreign are the beginnings of annotations that ask a provider for what no set of records says.
+func foreign() []string {
+	return []string{"aws-", "azure-", "coredns-", "scw-", "webhook-", "cloudflare-", "alias", "set-identifier",
+		"record-type", "google-", "ibmcloud-", "ovh-"}
+}
+
+// words splits the value of an annotation.
+func words(text string) []string {
+	var out []string
+	for word := range strings.SplitSeq(text, ",") {
+		if word = strings.TrimSuffix(strings.TrimSpace(word), "."); word != "" {
+			out = append(out, word)
+		}
+	}
+	return out
+}
+
+// targetsOf returns the targets that an object says itself.
+func targetsOf(o metav1.Object) []string { return words(o.GetAnnotations()[targetKey]) }
+
+// ttlOf reads the TTL of an object; nil is that of the zone.
+func ttlOf(o metav1.Object, w *Wish) *uint32 {
+	text, is := o.GetAnnotations()[ttlKey]
+	if !is {
+		return nil
+	}
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	if d, wrong := time.ParseDuration(text); err != nil && wrong == nil {
+		seconds, err = int64(d.Seconds()), nil
+	}
+	if err != nil || seconds < 1 || seconds > math.MaxInt32 {
+		w.note(InvalidAnnotation, "the annotation %s has the value %q, which is no time from 1 second to %d; "+
+			"the TTL of the zone is taken", ttlKey, text, math.MaxInt32)
+		return nil
+	}
+	ttl := uint32(seconds)
+	return &ttl
+}
+
+// unheld tells of annotations with which nothing is done.
+func unheld(o metav1.Object, w *Wish) {
+	var found []string
+	for name := range maps.Keys(o.GetAnnotations()) {
+		rest, is := strings.CutPrefix(name, Prefix)
+		if is && slices.ContainsFunc(foreign(), func(p string) bool { return strings.HasPrefix(rest, p) }) {
+			found = append(found, name)
+		}
+	}
+	if slices.Sort(found); len(found) > 0 {
+		w.note(UnsupportedAnnotation, "nothing is done with %s, because they ask a provider for what records do not say; "+
+			"remove them", fmt.Sprint(strings.Join(found, ", ")))
+	}
+}

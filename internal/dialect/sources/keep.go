@@ -1,0 +1,87 @@
+package sources
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// Keep adds to the wish what the object was last known to have at names that it asks for, and for which it has no
+// address now: a status that is empty for a while says nothing about where people are to go. before are the Endpoints
+// of the wish that Keep returned last. It tells which names these are.
+func (w *Wish) Keep(before []Endpoint) {
+	has := map[origin]bool{}
+	for _, e := range w.Endpoints {
+		has[origin{e.Host, e.From}] = true
+	}
+	kept := map[string]bool{}
+	for _, e := range before {
+		at := origin{e.Host, e.From}
+		if !has[at] && w.asks(at) {
+			w.add(e)
+			kept[e.Host] = true
+		}
+	}
+	if len(kept) == 0 {
+		return
+	}
+	names := make([]string, 0, len(kept))
+	for name := range kept {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	w.note(AddressLost, "there is no address for %s at the moment; the records stay as they were until there is one, or it "+
+		"does not ask for them any more", strings.Join(names[:min(len(names), zone.MaxNotes)], ", "))
+}
+
+// asks reports whether the object asks for a name. Of a Gateway that nobody knows, any name may be one that the route
+// asks for by a wildcard.
+func (w *Wish) asks(at origin) bool {
+	if _, is := w.asked[at]; is {
+		return true
+	}
+	for asked, certain := range w.asked {
+		if !certain && asked.from == at.from && (asked.host == "" || within(at.host, asked.host)) {
+			return true
+		}
+	}
+	return false
+}
+
+// Lost returns the names that the object asks for and for which it has no address: what was there before another
+// operator knows only, or the zones.
+func (w *Wish) Lost() []string {
+	has := map[origin]bool{}
+	for _, e := range w.Endpoints {
+		has[origin{e.Host, e.From}] = true
+	}
+	var out []string
+	for at := range w.asked {
+		if !has[at] && at.host != "" {
+			out = append(out, at.host)
+		}
+	}
+	return unique(out)
+}
+
+// Restore adds what the zones say that there was at a name that the object has lost.
+func (w *Wish) Restore(e Endpoint) {
+	for at := range w.asked {
+		if at.host == e.Host {
+			e.From = at.from
+			w.add(e)
+			return
+		}
+	}
+}
+
+// Unaddressed is the verdict about a name for which an object has no address.
+func Unaddressed(id zone.ID, name string) zone.Verdict {
+	at, _ := dnsname.Parse(name + ".") // one that cannot be read has no name
+	return zone.Verdict{Reason: AddressLost, Name: at, Message: fmt.Sprintf(
+		"%s asks for %s and has no address for it yet: its status, or that of its Gateway, says none, or nobody has "+
+			"accepted it; wait for that, or say one with the annotation %s.", id, name, targetKey)}
+}
