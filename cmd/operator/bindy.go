@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"flag"
 	"time"
 
@@ -50,10 +49,6 @@ func addBindy(ctx context.Context, m *parts, numbers *controller.Metrics) error 
 		m.fleets.Await(kubizone.GroupVersion.String())
 	}
 	m.examiners = append(m.examiners, fleets.Examiners()...)
-	ending := func(ctx context.Context) error {
-		<-ctx.Done()
-		fleets.End()
-		return nil
-	}
-	return errors.Join(m.Add(manager.RunnableFunc(fleets.Run)), m.Add(everywhere{ending}))
+	m.ends = append(m.ends, fleets.End)
+	return m.Add(manager.RunnableFunc(fleets.Run))
 }

@@ -26,21 +26,33 @@ func TestALifeOfReplicas(t *testing.T) {
 	}
 }
 
-// TestAnOperatorEndsWhoseAPIServerIsGoneSoon has its name server end too, whatever it has come to.
+// TestAnOperatorEndsWhoseAPIServerIsGoneSoon has its name server and its fleets end too, whatever it has come to.
 func TestAnOperatorEndsWhoseAPIServerIsGoneSoon(t *testing.T) {
 	kinds := kindsOf(t)
-	for ms := 0; ms < 20; ms += 2 {
-		t.Run(fmt.Sprintf("%d ms after it began", ms), func(t *testing.T) {
-			t.Parallel()
-			l, err := sim.ParseLife(fmt.Appendf(nil, begins, ms))
-			if err != nil {
-				t.Fatal(err)
-			}
-			l.Rights = rightsOf(t, l.Dialects()...)
-			if out := lived(t, l, kinds); len(out.Wrong) > 0 {
-				t.Error(strings.Join(out.Wrong, "\n"))
-			}
-		})
+	for _, dialects := range []string{"kubizone", "bindy kubizone"} {
+		for ms := 0; ms < 20; ms += 2 {
+			t.Run(fmt.Sprintf("%s, %d ms after it began", dialects, ms), func(t *testing.T) {
+				t.Parallel()
+				endsWell(t, kinds, fmt.Sprintf(begins, dialects, ms))
+			})
+		}
+	}
+}
+
+// TestAnOperatorEndsThatHasNotReadAllSecrets has nobody wait for them.
+func TestAnOperatorEndsThatHasNotReadAllSecrets(t *testing.T) {
+	endsWell(t, kindsOf(t), unread)
+}
+
+func endsWell(t *testing.T, kinds *sim.Kinds, life string) {
+	t.Helper()
+	l, err := sim.ParseLife([]byte(life))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Rights = rightsOf(t, l.Dialects()...)
+	if out := lived(t, l, kinds); len(out.Wrong) > 0 {
+		t.Error(strings.Join(out.Wrong, "\n"))
 	}
 }
 
@@ -51,11 +63,26 @@ apiVersion: zonefold.dev/v1alpha1
 kind: Backend
 metadata: {name: own}
 spec: {embedded: {}}
--- begin kubizone --
+-- begin %s --
 -- wait 20s --
 -- absent 1m --
 -- wait 1m --
 -- wait %dms --
 -- gone 3m --
 -- wait 4m --
+`
+
+const unread = `Watches of Secrets break off while an operator begins, and it ends before it has read them.
+-- apply --
+apiVersion: v1
+kind: Secret
+metadata: {name: one, namespace: zonefold-system}
+-- apply --
+apiVersion: v1
+kind: Secret
+metadata: {name: two, namespace: zonefold-system}
+-- broken secrets 60s --
+-- begin kubizone --
+-- wait 20s --
+-- absent 1m --
 `

@@ -222,6 +222,7 @@ func operate(ctx context.Context, config *rest.Config, o options, from process) 
 	term.end = end
 	all := &parts{Manager: manager, server: server, term: term, options: o, process: from,
 		answers: budget.NewPool(o.readMemory.or(memoryLimit(os.ReadFile) / 4))}
+	defer all.end()
 	if err := errors.Join(addDialects(ctx, all), addPresence(all)); err != nil {
 		return err
 	}

@@ -31,6 +31,7 @@ func (p *parts) reads(ctx context.Context, dialect string, o cache.Options,
 // it in a loop without a pause, and does not end before it is there (controller-runtime 0.25, runnableGroup.Start).
 func endsWith(process context.Context) cache.NewCacheFunc {
 	return func(config *rest.Config, o cache.Options) (cache.Cache, error) {
+		o.NewInformer = informers(process)
 		c, err := cache.New(config, o)
 		if err != nil {
 			return nil, err

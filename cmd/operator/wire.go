@@ -52,6 +52,14 @@ type parts struct {
 	clients   *all.Pool             // see pool
 	answers   *budget.Pool          // of what is read from all servers
 	examiners []controller.Examiner // of the dialects that are on
+	ends      []func()              // what dialects do last, also when nothing has run
+}
+
+// end has the dialects end.
+func (p *parts) end() {
+	for _, end := range p.ends {
+		end()
+	}
 }
 
 // source is where Backends are read.
