@@ -27,8 +27,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	bindy "github.com/zonefold/zonefold/api/bindy/v1beta1"
+	externaldns "github.com/zonefold/zonefold/api/externaldns/v1alpha1"
 	gardener "github.com/zonefold/zonefold/api/gardener/v1alpha1"
 	homelab "github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
@@ -64,6 +66,7 @@ type options struct {
 	requireGrants bool
 	clientsHidden bool
 	dialects      dialects
+	sources       sourceOptions
 	fleet         bindydialect.Settings
 	admission     admissionOptions
 	hooks         hooks
@@ -125,6 +128,7 @@ func parse(args []string, env func(string) string) (options, error) {
 		"let nobody have a root Zone without a grant of a Backend, also while no Backend has any")
 	f.BoolVar(&o.clientsHidden, "dns-clients-hidden", false, "warn of transfers that go by addresses: the name server "+
 		"sees those of nodes in the place of those outside of the cluster")
+	sourceFlags(f, &o.sources)
 	f.Var(&o.dialects, "dialects", "the `dialects` that are on, separated by commas")
 	fleetFlags(f, &o.fleet, env)
 	admissionFlags(f, &o.admission)
@@ -142,6 +146,12 @@ func parse(args []string, env func(string) string) (options, error) {
 		return o, fmt.Errorf(
 			"--dns-bind-address needs a dialect with zones to answer for: add %s to --dialects, or say --dns-bind-address=0",
 			dialectKubizone)
+	}
+	if len(o.sources.names) > 0 && !o.dialects.has(dialectKubizone) {
+		return o, fmt.Errorf("--source needs Zones that let names in: add %s to --dialects", dialectKubizone)
+	}
+	if err := o.sources.check(); err != nil {
+		return o, err
 	}
 	if err := bindydialect.CheckSidecarImage(o.fleet.BindcarImage); err != nil {
 		return o, fmt.Errorf("--bindcar-image: %w; name one of zonefold's", err)
@@ -239,7 +249,7 @@ func operate(ctx context.Context, config *rest.Config, o options, from process) 
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kubizone.AddToScheme, bindy.AddToScheme,
-		homelab.AddToScheme, gardener.AddToScheme, zonefold.AddToScheme} {
+		homelab.AddToScheme, gardener.AddToScheme, zonefold.AddToScheme, externaldns.AddToScheme, gatewayv1.Install} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("building the scheme: %w", err)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,6 +22,9 @@ import (
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/backends"
 	"github.com/zonefold/zonefold/internal/controller/kubizone"
+	"github.com/zonefold/zonefold/internal/controller/sources"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
 )
 
 // cacheOptions say what the caches hold: Secrets of the namespaces that they may be
@@ -102,7 +106,8 @@ func (p *parts) late() func() time.Time {
 // addKubizone has the manager run the dialect kubi.zone while it leads. The caches fill
 // before, so that a follower takes over at once.
 func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) error {
-	for _, object := range append(kubizone.Objects(), backends.Objects()...) {
+	followed := sources.Objects(m.sources.names)
+	for _, object := range slices.Concat(kubizone.Objects(), backends.Objects(), followed) {
 		if _, err := m.GetCache().GetInformer(ctx, object); err != nil {
 			return fmt.Errorf("watching %T: %w", object, err)
 		}
@@ -122,19 +127,27 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 	catchUp := controller.CatchUp{Live: m.GetAPIReader(), Cached: m.GetClient(), Log: m.log}
 	return m.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		// Secrets are not waited for: nothing is withdrawn because of one.
-		if err := catchUp.Wait(ctx, append(kubizone.Objects(), &zonefold.Backend{}, &corev1.Namespace{})...); err != nil {
+		waited := append(kubizone.Objects(), &zonefold.Backend{}, &corev1.Namespace{})
+		if err := catchUp.Wait(ctx, append(waited, followed...)...); err != nil {
 			return nil // the term is over before it has begun
 		}
 		recorder := m.GetEventRecorder("zonefold")
 		clock := backend.SystemClock{}
-		zones := kubizone.New(kubizone.Config{
+		var zones *kubizone.Controller
+		asking := sources.New(sources.Config{
+			Cache: m.GetCache(), Events: recorder, Log: m.log, Sources: m.sources.names, Options: m.sources.options,
+			DeleteLost: m.sources.deleteLost,
+			Written:    func(ctx context.Context, names []dnsname.Name) ([]rr.Set, error) { return zones.Written(ctx, names) },
+		})
+		zones = kubizone.New(kubizone.Config{
 			Client: m.GetClient(), Live: m.GetAPIReader(), Cache: m.GetCache(), Events: recorder, Log: m.log, Metrics: numbers,
 			Clock:  clock,
 			MaxSet: m.maxSet, MaxEntries: m.maxEntries, Engine: m.engine, Fleets: m.fleets, Leads: m.leads(),
 			Foresight:     foresight,
-			RequireGrants: m.requireGrants,
+			RequireGrants: m.requireGrants, Judged: asking.Judged,
 		})
 		defer zones.End()
+		asking.Core = zones.Core
 		if m.server != nil {
 			<-m.server.followed // from now on the engine alone changes what it holds
 			zones.Deliveries.WhenDelivered(func() { m.server.open(zones.Deliveries.Everything()) })
@@ -152,6 +165,9 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 		var writer sync.WaitGroup
 		writer.Go(func() { _ = places.Run(ctx) })
 		defer writer.Wait()
-		return zones.Run(ctx, places.Ready)
+		if err := asking.Gather(ctx); err != nil {
+			return err
+		}
+		return zones.Run(ctx, func(ctx context.Context) bool { return places.Ready(ctx) && asking.Ready(ctx) })
 	}))
 }

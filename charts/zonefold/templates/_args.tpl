@@ -2,6 +2,9 @@
 {{- define "zonefold.args" -}}
 - --leader-elect
 - --dialects={{ include "zonefold.dialects" . }}
+{{- with .Values.sources }}
+- --source={{ join "," . }}
+{{- end }}
 - --dns-bind-address={{ ternary ":5353" "0" (eq "true" (include "zonefold.dns" .)) }}
 {{- if and (include "zonefold.dns" .) (has .Values.dns.service.type (list "LoadBalancer" "NodePort")) (ne .Values.dns.service.externalTrafficPolicy "Local") }}
 - --dns-clients-hidden

@@ -57,6 +57,8 @@ type Config struct {
 	MaxEntries    int                   // in status.entries before ZoneSlices are used; 0: as many as there is room for
 	Leads         func() bool           // whether nobody else can have become the leader; nil: nobody else ever does
 	Foresight     *controller.Foresight // is told what to ask; nil: nobody asks
+	// Judged is told what was decided about claims that others have put into the Core; nil: nobody has.
+	Judged func(claim zone.ID, v zone.Verdict)
 }
 
 // Controller is the dialect at work. It is made for one term of leadership.
@@ -180,6 +182,9 @@ func (k *Controller) take(touched []controller.Input) {
 // judge keeps the metric of verdicts.
 func (k *Controller) judge(id zone.ID, w *zone.World) {
 	v, ok := w.Verdict(id)
+	if k.Judged != nil && ok && id.Kind != zone.KindZone && id.Kind != zone.KindRecord {
+		k.Judged(id, v)
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	state := k.state(id)
