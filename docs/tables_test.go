@@ -224,6 +224,8 @@ func TestFieldsAreListed(t *testing.T) {
 			name = "docs/homelab.md"
 		case "extensions.gardener.cloud":
 			name = "docs/gardener.md"
+		case "externaldns.k8s.io":
+			name = "docs/sources.md"
 		}
 		var listed, there []string
 		for _, cells := range (page{name, read(t, name)}).fields(t, "## "+kind, "") {
@@ -372,8 +374,13 @@ func TestFlagsAreListed(t *testing.T) {
 			if !ok || len(call.Args) < 3 {
 				return true
 			}
-			if f, ok := call.Fun.(*ast.SelectorExpr); ok && strings.HasSuffix(f.Sel.Name, "Var") {
-				if name, ok := literal(call.Args[1]); ok {
+			f, ok := call.Fun.(*ast.SelectorExpr)
+			if ok && (strings.HasSuffix(f.Sel.Name, "Var") || f.Sel.Name == "Func") {
+				of := call.Args[1] // after the variable
+				if f.Sel.Name == "Func" {
+					of = call.Args[0]
+				}
+				if name, ok := literal(of); ok {
 					there = append(there, "--"+name)
 				}
 			}

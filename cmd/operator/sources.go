@@ -31,22 +31,23 @@ func sourceFlags(f *flag.FlagSet, o *sourceOptions) {
 	d := &o.options
 	f.Var(&o.names, "source", "`sources` of names that are on beside Records, separated by commas: "+
 		strings.Join(sources.Names(), ", ")+" (default none)")
-	f.Func("on-lost-address", "`what` becomes of records when the object that asks for them has no address any more: keep "+
-		"or delete (default keep)", func(text string) error {
+	f.Func("on-lost-address", "`what` becomes of records when the object that asks for them has no address any more: "+
+		"keep or delete (default keep)", func(text string) error {
 		if o.deleteLost = text == "delete"; text != "keep" && text != "delete" {
 			return errors.New("it is keep or delete")
 		}
 		return nil
 	})
 	f.StringVar(&d.Namespace, "source-namespace", "", "`namespace` of the objects that count (default all)")
-	f.StringVar(&d.NodeNamespace, "node-namespace", "kube-system", "`namespace` to which Zones have to delegate the names of Nodes")
+	f.StringVar(&d.NodeNamespace, "node-namespace", "kube-system",
+		"`namespace` to which Zones have to delegate the names of Nodes")
 	f.Func("label-filter", "`selector` of the labels of objects that count", selector(&d.Labels))
 	f.Func("annotation-filter", "`selector` of the annotations of objects that count", selector(&d.Annotations))
-	f.Func("fqdn-template", "`template` (Go) of names, separated by commas, of objects that say none", func(text string) error {
-		var err error
-		d.Template, err = meaning.ParseTemplate(text)
-		return err
-	})
+	f.Func("fqdn-template", "`template` (Go) of names, separated by commas, of objects that say none",
+		func(text string) (err error) {
+			d.Template, err = meaning.ParseTemplate(text)
+			return err
+		})
 	f.BoolVar(&d.Combine, "combine-fqdn-annotation", false, "names of the template count beside those of the object")
 	f.BoolVar(&d.IgnoreHostnames, "ignore-hostname-annotation", false, "annotations say no names")
 	f.BoolVar(&d.IgnoreTLS, "ignore-ingress-tls-spec", false, "spec.tls of Ingresses says no names")

@@ -177,7 +177,8 @@ func alike(a, b *manifest.Object) bool {
 	return reflect.DeepEqual(a.Zone, b.Zone) && reflect.DeepEqual(a.Record, b.Record) &&
 		reflect.DeepEqual(a.Backend, b.Backend) && reflect.DeepEqual(a.Bindy, b.Bindy) &&
 		reflect.DeepEqual(a.Homelab, b.Homelab) &&
-		reflect.DeepEqual(a.Gardener, b.Gardener) && reflect.DeepEqual(a.Source, b.Source) && reflect.DeepEqual(a.Labels, b.Labels)
+		reflect.DeepEqual(a.Gardener, b.Gardener) && reflect.DeepEqual(a.Source, b.Source) &&
+		reflect.DeepEqual(a.Labels, b.Labels)
 }
 
 func zoneOf(o *manifest.Object, refusal *zone.Refusal) zone.Zone {

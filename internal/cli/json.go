@@ -63,7 +63,8 @@ func documentOf(c *composition) jsonDocument {
 	for _, r := range c.records {
 		doc.Records = append(doc.Records, jsonRecord{
 			Kind: r.object.Kind, Namespace: r.object.Ref.Namespace, Name: r.object.Name, FQDN: r.verdict.Name.String(),
-			Type: typeOf(r.claim), Zone: refOf(r.verdict.Zone), Accepted: r.verdict.Accepted, Reason: r.verdict.Reason, Message: r.verdict.Message,
+			Type: typeOf(r.claim), Zone: refOf(r.verdict.Zone), Accepted: r.verdict.Accepted,
+			Reason: r.verdict.Reason, Message: r.verdict.Message,
 		})
 	}
 	return doc

@@ -91,7 +91,8 @@ func TestServicesIngressesAndRoutesHaveNames(t *testing.T) {
 
 	s.run("at the addresses of their statuses, by the rules of Zones", func(s *scene) {
 		s.apply("backend b: {embedded: {}}\n" + zone)
-		s.manifest(fmt.Sprintf(balancer, "a", "web", "web.example.org") + fmt.Sprintf(balancer, "b", "theft", "web.example.org"))
+		s.manifest(fmt.Sprintf(balancer, "a", "web", "web.example.org") +
+			fmt.Sprintf(balancer, "b", "theft", "web.example.org"))
 		s.status("service/web", "a", `{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"},{"ip":"2001:db8::1"}]}}`)
 		s.status("service/theft", "b", `{"loadBalancer":{"ingress":[{"ip":"192.0.2.66"}]}}`)
 		s.answers("web.example.org. A", "192.0.2.1")
@@ -154,9 +155,9 @@ spec: {parentRefs: [{name: gate}], hostnames: [api.example.org]}
 		s.answers("web.example.org. A", "192.0.2.1")
 		s.ready("zone a/org") // with all that it has in its status
 		s.eventually("the status has it", func() string {
-			if z := s.kubectl("get", "zones.kubi.zone", "org", "-n", s.prefix+"a", "-o", "jsonpath={.status.entries}"); !strings.Contains(
-				z, "192.0.2.1") {
-				return z
+			entries := s.kubectl("get", "zones.kubi.zone", "org", "-n", s.prefix+"a", "-o", "jsonpath={.status.entries}")
+			if !strings.Contains(entries, "192.0.2.1") {
+				return entries
 			}
 			return ""
 		})

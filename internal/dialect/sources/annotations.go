@@ -1,7 +1,6 @@
 package sources
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -69,8 +68,8 @@ func ttlOf(o metav1.Object, w *Wish) *uint32 {
 		seconds, err = int64(d.Seconds()), nil
 	}
 	if err != nil || seconds < 1 || seconds > math.MaxInt32 {
-		w.note(InvalidAnnotation, "the annotation %s has the value %q, which is no time from 1 second to %d; "+
-			"the TTL of the zone is taken", ttlKey, text, math.MaxInt32)
+		w.note(InvalidAnnotation, "has the annotation %s with the value %q, which is no time from 1 to %d seconds, so the "+
+			"TTL is that of the zone; correct it", ttlKey, text, math.MaxInt32)
 		return nil
 	}
 	ttl := uint32(seconds)
@@ -87,7 +86,7 @@ func unheld(o metav1.Object, w *Wish) {
 		}
 	}
 	if slices.Sort(found); len(found) > 0 {
-		w.note(UnsupportedAnnotation, "nothing is done with %s, because they ask a provider for what records do not say; "+
-			"remove them", fmt.Sprint(strings.Join(found, ", ")))
+		w.note(UnsupportedAnnotation, "has annotations with which nothing is done, because they ask a provider for what "+
+			"records do not say: %s; remove them", strings.Join(found, ", "))
 	}
 }

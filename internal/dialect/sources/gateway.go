@@ -134,5 +134,6 @@ func value[T ~string](p *T, otherwise T) T {
 
 // fromOf names a parent in endpoints.
 func fromOf(ref gatewayv1.ParentReference, namespace string) string {
-	return fmt.Sprintf("%s %s/%s", value(ref.Kind, "Gateway"), value(ref.Namespace, gatewayv1.Namespace(namespace)), ref.Name)
+	return fmt.Sprintf("%s %s/%s", value(ref.Kind, "Gateway"), value(ref.Namespace, gatewayv1.Namespace(namespace)),
+		ref.Name)
 }

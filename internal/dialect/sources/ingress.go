@@ -31,8 +31,8 @@ func (v *Inventory) ingress(in *networkingv1.Ingress, w *Wish) {
 		case annotatedHosts:
 			defined = nil
 		default:
-			w.note(InvalidAnnotation, "the annotation %s is %q, so no name counts; say %s or %s", ingressSourceKey, only,
-				definedHosts, annotatedHosts)
+			w.note(InvalidAnnotation, "has the annotation %s with the value %q, so none of its names counts; say %s or %s",
+				ingressSourceKey, only, definedHosts, annotatedHosts)
 			defined, annotated = nil, nil
 		}
 	}

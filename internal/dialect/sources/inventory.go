@@ -214,7 +214,8 @@ func (v *Inventory) routes() (out []zone.ID) {
 // onNodes returns the Services that are reached at addresses of nodes.
 func (v *Inventory) onNodes() (out []zone.ID) {
 	for id, o := range v.sources {
-		if s, is := o.(*corev1.Service); is && (s.Spec.Type == corev1.ServiceTypeNodePort || s.Spec.ClusterIP == corev1.ClusterIPNone) {
+		s, is := o.(*corev1.Service)
+		if is && (s.Spec.Type == corev1.ServiceTypeNodePort || s.Spec.ClusterIP == corev1.ClusterIPNone) {
 			out = append(out, id)
 		}
 	}

@@ -33,8 +33,8 @@ func (w *Wish) Keep(before []Endpoint) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	w.note(AddressLost, "there is no address for %s at the moment; the records stay as they were until there is one, or it "+
-		"does not ask for them any more", strings.Join(names[:min(len(names), zone.MaxNotes)], ", "))
+	w.note(AddressLost, "has no address for %s at the moment; the records stay as they were until it has one, or does "+
+		"not ask for the name any more", strings.Join(names[:min(len(names), zone.MaxNotes)], ", "))
 }
 
 // asks reports whether the object asks for a name. Of a Gateway that nobody knows, any name may be one that the route

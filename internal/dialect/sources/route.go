@@ -102,8 +102,8 @@ func (v *Inventory) routeNames(r *route, w *Wish) []string {
 		return names
 	case "":
 	default:
-		w.note(InvalidAnnotation, "the annotation %s is %q, which means nothing; say %s or %s", gatewaySourceKey, only,
-			definedHosts, annotatedHosts)
+		w.note(InvalidAnnotation, "has the annotation %s with the value %q, which means nothing; say %s or %s",
+			gatewaySourceKey, only, definedHosts, annotatedHosts)
 	}
 	names = append(names, annotated...)
 	if v.Combine || len(names) == 0 {

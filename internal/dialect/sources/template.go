@@ -56,7 +56,7 @@ func (t *Template) names(o runtime.Object, kind schema.GroupVersionKind, w *Wish
 		}
 	}
 	if err != nil {
-		w.note(TemplateFailed, "the template of names fails: %v; correct --fqdn-template", err)
+		w.note(TemplateFailed, "does not fit the template of names: %v; correct --fqdn-template", err)
 		return nil
 	}
 	names := words(out.text.String())

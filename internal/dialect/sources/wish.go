@@ -50,8 +50,9 @@ type Wish struct {
 // An origin is a name with what has its addresses.
 type origin struct{ host, from string }
 
+// note tells something about the object, of which format is the rest of a sentence.
 func (w *Wish) note(reason zone.Reason, format string, args ...any) {
-	w.Notes = append(w.Notes, zone.Note{Reason: reason, Message: fmt.Sprintf("Of %s ", w.ID) + fmt.Sprintf(format, args...) + "."})
+	w.Notes = append(w.Notes, zone.Note{Reason: reason, Message: w.ID.String() + " " + fmt.Sprintf(format, args...) + "."})
 }
 
 // ask has the object ask for a name at targets, of which there may be none at the moment.
@@ -80,7 +81,7 @@ func (w *Wish) add(e Endpoint) {
 	if e.Targets = unique(slices.Clone(e.Targets)); len(w.Endpoints) < maxSets {
 		w.Endpoints = append(w.Endpoints, e)
 	} else if len(w.Notes) == 0 || w.Notes[len(w.Notes)-1].Reason != TooManyNames {
-		w.note(TooManyNames, "only the first %d sets count; divide it", maxSets)
+		w.note(TooManyNames, "asks for more than %d sets, and the others do not count; divide it", maxSets)
 	}
 }
 
