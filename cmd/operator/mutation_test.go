@@ -201,9 +201,7 @@ func (s *search) outcome(t *testing.T, name string, l sim.Life) sim.Outcome {
 // unlike says how a life with a fault, or a trouble, differs from the same without one.
 func (s *search) unlike(t *testing.T, name string, l sim.Life) string {
 	t.Helper()
-	faultless := l.Calm()
-	faultless.Fault = sim.Fault{}
-	calm := s.outcome(t, name, faultless)
+	calm := s.outcome(t, name, l.Calm())
 	out, err := outcome(t, l, s.kinds)
 	if err != nil {
 		return err.Error()

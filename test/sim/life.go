@@ -82,8 +82,9 @@ type Life struct {
 
 // A Step is one thing that happens.
 type Step struct {
-	Text string // such as "delete Record a/www"
-	Data []byte
+	Text  string // such as "delete Record a/www"
+	Data  []byte
+	mends bool // what was wrong ends: a random life that is made shorter keeps it
 }
 
 // ParseLife reads a life.
@@ -99,7 +100,7 @@ func ParseLife(text []byte) (Life, error) {
 		case "seed":
 			l.Seed, err = strconv.ParseUint(words[len(words)-1], 10, 64)
 		default:
-			l.Steps = append(l.Steps, Step{f.Name, f.Data})
+			l.Steps = append(l.Steps, Step{Text: f.Name, Data: f.Data})
 		}
 		if err != nil {
 			return l, fmt.Errorf("%s: %w", f.Name, err)

@@ -15,9 +15,10 @@ type author struct {
 	*rand.Rand
 	steps []Step
 	// objects: no name is used twice, as what becomes of an object that is being deleted depends on when it is written
-	made int
-	late string
-	said map[string]string // of objects in namespaces, by kind and name
+	made    int
+	late    string
+	mending bool              // what is written now ends what was wrong
+	said    map[string]string // of objects in namespaces, by kind and name
 }
 
 // A plot is what people and servers do of one dialect.
@@ -67,10 +68,12 @@ func RandomLife(r *rand.Rand, steps int, dialect string) Life {
 		}
 		a.step("wait "+a.choose(pauses), "")
 	}
-	a.ease()
-	for _, p := range plots {
-		p.mend()
-	}
+	a.mended(func() {
+		a.ease()
+		for _, p := range plots {
+			p.mend()
+		}
+	})
 	if a.IntN(3) == 0 {
 		for _, p := range plots {
 			p.deleteAll()
@@ -111,7 +114,7 @@ func (a *author) step(text, data string) {
 	if data != "" {
 		data += "\n"
 	}
-	a.steps = append(a.steps, Step{text, []byte(data)})
+	a.steps = append(a.steps, Step{text, []byte(data), a.mending})
 }
 
 func (a *author) choose(from []string) string { return from[a.IntN(len(from))] }
@@ -212,9 +215,17 @@ func (a *author) trouble() {
 // ease ends the trouble that does not end by itself.
 func (a *author) ease() {
 	if a.late != "" {
-		a.step("late "+a.late+" 0s", "")
+		a.mended(func() { a.step("late "+a.late+" 0s", "") })
 	}
 	a.late = ""
+}
+
+// mended writes steps by which what was wrong ends.
+func (a *author) mended(write func()) {
+	before := a.mending
+	a.mending = true
+	write()
+	a.mending = before
 }
 
 // encoded is a value of a Secret.

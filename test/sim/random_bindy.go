@@ -190,7 +190,7 @@ func (a *fleetLife) spoil() {
 	a.step("wait "+a.choose([]string{"0s", "20s"}), "") // it may have begun
 	if a.hurt[server] {
 		delete(a.hurt, server)
-		a.step("heal "+server, "")
+		a.mended(func() { a.step("heal "+server, "") })
 		return
 	}
 	what := a.choose(podTroubles)

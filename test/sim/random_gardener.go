@@ -115,8 +115,10 @@ func (a *accountLife) spoil(server int) {
 func (a *accountLife) mendOne(server int) {
 	if a.foul[server] {
 		a.foul[server] = false
-		a.step("up "+a.address(server), "")
-		a.secret(server)
+		a.mended(func() {
+			a.step("up "+a.address(server), "")
+			a.secret(server)
+		})
 	}
 }
 

@@ -104,8 +104,10 @@ func (a *classLife) spoil(server int) {
 func (a *classLife) mendOne(server int) {
 	if a.foul[server] {
 		a.foul[server] = false
-		a.step("up "+a.host(server), "")
-		a.secret(server)
+		a.mended(func() {
+			a.step("up "+a.host(server), "")
+			a.secret(server)
+		})
 	}
 }
 

@@ -183,8 +183,11 @@ func (a *zoneLife) spoil(server int) {
 }
 
 func (a *zoneLife) mendOne(server int) {
-	if a.foul[server] {
-		a.foul[server] = false
+	if !a.foul[server] {
+		return
+	}
+	a.foul[server] = false
+	a.mended(func() {
 		a.step("up "+address(server), "")
 		a.step("whole "+address(server), "")
 		a.step("slow "+address(server)+" 0s", "")
@@ -194,7 +197,7 @@ func (a *zoneLife) mendOne(server int) {
 		}
 		a.step("key "+address(server)+" "+key(2), "")
 		a.secret(server, 2)
-	}
+	})
 }
 
 func (a *zoneLife) mend() {

@@ -16,7 +16,26 @@ func TestShrinkLeavesOutWhatALifeFailsWithout(t *testing.T) {
 		l.Fault = Fault{Kind: CrashAfter, At: len(l.Steps)}
 		return l, has("first") && has("last")
 	})
-	if len(short.Steps) != 2 || short.Fault.At != 2 {
+	left := 2
+	for _, s := range short.Steps {
+		if s.mends {
+			left++
+		}
+	}
+	if len(short.Steps) != left || short.Fault.At != left {
+		t.Errorf("this was left:\n%s", short.Format())
+	}
+}
+
+func TestShrinkLeavesWhatEndsATrouble(t *testing.T) {
+	l := Life{Steps: []Step{
+		{Text: "down 192.0.2.1:53"}, {Text: "apply", Data: []byte(`apiVersion: extensions.gardener.cloud/v1alpha1
+kind: DNSRecord
+metadata: {name: n1, namespace: a}`)},
+		{Text: "up 192.0.2.1:53", mends: true}, {Text: "annotate DNSRecord a/n1 asks=so", mends: true},
+	}}
+	short := Shrink(l, func(l Life) (Life, bool) { return l, l.Steps[0].Text[:4] == "down" })
+	if len(short.Steps) != 2 || !short.Steps[1].mends {
 		t.Errorf("this was left:\n%s", short.Format())
 	}
 }

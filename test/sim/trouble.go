@@ -39,8 +39,9 @@ var troubles = map[string]int{"late": 3, "failing": 4, "gone": 2, "broken": 3, "
 // inTrouble reports whether a step begins a trouble.
 func inTrouble(words []string) bool { return len(words) > 0 && troubles[words[0]] == len(words) }
 
-// Calm returns the life without troubles of the API server: it ends alike.
+// Calm returns the life without faults and without troubles of the API server: it ends alike.
 func (l Life) Calm() Life {
+	l.Fault, l.Then = Fault{}, nil
 	l.Steps = slices.DeleteFunc(slices.Clone(l.Steps), func(s Step) bool { return inTrouble(strings.Fields(s.Text)) })
 	return l
 }
