@@ -223,6 +223,10 @@ func TestAContentThatIsNotDeliveredAnyMoreLeavesTheStatus(t *testing.T) {
 		t.Error("the content stays")
 	}
 	is(t, patch, `{entries: null, hash: null, entryCount: null, slices: 0}`) // and not the serial: it must not fall
+
+	patch, z.Status.Slices = map[string]any{}, 0
+	clearContent(z, patch)
+	is(t, patch, `{entries: null, hash: null, entryCount: null}`)
 }
 
 func TestWhereAZoneWasDeliveredCountsWithItsFinalizerOnly(t *testing.T) {

@@ -215,7 +215,10 @@ func clearContent(z *v1alpha1.Zone, patch map[string]any) *zone.Snapshot {
 	if len(z.Status.Entries) == 0 && z.Status.Hash == "" && z.Status.Slices == 0 {
 		return nil
 	}
-	patch["entries"], patch["hash"], patch["entryCount"], patch["slices"] = nil, nil, nil, int32(0)
+	patch["entries"], patch["hash"], patch["entryCount"] = nil, nil, nil
+	if z.Status.Slices != 0 {
+		patch["slices"] = int32(0)
+	}
 	return &zone.Snapshot{}
 }
 
