@@ -83,10 +83,11 @@ func (z *delivery) leavesTo(heir *delivery, p *Place) bool {
 	return l != nil && !p.Observe && l.hasYet(p) && len(p.at(l.name)) > 0 && !heir.attachedTo(p)
 }
 
-// hasYet reports whether the feed has something at a Place that nothing has been said about to the engine.
+// hasYet reports whether the feed has something at a Place that nothing has been said about to the engine, or that is
+// leaving and cannot: its credentials are gone.
 func (l *zoneFeed) hasYet(p *Place) bool {
 	for key, a := range l.at {
-		if key.place == p.Name && !a.leaving && !a.observe {
+		if key.place == p.Name && (!a.leaving || a.without != nil) && !a.observe {
 			return true
 		}
 	}
