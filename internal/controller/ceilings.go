@@ -22,7 +22,6 @@ import (
 type Ceilings struct {
 	Objects *objects.Writer
 	Live    client.Reader // asks the API server
-	Wrote   func(zone.ID, client.Object)
 
 	New    func() client.Object       // an empty zone of the dialect
 	Stored func(client.Object) uint32 // what its status has; 0: none
@@ -156,37 +155,35 @@ func (c *Ceilings) overtaken(id zone.ID, asked uint32) error {
 }
 
 // A storing writes a ceiling into an object, as far as it finds there what it expects.
-type storing func(context.Context, uint32) (client.Object, error)
+type storing func(context.Context, uint32) error
 
 func (c *Ceilings) store(ctx context.Context, id zone.ID, into storing, value uint32) error {
-	got, err := into(ctx, value)
+	err := into(ctx, value)
 	switch {
 	case errors.Is(err, objects.ErrNotLeading) || apierrors.IsInvalid(err) || apierrors.IsConflict(err):
 		return fmt.Errorf("storing the ceiling of %s in place of the known one: %w: %w", id, backend.ErrConflict, err)
 	case err != nil:
 		return err
 	}
-	c.Wrote(id, got)
 	c.Put(id, value)
 	return nil
 }
 
 // inPlaceOf stores a ceiling where the object has the known one, and where it has none if that is 0.
 func (c *Ceilings) inPlaceOf(o client.Object, known uint32) storing {
-	const path = "/status/serialCeiling"
-	expected, op := any(known), "replace"
+	expected := any(known)
 	if known == 0 {
-		expected, op = nil, "add"
+		expected = nil
 	}
-	return func(ctx context.Context, value uint32) (client.Object, error) {
-		return c.Objects.PatchStatus(ctx, o,
-			objects.Operation{Op: "test", Path: path, Value: expected}, objects.Operation{Op: op, Path: path, Value: value})
+	return func(ctx context.Context, value uint32) error {
+		return c.Objects.Swap(ctx, o, "/status/serialCeiling", expected, value)
 	}
 }
 
 // inVersion stores a ceiling in this version of the object.
 func (c *Ceilings) inVersion(o client.Object) storing {
-	return func(ctx context.Context, value uint32) (client.Object, error) {
-		return c.Objects.Patch(ctx, objects.Patch{Of: o, Exactly: true, Status: map[string]any{"serialCeiling": value}})
+	return func(ctx context.Context, value uint32) error {
+		_, err := c.Objects.Change(ctx, o, "status", map[string]any{"serialCeiling": value})
+		return err
 	}
 }

@@ -85,7 +85,7 @@ func TestTwoNamesOfAZoneRaiseItsCeilingInTurn(t *testing.T) {
 		api := &slowAPI{ceiling: 100}
 		c := &Ceilings{
 			Objects: &objects.Writer{Client: api, Wrote: func(string, string) {}}, Live: api,
-			Wrote: func(zone.ID, client.Object) {}, New: func() client.Object { return &corev1.ConfigMap{} },
+			New: func() client.Object { return &corev1.ConfigMap{} },
 			Stored: func(o client.Object) uint32 {
 				n, _ := strconv.ParseUint(o.GetAnnotations()["ceiling"], 10, 32)
 				return uint32(n)

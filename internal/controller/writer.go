@@ -85,11 +85,14 @@ func (w *Writer) next(ctx context.Context, slow *rate.Limiter) bool {
 	}
 	err := w.Write(ctx, id)
 	var later *Later
+	var behind *objects.Behind
 	switch {
 	case err == nil:
 		w.queue.Forget(id)
 	case errors.As(err, &later):
 		w.queue.AddAfter(id, later.After)
+	case errors.As(err, &behind):
+		behind.Then(func() { w.queue.Add(id) })
 	case ctx.Err() != nil:
 	case errors.Is(err, objects.ErrNotLeading):
 		w.queue.AddAfter(id, time.Second) // it may be the leader all the same

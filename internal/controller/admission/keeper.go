@@ -169,7 +169,7 @@ func (k *Keeper) trust(ctx context.Context, bundle []byte) error {
 
 // on calls look for an object that is there, and whenever it changes.
 func (k *Keeper) on(ctx context.Context, o client.Object, look func(any)) error {
-	_, err := controller.Follow(ctx, k.Cache, o, toolscache.ResourceEventHandlerFuncs{
+	_, err := controller.Follow(ctx, k.Cache, nil, o, toolscache.ResourceEventHandlerFuncs{
 		AddFunc: look, UpdateFunc: func(_, o any) { look(o) }, DeleteFunc: look,
 	})
 	return err

@@ -194,7 +194,7 @@ func eachBackend(look func(name string)) func(any) {
 func (s Source) follow(ctx context.Context, kinds []followed) ([]toolscache.InformerSynced, error) {
 	var synced []toolscache.InformerSynced
 	for _, f := range kinds {
-		has, err := controller.Follow(ctx, s.Cache, f.object, toolscache.ResourceEventHandlerFuncs{
+		has, err := controller.Follow(ctx, s.Cache, nil, f.object, toolscache.ResourceEventHandlerFuncs{
 			AddFunc: f.look,
 			UpdateFunc: func(before, after any) {
 				switch {

@@ -218,7 +218,7 @@ func (a *applier) same(live client.Object, w wanted) (bool, error) {
 }
 
 func (a *applier) write(ctx context.Context, w wanted) error {
-	if _, err := a.objects.Apply(ctx, w.object, "apply", w.object.Object, w.object); err != nil {
+	if _, err := a.objects.Apply(ctx, w.object, "apply", w.object); err != nil {
 		return err
 	}
 	a.remember(w.id, applied{hash: w.hash, uid: w.object.GetUID(), version: objects.Version(w.object)})

@@ -263,7 +263,7 @@ func (b *Controller) guard(kind string, p part) reconcile.Func {
 func waitAfter(err error) (time.Duration, bool) {
 	var notOwned *NotOwnedError
 	switch {
-	case apierrors.IsConflict(err):
+	case apierrors.IsConflict(err), errors.As(err, new(*objects.Behind)):
 		return afterConflict, true
 	case errors.As(err, &notOwned):
 		return afterNotOwned, true

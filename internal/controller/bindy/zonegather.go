@@ -31,7 +31,7 @@ func (c *Config) zoneObjects() []client.Object {
 func (z *Zones) gather(ctx context.Context) ([]toolscache.InformerSynced, error) {
 	var synced []toolscache.InformerSynced
 	for _, object := range append(z.b.zoneObjects(), &v1beta1.Bind9Instance{}) {
-		has, err := controller.Follow(ctx, z.b.Cache, object, controller.Handler(z.put, z.drop))
+		has, err := controller.Follow(ctx, z.b.Cache, z.b.objects, object, controller.Handler(z.put, z.drop))
 		if err != nil {
 			return nil, err
 		}

@@ -152,7 +152,7 @@ func (s *zoneStore) Raise(ctx context.Context, id zone.ID, ceiling uint32) error
 // newCeilings stores the ceilings of DNSZones.
 func (b *Controller) newCeilings() *controller.Ceilings {
 	return &controller.Ceilings{
-		Objects: b.objects, Live: b.Live, Wrote: func(zone.ID, client.Object) {},
+		Objects: b.objects, Live: b.Live,
 		New: func() client.Object { return &v1beta1.DNSZone{} },
 		Stored: func(o client.Object) uint32 {
 			if z, ok := o.(*v1beta1.DNSZone); ok {

@@ -70,7 +70,7 @@ func blankCluster() *unstructured.Unstructured {
 func (k *Controller) gather(ctx context.Context) ([]toolscache.InformerSynced, error) {
 	var synced []toolscache.InformerSynced
 	for _, object := range Objects(k.Client.RESTMapper(), k.Trigger) {
-		has, err := controller.Follow(ctx, k.Cache, object, k.handler(object))
+		has, err := controller.Follow(ctx, k.Cache, k.objects, object, k.handler(object))
 		if err != nil {
 			return nil, err
 		}

@@ -75,7 +75,7 @@ func (c *Classes) Follow(ctx context.Context, f func(class string)) error {
 		if !ok {
 			continue
 		}
-		if _, err := controller.Follow(ctx, c.Cache, object, h); err != nil {
+		if _, err := controller.Follow(ctx, c.Cache, nil, object, h); err != nil {
 			return err
 		}
 	}

@@ -60,7 +60,7 @@ func (k *Controller) gather(ctx context.Context) ([]toolscache.InformerSynced, e
 	}
 	var synced []toolscache.InformerSynced
 	for i, object := range Objects() {
-		has, err := controller.Follow(ctx, k.Cache, object, handlers[i])
+		has, err := controller.Follow(ctx, k.Cache, k.objects, object, handlers[i])
 		if err != nil {
 			return nil, err
 		}

@@ -14,7 +14,7 @@ import (
 // newCeilings stores the ceilings of Zones.
 func (k *Controller) newCeilings() *controller.Ceilings {
 	return &controller.Ceilings{
-		Objects: k.objects, Live: k.Live, Wrote: k.wrote,
+		Objects: k.objects, Live: k.Live,
 		New: func() client.Object { return &v1alpha1.Zone{} },
 		Stored: func(o client.Object) uint32 {
 			if z, ok := o.(*v1alpha1.Zone); ok && z.Status.SerialCeiling != nil {
@@ -30,10 +30,11 @@ func (s *store) Raise(ctx context.Context, id zone.ID, ceiling uint32) error {
 	return s.ceilings.Raise(ctx, id, ceiling)
 }
 
-// releaseSerials adds to the patch of a Zone's status, which is going to tell of a label, that no
+// releaseSerials has the status of a Zone, which is going to tell of a label, say that no
 // serial after it was used: a server that forgets what it served cannot say so itself.
 // It returns Later while that is not so.
-func (k *Controller) releaseSerials(id zone.ID, z *v1alpha1.Zone, label backend.Label, patch map[string]any) error {
+func (k *Controller) releaseSerials(id zone.ID, z *v1alpha1.Zone, label backend.Label,
+	want *v1alpha1.ZoneStatus) error {
 	stored := z.Status.SerialCeiling
 	if label.ID == "" || stored == nil || uint32(*stored) == label.Serial {
 		return nil
@@ -45,6 +46,6 @@ func (k *Controller) releaseSerials(id zone.ID, z *v1alpha1.Zone, label backend.
 	case !settled || now.ID != label.ID || now.Serial != label.Serial:
 		return &controller.Later{After: grace}
 	}
-	patch["serialCeiling"] = label.Serial
+	want.SerialCeiling = number(label.Serial)
 	return nil
 }

@@ -79,10 +79,8 @@ type Controller struct {
 	recordState map[zone.ID]*written
 }
 
-// written is what is known about an object beyond the cache, which may lag behind
-// our own writes.
+// written is what is known about an object beyond the cache.
 type written struct {
-	writes  objects.Writes
 	taken   controller.Version // what the verdict is about
 	refused bool               // a server refuses it: what pending is about
 	reason  zone.Reason
@@ -230,34 +228,13 @@ func (k *Controller) refresh(id zone.ID) {
 
 func (k *Controller) refreshSets(id zone.ID, keys []rr.Key) { k.enqueueAll(k.Core.AdoptedAt(id, keys)) }
 
-// stale reports whether the cache lags behind our own writes, or the World behind the
-// cache: somebody looks again when that has passed.
-func (k *Controller) stale(id zone.ID, o client.Object) bool {
+// unjudged reports whether the World has not judged an object as it is in the cache: somebody looks again when it has.
+func (k *Controller) unjudged(id zone.ID, o client.Object) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	s := k.state(id)
-	lags, came := s.writes.Lag(objects.Version(o))
-	if came {
-		k.enqueue(id)
-	}
-	return lags || s.taken != versionOf(o) && o.GetDeletionTimestamp().IsZero()
-}
-
-// lags reports whether an object from the cache is one from before our last write.
-func (k *Controller) lags(id zone.ID, o client.Object) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return objects.Version(o) < k.state(id).writes.Last()
+	return k.state(id).taken != versionOf(o) && o.GetDeletionTimestamp().IsZero()
 }
 
 func versionOf(o client.Object) controller.Version {
 	return controller.Version{UID: o.GetUID(), Generation: o.GetGeneration()}
-}
-
-// echo reports whether an object that the cache has just received is one that we wrote ourselves and nobody waits for.
-func (k *Controller) echo(id zone.ID, o client.Object) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	s := k.recordState[id]
-	return s != nil && s.writes.Saw(objects.Version(o))
 }

@@ -30,7 +30,7 @@ func (k *Controller) gather(ctx context.Context) ([]toolscache.InformerSynced, e
 		{&zonefold.ZoneSlice{}, controller.Handler(func(_, s *zonefold.ZoneSlice) { k.sawSlice(s, false) },
 			func(s *zonefold.ZoneSlice) { k.sawSlice(s, true) })},
 	} {
-		has, err := controller.Follow(ctx, k.Cache, f.object, f.handler)
+		has, err := controller.Follow(ctx, k.Cache, k.objects, f.object, f.handler)
 		if err != nil {
 			return nil, err
 		}
@@ -45,7 +45,6 @@ func (k *Controller) putZone(old, z *v1alpha1.Zone) {
 		k.dropZone(old)
 		old = nil
 	}
-	own := k.echo(id, z)
 	if old == nil || old.Generation != z.Generation || old.DeletionTimestamp.IsZero() != z.DeletionTimestamp.IsZero() {
 		if z.DeletionTimestamp.IsZero() {
 			k.Core.PutZone(dialect.ConvertZone(z), versionOf(z))
@@ -53,9 +52,6 @@ func (k *Controller) putZone(old, z *v1alpha1.Zone) {
 			k.Core.WithdrawZone(id)
 		}
 		k.Deliveries.Sync(id)
-	}
-	if own {
-		return
 	}
 	if old != nil && finalized(old) && !finalized(z) {
 		k.unheld(id) // somebody has removed the finalizer
@@ -73,7 +69,6 @@ func (k *Controller) dropZone(z *v1alpha1.Zone) {
 
 func (k *Controller) putRecord(old, r *v1alpha1.Record) {
 	id := dialect.RecordID(r.Namespace, r.Name)
-	own := k.echo(id, r)
 	if old == nil || old.UID != r.UID || old.Generation != r.Generation ||
 		old.DeletionTimestamp.IsZero() != r.DeletionTimestamp.IsZero() {
 		if r.DeletionTimestamp.IsZero() {
@@ -83,9 +78,7 @@ func (k *Controller) putRecord(old, r *v1alpha1.Record) {
 		}
 		return // it is looked at when the Core has settled
 	}
-	if !own {
-		k.enqueue(id)
-	}
+	k.enqueue(id)
 }
 
 func (k *Controller) dropRecord(r *v1alpha1.Record) {

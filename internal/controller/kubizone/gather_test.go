@@ -15,7 +15,6 @@ import (
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
-	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -71,7 +70,6 @@ func TestOnlyWhatTheWorldDecidesByReachesIt(t *testing.T) {
 			if v, ok := k.Core.Verdict(id); !ok || v.Reason != zone.NoZone {
 				t.Fatalf("it is judged %+v", v)
 			}
-			k.wrote(id, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "9"}}) // our status
 			next := r.DeepCopy()
 			next.ResourceVersion, next.Spec.RData = "10", "bad"
 			c.change(next)
@@ -100,47 +98,5 @@ func settle(t *testing.T, k *Controller, sentinel string) {
 			t.Fatal("it does not settle")
 		case <-time.After(time.Millisecond):
 		}
-	}
-}
-
-func TestOwnWritesAreRecognisedUnlessSomebodyWaitsForThem(t *testing.T) {
-	at := func(version string) *v1alpha1.Record {
-		return &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{UID: "1", Generation: 1, ResourceVersion: version}}
-	}
-	id := dialect.RecordID("a", "www")
-	k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{}})
-	if k.echo(id, at("8")) {
-		t.Error("an object that we never wrote to is taken for our own write")
-	}
-	k.wrote(id, at("9"))
-	if k.echo(id, at("8")) {
-		t.Error("what somebody else wrote before us is taken for our own write")
-	}
-	if !k.echo(id, at("9")) || k.echo(id, at("10")) {
-		t.Error("our own write is ours, and what comes after is not")
-	}
-	k.wrote(id, at("11"))
-	k.wrote(id, at("12"))
-	if !k.echo(id, at("11")) || !k.echo(id, at("12")) {
-		t.Error("of two writes of ours one is not")
-	}
-	k.wrote(id, at("13"))
-	k.take([]controller.Input{{ID: id, Version: versionOf(at("8"))}})
-	if !k.stale(id, at("8")) {
-		t.Error("the cache lags behind our own write, and nobody minds")
-	}
-	if k.echo(id, at("13")) {
-		t.Error("the write that somebody waits for is passed over")
-	}
-	if k.stale(id, at("13")) {
-		t.Error("it is still waited for")
-	}
-	other := at("13")
-	other.Generation = 2
-	if !k.stale(id, other) {
-		t.Error("the World has not judged this generation, and its verdict counts")
-	}
-	if (objects.Version(&v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "x"}})) != 0 {
-		t.Error("a version that is no number is one")
 	}
 }

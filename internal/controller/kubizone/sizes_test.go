@@ -95,13 +95,13 @@ func TestAllEntriesAreInTheStatusWhileTheyFit(t *testing.T) {
 		txn.Put(rr.NewSet(rr.Key{Name: name, Type: rr.TypeA}, 60, "192.0.2.1"))
 	}
 	k := &Controller{Config: Config{Clock: &stopped{now: noon}}, zoneStates: map[zone.ID]*zoneState{}}
-	patch, id := map[string]any{}, dialect.ZoneID("a", "org")
+	status, id := v1alpha1.ZoneStatus{}, dialect.ZoneID("a", "org")
 	if err := k.flush(t.Context(), id, &v1alpha1.Zone{},
-		zone.Snapshot{Name: mustName(t, "example.org."), Sets: txn.Sets()}, patch); err != nil {
+		zone.Snapshot{Name: mustName(t, "example.org."), Sets: txn.Sets()}, &status); err != nil {
 		t.Fatal(err)
 	}
-	if entries, ok := patch["entries"].([]v1alpha1.Entry); !ok || len(entries) != 5001 || patch["slices"] != nil {
-		t.Errorf("the status gets %d entries and %v slices", len(entries), patch["slices"])
+	if len(status.Entries) != 5001 || status.Slices != 0 {
+		t.Errorf("the status gets %d entries and %d slices", len(status.Entries), status.Slices)
 	}
 	if !k.isLarge(id) {
 		t.Error("it is written with every change")

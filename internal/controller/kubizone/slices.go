@@ -45,7 +45,7 @@ func (k *Controller) applySlice(ctx context.Context, id zone.ID, z *v1alpha1.Zon
 		BlockOwnerDeletion: &owner,
 	}}
 	k.sliceWriting(id, slice.Name)
-	got, err := k.objects.Apply(ctx, slice, "content", slice, nil)
+	got, err := k.objects.Apply(ctx, slice, "content", nil)
 	if err != nil {
 		k.sliceWritten(id, slice.Name, objects.Version(&have))
 		return err

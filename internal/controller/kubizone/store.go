@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
-	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -77,9 +75,6 @@ func deliveredOf(z *v1alpha1.Zone) []controller.Delivered {
 	return out
 }
 
-// cacheLag is how long a write of ours takes, as a rule, to come back by the watch.
-const cacheLag = 20 * time.Millisecond
-
 // Hold implements controller.Store. What it reads has to have all that was written before: a finalizer that the cache
 // does not show yet would stay, and one that it still shows would be missing.
 func (s *store) Hold(ctx context.Context, id zone.ID, where []controller.Delivered) error {
@@ -88,25 +83,27 @@ func (s *store) Hold(ctx context.Context, id zone.ID, where []controller.Deliver
 	if err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	if k.lags(id, z) {
-		return &controller.Later{After: cacheLag}
+	if err := k.objects.Behind(z); err != nil {
+		return err
 	}
 	now := object(z)
 	if missing := slices.ContainsFunc(where, func(w controller.Delivered) bool {
 		return !slices.Contains(deliveredOf(z), w)
 	}); missing {
-		var list []v1alpha1.ZoneBackend
+		want := z.Status
+		want.Backends = nil
 		for _, w := range where {
-			list = append(list, v1alpha1.ZoneBackend{Name: w.Place, FQDN: w.Zone.String(), Reason: controller.ReasonPending})
+			want.Backends = append(want.Backends,
+				v1alpha1.ZoneBackend{Name: w.Place, FQDN: w.Zone.String(), Reason: controller.ReasonPending})
 		}
-		got, err := k.patch(ctx, id, objects.Patch{Of: z, Exactly: true, Status: map[string]any{"backends": list}})
+		got, err := k.objects.ChangeStatus(ctx, z, z.Status, want)
 		if err != nil {
 			return err
 		}
 		now = got
 	}
 	if len(where) > 0 && z.DeletionTimestamp.IsZero() { // a finalizer cannot come any more when it is being deleted
-		if err := k.finalize(ctx, id, now, true); err != nil {
+		if err := k.finalize(ctx, now, true); err != nil {
 			return err
 		}
 	}
@@ -117,18 +114,15 @@ func (s *store) Hold(ctx context.Context, id zone.ID, where []controller.Deliver
 	if len(where) > 0 {
 		return nil
 	}
-	return client.IgnoreNotFound(k.finalize(ctx, id, now, false))
+	return client.IgnoreNotFound(k.finalize(ctx, now, false))
 }
 
 // finalized reports whether a Zone stays when it is deleted.
 func finalized(z *v1alpha1.Zone) bool { return slices.Contains(z.Finalizers, v1alpha1.Finalizer) }
 
 // finalize puts the finalizer on a Zone, or takes it off.
-func (k *Controller) finalize(ctx context.Context, id zone.ID, z object, on bool) error {
-	got, err := k.objects.SetFinalizer(ctx, z, v1alpha1.Finalizer, on)
-	if err == nil && got != z {
-		k.wrote(id, got)
-	}
+func (k *Controller) finalize(ctx context.Context, z object, on bool) error {
+	_, err := k.objects.SetFinalizer(ctx, z, v1alpha1.Finalizer, on)
 	return err
 }
 

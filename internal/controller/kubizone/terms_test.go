@@ -18,7 +18,6 @@ import (
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/objects"
-	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -67,8 +66,9 @@ func TestALateStatusDoesNotEraseWhereAZoneIs(t *testing.T) {
 			return (*store)(old.Controller).Hold(c.ctx, c.id, []controller.Delivered{one})
 		},
 		"after it has published": func(c *cluster, old *leader, z *v1alpha1.Zone) error {
-			return old.patchStatus(c.ctx, c.id, z,
-				map[string]any{"backends": []v1alpha1.ZoneBackend{{Name: "one", FQDN: "example.org."}}})
+			want := v1alpha1.ZoneStatus{Backends: []v1alpha1.ZoneBackend{{Name: "one", FQDN: "example.org."}}}
+			_, err := old.objects.ChangeStatus(c.ctx, z, z.Status, want)
+			return err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestALateStatusDoesNotEraseWhereAZoneIs(t *testing.T) {
 func TestWhoMayNotBeTheLeaderAnyMoreWritesNoStatusOfAZone(t *testing.T) {
 	k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{},
 		Leads: func() bool { return false }})
-	err := k.patchStatus(t.Context(), dialect.ZoneID("a", "org"), &v1alpha1.Zone{}, map[string]any{"backends": nil})
+	_, err := k.objects.ChangeStatus(t.Context(), &v1alpha1.Zone{}, v1alpha1.ZoneStatus{}, v1alpha1.ZoneStatus{FQDN: "."})
 	if !errors.Is(err, objects.ErrNotLeading) {
 		t.Errorf("it writes one: %v", err)
 	}

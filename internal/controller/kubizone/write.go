@@ -11,42 +11,27 @@ import (
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
-	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // object is what the cache holds.
 type object = client.Object
 
-// label writes the label of the parent, or removes it.
-func (k *Controller) label(ctx context.Context, id zone.ID, o object, value string) error {
-	labels := map[string]any{v1alpha1.ParentZoneLabel: orNull(value)}
-	_, err := k.patch(ctx, id, objects.Patch{Of: o, Metadata: map[string]any{"labels": labels}})
-	return err
-}
-
-// patchStatus sends a JSON merge patch of the status. A merge patch and not an apply: the parts of a large status are
-// written at different times, and nobody else owns any. That of a Zone takes the place of the known one only: it says
-// where the Zone is, what is there, and under which serials. That of a Record says nothing that the next leader has to
-// know.
-func (k *Controller) patchStatus(ctx context.Context, id zone.ID, o object, status any) error {
-	_, err := k.patch(ctx, id, objects.Patch{Of: o, Exactly: id.Kind == zone.KindZone, Status: status})
-	return err
-}
-
-func (k *Controller) patch(ctx context.Context, id zone.ID, p objects.Patch) (object, error) {
-	got, err := k.objects.Patch(ctx, p)
-	if err == nil {
-		k.wrote(id, got)
+// label writes the label of the parent, or removes it. The object is then as it is written.
+func (k *Controller) label(ctx context.Context, o object, value string) error {
+	if o.GetLabels()[v1alpha1.ParentZoneLabel] == value {
+		return nil
 	}
-	return got, err
-}
-
-// wrote notes our own write.
-func (k *Controller) wrote(id zone.ID, got object) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.state(id).writes.Wrote(objects.Version(got))
+	label := any(value)
+	if value == "" {
+		label = nil
+	}
+	got, err := k.objects.Change(ctx, o, "metadata",
+		map[string]any{"labels": map[string]any{v1alpha1.ParentZoneLabel: label}})
+	if err == nil {
+		o.SetResourceVersion(got.GetResourceVersion())
+	}
+	return err
 }
 
 // writeRecord brings the label and the status of a Record up to date.
@@ -56,8 +41,11 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 		return client.IgnoreNotFound(err)
 	}
 	v, ok := k.Core.Verdict(id)
-	if !ok || k.stale(id, &r) {
+	if !ok || k.unjudged(id, &r) {
 		return nil
+	}
+	if err := k.objects.Behind(&r); err != nil {
+		return err
 	}
 	want := ""
 	var served controller.Outcome
@@ -68,28 +56,28 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 			return &controller.Later{After: grace}
 		}
 	}
-	if r.Labels[v1alpha1.ParentZoneLabel] != want {
-		if err := k.label(ctx, id, &r, want); err != nil {
-			return client.IgnoreNotFound(err)
-		}
+	if !r.Status.Unread.Empty() {
+		return k.clean(ctx, id, &r, r.Status.Unread)
+	}
+	if err := k.label(ctx, &r, want); err != nil {
+		return client.IgnoreNotFound(err)
 	}
 	c := controller.Conditions{Old: r.Status.Conditions, Generation: r.Generation, Now: k.Clock.Now()}
 	status := recordStatus(c, v, served)
-	patch := recordPatch(r.Status, status)
-	if len(patch) == 0 {
-		return nil
-	}
-	err := k.patchStatus(ctx, id, &r, patch)
-	if err == nil || apierrors.IsInvalid(err) {
+	got, err := k.objects.ChangeStatus(ctx, &r, r.Status, status)
+	if err == nil && got != &r || apierrors.IsInvalid(err) {
 		k.recordEvents(&r, r.Status.Conditions, status.Conditions)
 	}
 	return k.unwritten(id, err)
 }
 
-// clean removes from a Zone's status what is not ours and cannot be read, if the Zone
-// is still what z says. Then it asks to look again.
-func (k *Controller) clean(ctx context.Context, id zone.ID, z *v1alpha1.Zone) error {
-	if err := k.patchStatus(ctx, id, z, unread(z.Status.Unread)); err != nil {
+// clean removes from a status what is not ours and cannot be read. Then it asks to look again.
+func (k *Controller) clean(ctx context.Context, id zone.ID, o object, u v1alpha1.Unread) error {
+	changes := map[string]any{}
+	for name := range u.Members {
+		changes[name] = nil
+	}
+	if _, err := k.objects.Change(ctx, o, "status", changes); err != nil {
 		return k.unwritten(id, err)
 	}
 	return &controller.Later{}

@@ -3,7 +3,6 @@ package kubizone
 import (
 	"context"
 	"errors"
-	"maps"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -50,8 +49,11 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 		return client.IgnoreNotFound(err)
 	}
 	v, ok := k.verdictOn(id, &z)
-	if k.stale(id, &z) || !ok && z.DeletionTimestamp.IsZero() {
+	if k.unjudged(id, &z) || !ok && z.DeletionTimestamp.IsZero() {
 		return nil
+	}
+	if err := k.objects.Behind(&z); err != nil {
+		return err
 	}
 	out.ZoneOutcome = k.Deliveries.ZoneOutcome(id)
 	if !ok {
@@ -61,48 +63,42 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 		v = zone.Verdict{Reason: controller.ReasonWithdrawing, Message: out.Served.Message}
 	}
 	if !z.Status.Unread.Empty() {
-		return k.clean(ctx, id, &z)
+		return k.clean(ctx, id, &z, z.Status.Unread)
 	}
-	if err := k.labelZone(ctx, id, &z, v); err != nil {
+	label := ""
+	if v.Accepted && !v.Zone.IsZero() {
+		label = ParentLabel(v.Zone)
+	}
+	if err := k.label(ctx, &z, label); err != nil {
 		return client.IgnoreNotFound(err)
-	}
-	if k.stale(id, &z) {
-		return nil // it has just been labelled
 	}
 	if v.Accepted && k.soon(id, out.Served, z.Generation) {
 		return &controller.Later{After: grace}
 	}
-	patch, later := map[string]any{}, error(nil)
-	flushed, err := k.content(ctx, id, &z, out, patch)
+	want, later := z.Status, error(nil)
+	flushed, err := k.content(ctx, id, &z, out, &want)
 	if errors.As(err, new(*controller.Later)) {
 		later = err
 	} else if err != nil {
 		return err
 	}
-	slices := z.Status.Slices
-	if n, changed := patch["slices"].(int32); changed {
-		slices = n
-	}
 	c := controller.Conditions{Old: z.Status.Conditions, Generation: z.Generation, Now: k.Clock.Now()}
-	status := zoneStatus(c, v, out.ZoneOutcome, slices)
-	maps.Copy(patch, zonePatch(z.Status, status))
-	if later != nil && onlySerials(z.Status.Backends, status.Backends) && k.isLarge(id) {
-		delete(patch, "backends") // it goes with the content, which costs as much as any write of a large status
+	tellZone(&want, c, v, out.ZoneOutcome)
+	if later != nil && onlySerials(z.Status.Backends, want.Backends) && k.isLarge(id) {
+		want.Backends = z.Status.Backends // it goes with the content, which costs as much as any write of a large status
 	}
-	if wait := k.serials(id, &z, out, flushed != nil, patch); later == nil {
+	if wait := k.serials(id, &z, out, flushed != nil, &want); later == nil {
 		later = wait
 	}
-	if len(patch) > 0 {
-		err := k.patchStatus(ctx, id, &z, patch)
-		if err == nil || apierrors.IsInvalid(err) {
-			k.recordEvents(&z, z.Status.Conditions, status.Conditions)
-		}
-		if err != nil {
-			return k.unwritten(id, err)
-		}
-		if ceiling, ok := patch["serialCeiling"].(uint32); ok {
-			k.ceilings.Put(id, ceiling)
-		}
+	got, err := k.objects.ChangeStatus(ctx, &z, z.Status, want)
+	if err == nil && got != &z || apierrors.IsInvalid(err) {
+		k.recordEvents(&z, z.Status.Conditions, want.Conditions)
+	}
+	if err != nil {
+		return k.unwritten(id, err)
+	}
+	if want.SerialCeiling != z.Status.SerialCeiling {
+		k.ceilings.Put(id, uint32(*want.SerialCeiling))
 	}
 	if flushed != nil {
 		if err := k.flushed(ctx, id, &z, *flushed, out); err != nil {
@@ -112,23 +108,12 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 	return later
 }
 
-func (k *Controller) labelZone(ctx context.Context, id zone.ID, z *v1alpha1.Zone, v zone.Verdict) error {
-	want := ""
-	if v.Accepted && !v.Zone.IsZero() {
-		want = ParentLabel(v.Zone)
-	}
-	if z.Labels[v1alpha1.ParentZoneLabel] == want {
-		return nil
-	}
-	return k.label(ctx, id, z, want)
-}
-
-// content adds to patch what the cluster does not know of the zone's content yet. The
+// content puts into want what the cluster does not know of the zone's content yet. The
 // slices it writes itself, before the status that counts them. It returns what the
-// cluster will hold when the patch is written, nil if that stays as it is, and Later
+// cluster will hold when that is written, nil if that stays as it is, and Later
 // when there is more to write that has to wait.
 func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, out outcome,
-	patch map[string]any) (*zone.Snapshot, error) {
+	want *v1alpha1.ZoneStatus) (*zone.Snapshot, error) {
 	if err := k.restorePages(ctx, id, z); err != nil {
 		return nil, err
 	}
@@ -139,7 +124,7 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 		k.mu.Lock()
 		k.zoneState(id).kept = 0
 		k.mu.Unlock()
-		return clearContent(z, patch), nil
+		return clearContent(want), nil
 	}
 	k.mu.Lock()
 	s := k.zoneState(id)
@@ -147,16 +132,16 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	overdue := k.Clock.Now().Sub(s.changed) > grace/2
 	foreign := s.foreign || !s.looked && z.Status.Slices > 0
 	k.mu.Unlock()
-	want := backend.Content{Sets: snapshot.Sets, SOA: snapshot.SOA, Hash: snapshot.Hash}.ID()
+	content := backend.Content{Sets: snapshot.Sets, SOA: snapshot.SOA, Hash: snapshot.Hash}.ID()
 	switch {
-	case out.Label.ID != want && overdue:
+	case out.Label.ID != content && overdue:
 		if err := k.Deliveries.Mint(ctx, id); err != nil {
 			return nil, err
 		}
 		return nil, &controller.Later{}
-	case out.Label.ID != want:
+	case out.Label.ID != content:
 		return nil, &controller.Later{After: grace / 2}
-	case labelled(z) == (backend.Label{Serial: out.Label.Serial, ID: want}) && !foreign:
+	case labelled(z) == (backend.Label{Serial: out.Label.Serial, ID: content}) && !foreign:
 		if out.Confirmed && k.ledgerOf(id).cluttered() {
 			return &snapshot, nil // it was written down before every server had it
 		}
@@ -172,7 +157,7 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	snapshot.SOA.Serial = out.Label.Serial
 	err := k.keepGone(ctx, id, z, out, snapshot)
 	if err == nil {
-		err = k.flush(ctx, id, z, snapshot, patch)
+		err = k.flush(ctx, id, z, snapshot, want)
 	}
 	if err != nil {
 		k.mu.Lock()
@@ -183,17 +168,17 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	return &snapshot, nil
 }
 
-// serials adds to the patch of a Zone's status which serials may have been used. It returns Later while that is not
-// final.
-func (k *Controller) serials(id zone.ID, z *v1alpha1.Zone, out outcome, flushed bool, patch map[string]any) error {
+// serials puts into want which serials may have been used. It returns Later while that is not final.
+func (k *Controller) serials(id zone.ID, z *v1alpha1.Zone, out outcome, flushed bool,
+	want *v1alpha1.ZoneStatus) error {
 	if lowered(z.Status.SerialCeiling, out.ceiling) {
-		patch["serialCeiling"] = out.ceiling
+		want.SerialCeiling = number(out.ceiling)
 	}
 	label := labelled(z)
 	if flushed {
 		label = out.Label
 	}
-	return k.releaseSerials(id, z, label, patch)
+	return k.releaseSerials(id, z, label, want)
 }
 
 // labelled returns which content is written down, and its serial.
@@ -211,20 +196,17 @@ func labelled(z *v1alpha1.Zone) backend.Label {
 
 // clearContent removes the content of a Zone that is not accepted. The serial stays: if
 // the Zone comes back, its serials go on from there.
-func clearContent(z *v1alpha1.Zone, patch map[string]any) *zone.Snapshot {
-	if len(z.Status.Entries) == 0 && z.Status.Hash == "" && z.Status.Slices == 0 {
+func clearContent(want *v1alpha1.ZoneStatus) *zone.Snapshot {
+	if len(want.Entries) == 0 && want.Hash == "" && want.Slices == 0 {
 		return nil
 	}
-	patch["entries"], patch["hash"], patch["entryCount"] = nil, nil, nil
-	if z.Status.Slices != 0 {
-		patch["slices"] = int32(0)
-	}
+	want.Entries, want.Hash, want.EntryCount, want.Slices = nil, "", 0, 0
 	return &zone.Snapshot{}
 }
 
-// flush writes the slices of a large zone and puts into patch what goes into the status.
+// flush writes the slices of a large zone and puts into want what goes into the status.
 func (k *Controller) flush(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s zone.Snapshot,
-	patch map[string]any) error {
+	want *v1alpha1.ZoneStatus) error {
 	entries := []v1alpha1.Entry{soaEntry(s.Name, s.SOA)}
 	size, small := sizeOf(entries[0]), true
 	for set := range s.Sets.All() {
@@ -248,10 +230,8 @@ func (k *Controller) flush(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s 
 			entries = entriesOf(entries, ns)
 		}
 	}
-	serial := v1alpha1.Number(s.SOA.Serial)
-	contentPatch(patch, z.Status, v1alpha1.ZoneStatus{
-		Entries: entries, Hash: s.Hash, Serial: &serial, EntryCount: int32(count), Slices: parts,
-	})
+	want.Entries, want.Hash, want.Serial = entries, s.Hash, number(s.SOA.Serial)
+	want.EntryCount, want.Slices = int32(count), parts
 	k.mu.Lock()
 	state := k.zoneState(id)
 	if small {

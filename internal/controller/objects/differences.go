@@ -3,20 +3,39 @@ package objects
 import (
 	"encoding/json"
 	"reflect"
+
+	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// Differences returns the JSON merge patch (RFC 7386) that makes one value of another: an object in it has what
-// differs, and null for what the new value has not. It is empty if both say the same. Lists are replaced whole.
+// Differences returns the JSON merge patch (RFC 7386) that turns a value into another one of its type. An object in it
+// has what differs, and null for what the new value lacks. It is empty if both say the same. Lists are replaced whole.
 func Differences(before, after any) (map[string]any, error) {
-	was, err := Fields(before)
+	before, after = unequal(before, after)
+	was, err := fields(before)
 	if err != nil {
 		return nil, err
 	}
-	is, err := Fields(after)
+	is, err := fields(after)
 	if err != nil {
 		return nil, err
 	}
 	return differences(was, is), nil
+}
+
+// unequal returns two structs without the fields that are equal, of which some are too large to be encoded for nothing.
+func unequal(before, after any) (was, is any) {
+	a, b := reflect.ValueOf(before), reflect.ValueOf(after)
+	if a.Kind() != reflect.Struct || a.Type() != b.Type() {
+		return before, after
+	}
+	x, y := reflect.New(a.Type()).Elem(), reflect.New(a.Type()).Elem()
+	for i := range a.NumField() {
+		if !equality.Semantic.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
+			x.Field(i).Set(a.Field(i))
+			y.Field(i).Set(b.Field(i))
+		}
+	}
+	return x.Interface(), y.Interface()
 }
 
 func differences(was, is map[string]any) map[string]any {
@@ -41,8 +60,8 @@ func differences(was, is map[string]any) map[string]any {
 	return out
 }
 
-// Fields returns a value as JSON has it.
-func Fields(v any) (map[string]any, error) {
+// fields returns a value as JSON has it.
+func fields(v any) (map[string]any, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return nil, err

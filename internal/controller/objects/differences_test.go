@@ -27,3 +27,25 @@ func TestDifferences(t *testing.T) {
 		t.Error("a list is no object")
 	}
 }
+
+func TestFieldsThatAreEqualAreNotEncoded(t *testing.T) {
+	type status struct {
+		Kept  []any    `json:"kept,omitempty"`
+		Gone  string   `json:"gone,omitempty"`
+		None  []string `json:"none,omitempty"`
+		Inner struct {
+			A int `json:"a,omitempty"`
+			B int `json:"b,omitempty"`
+		} `json:"inner"`
+	}
+	before := status{Kept: []any{func() {}}, Gone: "x"} // of a function there is no JSON
+	before.Inner.A = 1
+	after := before
+	after.Gone, after.None = "", []string{}
+	after.Inner.A, after.Inner.B = 0, 2
+	got, err := Differences(before, after)
+	text, _ := json.Marshal(got)
+	if want := `{"gone":null,"inner":{"a":null,"b":2}}`; err != nil || string(text) != want {
+		t.Errorf("%s, %v, want %s", text, err, want)
+	}
+}

@@ -1,3 +1,4 @@
-// Package objects writes to the cluster, in one way for all controllers: what differs between an object as it was read
-// and as it is wanted, only while this operator leads, and only to the very object that was read.
+// Package objects writes to the cluster, in one way for all controllers: given an object as it was read and as it is
+// wanted, it makes it so, once, only while this operator leads, and only in the very version that was read. It knows
+// when the cache has that.
 package objects

@@ -21,81 +21,85 @@ const Manager = "zonefold"
 // ErrNotLeading says that nothing was written: another operator may lead by now, and writes what is to be written.
 var ErrNotLeading = errors.New("another operator may lead by now; nothing is written")
 
-// A Writer writes to the cluster while its operator leads.
+// A Writer writes to the cluster while its operator leads. It knows the last write of every object that exists, and
+// whether the cache has it: whoever follows objects calls Saw and Forget.
 type Writer struct {
 	Client client.Client
 	Leads  func() bool             // whether nobody else can have become the leader; nil: nobody else ever does
 	Wrote  func(kind, what string) // counts writes
+
+	writes writes
 }
 
-// A Patch changes fields of an object, as a JSON merge patch (RFC 7386): what it leaves out stays as it is. It has
-// fields of the status, of the metadata, or of the object, and nothing else beside them.
-type Patch struct {
-	Of      client.Object // as it was read: another object under its name is left alone
-	Exactly bool          // this version of it: whoever has written since is not overwritten
-
-	Status   any
-	Metadata map[string]any
-	Fields   map[string]any
-	What     string // Fields are called in errors and metrics
-
-	Into client.Object // takes the answer; nil: the metadata of it are enough
+// ChangeStatus makes the status of an object, which was read with one status, another one: what differs is written,
+// once, and to nothing but the very version that was read. It returns the object as it is then, with its metadata alone
+// if anything was written. The error is a *Behind, ErrNotLeading or the API server's; a conflict means that a newer
+// version is on its way.
+func (w *Writer) ChangeStatus(ctx context.Context, read client.Object, status, wanted any) (client.Object, error) {
+	if err := w.Behind(read); err != nil {
+		return nil, err
+	}
+	changes, err := Differences(status, wanted)
+	if err != nil {
+		return nil, fmt.Errorf("comparing the status of %s/%s: %w", read.GetNamespace(), read.GetName(), err)
+	}
+	if len(changes) == 0 {
+		return read, nil
+	}
+	return w.Change(ctx, read, "status", changes)
 }
 
-// Patch sends a patch, and returns what the API server has answered. The error is ErrNotLeading or the API server's.
-func (w *Writer) Patch(ctx context.Context, p Patch) (client.Object, error) {
+// Change changes one field of an object, such as "metadata", by a JSON merge patch (RFC 7386): what that leaves out
+// stays as it is. It is ChangeStatus otherwise.
+func (w *Writer) Change(ctx context.Context, read client.Object, field string, changes any) (client.Object, error) {
+	if err := w.Behind(read); err != nil {
+		return nil, err
+	}
 	metadata := map[string]any{}
-	body, what := map[string]any{"metadata": metadata}, p.What
-	switch {
-	case p.Status != nil:
-		body["status"], what = p.Status, "status"
-	case p.Metadata != nil:
-		maps.Copy(metadata, p.Metadata)
-		what = "metadata"
-	default:
-		maps.Copy(body, p.Fields)
+	body := map[string]any{"metadata": metadata}
+	if of, ok := changes.(map[string]any); ok && field == "metadata" {
+		maps.Copy(metadata, of)
+	} else {
+		body[field] = changes
 	}
-	metadata["uid"] = p.Of.GetUID()
-	if p.Exactly {
-		metadata["resourceVersion"] = p.Of.GetResourceVersion()
-	}
-	return w.send(ctx, message{of: p.Of, what: what, kind: types.MergePatchType, body: body, into: p.Into})
+	metadata["uid"], metadata["resourceVersion"] = read.GetUID(), read.GetResourceVersion()
+	return w.send(ctx, message{of: read, what: field, kind: types.MergePatchType, body: body})
 }
 
-// SetFinalizer puts a finalizer on an object, or takes it off: others' stay, whatever the cache lacks, for the list is
-// that of this version. It returns the object as it is then, with its metadata alone if anything was written.
-func (w *Writer) SetFinalizer(ctx context.Context, o client.Object, finalizer string, on bool) (client.Object, error) {
-	list := slices.Clone(o.GetFinalizers())
+// SetFinalizer puts a finalizer on an object, or takes it off; others' stay. It is ChangeStatus otherwise.
+func (w *Writer) SetFinalizer(ctx context.Context, read client.Object, finalizer string, on bool) (client.Object,
+	error) {
+	list := slices.Clone(read.GetFinalizers())
 	switch there := slices.Contains(list, finalizer); {
 	case there == on:
-		return o, nil
+		return read, nil
 	case on:
 		list = append(list, finalizer)
 	default:
 		list = slices.DeleteFunc(list, func(f string) bool { return f == finalizer })
 	}
-	return w.Patch(ctx, Patch{Of: o, Exactly: true, Metadata: map[string]any{"finalizers": list}})
+	return w.Change(ctx, read, "metadata", map[string]any{"finalizers": list})
 }
 
-// An Operation is one of a JSON patch (RFC 6902).
-type Operation struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	Value any    `json:"value"`
-}
-
-// PatchStatus sends a JSON patch of the status of an object, and returns the metadata of the answer. A test that fails
-// is an error that apierrors.IsInvalid knows.
-func (w *Writer) PatchStatus(ctx context.Context, of client.Object, operations ...Operation) (client.Object, error) {
-	all := append([]Operation{{"test", "/metadata/uid", of.GetUID()}}, operations...)
-	return w.send(ctx, message{of: of, what: "status", kind: types.JSONPatchType, body: all})
+// Swap puts a value in the place of another one in the status of an object, whatever its version: nil stands for none.
+// That another value is there is an error that apierrors.IsInvalid knows, as is that the object has no status.
+func (w *Writer) Swap(ctx context.Context, o client.Object, path string, known, value any) error {
+	type operation struct { // of a JSON patch (RFC 6902)
+		Op    string `json:"op"`
+		Path  string `json:"path"`
+		Value any    `json:"value"`
+	}
+	_, err := w.send(ctx, message{of: o, what: "status", kind: types.JSONPatchType, body: []operation{
+		{"test", "/metadata/uid", o.GetUID()}, {"test", path, known}, {"add", path, value}, // in the place of what is there
+	}})
+	return err
 }
 
 // Apply has fields of an object be as they are wanted, by server-side apply: what was applied before and is not wanted
-// any more goes. wanted says its kind and name. It returns the answer, in into if that is not nil.
-func (w *Writer) Apply(ctx context.Context, of client.Object, what string, wanted any,
-	into client.Object) (client.Object, error) {
-	return w.send(ctx, message{of: of, what: what, kind: types.ApplyPatchType, body: wanted, into: into})
+// any more goes. It returns the answer, in into if that is not nil.
+func (w *Writer) Apply(ctx context.Context, wanted client.Object, what string, into client.Object) (client.Object,
+	error) {
+	return w.send(ctx, message{of: wanted, what: what, kind: types.ApplyPatchType, body: wanted, into: into})
 }
 
 // Create makes an object, and fails if there is one of that name.
@@ -107,9 +111,11 @@ func (w *Writer) Create(ctx context.Context, o client.Object) error {
 	if err != nil {
 		return err
 	}
+	w.writes.begin("")
 	if err := w.Client.Create(ctx, o, client.FieldOwner(Manager)); err != nil {
 		return fmt.Errorf("creating %s: %w", name, err)
 	}
+	w.writes.wrote("", o)
 	w.Wrote(gvk.Kind, "create")
 	return nil
 }
@@ -164,7 +170,8 @@ func (w *Writer) send(ctx context.Context, m message) (client.Object, error) {
 	}
 	got.SetNamespace(m.of.GetNamespace())
 	got.SetName(m.of.GetName())
-	patch := client.RawPatch(m.kind, body)
+	patch, written := client.RawPatch(m.kind, body), m.of.GetUID()
+	w.writes.begin(written)
 	switch {
 	case m.kind == types.ApplyPatchType:
 		err = w.Client.Patch(ctx, got, patch, client.FieldOwner(Manager), client.ForceOwnership)
@@ -176,6 +183,7 @@ func (w *Writer) send(ctx context.Context, m message) (client.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("writing the %s of %s: %w", m.what, name, err)
 	}
+	w.writes.wrote(written, got)
 	w.Wrote(gvk.Kind, m.what)
 	return got, nil
 }

@@ -1,9 +1,10 @@
 package objects
 
 import (
-	"slices"
 	"strconv"
+	"sync"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -17,46 +18,103 @@ func Version(o client.Object) uint64 {
 	return n
 }
 
-// Writes are the versions that our own writes gave to an object, one by one, for the time until the cache has them. Its
-// zero value is ready for use; whoever has it guards it.
-type Writes struct {
-	last   uint64   // that of the last one
-	coming []uint64 // those that the cache has not brought yet
-	seen   uint64   // the newest version that it has brought
-	asked  bool     // somebody waits for the cache to have the last one
+// writes are our last writes, by object. An entry lives as long as its object: a version that was read from the cache
+// before our write came may be used after that.
+type writes struct {
+	mu    sync.Mutex
+	of    map[types.UID]write
+	after map[types.UID][]func() // what to do when the cache has them
 }
 
-// Wrote notes a write of ours.
-func (w *Writes) Wrote(version uint64) {
-	w.last = max(w.last, version)
-	if version > w.seen && !slices.Contains(w.coming, version) {
-		w.coming = append(w.coming, version)
+// A write is the version that our last one gave to an object.
+type write struct {
+	version uint64
+	cached  uint64 // the newest version that the cache has brought since there is an entry
+}
+
+// begin has an entry be there before an object is written, for the cache may have the write before it is answered.
+func (w *writes) begin(uid types.UID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.of == nil {
+		w.of, w.after = map[types.UID]write{}, map[types.UID][]func(){}
+	}
+	if uid != "" { // else it may not exist yet
+		w.of[uid] = w.of[uid]
 	}
 }
 
-// Last returns the version that our last write gave, 0 if there was none.
-func (w *Writes) Last() uint64 { return w.last }
-
-// Lag reports whether a version is one from before our last write, and whether the cache has that write nevertheless:
-// then the version was read before it came. Otherwise Saw says when it comes.
-func (w *Writes) Lag(version uint64) (lags, came bool) {
-	lags = version < w.last
-	w.asked = lags && w.seen < w.last
-	return lags, lags && !w.asked
+// wrote notes the answer to a write that has begun.
+func (w *writes) wrote(begun types.UID, answer client.Object) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	uid := answer.GetUID()
+	last, there := w.of[uid]
+	if begun != "" && !there {
+		return // it has gone meanwhile
+	}
+	last.version = max(last.version, Version(answer))
+	w.of[uid] = last
 }
 
-// Saw notes a version that the cache has brought, and reports whether it is one that we wrote ourselves and that nobody
-// waits for. A version that somebody else has made right before a write of ours is none, although the cache brings it
-// when our write is known already.
-func (w *Writes) Saw(version uint64) (echo bool) {
-	w.seen = version
-	echo = slices.Contains(w.coming, version)
-	if w.coming = slices.DeleteFunc(w.coming, func(v uint64) bool { return v <= version }); len(w.coming) == 0 {
-		w.coming = nil
+// Behind is the error that an object is as it was before our last write of it: the cache does not have that yet, or had
+// not when the object was read.
+type Behind struct {
+	writes *writes
+	uid    types.UID
+}
+
+// Error implements error.
+func (b *Behind) Error() string { return "the cache does not have our last write yet" }
+
+// Then calls a function once the cache has our last write, maybe at once. It is not called when the object goes before.
+func (b *Behind) Then(do func()) {
+	b.writes.mu.Lock()
+	last := b.writes.of[b.uid]
+	waits := last.cached < last.version
+	if waits {
+		b.writes.after[b.uid] = append(b.writes.after[b.uid], do)
 	}
-	if w.asked && version >= w.last {
-		w.asked = false
-		return false
+	b.writes.mu.Unlock()
+	if !waits {
+		do()
 	}
-	return echo
+}
+
+// Behind returns a *Behind if an object is as it was before our last write of it, and nil otherwise.
+func (w *Writer) Behind(o client.Object) error {
+	w.writes.mu.Lock()
+	defer w.writes.mu.Unlock()
+	if uid := o.GetUID(); Version(o) < w.writes.of[uid].version {
+		return &Behind{&w.writes, uid}
+	}
+	return nil
+}
+
+// Saw notes a version of an object that the cache has brought.
+func (w *Writer) Saw(o client.Object) {
+	w.writes.mu.Lock()
+	uid := o.GetUID()
+	last, ours := w.writes.of[uid]
+	var all []func()
+	if ours {
+		last.cached = Version(o)
+		w.writes.of[uid] = last
+		if last.cached >= last.version {
+			all = w.writes.after[uid]
+			delete(w.writes.after, uid)
+		}
+	}
+	w.writes.mu.Unlock()
+	for _, do := range all {
+		do()
+	}
+}
+
+// Forget forgets an object that is gone.
+func (w *Writer) Forget(o client.Object) {
+	w.writes.mu.Lock()
+	defer w.writes.mu.Unlock()
+	delete(w.writes.of, o.GetUID())
+	delete(w.writes.after, o.GetUID())
 }

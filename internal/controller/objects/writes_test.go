@@ -1,70 +1,91 @@
 package objects
 
 import (
+	"errors"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
-func TestWrites(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		do   func(*Writes) bool
-		echo bool
-	}{
-		{"what we wrote is an echo", func(w *Writes) bool { w.Wrote(9); return w.Saw(9) }, true},
-		{"what somebody wrote after us is none", func(w *Writes) bool { w.Wrote(9); return w.Saw(10) }, false},
-		{"what somebody wrote right before us is none, although our write is known", func(w *Writes) bool {
-			w.Wrote(9)
-			return w.Saw(8)
-		}, false},
-		{"each of two writes is one", func(w *Writes) bool {
-			w.Wrote(9)
-			w.Wrote(11)
-			return w.Saw(9) && !w.Saw(10) && w.Saw(11)
-		}, true},
-		{"an echo that came before the answer is none", func(w *Writes) bool {
-			w.Saw(9)
-			w.Wrote(9)
-			return w.Saw(9)
-		}, false},
-		{"who waits for our last write hears of it", func(w *Writes) bool {
-			w.Wrote(9)
-			lags, came := w.Lag(8)
-			return !lags || came || w.Saw(9)
-		}, false},
-		{"who waits for our last write hears nothing of the one before", func(w *Writes) bool {
-			w.Wrote(9)
-			w.Wrote(11)
-			w.Lag(8)
-			return w.Saw(9)
-		}, true},
-	} {
-		var w Writes
-		if got := c.do(&w); got != c.echo {
-			t.Errorf("%s: %t", c.name, got)
+func at(uid types.UID, version string) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: uid, ResourceVersion: version}}
+}
+
+// write is one that is answered before the cache has it.
+func (w *writes) write(o *metav1.PartialObjectMetadata) {
+	w.begin(o.UID)
+	w.wrote(o.UID, o)
+}
+
+func TestWhoIsBehindHearsOfItOnce(t *testing.T) {
+	heard := 0
+	hear := func() { heard++ }
+	var behind *Behind
+	var w Writer
+	if w.Behind(at("a", "1")) != nil {
+		t.Error("nothing was written, and an object is behind it")
+	}
+	w.writes.write(at("a", "9"))
+	w.writes.write(at("a", "11"))
+	if w.Behind(at("a", "11")) != nil || w.Behind(at("a", "12")) != nil || w.Behind(at("b", "8")) != nil {
+		t.Error("what is no older, or another object, is behind")
+	}
+	if err := w.Behind(at("a", "10")); !errors.As(err, &behind) {
+		t.Fatalf("what somebody else has written before us is not behind: %v", err)
+	}
+	behind.Then(hear)
+	for _, step := range []struct {
+		version string
+		heard   int
+	}{{"9", 0}, {"10", 0}, {"11", 1}, {"12", 1}} {
+		if w.Saw(at("a", step.version)); heard != step.heard {
+			t.Errorf("when the cache has %s it was told %d times", step.version, heard)
 		}
+	}
+	if behind.Then(hear); heard != 2 {
+		t.Error("the cache has had it for long, and nobody is told")
+	}
+	if w.Behind(at("a", "10")) == nil {
+		t.Error("what was read before our write came is not behind")
 	}
 }
 
-func TestLag(t *testing.T) {
-	var w Writes
-	if lags, _ := w.Lag(1); lags {
-		t.Error("nothing was written")
+func TestWhatTheCacheBringsBeforeTheAnswerIsNotWaitedFor(t *testing.T) {
+	var w Writer
+	var behind *Behind
+	w.writes.begin("a")
+	w.Saw(at("a", "9"))
+	w.writes.wrote("a", at("a", "9"))
+	told := false
+	if err := w.Behind(at("a", "8")); !errors.As(err, &behind) {
+		t.Fatal("it is not behind")
 	}
-	w.Wrote(9)
-	w.Saw(9)
-	if lags, came := w.Lag(8); !lags || !came {
-		t.Errorf("a version that was read before our write came: %t, %t", lags, came)
+	if behind.Then(func() { told = true }); !told {
+		t.Error("nobody is told")
 	}
-	if lags, _ := w.Lag(9); lags {
-		t.Error("our own write lags behind itself")
+}
+
+func TestAnObjectThatIsGoneIsForgotten(t *testing.T) {
+	var w Writer
+	var behind *Behind
+	w.writes.write(at("a", "9"))
+	if errors.As(w.Behind(at("a", "8")), &behind) {
+		behind.Then(func() { t.Error("it is gone") })
+	}
+	w.Forget(at("a", "10"))
+	w.Saw(at("a", "11"))
+	w.writes.begin("b") // it takes off the last finalizer
+	w.Forget(at("b", "9"))
+	w.writes.wrote("b", at("b", "9"))
+	if n := len(w.writes.of) + len(w.writes.after); n > 0 {
+		t.Errorf("%d things are known of objects that are gone", n)
 	}
 }
 
 func TestVersion(t *testing.T) {
 	for text, want := range map[string]uint64{"": 0, "x": 0, "12": 12} {
-		if got := Version(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{ResourceVersion: text}}); got != want {
+		if got := Version(at("a", text)); got != want {
 			t.Errorf("%q is %d", text, got)
 		}
 	}
