@@ -123,7 +123,7 @@ func New(c Config) *Controller {
 // Gather follows the objects from now on.
 func (s *Controller) Gather(ctx context.Context) error {
 	for _, o := range Objects(s.Sources) {
-		has, err := controller.Follow(ctx, s.Cache, o, controller.Handler(
+		has, err := controller.Follow(ctx, s.Cache, nil, o, controller.Handler(
 			func(_, after client.Object) { s.put(after) }, func(o client.Object) { s.drop(o) }))
 		if err != nil {
 			return err
