@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -32,6 +33,9 @@ var equal = map[string]string{
 	string(homelab.StateUpdated): string(homelab.StateCreated),
 	"RecordUpdated":              "RecordCreated",
 }
+
+// podName finds the names of pods, whose ends differ from life to life, in messages.
+var podName = regexp.MustCompile(`\b([a-z0-9-]+)-[0-9a-f]{8}-[0-9]{5}\b`)
 
 // state is what there is: the custom objects, and what the servers hold.
 func (w *World) state() string {
@@ -112,6 +116,7 @@ func plain(value any) any {
 		if other, there := equal[v]; there {
 			return other
 		}
+		return podName.ReplaceAllString(v, "$1")
 	}
 	return value
 }

@@ -77,6 +77,7 @@ type World struct {
 	dialects []string
 	effects  []string // that operators had, in order
 	faults   []Fault
+	met      int // of them
 	seed     uint64
 	times    map[string]int // effects of a name
 	messages map[string]int // of a name
@@ -333,6 +334,7 @@ func (w *World) count(what string) Kind {
 	w.times[what]++
 	for _, f := range w.faults {
 		if f.Effect == "" && f.At == len(w.effects) || f.Effect == what && f.At == w.times[what] {
+			w.met++
 			return f.Kind
 		}
 	}
