@@ -27,12 +27,13 @@ import (
 //	heal a/dns-primary-0     all pods of the instance are well again
 //	slow 2m                  pods start later by that
 //	lose-key a/dns-transfer-key   a Secret is gone, if it was there
+//	ready a/dns-primary-0    all pods of the instance are ready by now
 func (n *nodes) takes(words []string) bool {
 	if n == nil || len(words) != 2 {
 		return false
 	}
 	switch words[0] {
-	case "kill", "evict", "crash", "empty", "hang", "mute", "heal", "slow", "lose-key":
+	case "kill", "evict", "crash", "empty", "hang", "mute", "heal", "slow", "lose-key", "ready":
 		return true
 	}
 	return false
@@ -57,6 +58,9 @@ func (n *nodes) step(words []string) (err error) {
 		}
 		if words[0] == "heal" {
 			p.silent, p.mute = false, false
+		}
+		if words[0] == "ready" && !p.ready {
+			p.wrong("a pod is not ready")
 		}
 		if first == nil && p.running && p.leaves.IsZero() {
 			first = p

@@ -12,7 +12,7 @@ import (
 )
 
 // contentOf says what a pod has to have before it is ready, and whether it can be told: it has all of it, as that
-// was at some moment after it came.
+// was at some moment after it came. A zone that a secondary can transfer from nobody keeps its others from nobody.
 func (z *Zones) contentOf(instance client.ObjectKey, uid types.UID) (names []string, complete bool) {
 	z.mu.Lock()
 	h := z.hosts[instance]
@@ -39,11 +39,11 @@ func (z *Zones) contentOf(instance client.ObjectKey, uid types.UID) (names []str
 	}
 	for _, id := range follows {
 		z.mu.Lock()
-		alone := z.elder(id, instance) != ""
 		f := z.follows[id][uid]
 		there := f != nil && f.there && f.whole
+		without := z.elder(id, instance) != "" || f != nil && f.lastApplied == nothing && z.noSource(f) != ""
 		z.mu.Unlock()
-		if alone || z.deliveriesOf(id).Refused(id) {
+		if without || z.deliveriesOf(id).Refused(id) {
 			continue
 		}
 		name, served, decided := z.nameOf(id)

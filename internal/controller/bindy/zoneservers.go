@@ -218,8 +218,9 @@ func (z *Zones) removeStale(ctx context.Context, f *follow, name dnsname.Name) e
 		return &controller.Later{After: lastAgain, Err: err} // the zone says already why it is not there
 	}
 	z.mu.Lock()
-	defer z.mu.Unlock()
 	f.lastApplied = nothing
+	z.mu.Unlock()
+	z.wakePending(f.zone) // the pod need not have it to be ready
 	return nil
 }
 
