@@ -130,7 +130,7 @@ func (b *Controller) Gather(ctx context.Context) error {
 	each := eachBackend(func(name string) { b.look(ctx, name) })
 	tell := eachBackend(func(name string) { b.writer.Enqueue(id(name)) }) // somebody else may have written the status
 	var err error
-	b.synced, err = b.follow(ctx, []followed{{&corev1.Namespace{}, all, nil}, {&corev1.Secret{}, all, nil},
+	b.synced, err = b.follow(ctx, b.objects, []followed{{&corev1.Namespace{}, all, nil}, {&corev1.Secret{}, all, nil},
 		{&v1alpha1.Backend{}, each, tell}})
 	if b.Fleets != nil {
 		b.Fleets.OnFleet(func(cluster types.NamespacedName) { b.onFleet(ctx, cluster) })
@@ -190,11 +190,11 @@ func eachBackend(look func(name string)) func(any) {
 	}
 }
 
-// follow calls look for what exists and for what changes, until ctx ends.
-func (s Source) follow(ctx context.Context, kinds []followed) ([]toolscache.InformerSynced, error) {
+// follow calls look for what exists and for what changes, until ctx ends. The Writer is that of controller.Follow.
+func (s Source) follow(ctx context.Context, w *objects.Writer, kinds []followed) ([]toolscache.InformerSynced, error) {
 	var synced []toolscache.InformerSynced
 	for _, f := range kinds {
-		has, err := controller.Follow(ctx, s.Cache, nil, f.object, toolscache.ResourceEventHandlerFuncs{
+		has, err := controller.Follow(ctx, s.Cache, w, f.object, toolscache.ResourceEventHandlerFuncs{
 			AddFunc: f.look,
 			UpdateFunc: func(before, after any) {
 				switch {

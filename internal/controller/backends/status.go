@@ -7,13 +7,11 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
-	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -49,14 +47,7 @@ func (b *Controller) write(ctx context.Context, id zone.ID) error {
 	if trouble == nil && backend.Status.ObservedGeneration == backend.Generation && b.Deliveries.Unsure(id.Name) {
 		return &controller.Later{After: time.Second} // what an earlier run has found may still be true
 	}
-	full := struct {
-		v1alpha1.BackendStatus
-		Zones int32 `json:"zones"` // what is left out of a patch stays, and none is a number too
-	}{status, status.Zones}
-	if _, err := b.objects.Patch(ctx, objects.Patch{Of: &backend, Exactly: true, Status: full}); err != nil {
-		if apierrors.IsConflict(err) {
-			return &controller.Later{After: time.Second} // the cache has it by then
-		}
+	if _, err := b.objects.ChangeStatus(ctx, &backend, backend.Status, status); err != nil {
 		return err
 	}
 	if trouble != nil && trouble.Reason != controller.ReasonPending &&

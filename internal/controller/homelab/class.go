@@ -29,7 +29,6 @@ type class struct {
 	woken    time.Time // when a success has had what failed be tried again, although it was unhealthy
 	pause    pause
 	limiter  *rate.Limiter // of its requests; nil: there is no limit
-	version  uint64        // resourceVersion of our last write
 	dial     controller.Turn
 	hook     *dnshook.Client // guarded by dial, like
 	hookOf   string          // the revision that it was made for

@@ -93,7 +93,7 @@ func (k *Controller) putRecord(o *v1alpha1.DNSRecord) {
 		k.records[id] = r
 	} else {
 		before, r.object = r.object, o
-		if objects.Version(o) > r.version { // not an echo: status and finalizer are as somebody has made them
+		if objects.Version(o) > objects.Version(r.base) { // else it is older than what our last write has made of it
 			was := r.written()
 			r.status = o.Status
 			r.know(o)

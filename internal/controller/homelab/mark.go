@@ -74,7 +74,14 @@ func (k *Controller) putMark(ctx context.Context, r *record, place v1alpha1.Appl
 		"finalizers":  append(list, v1alpha1.Finalizer),
 		"annotations": map[string]string{v1alpha1.AppliedAnnotation: textOf(place)},
 	}
-	return k.patchMeta(ctx, base, meta, k.wrote(r))
+	got, err := k.objects.Change(ctx, base, "metadata", meta)
+	if err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.wrote(r, got, r.status)
+	return nil
 }
 
 // hold notes, right before it is sent, that a server may have something from now on. k.mu is held.

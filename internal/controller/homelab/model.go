@@ -68,9 +68,7 @@ type record struct {
 	mark          *v1alpha1.Applied        // of these: what the annotation says
 	statusWritten bool                     // a status was written, or may have been: the annotation says nothing any more
 	status        v1alpha1.DNSRecordStatus // as it was written last
-	unsure        bool                     // a write after that was not answered, and may have been stored
 	stored        storedHash               // of the stored status
-	version       uint64                   // resourceVersion of our last write
 	pending       time.Time                // since when it is; zero: it is not
 	state         v1alpha1.RecordState     // for the metric
 	span          trace.Span               // of the change that is on its way; nil: none is followed

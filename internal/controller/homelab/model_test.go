@@ -17,7 +17,7 @@ func TestTheAnswerToAWriteTellsThatSomebodyHasRemovedTheFinalizer(t *testing.T) 
 		t.Fatal("an object with our finalizer has none")
 	}
 	// a status; the finalizer went with 8, which the cache brings when 9 is known already
-	new(Controller).wrote(r)(at("9"))
+	new(Controller).wrote(r, at("9"), r.status)
 	if r.finalized {
 		t.Error("the finalizer is thought to be there")
 	}

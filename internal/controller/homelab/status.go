@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -172,47 +171,6 @@ func (k *Controller) statusOf(r *record, a report) v1alpha1.DNSRecordStatus {
 		if old := r.status.Error; old != nil && old.Code == a.code && old.Timestamp != nil {
 			out.Error.Timestamp = old.Timestamp
 		}
-	}
-	return out
-}
-
-// recordPatch gathers the fields of a status that differ, or all.
-func recordPatch(before, after v1alpha1.DNSRecordStatus, all bool) map[string]any {
-	patch := map[string]any{}
-	set := func(name string, same, none bool, value any) {
-		switch {
-		case same && !all:
-		case none:
-			patch[name] = nil
-		default:
-			patch[name] = value
-		}
-	}
-	same := equality.Semantic.DeepEqual
-	set("conditions", same(before.Conditions, after.Conditions), false, after.Conditions)
-	set("state", before.State == after.State, after.State == "", after.State)
-	set("lastSyncTime", same(before.LastSyncTime, after.LastSyncTime), after.LastSyncTime == nil, after.LastSyncTime)
-	set("fqdn", before.FQDN == after.FQDN, after.FQDN == "", after.FQDN)
-	set("observedGeneration", before.ObservedGeneration == after.ObservedGeneration, false, after.ObservedGeneration)
-	set("error", same(before.Error, after.Error), after.Error == nil, after.Error)
-	set("applied", same(before.Applied, after.Applied), after.Applied == nil, appliedPatch(after.Applied))
-	set("former", same(before.Former, after.Former) || len(before.Former)+len(after.Former) == 0, len(after.Former) == 0,
-		after.Former)
-	return patch
-}
-
-// appliedPatch names every field: a merge patch leaves those that it does not name as they are.
-func appliedPatch(a *v1alpha1.Applied) map[string]any {
-	if a == nil {
-		return nil
-	}
-	out := map[string]any{"class": a.Class, "server": a.Server, "type": a.Type, "domain": a.Domain,
-		"subdomain": a.Subdomain, "confirmed": nil, "hash": nil}
-	if a.Confirmed {
-		out["confirmed"] = true
-	}
-	if a.Hash != "" {
-		out["hash"] = a.Hash
 	}
 	return out
 }

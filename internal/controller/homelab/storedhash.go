@@ -31,12 +31,6 @@ func (r *record) believed() string {
 	return r.stored.hash
 }
 
-// patchTo gathers what a write is to change of the status. After a write without an answer nobody knows what is there:
-// the next one names every field, or what that one said might stay beside it. k.mu is held.
-func (r *record) patchTo(status v1alpha1.DNSRecordStatus) map[string]any {
-	return recordPatch(r.status, status, r.unsure)
-}
-
 // misled returns a record whose status would be believed and be wrong once a step is done; nil: there is none. k.mu is
 // held.
 func misled(s *slot, do step) *record {
@@ -82,7 +76,8 @@ func (k *Controller) sure(r *record) string {
 	return hash
 }
 
-// disclaim withdraws the hash from the status of a record.
+// disclaim withdraws the hash from the status of a record. It writes even if none is known to be there: a write that was
+// not answered may have arrived, and then this one meets with a newer version.
 func (k *Controller) disclaim(ctx context.Context, r *record) error {
 	r.writing.Lock()
 	defer r.writing.Unlock()
@@ -91,18 +86,22 @@ func (k *Controller) disclaim(ctx context.Context, r *record) error {
 		k.mu.Unlock()
 		return nil // another write was faster
 	}
-	object, applied, status := r.object, *r.applied, r.status
+	base, applied, status := r.base, *r.applied, r.status
 	applied.Hash, r.statusWritten = "", true
 	status.Applied = &applied
-	patch := r.patchTo(status)
-	patch["applied"] = appliedPatch(&applied)
 	k.mu.Unlock()
-	err := k.patchStatus(ctx, r, object, patch)
+	got, err := k.objects.Change(ctx, base, "status", map[string]any{"applied": map[string]any{
+		"class": applied.Class, "server": applied.Server, "type": applied.Type, "domain": applied.Domain,
+		"subdomain": applied.Subdomain, "confirmed": applied.Confirmed, "hash": nil,
+	}})
 	if err != nil && !apierrors.IsInvalid(err) { // what its schema refuses keeps its status: better it is sent
 		return err
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	r.status.Applied, r.stored = &applied, storedHash{}
+	if err == nil {
+		k.wrote(r, got, status)
+	}
+	r.stored = storedHash{}
 	return nil
 }

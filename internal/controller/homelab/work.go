@@ -119,7 +119,7 @@ func (k *Controller) writeDown(ctx context.Context, l *classQueue, key slotKey, 
 	switch {
 	case err == nil:
 		l.queue.Add(key)
-	case apierrors.IsConflict(err): // the cache lags behind
+	case apierrors.IsConflict(err), errors.As(err, new(*objects.Behind)): // the cache lags behind
 		l.queue.AddAfter(key, 50*time.Millisecond)
 	case errors.Is(err, objects.ErrNotLeading):
 		l.queue.AddAfter(key, lookAgain)

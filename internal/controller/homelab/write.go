@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,7 +27,7 @@ func (k *Controller) prepare(ctx context.Context, r *record, place v1alpha1.Appl
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	k.mu.Lock()
-	object, finalized, former := r.object, r.finalized, slices.Clone(r.former)
+	finalized, former := r.finalized, slices.Clone(r.former)
 	if a := r.applied; a != nil && (a.Class != place.Class || idOf(*a) != idOf(place)) {
 		former = append(former, *a)
 	}
@@ -54,78 +55,46 @@ func (k *Controller) prepare(ctx context.Context, r *record, place v1alpha1.Appl
 	status := k.statusOf(r, onItsWay(r.key.class))
 	written := place // a copy: what is known goes on, and what was written stays
 	status.Applied, status.Former, status.LastSyncTime = &written, slices.Clone(former), r.status.LastSyncTime
-	patch := r.patchTo(status)
+	base, before := r.base, r.status
 	r.statusWritten = true
 	k.mu.Unlock()
-	if err := k.patchStatus(ctx, r, object, patch); err != nil {
-		return err
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	r.applied, r.former, r.status, r.stored, r.done = &place, former, status, storedHash{}, ""
-	k.shown(r, status.State)
-	k.reindex(r)
-	return nil
-}
-
-// finalize adds or removes the finalizer of a DNSRecord, if its metadata are as they are known.
-func (k *Controller) finalize(ctx context.Context, r *record, on bool) error {
-	k.mu.Lock()
-	base := r.base
-	k.mu.Unlock()
-	return k.setFinalizer(ctx, base, v1alpha1.Finalizer, on, k.wrote(r))
-}
-
-// setFinalizer puts a finalizer on an object, or takes it off, and has the answer be noted while nothing else changes.
-func (k *Controller) setFinalizer(ctx context.Context, o client.Object, name string, on bool,
-	wrote func(client.Object)) error {
-	got, err := k.objects.SetFinalizer(ctx, o, name, on)
-	if err != nil || got == o {
-		return err
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	wrote(got)
-	return nil
-}
-
-// wrote notes the metadata that the answer to a write has.
-func (k *Controller) wrote(r *record) func(got client.Object) {
-	return func(got client.Object) {
-		if v := objects.Version(got); v >= r.version {
-			was := r.written()
-			r.version = v
-			r.know(got)
-			k.follow(r, was)
-		}
-	}
-}
-
-// patchMeta writes metadata of an object, if it is as it is known.
-func (k *Controller) patchMeta(
-	ctx context.Context, o client.Object, meta map[string]any, wrote func(client.Object),
-) error {
-	return k.patch(ctx, objects.Patch{Of: o, Exactly: true, Metadata: meta}, wrote)
-}
-
-func (k *Controller) patchStatus(ctx context.Context, r *record, o client.Object, status map[string]any) error {
-	err := k.patch(ctx, objects.Patch{Of: o, Status: status}, k.wrote(r)) // nobody else owns any of it
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	r.unsure = err != nil && !apierrors.IsInvalid(err)
-	return err
-}
-
-// patch sends a patch, and has the answer be noted while nothing else changes.
-func (k *Controller) patch(ctx context.Context, p objects.Patch, wrote func(client.Object)) error {
-	got, err := k.objects.Patch(ctx, p)
+	got, err := k.objects.ChangeStatus(ctx, base, before, status)
 	if err != nil {
 		return err
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	wrote(got)
+	k.wrote(r, got, status)
+	r.applied, r.former, r.stored, r.done = &place, former, storedHash{}, ""
+	k.shown(r, status.State)
+	k.reindex(r)
 	return nil
+}
+
+// finalize adds or removes the finalizer of a DNSRecord, if it is as it is known.
+func (k *Controller) finalize(ctx context.Context, r *record, on bool) error {
+	k.mu.Lock()
+	base := r.base
+	k.mu.Unlock()
+	got, err := k.objects.SetFinalizer(ctx, base, v1alpha1.Finalizer, on)
+	if err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.wrote(r, got, r.status)
+	return nil
+}
+
+// wrote takes over what a write has made of a record, unless the cache has brought something newer. k.mu is held.
+func (k *Controller) wrote(r *record, got client.Object, status v1alpha1.DNSRecordStatus) {
+	if objects.Version(got) < objects.Version(r.base) {
+		return
+	}
+	was := r.written()
+	r.status = status
+	r.know(got)
+	k.follow(r, was)
 }
 
 // writeRecord brings the status of a DNSRecord up to date, and lets go of one that no server has any more.
@@ -148,31 +117,29 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 		k.mu.Unlock()
 		return &controller.Later{After: later}
 	}
-	object := r.object
+	object, base, before := r.object, r.base, r.status
 	status := k.statusOf(r, a)
-	before := r.status
-	patch := r.patchTo(status)
 	if r.deleting() && !r.finalized {
-		patch = nil // it goes by itself, or by the finalizers of others
+		status = before // it goes by itself, or by the finalizers of others
 	}
 	release := r.finalized && len(r.evidence()) == 0
 	if release && r.deleting() && k.recordWriter.Len() > crowd {
-		patch = nil // nobody looks at the last word of each of many, which would cost as much as letting it go
+		status = before // nobody looks at the last word of each of many, which would cost as much as letting it go
 	}
-	r.statusWritten = r.statusWritten || len(patch) > 0
+	r.statusWritten = r.statusWritten || !equality.Semantic.DeepEqual(before, status)
 	k.shown(r, before.State)
 	if p := storedHashOf(status); p.hash != "" {
 		r.stored = p // whether an answer comes or not
 	}
 	k.mu.Unlock()
-	if len(patch) > 0 {
-		if err := k.patchStatus(ctx, r, object, patch); err != nil {
-			return k.unwritten(id, err)
-		}
+	got, err := k.objects.ChangeStatus(ctx, base, before, status)
+	if err != nil {
+		return k.unwritten(id, err)
+	}
+	if got != base {
 		k.mu.Lock()
-		was := r.written()
-		r.status, r.stored = status, storedHashOf(status)
-		k.follow(r, was)
+		k.wrote(r, got, status)
+		r.stored = storedHashOf(status)
 		k.shown(r, status.State)
 		k.mu.Unlock()
 		k.recordEvent(object, before.Conditions, status.Conditions)

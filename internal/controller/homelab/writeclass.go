@@ -11,7 +11,6 @@ import (
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
-	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -24,31 +23,30 @@ func (k *Controller) writeClass(ctx context.Context, id zone.ID) error {
 		return nil
 	}
 	object, used := c.object, len(k.needs[id.Name]) > 0
-	stale := objects.Version(object) < c.version
 	status := k.classStatus(c)
 	waits := c.checked == nil && object.Status.Health == nil
 	wait := grace - k.Clock.Since(c.since)
 	k.mu.Unlock()
-	if stale {
-		return nil // the cache brings what we wrote
+	if err := k.objects.Behind(object); err != nil {
+		return err
 	}
-	wrote := func(got client.Object) { c.version = max(c.version, objects.Version(got)) }
 	held, deleting := slices.Contains(object.Finalizers, v1alpha1.InUseFinalizer), !object.DeletionTimestamp.IsZero()
 	switch {
 	case used && !held && !deleting:
-		return client.IgnoreNotFound(k.setFinalizer(ctx, object, v1alpha1.InUseFinalizer, true, wrote))
+		_, err := k.objects.SetFinalizer(ctx, object, v1alpha1.InUseFinalizer, true)
+		return client.IgnoreNotFound(err)
 	case !used && held && deleting:
-		return client.IgnoreNotFound(k.setFinalizer(ctx, object, v1alpha1.InUseFinalizer, false, wrote))
+		_, err := k.objects.SetFinalizer(ctx, object, v1alpha1.InUseFinalizer, false)
+		return client.IgnoreNotFound(err)
 	}
 	if waits && wait > 0 {
 		return &controller.Later{After: wait}
 	}
-	patch := k.classPatch(object.Status, status)
-	if len(patch) == 0 {
+	if !k.isNews(object.Status, status) {
 		return nil
 	}
-	err := k.patch(ctx, objects.Patch{Of: object, Status: patch}, wrote)
-	if err == nil {
+	got, err := k.objects.ChangeStatus(ctx, object, object.Status, status)
+	if err == nil && got != object {
 		k.recordEvent(object, object.Status.Conditions, status.Conditions)
 	}
 	return client.IgnoreNotFound(err)
@@ -78,22 +76,12 @@ func (k *Controller) classStatus(c *class) v1alpha1.DNSClassStatus {
 	return out
 }
 
-// classPatch gathers the fields that differ. That it was asked again is worth a write once an interval.
-func (k *Controller) classPatch(before, after v1alpha1.DNSClassStatus) map[string]any {
+// isNews reports whether a status is worth a write. That the server was asked again is, once an interval.
+func (k *Controller) isNews(before, after v1alpha1.DNSClassStatus) bool {
 	same := equality.Semantic.DeepEqual(before.Conditions, after.Conditions) &&
 		before.ObservedGeneration == after.ObservedGeneration &&
 		before.Health != nil && after.Health != nil && before.Health.Status == after.Health.Status &&
 		before.Health.Message == after.Health.Message
-	if same && (after.LastHealthCheck == nil ||
-		before.LastHealthCheck != nil && after.LastHealthCheck.Sub(before.LastHealthCheck.Time) < k.HealthInterval*9/10) {
-		return nil
-	}
-	patch := map[string]any{"conditions": after.Conditions, "observedGeneration": after.ObservedGeneration,
-		"lastHealthCheck": nil}
-	health := map[string]any{"status": after.Health.Status, "message": after.Health.Message, "lastCheck": nil}
-	if at := after.LastHealthCheck; at != nil {
-		patch["lastHealthCheck"], health["lastCheck"] = at, at
-	}
-	patch["health"] = health
-	return patch
+	return !same || after.LastHealthCheck != nil && (before.LastHealthCheck == nil ||
+		after.LastHealthCheck.Sub(before.LastHealthCheck.Time) >= k.HealthInterval*9/10)
 }
