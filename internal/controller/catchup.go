@@ -8,8 +8,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/internal/controller/objects"
 )
 
 // A CatchUp waits, at the beginning of a term of leadership, until the cache holds what
@@ -82,9 +83,8 @@ func (c CatchUp) object(ctx context.Context, kind client.Object, want *metav1.Pa
 			return fmt.Errorf("reading %s %s from the cache: %w", want.Kind, key, err)
 		}
 		if err == nil {
-			if order, err := resourceversion.CompareResourceVersion(have.GetResourceVersion(),
-				want.ResourceVersion); err != nil || order >= 0 {
-				return err
+			if objects.Version(have) >= objects.Version(want) {
+				return nil
 			}
 		} else if err := c.Live.Get(ctx, key, want); apierrors.IsNotFound(err) {
 			return nil

@@ -4,11 +4,10 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/gardener"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -99,7 +98,7 @@ func (k *Controller) put(o *v1alpha1.DNSRecord) *record {
 		r = &record{id: id}
 		k.records[id] = r
 	}
-	if r.object == nil || newer(o, r.object) {
+	if r.object == nil || objects.Version(o) > objects.Version(r.object) {
 		k.see(r, o)
 	}
 	return r
@@ -159,10 +158,4 @@ func stateOf(o *v1alpha1.DNSRecord) string {
 		return "New"
 	}
 	return string(o.Status.LastOperation.State)
-}
-
-// newer reports whether an object is a later version of another one.
-func newer(o, than client.Object) bool {
-	order, err := resourceversion.CompareResourceVersion(o.GetResourceVersion(), than.GetResourceVersion())
-	return err == nil && order > 0
 }

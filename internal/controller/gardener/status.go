@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
@@ -137,33 +136,4 @@ func withCreated(all []v1alpha1.Condition, status metav1.ConditionStatus, now ti
 func migrated(o *v1alpha1.DNSRecord) bool {
 	last := o.Status.LastOperation
 	return last != nil && last.Type == v1alpha1.TypeMigrate && last.State == v1alpha1.StateSucceeded
-}
-
-// patchOf gathers the fields of a status that differ, as a JSON merge patch.
-func patchOf(before, after v1alpha1.DNSRecordStatus) map[string]any {
-	patch := map[string]any{}
-	same := equality.Semantic.DeepEqual
-	if !same(before.LastOperation, after.LastOperation) {
-		patch["lastOperation"] = after.LastOperation
-	}
-	switch {
-	case same(before.LastError, after.LastError):
-	case after.LastError == nil:
-		patch["lastError"] = nil
-	default:
-		patch["lastError"] = map[string]any{
-			"description": after.LastError.Description, "codes": after.LastError.Codes,
-			"lastUpdateTime": after.LastError.LastUpdateTime, "taskID": nil,
-		}
-	}
-	if !same(before.Conditions, after.Conditions) {
-		patch["conditions"] = after.Conditions
-	}
-	if before.ObservedGeneration != after.ObservedGeneration {
-		patch["observedGeneration"] = after.ObservedGeneration
-	}
-	if !same(before.Zone, after.Zone) {
-		patch["zone"] = after.Zone
-	}
-	return patch
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/gardener"
 )
 
@@ -205,8 +206,8 @@ func TestStatuses(t *testing.T) {
 		t.Errorf("after a failure it is %+v %+v", e, l)
 	}
 	again := failed(first, put, errors.New("no answer"), now.Add(time.Hour))
-	if patch := patchOf(first, again); len(patch) > 0 {
-		t.Errorf("the same failure once more writes %v", patch)
+	if patch, err := objects.Differences(first, again); len(patch) > 0 || err != nil {
+		t.Errorf("the same failure once more writes %v, %v", patch, err)
 	}
 	fine := succeeded(first, put, now)
 	if l := fine.LastOperation; fine.LastError != nil || l.Progress != 100 || l.Description != "Successfully "+
@@ -221,7 +222,8 @@ func TestStatuses(t *testing.T) {
 		next.ObservedGeneration != 3 {
 		t.Errorf("while the next operation is under way it is %+v", next)
 	}
-	if patch := patchOf(bad, processing(bad, v1alpha1.TypeReconcile, now)); patch["lastError"] != nil || len(patch) != 2 {
-		t.Errorf("that is written as %v", patch)
+	patch, err := objects.Differences(bad, processing(bad, v1alpha1.TypeReconcile, now))
+	if err != nil || patch["lastError"] != nil || len(patch) != 2 {
+		t.Errorf("that is written as %v, %v", patch, err)
 	}
 }

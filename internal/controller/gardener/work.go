@@ -203,7 +203,7 @@ func (k *Controller) finish(ctx context.Context, r *record, run *run) error {
 		k.mu.Unlock()
 		var left []string
 		if run.step != Leave {
-			left = without(finalizersOf(k.current(r)), v1alpha1.Finalizer)
+			left = without(k.current(r).Finalizers, v1alpha1.Finalizer)
 		}
 		if err := k.setFinalizers(ctx, r, left); err != nil {
 			return err

@@ -4,6 +4,10 @@ import (
 	"context"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/objects"
@@ -11,12 +15,12 @@ import (
 
 // reportProcessing says that an operation has begun.
 func (k *Controller) reportProcessing(ctx context.Context, r *record, kind v1alpha1.OperationType) error {
-	return k.patchStatus(ctx, r, processing(k.current(r).Status, kind, k.Clock()))
+	return k.changeStatus(ctx, r, processing(k.current(r).Status, kind, k.Clock()))
 }
 
 // reportWaiting says that an operation has to wait.
 func (k *Controller) reportWaiting(ctx context.Context, r *record, run *run, err error) error {
-	return k.patchStatus(ctx, r, waiting(k.current(r).Status, run, err, k.Clock()))
+	return k.changeStatus(ctx, r, waiting(k.current(r).Status, run, err, k.Clock()))
 }
 
 // reportFailure says what went wrong.
@@ -29,12 +33,12 @@ func (k *Controller) reportFailure(ctx context.Context, r *record, run *run, err
 		k.mu.Unlock()
 		after = notMade(after, unanswered, k.Clock())
 	}
-	if len(patchOf(before, after)) == 0 {
+	if equality.Semantic.DeepEqual(before, after) {
 		return nil
 	}
 	k.Events.Eventf(run.object, nil, "Warning", "Failed", string(run.kind), "%s",
 		controller.Note(after.LastError.Description))
-	return k.patchStatus(ctx, r, after)
+	return k.changeStatus(ctx, r, after)
 }
 
 // reportSuccess says that an operation is done, unless that was said and what comes after it is tried again.
@@ -43,7 +47,7 @@ func (k *Controller) reportSuccess(ctx context.Context, r *record, run *run) err
 		return nil
 	}
 	before := k.current(r).Status
-	if err := k.patchStatus(ctx, r, succeeded(before, run, k.Clock())); err != nil {
+	if err := k.changeStatus(ctx, r, succeeded(before, run, k.Clock())); err != nil {
 		return err
 	}
 	run.reported = true
@@ -53,15 +57,39 @@ func (k *Controller) reportSuccess(ctx context.Context, r *record, run *run) err
 	return nil
 }
 
-// patchStatus writes what has changed of a status, if the object is as it is known: nobody else owns any of it, but who
+// changeStatus writes what has changed of a status, if the object is as it is known: nobody else owns any of it, but who
 // led before may still write what was true then.
-func (k *Controller) patchStatus(ctx context.Context, r *record, after v1alpha1.DNSRecordStatus) error {
+func (k *Controller) changeStatus(ctx context.Context, r *record, after v1alpha1.DNSRecordStatus) error {
 	o := k.current(r)
-	patch := patchOf(o.Status, after)
-	if len(patch) == 0 {
-		return nil
+	now := *o
+	now.Status = after
+	got, err := k.objects.ChangeStatus(ctx, o, o.Status, after)
+	return k.wrote(r, &now, got, err)
+}
+
+// changeMetadata changes metadata of an object, if it is as it is known.
+func (k *Controller) changeMetadata(ctx context.Context, r *record, o *v1alpha1.DNSRecord,
+	fields map[string]any) error {
+	now := *o
+	got, err := k.objects.Change(ctx, o, "metadata", fields)
+	return k.wrote(r, &now, got, err)
+}
+
+// wrote takes over what a write has made of an object, but for the metadata, which are those of the answer.
+func (k *Controller) wrote(r *record, now *v1alpha1.DNSRecord, answer client.Object, err error) error {
+	if err != nil {
+		return &apiError{err, true}
 	}
-	return k.patch(ctx, r, objects.Patch{Of: o, Exactly: true, Status: patch})
+	if m, ok := answer.(*metav1.PartialObjectMetadata); ok { // else nothing was written
+		m.ManagedFields = nil
+		now.ObjectMeta = m.ObjectMeta
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.records[r.id] == r && objects.Version(now) >= objects.Version(r.object) {
+		k.see(r, now)
+	}
+	return nil
 }
 
 // take writes down that an operation begins, in one patch: the wish for it is taken off, and what is put has the
@@ -72,12 +100,12 @@ func (k *Controller) take(ctx context.Context, r *record, o *v1alpha1.DNSRecord,
 		fields["annotations"] = map[string]any{v1alpha1.OperationAnnotation: nil}
 	}
 	if put && !hasFinalizer(o) {
-		fields["finalizers"] = append(finalizersOf(o), v1alpha1.Finalizer)
+		fields["finalizers"] = append(slices.Clone(o.Finalizers), v1alpha1.Finalizer)
 	}
 	if len(fields) == 0 {
 		return nil
 	}
-	return k.patchMeta(ctx, r, o, fields)
+	return k.changeMetadata(ctx, r, o, fields)
 }
 
 // removeAnnotation takes the wish for an operation off an object, unless it is another wish by now.
@@ -91,7 +119,7 @@ func (k *Controller) removeAnnotation(ctx context.Context, r *record, done *v1al
 			return nil
 		}
 	}
-	return k.patchMeta(ctx, r, o, map[string]any{"annotations": map[string]any{v1alpha1.OperationAnnotation: nil}})
+	return k.changeMetadata(ctx, r, o, map[string]any{"annotations": map[string]any{v1alpha1.OperationAnnotation: nil}})
 }
 
 // setFinalizers writes the list of finalizers, if the metadata are as they are known.
@@ -100,27 +128,5 @@ func (k *Controller) setFinalizers(ctx context.Context, r *record, list []string
 	if slices.Equal(list, o.Finalizers) {
 		return nil
 	}
-	return k.patchMeta(ctx, r, o, map[string]any{"finalizers": list})
+	return k.changeMetadata(ctx, r, o, map[string]any{"finalizers": list})
 }
-
-func (k *Controller) patchMeta(ctx context.Context, r *record, o *v1alpha1.DNSRecord, fields map[string]any) error {
-	return k.patch(ctx, r, objects.Patch{Of: o, Exactly: true, Metadata: fields})
-}
-
-// patch sends a patch, and takes over the object of the answer.
-func (k *Controller) patch(ctx context.Context, r *record, p objects.Patch) error {
-	got := &v1alpha1.DNSRecord{}
-	p.Into = got
-	if _, err := k.objects.Patch(ctx, p); err != nil {
-		return &apiError{err, true}
-	}
-	got.ManagedFields = nil
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.records[r.id] == r && (newer(got, r.object) || got.ResourceVersion == r.object.ResourceVersion) {
-		k.see(r, got)
-	}
-	return nil
-}
-
-func finalizersOf(o *v1alpha1.DNSRecord) []string { return slices.Clone(o.Finalizers) }
