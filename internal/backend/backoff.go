@@ -2,11 +2,25 @@ package backend
 
 import "time"
 
-// backoff waits exponentially longer, by class of error, with jitter of a quarter each way.
-type backoff struct{ rand func() float64 }
+// Doubled says how long to wait between tries: after each failure in a row twice as long.
+type Doubled struct{ First, Most time.Duration }
 
-// waits says how long to wait after the first failure and at most, by class.
-var waits = map[ErrorClass][2]time.Duration{
+// After is how long to wait after the n-th failure in a row, from 1.
+func (d Doubled) After(n int) time.Duration {
+	wait := min(d.First, d.Most)
+	for ; n > 1 && 0 < wait && wait < d.Most; n-- {
+		wait += min(wait, d.Most-wait)
+	}
+	return wait
+}
+
+// Jitter moves d by up to a quarter of it, r being in [0,1).
+func Jitter(d time.Duration, r float64) time.Duration {
+	return time.Duration(float64(d) * (0.75 + r/2))
+}
+
+// waits are by class of error.
+var waits = map[ErrorClass]Doubled{
 	ErrNoZone:        {5 * time.Second, 5 * time.Minute},
 	ErrRejected:      {30 * time.Second, time.Hour},
 	ErrNotAuthorised: {30 * time.Second, 15 * time.Minute},
@@ -15,20 +29,6 @@ var waits = map[ErrorClass][2]time.Duration{
 	ErrTooLarge:      {30 * time.Second, 15 * time.Minute},
 	ErrConflict:      {time.Second, 2 * time.Minute},
 	ErrHeld:          {time.Hour, time.Hour},
-}
-
-func (b *backoff) after(class ErrorClass, failures int) time.Duration {
-	w := waits[class]
-	d := w[1]
-	if failures < 20 {
-		d = min(w[0]<<(failures-1), w[1])
-	}
-	return jitter(d, b.rand())
-}
-
-// jitter moves d by up to a quarter of it, r being in [0,1).
-func jitter(d time.Duration, r float64) time.Duration {
-	return time.Duration(float64(d) * (0.75 + r/2))
 }
 
 // minGap is how long after a failed attempt even a new content waits: a server in trouble is not asked again at the

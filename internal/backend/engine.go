@@ -118,7 +118,9 @@ func New(cfg Config) *Engine {
 	cfg.PerServer = orDefault(cfg.PerServer, 4)
 	cfg.Rand = oneAtATime(cfg.Rand)
 	if cfg.Backoff == nil {
-		cfg.Backoff = (&backoff{rand: cfg.Rand}).after
+		cfg.Backoff = func(class ErrorClass, failures int) time.Duration {
+			return Jitter(waits[class].After(failures), cfg.Rand())
+		}
 	}
 	e := &Engine{cfg: cfg, targets: map[spot]*target{}, servers: map[string]*server{}, given: map[dnsname.Name]*given{}}
 	e.ctx, e.cancel = context.WithCancel(context.Background())

@@ -150,5 +150,5 @@ func (j *job) nextAudit(e *Engine, now time.Time) time.Time {
 	if d <= 0 {
 		return time.Time{}
 	}
-	return now.Add(jitter(d, e.cfg.Rand()))
+	return now.Add(Jitter(d, e.cfg.Rand()))
 }

@@ -75,7 +75,7 @@ func (r *refusals) ripen(now time.Time) {
 		}
 		old.again = now
 		if tries := r.pauses[k]; tries > 0 {
-			old.again = now.Add(min(time.Second<<min(tries-1, 16), lastRetry))
+			old.again = now.Add(Doubled{time.Second, lastRetry}.After(tries))
 		}
 		r.sets[k] = old
 		r.ripe = earlier(r.ripe, old.again)
@@ -143,8 +143,8 @@ func (r *refusals) plan(now time.Time, random float64) {
 	}
 	for _, old := range r.sets {
 		if old.Temporary {
-			r.tries = min(r.tries+1, 16)
-			r.retry = now.Add(jitter(min(firstRetry<<(r.tries-1), lastRetry), random))
+			r.tries++
+			r.retry = now.Add(Jitter(Doubled{firstRetry, lastRetry}.After(r.tries), random))
 			return
 		}
 	}

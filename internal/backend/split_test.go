@@ -3,6 +3,7 @@ package backend
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -164,19 +165,26 @@ func TestClass(t *testing.T) {
 	}
 }
 
-func TestBackoff(t *testing.T) {
-	for _, r := range []float64{0, 0.5, 0.999} {
-		b := backoff{func() float64 { return r }}
-		for class := range waits {
-			last := time.Duration(0)
-			for failures := 1; failures < 100; failures++ {
-				d := b.after(class, failures)
-				if d < last || d <= 0 || d > waits[class][1]*5/4 {
-					t.Fatalf("after %d failures (%s) the wait is %s, before it was %s", failures, class, d, last)
-				}
-				last = d
-			}
+func TestDoubled(t *testing.T) {
+	for _, c := range []struct {
+		d    Doubled
+		n    int
+		want time.Duration
+	}{
+		{Doubled{time.Second, time.Minute}, 1, time.Second},
+		{Doubled{time.Second, time.Minute}, 2, 2 * time.Second},
+		{Doubled{time.Second, time.Minute}, 6, 32 * time.Second},
+		{Doubled{time.Second, time.Minute}, 7, time.Minute},
+		{Doubled{time.Second, math.MaxInt64}, math.MaxInt, math.MaxInt64},
+		{Doubled{time.Minute, time.Second}, 1, time.Second},
+		{Doubled{0, time.Minute}, math.MaxInt, 0},
+	} {
+		if got := c.d.After(c.n); got != c.want {
+			t.Errorf("%v waits %s after %d failures, want %s", c.d, got, c.n, c.want)
 		}
+	}
+	if a, b := Jitter(time.Hour, 0), Jitter(time.Hour, 0.5); a != 45*time.Minute || b != time.Hour {
+		t.Errorf("an hour is %s to %s", a, b)
 	}
 }
 

@@ -154,7 +154,7 @@ func (o *notifier) send(n *notice) {
 		o.server.opts.Log.Info("A follower cannot be told of a change; it will be tried again.",
 			slog.String("follower", n.to.String()), slog.String("error", err.Error()))
 	}
-	o.arm(n, n.sent.Add(min(notifyPause<<(n.tries-1), longestPause)))
+	o.arm(n, n.sent.Add(backend.Doubled{First: notifyPause, Most: longestPause}.After(n.tries)))
 }
 
 // answered takes an answer.

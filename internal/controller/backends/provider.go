@@ -94,7 +94,7 @@ func (b *Controller) provider(ctx context.Context, name string, settings Setting
 
 // followZones lists the zones of an account, again and again, until ctx ends.
 func (b *Controller) followZones(ctx context.Context, name, kind string, h *host) {
-	failed := time.Duration(0)
+	failed, again := 0, backend.Doubled{First: listAgain, Most: listAgainMost}
 	heard := sync.OnceFunc(func() { close(h.heard) })
 	defer heard()
 	for anew := false; ; anew = true {
@@ -109,8 +109,8 @@ func (b *Controller) followZones(ctx context.Context, name, kind string, h *host
 		}
 		heard()
 		pause := listEvery
-		if failed = min(max(2*failed, listAgain), listAgainMost); err != nil {
-			pause = failed
+		if failed++; err != nil {
+			pause = again.After(failed)
 		} else {
 			failed = 0
 		}

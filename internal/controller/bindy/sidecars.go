@@ -10,6 +10,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/zonefold/zonefold/internal/backend"
 )
 
 // errBusy says that a sidecar was not called because others of its namespace were.
@@ -122,6 +124,6 @@ func (s *sidecars) heard(p *corev1.Pod, now time.Time, err error) {
 	}
 	known.err, known.times = err, known.times+1
 	_, known.restarts = sidecarState(p)
-	known.until = now.Add(sidecarCall + min(firstPause<<min(known.times-1, 10), mostPause))
+	known.until = now.Add(sidecarCall + backend.Doubled{First: firstPause, Most: mostPause}.After(known.times))
 	s.silent[p.UID] = known
 }

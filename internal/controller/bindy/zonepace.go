@@ -186,7 +186,7 @@ func (z *Zones) recovered(f *follow) {
 func (z *Zones) retry(f *follow, err error) error {
 	z.mu.Lock()
 	f.tries++
-	after := min(firstAgain<<min(f.tries, 8), lastAgain)
+	after := backend.Doubled{First: firstAgain, Most: lastAgain}.After(f.tries + 1)
 	f.next = z.Clock.Now().Add(after)
 	f.there = f.there && (err == nil || backend.Class(err) != backend.ErrNoZone) // somebody has removed it
 	before := f.trouble
@@ -243,5 +243,5 @@ func (p *Pod) leave(began, now time.Time, err error) {
 		return
 	}
 	p.gate.fails++
-	p.gate.until = now.Add(min(time.Second<<min(p.gate.fails-1, 8), 3*lastAgain))
+	p.gate.until = now.Add(backend.Doubled{First: time.Second, Most: 3 * lastAgain}.After(p.gate.fails))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -77,7 +78,7 @@ func (z *Zones) renew(ctx context.Context, f *follow, name dnsname.Name) error {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	f.renewed++
-	return &controller.Later{After: min(renewPause<<min(renewed, mostRenewed), lastAgain)} // a transfer may take long
+	return &controller.Later{After: backend.Doubled{First: renewPause, Most: lastAgain}.After(renewed + 1)} // a transfer may take long
 }
 
 // trust ends a suspicion, unless there is a newer one.

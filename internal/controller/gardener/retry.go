@@ -22,8 +22,7 @@ func (k *Controller) backoff(err error, failures int) time.Duration {
 	if passing(err) {
 		return throttleWait
 	}
-	d := min(retryFirst<<min(failures-1, 16), retryLast)
-	return time.Duration((0.75 + 0.5*k.Rand()) * float64(d))
+	return backend.Jitter(backend.Doubled{First: retryFirst, Most: retryLast}.After(failures), k.Rand())
 }
 
 // pause says how long to wait after a failure of a run. What a service has refused is not sent there again before that.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/dnshook"
+	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 )
@@ -45,7 +46,7 @@ func (k *Controller) auditAfter() time.Duration {
 	if k.Audit <= 0 {
 		return 100 * 365 * 24 * time.Hour
 	}
-	return time.Duration((0.75 + 0.5*k.Rand()) * float64(k.Audit))
+	return backend.Jitter(k.Audit, k.Rand())
 }
 
 // isMended reports whether a slot was just sent again because of a difference.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/dnshook"
+	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 )
 
@@ -50,14 +51,14 @@ type Classes struct {
 
 // A named class is one that was asked for.
 type named struct {
-	server  controller.ClassServer
-	trouble *controller.Outcome
-	secrets []types.NamespacedName // that the class names
-	looked  chan struct{}          // closed when it was looked at once
-	asked   string                 // the version of the class whose server has said whether it shows records
-	blind   bool
-	once    sync.Once
-	wait    time.Duration // before the next try; 0: nothing has failed
+	server   controller.ClassServer
+	trouble  *controller.Outcome
+	secrets  []types.NamespacedName // that the class names
+	looked   chan struct{}          // closed when it was looked at once
+	asked    string                 // the version of the class whose server has said whether it shows records
+	blind    bool
+	once     sync.Once
+	failures int // in a row
 }
 
 // Follow implements controller.Classes. There is one at a time.
@@ -249,11 +250,11 @@ func (c *Classes) look(ctx context.Context, name string) bool {
 	n.server, n.trouble = controller.ClassServer{}, outcomeOf(name, err)
 	switch {
 	case err == nil:
-		n.asked, n.blind, n.wait = asked, blind, 0
+		n.asked, n.blind, n.failures = asked, blind, 0
 		n.server = r.server(blind)
 	case !errors.Is(err, errNoClass): // of that an event tells
-		n.wait = min(max(2*n.wait, askAgain), askRarely)
-		c.queue.AddAfter(name, n.wait)
+		n.failures++
+		c.queue.AddAfter(name, backend.Doubled{First: askAgain, Most: askRarely}.After(n.failures))
 	}
 	n.once.Do(func() { close(n.looked) })
 	same := was == n.trouble || was != nil && n.trouble != nil && *was == *n.trouble

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"time"
+
+	"github.com/zonefold/zonefold/internal/backend"
 )
 
 // A Retry says when what failed is tried again.
@@ -24,14 +26,7 @@ const (
 
 // Delay is how long to wait for retry n, which counts from 0: min(base·2^n, max).
 func (r Retry) Delay(n int) time.Duration {
-	d := r.BaseDelay
-	for range n {
-		if d >= r.MaxDelay/2+1 {
-			return r.MaxDelay
-		}
-		d *= 2
-	}
-	return min(d, r.MaxDelay)
+	return backend.Doubled{First: r.BaseDelay, Most: r.MaxDelay}.After(n + 1)
 }
 
 // A schedule is what one slot has used up of its retries.

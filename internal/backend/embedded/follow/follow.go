@@ -115,11 +115,7 @@ func (f *Follower) connect(ctx context.Context) (listed bool, err error) {
 
 // pause is how long to wait after so many failures and one more.
 func (f *Follower) pause(failures int, longest time.Duration) time.Duration {
-	d := longest
-	if failures < 16 {
-		d = min(firstPause<<failures, longest)
-	}
-	return time.Duration(float64(d) * (0.75 + f.opts.Rand()/2))
+	return backend.Jitter(backend.Doubled{First: firstPause, Most: longest}.After(failures+1), f.opts.Rand())
 }
 
 func (f *Follower) wait(ctx context.Context, d time.Duration) {
