@@ -78,7 +78,8 @@ func (z *Zones) renew(ctx context.Context, f *follow, name dnsname.Name) error {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	f.renewed++
-	return &controller.Later{After: backend.Doubled{First: renewPause, Most: lastAgain}.After(renewed + 1)} // a transfer may take long
+	pause := backend.Doubled{First: renewPause, Most: lastAgain} // a transfer may take long
+	return &controller.Later{After: pause.After(renewed + 1)}
 }
 
 // trust ends a suspicion, unless there is a newer one.

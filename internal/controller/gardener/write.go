@@ -57,8 +57,8 @@ func (k *Controller) reportSuccess(ctx context.Context, r *record, run *run) err
 	return nil
 }
 
-// changeStatus writes what has changed of a status, if the object is as it is known: nobody else owns any of it, but who
-// led before may still write what was true then.
+// changeStatus writes what has changed of a status, if the object is as it is known: nobody else owns any of it, but
+// who led before may still write what was true then.
 func (k *Controller) changeStatus(ctx context.Context, r *record, after v1alpha1.DNSRecordStatus) error {
 	o := k.current(r)
 	now := *o

@@ -76,8 +76,8 @@ func (k *Controller) sure(r *record) string {
 	return hash
 }
 
-// disclaim withdraws the hash from the status of a record. It writes even if none is known to be there: a write that was
-// not answered may have arrived, and then this one meets with a newer version.
+// disclaim withdraws the hash from the status of a record. It writes even if none is known to be there: a write that
+// was not answered may have arrived, and then this one meets with a newer version.
 func (k *Controller) disclaim(ctx context.Context, r *record) error {
 	r.writing.Lock()
 	defer r.writing.Unlock()
