@@ -85,8 +85,8 @@ func TestRestrictedCalls(t *testing.T) {
 // address does not lead anywhere yet: testcluster.Cluster.Service waits until it does.
 func TestServicesAreReachedByWaiting(t *testing.T) {
 	for _, file := range goFiles(t) {
-		if !inAny(file.path, []string{"test", "hack"}) {
-			continue
+		if !inAny(file.path, []string{"test", "hack"}) || inAny(file.path, []string{"test/acceptance/externaldns"}) {
+			continue // the latter's Services are in no cluster
 		}
 		ast.Inspect(file.syntax, func(n ast.Node) bool {
 			switch n := n.(type) {
