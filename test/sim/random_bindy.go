@@ -22,7 +22,8 @@ type fleetLife struct {
 	order   []string          // the same, in order
 	domain  map[string]string // of a zone, which no other has
 	servers []string          // that the cluster has
-	alone   bool              // there is the server that is no child of a cluster
+	alone   string            // the server that is no child of a cluster; "": there is none
+	alones  int               // how many of those there were: no name is used twice
 	volume  bool              // it has one
 	hurt    map[string]bool   // servers that do not answer
 }
@@ -91,20 +92,23 @@ func (a *fleetLife) turn() {
 
 // server makes the server that is no child of the cluster, or has it be another one, or removes it.
 func (a *fleetLife) server() {
-	if a.alone && a.IntN(3) == 0 {
-		a.alone = false
-		a.step("delete Bind9Instance a/alone", "")
+	if a.alone != "" && a.IntN(3) == 0 {
+		a.step("delete Bind9Instance "+a.alone, "")
+		a.alone = ""
 		return
 	}
-	a.alone = true
+	if a.alone == "" {
+		a.alones++
+		a.alone = "a/alone-" + strconv.Itoa(a.alones)
+	}
 	more := "replicas: " + strconv.Itoa(1+a.IntN(2))
 	if a.volume {
 		more = "storage: {storageType: persistentVolumeClaim}"
 	}
 	a.step("apply", fmt.Sprintf(`apiVersion: bindy.firestoned.io/v1beta1
 kind: Bind9Instance
-metadata: {name: alone, namespace: a, labels: {more: "true"}}
-spec: {clusterRef: %s, role: %s, %s}`, a.choose([]string{"dns", "dns", "other"}), a.choose([]string{"Primary", "Secondary"}), more))
+metadata: {name: %s, namespace: a, labels: {more: "true"}}
+spec: {clusterRef: %s, role: %s, %s}`, a.alone[2:], a.choose([]string{"dns", "dns", "other"}), a.choose([]string{"Primary", "Secondary"}), more))
 }
 
 // newZone makes a zone of a domain that has none.
@@ -184,8 +188,8 @@ func (a *fleetLife) key() {
 // spoil has something happen to a pod.
 func (a *fleetLife) spoil() {
 	server := a.choose(a.servers)
-	if a.alone && a.IntN(3) == 0 {
-		server = "a/alone"
+	if a.alone != "" && a.IntN(3) == 0 {
+		server = a.alone
 	}
 	a.step("wait "+a.choose([]string{"0s", "20s"}), "") // it may have begun
 	if a.hurt[server] {
@@ -213,8 +217,8 @@ func (a *fleetLife) deleteAll() {
 		a.step("wait "+a.choose(pauses), "")
 	}
 	a.dropAll(&a.zones, "DNSZone")
-	if a.alone {
-		a.step("delete Bind9Instance a/alone", "")
+	if a.alone != "" {
+		a.step("delete Bind9Instance "+a.alone, "")
 	}
 	a.step("delete Bind9Cluster a/dns", "")
 	a.step("delete Bind9Cluster a/other", "")
