@@ -16,18 +16,18 @@ import (
 // hears looks at what an object's status says at this moment: a server has what is said to be there, or had it since
 // the object says what it says now, and nobody has looked since. mu is held.
 func (w *witness) hears(r ref, object *unstructured.Unstructured) {
-	set, says := w.said(r, object)
+	since := later(w.born[r].at, w.now().Add(-auditAfter))
+	set, says := w.said(r, object, since)
 	if !says || len(set.Data) == 0 {
 		return
 	}
-	since := later(w.born[r].at, w.now().Add(-auditAfter))
 	if !w.anyHas(set, since) {
 		w.notef("%s is said to be served, and no server has, or had, %s %q since it is wanted", r, set.Key(), set.Data)
 	}
 }
 
-// said returns what an object's status says that a server has, as the object is now.
-func (w *witness) said(r ref, object *unstructured.Unstructured) (set rr.Set, says bool) {
+// said returns what an object's status says that a server has, or had since then, as the object is now.
+func (w *witness) said(r ref, object *unstructured.Unstructured, since time.Time) (set rr.Set, says bool) {
 	if succeeded(r, object) {
 		kind, _, _ := unstructured.NestedString(object.Object, "status", "lastOperation", "type")
 		set, there := w.wishes.overlaid[r]
@@ -35,7 +35,7 @@ func (w *witness) said(r ref, object *unstructured.Unstructured) (set rr.Set, sa
 	}
 	claim, there := w.wishes.claims[r]
 	if !there || claim.Invalid != nil || claim.Where.Name.IsZero() || !readyNow(object) ||
-		w.wishes.answeredByOperators(claim.ID) {
+		w.wishes.answeredByOperators(claim.ID, since) {
 		return rr.Set{}, false
 	}
 	return rr.NewSet(rr.Key{Name: claim.Where.Name, Type: claim.Type}, 0, claim.Data...), true

@@ -32,7 +32,8 @@ type wishes struct {
 	overlay  *want // of Gardener's DNSRecords
 	claims   map[ref]zone.Claim
 	overlaid map[ref]rr.Set
-	values   map[value]bool // that an object ever asked for
+	values   map[value]bool        // that an object ever asked for
+	left     map[zone.ID]time.Time // when Zones were last seen at the operators' own name servers
 }
 
 func newWishes() wishes {
@@ -42,6 +43,7 @@ func newWishes() wishes {
 		backends: map[string]*zonefold.Backend{}, hosts: map[string]string{}, wants: map[string]*want{},
 		overlay: newWant(dnsname.Name{}, time.Time{}),
 		claims:  map[ref]zone.Claim{}, overlaid: map[ref]rr.Set{}, values: map[value]bool{},
+		left: map[zone.ID]time.Time{},
 	}
 }
 
@@ -76,6 +78,11 @@ const (
 func (w *wishes) take(r ref, object *unstructured.Unstructured, now time.Time) (about int, known bool) {
 	there := object != nil && !ending(object)
 	about = aboutPlaces
+	for id := range w.names {
+		if w.isOwn(id) {
+			w.left[id] = now // not before
+		}
+	}
 	switch r.kind.Kind + "." + r.kind.Group {
 	case "Zone.kubi.zone":
 		id := kubizonedialect.ZoneID(r.Namespace, r.Name)
@@ -232,12 +239,18 @@ func (w *wishes) isAt(id zone.ID, backend string) bool {
 	return len(refs) == 0 && w.backends[backend].Spec.Default || slices.Contains(refs, backend)
 }
 
-// answeredByOperators reports whether the operators' own name servers have the record of a claim. They are asked for
-// what they have.
-func (w *wishes) answeredByOperators(claim zone.ID) bool {
+// answeredByOperators reports whether the operators' own name servers have the record of a claim, or had it since then.
+// They are asked for what they have.
+func (w *wishes) answeredByOperators(claim zone.ID, since time.Time) bool {
 	verdict, _ := w.world.Verdict(claim)
+	left, did := w.left[verdict.Zone]
+	return w.isOwn(verdict.Zone) || did && !left.Before(since)
+}
+
+// isOwn reports whether a Zone is at the operators' own name servers.
+func (w *wishes) isOwn(id zone.ID) bool {
 	for name, b := range w.backends {
-		if b.Spec.Embedded != nil && w.isAt(verdict.Zone, name) {
+		if b.Spec.Embedded != nil && w.isAt(id, name) {
 			return true
 		}
 	}
