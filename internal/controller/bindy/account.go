@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
-	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
@@ -172,9 +171,7 @@ func (b *Controller) reconcileBinding(ctx context.Context, key client.ObjectKey)
 	if slices.Equal(subjects, binding.Subjects) {
 		return 0, nil
 	}
-	_, err := b.objects.Patch(ctx, objects.Patch{
-		Of: &binding, Exactly: true, What: "subjects", Fields: map[string]any{"subjects": subjects},
-	})
+	_, err := b.objects.Change(ctx, &binding, "subjects", subjects)
 	return 0, client.IgnoreNotFound(err)
 }
 

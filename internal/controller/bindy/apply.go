@@ -165,7 +165,7 @@ func (a *applier) read(ctx context.Context, w wanted) (client.Object, error) {
 		if err != nil {
 			return nil, err
 		}
-		if object != nil && objects.Version(object) >= a.last(w.id).version {
+		if object != nil && a.objects.Behind(object) == nil {
 			return object, nil
 		}
 	}
@@ -238,12 +238,6 @@ func (a *applier) last(id objectID) applied {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.applied[id]
-}
-
-// lags reports whether an object from the cache is one from before our last write.
-func (a *applier) lags(o client.Object) bool {
-	gvk, err := a.objects.Client.GroupVersionKindFor(o)
-	return err != nil || objects.Version(o) < a.last(objectID{gvk.GroupKind(), client.ObjectKeyFromObject(o)}).version
 }
 
 func (a *applier) forget(id objectID) {

@@ -51,7 +51,7 @@ func (b *Controller) reportInstance(ctx context.Context, i *v1beta1.Bind9Instanc
 	if b.zones != nil && (v.plan != nil || v.kept) {
 		status.Zones, status.ZonesCount = v.zones, int32(len(v.zones))
 	}
-	v.lags = b.lags(&live)
+	v.lags = b.objects.Behind(&live) != nil
 	w := workloadOf(i, v, &live)
 	if w.held != "" && w.exists { // the pods are still of what was observed before
 		status.ObservedGeneration, status.ObservedParentGeneration = i.Status.ObservedGeneration,

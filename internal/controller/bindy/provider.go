@@ -249,7 +249,7 @@ func (b *Controller) reportProvider(ctx context.Context, p *v1beta1.ClusterBind9
 		for _, name := range c.Status.Instances {
 			status.Instances = append(status.Instances, c.Namespace+"/"+name)
 		}
-		if b.lags(c) || !isReady(c, c.Status.Conditions) {
+		if b.objects.Behind(c) != nil || !isReady(c, c.Status.Conditions) {
 			unready = append(unready, c.Namespace+"/"+c.Name)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -193,14 +194,14 @@ func (b *Controller) build(p part) (ctrlcontroller.Controller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making the controller of %s: %w", gvk.Kind, err)
 	}
-	sources := []source.Source{source.Kind(b.Cache, p.kind, &handler.EnqueueRequestForObject{}, changed())}
+	sources := []source.Source{source.Kind(b.Cache, p.kind, &handler.EnqueueRequestForObject{}, b.changed())}
 	for _, child := range p.owns {
 		wakesOwner := handler.EnqueueRequestForOwner(b.Client.Scheme(), b.Client.RESTMapper(), p.kind,
 			handler.OnlyControllerOwner())
-		sources = append(sources, source.Kind(b.Cache, child, wakesOwner, changed()))
+		sources = append(sources, source.Kind(b.Cache, child, wakesOwner, b.changed()))
 	}
 	for _, w := range p.watches {
-		sources = append(sources, source.Kind(b.Cache, w.object, handler.EnqueueRequestsFromMapFunc(w.requests), changed()))
+		sources = append(sources, source.Kind(b.Cache, w.object, handler.EnqueueRequestsFromMapFunc(w.requests), b.changed()))
 	}
 	if b.zones != nil && gvk.Kind == v1beta1.KindInstance {
 		sources = append(sources, source.Func(b.zones.wakes))
@@ -222,8 +223,15 @@ func (w watch) requests(ctx context.Context, o client.Object) []reconcile.Reques
 	return out
 }
 
-// changed keeps out what a cache repeats.
-func changed() predicate.Predicate { return predicate.ResourceVersionChangedPredicate{} }
+// changed keeps out what a cache repeats. Who writes hears of everything first.
+func (b *Controller) changed() predicate.Predicate {
+	differs := predicate.ResourceVersionChangedPredicate{}
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { b.objects.Saw(e.Object); return true },
+		UpdateFunc: func(e event.UpdateEvent) bool { b.objects.Saw(e.ObjectNew); return differs.Update(e) },
+		DeleteFunc: func(e event.DeleteEvent) bool { b.objects.Forget(e.Object); return true },
+	}
+}
 
 // How long after a failure that no event may end we look again: a conflict ends with the next version of the object;
 // what belongs to somebody else may not be watched; a kind that is new is known soon; what the API server refuses stays

@@ -2,50 +2,25 @@ package bindy
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
-	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
-// writeStatus patches the status of an object when it says something else than before. Both are values of the same type
-// of status; conditions keep their transition times in the new one already (see controller.Conditions).
+// writeStatus writes the status of an object when it says something else than before. Both are values of the same type
+// of status; conditions keep their transition times in the new one already (see controller.Conditions). The object is
+// then of the version that was written.
 func (b *Controller) writeStatus(ctx context.Context, object client.Object, before, after any) error {
-	if equality.Semantic.DeepEqual(before, after) {
-		return nil
-	}
-	gvk, err := b.Client.GroupVersionKindFor(object)
-	if err != nil {
-		return fmt.Errorf("finding the kind of %T: %w", object, err)
-	}
-	what := dialect.Describe(gvk.Kind, client.ObjectKeyFromObject(object))
-	status, err := patchOf(before, after)
-	if err != nil {
-		return fmt.Errorf("encoding the status of %s: %w", what, err)
-	}
-	text, err := json.Marshal(status)
-	if err != nil {
-		return fmt.Errorf("encoding the status of %s: %w", what, err)
-	}
-	id := statusOf(gvk, client.ObjectKeyFromObject(object))
-	last := b.last(id)
-	if last.uid == object.GetUID() && last.version > objects.Version(object) && last.hash == string(text) {
-		return nil // it is written, and the cache does not have it yet
-	}
-	got, err := b.objects.Patch(ctx, objects.Patch{Of: object, Status: status})
+	got, err := b.objects.ChangeStatus(ctx, object, before, after)
 	if err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	b.remember(id, applied{hash: string(text), uid: object.GetUID(), version: objects.Version(got)})
+	object.SetResourceVersion(got.GetResourceVersion())
 	return nil
 }
 
@@ -55,48 +30,17 @@ func (b *Controller) latest(ctx context.Context, key client.ObjectKey, object cl
 	if err := b.Client.Get(ctx, key, object); err != nil {
 		return err
 	}
-	gvk, err := b.Client.GroupVersionKindFor(object)
-	if err != nil {
-		return fmt.Errorf("finding the kind of %T: %w", object, err)
-	}
-	if last := b.last(statusOf(gvk, key)); last.uid != object.GetUID() || last.version <= objects.Version(object) {
+	if b.objects.Behind(object) == nil {
 		return nil
 	}
 	return b.Live.Get(ctx, key, object)
 }
 
-// statusOf identifies a status among what was written; no object has such a name.
-func statusOf(gvk schema.GroupVersionKind, key client.ObjectKey) objectID {
-	key.Name += "/status"
-	return objectID{gvk.GroupKind(), key}
-}
-
 // gone forgets what was written about an object that is not there any more.
 func (b *Controller) gone(kind string, key client.ObjectKey) {
-	gvk := v1beta1.GroupVersion.WithKind(kind)
-	b.forget(statusOf(gvk, key))
-	b.forget(objectID{gvk.GroupKind(), key})
+	b.forget(objectID{v1beta1.GroupVersion.WithKind(kind).GroupKind(), key})
 	b.keys.forget(key)
 	b.sidecars.forget(key, nil)
-}
-
-// patchOf is a merge patch that makes one status of another: whatever the cache lacks, lists and objects become the new
-// ones.
-func patchOf(before, after any) (map[string]any, error) {
-	was, err := objects.Fields(before)
-	if err != nil {
-		return nil, err
-	}
-	is, err := objects.Fields(after)
-	if err != nil {
-		return nil, err
-	}
-	for k := range was {
-		if _, ok := is[k]; !ok {
-			is[k] = nil
-		}
-	}
-	return is, nil
 }
 
 // withFinalizer puts a finalizer on an object that has it not yet. The object has it then.
