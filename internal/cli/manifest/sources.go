@@ -14,9 +14,9 @@ import (
 // sourceKinds are the kinds of objects that ask for names by what they are there for, and those that say at which
 // addresses. All but DNSEndpoint are others' to judge.
 func sourceKinds() []kind {
-	of := func(apiVersion, name string, cluster bool, make func() kubernetesObject) kind {
+	of := func(apiVersion, name string, cluster bool, empty func() kubernetesObject) kind {
 		k := newKind(apiVersion, name, cluster, func(text []byte, o *Object) (metav1.Object, []error, error) {
-			v := make()
+			v := empty()
 			err := kjson.UnmarshalCaseSensitivePreserveInts(text, v)
 			if err == nil {
 				o.Source = v
@@ -34,7 +34,7 @@ func sourceKinds() []kind {
 		of(externaldns.GroupVersion.String(), "DNSEndpoint", false,
 			func() kubernetesObject { return &externaldns.DNSEndpoint{} }),
 	}
-	for name, make := range map[string]func() kubernetesObject{
+	for name, empty := range map[string]func() kubernetesObject{
 		"Gateway":     func() kubernetesObject { return &gatewayv1.Gateway{} },
 		"ListenerSet": func() kubernetesObject { return &gatewayv1.ListenerSet{} },
 		"HTTPRoute":   func() kubernetesObject { return &gatewayv1.HTTPRoute{} },
@@ -44,7 +44,7 @@ func sourceKinds() []kind {
 		"UDPRoute":    func() kubernetesObject { return &gatewayv1.UDPRoute{} },
 	} {
 		for _, version := range []string{"v1", "v1beta1", "v1alpha3", "v1alpha2"} { // with the same fields
-			out = append(out, of(gatewayv1.GroupName+"/"+version, name, false, make))
+			out = append(out, of(gatewayv1.GroupName+"/"+version, name, false, empty))
 		}
 	}
 	return out

@@ -39,8 +39,8 @@ func (w *writes) begin(uid types.UID) {
 	if w.of == nil {
 		w.of, w.after = map[types.UID]write{}, map[types.UID][]func(){}
 	}
-	if uid != "" { // else it may not exist yet
-		w.of[uid] = w.of[uid]
+	if _, known := w.of[uid]; !known && uid != "" { // else it may not exist yet
+		w.of[uid] = write{}
 	}
 }
 

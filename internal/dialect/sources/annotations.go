@@ -11,22 +11,48 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Prefix begins the names of external-dns' annotations.
-const Prefix = "external-dns.alpha.kubernetes.io/"
-
-// Annotations that are read.
+// Prefix begins the names of external-dns' annotations since its release 0.22, and OldPrefix before. Both are read; of
+// two that say the same the former counts.
 const (
-	hostnameKey         = Prefix + "hostname"                // names, separated by commas
-	internalHostnameKey = Prefix + "internal-hostname"       // of a Service: names for its cluster IP
-	targetKey           = Prefix + "target"                  // addresses or names, in the place of those of the status
-	ttlKey              = Prefix + "ttl"                     // seconds, or a duration such as 5m
-	controllerKey       = Prefix + "controller"              // who is to look after the object
-	accessKey           = Prefix + "access"                  // of a Service on ports of nodes: public or private
-	endpointsTypeKey    = Prefix + "endpoints-type"          // of a headless Service: NodeExternalIP or HostIP
-	ingressSourceKey    = Prefix + "ingress-hostname-source" // see definedHosts
-	gatewaySourceKey    = Prefix + "gateway-hostname-source" // likewise, of routes
-	ingressClassKey     = "kubernetes.io/ingress.class"      // older than spec.ingressClassName
+	Prefix    = "external-dns.kubernetes.io/"
+	OldPrefix = "external-dns.alpha.kubernetes.io/"
 )
+
+// Annotations that are read, after the prefix.
+const (
+	hostnameKey         = "hostname"                // names, separated by commas
+	internalHostnameKey = "internal-hostname"       // of a Service: names for its cluster IP
+	targetKey           = "target"                  // addresses or names, in the place of those of the status
+	ttlKey              = "ttl"                     // seconds, or a duration such as 5m
+	controllerKey       = "controller"              // who is to look after the object
+	accessKey           = "access"                  // of a Service on ports of nodes: public or private
+	endpointsTypeKey    = "endpoints-type"          // of a headless Service: NodeExternalIP or HostIP
+	ingressSourceKey    = "ingress-hostname-source" // see definedHosts
+	gatewaySourceKey    = "gateway-hostname-source" // likewise, of routes
+)
+
+// ingressClassKey is older than spec.ingressClassName.
+const ingressClassKey = "kubernetes.io/ingress.class"
+
+// annotated returns what an object says in an annotation.
+func annotated(o metav1.Object, key string) (value string, said bool) {
+	if value, said = o.GetAnnotations()[Prefix+key]; !said {
+		value, said = o.GetAnnotations()[OldPrefix+key]
+	}
+	return value, said
+}
+
+// wordsOf returns the words of an annotation.
+func wordsOf(o metav1.Object, key string) []string {
+	value, _ := annotated(o, key)
+	return words(value)
+}
+
+// others reports whether an object is for somebody else to look after.
+func others(o metav1.Object) bool {
+	by, said := annotated(o, controllerKey)
+	return said && by != ourController
+}
 
 // Values of annotations.
 const (
@@ -55,11 +81,11 @@ func words(text string) []string {
 }
 
 // targetsOf returns the targets that an object says itself.
-func targetsOf(o metav1.Object) []string { return words(o.GetAnnotations()[targetKey]) }
+func targetsOf(o metav1.Object) []string { return wordsOf(o, targetKey) }
 
 // ttlOf reads the TTL of an object; nil is that of the zone.
 func ttlOf(o metav1.Object, w *Wish) *uint32 {
-	text, is := o.GetAnnotations()[ttlKey]
+	text, is := annotated(o, ttlKey)
 	if !is {
 		return nil
 	}
@@ -69,7 +95,7 @@ func ttlOf(o metav1.Object, w *Wish) *uint32 {
 	}
 	if err != nil || seconds < 1 || seconds > math.MaxInt32 {
 		w.note(InvalidAnnotation, "has the annotation %s with the value %q, which is no time from 1 to %d seconds, so the "+
-			"TTL is that of the zone; correct it", ttlKey, text, math.MaxInt32)
+			"TTL is that of the zone; correct it", Prefix+ttlKey, text, math.MaxInt32)
 		return nil
 	}
 	ttl := uint32(seconds)
@@ -81,6 +107,9 @@ func unheld(o metav1.Object, w *Wish) {
 	var found []string
 	for name := range maps.Keys(o.GetAnnotations()) {
 		rest, is := strings.CutPrefix(name, Prefix)
+		if !is {
+			rest, is = strings.CutPrefix(name, OldPrefix)
+		}
 		if is && slices.ContainsFunc(foreign(), func(p string) bool { return strings.HasPrefix(rest, p) }) {
 			found = append(found, name)
 		}

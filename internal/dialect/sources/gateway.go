@@ -49,7 +49,7 @@ func (v *Inventory) parent(ref gatewayv1.ParentReference, namespace string) *par
 // listenerSet returns a ListenerSet as a parent.
 func (v *Inventory) listenerSet(at key) *parent {
 	set := v.listenerSets[at]
-	if set == nil || !selects(v.Annotations, set.Annotations) || hasOther(set) {
+	if set == nil || !selects(v.Annotations, set.Annotations) || others(set) {
 		return nil
 	}
 	g := v.gateways[key{string(value(set.Spec.ParentRef.Namespace, gatewayv1.Namespace(set.Namespace))),
@@ -70,11 +70,6 @@ func (v *Inventory) listenerSet(at key) *parent {
 		p.listeners = append(p.listeners, listener{gatewayv1.Listener(l), accepted})
 	}
 	return p
-}
-
-func hasOther(o metav1.Object) bool {
-	by, said := o.GetAnnotations()[controllerKey]
-	return said && by != ourController
 }
 
 // at returns the addresses of a Gateway.
@@ -119,7 +114,7 @@ func (v *Inventory) gateway(g *gatewayv1.Gateway, w *Wish) {
 		return
 	}
 	ttl := ttlOf(g, w)
-	for _, host := range words(g.Annotations[hostnameKey]) {
+	for _, host := range wordsOf(g, hostnameKey) {
 		w.ask(origin{host: host}, v.at(g), ttl)
 	}
 }

@@ -10,7 +10,7 @@ func (v *Inventory) ingress(in *networkingv1.Ingress, w *Wish) {
 	if !v.takesIngressClass(in) {
 		return
 	}
-	var defined, annotated []string
+	var defined, said []string
 	if !v.IgnoreRules {
 		for _, rule := range in.Spec.Rules {
 			defined = append(defined, rule.Host)
@@ -22,21 +22,21 @@ func (v *Inventory) ingress(in *networkingv1.Ingress, w *Wish) {
 		}
 	}
 	if !v.IgnoreHostnames {
-		annotated = words(in.Annotations[hostnameKey])
+		said = wordsOf(in, hostnameKey)
 	}
-	if only, said := in.Annotations[ingressSourceKey]; said {
+	if only, limited := annotated(in, ingressSourceKey); limited {
 		switch strings.ToLower(only) {
 		case definedHosts:
-			annotated = nil
+			said = nil
 		case annotatedHosts:
 			defined = nil
 		default:
 			w.note(InvalidAnnotation, "has the annotation %s with the value %q, so none of its names counts; say %s or %s",
-				ingressSourceKey, only, definedHosts, annotatedHosts)
-			defined, annotated = nil, nil
+				Prefix+ingressSourceKey, only, definedHosts, annotatedHosts)
+			defined, said = nil, nil
 		}
 	}
-	names := append(filled(defined), annotated...)
+	names := append(filled(defined), said...)
 	if v.Combine || len(names) == 0 {
 		names = append(names, v.Template.names(in, KindOf(in), w)...)
 	}

@@ -83,5 +83,5 @@ func Unaddressed(id zone.ID, name string) zone.Verdict {
 	at, _ := dnsname.Parse(name + ".") // one that cannot be read has no name
 	return zone.Verdict{Reason: AddressLost, Name: at, Message: fmt.Sprintf(
 		"%s asks for %s and has no address for it yet: its status, or that of its Gateway, says none, or nobody has "+
-			"accepted it; wait for that, or say one with the annotation %s.", id, name, targetKey)}
+			"accepted it; wait for that, or say one with the annotation %s.", id, name, Prefix+targetKey)}
 }

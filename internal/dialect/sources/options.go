@@ -36,19 +36,13 @@ type Options struct {
 
 // takes reports whether an object counts.
 func (o *Options) takes(m metav1.Object) bool {
-	if by, said := m.GetAnnotations()[controllerKey]; said && by != ourController {
-		return false
-	}
-	return (o.Namespace == "" || m.GetNamespace() == "" || o.Namespace == m.GetNamespace()) &&
+	return !others(m) && (o.Namespace == "" || m.GetNamespace() == "" || o.Namespace == m.GetNamespace()) &&
 		selects(o.Labels, m.GetLabels()) && selects(o.Annotations, m.GetAnnotations())
 }
 
 // takesGateway reports whether routes of a Gateway count.
 func (o *Options) takesGateway(m metav1.Object) bool {
-	if by, said := m.GetAnnotations()[controllerKey]; said && by != ourController {
-		return false
-	}
-	return (o.GatewayName == "" || o.GatewayName == m.GetName()) &&
+	return !others(m) && (o.GatewayName == "" || o.GatewayName == m.GetName()) &&
 		(o.GatewayNamespace == "" || o.GatewayNamespace == m.GetNamespace()) && selects(o.GatewayLabels, m.GetLabels())
 }
 

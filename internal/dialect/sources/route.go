@@ -87,15 +87,14 @@ func (v *Inventory) routeNames(r *route, w *Wish) []string {
 	for _, name := range r.hostnames {
 		names = append(names, string(name))
 	}
-	annotated := words(r.GetAnnotations()[hostnameKey])
+	said := wordsOf(r, hostnameKey)
 	if v.IgnoreHostnames {
-		annotated = nil
+		said = nil
 	}
-	switch only := r.GetAnnotations()[gatewaySourceKey]; strings.ToLower(only) {
+	switch only, _ := annotated(r, gatewaySourceKey); strings.ToLower(only) {
 	case annotatedHosts:
-		return annotated
+		return said
 	case definedHosts:
-		annotated = nil
 		if v.Combine || len(names) == 0 {
 			names = append(names, v.Template.names(r.whole, KindOf(r.Object), w)...)
 		}
@@ -103,9 +102,9 @@ func (v *Inventory) routeNames(r *route, w *Wish) []string {
 	case "":
 	default:
 		w.note(InvalidAnnotation, "has the annotation %s with the value %q, which means nothing; say %s or %s",
-			gatewaySourceKey, only, definedHosts, annotatedHosts)
+			Prefix+gatewaySourceKey, only, definedHosts, annotatedHosts)
 	}
-	names = append(names, annotated...)
+	names = append(names, said...)
 	if v.Combine || len(names) == 0 {
 		names = append(names, v.Template.names(r.whole, KindOf(r.Object), w)...)
 	}

@@ -26,7 +26,7 @@ func (v *Inventory) service(s *corev1.Service, w *Wish) {
 	ttl := ttlOf(s, w)
 	var names, internal []string
 	if !v.IgnoreHostnames {
-		names, internal = words(s.Annotations[hostnameKey]), words(s.Annotations[internalHostnameKey])
+		names, internal = wordsOf(s, hostnameKey), wordsOf(s, internalHostnameKey)
 	}
 	if v.Combine || len(names)+len(internal) == 0 {
 		names = append(names, v.Template.names(s, KindOf(s), w)...)
@@ -113,12 +113,11 @@ func (v *Inventory) nodeTargets(s *corev1.Service) []string {
 			external, internal, six = append(external, e...), append(internal, i...), append(six, s...)
 		}
 	}
-	if v.InternalIPv6 && len(external) > 0 {
-		external = append(external, six...)
-	}
-	switch access := s.Annotations[accessKey]; {
+	switch access, _ := annotated(s, accessKey); {
 	case access == "private", access != "public" && len(external) == 0:
 		return internal
+	case v.InternalIPv6:
+		return append(external, six...)
 	}
 	return external
 }
@@ -199,7 +198,7 @@ func (v *Inventory) headless(s *corev1.Service, w *Wish, host string, ttl *uint3
 }
 
 func (v *Inventory) podTargets(s *corev1.Service, e *discoveryv1.Endpoint) []string {
-	how := s.Annotations[endpointsTypeKey]
+	how, _ := annotated(s, endpointsTypeKey)
 	if how != nodeExternalIP && how != hostIP && !v.PublishHostIP {
 		return e.Addresses[:min(len(e.Addresses), 1)]
 	}

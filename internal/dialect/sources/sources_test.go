@@ -117,7 +117,7 @@ func TestWhatObjectsAskFor(t *testing.T) {
 		{name: "and one alias only", objects: `
 			{kind: Service, metadata: {name: s, annotations: {hostname: a.example.org, target: "x.example.net,y.example.net"}}}`,
 			want: `Service a/s: InvalidData: Service a/s has 2 names as targets of a.example.org., and a name is an alias of ` +
-				`one other only (RFC 1034 §3.6.2); say one with the annotation external-dns.alpha.kubernetes.io/target.`},
+				`one other only (RFC 1034 §3.6.2); say one with the annotation external-dns.kubernetes.io/target.`},
 		{name: "what is no name is refused", objects: `
 			{kind: Ingress, metadata: {name: i, annotations: {target: 192.0.2.1}}, spec: {rules: [{host: a..example.org}]}}`,
 			want: `Ingress a/i: InvalidName: Ingress a/i asks for "a..example.org", which is no domain name: ` +
@@ -128,9 +128,9 @@ func TestWhatObjectsAskFor(t *testing.T) {
 			want: `
 			Service a/s: a.example.org. A 192.0.2.1
 			UnsupportedAnnotation: Service a/s has annotations with which nothing is done, because they ask a provider for ` +
-				`what records do not say: external-dns.alpha.kubernetes.io/aws-weight, ` +
-				`external-dns.alpha.kubernetes.io/set-identifier; remove them.
-			InvalidAnnotation: Service a/s has the annotation external-dns.alpha.kubernetes.io/ttl with the value "soon", ` +
+				`what records do not say: external-dns.kubernetes.io/aws-weight, ` +
+				`external-dns.kubernetes.io/set-identifier; remove them.
+			InvalidAnnotation: Service a/s has the annotation external-dns.kubernetes.io/ttl with the value "soon", ` +
 				`which is no time from 1 to 2147483647 seconds, so the TTL is that of the zone; correct it.`},
 		{name: "a Service on ports of nodes, with SRV records", objects: node + `
 ---

@@ -1,7 +1,6 @@
 package sources
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -165,7 +164,7 @@ func (w *Wish) claim(host string, e Endpoint) zone.Claim {
 	if out.Data = unique(out.Data); e.Type == rr.TypeCNAME && len(out.Data) > 1 {
 		out.Invalid = &zone.Refusal{Reason: zone.InvalidData, Message: fmt.Sprintf(
 			"%s has %d names as targets of %s, and a name is an alias of one other only (RFC 1034 §3.6.2); "+
-				"say one with the annotation %s.", w.ID, len(out.Data), name, targetKey)}
+				"say one with the annotation %s.", w.ID, len(out.Data), name, Prefix+targetKey)}
 	}
 	return out
 }
@@ -181,9 +180,4 @@ func rdata(t rr.Type, target string) string {
 		}
 	}
 	return target
-}
-
-// byName orders objects.
-func byName[T metav1.Object](a, b T) int {
-	return cmp.Or(strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))
 }

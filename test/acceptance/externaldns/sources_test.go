@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/external-dns/endpoint"
 	"sigs.k8s.io/external-dns/source"
 	"sigs.k8s.io/external-dns/source/template"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gateway "sigs.k8s.io/gateway-api/pkg/client/clientset/versioned"
 	gatewayfake "sigs.k8s.io/gateway-api/pkg/client/clientset/versioned/fake"
 
@@ -32,6 +33,27 @@ type clients struct {
 
 func (c clients) KubeClient() (kubernetes.Interface, error) { return c.kube, nil }
 func (c clients) GatewayClient() (gateway.Interface, error) { return c.gateway, nil }
+
+// gateways has the objects of the Gateway API. A fake cluster does not know the plural of Gateway by itself.
+func gateways(t *testing.T, a *author) gateway.Interface {
+	c := gatewayfake.NewSimpleClientset()
+	api, options := c.GatewayV1(), metav1.CreateOptions{}
+	for _, o := range a.routes {
+		var err error
+		switch o := o.(type) {
+		case *gatewayv1.Gateway:
+			_, err = api.Gateways(o.Namespace).Create(t.Context(), o, options)
+		case *gatewayv1.ListenerSet:
+			_, err = api.ListenerSets(o.Namespace).Create(t.Context(), o, options)
+		case *gatewayv1.HTTPRoute:
+			_, err = api.HTTPRoutes(o.Namespace).Create(t.Context(), o, options)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
 
 // configure has both of us choose the same.
 func configure(t *testing.T, a *author) (*source.Config, sources.Options) {
@@ -66,7 +88,7 @@ func configure(t *testing.T, a *author) (*source.Config, sources.Options) {
 	}
 	if a.some(3) {
 		text := a.one("{{.Name}}.{{.Namespace}}.example.com",
-			`{{if eq .Kind "Service"}}svc{{end}}{{.Name}}.example.com.,x.{{.Namespace}}.example.com`)
+			`{{if eq .Kind "Service"}}svc{{end}}{{.Name}}.{{.Namespace}}.example.com.,x.{{.Name}}.{{.Namespace}}.example.com`)
 		combine := a.some(2)
 		engine, err := template.NewEngine([]string{text}, nil, nil, combine)
 		if err != nil {
@@ -109,8 +131,7 @@ func TestObjectsAskForWhatExternalDNSMakesOfThem(t *testing.T) {
 					k.write(a, i)
 				}
 				c, o := configure(t, a)
-				theirs, err := k.open(t.Context(), clients{kube: fake.NewClientset(a.objects...),
-					gateway: gatewayfake.NewSimpleClientset(a.routes...)}, c)
+				theirs, err := k.open(t.Context(), clients{kube: fake.NewClientset(a.objects...), gateway: gateways(t, a)}, c)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -221,7 +221,7 @@ func (a *author) listener(i, l int) gatewayv1.Listener {
 		Port:     gatewayv1.PortNumber(80 + a.IntN(2)),
 		Protocol: gatewayv1.ProtocolType(a.one("HTTP", "HTTPS", "HTTP", "TLS", "TCP"))}
 	if host := gatewayv1.Hostname(a.one("", fmt.Sprintf("*.w%d.example.org", i), fmt.Sprintf("r0.w%d.example.org", i),
-		"*.example.org")); host != "" {
+		fmt.Sprintf("*.r0.w%d.example.org", i))); host != "" {
 		out.Hostname = &host
 	}
 	if a.some(2) {
