@@ -131,11 +131,17 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	snapshot, wait := s.content, s.flushed.Add(s.pause).Sub(k.Clock.Now())
 	overdue := k.Clock.Now().Sub(s.changed) > grace/2
 	foreign := s.foreign || !s.looked && z.Status.Slices > 0
+	pause := s.unminted.Add(grace / 2).Sub(k.Clock.Now())
 	k.mu.Unlock()
 	content := backend.Content{Sets: snapshot.Sets, SOA: snapshot.SOA, Hash: snapshot.Hash}.ID()
 	switch {
+	case out.Label.ID != content && overdue && pause > 0:
+		return nil, &controller.Later{After: pause}
 	case out.Label.ID != content && overdue:
 		if err := k.Deliveries.Mint(ctx, id); err != nil {
+			k.mu.Lock()
+			s.unminted = k.Clock.Now()
+			k.mu.Unlock()
 			return nil, err
 		}
 		return nil, &controller.Later{}

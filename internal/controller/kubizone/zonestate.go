@@ -12,18 +12,21 @@ import (
 // Controller.mu, except for the ledger.
 type zoneState struct {
 	content zone.Snapshot
-	parts   *division         // nil: not divided
-	changed time.Time         // when content last changed
-	flushed time.Time         // when content was last written to the cluster
-	pause   time.Duration     // until it may be written again
-	gone    map[rr.Key]bool   // keys that left the content since it was written
-	slices  map[string]uint64 // versions of the slices that we wrote or found
-	kept    int               // slices that the last written content is in
-	foreign bool              // somebody else wrote to a slice
-	torn    bool              // somebody else took something from a page of the journal
-	looked  bool              // the slices that an earlier run wrote have been compared
-	held    []controller.Delivered
-	holding bool // held is what we wrote last, the cache may lag behind
+	parts   *division     // nil: not divided
+	changed time.Time     // when content last changed
+	flushed time.Time     // when content was last written to the cluster
+	pause   time.Duration // until it may be written again
+	// unminted is when no serial could be had for the content last: who tries writes a ceiling, and each write of one has
+	// the status be looked at again.
+	unminted time.Time
+	gone     map[rr.Key]bool   // keys that left the content since it was written
+	slices   map[string]uint64 // versions of the slices that we wrote or found
+	kept     int               // slices that the last written content is in
+	foreign  bool              // somebody else wrote to a slice
+	torn     bool              // somebody else took something from a page of the journal
+	looked   bool              // the slices that an earlier run wrote have been compared
+	held     []controller.Delivered
+	holding  bool // held is what we wrote last, the cache may lag behind
 
 	ledger ledger
 }
