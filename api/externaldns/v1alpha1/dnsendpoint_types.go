@@ -6,7 +6,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
-// +kubebuilder:resource:path=dnsendpoints,singular=dnsendpoint
+// +kubebuilder:resource:path=dnsendpoints,singular=dnsendpoint,shortName=dnsep
+// +kubebuilder:metadata:annotations="helm.sh/resource-policy=keep"
 // +kubebuilder:metadata:annotations="api-approved.kubernetes.io=https://github.com/kubernetes-sigs/external-dns/pull/2007"
 type DNSEndpoint struct {
 	metav1.TypeMeta   `json:",inline"`
