@@ -26,6 +26,7 @@ type wire struct {
 	most  int // octets of answers on each connection; 0: any number
 	conns map[net.Conn]struct{}
 	cuts  int
+	ended bool // what was accepted and is not carried yet is not carried any more
 }
 
 func newWire(t testing.TB, to *replica) *wire {
@@ -47,7 +48,7 @@ func newWire(t testing.TB, to *replica) *wire {
 	})
 	t.Cleanup(func() {
 		l.Close()
-		w.cut()
+		w.end()
 		running.Wait()
 	})
 	return w
@@ -74,6 +75,14 @@ func (w *wire) cut() {
 	}
 }
 
+// end breaks all connections, and those that come.
+func (w *wire) end() {
+	w.mu.Lock()
+	w.ended = true
+	w.mu.Unlock()
+	w.cut()
+}
+
 // cutShort returns how many connections have carried as much as they may.
 func (w *wire) cutShort() int {
 	w.mu.Lock()
@@ -82,16 +91,9 @@ func (w *wire) cutShort() int {
 }
 
 func (w *wire) carry(near net.Conn) {
-	w.mu.Lock()
-	far, err := net.Dial("tcp", w.to.String())
-	most := w.most
-	w.conns[near] = struct{}{}
-	if err == nil {
-		w.conns[far] = struct{}{}
-	}
-	w.mu.Unlock()
 	defer near.Close()
-	if err != nil {
+	far, most := w.connect(near)
+	if far == nil {
 		return
 	}
 	go func() {
@@ -111,6 +113,22 @@ func (w *wire) carry(near net.Conn) {
 	if most > 0 && n == int64(most) {
 		w.cuts++
 	}
+}
+
+// connect connects what came to the other end, and returns how much the connection carries. It returns nil if the other
+// end is not there, or the wire has ended.
+func (w *wire) connect(near net.Conn) (far net.Conn, most int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		return nil, 0
+	}
+	far, err := net.Dial("tcp", w.to.String())
+	if err != nil {
+		return nil, 0
+	}
+	w.conns[near], w.conns[far] = struct{}{}, struct{}{}
+	return far, w.most
 }
 
 // many are changes that do not fit into one message.
