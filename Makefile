@@ -28,7 +28,7 @@ test: ## everything that must pass: what it needs, build, lint, verify, all test
 	go run ./hack/prerequisites
 	go run ./hack/cluster build
 	$(MAKE) build lint verify
-	go test -timeout 20m $(LONGEST) $$(go list ./... | grep -vE '/(test/(e2e|soak|scenario)|internal/backend)$$')
+	go test -timeout 40m $(LONGEST) $$(go list ./... | grep -vE '/(test/(e2e|soak|scenario)|internal/backend)$$')
 	go test -timeout 20m ./test/scenario # by itself: it kills API servers and waits for a minute at most
 	$(MAKE) e2e # by itself: it measures gaps of answers, which a busy machine has too
 	$(MAKE) soak SOAK=1m

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -24,6 +25,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/embedded/follow"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/backends"
+	"github.com/zonefold/zonefold/internal/controller/updates"
 )
 
 // everywhere runs in every replica, whether it leads or not.
@@ -43,6 +45,9 @@ type dnsServer struct {
 	mu     sync.Mutex
 	groups []string
 	leads  bool // and has everything
+
+	updates atomic.Pointer[updates.Updates] // nil: another replica carries updates out
+	leader  atomic.Pointer[leaderSource]    // where to ask who leads; nil: not yet
 }
 
 // streams are how replicas reach each other; the zero streams are TCP.
@@ -74,7 +79,7 @@ func serveDNS(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, 
 	}
 	d.Server, err = embedded.Serve(ctx, embedded.Options{
 		Listen: listen, Streams: from.streams.listen, Clock: backend.SystemClock{}, Log: from.log, Observer: counters,
-		Closed: true, Replicas: embedded.ReplicaOptions{Key: d.key},
+		Closed: true, Replicas: embedded.ReplicaOptions{Key: d.key}, Update: d.update,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("starting the name server: %w", err)
@@ -125,6 +130,7 @@ func addresses(text string) ([]netip.AddrPort, error) {
 // addTo has the manager keep the server's policies, follow the leader while another
 // replica leads, and close the server in the end.
 func (d *dnsServer) addTo(m ctrl.Manager, source backends.Source) error {
+	d.leader.Store(&leaderSource{m.GetAPIReader(), source.Namespace})
 	policies := &backends.Policies{Source: source, Set: d.set, Drop: d.DropPolicy}
 	closing := func(ctx context.Context) error {
 		<-ctx.Done()
@@ -209,6 +215,9 @@ func policyOf(s backends.EmbeddedSettings) embedded.Policy {
 	}
 	for _, n := range s.Notify {
 		p.Notify = append(p.Notify, embedded.Destination{Addr: n.Address, Key: keyOf(n.Key)})
+	}
+	for _, u := range s.Update {
+		p.Update = append(p.Update, embedded.Updater{Key: *keyOf(u.Key), For: u.Namespace})
 	}
 	return p
 }

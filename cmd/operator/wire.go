@@ -151,6 +151,7 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 		if m.server != nil {
 			<-m.server.followed // from now on the engine alone changes what it holds
 			zones.Deliveries.WhenDelivered(func() { m.server.open(zones.Deliveries.Everything()) })
+			defer m.server.takeUpdates(m, zones)()
 		}
 		places := backends.New(backends.Config{
 			Source: m.source(), Events: recorder, Clock: clock.Now, Metrics: numbers, Leads: m.leads(), Connect: connect,

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -22,6 +23,7 @@ type Core struct {
 	mu        sync.RWMutex // guards what follows; only Run writes to it
 	world     *zone.World
 	reporting chan struct{} // closed when settled has returned from the last step; nil: it has
+	watches   map[*Watch]struct{}
 
 	box  sync.Mutex
 	puts []put
@@ -84,7 +86,7 @@ type CoreConfig struct {
 // NewCore returns a Core with an empty World.
 func NewCore(c CoreConfig) *Core {
 	return &Core{clock: c.Clock, settled: c.Settled, metrics: c.Metrics, world: zone.New(c.Options),
-		wake: make(chan struct{}, 1), asks: make(chan *question)}
+		wake: make(chan struct{}, 1), asks: make(chan *question), watches: map[*Watch]struct{}{}}
 }
 
 // PutZone hands a Zone, as a version of its object says, to the World; no put blocks.
@@ -154,6 +156,13 @@ func (c *Core) Snapshot(id zone.ID) (zone.Snapshot, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.world.Snapshot(id)
+}
+
+// Zone returns the accepted Zone of a name.
+func (c *Core) Zone(name dnsname.Name) (zone.ID, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.world.ZoneOf(name)
 }
 
 // Adopted returns the claims that a Zone has adopted, in no order.
@@ -245,6 +254,9 @@ func (c *Core) step(puts []put) {
 	c.settled(s)
 	c.mu.Lock()
 	c.reporting = nil
+	for w := range c.watches {
+		w.note(s.Inputs)
+	}
 	c.mu.Unlock()
 	close(told)
 }

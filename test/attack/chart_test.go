@@ -13,7 +13,7 @@ import (
 
 // everything is the chart with all that it has.
 const everything = "dialects.bindy=true,dialects.homelab=true,dialects.gardener=true," +
-	"gardenerExtension.admission=true," +
+	"gardenerExtension.admission=true,updates=true," +
 	"bindy.admission.images={zonefold/},metrics.protected=true,secretsNamespaces={victim,partner,mallory}"
 
 // install applies the chart's rights, policies and configuration of admission, and has the API server ask over

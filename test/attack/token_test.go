@@ -138,6 +138,14 @@ func withTheToken() []attempt {
 				`{"spec":{"default":false}}`))
 		},
 	}, {
+		aThief, "takes a user's Record for one of dynamic updates", "the policy `zonefold-updates`",
+		func(s *site) {
+			s.policy("updates", s.rewrites(victimsRecord, `{"metadata":{"labels":{"zonefold.dev/update":"true"}}}`))
+			s.policy("updates", s.thief().Delete(s.ctx, objects(victimsRecord)[0]))
+			s.policy("updates", s.steals(
+				`{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {namespace: victim, name: stolen}, spec: {domainName: stolen.example.org., type: A, rdata: 192.0.2.66}}`))
+		},
+	}, {
 		aThief, "makes somebody's fleet run another image", "the policy `zonefold-fleets`",
 		func(s *site) {
 			s.policy("fleets", s.rewrites(victimsFleet, `{"spec":{"image":{"image":"zonefold/evil:1"}}}`))

@@ -20,6 +20,15 @@ type Embedded struct {
 	// +optional
 	Notify []NotifyTarget `json:"notify,omitempty"`
 
+	// Who may change the zones by dynamic updates (RFC 2136), such as a DHCP
+	// server or a client of the ACME protocol. What is added becomes Records of
+	// a namespace.
+	//
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +optional
+	Update []UpdateRule `json:"update,omitempty"`
+
 	// Name of a catalog zone (RFC 9432) that lists the zones served here, as in
 	// `catalog.example.`: a name server that follows it follows every zone. Only
 	// those who may copy zones can see it. Choose a name that is no real zone's.
@@ -63,4 +72,18 @@ type NotifyTarget struct {
 	//
 	// +optional
 	TSIG *TSIG `json:"tsig,omitempty"`
+}
+
+// UpdateRule lets who has a key change zones on behalf of a namespace.
+type UpdateRule struct {
+	// The key that updates are signed with.
+	TSIG `json:",inline"`
+
+	// The namespace that gets the Records. What it may have, an update may:
+	// Zones of other namespaces have to delegate names to it. An update changes
+	// and deletes no other Records but those that updates have made there.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace"`
 }

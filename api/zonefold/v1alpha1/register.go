@@ -20,6 +20,10 @@ const (
 	// of a name that is no valid label value (more than 63 characters).
 	ZoneLabel = "zonefold.dev/zone"
 
+	// UpdateLabel, with the value "true", is on every Record that a dynamic
+	// update (RFC 2136) has made: only these are changed by updates.
+	UpdateLabel = "zonefold.dev/update"
+
 	// LeaderLease is the Lease, in the operator's namespace, of the replica that
 	// leads. Who holds it says in it where its name server answers the others.
 	LeaderLease = "zonefold-operator"

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"encoding/binary"
+	"strings"
 
 	"github.com/miekg/dns"
 
@@ -152,8 +153,12 @@ func (m *message) data(t rr.Type, data []byte) {
 // ednsSize is what an OPT record without options takes.
 const ednsSize = 11
 
-// edns writes the OPT record of an answer, with the high bits of the rcode.
-func (m *message) edns(r *request, rcode int) {
+// maxExplanation is how long an explanation gets, in octets: it has to fit into any answer.
+const maxExplanation = 400
+
+// edns writes the OPT record of an answer, with the high bits of the rcode, and an explanation if there is one and room
+// for it (RFC 8914; its code is Other Error).
+func (m *message) edns(r *request, rcode int, explanation string) {
 	if !r.edns {
 		return
 	}
@@ -162,4 +167,16 @@ func (m *message) edns(r *request, rcode int) {
 		m.buf[len(m.buf)-4] = 1 << 7
 	}
 	m.count(3, 1)
+	if len(explanation) > maxExplanation {
+		explanation = strings.ToValidUTF8(explanation[:maxExplanation], "")
+	}
+	size := 6 + len(explanation)
+	if explanation == "" || len(m.buf)+size > m.limit+ednsSize {
+		return
+	}
+	binary.BigEndian.PutUint16(m.buf[len(m.buf)-2:], uint16(size))
+	m.buf = binary.BigEndian.AppendUint16(m.buf, dns.EDNS0EDE)
+	m.buf = binary.BigEndian.AppendUint16(m.buf, uint16(size-4))
+	m.buf = binary.BigEndian.AppendUint16(m.buf, dns.ExtendedErrorCodeOther)
+	m.buf = append(m.buf, explanation...)
 }

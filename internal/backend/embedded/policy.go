@@ -14,6 +14,7 @@ import (
 type Policy struct {
 	Transfer []Rule        // any that matches allows AXFR and IXFR
 	Notify   []Destination // who is told of changes (RFC 1996)
+	Update   []Updater     // who may change zones (RFC 2136), by the key that a message is signed with
 
 	// Catalog is the name of a catalog zone (RFC 9432) of the group's zones, the zero Name for none. It is given only to
 	// those who may transfer. It is served from Group.Complete on.
@@ -31,6 +32,12 @@ type Rule struct {
 
 // A Key is a TSIG key (RFC 8945).
 type Key = tsig.Key
+
+// An Updater is somebody who may send updates.
+type Updater struct {
+	Key Key
+	For string // whom it acts for, in words of who carries updates out
+}
 
 // A Destination is a server that follows.
 type Destination struct {
@@ -78,6 +85,7 @@ func (s *Server) DropPolicy(group string) {
 // A policy is a Policy that is ready for use.
 type policy struct {
 	rules        []rule
+	updaters     []updater
 	destinations []destination
 	catalog      dnsname.Name
 	after        uint32
@@ -86,6 +94,11 @@ type policy struct {
 type rule struct {
 	prefixes []netip.Prefix
 	key      *tsig.Signer
+}
+
+type updater struct {
+	key *tsig.Signer
+	who string
 }
 
 type destination struct {
@@ -111,6 +124,13 @@ func compile(p Policy) (policy, error) {
 			prefixes[i] = prefix.Masked()
 		}
 		c.rules = append(c.rules, rule{prefixes, key})
+	}
+	for _, u := range p.Update {
+		key, err := signer(&u.Key)
+		if err != nil {
+			return policy{}, err
+		}
+		c.updaters = append(c.updaters, updater{key, u.For})
 	}
 	for _, d := range p.Notify {
 		key, err := signer(d.Key)
@@ -171,13 +191,16 @@ func (s *Server) admits(zone dnsname.Name, a asker) bool {
 	return false
 }
 
-// collectKeys returns the keys of all groups' rules, and of the replicas. mu is held.
+// collectKeys returns the keys of all groups' rules and updaters, and of the replicas. mu is held.
 func (s *Server) collectKeys() *keyring {
 	keys := keyring{}
 	keys.add(s.replicas.key)
 	for _, g := range s.groups {
 		for _, r := range g.policy.rules {
 			keys.add(r.key)
+		}
+		for _, u := range g.policy.updaters {
+			keys.add(u.key)
 		}
 	}
 	return &keys

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"strings"
@@ -66,6 +67,7 @@ func Listing() dnsname.Name {
 
 // setUp makes the options good for use.
 func (r *replicas) setUp(o ReplicaOptions) error {
+	r.wake = make(chan struct{})
 	if o.Key == nil {
 		return nil
 	}
@@ -76,7 +78,7 @@ func (r *replicas) setUp(o ReplicaOptions) error {
 	if r.heartbeat = o.Heartbeat; r.heartbeat <= 0 {
 		r.heartbeat = 2 * time.Second
 	}
-	r.key, r.members, r.changed, r.wake = key, map[Member]*membership{}, map[Member]struct{}{}, make(chan struct{})
+	r.key, r.members, r.changed = key, map[Member]*membership{}, map[Member]struct{}{}
 	return nil
 }
 
@@ -151,6 +153,7 @@ func (s *Server) notifyAll() {
 // recordChange records that groups may have another version of a zone, or have it no more. Server.mu is held.
 func (s *Server) recordChange(zone dnsname.Name) {
 	r := &s.replicas
+	defer r.rouse()
 	if r.key == nil {
 		return
 	}
@@ -170,14 +173,28 @@ func (s *Server) recordChange(zone dnsname.Name) {
 		}
 		r.changed[m] = struct{}{}
 	}
-	r.rouse()
 }
 
-// rouse has those who wait for the listing look again. Server.mu is held.
+// rouse has those who wait for a change look again. Server.mu is held.
 func (r *replicas) rouse() {
-	if r.wake != nil {
-		close(r.wake)
-		r.wake = make(chan struct{})
+	close(r.wake)
+	r.wake = make(chan struct{})
+}
+
+// Await waits until a condition holds, which is looked at whenever a zone may have changed.
+func (s *Server) Await(ctx context.Context, holds func() bool) error {
+	for {
+		s.mu.Lock()
+		wake := s.replicas.wake
+		s.mu.Unlock()
+		if holds() {
+			return nil
+		}
+		select {
+		case <-wake:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 

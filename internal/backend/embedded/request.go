@@ -39,6 +39,7 @@ type request struct {
 	size      int    // what the client takes over UDP
 	serial    uint32 // of an IXFR: what the client has
 	signed    int    // where the TSIG record begins in the message; 0: there is none
+	update    bool   // it is an UPDATE (RFC 2136), and the question its zone
 
 	buf [maxName]byte // of name
 }
@@ -56,7 +57,11 @@ func (r *request) read(msg []byte) (rcode int) {
 	if r.flags&flagResponse != 0 {
 		return drop // answering answers makes a loop
 	}
-	if r.flags&opcodeMask != dns.OpcodeQuery<<11 {
+	switch r.flags & opcodeMask {
+	case dns.OpcodeQuery << 11:
+	case dns.OpcodeUpdate << 11:
+		r.update = true
+	default:
 		return dns.RcodeNotImplemented
 	}
 	// More than one question has no meaning (RFC 9619 §4); none leaves nothing to answer.
@@ -72,10 +77,13 @@ func (r *request) read(msg []byte) (rcode int) {
 	for i := range counts {
 		counts[i] = int(binary.BigEndian.Uint16(msg[6+2*i:]))
 	}
+	if r.update { // its records are read by who carries it out
+		return r.readRest(msg, len(msg)-len(rest), counts[0]+counts[1], counts[2])
+	}
 	if counts[0] != 0 || counts[1] != 0 && r.typ != rr.Type(dns.TypeIXFR) {
 		return dns.RcodeFormatError
 	}
-	return r.readRest(msg, len(msg)-len(rest), counts[1:])
+	return r.readRest(msg, len(msg)-len(rest), counts[1], counts[2])
 }
 
 // readQuestion returns what follows the question, nil if it cannot be read.
@@ -89,15 +97,16 @@ func (r *request) readQuestion(b []byte) (rest []byte) {
 	return b[n+4:]
 }
 
-// readRest reads the records after the question: so many of the authority section, so many additional ones.
-func (r *request) readRest(msg []byte, at int, counts []int) (rcode int) {
-	for i := range counts[0] + counts[1] {
+// readRest reads the records after the question: so many of the sections before the additional one, and so many there.
+func (r *request) readRest(msg []byte, at, before, additional int) (rcode int) {
+	for i := range before + additional {
 		rec, rest, ok := cutRecord(msg[at:])
 		if !ok || r.signed > 0 { // a TSIG is the last record (RFC 8945 §5.1)
 			return dns.RcodeFormatError
 		}
 		switch {
-		case i < counts[0]:
+		case i < before && r.update:
+		case i < before:
 			if i > 0 || !r.readSerial(rec) {
 				return dns.RcodeFormatError
 			}
@@ -110,7 +119,7 @@ func (r *request) readRest(msg []byte, at int, counts []int) (rcode int) {
 		}
 		at = len(msg) - len(rest)
 	}
-	if at < len(msg) || counts[0] == 0 && r.typ == rr.Type(dns.TypeIXFR) {
+	if at < len(msg) || before == 0 && r.typ == rr.Type(dns.TypeIXFR) {
 		return dns.RcodeFormatError
 	}
 	return dns.RcodeSuccess

@@ -20,6 +20,10 @@ type responder struct {
 	client   netip.Addr
 	opened   bool      // whether the server answered when the message came
 	outgoing *outgoing // the answer is to be sent as a stream of messages
+
+	received    []byte // the message
+	explanation string // of the rcode, for people; "": there is none
+	passed      []byte // the answer, of another server; nil: it is ours
 }
 
 // serve makes a responder one of a server. What it answers from then on is from a catalogue that is read afterwards:
@@ -42,7 +46,7 @@ func (r *responder) admits(z *Zone) bool {
 func (r *responder) respond(c *Catalogue, msg, buf []byte, stream bool) []byte {
 	r.answer.reset()
 	r.signature.clear()
-	r.outgoing = nil
+	r.outgoing, r.received, r.explanation, r.passed = nil, msg, "", nil
 	rcode := r.request.read(msg)
 	if rcode == drop {
 		return nil
@@ -52,8 +56,13 @@ func (r *responder) respond(c *Catalogue, msg, buf []byte, stream bool) []byte {
 	}
 	r.begin(buf, stream)
 	if rcode == dns.RcodeSuccess {
-		if rcode = r.find(c, stream); r.outgoing != nil {
+		rcode = r.find(c, stream)
+		switch {
+		case r.outgoing != nil:
 			return nil
+		case r.passed != nil:
+			r.answer.rcode = rcode
+			return r.passed
 		}
 	}
 	r.finish(rcode)
@@ -86,7 +95,7 @@ func (r *responder) begin(buf []byte, stream bool) {
 func (r *responder) finish(rcode int) (mac []byte) {
 	r.answer.rcode = rcode
 	r.message.mark(0, rcode)
-	r.message.edns(&r.request, rcode)
+	r.message.edns(&r.request, rcode, r.explanation)
 	return r.signature.sign(&r.message)
 }
 
@@ -97,6 +106,9 @@ func (r *responder) find(c *Catalogue, stream bool) (rcode int) {
 	}
 	if r.server != nil && !r.opened {
 		return r.unopened()
+	}
+	if r.request.update {
+		return r.update()
 	}
 	if r.request.transfers() {
 		return r.transfer(c, stream)

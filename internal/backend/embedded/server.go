@@ -26,6 +26,9 @@ type Options struct {
 
 	Observer Observer // nil: nobody
 
+	// Update carries out updates (RFC 2136); nil: nobody does. It may take as long as clients wait.
+	Update func(context.Context, Update) Updated
+
 	Replicas ReplicaOptions // who else answers the same
 	// until Open or Ready every question is answered SERVFAIL, upon which resolvers ask another server
 	Closed bool
@@ -86,6 +89,7 @@ type Server struct {
 	groups map[string]*Group
 	keys   atomic.Pointer[keyring]
 	slots  chan struct{} // taken by transfers
+	turns  chan struct{} // taken by updates over UDP
 	began  time.Time
 
 	notifier notifier
@@ -104,7 +108,7 @@ func Serve(ctx context.Context, opts Options) (*Server, error) {
 	opts.defaults()
 	s := &Server{
 		opts: opts, limiter: newLimiter(opts.RateLimit), conns: newConns(opts), groups: map[string]*Group{},
-		slots: make(chan struct{}, opts.MaxTransfers), stopping: make(chan struct{}),
+		slots: make(chan struct{}, opts.MaxTransfers), turns: make(chan struct{}, maxUpdates), stopping: make(chan struct{}),
 	}
 	s.began = opts.Clock.Now()
 	s.notifier.server = s

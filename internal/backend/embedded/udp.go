@@ -23,6 +23,10 @@ func (s *Server) datagrams(c *net.UDPConn) {
 			}
 			continue // an error of one datagram, such as one that was too long
 		}
+		if isUpdate(in[:n]) { // which takes its time
+			s.updateFrom(control, in[:n], oob, from)
+			continue
+		}
 		r.client = from.Addr().Unmap()
 		answer := s.respond(&r, in[:n], out, false)
 		if answer == nil || !answerable(from) {

@@ -15,6 +15,7 @@ type EmbeddedSettings struct {
 	Name     string // of the Backend, whose zones they are about
 	Transfer []TransferSettings
 	Notify   []NotifySettings
+	Update   []UpdateSettings
 	Catalog  dnsname.Name // zero: none
 }
 
@@ -23,6 +24,12 @@ type EmbeddedSettings struct {
 type TransferSettings struct {
 	Addresses []netip.Prefix
 	Key
+}
+
+// UpdateSettings let who signs with a key change zones on behalf of a namespace.
+type UpdateSettings struct {
+	Key
+	Namespace string
 }
 
 // NotifySettings are a server to be told of changes.
@@ -50,6 +57,13 @@ func (r resolver) embeddedServer(spec *v1alpha1.Embedded) (Settings, *controller
 			return Settings{}, at(trouble, "notify", i)
 		}
 		out.Notify = append(out.Notify, n)
+	}
+	for i, rule := range spec.Update {
+		key, trouble := r.key(&rule.TSIG)
+		if trouble != nil {
+			return Settings{}, at(trouble, "update", i)
+		}
+		out.Update = append(out.Update, UpdateSettings{key, rule.Namespace})
 	}
 	if spec.CatalogZone != "" {
 		name, err := dnsname.Parse(strings.TrimSuffix(spec.CatalogZone, ".") + ".")

@@ -123,6 +123,9 @@ func New(c Config) *Controller {
 	return k
 }
 
+// Objects returns what writes to the objects of the dialect.
+func (k *Controller) Objects() *objects.Writer { return k.objects }
+
 // End ends a Controller whose Run has returned, or was never called: its queues have goroutines from the beginning.
 func (k *Controller) End() {
 	k.zones.ShutDown()

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/miekg/dns"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/embedded"
+	"github.com/zonefold/zonefold/internal/controller/kubizone"
+	"github.com/zonefold/zonefold/internal/controller/updates"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// A leaderSource is where to ask who leads.
+type leaderSource struct {
+	reader    client.Reader
+	namespace string
+}
+
+// takeUpdates has updates (RFC 2136) carried out by this replica, until the term is over.
+func (d *dnsServer) takeUpdates(m *parts, zones *kubizone.Controller) (end func()) {
+	d.updates.Store(updates.New(updates.Config{
+		Live: m.GetAPIReader(), Objects: zones.Objects(), Core: zones.Core,
+		Clock: backend.SystemClock{}, Log: m.log, Await: d.Await,
+		Read: func(ctx context.Context, place string, name dnsname.Name, keys []rr.Key) (backend.Observed, error) {
+			return d.Group(place).Read(ctx, name, backend.Ask{Keys: keys})
+		},
+	}))
+	return func() { d.updates.Store(nil) }
+}
+
+// update carries an update out, or has the replica that leads do it (RFC 2136 §6).
+func (d *dnsServer) update(ctx context.Context, u embedded.Update) embedded.Updated {
+	if here := d.updates.Load(); here != nil {
+		a := here.Update(ctx, updates.Request{Place: u.Group, Zone: u.Zone, Namespace: u.For, Message: u.Message})
+		return embedded.Updated{Rcode: a.Rcode, Text: a.Text}
+	}
+	answer, err := d.forward(ctx, u.Message)
+	if err != nil {
+		return embedded.Updated{Rcode: dns.RcodeServerFailure, Text: fmt.Sprintf("The leader cannot be asked: %v", err)}
+	}
+	return embedded.Updated{Message: answer, Rcode: int(answer[3] & 15)}
+}
+
+// forwardPatience is how long the leader may take: as long as an update, and a little.
+const forwardPatience = 12 * time.Second
+
+// forward asks the leader. The signature of the message holds there, and that of the answer here.
+func (d *dnsServer) forward(ctx context.Context, msg []byte) (answer []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, forwardPatience)
+	defer cancel()
+	source := d.leader.Load()
+	if source == nil || d.key == nil {
+		return nil, errors.New("nobody leads yet")
+	}
+	at, known, err := leaderAddress(ctx, source.reader, source.namespace)
+	switch {
+	case err != nil:
+		return nil, err
+	case !known || at == d.at:
+		return nil, errors.New("nobody leads yet")
+	}
+	dial := d.streams.dial
+	if dial == nil {
+		dial = (&net.Dialer{}).DialContext
+	}
+	conn, err := dial(ctx, "tcp", at.String())
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	defer func() { _ = conn.Close() }()
+	framed := append(binary.BigEndian.AppendUint16(nil, uint16(len(msg))), msg...)
+	if _, err := conn.Write(framed); err != nil {
+		return nil, err
+	}
+	var size [2]byte
+	if _, err := io.ReadFull(conn, size[:]); err != nil {
+		return nil, err
+	}
+	answer = make([]byte, binary.BigEndian.Uint16(size[:]))
+	if _, err := io.ReadFull(conn, answer); err != nil {
+		return nil, err
+	}
+	if len(answer) < 12 { // a header (RFC 1035 §4.1.1)
+		return nil, errors.New("its answer is no message")
+	}
+	return answer, nil
+}

@@ -1,0 +1,113 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"net/netip"
+	"slices"
+
+	"github.com/miekg/dns"
+
+	"github.com/zonefold/zonefold/internal/dnsname"
+)
+
+// An Update is a message that wants to change a zone (RFC 2136). Its signature holds, and is of somebody who may update
+// the zones of a group that has this one.
+type Update struct {
+	Member
+	For     string // see Updater
+	Message []byte // as it came; nobody else keeps it
+}
+
+// Updated is what came of an update.
+type Updated struct {
+	Rcode   int
+	Text    string // for people; "": nothing
+	Message []byte // another server's answer, which is passed on as it is; nil: there is none
+}
+
+// maxUpdates is how many updates over UDP are carried out at a time. Clients repeat what is not answered.
+const maxUpdates = 256
+
+// isUpdate reports whether a message that came is an UPDATE.
+func isUpdate(msg []byte) bool {
+	return len(msg) >= headerSize && binary.BigEndian.Uint16(msg[2:])&(flagResponse|opcodeMask) == dns.OpcodeUpdate<<11
+}
+
+// updateFrom answers an UPDATE that came over UDP once it is carried out, and does not wait for that.
+func (s *Server) updateFrom(to *control, msg, oob []byte, from netip.AddrPort) {
+	if !answerable(from) {
+		return
+	}
+	select {
+	case s.turns <- struct{}{}:
+	default:
+		return
+	}
+	msg, oob = bytes.Clone(msg), bytes.Clone(oob)
+	s.running.Go(func() {
+		defer func() { <-s.turns }()
+		r := responder{client: from.Addr().Unmap()}
+		if answer := s.respond(&r, msg, nil, false); answer != nil {
+			_ = to.write(answer, oob, from) // nobody waits to hear that it failed
+		}
+	})
+}
+
+// update has an UPDATE carried out.
+func (r *responder) update() (rcode int) {
+	if r.server == nil || r.server.opts.Update == nil {
+		return dns.RcodeNotImplemented
+	}
+	zone, _, err := dnsname.FromWire(r.request.name.wire)
+	if err != nil {
+		return dns.RcodeFormatError
+	}
+	u, rcode := r.server.updater(zone, r)
+	if rcode != dns.RcodeSuccess {
+		return rcode
+	}
+	u.Message = bytes.Clone(r.received)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	over := make(chan struct{})
+	defer close(over)
+	go func() {
+		select {
+		case <-r.server.stopping:
+			cancel()
+		case <-over:
+		}
+	}()
+	done := r.server.opts.Update(ctx, u)
+	r.passed, r.explanation = done.Message, done.Text
+	return done.Rcode
+}
+
+// updater finds out for whom a request updates a zone, and says why for nobody.
+func (s *Server) updater(zone dnsname.Name, r *responder) (u Update, rcode int) {
+	key := r.signature.valid()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	served := false
+	for _, g := range s.groups {
+		if g.zones[zone] == nil {
+			continue
+		}
+		served = true
+		if key == nil {
+			continue
+		}
+		i := slices.IndexFunc(g.policy.updaters, func(u updater) bool { return u.key.Equal(key) })
+		if i >= 0 {
+			return Update{Member: Member{g.name, zone}, For: g.policy.updaters[i].who}, dns.RcodeSuccess
+		}
+	}
+	if !served {
+		r.explanation = "This server has no zone " + zone.String()
+		return Update{}, dns.RcodeNotAuth
+	}
+	r.explanation = "Nobody lets who signs so, or not at all, update zone " + zone.String()
+	return Update{}, dns.RcodeRefused
+}

@@ -1,0 +1,86 @@
+package embedded
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+)
+
+func TestUpdatesAreForThoseWhoMayUpdate(t *testing.T) {
+	var mu sync.Mutex
+	var taken []Update
+	s, _, addr := filled(t, Options{Update: func(_ context.Context, u Update) Updated {
+		mu.Lock()
+		defer mu.Unlock()
+		taken = append(taken, u)
+		return Updated{Rcode: dns.RcodeYXRrset, Text: "There is a set."}
+	}}, 1)
+	writer, reader, stranger := testKey(t, "writer.", ""), testKey(t, "reader.", ""), testKey(t, "stranger.", "")
+	setPolicy(t, s, Policy{Update: []Updater{{Key: *writer, For: "team-a"}}, Transfer: []Rule{{Key: reader}}})
+	for _, c := range []struct {
+		name, zone string
+		key        *Key
+		want       int
+		text       string
+	}{
+		{"who may", "bench.example.", writer, dns.RcodeYXRrset, "There is a set."},
+		{"who may only copy the zone", "bench.example.", reader, dns.RcodeRefused,
+			"Nobody lets who signs so, or not at all, update zone bench.example."},
+		{"who does not sign", "bench.example.", nil, dns.RcodeRefused,
+			"Nobody lets who signs so, or not at all, update zone bench.example."},
+		{"who signs with a key that nobody knows", "bench.example.", stranger, dns.RcodeNotAuth, ""},
+		{"a zone that is not here", "example.net.", writer, dns.RcodeNotAuth, "This server has no zone example.net."},
+	} {
+		for _, network := range []string{"udp", "tcp"} {
+			m := new(dns.Msg).SetUpdate(c.zone).SetEdns0(1232, false)
+			m.NameUsed([]dns.RR{&dns.ANY{Hdr: dns.RR_Header{Name: "www." + c.zone}}})
+			client := dns.Client{Net: network, Timeout: 20 * time.Second}
+			if c.key != nil {
+				m.SetTsig(c.key.Name.String(), dns.HmacSHA256, 300, time.Now().Unix())
+				client.TsigSecret = map[string]string{c.key.Name.String(): c.key.Secret}
+			}
+			got, _, err := client.Exchange(m, addr)
+			if err != nil && (got == nil || got.Rcode != dns.RcodeNotAuth) {
+				t.Fatalf("%s, over %s: %v", c.name, network, err)
+			}
+			if got.Rcode != c.want || got.Opcode != dns.OpcodeUpdate || explanation(got) != c.text {
+				t.Errorf("%s, over %s, gets %s %q", c.name, network, dns.RcodeToString[got.Rcode], explanation(got))
+			}
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(taken) != 2 {
+		t.Fatalf("%d updates are carried out", len(taken))
+	}
+	for _, u := range taken {
+		m := new(dns.Msg)
+		if err := m.Unpack(u.Message); err != nil || u.For != "team-a" || u.Zone != mustName(t, "bench.example.") ||
+			len(m.Answer) != 1 || m.Answer[0].Header().Name != "www.bench.example." {
+			t.Errorf("got %v (%v)", u, err)
+		}
+	}
+}
+
+func TestAServerThatTakesNoUpdates(t *testing.T) {
+	_, addr := serve(t, Options{})
+	client := dns.Client{Timeout: 20 * time.Second}
+	got, _, err := client.Exchange(new(dns.Msg).SetUpdate("example.org."), addr)
+	if err != nil || got.Rcode != dns.RcodeNotImplemented {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+func explanation(m *dns.Msg) string {
+	if opt := m.IsEdns0(); opt != nil {
+		for _, o := range opt.Option {
+			if e, is := o.(*dns.EDNS0_EDE); is {
+				return e.ExtraText
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,119 @@
+package updates
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/update"
+)
+
+// answers are those of the last messages. Clients repeat over UDP what is not answered at once, with the same
+// signature: that holds for no longer than keep.
+type answers struct {
+	clock backend.Clock
+
+	mu    sync.Mutex
+	given map[[32]byte]*answer
+	order []*answer // the oldest first
+}
+
+type answer struct {
+	id    [32]byte
+	began time.Time
+	done  chan struct{} // closed when there is one
+	Answer
+}
+
+const (
+	keep    = 10 * time.Minute // twice the fudge of a signature (RFC 8945 §10)
+	keepMax = 100_000
+)
+
+// once has a message be carried out, unless it has been or is being.
+func (a *answers) once(ctx context.Context, id [32]byte, do func() Answer) Answer {
+	a.mu.Lock()
+	if a.given == nil {
+		a.given = map[[32]byte]*answer{}
+	}
+	a.forget()
+	if before := a.given[id]; before != nil {
+		a.mu.Unlock()
+		select {
+		case <-before.done:
+			return before.Answer
+		case <-ctx.Done():
+			return Answer{update.ServerFailure, "It is still being carried out"}
+		}
+	}
+	mine := &answer{id: id, began: a.clock.Now(), done: make(chan struct{})}
+	a.given[id], a.order = mine, append(a.order, mine)
+	a.mu.Unlock()
+	mine.Answer = do()
+	close(mine.done)
+	if mine.Rcode == update.ServerFailure { // the next time it may succeed
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.given[id] == mine {
+			delete(a.given, id)
+		}
+	}
+	return mine.Answer
+}
+
+// forget forgets what nobody asks for again. mu is held.
+func (a *answers) forget() {
+	for len(a.order) > 0 && (len(a.order) > keepMax || a.clock.Now().Sub(a.order[0].began) > keep) {
+		if a.given[a.order[0].id] == a.order[0] {
+			delete(a.given, a.order[0].id)
+		}
+		a.order = a.order[1:]
+	}
+}
+
+// names are those that updates are at: two of one name take turns, others do not wait for each other.
+type names struct {
+	mu    sync.Mutex
+	held  map[string]struct{}
+	freed chan struct{} // closed when some are
+}
+
+// take waits until nobody is at any of some names.
+func (n *names) take(ctx context.Context, all []dnsname.Name) (free func(), err error) {
+	for {
+		n.mu.Lock()
+		if n.freed == nil {
+			n.freed = make(chan struct{})
+		}
+		busy := false
+		for _, name := range all {
+			_, held := n.held[name.String()]
+			busy = busy || held
+		}
+		if !busy {
+			break
+		}
+		freed := n.freed
+		n.mu.Unlock()
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	defer n.mu.Unlock()
+	for _, name := range all {
+		n.held[name.String()] = struct{}{}
+	}
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		for _, name := range all {
+			delete(n.held, name.String())
+		}
+		close(n.freed)
+		n.freed = make(chan struct{})
+	}, nil
+}

@@ -1,0 +1,142 @@
+package updates
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/update"
+)
+
+// A clock stands until it is set.
+type clock struct {
+	backend.SystemClock
+	now atomic.Pointer[time.Time]
+}
+
+func (c *clock) Now() time.Time { return *c.now.Load() }
+
+func TestAMessageThatComesAgainIsAnsweredAsBefore(t *testing.T) {
+	c := &clock{}
+	now := time.Unix(1_800_000_000, 0)
+	c.now.Store(&now)
+	a := &answers{clock: c}
+	done := 0
+	answer := func(rcode int) func() Answer {
+		return func() Answer { done++; return Answer{Rcode: rcode} }
+	}
+	one, two := [32]byte{1}, [32]byte{2}
+	for _, step := range []struct {
+		name  string
+		id    [32]byte
+		gives int
+		want  int
+		done  int
+	}{
+		{"the first time it is carried out", one, update.Refused, update.Refused, 1},
+		{"the second time it is not", one, update.Success, update.Refused, 1},
+		{"another one is", two, update.ServerFailure, update.ServerFailure, 2},
+		{"one that failed is carried out again", two, update.Success, update.Success, 3},
+		{"and then no more", two, update.Refused, update.Success, 3},
+	} {
+		if got := a.once(t.Context(), step.id, answer(step.gives)); got.Rcode != step.want || done != step.done {
+			t.Errorf("%s: got %v, %d were carried out", step.name, got, done)
+		}
+	}
+	later := now.Add(keep + time.Second)
+	c.now.Store(&later)
+	if got := a.once(t.Context(), one, answer(update.Success)); got.Rcode != update.Success || len(a.order) != 1 {
+		t.Errorf("after a long time it gets %v, and %d are kept", got, len(a.order))
+	}
+}
+
+func TestAMessageThatComesAgainWaitsForItsAnswer(t *testing.T) {
+	a := &answers{clock: backend.SystemClock{}}
+	began, end := make(chan struct{}), make(chan struct{})
+	var all sync.WaitGroup
+	all.Go(func() {
+		a.once(context.Background(), [32]byte{}, func() Answer { close(began); <-end; return Answer{Rcode: update.Refused} })
+	})
+	<-began
+	short, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := a.once(short, [32]byte{}, nil); got.Rcode != update.ServerFailure {
+		t.Errorf("who does not wait is told %v", got)
+	}
+	all.Go(func() {
+		if got := a.once(context.Background(), [32]byte{}, nil); got.Rcode != update.Refused {
+			t.Errorf("who waits is told %v", got)
+		}
+	})
+	close(end)
+	all.Wait()
+}
+
+func TestUpdatesOfOneNameTakeTurns(t *testing.T) {
+	n := &names{held: map[string]struct{}{}}
+	a, b := mustName(t, "a.example."), mustName(t, "b.example.")
+	free, err := n.take(t.Context(), []dnsname.Name{a})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := n.take(t.Context(), []dnsname.Name{b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other()
+	short, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := n.take(short, []dnsname.Name{b, a}); err == nil {
+		t.Error("two are at one name")
+	}
+	var waits sync.WaitGroup
+	waits.Go(func() {
+		free, err := n.take(context.Background(), []dnsname.Name{b, a})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		free()
+	})
+	free()
+	waits.Wait()
+	if len(n.held) > 0 {
+		t.Errorf("%v are held", n.held)
+	}
+}
+
+func TestNamesOfRecords(t *testing.T) {
+	seen := map[string]bool{}
+	for _, name := range []string{".", "*.example.org.", "_acme-challenge.www.example.org.", `a\.b.-x-.example.org.`, "-.-.-.",
+		"a234567890123456789012345678901234567890123456789012345678901234.b.c.d.e.f.g.", "2001.db8.",
+		"a23456789012345678901234567890123456789012345678901234567890123.b2345678901234567890123456789012345678901234567890" +
+			"1234567890123.c23456789012345678901234567890123456789012345678901234567890123.d.example."} {
+		parsed, err := dnsname.Parse(name)
+		if err != nil {
+			continue
+		}
+		for range 2 {
+			got := nameFor(rr.Key{Name: parsed, Type: rr.Type(65280)})
+			if wrong := validation.IsDNS1123Subdomain(got); len(wrong) > 0 || seen[got] {
+				t.Errorf("%s gets the name %s: %v", name, got, wrong)
+			}
+			seen[got] = true
+		}
+	}
+}
+
+func mustName(t testing.TB, text string) dnsname.Name {
+	t.Helper()
+	n, err := dnsname.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

@@ -1,0 +1,187 @@
+package updates
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/update"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// A plan is what becomes of which Records by an update.
+type plan struct {
+	*Updates
+	request Request
+	zone    zone.ID
+
+	steps  []*step
+	firsts bool // deletions come first: what is added cannot be beside what goes
+}
+
+// A step is one Record that comes, changes or goes.
+type step struct {
+	before *v1alpha1.Record // nil: it comes
+	after  *v1alpha1.Record // nil: it goes
+}
+
+// An entry is one record of the DNS that is to be.
+type entry struct {
+	rr.Key
+	ttl  uint32
+	data string
+}
+
+// make decides which Records become what. A Record that goes becomes one that comes at the same name, if there is one:
+// its place among those who want the name stays, and it is one write.
+func (p *plan) make(ctx context.Context, changes []update.Change) error {
+	free, added := map[dnsname.Name][]*v1alpha1.Record{}, map[dnsname.Name][]entry{}
+	var order []dnsname.Name
+	for _, c := range changes {
+		ours, err := p.ours(ctx, c.Key)
+		if err != nil {
+			return err
+		}
+		if len(order) == 0 || order[len(order)-1] != c.Name {
+			order = append(order, c.Name)
+		}
+		for _, data := range c.Before.Data {
+			if slices.Contains(c.After.Data, data) {
+				continue
+			}
+			if len(ours[data]) == 0 {
+				return &update.Refusal{Rcode: update.Refused, Text: fmt.Sprintf(
+					"%s %s was not made by an update in namespace %s, and stays", c.Key, data, p.request.Namespace)}
+			}
+			free[c.Name] = append(free[c.Name], ours[data]...)
+			p.firsts = p.firsts || c.Type.Exclusive()
+		}
+		for _, data := range c.After.Data {
+			e := entry{c.Key, c.After.TTL, data}
+			switch {
+			case !slices.Contains(c.Before.Data, data):
+				added[c.Name] = append(added[c.Name], e)
+				p.firsts = p.firsts || c.Type.Exclusive()
+			case c.Before.TTL != c.After.TTL:
+				for _, record := range ours[data] {
+					p.change(record, e)
+				}
+			}
+		}
+	}
+	for _, name := range order {
+		p.pair(free[name], added[name])
+	}
+	return nil
+}
+
+// pair has Records become entries, of the same type where there are some.
+func (p *plan) pair(free []*v1alpha1.Record, added []entry) {
+	for _, same := range []bool{true, false} {
+		for i := 0; i < len(added); {
+			at := slices.IndexFunc(free, func(r *v1alpha1.Record) bool {
+				return !same || string(r.Spec.Type) == added[i].Type.String()
+			})
+			if at < 0 {
+				i++
+				continue
+			}
+			p.change(free[at], added[i])
+			free, added = slices.Delete(free, at, at+1), slices.Delete(added, i, i+1)
+		}
+	}
+	for _, r := range free {
+		p.steps = append(p.steps, &step{before: r})
+	}
+	for _, e := range added {
+		r := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{
+			Namespace: p.request.Namespace, Name: nameFor(e.Key), Labels: map[string]string{zonefold.UpdateLabel: "true"}}}
+		p.fill(r, e)
+		p.steps = append(p.steps, &step{after: r})
+	}
+}
+
+// maxNamed is how much of a domain name is in the name of a Record, which may have 253 characters.
+const maxNamed = 200
+
+// nameFor returns a name for a Record that nothing else has and that people can read.
+func nameFor(key rr.Key) string {
+	var labels []string
+	size := 0
+	for _, label := range key.Name.Labels() {
+		if size += len(label) + 3; size > maxNamed {
+			break
+		}
+		labels = append(labels, "x"+strings.Map(func(r rune) rune {
+			if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+				return r
+			}
+			return '-'
+		}, label)+"x")
+	}
+	for i, label := range labels {
+		if plain := label[1 : len(label)-1]; strings.Trim(plain, "-") == plain && plain != "" {
+			labels[i] = plain
+		}
+	}
+	labels = append(labels, strings.ToLower(key.Type.String()))
+	return strings.Join(labels, ".") + "-" + strings.ToLower(rand.Text()[:10])
+}
+
+func (p *plan) fill(r *v1alpha1.Record, e entry) {
+	ttl := v1alpha1.Number(e.ttl)
+	r.Spec = v1alpha1.RecordSpec{
+		DomainName: e.Name.String(), ZoneRef: &v1alpha1.ZoneRef{Name: p.zone.Name, Namespace: p.zone.Namespace},
+		Type: v1alpha1.RecordType(e.Type.String()), Class: "IN", TTL: &ttl, RData: e.data,
+	}
+}
+
+func (p *plan) change(r *v1alpha1.Record, e entry) {
+	after := r.DeepCopy()
+	p.fill(after, e)
+	p.steps = append(p.steps, &step{r, after})
+}
+
+// ours returns the Records of a set that updates have made for this namespace, by their data. The cache does not have
+// their labels.
+func (p *plan) ours(ctx context.Context, key rr.Key) (map[string][]*v1alpha1.Record, error) {
+	out := map[string][]*v1alpha1.Record{}
+	for _, id := range p.Core.AdoptedAt(p.zone, []rr.Key{key}) {
+		if id.Kind != zone.KindRecord || id.Namespace != p.request.Namespace {
+			continue
+		}
+		r := &v1alpha1.Record{}
+		err := p.Live.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, r)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", id, err)
+		}
+		data, err := rr.ParseData(key.Type, r.Spec.RData)
+		if err == nil && r.Labels[zonefold.UpdateLabel] == "true" {
+			out[data] = append(out[data], r)
+		}
+	}
+	return out, nil
+}
+
+// id names the Record of a step in the core.
+func (s *step) id() zone.ID {
+	r := s.after
+	if r == nil {
+		r = s.before
+	}
+	return dialect.RecordID(r.Namespace, r.Name)
+}

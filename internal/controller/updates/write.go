@@ -1,0 +1,130 @@
+package updates
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/update"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// write carries the plan out, all of it or nothing: when a Record cannot be written, or is refused, what was done is
+// undone.
+func (p *plan) write(ctx context.Context) error {
+	var ids []zone.ID
+	for _, s := range p.steps {
+		ids = append(ids, s.id())
+	}
+	watch := p.Core.Watch(ids...)
+	defer watch.End()
+	goes := func(s *step) bool { return s.after == nil }
+	first := slices.DeleteFunc(slices.Clone(p.steps), func(s *step) bool { return goes(s) != p.firsts })
+	second := slices.DeleteFunc(slices.Clone(p.steps), func(s *step) bool { return goes(s) == p.firsts })
+	var done []*step
+	for _, steps := range [][]*step{first, second} {
+		written, err := p.stage(ctx, watch, steps)
+		done = append(done, written...)
+		if err != nil {
+			return p.undo(ctx, done, err)
+		}
+	}
+	return nil
+}
+
+// stage carries out some steps, and waits until the World has judged them. It returns those that were written.
+func (p *plan) stage(ctx context.Context, watch *controller.Watch, steps []*step) (done []*step, err error) {
+	want := map[zone.ID]controller.Version{}
+	for _, s := range steps {
+		version, err := p.step(ctx, s)
+		if err != nil {
+			return done, err
+		}
+		done = append(done, s)
+		want[s.id()] = version
+	}
+	if err := watch.Settled(ctx, want); err != nil {
+		return done, fmt.Errorf("waiting for the Records to be judged: %w", err)
+	}
+	for _, s := range steps {
+		if v, _ := p.Core.Verdict(s.id()); s.after != nil && !v.Accepted {
+			return done, &update.Refusal{Rcode: update.Refused, Text: fmt.Sprintf("%s: %s", v.Reason, v.Message)}
+		}
+	}
+	return done, nil
+}
+
+// step writes one Record. It returns the version that the World is to see.
+func (p *plan) step(ctx context.Context, s *step) (controller.Version, error) {
+	switch {
+	case s.before == nil:
+		if err := p.Objects.Create(ctx, s.after); err != nil {
+			return controller.Version{}, fmt.Errorf("writing a Record: %w", err)
+		}
+		return versionOf(s.after), nil
+	case s.after == nil:
+		if err := p.Objects.Delete(ctx, s.before); err != nil && !apierrors.IsNotFound(err) {
+			return controller.Version{}, fmt.Errorf("removing a Record: %w", err)
+		}
+		return controller.Version{}, nil
+	}
+	return p.patch(ctx, s.before, s.after)
+}
+
+// attempts are how often a Record is changed that somebody else changes, too.
+const attempts = 5
+
+// patch gives a Record another spec.
+func (p *plan) patch(ctx context.Context, before, after *v1alpha1.Record) (controller.Version, error) {
+	var err error
+	live := before
+	for range attempts {
+		var written client.Object
+		if written, err = p.Objects.Change(ctx, live, "spec", after.Spec); err == nil {
+			return versionOf(written), nil
+		}
+		if !apierrors.IsConflict(err) {
+			break
+		}
+		live = &v1alpha1.Record{}
+		if err := p.Live.Get(ctx, client.ObjectKeyFromObject(before), live); err != nil {
+			return controller.Version{}, fmt.Errorf("reading Record %s/%s: %w", before.Namespace, before.Name, err)
+		}
+		if live.UID != before.UID {
+			return controller.Version{}, fmt.Errorf("the Record %s/%s has been replaced", before.Namespace, before.Name)
+		}
+	}
+	return controller.Version{}, fmt.Errorf("changing a Record: %w", err)
+}
+
+// undo takes back what was written, for a reason that it returns.
+func (p *plan) undo(ctx context.Context, done []*step, why error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	for _, s := range slices.Backward(done) {
+		back := &step{before: s.after, after: s.before}
+		if back.before == nil { // it was deleted, and comes again
+			again := s.before.DeepCopy()
+			again.ObjectMeta = metav1.ObjectMeta{Namespace: again.Namespace, Name: again.Name, Labels: again.Labels,
+				Annotations: again.Annotations}
+			again.Status = v1alpha1.RecordStatus{}
+			back.after = again
+		}
+		if _, err := p.step(ctx, back); err != nil {
+			why = errors.Join(fmt.Errorf("what was written could not be undone: %w", err), why)
+		}
+	}
+	return why
+}
+
+func versionOf(o client.Object) controller.Version {
+	return controller.Version{UID: o.GetUID(), Generation: o.GetGeneration()}
+}

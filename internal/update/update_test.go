@@ -1,0 +1,281 @@
+package update_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/miekg/dns"
+
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/update"
+)
+
+// The zone that the tables are about.
+const zone = `
+example.org. 300 NS ns.example.net.
+example.org. 300 NS ns2.example.net.
+www.example.org. 300 A 192.0.2.1
+www.example.org. 300 A 192.0.2.2
+www.example.org. 300 TXT "a"
+web.example.org. 300 CNAME www.example.org.
+a.b.example.org. 300 A 192.0.2.3
+`
+
+func content(t testing.TB) update.Content {
+	t.Helper()
+	records := parse(t, zone)
+	sets, err := rr.FromRRs(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	txn := rr.Sets{}.Txn()
+	for _, set := range sets {
+		txn.Put(set)
+	}
+	soa, err := rr.ParseSOA("ns.example.net. hostmaster.example.org. 7 3600 600 86400 60")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return update.Content{SOA: soa, Sets: txn.Sets()}
+}
+
+func parse(t testing.TB, text string) (out []dns.RR) {
+	t.Helper()
+	z := dns.NewZoneParser(strings.NewReader(text), "example.org.", "")
+	for r, ok := z.Next(); ok; r, ok = z.Next() {
+		out = append(out, r)
+	}
+	if err := z.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// message makes an UPDATE of lines: those that begin with a class or "yx"/"nx" as nsupdate calls them, over the wire.
+func message(t testing.TB, text string) *dns.Msg {
+	t.Helper()
+	m := new(dns.Msg).SetUpdate("example.org.")
+	for line := range strings.SplitSeq(text, ";") {
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		record := func() []dns.RR { return parse(t, strings.Replace(rest, " ", " 0 ", 1)) }
+		any := []dns.RR{&dns.ANY{Hdr: dns.RR_Header{Name: dns.Fqdn(rest)}}}
+		switch word {
+		case "zone":
+			m.Question[0].Name = rest
+		case "yxdomain":
+			m.NameUsed(any)
+		case "nxdomain":
+			m.NameNotUsed(any)
+		case "yxrrset":
+			m.RRsetUsed(empty(rest))
+		case "nxrrset":
+			m.RRsetNotUsed(empty(rest))
+		case "same":
+			m.Used(record())
+		case "add":
+			m.Insert(parse(t, rest))
+		case "delete":
+			m.Remove(record())
+		case "deleteset":
+			m.RemoveRRset(empty(rest))
+		case "deletename":
+			m.RemoveName(any)
+		case "raw":
+			m.Ns = append(m.Ns, &dns.RFC3597{Hdr: dns.RR_Header{Name: "www.example.org.", Rrtype: 1, Class: dns.ClassCHAOS},
+				Rdata: "c0000201"})
+		case "meta":
+			m.Ns = append(m.Ns, &dns.RFC3597{Hdr: dns.RR_Header{Name: "www.example.org.", Rrtype: 252, Class: dns.ClassINET},
+				Rdata: "00"})
+		default:
+			t.Fatalf("what is %q?", word)
+		}
+	}
+	wire, err := m.Pack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := new(dns.Msg)
+	if err := again.Unpack(wire); err != nil {
+		t.Fatal(err)
+	}
+	return again
+}
+
+// empty is a record without data, of "name type".
+func empty(text string) []dns.RR {
+	name, typ, _ := strings.Cut(text, " ")
+	return []dns.RR{&dns.ANY{Hdr: dns.RR_Header{Name: name, Rrtype: dns.StringToType[typ]}}}
+}
+
+// run shows what comes of a message: the rcode, or the changes.
+func run(m *dns.Msg, c update.Content) string {
+	read, refusal := update.Read(m)
+	if refusal == nil {
+		refusal = read.Check(c)
+	}
+	var changes []update.Change
+	if refusal == nil {
+		changes, refusal = read.Changes(c)
+	}
+	if refusal != nil {
+		return dns.RcodeToString[refusal.Rcode]
+	}
+	var out []string
+	for _, c := range changes {
+		line := c.Key.String()
+		if len(c.After.Data) > 0 {
+			line += fmt.Sprintf(" %d %s", c.After.TTL, strings.Join(c.After.Data, ","))
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "; ")
+}
+
+func TestUpdates(t *testing.T) {
+	for _, c := range []struct{ name, message, want string }{
+		{"a record comes", "add new.example.org. 60 A 192.0.2.9", "new.example.org. A 60 192.0.2.9"},
+		{"a record comes to a set, which gets its TTL", "add www.example.org. 60 A 192.0.2.9",
+			"www.example.org. A 60 192.0.2.1,192.0.2.2,192.0.2.9"},
+		{"a record that is there changes nothing", "add www.example.org. 300 A 192.0.2.1", ""},
+		{"a record that is there changes the TTL", "add www.example.org. 60 A 192.0.2.1",
+			"www.example.org. A 60 192.0.2.1,192.0.2.2"},
+		{"a record goes", "delete www.example.org. A 192.0.2.1", "www.example.org. A 300 192.0.2.2"},
+		{"a record goes that is not there", "delete www.example.org. A 192.0.2.7", ""},
+		{"the last record of a set goes", "delete www.example.org. TXT \"a\"", "www.example.org. TXT"},
+		{"a set goes", "deleteset www.example.org. A", "www.example.org. A"},
+		{"a name goes", "deletename www.example.org.", "www.example.org. A; www.example.org. TXT"},
+		{"a name goes that is not there", "deletename nothing.example.org.", ""},
+		{"a set is replaced", "deleteset www.example.org. A; add www.example.org. 60 A 192.0.2.9",
+			"www.example.org. A 60 192.0.2.9"},
+		{"what comes and goes again was nothing",
+			"add x.example.org. 60 A 192.0.2.9; delete x.example.org. A 192.0.2.9", ""},
+		{"a CNAME is replaced by another one", "add web.example.org. 60 CNAME new.example.org.",
+			"web.example.org. CNAME 60 new.example.org."},
+		{"a CNAME does not come beside others", "add www.example.org. 60 CNAME new.example.org.", ""},
+		{"nothing comes beside a CNAME", "add web.example.org. 60 A 192.0.2.9", ""},
+		{"a CNAME gives way", "deleteset web.example.org. CNAME; add web.example.org. 60 A 192.0.2.9",
+			"web.example.org. A 60 192.0.2.9; web.example.org. CNAME"},
+		{"the apex keeps its name servers when the name goes", "deletename example.org.", ""},
+		{"the apex keeps its name servers when the set goes", "deleteset example.org. NS", ""},
+		{"a name server of the apex goes", "delete example.org. NS ns.example.net.", "example.org. NS 300 ns2.example.net."},
+		{"the last name server of the apex stays",
+			"delete example.org. NS ns.example.net.; delete example.org. NS ns2.example.net.",
+			"example.org. NS 300 ns2.example.net."},
+		{"an SOA that is not later has no effect", "add example.org. 60 SOA a. b. 7 1 1 1 1", ""},
+		{"a later SOA is not the client's to say", "add example.org. 60 SOA a. b. 8 1 1 1 1", "REFUSED"},
+		{"the SOA does not go", "deleteset example.org. SOA", ""},
+		{"a name outside", "add example.net. 60 A 192.0.2.9", "NOTZONE"},
+		{"a prerequisite outside", "yxdomain example.net", "NOTZONE"},
+		{"a class that means nothing", "raw", "FORMERR"},
+		{"a type that no record has", "meta", "FORMERR"},
+		{"a signature",
+			"add www.example.org. 60 RRSIG A 8 2 300 20300101000000 20200101000000 1 example.org. AAAA", "REFUSED"},
+
+		{"a name is in use", "yxdomain www.example.org; deleteset www.example.org. A", "www.example.org. A"},
+		{"a name is not in use", "yxdomain nothing.example.org; deleteset www.example.org. A", "NXDOMAIN"},
+		{"a name between is not in use", "yxdomain b.example.org", "NXDOMAIN"},
+		{"the apex is in use", "nxdomain example.org", "YXDOMAIN"},
+		{"a name should not be in use", "nxdomain www.example.org", "YXDOMAIN"},
+		{"a name is free", "nxdomain new.example.org; add new.example.org. 60 A 192.0.2.9",
+			"new.example.org. A 60 192.0.2.9"},
+		{"a set is there", "yxrrset www.example.org. A; deleteset www.example.org. A", "www.example.org. A"},
+		{"a set is not there", "yxrrset www.example.org. AAAA", "NXRRSET"},
+		{"a set should not be there", "nxrrset www.example.org. A", "YXRRSET"},
+		{"a set is free", "nxrrset www.example.org. AAAA", ""},
+		{"there is an SOA", "nxrrset example.org. SOA", "YXRRSET"},
+		{"a set is just so",
+			"same www.example.org. A 192.0.2.2; same www.example.org. A 192.0.2.1; deletename www.example.org.",
+			"www.example.org. A; www.example.org. TXT"},
+		{"a set has more", "same www.example.org. A 192.0.2.1", "NXRRSET"},
+		{"a set has less", "same a.b.example.org. A 192.0.2.3; same a.b.example.org. A 192.0.2.4", "NXRRSET"},
+		{"a set of which nothing is there", "same new.example.org. A 192.0.2.1", "NXRRSET"},
+		{"a prerequisite that does not hold keeps everything as it is",
+			"yxrrset www.example.org. A; nxdomain www.example.org; deletename www.example.org.", "YXDOMAIN"},
+	} {
+		if got := run(message(t, c.message), content(t)); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestMessagesThatAreNoUpdates(t *testing.T) {
+	two := message(t, "yxdomain www.example.org")
+	two.Question = append(two.Question, two.Question[0])
+	other := message(t, "yxdomain www.example.org")
+	other.Question[0].Qtype = dns.TypeA
+	late := message(t, "add www.example.org. 60 A 192.0.2.1")
+	late.Answer, late.Ns = late.Ns, nil // a prerequisite with a TTL
+	class := message(t, "yxdomain www.example.org")
+	class.Question[0].Qclass = dns.ClassCHAOS
+	long := message(t, "add www.example.org. 60 A 192.0.2.1")
+	for range update.Most {
+		long.Ns = append(long.Ns, long.Ns[0])
+	}
+	for _, c := range []struct {
+		name string
+		m    *dns.Msg
+		want string
+	}{
+		{"two zones", two, "FORMERR"},
+		{"a zone section that is no SOA", other, "FORMERR"},
+		{"a prerequisite with a TTL", late, "FORMERR"},
+		{"another class", class, "NOTAUTH"},
+		{"more records than anybody needs", long, "REFUSED"},
+	} {
+		if got := run(c.m, content(t)); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	m, refusal := update.Read(message(t,
+		"yxdomain www.example.org; add b.example.org. 60 A 192.0.2.1; deletename www.example.org."))
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	b, _ := dnsname.Parse("b.example.org.")
+	www, _ := dnsname.Parse("www.example.org.")
+	if got := m.Names(); fmt.Sprint(got) != fmt.Sprint([]dnsname.Name{b, www}) {
+		t.Errorf("it concerns %v", got)
+	}
+}
+
+// What anybody sends is answered or changed, and nothing that was there is lost but by a deletion of it.
+func FuzzUpdates(f *testing.F) {
+	for _, text := range []string{"add www.example.org. 60 A 192.0.2.9", "deletename www.example.org.",
+		"same www.example.org. A 192.0.2.2; delete www.example.org. TXT \"a\""} {
+		wire, err := message(f, text).Pack()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(wire)
+	}
+	f.Fuzz(func(t *testing.T, wire []byte) {
+		m := new(dns.Msg)
+		if m.Unpack(wire) != nil {
+			return
+		}
+		c := content(t)
+		read, refusal := update.Read(m)
+		if refusal != nil || read.Check(c) != nil {
+			return
+		}
+		changes, refusal := read.Changes(c)
+		if refusal != nil {
+			return
+		}
+		for _, change := range changes {
+			if !change.Name.Under(read.Zone) || change.Type == rr.TypeSOA {
+				t.Errorf("%s changes", change.Key)
+			}
+			for _, data := range change.After.Data {
+				if _, err := rr.ParseData(change.Type, data); err != nil {
+					t.Errorf("%s gets %q: %v", change.Key, data, err)
+				}
+			}
+		}
+	})
+}
