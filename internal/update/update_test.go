@@ -60,14 +60,14 @@ func message(t testing.TB, text string) *dns.Msg {
 	for line := range strings.SplitSeq(text, ";") {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		record := func() []dns.RR { return parse(t, strings.Replace(rest, " ", " 0 ", 1)) }
-		any := []dns.RR{&dns.ANY{Hdr: dns.RR_Header{Name: dns.Fqdn(rest)}}}
+		name := []dns.RR{&dns.ANY{Hdr: dns.RR_Header{Name: dns.Fqdn(rest)}}}
 		switch word {
 		case "zone":
 			m.Question[0].Name = rest
 		case "yxdomain":
-			m.NameUsed(any)
+			m.NameUsed(name)
 		case "nxdomain":
-			m.NameNotUsed(any)
+			m.NameNotUsed(name)
 		case "yxrrset":
 			m.RRsetUsed(empty(rest))
 		case "nxrrset":
@@ -81,7 +81,7 @@ func message(t testing.TB, text string) *dns.Msg {
 		case "deleteset":
 			m.RemoveRRset(empty(rest))
 		case "deletename":
-			m.RemoveName(any)
+			m.RemoveName(name)
 		case "raw":
 			m.Ns = append(m.Ns, &dns.RFC3597{Hdr: dns.RR_Header{Name: "www.example.org.", Rrtype: 1, Class: dns.ClassCHAOS},
 				Rdata: "c0000201"})

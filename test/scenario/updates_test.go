@@ -53,8 +53,8 @@ func (s *scene) mayUpdate() {
 			`metadata: {name: x, namespace: default}, spec: {domainName: x.example.org., type: A, rdata: 192.0.2.1}}`),
 			"create", "--dry-run=server", "-f", "-",
 			"--as=system:serviceaccount:"+testoperator.Namespace+":"+testoperator.ServiceAccount)
-		if !strings.Contains(string(out), "zonefold-updates") {
-			return string(out)
+		if !strings.Contains(out, "zonefold-updates") {
+			return out
 		}
 		return ""
 	})
