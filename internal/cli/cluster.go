@@ -32,8 +32,8 @@ func (f *clusterFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "the namespace (default: that of the context)")
 }
 
-// A cluster is what is asked of an API server: Zones, and the Leases of operators.
-type cluster struct{ zones, leases rest.Interface }
+// A cluster is what is asked of an API server: Zones, their ZoneSlices, and the Leases of operators.
+type cluster struct{ zones, slices, leases rest.Interface }
 
 // connect returns the cluster, and the namespace to work in.
 func (f *clusterFlags) connect(env Env) (*cluster, string, error) {
@@ -56,7 +56,8 @@ func (f *clusterFlags) connect(env Env) (*cluster, string, error) {
 		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
 	}
 	scheme := runtime.NewScheme()
-	if err := errors.Join(kubizone.AddToScheme(scheme), coordinationv1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(kubizone.AddToScheme(scheme), zonefold.AddToScheme(scheme),
+		coordinationv1.AddToScheme(scheme)); err != nil {
 		return nil, "", err
 	}
 	codecs := serializer.NewCodecFactory(scheme).WithoutConversion()
@@ -65,15 +66,15 @@ func (f *clusterFlags) connect(env Env) (*cluster, string, error) {
 		one.APIPath, one.GroupVersion, one.NegotiatedSerializer = "/apis", &version, codecs
 		return rest.RESTClientFor(one)
 	}
-	zones, err := of(kubizone.GroupVersion)
-	if err != nil {
-		return nil, "", fmt.Errorf("connecting to the cluster: %w", err)
+	var c cluster
+	for version, client := range map[schema.GroupVersion]*rest.Interface{
+		kubizone.GroupVersion: &c.zones, zonefold.GroupVersion: &c.slices, coordinationv1.SchemeGroupVersion: &c.leases,
+	} {
+		if *client, err = of(version); err != nil {
+			return nil, "", fmt.Errorf("connecting to the cluster: %w", err)
+		}
 	}
-	leases, err := of(coordinationv1.SchemeGroupVersion)
-	if err != nil {
-		return nil, "", fmt.Errorf("connecting to the cluster: %w", err)
-	}
-	return &cluster{zones, leases}, namespace, nil
+	return &c, namespace, nil
 }
 
 // operatorLeases are the names of the Leases by which one hears of a running operator: the leader's, and that of one

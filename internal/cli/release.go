@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
@@ -32,11 +33,12 @@ func newRelease(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "release {ZONE... | --all} [-n NAMESPACE | -A]",
 		Short: "Free Zones of a cluster whose operator is gone",
-		Long: `release removes the finalizer ` + kubizone.Finalizer + ` from Zones.
+		Long: `release removes the finalizer ` + kubizone.Finalizer + ` from Zones
+and from their ZoneSlices, with --all also from ZoneSlices whose Zone is gone.
 
 The operator puts it there to withdraw what it published before a Zone is gone. When
 the operator has been removed for good nobody does that, and Zones, their namespaces
-and their CustomResourceDefinition cannot be deleted. release frees them.
+and CustomResourceDefinitions cannot be deleted. release frees them.
 
 What was published stays on the name servers: release says what and where. An operator
 that is still running would withdraw it; so release refuses while one holds its Lease
@@ -98,13 +100,14 @@ type releaser struct {
 // released does not keep it from the others.
 func (r *releaser) run(ctx context.Context, namespace string, names []string) error {
 	zones, err := r.find(ctx, namespace, names)
-	failed := []error{err}
+	freed, broken := r.freeSlices(ctx, namespace, zones, err == nil && len(names) == 0)
+	failed := []error{err, broken}
 	for i := range zones {
 		if err := r.release(ctx, &zones[i]); err != nil {
 			failed = append(failed, fmt.Errorf("releasing Zone %s/%s: %w", zones[i].Namespace, zones[i].Name, err))
 		}
 	}
-	if err == nil && len(zones) == 0 {
+	if err == nil && broken == nil && len(zones) == 0 && freed == 0 {
 		fmt.Fprintln(r.env.Stdout, "no Zone has the finalizer; there is nothing to release")
 	}
 	return errors.Join(failed...)
@@ -156,7 +159,7 @@ func (r *releaser) release(ctx context.Context, z *kubizone.Zone) error {
 		if r.dryRun {
 			break
 		}
-		patch, err := withoutFinalizer(z)
+		patch, err := withoutFinalizer(&z.ObjectMeta)
 		if err != nil {
 			return err
 		}
@@ -184,11 +187,11 @@ func (r *releaser) zones(request *rest.Request, namespace string) *rest.Request 
 	return request.NamespaceIfScoped(namespace, namespace != "").Resource("zones")
 }
 
-// withoutFinalizer is the patch that takes our finalizer off this version of a Zone.
-func withoutFinalizer(z *kubizone.Zone) ([]byte, error) {
-	others := slices.DeleteFunc(slices.Clone(z.Finalizers), func(f string) bool { return f == kubizone.Finalizer })
+// withoutFinalizer is the patch that takes our finalizer off this version of an object.
+func withoutFinalizer(o *metav1.ObjectMeta) ([]byte, error) {
+	others := slices.DeleteFunc(slices.Clone(o.Finalizers), func(f string) bool { return f == kubizone.Finalizer })
 	return json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": others,
-		"resourceVersion": z.ResourceVersion}})
+		"resourceVersion": o.ResourceVersion}})
 }
 
 // told returns the sentence about a Zone that was released.

@@ -169,12 +169,22 @@ func (s *scene) clear() {
 	if err := s.client.List(ctx, &zones); err != nil {
 		s.t.Log(err)
 	}
+	var parts zonefold.ZoneSliceList
+	if err := s.client.List(ctx, &parts); err != nil {
+		s.t.Log(err)
+	}
+	var held []client.Object
 	namespaces := map[string]bool{testoperator.Namespace: true}
 	for i := range zones.Items {
-		z := &zones.Items[i]
-		namespaces[z.Namespace] = true
-		if len(z.Finalizers) > 0 {
-			_ = s.client.Patch(ctx, z, client.RawPatch("application/merge-patch+json",
+		namespaces[zones.Items[i].Namespace] = true
+		held = append(held, &zones.Items[i])
+	}
+	for i := range parts.Items {
+		held = append(held, &parts.Items[i])
+	}
+	for _, o := range held {
+		if len(o.GetFinalizers()) > 0 {
+			_ = s.client.Patch(ctx, o, client.RawPatch("application/merge-patch+json",
 				[]byte(`{"metadata":{"finalizers":null}}`)))
 		}
 	}
@@ -184,13 +194,13 @@ func (s *scene) clear() {
 			namespaces[r.Namespace] = true
 		}
 	}
-	var parts sync.WaitGroup
+	var deletions sync.WaitGroup
 	for ns := range namespaces {
 		for _, o := range []client.Object{&kubizone.Zone{}, &kubizone.Record{}, &zonefold.ZoneSlice{}} {
-			parts.Go(func() { _ = s.client.DeleteAllOf(ctx, o, client.InNamespace(ns)) })
+			deletions.Go(func() { _ = s.client.DeleteAllOf(ctx, o, client.InNamespace(ns)) })
 		}
 	}
-	parts.Wait()
+	deletions.Wait()
 	_ = s.client.DeleteAllOf(ctx, &zonefold.Backend{})
 	_ = s.client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(testoperator.Namespace))
 	_ = s.client.DeleteAllOf(ctx, &coordinationv1.Lease{}, client.InNamespace(testoperator.Namespace))

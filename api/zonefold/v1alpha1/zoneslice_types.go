@@ -6,7 +6,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // fit in the Zone's status. Slices are divided by a hash of the name, so that a
 // change rewrites one slice, and they are owned by the Zone. Only the operator
 // writes them. They are also the ledger of what was published: one that is
-// edited or deleted by somebody else is written again.
+// edited by somebody else is written again, and one that is deleted stays, by
+// its finalizer, as long as the Zone needs it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Namespaced,shortName=zs

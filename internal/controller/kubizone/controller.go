@@ -77,6 +77,7 @@ type Controller struct {
 	mu          sync.Mutex
 	zoneStates  map[zone.ID]*zoneState
 	recordState map[zone.ID]*written
+	leaving     map[zone.ID]bool // Zones of which somebody deletes slices
 }
 
 // written is what is known about an object beyond the cache.
@@ -93,7 +94,7 @@ type written struct {
 func New(c Config) *Controller {
 	k := &Controller{
 		Config: c, term: fmt.Sprintf("%08x", rand.Uint32()),
-		zoneStates: map[zone.ID]*zoneState{}, recordState: map[zone.ID]*written{},
+		zoneStates: map[zone.ID]*zoneState{}, recordState: map[zone.ID]*written{}, leaving: map[zone.ID]bool{},
 	}
 	k.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
 	k.ceilings = k.newCeilings()

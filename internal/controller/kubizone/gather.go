@@ -27,8 +27,7 @@ func (k *Controller) gather(ctx context.Context) ([]toolscache.InformerSynced, e
 	}{
 		{&v1alpha1.Zone{}, controller.Handler(k.putZone, k.dropZone)},
 		{&v1alpha1.Record{}, controller.Handler(k.putRecord, k.dropRecord)},
-		{&zonefold.ZoneSlice{}, controller.Handler(func(_, s *zonefold.ZoneSlice) { k.sawSlice(s, false) },
-			func(s *zonefold.ZoneSlice) { k.sawSlice(s, true) })},
+		{&zonefold.ZoneSlice{}, controller.Handler(k.putSlice, k.dropSlice)},
 	} {
 		has, err := controller.Follow(ctx, k.Cache, k.objects, f.object, f.handler)
 		if err != nil {

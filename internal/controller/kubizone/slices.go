@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,6 +40,7 @@ func (k *Controller) applySlice(ctx context.Context, id zone.ID, z *v1alpha1.Zon
 	}
 	slice.TypeMeta = metav1.TypeMeta{APIVersion: zonefold.GroupVersion.String(), Kind: "ZoneSlice"}
 	slice.Labels = map[string]string{zonefold.ZoneLabel: labelValue(z.Name)}
+	slice.Finalizers = []string{v1alpha1.Finalizer} // the end of a namespace comes before the withdrawal
 	owner := true
 	slice.OwnerReferences = []metav1.OwnerReference{{
 		APIVersion: v1alpha1.GroupVersion.String(), Kind: "Zone", Name: z.Name, UID: z.UID, Controller: &owner,
@@ -115,9 +117,13 @@ func (k *Controller) dropSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zon
 	return nil
 }
 
+// deleteSlice deletes a slice that nobody needs any more.
 func (k *Controller) deleteSlice(ctx context.Context, id zone.ID, s *zonefold.ZoneSlice) error {
 	k.sliceWritten(id, s.Name, dropped)
-	err := client.IgnoreNotFound(k.objects.Delete(ctx, s))
+	err := k.freeSlice(ctx, s)
+	if err == nil {
+		err = client.IgnoreNotFound(k.objects.Delete(ctx, s))
+	}
 	if err != nil {
 		k.sliceWritten(id, s.Name, objects.Version(s))
 	}
@@ -130,19 +136,19 @@ const dropped = math.MaxUint64 - 1
 
 // slicesOf lists the slices that a Zone owns, from the cache.
 func (k *Controller) slicesOf(ctx context.Context, z *v1alpha1.Zone) ([]zonefold.ZoneSlice, error) {
+	list, err := k.slicesNamed(ctx, dialect.ZoneID(z.Namespace, z.Name))
+	return slices.DeleteFunc(list, func(s zonefold.ZoneSlice) bool { return !metav1.IsControlledBy(&s, z) }), err
+}
+
+// slicesNamed lists the slices of Zones of one name, also of one that is gone, from the cache.
+func (k *Controller) slicesNamed(ctx context.Context, id zone.ID) ([]zonefold.ZoneSlice, error) {
 	var list zonefold.ZoneSliceList
-	err := k.Client.List(ctx, &list, client.InNamespace(z.Namespace),
-		client.MatchingLabels{zonefold.ZoneLabel: labelValue(z.Name)})
+	err := k.Client.List(ctx, &list, client.InNamespace(id.Namespace),
+		client.MatchingLabels{zonefold.ZoneLabel: labelValue(id.Name)})
 	if err != nil {
-		return nil, fmt.Errorf("listing the ZoneSlices of Zone %s/%s: %w", z.Namespace, z.Name, err)
+		return nil, fmt.Errorf("listing the ZoneSlices of Zone %s/%s: %w", id.Namespace, id.Name, err)
 	}
-	own := list.Items[:0]
-	for _, s := range list.Items {
-		if metav1.IsControlledBy(&s, z) {
-			own = append(own, s)
-		}
-	}
-	return own, nil
+	return list.Items, nil
 }
 
 // sliceWriting has the cache's news of a slice taken for our own until sliceWritten

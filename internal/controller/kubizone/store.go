@@ -114,6 +114,11 @@ func (s *store) Hold(ctx context.Context, id zone.ID, where []controller.Deliver
 	if len(where) > 0 {
 		return nil
 	}
+	if !z.DeletionTimestamp.IsZero() { // nobody would free them if the operator ended as soon as the Zone is gone
+		if err := k.deleteSlices(ctx, id, z); err != nil {
+			return err
+		}
+	}
 	return client.IgnoreNotFound(k.finalize(ctx, now, false))
 }
 

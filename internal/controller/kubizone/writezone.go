@@ -45,14 +45,19 @@ func (k *Controller) verdictOn(id zone.ID, z *v1alpha1.Zone) (zone.Verdict, bool
 func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 	out := k.before(id)
 	var z v1alpha1.Zone
-	if err := k.Client.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, &z); err != nil {
-		return client.IgnoreNotFound(err)
+	if err := k.Client.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, &z); apierrors.IsNotFound(err) {
+		return k.freeSlices(ctx, id, nil)
+	} else if err != nil {
+		return err
 	}
 	v, ok := k.verdictOn(id, &z)
 	if k.unjudged(id, &z) || !ok && z.DeletionTimestamp.IsZero() {
 		return nil
 	}
 	if err := k.objects.Behind(&z); err != nil {
+		return err
+	}
+	if err := k.freeSlices(ctx, id, &z); err != nil {
 		return err
 	}
 	out.ZoneOutcome = k.Deliveries.ZoneOutcome(id)
