@@ -67,6 +67,9 @@ func (w *World) addZone(z Zone) {
 	if z.Policy.alone() {
 		state.tree = newTree()
 	}
+	if z.Reverse != nil {
+		w.observeAddresses()
+	}
 	w.zones[z.ID] = state
 	if !z.Where.Ref.IsZero() {
 		w.referrers(z.Where.Ref).zones[state] = struct{}{}

@@ -30,6 +30,9 @@ type cell struct {
 type special struct {
 	ds  rr.Set // at the apex: the DS set, which belongs into the parent
 	cut cut
+
+	derived bool // its PTR or CNAME is derived from addresses
+	leaves  bool // a PTR is left out
 }
 
 // set returns the cell's set of one type, or an empty one.
@@ -59,6 +62,14 @@ func (c *cell) cut() cut {
 		return cut{}
 	}
 	return c.special.cut
+}
+
+// left counts the PTR that the cell leaves out.
+func (c *cell) left() int {
+	if c.special != nil && c.special.leaves {
+		return 1
+	}
+	return 0
 }
 
 // apex reports whether the cell is that of the Zone's own name. A heap has none.
@@ -149,7 +160,8 @@ func (w *World) join(c *claimState, z *zoneState) {
 // leave takes a claim out of its cell.
 func (w *World) leave(c *claimState) {
 	at := c.cell
-	c.cell, c.accepted, c.differs = nil, false, nil
+	w.setAccepted(c, false)
+	c.cell, c.differs = nil, nil
 	if at == nil {
 		return
 	}

@@ -25,6 +25,7 @@ func (w *World) compose(c *cell) {
 	before := *c
 	w.store(c, &m)
 	w.pass(&before, c, m.held)
+	c.zone.leaving += c.left() - before.left()
 	c.held = append(c.holder[:0], m.held...)
 	w.groups, w.types, w.held = m.groups, m.types, m.held
 	if len(c.claims) == 0 && len(c.sets) == 0 && c.special == nil {
@@ -57,8 +58,8 @@ func (w *World) store(c *cell, m *merger) {
 			w.replace(c.zone, was, rr.Set{})
 		}
 	}
-	if cut := m.cut(); ds.Data != nil || cut.t != 0 {
-		c.special = &special{ds, cut}
+	if cut := m.cut(); ds.Data != nil || cut.t != 0 || m.derived || m.leaves {
+		c.special = &special{ds, cut, m.derived, m.leaves}
 	}
 	w.closed[c.zone] = struct{}{}
 }
@@ -91,6 +92,8 @@ type merger struct {
 	held   []holding
 	glue   int  // how many of held are of sub-zones
 	cuts   bool // a claim asks for a cut
+
+	derived, leaves bool // see special
 }
 
 func (m *merger) merge() {
@@ -108,6 +111,7 @@ func (m *merger) merge() {
 	m.own()
 	m.claims()
 	m.addServerAddresses()
+	m.addPointers()
 }
 
 // claims goes through the claims in order of precedence: who comes first is not
@@ -277,6 +281,7 @@ func (w *World) accept(c *claimState, differs *difference) {
 	if c.accepted && c.differs == differs {
 		return
 	}
-	c.accepted, c.refusal, c.differs = true, nil, differs
+	c.refusal, c.differs = nil, differs
+	w.setAccepted(c, true)
 	w.enqueueReport(c)
 }

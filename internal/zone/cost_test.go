@@ -2,7 +2,6 @@ package zone
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +48,10 @@ func busyWorld(size int) *World {
 	for _, c := range addressClaims("below.example.org.", size) {
 		w.PutClaim(c)
 	}
+	reverse := zoneOf("dns", "reverse", "in-addr.arpa.", 1)
+	reverse.Reverse = &Reverse{}
+	w.PutZone(reverse)
+	w.PutZone(blockOfFour("dns"))
 	w.PutClaim(claimOf("dns/ns", "example.org.", 1, "NS ns.example.org."))
 	w.PutClaim(claimOf("dns/ns-a", "ns.example.org.", 1, "A 192.0.2.1"))
 	w.PutClaim(claimOf("dns/dname", "example.org.", 1, "DNAME example.net."))
@@ -56,6 +59,13 @@ func busyWorld(size int) *World {
 	w.PutClaim(claimOf("team/cut", "below.example.org.", 1, "NS ns.example.net."))
 	w.Settle()
 	return w
+}
+
+// blockOfFour is a Zone for 192.0.2.8 to 192.0.2.11.
+func blockOfFour(namespace string) Zone {
+	z := zoneOf(namespace, "block", "8-30.2.0.192.in-addr.arpa.", 1)
+	z.Reverse = &Reverse{Namespaces: []string{"team"}}
+	return z
 }
 
 func TestNoSingleChangeVisitsAllSets(t *testing.T) {
@@ -100,6 +110,19 @@ func TestNoSingleChangeVisitsAllSets(t *testing.T) {
 		{"its end", func(w *World) { w.DeleteZone(ID{KindZone, "team", "new"}) }},
 		{"a refused Zone above everything", func(w *World) { w.PutZone(zoneOf("evil", "org", "org.", 9)) }},
 		{"a Zone of another top", func(w *World) { w.PutZone(zoneOf("evil", "com", "com.", 9)) }},
+		{"the namespaces of a block's PTR records", func(w *World) {
+			z := blockOfFour("dns")
+			z.Reverse.Namespaces = []string{"dns"}
+			w.PutZone(z)
+		}},
+		{"a Record in place of a PTR", func(w *World) {
+			w.PutClaim(claimOf("dns/ptr", "5.2.0.192.in-addr.arpa.", 9, "PTR example.net."))
+		}},
+		{"another Zone's PTR records", func(w *World) {
+			z := zoneOf("dns", "eleven", "11.in-addr.arpa.", 9)
+			z.Reverse = &Reverse{}
+			w.PutZone(z)
+		}},
 		{"an SOA timer", func(w *World) {
 			z := zoneOf("dns", "example", "example.org.", 1)
 			z.Refresh = 77
@@ -222,6 +245,30 @@ func TestAdversaries(t *testing.T) {
 			w.PutZone(zoneOf("dns", "example", "example.org.", 1))
 			for i := range n {
 				w.PutClaim(claimOf(fmt.Sprint("evil/", i), "www.example.org.", int64(3+i/50), fmt.Sprintf(`TYPE%d \# 0`, 1000+i)))
+				w.Settle()
+			}
+		}},
+		{"names of one address, one by one", 20, func(w *World, n int) {
+			reverse := zoneOf("dns", "reverse", "2.0.192.in-addr.arpa.", 1)
+			reverse.Reverse = &Reverse{Namespaces: []string{"victim", "other"}}
+			w.PutZone(reverse)
+			w.PutZone(zoneOf("dns", "example", "example.org.", 1))
+			for i := range n {
+				namespace := []string{"evil", "other", fmt.Sprint("evil", i)}[i%3]
+				w.PutClaim(claimOf(fmt.Sprint(namespace, "/", i), fmt.Sprintf("h%d.example.org.", i), int64(3+i/50), "A 192.0.2.1"))
+				w.Settle()
+			}
+			for i := range n {
+				w.DeleteClaim(ID{KindRecord, []string{"evil", "other", fmt.Sprint("evil", i)}[i%3], fmt.Sprint(i)})
+				w.Settle()
+			}
+		}},
+		{"blocks of addresses, one by one", 900, func(w *World, n int) {
+			w.PutZone(zoneOf("dns", "reverse", "192.in-addr.arpa.", 1))
+			for i := range n {
+				z := zoneOf("evil", fmt.Sprint(i), fmt.Sprintf("0-25.%d.%d.192.in-addr.arpa.", i%256, i/256), 5)
+				z.Reverse = &Reverse{}
+				w.PutZone(z)
 				w.Settle()
 			}
 		}},
@@ -419,39 +466,5 @@ func TestChainsOf300Labels(t *testing.T) {
 	}
 	if len(w.tree.nodes) > 1 {
 		t.Errorf("%d names are left over beside the root", len(w.tree.nodes)-1)
-	}
-}
-
-func TestSetsHaveAtMost100Records(t *testing.T) {
-	w := New(Options{})
-	w.PutZone(zoneOf("dns", "example", "example.org.", 1))
-	for i := range 102 {
-		w.PutClaim(claimOf(fmt.Sprint("dns/", i), "full.example.org.", int64(200-i), fmt.Sprintf("A 192.0.2.%d", i)))
-	}
-	w.PutClaim(claimOf("dns/duplicate", "full.example.org.", 300, "A 192.0.2.50"))
-	w.PutClaim(claimOf("dns/other type", "full.example.org.", 300, `TXT "x"`))
-	w.Settle()
-	full := func() []string {
-		var out []string
-		for id := range w.claims {
-			if v, _ := w.Verdict(id); v.Reason == SetFull {
-				out = append(out, id.Name)
-			}
-		}
-		slices.Sort(out)
-		return out
-	}
-	if got := full(); !slices.Equal(got, []string{"0", "1"}) {
-		t.Errorf("the youngest two are left out of a set of 100, not %v", got)
-	}
-	w.DeleteClaim(ID{KindRecord, "dns", "101"})
-	w.Settle()
-	if got := full(); !slices.Equal(got, []string{"0"}) {
-		t.Errorf("when the oldest goes the next has its place; left out are %v", got)
-	}
-	snapshot, _ := w.Snapshot(ID{KindZone, "dns", "example"})
-	if set, _ := snapshot.Sets.Get(rr.Key{Name: must(dnsname.Parse("full.example.org.")), Type: rr.TypeA}); len(
-		set.Data) != 100 {
-		t.Errorf("the set has %d records", len(set.Data))
 	}
 }

@@ -16,6 +16,7 @@
 //	its Rules                                   judge: its name
 //	its TTL                                     cells: all that it has
 //	its Own or Servers                          cells: at the names of these
+//	its Reverse                                 turned: the addresses of its domain
 //	anything of it                              closed: it
 //	grants                                      judge: the names of all Zones
 //	a claim comes or changes                    homes: it
@@ -28,6 +29,7 @@
 //	            the top down         judge: the names of Zones below
 //	                               there, and where a Zone asks such a one next:
 //	                                 homes: the claims of its domain, and those that refer to a Zone of the name
+//	                                 turned: the addresses of its domain, and of a block
 //	                                 cells: at the name; at names of Own and Servers; where Zones above need glue of
 //	                                     the domain; above, where claims ask for a cut
 //	                               where a younger Zone above is skipped, or no more: cells: the apex of that one
@@ -40,12 +42,15 @@
 //	                               A or AAAA: cells: those of Zones above that need them as glue
 //	                               a cut: reports: the accepted claims at and below it; closed: the sub-zones below it
 //	                               who holds the name: cells: above, where claims ask for a cut
+//	                               an accepted A or AAAA: turned: its address, if its PTR depends on it
+//	turnCells   turned address,    cells: where a PTR or CNAME is derived for it, which are composed once more;
+//	            after all cells    nothing depends on what they derive
 //
 // A newcomer finds the rules by file name: policy.go has what the dialects decide about their Zones, resolve.go
 // gives names to references, delegation.go judges Zones by the rules above them, home.go finds the Zone of a claim,
 // compose.go merges the claims of one name, held.go says whose names may not be hidden, glue.go derives what a
 // parent needs from its sub-zones, own.go adds a Zone's own sets, heap.go divides sets among claims that do not
-// share, cut.go decides what a cut hides, hash.go and soa.go label the content. The rest keeps the work small:
-// domain.go enqueues what depends on a changed Zone, turnaway.go answers a crowd at one name, queue.go orders the
-// work, settle.go does it.
+// share, reverse.go derives PTR records, block.go knows the zones of less than 256 addresses, cut.go decides what a cut
+// hides, hash.go and soa.go label the content. The rest keeps the work small: domain.go enqueues what depends on a
+// changed Zone, turnaway.go answers a crowd at one name, queue.go orders the work, settle.go does it.
 package zone

@@ -13,6 +13,7 @@ func (w *World) disturb(n *node, before *zoneState) {
 		for p := range at.needed {
 			w.enqueueCell(at, p, true)
 		}
+		w.turnNode(at)
 	})
 	for _, c := range n.cells {
 		w.cells.push(c)
@@ -26,7 +27,11 @@ func (w *World) disturb(n *node, before *zoneState) {
 	}
 	if before != nil {
 		w.enqueueOwn(before)
+		w.closeBlock(before)
 		w.updateEldersOfParents(n, before)
+	}
+	if n.owner != nil {
+		w.openBlock(n.owner)
 	}
 	if n.owner != nil && n.owner != before {
 		w.enqueueOwn(n.owner)

@@ -20,6 +20,9 @@ type Effect struct {
 func (w *World) ForeseeZone(z Zone, limit int) (Forecast, bool) {
 	name, _ := w.nameOf(z.ID, z.Where)
 	s := scale{world: w, left: limit, seen: map[ID]bool{}}
+	if z.Reverse != nil && !w.observing {
+		s.left -= len(w.claims)
+	}
 	if !s.under(w.tree, name) || !s.zone(z.ID) {
 		v, ok := w.ruleOn(z)
 		return Forecast{Verdict: v, OfZone: true, Alone: true}, ok

@@ -73,6 +73,7 @@ func (w *World) pass(before, c *cell, held []holding) {
 			}
 		}
 	}
+	w.retime(before, c)
 	if before.cut() != c.cut() {
 		w.unveil(c)
 	}

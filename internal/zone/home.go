@@ -81,14 +81,16 @@ func (w *World) refuse(c *claimState, why cause) {
 	if c.refusal != nil && c.refusal.cause == why {
 		return
 	}
-	c.accepted, c.differs = false, nil
+	w.setAccepted(c, false)
+	c.differs = nil
 	c.refusal = &objection{why, Refusal{why.reason, inWords(c, why)}}
 	w.enqueueReport(c)
 }
 
 // refuseWith refuses a claim with words that were found elsewhere.
 func (w *World) refuseWith(c *claimState, r Refusal) {
-	c.accepted, c.differs = false, nil
+	w.setAccepted(c, false)
+	c.differs = nil
 	c.refusal = &objection{Refusal: r}
 	w.enqueueReport(c)
 }

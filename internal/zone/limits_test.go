@@ -3,10 +3,12 @@ package zone
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
 )
 
 // fullRules are as many as a Zone may have, of which none lets in a record of the name "h…".
@@ -120,5 +122,39 @@ func TestLookingAheadStopsAtItsLimitAmongZonesWithoutNames(t *testing.T) {
 	f, _ := w.ForeseeZone(z, 100)
 	if !f.Alone || w.visits-before > 200 {
 		t.Errorf("it looks at %d things, alone: %v", w.visits-before, f.Alone)
+	}
+}
+
+func TestSetsHaveAtMost100Records(t *testing.T) {
+	w := New(Options{})
+	w.PutZone(zoneOf("dns", "example", "example.org.", 1))
+	for i := range 102 {
+		w.PutClaim(claimOf(fmt.Sprint("dns/", i), "full.example.org.", int64(200-i), fmt.Sprintf("A 192.0.2.%d", i)))
+	}
+	w.PutClaim(claimOf("dns/duplicate", "full.example.org.", 300, "A 192.0.2.50"))
+	w.PutClaim(claimOf("dns/other type", "full.example.org.", 300, `TXT "x"`))
+	w.Settle()
+	full := func() []string {
+		var out []string
+		for id := range w.claims {
+			if v, _ := w.Verdict(id); v.Reason == SetFull {
+				out = append(out, id.Name)
+			}
+		}
+		slices.Sort(out)
+		return out
+	}
+	if got := full(); !slices.Equal(got, []string{"0", "1"}) {
+		t.Errorf("the youngest two are left out of a set of 100, not %v", got)
+	}
+	w.DeleteClaim(ID{KindRecord, "dns", "101"})
+	w.Settle()
+	if got := full(); !slices.Equal(got, []string{"0"}) {
+		t.Errorf("when the oldest goes the next has its place; left out are %v", got)
+	}
+	snapshot, _ := w.Snapshot(ID{KindZone, "dns", "example"})
+	if set, _ := snapshot.Sets.Get(rr.Key{Name: must(dnsname.Parse("full.example.org.")), Type: rr.TypeA}); len(
+		set.Data) != 100 {
+		t.Errorf("the set has %d records", len(set.Data))
 	}
 }

@@ -89,6 +89,8 @@ type Zone struct {
 	// Own are the sets that the Zone brings itself, such as its name servers. They are at
 	// or below its name, and come before all claims.
 	Own []rr.Set
+	// Reverse has PTR records of others' addresses derived; nil: none are.
+	Reverse *Reverse
 	// Servers are addresses of the servers that have the Zone: name servers of its apex
 	// that are in it, and have none, get them.
 	Servers  []Address

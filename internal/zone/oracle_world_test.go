@@ -134,6 +134,7 @@ func (o *oracle) contents() map[string]string {
 			}
 		}
 	}
+	o.point(out)
 	return out
 }
 

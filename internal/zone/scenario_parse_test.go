@@ -17,8 +17,8 @@ func recordLine(name string, ttl uint32, typ, data string) string {
 }
 
 // putZones reads "namespace/name [created] domainName [field=value ...]", where a
-// field may be "pinned", "ns=name,...", "glue=name=address" or "server=address"; each followed
-// by indented rules: "zones [for namespace,...]: pattern ..." and "records [for
+// field may be "pinned", "reverse=namespace,...", "reverse=*", "ns=name,...", "glue=name=address" or
+// "server=address"; each followed by indented rules: "zones [for namespace,...]: pattern ..." and "records [for
 // namespace,...]: pattern[/TYPE,...] ...".
 func (s *scenario) putZones(t *testing.T, lines []string) {
 	for len(lines) > 0 {
@@ -58,6 +58,11 @@ func parseZone(t *testing.T, fields []string) Zone {
 			z.Own = append(z.Own, rr.NewSet(rr.Key{Name: parseName(t, name), Type: rr.TypeA}, z.TTL, address))
 		case "server":
 			z.Servers = append(z.Servers, Address{rr.TypeA, value})
+		case "reverse":
+			z.Reverse = &Reverse{Namespaces: strings.Split(value, ",")}
+			if value == "*" {
+				z.Reverse.Namespaces = nil
+			}
 		case "mname":
 			z.MName = parseName(t, value)
 		case "rname":

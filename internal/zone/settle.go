@@ -17,8 +17,10 @@ func (w *World) Settle() Delta {
 		w.assignHome(c)
 	}
 	w.homes = nil
-	for c := w.cells.pop(); c != nil; c = w.cells.pop() {
-		w.compose(c)
+	for more := true; more; more = w.turnCells() {
+		for c := w.cells.pop(); c != nil; c = w.cells.pop() {
+			w.compose(c)
+		}
 	}
 	w.delta.claims = slices.Grow(w.delta.claims, len(w.reports))
 	for _, c := range w.reports {
@@ -174,6 +176,6 @@ func (w *World) annotate(z *zoneState, v Verdict) Verdict {
 	if note, hidden := bypass(z); hidden {
 		notes = append(notes, note)
 	}
-	v.Notes = sorted(notes)
+	v.Notes = sorted(annotateReverse(z, notes))
 	return v
 }

@@ -38,6 +38,9 @@ type zoneState struct {
 	needs     []dnsname.Name // what its apex NS records name inside that parent
 	notCopied *Note          // why the parent does not take them over
 
+	block   block // whose addresses know the Zone
+	leaving int   // cells that leave out a PTR
+
 	servers []dnsname.Name // name servers of the apex that are in it, if it has addresses for them
 }
 

@@ -40,6 +40,8 @@ type node struct {
 	claims []*claimState
 	cells  []*cell            // what Zones hold here; seldom more than one
 	needed map[*zoneState]int // parents that need the addresses of this name as glue
+	named  []*claimState      // of the accepted ones with the address whose name this is; see compareNamed
+	blocks []*zoneState       // accepted ones for a block with that address; see compareBlocks
 
 	claim [1]*claimState // what claims and cells need for most names
 	cell1 [1]*cell
@@ -177,7 +179,8 @@ func (w *World) prune(n *node) {
 
 // idle reports whether nothing mentions a node.
 func (n *node) idle() bool {
-	return n.sites == nil && n.owner == nil && len(n.claims) == 0 && len(n.cells) == 0 && len(n.needed) == 0
+	return n.sites == nil && n.owner == nil && len(n.claims) == 0 && len(n.cells) == 0 && len(n.needed) == 0 &&
+		len(n.named)+len(n.blocks) == 0
 }
 
 // domain visits n and the names below it for which no Zone below n is asked first.

@@ -68,6 +68,9 @@ func (m *merger) recall(claims []*claimState) {
 	if m.cell.ds().Data != nil {
 		left++
 	}
+	if s := m.cell.special; s != nil && s.derived {
+		left--
+	}
 	m.own()
 	for _, claim := range claims {
 		if left == 0 {

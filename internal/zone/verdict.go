@@ -52,6 +52,8 @@ const (
 	Bypassed      Reason = "Bypassed"      // a cut in the parent leads past the Zone
 	InvalidRule   Reason = "InvalidRule"   // a delegation rule grants nothing because it cannot be read
 	InvalidTimers Reason = "InvalidTimers" // the SOA timers contradict each other
+	NotReverse    Reason = "NotReverse"    // the Zone is to have PTR records, and no address has a name in it
+	LeftOut       Reason = "LeftOut"       // a name of an address has no PTR in the Zone
 	UnquotedText  Reason = "UnquotedText"  // each word of a TXT without quotes is a string of its own
 )
 

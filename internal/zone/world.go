@@ -38,14 +38,17 @@ type World struct {
 	tree   *tree              // of all Zones but pinned ones, each of which has its own
 	grants map[string][]Grant // by Backend
 
-	moved   map[ID]struct{}         // Zones whose name has to be resolved
-	judge   map[*node]bool          // names whose Zones have to be judged; true: by what is above, too
-	redo    map[*node]struct{}      // of those: the rules of the accepted one changed
-	homes   []*claimState           // claims whose Zone has to be found
-	cells   queue                   // cells to compose
-	reports []*claimState           // claims whose verdict may have changed
-	closed  map[*zoneState]struct{} // Zones to finish: content, verdict or parent changed
+	moved   map[ID]struct{}           // Zones whose name has to be resolved
+	judge   map[*node]bool            // names whose Zones have to be judged; true: by what is above, too
+	redo    map[*node]struct{}        // of those: the rules of the accepted one changed
+	homes   []*claimState             // claims whose Zone has to be found
+	cells   queue                     // cells to compose
+	reports []*claimState             // claims whose verdict may have changed
+	closed  map[*zoneState]struct{}   // Zones to finish: content, verdict or parent changed
+	turned  map[dnsname.Name]struct{} // addresses whose PTR or CNAME may have changed
 	delta   deltaBuilder
+
+	observing bool // nodes know who has their addresses
 
 	groups   []group   // of the cell that is composed, kept to save making them anew
 	types    []rr.Type // likewise
@@ -80,6 +83,7 @@ func New(opts Options) *World {
 		judge:  map[*node]bool{},
 		redo:   map[*node]struct{}{},
 		closed: map[*zoneState]struct{}{},
+		turned: map[dnsname.Name]struct{}{},
 		delta:  newDeltaBuilder(),
 	}
 }
@@ -104,6 +108,7 @@ func (w *World) PutZone(z Zone) {
 	}
 	ttl, rules := old.TTL != z.TTL, !reflect.DeepEqual(old.Rules, z.Rules)
 	own := !reflect.DeepEqual(old.Own, z.Own) || !slices.Equal(old.Servers, z.Servers)
+	reverse := !reflect.DeepEqual(old.Reverse, z.Reverse)
 	if own {
 		w.enqueueOwn(old)
 	}
@@ -114,6 +119,9 @@ func (w *World) PutZone(z Zone) {
 	if rules && old.accepted() { // nobody asks the rules of a refused one
 		w.redo[old.node] = struct{}{}
 		w.rejudge(old.node, false)
+	}
+	if reverse {
+		w.reverse(old)
 	}
 	if z.Invalid != nil {
 		old.problem = z.Invalid

@@ -20,7 +20,9 @@ var (
 	someRelatives  = []string{"b", "c", "c.b", "d", "@", "*"}
 	somePatterns   = []string{"*", "@", "b", "*.b", "c.@", "*.org.", "a.org.", "b.a.org.", "*.c", "x*"}
 	someNamespaces = []string{"p", "q", "r"}
-	someData       = map[rr.Type][]string{
+	someReverse    = []string{"2.0.192.in-addr.arpa.", "192.in-addr.arpa.", "0-30.2.0.192.in-addr.arpa.",
+		"2/31.2.0.192.in-addr.arpa.", "2.2.0.192.in-addr.arpa.", "8.b.d.0.1.0.0.2.ip6.arpa.", "2.0-30.2.0.192.in-addr.arpa."}
+	someData = map[rr.Type][]string{
 		rr.TypeA:     {"192.0.2.1", "192.0.2.2", "192.0.2.3"},
 		rr.TypeAAAA:  {"2001:db8::1"},
 		rr.TypeNS:    {"a.org.", "b.a.org.", "c.b.a.org.", "ns.example.net.", "b.x.org."},
@@ -28,8 +30,10 @@ var (
 		rr.TypeDNAME: {"a.com.", "x.org."},
 		rr.TypeDS:    {"1 8 2 ABCD", "2 8 2 ABCD"},
 		rr.TypeTXT:   {`"one"`, `"two"`},
+		rr.TypePTR:   {"a.org.", "x.org."},
 	}
-	someTypes = []rr.Type{rr.TypeA, rr.TypeAAAA, rr.TypeNS, rr.TypeNS, rr.TypeCNAME, rr.TypeDNAME, rr.TypeDS, rr.TypeTXT}
+	someTypes = []rr.Type{rr.TypeA, rr.TypeAAAA, rr.TypeNS, rr.TypeNS, rr.TypeCNAME, rr.TypeDNAME, rr.TypeDS, rr.TypeTXT,
+		rr.TypePTR, rr.TypeA, rr.TypeAAAA}
 )
 
 // upTo draws a number below n. Unlike rapid's own ranges it does not prefer small
@@ -58,7 +62,11 @@ func drawWhere(t *rapid.T) Where {
 	var where Where
 	kind := pick(t, []string{"absolute", "absolute", "absolute", "relative", "pinned"}, "where")
 	if kind != "relative" {
-		where.Name = must(dnsname.Parse(pick(t, someNames, "name")))
+		names := someNames
+		if upTo(t, 4, "reverse name") == 3 {
+			names = someReverse
+		}
+		where.Name = must(dnsname.Parse(pick(t, names, "name")))
 	}
 	if kind != "absolute" {
 		where.Ref = drawZoneID(t, "ref")
@@ -90,6 +98,9 @@ func drawZone(t *rapid.T) Zone {
 	if upTo(t, 31, "invalid") == 30 {
 		z.Invalid = &Refusal{InvalidSpec, "The Zone is wrong."}
 	}
+	if isReverse(z.Where.Name) || upTo(t, 8, "reverse") == 7 {
+		z.Reverse = drawReverse(t)
+	}
 	if z.Policy.Pinned = upTo(t, 4, "pinned") == 3; z.Policy.Pinned {
 		if z.Policy.Heap = upTo(t, 2, "heap") == 1; !z.Policy.Heap {
 			z.Policy.NoAliases = pick(t, []bool{false, true}, "no aliases")
@@ -108,6 +119,11 @@ func drawZone(t *rapid.T) Zone {
 		z.Rules = append(z.Rules, rule)
 	}
 	return z
+}
+
+// drawReverse mostly asks for PTR records, of all namespaces or some.
+func drawReverse(t *rapid.T) *Reverse {
+	return pick(t, []*Reverse{nil, {}, {}, {Namespaces: []string{"p"}}, {Namespaces: []string{"q", "r"}}}, "reverse")
 }
 
 // drawOwn gives a Zone name servers, some with addresses, and servers.
@@ -166,12 +182,21 @@ func someOptions(t *rapid.T) Options {
 func drawOperation(t *rapid.T) operation {
 	claim := ID{KindRecord, pick(t, someNamespaces, "namespace"), fmt.Sprint("r", upTo(t, 5, "record"))}
 	switch what := pick(t, []string{"claim", "claim", "claim", "claim", "claim", "claim", "claim", "zone", "zone", "zone",
-		"delete zone", "delete claim", "grant"}, "operation"); what {
+		"delete zone", "delete claim", "grant", "reverse"}, "operation"); what {
 	case "delete zone":
 		id := drawZoneID(t, "deleted")
 		return operation{fmt.Sprint("delete ", id), func(w *World) { w.DeleteZone(id) }}
 	case "delete claim":
 		return operation{fmt.Sprint("delete ", claim), func(w *World) { w.DeleteClaim(claim) }}
+	case "reverse":
+		id, reverse := drawZoneID(t, "reversed"), drawReverse(t)
+		return operation{fmt.Sprintf("%s has %+v", id, reverse), func(w *World) {
+			if old := w.zones[id]; old != nil {
+				z := old.Zone
+				z.Reverse = reverse
+				w.PutZone(z)
+			}
+		}}
 	case "grant":
 		backend := pick(t, []string{"one", "two"}, "backend")
 		var grants []Grant
@@ -192,11 +217,15 @@ func drawOperation(t *rapid.T) operation {
 // drawBase puts some Zones of a usual kind first, so that there is something to take
 // claims and to be overtaken, hidden and renamed.
 func drawBase(t *rapid.T, w *World) {
-	for i, name := range []string{"org.", "a.org.", "b.a.org.", "x.org."} {
+	for i, name := range []string{"org.", "a.org.", "b.a.org.", "x.org.", "2.0.192.in-addr.arpa.",
+		"0-30.2.0.192.in-addr.arpa."} {
 		if pick(t, []bool{true, true, false}, "has "+name) {
 			z := Zone{ID: ID{KindZone, pick(t, someNamespaces, "namespace"), fmt.Sprint("z", i%3)}, Created: drawTime(t),
 				TTL: 300, Rules: drawOpenRules(t)}
 			z.Where.Name = must(dnsname.Parse(name))
+			if isReverse(z.Where.Name) {
+				z.Reverse = drawReverse(t)
+			}
 			t.Logf("put %+v", z)
 			w.PutZone(z)
 		}

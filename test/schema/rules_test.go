@@ -51,6 +51,16 @@ func TestRulesOfZones(t *testing.T) {
 		{"a backslash before the last dot but one", `spec: {domainName: 'a\.b.'}`, ""},
 		{"an escaped backslash before the last dot", `spec: {domainName: 'a\\.'}`, ""},
 
+		{"PTR records below in-addr.arpa.", `spec: {domainName: 2.0.192.In-Addr.arpa., reverse: {from: ["*"]}}`, ""},
+		{"PTR records below ip6.arpa.", `spec: {domainName: 8.b.d.0.1.0.0.2.ip6.arpa., reverse: {}}`, ""},
+		{"PTR records of a block", `spec: {domainName: 0/25, zoneRef: {name: four}, reverse: {conflict: oldest}}`, ""},
+
+		{"PTR records below another name", `spec: {domainName: in-addr.example.org., reverse: {}}`,
+			"reverse is for the names of addresses, so domainName must be in-addr.arpa. or ip6.arpa., or end in one of the two"},
+		{"PTR records below a name that only ends alike", `spec: {domainName: 'x\.in-addr.arpa.', reverse: {}}`,
+			"reverse is for the names of addresses"},
+		{"a conflict that nobody knows how to solve", `spec: {domainName: 10.in-addr.arpa., reverse: {conflict: all}}`,
+			`supported values: "oldest"`},
 		{"no spec", `{}`, "spec: Required value"},
 		{"no domainName", `spec: {delegations: []}`, "spec.domainName: Required value"},
 		{"an empty domainName", `spec: {domainName: ""}`, "spec.domainName in body should be at least 1 chars long"},

@@ -33,6 +33,7 @@ func (s *ZoneSpec) fields() []field {
 		{"negativeResponseCache", "a whole number", &s.NegativeResponseCache},
 		{"mname", "a string", &s.MName},
 		{"rname", "a string", &s.RName},
+		{"reverse", "an object with the list from and the string conflict", &s.Reverse},
 		{"backendRefs", "a list of objects with the string name", &s.BackendRefs},
 	}
 }

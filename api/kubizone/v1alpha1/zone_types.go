@@ -51,6 +51,7 @@ type ZoneList struct {
 // +kubebuilder:validation:XValidation:rule=`!has(self.domainName) || !self.domainName.matches(r'(^|[^\\])(\\\\)*\.$') || !has(self.zoneRef) || self.zoneRef == null`,message="domainName is fully qualified, so zoneRef must be absent; to make it relative to zoneRef, remove the trailing dot"
 // +kubebuilder:validation:XValidation:rule=`self.retry < self.refresh`,message="retry (default 7200) must be less than refresh (default 86400)"
 // +kubebuilder:validation:XValidation:rule=`double(self.expire) - double(self.refresh) > double(self.retry)`,message="expire (default 3600000) must be greater than refresh (default 86400) and retry (default 7200) together"
+// +kubebuilder:validation:XValidation:rule=`!has(self.reverse) || !has(self.domainName) || !self.domainName.matches(r'(^|[^\\])(\\\\)*\.$') || self.domainName.matches(r'(?i)(^|[^\\]\.)(in-addr|ip6)\.arpa\.$')`,message="reverse is for the names of addresses, so domainName must be in-addr.arpa. or ip6.arpa., or end in one of the two"
 type ZoneSpec struct {
 	// Either a fully qualified name with a trailing dot (`example.org.`), or a
 	// partial name (`dev`) to which the parent's name is added; the latter needs
@@ -154,6 +155,14 @@ type ZoneSpec struct {
 	// +optional
 	RName string `json:"rname,omitempty"`
 
+	// Has a PTR record at each address in the zone that accepted A and AAAA records
+	// have, whatever objects these come from. The zone is one under in-addr.arpa or
+	// ip6.arpa; another has none, and a warning says so, reason NotReverse. The most
+	// specific Zone is asked. A PTR, CNAME or NS record of somebody comes first.
+	//
+	// +optional
+	Reverse *Reverse `json:"reverse,omitempty"`
+
 	// The Backends that serve the zone. Default: those marked `default`. A
 	// Backend that does not exist or cannot be used, or whose grants do not
 	// include this Zone, keeps Served from being True; the others are not
@@ -168,6 +177,28 @@ type ZoneSpec struct {
 	// Unread is what could not be read. It is not written back.
 	Unread Unread `json:"-"`
 }
+
+// Reverse says which names the PTR records of a zone lead to.
+type Reverse struct {
+	// The namespaces of the A and AAAA records. `*` stands for all. Default: that of the Zone.
+	//
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1024
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	// +optional
+	From []string `json:"from,omitempty"`
+
+	// What an address gets that has several names. `oldest`, which is the default: a
+	// PTR to the name of its oldest object.
+	//
+	// +kubebuilder:validation:Enum=oldest
+	// +optional
+	Conflict string `json:"conflict,omitempty"`
+}
+
+// ReverseOldest is the value of conflict that prefers the oldest object.
+const ReverseOldest = "oldest"
 
 // ZoneRef names a Zone by its object's name.
 type ZoneRef struct {

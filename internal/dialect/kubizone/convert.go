@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
@@ -45,6 +46,9 @@ func ConvertZone(z *v1alpha1.Zone) zone.Zone {
 	}
 	if refusal == nil {
 		refusal = zoneNames(&out, &z.Spec)
+	}
+	if refusal == nil {
+		refusal = convertReverse(&out, z.Spec.Reverse)
 	}
 	out.Invalid = refusal
 	convertRules(&out, z.Spec.Delegations)
@@ -174,6 +178,25 @@ func zoneNames(out *zone.Zone, spec *v1alpha1.ZoneSpec) *zone.Refusal {
 				"%s has an %s that is no absolute domain name: %v; correct it.", out.ID, f.name, err)}
 		}
 		*f.into = name
+	}
+	return nil
+}
+
+// convertReverse reads which PTR records a Zone is to have.
+func convertReverse(out *zone.Zone, r *v1alpha1.Reverse) *zone.Refusal {
+	if r == nil {
+		return nil
+	}
+	if r.Conflict != "" && r.Conflict != v1alpha1.ReverseOldest {
+		return &zone.Refusal{Reason: zone.InvalidSpec, Message: fmt.Sprintf(
+			"%s has the reverse.conflict %q; the only one there is is %s.", out.ID, r.Conflict, v1alpha1.ReverseOldest)}
+	}
+	out.Reverse = &zone.Reverse{Namespaces: slices.Compact(slices.Sorted(slices.Values(r.From)))}
+	switch {
+	case len(r.From) == 0:
+		out.Reverse.Namespaces = []string{out.ID.Namespace}
+	case slices.Contains(r.From, "*"):
+		out.Reverse.Namespaces = nil
 	}
 	return nil
 }

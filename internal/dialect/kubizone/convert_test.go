@@ -46,7 +46,15 @@ func TestWhatAZoneSaysToTheCore(t *testing.T) {
 		{"a rule with a type that is none is void as a whole",
 			`{domainName: example.org., delegations: [{zones: ["*"], records: [{pattern: "*", types: [A, X-Y]}]}]}`,
 			"example.org. ttl 360 soa 86400 7200 3600000 360 warned: InvalidRule"},
+		{"PTR records are of the Zone's own namespace", `{domainName: 10.in-addr.arpa., reverse: {}}`,
+			"10.in-addr.arpa. ttl 360 soa 86400 7200 3600000 360 reverse [a]"},
+		{"or of those that it names", `{domainName: 10.in-addr.arpa., reverse: {from: [c, b, c], conflict: oldest}}`,
+			"10.in-addr.arpa. ttl 360 soa 86400 7200 3600000 360 reverse [b c]"},
+		{"or of all", `{domainName: 10.in-addr.arpa., reverse: {from: [b, "*"]}}`,
+			"10.in-addr.arpa. ttl 360 soa 86400 7200 3600000 360 reverse []"},
 
+		{"a way to solve conflicts that nobody knows", `{domainName: 10.in-addr.arpa., reverse: {conflict: all}}`,
+			`refused: InvalidSpec: Zone a/z has the reverse.conflict "all"; the only one there is is oldest.`},
 		{"a partial name needs a zoneRef", `{domainName: sub}`,
 			`refused: InvalidSpec: Zone a/z has the partial domainName "sub" and no zoneRef; end it with a dot, or say with zoneRef which Zone it belongs to.`},
 		{"a dot that is escaped does not end a name", `{domainName: 'sub\.'}`,
@@ -112,6 +120,9 @@ func zoneText(z zone.Zone) string {
 		for _, r := range rule.Records {
 			text += fmt.Sprintf(" %s %v", r.Pattern, r.Types)
 		}
+	}
+	if z.Reverse != nil {
+		text += fmt.Sprintf(" reverse %v", z.Reverse.Namespaces)
 	}
 	for _, note := range z.Warnings {
 		text += " warned: " + string(note.Reason)

@@ -1,0 +1,294 @@
+package zone
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// A Reverse asks for PTR records in a Zone under in-addr.arpa or ip6.arpa: one at each address that accepted A and AAAA
+// claims have, to the name of the oldest of these.
+type Reverse struct {
+	Namespaces []string // of the claims, each once; empty: any namespace
+}
+
+// reverses reports whether a Zone has PTR records derived.
+func (z *zoneState) reverses() bool { return z.Reverse != nil && isReverse(z.node.name) }
+
+// isReverse reports whether a name is one that addresses have (RFC 1035 §3.5, RFC 3596 §2.5).
+func isReverse(n dnsname.Name) bool {
+	s := "." + n.String()
+	return strings.HasSuffix(s, ".in-addr.arpa.") || strings.HasSuffix(s, ".ip6.arpa.")
+}
+
+// reverseName returns the name of an address.
+func reverseName(data string) (dnsname.Name, bool) {
+	address, err := netip.ParseAddr(data)
+	if err != nil {
+		return dnsname.Name{}, false
+	}
+	octets := address.AsSlice()
+	slices.Reverse(octets)
+	var b strings.Builder
+	for _, octet := range octets {
+		if address.Is4() {
+			b.WriteString(strconv.Itoa(int(octet)) + ".")
+			continue
+		}
+		for _, nibble := range []byte{octet & 15, octet >> 4} {
+			b.WriteByte("0123456789abcdef"[nibble])
+			b.WriteByte('.')
+		}
+	}
+	if address.Is4() {
+		b.WriteString("in-addr.arpa.")
+	} else {
+		b.WriteString("ip6.arpa.")
+	}
+	name, err := dnsname.Parse(b.String())
+	return name, err == nil
+}
+
+// observeAddresses has nodes know from now on who has which address. It costs as much as there are claims, once: no
+// World pays for it that has no Zone with PTR records.
+func (w *World) observeAddresses() {
+	if w.observing {
+		return
+	}
+	w.observing = true
+	w.visits += len(w.claims)
+	for _, c := range w.claims {
+		if c.accepted {
+			w.observe(c)
+		}
+	}
+}
+
+// setAccepted takes a claim, or does not any more.
+func (w *World) setAccepted(c *claimState, accepted bool) {
+	if c.accepted == accepted {
+		return
+	}
+	c.accepted = accepted
+	if w.observing {
+		w.observe(c)
+	}
+}
+
+// observe has the nodes of its addresses know a claim that is accepted, and forget one that is not any more. A wildcard
+// is the name of no host.
+func (w *World) observe(c *claimState) {
+	if !isAddress(c.Type) || c.name().IsWildcard() {
+		return
+	}
+	for _, data := range c.Data {
+		name, ok := reverseName(data)
+		if !ok {
+			continue
+		}
+		n := w.tree.node(name)
+		i, found := slices.BinarySearchFunc(n.named, c, compareNamed)
+		if c.accepted && !found {
+			n.named = slices.Insert(n.named, i, c)
+			w.turn(n, c)
+		} else if !c.accepted && found {
+			w.turn(n, c)
+			n.named = slices.Delete(n.named, i, i+1)
+			w.prune(n)
+		}
+	}
+}
+
+// compareNamed orders claims by namespace, and in each by age.
+func compareNamed(a, b *claimState) int {
+	return cmp.Or(strings.Compare(a.ID.Namespace, b.ID.Namespace), a.compare(b))
+}
+
+// turn enqueues an address if what is derived there depends on a claim that comes or goes.
+func (w *World) turn(n *node, c *claimState) {
+	w.visits++
+	if z := n.reverser(); z != nil && z.reverses() {
+		if first, second := n.eldest(z); c == first || c == second {
+			w.turned[n.name] = struct{}{}
+		}
+	}
+}
+
+// turnAll enqueues the addresses at and below a name for which no Zone below is asked first.
+func (w *World) turnAll(n *node) {
+	n.domain(func(at *node) {
+		w.visits++
+		w.turnNode(at)
+	})
+}
+
+// turnNode enqueues a name if it is that of an address.
+func (w *World) turnNode(n *node) {
+	if len(n.named)+len(n.blocks) > 0 {
+		w.turned[n.name] = struct{}{}
+	}
+}
+
+// turnCells enqueues the cells in which something is derived for the enqueued addresses, and reports whether there are
+// any. It comes when all claims are decided: nothing of that depends on what is derived.
+func (w *World) turnCells() bool {
+	for name := range w.turned {
+		w.visits++
+		n := w.tree.node(name)
+		for _, c := range n.cells {
+			w.cells.push(c)
+		}
+		if z := n.nearest(); z != nil && (z.reverses() || len(n.blocks) > 0) {
+			w.enqueueCell(n, z, true)
+		}
+		for _, z := range n.blocks {
+			at := w.tree.node(z.block.inside(name, z.node.name))
+			w.enqueueCell(at, z, true)
+		}
+		w.prune(n)
+	}
+	some := len(w.turned) > 0
+	if some {
+		w.turned = map[dnsname.Name]struct{}{}
+	}
+	return some
+}
+
+// reverser returns the Zone that is asked for the PTR of an address, which is the most specific one; nil: none is.
+func (n *node) reverser() *zoneState {
+	if n.owner == nil && len(n.blocks) > 0 {
+		return n.blocks[0]
+	}
+	return n.nearest()
+}
+
+// eldest returns the two oldest claims with the address of the node that may have a PTR in z; nil: there is none.
+func (n *node) eldest(z *zoneState) (first, second *claimState) {
+	rank := func(from int) {
+		for _, c := range n.named[from:min(from+2, len(n.named))] {
+			switch {
+			case c.ID.Namespace != n.named[from].ID.Namespace:
+			case first == nil || c.compare(first) < 0:
+				first, second = c, first
+			case second == nil || c.compare(second) < 0:
+				second = c
+			}
+		}
+	}
+	if len(z.Reverse.Namespaces) == 0 {
+		for i := 0; i < len(n.named); i = n.firstOf(n.named[i].ID.Namespace + "\x00") {
+			rank(i)
+		}
+	}
+	for _, namespace := range z.Reverse.Namespaces {
+		if i := n.firstOf(namespace); i < len(n.named) && n.named[i].ID.Namespace == namespace {
+			rank(i)
+		}
+	}
+	return first, second
+}
+
+// firstOf returns where the claims of a namespace begin, or would.
+func (n *node) firstOf(namespace string) int {
+	i, _ := slices.BinarySearchFunc(n.named, namespace, func(c *claimState, namespace string) int {
+		return cmp.Or(strings.Compare(c.ID.Namespace, namespace), 1)
+	})
+	return i
+}
+
+// addPointers adds what is derived for addresses. It yields to all others, and nobody holds a name by it.
+func (m *merger) addPointers() {
+	c, z := m.cell, m.cell.zone
+	if n := c.node; n.owner == nil && len(n.blocks) > 0 {
+		if b := n.blocks[0]; b.parent() == z && n.nearest() == z && len(m.groups) == 0 {
+			m.add(group{t: rr.TypeCNAME, ttl: z.TTL, by: b.ID, data: []string{b.block.inside(n.name, b.node.name).String()}})
+			m.derived = true
+		}
+		return
+	}
+	if !z.reverses() {
+		return
+	}
+	n := c.node
+	if z.block.size > 0 {
+		n = m.world.tree.find(z.block.outside(n.name, z.node.name))
+	}
+	if n == nil || n.reverser() != z {
+		return
+	}
+	first, second := n.eldest(z)
+	if first == nil {
+		return
+	}
+	name := first.name()
+	switch {
+	case m.find(rr.TypePTR) != nil:
+		return // somebody has chosen
+	case m.find(rr.TypeCNAME) != nil, !c.apex() && m.find(rr.TypeNS) != nil, len(m.groups) >= m.world.opts.MaxTypes:
+		m.leaves = true
+		return
+	}
+	m.add(group{t: rr.TypePTR, ttl: first.cell.set(first.Type).TTL, by: first.ID, data: []string{name.String()}})
+	m.derived, m.leaves = true, second != nil && second.name() != name
+}
+
+// retime enqueues the addresses of the claims of a cell where a set has got another TTL.
+func (w *World) retime(before, c *cell) {
+	if !w.observing {
+		return
+	}
+	for _, claim := range c.claims {
+		if t := claim.Type; !claim.accepted || !isAddress(t) || before.set(t).TTL == c.set(t).TTL {
+			continue
+		}
+		for _, data := range claim.Data {
+			if name, ok := reverseName(data); ok {
+				if n := w.tree.find(name); n != nil {
+					w.turn(n, claim)
+				}
+			}
+		}
+	}
+}
+
+// annotateReverse adds what there is to tell about the PTR records of a Zone.
+func annotateReverse(z *zoneState, notes []Note) []Note {
+	switch {
+	case z.Reverse == nil:
+	case !z.reverses():
+		notes = append(notes, notReverse(z))
+	case z.leaving > 0:
+		notes = append(notes, pointersLeftOut(z))
+	}
+	return notes
+}
+
+func notReverse(z *zoneState) Note {
+	return Note{NotReverse, fmt.Sprintf(
+		"%s is to have PTR records of addresses, and no address has a name in %s; remove that wish, or choose a name under "+
+			"in-addr.arpa. or ip6.arpa.", z.ID, z.node.name), ID{}}
+}
+
+func pointersLeftOut(z *zoneState) Note {
+	return Note{LeftOut, fmt.Sprintf(
+		"%s has no PTR to a name of %d of its addresses, because an older name has it, or a record that is no PTR; write a "+
+			"PTR to choose the name, or remove what is in its way.", z.ID, z.leaving), ID{}}
+}
+
+// reverse brings the PTR records of a Zone up to date after its Reverse has changed.
+func (w *World) reverse(z *zoneState) {
+	if z.Reverse != nil {
+		w.observeAddresses()
+	}
+	if z.accepted() {
+		w.closeBlock(z)
+		w.openBlock(z)
+		w.turnAll(z.node)
+	}
+}
