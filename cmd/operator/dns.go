@@ -79,7 +79,8 @@ func serveDNS(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, 
 	}
 	d.Server, err = embedded.Serve(ctx, embedded.Options{
 		Listen: listen, Streams: from.streams.listen, Clock: backend.SystemClock{}, Log: from.log, Observer: counters,
-		Closed: true, Replicas: embedded.ReplicaOptions{Key: d.key}, Update: d.update,
+		Closed: true, Replicas: embedded.ReplicaOptions{Key: d.key},
+		Update: d.update,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("starting the name server: %w", err)
