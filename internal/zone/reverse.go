@@ -3,9 +3,7 @@ package zone
 import (
 	"cmp"
 	"fmt"
-	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/zonefold/zonefold/internal/dnsname"
@@ -25,34 +23,6 @@ func (z *zoneState) reverses() bool { return z.Reverse != nil && isReverse(z.nod
 func isReverse(n dnsname.Name) bool {
 	s := "." + n.String()
 	return strings.HasSuffix(s, ".in-addr.arpa.") || strings.HasSuffix(s, ".ip6.arpa.")
-}
-
-// reverseName returns the name of an address.
-func reverseName(data string) (dnsname.Name, bool) {
-	address, err := netip.ParseAddr(data)
-	if err != nil {
-		return dnsname.Name{}, false
-	}
-	octets := address.AsSlice()
-	slices.Reverse(octets)
-	var b strings.Builder
-	for _, octet := range octets {
-		if address.Is4() {
-			b.WriteString(strconv.Itoa(int(octet)) + ".")
-			continue
-		}
-		for _, nibble := range []byte{octet & 15, octet >> 4} {
-			b.WriteByte("0123456789abcdef"[nibble])
-			b.WriteByte('.')
-		}
-	}
-	if address.Is4() {
-		b.WriteString("in-addr.arpa.")
-	} else {
-		b.WriteString("ip6.arpa.")
-	}
-	name, err := dnsname.Parse(b.String())
-	return name, err == nil
 }
 
 // observeAddresses has nodes know from now on who has which address. It costs as much as there are claims, once: no
@@ -88,7 +58,7 @@ func (w *World) observe(c *claimState) {
 		return
 	}
 	for _, data := range c.Data {
-		name, ok := reverseName(data)
+		name, ok := rr.ReverseName(data)
 		if !ok {
 			continue
 		}
@@ -248,7 +218,7 @@ func (w *World) retime(before, c *cell) {
 			continue
 		}
 		for _, data := range claim.Data {
-			if name, ok := reverseName(data); ok {
+			if name, ok := rr.ReverseName(data); ok {
 				if n := w.tree.find(name); n != nil {
 					w.turn(n, claim)
 				}
