@@ -26,8 +26,8 @@ type leaderSource struct {
 	namespace string
 }
 
-// takeUpdates has updates (RFC 2136) carried out by this replica, until the term is over.
-func (d *dnsServer) takeUpdates(m *parts, zones *kubizone.Controller) (end func()) {
+// takeUpdates has updates (RFC 2136) carried out by this replica, which leads.
+func (d *dnsServer) takeUpdates(m *parts, zones *kubizone.Controller) {
 	d.updates.Store(updates.New(updates.Config{
 		Live: m.GetAPIReader(), Objects: zones.Objects(), Core: zones.Core,
 		Clock: backend.SystemClock{}, Log: m.log, Await: d.Await,
@@ -35,8 +35,10 @@ func (d *dnsServer) takeUpdates(m *parts, zones *kubizone.Controller) (end func(
 			return d.Group(place).Read(ctx, name, backend.Ask{Keys: keys})
 		},
 	}))
-	return func() { d.updates.Store(nil) }
 }
+
+// takeNoUpdates is for the end of the term.
+func (d *dnsServer) takeNoUpdates() { d.updates.Store(nil) }
 
 // update carries an update out, or has the replica that leads do it (RFC 2136 §6).
 func (d *dnsServer) update(ctx context.Context, u embedded.Update) embedded.Updated {

@@ -150,8 +150,11 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 		asking.Core = zones.Core
 		if m.server != nil {
 			<-m.server.followed // from now on the engine alone changes what it holds
-			zones.Deliveries.WhenDelivered(func() { m.server.open(zones.Deliveries.Everything()) })
-			defer m.server.takeUpdates(m, zones)()
+			zones.Deliveries.WhenDelivered(func() {
+				m.server.open(zones.Deliveries.Everything())
+				m.server.takeUpdates(m, zones) // not before: what is not known yet would count as not there
+			})
+			defer m.server.takeNoUpdates()
 		}
 		places := backends.New(backends.Config{
 			Source: m.source(), Events: recorder, Clock: clock.Now, Metrics: numbers, Leads: m.leads(), Connect: connect,
