@@ -86,6 +86,9 @@ record a/held: {domainName: held.dyn, zoneRef: {name: org}, type: A, rdata: 192.
 				"192.0.2.1 192.0.2.2"},
 			{"replaces a set", "dhcp", "update delete h.dyn.example.org. A; update add h.dyn.example.org. 60 A 192.0.2.4", "",
 				"h.dyn.example.org. A", "192.0.2.4"},
+			{"is refused all where one part is, after another one was changed", "dhcp", "update delete h.dyn.example.org. A; " +
+				"update add h.dyn.example.org. 60 A 192.0.2.9; update add www.example.org. 60 TXT no", "update failed: REFUSED",
+				"h.dyn.example.org. A", "192.0.2.4"},
 			{"makes it a CNAME", "dhcp", "update delete h.dyn.example.org. A; " +
 				"update add h.dyn.example.org. 60 CNAME www.example.org.", "", "h.dyn.example.org. CNAME", "www.example.org."},
 			{"and two addresses again", "dhcp", "update delete h.dyn.example.org.; " +

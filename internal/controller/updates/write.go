@@ -13,6 +13,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/update"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -91,7 +92,7 @@ func (p *plan) patch(ctx context.Context, before, after *v1alpha1.Record) (contr
 		if written, err = p.Objects.Change(ctx, live, "spec", after.Spec); err == nil {
 			return versionOf(written), nil
 		}
-		if !apierrors.IsConflict(err) {
+		if !apierrors.IsConflict(err) && !errors.As(err, new(*objects.Behind)) { // the latter: it is of before our own write
 			break
 		}
 		live = &v1alpha1.Record{}
