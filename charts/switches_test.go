@@ -56,7 +56,7 @@ func TestSwitchesAddAndRemoveObjects(t *testing.T) {
 			"images: [a/]}}",
 			added: append(fleetKinds(t), append(fleetPolicies(), "ClusterRole zonefold-bindcar",
 				"ClusterRoleBinding zonefold-bindcar")...)},
-		"no policies": {values: "rbac: {policies: false}", removed: policies("specs", "secrets")},
+		"no policies":     {values: "rbac: {policies: false}", removed: policies("specs", "secrets")},
 		"dynamic updates": {values: "updates: true", added: policies("updates")},
 		"images of some registries": {values: "dialects: {bindy: true}\nbindy: {admission: {images: [a/]}}",
 			added: append(fleetKinds(t), append(append(fleetPolicies(), policies("images")...), "ClusterRole zonefold-bindcar",

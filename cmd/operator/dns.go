@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -47,8 +48,11 @@ type dnsServer struct {
 	leads  bool // and has everything
 
 	updates atomic.Pointer[updates.Updates] // nil: another replica carries updates out
-	leader  atomic.Pointer[leaderSource]    // where to ask who leads; nil: not yet
+	leader  atomic.Pointer[findLeader]      // nil: not yet
 }
+
+// A findLeader returns where the name server of the replica that leads answers; false when nobody is known to lead.
+type findLeader func(context.Context) (netip.AddrPort, bool, error)
 
 // streams are how replicas reach each other; the zero streams are TCP.
 type streams struct {
@@ -131,7 +135,10 @@ func addresses(text string) ([]netip.AddrPort, error) {
 // addTo has the manager keep the server's policies, follow the leader while another
 // replica leads, and close the server in the end.
 func (d *dnsServer) addTo(m ctrl.Manager, source backends.Source) error {
-	d.leader.Store(&leaderSource{m.GetAPIReader(), source.Namespace})
+	leader := findLeader(func(ctx context.Context) (netip.AddrPort, bool, error) {
+		return leaderAddress(ctx, m.GetAPIReader(), source.Namespace)
+	})
+	d.leader.Store(&leader)
 	policies := &backends.Policies{Source: source, Set: d.set, Drop: d.DropPolicy}
 	closing := func(ctx context.Context) error {
 		<-ctx.Done()
@@ -139,7 +146,7 @@ func (d *dnsServer) addTo(m ctrl.Manager, source backends.Source) error {
 		defer cancel()
 		return d.Close(grace)
 	}
-	following := func(ctx context.Context) error { return d.follow(ctx, m, source) }
+	following := func(ctx context.Context) error { return d.follow(ctx, m, leader, source.Log) }
 	for _, run := range []manager.RunnableFunc{policies.Run, following, closing} {
 		if err := m.Add(everywhere{run}); err != nil {
 			return err
@@ -154,7 +161,7 @@ func (d *dnsServer) addTo(m ctrl.Manager, source backends.Source) error {
 }
 
 // follow copies what the leader has until this replica leads.
-func (d *dnsServer) follow(ctx context.Context, m ctrl.Manager, source backends.Source) error {
+func (d *dnsServer) follow(ctx context.Context, m ctrl.Manager, leader findLeader, log *slog.Logger) error {
 	defer close(d.followed)
 	if d.key == nil {
 		return nil
@@ -170,10 +177,7 @@ func (d *dnsServer) follow(ctx context.Context, m ctrl.Manager, source backends.
 	}()
 	f, err := follow.New(follow.Options{
 		Server: d.Server, Key: *d.key, Dial: d.streams.dial, Clock: backend.SystemClock{}, Rand: rand.Float64,
-		Log: source.Log,
-		Leader: func(ctx context.Context) (netip.AddrPort, bool, error) {
-			return leaderAddress(ctx, m.GetAPIReader(), source.Namespace)
-		},
+		Log: log, Leader: leader,
 	})
 	if err != nil {
 		return fmt.Errorf("preparing to follow the leader: %w", err)

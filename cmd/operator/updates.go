@@ -2,15 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"time"
 
 	"github.com/miekg/dns"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/embedded"
@@ -19,12 +16,6 @@ import (
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 )
-
-// A leaderSource is where to ask who leads.
-type leaderSource struct {
-	reader    client.Reader
-	namespace string
-}
 
 // takeUpdates has updates (RFC 2136) carried out by this replica, which leads.
 func (d *dnsServer) takeUpdates(m *parts, zones *kubizone.Controller) {
@@ -60,11 +51,11 @@ const forwardPatience = 12 * time.Second
 func (d *dnsServer) forward(ctx context.Context, msg []byte) (answer []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, forwardPatience)
 	defer cancel()
-	source := d.leader.Load()
-	if source == nil || d.key == nil {
+	leader := d.leader.Load()
+	if leader == nil || d.key == nil {
 		return nil, errors.New("nobody leads yet")
 	}
-	at, known, err := leaderAddress(ctx, source.reader, source.namespace)
+	at, known, err := (*leader)(ctx)
 	switch {
 	case err != nil:
 		return nil, err
@@ -82,20 +73,9 @@ func (d *dnsServer) forward(ctx context.Context, msg []byte) (answer []byte, err
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	defer func() { _ = conn.Close() }()
-	framed := append(binary.BigEndian.AppendUint16(nil, uint16(len(msg))), msg...)
-	if _, err := conn.Write(framed); err != nil {
+	link := dns.Conn{Conn: conn}
+	if _, err := link.Write(msg); err != nil {
 		return nil, err
 	}
-	var size [2]byte
-	if _, err := io.ReadFull(conn, size[:]); err != nil {
-		return nil, err
-	}
-	answer = make([]byte, binary.BigEndian.Uint16(size[:]))
-	if _, err := io.ReadFull(conn, answer); err != nil {
-		return nil, err
-	}
-	if len(answer) < 12 { // a header (RFC 1035 §4.1.1)
-		return nil, errors.New("its answer is no message")
-	}
-	return answer, nil
+	return link.ReadMsgHeader(nil)
 }

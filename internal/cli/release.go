@@ -2,18 +2,12 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 )
@@ -113,30 +107,28 @@ func (r *releaser) run(ctx context.Context, namespace string, names []string) er
 	return errors.Join(failed...)
 }
 
+func (r *releaser) zones() kind { return kind{r.cluster.zones, "zones"} }
+
 // find returns the Zones to release. The error tells of those that it did not find.
 func (r *releaser) find(ctx context.Context, namespace string, names []string) ([]kubizone.Zone, error) {
 	var out []kubizone.Zone
 	if len(names) == 0 {
-		for next := ""; ; {
-			var list kubizone.ZoneList
-			page := r.zones(r.cluster.zones.Get(), namespace).Param("limit", strconv.Itoa(pageSize)).Param("continue", next)
-			if err := page.Do(ctx).Into(&list); err != nil {
-				return nil, fmt.Errorf("listing Zones: %w", err)
-			}
+		err := pages(ctx, r.zones(), namespace, func(list *kubizone.ZoneList) {
 			for i := range list.Items {
 				if slices.Contains(list.Items[i].Finalizers, kubizone.Finalizer) {
 					out = append(out, list.Items[i])
 				}
 			}
-			if next = list.Continue; next == "" {
-				return out, nil
-			}
+		})
+		if err != nil {
+			return nil, fmt.Errorf("listing Zones: %w", err)
 		}
+		return out, nil
 	}
 	var missing []error
 	for _, name := range names {
 		var z kubizone.Zone
-		if err := r.zones(r.cluster.zones.Get(), namespace).Name(name).Do(ctx).Into(&z); err != nil {
+		if err := r.zones().of(r.cluster.zones.Get(), namespace).Name(name).Do(ctx).Into(&z); err != nil {
 			missing = append(missing, fmt.Errorf("finding Zone %s/%s: %w", namespace, name, err))
 			continue
 		}
@@ -145,53 +137,19 @@ func (r *releaser) find(ctx context.Context, namespace string, names []string) (
 	return out, errors.Join(missing...)
 }
 
-// pageSize is how many Zones are asked for at a time; a Zone may hold 900 KiB.
-const pageSize = 50
-
 // release removes the finalizer from one Zone and says what that leaves.
 func (r *releaser) release(ctx context.Context, z *kubizone.Zone) error {
 	name := z.Namespace + "/" + z.Name
-	for {
-		if !slices.Contains(z.Finalizers, kubizone.Finalizer) {
-			fmt.Fprintf(r.env.Stdout, "Zone %s has no finalizer of zonefold; nothing to do\n", oneLine(name))
-			return nil
-		}
-		if r.dryRun {
-			break
-		}
-		patch, err := withoutFinalizer(&z.ObjectMeta)
-		if err != nil {
-			return err
-		}
-		err = r.zones(r.cluster.zones.Patch(types.MergePatchType), z.Namespace).Name(z.Name).Body(patch).Do(ctx).Into(z)
-		if err == nil || apierrors.IsNotFound(err) {
-			break
-		}
-		if !apierrors.IsConflict(err) {
-			return err
-		}
-		var now kubizone.Zone
-		if err := r.zones(r.cluster.zones.Get(), z.Namespace).Name(z.Name).Do(ctx).Into(&now); apierrors.IsNotFound(err) {
-			break
-		} else if err != nil {
-			return err
-		}
-		*z = now
+	had, err := free(ctx, r.zones(), z, r.dryRun)
+	switch {
+	case err != nil:
+		return err
+	case !had:
+		fmt.Fprintf(r.env.Stdout, "Zone %s has no finalizer of zonefold; nothing to do\n", oneLine(name))
+	default:
+		fmt.Fprintln(r.env.Stdout, oneLine(r.told(name, z)))
 	}
-	fmt.Fprintln(r.env.Stdout, oneLine(r.told(name, z)))
 	return nil
-}
-
-// zones has a request be about the Zones of a namespace, "" of all.
-func (r *releaser) zones(request *rest.Request, namespace string) *rest.Request {
-	return request.NamespaceIfScoped(namespace, namespace != "").Resource("zones")
-}
-
-// withoutFinalizer is the patch that takes our finalizer off this version of an object.
-func withoutFinalizer(o *metav1.ObjectMeta) ([]byte, error) {
-	others := slices.DeleteFunc(slices.Clone(o.Finalizers), func(f string) bool { return f == kubizone.Finalizer })
-	return json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": others,
-		"resourceVersion": o.ResourceVersion}})
 }
 
 // told returns the sentence about a Zone that was released.

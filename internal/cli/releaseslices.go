@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
@@ -21,32 +19,22 @@ func (r *releaser) freeSlices(ctx context.Context, namespace string, zones []kub
 	if len(zones) == 0 && !all {
 		return 0, nil
 	}
-	n, failed := 0, []error(nil)
-	for next := ""; ; {
-		var list zonefold.ZoneSliceList
-		err := r.cluster.slices.Get().NamespaceIfScoped(namespace, namespace != "").Resource("zoneslices").
-			Param("limit", strconv.Itoa(pageSize)).Param("continue", next).Do(ctx).Into(&list)
-		if apierrors.IsNotFound(err) {
-			break // the cluster does not know the kind
-		} else if err != nil {
-			failed = append(failed, fmt.Errorf("listing ZoneSlices: %w", err))
-			break
-		}
+	n, failed, k := 0, []error(nil), kind{r.cluster.slices, "zoneslices"}
+	err := pages(ctx, k, namespace, func(list *zonefold.ZoneSliceList) {
 		for i := range list.Items {
 			s := &list.Items[i]
-			if !slices.Contains(s.Finalizers, kubizone.Finalizer) || !all && !slices.ContainsFunc(zones,
-				func(z kubizone.Zone) bool { return metav1.IsControlledBy(s, &z) }) {
+			if !all && !slices.ContainsFunc(zones, func(z kubizone.Zone) bool { return metav1.IsControlledBy(s, &z) }) {
 				continue
 			}
-			if err := r.freeSlice(ctx, s); err != nil {
+			if had, err := free(ctx, k, s, r.dryRun); err != nil {
 				failed = append(failed, fmt.Errorf("releasing ZoneSlice %s/%s: %w", s.Namespace, s.Name, err))
-			} else {
+			} else if had {
 				n++
 			}
 		}
-		if next = list.Continue; next == "" {
-			break
-		}
+	})
+	if err != nil && !apierrors.IsNotFound(err) { // the latter: the cluster does not know the kind
+		failed = append(failed, fmt.Errorf("listing ZoneSlices: %w", err))
 	}
 	switch {
 	case n > 0 && r.dryRun:
@@ -55,20 +43,4 @@ func (r *releaser) freeSlices(ctx context.Context, namespace string, zones []kub
 		fmt.Fprintf(r.env.Stdout, "ZoneSlices that are released: %d\n", n)
 	}
 	return n, errors.Join(failed...)
-}
-
-func (r *releaser) freeSlice(ctx context.Context, s *zonefold.ZoneSlice) error {
-	if r.dryRun {
-		return nil
-	}
-	patch, err := withoutFinalizer(&s.ObjectMeta)
-	if err != nil {
-		return err
-	}
-	err = r.cluster.slices.Patch(types.MergePatchType).Namespace(s.Namespace).Resource("zoneslices").Name(s.Name).
-		Body(patch).Do(ctx).Error()
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
 }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/zonefold/zonefold/internal/dnsname"
@@ -73,6 +74,11 @@ func (t Input) Gone() bool { return t.Version == Version{} }
 type Version struct {
 	UID        types.UID
 	Generation int64
+}
+
+// VersionOf returns the version that an object is of.
+func VersionOf(o metav1.Object) Version {
+	return Version{UID: o.GetUID(), Generation: o.GetGeneration()}
 }
 
 // CoreConfig is what a Core needs.

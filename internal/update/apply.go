@@ -92,6 +92,14 @@ type Change struct {
 	Before, After rr.Set // without data: there is none
 }
 
+// Grows reports whether the change only adds records: those that there were are as before.
+func (c Change) Grows() bool {
+	if len(c.Before.Data) > 0 && c.Before.TTL != c.After.TTL {
+		return false
+	}
+	return !slices.ContainsFunc(c.Before.Data, func(d string) bool { return !slices.Contains(c.After.Data, d) })
+}
+
 // Changes returns what becomes of a zone by the update section (RFC 2136 §3.4.2), in the order of the zone. The SOA is
 // the operator's own: a message that asks for a later one is refused.
 func (m *Message) Changes(c Content) ([]Change, *Refusal) {

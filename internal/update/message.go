@@ -55,17 +55,12 @@ func refuse(rcode int, format string, args ...any) *Refusal {
 // Most is how many records a message may have in its sections of prerequisites and updates together.
 const Most = 2000
 
-// Parse reads a message in wire format.
+// Parse reads a message in wire format and says what is wrong with its form (RFC 2136 §3.1.1, §3.2.5, §3.4.1.3).
 func Parse(wire []byte) (*Message, *Refusal) {
 	m := new(dns.Msg)
 	if err := m.Unpack(wire); err != nil {
 		return nil, refuse(dns.RcodeFormatError, "The message cannot be read: %v.", err)
 	}
-	return Read(m)
-}
-
-// Read reads a message and says what is wrong with its form (RFC 2136 §3.1.1, §3.2.5, §3.4.1.3).
-func Read(m *dns.Msg) (*Message, *Refusal) {
 	if m.Opcode != dns.OpcodeUpdate || len(m.Question) != 1 || m.Question[0].Qtype != dns.TypeSOA {
 		return nil, refuse(dns.RcodeFormatError, "The zone section does not have one SOA.")
 	}

@@ -256,14 +256,8 @@ func (w *World) AdoptedAt(id ID, key rr.Key, yield func(ID) bool) {
 
 // ZoneOf returns the accepted Zone of a name, as far as Zones are in the common tree.
 func (w *World) ZoneOf(name dnsname.Name) (ID, bool) {
-	n := w.tree.find(name)
-	if n == nil || n.sites == nil {
-		return ID{}, false
-	}
-	for _, z := range n.sites.zones {
-		if z.live() {
-			return z.ID, true
-		}
+	if n := w.tree.find(name); n != nil && n.owner != nil {
+		return n.owner.ID, true
 	}
 	return ID{}, false
 }

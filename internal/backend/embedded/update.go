@@ -71,13 +71,11 @@ func (r *responder) update() (rcode int) {
 	u.Message = bytes.Clone(r.received)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	over := make(chan struct{})
-	defer close(over)
 	go func() {
 		select {
 		case <-r.server.stopping:
 			cancel()
-		case <-over:
+		case <-ctx.Done():
 		}
 	}()
 	done := r.server.opts.Update(ctx, u)

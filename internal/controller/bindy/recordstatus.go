@@ -36,7 +36,7 @@ func (z *Zones) writeRecord(ctx context.Context, id zone.ID) error {
 		return errors.Join(z.letRecordGo(ctx, r), z.parted(ctx, r))
 	}
 	v, ok := z.core.Verdict(id)
-	if !ok || taken != versionOf(r.Object) {
+	if !ok || taken != controller.VersionOf(r.Object) {
 		return nil // Settle asks again
 	}
 	served := controller.Not(v1beta1.ReasonNotReady, "")

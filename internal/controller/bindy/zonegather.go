@@ -40,10 +40,6 @@ func (z *Zones) gather(ctx context.Context) ([]toolscache.InformerSynced, error)
 	return synced, nil
 }
 
-func versionOf(o client.Object) controller.Version {
-	return controller.Version{UID: o.GetUID(), Generation: o.GetGeneration()}
-}
-
 func (z *Zones) put(before, after any) {
 	now, ok := after.(client.Object)
 	if !ok {
@@ -168,7 +164,7 @@ func (z *Zones) putAgain(id zone.ID) {
 	out := dialect.ConvertZone(k.zone, z.fleets[id].addresses)
 	out.Warnings = append(append(out.Warnings, z.homes.Notes(id)...),
 		z.fleets[id].glueless(id, k.zone.Spec.AddressTypes)...)
-	z.core.PutZone(out, versionOf(k.zone))
+	z.core.PutZone(out, controller.VersionOf(k.zone))
 }
 
 func (z *Zones) putRecord(old client.Object, o client.Object) {
@@ -195,7 +191,7 @@ func (z *Zones) putRecord(old client.Object, o client.Object) {
 	defer z.mu.Unlock()
 	z.know(r.ID).record = r
 	moved := z.homes.PutRecord(r)
-	z.core.PutClaim(dialect.ConvertRecord(r, z.homes.Of(r.ID)), versionOf(o))
+	z.core.PutClaim(dialect.ConvertRecord(r, z.homes.Of(r.ID)), controller.VersionOf(o))
 	z.move(moved)
 }
 
@@ -215,7 +211,7 @@ func (z *Zones) removeRecord(o client.Object) {
 func (z *Zones) move(m dialect.Moved) {
 	for _, id := range m.Records {
 		if k := z.known[id]; k != nil && k.record.Object != nil {
-			z.core.PutClaim(dialect.ConvertRecord(k.record, z.homes.Of(id)), versionOf(k.record.Object))
+			z.core.PutClaim(dialect.ConvertRecord(k.record, z.homes.Of(id)), controller.VersionOf(k.record.Object))
 		}
 	}
 	for _, id := range m.Zones {

@@ -33,7 +33,7 @@ func (z *Zones) writeZone(ctx context.Context, id zone.ID) error {
 	}
 	z.mu.Lock()
 	k := z.know(id)
-	behind := !ok || k.taken != versionOf(o)
+	behind := !ok || k.taken != controller.VersionOf(o)
 	fleet := z.fleets[id]
 	z.mu.Unlock()
 	if behind {

@@ -170,7 +170,7 @@ func (k *Controller) putClass(o *v1alpha1.DNSClass) {
 	}
 	c.object = o
 	k.revise(c)
-	k.Core.PutZone(dialect.ConvertClass(o), controller.Version{UID: o.UID, Generation: o.Generation})
+	k.Core.PutZone(dialect.ConvertClass(o), controller.VersionOf(o))
 	k.classWriter.Enqueue(dialect.ClassID(o.Name))
 	k.audits.AddAfter(o.Name, k.firstAudit())
 }

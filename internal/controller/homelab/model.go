@@ -80,9 +80,7 @@ func (r *record) orphan() bool {
 	return r.object.Annotations[v1alpha1.DeletionPolicyAnnotation] == v1alpha1.DeletionPolicyOrphan
 }
 
-func (r *record) current() controller.Version {
-	return controller.Version{UID: r.object.UID, Generation: r.object.Generation}
-}
+func (r *record) current() controller.Version { return controller.VersionOf(r.object) }
 
 // decided reports whether the verdict is about the object as it is now.
 func (r *record) decided() bool { return r.deleting() || r.settled == r.current() }

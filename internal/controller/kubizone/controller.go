@@ -236,9 +236,5 @@ func (k *Controller) refreshSets(id zone.ID, keys []rr.Key) { k.enqueueAll(k.Cor
 func (k *Controller) unjudged(id zone.ID, o client.Object) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.state(id).taken != versionOf(o) && o.GetDeletionTimestamp().IsZero()
-}
-
-func versionOf(o client.Object) controller.Version {
-	return controller.Version{UID: o.GetUID(), Generation: o.GetGeneration()}
+	return k.state(id).taken != controller.VersionOf(o) && o.GetDeletionTimestamp().IsZero()
 }

@@ -46,7 +46,7 @@ func (k *Controller) putZone(old, z *v1alpha1.Zone) {
 	}
 	if old == nil || old.Generation != z.Generation || old.DeletionTimestamp.IsZero() != z.DeletionTimestamp.IsZero() {
 		if z.DeletionTimestamp.IsZero() {
-			k.Core.PutZone(dialect.ConvertZone(z), versionOf(z))
+			k.Core.PutZone(dialect.ConvertZone(z), controller.VersionOf(z))
 		} else {
 			k.Core.WithdrawZone(id)
 		}
@@ -71,7 +71,7 @@ func (k *Controller) putRecord(old, r *v1alpha1.Record) {
 	if old == nil || old.UID != r.UID || old.Generation != r.Generation ||
 		old.DeletionTimestamp.IsZero() != r.DeletionTimestamp.IsZero() {
 		if r.DeletionTimestamp.IsZero() {
-			k.Core.PutClaim(dialect.ConvertRecord(r), versionOf(r))
+			k.Core.PutClaim(dialect.ConvertRecord(r), controller.VersionOf(r))
 		} else {
 			k.Core.DeleteClaim(id)
 		}

@@ -88,14 +88,3 @@ func (k *Controller) freeSlice(ctx context.Context, s *zonefold.ZoneSlice) error
 	_, err := k.objects.SetFinalizer(ctx, now, v1alpha1.Finalizer, false)
 	return client.IgnoreNotFound(err)
 }
-
-// deleteSlices deletes all slices of a Zone.
-func (k *Controller) deleteSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zone) error {
-	list, err := k.slicesOf(ctx, z)
-	for i := range list {
-		if err := k.deleteSlice(ctx, id, &list[i]); err != nil {
-			return err
-		}
-	}
-	return err
-}

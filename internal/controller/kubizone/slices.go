@@ -103,18 +103,23 @@ func (k *Controller) writeSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zo
 
 // dropSlices deletes the slices of a Zone from index keep on, but not its journal.
 func (k *Controller) dropSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zone, keep int) error {
+	return k.deleteSlices(ctx, id, z, func(s *zonefold.ZoneSlice) bool {
+		return !s.Journal && (int(s.Index) >= keep || s.Name != sliceName(z, "slice", int(s.Index)))
+	})
+}
+
+// deleteSlices deletes those slices of a Zone that nobody needs any more.
+func (k *Controller) deleteSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zone,
+	needless func(*zonefold.ZoneSlice) bool) error {
 	list, err := k.slicesOf(ctx, z)
-	if err != nil {
-		return err
-	}
 	for i := range list {
-		if s := &list[i]; !s.Journal && (int(s.Index) >= keep || s.Name != sliceName(z, "slice", int(s.Index))) {
+		if s := &list[i]; needless(s) {
 			if err := k.deleteSlice(ctx, id, s); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return err
 }
 
 // deleteSlice deletes a slice that nobody needs any more.

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -115,7 +116,7 @@ func (s *store) Hold(ctx context.Context, id zone.ID, where []controller.Deliver
 		return nil
 	}
 	if !z.DeletionTimestamp.IsZero() { // nobody would free them if the operator ended as soon as the Zone is gone
-		if err := k.deleteSlices(ctx, id, z); err != nil {
+		if err := k.deleteSlices(ctx, id, z, func(*zonefold.ZoneSlice) bool { return true }); err != nil {
 			return err
 		}
 	}

@@ -233,7 +233,7 @@ func (s *Controller) look(ids []zone.ID) {
 
 // take puts the claims of a wish into the Core.
 func (s *Controller) take(w *dialect.Wish) {
-	version := controller.Version{UID: w.Object.GetUID(), Generation: w.Object.GetGeneration()}
+	version := controller.VersionOf(w.Object)
 	now := &held{endpoints: w.Endpoints, version: version, notes: w.Notes}
 	claims := w.Claims()
 	for i := range claims {

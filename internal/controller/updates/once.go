@@ -76,20 +76,19 @@ func (a *answers) forget() {
 // names are those that updates are at: two of one name take turns, others do not wait for each other.
 type names struct {
 	mu    sync.Mutex
-	held  map[string]struct{}
+	held  map[dnsname.Name]struct{}
 	freed chan struct{} // closed when some are
 }
+
+func newNames() *names { return &names{held: map[dnsname.Name]struct{}{}, freed: make(chan struct{})} }
 
 // take waits until nobody is at any of some names.
 func (n *names) take(ctx context.Context, all []dnsname.Name) (free func(), err error) {
 	for {
 		n.mu.Lock()
-		if n.freed == nil {
-			n.freed = make(chan struct{})
-		}
 		busy := false
 		for _, name := range all {
-			_, held := n.held[name.String()]
+			_, held := n.held[name]
 			busy = busy || held
 		}
 		if !busy {
@@ -105,13 +104,13 @@ func (n *names) take(ctx context.Context, all []dnsname.Name) (free func(), err 
 	}
 	defer n.mu.Unlock()
 	for _, name := range all {
-		n.held[name.String()] = struct{}{}
+		n.held[name] = struct{}{}
 	}
 	return func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		for _, name := range all {
-			delete(n.held, name.String())
+			delete(n.held, name)
 		}
 		close(n.freed)
 		n.freed = make(chan struct{})

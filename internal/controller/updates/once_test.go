@@ -80,7 +80,7 @@ func TestAMessageThatComesAgainWaitsForItsAnswer(t *testing.T) {
 }
 
 func TestUpdatesOfOneNameTakeTurns(t *testing.T) {
-	n := &names{held: map[string]struct{}{}}
+	n := newNames()
 	a, b := mustName(t, "a.example."), mustName(t, "b.example.")
 	free, err := n.take(t.Context(), []dnsname.Name{a})
 	if err != nil {

@@ -49,9 +49,12 @@ func (p *plan) make(ctx context.Context, changes []update.Change) error {
 	free, added := map[dnsname.Name][]*v1alpha1.Record{}, map[dnsname.Name][]entry{}
 	var order []dnsname.Name
 	for _, c := range changes {
-		ours, err := p.ours(ctx, c.Key)
-		if err != nil {
-			return err
+		var ours map[string][]*v1alpha1.Record
+		if !c.Grows() {
+			var err error
+			if ours, err = p.ours(ctx, c.Key); err != nil {
+				return err
+			}
 		}
 		if len(order) == 0 || order[len(order)-1] != c.Name {
 			order = append(order, c.Name)

@@ -52,12 +52,12 @@ type Config struct {
 type Updates struct {
 	Config
 	answers answers
-	names   names
+	names   *names
 }
 
 // New returns Updates that wait for the first one.
 func New(c Config) *Updates {
-	return &Updates{Config: c, answers: answers{clock: c.Clock}, names: names{held: map[string]struct{}{}}}
+	return &Updates{Config: c, answers: answers{clock: c.Clock}, names: newNames()}
 }
 
 // patience is how long an update may take until it is answered. Clients that wait for less repeat it, and get the same

@@ -70,7 +70,7 @@ func (p *plan) step(ctx context.Context, s *step) (controller.Version, error) {
 		if err := p.Objects.Create(ctx, s.after); err != nil {
 			return controller.Version{}, fmt.Errorf("writing a Record: %w", err)
 		}
-		return versionOf(s.after), nil
+		return controller.VersionOf(s.after), nil
 	case s.after == nil:
 		if err := p.Objects.Delete(ctx, s.before); err != nil && !apierrors.IsNotFound(err) {
 			return controller.Version{}, fmt.Errorf("removing a Record: %w", err)
@@ -90,7 +90,7 @@ func (p *plan) patch(ctx context.Context, before, after *v1alpha1.Record) (contr
 	for range attempts {
 		var written client.Object
 		if written, err = p.Objects.Change(ctx, live, "spec", after.Spec); err == nil {
-			return versionOf(written), nil
+			return controller.VersionOf(written), nil
 		}
 		if !apierrors.IsConflict(err) && !errors.As(err, new(*objects.Behind)) { // the latter: it is of before our own write
 			break
@@ -124,8 +124,4 @@ func (p *plan) undo(ctx context.Context, done []*step, why error) error {
 		}
 	}
 	return why
-}
-
-func versionOf(o client.Object) controller.Version {
-	return controller.Version{UID: o.GetUID(), Generation: o.GetGeneration()}
 }
