@@ -10,7 +10,7 @@ import (
 )
 
 // ReverseName returns the name of an address, where its PTR is (RFC 1035 §3.5, RFC 3596 §2.5). Data that are no address
-// have none.
+// have none. (dns.ReverseAddr takes the AAAA ::ffff:192.0.2.1 for an address of IPv4.)
 func ReverseName(data string) (dnsname.Name, bool) {
 	address, err := netip.ParseAddr(data)
 	if err != nil {
