@@ -18,6 +18,8 @@ const (
 	exitFindings = 1 // check or conformance found something; release could not finish
 	exitUsage    = 2 // wrong usage, or input that cannot be read
 
+	exitDifferences = 2 // of plan, whose other troubles are exitFindings
+
 	exitInterrupted = 130 // as shells have it for SIGINT
 )
 
@@ -90,7 +92,7 @@ whose operator is gone; dnshook is for who writes a server for DNSClasses. As ku
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	root.AddCommand(newRender(env), newCheck(env), newServe(env), newRelease(env), newDNSHook(env), newVersion(env))
+	root.AddCommand(newRender(env), newCheck(env), newExplain(env), newPlan(env), newTree(env), newServe(env), newRelease(env), newDNSHook(env), newVersion(env))
 	return root
 }
 

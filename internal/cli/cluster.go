@@ -24,19 +24,27 @@ type clusterFlags struct {
 	kubeconfig string
 	context    string
 	namespace  string
+	as         string
+	asGroups   []string
 }
 
 func (f *clusterFlags) register(cmd *cobra.Command) {
+	f.registerConnection(cmd)
+	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "the namespace (default: that of the context)")
+}
+
+func (f *clusterFlags) registerConnection(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "the kubeconfig (default: $KUBECONFIG, else ~/.kube/config)")
 	cmd.Flags().StringVar(&f.context, "context", "", "the context of the kubeconfig")
-	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "the namespace (default: that of the context)")
+	cmd.Flags().StringVar(&f.as, "as", "", "the user to impersonate")
+	cmd.Flags().StringArrayVar(&f.asGroups, "as-group", nil, "a group to impersonate; repeatable")
 }
 
 // A cluster is what is asked of an API server: Zones, their ZoneSlices, and the Leases of operators.
 type cluster struct{ zones, slices, leases rest.Interface }
 
-// connect returns the cluster, and the namespace to work in.
-func (f *clusterFlags) connect(env Env) (*cluster, string, error) {
+// config returns how to reach the cluster, and the namespace to work in.
+func (f *clusterFlags) config(env Env) (*rest.Config, string, error) {
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: f.kubeconfig}
 	if list := env.Getenv("KUBECONFIG"); list != "" {
 		rules.Precedence = filepath.SplitList(list)
@@ -46,6 +54,7 @@ func (f *clusterFlags) connect(env Env) (*cluster, string, error) {
 	var overrides clientcmd.ConfigOverrides
 	overrides.CurrentContext = f.context
 	overrides.Context.Namespace = f.namespace
+	overrides.AuthInfo.Impersonate, overrides.AuthInfo.ImpersonateGroups = f.as, f.asGroups
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &overrides)
 	namespace, _, err := loader.Namespace()
 	if err != nil {
@@ -54,6 +63,15 @@ func (f *clusterFlags) connect(env Env) (*cluster, string, error) {
 	config, err := loader.ClientConfig()
 	if err != nil {
 		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	return config, namespace, nil
+}
+
+// connect returns the cluster, and the namespace to work in.
+func (f *clusterFlags) connect(env Env) (*cluster, string, error) {
+	config, namespace, err := f.config(env)
+	if err != nil {
+		return nil, "", err
 	}
 	scheme := runtime.NewScheme()
 	if err := errors.Join(kubizone.AddToScheme(scheme), zonefold.AddToScheme(scheme),

@@ -77,7 +77,7 @@ func (w *World) judgeNode(n *node, above bool) (changed, shaded bool) {
 	for _, z := range n.zones() {
 		w.visits++
 		if above || z.above.reason == "" {
-			z.above, z.skipped = w.judgeZone(z)
+			z.above, z.skipped = w.judgeZone(z, nil)
 		}
 		rule, skipped := z.above, z.skipped
 		if rule.reason == Accepted {
@@ -122,8 +122,13 @@ func (n *node) shadow() ID {
 
 // judgeZone rules about z. Only the nearest accepted Zone above judges; one that is
 // younger than z does not take away what z has, and is skipped, unless z itself refers
-// to it. In the same second nobody is younger.
-func (w *World) judgeZone(z *zoneState) (rule ruling, skipped []*zoneState) {
+// to it. In the same second nobody is younger. hear, if it is not nil, is told of each accepted Zone above up to that.
+func (w *World) judgeZone(z *zoneState, hear func(up *zoneState, said Reason)) (rule ruling, skipped []*zoneState) {
+	say := func(up *zoneState, said Reason) {
+		if hear != nil {
+			hear(up, said)
+		}
+	}
 	ref := w.zones[z.Where.Ref]
 	if ref != nil && !ref.accepted() {
 		return ruling{reason: ParentNotAccepted, by: ref}, nil
@@ -133,12 +138,16 @@ func (w *World) judgeZone(z *zoneState) (rule ruling, skipped []*zoneState) {
 		switch {
 		case up == nil:
 		case up.allowsZone(z):
+			say(up, Accepted)
 			return ruling{reason: Accepted, parent: up}, skipped
 		case up.created > z.created && up != ref:
+			say(up, NotAsked)
 			skipped = append(skipped, up)
 		case up.ID.Namespace == z.ID.Namespace:
+			say(up, Undelegated)
 			return ruling{reason: Accepted, within: up}, skipped
 		default:
+			say(up, NotDelegated)
 			return notDelegated(z, up), nil
 		}
 	}

@@ -115,7 +115,7 @@ func (w *World) ruleOn(z Zone) (Verdict, bool) {
 		s.node = newNode(name)
 		s.node.parent, _ = w.tree.above(name)
 	}
-	s.ruling, _ = w.judgeZone(s)
+	s.ruling, _ = w.judgeZone(s, nil)
 	if owner := s.node.owner; s.accepted() && owner != nil && owner.older(s) {
 		s.ruling = ruling{reason: DuplicateZone, by: owner}
 	}

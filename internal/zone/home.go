@@ -11,9 +11,10 @@ import (
 // Zone that encloses the name is asked first, then the Zone that delegates to that one,
 // and so on up as far as each trusts the next: who creates a Zone above yours gets no
 // names of yours by that; and as far as [MaxAskedParts] allows. A reference pins the Zone, and then no other is asked.
-func (w *World) home(c *claimState) (*zoneState, cause) {
+// hear, if it is not nil, is told of each that is asked, and of the first one that is not.
+func (w *World) home(c *claimState, hear func(z *zoneState, said Reason)) (*zoneState, cause) {
 	if ref := c.Where.Ref; !ref.IsZero() {
-		return w.pinned(c, ref)
+		return w.pinned(c, ref, hear)
 	}
 	nearest := c.node.nearest()
 	if nearest == nil {
@@ -22,17 +23,34 @@ func (w *World) home(c *claimState) (*zoneState, cause) {
 	left := MaxAskedParts - nearest.parts
 	for z := nearest; ; z = z.next() {
 		w.compared += z.parts
-		if c.permission = z.allowsRecord(c.ID.Namespace, c.key()); c.permission != forbidden {
+		if z.lets(c, hear) {
 			return z, cause{}
 		}
-		if z.next() == nil || !z.trusts(z.next()) {
+		next := z.next()
+		if next == nil {
 			break
 		}
-		if left -= z.next().parts; left < 0 {
+		if left -= next.parts; left < 0 || !z.trusts(next) {
+			if hear != nil {
+				hear(next, NotAsked)
+			}
 			break
 		}
 	}
 	return nil, cause{reason: NotDelegated, zone: nearest}
+}
+
+// lets asks a Zone for a claim.
+func (z *zoneState) lets(c *claimState, hear func(z *zoneState, said Reason)) bool {
+	c.permission = z.allowsRecord(c.ID.Namespace, c.key())
+	said := Accepted
+	if c.permission == forbidden {
+		said = NotDelegated
+	}
+	if hear != nil {
+		hear(z, said)
+	}
+	return said == Accepted
 }
 
 // trusts reports whether the Zone that delegates to z may have the records that z
@@ -41,7 +59,7 @@ func (z *zoneState) trusts(parent *zoneState) bool {
 	return parent.created <= z.created || z.Where.Ref == parent.ID || z.ID.Namespace == parent.ID.Namespace
 }
 
-func (w *World) pinned(c *claimState, ref ID) (*zoneState, cause) {
+func (w *World) pinned(c *claimState, ref ID, hear func(z *zoneState, said Reason)) (*zoneState, cause) {
 	z := w.zones[ref]
 	switch {
 	case z == nil:
@@ -51,7 +69,7 @@ func (w *World) pinned(c *claimState, ref ID) (*zoneState, cause) {
 	case !c.name().Under(z.node.name):
 		return nil, cause{reason: OutOfZone, zone: z}
 	}
-	if c.permission = z.allowsRecord(c.ID.Namespace, c.key()); c.permission == forbidden {
+	if !z.lets(c, hear) {
 		return nil, cause{reason: NotDelegated, zone: z}
 	}
 	return z, cause{}

@@ -57,7 +57,7 @@ func (w *World) assignHome(c *claimState) {
 		return
 	}
 	before := c.permission
-	home, why := w.home(c)
+	home, why := w.home(c, nil)
 	switch {
 	case home == nil:
 		w.leave(c)

@@ -57,6 +57,9 @@ const (
 	UnquotedText  Reason = "UnquotedText"  // each word of a TXT without quotes is a string of its own
 )
 
+// NotAsked is the Reason of a Step for a Zone that has no say; see Step.
+const NotAsked Reason = "NotAsked"
+
 // A Refusal says why an object is not accepted, in a word and in a sentence that
 // names the object, the cause and the way out.
 type Refusal struct {

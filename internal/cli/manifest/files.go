@@ -27,6 +27,9 @@ const stdin = "stdin"
 // open reads the files of all paths, each file once.
 func open(opts Options) ([]file, error) {
 	var files []file
+	for _, t := range opts.Texts {
+		files = append(files, file{t.Name, t.Text, false})
+	}
 	seen := map[string]bool{}
 	for _, path := range opts.Paths {
 		if path == "-" {

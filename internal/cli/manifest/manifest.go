@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -88,6 +89,26 @@ type Object struct {
 	path string // of the object in its document: "items[3]", or empty
 }
 
+// Meta returns the metadata of the object; nil: it could not be decoded, or it is a Namespace.
+func (o *Object) Meta() metav1.Object {
+	switch {
+	case o.Zone != nil:
+		return o.Zone
+	case o.Record != nil:
+		return o.Record
+	case o.Backend != nil:
+		return o.Backend
+	case o.Gardener != nil:
+		return o.Gardener
+	}
+	for _, other := range []kubernetesObject{o.Bindy, o.Homelab, o.Source} {
+		if other != nil {
+			return other
+		}
+	}
+	return nil
+}
+
 // Place returns where the object begins.
 func (o *Object) Place() Place { return o.PlaceOf("") }
 
@@ -129,12 +150,37 @@ type Input struct {
 type Options struct {
 	Paths     []string // files, folders, or "-" for Stdin
 	Stdin     io.Reader
+	Texts     []Text // that are no files; they come first
 	Namespace string // of namespaced objects that do not say theirs
 	// Valid reports whether an API server would take an object: one that it would not may be half of one. Nil takes all.
 	Valid func(*Object) bool
 	// Begin is told of a stage of the work and of its pieces. It returns what is called for each that is done. Nil: nobody
 	// asks.
 	Begin func(stage string, pieces int) (step func())
+}
+
+// A Text is what stands for a file.
+type Text struct {
+	Name string // in place of that of a file
+	Text []byte
+}
+
+// A Resource is a kind that is read, as an API server knows it.
+type Resource struct {
+	GroupVersion, Kind string
+	Cluster            bool // it is in no namespace
+	Source             bool // it asks for names by what it is there for, or such ones depend on it
+}
+
+// Resources returns all kinds that are read.
+func Resources() []Resource {
+	sources := sourceKinds()
+	out := make([]Resource, len(kinds))
+	for i, k := range kinds {
+		of := func(other kind) bool { return other.kindKey == k.kindKey }
+		out[i] = Resource{k.apiVersion, k.name, k.cluster, slices.ContainsFunc(sources, of)}
+	}
+	return out
 }
 
 // Read reads all objects of all paths once. The error is that of a path which cannot be

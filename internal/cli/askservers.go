@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/miekg/dns"
+
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	"github.com/zonefold/zonefold/internal/cli/manifest"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// askingTakes is how long a server has for an answer, and maxAsked how many are asked.
+const (
+	askingTakes = 3 * time.Second
+	maxAsked    = 64
+)
+
+// explainedServer is what is known of one server of a zone.
+type explainedServer struct {
+	Backend string   `json:"backend"` // "": it was named by --server
+	Server  string   `json:"server"`  // "": its address is not known
+	Serial  *uint32  `json:"serial"`  // of its answer, else what the status of the Zone says that its Backend has
+	Has     []string `json:"has"`     // what by the status of the Zone it has of the set; null: nobody knows
+	Answers []string `json:"answers"` // what it answers; null: it was not asked, or did not answer
+	Error   string   `json:"error"`   // why not, or why its Backend is behind
+}
+
+func (s explainedServer) row() []string {
+	dash := func(text string, known bool) string {
+		if !known {
+			return "?"
+		}
+		if text == "" {
+			return "-"
+		}
+		return oneLine(text)
+	}
+	serial := "?"
+	if s.Serial != nil {
+		serial = strconv.FormatUint(uint64(*s.Serial), 10)
+	}
+	answers := dash(strings.Join(s.Answers, ", "), s.Answers != nil)
+	if s.Error != "" {
+		answers += " (" + oneLine(s.Error) + ")"
+	}
+	return []string{dash(s.Backend, true), dash(s.Server, s.Server != ""), serial,
+		dash(strings.Join(s.Has, ", "), s.Has != nil), answers}
+}
+
+// serverAddresses reads the values of --server.
+func serverAddresses(flags []string) ([]string, error) {
+	var out []string
+	for _, flag := range flags {
+		address, err := withPort(flag)
+		if err != nil {
+			return nil, fmt.Errorf("--server: %w", err)
+		}
+		out = append(out, address)
+	}
+	return out, nil
+}
+
+// withPort returns an address with its port, which is 53 where none is said.
+func withPort(address string) (string, error) {
+	if at, err := netip.ParseAddrPort(address); err == nil {
+		return at.String(), nil
+	}
+	at, err := netip.ParseAddr(strings.Trim(address, "[]"))
+	if err != nil {
+		return "", fmt.Errorf("%q is no address of a server, such as 192.0.2.53 or 192.0.2.53:5353", address)
+	}
+	return net.JoinHostPort(at.String(), "53"), nil
+}
+
+// ask asks the servers of a zone for a set, those of its Backends and others.
+func (x *explainer) ask(ctx context.Context, e *explanation, others []string) []explainedServer {
+	out := x.servers(e)
+	for _, address := range others {
+		out = append(out, explainedServer{Server: address})
+	}
+	out = out[:min(len(out), maxAsked)]
+	var asking sync.WaitGroup
+	for i := range out {
+		if out[i].Server != "" && e.FQDN != "" {
+			asking.Go(func() { out[i].ask(ctx, e) })
+		}
+	}
+	asking.Wait()
+	return out
+}
+
+// servers returns the servers of a Zone as far as its status and its Backends tell.
+func (x *explainer) servers(e *explanation) []explainedServer {
+	out := []explainedServer{}
+	if e.zone == nil || e.zone.object.Zone == nil {
+		return out
+	}
+	status := &e.zone.object.Zone.Status
+	for _, b := range status.Backends {
+		known := explainedServer{Backend: b.Name, Error: b.Message}
+		if b.Serial != nil {
+			serial := uint32(*b.Serial) //nolint:gosec // the schema has its bounds
+			known.Serial = &serial
+			if status.Serial != nil && *status.Serial == *b.Serial && status.Slices == 0 {
+				known.Has = publishedOf(status, e.key)
+			}
+		}
+		addresses := x.addressesOf(b.Name)
+		if len(addresses) == 0 {
+			out = append(out, known)
+		}
+		for _, address := range addresses {
+			known.Server = address
+			out = append(out, known)
+		}
+	}
+	return out
+}
+
+// addressesOf returns the addresses of a Backend's servers where its spec has them.
+func (x *explainer) addressesOf(backend string) []string {
+	i := slices.IndexFunc(x.composition.backends, func(o *manifest.Object) bool { return o.Name == backend })
+	if i < 0 || x.composition.backends[i].Backend == nil || x.composition.backends[i].Backend.Spec.RFC2136 == nil {
+		return nil
+	}
+	return x.composition.backends[i].Backend.Spec.RFC2136.Servers
+}
+
+// publishedOf returns the data that the status of a Zone has for a set.
+func publishedOf(status *kubizone.ZoneStatus, key rr.Key) []string {
+	out := []string{}
+	for _, entry := range status.Entries {
+		if entry.FQDN == key.Name.String() && entry.Type == key.Type.String() {
+			out = append(out, entry.RData)
+		}
+	}
+	return out
+}
+
+// ask asks the server for the set and the serial.
+func (s *explainedServer) ask(ctx context.Context, e *explanation) {
+	ctx, cancel := context.WithTimeout(ctx, askingTakes)
+	defer cancel()
+	soa, err := exchange(ctx, s.Server, e.FQDN, dns.TypeSOA)
+	if err != nil {
+		s.Error = err.Error()
+		return
+	}
+	for _, record := range soa.Answer {
+		if record, ok := record.(*dns.SOA); ok {
+			s.Serial = &record.Serial
+		}
+	}
+	kind := uint16(e.key.Type)
+	if kind == 0 {
+		kind = dns.TypeSOA
+	}
+	answer, err := exchange(ctx, s.Server, e.Name, kind)
+	if err != nil {
+		s.Error = err.Error()
+		return
+	}
+	s.Answers = []string{}
+	for _, record := range answer.Answer {
+		text := strings.TrimPrefix(record.String(), record.Header().String())
+		if record.Header().Rrtype != kind {
+			text = dns.TypeToString[record.Header().Rrtype] + " " + text
+		}
+		s.Answers = append(s.Answers, text)
+	}
+	slices.Sort(s.Answers)
+	if answer.Rcode != dns.RcodeSuccess {
+		s.Error = dns.RcodeToString[answer.Rcode]
+	}
+}
+
+// exchange asks a server, over TCP if the answer is too long for UDP.
+func exchange(ctx context.Context, server, name string, kind uint16) (*dns.Msg, error) {
+	q := new(dns.Msg)
+	q.SetQuestion(name, kind)
+	q.RecursionDesired = false
+	q.SetEdns0(1232, false)
+	answer, _, err := (&dns.Client{}).ExchangeContext(ctx, q, server)
+	if err == nil && answer.Truncated {
+		answer, _, err = (&dns.Client{Net: "tcp"}).ExchangeContext(ctx, q, server)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("asking %s: %w", server, err)
+	}
+	return answer, nil
+}

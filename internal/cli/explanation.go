@@ -1,0 +1,283 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/zonefold/zonefold/internal/cli/manifest"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// An explanation is what explain says; as JSON it is what explain -o json prints.
+type explanation struct {
+	Name     string            `json:"name"`
+	Type     string            `json:"type"` // "": of a Zone as a whole
+	Zone     *jsonRef          `json:"zone"`
+	FQDN     string            `json:"fqdn"` // of the zone
+	Accepted bool              `json:"accepted"`
+	Reason   zone.Reason       `json:"reason"`
+	Message  string            `json:"message"`
+	Notes    []explainedNote   `json:"notes"`
+	Subject  *explainedObject  `json:"subject"` // whose verdict it is; null: nobody asks for the name
+	Holder   *explainedObject  `json:"holder"`  // who has the name
+	TTL      *uint32           `json:"ttl"`
+	Data     []string          `json:"data"`
+	Steps    []explainedStep   `json:"steps"`
+	Beside   []explainedBeside `json:"beside"`
+	Servers  []explainedServer `json:"servers"`
+	Status   *explainedStatus  `json:"status"` // what the object's own status says, where that is otherwise
+	Unseen   []string          `json:"unseen"` // what could not be seen
+	Advice   string            `json:"advice"`
+	Manifest string            `json:"manifest"` // the objects that are missing, as YAML
+
+	key    rr.Key
+	origin dnsname.Name
+	zone   *zoneResult // nil: none has it
+
+	namespace string // of a name that nobody asks for: the one that asks
+	mayHave   bool   // and may have it
+}
+
+type explainedObject struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+type explainedNote struct {
+	Reason  zone.Reason `json:"reason"`
+	Message string      `json:"message"`
+}
+
+type explainedStep struct {
+	Zone    *jsonRef    `json:"zone"` // null: the grants of Backends were asked
+	FQDN    string      `json:"fqdn"`
+	Rule    string      `json:"rule"`
+	Allows  bool        `json:"allows"`
+	Reason  zone.Reason `json:"reason"`
+	Message string      `json:"message"`
+}
+
+type explainedBeside struct {
+	explainedObject
+	Type     string      `json:"type"`
+	Accepted bool        `json:"accepted"`
+	Reason   zone.Reason `json:"reason"`
+	Message  string      `json:"message"`
+}
+
+type explainedStatus struct {
+	Accepted bool   `json:"accepted"`
+	Reason   string `json:"reason"`
+	Message  string `json:"message"`
+}
+
+// of puts an explanation of the World into the words of the command.
+func (x *explainer) of(from zone.Explanation) *explanation {
+	e := &explanation{Name: from.Name.String(), Accepted: from.Verdict.Accepted, Reason: from.Verdict.Reason,
+		Message: from.Verdict.Message, Zone: refOf(from.Zone), Subject: objectOf(from.Subject), Holder: objectOf(from.Holder),
+		Data: []string{}, Steps: []explainedStep{}, Beside: []explainedBeside{}, Servers: []explainedServer{},
+		Notes: []explainedNote{}, key: rr.Key{Name: from.Name, Type: from.Type}}
+	if from.Type != 0 {
+		e.Type = from.Type.String()
+	}
+	if from.Set.Data != nil {
+		e.TTL, e.Data = &from.Set.TTL, from.Set.Data
+	}
+	if e.zone = x.zoneOf(from.Zone); e.zone != nil {
+		e.origin, e.FQDN = e.zone.verdict.Name, e.zone.verdict.Name.String()
+	}
+	for _, n := range from.Verdict.Notes {
+		e.Notes = append(e.Notes, explainedNote{n.Reason, n.Message})
+	}
+	for _, s := range from.Steps {
+		step := explainedStep{Zone: refOf(s.Zone), Rule: s.Rule, Allows: s.Allows, Reason: s.Reason, Message: s.Message}
+		if z := x.zoneOf(s.Zone); z != nil {
+			step.FQDN = z.verdict.Name.String()
+		}
+		e.Steps = append(e.Steps, step)
+	}
+	for _, id := range from.Beside {
+		other, _ := x.fold.world.ExplainObject(id)
+		beside := explainedBeside{*objectOf(id), "", other.Verdict.Accepted, other.Verdict.Reason, other.Verdict.Message}
+		if other.Type != 0 {
+			beside.Type = other.Type.String()
+		}
+		e.Beside = append(e.Beside, beside)
+	}
+	if e.Subject == nil {
+		e.free(x.asking())
+	}
+	e.Unseen, e.Status = append([]string{}, x.unseen...), x.statusOf(from)
+	if e.Status != nil && len(e.Unseen) > 0 { // the operator has seen more
+		e.Accepted, e.Reason, e.Message = e.Status.Accepted, zone.Reason(e.Status.Reason), e.Status.Message
+		e.Status, e.Steps = nil, []explainedStep{}
+	}
+	return e
+}
+
+// noRecord is the reason of a name that nobody asks for, and that the namespace that asks may have.
+const noRecord zone.Reason = "NoRecord"
+
+// free says what there is to say of a name that nobody asks for.
+func (e *explanation) free(namespace string) {
+	e.namespace = cmp.Or(namespace, metav1.NamespaceDefault)
+	if e.Zone != nil {
+		e.namespace = cmp.Or(namespace, e.Zone.Namespace)
+	}
+	e.Message = fmt.Sprintf("No object asks for %s %s; namespace %s may have it.", e.Name, e.Type, e.namespace)
+	if !e.Accepted {
+		e.Message = fmt.Sprintf("No object asks for %s %s, and one of namespace %s would be refused (%s).", e.Name, e.Type,
+			e.namespace, e.Reason)
+	}
+	if e.mayHave = e.Accepted; e.mayHave {
+		e.Accepted, e.Reason = false, noRecord
+	}
+}
+
+func objectOf(id zone.ID) *explainedObject {
+	if id.IsZero() {
+		return nil
+	}
+	id = id.Object()
+	return &explainedObject{id.Kind, id.Namespace, id.Name}
+}
+
+// String returns the form that messages use.
+func (o *explainedObject) String() string {
+	return manifest.Ref(*o).String()
+}
+
+func (x *explainer) zoneOf(id zone.ID) *zoneResult {
+	for i := range x.composition.zones {
+		if z := &x.composition.zones[i]; z.id() == id {
+			return z
+		}
+	}
+	return nil
+}
+
+// acceptedCondition is the condition of Zones and Records that says what was decided about them.
+const acceptedCondition = "Accepted"
+
+// statusOf returns what the status of the subject says, if that is otherwise: then the operator knows more, or less.
+func (x *explainer) statusOf(from zone.Explanation) *explainedStatus {
+	for _, o := range x.Objects {
+		if idOf(o.Ref) != from.Subject || !x.cluster {
+			continue
+		}
+		for _, c := range conditionsOf(o) {
+			if c.Type != acceptedCondition {
+				continue
+			}
+			s := &explainedStatus{c.Status == metav1.ConditionTrue, c.Reason, c.Message}
+			if s.Accepted != from.Verdict.Accepted || s.Reason != string(from.Verdict.Reason) {
+				return s
+			}
+		}
+	}
+	return nil
+}
+
+func conditionsOf(o *manifest.Object) []metav1.Condition {
+	switch {
+	case o.Zone != nil:
+		return o.Zone.Status.Conditions
+	case o.Record != nil:
+		return o.Record.Status.Conditions
+	}
+	return nil
+}
+
+// print prints the explanation.
+func (e *explanation) print(env Env, form output) error {
+	out := bufio.NewWriter(env.Stdout)
+	var err error
+	if form == outputJSON {
+		err = writeJSON(out, e)
+	} else {
+		e.write(out)
+	}
+	if err := errors.Join(err, out.Flush()); err != nil {
+		return fmt.Errorf("writing the output: %w", err)
+	}
+	return nil
+}
+
+// write writes the explanation for people.
+func (e *explanation) write(out io.Writer) {
+	fmt.Fprintln(out, oneLine(e.headline()))
+	fmt.Fprintf(out, "  %s\n", oneLine(e.Message))
+	for _, n := range e.Notes {
+		fmt.Fprintf(out, "  %s: %s\n", n.Reason, oneLine(n.Message))
+	}
+	if e.Status != nil {
+		fmt.Fprintf(out, "  Its status says otherwise (%s): %s\n", oneLine(e.Status.Reason), oneLine(e.Status.Message))
+	}
+	for _, data := range e.Data {
+		fmt.Fprintf(out, "  %s %d IN %s %s\n", e.Name, *e.TTL, e.Type, data)
+	}
+	if len(e.Steps) > 0 {
+		fmt.Fprintln(out, "\nWho was asked:")
+		for i, s := range e.Steps {
+			fmt.Fprintf(out, "  %d. %s\n", i+1, oneLine(s.Message))
+			if s.Rule != "" {
+				fmt.Fprintf(out, "     by %s\n", oneLine(s.Rule))
+			}
+		}
+	}
+	if len(e.Beside) > 0 {
+		fmt.Fprintln(out, "\nWho asks for the name, too:")
+		for _, b := range e.Beside {
+			fmt.Fprintf(out, "  %s\n", oneLine(strings.TrimSpace(fmt.Sprintf("%s %s: %s: %s", b.String(), b.Type, b.Reason, b.Message))))
+		}
+	}
+	e.writeServers(out)
+	for _, what := range e.Unseen {
+		fmt.Fprintf(out, "\nNot seen: %s\n", oneLine(what))
+	}
+	fmt.Fprintf(out, "\nWhat to do: %s\n", oneLine(e.Advice))
+	if e.Manifest != "" {
+		fmt.Fprintf(out, "\n%s", e.Manifest)
+	}
+}
+
+// headline says the answer in a line.
+func (e *explanation) headline() string {
+	what := strings.TrimSpace(e.Name + " " + e.Type)
+	if e.Name == "" && e.Subject != nil {
+		what = e.Subject.String()
+	}
+	switch {
+	case e.Subject == nil:
+		return what + ": nobody asks for it."
+	case !e.Accepted:
+		return fmt.Sprintf("%s: refused (%s) to %s.", what, e.Reason, e.Subject)
+	case e.Type == "":
+		return fmt.Sprintf("%s: the zone of %s.", what, e.Subject)
+	}
+	return fmt.Sprintf("%s: %s has it.", what, e.Subject)
+}
+
+// writeServers writes what servers say, as a table.
+func (e *explanation) writeServers(out io.Writer) {
+	if len(e.Servers) == 0 {
+		return
+	}
+	fmt.Fprintln(out, "\nWhat servers say:")
+	table := tabwriter.NewWriter(out, 0, 8, 3, ' ', 0)
+	fmt.Fprintln(table, "  BACKEND\tSERVER\tSERIAL\tHAS\tANSWERS")
+	for _, s := range e.Servers {
+		fmt.Fprintf(table, "  %s\n", strings.Join(s.row(), "\t"))
+	}
+	_ = table.Flush() // out keeps its error
+}

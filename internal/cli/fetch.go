@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+
+	"github.com/zonefold/zonefold/internal/cli/manifest"
+)
+
+// objectFlags say which objects to work on: those of files, or, without any, those of a cluster.
+type objectFlags struct {
+	inputFlags
+	cluster clusterFlags
+	sources bool
+}
+
+func (f *objectFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVarP(&f.files, "filename", "f", nil, "a file, a folder with everything below it "+
+		"(*.yaml, *.yml, *.json), or - for the standard input; repeatable (default: the objects of the cluster)")
+	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "",
+		"the namespace where none is said (default: that of the context; of files, default)")
+	f.cluster.registerConnection(cmd)
+	cmd.Flags().BoolVar(&f.sources, "sources", false,
+		"of a cluster: Services, Ingresses, routes and others like them count, as where the operator has --source")
+}
+
+// objects are what a command works on.
+type objects struct {
+	*manifest.Input
+	namespace string   // the one that is meant where none is said
+	unseen    []string // sentences on what of a cluster could not be seen
+	cluster   bool
+}
+
+// read reads the objects.
+func (f *objectFlags) read(ctx context.Context, env Env, p *progress) (*objects, error) {
+	if len(f.files) > 0 {
+		f.namespace = cmp.Or(f.namespace, metav1.NamespaceDefault)
+		in, err := f.inputFlags.read(env, p)
+		return &objects{Input: in, namespace: f.namespace}, err
+	}
+	f.cluster.namespace = f.namespace
+	config, namespace, err := f.cluster.config(env)
+	if err != nil {
+		return nil, fmt.Errorf("%w; or say with -f which files to read", err)
+	}
+	p.begin("reading the cluster", 0)
+	out := &objects{namespace: namespace, cluster: true}
+	fetcher, err := newFetcher(config, namespace)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range manifest.Resources() {
+		if r.Source && !f.sources {
+			continue
+		}
+		if err := fetcher.fetch(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	out.unseen = fetcher.unseen
+	out.Input, err = manifest.Read(manifest.Options{Texts: fetcher.texts, Namespace: namespace, Begin: p.begin})
+	return out, err
+}
+
+// A fetcher lists the objects of a cluster.
+type fetcher struct {
+	client    *discovery.DiscoveryClient
+	namespace string // to look into where not all may be seen
+	found     map[schema.GroupKind]bool
+	served    map[string]map[string]metav1.APIResource // by group and version, then kind
+	texts     []manifest.Text
+	unseen    []string
+}
+
+func newFetcher(config *rest.Config, namespace string) (*fetcher, error) {
+	config = rest.CopyConfig(config)
+	config.QPS = -1 // the API server has its own limits
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to the cluster: %w", err)
+	}
+	return &fetcher{client: client, namespace: namespace, found: map[schema.GroupKind]bool{},
+		served: map[string]map[string]metav1.APIResource{}}, nil
+}
+
+// fetch lists the objects of a kind, if the cluster has it: in one version of it.
+func (f *fetcher) fetch(ctx context.Context, r manifest.Resource) error {
+	gv, err := schema.ParseGroupVersion(r.GroupVersion)
+	if err != nil {
+		return err
+	}
+	kind := gv.WithKind(r.Kind).GroupKind()
+	resource, served, err := f.resource(gv, r.Kind)
+	if err != nil || !served || f.found[kind] {
+		return err
+	}
+	f.found[kind] = true
+	path := "/apis/" + gv.String()
+	if gv.Group == "" {
+		path = "/api/" + gv.Version
+	}
+	err = f.list(ctx, path+"/"+resource.Name)
+	if !apierrors.IsForbidden(err) {
+		return err
+	}
+	if r.Cluster {
+		f.unseen = append(f.unseen, fmt.Sprintf("You may not list %s.", resource.Name))
+		return nil
+	}
+	err = f.list(ctx, path+"/namespaces/"+f.namespace+"/"+resource.Name)
+	if apierrors.IsForbidden(err) {
+		f.unseen = append(f.unseen, fmt.Sprintf("You may not list %s.", resource.Name))
+		return nil
+	}
+	f.unseen = append(f.unseen, fmt.Sprintf("You may not list %s of other namespaces than %s.", resource.Name, f.namespace))
+	return err
+}
+
+// resource returns what the API server calls a kind; false: it does not have it.
+func (f *fetcher) resource(gv schema.GroupVersion, kind string) (metav1.APIResource, bool, error) {
+	known, asked := f.served[gv.String()]
+	if !asked {
+		list, err := f.client.ServerResourcesForGroupVersion(gv.String())
+		if err != nil && !apierrors.IsNotFound(err) {
+			return metav1.APIResource{}, false, fmt.Errorf("asking the API server for %s: %w", gv, err)
+		}
+		known = map[string]metav1.APIResource{}
+		if err == nil {
+			for _, r := range list.APIResources {
+				if !strings.Contains(r.Name, "/") {
+					known[r.Kind] = r
+				}
+			}
+		}
+		f.served[gv.String()] = known
+	}
+	r, served := known[kind]
+	return r, served, nil
+}
+
+// listPage is how many objects are asked for at a time.
+const listPage = 500
+
+// list keeps all objects at a path, a page each. Pages that the API server does not remember any more are read again.
+func (f *fetcher) list(ctx context.Context, path string) error {
+	for next, tries, kept := "", 0, len(f.texts); ; {
+		text, err := f.client.RESTClient().Get().AbsPath(path).Param("limit", strconv.Itoa(listPage)).
+			Param("continue", next).SetHeader("Accept", "application/json").DoRaw(ctx)
+		if apierrors.IsResourceExpired(err) && tries < 3 {
+			next, f.texts = "", f.texts[:kept]
+			tries++
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("listing %s: %w", path, err)
+		}
+		var page struct {
+			Metadata metav1.ListMeta `json:"metadata"`
+		}
+		if err := json.Unmarshal(text, &page); err != nil {
+			return fmt.Errorf("listing %s: %w", path, err)
+		}
+		f.texts = append(f.texts, manifest.Text{Name: fmt.Sprintf("%s?%d", path, len(f.texts)), Text: text})
+		if next = page.Metadata.Continue; next == "" {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,293 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	homelab "github.com/zonefold/zonefold/api/homelab/v1alpha1"
+	"github.com/zonefold/zonefold/internal/cli/manifest"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// newTree makes the command that shows who delegates what to whom.
+func newTree(env Env) *cobra.Command {
+	var (
+		in  objectFlags
+		out output
+		dot bool
+	)
+	cmd := &cobra.Command{
+		Use:   "tree",
+		Short: "Show Zones, what they delegate, and who has records in them",
+		Long: `tree prints each Zone below the one that encloses it: its rules, how many records which
+namespace has in it, the Backends that it goes to with the serial that each has confirmed,
+and, of a Zone that is refused, why.
+
+Exit codes: 0 when everything could be read; 2 if not.`,
+		Example: `  zonefold tree -f zones/
+  zonefold tree --dot | dot -Tsvg > zones.svg`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return untilDone(cmd.Context(), env, func(env Env, p *progress) error {
+				objects, err := in.read(cmd.Context(), env, p)
+				if err != nil {
+					return err
+				}
+				p.begin("deciding about "+count(len(objects.Objects), "object"), 0)
+				t := newExplainer(objects).tree()
+				p.end()
+				if err := t.print(env, out, dot); err != nil {
+					return err
+				}
+				return complain(env, objects.Input)
+			})
+		},
+	}
+	in.register(cmd)
+	out.register(cmd)
+	cmd.Flags().BoolVar(&dot, "dot", false, "print a graph for Graphviz")
+	return cmd
+}
+
+// A zoneTree is what tree prints.
+type zoneTree struct {
+	Zones  []*treeZone `json:"zones"`
+	Unseen []string    `json:"unseen"`
+}
+
+// A treeZone is a Zone, with those below it.
+type treeZone struct {
+	Kind     string        `json:"kind"`
+	Zone     *jsonRef      `json:"zone"`
+	FQDN     string        `json:"fqdn"`
+	Accepted bool          `json:"accepted"`
+	Reason   zone.Reason   `json:"reason"`
+	Message  string        `json:"message"`
+	Rules    []string      `json:"rules"`   // as the object has them, in JSON
+	Records  []treeOwner   `json:"records"` // by namespace
+	Backends []treeBackend `json:"backends"`
+	Zones    []*treeZone   `json:"zones"` // below
+}
+
+type treeOwner struct {
+	Namespace string `json:"namespace"`
+	Records   int    `json:"records"`
+}
+
+type treeBackend struct {
+	Name    string `json:"name"`
+	Serial  *int64 `json:"serial"` // that it has confirmed; null: none, or nobody knows
+	Message string `json:"message"`
+}
+
+// tree puts all Zones below each other, by their names.
+func (x *explainer) tree() *zoneTree {
+	t := &zoneTree{Zones: []*treeZone{}, Unseen: append([]string{}, x.unseen...)}
+	results := slices.Clone(x.composition.zones)
+	results = slices.DeleteFunc(results, func(z zoneResult) bool { return z.object.OfGardener() })
+	slices.SortStableFunc(results, func(a, b zoneResult) int { return a.verdict.Name.Compare(b.verdict.Name) })
+	var above []*treeZone
+	var names []zoneResult
+	for _, z := range results {
+		node := x.treeZone(&z)
+		for len(names) > 0 && (z.verdict.Name.IsZero() || z.object.Zone == nil || !z.verdict.Name.Below(names[len(names)-1].verdict.Name)) {
+			above, names = above[:len(above)-1], names[:len(names)-1]
+		}
+		if len(above) > 0 {
+			up := above[len(above)-1]
+			up.Zones = append(up.Zones, node)
+		} else {
+			t.Zones = append(t.Zones, node)
+		}
+		if z.verdict.Accepted && z.object.Zone != nil {
+			above, names = append(above, node), append(names, z)
+		}
+	}
+	return t
+}
+
+func (x *explainer) treeZone(z *zoneResult) *treeZone {
+	out := &treeZone{Kind: z.object.Kind, Zone: refOf(z.id()), Accepted: z.verdict.Accepted, Reason: z.verdict.Reason,
+		Message: z.verdict.Message, Rules: rulesOf(z.object), Records: []treeOwner{}, Backends: []treeBackend{},
+		Zones: []*treeZone{}}
+	if !z.verdict.Name.IsZero() {
+		out.FQDN = z.verdict.Name.String()
+	}
+	owners := map[string]int{}
+	x.fold.world.Adopted(z.id(), func(id zone.ID) bool {
+		owners[id.Namespace]++
+		return true
+	})
+	for _, namespace := range slices.Sorted(maps.Keys(owners)) {
+		out.Records = append(out.Records, treeOwner{namespace, owners[namespace]})
+	}
+	if !z.verdict.Accepted {
+		return out
+	}
+	for _, name := range x.composition.backendsOf(z) {
+		out.Backends = append(out.Backends, backendIn(z.object, name))
+	}
+	return out
+}
+
+// backendIn returns what the status of a Zone says of one Backend.
+func backendIn(o *manifest.Object, name string) treeBackend {
+	b := treeBackend{Name: name}
+	for _, known := range o.Zone.Status.Backends {
+		if known.Name == name {
+			b.Message = known.Message
+			if known.Serial != nil {
+				b.Serial = new(int64(*known.Serial))
+			}
+		}
+	}
+	return b
+}
+
+// rulesOf returns the rules of an object as it has them.
+func rulesOf(o *manifest.Object) []string {
+	out := []string{}
+	add := func(rule any) {
+		if text, err := json.Marshal(rule); err == nil {
+			out = append(out, string(text))
+		}
+	}
+	if o.Zone != nil {
+		for _, d := range o.Zone.Spec.Delegations {
+			add(d)
+		}
+	}
+	if c, ok := o.Homelab.(*homelab.DNSClass); ok {
+		for _, a := range c.Spec.Allowed {
+			add(a)
+		}
+	}
+	return out
+}
+
+// print prints the tree.
+func (t *zoneTree) print(env Env, form output, dot bool) error {
+	out := bufio.NewWriter(env.Stdout)
+	var err error
+	switch {
+	case dot:
+		t.writeDot(out)
+	case form == outputJSON:
+		err = writeJSON(out, t)
+	default:
+		for _, z := range t.Zones {
+			z.write(out, "", "")
+		}
+		for _, what := range t.Unseen {
+			fmt.Fprintf(out, "not seen: %s\n", oneLine(what))
+		}
+	}
+	if err := errors.Join(err, out.Flush()); err != nil {
+		return fmt.Errorf("writing the output: %w", err)
+	}
+	return nil
+}
+
+// title names a Zone, and counts its records.
+func (z *treeZone) title() string {
+	out := zone.ID{Kind: z.Kind, Namespace: z.Zone.Namespace, Name: z.Zone.Name}.String()
+	if z.FQDN != "" {
+		out = z.FQDN + "  " + out
+	}
+	if !z.Accepted {
+		return oneLine(out + " is refused: " + z.Message)
+	}
+	return oneLine(out)
+}
+
+// lines says what there is to say of a Zone besides its title.
+func (z *treeZone) lines() []string {
+	var out []string
+	for _, rule := range z.Rules {
+		out = append(out, "rule "+rule)
+	}
+	for _, owner := range z.Records {
+		out = append(out, count(owner.Records, "record")+" of namespace "+owner.Namespace)
+	}
+	for _, b := range z.Backends {
+		line := "at " + b.Name
+		if b.Serial != nil {
+			line += fmt.Sprintf(", serial %d", *b.Serial)
+		}
+		if b.Message != "" {
+			line += ": " + b.Message
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// write writes a Zone after what stands in front of its line, and what is below it.
+func (z *treeZone) write(out io.Writer, first, rest string) {
+	fmt.Fprintf(out, "%s%s\n", first, z.title())
+	lines := z.lines()
+	for i, line := range lines {
+		branch := "├─ "
+		if i == len(lines)-1 && len(z.Zones) == 0 {
+			branch = "└─ "
+		}
+		fmt.Fprintf(out, "%s%s%s\n", rest, branch, oneLine(line))
+	}
+	for i, below := range z.Zones {
+		if i == len(z.Zones)-1 {
+			below.write(out, rest+"└─ ", rest+"   ")
+		} else {
+			below.write(out, rest+"├─ ", rest+"│  ")
+		}
+	}
+}
+
+// writeDot writes a graph for Graphviz: Zones in boxes, those that are refused dashed, and Backends in ellipses.
+func (t *zoneTree) writeDot(out io.Writer) {
+	fmt.Fprintln(out, "digraph zones {\n  rankdir=LR\n  node [shape=box, fontname=\"sans-serif\"]")
+	var write func(z *treeZone, above string)
+	write = func(z *treeZone, above string) {
+		id := fmt.Sprintf("%q", z.Kind+" "+z.Zone.Namespace+"/"+z.Zone.Name)
+		label := cmp.Or(z.FQDN, "?") + "\n" + z.Zone.Namespace + "/" + z.Zone.Name
+		style := ""
+		if !z.Accepted {
+			label, style = label+"\n"+string(z.Reason), ", style=dashed"
+		}
+		for _, owner := range z.Records {
+			label += "\n" + owner.Namespace + ": " + count(owner.Records, "record")
+		}
+		fmt.Fprintf(out, "  %s [label=%s%s]\n", id, dotQuoted(label), style)
+		if above != "" {
+			fmt.Fprintf(out, "  %s -> %s\n", above, id)
+		}
+		for _, b := range z.Backends {
+			backend := fmt.Sprintf("%q", "Backend "+b.Name)
+			fmt.Fprintf(out, "  %s [label=%s, shape=ellipse]\n  %s -> %s [style=dotted]\n", backend, dotQuoted(b.Name), id, backend)
+		}
+		for _, below := range z.Zones {
+			write(below, id)
+		}
+	}
+	for _, z := range t.Zones {
+		write(z, "")
+	}
+	fmt.Fprintln(out, "}")
+}
+
+// dotQuoted quotes a label of several lines.
+func dotQuoted(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(oneLine(line))
+	}
+	return `"` + strings.Join(lines, `\n`) + `"`
+}
