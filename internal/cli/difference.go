@@ -317,7 +317,7 @@ func (z *plannedZone) title() string {
 func (o *plannedObject) line() string {
 	what := zone.ID{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}.String()
 	if o.FQDN != "" {
-		what = strings.TrimSpace(what+", "+o.FQDN+" "+o.Type)
+		what = strings.TrimSpace(what + ", " + o.FQDN + " " + o.Type)
 	}
 	was := ""
 	if o.Before == refusedBefore {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -119,7 +118,7 @@ func (x *explainer) treeZone(z *zoneResult) *treeZone {
 	out := &treeZone{Kind: z.object.Kind, Zone: refOf(z.id()), Accepted: z.verdict.Accepted, Reason: z.verdict.Reason,
 		Message: z.verdict.Message, Rules: rulesOf(z.object), Records: []treeOwner{}, Backends: []treeBackend{},
 		Zones: []*treeZone{}}
-	if !z.verdict.Name.IsZero() {
+	if !z.verdict.Name.IsZero() && !z.object.Zoneless() {
 		out.FQDN = z.verdict.Name.String()
 	}
 	owners := map[string]int{}
@@ -256,8 +255,8 @@ func (t *zoneTree) writeDot(out io.Writer) {
 	fmt.Fprintln(out, "digraph zones {\n  rankdir=LR\n  node [shape=box, fontname=\"sans-serif\"]")
 	var write func(z *treeZone, above string)
 	write = func(z *treeZone, above string) {
-		id := fmt.Sprintf("%q", z.Kind+" "+z.Zone.Namespace+"/"+z.Zone.Name)
-		label := cmp.Or(z.FQDN, "?") + "\n" + z.Zone.Namespace + "/" + z.Zone.Name
+		name := zone.ID{Kind: z.Kind, Namespace: z.Zone.Namespace, Name: z.Zone.Name}.String()
+		id, label := fmt.Sprintf("%q", name), strings.TrimPrefix(z.FQDN+"\n"+name, "\n")
 		style := ""
 		if !z.Accepted {
 			label, style = label+"\n"+string(z.Reason), ", style=dashed"
