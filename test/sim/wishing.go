@@ -33,7 +33,7 @@ type wishes struct {
 	claims   map[ref]zone.Claim
 	overlaid map[ref]rr.Set
 	values   map[value]bool        // that an object ever asked for
-	left     map[zone.ID]time.Time // when Zones were last seen at the operators' own name servers
+	left     map[zone.ID]time.Time // when the Zones of claims were last seen at the operators' own name servers
 }
 
 func newWishes() wishes {
@@ -78,9 +78,9 @@ const (
 func (w *wishes) take(r ref, object *unstructured.Unstructured, now time.Time) (about int, known bool) {
 	there := object != nil && !ending(object)
 	about = aboutPlaces
-	for id := range w.names {
-		if w.isOwn(id) {
-			w.left[id] = now // not before
+	for _, claim := range w.claims {
+		if verdict, _ := w.world.Verdict(claim.ID); w.isOwn(verdict.Zone) {
+			w.left[claim.ID] = now // not before
 		}
 	}
 	switch r.kind.Kind + "." + r.kind.Group {
@@ -239,11 +239,11 @@ func (w *wishes) isAt(id zone.ID, backend string) bool {
 	return len(refs) == 0 && w.backends[backend].Spec.Default || slices.Contains(refs, backend)
 }
 
-// answeredByOperators reports whether the operators' own name servers have the record of a claim, or had it since then.
-// They are asked for what they have.
+// answeredByOperators reports whether the operators' own name servers have the record of a claim, or had it since then,
+// whichever Zone it was in. They are asked for what they have.
 func (w *wishes) answeredByOperators(claim zone.ID, since time.Time) bool {
 	verdict, _ := w.world.Verdict(claim)
-	left, did := w.left[verdict.Zone]
+	left, did := w.left[claim]
 	return w.isOwn(verdict.Zone) || did && !left.Before(since)
 }
 
