@@ -90,7 +90,8 @@ whose operator is gone; dnshook is for who writes a server for DNSClasses. As ku
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	root.AddCommand(newRender(env), newCheck(env), newServe(env), newRelease(env), newDNSHook(env), newVersion(env))
+	root.AddCommand(newRender(env), newCheck(env), newServe(env), newRelease(env), newDNSHook(env), newVersion(env),
+		newImport(env))
 	return root
 }
 
