@@ -79,8 +79,10 @@ func newRoot(env Env) *cobra.Command {
 DNSZones and records of bindy, of DNSClasses and their DNSRecords, and of DNSRecords of
 Gardener.
 
-render, check and serve work on files, without a cluster; release is for a cluster
-whose operator is gone; dnshook is for who writes a server for DNSClasses. As kubectl-zonefold in the PATH it is "kubectl zonefold" too.`,
+render, check and serve work on files, without a cluster; explain, plan and tree on files
+or on a cluster; import makes manifests; release is for a cluster whose operator is gone;
+dnshook is for who writes a server for DNSClasses. As kubectl-zonefold in the PATH it is
+"kubectl zonefold" too.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          knownCommand,
@@ -92,7 +94,8 @@ whose operator is gone; dnshook is for who writes a server for DNSClasses. As ku
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	root.AddCommand(newRender(env), newCheck(env), newExplain(env), newPlan(env), newTree(env), newServe(env), newRelease(env), newDNSHook(env), newVersion(env))
+	root.AddCommand(newRender(env), newCheck(env), newExplain(env), newPlan(env), newTree(env), newImport(env),
+		newServe(env), newRelease(env), newDNSHook(env), newVersion(env))
 	return root
 }
 

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zonefold/zonefold/internal/cli/content"
+	"github.com/zonefold/zonefold/internal/cli/zonefile"
+)
+
+// newImportFile makes the command that imports a master file.
+func newImportFile(env Env) *cobra.Command {
+	var (
+		flags draftFlags
+		zone  string
+	)
+	cmd := &cobra.Command{
+		Use:   "file FILE --origin ZONE [-n NAMESPACE]",
+		Short: "Write manifests for the zone of a master file",
+		Long: `file reads a master file (RFC 1035), or the standard input if FILE is -.
+
+$INCLUDE takes files of the folder that FILE is in, and of folders below it, by their
+path from the file that includes them. $GENERATE is carried out. A record without a
+TTL has that of $TTL, else the last one that was stated, else the minimum of the SOA.
+
+A file that cannot be read to its end is not imported at all.`,
+		Example: `  zonefold import file db.example.org --origin example.org -n dns > example-org.yaml
+  zonefold import file db.example.org --origin example.org -n dns --split team-a=*.team-a --to manifests/
+  zonefold import file db.example.org --origin example.org | zonefold render -f -`,
+		Args: oneArgument("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := origin(zone)
+			if err != nil {
+				return err
+			}
+			return flags.run(cmd, env, func(i *importing) (*content.Zone, error) {
+				z := i.zone(name)
+				return z, i.readFile(z, args[0])
+			})
+		},
+	}
+	flags.register(cmd)
+	cmd.Flags().StringVar(&zone, "origin", "", "the zone that the file is of")
+	return cmd
+}
+
+// oneArgument wants one argument, and says which.
+func oneArgument(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return fmt.Errorf("%s needs a %s; see %s --help", cmd.CommandPath(), what, cmd.CommandPath())
+		case len(args) > 1:
+			return fmt.Errorf("%s takes one %s, and there are %d", cmd.CommandPath(), what, len(args))
+		}
+		return nil
+	}
+}
+
+// readFile reads a master file into a zone.
+func (i *importing) readFile(z *content.Zone, path string) error {
+	if path == "-" {
+		return zonefile.Read(i.env.Stdin, z, zonefile.Options{
+			Name: "standard input", Step: kibibytes(i.progress.begin("reading the standard input (KiB)", 0))})
+	}
+	folder, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("reading the zone: %w", err)
+	}
+	defer folder.Close() //nolint:errcheck // nothing was written
+	file, err := folder.Open(filepath.Base(path))
+	if err != nil {
+		return fmt.Errorf("reading the zone: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // nothing was written
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return fmt.Errorf("reading the zone: %w", err)
+	case info.IsDir():
+		return fmt.Errorf("%s is a folder; name a master file", path)
+	}
+	const kib = 1 << 10
+	step := i.progress.begin("reading "+filepath.Base(path)+" (KiB)", int((info.Size()+kib-1)/kib))
+	var in io.Reader = file
+	return zonefile.Read(in, z, zonefile.Options{Name: filepath.Base(path), Folder: folder.FS(), Step: kibibytes(step)})
+}
+
+// kibibytes calls step for each KiB.
+func kibibytes(step func()) func(octets int) {
+	const kib = 1 << 10
+	left := kib
+	return func(octets int) {
+		for left -= octets; left <= 0; left += kib {
+			step()
+		}
+	}
+}
