@@ -58,6 +58,11 @@ func TestSwitchesAddAndRemoveObjects(t *testing.T) {
 				"ClusterRoleBinding zonefold-bindcar")...)},
 		"no policies":     {values: "rbac: {policies: false}", removed: policies("specs", "secrets")},
 		"dynamic updates": {values: "updates: true", added: policies("updates")},
+		"the protocol of external-dns": {values: "externalDNS: {enabled: true}",
+			added: append(policies("updates"), "Service zonefold-external-dns")},
+		"the protocol of external-dns without a name server": {
+			values:  "externalDNS: {enabled: true}\ndns: {enabled: false}",
+			removed: []string{"Service zonefold-dns"}},
 		"images of some registries": {values: "dialects: {bindy: true}\nbindy: {admission: {images: [a/]}}",
 			added: append(fleetKinds(t), append(append(fleetPolicies(), policies("images")...), "ClusterRole zonefold-bindcar",
 				"ClusterRoleBinding zonefold-bindcar")...)},

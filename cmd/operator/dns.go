@@ -26,6 +26,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/embedded/follow"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/backends"
+	"github.com/zonefold/zonefold/internal/controller/externaldns"
 	"github.com/zonefold/zonefold/internal/controller/updates"
 )
 
@@ -47,6 +48,7 @@ type dnsServer struct {
 	groups []string
 	leads  bool // and has everything
 
+	tokens  externaldns.Tokens
 	updates atomic.Pointer[updates.Updates] // nil: another replica carries updates out
 	leader  atomic.Pointer[findLeader]      // nil: not yet
 }
@@ -139,7 +141,7 @@ func (d *dnsServer) addTo(m ctrl.Manager, source backends.Source) error {
 		return leaderAddress(ctx, m.GetAPIReader(), source.Namespace)
 	})
 	d.leader.Store(&leader)
-	policies := &backends.Policies{Source: source, Set: d.set, Drop: d.DropPolicy}
+	policies := &backends.Policies{Source: source, Set: d.set, Drop: d.drop}
 	closing := func(ctx context.Context) error {
 		<-ctx.Done()
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -192,11 +194,22 @@ func (d *dnsServer) set(s backends.EmbeddedSettings) error {
 	if !slices.Contains(d.groups, s.Name) {
 		d.groups = append(d.groups, s.Name)
 	}
+	var tokens []externaldns.Token
+	for _, t := range s.ExternalDNS {
+		tokens = append(tokens, externaldns.Token{Secret: t.Token, Namespace: t.Namespace})
+	}
+	d.tokens.Set(s.Name, tokens)
 	err := d.SetPolicy(s.Name, policyOf(s))
 	if d.leads {
 		d.Group(s.Name).Complete()
 	}
 	return err
+}
+
+// drop is for a Backend that is gone.
+func (d *dnsServer) drop(name string) {
+	d.tokens.Set(name, nil)
+	d.DropPolicy(name)
 }
 
 // open has the server of the leader answer, and be followed: it has been delivered

@@ -57,6 +57,7 @@ type options struct {
 	health        string
 	dns           string
 	advertise     string
+	externalDNS   externalDNSOptions
 	podIP         string
 	pprof         string
 	verbose       bool
@@ -116,6 +117,7 @@ func parse(args []string, env func(string) string) (options, error) {
 		"`addresses` of the operator's own name server, UDP and TCP, separated by commas, such as :5353; 0 turns it off")
 	f.StringVar(&o.advertise, "dns-advertise-address", "", "`address` and port at which the other replicas reach this "+
 		"one's name server (default what it listens on, or $POD_IP)")
+	externalDNSFlags(f, &o.externalDNS)
 	f.StringVar(&o.pprof, "pprof-bind-address", "0",
 		"`address` of /debug/pprof/, which tells everything about the process; 0 turns it off")
 	f.BoolVar(&o.verbose, "verbose", false, "log what is done too, not only what happens")
@@ -146,6 +148,10 @@ func parse(args []string, env func(string) string) (options, error) {
 		return o, fmt.Errorf(
 			"--dns-bind-address needs a dialect with zones to answer for: add %s to --dialects, or say --dns-bind-address=0",
 			dialectKubizone)
+	}
+	if o.externalDNS.on() && (o.dns == "0" || o.dns == "") {
+		return o, errors.New("--external-dns-bind-address needs a name server of our own, to which replicas turn and " +
+			"Backends of kind embedded belong: say --dns-bind-address too, such as :5353")
 	}
 	if len(o.sources.names) > 0 && !o.dialects.has(dialectKubizone) {
 		return o, fmt.Errorf("--source needs Zones that let names in: add %s to --dialects", dialectKubizone)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"time"
 
 	"github.com/miekg/dns"
@@ -51,16 +52,9 @@ const forwardPatience = 12 * time.Second
 func (d *dnsServer) forward(ctx context.Context, msg []byte) (answer []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, forwardPatience)
 	defer cancel()
-	leader := d.leader.Load()
-	if leader == nil || d.key == nil {
-		return nil, errors.New("nobody leads yet")
-	}
-	at, known, err := (*leader)(ctx)
-	switch {
-	case err != nil:
+	at, err := d.leading(ctx)
+	if err != nil {
 		return nil, err
-	case !known || at == d.at:
-		return nil, errors.New("nobody leads yet")
 	}
 	dial := d.streams.dial
 	if dial == nil {
@@ -78,4 +72,17 @@ func (d *dnsServer) forward(ctx context.Context, msg []byte) (answer []byte, err
 		return nil, err
 	}
 	return link.ReadMsgHeader(nil)
+}
+
+// leading returns where the name server of another replica, which leads, answers.
+func (d *dnsServer) leading(ctx context.Context) (netip.AddrPort, error) {
+	leader := d.leader.Load()
+	if leader == nil || d.key == nil {
+		return netip.AddrPort{}, errors.New("nobody leads yet")
+	}
+	at, known, err := (*leader)(ctx)
+	if err == nil && (!known || at == d.at) {
+		err = errors.New("nobody leads yet")
+	}
+	return at, err
 }

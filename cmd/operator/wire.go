@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -113,7 +114,7 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 		}
 	}
 	if m.server != nil {
-		if err := m.server.addTo(m, m.source()); err != nil {
+		if err := errors.Join(m.server.addTo(m, m.source()), m.server.addExternalDNS(m)); err != nil {
 			return err
 		}
 	}

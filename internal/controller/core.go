@@ -171,6 +171,13 @@ func (c *Core) Zone(name dnsname.Name) (zone.ID, bool) {
 	return c.world.ZoneOf(name)
 }
 
+// OpenTo returns the names of the Zones that let a namespace have records.
+func (c *Core) OpenTo(namespace string) []dnsname.Name {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.world.OpenTo(namespace)
+}
+
 // Adopted returns the claims that a Zone has adopted, in no order.
 func (c *Core) Adopted(id zone.ID) []zone.ID {
 	c.mu.RLock()

@@ -262,6 +262,18 @@ func (w *World) ZoneOf(name dnsname.Name) (ID, bool) {
 	return ID{}, false
 }
 
+// OpenTo returns the names, in order, of the accepted Zones whose rules let a namespace have records of some kind.
+func (w *World) OpenTo(namespace string) (names []dnsname.Name) {
+	for _, z := range w.zones {
+		open := func(r Rule) bool { return len(r.Records) > 0 && r.covers(namespace) }
+		if z.accepted() && slices.ContainsFunc(z.Rules, open) {
+			names = append(names, z.node.name)
+		}
+	}
+	slices.SortFunc(names, dnsname.Name.Compare)
+	return names
+}
+
 // A Snapshot is the content of one Zone at one moment. It is immutable.
 type Snapshot struct {
 	ID   ID

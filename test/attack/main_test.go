@@ -58,9 +58,9 @@ type site struct {
 	mallory client.Client // may do in the namespace mallory what examples/tenant gives, and nothing elsewhere
 	log     *testoperator.Journal
 
-	operator                *testoperator.Process
-	token                   string // the kubeconfig of the operator's ServiceAccount
-	dns, admission, metrics string // the operator's addresses
+	operator                         *testoperator.Process
+	token                            string // the kubeconfig of the operator's ServiceAccount
+	dns, admission, metrics, webhook string // the operator's addresses
 }
 
 // The people: victim has a Zone and servers, partner has a part of that Zone, mallory wants them.
@@ -77,7 +77,7 @@ func newSite(t *testing.T, flags ...string) *site {
 	t.Cleanup(cancel)
 	s := &site{T: t, ctx: ctx, cluster: testcluster.ForTest(t), log: &testoperator.Journal{}}
 	s.admin = s.clientOf(s.cluster.Kubeconfig())
-	s.dns, s.admission, s.metrics = freeAddress(t), freeAddress(t), freeAddress(t)
+	s.dns, s.admission, s.metrics, s.webhook = freeAddress(t), freeAddress(t), freeAddress(t), freeAddress(t)
 	s.install()
 	s.settle()
 	var err error
@@ -140,6 +140,7 @@ func (s *site) operate(flags ...string) {
 		Path: path, Kubeconfig: s.token, Log: s.log,
 		Args: append([]string{
 			"--dialects=kubizone,bindy,homelab,gardener", "--dns-bind-address=" + s.dns,
+			"--external-dns-bind-address=" + s.webhook,
 			"--admission-bind-address=" + s.admission, "--admission-names=127.0.0.1", "--gardener-admission",
 			"--admission-client-ca-file=" + filepath.Join(reviewers, "ca.crt"), "--admission-client-names=" + reviewClient,
 			"--secrets-namespaces=" + strings.Join([]string{victim, partner, mallory}, ","),

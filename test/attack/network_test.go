@@ -92,6 +92,22 @@ func fromTheNetwork() []attempt {
 			}
 		},
 	}, {
+		aStranger, "lists or changes records as external-dns", "a token of a Backend: 401",
+		func(s *site) {
+			for _, ask := range []string{"GET /", "GET /records", "POST /records", "POST /adjustendpoints"} {
+				method, path, _ := strings.Cut(ask, " ")
+				req, err := http.NewRequestWithContext(s.ctx, method, "http://"+s.webhook+path, strings.NewReader("{}"))
+				s.must(err)
+				req.SetBasicAuth("external-dns", "")
+				resp, err := http.DefaultClient.Do(req)
+				s.must(err)
+				_ = resp.Body.Close()
+				if resp.StatusCode != http.StatusUnauthorized {
+					s.Errorf("%s is answered %s", ask, resp.Status)
+				}
+			}
+		},
+	}, {
 		aStranger, "has the name server send large answers to somebody else",
 		"answers over UDP have at most 1,232 octets, and ANY returns one set (RFC 8482)",
 		func(s *site) {

@@ -29,6 +29,15 @@ type Embedded struct {
 	// +optional
 	Update []UpdateRule `json:"update,omitempty"`
 
+	// Who may have names by the webhook protocol of external-dns, which the
+	// operator serves with --external-dns-bind-address. What is wanted becomes
+	// Records of a namespace, in Zones of all Backends that delegate names to it.
+	//
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +optional
+	ExternalDNS []ExternalDNSRule `json:"externalDNS,omitempty"`
+
 	// Name of a catalog zone (RFC 9432) that lists the zones served here, as in
 	// `catalog.example.`: a name server that follows it follows every zone. Only
 	// those who may copy zones can see it. Choose a name that is no real zone's.
@@ -82,6 +91,20 @@ type UpdateRule struct {
 	// The namespace that gets the Records. What it may have, an update may:
 	// Zones of other namespaces have to delegate names to it. An update changes
 	// and deletes no other Records but those that updates have made there.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace"`
+}
+
+// ExternalDNSRule lets an external-dns that has a token act for a namespace.
+type ExternalDNSRule struct {
+	// The Secret with the token, of at least 16 characters.
+	SecretRef SecretKeyRef `json:"secretRef"`
+
+	// The namespace that gets the Records. What it may have, external-dns may:
+	// Zones of other namespaces have to delegate names to it. external-dns
+	// changes and deletes no other Records but those that it has made there.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63

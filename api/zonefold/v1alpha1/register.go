@@ -20,9 +20,17 @@ const (
 	// of a name that is no valid label value (more than 63 characters).
 	ZoneLabel = "zonefold.dev/zone"
 
-	// UpdateLabel, with the value "true", is on every Record that a dynamic
-	// update (RFC 2136) has made: only these are changed by updates.
+	// UpdateLabel is on every Record that a client of the operator has made: only
+	// these are changed by clients. Its value is UpdateRFC2136 or
+	// UpdateExternalDNS.
 	UpdateLabel = "zonefold.dev/update"
+
+	// UpdateRFC2136 is the value of UpdateLabel for dynamic updates (RFC 2136).
+	UpdateRFC2136 = "true"
+
+	// UpdateExternalDNS is the value of UpdateLabel for external-dns, which
+	// deletes what is listed to it and it does not want.
+	UpdateExternalDNS = "external-dns"
 
 	// LeaderLease is the Lease, in the operator's namespace, of the replica that
 	// leads. Who holds it says in it where its name server answers the others.

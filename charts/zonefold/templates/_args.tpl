@@ -9,6 +9,12 @@
 {{- if and (include "zonefold.dns" .) (has .Values.dns.service.type (list "LoadBalancer" "NodePort")) (ne .Values.dns.service.externalTrafficPolicy "Local") }}
 - --dns-clients-hidden
 {{- end }}
+{{- if include "zonefold.externalDNS" . }}
+- --external-dns-bind-address=:8888
+{{- if .Values.externalDNS.certificate }}
+- --external-dns-cert-dir=/etc/zonefold/external-dns
+{{- end }}
+{{- end }}
 - --metrics-bind-address={{ ternary ":8080" "0" .Values.metrics.enabled }}
 {{- if and .Values.metrics.enabled .Values.metrics.protected }}
 - --metrics-protected

@@ -46,3 +46,17 @@ gardener: {groups: [{{ if .Values.gardenerExtension.crds }}extensions.gardener.c
 true
 {{- end -}}
 {{- end }}
+
+{{/* externalDNS gives "true" or nothing: its replicas find each other by their name servers. */}}
+{{- define "zonefold.externalDNS" -}}
+{{- if and .Values.externalDNS.enabled (include "zonefold.dns" .) -}}
+true
+{{- end -}}
+{{- end }}
+
+{{/* updates gives "true" or nothing: whether clients of the operator write Records. */}}
+{{- define "zonefold.updates" -}}
+{{- if or .Values.updates (include "zonefold.externalDNS" .) -}}
+true
+{{- end -}}
+{{- end }}

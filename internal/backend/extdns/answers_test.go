@@ -12,6 +12,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/extdns/extdnstest"
+	"github.com/zonefold/zonefold/internal/endpoint"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -57,7 +58,7 @@ func TestAnswers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			f := extdnstest.Start(t, "example.org")
 			f.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set("Content-Type", MediaType)
+				w.Header().Set("Content-Type", endpoint.MediaType)
 				switch r.Method + r.URL.Path {
 				case "GET/p":
 					io.WriteString(w, `{"include":["example.org"]}`)
@@ -95,28 +96,28 @@ func TestNegotiation(t *testing.T) {
 		want            []string
 		class           backend.ErrorClass
 	}{
-		{"a list", MediaType, `{"include":["example.org","sub.example.org",".dot.example"]}`, "", []string{"dot.example.",
+		{"a list", endpoint.MediaType, `{"include":["example.org","sub.example.org",".dot.example"]}`, "", []string{"dot.example.",
 			"example.org.", "sub.example.org."}, ""},
-		{"a list as the protocol's description has it", MediaType, `{"filters":["example.org"]}`, "",
+		{"a list as the protocol's description has it", endpoint.MediaType, `{"filters":["example.org"]}`, "",
 			[]string{"example.org."}, ""},
-		{"a list with exceptions", MediaType, `{"include":["example.org","sub.example.org"],"exclude":["sub.example.org"]}`,
+		{"a list with exceptions", endpoint.MediaType, `{"include":["example.org","sub.example.org"],"exclude":["sub.example.org"]}`,
 			"", []string{"example.org."}, ""},
 		{"a media type with white space", "application/external.dns.webhook+json; version=1", `{"include":["example.org"]}`,
 			"", []string{"example.org."}, ""},
-		{"nothing", MediaType, `{}`, "", nil, backend.ErrNoZone},
-		{"nothing, with zones set", MediaType, `{}`, "a.example, b.example.", []string{"a.example.", "b.example."}, ""},
-		{"an expression", MediaType, `{"regexInclude":"\\.example$"}`, "a.example", []string{"a.example."}, ""},
-		{"an expression that leaves the zone out", MediaType, `{"regexInclude":".","regexExclude":"^a"}`, "a.example", nil,
+		{"nothing", endpoint.MediaType, `{}`, "", nil, backend.ErrNoZone},
+		{"nothing, with zones set", endpoint.MediaType, `{}`, "a.example, b.example.", []string{"a.example.", "b.example."}, ""},
+		{"an expression", endpoint.MediaType, `{"regexInclude":"\\.example$"}`, "a.example", []string{"a.example."}, ""},
+		{"an expression that leaves the zone out", endpoint.MediaType, `{"regexInclude":".","regexExclude":"^a"}`, "a.example", nil,
 			backend.ErrNoZone},
-		{"a list without the zone that is set", MediaType, `{"include":["example.org"]}`, "other.example", nil,
+		{"a list without the zone that is set", endpoint.MediaType, `{"include":["example.org"]}`, "other.example", nil,
 			backend.ErrNoZone},
-		{"a zone that is set below one of the list", MediaType, `{"include":["example.org"]}`, "sub.example.org", []string{
+		{"a zone that is set below one of the list", endpoint.MediaType, `{"include":["example.org"]}`, "sub.example.org", []string{
 			"sub.example.org."}, ""},
-		{"an expression that is none", MediaType, `{"regexInclude":"("}`, "a.example", nil, backend.ErrUnavailable},
+		{"an expression that is none", endpoint.MediaType, `{"regexInclude":"("}`, "a.example", nil, backend.ErrUnavailable},
 		{"another version", "application/external.dns.webhook+json;version=2", `{"include":["example.org"]}`, "", nil,
 			backend.ErrUnavailable},
 		{"a page", "text/html", `<html>`, "", nil, backend.ErrUnavailable},
-		{"half an answer", MediaType, `{"include":[`, "", nil, backend.ErrUnavailable},
+		{"half an answer", endpoint.MediaType, `{"include":[`, "", nil, backend.ErrUnavailable},
 	} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", c.typ)

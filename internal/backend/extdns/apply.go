@@ -9,19 +9,10 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/endpoint"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
 )
-
-// changes is what the protocol calls a change set. Updates are in pairs.
-type changes struct {
-	Create    []endpoint `json:"create,omitempty"`
-	UpdateOld []endpoint `json:"updateOld,omitempty"`
-	UpdateNew []endpoint `json:"updateNew,omitempty"`
-	Delete    []endpoint `json:"delete,omitempty"`
-}
-
-func (c *changes) none() bool { return len(c.Create)+len(c.UpdateNew)+len(c.Delete) == 0 }
 
 // Apply has the server adjust what is wanted, and sends what is different from what it has.
 func (z *Zone) Apply(ctx context.Context, name dnsname.Name, b backend.Batch) (backend.Result, error) {
@@ -40,9 +31,9 @@ func (z *Zone) Apply(ctx context.Context, name dnsname.Name, b backend.Batch) (b
 type writing struct {
 	*Zone
 	wanted   map[place]rr.Set
-	adjusted map[place][]endpoint // what is to be there
+	adjusted map[place][]endpoint.Endpoint // what is to be there
 	rejected []backend.Rejection
-	changes  changes
+	changes  endpoint.Changes
 }
 
 func (w *writing) reject(key rr.Key, why string) {
@@ -70,7 +61,7 @@ func (w *writing) apply(ctx context.Context, b backend.Batch) error {
 	for _, change := range todo {
 		w.change(change)
 	}
-	if w.changes.none() {
+	if w.changes.None() {
 		return nil
 	}
 	if err := c.call(ctx, http.MethodPost, "records", w.changes, nil); err != nil {
@@ -103,13 +94,13 @@ func (w *writing) blame(ctx context.Context, err error) error {
 
 // adjust asks the server in which form it has what is wanted.
 func (w *writing) adjust(ctx context.Context, todo []plan.Change) error {
-	var ask []endpoint
+	var ask []endpoint.Endpoint
 	for _, change := range todo {
 		w.wanted[change.Key] = change.Want
 		if change.Deletes() {
 			continue
 		}
-		e, err := toEndpoint(change.Want)
+		e, err := endpoint.Of(change.Want)
 		switch {
 		case err != nil:
 			w.reject(change.Key, err.Error())
@@ -119,16 +110,16 @@ func (w *writing) adjust(ctx context.Context, todo []plan.Change) error {
 			ask = append(ask, e)
 		}
 	}
-	w.adjusted = map[place][]endpoint{}
+	w.adjusted = map[place][]endpoint.Endpoint{}
 	if len(ask) == 0 {
 		return nil
 	}
-	var got []endpoint
+	var got []endpoint.Endpoint
 	if err := w.client.call(ctx, http.MethodPost, "adjustendpoints", ask, &got); err != nil {
 		return w.blame(ctx, err)
 	}
 	for _, e := range got {
-		key, err := keyOf(e)
+		key, err := e.Key()
 		if err != nil {
 			return broken("%w", err)
 		}
@@ -158,7 +149,7 @@ func (w *writing) change(todo plan.Change) {
 		return
 	}
 	goal := w.adjusted[key][0]
-	c.known[key] = remembered{set, setOf(key, []endpoint{goal})}
+	c.known[key] = remembered{set, setOf(key, []endpoint.Endpoint{goal})}
 	switch {
 	case len(there) == 0:
 		w.changes.Create = append(w.changes.Create, goal)
@@ -173,6 +164,6 @@ func (w *writing) change(todo plan.Change) {
 }
 
 // plain reports whether none of some endpoints is one of several that take turns.
-func plain(all []endpoint) bool {
-	return !slices.ContainsFunc(all, func(e endpoint) bool { return e.SetIdentifier != "" })
+func plain(all []endpoint.Endpoint) bool {
+	return !slices.ContainsFunc(all, func(e endpoint.Endpoint) bool { return e.SetIdentifier != "" })
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/secretdata"
 	"github.com/zonefold/zonefold/internal/backend/webcall"
 	"github.com/zonefold/zonefold/internal/budget"
+	"github.com/zonefold/zonefold/internal/endpoint"
 )
 
 // Config says which server. Equal Configs are one account.
@@ -41,14 +42,8 @@ type Config struct {
 	Reads *budget.Pool // bounds what is read; nil bounds each answer alone
 }
 
-// MediaType is that of the protocol's version 1.
-const MediaType = "application/external.dns.webhook+json;version=1"
-
-// The protocol's usual limit of a body, in octets, and how long a server may take by default.
-const (
-	maxBody        = 32 << 20
-	defaultTimeout = 30 * time.Second
-)
+// defaultTimeout is how long a server may take by default.
+const defaultTimeout = 30 * time.Second
 
 // FromSecret reads a Config from the data of a Secret and from options.
 func FromSecret(data map[string][]byte, _ string, options map[string]string) (Config, error) {
@@ -127,8 +122,9 @@ func New(cfg Config, now func() time.Time) (*Client, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = defaultTimeout
 	}
-	c.http, err = webcall.NewClient(webcall.Config{CABundle: cfg.CABundle, MaxAnswer: maxBody, Timeout: cfg.Timeout,
-		Guard: cfg.Guard, Reads: cfg.Reads, Judge: judge})
+	c.http, err = webcall.NewClient(webcall.Config{CABundle: cfg.CABundle, MaxAnswer: endpoint.MaxBody,
+		Timeout: cfg.Timeout,
+		Guard:   cfg.Guard, Reads: cfg.Reads, Judge: judge})
 	return c, err
 }
 
@@ -172,9 +168,9 @@ func (c *Client) call(ctx context.Context, method, path string, body, result any
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Accept", MediaType)
+	req.Header.Set("Accept", endpoint.MediaType)
 	if body != nil {
-		req.Header.Set("Content-Type", MediaType)
+		req.Header.Set("Content-Type", endpoint.MediaType)
 	}
 	if c.header[0] != "" {
 		req.Header.Set(c.header[0], c.header[1])
@@ -195,7 +191,7 @@ func (c *Client) call(ctx context.Context, method, path string, body, result any
 		return nil
 	case path == "" && !sameType(resp.Header.Get("Content-Type")):
 		return broken("it answers with the content type %q and not with %s: it is another server, or speaks another version",
-			resp.Header.Get("Content-Type"), MediaType)
+			resp.Header.Get("Content-Type"), endpoint.MediaType)
 	}
 	if err := json.NewDecoder(resp.Body).Decode(result); err != nil {
 		if exceeded, ok := errors.AsType[*backend.Error](err); ok {
@@ -211,7 +207,9 @@ func broken(format string, args ...any) error {
 }
 
 // sameType compares media types, in which white space may be written.
-func sameType(s string) bool { return strings.ReplaceAll(strings.ToLower(s), " ", "") == MediaType }
+func sameType(s string) bool {
+	return strings.ReplaceAll(strings.ToLower(s), " ", "") == endpoint.MediaType
+}
 
 // status is the status of an answer.
 type status int

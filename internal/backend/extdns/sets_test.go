@@ -6,6 +6,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/extdns/extdnstest"
+	"github.com/zonefold/zonefold/internal/endpoint"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -222,19 +223,20 @@ func FuzzEndpoints(f *testing.F) {
 	f.Add("example.org", "MX", `0 .`, int64(1))
 	f.Add("example.org", "NOPE", ``, int64(1))
 	f.Fuzz(func(t *testing.T, owner, typ, target string, ttl int64) {
-		in := endpoint{DNSName: owner, RecordType: typ, Targets: []string{target}, RecordTTL: ttl}
-		key, err := keyOf(in)
+		in := endpoint.Endpoint{DNSName: owner, RecordType: typ, Targets: []string{target}, RecordTTL: ttl}
+		key, err := in.Key()
 		if err != nil {
 			return
 		}
-		s := setOf(key, []endpoint{in})
-		out, err := toEndpoint(s)
+		s := setOf(key, []endpoint.Endpoint{in})
+		out, err := endpoint.Of(s)
 		if err != nil {
 			return
 		}
-		again, err := keyOf(out)
-		if err != nil || again != key || !setOf(again, []endpoint{out}).Equal(s) {
-			t.Errorf("%+v is %v, which is written as %+v and read as %v (%v)", in, s, out, setOf(again, []endpoint{out}), err)
+		again, err := out.Key()
+		if err != nil || again != key || !setOf(again, []endpoint.Endpoint{out}).Equal(s) {
+			t.Errorf("%+v is %v, which is written as %+v and read as %v (%v)", in, s, out,
+				setOf(again, []endpoint.Endpoint{out}), err)
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/backendtest"
 	"github.com/zonefold/zonefold/internal/backend/extdns/extdnstest"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/endpoint"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -51,7 +52,7 @@ func foreign(t testing.TB, f *extdnstest.Server, put []rr.Set, gone []rr.Key) {
 	f.Fails = 0
 	defer func() { f.Fails = fails }()
 	for _, set := range put {
-		e, err := toEndpoint(set)
+		e, err := endpoint.Of(set)
 		if err != nil {
 			t.Fatal(err)
 		}

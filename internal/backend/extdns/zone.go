@@ -9,6 +9,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/endpoint"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -23,7 +24,7 @@ type remembered struct{ want, adjusted rr.Set }
 type list struct {
 	at    time.Time // zero: nothing is known
 	wrote bool      // something was written since
-	sets  map[place][]endpoint
+	sets  map[place][]endpoint.Endpoint
 }
 
 // How long a list is taken for true. To judge or to undo what is there it has to be young, as it is for zones of one
@@ -49,7 +50,7 @@ const maxChanges = 200
 func (z *Zone) Limits() backend.Limits {
 	return backend.Limits{
 		Atomic: backend.AtomicValue, Read: backend.ReadZone, SOA: backend.SOAServer, ApexNS: backend.ApexNSServer,
-		MinTTL: 1, MaxTTL: 1<<31 - 1, MaxChanges: maxChanges, MaxBytes: maxBody / 2, Size: size, Concurrency: 1,
+		MinTTL: 1, MaxTTL: 1<<31 - 1, MaxChanges: maxChanges, MaxBytes: endpoint.MaxBody / 2, Size: size, Concurrency: 1,
 	}
 }
 
@@ -101,13 +102,13 @@ func (c *Client) look(ctx context.Context, age time.Duration, own bool) error {
 	}
 	c.list = list{}
 	at := c.now()
-	var all []endpoint
+	var all []endpoint.Endpoint
 	if err := c.call(ctx, http.MethodGet, "records", nil, &all); err != nil {
 		return err
 	}
-	sets := map[place][]endpoint{}
+	sets := map[place][]endpoint.Endpoint{}
 	for _, e := range all {
-		key, err := keyOf(e)
+		key, err := e.Key()
 		if err != nil {
 			return broken("%w", err)
 		}

@@ -16,7 +16,9 @@ type EmbeddedSettings struct {
 	Transfer []TransferSettings
 	Notify   []NotifySettings
 	Update   []UpdateSettings
-	Catalog  dnsname.Name // zero: none
+	// who may write by the protocol of external-dns
+	ExternalDNS []TokenSettings
+	Catalog     dnsname.Name // zero: none
 }
 
 // TransferSettings let somebody copy zones: who asks from one of the addresses, if
@@ -31,6 +33,12 @@ type UpdateSettings struct {
 	Key
 	Namespace string
 }
+
+// TokenSettings let who has a token act for a namespace.
+type TokenSettings struct{ Token, Namespace string }
+
+// minToken is how many characters a token has at least: fewer are guessed.
+const minToken = 16
 
 // NotifySettings are a server to be told of changes.
 type NotifySettings struct {
@@ -65,6 +73,13 @@ func (r resolver) embeddedServer(spec *v1alpha1.Embedded) (Settings, *controller
 		}
 		out.Update = append(out.Update, UpdateSettings{key, rule.Namespace})
 	}
+	for i, rule := range spec.ExternalDNS {
+		token, trouble := r.token(rule)
+		if trouble != nil {
+			return Settings{}, at(trouble, "externalDNS", i)
+		}
+		out.ExternalDNS = append(out.ExternalDNS, token)
+	}
 	if spec.CatalogZone != "" {
 		name, err := dnsname.Parse(strings.TrimSuffix(spec.CatalogZone, ".") + ".")
 		if err != nil {
@@ -74,6 +89,16 @@ func (r resolver) embeddedServer(spec *v1alpha1.Embedded) (Settings, *controller
 		out.Catalog = name
 	}
 	return Settings{Embedded: out}, nil
+}
+
+func (r resolver) token(rule v1alpha1.ExternalDNSRule) (TokenSettings, *controller.Outcome) {
+	text, trouble := r.secret(rule.SecretRef)
+	token := strings.TrimSpace(text)
+	if trouble == nil && len(token) < minToken && !r.blind {
+		trouble = problem(controller.ReasonInvalidSpec,
+			"Secret %s has a token of less than %d characters; make a longer one.", r.named(rule.SecretRef), minToken)
+	}
+	return TokenSettings{token, rule.Namespace}, trouble
 }
 
 // at says which entry of a list has the trouble.

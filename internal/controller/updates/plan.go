@@ -23,8 +23,10 @@ import (
 // A plan is what becomes of which Records by an update.
 type plan struct {
 	*Updates
-	request Request
-	zone    zone.ID
+	namespace string
+	label     string  // the value of zonefold.UpdateLabel of what it makes
+	zone      zone.ID // that all is in; zero: the names say
+	lenient   bool    // a Record that comes and is refused stays
 
 	steps  []*step
 	firsts bool // deletions come first: what is added cannot be beside what goes
@@ -39,7 +41,7 @@ type step struct {
 // An entry is one record of the DNS that is to be.
 type entry struct {
 	rr.Key
-	ttl  uint32
+	ttl  *uint32 // nil: that of the Zone
 	data string
 }
 
@@ -65,13 +67,13 @@ func (p *plan) make(ctx context.Context, changes []update.Change) error {
 			}
 			if len(ours[data]) == 0 {
 				return &update.Refusal{Rcode: update.Refused, Text: fmt.Sprintf(
-					"%s %s was not made by an update in namespace %s, and stays", c.Key, data, p.request.Namespace)}
+					"%s %s was not made by an update in namespace %s, and stays", c.Key, data, p.namespace)}
 			}
 			free[c.Name] = append(free[c.Name], ours[data]...)
 			p.firsts = p.firsts || c.Type.Exclusive()
 		}
 		for _, data := range c.After.Data {
-			e := entry{c.Key, c.After.TTL, data}
+			e := entry{c.Key, &c.After.TTL, data}
 			switch {
 			case !slices.Contains(c.Before.Data, data):
 				added[c.Name] = append(added[c.Name], e)
@@ -109,7 +111,7 @@ func (p *plan) pair(free []*v1alpha1.Record, added []entry) {
 	}
 	for _, e := range added {
 		r := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{
-			Namespace: p.request.Namespace, Name: nameFor(e.Key), Labels: map[string]string{zonefold.UpdateLabel: "true"}}}
+			Namespace: p.namespace, Name: nameFor(e.Key), Labels: map[string]string{zonefold.UpdateLabel: p.label}}}
 		p.fill(r, e)
 		p.steps = append(p.steps, &step{after: r})
 	}
@@ -143,10 +145,15 @@ func nameFor(key rr.Key) string {
 }
 
 func (p *plan) fill(r *v1alpha1.Record, e entry) {
-	ttl := v1alpha1.Number(e.ttl)
 	r.Spec = v1alpha1.RecordSpec{
-		DomainName: e.Name.String(), ZoneRef: &v1alpha1.ZoneRef{Name: p.zone.Name, Namespace: p.zone.Namespace},
-		Type: v1alpha1.RecordType(e.Type.String()), Class: "IN", TTL: &ttl, RData: e.data,
+		DomainName: e.Name.String(), Type: v1alpha1.RecordType(e.Type.String()), Class: "IN", RData: e.data,
+	}
+	if !p.zone.IsZero() {
+		r.Spec.ZoneRef = &v1alpha1.ZoneRef{Name: p.zone.Name, Namespace: p.zone.Namespace}
+	}
+	if e.ttl != nil {
+		ttl := v1alpha1.Number(*e.ttl)
+		r.Spec.TTL = &ttl
 	}
 }
 
@@ -161,7 +168,7 @@ func (p *plan) change(r *v1alpha1.Record, e entry) {
 func (p *plan) ours(ctx context.Context, key rr.Key) (map[string][]*v1alpha1.Record, error) {
 	out := map[string][]*v1alpha1.Record{}
 	for _, id := range p.Core.AdoptedAt(p.zone, []rr.Key{key}) {
-		if id.Kind != zone.KindRecord || id.Namespace != p.request.Namespace {
+		if id.Kind != zone.KindRecord || id.Namespace != p.namespace {
 			continue
 		}
 		r := &v1alpha1.Record{}
@@ -173,7 +180,7 @@ func (p *plan) ours(ctx context.Context, key rr.Key) (map[string][]*v1alpha1.Rec
 			return nil, fmt.Errorf("reading %s: %w", id, err)
 		}
 		data, err := rr.ParseData(key.Type, r.Spec.RData)
-		if err == nil && r.Labels[zonefold.UpdateLabel] == "true" {
+		if err == nil && r.Labels[zonefold.UpdateLabel] == p.label {
 			out[data] = append(out[data], r)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/objects"
@@ -111,7 +112,7 @@ func (u *Updates) carryOut(ctx context.Context, r Request) error {
 	if refusal != nil {
 		return refusal
 	}
-	p := &plan{Updates: u, request: r, zone: id}
+	p := &plan{Updates: u, namespace: r.Namespace, label: zonefold.UpdateRFC2136, zone: id}
 	if err := p.make(ctx, changes); err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 // write carries the plan out, all of it or nothing: when a Record cannot be written, or is refused, what was done is
-// undone.
+// undone. A lenient plan in which Records come alone leaves them.
 func (p *plan) write(ctx context.Context) error {
 	var ids []zone.ID
 	for _, s := range p.steps {
@@ -34,6 +34,9 @@ func (p *plan) write(ctx context.Context) error {
 	for _, steps := range [][]*step{first, second} {
 		written, err := p.stage(ctx, watch, steps)
 		done = append(done, written...)
+		if err != nil && p.lenient && !slices.ContainsFunc(p.steps, func(s *step) bool { return s.before != nil }) {
+			return err
+		}
 		if err != nil {
 			return p.undo(ctx, done, err)
 		}
@@ -88,8 +91,12 @@ func (p *plan) patch(ctx context.Context, before, after *v1alpha1.Record) (contr
 	var err error
 	live := before
 	for range attempts {
+		changes, wrong := objects.Differences(live.Spec, after.Spec)
+		if wrong != nil {
+			return controller.Version{}, fmt.Errorf("comparing Record %s/%s: %w", before.Namespace, before.Name, wrong)
+		}
 		var written client.Object
-		if written, err = p.Objects.Change(ctx, live, "spec", after.Spec); err == nil {
+		if written, err = p.Objects.Change(ctx, live, "spec", changes); err == nil {
 			return controller.VersionOf(written), nil
 		}
 		if !apierrors.IsConflict(err) && !errors.As(err, new(*objects.Behind)) { // the latter: it is of before our own write

@@ -1,0 +1,58 @@
+package externaldns
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"slices"
+	"sync"
+)
+
+// A Token lets who has it act for a namespace.
+type Token struct {
+	Secret    string
+	Namespace string
+}
+
+// Tokens are those of all Backends.
+type Tokens struct {
+	mu  sync.Mutex
+	all map[string][]Token // by Backend
+}
+
+// Set replaces the tokens of a Backend; none removes it.
+func (t *Tokens) Set(backend string, all []Token) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.all == nil {
+		t.all = map[string][]Token{}
+	}
+	delete(t.all, backend)
+	if len(all) > 0 {
+		t.all[backend] = slices.Clone(all)
+	}
+}
+
+// namespace returns what a token stands for, in a time that does not depend on how much of it is right; or else why it
+// stands for none.
+func (t *Tokens) namespace(token string) (namespace, refusal string) {
+	said := sha256.Sum256([]byte(token))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, tokens := range t.all {
+		for _, one := range tokens {
+			known := sha256.Sum256([]byte(one.Secret))
+			switch {
+			case subtle.ConstantTimeCompare(said[:], known[:]) == 0 || namespace == one.Namespace:
+			case namespace != "":
+				refusal = "The token stands for several namespaces: give each one of its own."
+			default:
+				namespace = one.Namespace
+			}
+		}
+	}
+	if namespace == "" {
+		refusal = "No Backend has this token in embedded.externalDNS: write http://external-dns:TOKEN@ before the " +
+			"host of the URL, with the token that is in the Secret."
+	}
+	return namespace, refusal
+}
