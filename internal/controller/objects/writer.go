@@ -56,8 +56,8 @@ func (w *Writer) Change(ctx context.Context, read client.Object, field string, c
 }
 
 // ChangeFields is Change for several fields at once, of which what names the main one.
-func (w *Writer) ChangeFields(ctx context.Context, read client.Object, what string, changes map[string]any) (client.Object,
-	error) {
+func (w *Writer) ChangeFields(ctx context.Context, read client.Object, what string,
+	changes map[string]any) (client.Object, error) {
 	if err := w.Behind(read); err != nil {
 		return nil, err
 	}

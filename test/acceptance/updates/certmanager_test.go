@@ -35,7 +35,7 @@ func TestCertManagersSolver(t *testing.T) {
 		t.Fatal(err)
 	}
 	provider := issuer.Spec.ACME.Solvers[0].DNS01.RFC2136
-	for _, protocol := range []cmacme.RFC2136UpdateProtocol{cmacme.RFC2136UpdateProtocolTCP, cmacme.RFC2136UpdateProtocolUDP} {
+	for _, protocol := range []cmacme.RFC2136UpdateProtocol{"TCP", "UDP"} {
 		provider.Protocol = protocol
 		raw, err := json.Marshal(provider)
 		if err != nil {

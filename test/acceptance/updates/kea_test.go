@@ -48,8 +48,15 @@ type lease struct {
 	gone     bool
 	address  string
 	identity string // hex, of a DHCID
-	zones    string // "forward", "reverse" or both
+	zones    string // forward, reverse or both
 }
+
+// Which zones change.
+const (
+	forward = "forward"
+	reverse = "reverse"
+	both    = "both"
+)
 
 // host is the name that clients want.
 const host = "h.dyn.example.org."
@@ -63,7 +70,8 @@ func (l lease) tell(t *testing.T, to net.Conn) {
 	}
 	text := fmt.Sprintf(`{"change-type": %d, "forward-change": %t, "reverse-change": %t, "fqdn": %q,
 		"ip-address": %q, "dhcid": %q, "lease-expires-on": "20401201000000", "lease-length": 3600,
-		"use-conflict-resolution": true}`, change, strings.Contains(l.zones, "forward"), strings.Contains(l.zones, "reverse"), host, l.address, l.identity)
+		"use-conflict-resolution": true}`, change, l.zones != reverse, l.zones != forward, host, l.address,
+		l.identity)
 	if _, err := to.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(text))), text...)); err != nil {
 		t.Fatal(err)
 	}
@@ -89,27 +97,28 @@ func TestKeasLeases(t *testing.T) {
 		identity string
 		pointer  string // at the address of the lease then
 	}{
-		{"a client gets a name", lease{address: "192.0.2.1", identity: one, zones: "forward, reverse"}, "ADD_SUCCEEDED",
+		{"a client gets a name", lease{address: "192.0.2.1", identity: one, zones: both}, "ADD_SUCCEEDED",
 			"192.0.2.1", oneText, host},
-		{"it renews its lease", lease{address: "192.0.2.1", identity: one, zones: "forward, reverse"}, "ADD_SUCCEEDED",
+		{"it renews its lease", lease{address: "192.0.2.1", identity: one, zones: both}, "ADD_SUCCEEDED",
 			"192.0.2.1", oneText, host},
-		{"it gets another address", lease{address: "192.0.2.2", identity: one, zones: "forward, reverse"}, "ADD_SUCCEEDED",
+		{"it gets another address", lease{address: "192.0.2.2", identity: one, zones: both}, "ADD_SUCCEEDED",
 			"192.0.2.2", oneText, host},
 		{"its old lease ends, which Kea sees as a failure, for the name is still in use",
-			lease{gone: true, address: "192.0.2.1", identity: one, zones: "forward"}, "REMOVE_FAILED",
+			lease{gone: true, address: "192.0.2.1", identity: one, zones: forward}, "REMOVE_FAILED",
 			"192.0.2.2", oneText, host},
-		{"nothing leads back to it any more", lease{gone: true, address: "192.0.2.1", identity: one, zones: "reverse"},
+		{"nothing leads back to it any more", lease{gone: true, address: "192.0.2.1", identity: one, zones: reverse},
 			"REMOVE_SUCCEEDED", "192.0.2.2", oneText, ""},
-		{"another client wants the name", lease{address: "192.0.2.3", identity: other, zones: "forward, reverse"}, "ADD_FAILED",
-			"192.0.2.2", oneText, ""},
-		{"another client's lease of that name ends", lease{gone: true, address: "192.0.2.2", identity: other, zones: "forward"},
+		{"another client wants the name", lease{address: "192.0.2.3", identity: other, zones: both},
+			"ADD_FAILED", "192.0.2.2", oneText, ""},
+		{"another client's lease of that name ends", lease{gone: true, address: "192.0.2.2", identity: other,
+			zones: forward},
 			"REMOVE_FAILED", "192.0.2.2", oneText, host},
-		{"the lease ends", lease{gone: true, address: "192.0.2.2", identity: one, zones: "forward, reverse"}, "REMOVE_SUCCEEDED",
-			"", "", ""},
-		{"the other client gets the name", lease{address: "192.0.2.3", identity: other, zones: "forward, reverse"}, "ADD_SUCCEEDED",
-			"192.0.2.3", otherText, host},
-		{"its lease ends, too", lease{gone: true, address: "192.0.2.3", identity: other, zones: "forward, reverse"}, "REMOVE_SUCCEEDED",
-			"", "", ""},
+		{"the lease ends", lease{gone: true, address: "192.0.2.2", identity: one, zones: both},
+			"REMOVE_SUCCEEDED", "", "", ""},
+		{"the other client gets the name", lease{address: "192.0.2.3", identity: other, zones: both},
+			"ADD_SUCCEEDED", "192.0.2.3", otherText, host},
+		{"its lease ends, too", lease{gone: true, address: "192.0.2.3", identity: other, zones: both},
+			"REMOVE_SUCCEEDED", "", "", ""},
 	} {
 		before := len(log.String())
 		step.lease.tell(t, kea)
