@@ -263,8 +263,8 @@ func (d *planned) summary() string {
 			refused++
 		}
 	}
-	return fmt.Sprintf("%s to add, %d to change, %d to delete, in %s; %s refused that was not.", count(added, "set"), changed,
-		deleted, count(len(d.Zones), "zone"), count(refused, "object"))
+	return fmt.Sprintf("%s to add, %d to change, %d to delete, in %s; %s refused that was not.",
+		count(added, "set"), changed, deleted, count(len(d.Zones), "zone"), count(refused, "object"))
 }
 
 // sign says what becomes of a set: "+", "-" or "~".
@@ -352,7 +352,8 @@ func (d *planned) write(out io.Writer) {
 func (d *planned) writeMarkdown(out io.Writer) {
 	fmt.Fprintf(out, "### DNS\n\n%s\n", d.summary())
 	for _, z := range d.Zones {
-		fmt.Fprintf(out, "\n<details><summary>%s: %s</summary>\n\n%s\n", escaped(z.title()), count(len(z.Changes), "set"), fence+"diff")
+		fmt.Fprintf(out, "\n<details><summary>%s: %s</summary>\n\n%sdiff\n", escaped(z.title()),
+			count(len(z.Changes), "set"), fence)
 		for _, s := range z.Changes {
 			for _, line := range s.lines() {
 				fmt.Fprintln(out, oneLine(line))

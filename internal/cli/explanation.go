@@ -125,9 +125,6 @@ func (x *explainer) of(from zone.Explanation) *explanation {
 	return e
 }
 
-// noRecord is the reason of a name that nobody asks for, and that the namespace that asks may have.
-const noRecord zone.Reason = "NoRecord"
-
 // free says what there is to say of a name that nobody asks for.
 func (e *explanation) free(namespace string) {
 	e.namespace = cmp.Or(namespace, metav1.NamespaceDefault)
@@ -140,7 +137,7 @@ func (e *explanation) free(namespace string) {
 			e.namespace, e.Reason)
 	}
 	if e.mayHave = e.Accepted; e.mayHave {
-		e.Accepted, e.Reason = false, noRecord
+		e.Accepted, e.Reason = false, zone.NoRecord
 	}
 }
 
@@ -238,7 +235,8 @@ func (e *explanation) write(out io.Writer) {
 	if len(e.Beside) > 0 {
 		fmt.Fprintln(out, "\nWho asks for the name, too:")
 		for _, b := range e.Beside {
-			fmt.Fprintf(out, "  %s\n", oneLine(strings.TrimSpace(fmt.Sprintf("%s %s: %s: %s", b.String(), b.Type, b.Reason, b.Message))))
+			who := strings.TrimSpace(b.String() + " " + b.Type)
+			fmt.Fprintf(out, "  %s\n", oneLine(fmt.Sprintf("%s: %s: %s", who, b.Reason, b.Message)))
 		}
 	}
 	e.writeServers(out)

@@ -124,7 +124,8 @@ func (f *fetcher) fetch(ctx context.Context, r manifest.Resource) error {
 		f.unseen = append(f.unseen, fmt.Sprintf("You may not list %s.", resource.Name))
 		return nil
 	}
-	f.unseen = append(f.unseen, fmt.Sprintf("You may not list %s of other namespaces than %s.", resource.Name, f.namespace))
+	f.unseen = append(f.unseen,
+		fmt.Sprintf("You may not list %s of other namespaces than %s.", resource.Name, f.namespace))
 	return err
 }
 

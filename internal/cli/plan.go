@@ -63,7 +63,9 @@ Exit codes: 0 if nothing changes, 2 if something does, 1 if that cannot be said.
 }
 
 // readBoth reads the objects before and after a change.
-func (f *objectFlags) readBoth(ctx context.Context, env Env, p *progress, against []string) (before, after *objects, err error) {
+func (f *objectFlags) readBoth(
+	ctx context.Context, env Env, p *progress, against []string,
+) (before, after *objects, err error) {
 	if len(f.files) == 0 {
 		return nil, nil, errors.New("there is no change: say with -f which files have the objects after it")
 	}

@@ -10,8 +10,8 @@ import (
 
 // WriteReference writes what every command says of itself, as Markdown: docs/cli.md.
 func WriteReference(out io.Writer, env Env) {
-	fmt.Fprint(out, "# The command\n\n`zonefold` and, as `kubectl-zonefold` in the PATH, `kubectl zonefold` are one program. "+
-		"This page is made from its help\ntexts.\n")
+	fmt.Fprint(out, "# The command\n\n`zonefold` and, as `kubectl-zonefold` in the PATH, `kubectl zonefold` are one "+
+		"program. This page is made from its help\ntexts.\n")
 	writeReference(out, newRoot(env))
 }
 

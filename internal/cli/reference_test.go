@@ -24,6 +24,7 @@ func TestTheReferenceIsWhatTheCommandsSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want.String(), string(got)); diff != "" {
-		t.Errorf("docs/cli.md is not what the commands say; run go test ./internal/cli -run Reference -update (-want +got):\n%s", diff)
+		t.Errorf("docs/cli.md is not what the commands say; go test ./internal/cli -run Reference -update writes it "+
+			"(-want +got):\n%s", diff)
 	}
 }

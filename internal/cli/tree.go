@@ -98,7 +98,10 @@ func (x *explainer) tree() *zoneTree {
 	var names []zoneResult
 	for _, z := range results {
 		node := x.treeZone(&z)
-		for len(names) > 0 && (z.verdict.Name.IsZero() || z.object.Zone == nil || !z.verdict.Name.Below(names[len(names)-1].verdict.Name)) {
+		encloses := func(up zoneResult) bool {
+			return !z.verdict.Name.IsZero() && z.object.Zone != nil && z.verdict.Name.Below(up.verdict.Name)
+		}
+		for len(names) > 0 && !encloses(names[len(names)-1]) {
 			above, names = above[:len(above)-1], names[:len(names)-1]
 		}
 		if len(above) > 0 {
@@ -270,7 +273,8 @@ func (t *zoneTree) writeDot(out io.Writer) {
 		}
 		for _, b := range z.Backends {
 			backend := fmt.Sprintf("%q", "Backend "+b.Name)
-			fmt.Fprintf(out, "  %s [label=%s, shape=ellipse]\n  %s -> %s [style=dotted]\n", backend, dotQuoted(b.Name), id, backend)
+			fmt.Fprintf(out, "  %s [label=%s, shape=ellipse]\n", backend, dotQuoted(b.Name))
+			fmt.Fprintf(out, "  %s -> %s [style=dotted]\n", id, backend)
 		}
 		for _, below := range z.Zones {
 			write(below, id)

@@ -24,9 +24,9 @@ type Explanation struct {
 	Beside  []ID    // the other claims at the name, of any type, by Compare
 }
 
-// Explain says who has the records of a type at a name, and why. Type 0 is all: then a Zone is what its own name stands
-// for. Where nobody asks for it, it says what a claim of namespace would be told; "" is that of the Zone. Names that only
-// a pinned Zone has are found there. The World has to be settled.
+// Explain says who has the records of a type at a name, and why. Type 0 is all: then a Zone is what its own name
+// stands for. Where nobody asks for it, it says what a claim of namespace would be told; "" is that of the Zone. Names
+// that only a pinned Zone has are found there. The World has to be settled.
 func (w *World) Explain(name dnsname.Name, t rr.Type, namespace string) Explanation {
 	tree := w.treeWith(name, t)
 	n := tree.find(name)
@@ -107,8 +107,8 @@ func (w *World) nearest(t *tree, name dnsname.Name) *zoneState {
 	return n.nearest()
 }
 
-// first returns the claim of a type, or of any, that comes first of those that are meant; nil: there is none. Those of a
-// Zone further down come first.
+// first returns the claim of a type, or of any, that comes first of those that are meant; nil: there is none. Those of
+// a Zone further down come first.
 func first(claims []*claimState, t rr.Type, meant func(*claimState) bool) *claimState {
 	var out *claimState
 	depth := func(c *claimState) int {
@@ -126,8 +126,8 @@ func first(claims []*claimState, t rr.Type, meant func(*claimState) bool) *claim
 	return out
 }
 
-// holds returns the Zone furthest down that holds a set of the type, or of any, at the name, without any claim; nil: none
-// does.
+// holds returns the Zone furthest down that holds a set of the type, or of any, at the name, without any claim; nil:
+// none does.
 func (n *node) holds(t rr.Type) (*zoneState, rr.Set) {
 	var found *cell
 	for _, c := range n.cells {
@@ -199,7 +199,8 @@ func (w *World) explainClaim(c *claimState) Explanation {
 }
 
 func (w *World) explainDerived(n *node, z *zoneState, set rr.Set) Explanation {
-	e := Explanation{Name: n.name, Type: set.Type, Zone: z.ID, Set: set, Derived: true, Subject: z.ID, Beside: besides(n, ID{})}
+	e := Explanation{Name: n.name, Type: set.Type, Zone: z.ID, Set: set, Derived: true, Subject: z.ID,
+		Beside: besides(n, ID{})}
 	for _, d := range w.derived(n.cell(z)) {
 		if d.set.Type == set.Type {
 			e.Subject = d.from.ID

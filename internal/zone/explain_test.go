@@ -124,7 +124,8 @@ func TestWhatIsSaidOfAFreeName(t *testing.T) {
 	w := New(Options{})
 	name := func(s string) dnsname.Name { return must(dnsname.Parse(s)) }
 	w.PutZone(Zone{ID: ID{KindZone, "dns", "org"}, TTL: 300, Where: Where{Name: name("example.org.")}, Rules: []Rule{{
-		Namespaces: []string{"web"}, Records: []RecordRule{{Pattern: must(dnsname.ParsePattern("*.shop")), Types: []rr.Type{rr.TypeA}}},
+		Namespaces: []string{"web"},
+		Records:    []RecordRule{{Pattern: must(dnsname.ParsePattern("*.shop")), Types: []rr.Type{rr.TypeA}}},
 	}}})
 	w.Settle()
 	for _, tt := range []struct {

@@ -60,7 +60,8 @@ func (z *zoneState) stepOfZone(child *zoneState, said Reason) Step {
 		s.Message = fmt.Sprintf("%s has no say: it is younger than %s and does not delegate %s to namespace %s.", z.ID,
 			child.ID, name, namespace)
 	case Undelegated:
-		s.Message = fmt.Sprintf("%s has no rule for %s, and is of the same namespace: %s is on its own.", z.ID, name, child.ID)
+		s.Message = fmt.Sprintf("%s has no rule for %s, and is of the same namespace: %s is on its own.",
+			z.ID, name, child.ID)
 	default:
 		s.Message = fmt.Sprintf("%s has no delegation that gives %s to namespace %s.", z.ID, name, namespace)
 	}

@@ -57,8 +57,11 @@ const (
 	UnquotedText  Reason = "UnquotedText"  // each word of a TXT without quotes is a string of its own
 )
 
-// NotAsked is the Reason of a Step for a Zone that has no say; see Step.
-const NotAsked Reason = "NotAsked"
+// Reasons of an Explanation.
+const (
+	NotAsked Reason = "NotAsked" // of a Step: the Zone has no say
+	NoRecord Reason = "NoRecord" // nobody asks for the name, and the namespace that asks may have it
+)
 
 // A Refusal says why an object is not accepted, in a word and in a sentence that
 // names the object, the cause and the way out.

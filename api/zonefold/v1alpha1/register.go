@@ -32,6 +32,11 @@ const (
 	// deletes what is listed to it and it does not want.
 	UpdateExternalDNS = "external-dns"
 
+	// UpdateMessageAnnotation is on these Records, too: which message was the
+	// last one to write it. Who leads after a crash knows that message by it
+	// when the client repeats it.
+	UpdateMessageAnnotation = "zonefold.dev/update-message"
+
 	// LeaderLease is the Lease, in the operator's namespace, of the replica that
 	// leads. Who holds it says in it where its name server answers the others.
 	LeaderLease = "zonefold-operator"

@@ -25,6 +25,7 @@ type plan struct {
 	*Updates
 	namespace string
 	label     string  // the value of zonefold.UpdateLabel of what it makes
+	digest    string  // of the message; "": nobody repeats it
 	zone      zone.ID // that all is in; zero: the names say
 	lenient   bool    // a Record that comes and is refused stays
 
@@ -145,6 +146,9 @@ func nameFor(key rr.Key) string {
 }
 
 func (p *plan) fill(r *v1alpha1.Record, e entry) {
+	if p.digest != "" {
+		metav1.SetMetaDataAnnotation(&r.ObjectMeta, zonefold.UpdateMessageAnnotation, p.digest)
+	}
 	r.Spec = v1alpha1.RecordSpec{
 		DomainName: e.Name.String(), Type: v1alpha1.RecordType(e.Type.String()), Class: "IN", RData: e.data,
 	}
@@ -163,28 +167,51 @@ func (p *plan) change(r *v1alpha1.Record, e entry) {
 	p.steps = append(p.steps, &step{r, after})
 }
 
-// ours returns the Records of a set that updates have made for this namespace, by their data. The cache does not have
-// their labels.
+// ours returns the Records of a set that updates have made for this namespace, by their data.
 func (p *plan) ours(ctx context.Context, key rr.Key) (map[string][]*v1alpha1.Record, error) {
 	out := map[string][]*v1alpha1.Record{}
-	for _, id := range p.Core.AdoptedAt(p.zone, []rr.Key{key}) {
+	err := p.made(ctx, []rr.Key{key}, func(r *v1alpha1.Record) {
+		if data, err := rr.ParseData(key.Type, r.Spec.RData); err == nil {
+			out[data] = append(out[data], r)
+		}
+	})
+	return out, err
+}
+
+// begun reports whether a message has written a Record at one of its names: who led before has carried it out, or a
+// part of it, and its prerequisites held then.
+func (p *plan) begun(ctx context.Context, m *update.Message, sets rr.Sets) (bool, error) {
+	var keys []rr.Key
+	for _, name := range m.Names() {
+		for set := range sets.At(name) {
+			keys = append(keys, set.Key())
+		}
+	}
+	found := false
+	err := p.made(ctx, keys, func(r *v1alpha1.Record) {
+		found = found || r.Annotations[zonefold.UpdateMessageAnnotation] == p.digest
+	})
+	return found, err
+}
+
+// made calls f for the Records of some sets that updates have made for this namespace. The cache has neither their
+// labels nor their annotations.
+func (p *plan) made(ctx context.Context, keys []rr.Key, f func(*v1alpha1.Record)) error {
+	for _, id := range p.Core.AdoptedAt(p.zone, keys) {
 		if id.Kind != zone.KindRecord || id.Namespace != p.namespace {
 			continue
 		}
 		r := &v1alpha1.Record{}
 		err := p.Live.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, r)
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", id, err)
-		}
-		data, err := rr.ParseData(key.Type, r.Spec.RData)
-		if err == nil && r.Labels[zonefold.UpdateLabel] == p.label {
-			out[data] = append(out[data], r)
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return fmt.Errorf("reading %s: %w", id, err)
+		case r.Labels[zonefold.UpdateLabel] == p.label:
+			f(r)
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // id names the Record of a step in the core.
