@@ -79,8 +79,8 @@ func BuildFormer(ctx context.Context) (path string, err error) {
 	}
 	defer os.RemoveAll(fresh)
 	built := filepath.Join(fresh, "operator")
-	cmd := exec.CommandContext(ctx, "go", "build", "-modfile="+filepath.Join(root, "go.mod"), "-buildvcs=false", "-o", built,
-		"./cmd/operator")
+	cmd := exec.CommandContext(ctx, "go", "build", "-modfile="+filepath.Join(root, "go.mod"), "-buildvcs=false",
+		"-ldflags=-s -w", "-o", built, "./cmd/operator")
 	cmd.Dir = tree
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building the operator of commit %s: %w\n%s", former, err, out)
