@@ -12,8 +12,8 @@ import (
 // updates and reverse zones. With a release it becomes that one's.
 const former = "c1f6c4c45fbad423740ce1e24b67faee6ab21604"
 
-// FormerTree returns the folder of an earlier state of this repository, with the chart and the CustomResourceDefinitions
-// that people have installed. It is taken from the history and kept in the user's cache folder.
+// FormerTree returns the folder of an earlier state of this repository, with the chart and the definitions that people
+// have installed. It is taken from the history and kept in the user's cache folder.
 func FormerTree(ctx context.Context) (dir string, err error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
