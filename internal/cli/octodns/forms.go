@@ -87,15 +87,20 @@ func unquote(text string) string {
 }
 
 // enquote is the reverse: what stands between quotes becomes a text of octoDNS. A backslash is written by its number,
-// because octoDNS takes two before a semicolon for a mistake.
+// because octoDNS takes two before a semicolon for a mistake; so are quotes that it would take for those around strings.
 func enquote(content string, semicolons bool) string {
 	var out strings.Builder
+	likeStrings := strings.HasPrefix(content, `\"`) || strings.Contains(content, `\" \"`)
 	for i := 0; i < len(content); i++ {
 		switch c := content[i]; {
 		case c == '\\' && i+1 < len(content):
 			switch i++; content[i] {
 			case '"':
-				out.WriteByte('"')
+				if likeStrings {
+					out.WriteString(`\034`)
+				} else {
+					out.WriteByte('"')
+				}
 			case '\\':
 				out.WriteString(`\092`)
 			default:

@@ -240,8 +240,9 @@ func textData(t rr.Type, value any) (string, error) {
 		return "", err
 	}
 	if len(text) > 1 && text[0] == '"' {
-		text = strings.ReplaceAll(text[1:len(text)-1], `" "`, "")
+		text = text[1 : len(text)-1]
 	}
+	text = strings.ReplaceAll(text, `" "`, "") // as octoDNS does
 	strs, err := rr.Strings(`"` + unquote(text) + `"`)
 	if err != nil || len(strs) != 1 {
 		return "", fmt.Errorf("the text %.50q cannot be read", text)
