@@ -37,8 +37,8 @@ func (e *exporting) fromCluster(ctx context.Context, flags *clusterFlags) (zoneR
 	case err != nil:
 		return zoneResult{}, fmt.Errorf("looking for %s in namespace %s: %w", e.name, e.namespace, err)
 	case len(found) == 0:
-		return zoneResult{}, fmt.Errorf("the cluster has no Zone that is %s and was published; a DNSZone has its content on its "+
-			"servers only: transfer it from one with import axfr", e.name)
+		return zoneResult{}, fmt.Errorf("the cluster has no Zone that is %s and was published; a DNSZone has its content on "+
+			"its servers only: transfer it from one with import axfr", e.name)
 	case len(found) > 1:
 		return zoneResult{}, fmt.Errorf("Zone %s/%s and Zone %s/%s are both %s; say which one with -n", found[0].Namespace,
 			found[0].Name, found[1].Namespace, found[1].Name, e.name)
@@ -68,8 +68,8 @@ func slicesOf(ctx context.Context, c *cluster, z *kubizone.Zone) ([]kubizone.Ent
 				continue
 			}
 			for _, entry := range s.Entries {
-				out = append(out, kubizone.Entry{FQDN: entry.FQDN, Type: entry.Type, Class: entry.Class, TTL: kubizone.Number(entry.TTL),
-					RData: entry.RData})
+				out = append(out, kubizone.Entry{FQDN: entry.FQDN, Type: entry.Type, Class: entry.Class,
+					TTL: kubizone.Number(entry.TTL), RData: entry.RData})
 			}
 		}
 	})

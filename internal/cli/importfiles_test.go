@@ -26,8 +26,8 @@ func TestMasterFilesBecomeTheSameZone(t *testing.T) {
 			if code != exitDone {
 				t.Fatalf("import exits with %d and says %s", code, said)
 			}
-			grant := "---\napiVersion: zonefold.dev/v1alpha1\nkind: Backend\nmetadata: {name: all}\nspec: {embedded: {}, grants: " +
-				"[{namespaces: [default], zones: [\"" + file.Name + "\"]}]}\n" // which the root needs, and public suffixes
+			grant := "---\napiVersion: zonefold.dev/v1alpha1\nkind: Backend\nmetadata: {name: all}\nspec: {embedded: {}, " +
+				"grants: [{namespaces: [default], zones: [\"" + file.Name + "\"]}]}\n" // which the root needs, and public suffixes
 			code, out, said := runOn(t, manifests+grant, "render", "-f", "-", "-o", "json")
 			if code != exitDone || said != "" {
 				t.Fatalf("render exits with %d and says %s", code, said)
@@ -43,8 +43,8 @@ func TestMasterFilesBecomeTheSameZone(t *testing.T) {
 func compiled(t *testing.T, file txtar.File) []string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out")
-	load := exec.CommandContext(t.Context(), "named-compilezone", "-k", "ignore", "-n", "ignore", "-i", "none", "-m", "ignore",
-		"-r", "ignore", "-s", "full", "-o", "-", file.Name, "/dev/stdin")
+	load := exec.CommandContext(t.Context(), "named-compilezone", "-k", "ignore", "-n", "ignore", "-i", "none",
+		"-m", "ignore", "-r", "ignore", "-s", "full", "-o", "-", file.Name, "/dev/stdin")
 	load.Stdin = strings.NewReader(string(file.Data))
 	var said strings.Builder
 	load.Stderr = &said

@@ -128,13 +128,15 @@ stringData: {server: %q, apiKey: %q}
 		args []string
 		says string
 	}{
-		"a transfer without the key":  {[]string{"axfr", bind.Addr(), "example.org"}, "transferring zone example.org. from "},
-		"a key that nobody knows":     {[]string{"axfr", bind.Addr(), "example.org", "--tsig", other}, "transferring zone "},
-		"a zone that is not there":    {[]string{"backend", "bind", "example.net", "-f", objects}, "backend bind"},
-		"a zone that PowerDNS lacks":  {[]string{"backend", "powerdns", "example.net", "-f", objects}, "backend powerdns has no zone"},
-		"a Backend that is not there": {[]string{"backend", "none", "example.org", "-f", objects}, "the files have no Backend none"},
-		"a file that is no key":       {[]string{"axfr", bind.Addr(), "example.org", "--tsig", file}, "holds no TSIG key"},
-		"a server that is not there":  {[]string{"axfr", "127.0.0.1:1", "example.org"}, "connection refused"},
+		"a transfer without the key": {[]string{"axfr", bind.Addr(), "example.org"}, "transferring zone example.org. from "},
+		"a key that nobody knows":    {[]string{"axfr", bind.Addr(), "example.org", "--tsig", other}, "transferring zone "},
+		"a zone that is not there":   {[]string{"backend", "bind", "example.net", "-f", objects}, "backend bind"},
+		"a zone that PowerDNS lacks": {[]string{"backend", "powerdns", "example.net", "-f", objects},
+			"backend powerdns has no zone"},
+		"a Backend that is not there": {[]string{"backend", "none", "example.org", "-f", objects},
+			"the files have no Backend none"},
+		"a file that is no key":      {[]string{"axfr", bind.Addr(), "example.org", "--tsig", file}, "holds no TSIG key"},
+		"a server that is not there": {[]string{"axfr", "127.0.0.1:1", "example.org"}, "connection refused"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			code, out, said := run(t, append([]string{"import"}, c.args...)...)
