@@ -42,6 +42,35 @@ func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), complaints.String()
 }
 
+// backendObjects are Backends of the servers, and the Secrets of these.
+func backendObjects(bind string, pdns *nameserver.PowerDNS) string {
+	return fmt.Sprintf(`apiVersion: zonefold.dev/v1alpha1
+kind: Backend
+metadata: {name: bind}
+spec: {rfc2136: {servers: [%q], tsig: {keyName: import-key, secretRef: {name: credentials, key: tsig}}}}
+---
+apiVersion: zonefold.dev/v1alpha1
+kind: Backend
+metadata: {name: powerdns}
+spec: {powerdns: {url: %q, secretRef: {name: credentials, key: api}}}
+---
+apiVersion: zonefold.dev/v1alpha1
+kind: Backend
+metadata: {name: account}
+spec: {provider: {type: powerdns, secretRef: {name: account}}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: credentials, namespace: zonefold-system}
+stringData: {tsig: %q, api: %q}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: account}
+stringData: {server: %q, apiKey: %q}
+`, bind, pdns.URL, keySecret, pdns.APIKey, pdns.URL, pdns.APIKey)
+}
+
 // TestZonesOfServersAreImported imports the same zone from a file, by transfer from BIND, and from BIND and PowerDNS as
 // Backends: the manifests are the same.
 func TestZonesOfServersAreImported(t *testing.T) {
@@ -80,31 +109,7 @@ func TestZonesOfServersAreImported(t *testing.T) {
 	key := write("key", fmt.Sprintf("key \"import-key\" {\n\talgorithm hmac-sha256;\n\tsecret %q;\n};\n", keySecret))
 	line := write("line", "hmac-sha256:import-key:"+keySecret+"\n")
 	other := write("other", "hmac-sha256:other-key:"+keySecret+"\n")
-	objects := write("objects.yaml", fmt.Sprintf(`apiVersion: zonefold.dev/v1alpha1
-kind: Backend
-metadata: {name: bind}
-spec: {rfc2136: {servers: [%q], tsig: {keyName: import-key, secretRef: {name: credentials, key: tsig}}}}
----
-apiVersion: zonefold.dev/v1alpha1
-kind: Backend
-metadata: {name: powerdns}
-spec: {powerdns: {url: %q, secretRef: {name: credentials, key: api}}}
----
-apiVersion: zonefold.dev/v1alpha1
-kind: Backend
-metadata: {name: account}
-spec: {provider: {type: powerdns, secretRef: {name: account}}}
----
-apiVersion: v1
-kind: Secret
-metadata: {name: credentials, namespace: zonefold-system}
-stringData: {tsig: %q, api: %q}
----
-apiVersion: v1
-kind: Secret
-metadata: {name: account}
-stringData: {server: %q, apiKey: %q}
-`, bind.Addr(), pdns.URL, keySecret, pdns.APIKey, pdns.URL, pdns.APIKey))
+	objects := write("objects.yaml", backendObjects(bind.Addr(), pdns))
 
 	code, want, said := run(t, "import", "file", file, "--origin", "example.org", "-n", "dns")
 	if code != 0 {
@@ -124,18 +129,23 @@ stringData: {server: %q, apiKey: %q}
 			}
 		})
 	}
+	t.Run("refusals", func(t *testing.T) { importsNothing(t, bind.Addr(), file, other, objects) })
+}
+
+// importsNothing imports from where there is nothing, or nothing to be had.
+func importsNothing(t *testing.T, bind, file, other, objects string) {
 	for what, c := range map[string]struct {
 		args []string
 		says string
 	}{
-		"a transfer without the key": {[]string{"axfr", bind.Addr(), "example.org"}, "transferring zone example.org. from "},
-		"a key that nobody knows":    {[]string{"axfr", bind.Addr(), "example.org", "--tsig", other}, "transferring zone "},
+		"a transfer without the key": {[]string{"axfr", bind, "example.org"}, "transferring zone example.org. from "},
+		"a key that nobody knows":    {[]string{"axfr", bind, "example.org", "--tsig", other}, "transferring zone "},
 		"a zone that is not there":   {[]string{"backend", "bind", "example.net", "-f", objects}, "backend bind"},
 		"a zone that PowerDNS lacks": {[]string{"backend", "powerdns", "example.net", "-f", objects},
 			"backend powerdns has no zone"},
 		"a Backend that is not there": {[]string{"backend", "none", "example.org", "-f", objects},
 			"the files have no Backend none"},
-		"a file that is no key":      {[]string{"axfr", bind.Addr(), "example.org", "--tsig", file}, "holds no TSIG key"},
+		"a file that is no key":      {[]string{"axfr", bind, "example.org", "--tsig", file}, "holds no TSIG key"},
 		"a server that is not there": {[]string{"axfr", "127.0.0.1:1", "example.org"}, "connection refused"},
 	} {
 		t.Run(what, func(t *testing.T) {
