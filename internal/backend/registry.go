@@ -113,8 +113,8 @@ func said(c registry.Claim) string {
 	if c.Owner == "" {
 		owner = "an unknown owner of external-dns"
 	}
-	return fmt.Sprintf("%s, as TXT %s says: take it away there, or take the owner's place in spec.registries of the Backend",
-		owner, c.Note)
+	return fmt.Sprintf("%s, as TXT %s says: take it away there, or take the owner's place in spec.registries of the "+
+		"Backend", owner, c.Note)
 }
 
 // claimed returns who else has a set by the notes that the server holds. A note is its owner's too.

@@ -87,7 +87,7 @@ func (r *Registry) Notes(set rr.Set) []Claim {
 	return claims
 }
 
-// owners reads the owners in a set of notes. What may be encrypted is a note only where a name has the type in it.
+// owners reads the owners in a set of notes. What may be encrypted is a note only where the name has the type in it.
 func (f *Format) owners(set rr.Set, typed bool) []string {
 	var owners []string
 	for _, data := range set.Data {

@@ -185,16 +185,19 @@ func TestParseKey(t *testing.T) {
 
 // FuzzNotes has anything at all as names, affixes and texts: what a note says does not depend on how it is looked up.
 func FuzzNotes(f *testing.F) {
-	f.Add("a-www.example.org.", "", "", "", ofProd)
-	f.Add("x.aaaa-any.example.org.", "x.", "", "any", ofProd)
-	f.Add("www-mx.reg.example.org.", "", "-%{record_type}.reg", "", "heritage=external-dns")
-	f.Add("mx-a.", "%{record_type}-", "", "a", strings.Repeat("QUFB", 20))
-	f.Fuzz(func(t *testing.T, at, prefix, suffix, wildcard, text string) {
+	f.Add("a-www.example.org.", "", "", ofProd)
+	f.Add("x.aaaa-any.example.org.", "x.", "any", ofProd)
+	f.Add("www-mx.reg.example.org.", "/-%{record_type}.reg", "", "heritage=external-dns")
+	f.Add("mx-a.", "%{record_type}-", "a", strings.Repeat("QUFB", 20))
+	f.Fuzz(func(t *testing.T, at, affix, wildcard, text string) {
 		name, err := dnsname.Parse(at)
-		if err != nil || len(text) > 4000 || len(prefix+suffix+wildcard) > 200 || prefix != "" && suffix != "" {
+		if err != nil || len(text) > 4000 || len(affix+wildcard) > 200 {
 			return
 		}
-		format := Format{Prefix: prefix, Suffix: suffix, Wildcard: wildcard, Key: []byte(strings.Repeat("k", 32))}
+		format := Format{Prefix: affix, Wildcard: wildcard, Key: []byte(strings.Repeat("k", 32))}
+		if suffix, ok := strings.CutPrefix(affix, "/"); ok {
+			format.Prefix, format.Suffix = "", suffix
+		}
 		r := Registry{Formats: []Format{format}}
 		note := rr.NewSet(rr.Key{Name: name, Type: rr.TypeTXT}, 300, rr.Text(text))
 		txn := rr.Sets{}.Txn()
