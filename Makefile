@@ -35,13 +35,15 @@ test: ## everything that must pass: what it needs, build, lint, verify, all test
 	go -C charts test -count=1 ./... # the cache does not look at files outside of a module
 	go test -race -timeout 20m ./internal/backend # where goroutines meet; it is not tested without -race before
 
-acceptance: ## the code of Gardener and of external-dns judges ours; compiles both, some minutes the first time; not part of test
-	go run ./hack/prerequisites
+acceptance: ## the code of Gardener, of external-dns and of clients of RFC 2136 judges ours; compiles them, some minutes the first time; as root; not part of test
+	go run ./hack/prerequisites -acceptance
 	go run ./hack/cluster build
 	go -C test/acceptance/gardener vet ./...
 	go -C test/acceptance/gardener test -count=1 -timeout 30m ./...
 	GOTOOLCHAIN=auto go -C test/acceptance/externaldns vet ./...
 	GOTOOLCHAIN=auto go -C test/acceptance/externaldns test -count=1 ./...
+	go -C test/acceptance/updates vet ./...
+	go -C test/acceptance/updates test -count=1 ./...
 
 lint: ## go vet, and golangci-lint with .golangci.yml
 	@echo "linting (compiles the pinned golangci-lint the first time, about two minutes)"
@@ -90,13 +92,14 @@ demo: ## a control plane, the operator, real BINDs and examples/quickstart; with
 	go run ./hack/prerequisites
 	go run ./hack/demo $(DEMO)
 
-bench: ## measure: the core, the system with N=10000 Records, the embedded name server, DNSRecords over a webhook, DNSRecords of Gardener in two accounts, and, as root on Linux, fleets of BIND
+bench: ## measure: the core, the system with N=10000 Records, the embedded name server, DNSRecords over a webhook, DNSRecords of Gardener in two accounts, dynamic updates, and, as root on Linux, fleets of BIND
 	go run ./hack/prerequisites
 	go test -run '^$$' -bench . -benchmem ./internal/dnsname ./internal/rr ./internal/zone ./internal/plan
 	go run ./hack/bench -n $(N)
 	go run ./hack/bench/dns
 	go run ./hack/bench/webhook -n $(N)
 	go run ./hack/bench/gardener
+	go run ./hack/bench/updates
 	go run ./hack/bench/fleet -n $(N)
 
 image: ## container images as OCI archives in dist/, tagged VERSION=dev; no container engine needed

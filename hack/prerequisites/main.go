@@ -1,12 +1,13 @@
-// Command prerequisites sees to it that the programs which tests, demo and benchmark start are on the machine. Where
-// all are, it does nothing. On Debian as root it installs what is missing, without starting any service; otherwise it
-// says what to install and exits 1.
+// Command prerequisites sees to it that the programs which tests, demo and benchmark start are on the machine, and with
+// -acceptance those of "make acceptance", too. Where all are, it does nothing. On Debian as root it installs what is
+// missing, without starting any service; otherwise it says what to install and exits 1.
 package main
 
 import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -50,22 +51,40 @@ func needs() []need {
 	}...)
 }
 
+// acceptanceNeeds are what test/acceptance needs besides.
+func acceptanceNeeds() []need {
+	return []need{
+		{"pebble", "pebble", "gives certificates to the clients of dynamic updates"},
+		{"lego", "lego", "a client of dynamic updates that orders certificates"},
+		{"certbot", "certbot", "another one"},
+		{"python3-certbot-dns-rfc2136", "/usr/lib/python3/dist-packages/certbot_dns_rfc2136", "how that updates zones"},
+		{"kea-dhcp-ddns-server", "kea-dhcp-ddns", "a client of dynamic updates that DHCP servers have"},
+		{"util-linux", "unshare", "gives one of these a resolver of its own"},
+	}
+}
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Stderr); err != nil {
+	acceptance := flag.Bool("acceptance", false, "also what the tests of test/acceptance need")
+	flag.Parse()
+	all := needs()
+	if *acceptance {
+		all = append(all, acceptanceNeeds()...)
+	}
+	if err := run(ctx, all, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "prerequisites:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, log io.Writer) error {
-	missing := missing(needs())
-	if len(missing) == 0 {
+func run(ctx context.Context, all []need, log io.Writer) error {
+	absent := missing(all)
+	if len(absent) == 0 {
 		return nil
 	}
 	var names []string
-	for _, n := range missing {
+	for _, n := range absent {
 		fmt.Fprintf(log, "missing: %-22s %s\n", n.pkg, n.why)
 		names = append(names, n.pkg)
 	}
@@ -82,7 +101,11 @@ func run(ctx context.Context, log io.Writer) error {
 	if err := apt(ctx, names, log); err != nil {
 		return err
 	}
-	if still := missingNames(names); len(still) > 0 {
+	var still []string
+	for _, n := range missing(all) {
+		still = append(still, n.pkg)
+	}
+	if len(still) > 0 {
 		return fmt.Errorf("apt-get succeeded, yet these are not there: %s", strings.Join(still, " "))
 	}
 	return nil
@@ -96,18 +119,6 @@ func missing(all []need) []need {
 		}
 	}
 	return out
-}
-
-func missingNames(installed []string) []string {
-	var names []string
-	for _, n := range missing(needs()) {
-		for _, name := range installed {
-			if n.pkg == name {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
 }
 
 // present looks in the folders of system programs too: they are not on every user's PATH.

@@ -26,7 +26,7 @@ func TestPresentLooksOnPathAndAtPatterns(t *testing.T) {
 }
 
 func TestAMachineThatHasAllIsLeftAlone(t *testing.T) {
-	if err := run(t.Context(), io.Discard); err != nil {
+	if err := run(t.Context(), needs(), io.Discard); err != nil {
 		t.Errorf("after make has run the command, nothing is missing: %v", err)
 	}
 }

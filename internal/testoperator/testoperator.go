@@ -44,9 +44,9 @@ func build(ctx context.Context, dir, name string) (string, error) {
 	return path, nil
 }
 
-// ModuleRoot is the folder of the repository.
+// ModuleRoot is the folder of the repository, also where the module of the tests is one of its folders.
 func ModuleRoot(ctx context.Context) (string, error) {
-	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/zonefold/zonefold").Output()
 	if err != nil {
 		return "", fmt.Errorf("finding the module: %w", err)
 	}

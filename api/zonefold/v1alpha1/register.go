@@ -24,6 +24,11 @@ const (
 	// update (RFC 2136) has made: only these are changed by updates.
 	UpdateLabel = "zonefold.dev/update"
 
+	// UpdateMessageAnnotation is on these Records, too: which message was the
+	// last one to write it. Who leads after a crash knows that message by it
+	// when the client repeats it.
+	UpdateMessageAnnotation = "zonefold.dev/update-message"
+
 	// LeaderLease is the Lease, in the operator's namespace, of the replica that
 	// leads. Who holds it says in it where its name server answers the others.
 	LeaderLease = "zonefold-operator"

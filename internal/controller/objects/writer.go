@@ -52,18 +52,22 @@ func (w *Writer) ChangeStatus(ctx context.Context, read client.Object, status, w
 // Change changes one field of an object, such as "metadata", by a JSON merge patch (RFC 7386): what that leaves out
 // stays as it is. It is ChangeStatus otherwise.
 func (w *Writer) Change(ctx context.Context, read client.Object, field string, changes any) (client.Object, error) {
+	return w.ChangeFields(ctx, read, field, map[string]any{field: changes})
+}
+
+// ChangeFields is Change for several fields at once, of which what names the main one.
+func (w *Writer) ChangeFields(ctx context.Context, read client.Object, what string,
+	changes map[string]any) (client.Object, error) {
 	if err := w.Behind(read); err != nil {
 		return nil, err
 	}
-	metadata := map[string]any{}
-	body := map[string]any{"metadata": metadata}
-	if of, ok := changes.(map[string]any); ok && field == "metadata" {
+	body, metadata := maps.Clone(changes), map[string]any{}
+	if of, ok := changes["metadata"].(map[string]any); ok {
 		maps.Copy(metadata, of)
-	} else {
-		body[field] = changes
 	}
 	metadata["uid"], metadata["resourceVersion"] = read.GetUID(), read.GetResourceVersion()
-	return w.send(ctx, message{of: read, what: field, kind: types.MergePatchType, body: body})
+	body["metadata"] = metadata
+	return w.send(ctx, message{of: read, what: what, kind: types.MergePatchType, body: body})
 }
 
 // SetFinalizer puts a finalizer on an object, or takes it off; others' stay. It is ChangeStatus otherwise.

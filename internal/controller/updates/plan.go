@@ -144,6 +144,7 @@ func nameFor(key rr.Key) string {
 
 func (p *plan) fill(r *v1alpha1.Record, e entry) {
 	ttl := v1alpha1.Number(e.ttl)
+	metav1.SetMetaDataAnnotation(&r.ObjectMeta, zonefold.UpdateMessageAnnotation, p.request.Digest())
 	r.Spec = v1alpha1.RecordSpec{
 		DomainName: e.Name.String(), ZoneRef: &v1alpha1.ZoneRef{Name: p.zone.Name, Namespace: p.zone.Namespace},
 		Type: v1alpha1.RecordType(e.Type.String()), Class: "IN", TTL: &ttl, RData: e.data,
@@ -156,28 +157,51 @@ func (p *plan) change(r *v1alpha1.Record, e entry) {
 	p.steps = append(p.steps, &step{r, after})
 }
 
-// ours returns the Records of a set that updates have made for this namespace, by their data. The cache does not have
-// their labels.
+// ours returns the Records of a set that updates have made for this namespace, by their data.
 func (p *plan) ours(ctx context.Context, key rr.Key) (map[string][]*v1alpha1.Record, error) {
 	out := map[string][]*v1alpha1.Record{}
-	for _, id := range p.Core.AdoptedAt(p.zone, []rr.Key{key}) {
+	err := p.made(ctx, []rr.Key{key}, func(r *v1alpha1.Record) {
+		if data, err := rr.ParseData(key.Type, r.Spec.RData); err == nil {
+			out[data] = append(out[data], r)
+		}
+	})
+	return out, err
+}
+
+// begun reports whether a message has written a Record at one of its names: who led before has carried it out, or a
+// part of it, and its prerequisites held then.
+func (p *plan) begun(ctx context.Context, m *update.Message, sets rr.Sets) (bool, error) {
+	var keys []rr.Key
+	for _, name := range m.Names() {
+		for set := range sets.At(name) {
+			keys = append(keys, set.Key())
+		}
+	}
+	found, digest := false, p.request.Digest()
+	err := p.made(ctx, keys, func(r *v1alpha1.Record) {
+		found = found || r.Annotations[zonefold.UpdateMessageAnnotation] == digest
+	})
+	return found, err
+}
+
+// made calls f for the Records of some sets that updates have made for this namespace. The cache has neither their
+// labels nor their annotations.
+func (p *plan) made(ctx context.Context, keys []rr.Key, f func(*v1alpha1.Record)) error {
+	for _, id := range p.Core.AdoptedAt(p.zone, keys) {
 		if id.Kind != zone.KindRecord || id.Namespace != p.request.Namespace {
 			continue
 		}
 		r := &v1alpha1.Record{}
 		err := p.Live.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, r)
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", id, err)
-		}
-		data, err := rr.ParseData(key.Type, r.Spec.RData)
-		if err == nil && r.Labels[zonefold.UpdateLabel] == "true" {
-			out[data] = append(out[data], r)
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return fmt.Errorf("reading %s: %w", id, err)
+		case r.Labels[zonefold.UpdateLabel] == "true":
+			f(r)
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // id names the Record of a step in the core.

@@ -3,6 +3,7 @@ package updates
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -27,6 +28,17 @@ type Request struct {
 	Zone      dnsname.Name
 	Namespace string // that it acts for
 	Message   []byte
+}
+
+// id names a message. Its signature is a part of it, so that it comes again only when it is repeated.
+func (r Request) id() [32]byte {
+	return sha256.Sum256(append([]byte(r.Namespace+"\x00"+r.Place+"\x00"), r.Message...))
+}
+
+// Digest is what Records say of the message that has written them.
+func (r Request) Digest() string {
+	id := r.id()
+	return hex.EncodeToString(id[:16])
 }
 
 // An Answer says what came of it.
@@ -69,8 +81,7 @@ const patience = 10 * time.Second
 func (u *Updates) Update(ctx context.Context, r Request) Answer {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	id := sha256.Sum256(append([]byte(r.Namespace+"\x00"+r.Place+"\x00"), r.Message...))
-	return u.answers.once(ctx, id, func() Answer {
+	return u.answers.once(ctx, r.id(), func() Answer {
 		err := u.carryOut(ctx, r)
 		var refusal *update.Refusal
 		switch {
@@ -103,15 +114,21 @@ func (u *Updates) carryOut(ctx context.Context, r Request) error {
 	if !known || !has || err != nil {
 		return &update.Refusal{Rcode: update.NotAuth, Text: fmt.Sprintf("No Zone of kubi.zone is %s", m.Zone)}
 	}
+	p := &plan{Updates: u, request: r, zone: id}
 	before := update.Content{SOA: answered.SOA, Sets: content.Sets}
 	if refusal := m.Check(before); refusal != nil {
-		return refusal
+		begun, err := p.begun(ctx, m, content.Sets)
+		switch {
+		case err != nil:
+			return err
+		case !begun:
+			return refusal
+		}
 	}
 	changes, refusal := m.Changes(before)
 	if refusal != nil {
 		return refusal
 	}
-	p := &plan{Updates: u, request: r, zone: id}
 	if err := p.make(ctx, changes); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/update"
@@ -83,13 +84,15 @@ func (p *plan) step(ctx context.Context, s *step) (controller.Version, error) {
 // attempts are how often a Record is changed that somebody else changes, too.
 const attempts = 5
 
-// patch gives a Record another spec.
+// patch gives a Record another spec, and says which message has written it.
 func (p *plan) patch(ctx context.Context, before, after *v1alpha1.Record) (controller.Version, error) {
 	var err error
 	live := before
+	changes := map[string]any{"spec": after.Spec, "metadata": map[string]any{"annotations": map[string]any{
+		zonefold.UpdateMessageAnnotation: after.Annotations[zonefold.UpdateMessageAnnotation]}}}
 	for range attempts {
 		var written client.Object
-		if written, err = p.Objects.Change(ctx, live, "spec", after.Spec); err == nil {
+		if written, err = p.Objects.ChangeFields(ctx, live, "spec", changes); err == nil {
 			return controller.VersionOf(written), nil
 		}
 		if !apierrors.IsConflict(err) && !errors.As(err, new(*objects.Behind)) { // the latter: it is of before our own write

@@ -1,4 +1,4 @@
 // Package externaldns has external-dns' own code judge internal/backend/extdns: its HTTP server for webhook providers,
 // before its in-memory provider, which refuses a batch that creates what is there, or changes or deletes what is not
-// there as it is told.
+// there as it is told. Its provider of dynamic updates judges the operator's own name server.
 package externaldns

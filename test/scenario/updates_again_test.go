@@ -1,0 +1,119 @@
+package scenario
+
+import (
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/zonefold/zonefold/internal/controller/updates"
+	"github.com/zonefold/zonefold/internal/nameserver"
+	"github.com/zonefold/zonefold/internal/testoperator"
+)
+
+// signed makes a message of an update, as it goes over the wire.
+func (s *scene) signed(fill func(*dns.Msg)) []byte {
+	s.t.Helper()
+	m := new(dns.Msg).SetUpdate(s.text("example.org."))
+	fill(m)
+	m.SetTsig("dhcp.", dns.HmacSHA256, 300, time.Now().Unix())
+	wire, _, err := dns.TsigGenerate(m, updateSecret, "", false)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return wire
+}
+
+// data is one record of DNS.
+func (s *scene) data(text string) []dns.RR {
+	s.t.Helper()
+	r, err := dns.NewRR(s.text(text))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return []dns.RR{r}
+}
+
+// replay sends a message as it is and returns the mnemonic of the answer's rcode.
+func (s *scene) replay(wire []byte) string {
+	s.t.Helper()
+	conn, err := net.Dial("tcp", s.bind.Addr())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	link := dns.Conn{Conn: conn}
+	if _, err := link.Write(wire); err != nil {
+		s.t.Fatal(err)
+	}
+	answer, err := link.ReadMsgHeader(nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return dns.RcodeToString[int(answer[3]&15)]
+}
+
+// A client whose answer is lost because the operator ends repeats its message. Whoever leads then answers as if there
+// had been no other.
+func TestAMessageThatComesAgainAfterAChangeOfLeaders(t *testing.T) {
+	s := newStage(t)
+	s.mayUpdate()
+	number, release, err := nameserver.ClaimPort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(release)
+	listen := fmt.Sprintf("--dns-bind-address=127.0.0.1:%d", number)
+	s.bind = nameserver.At(number, key)
+	s.start(listen)
+	s.secret(testoperator.Namespace, s.prefix+"dhcp", updateSecret, nil)
+	s.apply(`backend b: {embedded: {update: [{keyName: dhcp, secretRef: {name: ~dhcp}, namespace: ~b}]}}
+zone a/org: {domainName: example.org., backendRefs: [{name: ~b}], delegations: [{namespace: ~b, records: [{pattern: "*"}]}]}
+record b/www: {domainName: www.example.org., type: A, rdata: 192.0.2.80}`)
+	s.answers("www.example.org. A", "192.0.2.80")
+
+	whole := s.signed(func(m *dns.Msg) {
+		m.NameNotUsed(s.data("whole.example.org. 60 A 192.0.2.1"))
+		m.Insert(s.data("whole.example.org. 60 A 192.0.2.1"))
+		m.Insert(s.data(`whole.example.org. 60 TXT "one"`))
+	})
+	if got := s.replay(whole); got != "NOERROR" {
+		t.Fatalf("the first time it is %s", got)
+	}
+	part := s.signed(func(m *dns.Msg) {
+		m.NameNotUsed(s.data("part.example.org. 60 A 192.0.2.2"))
+		m.Insert(s.data("part.example.org. 60 A 192.0.2.2"))
+		m.Insert(s.data(`part.example.org. 60 TXT "two"`))
+	})
+	request := updates.Request{Place: s.prefix + "b", Namespace: s.prefix + "b", Message: part}
+	another := s.signed(func(m *dns.Msg) {
+		m.NameNotUsed(s.data("whole.example.org. 60 A 192.0.2.1"))
+		m.Insert(s.data("whole.example.org. 60 A 192.0.2.3"))
+	})
+	s.op.Kill()
+	// It might have ended just after the first Record of a message.
+	s.manifest(fmt.Sprintf(`{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: part, namespace: ~b,
+		labels: {zonefold.dev/update: "true"}, annotations: {zonefold.dev/update-message: %q}},
+		spec: {domainName: part.example.org., ttl: 60, type: A, rdata: 192.0.2.2}}`, request.Digest()))
+	s.start(listen)
+	s.answers("part.example.org. A", "192.0.2.2")
+	for _, c := range []struct {
+		name, want string
+		message    []byte
+	}{
+		{"one that was carried out", "NOERROR", whole},
+		{"one of which a part was carried out", "NOERROR", part},
+		{"one that is new", "YXDOMAIN", another},
+	} {
+		if got := s.replay(c.message); got != c.want {
+			t.Errorf("%s is answered with %s, not %s", c.name, got, c.want)
+		}
+	}
+	s.answers("whole.example.org. A", "192.0.2.1")
+	s.answers("whole.example.org. TXT", `"one"`)
+	s.answers("part.example.org. A", "192.0.2.2")
+	s.answers("part.example.org. TXT", `"two"`)
+}
