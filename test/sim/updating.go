@@ -37,6 +37,8 @@ var updatedName = regexp.MustCompile(`(\b[a-z0-9.-]+\.[a-z0-9]+)-[a-z2-7]{10}\b`
 type updating struct {
 	zone    dnsname.Name
 	changes []updated
+	secret  string    // of the key that it is signed with
+	signed  time.Time // when it is
 }
 
 // updated is one line.
@@ -74,10 +76,10 @@ func parseUpdating(zone, text string) (u updating, err error) {
 	return u, nil
 }
 
-// message is the same each time for the same moment.
-func (u updating) message(id uint16, at time.Time) (*dns.Msg, error) {
+// message is the same each time, until it is signed anew.
+func (u updating) message() (*dns.Msg, error) {
 	m := new(dns.Msg).SetUpdate(u.zone.String())
-	m.Id = id
+	m.Id = uint16(u.signed.Unix()) //nolint:gosec // the low bits do
 	for _, c := range u.changes {
 		if c.adds {
 			record, err := dns.NewRR(c.lines)
@@ -98,7 +100,7 @@ func (u updating) message(id uint16, at time.Time) (*dns.Msg, error) {
 		}
 		m.Remove([]dns.RR{record})
 	}
-	return m.SetTsig(updateKey, dns.HmacSHA256, 300, at.Unix()), nil
+	return m.SetTsig(updateKey, dns.HmacSHA256, 300, u.signed.Unix()), nil
 }
 
 // update sends a message until it is answered, and once more then.
@@ -107,13 +109,14 @@ func (w *World) update(ctx context.Context, zone, secret, text string) error {
 	if err != nil {
 		return err
 	}
+	u.secret = secret
 	began, heard := w.api.store.now(), false
 	for try := 0; w.api.store.now().Sub(began) < updatePatience; try++ {
-		signed := w.api.store.now()
+		u.signed = w.api.store.now()
 		for range 3 { // what is not answered is sent again as it is
-			rcode, at, err := w.tell(ctx, u, secret, signed, try)
+			rcode, at, err := w.tell(ctx, u, try)
 			if err == nil && rcode != dns.RcodeServerFailure {
-				w.answered(ctx, u, secret, signed, rcode, at)
+				w.answered(ctx, u, rcode, at)
 				return ctx.Err()
 			}
 			heard = heard || at != nil
@@ -128,7 +131,7 @@ func (w *World) update(ctx context.Context, zone, secret, text string) error {
 }
 
 // tell sends a message to one of the replicas that listen.
-func (w *World) tell(ctx context.Context, u updating, secret string, signed time.Time, try int) (int, *replica, error) {
+func (w *World) tell(ctx context.Context, u updating, try int) (int, *replica, error) {
 	w.mu.Lock()
 	all := slices.Clone(w.replicas)
 	w.mu.Unlock()
@@ -137,12 +140,12 @@ func (w *World) tell(ctx context.Context, u updating, secret string, signed time
 		return 0, nil, errors.New("there is no name server")
 	}
 	at := all[try%len(all)]
-	rcode, err := w.exchange(ctx, u, secret, signed, at)
+	rcode, err := w.exchange(ctx, u, at)
 	return rcode, at, err
 }
 
-func (w *World) exchange(ctx context.Context, u updating, secret string, signed time.Time, at *replica) (int, error) {
-	m, err := u.message(uint16(signed.Unix()), signed) //nolint:gosec // the low bits do
+func (w *World) exchange(ctx context.Context, u updating, at *replica) (int, error) {
+	m, err := u.message()
 	if err != nil {
 		return 0, err
 	}
@@ -154,7 +157,7 @@ func (w *World) exchange(ctx context.Context, u updating, secret string, signed 
 	if err := stream.SetDeadline(w.api.store.now().Add(updateAnswer)); err != nil {
 		return 0, err
 	}
-	c := dns.Conn{Conn: stream, TsigSecret: map[string]string{updateKey: secret}}
+	c := dns.Conn{Conn: stream, TsigSecret: map[string]string{updateKey: u.secret}}
 	if err := c.WriteMsg(m); err != nil {
 		return 0, err
 	}
@@ -169,7 +172,7 @@ func (w *World) exchange(ctx context.Context, u updating, secret string, signed 
 }
 
 // answered looks at whether an answer is true, and whether who asks again is told the same.
-func (w *World) answered(ctx context.Context, u updating, secret string, signed time.Time, rcode int, at *replica) {
+func (w *World) answered(ctx context.Context, u updating, rcode int, at *replica) {
 	if rcode == dns.RcodeSuccess {
 		w.mu.Lock()
 		for _, c := range u.changes {
@@ -184,7 +187,7 @@ func (w *World) answered(ctx context.Context, u updating, secret string, signed 
 	w.mu.Lock()
 	met, operators := w.met, len(w.replicas)
 	w.mu.Unlock()
-	again, err := w.exchange(ctx, u, secret, signed, at)
+	again, err := w.exchange(ctx, u, at)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if same := met == w.met && operators == len(w.replicas); err == nil && same && again != rcode {
