@@ -24,7 +24,8 @@ func fences() []fence {
 		cluster = "this part works without a cluster, and is tested without one"
 		helper  = "it starts processes for tests; the product must not"
 	)
-	pure := []string{"internal/dnsname", "internal/rr", "internal/zone", "internal/plan", "internal/endpoint"}
+	pure := []string{"internal/dnsname", "internal/rr", "internal/zone", "internal/plan",
+		"internal/registry", "internal/endpoint"}
 	return []fence{{
 		name: "pure packages decide and do nothing else", in: pure,
 		never: map[string]string{

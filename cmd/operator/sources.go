@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -64,6 +65,10 @@ func sourceFlags(f *flag.FlagSet, o *sourceOptions) {
 	f.StringVar(&d.GatewayName, "gateway-name", "", "`name` of the Gateways that count (default all)")
 	f.StringVar(&d.GatewayNamespace, "gateway-namespace", "", "`namespace` of the Gateways that count (default all)")
 	f.Func("gateway-label-filter", "`selector` of the labels of Gateways that count", selector(&d.GatewayLabels))
+	f.Func("target-net-filter", "`networks` of the addresses that count, separated by commas; targets that are names do "+
+		"not count then (default all)", networks(&d.Networks))
+	f.Func("exclude-target-net", "`networks` of addresses that do not count, separated by commas (default none)",
+		networks(&d.NotNetworks))
 }
 
 // check completes the options.
@@ -94,6 +99,20 @@ func selector(into *labels.Selector) func(string) error {
 		}
 		*into, err = metav1.LabelSelectorAsSelector(parsed)
 		return err
+	}
+}
+
+// networks returns what reads networks, separated by commas or in several flags.
+func networks(into *[]netip.Prefix) func(string) error {
+	return func(text string) error {
+		for word := range strings.SplitSeq(text, ",") {
+			network, err := netip.ParsePrefix(strings.TrimSpace(word))
+			if err != nil {
+				return err
+			}
+			*into = append(*into, network)
+		}
+		return nil
 	}
 }
 

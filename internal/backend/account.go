@@ -64,6 +64,7 @@ const (
 	// what it was asked for is wrong: a zone that is not there, a name that is not in it
 	CauseInvalid     Cause = "invalid"
 	CauseUnsupported Cause = "unsupported" // this program cannot use such a service at all
+	CauseOwned       Cause = "owned"       // somebody else has it: see registrar
 )
 
 // FindZone returns the zone of an account that a name is in: the one with the longest name, and of several with that

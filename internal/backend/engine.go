@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/registry"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -78,6 +79,10 @@ type Attachment struct {
 	Audit   time.Duration // 0: the engine's, negative: never
 
 	Withdraw bool // it is being withdrawn, as by Engine.Withdraw
+
+	// Registry tells which foreign sets may not even be overwritten, with Keep where the server shows all of a zone; nil:
+	// none. It never changes.
+	Registry *registry.Registry
 }
 
 // Engine runs the workers of all targets. An idle target costs memory only: a worker exists while there is something to

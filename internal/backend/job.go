@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/plan"
+	"github.com/zonefold/zonefold/internal/registry"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -15,17 +16,18 @@ type job struct {
 	content Content // the zero Content when everything is withdrawn
 	id      string  // Content.ID; "" when everything is withdrawn or nothing was published
 	seq     uint64
-	keys    []rr.Key  // to compare
-	all     bool      // compare every set instead
-	audit   bool      // read from scratch
-	again   bool      // read for the second time: see Config.Late
-	due     time.Time // when the target was to be audited, as of now
-	ready   bool      // there is something to deliver: published, or withdrawn
-	leaving bool      // everything is withdrawn
-	ownsSOA bool      // the feed has an SOA to write
-	read    bool      // the whole target was read
-	asked   bool      // the server was asked something
-	changed int       // sets that the server took
+	keys    []rr.Key                  // to compare
+	all     bool                      // compare every set instead
+	audit   bool                      // read from scratch
+	again   bool                      // read for the second time: see Config.Late
+	due     time.Time                 // when the target was to be audited, as of now
+	ready   bool                      // there is something to deliver: published, or withdrawn
+	leaving bool                      // everything is withdrawn
+	ownsSOA bool                      // the feed has an SOA to write
+	read    bool                      // the whole target was read
+	asked   bool                      // the server was asked something
+	changed int                       // sets that the server took
+	others  map[rr.Key]registry.Claim // sets that are others' by their registries
 }
 
 // takeJob takes what there is to do. It returns false when nobody is attached.

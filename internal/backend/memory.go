@@ -18,6 +18,9 @@ func (t *target) record(ctx context.Context, j *job) error {
 	}
 	var sets []rr.Set
 	note := func(w rr.Set) {
+		if _, is := j.others[w.Key()]; is {
+			return
+		}
 		old, ok := s.written.Get(w.Key())
 		if both := withValues(old, w); !ok || j.isApexNS(w.Key()) && len(both.Data) > len(old.Data) {
 			sets = append(sets, both)
@@ -69,10 +72,13 @@ func (t *target) remember(j *job, done []plan.Change) {
 	if j.a.Keep {
 		s.written = plan.Apply(s.written, t.ours(j, puts(done)))
 	}
-	if s.left.Len() > 0 {
+	if r := j.a.Registry; s.left.Len() > 0 || r != nil {
 		left := s.left.Txn()
 		for _, c := range done {
 			left.Delete(c.Key)
+			if r != nil && r.IsNote(c.Want) {
+				left.Put(c.Want)
+			}
 		}
 		s.left = left.Sets()
 	}
@@ -80,8 +86,12 @@ func (t *target) remember(j *job, done []plan.Change) {
 	s.drift += len(done)
 }
 
-// ours returns the changes with what of them is zonefold's: at the apex the server's own name servers are not.
+// ours returns the changes with what of them is zonefold's: at the apex the server's own name servers are not. Notes of
+// external-dns are, in no ledger: they follow their sets.
 func (t *target) ours(j *job, changes []plan.Change) []plan.Change {
+	if r := j.a.Registry; r != nil {
+		changes = slices.DeleteFunc(changes, func(c plan.Change) bool { return r.IsNote(c.Want) })
+	}
 	for i, c := range changes {
 		if j.isApexNS(c.Key) {
 			changes[i].Want, _ = j.content.Sets.Get(c.Key)

@@ -129,6 +129,22 @@ func (r *refusals) due(now time.Time) []rr.Key {
 	return keys
 }
 
+// owned returns the keys of sets that somebody else has.
+func (r *refusals) owned() []rr.Key {
+	var keys []rr.Key
+	for k, old := range r.sets {
+		if old.Cause == CauseOwned {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// owes reports whether the time has come to look whether somebody else still has a set.
+func (r *refusals) owes(now time.Time) bool {
+	return !r.retry.IsZero() && !now.Before(r.retry) && len(r.owned()) > 0
+}
+
 // The pace at which temporary refusals are tried again.
 const firstRetry, lastRetry = 30 * time.Second, time.Hour
 

@@ -37,6 +37,10 @@ type Report struct {
 	// Foreign counts the sets of other writers that were left alone, as of the last whole reading.
 	Foreign int
 
+	// Untaken counts those of the Foreign sets whose owner's place zonefold takes (Attachment.Registry), and that no
+	// object wants.
+	Untaken int
+
 	// Difference is what Observe found; nil in Sync mode.
 	Difference *Difference
 
@@ -66,7 +70,7 @@ type reported struct {
 	class               ErrorClass
 	err                 string
 	refused, difference int // generations
-	foreign             int
+	foreign, untaken    int
 	withdrawn           bool
 	taken               bool
 }

@@ -169,7 +169,7 @@ func (t *target) reports(j *job) []Report {
 	for name, a := range t.attachments {
 		r := t.report(j, a)
 		now := reported{r.Seq, r.Serial, Class(r.Err), errorText(r.Err), t.state.refused.generation, t.state.diffGen,
-			r.Foreign, r.Withdrawn, r.Taken}
+			r.Foreign, r.Untaken, r.Withdrawn, r.Taken}
 		if a.fresh || now != a.reported {
 			a.fresh, a.reported = false, now
 			news = append(news, r)
@@ -186,7 +186,7 @@ func (t *target) reports(j *job) []Report {
 // of its feed stays, or when the run put the target in order without it.
 func (t *target) report(j *job, a *attachment) Report {
 	s := &t.state
-	r := Report{Target: t.key, Name: a.Name, Feed: a.Feed.id, Foreign: s.foreign}
+	r := Report{Target: t.key, Name: a.Name, Feed: a.Feed.id, Foreign: s.foreign, Untaken: s.untaken}
 	if a.Feed != j.feed && !a.leaving {
 		r.Err = &Error{Class: ErrHeld, Err: errors.New("zone " + j.feed.id + " is older and has this target")}
 		return r

@@ -49,6 +49,7 @@ func (t *target) sync(ctx context.Context, j *job) error {
 // arrive finds out what there is, where that is not known, and does all that there is to do with a zone that goes. One
 // that cannot be read is removed too: it may be a part of one that was never completed.
 func (t *target) arrive(ctx context.Context, j *job) (done bool, err error) {
+	t.reconsider(j)
 	err = t.contact(ctx, j)
 	gone := j.leaving && Class(err) == ErrNoZone
 	switch {
@@ -79,6 +80,9 @@ func (t *target) plan(j *job) []plan.Change {
 	if j.audit {
 		again = append(again, s.refused.drop(s.refused.all())...)
 	}
+	if j.all {
+		again = append(again, s.refused.drop(s.refused.owned())...)
+	}
 	over := t.beside()
 	again = append(again, s.refused.drop(t.uncovered(over))...)
 	again = append(again, s.refused.drop(s.refused.outdated(s.have, j.content.Sets, scope, j.keys, j.all))...)
@@ -90,7 +94,7 @@ func (t *target) plan(j *job) []plan.Change {
 		j.keys = append(j.keys, again...)
 		p = plan.DiffKeys(s.have, j.content.Sets, j.keys, scope)
 	}
-	return t.fitting(j, s.refused.without(t.covered(j, over, p.Changes)))
+	return t.fitting(j, s.refused.without(t.registered(j, t.covered(j, over, p.Changes))))
 }
 
 // deliverAll ends a run: changes are sent and, where that is no proof, read back.

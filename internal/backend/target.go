@@ -50,6 +50,7 @@ type state struct {
 	seq     uint64  // confirmed
 	left    rr.Sets // sets that stay although nobody wants them (plan.Plan.Left)
 	foreign int
+	untaken int       // of these, see Report.Untaken
 	written rr.Sets   // the ledger
 	late    time.Time // when have is to be read again; zero: it is not. See Config.Late
 	sent    rr.Sets   // of an overlay, as far as it was this process

@@ -38,7 +38,7 @@ Exit codes: 0 when all is held as it was; 1 when something was left out or chang
 		Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newImportFile(env))
+	cmd.AddCommand(newImportFile(env), newImportAXFR(env), newImportOctoDNS(env), newImportBackend(env))
 	return cmd
 }
 

@@ -40,6 +40,7 @@ const (
 	// By the class of a Backend's error.
 	ReasonNoSuchZone    = "NoSuchZone"    // the server does not have the zone
 	ReasonRejected      = "Rejected"      // the server does not take it
+	ReasonOwned         = "Owned"         // an external-dns has it, by its registry
 	ReasonNotAuthorised = "NotAuthorised" // the server does not take the credentials
 	ReasonUnavailable   = "Unavailable"   // the server does not answer
 	ReasonTooLarge      = "TooLarge"      // the server says more than one reading may cost

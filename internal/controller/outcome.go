@@ -92,6 +92,8 @@ func (d *Deliveries) placesOf(z *delivery) []PlaceOutcome {
 			p.Serial = l.serialAt(a)
 			if o := l.behind(a, l.seq); o != nil {
 				p.Reason, p.Message = o.Reason, o.Message
+			} else {
+				p.Message = untaken(a.report.Untaken)
 			}
 			out = append(out, p)
 		}
@@ -106,6 +108,17 @@ func (d *Deliveries) placesOf(z *delivery) []PlaceOutcome {
 		return -strings.Compare(a.Reason, b.Reason) // of several servers the one that is behind comes first
 	})
 	return slices.CompactFunc(out, func(a, b PlaceOutcome) bool { return a.Delivered == b.Delivered })
+}
+
+// untaken counts, for people, the sets that an external-dns has left and no object asks for.
+func untaken(sets int) string {
+	switch sets {
+	case 0:
+		return ""
+	case 1:
+		return "1 set of an external-dns whose place is taken is in no object, and stays."
+	}
+	return fmt.Sprintf("%d sets of an external-dns whose place is taken are in no object, and stay.", sets)
 }
 
 // serialAt returns the serial whose content a server has confirmed, 0 if there is none. For one with serials of its own
@@ -198,9 +211,8 @@ func (z *delivery) reached(l *zoneFeed, seq uint64, key *rr.Key) Outcome {
 		}
 		names = append(names, p.place)
 		o := l.behind(a, seq)
-		if o == nil && key != nil && a.report.Refused[*key].Reason != "" {
-			no := Not(ReasonRejected, fmt.Sprintf("%s does not take %s: %s", a.place, *key, a.report.Refused[*key].Reason))
-			o = &no
+		if o == nil && key != nil {
+			o = refused(a.place, *key, a.report.Refused[*key])
 		}
 		if o != nil && (worst == nil || o.worse(*worst)) {
 			worst = o
@@ -221,6 +233,20 @@ func (z *delivery) reached(l *zoneFeed, seq uint64, key *rr.Key) Outcome {
 		return Not(ReasonWithdrawing, "It is being withdrawn.")
 	}
 	return OK(ReasonServed, "Served by "+strings.Join(slices.Compact(names), ", ")+".")
+}
+
+// refused says why a Backend does not take a set, nil if it does.
+func refused(place string, key rr.Key, why backend.Refusal) *Outcome {
+	var o Outcome
+	switch {
+	case why.Reason == "":
+		return nil
+	case why.Cause == backend.CauseOwned:
+		o = Not(ReasonOwned, fmt.Sprintf("%s does not get %s: %s.", place, key, why.Reason))
+	default:
+		o = Not(ReasonRejected, fmt.Sprintf("%s does not take %s: %s", place, key, why.Reason))
+	}
+	return &o
 }
 
 // worse orders what is told of several attachments: what is on its way comes last.

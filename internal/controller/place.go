@@ -9,6 +9,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/registry"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -25,11 +26,13 @@ type Place struct {
 	Servers []Server
 	Default bool // serves Zones that name no Backend
 	Keep    bool // foreign sets stay
-	Observe bool // nothing is written
-	Audit   time.Duration
-	Grants  []zone.Grant // with Closed: who may have which zones here
-	Closed  bool         // the Backend has grants, and serves nobody else
-	Problem *Outcome     // why it cannot be used now; what is attached stays so: see Stopped
+	// which of them are not even overwritten; nil: none
+	Registry *registry.Registry
+	Observe  bool // nothing is written
+	Audit    time.Duration
+	Grants   []zone.Grant // with Closed: who may have which zones here
+	Closed   bool         // the Backend has grants, and serves nobody else
+	Problem  *Outcome     // why it cannot be used now; what is attached stays so: see Stopped
 	// each server is one zone of a service, and a Zone that has none there is delivered nowhere
 	Hosted  bool
 	Passing bool                 // a server that is not named any more is gone, with all that it had

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/registry"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -53,17 +55,18 @@ type attachmentKey struct {
 
 // attached is what is known about one attachment.
 type attached struct {
-	client  backend.Backend
-	place   string // what people call the Place,
-	server  string // and the server
-	kind    string
-	since   time.Time
-	observe bool
-	keep    bool
-	audit   time.Duration
-	leaving bool
-	without *Outcome // why nothing is sent with the client any more; nil: it is used
-	report  *backend.Report
+	client   backend.Backend
+	place    string // what people call the Place,
+	server   string // and the server
+	kind     string
+	since    time.Time
+	observe  bool
+	keep     bool
+	registry *registry.Registry
+	audit    time.Duration
+	leaving  bool
+	without  *Outcome // why nothing is sent with the client any more; nil: it is used
+	report   *backend.Report
 
 	confirmed uint32 // serial of the zone, of a server with serials of its own: see serialAt
 }
@@ -239,11 +242,11 @@ func (d *Deliveries) attachEnding(l *zoneFeed, wanted []*Place) {
 func (d *Deliveries) attachTo(l *zoneFeed, key attachmentKey, p *Place, s Server) {
 	a := l.at[key]
 	if a != nil && !a.leaving && a.client == s.Backend && a.observe == p.Observe && a.keep == p.Keep &&
-		a.audit == p.Audit {
+		a.audit == p.Audit && reflect.DeepEqual(a.registry, p.Registry) {
 		return
 	}
 	a = &attached{client: s.Backend, place: p.called(), server: cmp.Or(s.Title, s.Name), kind: p.Kind, since: p.Created,
-		observe: p.Observe, keep: p.Keep, audit: p.Audit}
+		observe: p.Observe, keep: p.Keep, registry: p.Registry, audit: p.Audit}
 	l.at[key] = a
 	d.engine.Attach(key.target, l.attachment(key.place, a))
 }
@@ -263,7 +266,7 @@ const attachedFor = " for "
 func (l *zoneFeed) attachment(name string, a *attached) backend.Attachment {
 	return backend.Attachment{
 		Name: l.as(name), Feed: l.feed, Backend: a.client, Kind: a.kind, Since: a.since,
-		Keep: a.keep, Written: l.written, Observe: a.observe, Audit: a.audit, Withdraw: a.leaving,
+		Keep: a.keep, Registry: a.registry, Written: l.written, Observe: a.observe, Audit: a.audit, Withdraw: a.leaving,
 	}
 }
 

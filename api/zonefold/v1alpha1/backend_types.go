@@ -42,6 +42,9 @@ type BackendList struct {
 // the Backend not ready, reason NotSupported.
 //
 // +kubebuilder:validation:XValidation:rule=`[has(self.embedded), has(self.rfc2136), has(self.powerdns), has(self.bind9), has(self.dnsClass), has(self.provider)].filter(set, set).size() == 1`,message="a Backend is exactly one of embedded, rfc2136, powerdns, bind9, dnsClass and provider"
+// +kubebuilder:validation:XValidation:rule=`!has(self.registries) || size(self.registries) == 0 || has(self.rfc2136) || has(self.powerdns) || has(self.provider)`,message="only rfc2136, powerdns and provider have registries: the other kinds own their zones, or do not show them"
+// +kubebuilder:validation:XValidation:rule=`!has(self.registries) || size(self.registries) == 0 || !has(self.foreign) || self.foreign == 'Keep'`,message="registries need foreign: Keep, as Delete removes what other owners have"
+// +kubebuilder:validation:XValidation:rule=`!has(self.registries) || self.registries.filter(registry, has(registry.write) && registry.write).size() <= 1`,message="at most one of the registries is written"
 type BackendSpec struct {
 	// The operator itself answers for the zones.
 	//
@@ -100,6 +103,15 @@ type BackendSpec struct {
 	// +kubebuilder:default=Keep
 	// +optional
 	Foreign ForeignPolicy `json:"foreign,omitempty"`
+
+	// The TXT registries of the external-dns that write to the same zones: one
+	// entry for each set of their flags. What a registry says that an owner has
+	// is left to it, also where a Record asks for it. Needs foreign: Keep.
+	//
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	// +optional
+	Registries []Registry `json:"registries,omitempty"`
 
 	// Sync (the default) changes the server. Observe computes the difference and
 	// reports it, and writes nothing.

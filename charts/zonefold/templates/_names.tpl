@@ -60,3 +60,15 @@ true
 true
 {{- end -}}
 {{- end }}
+
+{{/* read says which resources of config/rbac/sources.yaml each source reads. */}}
+{{- define "zonefold.read" -}}
+service: [services, endpointslices, nodes]
+ingress: [ingresses]
+node: [nodes]
+crd: [dnsendpoints]
+gateway: [gateways]
+{{- range $protocol := list "http" "grpc" "tls" "tcp" "udp" }}
+gateway-{{ $protocol }}route: [{{ $protocol }}routes, gateways, listenersets, namespaces]
+{{- end }}
+{{- end }}

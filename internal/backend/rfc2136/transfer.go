@@ -120,7 +120,8 @@ func memoryOf(m *dns.Msg) int64 {
 // than what the server sent between the two SOAs: whatever ends early is an error.
 type transfer struct {
 	zone  dnsname.Name
-	known *backend.Known // nil for AXFR
+	known *backend.Known     // nil for AXFR
+	each  func(dns.RR) error // gets the records of an AXFR in the place of this; nil: nobody
 
 	phase    phase
 	complete bool
@@ -196,6 +197,9 @@ func (t *transfer) record(record dns.RR, last bool) error {
 		if isSOA {
 			return t.end(soa)
 		}
+		if t.each != nil {
+			return t.each(record)
+		}
 		t.records = append(t.records, record)
 	case inGone:
 		if isSOA {
@@ -223,6 +227,11 @@ func (t *transfer) begin(soa *dns.SOA, last bool) error {
 		return t.broken(fmt.Sprintf("is of %s", soa.Hdr.Name))
 	}
 	t.soa, t.phase = soa, afterFirst
+	if t.each != nil {
+		if err := t.each(soa); err != nil {
+			return err
+		}
+	}
 	if t.known == nil || !last {
 		return nil
 	}

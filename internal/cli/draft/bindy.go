@@ -66,7 +66,7 @@ func (d *drafter) bindyZone(servers rr.Set) {
 	}
 	for _, host := range hosts {
 		d.text = append(d.text, "  - hostname: "...)
-		d.text = append(appendScalar(d.text, host), '\n')
+		d.text = append(AppendScalar(d.text, host), '\n')
 		d.out.Records++
 	}
 }
@@ -157,7 +157,7 @@ func (d *drafter) list(key string, values []string) {
 	d.text = append(append(d.text, "  "...), key...)
 	d.text = append(d.text, ":\n"...)
 	for _, value := range values {
-		d.text = append(appendScalar(append(d.text, "  - "...), value), '\n')
+		d.text = append(AppendScalar(append(d.text, "  - "...), value), '\n')
 	}
 }
 

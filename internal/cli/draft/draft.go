@@ -141,7 +141,7 @@ func (d *drafter) head(apiVersion, kind, namespace, name string) {
 // line writes a field with a text.
 func (d *drafter) line(depth int, key, value string) {
 	d.key(depth, key)
-	d.text = appendScalar(d.text, value)
+	d.text = AppendScalar(d.text, value)
 	d.text = append(d.text, '\n')
 }
 

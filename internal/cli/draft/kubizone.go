@@ -37,10 +37,10 @@ func (d *drafter) patternsOf(namespace string) (patterns []string) {
 
 func (d *drafter) delegation(namespace string, patterns []string) {
 	d.text = append(d.text, "  - namespace: "...)
-	d.text = append(appendScalar(d.text, namespace), "\n    records:\n"...)
+	d.text = append(AppendScalar(d.text, namespace), "\n    records:\n"...)
 	for _, p := range patterns {
 		d.text = append(d.text, "    - pattern: "...)
-		d.text = append(appendScalar(d.text, p), '\n')
+		d.text = append(AppendScalar(d.text, p), '\n')
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// appendScalar adds a text as YAML that is read as the same text: as it is where that is sure, else in quotes.
-func appendScalar(dst []byte, s string) []byte {
+// AppendScalar adds a text as YAML that is read as the same text: as it is where that is sure, else in quotes.
+func AppendScalar(dst []byte, s string) []byte {
 	switch {
 	case plain(s):
 		return append(dst, s...)

@@ -42,7 +42,11 @@ func faults(o client.Object) (out []string) {
 		class: func(string) (controller.ClassServer, *controller.Outcome) {
 			return controller.ClassServer{}, nil
 		}}
-	if _, trouble := r.settings(&backend.Spec); trouble != nil && trouble.Reason == controller.ReasonInvalidSpec {
+	_, trouble := r.settings(&backend.Spec)
+	if trouble == nil {
+		_, trouble = r.registries(&backend.Spec)
+	}
+	if trouble != nil && trouble.Reason == controller.ReasonInvalidSpec {
 		out = append(out, fmt.Sprintf("Backend %s cannot be used: %s", backend.Name, trouble.Message))
 	}
 	_, problems := dialect.ConvertGrants(backend, nil)

@@ -302,6 +302,11 @@ func (b *Controller) look(ctx context.Context, name string) {
 	}
 	k := b.connect(ctx, &backend)
 	k.warnings, k.grants, k.access = warnings, grants, accessOf(&backend)
+	if k.trouble == nil {
+		if place.Registry, k.trouble = b.resolver(ctx).registries(&backend.Spec); k.trouble != nil {
+			k.servers = nil // without the registries nobody knows what is others'
+		}
+	}
 	place.Servers, place.Problem = k.servers, k.trouble
 	k.stopped = place.Stopped()
 	place.Fleet, place.Passing = k.settings.Cluster, backend.Spec.Bind9 != nil
@@ -322,8 +327,8 @@ func grantsOf(backend *v1alpha1.Backend, namespaces map[string]labels.Set) ([]zo
 	return grants, problems
 }
 
-// settings resolves the spec of a Backend, or says why it cannot be used.
-func (s Source) settings(ctx context.Context, backend *v1alpha1.Backend) (Settings, *controller.Outcome) {
+// resolver reads what specs refer to.
+func (s Source) resolver(ctx context.Context) resolver {
 	r := resolver{namespace: s.Namespace, embedded: s.Embedded, fleets: s.fleets,
 		secrets: func(namespace, name string) (*corev1.Secret, error) {
 			var secret corev1.Secret
@@ -340,6 +345,15 @@ func (s Source) settings(ctx context.Context, backend *v1alpha1.Backend) (Settin
 		}
 	default:
 		r.class = s.Classes.Class
+	}
+	return r
+}
+
+// settings resolves the spec of a Backend, or says why it cannot be used.
+func (s Source) settings(ctx context.Context, backend *v1alpha1.Backend) (Settings, *controller.Outcome) {
+	r := s.resolver(ctx)
+	if _, trouble := r.registries(&backend.Spec); trouble != nil {
+		return Settings{}, trouble
 	}
 	settings, trouble := r.settings(&backend.Spec)
 	if settings.Embedded != nil {

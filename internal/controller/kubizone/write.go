@@ -117,7 +117,8 @@ func (k *Controller) soon(id zone.ID, served controller.Outcome, generation int6
 
 // ofOneRecord reports whether a condition Served is about one Record and not about all of its Zone.
 func ofOneRecord(c *metav1.Condition) bool {
-	return c != nil && (c.Reason == controller.ReasonRejected || c.Reason == string(zone.Occluded))
+	return c != nil && (c.Reason == controller.ReasonRejected || c.Reason == controller.ReasonOwned ||
+		c.Reason == string(zone.Occluded))
 }
 
 // recordEvents makes events of what happened to an object: it was refused, it is accepted

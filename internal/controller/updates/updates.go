@@ -64,13 +64,16 @@ type Config struct {
 // Updates carries out updates, for one term of leadership.
 type Updates struct {
 	Config
-	answers answers
-	names   *names
+	answers   answers
+	names     *names
+	foresight controller.Foresight
 }
 
 // New returns Updates that wait for the first one.
 func New(c Config) *Updates {
-	return &Updates{Config: c, answers: answers{clock: c.Clock}, names: newNames()}
+	u := &Updates{Config: c, answers: answers{clock: c.Clock}, names: newNames()}
+	u.foresight.Use(c.Core, nil)
+	return u
 }
 
 // patience is how long an update may take until it is answered. Clients that wait for less repeat it, and get the same
@@ -132,6 +135,9 @@ func (u *Updates) carryOut(ctx context.Context, r Request) error {
 	}
 	if err := p.make(ctx, changes); err != nil {
 		return err
+	}
+	if refusal := p.foresee(ctx); refusal != nil {
+		return refusal
 	}
 	if err := p.write(ctx); err != nil {
 		return err

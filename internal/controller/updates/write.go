@@ -15,9 +15,33 @@ import (
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/objects"
+	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/update"
 	"github.com/zonefold/zonefold/internal/zone"
 )
+
+// foresee returns why a Record that comes would be refused, nil if nothing is known against it: what is not written
+// need not be taken back, by an operator that may end before. Where deletions come first nobody can tell, as what they
+// delete is in the way.
+func (p *plan) foresee(ctx context.Context) error {
+	for _, s := range p.steps {
+		if p.firsts || s.before != nil {
+			continue
+		}
+		record := s.after.DeepCopy()
+		record.CreationTimestamp = metav1.NewTime(p.Clock.Now())
+		f, known := p.foresight.Claim(ctx, dialect.ConvertRecord(record))
+		if known && !f.Verdict.Accepted {
+			return refused(f.Verdict)
+		}
+	}
+	return nil
+}
+
+// refused is the answer to who wants a Record that is refused.
+func refused(v zone.Verdict) error {
+	return &update.Refusal{Rcode: update.Refused, Text: fmt.Sprintf("%s: %s", v.Reason, v.Message)}
+}
 
 // write carries the plan out, all of it or nothing: when a Record cannot be written, or is refused, what was done is
 // undone. A lenient plan in which Records come alone leaves them.
@@ -61,7 +85,7 @@ func (p *plan) stage(ctx context.Context, watch *controller.Watch, steps []*step
 	}
 	for _, s := range steps {
 		if v, _ := p.Core.Verdict(s.id()); s.after != nil && !v.Accepted {
-			return done, &update.Refusal{Rcode: update.Refused, Text: fmt.Sprintf("%s: %s", v.Reason, v.Message)}
+			return done, refused(v)
 		}
 	}
 	return done, nil

@@ -122,6 +122,7 @@ func (v *Inventory) Wish(id zone.ID) (*Wish, bool) {
 	default:
 		v.route(routeOf(o), w)
 	}
+	w.narrow(v.takesTarget)
 	return w, true
 }
 

@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"net/netip"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,6 +33,9 @@ type Options struct {
 	GatewayNamespace string          // likewise
 	GatewayLabels    labels.Selector // likewise; nil: all
 	NodeNamespace    string          // as which Nodes ask for names; they are in none
+
+	Networks    []netip.Prefix // of targets that count, all of which are addresses then; none: all targets
+	NotNetworks []netip.Prefix // of addresses that do not count
 }
 
 // takes reports whether an object counts.
@@ -48,6 +52,13 @@ func (o *Options) takesGateway(m metav1.Object) bool {
 
 func (o *Options) takesType(t corev1.ServiceType) bool {
 	return len(o.ServiceTypes) == 0 || slices.Contains(o.ServiceTypes, t)
+}
+
+// takesTarget reports whether a target counts.
+func (o *Options) takesTarget(target string) bool {
+	at, err := netip.ParseAddr(target)
+	has := func(p netip.Prefix) bool { return err == nil && p.Contains(at) }
+	return (len(o.Networks) == 0 || slices.ContainsFunc(o.Networks, has)) && !slices.ContainsFunc(o.NotNetworks, has)
 }
 
 func selects(s labels.Selector, of map[string]string) bool {

@@ -2,6 +2,7 @@ package sources
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -180,6 +181,14 @@ func TestWhatObjectsAskFor(t *testing.T) {
 			want: `
 			Ingress a/i: x.example.org. A 192.0.2.2
 			Service a/s: s.a.example.org. A 192.0.2.1`},
+		{name: "addresses of some networks alone, and no names then", options: Options{Networks: []netip.Prefix{
+			netip.MustParsePrefix("192.0.2.0/24")}, NotNetworks: []netip.Prefix{netip.MustParsePrefix("192.0.2.9/32")}},
+			objects: `
+{kind: Service, metadata: {name: s, annotations: {hostname: a.example.org}}, spec: {type: LoadBalancer},
+	status: {loadBalancer: {ingress: [{ip: 192.0.2.1}, {ip: 192.0.2.9}, {ip: 10.0.0.1}]}}}
+---
+{kind: Ingress, metadata: {name: i, annotations: {target: lb.example.net}}, spec: {rules: [{host: x.example.org}]}}`,
+			want: `Service a/s: a.example.org. A 192.0.2.1`},
 		{name: "what somebody else looks after does not count", objects: `
 			{kind: Ingress, metadata: {name: i, annotations: {target: 192.0.2.2, controller: another}}, spec: {rules: [{host: x.example.org}]}}`},
 	} {
@@ -214,7 +223,10 @@ func TestWhatIsLostStays(t *testing.T) {
 		return `{kind: Service, metadata: {name: s, annotations: {hostname: "` + hosts + `"}}, spec: {type: LoadBalancer}, status: {loadBalancer: {ingress: [` + status + `]}}}`
 	}
 	const lost = "AddressLost"
-	for _, c := range []struct{ name, before, after, gone, want string }{
+	for _, c := range []struct {
+		name, before, after, gone, want string
+		options                         Options
+	}{
 		{name: "a load balancer without an address", before: service("a.example.org", "{ip: 192.0.2.1}"),
 			after: service("a.example.org", ""), want: "a.example.org. A 192.0.2.1 " + lost},
 		{name: "but not at a name that it does not ask for any more",
@@ -222,6 +234,9 @@ func TestWhatIsLostStays(t *testing.T) {
 			want: "b.example.org. A 192.0.2.1 " + lost},
 		{name: "and not beside an address", before: service("a.example.org", "{ip: 192.0.2.1}"),
 			after: service("a.example.org", `{ip: "2001:db8::1"}`), want: "a.example.org. AAAA 2001:db8::1"},
+		{name: "an address that does not count", options: Options{NotNetworks: []netip.Prefix{
+			netip.MustParsePrefix("10.0.0.0/8")}}, before: service("a.example.org", "{ip: 192.0.2.1}"),
+			after: service("a.example.org", "{ip: 10.0.0.1}"), want: "a.example.org. A 192.0.2.1 " + lost},
 		{name: "a Gateway without addresses", before: gate + "\n---\n" + route + accepted + "}",
 			after: strings.Replace(gate, "{value: 192.0.2.7}", "", 1), want: "a.example.org. A 192.0.2.7 " + lost},
 		{name: "a Gateway that is gone", before: gate + "\n---\n" + route + accepted + "}", gone: gate,
@@ -232,7 +247,7 @@ func TestWhatIsLostStays(t *testing.T) {
 			after: strings.Replace(gate, "*.example.org", "*.example.net", 1)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			v := world(t, Options{}, c.before)
+			v := world(t, c.options, c.before)
 			id := zone.ID{Kind: "Service", Namespace: "a", Name: "s"}
 			if strings.Contains(c.before, "HTTPRoute") {
 				id = zone.ID{Kind: "HTTPRoute", Namespace: "a", Name: "r"}

@@ -84,6 +84,15 @@ func (w *Wish) add(e Endpoint) {
 	}
 }
 
+// narrow removes targets that do not count. A name that has no other one is asked for and has no address.
+func (w *Wish) narrow(takes func(target string) bool) {
+	for i := range w.Endpoints {
+		e := &w.Endpoints[i]
+		e.Targets = slices.DeleteFunc(slices.Clone(e.Targets), func(target string) bool { return !takes(target) })
+	}
+	w.Endpoints = slices.DeleteFunc(w.Endpoints, func(e Endpoint) bool { return len(e.Targets) == 0 })
+}
+
 func unique(list []string) []string {
 	slices.Sort(list)
 	return slices.Compact(list)

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/all"
+	"github.com/zonefold/zonefold/internal/backend/powerdns"
+	"github.com/zonefold/zonefold/internal/backend/rfc2136"
+	"github.com/zonefold/zonefold/internal/dnsname"
+)
+
+// connect returns the client for a zone of a Backend; of several servers, which hold the same, the first.
+func (r reached) connect(ctx context.Context, pool *all.Pool, name dnsname.Name) (backend.Backend, error) {
+	spec := &r.object.Spec
+	var cfg all.Config
+	switch {
+	case spec.RFC2136 != nil:
+		key, err := r.key(ctx, spec.RFC2136.TSIG)
+		if err != nil {
+			return nil, err
+		}
+		cfg.RFC2136 = &all.RFC2136{Servers: spec.RFC2136.Servers, View: spec.RFC2136.View, Key: key}
+	case spec.PowerDNS != nil:
+		key, err := r.value(ctx, spec.PowerDNS.SecretRef)
+		if err != nil {
+			return nil, err
+		}
+		cfg.PowerDNS = &powerdns.Config{URL: strings.TrimSuffix(spec.PowerDNS.URL, "/"), APIKey: key,
+			ServerID: cmp.Or(spec.PowerDNS.ServerID, "localhost"), ZoneKind: cmp.Or(spec.PowerDNS.ZoneKind, "Native"),
+			CABundle: spec.PowerDNS.CABundle}
+	case spec.Provider != nil:
+		return r.provider(ctx, pool, name)
+	case spec.Embedded != nil, spec.Bind9 != nil:
+		return nil, errors.New("its servers are name servers; transfer the zone from one with import axfr")
+	case spec.DNSClass != nil:
+		return nil, errors.New("its server is that of a DNSClass, whose records are DNSRecords already")
+	default:
+		return nil, errors.New("its spec names no kind of server; name one, such as rfc2136")
+	}
+	servers, err := pool.Connect(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return servers[0].Backend, nil
+}
+
+// provider returns the client for a zone of an account.
+func (r reached) provider(ctx context.Context, pool *all.Pool, name dnsname.Name) (backend.Backend, error) {
+	p := r.object.Spec.Provider
+	options := maps.Clone(p.Config)
+	id := options["zone"] // which names a zone by its ID; the other options are the service's
+	delete(options, "zone")
+	var data map[string][]byte
+	if p.SecretRef != nil {
+		var err error
+		if data, err = r.secret(ctx, cmp.Or(p.SecretRef.Namespace, r.operator), p.SecretRef.Name); err != nil {
+			return nil, err
+		}
+	}
+	account, err := pool.Open(all.ProviderConfig{Type: p.Type, Data: data, Region: p.Region, Options: options,
+		Surroundings: true})
+	if err != nil {
+		return nil, err
+	}
+	return zoneAt(ctx, account, id, name)
+}
+
+// key reads a TSIG key; nil is none.
+func (r reached) key(ctx context.Context, spec *zonefold.TSIG) (rfc2136.Key, error) {
+	if spec == nil {
+		return rfc2136.Key{}, nil
+	}
+	name, err := dnsname.Parse(strings.TrimSuffix(spec.KeyName, ".") + ".")
+	if err != nil {
+		return rfc2136.Key{}, fmt.Errorf("the TSIG keyName is no domain name: %w", err)
+	}
+	secret, err := r.value(ctx, spec.SecretRef)
+	return rfc2136.Key{Name: name, Algorithm: spec.Algorithm, Secret: secret}, err
+}
+
+// value returns the one value that a reference names. What it says names the Secret and nothing that is in it.
+func (r reached) value(ctx context.Context, ref zonefold.SecretKeyRef) (string, error) {
+	namespace := cmp.Or(ref.Namespace, r.operator)
+	data, err := r.secret(ctx, namespace, ref.Name)
+	if err != nil {
+		return "", err
+	}
+	key := ref.Key
+	if key == "" && len(data) == 1 {
+		key = slices.Collect(maps.Keys(data))[0]
+	}
+	value, ok := data[key]
+	if !ok {
+		return "", fmt.Errorf("the Secret %s/%s has no key %q; it has %s", namespace, ref.Name, key,
+			strings.Join(slices.Sorted(maps.Keys(data)), ", "))
+	}
+	return strings.TrimSpace(string(value)), nil
+}

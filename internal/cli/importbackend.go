@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/all"
+	"github.com/zonefold/zonefold/internal/cli/content"
+	"github.com/zonefold/zonefold/internal/dnsname"
+)
+
+// backendFlags say where a Backend and its Secret are.
+type backendFlags struct {
+	cluster  clusterFlags
+	files    []string
+	operator string
+}
+
+// newImportBackend makes the command that imports a zone that the server of a Backend has.
+func newImportBackend(env Env) *cobra.Command {
+	var (
+		flags draftFlags
+		from  backendFlags
+	)
+	cmd := &cobra.Command{
+		Use:   "backend NAME ZONE [-n NAMESPACE] [-f PATH...]",
+		Short: "Write manifests for a zone that the server of a Backend has",
+		Long: `backend reads a zone as an operator would that the Backend belongs to: from BIND, Knot or
+PowerDNS, from Route 53, Cloudflare, Google Cloud DNS and others. Nothing is written
+there.
+
+The Backend and its Secret are those of the cluster; you need the right to read both.
+With -f they come from files. Types that a server makes when it signs are not read.
+
+The operator's own name server (embedded) and fleets of BIND (bind9) are name servers:
+use import axfr, or export.`,
+		Example: `  zonefold import backend route53 example.org -n dns --to manifests/
+  zonefold import backend powerdns example.org -f backend.yaml -f secret.yaml`,
+		Args: twoArguments("NAME", "ZONE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := origin(args[1])
+			if err != nil {
+				return err
+			}
+			return flags.run(cmd, env, func(i *importing) (*content.Zone, error) {
+				b, secret, err := from.find(cmd.Context(), i.env, args[0])
+				if err != nil {
+					return nil, err
+				}
+				z := i.zone(name)
+				return z, i.readBackend(cmd.Context(), reached{b, secret, from.operator}, z)
+			})
+		},
+	}
+	flags.register(cmd)
+	f := cmd.Flags()
+	f.StringVar(&from.cluster.kubeconfig, "kubeconfig", "", "the kubeconfig (default: $KUBECONFIG, else ~/.kube/config)")
+	f.StringVar(&from.cluster.context, "context", "", "the context of the kubeconfig")
+	f.StringArrayVarP(&from.files, "filename", "f", nil,
+		"a file or folder with the Backend and its Secret, in the place of a cluster; repeatable")
+	f.StringVar(&from.operator, "operator-namespace", "zonefold-system",
+		"the namespace of the operator, where Secrets are that name none")
+	return cmd
+}
+
+// A vault returns what a Secret holds.
+type vault func(ctx context.Context, namespace, name string) (map[string][]byte, error)
+
+// reached is a Backend with what is needed to reach its server.
+type reached struct {
+	object   *zonefold.Backend
+	secret   vault
+	operator string // namespace of Secrets that name none
+}
+
+// patience is how long the server of a Backend may take to say what a zone holds.
+const patience = 5 * time.Minute
+
+// readBackend reads a zone from the server of a Backend.
+func (i *importing) readBackend(ctx context.Context, r reached, z *content.Zone) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	client, err := r.connect(ctx, all.NewPool(running(i.env.Now), nil), z.Origin)
+	if err != nil {
+		return fmt.Errorf("backend %s: %w", r.object.Name, err)
+	}
+	if client.Limits().Read == backend.ReadNone {
+		return fmt.Errorf("backend %s: its server does not tell what it holds, so nothing can be imported from it",
+			r.object.Name)
+	}
+	i.progress.begin("reading "+z.Origin.String(), 0)
+	found, err := client.Read(ctx, z.Origin, backend.Ask{})
+	switch {
+	case errors.Is(err, backend.ErrNoZone):
+		return fmt.Errorf("backend %s has no zone %s: %w", r.object.Name, z.Origin, err)
+	case err != nil:
+		return fmt.Errorf("backend %s: %w", r.object.Name, err)
+	}
+	z.SOA = found.SOA
+	for set := range found.Sets.All() {
+		if set.Hint != "" {
+			z.Report(content.Loss{Kind: content.Changed, What: set.Key().String(),
+				Why: "the service holds it in a way of its own (" + set.Hint + "); a Zone holds what it answers now"})
+		}
+		for _, data := range set.Data {
+			if err := z.Add(content.Record{Name: set.Name, Type: set.Type, TTL: set.TTL, Data: data}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// zoneAt returns the client of a zone in an account.
+func zoneAt(ctx context.Context, account backend.Account, id string, name dnsname.Name) (backend.Backend, error) {
+	var hosted backend.HostedZone
+	var err error
+	if id != "" {
+		hosted, err = account.HostedZone(ctx, id)
+	} else {
+		hosted, err = backend.FindZone(ctx, account, name)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case hosted.Name != name:
+		return nil, fmt.Errorf("it has no zone %s; the nearest one is %s", name, hosted.Name)
+	}
+	return account.Backend(hosted), nil
+}

@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// TestMasterFilesBecomeTheSameZone imports master files in the forms that RFCs and servers have them in, renders what
+// comes of them, and has BIND say what the files hold: the zones are the same.
+func TestMasterFilesBecomeTheSameZone(t *testing.T) {
+	archive, err := txtar.ParseFile("testdata/masterfiles/zones.txt")
+	if err != nil || len(archive.Files) == 0 {
+		t.Fatal("no master files", err)
+	}
+	for _, file := range archive.Files {
+		t.Run(strings.ReplaceAll(file.Name, "/", "-"), func(t *testing.T) {
+			code, manifests, said := runOn(t, string(file.Data), "import", "file", "-", "--origin", file.Name)
+			if code != exitDone {
+				t.Fatalf("import exits with %d and says %s", code, said)
+			}
+			grant := "---\napiVersion: zonefold.dev/v1alpha1\nkind: Backend\nmetadata: {name: all}\nspec: {embedded: {}, " +
+				"grants: [{namespaces: [default], zones: [\"" + file.Name + "\"]}]}\n" // which the root needs, and public suffixes
+			code, out, said := runOn(t, manifests+grant, "render", "-f", "-", "-o", "json")
+			if code != exitDone || said != "" {
+				t.Fatalf("render exits with %d and says %s", code, said)
+			}
+			if got, want := entriesIn(t, out), compiled(t, file); !slices.Equal(got, want) {
+				t.Errorf("BIND has\n%s\nand render\n%s", strings.Join(want, "\n"), strings.Join(got, "\n"))
+			}
+		})
+	}
+}
+
+// compiled returns the records of a master file as BIND understands them, with the serial 1.
+func compiled(t *testing.T, file txtar.File) []string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "out")
+	load := exec.CommandContext(t.Context(), "named-compilezone", "-k", "ignore", "-n", "ignore", "-i", "none",
+		"-m", "ignore", "-r", "ignore", "-s", "full", "-o", "-", file.Name, "/dev/stdin")
+	load.Stdin = strings.NewReader(string(file.Data))
+	var said strings.Builder
+	load.Stderr = &said
+	text, err := load.Output()
+	if err != nil {
+		t.Fatalf("named-compilezone for %s: %v: %s%s", out, err, text, said.String())
+	}
+	var lines []string
+	for line := range strings.Lines(string(text)) {
+		words := strings.Fields(line)
+		if len(words) < 5 || words[2] != "IN" {
+			t.Fatalf("named-compilezone writes %q", line)
+		}
+		typ, err := rr.ParseType(words[3])
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := line
+		for range 4 { // owner, TTL, class and type
+			data = strings.TrimLeft(data, " \t")
+			data = data[strings.IndexAny(data, " \t"):]
+		}
+		canonical, err := rr.ParseData(typ, strings.TrimSpace(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if typ == rr.TypeSOA {
+			soa, err := rr.ParseSOA(canonical)
+			if err != nil {
+				t.Fatal(err)
+			}
+			soa.Serial = 1
+			canonical = soa.Data()
+		}
+		lines = append(lines, fmt.Sprintf("%s %s IN %s %s", mustName(words[0]), words[1], words[3], canonical))
+	}
+	slices.Sort(lines)
+	return lines
+}

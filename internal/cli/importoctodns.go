@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zonefold/zonefold/internal/cli/content"
+	"github.com/zonefold/zonefold/internal/cli/octodns"
+)
+
+// newImportOctoDNS makes the command that imports a file of octoDNS.
+func newImportOctoDNS(env Env) *cobra.Command {
+	var (
+		flags draftFlags
+		zone  string
+	)
+	cmd := &cobra.Command{
+		Use:   "octodns FILE [-n NAMESPACE]",
+		Short: "Write manifests for a zone of octoDNS",
+		Long: `octodns reads a file of octoDNS' YamlProvider. The zone is the name of the file without
+.yaml, unless --origin says another. A record without a TTL has 3600 seconds, as there.
+
+ALIAS and URLFWD are no types of the DNS and are left out, as are geo and dynamic,
+which a Zone cannot say. There is no SOA in the file, so the Zone gets the defaults.`,
+		Example: `  zonefold import octodns config/example.org.yaml -n dns --to manifests/`,
+		Args:    oneArgument("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if zone == "" && args[0] != "-" {
+				zone = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(args[0]), ".yaml"), ".yml")
+			}
+			name, err := origin(zone)
+			if err != nil {
+				return err
+			}
+			return flags.run(cmd, env, func(i *importing) (*content.Zone, error) {
+				z := i.zone(name)
+				return z, i.readOctoDNS(z, args[0])
+			})
+		},
+	}
+	flags.register(cmd)
+	cmd.Flags().StringVar(&zone, "origin", "", "the zone (default: the name of the file)")
+	return cmd
+}
+
+func (i *importing) readOctoDNS(z *content.Zone, path string) error {
+	if path == "-" {
+		step := kibibytes(i.progress.begin("reading the standard input (KiB)", 0))
+		if err := octodns.Read(i.env.Stdin, z, step); err != nil {
+			return fmt.Errorf("standard input: %w", err)
+		}
+		return nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("reading the zone: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // nothing was written
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return fmt.Errorf("reading the zone: %w", err)
+	case info.IsDir():
+		return fmt.Errorf("%s is a folder; name a file of octoDNS", path)
+	}
+	step := kibibytes(i.progress.begin("reading "+filepath.Base(path)+" (KiB)", int(info.Size()>>10)))
+	if err := octodns.Read(file, z, step); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package cli_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/cli"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/nameserver"
+)
+
+const (
+	keyName   = "import-key."
+	keySecret = "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0MDE="
+)
+
+// importZone is a zone that servers load, with what is easily read wrongly.
+const importZone = `example.org. 3600 IN SOA ns1.example.org. hostmaster.example.org. 2024010101 7200 900 1209600 300
+example.org. 3600 IN NS ns1.example.org.
+ns1.example.org. 300 IN A 192.0.2.53
+caa.example.org. 60 IN CAA 0 issue "ca\"x;y"
+uri.example.org. 60 IN URI 10 1 "https://www.example.org/?a;b"
+txt.example.org. 60 IN TXT "v=DKIM1; p=\"x\" \\ \233" "b"
+*.wild.example.org. 60 IN MX 10 mail.example.net.
+sub.example.org. 60 IN NS ns.sub.example.org.
+ns.sub.example.org. 60 IN A 192.0.2.54
+`
+
+// run runs the command.
+func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, complaints bytes.Buffer
+	code = cli.Run(t.Context(), cli.Env{
+		Args: append([]string{"zonefold"}, args...), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &complaints,
+		Now: time.Now(), Getenv: func(string) string { return "" },
+	})
+	return code, out.String(), complaints.String()
+}
+
+// backendObjects are Backends of the servers, and the Secrets of these.
+func backendObjects(bind string, pdns *nameserver.PowerDNS) string {
+	return fmt.Sprintf(`apiVersion: zonefold.dev/v1alpha1
+kind: Backend
+metadata: {name: bind}
+spec: {rfc2136: {servers: [%q], tsig: {keyName: import-key, secretRef: {name: credentials, key: tsig}}}}
+---
+apiVersion: zonefold.dev/v1alpha1
+kind: Backend
+metadata: {name: powerdns}
+spec: {powerdns: {url: %q, secretRef: {name: credentials, key: api}}}
+---
+apiVersion: zonefold.dev/v1alpha1
+kind: Backend
+metadata: {name: account}
+spec: {provider: {type: powerdns, secretRef: {name: account}}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: credentials, namespace: zonefold-system}
+stringData: {tsig: %q, api: %q}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: account}
+stringData: {server: %q, apiKey: %q}
+`, bind, pdns.URL, keySecret, pdns.APIKey, pdns.URL, pdns.APIKey)
+}
+
+// TestZonesOfServersAreImported imports the same zone from a file, by transfer from BIND, and from BIND and PowerDNS as
+// Backends: the manifests are the same.
+func TestZonesOfServersAreImported(t *testing.T) {
+	name := func(s string) dnsname.Name {
+		n, err := dnsname.Parse(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	options := func() nameserver.Options {
+		return nameserver.Options{
+			Dir: t.TempDir(), Zones: []nameserver.Zone{{Name: name("example.org."), Text: importZone}},
+			Keys: []nameserver.TSIG{{Name: name(keyName), Algorithm: "hmac-sha256", Secret: keySecret}},
+		}
+	}
+	bind, err := nameserver.StartBIND(t.Context(), options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(bind.Close)
+	pdns, err := nameserver.StartPowerDNS(t.Context(), options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pdns.Close)
+	folder := t.TempDir()
+	write := func(file, text string) string {
+		path := filepath.Join(folder, file)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	file := write("db", importZone)
+	key := write("key", fmt.Sprintf("key \"import-key\" {\n\talgorithm hmac-sha256;\n\tsecret %q;\n};\n", keySecret))
+	line := write("line", "hmac-sha256:import-key:"+keySecret+"\n")
+	other := write("other", "hmac-sha256:other-key:"+keySecret+"\n")
+	objects := write("objects.yaml", backendObjects(bind.Addr(), pdns))
+
+	code, want, said := run(t, "import", "file", file, "--origin", "example.org", "-n", "dns")
+	if code != 0 {
+		t.Fatalf("the file: %d: %s", code, said)
+	}
+	for what, args := range map[string][]string{
+		"a signed transfer":                      {"axfr", bind.Addr(), "example.org", "--tsig", key},
+		"a transfer signed with a key in a line": {"axfr", bind.Addr(), "example.org", "--tsig", line},
+		"BIND as a Backend":                      {"backend", "bind", "example.org", "-f", objects},
+		"PowerDNS as a Backend":                  {"backend", "powerdns", "example.org", "-f", objects},
+		"an account of a provider, as a Backend": {"backend", "account", "example.org", "-f", objects},
+	} {
+		t.Run(what, func(t *testing.T) {
+			code, got, said := run(t, append([]string{"import"}, append(args, "-n", "dns")...)...)
+			if code != 0 || got != want {
+				t.Errorf("it exits with %d and says %s\ngot\n%s\nwant\n%s", code, said, got, want)
+			}
+		})
+	}
+	t.Run("refusals", func(t *testing.T) { importsNothing(t, bind.Addr(), file, other, objects) })
+}
+
+// importsNothing imports from where there is nothing, or nothing to be had.
+func importsNothing(t *testing.T, bind, file, other, objects string) {
+	for what, c := range map[string]struct {
+		args []string
+		says string
+	}{
+		"a transfer without the key": {[]string{"axfr", bind, "example.org"}, "transferring zone example.org. from "},
+		"a key that nobody knows":    {[]string{"axfr", bind, "example.org", "--tsig", other}, "transferring zone "},
+		"a zone that is not there":   {[]string{"backend", "bind", "example.net", "-f", objects}, "backend bind"},
+		"a zone that PowerDNS lacks": {[]string{"backend", "powerdns", "example.net", "-f", objects},
+			"backend powerdns has no zone"},
+		"a Backend that is not there": {[]string{"backend", "none", "example.org", "-f", objects},
+			"the files have no Backend none"},
+		"a file that is no key":      {[]string{"axfr", bind, "example.org", "--tsig", file}, "holds no TSIG key"},
+		"a server that is not there": {[]string{"axfr", "127.0.0.1:1", "example.org"}, "connection refused"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			code, out, said := run(t, append([]string{"import"}, c.args...)...)
+			if code != 2 || out != "" || !strings.Contains(said, c.says) || strings.Contains(said, keySecret) {
+				t.Errorf("it exits with %d, writes %q and says %s", code, out, said)
+			}
+		})
+	}
+}

@@ -1,0 +1,146 @@
+package zonefile
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/zonefold/zonefold/internal/cli/content"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// read reads a file, with others beside it, and returns the records, a line each.
+func read(t testing.TB, origin, text string, others fstest.MapFS) (records []string, losses []content.Loss, err error) {
+	t.Helper()
+	name, parseErr := dnsname.Parse(origin)
+	if parseErr != nil {
+		t.Fatal(parseErr)
+	}
+	z := content.New(name, func(l content.Loss) { losses = append(losses, l) })
+	z.Max = 200_000
+	opts := Options{Name: "db"}
+	if others != nil {
+		opts.Folder = others
+	}
+	if err = Read(strings.NewReader(text), z, opts); err != nil {
+		return nil, losses, err
+	}
+	z.Sort()
+	for sets := range z.Names() {
+		for _, s := range sets {
+			for _, data := range s.Data {
+				records = append(records, fmt.Sprintf("%s %d %s %s", s.Name.In(name), s.TTL, s.Type, data))
+			}
+		}
+	}
+	return records, losses, nil
+}
+
+// TestTheTTLThatARecordHas reads files whose records state none.
+func TestTheTTLThatARecordHas(t *testing.T) {
+	const soa = "@ SOA ns hm 1 7200 900 1209600 300\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"that of $TTL", "$TTL 1h\n" + soa + "a A 192.0.2.1", "a 3600 A 192.0.2.1"},
+		{"the minimum of the SOA", soa + "a A 192.0.2.1", "a 300 A 192.0.2.1"},
+		{"the last one stated", soa + "b 60 A 192.0.2.1\na A 192.0.2.1", "a 60 A 192.0.2.1 b 60 A 192.0.2.1"},
+		{"$TTL, also where another was stated", "$TTL 7\nb 60 A 192.0.2.1\na A 192.0.2.1", "a 7 A 192.0.2.1 b 60 A 192.0.2.1"},
+		{"$TTL for what $GENERATE makes", "$TTL 7\n$GENERATE 1-2 h$ A 192.0.2.$", "h1 7 A 192.0.2.1 h2 7 A 192.0.2.2"},
+		{"the minimum for what $GENERATE makes", soa + "$GENERATE 1-1 h$ IN A 192.0.2.$", "h1 300 A 192.0.2.1"},
+		{"that of $GENERATE itself", "$TTL 7\n$GENERATE 1-1 h$ 60 A 192.0.2.$", "h1 60 A 192.0.2.1"},
+		{"that of $GENERATE after its class", "$TTL 7\n$GENERATE 1-1 h$ IN 60 A 192.0.2.$", "h1 60 A 192.0.2.1"},
+		{"$TTL of the file that includes", "$TTL 7\n$INCLUDE i\na A 192.0.2.1",
+			"a 7 A 192.0.2.1 h1 7 A 192.0.2.1 i 7 A 192.0.2.9"},
+		{"$TTL of the file that is included", "$TTL 7\n$INCLUDE j\n$GENERATE 1-1 a$ A 192.0.2.$",
+			"a1 7 A 192.0.2.1 h1 5 A 192.0.2.1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			records, losses, err := read(t, "example.org.", c.text+"\n", fstest.MapFS{
+				"i": {Data: []byte("$GENERATE 1-1 h$ A 192.0.2.$\ni A 192.0.2.9\n")},
+				"j": {Data: []byte("$TTL 5\n$GENERATE 1-1 h$ A 192.0.2.$\n")}})
+			if got := strings.Join(records, " "); err != nil || got != c.want || losses != nil {
+				t.Errorf("%v, %v: %s", err, losses, got)
+			}
+		})
+	}
+}
+
+// TestHostileFilesAreRefused reads files that want more than they may.
+func TestHostileFilesAreRefused(t *testing.T) {
+	many := fstest.MapFS{"many": {Data: []byte(strings.Repeat("$INCLUDE empty\n", 600))}, "empty": {Data: []byte("\n")},
+		"bomb": {Data: []byte(strings.Repeat("$INCLUDE bomb\n", 600))}, "dir/file": {Data: []byte("a 1 A 192.0.2.1\n")}}
+	for _, c := range []struct{ name, text, says string }{
+		{"a line without an end", "a TXT " + strings.Repeat("x", MaxLine), "db: line 1 is longer than 512 KiB"},
+		{"a comment without an end", ";" + strings.Repeat("x", MaxLine), "db: line 1 is longer than 512 KiB"},
+		{"a file of comments", strings.Repeat("; nothing\n", 2_000_000), "16 MiB have gone by without a record"},
+		{"a record without an end", "a 1 TXT (\n" + strings.Repeat("x\n", 9_000_000), "16 MiB have gone by without a record"},
+		{"too many records", strings.Repeat("$GENERATE 1-65535 h$ 1 A 192.0.2.1\n", 4), "more than 200000 records"},
+		{"too many inclusions", "$INCLUDE many\n$INCLUDE many\n", "it includes more than 1000 files"},
+		{"inclusions that multiply", "$INCLUDE bomb\n", "more than seven deep"},
+		{"a file above the folder", "$INCLUDE ../secret\n", "only files of the folder of the first file"},
+		{"a file above the folder of a file below", "$INCLUDE dir/../../secret\n",
+			"only files of the folder of the first file"},
+		{"a folder", "$INCLUDE dir\n", "not a regular file"},
+		{"a range that is too long", "$GENERATE 1-99999999 h$ 1 A 192.0.2.1\n", "bad range in $GENERATE range"},
+		{"a $GENERATE that makes others", "$GENERATE 1-2 $$GENERATE 1 A 192.0.2.1\n$GENERATE\n", ""},
+		{"zeros", strings.Repeat("\x00", 100), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			records, _, err := read(t, "example.org.", c.text, many)
+			if err == nil || !strings.Contains(err.Error(), c.says) || len(err.Error()) > 1000 {
+				t.Errorf("%d records, and the error is %.300v", len(records), err)
+			}
+		})
+	}
+}
+
+// TestTheParserOfTheLibraryReadsWhatIsMeant reads data that it gets wrong where it is not helped.
+func TestTheParserOfTheLibraryReadsWhatIsMeant(t *testing.T) {
+	const text = `$TTL 300
+a IPSECKEY 10 1 2 192.0.2.38 AQNRU3mG7TVTO2BkR47usntb102uFJtugbo6BSGvgqt4AQ==
+b IPSECKEY ( 10 1 2
+  192.0.2.38 AQNRU3mG7TVTO2BkR47usntb102uFJtugbo6BSGvgqt4AQ== )
+c CAA 0 issue "a\"b;c\\d"
+d URI 1 2 "ftp://a\"b"
+e CAA 0 issue \# ; a value, not the form of RFC 3597
+f TXT a\;b "c  d" \065
+`
+	want := []string{
+		"a 300 IPSECKEY 10 1 2 192.0.2.38 AQNRU3mG7TVTO2BkR47usntb102uFJtugbo6BSGvgqt4AQ==",
+		"b 300 IPSECKEY 10 1 2 192.0.2.38 AQNRU3mG7TVTO2BkR47usntb102uFJtugbo6BSGvgqt4AQ==",
+		`c 300 CAA 0 issue "a\"b;c\\d"`, `d 300 URI 1 2 "ftp://a\"b"`, `e 300 CAA 0 issue "#"`, `f 300 TXT "a;b" "c  d" "A"`,
+	}
+	records, losses, err := read(t, "example.org.", text, nil)
+	if err != nil || losses != nil || strings.Join(records, "\n") != strings.Join(want, "\n") {
+		t.Errorf("%v, %v:\n%s", err, losses, strings.Join(records, "\n"))
+	}
+}
+
+// FuzzRead gives the reader any text: it does not panic, and what it reads is canonical data of names in the zone.
+func FuzzRead(f *testing.F) {
+	f.Add("$TTL 1h\n@ SOA ns hm 1 2 3 4 5\n a 1 IN A 192.0.2.1\n$GENERATE 1-3/2 h${0,3,x} 5 A 192.0.2.$ ; c\n")
+	f.Add("$INCLUDE i sub\n$ORIGIN x.\na CH TXT (\"a\nb\" ; c\n )\n")
+	f.Add("a IPSECKEY 10 1 2 192.0.2.38 AQN=\nb CAA 0 issue \"\\\"\\300\"\nc TYPE99 \\# 1 00\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		name, err := dnsname.Parse("example.org.")
+		if err != nil {
+			t.Fatal(err)
+		}
+		z := content.New(name, func(content.Loss) {})
+		z.Max = 1000
+		files := fstest.MapFS{"i": {Data: []byte("$TTL 3\nx A 192.0.2.1\n$INCLUDE i\n")}}
+		_ = Read(strings.NewReader(text), z, Options{Name: "db", Folder: files})
+		z.Sort()
+		for sets := range z.Names() {
+			for _, s := range sets {
+				for _, data := range s.Data {
+					again, err := rr.ParseData(s.Type, data)
+					if err != nil || again != data || !s.Name.Under(name) {
+						t.Errorf("%s %s: %v: %s", s.Key(), data, err, again)
+					}
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,120 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// note is what external-dns writes beside a set that it owns.
+func note(name, owner string) string {
+	return name + ` 300 TXT "heritage=external-dns,external-dns/owner=` + owner + `,external-dns/resource=ingress/web/www"`
+}
+
+// TestZonesSharedWithExternalDNS goes from external-dns to zonefold and back, with what external-dns leaves in a zone.
+func TestZonesSharedWithExternalDNS(t *testing.T) {
+	s := newStage(t)
+	s.start()
+	s.run("sets of an external-dns are left to it, taken over on request, and given back", func(s *scene) {
+		s.bind = s.bindWith("example.org.", "www.example.org. 300 A 192.0.2.1", note("a-www.example.org.", "prod"),
+			"rest.example.org. 300 A 192.0.2.3", note("a-rest.example.org.", "prod"),
+			"other.example.org. 300 A 203.0.113.1", note("a-other.example.org.", "staging"))
+		seen := s.watchAnswers("www.example.org. A")
+		s.backend("b", "registries: [{}]", s.bind)
+		s.apply(www("b"))
+		s.apply(`
+		record a/other: {domainName: other.example.org., type: A, rdata: 192.0.2.2}
+		record a/new: {domainName: new.example.org., type: A, rdata: 192.0.2.4}
+		`)
+		s.ready("zone a/org", "record a/new")
+		s.cond("record a/www", "Served", "False Owned", `the owner "prod" of external-dns`, "TXT a-www.example.org.",
+			"spec.registries")
+		s.cond("record a/other", "Served", "False Owned", `the owner "staging" of external-dns`)
+
+		s.backend("b", "registries: [{owner: prod}]", s.bind)
+		s.ready("record a/www", "record a/new")
+		s.answers("a-www.example.org. TXT")
+		s.cond("record a/other", "Served", "False Owned", `the owner "staging" of external-dns`)
+		s.eventually("status.backends", func() string {
+			if b := s.zone("a/org").Status.Backends; len(b) != 1 || b[0].Message !=
+				"1 set of an external-dns whose place is taken is in no object, and stays." {
+				return fmt.Sprint(b)
+			}
+			return ""
+		})
+		s.answers("rest.example.org. A", "192.0.2.3")
+		if wrong := seen(); wrong != "" {
+			s.t.Errorf("while it was taken over, the answer was once %s", wrong)
+		}
+
+		s.apply(`record a/www: {domainName: www.example.org., type: A, rdata: 192.0.2.9}`)
+		s.answers("www.example.org. A", "192.0.2.9")
+		s.backend("b", "registries: [{owner: prod, write: true}]", s.bind)
+		for _, name := range []string{"a-www", "a-new"} {
+			s.answers(name+".example.org. TXT", `"heritage=external-dns,external-dns/owner=prod"`)
+		}
+		s.backend("b", "mode: Observe, registries: [{owner: prod, write: true}]", s.bind)
+		s.cond("zone a/org", "Served", "False Observing", "it would add 0 sets, change 0 and delete 0")
+		s.remove("zone a/org", "record a/www", "record a/new", "record a/other")
+		s.gone("zone a/org")
+		s.answers("www.example.org. A", "192.0.2.9")
+		s.answers("a-www.example.org. TXT", `"heritage=external-dns,external-dns/owner=prod"`)
+		s.answers("other.example.org. A", "203.0.113.1")
+	})
+	s.run("a Backend is told which registries it cannot have", func(s *scene) {
+		s.bind = s.startBIND("example.org.")
+		for more, words := range map[string]string{
+			"registries: [{}], foreign: Delete":                              "registries need foreign: Keep",
+			"registries: [{prefix: a, suffix: b}]":                           "either a prefix or a suffix",
+			"registries: [{write: true}]":                                    "a registry is written as an owner",
+			"registries: [{owner: a, write: true}, {owner: b, write: true}]": "at most one of the registries is written",
+		} {
+			s.notTaken(more, words)
+		}
+		s.backend("b", "registries: [{encryptionKeyRef: {name: ~nothing}}]", s.bind)
+		s.cond("backend b", "Ready", "False SecretNotFound", "nothing")
+	})
+}
+
+// notTaken fails if the schema takes a Backend, or says something else of it.
+func (s *scene) notTaken(more, words string) {
+	s.t.Helper()
+	o := s.objects(fmt.Sprintf("backend bad: {rfc2136: {servers: [%q]}%s}", s.bind.Addr(), comma(more)))[0]
+	if err := s.put(o); err == nil || !strings.Contains(err.Error(), words) {
+		s.t.Errorf("a Backend with %s: %v; want %q", more, err, words)
+	}
+}
+
+// watchAnswers asks a question all the time. The function that it returns ends that, and returns an answer that was not
+// the first one, "" if there was none.
+func (s *scene) watchAnswers(question string) (seen func() string) {
+	s.t.Helper()
+	k := s.question(question)
+	first, err := s.ask(s.bind, k)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	s.t.Cleanup(cancel)
+	var asking sync.WaitGroup
+	wrong := ""
+	asking.Go(func() { wrong = otherAnswer(ctx, s, k, first) })
+	return func() string {
+		cancel()
+		asking.Wait()
+		return wrong
+	}
+}
+
+func otherAnswer(ctx context.Context, s *scene, k rr.Key, first []string) string {
+	for ctx.Err() == nil {
+		if got, err := s.ask(s.bind, k); err == nil && fmt.Sprint(got) != fmt.Sprint(first) {
+			return fmt.Sprint(got)
+		}
+	}
+	return ""
+}
