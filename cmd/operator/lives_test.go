@@ -136,7 +136,8 @@ func TestEveryEffectOfALifeInterrupted(t *testing.T) {
 		every int // how many effects are between those that meet a fault of a kind: each kind has its own
 	}{
 		{"kubizone.txtar", 1}, {"homelab.txtar", 1}, {"gardener.txtar", 1},
-		{"embedded.txtar", asked(t, "EVERY", 6)}, {"updates.txtar", asked(t, "EVERY", 3)}, {"all.txtar", asked(t, "EVERY", 6)}, {"bindy.txtar", asked(t, "EVERY", 18)},
+		{"embedded.txtar", asked(t, "EVERY", 6)}, {"updates.txtar", asked(t, "EVERY", 3)},
+		{"all.txtar", asked(t, "EVERY", 6)}, {"bindy.txtar", asked(t, "EVERY", 18)},
 	} {
 		l := lifeOf(t, filepath.Join("..", "..", "test", "sim", "testdata", c.file))
 		calm := lived(t, l, kinds)

@@ -52,8 +52,8 @@ func (w *World) judgeIdle(when string, effects []string) {
 	}
 }
 
-// fills reports whether an effect is what a new leader has to do: it tells all to its own name server, and to those that
-// do not say what they have, and Zones with which serial. mu is held.
+// fills reports whether an effect is what a new leader has to do: it tells all to its own name server, and to those
+// that do not say what they have, and Zones with which serial. mu is held.
 func (w *World) fills(effect string) bool {
 	if w.embedded && strings.Contains(effect, "/kubi.zone/") && strings.HasSuffix(effect, "/status") {
 		return true
