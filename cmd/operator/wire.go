@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -108,7 +109,11 @@ func (p *parts) late() func() time.Time {
 func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) error {
 	followed := sources.Objects(m.sources.names)
 	for _, object := range slices.Concat(kubizone.Objects(), backends.Objects(), followed) {
-		if _, err := m.GetCache().GetInformer(ctx, object); err != nil {
+		_, err := m.GetCache().GetInformer(ctx, object)
+		if message, is := sources.CannotRead(fmt.Sprintf("%T", object), m.sources.names, err); is {
+			return errors.New(message)
+		}
+		if err != nil {
 			return fmt.Errorf("watching %T: %w", object, err)
 		}
 	}
