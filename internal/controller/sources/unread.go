@@ -20,8 +20,8 @@ const Unreadable zone.Reason = "SourceUnreadable"
 // time: that passes, and it hears of no events then.
 func CannotRead(kind string, on []string, why error) (message string, is bool) {
 	var about *apierrors.StatusError
-	if !meta.IsNoMatchError(why) && (!errors.As(why, &about) || apierrors.IsResourceExpired(why) || apierrors.IsGone(why) ||
-		apierrors.IsTooManyRequests(why)) {
+	passes := apierrors.IsResourceExpired(why) || apierrors.IsGone(why) || apierrors.IsTooManyRequests(why)
+	if !meta.IsNoMatchError(why) && (passes || !errors.As(why, &about)) {
 		return "", false
 	}
 	var blind []string
