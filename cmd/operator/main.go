@@ -273,7 +273,9 @@ func newManager(config *rest.Config, all ctrl.Options, server *dnsServer, o opti
 		return nil, nil, err
 	}
 	patience := 20 * time.Second
+	blind := newUnread(o)
 	all.Metrics, all.Cache = o.metrics.server(), cacheOptions(o)
+	all.Cache.DefaultWatchErrorHandler = blind.handle
 	all.HealthProbeBindAddress, all.PprofBindAddress = o.health, o.pprof
 	all.LeaderElection, all.LeaderElectionResourceLockInterface = o.election, lock
 	all.LeaseDuration, all.RenewDeadline, all.RetryPeriod = &o.lease, &o.renew, &o.retry
@@ -283,6 +285,7 @@ func newManager(config *rest.Config, all ctrl.Options, server *dnsServer, o opti
 	if err != nil {
 		return nil, nil, fmt.Errorf("setting up: %w", err)
 	}
+	blind.events = manager.GetEventRecorder("zonefold")
 	if err := manager.AddHealthzCheck("process", func(*http.Request) error { return nil }); err != nil {
 		return nil, nil, err
 	}

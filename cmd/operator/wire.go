@@ -104,14 +104,26 @@ func (p *parts) late() func() time.Time {
 	return p.term.Late
 }
 
+// watch has the cache hold objects from its beginning.
+func (p *parts) watch(ctx context.Context, objects []client.Object) error {
+	for _, object := range objects {
+		_, err := p.GetCache().GetInformer(ctx, object)
+		if message, is := sources.CannotRead(fmt.Sprintf("%T", object), p.sources.names, err); is {
+			return errors.New(message)
+		}
+		if err != nil {
+			return fmt.Errorf("watching %T: %w", object, err)
+		}
+	}
+	return nil
+}
+
 // addKubizone has the manager run the dialect kubi.zone while it leads. The caches fill
 // before, so that a follower takes over at once.
 func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) error {
 	followed := sources.Objects(m.sources.names)
-	for _, object := range slices.Concat(kubizone.Objects(), backends.Objects(), followed) {
-		if _, err := m.GetCache().GetInformer(ctx, object); err != nil {
-			return fmt.Errorf("watching %T: %w", object, err)
-		}
+	if err := m.watch(ctx, slices.Concat(kubizone.Objects(), backends.Objects(), followed)); err != nil {
+		return err
 	}
 	if m.server != nil {
 		if err := errors.Join(m.server.addTo(m, m.source()), m.server.addExternalDNS(m)); err != nil {

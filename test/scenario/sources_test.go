@@ -11,14 +11,18 @@ import (
 	"github.com/zonefold/zonefold/internal/testoperator"
 )
 
-// sourceRights are those that the chart gives to an operator with sources.
-func (s *scene) sourceRights() {
+// sourceRights are those that the chart gives to an operator with sources, without some resources.
+func (s *scene) sourceRights(without ...string) {
 	s.t.Helper()
-	rules, err := os.ReadFile("../../config/rbac/sources.yaml")
+	text, err := os.ReadFile("../../config/rbac/sources.yaml")
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.manifest(strings.Replace(string(rules), "name: zonefold-operator", "name: zonefold-sources", 1) + fmt.Sprintf(`
+	rules := strings.Replace(string(text), "name: zonefold-operator", "name: zonefold-sources", 1)
+	for _, resource := range without {
+		rules = strings.Replace(rules, "  - "+resource+"\n", "", 1)
+	}
+	s.manifest(rules + fmt.Sprintf(`
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding

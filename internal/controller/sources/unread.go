@@ -1,0 +1,43 @@
+package sources
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// Unreadable is the reason of an event about a source that cannot be listed.
+const Unreadable zone.Reason = "SourceUnreadable"
+
+// CannotRead says, for people, that objects of a kind cannot be read and what that means, if sources that are on need
+// them. The kind is a Go type, such as "*v1.Service". It says nothing of an API server that does not answer, or has no
+// time: that passes, and it hears of no events then.
+func CannotRead(kind string, on []string, why error) (message string, is bool) {
+	var about *apierrors.StatusError
+	passes := apierrors.IsResourceExpired(why) || apierrors.IsGone(why) || apierrors.IsTooManyRequests(why)
+	if !meta.IsNoMatchError(why) && (passes || !errors.As(why, &about)) {
+		return "", false
+	}
+	var blind []string
+	for _, name := range on {
+		for _, o := range kinds()[name] {
+			if fmt.Sprintf("%T", o) == kind && !slices.Contains(blind, name) {
+				blind = append(blind, name)
+			}
+		}
+	}
+	if len(blind) == 0 {
+		return "", false
+	}
+	_, plain, _ := strings.Cut(kind, ".")
+	return fmt.Sprintf("The objects of the kind %s cannot be read, which the sources that are on need (%s): %v. "+
+		"What is published of them stays as it is, also if it changes or goes meanwhile, and an operator that starts waits; "+
+		"give the operator the right to read them, have their API served, or take the sources out of --source.", plain,
+		strings.Join(blind, ", "), why), true
+}
