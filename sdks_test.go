@@ -8,7 +8,7 @@ import (
 )
 
 // TestSDKsStayWhereServicesAreReached follows imports from the other commands: the SDKs of services are large, and only
-// the operator and dnshook use them.
+// the operator, dnshook and zonefold, which imports zones from services, use them.
 func TestSDKsStayWhereServicesAreReached(t *testing.T) {
 	sdks := []string{"github.com/aws", "github.com/cloudflare", "google.golang.org/api", "cloud.google.com"}
 	imported := map[string][]string{}
@@ -33,12 +33,12 @@ func TestSDKsStayWhereServicesAreReached(t *testing.T) {
 		}
 		return ""
 	}
-	for _, command := range []string{"zonefold", "bindcar"} {
+	for _, command := range []string{"bindcar"} {
 		if chain := found(command); chain != "" {
-			t.Errorf("cmd/%s imports %s: SDKs are for the operator and dnshook alone", command, chain)
+			t.Errorf("cmd/%s imports %s: SDKs are for commands that reach services", command, chain)
 		}
 	}
-	for _, command := range []string{"operator", "dnshook"} {
+	for _, command := range []string{"operator", "dnshook", "zonefold"} {
 		if found(command) == "" {
 			t.Errorf("cmd/%s has no SDK: this test looks for the wrong ones", command)
 		}

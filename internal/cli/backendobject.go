@@ -101,7 +101,7 @@ func secretBelow(path, namespace, name string) (found map[string][]byte, err err
 		if err != nil || entry.IsDir() || file != path && ext != ".yaml" && ext != ".yml" && ext != ".json" {
 			return err
 		}
-		text, err := os.ReadFile(file)
+		text, err := os.ReadFile(file) //nolint:gosec // the folder is of who runs the command
 		if err != nil {
 			return err
 		}

@@ -46,7 +46,7 @@ func (d *drafts) of(name string) draft.Sink {
 		if d.over {
 			return nil, errDiscarded
 		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil { //nolint:gosec // who may read it, the umask says
 			return nil, err
 		}
 		file, err := os.CreateTemp(filepath.Dir(path), "."+name+"-*")

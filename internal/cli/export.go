@@ -167,8 +167,8 @@ func (e *exporting) write(z zoneResult) error {
 	var err error
 	switch e.form {
 	case exportJSON:
-		err = writeJSON(out, jsonExport{z.snapshot.Name.String(), z.object.Ref.Namespace, z.object.Name, z.snapshot.SOA.Serial,
-			z.snapshot.Hash, entriesOf(z)})
+		err = writeJSON(out, jsonExport{z.snapshot.Name.String(), z.object.Ref.Namespace, z.object.Name,
+			z.snapshot.SOA.Serial, z.snapshot.Hash, entriesOf(z)})
 	case exportOctoDNS:
 		e.report(content.Loss{Kind: content.Noted, What: "SOA of " + e.name.String(), Why: "octoDNS has none"})
 		err = octodns.Write(out, e.name, z.snapshot.Sets.All(), e.report)

@@ -40,8 +40,8 @@ func (e *exporting) fromCluster(ctx context.Context, flags *clusterFlags) (zoneR
 		return zoneResult{}, fmt.Errorf("the cluster has no Zone that is %s and was published; a DNSZone has its content on "+
 			"its servers only: transfer it from one with import axfr", e.name)
 	case len(found) > 1:
-		return zoneResult{}, fmt.Errorf("Zone %s/%s and Zone %s/%s are both %s; say which one with -n", found[0].Namespace,
-			found[0].Name, found[1].Namespace, found[1].Name, e.name)
+		return zoneResult{}, fmt.Errorf("%s is the name of Zone %s/%s and of Zone %s/%s; say which one with -n", e.name,
+			found[0].Namespace, found[0].Name, found[1].Namespace, found[1].Name)
 	}
 	z := &found[0]
 	entries := z.Status.Entries

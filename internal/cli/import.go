@@ -101,7 +101,7 @@ func origin(text string) (dnsname.Name, error) {
 	name, err := dnsname.Parse(strings.TrimSuffix(text, ".") + ".")
 	switch {
 	case text == "":
-		return name, errors.New("say which zone it is, such as --origin example.org.")
+		return name, errors.New("say which zone it is, such as --origin example.org")
 	case err != nil:
 		return name, fmt.Errorf("the zone %q: %w", text, err)
 	case name.IsWildcard():

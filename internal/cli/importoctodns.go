@@ -59,7 +59,7 @@ func (i *importing) readOctoDNS(z *content.Zone, path string) error {
 	if err != nil {
 		return fmt.Errorf("reading the zone: %w", err)
 	}
-	defer file.Close() //nolint:errcheck // nothing was written
+	defer file.Close()
 	info, err := file.Stat()
 	switch {
 	case err != nil:

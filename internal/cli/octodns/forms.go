@@ -87,7 +87,7 @@ func unquote(text string) string {
 }
 
 // enquote is the reverse: what stands between quotes becomes a text of octoDNS. A backslash is written by its number,
-// because octoDNS takes two before a semicolon for a mistake; so are quotes that it would take for those around strings.
+// because octoDNS takes two before a semicolon for a mistake; so are quotes that it would take for those of strings.
 func enquote(content string, semicolons bool) string {
 	var out strings.Builder
 	likeStrings := strings.HasPrefix(content, `\"`) || strings.Contains(content, `\" \"`)

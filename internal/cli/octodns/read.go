@@ -137,8 +137,10 @@ func (d *decoder) record(label string, r *record) error {
 	if r.Value != nil {
 		values = append(values, r.Value)
 	}
-	t, typeErr := rr.ParseType(r.Type)
-	_, known := d.forms[t]
+	t, known := typeOf(r.Type)
+	if _, has := d.forms[t]; !has {
+		known = false
+	}
 	switch {
 	case err != nil:
 		lose(content.LeftOut, "%v", err)
@@ -149,15 +151,15 @@ func (d *decoder) record(label string, r *record) error {
 	case r.Type == "ALIAS" || r.Type == "URLFWD":
 		lose(content.LeftOut, "%s is no type of the DNS; some services have it, and no Zone has", r.Type)
 		return nil
-	case r.Type == "SPF":
-		t, known, typeErr = typeSPF, true, nil // which ParseType knows by its number only
-		lose(content.Noted, "the type is obsolete (RFC 7208 §3.1); it is kept as TYPE99")
-	case typeErr != nil || !known:
+	case !known:
 		lose(content.LeftOut, "octoDNS has no such type that a Zone can hold")
 		return nil
 	case len(values) == 0:
 		lose(content.LeftOut, "it has no value")
 		return nil
+	}
+	if t == typeSPF {
+		lose(content.Noted, "the type is obsolete (RFC 7208 §3.1); it is kept as TYPE99")
 	}
 	if r.Geo != nil || r.Dynamic != nil {
 		lose(content.Changed, "geo and dynamic are left out: a Zone gives everybody the same answer, which is its value")
@@ -180,6 +182,15 @@ func (d *decoder) record(label string, r *record) error {
 		}
 	}
 	return nil
+}
+
+// typeOf reads the name of a type.
+func typeOf(name string) (t rr.Type, known bool) {
+	if name == "SPF" {
+		return typeSPF, true
+	}
+	t, err := rr.ParseType(name)
+	return t, err == nil
 }
 
 // typeSPF has no row of its own in package rr, and the form of TXT (RFC 7208 §3.1).

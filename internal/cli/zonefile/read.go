@@ -77,7 +77,7 @@ func add(zone *content.Zone, decoder *rr.Decoder, record dns.RR) error {
 	if err != nil {
 		zone.Report(content.Loss{Kind: content.LeftOut, Why: err.Error(),
 			What: strings.Join(strings.Fields(record.String()), " ")})
-		return nil
+		return nil //nolint:nilerr // it has been told
 	}
 	return zone.Add(content.Record{Name: key.Name, Type: key.Type, TTL: h.Ttl, Data: data})
 }
