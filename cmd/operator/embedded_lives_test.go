@@ -41,7 +41,7 @@ func TestAnOperatorEndsWhoseAPIServerIsGoneSoon(t *testing.T) {
 
 // TestAnOperatorEndsThatHasNotReadAllSecrets has nobody wait for them.
 func TestAnOperatorEndsThatHasNotReadAllSecrets(t *testing.T) {
-	endsWell(t, kindsOf(t), unread)
+	endsWell(t, kindsOf(t), unreadSecrets)
 }
 
 func endsWell(t *testing.T, kinds *sim.Kinds, life string) {
@@ -72,7 +72,7 @@ spec: {embedded: {}}
 -- wait 4m --
 `
 
-const unread = `Watches of Secrets break off while an operator begins, and it ends before it has read them.
+const unreadSecrets = `Watches of Secrets break off while an operator begins, and it ends before it has read them.
 -- apply --
 apiVersion: v1
 kind: Secret

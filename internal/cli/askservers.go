@@ -108,7 +108,7 @@ func (x *explainer) servers(e *explanation) []explainedServer {
 	for _, b := range status.Backends {
 		known := explainedServer{Backend: b.Name, Error: b.Message}
 		if b.Serial != nil {
-			serial := uint32(*b.Serial) //nolint:gosec // the schema has its bounds
+			serial := uint32(*b.Serial)
 			known.Serial = &serial
 			if status.Serial != nil && *status.Serial == *b.Serial && status.Slices == 0 {
 				known.Has = publishedOf(status, e.key)

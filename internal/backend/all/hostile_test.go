@@ -20,6 +20,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/powerdns"
 	"github.com/zonefold/zonefold/internal/budget"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/endpoint"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -115,7 +116,7 @@ func TestServersThatNeverEnd(t *testing.T) {
 		}
 	}
 	webhook := func(begin, again string) func(context.Context) error {
-		account, err := p.extdnsAccount(extdns.Config{URL: babbler(t, extdns.MediaType, begin, again)}, nil)
+		account, err := p.extdnsAccount(extdns.Config{URL: babbler(t, endpoint.MediaType, begin, again)}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +168,7 @@ func TestServersThatNeverEnd(t *testing.T) {
 	var one bytes.Buffer
 	one.WriteString(`{"filters":["example.org"]}`)
 	good := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", extdns.MediaType)
+		w.Header().Set("Content-Type", endpoint.MediaType)
 		_, _ = w.Write(one.Bytes())
 	}))
 	defer good.Close()
@@ -190,7 +191,7 @@ func TestAGoodServerBesideServersThatStall(t *testing.T) {
 	for range 2 {
 		sent := make(chan struct{})
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", extdns.MediaType)
+			w.Header().Set("Content-Type", endpoint.MediaType)
 			_, _ = io.WriteString(w, `{"filters":["`+strings.Repeat("x", memory/2-(64<<10)))
 			_ = http.NewResponseController(w).Flush()
 			close(sent)
@@ -209,7 +210,7 @@ func TestAGoodServerBesideServersThatStall(t *testing.T) {
 	}
 	filters := `{"filters":["example.org"` + strings.Repeat(`,"a.example.org"`, 150_000) + "]}" // more than is free
 	good := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", extdns.MediaType)
+		w.Header().Set("Content-Type", endpoint.MediaType)
 		_, _ = io.WriteString(w, filters)
 	}))
 	defer good.Close()
