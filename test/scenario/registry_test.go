@@ -16,6 +16,7 @@ func note(name, owner string) string {
 }
 
 // TestZonesSharedWithExternalDNS goes from external-dns to zonefold and back, with what external-dns leaves in a zone.
+// Its own code does that in test/acceptance/externaldns.
 func TestZonesSharedWithExternalDNS(t *testing.T) {
 	s := newStage(t)
 	s.start()
