@@ -144,28 +144,36 @@ func parse(args []string, env func(string) string) (options, error) {
 	if f.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
 	}
-	if o.dns != "0" && o.dns != "" && !o.dialects.has(dialectKubizone) {
-		return o, fmt.Errorf(
-			"--dns-bind-address needs a dialect with zones to answer for: add %s to --dialects, or say --dns-bind-address=0",
-			dialectKubizone)
-	}
-	if o.externalDNS.on() && (o.dns == "0" || o.dns == "") {
-		return o, errors.New("--external-dns-bind-address needs a name server of our own, to which replicas turn and " +
-			"Backends of kind embedded belong: say --dns-bind-address too, such as :5353")
-	}
-	if len(o.sources.names) > 0 && !o.dialects.has(dialectKubizone) {
-		return o, fmt.Errorf("--source needs Zones that let names in: add %s to --dialects", dialectKubizone)
-	}
-	if err := o.sources.check(); err != nil {
+	if err := o.check(); err != nil {
 		return o, err
-	}
-	if err := bindydialect.CheckSidecarImage(o.fleet.BindcarImage); err != nil {
-		return o, fmt.Errorf("--bindcar-image: %w; name one of zonefold's", err)
 	}
 	o.fleet.Namespace = o.namespace
 	var err error
 	o.hooks, err = parseHooks(env)
 	return o, err
+}
+
+// check says which flags do not go together.
+func (o *options) check() error {
+	unanswered := o.dns == "0" || o.dns == ""
+	switch {
+	case !unanswered && !o.dialects.has(dialectKubizone):
+		return fmt.Errorf(
+			"--dns-bind-address needs a dialect with zones to answer for: add %s to --dialects, or say --dns-bind-address=0",
+			dialectKubizone)
+	case o.externalDNS.on() && unanswered:
+		return errors.New("--external-dns-bind-address needs a name server of our own, to which replicas turn and " +
+			"Backends of kind embedded belong: say --dns-bind-address too, such as :5353")
+	case len(o.sources.names) > 0 && !o.dialects.has(dialectKubizone):
+		return fmt.Errorf("--source needs Zones that let names in: add %s to --dialects", dialectKubizone)
+	}
+	if err := o.sources.check(); err != nil {
+		return err
+	}
+	if err := bindydialect.CheckSidecarImage(o.fleet.BindcarImage); err != nil {
+		return fmt.Errorf("--bindcar-image: %w; name one of zonefold's", err)
+	}
+	return nil
 }
 
 func run(ctx context.Context, args []string, env func(string) string) error {

@@ -155,8 +155,9 @@ func (f *Format) about(s subject) []dnsname.Name {
 // NoteTTL is the TTL of the notes that are written, in seconds.
 const NoteTTL = 300
 
-// Note returns the note to keep about a set of zonefold's, and false where there is none: none are written, external-dns
-// has no notes about the type, or their name is outside of the zone, as it is at the apex without a dot in the prefix.
+// Note returns the note to keep about a set of zonefold's, and false where there is none: none are written,
+// external-dns has no notes about the type, or their name is outside of the zone, as it is at the apex without a dot in
+// the prefix.
 func (r *Registry) Note(k rr.Key, zone dnsname.Name) (rr.Set, bool) {
 	if r.Writes == nil {
 		return rr.Set{}, false
