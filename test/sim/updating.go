@@ -79,7 +79,7 @@ func parseUpdating(zone, text string) (u updating, err error) {
 // message is the same each time, until it is signed anew.
 func (u updating) message() (*dns.Msg, error) {
 	m := new(dns.Msg).SetUpdate(u.zone.String())
-	m.Id = uint16(u.signed.Unix()) //nolint:gosec // the low bits do
+	m.Id = uint16(u.signed.Unix()) // the low bits do
 	for _, c := range u.changes {
 		if c.adds {
 			record, err := dns.NewRR(c.lines)
