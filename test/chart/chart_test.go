@@ -120,7 +120,8 @@ func TestARelease(t *testing.T) {
 	if !s.has("zones.kubi.zone", "-A") {
 		t.Error("uninstalling has removed Zones")
 	}
-	s.upgrade() // finds schemas that it has kept
+	s.kubectl("delete", "zones.kubi.zone,records.kubi.zone", "-A", "--all") // of which no operator has heard
+	s.upgrade()                                                             // finds schemas that it has kept
 	s.helm("uninstall", "zonefold", "-n", namespace)
 }
 
