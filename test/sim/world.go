@@ -22,7 +22,6 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/backends"
 	"github.com/zonefold/zonefold/internal/controller/gardener"
 	"github.com/zonefold/zonefold/internal/dnsname"
-	"github.com/zonefold/zonefold/internal/rr"
 )
 
 // How long things take, in virtual time.
@@ -97,8 +96,7 @@ type World struct {
 	reviews    *Reviews
 	asked      int // for reviews
 	denied     []string
-	attempted  map[ref]string      // what may be wrong, and how; only steps look at it
-	updates    map[rr.Key][]string // what there is by answers to dynamic updates
+	attempted  map[ref]string // what may be wrong, and how; only steps look at it
 }
 
 // A server is a name server. It knows one key.
@@ -118,7 +116,7 @@ func newWorld(kinds *Kinds, run Run, l Life) *World {
 		hooks:   map[string]*webhook{}, dialects: l.Dialects(),
 		operators: 1, listeners: map[string]*listener{}, chronicles: map[dnsname.Name]*chronicle{},
 		happened: make(chan struct{}, 1),
-		embedded: l.embedded(), reviews: l.Reviews, attempted: map[ref]string{}, updates: map[rr.Key][]string{},
+		embedded: l.embedded(), reviews: l.Reviews, attempted: map[ref]string{},
 		faults: append([]Fault{l.Fault}, l.Then...), seed: l.Seed, times: map[string]int{}, messages: map[string]int{},
 	}
 	w.eyes = newWitness(w.api.store.now)
