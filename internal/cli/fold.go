@@ -153,16 +153,11 @@ func single(same []*manifest.Object) (*manifest.Object, *zone.Refusal) {
 				o.Place())}
 		}
 	}
-	switch {
+	switch m := first.Meta(); {
 	case first.Fault != "":
 		return first, &zone.Refusal{Reason: zone.InvalidSpec, Message: fmt.Sprintf(
 			"%s cannot be read: %s; correct it.", first.Ref, first.Fault)}
-	case first.Zone != nil && first.Zone.DeletionTimestamp != nil, first.Record != nil &&
-		first.Record.DeletionTimestamp != nil,
-		first.Bindy != nil && first.Bindy.GetDeletionTimestamp() != nil, first.Homelab != nil &&
-			first.Homelab.GetDeletionTimestamp() != nil,
-		first.Gardener != nil && first.Gardener.DeletionTimestamp != nil,
-		first.Source != nil && first.Source.GetDeletionTimestamp() != nil:
+	case m != nil && first.Backend == nil && m.GetDeletionTimestamp() != nil: // a Backend grants until it is gone
 		return first, &zone.Refusal{Reason: beingDeleted, Message: fmt.Sprintf(
 			"%s is being deleted: it has a metadata.deletionTimestamp; remove it from the input, or that field from it.",
 			first.Ref)}

@@ -71,21 +71,20 @@ func (w *World) treeWith(name dnsname.Name, t rr.Type) *tree {
 		return w.tree
 	}
 	var found *zoneState
+	claimed := func(z *zoneState) bool {
+		n := z.tree.find(name)
+		return n != nil && first(n.claims, t, func(*claimState) bool { return true }) != nil
+	}
 	better := func(z *zoneState) bool { // a claim counts more than a Zone that is just there
 		if !z.accepted() || z.tree == w.tree || !name.Under(z.node.name) {
 			return false
 		}
-		n := z.tree.find(name)
-		has := n != nil && first(n.claims, t, func(*claimState) bool { return true }) != nil
+		has := claimed(z)
 		if !has && !z.Policy.isZone() {
 			return false
 		}
-		if found == nil {
-			return true
-		}
-		m := found.tree.find(name)
-		had := m != nil && first(m.claims, t, func(*claimState) bool { return true }) != nil
-		return has && !had || has == had && z.ID.Compare(found.ID) < 0
+		had := found != nil && claimed(found)
+		return found == nil || has && !had || has == had && z.ID.Compare(found.ID) < 0
 	}
 	for _, z := range w.zones {
 		if better(z) {

@@ -89,7 +89,7 @@ type Object struct {
 	path string // of the object in its document: "items[3]", or empty
 }
 
-// Meta returns the metadata of the object; nil: it could not be decoded, or it is a Namespace.
+// Meta returns the object as it was decoded; nil: it could not be, or it is a Namespace.
 func (o *Object) Meta() metav1.Object {
 	switch {
 	case o.Zone != nil:

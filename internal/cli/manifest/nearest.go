@@ -23,7 +23,7 @@ func meant(apiVersion, name string) (kindKey, bool) {
 
 // meantField asks whether the last field of a path that an object does not have is one beside it, or says nothing.
 func meantField(o *Object, path string) string {
-	in := o.value()
+	in := o.Meta()
 	if in == nil {
 		return ""
 	}
@@ -38,25 +38,6 @@ func meantField(o *Object, path string) string {
 		t = field
 	}
 	return likely.Said(names[len(names)-1], slices.Sorted(maps.Keys(fieldsOf(t))))
-}
-
-// value returns the object as it was decoded, nil if it was not.
-func (o *Object) value() any {
-	switch {
-	case o.Zone != nil:
-		return o.Zone
-	case o.Record != nil:
-		return o.Record
-	case o.Backend != nil:
-		return o.Backend
-	case o.Bindy != nil:
-		return o.Bindy
-	case o.Homelab != nil:
-		return o.Homelab
-	case o.Gardener != nil:
-		return o.Gardener
-	}
-	return nil
 }
 
 // fieldsOf returns the fields of a type by their names in JSON. Of a list or map they are those of its elements.
