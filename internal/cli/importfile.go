@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -64,8 +63,7 @@ func oneArgument(what string) cobra.PositionalArgs {
 // readFile reads a master file into a zone.
 func (i *importing) readFile(z *content.Zone, path string) error {
 	if path == "-" {
-		return zonefile.Read(i.env.Stdin, z, zonefile.Options{
-			Name: "standard input", Step: kibibytes(i.progress.begin("reading the standard input (KiB)", 0))})
+		return zonefile.Read(i.env.Stdin, z, zonefile.Options{Name: "standard input", Step: i.beginStdin()})
 	}
 	folder, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -77,22 +75,34 @@ func (i *importing) readFile(z *content.Zone, path string) error {
 		return fmt.Errorf("reading the zone: %w", err)
 	}
 	defer file.Close()
+	step, err := i.beginFile(file, path, "a master file")
+	if err != nil {
+		return err
+	}
+	return zonefile.Read(file, z, zonefile.Options{Name: filepath.Base(path), Folder: folder.FS(), Step: step})
+}
+
+const kib = 1 << 10
+
+// beginFile begins the reading of an open file, which is to be what; step is to be told of the octets that are read.
+func (i *importing) beginFile(file *os.File, path, what string) (step func(octets int), err error) {
 	info, err := file.Stat()
 	switch {
 	case err != nil:
-		return fmt.Errorf("reading the zone: %w", err)
+		return nil, fmt.Errorf("reading the zone: %w", err)
 	case info.IsDir():
-		return fmt.Errorf("%s is a folder; name a master file", path)
+		return nil, fmt.Errorf("%s is a folder; name %s", path, what)
 	}
-	const kib = 1 << 10
-	step := i.progress.begin("reading "+filepath.Base(path)+" (KiB)", int((info.Size()+kib-1)/kib))
-	var in io.Reader = file
-	return zonefile.Read(in, z, zonefile.Options{Name: filepath.Base(path), Folder: folder.FS(), Step: kibibytes(step)})
+	return kibibytes(i.progress.begin("reading "+filepath.Base(path)+" (KiB)", int((info.Size()+kib-1)/kib))), nil
+}
+
+// beginStdin begins the reading of the standard input, likewise.
+func (i *importing) beginStdin() (step func(octets int)) {
+	return kibibytes(i.progress.begin("reading the standard input (KiB)", 0))
 }
 
 // kibibytes calls step for each KiB.
 func kibibytes(step func()) func(octets int) {
-	const kib = 1 << 10
 	left := kib
 	return func(octets int) {
 		for left -= octets; left <= 0; left += kib {

@@ -49,8 +49,7 @@ which a Zone cannot say. There is no SOA in the file, so the Zone gets the defau
 
 func (i *importing) readOctoDNS(z *content.Zone, path string) error {
 	if path == "-" {
-		step := kibibytes(i.progress.begin("reading the standard input (KiB)", 0))
-		if err := octodns.Read(i.env.Stdin, z, step); err != nil {
+		if err := octodns.Read(i.env.Stdin, z, i.beginStdin()); err != nil {
 			return fmt.Errorf("standard input: %w", err)
 		}
 		return nil
@@ -60,14 +59,10 @@ func (i *importing) readOctoDNS(z *content.Zone, path string) error {
 		return fmt.Errorf("reading the zone: %w", err)
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	switch {
-	case err != nil:
-		return fmt.Errorf("reading the zone: %w", err)
-	case info.IsDir():
-		return fmt.Errorf("%s is a folder; name a file of octoDNS", path)
+	step, err := i.beginFile(file, path, "a file of octoDNS")
+	if err != nil {
+		return err
 	}
-	step := kibibytes(i.progress.begin("reading "+filepath.Base(path)+" (KiB)", int(info.Size()>>10)))
 	if err := octodns.Read(file, z, step); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
