@@ -20,6 +20,7 @@ import (
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/backends"
+	"github.com/zonefold/zonefold/internal/registry"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -300,12 +301,14 @@ func (b *Controller) look(ctx context.Context, name string) {
 	if backend.Spec.AuditInterval != nil {
 		place.Audit = backend.Spec.AuditInterval.Duration
 	}
-	k := b.connect(ctx, &backend)
+	settings, registries, trouble := b.settings(ctx, &backend)
+	k := known{trouble: trouble}
+	if trouble == nil {
+		k = b.connect(ctx, name, settings)
+	}
 	k.warnings, k.grants, k.access = warnings, grants, accessOf(&backend)
 	if k.trouble == nil {
-		if place.Registry, k.trouble = b.resolver(ctx).registries(&backend.Spec); k.trouble != nil {
-			k.servers = nil // without the registries nobody knows what is others'
-		}
+		place.Registry = registries
 	}
 	place.Servers, place.Problem = k.servers, k.trouble
 	k.stopped = place.Stopped()
@@ -349,34 +352,33 @@ func (s Source) resolver(ctx context.Context) resolver {
 	return r
 }
 
-// settings resolves the spec of a Backend, or says why it cannot be used.
-func (s Source) settings(ctx context.Context, backend *v1alpha1.Backend) (Settings, *controller.Outcome) {
+// settings resolves the spec of a Backend, or says why it cannot be used: without the registries nobody knows what is
+// others'.
+func (s Source) settings(ctx context.Context, backend *v1alpha1.Backend) (Settings, *registry.Registry,
+	*controller.Outcome) {
 	r := s.resolver(ctx)
-	if _, trouble := r.registries(&backend.Spec); trouble != nil {
-		return Settings{}, trouble
+	registries, trouble := r.registries(&backend.Spec)
+	if trouble != nil {
+		return Settings{}, nil, trouble
 	}
 	settings, trouble := r.settings(&backend.Spec)
 	if settings.Embedded != nil {
 		settings.Embedded.Name = backend.Name
 	}
-	return settings, trouble
+	return settings, registries, trouble
 }
 
-// connect makes the clients. When the Backend cannot be used any more, it has none.
-func (b *Controller) connect(ctx context.Context, backend *v1alpha1.Backend) known {
-	settings, trouble := b.settings(ctx, backend)
-	if trouble != nil {
-		return known{trouble: trouble}
-	}
+// connect makes the clients of a Backend. When it cannot be used any more, it has none.
+func (b *Controller) connect(ctx context.Context, name string, settings Settings) known {
 	if settings.Cluster.Name != "" {
 		servers, trouble := b.Fleets.Fleet(settings.Cluster)
 		return known{settings: settings, servers: servers, trouble: trouble}
 	}
 	b.mu.Lock()
-	old := b.known[backend.Name]
+	old := b.known[name]
 	b.mu.Unlock()
 	if settings.Provider != nil {
-		return b.provider(ctx, backend.Name, settings, old)
+		return b.provider(ctx, name, settings, old)
 	}
 	if old.trouble == nil && reflect.DeepEqual(old.settings, settings) {
 		return known{settings: settings, servers: old.servers}
