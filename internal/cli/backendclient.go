@@ -14,6 +14,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/all"
 	"github.com/zonefold/zonefold/internal/backend/powerdns"
 	"github.com/zonefold/zonefold/internal/backend/rfc2136"
+	dialect "github.com/zonefold/zonefold/internal/dialect/backends"
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
@@ -33,9 +34,9 @@ func (r reached) connect(ctx context.Context, pool *all.Pool, name dnsname.Name)
 		if err != nil {
 			return nil, err
 		}
-		cfg.PowerDNS = &powerdns.Config{URL: strings.TrimSuffix(spec.PowerDNS.URL, "/"), APIKey: key,
-			ServerID: cmp.Or(spec.PowerDNS.ServerID, "localhost"), ZoneKind: cmp.Or(spec.PowerDNS.ZoneKind, "Native"),
-			CABundle: spec.PowerDNS.CABundle}
+		full := dialect.PowerDNS(*spec.PowerDNS)
+		cfg.PowerDNS = &powerdns.Config{URL: full.URL, APIKey: key, ServerID: full.ServerID, ZoneKind: full.ZoneKind,
+			CABundle: full.CABundle}
 	case spec.Provider != nil:
 		return r.provider(ctx, pool, name)
 	case spec.Embedded != nil, spec.Bind9 != nil:
@@ -78,7 +79,7 @@ func (r reached) key(ctx context.Context, spec *zonefold.TSIG) (rfc2136.Key, err
 	if spec == nil {
 		return rfc2136.Key{}, nil
 	}
-	name, err := dnsname.Parse(strings.TrimSuffix(spec.KeyName, ".") + ".")
+	name, err := dialect.KeyName(spec)
 	if err != nil {
 		return rfc2136.Key{}, fmt.Errorf("the TSIG keyName is no domain name: %w", err)
 	}

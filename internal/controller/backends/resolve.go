@@ -13,6 +13,7 @@ import (
 	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/backends"
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
@@ -136,7 +137,7 @@ func (r resolver) key(spec *v1alpha1.TSIG) (Key, *controller.Outcome) {
 	if spec == nil {
 		return Key{}, nil
 	}
-	name, err := dnsname.Parse(strings.TrimSuffix(spec.KeyName, ".") + ".")
+	name, err := dialect.KeyName(spec)
 	if err != nil {
 		return Key{}, problem(controller.ReasonInvalidSpec,
 			"The TSIG keyName is no domain name: %v; write it as in the server's configuration.", err)
@@ -157,17 +158,9 @@ func (r resolver) powerdns(spec *v1alpha1.PowerDNS) (Settings, *controller.Outco
 	if trouble != nil {
 		return Settings{}, trouble
 	}
-	out := &PowerDNSSettings{
-		URL: strings.TrimSuffix(spec.URL, "/"), ServerID: spec.ServerID, APIKey: strings.TrimSpace(key),
-		ZoneKind: spec.ZoneKind, CABundle: spec.CABundle,
-	}
-	if out.ServerID == "" {
-		out.ServerID = "localhost"
-	}
-	if out.ZoneKind == "" {
-		out.ZoneKind = "Native"
-	}
-	return Settings{PowerDNS: out}, nil
+	full := dialect.PowerDNS(*spec)
+	return Settings{PowerDNS: &PowerDNSSettings{URL: full.URL, ServerID: full.ServerID, APIKey: strings.TrimSpace(key),
+		ZoneKind: full.ZoneKind, CABundle: full.CABundle}}, nil
 }
 
 // secret returns the one value that a reference names. What it says names the Secret
