@@ -49,15 +49,13 @@ type plannedSet struct {
 
 // plannedObject is what an object is told after a change.
 type plannedObject struct {
-	Kind      string      `json:"kind"`
-	Namespace string      `json:"namespace"`
-	Name      string      `json:"name"`
-	FQDN      string      `json:"fqdn"`
-	Type      string      `json:"type"`
-	Accepted  bool        `json:"accepted"`
-	Before    string      `json:"before"` // acceptedBefore, refusedBefore or absentBefore
-	Reason    zone.Reason `json:"reason"`
-	Message   string      `json:"message"`
+	jsonObject
+	FQDN     string      `json:"fqdn"`
+	Type     string      `json:"type"`
+	Accepted bool        `json:"accepted"`
+	Before   string      `json:"before"` // acceptedBefore, refusedBefore or absentBefore
+	Reason   zone.Reason `json:"reason"`
+	Message  string      `json:"message"`
 }
 
 // What an object was before.
@@ -194,8 +192,8 @@ func (d *planned) compareObjects(before, after *composition) {
 		was[o.id] = o.verdict
 	}
 	for _, o := range after.told() {
-		p := plannedObject{o.object.Kind, o.object.Ref.Namespace, o.object.Name, "", o.t, o.verdict.Accepted, absentBefore,
-			o.verdict.Reason, o.verdict.Message}
+		p := plannedObject{jsonObject(o.object.Ref), "", o.t, o.verdict.Accepted, absentBefore, o.verdict.Reason,
+			o.verdict.Message}
 		if !o.verdict.Name.IsZero() {
 			p.FQDN = o.verdict.Name.String()
 		}
@@ -315,7 +313,7 @@ func (z *plannedZone) title() string {
 
 // line says what an object is told.
 func (o *plannedObject) line() string {
-	what := zone.ID{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}.String()
+	what := o.String()
 	if o.FQDN != "" {
 		what = strings.TrimSpace(what + ", " + o.FQDN + " " + o.Type)
 	}

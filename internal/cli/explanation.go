@@ -27,8 +27,8 @@ type explanation struct {
 	Reason   zone.Reason       `json:"reason"`
 	Message  string            `json:"message"`
 	Notes    []explainedNote   `json:"notes"`
-	Subject  *explainedObject  `json:"subject"` // whose verdict it is; null: nobody asks for the name
-	Holder   *explainedObject  `json:"holder"`  // who has the name
+	Subject  *jsonObject       `json:"subject"` // whose verdict it is; null: nobody asks for the name
+	Holder   *jsonObject       `json:"holder"`  // who has the name
 	TTL      *uint32           `json:"ttl"`
 	Data     []string          `json:"data"`
 	Steps    []explainedStep   `json:"steps"`
@@ -47,12 +47,6 @@ type explanation struct {
 	mayHave   bool   // and may have it
 }
 
-type explainedObject struct {
-	Kind      string `json:"kind"`
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-}
-
 type explainedNote struct {
 	Reason  zone.Reason `json:"reason"`
 	Message string      `json:"message"`
@@ -68,7 +62,7 @@ type explainedStep struct {
 }
 
 type explainedBeside struct {
-	explainedObject
+	jsonObject
 	Type     string      `json:"type"`
 	Accepted bool        `json:"accepted"`
 	Reason   zone.Reason `json:"reason"`
@@ -141,17 +135,11 @@ func (e *explanation) free(namespace string) {
 	}
 }
 
-func objectOf(id zone.ID) *explainedObject {
+func objectOf(id zone.ID) *jsonObject {
 	if id.IsZero() {
 		return nil
 	}
-	id = id.Object()
-	return &explainedObject{id.Kind, id.Namespace, id.Name}
-}
-
-// String returns the form that messages use.
-func (o *explainedObject) String() string {
-	return manifest.Ref(*o).String()
+	return new(jsonObject(id.Object()))
 }
 
 func (x *explainer) zoneOf(id zone.ID) *zoneResult {

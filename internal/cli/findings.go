@@ -22,16 +22,12 @@ const (
 
 // A finding is one thing that is wrong. As JSON it is what check -o json prints.
 type finding struct {
-	File     string `json:"file"`
-	Line     int    `json:"line"`
-	Severity string `json:"severity"`
-	Object   *struct {
-		Kind      string `json:"kind"`
-		Namespace string `json:"namespace"`
-		Name      string `json:"name"`
-	} `json:"object"` // null: no object could be made out
-	Reason  string `json:"reason"`
-	Message string `json:"message"`
+	File     string      `json:"file"`
+	Line     int         `json:"line"`
+	Severity string      `json:"severity"`
+	Object   *jsonObject `json:"object"` // null: no object could be made out
+	Reason   string      `json:"reason"`
+	Message  string      `json:"message"`
 }
 
 // String returns the finding as a line: file:line: severity: message [reason]. The
@@ -58,11 +54,7 @@ type findings struct {
 func (f *findings) add(place manifest.Place, object manifest.Ref, severity, reason, message string) {
 	out := finding{File: place.File, Line: place.Line, Severity: severity, Reason: reason, Message: message}
 	if object != (manifest.Ref{}) {
-		out.Object = &struct {
-			Kind      string `json:"kind"`
-			Namespace string `json:"namespace"`
-			Name      string `json:"name"`
-		}{object.Kind, object.Namespace, object.Name}
+		out.Object = (*jsonObject)(&object)
 		if !strings.Contains(message, object.String()) {
 			out.Message = object.String() + ": " + message
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 
+	"github.com/zonefold/zonefold/internal/cli/manifest"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -26,6 +27,11 @@ type (
 		Hash      string      `json:"hash"`
 		Serial    uint32      `json:"serial"`
 		Entries   []jsonEntry `json:"entries"`
+	}
+	jsonObject struct {
+		Kind      string `json:"kind"`
+		Namespace string `json:"namespace"`
+		Name      string `json:"name"`
 	}
 	jsonRecord struct {
 		Kind      string      `json:"kind"`
@@ -88,6 +94,9 @@ func entriesOf(z zoneResult) []jsonEntry {
 	}
 	return entries
 }
+
+// String returns the form that messages use.
+func (o *jsonObject) String() string { return manifest.Ref(*o).String() }
 
 func refOf(id zone.ID) *jsonRef {
 	if id.IsZero() {

@@ -170,7 +170,7 @@ func (p *plan) change(r *v1alpha1.Record, e entry) {
 // ours returns the Records of a set that updates have made for this namespace, by their data.
 func (p *plan) ours(ctx context.Context, key rr.Key) (map[string][]*v1alpha1.Record, error) {
 	out := map[string][]*v1alpha1.Record{}
-	err := p.made(ctx, []rr.Key{key}, func(r *v1alpha1.Record) {
+	err := p.eachMade(ctx, []rr.Key{key}, func(r *v1alpha1.Record) {
 		if data, err := rr.ParseData(key.Type, r.Spec.RData); err == nil {
 			out[data] = append(out[data], r)
 		}
@@ -188,15 +188,15 @@ func (p *plan) begun(ctx context.Context, m *update.Message, sets rr.Sets) (bool
 		}
 	}
 	found := false
-	err := p.made(ctx, keys, func(r *v1alpha1.Record) {
+	err := p.eachMade(ctx, keys, func(r *v1alpha1.Record) {
 		found = found || r.Annotations[zonefold.UpdateMessageAnnotation] == p.digest
 	})
 	return found, err
 }
 
-// made calls f for the Records of some sets that updates have made for this namespace. The cache has neither their
+// eachMade calls f for the Records of some sets that updates have made for this namespace. The cache has neither their
 // labels nor their annotations.
-func (p *plan) made(ctx context.Context, keys []rr.Key, f func(*v1alpha1.Record)) error {
+func (p *plan) eachMade(ctx context.Context, keys []rr.Key, f func(*v1alpha1.Record)) error {
 	for _, id := range p.Core.AdoptedAt(p.zone, keys) {
 		if id.Kind != zone.KindRecord || id.Namespace != p.namespace {
 			continue
