@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/external-dns/source"
 	"sigs.k8s.io/external-dns/source/template"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/gateway-api/apis/v1alpha2"
 	gateway "sigs.k8s.io/gateway-api/pkg/client/clientset/versioned"
 	gatewayfake "sigs.k8s.io/gateway-api/pkg/client/clientset/versioned/fake"
 
@@ -47,6 +48,18 @@ func gateways(t *testing.T, a *author) gateway.Interface {
 			_, err = api.ListenerSets(o.Namespace).Create(t.Context(), o, options)
 		case *gatewayv1.HTTPRoute:
 			_, err = api.HTTPRoutes(o.Namespace).Create(t.Context(), o, options)
+		case *gatewayv1.GRPCRoute:
+			_, err = api.GRPCRoutes(o.Namespace).Create(t.Context(), o, options)
+		case *gatewayv1.TLSRoute:
+			_, err = api.TLSRoutes(o.Namespace).Create(t.Context(), o, options)
+		case *gatewayv1.TCPRoute: // external-dns reads the version before
+			_, err = c.GatewayV1alpha2().TCPRoutes(o.Namespace).Create(t.Context(), &v1alpha2.TCPRoute{
+				ObjectMeta: o.ObjectMeta, Spec: v1alpha2.TCPRouteSpec{CommonRouteSpec: o.Spec.CommonRouteSpec},
+				Status: v1alpha2.TCPRouteStatus{RouteStatus: o.Status.RouteStatus}}, options)
+		case *gatewayv1.UDPRoute:
+			_, err = c.GatewayV1alpha2().UDPRoutes(o.Namespace).Create(t.Context(), &v1alpha2.UDPRoute{
+				ObjectMeta: o.ObjectMeta, Spec: v1alpha2.UDPRouteSpec{CommonRouteSpec: o.Spec.CommonRouteSpec},
+				Status: v1alpha2.UDPRouteStatus{RouteStatus: o.Status.RouteStatus}}, options)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -117,8 +130,20 @@ func TestObjectsAskForWhatExternalDNSMakesOfThem(t *testing.T) {
 		"node": {(*author).node, func(ctx context.Context, c clients, o *source.Config) (source.Source, error) {
 			return source.NewNodeSource(ctx, c.kube, o)
 		}},
-		"httproute": {(*author).route, func(ctx context.Context, c clients, o *source.Config) (source.Source, error) {
+		"httproute": {routes("HTTPRoute"), func(ctx context.Context, c clients, o *source.Config) (source.Source, error) {
 			return source.NewGatewayHTTPRouteSource(ctx, c, o)
+		}},
+		"grpcroute": {routes("GRPCRoute"), func(ctx context.Context, c clients, o *source.Config) (source.Source, error) {
+			return source.NewGatewayGRPCRouteSource(ctx, c, o)
+		}},
+		"tlsroute": {routes("TLSRoute"), func(ctx context.Context, c clients, o *source.Config) (source.Source, error) {
+			return source.NewGatewayTLSRouteSource(ctx, c, o)
+		}},
+		"tcproute": {routes("TCPRoute"), func(ctx context.Context, c clients, o *source.Config) (source.Source, error) {
+			return source.NewGatewayTCPRouteSource(ctx, c, o)
+		}},
+		"udproute": {routes("UDPRoute"), func(ctx context.Context, c clients, o *source.Config) (source.Source, error) {
+			return source.NewGatewayUDPRouteSource(ctx, c, o)
 		}},
 	} {
 		for seed := range uint64(configurations) {

@@ -12,7 +12,6 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/zonefold/zonefold/internal/dialect/sources"
 )
@@ -32,6 +31,7 @@ type author struct {
 	routes  []runtime.Object // of the fake cluster's Gateway API
 	what    []metav1.Object  // objects that are compared
 	nodes   []*corev1.Node
+	kind    string // of routes
 }
 
 func (a *author) one(of ...string) string { return of[a.IntN(len(of))] }
@@ -214,108 +214,4 @@ func (a *author) node(i int) {
 	}
 	a.add(n)
 	a.what = append(a.what, n)
-}
-
-func (a *author) listener(i, l int) gatewayv1.Listener {
-	out := gatewayv1.Listener{Name: gatewayv1.SectionName(fmt.Sprintf("l%d", l)),
-		Port:     gatewayv1.PortNumber(80 + a.IntN(2)),
-		Protocol: gatewayv1.ProtocolType(a.one("HTTP", "HTTPS", "HTTP", "TLS", "TCP"))}
-	if host := gatewayv1.Hostname(a.one("", fmt.Sprintf("*.w%d.example.org", i), fmt.Sprintf("r0.w%d.example.org", i),
-		fmt.Sprintf("*.r0.w%d.example.org", i))); host != "" {
-		out.Hostname = &host
-	}
-	if a.some(2) {
-		from := gatewayv1.FromNamespaces(a.one("All", "Same", "Selector"))
-		out.AllowedRoutes = &gatewayv1.AllowedRoutes{Namespaces: &gatewayv1.RouteNamespaces{From: &from,
-			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": a.one("a", "b")}}}}
-		if a.some(3) {
-			out.AllowedRoutes.Kinds = []gatewayv1.RouteGroupKind{{Kind: gatewayv1.Kind(a.one("HTTPRoute", "GRPCRoute"))}}
-		}
-	}
-	return out
-}
-
-func condition(kind string, is bool) []metav1.Condition {
-	status := metav1.ConditionFalse
-	if is {
-		status = metav1.ConditionTrue
-	}
-	return []metav1.Condition{{Type: kind, Status: status}}
-}
-
-func (a *author) route(i int) {
-	m := a.meta(i)
-	a.add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: m.Namespace,
-		Labels: map[string]string{"team": a.one("a", "b")}}})
-	r := &gatewayv1.HTTPRoute{ObjectMeta: m,
-		TypeMeta: metav1.TypeMeta{APIVersion: "gateway.networking.k8s.io/v1", Kind: "HTTPRoute"}}
-	delete(r.Annotations, prefix+"target") // of a route external-dns does not read it
-	if hosts := a.hosts(i); hosts != "" && a.some(2) {
-		r.Annotations[prefix+"hostname"] = hosts
-	}
-	if a.some(5) {
-		r.Annotations[prefix+"gateway-hostname-source"] = a.one("defined-hosts-only", "annotation-only", "x")
-	}
-	for h := range a.IntN(3) {
-		r.Spec.Hostnames = append(r.Spec.Hostnames, gatewayv1.Hostname(fmt.Sprintf("r%d.w%d.example.org", h, i)))
-	}
-	for p := range 1 + a.IntN(2) {
-		g := &gatewayv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: m.Namespace, Name: fmt.Sprintf("gate%d", p),
-			Annotations: map[string]string{}, Labels: map[string]string{"gate": a.one("in", "out")}}}
-		if a.some(3) { // it is elsewhere
-			g.Namespace += "-gates"
-		}
-		if a.some(5) {
-			g.Annotations[prefix+"target"] = "203.0.113.44"
-		}
-		for l := range 1 + a.IntN(3) {
-			g.Spec.Listeners = append(g.Spec.Listeners, a.listener(i, l))
-		}
-		for range a.IntN(3) {
-			g.Status.Addresses = append(g.Status.Addresses, gatewayv1.GatewayStatusAddress{Value: a.address()})
-		}
-		ref := gatewayv1.ParentReference{Name: gatewayv1.ObjectName(g.Name)}
-		if at := gatewayv1.Namespace(g.Namespace); g.Namespace != m.Namespace {
-			ref.Namespace = &at
-		}
-		if a.some(3) {
-			section := gatewayv1.SectionName(a.one("l0", "l1"))
-			ref.SectionName = &section
-		}
-		if a.some(5) {
-			port := gatewayv1.PortNumber(80)
-			ref.Port = &port
-		}
-		a.routes = append(a.routes, g)
-		if a.some(4) {
-			ref = a.listenerSet(i, g, m.Namespace)
-		}
-		r.Spec.ParentRefs = append(r.Spec.ParentRefs, ref)
-		if !a.some(6) {
-			r.Status.Parents = append(r.Status.Parents, gatewayv1.RouteParentStatus{ParentRef: ref,
-				Conditions: condition("Accepted", !a.some(5))})
-		}
-	}
-	a.routes = append(a.routes, r)
-	a.what = append(a.what, r)
-}
-
-func (a *author) listenerSet(i int, g *gatewayv1.Gateway, namespace string) gatewayv1.ParentReference {
-	kind, at := gatewayv1.Kind("ListenerSet"), gatewayv1.Namespace(g.Namespace)
-	set := &gatewayv1.ListenerSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: g.Name + "-set"}}
-	set.Spec.ParentRef = gatewayv1.ParentGatewayReference{Name: gatewayv1.ObjectName(g.Name), Namespace: &at}
-	set.Spec.Listeners = []gatewayv1.ListenerEntry{gatewayv1.ListenerEntry(a.listener(i, 0))}
-	set.Status.Conditions = condition("Accepted", !a.some(4))
-	if !a.some(5) {
-		set.Status.Listeners = []gatewayv1.ListenerEntryStatus{{Name: "l0", Conditions: condition("Accepted", !a.some(4))}}
-	}
-	if from := gatewayv1.FromNamespaces(a.one("All", "Same", "Selector", "None", "")); from != "" {
-		g.Spec.AllowedListeners = &gatewayv1.AllowedListeners{Namespaces: &gatewayv1.ListenerNamespaces{From: &from,
-			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}}}
-	}
-	if a.some(4) {
-		set.Annotations = map[string]string{prefix + "target": "203.0.113.55"}
-	}
-	a.routes = append(a.routes, set)
-	return gatewayv1.ParentReference{Name: gatewayv1.ObjectName(set.Name), Kind: &kind}
 }
