@@ -69,7 +69,7 @@ func lifeOf(t *testing.T, file string) sim.Life {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Rights, l.Reviews = rightsOf(t, l.Dialects()...), reviewsOf(t)
+	l.Rights, l.Reviews = rightsOf(t, l.Roles()...), reviewsOf(t)
 	return l
 }
 
@@ -92,12 +92,12 @@ func reviewsOf(t *testing.T) *sim.Reviews {
 	return reviews
 }
 
-// rightsOf returns what the chart lets an operator do.
-func rightsOf(t *testing.T, dialects ...string) *sim.Rights {
+// rightsOf returns what the chart lets an operator do of which some parts are on.
+func rightsOf(t *testing.T, parts ...string) *sim.Rights {
 	t.Helper()
 	roles := []string{"controller.yaml", "backends.yaml"}
-	for _, d := range dialects {
-		roles = append(roles, d+".yaml")
+	for _, part := range parts {
+		roles = append(roles, part+".yaml")
 	}
 	rights, err := sim.NewRights(os.DirFS(filepath.Join("..", "..", "config", "rbac")), roles...)
 	if err != nil {
@@ -136,7 +136,8 @@ func TestEveryEffectOfALifeInterrupted(t *testing.T) {
 		every int // how many effects are between those that meet a fault of a kind: each kind has its own
 	}{
 		{"kubizone.txtar", 1}, {"homelab.txtar", 1}, {"gardener.txtar", 1},
-		{"embedded.txtar", asked(t, "EVERY", 6)}, {"all.txtar", asked(t, "EVERY", 6)}, {"bindy.txtar", asked(t, "EVERY", 18)},
+		{"embedded.txtar", asked(t, "EVERY", 6)}, {"updates.txtar", asked(t, "EVERY", 3)},
+		{"all.txtar", asked(t, "EVERY", 6)}, {"bindy.txtar", asked(t, "EVERY", 18)},
 	} {
 		l := lifeOf(t, filepath.Join("..", "..", "test", "sim", "testdata", c.file))
 		calm := lived(t, l, kinds)
@@ -179,6 +180,26 @@ func TestALifeOfDNSRecords(t *testing.T) {
 		}
 	}
 	for _, gone := range []string{"192.0.2.22", "mail2"} {
+		if strings.Contains(out.State, gone) {
+			t.Errorf("%s is left in\n%s", gone, out.State)
+		}
+	}
+}
+
+// TestALifeOfUpdates ends with what was answered, and with names for its addresses.
+func TestALifeOfUpdates(t *testing.T) {
+	out := lived(t, lifeOf(t, filepath.Join("..", "..", "test", "sim", "testdata", "updates.txtar")), kindsOf(t))
+	for _, wrong := range out.Wrong {
+		t.Error(wrong)
+	}
+	for _, want := range []string{
+		"  h.dyn.example.org. A 300 192.0.2.11\n", "  11.2.0.192.in-addr.arpa. PTR 300 h.dyn.example.org.\n",
+	} {
+		if !strings.Contains(out.State, want) {
+			t.Errorf("%q is missing in\n%s", want, out.State)
+		}
+	}
+	for _, gone := range []string{"TXT", "192.0.2.12", "192.0.2.13", "13.2.0.192", "10.2.0.192"} {
 		if strings.Contains(out.State, gone) {
 			t.Errorf("%s is left in\n%s", gone, out.State)
 		}

@@ -218,11 +218,11 @@ func (s *search) random(t *testing.T, seed uint64) trial {
 	return trial{fmt.Sprintf("seed %d", seed), 2, func(t *testing.T) string {
 		random := rand.New(rand.NewPCG(seed, 0))
 		dialect := s.dialects[seed%uint64(len(s.dialects))]
-		if dialect == "embedded" { // a third of the random lives of kubi.zone have replicas
+		if dialect == "embedded" || dialect == "updates" { // a third of the random lives of kubi.zone have replicas
 			dialect = "kubizone"
 		}
 		l := sim.RandomLife(random, 12, dialect)
-		l.Rights, l.Seed = rightsOf(t, l.Dialects()...), seed
+		l.Rights, l.Seed = rightsOf(t, l.Roles()...), seed
 		calm, err := outcome(t, l.Calm(), s.kinds)
 		if err != nil {
 			return err.Error()

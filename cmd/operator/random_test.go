@@ -52,7 +52,7 @@ func TestRandomLives(t *testing.T) {
 				t.Parallel()
 				random := rand.New(rand.NewPCG(uint64(seed+i), 0)) // it is to be repeated
 				l := sim.RandomLife(random, 12, os.Getenv("DIALECT"))
-				l.Rights, l.Reviews, l.Seed = rightsOf(t, l.Dialects()...), reviewsOf(t), uint64(seed+i)
+				l.Rights, l.Reviews, l.Seed = rightsOf(t, l.Roles()...), reviewsOf(t), uint64(seed+i)
 				calm, err := outcome(t, l.Calm(), kinds)
 				if err != nil {
 					t.Fatalf("%v\n%s", err, l.Format())
@@ -92,7 +92,7 @@ func TestALifeIsRepeated(t *testing.T) {
 	for i := range lives {
 		random := rand.New(rand.NewPCG(uint64(seed+i), 0)) // it is to be repeated
 		l := sim.RandomLife(random, 12, dialects[i%len(dialects)])
-		l.Rights, l.Reviews, l.Seed = rightsOf(t, l.Dialects()...), reviewsOf(t), uint64(seed+i)
+		l.Rights, l.Reviews, l.Seed = rightsOf(t, l.Roles()...), reviewsOf(t), uint64(seed+i)
 		var first []string
 		alike := 1
 		for run := range runs {

@@ -45,6 +45,7 @@ const (
 //	                                          comes back without what that was about
 //	keep 192.0.2.1:53 example.org.            its content is kept, as a backup is
 //	lose 192.0.2.1:53 example.org.            it has the content that was kept last, or loses the zone
+//	update example.org. SECRET                a client of dynamic updates changes something: see updating.go
 //	webhook dns.example SECRET                a server of DNSClasses, with a key; what follows is in
 //	                                          webhook.go; those of pods of fleets are in fleet.go
 //	begin homelab                             operators begin, with these dialects; none: kubizone
@@ -147,6 +148,14 @@ func (l Life) Dialects() []string {
 	return []string{"kubizone"}
 }
 
+// Roles are the parts of operators that need rights: the dialects, and what steps are about.
+func (l Life) Roles() []string {
+	if slices.ContainsFunc(l.Steps, func(s Step) bool { return strings.HasPrefix(s.Text, "update ") }) {
+		return append(slices.Clone(l.Dialects()), "updates")
+	}
+	return l.Dialects()
+}
+
 // embedded reports whether operators are to have name servers of their own.
 func (l Life) embedded() bool {
 	return slices.ContainsFunc(l.Steps, func(s Step) bool { return strings.Contains(string(s.Data), "embedded:") })
@@ -202,10 +211,14 @@ func (l Life) Live(ctx context.Context, kinds *Kinds, run Run) (Outcome, error) 
 		<-time.After(auditAfter - since)
 	}
 	w.calm()
+	if l.Fault.Kind == None {
+		w.succeed()
+	}
 	endWatch()
 	watching.Wait()
 	state := w.replicated(ctx)
 	w.promises()
+	w.updatesHold()
 	state += w.state()
 	end()
 	w.parts.Wait()
@@ -261,6 +274,8 @@ func (w *World) step(ctx context.Context, words []string, data []byte) error {
 		return err
 	case words[0] == "server" && (len(words) == 4 || len(words) == 5):
 		return w.serve(words[1:], string(data))
+	case words[0] == "update" && len(words) == 3:
+		return w.update(ctx, words[1], words[2], string(data))
 	case words[0] == "holds" && len(words) == 2:
 		return w.holds(words[1], string(data))
 	case words[0] == "webhook":
@@ -323,6 +338,7 @@ func (w *World) comeBack(bumped bool) error {
 	for _, e := range undone {
 		w.eyes.learns(e) // what statuses say is as old as they are
 	}
+	w.forgetUpdates(nil)
 	if err == nil && !bumped {
 		w.desert(0)
 	}
@@ -342,6 +358,7 @@ func (w *World) replace(ctx context.Context, text string) error {
 	if n := object.GetNamespace(); n != "" {
 		name = n + "/" + name
 	}
+	w.forgetUpdates(object)
 	kind := object.GroupVersionKind().GroupKind().String()
 	if err := w.delete(kind, name); err != nil {
 		return err
@@ -386,26 +403,6 @@ func (k *Kinds) named(name string) *kind {
 		}
 	}
 	return nil
-}
-
-// calm waits for an hour in which nobody is to write anything but the Lease. One in which an operator meets a fault, at
-// a health check, is none: who takes over looks at servers anew, and fills its own.
-func (w *World) calm() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var before int
-	for met := -1; met != w.met; {
-		before, met = len(w.effects), w.met
-		w.mu.Unlock()
-		<-time.After(idleFor)
-		w.mu.Lock()
-	}
-	for _, e := range w.effects[before:] {
-		if strings.Contains(e, "/dnsclasses/") && strings.HasSuffix(e, "/status") {
-			continue // of each health check it says when it was
-		}
-		w.wrong = append(w.wrong, "although nothing happens: "+e)
-	}
 }
 
 // discovers reports whether a request asks which kinds there are.

@@ -39,7 +39,7 @@ func effectName(r *http.Request) string {
 	if slices, _, page := strings.Cut(path, "/zoneslices/"); page {
 		path = slices + "/zoneslices/*"
 	}
-	return r.Method + " " + path
+	return r.Method + " " + updatedName.ReplaceAllString(path, "$1-*")
 }
 
 // away is for how long no operator begins.

@@ -61,13 +61,32 @@ metadata: {name: ns-%d, namespace: a}
 spec: {domainName: %s, type: NS, rdata: ns.example.com.}`, i, d))
 		a.apexes = append(a.apexes, "a/ns-"+strconv.Itoa(i))
 	}
+	if a.own {
+		a.step("apply", fmt.Sprintf(ownParts, encoded(key(0))))
+	}
 	a.newZone(0)
 }
+
+// ownParts are what the operators' own name servers have beside: a key of updates, and names of addresses.
+const ownParts = `apiVersion: v1
+kind: Secret
+metadata: {name: dhcp, namespace: zonefold-system}
+data: {key: %s}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Zone
+metadata: {name: reverse, namespace: a}
+spec:
+  domainName: 2.0.192.in-addr.arpa.
+  backendRefs: [{name: one}]
+  reverse: {from: ["*"]}
+  delegations: []`
 
 // reached is what the spec of a server's Backend says of the server.
 func (a *zoneLife) reached(server int) string {
 	if server == 0 && a.own {
-		return "embedded: {transfer: [{addresses: [203.0.113.0/24]}]}"
+		return "embedded: {transfer: [{addresses: [203.0.113.0/24]}], " +
+			"update: [{keyName: dhcp, secretRef: {name: dhcp, key: key}, namespace: a}]}"
 	}
 	return fmt.Sprintf(`rfc2136: {servers: ["%s"], tsig: {keyName: zonefold., secretRef: {name: tsig-%s, key: key}}}`,
 		address(server), backendName(server))
@@ -87,7 +106,13 @@ data: {key: %s}`, backendName(server), encoded(key(version))))
 
 // turn is one thing that happens.
 func (a *zoneLife) turn() {
-	switch a.IntN(13) {
+	many := 13
+	if a.own {
+		many = 15
+	}
+	switch a.IntN(many) {
+	case 13, 14:
+		a.update()
 	case 0:
 		a.newZone(a.IntN(len(domains)))
 	case 1:
@@ -225,6 +250,27 @@ func (a *zoneLife) yesterday() {
 		a.step("lose "+address(0)+" "+domains[0], "")
 	}
 	a.step("wait "+auditAfter.String(), "")
+}
+
+// update has a client change a name that nobody else wants, at a calm moment: what comes of it depends on which Zones
+// there are. What is wrong with the API server then begins right before.
+func (a *zoneLife) update() {
+	a.ease()
+	a.mend()
+	a.step("wait 5m", "")
+	if a.IntN(3) == 0 {
+		a.step(a.choose([]string{"failing timeout after 5s", "failing 409 before 5s", "absent 1s", "gone 30s"}), "")
+	}
+	zone := a.choose(domains)
+	name := a.choose([]string{"u0.", "u1."}) + zone
+	change := "delete " + name + " A"
+	if a.IntN(3) > 0 {
+		change += "\nadd " + name + " 300 A 192.0.2." + strconv.Itoa(30+a.IntN(3))
+	}
+	if a.IntN(3) == 0 {
+		change += "\ndelete " + name + " TXT\nadd " + name + ` 60 TXT "t` + strconv.Itoa(a.IntN(2)) + `"`
+	}
+	a.step("update "+zone+" "+key(0), change)
 }
 
 func (a *zoneLife) deleteAll() {

@@ -49,7 +49,7 @@ func (w *World) state() string {
 			object.SetFinalizers(nil) // it keeps the one that it got when a DNSRecord first used it
 		}
 		text, err := json.MarshalIndent(plain(object.Object), "", " ")
-		fmt.Fprintf(&out, "%s\n%s\n", r, text)
+		out.WriteString(updatedName.ReplaceAllString(fmt.Sprintf("%s\n%s\n", r, text), "$1-*"))
 		if err != nil {
 			fmt.Fprintln(&out, err)
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/backends"
 	"github.com/zonefold/zonefold/internal/controller/gardener"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
 )
 
 // How long things take, in virtual time.
@@ -96,7 +97,8 @@ type World struct {
 	reviews    *Reviews
 	asked      int // for reviews
 	denied     []string
-	attempted  map[ref]string // what may be wrong, and how; only steps look at it
+	attempted  map[ref]string      // what may be wrong, and how; only steps look at it
+	updates    map[rr.Key][]string // what there is by answers to dynamic updates
 }
 
 // A server is a name server. It knows one key.
@@ -116,7 +118,7 @@ func newWorld(kinds *Kinds, run Run, l Life) *World {
 		hooks:   map[string]*webhook{}, dialects: l.Dialects(),
 		operators: 1, listeners: map[string]*listener{}, chronicles: map[dnsname.Name]*chronicle{},
 		happened: make(chan struct{}, 1),
-		embedded: l.embedded(), reviews: l.Reviews, attempted: map[ref]string{},
+		embedded: l.embedded(), reviews: l.Reviews, attempted: map[ref]string{}, updates: map[rr.Key][]string{},
 		faults: append([]Fault{l.Fault}, l.Then...), seed: l.Seed, times: map[string]int{}, messages: map[string]int{},
 	}
 	w.eyes = newWitness(w.api.store.now)

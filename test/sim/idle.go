@@ -1,0 +1,64 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/backend"
+)
+
+// calm waits for an hour in which nobody is to write anything but the Lease. One in which an operator meets a fault, at
+// a health check, is none: who takes over fills its own name server.
+func (w *World) calm() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var before int
+	for met := -1; met != w.met; {
+		before, met = len(w.effects), w.met
+		w.mu.Unlock()
+		<-time.After(idleFor)
+		w.mu.Lock()
+	}
+	w.judgeIdle("although nothing happens: ", w.effects[before:])
+}
+
+// succeed has all operators crash, and waits for an hour in which others lead. They find all as it is to be.
+func (w *World) succeed() {
+	w.mu.Lock()
+	before := len(w.effects)
+	w.mu.Unlock()
+	w.desert(0)
+	<-time.After(aloneLease + idleFor)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.judgeIdle("although nothing has happened, who takes over: ",
+		slices.DeleteFunc(slices.Clone(w.effects[before:]), w.fills))
+	w.effects = w.effects[:before]
+}
+
+// aloneLease is how long the Lease of an operator lasts at most that nobody was to follow.
+const aloneLease = 30 * time.Minute
+
+// judgeIdle looks at what was done when nothing was to be done. mu is held.
+func (w *World) judgeIdle(when string, effects []string) {
+	for _, e := range effects {
+		if strings.Contains(e, "/dnsclasses/") && strings.HasSuffix(e, "/status") {
+			continue // of each health check it says when it was
+		}
+		if !slices.Contains(w.wrong, when+e) {
+			w.wrong = append(w.wrong, when+e)
+		}
+	}
+}
+
+// fills reports whether an effect is what a new leader has to do: it tells all to its own name server, and to those
+// that do not say what they have, and Zones with which serial. mu is held.
+func (w *World) fills(effect string) bool {
+	if w.embedded && strings.Contains(effect, "/kubi.zone/") && strings.HasSuffix(effect, "/status") {
+		return true
+	}
+	_, at, _ := strings.Cut(effect, " at ")
+	s := w.servers[at]
+	return at == "its own name server" || s != nil && s.Client(true).Limits().Read == backend.ReadNone
+}
