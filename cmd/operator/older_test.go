@@ -34,6 +34,8 @@ func TestALifeWithOlderDefinitions(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, field := range slices.Sorted(maps.Keys(statusOf(t, decoded(t, text)))) {
+				l := l
+				l.Older = true
 				t.Run(group+" without "+field, func(t *testing.T) {
 					t.Parallel()
 					kinds := without(t, folder, group, field)

@@ -53,9 +53,13 @@ func (w *World) judgeIdle(when string, effects []string) {
 }
 
 // fills reports whether an effect is what a new leader has to do: it tells all to its own name server, and to those
-// that do not say what they have, and Zones with which serial. mu is held.
+// that do not say what they have, and Zones with which serial. A secondary that answers nothing of a zone may have old
+// content of it on its volume, and is to lose that. mu is held.
 func (w *World) fills(effect string) bool {
 	if w.embedded && strings.Contains(effect, "/kubi.zone/") && strings.HasSuffix(effect, "/status") {
+		return true
+	}
+	if strings.HasPrefix(effect, "UPDATE DELETE /api/v1/zones/") {
 		return true
 	}
 	_, at, _ := strings.Cut(effect, " at ")

@@ -13,6 +13,7 @@ import (
 
 	bindy "github.com/zonefold/zonefold/api/bindy/v1beta1"
 	homelab "github.com/zonefold/zonefold/api/homelab/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -25,6 +26,7 @@ var differs = []string{
 	"lastSyncTime", "lastHealthCheck", "lastCheck", "timestamp", // of DNSRecords and DNSClasses
 	homelab.AppliedAnnotation,                   // where a record was to be sent first
 	"lastReconciledAt", bindy.AppliedAnnotation, // of DNSZones and Bind9Instances: it has the UIDs of owners in it
+	zonefold.UpdateMessageAnnotation, // which message wrote a Record: it has its time in it
 }
 
 // equal are values that count as others: a server that is told a DNSRecord a second time, since nobody heard what came
