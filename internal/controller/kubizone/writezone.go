@@ -22,6 +22,17 @@ type outcome struct {
 	ceiling uint32 // that this run has stored; 0: none
 }
 
+// unsettled is Pending while a Backend is about to take the Zone, even where more is wrong with the Zone: who has just
+// begun to lead has not heard what each Backend has, and does not take back what the status says of it.
+func (o outcome) unsettled() controller.Outcome {
+	for _, p := range o.Places {
+		if p.Reason == controller.ReasonPending {
+			return controller.Not(p.Reason, p.Message)
+		}
+	}
+	return o.Served
+}
+
 func (k *Controller) before(id zone.ID) outcome {
 	out := outcome{ceiling: k.ceilings.Known(id)}
 	k.mu.Lock()
@@ -77,7 +88,7 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 	if err := k.label(ctx, &z, label); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	if v.Accepted && k.soon(id, out.Served, z.Generation) {
+	if v.Accepted && k.soon(id, out.unsettled(), z.Generation) {
 		return &controller.Later{After: grace}
 	}
 	want, later := z.Status, error(nil)
