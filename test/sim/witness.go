@@ -17,7 +17,8 @@ import (
 
 // How late operators may be.
 const (
-	// objects of two kinds that change so close to each other may be seen in either order,
+	// objects of two kinds that change so close to each other may be seen in either order, and what is wanted for no
+	// longer may be taken away by a message that is under way,
 	together = 50 * time.Millisecond
 	settled  = time.Second // for so long
 )
@@ -216,9 +217,14 @@ func (t notice) judge(m backendtest.Message) {
 // there.
 func (t notice) neverEmpty() bool {
 	a, full := t.want.places[t.at], t.holding.full
-	return a != nil && !a.since.IsZero() && !full.IsZero() && a.since.Before(full) && !t.want.empty(t.want.sets) &&
-		t.want.bare.Before(full) &&
-		t.now().After(t.mixed)
+	return a != nil && !a.since.IsZero() && !full.IsZero() && !t.want.empty(t.want.sets) &&
+		t.wantedSince(later(a.since, t.want.bare), full)
+}
+
+// wantedSince reports whether operators knew, when they sent a message, that what has been at the server since put has
+// been wanted all the time: it was last not wanted at lacked.
+func (t notice) wantedSince(lacked, put time.Time) bool {
+	return lacked.Before(put) && t.now().Sub(lacked) > together && t.now().After(t.mixed)
 }
 
 // judgeDeletion looks at a set that goes.
@@ -230,7 +236,7 @@ func (t notice) judgeDeletion(key rr.Key) {
 		t.notef("%s of %s is taken from %s, where it never was to be", key, t.zone, t.at)
 	case a.keep && len(t.want.all[key]) == 0 && put.IsZero(): // what an operator put there was judged then
 		t.notef("%s of %s is taken from %s, where foreign sets are kept", key, t.zone, t.at)
-	case t.want.lacked(t.at, key, t.now()).Before(put) && t.now().After(t.mixed):
+	case t.wantedSince(t.want.lacked(t.at, key, t.now()), put):
 		t.notef("%s of %s is taken from %s, although it has been wanted all the time", key, t.zone, t.at)
 	}
 }
