@@ -21,6 +21,7 @@ const (
 	ConditionWarning    = "Warning"    // True: something about an accepted object deserves a look; absent otherwise
 	ConditionRestricted = "Restricted" // of a Backend: a root Zone needs a grant
 	ConditionSliced     = "Sliced"     // True: status.entries is not complete, the rest is in ZoneSlices; absent otherwise
+	ConditionFrozen     = "Frozen"     // True: what is published stays as it is; absent otherwise
 )
 
 // Reasons of Served and Ready, besides those of package zone.
@@ -35,6 +36,7 @@ const (
 	ReasonObserving         = "Observing"         // the Backends only observe
 	ReasonWithdrawing       = "Withdrawing"       // what was published is being removed
 	ReasonInSlices          = "InSlices"          // the entries are in ZoneSlices
+	ReasonFrozen            = "Frozen"            // the Zone is frozen, and this waits
 	ReasonReady             = "Ready"             // a Backend can be used
 
 	// By the class of a Backend's error.

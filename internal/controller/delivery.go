@@ -48,6 +48,8 @@ type Deliveries struct {
 	// refreshSets is told of the sets of a Zone whose claims may have another outcome.
 	refreshSets func(zone.ID, []rr.Key)
 	onPlace     func(string)
+	// republished is told that what is published of a Zone may be otherwise than the World's last step told.
+	republished func(zone.ID)
 	metrics     *Metrics
 	engine      *Engine
 	queue       *Writer
@@ -61,6 +63,7 @@ type Deliveries struct {
 	zones   map[zone.ID]*delivery
 	judged  bool               // the World has settled: before, no Zone is refused, it is only unknown
 	earlier map[zone.ID]Stored // what earlier runs have stored, until it is taken over
+	asks    map[zone.ID]Freeze // Zones whose objects ask to be frozen
 	feeds   map[string]*zoneFeed
 	opening opening
 	heirs   heirs
@@ -82,6 +85,8 @@ type DeliveriesConfig struct {
 	Behind      func(id zone.ID, serial uint32) *Outcome // who is to have a serial besides, and does not; nil: nobody
 	// OnDrift hears that somebody else has changed a Zone at a server; nil: nobody does.
 	OnDrift func(Drift)
+	// Republished hears that Outgoing returns something else, as a Zone was frozen or thawed; nil: nobody does.
+	Republished func(zone.ID)
 }
 
 // NewDeliveries returns Deliveries without an engine; Start gives them one.
@@ -93,6 +98,10 @@ func NewDeliveries(c DeliveriesConfig) *Deliveries {
 		metrics:     c.Metrics,
 		onPlace:     func(string) {},
 		places:      map[string]*Place{}, zones: map[zone.ID]*delivery{}, feeds: map[string]*zoneFeed{}, heirs: newHeirs(),
+		asks: map[zone.ID]Freeze{}, republished: c.Republished,
+	}
+	if d.republished == nil {
+		d.republished = func(zone.ID) {}
 	}
 	d.queue = NewWriter(8, c.Log, d.sync)
 	return d
@@ -114,11 +123,12 @@ func (d *Deliveries) Run(ctx context.Context, engine *Engine) error {
 type delivery struct {
 	id       zone.ID
 	accepted bool
-	known    bool // what was stored has been read
-	looked   bool // and it has been delivered as it says, or is new where it goes
-	placed   bool // it has been delivered where it is wanted
-	snapshot zone.Snapshot
-	allowed  []string // Places that its grants allow
+	known    bool          // what was stored has been read
+	looked   bool          // and it has been delivered as it says, or is new where it goes
+	placed   bool          // it has been delivered where it is wanted
+	snapshot zone.Snapshot // what is delivered: what the World has, unless it is frozen
+	frozen   *frozen       // nil: it follows the World
+	allowed  []string      // Places that its grants allow
 	feeds    map[dnsname.Name]*zoneFeed
 	problem  string   // what keeps it from being withdrawn
 	lacks    *Outcome // the Backends that it is meant for and not delivered to
@@ -194,10 +204,18 @@ func (d *Deliveries) Settle(s Settlement) {
 	for _, delta := range s.Delta.Zones {
 		snapshot, accepted := s.View.Snapshot(delta.ID)
 		z := d.deliveryOf(delta.ID)
+		if z.frozen != nil {
+			z.frozen.note(delta, snapshot)
+			snapshot = z.frozen.outgoing()
+		}
 		moved := z.accepted != accepted || z.snapshot.Name != snapshot.Name || !z.known
 		d.heirs.note(z, accepted, snapshot.Name)
 		z.accepted, z.snapshot = accepted, snapshot
 		if l := z.feeds[snapshot.Name]; accepted && l != nil && l.live && !moved {
+			if z.frozen != nil {
+				d.queue.Enqueue(delta.ID) // to tell what waits
+				continue
+			}
 			l.publish(snapshot, changedKeys(delta))
 			if len(l.at) == 0 {
 				d.queue.Enqueue(delta.ID)
@@ -225,6 +243,9 @@ func (d *Deliveries) deliveryOf(id zone.ID) *delivery {
 	if z == nil {
 		z = &delivery{id: id, feeds: map[dnsname.Name]*zoneFeed{}}
 		d.zones[id] = z
+		if f, asked := d.asks[id]; asked {
+			z.freeze(f)
+		}
 	}
 	return z
 }

@@ -102,7 +102,7 @@ func (d *Deliveries) underWay(z *delivery) bool {
 	}
 	for _, l := range z.feeds {
 		for _, a := range l.at {
-			if a.volatile() && (a.report == nil || a.fails() && !d.opening.late) {
+			if a.volatile() && !l.held && (a.report == nil || a.fails() && !d.opening.late) {
 				return true
 			}
 		}

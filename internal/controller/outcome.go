@@ -32,7 +32,9 @@ func (d *Deliveries) outcomeOf(id zone.ID) ZoneOutcome {
 	}
 	l := z.feeds[z.snapshot.Name]
 	out := ZoneOutcome{Leaving: !z.known || z.accepted && l == nil}
-	if z.accepted && l != nil {
+	if z.accepted && l != nil && l.held {
+		out.Leaving = true // what is written down may be what servers have
+	} else if z.accepted && l != nil {
 		out.Snapshot = z.snapshot
 		if label, ok := l.feed.Label(); ok {
 			out.Label = label
@@ -52,6 +54,12 @@ func (d *Deliveries) outcomeOf(id zone.ID) ZoneOutcome {
 	}
 	out.Places = d.placesOf(z)
 	out.Served = d.served(z, l)
+	if z.frozen != nil && z.accepted {
+		out.Frozen = z.frozen.outcome(id)
+		if out.Frozen.Waiting > 0 && out.Served.Reason == ReasonServed {
+			out.Served = Not(ReasonFrozen, out.Frozen.Condition().Message)
+		}
+	}
 	return out
 }
 
@@ -64,6 +72,7 @@ type ZoneOutcome struct {
 	Lingering []rr.Key      // sets that a server did not let go
 	Leaving   bool          // something is being withdrawn, or may have to be: it is not known yet
 	Keeping   bool          // a Backend keeps foreign sets, so the ledger matters
+	Frozen    *FrozenOutcome
 	Places    []PlaceOutcome
 }
 
@@ -186,6 +195,12 @@ func (d *Deliveries) Reached(home, claim zone.ID, key rr.Key) Outcome {
 	if !waits {
 		seq = l.done // it was confirmed when it last changed
 	}
+	if _, thawed := l.thawed[key]; thawed {
+		seq = max(seq, l.thawedAt)
+	}
+	if o := z.waits(key); o != nil {
+		return *o
+	}
 	return z.reached(l, seq, &key)
 }
 
@@ -261,6 +276,9 @@ func (o Outcome) worse(than Outcome) bool {
 func (l *zoneFeed) behind(a *attached, seq uint64) *Outcome {
 	var o Outcome
 	switch r := a.report; {
+	case l.held && !a.leaving && !a.observe:
+		o = Not(ReasonFrozen, fmt.Sprintf("%s was frozen before anything of it was published, or what was is not known any "+
+			"more: %s gets nothing until it is thawed.", l.name, a.place))
 	case a.leaving && a.without != nil:
 		o = Not(a.without.Reason, fmt.Sprintf("%s cannot be withdrawn from %s: %s", l.name, a.place, a.without.Message))
 	case a.leaving && r != nil && r.Err != nil:

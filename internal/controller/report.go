@@ -47,6 +47,7 @@ func (d *Deliveries) hear(r backend.Report) {
 		d.onPlace(key.place)
 	}
 	claims := d.confirm(l)
+	refused = append(refused, l.told()...)
 	if failed {
 		claims = append(claims, slices.Collect(maps.Keys(l.waits))...)
 	}

@@ -58,6 +58,7 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 	}
 	z := d.deliveryOf(id)
 	d.remember(z, stored)
+	waiting := z.recall(stored)
 	if stored.Deleting && z.accepted || d.awaitsHeir(z) {
 		d.mu.Unlock()
 		return nil // who has the name by now is not known yet: Settle asks again; or who has it is about to be attached
@@ -86,8 +87,15 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 		z.lacks = d.lacking(z, wanted, stored.Refs)
 	}
 	news := z.differs(was)
+	if l != nil {
+		waiting = append(waiting, l.told()...)
+	}
 	d.mu.Unlock()
 	d.settled(claims)
+	if len(waiting) > 0 {
+		d.republished(id)
+		d.refreshSets(id, waiting)
+	}
 
 	if live && l != nil && len(wanted) == 0 {
 		if _, err := l.feed.Mint(ctx); err != nil {

@@ -30,6 +30,11 @@ type zoneFeed struct {
 	written rr.Sets                    // the ledger: what servers that keep foreign sets may have of ours
 	larger  bool                       // the ledger may have more than those servers
 	sets    rr.Sets                    // the newest content
+	held    bool                       // nothing is published: it was frozen before anything was
+
+	// the sets that waited when the Zone was thawed, until they are confirmed, and what published them; 0: nothing yet
+	thawed   map[rr.Key]struct{}
+	thawedAt uint64
 
 	seq     uint64 // newest published
 	done    uint64 // newest confirmed everywhere
@@ -132,7 +137,10 @@ func (d *Deliveries) deliver(z *delivery, wanted []*Place, stored Stored) []zone
 	d.attach(z, l, wanted)
 	if !l.live {
 		l.live = true
-		l.publish(z.snapshot, nil)
+		if l.held = z.frozen != nil && !z.frozen.holds(); !l.held {
+			l.publish(z.snapshot, nil)
+			l.thawedAt = l.seq
+		}
 		d.track(l)
 		z.begin()
 		for key, a := range l.at {

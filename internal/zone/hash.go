@@ -47,6 +47,16 @@ func (h *hasher) finish() {
 	}
 }
 
+// HashOf returns the hash of a zone's sets, that of a Snapshot.
+func HashOf(sets rr.Sets) string {
+	var h hasher
+	for set := range sets.All() {
+		h.add(set)
+	}
+	h.finish()
+	return h.sum
+}
+
 func (b *branch) add(d digest, depth int) {
 	b.count++
 	b.summed = false

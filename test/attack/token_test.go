@@ -138,6 +138,15 @@ func withTheToken() []attempt {
 				`{"spec":{"default":false}}`))
 		},
 	}, {
+		aThief, "freezes a Zone, or thaws one", "the policy `zonefold-freezes`",
+		func(s *site) {
+			for _, annotation := range []string{"freeze", "rollback"} {
+				s.policy("freezes", s.rewrites(
+					`{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {namespace: victim, name: zone}}`,
+					`{"metadata":{"annotations":{"zonefold.dev/`+annotation+`":"1"}}}`))
+			}
+		},
+	}, {
 		aThief, "takes a user's Record for one of dynamic updates", "the policy `zonefold-updates`",
 		func(s *site) {
 			s.policy("updates", s.rewrites(victimsRecord, `{"metadata":{"labels":{"zonefold.dev/update":"true"}}}`))

@@ -71,7 +71,8 @@ type ZoneStatus struct {
 
 	// Accepted: the zone may exist here. Served: every Backend has confirmed the
 	// content. Ready: both. Warning, where there is one: something about an
-	// accepted zone deserves a look. Sliced: entries is not complete.
+	// accepted zone deserves a look. Sliced: entries is not complete. Frozen: what
+	// is published stays as it is.
 	//
 	// +listType=map
 	// +listMapKey=type

@@ -37,6 +37,10 @@ const (
 	// when the client repeats it.
 	UpdateMessageAnnotation = "zonefold.dev/update-message"
 
+	// FreezeAnnotation on a Zone has what is published of it stay as it is, until
+	// somebody takes the annotation away. Its value is the reason, for people.
+	FreezeAnnotation = "zonefold.dev/freeze"
+
 	// LeaderLease is the Lease, in the operator's namespace, of the replica that
 	// leads. Who holds it says in it where its name server answers the others.
 	LeaderLease = "zonefold-operator"

@@ -9,6 +9,8 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
 )
 
 // Compact returns a transform for the cache. It drops what nobody reads and keeps once
@@ -36,7 +38,11 @@ func Compact() toolscache.TransformFunc {
 
 // bare keeps of annotations and labels what the dialect reads. Of others an object may have a megabyte.
 func bare(m *metav1.ObjectMeta) {
+	reason, frozen := m.Annotations[zonefold.FreezeAnnotation]
 	m.Annotations = nil
+	if frozen {
+		m.Annotations = map[string]string{zonefold.FreezeAnnotation: controller.Reason(reason)}
+	}
 	if parent, ok := m.Labels[v1alpha1.ParentZoneLabel]; ok {
 		m.Labels = map[string]string{v1alpha1.ParentZoneLabel: parent}
 	} else {

@@ -74,6 +74,7 @@ type Controller struct {
 	zones   *controller.Writer
 	records *controller.Writer
 
+	outgoing    sync.Mutex // is held while what is published of a Zone is asked for and kept; before mu
 	mu          sync.Mutex
 	zoneStates  map[zone.ID]*zoneState
 	recordState map[zone.ID]*written
@@ -105,6 +106,7 @@ func New(c Config) *Controller {
 	deliveries := controller.DeliveriesConfig{
 		Store: (*store)(k), Clock: c.Clock.Now, Log: c.Log, Metrics: c.Metrics,
 		Changed: k.enqueue, Settled: k.enqueueAll, Refresh: k.refresh, RefreshSets: k.refreshSets,
+		Republished: k.republished,
 	}
 	if f := c.Fleets; f != nil {
 		deliveries.Behind = f.Behind

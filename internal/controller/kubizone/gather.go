@@ -56,12 +56,23 @@ func (k *Controller) putZone(old, z *v1alpha1.Zone) {
 		k.unheld(id) // somebody has removed the finalizer
 		k.Deliveries.Sync(id)
 	}
+	k.Deliveries.Freeze(id, freezeOf(z))
 	k.enqueue(id)
+}
+
+// freezeOf returns what a Zone asks of what is published of it, nil if that is nothing.
+func freezeOf(z *v1alpha1.Zone) *controller.Freeze {
+	reason, frozen := z.Annotations[zonefold.FreezeAnnotation]
+	if !frozen || !z.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	return &controller.Freeze{Reason: reason}
 }
 
 func (k *Controller) dropZone(z *v1alpha1.Zone) {
 	id := dialect.ZoneID(z.Namespace, z.Name)
 	k.Core.DeleteZone(id)
+	k.Deliveries.Freeze(id, nil)
 	k.forgetZone(id)
 	k.Deliveries.Sync(id)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller/objects"
+	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -37,6 +38,28 @@ func (k *Controller) loadLedger(id zone.ID, z *v1alpha1.Zone) rr.Sets {
 	}
 	l.turn.Unlock()
 	return l.all()
+}
+
+// published returns the content that the cluster has written down for a Zone, false if it is not complete.
+func (k *Controller) published(id zone.ID, z *v1alpha1.Zone) (zone.Snapshot, bool) {
+	k.loadLedger(id, z)
+	l := k.ledgerOf(id)
+	l.turn.Lock()
+	sets := l.base
+	l.turn.Unlock()
+	if labelled(z).ID == "" || zone.HashOf(sets) != z.Status.Hash {
+		return zone.Snapshot{}, false
+	}
+	name, err := dnsname.Parse(z.Status.Entries[0].FQDN)
+	if err != nil {
+		return zone.Snapshot{}, false
+	}
+	soa, err := rr.ParseSOA(z.Status.Entries[0].RData)
+	if err != nil {
+		return zone.Snapshot{}, false
+	}
+	soa.TTL, soa.Serial = uint32(z.Status.Entries[0].TTL), 0
+	return zone.Snapshot{ID: id, Name: name, Sets: sets, SOA: soa, Hash: z.Status.Hash}, true
 }
 
 // journalPage returns a page as it is stored.

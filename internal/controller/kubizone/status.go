@@ -24,6 +24,9 @@ func tellZone(status *v1alpha1.ZoneStatus, c controller.Conditions, v zone.Verdi
 		c.Set(controller.ConditionSliced, controller.OK(controller.ReasonInSlices,
 			"The zone has more entries than fit here; the ZoneSlices of this Zone hold all of them."))
 	}
+	if out.Frozen != nil {
+		c.Set(controller.ConditionFrozen, out.Frozen.Condition())
+	}
 	status.FQDN, status.ObservedGeneration, status.Conditions = v.Name.String(), c.Generation, c.List()
 	status.Backends = nil
 	for _, p := range out.Places {

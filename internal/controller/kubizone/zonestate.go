@@ -63,31 +63,56 @@ func (k *Controller) follow(s controller.Settlement) {
 		if !ok {
 			continue
 		}
-		k.mu.Lock()
-		z := k.zoneState(delta.ID)
-		old := z.content
-		z.content, z.changed = snapshot, s.At
-		if old.Name != snapshot.Name || delta.Fresh {
-			z.parts = nil
+		k.outgoing.Lock()
+		if held, frozen := k.Deliveries.Outgoing(delta.ID); frozen {
+			snapshot, delta.Fresh, delta.Changed = held, true, nil
 		}
-		if z.parts != nil {
-			z.parts.update(old.Sets, snapshot.Sets, delta.Changed)
-		}
-		changed := delta.Changed
-		if delta.Fresh && old.Name == snapshot.Name {
-			changed = nil
-			for set := range old.Sets.All() {
-				changed = append(changed, set.Key())
-			}
-		}
-		for _, key := range changed {
-			if _, there := snapshot.Sets.Get(key); there {
-				delete(z.gone, key)
-			} else {
-				z.gone[key] = true
-			}
-		}
-		k.mu.Unlock()
+		k.followZone(snapshot, delta, s.At)
+		k.outgoing.Unlock()
 		k.enqueue(delta.ID)
+	}
+}
+
+// republished follows a Zone that was frozen or thawed.
+func (k *Controller) republished(id zone.ID) {
+	k.outgoing.Lock()
+	snapshot, _ := k.Deliveries.Outgoing(id)
+	k.followZone(snapshot, zone.ZoneDelta{ID: id, Fresh: true}, k.Clock.Now())
+	k.outgoing.Unlock()
+	k.enqueue(id)
+}
+
+// followZone keeps the content of one Zone. outgoing is held: what was asked for last is kept last.
+func (k *Controller) followZone(now zone.Snapshot, delta zone.ZoneDelta, at time.Time) {
+	if now.Hash == "" {
+		return // it is nothing, or not known yet
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	z := k.zoneState(delta.ID)
+	old := z.content
+	if old.Hash == now.Hash && old.SOA == now.SOA && old.Name == now.Name {
+		return
+	}
+	z.content, z.changed = now, at
+	if old.Name != now.Name || delta.Fresh {
+		z.parts = nil
+	}
+	if z.parts != nil {
+		z.parts.update(old.Sets, now.Sets, delta.Changed)
+	}
+	changed := delta.Changed
+	if delta.Fresh && old.Name == now.Name {
+		changed = nil
+		for set := range old.Sets.All() {
+			changed = append(changed, set.Key())
+		}
+	}
+	for _, key := range changed {
+		if _, there := now.Sets.Get(key); there {
+			delete(z.gone, key)
+		} else {
+			z.gone[key] = true
+		}
 	}
 }

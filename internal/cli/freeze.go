@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+)
+
+// freezing is one run of a command that holds what is published of a Zone, or lets it go.
+type freezing struct {
+	env     Env
+	flags   clusterFlags
+	timeout time.Duration
+}
+
+func (f *freezing) register(cmd *cobra.Command) {
+	f.flags.register(cmd)
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 30*time.Second,
+		"how long to wait for the operator to say that it is so; 0: not at all")
+}
+
+// newFreeze makes the command that holds what is published of a Zone.
+func newFreeze(env Env) *cobra.Command {
+	f := freezing{env: env}
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "freeze ZONE [--reason TEXT]",
+		Short: "Have what is published of a Zone stay as it is",
+		Long: `freeze puts the annotation ` + zonefold.FreezeAnnotation + ` on a Zone. Its servers then keep what
+they have: nothing of what changes is sent, also after a restart of the operator, and what
+somebody edits on a server is put back. What waits is told in the condition Frozen of the
+Zone, and Records that wait are not Ready, reason Frozen. thaw ends it.
+
+A Zone that is deleted, or loses its name, is withdrawn all the same.
+
+ZONE is NAMESPACE/NAME of a Zone, or its domain name. You need the right to patch it.
+
+Exit codes: 0 when the operator says that the Zone is frozen; 1 when it does not within
+--timeout, or you may not; 2 when there is no such Zone.`,
+		Example: `  zonefold freeze example.org --reason "moving the mail servers"
+  zonefold freeze dns/example-org`,
+		Args: oneArgument("ZONE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), args[0], func(ctx context.Context, c *cluster, z *kubizone.Zone) error {
+				return annotate(ctx, c, z, map[string]any{zonefold.FreezeAnnotation: reason})
+			}, f.frozen)
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who read the condition of the Zone")
+	return cmd
+}
+
+// newThaw makes the command that lets a Zone follow its objects again.
+func newThaw(env Env) *cobra.Command {
+	f := freezing{env: env}
+	cmd := &cobra.Command{
+		Use:   "thaw ZONE",
+		Short: "Let a Zone that was frozen follow its objects again",
+		Long: `thaw takes the annotation of freeze off a Zone: everything that has waited is sent.
+
+ZONE is NAMESPACE/NAME of a Zone, or its domain name. You need the right to patch it.
+
+Exit codes: 0 when the operator says that the Zone is not frozen; 1 when it does not within
+--timeout, or you may not; 2 when there is no such Zone.`,
+		Example: `  zonefold thaw example.org`,
+		Args:    oneArgument("ZONE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), args[0], func(ctx context.Context, c *cluster, z *kubizone.Zone) error {
+				return annotate(ctx, c, z, map[string]any{zonefold.FreezeAnnotation: nil})
+			}, f.thawed)
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+// annotate changes annotations of a Zone; nil takes one off.
+func annotate(ctx context.Context, c *cluster, z *kubizone.Zone, annotations map[string]any) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": z.UID, "annotations": annotations}})
+	if err != nil {
+		return err
+	}
+	err = zonesOf(c).of(zonesOf(c).Patch(types.MergePatchType), z.Namespace).Name(z.Name).Body(patch).Do(ctx).Into(z)
+	if err != nil {
+		return fmt.Errorf("annotating Zone %s/%s: %w", z.Namespace, z.Name, err)
+	}
+	return nil
+}
+
+// run asks for a change of a Zone, and waits until a sentence about it can be said.
+func (f *freezing) run(ctx context.Context, zone string, ask func(context.Context, *cluster, *kubizone.Zone) error,
+	told func(*kubizone.Zone) string) error {
+	c, _, err := f.flags.connect(f.env)
+	if err != nil {
+		return err
+	}
+	z, err := findZone(ctx, c, f.flags.namespace, zone)
+	switch {
+	case apierrors.IsForbidden(err):
+		return &exitError{exitFindings, err}
+	case err != nil:
+		return err
+	}
+	if err := ask(ctx, c, z); err != nil {
+		return &exitError{exitFindings, err}
+	}
+	if f.timeout <= 0 {
+		return nil
+	}
+	sentence, err := f.wait(ctx, c, z, told)
+	if err != nil {
+		return &exitError{exitFindings, err}
+	}
+	_, err = fmt.Fprintln(f.env.Stdout, oneLine(sentence))
+	return err
+}
+
+// freezePoll is how often the Zone is read while somebody waits for the operator.
+const freezePoll = 100 * time.Millisecond
+
+// wait reads a Zone until told says something of it.
+func (f *freezing) wait(ctx context.Context, c *cluster, z *kubizone.Zone,
+	told func(*kubizone.Zone) string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	ticker := time.NewTicker(freezePoll)
+	defer ticker.Stop()
+	for {
+		if sentence := told(z); sentence != "" {
+			return sentence, nil
+		}
+		select {
+		case <-ctx.Done():
+			return "", fmt.Errorf("the annotation is on Zone %s/%s, and the operator has not answered within %s: see whether "+
+				"it runs, and read the conditions of the Zone", z.Namespace, z.Name, f.timeout)
+		case <-ticker.C:
+		}
+		var now kubizone.Zone
+		err := zonesOf(c).of(zonesOf(c).Get(), z.Namespace).Name(z.Name).Do(ctx).Into(&now)
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			return "", fmt.Errorf("reading Zone %s/%s: %w", z.Namespace, z.Name, err)
+		} else if err == nil {
+			*z = now
+		}
+	}
+}
+
+// conditionFrozen is the type of the condition of a Zone that is frozen.
+const conditionFrozen = "Frozen"
+
+func (f *freezing) frozen(z *kubizone.Zone) string {
+	is := apimeta.FindStatusCondition(z.Status.Conditions, conditionFrozen)
+	if is == nil || is.Status != metav1.ConditionTrue {
+		return ""
+	}
+	return fmt.Sprintf("Zone %s/%s is frozen at serial %s: %s", z.Namespace, z.Name, serialText(z), is.Message)
+}
+
+func (f *freezing) thawed(z *kubizone.Zone) string {
+	if apimeta.FindStatusCondition(z.Status.Conditions, conditionFrozen) != nil {
+		return ""
+	}
+	return fmt.Sprintf("Zone %s/%s follows its objects again", z.Namespace, z.Name)
+}
+
+func serialText(z *kubizone.Zone) string {
+	if z.Status.Serial == nil {
+		return "-"
+	}
+	return fmt.Sprint(int64(*z.Status.Serial))
+}
