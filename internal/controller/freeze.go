@@ -33,8 +33,8 @@ type frozen struct {
 }
 
 // Freeze has what is published of a Zone stay as it is; nil lets it follow the objects again. A Zone that loses its
-// name is withdrawn all the same, and so is one that is deleted: who freezes a Zone keeps no name that others have taken
-// back. f may be called again and again.
+// name is withdrawn all the same, and so is one that is deleted: nobody keeps a name that others have taken back by
+// freezing it. To say the same again changes nothing.
 func (d *Deliveries) Freeze(id zone.ID, f *Freeze) {
 	d.mu.Lock()
 	was, asked := d.asks[id]
@@ -107,6 +107,14 @@ func (z *delivery) recall(stored Stored) []rr.Key {
 	f.compare()
 	z.snapshot = f.outgoing()
 	return f.keys()
+}
+
+// tellWaiting has the claims of sets told that wait, or do not wait any more.
+func (d *Deliveries) tellWaiting(id zone.ID, keys []rr.Key) {
+	if len(keys) > 0 {
+		d.republished(id)
+		d.refreshSets(id, keys)
+	}
 }
 
 // keys returns the sets that wait.
@@ -215,7 +223,8 @@ func (o *FrozenOutcome) Condition() Outcome {
 	default:
 		b.WriteString("What is published stays as it is, ")
 	}
-	fmt.Fprintf(&b, "%s; zonefold thaw %s/%s lets the Zone follow its objects again.", o.wait(), o.Zone.Namespace, o.Zone.Name)
+	fmt.Fprintf(&b, "%s; zonefold thaw %s/%s lets the Zone follow its objects again.", o.wait(), o.Zone.Namespace,
+		o.Zone.Name)
 	return OK(ReasonFrozen, b.String())
 }
 
@@ -266,7 +275,7 @@ func (d *Deliveries) Outgoing(id zone.ID) (content zone.Snapshot, frozen bool) {
 // told returns the sets of a Zone that was thawed, once, when every server has them: their claims have not heard of it.
 // mu is held.
 func (l *zoneFeed) told() []rr.Key {
-	if l.thawedAt == 0 || l.done < l.thawedAt {
+	if l == nil || l.thawedAt == 0 || l.done < l.thawedAt {
 		return nil
 	}
 	keys := make([]rr.Key, 0, len(l.thawed))

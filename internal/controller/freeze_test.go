@@ -122,8 +122,8 @@ func TestWhoFreezesAZoneKeepsNoNameThatIsNotItsOwn(t *testing.T) {
 	play(t, func(s *stage) {
 		s.oneZone()
 		s.freeze("")
-		s.core.PutZone(zone.Zone{ID: zoneID("org"), Created: born, Where: zone.Where{Name: parse(t, "example.net.")}, TTL: 60},
-			Version{UID: "1", Generation: 2})
+		renamed := zone.Where{Name: parse(t, "example.net.")}
+		s.core.PutZone(zone.Zone{ID: zoneID("org"), Created: born, Where: renamed, TTL: 60}, Version{UID: "1", Generation: 2})
 		s.wwwIs("")
 		s.remove("org")
 		if !s.gone("org") {

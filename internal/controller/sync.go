@@ -87,15 +87,10 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 		z.lacks = d.lacking(z, wanted, stored.Refs)
 	}
 	news := z.differs(was)
-	if l != nil {
-		waiting = append(waiting, l.told()...)
-	}
+	waiting = append(waiting, l.told()...)
 	d.mu.Unlock()
 	d.settled(claims)
-	if len(waiting) > 0 {
-		d.republished(id)
-		d.refreshSets(id, waiting)
-	}
+	d.tellWaiting(id, waiting)
 
 	if live && l != nil && len(wanted) == 0 {
 		if _, err := l.feed.Mint(ctx); err != nil {

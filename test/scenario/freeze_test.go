@@ -81,7 +81,8 @@ func TestAFrozenZone(t *testing.T) {
 		s.apply(`record a/www: {domainName: www.example.org., type: A, rdata: 192.0.2.2}
 			record a/new: {domainName: new.example.org., type: A, rdata: 192.0.2.3}`)
 		s.cond("record a/www", "Ready", "False Frozen", "Zone ~a/org is frozen")
-		s.cond("zone a/org", "Ready", "False Frozen", "3 sets wait: new.example.org. A, old.example.org. A, www.example.org. A")
+		s.cond("zone a/org", "Ready", "False Frozen", "3 sets wait: new.example.org. A, old.example.org. A, "+
+			"www.example.org. A")
 		s.cond("zone a/org", "Frozen", "True Frozen", "moving")
 		unchanged()
 	})
