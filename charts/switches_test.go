@@ -36,9 +36,9 @@ func TestSwitchesAddAndRemoveObjects(t *testing.T) {
 	hooks := []string{"CustomResourceDefinition dnsclasses.dns.homelab.mortenolsen.pro",
 		"CustomResourceDefinition dnsrecords.dns.homelab.mortenolsen.pro",
 		"MutatingAdmissionPolicy zonefold-dnsrecords", "MutatingAdmissionPolicyBinding zonefold-dnsrecords"}
-	others := []string{"Service zonefold-dns", "CustomResourceDefinition zones.kubi.zone",
-		"CustomResourceDefinition records.kubi.zone",
-		"CustomResourceDefinition backends.zonefold.dev", "CustomResourceDefinition zoneslices.zonefold.dev"}
+	others := append(policies("freezes"), "Service zonefold-dns", "CustomResourceDefinition zones.kubi.zone",
+		"CustomResourceDefinition records.kubi.zone", "CustomResourceDefinition backends.zonefold.dev",
+		"CustomResourceDefinition zoneslices.zonefold.dev", "CustomResourceDefinition zonerevisions.zonefold.dev")
 	for name, c := range map[string]struct {
 		values  string
 		apis    []string
@@ -47,16 +47,14 @@ func TestSwitchesAddAndRemoveObjects(t *testing.T) {
 	}{
 		"nothing is said": {},
 		"no name server":  {values: "dns: {enabled: false}", removed: []string{"Service zonefold-dns"}},
-		"no zones to answer for": {values: only("bindy"), removed: []string{
-			"Service zonefold-dns", "CustomResourceDefinition zones.kubi.zone", "CustomResourceDefinition records.kubi.zone",
-			"CustomResourceDefinition backends.zonefold.dev", "CustomResourceDefinition zoneslices.zonefold.dev",
-		}, added: append(fleetKinds(t), append(fleetPolicies(), "ClusterRole zonefold-bindcar",
-			"ClusterRoleBinding zonefold-bindcar")...)},
+		"no zones to answer for": {values: only("bindy"), removed: others,
+			added: append(fleetKinds(t), append(fleetPolicies(), "ClusterRole zonefold-bindcar",
+				"ClusterRoleBinding zonefold-bindcar")...)},
 		"servers without admission policies": {values: "dialects: {bindy: true}\nbindy: {admission: {enabled: false, " +
 			"images: [a/]}}",
 			added: append(fleetKinds(t), append(fleetPolicies(), "ClusterRole zonefold-bindcar",
 				"ClusterRoleBinding zonefold-bindcar")...)},
-		"no policies":     {values: "rbac: {policies: false}", removed: policies("specs", "secrets")},
+		"no policies":     {values: "rbac: {policies: false}", removed: policies("specs", "secrets", "freezes")},
 		"dynamic updates": {values: "updates: true", added: policies("updates")},
 		"the protocol of external-dns": {values: "externalDNS: {enabled: true}",
 			added: append(policies("updates"), "Service zonefold-external-dns")},

@@ -155,7 +155,7 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 		zones = kubizone.New(kubizone.Config{
 			Client: m.GetClient(), Live: m.GetAPIReader(), Cache: m.GetCache(), Events: recorder, Log: m.log, Metrics: numbers,
 			Clock:  clock,
-			MaxSet: m.maxSet, MaxEntries: m.maxEntries, Engine: m.engine, Fleets: m.fleets, Leads: m.leads(),
+			MaxSet: m.maxSet, MaxEntries: m.maxEntries, History: m.history, Engine: m.engine, Fleets: m.fleets, Leads: m.leads(),
 			Foresight:     foresight,
 			RequireGrants: m.requireGrants, Judged: asking.Judged,
 		})

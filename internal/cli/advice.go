@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/zonefold/zonefold/internal/cli/manifest"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -39,11 +41,24 @@ func (e *explanation) followUp() string {
 		case s.Error != "":
 			return fmt.Sprintf("Look at the server %s: %s", s.Server, s.Error)
 		case s.Answers != nil && e.key.Type != rr.TypeSOA && len(wanted) > 0 && !slices.Equal(s.Answers, wanted):
+			if why := e.frozen(); why != "" {
+				return why
+			}
 			return fmt.Sprintf("Wait for the server %s, which answers otherwise; if that stays so, look at the status of %s.",
 				s.Server, e.zone.object.Ref)
 		}
 	}
 	return "Nothing."
+}
+
+// frozen says that what waits does so because the Zone is frozen, "" if it is not.
+func (e *explanation) frozen() string {
+	z := e.zone.object.Zone
+	if z == nil || apimeta.FindStatusCondition(z.Status.Conditions, conditionFrozen) == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s is frozen: %s", e.zone.object.Ref,
+		apimeta.FindStatusCondition(z.Status.Conditions, conditionFrozen).Message)
 }
 
 // create says which objects would make a name that nobody asks for.

@@ -80,7 +80,8 @@ DNSZones and records of bindy, of DNSClasses and their DNSRecords, and of DNSRec
 Gardener.
 
 render, check and serve work on files, without a cluster; explain, plan and tree on files
-or on a cluster; import makes manifests; freeze and thaw say when changes of a Zone go out;
+or on a cluster; import makes manifests; freeze, thaw and rollback say what is
+published of a Zone, history and blame what was;
 release is for a cluster whose operator is gone;
 dnshook is for who writes a server for DNSClasses. As kubectl-zonefold in the PATH it is
 "kubectl zonefold" too.`,
@@ -97,7 +98,7 @@ dnshook is for who writes a server for DNSClasses. As kubectl-zonefold in the PA
 	root.SetErr(env.Stderr)
 	root.AddCommand(newRender(env), newCheck(env), newExplain(env), newPlan(env), newTree(env), newImport(env),
 		newExport(env), newServe(env), newRelease(env),
-		newFreeze(env), newThaw(env), newDNSHook(env), newVersion(env))
+		newFreeze(env), newThaw(env), newHistory(env), newBlame(env), newRollback(env), newDNSHook(env), newVersion(env))
 	return root
 }
 

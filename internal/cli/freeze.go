@@ -68,7 +68,7 @@ func newThaw(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "thaw ZONE",
 		Short: "Let a Zone that was frozen follow its objects again",
-		Long: `thaw takes the annotation of freeze off a Zone: everything that has waited is sent.
+		Long: `thaw takes the annotations of freeze and rollback off a Zone: everything that has waited is sent.
 
 ZONE is NAMESPACE/NAME of a Zone, or its domain name. You need the right to patch it.
 
@@ -78,7 +78,8 @@ Exit codes: 0 when the operator says that the Zone is not frozen; 1 when it does
 		Args:    oneArgument("ZONE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args[0], func(ctx context.Context, c *cluster, z *kubizone.Zone) error {
-				return annotate(ctx, c, z, map[string]any{zonefold.FreezeAnnotation: nil})
+				return annotate(ctx, c, z, map[string]any{zonefold.FreezeAnnotation: nil,
+					zonefold.RollbackAnnotation: nil})
 			}, f.thawed)
 		},
 	}

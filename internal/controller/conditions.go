@@ -37,6 +37,8 @@ const (
 	ReasonWithdrawing       = "Withdrawing"       // what was published is being removed
 	ReasonInSlices          = "InSlices"          // the entries are in ZoneSlices
 	ReasonFrozen            = "Frozen"            // the Zone is frozen, and this waits
+	ReasonRolledBack        = "RolledBack"        // of Frozen: what is published is an earlier content
+	ReasonRollbackRefused   = "RollbackRefused"   // of Frozen: the history cannot tell that content
 	ReasonReady             = "Ready"             // a Backend can be used
 
 	// By the class of a Backend's error.

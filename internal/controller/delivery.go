@@ -50,6 +50,7 @@ type Deliveries struct {
 	onPlace     func(string)
 	// republished is told that what is published of a Zone may be otherwise than the World's last step told.
 	republished func(zone.ID)
+	history     Earlier // nil: there is none
 	metrics     *Metrics
 	engine      *Engine
 	queue       *Writer
@@ -87,6 +88,7 @@ type DeliveriesConfig struct {
 	OnDrift func(Drift)
 	// Republished hears that Outgoing returns something else, as a Zone was frozen or thawed; nil: nobody does.
 	Republished func(zone.ID)
+	Earlier     Earlier // of a Zone that is rolled back; nil: there is no history
 }
 
 // NewDeliveries returns Deliveries without an engine; Start gives them one.
@@ -98,7 +100,7 @@ func NewDeliveries(c DeliveriesConfig) *Deliveries {
 		metrics:     c.Metrics,
 		onPlace:     func(string) {},
 		places:      map[string]*Place{}, zones: map[zone.ID]*delivery{}, feeds: map[string]*zoneFeed{}, heirs: newHeirs(),
-		asks: map[zone.ID]Freeze{}, republished: c.Republished,
+		asks: map[zone.ID]Freeze{}, republished: c.Republished, history: c.Earlier,
 	}
 	if d.republished == nil {
 		d.republished = func(zone.ID) {}

@@ -20,6 +20,7 @@ func Reason(text string) string {
 // A Freeze is what the object of a Zone asks of what is published of it: to stay as it is.
 type Freeze struct {
 	Reason string // for people; "" for none
+	Serial uint32 // whose content is to be published; 0: that which is
 }
 
 // frozen is what is held of a Zone, and what waits meanwhile. Deliveries.mu guards it.
@@ -30,6 +31,9 @@ type frozen struct {
 	content  zone.Snapshot // what stays published, under its name; the zero Snapshot: nothing is published
 	world    zone.Snapshot // what objects say by now
 	waiting  map[rr.Key]struct{}
+
+	at      uint32 // the serial that it was rolled back to; 0: none
+	refusal error  // why it was not
 }
 
 // Freeze has what is published of a Zone stay as it is; nil lets it follow the objects again. A Zone that loses its
@@ -68,6 +72,9 @@ func (d *Deliveries) Freeze(id zone.ID, f *Freeze) {
 func (z *delivery) freeze(f Freeze) {
 	if z.frozen != nil {
 		z.frozen.Freeze = f
+		if f.Serial == 0 {
+			z.frozen.at, z.frozen.refusal = 0, nil
+		}
 		return
 	}
 	z.frozen = &frozen{Freeze: f, world: z.snapshot, waiting: map[rr.Key]struct{}{}}
@@ -191,8 +198,10 @@ type FrozenOutcome struct {
 	Freeze
 
 	Zone     zone.ID
-	Nothing  bool // nothing is published of it
-	Waiting  int  // sets
+	Nothing  bool   // nothing is published of it
+	At       uint32 // the serial that it was rolled back to; 0: none
+	Refusal  error  // why it was not
+	Waiting  int    // sets
 	Examples []rr.Key
 }
 
@@ -200,7 +209,8 @@ type FrozenOutcome struct {
 const frozenExamples = 3
 
 func (f *frozen) outcome(id zone.ID) *FrozenOutcome {
-	out := &FrozenOutcome{Freeze: f.Freeze, Zone: id, Nothing: !f.holds(), Waiting: len(f.waiting)}
+	out := &FrozenOutcome{Freeze: f.Freeze, Zone: id, Nothing: !f.holds(), Waiting: len(f.waiting),
+		At: f.at, Refusal: f.refusal}
 	for key := range f.waiting {
 		at, _ := slices.BinarySearchFunc(out.Examples, key, rr.Key.Compare)
 		if at < frozenExamples {
@@ -217,6 +227,15 @@ func (o *FrozenOutcome) Condition() Outcome {
 	if o.Reason != "" {
 		fmt.Fprintf(&b, "%s. ", strings.TrimSuffix(o.Reason, "."))
 	}
+	reason := ReasonFrozen
+	switch {
+	case o.Serial != 0 && o.Serial == o.At && o.Refusal != nil:
+		reason = ReasonRollbackRefused
+		fmt.Fprintf(&b, "It is not rolled back to serial %d: %v. ", o.At, o.Refusal)
+	case o.Serial != 0 && o.Serial == o.At:
+		reason = ReasonRolledBack
+		fmt.Fprintf(&b, "It is rolled back to serial %d. ", o.At)
+	}
 	switch {
 	case o.Nothing && o.Waiting > 0:
 		b.WriteString("Nothing of it is published, ")
@@ -225,7 +244,7 @@ func (o *FrozenOutcome) Condition() Outcome {
 	}
 	fmt.Fprintf(&b, "%s; zonefold thaw %s/%s lets the Zone follow its objects again.", o.wait(), o.Zone.Namespace,
 		o.Zone.Name)
-	return OK(ReasonFrozen, b.String())
+	return OK(reason, b.String())
 }
 
 // wait says how much waits, and what.

@@ -29,6 +29,9 @@ func (d *Deliveries) sync(ctx context.Context, id zone.ID) error {
 	if err := d.syncZone(ctx, id); err != nil {
 		return err
 	}
+	if err := d.rollBack(ctx, id); err != nil {
+		return err
+	}
 	d.succeed(id)
 	if call := d.arrived(id); call != nil {
 		call()

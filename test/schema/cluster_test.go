@@ -30,10 +30,12 @@ const crds = "../../config/crd"
 func TestMain(m *testing.M) { os.Exit(testcluster.Main(m, crds)) }
 
 var resources = map[string]schema.GroupVersionResource{
-	"Zone":      kubizone.GroupVersion.WithResource("zones"),
-	"Record":    kubizone.GroupVersion.WithResource("records"),
-	"Backend":   zonefold.GroupVersion.WithResource("backends"),
-	"ZoneSlice": zonefold.GroupVersion.WithResource("zoneslices"),
+	"Zone":         kubizone.GroupVersion.WithResource("zones"),
+	"Record":       kubizone.GroupVersion.WithResource("records"),
+	"Backend":      zonefold.GroupVersion.WithResource("backends"),
+	"ZoneSlice":    zonefold.GroupVersion.WithResource("zoneslices"),
+	"ZoneRevision": zonefold.GroupVersion.WithResource("zonerevisions"),
+
 	"Namespace": {Version: "v1", Resource: "namespaces"},
 
 	"ClusterBind9Provider": bindy.GroupVersion.WithResource("clusterbind9providers"),

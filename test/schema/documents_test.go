@@ -124,6 +124,8 @@ func TestTablesOfKubectl(t *testing.T) {
 		{"Backend", "", `spec: {embedded: {}, default: true}`, `{"status":{"type":"embedded",` + ready + `}}`,
 			[]string{"NAME TYPE DEFAULT MODE READY REASON AGE", "case embedded true Sync False Test"}},
 		{"ZoneSlice", namespace, `{zone: a, journal: true, index: 3}`, ``, []string{"NAME ZONE INDEX AGE", "case a 3"}},
+		{"ZoneRevision", namespace, `spec: {zone: a, fqdn: a., time: "2026-01-01T00:00:00Z", serial: 7, hash: x, added: 2}`, ``,
+			[]string{"NAME ZONE SERIAL ADDED CHANGED DELETED AGE", "case a 7 2"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.kind, func(t *testing.T) {

@@ -297,6 +297,29 @@ func TestRulesOfGrants(t *testing.T) {
 	})
 }
 
+func TestRulesOfZoneRevisions(t *testing.T) {
+	check(t, "ZoneRevision", "default", []rule{
+		{"a revision", `{spec: {zone: a, fqdn: a., time: "2026-01-01T00:00:00Z", serial: 4294967295, hash: x,
+			delta: "+ a. 0 IN A 192.0.2.1", objects: [{kind: Record, namespace: default, name: a, manager: kubectl}]}}`, ""},
+		{"a serial that is none", `{spec: {zone: a, fqdn: a., time: "2026-01-01T00:00:00Z", serial: 4294967296, hash: x}}`,
+			"spec.serial in body should be less than or equal to 4294967295"},
+		{"no hash", `{spec: {zone: a, fqdn: a., time: "2026-01-01T00:00:00Z", serial: 1}}`, "spec.hash: Required value"},
+	})
+}
+
+func TestAZoneRevisionNeverChanges(t *testing.T) {
+	a := connect(t, testcluster.ForTest(t))
+	u, err := a.create(a.namespace("revisions"), object(t, "ZoneRevision", "case",
+		`spec: {zone: a, fqdn: a., time: "2026-01-01T00:00:00Z", serial: 7, hash: x, delta: "+ a. 0 IN A 192.0.2.1"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = a.patch(t.Context(), u, `{"spec":{"delta":"+ a. 0 IN A 192.0.2.66"}}`, "")
+	if err == nil || !strings.Contains(err.Error(), "a ZoneRevision never changes") {
+		t.Errorf("it is changed: %v", err)
+	}
+}
+
 func TestRulesOfZoneSlices(t *testing.T) {
 	check(t, "ZoneSlice", "default", []rule{
 		{"a slice", `{zone: a, index: 0, entries: [{fqdn: a., type: A, class: IN, ttl: 0, rdata: 192.0.2.1}]}`, ""},

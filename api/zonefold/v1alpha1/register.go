@@ -16,7 +16,7 @@ const (
 	// are sent, and must not thereby get everybody's.
 	CredentialsLabel = "zonefold.dev/credentials"
 
-	// ZoneLabel is on every ZoneSlice: the name of its Zone, or the hashed form
+	// ZoneLabel is on every ZoneSlice and ZoneRevision: the name of its Zone, or the hashed form
 	// of a name that is no valid label value (more than 63 characters).
 	ZoneLabel = "zonefold.dev/zone"
 
@@ -41,6 +41,10 @@ const (
 	// somebody takes the annotation away. Its value is the reason, for people.
 	FreezeAnnotation = "zonefold.dev/freeze"
 
+	// RollbackAnnotation on a Zone has an earlier content published, that of the
+	// serial which is its value, and freezes the Zone at that.
+	RollbackAnnotation = "zonefold.dev/rollback"
+
 	// LeaderLease is the Lease, in the operator's namespace, of the replica that
 	// leads. Who holds it says in it where its name server answers the others.
 	LeaderLease = "zonefold-operator"
@@ -53,7 +57,8 @@ const (
 // AddToScheme makes the kinds of this package known to a scheme.
 func AddToScheme(s *runtime.Scheme) error {
 	b := runtime.NewSchemeBuilder(func(s *runtime.Scheme) error {
-		s.AddKnownTypes(GroupVersion, &Backend{}, &BackendList{}, &ZoneSlice{}, &ZoneSliceList{})
+		s.AddKnownTypes(GroupVersion, &Backend{}, &BackendList{}, &ZoneSlice{}, &ZoneSliceList{},
+			&ZoneRevision{}, &ZoneRevisionList{})
 		metav1.AddToGroupVersion(s, GroupVersion)
 		return nil
 	})

@@ -43,6 +43,9 @@
 {{- with .Values.secretsNamespaces }}
 - --secrets-namespaces={{ join "," . }}
 {{- end }}
+{{- with .Values.history }}
+- --history={{ . }}
+{{- end }}
 {{- if .Values.requireGrants }}
 - --require-grants
 {{- end }}

@@ -38,11 +38,16 @@ func Compact() toolscache.TransformFunc {
 
 // bare keeps of annotations and labels what the dialect reads. Of others an object may have a megabyte.
 func bare(m *metav1.ObjectMeta) {
-	reason, frozen := m.Annotations[zonefold.FreezeAnnotation]
-	m.Annotations = nil
-	if frozen {
-		m.Annotations = map[string]string{zonefold.FreezeAnnotation: controller.Reason(reason)}
+	kept := map[string]string(nil)
+	for _, name := range []string{zonefold.FreezeAnnotation, zonefold.RollbackAnnotation} {
+		if value, is := m.Annotations[name]; is {
+			if kept == nil {
+				kept = map[string]string{}
+			}
+			kept[name] = controller.Reason(value)
+		}
 	}
+	m.Annotations = kept
 	if parent, ok := m.Labels[v1alpha1.ParentZoneLabel]; ok {
 		m.Labels = map[string]string{v1alpha1.ParentZoneLabel: parent}
 	} else {

@@ -25,6 +25,7 @@ import (
 // +kubebuilder:rbac:groups=kubi.zone,resources=zones/status;records/status,verbs=patch
 // +kubebuilder:rbac:groups=kubi.zone,resources=zones/finalizers,verbs=update
 // +kubebuilder:rbac:groups=zonefold.dev,resources=zoneslices,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=zonefold.dev,resources=zonerevisions,verbs=list;create;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=zones.kubi.zone;records.kubi.zone;backends.zonefold.dev;zoneslices.zonefold.dev,verbs=get
 
@@ -54,6 +55,7 @@ type Config struct {
 	Fleets        controller.Fleets     // that Backends may name; nil: there are none
 	MaxSet        int                   // records in a set; 0: zone.DefaultMaxSet
 	RequireGrants bool                  // nobody has a root Zone without a grant, also while no Backend has any
+	History       int                   // ZoneRevisions that a Zone keeps; 0: none
 	MaxEntries    int                   // in status.entries before ZoneSlices are used; 0: as many as there is room for
 	Leads         func() bool           // whether nobody else can have become the leader; nil: nobody else ever does
 	Foresight     *controller.Foresight // is told what to ask; nil: nobody asks
@@ -78,7 +80,9 @@ type Controller struct {
 	mu          sync.Mutex
 	zoneStates  map[zone.ID]*zoneState
 	recordState map[zone.ID]*written
-	leaving     map[zone.ID]bool // Zones of which somebody deletes slices
+	leaving     map[zone.ID]bool   // Zones of which somebody deletes slices
+	gone        map[zone.ID]string // the labels of Records that were deleted, until the World has settled
+	settledOnce bool               // before, all objects seem to have changed
 }
 
 // written is what is known about an object beyond the cache.
@@ -96,6 +100,7 @@ func New(c Config) *Controller {
 	k := &Controller{
 		Config: c, term: fmt.Sprintf("%08x", rand.Uint32()),
 		zoneStates: map[zone.ID]*zoneState{}, recordState: map[zone.ID]*written{}, leaving: map[zone.ID]bool{},
+		gone: map[zone.ID]string{},
 	}
 	k.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
 	k.ceilings = k.newCeilings()
@@ -106,7 +111,7 @@ func New(c Config) *Controller {
 	deliveries := controller.DeliveriesConfig{
 		Store: (*store)(k), Clock: c.Clock.Now, Log: c.Log, Metrics: c.Metrics,
 		Changed: k.enqueue, Settled: k.enqueueAll, Refresh: k.refresh, RefreshSets: k.refreshSets,
-		Republished: k.republished,
+		Republished: k.republished, Earlier: k.earlier,
 	}
 	if f := c.Fleets; f != nil {
 		deliveries.Behind = f.Behind
@@ -165,6 +170,7 @@ func (k *Controller) Run(ctx context.Context, ready func(context.Context) bool) 
 // settled hands one step of the World on.
 func (k *Controller) settled(s controller.Settlement) {
 	k.take(s.Inputs)
+	k.noteObjects(s)
 	k.Deliveries.Settle(s)
 	k.follow(s)
 	for _, id := range s.Delta.Verdicts {

@@ -2,6 +2,7 @@ package kubizone
 
 import (
 	"context"
+	"strconv"
 
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -63,10 +64,15 @@ func (k *Controller) putZone(old, z *v1alpha1.Zone) {
 // freezeOf returns what a Zone asks of what is published of it, nil if that is nothing.
 func freezeOf(z *v1alpha1.Zone) *controller.Freeze {
 	reason, frozen := z.Annotations[zonefold.FreezeAnnotation]
-	if !frozen || !z.DeletionTimestamp.IsZero() {
+	serial, back := z.Annotations[zonefold.RollbackAnnotation]
+	if !frozen && !back || !z.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	return &controller.Freeze{Reason: reason}
+	n, err := strconv.ParseUint(serial, 10, 32)
+	if back && err != nil {
+		n = 0 // what is no serial holds what there is
+	}
+	return &controller.Freeze{Reason: reason, Serial: uint32(n)}
 }
 
 func (k *Controller) dropZone(z *v1alpha1.Zone) {
@@ -84,6 +90,7 @@ func (k *Controller) putRecord(old, r *v1alpha1.Record) {
 		if r.DeletionTimestamp.IsZero() {
 			k.Core.PutClaim(dialect.ConvertRecord(r), controller.VersionOf(r))
 		} else {
+			k.left(r)
 			k.Core.DeleteClaim(id)
 		}
 		return // it is looked at when the Core has settled
@@ -92,5 +99,6 @@ func (k *Controller) putRecord(old, r *v1alpha1.Record) {
 }
 
 func (k *Controller) dropRecord(r *v1alpha1.Record) {
+	k.left(r)
 	k.Core.DeleteClaim(dialect.RecordID(r.Namespace, r.Name))
 }

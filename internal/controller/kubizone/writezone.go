@@ -178,6 +178,9 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	k.mu.Unlock()
 	snapshot.SOA.Serial = out.Label.Serial
 	err := k.keepGone(ctx, id, z, out, snapshot)
+	if err == nil && k.History > 0 {
+		k.revise(ctx, id, z, snapshot, out)
+	}
 	if err == nil {
 		err = k.flush(ctx, id, z, snapshot, want)
 	}

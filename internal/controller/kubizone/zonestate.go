@@ -28,7 +28,8 @@ type zoneState struct {
 	held     []controller.Delivered
 	holding  bool // held is what we wrote last, the cache may lag behind
 
-	ledger ledger
+	ledger  ledger
+	history history
 }
 
 // zoneState returns the state of a Zone. k.mu is held.
@@ -95,6 +96,9 @@ func (k *Controller) followZone(now zone.Snapshot, delta zone.ZoneDelta, at time
 		return
 	}
 	z.content, z.changed = now, at
+	if k.History > 0 {
+		z.history.note(delta)
+	}
 	if old.Name != now.Name || delta.Fresh {
 		z.parts = nil
 	}

@@ -1,0 +1,343 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"sigs.k8s.io/yaml"
+
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// outputDocument is the form of what is printed as a table, or as a document.
+type outputDocument string
+
+func (o *outputDocument) String() string { return string(*o) }
+func (o *outputDocument) Type() string   { return "text|json|yaml" }
+
+func (o *outputDocument) Set(s string) error {
+	if !slices.Contains([]string{"text", "json", "yaml"}, s) {
+		return errors.New("it is text, json or yaml")
+	}
+	*o = outputDocument(s)
+	return nil
+}
+
+func (o *outputDocument) register(cmd *cobra.Command) {
+	*o = "text"
+	cmd.Flags().VarP(o, "output", "o", "the form of the output: text, json or yaml")
+}
+
+// print prints a document, or what text prints of it.
+func (o *outputDocument) print(w io.Writer, document any, text func(io.Writer) error) error {
+	switch *o {
+	case "json":
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(document)
+	case "yaml":
+		out, err := yaml.Marshal(document)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(out)
+		return err
+	}
+	return text(w)
+}
+
+// A past is the history of a Zone as it is printed. Its fields are fixed.
+type past struct {
+	Zone      string       `json:"zone"`
+	Namespace string       `json:"namespace"`
+	Name      string       `json:"name"`
+	Serial    int64        `json:"serial"`
+	Revisions []pastChange `json:"revisions"` // newest first
+}
+
+// A pastChange is one revision.
+type pastChange struct {
+	Serial         int64                     `json:"serial"`
+	PreviousSerial int64                     `json:"previousSerial"`
+	Time           time.Time                 `json:"time"`
+	RolledBackTo   int64                     `json:"rolledBackTo,omitempty"`
+	Added          int32                     `json:"added"`
+	Changed        int32                     `json:"changed"`
+	Deleted        int32                     `json:"deleted"`
+	LeftOut        bool                      `json:"leftOut,omitempty"`
+	Objects        []zonefold.RevisionObject `json:"objects"`
+	ObjectCount    int32                     `json:"objectCount"`
+	Delta          []string                  `json:"delta"`
+}
+
+// revisionsOf returns the history of a Zone, oldest first.
+func revisionsOf(ctx context.Context, c *cluster, z *kubizone.Zone) ([]zonefold.ZoneRevision, error) {
+	var out []zonefold.ZoneRevision
+	err := pages(ctx, kind{c.slices, "zonerevisions"}, z.Namespace, func(list *zonefold.ZoneRevisionList) {
+		for i := range list.Items {
+			if metav1.IsControlledBy(&list.Items[i], z) {
+				out = append(out, list.Items[i])
+			}
+		}
+	})
+	if err != nil {
+		return nil, &exitError{exitFindings, fmt.Errorf("reading the ZoneRevisions of Zone %s/%s: %w", z.Namespace, z.Name,
+			err)}
+	}
+	slices.SortStableFunc(out, func(a, b zonefold.ZoneRevision) int {
+		switch x, y := uint32(a.Spec.Serial), uint32(b.Spec.Serial); {
+		case rr.SerialLess(x, y):
+			return -1
+		case rr.SerialLess(y, x):
+			return 1
+		}
+		return 0
+	})
+	return out, nil
+}
+
+// pastOf returns the history of a Zone, of those revisions that keep lets in.
+func pastOf(z *kubizone.Zone, list []zonefold.ZoneRevision, keep func(*pastChange) bool) past {
+	out := past{Zone: z.Status.FQDN, Namespace: z.Namespace, Name: z.Name, Revisions: []pastChange{}}
+	if z.Status.Serial != nil {
+		out.Serial = int64(*z.Status.Serial)
+	}
+	for i := range slices.Backward(list) {
+		s := &list[i].Spec
+		change := pastChange{
+			Serial: s.Serial, PreviousSerial: s.PreviousSerial, Time: s.Time.UTC(), RolledBackTo: s.RolledBackTo,
+			Added: s.Added, Changed: s.Changed, Deleted: s.Deleted, LeftOut: s.LeftOut, ObjectCount: s.ObjectCount,
+			Objects: append([]zonefold.RevisionObject{}, s.Objects...),
+			Delta:   append([]string{}, strings.FieldsFunc(s.Delta, func(r rune) bool { return r == '\n' })...),
+		}
+		if keep(&change) {
+			out.Revisions = append(out.Revisions, change)
+		}
+	}
+	return out
+}
+
+// newHistory makes the command that lists what was published of a Zone.
+func newHistory(env Env) *cobra.Command {
+	var (
+		flags  clusterFlags
+		output outputDocument
+	)
+	cmd := &cobra.Command{
+		Use:   "history ZONE",
+		Short: "List the contents of a Zone that were published, and what changed them",
+		Long: `history lists the ZoneRevisions of a Zone, the newest first: the serial of each content, when
+it was written down, how many sets came, changed and went, and which objects have changed
+since the content before, with who wrote to them last. That is what the program calls
+itself (metadata.managedFields); of a deleted object nobody knows. Changes within ten
+seconds may be one line. The operator keeps a history where --history says so (value history of
+the chart).
+
+With -o json or yaml it is an object with zone, namespace, name, serial and revisions, each
+with serial, previousSerial, time, rolledBackTo, added, changed, deleted, leftOut, objects
+(kind, namespace, name, deleted, manager), objectCount and delta: lines of records, - those
+before and + those after.
+
+Exit codes: 0 when it is printed; 1 when you may not read it; 2 when there is no such Zone.`,
+		Example: `  zonefold history example.org
+  zonefold history dns/example-org -o yaml`,
+		Args: oneArgument("ZONE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			c, _, err := flags.connect(env)
+			if err != nil {
+				return err
+			}
+			z, err := findZone(ctx, c, flags.namespace, args[0])
+			if err != nil {
+				return forbiddenIsTrouble(err)
+			}
+			list, err := revisionsOf(ctx, c, z)
+			if err != nil {
+				return err
+			}
+			p := pastOf(z, list, func(*pastChange) bool { return true })
+			return output.print(env.Stdout, p, func(w io.Writer) error { return p.table(w, env.Now) })
+		},
+	}
+	flags.register(cmd)
+	output.register(cmd)
+	return cmd
+}
+
+// forbiddenIsTrouble has what somebody may not read end a command with exitFindings.
+func forbiddenIsTrouble(err error) error {
+	if apierrors.IsForbidden(err) {
+		return &exitError{exitFindings, err}
+	}
+	return err
+}
+
+// table prints the history.
+func (p past) table(w io.Writer, now time.Time) error {
+	if len(p.Revisions) == 0 {
+		_, err := fmt.Fprintf(w, "Zone %s/%s has no history: the operator keeps none, or nothing has changed since it does\n",
+			oneLine(p.Namespace), oneLine(p.Name))
+		return err
+	}
+	table := tabwriter.NewWriter(w, 0, 8, 3, ' ', 0)
+	fmt.Fprintln(table, "SERIAL\tAGE\tADDED\tCHANGED\tDELETED\tOBJECTS")
+	for _, c := range p.Revisions {
+		fmt.Fprintf(table, "%d\t%s\t%d\t%d\t%d\t%s\n", c.Serial, duration.HumanDuration(now.Sub(c.Time)), c.Added, c.Changed,
+			c.Deleted, oneLine(c.causes()))
+	}
+	return table.Flush()
+}
+
+// namedObjects is how many objects a line of the table names.
+const namedObjects = 3
+
+// causes names the objects that have changed.
+func (c *pastChange) causes() string {
+	var out []string
+	if c.RolledBackTo != 0 {
+		out = append(out, fmt.Sprintf("rolled back to %d", c.RolledBackTo))
+	}
+	for _, o := range c.Objects[:min(len(c.Objects), namedObjects)] {
+		text := strings.ToLower(o.Kind) + "/" + o.Name
+		if o.Namespace != "" {
+			text += " -n " + o.Namespace
+		}
+		switch {
+		case o.Deleted:
+			text += " (deleted)"
+		case o.Manager != "":
+			text += " (" + o.Manager + ")"
+		}
+		out = append(out, text)
+	}
+	if more := int(c.ObjectCount) - min(len(c.Objects), namedObjects); more > 0 {
+		out = append(out, fmt.Sprintf("%d more", more))
+	}
+	return cmp.Or(strings.Join(out, ", "), "-")
+}
+
+// newBlame makes the command that tells what has changed a name.
+func newBlame(env Env) *cobra.Command {
+	var (
+		flags  clusterFlags
+		output outputDocument
+	)
+	cmd := &cobra.Command{
+		Use:   "blame NAME [TYPE]",
+		Short: "Tell which changes of a Zone were about a name, and what they came of",
+		Long: `blame finds the Zone that has a name, and lists those of its ZoneRevisions that changed the
+records there, the newest first, with the records before (-) and after (+). The objects are
+those that have changed at that time, in the whole Zone.
+
+With -o json or yaml it is the object that history prints, with these revisions alone.
+
+Exit codes: 0 when it is printed; 1 when no kept change was about the name, or you may not
+read it; 2 when no Zone has it.`,
+		Example: `  zonefold blame www.example.org
+  zonefold blame www.example.org AAAA -o json`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			name, typ, err := nameAndType(args)
+			if err != nil {
+				return err
+			}
+			c, _, err := flags.connect(env)
+			if err != nil {
+				return err
+			}
+			z, err := enclosing(ctx, c, flags.namespace, name)
+			if err != nil {
+				return forbiddenIsTrouble(err)
+			}
+			list, err := revisionsOf(ctx, c, z)
+			if err != nil {
+				return err
+			}
+			p := pastOf(z, list, func(change *pastChange) bool { return change.about(name, typ) })
+			if len(p.Revisions) == 0 {
+				return &exitError{exitFindings, fmt.Errorf("no change in the history of Zone %s/%s was about %s",
+					z.Namespace, z.Name, strings.Join(args, " "))}
+			}
+			return output.print(env.Stdout, p, func(w io.Writer) error { return p.blamed(w) })
+		},
+	}
+	flags.register(cmd)
+	output.register(cmd)
+	return cmd
+}
+
+// nameAndType reads NAME [TYPE]; without a type it is 0.
+func nameAndType(args []string) (dnsname.Name, rr.Type, error) {
+	name, err := dnsname.Parse(strings.TrimSuffix(args[0], ".") + ".")
+	if err != nil || len(args) == 1 {
+		return name, 0, err
+	}
+	typ, err := rr.ParseType(strings.ToUpper(args[1]))
+	return name, typ, err
+}
+
+// enclosing returns the Zone with the longest name that a name is in.
+func enclosing(ctx context.Context, c *cluster, namespace string, name dnsname.Name) (*kubizone.Zone, error) {
+	var found *kubizone.Zone
+	longest := 0
+	err := pages(ctx, zonesOf(c), namespace, func(list *kubizone.ZoneList) {
+		for i := range list.Items {
+			apex, err := dnsname.Parse(list.Items[i].Status.FQDN)
+			if err == nil && list.Items[i].Status.Serial != nil && name.Under(apex) && apex.NumLabels() >= longest {
+				longest, found = apex.NumLabels(), &list.Items[i]
+			}
+		}
+	})
+	switch {
+	case err != nil && namespace == "":
+		return nil, fmt.Errorf("looking for the Zone of %s in all namespaces: %w; say with -n in which one it is", name, err)
+	case err != nil:
+		return nil, fmt.Errorf("looking for the Zone of %s in namespace %s: %w", name, namespace, err)
+	case found == nil:
+		return nil, fmt.Errorf("no Zone that was published has %s", name)
+	}
+	return found, nil
+}
+
+// about has a change keep the lines that are about a name, and reports whether there are any.
+func (c *pastChange) about(name dnsname.Name, typ rr.Type) bool {
+	c.Delta = slices.DeleteFunc(c.Delta, func(line string) bool {
+		edits, err := zone.ParseEdits(line)
+		return err != nil || len(edits) != 1 || edits[0].Name != name || typ != 0 && edits[0].Type != typ
+	})
+	return len(c.Delta) > 0
+}
+
+// blamed prints changes with their lines.
+func (p past) blamed(w io.Writer) error {
+	for _, c := range p.Revisions {
+		_, err := fmt.Fprintf(w, "serial %d, %s: %s\n", c.Serial, c.Time.Format(time.RFC3339), oneLine(c.causes()))
+		if err != nil {
+			return err
+		}
+		for _, line := range c.Delta {
+			if _, err := fmt.Fprintln(w, "  "+oneLine(line)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
