@@ -173,8 +173,7 @@ func (t *target) tell(j *job, h *Held) {
 	if h == nil {
 		b.room, b.retry = 0, time.Time{}
 	}
-	if h == old || h != nil && old != nil && h.Plan == old.Plan && h.Policy == old.Policy && h.Deletions == old.Deletions &&
-		h.Changes == old.Changes && slices.Equal(h.Examples, old.Examples) {
+	if h == old || h.same(old) {
 		return
 	}
 	t.untell()
@@ -191,6 +190,12 @@ func (t *target) untell() {
 		t.engine.cfg.Metrics.Held(b.kind, -n)
 	}
 	b.told = nil
+}
+
+// same reports whether the same sets are held for the same reason.
+func (h *Held) same(as *Held) bool {
+	return h != nil && as != nil && h.Plan == as.Plan && h.Policy == as.Policy && h.Deletions == as.Deletions &&
+		h.Changes == as.Changes && slices.Equal(h.Examples, as.Examples)
 }
 
 func (h *Held) sets() int {

@@ -85,8 +85,8 @@ type Attachment struct {
 	// none. It never changes.
 	Registry *registry.Registry
 
-	// Protection bounds what may be deleted; Approved are the plans of deletions that may be made all the same (Held.Plan).
-	// An overlay has none.
+	// Protection bounds what may be deleted; Approved are the plans of deletions that may be made all the same
+	// (Held.Plan). An overlay has none.
 	Protection plan.Protection
 	Approved   []string
 }

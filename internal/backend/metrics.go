@@ -8,7 +8,7 @@ type Metrics interface {
 	Read(kind string, sets int, took time.Duration, class ErrorClass)       // one Backend.Read
 	Refused(kind string, sets int)                                          // sets refused, by the server or by its limits
 	Raised(class ErrorClass)                                                // one CeilingStore.Raise
-	Held(kind string, more int)                                             // so many sets more are held by a brake, or fewer
+	Held(kind string, more int)                                             // so many more sets are held by a brake
 }
 
 // noMetrics is for an engine that nobody watches.

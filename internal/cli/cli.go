@@ -95,7 +95,7 @@ dnshook is for who writes a server for DNSClasses. As kubectl-zonefold in the PA
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
 	root.AddCommand(newRender(env), newCheck(env), newExplain(env), newPlan(env), newTree(env), newImport(env),
-		newExport(env), newServe(env), newRelease(env), newDNSHook(env), newVersion(env))
+		newExport(env), newServe(env), newApprove(env), newRelease(env), newDNSHook(env), newVersion(env))
 	return root
 }
 

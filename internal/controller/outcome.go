@@ -50,7 +50,7 @@ func (d *Deliveries) outcomeOf(id zone.ID) ZoneOutcome {
 			out.Keeping = out.Keeping || p != nil && p.Keep
 		}
 	}
-	out.Places = d.placesOf(z)
+	out.Places, out.Held = d.placesOf(z), z.held()
 	out.Served = d.served(z, l)
 	return out
 }
@@ -65,6 +65,7 @@ type ZoneOutcome struct {
 	Leaving   bool          // something is being withdrawn, or may have to be: it is not known yet
 	Keeping   bool          // a Backend keeps foreign sets, so the ledger matters
 	Places    []PlaceOutcome
+	Held      *Held // nil: nothing is
 }
 
 // PlaceOutcome is what one Backend has confirmed.
@@ -241,6 +242,8 @@ func refused(place string, key rr.Key, why backend.Refusal) *Outcome {
 	switch {
 	case why.Reason == "":
 		return nil
+	case why.Cause == backend.CauseHeld:
+		o = Not(ReasonCreateOnly, fmt.Sprintf("%s does not get %s: %s.", place, key, why.Reason))
 	case why.Cause == backend.CauseOwned:
 		o = Not(ReasonOwned, fmt.Sprintf("%s does not get %s: %s.", place, key, why.Reason))
 	default:

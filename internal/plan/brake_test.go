@@ -49,7 +49,8 @@ func TestWhatABrakeHolds(t *testing.T) {
 		{"changes go out beside it", limit(0, 0), "a A 2, b A, c A, d A", "e TXT, x.tree A", 0},
 		{"a name that becomes an alias loses nothing", limit(0, 0), "a CNAME, b A, c A, d A, e TXT, x.tree A", "", 0},
 		{"a name keeps a set of another type and loses one", limit(0, 0), "a AAAA, b A, c A, d A, e TXT, x.tree A", "a A", 0},
-		{"a DNAME does not hide what is held", limit(0, 0), "a A, b A, c A, d A, e TXT, tree DNAME", "tree DNAME, x.tree A", 0},
+		{"a DNAME does not hide what is held", limit(0, 0), "a A, b A, c A, d A, e TXT, tree DNAME",
+			"tree DNAME, x.tree A", 0},
 		{"a DNAME beside it comes", limit(0, 0), "a A, b A, c A, d A, tree2 DNAME, x.tree A", "e TXT", 0},
 		{"UpsertOnly deletes nothing", upsert, "a A 2, n A", "b A, c A, d A, e TXT, x.tree A", 0},
 		{"UpsertOnly changes a name into an alias", upsert, "a CNAME, b A, c A, d A, e TXT, x.tree A", "", 0},
@@ -112,8 +113,9 @@ func TestHoldingKeepsTheOrder(t *testing.T) {
 		have, want := drawSets(rt, "have"), drawSets(rt, "want")
 		changes := plan.Diff(have, want, plan.Scope{Apex: apex}).Changes
 		approved := rapid.Bool().Draw(rt, "approved")
-		b := plan.Brake{Protection: plan.Protection{Limited: true, MaxDeletedPercent: rapid.IntRange(0, 100).Draw(rt, "percent"),
-			MinDeleted: rapid.IntRange(0, 5).Draw(rt, "least")}, Base: have.Len(), Recent: &plan.Recent{},
+		b := plan.Brake{Protection: plan.Protection{Limited: true,
+			MaxDeletedPercent: rapid.IntRange(0, 100).Draw(rt, "percent"),
+			MinDeleted:        rapid.IntRange(0, 5).Draw(rt, "least")}, Base: have.Len(), Recent: &plan.Recent{},
 			Approves: func([]rr.Key) bool { return approved }}
 		before := slices.Clone(changes)
 		out := b.Hold(changes)

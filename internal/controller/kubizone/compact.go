@@ -9,6 +9,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 )
 
 // Compact returns a transform for the cache. It drops what nobody reads and keeps once
@@ -36,7 +37,11 @@ func Compact() toolscache.TransformFunc {
 
 // bare keeps of annotations and labels what the dialect reads. Of others an object may have a megabyte.
 func bare(m *metav1.ObjectMeta) {
+	approved, approves := m.Annotations[zonefold.ApproveAnnotation]
 	m.Annotations = nil
+	if approves {
+		m.Annotations = map[string]string{zonefold.ApproveAnnotation: approved}
+	}
 	if parent, ok := m.Labels[v1alpha1.ParentZoneLabel]; ok {
 		m.Labels = map[string]string{v1alpha1.ParentZoneLabel: parent}
 	} else {

@@ -24,6 +24,11 @@ func tellZone(status *v1alpha1.ZoneStatus, c controller.Conditions, v zone.Verdi
 		c.Set(controller.ConditionSliced, controller.OK(controller.ReasonInSlices,
 			"The zone has more entries than fit here; the ZoneSlices of this Zone hold all of them."))
 	}
+	status.Held = nil
+	if h := out.Held; h != nil {
+		c.Set(controller.ConditionHeld, h.Outcome)
+		status.Held = &v1alpha1.Held{Plan: h.Plan, Sets: int32(h.Sets), Examples: h.Names}
+	}
 	status.FQDN, status.ObservedGeneration, status.Conditions = v.Name.String(), c.Generation, c.List()
 	status.Backends = nil
 	for _, p := range out.Places {

@@ -30,7 +30,8 @@ func (s *store) Load(id zone.ID) (controller.Stored, bool) {
 	out := controller.Stored{
 		UID: z.UID, Created: z.CreationTimestamp.Time, Deleting: !z.DeletionTimestamp.IsZero(),
 		Content: label.ID, Delivered: deliveredOf(z),
-		Written: func() rr.Sets { return s.k().loadLedger(id, z) },
+		Approved: controller.Approvals(z.Annotations[zonefold.ApproveAnnotation]),
+		Written:  func() rr.Sets { return s.k().loadLedger(id, z) },
 	}
 	if len(z.Status.Entries) > 0 {
 		out.Name, _ = dnsname.Parse(z.Status.Entries[0].FQDN)
