@@ -194,6 +194,7 @@ spec:
   default: true # takes every Zone that names no Backend
   foreign: Delete # nobody else writes to this server
   grants: [{namespaces: [dns], zones: ["example.org."]}] # nobody else has a root Zone; who has one delegates what is below
+  protection: {} # what looks like a mistake is not deleted at once
   rfc2136:
     servers: [%q]
     tsig:

@@ -65,6 +65,7 @@ const (
 	CauseInvalid     Cause = "invalid"
 	CauseUnsupported Cause = "unsupported" // this program cannot use such a service at all
 	CauseOwned       Cause = "owned"       // somebody else has it: see registrar
+	CauseHeld        Cause = "held"        // a Protection holds the change: see brake
 )
 
 // FindZone returns the zone of an account that a name is in: the one with the longest name, and of several with that

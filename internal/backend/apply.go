@@ -154,6 +154,7 @@ func (t *target) remove(ctx context.Context, j *job) error {
 		t.giveBack(j)
 		return fmt.Errorf("removing zone %s: %w", t.key.Zone, err)
 	}
+	t.untell()
 	t.state = state{complete: true, holder: t.state.holder}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/registry"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -83,6 +84,11 @@ type Attachment struct {
 	// Registry tells which foreign sets may not even be overwritten, with Keep where the server shows all of a zone; nil:
 	// none. It never changes.
 	Registry *registry.Registry
+
+	// Protection bounds what may be deleted; Approved are the plans of deletions that may be made all the same
+	// (Held.Plan). An overlay has none.
+	Protection plan.Protection
+	Approved   []string
 }
 
 // Engine runs the workers of all targets. An idle target costs memory only: a worker exists while there is something to

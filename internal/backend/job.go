@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"slices"
 	"time"
 
 	"github.com/zonefold/zonefold/internal/plan"
@@ -28,6 +29,8 @@ type job struct {
 	asked   bool                      // the server was asked something
 	changed int                       // sets that the server took
 	others  map[rr.Key]registry.Claim // sets that are others' by their registries
+
+	approvals []string // plans of deletions, by whatever attachment
 }
 
 // takeJob takes what there is to do. It returns false when nobody is attached.
@@ -42,7 +45,10 @@ func (t *target) takeJob() (job, bool) {
 	j := job{a: a, feed: a.Feed, limits: a.Backend.Limits(), leaving: a.leaving, all: t.all}
 	for _, o := range t.attachments {
 		o.parting = o.leaving
+		j.approvals = append(j.approvals, o.Approved...)
 	}
+	slices.Sort(j.approvals)
+	j.approvals = slices.Compact(j.approvals)
 	j.ready = a.leaving || a.Feed.seq > 0
 	j.ownsSOA = a.Feed.want.SOA != (rr.SOA{})
 	if !a.leaving {

@@ -22,6 +22,9 @@ func (t *target) record(ctx context.Context, j *job) error {
 			return
 		}
 		old, ok := s.written.Get(w.Key())
+		if !ok && s.refused.sets[w.Key()].Cause == CauseHeld {
+			return // it stays somebody else's
+		}
 		if both := withValues(old, w); !ok || j.isApexNS(w.Key()) && len(both.Data) > len(old.Data) {
 			sets = append(sets, both)
 		}

@@ -8,6 +8,7 @@ type Metrics interface {
 	Read(kind string, sets int, took time.Duration, class ErrorClass)       // one Backend.Read
 	Refused(kind string, sets int)                                          // sets refused, by the server or by its limits
 	Raised(class ErrorClass)                                                // one CeilingStore.Raise
+	Held(kind string, more int)                                             // so many more sets are held by a brake
 }
 
 // noMetrics is for an engine that nobody watches.
@@ -17,3 +18,4 @@ func (noMetrics) Applied(string, int, time.Duration, ErrorClass) {}
 func (noMetrics) Read(string, int, time.Duration, ErrorClass)    {}
 func (noMetrics) Refused(string, int)                            {}
 func (noMetrics) Raised(ErrorClass)                              {}
+func (noMetrics) Held(string, int)                               {}

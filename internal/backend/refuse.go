@@ -70,7 +70,7 @@ func (r *refusals) drop(keys []rr.Key) []rr.Key {
 // once, and later after a pause that doubles, so that a set that is simply bad costs little beside many good ones.
 func (r *refusals) ripen(now time.Time) {
 	for k, old := range r.sets {
-		if !old.again.IsZero() {
+		if !old.again.IsZero() || old.Cause == CauseHeld {
 			continue
 		}
 		old.again = now
@@ -130,10 +130,13 @@ func (r *refusals) due(now time.Time) []rr.Key {
 }
 
 // owned returns the keys of sets that somebody else has.
-func (r *refusals) owned() []rr.Key {
+func (r *refusals) owned() []rr.Key { return r.causedBy(CauseOwned) }
+
+// causedBy returns the keys that are refused for a cause.
+func (r *refusals) causedBy(cause Cause) []rr.Key {
 	var keys []rr.Key
 	for k, old := range r.sets {
-		if old.Cause == CauseOwned {
+		if old.Cause == cause {
 			keys = append(keys, k)
 		}
 	}

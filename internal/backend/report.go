@@ -41,6 +41,9 @@ type Report struct {
 	// object wants.
 	Untaken int
 
+	// Held is what the protection of the target keeps it from, which is among Refused; nil: nothing. It never changes.
+	Held *Held
+
 	// Difference is what Observe found; nil in Sync mode.
 	Difference *Difference
 
@@ -73,4 +76,5 @@ type reported struct {
 	foreign, untaken    int
 	withdrawn           bool
 	taken               bool
+	held                int // generation
 }

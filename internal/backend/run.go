@@ -120,7 +120,7 @@ func (t *target) schedule(j *job) {
 	if s.late.After(now) {
 		due = earlier(due, s.late)
 	}
-	due = earlier(due, earlier(s.refused.retry, s.refused.ripe))
+	due = earlier(due, earlier(s.brake.retry, earlier(s.refused.retry, s.refused.ripe)))
 	if s.pending != nil {
 		due = earlier(due, s.pending.next)
 	}
@@ -145,6 +145,7 @@ func (t *target) finish() {
 	t.again, t.forced = false, false
 	if len(t.attachments) == 0 && !again {
 		e.undelay(&t.delay)
+		t.untell()
 		delete(t.server.failing, t)
 		delete(e.targets, spot{t.key, t.overlay})
 		if t.server.targets--; t.server.targets == 0 {
@@ -169,7 +170,7 @@ func (t *target) reports(j *job) []Report {
 	for name, a := range t.attachments {
 		r := t.report(j, a)
 		now := reported{r.Seq, r.Serial, Class(r.Err), errorText(r.Err), t.state.refused.generation, t.state.diffGen,
-			r.Foreign, r.Untaken, r.Withdrawn, r.Taken}
+			r.Foreign, r.Untaken, r.Withdrawn, r.Taken, t.state.brake.generation}
 		if a.fresh || now != a.reported {
 			a.fresh, a.reported = false, now
 			news = append(news, r)
@@ -196,6 +197,7 @@ func (t *target) report(j *job, a *attachment) Report {
 		r.Err = a.err
 	}
 	r.Refused, r.Lingering = s.refused.report()
+	r.Held = s.brake.told
 	r.Withdrawn = a.parting && (!j.leaving && a.Feed == j.feed || s.complete && len(r.Lingering) == 0 && s.late.IsZero())
 	if a.Feed == j.feed && !a.leaving {
 		r.Seq, r.Difference = s.seq, s.difference

@@ -18,7 +18,9 @@ func (t *target) sync(ctx context.Context, j *job) error {
 	if !j.ready {
 		return nil
 	}
-	if j.leaving && j.a.Observe {
+	if j.leaving && (j.a.Observe || !t.overlay && j.a.Protection.Policy != plan.PolicySync) {
+		s.refused.drop(s.refused.all()) // what is there stays there, and nobody waits for it
+		t.tell(j, nil)
 		s.complete = true
 		return nil
 	}
@@ -61,7 +63,7 @@ func (t *target) arrive(ctx context.Context, j *job) (done bool, err error) {
 	}
 	t.trust(j)
 	switch {
-	case j.leaving && j.limits.Removes && !j.a.Keep && t.beside().Len() == 0:
+	case j.leaving && j.limits.Removes && !j.a.Keep && t.beside().Len() == 0 && (gone || t.mayRemove(j)):
 		return true, t.remove(ctx, j)
 	case gone:
 		t.giveBack(j)
@@ -86,6 +88,7 @@ func (t *target) plan(j *job) []plan.Change {
 	over := t.beside()
 	again = append(again, s.refused.drop(t.uncovered(over))...)
 	again = append(again, s.refused.drop(s.refused.outdated(s.have, j.content.Sets, scope, j.keys, j.all))...)
+	again = append(again, s.refused.drop(t.unbraked(j))...)
 	var p plan.Plan
 	if j.all {
 		p = plan.Diff(s.have, j.content.Sets, scope)
@@ -94,7 +97,7 @@ func (t *target) plan(j *job) []plan.Change {
 		j.keys = append(j.keys, again...)
 		p = plan.DiffKeys(s.have, j.content.Sets, j.keys, scope)
 	}
-	return t.fitting(j, s.refused.without(t.registered(j, t.covered(j, over, p.Changes))))
+	return t.braked(j, t.fitting(j, s.refused.without(t.registered(j, t.covered(j, over, p.Changes)))))
 }
 
 // deliverAll ends a run: changes are sent and, where that is no proof, read back.
@@ -171,6 +174,7 @@ func (t *target) confirm(j *job) {
 		p.seq = j.seq
 	}
 	s.conflicts = 0
+	t.approvedDone(j)
 	if s.difference != nil {
 		s.difference = nil
 		s.diffGen++

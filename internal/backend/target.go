@@ -58,6 +58,7 @@ type state struct {
 	drift   int
 
 	refused    refusals
+	brake      brake
 	overlaid   map[rr.Key]struct{} // refused because an overlay has them
 	difference *Difference
 	diffGen    int

@@ -97,7 +97,7 @@ dnshook is for who writes a server for DNSClasses. As kubectl-zonefold in the PA
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
 	root.AddCommand(newRender(env), newCheck(env), newExplain(env), newPlan(env), newTree(env), newImport(env),
-		newExport(env), newServe(env), newRelease(env),
+		newExport(env), newServe(env), newApprove(env), newRelease(env),
 		newFreeze(env), newThaw(env), newHistory(env), newBlame(env), newRollback(env), newDNSHook(env), newVersion(env))
 	return root
 }

@@ -15,13 +15,14 @@ import (
 
 // Types of conditions.
 const (
-	ConditionAccepted   = "Accepted"   // the object may be what it asks to be; reasons: those of package zone
-	ConditionServed     = "Served"     // every Backend has confirmed it
-	ConditionReady      = "Ready"      // Accepted and Served; the reason of whichever is not
-	ConditionWarning    = "Warning"    // True: something about an accepted object deserves a look; absent otherwise
-	ConditionRestricted = "Restricted" // of a Backend: a root Zone needs a grant
-	ConditionSliced     = "Sliced"     // True: status.entries is not complete, the rest is in ZoneSlices; absent otherwise
-	ConditionFrozen     = "Frozen"     // True: what is published stays as it is; absent otherwise
+	ConditionAccepted   = "Accepted"      // the object may be what it asks to be; reasons: those of package zone
+	ConditionServed     = "Served"        // every Backend has confirmed it
+	ConditionReady      = "Ready"         // Accepted and Served; the reason of whichever is not
+	ConditionWarning    = "Warning"       // True: something about an accepted object deserves a look; absent otherwise
+	ConditionRestricted = "Restricted"    // of a Backend: a root Zone needs a grant
+	ConditionSliced     = "Sliced"        // True: the rest of status.entries is in ZoneSlices; absent otherwise
+	ConditionHeld       = "DeletionsHeld" // True: servers still have what no object asks for; absent otherwise
+	ConditionFrozen     = "Frozen"        // True: what is published stays as it is; absent otherwise
 )
 
 // Reasons of Served and Ready, besides those of package zone.
@@ -51,6 +52,12 @@ const (
 	ReasonThrottled     = "Throttled"     // the server asks to wait
 	ReasonConflict      = "Conflict"      // somebody else writes to the zone
 	ReasonHeld          = "Held"          // another Zone has the place
+
+	// Of DeletionsHeld.
+	ReasonTooManyDeletions = "TooManyDeletions" // more than the protection of a Backend allows
+	ReasonUpsertOnly       = "UpsertOnly"       // the policy of a Backend deletes nothing
+	ReasonCreateOnly       = "CreateOnly"       // the policy of a Backend changes nothing either; of Served, too
+	ReasonNothingHeld      = "NothingHeld"      // of an event: no deletion is held any more
 
 	// Of a Backend's configuration.
 	ReasonInvalidSpec     = "InvalidSpec"     // the spec contradicts itself or cannot be read

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -27,6 +28,9 @@ type Fleets interface {
 	Fleet(cluster types.NamespacedName) (primaries []Server, trouble *Outcome)
 	// OnFleet has f told of each cluster whose Fleet has changed. f must not block. It is called before anything runs.
 	OnFleet(f func(cluster types.NamespacedName))
+	// Protect says what a Backend that names a cluster holds of deletions there: it counts for the zones of others on that
+	// cluster, too. The zero Protection ends that.
+	Protect(backend string, cluster types.NamespacedName, p plan.Protection)
 	// Reassigned says that a zone may be in other fleets now, or have another serial. It does not block.
 	Reassigned(id zone.ID)
 	// Behind says which secondaries do not have a serial of a zone yet, nil if all have.

@@ -21,6 +21,7 @@ type Metrics struct {
 	refusedSets   *prometheus.CounterVec
 	errors        *prometheus.CounterVec
 	writes        *prometheus.CounterVec
+	held          *prometheus.GaugeVec
 }
 
 // NewMetrics returns metrics that are not registered yet.
@@ -51,6 +52,8 @@ func NewMetrics() *Metrics {
 		refusedSets: counter("backend_refused_sets_total", "Record sets that a server, or its limits, refused.", "backend"),
 		errors:      counter("backend_errors_total", "Calls of servers that failed, by class.", "backend", "class"),
 		writes:      counter("api_writes_total", "Writes to the API server.", "kind", "what"),
+		held: prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "zonefold", Name: "held_sets",
+			Help: "Record sets that stay on servers because too many would be deleted."}, []string{"backend"}),
 	}
 }
 
@@ -58,7 +61,7 @@ func NewMetrics() *Metrics {
 func (m *Metrics) Register(r prometheus.Registerer) error {
 	for _, c := range []prometheus.Collector{
 		m.settleSeconds, m.settlePuts, m.served, m.objects, m.applySeconds, m.changes,
-		m.readSeconds, m.refusedSets, m.errors, m.writes,
+		m.readSeconds, m.refusedSets, m.errors, m.writes, m.held,
 	} {
 		if err := r.Register(c); err != nil {
 			return err
@@ -107,6 +110,9 @@ func (m *Metrics) Read(kind string, _ int, took time.Duration, class backend.Err
 func (m *Metrics) Refused(kind string, sets int) {
 	m.refusedSets.WithLabelValues(kind).Add(float64(sets))
 }
+
+// Held counts sets whose deletion waits for somebody's approval.
+func (m *Metrics) Held(kind string, more int) { m.held.WithLabelValues(kind).Add(float64(more)) }
 
 // Raised counts ceilings that were stored.
 func (m *Metrics) Raised(class backend.ErrorClass) { m.failed("ceiling", class) }

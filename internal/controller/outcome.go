@@ -52,7 +52,7 @@ func (d *Deliveries) outcomeOf(id zone.ID) ZoneOutcome {
 			out.Keeping = out.Keeping || p != nil && p.Keep
 		}
 	}
-	out.Places = d.placesOf(z)
+	out.Places, out.Held = d.placesOf(z), z.held()
 	out.Served = d.served(z, l)
 	if z.frozen != nil && z.accepted {
 		out.Frozen = z.frozen.outcome(id)
@@ -74,6 +74,7 @@ type ZoneOutcome struct {
 	Keeping   bool          // a Backend keeps foreign sets, so the ledger matters
 	Frozen    *FrozenOutcome
 	Places    []PlaceOutcome
+	Held      *Held // nil: nothing is
 }
 
 // PlaceOutcome is what one Backend has confirmed.
@@ -256,6 +257,8 @@ func refused(place string, key rr.Key, why backend.Refusal) *Outcome {
 	switch {
 	case why.Reason == "":
 		return nil
+	case why.Cause == backend.CauseHeld:
+		o = Not(ReasonCreateOnly, fmt.Sprintf("%s does not get %s: %s.", place, key, why.Reason))
 	case why.Cause == backend.CauseOwned:
 		o = Not(ReasonOwned, fmt.Sprintf("%s does not get %s: %s.", place, key, why.Reason))
 	default:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/registry"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -29,10 +30,12 @@ type Place struct {
 	// which of them are not even overwritten; nil: none
 	Registry *registry.Registry
 	Observe  bool // nothing is written
-	Audit    time.Duration
-	Grants   []zone.Grant // with Closed: who may have which zones here
-	Closed   bool         // the Backend has grants, and serves nobody else
-	Problem  *Outcome     // why it cannot be used now; what is attached stays so: see Stopped
+	// bounds what is deleted
+	Protection plan.Protection
+	Audit      time.Duration
+	Grants     []zone.Grant // with Closed: who may have which zones here
+	Closed     bool         // the Backend has grants, and serves nobody else
+	Problem    *Outcome     // why it cannot be used now; what is attached stays so: see Stopped
 	// each server is one zone of a service, and a Zone that has none there is delivered nowhere
 	Hosted  bool
 	Passing bool                 // a server that is not named any more is gone, with all that it had
@@ -137,5 +140,6 @@ type Stored struct {
 	Content   string                       // backend.Content.ID of what Serial labels
 	Published func() (zone.Snapshot, bool) // what Serial labels, for a Zone that is frozen; false: it is not known
 	Delivered []Delivered
+	Approved  []string       // plans of deletions that somebody has approved: see Held
 	Written   func() rr.Sets // the ledger: what may have been published where foreign sets stay
 }

@@ -33,8 +33,9 @@ func (d *Deliveries) updateClient(l *zoneFeed, key attachmentKey, a *attached, p
 		return
 	}
 	for _, s := range p.at(l.name) {
-		if s.Name == key.target.Server && s.View == key.target.View && s.Backend != a.client {
+		if s.Name == key.target.Server && s.View == key.target.View && (s.Backend != a.client || l.otherwiseHeld(a, p)) {
 			a.client, a.without = s.Backend, nil
+			a.protection, a.approved = p.Protection, l.approved
 			d.engine.Attach(key.target, l.attachment(key.place, a))
 		}
 	}

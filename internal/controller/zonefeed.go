@@ -11,6 +11,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/registry"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -35,6 +36,8 @@ type zoneFeed struct {
 	// the sets that waited when the Zone was thawed, until they are confirmed, and what published them; 0: nothing yet
 	thawed   map[rr.Key]struct{}
 	thawedAt uint64
+
+	approved []string // plans of deletions that somebody has approved
 
 	seq     uint64 // newest published
 	done    uint64 // newest confirmed everywhere
@@ -69,9 +72,12 @@ type attached struct {
 	keep     bool
 	registry *registry.Registry
 	audit    time.Duration
-	leaving  bool
-	without  *Outcome // why nothing is sent with the client any more; nil: it is used
-	report   *backend.Report
+
+	protection plan.Protection
+	approved   []string
+	leaving    bool
+	without    *Outcome // why nothing is sent with the client any more; nil: it is used
+	report     *backend.Report
 
 	confirmed uint32 // serial of the zone, of a server with serials of its own: see serialAt
 }
@@ -115,6 +121,9 @@ func within(sets rr.Sets, name dnsname.Name) rr.Sets {
 // who they waited for may be there no more.
 func (d *Deliveries) deliver(z *delivery, wanted []*Place, stored Stored) []zone.ID {
 	z.problem = ""
+	for _, l := range z.feeds {
+		l.approved = stored.Approved
+	}
 	live := z.accepted && !stored.Deleting
 	for name, l := range z.feeds {
 		if !live || name != z.snapshot.Name {
@@ -133,6 +142,7 @@ func (d *Deliveries) deliver(z *delivery, wanted []*Place, stored Stored) []zone
 	l := z.feeds[z.snapshot.Name]
 	if l == nil {
 		l = d.addFeed(z, z.snapshot.Name, stored)
+		l.approved = stored.Approved
 	}
 	d.attach(z, l, wanted)
 	if !l.live {
@@ -250,11 +260,12 @@ func (d *Deliveries) attachEnding(l *zoneFeed, wanted []*Place) {
 func (d *Deliveries) attachTo(l *zoneFeed, key attachmentKey, p *Place, s Server) {
 	a := l.at[key]
 	if a != nil && !a.leaving && a.client == s.Backend && a.observe == p.Observe && a.keep == p.Keep &&
-		a.audit == p.Audit && reflect.DeepEqual(a.registry, p.Registry) {
+		a.audit == p.Audit && reflect.DeepEqual(a.registry, p.Registry) && !l.otherwiseHeld(a, p) {
 		return
 	}
 	a = &attached{client: s.Backend, place: p.called(), server: cmp.Or(s.Title, s.Name), kind: p.Kind, since: p.Created,
-		observe: p.Observe, keep: p.Keep, registry: p.Registry, audit: p.Audit}
+		observe: p.Observe, keep: p.Keep, registry: p.Registry, audit: p.Audit, protection: p.Protection,
+		approved: l.approved}
 	l.at[key] = a
 	d.engine.Attach(key.target, l.attachment(key.place, a))
 }
@@ -275,6 +286,7 @@ func (l *zoneFeed) attachment(name string, a *attached) backend.Attachment {
 	return backend.Attachment{
 		Name: l.as(name), Feed: l.feed, Backend: a.client, Kind: a.kind, Since: a.since,
 		Keep: a.keep, Registry: a.registry, Written: l.written, Observe: a.observe, Audit: a.audit, Withdraw: a.leaving,
+		Protection: a.protection, Approved: a.approved,
 	}
 }
 

@@ -36,7 +36,7 @@ type DNSZoneStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// Ready: every server has confirmed the zone. Progressing: a change is under
-	// way. Degraded: it works in part.
+	// way. Degraded: it works in part. DeletionsHeld: see held.
 	//
 	// +listType=map
 	// +listMapKey=type
@@ -91,6 +91,32 @@ type DNSZoneStatus struct {
 	// +nullable
 	// +optional
 	Content string `json:"content,omitempty"`
+
+	// What the protection of a Backend holds; absent when nothing is held.
+	//
+	// +nullable
+	// +optional
+	Held *Held `json:"held,omitempty"`
+}
+
+// Held is what servers still have although no object asks for it.
+type Held struct {
+	// What approves the deletions, as the annotation zonefold.dev/approve-deletions
+	// of the Zone; absent where the policy of the Backend leaves them.
+	//
+	// +nullable
+	// +optional
+	Plan string `json:"plan,omitempty"`
+
+	// How many record sets are held; the most that one server has.
+	Sets int32 `json:"sets"`
+
+	// The first of them, each as name and type.
+	//
+	// +listType=atomic
+	// +nullable
+	// +optional
+	Examples []string `json:"examples,omitempty"`
 }
 
 // ZoneInstance is a server that has a zone.

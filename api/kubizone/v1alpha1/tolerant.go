@@ -82,6 +82,7 @@ func (s *ZoneStatus) UnmarshalJSON(data []byte) error {
 		{name: "entryCount", into: &s.EntryCount},
 		{name: "slices", into: &s.Slices},
 		{name: "backends", into: &s.Backends},
+		{name: "held", into: &s.Held},
 		{name: "observedGeneration", into: &s.ObservedGeneration},
 		{name: "conditions", into: &s.Conditions},
 	})

@@ -64,6 +64,11 @@ type ZoneStatus struct {
 	// +optional
 	Backends []ZoneBackend `json:"backends,omitempty"`
 
+	// What the protection of a Backend holds; absent when nothing is held.
+	//
+	// +optional
+	Held *Held `json:"held,omitempty"`
+
 	// The metadata.generation of the Zone that this status tells of.
 	//
 	// +optional
@@ -72,7 +77,7 @@ type ZoneStatus struct {
 	// Accepted: the zone may exist here. Served: every Backend has confirmed the
 	// content. Ready: both. Warning, where there is one: something about an
 	// accepted zone deserves a look. Sliced: entries is not complete. Frozen: what
-	// is published stays as it is.
+	// is published stays as it is. DeletionsHeld: see held.
 	//
 	// +listType=map
 	// +listMapKey=type
@@ -135,4 +140,22 @@ type ZoneBackend struct {
 	// +kubebuilder:validation:MaxLength=32768
 	// +optional
 	Message string `json:"message,omitempty"`
+}
+
+// Held is what servers still have although no object asks for it.
+type Held struct {
+	// What approves the deletions, as the annotation zonefold.dev/approve-deletions
+	// of the Zone; absent where the policy of the Backend leaves them.
+	//
+	// +optional
+	Plan string `json:"plan,omitempty"`
+
+	// How many record sets are held; the most that one server has.
+	Sets int32 `json:"sets"`
+
+	// The first of them, each as name and type.
+	//
+	// +listType=atomic
+	// +optional
+	Examples []string `json:"examples,omitempty"`
 }

@@ -45,6 +45,7 @@ type BackendList struct {
 // +kubebuilder:validation:XValidation:rule=`!has(self.registries) || size(self.registries) == 0 || has(self.rfc2136) || has(self.powerdns) || has(self.provider)`,message="only rfc2136, powerdns and provider have registries: the other kinds own their zones, or do not show them"
 // +kubebuilder:validation:XValidation:rule=`!has(self.registries) || size(self.registries) == 0 || !has(self.foreign) || self.foreign == 'Keep'`,message="registries need foreign: Keep, as Delete removes what other owners have"
 // +kubebuilder:validation:XValidation:rule=`!has(self.registries) || self.registries.filter(registry, has(registry.write) && registry.write).size() <= 1`,message="at most one of the registries is written"
+// +kubebuilder:validation:XValidation:rule=`!has(self.protection) || !has(self.protection.policy) || self.protection.policy == 'Sync' || !has(self.embedded)`,message="embedded takes no protection.policy but Sync: it begins empty whenever the operator starts, and has only what is wanted then"
 type BackendSpec struct {
 	// The operator itself answers for the zones.
 	//
@@ -119,6 +120,12 @@ type BackendSpec struct {
 	// +kubebuilder:default=Sync
 	// +optional
 	Mode Mode `json:"mode,omitempty"`
+
+	// Holds deletions that look like a mistake. Without it all of them are made; with
+	// `{}` the defaults count.
+	//
+	// +optional
+	Protection *Protection `json:"protection,omitempty"`
 
 	// How often the server's content is compared as a whole, to find what
 	// somebody else changed, as in `30m`; the moment is spread at random. At

@@ -45,6 +45,11 @@ const (
 	// serial which is its value, and freezes the Zone at that.
 	RollbackAnnotation = "zonefold.dev/rollback"
 
+	// ApproveAnnotation on a Zone, of whatever group, has held deletions made: its
+	// value is what status.held.plan says. It is valid for that plan alone, and the
+	// operator removes it when nothing is held any more.
+	ApproveAnnotation = "zonefold.dev/approve-deletions"
+
 	// LeaderLease is the Lease, in the operator's namespace, of the replica that
 	// leads. Who holds it says in it where its name server answers the others.
 	LeaderLease = "zonefold-operator"

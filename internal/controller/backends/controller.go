@@ -20,6 +20,7 @@ import (
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/backends"
+	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/registry"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -277,6 +278,7 @@ func (b *Controller) look(ctx context.Context, name string) {
 	err := b.Client.Get(ctx, client.ObjectKey{Name: name}, &backend)
 	switch {
 	case apierrors.IsNotFound(err):
+		b.protect(name, nil)
 		b.Deliveries.DeletePlace(name)
 		b.Core.PutGrants(name, nil)
 		b.replace(name, nil)
@@ -297,10 +299,12 @@ func (b *Controller) look(ctx context.Context, name string) {
 		Default: backend.Spec.Default, Keep: backend.Spec.Foreign != v1alpha1.ForeignDelete && backend.Spec.Embedded == nil &&
 			backend.Spec.Bind9 == nil,
 		Observe: backend.Spec.Mode == v1alpha1.ModeObserve, Grants: grants, Closed: len(backend.Spec.Grants) > 0,
+		Protection: dialect.Protection(backend.Spec.Protection),
 	}
 	if backend.Spec.AuditInterval != nil {
 		place.Audit = backend.Spec.AuditInterval.Duration
 	}
+	b.protect(name, &backend.Spec)
 	settings, registries, trouble := b.settings(ctx, &backend)
 	k := known{trouble: trouble}
 	if trouble == nil {
@@ -319,6 +323,19 @@ func (b *Controller) look(ctx context.Context, name string) {
 	b.Core.PutGrants(name, grants) // and with it a step of the World, which finds out what they allow
 	b.writer.Enqueue(id(name))
 	b.enqueueAll(ctx, was, k.access)
+}
+
+// protect tells those who run fleets what a Backend holds of deletions there; nil: it is gone.
+func (b *Controller) protect(name string, spec *v1alpha1.BackendSpec) {
+	switch {
+	case b.Fleets == nil:
+	case spec == nil || spec.Bind9 == nil:
+		b.Fleets.Protect(name, types.NamespacedName{}, plan.Protection{})
+	default:
+		ref := spec.Bind9.ClusterRef
+		b.Fleets.Protect(name, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name},
+			dialect.Protection(spec.Protection))
+	}
 }
 
 // grantsOf are what a Backend grants. Grants that cannot be read grant nothing, and close the Backend all the same.

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -103,6 +104,9 @@ func (z *Zones) putZone(old client.Object, o *v1beta1.DNSZone) {
 		}
 		if old.GetAnnotations()[v1beta1.ReconcileTriggerAnnotation] != o.Annotations[v1beta1.ReconcileTriggerAnnotation] {
 			z.deliveries.Audit(id)
+		}
+		if old.GetAnnotations()[zonefold.ApproveAnnotation] != o.Annotations[zonefold.ApproveAnnotation] {
+			z.deliveries.Sync(id)
 		}
 		z.enqueue(id)
 		return

@@ -20,6 +20,9 @@ func (z *Zones) letGo(ctx context.Context, id zone.ID, o *v1beta1.DNSZone, out c
 		return nil
 	}
 	now, end := z.Clock.Now(), o.DeletionTimestamp.Add(z.Patience)
+	if out.Held != nil && out.Held.Plan != "" { // nobody else removes it either
+		return z.writeGone(ctx, o, out, out.Held.Message)
+	}
 	if !now.Before(end) {
 		if out.Leaving {
 			z.deliveries.Abandon(id)
@@ -28,17 +31,26 @@ func (z *Zones) letGo(ctx context.Context, id zone.ID, o *v1beta1.DNSZone, out c
 		return &controller.Later{After: 5 * time.Second}
 	}
 	if now.Sub(o.DeletionTimestamp.Time) > grace {
-		status := *o.Status.DeepCopy()
-		c := controller.Conditions{Old: o.Status.Conditions, Generation: o.Generation, Now: now}
-		message := z.parting(id, out, end)
-		c.Set(v1beta1.ConditionReady, controller.Not(v1beta1.ReasonDeleting, message))
-		c.Set(v1beta1.ConditionProgressing, controller.OK(v1beta1.ReasonDeleting, message))
-		status.Conditions = c.List()
-		if _, err := z.patchZone(ctx, o, status); err != nil {
+		if err := z.writeGone(ctx, o, out, z.parting(id, out, end)); err != nil {
 			return err
 		}
 	}
 	return &controller.Later{After: min(end.Sub(now), grace)}
+}
+
+// writeGone says what a zone that is being deleted waits for.
+func (z *Zones) writeGone(ctx context.Context, o *v1beta1.DNSZone, out controller.ZoneOutcome, message string) error {
+	status := *o.Status.DeepCopy()
+	c := controller.Conditions{Old: o.Status.Conditions, Generation: o.Generation, Now: z.Clock.Now()}
+	c.Set(v1beta1.ConditionReady, controller.Not(v1beta1.ReasonDeleting, message))
+	c.Set(v1beta1.ConditionProgressing, controller.OK(v1beta1.ReasonDeleting, message))
+	tellHeld(&status, &c, out.Held)
+	status.Conditions = c.List()
+	sent, err := z.patchZone(ctx, o, status)
+	if sent && err == nil {
+		z.eventOfHeld(o, status.Conditions)
+	}
+	return err
 }
 
 // losing are the instances that a zone is being removed from.

@@ -219,7 +219,7 @@ func (z *Zones) forgetHost(key client.ObjectKey) {
 		return
 	}
 	if before.primary {
-		z.deliveries.DeletePlace(placeOf(key))
+		z.deletePlace(key)
 	}
 	z.visitAll(key)
 }
@@ -414,9 +414,9 @@ func (z *Zones) putHost(i *v1beta1.Bind9Instance, before, now *host) {
 			o := controller.Not(controller.ReasonBackendNotReady, now.trouble)
 			place.Problem = &o
 		}
-		z.deliveries.PutPlace(place)
+		z.putPlace(key, i.Spec.ClusterRef, place)
 	} else if before != nil && before.primary {
-		z.deliveries.DeletePlace(placeOf(key))
+		z.deletePlace(key)
 	}
 	z.visitAll(key)
 }

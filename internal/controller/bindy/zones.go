@@ -100,7 +100,8 @@ type Zones struct {
 	takenOver        map[zone.ID]bool
 	pendingInstances map[client.ObjectKey]bool  // looked at before everything was known that matters to them
 	onFleet          func(types.NamespacedName) // nil: nobody asks
-	first            atomic.Bool                // the World has settled
+	protecting       protecting
+	first            atomic.Bool // the World has settled
 	wake             workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
@@ -124,6 +125,7 @@ func newZones(b *Controller, d DNS) *Zones {
 		fleets: map[zone.ID]fleetOf{},
 		hosts:  map[client.ObjectKey]*host{}, follows: map[zone.ID]map[types.UID]*follow{}, notified: map[zone.ID]uint32{},
 		names: newNameIndex(), assignments: map[zone.ID]assignment{}, takenOver: map[zone.ID]bool{},
+		protecting:       newProtecting(),
 		pendingInstances: map[client.ObjectKey]bool{}, looked: make(chan struct{}), due: map[client.ObjectKey]time.Time{},
 	}
 	z.Patience = cmp.Or(z.Patience, time.Minute)

@@ -39,6 +39,9 @@ func (z *Zones) writeZone(ctx context.Context, id zone.ID) error {
 	if behind {
 		return nil // Settle asks again
 	}
+	if err := z.spend(ctx, o, out); err != nil {
+		return client.IgnoreNotFound(err)
+	}
 	now := z.stateOf(id, fleet, out)
 	ready := now.ready(v)
 	if z.soon(id, ready) {
@@ -63,6 +66,7 @@ func (z *Zones) writeZone(ctx context.Context, id zone.ID) error {
 	c.Set(v1beta1.ConditionProgressing, now.progressing(ready))
 	c.Set(v1beta1.ConditionDegraded, now.degraded(ready))
 	warn(&c, v, notAllowed(o, fleet)...)
+	tellHeld(&status, &c, out.Held)
 	status.Conditions = c.List()
 	if wait := z.rest(id, o, ready); wait > 0 {
 		return &controller.Later{After: wait}
@@ -72,6 +76,7 @@ func (z *Zones) writeZone(ctx context.Context, id zone.ID) error {
 		return err
 	}
 	z.wrote(id)
+	z.eventOfHeld(o, status.Conditions)
 	if message := notAllowed(o, fleet); len(message) > 0 && !warned(o.Status.Conditions, message[0]) {
 		z.b.warning(o, v1beta1.ReasonNotAllowed, "Select", message[0].Message)
 	}

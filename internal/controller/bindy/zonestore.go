@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/dnsname"
@@ -35,6 +36,7 @@ func (s *zoneStore) Load(id zone.ID) (controller.Stored, bool) {
 		UID: o.UID, Created: o.CreationTimestamp.Time, Deleting: !o.DeletionTimestamp.IsZero(),
 		Content: o.Status.Content, Delivered: deliveredOf(o), Written: func() rr.Sets { return rr.Sets{} },
 		Serial: numberOf(o.Status.Serial), Ceiling: numberOf(o.Status.SerialCeiling),
+		Approved: controller.Approvals(o.Annotations[zonefold.ApproveAnnotation]),
 	}
 	if name, err := dialect.ZoneName(o.Spec.ZoneName); err == nil && o.Status.Content != "" {
 		out.Name = name

@@ -39,13 +39,16 @@ func Compact() toolscache.TransformFunc {
 // bare keeps of annotations and labels what the dialect reads. Of others an object may have a megabyte.
 func bare(m *metav1.ObjectMeta) {
 	kept := map[string]string(nil)
-	for _, name := range []string{zonefold.FreezeAnnotation, zonefold.RollbackAnnotation} {
+	for _, name := range []string{zonefold.FreezeAnnotation, zonefold.RollbackAnnotation, zonefold.ApproveAnnotation} {
 		if value, is := m.Annotations[name]; is {
 			if kept == nil {
 				kept = map[string]string{}
 			}
-			kept[name] = controller.Reason(value)
+			kept[name] = value
 		}
+	}
+	if reason, frozen := kept[zonefold.FreezeAnnotation]; frozen {
+		kept[zonefold.FreezeAnnotation] = controller.Reason(reason)
 	}
 	m.Annotations = kept
 	if parent, ok := m.Labels[v1alpha1.ParentZoneLabel]; ok {

@@ -34,6 +34,7 @@ func Schemas() []controller.Schema {
 	return []controller.Schema{
 		{CRD: "zones.kubi.zone", Version: "v1alpha1", Fields: []string{
 			"spec.delegations.namespace", "status.conditions", "status.backends.fqdn", "status.serialCeiling", "status.slices",
+			"status.held",
 		}},
 		{CRD: "records.kubi.zone", Version: "v1alpha1", Fields: []string{"status.conditions", "status.observedGeneration"}},
 		// Without one of them the status of a Backend would never be as it was written, and be written again and again.

@@ -53,6 +53,9 @@ func (k *Controller) putZone(old, z *v1alpha1.Zone) {
 		}
 		k.Deliveries.Sync(id)
 	}
+	if old != nil && old.Annotations[zonefold.ApproveAnnotation] != z.Annotations[zonefold.ApproveAnnotation] {
+		k.Deliveries.Sync(id)
+	}
 	if old != nil && finalized(old) && !finalized(z) {
 		k.unheld(id) // somebody has removed the finalizer
 		k.Deliveries.Sync(id)

@@ -335,7 +335,7 @@ func (k *Controller) keep(ctx context.Context, id zone.ID, r *zonefold.ZoneRevis
 	k.mu.Lock()
 	h := &k.zoneState(id).history
 	var replaced revision
-	if joins {
+	if joins && len(h.kept) > 0 {
 		replaced = h.kept[len(h.kept)-1]
 		h.kept = h.kept[:len(h.kept)-1]
 	}
@@ -343,7 +343,7 @@ func (k *Controller) keep(ctx context.Context, id zone.ID, r *zonefold.ZoneRevis
 		h.kept = append(h.kept, revision{r.Name, r.UID, len(r.Spec.Delta)})
 	}
 	k.mu.Unlock()
-	if joins && replaced.name != r.Name {
+	if replaced.name != "" && replaced.name != r.Name {
 		k.forgetRevision(ctx, r.Namespace, replaced)
 	}
 	return nil

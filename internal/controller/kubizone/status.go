@@ -27,6 +27,11 @@ func tellZone(status *v1alpha1.ZoneStatus, c controller.Conditions, v zone.Verdi
 	if out.Frozen != nil {
 		c.Set(controller.ConditionFrozen, out.Frozen.Condition())
 	}
+	status.Held = nil
+	if h := out.Held; h != nil {
+		c.Set(controller.ConditionHeld, h.Outcome)
+		status.Held = &v1alpha1.Held{Plan: h.Plan, Sets: int32(h.Sets), Examples: h.Names}
+	}
 	status.FQDN, status.ObservedGeneration, status.Conditions = v.Name.String(), c.Generation, c.List()
 	status.Backends = nil
 	for _, p := range out.Places {

@@ -30,6 +30,7 @@ func (s *store) Load(id zone.ID) (controller.Stored, bool) {
 	out := controller.Stored{
 		UID: z.UID, Created: z.CreationTimestamp.Time, Deleting: !z.DeletionTimestamp.IsZero(),
 		Content: label.ID, Delivered: deliveredOf(z),
+		Approved:  controller.Approvals(z.Annotations[zonefold.ApproveAnnotation]),
 		Written:   func() rr.Sets { return s.k().loadLedger(id, z) },
 		Published: func() (zone.Snapshot, bool) { return s.k().published(id, z) },
 	}

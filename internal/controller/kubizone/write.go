@@ -124,6 +124,7 @@ func ofOneRecord(c *metav1.Condition) bool {
 // recordEvents makes events of what happened to an object: it was refused, it is accepted
 // again, a Backend does not take it. That all is well from the start is no event.
 func (k *Controller) recordEvents(o object, before, after []metav1.Condition) {
+	k.recordHeld(o, before, after)
 	for _, kind := range []string{controller.ConditionAccepted, controller.ConditionServed} {
 		is, was := condition(after, kind), condition(before, kind)
 		if is == nil {

@@ -81,11 +81,7 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 	if !z.Status.Unread.Empty() {
 		return k.clean(ctx, id, &z, z.Status.Unread)
 	}
-	label := ""
-	if v.Accepted && !v.Zone.IsZero() {
-		label = ParentLabel(v.Zone)
-	}
-	if err := k.label(ctx, &z, label); err != nil {
+	if err := k.writeMetadata(ctx, &z, v, out.ZoneOutcome); err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	if v.Accepted && k.soon(id, out.unsettled(), z.Generation) {
@@ -122,6 +118,19 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 		}
 	}
 	return later
+}
+
+// writeMetadata brings the label of a Zone up to date, and removes an approval that is spent.
+func (k *Controller) writeMetadata(ctx context.Context, z *v1alpha1.Zone, v zone.Verdict,
+	out controller.ZoneOutcome) error {
+	label := ""
+	if v.Accepted && !v.Zone.IsZero() {
+		label = ParentLabel(v.Zone)
+	}
+	if err := k.label(ctx, z, label); err != nil {
+		return err
+	}
+	return k.spend(ctx, z, out)
 }
 
 // content puts into want what the cluster does not know of the zone's content yet. The

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+)
+
+// newApprove makes the command that has held deletions made.
+func newApprove(env Env) *cobra.Command {
+	var flags clusterFlags
+	var plan string
+	cmd := &cobra.Command{
+		Use:   "approve {ZONE | KIND/ZONE} [-n NAMESPACE]",
+		Short: "Have deletions made that the protection of a Backend holds",
+		Long: `approve has the deletions made that are held of a Zone or DNSZone, as its condition
+DeletionsHeld says. ZONE is the name of the object; KIND is zone or dnszone, and needed
+only where there are both.
+
+What is approved is what is held when the command runs, and it prints that. If anything
+else is to be deleted by the time that the operator hears of it, nothing is, and all of
+it is held as a new plan. With --plan nothing is approved but the plan of that name.
+
+The command sets the annotation ` + zonefold.ApproveAnnotation + ` of the object, so it
+needs the right to patch it. The operator removes it when the deletions are made.`,
+		Example: `  zonefold approve example-org -n dns
+  zonefold approve dnszone/example-org -n dns --plan 3f0c2c9be1a4402d9d1b3c1b7a1e9d55`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			config, namespace, err := flags.config(env)
+			if err != nil {
+				return err
+			}
+			client, err := discovery.NewDiscoveryClientForConfig(config)
+			if err != nil {
+				return fmt.Errorf("connecting to the cluster: %w", err)
+			}
+			a := approval{env, client.RESTClient(), namespace}
+			if err := a.approve(cmd.Context(), args[0], plan); err != nil {
+				return &exitError{exitFindings, err}
+			}
+			return nil
+		},
+	}
+	flags.register(cmd)
+	cmd.Flags().StringVar(&plan, "plan", "", "approve this plan only, of those that status.held.plan may say")
+	return cmd
+}
+
+// An approval approves.
+type approval struct {
+	env       Env
+	client    rest.Interface
+	namespace string
+}
+
+// A heldZone is a Zone or DNSZone, as far as approving it goes.
+type heldZone struct {
+	Kind     string            `json:"kind"`
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Status   struct {
+		Held *kubizone.Held `json:"held"`
+	} `json:"status"`
+}
+
+// heldKinds are the kinds of zones, by their names on the command line: the folder of each in the API.
+func heldKinds() []struct{ name, group, resource string } {
+	return []struct{ name, group, resource string }{
+		{"zone", kubizone.GroupVersion.String(), "zones"},
+		{"dnszone", v1beta1.GroupVersion.String(), "dnszones"},
+	}
+}
+
+func (a *approval) approve(ctx context.Context, ref, plan string) error {
+	path, z, err := a.find(ctx, ref)
+	if err != nil {
+		return err
+	}
+	name := oneLine(z.Kind + " " + a.namespace + "/" + z.Metadata.Name)
+	held := z.Status.Held
+	switch {
+	case held == nil:
+		fmt.Fprintf(a.env.Stdout, "%s: no deletions are held; nothing to do\n", name)
+		return nil
+	case held.Plan == "":
+		return fmt.Errorf("%s: the policy of its Backend leaves what is held, and nobody can approve it: change "+
+			"spec.protection.policy of the Backend", name)
+	case plan != "" && plan != held.Plan:
+		return fmt.Errorf("%s: the plan that is held is %s; look at its condition DeletionsHeld", name, oneLine(held.Plan))
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": z.Metadata.UID, "annotations": map[string]any{zonefold.ApproveAnnotation: held.Plan}}})
+	if err != nil {
+		return err
+	}
+	if _, err := a.client.Patch(types.MergePatchType).AbsPath(path).Body(patch).DoRaw(ctx); err != nil {
+		return fmt.Errorf("approving %s: %w", name, forbidden(err, "patch"))
+	}
+	such := strings.Join(held.Examples, ", ")
+	if int(held.Sets) > len(held.Examples) {
+		such += " and others"
+	}
+	fmt.Fprintf(a.env.Stdout, "%s: the deletion of %s is approved: %s\n", name, count(int(held.Sets), "set"),
+		oneLine(such))
+	return nil
+}
+
+// find returns the object that is meant, and where it is in the API.
+func (a *approval) find(ctx context.Context, ref string) (string, *heldZone, error) {
+	kind, name, said := strings.Cut(ref, "/")
+	if !said {
+		kind, name = "", ref
+	}
+	var found []*heldZone
+	var path string
+	for _, k := range heldKinds() {
+		if said && !strings.EqualFold(strings.TrimSuffix(kind, "s"), k.name) {
+			continue
+		}
+		at := fmt.Sprintf("/apis/%s/namespaces/%s/%s/%s", k.group, a.namespace, k.resource, name)
+		text, err := a.client.Get().AbsPath(at).SetHeader("Accept", "application/json").DoRaw(ctx)
+		switch {
+		case apierrors.IsNotFound(err), apierrors.IsForbidden(err) && !said && len(found) > 0:
+			continue
+		case err != nil:
+			return "", nil, fmt.Errorf("reading %s %s/%s: %w", k.name, a.namespace, name, forbidden(err, "get"))
+		}
+		z := &heldZone{}
+		if err := json.Unmarshal(text, z); err != nil {
+			return "", nil, fmt.Errorf("reading %s %s/%s: %w", k.name, a.namespace, name, err)
+		}
+		found, path = append(found, z), at
+	}
+	switch len(found) {
+	case 0:
+		return "", nil, fmt.Errorf("there is no Zone and no DNSZone %s in namespace %s; name one of zone/NAME and "+
+			"dnszone/NAME, and its namespace with -n", oneLine(ref), oneLine(a.namespace))
+	case 1:
+		return path, found[0], nil
+	}
+	return "", nil, fmt.Errorf("there are a Zone and a DNSZone %[1]s in namespace %[2]s; say zone/%[1]s or dnszone/%[1]s",
+		oneLine(name), oneLine(a.namespace))
+}
+
+// forbidden says what an API server means that does not let us do something: its words are lost on the way.
+func forbidden(err error, verb string) error {
+	if !apierrors.IsForbidden(err) {
+		return err
+	}
+	return fmt.Errorf("it is forbidden: you need the right to %s it", verb)
+}
