@@ -80,9 +80,9 @@ DNSZones and records of bindy, of DNSClasses and their DNSRecords, and of DNSRec
 Gardener.
 
 render, check and serve work on files, without a cluster; explain, plan, diff and tree on
-files or on a cluster; import makes manifests; release is for a cluster whose operator is gone;
-dnshook is for who writes a server for DNSClasses. As kubectl-zonefold in the PATH it is
-"kubectl zonefold" too.`,
+files or on a cluster; import makes manifests; doctor looks for what is wrong with a
+cluster; release is for one whose operator is gone; dnshook is for who writes a server for
+DNSClasses. As kubectl-zonefold in the PATH it is "kubectl zonefold" too.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          knownCommand,
@@ -94,8 +94,8 @@ dnshook is for who writes a server for DNSClasses. As kubectl-zonefold in the PA
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	root.AddCommand(newRender(env), newCheck(env), newExplain(env), newPlan(env), newDiff(env), newTree(env),
-		newImport(env), newExport(env), newServe(env), newRelease(env), newDNSHook(env), newVersion(env))
+	root.AddCommand(newRender(env), newCheck(env), newExplain(env), newPlan(env), newDiff(env), newDoctor(env),
+		newTree(env), newImport(env), newExport(env), newServe(env), newRelease(env), newDNSHook(env), newVersion(env))
 	return root
 }
 

@@ -115,8 +115,7 @@ func (c *comparing) connect(ctx context.Context, z *zoneResult, like *comparison
 	spec := &b.Spec
 	like.mode, like.keep = spec.Mode, spec.Foreign != zonefold.ForeignDelete
 	if spec.Embedded != nil || spec.Bind9 != nil || spec.DNSClass != nil {
-		return nil, errors.New("its servers cannot be read as those of a Backend; say with --server from which name " +
-			"server to transfer the zone, or with --backend which Backends to compare")
+		return nil, errNotRead
 	}
 	r := reached{b, c.secrets, c.flags.operator}
 	var err error
@@ -137,6 +136,10 @@ func (c *comparing) connect(ctx context.Context, z *zoneResult, like *comparison
 	}
 	return r.connect(ctx, c.pool, z.verdict.Name)
 }
+
+// errNotRead is about Backends whose servers are not read by the command.
+var errNotRead = errors.New("its servers cannot be read as those of a Backend; say with --server from which name " +
+	"server to transfer the zone, or with --backend which Backends to compare")
 
 // ledger returns the sets that an operator has written down as its own.
 func (c *comparing) ledger(ctx context.Context, z *zoneResult) (rr.Sets, error) {
