@@ -189,6 +189,11 @@ func exchange(ctx context.Context, server, name string, kind uint16) (*dns.Msg, 
 	q.SetQuestion(name, kind)
 	q.RecursionDesired = false
 	q.SetEdns0(1232, false)
+	return exchangeMessage(ctx, server, q)
+}
+
+// exchangeMessage sends a question.
+func exchangeMessage(ctx context.Context, server string, q *dns.Msg) (*dns.Msg, error) {
 	answer, _, err := (&dns.Client{}).ExchangeContext(ctx, q, server)
 	if err == nil && answer.Truncated {
 		answer, _, err = (&dns.Client{Net: "tcp"}).ExchangeContext(ctx, q, server)

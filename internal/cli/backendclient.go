@@ -18,8 +18,8 @@ import (
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
-// connect returns the client for a zone of a Backend; of several servers, which hold the same, the first.
-func (r reached) connect(ctx context.Context, pool *all.Pool, name dnsname.Name) (backend.Backend, error) {
+// connect returns the servers of a Backend for a zone, which hold the same.
+func (r reached) connect(ctx context.Context, pool *all.Pool, name dnsname.Name) ([]all.Server, error) {
 	spec := &r.object.Spec
 	var cfg all.Config
 	switch {
@@ -38,7 +38,8 @@ func (r reached) connect(ctx context.Context, pool *all.Pool, name dnsname.Name)
 		cfg.PowerDNS = &powerdns.Config{URL: full.URL, APIKey: key, ServerID: full.ServerID, ZoneKind: full.ZoneKind,
 			CABundle: full.CABundle}
 	case spec.Provider != nil:
-		return r.provider(ctx, pool, name)
+		client, err := r.provider(ctx, pool, name)
+		return []all.Server{{Name: spec.Provider.Type, Backend: client}}, err
 	case spec.Embedded != nil, spec.Bind9 != nil:
 		return nil, errors.New("its servers are name servers; transfer the zone from one with import axfr")
 	case spec.DNSClass != nil:
@@ -46,11 +47,7 @@ func (r reached) connect(ctx context.Context, pool *all.Pool, name dnsname.Name)
 	default:
 		return nil, errors.New("its spec names no kind of server; name one, such as rfc2136")
 	}
-	servers, err := pool.Connect(cfg)
-	if err != nil {
-		return nil, err
-	}
-	return servers[0].Backend, nil
+	return pool.Connect(cfg)
 }
 
 // provider returns the client for a zone of an account.

@@ -33,11 +33,20 @@ func (f *backendFlags) find(ctx context.Context, env Env, name string) (*zonefol
 	if err := c.slices.Get().Resource("backends").Name(name).Do(ctx).Into(&b); err != nil {
 		return nil, nil, fmt.Errorf("finding the Backend %s: %w", name, err)
 	}
+	secrets, err := f.vault(env)
+	return &b, secrets, err
+}
+
+// vault returns who has the Secrets: the files if there are any, else the cluster.
+func (f *backendFlags) vault(env Env) (vault, error) {
+	if len(f.files) > 0 {
+		return f.secretInFiles, nil
+	}
 	secrets, err := f.secrets(env)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return &b, func(ctx context.Context, namespace, name string) (map[string][]byte, error) {
+	return func(ctx context.Context, namespace, name string) (map[string][]byte, error) {
 		var s corev1.Secret
 		if err := secrets.Get().Namespace(namespace).Resource("secrets").Name(name).Do(ctx).Into(&s); err != nil {
 			return nil, fmt.Errorf("reading the Secret %s/%s: %w", namespace, name, err)
@@ -83,15 +92,18 @@ func (f *backendFlags) inFiles(env Env, name string) (*zonefold.Backend, vault, 
 	if found == nil {
 		return nil, nil, fmt.Errorf("the files have no Backend %s", name)
 	}
-	return found, func(_ context.Context, namespace, name string) (map[string][]byte, error) {
-		for _, path := range f.files {
-			s, err := secretBelow(path, namespace, name)
-			if s != nil || err != nil {
-				return s, err
-			}
+	return found, f.secretInFiles, nil
+}
+
+// secretInFiles is the vault of files.
+func (f *backendFlags) secretInFiles(_ context.Context, namespace, name string) (map[string][]byte, error) {
+	for _, path := range f.files {
+		s, err := secretBelow(path, namespace, name)
+		if s != nil || err != nil {
+			return s, err
 		}
-		return nil, fmt.Errorf("the files have no Secret %s/%s", namespace, name)
-	}, nil
+	}
+	return nil, fmt.Errorf("the files have no Secret %s/%s", namespace, name)
 }
 
 // secretBelow looks for a Secret in a file, or in a folder and what is below it; nil if it is not there.

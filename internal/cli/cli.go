@@ -18,7 +18,7 @@ const (
 	exitFindings = 1 // check or conformance found something; release could not finish
 	exitUsage    = 2 // wrong usage, or input that cannot be read
 
-	exitDifferences = 2 // of plan, whose other troubles are exitFindings
+	exitDifferences = 2 // of plan and diff, whose other troubles are exitFindings
 
 	exitInterrupted = 130 // as shells have it for SIGINT
 )
@@ -79,12 +79,11 @@ func newRoot(env Env) *cobra.Command {
 DNSZones and records of bindy, of DNSClasses and their DNSRecords, and of DNSRecords of
 Gardener.
 
-render, check and serve work on files, without a cluster; explain, plan and tree on files
-or on a cluster; import makes manifests; freeze, thaw and rollback say what is
-published of a Zone, history and blame what was;
-release is for a cluster whose operator is gone;
-dnshook is for who writes a server for DNSClasses. As kubectl-zonefold in the PATH it is
-"kubectl zonefold" too.`,
+render, check and serve work on files, without a cluster; explain, plan, diff and tree on
+files or on a cluster; import makes manifests; freeze, thaw and rollback say what is
+published of a Zone, history and blame what was; doctor looks for what is wrong with a
+cluster; release is for one whose operator is gone; dnshook is for who writes a server for
+DNSClasses. As kubectl-zonefold in the PATH it is "kubectl zonefold" too.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          knownCommand,
@@ -96,9 +95,9 @@ dnshook is for who writes a server for DNSClasses. As kubectl-zonefold in the PA
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	root.AddCommand(newRender(env), newCheck(env), newExplain(env), newPlan(env), newTree(env), newImport(env),
-		newExport(env), newServe(env), newApprove(env), newRelease(env),
-		newFreeze(env), newThaw(env), newHistory(env), newBlame(env), newRollback(env), newDNSHook(env), newVersion(env))
+	root.AddCommand(newRender(env), newCheck(env), newExplain(env), newPlan(env), newDiff(env), newDoctor(env),
+		newTree(env), newImport(env), newExport(env), newServe(env), newApprove(env), newRelease(env), newFreeze(env),
+		newThaw(env), newHistory(env), newBlame(env), newRollback(env), newDNSHook(env), newVersion(env))
 	return root
 }
 

@@ -20,6 +20,9 @@ type composition struct {
 	records  []recordResult // by namespace and name
 	backends []*manifest.Object
 	problems []problem // with Backends and repeated objects
+
+	world   *zone.World
+	granted map[string][]zone.Grant // by Backends that have any
 }
 
 type zoneResult struct {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/cli/manifest"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -36,16 +35,6 @@ const (
 	zoneChanged = "changed"
 	zoneDeleted = "deleted"
 )
-
-// plannedSet is what one set is before and after; empty data: it is not there.
-type plannedSet struct {
-	Name   string   `json:"name"`
-	Type   string   `json:"type"`
-	Old    []string `json:"old"`
-	New    []string `json:"new"`
-	OldTTL *uint32  `json:"oldTTL"`
-	NewTTL *uint32  `json:"newTTL"`
-}
 
 // plannedObject is what an object is told after a change.
 type plannedObject struct {
@@ -114,22 +103,7 @@ func (d *planned) compareZone(change string, was, is *zoneResult, in *compositio
 	}
 	z := plannedZone{Kind: at.object.Kind, Zone: refOf(at.id()), FQDN: at.verdict.Name.String(), Change: change,
 		Backends: in.backendsOf(at), Changes: []plannedSet{}}
-	old, now := was.sets(), is.sets()
-	for len(old)+len(now) > 0 {
-		switch {
-		case len(now) == 0 || len(old) > 0 && old[0].Key().Compare(now[0].Key()) < 0:
-			z.add(old[0], rr.Set{})
-			old = old[1:]
-		case len(old) == 0 || now[0].Key().Compare(old[0].Key()) < 0:
-			z.add(rr.Set{}, now[0])
-			now = now[1:]
-		default:
-			if !old[0].Equal(now[0]) {
-				z.add(old[0], now[0])
-			}
-			old, now = old[1:], now[1:]
-		}
-	}
+	z.Changes = setChanges(was.sets(), is.sets())
 	if len(z.Changes) > 0 || change != zoneChanged {
 		d.Zones = append(d.Zones, z)
 	}
@@ -142,31 +116,14 @@ func (z *zoneResult) sets() []rr.Set {
 	}
 	var out []rr.Set
 	if !z.object.Zoneless() {
-		soa := z.snapshot.SOA
-		soa.Serial = 0
-		out = append(out, rr.NewSet(rr.Key{Name: z.snapshot.Name, Type: rr.TypeSOA}, soa.TTL, soa.Data()))
+		out = append(out, soaSet(z.snapshot.Name, z.snapshot.SOA))
 	}
 	out = slices.AppendSeq(out, z.snapshot.Sets.All())
 	slices.SortStableFunc(out, func(a, b rr.Set) int { return a.Key().Compare(b.Key()) })
 	return out
 }
 
-func (z *plannedZone) add(was, is rr.Set) {
-	key := is.Key()
-	if is.Data == nil {
-		key = was.Key()
-	}
-	s := plannedSet{Name: key.Name.String(), Type: key.Type.String(), Old: []string{}, New: []string{}}
-	if was.Data != nil {
-		s.Old, s.OldTTL = was.Data, &was.TTL
-	}
-	if is.Data != nil {
-		s.New, s.NewTTL = is.Data, &is.TTL
-	}
-	z.Changes = append(z.Changes, s)
-}
-
-// backendsOf returns the Backends that a Zone goes to.
+// backendsOf returns the names of the Backends that a Zone goes to, those first that it names, there or not.
 func (c *composition) backendsOf(z *zoneResult) []string {
 	out := []string{}
 	if z.object.Zone == nil {
@@ -174,15 +131,22 @@ func (c *composition) backendsOf(z *zoneResult) []string {
 	}
 	refs := z.object.Zone.Spec.BackendRefs
 	for _, ref := range refs {
-		out = append(out, ref.Name)
+		if c.serves(ref.Name, z) {
+			out = append(out, ref.Name)
+		}
 	}
 	for _, b := range c.backends {
-		named := slices.ContainsFunc(refs, func(r kubizone.BackendRef) bool { return r.Name == b.Name })
-		if len(refs) == 0 && !named && b.Backend != nil && b.Backend.Spec.Default {
+		if len(refs) == 0 && b.Backend != nil && b.Backend.Spec.Default && c.serves(b.Name, z) {
 			out = append(out, b.Name)
 		}
 	}
 	return out
+}
+
+// serves reports whether a Backend does not refuse a Zone: one with grants serves those alone that they are for.
+func (c *composition) serves(backend string, z *zoneResult) bool {
+	grants, closed := c.granted[backend]
+	return !closed || c.world.GrantedThrough(grants, z.id())
 }
 
 // compareObjects adds what objects are told.
@@ -263,40 +227,6 @@ func (d *planned) summary() string {
 	}
 	return fmt.Sprintf("%s to add, %d to change, %d to delete, in %s; %s refused that was not.",
 		count(added, "set"), changed, deleted, count(len(d.Zones), "zone"), count(refused, "object"))
-}
-
-// sign says what becomes of a set: "+", "-" or "~".
-func (s *plannedSet) sign() string {
-	switch {
-	case len(s.Old) == 0:
-		return "+"
-	case len(s.New) == 0:
-		return "-"
-	}
-	return "~"
-}
-
-// lines returns the records that go and come, a line each.
-func (s *plannedSet) lines() []string {
-	var out []string
-	for _, side := range []struct {
-		sign string
-		ttl  *uint32
-		data []string
-		same []string
-	}{{"-", s.OldTTL, s.Old, s.New}, {"+", s.NewTTL, s.New, s.Old}} {
-		for _, data := range side.data {
-			sign := side.sign
-			if s.OldTTL != nil && s.NewTTL != nil && *s.OldTTL == *s.NewTTL && slices.Contains(side.same, data) {
-				if sign == "+" {
-					continue
-				}
-				sign = " "
-			}
-			out = append(out, fmt.Sprintf("%s %s %d IN %s %s", sign, s.Name, *side.ttl, s.Type, data))
-		}
-	}
-	return out
 }
 
 // title names a zone, and where it goes.

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -159,11 +160,17 @@ func (x *explainer) explainObject(q questionAbout) (*explanation, error) {
 		"dnsrecords.extensions.gardener.cloud/%s", found[0].Ref, found[1].Ref, oneLine(name))
 }
 
-func (x *explainer) maybeUnseen() string {
-	if len(x.unseen) == 0 {
+// maybeUnseen says what may be there and could not be seen, of some resources or of all.
+func (x *explainer) maybeUnseen(resources ...string) string {
+	unseen := slices.DeleteFunc(slices.Clone(x.unseen), func(what string) bool {
+		return len(resources) > 0 && !slices.ContainsFunc(resources, func(r string) bool {
+			return strings.HasPrefix(what, "You may not list "+r)
+		})
+	})
+	if len(unseen) == 0 {
 		return ""
 	}
-	return ", as far as you may see: " + strings.Join(x.unseen, " ")
+	return ", as far as you may see: " + strings.Join(unseen, " ")
 }
 
 func (x *explainer) explainFound(o *manifest.Object) (*explanation, error) {

@@ -187,8 +187,8 @@ func conditionsOf(o *manifest.Object) []metav1.Condition {
 func (e *explanation) print(env Env, form output) error {
 	out := bufio.NewWriter(env.Stdout)
 	var err error
-	if form == outputJSON {
-		err = writeJSON(out, e)
+	if form != outputText {
+		err = form.writeValue(out, e)
 	} else {
 		e.write(out)
 	}

@@ -24,6 +24,7 @@ const (
 // grant gives the World what the Backends grant.
 func (c *composition) grant(world *zone.World, objects []*manifest.Object) {
 	all := namespacesOf(objects)
+	c.world, c.granted = world, map[string][]zone.Grant{}
 	conflicted := map[manifest.Ref]bool{}
 	for _, p := range c.problems {
 		conflicted[p.object.Ref] = true
@@ -37,6 +38,9 @@ func (c *composition) grant(world *zone.World, objects []*manifest.Object) {
 		if len(grants) == 0 && mentionsGrants(objects, o.Ref) {
 			// It grants something, and nobody knows what: that closes the cluster.
 			grants = []zone.Grant{{}}
+		}
+		if len(grants) > 0 {
+			c.granted[o.Name] = grants
 		}
 		world.PutGrants(o.Name, grants)
 	}

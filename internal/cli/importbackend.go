@@ -86,10 +86,11 @@ const patience = 5 * time.Minute
 func (i *importing) readBackend(ctx context.Context, r reached, z *content.Zone) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	client, err := r.connect(ctx, all.NewPool(running(i.env.Now), nil), z.Origin)
+	servers, err := r.connect(ctx, all.NewPool(running(i.env.Now), nil), z.Origin)
 	if err != nil {
 		return fmt.Errorf("backend %s: %w", r.object.Name, err)
 	}
+	client := servers[0].Backend
 	if client.Limits().Read == backend.ReadNone {
 		return fmt.Errorf("backend %s: its server does not tell what it holds, so nothing can be imported from it",
 			r.object.Name)

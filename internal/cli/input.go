@@ -3,8 +3,11 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
 
 	"github.com/zonefold/zonefold/internal/cli/manifest"
 )
@@ -46,14 +49,15 @@ type output string
 const (
 	outputText output = "text"
 	outputJSON output = "json"
+	outputYAML output = "yaml"
 )
 
 func (o *output) String() string { return string(*o) }
-func (o *output) Type() string   { return "text|json" }
+func (o *output) Type() string   { return "text|json|yaml" }
 
 func (o *output) Set(s string) error {
-	if s != string(outputText) && s != string(outputJSON) {
-		return errors.New("it is text or json")
+	if !slices.Contains([]output{outputText, outputJSON, outputYAML}, output(s)) {
+		return errors.New("it is text, json or yaml")
 	}
 	*o = output(s)
 	return nil
@@ -61,5 +65,18 @@ func (o *output) Set(s string) error {
 
 func (o *output) register(cmd *cobra.Command) {
 	*o = outputText
-	cmd.Flags().VarP(o, "output", "o", "the form of the output: text or json")
+	cmd.Flags().VarP(o, "output", "o", "the form of the output: text, json or yaml")
+}
+
+// writeValue prints a value as JSON or YAML.
+func (o output) writeValue(out io.Writer, value any) error {
+	if o != outputYAML {
+		return writeJSON(out, value)
+	}
+	text, err := yaml.Marshal(value)
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(text)
+	return err
 }

@@ -58,7 +58,7 @@ Exit codes: 0 if nothing changes, 2 if something does, 1 if that cannot be said.
 	in.register(cmd)
 	cmd.Flags().StringArrayVar(&against, "against", nil,
 		"a file or a folder with the objects before the change; repeatable (default: those of the cluster)")
-	cmd.Flags().VarP(&out, "output", "o", "the form of the output: text, json or markdown")
+	cmd.Flags().VarP(&out, "output", "o", "the form of the output: text, json, yaml or markdown")
 	return cmd
 }
 
@@ -134,15 +134,16 @@ type planForm string
 const (
 	planAsText     planForm = "text"
 	planAsJSON     planForm = "json"
+	planAsYAML     planForm = "yaml"
 	planAsMarkdown planForm = "markdown"
 )
 
 func (f *planForm) String() string { return string(*f) }
-func (f *planForm) Type() string   { return "text|json|markdown" }
+func (f *planForm) Type() string   { return "text|json|yaml|markdown" }
 
 func (f *planForm) Set(s string) error {
-	if !slices.Contains([]planForm{planAsText, planAsJSON, planAsMarkdown}, planForm(s)) {
-		return errors.New("it is text, json or markdown")
+	if !slices.Contains([]planForm{planAsText, planAsJSON, planAsYAML, planAsMarkdown}, planForm(s)) {
+		return errors.New("it is text, json, yaml or markdown")
 	}
 	*f = planForm(s)
 	return nil
@@ -153,8 +154,8 @@ func (d *planned) print(env Env, form planForm) error {
 	out := bufio.NewWriter(env.Stdout)
 	var err error
 	switch form {
-	case planAsJSON:
-		err = writeJSON(out, d)
+	case planAsJSON, planAsYAML:
+		err = output(form).writeValue(out, d)
 	case planAsMarkdown:
 		d.writeMarkdown(out)
 	default:

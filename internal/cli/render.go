@@ -119,8 +119,8 @@ func render(env Env, input *manifest.Input, c *composition, v view) error {
 	}
 	out := bufio.NewWriterSize(env.Stdout, 1<<16)
 	var err error
-	if v.form == outputJSON {
-		err = writeJSON(out, documentOf(c))
+	if v.form != outputText {
+		err = v.form.writeValue(out, documentOf(c))
 	} else {
 		err = writeMasterFiles(out, c)
 	}

@@ -183,8 +183,8 @@ func (t *zoneTree) print(env Env, form output, dot bool) error {
 	switch {
 	case dot:
 		t.writeDot(out)
-	case form == outputJSON:
-		err = writeJSON(out, t)
+	case form != outputText:
+		err = form.writeValue(out, t)
 	default:
 		for _, z := range t.Zones {
 			z.write(out, "", "")

@@ -106,20 +106,7 @@ func (p *Place) allows(w *zone.World, id zone.ID) bool {
 	if !p.Closed {
 		return true
 	}
-	for range 128 { // labels in a name
-		v, ok := w.Verdict(id)
-		if !ok || !v.Accepted {
-			return false
-		}
-		if w.Granted(p.Grants, id.Namespace, v.Name) {
-			return true
-		}
-		if v.Zone.IsZero() {
-			return false
-		}
-		id = v.Zone
-	}
-	return false
+	return w.GrantedThrough(p.Grants, id)
 }
 
 // Delivered says that a zone was, or is being, delivered to a Backend.

@@ -184,6 +184,25 @@ func (w *World) Granted(grants []Grant, namespace string, name dnsname.Name) boo
 	return slices.ContainsFunc(grants, func(g Grant) bool { return g.Allows(namespace, name, spelt) })
 }
 
+// GrantedThrough reports whether grants give an accepted Zone its name, or that of a Zone above it which delegates to
+// it: who delegates passes on what was granted.
+func (w *World) GrantedThrough(grants []Grant, id ID) bool {
+	for range 128 { // labels in a name
+		v, ok := w.Verdict(id)
+		if !ok || !v.Accepted {
+			return false
+		}
+		if w.Granted(grants, id.Namespace, v.Name) {
+			return true
+		}
+		if v.Zone.IsZero() {
+			return false
+		}
+		id = v.Zone
+	}
+	return false
+}
+
 func (w *World) isSuffix(name dnsname.Name) bool {
 	return w.opts.PublicSuffix != nil && w.opts.PublicSuffix(name)
 }

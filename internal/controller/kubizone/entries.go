@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
@@ -28,46 +27,10 @@ func soaEntry(name dnsname.Name, soa rr.SOA) v1alpha1.Entry {
 	return v1alpha1.Entry{FQDN: name.String(), Type: "SOA", Class: "IN", TTL: v1alpha1.Number(soa.TTL), RData: soa.Data()}
 }
 
-// setsOf reads entries back. What cannot be read was not written by us, and is left out.
-func setsOf(txn *rr.SetsTxn, entries []v1alpha1.Entry) {
-	for _, e := range entries {
-		name, err := dnsname.Parse(e.FQDN)
-		if err != nil {
-			continue
-		}
-		t, err := rr.ParseType(e.Type)
-		if err != nil || t == rr.TypeSOA {
-			continue
-		}
-		key := rr.Key{Name: name, Type: t}
-		var data []string
-		if old, ok := txn.Get(key); ok {
-			data = append(data, old.Data...)
-		}
-		if e.RData == "" {
-			data = append(data, "") // the journal did not know it; the key is what counts
-		} else {
-			if canonical, err := rr.ParseData(t, e.RData); err == nil {
-				data = append(data, canonical)
-			}
-		}
-		txn.Put(rr.NewSet(key, uint32(e.TTL), data...))
-	}
-}
-
 func sliceEntries(entries []v1alpha1.Entry) []zonefold.Entry {
 	out := make([]zonefold.Entry, 0, len(entries))
 	for _, e := range entries {
 		out = append(out, zonefold.Entry{FQDN: e.FQDN, Type: e.Type, Class: e.Class, TTL: int64(e.TTL), RData: e.RData})
-	}
-	return out
-}
-
-func zoneEntries(entries []zonefold.Entry) []v1alpha1.Entry {
-	out := make([]v1alpha1.Entry, 0, len(entries))
-	for _, e := range entries {
-		out = append(out, v1alpha1.Entry{FQDN: e.FQDN, Type: e.Type, Class: e.Class, TTL: v1alpha1.Number(e.TTL),
-			RData: e.RData})
 	}
 	return out
 }
@@ -80,21 +43,6 @@ func textOf(entries []v1alpha1.Entry) string {
 		fmt.Fprintf(&b, "%s %d %s %s %s\n", e.FQDN, e.TTL, e.Class, e.Type, e.RData)
 	}
 	return b.String()
-}
-
-// entriesIn reads the lines of textOf; a line that it would not write is left out.
-func entriesIn(text string) []v1alpha1.Entry {
-	var out []v1alpha1.Entry
-	for line := range strings.Lines(text) {
-		f := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 5)
-		if len(f) < 5 {
-			continue
-		}
-		if ttl, err := strconv.ParseUint(f[1], 10, 31); err == nil {
-			out = append(out, v1alpha1.Entry{FQDN: f[0], TTL: v1alpha1.Number(ttl), Class: f[2], Type: f[3], RData: f[4]})
-		}
-	}
-	return out
 }
 
 // Sets in one slice: it grows to twice and shrinks to a quarter of this before the

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -21,7 +22,7 @@ func TestTheLedgerKeepsASetWhoseDataItDoesNotKnow(t *testing.T) {
 	txn.Put(rr.Set{Name: name, Type: rr.TypeA, Data: []string{""}})
 	slice := journalPage(page{sets: txn.Sets()})
 	back := rr.Sets{}.Txn()
-	setsOf(back, entriesIn(slice.Text))
+	dialect.PutEntries(back, dialect.EntriesIn(slice.Text))
 	if _, ok := back.Get(key); !ok {
 		t.Fatalf("%s is lost on the way through %+v", key, slice)
 	}
@@ -43,7 +44,7 @@ func TestAPageOfTheJournalIsReadAsItWasWritten(t *testing.T) {
 	}
 	want := txn.Sets()
 	back := rr.Sets{}.Txn()
-	setsOf(back, entriesIn(journalPage(page{sets: want}).Text))
+	dialect.PutEntries(back, dialect.EntriesIn(journalPage(page{sets: want}).Text))
 	got := back.Sets()
 	if got.Len() != want.Len() {
 		t.Errorf("%d sets became %d", want.Len(), got.Len())
@@ -59,7 +60,7 @@ func TestAPageThatSomebodyHasEditedLosesOnlyTheLinesThatSayNothing(t *testing.T)
 	text := "x\n\nwww.example.org. many IN A 192.0.2.1\nwww.example.org. -1 IN A 192.0.2.1\nmail.example.org. 300 " +
 		"IN A 192.0.2.2"
 	back := rr.Sets{}.Txn()
-	setsOf(back, entriesIn(text))
+	dialect.PutEntries(back, dialect.EntriesIn(text))
 	if got := back.Sets(); got.Len() != 1 {
 		t.Errorf("%d sets were read from %q, want 1", got.Len(), text)
 	}

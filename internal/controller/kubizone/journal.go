@@ -9,6 +9,7 @@ import (
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller/objects"
+	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -21,7 +22,7 @@ func (k *Controller) loadLedger(id zone.ID, z *v1alpha1.Zone) rr.Sets {
 	if !l.loaded {
 		l.loaded = true
 		base := rr.Sets{}.Txn()
-		setsOf(base, z.Status.Entries)
+		dialect.PutEntries(base, z.Status.Entries)
 		list, err := k.slicesOf(context.Background(), z)
 		if err != nil {
 			k.Log.Error("reading the ledger", "zone", id.String(), "error", err)
@@ -31,7 +32,7 @@ func (k *Controller) loadLedger(id zone.ID, z *v1alpha1.Zone) rr.Sets {
 				l.journal = append(l.journal, page{name: s.Name, index: int(s.Index), sets: pageSets(s)})
 				k.sliceWritten(id, s.Name, objects.Version(s))
 			} else {
-				setsOf(base, zoneEntries(s.Entries))
+				dialect.PutEntries(base, dialect.SliceEntries(s.Entries))
 			}
 		}
 		l.base = base.Sets()
@@ -76,7 +77,7 @@ func journalPage(p page) *zonefold.ZoneSlice {
 
 func pageSets(s *zonefold.ZoneSlice) rr.Sets {
 	txn := rr.Sets{}.Txn()
-	setsOf(txn, entriesIn(s.Text))
+	dialect.PutEntries(txn, dialect.EntriesIn(s.Text))
 	return txn.Sets()
 }
 

@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zonefold/zonefold/internal/backend/all"
+)
+
+// doctorFlags say where to look.
+type doctorFlags struct {
+	diff     diffFlags // the objects, and how servers are reached
+	account  string
+	resolver string
+	out      output
+}
+
+// newDoctor makes the command that looks for what keeps zones from being served.
+func newDoctor(env Env) *cobra.Command {
+	var flags doctorFlags
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look for what keeps zones of a cluster from being served",
+		Long: `doctor looks at a cluster, with your rights, and writes nothing: whether the
+CustomResourceDefinitions are there and have the fields that this version knows; whether an
+operator is running; your rights, and those of the operator's account where you may ask for
+them; each Backend, and each zone at each of its servers (reached, key taken, clocks, zone
+there, serial); certificates of the admission webhook and of Backends; ResourceQuotas of
+namespaces that have Zones.
+
+With --resolver it asks that server for the name servers of each accepted Zone that has no
+parent in the cluster. A server of the zone above tells whom it delegates the zone to; a
+resolver tells whom one arrives at.
+
+A clock is looked at where TSIG is used: a server says so if it differs. Limits of services
+that host zones show when they refuse something, and are not asked for.
+
+A finding has an object, a cause and a way out. It is an error, a warning, or unknown: what
+could not be looked at.
+
+Exit codes: 0 if nothing is wrong, 2 if there are errors or warnings, 1 if there are none and
+something could not be looked at.`,
+		Example: `  zonefold doctor
+  zonefold doctor --resolver 192.0.2.53 -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			err := untilDone(cmd.Context(), env, func(env Env, p *progress) error {
+				return flags.run(cmd.Context(), env, p)
+			})
+			var exit *exitError
+			if err != nil && !errors.As(err, &exit) {
+				return &exitError{code: exitFindings, err: err}
+			}
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&flags.diff.in.inputFlags.namespace, "namespace", "n", "",
+		"the namespace where not all may be seen (default: that of the context)")
+	flags.diff.in.cluster.registerConnection(cmd)
+	flags.out.register(cmd)
+	f.StringVar(&flags.diff.operator, "operator-namespace", "zonefold-system", "the namespace of the operator")
+	f.StringVar(&flags.account, "operator-account", "zonefold-operator", "the ServiceAccount of the operator")
+	f.StringVar(&flags.resolver, "resolver", "",
+		"a resolver, or a server of the zone above, to ask for name servers; an address with or without a port")
+	f.DurationVar(&flags.diff.timeout, "timeout", 10*time.Second, "how long one server may take for one zone")
+	return cmd
+}
+
+// How much a finding matters.
+const (
+	doctorError   = "error"
+	doctorWarning = "warning"
+	doctorUnknown = "unknown"
+)
+
+// A finding of doctor is what is wrong with an object, or could not be seen.
+type diagnosis struct {
+	Severity string `json:"severity"` // error, warning or unknown
+	Object   string `json:"object"`
+	Cause    string `json:"cause"`
+	Way      string `json:"way"` // out
+}
+
+// A doctor looks at one cluster.
+type doctor struct {
+	*comparing
+	flags    *doctorFlags
+	env      Env
+	api      asker
+	findings []diagnosis
+}
+
+// say notes a finding.
+func (d *doctor) say(severity, object, cause, way string) {
+	d.findings = append(d.findings, diagnosis{severity, object, cause, way})
+}
+
+func (f *doctorFlags) run(ctx context.Context, env Env, p *progress) error {
+	if f.resolver != "" {
+		var err error
+		if f.resolver, err = withPort(f.resolver); err != nil {
+			return fmt.Errorf("--resolver: %w", err)
+		}
+	}
+	config, namespace, err := f.diff.in.cluster.config(env)
+	if err != nil {
+		return err
+	}
+	if f.diff.in.inputFlags.namespace == "" {
+		f.diff.in.inputFlags.namespace = namespace
+	}
+	api, err := newFetcher(config, namespace)
+	if err != nil {
+		return err
+	}
+	d := &doctor{flags: f, env: env, api: asker{api.client.RESTClient()}, findings: []diagnosis{}}
+	p.begin("looking at definitions and rights", 0)
+	if err := d.definitions(ctx); err != nil {
+		return err
+	}
+	d.rights(ctx)
+	objects, err := f.diff.in.read(ctx, env, p)
+	if err != nil {
+		return err
+	}
+	d.comparing = &comparing{explainer: newExplainer(objects), flags: &f.diff, pool: all.NewPool(running(env.Now), nil)}
+	if err := d.reach(env); err != nil {
+		return err
+	}
+	d.unseenObjects()
+	if err := operatorGone(ctx, d.cluster, env.Now); err == nil {
+		d.say(doctorError, "Lease "+f.diff.operator+"/"+operatorLeases()[0],
+			"no operator holds it, so nothing is published",
+			"see why the operator's Pods do not run, or install it: docs/install.md")
+	}
+	d.servers(ctx, p)
+	d.certificates(ctx)
+	d.quotas(ctx)
+	d.delegations(ctx, p)
+	p.end()
+	return d.print()
+}
+
+// print prints the findings, and returns what the program ends with.
+func (d *doctor) print() error {
+	out := bufio.NewWriter(d.env.Stdout)
+	var err error
+	if d.flags.out == outputText {
+		d.write(out)
+	} else {
+		err = d.flags.out.writeValue(out, struct {
+			Findings []diagnosis `json:"findings"`
+		}{d.findings})
+	}
+	if err := errors.Join(err, out.Flush()); err != nil {
+		return fmt.Errorf("writing the output: %w", err)
+	}
+	wrong, unknown := d.counts()
+	switch {
+	case wrong > 0:
+		return &exitError{code: exitDifferences}
+	case unknown > 0:
+		return &exitError{code: exitFindings}
+	}
+	return nil
+}
+
+func (d *doctor) counts() (wrong, unknown int) {
+	for _, f := range d.findings {
+		if f.Severity == doctorUnknown {
+			unknown++
+		} else {
+			wrong++
+		}
+	}
+	return wrong, unknown
+}
+
+func (d *doctor) write(out io.Writer) {
+	for _, f := range d.findings {
+		fmt.Fprintf(out, "%s: %s: %s\n", f.Severity, oneLine(f.Object), oneLine(f.Cause))
+		if f.Way != "" {
+			fmt.Fprintf(out, "  %s\n", oneLine(f.Way))
+		}
+	}
+	wrong, unknown := d.counts()
+	fmt.Fprintf(out, "%s, %d could not be looked at.\n", cmp.Or(map[int]string{0: "Nothing is wrong"}[wrong],
+		count(wrong, "thing")+" wrong"), unknown)
+}
