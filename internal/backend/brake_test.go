@@ -24,7 +24,6 @@ type heldZone struct {
 	server *spy
 	feed   *backend.Feed
 	a      backend.Attachment
-	n      int // contents published
 }
 
 func holdZone(t *testing.T, p backendtest.Profile, protection plan.Protection) *heldZone {

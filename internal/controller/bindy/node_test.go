@@ -107,7 +107,7 @@ func zoneStage(t *testing.T, namespace string, changes ...func(*DNS)) (*stage, *
 		change(s.dns)
 	}
 	n.run()
-	s.start((*Controller).parts)
+	n.operator = s.start((*Controller).parts)
 	return s, n
 }
 
@@ -115,6 +115,7 @@ func zoneStage(t *testing.T, namespace string, changes ...func(*DNS)) (*stage, *
 type bindNode struct {
 	*stage
 	namespace string
+	operator  *Controller
 	mu        sync.Mutex
 	pods      map[types.UID]*runningPod
 	ports     sync.Map          // of BIND, by the address of the pod
