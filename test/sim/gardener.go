@@ -74,13 +74,16 @@ func unreached(err error) error {
 
 // annotate has an object have an annotation, as KEY=VALUE.
 func (w *World) annotate(ctx context.Context, kind, name, annotation string) error {
-	key, value, _ := strings.Cut(annotation, "=")
+	key, value, set := strings.Cut(annotation, "=")
 	return w.edit(ctx, kind, name, func(o *unstructured.Unstructured) {
 		all := o.GetAnnotations()
 		if all == nil {
 			all = map[string]string{}
 		}
-		all[key] = value
+		if all[key] = value; !set {
+			delete(all, strings.TrimSuffix(key, "-"))
+			delete(all, key)
+		}
 		o.SetAnnotations(all)
 	})
 }

@@ -55,7 +55,7 @@ const (
 //	try                                       objects that may be denied
 //	delete Record a/www                       an object; one of several kinds of that name:
 //	                                          DNSRecord.extensions.gardener.cloud
-//	annotate DNSRecord a/www KEY=VALUE        an object
+//	annotate DNSRecord a/www KEY=VALUE        an object; KEY- takes it off
 //	strip Zone a/org                          somebody takes all finalizers off
 //	wait 5s                                   nothing
 //	holds 192.0.2.1:53                        a server has this by now, and nothing else: a set a line
