@@ -72,6 +72,7 @@ is more to do; 1 if anything went wrong, in which case nothing is written.`,
 func newHandover(env Env, cmd *cobra.Command, next func(*handover) (*step, error)) *cobra.Command {
 	var flags adoptFlags
 	cmd.Args = cobra.ExactArgs(1)
+	cmd.ValidArgsFunction = completeZones(env, &flags.diff.in.cluster, &flags.diff.in.inputFlags.namespace)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		err := untilDone(cmd.Context(), env, func(env Env, p *progress) error {
 			name, err := origin(args[0])

@@ -63,6 +63,7 @@ read or anything else went wrong.`,
 		},
 	}
 	flags.in.register(cmd)
+	cmd.ValidArgsFunction = completeZones(env, &flags.in.cluster, &flags.in.inputFlags.namespace)
 	flags.out.register(cmd)
 	f := cmd.Flags()
 	f.StringArrayVar(&flags.backends, "backend", nil, "a Backend to compare; repeatable (default: all)")

@@ -89,6 +89,7 @@ is told on standard error; 2 when there is no such zone, or it cannot be read.`,
 	cmd.Flags().StringArrayVarP(&in.files, "filename", "f", nil,
 		"a file, a folder with everything below it, or - for the standard input, in the place of a cluster; repeatable")
 	flags.register(cmd)
+	cmd.ValidArgsFunction = completeZones(env, &flags, &flags.namespace)
 	cmd.Flags().Var(&form, "format", "the form of the output: zone, json, octodns or manifests")
 	cmd.Flags().StringVar(&now, "now", "", "with -f: the time for a new serial (RFC 3339; default: now)")
 	return cmd

@@ -32,7 +32,7 @@ ns.sub.example.org. 60 IN A 192.0.2.54
 `
 
 // run runs the command.
-func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
+func run(t testing.TB, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, complaints bytes.Buffer
 	code = cli.Run(t.Context(), cli.Env{

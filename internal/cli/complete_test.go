@@ -1,0 +1,72 @@
+package cli_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/zonefold/zonefold/internal/testcluster"
+)
+
+const completeObjects = `apiVersion: v1
+kind: Namespace
+metadata: {name: complete-one}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: complete-two}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Zone
+metadata: {name: one, namespace: complete-one}
+spec: {domainName: complete-one.example.}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Zone
+metadata: {name: two, namespace: complete-two}
+spec: {domainName: complete-two.example.}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: complete, namespace: complete-two}
+rules:
+- {apiGroups: [kubi.zone], resources: [zones], verbs: [list]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: complete, namespace: complete-two}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: complete}
+subjects: [{kind: User, name: complete-two}]
+`
+
+// TestNamesOfZonesAreCompleted completes with the rights of who asks, to whom nothing is said of what they may not see.
+func TestNamesOfZonesAreCompleted(t *testing.T) {
+	cluster := testcluster.ForTest(t)
+	if said, err := cluster.RunKubectlInput(t.Context(), strings.NewReader(completeObjects), "apply", "-f",
+		"-"); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	for namespace, name := range map[string]string{"complete-one": "one", "complete-two": "two"} {
+		if said, err := cluster.RunKubectl(t.Context(), "patch", "zone.kubi.zone/"+name, "-n", namespace, "--subresource",
+			"status", "--type", "merge", "-p", `{"status":{"fqdn":"`+namespace+`.example."}}`); err != nil {
+			t.Fatalf("%v: %s", err, said)
+		}
+	}
+	const one, two = "complete-one.example\tZone complete-one/one\n", "complete-two.example\tZone complete-two/two\n"
+	for _, c := range []struct {
+		what string
+		args []string
+		want string
+	}{
+		{"all", []string{"diff", "complete-"}, one + two},
+		{"of another command", []string{"adopt", "complete-o"}, one},
+		{"what a tenant may see", []string{"diff", "--as", "complete-two", "-n", "complete-two", ""}, two},
+		{"nothing where there is a name", []string{"export", "complete-one.example", ""}, ""},
+		{"nothing without a cluster", []string{"diff", "--kubeconfig", "/nowhere", ""}, ""},
+	} {
+		args := append([]string{"__complete", c.args[0], "--kubeconfig", cluster.Kubeconfig()}, c.args[1:]...)
+		code, out, said := run(t, args...)
+		if code != 0 || out != c.want+":4\n" {
+			t.Errorf("%s: it exits with %d and writes %q: %s", c.what, code, out, said)
+		}
+	}
+}
