@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/backendtest"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -90,6 +91,48 @@ func TestChangesGatherWhileOneIsUnderWay(t *testing.T) {
 			t.Errorf("confirmed is %d, want %d", r.Seq, seq)
 		}
 	})
+}
+
+func TestWhatIsToldAServerElsewhereGathersInABurst(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		limits backend.Limits
+		rests  bool
+	}{
+		{"a server elsewhere", backend.Limits{}, true},
+		{"a server in this process", backend.Limits{Volatile: true, Confirms: true}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, s := serverWith(backendtest.Profile{Limits: c.limits}, zoneName)
+				b := newBench(t, nil)
+				f := b.feed(zoneName)
+				b.engine.Attach(target("s", zoneName), backend.Attachment{Name: "b", Feed: f, Backend: s})
+				many := func(n int) {
+					var sets []rr.Set
+					var keys []rr.Key
+					for i := range 5 {
+						one := set(fmt.Sprintf("w%d.%s", i, zoneName), rr.TypeA, 300, fmt.Sprintf("192.0.2.%d", n))
+						sets, keys = append(sets, one), append(keys, one.Key())
+					}
+					f.Publish(contentOf(mustParse(zoneName), sets...), keys)
+					synctest.Wait()
+				}
+				many(1)
+				b.pass(time.Minute)
+				sent := s.sent()
+				many(2)
+				many(3)
+				if rests := s.sent() == sent+1; rests != c.rests || s.sent() == sent {
+					t.Errorf("%d batches are sent at once", s.sent()-sent)
+				}
+				b.pass(time.Second)
+				if n := s.sent() - sent; n != 2 {
+					t.Errorf("%d batches are sent in all, want 2", n)
+				}
+			})
+		})
+	}
 }
 
 func TestCallsAreBoundedForAServerAndOverall(t *testing.T) {

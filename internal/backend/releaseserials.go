@@ -4,7 +4,7 @@ import "github.com/zonefold/zonefold/internal/rr"
 
 // ReleaseSerials gives back the serials below the ceiling that nothing was labelled with, if the wanted content has the
 // last one that was used: the next change will store a new ceiling first. It returns false while something is under
-// way.
+// way, and while changes follow each other, so that not each of them waits for that.
 //
 // Whoever calls it stores the label together with its serial as the ceiling, unless Raise was called meanwhile. A later
 // run then knows that no serial after it was ever served, which a server that keeps nothing (Limits.Volatile) cannot
@@ -13,7 +13,8 @@ func (f *Feed) ReleaseSerials() (Label, bool) {
 	f.engine.mu.Lock()
 	defer f.engine.mu.Unlock()
 	l := f.label
-	if l.ID == "" || l.ID != f.wantID || l.Serial != f.last || f.raising != nil {
+	follow := f.step > shortestStep && f.engine.cfg.Clock.Now().Sub(f.raised) < quickly
+	if l.ID == "" || l.ID != f.wantID || l.Serial != f.last || f.raising != nil || follow {
 		return Label{}, false
 	}
 	if f.ceiling != 0 && rr.SerialLess(l.Serial, f.ceiling) {

@@ -196,3 +196,32 @@ func TestSerialsOfAnotherOperatorAreNotUsed(t *testing.T) {
 		}
 	})
 }
+
+// TestChangesThatFollowEachOtherDoNotWaitForACeilingEach has every change written down at once, as those of a client
+// that waits for its answer are.
+func TestChangesThatFollowEachOtherDoNotWaitForACeilingEach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := backendtest.NewMemory(inProcess)
+		b := newBench(t, nil)
+		f := b.feed(zoneName)
+		f.Publish(version(0), nil)
+		b.attachAll(f, m.Client(true))
+		b.pass(time.Minute)
+		f.ReleaseSerials()
+		writes := b.store.Writes()
+		const changes = 20
+		for i := range changes {
+			f.Publish(version(i+1), wwwKey)
+			b.pass(100 * time.Millisecond)
+			f.ReleaseSerials()
+		}
+		if n := b.store.Writes() - writes; n > 4 {
+			t.Errorf("%d changes store %d ceilings", changes, n)
+		}
+		b.pass(time.Minute)
+		label, ok := f.ReleaseSerials()
+		if soa, _, _ := m.Truth(mustParse(zoneName)); !ok || label.Serial != soa.Serial {
+			t.Errorf("after a minute it is settled at %v (%v), served is %d", label, ok, soa.Serial)
+		}
+	})
+}

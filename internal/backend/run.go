@@ -115,7 +115,9 @@ func (t *target) schedule(j *job) {
 		e.delay(&t.delay, due)
 		return
 	}
-	t.rest = now.Add(rest(j.changed))
+	if !j.limits.Volatile { // a server in this process is told for nothing
+		t.rest = now.Add(rest(j.changed))
+	}
 	due := t.audit
 	if s.late.After(now) {
 		due = earlier(due, s.late)

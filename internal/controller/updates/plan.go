@@ -113,6 +113,9 @@ func (p *plan) pair(free []*v1alpha1.Record, added []entry) {
 	for _, e := range added {
 		r := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{
 			Namespace: p.namespace, Name: nameFor(e.Key), Labels: map[string]string{zonefold.UpdateLabel: p.label}}}
+		if !p.zone.IsZero() { // else who writes its status does it, by a write of its own
+			r.Labels[v1alpha1.ParentZoneLabel] = p.ParentLabel(p.zone)
+		}
 		p.fill(r, e)
 		p.steps = append(p.steps, &step{after: r})
 	}

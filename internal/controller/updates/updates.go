@@ -55,6 +55,8 @@ type Config struct {
 	Core    *controller.Core
 	Clock   backend.Clock
 	Log     *slog.Logger
+	// ParentLabel returns the value of the label kubi.zone/parent-zone of Records in a Zone.
+	ParentLabel func(zone.ID) string
 	// Read returns what the name server of a Backend answers of some sets of a zone, with the SOA.
 	Read func(ctx context.Context, place string, zone dnsname.Name, keys []rr.Key) (backend.Observed, error)
 	// Await waits until a condition holds that depends on what the name server answers.
