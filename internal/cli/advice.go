@@ -69,6 +69,8 @@ func (e *explanation) create() {
 	case e.Reason == zone.NoZone:
 		e.Advice = fmt.Sprintf("Create a Zone that encloses %s, and a Record.", e.Name)
 		e.Manifest = zoneManifest(namespace, e.key) + "---\n" + record
+	case e.Reason == zone.Conflict && e.Holder != nil:
+		e.Advice = fmt.Sprintf("Ask about what %s stands for, change %s, or choose another name.", e.Name, e.Holder)
 	case e.Reason == zone.NotDelegated && e.zone != nil && e.zone.object.Zone != nil:
 		e.Advice = fmt.Sprintf("Add a rule to spec.delegations of %s, and create a Record in namespace %s.",
 			e.zone.object.Ref, namespace)

@@ -130,6 +130,12 @@ func (e *explanation) free(namespace string) {
 		e.Message = fmt.Sprintf("No object asks for %s %s, and one of namespace %s would be refused (%s).", e.Name, e.Type,
 			e.namespace, e.Reason)
 	}
+	for _, b := range e.Beside {
+		if e.Reason == zone.Conflict && e.Holder != nil && b.jsonObject == *e.Holder {
+			e.Message = fmt.Sprintf("No object asks for %s %s; %s has a %s there, and the two cannot stand together.", e.Name,
+				e.Type, e.Holder, b.Type)
+		}
+	}
 	if e.mayHave = e.Accepted; e.mayHave {
 		e.Accepted, e.Reason = false, zone.NoRecord
 	}

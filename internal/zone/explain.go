@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -223,7 +224,7 @@ func (w *World) explainFree(t *tree, name dnsname.Name, of rr.Type, namespace st
 		namespace = cmp.Or(namespace, z.ID.Namespace)
 	}
 	c := Claim{ID: ID{KindRecord, cmp.Or(namespace, "default"), "new"}, Type: e.Type, Data: []string{""},
-		Where: Where{Name: name}}
+		Where: Where{Name: name}, Created: time.Unix(0, whatIf)}
 	if z != nil && z.Policy.alone() {
 		c.Where.Ref = z.ID
 	}
@@ -239,7 +240,7 @@ func (w *World) explainFree(t *tree, name dnsname.Name, of rr.Type, namespace st
 	} else {
 		e.Holder, e.Beside = at.holder(e.Type), besides(at, ID{})
 	}
-	e.Steps = w.steps(&claimState{Claim: c, created: math.MaxInt64, node: at})
+	e.Steps = w.steps(&claimState{Claim: c, created: whatIf, node: at})
 	return e
 }
 

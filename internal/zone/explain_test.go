@@ -125,22 +125,27 @@ func TestWhatIsSaidOfAFreeName(t *testing.T) {
 	name := func(s string) dnsname.Name { return must(dnsname.Parse(s)) }
 	w.PutZone(Zone{ID: ID{KindZone, "dns", "org"}, TTL: 300, Where: Where{Name: name("example.org.")}, Rules: []Rule{{
 		Namespaces: []string{"web"},
-		Records:    []RecordRule{{Pattern: must(dnsname.ParsePattern("*.shop")), Types: []rr.Type{rr.TypeA}}},
+		Records:    []RecordRule{{Pattern: must(dnsname.ParsePattern("*.shop")), Types: []rr.Type{rr.TypeA, rr.TypeCNAME}}},
 	}}})
+	w.PutClaim(Claim{ID: ID{KindRecord, "web", "old"}, Where: Where{Name: name("alias.shop.example.org.")}, Type: rr.TypeCNAME,
+		Data: []string{"example.net."}})
 	w.Settle()
+	const rule = `the name "*.shop" of type A, CNAME for namespace web`
 	for _, tt := range []struct {
 		sentence, name, namespace string
 		reason                    Reason
-		rule                      string
+		rule, holder              string
 	}{
-		{"who has a rule may have it", "a.shop.example.org.", "web", Accepted, `the name "*.shop" of type A for namespace web`},
-		{"others may not", "a.shop.example.org.", "mail", NotDelegated, ""},
-		{"without a namespace, that of the Zone asks", "a.shop.example.org.", "", NotDelegated, ""},
-		{"outside of all Zones it is nobody's", "example.net.", "web", NoZone, ""},
+		{"who has a rule may have it", "a.shop.example.org.", "web", Accepted, rule, ""},
+		{"others may not", "a.shop.example.org.", "mail", NotDelegated, "", ""},
+		{"without a namespace, that of the Zone asks", "a.shop.example.org.", "", NotDelegated, "", ""},
+		{"outside of all Zones it is nobody's", "example.net.", "web", NoZone, "", ""},
+		{"what is an alias already is nothing else, whoever is said to be younger", "alias.shop.example.org.", "web", Conflict,
+			rule, "old"},
 	} {
 		t.Run(tt.sentence, func(t *testing.T) {
 			e := w.Explain(name(tt.name), rr.TypeA, tt.namespace)
-			if e.Verdict.Reason != tt.reason || !e.Subject.IsZero() || !e.Holder.IsZero() {
+			if e.Verdict.Reason != tt.reason || !e.Subject.IsZero() || e.Holder.Name != tt.holder {
 				t.Errorf("it says %+v", e)
 			}
 			if rule := ruleOf(e); rule != tt.rule {

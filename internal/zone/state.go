@@ -116,11 +116,14 @@ func (c *claimState) compare(o *claimState) int {
 	return cmp.Or(cmp.Compare(c.created, o.created), c.ID.Compare(o.ID))
 }
 
-// ageOf returns nanoseconds since 1970, by which objects are ordered; an object that
-// is not created yet is the youngest.
+// whatIf is the age of an object that nobody has written.
+const whatIf = math.MaxInt64
+
+// ageOf returns nanoseconds since 1970, by which objects are ordered; an object that is not created yet is younger than
+// all others. Only who asks what if is younger still.
 func ageOf(created time.Time) int64 {
 	if created.IsZero() {
-		return math.MaxInt64
+		return whatIf - 1
 	}
 	return created.UnixNano()
 }
