@@ -16,7 +16,7 @@ func benchObjects(b *testing.B, data string) string {
 	b.Helper()
 	folder := b.TempDir()
 	write := func(file string, objects func(*bufio.Writer)) {
-		f, err := os.Create(filepath.Join(folder, file)) //nolint:gosec // a folder of the test
+		f, err := os.Create(filepath.Join(folder, file))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func BenchmarkPlan(b *testing.B) {
 // BenchmarkImport imports a master file of 1,000,000 records.
 func BenchmarkImport(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "db")
-	f, err := os.Create(path) //nolint:gosec // a folder of the test
+	f, err := os.Create(path)
 	if err != nil {
 		b.Fatal(err)
 	}
