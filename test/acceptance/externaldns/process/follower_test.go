@@ -169,13 +169,12 @@ func (f *follower) run(more ...string) (log *testoperator.Journal, end func()) {
 	}
 }
 
-// idles fails if external-dns, run once more, or the operator after it, writes anything.
+// idles fails if external-dns, run once more, finds something to do, or Records change.
 func (f *follower) idles(tenant string, more ...string) {
 	f.Helper()
 	kubectl(f.T, "", "wait", "records.kubi.zone", "--all", "-n", tenant, "--for=condition=Ready", "--timeout=60s")
-	kubectl(f.T, "", "wait", "zones.kubi.zone", "--all", "-n", "dns", "--for=condition=Ready", "--timeout=60s")
 	versions := func() string {
-		return kubectl(f.T, "", "get", "records.kubi.zone,zones.kubi.zone", "-A", "-o",
+		return kubectl(f.T, "", "get", "records.kubi.zone", "-n", tenant, "-o",
 			`jsonpath={range .items[*]}{.metadata.name} {.metadata.resourceVersion}{"\n"}{end}`)
 	}
 	before := versions()
