@@ -127,8 +127,8 @@ func TestWhatIsSaidOfAFreeName(t *testing.T) {
 		Namespaces: []string{"web"},
 		Records:    []RecordRule{{Pattern: must(dnsname.ParsePattern("*.shop")), Types: []rr.Type{rr.TypeA, rr.TypeCNAME}}},
 	}}})
-	w.PutClaim(Claim{ID: ID{KindRecord, "web", "old"}, Where: Where{Name: name("alias.shop.example.org.")}, Type: rr.TypeCNAME,
-		Data: []string{"example.net."}})
+	w.PutClaim(Claim{ID: ID{KindRecord, "web", "old"}, Where: Where{Name: name("alias.shop.example.org.")},
+		Type: rr.TypeCNAME, Data: []string{"example.net."}})
 	w.Settle()
 	const rule = `the name "*.shop" of type A, CNAME for namespace web`
 	for _, tt := range []struct {
@@ -140,8 +140,8 @@ func TestWhatIsSaidOfAFreeName(t *testing.T) {
 		{"others may not", "a.shop.example.org.", "mail", NotDelegated, "", ""},
 		{"without a namespace, that of the Zone asks", "a.shop.example.org.", "", NotDelegated, "", ""},
 		{"outside of all Zones it is nobody's", "example.net.", "web", NoZone, "", ""},
-		{"what is an alias already is nothing else, whoever is said to be younger", "alias.shop.example.org.", "web", Conflict,
-			rule, "old"},
+		{"what is an alias already is nothing else, whoever is said to be younger", "alias.shop.example.org.", "web",
+			Conflict, rule, "old"},
 	} {
 		t.Run(tt.sentence, func(t *testing.T) {
 			e := w.Explain(name(tt.name), rr.TypeA, tt.namespace)
