@@ -20,9 +20,9 @@ import (
 // newTree makes the command that shows who delegates what to whom.
 func newTree(env Env) *cobra.Command {
 	var (
-		in  objectFlags
-		out output
-		dot bool
+		in       objectFlags
+		out      output
+		dot, svg bool
 	)
 	cmd := &cobra.Command{
 		Use:   "tree",
@@ -33,7 +33,8 @@ and, of a Zone that is refused, why.
 
 Exit codes: 0 when everything could be read; 2 if not.`,
 		Example: `  zonefold tree -f zones/
-  zonefold tree --dot | dot -Tsvg > zones.svg`,
+  zonefold tree --svg > zones.svg
+  zonefold tree --dot | dot -Tpng > zones.png`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return untilDone(cmd.Context(), env, func(env Env, p *progress) error {
@@ -44,7 +45,14 @@ Exit codes: 0 when everything could be read; 2 if not.`,
 				p.begin("deciding about "+count(len(objects.Objects), "object"), 0)
 				t := newExplainer(objects).tree()
 				p.end()
-				if err := t.print(env, out, dot); err != nil {
+				draw := func(to io.Writer) error { return t.print(to, out) }
+				switch {
+				case svg:
+					draw = t.writeSVG
+				case dot:
+					draw = t.writeDot
+				}
+				if err := buffered(env, draw); err != nil {
 					return err
 				}
 				return complain(env, objects.Input)
@@ -54,6 +62,8 @@ Exit codes: 0 when everything could be read; 2 if not.`,
 	in.register(cmd)
 	out.register(cmd)
 	cmd.Flags().BoolVar(&dot, "dot", false, "print a graph for Graphviz")
+	cmd.Flags().BoolVar(&svg, "svg", false, "draw the tree as SVG")
+	cmd.MarkFlagsMutuallyExclusive("dot", "svg", "output")
 	return cmd
 }
 
@@ -177,23 +187,23 @@ func rulesOf(o *manifest.Object) []string {
 }
 
 // print prints the tree.
-func (t *zoneTree) print(env Env, form output, dot bool) error {
-	out := bufio.NewWriter(env.Stdout)
-	var err error
-	switch {
-	case dot:
-		t.writeDot(out)
-	case form != outputText:
-		err = form.writeValue(out, t)
-	default:
-		for _, z := range t.Zones {
-			z.write(out, "", "")
-		}
-		for _, what := range t.Unseen {
-			fmt.Fprintf(out, "not seen: %s\n", oneLine(what))
-		}
+func (t *zoneTree) print(out io.Writer, form output) error {
+	if form != outputText {
+		return form.writeValue(out, t)
 	}
-	if err := errors.Join(err, out.Flush()); err != nil {
+	for _, z := range t.Zones {
+		z.write(out, "", "")
+	}
+	for _, what := range t.Unseen {
+		fmt.Fprintf(out, "not seen: %s\n", oneLine(what))
+	}
+	return nil
+}
+
+// buffered prints what is written.
+func buffered(env Env, write func(io.Writer) error) error {
+	out := bufio.NewWriter(env.Stdout)
+	if err := errors.Join(write(out), out.Flush()); err != nil {
 		return fmt.Errorf("writing the output: %w", err)
 	}
 	return nil
@@ -254,7 +264,7 @@ func (z *treeZone) write(out io.Writer, first, rest string) {
 }
 
 // writeDot writes a graph for Graphviz: Zones in boxes, those that are refused dashed, and Backends in ellipses.
-func (t *zoneTree) writeDot(out io.Writer) {
+func (t *zoneTree) writeDot(out io.Writer) error {
 	fmt.Fprintln(out, "digraph zones {\n  rankdir=LR\n  node [shape=box, fontname=\"sans-serif\"]")
 	var write func(z *treeZone, above string)
 	write = func(z *treeZone, above string) {
@@ -283,7 +293,8 @@ func (t *zoneTree) writeDot(out io.Writer) {
 	for _, z := range t.Zones {
 		write(z, "")
 	}
-	fmt.Fprintln(out, "}")
+	_, err := fmt.Fprintln(out, "}")
+	return err
 }
 
 // dotQuoted quotes a label of several lines.
