@@ -34,7 +34,8 @@ that is there already keeps its age; what comes is younger than all.
 
 Exit codes: 0 if nothing changes, 2 if something does, 1 if that cannot be said.`,
 		Example: `  zonefold plan -f zones/
-  zonefold plan -f zones/ --against /tmp/main/zones -o markdown`,
+  zonefold plan -f zones/ --against /tmp/main/zones -o markdown
+  kubectl kustomize overlays/production | zonefold plan -f -`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			err := untilDone(cmd.Context(), env, func(env Env, p *progress) error {
