@@ -3,8 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -16,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
-	"sigs.k8s.io/yaml"
 
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
@@ -24,43 +21,6 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
-
-// outputDocument is the form of what is printed as a table, or as a document.
-type outputDocument string
-
-func (o *outputDocument) String() string { return string(*o) }
-func (o *outputDocument) Type() string   { return "text|json|yaml" }
-
-func (o *outputDocument) Set(s string) error {
-	if !slices.Contains([]string{"text", "json", "yaml"}, s) {
-		return errors.New("it is text, json or yaml")
-	}
-	*o = outputDocument(s)
-	return nil
-}
-
-func (o *outputDocument) register(cmd *cobra.Command) {
-	*o = "text"
-	cmd.Flags().VarP(o, "output", "o", "the form of the output: text, json or yaml")
-}
-
-// print prints a document, or what text prints of it.
-func (o *outputDocument) print(w io.Writer, document any, text func(io.Writer) error) error {
-	switch *o {
-	case "json":
-		encoder := json.NewEncoder(w)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(document)
-	case "yaml":
-		out, err := yaml.Marshal(document)
-		if err != nil {
-			return err
-		}
-		_, err = w.Write(out)
-		return err
-	}
-	return text(w)
-}
 
 // A past is the history of a Zone as it is printed. Its fields are fixed.
 type past struct {
@@ -136,8 +96,8 @@ func pastOf(z *kubizone.Zone, list []zonefold.ZoneRevision, keep func(*pastChang
 // newHistory makes the command that lists what was published of a Zone.
 func newHistory(env Env) *cobra.Command {
 	var (
-		flags  clusterFlags
-		output outputDocument
+		flags clusterFlags
+		out   output
 	)
 	cmd := &cobra.Command{
 		Use:   "history ZONE",
@@ -173,11 +133,11 @@ Exit codes: 0 when it is printed; 1 when you may not read it; 2 when there is no
 				return err
 			}
 			p := pastOf(z, list, func(*pastChange) bool { return true })
-			return output.print(env.Stdout, p, func(w io.Writer) error { return p.table(w, env.Now) })
+			return out.print(env.Stdout, p, func(w io.Writer) error { return p.table(w, env.Now) })
 		},
 	}
 	flags.register(cmd)
-	output.register(cmd)
+	out.register(cmd)
 	return cmd
 }
 
@@ -236,8 +196,8 @@ func (c *pastChange) causes() string {
 // newBlame makes the command that tells what has changed a name.
 func newBlame(env Env) *cobra.Command {
 	var (
-		flags  clusterFlags
-		output outputDocument
+		flags clusterFlags
+		out   output
 	)
 	cmd := &cobra.Command{
 		Use:   "blame NAME [TYPE]",
@@ -276,11 +236,11 @@ read it; 2 when no Zone has it.`,
 				return &exitError{exitFindings, fmt.Errorf("no change in the history of Zone %s/%s was about %s",
 					z.Namespace, z.Name, strings.Join(args, " "))}
 			}
-			return output.print(env.Stdout, p, func(w io.Writer) error { return p.blamed(w) })
+			return out.print(env.Stdout, p, func(w io.Writer) error { return p.blamed(w) })
 		},
 	}
 	flags.register(cmd)
-	output.register(cmd)
+	out.register(cmd)
 	return cmd
 }
 

@@ -68,6 +68,14 @@ func (o *output) register(cmd *cobra.Command) {
 	cmd.Flags().VarP(o, "output", "o", "the form of the output: text, json or yaml")
 }
 
+// print prints a value, or what text prints of it.
+func (o output) print(out io.Writer, value any, text func(io.Writer) error) error {
+	if o == outputText {
+		return text(out)
+	}
+	return o.writeValue(out, value)
+}
+
 // writeValue prints a value as JSON or YAML.
 func (o output) writeValue(out io.Writer, value any) error {
 	if o != outputYAML {
