@@ -19,6 +19,7 @@ type doctorFlags struct {
 	diff     diffFlags // the objects, and how servers are reached
 	account  string
 	resolver string
+	former   former
 	out      output
 }
 
@@ -42,13 +43,19 @@ resolver tells whom one arrives at.
 A clock is looked at where TSIG is used: a server says so if it differs. Limits of services
 that host zones show when they refuse something, and are not asked for.
 
+With --coming-from it reports instead what zonefold would serve otherwise than the system that
+served the objects until now, of a cluster or of files (-f), as plan reports it: of Kubizone's
+Zones against the entries in their statuses; of bindy's and external-dns' objects those that
+would be refused. What their servers hold is shown by diff.
+
 A finding has an object, a cause and a way out. It is an error, a warning, or unknown: what
 could not be looked at.
 
 Exit codes: 0 if nothing is wrong, 2 if there are errors or warnings, 1 if there are none and
 something could not be looked at.`,
 		Example: `  zonefold doctor
-  zonefold doctor --resolver 192.0.2.53 -o json`,
+  zonefold doctor --resolver 192.0.2.53 -o json
+  zonefold doctor --coming-from kubizone`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			err := untilDone(cmd.Context(), env, func(env Env, p *progress) error {
@@ -68,6 +75,8 @@ something could not be looked at.`,
 	flags.out.register(cmd)
 	f.StringVar(&flags.diff.operator, "operator-namespace", "zonefold-system", "the namespace of the operator")
 	f.StringVar(&flags.account, "operator-account", "zonefold-operator", "the ServiceAccount of the operator")
+	f.StringArrayVarP(&flags.diff.in.files, "filename", "f", nil, "with --coming-from: a file, a folder, or -; repeatable")
+	f.Var(&flags.former, "coming-from", "the system whose objects zonefold is to serve: kubizone, bindy or external-dns")
 	f.StringVar(&flags.resolver, "resolver", "",
 		"a resolver, or a server of the zone above, to ask for name servers; an address with or without a port")
 	f.DurationVar(&flags.diff.timeout, "timeout", 10*time.Second, "how long one server may take for one zone")
@@ -104,6 +113,12 @@ func (d *doctor) say(severity, object, cause, way string) {
 }
 
 func (f *doctorFlags) run(ctx context.Context, env Env, p *progress) error {
+	switch {
+	case f.former != "":
+		return f.comingFrom(ctx, env, p)
+	case len(f.diff.in.files) > 0:
+		return errors.New("-f goes with --coming-from alone: without it, doctor looks at a cluster")
+	}
 	if f.resolver != "" {
 		var err error
 		if f.resolver, err = withPort(f.resolver); err != nil {
