@@ -35,7 +35,7 @@ func TestALifeWithOlderDefinitions(t *testing.T) {
 			}
 			for _, field := range slices.Sorted(maps.Keys(statusOf(t, decoded(t, text)))) {
 				l := l
-				l.Older = true
+				l.Unsucceeded = true
 				t.Run(group+" without "+field, func(t *testing.T) {
 					t.Parallel()
 					kinds := without(t, folder, group, field)

@@ -80,8 +80,9 @@ type Life struct {
 	Rights  *Rights  // what operators may do; nil: everything
 	Reviews *Reviews // who is asked before objects are stored; nil: nobody
 
-	// Older says that the definitions lack fields. Who takes over writes anew what the API server has dropped.
-	Older bool
+	// Unsucceeded has nobody take over in the end, to be looked at: the definitions lack fields, which each leader writes
+	// anew, or it was looked at in the same life before.
+	Unsucceeded bool
 }
 
 // A Step is one thing that happens.
@@ -214,7 +215,7 @@ func (l Life) Live(ctx context.Context, kinds *Kinds, run Run) (Outcome, error) 
 		<-time.After(auditAfter - since)
 	}
 	w.calm()
-	if l.Fault.Kind == None && !l.Older {
+	if l.Fault.Kind == None && !l.Unsucceeded {
 		w.succeed()
 	}
 	endWatch()
