@@ -12,6 +12,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -48,6 +49,9 @@ func (f *changing) Fleet(types.NamespacedName) ([]controller.Server, *controller
 	}
 	return nil, nil
 }
+
+// Protect implements controller.Fleets.
+func (f *changing) Protect(string, types.NamespacedName, plan.Protection) {}
 
 // TestAFleetThatChangesWhileItsBackendIsLookedAtForTheFirstTime has nobody know yet that the Backend is that cluster.
 func TestAFleetThatChangesWhileItsBackendIsLookedAtForTheFirstTime(t *testing.T) {
