@@ -71,8 +71,25 @@ func TestMetricsMove(t *testing.T) {
 	s.failures()
 	s.throttled()
 	s.withoutCeiling()
+	s.held()
 	s.answering(own)
 	s.documented()
+}
+
+// held plays a Zone that loses more than its Backend allows.
+func (s *scene) held() {
+	s.t.Helper()
+	bind := s.startBIND("held.example.")
+	s.backend("brake", "protection: {maxDeletedPercent: 0, minDeleted: 0}", bind)
+	s.apply(`zone a/held: {domainName: held.example., backendRefs: [{name: ~brake}], delegations: ` + anything + `}
+		record a/held: {domainName: www.held.example., type: A, rdata: 192.0.2.7}`)
+	s.ready("zone a/held", "record a/held")
+	held := `held_sets{backend="rfc2136"}`
+	s.moves("a set is to be deleted, and none may", func() { s.remove("record a/held") }, held)
+	s.step("the Backend has no protection any more", func() {
+		s.backend("brake", "", bind)
+		s.counts(held, 0)
+	})
 }
 
 // answering plays what the operator's own name server does.
