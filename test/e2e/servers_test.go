@@ -172,6 +172,9 @@ func TestS2ASecondaryWithoutAPrimary(t *testing.T) {
 	w := s.watchAnswers(ns, asked{"r1." + zone, dns.TypeA, []string{"30 192.0.2.1"}},
 		asked{"none." + zone, dns.TypeA, []string{noName}})
 	s.apply(clusterManifest, ns, "dns", "primaryReplicas: 0, secondaryReplicas: 0")
+	s.eventually("the cluster is known", func() string { // else its servers start without it, and once more with it
+		return s.ready(cluster(ns, "dns"), metav1.ConditionFalse, v1beta1.ReasonNoChildren)
+	})
 	s.apply(instanceManifest, ns, "first",
 		"clusterRef: dns, role: Primary, image: {image: 'zonefold/none:1', imagePullPolicy: Never}")
 	s.apply(instanceManifest, ns, "second", "clusterRef: dns, role: Secondary")
