@@ -119,9 +119,10 @@ func TestAnUpgradeLosesNoAnswer(t *testing.T) {
 	ctx, cancel := context.WithTimeout(s.ctx, 5*time.Minute)
 	defer cancel()
 	s.ctx = ctx
-	values := []string{"-n", namespace, "--set", "dialects.homelab=true,admission.enabled=false"}
-	s.helm(append([]string{"install", "zonefold", filepath.Join(tree, "charts/zonefold"), "--create-namespace",
-		"--take-ownership", "--force-conflicts"}, values...)...) // of what other tests have left
+	values := []string{"-n", namespace, "--set", "dialects.homelab=true,admission.enabled=false",
+		"--take-ownership", "--force-conflicts"} // of definitions, which there are already, and of what other tests have left
+	s.helm(append([]string{"install", "zonefold", filepath.Join(tree, "charts/zonefold"), "--create-namespace"},
+		values...)...)
 	bind := s.bind("example.org.", "example.com.")
 	s.apply(fmt.Sprintf(upgraded, bind.Addr(), keySecret, s.hook(bind)))
 
