@@ -156,7 +156,7 @@ func TestApplyingARenderingTwice(t *testing.T) {
 func TestTheInstallManifestIsApplied(t *testing.T) {
 	s := newSite(t)
 	s.kubectl("apply", "-f", "../../config/install/zonefold.yaml")
-	defer s.kubectl("delete", "validatingadmissionpolicybindings,validatingadmissionpolicies", "--all") // Helm takes none over
+	defer s.kubectl("delete", "validatingadmissionpolicybindings,validatingadmissionpolicies", "--all")
 	for _, here := range [][]string{{"deployment", "-n", namespace, "zonefold-operator"}, {"crd", "zones.kubi.zone"}} {
 		if !s.has(here...) {
 			t.Errorf("there is no %v", here)
