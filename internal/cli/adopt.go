@@ -14,8 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
-	"github.com/zonefold/zonefold/internal/backend/all"
-	"github.com/zonefold/zonefold/internal/cli/manifest"
 	dialect "github.com/zonefold/zonefold/internal/dialect/backends"
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
@@ -74,18 +72,13 @@ func newHandover(env Env, cmd *cobra.Command, next func(*handover) (*step, error
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.ValidArgsFunction = completeZones(env, &flags.diff.in.cluster, &flags.diff.in.inputFlags.namespace)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		err := untilDone(cmd.Context(), env, func(env Env, p *progress) error {
+		return troubled(untilDone(cmd.Context(), env, func(env Env, p *progress) error {
 			name, err := origin(args[0])
 			if err != nil {
 				return err
 			}
 			return flags.run(cmd.Context(), env, p, name, next)
-		})
-		var exit *exitError
-		if err != nil && !errors.As(err, &exit) {
-			return &exitError{code: exitFindings, err: err}
-		}
-		return err
+		}))
 	}
 	f := cmd.Flags()
 	f.StringVarP(&flags.diff.in.inputFlags.namespace, "namespace", "n", "",
@@ -125,8 +118,8 @@ func (f *adoptFlags) run(
 	if err != nil {
 		return err
 	}
-	c := &comparing{explainer: newExplainer(objects), flags: &f.diff, pool: all.NewPool(running(env.Now), nil)}
-	if err := c.reach(env); err != nil {
+	c, err := newComparing(env, objects, &f.diff)
+	if err != nil {
 		return err
 	}
 	b, err := c.handedOver(name)
@@ -175,11 +168,10 @@ func (c *comparing) handedOver(name dnsname.Name) (*zonefold.Backend, error) {
 		return nil, fmt.Errorf("%s goes to %s%s; say with --backend which one is meant", name,
 			count(len(names), "such Backend"), c.maybeUnseen("backends"))
 	}
-	at := slices.IndexFunc(c.composition.backends, func(o *manifest.Object) bool { return o.Name == names[0] })
-	if at < 0 || c.composition.backends[at].Backend == nil {
-		return nil, fmt.Errorf("there is no Backend %s%s", names[0], c.maybeUnseen("backends"))
+	b, err := c.backendNamed(names[0])
+	if err != nil {
+		return nil, err
 	}
-	b := c.composition.backends[at].Backend
 	if spec := &b.Spec; spec.RFC2136 == nil && spec.PowerDNS == nil && spec.Provider == nil ||
 		spec.Foreign == zonefold.ForeignDelete {
 		return nil, fmt.Errorf("backend %s shares zones with nobody: that needs the kind rfc2136, powerdns or provider, and "+

@@ -52,6 +52,14 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
+// troubled has what goes wrong end a command with exitFindings, for it says something else with exitUsage.
+func troubled(err error) error {
+	if err == nil || errors.As(err, new(*exitError)) {
+		return err
+	}
+	return &exitError{code: exitFindings, err: err}
+}
+
 // Run runs the command and returns its exit code: 0 if it is done, 1 if check or conformance
 // has findings or release could not finish, 2 if the usage is wrong or input cannot be read.
 func Run(ctx context.Context, env Env) int {

@@ -28,6 +28,12 @@ type comparing struct {
 	named   []all.Server // by --server
 }
 
+// newComparing compares objects with what servers have that flags lead to.
+func newComparing(env Env, objects *objects, flags *diffFlags) (*comparing, error) {
+	c := &comparing{explainer: newExplainer(objects), flags: flags, pool: all.NewPool(running(env.Now), nil)}
+	return c, c.reach(env)
+}
+
 // jobs returns what there is to compare: of all zones, or of one.
 func (c *comparing) jobs(ctx context.Context, name dnsname.Name) ([]*comparison, error) {
 	if err := c.known(); err != nil {
@@ -107,18 +113,16 @@ func (c *comparing) backend(ctx context.Context, z *zoneResult, name string) []*
 }
 
 func (c *comparing) connect(ctx context.Context, z *zoneResult, like *comparison) ([]all.Server, error) {
-	i := slices.IndexFunc(c.composition.backends, func(o *manifest.Object) bool { return o.Name == like.backend })
-	if i < 0 || c.composition.backends[i].Backend == nil {
-		return nil, fmt.Errorf("there is no Backend %s%s", like.backend, c.maybeUnseen("backends"))
+	b, err := c.backendNamed(like.backend)
+	if err != nil {
+		return nil, err
 	}
-	b := c.composition.backends[i].Backend
 	spec := &b.Spec
 	like.mode, like.keep = spec.Mode, spec.Foreign != zonefold.ForeignDelete
 	if spec.Embedded != nil || spec.Bind9 != nil || spec.DNSClass != nil {
 		return nil, errNotRead
 	}
 	r := reached{b, c.secrets, c.flags.operator}
-	var err error
 	like.registry, err = dialect.Registries(spec.Registries, func(ref zonefold.SecretKeyRef) ([]byte, error) {
 		text, err := r.value(ctx, ref)
 		if err != nil {
@@ -135,6 +139,15 @@ func (c *comparing) connect(ctx context.Context, z *zoneResult, like *comparison
 		}
 	}
 	return r.connect(ctx, c.pool, z.verdict.Name)
+}
+
+// backendNamed returns a Backend.
+func (c *comparing) backendNamed(name string) (*zonefold.Backend, error) {
+	i := slices.IndexFunc(c.composition.backends, func(o *manifest.Object) bool { return o.Name == name })
+	if i < 0 || c.composition.backends[i].Backend == nil {
+		return nil, fmt.Errorf("there is no Backend %s%s", name, c.maybeUnseen("backends"))
+	}
+	return c.composition.backends[i].Backend, nil
 }
 
 // errNotRead is about Backends whose servers are not read by the command.

@@ -52,14 +52,9 @@ read or anything else went wrong.`,
   zonefold diff example.org -f manifests/ --server 192.0.2.53 --tsig transfer.key`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := untilDone(cmd.Context(), env, func(env Env, p *progress) error {
+			return troubled(untilDone(cmd.Context(), env, func(env Env, p *progress) error {
 				return flags.run(cmd.Context(), env, p, args)
-			})
-			var exit *exitError
-			if err != nil && !errors.As(err, &exit) {
-				return &exitError{code: exitFindings, err: err}
-			}
-			return err
+			}))
 		},
 	}
 	flags.in.register(cmd)
@@ -95,8 +90,8 @@ func (f *diffFlags) run(ctx context.Context, env Env, p *progress, args []string
 		return err
 	}
 	p.begin("deciding about "+count(len(objects.Objects), "object"), 0)
-	c := comparing{explainer: newExplainer(objects), flags: f, pool: all.NewPool(running(env.Now), nil)}
-	if err := c.reach(env); err != nil {
+	c, err := newComparing(env, objects, f)
+	if err != nil {
 		return err
 	}
 	jobs, err := c.jobs(ctx, name)

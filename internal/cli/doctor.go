@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/zonefold/zonefold/internal/backend/all"
 )
 
 // doctorFlags say where to look.
@@ -58,14 +57,9 @@ something could not be looked at.`,
   zonefold doctor --coming-from kubizone`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := untilDone(cmd.Context(), env, func(env Env, p *progress) error {
+			return troubled(untilDone(cmd.Context(), env, func(env Env, p *progress) error {
 				return flags.run(cmd.Context(), env, p)
-			})
-			var exit *exitError
-			if err != nil && !errors.As(err, &exit) {
-				return &exitError{code: exitFindings, err: err}
-			}
-			return err
+			}))
 		},
 	}
 	f := cmd.Flags()
@@ -146,8 +140,7 @@ func (f *doctorFlags) run(ctx context.Context, env Env, p *progress) error {
 	if err != nil {
 		return err
 	}
-	d.comparing = &comparing{explainer: newExplainer(objects), flags: &f.diff, pool: all.NewPool(running(env.Now), nil)}
-	if err := d.reach(env); err != nil {
+	if d.comparing, err = newComparing(env, objects, &f.diff); err != nil {
 		return err
 	}
 	d.unseenObjects()

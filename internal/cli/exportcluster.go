@@ -43,14 +43,19 @@ func (e *exporting) fromCluster(ctx context.Context, flags *clusterFlags) (zoneR
 		return zoneResult{}, fmt.Errorf("%s is the name of Zone %s/%s and of Zone %s/%s; say which one with -n", e.name,
 			found[0].Namespace, found[0].Name, found[1].Namespace, found[1].Name)
 	}
-	z := &found[0]
+	return publishedBy(ctx, c, e.name, &found[0])
+}
+
+// publishedBy returns the content of a Zone that its operator has written down, in its status or in ZoneSlices.
+func publishedBy(ctx context.Context, c *cluster, name dnsname.Name, z *kubizone.Zone) (zoneResult, error) {
 	entries := z.Status.Entries
 	if z.Status.Slices > 0 {
+		var err error
 		if entries, err = slicesOf(ctx, c, z); err != nil {
 			return zoneResult{}, err
 		}
 	}
-	return published(e.name, z, entries)
+	return published(name, z, entries)
 }
 
 // slicesOf returns the entries of a Zone that has ZoneSlices, with the SOA of its status.

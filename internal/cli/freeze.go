@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -108,11 +107,8 @@ func (f *freezing) run(ctx context.Context, zone string, ask func(context.Contex
 		return err
 	}
 	z, err := findZone(ctx, c, f.flags.namespace, zone)
-	switch {
-	case apierrors.IsForbidden(err):
-		return &exitError{exitFindings, err}
-	case err != nil:
-		return err
+	if err != nil {
+		return forbiddenIsTrouble(err)
 	}
 	if err := ask(ctx, c, z); err != nil {
 		return &exitError{exitFindings, err}

@@ -91,13 +91,7 @@ func (r *rollingBack) plan(ctx context.Context, c *cluster, z *kubizone.Zone) ([
 	if err != nil || z.Status.Serial == nil {
 		return nil, fmt.Errorf("nothing of Zone %s/%s is published", z.Namespace, z.Name)
 	}
-	entries := z.Status.Entries
-	if z.Status.Slices > 0 {
-		if entries, err = slicesOf(ctx, c, z); err != nil {
-			return nil, err
-		}
-	}
-	now, err := published(name, z, entries)
+	now, err := publishedBy(ctx, c, name, z)
 	if err != nil {
 		return nil, err
 	}
