@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -53,15 +51,8 @@ type foreignSet struct {
 
 // print prints what was found, and returns what the program ends with.
 func (d *compared) print(env Env, form output) error {
-	out := bufio.NewWriter(env.Stdout)
-	var err error
-	if form == outputText {
-		d.write(out)
-	} else {
-		err = form.writeValue(out, d)
-	}
-	if err := errors.Join(err, out.Flush()); err != nil {
-		return fmt.Errorf("writing the output: %w", err)
+	if err := form.print(env, d, d.write); err != nil {
+		return err
 	}
 	code := exitDone
 	for _, z := range d.Zones {

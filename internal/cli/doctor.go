@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
 )
 
 // doctorFlags say where to look.
@@ -159,17 +157,11 @@ func (f *doctorFlags) run(ctx context.Context, env Env, p *progress) error {
 
 // print prints the findings, and returns what the program ends with.
 func (d *doctor) print() error {
-	out := bufio.NewWriter(d.env.Stdout)
-	var err error
-	if d.flags.out == outputText {
-		d.write(out)
-	} else {
-		err = d.flags.out.writeValue(out, struct {
-			Findings []diagnosis `json:"findings"`
-		}{d.findings})
-	}
-	if err := errors.Join(err, out.Flush()); err != nil {
-		return fmt.Errorf("writing the output: %w", err)
+	findings := struct {
+		Findings []diagnosis `json:"findings"`
+	}{d.findings}
+	if err := d.flags.out.print(d.env, findings, d.write); err != nil {
+		return err
 	}
 	wrong, unknown := d.counts()
 	switch {

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -191,17 +189,7 @@ func conditionsOf(o *manifest.Object) []metav1.Condition {
 
 // print prints the explanation.
 func (e *explanation) print(env Env, form output) error {
-	out := bufio.NewWriter(env.Stdout)
-	var err error
-	if form != outputText {
-		err = form.writeValue(out, e)
-	} else {
-		e.write(out)
-	}
-	if err := errors.Join(err, out.Flush()); err != nil {
-		return fmt.Errorf("writing the output: %w", err)
-	}
-	return nil
+	return form.print(env, e, e.write)
 }
 
 // write writes the explanation for people.

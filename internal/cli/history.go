@@ -133,7 +133,7 @@ Exit codes: 0 when it is printed; 1 when you may not read it; 2 when there is no
 				return err
 			}
 			p := pastOf(z, list, func(*pastChange) bool { return true })
-			return out.print(env.Stdout, p, func(w io.Writer) error { return p.table(w, env.Now) })
+			return out.print(env, p, func(w io.Writer) { p.table(w, env.Now) })
 		},
 	}
 	flags.register(cmd)
@@ -150,11 +150,11 @@ func forbiddenIsTrouble(err error) error {
 }
 
 // table prints the history.
-func (p past) table(w io.Writer, now time.Time) error {
+func (p past) table(w io.Writer, now time.Time) {
 	if len(p.Revisions) == 0 {
-		_, err := fmt.Fprintf(w, "Zone %s/%s has no history: the operator keeps none, or nothing has changed since it does\n",
+		fmt.Fprintf(w, "Zone %s/%s has no history: the operator keeps none, or nothing has changed since it does\n",
 			oneLine(p.Namespace), oneLine(p.Name))
-		return err
+		return
 	}
 	table := tabwriter.NewWriter(w, 0, 8, 3, ' ', 0)
 	fmt.Fprintln(table, "SERIAL\tAGE\tADDED\tCHANGED\tDELETED\tOBJECTS")
@@ -162,7 +162,7 @@ func (p past) table(w io.Writer, now time.Time) error {
 		fmt.Fprintf(table, "%d\t%s\t%d\t%d\t%d\t%s\n", c.Serial, duration.HumanDuration(now.Sub(c.Time)), c.Added, c.Changed,
 			c.Deleted, oneLine(c.causes()))
 	}
-	return table.Flush()
+	_ = table.Flush() // w keeps its error
 }
 
 // namedObjects is how many objects a line of the table names.
@@ -236,7 +236,7 @@ read it; 2 when no Zone has it.`,
 				return &exitError{exitFindings, fmt.Errorf("no change in the history of Zone %s/%s was about %s",
 					z.Namespace, z.Name, strings.Join(args, " "))}
 			}
-			return out.print(env.Stdout, p, func(w io.Writer) error { return p.blamed(w) })
+			return out.print(env, p, p.blamed)
 		},
 	}
 	flags.register(cmd)
@@ -287,17 +287,11 @@ func (c *pastChange) about(name dnsname.Name, typ rr.Type) bool {
 }
 
 // blamed prints changes with their lines.
-func (p past) blamed(w io.Writer) error {
+func (p past) blamed(w io.Writer) {
 	for _, c := range p.Revisions {
-		_, err := fmt.Fprintf(w, "serial %d, %s: %s\n", c.Serial, c.Time.Format(time.RFC3339), oneLine(c.causes()))
-		if err != nil {
-			return err
-		}
+		fmt.Fprintf(w, "serial %d, %s: %s\n", c.Serial, c.Time.Format(time.RFC3339), oneLine(c.causes()))
 		for _, line := range c.Delta {
-			if _, err := fmt.Fprintln(w, "  "+oneLine(line)); err != nil {
-				return err
-			}
+			fmt.Fprintln(w, "  "+oneLine(line))
 		}
 	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -68,12 +69,24 @@ func (o *output) register(cmd *cobra.Command) {
 	cmd.Flags().VarP(o, "output", "o", "the form of the output: text, json or yaml")
 }
 
-// print prints a value, or what text prints of it.
-func (o output) print(out io.Writer, value any, text func(io.Writer) error) error {
-	if o == outputText {
-		return text(out)
+// print prints a value, or what text writes of it.
+func (o output) print(env Env, value any, text func(io.Writer)) error {
+	return buffered(env, func(out io.Writer) error {
+		if o != outputText {
+			return o.writeValue(out, value)
+		}
+		text(out)
+		return nil
+	})
+}
+
+// buffered prints what is written. Of the errors of out, which it keeps, write need return none.
+func buffered(env Env, write func(out io.Writer) error) error {
+	out := bufio.NewWriter(env.Stdout)
+	if err := errors.Join(write(out), out.Flush()); err != nil {
+		return fmt.Errorf("writing the output: %w", err)
 	}
-	return o.writeValue(out, value)
+	return nil
 }
 
 // writeValue prints a value as JSON or YAML.

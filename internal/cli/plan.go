@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -147,18 +145,12 @@ func (f *planForm) Set(s string) error {
 
 // print prints a change, and returns what the program ends with.
 func (d *planned) print(env Env, form planForm) error {
-	out := bufio.NewWriter(env.Stdout)
-	var err error
-	switch form {
-	case planAsJSON, planAsYAML:
-		err = output(form).writeValue(out, d)
-	case planAsMarkdown:
-		d.writeMarkdown(out)
-	default:
-		d.write(out)
+	text := d.write
+	if form == planAsMarkdown {
+		form, text = planAsText, d.writeMarkdown
 	}
-	if err := errors.Join(err, out.Flush()); err != nil {
-		return fmt.Errorf("writing the output: %w", err)
+	if err := output(form).print(env, d, text); err != nil {
+		return err
 	}
 	if d.changes() {
 		return &exitError{code: exitDifferences}

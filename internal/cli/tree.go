@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -45,14 +43,15 @@ Exit codes: 0 when everything could be read; 2 if not.`,
 				p.begin("deciding about "+count(len(objects.Objects), "object"), 0)
 				t := newExplainer(objects).tree()
 				p.end()
-				draw := func(to io.Writer) error { return t.print(to, out) }
 				switch {
 				case svg:
-					draw = t.writeSVG
+					err = buffered(env, t.writeSVG)
 				case dot:
-					draw = t.writeDot
+					err = buffered(env, t.writeDot)
+				default:
+					err = out.print(env, t, t.write)
 				}
-				if err := buffered(env, draw); err != nil {
+				if err != nil {
 					return err
 				}
 				return complain(env, objects.Input)
@@ -186,27 +185,14 @@ func rulesOf(o *manifest.Object) []string {
 	return out
 }
 
-// print prints the tree.
-func (t *zoneTree) print(out io.Writer, form output) error {
-	if form != outputText {
-		return form.writeValue(out, t)
-	}
+// write writes the tree for people.
+func (t *zoneTree) write(out io.Writer) {
 	for _, z := range t.Zones {
 		z.write(out, "", "")
 	}
 	for _, what := range t.Unseen {
 		fmt.Fprintf(out, "not seen: %s\n", oneLine(what))
 	}
-	return nil
-}
-
-// buffered prints what is written.
-func buffered(env Env, write func(io.Writer) error) error {
-	out := bufio.NewWriter(env.Stdout)
-	if err := errors.Join(write(out), out.Flush()); err != nil {
-		return fmt.Errorf("writing the output: %w", err)
-	}
-	return nil
 }
 
 // title names a Zone, and counts its records.
