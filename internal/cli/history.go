@@ -17,6 +17,7 @@ import (
 
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -60,15 +61,7 @@ func revisionsOf(ctx context.Context, c *cluster, z *kubizone.Zone) ([]zonefold.
 		return nil, &exitError{exitFindings, fmt.Errorf("reading the ZoneRevisions of Zone %s/%s: %w", z.Namespace, z.Name,
 			err)}
 	}
-	slices.SortStableFunc(out, func(a, b zonefold.ZoneRevision) int {
-		switch x, y := uint32(a.Spec.Serial), uint32(b.Spec.Serial); {
-		case rr.SerialLess(x, y):
-			return -1
-		case rr.SerialLess(y, x):
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(out, dialect.CompareRevisions)
 	return out, nil
 }
 

@@ -237,15 +237,7 @@ func (k *Controller) revisions(ctx context.Context, z *v1alpha1.Zone) ([]zonefol
 		return nil, fmt.Errorf("listing the ZoneRevisions of Zone %s/%s: %w", z.Namespace, z.Name, err)
 	}
 	ours := slices.DeleteFunc(list.Items, func(r zonefold.ZoneRevision) bool { return !metav1.IsControlledBy(&r, z) })
-	slices.SortFunc(ours, func(a, b zonefold.ZoneRevision) int {
-		if a.Spec.Serial == b.Spec.Serial {
-			return strings.Compare(a.Name, b.Name)
-		}
-		if rr.SerialLess(uint32(a.Spec.Serial), uint32(b.Spec.Serial)) {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(ours, dialect.CompareRevisions)
 	return ours, nil
 }
 
