@@ -74,7 +74,7 @@ subjects: [{kind: User, name: adopt-reader}]
 // shown first, and taken by who may change Backends alone.
 func TestAPlaceIsTakenAndGivenBack(t *testing.T) {
 	cluster := testcluster.ForTest(t)
-	bind, _ := diffServers(t, "adopt.example.", adoptZone)
+	bind, _ := bothServers(t, "adopt.example.", adoptZone)
 	objects := fmt.Sprintf(adoptObjects, bind.Addr(), keySecret)
 	if said, err := cluster.RunKubectlInput(t.Context(), strings.NewReader(objects), "apply", "-f", "-"); err != nil {
 		t.Fatalf("%v: %s", err, said)

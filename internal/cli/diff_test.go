@@ -100,7 +100,7 @@ func (d diffResult) told(backend string) []string {
 // TestServersAreComparedWithWhatIsWanted compares with BIND, where foreign sets stay and an external-dns has some, and
 // with PowerDNS, where zonefold owns all, by their Backends; and with BIND by transfer.
 func TestServersAreComparedWithWhatIsWanted(t *testing.T) {
-	bind, pdns := diffServers(t, "example.org.", diffZone)
+	bind, pdns := bothServers(t, "example.org.", diffZone)
 	folder := t.TempDir()
 	backends := strings.NewReplacer("spec: {rfc2136:", "spec: {mode: Observe, registries: [{}], rfc2136:",
 		"spec: {powerdns:", "spec: {mode: Observe, foreign: Delete, powerdns:").Replace(backendObjects(bind.Addr(), pdns))
@@ -197,7 +197,7 @@ func comparesNothing(t *testing.T, objects, addr string) {
 	}
 }
 
-func diffServers(t *testing.T, origin, text string) (*nameserver.Server, *nameserver.PowerDNS) {
+func bothServers(t *testing.T, origin, text string) (*nameserver.Server, *nameserver.PowerDNS) {
 	t.Helper()
 	name := func(s string) dnsname.Name {
 		n, err := dnsname.Parse(s)

@@ -79,7 +79,7 @@ subjects: [{kind: User, name: diff-tenant}]
 // tenant, who learns of its own objects alone.
 func TestDiffHasTheRightsOfWhoAsks(t *testing.T) {
 	cluster := testcluster.ForTest(t)
-	bind, _ := diffServers(t, "diff.example.", strings.ReplaceAll(diffZone, "example.org.", "diff.example."))
+	bind, _ := bothServers(t, "diff.example.", strings.ReplaceAll(diffZone, "example.org.", "diff.example."))
 	apply := func(text string) {
 		t.Helper()
 		if said, err := cluster.RunKubectlInput(t.Context(), strings.NewReader(text), "apply", "-f", "-"); err != nil {

@@ -98,7 +98,7 @@ subjects: [{kind: User, name: doctor-tenant}]
 // a tenant.
 func TestDoctorFindsWhatIsWrong(t *testing.T) {
 	cluster := testcluster.ForTest(t)
-	bind, _ := diffServers(t, "doctor.example.", strings.ReplaceAll(diffZone, "example.org.", "doctor.example."))
+	bind, _ := bothServers(t, "doctor.example.", strings.ReplaceAll(diffZone, "example.org.", "doctor.example."))
 	objects := fmt.Sprintf(doctorObjects, bind.Addr(), keySecret, endedCertificate(t))
 	if said, err := cluster.RunKubectlInput(t.Context(), strings.NewReader(objects), "apply", "-f", "-"); err != nil {
 		t.Fatalf("%v: %s", err, said)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/cli"
-	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/nameserver"
 )
 
@@ -74,29 +73,7 @@ stringData: {server: %q, apiKey: %q}
 // TestZonesOfServersAreImported imports the same zone from a file, by transfer from BIND, and from BIND and PowerDNS as
 // Backends: the manifests are the same.
 func TestZonesOfServersAreImported(t *testing.T) {
-	name := func(s string) dnsname.Name {
-		n, err := dnsname.Parse(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	options := func() nameserver.Options {
-		return nameserver.Options{
-			Dir: t.TempDir(), Zones: []nameserver.Zone{{Name: name("example.org."), Text: importZone}},
-			Keys: []nameserver.TSIG{{Name: name(keyName), Algorithm: "hmac-sha256", Secret: keySecret}},
-		}
-	}
-	bind, err := nameserver.StartBIND(t.Context(), options())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(bind.Close)
-	pdns, err := nameserver.StartPowerDNS(t.Context(), options())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pdns.Close)
+	bind, pdns := bothServers(t, "example.org.", importZone)
 	folder := t.TempDir()
 	write := func(file, text string) string {
 		path := filepath.Join(folder, file)
