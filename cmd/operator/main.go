@@ -283,7 +283,7 @@ func newManager(config *rest.Config, all ctrl.Options, server *dnsServer, o opti
 		return nil, nil, err
 	}
 	patience := 20 * time.Second
-	blind := newUnread(o)
+	blind := newUnread(o, time.Now)
 	all.Metrics, all.Cache = o.metrics.server(), cacheOptions(o)
 	all.Cache.DefaultWatchErrorHandler = blind.handle
 	all.HealthProbeBindAddress, all.PprofBindAddress = o.health, o.pprof

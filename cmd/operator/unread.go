@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"strings"
+	"sync"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -12,23 +15,60 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/sources"
 )
 
+// An API server that starts forbids everything before it has read the roles, and an object that vanished may be served
+// again at once: only what stays refused for this time is told of.
+const refusedFor = 5 * time.Second
+
+// A reader asks again within a minute (the reflector's backoff of 30 s, doubled by chance): a refusal after a longer
+// time is a new one.
+const refusedAnew = 2 * time.Minute
+
 // unread tells of objects that sources need and that cannot be read, by an event about the operator's Lease.
 type unread struct {
 	events events.EventRecorder // known before anything is read
 	lease  *coordinationv1.Lease
 	on     []string
+	now    func() time.Time
+
+	mu      sync.Mutex         // the readers of the caches run beside each other
+	refused map[string]refusal // by the Go type that is read
 }
 
-func newUnread(o options) *unread {
+// refusal is the time in which objects of a kind were refused without a pause.
+type refusal struct{ since, last time.Time }
+
+func newUnread(o options, now func() time.Time) *unread {
 	lease := &coordinationv1.Lease{}
 	lease.Namespace, lease.Name = o.namespace, zonefold.LeaderLease
-	return &unread{lease: lease, on: o.sources.names}
+	return &unread{lease: lease, on: o.sources.names, now: now, refused: map[string]refusal{}}
 }
 
 // handle hears of all that goes wrong when objects are read for the caches.
 func (u *unread) handle(ctx context.Context, r *toolscache.Reflector, err error) {
 	toolscache.DefaultWatchErrorHandler(ctx, r, err)
-	if message, is := sources.CannotRead(r.TypeDescription(), u.on, err); is {
-		u.events.Eventf(u.lease, nil, "Warning", string(sources.Unreadable), "Read", "%s", controller.Note(message))
+	u.tell(r.TypeDescription(), err)
+}
+
+// tell tells of objects that are refused. Events of one object, reason and action are one series with the text of the
+// first, so the kind is in the action.
+func (u *unread) tell(goType string, err error) {
+	message, is := sources.CannotRead(goType, u.on, err)
+	if !is || !u.stays(goType) {
+		return
 	}
+	_, kind, _ := strings.Cut(goType, ".")
+	u.events.Eventf(u.lease, nil, "Warning", string(sources.Unreadable), "Read"+kind, "%s", controller.Note(message))
+}
+
+// stays says whether objects that are refused now have been refused for long enough.
+func (u *unread) stays(goType string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	now, is := u.now(), u.refused[goType]
+	if now.Sub(is.last) > refusedAnew {
+		is.since = now
+	}
+	is.last = now
+	u.refused[goType] = is
+	return now.Sub(is.since) >= refusedFor
 }
