@@ -11,9 +11,13 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/hack/bench/figures"
 	"github.com/zonefold/zonefold/hack/bench/rig"
@@ -36,7 +40,8 @@ func (o *options) Flags(f *flag.FlagSet) {
 	f.IntVar(&o.n, "n", 5000, "updates that add a name, and as many that give it another address")
 	f.IntVar(&o.single, "single", 100, "updates of one client alone, and repetitions of their floor")
 	f.StringVar(&o.Profile, "cpuprofile", "",
-		"`file` for a CPU profile of the operator while names are added; file.apiserver gets the API server's")
+		"`file` for a CPU profile of the operator while names are added; file.apiserver gets the API server's, and "+
+			"file.changes what the operator does while addresses are changed")
 }
 
 // Check implements [rig.Bench].
@@ -97,6 +102,9 @@ func (b *bench) measureFloor(ctx context.Context, out *result) error {
 		return err
 	}
 	out.floorCPU = figures.Less(after, before)
+	if out.floorChanges, err = b.changeBare(ctx); err != nil {
+		return err
+	}
 	for i := range b.o.single {
 		began := time.Now()
 		if err := b.Kube.Create(ctx, record(b.o.n+i)); err != nil {
@@ -105,6 +113,14 @@ func (b *bench) measureFloor(ctx context.Context, out *result) error {
 		out.floorSingle = append(out.floorSingle, time.Since(began))
 	}
 	return b.Remove(ctx, b.o.n+b.o.single, record)
+}
+
+// changeBare gives every Record another address, and returns how long it takes.
+func (b *bench) changeBare(ctx context.Context) (time.Duration, error) {
+	return b.Each(ctx, b.o.n, func(ctx context.Context, i int) error {
+		patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"rdata":%q}}`, figures.NewAddress(i)))
+		return b.Kube.Patch(ctx, record(i), patch)
+	})
 }
 
 // measureAdds has every client add names that are new, as DHCP servers do.
@@ -121,8 +137,9 @@ func (b *bench) measureAdds(ctx context.Context, out *result) (err error) {
 // measureChanges gives every name another address.
 func (b *bench) measureChanges(ctx context.Context, out *result) (err error) {
 	b.Say("%.1f s; now every name gets another address", out.adds.took.Seconds())
+	profiled := b.ProfileCPU(ctx, ".changes", out.floorChanges)
 	out.changes, err = b.burst(ctx, func(i int) change { return change{i: i, to: figures.NewAddress(i)} })
-	return err
+	return errors.Join(err, <-profiled)
 }
 
 // measureSingle has one client add names, one at a time.

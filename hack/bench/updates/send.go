@@ -91,7 +91,7 @@ type burst struct {
 	all   time.Duration // until the operator has nothing to write any more
 	times figures.Times
 	cpu   map[string]time.Duration // of all programs until took
-	calls map[string]float64       // of the API server until all, for Records
+	calls map[string]float64       // of the API server until all
 }
 
 // burst sends an update for every name.
@@ -144,7 +144,7 @@ func (b *bench) burst(ctx context.Context, of func(int) change) (out burst, err 
 	return out, b.compare(ctx, of)
 }
 
-// calls counts the requests of the API server for Records.
+// calls counts the requests of the API server that change Records, Zones and their slices, or read one.
 func (b *bench) calls(ctx context.Context) (map[string]float64, error) {
 	text, err := b.Cluster.RunKubectl(ctx, "get", "--raw", "/metrics")
 	if err != nil {
@@ -153,12 +153,14 @@ func (b *bench) calls(ctx context.Context) (map[string]float64, error) {
 	out := map[string]float64{}
 	for sample, n := range figures.Samples(text) {
 		labels := figures.Labels(sample)
-		if !strings.HasPrefix(sample, "apiserver_request_total{") || labels["resource"] != "records" {
+		what := labels["verb"] + " " + labels["resource"]
+		switch {
+		case !strings.HasPrefix(sample, "apiserver_request_total{"), labels["verb"] == "LIST", labels["verb"] == "WATCH":
 			continue
-		}
-		what := labels["verb"]
-		if labels["subresource"] != "" {
-			what += " " + labels["subresource"]
+		case labels["resource"] != "records" && labels["resource"] != "zones" && labels["resource"] != "zoneslices":
+			continue
+		case labels["subresource"] != "":
+			what += "/" + labels["subresource"]
 		}
 		out[what] += n
 	}
