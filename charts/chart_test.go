@@ -148,7 +148,7 @@ func TestAPackageHasRealFiles(t *testing.T) {
 	for _, file := range packed.Files {
 		got[file.Name] = file.Data
 	}
-	for _, part := range []string{"crd", "rbac"} {
+	for _, part := range []string{"alerts", "crd", "rbac"} {
 		for name, text := range configured(t, part) {
 			name = path.Join("files", part, name)
 			if string(got[name]) != string(text) {

@@ -16,7 +16,10 @@ import (
 
 const mutating = "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"
 
-const monitoring = "monitoring.coreos.com/v1/ServiceMonitor"
+const (
+	monitoring = "monitoring.coreos.com/v1/ServiceMonitor"
+	alerting   = "monitoring.coreos.com/v1/PrometheusRule"
+)
 
 // policies are ValidatingAdmissionPolicies and what binds them, by what they restrict.
 func policies(about ...string) (names []string) {
@@ -104,9 +107,17 @@ func TestSwitchesAddAndRemoveObjects(t *testing.T) {
 			values: "metrics: {serviceMonitor: {enabled: true, force: true}}",
 			added:  []string{"Service zonefold-metrics", "ServiceMonitor zonefold-operator"},
 		},
+		"alerts where the API is": {values: "metrics: {prometheusRule: {enabled: true}}", apis: []string{alerting},
+			added: []string{"PrometheusRule zonefold-operator"}},
+		"alerts where the API is not": {values: "metrics: {prometheusRule: {enabled: true}}"},
+		"alerts in any case": {values: "metrics: {prometheusRule: {enabled: true, force: true}}",
+			added: []string{"PrometheusRule zonefold-operator"}},
+		"alerts without figures": {
+			values: "metrics: {enabled: false, prometheusRule: {enabled: true, force: true}}",
+		},
 		"figures for those who may": {values: "metrics: {protected: true}",
 			added: []string{"ClusterRole zonefold-metrics"}},
-		"the API without being asked": {apis: []string{monitoring}},
+		"the API without being asked": {apis: []string{monitoring, alerting}},
 		"a ServiceMonitor without figures": {
 			values: "metrics: {enabled: false, service: {enabled: true}, serviceMonitor: {enabled: true, force: true}}",
 		},

@@ -18,14 +18,15 @@ func TestWhatStaysRefusedIsTold(t *testing.T) {
 		at     int // in seconds
 		goType string
 	}
+	const services = "*v1.Service"
 	for sentence, c := range map[string]struct {
 		when []refused
 		told []string
 	}{
-		"a moment":                   {[]refused{{0, "*v1.Service"}, {4, "*v1.Service"}}, nil},
-		"a right that is gone":       {[]refused{{0, "*v1.Service"}, {2, "*v1.Service"}, {5, "*v1.Service"}}, []string{"Service"}},
-		"two moments":                {[]refused{{0, "*v1.Service"}, {600, "*v1.Service"}, {604, "*v1.Service"}}, nil},
-		"two kinds, one of a moment": {[]refused{{0, "*v1.Ingress"}, {0, "*v1.Service"}, {6, "*v1.Service"}}, []string{"Service"}},
+		"a moment":                   {[]refused{{0, services}, {4, services}}, nil},
+		"a right that is gone":       {[]refused{{0, services}, {2, services}, {5, services}}, []string{"Service"}},
+		"two moments":                {[]refused{{0, services}, {600, services}, {604, services}}, nil},
+		"two kinds, one of a moment": {[]refused{{0, "*v1.Ingress"}, {0, services}, {6, services}}, []string{"Service"}},
 	} {
 		now := time.Unix(1e9, 0)
 		var o options

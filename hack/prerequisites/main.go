@@ -37,6 +37,7 @@ func needs() []need {
 		{"pdns-server", "pdns_server", "a name server with an HTTP API that the tests deliver to"},
 		{"pdns-backend-sqlite3", "/usr/lib/*/pdns/libgsqlite3backend.so", "PowerDNS's store"},
 		{"sqlite3", "sqlite3", "makes that store"},
+		{"prometheus", "promtool", "says when alerts fire"},
 		{"awscli", "/usr/bin/aws", "drives the server that stands for Route 53, as its own users do"},
 	}
 	if runtime.GOOS != "linux" {

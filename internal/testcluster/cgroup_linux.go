@@ -43,9 +43,10 @@ func hierarchies() ([]string, error) {
 	return slices.Compact(dirs), nil
 }
 
-// shares is what the pods together get of busy processors: as much as 16 processes. By itself the group of all pods gets
-// as much as one, and a server that gets nothing for 5 seconds looks like one that loses a question.
-var shares = map[string]string{"cpu.shares": "16384", "cpu.weight": "1600"} // versions 1 and 2; the defaults are 1024, 100
+// shares is what the pods together get of busy processors, in versions 1 and 2 of cgroups: as much as 16 processes. By
+// itself the group of all pods gets as much as one (1024, 100), and a server that gets nothing for 5 seconds looks like
+// one that loses a question.
+var shares = map[string]string{"cpu.shares": "16384", "cpu.weight": "1600"}
 
 // makeCgroups makes a group in every hierarchy, without what an earlier one of that name left.
 func makeCgroups(name string) error {
