@@ -93,7 +93,7 @@ demo: ## a control plane, the operator, real BINDs and examples/quickstart; with
 	go run ./hack/prerequisites
 	go run ./hack/demo $(DEMO)
 
-bench: ## measure: the core, the command, the system with N=10000 Records, the embedded name server, DNSRecords over a webhook, DNSRecords of Gardener in two accounts, dynamic updates, and, as root on Linux, fleets of BIND
+bench: ## measure: the core, the command, the system with N=10000 Records, the embedded name server, DNSRecords over a webhook, DNSRecords of Gardener in two accounts, dynamic updates, Services beside external-dns, and, as root on Linux, fleets of BIND
 	go run ./hack/prerequisites
 	go test -run '^$$' -bench . -benchmem ./internal/dnsname ./internal/rr ./internal/zone ./internal/plan ./internal/cli
 	go run ./hack/bench -n $(N)
@@ -101,6 +101,7 @@ bench: ## measure: the core, the command, the system with N=10000 Records, the e
 	go run ./hack/bench/webhook -n $(N)
 	go run ./hack/bench/gardener
 	go run ./hack/bench/updates
+	go run ./hack/bench/sources -n $(N)
 	go run ./hack/bench/fleet -n $(N)
 
 image: ## container images as OCI archives in dist/, tagged VERSION=dev; no container engine needed

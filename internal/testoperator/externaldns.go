@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // ExternalDNS returns the path of external-dns' own program, of the version that test/acceptance/externaldns/program
@@ -24,4 +26,33 @@ func ExternalDNS(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("building external-dns: %w\n%s", err, exit.Stderr)
 	}
 	return strings.TrimSpace(string(out)), err
+}
+
+// A Follower is one running external-dns.
+type Follower struct {
+	cmd  *exec.Cmd
+	stop sync.Once
+}
+
+// StartExternalDNS runs external-dns until Stop, with flags besides those that say where the cluster is.
+func StartExternalDNS(program, kubeconfig string, log io.Writer, flags ...string) (*Follower, error) {
+	f := &Follower{cmd: exec.Command(program, append([]string{"--kubeconfig=" + kubeconfig,
+		"--metrics-address=127.0.0.1:0"}, flags...)...)}
+	f.cmd.Stdout, f.cmd.Stderr = log, log
+	f.cmd.SysProcAttr = endWithParent()
+	if err := f.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting external-dns: %w", err)
+	}
+	return f, nil
+}
+
+// PID is the process id.
+func (f *Follower) PID() int { return f.cmd.Process.Pid }
+
+// Stop ends it, and returns when it is gone.
+func (f *Follower) Stop() {
+	f.stop.Do(func() {
+		_ = f.cmd.Process.Kill()
+		_ = f.cmd.Wait()
+	})
 }

@@ -3,6 +3,7 @@ package figures
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -88,5 +89,17 @@ func TestFiguresAreAddedToThoseThatAreThere(t *testing.T) {
 	}
 	if err := Add(file, more); err == nil {
 		t.Error("what is no JSON was overwritten")
+	}
+}
+
+func TestColumnsStandSideBySide(t *testing.T) {
+	var out strings.Builder
+	err := Compare(&out, "two", []string{"one", "another"}, [][]string{{"time", "10 ms", "9 s"}, {"memory", "1 MiB", ""}})
+	want := "\ntwo\n\n" +
+		"         one     another\n" +
+		"time     10 ms   9 s\n" +
+		"memory   1 MiB   \n"
+	if err != nil || out.String() != want {
+		t.Errorf("got %q, %v, want %q", out.String(), err, want)
 	}
 }

@@ -3,6 +3,7 @@ package figures
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -37,6 +38,17 @@ func Table(w io.Writer, title string, rows []Row) error {
 	fmt.Fprintln(t, "\tmeasured\tgoal")
 	for _, row := range rows {
 		fmt.Fprintf(t, "%s\t%s\t%s\n", row.What, row.Figure, row.Goal)
+	}
+	return t.Flush()
+}
+
+// Compare prints columns under a title, side by side: names has their names, and each row what it is about first.
+func Compare(w io.Writer, title string, names []string, rows [][]string) error {
+	fmt.Fprintf(w, "\n%s\n\n", title)
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(t, "\t"+strings.Join(names, "\t"))
+	for _, row := range rows {
+		fmt.Fprintln(t, strings.Join(row, "\t"))
 	}
 	return t.Flush()
 }

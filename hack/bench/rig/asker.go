@@ -40,19 +40,19 @@ func (a *Asker) ask(name string) string {
 	return dns.RcodeToString[answer.Rcode]
 }
 
-// Await asks until a name has one address, the wanted one, with a pause of a millisecond after each answer, so that
-// asking does not take the time of those that work.
+// Await asks until a name has one address, the wanted one. After each answer it pauses for a millisecond, and after a
+// while for a hundredth of the time that it has waited, so that asking does not take the time of those that work.
 func (a *Asker) Await(ctx context.Context, name, want string) error {
-	const patience = 3 * time.Minute
+	const patience = 15 * time.Minute
 	for began := time.Now(); ; {
-		got := a.ask(name)
+		got, waited := a.ask(name), time.Since(began)
 		if got == want {
 			return nil
 		}
-		if time.Since(began) > patience {
+		if waited > patience {
 			return fmt.Errorf("%s still answers %s for %s and not %s", a.server, got, name, want)
 		}
-		if err := figures.Pause(ctx, time.Millisecond); err != nil {
+		if err := figures.Pause(ctx, max(time.Millisecond, waited/100)); err != nil {
 			return err
 		}
 	}

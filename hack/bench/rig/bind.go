@@ -3,9 +3,9 @@ package rig
 import (
 	"context"
 	"fmt"
-	"net"
+	"maps"
 	"path/filepath"
-	"time"
+	"slices"
 
 	"github.com/miekg/dns"
 
@@ -71,42 +71,31 @@ func (b *BIND) Missing(ctx context.Context, n int, name func(int) string) (int, 
 	return missing, nil
 }
 
-// A Key signs UPDATE messages. Its name ends with a dot.
-type Key struct{ Name, Algorithm, Secret string }
-
-// An Updater changes addresses by signed UPDATE messages over one TCP connection.
-type Updater struct {
-	conn net.Conn
-	key  Key
-}
-
-// NewUpdater connects to a server.
-func NewUpdater(address string, key Key) (*Updater, error) {
-	conn, err := net.DialTimeout("tcp", address, time.Second)
-	return &Updater{conn, key}, err
-}
-
-// Close ends the connection.
-func (u *Updater) Close() { _ = u.conn.Close() }
-
-// Change gives a name in a zone one address.
-func (u *Updater) Change(zone, name, address string) error {
-	m := new(dns.Msg).SetUpdate(zone)
-	record, err := dns.NewRR(name + " 300 IN A " + address)
+// Clear takes all names from its zone but that of the zone itself.
+func (b *BIND) Clear(ctx context.Context) error {
+	sets, err := b.Transfer(ctx, b.zone)
 	if err != nil {
 		return err
 	}
-	m.RemoveRRset([]dns.RR{record})
-	m.Insert([]dns.RR{record})
-	m.SetTsig(u.key.Name, u.key.Algorithm+".", 300, time.Now().Unix())
-	// A dns.Conn remembers the last signature, so each message has its own on the same connection.
-	c := dns.Client{Net: "tcp", Timeout: 5 * time.Second, TsigSecret: map[string]string{u.key.Name: u.key.Secret}}
-	answer, _, err := c.ExchangeWithConn(m, &dns.Conn{Conn: u.conn, TsigSecret: c.TsigSecret})
+	u, err := b.Updater()
 	if err != nil {
-		return fmt.Errorf("updating %s: %w", name, err)
+		return err
 	}
-	if answer.Rcode != dns.RcodeSuccess {
-		return fmt.Errorf("updating %s: %s", name, dns.RcodeToString[answer.Rcode])
+	defer u.Close()
+	names := map[string]bool{}
+	for _, s := range sets {
+		if s.Name != b.zone {
+			names[s.Name.String()] = true
+		}
+	}
+	for some := range slices.Chunk(slices.Collect(maps.Keys(names)), most) {
+		m := new(dns.Msg).SetUpdate(b.zone.String())
+		for _, name := range some {
+			m.RemoveName([]dns.RR{&dns.ANY{Hdr: dns.RR_Header{Name: name}}})
+		}
+		if err := u.send(m); err != nil {
+			return fmt.Errorf("emptying %s: %w", b.zone, err)
+		}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -16,6 +17,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/zonefold/zonefold/hack/bench/figures"
 )
 
 type counting struct {
@@ -98,6 +101,50 @@ func TestAnAskerWaitsForWhatAWriteChanges(t *testing.T) {
 	took, err := asker.Time(t.Context(), 1, 0, func(int) Change { return Change{"www.example.", "192.0.2.2", write} })
 	if err != nil || len(took) != 1 || took[0] < 20*time.Millisecond {
 		t.Errorf("got %v, %v", took, err)
+	}
+}
+
+func TestAZoneOfBINDIsFilledChangedAndEmptied(t *testing.T) {
+	r, err := newRig(&Options{}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.close() }()
+	bind, err := r.StartBIND(t.Context(), "example.", Key{"key.", "hmac-sha256", "Ym90aCBhcmUgb24gbG9vcGJhY2s="})
+	if err != nil {
+		t.Fatal(err)
+	}
+	updater, err := bind.Updater()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer updater.Close()
+	const n = most + 1
+	name := func(i int) string { return fmt.Sprintf("n%d.example.", i) }
+	missing := func(after string, want int) {
+		t.Helper()
+		if got, err := bind.Missing(t.Context(), n, name); err != nil || got != want {
+			t.Errorf("after %s %d of %d names are missing (%v), want %d", after, got, n, err, want)
+		}
+	}
+	addresses := map[string]string{}
+	for i := range n {
+		addresses[name(i)] = figures.Address(i)
+	}
+	if err := updater.Add("example.", addresses); err != nil {
+		t.Fatal(err)
+	}
+	missing("they were added", 0)
+	if err := updater.Change("example.", name(1), "192.0.2.1"); err != nil {
+		t.Fatal(err)
+	}
+	missing("one has got another address", 1)
+	if err := bind.Clear(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	missing("the zone was emptied", n)
+	if err := updater.Change("example.org.", "www.example.org.", "192.0.2.1"); err == nil {
+		t.Error("a change of a zone that BIND does not have was carried out")
 	}
 }
 
