@@ -31,7 +31,8 @@ func liveWith(ctx context.Context, p sim.Process, flags ...string) error {
 		dns = p.DNS.String()
 	}
 	o, err := parse(append([]string{
-		"--dialects=" + strings.Join(p.Dialects, ","), "--health-probe-bind-address=0", "--metrics-bind-address=0",
+		"--dialects=" + strings.Join(p.Dialects, ","), "--source=" + strings.Join(p.Sources, ","),
+		"--health-probe-bind-address=0", "--metrics-bind-address=0",
 		"--admission-bind-address=:9443", "--dns-bind-address=" + dns,
 	}, flags...), func(string) string { return "" })
 	if err != nil {
@@ -137,6 +138,7 @@ func TestEveryEffectOfALifeInterrupted(t *testing.T) {
 	}{
 		{"kubizone.txtar", 1}, {"homelab.txtar", 1}, {"gardener.txtar", 1},
 		{"embedded.txtar", asked(t, "EVERY", 6)}, {"updates.txtar", asked(t, "EVERY", 3)},
+		{"sources.txtar", 1},
 		{"all.txtar", asked(t, "EVERY", 6)}, {"bindy.txtar", asked(t, "EVERY", 18)},
 	} {
 		l := lifeOf(t, filepath.Join("..", "..", "test", "sim", "testdata", c.file))

@@ -64,6 +64,15 @@ func sorted(data []string) bool {
 // Key returns the set's key.
 func (s Set) Key() Key { return Key{s.Name, s.Type} }
 
+// But returns the set without some data, and the set as it is if nothing were left.
+func (s Set) But(data []string) Set {
+	left := slices.DeleteFunc(slices.Clone(s.Data), func(d string) bool { return slices.Contains(data, d) })
+	if len(left) == 0 {
+		return s
+	}
+	return NewSet(s.Key(), s.TTL, left...)
+}
+
 // Equal reports whether s and o are the same set with the same TTL and data.
 func (s Set) Equal(o Set) bool {
 	return s.Name == o.Name && s.Type == o.Type && s.TTL == o.TTL && slices.Equal(s.Data, o.Data)

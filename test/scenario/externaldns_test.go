@@ -21,6 +21,7 @@ const externalDNSToken = "a token of twenty-four octets"
 type webhook struct {
 	*scene
 	address, token string
+	secure         *http.Client // nil: without TLS
 }
 
 // webhookPort claims a port for the server of external-dns' protocol.
@@ -37,7 +38,11 @@ func (s *scene) webhookPort() uint16 {
 // call makes a request with the token as its URL has it.
 func (h webhook) call(method, path, body string) (status int, answer string) {
 	h.t.Helper()
-	r, err := http.NewRequestWithContext(h.ctx, method, "http://"+h.address+path, strings.NewReader(h.text(body)))
+	scheme, client := "http", http.DefaultClient
+	if h.secure != nil {
+		scheme, client = "https", h.secure
+	}
+	r, err := http.NewRequestWithContext(h.ctx, method, scheme+"://"+h.address+path, strings.NewReader(h.text(body)))
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -46,7 +51,7 @@ func (h webhook) call(method, path, body string) (status int, answer string) {
 	if h.token != "" {
 		r.SetBasicAuth("external-dns", h.token)
 	}
-	got, err := http.DefaultClient.Do(r)
+	got, err := client.Do(r)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -123,10 +128,10 @@ record a/held: {domainName: held.apps.example.org., type: A, rdata: 192.0.2.81}
 record b/beside: {domainName: beside.apps.example.org., type: TXT, rdata: beside}
 record b/own: {domainName: own.apps.example.org., type: A, rdata: 192.0.2.82}`)
 	s.answers("own.apps.example.org. A", "192.0.2.82")
-	h := webhook{s, address, externalDNSToken}
+	h := webhook{scene: s, address: address, token: externalDNSToken}
 	s.step("who has no token is told so", func() {
 		for _, token := range []string{"", "another one of 16 octets", externalDNSToken[1:]} {
-			status, said := webhook{s, address, token}.call(http.MethodGet, "/records", "")
+			status, said := webhook{scene: s, address: address, token: token}.call(http.MethodGet, "/records", "")
 			if status != http.StatusUnauthorized || !strings.Contains(said, "embedded.externalDNS") {
 				s.t.Errorf("%q is answered %d: %s", token, status, said)
 			}
@@ -251,7 +256,7 @@ record b/www: {domainName: www.example.org., type: A, rdata: 192.0.2.80}`)
 	}
 	s.shown(all, "www.example.org. A", "192.0.2.80")
 	for i := range all {
-		h := webhook{s, fmt.Sprintf("127.0.0.%d:%d", i+1, port), externalDNSToken}
+		h := webhook{scene: s, address: fmt.Sprintf("127.0.0.%d:%d", i+1, port), token: externalDNSToken}
 		one := fmt.Sprintf(`{"dnsName":"h%d.example.org","recordType":"A","targets":["192.0.2.%d"]}`, i, i)
 		h.changes(`{"create":[`+one+`]}`, "")
 		s.shown(all, fmt.Sprintf("h%d.example.org. A", i), fmt.Sprintf("192.0.2.%d", i))

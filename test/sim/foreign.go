@@ -73,18 +73,27 @@ func (w *World) strip(ctx context.Context, kind, name string) error {
 
 // edit has somebody change an object.
 func (w *World) edit(ctx context.Context, kind, name string, change func(*unstructured.Unstructured)) error {
+	return w.editAs(ctx, write{manager: "person"}, kind, name, change)
+}
+
+// editAs has somebody change an object by a write.
+func (w *World) editAs(ctx context.Context, as write, kind, name string,
+	change func(*unstructured.Unstructured)) error {
 	k := w.api.kinds.named(kind)
 	if k == nil {
 		return fmt.Errorf("there is no kind %s", kind)
 	}
-	namespace, name, _ := strings.Cut(name, "/")
-	r := ref{k, types.NamespacedName{Namespace: namespace, Name: name}}
-	was, err := w.api.get(r)
+	namespace, name, namespaced := strings.Cut(name, "/")
+	if !namespaced {
+		namespace, name = "", namespace
+	}
+	as.ref = ref{k, types.NamespacedName{Namespace: namespace, Name: name}}
+	was, err := w.api.get(as.ref)
 	if err != nil {
 		return err
 	}
 	next := was.DeepCopy()
 	change(next)
-	_, err = w.api.update(ctx, write{ref: r, manager: "person"}, next)
+	_, err = w.api.update(ctx, as, next)
 	return err
 }

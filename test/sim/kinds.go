@@ -87,6 +87,9 @@ func own() []*kind {
 		{v1("", "PersistentVolumeClaim"), "persistentvolumeclaims", true, true, nil, nil},
 		{v1("apps", "Deployment"), "deployments", true, true, nil, nil},
 		{v1("policy", "PodDisruptionBudget"), "poddisruptionbudgets", true, true, nil, nil},
+		{v1("networking.k8s.io", "Ingress"), "ingresses", true, true, nil, nil},
+		{v1("discovery.k8s.io", "EndpointSlice"), "endpointslices", true, false, nil, nil},
+		{v1("", "Node"), "nodes", false, true, nil, nil},
 		{v1("rbac.authorization.k8s.io", "ClusterRoleBinding"), "clusterrolebindings", false, false, nil, nil},
 	}
 }

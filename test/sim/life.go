@@ -49,6 +49,9 @@ const (
 //	webhook dns.example SECRET                a server of DNSClasses, with a key; what follows is in
 //	                                          webhook.go; those of pods of fleets are in fleet.go
 //	begin homelab                             operators begin, with these dialects; none: kubizone
+//	sources service ingress                   operators follow these sources; written before they begin
+//	status Service a/www                      somebody writes the status of an object, such as the controller of
+//	                                          a load balancer
 //	operators 2                               so many live at the same time; written before they begin
 //	apply                                     objects, as kubectl apply has them
 //	deny                                      objects that are not stored, unless there is nobody to ask
@@ -154,10 +157,24 @@ func (l Life) Dialects() []string {
 
 // Roles are the parts of operators that need rights: the dialects, and what steps are about.
 func (l Life) Roles() []string {
+	out := slices.Clone(l.Dialects())
 	if slices.ContainsFunc(l.Steps, func(s Step) bool { return strings.HasPrefix(s.Text, "update ") }) {
-		return append(slices.Clone(l.Dialects()), "updates")
+		out = append(out, "updates")
 	}
-	return l.Dialects()
+	if len(l.sources()) > 0 {
+		out = append(out, "sources")
+	}
+	return out
+}
+
+// sources are those that the operators of a life follow.
+func (l Life) sources() []string {
+	for _, s := range l.Steps {
+		if words := strings.Fields(s.Text); words[0] == "sources" {
+			return words[1:]
+		}
+	}
+	return nil
 }
 
 // embedded reports whether operators are to have name servers of their own.
@@ -268,6 +285,10 @@ func (w *World) step(ctx context.Context, words []string, data []byte) error {
 		return w.delete(words[1], words[2])
 	case words[0] == "annotate" && len(words) == 4:
 		return w.annotate(ctx, words[1], words[2], words[3])
+	case words[0] == "sources":
+		return nil // see newWorld
+	case words[0] == "status" && len(words) == 3:
+		return w.say(ctx, words[1], words[2], string(data))
 	case words[0] == "strip" && len(words) == 3:
 		return w.strip(ctx, words[1], words[2])
 	case words[0] == "wait" && len(words) == 2:

@@ -15,10 +15,12 @@ import (
 func (w *witness) foretold(objects map[ref]*unstructured.Unstructured) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	fresh := newWishes()
+	fresh := newWishes(w.wishes.asking.afresh())
 	for r, object := range objects {
 		if r.kind.custom != nil {
 			fresh.take(r, object, w.now())
+		} else if fresh.takeSource(r, nil, object) {
+			fresh.settle(w.now())
 		}
 	}
 	for zone, wanted := range fresh.wants {

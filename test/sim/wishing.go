@@ -32,18 +32,19 @@ type wishes struct {
 	overlay  *want // of Gardener's DNSRecords
 	claims   map[ref]zone.Claim
 	overlaid map[ref]rr.Set
-	values   map[value]bool        // that an object ever asked for
+	values   map[value]bool // that an object ever asked for
+	asking   *asking
 	left     map[zone.ID]time.Time // when the Zones of claims were last seen at the operators' own name servers
 }
 
-func newWishes() wishes {
+func newWishes(asking *asking) wishes {
 	return wishes{
 		world: zone.New(zone.Options{PublicSuffix: kubizonedialect.PublicSuffix}), names: map[zone.ID]string{},
 		refs:     map[zone.ID][]string{},
 		backends: map[string]*zonefold.Backend{}, hosts: map[string]string{}, wants: map[string]*want{},
 		overlay: newWant(dnsname.Name{}, time.Time{}),
 		claims:  map[ref]zone.Claim{}, overlaid: map[ref]rr.Set{}, values: map[value]bool{},
-		left: map[zone.ID]time.Time{},
+		left: map[zone.ID]time.Time{}, asking: asking,
 	}
 }
 

@@ -58,9 +58,9 @@ type value struct {
 	data string
 }
 
-func newWitness(now func() time.Time) *witness {
-	return &witness{now: now, wishes: newWishes(), held: map[string]map[string]*holding{}, born: map[ref]birth{},
-		scopes: map[string]plan.Scope{}}
+func newWitness(now func() time.Time, sources []string) *witness {
+	return &witness{now: now, wishes: newWishes(newAsking(sources)), held: map[string]map[string]*holding{},
+		born: map[ref]birth{}, scopes: map[string]plan.Scope{}}
 }
 
 // found returns what must never happen and did.
@@ -101,6 +101,7 @@ func (w *witness) changes(e event) {
 // learns takes in what has become of an object, and returns whether somebody has written its status.
 func (w *witness) learns(e event) bool {
 	if e.kind.custom == nil {
+		w.follows(e)
 		return false
 	}
 	w.mu.Lock()
@@ -113,12 +114,17 @@ func (w *witness) learns(e event) bool {
 		if !known {
 			return false
 		}
-		w.changed[kind] = w.now()
-		if w.now().Sub(w.changed[1-kind]) <= together {
-			w.mixed = later(w.mixed, w.now().Add(settled))
-		}
+		w.notice(kind)
 	}
 	return is != nil && (was == nil || !reflect.DeepEqual(was.Object["status"], is.Object["status"]))
+}
+
+// notice notes that objects have changed that are about something. mu is held.
+func (w *witness) notice(kind int) {
+	w.changed[kind] = w.now()
+	if w.now().Sub(w.changed[1-kind]) <= together {
+		w.mixed = later(w.mixed, w.now().Add(settled))
+	}
 }
 
 func ending(o *unstructured.Unstructured) bool { return o.GetDeletionTimestamp() != nil }

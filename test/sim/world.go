@@ -48,6 +48,7 @@ type Process struct {
 	Chance  func() float64
 
 	Dialects []string          // that are on
+	Sources  []string          // of names, beside Records, that are on
 	Webhooks http.RoundTripper // to the servers of DNSClasses
 	Pods     bind9.Network     // to the name servers of fleets
 
@@ -121,7 +122,7 @@ func newWorld(kinds *Kinds, run Run, l Life) *World {
 		embedded: l.embedded(), reviews: l.Reviews, attempted: map[ref]string{}, updates: map[rr.Key][]string{},
 		faults: append([]Fault{l.Fault}, l.Then...), seed: l.Seed, times: map[string]int{}, messages: map[string]int{},
 	}
-	w.eyes = newWitness(w.api.store.now)
+	w.eyes = newWitness(w.api.store.now, l.sources())
 	w.api.rights, w.api.denied, w.api.lag, w.api.store.seen = l.Rights, w.fail, w.delay, w.eyes.changes
 	return w
 }
@@ -166,7 +167,8 @@ func (w *World) begin(ctx context.Context) {
 			Chance: chance,
 			Config: &rest.Config{Host: "http://203.0.113.1", Transport: o}, Connect: o.connector, Open: o.open,
 			Log:      slog.New(slog.DiscardHandler),
-			Dialects: w.dialects, Webhooks: wire{o}, Pods: o.pods(), DNS: at, Listen: o.listen, Dial: o.dial, Admit: o.reviews,
+			Dialects: w.dialects, Sources: w.eyes.wishes.asking.names, Webhooks: wire{o}, Pods: o.pods(),
+			DNS: at, Listen: o.listen, Dial: o.dial, Admit: o.reviews,
 		})
 		if ctx.Err() == nil && w.api.hasFailed() {
 			o.deposed()

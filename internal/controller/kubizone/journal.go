@@ -41,13 +41,18 @@ func (k *Controller) loadLedger(id zone.ID, z *v1alpha1.Zone) rr.Sets {
 	return l.all()
 }
 
-// published returns the content that the cluster has written down for a Zone, false if it is not complete.
-func (k *Controller) published(id zone.ID, z *v1alpha1.Zone) (zone.Snapshot, bool) {
+// loadEntries reads what an earlier run has published, without what it was about to.
+func (k *Controller) loadEntries(id zone.ID, z *v1alpha1.Zone) rr.Sets {
 	k.loadLedger(id, z)
 	l := k.ledgerOf(id)
 	l.turn.Lock()
-	sets := l.base
-	l.turn.Unlock()
+	defer l.turn.Unlock()
+	return l.base
+}
+
+// published returns the content that the cluster has written down for a Zone, false if it is not complete.
+func (k *Controller) published(id zone.ID, z *v1alpha1.Zone) (zone.Snapshot, bool) {
+	sets := k.loadEntries(id, z)
 	if labelled(z).ID == "" || zone.HashOf(sets) != z.Status.Hash {
 		return zone.Snapshot{}, false
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // Written returns the addresses and aliases that an earlier run has published at some names, each from the longest Zone
-// that has any there.
+// that has any there, without what Records ask for, if that is not all.
 func (k *Controller) Written(ctx context.Context, names []dnsname.Name) ([]rr.Set, error) {
 	var list v1alpha1.ZoneList
 	if err := k.Client.List(ctx, &list); err != nil {
@@ -31,24 +31,58 @@ func (k *Controller) Written(ctx context.Context, names []dnsname.Name) ([]rr.Se
 		}
 	}
 	slices.SortStableFunc(zones, func(a, b published) int { return b.name.NumLabels() - a.name.NumLabels() })
+	records, err := k.recordsAt(ctx, names)
+	if err != nil {
+		return nil, err
+	}
 	var out []rr.Set
 	for _, name := range names {
 		for _, z := range zones {
 			if !name.Under(z.name) {
 				continue
 			}
-			ledger := k.loadLedger(dialect.ZoneID(z.of.Namespace, z.of.Name), z.of)
-			found := len(out)
-			for _, t := range []rr.Type{rr.TypeA, rr.TypeAAAA, rr.TypeCNAME} {
-				set, has := ledger.Get(rr.Key{Name: name, Type: t})
-				data := slices.DeleteFunc(slices.Clone(set.Data), func(d string) bool { return d == "" }) // not known
-				if has && len(data) > 0 {
-					out = append(out, rr.NewSet(set.Key(), set.TTL, data...))
-				}
+			id, found := dialect.ZoneID(z.of.Namespace, z.of.Name), len(out)
+			out = append(out, addressesIn(k.loadEntries(id, z.of), name, records)...)
+			if len(out) == found { // of a name that is new, the journal alone may tell; of others it has what was before
+				out = append(out, addressesIn(k.loadLedger(id, z.of), name, records)...)
 			}
 			if len(out) > found {
 				break
 			}
+		}
+	}
+	return out, nil
+}
+
+// addressesIn returns the addresses, or aliases, that sets have at a name, without what Records ask for there.
+func addressesIn(sets rr.Sets, name dnsname.Name, records map[rr.Key][]string) (out []rr.Set) {
+	for _, t := range []rr.Type{rr.TypeA, rr.TypeAAAA, rr.TypeCNAME} {
+		set, has := sets.Get(rr.Key{Name: name, Type: t})
+		data := slices.DeleteFunc(slices.Clone(set.Data), func(d string) bool { return d == "" }) // not known
+		if has && len(data) > 0 {
+			out = append(out, rr.NewSet(set.Key(), set.TTL, data...).But(records[set.Key()]))
+		}
+	}
+	return out
+}
+
+// recordsAt returns what Records ask for at some names, as far as an earlier run has found out where they are.
+func (k *Controller) recordsAt(ctx context.Context, names []dnsname.Name) (map[rr.Key][]string, error) {
+	var list v1alpha1.RecordList
+	if err := k.Client.List(ctx, &list); err != nil {
+		return nil, fmt.Errorf("listing Records: %w", err)
+	}
+	looked := map[dnsname.Name]bool{}
+	for _, name := range names {
+		looked[name] = true
+	}
+	out := map[rr.Key][]string{}
+	for i := range list.Items {
+		r := &list.Items[i]
+		if name, err := dnsname.Parse(r.Status.FQDN); err == nil && looked[name] {
+			claim := dialect.ConvertRecord(r)
+			key := rr.Key{Name: name, Type: claim.Type}
+			out[key] = append(out[key], claim.Data...)
 		}
 	}
 	return out, nil

@@ -171,13 +171,8 @@ func (s *Controller) Ready(ctx context.Context) bool {
 		}
 	}
 	s.state.ready = true
+	dialect.RestoreAll(wishes, written)
 	for _, w := range wishes {
-		for _, host := range w.Lost() {
-			for _, set := range written[host] {
-				ttl := set.TTL
-				w.Restore(dialect.Endpoint{Host: host, Type: set.Type, Targets: set.Data, TTL: &ttl})
-			}
-		}
 		s.take(w)
 	}
 	return true

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -65,6 +66,28 @@ func (w *Wish) Lost() []string {
 		}
 	}
 	return unique(out)
+}
+
+// RestoreAll adds to wishes what the zones say that there was, by host, at names that their objects have lost. Where
+// several ask for a name, the zones do not say who had what: an object is given what no other one has there now, so
+// that what the others give up goes, or all where that is nothing.
+func RestoreAll(wishes []*Wish, published map[string][]rr.Set) {
+	others := map[rr.Key][]string{}
+	for _, w := range wishes {
+		for _, c := range w.Claims() {
+			at := rr.Key{Name: c.Where.Name, Type: c.Type}
+			others[at] = append(others[at], c.Data...)
+		}
+	}
+	for _, w := range wishes {
+		for _, host := range w.Lost() {
+			for _, set := range published[host] {
+				set = set.But(others[set.Key()])
+				ttl := set.TTL
+				w.Restore(Endpoint{Host: host, Type: set.Type, Targets: set.Data, TTL: &ttl})
+			}
+		}
+	}
 }
 
 // Restore adds what the zones say that there was at a name that the object has lost.

@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	externaldns "github.com/zonefold/zonefold/api/externaldns/v1alpha1"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -305,6 +307,34 @@ func TestWhatWasPublishedBeforeIsRestored(t *testing.T) {
 	}
 	w.Restore(Endpoint{Host: "A.example.org", Type: typeOf("192.0.2.1"), Targets: []string{"192.0.2.1"}})
 	if got := linesOf(w); !slices.Equal(got, []string{"Ingress a/i: a.example.org. A 192.0.2.1"}) {
+		t.Errorf("it asks for %q", got)
+	}
+}
+
+// TestWhatOthersHaveByNowIsNotRestored has a name lead nowhere any more where the others that ask for it do not lead.
+func TestWhatOthersHaveByNowIsNotRestored(t *testing.T) {
+	v := world(t, Options{},
+		`{kind: Ingress, metadata: {name: lost}, spec: {rules: [{host: a.example.org}, {host: b.example.org}]}}
+---
+{kind: Ingress, metadata: {name: other}, spec: {rules: [{host: a.example.org}, {host: b.example.org}]},
+  status: {loadBalancer: {ingress: [{ip: 192.0.2.2}]}}}
+`)
+	lost, _ := v.Wish(zone.ID{Kind: "Ingress", Namespace: "a", Name: "lost"})
+	other, _ := v.Wish(zone.ID{Kind: "Ingress", Namespace: "a", Name: "other"})
+	published := map[string][]rr.Set{}
+	for host, data := range map[string][]string{
+		"a.example.org": {"192.0.2.1", "192.0.2.2"},
+		"b.example.org": {"192.0.2.2"}, // both had it
+	} {
+		name, err := dnsname.Parse(host + ".")
+		if err != nil {
+			t.Fatal(err)
+		}
+		published[host] = []rr.Set{rr.NewSet(rr.Key{Name: name, Type: rr.TypeA}, 60, data...)}
+	}
+	RestoreAll([]*Wish{lost, other}, published)
+	if got := linesOf(lost); !slices.Equal(got, []string{
+		"Ingress a/lost: a.example.org. A 192.0.2.1 ttl 60", "Ingress a/lost: b.example.org. A 192.0.2.2 ttl 60"}) {
 		t.Errorf("it asks for %q", got)
 	}
 }
