@@ -18,7 +18,7 @@ type result struct {
 	contender
 
 	served   time.Duration // from its start until BIND has all
-	starting spent         // from its start until it has nothing left to send
+	starting spent         // from its start until it has nothing left to do
 	resting  spent         // while nothing changes
 	changing spent         // by all changes
 	times    figures.Times // from the write of an address to the new answer
@@ -122,11 +122,17 @@ func (b *bench) awaitServed(ctx context.Context, began time.Time) (time.Duration
 	}
 }
 
-// awaitQuiet waits until no UPDATE has come for a while.
+// awaitQuiet waits until no UPDATE has come for a while, and the operator, if it runs, has written nothing to the API
+// server. external-dns never writes there.
 func (b *bench) awaitQuiet(ctx context.Context) error {
 	return b.Quiet(ctx, patience, func() (float64, error) {
 		n, err := b.bind.Updates(ctx)
-		return float64(n), err
+		if err != nil || b.Operator == nil {
+			return float64(n), err
+		}
+		const writes = "zonefold_api_writes_total"
+		m, err := b.Operator.Metrics(writes)
+		return float64(n) + figures.Sum(m, writes), err
 	})
 }
 
