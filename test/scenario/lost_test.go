@@ -96,6 +96,12 @@ spec: {parentRefs: [{name: gate}], hostnames: [api.example.org]}
 	s.ready("zone a/org")
 	s.steady(stays)
 
+	s.step("the definition of Gateways is gone, and all Gateways with it, and comes back", func() {
+		s.kubectl("delete", "crd/gateways.gateway.networking.k8s.io")
+		s.unread("Gateway")
+		s.gatewayAPI()
+		s.gatewayAt("192.0.2.7")
+	})
 	s.step("the right to read Services is gone, and the API server starts again", func() {
 		s.sourceRights("services")
 		if err := s.cluster.RestartAPIServer(s.ctx); err != nil {
