@@ -49,6 +49,25 @@ func (s *scene) unread(kind string) {
 	})
 }
 
+// endsBlind has one more operator end, and say why, that starts without the definition of a kind.
+func (s *scene) endsBlind(kind string, args ...string) {
+	s.t.Helper()
+	before := len(s.log.String())
+	second, err := s.launch(testoperator.Options{Args: args})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer second.Kill()
+	select {
+	case <-second.Done():
+	case <-time.After(patience):
+		s.t.Fatal("an operator goes on without the definition")
+	}
+	if said := s.log.String()[before:]; !strings.Contains(said, "The objects of the kind "+kind+" cannot be read") {
+		s.t.Errorf("an operator without the definition says %s", said)
+	}
+}
+
 const oneGateway = `
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
@@ -72,7 +91,8 @@ func TestSourcesThatCannotBeRead(t *testing.T) {
 	s.sourceRights()
 	s.bind = s.startBIND("example.org.")
 	s.backend("b", "", s.bind)
-	start := func() { s.start("--source=service,gateway-httproute") }
+	program := []string{"--source=service,gateway-httproute"}
+	start := func() { s.start(program...) }
 	start()
 	s.apply(`zone a/org: {domainName: example.org., backendRefs: [{name: ~b}], delegations: [{records: [{pattern: "*"}]}]}`)
 	s.manifest(fmt.Sprintf(balancer, "a", "web", "web.example.org") + fmt.Sprintf(balancer, "a", "old", "old.example.org"))
@@ -96,6 +116,13 @@ spec: {parentRefs: [{name: gate}], hostnames: [api.example.org]}
 	s.ready("zone a/org")
 	s.steady(stays)
 
+	s.step("the definition of Gateways is gone, and all Gateways with it, and comes back", func() {
+		s.kubectl("delete", "crd/gateways.gateway.networking.k8s.io")
+		s.unread("Gateway")
+		s.endsBlind("Gateway", program...)
+		s.gatewayAPI()
+		s.gatewayAt("192.0.2.7")
+	})
 	s.step("the right to read Services is gone, and the API server starts again", func() {
 		s.sourceRights("services")
 		if err := s.cluster.RestartAPIServer(s.ctx); err != nil {

@@ -36,8 +36,12 @@ func CannotRead(kind string, on []string, why error) (message string, is bool) {
 		return "", false
 	}
 	_, plain, _ := strings.Cut(kind, ".")
+	begins := "waits"
+	if meta.IsNoMatchError(why) || apierrors.IsNotFound(why) { // there is no definition
+		begins = "ends"
+	}
 	return fmt.Sprintf("The objects of the kind %s cannot be read, which the sources that are on need (%s): %v. "+
-		"What is published of them stays as it is, also if it changes or goes meanwhile, and an operator that starts waits; "+
+		"What is published of them stays as it is, also if it changes or goes meanwhile, and an operator that starts %s; "+
 		"give the operator the right to read them, have their API served, or take the sources out of --source.", plain,
-		strings.Join(blind, ", "), why), true
+		strings.Join(blind, ", "), why, begins), true
 }
