@@ -31,8 +31,6 @@ type leftAt struct {
 	approved []string
 }
 
-func (l *left) b() *Controller { return (*Controller)(l) }
-
 // takeLeft takes in what the status of a Backend lists, unless it is older than what was written last; nil: the Backend
 // is gone.
 func (b *Controller) takeLeft(name string, backend *v1alpha1.Backend) {
