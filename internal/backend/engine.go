@@ -81,6 +81,10 @@ type Attachment struct {
 
 	Withdraw bool // it is being withdrawn, as by Engine.Withdraw
 
+	// Exact says that nobody has kept what it wrote from others: a set of Written is zonefold's only where the server
+	// holds no value besides. A server that shows nothing is believed to hold what was written.
+	Exact bool
+
 	// Registry tells which foreign sets may not even be overwritten, with Keep where the server shows all of a zone; nil:
 	// none. It never changes.
 	Registry *registry.Registry

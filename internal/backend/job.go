@@ -62,10 +62,12 @@ func (t *target) takeJob() (job, bool) {
 	j.due = t.audit
 	j.audit = !j.due.IsZero() && !now.Before(j.due)
 	t.distrust(&j, now)
+	apex := rr.Key{Name: a.Feed.zone, Type: rr.TypeNS}
 	for _, w := range t.incoming {
-		t.state.written = ledgers(t.state.written, w, rr.Key{Name: a.Feed.zone, Type: rr.TypeNS})
+		t.state.written = ledgers(t.state.written, w, apex)
 	}
-	t.incoming = nil
+	t.reclaim(apex)
+	t.incoming, t.claimed = nil, nil
 	if j.ready {
 		j.keys = t.dirtyKeys()
 	}

@@ -19,6 +19,7 @@ func (t *target) contact(ctx context.Context, j *job) error {
 		j.feed.distrust()
 	}
 	if j.limits.Read == ReadNone {
+		s.written, s.claims = ledgers(s.written, s.claims, rr.Key{Name: t.key.Zone, Type: rr.TypeNS}), rr.Sets{}
 		j.read = true
 		if !s.known {
 			t.assume(j)
@@ -27,7 +28,7 @@ func (t *target) contact(ctx context.Context, j *job) error {
 	}
 	ask := Ask{}
 	if j.limits.Read == ReadSet {
-		ask.Keys = append(keysOf(j.content.Sets), keysOf(union(s.written, s.have))...)
+		ask.Keys = append(keysOf(j.content.Sets), keysOf(union(union(s.written, s.claims), s.have))...)
 	} else if !j.audit {
 		ask.Known = s.verified()
 	}

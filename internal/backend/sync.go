@@ -61,6 +61,7 @@ func (t *target) arrive(ctx context.Context, j *job) (done bool, err error) {
 		t.giveBack(j)
 		return false, err
 	}
+	t.claim()
 	t.trust(j)
 	switch {
 	case j.leaving && j.limits.Removes && !j.a.Keep && t.beside().Len() == 0 && (gone || t.mayRemove(j)):

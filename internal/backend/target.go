@@ -35,6 +35,7 @@ type target struct {
 	gone        map[rr.Key]*Feed // of an overlay: the sets to delete, by who has said so
 	sending     []rr.Key         // of an overlay: what the run under way may send
 	incoming    []rr.Sets        // ledgers of new attachments
+	claimed     []rr.Sets        // the same of those that are exact
 
 	state state // of the worker; belongs to whoever runs it
 }
@@ -52,6 +53,8 @@ type state struct {
 	foreign int
 	untaken int       // of these, see Report.Untaken
 	written rr.Sets   // the ledger
+	exact   bool      // nobody but exact attachments is there
+	claims  rr.Sets   // what joins it, as far as the server has it so: see Attachment.Exact
 	late    time.Time // when have is to be read again; zero: it is not. See Config.Late
 	sent    rr.Sets   // of an overlay, as far as it was this process
 	shared  bool      // have and written share memory with the wanted sets, but for drift changes since
@@ -113,7 +116,11 @@ func (t *target) attach(a Attachment) {
 	if old := t.attachments[a.Name]; old != nil {
 		t.unhook(old.Feed)
 	}
-	if a.Written.Len() > 0 {
+	switch {
+	case a.Written.Len() == 0:
+	case a.Exact:
+		t.claimed = append(t.claimed, a.Written)
+	default:
 		t.incoming = append(t.incoming, a.Written)
 	}
 	a.Keep = a.Keep && !t.overlay

@@ -124,9 +124,16 @@ func leaseOver(ctx context.Context, c *cluster, name string, now time.Time) erro
 		}
 		until := spec.RenewTime.Add(time.Duration(*spec.LeaseDurationSeconds) * time.Second)
 		if now.Before(until) {
-			return fmt.Errorf("an operator is running: %s holds the Lease %s/%s; stop it first, or say --force",
-				oneLine(*spec.HolderIdentity), leases.Items[i].Namespace, name)
+			return &operatorRunsError{holder: *spec.HolderIdentity, lease: leases.Items[i].Namespace + "/" + name}
 		}
 	}
 	return nil
+}
+
+// operatorRunsError says that an operator is at work.
+type operatorRunsError struct{ holder, lease string }
+
+// Error implements error.
+func (e *operatorRunsError) Error() string {
+	return fmt.Sprintf("an operator is running: %s holds the Lease %s", oneLine(e.holder), oneLine(e.lease))
 }

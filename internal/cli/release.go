@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 )
 
 // releaseFlags say which Zones to release.
@@ -26,17 +27,22 @@ func newRelease(env Env) *cobra.Command {
 	var flags releaseFlags
 	cmd := &cobra.Command{
 		Use:   "release {ZONE... | --all} [-n NAMESPACE | -A]",
-		Short: "Free Zones of a cluster whose operator is gone",
-		Long: `release removes the finalizer ` + kubizone.Finalizer + ` from Zones
-and from their ZoneSlices, with --all also from ZoneSlices whose Zone is gone.
+		Short: "Free Zones whose servers cannot be reached, or whose operator is gone",
+		Long: `release lets Zones go that were not withdrawn from their name servers. They have the
+finalizer ` + kubizone.Finalizer + `, and neither they nor their namespaces can be
+deleted before it is gone.
 
-The operator puts it there to withdraw what it published before a Zone is gone. When
-the operator has been removed for good nobody does that, and Zones, their namespaces
-and CustomResourceDefinitions cannot be deleted. release frees them.
+While an operator is running (it renews a Lease, also without election), release asks
+it to let go of those that are being deleted, by the annotation
+` + zonefold.LeaveAnnotation + ` of the Zone. What is published by then is listed in
+status.leftBehind of each Backend, and the operator removes it from the servers when
+they can be reached. Others are named and stay: delete them first.
 
-What was published stays on the name servers: release says what and where. An operator
-that is still running would withdraw it; so release refuses while one holds its Lease
-(an operator without election renews one too), and where Leases may not be listed.
+When the operator has been removed for good, release removes the finalizer itself, and
+that of ZoneSlices, with --all also of those whose Zone is gone. What was published
+stays on the name servers: release says what and where. With --force it does so also
+while an operator is running, and where Leases may not be listed: nobody knows then
+what is left.
 
 DNSRecords and DNSClasses have other finalizers, which release leaves alone: how to take
 them off is in docs/homelab.md and docs/gardener.md, under "Deletion".`,
@@ -53,10 +59,15 @@ them off is in docs/homelab.md and docs/gardener.md, under "Deletion".`,
 			if flags.allNamespaces {
 				namespace = ""
 			}
-			if err := operatorGone(cmd.Context(), c, env.Now); err != nil && !flags.force && !flags.dryRun {
+			err = operatorGone(cmd.Context(), c, env.Now)
+			runs, asked := errors.AsType[*operatorRunsError](err)
+			if err != nil && !asked && !flags.force && !flags.dryRun {
 				return &exitError{exitFindings, err}
 			}
-			r := releaser{env, c, flags.dryRun}
+			r := releaser{env: env, cluster: c, dryRun: flags.dryRun}
+			if asked && !flags.force {
+				r.operator = runs
+			}
 			if err := r.run(cmd.Context(), namespace, names); err != nil {
 				return &exitError{exitFindings, err}
 			}
@@ -88,12 +99,17 @@ type releaser struct {
 	env     Env
 	cluster *cluster
 	dryRun  bool
+
+	operator *operatorRunsError // who is asked to; nil: nobody is there
 }
 
 // run releases the named Zones, or all that have the finalizer. One that cannot be
 // released does not keep it from the others.
 func (r *releaser) run(ctx context.Context, namespace string, names []string) error {
 	zones, err := r.find(ctx, namespace, names)
+	if r.operator != nil {
+		return errors.Join(err, r.ask(ctx, zones, len(names) == 0))
+	}
 	freed, broken := r.freeSlices(ctx, namespace, zones, err == nil && len(names) == 0)
 	failed := []error{err, broken}
 	for i := range zones {

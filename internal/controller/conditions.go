@@ -59,6 +59,8 @@ const (
 	ReasonCreateOnly       = "CreateOnly"       // the policy of a Backend changes nothing either; of Served, too
 	ReasonNothingHeld      = "NothingHeld"      // of an event: no deletion is held any more
 
+	ReasonLeftBehind = "LeftBehind" // of an event: a deleted Zone is gone, and some Backend has it still
+
 	// Of a Backend's configuration.
 	ReasonInvalidSpec     = "InvalidSpec"     // the spec contradicts itself or cannot be read
 	ReasonNotSupported    = "NotSupported"    // this operator has no such backend

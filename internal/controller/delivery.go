@@ -50,7 +50,8 @@ type Deliveries struct {
 	onPlace     func(string)
 	// republished is told that what is published of a Zone may be otherwise than the World's last step told.
 	republished func(zone.ID)
-	history     Earlier // nil: there is none
+	history     Earlier   // nil: there is none
+	left        LeftStore // nil: Zones wait until they are withdrawn
 	metrics     *Metrics
 	engine      *Engine
 	queue       *Writer
@@ -261,6 +262,13 @@ func (d *Deliveries) storedBefore(s Settlement) map[zone.ID]Stored {
 		}
 		if stored, exists := d.store.Load(o.ID); exists {
 			all[o.ID] = stored
+		}
+	}
+	if d.left != nil {
+		for _, id := range d.left.All() {
+			if stored, exists := d.store.Load(id); exists {
+				all[id] = stored
+			}
 		}
 	}
 	return all

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -24,15 +25,15 @@ type Held struct {
 // has been done.
 func (o ZoneOutcome) Settled() bool { return o.Held == nil && o.Confirmed && !o.Leaving }
 
-// planSeparator is between the plans of servers that hold different deletions.
-const planSeparator = ","
+// PlanSeparator is between the plans of servers that hold different deletions.
+const PlanSeparator = ","
 
 // Approvals returns the plans that the annotation of a Zone approves.
 func Approvals(annotation string) []string {
 	if annotation == "" {
 		return nil
 	}
-	plans := strings.Split(annotation, planSeparator)
+	plans := strings.Split(annotation, PlanSeparator)
 	slices.Sort(plans)
 	return slices.Compact(plans)
 }
@@ -65,7 +66,7 @@ func (z *delivery) held() *Held {
 		return nil
 	}
 	slices.Sort(plans)
-	out := &Held{Plan: strings.Join(slices.Compact(plans), planSeparator), Sets: worst.Deletions + worst.Changes}
+	out := &Held{Plan: strings.Join(slices.Compact(plans), PlanSeparator), Sets: worst.Deletions + worst.Changes}
 	for _, k := range worst.Examples {
 		out.Names = append(out.Names, nameAndType(k))
 	}
@@ -116,6 +117,15 @@ func heldMessage(id zone.ID, a *attached, h *backend.Held, out *Held) string {
 	if a.leaving {
 		what = fmt.Sprintf("Until then %s stays served there.", a.report.Target.Zone)
 	}
-	return fmt.Sprintf("%s holds the deletion of %s: %s; %s. %s Bring their objects back, or have them deleted: "+
-		"zonefold approve %s -n %s.", a.place, sets, such, allowed, what, id.Name, id.Namespace)
+	return fmt.Sprintf("%s holds the deletion of %s: %s; %s. %s %s", a.place, sets, such, allowed, what,
+		wayOut(id, h.Plan))
+}
+
+// wayOut says what to do about deletions that are held.
+func wayOut(id zone.ID, plan string) string {
+	if id.Kind == KindLeft {
+		return fmt.Sprintf("Their Zone is gone: make one of its name that has them, or have them deleted: kubectl annotate "+
+			"backend %s %s=%s.", id.Namespace, v1alpha1.ApproveAnnotation, plan)
+	}
+	return fmt.Sprintf("Bring their objects back, or have them deleted: zonefold approve %s -n %s.", id.Name, id.Namespace)
 }

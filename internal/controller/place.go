@@ -33,9 +33,10 @@ type Place struct {
 	// bounds what is deleted
 	Protection plan.Protection
 	Audit      time.Duration
-	Grants     []zone.Grant // with Closed: who may have which zones here
-	Closed     bool         // the Backend has grants, and serves nobody else
-	Problem    *Outcome     // why it cannot be used now; what is attached stays so: see Stopped
+	LeaveAfter time.Duration // how long after its deletion a Zone waits while the servers cannot be reached
+	Grants     []zone.Grant  // with Closed: who may have which zones here
+	Closed     bool          // the Backend has grants, and serves nobody else
+	Problem    *Outcome      // why it cannot be used now; what is attached stays so: see Stopped
 	// each server is one zone of a service, and a Zone that has none there is delivered nowhere
 	Hosted  bool
 	Passing bool                 // a server that is not named any more is gone, with all that it had
@@ -121,6 +122,8 @@ type Stored struct {
 	Created   time.Time
 	Refs      []string // the Backends that it names
 	Deleting  bool
+	Deleted   time.Time    // since when
+	Leave     bool         // it is not to wait until it is withdrawn
 	Name      dnsname.Name // that Serial, Content and Written are about
 	Serial    uint32
 	Ceiling   uint32
@@ -129,4 +132,5 @@ type Stored struct {
 	Delivered []Delivered
 	Approved  []string       // plans of deletions that somebody has approved: see Held
 	Written   func() rr.Sets // the ledger: what may have been published where foreign sets stay
+	Exact     bool           // of which only what a server still holds as it was written is its own
 }

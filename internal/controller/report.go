@@ -43,6 +43,11 @@ func (d *Deliveries) hear(r backend.Report) {
 	all := before.Seq == 0 && (r.Seq > 0 || failed)
 	refused := changedRefusals(before.Refused, r.Refused)
 	a.report = &r
+	if l.zone.Kind == KindLeft {
+		d.onPlace(key.place) // it says how that stands
+	} else if failed && a.leaving {
+		d.queue.Enqueue(l.zone) // it may have waited long enough
+	}
 	if (before.Err == nil) != (r.Err == nil) || declined(before.Err) != declined(r.Err) || r.Seq > 0 && before.Seq == 0 {
 		d.onPlace(key.place)
 	}

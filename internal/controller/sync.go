@@ -49,14 +49,7 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 	}
 	d.rememberAll()
 	if !exists {
-		z := d.zones[id]
-		if z != nil {
-			d.forget(z)
-		}
-		d.mu.Unlock()
-		if z != nil {
-			d.changed(id)
-		}
+		d.vanished(id)
 		return nil
 	}
 	z := d.deliveryOf(id)
@@ -82,6 +75,10 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 	}
 	was := z.standing()
 	claims := d.deliver(z, wanted, stored)
+	if err := d.leave(ctx, z, stored); err != nil {
+		d.mu.Unlock()
+		return err
+	}
 	z.uid, z.created, z.fleets = stored.UID, stored.Created, fleetsOf(wanted)
 	z.looked, z.placed = true, true
 	hold = d.holds(z, wanted)
@@ -202,6 +199,18 @@ func (z *delivery) differs(was standing) bool {
 	left := func(key attachmentKey) bool { return l == nil || l.at[key] == nil }
 	return !sameOutcome(was.lacks, z.lacks) || missing(was.places, z.stands()) ||
 		slices.ContainsFunc(was.unconfirmed, left)
+}
+
+// vanished ends the delivery of a Zone whose object is gone. mu is held, and is let go of.
+func (d *Deliveries) vanished(id zone.ID) {
+	z := d.zones[id]
+	if z != nil {
+		d.forget(z)
+	}
+	d.mu.Unlock()
+	if z != nil {
+		d.changed(id)
+	}
 }
 
 // forget ends all feeds of a Zone whose object is gone although nothing was withdrawn.

@@ -31,6 +31,7 @@ type zoneFeed struct {
 	written rr.Sets                    // the ledger: what servers that keep foreign sets may have of ours
 	larger  bool                       // the ledger may have more than those servers
 	sets    rr.Sets                    // the newest content
+	exact   bool                       // of the ledger, what servers still hold as it was written
 	held    bool                       // nothing is published: it was frozen before anything was
 
 	// the sets that waited when the Zone was thawed, until they are confirmed, and what published them; 0: nothing yet
@@ -99,7 +100,7 @@ func (d *Deliveries) addFeed(z *delivery, name dnsname.Name, stored Stored) *zon
 		ending: map[attachmentKey]struct{}{}, waits: map[zone.ID]uint64{}}
 	config := backend.FeedConfig{ID: l.id, Zone: name, Created: stored.Created, Serial: stored.Serial,
 		Ceiling: stored.Ceiling}
-	l.written = within(stored.Written(), name)
+	l.written, l.exact = within(stored.Written(), name), stored.Exact
 	if stored.Name == name {
 		config.Content = stored.Content
 	}
@@ -259,12 +260,12 @@ func (d *Deliveries) attachEnding(l *zoneFeed, wanted []*Place) {
 
 func (d *Deliveries) attachTo(l *zoneFeed, key attachmentKey, p *Place, s Server) {
 	a := l.at[key]
-	if a != nil && !a.leaving && a.client == s.Backend && a.observe == p.Observe && a.keep == p.Keep &&
+	if a != nil && !a.leaving && a.client == s.Backend && a.observe == p.Observe && a.keep == (p.Keep || l.exact) &&
 		a.audit == p.Audit && reflect.DeepEqual(a.registry, p.Registry) && !l.otherwiseHeld(a, p) {
 		return
 	}
 	a = &attached{client: s.Backend, place: p.called(), server: cmp.Or(s.Title, s.Name), kind: p.Kind, since: p.Created,
-		observe: p.Observe, keep: p.Keep, registry: p.Registry, audit: p.Audit, protection: p.Protection,
+		observe: p.Observe, keep: p.Keep || l.exact, registry: p.Registry, audit: p.Audit, protection: p.Protection,
 		approved: l.approved}
 	l.at[key] = a
 	d.engine.Attach(key.target, l.attachment(key.place, a))
@@ -286,7 +287,7 @@ func (l *zoneFeed) attachment(name string, a *attached) backend.Attachment {
 	return backend.Attachment{
 		Name: l.as(name), Feed: l.feed, Backend: a.client, Kind: a.kind, Since: a.since,
 		Keep: a.keep, Registry: a.registry, Written: l.written, Observe: a.observe, Audit: a.audit, Withdraw: a.leaving,
-		Protection: a.protection, Approved: a.approved,
+		Exact: l.exact, Protection: a.protection, Approved: a.approved,
 	}
 }
 

@@ -138,6 +138,18 @@ type BackendSpec struct {
 	// +kubebuilder:validation:XValidation:rule=`duration(self) >= duration('1s')`,message="auditInterval must be at least 1s"
 	// +optional
 	AuditInterval *metav1.Duration `json:"auditInterval,omitempty"`
+
+	// How long after its deletion a Zone waits for servers that cannot be reached, as in
+	// `1h`. Then it goes, and what is left behind is listed in status.leftBehind and
+	// removed when they can be reached. At least `1s`. Default `15m`. A Zone whose
+	// servers answer, or whose deletion is held by the protection, does not go by time.
+	//
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule=`duration(self) >= duration('1s')`,message="leaveBehindAfter must be at least 1s"
+	// +optional
+	LeaveBehindAfter *metav1.Duration `json:"leaveBehindAfter,omitempty"`
 }
 
 // ForeignPolicy says what happens to what zonefold never wrote.
@@ -263,6 +275,17 @@ type BackendStatus struct {
 	//
 	// +optional
 	Zones int32 `json:"zones,omitempty"`
+
+	// What Zones have left behind that went before they could be withdrawn: at most
+	// 1,000. An entry goes when its sets are removed, or wanted by another Zone of
+	// the name. Who removes an entry by hand leaves its sets where they are.
+	//
+	// +listType=map
+	// +listMapKey=fqdn
+	// +listMapKey=uid
+	// +kubebuilder:validation:MaxItems=1000
+	// +optional
+	LeftBehind []LeftBehind `json:"leftBehind,omitempty"`
 
 	// The metadata.generation of the Backend that this status tells of.
 	//

@@ -50,6 +50,11 @@ const (
 	// operator removes it when nothing is held any more.
 	ApproveAnnotation = "zonefold.dev/approve-deletions"
 
+	// LeaveAnnotation on a Zone that is being deleted has it go at once, whatever its
+	// servers still hold: status.leftBehind of their Backends says what that is. Any
+	// value will do.
+	LeaveAnnotation = "zonefold.dev/leave-behind"
+
 	// LeaderLease is the Lease, in the operator's namespace, of the replica that
 	// leads. Who holds it says in it where its name server answers the others.
 	LeaderLease = "zonefold-operator"

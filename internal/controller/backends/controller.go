@@ -78,6 +78,7 @@ type Controller struct {
 
 	mu    sync.Mutex
 	known map[string]known
+	left  map[string]leftAt // by Backend
 }
 
 // known is what a Backend was last resolved to.
@@ -108,10 +109,11 @@ func (b *Controller) replace(name string, k *known) {
 
 // New returns a Controller that has not begun.
 func New(c Config) *Controller {
-	b := &Controller{Config: c, known: map[string]known{}}
+	b := &Controller{Config: c, known: map[string]known{}, left: map[string]leftAt{}}
 	b.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
 	b.writer = controller.NewWriter(1, c.Log, b.write)
 	c.Deliveries.OnPlace(func(name string) { b.writer.Enqueue(id(name)) })
+	c.Deliveries.KeepLeft((*left)(b))
 	b.Source.fleets = c.Fleets != nil
 	return b
 }
@@ -130,7 +132,7 @@ func Objects() []client.Object {
 func (b *Controller) Gather(ctx context.Context) error {
 	all := func(any) { b.everyBackend(ctx) }
 	each := eachBackend(func(name string) { b.look(ctx, name) })
-	tell := eachBackend(func(name string) { b.writer.Enqueue(id(name)) }) // somebody else may have written the status
+	tell := eachBackend(func(name string) { b.retell(ctx, name) })
 	var err error
 	b.synced, err = b.follow(ctx, b.objects, []followed{{&corev1.Namespace{}, all, nil}, {&corev1.Secret{}, all, nil},
 		{&v1alpha1.Backend{}, each, tell}})
@@ -141,6 +143,15 @@ func (b *Controller) Gather(ctx context.Context) error {
 		err = b.Classes.Follow(ctx, func(class string) { b.onClass(ctx, class) })
 	}
 	return err
+}
+
+// retell looks at a Backend whose status or metadata somebody has written.
+func (b *Controller) retell(ctx context.Context, name string) {
+	var backend v1alpha1.Backend
+	if err := b.Client.Get(ctx, client.ObjectKey{Name: name}, &backend); err == nil {
+		b.takeLeft(name, &backend)
+	}
+	b.writer.Enqueue(id(name))
 }
 
 // onClass looks again at the Backends that a DNSClass is.
@@ -279,6 +290,7 @@ func (b *Controller) look(ctx context.Context, name string) {
 	switch {
 	case apierrors.IsNotFound(err):
 		b.protect(name, nil)
+		b.takeLeft(name, nil)
 		b.Deliveries.DeletePlace(name)
 		b.Core.PutGrants(name, nil)
 		b.replace(name, nil)
@@ -288,6 +300,7 @@ func (b *Controller) look(ctx context.Context, name string) {
 		b.Log.Error("reading a Backend", "backend", name, "error", err)
 		return
 	}
+	b.takeLeft(name, &backend)
 	namespaces, err := b.namespaces(ctx)
 	if err != nil {
 		b.Log.Error("listing Namespaces", "error", err)
@@ -300,6 +313,7 @@ func (b *Controller) look(ctx context.Context, name string) {
 			backend.Spec.Bind9 == nil,
 		Observe: backend.Spec.Mode == v1alpha1.ModeObserve, Grants: grants, Closed: len(backend.Spec.Grants) > 0,
 		Protection: dialect.Protection(backend.Spec.Protection),
+		LeaveAfter: dialect.LeaveBehindAfter(backend.Spec.LeaveBehindAfter),
 	}
 	if backend.Spec.AuditInterval != nil {
 		place.Audit = backend.Spec.AuditInterval.Duration

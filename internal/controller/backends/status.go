@@ -37,6 +37,7 @@ func (b *Controller) write(ctx context.Context, id zone.ID) error {
 	}
 	status := status(&backend, findings{zones, trouble, b.cautions(&backend, k.warnings),
 		b.access(ctx).restricted(k.grants)}, b.Clock())
+	status.LeftBehind = b.tellLeft(&backend)
 	if equality.Semantic.DeepEqual(backend.Status, status) {
 		return nil
 	}

@@ -39,7 +39,8 @@ func Compact() toolscache.TransformFunc {
 // bare keeps of annotations and labels what the dialect reads. Of others an object may have a megabyte.
 func bare(m *metav1.ObjectMeta) {
 	kept := map[string]string(nil)
-	for _, name := range []string{zonefold.FreezeAnnotation, zonefold.RollbackAnnotation, zonefold.ApproveAnnotation} {
+	for _, name := range []string{zonefold.FreezeAnnotation, zonefold.RollbackAnnotation, zonefold.ApproveAnnotation,
+		zonefold.LeaveAnnotation} {
 		if value, is := m.Annotations[name]; is {
 			if kept == nil {
 				kept = map[string]string{}

@@ -37,9 +37,10 @@ func Schemas() []controller.Schema {
 			"status.held",
 		}},
 		{CRD: "records.kubi.zone", Version: "v1alpha1", Fields: []string{"status.conditions", "status.observedGeneration"}},
-		// Without one of them the status of a Backend would never be as it was written, and be written again and again.
+		// Without one of them the status of a Backend would never be as it was written, and be written again and again, or
+		// forget what it alone knows.
 		{CRD: "backends.zonefold.dev", Version: "v1alpha1", Fields: []string{"status.conditions", "status.observedGeneration",
-			"status.type", "status.zones"}},
+			"status.type", "status.zones", "status.leftBehind.uid", "status.leftBehind.text"}},
 	}
 }
 

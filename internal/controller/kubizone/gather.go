@@ -53,7 +53,8 @@ func (k *Controller) putZone(old, z *v1alpha1.Zone) {
 		}
 		k.Deliveries.Sync(id)
 	}
-	if old != nil && old.Annotations[zonefold.ApproveAnnotation] != z.Annotations[zonefold.ApproveAnnotation] {
+	if old != nil && (old.Annotations[zonefold.ApproveAnnotation] != z.Annotations[zonefold.ApproveAnnotation] ||
+		leaves(old) != leaves(z)) {
 		k.Deliveries.Sync(id)
 	}
 	if old != nil && finalized(old) && !finalized(z) {

@@ -29,10 +29,13 @@ func (s *store) Load(id zone.ID) (controller.Stored, bool) {
 	label := labelled(z)
 	out := controller.Stored{
 		UID: z.UID, Created: z.CreationTimestamp.Time, Deleting: !z.DeletionTimestamp.IsZero(),
-		Content: label.ID, Delivered: deliveredOf(z),
+		Leave: leaves(z), Content: label.ID, Delivered: deliveredOf(z),
 		Approved:  controller.Approvals(z.Annotations[zonefold.ApproveAnnotation]),
 		Written:   func() rr.Sets { return s.k().loadLedger(id, z) },
 		Published: func() (zone.Snapshot, bool) { return s.k().published(id, z) },
+	}
+	if out.Deleting {
+		out.Deleted = z.DeletionTimestamp.Time
 	}
 	if len(z.Status.Entries) > 0 {
 		out.Name, _ = dnsname.Parse(z.Status.Entries[0].FQDN)
@@ -52,6 +55,12 @@ func (s *store) Load(id zone.ID) (controller.Stored, bool) {
 	}
 	out.Ceiling = s.ceilings.Begin(id, out.Ceiling)
 	return out, true
+}
+
+// leaves reports whether somebody has a Zone go without being withdrawn.
+func leaves(z *v1alpha1.Zone) bool {
+	_, is := z.Annotations[zonefold.LeaveAnnotation]
+	return is
 }
 
 // refs are the Backends that a Zone names.
