@@ -35,6 +35,7 @@ type target struct {
 	gone        map[rr.Key]*Feed // of an overlay: the sets to delete, by who has said so
 	sending     []rr.Key         // of an overlay: what the run under way may send
 	incoming    []rr.Sets        // ledgers of new attachments
+	standing    Standing         // as of the last run
 
 	state state // of the worker; belongs to whoever runs it
 }
