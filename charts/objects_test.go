@@ -34,9 +34,9 @@ func decode(t *testing.T, manifest string) []runtime.Object {
 	var objects []runtime.Object
 	for _, text := range documents(manifest) {
 		object, kind, err := strict.Decode([]byte(text), nil, nil)
-		if runtime.IsNotRegisteredError(err) && slices.Contains([]string{"monitoring.coreos.com", "cert-manager.io"},
-			kind.Group) {
-			u := &unstructured.Unstructured{} // Kubernetes does not have this type
+		if runtime.IsNotRegisteredError(err) && slices.Contains([]string{"monitoring.coreos.com", "cert-manager.io",
+			"apiregistration.k8s.io"}, kind.Group) {
+			u := &unstructured.Unstructured{} // client-go does not have this type
 			err = yaml.UnmarshalStrict([]byte(text), &u.Object)
 			object = u
 		}

@@ -183,3 +183,38 @@ func TestSchemasAreLeftOutOnDemand(t *testing.T) {
 		t.Errorf("the notes do not say where they are:\n%s", r.notes)
 	}
 }
+
+// TestWhoInspectsIsAskedForEach has everybody be let in to ask, and nobody be told by that: the operator reviews access
+// to each object, and may do little else for it.
+func TestWhoInspectsIsAskedForEach(t *testing.T) {
+	without := find[*rbac.ClusterRole](t, mustRender(t, ""), "ClusterRole zonefold-operator").Rules
+	for values, want := range map[string][]rbac.PolicyRule{
+		"inspect: {enabled: true}": rules(t, "ClusterRole", "inspect"),
+		"inspect: {enabled: true}\nadmission: {certManager: {enabled: true}}": slices.DeleteFunc(rules(t, "ClusterRole",
+			"inspect"), func(r rbac.PolicyRule) bool { return slices.Contains(r.Resources, "apiservices") }),
+	} {
+		r := mustRender(t, values)
+		for _, rule := range want {
+			if has := func(in []rbac.PolicyRule) bool {
+				return slices.ContainsFunc(in, func(o rbac.PolicyRule) bool { return cmp.Equal(o, rule) })
+			}; !has(find[*rbac.ClusterRole](t, r, "ClusterRole zonefold-operator").Rules) || has(without) {
+				t.Errorf("%s: the rule %v is missing, or there without it", values, rule)
+			}
+		}
+		for _, rule := range find[*rbac.ClusterRole](t, r, "ClusterRole zonefold-operator").Rules {
+			if slices.Contains(rule.Resources, "apiservices") && !slices.ContainsFunc(want, func(o rbac.PolicyRule) bool {
+				return cmp.Equal(o, rule)
+			}) {
+				t.Errorf("%s: there is the rule %v", values, rule)
+			}
+		}
+		open := find[*rbac.ClusterRole](t, r, "ClusterRole zonefold-inspect").Rules
+		if diff := cmp.Diff([]rbac.PolicyRule{{APIGroups: []string{"inspect.zonefold.dev"}, Resources: []string{"*"},
+			Verbs: []string{"get"}}}, open); diff != "" {
+			t.Errorf("everybody may (-want +got):\n%s", diff)
+		}
+		if args := container(t, r).Args; !slices.Contains(args, "--inspect-bind-address=:9444") {
+			t.Errorf("the operator's flags are %q", args)
+		}
+	}
+}

@@ -69,6 +69,12 @@ func TestSwitchesAddAndRemoveObjects(t *testing.T) {
 				"ClusterRoleBinding zonefold-bindcar")...)},
 		"no admission": {values: "admission: {enabled: false}", removed: []string{"ValidatingWebhookConfiguration zonefold",
 			"Service zonefold-admission"}},
+		"an API to inspect objects": {values: "inspect: {enabled: true}", added: append(policies("inspect"),
+			"APIService v1alpha1.inspect.zonefold.dev", "ClusterRole zonefold-inspect", "ClusterRoleBinding zonefold-inspect",
+			"RoleBinding kube-system/zonefold-operator-authentication")},
+		"an API to inspect objects without a certificate": {
+			values:  "inspect: {enabled: true}\nadmission: {enabled: false}",
+			removed: []string{"ValidatingWebhookConfiguration zonefold", "Service zonefold-admission"}},
 		"certificates of cert-manager": {values: "admission: {certManager: {enabled: true}}", added: []string{
 			"Certificate zonefold-admission", "Issuer zonefold-admission",
 		}},

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
+	api "github.com/zonefold/zonefold/api/inspect/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller/admission"
 )
 
@@ -46,10 +47,12 @@ func admissionFlags(f *flag.FlagSet, o *admissionOptions) {
 		"store a DNSRecord whose DNSClass does not exist, with a warning, instead of refusing it")
 }
 
+func (o admissionOptions) on() bool { return o.bind != "" && o.bind != "0" }
+
 // addAdmission has every replica review objects of the dialects that are on.
 func addAdmission(ctx context.Context, m *parts) error {
 	o := m.options.admission
-	if o.bind == "" || o.bind == "0" {
+	if !o.on() {
 		return nil
 	}
 	reviewer, err := admission.New(admission.Config{
@@ -72,6 +75,7 @@ func addAdmission(ctx context.Context, m *parts) error {
 		if err != nil {
 			return err
 		}
+		m.certificate = keeper.Certificate
 		options.TLSOpts = append(options.TLSOpts, func(c *tls.Config) { c.GetCertificate = keeper.Certificate })
 	}
 	options.TLSOpts = append(options.TLSOpts, func(c *tls.Config) {
@@ -129,14 +133,18 @@ func newKeeper(ctx context.Context, m *parts) (*admission.Keeper, error) {
 		return nil, fmt.Errorf("--admission-certificate-lifetime is %s; a certificate has to last for 10s",
 			m.options.admission.lifetime)
 	}
-	objects, c, err := m.cached(admission.CacheOptions(m.namespace))
+	apiService := ""
+	if m.inspects() {
+		apiService = api.APIService
+	}
+	objects, c, err := m.cached(admission.CacheOptions(m.namespace, apiService))
 	if err != nil {
 		return nil, fmt.Errorf("reading what admission needs: %w", err)
 	}
 	service := admission.ServiceName + "." + m.namespace + ".svc"
 	k := &admission.Keeper{
 		Policy:    admission.Policy{Names: []string{service}, Lifetime: m.options.admission.lifetime, Rand: rand.Reader},
-		Namespace: m.namespace, Client: c, Cache: objects, Clock: time.Now, Log: m.log,
+		Namespace: m.namespace, APIService: apiService, Client: c, Cache: objects, Clock: time.Now, Log: m.log,
 	}
 	for name := range strings.SplitSeq(m.options.admission.names, ",") {
 		if name = strings.TrimSpace(name); name != "" {

@@ -124,5 +124,8 @@ func addDialects(ctx context.Context, m *parts) error {
 			return fmt.Errorf("starting the dialect %s: %w", d.group, err)
 		}
 	}
-	return addAdmission(ctx, m)
+	if err := addAdmission(ctx, m); err != nil {
+		return err
+	}
+	return addInspection(ctx, m)
 }

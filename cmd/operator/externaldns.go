@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"errors"
 	"flag"
@@ -45,7 +46,7 @@ func (d *dnsServer) addExternalDNS(m *parts) error {
 	}
 	m.ends = append(m.ends, func() { _ = listener.Close() }) // if the manager never starts
 	m.log.Info("the server for external-dns listens", "address", listener.Addr().String())
-	peer := &leaderProxy{d, listener.Addr().(*net.TCPAddr).AddrPort().Port(), "http", &http.Transport{}}
+	peer := &leaderProxy{d.leading, listener.Addr().(*net.TCPAddr).AddrPort().Port(), "http", &http.Transport{}}
 	if o.certDir != "" {
 		watcher, err := certwatcher.New(filepath.Join(o.certDir, "tls.crt"), filepath.Join(o.certDir, "tls.key"))
 		if err != nil {
@@ -56,7 +57,7 @@ func (d *dnsServer) addExternalDNS(m *parts) error {
 		}
 		listener = tls.NewListener(listener, &tls.Config{MinVersion: tls.VersionTLS12,
 			GetCertificate: watcher.GetCertificate})
-		peer.secure(watcher)
+		peer.secure(watcher.GetCertificate)
 	}
 	patience := 5 * time.Second
 	return m.Add(&manager.Server{
@@ -71,21 +72,24 @@ func (d *dnsServer) addExternalDNS(m *parts) error {
 	})
 }
 
-// A leaderProxy has the replica that leads answer. Its server has the address of its name server and our port.
+// A leaderProxy has the replica that leads answer. Its server has the address that it leads from and our port.
 type leaderProxy struct {
-	*dnsServer
+	leading   func(context.Context) (netip.AddrPort, error)
 	port      uint16
 	scheme    string
 	transport *http.Transport
 }
 
+// A certificate is what a server serves with now.
+type certificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+
 // secure has the leader show the certificate that all replicas have: it is not for their addresses.
-func (p *leaderProxy) secure(watcher *certwatcher.CertWatcher) {
+func (p *leaderProxy) secure(own certificate) {
 	p.scheme = "https"
 	p.transport.TLSClientConfig = &tls.Config{
 		MinVersion: tls.VersionTLS12, InsecureSkipVerify: true, //nolint:gosec // it is verified, by another rule
 		VerifyConnection: func(s tls.ConnectionState) error {
-			ours, err := watcher.GetCertificate(nil)
+			ours, err := own(nil)
 			if err != nil {
 				return err
 			}

@@ -71,6 +71,7 @@ type options struct {
 	sources       sourceOptions
 	fleet         bindydialect.Settings
 	admission     admissionOptions
+	inspect       string
 	hooks         hooks
 	gardener      gardenerOptions
 	tenants       tenantServers
@@ -136,6 +137,7 @@ func parse(args []string, env func(string) string) (options, error) {
 	f.Var(&o.dialects, "dialects", "the `dialects` that are on, separated by commas")
 	fleetFlags(f, &o.fleet, env)
 	admissionFlags(f, &o.admission)
+	inspectFlags(f, &o.inspect)
 	gardenerFlags(f, &o.gardener)
 	tenantServersFlags(f, &o.tenants)
 	f.Var(&o.readMemory, "read-memory", "`octets` of memory, such as 128Mi, that everything which is being read from "+
@@ -166,6 +168,9 @@ func (o *options) check() error {
 	case o.externalDNS.on() && unanswered:
 		return errors.New("--external-dns-bind-address needs a name server of our own, to which replicas turn and " +
 			"Backends of kind embedded belong: say --dns-bind-address too, such as :5353")
+	case o.inspects() && !o.admission.on():
+		return errors.New("--inspect-bind-address needs the certificate of admission: say --admission-bind-address too, " +
+			"such as :9443")
 	case len(o.sources.names) > 0 && !o.dialects.has(dialectKubizone):
 		return fmt.Errorf("--source needs Zones that let names in: add %s to --dialects", dialectKubizone)
 	}
@@ -240,13 +245,17 @@ func operate(ctx context.Context, config *rest.Config, o options, from process) 
 	defer server.end(ctx)
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
+	at, err := leadsFrom(server, o)
+	if err != nil {
+		return err
+	}
 	manager, term, err := newManager(config, ctrl.Options{Scheme: scheme, Logger: logr.FromSlogHandler(from.log.Handler()),
-		NewCache: endsWith(ctx)}, server, o)
+		NewCache: endsWith(ctx)}, at, o)
 	if err != nil {
 		return err
 	}
 	term.end = end
-	all := &parts{Manager: manager, server: server, term: term, options: o, process: from,
+	all := &parts{Manager: manager, server: server, at: at, term: term, options: o, process: from,
 		answers: budget.NewPool(o.readMemory.or(memoryLimit(os.ReadFile) / 4))}
 	defer all.end()
 	if err := errors.Join(addDialects(ctx, all), addPresence(all)); err != nil {
@@ -273,11 +282,7 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-func newManager(config *rest.Config, all ctrl.Options, server *dnsServer, o options) (ctrl.Manager, *term, error) {
-	var at netip.AddrPort
-	if server != nil {
-		at = server.at
-	}
+func newManager(config *rest.Config, all ctrl.Options, at netip.AddrPort, o options) (ctrl.Manager, *term, error) {
 	lock, err := leaderLock(config, o, at)
 	if err != nil {
 		return nil, nil, err

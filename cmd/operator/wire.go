@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +23,7 @@ import (
 	"github.com/zonefold/zonefold/internal/budget"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/backends"
+	"github.com/zonefold/zonefold/internal/controller/inspect"
 	"github.com/zonefold/zonefold/internal/controller/kubizone"
 	"github.com/zonefold/zonefold/internal/controller/sources"
 	"github.com/zonefold/zonefold/internal/dnsname"
@@ -46,7 +48,8 @@ func cacheOptions(o options) cache.Options {
 // parts are what an operator is put together from.
 type parts struct {
 	ctrl.Manager
-	server *dnsServer // nil: it is none
+	server *dnsServer     // nil: it is none
+	at     netip.AddrPort // what the Lease says while this replica leads
 	term   *term
 	options
 	process
@@ -57,7 +60,10 @@ type parts struct {
 	clients   *all.Pool             // see pool
 	answers   *budget.Pool          // of what is read from all servers
 	examiners []controller.Examiner // of the dialects that are on
-	ends      []func()              // what dialects do last, also when nothing has run
+	resources []inspect.Resource    // likewise
+
+	certificate certificate // that admission is served with; nil: nobody here knows
+	ends        []func()    // what dialects do last, also when nothing has run
 }
 
 // end has the dialects end.
@@ -134,6 +140,8 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 	if m.connect != nil {
 		connect = m.connect(connect)
 	}
+	inspection := &controller.Inspection{}
+	m.resources = append(m.resources, kubizone.Resources(inspection)...)
 	foresight := &controller.Foresight{}
 	m.examiners = append(m.examiners, kubizone.Examiners(foresight)...)
 	m.examiners = append(m.examiners, m.source().Examiner(foresight, m.dialects.has(dialectBindy)))
@@ -156,7 +164,7 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 			Client: m.GetClient(), Live: m.GetAPIReader(), Cache: m.GetCache(), Events: recorder, Log: m.log, Metrics: numbers,
 			Clock:  clock,
 			MaxSet: m.maxSet, MaxEntries: m.maxEntries, History: m.history, Engine: m.engine, Fleets: m.fleets, Leads: m.leads(),
-			Foresight:     foresight,
+			Foresight: foresight, Inspection: inspection,
 			RequireGrants: m.requireGrants, Judged: asking.Judged,
 		})
 		defer zones.End()

@@ -44,6 +44,7 @@ func (t *target) conclude(j *job, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := e.cfg.Clock.Now()
+	t.note(j, err, now)
 	s.err = err
 	j.a.err = err
 	if j.read && t.audit.Equal(j.due) {

@@ -36,6 +36,7 @@ type target struct {
 	sending     []rr.Key         // of an overlay: what the run under way may send
 	incoming    []rr.Sets        // ledgers of new attachments
 	claimed     []rr.Sets        // the same of those that are exact
+	standing    Standing         // as of the last run
 
 	state state // of the worker; belongs to whoever runs it
 }

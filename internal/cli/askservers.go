@@ -27,11 +27,20 @@ const (
 // explainedServer is what is known of one server of a zone.
 type explainedServer struct {
 	Backend string   `json:"backend"` // "": it was named by --server
-	Server  string   `json:"server"`  // "": its address is not known
+	Server  string   `json:"server"`  // its address, or what messages call it; "": not known
 	Serial  *uint32  `json:"serial"`  // of its answer, else what the status of the Zone says that its Backend has
-	Has     []string `json:"has"`     // what by the status of the Zone it has of the set; null: nobody knows
+	Has     []string `json:"has"`     // what by the operator, or the status of the Zone, it has of the set; null: nobody knows
 	Answers []string `json:"answers"` // what it answers; null: it was not asked, or did not answer
 	Error   string   `json:"error"`   // why not, or why its Backend is behind
+
+	// what the operator knows, in RFC 3339, where it can be asked: see docs/inspect.md
+	LastHeard string `json:"lastHeard,omitempty"` // when it answered the operator last
+	Since     string `json:"since,omitempty"`     // since when it has failed each time, or never
+	Failures  int    `json:"failures,omitempty"`  // how often it has failed since
+	NextTry   string `json:"nextTry,omitempty"`   // when the operator turns to it again
+	Asking    bool   `json:"asking,omitempty"`    // the operator does so right now
+
+	inspected bool
 }
 
 func (s explainedServer) row() []string {
@@ -83,14 +92,14 @@ func withPort(address string) (string, error) {
 
 // ask asks the servers of a zone for a set, those of its Backends and others.
 func (x *explainer) ask(ctx context.Context, e *explanation, others []string) []explainedServer {
-	out := x.servers(e)
+	out := x.inspected(ctx, e, x.servers(e))
 	for _, address := range others {
 		out = append(out, explainedServer{Server: address})
 	}
 	out = out[:min(len(out), maxAsked)]
 	var asking sync.WaitGroup
 	for i := range out {
-		if out[i].Server != "" && e.FQDN != "" {
+		if out[i].hasAddress() && e.FQDN != "" {
 			asking.Go(func() { out[i].ask(ctx, e) })
 		}
 	}

@@ -36,6 +36,8 @@ The objects are those of files with -f, and else those of the cluster that you m
 what you may not see, and what the status of an object says otherwise, explain tells.
 
 Servers are asked where their addresses are known: those of rfc2136 Backends, and of --server.
+What the operator last heard from them, since when, and when it tries again, it tells who may
+get the object, if inspect.enabled of its chart is on: docs/inspect.md.
 
 Exit codes: 0 when it could be explained, whatever the answer is; 2 if not.`,
 		Example: `  zonefold explain www.example.org A -f zones/

@@ -222,6 +222,7 @@ func (e *explanation) write(out io.Writer) {
 		}
 	}
 	e.writeServers(out)
+	e.writeInspected(out)
 	for _, what := range e.Unseen {
 		fmt.Fprintf(out, "\nNot seen: %s\n", oneLine(what))
 	}

@@ -41,6 +41,7 @@ type objects struct {
 	namespace string   // the one that is meant where none is said
 	unseen    []string // sentences on what of a cluster could not be seen
 	cluster   bool
+	api       rest.Interface // of a cluster
 }
 
 // read reads the objects.
@@ -69,7 +70,7 @@ func (f *objectFlags) read(ctx context.Context, env Env, p *progress) (*objects,
 			return nil, err
 		}
 	}
-	out.unseen = fetcher.unseen
+	out.unseen, out.api = fetcher.unseen, fetcher.client.RESTClient()
 	out.Input, err = manifest.Read(manifest.Options{Texts: fetcher.texts, Namespace: namespace, Begin: p.begin})
 	return out, err
 }

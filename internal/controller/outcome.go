@@ -192,6 +192,14 @@ func (d *Deliveries) Reached(home, claim zone.ID, key rr.Key) Outcome {
 	if l == nil {
 		return Not(ReasonPending, "It is about to be delivered.")
 	}
+	if o := z.waits(key); o != nil {
+		return *o
+	}
+	return z.reached(l, l.asked(claim, key), &key)
+}
+
+// asked returns the content from which on the set of a claim is as the claim asks.
+func (l *zoneFeed) asked(claim zone.ID, key rr.Key) uint64 {
 	seq, waits := l.waits[claim]
 	if !waits {
 		seq = l.done // it was confirmed when it last changed
@@ -199,10 +207,7 @@ func (d *Deliveries) Reached(home, claim zone.ID, key rr.Key) Outcome {
 	if _, thawed := l.thawed[key]; thawed {
 		seq = max(seq, l.thawedAt)
 	}
-	if o := z.waits(key); o != nil {
-		return *o
-	}
-	return z.reached(l, seq, &key)
+	return seq
 }
 
 // reached sums up the attachments of a feed: what is wrong with one of them, then

@@ -25,6 +25,9 @@ type authority struct {
 	key  *ecdsa.PrivateKey
 }
 
+// frontProxyUser is who the API server says it is when it passes requests on to the servers of APIServices.
+const frontProxyUser = "front-proxy-client"
+
 // identity is who a certificate speaks for: Kubernetes reads the user from the common name and groups from the
 // organizations.
 type identity struct{ user, group string }
@@ -32,8 +35,16 @@ type identity struct{ user, group string }
 // newPKI writes every key and certificate that a cluster needs into dir, as <name>.crt and <name>.key. The servers
 // answer on loopback and at the given addresses.
 func newPKI(dir string, addresses []net.IP) error {
-	ca, err := newAuthority(dir)
+	ca, err := newAuthority(dir, "ca")
 	if err != nil {
+		return err
+	}
+	// who believes the API server's front proxy must not believe everybody
+	proxies, err := newAuthority(dir, "front-proxy-ca")
+	if err != nil {
+		return err
+	}
+	if err := proxies.issue("front-proxy", identity{user: frontProxyUser}, nil); err != nil {
 		return err
 	}
 	for name, who := range map[string]identity{
@@ -55,7 +66,7 @@ func newPKI(dir string, addresses []net.IP) error {
 	return writeKey(filepath.Join(dir, "service-account.key"), key)
 }
 
-func newAuthority(dir string) (*authority, error) {
+func newAuthority(dir, name string) (*authority, error) {
 	key, err := newKey()
 	if err != nil {
 		return nil, err
@@ -64,7 +75,7 @@ func newAuthority(dir string) (*authority, error) {
 	template.IsCA, template.BasicConstraintsValid = true, true
 	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature
 	ca := &authority{dir: dir, cert: template, key: key}
-	if err := ca.sign("ca", template, key); err != nil {
+	if err := ca.sign(name, template, key); err != nil {
 		return nil, err
 	}
 	return ca, nil

@@ -69,6 +69,10 @@ func (c *Cluster) apiServerFlags(etcd, port string, opts Options) launch {
 		"--service-account-key-file=" + c.file("service-account.key"), "--service-account-signing-key-file=" + c.file(
 			"service-account.key"),
 		"--authorization-mode=Node,RBAC", "--allow-privileged",
+		"--requestheader-client-ca-file=" + c.file("front-proxy-ca.crt"), "--requestheader-allowed-names=" + frontProxyUser,
+		"--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
+		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+		"--proxy-client-cert-file=" + c.file("front-proxy.crt"), "--proxy-client-key-file=" + c.file("front-proxy.key"),
 		// a benchmark measures us, not the queue in front of it
 		"--max-requests-inflight=3000", "--max-mutating-requests-inflight=1500",
 	}

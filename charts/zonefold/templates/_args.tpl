@@ -37,6 +37,9 @@
 - --admission-missing-class-warns
 {{- end }}
 {{- end }}
+{{- if include "zonefold.inspect" . }}
+- --inspect-bind-address=:9444
+{{- end }}
 {{- with .Values.credentialsNamespaces }}
 - --credentials-namespaces={{ join "," . }}
 {{- end }}

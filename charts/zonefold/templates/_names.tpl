@@ -54,6 +54,13 @@ true
 {{- end -}}
 {{- end }}
 
+{{/* inspect gives "true" or nothing: it is served with the certificate of admission. */}}
+{{- define "zonefold.inspect" -}}
+{{- if and .Values.inspect.enabled .Values.admission.enabled -}}
+true
+{{- end -}}
+{{- end }}
+
 {{/* updates gives "true" or nothing: whether clients of the operator write Records. */}}
 {{- define "zonefold.updates" -}}
 {{- if or .Values.updates (include "zonefold.externalDNS" .) -}}

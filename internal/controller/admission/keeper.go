@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -23,26 +25,39 @@ import (
 	"github.com/zonefold/zonefold/internal/controller"
 )
 
-// CacheOptions say what the cache of a Keeper holds: the two objects by name, so that it may read no others.
-func CacheOptions(namespace string) cache.Options {
-	return cache.Options{ByObject: map[client.Object]cache.ByObject{
+// CacheOptions say what the cache of a Keeper holds: its objects by name, so that it may read no others.
+func CacheOptions(namespace, apiService string) cache.Options {
+	out := cache.Options{ByObject: map[client.Object]cache.ByObject{
 		&corev1.Secret{}: {
 			Namespaces: map[string]cache.Config{namespace: {}}, Field: fields.OneTermEqualSelector("metadata.name", SecretName),
 		},
 		&admissionregistrationv1.ValidatingWebhookConfiguration{}: {Field: fields.OneTermEqualSelector("metadata.name",
 			ConfigurationName)},
 	}}
+	if apiService != "" {
+		out.ByObject[newAPIService()] = cache.ByObject{Field: fields.OneTermEqualSelector("metadata.name", apiService)}
+	}
+	return out
+}
+
+// newAPIService returns an empty one; its Go type is of a module that has nothing else for us.
+func newAPIService() *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetAPIVersion("apiregistration.k8s.io/v1")
+	o.SetKind("APIService")
+	return o
 }
 
 // A Keeper has every replica serve with the certificate in the Secret, and the one that leads keep the Secret, and what
 // the API server trusts, up to date.
 type Keeper struct {
 	Policy
-	Namespace string
-	Client    client.Client // reads from Cache
-	Cache     cache.Cache   // made with CacheOptions
-	Clock     func() time.Time
-	Log       *slog.Logger
+	Namespace  string
+	APIService string        // that is served with the certificate too; "": none
+	Client     client.Client // reads from Cache
+	Cache      cache.Cache   // made with CacheOptions
+	Clock      func() time.Time
+	Log        *slog.Logger
 
 	pair atomic.Pointer[tls.Certificate]
 }
@@ -80,7 +95,11 @@ func (k *Keeper) Run(ctx context.Context) error {
 		default:
 		}
 	}
-	for _, o := range []client.Object{&corev1.Secret{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}} {
+	followed := []client.Object{&corev1.Secret{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}}
+	if k.APIService != "" {
+		followed = append(followed, newAPIService())
+	}
+	for _, o := range followed {
 		if err := k.on(ctx, o, wake); err != nil {
 			return err
 		}
@@ -119,7 +138,7 @@ func (k *Keeper) keep(ctx context.Context) (time.Duration, error) {
 			return 0, err
 		}
 	}
-	if err := k.trust(ctx, data[keyTrusted]); err != nil {
+	if err := errors.Join(k.trust(ctx, data[keyTrusted]), k.trustAPIService(ctx, data[keyTrusted])); err != nil {
 		return 0, err
 	}
 	return again.Sub(now), nil
@@ -163,6 +182,33 @@ func (k *Keeper) trust(ctx context.Context, bundle []byte) error {
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := k.Client.Patch(ctx, &c, patch); err != nil {
 		return fmt.Errorf("writing the certificates into the ValidatingWebhookConfiguration %s: %w", ConfigurationName, err)
+	}
+	return nil
+}
+
+// trustAPIService is trust for who asks the API server for the group that is served with the certificate.
+func (k *Keeper) trustAPIService(ctx context.Context, bundle []byte) error {
+	if k.APIService == "" {
+		return nil
+	}
+	service, text := newAPIService(), base64.StdEncoding.EncodeToString(bundle)
+	err := k.Client.Get(ctx, client.ObjectKey{Name: k.APIService}, service)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading the APIService %s: %w", k.APIService, err)
+	}
+	before := service.DeepCopy()
+	if was, _, err := unstructured.NestedString(service.Object, "spec", "caBundle"); err == nil && was == text {
+		return nil
+	}
+	if err := unstructured.SetNestedField(service.Object, text, "spec", "caBundle"); err != nil {
+		return fmt.Errorf("reading the APIService %s: %w", k.APIService, err)
+	}
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := k.Client.Patch(ctx, service, patch); err != nil {
+		return fmt.Errorf("writing the certificates into the APIService %s: %w", k.APIService, err)
 	}
 	return nil
 }

@@ -54,13 +54,14 @@ type Config struct {
 	Metrics       *controller.Metrics
 	Clock         backend.Clock
 	Engine        *controller.Engine
-	Fleets        controller.Fleets     // that Backends may name; nil: there are none
-	MaxSet        int                   // records in a set; 0: zone.DefaultMaxSet
-	RequireGrants bool                  // nobody has a root Zone without a grant, also while no Backend has any
-	History       int                   // ZoneRevisions that a Zone keeps; 0: none
-	MaxEntries    int                   // in status.entries before ZoneSlices are used; 0: as many as there is room for
-	Leads         func() bool           // whether nobody else can have become the leader; nil: nobody else ever does
-	Foresight     *controller.Foresight // is told what to ask; nil: nobody asks
+	Fleets        controller.Fleets      // that Backends may name; nil: there are none
+	MaxSet        int                    // records in a set; 0: zone.DefaultMaxSet
+	RequireGrants bool                   // nobody has a root Zone without a grant, also while no Backend has any
+	History       int                    // ZoneRevisions that a Zone keeps; 0: none
+	MaxEntries    int                    // in status.entries before ZoneSlices are used; 0: as many as there is room for
+	Leads         func() bool            // whether nobody else can have become the leader; nil: nobody else ever does
+	Foresight     *controller.Foresight  // is told what to ask; nil: nobody asks
+	Inspection    *controller.Inspection // is told what knows the servers; nil: nobody asks
 	// Judged is told what was decided about claims that others have put into the Core; nil: nobody has.
 	Judged func(claim zone.ID, v zone.Verdict)
 }
@@ -157,6 +158,10 @@ func (k *Controller) Run(ctx context.Context, ready func(context.Context) bool) 
 	if k.Foresight != nil {
 		k.Foresight.Use(k.Core, k.Deliveries)
 		defer k.Foresight.Use(nil, nil)
+	}
+	if k.Inspection != nil {
+		k.Inspection.Use(k.Core, k.Deliveries)
+		defer k.Inspection.Use(nil, nil)
 	}
 	err = k.Core.Run(ctx, func(ctx context.Context) bool {
 		return ready(ctx) && toolscache.WaitForCacheSync(ctx.Done(), synced...)

@@ -1,0 +1,6 @@
+// Package v1alpha1 has the answers of the operator's read API, inspect.zonefold.dev: what the operator knows about
+// an object beyond its status. Nothing of it is stored, and everything of it is read only.
+//
+// The path of an object is that of the object itself, in this group: namespaces/NAMESPACE/records/NAME. Who may get the
+// object may get that.
+package v1alpha1

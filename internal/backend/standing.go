@@ -1,0 +1,57 @@
+package backend
+
+import (
+	"time"
+
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// A Standing is what the engine knows of a target beyond its reports: each attempt changes it, and nobody is told.
+type Standing struct {
+	Heard    time.Time // when the server answered last, be it that it refuses; zero: it never did
+	Since    time.Time // since when each attempt has failed, or none has; zero: there was none
+	Failures int       // in a row, up to now
+	Running  bool      // it is being worked at
+	Next     time.Time // when it is worked at again unless something changes before; zero: nothing is due
+
+	known bool
+	have  rr.Sets
+}
+
+// Has returns what the server held of a set when it was worked at last, as far as that was read, or confirmed; false:
+// that is not known.
+func (s Standing) Has(key rr.Key) (rr.Set, bool) {
+	if !s.known {
+		return rr.Set{}, false
+	}
+	set, _ := s.have.Get(key)
+	return set, true
+}
+
+// Standing says how a target stands that has a zone as a whole; false: nobody is attached to it.
+func (e *Engine) Standing(key TargetKey) (Standing, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	t := e.targets[spot{key, false}]
+	if t == nil {
+		return Standing{}, false
+	}
+	s := t.standing
+	s.Failures, s.Running, s.Next = t.failures, t.running || t.queued, t.delay.due
+	if held := t.server.held; t.queued && e.cfg.Clock.Now().Before(held) {
+		s.Running, s.Next = false, held
+	}
+	return s, true
+}
+
+// note keeps how a run went. Engine.mu is held.
+func (t *target) note(j *job, err error, now time.Time) {
+	s := &t.standing
+	if j.asked && Class(err) != ErrUnavailable {
+		s.Heard = now
+	}
+	if failed := err != nil; failed != (t.failures > 0) || s.Since.IsZero() && j.asked {
+		s.Since = now
+	}
+	s.known, s.have = t.state.known && !t.overlay && j.limits.Read != ReadNone, t.state.have
+}

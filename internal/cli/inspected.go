@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/zonefold/zonefold/api/inspect/v1alpha1"
+	"github.com/zonefold/zonefold/internal/backend/rfc2136"
+)
+
+// inspectingTakes is how long the operator has to answer.
+const inspectingTakes = 10 * time.Second
+
+// inspected adds to what is known of servers what the operator knows of them, where it can be asked; else the
+// explanation says what could not be seen.
+func (x *explainer) inspected(ctx context.Context, e *explanation, servers []explainedServer) []explainedServer {
+	if !x.cluster || !e.Accepted || e.Subject == nil {
+		return servers
+	}
+	resource, o := map[string]string{"Zone": "zones", "Record": "records"}[e.Subject.Kind], *e.Subject
+	if resource == "" && e.zone != nil && e.zone.object.Zone != nil {
+		resource, o = "zones", jsonObject{"Zone", e.Zone.Namespace, e.Zone.Name}
+	}
+	found, why := x.inspect(ctx, resource, o)
+	if why != "" {
+		e.Unseen = append(e.Unseen, "What the operator last heard from servers, since when, and when it tries again: "+why)
+		return servers
+	}
+	if e.FQDN == "" {
+		e.FQDN = found.Zone
+	}
+	for _, s := range found.Servers {
+		address, _ := strings.CutPrefix(s.Server, "dns ")
+		i := slices.IndexFunc(servers, func(known explainedServer) bool {
+			canonical, err := rfc2136.Canonical(known.Server)
+			return known.Backend == s.Backend && known.Server != "" && (known.Server == address || err == nil &&
+				canonical == address)
+		})
+		if i < 0 {
+			i = slices.IndexFunc(servers, func(known explainedServer) bool {
+				return known.Backend == s.Backend && known.Server == ""
+			})
+		}
+		if i < 0 {
+			servers, i = append(servers, explainedServer{Backend: s.Backend}), len(servers)
+		}
+		servers[i].know(address, s)
+	}
+	return servers
+}
+
+// inspect asks the operator, through the API server, about an object; or says why it cannot.
+func (x *explainer) inspect(ctx context.Context, resource string, o jsonObject) (found api.Inspection, why string) {
+	if resource == "" {
+		return found, "it tells that of Zones and Records of kubi.zone alone."
+	}
+	ctx, cancel := context.WithTimeout(ctx, inspectingTakes)
+	defer cancel()
+	text, err := x.api.Get().AbsPath(api.Path(o.Namespace, resource, o.Name)).SetHeader("Accept", "application/json").
+		MaxRetries(1).DoRaw(ctx)
+	status, answered := err.(apierrors.APIStatus)
+	switch {
+	case err == nil:
+		err = json.Unmarshal(text, &found)
+	case apierrors.IsNotFound(err) && answered && status.Status().Details != nil &&
+		status.Status().Details.Group == api.Group && status.Status().Details.Name == o.Name:
+		return found, fmt.Sprintf("it has not looked at %s yet.", o.String())
+	case apierrors.IsNotFound(err):
+		return found, "the cluster does not offer " + api.Group + ", which inspect.enabled of the chart turns on."
+	case apierrors.IsForbidden(err):
+		return found, fmt.Sprintf("you may not get %s.", o.String())
+	}
+	if err != nil {
+		return found, fmt.Sprintf("it does not answer: %v.", err)
+	}
+	return found, ""
+}
+
+// know adds what the operator knows.
+func (s *explainedServer) know(address string, from api.Server) {
+	if s.Server == "" {
+		s.Server = address
+	}
+	if from.Serial != nil {
+		s.Serial = new(uint32(*from.Serial))
+	}
+	if from.Data != nil {
+		s.Has = *from.Data
+	}
+	if s.Error == "" {
+		s.Error = from.Message
+	}
+	s.Failures, s.Asking = from.Failures, from.Running
+	s.LastHeard, s.Since, s.NextTry = stamp(from.LastHeard), stamp(from.Since), stamp(from.NextTry)
+	s.inspected = true
+}
+
+func stamp(t *metav1.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// hasAddress reports whether the server can be asked: others are called by what they are.
+func (s *explainedServer) hasAddress() bool {
+	return s.Server != "" && !strings.Contains(s.Server, " ")
+}
+
+// writeInspected writes what the operator knows of servers, a sentence each.
+func (e *explanation) writeInspected(out io.Writer) {
+	if !slices.ContainsFunc(e.Servers, func(s explainedServer) bool { return s.inspected }) {
+		return
+	}
+	fmt.Fprintln(out, "\nWhat the operator has heard from them:")
+	for _, s := range e.Servers {
+		if s.inspected {
+			fmt.Fprintf(out, "  %s (%s) %s\n", oneLine(s.Backend), oneLine(s.Server), s.heard())
+		}
+	}
+}
+
+// heard says in a sentence what the operator has heard.
+func (s *explainedServer) heard() string {
+	words := "has not answered yet"
+	if s.LastHeard != "" {
+		words = "answered last at " + s.LastHeard
+	}
+	switch {
+	case s.Failures > 0:
+		words += fmt.Sprintf("; since %s it has failed (%s)", s.Since, count(s.Failures, "attempt"))
+	case s.Since != "":
+		words += ", and has not failed since " + s.Since
+	}
+	switch {
+	case s.Asking:
+		words += "; it is being asked now"
+	case s.NextTry != "" && s.Failures > 0:
+		words += "; the operator tries again at " + s.NextTry
+	case s.NextTry != "":
+		words += "; the operator looks again at " + s.NextTry
+	}
+	return words + "."
+}

@@ -1,0 +1,163 @@
+package controller
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"sync/atomic"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// An Inspection tells what is known of the servers of an object beyond its status, while somebody knows it: the replica
+// that leads. Its zero value knows nothing.
+type Inspection struct {
+	core       atomic.Pointer[Core]
+	deliveries atomic.Pointer[Deliveries]
+}
+
+// Errors of Inspection.Of.
+var (
+	ErrNotLeading = errors.New("this replica does not lead, or has not looked at everything yet")
+	ErrUnknown    = errors.New("the operator has not looked at the object yet")
+)
+
+// Use has the Inspection ask a Core, and where its Zones are delivered to, from now on; nil: nobody.
+func (i *Inspection) Use(c *Core, d *Deliveries) {
+	i.deliveries.Store(d)
+	i.core.Store(c)
+}
+
+// Leads reports whether somebody knows here.
+func (i *Inspection) Leads() bool { return i.core.Load() != nil }
+
+// Inspected is what is known of one object.
+type Inspected struct {
+	Zone    dnsname.Name // that it is, or is in; zero: it is refused
+	Set     rr.Key       // of a claim; zero: the object is a Zone
+	Servers []ServerStanding
+}
+
+// Of tells of one object. ErrNotLeading and ErrUnknown are its errors.
+func (i *Inspection) Of(id zone.ID) (Inspected, error) {
+	c, d := i.core.Load(), i.deliveries.Load()
+	if c == nil || d == nil || !d.hasJudged() {
+		return Inspected{}, ErrNotLeading
+	}
+	known, ok := c.explained(id)
+	if !ok {
+		return Inspected{}, ErrUnknown
+	}
+	if !known.Verdict.Accepted {
+		return Inspected{}, nil
+	}
+	if known.Type == 0 {
+		return Inspected{Zone: known.Name, Servers: d.serversOf(id)}, nil
+	}
+	out := Inspected{Set: rr.Key{Name: known.Name, Type: known.Type}}
+	out.Zone, out.Servers = d.serversOfSet(known.Zone, id, out.Set)
+	return out, nil
+}
+
+func (d *Deliveries) hasJudged() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.judged
+}
+
+func (c *Core) explained(id zone.ID) (zone.Explanation, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.world.ExplainObject(id)
+}
+
+// A ServerStanding says how one server of a Zone stands.
+type ServerStanding struct {
+	Delivered
+	Server          string   // what people call it
+	Serial          uint32   // whose content it has confirmed; 0: none yet
+	Reason, Message string   // why it is behind; "" when it is not
+	Data            []string // of a claim's set, that it held last; see Shown
+	Shown           bool     // Data is known
+	backend.Standing
+}
+
+// serversOf returns the servers of a Zone, and those from which it is being withdrawn.
+func (d *Deliveries) serversOf(id zone.ID) []ServerStanding {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	z := d.zones[id]
+	if z == nil {
+		return nil
+	}
+	var out []ServerStanding
+	for _, l := range z.feeds {
+		for key, a := range l.at {
+			out = append(out, d.standing(l, key, a, l.behind(a, l.seq)))
+		}
+	}
+	return inOrder(out)
+}
+
+// serversOfSet returns the zone that a claim is in, and its servers as far as they concern the claim's set: of other
+// sets, and of how many there are, they say nothing.
+func (d *Deliveries) serversOfSet(home, claim zone.ID, key rr.Key) (dnsname.Name, []ServerStanding) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	z := d.zones[home]
+	if z == nil {
+		return dnsname.Name{}, nil
+	}
+	l := z.current()
+	if l == nil {
+		return z.snapshot.Name, nil
+	}
+	var out []ServerStanding
+	for at, a := range l.at {
+		if a.leaving {
+			continue
+		}
+		s := d.standing(l, at, a, l.behindWith(a, claim, key))
+		if set, shown := s.Has(key); shown {
+			s.Data, s.Shown = set.Data, true
+		}
+		out = append(out, s)
+	}
+	return l.name, inOrder(out)
+}
+
+// behindWith says why an attachment does not have the set of a claim as the claim asks, nil if it has.
+func (l *zoneFeed) behindWith(a *attached, claim zone.ID, key rr.Key) *Outcome {
+	if a.observe { // the difference is the zone's
+		return new(Not(ReasonObserving, "Nothing is written."))
+	}
+	if o := l.behind(a, l.asked(claim, key)); o != nil {
+		return o
+	}
+	if a.report == nil {
+		return nil
+	}
+	return refused(a.place, key, a.report.Refused[key])
+}
+
+// standing puts together what is known of one server. d.mu is held.
+func (d *Deliveries) standing(l *zoneFeed, key attachmentKey, a *attached, behind *Outcome) ServerStanding {
+	s := ServerStanding{Delivered: Delivered{key.place, l.name}, Server: a.server, Serial: l.serialAt(a)}
+	if behind != nil {
+		s.Reason, s.Message = behind.Reason, behind.Message
+	}
+	if d.engine != nil {
+		s.Standing, _ = d.engine.Standing(key.target)
+	}
+	return s
+}
+
+func inOrder(servers []ServerStanding) []ServerStanding {
+	slices.SortFunc(servers, func(a, b ServerStanding) int {
+		return cmp.Or(compareDelivered(a.Delivered, b.Delivered), cmp.Compare(a.Server, b.Server))
+	})
+	return servers
+}

@@ -1,0 +1,168 @@
+package inspect
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	api "github.com/zonefold/zonefold/api/inspect/v1alpha1"
+	"github.com/zonefold/zonefold/internal/testoperator"
+)
+
+func TestTenantsInspectTheirOwn(t *testing.T) {
+	s := newSite(t)
+	s.await("the record of tenant a is served at one server, and the other is tried again", func() error {
+		found, err := s.inspection("a", "www")
+		if err != nil {
+			return err
+		}
+		up, down := server(found, "up"), server(found, "down")
+		if up.LastHeard == nil || up.Data == nil || len(*up.Data) != 1 || up.Serial == nil || down.Failures < 2 ||
+			down.NextTry == nil {
+			return fmt.Errorf("there is %+v", found)
+		}
+		return nil
+	})
+	found, err := s.inspection("a", "www")
+	s.must(err)
+	up, down := server(found, "up"), server(found, "down")
+	if up.Server != "dns "+s.bind.Addr() || (*up.Data)[0] != "192.0.2.1" || up.Reason != "" || up.Failures > 0 {
+		t.Errorf("the server that is up stands so: %+v", up)
+	}
+	if down.Since == nil || down.LastHeard != nil || !strings.Contains(down.Message, s.nobody) || down.Data != nil ||
+		!down.NextTry.After(down.Since.Time) {
+		t.Errorf("the server that is down stands so: %+v", down)
+	}
+	t.Run("nobody sees what RBAC hides", s.hides)
+	t.Run("nobody but the front proxy is believed", s.believesNobody)
+	t.Run("the command says it", s.commandSays)
+	t.Run("the operator may change no more of the APIService than its certificates", s.changesNoMore)
+	t.Run("without an operator the command says what it cannot know", s.saysWhatItCannotKnow)
+}
+
+func (s *site) inspection(namespace, name string) (found api.Inspection, err error) {
+	text, err := s.raw(namespace, recordPath(namespace, name))
+	if err != nil {
+		return found, err
+	}
+	return found, json.Unmarshal([]byte(text), &found)
+}
+
+func server(found api.Inspection, backend string) api.Server {
+	for _, s := range found.Servers {
+		if s.Backend == backend {
+			return s
+		}
+	}
+	return api.Server{}
+}
+
+func (s *site) hides(t *testing.T) {
+	for path, want := range map[string]string{
+		recordPath("b", "www"):                 `cannot get resource "records" in API group "kubi.zone" in the namespace "b"`,
+		recordPath("b", "none"):                `cannot get resource "records" in API group "kubi.zone" in the namespace "b"`,
+		api.Path("dns", "zones", "inspect"):    `cannot get resource "zones" in API group "kubi.zone" in the namespace "dns"`,
+		recordPath("a", "none"):                `"none" not found`,
+		api.Path("a", "secrets", "none"):       `"none" not found`,
+		"/apis/" + api.APIVersion + "/records": "forbidden",
+	} {
+		out, err := s.raw("a", path)
+		if err == nil || !strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), "not find") {
+			t.Errorf("tenant a gets %s: %s, %v; it should be refused: %s", path, out, err, want)
+		}
+	}
+	text, err := s.raw("a", recordPath("a", "www"))
+	if err != nil || strings.Contains(text, "192.0.2.2") || strings.Contains(text, "www-b") {
+		t.Errorf("tenant a is told of b: %s, %v", text, err)
+	}
+}
+
+func (s *site) believesNobody(t *testing.T) {
+	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // it is asked without a certificate on purpose
+	for _, at := range []string{"127.0.0.1", "127.0.0.2"} {
+		r, err := http.NewRequestWithContext(s.ctx, http.MethodGet, fmt.Sprintf("https://%s:%d%s", at, s.port,
+			recordPath("a", "www")), nil)
+		s.must(err)
+		r.Header.Set("X-Remote-User", "zonefold-admin")
+		r.Header.Set("X-Remote-Group", "system:masters")
+		got, err := client.Do(r)
+		s.must(err)
+		_ = got.Body.Close()
+		if got.StatusCode != http.StatusUnauthorized {
+			t.Errorf("who says to be a front proxy is answered %s", got.Status)
+		}
+	}
+}
+
+func (s *site) commandSays(t *testing.T) {
+	var said struct {
+		FQDN    string `json:"fqdn"`
+		Servers []struct {
+			Backend, Server, LastHeard, Since, NextTry, Error string
+			Failures                                          int
+			Has, Answers                                      []string
+		} `json:"servers"`
+	}
+	out, code := s.explain("a", "record/www", "-n", "a", "-o", "json")
+	if err := json.Unmarshal([]byte(out), &said); err != nil || code != 0 || len(said.Servers) != 2 {
+		t.Fatalf("explain ends with %d, %v:\n%s", code, err, out)
+	}
+	down, up := said.Servers[0], said.Servers[1]
+	if down.Server != s.nobody || down.NextTry == "" || down.Since == "" || down.Failures == 0 || down.Error == "" {
+		t.Errorf("explain says of the server that is down: %+v", down)
+	}
+	if up.Server != s.bind.Addr() || up.LastHeard == "" || up.Failures > 0 || strings.Join(up.Has, " ") != "192.0.2.1" ||
+		strings.Join(up.Answers, " ") != "192.0.2.1" {
+		t.Errorf("explain says of the server that is up: %+v", up)
+	}
+	text, _ := s.explain("a", "record/www", "-n", "a")
+	for _, want := range []string{"  down (" + s.nobody + ") has not answered yet; since 2",
+		"; the operator tries again at 2", "  up (" + s.bind.Addr() + ") answered last at 2"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("explain does not say %q:\n%s", want, text)
+		}
+	}
+}
+
+func (s *site) changesNoMore(t *testing.T) {
+	patch := func(spec string) error {
+		_, err := s.cluster.RunKubectl(s.ctx, "--as", fmt.Sprintf("system:serviceaccount:%s:%s", testoperator.Namespace,
+			testoperator.ServiceAccount), "patch", "apiservice", api.APIService, "--type=merge", "-p", `{"spec":`+spec+`}`)
+		return err
+	}
+	if err := patch(`{"service":{"name":"kubernetes","namespace":"default"}}`); err == nil ||
+		!strings.Contains(err.Error(), "says which certificate to trust, and nothing else") {
+		t.Errorf("the operator leads the API elsewhere: %v", err)
+	}
+	if err := patch(`{"groupPriorityMinimum":100}`); err != nil {
+		t.Errorf("the operator may not patch its APIService: %v", err)
+	}
+}
+
+func (s *site) saysWhatItCannotKnow(t *testing.T) {
+	s.leader.Kill()
+	s.follower.Kill()
+	s.await("the command says it", func() error {
+		out, code := s.explain("a", "record/www", "-n", "a")
+		want := "Not seen: What the operator last heard from servers, since when, and when it tries again: it does not answer"
+		if code != 0 || !strings.Contains(out, want) {
+			return errors.New(out)
+		}
+		return nil
+	})
+	_, err := s.cluster.RunKubectl(s.ctx, "delete", "apiservice", api.APIService)
+	s.must(err)
+	s.await("the command says that the cluster does not offer it", func() error {
+		out, code := s.explain("a", "record/www", "-n", "a")
+		if code != 0 || !strings.Contains(out, "the cluster does not offer inspect.zonefold.dev, which inspect.enabled") {
+			return errors.New(out)
+		}
+		return nil
+	})
+}
