@@ -149,7 +149,7 @@ func (s *server) review(ctx context.Context, who user.Info, of Resource, namespa
 	}
 	if !review.Status.Allowed || review.Status.Denied {
 		object := schema.GroupResource{Group: of.Group, Resource: of.Plural}
-		return apierrors.NewForbidden(object, name, fmt.Errorf("User %q cannot get resource %q in API group %q in the "+
+		return apierrors.NewForbidden(object, name, fmt.Errorf("user %q cannot get resource %q in API group %q in the "+
 			"namespace %q", who.GetName(), of.Plural, of.Group, namespace))
 	}
 	return nil
