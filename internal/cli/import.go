@@ -30,6 +30,9 @@ The output goes to the standard output, or with --to into a folder: a folder for
 namespace, in it a file for each zone, sorted. --split team-a=*.team-a gives names to
 another namespace and delegates them to it; the first --split that matches counts.
 
+With --txt-owner-id only the records are imported that the TXT registry of external-dns
+gives to this owner. Its notes are not, and what others own, or nobody, is listed.
+
 What cannot be held is listed on standard error, with the reason: what is left out,
 what is changed, and what is worth a note. Nothing is left out in silence.
 
@@ -51,6 +54,7 @@ type draftFlags struct {
 	to        string
 	splits    []string
 	max       int
+	owned     ownedFlags
 }
 
 func (f *draftFlags) register(cmd *cobra.Command) {
@@ -63,6 +67,7 @@ func (f *draftFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.splits, "split", nil,
 		"NAMESPACE=PATTERN: the names that match go to the namespace, and are delegated to it; repeatable")
 	flags.IntVar(&f.max, "max-records", content.MaxRecords, "how many records are too many")
+	f.owned.register(flags)
 }
 
 // options reads the flags.
@@ -119,6 +124,7 @@ type importing struct {
 	progress *progress
 	flags    *draftFlags
 	options  draft.Options
+	owned    *ownedImport // nil: everything is imported
 	files    *drafts
 	losses   map[content.Kind]int
 }
@@ -129,10 +135,14 @@ func (f *draftFlags) run(cmd *cobra.Command, env Env, read func(*importing) (*co
 	if err != nil {
 		return err
 	}
+	owned, err := f.owned.begin()
+	if err != nil {
+		return err
+	}
 	files := newDrafts(f.to)
 	defer files.discard()
 	return untilDone(cmd.Context(), env, func(env Env, p *progress) error {
-		i := &importing{env, p, f, options, files, map[content.Kind]int{}}
+		i := &importing{env, p, f, options, owned, files, map[content.Kind]int{}}
 		zone, err := read(i)
 		if err != nil {
 			return err
@@ -148,6 +158,9 @@ func (i *importing) zone(origin dnsname.Name) *content.Zone {
 		fmt.Fprintln(i.env.Stderr, oneLine(l.String()))
 	})
 	z.Max = i.flags.max
+	if i.owned != nil {
+		z.Aside = i.owned.aside
+	}
 	return z
 }
 
@@ -155,6 +168,9 @@ func (i *importing) zone(origin dnsname.Name) *content.Zone {
 func (i *importing) write(z *content.Zone) error {
 	i.progress.begin("sorting "+count(z.Len(), "record"), 0)
 	z.Sort()
+	if i.owned != nil {
+		i.owned.own(z)
+	}
 	i.note(z)
 	out := bufio.NewWriterSize(i.env.Stdout, 1<<16)
 	sink := func(string) (io.Writer, error) { return out, nil }

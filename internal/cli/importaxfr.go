@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
 
@@ -27,7 +26,8 @@ func newImportAXFR(env Env) *cobra.Command {
 		Use:   "axfr SERVER[:PORT] ZONE [-n NAMESPACE]",
 		Short: "Write manifests for a zone that a name server has, by a transfer",
 		Long: `axfr transfers a zone (RFC 5936) over TCP and writes manifests for it. A transfer that
-breaks off is not imported at all.
+breaks off is not imported at all. It is always of the whole zone: manifests say what is
+there, and not what has changed since a serial (RFC 1995).
 
 With --tsig the transfer is signed. The file is one for dig -k, with a key clause as
 tsig-keygen writes it, or has one line ALGORITHM:NAME:SECRET, as dig -y has it.`,
@@ -97,14 +97,7 @@ const maxKeyFile = 64 << 10
 
 // readKey reads a TSIG key. What it says names the file, and nothing that is in it.
 func readKey(path string) (rfc2136.Key, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return rfc2136.Key{}, fmt.Errorf("reading the TSIG key: %w", err)
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxKeyFile {
-		return rfc2136.Key{}, fmt.Errorf("%s is no file with a TSIG key: it is too large, or no file", path)
-	}
-	raw, err := os.ReadFile(path)
+	raw, err := readSmall(path)
 	if err != nil {
 		return rfc2136.Key{}, fmt.Errorf("reading the TSIG key: %w", err)
 	}

@@ -51,6 +51,7 @@ type Zone struct {
 	SOA    rr.SOA // its MName is zero if there is none
 	Max    int    // records; 0: MaxRecords
 	Report func(Loss)
+	Aside  func(Record) bool // whether a record is not one of the zone's; nil: all are
 
 	records []Record
 	made    map[rr.Type]int // records of types that a server that signs makes
@@ -70,6 +71,9 @@ func (z *Zone) Add(r Record) error {
 	}
 	if z.read++; z.read > limit {
 		return fmt.Errorf("it has more than %d records; split it, or raise --max-records", limit)
+	}
+	if z.Aside != nil && z.Aside(r) {
+		return nil
 	}
 	data, why := z.judge(&r)
 	switch {
@@ -174,6 +178,18 @@ func keysOf(m map[rr.Type]int) iter.Seq[rr.Type] {
 			}
 		}
 	}
+}
+
+// Keep leaves out, after Sort, the sets that are not wanted.
+func (z *Zone) Keep(wanted func(rr.Key) bool) {
+	var last rr.Key
+	kept := true
+	z.records = slices.DeleteFunc(z.records, func(r Record) bool {
+		if key := (rr.Key{Name: r.Name, Type: r.Type}); key != last {
+			last, kept = key, wanted(key)
+		}
+		return !kept
+	})
 }
 
 // Names yields the sets of each name, in canonical order, after Sort. What cannot stand together is told, and left out.
