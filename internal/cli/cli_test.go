@@ -120,6 +120,7 @@ func TestClusterScripts(t *testing.T) {
 	cluster := testcluster.ForTest(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "cluster"),
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"await": await},
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,6 +21,7 @@ func newExplain(env Env) *cobra.Command {
 		in      objectFlags
 		out     output
 		servers []string
+		watch   bool
 	)
 	cmd := &cobra.Command{
 		Use:   "explain {NAME [TYPE] | KIND/NAME}",
@@ -39,11 +41,15 @@ Servers are asked where their addresses are known: those of rfc2136 Backends, an
 What the operator last heard from them, since when, and when it tries again, it tells who may
 get the object, if inspect.enabled of its chart is on: docs/inspect.md.
 
+With --watch it looks every two seconds, or more seldom where a look takes long, and explains
+again what is otherwise.
+
 Exit codes: 0 when it could be explained, whatever the answer is; 2 if not.`,
 		Example: `  zonefold explain www.example.org A -f zones/
   zonefold explain shop.example.org -n team-a
   zonefold explain record/shop -n team-a -o json
-  zonefold explain www.example.org --server 192.0.2.53`,
+  zonefold explain www.example.org --server 192.0.2.53
+  zonefold explain record/shop -n team-a --watch`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q, err := newQuestion(args)
@@ -54,22 +60,22 @@ Exit codes: 0 when it could be explained, whatever the answer is; 2 if not.`,
 			if err != nil {
 				return err
 			}
+			if watch && len(in.files) > 0 {
+				return errors.New("--watch looks at a cluster, and not at files: leave out -f, or run zonefold serve, which " +
+					"follows files")
+			}
 			return untilDone(cmd.Context(), env, func(env Env, p *progress) error {
-				objects, err := in.read(cmd.Context(), env, p)
-				if err != nil {
-					return err
+				look := func(env Env) error {
+					e, err := in.explain(cmd.Context(), env, p, q, ask)
+					if err != nil {
+						return err
+					}
+					return e.print(env, out)
 				}
-				p.begin("deciding about "+count(len(objects.Objects), "object"), 0)
-				x := newExplainer(objects)
-				e, err := x.explain(q)
-				if err != nil {
-					return err
+				if watch {
+					return follow(cmd.Context(), env, out, look)
 				}
-				p.begin("asking servers", 0)
-				e.Servers = x.ask(cmd.Context(), e, ask)
-				e.advise()
-				p.end()
-				return e.print(env, out)
+				return look(env)
 			})
 		},
 	}
@@ -77,7 +83,29 @@ Exit codes: 0 when it could be explained, whatever the answer is; 2 if not.`,
 	out.register(cmd)
 	cmd.Flags().StringArrayVar(&servers, "server", nil,
 		"a name server to ask, an address with or without a port; repeatable")
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false,
+		"explain again whenever it is otherwise, until interrupted")
 	return cmd
+}
+
+// explain reads the objects, and answers a question about them.
+func (f *objectFlags) explain(ctx context.Context, env Env, p *progress, q questionAbout,
+	ask []string) (*explanation, error) {
+	objects, err := f.read(ctx, env, p)
+	if err != nil {
+		return nil, err
+	}
+	p.begin("deciding about "+count(len(objects.Objects), "object"), 0)
+	x := newExplainer(objects)
+	e, err := x.explain(q)
+	if err != nil {
+		return nil, err
+	}
+	p.begin("asking servers", 0)
+	e.Servers = x.ask(ctx, e, ask)
+	e.advise()
+	p.end()
+	return e, nil
 }
 
 // A questionAbout is what explain is asked about: a name, or an object.

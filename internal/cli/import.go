@@ -67,7 +67,7 @@ func (f *draftFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.splits, "split", nil,
 		"NAMESPACE=PATTERN: the names that match go to the namespace, and are delegated to it; repeatable")
 	flags.IntVar(&f.max, "max-records", content.MaxRecords, "how many records are too many")
-	f.owned.register(flags)
+	f.owned.register(cmd)
 }
 
 // options reads the flags.

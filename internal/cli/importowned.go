@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/zonefold/zonefold/internal/cli/content"
 	"github.com/zonefold/zonefold/internal/registry"
@@ -20,7 +20,8 @@ type ownedFlags struct {
 	key    string
 }
 
-func (f *ownedFlags) register(flags *pflag.FlagSet) {
+func (f *ownedFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.StringArrayVar(&f.owners, "txt-owner-id", nil,
 		"import only what the external-dns of this owner has, by the TXT registry in the zone; repeatable")
 	flags.StringVar(&f.format.Prefix, "txt-prefix", "", "with --txt-owner-id: the flag of that external-dns")

@@ -3,4 +3,6 @@
 //
 // The path of an object is that of the object itself, in this group: namespaces/NAMESPACE/records/NAME. Who may get the
 // object may get that.
+//
+// +kubebuilder:skip
 package v1alpha1

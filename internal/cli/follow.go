@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+)
+
+// How long follow rests after a look: this many times as long as it took, so that it costs others little, and at least
+// restsFor.
+const (
+	restsTimes = 10
+	restsFor   = 2 * time.Second
+)
+
+// follow looks until it is interrupted, and prints what it sees whenever that is something else. What goes wrong after
+// the first look is told, and looked at again.
+func follow(ctx context.Context, env Env, form output, look func(Env) error) error {
+	now := running(env.Now)
+	var before string
+	for first := true; ; first = false {
+		var seen bytes.Buffer
+		looking, began := env, now()
+		looking.Stdout = &seen
+		err := look(looking)
+		if err != nil && first {
+			return err
+		}
+		if err != nil {
+			seen.Reset()
+		}
+		switch is := seen.String() + fmt.Sprint(err); {
+		case is == before:
+		case err != nil:
+			fmt.Fprintln(env.Stderr, "error:", oneLine(err.Error()))
+			before = is
+		default:
+			form.between(env, first, now())
+			if _, err := seen.WriteTo(env.Stdout); err != nil {
+				return err
+			}
+			before = is
+		}
+		rest := time.NewTimer(max(restsFor, restsTimes*now().Sub(began)))
+		select {
+		case <-ctx.Done():
+			rest.Stop()
+			return nil
+		case <-rest.C:
+		}
+	}
+}
+
+// between writes what stands between two things that follow prints.
+func (o output) between(env Env, first bool, at time.Time) {
+	switch {
+	case o == outputYAML:
+		fmt.Fprintln(env.Stdout, "---")
+	case o == outputText && !first:
+		fmt.Fprintf(env.Stdout, "\nAt %s:\n", at.UTC().Format(time.RFC3339))
+	}
+}
