@@ -151,6 +151,7 @@ func (s *session) replace(got rfc2136.Pulled) error {
 	}
 	s.soa, s.listing = got.SOA, got.Sets
 	s.mu.Lock()
+	former := s.entries
 	s.entries = entries
 	first := s.missing == nil
 	if first {
@@ -168,6 +169,11 @@ func (s *session) replace(got rfc2136.Pulled) error {
 	}
 	for m := range entries {
 		s.await(m, first)
+	}
+	for m := range former { // one that is not listed any more may be taken at this moment, and not be a copy yet
+		if _, there := entries[m]; !there {
+			s.await(m, first)
+		}
 	}
 	s.mu.Unlock()
 	s.complete()
