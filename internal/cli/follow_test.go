@@ -20,7 +20,7 @@ func TestWhatIsFollowedIsPrintedWhenItChanges(t *testing.T) {
 		looks := 0
 		err := follow(ctx, env, outputText, func(env Env) error {
 			looks++
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			switch looks {
 			case 3, 4:
 				return errors.New("the cluster is away")
