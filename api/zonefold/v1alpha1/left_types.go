@@ -33,7 +33,7 @@ type LeftBehind struct {
 	// +optional
 	Sets int32 `json:"sets,omitempty"`
 
-	// How many of these have found no room in text, or are not known any more. They stay on the servers until
+	// How many of these have found no room in text, or are not known any more. They may stay on the servers until
 	// somebody removes them there.
 	//
 	// +optional
