@@ -43,11 +43,6 @@ func hierarchies() ([]string, error) {
 	return slices.Compact(dirs), nil
 }
 
-// shares is what the pods together get of busy processors, in versions 1 and 2 of cgroups: as much as 16 processes. By
-// itself the group of all pods gets as much as one (1024, 100), and a server that gets nothing for 5 seconds looks like
-// one that loses a question.
-var shares = map[string]string{"cpu.shares": "16384", "cpu.weight": "1600"}
-
 // makeCgroups makes a group in every hierarchy, without what an earlier one of that name left.
 func makeCgroups(name string) error {
 	if err := removeCgroups(name); err != nil {
@@ -69,12 +64,6 @@ func makeCgroups(name string) error {
 			}
 			if err := errors.Join(err, os.WriteFile(filepath.Join(group, file), value, 0o644)); err != nil {
 				return fmt.Errorf("making a cgroup: %w", err)
-			}
-		}
-		for file, weight := range shares {
-			err := os.WriteFile(filepath.Join(group, file), []byte(weight), 0o644)
-			if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
-				return fmt.Errorf("giving a cgroup its share of the processors: %w", err)
 			}
 		}
 	}
