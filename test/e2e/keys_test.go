@@ -27,7 +27,8 @@ func (s *site) updating(what string, at netip.AddrPort, zone string, which func(
 				return err
 			}
 			for _, name := range []string{owner, "www." + zone} {
-				if got, err := lookup(ctx, "udp", at, name); err != nil || got == "" || got == "NXDOMAIN" {
+				got, err := lookup(ctx, "udp", at, name)
+				if err != nil || got == "" || got == "NXDOMAIN" {
 					return errors.Join(err, fmt.Errorf("%s has the addresses %q", name, got))
 				}
 			}
