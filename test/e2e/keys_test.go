@@ -37,8 +37,8 @@ func (s *site) updating(what string, at netip.AddrPort, zone string, which func(
 	})
 }
 
-// again does something once more that had no answer in time, as resolvers and clients of updates do: on a busy machine a
-// pod may get no processor for seconds.
+// again does something once more that had no answer in time, as resolvers and clients of updates do: on a busy machine
+// a pod may get no processor for seconds.
 func again(do func() error) error {
 	err := do()
 	if late, is := errors.AsType[net.Error](err); is && late.Timeout() {
