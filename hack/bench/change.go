@@ -31,10 +31,7 @@ func (b *bench) singleChanges(ctx context.Context) (figures.Times, error) {
 	}
 	defer asker.Close()
 	out, err := asker.Time(ctx, b.o.changes, between, func(i int) rig.Change {
-		which, to := b.pick(i), figures.NewAddress(i)
-		return rig.Change{Name: fqdn(which), To: to, Write: func(ctx context.Context) error {
-			return b.patch(ctx, which, to)
-		}}
+		return b.change(i, figures.NewAddress(i))
 	})
 	if err != nil {
 		return nil, err
@@ -42,47 +39,26 @@ func (b *bench) singleChanges(ctx context.Context) (figures.Times, error) {
 	return out, b.quiet(ctx)
 }
 
-// floor measures the least that any controller has to do: the write, the event of it, one signed UPDATE over a kept
-// connection, and the query. The operator is stopped.
-func (b *bench) floor(ctx context.Context) (out figures.Times, err error) {
-	asker, err := b.bind.Asker()
-	if err != nil {
-		return nil, err
-	}
-	defer asker.Close()
-	updater, err := b.bind.Updater()
-	if err != nil {
-		return nil, err
-	}
-	defer updater.Close()
+// floor measures the least that any controller has to do for a change. The operator is stopped.
+func (b *bench) floor(ctx context.Context) (figures.Times, error) {
 	events, err := b.Watch(ctx, &kubizone.RecordList{}, namespace)
 	if err != nil {
 		return nil, err
 	}
 	defer events.Stop()
-	for i := range b.o.changes {
-		if err := figures.Pause(ctx, between); err != nil {
-			return nil, err
-		}
-		which, to := b.pick(i), figures.NewAddress(b.o.changes+i)
-		write := func(ctx context.Context) error { return b.patch(ctx, which, to) }
-		began := time.Now()
-		done, err := rig.Notice(ctx, events, write, func(o *kubizone.Record) bool {
-			return o.Name == recordName(which) && o.Spec.RData == to
-		})
-		if err != nil {
-			return nil, err
-		}
-		if err := updater.Change(zoneName, fqdn(which), to); err != nil {
-			return nil, err
-		}
-		if err := asker.Await(ctx, fqdn(which), to); err != nil {
-			return nil, err
-		}
-		out = append(out, time.Since(began))
-		if err := <-done; err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return rig.TimeBare(ctx, b.bind, events, b.o.changes, func(i int) rig.Bare[*kubizone.Record] {
+		which := b.pick(i)
+		change := b.change(i, figures.NewAddress(b.o.changes+i))
+		return rig.Bare[*kubizone.Record]{Change: change, Pause: between, Written: func(o *kubizone.Record) bool {
+			return o.Name == recordName(which) && o.Spec.RData == change.To
+		}}
+	})
+}
+
+// change gives one of the Records another address.
+func (b *bench) change(i int, to string) rig.Change {
+	which := b.pick(i)
+	return rig.Change{Name: fqdn(which), To: to, Write: func(ctx context.Context) error {
+		return b.patch(ctx, which, to)
+	}}
 }

@@ -39,7 +39,7 @@ func (b *bench) floor(ctx context.Context) (f floor, err error) {
 	if f.served, err = b.awaitServed(ctx, began); err != nil {
 		return f, err
 	}
-	if f.times, err = b.bareChanges(ctx, updater); err != nil {
+	if f.times, err = b.bareChanges(ctx); err != nil {
 		return f, err
 	}
 	if f.resting, err = b.rest(ctx); err != nil {
@@ -48,43 +48,19 @@ func (b *bench) floor(ctx context.Context) (f floor, err error) {
 	return f, b.reset(ctx)
 }
 
-// bareChanges measures the least that anybody has to do: the write, the event of it, one signed UPDATE over a kept
-// connection, and the query.
-func (b *bench) bareChanges(ctx context.Context, updater *rig.Updater) (out figures.Times, err error) {
-	asker, err := b.bind.Asker()
-	if err != nil {
-		return nil, err
-	}
-	defer asker.Close()
+// bareChanges measures the least that anybody has to do for a change.
+func (b *bench) bareChanges(ctx context.Context) (figures.Times, error) {
 	events, err := b.Watch(ctx, &corev1.ServiceList{}, namespace)
 	if err != nil {
 		return nil, err
 	}
 	defer events.Stop()
-	for i := range b.o.changes {
-		if err := figures.Pause(ctx, pause(i)); err != nil {
-			return nil, err
-		}
-		which, to := b.pick(i), figures.NewAddress(i)
-		write := func(ctx context.Context) error { return b.balance(ctx, which, to) }
-		began := time.Now()
-		done, err := rig.Notice(ctx, events, write, func(s *corev1.Service) bool {
+	return rig.TimeBare(ctx, b.bind, events, b.o.changes, func(i int) rig.Bare[*corev1.Service] {
+		which := b.pick(i)
+		change := b.readdressed(i)
+		return rig.Bare[*corev1.Service]{Change: change, Pause: pause(i), Written: func(s *corev1.Service) bool {
 			in := s.Status.LoadBalancer.Ingress
-			return s.Name == serviceName(which) && len(in) == 1 && in[0].IP == to
-		})
-		if err != nil {
-			return nil, err
-		}
-		if err := updater.Change(zoneName, fqdn(which), to); err != nil {
-			return nil, err
-		}
-		if err := asker.Await(ctx, fqdn(which), to); err != nil {
-			return nil, err
-		}
-		out = append(out, time.Since(began))
-		if err := <-done; err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+			return s.Name == serviceName(which) && len(in) == 1 && in[0].IP == change.To
+		}}
+	})
 }

@@ -145,6 +145,14 @@ func pause(i int) time.Duration {
 	return 150*time.Millisecond + time.Duration(i*618%1000)*time.Millisecond
 }
 
+// readdressed is a change that gives one of the Services another address.
+func (b *bench) readdressed(i int) rig.Change {
+	which, to := b.pick(i), figures.NewAddress(i)
+	return rig.Change{Name: fqdn(which), To: to, Write: func(ctx context.Context) error {
+		return b.balance(ctx, which, to)
+	}}
+}
+
 func (b *bench) singleChanges(ctx context.Context) (out figures.Times, err error) {
 	asker, err := b.bind.Asker()
 	if err != nil {
@@ -152,12 +160,7 @@ func (b *bench) singleChanges(ctx context.Context) (out figures.Times, err error
 	}
 	defer asker.Close()
 	for i := range b.o.changes {
-		which, to := b.pick(i), figures.NewAddress(i)
-		one, err := asker.Time(ctx, 1, pause(i), func(int) rig.Change {
-			return rig.Change{Name: fqdn(which), To: to, Write: func(ctx context.Context) error {
-				return b.balance(ctx, which, to)
-			}}
-		})
+		one, err := asker.Time(ctx, 1, pause(i), func(int) rig.Change { return b.readdressed(i) })
 		if err != nil {
 			return nil, err
 		}
