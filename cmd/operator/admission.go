@@ -47,7 +47,7 @@ func admissionFlags(f *flag.FlagSet, o *admissionOptions) {
 		"store a DNSRecord whose DNSClass does not exist, with a warning, instead of refusing it")
 }
 
-func (o admissionOptions) on() bool { return o.bind != "" && o.bind != "0" }
+func (o admissionOptions) on() bool { return binds(o.bind) }
 
 // addAdmission has every replica review objects of the dialects that are on.
 func addAdmission(ctx context.Context, m *parts) error {

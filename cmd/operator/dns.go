@@ -113,18 +113,25 @@ func (d *dnsServer) end(ctx context.Context) {
 	_ = d.Close(over)
 }
 
+// binds reports whether the flag of an address says that there is to be a server.
+func binds(text string) bool { return text != "" && text != "0" }
+
+// bindAddress reads one address to listen at; without a host it is every address, of both families.
+func bindAddress(text string) (netip.AddrPort, error) {
+	if strings.HasPrefix(text, ":") {
+		text = "[::]" + text
+	}
+	return netip.ParseAddrPort(text)
+}
+
 // addresses reads what --dns-bind-address says: nothing for none.
 func addresses(text string) ([]netip.AddrPort, error) {
-	if text == "0" || text == "" {
+	if !binds(text) {
 		return nil, nil
 	}
 	var out []netip.AddrPort
 	for one := range strings.SplitSeq(text, ",") {
-		one = strings.TrimSpace(one)
-		if strings.HasPrefix(one, ":") {
-			one = "[::]" + one // every address, of both families
-		}
-		addr, err := netip.ParseAddrPort(one)
+		addr, err := bindAddress(strings.TrimSpace(one))
 		if err != nil {
 			return nil, fmt.Errorf(
 				"--dns-bind-address: %w; write addresses with ports, such as :5353 or 192.0.2.1:53,[2001:db8::1]:53, or 0", err)

@@ -31,7 +31,7 @@ func externalDNSFlags(f *flag.FlagSet, o *externalDNSOptions) {
 		"read again when they change (default: plain HTTP)")
 }
 
-func (o externalDNSOptions) on() bool { return o.bind != "" && o.bind != "0" }
+func (o externalDNSOptions) on() bool { return binds(o.bind) }
 
 // addExternalDNS has every replica serve the protocol of external-dns; those that do not lead pass on what the leader
 // has to answer.

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/netip"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -27,7 +26,7 @@ func inspectFlags(f *flag.FlagSet, bind *string) {
 }
 
 // inspects reports whether objects can be inspected.
-func (o *options) inspects() bool { return o.inspect != "" && o.inspect != "0" }
+func (o *options) inspects() bool { return binds(o.inspect) }
 
 // addInspection has every replica tell what is known of objects; those that do not lead pass on what the leader has to
 // answer.
@@ -89,11 +88,7 @@ func leadsFrom(server *dnsServer, o options) (netip.AddrPort, error) {
 	if !o.inspects() || !o.election {
 		return netip.AddrPort{}, nil
 	}
-	text := o.inspect
-	if strings.HasPrefix(text, ":") {
-		text = "[::]" + text // every address, of both families
-	}
-	at, err := netip.ParseAddrPort(text)
+	at, err := bindAddress(o.inspect)
 	if err != nil {
 		return at, fmt.Errorf("--inspect-bind-address: %w; write a port with or without an address, such as :9444", err)
 	}
@@ -110,9 +105,10 @@ func leadsFrom(server *dnsServer, o options) (netip.AddrPort, error) {
 
 // leading returns where another replica leads from.
 func (p *parts) leading(ctx context.Context) (netip.AddrPort, error) {
-	at, known, err := leaderAddress(ctx, p.GetAPIReader(), p.namespace)
-	if err == nil && (!p.election || !known || at == p.at) {
-		err = errors.New("nobody leads yet")
+	if !p.election {
+		return netip.AddrPort{}, errNobodyLeads
 	}
-	return at, err
+	return another(ctx, p.at, func(ctx context.Context) (netip.AddrPort, bool, error) {
+		return leaderAddress(ctx, p.GetAPIReader(), p.namespace)
+	})
 }

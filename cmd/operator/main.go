@@ -159,7 +159,7 @@ func parse(args []string, env func(string) string) (options, error) {
 
 // check says which flags do not go together.
 func (o *options) check() error {
-	unanswered := o.dns == "0" || o.dns == ""
+	unanswered := !binds(o.dns)
 	switch {
 	case !unanswered && !o.dialects.has(dialectKubizone):
 		return fmt.Errorf(

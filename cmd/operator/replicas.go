@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -37,6 +38,18 @@ func leaderLock(config *rest.Config, o options, at netip.AddrPort) (*term, error
 	}
 	// The Lease counts whole seconds.
 	return &term{Interface: lock, length: o.lease.Truncate(time.Second)}, nil
+}
+
+// errNobodyLeads says that no replica can be asked now.
+var errNobodyLeads = errors.New("nobody leads yet")
+
+// another returns where a replica leads that is not the one at own.
+func another(ctx context.Context, own netip.AddrPort, leader findLeader) (netip.AddrPort, error) {
+	at, known, err := leader(ctx)
+	if err == nil && (!known || at == own) {
+		err = errNobodyLeads
+	}
+	return at, err
 }
 
 // leaderAddress returns where the leader's name server answers; false when nobody leads, or leads without one.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -78,11 +77,7 @@ func (d *dnsServer) forward(ctx context.Context, msg []byte) (answer []byte, err
 func (d *dnsServer) leading(ctx context.Context) (netip.AddrPort, error) {
 	leader := d.leader.Load()
 	if leader == nil || d.key == nil {
-		return netip.AddrPort{}, errors.New("nobody leads yet")
+		return netip.AddrPort{}, errNobodyLeads
 	}
-	at, known, err := (*leader)(ctx)
-	if err == nil && (!known || at == d.at) {
-		err = errors.New("nobody leads yet")
-	}
-	return at, err
+	return another(ctx, d.at, *leader)
 }
