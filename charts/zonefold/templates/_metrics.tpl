@@ -1,14 +1,17 @@
-{{/* These three give "true" or nothing. */}}
+{{/* These give "true" or nothing. */}}
 {{- define "zonefold.serviceMonitor" -}}
-{{- $monitor := .Values.metrics.serviceMonitor -}}
-{{- if and .Values.metrics.enabled $monitor.enabled (or $monitor.force (.Capabilities.APIVersions.Has "monitoring.coreos.com/v1/ServiceMonitor")) -}}
-true
-{{- end -}}
+{{- include "zonefold.monitored" (list . "ServiceMonitor" .Values.metrics.serviceMonitor) -}}
 {{- end }}
 
 {{- define "zonefold.prometheusRule" -}}
-{{- $rule := .Values.metrics.prometheusRule -}}
-{{- if and .Values.metrics.enabled $rule.enabled (or $rule.force (.Capabilities.APIVersions.Has "monitoring.coreos.com/v1/PrometheusRule")) -}}
+{{- include "zonefold.monitored" (list . "PrometheusRule" .Values.metrics.prometheusRule) -}}
+{{- end }}
+
+{{/* monitored has the values, a kind of the Prometheus operator, and what is said of it. */}}
+{{- define "zonefold.monitored" -}}
+{{- $top := index . 0 -}}
+{{- $said := index . 2 -}}
+{{- if and $top.Values.metrics.enabled $said.enabled (or $said.force ($top.Capabilities.APIVersions.Has (printf "monitoring.coreos.com/v1/%s" (index . 1)))) -}}
 true
 {{- end -}}
 {{- end }}
