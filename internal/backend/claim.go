@@ -34,7 +34,7 @@ func (t *target) claim() {
 	if !s.known || s.claims.Len() == 0 {
 		return
 	}
-	ledger, apex := s.written.Txn(), rr.Key{Name: t.key.Zone, Type: rr.TypeNS}
+	ledger, apex := s.written.Txn(), apexNS(t.key.Zone)
 	for set := range s.claims.All() {
 		have, there := s.have.Get(set.Key())
 		switch known, is := ledger.Get(set.Key()); {

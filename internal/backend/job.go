@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/registry"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -62,7 +63,7 @@ func (t *target) takeJob() (job, bool) {
 	j.due = t.audit
 	j.audit = !j.due.IsZero() && !now.Before(j.due)
 	t.distrust(&j, now)
-	apex := rr.Key{Name: a.Feed.zone, Type: rr.TypeNS}
+	apex := apexNS(a.Feed.zone)
 	for _, w := range t.incoming {
 		t.state.written = ledgers(t.state.written, w, apex)
 	}
@@ -87,6 +88,9 @@ func union(a, b rr.Sets) rr.Sets {
 	}
 	return txn.Sets()
 }
+
+// apexNS names the set of a zone's own name servers, of which others may have a part.
+func apexNS(zone dnsname.Name) rr.Key { return rr.Key{Name: zone, Type: rr.TypeNS} }
 
 // ledgers returns what two ledgers hold; of the name servers at the apex it has the values of both.
 func ledgers(a, b rr.Sets, apex rr.Key) rr.Sets {

@@ -129,7 +129,7 @@ func (t *target) share(j *job) {
 	}
 	s.shared, s.drift = true, 0
 	have, written := j.content.Sets.Txn(), j.content.Sets.Txn()
-	except := append(append(s.refused.all(), keysOf(s.left)...), rr.Key{Name: j.feed.zone, Type: rr.TypeNS})
+	except := append(append(s.refused.all(), keysOf(s.left)...), apexNS(j.feed.zone))
 	for _, k := range except {
 		keep(have, s.have, k)
 		keep(written, s.written, k)

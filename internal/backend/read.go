@@ -19,7 +19,7 @@ func (t *target) contact(ctx context.Context, j *job) error {
 		j.feed.distrust()
 	}
 	if j.limits.Read == ReadNone {
-		s.written, s.claims = ledgers(s.written, s.claims, rr.Key{Name: t.key.Zone, Type: rr.TypeNS}), rr.Sets{}
+		s.written, s.claims = ledgers(s.written, s.claims, apexNS(t.key.Zone)), rr.Sets{}
 		j.read = true
 		if !s.known {
 			t.assume(j)
