@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"time"
 )
 
@@ -27,20 +28,18 @@ func follow(ctx context.Context, env Env, form output, look func(Env) error) err
 		if err != nil && first {
 			return err
 		}
+		text, to := seen.String(), env.Stdout
 		if err != nil {
-			seen.Reset()
+			text, to = fmt.Sprintln("error:", oneLine(err.Error())), env.Stderr
 		}
-		switch is := seen.String() + fmt.Sprint(err); {
-		case is == before:
-		case err != nil:
-			fmt.Fprintln(env.Stderr, "error:", oneLine(err.Error()))
-			before = is
-		default:
-			form.between(env, first, now())
-			if _, err := seen.WriteTo(env.Stdout); err != nil {
+		if text != before {
+			before = text
+			if err == nil {
+				form.between(env, first, now())
+			}
+			if _, err := io.WriteString(to, text); err != nil {
 				return err
 			}
-			before = is
 		}
 		rest := time.NewTimer(max(restsFor, restsTimes*now().Sub(began)))
 		select {
