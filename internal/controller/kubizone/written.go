@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/dnsname"
@@ -69,7 +71,7 @@ func addressesIn(sets rr.Sets, name dnsname.Name, records map[rr.Key][]string) (
 // recordsAt returns what Records ask for at some names, as far as an earlier run has found out where they are.
 func (k *Controller) recordsAt(ctx context.Context, names []dnsname.Name) (map[rr.Key][]string, error) {
 	var list v1alpha1.RecordList
-	if err := k.Client.List(ctx, &list); err != nil {
+	if err := k.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // they are only read
 		return nil, fmt.Errorf("listing Records: %w", err)
 	}
 	looked := map[dnsname.Name]bool{}
