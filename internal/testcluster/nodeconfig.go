@@ -95,6 +95,7 @@ func (n *Node) kubeletConfig(c *Cluster) object {
 		"volumePluginDir": "/var/lib/kubelet/volumeplugins",
 		"evictionHard":    never, "imageGCHighThresholdPercent": 100, "imageGCLowThresholdPercent": 99,
 		"serializeImagePulls": false, "makeIPTablesUtilChains": false,
+		"kubeAPIQPS": 500, "kubeAPIBurst": 1000, // many pods at once report their readiness through one client
 	}
 }
 

@@ -48,7 +48,7 @@ func again(do func() error) error {
 }
 
 func TestK1ARotationThatIsDue(t *testing.T) {
-	s := newSite(t)
+	s := siteFor(t)
 	ns := s.namespace("a")
 	s.apply(clusterManifest, ns, "dns", "primaryReplicas: 1, primary: {rndcKey: {autoRotate: true, rotateAfter: 1h}}")
 	s.awaitReady(cluster(ns, "dns"))
@@ -105,7 +105,7 @@ func TestK1ARotationThatIsDue(t *testing.T) {
 const keySecretManifest = `{apiVersion: v1, kind: Secret, metadata: {namespace: %s, name: %s}, stringData: {key-name: %s, algorithm: %s, secret: %s}}`
 
 func TestK2AKeyOfSomebodyElse(t *testing.T) {
-	s := newSite(t)
+	s := siteFor(t)
 	ns := s.namespace("a")
 	one, two := key{"team-1", "hmac-sha256", "b25lIHNlY3JldCBmb3IgdGVzdHMgb25seSEhISEhISE="}, key{"team-2", "hmac-sha256",
 		"dHdvIHNlY3JldHMgZm9yIHRlc3RzIG9ubHkhISEhISE="}

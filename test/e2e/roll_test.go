@@ -118,7 +118,7 @@ func (s *site) oneAtATime(q *sequence) {
 }
 
 func TestH6ChangesAreRolledOutOneAtATime(t *testing.T) {
-	s := newSite(t)
+	s := siteFor(t)
 	ns := s.namespace("a")
 	s.apply("%s", strings.ReplaceAll(content, "~", ns))
 	s.apply(clusterManifest, ns, "dns", "primaryReplicas: 2, secondaryReplicas: 1, "+withContent)

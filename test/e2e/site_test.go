@@ -58,7 +58,8 @@ func newSite(t *testing.T) *site {
 	return siteFor(t)
 }
 
-// siteFor begins a test that runs alone, before the others: it does something to what all share.
+// siteFor begins a test that runs alone, before the others: it does something to what all share, or counts answers that
+// did not come in time, which on a busy machine says nothing of the operator.
 func siteFor(t *testing.T) *site {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience+*idle)
