@@ -123,8 +123,8 @@ func (c *Cluster) runNode(ctx context.Context, opts Options) error {
 	return c.awaitReady(ctx, kubeProxyName, "https://"+n.net.api().String()+"/readyz")
 }
 
-// urgent lets a component go before others on a busy machine: until kubelet has found that a pod leaves, and kube-proxy
-// leads nobody to it any more, the pod has to serve, and it does so for seconds only.
+// urgent lets a component go before others on a busy machine. A pod that leaves serves for seconds: in these kubelet has
+// to find out, and kube-proxy to lead nobody to it any more.
 func urgent(l launch) launch {
 	l.args = append([]string{"nice", "--adjustment=-10"}, l.args...)
 	return l
