@@ -108,8 +108,8 @@ func (c *Cluster) runNode(ctx context.Context, opts Options) error {
 	if err := n.Import(ctx, append([]string{n.file("pause.tar")}, opts.Images...)...); err != nil {
 		return err
 	}
-	c.kubelet = urgent(inside(kubeletName, "--config", n.file("kubelet.json"), "--kubeconfig", c.file("kubelet.kubeconfig"),
-		"--hostname-override", nodeName, "--node-ip", n.net.node().String()))
+	c.kubelet = urgent(inside(kubeletName, "--config", n.file("kubelet.json"),
+		"--kubeconfig", c.file("kubelet.kubeconfig"), "--hostname-override", nodeName, "--node-ip", n.net.node().String()))
 	if err := c.run(c.kubelet); err != nil {
 		return err
 	}
@@ -123,8 +123,8 @@ func (c *Cluster) runNode(ctx context.Context, opts Options) error {
 	return c.awaitReady(ctx, kubeProxyName, "https://"+n.net.api().String()+"/readyz")
 }
 
-// urgent lets a component go before others on a busy machine. A pod that leaves serves for seconds: in these kubelet has
-// to find out, and kube-proxy to lead nobody to it any more.
+// urgent lets a component go before others on a busy machine. A pod that leaves serves for some seconds: by their end,
+// kubelet has to know, and kube-proxy to lead nobody to it any more.
 func urgent(l launch) launch {
 	l.args = append([]string{"nice", "--adjustment=-10"}, l.args...)
 	return l
