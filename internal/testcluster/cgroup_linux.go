@@ -44,8 +44,8 @@ func hierarchies() ([]string, error) {
 }
 
 // shares is what the pods together get of busy processors, in versions 1 and 2 of cgroups: 8 times as much as all other
-// processes of the session. They need a tenth of the machine's time. With the usual share (1024, 100) a server waits for
-// a turn for seconds, as it does on no node that systemd divides up, and looks like one that loses a question.
+// processes of the session. They need a tenth of the machine's time. With the usual share (1024, 100) a server waits
+// for a turn for seconds, as it does on no node that systemd divides up, and looks like one that loses a question.
 var shares = map[string]string{"cpu.shares": "8192", "cpu.weight": "800"}
 
 // makeCgroups makes a group in every hierarchy, without what an earlier one of that name left.
