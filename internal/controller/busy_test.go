@@ -40,3 +40,34 @@ func TestOnlyManyChangesAtOnceAreABurst(t *testing.T) {
 		})
 	}
 }
+
+func TestABurstThatSomebodyWaitsForHasNoLull(t *testing.T) {
+	now := time.Unix(1700000000, 0)
+	core := NewCore(CoreConfig{Clock: func() time.Time { return now }})
+	change := func() { core.DeleteClaim(zone.ID{Kind: zone.KindRecord, Namespace: "a", Name: "www"}) }
+	first, second := core.Expect(), core.Expect()
+	for range 3 * crowd {
+		change()
+	}
+	now = now.Add(2 * lull)
+	change()
+	if !core.Busy() {
+		t.Error("the burst is over while two wait for their changes")
+	}
+	first()
+	now = now.Add(lull)
+	if !core.Busy() {
+		t.Error("the burst is over while one waits for its change")
+	}
+	second()
+	now = now.Add(lull)
+	if core.Busy() {
+		t.Error("the burst goes on while nobody waits")
+	}
+	now = now.Add(lull)
+	core.Expect()
+	change()
+	if core.Busy() {
+		t.Error("one change after a lull is a burst, as the one before it was")
+	}
+}

@@ -32,19 +32,8 @@ type Core struct {
 	asks chan *question
 	runs atomic.Bool // it answers
 	rest time.Time   // until when no further question is answered; of Run
-	// Unix nanoseconds: when something was put last, and since when puts have been
-	// following each other closely; and how many have since.
-	last, since, many atomic.Int64
+	burst burst
 }
-
-// A burst is at least crowd changes that follow each other closely, as many a second or
-// more. After a lull it is over; one that lasts longer than maxBurst is how things are,
-// and nothing waits for its end.
-const (
-	crowd    = 50
-	lull     = 300 * time.Millisecond
-	maxBurst = 2 * time.Minute
-)
 
 // put is one change to the World.
 type put struct {
@@ -127,12 +116,7 @@ func (c *Core) DeleteClaim(id zone.ID) {
 
 func (c *Core) put(p put) {
 	p.Seen = c.clock()
-	now := p.Seen.UnixNano()
-	if now-c.last.Swap(now) > int64(lull) {
-		c.since.Store(now)
-		c.many.Store(0)
-	}
-	c.many.Add(1)
+	c.burst.change(p.Seen)
 	c.box.Lock()
 	c.puts = append(c.puts, p)
 	c.box.Unlock()
@@ -206,12 +190,10 @@ func (c *Core) AdoptedAt(id zone.ID, keys []rr.Key) []zone.ID {
 
 // Busy reports whether a burst of changes is going on. A few changes, or a steady flow of
 // them, are none: the statuses of those are soon written.
-func (c *Core) Busy() bool {
-	now := c.clock().UnixNano()
-	lasted := now - c.since.Load()
-	return now-c.last.Load() < int64(lull) && lasted < int64(maxBurst) &&
-		c.many.Load() >= crowd*max(1, lasted/int64(time.Second))
-}
+func (c *Core) Busy() bool { return c.burst.lasts(c.clock()) }
+
+// Expect says that somebody waits for changes to be answered, until done is called.
+func (c *Core) Expect() (done func()) { return c.burst.await(c.clock) }
 
 // Run settles until ctx ends. It begins after ready returns true: before every
 // object that exists has been put, the World would take what is unknown for absent.

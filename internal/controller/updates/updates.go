@@ -88,6 +88,7 @@ func (u *Updates) Update(ctx context.Context, r Request) Answer {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	return u.answers.once(ctx, r.id(), func() Answer {
+		defer u.Core.Expect()()
 		err := u.carryOut(ctx, r)
 		var refusal *update.Refusal
 		switch {
