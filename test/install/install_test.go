@@ -17,7 +17,12 @@ import (
 	"github.com/zonefold/zonefold/internal/testoperator"
 )
 
-func TestMain(m *testing.M) { os.Exit(testcluster.Main(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv(asZonefold) != "" {
+		os.Exit(beZonefold())
+	}
+	os.Exit(testcluster.Main(m))
+}
 
 const image = "registry.example.org/you/zonefold-operator:1"
 
