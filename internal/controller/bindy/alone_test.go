@@ -1,14 +1,18 @@
 package bindy
 
 import (
+	"context"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller"
 )
 
 // TestAnInstanceWhoseClusterIsNotThere has the document's instance without its cluster: it has all that the document
@@ -55,5 +59,30 @@ func TestAnInstanceWhoseClusterIsNotThere(t *testing.T) {
 	s.quiet()
 	if now := s.deployment(a, name); now.Generation != before.Generation || now.UID != before.UID {
 		t.Error("what runs was changed")
+	}
+}
+
+// late is a cache that has heard of no cluster yet.
+type late struct{ client.Client }
+
+func (l late) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	switch o.(type) {
+	case *v1beta1.Bind9Cluster, *v1beta1.ClusterBind9Provider:
+		return apierrors.NewNotFound(schema.GroupResource{Group: v1beta1.GroupVersion.Group}, key.Name)
+	}
+	return l.Client.Get(ctx, key, o, opts...)
+}
+
+// TestAClusterThatTheCacheHearsOfLate is about an instance that is made beside its cluster: as a server of its own it
+// would be replaced a moment later.
+func TestAClusterThatTheCacheHearsOfLate(t *testing.T) {
+	s := newStage(t)
+	a := s.namespace("a")
+	s.apply(clusterManifest, a, "my-cluster", `global: {recursion: false}`)
+	s.apply(instanceManifest, a, "one", `role: Primary, clusterRef: my-cluster`)
+	b := New(Config{Client: late{s.live}, Live: s.live, Metrics: controller.NewMetrics()})
+	plan, trouble, err := b.planFor(s.ctx, s.instance(a, "one"))
+	if err != nil || trouble != nil || plan.Parent == nil || plan.Parent.Name != "my-cluster" {
+		t.Errorf("the plan is %+v, with the trouble %v: %v", plan, trouble, err)
 	}
 }

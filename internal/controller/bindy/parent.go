@@ -19,6 +19,11 @@ func (b *Controller) planFor(ctx context.Context, i *v1beta1.Bind9Instance) (*di
 	if err != nil {
 		return nil, nil, err
 	}
+	if p == nil && i.Spec.ClusterRef != "" { // the cache may hear of the cluster later than of the instance
+		if p, err = parentFrom(ctx, b.Live, i); err != nil {
+			return nil, nil, err
+		}
+	}
 	if p == nil && i.Spec.ClusterRef != "" {
 		alone, err := b.standsAlone(ctx, i)
 		if err != nil || !alone {
@@ -79,11 +84,15 @@ func (b *Controller) standing(ctx context.Context, i *v1beta1.Bind9Instance) (*d
 
 // parentOf is what an instance is part of: nil if it names nothing, or nothing that exists.
 func (b *Controller) parentOf(ctx context.Context, i *v1beta1.Bind9Instance) (*dialect.Parent, error) {
+	return parentFrom(ctx, b.Client, i)
+}
+
+func parentFrom(ctx context.Context, from client.Reader, i *v1beta1.Bind9Instance) (*dialect.Parent, error) {
 	if i.Spec.ClusterRef == "" {
 		return nil, nil
 	}
 	var cluster v1beta1.Bind9Cluster
-	err := b.Client.Get(ctx, client.ObjectKey{Namespace: i.Namespace, Name: i.Spec.ClusterRef}, &cluster)
+	err := from.Get(ctx, client.ObjectKey{Namespace: i.Namespace, Name: i.Spec.ClusterRef}, &cluster)
 	if err == nil {
 		return &dialect.Parent{Kind: v1beta1.KindCluster, Name: cluster.Name, Generation: cluster.Generation,
 			Spec: &cluster.Spec.CommonSpec}, nil
@@ -92,7 +101,7 @@ func (b *Controller) parentOf(ctx context.Context, i *v1beta1.Bind9Instance) (*d
 		return nil, fmt.Errorf("reading Bind9Cluster %s/%s: %w", i.Namespace, i.Spec.ClusterRef, err)
 	}
 	var provider v1beta1.ClusterBind9Provider
-	err = b.Client.Get(ctx, client.ObjectKey{Name: i.Spec.ClusterRef}, &provider)
+	err = from.Get(ctx, client.ObjectKey{Name: i.Spec.ClusterRef}, &provider)
 	if err == nil {
 		return &dialect.Parent{Kind: v1beta1.KindProvider, Name: provider.Name, Generation: provider.Generation,
 			Spec: &provider.Spec.CommonSpec}, nil
