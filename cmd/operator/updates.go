@@ -20,7 +20,7 @@ import (
 // takeUpdates has updates (RFC 2136) carried out by this replica, which leads.
 func (d *dnsServer) takeUpdates(m *parts, zones *kubizone.Controller) {
 	d.updates.Store(updates.New(updates.Config{
-		Live: m.GetAPIReader(), Objects: zones.Objects(), Core: zones.Core,
+		Cached: m.GetClient(), Live: m.GetAPIReader(), Objects: zones.Objects(), Core: zones.Core,
 		Clock: backend.SystemClock{}, Log: m.log, Await: d.Await, ParentLabel: kubizone.ParentLabel,
 		Read: func(ctx context.Context, place string, name dnsname.Name, keys []rr.Key) (backend.Observed, error) {
 			return d.Group(place).Read(ctx, name, backend.Ask{Keys: keys})

@@ -26,12 +26,12 @@ type Core struct {
 	reporting chan struct{} // closed when settled has returned from the last step; nil: it has
 	watches   map[*Watch]struct{}
 
-	box  sync.Mutex
-	puts []put
-	wake chan struct{}
-	asks chan *question
-	runs atomic.Bool // it answers
-	rest time.Time   // until when no further question is answered; of Run
+	box   sync.Mutex
+	puts  []put
+	wake  chan struct{}
+	asks  chan *question
+	runs  atomic.Bool // it answers
+	rest  time.Time   // until when no further question is answered; of Run
 	burst burst
 }
 

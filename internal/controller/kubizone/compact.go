@@ -36,27 +36,33 @@ func Compact() toolscache.TransformFunc {
 	}
 }
 
-// bare keeps of annotations and labels what the dialect reads. Of others an object may have a megabyte.
+// maxDigest is the length of what names a message, in zonefold.UpdateMessageAnnotation.
+const maxDigest = 64
+
+// bare keeps of annotations and labels what is read. Of others an object may have a megabyte.
 func bare(m *metav1.ObjectMeta) {
-	kept := map[string]string(nil)
-	for _, name := range []string{zonefold.FreezeAnnotation, zonefold.RollbackAnnotation, zonefold.ApproveAnnotation,
-		zonefold.LeaveAnnotation} {
-		if value, is := m.Annotations[name]; is {
+	m.Annotations = only(m.Annotations, zonefold.FreezeAnnotation, zonefold.RollbackAnnotation, zonefold.ApproveAnnotation,
+		zonefold.LeaveAnnotation, zonefold.UpdateMessageAnnotation)
+	if reason, frozen := m.Annotations[zonefold.FreezeAnnotation]; frozen {
+		m.Annotations[zonefold.FreezeAnnotation] = controller.Reason(reason)
+	}
+	if len(m.Annotations[zonefold.UpdateMessageAnnotation]) > maxDigest {
+		delete(m.Annotations, zonefold.UpdateMessageAnnotation)
+	}
+	m.Labels = only(m.Labels, v1alpha1.ParentZoneLabel, zonefold.UpdateLabel)
+}
+
+// only returns the values of some names; nil if there are none.
+func only(all map[string]string, names ...string) (kept map[string]string) {
+	for _, name := range names {
+		if value, is := all[name]; is {
 			if kept == nil {
 				kept = map[string]string{}
 			}
 			kept[name] = value
 		}
 	}
-	if reason, frozen := kept[zonefold.FreezeAnnotation]; frozen {
-		kept[zonefold.FreezeAnnotation] = controller.Reason(reason)
-	}
-	m.Annotations = kept
-	if parent, ok := m.Labels[v1alpha1.ParentZoneLabel]; ok {
-		m.Labels = map[string]string{v1alpha1.ParentZoneLabel: parent}
-	} else {
-		m.Labels = nil
-	}
+	return kept
 }
 
 type compacter struct {
@@ -73,8 +79,9 @@ func (c *compacter) record(r *v1alpha1.Record) {
 	if r.Status.FQDN == r.Spec.DomainName {
 		r.Status.FQDN = r.Spec.DomainName
 	}
-	if parent, ok := r.Labels[v1alpha1.ParentZoneLabel]; ok {
-		r.Labels = c.labels.one(parent, func() map[string]string { return r.Labels })
+	if len(r.Labels) > 0 {
+		key := r.Labels[v1alpha1.ParentZoneLabel] + "\x00" + r.Labels[zonefold.UpdateLabel]
+		r.Labels = c.labels.one(key, func() map[string]string { return r.Labels })
 	}
 	if len(r.Status.Conditions) > 0 {
 		r.Status.Conditions = c.conditions.one(conditionsKey(r.Status.Conditions), func() []metav1.Condition {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 )
 
 func compactRecord(i int) *v1alpha1.Record {
@@ -46,6 +47,35 @@ func TestCompactingChangesNothingThatIsRead(t *testing.T) {
 		if diff := cmp.Diff(compactRecord(i), got); diff != "" {
 			t.Errorf("compacted (-want +got):\n%s", diff)
 		}
+	}
+}
+
+func TestCompactingKeepsWhatAnUpdateHasSaid(t *testing.T) {
+	for _, c := range []struct {
+		sentence, digest string
+		want             map[string]string
+	}{
+		{"the message that has written a Record", "0123456789abcdef", map[string]string{
+			zonefold.UpdateMessageAnnotation: "0123456789abcdef"}},
+		{"no text of that name that somebody else wrote", strings.Repeat("0", maxDigest+1), map[string]string{}},
+	} {
+		t.Run(c.sentence, func(t *testing.T) {
+			o, of := compactRecord(1), compactRecord(2)
+			o.Annotations = map[string]string{zonefold.UpdateMessageAnnotation: c.digest}
+			o.Labels[zonefold.UpdateLabel] = zonefold.UpdateRFC2136
+			compact := Compact()
+			for _, r := range []*v1alpha1.Record{of, o} {
+				if _, err := compact(r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(c.want, o.Annotations); diff != "" {
+				t.Errorf("annotations (-want +got):\n%s", diff)
+			}
+			if o.Labels[zonefold.UpdateLabel] != zonefold.UpdateRFC2136 || of.Labels[zonefold.UpdateLabel] != "" {
+				t.Errorf("the labels are %v, and those of a Record of somebody %v", o.Labels, of.Labels)
+			}
+		})
 	}
 }
 

@@ -197,15 +197,14 @@ func (p *plan) begun(ctx context.Context, m *update.Message, sets rr.Sets) (bool
 	return found, err
 }
 
-// eachMade calls f for the Records of some sets that updates have made for this namespace. The cache has neither their
-// labels nor their annotations.
+// eachMade calls f for the Records of some sets that updates have made for this namespace, without what nobody reads.
 func (p *plan) eachMade(ctx context.Context, keys []rr.Key, f func(*v1alpha1.Record)) error {
 	for _, id := range p.Core.AdoptedAt(p.zone, keys) {
 		if id.Kind != zone.KindRecord || id.Namespace != p.namespace {
 			continue
 		}
 		r := &v1alpha1.Record{}
-		err := p.Live.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, r)
+		err := p.Cached.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, r)
 		switch {
 		case apierrors.IsNotFound(err):
 		case err != nil:

@@ -50,6 +50,7 @@ type Answer struct {
 
 // Config is what is needed from outside.
 type Config struct {
+	Cached  client.Reader // what kubizone.Compact leaves of Records
 	Live    client.Reader // asks the API server
 	Objects *objects.Writer
 	Core    *controller.Core

@@ -100,12 +100,28 @@ func (p *plan) step(ctx context.Context, s *step) (controller.Version, error) {
 		}
 		return controller.VersionOf(s.after), nil
 	case s.after == nil:
-		if err := p.Objects.Delete(ctx, s.before); err != nil && !apierrors.IsNotFound(err) {
-			return controller.Version{}, fmt.Errorf("removing a Record: %w", err)
-		}
-		return controller.Version{}, nil
+		return controller.Version{}, p.remove(ctx, s)
 	}
 	return p.patch(ctx, s.before, s.after)
+}
+
+// remove deletes a Record. What is read before may have to come again, with all that it has.
+func (p *plan) remove(ctx context.Context, s *step) error {
+	whole := &v1alpha1.Record{}
+	err := p.Live.Get(ctx, client.ObjectKeyFromObject(s.before), whole)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("reading Record %s/%s: %w", s.before.Namespace, s.before.Name, err)
+	case whole.UID != s.before.UID:
+		return fmt.Errorf("the Record %s/%s has been replaced", s.before.Namespace, s.before.Name)
+	}
+	s.before = whole
+	if err := p.Objects.Delete(ctx, whole); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("removing a Record: %w", err)
+	}
+	return nil
 }
 
 // attempts are how often a Record is changed that somebody else changes, too.
