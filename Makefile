@@ -12,7 +12,8 @@ VERSION     ?= dev
 LONGEST     := ./internal/controller/bindy # begins first, or it ends alone
 HELM        := go tool -modfile=charts/go.mod helm
 # Generated from the types in api/, the markers in internal/controller and the chart; committed.
-GENERATED   := find config/crd config/rbac config/install api docs/*.svg -type f \( -name "*.yaml" -o -name "zz_generated.*" -o -name "*.svg" \)
+GENERATED   := find config/crd config/rbac config/install config/dashboards api docs/*.svg -type f \
+	\( -name "*.yaml" -o -name "*.json" -o -name "zz_generated.*" -o -name "*.svg" \)
 
 .PHONY: help build test acceptance race lint generate verify e2e soak sim mutations demo bench image
 
@@ -52,13 +53,14 @@ lint: ## go vet, and golangci-lint with .golangci.yml
 	go -C charts vet ./...
 	$(TOOL) golangci-lint run ./...
 
-generate: ## write CRDs, deep copies, RBAC, the install manifest and the pictures from api/, internal/controller, charts/ and hack/picture
+generate: ## write CRDs, deep copies, RBAC, the install manifest, the pictures and the dashboards from api/, internal/controller, charts/ and hack/
 	$(TOOL) controller-gen object paths=./api/...
 	$(TOOL) controller-gen crd paths=./api/... output:crd:dir=config/crd
 	rm -f config/rbac/*.yaml
 	for part in internal/controller internal/controller/*/; do $(TOOL) controller-gen \
 		rbac:roleName=zonefold-operator,fileName=$$(basename $$part).yaml paths=./$$part output:rbac:dir=config/rbac; done
 	go run ./hack/picture docs
+	go run ./hack/dashboards config/dashboards
 	{ cat charts/namespace.yaml; $(HELM) template zonefold charts/zonefold -n zonefold-system; } > config/install/zonefold.yaml
 
 verify: ## fail if generated files or go.mod differ from what their sources say

@@ -148,7 +148,7 @@ func TestAPackageHasRealFiles(t *testing.T) {
 	for _, file := range packed.Files {
 		got[file.Name] = file.Data
 	}
-	for _, part := range []string{"alerts", "crd", "rbac"} {
+	for _, part := range []string{"alerts", "crd", "dashboards", "rbac"} {
 		for name, text := range configured(t, part) {
 			name = path.Join("files", part, name)
 			if string(got[name]) != string(text) {
@@ -171,11 +171,15 @@ func TestAPackageHasRealFiles(t *testing.T) {
 func configured(t *testing.T, part string) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
-	names, err := fs.Glob(os.DirFS(filepath.Join("..", "config", part)), "*.yaml")
-	if err != nil || len(names) == 0 {
+	all, err := fs.ReadDir(os.DirFS(filepath.Join("..", "config", part)), ".")
+	if err != nil || len(all) == 0 {
 		t.Fatalf("config/%s has no files: %v", part, err)
 	}
-	for _, name := range names {
+	for _, file := range all {
+		name := file.Name()
+		if path.Ext(name) == ".go" {
+			continue
+		}
 		if files[name], err = os.ReadFile(filepath.Join("..", "config", part, name)); err != nil {
 			t.Fatal(err)
 		}

@@ -117,6 +117,7 @@ bindy: {admission: {images: [registry.example.org/dns/, zonefold/]}}
 dns: {service: {type: LoadBalancer, annotations: {a: b}, clusterIP: 10.0.0.53, loadBalancerClass: x, loadBalancerSourceRanges: [192.0.2.0/24], externalTrafficPolicy: Local}}
 credentialsNamespaces: [team-a, team-b]
 metrics: {protected: true, certificate: metrics-tls, service: {enabled: true, annotations: {a: b}}, serviceMonitor: {enabled: true, force: true, labels: {release: prometheus}}, prometheusRule: {enabled: true, force: true, labels: {release: prometheus}, runbook: "https://wiki.example.org/dns"}}
+dashboards: {enabled: true, annotations: {grafana_folder: DNS}}
 networkPolicy:
   dnsFrom: [{ipBlock: {cidr: 192.0.2.0/24}}]
   metricsFrom: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}]

@@ -50,6 +50,10 @@ func TestSwitchesAddAndRemoveObjects(t *testing.T) {
 	}{
 		"nothing is said": {},
 		"no name server":  {values: "dns: {enabled: false}", removed: []string{"Service zonefold-dns"}},
+		"dashboards": {values: "dashboards: {enabled: true}", added: []string{"ConfigMap zonefold-dashboard-account",
+			"ConfigMap zonefold-dashboard-fleet", "ConfigMap zonefold-dashboard-overview", "ConfigMap zonefold-dashboard-server",
+			"ConfigMap zonefold-dashboard-way", "ConfigMap zonefold-dashboard-webhook"}},
+		"dashboards without metrics": {values: "dashboards: {enabled: true}\nmetrics: {enabled: false}"},
 		"no zones to answer for": {values: only("bindy"), removed: others,
 			added: append(fleetKinds(t), append(fleetPolicies(), "ClusterRole zonefold-bindcar",
 				"ClusterRoleBinding zonefold-bindcar")...)},

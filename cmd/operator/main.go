@@ -60,7 +60,7 @@ type options struct {
 	externalDNS   externalDNSOptions
 	podIP         string
 	pprof         string
-	verbose       bool
+	logs          logOptions
 	maxSet        int
 	maxEntries    int
 	history       int
@@ -122,7 +122,7 @@ func parse(args []string, env func(string) string) (options, error) {
 	externalDNSFlags(f, &o.externalDNS)
 	f.StringVar(&o.pprof, "pprof-bind-address", "0",
 		"`address` of /debug/pprof/, which tells everything about the process; 0 turns it off")
-	f.BoolVar(&o.verbose, "verbose", false, "log what is done too, not only what happens")
+	logFlags(f, &o.logs)
 	f.IntVar(&o.maxSet, "max-set-size", 0, "records that a set may have (default 100, BIND's limit)")
 	f.IntVar(&o.maxEntries, "max-status-entries", 0,
 		"entries that a Zone's status may have before they are kept in ZoneSlices; 0: as many as 900 KiB hold")
@@ -188,11 +188,7 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 	if err != nil {
 		return err
 	}
-	level := slog.LevelInfo
-	if o.verbose {
-		level = slog.LevelDebug
-	}
-	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	log := slog.New(o.logs.handler(os.Stderr))
 	slog.SetDefault(log) // what libraries say without being asked
 	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
 	config, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
@@ -293,6 +289,7 @@ func newManager(config *rest.Config, all ctrl.Options, at netip.AddrPort, o opti
 	all.Cache.DefaultWatchErrorHandler = blind.handle
 	all.HealthProbeBindAddress, all.PprofBindAddress = o.health, o.pprof
 	all.LeaderElection, all.LeaderElectionResourceLockInterface = o.election, lock
+	all.LeaderElectionID = zonefold.LeaderLease // the label of leader_election_master_status
 	all.LeaseDuration, all.RenewDeadline, all.RetryPeriod = &o.lease, &o.renew, &o.retry
 	all.LeaderElectionReleaseOnCancel = true // the workers have stopped by then
 	all.GracefulShutdownTimeout = &patience

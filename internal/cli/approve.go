@@ -23,20 +23,23 @@ func newApprove(env Env) *cobra.Command {
 	var flags clusterFlags
 	var plan string
 	cmd := &cobra.Command{
-		Use:   "approve {ZONE | KIND/ZONE} [-n NAMESPACE]",
+		Use:   "approve {ZONE | KIND/ZONE | backend/NAME} [-n NAMESPACE]",
 		Short: "Have deletions made that the protection of a Backend holds",
 		Long: `approve has the deletions made that are held of a Zone or DNSZone, as its condition
 DeletionsHeld says. ZONE is the name of the object; KIND is zone or dnszone, and needed
-only where there are both.
+only where there are both. With backend/NAME, it is what the Backend lists in
+status.leftBehind as held: zones whose Zones are gone.
 
 What is approved is what is held when the command runs, and it prints that. If anything
 else is to be deleted by the time that the operator hears of it, nothing is, and all of
 it is held as a new plan. With --plan nothing is approved but the plan of that name.
 
 The command sets the annotation ` + zonefold.ApproveAnnotation + ` of the object, so it
-needs the right to patch it. The operator removes it when the deletions are made.`,
+needs the right to patch it. The operator removes it from a zone when the deletions are
+made.`,
 		Example: `  zonefold approve example-org -n dns
-  zonefold approve dnszone/example-org -n dns --plan 3f0c2c9be1a4402d9d1b3c1b7a1e9d55`,
+  zonefold approve dnszone/example-org -n dns --plan 3f0c2c9be1a4402d9d1b3c1b7a1e9d55
+  zonefold approve backend/bind`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			config, namespace, err := flags.config(env)
@@ -55,7 +58,8 @@ needs the right to patch it. The operator removes it when the deletions are made
 		},
 	}
 	flags.register(cmd)
-	cmd.Flags().StringVar(&plan, "plan", "", "approve this plan only, of those that status.held.plan may say")
+	cmd.Flags().StringVar(&plan, "plan", "", "approve this plan only, of those that status.held.plan, or "+
+		"status.leftBehind of a Backend, may say")
 	return cmd
 }
 
@@ -84,6 +88,9 @@ func heldKinds() []struct{ name, group, resource string } {
 }
 
 func (a *approval) approve(ctx context.Context, ref, plan string) error {
+	if name, ok := backendRef(ref); ok {
+		return a.approveLeft(ctx, name, plan)
+	}
 	path, z, err := a.find(ctx, ref)
 	if err != nil {
 		return err

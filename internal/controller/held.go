@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -124,8 +123,8 @@ func heldMessage(id zone.ID, a *attached, h *backend.Held, out *Held) string {
 // wayOut says what to do about deletions that are held.
 func wayOut(id zone.ID, plan string) string {
 	if id.Kind == KindLeft {
-		return fmt.Sprintf("Their Zone is gone: make one of its name that has them, or have them deleted: kubectl annotate "+
-			"backend %s %s=%s.", id.Namespace, v1alpha1.ApproveAnnotation, plan)
+		return fmt.Sprintf("Their Zone is gone: make one of its name that has them, or have them deleted: zonefold approve "+
+			"backend/%s --plan %s.", id.Namespace, plan)
 	}
 	return fmt.Sprintf("Bring their objects back, or have them deleted: zonefold approve %s -n %s.", id.Name, id.Namespace)
 }

@@ -22,6 +22,7 @@ type Metrics struct {
 	errors        *prometheus.CounterVec
 	writes        *prometheus.CounterVec
 	held          *prometheus.GaugeVec
+	left          *prometheus.GaugeVec
 }
 
 // NewMetrics returns metrics that are not registered yet.
@@ -54,6 +55,8 @@ func NewMetrics() *Metrics {
 		writes:      counter("api_writes_total", "Writes to the API server.", "kind", "what"),
 		held: prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "zonefold", Name: "held_sets",
 			Help: "Record sets that stay on servers because too many would be deleted."}, []string{"backend"}),
+		left: prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "zonefold", Name: "left_behind_zones",
+			Help: "Zones of deleted objects that are still at servers which could not be reached."}, []string{"backend"}),
 	}
 }
 
@@ -61,7 +64,7 @@ func NewMetrics() *Metrics {
 func (m *Metrics) Register(r prometheus.Registerer) error {
 	for _, c := range []prometheus.Collector{
 		m.settleSeconds, m.settlePuts, m.served, m.objects, m.applySeconds, m.changes,
-		m.readSeconds, m.refusedSets, m.errors, m.writes, m.held,
+		m.readSeconds, m.refusedSets, m.errors, m.writes, m.held, m.left,
 	} {
 		if err := r.Register(c); err != nil {
 			return err
@@ -113,6 +116,9 @@ func (m *Metrics) Refused(kind string, sets int) {
 
 // Held counts sets whose deletion waits for somebody's approval.
 func (m *Metrics) Held(kind string, more int) { m.held.WithLabelValues(kind).Add(float64(more)) }
+
+// Left counts zones that deleted objects have left behind.
+func (m *Metrics) Left(kind string, more int) { m.left.WithLabelValues(kind).Add(float64(more)) }
 
 // Raised counts ceilings that were stored.
 func (m *Metrics) Raised(class backend.ErrorClass) { m.failed("ceiling", class) }

@@ -203,8 +203,11 @@ func (s *scene) person(namespace, name, resource string) string {
 func (s *scene) approve(kubeconfig string, code int, words string, args ...string) {
 	s.t.Helper()
 	var out bytes.Buffer
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		args = append([]string{"zone/org"}, args...)
+	}
 	got := cli.Run(s.ctx, cli.Env{Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" },
-		Args: append([]string{"zonefold", "approve", "zone/org", "-n", s.prefix + "a", "--kubeconfig", kubeconfig}, args...)})
+		Args: append([]string{"zonefold", "approve", "-n", s.prefix + "a", "--kubeconfig", kubeconfig}, args...)})
 	if got != code || !strings.Contains(out.String(), words) {
 		s.t.Fatalf("approve %q exits with %d, want %d, and says %q, want %q", args, got, code, out.String(), words)
 	}

@@ -103,9 +103,13 @@ func TestLeftBehind(t *testing.T) {
 			return ""
 		})
 		s.answers("www.example.org. A", "192.0.2.1")
-		s.merge("backend b", fmt.Sprintf(`{"metadata": {"annotations": {%q: %q}}}`, zonefold.ApproveAnnotation, plan))
+		ref, admin := "backend/"+s.prefix+"b", s.cluster.Kubeconfig()
+		s.approve(s.person("guest", "tenant", "records"), 1, "forbidden", ref)
+		s.approve(admin, 1, "has the plan other; that of "+s.text("example.org.")+" is "+plan, ref, "--plan", "other")
+		s.approve(admin, 0, "left behind of "+s.text("example.org."), ref)
 		s.forgotten("b")
 		s.answers("www.example.org. A")
+		s.approve(admin, 0, "nothing to do", ref)
 	})
 }
 

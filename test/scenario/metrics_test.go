@@ -58,7 +58,8 @@ func TestMetricsMove(t *testing.T) {
 	s := newStage(t)
 	s.bind = s.startBIND("example.org.", "big.example.net.")
 	s.backend("b", "", s.bind)
-	own := s.ownServer("--max-status-entries=5")
+	own := s.ownServer("--max-status-entries=5", "--leader-elect=true")
+	prometheus := s.scraped()
 	own = nameserver.At(netip.MustParseAddrPort(own.Addr()).Port()) // who asks has no key
 	s.eventually("metrics", func() string {
 		if _, err := s.op.Metrics("zonefold_"); err != nil {
@@ -72,8 +73,11 @@ func TestMetricsMove(t *testing.T) {
 	s.throttled()
 	s.withoutCeiling()
 	s.held()
+	s.leavesBehind()
 	s.answering(own)
 	s.documented()
+	s.dashboardsShow(prometheus)
+	s.op.Stop() // and its Lease is nobody's
 }
 
 // held plays a Zone that loses more than its Backend allows.
@@ -89,6 +93,27 @@ func (s *scene) held() {
 	s.step("the Backend has no protection any more", func() {
 		s.backend("brake", "", bind)
 		s.counts(held, 0)
+	})
+}
+
+// leavesBehind plays a Zone that is deleted while its server is down.
+func (s *scene) leavesBehind() {
+	s.t.Helper()
+	bind := s.startBIND("left.example.")
+	s.backend("dead", "leaveBehindAfter: 1s", bind)
+	s.apply(`zone a/left: {domainName: left.example., backendRefs: [{name: ~dead}], delegations: ` + anything + `}
+		record a/left: {domainName: www.left.example., type: A, rdata: 192.0.2.7}`)
+	s.ready("zone a/left", "record a/left")
+	left := `left_behind_zones{backend="rfc2136"}`
+	s.moves("a Zone goes although its server is down", func() {
+		bind.Kill()
+		s.remove("zone a/left")
+	}, left)
+	s.step("the server is back", func() {
+		if err := bind.Start(s.ctx); err != nil {
+			s.t.Fatal(err)
+		}
+		s.counts(left, 0)
 	})
 }
 

@@ -27,6 +27,7 @@ type left Controller
 // leftAt is what the status of one Backend lists.
 type leftAt struct {
 	uid      types.UID // of the Backend
+	kind     string    // of its servers
 	entries  []v1alpha1.LeftBehind
 	approved []string
 }
@@ -39,21 +40,38 @@ func (b *Controller) takeLeft(name string, backend *v1alpha1.Backend) {
 		if b.objects.Behind(backend) != nil {
 			return
 		}
-		now = leftAt{backend.UID, backend.Status.LeftBehind,
-			controller.Approvals(backend.Annotations[v1alpha1.ApproveAnnotation])}
+		now = listed(backend, backend.Status.LeftBehind)
 	}
-	b.mu.Lock()
-	was := b.left[name]
-	if delete(b.left, name); backend != nil {
-		b.left[name] = now
-	}
-	b.mu.Unlock()
+	was := b.keepLeft(name, now)
 	is, before := now.ids(name), was.ids(name)
 	for _, id := range slices.Concat(is, before) {
 		if slices.Contains(is, id) != slices.Contains(before, id) || !slices.Equal(was.approved, now.approved) {
 			b.Deliveries.Sync(id)
 		}
 	}
+}
+
+// listed returns what a Backend lists.
+func listed(backend *v1alpha1.Backend, entries []v1alpha1.LeftBehind) leftAt {
+	return leftAt{backend.UID, kind(&backend.Spec), entries,
+		controller.Approvals(backend.Annotations[v1alpha1.ApproveAnnotation])}
+}
+
+// keepLeft notes and counts what a Backend lists, and returns what it listed before; without a UID: it is gone.
+func (b *Controller) keepLeft(name string, now leftAt) (was leftAt) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	was = b.left[name]
+	if delete(b.left, name); now.uid != "" {
+		b.left[name] = now
+	}
+	if was.kind != "" {
+		b.Metrics.Left(was.kind, -len(was.entries))
+	}
+	if now.kind != "" {
+		b.Metrics.Left(now.kind, len(now.entries))
+	}
+	return was
 }
 
 func (l leftAt) ids(place string) (ids []zone.ID) {
@@ -169,10 +187,7 @@ func (l *left) change(ctx context.Context, place string,
 				return nil, fmt.Errorf("listing what is left behind at Backend %s: %w", place, err)
 			}
 			if _, err = l.objects.ChangeStatus(ctx, &backend, backend.Status, want); err == nil {
-				l.mu.Lock()
-				l.left[place] = leftAt{backend.UID, want.LeftBehind,
-					controller.Approvals(backend.Annotations[v1alpha1.ApproveAnnotation])}
-				l.mu.Unlock()
+				(*Controller)(l).keepLeft(place, listed(&backend, want.LeftBehind))
 				return &backend, nil
 			}
 		}

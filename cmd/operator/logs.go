@@ -1,0 +1,51 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"io"
+	"log/slog"
+)
+
+// logOptions say what is logged, and how.
+type logOptions struct {
+	verbose bool
+	format  logFormat
+}
+
+// logFormat is how a line of the log is written.
+type logFormat string
+
+const (
+	logJSON logFormat = "json"
+	logText logFormat = "text"
+)
+
+// String implements flag.Value.
+func (f *logFormat) String() string { return string(*f) }
+
+// Set implements flag.Value.
+func (f *logFormat) Set(s string) error {
+	if *f = logFormat(s); *f != logJSON && *f != logText {
+		return errors.New("it is json or text")
+	}
+	return nil
+}
+
+func logFlags(f *flag.FlagSet, o *logOptions) {
+	o.format = logJSON
+	f.BoolVar(&o.verbose, "verbose", false, "log what is done too, not only what happens")
+	f.Var(&o.format, "log-format", "how a line of the log is written: `json` or text")
+}
+
+// handler writes the log.
+func (o logOptions) handler(to io.Writer) slog.Handler {
+	options := &slog.HandlerOptions{Level: slog.LevelInfo}
+	if o.verbose {
+		options.Level = slog.LevelDebug
+	}
+	if o.format == logText {
+		return slog.NewTextHandler(to, options)
+	}
+	return slog.NewJSONHandler(to, options)
+}
