@@ -73,6 +73,12 @@ func fences() []fence {
 		never: map[string]string{module + "/internal/controller": "it would link the caches and queues of an operator; " +
 			"what objects mean is in internal/dialect"},
 	}, {
+		name: "pages show values", in: []string{"internal/console"},
+		never: map[string]string{
+			"k8s.io": "a Source gives values", "sigs.k8s.io": "a Source gives values", module + "/api": "a Source gives values",
+			"os": "the command reads files", module + "/internal/backend": "a Source asks servers",
+		},
+	}, {
 		name: "controllers know the contract, not the backends", in: []string{"internal/controller"},
 		never: map[string]string{
 			module + "/internal/backend/": "parts are put together in cmd/", "github.com/miekg/dns": "the backends speak DNS",

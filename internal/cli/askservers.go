@@ -14,6 +14,7 @@ import (
 	"github.com/miekg/dns"
 
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	"github.com/zonefold/zonefold/internal/cli/explained"
 	"github.com/zonefold/zonefold/internal/cli/manifest"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -24,26 +25,8 @@ const (
 	maxAsked    = 64
 )
 
-// explainedServer is what is known of one server of a zone.
-type explainedServer struct {
-	Backend string   `json:"backend"` // "": it was named by --server
-	Server  string   `json:"server"`  // its address, or what messages call it; "": not known
-	Serial  *uint32  `json:"serial"`  // of its answer, else what the status of the Zone says that its Backend has
-	Has     []string `json:"has"`     // what by the operator, or the status of the Zone, it has of the set; null: nobody knows
-	Answers []string `json:"answers"` // what it answers; null: it was not asked, or did not answer
-	Error   string   `json:"error"`   // why not, or why its Backend is behind
-
-	// what the operator knows, in RFC 3339, where it can be asked: see docs/inspect.md
-	LastHeard string `json:"lastHeard,omitempty"` // when it answered the operator last
-	Since     string `json:"since,omitempty"`     // since when it has failed each time, or never
-	Failures  int    `json:"failures,omitempty"`  // how often it has failed since
-	NextTry   string `json:"nextTry,omitempty"`   // when the operator turns to it again
-	Asking    bool   `json:"asking,omitempty"`    // the operator does so right now
-
-	inspected bool
-}
-
-func (s explainedServer) row() []string {
+// rowOf returns what a table says of a server.
+func rowOf(s *explained.Server) []string {
 	dash := func(text string, known bool) string {
 		if !known {
 			return "?"
@@ -91,16 +74,16 @@ func withPort(address string) (string, error) {
 }
 
 // ask asks the servers of a zone for a set, those of its Backends and others.
-func (x *explainer) ask(ctx context.Context, e *explanation, others []string) []explainedServer {
+func (x *explainer) ask(ctx context.Context, e *explanation, others []string) []explained.Server {
 	out := x.inspected(ctx, e, x.servers(e))
 	for _, address := range others {
-		out = append(out, explainedServer{Server: address})
+		out = append(out, explained.Server{Server: address})
 	}
 	out = out[:min(len(out), maxAsked)]
 	var asking sync.WaitGroup
 	for i := range out {
-		if out[i].hasAddress() && e.FQDN != "" {
-			asking.Go(func() { out[i].ask(ctx, e) })
+		if hasAddress(&out[i]) && e.FQDN != "" {
+			asking.Go(func() { askServer(ctx, &out[i], e) })
 		}
 	}
 	asking.Wait()
@@ -108,14 +91,14 @@ func (x *explainer) ask(ctx context.Context, e *explanation, others []string) []
 }
 
 // servers returns the servers of a Zone as far as its status and its Backends tell.
-func (x *explainer) servers(e *explanation) []explainedServer {
-	out := []explainedServer{}
+func (x *explainer) servers(e *explanation) []explained.Server {
+	out := []explained.Server{}
 	if e.zone == nil || e.zone.object.Zone == nil {
 		return out
 	}
 	status := &e.zone.object.Zone.Status
 	for _, b := range status.Backends {
-		known := explainedServer{Backend: b.Name, Error: b.Message}
+		known := explained.Server{Backend: b.Name, Error: b.Message}
 		if b.Serial != nil {
 			serial := uint32(*b.Serial)
 			known.Serial = &serial
@@ -155,8 +138,8 @@ func publishedOf(status *kubizone.ZoneStatus, key rr.Key) []string {
 	return out
 }
 
-// ask asks the server for the set and the serial.
-func (s *explainedServer) ask(ctx context.Context, e *explanation) {
+// askServer asks a server for the set and the serial.
+func askServer(ctx context.Context, s *explained.Server, e *explanation) {
 	ctx, cancel := context.WithTimeout(ctx, askingTakes)
 	defer cancel()
 	soa, err := exchange(ctx, s.Server, e.FQDN, dns.TypeSOA)

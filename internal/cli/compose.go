@@ -23,6 +23,8 @@ type composition struct {
 
 	world   *zone.World
 	granted map[string][]zone.Grant // by Backends that have any
+
+	goes map[manifest.Ref][]string // where Zones go; nil: ask the World
 }
 
 type zoneResult struct {

@@ -25,6 +25,9 @@ type diffFlags struct {
 	out      output
 }
 
+// operatorNamespace is where the chart installs the operator.
+const operatorNamespace = "zonefold-system"
+
 // newDiff makes the command that compares what servers hold with what is wanted.
 func newDiff(env Env) *cobra.Command {
 	var flags diffFlags
@@ -65,7 +68,7 @@ read or anything else went wrong.`,
 	f.StringArrayVar(&flags.servers, "server", nil,
 		"a name server to transfer zones from, in the place of Backends; an address with or without a port; repeatable")
 	f.StringVar(&flags.tsig, "tsig", "", "with --server: a file with the key that signs transfers")
-	f.StringVar(&flags.operator, "operator-namespace", "zonefold-system",
+	f.StringVar(&flags.operator, "operator-namespace", operatorNamespace,
 		"the namespace of the operator, where Secrets are that name none")
 	f.DurationVar(&flags.timeout, "timeout", time.Minute, "how long one server may take for one zone")
 	return cmd

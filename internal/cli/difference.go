@@ -129,6 +129,9 @@ func (c *composition) backendsOf(z *zoneResult) []string {
 	if z.object.Zone == nil {
 		return out
 	}
+	if c.goes != nil {
+		return c.goes[z.object.Ref]
+	}
 	refs := z.object.Zone.Spec.BackendRefs
 	for _, ref := range refs {
 		if c.serves(ref.Name, z) {

@@ -9,33 +9,16 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/zonefold/zonefold/internal/cli/explained"
 	"github.com/zonefold/zonefold/internal/cli/manifest"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// An explanation is what explain says; as JSON it is what explain -o json prints.
+// An explanation is what explain says, and what is needed to say it.
 type explanation struct {
-	Name     string            `json:"name"`
-	Type     string            `json:"type"` // "": of a Zone as a whole
-	Zone     *jsonRef          `json:"zone"`
-	FQDN     string            `json:"fqdn"` // of the zone
-	Accepted bool              `json:"accepted"`
-	Reason   zone.Reason       `json:"reason"`
-	Message  string            `json:"message"`
-	Notes    []explainedNote   `json:"notes"`
-	Subject  *jsonObject       `json:"subject"` // whose verdict it is; null: nobody asks for the name
-	Holder   *jsonObject       `json:"holder"`  // who has the name
-	TTL      *uint32           `json:"ttl"`
-	Data     []string          `json:"data"`
-	Steps    []explainedStep   `json:"steps"`
-	Beside   []explainedBeside `json:"beside"`
-	Servers  []explainedServer `json:"servers"`
-	Status   *explainedStatus  `json:"status"` // what the object's own status says, where that is otherwise
-	Unseen   []string          `json:"unseen"` // what could not be seen
-	Advice   string            `json:"advice"`
-	Manifest string            `json:"manifest"` // the objects that are missing, as YAML
+	explained.Explanation
 
 	key    rr.Key
 	origin dnsname.Name
@@ -45,40 +28,13 @@ type explanation struct {
 	mayHave   bool   // and may have it
 }
 
-type explainedNote struct {
-	Reason  zone.Reason `json:"reason"`
-	Message string      `json:"message"`
-}
-
-type explainedStep struct {
-	Zone    *jsonRef    `json:"zone"` // null: the grants of Backends were asked
-	FQDN    string      `json:"fqdn"`
-	Rule    string      `json:"rule"`
-	Allows  bool        `json:"allows"`
-	Reason  zone.Reason `json:"reason"`
-	Message string      `json:"message"`
-}
-
-type explainedBeside struct {
-	jsonObject
-	Type     string      `json:"type"`
-	Accepted bool        `json:"accepted"`
-	Reason   zone.Reason `json:"reason"`
-	Message  string      `json:"message"`
-}
-
-type explainedStatus struct {
-	Accepted bool   `json:"accepted"`
-	Reason   string `json:"reason"`
-	Message  string `json:"message"`
-}
-
 // of puts an explanation of the World into the words of the command.
 func (x *explainer) of(from zone.Explanation) *explanation {
-	e := &explanation{Name: from.Name.String(), Accepted: from.Verdict.Accepted, Reason: from.Verdict.Reason,
+	e := &explanation{key: rr.Key{Name: from.Name, Type: from.Type}, Explanation: explained.Explanation{
+		Name: from.Name.String(), Accepted: from.Verdict.Accepted, Reason: from.Verdict.Reason,
 		Message: from.Verdict.Message, Zone: refOf(from.Zone), Subject: objectOf(from.Subject), Holder: objectOf(from.Holder),
-		Data: []string{}, Steps: []explainedStep{}, Beside: []explainedBeside{}, Servers: []explainedServer{},
-		Notes: []explainedNote{}, key: rr.Key{Name: from.Name, Type: from.Type}}
+		Data: []string{}, Steps: []explained.Step{}, Beside: []explained.Beside{}, Servers: []explained.Server{},
+		Notes: []explained.Note{}}}
 	if from.Type != 0 {
 		e.Type = from.Type.String()
 	}
@@ -89,10 +45,10 @@ func (x *explainer) of(from zone.Explanation) *explanation {
 		e.origin, e.FQDN = e.zone.verdict.Name, e.zone.verdict.Name.String()
 	}
 	for _, n := range from.Verdict.Notes {
-		e.Notes = append(e.Notes, explainedNote{n.Reason, n.Message})
+		e.Notes = append(e.Notes, explained.Note{Reason: n.Reason, Message: n.Message})
 	}
 	for _, s := range from.Steps {
-		step := explainedStep{Zone: refOf(s.Zone), Rule: s.Rule, Allows: s.Allows, Reason: s.Reason, Message: s.Message}
+		step := explained.Step{Zone: refOf(s.Zone), Rule: s.Rule, Allows: s.Allows, Reason: s.Reason, Message: s.Message}
 		if z := x.zoneOf(s.Zone); z != nil {
 			step.FQDN = z.verdict.Name.String()
 		}
@@ -100,7 +56,8 @@ func (x *explainer) of(from zone.Explanation) *explanation {
 	}
 	for _, id := range from.Beside {
 		other, _ := x.fold.world.ExplainObject(id)
-		beside := explainedBeside{*objectOf(id), "", other.Verdict.Accepted, other.Verdict.Reason, other.Verdict.Message}
+		beside := explained.Beside{Object: *objectOf(id), Accepted: other.Verdict.Accepted, Reason: other.Verdict.Reason,
+			Message: other.Verdict.Message}
 		if other.Type != 0 {
 			beside.Type = other.Type.String()
 		}
@@ -112,7 +69,7 @@ func (x *explainer) of(from zone.Explanation) *explanation {
 	e.Unseen, e.Status = append([]string{}, x.unseen...), x.statusOf(from)
 	if e.Status != nil && len(e.Unseen) > 0 { // the operator has seen more
 		e.Accepted, e.Reason, e.Message = e.Status.Accepted, zone.Reason(e.Status.Reason), e.Status.Message
-		e.Status, e.Steps = nil, []explainedStep{}
+		e.Status, e.Steps = nil, []explained.Step{}
 	}
 	return e
 }
@@ -129,7 +86,7 @@ func (e *explanation) free(namespace string) {
 			e.namespace, e.Reason)
 	}
 	for _, b := range e.Beside {
-		if e.Reason == zone.Conflict && e.Holder != nil && b.jsonObject == *e.Holder {
+		if e.Reason == zone.Conflict && e.Holder != nil && b.Object == *e.Holder {
 			e.Message = fmt.Sprintf("No object asks for %s %s; %s has a %s there, and the two cannot stand together.", e.Name,
 				e.Type, e.Holder, b.Type)
 		}
@@ -159,7 +116,7 @@ func (x *explainer) zoneOf(id zone.ID) *zoneResult {
 const acceptedCondition = "Accepted"
 
 // statusOf returns what the status of the subject says, if that is otherwise: then the operator knows more, or less.
-func (x *explainer) statusOf(from zone.Explanation) *explainedStatus {
+func (x *explainer) statusOf(from zone.Explanation) *explained.Status {
 	for _, o := range x.Objects {
 		if idOf(o.Ref) != from.Subject || !x.cluster {
 			continue
@@ -168,7 +125,7 @@ func (x *explainer) statusOf(from zone.Explanation) *explainedStatus {
 			if c.Type != acceptedCondition {
 				continue
 			}
-			s := &explainedStatus{c.Status == metav1.ConditionTrue, c.Reason, c.Message}
+			s := &explained.Status{Accepted: c.Status == metav1.ConditionTrue, Reason: c.Reason, Message: c.Message}
 			if s.Accepted != from.Verdict.Accepted || s.Reason != string(from.Verdict.Reason) {
 				return s
 			}
@@ -189,7 +146,7 @@ func conditionsOf(o *manifest.Object) []metav1.Condition {
 
 // print prints the explanation.
 func (e *explanation) print(env Env, form output) error {
-	return form.print(env, e, e.write)
+	return form.print(env, e.Explanation, e.write)
 }
 
 // write writes the explanation for people.
@@ -258,7 +215,7 @@ func (e *explanation) writeServers(out io.Writer) {
 	table := tabwriter.NewWriter(out, 0, 8, 3, ' ', 0)
 	fmt.Fprintln(table, "  BACKEND\tSERVER\tSERIAL\tHAS\tANSWERS")
 	for _, s := range e.Servers {
-		fmt.Fprintf(table, "  %s\n", strings.Join(s.row(), "\t"))
+		fmt.Fprintf(table, "  %s\n", strings.Join(rowOf(&s), "\t"))
 	}
 	_ = table.Flush() // out keeps its error
 }

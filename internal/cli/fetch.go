@@ -3,18 +3,19 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
+	"github.com/zonefold/zonefold/internal/cli/live"
 	"github.com/zonefold/zonefold/internal/cli/manifest"
 )
 
@@ -62,17 +63,22 @@ func (f *objectFlags) read(ctx context.Context, env Env, p *progress) (*objects,
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range manifest.Resources() {
-		if r.Source && !f.sources {
-			continue
-		}
-		if err := fetcher.fetch(ctx, r); err != nil {
-			return nil, err
-		}
+	if err := fetcher.fetchAll(ctx, f.sources); err != nil {
+		return nil, err
+	}
+	var texts []manifest.Text
+	for _, l := range fetcher.lists {
+		texts = append(texts, l.texts...)
 	}
 	out.unseen, out.api = fetcher.unseen, fetcher.client.RESTClient()
-	out.Input, err = manifest.Read(manifest.Options{Texts: fetcher.texts, Namespace: namespace, Begin: p.begin})
+	out.Input, err = manifest.Read(manifest.Options{Texts: texts, Namespace: namespace, Begin: p.begin})
 	return out, err
+}
+
+// fetched is what was listed at one path.
+type fetched struct {
+	path, version string
+	texts         []manifest.Text
 }
 
 // A fetcher lists the objects of a cluster.
@@ -81,7 +87,7 @@ type fetcher struct {
 	namespace string // to look into where not all may be seen
 	found     map[schema.GroupKind]bool
 	served    map[string]map[string]metav1.APIResource // by group and version, then kind
-	texts     []manifest.Text
+	lists     []fetched
 	unseen    []string
 }
 
@@ -94,6 +100,19 @@ func newFetcher(config *rest.Config, namespace string) (*fetcher, error) {
 	}
 	return &fetcher{client: client, namespace: namespace, found: map[schema.GroupKind]bool{},
 		served: map[string]map[string]metav1.APIResource{}}, nil
+}
+
+// fetchAll lists the objects of all kinds, of Services and others like them if sources count.
+func (f *fetcher) fetchAll(ctx context.Context, sources bool) error {
+	for _, r := range manifest.Resources() {
+		if r.Source && !sources {
+			continue
+		}
+		if err := f.fetch(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fetch lists the objects of a kind, if the cluster has it: in one version of it.
@@ -152,31 +171,23 @@ func (f *fetcher) resource(gv schema.GroupVersion, kind string) (metav1.APIResou
 	return r, served, nil
 }
 
-// listPage is how many objects are asked for at a time.
-const listPage = 500
-
-// list keeps all objects at a path, a page each. Pages that the API server does not remember any more are read again.
+// list keeps all objects at a path.
 func (f *fetcher) list(ctx context.Context, path string) error {
-	for next, tries, kept := "", 0, len(f.texts); ; {
-		text, err := f.client.RESTClient().Get().AbsPath(path).Param("limit", strconv.Itoa(listPage)).
-			Param("continue", next).SetHeader("Accept", "application/json").DoRaw(ctx)
-		if apierrors.IsResourceExpired(err) && tries < 3 {
-			next, f.texts = "", f.texts[:kept]
-			tries++
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("listing %s: %w", path, err)
-		}
-		var page struct {
-			Metadata metav1.ListMeta `json:"metadata"`
-		}
-		if err := json.Unmarshal(text, &page); err != nil {
-			return fmt.Errorf("listing %s: %w", path, err)
-		}
-		f.texts = append(f.texts, manifest.Text{Name: fmt.Sprintf("%s?%d", path, len(f.texts)), Text: text})
-		if next = page.Metadata.Continue; next == "" {
-			return nil
-		}
+	texts, version, err := live.Read(ctx, f.client.RESTClient(), path)
+	if err == nil {
+		f.lists = append(f.lists, fetched{path, version, texts})
 	}
+	return err
+}
+
+// watchClient returns a client whose answers may take for ever.
+func watchClient(config *rest.Config) (rest.Interface, error) {
+	config = rest.CopyConfig(config)
+	config.QPS, config.Timeout = -1, 0
+	config.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion()
+	client, err := rest.UnversionedRESTClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to the cluster: %w", err)
+	}
+	return client, nil
 }

@@ -88,11 +88,20 @@ Exit codes: 0 when the operator says that the Zone is not frozen; 1 when it does
 
 // annotate changes annotations of a Zone; nil takes one off.
 func annotate(ctx context.Context, c *cluster, z *kubizone.Zone, annotations map[string]any) error {
+	return annotateAs(ctx, c, z, annotations, "")
+}
+
+// annotateAs is annotate that the API server only tries with the value All for dryRun.
+func annotateAs(ctx context.Context, c *cluster, z *kubizone.Zone, annotations map[string]any, dryRun string) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": z.UID, "annotations": annotations}})
 	if err != nil {
 		return err
 	}
-	err = zonesOf(c).of(zonesOf(c).Patch(types.MergePatchType), z.Namespace).Name(z.Name).Body(patch).Do(ctx).Into(z)
+	request := zonesOf(c).of(zonesOf(c).Patch(types.MergePatchType), z.Namespace).Name(z.Name).Body(patch)
+	if dryRun != "" {
+		request = request.Param("dryRun", dryRun)
+	}
+	err = request.Do(ctx).Into(z)
 	if err != nil {
 		return fmt.Errorf("annotating Zone %s/%s: %w", z.Namespace, z.Name, err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	api "github.com/zonefold/zonefold/api/inspect/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend/rfc2136"
+	"github.com/zonefold/zonefold/internal/cli/explained"
 )
 
 // inspectingTakes is how long the operator has to answer.
@@ -21,13 +22,13 @@ const inspectingTakes = 10 * time.Second
 
 // inspected adds to what is known of servers what the operator knows of them, where it can be asked; else the
 // explanation says what could not be seen.
-func (x *explainer) inspected(ctx context.Context, e *explanation, servers []explainedServer) []explainedServer {
+func (x *explainer) inspected(ctx context.Context, e *explanation, servers []explained.Server) []explained.Server {
 	if !x.cluster || !e.Accepted || e.Subject == nil {
 		return servers
 	}
 	resource, o := map[string]string{"Zone": "zones", "Record": "records"}[e.Subject.Kind], *e.Subject
 	if resource == "" && e.zone != nil && e.zone.object.Zone != nil {
-		resource, o = "zones", jsonObject{"Zone", e.Zone.Namespace, e.Zone.Name}
+		resource, o = "zones", jsonObject{Kind: "Zone", Namespace: e.Zone.Namespace, Name: e.Zone.Name}
 	}
 	found, why := x.inspect(ctx, resource, o)
 	if why != "" {
@@ -39,20 +40,20 @@ func (x *explainer) inspected(ctx context.Context, e *explanation, servers []exp
 	}
 	for _, s := range found.Servers {
 		address, _ := strings.CutPrefix(s.Server, "dns ")
-		i := slices.IndexFunc(servers, func(known explainedServer) bool {
+		i := slices.IndexFunc(servers, func(known explained.Server) bool {
 			canonical, err := rfc2136.Canonical(known.Server)
 			return known.Backend == s.Backend && known.Server != "" && (known.Server == address || err == nil &&
 				canonical == address)
 		})
 		if i < 0 {
-			i = slices.IndexFunc(servers, func(known explainedServer) bool {
+			i = slices.IndexFunc(servers, func(known explained.Server) bool {
 				return known.Backend == s.Backend && known.Server == ""
 			})
 		}
 		if i < 0 {
-			servers, i = append(servers, explainedServer{Backend: s.Backend}), len(servers)
+			servers, i = append(servers, explained.Server{Backend: s.Backend}), len(servers)
 		}
-		servers[i].know(address, s)
+		know(&servers[i], address, s)
 	}
 	return servers
 }
@@ -84,8 +85,8 @@ func (x *explainer) inspect(ctx context.Context, resource string, o jsonObject) 
 	return found, ""
 }
 
-// know adds what the operator knows.
-func (s *explainedServer) know(address string, from api.Server) {
+// know adds what the operator knows of a server.
+func know(s *explained.Server, address string, from api.Server) {
 	if s.Server == "" {
 		s.Server = address
 	}
@@ -100,7 +101,7 @@ func (s *explainedServer) know(address string, from api.Server) {
 	}
 	s.Failures, s.Asking = from.Failures, from.Running
 	s.LastHeard, s.Since, s.NextTry = stamp(from.LastHeard), stamp(from.Since), stamp(from.NextTry)
-	s.inspected = true
+	s.Inspected = true
 }
 
 func stamp(t *metav1.Time) string {
@@ -110,26 +111,26 @@ func stamp(t *metav1.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// hasAddress reports whether the server can be asked: others are called by what they are.
-func (s *explainedServer) hasAddress() bool {
+// hasAddress reports whether a server can be asked: others are called by what they are.
+func hasAddress(s *explained.Server) bool {
 	return s.Server != "" && !strings.Contains(s.Server, " ")
 }
 
 // writeInspected writes what the operator knows of servers, a sentence each.
 func (e *explanation) writeInspected(out io.Writer) {
-	if !slices.ContainsFunc(e.Servers, func(s explainedServer) bool { return s.inspected }) {
+	if !slices.ContainsFunc(e.Servers, func(s explained.Server) bool { return s.Inspected }) {
 		return
 	}
 	fmt.Fprintln(out, "\nWhat the operator has heard from them:")
 	for _, s := range e.Servers {
-		if s.inspected {
-			fmt.Fprintf(out, "  %s (%s) %s\n", oneLine(s.Backend), oneLine(s.Server), s.heard())
+		if s.Inspected {
+			fmt.Fprintf(out, "  %s (%s) %s\n", oneLine(s.Backend), oneLine(s.Server), heardOf(&s))
 		}
 	}
 }
 
-// heard says in a sentence what the operator has heard.
-func (s *explainedServer) heard() string {
+// heardOf says in a sentence what the operator has heard.
+func heardOf(s *explained.Server) string {
 	words := "has not answered yet"
 	if s.LastHeard != "" {
 		words = "answered last at " + s.LastHeard

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"io"
 
-	"github.com/zonefold/zonefold/internal/cli/manifest"
+	"github.com/zonefold/zonefold/internal/cli/explained"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -28,11 +28,7 @@ type (
 		Serial    uint32      `json:"serial"`
 		Entries   []jsonEntry `json:"entries"`
 	}
-	jsonObject struct {
-		Kind      string `json:"kind"`
-		Namespace string `json:"namespace"`
-		Name      string `json:"name"`
-	}
+	jsonObject = explained.Object
 	jsonRecord struct {
 		Kind      string      `json:"kind"`
 		Namespace string      `json:"namespace"`
@@ -51,10 +47,7 @@ type (
 		TTL   uint32 `json:"ttl"`
 		RData string `json:"rdata"`
 	}
-	jsonRef struct {
-		Namespace string `json:"namespace"`
-		Name      string `json:"name"`
-	}
+	jsonRef = explained.Ref
 )
 
 func documentOf(c *composition) jsonDocument {
@@ -95,14 +88,11 @@ func entriesOf(z zoneResult) []jsonEntry {
 	return entries
 }
 
-// String returns the form that messages use.
-func (o *jsonObject) String() string { return manifest.Ref(*o).String() }
-
 func refOf(id zone.ID) *jsonRef {
 	if id.IsZero() {
 		return nil
 	}
-	return &jsonRef{id.Namespace, id.Name}
+	return &jsonRef{Namespace: id.Namespace, Name: id.Name}
 }
 
 // writeJSON prints a value for people and programs.

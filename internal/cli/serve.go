@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -25,6 +26,7 @@ func newServe(env Env) *cobra.Command {
 		listen   []string
 		transfer []string
 		now      string
+		console  bool
 	)
 	cmd := &cobra.Command{
 		Use:   "serve -f PATH...",
@@ -60,7 +62,7 @@ Zone, or an address cannot be listened on.`,
 			if err != nil {
 				return err
 			}
-			return serve(cmd.Context(), env, in, serveOptions{addrs, prefixes, running(at)})
+			return serve(cmd.Context(), env, in, serveOptions{addrs, prefixes, running(at), console})
 		},
 	}
 	in.register(cmd)
@@ -68,6 +70,8 @@ Zone, or an address cannot be listened on.`,
 		"an address and port for UDP and TCP, such as 0.0.0.0:53 or [::1]:5353; port 0 is any that is free; repeatable")
 	cmd.Flags().StringArrayVar(&transfer, "allow-transfer", nil,
 		"an address or a network (192.0.2.0/24) that gets whole zones, by AXFR and IXFR; repeatable (default: nobody)")
+	cmd.Flags().BoolVar(&console, "console", false,
+		"also show the zones in a browser, on 127.0.0.1, as zonefold console does; prints the link")
 	cmd.Flags().StringVar(&now, "now", "", "the time at the start for new serials (RFC 3339; default: now)")
 	return cmd
 }
@@ -117,6 +121,7 @@ type serveOptions struct {
 	listen   []netip.AddrPort
 	transfer []netip.Prefix   // who may have whole zones
 	now      func() time.Time // for new serials
+	console  bool             // shows what is served
 }
 
 // groupName is that of all zones that are served.
@@ -144,6 +149,9 @@ func serve(ctx context.Context, env Env, in inputFlags, opts serveOptions) (err 
 			Valid: func(o *manifest.Object) bool { return guard.valid(ctx, o) },
 		}),
 	}
+	if opts.console {
+		s.console = newConsoleWorld(env, objectFlags{inputFlags: in}, strings.Join(in.files, ", "), s.fold)
+	}
 	input, err := s.begin(in)
 	if err != nil {
 		return err
@@ -152,7 +160,7 @@ func serve(ctx context.Context, env Env, in inputFlags, opts serveOptions) (err 
 }
 
 // answer answers from the input, and from what becomes of it, until the context ends.
-func (s *session) answer(ctx context.Context, opts serveOptions, input *manifest.Input) error {
+func (s *session) answer(ctx context.Context, opts serveOptions, input *manifest.Input) (err error) {
 	server, err := embedded.Serve(ctx, embedded.Options{Listen: opts.listen, Closed: true,
 		Log: slog.New(slog.NewTextHandler(s.env.Stderr, nil))})
 	if err != nil {
@@ -178,6 +186,13 @@ func (s *session) answer(ctx context.Context, opts serveOptions, input *manifest
 	server.Open()
 	for _, addr := range server.Addrs() {
 		fmt.Fprintf(s.env.Stdout, "listening on %s (UDP and TCP)\n", addr)
+	}
+	if s.console != nil {
+		end, err := showing{}.begin(until, s.env, s.console)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, end()) }()
 	}
 	s.tell(changed, refused)
 	for {

@@ -10,6 +10,7 @@ import (
 	"github.com/zonefold/zonefold/internal/cli/manifest"
 	"github.com/zonefold/zonefold/internal/cli/watch"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // A session is one run of serve.
@@ -20,6 +21,7 @@ type session struct {
 	guard   *guard
 	fold    *fold
 	serving *serving
+	console *consoleWorld // which shows the fold; nil: nobody looks
 
 	failed  string          // why the input could not be read the last time; "" if it could
 	said    map[string]bool // of files, as far as it still holds
@@ -126,8 +128,16 @@ func (s *session) take(ctx context.Context, input *manifest.Input) (changed news
 	if err != nil {
 		return changed, nil, err
 	}
-	c, delta := s.fold.put(objects)
+	c, delta := s.compose(objects)
 	return s.serving.apply(ctx, c, delta), append(kept, refusalsOf(c)...), nil
+}
+
+// compose makes the objects those of the fold.
+func (s *session) compose(of []*manifest.Object) (*composition, zone.Delta) {
+	if s.console == nil {
+		return s.fold.put(of)
+	}
+	return s.console.put(&objects{Input: &manifest.Input{Objects: of}, namespace: s.console.flags.namespace})
 }
 
 // tell prints what became different.

@@ -1,0 +1,161 @@
+package console
+
+import (
+	"crypto/sha256"
+	"errors"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Options say what is shown, and to whom.
+type Options struct {
+	Source Source
+	Addr   netip.AddrPort // where the server listens, an address of the loopback
+	Edit   bool           // forms are shown and taken
+	Random io.Reader      // for secrets
+	Now    func() time.Time
+}
+
+// A Console answers the requests of one person.
+type Console struct {
+	opts    Options
+	guard   *guard
+	pages   *pages
+	token   string
+	streams chan struct{} // a place for each page that is kept up to date
+	asking  chan struct{} // a place for each question that servers are asked for
+	handler http.Handler
+}
+
+const (
+	loginPath = "/login"
+
+	// Browsers have six connections to a server; pages that are kept up to date must leave some.
+	maxStreams = 4
+	maxAsking  = 4
+
+	maxForm = 64 << 10
+)
+
+// New returns a console.
+func New(opts Options) (*Console, error) {
+	if !opts.Addr.Addr().IsLoopback() {
+		return nil, errors.New("the console speaks HTTP, and listens on the loopback alone")
+	}
+	token, err := secret(opts.Random)
+	if err != nil {
+		return nil, err
+	}
+	port := strconv.Itoa(int(opts.Addr.Port()))
+	c := &Console{opts: opts, token: token,
+		streams: make(chan struct{}, maxStreams), asking: make(chan struct{}, maxAsking),
+		guard: &guard{hosts: []string{opts.Addr.String(), "localhost:" + port}, cookie: "zonefold-console-" + port,
+			token: sha256.Sum256([]byte(token)), random: opts.Random}}
+	if c.pages, err = parsePages(); err != nil {
+		return nil, err
+	}
+	c.handler = c.routes()
+	return c, nil
+}
+
+// Link is the address to open in a browser. It works once.
+func (c *Console) Link() string {
+	link := url.URL{Scheme: "http", Host: c.opts.Addr.String(), Path: loginPath,
+		RawQuery: url.Values{"token": {c.token}}.Encode()}
+	return link.String()
+}
+
+// ServeHTTP answers a request.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	setHeaders(w.Header())
+	if status, why := c.guard.refusal(r); status != 0 {
+		http.Error(w, why, status)
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	c.handler.ServeHTTP(w, r)
+}
+
+func (c *Console) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+loginPath, c.login)
+	mux.HandleFunc("GET /assets/{name}", serveAsset)
+	for path, page := range map[string]func(*http.Request) (*page, error){
+		"/{$}": c.zones, "/zone": c.zone, "/explain": c.explain, "/delegation": c.delegation, "/servers": c.servers,
+		"/differences": c.differences, "/history": c.history, "/refused": c.refused,
+	} {
+		mux.Handle("GET "+path, c.session(c.show(page)))
+	}
+	mux.Handle("GET /events", c.session(http.HandlerFunc(c.events)))
+	mux.Handle("GET /act", c.session(c.show(c.ask)))
+	mux.Handle("POST /act", c.session(c.show(c.act)))
+	mux.Handle("/", c.session(c.show(func(*http.Request) (*page, error) {
+		return nil, &statusError{http.StatusNotFound, "There is no such page."}
+	})))
+	return mux
+}
+
+// session answers those alone who have opened the link.
+func (c *Console) session(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !c.guard.admits(r) {
+			c.write(w, http.StatusUnauthorized, &page{Title: "Who are you?", Body: "stranger"})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// login exchanges the token of the link for a session. The answer is a page and no redirection: a browser that follows
+// the link from elsewhere would not show the cookie to where it is sent on.
+func (c *Console) login(w http.ResponseWriter, r *http.Request) {
+	session, err := c.guard.login(r.URL.Query().Get("token"))
+	switch {
+	case err != nil:
+		c.write(w, http.StatusInternalServerError, &page{Title: "Error", Body: "error", Data: err.Error()})
+	case session != "":
+		http.SetCookie(w, c.guard.sessionCookie(session))
+		c.write(w, http.StatusOK, &page{Title: "Welcome", Body: "welcome", Continue: true})
+	case c.guard.admits(r): // the link was opened again in the same browser
+		c.write(w, http.StatusOK, &page{Title: "Welcome", Body: "welcome", Continue: true})
+	default:
+		c.write(w, http.StatusForbidden, &page{Title: "This link does not work", Body: "stranger"})
+	}
+}
+
+// A statusError is an error with the status that is answered.
+type statusError struct {
+	status  int
+	message string // a sentence
+}
+
+// Error implements error.
+func (e *statusError) Error() string { return e.message }
+
+// show answers with a page, or with the error that keeps it from being shown.
+func (c *Console) show(of func(*http.Request) (*page, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p, err := of(r)
+		status := http.StatusOK
+		if err != nil {
+			status = http.StatusBadGateway
+			if known := new(statusError); errors.As(err, &known) {
+				status = known.status
+			}
+			p = &page{Title: "Error", Body: "error", Data: err.Error()}
+		}
+		p.Self = r.URL.RequestURI()
+		p.Path = r.URL.Path
+		p.Edit = c.opts.Edit
+		p.CSRF = c.guard.formSecret()
+		p.Inside = true
+		if p.Status != 0 {
+			status = p.Status
+		}
+		c.write(w, status, p)
+	})
+}
