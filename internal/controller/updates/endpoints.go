@@ -58,7 +58,7 @@ func (m made) ttl() uint32 {
 	return uint32(*m.record.Spec.TTL)
 }
 
-// made returns the Records of external-dns in a namespace, by their names. The cache may lack what was written just now.
+// made returns the Records of external-dns in a namespace, by their names. The cache may lack what was just written.
 func (u *Updates) made(ctx context.Context, namespace string) (map[dnsname.Name][]made, error) {
 	var list v1alpha1.RecordList
 	err := u.Live.List(ctx, &list, client.InNamespace(namespace),
