@@ -10,12 +10,13 @@ LIVES       ?= 1000
 SEED        ?= 1
 VERSION     ?= dev
 LONGEST     := ./internal/controller/bindy # begins first, or it ends alone
+HUGO        := CGO_ENABLED=0 go tool -modfile=tools/site/go.mod hugo --source site
 HELM        := go tool -modfile=charts/go.mod helm
 # Generated from the types in api/, the markers in internal/controller and the chart; committed.
 GENERATED   := find config/crd config/rbac config/install config/dashboards api docs/*.svg -type f \
 	\( -name "*.yaml" -o -name "*.json" -o -name "zz_generated.*" -o -name "*.svg" \)
 
-.PHONY: help build test acceptance race lint generate verify e2e soak sim mutations demo bench image
+.PHONY: help build test acceptance race lint generate verify e2e soak sim mutations demo bench image site
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -105,6 +106,10 @@ bench: ## measure: the core, the command, the system with N=10000 Records, the e
 	go run ./hack/bench/updates
 	go run ./hack/bench/sources -n $(N)
 	go run ./hack/bench/fleet -n $(N)
+
+site: ## the documentation as a site, in dist/site and at http://localhost:1313; compiles Hugo the first time, some minutes
+	$(HUGO) --destination $(CURDIR)/dist/site --cleanDestinationDir
+	$(HUGO) server --renderToMemory
 
 image: ## container images as OCI archives in dist/, tagged VERSION=dev; no container engine needed
 	@echo "compiling for two architectures (some minutes the first time)"
