@@ -18,8 +18,8 @@ const healthy = `reason!~"Accepted|New|Processing|Pending|Succeeded"`
 // operators has what all processes have only for those that are operators.
 const operators = " and on (job, instance) zonefold_changes_total"
 
-func figure(title, about, unit, expr string) Panel {
-	return Panel{Title: title, About: about, Figure: true, Unit: unit, Lines: []Line{{expr, ""}}}
+func figure(title, about, expr string) Panel {
+	return Panel{Title: title, About: about, Figure: true, Unit: number, Lines: []Line{{expr, ""}}}
 }
 
 func graph(title, about, unit string, lines ...Line) Panel {
@@ -45,14 +45,14 @@ func overview() Dashboard {
 		About: "Whether all is well: what objects ask for, what servers have, and what waits for somebody.",
 		Rows: []Row{
 			{"Now", []Panel{
-				figure("Replicas", "Operators that Prometheus sees.", number, `count(zonefold_changes_total)`),
-				figure("Leaders", "There should be one. Without election there is none, and the one operator acts.", number,
+				figure("Replicas", "Operators that Prometheus sees.", `count(zonefold_changes_total)`),
+				figure("Leaders", "There should be one. Without election there is none, and the one operator acts.",
 					`sum(leader_election_master_status{name="zonefold-operator"})`),
-				figure("Accepted", "Objects that are accepted.", number, `sum(zonefold_objects{reason="Accepted"}) or vector(0)`),
-				figure("Refused", "Objects that are refused.", number, `sum(zonefold_objects{`+healthy+`}) or vector(0)`),
-				figure("Deletions held", "Record sets whose deletion waits for zonefold approve.", number,
+				figure("Accepted", "Objects that are accepted.", `sum(zonefold_objects{reason="Accepted"}) or vector(0)`),
+				figure("Refused", "Objects that are refused.", `sum(zonefold_objects{`+healthy+`}) or vector(0)`),
+				figure("Deletions held", "Record sets whose deletion waits for zonefold approve.",
 					`sum(zonefold_held_sets) or vector(0)`),
-				figure("Left behind", "Zones of deleted objects that servers may still have.", number,
+				figure("Left behind", "Zones of deleted objects that servers may still have.",
 					`sum(zonefold_left_behind_zones) or vector(0)`),
 			}},
 			{"Changes", []Panel{

@@ -27,7 +27,7 @@ func write(dir string) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, d.UID+".json"), text, 0o644); err != nil { //nolint:gosec // all may read it
+		if err := os.WriteFile(filepath.Join(dir, d.UID+".json"), text, 0o644); err != nil {
 			return fmt.Errorf("writing a dashboard: %w", err)
 		}
 	}

@@ -31,12 +31,12 @@ func server() Dashboard {
 		Rows: []Row{
 			{"Now", []Panel{
 				figure("Failed in an hour", "Calls that failed, but for conflicts with what others wrote, which are tried again.",
-					number, `sum(increase(zonefold_backend_errors_total{backend=~"$backend", class!="conflict"}[1h]))`),
-				figure("Deletions held", "Record sets whose deletion waits for zonefold approve.", number,
+					`sum(increase(zonefold_backend_errors_total{backend=~"$backend", class!="conflict"}[1h]))`),
+				figure("Deletions held", "Record sets whose deletion waits for zonefold approve.",
 					`sum(zonefold_held_sets`+these+`)`),
-				figure("Left behind", "Zones of deleted objects that servers may still have.", number,
+				figure("Left behind", "Zones of deleted objects that servers may still have.",
 					`sum(zonefold_left_behind_zones`+these+`)`),
-				figure("Sets changed in an hour", "On servers.", number,
+				figure("Sets changed in an hour", "On servers.",
 					`sum(increase(zonefold_backend_changed_sets_total`+these+`[1h]))`),
 			}},
 			{"Calls", calls(these, these)},
