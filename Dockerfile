@@ -10,16 +10,17 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-ARG TARGETOS TARGETARCH VERSION=dev
-RUN CGO_ENABLED=0 GOFLAGS= GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$VERSION" -o /out/ ./cmd/operator ./cmd/bindcar ./cmd/dnshook
+ARG TARGETOS TARGETARCH VERSION=dev COMMIT DATE
+RUN CGO_ENABLED=0 GOFLAGS= GOEXPERIMENT= GOOS=$TARGETOS GOARCH=$TARGETARCH GOAMD64=v1 GOARM64=v8.0 go build -trimpath -buildvcs=false -ldflags "-s -w -X github.com/zonefold/zonefold/internal/version.release=$VERSION -X github.com/zonefold/zonefold/internal/version.commit=$COMMIT -X github.com/zonefold/zonefold/internal/version.date=$DATE" -o /out/ ./cmd/operator ./cmd/bindcar ./cmd/dnshook
 
 FROM scratch AS base
 COPY hack/image/base/ /
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
-ARG VERSION=dev
+ARG VERSION=dev COMMIT
 LABEL org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.source="https://github.com/zonefold/zonefold" \
-      org.opencontainers.image.version="$VERSION"
+      org.opencontainers.image.version="$VERSION" \
+      org.opencontainers.image.revision="$COMMIT"
 
 FROM base AS bindcar
 LABEL org.opencontainers.image.title="zonefold-bindcar" \

@@ -16,7 +16,7 @@ HELM        := go tool -modfile=charts/go.mod helm
 GENERATED   := find config/crd config/rbac config/install config/dashboards api docs/*.svg -type f \
 	\( -name "*.yaml" -o -name "*.json" -o -name "zz_generated.*" -o -name "*.svg" \)
 
-.PHONY: help build test acceptance race lint generate verify e2e soak sim mutations demo bench image site
+.PHONY: help build test acceptance race lint generate verify e2e soak sim mutations demo bench image release site
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -48,11 +48,12 @@ acceptance: ## the code of Gardener, of external-dns and of clients of RFC 2136 
 	go -C test/acceptance/updates vet ./...
 	go -C test/acceptance/updates test -count=1 ./...
 
-lint: ## go vet, and golangci-lint with .golangci.yml
+lint: ## go vet, golangci-lint with .golangci.yml, and actionlint for .github/workflows
 	@echo "linting (compiles the pinned golangci-lint the first time, about two minutes)"
 	go vet ./...
 	go -C charts vet ./...
 	$(TOOL) golangci-lint run ./...
+	go tool -modfile=tools/release/go.mod actionlint -shellcheck= -pyflakes= # the same result whether or not the machine has these
 
 generate: ## write CRDs, deep copies, RBAC, the install manifest, the pictures and the dashboards from api/, internal/controller, charts/ and hack/
 	$(TOOL) controller-gen object paths=./api/...
@@ -114,3 +115,7 @@ site: ## the documentation as a site, in dist/site and at http://localhost:1313;
 image: ## container images as OCI archives in dist/, tagged VERSION=dev; no container engine needed
 	@echo "compiling for two architectures (some minutes the first time)"
 	go run ./hack/image -version $(VERSION)
+
+release: ## all that VERSION=v0.1.0 consists of, from this commit, in dist/VERSION: programs, images, chart, checksums and more; offline
+	@echo "compiling for six platforms (half an hour the first time)"
+	go run ./hack/release -version $(VERSION)

@@ -87,6 +87,11 @@ func executions() []execution {
 			test: "test/acceptance/updates TestLegoOrdersACertificate"},
 		{page: "docs/updates.md", begins: "certbot certonly",
 			test: "test/acceptance/updates TestCertbotOrdersACertificateForANameAndAllBelowIt"},
+		{page: "docs/versions.md", begins: "git tag -s v0.1.0",
+			not: "a tag is for good; hack/release TestARelease makes a version without one"},
+		{page: "docs/versions.md", begins: "sha256sum --check", not: "no version is published"},
+		{page: "docs/versions.md", begins: "git clone --branch",
+			not: "no version is published; hack/release TestARelease makes one twice"},
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 func TestDependenciesAreListed(t *testing.T) {
 	p := page{"docs/dependencies.md", read(t, "docs/dependencies.md")}
 	for _, file := range []string{
-		"go.mod", "tools/go.mod", "tools/site/go.mod", "charts/go.mod", "hack/cluster/k8s/go.mod", "hack/cluster/etcd/go.mod",
-		"hack/bench/coredns/go.mod",
+		"go.mod", "tools/go.mod", "tools/site/go.mod", "tools/release/go.mod", "charts/go.mod", "hack/cluster/k8s/go.mod",
+		"hack/cluster/etcd/go.mod", "hack/bench/coredns/go.mod",
 		"test/acceptance/gardener/go.mod", "test/acceptance/externaldns/go.mod", "test/acceptance/updates/go.mod",
 		"test/acceptance/externaldns/program/go.mod",
 	} {

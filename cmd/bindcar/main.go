@@ -17,10 +17,8 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/bindcar"
+	"github.com/zonefold/zonefold/internal/version"
 )
-
-// version is set when the program is linked.
-var version = "dev"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -29,10 +27,31 @@ func main() {
 		fmt.Print(bindcar.Usage)
 		return
 	}
+	if question, ok := asked(os.Args[1:]); ok {
+		if err := question.Answer(os.Stdout, "bindcar", version.Read()); err != nil {
+			os.Exit(1)
+		}
+		return
+	}
 	if err := run(ctx, os.Args[1:], os.Getenv, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "bindcar:", err)
 		os.Exit(1)
 	}
+}
+
+// asked looks for --version, which no other argument matters beside.
+func asked(args []string) (question version.Question, ok bool) {
+	for _, arg := range args {
+		name, value, valued := strings.Cut(arg, "=")
+		if name != "--version" {
+			continue
+		}
+		if !valued {
+			value = "true"
+		}
+		return question, question.Set(value) == nil
+	}
+	return question, false
 }
 
 func run(ctx context.Context, args []string, env func(string) string, to io.Writer) error {
@@ -44,7 +63,7 @@ func run(ctx context.Context, args []string, env func(string) string, to io.Writ
 	for _, warning := range settings.Warnings {
 		log.Warn(warning)
 	}
-	server, err := bindcar.New(bindcar.Options{Settings: settings, Version: version, Log: log, Now: time.Now})
+	server, err := bindcar.New(bindcar.Options{Settings: settings, Version: version.Release(), Log: log, Now: time.Now})
 	if err != nil {
 		return err
 	}
@@ -52,7 +71,7 @@ func run(ctx context.Context, args []string, env func(string) string, to io.Writ
 	if err != nil {
 		return fmt.Errorf("listening: %w", err)
 	}
-	log.Info("listening", "address", l.Addr().String(), "version", version, "zones", settings.ZoneDir, "rndc",
+	log.Info("listening", "address", l.Addr().String(), "version", version.Release(), "zones", settings.ZoneDir, "rndc",
 		settings.RNDC)
 	if err := server.Serve(ctx, l); err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("serving: %w", err)

@@ -19,10 +19,8 @@ import (
 
 	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/hook"
+	"github.com/zonefold/zonefold/internal/version"
 )
-
-// version is set when the program is linked.
-var version = "dev"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -49,6 +47,9 @@ func run(ctx context.Context, args []string, around surroundings) error {
 	s, err := parse(args, to)
 	if err != nil {
 		return err
+	}
+	if s.version.Asked() {
+		return s.version.Answer(os.Stdout, "dnshook", version.Read())
 	}
 	level := slog.LevelInfo
 	if s.verbose {
@@ -109,8 +110,8 @@ func (s *settings) serve(ctx context.Context, at server, zones []place, now func
 		}
 		admin = cfg.Admin.Addr().String()
 	}
-	log.Info("listening", "version", version, "address", cfg.Listener.Addr().String(), "admin", admin, "zones", s.zones,
-		"dns", at.addrs, "signed", !s.unsigned)
+	log.Info("listening", "version", version.Release(), "address", cfg.Listener.Addr().String(), "admin", admin,
+		"zones", s.zones, "dns", at.addrs, "signed", !s.unsigned)
 	if err := hook.Serve(ctx, cfg); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/all"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/hook"
+	"github.com/zonefold/zonefold/internal/version"
 )
 
 // settings are the command line.
@@ -24,6 +25,7 @@ type settings struct {
 	algorithm           string
 	grace, timeout      time.Duration
 	unsigned, verbose   bool
+	version             version.Question
 	concurrency         int
 
 	kind                         string // of provider; says where records go
@@ -74,6 +76,7 @@ func parse(args []string, to io.Writer) (*settings, error) {
 		"how many requests are worked on at the same time; others are answered 429")
 	f.DurationVar(&s.timeout, "timeout", 20*time.Second, "how long one change at the DNS server may take")
 	f.BoolVar(&s.verbose, "verbose", false, "log every request")
+	f.Var(&s.version, "version", "print the version and end; with =json, as JSON")
 	f.StringVar(&s.update, "rfc2136", "", "a DNS server that takes dynamic updates, as `host:port`")
 	f.StringVar(&s.tsigName, "tsig-name", "", "the `name` of the key that signs updates and transfers")
 	f.StringVar(&s.tsigAlg, "tsig-algorithm", "", "its algorithm (default hmac-sha256)")
@@ -95,6 +98,9 @@ func parse(args []string, to io.Writer) (*settings, error) {
 	}
 	if rest := f.Args(); len(rest) > 0 {
 		return nil, fmt.Errorf("%q is no flag", rest[0])
+	}
+	if s.version.Asked() {
+		return s, nil
 	}
 	if err := s.choose(); err != nil {
 		return nil, err

@@ -11,12 +11,13 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 
 	"github.com/zonefold/zonefold/internal/tracing"
+	"github.com/zonefold/zonefold/internal/version"
 )
 
 // traced has each request be a part of the trace that the operator began, if traces are to go anywhere. The function
 // sends what is left.
 func traced(ctx context.Context, h http.Handler, log *slog.Logger) (http.Handler, func(), error) {
-	traces, err := tracing.New(ctx, "zonefold-dnshook", version, os.Getenv)
+	traces, err := tracing.New(ctx, "zonefold-dnshook", version.Release(), os.Getenv)
 	if err != nil || traces == nil {
 		return h, func() {}, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/bindy"
 	bindydialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+	"github.com/zonefold/zonefold/internal/version"
 )
 
 // fleetFlags are those of the dialect bindy.
@@ -23,7 +24,8 @@ func fleetFlags(f *flag.FlagSet, s *bindydialect.Settings, env func(string) stri
 		"`name` of the operator's ServiceAccount, which the sidecars of name servers obey")
 	f.StringVar(&s.BIND9Image, "bind9-image", "internetsystemsconsortium/bind9",
 		"`image` of BIND, without a tag: that is the version that a spec asks for")
-	f.StringVar(&s.BindcarImage, "bindcar-image", "zonefold/bindcar:"+version, "`image` of the sidecar of name servers")
+	f.StringVar(&s.BindcarImage, "bindcar-image", "zonefold/bindcar:"+version.Release(),
+		"`image` of the sidecar of name servers")
 }
 
 // addBindy has the manager run the dialect bindy while it leads.

@@ -41,6 +41,7 @@ import (
 	gardenerdialect "github.com/zonefold/zonefold/internal/controller/gardener"
 	bindydialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/tracing"
+	"github.com/zonefold/zonefold/internal/version"
 )
 
 // options are the flags.
@@ -61,6 +62,7 @@ type options struct {
 	podIP         string
 	pprof         string
 	logs          logOptions
+	version       version.Question
 	maxSet        int
 	maxEntries    int
 	history       int
@@ -78,9 +80,6 @@ type options struct {
 	apiService    string // host of the API server in the cluster
 	readMemory    octets
 }
-
-// version is that of the release; the build sets it.
-var version = "dev"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -123,6 +122,7 @@ func parse(args []string, env func(string) string) (options, error) {
 	f.StringVar(&o.pprof, "pprof-bind-address", "0",
 		"`address` of /debug/pprof/, which tells everything about the process; 0 turns it off")
 	logFlags(f, &o.logs)
+	f.Var(&o.version, "version", "print the version and end; with =json, as JSON")
 	f.IntVar(&o.maxSet, "max-set-size", 0, "records that a set may have (default 100, BIND's limit)")
 	f.IntVar(&o.maxEntries, "max-status-entries", 0,
 		"entries that a Zone's status may have before they are kept in ZoneSlices; 0: as many as 900 KiB hold")
@@ -188,6 +188,9 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 	if err != nil {
 		return err
 	}
+	if o.version.Asked() {
+		return o.version.Answer(os.Stdout, "operator", version.Read())
+	}
 	log := slog.New(o.logs.handler(os.Stderr))
 	slog.SetDefault(log) // what libraries say without being asked
 	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
@@ -195,7 +198,7 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 	if err != nil {
 		return fmt.Errorf("finding the cluster: %w", err)
 	}
-	traces, err := tracing.New(ctx, "zonefold-operator", version, env)
+	traces, err := tracing.New(ctx, "zonefold-operator", version.Release(), env)
 	if err != nil {
 		return err
 	}
@@ -257,7 +260,7 @@ func operate(ctx context.Context, config *rest.Config, o options, from process) 
 	if err := errors.Join(addDialects(ctx, all), addPresence(all)); err != nil {
 		return err
 	}
-	from.log.Info("starting", "version", version, "namespace", o.namespace, "dialects", o.dialects.String())
+	from.log.Info("starting", "version", version.Release(), "namespace", o.namespace, "dialects", o.dialects.String())
 	if err := manager.Start(ctx); err != nil {
 		return fmt.Errorf("running: %w", err)
 	}

@@ -4,16 +4,15 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"syscall"
 	"time"
 
 	"github.com/zonefold/zonefold/internal/cli"
+	"github.com/zonefold/zonefold/internal/version"
 )
 
 // gcPercent lets the heap grow further between collections: the program is short-lived,
@@ -47,7 +46,7 @@ func main() {
 		Stderr:  os.Stderr,
 		Now:     time.Now(),
 		Getenv:  os.Getenv,
-		Version: version(),
+		Version: version.Read(),
 
 		Terminal: isTerminal(os.Stderr),
 	})
@@ -59,13 +58,4 @@ func main() {
 func isTerminal(file *os.File) bool {
 	info, err := file.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
-// version returns what the program was built from.
-func version() string {
-	version := "(devel)"
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		version = info.Main.Version
-	}
-	return fmt.Sprintf("%s (%s, %s/%s)", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

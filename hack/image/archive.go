@@ -21,19 +21,20 @@ import (
 type build struct {
 	platform v1.Platform
 	config   v1.Config
+	created  time.Time
 	layers   []files
 }
 
-// image packs it. Its time is the epoch: an image is as old as its source.
+// image packs it. An image is as old as its source; its files are of 1970.
 func (b build) image() (v1.Image, error) {
-	epoch := v1.Time{Time: time.Unix(0, 0).UTC()}
+	created := v1.Time{Time: b.created.UTC()}
 	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	for _, f := range b.layers {
 		layer, err := f.layer()
 		if err != nil {
 			return nil, err
 		}
-		history := v1.History{Created: epoch, CreatedBy: "hack/image"}
+		history := v1.History{Created: created, CreatedBy: "hack/image"}
 		if img, err = mutate.Append(img, mutate.Addendum{Layer: layer, History: history}); err != nil {
 			return nil, fmt.Errorf("adding a layer: %w", err)
 		}
@@ -43,7 +44,7 @@ func (b build) image() (v1.Image, error) {
 		return nil, fmt.Errorf("reading the image's configuration: %w", err)
 	}
 	config = config.DeepCopy()
-	config.Created, config.Config = epoch, b.config
+	config.Created, config.Config = created, b.config
 	config.OS, config.Architecture, config.Variant = b.platform.OS, b.platform.Architecture, b.platform.Variant
 	return mutate.ConfigFile(img, config)
 }

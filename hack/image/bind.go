@@ -53,7 +53,7 @@ func bind(ctx context.Context, o options) (image, error) {
 		return made, err
 	}
 	b := build{platform: v1.Platform{OS: "linux", Architecture: runtime.GOARCH}, config: bindConfig(packages["bind9"]),
-		layers: []files{content}}
+		created: o.created, layers: []files{content}}
 	made.tag, made.platforms = release, b.platform.String()
 	made.index, err = index([]build{b})
 	return made, err

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/zonefold/zonefold/hack/compile"
 )
 
 // A stage is what one FROM of a Dockerfile makes, with what its base has.
@@ -23,14 +25,15 @@ type stage struct {
 }
 
 func TestDockerfileMakesTheSameImages(t *testing.T) {
-	stages := readDockerfile(t)
+	stages, stamp := readDockerfile(t), compile.Stamp{Version: "$VERSION", Commit: "$COMMIT", Date: "$DATE"}
+	environment := strings.Join(compile.Target{OS: "$TARGETOS", Arch: "$TARGETARCH"}.Environment(), " ") + " "
 	for _, p := range programs() {
 		got, ok := stages[p.name]
 		if !ok {
 			t.Errorf("Dockerfile has no stage %s", p.name)
 			continue
 		}
-		if diff := cmp.Diff(p.config("$VERSION"), got.config); diff != "" {
+		if diff := cmp.Diff(p.config(stamp), got.config); diff != "" {
 			t.Errorf("%s: hack/image (-) and Dockerfile (+) differ:\n%s", p.name, diff)
 		}
 		want := map[string]string{"/": "hack/image/base/", certsPath: "build:" + certsPath, "/" + p.name: "build:/out/" +
@@ -42,8 +45,8 @@ func TestDockerfileMakesTheSameImages(t *testing.T) {
 			t.Errorf("%s begins with %s, want nothing at all", p.name, got.from)
 		}
 		if !slices.ContainsFunc(stages["build"].runs, func(run string) bool {
-			return strings.Contains(run, `-ldflags "`+ldflags("$VERSION")+`"`) && strings.Contains(run, "./"+p.folder) &&
-				strings.HasPrefix(run, "CGO_ENABLED=0 GOFLAGS= ") && strings.Contains(run, " -trimpath -buildvcs=false ")
+			return strings.Contains(run, `-ldflags "`+stamp.Flags()+`"`) && strings.Contains(run, "./"+p.folder) &&
+				strings.HasPrefix(run, environment) && strings.Contains(run, " -trimpath -buildvcs=false ")
 		}) {
 			t.Errorf("no RUN of Dockerfile compiles %s as hack/image does: %q", p.name, stages["build"].runs)
 		}
@@ -75,14 +78,14 @@ func TestDockerSeesWhatItCompiles(t *testing.T) {
 	const format = `{{with .Module}}{{if .Main}}{{$.ImportPath}}/{{range $.EmbedFiles}} {{$.ImportPath}}/{{.}}{{end}}{{end}}{{end}}`
 	args := []string{"list", "-deps", "-f", format}
 	for _, p := range programs() {
-		args = append(args, module+"/"+p.folder)
+		args = append(args, compile.Module+"/"+p.folder)
 	}
 	files, err := exec.CommandContext(t.Context(), "go", args...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range append(strings.Fields(string(files)), "go.mod", "go.sum", "hack/image/base") {
-		if file = strings.TrimPrefix(file, module+"/"); !seen(file) || strings.Contains(file, "/testdata/") {
+		if file = strings.TrimPrefix(file, compile.Module+"/"); !seen(file) || strings.Contains(file, "/testdata/") {
 			t.Errorf(".dockerignore leaves out %s, which is compiled or copied", file)
 		}
 	}

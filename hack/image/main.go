@@ -22,8 +22,11 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/zonefold/zonefold/hack/compile"
 )
 
 // repository is what the names of all images begin with, as containerd and Docker write it out in full.
@@ -45,7 +48,8 @@ func main() {
 // options are what the command line says.
 type options struct {
 	out       string
-	version   string // of what is compiled: its images' tag
+	stamp     compile.Stamp // of what is compiled; its version is the tag of its images
+	created   time.Time     // when images were made, as they say
 	platforms []v1.Platform
 	tags      map[string][]string // more tags, by image
 	certs     string              // the file of the public authorities
@@ -101,7 +105,7 @@ func makers() map[string]func(context.Context, options) (image, error) {
 }
 
 func parse(args []string, log io.Writer) (options, error) {
-	o := options{tags: map[string][]string{}}
+	o := options{tags: map[string][]string{}, created: time.Unix(0, 0)}
 	all := slices.Sorted(maps.Keys(makers()))
 	flags := flag.NewFlagSet("image", flag.ContinueOnError)
 	flags.SetOutput(log)
@@ -110,8 +114,15 @@ func parse(args []string, log io.Writer) (options, error) {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&o.out, "out", "dist", "the `folder` of the archives")
-	flags.StringVar(&o.version, "version", "dev",
+	flags.StringVar(&o.stamp.Version, "version", "dev",
 		"the version of operator, bindcar and dnshook, and the tag of their images")
+	flags.StringVar(&o.stamp.Commit, "commit", "", "the `commit` that they are of, as they say (default: they say none)")
+	flags.Func("date", "the `time` of the commit, in RFC 3339, which images are as old as (default: 1970)",
+		func(value string) (err error) {
+			o.stamp.Date = value
+			o.created, err = time.Parse(time.RFC3339, value)
+			return err
+		})
 	flags.StringVar(&o.certs, "certs", "/etc/ssl/certs/ca-certificates.crt",
 		"the `file` with the certificates of the public authorities")
 	platforms := flags.String("platforms", "linux/amd64,linux/arm64",
@@ -144,7 +155,7 @@ func parse(args []string, log io.Writer) (options, error) {
 				", "))
 		}
 	}
-	return o, checkTag(o.version)
+	return o, checkTag(o.stamp.Version)
 }
 
 // checkTag holds tags to the grammar of the OCI distribution specification.

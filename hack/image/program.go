@@ -1,18 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-)
 
-const module = "github.com/zonefold/zonefold"
+	"github.com/zonefold/zonefold/hack/compile"
+)
 
 // A program of this repository that has an image: the file /NAME, and the base.
 type program struct {
@@ -30,11 +28,8 @@ func programs() []program {
 	}
 }
 
-// ldflags have no symbols but those that a stack trace needs, and the version.
-func ldflags(version string) string { return "-s -w -X main.version=" + version }
-
 func (p program) make(ctx context.Context, o options) (image, error) {
-	made := image{tag: o.version}
+	made := image{tag: o.stamp.Version}
 	common, err := baseFiles(o.certs)
 	if err != nil {
 		return made, err
@@ -42,12 +37,13 @@ func (p program) make(ctx context.Context, o options) (image, error) {
 	var builds []build
 	var names []string
 	for _, platform := range o.platforms {
-		text, err := p.compile(ctx, platform, o.version)
+		text, err := p.compile(ctx, platform, o.stamp)
 		if err != nil {
 			return made, err
 		}
 		own := files{"/" + p.name: {text: text, mode: 0o755}}
-		builds = append(builds, build{platform: platform, config: p.config(o.version), layers: []files{common, own}})
+		builds = append(builds, build{platform: platform, config: p.config(o.stamp), created: o.created,
+			layers: []files{common, own}})
 		names = append(names, platform.String())
 	}
 	made.platforms = strings.Join(names, " and ")
@@ -55,35 +51,31 @@ func (p program) make(ctx context.Context, o options) (image, error) {
 	return made, err
 }
 
-func (p program) config(version string) v1.Config {
+func (p program) config(stamp compile.Stamp) v1.Config {
 	return v1.Config{
 		User: fmt.Sprintf("%d:%d", p.user, p.user), Entrypoint: []string{"/" + p.name}, WorkingDir: "/",
 		Labels: map[string]string{
 			"org.opencontainers.image.title":       "zonefold-" + p.name,
 			"org.opencontainers.image.description": p.description,
 			"org.opencontainers.image.licenses":    "Apache-2.0",
-			"org.opencontainers.image.source":      "https://" + module,
-			"org.opencontainers.image.version":     version,
+			"org.opencontainers.image.source":      "https://" + compile.Module,
+			"org.opencontainers.image.version":     stamp.Version,
+			"org.opencontainers.image.revision":    stamp.Commit,
 		},
 	}
 }
 
-// compile returns a program as one static file. Neither the folder, nor the commit, nor the caller's settings are in
-// it.
-func (p program) compile(ctx context.Context, platform v1.Platform, version string) ([]byte, error) {
+// compile returns a program as one static file. Neither the folder nor the caller's settings are in it.
+func (p program) compile(ctx context.Context, platform v1.Platform, stamp compile.Stamp) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "zonefold-image-")
 	if err != nil {
 		return nil, fmt.Errorf("making a folder to compile into: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, p.name)
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", ldflags(version), "-o",
-		path, module+"/"+p.folder)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOOS="+platform.OS, "GOARCH="+platform.Architecture)
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("compiling %s for %s: %w\n%s", p.folder, platform, err, said.String())
+	target := compile.Target{Folder: p.folder, OS: platform.OS, Arch: platform.Architecture, Stamp: stamp}
+	if err := target.Build(ctx, "", path); err != nil {
+		return nil, err
 	}
 	return os.ReadFile(path)
 }

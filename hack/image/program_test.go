@@ -5,21 +5,27 @@ import (
 	"debug/elf"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/zonefold/zonefold/hack/compile"
 )
 
 func TestProgramsAreStaticAndAloneInTheirImages(t *testing.T) {
-	const version = "v0.8.15-image.test" // nothing else has it
+	const version, commit, date = "v0.8.15-image.test", "feedc0de42", "2026-11-26T07:01:54Z" // nothing else has them
 	limits := map[string]int{"operator": 80 << 20, "bindcar": 30 << 20, "dnshook": 40 << 20}
 	for _, p := range programs() {
 		t.Run(p.name, func(t *testing.T) {
-			path := makeArchive(t, "-version", version, "-platforms", "linux/"+runtime.GOARCH, p.name)
+			path := makeArchive(t, "-version", version, "-commit", commit, "-date", date, "-platforms",
+				"linux/"+runtime.GOARCH, p.name)
 			img := onlyImage(t, path, "docker.io/zonefold/"+p.name+":"+version)
 			config, err := img.ConfigFile()
 			if err != nil {
@@ -28,7 +34,10 @@ func TestProgramsAreStaticAndAloneInTheirImages(t *testing.T) {
 			if config.OS != "linux" || config.Architecture != runtime.GOARCH {
 				t.Errorf("it is for %s/%s", config.OS, config.Architecture)
 			}
-			if diff := cmp.Diff(p.config(version), config.Config); diff != "" {
+			if made := config.Created.UTC().Format(time.RFC3339); made != date {
+				t.Errorf("it says that it is of %s, want %s", made, date)
+			}
+			if diff := cmp.Diff(p.config(compile.Stamp{Version: version, Commit: commit}), config.Config); diff != "" {
 				t.Errorf("configuration (-want +got):\n%s", diff)
 			}
 			content := contents(t, img)
@@ -44,10 +53,26 @@ func TestProgramsAreStaticAndAloneInTheirImages(t *testing.T) {
 				t.Errorf("/etc/passwd has no user %s", account)
 			}
 			checkStatic(t, content["/"+p.name].text)
-			if !bytes.Contains(content["/"+p.name].text, []byte(version)) {
-				t.Errorf("the program does not have its version: cmd/%s needs a variable main.version", p.name)
-			}
+			checkVersion(t, content["/"+p.name].text, version, commit, date)
 		})
+	}
+}
+
+// checkVersion asks the program for its version.
+func checkVersion(t *testing.T, program []byte, words ...string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(path, program, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	said, err := exec.CommandContext(t.Context(), path, "--version").CombinedOutput()
+	if err != nil {
+		t.Fatalf("--version: %v: %s", err, said)
+	}
+	for _, word := range append(words, runtime.Version()) {
+		if !strings.Contains(string(said), word) {
+			t.Errorf("--version does not say %s: %s", word, said)
+		}
 	}
 }
 

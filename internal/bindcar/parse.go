@@ -16,6 +16,7 @@ import (
 
 // Usage is what is told about the command line.
 const Usage = `usage: bindcar [run|drone] [--debug] [--i-know-this-is-insecure]
+       bindcar --version[=json]
 
   run    beside BIND, in its pod (the default)
   drone  for a BIND elsewhere; BIND_ZONE_DIR has to be set, to a directory that both share at the same path

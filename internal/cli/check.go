@@ -119,7 +119,7 @@ func report(env Env, how reporting, findings []finding) error {
 			coverage
 		}{findings, how.coverage})
 	case findingsAsSARIF:
-		err = writeJSON(out, sarifOf(findings, env.Version))
+		err = writeJSON(out, sarifOf(findings, env.Version.Version))
 	case findingsAsGitHub:
 		for _, f := range findings {
 			fmt.Fprintln(out, f.annotation())

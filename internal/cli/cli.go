@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/zonefold/zonefold/internal/version"
 )
 
 // Exit codes.
@@ -31,7 +33,7 @@ type Env struct {
 	Stderr  io.Writer
 	Now     time.Time // for new serials
 	Getenv  func(string) string
-	Version string // of the program, for people
+	Version version.Info // of the program
 
 	Terminal bool // Stderr is a terminal, on which a line may be written again
 }
@@ -122,16 +124,4 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 		err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(likely, " or "))
 	}
 	return err
-}
-
-func newVersion(env Env) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(env.Stdout, "zonefold", env.Version)
-			return err
-		},
-	}
 }

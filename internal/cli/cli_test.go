@@ -18,6 +18,7 @@ import (
 	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/cli"
 	"github.com/zonefold/zonefold/internal/testcluster"
+	"github.com/zonefold/zonefold/internal/version"
 )
 
 var update = flag.Bool("update", false, "rewrite what the scripts in testdata expect")
@@ -32,7 +33,8 @@ func TestMain(m *testing.M) {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		code := cli.Run(ctx, cli.Env{
 			Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-			Now: time.Now(), Getenv: os.Getenv, Version: "v0.0.0-test",
+			Now: time.Now(), Getenv: os.Getenv,
+			Version: version.Info{Version: "v0.0.0-test", Commit: "c0c3dfb", Platform: "linux/amd64"},
 		})
 		stop()
 		os.Exit(code)

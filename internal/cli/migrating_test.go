@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/cli"
+	"github.com/zonefold/zonefold/internal/version"
 )
 
 // TestTheWaysToMoveLeadWhereTheySay carries out the commands of docs/migrating.md, on the files that it names, and
@@ -30,7 +31,8 @@ func TestTheWaysToMoveLeadWhereTheySay(t *testing.T) {
 			command, want, _ := strings.Cut(step, "\n")
 			var out, said bytes.Buffer
 			cli.Run(t.Context(), cli.Env{Args: strings.Fields(command), Stdin: strings.NewReader(""), Stdout: &out,
-				Stderr: &said, Now: time.Date(2026, 8, 1, 0, 0, 0, 0, time.UTC), Getenv: os.Getenv, Version: "v0.0.0-test"})
+				Stderr: &said, Now: time.Date(2026, 8, 1, 0, 0, 0, 0, time.UTC), Getenv: os.Getenv,
+				Version: version.Info{Version: "v0.0.0-test"}})
 			if got := out.String() + said.String(); strings.TrimSpace(got) != strings.TrimSpace(want) {
 				t.Errorf("%s prints\n%s\nand the page shows\n%s", command, got, want)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/zonefold/zonefold/internal/nameserver"
 	"github.com/zonefold/zonefold/internal/testcluster"
 	"github.com/zonefold/zonefold/internal/testoperator"
+	"github.com/zonefold/zonefold/internal/version"
 )
 
 // asZonefold is the variable that has the program of this test be the command zonefold.
@@ -23,7 +24,7 @@ const asZonefold = "INSTALL_TEST_AS_ZONEFOLD"
 // beZonefold runs the command in the place of the tests.
 func beZonefold() int {
 	return cli.Run(context.Background(), cli.Env{Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Now: time.Now(), Getenv: os.Getenv, Version: "v0.0.0-test"})
+		Now: time.Now(), Getenv: os.Getenv, Version: version.Info{Version: "v0.0.0-test"}})
 }
 
 // A lesson is a block of commands, and what the page says that it prints; "" where it says nothing.
