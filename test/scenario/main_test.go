@@ -126,7 +126,6 @@ func newStage(t *testing.T) *scene {
 		if line := st.complaint(); line != "" {
 			t.Errorf("the operator lacks a right: %s", line)
 		}
-		s.keepsSecrets()
 		if t.Failed() {
 			text := st.log.String()
 			t.Logf("the operator's log ends:\n%s", text[max(0, len(text)-6000):])

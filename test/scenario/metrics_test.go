@@ -56,6 +56,7 @@ func (s *scene) counts(sample string, want float64) {
 
 func TestMetricsMove(t *testing.T) {
 	s := newStage(t)
+	t.Cleanup(s.keepsSecrets)
 	s.bind = s.startBIND("example.org.", "big.example.net.")
 	s.backend("b", "", s.bind)
 	own := s.ownServer("--max-status-entries=5", "--leader-elect=true", "--verbose")

@@ -15,7 +15,7 @@ import (
 )
 
 // publicEntries are those of Secrets that are no secret, such as a region.
-var publicEntries = regexp.MustCompile(`(?i)(crt|region|id|name|url|address|host|project|zone)$`)
+var publicEntries = regexp.MustCompile(`(?i)(crt|region|id|name|url|address|host|server|project|zone)$`)
 
 // minSecret is how long a secret is that is searched for: a shorter one may be a word.
 const minSecret = 12
