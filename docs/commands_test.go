@@ -75,6 +75,8 @@ func executions() []execution {
 		{page: "docs/sources.md", begins: "helm upgrade zonefold", not: shows},
 		{page: "docs/sources.md", begins: "kubectl get events", not: "it prints whatever has happened"},
 		{page: "docs/sources.md", begins: "kubectl get events", not: "it prints whatever has happened"},
+		{page: "docs/support.md", begins: "$ zonefold support",
+			test: "internal/support TestABundleHasWhatOneMayReadAndNoSecret"},
 		{page: "docs/tour.md", begins: "$ kubectl get zones", not: "make demo prints it, and the figures differ each time"},
 		{page: "docs/tour.md", begins: "$ kubectl patch", not: "make demo prints it, and the figures differ each time"},
 		{page: "docs/tour.md", begins: "$ kubectl get dnszones",

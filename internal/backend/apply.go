@@ -3,6 +3,7 @@ package backend
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"github.com/zonefold/zonefold/internal/plan"
@@ -55,8 +56,12 @@ func (t *target) send(ctx context.Context, j *job, batch *Batch) (Result, error)
 	done(len(batch.Changes), err)
 	if err != nil {
 		t.suspect(j, *batch, err)
+		return result, err
 	}
-	return result, err
+	t.engine.cfg.Log.Debug("A zone was written to a server.", slog.String("zone", t.key.Zone.String()),
+		slog.String("server", t.key.Server), slog.Int("changes", len(batch.Changes)),
+		slog.Int("refused", len(result.Rejected)), slog.Bool("last", batch.Last))
+	return result, nil
 }
 
 // sent is a batch on its way.

@@ -90,11 +90,12 @@ DNSZones and records of bindy, of DNSClasses and their DNSRecords, and of DNSRec
 Gardener.
 
 render, check and serve work on files, without a cluster; explain, plan, diff and tree on
-files or on a cluster, and console shows these in a browser; import makes manifests; adopt and disown take over from external-dns
+files or on a cluster, and console shows these in a browser; import makes manifests; adopt
+and disown take over from external-dns
 and give back; freeze, thaw and rollback say what is published of a Zone, history and blame
-what was; doctor looks for what is wrong with a cluster; release is for one whose operator
-is gone; dnshook is for who writes a server for DNSClasses. As kubectl-zonefold in the PATH
-it is "kubectl zonefold" too.`,
+what was; doctor looks for what is wrong with a cluster, and support packs what others need
+to do so; release is for one whose operator is gone; dnshook is for who writes a server for
+DNSClasses. As kubectl-zonefold in the PATH it is "kubectl zonefold" too.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          knownCommand,
@@ -109,7 +110,7 @@ it is "kubectl zonefold" too.`,
 	root.AddCommand(newRender(env), newCheck(env), newExplain(env), newPlan(env), newDiff(env), newDoctor(env),
 		newTree(env), newConsole(env), newImport(env), newExport(env), newServe(env), newAdopt(env), newDisown(env),
 		newApprove(env), newFreeze(env), newThaw(env), newHistory(env), newBlame(env), newRollback(env), newRelease(env),
-		newDNSHook(env), newVersion(env))
+		newSupport(env), newDNSHook(env), newVersion(env))
 	return root
 }
 

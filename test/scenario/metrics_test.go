@@ -56,9 +56,10 @@ func (s *scene) counts(sample string, want float64) {
 
 func TestMetricsMove(t *testing.T) {
 	s := newStage(t)
+	t.Cleanup(s.keepsSecrets)
 	s.bind = s.startBIND("example.org.", "big.example.net.")
 	s.backend("b", "", s.bind)
-	own := s.ownServer("--max-status-entries=5", "--leader-elect=true")
+	own := s.ownServer("--max-status-entries=5", "--leader-elect=true", "--verbose")
 	prometheus := s.scraped()
 	own = nameserver.At(netip.MustParseAddrPort(own.Addr()).Port()) // who asks has no key
 	s.eventually("metrics", func() string {

@@ -78,6 +78,7 @@ func (s *scene) aws(server *route53test.Server, config string) {
 
 func TestProviders(t *testing.T) {
 	s := newStage(t)
+	t.Cleanup(s.keepsSecrets)
 	s.start()
 
 	s.run("a Zone lives in Route 53, beside what others have there, and leaves it as it was", func(s *scene) {

@@ -206,6 +206,10 @@ func (k *Controller) judge(id zone.ID, w *zone.World) {
 	defer k.mu.Unlock()
 	state := k.state(id)
 	k.Metrics.Judged(id.Kind, string(state.reason), string(v.Reason))
+	if ok && state.reason != v.Reason {
+		k.Log.Debug("an object is judged", "object", id.String(), "accepted", v.Accepted, "reason", string(v.Reason),
+			"message", v.Message)
+	}
 	state.reason = v.Reason
 	if !ok {
 		delete(k.recordState, id)

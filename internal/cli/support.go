@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zonefold/zonefold/internal/support"
+)
+
+// supportFlags say what goes into a bundle.
+type supportFlags struct {
+	doctor doctorFlags // the cluster, and how servers are reached
+	to     string
+	redact bool
+	size   int64 // MiB
+}
+
+// newSupport makes the command that writes a bundle for whom one asks for help.
+func newSupport(env Env) *cobra.Command {
+	var flags supportFlags
+	cmd := &cobra.Command{
+		Use:   "support",
+		Short: "Write a bundle for somebody who is to help",
+		Long: `support gathers, with your rights, what somebody needs who is to find out what is wrong:
+versions; what doctor finds; the operator's Deployment, Pods, Lease, logs and metrics; events;
+and the objects of all dialects with their statuses. It writes nothing to the cluster.
+
+No Secret is read. Fields that hold a secret are left out, and what stands before the @ of a
+URL. With --redact, hashes stand in the place of the data of records, also in messages and
+logs: the same data has the same hash within one bundle, and another one in the next. Names
+of zones, records, namespaces and servers stay. Look into the bundle before you send it.
+
+What you may not read is missing in the bundle; contents.json lists that, and so does the
+command.
+
+Exit codes: 0 if a bundle is written, 1 if not.`,
+		Example: `  zonefold support
+  zonefold support --redact --to /tmp/zonefold.tar.gz`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return troubled(untilDone(cmd.Context(), env, func(env Env, p *progress) error {
+				return flags.run(cmd.Context(), env, p)
+			}))
+		},
+	}
+	f := cmd.Flags()
+	diff := &flags.doctor.diff
+	f.StringVarP(&diff.in.inputFlags.namespace, "namespace", "n", "",
+		"the namespace where not all may be seen (default: that of the context)")
+	diff.in.cluster.registerConnection(cmd)
+	f.StringVar(&diff.operator, "operator-namespace", "zonefold-system", "the namespace of the operator")
+	f.StringVar(&flags.doctor.account, "operator-account", "zonefold-operator", "the ServiceAccount of the operator")
+	f.DurationVar(&diff.timeout, "timeout", 10*time.Second, "how long one server may take for one zone")
+	f.StringVar(&flags.to, "to", "",
+		"the file to write, or - for the standard output (default: zonefold-support-TIME.tar.gz)")
+	f.BoolVar(&flags.redact, "redact", false, "hashes stand in the place of the data of records")
+	f.Int64Var(&flags.size, "max-size", 64, "how many MiB the files may have together before they are compressed")
+	return cmd
+}
+
+func (f *supportFlags) run(ctx context.Context, env Env, p *progress) (err error) {
+	if f.size < 1 {
+		return errors.New("--max-size is a number of MiB from 1 on")
+	}
+	diff := &f.doctor.diff
+	diff.in.cluster.namespace = diff.in.inputFlags.namespace
+	config, namespace, err := diff.in.cluster.config(env)
+	if err != nil {
+		return err
+	}
+	api, err := newFetcher(config, namespace)
+	if err != nil {
+		return err
+	}
+	o := support.Options{API: api.client.RESTClient(), Namespace: namespace, Operator: diff.operator, Version: env.Version.String(),
+		Now: env.Now, MaxBytes: f.size << 20, Begin: func(stage string) { p.begin(stage, 0) }}
+	o.Doctor = func(ctx context.Context, out io.Writer) error {
+		of, said := f.doctor, env
+		of.out, said.Stdout = outputJSON, out
+		var exit *exitError
+		if err := of.run(ctx, said, p); !errors.As(err, &exit) || exit.err != nil {
+			return err
+		}
+		return nil
+	}
+	if f.redact {
+		o.Key = make([]byte, 32)
+		_, _ = rand.Read(o.Key) // it never fails
+	}
+	to := cmp.Or(f.to, "zonefold-support-"+env.Now.UTC().Format("20060102T150405Z")+".tar.gz")
+	out := env.Stdout
+	if to != "-" {
+		file, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+		if err != nil {
+			return fmt.Errorf("making the bundle: %w", err)
+		}
+		defer func() {
+			if err = errors.Join(err, file.Close()); err != nil {
+				_ = os.Remove(to) // half a bundle is none
+			}
+		}()
+		out = file
+	}
+	summary, err := support.Write(ctx, out, o)
+	if err != nil {
+		return err
+	}
+	p.end()
+	for _, what := range summary.Missing {
+		fmt.Fprintf(env.Stderr, "missing: %s\n", oneLine(what))
+	}
+	if to != "-" {
+		fmt.Fprintf(env.Stdout, "%s has %s\n", to, count(summary.Files, "file"))
+	}
+	return nil
+}
