@@ -28,7 +28,7 @@ type made struct {
 func (f *folder) write(name string, text []byte) error {
 	sum := sha256.Sum256(text)
 	f.files = append(f.files, made{name, hex.EncodeToString(sum[:]), int64(len(text))})
-	if err := os.WriteFile(filepath.Join(f.path, name), text, 0o644); err != nil { //nolint:gosec // for everybody
+	if err := os.WriteFile(filepath.Join(f.path, name), text, 0o644); err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)
 	}
 	fmt.Fprintf(f.log, "%s  %s, %d octets\n", hex.EncodeToString(sum[:8]), name, len(text))

@@ -94,16 +94,6 @@ func (s site) names(t *testing.T) []string {
 	return names
 }
 
-// only returns the name of the file that has an end, of which there is one.
-func (s site) only(t *testing.T, end string) string {
-	t.Helper()
-	found := slices.DeleteFunc(s.names(t), func(name string) bool { return !strings.HasSuffix(name, end) })
-	if len(found) != 1 {
-		t.Fatalf("%q end in %s, want one", found, end)
-	}
-	return found[0]
-}
-
 func (s site) same(t *testing.T, second site) {
 	if diff := cmp.Diff(s.names(t), second.names(t)); diff != "" {
 		t.Fatalf("the files (-first +second):\n%s", diff)
