@@ -80,8 +80,8 @@ func (f *supportFlags) run(ctx context.Context, env Env, p *progress) (err error
 	if err != nil {
 		return err
 	}
-	o := support.Options{API: api.client.RESTClient(), Namespace: namespace, Operator: diff.operator, Version: env.Version.String(),
-		Now: env.Now, MaxBytes: f.size << 20, Begin: func(stage string) { p.begin(stage, 0) }}
+	o := support.Options{API: api.client.RESTClient(), Namespace: namespace, Operator: diff.operator,
+		Version: env.Version.String(), Now: env.Now, MaxBytes: f.size << 20, Begin: func(stage string) { p.begin(stage, 0) }}
 	o.Doctor = func(ctx context.Context, out io.Writer) error {
 		of, said := f.doctor, env
 		of.out, said.Stdout = outputJSON, out
