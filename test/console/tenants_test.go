@@ -41,17 +41,17 @@ func (s *site) visit(link string) *visitor {
 	at, err := url.Parse(link)
 	s.must(err)
 	v := &visitor{site: s, base: "http://" + at.Host}
-	if got := v.do(at.RequestURI()); got.StatusCode != http.StatusOK || len(got.Cookies()) != 1 {
-		s.t.Fatalf("the link answers %s, with the cookies %v", got.Status, got.Cookies())
-	} else if again := v.do(at.RequestURI()); again.StatusCode != http.StatusForbidden || len(again.Cookies()) > 0 {
-		s.t.Errorf("the link works twice: %s", again.Status)
+	if status, cookies, _ := v.do(at.RequestURI()); status != http.StatusOK || len(cookies) != 1 {
+		s.t.Fatalf("the link answers %d, with the cookies %v", status, cookies)
+	} else if again, more, _ := v.do(at.RequestURI()); again != http.StatusForbidden || len(more) > 0 {
+		s.t.Errorf("the link works twice: %d", again)
 	} else {
-		v.cookie = got.Cookies()[0]
+		v.cookie = cookies[0]
 	}
 	return v
 }
 
-func (v *visitor) do(path string) *http.Response {
+func (v *visitor) do(path string) (status int, cookies []*http.Cookie, text string) {
 	v.t.Helper()
 	r, err := http.NewRequestWithContext(v.ctx, http.MethodGet, v.base+path, nil)
 	v.must(err)
@@ -60,16 +60,16 @@ func (v *visitor) do(path string) *http.Response {
 	}
 	got, err := http.DefaultClient.Do(r)
 	v.must(err)
-	v.t.Cleanup(func() { got.Body.Close() })
-	return got
+	defer got.Body.Close()
+	body, err := io.ReadAll(got.Body)
+	v.must(err)
+	return got.StatusCode, got.Cookies(), string(body)
 }
 
-func (v *visitor) get(path string) (int, string) {
+func (v *visitor) get(path string) (status int, page string) {
 	v.t.Helper()
-	got := v.do(path)
-	text, err := io.ReadAll(got.Body)
-	v.must(err)
-	return got.StatusCode, string(text)
+	status, _, page = v.do(path)
+	return status, page
 }
 
 // await asks for a page until it has a text.
