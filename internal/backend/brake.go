@@ -54,7 +54,8 @@ func (t *target) braked(j *job, changes []plan.Change) []plan.Change {
 	if slices.ContainsFunc(changes, t.concernsHeld) {
 		changes = t.withHeld(j, changes)
 	}
-	rule := plan.Brake{Protection: p, Base: t.ownSets(j) + b.recent.Len(), Recent: &b.recent, Approved: b.approved,
+	own := t.own(j)
+	rule := plan.Brake{Protection: p, Base: own.Len() + b.recent.Absent(own), Recent: &b.recent, Approved: b.approved,
 		Approves: func(keys []rr.Key) bool { return slices.Contains(j.approvals, plan.ID(j.feed.zone, keys)) },
 		Exempt:   t.isNote(j)}
 	out := rule.Hold(changes)
@@ -123,12 +124,12 @@ func (t *target) unbraked(j *job) []rr.Key {
 
 func due(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }
 
-// ownSets returns how many sets of the target could be deleted.
-func (t *target) ownSets(j *job) int {
+// own returns the sets of the target that could be deleted.
+func (t *target) own(j *job) rr.Sets {
 	if j.a.Keep {
-		return t.state.written.Len()
+		return t.state.written
 	}
-	return t.state.have.Len()
+	return t.state.have
 }
 
 // noteHeld finds out what is held now.

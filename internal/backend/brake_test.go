@@ -94,6 +94,19 @@ func (z *heldZone) are(what, want string, held int) {
 	}
 }
 
+// TestASetThatComesAgainCountsOnce: it is both there and among the deletions of late. 26 sets make room for 8.
+func TestASetThatComesAgainCountsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		z := holdZone(t, bindLike, plan.Protection{Limited: true, MaxDeletedPercent: 34, MinDeleted: 2})
+		z.want(hosts(2, 4)...)
+		z.want(hosts(6, 27)...)
+		z.want(hosts(3, 27)...)
+		z.are("after two have gone, and one came again", "24", 0)
+		z.want(hosts(7, 23)...)
+		z.are("when 9 would be deleted within an hour", "24", 8)
+	})
+}
+
 func TestManyDeletionsAreHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		z := holdZone(t, bindLike, limits)

@@ -36,7 +36,7 @@ func (p Protection) Room(base int) int {
 type Brake struct {
 	Protection
 
-	Base     int                 // the sets of zonefold there, and those deleted of late
+	Base     int                 // the sets of zonefold there, and those deleted of late that are not there again
 	Recent   *Recent             // the deletions of late
 	Approved map[rr.Key]struct{} // deletions that were approved and are not all made yet; they count for nothing
 	Approves func([]rr.Key) bool // whether somebody has approved just these deletions, in canonical order

@@ -62,6 +62,17 @@ func (r *Recent) Until() time.Time {
 // Len returns how many there are.
 func (r *Recent) Len() int { return len(r.at) }
 
+// Absent returns how many have not come again, into sets.
+func (r *Recent) Absent(sets rr.Sets) int {
+	n := 0
+	for k := range r.at {
+		if _, again := sets.Get(k); !again {
+			n++
+		}
+	}
+	return n
+}
+
 // With returns how many there are together with other deletions.
 func (r *Recent) With(deletions []rr.Key) int {
 	n := len(r.at)
