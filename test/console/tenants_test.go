@@ -51,7 +51,7 @@ func (s *site) visit(link string) *visitor {
 	return v
 }
 
-func (v *visitor) do(path string) *http.Response {
+func (v *visitor) do(path string) *answer {
 	v.t.Helper()
 	r, err := http.NewRequestWithContext(v.ctx, http.MethodGet, v.base+path, nil)
 	v.must(err)
@@ -61,8 +61,11 @@ func (v *visitor) do(path string) *http.Response {
 	got, err := http.DefaultClient.Do(r)
 	v.must(err)
 	v.t.Cleanup(func() { got.Body.Close() })
-	return got
+	return &answer{got}
 }
+
+// An answer is closed when the test ends.
+type answer struct{ *http.Response }
 
 func (v *visitor) get(path string) (int, string) {
 	v.t.Helper()
