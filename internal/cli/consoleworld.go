@@ -243,6 +243,14 @@ func (w *consoleWorld) consoleBackend(o *manifest.Object) console.Backend {
 	return b
 }
 
+// warm makes what the first pages show, so that whoever opens the link need not wait for it.
+func (w *consoleWorld) warm() {
+	all, _ := w.World()
+	for i := range all.Zones {
+		w.Records(all.Zones[i].Object)
+	}
+}
+
 // Records implements console.Source.
 func (w *consoleWorld) Records(of console.Object) ([]console.Record, bool) {
 	w.mu.Lock()

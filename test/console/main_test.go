@@ -39,7 +39,7 @@ var built struct {
 func (s *site) program() string {
 	s.t.Helper()
 	built.once.Do(func() {
-		if built.dir, built.err = os.MkdirTemp("", "zonefold-console"); built.err == nil { //nolint:usetesting // all tests share it
+		if built.dir, built.err = os.MkdirTemp("", "zonefold-console"); built.err == nil {
 			built.path, built.err = testoperator.Build(s.ctx, built.dir)
 		}
 	})
