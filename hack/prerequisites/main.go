@@ -38,6 +38,7 @@ func needs() []need {
 		{"pdns-backend-sqlite3", "/usr/lib/*/pdns/libgsqlite3backend.so", "PowerDNS's store"},
 		{"sqlite3", "sqlite3", "makes that store"},
 		{"prometheus", "promtool", "says when alerts fire"},
+		{"chromium", "chromium", "looks at the pages of the console"},
 		{"awscli", "/usr/bin/aws", "drives the server that stands for Route 53, as its own users do"},
 		{"wbritish", "/usr/share/dict/british-english", "the words that the documentation may use"},
 	}

@@ -124,6 +124,7 @@ func (s showing) begin(ctx context.Context, env Env, w *consoleWorld) (end func(
 	server := &http.Server{Handler: shown, ReadHeaderTimeout: headersTake, ReadTimeout: requestTake,
 		WriteTimeout: answerTakes, MaxHeaderBytes: maxHeaders, ErrorLog: log.New(env.Stderr, "console: ", 0),
 		BaseContext: func(net.Listener) context.Context { return ctx }}
+	w.warm()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	if _, err := fmt.Fprintf(env.Stdout, "open this link, which works once: %s\n", shown.Link()); err != nil {

@@ -188,7 +188,7 @@ type telling struct {
 
 // told returns what all objects are told.
 func (c *composition) told() []telling {
-	var out []telling
+	out := make([]telling, 0, len(c.zones)+len(c.records))
 	for _, z := range c.zones {
 		out = append(out, telling{z.object, z.id(), "", z.verdict})
 	}

@@ -105,7 +105,7 @@ const (
 // A Record is one set of a zone, with the objects that it comes of.
 type Record struct {
 	Name    string
-	Unicode string // the name as people write it, where that is not Name
+	Unicode string // the name as people write it, where it has A-labels
 	Type    string
 	TTL     uint32
 	Data    []string

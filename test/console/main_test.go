@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,7 +21,31 @@ import (
 	"github.com/zonefold/zonefold/internal/testoperator"
 )
 
-func TestMain(m *testing.M) { os.Exit(testcluster.Main(m, "../../config/crd")) }
+func TestMain(m *testing.M) {
+	code := testcluster.Main(m, "../../config/crd")
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir)
+	}
+	os.Exit(code)
+}
+
+// built is the operator's binary, made once for all tests.
+var built struct {
+	once      sync.Once
+	dir, path string
+	err       error
+}
+
+func (s *site) program() string {
+	s.t.Helper()
+	built.once.Do(func() {
+		if built.dir, built.err = os.MkdirTemp("", "zonefold-console"); built.err == nil {
+			built.path, built.err = testoperator.Build(s.ctx, built.dir)
+		}
+	})
+	s.must(built.err)
+	return built.path
+}
 
 // hostile is what a tenant may write into a TXT record that wants others to run something.
 const hostile = `<script>alert(1)</script>'><img src=x onerror=alert(2)>&amp;`
@@ -37,7 +62,7 @@ type site struct {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	t.Cleanup(cancel)
 	s := &site{t: t, ctx: ctx, cluster: testcluster.ForTest(t), people: map[string]string{}}
 	s.people["admin"] = s.cluster.Kubeconfig()
@@ -48,9 +73,7 @@ func newSite(t *testing.T) *site {
 	s.must(err)
 	t.Cleanup(s.bind.Close)
 	s.apply(objects(s.bind.Addr(), key.Secret))
-	program, err := testoperator.Build(ctx, t.TempDir())
-	s.must(err)
-	operator, err := testoperator.Start(testoperator.Options{Path: program, Kubeconfig: s.cluster.Kubeconfig(),
+	operator, err := testoperator.Start(testoperator.Options{Path: s.program(), Kubeconfig: s.cluster.Kubeconfig(),
 		Log: &s.log, NoElection: true, Args: []string{"--history=20"}})
 	s.must(err)
 	t.Cleanup(operator.Kill)
