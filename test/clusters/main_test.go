@@ -76,7 +76,7 @@ spec:
 
 func newFederation(t *testing.T, owners ...string) *federation {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	t.Cleanup(cancel)
 	bind, err := nameserver.StartBIND(ctx, nameserver.Options{Dir: t.TempDir(), Keys: []nameserver.TSIG{tsig},
 		Zones: []nameserver.Zone{{Name: mustName(origin)}}})
