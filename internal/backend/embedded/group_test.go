@@ -122,10 +122,10 @@ func TestWritersOfOneZoneTakeTurns(t *testing.T) {
 		})
 	}
 	readers.Go(func() {
-		for n := uint32(0); ; n++ {
-			select {
+		for ended := false; !ended; {
+			select { // the last round comes after the writers: one there is, however soon they end
 			case <-done:
-				return
+				ended = true
 			default:
 			}
 			setPolicy(t, s, Policy{Transfer: []Rule{loopback()}, Catalog: mustName(t, "catalog.example.")})
