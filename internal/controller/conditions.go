@@ -23,6 +23,7 @@ const (
 	ConditionSliced     = "Sliced"        // True: the rest of status.entries is in ZoneSlices; absent otherwise
 	ConditionHeld       = "DeletionsHeld" // True: servers still have what no object asks for; absent otherwise
 	ConditionFrozen     = "Frozen"        // True: what is published stays as it is; absent otherwise
+	ConditionStalled    = "Stalled"       // True: only a change of the object makes it ready; absent otherwise
 )
 
 // Reasons of Served and Ready, besides those of package zone.
@@ -152,8 +153,11 @@ type Conditions struct {
 	list       []metav1.Condition
 }
 
-// Set adds a condition.
+// Set adds a condition. With Ready it adds Stalled where nothing but a change of the object helps.
 func (c *Conditions) Set(kind string, o Outcome) {
+	if kind == ConditionReady && o.Status == metav1.ConditionFalse && isMistake(o.Reason) {
+		defer c.Set(ConditionStalled, OK(o.Reason, o.Message))
+	}
 	n := metav1.Condition{
 		Type: kind, Status: o.Status, Reason: o.Reason, Message: cut(o.Message, maxMessage),
 		ObservedGeneration: c.Generation, LastTransitionTime: metav1.NewTime(c.Now.Truncate(time.Second)),
@@ -163,6 +167,17 @@ func (c *Conditions) Set(kind string, o Outcome) {
 		n.LastTransitionTime = c.Old[i].LastTransitionTime
 	}
 	c.list = append(c.list, n)
+}
+
+// isMistake reports whether a reason of Ready is a mistake in the object itself. kstatus, by which Flux and others
+// wait, takes Stalled for final: what another object, a rule or a server can put right is not.
+func isMistake(reason string) bool {
+	switch reason {
+	case string(zone.InvalidName), ReasonInvalidSpec, string(zone.InvalidData), string(zone.InvalidType),
+		string(zone.ClassMismatch), string(zone.ReferenceCycle):
+		return true
+	}
+	return false
 }
 
 // Judged sets Accepted, Served, Ready and, if there is something to warn of, Warning,

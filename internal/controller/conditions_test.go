@@ -1,6 +1,14 @@
 package controller
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/zonefold/zonefold/internal/zone"
+)
 
 func TestASentenceEndsInOneFullStop(t *testing.T) {
 	for _, c := range []struct{ name, message, want string }{
@@ -15,5 +23,34 @@ func TestASentenceEndsInOneFullStop(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestOnlyMistakesAreFinal: what something else can put right is not Stalled.
+func TestOnlyMistakesAreFinal(t *testing.T) {
+	old := Conditions{Generation: 1, Now: time.Unix(1e9, 0)}
+	old.Set(ConditionReady, Not(string(zone.InvalidData), "The data are wrong."))
+	for sentence, c := range map[string]struct {
+		kind string
+		o    Outcome
+		want string // Stalled, as reason, message and since when
+	}{
+		"the data are wrong": {ConditionReady, Not(string(zone.InvalidData), "They are wrong."),
+			"InvalidData They are wrong. 1000000000"},
+		"fields contradict":         {ConditionReady, Not(ReasonInvalidSpec, "They do."), "InvalidSpec They do. 1000000000"},
+		"the server is down":        {ConditionReady, Not(ReasonUnavailable, "It is down."), ""},
+		"no rule allows it":         {ConditionReady, Not(string(zone.NotDelegated), "None does."), ""},
+		"it is ready":               {ConditionReady, OK(ReasonReady, "It is."), ""},
+		"another condition says so": {ConditionAccepted, Not(string(zone.InvalidData), "They are wrong."), ""},
+	} {
+		now := Conditions{Old: old.List(), Generation: 2, Now: time.Unix(2e9, 0)}
+		now.Set(c.kind, c.o)
+		got := ""
+		if s := meta.FindStatusCondition(now.List(), ConditionStalled); s != nil {
+			got = fmt.Sprintf("%s %s %d", s.Reason, s.Message, s.LastTransitionTime.Unix())
+		}
+		if got != c.want {
+			t.Errorf("%s: Stalled says %q, not %q", sentence, got, c.want)
+		}
 	}
 }

@@ -150,6 +150,9 @@ func (k *Controller) leaving(r *record) report {
 func (k *Controller) statusOf(r *record, a report) v1alpha1.DNSRecordStatus {
 	c := controller.Conditions{Old: r.status.Conditions, Generation: r.object.Generation, Now: k.Clock.Now()}
 	c.Set(controller.ConditionReady, a.outcome)
+	if a.outcome.Reason == ReasonValidationFailed { // the document's word for a mistake in the object
+		c.Set(controller.ConditionStalled, controller.OK(a.outcome.Reason, a.outcome.Message))
+	}
 	out := v1alpha1.DNSRecordStatus{
 		Conditions: c.List(), State: a.state, LastSyncTime: r.status.LastSyncTime, ObservedGeneration: r.object.Generation,
 		Former: slices.Clone(r.former),
