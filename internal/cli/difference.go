@@ -228,8 +228,12 @@ func (d *planned) summary() string {
 			refused++
 		}
 	}
-	return fmt.Sprintf("%s to add, %d to change, %d to delete, in %s; %s refused that was not.",
-		count(added, "set"), changed, deleted, count(len(d.Zones), "zone"), count(refused, "object"))
+	were := "were"
+	if refused == 1 {
+		were = "was"
+	}
+	return fmt.Sprintf("%s to add, %d to change, %d to delete, in %s; %s refused that %s not.",
+		count(added, "set"), changed, deleted, count(len(d.Zones), "zone"), count(refused, "object"), were)
 }
 
 // title names a zone, and where it goes.
