@@ -1,7 +1,9 @@
 package controller
 
 import (
+	"cmp"
 	"context"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +22,7 @@ type Core struct {
 	clock   func() time.Time
 	settled func(Settlement)
 	metrics *Metrics
+	log     *slog.Logger
 
 	mu        sync.RWMutex // guards what follows; only Run writes to it
 	world     *zone.World
@@ -75,12 +78,14 @@ type CoreConfig struct {
 	Options zone.Options
 	Clock   func() time.Time
 	Metrics *Metrics
+	Log     *slog.Logger     // has a line for each verdict, at level debug; nil: none
 	Settled func(Settlement) // called, by one goroutine, after every step
 }
 
 // NewCore returns a Core with an empty World.
 func NewCore(c CoreConfig) *Core {
 	return &Core{clock: c.Clock, settled: c.Settled, metrics: c.Metrics, world: zone.New(c.Options),
+		log:  cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
 		wake: make(chan struct{}, 1), asks: make(chan *question), watches: map[*Watch]struct{}{}}
 }
 
@@ -246,6 +251,7 @@ func (c *Core) step(puts []put) {
 	c.reporting = told
 	c.mu.Unlock()
 	c.metrics.settled(c.clock().Sub(began), len(puts))
+	c.tell(s)
 	c.settled(s)
 	c.mu.Lock()
 	c.reporting = nil
@@ -254,4 +260,17 @@ func (c *Core) step(puts []put) {
 	}
 	c.mu.Unlock()
 	close(told)
+}
+
+// tell logs what was decided.
+func (c *Core) tell(s Settlement) {
+	if !c.log.Enabled(context.Background(), slog.LevelDebug) {
+		return
+	}
+	for _, id := range s.Delta.Verdicts {
+		if v, ok := s.View.Verdict(id); ok {
+			c.log.Debug("an object is judged", "object", id.String(), "accepted", v.Accepted, "reason", string(v.Reason),
+				"message", v.Message)
+		}
+	}
 }

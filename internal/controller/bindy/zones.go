@@ -130,7 +130,8 @@ func newZones(b *Controller, d DNS) *Zones {
 	}
 	z.Patience = cmp.Or(z.Patience, time.Minute)
 	z.core = controller.NewCore(controller.CoreConfig{
-		Options: zone.Options{MaxSet: d.MaxSet}, Clock: d.Clock.Now, Metrics: b.Metrics, Settled: z.settled,
+		Options: zone.Options{MaxSet: d.MaxSet}, Clock: d.Clock.Now, Metrics: b.Metrics, Log: b.Log,
+		Settled: z.settled,
 	})
 	z.foresight.Use(z.core, nil)
 	z.deliveries = controller.NewDeliveries(controller.DeliveriesConfig{

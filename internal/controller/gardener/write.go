@@ -64,6 +64,10 @@ func (k *Controller) changeStatus(ctx context.Context, r *record, after v1alpha1
 	now := *o
 	now.Status = after
 	got, err := k.objects.ChangeStatus(ctx, o, o.Status, after)
+	if last := after.LastOperation; err == nil && last != nil && stateOf(&now) != stateOf(o) {
+		k.Log.Debug("an operation has come to another state", "object", r.id.String(), "operation", string(last.Type),
+			"state", string(last.State), "message", last.Description)
+	}
 	return k.wrote(r, &now, got, err)
 }
 

@@ -107,7 +107,7 @@ func New(c Config) *Controller {
 	}
 	k.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
 	k.Core = controller.NewCore(controller.CoreConfig{
-		Clock: c.Clock.Now, Metrics: c.Metrics, Settled: k.settled,
+		Clock: c.Clock.Now, Metrics: c.Metrics, Log: c.Log, Settled: k.settled,
 	})
 	k.recordWriter = controller.NewWriter(16, c.Log, k.writeRecord)
 	k.recordWriter.Busy = k.Core.Busy

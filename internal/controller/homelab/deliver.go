@@ -131,6 +131,8 @@ func (k *Controller) send(ctx context.Context, c *class, what call,
 	err = do(ctx, hook)
 	k.Numbers.asked(c.name, what.operation, err, k.Clock.Since(began))
 	done(err)
+	k.Log.Debug("A server was asked to do something.", "class", c.name, "operation", what.operation,
+		"records", len(what.jobs), "error", err)
 	return err
 }
 

@@ -109,7 +109,7 @@ func New(c Config) *Controller {
 	k.ceilings = k.newCeilings()
 	k.Core = controller.NewCore(controller.CoreConfig{
 		Options: zone.Options{MaxSet: c.MaxSet, RequireGrants: c.RequireGrants, PublicSuffix: dialect.PublicSuffix},
-		Clock:   c.Clock.Now, Metrics: c.Metrics, Settled: k.settled,
+		Clock:   c.Clock.Now, Metrics: c.Metrics, Log: c.Log, Settled: k.settled,
 	})
 	deliveries := controller.DeliveriesConfig{
 		Store: (*store)(k), Clock: c.Clock.Now, Log: c.Log, Metrics: c.Metrics,
@@ -206,10 +206,6 @@ func (k *Controller) judge(id zone.ID, w *zone.World) {
 	defer k.mu.Unlock()
 	state := k.state(id)
 	k.Metrics.Judged(id.Kind, string(state.reason), string(v.Reason))
-	if ok && state.reason != v.Reason {
-		k.Log.Debug("an object is judged", "object", id.String(), "accepted", v.Accepted, "reason", string(v.Reason),
-			"message", v.Message)
-	}
 	state.reason = v.Reason
 	if !ok {
 		delete(k.recordState, id)
