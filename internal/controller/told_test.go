@@ -1,7 +1,10 @@
 package controller
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,6 +37,25 @@ func TestAVerdictIsHeardOnceEverybodyIsToldOfIt(t *testing.T) {
 		}
 		if !<-heard {
 			t.Error("what is heard is not the verdict")
+		}
+	})
+}
+
+func TestEachVerdictHasALineInTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lines bytes.Buffer
+		log := slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		core := NewCore(CoreConfig{Clock: time.Now, Metrics: NewMetrics(), Log: log, Settled: func(Settlement) {}})
+		core.PutZone(zone.Zone{ID: zoneID("org"), Created: born, Where: zone.Where{Name: parse(t, "example.org.")}, TTL: 60},
+			Version{UID: "1", Generation: 1})
+		ctx, end := context.WithCancel(t.Context())
+		go func() { _ = core.Run(ctx, func(context.Context) bool { return true }) }()
+		synctest.Wait()
+		end()
+		synctest.Wait()
+		if got := lines.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "accepted=true reason=") ||
+			!strings.Contains(got, zoneID("org").String()) {
+			t.Errorf("the log has %q", got)
 		}
 	})
 }
