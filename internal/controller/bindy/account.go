@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
@@ -111,8 +112,8 @@ func (b *Controller) applyAccount(ctx context.Context, v *visit) (bool, error) {
 		return false, err
 	}
 	if account == nil || account.Annotations[v1beta1.AppliedAnnotation] != "" {
-		what, err := b.apply(ctx, nil, want)
-		if what == ending {
+		what, err := b.children.Apply(ctx, nil, want)
+		if what == objects.Ending {
 			return false, nil // its end is an event
 		}
 		if ok, err := b.addTrouble(v, err); !ok {

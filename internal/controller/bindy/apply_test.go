@@ -38,9 +38,9 @@ func newApplying(t *testing.T) *applying {
 }
 
 // does applies an object and complains of another result.
-func (a *applying) does(desired client.Object, want result) {
+func (a *applying) does(desired client.Object, want objects.Result) {
 	a.Helper()
-	got, err := a.b.apply(a.ctx, a.owner, desired)
+	got, err := a.b.children.Apply(a.ctx, a.owner, desired)
 	if err != nil || got != want {
 		a.Fatalf("applying %s came to %d and not %d: %v", desired.GetName(), got, want, err)
 	}
@@ -108,12 +108,12 @@ func (a *applying) deployment(edit ...string) *appsv1.Deployment {
 func TestAppliedOnceAndThenOnlyWhenSomethingChanges(t *testing.T) {
 	a := newApplying(t)
 	live := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: a.ns, Name: "one"}}
-	a.does(a.deployment(), created)
-	a.does(a.deployment(), unchanged) // the cache may lag behind
+	a.does(a.deployment(), objects.Created)
+	a.does(a.deployment(), objects.Unchanged) // the cache may lag behind
 	a.settle(live)
-	a.does(a.deployment(), unchanged)
-	a.b.applied = nil // as another leader, which knows only what is in the cluster
-	a.does(a.deployment(), unchanged)
+	a.does(a.deployment(), objects.Unchanged)
+	a.b.children = newChildren(a.b.objects, a.b.Live) // as another leader, which knows only what is in the cluster
+	a.does(a.deployment(), objects.Unchanged)
 	if a.writes.total() != 1 {
 		t.Errorf("there were %s", a.writes)
 	}
@@ -137,11 +137,11 @@ func TestAppliedOnceAndThenOnlyWhenSomethingChanges(t *testing.T) {
 				return ""
 			})
 		}
-		if got, err := a.b.apply(a.ctx, a.owner, a.deployment()); err != nil || got != updated {
+		if got, err := a.b.children.Apply(a.ctx, a.owner, a.deployment()); err != nil || got != objects.Updated {
 			t.Errorf("somebody changed %s, and applying came to %d: %v", sentence, got, err)
 		}
 		a.settle(live)
-		a.does(a.deployment(), unchanged)
+		a.does(a.deployment(), objects.Unchanged)
 	}
 
 	a.patch(live,
@@ -151,11 +151,11 @@ func TestAppliedOnceAndThenOnlyWhenSomethingChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.settle(live)
-	a.does(a.deployment(), unchanged)
+	a.does(a.deployment(), objects.Unchanged)
 
 	// What we do not want any more goes; what others put beside it stays.
 	a.does(a.deployment("env: [{name: TZ, value: UTC}, {name: LIMIT,", "env: [{name: LIMIT,", ", periodSeconds: 10", ""),
-		updated)
+		objects.Updated)
 	a.settle(live)
 	spec := live.Spec.Template.Spec
 	if n := len(spec.Containers); n != 2 || live.Annotations["note"] != "mine" || len(live.Finalizers) != 1 ||
@@ -170,10 +170,10 @@ func TestAppliedOnceAndThenOnlyWhenSomethingChanges(t *testing.T) {
 
 	a.remove(live)
 	a.settle(live)
-	a.does(a.deployment(), ending) // somebody's finalizer holds it
+	a.does(a.deployment(), objects.Ending) // somebody's finalizer holds it
 	a.patch(live, `{"metadata":{"finalizers":null}}`)
 	a.eventually("the object anew", func() string {
-		if got, err := a.b.apply(a.ctx, a.owner, a.deployment()); got != created {
+		if got, err := a.b.children.Apply(a.ctx, a.owner, a.deployment()); got != objects.Created {
 			return fmt.Sprintf("it came to %d: %v", got, err)
 		}
 		return ""
@@ -205,8 +205,8 @@ func TestWhatSomebodyElseHasIsLeftAlone(t *testing.T) {
 		"theirs": "the Service " + a.ns + "/theirs belongs to ConfigMap parent (uid " + string(parent.UID) +
 			") and is left alone; rename or delete one of the two",
 	} {
-		_, err := a.b.apply(a.ctx, a.owner, service(name, ours))
-		var notOwned *NotOwnedError
+		_, err := a.b.children.Apply(a.ctx, a.owner, service(name, ours))
+		var notOwned *objects.NotOwnedError
 		if !errors.As(err, &notOwned) || err.Error() != want {
 			t.Errorf("of the Service %s it is said: %v", name, err)
 		}
@@ -214,19 +214,19 @@ func TestWhatSomebodyElseHasIsLeftAlone(t *testing.T) {
 		if a.get(live); live.Annotations[v1beta1.AppliedAnnotation] != "" {
 			t.Errorf("the Service %s was touched", name)
 		}
-		if did, err := a.b.applier.remove(a.ctx, a.owner, live); did || err != nil {
+		if did, err := a.b.children.Remove(a.ctx, a.owner, live); did || err != nil {
 			t.Errorf("the Service %s was removed: %v", name, err)
 		}
 	}
-	a.does(service("left", ours), updated) // what its owner left behind
+	a.does(service("left", ours), objects.Updated) // what its owner left behind
 }
 
 func TestNobodyWritesWhoMayNotLeadAnyMore(t *testing.T) {
 	a := newApplying(t)
 	a.b.Leads = func() bool { return false }
 	a.b.objects.Leads = a.b.Leads
-	_, applying := a.b.apply(a.ctx, a.owner, a.deployment())
-	_, removing := a.b.applier.remove(a.ctx, a.owner, a.deployment())
+	_, applying := a.b.children.Apply(a.ctx, a.owner, a.deployment())
+	_, removing := a.b.children.Remove(a.ctx, a.owner, a.deployment())
 	finalizing := a.b.withFinalizer(a.ctx, a.owner, v1beta1.InstanceFinalizer)
 	reporting := a.b.writeStatus(a.ctx, a.owner, v1beta1.Bind9InstanceStatus{}, v1beta1.Bind9InstanceStatus{ZonesCount: 1})
 	for what, err := range map[string]error{"applying": applying, "a finalizer": finalizing, "a status": reporting} {

@@ -31,6 +31,6 @@ func (b *Controller) isBehind(ctx context.Context, i *v1beta1.Bind9Instance) (bo
 	if want.Name != i.Name {
 		return false, nil
 	}
-	w, err := b.wanted(&cluster, want)
-	return err == nil && i.Annotations[v1beta1.AppliedAnnotation] != w.hash, err
+	hash, err := b.children.Hash(&cluster, want)
+	return err == nil && i.Annotations[v1beta1.AppliedAnnotation] != hash, err
 }

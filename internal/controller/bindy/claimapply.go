@@ -33,7 +33,7 @@ func (b *Controller) applyClaim(ctx context.Context, v *visit) (bool, error) {
 			v.troubles = append(v.troubles, dialect.Trouble{Reason: v1beta1.ReasonInvalidSpec, Message: complaint})
 		}
 	}
-	_, err = b.apply(ctx, v.instance, want)
+	_, err = b.children.Apply(ctx, v.instance, want)
 	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) { // for instance, the storage class lets no volume grow
 		v.again(afterRefusal)
 		v.troubles = append(v.troubles, dialect.Trouble{Reason: v1beta1.ReasonInvalidSpec, Message: dialect.Sentence(

@@ -16,6 +16,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
@@ -89,8 +90,8 @@ func (b *Controller) applyCluster(ctx context.Context, c *v1beta1.Bind9Cluster,
 	var troubles []dialect.Trouble
 	var errs []error
 	var made []string
-	apply := func(child client.Object) result {
-		what, err := b.apply(ctx, c, child)
+	apply := func(child client.Object) objects.Result {
+		what, err := b.children.Apply(ctx, c, child)
 		t, err := troubleOf(err, c.Namespace)
 		if t != nil {
 			troubles = append(troubles, *t)
@@ -102,7 +103,7 @@ func (b *Controller) applyCluster(ctx context.Context, c *v1beta1.Bind9Cluster,
 		apply(child)
 	}
 	for _, instance := range dialect.InstancesFor(c) {
-		if apply(instance) == created {
+		if apply(instance) == objects.Created {
 			made = append(made, instance.Name)
 		}
 	}
@@ -125,7 +126,7 @@ func (b *Controller) removeInstances(ctx context.Context, c *v1beta1.Bind9Cluste
 		if slices.Contains(keep, instances[i].Name) {
 			continue
 		}
-		did, err := b.remove(ctx, c, &instances[i])
+		did, err := b.children.Remove(ctx, c, &instances[i])
 		if did {
 			removed = append(removed, instances[i].Name)
 		}
@@ -153,7 +154,7 @@ func (b *Controller) removeBudgets(ctx context.Context, c *v1beta1.Bind9Cluster,
 		var budget policyv1.PodDisruptionBudget
 		err := b.Client.Get(ctx, key, &budget)
 		if err == nil {
-			_, err = b.remove(ctx, c, &budget)
+			_, err = b.children.Remove(ctx, c, &budget)
 		}
 		errs = append(errs, client.IgnoreNotFound(err))
 	}

@@ -61,7 +61,7 @@ func (b *Controller) applyBudget(ctx context.Context, v *visit) error {
 func (b *Controller) removeChild(ctx context.Context, i *v1beta1.Bind9Instance, child client.Object) error {
 	err := b.Client.Get(ctx, client.ObjectKeyFromObject(child), child)
 	if err == nil {
-		_, err = b.remove(ctx, i, child)
+		_, err = b.children.Remove(ctx, i, child)
 	}
 	return client.IgnoreNotFound(err)
 }

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
@@ -150,12 +151,12 @@ func (v *visit) again(after time.Duration) {
 
 // applyChild brings a child to what is wanted. What people have to put right is noted; the child is not as wanted then.
 func (b *Controller) applyChild(ctx context.Context, v *visit, child client.Object) (ok bool, err error) {
-	_, err = b.apply(ctx, v.instance, child)
+	_, err = b.children.Apply(ctx, v.instance, child)
 	return b.addTrouble(v, err)
 }
 
 func (b *Controller) addTrouble(v *visit, err error) (ok bool, _ error) {
-	var notOwned *NotOwnedError
+	var notOwned *objects.NotOwnedError
 	if errors.As(err, &notOwned) {
 		v.again(afterNotOwned) // what is somebody else's may not be watched
 	}
@@ -238,7 +239,7 @@ func (b *Controller) hasTransferKeys(ctx context.Context, v *visit) (bool, error
 		return true, nil
 	case err == nil && secret.DeletionTimestamp.IsZero() &&
 		(metav1.GetControllerOf(secret) != nil || secret.Labels[v1beta1.PartOfLabel] != v1beta1.PartOfValue):
-		return b.addTrouble(v, &NotOwnedError{Kind: "Secret", Key: key, Controller: metav1.GetControllerOf(secret)})
+		return b.addTrouble(v, &objects.NotOwnedError{Kind: "Secret", Key: key, Controller: metav1.GetControllerOf(secret)})
 	}
 	v.held = dialect.Sentence("The Secret %s of Bind9Cluster %s is not there yet.", key.Name, v.plan.Cluster())
 	return false, nil

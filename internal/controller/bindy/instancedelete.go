@@ -62,7 +62,7 @@ func (b *Controller) removeChildren(ctx context.Context, owner client.Object) er
 			if m, ok := child.(*metav1.PartialObjectMetadata); ok {
 				m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 			}
-			_, err := b.remove(ctx, owner, child)
+			_, err := b.children.Remove(ctx, owner, child)
 			return err
 		}))
 	}

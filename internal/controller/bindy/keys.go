@@ -16,6 +16,7 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/bind9"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
@@ -179,11 +180,11 @@ func (b *Controller) turn(ctx context.Context, t *keyTask) (keyReport, error) {
 		return report, err
 	}
 	what, err := b.publish(ctx, t, live, next)
-	if err != nil || what == ending {
+	if err != nil || what == objects.Ending {
 		return b.notPublished(t, known, err)
 	}
 	b.notePublished(t, known, next, now)
-	if what != unchanged {
+	if what != objects.Unchanged {
 		b.reportChange(t, change{made: live == nil, before: known.ring, after: next, move: step.Move})
 	}
 	if said != nil {
@@ -231,7 +232,7 @@ func (b *Controller) notePublished(t *keyTask, before published, ring bind9.Ring
 
 // notPublished reports what kept a ring from its Secret.
 func (b *Controller) notPublished(t *keyTask, known published, err error) (keyReport, error) {
-	var notOwned *NotOwnedError
+	var notOwned *objects.NotOwnedError
 	report := keyReport{missing: len(known.ring.Keys) == 0 || errors.As(err, &notOwned), rotation: t.rotation(known.ring)}
 	told, err := troubleOf(err, t.secret.Namespace)
 	if told != nil {

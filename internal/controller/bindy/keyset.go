@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -169,64 +168,30 @@ func (t *keyTask) secretFor(ring bind9.Ring) (*corev1.Secret, error) {
 
 // publish writes a ring into its Secret, if it is not there already. live is the Secret that was read, nil if there was
 // none: one that has changed since, or that somebody has made, is a conflict, and nothing is written.
-func (b *Controller) publish(ctx context.Context, t *keyTask, live *corev1.Secret, ring bind9.Ring) (result, error) {
+func (b *Controller) publish(ctx context.Context, t *keyTask, live *corev1.Secret,
+	ring bind9.Ring) (objects.Result, error) {
 	desired, err := t.secretFor(ring)
 	if err != nil {
-		return unchanged, err
+		return objects.Unchanged, err
 	}
-	w, err := b.wanted(t.owner, desired)
-	if err != nil {
-		return unchanged, err
+	var there client.Object // nil is no *Secret
+	if live != nil {
+		there = live
 	}
-	what := created
-	if live == nil {
-		err = b.createSecret(ctx, w)
-	} else {
-		what = updated
-		if !live.DeletionTimestamp.IsZero() {
-			return ending, nil
-		}
-		if err := mayTake(t.owner, live, w); err != nil {
-			return unchanged, err
-		}
-		if goes, err := b.lostToItsEnd(ctx, t.owner, live); goes || err != nil {
-			return unchanged, err
-		}
-		if same, err := b.same(live, w); same || err != nil {
-			return unchanged, err
-		}
-		err = b.replaceSecret(ctx, w, live)
-	}
+	what, answer, err := b.children.Replace(ctx, t.owner, there, desired)
 	if err != nil {
 		b.keys.remember(t.secret, nil)
-		return unchanged, err
+		return what, err
+	}
+	if answer == nil {
+		return what, nil
 	}
 	got := &corev1.Secret{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(w.object.Object, got); err != nil {
-		return what, fmt.Errorf("reading the answer about %s: %w", w, err)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(answer.Object, got); err != nil {
+		return what, fmt.Errorf("reading the answer about Secret %s: %w", t.secret, err)
 	}
 	b.keys.remember(t.secret, got)
 	return what, nil
-}
-
-// replaceSecret writes a Secret in the place of the very version that was read.
-func (b *Controller) replaceSecret(ctx context.Context, w wanted, live *corev1.Secret) error {
-	w.object.SetUID(live.UID)
-	w.object.SetResourceVersion(live.ResourceVersion)
-	return b.write(ctx, w)
-}
-
-// createSecret makes a Secret that must not exist: an apply would take one that another operator has just made.
-func (b *Controller) createSecret(ctx context.Context, w wanted) error {
-	err := b.objects.Create(ctx, w.object)
-	switch {
-	case apierrors.IsAlreadyExists(err):
-		return apierrors.NewConflict(schema.GroupResource{Resource: "secrets"}, w.id.Name, err)
-	case err != nil:
-		return err
-	}
-	b.applier.remember(w.id, applied{hash: w.hash, uid: w.object.GetUID(), version: objects.Version(w.object)})
-	return nil
 }
 
 // intact reports whether a Secret is as an operator wrote it, to the last octet.
@@ -235,10 +200,6 @@ func (b *Controller) intact(t *keyTask, live *corev1.Secret, ring bind9.Ring) bo
 	if err != nil {
 		return false
 	}
-	w, err := b.wanted(t.owner, desired)
-	if err != nil {
-		return false
-	}
-	same, err := b.same(live, w)
+	same, err := b.children.Same(t.owner, live, desired)
 	return same && err == nil
 }

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 )
 
 // TestWhatIsDeletedWithoutWhatItHasLeavesItRunning deletes, from the top, what has servers by kubectl delete
@@ -53,20 +54,20 @@ func TestAnOwnerThatIsDeletedTakesNothingBack(t *testing.T) {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: a.ns, Name: "child",
 			Labels: map[string]string{v1beta1.PartOfLabel: v1beta1.PartOfValue}}}
 	}
-	a.does(child(), created)
+	a.does(child(), objects.Created)
 	off := func() {
 		a.patch(child(), `{"metadata":{"ownerReferences":null}}`)
 		a.settle(child())
 	}
 	off()
-	a.does(child(), updated)
+	a.does(child(), objects.Updated)
 	off()
 	a.patch(a.instance(a.ns, "one"), `{"metadata":{"finalizers":["example.org/wait"]}}`)
 	a.remove(a.instance(a.ns, "one"))
-	a.does(child(), unchanged)
+	a.does(child(), objects.Unchanged)
 	a.patch(a.instance(a.ns, "one"), `{"metadata":{"finalizers":null}}`)
 	a.eventually("the end of the owner", func() string { return a.isGone(a.instance(a.ns, "one")) })
-	a.does(child(), unchanged)
+	a.does(child(), objects.Unchanged)
 	if now := child(); !a.get(now) || len(now.OwnerReferences) > 0 {
 		t.Errorf("it has the owners %v", now.OwnerReferences)
 	}

@@ -99,11 +99,11 @@ func (b *Controller) applyClusters(ctx context.Context, p *v1beta1.ClusterBind9P
 	var made []string
 	for _, namespace := range targets {
 		cluster := clusterFor(p, namespace)
-		what, err := unchanged, b.usable(ctx, p, namespace)
+		what, err := objects.Unchanged, b.usable(ctx, p, namespace)
 		if err == nil {
-			what, err = b.apply(ctx, p, cluster)
+			what, err = b.children.Apply(ctx, p, cluster)
 		}
-		if what == created {
+		if what == objects.Created {
 			made = append(made, namespace+"/"+p.Name)
 		}
 		t, err := troubleOf(err, namespace)
@@ -155,7 +155,7 @@ func (b *Controller) usable(ctx context.Context, p *v1beta1.ClusterBind9Provider
 // troubleOf separates what people have to put right from what is tried again.
 func troubleOf(err error, namespace string) (*dialect.Trouble, error) {
 	var absent *errNamespace
-	var notOwned *NotOwnedError
+	var notOwned *objects.NotOwnedError
 	switch {
 	case err == nil, apierrors.IsConflict(err), errors.Is(err, objects.ErrNotLeading):
 		return nil, err // nothing to tell
@@ -186,7 +186,7 @@ func (b *Controller) removeClusters(ctx context.Context, p *v1beta1.ClusterBind9
 		if slices.Contains(targets, c.Namespace) && c.Name == p.Name {
 			continue
 		}
-		did, err := b.remove(ctx, p, c)
+		did, err := b.children.Remove(ctx, p, c)
 		if did {
 			removed = append(removed, c.Namespace+"/"+c.Name)
 		}

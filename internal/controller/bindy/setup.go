@@ -72,7 +72,8 @@ type Config struct {
 // Controller is the dialect at work. It is made for one term of leadership.
 type Controller struct {
 	Config
-	*applier
+	objects  *objects.Writer
+	children *objects.Applier
 	keys     keyset
 	sidecars sidecars
 	tokens   tokens
@@ -87,13 +88,18 @@ type Controller struct {
 
 // New returns a Controller that has not begun.
 func New(c Config) *Controller {
-	b := &Controller{Config: c, http: sidecarHTTP(c.Sidecars), applier: &applier{
-		objects: &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}, live: c.Live,
-	}}
+	writer := &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
+	b := &Controller{Config: c, http: sidecarHTTP(c.Sidecars), objects: writer, children: newChildren(writer, c.Live)}
 	if c.DNS != nil {
 		b.zones = newZones(b, *c.DNS)
 	}
 	return b
+}
+
+// newChildren returns what brings children to what is wanted.
+func newChildren(w *objects.Writer, live client.Reader) *objects.Applier {
+	return &objects.Applier{Writer: w, Live: live, Annotation: v1beta1.AppliedAnnotation,
+		Custom: v1beta1.GroupVersion.Group, Takes: takes}
 }
 
 // End ends a Controller whose Run has returned, or was never called: its queues have goroutines from the beginning.
@@ -269,7 +275,7 @@ func (b *Controller) guard(kind string, p part) reconcile.Func {
 
 // waitAfter is when to try again after an error; others are retried at once, and then less and less often.
 func waitAfter(err error) (time.Duration, bool) {
-	var notOwned *NotOwnedError
+	var notOwned *objects.NotOwnedError
 	switch {
 	case apierrors.IsConflict(err), errors.As(err, new(*objects.Behind)):
 		return afterConflict, true

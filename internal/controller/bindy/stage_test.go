@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/yaml"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/backend"
@@ -189,8 +190,10 @@ func (s *stage) clear() {
 // apply is what a person does with kubectl.
 func (s *stage) apply(manifest string, args ...any) {
 	s.Helper()
-	body := parse(s.T, fmt.Sprintf(manifest, args...))
-	object := &unstructured.Unstructured{Object: body}
+	object := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(fmt.Appendf(nil, manifest, args...), &object.Object); err != nil {
+		s.Fatal(err)
+	}
 	if err := s.live.Apply(s.ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("person"),
 		client.ForceOwnership); err != nil {
 		s.Fatal(err)

@@ -38,7 +38,7 @@ func (b *Controller) latest(ctx context.Context, key client.ObjectKey, object cl
 
 // gone forgets what was written about an object that is not there any more.
 func (b *Controller) gone(kind string, key client.ObjectKey) {
-	b.forget(objectID{v1beta1.GroupVersion.WithKind(kind).GroupKind(), key})
+	b.children.Forget(v1beta1.GroupVersion.WithKind(kind).GroupKind(), key)
 	b.keys.forget(key)
 	b.sidecars.forget(key, nil)
 }

@@ -1,4 +1,4 @@
-package bindy
+package objects
 
 import (
 	"testing"
@@ -68,7 +68,7 @@ func TestWhatALiveObjectHolds(t *testing.T) {
 		{"a list where a map was", `{a: []}`, `{a: {b: c}}`, false},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
-			if got := workload().holds(parse(t, c.live), parse(t, c.want), "", ""); got != c.holds {
+			if got := Builtin().holds(parse(t, c.live), parse(t, c.want), "", ""); got != c.holds {
 				t.Errorf("%s holds %s: %v", c.live, c.want, got)
 			}
 		})
@@ -77,7 +77,7 @@ func TestWhatALiveObjectHolds(t *testing.T) {
 
 func TestListsOfOurOwnKindsAreAtomic(t *testing.T) {
 	live, want := parse(t, `{volumes: [{name: a}, {name: b}]}`), parse(t, `{volumes: [{name: a}]}`)
-	if custom().holds(live, want, "", "") {
+	if Custom().holds(live, want, "", "") {
 		t.Error("a volume that somebody added to a spec of ours was not noticed")
 	}
 }

@@ -1,4 +1,4 @@
-package bindy
+package objects
 
 import (
 	"slices"
@@ -7,19 +7,19 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// A shape says how lists and maps of a kind are merged by server-side apply, so that what others put into an object can
+// A Shape says how lists and maps of a kind are merged by server-side apply, so that what others put into an object can
 // be told from what was changed in it.
-type shape struct {
+type Shape struct {
 	keyed  map[string][][]string // lists whose elements are found by fields, one of these choices
 	sets   []string              // lists in which others may have elements
 	atomic []string              // maps which are ours as a whole
 }
 
-// workload is the shape of the built-in kinds that we write (the x-kubernetes-list-map-keys of their schemas). Lists
-// that are not named here are atomic.
-func workload() shape {
+// Builtin is the Shape of the built-in kinds that we write (the x-kubernetes-list-map-keys of their schemas). Lists that
+// are not named here are atomic.
+func Builtin() Shape {
 	name := [][]string{{"name"}}
-	return shape{
+	return Shape{
 		keyed: map[string][][]string{
 			"containers": name, "initContainers": name, "env": name, "volumes": name, "imagePullSecrets": name, "secrets": name,
 			"volumeMounts": {{"mountPath"}}, "volumeDevices": {{"devicePath"}},
@@ -32,14 +32,14 @@ func workload() shape {
 	}
 }
 
-// custom is the shape of our own kinds: what is in their specs is atomic.
-func custom() shape {
-	return shape{keyed: map[string][][]string{"ownerReferences": {{"uid"}}}, sets: []string{"finalizers"}}
+// Custom is the Shape of kinds whose specs are atomic, as in a CustomResourceDefinition that says nothing of it.
+func Custom() Shape {
+	return Shape{keyed: map[string][][]string{"ownerReferences": {{"uid"}}}, sets: []string{"finalizers"}}
 }
 
 // holds reports whether a live value has all that is wanted. What it has besides is others' matter, except where a list
 // or map is atomic. The field is the name of what the value stands in, the parent that of what the field stands in.
-func (s shape) holds(live, want any, field, parent string) bool {
+func (s Shape) holds(live, want any, field, parent string) bool {
 	if live == nil {
 		return empty(want)
 	}
@@ -54,7 +54,7 @@ func (s shape) holds(live, want any, field, parent string) bool {
 	return live == want || sameNumber(live, want) || isQuantity(field, parent) && sameQuantity(live, want)
 }
 
-func (s shape) holdsMap(live, want map[string]any, field string) bool {
+func (s Shape) holdsMap(live, want map[string]any, field string) bool {
 	if slices.Contains(s.atomic, field) && len(live) != len(want) {
 		return false
 	}
@@ -66,7 +66,7 @@ func (s shape) holdsMap(live, want map[string]any, field string) bool {
 	return true
 }
 
-func (s shape) holdsList(live, want []any, field string) bool {
+func (s Shape) holdsList(live, want []any, field string) bool {
 	if slices.Contains(s.sets, field) {
 		return !slices.ContainsFunc(want, func(w any) bool { return !slices.Contains(live, w) })
 	}
