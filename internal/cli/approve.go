@@ -51,10 +51,7 @@ made.`,
 				return fmt.Errorf("connecting to the cluster: %w", err)
 			}
 			a := approval{env, client.RESTClient(), namespace}
-			if err := a.approve(cmd.Context(), args[0], plan); err != nil {
-				return &exitError{exitFindings, err}
-			}
-			return nil
+			return a.approve(cmd.Context(), args[0], plan)
 		},
 	}
 	flags.register(cmd)
