@@ -55,6 +55,7 @@ made.`,
 		},
 	}
 	flags.register(cmd)
+	cmd.ValidArgsFunction = completeZones(env, &flags, &flags.namespace)
 	cmd.Flags().StringVar(&plan, "plan", "", "approve this plan only, of those that status.held.plan, or "+
 		"status.leftBehind of a Backend, may say")
 	return cmd

@@ -81,6 +81,7 @@ Exit codes: 0 when it could be explained, whatever the answer is; 1 if not.`,
 	}
 	in.register(cmd)
 	out.register(cmd)
+	cmd.ValidArgsFunction = completeNames(env, &in)
 	cmd.Flags().StringArrayVar(&servers, "server", nil,
 		"a name server to ask, an address with or without a port; repeatable")
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false,

@@ -25,6 +25,7 @@ type freezing struct {
 
 func (f *freezing) register(cmd *cobra.Command) {
 	f.flags.register(cmd)
+	cmd.ValidArgsFunction = completeZones(f.env, &f.flags, &f.flags.namespace)
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 30*time.Second,
 		"how long to wait for the operator to say that it is so; 0: not at all")
 }

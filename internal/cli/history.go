@@ -128,6 +128,7 @@ Exit codes: 0 when it is printed; 1 when you may not read it, or there is no suc
 		},
 	}
 	flags.register(cmd)
+	cmd.ValidArgsFunction = completeZones(env, &flags, &flags.namespace)
 	out.register(cmd)
 	return cmd
 }
@@ -223,6 +224,7 @@ or you may not read it.`,
 		},
 	}
 	flags.register(cmd)
+	cmd.ValidArgsFunction = completeZones(env, &flags, &flags.namespace)
 	out.register(cmd)
 	return cmd
 }
