@@ -72,13 +72,13 @@ func newHandover(env Env, cmd *cobra.Command, next func(*handover) (*step, error
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.ValidArgsFunction = completeZones(env, &flags.diff.in.cluster, &flags.diff.in.inputFlags.namespace)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return troubled(untilDone(cmd.Context(), env, func(env Env, p *progress) error {
+		return untilDone(cmd.Context(), env, func(env Env, p *progress) error {
 			name, err := origin(args[0])
 			if err != nil {
 				return err
 			}
 			return flags.run(cmd.Context(), env, p, name, next)
-		}))
+		})
 	}
 	f := cmd.Flags()
 	f.StringVarP(&flags.diff.in.inputFlags.namespace, "namespace", "n", "",

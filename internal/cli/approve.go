@@ -51,13 +51,11 @@ made.`,
 				return fmt.Errorf("connecting to the cluster: %w", err)
 			}
 			a := approval{env, client.RESTClient(), namespace}
-			if err := a.approve(cmd.Context(), args[0], plan); err != nil {
-				return &exitError{exitFindings, err}
-			}
-			return nil
+			return a.approve(cmd.Context(), args[0], plan)
 		},
 	}
 	flags.register(cmd)
+	cmd.ValidArgsFunction = completeZones(env, &flags, &flags.namespace)
 	cmd.Flags().StringVar(&plan, "plan", "", "approve this plan only, of those that status.held.plan, or "+
 		"status.leftBehind of a Backend, may say")
 	return cmd

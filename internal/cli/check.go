@@ -105,6 +105,12 @@ type reporting struct {
 	coverage coverage
 }
 
+// checked is what check -o json prints.
+type checked struct {
+	Findings []finding `json:"findings"`
+	coverage
+}
+
 // report prints findings.
 func report(env Env, how reporting, findings []finding) error {
 	if how.coverage.Checked == 0 && len(findings) == 0 {
@@ -114,10 +120,7 @@ func report(env Env, how reporting, findings []finding) error {
 	var err error
 	switch how.form {
 	case findingsAsJSON:
-		err = writeJSON(out, struct {
-			Findings []finding `json:"findings"`
-			coverage
-		}{findings, how.coverage})
+		err = writeJSON(out, checked{findings, how.coverage})
 	case findingsAsSARIF:
 		err = writeJSON(out, sarifOf(findings, env.Version.Version))
 	case findingsAsGitHub:

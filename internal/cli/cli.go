@@ -14,13 +14,14 @@ import (
 	"github.com/zonefold/zonefold/internal/version"
 )
 
-// Exit codes.
+// Exit codes. Scripts take exitDifferences for an answer, so what goes wrong has another code, wrong usage too.
 const (
-	exitDone     = 0
-	exitFindings = 1 // check or conformance found something; release could not finish
-	exitUsage    = 2 // wrong usage, or input that cannot be read
+	exitDone        = 0
+	exitTrouble     = 1
+	exitDifferences = 2 // what was compared, or written, is not the same; there is something to do
 
-	exitDifferences = 2 // of plan and diff, whose other troubles are exitFindings
+	exitFindings   = 1 // of check and conformance: they found something
+	exitUnreadable = 2 // of these, render and serve: wrong usage, or input that cannot be read
 
 	exitInterrupted = 130 // as shells have it for SIGINT
 )
@@ -38,8 +39,7 @@ type Env struct {
 	Terminal bool // Stderr is a terminal, on which a line may be written again
 }
 
-// exitError ends the program with a code other than exitUsage. Without an error
-// everything has been said already.
+// exitError ends the program with a code other than that of trouble. Without an error everything has been said already.
 type exitError struct {
 	code int
 	err  error
@@ -54,27 +54,28 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// troubled has what goes wrong end a command with exitFindings, for it says something else with exitUsage.
-func troubled(err error) error {
-	if err == nil || errors.As(err, new(*exitError)) {
-		return err
+// troubleOf returns the code of what goes wrong in a command. Where 1 means findings it is another one.
+func troubleOf(cmd *cobra.Command) int {
+	switch cmd.Name() {
+	case "check", "conformance", "render", "serve":
+		return exitUnreadable
 	}
-	return &exitError{code: exitFindings, err: err}
+	return exitTrouble
 }
 
-// Run runs the command and returns its exit code: 0 if it is done, 1 if check or conformance
-// has findings or release could not finish, 2 if the usage is wrong or input cannot be read.
+// Run runs the command and returns its exit code: 0 if all is well, 1 if something went wrong, 2 if there are
+// differences; of check and conformance 1 if there are findings, and 2 if something went wrong.
 func Run(ctx context.Context, env Env) int {
 	root := newRoot(env)
 	root.SetArgs(env.Args[1:])
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	var exit *exitError
 	switch {
 	case err == nil:
 		return exitDone
 	case !errors.As(err, &exit):
 		fmt.Fprintf(env.Stderr, "error: %s\n", err)
-		return exitUsage
+		return troubleOf(cmd)
 	case exit.err != nil:
 		fmt.Fprintf(env.Stderr, "error: %s\n", exit.err)
 	}
@@ -91,11 +92,15 @@ Gardener.
 
 render, check and serve work on files, without a cluster; explain, plan, diff and tree on
 files or on a cluster, and console shows these in a browser; import makes manifests; adopt
-and disown take over from external-dns
-and give back; freeze, thaw and rollback say what is published of a Zone, history and blame
-what was; doctor looks for what is wrong with a cluster, and support packs what others need
-to do so; release is for one whose operator is gone; dnshook is for who writes a server for
-DNSClasses. As kubectl-zonefold in the PATH it is "kubectl zonefold" too.`,
+and disown take over from external-dns and give back; freeze, thaw and rollback say what is
+published of a Zone, history and blame what was; doctor looks for what is wrong with a
+cluster, and support packs what others need to do so; release is for one whose operator is
+gone; dnshook is for who writes a server for DNSClasses. As kubectl-zonefold in the PATH it
+is "kubectl zonefold" too.
+
+Exit codes are 0 when all is well, 1 when something went wrong, and 2 when what is compared
+differs, or there is more to do. check and dnshook conformance have 1 for what they find and
+2 for what goes wrong; render and serve go with them. Each command says its own.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          knownCommand,

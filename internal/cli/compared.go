@@ -58,7 +58,7 @@ func (d *compared) print(env Env, form output) error {
 	for _, z := range d.Zones {
 		switch {
 		case z.Error != "":
-			return &exitError{code: exitFindings}
+			return &exitError{code: exitTrouble}
 		case z.differs():
 			code = exitDifferences
 		}

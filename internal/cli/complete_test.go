@@ -25,6 +25,11 @@ kind: Zone
 metadata: {name: two, namespace: complete-two}
 spec: {domainName: complete-two.example.}
 ---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: www, namespace: complete-two}
+spec: {domainName: www.complete-two.example., type: A, rdata: 192.0.2.1}
+---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {name: complete, namespace: complete-two}
@@ -59,6 +64,14 @@ func TestNamesOfZonesAreCompleted(t *testing.T) {
 	}{
 		{"all", []string{"diff", "complete-"}, one + two},
 		{"of another command", []string{"adopt", "complete-o"}, one},
+		{"to freeze one", []string{"freeze", "complete-o"}, one},
+		{"to see its history", []string{"history", "complete-o"}, one},
+		{"to roll one back", []string{"rollback", "complete-o"}, one},
+		{"to approve deletions", []string{"approve", "complete-t"}, two},
+		{"to explain one", []string{"explain", "complete-o"}, one},
+		{"an object", []string{"explain", "-n", "complete-two", "zone/t"}, "zone/two\n"},
+		{"a Record", []string{"explain", "-n", "complete-two", "record/"}, "record/www\n"},
+		{"no object that one may not list", []string{"explain", "--as", "complete-two", "-n", "complete-one", "zone/"}, ""},
 		{"what a tenant may see", []string{"diff", "--as", "complete-two", "-n", "complete-two", ""}, two},
 		{"nothing where there is a name", []string{"export", "complete-one.example", ""}, ""},
 		{"nothing without a cluster", []string{"diff", "--kubeconfig", "/nowhere", ""}, ""},

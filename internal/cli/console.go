@@ -52,7 +52,7 @@ asks.
 
 It ends when it is interrupted: docs/console.md.
 
-Exit codes: 0 when interrupted; 2 if the objects cannot be read at the start, or the port
+Exit codes: 0 when interrupted; 1 if the objects cannot be read at the start, or the port
 cannot be listened on.`,
 		Example: `  zonefold console
   kubectl zonefold console --edit -n team-a

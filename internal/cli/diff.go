@@ -55,9 +55,9 @@ read or anything else went wrong.`,
   zonefold diff example.org -f manifests/ --server 192.0.2.53 --tsig transfer.key`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return troubled(untilDone(cmd.Context(), env, func(env Env, p *progress) error {
+			return untilDone(cmd.Context(), env, func(env Env, p *progress) error {
 				return flags.run(cmd.Context(), env, p, args)
-			}))
+			})
 		},
 	}
 	flags.in.register(cmd)

@@ -55,9 +55,9 @@ something could not be looked at.`,
   zonefold doctor --coming-from kubizone`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return troubled(untilDone(cmd.Context(), env, func(env Env, p *progress) error {
+			return untilDone(cmd.Context(), env, func(env Env, p *progress) error {
 				return flags.run(cmd.Context(), env, p)
-			}))
+			})
 		},
 	}
 	f := cmd.Flags()
@@ -155,12 +155,14 @@ func (f *doctorFlags) run(ctx context.Context, env Env, p *progress) error {
 	return d.print()
 }
 
+// diagnoses are what doctor -o json prints.
+type diagnoses struct {
+	Findings []diagnosis `json:"findings"`
+}
+
 // print prints the findings, and returns what the program ends with.
 func (d *doctor) print() error {
-	findings := struct {
-		Findings []diagnosis `json:"findings"`
-	}{d.findings}
-	if err := d.flags.out.print(d.env, findings, d.write); err != nil {
+	if err := d.flags.out.print(d.env, diagnoses{d.findings}, d.write); err != nil {
 		return err
 	}
 	wrong, unknown := d.counts()
@@ -168,7 +170,7 @@ func (d *doctor) print() error {
 	case wrong > 0:
 		return &exitError{code: exitDifferences}
 	case unknown > 0:
-		return &exitError{code: exitFindings}
+		return &exitError{code: exitTrouble}
 	}
 	return nil
 }

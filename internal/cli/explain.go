@@ -44,7 +44,7 @@ get the object, if inspect.enabled of its chart is on: docs/inspect.md.
 With --watch it looks every two seconds, or more seldom where a look takes long, and explains
 again what is otherwise.
 
-Exit codes: 0 when it could be explained, whatever the answer is; 2 if not.`,
+Exit codes: 0 when it could be explained, whatever the answer is; 1 if not.`,
 		Example: `  zonefold explain www.example.org A -f zones/
   zonefold explain shop.example.org -n team-a
   zonefold explain record/shop -n team-a -o json
@@ -81,6 +81,7 @@ Exit codes: 0 when it could be explained, whatever the answer is; 2 if not.`,
 	}
 	in.register(cmd)
 	out.register(cmd)
+	cmd.ValidArgsFunction = completeNames(env, &in)
 	cmd.Flags().StringArrayVar(&servers, "server", nil,
 		"a name server to ask, an address with or without a port; repeatable")
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false,

@@ -60,8 +60,8 @@ octoDNS' YamlProvider; manifests, a Zone and Records as import writes them.
 
 Everything is sorted: the same zone gives the same text. Two Zones of one name need -n.
 
-Exit codes: 0 when all is in the output; 1 when the form does not hold something, which
-is told on standard error; 2 when there is no such zone, or it cannot be read.`,
+Exit codes: 0 when all is in the output; 2 when the form does not hold something, which
+is told on standard error; 1 when there is no such zone, or it cannot be read.`,
 		Example: `  zonefold export example.org > db.example.org
   zonefold export example.org -f manifests/ --format octodns > config/example.org.yaml`,
 		Args: oneArgument("ZONE"),
@@ -182,7 +182,7 @@ func (e *exporting) write(z zoneResult) error {
 		return fmt.Errorf("writing %s: %w", e.name, err)
 	}
 	if e.lost > 0 {
-		return &exitError{code: exitFindings}
+		return &exitError{code: exitDifferences}
 	}
 	return nil
 }

@@ -25,6 +25,7 @@ type freezing struct {
 
 func (f *freezing) register(cmd *cobra.Command) {
 	f.flags.register(cmd)
+	cmd.ValidArgsFunction = completeZones(f.env, &f.flags, &f.flags.namespace)
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 30*time.Second,
 		"how long to wait for the operator to say that it is so; 0: not at all")
 }
@@ -46,7 +47,7 @@ A Zone that is deleted, or loses its name, is withdrawn all the same.
 ZONE is NAMESPACE/NAME of a Zone, or its domain name. You need the right to patch it.
 
 Exit codes: 0 when the operator says that the Zone is frozen; 1 when it does not within
---timeout, or you may not; 2 when there is no such Zone.`,
+--timeout, you may not, or there is no such Zone.`,
 		Example: `  zonefold freeze example.org --reason "moving the mail servers"
   zonefold freeze dns/example-org`,
 		Args: oneArgument("ZONE"),
@@ -72,7 +73,7 @@ func newThaw(env Env) *cobra.Command {
 ZONE is NAMESPACE/NAME of a Zone, or its domain name. You need the right to patch it.
 
 Exit codes: 0 when the operator says that the Zone is not frozen; 1 when it does not within
---timeout, or you may not; 2 when there is no such Zone.`,
+--timeout, you may not, or there is no such Zone.`,
 		Example: `  zonefold thaw example.org`,
 		Args:    oneArgument("ZONE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -117,17 +118,17 @@ func (f *freezing) run(ctx context.Context, zone string, ask func(context.Contex
 	}
 	z, err := findZone(ctx, c, f.flags.namespace, zone)
 	if err != nil {
-		return forbiddenIsTrouble(err)
+		return err
 	}
 	if err := ask(ctx, c, z); err != nil {
-		return &exitError{exitFindings, err}
+		return err
 	}
 	if f.timeout <= 0 {
 		return nil
 	}
 	sentence, err := f.wait(ctx, c, z, told)
 	if err != nil {
-		return &exitError{exitFindings, err}
+		return err
 	}
 	_, err = fmt.Fprintln(f.env.Stdout, oneLine(sentence))
 	return err

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
@@ -58,8 +57,7 @@ func revisionsOf(ctx context.Context, c *cluster, z *kubizone.Zone) ([]zonefold.
 		}
 	})
 	if err != nil {
-		return nil, &exitError{exitFindings, fmt.Errorf("reading the ZoneRevisions of Zone %s/%s: %w", z.Namespace, z.Name,
-			err)}
+		return nil, fmt.Errorf("reading the ZoneRevisions of Zone %s/%s: %w", z.Namespace, z.Name, err)
 	}
 	slices.SortFunc(out, dialect.CompareRevisions)
 	return out, nil
@@ -107,7 +105,7 @@ with serial, previousSerial, time, rolledBackTo, added, changed, deleted, leftOu
 (kind, namespace, name, deleted, manager), objectCount and delta: lines of records, - those
 before and + those after.
 
-Exit codes: 0 when it is printed; 1 when you may not read it; 2 when there is no such Zone.`,
+Exit codes: 0 when it is printed; 1 when you may not read it, or there is no such Zone.`,
 		Example: `  zonefold history example.org
   zonefold history dns/example-org -o yaml`,
 		Args: oneArgument("ZONE"),
@@ -119,7 +117,7 @@ Exit codes: 0 when it is printed; 1 when you may not read it; 2 when there is no
 			}
 			z, err := findZone(ctx, c, flags.namespace, args[0])
 			if err != nil {
-				return forbiddenIsTrouble(err)
+				return err
 			}
 			list, err := revisionsOf(ctx, c, z)
 			if err != nil {
@@ -130,16 +128,9 @@ Exit codes: 0 when it is printed; 1 when you may not read it; 2 when there is no
 		},
 	}
 	flags.register(cmd)
+	cmd.ValidArgsFunction = completeZones(env, &flags, &flags.namespace)
 	out.register(cmd)
 	return cmd
-}
-
-// forbiddenIsTrouble has what somebody may not read end a command with exitFindings.
-func forbiddenIsTrouble(err error) error {
-	if apierrors.IsForbidden(err) {
-		return &exitError{exitFindings, err}
-	}
-	return err
 }
 
 // table prints the history.
@@ -201,8 +192,8 @@ those that have changed at that time, in the whole Zone.
 
 With -o json or yaml it is the object that history prints, with these revisions alone.
 
-Exit codes: 0 when it is printed; 1 when no kept change was about the name, or you may not
-read it; 2 when no Zone has it.`,
+Exit codes: 0 when it is printed; 1 when no kept change was about the name, no Zone has it,
+or you may not read it.`,
 		Example: `  zonefold blame www.example.org
   zonefold blame www.example.org AAAA -o json`,
 		Args: cobra.RangeArgs(1, 2),
@@ -218,7 +209,7 @@ read it; 2 when no Zone has it.`,
 			}
 			z, err := enclosing(ctx, c, flags.namespace, name)
 			if err != nil {
-				return forbiddenIsTrouble(err)
+				return err
 			}
 			list, err := revisionsOf(ctx, c, z)
 			if err != nil {
@@ -226,13 +217,14 @@ read it; 2 when no Zone has it.`,
 			}
 			p := pastOf(z, list, func(change *pastChange) bool { return change.about(name, typ) })
 			if len(p.Revisions) == 0 {
-				return &exitError{exitFindings, fmt.Errorf("no change in the history of Zone %s/%s was about %s",
-					z.Namespace, z.Name, strings.Join(args, " "))}
+				return fmt.Errorf("no change in the history of Zone %s/%s was about %s", z.Namespace, z.Name,
+					strings.Join(args, " "))
 			}
 			return out.print(env, p, p.blamed)
 		},
 	}
 	flags.register(cmd)
+	cmd.ValidArgsFunction = completeZones(env, &flags, &flags.namespace)
 	out.register(cmd)
 	return cmd
 }

@@ -36,8 +36,8 @@ gives to this owner. Its notes are not, and what others own, or nobody, is liste
 What cannot be held is listed on standard error, with the reason: what is left out,
 what is changed, and what is worth a note. Nothing is left out in silence.
 
-Exit codes: 0 when all is held as it was; 1 when something was left out or changed;
-2 when the zone cannot be read, of which nothing is written then.`,
+Exit codes: 0 when all is held as it was; 2 when something was left out or changed;
+1 when the zone cannot be read, of which nothing is written then.`,
 		Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -193,7 +193,7 @@ func (i *importing) write(z *content.Zone) error {
 	fmt.Fprintf(i.env.Stderr, "%s: read %s, wrote %s for %d of them and the zone; %d left out, %d changed\n", z.Origin,
 		count(z.Read(), "record"), count(counts.Zones+counts.Objects, "object"), counts.Records, left, changed)
 	if left+changed > 0 {
-		return &exitError{code: exitFindings}
+		return &exitError{code: exitDifferences}
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ Exit codes: 0 if nothing changes, 2 if something does, 1 if that cannot be said.
   kubectl kustomize overlays/production | zonefold plan -f -`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return troubled(untilDone(cmd.Context(), env, func(env Env, p *progress) error {
+			return untilDone(cmd.Context(), env, func(env Env, p *progress) error {
 				before, after, err := in.readBoth(cmd.Context(), env, p, against)
 				if err != nil {
 					return err
@@ -46,7 +46,7 @@ Exit codes: 0 if nothing changes, 2 if something does, 1 if that cannot be said.
 				change.Unseen = append(change.Unseen, before.unseen...)
 				p.end()
 				return change.print(env, out)
-			}))
+			})
 		},
 	}
 	in.register(cmd)

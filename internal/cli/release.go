@@ -62,16 +62,13 @@ them off is in docs/homelab.md and docs/gardener.md, under "Deletion".`,
 			err = operatorGone(cmd.Context(), c, env.Now)
 			runs, asked := errors.AsType[*operatorRunsError](err)
 			if err != nil && !asked && !flags.force && !flags.dryRun {
-				return &exitError{exitFindings, err}
+				return err
 			}
 			r := releaser{env: env, cluster: c, dryRun: flags.dryRun}
 			if asked && !flags.force {
 				r.operator = runs
 			}
-			if err := r.run(cmd.Context(), namespace, names); err != nil {
-				return &exitError{exitFindings, err}
-			}
-			return nil
+			return r.run(cmd.Context(), namespace, names)
 		},
 	}
 	flags.cluster.register(cmd)

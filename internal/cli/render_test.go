@@ -36,7 +36,7 @@ func FuzzRender(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		code, out, _ := runOn(t, text, "render", "-f", "-")
-		if code != exitDone && code != exitUsage {
+		if code != exitDone && code != exitUnreadable {
 			t.Errorf("the exit code is %d", code)
 		}
 		for line := range strings.Lines(out) {

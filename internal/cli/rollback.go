@@ -40,8 +40,8 @@ puts the annotation ` + zonefold.RollbackAnnotation + ` on the Zone. You need th
 Zone and its ZoneRevisions, and to patch the Zone; of a Zone in ZoneSlices, to read these.
 
 Exit codes: 0 when the operator says that the Zone is rolled back; 1 when you say no, the
-history cannot tell that content, the operator does not answer within --timeout, or you may
-not; 2 when there is no such Zone or serial.`,
+history cannot tell that content, the operator does not answer within --timeout, you may
+not, or there is no such Zone or serial.`,
 		Example: `  zonefold rollback example.org --to 2026112503`,
 		Args:    oneArgument("ZONE"),
 		RunE: func(cmd *cobra.Command, args []string) error {

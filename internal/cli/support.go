@@ -46,9 +46,9 @@ Exit codes: 0 if a bundle is written, 1 if not.`,
   zonefold support --redact --to /tmp/zonefold.tar.gz`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return troubled(untilDone(cmd.Context(), env, func(env Env, p *progress) error {
+			return untilDone(cmd.Context(), env, func(env Env, p *progress) error {
 				return flags.run(cmd.Context(), env, p)
-			}))
+			})
 		},
 	}
 	f := cmd.Flags()

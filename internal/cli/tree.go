@@ -29,7 +29,7 @@ func newTree(env Env) *cobra.Command {
 namespace has in it, the Backends that it goes to with the serial that each has confirmed,
 and, of a Zone that is refused, why.
 
-Exit codes: 0 when everything could be read; 2 if not.`,
+Exit codes: 0 when everything could be read; 1 if not.`,
 		Example: `  zonefold tree -f zones/
   zonefold tree --svg > zones.svg
   zonefold tree --dot | dot -Tpng > zones.png`,
