@@ -50,7 +50,7 @@ func (b *browser) compare(name string) {
 	}
 	path := filepath.Join(pictureFolder, name+".png")
 	if os.Getenv("UPDATE_PICTURES") != "" {
-		if err := os.WriteFile(path, now, 0o644); err != nil { //nolint:gosec // it is read by all
+		if err := os.WriteFile(path, now, 0o644); err != nil {
 			b.t.Fatal(err)
 		}
 		return
