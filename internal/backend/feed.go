@@ -65,11 +65,12 @@ type Feed struct {
 	// Guarded by engine.mu.
 	want    Content
 	wantID  string
-	seq     uint64 // 0: nothing published yet
-	label   Label  // ID "": none yet
-	stored  Label  // from an earlier run
-	last    uint32 // the highest serial that was used or seen, 0: none
-	given   *given // shared by the feeds of this zone name; nil for an overlay, which has no serials
+	seq     uint64    // 0: nothing published yet
+	at      time.Time // when that was published
+	label   Label     // ID "": none yet
+	stored  Label     // from an earlier run
+	last    uint32    // the highest serial that was used or seen, 0: none
+	given   *given    // shared by the feeds of this zone name; nil for an overlay, which has no serials
 	ended   bool
 	ceiling uint32 // 0: none
 	floor   uint32 // serials before this one label nothing any more; 0: none
@@ -122,7 +123,7 @@ func (f *Feed) Publish(c Content, changed []rr.Key) uint64 {
 		return f.seq
 	}
 	f.seq++
-	f.want, f.wantID = c, id
+	f.want, f.wantID, f.at = c, id, e.cfg.Clock.Now()
 	if f.overlay {
 		f.assert(changed)
 		return f.seq

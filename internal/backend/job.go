@@ -18,6 +18,7 @@ type job struct {
 	content Content // the zero Content when everything is withdrawn
 	id      string  // Content.ID; "" when everything is withdrawn or nothing was published
 	seq     uint64
+	at      time.Time                 // when that was published
 	keys    []rr.Key                  // to compare
 	all     bool                      // compare every set instead
 	audit   bool                      // read from scratch
@@ -53,11 +54,12 @@ func (t *target) takeJob() (job, bool) {
 	j.ready = a.leaving || a.Feed.seq > 0
 	j.ownsSOA = a.Feed.want.SOA != (rr.SOA{})
 	if !a.leaving {
-		j.content, j.id, j.seq = a.Feed.want, a.Feed.wantID, a.Feed.seq
+		j.content, j.id, j.seq, j.at = a.Feed.want, a.Feed.wantID, a.Feed.seq, a.Feed.at
 	}
 	if t.state.holder != a.Feed {
 		t.state.holder, t.state.seq, j.all = a.Feed, 0, !t.overlay
 		t.state.pending, t.state.behind = nil, nil
+		t.standing.seq = 0
 	}
 	now := e.cfg.Clock.Now()
 	j.due = t.audit

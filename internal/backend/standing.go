@@ -14,8 +14,13 @@ type Standing struct {
 	Running  bool      // it is being worked at
 	Next     time.Time // when it is worked at again unless something changes before; zero: nothing is due
 
+	// Of the newest change that the server has confirmed: when it was published, and when it was confirmed. Zero: there
+	// was none since the worker began.
+	Published, Confirmed time.Time
+
 	known bool
 	have  rr.Sets
+	seq   uint64 // confirmed
 }
 
 // Has returns what the server held of a set when it was worked at last, as far as that was read, or confirmed; false:
@@ -52,6 +57,12 @@ func (t *target) note(j *job, err error, now time.Time) {
 	}
 	if failed := err != nil; failed != (t.failures > 0) || s.Since.IsZero() && j.asked {
 		s.Since = now
+	}
+	if j.seq != 0 && t.state.seq == j.seq && s.seq != j.seq {
+		if s.seq != 0 || j.changed > 0 { // else it was there already
+			s.Published, s.Confirmed = j.at, now
+		}
+		s.seq = j.seq
 	}
 	s.known, s.have = t.state.known && !t.overlay && j.limits.Read != ReadNone, t.state.have
 }

@@ -73,6 +73,45 @@ func TestAServerThatRefusesIsHeard(t *testing.T) {
 	})
 }
 
+func TestTheStandingSaysHowLongTheNewestChangeTook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, s := serverWith(backendtest.Profile{Limits: backend.Limits{Confirms: true}}, zoneName)
+		d := &deaf{Backend: s}
+		b := newBench(t, func(c *backend.Config) {
+			c.Backoff = func(backend.ErrorClass, int) time.Duration { return time.Minute }
+		})
+		f, at := b.feed(zoneName), target("s", zoneName)
+		f.Publish(version(0), nil)
+		b.engine.Attach(at, backend.Attachment{Name: "0", Feed: f, Backend: d, Audit: time.Hour})
+		b.pass(time.Hour)
+		first := standing(t, b, at)
+		if first.Confirmed.IsZero() || first.Confirmed.Sub(first.Published) > time.Second {
+			t.Errorf("a content that was sent at once was published at %s, confirmed at %s", first.Published, first.Confirmed)
+		}
+		d.read = func() error { return backend.ErrUnavailable }
+		b.engine.Audit(at)
+		b.pass(time.Second) // nothing is known of the server any more
+		published := b.clock.Now()
+		f.Publish(version(1), wwwKey)
+		b.pass(time.Second)
+		if late := standing(t, b, at); late.Published != first.Published || late.Confirmed != first.Confirmed {
+			t.Errorf("before it is confirmed a change counts: %+v", late)
+		}
+		d.read = nil
+		b.pass(2 * time.Minute)
+		second := standing(t, b, at)
+		if took := second.Confirmed.Sub(second.Published); !second.Published.Equal(published) || took < 30*time.Second ||
+			took > 2*time.Minute {
+			t.Errorf("what was published at %s is confirmed so: %+v", published, second)
+		}
+		b.engine.Audit(at)
+		b.pass(time.Minute)
+		if again := standing(t, b, at); again.Confirmed != second.Confirmed {
+			t.Errorf("an audit counts as a change: %+v", again)
+		}
+	})
+}
+
 func standing(t *testing.T, b *bench, at backend.TargetKey) backend.Standing {
 	t.Helper()
 	s, known := b.engine.Standing(at)

@@ -26,6 +26,8 @@ type clusterFlags struct {
 	namespace  string
 	as         string
 	asGroups   []string
+
+	given *rest.Config // in place of a kubeconfig; nil: none
 }
 
 func (f *clusterFlags) register(cmd *cobra.Command) {
@@ -45,6 +47,9 @@ type cluster struct{ zones, slices, leases rest.Interface }
 
 // config returns how to reach the cluster, and the namespace to work in.
 func (f *clusterFlags) config(env Env) (*rest.Config, string, error) {
+	if f.given != nil {
+		return rest.CopyConfig(f.given), f.namespace, nil
+	}
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: f.kubeconfig}
 	if list := env.Getenv("KUBECONFIG"); list != "" {
 		rules.Precedence = filepath.SplitList(list)

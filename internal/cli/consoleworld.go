@@ -86,7 +86,8 @@ func (w *consoleWorld) World() (*console.World, <-chan struct{}) {
 
 func (w *consoleWorld) show() *console.World {
 	t := w.x.tree()
-	out := &console.World{Version: w.version, Where: w.where, Cluster: w.x.cluster, Unseen: t.Unseen}
+	out := &console.World{Version: w.version, Where: w.where, Namespace: w.x.namespace, Cluster: w.x.cluster,
+		Unseen: t.Unseen}
 	results := map[zone.ID]*zoneResult{}
 	for i := range w.x.composition.zones {
 		results[w.x.composition.zones[i].id()] = &w.x.composition.zones[i]

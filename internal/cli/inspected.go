@@ -85,6 +85,9 @@ func (x *explainer) inspect(ctx context.Context, resource string, o jsonObject) 
 	return found, ""
 }
 
+// tookUnit is how exactly it is told how long a change took.
+const tookUnit = 100 * time.Microsecond
+
 // know adds what the operator knows of a server.
 func know(s *explained.Server, address string, from api.Server) {
 	if s.Server == "" {
@@ -101,6 +104,10 @@ func know(s *explained.Server, address string, from api.Server) {
 	}
 	s.Failures, s.Asking = from.Failures, from.Running
 	s.LastHeard, s.Since, s.NextTry = stamp(from.LastHeard), stamp(from.Since), stamp(from.NextTry)
+	if from.Published != nil && from.Confirmed != nil {
+		s.Confirmed = from.Confirmed.UTC().Format(time.RFC3339Nano)
+		s.Took = from.Confirmed.Sub(from.Published.Time).Round(tookUnit).String()
+	}
 	s.Inspected = true
 }
 
@@ -140,6 +147,9 @@ func heardOf(s *explained.Server) string {
 		words += fmt.Sprintf("; since %s it has failed (%s)", s.Since, count(s.Failures, "attempt"))
 	case s.Since != "":
 		words += ", and has not failed since " + s.Since
+	}
+	if s.Took != "" {
+		words += "; it confirmed the newest change that it has after " + s.Took
 	}
 	switch {
 	case s.Asking:

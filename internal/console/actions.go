@@ -3,57 +3,8 @@ package console
 import (
 	"net/http"
 	"slices"
+	"strings"
 )
-
-// differencesView is the page of what servers hold otherwise.
-type differencesView struct {
-	Zone        *Zone // nil: none is chosen yet
-	Tab         string
-	Zones       []Zone
-	Differences []Difference
-}
-
-func (c *Console) differences(r *http.Request) (*page, error) {
-	if objectOf(r).Name == "" {
-		w, _ := c.opts.Source.World()
-		zones := slices.DeleteFunc(slices.Clone(w.Zones), func(z Zone) bool { return !z.Accepted })
-		return &page{Title: "Differences", Body: "differences", Data: differencesView{Zones: zones}}, nil
-	}
-	z, err := c.zoneOf(r)
-	if err != nil {
-		return nil, err
-	}
-	done, err := c.askServers(r)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	found, err := c.opts.Source.Differences(r.Context(), z.Object)
-	if err != nil {
-		return nil, &statusError{http.StatusBadGateway, sentence(err)}
-	}
-	return &page{Title: "Differences of " + titleOf(z), Body: "differences",
-		Data: differencesView{Zone: z, Tab: "differences", Differences: found}}, nil
-}
-
-// historyView is the page of what was published.
-type historyView struct {
-	Zone *Zone
-	Tab  string
-	*History
-}
-
-func (c *Console) history(r *http.Request) (*page, error) {
-	z, err := c.zoneOf(r)
-	if err != nil {
-		return nil, err
-	}
-	h, err := c.opts.Source.History(r.Context(), z.Object)
-	if err != nil {
-		return nil, &statusError{http.StatusBadGateway, sentence(err)}
-	}
-	return &page{Title: "History of " + titleOf(z), Body: "history", Data: historyView{z, "history", h}, Live: true}, nil
-}
 
 // actionView is the page that asks whether something shall be done, and says what came of it.
 type actionView struct {
@@ -62,21 +13,40 @@ type actionView struct {
 	Done string // what came of it
 }
 
-// maxReason is how long the reason of a freeze may be.
-const maxReason = 1024
+// How long values of forms may be. That of data is what the definition of Records allows.
+const (
+	maxReason = 1024
+	maxField  = 1024
+	maxData   = 262144
+)
+
+// errShowsOnly is what who has not asked for forms is told.
+var errShowsOnly = &statusError{http.StatusForbidden, "This console only shows. Start it with --edit to have forms."}
 
 func (c *Console) actionOf(r *http.Request) (Action, error) {
-	a := Action{Verb: Verb(r.Form.Get("verb")), Serial: r.Form.Get("serial"), Reason: r.Form.Get("reason"),
-		Zone: Object{Kind: r.Form.Get("kind"), Namespace: r.Form.Get("namespace"), Name: r.Form.Get("object")}}
+	form := func(name string) string { return strings.TrimSpace(r.Form.Get(name)) }
+	a := Action{Verb: Verb(form("verb")), Serial: form("serial"), Reason: form("reason"),
+		Of: Object{Kind: form("kind"), Namespace: form("namespace"), Name: form("object")}}
+	if a.Verb.AboutRecord() {
+		a.Of.Kind = recordKind
+	}
+	if a.Verb.Drafts() {
+		a.Draft = Draft{FQDN: form("fqdn"), Type: strings.ToUpper(form("type")), TTL: form("ttl"), Data: form("data")}
+	}
+	long := func(texts ...string) bool {
+		return slices.ContainsFunc(texts, func(text string) bool { return len(text) > maxField })
+	}
 	switch {
 	case !c.opts.Edit:
-		return a, &statusError{http.StatusForbidden, "This console only shows. Start it with --edit to have forms."}
-	case !slices.Contains([]Verb{Approve, Freeze, Thaw, Rollback}, a.Verb):
+		return a, errShowsOnly
+	case !a.Verb.AboutRecord() && !slices.Contains([]Verb{Approve, Freeze, Thaw, Rollback}, a.Verb):
 		return a, &statusError{http.StatusNotFound, "There is nothing of that name to be done."}
 	case len(a.Reason) > maxReason:
 		return a, &statusError{http.StatusBadRequest, "The reason is too long."}
+	case len(a.Draft.Data) > maxData || long(a.Of.Namespace, a.Of.Name, a.Draft.FQDN, a.Draft.Type, a.Draft.TTL):
+		return a, &statusError{http.StatusBadRequest, "A field is longer than a Record allows."}
 	}
-	return a, nil
+	return a, a.Draft.shown()
 }
 
 // ask shows what an action would do, with the form that has it done.
@@ -84,6 +54,18 @@ func (c *Console) ask(r *http.Request) (*page, error) {
 	if err := r.ParseForm(); err != nil {
 		return nil, &statusError{http.StatusBadRequest, sentence(err)}
 	}
+	return c.review(r)
+}
+
+// askByForm is ask of what a form says.
+func (c *Console) askByForm(r *http.Request) (*page, error) {
+	if err := c.readForm(r); err != nil {
+		return nil, err
+	}
+	return c.review(r)
+}
+
+func (c *Console) review(r *http.Request) (*page, error) {
 	a, err := c.actionOf(r)
 	if err != nil {
 		return nil, err
@@ -92,19 +74,31 @@ func (c *Console) ask(r *http.Request) (*page, error) {
 	if err != nil {
 		return nil, &statusError{http.StatusConflict, sentence(err)}
 	}
-	return &page{Title: string(a.Verb) + " " + a.Zone.String(), Body: "act", Data: actionView{Action: a, Plan: plan}}, nil
+	return &page{Title: titleOfAction(a), Body: "act", Data: actionView{Action: a, Plan: plan}}, nil
+}
+
+func titleOfAction(a Action) string {
+	verb := string(a.Verb)
+	return strings.ToUpper(verb[:1]) + verb[1:] + " " + a.Of.String()
+}
+
+// readForm reads a form, if it is one of the session's own pages.
+func (c *Console) readForm(r *http.Request) error {
+	if err := r.ParseForm(); err != nil {
+		return &statusError{http.StatusBadRequest, sentence(err)}
+	}
+	if !c.guard.takes(r) {
+		return &statusError{http.StatusForbidden, "The form is not one of this session. Go back to the page and try again."}
+	}
+	r.Form = r.PostForm // what stands in the address was not shown
+	return nil
 }
 
 // act has an action done that was shown.
 func (c *Console) act(r *http.Request) (*page, error) {
-	if err := r.ParseForm(); err != nil {
-		return nil, &statusError{http.StatusBadRequest, sentence(err)}
+	if err := c.readForm(r); err != nil {
+		return nil, err
 	}
-	if !c.guard.takes(r) {
-		return nil, &statusError{http.StatusForbidden,
-			"The form is not one of this session. Go back to the page and try again."}
-	}
-	r.Form = r.PostForm // what stands in the address was not shown
 	a, err := c.actionOf(r)
 	if err != nil {
 		return nil, err

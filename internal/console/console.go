@@ -38,7 +38,7 @@ const (
 	maxStreams = 4
 	maxAsking  = 4
 
-	maxForm = 64 << 10
+	maxForm = 4 * maxData // which escapes make longer
 )
 
 // New returns a console.
@@ -93,6 +93,8 @@ func (c *Console) routes() http.Handler {
 	mux.Handle("GET /events", c.session(http.HandlerFunc(c.events)))
 	mux.Handle("GET /act", c.session(c.show(c.ask)))
 	mux.Handle("POST /act", c.session(c.show(c.act)))
+	mux.Handle("GET /edit", c.session(c.show(c.edit)))
+	mux.Handle("POST /review", c.session(c.show(c.askByForm)))
 	mux.Handle("/", c.session(c.show(func(*http.Request) (*page, error) {
 		return nil, &statusError{http.StatusNotFound, "There is no such page."}
 	})))

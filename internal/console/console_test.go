@@ -83,7 +83,9 @@ func (v *values) History(context.Context, console.Object) (*console.History, err
 }
 
 func (v *values) Plan(_ context.Context, a console.Action) (*console.Plan, error) {
-	return &console.Plan{Sentence: hostile, Lines: []console.Line{{Sign: "-", Text: hostile}}, ID: v.plans[a.Verb]}, nil
+	return &console.Plan{Sentence: hostile, Lines: []console.Line{{Sign: "-", Text: hostile}}, ID: v.plans[a.Verb],
+		Verdict: &console.Verdict{Reason: hostile, Message: hostile, Notes: []string{hostile}}, Others: []string{hostile},
+		YAML: hostile, Warnings: []string{hostile}}, nil
 }
 
 func (v *values) Do(_ context.Context, a console.Action, plan string) (string, error) {
@@ -94,6 +96,23 @@ func (v *values) Do(_ context.Context, a console.Action, plan string) (string, e
 	defer v.mu.Unlock()
 	v.done = append(v.done, a)
 	return "It is so: " + hostile, nil
+}
+
+func (v *values) Draft(_ context.Context, o console.Object) (console.Draft, error) {
+	switch o.Name {
+	case "shown":
+		return console.Draft{FQDN: "<script>.example.", Type: "TXT", TTL: "60", Data: `"</textarea><script>"`}, nil
+	case "forbidden":
+		return console.Draft{}, errors.New("you may not")
+	}
+	return console.Draft{FQDN: hostile, Type: hostile, TTL: hostile, Data: hostile}, nil
+}
+
+func (v *values) MayCreate(_ context.Context, namespace string) error {
+	if namespace == "forbidden" {
+		return errors.New("you may not")
+	}
+	return nil
 }
 
 // hostileValues have hostile text wherever somebody else chooses it.
@@ -201,7 +220,8 @@ func allPages(zone console.Object) []string {
 		"/explain?name=www.example.org",
 		"/explain?name=error.example.", "/explain?" + of, "/delegation", "/servers", "/differences", "/differences?" + of,
 		"/history?" + of, "/refused", "/act?verb=freeze&" + of, "/act?verb=rollback&serial=%22%3E%3Cscript%3E&" + of,
-		"/act?verb=approve&" + of, "/no-such-page", "/zone?object=%3Cscript%3E"}
+		"/act?verb=approve&" + of, "/act?verb=delete&" + of, "/edit", "/edit?namespace=dns&object=shown",
+		"/edit?namespace=dns&object=hostile", "/edit?in=%3Cscript%3E.example.", "/no-such-page", "/zone?object=%3Cscript%3E"}
 }
 
 func TestHostileValuesStayText(t *testing.T) {
@@ -327,7 +347,9 @@ func TestFormsAreThoseOfTheSession(t *testing.T) {
 		{"a form of a page at another port", form(m[1], "plan"),
 			func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") }, 403},
 		{"a form for another plan than was shown", form(m[1], "other"), nil, 409},
-		{"a form that is too long", url.Values{"csrf": {m[1]}, "reason": {hostile + hostile}}, nil, 400},
+		{"a form with a reason that is too long", url.Values{"csrf": {m[1]}, "verb": {"freeze"}, "reason": {hostile}},
+			nil, 400},
+		{"a form that is too long", url.Values{"csrf": {m[1]}, "reason": {strings.Repeat(hostile, 20)}}, nil, 400},
 	} {
 		if got := v.do(http.MethodPost, "/act", c.form, c.change); got.StatusCode != c.want {
 			t.Errorf("%s is answered %d, want %d", c.what, got.StatusCode, c.want)
@@ -341,7 +363,7 @@ func TestFormsAreThoseOfTheSession(t *testing.T) {
 		t.Errorf("a link acts: %s, %v", got.Status, source.done)
 	}
 	got := v.do(http.MethodPost, "/act", form(m[1], "plan"), nil)
-	want := console.Action{Verb: console.Rollback, Serial: "7", Zone: v.zone()}
+	want := console.Action{Verb: console.Rollback, Serial: "7", Of: v.zone()}
 	if page := text(t, got); got.StatusCode != http.StatusOK || !strings.Contains(page, "It is so") ||
 		len(source.done) != 1 || source.done[0] != want {
 		t.Errorf("the form is answered %s, and does %v:\n%.300s", got.Status, source.done, page)
@@ -353,11 +375,13 @@ func TestWithoutEditNothingCanBeDone(t *testing.T) {
 	v := open(t, source, false).login()
 	for _, path := range allPages(v.zone()) {
 		if status, page := v.get(path); strings.Contains(page, `method="post"`) || strings.Contains(page, `href="/act`) ||
-			strings.HasPrefix(path, "/act") && status != http.StatusForbidden {
+			strings.Contains(page, `href="/edit`) ||
+			(strings.HasPrefix(path, "/act") || strings.HasPrefix(path, "/edit")) && status != http.StatusForbidden {
 			t.Errorf("%.60s (%d) has forms", path, status)
 		}
 	}
-	for _, verb := range []console.Verb{console.Approve, console.Freeze, console.Thaw, console.Rollback} {
+	for _, verb := range []console.Verb{console.Approve, console.Freeze, console.Thaw, console.Rollback,
+		console.Create, console.Change, console.Delete} {
 		form := url.Values{"verb": {string(verb)}, "plan": {source.plans[verb]}, "object": {"x"}}
 		if got := v.do(http.MethodPost, "/act", form, nil); got.StatusCode != http.StatusForbidden || len(source.done) > 0 {
 			t.Errorf("%s is answered %s, and does %v", verb, got.Status, source.done)

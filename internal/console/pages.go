@@ -73,7 +73,7 @@ func (c *Console) write(w http.ResponseWriter, status int, p *page) {
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"line": plain.Line, "text": text, "clip": clip, "join": strings.Join,
-		"zone": zoneLink, "object": objectLink, "name": nameLink, "act": actLink, "tab": tabLink,
+		"zone": zoneLink, "object": objectLink, "name": nameLink, "act": actLink, "edit": editLink, "tab": tabLink,
 		"count": count, "stamp": stamp, "depth": func(n int) int { return min(n, maxDepth) },
 	}
 }
@@ -131,6 +131,9 @@ func actLink(verb Verb, zone Object, serial string) string {
 	}
 	return "/act?" + q.Encode()
 }
+
+// editLink is where the form for a new record in a zone is.
+func editLink(fqdn string) string { return "/edit?" + url.Values{"in": {fqdn}}.Encode() }
 
 // count returns a number with its noun.
 func count(n int, noun string) string {

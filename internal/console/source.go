@@ -22,6 +22,10 @@ type Source interface {
 	Differences(ctx context.Context, zone Object) ([]Difference, error)
 	// History returns what was published of a Zone before, the newest first.
 	History(ctx context.Context, zone Object) (*History, error)
+	// Draft returns a Record as it is now, for a form to begin with, or why the person may not change it.
+	Draft(ctx context.Context, record Object) (Draft, error)
+	// MayCreate is nil if the person may create Records in a namespace, and else says why not.
+	MayCreate(ctx context.Context, namespace string) error
 	// Plan says what an action would do, without doing it.
 	Plan(ctx context.Context, a Action) (*Plan, error)
 	// Do acts, if what it does is what the plan said, and says what came of it.
@@ -30,13 +34,14 @@ type Source interface {
 
 // A World is what there is at one time.
 type World struct {
-	Version  uint64 // higher with each change
-	Where    string // a phrase that says where the objects are
-	Cluster  bool   // they are in a cluster, and not in files
-	Zones    []Zone // each below the one that encloses it, as a tree is printed
-	Backends []Backend
-	Refused  []Refusal
-	Unseen   []string // sentences on what could not be seen
+	Version   uint64 // higher with each change
+	Where     string // a phrase that says where the objects are
+	Namespace string // that is meant where none is said
+	Cluster   bool   // they are in a cluster, and not in files
+	Zones     []Zone // each below the one that encloses it, as a tree is printed
+	Backends  []Backend
+	Refused   []Refusal
+	Unseen    []string // sentences on what could not be seen
 }
 
 // A Zone is one zone, as far as its object tells.
@@ -136,7 +141,6 @@ type Refusal struct {
 type Question struct {
 	Name, Type string
 	Object     Object
-	Namespace  string // that asks for a name that nobody has; "": that of the zone
 }
 
 // A Difference is how one zone stands at one server.
@@ -166,31 +170,4 @@ type Revision struct {
 	Causes                  string // the objects that have changed
 	LeftOut                 bool   // the change was too large to be kept
 	Lines                   []Line
-}
-
-// An Action is something that a person can have done with a Zone.
-type Action struct {
-	Verb   Verb
-	Zone   Object
-	Serial string // of rollback
-	Reason string // of freeze
-}
-
-// A Verb says what is done.
-type Verb string
-
-// The verbs.
-const (
-	Approve  Verb = "approve"
-	Freeze   Verb = "freeze"
-	Thaw     Verb = "thaw"
-	Rollback Verb = "rollback"
-)
-
-// A Plan is what an action would do.
-type Plan struct {
-	Sentence string
-	Lines    []Line
-	ID       string // of all that, and of what it depends on
-	Refused  string // why the person may not; "": may
 }

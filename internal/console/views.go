@@ -126,7 +126,7 @@ type explainView struct {
 
 func (c *Console) explain(r *http.Request) (*page, error) {
 	q := r.URL.Query()
-	ask := Question{Name: q.Get("name"), Type: q.Get("type"), Object: objectOf(r), Namespace: q.Get("for")}
+	ask := Question{Name: q.Get("name"), Type: q.Get("type"), Object: objectOf(r)}
 	if ask.Name == "" && ask.Object.Name == "" {
 		return &page{Title: "Explain a name", Body: "question"}, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -73,6 +74,21 @@ func (b *browser) complain(of string) {
 	b.problems = append(b.problems, of)
 }
 
+// forgive waits for a problem that was to be, and forgets it.
+func (b *browser) forgive(problem string) {
+	b.t.Helper()
+	testcluster.Eventually(b.ctx, b.t, "the browser complains of "+problem, func() string {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		i := slices.IndexFunc(b.problems, func(p string) bool { return strings.Contains(p, problem) })
+		if i < 0 {
+			return fmt.Sprintf("it complains of %q", b.problems)
+		}
+		b.problems = slices.Delete(b.problems, i, i+1)
+		return ""
+	})
+}
+
 // do acts in the browser.
 func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
@@ -128,15 +144,7 @@ func (b *browser) judge(what string) {
 		scheme, rules string // of axe-core; "": all
 		width         int64
 	}{{"light", "", 1200}, {"dark", "color-contrast", 360}} {
-		_, err := chromedp.Call(b.ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
-			Width: view.width, Height: 740, DeviceScaleFactor: 1})
-		if err == nil {
-			_, err = chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: view.scheme}}})
-		}
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		b.view(view.scheme, view.width)
 		if wide := evaluate[int64](b, `document.documentElement.scrollWidth`); wide > view.width {
 			b.t.Errorf("%s is %d px wide on a screen of %d", what, wide, view.width)
 		}
@@ -155,6 +163,20 @@ func (b *browser) judge(what string) {
 	b.problems = nil
 }
 
+// view has the browser show pages in light or dark, on a screen that is so many pixels wide.
+func (b *browser) view(scheme string, width int64) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+		Width: width, Height: 740, DeviceScaleFactor: 1})
+	if err == nil {
+		_, err = chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
 // violations are what axe-core finds on the page.
 func (b *browser) violations(rules string) []string {
 	b.t.Helper()
@@ -167,20 +189,4 @@ func (b *browser) violations(rules string) []string {
 	}
 	return evaluate[[]string](b, `axe.run(document, `+options+`).then(found =>
 		found.violations.map(v => v.id + ": " + v.help + ": " + v.nodes.map(n => n.html.slice(0, 200)).join(" | ")))`)
-}
-
-// picture keeps a picture of the page where somebody has asked for it.
-func (b *browser) picture(name string) {
-	b.t.Helper()
-	folder := os.Getenv("CONSOLE_PICTURES")
-	if folder == "" {
-		return
-	}
-	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
-	if err == nil {
-		err = os.WriteFile(folder+"/"+name+".png", png, 0o600)
-	}
-	if err != nil {
-		b.t.Fatal(err)
-	}
 }

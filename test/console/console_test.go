@@ -18,14 +18,15 @@ func TestPagesInABrowser(t *testing.T) {
 	base, _, _ := strings.Cut(admin.link, "/login")
 	b.await("the zones are ready", "a.example.", "b.example.", "✓ Ready")
 
+	s.pictures(b, base)
 	t.Run("pages follow what changes", func(t *testing.T) { s.follows(t, b, base) })
+	t.Run("records are written by forms", func(t *testing.T) { s.writes(t, b, base) })
 	for _, ns := range []string{"a", "b"} {
 		for what, path := range pages(ns) {
 			if ns == "a" && what != "zone" && what != "history" && what != "differences-of" {
 				continue // it looks as that of b, whose values are worse
 			}
 			b.look(base + path)
-			b.picture(what + "-" + ns)
 		}
 	}
 	b.look(base + "/zone?q=hostile&" + ofZone("b"))
@@ -41,7 +42,7 @@ func (s *site) follows(t *testing.T, b *browser, base string) {
 	b.do(chromedp.Navigate(base + "/explain?name=www.a.example.&type=A"))
 	b.await("the server answers", "192.0.2.1", s.bind.Addr())
 	s.kubectl("patch", "record", "www-of-a", "-n", "a", "--type=merge", "-p", `{"spec":{"rdata":"192.0.2.77"}}`)
-	b.await("the page shows what was changed, and what the server answers", "192.0.2.77")
+	b.await("the page shows what was changed, and what the server answers", "192.0.2.77", "after it was published")
 	b.do(chromedp.Navigate(base+"/zone?"+ofZone("a")), chromedp.WaitVisible("#q"))
 	b.await("all records", "old-3.a.example.", "1 to 5 of 5")
 	b.do(chromedp.SendKeys("#q", "www"))
@@ -58,10 +59,8 @@ func (s *site) approves(t *testing.T, b *browser, base string) {
 	b.do(chromedp.Navigate(base + "/zone?" + ofZone("a")))
 	b.await("deletions are held", "Deletions are held")
 	b.judge("the page of a zone with deletions that are held")
-	b.picture("held")
 	b.do(chromedp.Click("#approve"), chromedp.WaitVisible(`form[action="/act"][method="post"] button`))
 	b.judge("the page that asks")
-	b.picture("approve")
 	b.do(chromedp.Click(`form[action="/act"][method="post"] button`), chromedp.WaitVisible(`[role="status"]`))
 	b.await("it is approved", "is approved: old-")
 	b.do(chromedp.Click("#back"))
@@ -85,7 +84,6 @@ func (s *site) freezes(t *testing.T, b *browser, base string) {
 	b.await("it is thawed", "follows its objects again")
 	b.do(chromedp.Navigate(base+"/history?"+ofZone("a")), chromedp.WaitVisible("#rollback-0"))
 	b.judge("the history")
-	b.picture("history")
 	b.do(chromedp.Click("#rollback-0"), chromedp.WaitVisible(yes))
 	b.await("what goes back", "goes back to serial")
 	b.judge("the page that asks")

@@ -73,8 +73,12 @@ func newSite(t *testing.T) *site {
 	s.must(err)
 	t.Cleanup(s.bind.Close)
 	s.apply(objects(s.bind.Addr(), key.Secret))
+	admission, inspect := s.claim(), s.claim()
+	s.register(admission, inspect)
 	operator, err := testoperator.Start(testoperator.Options{Path: s.program(), Kubeconfig: s.cluster.Kubeconfig(),
-		Log: &s.log, NoElection: true, Args: []string{"--history=20"}})
+		Log: &s.log, NoElection: true, Args: []string{"--history=20",
+			fmt.Sprintf("--admission-bind-address=127.0.0.1:%d", admission),
+			fmt.Sprintf("--inspect-bind-address=127.0.0.1:%d", inspect)}})
 	s.must(err)
 	t.Cleanup(operator.Kill)
 	for _, ns := range []string{"a", "b"} {
@@ -88,6 +92,25 @@ func newSite(t *testing.T) *site {
 		}
 	})
 	return s
+}
+
+func (s *site) claim() uint16 {
+	s.t.Helper()
+	port, release, err := nameserver.ClaimPort()
+	s.must(err)
+	s.t.Cleanup(release)
+	return port
+}
+
+// register has the API server know the operator as the chart does. Its Service leads to where this test runs it.
+func (s *site) register(admission, inspect uint16) {
+	s.t.Helper()
+	chart, err := testoperator.Template(s.ctx, "inspect.enabled=true", "webhook.yaml", "inspect.yaml")
+	s.must(err)
+	chart = strings.ReplaceAll(chart, "port: 9444", fmt.Sprintf("port: %d", inspect))
+	s.apply(strings.ReplaceAll(chart, "path: /validate", fmt.Sprintf("path: /validate\n        port: %d", admission)))
+	s.apply(fmt.Sprintf(`{apiVersion: v1, kind: Service, metadata: {name: zonefold-admission, namespace: %s},
+  spec: {type: ExternalName, externalName: localhost}}`, testoperator.Namespace))
 }
 
 func name(t *testing.T, text string) dnsname.Name {

@@ -50,6 +50,10 @@ type Server struct {
 	Failures int `json:"failures,omitempty"`
 	// NextTry is when the operator turns to the server again, unless something changes before.
 	NextTry *metav1.Time `json:"nextTry,omitempty"`
+	// Published and Confirmed are when the newest change that the server has confirmed was published, and confirmed;
+	// absent if there was none since the operator leads.
+	Published *metav1.MicroTime `json:"published,omitempty"`
+	Confirmed *metav1.MicroTime `json:"confirmed,omitempty"`
 	// Running says that it does so right now.
 	Running bool `json:"running,omitempty"`
 }

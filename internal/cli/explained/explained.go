@@ -90,6 +90,8 @@ type Server struct {
 	Failures  int    `json:"failures,omitempty"`  // how often it has failed since
 	NextTry   string `json:"nextTry,omitempty"`   // when the operator turns to it again
 	Asking    bool   `json:"asking,omitempty"`    // the operator does so right now
+	Confirmed string `json:"confirmed,omitempty"` // when it confirmed the newest change that it has
+	Took      string `json:"took,omitempty"`      // since the operator published that, such as 12.3ms
 
 	Inspected bool `json:"-"` // the operator was asked, and knows it
 }

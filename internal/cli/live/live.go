@@ -117,6 +117,9 @@ func (o *Objects) follow(ctx context.Context, p *part) {
 		err = o.relist(ctx, p)
 		took = o.clock().Sub(began)
 		if ctx.Err() == nil {
+			if apierrors.IsForbidden(err) {
+				o.forget(p)
+			}
 			o.say(p, err)
 		}
 	}
@@ -129,6 +132,17 @@ func pause(ctx context.Context, wait time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-timer.C:
+	}
+}
+
+// forget drops the objects of a list that the person may not see any more.
+func (o *Objects) forget(p *part) {
+	o.mu.Lock()
+	had := len(p.objects) > 0
+	p.objects = nil
+	o.mu.Unlock()
+	if had {
+		o.tell()
 	}
 }
 

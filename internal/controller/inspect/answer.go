@@ -27,6 +27,10 @@ func inspectionOf(namespace, name string, found controller.Inspected) api.Inspec
 			Backend: s.Place, Server: s.Server, Reason: s.Reason, Message: s.Message, LastHeard: at(s.Heard), Since: at(s.Since),
 			Failures: s.Failures, NextTry: at(s.Next), Running: s.Running,
 		}
+		if !s.Confirmed.IsZero() {
+			one.Published = new(metav1.NewMicroTime(s.Published.UTC()))
+			one.Confirmed = new(metav1.NewMicroTime(s.Confirmed.UTC()))
+		}
 		if s.Serial != 0 {
 			one.Serial = new(int64(s.Serial))
 		}
