@@ -149,6 +149,8 @@ func addGardener(ctx context.Context, m *parts, numbers *controller.Metrics) err
 	for _, class := range m.gardener.classes.on {
 		filter.Classes = append(filter.Classes, api.Class(class))
 	}
+	inspection := &controller.Inspection{}
+	m.resources = append(m.resources, gardener.Resources(inspection)...)
 	shared, placed := m.dialects.has(dialectKubizone), func() {}
 	if shared {
 		placed = m.engine.HoldZones("rfc2136", "powerdns", "provider")
@@ -163,7 +165,7 @@ func addGardener(ctx context.Context, m *parts, numbers *controller.Metrics) err
 		return gardener.New(gardener.Config{
 			Client: c, Live: m.live(), Cache: objects, Events: m.GetEventRecorder("zonefold"), Log: m.log, Metrics: numbers,
 			Clock: time.Now, Leads: m.leads(), Engine: m.engine, Open: open, Filter: filter, Trigger: trigger,
-			Seed:   m.gardener.seed,
+			Seed: m.gardener.seed, Inspection: inspection,
 			Shared: shared, Placed: placed,
 		}).Run(ctx)
 	}))

@@ -69,6 +69,8 @@ func addHomelab(ctx context.Context, m *parts, numbers *controller.Metrics) erro
 	m.examiners = append(m.examiners, homelab.Examiners(homelab.Reviews{
 		Live: m.live(), Clock: clock.RealClock{}, Foresight: foresight, Lenient: m.options.admission.lenient,
 	})...)
+	inspection := &controller.Inspection{}
+	m.resources = append(m.resources, homelab.Resources(inspection)...)
 	m.classes = &homelab.Classes{Cached: c, Live: m.live(), Cache: objects, Clock: clock.RealClock{}, Transport: m.hooked}
 	catchUp := controller.CatchUp{Live: m.GetAPIReader(), Cached: c, Log: m.log}
 	return m.Add(manager.RunnableFunc(func(ctx context.Context) error {
@@ -78,8 +80,8 @@ func addHomelab(ctx context.Context, m *parts, numbers *controller.Metrics) erro
 		return homelab.New(homelab.Config{
 			Client: c, Live: m.live(), Cache: objects, Events: m.GetEventRecorder("zonefold"), Log: m.log,
 			Metrics: numbers, Numbers: calls, Clock: clock.RealClock{}, Leads: m.leads(), Late: m.late(), Foresight: foresight,
-			Tracer: m.engine.Tracer,
-			Retry:  m.hooks.retry, HealthInterval: m.hooks.health, Audit: m.audit, Transport: m.hooked,
+			Inspection: inspection, Tracer: m.engine.Tracer,
+			Retry: m.hooks.retry, HealthInterval: m.hooks.health, Audit: m.audit, Transport: m.hooked,
 		}).Run(ctx)
 	}))
 }

@@ -35,9 +35,16 @@ func (s Standing) Has(key rr.Key) (rr.Set, bool) {
 
 // Standing says how a target stands that has a zone as a whole; false: nobody is attached to it.
 func (e *Engine) Standing(key TargetKey) (Standing, bool) {
+	return e.standing(spot{key, false})
+}
+
+// StandingOfSets says how a target stands that has single sets; false: nobody is attached to it.
+func (e *Engine) StandingOfSets(key TargetKey) (Standing, bool) { return e.standing(spot{key, true}) }
+
+func (e *Engine) standing(at spot) (Standing, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	t := e.targets[spot{key, false}]
+	t := e.targets[at]
 	if t == nil {
 		return Standing{}, false
 	}

@@ -12,9 +12,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	bindy "github.com/zonefold/zonefold/api/bindy/v1beta1"
+	gardener "github.com/zonefold/zonefold/api/gardener/v1alpha1"
+	homelab "github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	api "github.com/zonefold/zonefold/api/inspect/v1alpha1"
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend/rfc2136"
 	"github.com/zonefold/zonefold/internal/cli/explained"
+	"github.com/zonefold/zonefold/internal/cli/manifest"
 )
 
 // inspectingTakes is how long the operator has to answer.
@@ -23,10 +28,14 @@ const inspectingTakes = 10 * time.Second
 // inspected adds to what is known of servers what the operator knows of them, where it can be asked; else the
 // explanation says what could not be seen.
 func (x *explainer) inspected(ctx context.Context, e *explanation, servers []explained.Server) []explained.Server {
-	if !x.cluster || !e.Accepted || e.Subject == nil {
+	if !x.cluster || e.Subject == nil {
 		return servers
 	}
-	resource, o := map[string]string{"Zone": "zones", "Record": "records"}[e.Subject.Kind], *e.Subject
+	resource, o := inspectedAs(e.Subject.Kind), *e.Subject
+	// An object of another dialect may seem refused because what it refers to could not be seen.
+	if hidden := strings.Contains(resource, ".") && len(e.Unseen) > 0; !e.Accepted && !hidden {
+		return servers
+	}
 	if resource == "" && e.zone != nil && e.zone.object.Zone != nil {
 		resource, o = "zones", jsonObject{Kind: "Zone", Namespace: e.Zone.Namespace, Name: e.Zone.Name}
 	}
@@ -58,10 +67,25 @@ func (x *explainer) inspected(ctx context.Context, e *explanation, servers []exp
 	return servers
 }
 
+// inspectedAs returns what a kind is called where the operator tells of it; "": it does not.
+func inspectedAs(kind string) string {
+	switch ref := (manifest.Ref{Kind: kind}); {
+	case kind == manifest.Zone || kind == manifest.Record:
+		return api.Resource(kubizone.GroupVersion.Group, strings.ToLower(kind)+"s")
+	case ref.OfGardener():
+		return api.Resource(gardener.GroupVersion.Group, "dnsrecords")
+	case kind == manifest.DNSRecord:
+		return api.Resource(homelab.GroupVersion.Group, "dnsrecords")
+	case ref.Kind == manifest.DNSZone, ref.OfBindy() && strings.HasSuffix(kind, manifest.Record):
+		return api.Resource(bindy.GroupVersion.Group, strings.ToLower(kind)+"s")
+	}
+	return ""
+}
+
 // inspect asks the operator, through the API server, about an object; or says why it cannot.
 func (x *explainer) inspect(ctx context.Context, resource string, o jsonObject) (found api.Inspection, why string) {
 	if resource == "" {
-		return found, "it tells that of Zones and Records of kubi.zone alone."
+		return found, fmt.Sprintf("it does not tell that of a %s.", o.Kind)
 	}
 	ctx, cancel := context.WithTimeout(ctx, inspectingTakes)
 	defer cancel()
@@ -120,7 +144,7 @@ func stamp(t *metav1.Time) string {
 
 // hasAddress reports whether a server can be asked: others are called by what they are.
 func hasAddress(s *explained.Server) bool {
-	return s.Server != "" && !strings.Contains(s.Server, " ")
+	return s.Server != "" && !strings.ContainsAny(s.Server, " /")
 }
 
 // writeInspected writes what the operator knows of servers, a sentence each.

@@ -12,39 +12,60 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// An Inspection tells what is known of the servers of an object beyond its status, while somebody knows it: the replica
-// that leads. Its zero value knows nothing.
-type Inspection struct {
-	core       atomic.Pointer[Core]
-	deliveries atomic.Pointer[Deliveries]
+// An Inspector tells what is known of the servers of objects beyond their statuses. ErrNotLeading and ErrUnknown are
+// its errors.
+type Inspector interface {
+	Inspect(id zone.ID) (Inspected, error)
 }
 
-// Errors of Inspection.Of.
+// An Inspection has an Inspector tell while there is one: at the replica that leads. Its zero value knows nothing.
+type Inspection struct{ by atomic.Pointer[Inspector] }
+
+// Errors of an Inspector.
 var (
 	ErrNotLeading = errors.New("this replica does not lead, or has not looked at everything yet")
 	ErrUnknown    = errors.New("the operator has not looked at the object yet")
 )
 
-// Use has the Inspection ask a Core, and where its Zones are delivered to, from now on; nil: nobody.
-func (i *Inspection) Use(c *Core, d *Deliveries) {
-	i.deliveries.Store(d)
-	i.core.Store(c)
+// Use has an Inspector asked until the function is called that is returned.
+func (i *Inspection) Use(by Inspector) (end func()) {
+	i.by.Store(&by)
+	return func() { i.by.Store(nil) }
 }
 
 // Leads reports whether somebody knows here.
-func (i *Inspection) Leads() bool { return i.core.Load() != nil }
+func (i *Inspection) Leads() bool { return i.by.Load() != nil }
+
+// Inspect asks.
+func (i *Inspection) Inspect(id zone.ID) (Inspected, error) {
+	by := i.by.Load()
+	if by == nil {
+		return Inspected{}, ErrNotLeading
+	}
+	return (*by).Inspect(id)
+}
 
 // Inspected is what is known of one object.
 type Inspected struct {
-	Zone    dnsname.Name // that it is, or is in; zero: it is refused
+	Zone    dnsname.Name // that it is, or is in; zero: it is refused, or in none
+	Home    zone.ID      // the Zone
 	Set     rr.Key       // of a claim; zero: the object is a Zone
 	Servers []ServerStanding
 }
 
-// Of tells of one object. ErrNotLeading and ErrUnknown are its errors.
-func (i *Inspection) Of(id zone.ID) (Inspected, error) {
-	c, d := i.core.Load(), i.deliveries.Load()
-	if c == nil || d == nil || !d.hasJudged() {
+// A deliveredWorld is what a Core decides, and where Deliveries bring it.
+type deliveredWorld struct {
+	core       *Core
+	deliveries *Deliveries
+}
+
+// InspectorOf tells of the objects of a Core, whose Zones Deliveries bring to servers.
+func InspectorOf(c *Core, d *Deliveries) Inspector { return deliveredWorld{c, d} }
+
+// Inspect implements Inspector.
+func (w deliveredWorld) Inspect(id zone.ID) (Inspected, error) {
+	c, d := w.core, w.deliveries
+	if !d.hasJudged() {
 		return Inspected{}, ErrNotLeading
 	}
 	known, ok := c.explained(id)
@@ -55,9 +76,9 @@ func (i *Inspection) Of(id zone.ID) (Inspected, error) {
 		return Inspected{}, nil
 	}
 	if known.Type == 0 {
-		return Inspected{Zone: known.Name, Servers: d.serversOf(id)}, nil
+		return Inspected{Zone: known.Name, Home: id, Servers: d.serversOf(id)}, nil
 	}
-	out := Inspected{Set: rr.Key{Name: known.Name, Type: known.Type}}
+	out := Inspected{Home: known.Zone, Set: rr.Key{Name: known.Name, Type: known.Type}}
 	out.Zone, out.Servers = d.serversOfSet(known.Zone, id, out.Set)
 	return out, nil
 }

@@ -28,6 +28,11 @@ const (
 // Build compiles the operator into dir and returns its path.
 func Build(ctx context.Context, dir string) (string, error) { return build(ctx, dir, "operator") }
 
+// BuildCommand compiles the zonefold command into dir and returns its path.
+func BuildCommand(ctx context.Context, dir string) (string, error) {
+	return build(ctx, dir, "zonefold")
+}
+
 // build compiles a program of cmd/ into dir and returns its path. What is linked for "go run" the go command keeps, so
 // that the next package whose tests need the program does not wait for the linker again.
 func build(ctx context.Context, dir, name string) (string, error) {

@@ -40,6 +40,7 @@ func TestTenantsInspectTheirOwn(t *testing.T) {
 		!down.NextTry.After(down.Since.Time) {
 		t.Errorf("the server that is down stands so: %+v", down)
 	}
+	t.Run("DNSRecords of other dialects are inspected", s.inspectsOthers)
 	t.Run("nobody sees what RBAC hides", s.hides)
 	t.Run("nobody but the front proxy is believed", s.believesNobody)
 	t.Run("the command says it", s.commandSays)
@@ -47,12 +48,57 @@ func TestTenantsInspectTheirOwn(t *testing.T) {
 	t.Run("without an operator the command says what it cannot know", s.saysWhatItCannotKnow)
 }
 
-func (s *site) inspection(namespace, name string) (found api.Inspection, err error) {
-	text, err := s.raw(namespace, recordPath(namespace, name))
+func (s *site) inspection(namespace, name string) (api.Inspection, error) {
+	return s.inspectionAt(namespace, recordPath(namespace, name))
+}
+
+func (s *site) inspectionAt(tenant, path string) (found api.Inspection, err error) {
+	text, err := s.raw(tenant, path)
 	if err != nil {
 		return found, err
 	}
 	return found, json.Unmarshal([]byte(text), &found)
+}
+
+// inspectsOthers looks at the DNSRecords of DNSClasses and of Gardener, of which each has one server.
+func (s *site) inspectsOthers(t *testing.T) {
+	for path, right := range map[string]func(api.Server) bool{
+		api.Path("a", "dnsrecords.dns.homelab.mortenolsen.pro", "down"): func(is api.Server) bool {
+			return is.Backend == "down" && is.Server == "http://"+s.nobody && is.Failures > 1 && is.Since != nil &&
+				is.NextTry.After(is.Since.Time) && is.LastHeard == nil && is.Data == nil && is.Message != ""
+		},
+		api.Path("a", "dnsrecords.extensions.gardener.cloud", "down"): func(is api.Server) bool {
+			return is.Backend == "rfc2136" && is.Failures > 1 && is.Since != nil && is.LastHeard == nil && is.Data == nil &&
+				strings.Contains(is.Message, "rror") && is.NextTry.After(is.Since.Time)
+		},
+		api.Path("a", "dnsrecords.extensions.gardener.cloud", "up"): func(is api.Server) bool {
+			return is.Backend == "rfc2136" && is.Failures == 0 && is.LastHeard != nil && is.Data != nil &&
+				strings.Join(*is.Data, " ") == "192.0.2.1" && is.Message == ""
+		},
+	} {
+		s.await("it is known what comes of "+path, func() error {
+			found, err := s.inspectionAt("a", path)
+			if err == nil && (len(found.Servers) != 1 || !right(found.Servers[0])) {
+				err = fmt.Errorf("there is %+v", found)
+			}
+			return err
+		})
+		if _, err := s.raw("b", path); err == nil || !strings.Contains(err.Error(), "cannot get resource") {
+			t.Errorf("tenant b gets %s: %v", path, err)
+		}
+	}
+	for object, wants := range map[string][]string{
+		"dnsrecords.dns.homelab.mortenolsen.pro/down": {"  down (http://" + s.nobody + ") has not answered yet; since 2",
+			"; the operator tries again at 2"},
+		"dnsrecords.extensions.gardener.cloud/down": {" has not answered yet; since 2", "; the operator tries again at 2"},
+	} {
+		text, _ := s.explain("a", object, "-n", "a")
+		for _, want := range wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("explain %s does not say %q:\n%s", object, want, text)
+			}
+		}
+	}
 }
 
 func server(found api.Inspection, backend string) api.Server {

@@ -22,7 +22,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testcluster.Main(m, "../../config/crd")) }
 
-const values = "inspect.enabled=true,dns.enabled=false"
+const (
+	dialects = "kubizone,homelab,gardener"
+	values   = "inspect.enabled=true,dns.enabled=false,dialects.homelab=true,dialects.gardener=true"
+)
 
 // A site is a cluster with two operators, a BIND, an address where no server is, and two tenants.
 type site struct {
@@ -65,7 +68,7 @@ func newSite(t *testing.T) *site {
 	s.port, s.admit = s.claim(), s.claim()
 	s.nobody = fmt.Sprintf("127.0.0.1:%d", s.claim())
 	s.bind, err = nameserver.StartBIND(ctx, nameserver.Options{Dir: t.TempDir(), Keys: []nameserver.TSIG{tsig},
-		Zones: []nameserver.Zone{{Name: mustName("inspect.example.")}}})
+		Zones: []nameserver.Zone{{Name: mustName("inspect.example.")}, {Name: mustName("shoot.example.")}}})
 	s.must(err)
 	t.Cleanup(s.bind.Close)
 	s.apply(s.objects())
@@ -110,6 +113,7 @@ func (s *site) start(at string) *testoperator.Process {
 	p, err := testoperator.Start(testoperator.Options{Path: s.program, Kubeconfig: s.role, Log: &s.log, Args: []string{
 		"--admission-bind-address", fmt.Sprintf("%s:%d", at, s.admit),
 		"--inspect-bind-address", fmt.Sprintf("%s:%d", at, s.port),
+		"--dialects", dialects, "--tenant-servers-allow", "127.0.0.1",
 	}})
 	s.must(err)
 	s.t.Cleanup(p.Kill)
@@ -158,6 +162,7 @@ spec:
   backendRefs: [{name: up}, {name: down}]
   delegations: [{namespaces: [a, b], records: [{pattern: "*"}]}]
 `, testoperator.Namespace, tsig.Secret, s.bind.Addr(), s.nobody)
+	text += fmt.Sprintf(others, s.nobody, s.bind.Addr(), tsig.Secret)
 	for i, ns := range []string{"a", "b"} {
 		text += fmt.Sprintf(`---
 {apiVersion: v1, kind: Namespace, metadata: {name: %[1]s}}
@@ -172,7 +177,10 @@ spec: {domainName: www-%[1]s.inspect.example., type: A, rdata: 192.0.2.%[2]d}
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {name: tenant, namespace: %[1]s}
-rules: [{apiGroups: [kubi.zone], resources: [zones, records], verbs: [get, list]}]
+rules:
+- {apiGroups: [kubi.zone], resources: [zones, records], verbs: [get, list]}
+- {apiGroups: [dns.homelab.mortenolsen.pro], resources: [dnsrecords], verbs: [get, list]}
+- {apiGroups: [extensions.gardener.cloud], resources: [dnsrecords], verbs: [get, list]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
@@ -183,6 +191,36 @@ subjects: [{kind: ServiceAccount, name: tenant, namespace: %[1]s}]
 	}
 	return text
 }
+
+// others are DNSRecords of the other dialects, in a namespace that is made later: those called up are at a server, and
+// those called down are to be at one that is none.
+const others = `---
+{apiVersion: v1, kind: Namespace, metadata: {name: a}}
+---
+apiVersion: dns.homelab.mortenolsen.pro/v1alpha1
+kind: DNSClass
+metadata: {name: down}
+spec: {server: "http://%[1]s"}
+---
+apiVersion: dns.homelab.mortenolsen.pro/v1alpha1
+kind: DNSRecord
+metadata: {name: down, namespace: a}
+spec: {type: A, domain: class.example, subdomain: www, values: [192.0.2.1], dnsClassRef: {name: down}}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: up, namespace: a}, stringData: {Server: "%[2]s", TSIGKeyName: zonefold., TSIGSecret: %[3]s}}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: down, namespace: a}, stringData: {Server: "%[1]s", TSIGKeyName: zonefold., TSIGSecret: %[3]s}}
+---
+apiVersion: extensions.gardener.cloud/v1alpha1
+kind: DNSRecord
+metadata: {name: up, namespace: a, annotations: {gardener.cloud/operation: reconcile}}
+spec: {type: rfc2136, secretRef: {name: up, namespace: a}, zone: shoot.example, name: api.shoot.example, recordType: A, values: [192.0.2.1]}
+---
+apiVersion: extensions.gardener.cloud/v1alpha1
+kind: DNSRecord
+metadata: {name: down, namespace: a, annotations: {gardener.cloud/operation: reconcile}}
+spec: {type: rfc2136, secretRef: {name: down, namespace: a}, zone: shoot.example, name: api2.shoot.example, recordType: A, values: [192.0.2.1]}
+`
 
 // await waits until something does not fail any more.
 func (s *site) await(what string, try func() error) {

@@ -13,7 +13,19 @@ const (
 	APIService = Version + "." + Group
 )
 
-// Path returns the path of what is known of an object, whose resource is the plural of its kind, such as records.
+// Resource returns what the objects of a kind are called in this group: zones and records those of kubi.zone, others by
+// their full names, such as dnszones.bindy.firestoned.io, since several groups have dnsrecords.
+func Resource(group, plural string) string {
+	if group == kubizone {
+		return plural
+	}
+	return plural + "." + group
+}
+
+// kubizone is the group whose kinds have short names here.
+const kubizone = "kubi.zone"
+
+// Path returns the path of what is known of an object of a Resource.
 func Path(namespace, resource, name string) string {
 	return "/apis/" + APIVersion + "/namespaces/" + namespace + "/" + resource + "/" + name
 }
@@ -23,15 +35,15 @@ type Inspection struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 
-	// Zone is the domain name of the zone that the object is, or is in; empty if the object is refused.
+	// Zone is the domain name of the zone that the object is, or is in; empty if the object is refused, or in none.
 	Zone string `json:"zone,omitempty"`
-	// Servers are the name servers, or zones of services, that the operator brings the zone to.
+	// Servers are the name servers, or zones of services, that the operator brings the zone, or the record, to.
 	Servers []Server `json:"servers"`
 }
 
 // A Server is what the operator knows of one server of a zone.
 type Server struct {
-	// Backend is the object that names the server, such as a Backend.
+	// Backend is the object that names the server, such as a Backend, a Bind9Instance or a DNSClass.
 	Backend string `json:"backend"`
 	// Server is what messages call the server.
 	Server string `json:"server"`

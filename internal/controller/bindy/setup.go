@@ -67,6 +67,8 @@ type Config struct {
 	Sidecars http.RoundTripper
 	// Records are the kinds of records that are Served; nil: all.
 	Records []client.Object
+	// Inspection is told what knows the servers of zones; nil: nobody asks.
+	Inspection *controller.Inspection
 }
 
 // Controller is the dialect at work. It is made for one term of leadership.

@@ -56,8 +56,9 @@ type stage struct {
 	word   string        // in all names, so that no other test has them
 	writes *writes       // of the operator
 	events *events.FakeRecorder
-	stop   func()       // ends the operator
-	dns    *DNS         // nil: servers get no zones
+	stop   func() // ends the operator
+	dns    *DNS   // nil: servers get no zones
+	known  controller.Inspection
 	real   bool         // the operator's clock is the machine's
 	ahead  atomic.Int64 // seconds by which a real clock of the operator is
 	hours  atomic.Int64 // since the operator's clock began: it moves whenever it is looked at
@@ -132,7 +133,7 @@ func (s *stage) start(pick func(b *Controller) []part) *Controller {
 			ServiceAccount: "zonefold-operator", BIND9Image: "zonefold/bind9", BindcarImage: "zonefold/bindcar:test"},
 		Client: cached, Live: live, Cache: objects, Events: s.events,
 		Log:     slog.New(slog.NewTextHandler(tested{s.T}, &slog.HandlerOptions{Level: slog.LevelWarn})),
-		Metrics: controller.NewMetrics(), Clock: clock,
+		Metrics: controller.NewMetrics(), Clock: clock, Inspection: &s.known,
 	})
 	ctx, cancel := context.WithCancel(s.ctx)
 	var parts sync.WaitGroup

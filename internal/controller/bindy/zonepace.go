@@ -76,6 +76,7 @@ func (z *Zones) wantSerial(f *follow, c newestContent, wanted uint64) (has bool,
 // catchUp asks a secondary for its serial, and has it ask its primaries if it should have had another one long ago.
 func (z *Zones) catchUp(ctx context.Context, f *follow, name dnsname.Name, c newestContent) error {
 	has, err := f.pod.follower.Serial(ctx, name)
+	z.answered(f, err)
 	ahead := false
 	if err == nil && !rr.SerialLess(has, c.serial) {
 		if ahead, err = z.ahead(ctx, f, name, has); err != nil {
@@ -105,6 +106,16 @@ func (z *Zones) catchUp(ctx context.Context, f *follow, name dnsname.Name, c new
 		err = fmt.Errorf("%s does not get serial %d of it from the primaries, as its log may explain", f.pod.key, c.serial)
 	}
 	return z.retry(f, err)
+}
+
+// answered notes when a secondary was heard of.
+func (z *Zones) answered(f *follow, err error) {
+	if backend.Class(err) == backend.ErrUnavailable {
+		return
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	f.heard = z.Clock.Now()
 }
 
 // arrived takes over that a secondary has a content, or a newer one. Who is not ready yet is not before its doubts have

@@ -174,6 +174,9 @@ func (z *Zones) run(ctx context.Context) error {
 		parts.Go(func() { _ = w.Run(ctx) })
 	}
 	parts.Go(func() { _ = z.deliveries.Run(ctx, z.Engine) })
+	if z.b.Inspection != nil {
+		defer z.b.Inspection.Use(z)()
+	}
 	err = z.core.Run(ctx, func(ctx context.Context) bool {
 		return toolscache.WaitForCacheSync(ctx.Done(), synced...) && z.lookAtAll(ctx)
 	})

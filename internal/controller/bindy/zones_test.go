@@ -98,6 +98,7 @@ func TestAZoneOnAFleet(t *testing.T) {
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 	s.eventually("every server", func() string { return n.answers(3, "www.example.com.", dns.TypeA, "192.0.2.1") })
 	s.eventually("the same serial", func() string { return n.sameSerial(3) })
+	s.eventually("what is known of the servers", func() string { return s.inspected(n.namespace, "192.0.2.1") })
 	s.apply(addressRecord, n.namespace, "www", "192.0.2.2")
 	s.eventually("a change everywhere", func() string { return n.answers(3, "www.example.com.", dns.TypeA, "192.0.2.2") })
 

@@ -40,6 +40,7 @@ type follow struct {
 	seen   uint32    // the serial that a secondary was seen with last
 	behind time.Time // since when it makes no progress; zero: it has what it should
 	next   time.Time // when it is to be asked
+	heard  time.Time // when a secondary has answered last, about the zone; zero: it has not yet
 }
 
 // forget has a secondary told of the zone anew, and asked what it has of it. Zones.mu is held.
@@ -295,6 +296,7 @@ func (z *Zones) follow(ctx context.Context, f *follow, name dnsname.Name, primar
 			z.mu.Unlock()
 			return z.unfollow(ctx, f, name)
 		}
+		f.heard = z.Clock.Now()
 		if f.name != name { // what it had under another name is no news of this one
 			f.forget()
 		}

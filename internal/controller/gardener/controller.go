@@ -70,6 +70,8 @@ type Config struct {
 	Trigger Trigger
 	Seed    bool // the cluster is a seed: Secrets of other namespaces may be named
 	Shared  bool // Zones are delivered too, perhaps into the same hosted zones
+	// Inspection is told what knows of DNSRecords; nil: nobody asks.
+	Inspection *controller.Inspection
 	// Placed, unless nil, is called once when it is known where the sets are that the services have from an earlier term.
 	Placed func()
 }
@@ -135,6 +137,9 @@ func (k *Controller) Run(ctx context.Context) error {
 	k.synced = true
 	k.sought(nil)
 	k.mu.Unlock()
+	if k.Inspection != nil {
+		defer k.Inspection.Use(k)()
+	}
 	err = k.writer.Run(ctx)
 	k.asking.Wait()
 	k.mu.Lock()

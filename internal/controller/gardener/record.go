@@ -64,6 +64,8 @@ type run struct {
 	confirmed bool // the service has done it, or has not to
 	reported  bool // that it has succeeded
 	failures  int
+	since     time.Time          // of the first of these
+	next      time.Time          // when it is tried again; zero: when somebody has answered
 	failed    bool               // the attempt before, of which no other has begun
 	refused   bool               // and by the service it was sent to, which tries it again only when other things change
 	again     time.Time          // when it is sent there again

@@ -225,7 +225,9 @@ func (k *Controller) trouble(ctx context.Context, r *record, run *run, err error
 		return k.conclude(ctx, r, run, k.finish(ctx, r, run))
 	}
 	k.mu.Lock()
-	run.failures++
+	if run.failures++; run.failures == 1 {
+		run.since = k.Clock()
+	}
 	run.failed = true
 	if !hopeful(err) {
 		run.arrive(k.Clock(), err)
@@ -236,6 +238,10 @@ func (k *Controller) trouble(ctx context.Context, r *record, run *run, err error
 		k.again(r)
 	}
 	waits := run.waits() && samePlea(run.object, r.object)
+	run.next = time.Time{}
+	if !waits || run.refused {
+		run.next = k.Clock().Add(pause)
+	}
 	k.mu.Unlock()
 	if renewed {
 		k.writer.Enqueue(r.id)

@@ -58,7 +58,8 @@ type Config struct {
 
 	Tracer trace.Tracer // follows changes until they are served; nil: nobody does
 
-	Foresight *controller.Foresight // is told what to ask; nil: nobody asks
+	Foresight  *controller.Foresight  // is told what to ask; nil: nobody asks
+	Inspection *controller.Inspection // likewise
 
 	Retry          Retry
 	HealthInterval time.Duration
@@ -143,6 +144,9 @@ func (k *Controller) Run(ctx context.Context) error {
 	if k.Foresight != nil {
 		k.Foresight.Use(k.Core, nil)
 		defer k.Foresight.Use(nil, nil)
+	}
+	if k.Inspection != nil {
+		defer k.Inspection.Use(k)()
 	}
 	err = k.Core.Run(ctx, func(ctx context.Context) bool {
 		return toolscache.WaitForCacheSync(ctx.Done(), synced...)

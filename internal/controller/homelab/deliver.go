@@ -262,6 +262,9 @@ func (k *Controller) failed(s *slot, err error, removal bool) {
 	}
 	f.next = tries.failed(k.Retry, now, p, after)
 	tries.failure = &f
+	if tries.failures++; tries.failures == 1 {
+		tries.since = now
+	}
 	if c := k.classes[s.key.class]; c != nil {
 		if p == asked {
 			k.pause(c, tries.next.Sub(now))

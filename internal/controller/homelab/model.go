@@ -153,7 +153,9 @@ type slot struct {
 // has left may have to go while its successor is refused.
 type attempts struct {
 	schedule
-	failure *failure
+	failure  *failure
+	failures int       // in turn, up to now
+	since    time.Time // of the first of these
 }
 
 // failure is why the last call for a slot has failed, nil if it has not; the removal counts first.

@@ -34,6 +34,9 @@ type Resource struct {
 	Inspection    *controller.Inspection
 }
 
+// name is what the kind is called here.
+func (r *Resource) name() string { return api.Resource(r.Group, r.Plural) }
+
 // Config is what is needed from outside.
 type Config struct {
 	Resources []Resource
@@ -47,7 +50,7 @@ type Config struct {
 func Handler(c Config) http.Handler {
 	s := &server{c, map[string]Resource{}, make(chan struct{}, maxRequests)}
 	for _, r := range c.Resources {
-		s.resources[r.Plural] = r
+		s.resources[r.name()] = r
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /apis/"+api.APIVersion, s.bound(s.discover))
@@ -90,7 +93,7 @@ func (s *server) discover(w http.ResponseWriter, r *http.Request) {
 	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
 		GroupVersion: api.APIVersion, APIResources: []metav1.APIResource{}}
 	for _, one := range s.Resources {
-		list.APIResources = append(list.APIResources, metav1.APIResource{Name: one.Plural, Kind: api.Kind, Namespaced: true,
+		list.APIResources = append(list.APIResources, metav1.APIResource{Name: one.name(), Kind: api.Kind, Namespaced: true,
 			Verbs: metav1.Verbs{"get"}})
 	}
 	answer(w, http.StatusOK, list)
@@ -122,7 +125,7 @@ func (s *server) inspect(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, err)
 		return
 	}
-	found, err := resource.Inspection.Of(resource.ID(namespace, name))
+	found, err := resource.Inspection.Inspect(resource.ID(namespace, name))
 	switch {
 	case errors.Is(err, controller.ErrUnknown):
 		s.refuse(w, apierrors.NewNotFound(what, name))

@@ -160,8 +160,7 @@ func (k *Controller) Run(ctx context.Context, ready func(context.Context) bool) 
 		defer k.Foresight.Use(nil, nil)
 	}
 	if k.Inspection != nil {
-		k.Inspection.Use(k.Core, k.Deliveries)
-		defer k.Inspection.Use(nil, nil)
+		defer k.Inspection.Use(controller.InspectorOf(k.Core, k.Deliveries))()
 	}
 	err = k.Core.Run(ctx, func(ctx context.Context) bool {
 		return ready(ctx) && toolscache.WaitForCacheSync(ctx.Done(), synced...)

@@ -65,6 +65,7 @@ type site struct {
 	dns     string // the address of the operator's name server
 	webhook string // that of its server for external-dns
 	bind    *nameserver.Server
+	bindKey string // the secret of its key, bind.
 }
 
 // here is the site of all tests. It is a package variable because TestMain can hand nothing to the tests that it runs.
@@ -103,7 +104,7 @@ func run(ctx context.Context, m *testing.M) (code int, err error) {
 	}
 	key := nameserver.TSIG{Name: name("bind."), Algorithm: "hmac-sha256",
 		Secret: base64.StdEncoding.EncodeToString([]byte("a secret of the name server"))}
-	zones := []nameserver.Zone{{Name: name("shop.example.")}}
+	zones := []nameserver.Zone{{Name: name("shop.example.")}, {Name: name("moves.example.")}}
 	if err != nil {
 		return 1, err
 	}
@@ -112,6 +113,7 @@ func run(ctx context.Context, m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer here.bind.Close()
+	here.bindKey = key.Secret
 	all, err := everything(ctx, key.Secret)
 	if err != nil {
 		return 1, err
