@@ -41,9 +41,16 @@ var isServed = []string{
 
 // TestRandomLives has random lives end alike with a random fault and without one.
 func TestRandomLives(t *testing.T) {
+	randomLives(t, asked(t, "LIVES", 150), asked(t, "SEED", 1), os.Getenv("DIALECT"))
+}
+
+// TestRandomLivesOfSources is TestRandomLives with Services, Ingresses, routes and DNSEndpoints.
+func TestRandomLivesOfSources(t *testing.T) { randomLives(t, 20, 1, "sources") }
+
+func randomLives(t *testing.T, lives, seed int, dialect string) {
+	t.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a life needs little memory
 	kinds := kindsOf(t)
-	lives, seed := asked(t, "LIVES", 150), asked(t, "SEED", 1)
 	before := seconds(t)
 	var served atomic.Int32 // lives in whose end something is
 	t.Run("lives", func(t *testing.T) {
@@ -51,7 +58,7 @@ func TestRandomLives(t *testing.T) {
 			t.Run(fmt.Sprintf("seed %d", seed+i), func(t *testing.T) {
 				t.Parallel()
 				random := rand.New(rand.NewPCG(uint64(seed+i), 0)) // it is to be repeated
-				l := sim.RandomLife(random, 12, os.Getenv("DIALECT"))
+				l := sim.RandomLife(random, 12, dialect)
 				l.Rights, l.Reviews, l.Seed = rightsOf(t, l.Roles()...), reviewsOf(t), uint64(seed+i)
 				calm, err := outcome(t, l.Calm(), kinds)
 				if err != nil {

@@ -90,6 +90,9 @@ func own() []*kind {
 		{v1("networking.k8s.io", "Ingress"), "ingresses", true, true, nil, nil},
 		{v1("discovery.k8s.io", "EndpointSlice"), "endpointslices", true, false, nil, nil},
 		{v1("", "Node"), "nodes", false, true, nil, nil},
+		{v1("gateway.networking.k8s.io", "Gateway"), "gateways", true, true, nil, nil},
+		{v1("gateway.networking.k8s.io", "ListenerSet"), "listenersets", true, true, nil, nil},
+		{v1("gateway.networking.k8s.io", "HTTPRoute"), "httproutes", true, true, nil, nil},
 		{v1("rbac.authorization.k8s.io", "ClusterRoleBinding"), "clusterrolebindings", false, false, nil, nil},
 	}
 }

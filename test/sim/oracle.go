@@ -17,7 +17,7 @@ func (w *witness) foretold(objects map[ref]*unstructured.Unstructured) {
 	defer w.mu.Unlock()
 	fresh := newWishes(w.wishes.asking.afresh())
 	for r, object := range objects {
-		if r.kind.custom != nil {
+		if !maySource(r.kind) {
 			fresh.take(r, object, w.now())
 		} else if fresh.takeSource(r, nil, object) {
 			fresh.settle(w.now())

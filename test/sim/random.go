@@ -19,6 +19,7 @@ type author struct {
 	late    string
 	mending bool              // what is written now ends what was wrong
 	said    map[string]string // of objects in namespaces, by kind and name
+	watched []string          // resources that operators watch beside those of dialects
 }
 
 // A plot is what people and servers do of one dialect.
@@ -29,8 +30,8 @@ type plot interface {
 	deleteAll() // all objects go that servers have something for
 }
 
-// RandomLife writes a life of the dialect of a name, or, if that is empty, of one or of all, with about so many steps.
-// The same random numbers write the same life.
+// RandomLife writes a life of the dialect of a name, or, if that is empty, of one or of all, with about so many steps;
+// "sources" is kubizone with sources. The same random numbers write the same life.
 func RandomLife(r *rand.Rand, steps int, dialect string) Life {
 	a := &author{Rand: r, said: map[string]string{}}
 	dialects := []string{"kubizone", "homelab", "gardener", "bindy"}
@@ -39,7 +40,10 @@ func RandomLife(r *rand.Rand, steps int, dialect string) Life {
 	if i := slices.Index(dialects, dialect); i >= 0 {
 		only = i
 	}
-	if only < len(plots) {
+	switch {
+	case dialect == "sources":
+		dialects, plots = dialects[:1], []plot{newSourceLife(a)}
+	case only < len(plots):
 		dialects, plots = dialects[only:only+1], plots[only:only+1]
 	}
 	for _, p := range plots {
@@ -152,10 +156,10 @@ func (a *author) remake(plots []plot) {
 		return
 	}
 	// A DNSRecord of Gardener cannot go without its Secret, which may go first. What becomes of the servers of a fleet is
-	// another story.
+	// another story. Of sources, what they ask for is written where the addresses are not.
 	onlyOne := slices.ContainsFunc(plots, func(p plot) bool {
 		switch p.(type) {
-		case *accountLife, *fleetLife:
+		case *accountLife, *fleetLife, *sourceLife:
 			return true
 		}
 		return false
@@ -192,6 +196,7 @@ func (a *author) remake(plots []plot) {
 func (a *author) trouble() {
 	kinds := []string{"zones", "records", "backends", "dnsrecords", "dnsclasses", "secrets", "zoneslices", "namespaces",
 		"dnszones", "bind9instances", "pods", "deployments"}
+	kinds = append(kinds, a.watched...)
 	switch a.IntN(6) {
 	case 3:
 		a.step("expire "+a.choose(kinds), "")

@@ -12,15 +12,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/yaml"
 
+	externaldns "github.com/zonefold/zonefold/api/externaldns/v1alpha1"
 	"github.com/zonefold/zonefold/internal/dialect/sources"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // sourceKinds are the kinds of objects that ask for names, by the names of sources.
-var sourceKinds = map[string]string{"service": "Service", "ingress": "Ingress", "node": "Node"}
+var sourceKinds = map[string]string{"service": "Service", "ingress": "Ingress", "node": "Node", "crd": "DNSEndpoint",
+	"gateway": "Gateway", "gateway-httproute": "HTTPRoute"}
+
+// maySource reports whether sources may be about a kind: Kubernetes' own, and that of external-dns.
+func maySource(k *kind) bool { return k.custom == nil || k.Kind == "DNSEndpoint" }
 
 // typedSource returns an object of a kind that sources are about as its type, nil if it is of none.
 func typedSource(k *kind, object *unstructured.Unstructured) metav1.Object {
@@ -33,6 +39,14 @@ func typedSource(k *kind, object *unstructured.Unstructured) metav1.Object {
 		return typed[discoveryv1.EndpointSlice](object)
 	case "Node":
 		return typed[corev1.Node](object)
+	case "Namespace":
+		return typed[corev1.Namespace](object)
+	case "Gateway":
+		return typed[gatewayv1.Gateway](object)
+	case "HTTPRoute":
+		return typed[gatewayv1.HTTPRoute](object)
+	case "DNSEndpoint":
+		return typed[externaldns.DNSEndpoint](object)
 	}
 	return nil
 }
@@ -73,7 +87,7 @@ func (a *asking) afresh() *asking {
 // it is of such a kind.
 func (w *wishes) takeSource(r ref, before, after *unstructured.Unstructured) bool {
 	a := w.asking
-	if len(a.kinds) == 0 || r.kind.custom != nil {
+	if len(a.kinds) == 0 || !maySource(r.kind) {
 		return false
 	}
 	object, change := after, a.inventory.Put

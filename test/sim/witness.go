@@ -100,7 +100,7 @@ func (w *witness) changes(e event) {
 
 // learns takes in what has become of an object, and returns whether somebody has written its status.
 func (w *witness) learns(e event) bool {
-	if e.kind.custom == nil {
+	if maySource(e.kind) {
 		w.follows(e)
 		return false
 	}
