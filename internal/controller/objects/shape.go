@@ -15,8 +15,8 @@ type Shape struct {
 	atomic []string              // maps which are ours as a whole
 }
 
-// Builtin is the Shape of the built-in kinds that we write (the x-kubernetes-list-map-keys of their schemas). Lists that
-// are not named here are atomic.
+// Builtin is the Shape of the built-in kinds that we write (the x-kubernetes-list-map-keys of their schemas). Lists
+// that are not named here are atomic.
 func Builtin() Shape {
 	name := [][]string{{"name"}}
 	return Shape{
