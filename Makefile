@@ -5,16 +5,18 @@ SHELL       := bash
 TOOL        := go tool -modfile=tools/go.mod
 MAKEFLAGS   += --no-print-directory
 N           ?= 10000
+ROUNDS      ?= 5
 SOAK        ?= 5m
 LIVES       ?= 1000
 SEED        ?= 1
 VERSION     ?= dev
 LONGEST     := ./internal/controller/bindy # begins first, or it ends alone
+PEERS_OUT   := $(or $(BENCH_OUT),dist/peers.json)
 HUGO        := CGO_ENABLED=0 go tool -modfile=tools/site/go.mod hugo --source site
 HELM        := go tool -modfile=charts/go.mod helm
 # Generated from the types in api/, the markers in internal/controller and the chart; committed.
-GENERATED   := find config/crd config/rbac config/install config/dashboards api docs/*.svg -type f \
-	\( -name "*.yaml" -o -name "*.json" -o -name "zz_generated.*" -o -name "*.svg" \)
+GENERATED   := find config/crd config/rbac config/install config/dashboards api docs/*.svg docs/performance.md -type f \
+	\( -name "*.yaml" -o -name "*.json" -o -name "zz_generated.*" -o -name "*.svg" -o -name performance.md \)
 
 .PHONY: help build test acceptance race lint generate verify e2e soak sim mutations demo bench image release site
 
@@ -62,6 +64,7 @@ generate: ## write CRDs, deep copies, RBAC, the install manifest, the pictures a
 	for part in internal/controller internal/controller/*/; do $(TOOL) controller-gen \
 		rbac:roleName=zonefold-operator,fileName=$$(basename $$part).yaml paths=./$$part output:rbac:dir=config/rbac; done
 	go run ./hack/picture docs
+	go run ./hack/bench/report -into docs/performance.md docs/performance.json
 	go run ./hack/dashboards config/dashboards
 	{ cat charts/namespace.yaml; $(HELM) template zonefold charts/zonefold -n zonefold-system; } > config/install/zonefold.yaml
 
@@ -97,16 +100,23 @@ demo: ## a control plane, the operator, real BINDs and examples/quickstart; with
 	go run ./hack/prerequisites
 	go run ./hack/demo $(DEMO)
 
-bench: ## measure: the core, the command, the system with N=10000 Records, the embedded name server, DNSRecords over a webhook, DNSRecords of Gardener in two accounts, dynamic updates, Services beside external-dns, and, as root on Linux, fleets of BIND
+bench: ## measure: the core, the command, the system with N=10000 Records, the embedded name server, DNSRecords over a webhook, DNSRecords of Gardener in two accounts, dynamic updates, Services, and, as root on Linux, fleets of BIND; with PEERS=1 only zonefold beside external-dns, and the name server beside others, in ROUNDS=5, with a report beside BENCH_OUT
 	go run ./hack/prerequisites
+ifdef PEERS
+	mkdir -p $(dir $(PEERS_OUT))
+	BENCH_OUT=$(PEERS_OUT) go run ./hack/bench/sources -n $(N) -rounds $(ROUNDS)
+	BENCH_OUT=$(PEERS_OUT) go run ./hack/bench/dns -only qps -rounds $(ROUNDS)
+	go run ./hack/bench/report $(PEERS_OUT)
+else
 	go test -run '^$$' -bench . -benchmem ./internal/dnsname ./internal/rr ./internal/zone ./internal/plan ./internal/cli
-	go run ./hack/bench -n $(N)
-	go run ./hack/bench/dns
+	go run ./hack/bench -n $(N) -rounds $(ROUNDS)
+	go run ./hack/bench/dns -rounds $(ROUNDS)
 	go run ./hack/bench/webhook -n $(N)
 	go run ./hack/bench/gardener
 	go run ./hack/bench/updates
-	go run ./hack/bench/sources -n $(N)
+	go run ./hack/bench/sources -n $(N) -source service -alone -rounds $(ROUNDS)
 	go run ./hack/bench/fleet -n $(N)
+endif
 
 site: ## the documentation as a site, in dist/site and at http://localhost:1313; compiles Hugo the first time, some minutes
 	$(HUGO) --destination $(CURDIR)/dist/site --cleanDestinationDir

@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/zonefold/zonefold/hack/bench/figures"
 	"github.com/zonefold/zonefold/hack/bench/rig"
 )
 
@@ -66,7 +67,11 @@ func (o *options) Run(ctx context.Context, r *rig.Rig, out io.Writer) error {
 
 // measure does all rounds, and after the last one what needs a loaded zone.
 func (b *bench) measure(ctx context.Context) (*result, error) {
-	result := &result{n: b.o.n}
+	load, err := figures.Load()
+	if err != nil {
+		return nil, err
+	}
+	result := &result{n: b.o.n, before: load}
 	b.Say("warming up")
 	if err := b.warmUp(ctx); err != nil {
 		return nil, err
@@ -92,7 +97,11 @@ func (b *bench) measure(ctx context.Context) (*result, error) {
 			return nil, err
 		}
 	}
-	return result, b.onLoadedZone(ctx, result)
+	if err := b.onLoadedZone(ctx, result); err != nil {
+		return nil, err
+	}
+	result.after, err = figures.Load()
+	return result, err
 }
 
 // onLoadedZone measures single changes, the idle operator and the floor.

@@ -18,6 +18,7 @@ type result struct {
 	rounds         []round
 	changes, floor figures.Times
 	idle           *idleResult
+	before, after  string // load of the machine
 }
 
 // median of a figure over the rounds.
@@ -121,6 +122,7 @@ func (r *result) costRows() []figures.Row {
 		}))),
 		figures.Note("operator's CPU, until nothing was left to do", fmt.Sprintf("%.1f s", r.seconds(cpu))),
 		figures.Note("operator's API writes a Record", fmt.Sprintf("%.3f", last.used.operatorsWrites()/float64(r.n))),
+		figures.Note("load of the machine before; afterwards", r.before+"; "+r.after),
 		figures.Note("CPU seconds of the creates alone", figures.ByCPU(last.cpu)),
 		figures.Note("CPU seconds until all was served", figures.ByCPU(last.serving)),
 		figures.Note("CPU seconds until nothing was left to do", figures.ByCPU(last.used.cpu)),

@@ -151,6 +151,13 @@ func (s *Server) Addr() string { return s.addrPort().String() }
 
 func (s *Server) addrPort() netip.AddrPort { return netip.AddrPortFrom(loopback, s.dns.number) }
 
+// PID is the process id of the server, which may have started others.
+func (s *Server) PID() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.proc.cmd.Process.Pid
+}
+
 // Updates counts the write requests (UPDATE messages; for PowerDNS, HTTP requests that write) that the server
 // has received since it last started, whatever became of them. PowerDNS may count one a moment after it has answered.
 func (s *Server) Updates(ctx context.Context) (int, error) { return s.flavor.updates(ctx, s) }

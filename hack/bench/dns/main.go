@@ -1,5 +1,5 @@
-// Command dns measures the embedded name server on loopback: questions a second beside CoreDNS's own server with the
-// same zone, from a change to its answer, memory, and transfers. docs/performance.md says what the figures mean.
+// Command dns measures the embedded name server on loopback: questions a second beside CoreDNS, Knot, NSD and BIND with
+// the same zone, from a change to its answer, memory, and transfers. docs/performance.md says what the figures mean.
 //
 //	go run ./hack/bench/dns                the table; with BENCH_OUT=file its figures are added to the JSON object there
 //	go run ./hack/bench/dns -only qps      one part of it: qps, change, memory, transfer
@@ -13,8 +13,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/zonefold/zonefold/hack/bench/figures"
@@ -33,8 +33,10 @@ type bench struct {
 	dir      string // of files that are gone in the end
 	progress io.Writer
 	began    time.Time
+	load     string // of the machine at the beginning
 	rows     []figures.Row
-	figures  map[string]any // for BENCH_OUT
+	figures  map[string]any      // for BENCH_OUT
+	compared *figures.Comparison // with others, nil if that was not to be measured
 }
 
 func main() {
@@ -48,9 +50,9 @@ func main() {
 func (b *bench) parse(args []string) error {
 	f := flag.NewFlagSet("dns", flag.ContinueOnError)
 	f.SetOutput(b.progress)
-	f.IntVar(&b.rounds, "rounds", 5, "how often each server is asked, the two alternating; figures are medians")
+	f.IntVar(&b.rounds, "rounds", 5, "how often each server is asked, in turns; figures are medians")
 	f.DurationVar(&b.round, "round", 5*time.Second, "how long a round takes")
-	f.IntVar(&b.hosts, "hosts", 10_000, "names in the zone that both servers answer from")
+	f.IntVar(&b.hosts, "hosts", 10_000, "names in the zone that the servers answer from")
 	f.IntVar(&b.changes, "changes", 1000, "single changes in a zone")
 	f.IntVar(&b.records, "records", 1_000_000, "records of the zone whose memory is measured")
 	f.IntVar(&b.transfers, "transfers", 50, "transfers of a zone")
@@ -77,18 +79,24 @@ func run(ctx context.Context, args []string, out, progress io.Writer) (err error
 	if err := b.measure(ctx); err != nil {
 		return err
 	}
-	if err := figures.Table(out, "The embedded name server", b.rows); err != nil {
-		return err
+	if b.compared != nil {
+		b.compared.Markdown(out, 1, "")
+		maps.Copy(b.figures, b.compared.Figures())
+	}
+	if len(b.rows) > 0 {
+		rows := append([]figures.Row{figures.Note("load of the machine at the beginning", b.load)}, b.rows...)
+		if err := figures.Table(out, "The embedded name server", rows); err != nil {
+			return err
+		}
 	}
 	return figures.Add(os.Getenv("BENCH_OUT"), b.figures)
 }
 
 func (b *bench) measure(ctx context.Context) error {
-	load, err := figures.Load()
-	if err != nil {
+	var err error
+	if b.load, err = figures.Load(); err != nil {
 		return err
 	}
-	b.note("load of the machine at the beginning", "%s", load)
 	parts := []struct {
 		name string
 		run  func(context.Context) error
@@ -123,12 +131,4 @@ func (b *bench) p50p99(what, name string, took figures.Times) {
 	p50, p99 := figures.Milliseconds(took.Percentile(50)), figures.Milliseconds(took.Percentile(99))
 	b.note(what+", p50, p99", "%.3f ms, %.3f ms", p50, p99)
 	b.figures[name+"_p50_ms"], b.figures[name+"_p99_ms"] = p50, p99
-}
-
-func medianOf[T any](all []T, figure func(T) float64) float64 {
-	var out []float64
-	for _, one := range all {
-		out = append(out, figure(one))
-	}
-	return figures.Median(slices.Clip(out))
 }

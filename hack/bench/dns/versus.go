@@ -19,11 +19,13 @@ type round struct {
 	qps        float64
 	codes      string        // how many answers of which code
 	cpu        time.Duration // of the server meanwhile
+	asking     time.Duration // of dnsperf
+	others     time.Duration // of what else the machine runs
 }
 
 func (r round) answered() float64 { return float64(r.sent - r.lost) }
 
-// versus asks the embedded server and CoreDNS the same questions about the same zone, in turns.
+// versus asks the embedded server and others the same questions about the same zone, in turns.
 func (b *bench) versus(ctx context.Context) (err error) {
 	zone, err := writeZone(b.dir, b.hosts)
 	if err != nil {
@@ -33,48 +35,74 @@ func (b *bench) versus(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	coredns, err := b.startCoreDNS(ctx, zone)
+	all, stop, err := b.startAll(ctx, zone)
+	defer func() { err = errors.Join(err, stop()) }()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, coredns.stop()) }()
-	ours, _, err := b.startEmbedded(ctx, "-zone", zone)
-	if err != nil {
+	if err := b.same(ctx, questions, all); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, ours.stop()) }()
-	if err := b.same(ctx, questions, ours, coredns); err != nil {
-		return err
-	}
-	seen := map[*process][]round{}
+	seen := make([][]round, len(all))
 	for i := range b.rounds {
-		for _, p := range []*process{ours, coredns} {
+		for at, p := range all {
 			one, err := p.ask(ctx, questions, "-l", strconv.Itoa(int(b.round.Seconds())))
 			if err != nil {
 				return err
 			}
-			seen[p] = append(seen[p], one)
+			seen[at] = append(seen[at], one)
 			b.say("round %d of %d: %s answered %.0f a second, %d lost", i+1, b.rounds, p.name, one.qps, one.lost)
 		}
 	}
-	b.compare(ours, coredns, seen)
-	return nil
+	b.compared, err = b.compare(all, seen)
+	return err
 }
 
-// same asks every question once, which also warms up, and wants the same number of answers of each code from both.
-func (b *bench) same(ctx context.Context, questions string, ours, theirs *process) error {
-	one, err := ours.ask(ctx, questions, "-n", "1")
-	if err != nil {
+// startAll starts all servers, ours first. They answer only when they are asked, so they run at the same time. stop
+// ends those that run.
+func (b *bench) startAll(ctx context.Context, zone string) (all []*process, stop func() error, err error) {
+	stop = func() (err error) {
+		for _, p := range all {
+			err = errors.Join(err, p.stop())
+		}
 		return err
 	}
-	other, err := theirs.ask(ctx, questions, "-n", "1")
+	ours, _, err := b.startEmbedded(ctx, "-zone", zone)
 	if err != nil {
-		return err
+		return nil, stop, err
 	}
-	b.say("answers to each question once: %s", one.codes)
-	if one.codes != other.codes || one.lost+other.lost > 0 {
-		return fmt.Errorf("the servers do not answer alike: %s %s, %d lost; %s %s, %d lost",
-			ours.name, one.codes, one.lost, theirs.name, other.codes, other.lost)
+	all = append(all, ours)
+	theirs, err := b.startCoreDNS(ctx, zone)
+	if err != nil {
+		return nil, stop, err
+	}
+	all = append(all, theirs)
+	for _, p := range peers() {
+		one, err := b.startPeer(ctx, p, zone)
+		if err != nil {
+			return nil, stop, err
+		}
+		all = append(all, one)
+	}
+	return all, stop, nil
+}
+
+// same asks every question once, which also warms up, and wants the same number of answers of each code from all.
+func (b *bench) same(ctx context.Context, questions string, all []*process) error {
+	var first round
+	for i, p := range all {
+		one, err := p.ask(ctx, questions, "-n", "1")
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			first = one
+		}
+		b.say("answers of %s to each question once: %s", p.name, one.codes)
+		if one.codes != first.codes || one.lost > 0 {
+			return fmt.Errorf("the servers do not answer alike: %s %s; %s %s, %d lost", all[0].name, first.codes, p.name,
+				one.codes, one.lost)
+		}
 	}
 	return nil
 }
@@ -86,22 +114,36 @@ func (p *process) ask(ctx context.Context, questions string, until ...string) (r
 	if err != nil {
 		return round{}, err
 	}
-	before, err := figures.CPUOf(p.pid)
+	before, err := p.meter()
 	if err != nil {
 		return round{}, err
 	}
 	args := append([]string{"-s", host, "-p", port, "-d", questions, "-e", "-c", "16", "-T", "1", "-q", "200"}, until...)
-	out, err := exec.CommandContext(ctx, "dnsperf", args...).CombinedOutput()
+	cmd := exec.CommandContext(ctx, "dnsperf", args...)
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return round{}, fmt.Errorf("asking %s: %w\n%s", p.name, err, out)
 	}
-	after, err := figures.CPUOf(p.pid)
+	after, err := p.meter()
 	if err != nil {
 		return round{}, err
 	}
 	one, err := parse(string(out))
-	one.cpu = after - before
+	one.cpu, one.others = after.cpu-before.cpu, after.others-before.others
+	one.asking = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	return one, err
+}
+
+// A meter is what a server has used, and what ran beside this program and all that it has started.
+type meter struct{ cpu, others time.Duration }
+
+func (p *process) meter() (m meter, err error) {
+	if m.cpu, err = figures.CPUOf(p.pid); err != nil {
+		return m, err
+	}
+	all, err := figures.CPUTimes()
+	m.others = all[figures.Others]
+	return m, err
 }
 
 // parse reads dnsperf's summary.
@@ -125,32 +167,4 @@ func parse(out string) (r round, err error) {
 	r.sent, r.lost = int(number("Queries sent")), int(number("Queries lost"))
 	r.qps, r.codes = number("Queries per second"), find("Response codes")
 	return r, err
-}
-
-func (b *bench) compare(ours, theirs *process, seen map[*process][]round) {
-	qps := func(r round) float64 { return r.qps }
-	efficiency := func(r round) float64 { return r.answered() / r.cpu.Seconds() }
-	lost, sent := 0, 0
-	for _, p := range []*process{ours, theirs} {
-		rounds := seen[p]
-		b.note(p.name+", questions a second", "%.0f", medianOf(rounds, qps))
-		b.note("its CPU in a round of "+b.round.String()+", questions a CPU second", "%.2f s, %.0f",
-			medianOf(rounds, func(r round) float64 { return r.cpu.Seconds() }), medianOf(rounds, efficiency))
-		for _, r := range rounds {
-			lost, sent = lost+r.lost, sent+r.sent
-		}
-	}
-	var ratios []float64
-	for i, r := range seen[ours] {
-		ratios = append(ratios, r.qps/seen[theirs][i].qps)
-	}
-	ratio := figures.Median(ratios)
-	b.rows = append(b.rows, figures.AtLeast(ours.name+" / "+theirs.name+", questions a second", "%.2f", ratio, 1.5))
-	b.note("the same, questions a CPU second of the servers", "%.2f",
-		medianOf(seen[ours], efficiency)/medianOf(seen[theirs], efficiency))
-	b.note("questions without an answer", "%d of %d", lost, sent)
-	b.figures["dns_qps"], b.figures["dns_coredns_qps"] = medianOf(seen[ours], qps), medianOf(seen[theirs], qps)
-	b.figures["dns_coredns_ratio"], b.figures["dns_lost"] = ratio, lost
-	b.figures["dns_qcpus"], b.figures["dns_coredns_qcpus"] = medianOf(seen[ours], efficiency),
-		medianOf(seen[theirs], efficiency)
 }

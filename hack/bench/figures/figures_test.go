@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 func TestStatIsReadWhateverTheNameHolds(t *testing.T) {
-	got, err := parseStat([]byte("42 (a) (b c) S 7 42 42 0 -1 4194304 1 0 0 0 150 25 0 0 20 0 1 0 5 6 7\n"))
-	if want := (stat{name: "a) (b c", pid: 42, parent: 7, cpu: 1750 * time.Millisecond}); err != nil || got != want {
+	got, err := parseStat([]byte("42 (a) (b c) S 7 42 42 0 -1 4194304 1 0 0 0 150 25 7 3 20 0 1 0 5 6 7\n"))
+	if want := (stat{name: "a) (b c", pid: 42, parent: 7, cpu: 1750 * time.Millisecond,
+		ended: 100 * time.Millisecond}); err != nil || got != want {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 	for _, bad := range []string{"", "42 name S 7", "42 (name) S 7 42"} {
@@ -27,6 +29,9 @@ func TestThisProgramIsAmongThoseThatUseCPU(t *testing.T) {
 	}
 	if own, err := CPUOf(os.Getpid()); err != nil || own < times["figures.test"] {
 		t.Errorf("got %s, %v, after %v", own, err, times)
+	}
+	if _, err := CPUOf(0); err == nil {
+		t.Error("process 0 used CPU")
 	}
 	now, peak, err := MemoryOf(os.Getpid())
 	if err != nil || now < 1<<20 || peak < now {
@@ -92,14 +97,23 @@ func TestFiguresAreAddedToThoseThatAreThere(t *testing.T) {
 	}
 }
 
-func TestColumnsStandSideBySide(t *testing.T) {
+func TestTablesFit120Columns(t *testing.T) {
 	var out strings.Builder
-	err := Compare(&out, "two", []string{"one", "another"}, [][]string{{"time", "10 ms", "9 s"}, {"memory", "1 MiB", ""}})
-	want := "\ntwo\n\n" +
-		"         one     another\n" +
-		"time     10 ms   9 s\n" +
-		"memory   1 MiB   \n"
-	if err != nil || out.String() != want {
-		t.Errorf("got %q, %v, want %q", out.String(), err, want)
+	rows := []Row{Note("CPU seconds of the creates", strings.TrimSpace(strings.Repeat("kube-apiserver 46.1, ", 9))),
+		AtMost("served / creates alone", "%.2f", 1.06, 1.25)}
+	if err := Table(&out, "all", rows); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
+	if want := 8; len(lines) != want || !strings.Contains(lines[7], "1.06") || !strings.Contains(lines[7], "met") {
+		t.Errorf("%d lines, want %d:\n%s", len(lines), want, out.String())
+	}
+	for _, line := range lines {
+		if n := utf8.RuneCountInString(line); n > 120 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	if n := strings.Count(out.String(), "46.1"); n != 9 {
+		t.Errorf("%d of 9 figures are left", n)
 	}
 }

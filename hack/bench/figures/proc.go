@@ -15,17 +15,55 @@ import (
 // ticks is the unit of CPU time in /proc, a hundredth of a second on every Linux (USER_HZ).
 const ticks = 10 * time.Millisecond
 
+// Rows of CPUTimes that are no programs.
+const (
+	// Ended is what this program has started and waited for, such as kubectl.
+	Ended = "ended ones"
+	// Others is whatever else the machine runs.
+	Others = "others"
+)
+
 // CPUTimes returns the CPU time, user and system together, that this program and all that it has started have used, by
-// name. Unlike seconds on the wall they say the same on a machine that does other things too.
+// name, and what the rest of the machine has used. Unlike seconds on the wall the former say the same on a machine that
+// does other things too.
 func CPUTimes() (map[string]time.Duration, error) {
 	out := map[string]time.Duration{}
+	busy, err := machine()
+	if err != nil {
+		return nil, err
+	}
 	all, err := processes()
 	for _, p := range all {
 		if isBelow(all, p, os.Getpid()) {
 			out[p.name] += p.cpu
+			out[Ended] += p.ended
+			busy -= p.cpu + p.ended
 		}
 	}
+	out[Others] = busy
 	return out, err
+}
+
+// machine is how long the processors of the machine have not been idle, by the first line of proc_stat(5).
+func machine() (time.Duration, error) {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, err
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	fields := strings.Fields(line)
+	var busy int64
+	for _, i := range []int{1, 2, 3, 6, 7} { // user, nice, system, irq, softirq
+		if i >= len(fields) {
+			return 0, fmt.Errorf("too few fields in %q of /proc/stat", line)
+		}
+		n, err := strconv.ParseInt(fields[i], 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("reading /proc/stat: %w", err)
+		}
+		busy += n
+	}
+	return time.Duration(busy) * ticks, nil
 }
 
 // PIDs are the processes with a name that this program has started, also through others.
@@ -73,14 +111,18 @@ func processes() (map[int]stat, error) {
 	return out, nil
 }
 
-// CPUOf returns the CPU time that one process has used.
-func CPUOf(pid int) (time.Duration, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
+// CPUOf returns the CPU time that a process and those that it has started have used.
+func CPUOf(pid int) (sum time.Duration, err error) {
+	all, err := processes()
+	if _, ok := all[pid]; !ok && err == nil {
+		err = fmt.Errorf("there is no process %d", pid)
 	}
-	s, err := parseStat(text)
-	return s.cpu, err
+	for _, p := range all {
+		if isBelow(all, p, pid) {
+			sum += p.cpu
+		}
+	}
+	return sum, err
 }
 
 // Load returns the load of the machine in the last minute, as the kernel writes it.
@@ -95,6 +137,7 @@ type stat struct {
 	name        string
 	pid, parent int
 	cpu         time.Duration
+	ended       time.Duration // of children that it has waited for
 }
 
 func parseStat(text []byte) (stat, error) {
@@ -103,17 +146,18 @@ func parseStat(text []byte) (stat, error) {
 		return stat{}, fmt.Errorf("no name in %q", text)
 	}
 	fields := strings.Fields(string(text[:open]) + string(text[end+1:]))
-	if len(fields) < 14 {
+	if len(fields) < 16 {
 		return stat{}, fmt.Errorf("too few fields in %q", text)
 	}
 	s := stat{name: string(text[open+1 : end])}
-	var user, system int64
+	var user, system, endedUser, endedSystem int64
 	for _, f := range []struct {
 		at   int
 		into func(int64)
 	}{
 		{0, func(n int64) { s.pid = int(n) }}, {2, func(n int64) { s.parent = int(n) }},
 		{12, func(n int64) { user = n }}, {13, func(n int64) { system = n }},
+		{14, func(n int64) { endedUser = n }}, {15, func(n int64) { endedSystem = n }},
 	} {
 		n, err := strconv.ParseInt(fields[f.at], 10, 64)
 		if err != nil {
@@ -121,7 +165,7 @@ func parseStat(text []byte) (stat, error) {
 		}
 		f.into(n)
 	}
-	s.cpu = time.Duration(user+system) * ticks
+	s.cpu, s.ended = time.Duration(user+system)*ticks, time.Duration(endedUser+endedSystem)*ticks
 	return s, nil
 }
 

@@ -3,8 +3,8 @@ package figures
 import (
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 )
 
 // A Row of the table; without a goal it explains others.
@@ -31,24 +31,19 @@ func goal(what, format, sign string, figures [2]float64, met bool) Row {
 	return Row{what, fmt.Sprintf(format, figures[0]), sign + fmt.Sprintf(format, figures[1]) + "  " + verdict}
 }
 
-// Table prints rows under a title.
+// Table prints rows under a title, in 120 columns: a figure that takes more goes on below.
 func Table(w io.Writer, title string, rows []Row) error {
 	fmt.Fprintf(w, "\n%s\n\n", title)
-	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	const between, least = 3, 30
+	what, goal := 0, 0
+	for _, row := range rows {
+		what, goal = max(what, utf8.RuneCountInString(row.What)), max(goal, utf8.RuneCountInString(row.Goal))
+	}
+	room := max(least, columns-what-goal-2*between)
+	t := tabwriter.NewWriter(w, 0, 0, between, ' ', 0)
 	fmt.Fprintln(t, "\tmeasured\tgoal")
 	for _, row := range rows {
-		fmt.Fprintf(t, "%s\t%s\t%s\n", row.What, row.Figure, row.Goal)
-	}
-	return t.Flush()
-}
-
-// Compare prints columns under a title, side by side: names has their names, and each row what it is about first.
-func Compare(w io.Writer, title string, names []string, rows [][]string) error {
-	fmt.Fprintf(w, "\n%s\n\n", title)
-	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(t, "\t"+strings.Join(names, "\t"))
-	for _, row := range rows {
-		fmt.Fprintln(t, strings.Join(row, "\t"))
+		fmt.Fprintf(t, "%s\t%s\t%s\n", row.What, wrapped(row.Figure, room, "\t\n\t"), row.Goal)
 	}
 	return t.Flush()
 }

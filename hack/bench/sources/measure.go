@@ -13,34 +13,32 @@ import (
 // patience is how long it may take until all is served.
 const patience = 30 * time.Minute
 
-// A result is what was measured of one contender.
+// A result is what was measured of one contender in one round.
 type result struct {
-	contender
-
 	served   time.Duration // from its start until BIND has all
 	starting spent         // from its start until it has nothing left to do
 	resting  spent         // while nothing changes
 	changing spent         // by all changes
+	whole    spent         // of all that
 	times    figures.Times // from the write of an address to the new answer
 	peak     int64         // octets
 }
 
 // measure has one deliver everything that there is, then rest, and then deliver single changes.
 func (b *bench) measure(ctx context.Context, c contender) (*result, error) {
-	r := &result{contender: c}
-	b.Say("%s", c.name)
+	r := &result{}
 	before, err := b.usage(ctx)
 	if err != nil {
 		return nil, err
 	}
 	began := time.Now()
-	pid, err := c.start()
+	pid, err := c.start(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer c.stop()
 	if r.served, err = b.awaitServed(ctx, began); err != nil {
-		return nil, fmt.Errorf("%s: %w", c.name, err)
+		return nil, err
 	}
 	if err := b.awaitQuiet(ctx); err != nil {
 		return nil, err
@@ -52,11 +50,14 @@ func (b *bench) measure(ctx context.Context, c contender) (*result, error) {
 	if r.resting, err = b.rest(ctx); err != nil {
 		return nil, err
 	}
-	if err := b.change(ctx, r); err != nil {
+	if err := b.change(ctx, c, r); err != nil {
+		return nil, err
+	}
+	if r.whole, err = b.since(ctx, before); err != nil {
 		return nil, err
 	}
 	if _, r.peak, err = figures.MemoryOf(pid); err != nil {
-		return nil, fmt.Errorf("%s: %w", c.name, err)
+		return nil, err
 	}
 	b.Say("p50 %.1f ms", figures.Milliseconds(r.times.Percentile(50)))
 	c.stop()
@@ -75,16 +76,16 @@ func (b *bench) rest(ctx context.Context) (spent, error) {
 	return b.since(ctx, before)
 }
 
-func (b *bench) change(ctx context.Context, r *result) error {
+func (b *bench) change(ctx context.Context, c contender, r *result) error {
 	before, err := b.usage(ctx)
 	if err != nil {
 		return err
 	}
 	var profiled <-chan error
-	if r.program == "operator" {
+	if c.program == "operator" {
 		profiled = b.ProfileCPU(ctx, "", time.Duration(b.o.changes)*time.Second/5)
 	}
-	if r.times, err = b.singleChanges(ctx); err != nil {
+	if r.times, err = c.change(ctx); err != nil {
 		return err
 	}
 	if err := b.awaitQuiet(ctx); err != nil {
@@ -136,7 +137,7 @@ func (b *bench) awaitQuiet(ctx context.Context) error {
 	})
 }
 
-// pick spreads changes over the Services.
+// pick spreads changes over the objects.
 func (b *bench) pick(i int) int { return i * 7919 % b.o.n }
 
 // pause is the one before a change. They differ by up to a second, evenly spread: some look at changes once a second,
@@ -145,11 +146,11 @@ func pause(i int) time.Duration {
 	return 150*time.Millisecond + time.Duration(i*618%1000)*time.Millisecond
 }
 
-// readdressed is a change that gives one of the Services another address.
+// readdressed is a change that gives one of the objects another address.
 func (b *bench) readdressed(i int) rig.Change {
 	which, to := b.pick(i), figures.NewAddress(i)
 	return rig.Change{Name: fqdn(which), To: to, Write: func(ctx context.Context) error {
-		return b.balance(ctx, which, to)
+		return b.readdress(ctx, b.Kube, which, to)
 	}}
 }
 
@@ -167,15 +168,4 @@ func (b *bench) singleChanges(ctx context.Context) (out figures.Times, err error
 		out = append(out, one...)
 	}
 	return out, nil
-}
-
-// reset gives the Services their first addresses and empties the zone, for whoever is next.
-func (b *bench) reset(ctx context.Context) error {
-	_, err := b.Each(ctx, b.o.changes, func(ctx context.Context, i int) error {
-		return b.balance(ctx, b.pick(i), figures.Address(b.pick(i)))
-	})
-	if err != nil {
-		return err
-	}
-	return b.bind.Clear(ctx)
 }

@@ -2,11 +2,9 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"maps"
-	"math"
+	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,114 +13,133 @@ import (
 
 // results is everything that was measured.
 type results struct {
-	n     int
-	load  string // of the machine in the minute before
-	floor floor
-	all   []*result
+	*bench
+
+	contenders    []contender
+	rounds        [][]*result // of each contender
+	before, after string      // load of the machine
 }
 
-func (r *results) print(w io.Writer) error {
-	names := []string{"a bare client"}
-	for _, one := range r.all {
-		names = append(names, one.name)
+// comparison is that of all results.
+func (r *results) comparison() *figures.Comparison {
+	c := &figures.Comparison{Name: r.keys, Title: fmt.Sprintf("%s %s with a name each, %s",
+		figures.Short(float64(r.o.n), ""), r.kind.name, figures.RoundsOf(r.o.rounds)), About: []string{
+		fmt.Sprintf("%d processors. In each round all take turns at the same API server and the same BIND; each makes %d "+
+			"changes and rests for %s.", runtime.NumCPU(), r.o.changes, r.o.rest),
+		fmt.Sprintf("Load of the machine in the minute before: %s; in the last minute: %s.", r.before, r.after),
+	}}
+	for _, one := range r.contenders {
+		c.Contenders = append(c.Contenders, one.Contender)
 	}
-	title := fmt.Sprintf("%d Services with a name each; load of the machine before: %s", r.n, r.load)
-	if err := figures.Compare(w, title, names, r.rows()); err != nil {
-		return err
-	}
-	return figures.Compare(w, "API calls until nothing was left to do, of one change, and of a minute at rest", names,
-		r.calls())
+	c.Measures = slices.Concat(r.times(), r.costs(), r.calls())
+	c.CPU = r.cpu()
+	return c
 }
 
-// rows are what is compared. A bare client has no CPU of its own: it is this program.
-func (r *results) rows() [][]string {
-	least := r.floor.times.Percentile(50)
-	minute := r.floor.resting.minute
-	rows := [][]string{
-		{"start to all served", seconds(r.floor.served)},
-		{"one change to new answer, p50", millis(least)},
-		{"one change to new answer, p99", millis(r.floor.times.Percentile(99))},
-		{"p50 / p50 of the bare client", "1"},
-		{"CPU until nothing was left to do", ""},
-		{"  of kube-apiserver", ""},
-		{"  of named", ""},
-		{"CPU of one change", ""},
-		{"CPU of a minute at rest", ""},
-		{"  of kube-apiserver", seconds(minute("kube-apiserver"))},
-		{"  of named", seconds(minute("named"))},
-		{"UPDATEs for all; for one change", ""},
-		{"memory, peak", ""},
+// each is a Measure of all contenders, or only of those that have a program of their own.
+func (r *results) each(m figures.Measure, own bool, figure func(contender, *result) float64) figures.Measure {
+	for i, c := range r.contenders {
+		var rounds []float64
+		for _, one := range r.rounds[i] {
+			if c.program != "" || !own {
+				rounds = append(rounds, figure(c, one))
+			}
+		}
+		m.Rounds = append(m.Rounds, rounds)
 	}
-	for _, one := range r.all {
-		for i, cell := range one.column(least) {
-			rows[i] = append(rows[i], cell)
+	return m
+}
+
+// times are what somebody waits for.
+func (r *results) times() []figures.Measure {
+	percentile := func(p int) func(contender, *result) float64 {
+		return func(_ contender, one *result) float64 { return figures.Milliseconds(one.times.Percentile(p)) }
+	}
+	ratio := r.each(figures.Measure{Key: "change_ratio", What: "p50 / p50 of the bare client"}, true, percentile(50))
+	for _, rounds := range ratio.Rounds {
+		for i := range rounds {
+			rounds[i] /= percentile(50)(r.contenders[0], r.rounds[0][i])
 		}
 	}
-	return rows
-}
-
-// column are the cells of one contender.
-func (r *result) column(least time.Duration) []string {
-	ratio := figures.Milliseconds(r.times.Percentile(50)) / figures.Milliseconds(least)
-	verdict := fmt.Sprintf("%.1f", ratio)
-	if r.program == "operator" {
-		goal := figures.AtMost("", "%.1f", ratio, 4)
-		verdict = goal.Figure + "  " + goal.Goal
-	}
-	n := len(r.times)
-	return []string{
-		seconds(r.served), millis(r.times.Percentile(50)), millis(r.times.Percentile(99)), verdict,
-		seconds(r.starting.cpu[r.program]), seconds(r.starting.cpu["kube-apiserver"]), seconds(r.starting.cpu["named"]),
-		millis(r.changing.cpu[r.program] / time.Duration(n)),
-		seconds(r.resting.minute(r.program)), seconds(r.resting.minute("kube-apiserver")), seconds(r.resting.minute("named")),
-		fmt.Sprintf("%d; %.1f", r.starting.updates, float64(r.changing.updates)/float64(n)),
-		fmt.Sprintf("%.0f MiB", float64(r.peak)/figures.Mebi),
+	ratio.Goals = []*figures.Goal{nil, {Bound: 4}}
+	return []figures.Measure{
+		r.each(figures.Measure{Key: "served_s", What: "start to all served", Unit: "s", Chart: true}, false,
+			func(_ contender, one *result) float64 { return one.served.Seconds() }),
+		r.each(figures.Measure{Key: "change_p50_ms", What: "one change to new answer, p50", Unit: "ms", Chart: true}, false,
+			percentile(50)),
+		r.each(figures.Measure{Key: "change_longest_ms", What: "the same, the longest of a round", Unit: "ms"}, false,
+			percentile(100)),
+		ratio,
 	}
 }
 
-// calls are those of each contender, without the changes themselves; those of the bare client are what there is when
-// nobody does anything.
-func (r *results) calls() [][]string {
+// costs are what it takes. The bare client has no CPU of its own: it is this program.
+func (r *results) costs() []figures.Measure {
+	minute := func(program string) func(contender, *result) float64 {
+		return func(_ contender, one *result) float64 { return one.resting.minute(program).Seconds() }
+	}
+	return []figures.Measure{
+		r.each(figures.Measure{Key: "cpu_s", What: "its CPU until nothing was left to do", Unit: "s", Chart: true}, true,
+			func(c contender, one *result) float64 { return one.starting.cpu[c.program].Seconds() }),
+		r.each(figures.Measure{What: "CPU of kube-apiserver until then", Unit: "s"}, false,
+			func(_ contender, one *result) float64 { return one.starting.cpu["kube-apiserver"].Seconds() }),
+		r.each(figures.Measure{Key: "change_cpu_ms", What: "its CPU of one change", Unit: "ms"}, true,
+			func(c contender, one *result) float64 {
+				return figures.Milliseconds(one.changing.cpu[c.program] / time.Duration(r.o.changes))
+			}),
+		r.each(figures.Measure{Key: "rest_cpu_s", What: "its CPU of a minute at rest", Unit: "s", Chart: true}, true,
+			func(c contender, one *result) float64 { return minute(c.program)(c, one) }),
+		r.each(figures.Measure{What: "CPU of kube-apiserver in that minute", Unit: "s"}, false, minute("kube-apiserver")),
+		r.each(figures.Measure{Key: "rss_mb", What: "its memory at its peak", Unit: "MiB", Chart: true}, true,
+			func(_ contender, one *result) float64 { return float64(one.peak) / figures.Mebi }),
+		r.each(figures.Measure{What: "UPDATEs until nothing was left to do"}, false,
+			func(_ contender, one *result) float64 { return float64(one.starting.updates) }),
+		r.each(figures.Measure{What: "UPDATEs of one change"}, false, func(_ contender, one *result) float64 {
+			return float64(one.changing.updates) / float64(r.o.changes)
+		}),
+	}
+}
+
+// calls are those to the API server, without those that the changes themselves are and without leases.
+func (r *results) calls() []figures.Measure {
+	count := func(of spent, verbs ...string) (n float64) {
+		for call, times := range of.calls {
+			verb, resource, _ := strings.Cut(call, " ")
+			if slices.Contains(verbs, verb) && resource != "leases" && call != r.call {
+				n += times
+			}
+		}
+		return n
+	}
+	writes := []string{"POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION"}
+	return []figures.Measure{
+		r.each(figures.Measure{What: "watches at the API server"}, true,
+			func(_ contender, one *result) float64 { return count(one.starting, "WATCH") }),
+		r.each(figures.Measure{What: "calls that read, until then"}, true,
+			func(_ contender, one *result) float64 { return count(one.starting, "GET", "LIST") }),
+		r.each(figures.Measure{What: "calls that write, until then"}, true,
+			func(_ contender, one *result) float64 { return count(one.starting, writes...) }),
+		r.each(figures.Measure{What: "calls that write, of one change"}, true,
+			func(_ contender, one *result) float64 { return count(one.changing, writes...) / float64(r.o.changes) }),
+	}
+}
+
+// cpu is what all programs used in a round.
+func (r *results) cpu() (out []figures.Measure) {
 	names := map[string]bool{}
-	for _, one := range r.all {
-		for _, s := range []spent{one.starting, one.changing, one.resting} {
-			for name := range s.calls {
-				names[name] = true
+	for i := range r.rounds {
+		for _, one := range r.rounds[i] {
+			for name, used := range one.whole.cpu {
+				if used >= 50*time.Millisecond {
+					names[name] = true
+				}
 			}
 		}
 	}
-	delete(names, changeCall)
-	var rows [][]string
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		row := []string{name, number(r.floor.resting.perMinute(name))}
-		for _, one := range r.all {
-			row = append(row, fmt.Sprintf("%s, %s, %s", number(one.starting.calls[name]),
-				number(one.changing.calls[name]/float64(len(one.times))), number(one.resting.perMinute(name))))
-		}
-		if strings.ContainsAny(strings.Join(row[1:], ""), "123456789") {
-			rows = append(rows, row)
-		}
-	}
-	return rows
-}
-
-// number is one with a decimal place if there is one to show, and without the sign of a zero.
-func number(n float64) string { return strconv.FormatFloat(math.Round(10*n)/10+0, 'f', -1, 64) }
-
-func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
-
-func millis(d time.Duration) string { return fmt.Sprintf("%.1f ms", figures.Milliseconds(d)) }
-
-// figures are those for BENCH_OUT.
-func (r *results) figures() map[string]any {
-	out := map[string]any{"sources_n": r.n, "sources_floor_p50_ms": figures.Milliseconds(r.floor.times.Percentile(50))}
-	for _, one := range r.all {
-		prefix := "sources_" + strings.NewReplacer("-", "_", ", ", "_").Replace(one.name) + "_"
-		out[prefix+"served_s"] = one.served.Seconds()
-		out[prefix+"change_p50_ms"] = figures.Milliseconds(one.times.Percentile(50))
-		out[prefix+"change_p99_ms"] = figures.Milliseconds(one.times.Percentile(99))
-		out[prefix+"rss_mb"] = float64(one.peak) / figures.Mebi
-		out[prefix+"cpu_s"] = one.starting.cpu[one.program].Seconds()
+		out = append(out, r.each(figures.Measure{What: name, Unit: "s"}, false, func(_ contender, one *result) float64 {
+			return one.whole.cpu[name].Seconds()
+		}))
 	}
 	return out
 }

@@ -32,9 +32,6 @@ func (b *bench) usage(ctx context.Context) (u usage, err error) {
 	return u, nil
 }
 
-// changeCall is how the bench itself changes the address of a Service.
-const changeCall = "PATCH services/status"
-
 // calls counts the requests in metrics of the API server. A watch counts while it is open, so what the API server
 // watches itself and renews now and then makes no difference.
 func calls(metrics string) map[string]float64 {
@@ -76,9 +73,4 @@ func (b *bench) since(ctx context.Context, before usage) (spent, error) {
 // minute is what a program used in a minute of it.
 func (s spent) minute(program string) time.Duration {
 	return time.Duration(float64(s.cpu[program]) * float64(time.Minute) / float64(s.took))
-}
-
-// perMinute is how many calls there were in a minute of it.
-func (s spent) perMinute(call string) float64 {
-	return s.calls[call] * float64(time.Minute) / float64(s.took)
 }

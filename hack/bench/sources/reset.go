@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/hack/bench/figures"
+)
+
+// reset leaves everything as it was before the first contender, for whoever is next: the objects with their first
+// addresses and without notes that somebody has seen them, an empty zone at BIND, and a Zone for which zonefold
+// has stored nothing.
+func (b *bench) reset(ctx context.Context) error {
+	_, err := b.Each(ctx, b.o.changes, func(ctx context.Context, i int) error {
+		return b.readdress(ctx, b.Kube, b.pick(i), figures.Address(b.pick(i)))
+	})
+	if err != nil {
+		return err
+	}
+	if err := b.forgetAll(ctx); err != nil {
+		return err
+	}
+	if err := b.bind.Clear(ctx); err != nil {
+		return err
+	}
+	z := &kubizone.Zone{ObjectMeta: metav1.ObjectMeta{Name: "bench", Namespace: namespace}}
+	err = b.Kube.Patch(ctx, z, mergePatch([]byte(`{"metadata":{"finalizers":null}}`)))
+	if err == nil {
+		err = b.Kube.Delete(ctx, z)
+	}
+	if err != nil {
+		return err
+	}
+	if err := b.Kube.DeleteAllOf(ctx, &zonefold.ZoneSlice{}, client.InNamespace(namespace)); err != nil {
+		return err
+	}
+	return b.Apply(ctx, zone)
+}
+
+// forgetAll takes the notes away that somebody has seen objects.
+func (b *bench) forgetAll(ctx context.Context) error {
+	if b.seen == nil {
+		return nil
+	}
+	all := b.list()
+	if err := b.Kube.List(ctx, all, client.InNamespace(namespace)); err != nil {
+		return err
+	}
+	var seen []client.Object
+	err := apimeta.EachListItem(all, func(o runtime.Object) error {
+		if object := o.(client.Object); b.seen(object) {
+			seen = append(seen, object)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	_, err = b.Each(ctx, len(seen), func(ctx context.Context, i int) error { return b.forget(ctx, b.Kube, seen[i]) })
+	return err
+}
