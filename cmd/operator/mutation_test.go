@@ -109,10 +109,24 @@ func (s *search) sound(t *testing.T, one trial) bool {
 }
 
 // troubles of the API server that the lives of files are lived with, by dialect.
-var troubles = map[string][]string{"kubizone": {
-	"late zones 60s", "late zones 10m", "late records 60s", "late backends 60s", "failing 409 before 30s",
-	"failing 409 after 30s", "failing timeout after 5s", "gone 3m",
-}}
+var troubles = map[string][]string{
+	"kubizone": {
+		"late zones 60s", "late zones 10m", "late records 60s", "late backends 60s", "late zoneslices 60s",
+		"failing 409 before 30s", "failing 409 after 30s", "failing timeout after 5s", "gone 3m",
+	},
+	"homelab": {
+		"late dnsrecords 1s", "late dnsrecords 60s", "late dnsclasses 60s", "late secrets 60s", "failing 409 before 30s",
+		"failing 409 after 30s", "failing timeout after 30s", "gone 3m",
+	},
+	"gardener": {
+		"late dnsrecords 1s", "late dnsrecords 60s", "late secrets 60s", "failing 409 before 30s", "failing 409 after 30s",
+		"failing timeout after 30s", "gone 3m",
+	},
+	"bindy": {
+		"late dnszones 60s", "late bind9instances 60s", "late pods 60s", "late secrets 60s", "failing 409 after 30s",
+		"gone 3m",
+	},
+}
 
 func isBegin(s sim.Step) bool { return strings.HasPrefix(s.Text, "begin") }
 
@@ -143,9 +157,12 @@ func (s *search) trials(t *testing.T, seed uint64) iter.Seq[trial] {
 				}
 			}
 			for _, trouble := range troubles[d] {
-				l := l
-				l.Steps = slices.Insert(slices.Clone(l.Steps), slices.IndexFunc(l.Steps, isBegin)+2, sim.Step{Text: trouble})
-				all = append(all, trial{d + ".txtar with " + trouble, 1, func(t *testing.T) string { return s.unlike(t, d, l) }})
+				begin := slices.IndexFunc(l.Steps, isBegin)
+				for _, at := range []int{begin + 2, begin + (len(l.Steps)-begin)/2} {
+					l := l
+					l.Steps = slices.Insert(slices.Clone(l.Steps), at, sim.Step{Text: trouble})
+					all = append(all, trial{d + ".txtar with " + trouble, 1, func(t *testing.T) string { return s.unlike(t, d, l) }})
+				}
 			}
 		}
 		rand.New(rand.NewPCG(seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })

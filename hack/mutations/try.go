@@ -70,6 +70,8 @@ func dialects(m sim.Mutation) []string {
 		return []string{"updates", "kubizone"}
 	case strings.HasPrefix(file, "internal/backend/embedded/"), strings.HasPrefix(file, "cmd/operator/"):
 		return []string{"embedded", "kubizone"}
+	case file == "internal/controller/writer.go": // who waits for a service says when to come again
+		return []string{"kubizone", "homelab", "gardener"}
 	case strings.HasPrefix(file, "internal/controller/"):
 		return []string{"kubizone", "homelab"}
 	}

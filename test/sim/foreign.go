@@ -3,12 +3,10 @@ package sim
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/dnsname"
@@ -79,15 +77,11 @@ func (w *World) edit(ctx context.Context, kind, name string, change func(*unstru
 // editAs has somebody change an object by a write.
 func (w *World) editAs(ctx context.Context, as write, kind, name string,
 	change func(*unstructured.Unstructured)) error {
-	k := w.api.kinds.named(kind)
-	if k == nil {
-		return fmt.Errorf("there is no kind %s", kind)
+	r, err := w.refOf(kind, name)
+	if err != nil {
+		return err
 	}
-	namespace, name, namespaced := strings.Cut(name, "/")
-	if !namespaced {
-		namespace, name = "", namespace
-	}
-	as.ref = ref{k, types.NamespacedName{Namespace: namespace, Name: name}}
+	as.ref = r
 	was, err := w.api.get(as.ref)
 	if err != nil {
 		return err

@@ -62,6 +62,9 @@ const (
 //	strip Zone a/org                          somebody takes all finalizers off
 //	wait 5s                                   nothing
 //	holds 192.0.2.1:53                        a server has this by now, and nothing else: a set a line
+//	says Record a/www                         the status of an object has, as JSON, each line in it by now; "not x": it
+//	                                          has x not
+//	never Zone a/org                          the status of an object never has a line in it from now on; "not x": always
 //	late zones 60s, failing 409 after 30s,    what is wrong with the API server from then on: see troubles
 //	gone 30s
 //	backup                                    the API server's objects are kept
@@ -303,6 +306,10 @@ func (w *World) step(ctx context.Context, words []string, data []byte) error {
 		return w.update(ctx, words[1], words[2], string(data))
 	case words[0] == "holds" && len(words) == 2:
 		return w.holds(words[1], string(data))
+	case words[0] == "says" && len(words) == 3:
+		return w.says(words[1], words[2], string(data))
+	case words[0] == "never" && len(words) == 3:
+		return w.never(words[1], words[2], string(data))
 	case words[0] == "webhook":
 		return w.hook(words)
 	case len(words) > 1 && w.hooks[words[1]] != nil:
@@ -398,21 +405,29 @@ func (w *World) replace(ctx context.Context, text string) error {
 	return nil
 }
 
-func (w *World) delete(kind, name string) error {
+// refOf returns the object of a kind and a name.
+func (w *World) refOf(kind, name string) (ref, error) {
 	k := w.api.kinds.named(kind)
 	if k == nil {
-		return fmt.Errorf("there is no kind %s", kind)
+		return ref{}, fmt.Errorf("there is no kind %s", kind)
 	}
 	namespace, name, namespaced := strings.Cut(name, "/")
 	if !namespaced {
 		namespace, name = "", namespace
 	}
-	r := ref{k, types.NamespacedName{Namespace: namespace, Name: name}}
+	return ref{k, types.NamespacedName{Namespace: namespace, Name: name}}, nil
+}
+
+func (w *World) delete(kind, name string) error {
+	r, err := w.refOf(kind, name)
+	if err != nil {
+		return err
+	}
 	how, wrong := w.attempted[r]
 	if object, err := w.api.get(r); how == "deny" && err == nil && ready(object) {
 		w.fail(fmt.Sprintf("%s is Ready although it is wrong", r))
 	}
-	_, err := w.api.remove(r, &metav1.DeleteOptions{})
+	_, err = w.api.remove(r, &metav1.DeleteOptions{})
 	if wrong && apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -28,14 +28,15 @@ const (
 type witness struct {
 	now func() time.Time
 
-	mu      sync.Mutex
-	wishes  wishes
-	held    map[string]map[string]*holding // by server, and zone or class
-	born    map[ref]birth
-	scopes  map[string]plan.Scope // what name servers make of what they are told
-	wrong   []string
-	changed [2]time.Time // when something last happened to Zones and the like, and to records
-	mixed   time.Time    // until then operators may see a mixture of two states of the objects
+	mu       sync.Mutex
+	wishes   wishes
+	held     map[string]map[string]*holding // by server, and zone or class
+	born     map[ref]birth
+	scopes   map[string]plan.Scope // what name servers make of what they are told
+	silences []silence
+	wrong    []string
+	changed  [2]time.Time // when something last happened to Zones and the like, and to records
+	mixed    time.Time    // until then operators may see a mixture of two states of the objects
 }
 
 // A birth is when an object got its generation.
@@ -95,6 +96,7 @@ func (w *witness) changes(e event) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.hears(e.ref, e.after)
+		w.listens(e.ref, e.after)
 	}
 }
 
