@@ -137,7 +137,7 @@ func (w *witness) follows(e event) {
 	defer w.mu.Unlock()
 	if w.wishes.takeSource(e.ref, e.before, e.after) {
 		w.wishes.settle(w.now())
-		w.notice(aboutRecords)
+		w.notice(e.kind.String())
 	}
 }
 

@@ -69,14 +69,14 @@ func (w *wishes) heapAt(host string) *want {
 	return newWant(dnsname.Name{}, time.Time{})
 }
 
-// Kinds of what objects are about.
+// What objects are about, besides the kinds of sources. Operators hear of what is about one thing in its order.
 const (
-	aboutPlaces  = 0 // Zones, DNSClasses, Backends
-	aboutRecords = 1
+	aboutPlaces  = "places" // Zones, DNSClasses, Backends
+	aboutRecords = "records"
 )
 
 // take takes in an object that has changed, nil if it is gone, and returns what it is about, false if nothing.
-func (w *wishes) take(r ref, object *unstructured.Unstructured, now time.Time) (about int, known bool) {
+func (w *wishes) take(r ref, object *unstructured.Unstructured, now time.Time) (about string, known bool) {
 	there := object != nil && !ending(object)
 	about = aboutPlaces
 	for _, claim := range w.claims {

@@ -35,8 +35,8 @@ type witness struct {
 	scopes   map[string]plan.Scope // what name servers make of what they are told
 	silences []silence
 	wrong    []string
-	changed  [2]time.Time // when something last happened to Zones and the like, and to records
-	mixed    time.Time    // until then operators may see a mixture of two states of the objects
+	changed  map[string]time.Time // when something last happened to what objects are about
+	mixed    time.Time            // until then operators may see a mixture of two states of the objects
 }
 
 // A birth is when an object got its generation.
@@ -61,7 +61,7 @@ type value struct {
 
 func newWitness(now func() time.Time, sources []string) *witness {
 	return &witness{now: now, wishes: newWishes(newAsking(sources)), held: map[string]map[string]*holding{},
-		born: map[ref]birth{}, scopes: map[string]plan.Scope{}}
+		born: map[ref]birth{}, scopes: map[string]plan.Scope{}, changed: map[string]time.Time{}}
 }
 
 // found returns what must never happen and did.
@@ -112,20 +112,22 @@ func (w *witness) learns(e event) bool {
 	if was == nil || is == nil || was.GetUID() != is.GetUID() || was.GetGeneration() != is.GetGeneration() ||
 		ending(was) != ending(is) {
 		w.born[e.ref] = birth{generationOf(is), w.now()}
-		kind, known := w.wishes.take(e.ref, is, w.now())
+		about, known := w.wishes.take(e.ref, is, w.now())
 		if !known {
 			return false
 		}
-		w.notice(kind)
+		w.notice(about)
 	}
 	return is != nil && (was == nil || !reflect.DeepEqual(was.Object["status"], is.Object["status"]))
 }
 
 // notice notes that objects have changed that are about something. mu is held.
-func (w *witness) notice(kind int) {
-	w.changed[kind] = w.now()
-	if w.now().Sub(w.changed[1-kind]) <= together {
-		w.mixed = later(w.mixed, w.now().Add(settled))
+func (w *witness) notice(about string) {
+	w.changed[about] = w.now()
+	for other, at := range w.changed {
+		if other != about && w.now().Sub(at) <= together {
+			w.mixed = later(w.mixed, w.now().Add(settled))
+		}
 	}
 }
 
