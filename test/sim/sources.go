@@ -116,8 +116,9 @@ func (w *wishes) ask(id zone.ID) {
 		}
 		now.endpoints = wish.Endpoints
 		for _, claim := range wish.Claims() {
-			for _, data := range claim.Data {
-				w.values[value{rr.Key{Name: claim.Where.Name, Type: claim.Type}, data}] = true
+			for _, data := range claim.Data { // a name and an address may be of two objects: mayBeMixed
+				key := rr.Key{Name: claim.Where.Name, Type: claim.Type}
+				w.values[value{key, data}], w.values[value{Key: key}], w.values[value{data: data}] = true, true, true
 			}
 			now.claims = append(now.claims, claim.ID)
 			w.world.PutClaim(claim)

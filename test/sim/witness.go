@@ -251,10 +251,12 @@ func (t notice) judgeDeletion(key rr.Key) {
 	}
 }
 
-// mayBeMixed reports whether a set is of values that objects asked for, while operators may see a mixture.
+// mayBeMixed reports whether a set is of values that objects asked for, while operators may see a mixture. Of sources it
+// may have a name from one object and an address from another.
 func (t notice) mayBeMixed(set rr.Set) bool {
 	return !t.now().After(t.mixed) && !slices.ContainsFunc(set.Data, func(data string) bool {
-		return !t.wishes.values[value{set.Key(), data}]
+		asked := t.wishes.values
+		return !asked[value{set.Key(), data}] && !(asked[value{Key: set.Key()}] && asked[value{data: data}])
 	})
 }
 
