@@ -39,6 +39,7 @@ func needs() []need {
 		{"sqlite3", "sqlite3", "makes that store"},
 		{"prometheus", "promtool", "says when alerts fire"},
 		{"chromium", "chromium", "looks at the pages of the console"},
+		{"fonts-dejavu-core", "/usr/share/fonts/*/dejavu/DejaVuSans.ttf", "the letters in the pictures of the console"},
 		{"awscli", "/usr/bin/aws", "drives the server that stands for Route 53, as its own users do"},
 		{"wbritish", "/usr/share/dict/british-english", "the words that the documentation may use"},
 	}
