@@ -45,7 +45,7 @@ func (k *Controller) Inspect(id zone.ID) (controller.Inspected, error) {
 			s.Next = run.next
 		}
 		if e := r.object.Status.LastError; e != nil {
-			s.Reason, s.Message = string(r.object.Status.LastOperation.State), e.Description
+			s.Reason, s.Message = stateOf(r.object), e.Description
 		}
 	case run.active():
 		s.Running = true
