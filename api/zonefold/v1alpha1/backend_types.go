@@ -99,7 +99,8 @@ type BackendSpec struct {
 	// What happens to record sets on the server that zonefold never wrote. Keep
 	// (the default) leaves them, also the server's name servers at the apex.
 	// Delete removes them. embedded and bind9 own their zones, and it has no
-	// effect there. What a server makes itself (signatures, keys) always stays.
+	// effect there; nor has it with dnsClass, whose servers list nothing, so that
+	// foreign sets stay. What a server makes itself (signatures, keys) always stays.
 	//
 	// +kubebuilder:default=Keep
 	// +optional

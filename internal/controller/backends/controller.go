@@ -309,8 +309,7 @@ func (b *Controller) look(ctx context.Context, name string) {
 	grants, warnings := grantsOf(&backend, namespaces)
 	place := &controller.Place{
 		Name: name, Created: backend.CreationTimestamp.Time, Kind: kind(&backend.Spec),
-		Default: backend.Spec.Default, Keep: backend.Spec.Foreign != v1alpha1.ForeignDelete && backend.Spec.Embedded == nil &&
-			backend.Spec.Bind9 == nil,
+		Default: backend.Spec.Default, Keep: keeps(&backend.Spec),
 		Observe: backend.Spec.Mode == v1alpha1.ModeObserve, Grants: grants, Closed: len(backend.Spec.Grants) > 0,
 		Protection: dialect.Protection(backend.Spec.Protection),
 		LeaveAfter: dialect.LeaveBehindAfter(backend.Spec.LeaveBehindAfter),
@@ -431,4 +430,16 @@ func (s Source) namespaces(ctx context.Context) (map[string]labels.Set, error) {
 		out[list.Items[i].Name] = list.Items[i].Labels
 	}
 	return out, nil
+}
+
+// keeps reports whether foreign sets stay, so that a ledger tells what is ours. Zones of servers of ours have none. The
+// server of a DNSClass shows a set only to who names it: without a ledger nobody would find what is to go.
+func keeps(s *v1alpha1.BackendSpec) bool {
+	switch {
+	case s.Embedded != nil, s.Bind9 != nil:
+		return false
+	case s.DNSClass != nil:
+		return true
+	}
+	return s.Foreign != v1alpha1.ForeignDelete
 }

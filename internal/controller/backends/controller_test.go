@@ -85,3 +85,21 @@ func TestAFleetThatChangesWhileItsBackendIsLookedAtForTheFirstTime(t *testing.T)
 		t.Errorf("it has the servers %v, and the fleet has another one", servers)
 	}
 }
+
+func TestWhereForeignSetsStay(t *testing.T) {
+	type spec = v1alpha1.BackendSpec
+	for sentence, c := range map[string]struct {
+		spec  spec
+		keeps bool
+	}{
+		"a server":                    {spec{RFC2136: &v1alpha1.RFC2136{}}, true},
+		"a server of ours alone":      {spec{RFC2136: &v1alpha1.RFC2136{}, Foreign: v1alpha1.ForeignDelete}, false},
+		"our own name server":         {spec{Embedded: &v1alpha1.Embedded{}}, false},
+		"a fleet of ours":             {spec{Bind9: &v1alpha1.Bind9{}, Foreign: v1alpha1.ForeignKeep}, false},
+		"a server that lists nothing": {spec{DNSClass: &v1alpha1.DNSClass{}, Foreign: v1alpha1.ForeignDelete}, true},
+	} {
+		if got := keeps(&c.spec); got != c.keeps {
+			t.Errorf("%s: foreign sets stay: %t", sentence, got)
+		}
+	}
+}
