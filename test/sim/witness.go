@@ -251,8 +251,8 @@ func (t notice) judgeDeletion(key rr.Key) {
 	}
 }
 
-// mayBeMixed reports whether a set is of values that objects asked for, while operators may see a mixture. Of sources it
-// may have a name from one object and an address from another.
+// mayBeMixed reports whether a set is of values that objects asked for, while operators may see a mixture. Of sources
+// it may have a name from one object and an address from another.
 func (t notice) mayBeMixed(set rr.Set) bool {
 	return !t.now().After(t.mixed) && !slices.ContainsFunc(set.Data, func(data string) bool {
 		asked := t.wishes.values
