@@ -13,6 +13,7 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -232,11 +233,10 @@ func (w *world) says(name string) string {
 	if o == nil {
 		return "gone"
 	}
-	if len(o.Status.Conditions) != 1 || o.Status.ObservedGeneration != o.Generation ||
-		o.Status.Conditions[0].ObservedGeneration != o.Generation {
+	c := meta.FindStatusCondition(o.Status.Conditions, controller.ConditionReady)
+	if c == nil || o.Status.ObservedGeneration != o.Generation || c.ObservedGeneration != o.Generation {
 		return "nothing yet"
 	}
-	c := o.Status.Conditions[0]
 	return fmt.Sprint(o.Status.State, " ", c.Status, " ", c.Reason)
 }
 
