@@ -17,36 +17,76 @@ const (
 	maxCompletions = 1000
 )
 
-// completeNames completes, for explain, the names of Zones, and after KIND/ those of the Zones or Records of the
-// namespace.
-func completeNames(env Env, in *objectFlags) cobra.CompletionFunc {
-	zones := completeZones(env, &in.cluster, &in.inputFlags.namespace)
+// A lister tells names that may complete what is begun, each with a description, "" for none.
+type lister func(ctx context.Context, c *cluster, namespace, begun string, take func(name, description string)) error
+
+// complete has a shell complete names of a cluster, those in the namespace that is said or that of the context.
+// Whatever goes wrong, there is nothing to complete.
+func complete(env Env, cluster *clusterFlags, said *string, list lister) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		kindName, name, ok := strings.Cut(begun, "/")
-		if !ok {
-			return zones(cmd, args, begun)
-		}
 		const directive = cobra.ShellCompDirectiveNoFileComp
+		if len(args) > 0 {
+			return nil, directive
+		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), completing)
 		defer cancel()
-		at := in.cluster
-		at.namespace = in.inputFlags.namespace
+		at := *cluster
+		at.namespace = *said
 		c, namespace, err := at.connect(env)
-		if err != nil || len(args) > 0 {
+		if err != nil {
 			return nil, directive
 		}
 		var names []cobra.Completion
-		take := func(found string) {
-			if strings.HasPrefix(found, name) && len(names) < maxCompletions {
-				names = append(names, oneLine(kindName+"/"+found))
+		take := func(name, description string) {
+			if !strings.HasPrefix(name, begun) || len(names) == maxCompletions {
+				return
 			}
+			if name = oneLine(name); description != "" {
+				name = cobra.CompletionWithDesc(name, oneLine(description))
+			}
+			names = append(names, name)
 		}
-		if eachName(ctx, c, strings.ToLower(kindName), namespace, take) != nil {
+		if list(ctx, c, namespace, begun, take) != nil {
 			return nil, directive
 		}
 		slices.Sort(names)
 		return names, directive
 	}
+}
+
+// completeZones completes the names of Zones: all that may be seen, else those of the namespace.
+func completeZones(env Env, cluster *clusterFlags, said *string) cobra.CompletionFunc {
+	return complete(env, cluster, said, zoneNames)
+}
+
+// completeNames completes, for explain, the names of Zones, and after KIND/ those of the Zones or Records of the
+// namespace.
+func completeNames(env Env, in *objectFlags) cobra.CompletionFunc {
+	return complete(env, &in.cluster, &in.inputFlags.namespace, func(ctx context.Context, c *cluster,
+		namespace, begun string, take func(name, description string)) error {
+		kindName, _, ok := strings.Cut(begun, "/")
+		if !ok {
+			return zoneNames(ctx, c, namespace, begun, take)
+		}
+		return eachName(ctx, c, strings.ToLower(kindName), namespace, func(name string) { take(kindName+"/"+name, "") })
+	})
+}
+
+// zoneNames is the lister of the domain names of Zones.
+func zoneNames(ctx context.Context, c *cluster, namespace, _ string, take func(name, description string)) error {
+	each := func(list *kubizone.ZoneList) {
+		for i := range list.Items {
+			z := &list.Items[i]
+			if name := strings.TrimSuffix(z.Status.FQDN, "."); name != "" {
+				take(name, "Zone "+z.Namespace+"/"+z.Name)
+			}
+		}
+	}
+	zones := kind{c.zones, "zones"}
+	if pages(ctx, zones, "", each) == nil {
+		return nil
+	}
+	return pages(ctx, zones, namespace, each)
 }
 
 // eachName tells the names of the Zones or Records of a namespace.
@@ -66,39 +106,4 @@ func eachName(ctx context.Context, c *cluster, of, namespace string, take func(s
 		})
 	}
 	return nil
-}
-
-// completeZones has a shell complete the names of the Zones of a cluster: all that may be seen, else those of a
-// namespace, the one that is said or that of the context. Whatever goes wrong, there is nothing to complete.
-func completeZones(env Env, cluster *clusterFlags, said *string) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		const directive = cobra.ShellCompDirectiveNoFileComp
-		if len(args) > 0 {
-			return nil, directive
-		}
-		ctx, cancel := context.WithTimeout(cmd.Context(), completing)
-		defer cancel()
-		at := *cluster
-		at.namespace = *said
-		c, namespace, err := at.connect(env)
-		if err != nil {
-			return nil, directive
-		}
-		var names []cobra.Completion
-		take := func(list *kubizone.ZoneList) {
-			for i := range list.Items {
-				z := &list.Items[i]
-				name := strings.TrimSuffix(z.Status.FQDN, ".")
-				if name != "" && strings.HasPrefix(name, begun) && len(names) < maxCompletions {
-					names = append(names, cobra.CompletionWithDesc(oneLine(name), oneLine("Zone "+z.Namespace+"/"+z.Name)))
-				}
-			}
-		}
-		zones := kind{c.zones, "zones"}
-		if pages(ctx, zones, "", take) != nil && pages(ctx, zones, namespace, take) != nil {
-			return nil, directive
-		}
-		slices.Sort(names)
-		return names, directive
-	}
 }

@@ -84,8 +84,7 @@ Exit codes: 0 when it could be explained, whatever the answer is; 1 if not.`,
 	cmd.ValidArgsFunction = completeNames(env, &in)
 	cmd.Flags().StringArrayVar(&servers, "server", nil,
 		"a name server to ask, an address with or without a port; repeatable")
-	cmd.Flags().BoolVarP(&watch, "watch", "w", false,
-		"explain again whenever it is otherwise, until interrupted")
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "explain again whenever it is otherwise, until interrupted")
 	return cmd
 }
 
