@@ -15,6 +15,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
@@ -98,20 +99,11 @@ func (w *consoleWorld) MayCreate(ctx context.Context, namespace string) error {
 
 // may asks the API server whether the person may do something with Records.
 func (w *consoleWorld) may(ctx context.Context, verb string, o console.Object) error {
-	review := authorizationv1.SelfSubjectAccessReview{TypeMeta: metav1.TypeMeta{
-		APIVersion: authorizationv1.SchemeGroupVersion.String(), Kind: "SelfSubjectAccessReview"}}
+	var review authorizationv1.SelfSubjectAccessReview
 	review.Spec.ResourceAttributes = &authorizationv1.ResourceAttributes{Namespace: o.Namespace, Name: o.Name, Verb: verb,
 		Group: kubizone.GroupVersion.Group, Resource: "records"}
-	text, err := json.Marshal(review)
-	if err != nil {
-		return err
-	}
-	text, err = w.explainer().api.Post().AbsPath("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews").
-		SetHeader("Content-Type", "application/json").SetHeader("Accept", "application/json").Body(text).DoRaw(ctx)
-	if err == nil {
-		err = json.Unmarshal(text, &review)
-	}
-	switch {
+	api := asker{w.explainer().api}
+	switch err := api.post(ctx, authorization+"selfsubjectaccessreviews", &review); {
 	case err != nil:
 		return fmt.Errorf("asking whether you may %s records in namespace %s: %w", verb, o.Namespace, err)
 	case !review.Status.Allowed:
@@ -295,12 +287,8 @@ func lineOf(r *kubizone.Record) string {
 
 // yamlOf returns what of an object people write.
 func yamlOf(r *kubizone.Record) (string, error) {
-	text, err := json.Marshal(r)
+	all, err := runtime.DefaultUnstructuredConverter.ToUnstructured(r)
 	if err != nil {
-		return "", err
-	}
-	var all map[string]any
-	if err := json.Unmarshal(text, &all); err != nil {
 		return "", err
 	}
 	meta, _ := all["metadata"].(map[string]any)
