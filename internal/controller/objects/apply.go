@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -144,11 +143,6 @@ type wanted struct {
 }
 
 func (w wanted) String() string { return named(w.gvk.Kind, w.id.ObjectKey) }
-
-// named names an object, such as "Zone dns/example-org".
-func named(kind string, key client.ObjectKey) string {
-	return kind + " " + strings.TrimPrefix(key.String(), "/")
-}
 
 // wanted makes what is sent: without status and nulls, which belong to others.
 func (a *Applier) wanted(owner, desired client.Object) (wanted, error) {

@@ -192,12 +192,17 @@ func (w *Writer) send(ctx context.Context, m message) (client.Object, error) {
 	return got, nil
 }
 
-// describe names an object, such as "Zone dns/example-org", and its kind.
+// describe names an object and its kind.
 func (w *Writer) describe(o client.Object) (name string, gvk schema.GroupVersionKind, err error) {
 	if gvk = o.GetObjectKind().GroupVersionKind(); gvk.Kind == "" { // what came from a cache does not say
 		if gvk, err = w.Client.GroupVersionKindFor(o); err != nil {
 			return "", gvk, fmt.Errorf("finding the kind of %T: %w", o, err)
 		}
 	}
-	return gvk.Kind + " " + strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/"), gvk, nil
+	return named(gvk.Kind, client.ObjectKeyFromObject(o)), gvk, nil
+}
+
+// named names an object, such as "Zone dns/example-org".
+func named(kind string, key client.ObjectKey) string {
+	return kind + " " + strings.TrimPrefix(key.String(), "/")
 }
