@@ -155,9 +155,6 @@ type Conditions struct {
 
 // Set adds a condition. With Ready it adds Stalled where nothing but a change of the object helps.
 func (c *Conditions) Set(kind string, o Outcome) {
-	if kind == ConditionReady && o.Status == metav1.ConditionFalse && isMistake(o.Reason) {
-		defer c.Set(ConditionStalled, OK(o.Reason, o.Message))
-	}
 	n := metav1.Condition{
 		Type: kind, Status: o.Status, Reason: o.Reason, Message: cut(o.Message, maxMessage),
 		ObservedGeneration: c.Generation, LastTransitionTime: metav1.NewTime(c.Now.Truncate(time.Second)),
@@ -167,7 +164,13 @@ func (c *Conditions) Set(kind string, o Outcome) {
 		n.LastTransitionTime = c.Old[i].LastTransitionTime
 	}
 	c.list = append(c.list, n)
+	if kind == ConditionReady && o.Status == metav1.ConditionFalse && isMistake(o.Reason) {
+		c.Stall(o)
+	}
 }
+
+// Stall adds that nothing but a change of the object helps, by the outcome that Ready has.
+func (c *Conditions) Stall(ready Outcome) { c.Set(ConditionStalled, OK(ready.Reason, ready.Message)) }
 
 // isMistake reports whether a reason of Ready is a mistake in the object itself. kstatus, by which Flux and others
 // wait, takes Stalled for final: what another object, a rule or a server can put right is not.

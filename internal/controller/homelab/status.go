@@ -151,7 +151,7 @@ func (k *Controller) statusOf(r *record, a report) v1alpha1.DNSRecordStatus {
 	c := controller.Conditions{Old: r.status.Conditions, Generation: r.object.Generation, Now: k.Clock.Now()}
 	c.Set(controller.ConditionReady, a.outcome)
 	if a.outcome.Reason == ReasonValidationFailed && r.wanted.Code != "" { // a server that says so is asked again
-		c.Set(controller.ConditionStalled, controller.OK(a.outcome.Reason, a.outcome.Message))
+		c.Stall(a.outcome)
 	}
 	out := v1alpha1.DNSRecordStatus{
 		Conditions: c.List(), State: a.state, LastSyncTime: r.status.LastSyncTime, ObservedGeneration: r.object.Generation,
