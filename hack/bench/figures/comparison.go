@@ -88,6 +88,11 @@ func (m Measure) Range(contender int) string {
 	return Short(least, "") + "–" + Short(most, m.Unit)
 }
 
+// Drawn are the measures that have a chart.
+func (c *Comparison) Drawn() []Measure {
+	return slices.DeleteFunc(slices.Clone(c.Measures), func(m Measure) bool { return !m.Chart })
+}
+
 // RoundsOf says how the figures come from so many rounds.
 func RoundsOf(rounds int) string {
 	if rounds == 1 {

@@ -20,13 +20,7 @@ type Grid struct {
 // seconds of each program.
 func (c *Comparison) Grids() []Grid {
 	all := []Grid{c.grid("Median", c.Measures, Measure.Cell)}
-	var drawn []Measure
-	for _, m := range c.Measures {
-		if m.Chart {
-			drawn = append(drawn, m)
-		}
-	}
-	if len(drawn) > 0 && c.rounds() > 1 {
+	if drawn := c.Drawn(); len(drawn) > 0 && c.rounds() > 1 {
 		all = append(all, c.grid("Range of the rounds", drawn, Measure.Range))
 	}
 	return append(all, c.grid("CPU seconds in a round", c.CPU, Measure.Cell))

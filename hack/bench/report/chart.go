@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"strings"
 	"text/template"
 
 	"github.com/zonefold/zonefold/hack/bench/figures"
@@ -57,10 +58,7 @@ const chart = `<svg xmlns="http://www.w3.org/2000/svg" width="{{.Width}}" height
 func draw(to *bytes.Buffer, c *figures.Comparison) error {
 	y := 0
 	var panels []panel
-	for _, m := range c.Measures {
-		if !m.Chart {
-			continue
-		}
+	for _, m := range c.Drawn() {
 		p := panelOf(c, m, y+headRoom)
 		panels = append(panels, p)
 		y = p.Ends
@@ -108,16 +106,9 @@ func panelOf(c *figures.Comparison, m figures.Measure, y int) panel {
 
 // says is what the chart shows, for those who do not see it: the table has the figures.
 func says(c *figures.Comparison) string {
-	text := c.Title + ": bars of "
-	first := true
-	for _, m := range c.Measures {
-		if !m.Chart {
-			continue
-		}
-		if !first {
-			text += "; "
-		}
-		text, first = text+m.What, false
+	var what []string
+	for _, m := range c.Drawn() {
+		what = append(what, m.What)
 	}
-	return text
+	return c.Title + ": bars of " + strings.Join(what, "; ")
 }

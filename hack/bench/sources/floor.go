@@ -4,8 +4,6 @@ import (
 	"context"
 	"os"
 
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/hack/bench/figures"
@@ -20,17 +18,13 @@ func (b *bench) addAll(ctx context.Context) (pid int, err error) {
 		return 0, err
 	}
 	defer updater.Close()
-	all, addresses := b.list(), map[string]string{}
-	if err := b.Kube.List(ctx, all, client.InNamespace(namespace)); err != nil {
-		return 0, err
-	}
-	err = apimeta.EachListItem(all, func(o runtime.Object) error {
-		object := o.(client.Object)
-		addresses[object.GetName()+"."+zoneName] = b.address(object)
-		return nil
-	})
+	all, err := b.objects(ctx)
 	if err != nil {
 		return 0, err
+	}
+	addresses := map[string]string{}
+	for _, o := range all {
+		addresses[o.GetName()+"."+zoneName] = b.address(o)
 	}
 	return os.Getpid(), updater.Add(zoneName, addresses)
 }

@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	externaldns "github.com/zonefold/zonefold/api/externaldns/v1alpha1"
@@ -41,6 +43,19 @@ func kinds() map[string]kind {
 			object: dnsEndpoint, readdress: retarget, call: "PATCH dnsendpoints", address: target,
 			seen: observed, forget: unobserve},
 	}
+}
+
+// objects are all that there are of the kind.
+func (b *bench) objects(ctx context.Context) (out []client.Object, err error) {
+	all := b.list()
+	if err := b.Kube.List(ctx, all, client.InNamespace(namespace)); err != nil {
+		return nil, err
+	}
+	err = apimeta.EachListItem(all, func(o runtime.Object) error {
+		out = append(out, o.(client.Object))
+		return nil
+	})
+	return out, err
 }
 
 func objectName(i int) string { return fmt.Sprintf("s-%06d", i) }

@@ -2,10 +2,9 @@ package main
 
 import (
 	"context"
+	"slices"
 
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
@@ -48,20 +47,11 @@ func (b *bench) forgetAll(ctx context.Context) error {
 	if b.seen == nil {
 		return nil
 	}
-	all := b.list()
-	if err := b.Kube.List(ctx, all, client.InNamespace(namespace)); err != nil {
-		return err
-	}
-	var seen []client.Object
-	err := apimeta.EachListItem(all, func(o runtime.Object) error {
-		if object := o.(client.Object); b.seen(object) {
-			seen = append(seen, object)
-		}
-		return nil
-	})
+	all, err := b.objects(ctx)
 	if err != nil {
 		return err
 	}
+	seen := slices.DeleteFunc(all, func(o client.Object) bool { return !b.seen(o) })
 	_, err = b.Each(ctx, len(seen), func(ctx context.Context, i int) error { return b.forget(ctx, b.Kube, seen[i]) })
 	return err
 }
