@@ -228,10 +228,13 @@ func (a *sourceLife) lose(s *source) {
 	}
 }
 
+// sharedStatus are the steps about the Node and the Gateway of sharedParts.
+var sharedStatus = [2]string{"status Node n1", "status Gateway a/gw"}
+
 // share gives the Node, or the Gateway, an address.
 func (a *sourceLife) share(which int) {
 	a.shared[which] = false
-	a.step([]string{"status Node n1", "status Gateway a/gw"}[which], fmt.Sprintf([]string{
+	a.step(sharedStatus[which], fmt.Sprintf([]string{
 		"addresses: [{type: InternalIP, address: %s}]", "addresses: [{value: %s}]"}[which], a.fresh()))
 }
 
@@ -239,7 +242,7 @@ func (a *sourceLife) share(which int) {
 func (a *sourceLife) loseShared(which int) {
 	a.calm()
 	a.shared[which] = true
-	a.step([]string{"status Node n1", "status Gateway a/gw"}[which], "addresses: []")
+	a.step(sharedStatus[which], "addresses: []")
 }
 
 // found gives everything an address.
