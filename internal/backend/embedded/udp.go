@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/netip"
 	"os"
+
+	"golang.org/x/net/ipv4"
 )
 
 // maxDatagram is the largest question that is read; more than that is not one.
@@ -13,29 +15,33 @@ const maxDatagram = 4096
 // datagrams answers what comes over one UDP socket until the server stops.
 func (s *Server) datagrams(c *net.UDPConn) {
 	var r responder
-	in, out := make([]byte, maxDatagram), make([]byte, 0, udpSize)
-	control := newControl(c)
+	b, one := newDatagramBatch(c), &control{c}
 	for {
-		n, oob, from, err := control.read(in)
+		questions, err := b.read()
 		if err != nil {
 			if s.closing.Load() || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) {
 				return
 			}
-			continue // an error of one datagram, such as one that was too long
+			continue // an error of one datagram
 		}
-		if isUpdate(in[:n]) { // which takes its time
-			s.updateFrom(control, in[:n], oob, from)
-			continue
+		for i := range questions {
+			q := &questions[i]
+			msg, from := q.Buffers[0][:q.N], q.Addr.(*net.UDPAddr).AddrPort()
+			if isUpdate(msg) { // which takes its time
+				s.updateFrom(one, msg, q.OOB[:q.NN], from)
+				continue
+			}
+			r.client = from.Addr().Unmap()
+			answer := s.respond(&r, msg, b.room(i), false)
+			if answer == nil || !answerable(from) {
+				continue
+			}
+			if s.limiter != nil && r.signature.valid() == nil && !s.limiter.allows(from.Addr(), &r, s.opts.Clock.Now()) {
+				answer = r.short()
+			}
+			b.answer(q, answer)
 		}
-		r.client = from.Addr().Unmap()
-		answer := s.respond(&r, in[:n], out, false)
-		if answer == nil || !answerable(from) {
-			continue
-		}
-		if s.limiter != nil && r.signature.valid() == nil && !s.limiter.allows(from.Addr(), &r, s.opts.Clock.Now()) {
-			answer = r.short()
-		}
-		_ = control.write(answer, oob, from) // nobody waits to hear that it failed
+		b.write()
 	}
 }
 
@@ -45,27 +51,73 @@ func answerable(from netip.AddrPort) bool {
 	return from.Port() != 0 && !from.Addr().IsMulticast() && !from.Addr().IsUnspecified()
 }
 
-// A control reads and writes datagrams of a socket. Where the socket listens on all of the machine's addresses, it has
-// an answer leave from the one that the question came to.
-type control struct {
-	conn *net.UDPConn
-	oob  []byte // nil: the socket has one address
+// batchSize is how many questions are read at once, and their answers sent at once, where as many wait. A system call
+// costs more than an answer.
+const batchSize = 32
+
+// A datagramBatch is what is read from a socket at once, and answered at once. Where the socket listens on all of the
+// machine's addresses, an answer leaves from the one that its question came to.
+type datagramBatch struct {
+	conn      batchConn
+	questions []ipv4.Message
+	answers   []ipv4.Message
+	rooms     [batchSize][]byte    // for answers
+	pieces    [batchSize][1][]byte // the answers, as a message has them
 }
 
-func (c *control) read(b []byte) (n int, oob []byte, from netip.AddrPort, err error) {
-	if c.oob == nil {
-		n, from, err = c.conn.ReadFromUDPAddrPort(b)
-		return n, nil, from, err
-	}
-	n, size, _, from, err := c.conn.ReadMsgUDPAddrPort(b, c.oob)
-	return n, c.oob[:size], from, err
+// read reads questions, at least one. They stay as they are until the next call.
+func (b *datagramBatch) read() ([]ipv4.Message, error) {
+	b.answers = b.answers[:0]
+	n, err := b.conn.ReadBatch(b.questions, 0)
+	return b.questions[:max(n, 0)], err
 }
+
+// room is where the answer to a question may be written.
+func (b *datagramBatch) room(i int) []byte { return b.rooms[i][:0] }
+
+// answer has an answer be sent with the others.
+func (b *datagramBatch) answer(q *ipv4.Message, wire []byte) {
+	piece := &b.pieces[len(b.answers)]
+	piece[0] = wire
+	b.answers = append(b.answers, ipv4.Message{Buffers: piece[:], OOB: sourceOf(q.OOB[:q.NN]), Addr: q.Addr})
+}
+
+// write sends the answers. Nobody waits to hear that one cannot be sent.
+func (b *datagramBatch) write() {
+	for rest := b.answers; len(rest) > 0; {
+		n, err := b.conn.WriteBatch(rest, 0)
+		if err != nil {
+			n = max(n, 0) + 1
+		}
+		rest = rest[min(max(n, 1), len(rest)):]
+	}
+}
+
+func newDatagramBatch(c *net.UDPConn) *datagramBatch {
+	bound := c.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap()
+	b := &datagramBatch{conn: batchOf(c, bound), questions: make([]ipv4.Message, batchSize)}
+	for i := range b.questions {
+		b.questions[i].Buffers = [][]byte{make([]byte, maxDatagram)}
+		b.questions[i].OOB = make([]byte, controlSize(bound))
+		b.rooms[i] = make([]byte, 0, udpSize)
+	}
+	return b
+}
+
+// batchConn reads and writes several datagrams at once, where the system can.
+type batchConn interface {
+	ReadBatch(all []ipv4.Message, flags int) (int, error)
+	WriteBatch(all []ipv4.Message, flags int) (int, error)
+}
+
+// A control writes single answers.
+type control struct{ conn *net.UDPConn }
 
 func (c *control) write(b, oob []byte, to netip.AddrPort) error {
-	if c.oob == nil {
-		_, err := c.conn.WriteToUDPAddrPort(b, to)
+	if source := sourceOf(oob); source != nil {
+		_, _, err := c.conn.WriteMsgUDPAddrPort(b, source, to)
 		return err
 	}
-	_, _, err := c.conn.WriteMsgUDPAddrPort(b, sourceOf(oob), to)
+	_, err := c.conn.WriteToUDPAddrPort(b, to)
 	return err
 }

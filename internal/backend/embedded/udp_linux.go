@@ -6,6 +6,9 @@ import (
 	"net"
 	"net/netip"
 	"syscall"
+
+	"golang.org/x/net/ipv4"
+	"golang.org/x/net/ipv6"
 )
 
 const (
@@ -57,12 +60,20 @@ func askForDestination(fd int, addr netip.Addr) error {
 	return syscall.SetsockoptInt(fd, syscall.IPPROTO_IPV6, ipv6RecvPktinfo, 1)
 }
 
-// newControl makes room for that where it was asked for.
-func newControl(c *net.UDPConn) *control {
-	if c.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap().IsUnspecified() {
-		return &control{c, make([]byte, 128)}
+// batchOf reads and writes many datagrams with one system call.
+func batchOf(c *net.UDPConn, bound netip.Addr) batchConn {
+	if bound.Is4() {
+		return ipv4.NewPacketConn(c)
 	}
-	return &control{conn: c}
+	return ipv6.NewPacketConn(c) // the kernel takes addresses of IPv4, too, where the socket has both
+}
+
+// controlSize is the room for that where it was asked for, in octets.
+func controlSize(bound netip.Addr) int {
+	if bound.IsUnspecified() {
+		return 128
+	}
+	return 0
 }
 
 // sourceOf turns what the kernel said about a question into what it takes with the answer. That is the same structure

@@ -6,6 +6,8 @@ import (
 	"context"
 	"net"
 	"net/netip"
+
+	"golang.org/x/net/ipv4"
 )
 
 // listenUDP opens one socket: other systems spread datagrams in ways of their own, or not at all.
@@ -18,7 +20,28 @@ func listenUDP(ctx context.Context, addr netip.AddrPort, _ int) ([]*net.UDPConn,
 	return []*net.UDPConn{c.(*net.UDPConn)}, nil
 }
 
-// newControl leaves the source of answers to the system.
-func newControl(c *net.UDPConn) *control { return &control{conn: c} }
+// batchOf reads and writes one datagram at a time.
+func batchOf(c *net.UDPConn, _ netip.Addr) batchConn { return single{c} }
+
+type single struct{ conn *net.UDPConn }
+
+// ReadBatch reads one datagram.
+func (s single) ReadBatch(all []ipv4.Message, _ int) (int, error) {
+	n, from, err := s.conn.ReadFromUDPAddrPort(all[0].Buffers[0])
+	all[0].N, all[0].NN, all[0].Addr = n, 0, net.UDPAddrFromAddrPort(from)
+	if err != nil {
+		return 0, err
+	}
+	return 1, nil
+}
+
+// WriteBatch writes one datagram.
+func (s single) WriteBatch(all []ipv4.Message, _ int) (int, error) {
+	_, err := s.conn.WriteToUDPAddrPort(all[0].Buffers[0], all[0].Addr.(*net.UDPAddr).AddrPort())
+	return 1, err
+}
+
+// controlSize leaves the source of answers to the system.
+func controlSize(netip.Addr) int { return 0 }
 
 func sourceOf([]byte) []byte { return nil }
