@@ -30,19 +30,19 @@ func newAdopt(env Env) *cobra.Command {
 	return newHandover(env, &cobra.Command{
 		Use:   "adopt ZONE --external-dns-owner OWNER",
 		Short: "Take the place of an external-dns in a zone",
-		Long: `adopt has a Backend take the place of an owner of external-dns: it shows what comes of
-that, and with --yes writes the owner into spec.registries of the Backend. From then on
-sets of the owner that objects ask for are zonefold's. One that is as wanted is not
-written, so no answer changes; what it shows as changed does.
+		Long: `adopt makes a Backend take over from an owner of external-dns. It shows what would change,
+and with --yes adds the owner to spec.registries of the Backend. From then on, zonefold owns
+those sets of the owner that objects ask for. A set that is already as wanted is not written,
+so its answers do not change; sets shown as changed do.
 
-The owner concerns each zone of the Backend that has a Zone, and all of them are shown.
-Sets of the owner that no object asks for stay, marked with =; write Records for them.
-Flags of external-dns such as --txt-prefix have to be in spec.registries before:
-docs/migrating-from-external-dns.md. You need the rights that diff needs, and that to patch
-the Backend.
+An owner counts for every zone of the Backend that has a Zone, and adopt shows all of them.
+Sets of the owner that no object asks for stay as they are and are marked with =. Write
+Records for them. Options of external-dns such as --txt-prefix must be in spec.registries
+first: docs/migrating-from-external-dns.md. You need the rights for diff, and the right to
+patch the Backend.
 
-Exit codes: 0 if zonefold has the place; 2 if --yes is missing; 1 if anything went wrong, in
-which case nothing is written.`,
+Exit codes: 0 if zonefold has taken over; 2 if --yes is missing; 1 if anything went wrong. In
+that case nothing is written.`,
 		Example: `  zonefold adopt example.org --external-dns-owner prod
   zonefold adopt example.org --external-dns-owner prod --yes`,
 	}, adopting)
@@ -53,23 +53,24 @@ func newDisown(env Env) *cobra.Command {
 	return newHandover(env, &cobra.Command{
 		Use:   "disown ZONE --external-dns-owner OWNER",
 		Short: "Give its place back to an external-dns",
-		Long: `disown gives zones of a Backend back to an owner of external-dns, in two steps. It shows
-the next one, and takes it with --yes.
+		Long: `disown gives the zones of a Backend back to an owner of external-dns, in two steps. It shows
+the next step, and carries it out with --yes.
 
-First the registry is kept: write: true in spec.registries of the Backend. The operator
-notes that owner at all of its sets. When the servers have these notes, and nothing else
-differs, the Backend gets mode: Observe. Nothing is written any more and everything stays,
-also when Zones are deleted. Then start external-dns with that owner.
+The first step sets write: true in spec.registries of the Backend, and the operator writes
+the owner's registry records for all of its sets. When the servers have these records and
+nothing else differs, the second step sets mode: Observe. From then on the operator writes
+nothing, and everything stays, even if Zones are deleted. Then start external-dns with that
+owner.
 
 Exit codes: 0 if the Backend only observes, so that external-dns may be started; 2 if there
-is more to do; 1 if anything went wrong, in which case nothing is written.`,
+is more to do; 1 if anything went wrong. In that case nothing is written.`,
 		Example: `  zonefold disown example.org --external-dns-owner prod --yes`,
 	}, disowning)
 }
 
 func newHandover(env Env, cmd *cobra.Command, next func(*handover) (*step, error)) *cobra.Command {
 	var flags adoptFlags
-	cmd.Args = cobra.ExactArgs(1)
+	cmd.Args = takes("ZONE")
 	cmd.ValidArgsFunction = completeZones(env, &flags.diff.in.cluster, &flags.diff.in.inputFlags.namespace)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return untilDone(cmd.Context(), env, func(env Env, p *progress) error {

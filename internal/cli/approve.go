@@ -25,22 +25,22 @@ func newApprove(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approve {ZONE | KIND/ZONE | backend/NAME} [-n NAMESPACE]",
 		Short: "Have deletions made that the protection of a Backend holds",
-		Long: `approve has the deletions made that are held of a Zone or DNSZone, as its condition
-DeletionsHeld says. ZONE is the name of the object; KIND is zone or dnszone, and needed
-only where there are both. With backend/NAME, it is what the Backend lists in
-status.leftBehind as held: zones whose Zones are gone.
+		Long: `approve lets the operator make the deletions that it holds back for a Zone or DNSZone. The
+condition DeletionsHeld of the object lists them. ZONE is the name of the object. KIND is
+zone or dnszone, and is needed only if both exist. backend/NAME approves what
+status.leftBehind of the Backend shows as held: what deleted Zones have left on its servers.
 
-What is approved is what is held when the command runs, and it prints that. If anything
-else is to be deleted by the time that the operator hears of it, nothing is, and all of
-it is held as a new plan. With --plan nothing is approved but the plan of that name.
+The command approves, and prints, what is held when it runs. If more is to be deleted by the
+time that the operator sees the approval, nothing is deleted, and everything is held as a
+new plan. With --plan, only the plan of that name is approved.
 
-The command sets the annotation ` + zonefold.ApproveAnnotation + ` of the object, so it
-needs the right to patch it. The operator removes it from a zone when the deletions are
-made.`,
+The command sets the annotation ` + zonefold.ApproveAnnotation + ` on the object, so you
+need the right to patch it. The operator removes the annotation from a zone after the
+deletions.`,
 		Example: `  zonefold approve example-org -n dns
   zonefold approve dnszone/example-org -n dns --plan 3f0c2c9be1a4402d9d1b3c1b7a1e9d55
   zonefold approve backend/bind`,
-		Args: cobra.ExactArgs(1),
+		Args: takes("ZONE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			config, namespace, err := flags.config(env)
 			if err != nil {

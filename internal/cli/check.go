@@ -25,22 +25,21 @@ func newCheck(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check -f PATH...",
 		Short: "Find what is wrong with Zones, DNSZones, DNSClasses and all kinds of records in files",
-		Long: `check prints what is wrong with the objects, one line each, and nothing if all is
-well; on standard error, how many objects it has looked at, and what it knows nothing of.
-It is made for CI of a repository of manifests. Objects are Zones, Records and
-Backends, DNSZones and records of bindy, DNSClasses and their DNSRecords, and
-DNSRecords of Gardener.
+		Long: `check prints what is wrong with the objects, one line each, and nothing if all is well.
+Standard error says how many objects it has looked at, and which kinds it does not know. It
+is made for the CI of a repository of manifests. It checks Zones, Records and Backends,
+DNSZones and records of bindy, DNSClasses and their DNSRecords, and DNSRecords of Gardener.
 
-An error is what an API server or a zone would refuse: fields that do not exist, values
-that the schema forbids, records that no delegation allows, and so on. A warning is
-what is served and yet unlikely to be meant.
+An error is something that an API server or a zone would refuse: a field that does not
+exist, a value that the schema forbids, a record that no delegation allows, and so on. A
+warning is something that would be served but is unlikely to be meant.
 
 Exit codes: 0 without findings, 1 with any (--fail-on=error: with any error), 2 if a file
-cannot be read at all, or if there is nothing to check.`,
+cannot be read, or if there is nothing to check.`,
 		Example: `  zonefold check -f zones/
   kustomize build . | zonefold check -f - -o json
   zonefold check -f zones/ -o sarif > zones.sarif`,
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return untilDone(cmd.Context(), env, func(env Env, p *progress) error {
 				input, err := in.read(env, p)

@@ -86,21 +86,21 @@ func newRoot(env Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "zonefold",
 		Short: "See what becomes of Zones and Records, in files and in clusters",
-		Long: `zonefold shows what the zonefold operator makes of kubi.zone Zones and Records, of the
-DNSZones and records of bindy, of DNSClasses and their DNSRecords, and of DNSRecords of
-Gardener.
+		Long: `zonefold shows what the zonefold operator makes of Zones and Records of kubi.zone, of DNSZones
+and records of bindy, of DNSClasses and their DNSRecords, and of DNSRecords of Gardener.
 
-render, check and serve work on files, without a cluster; explain, plan, diff and tree on
-files or on a cluster, and console shows these in a browser; import makes manifests; adopt
-and disown take over from external-dns and give back; freeze, thaw and rollback say what is
-published of a Zone, history and blame what was; doctor looks for what is wrong with a
-cluster, and support packs what others need to do so; release is for one whose operator is
-gone; dnshook is for who writes a server for DNSClasses. As kubectl-zonefold in the PATH it
-is "kubectl zonefold" too.
+render, check and serve work on files, without a cluster. explain, plan, diff and tree work on
+files or on a cluster, and console shows them in a browser. import writes manifests, and
+export writes zones. adopt and disown take over from external-dns and give back. freeze, thaw
+and rollback control what is published of a Zone; history and blame show what was published.
+doctor looks for problems in a cluster, and support packs what others need to look for them.
+release lets go of Zones whose operator is gone. dnshook helps to write a server for
+DNSClasses. If the program is in the PATH as kubectl-zonefold, it is also "kubectl zonefold".
 
 Exit codes are 0 when all is well, 1 when something went wrong, and 2 when what is compared
-differs, or there is more to do. check and dnshook conformance have 1 for what they find and
-2 for what goes wrong; render and serve go with them. Each command says its own.`,
+differs, or there is more to do. For check and dnshook conformance, 1 stands for findings and
+2 for what went wrong; render and serve use 2 for what went wrong, too. The help of each
+command lists its codes.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          knownCommand,
@@ -109,6 +109,7 @@ differs, or there is more to do. check and dnshook conformance have 1 for what t
 	if name := filepath.Base(env.Args[0]); strings.HasPrefix(name, "kubectl-") {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl zonefold"}
 	}
+	root.SetFlagErrorFunc(wrongFlag)
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
@@ -127,7 +128,7 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	err := fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
 	cmd.SuggestionsMinimumDistance = 2
 	if likely := cmd.SuggestionsFor(args[0]); len(likely) > 0 {
-		err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(likely, " or "))
+		return fmt.Errorf("%w; did you mean %s?", err, strings.Join(likely, " or "))
 	}
-	return err
+	return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 }

@@ -50,7 +50,7 @@ cannot be listened on.`,
 		Example: `  zonefold console
   kubectl zonefold console --edit -n team-a
   zonefold console -f zones/`,
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return show.run(cmd.Context(), env, in)
 		},

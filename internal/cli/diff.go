@@ -34,26 +34,27 @@ func newDiff(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff [ZONE]",
 		Short: "Say what servers hold otherwise than is wanted",
-		Long: `diff reads zones from the servers of their Backends, as an operator would, and says set by
-set what an operator that follows the objects would change there: what is held, what is
-wanted. Nothing is written. It does so whatever the mode of a Backend: with mode Observe
-it is the way to migrate by watching.
+		Long: `diff reads zones from the servers of their Backends, as an operator would, and compares them
+with the objects. For each set that an operator would change, it prints what the server holds
+and what is wanted. It writes nothing. It works whatever the mode of the Backend is: with
+mode: Observe, you can migrate by watching.
 
-With foreign: Keep, sets that zonefold did not write and no object asks for stay; they are
-listed apart, and are no difference. Where spec.registries names external-dns, so are its
-sets, with their owner.
+With foreign: Keep, sets that zonefold did not write and that no object asks for stay. They
+are listed separately and are not a difference. Where spec.registries names external-dns, the
+same holds for its sets, which are listed with their owner.
 
-The Backends and Secrets are those of the cluster, and you need the right to read both;
-with -f they come from the files. embedded, bind9 and dnsClass have no servers that the
-command could read like this. Say with --server, and --tsig, from which name server it may
-transfer the zone (AXFR): it is then compared as one that zonefold owns whole.
+The Backends and Secrets are read from the cluster, and you need the right to read both; with
+-f they are read from files. Backends of type embedded, bind9 and dnsClass have no servers
+that the command can read this way. For these, name a server with --server, and a key with
+--tsig, from which the zone can be transferred (AXFR). The zone is then compared as one that
+zonefold owns completely.
 
-Exit codes: 0 if there is no difference, 2 if there is one, 1 if a server could not be
-read or anything else went wrong.`,
+Exit codes: 0 if there is no difference, 2 if there is one, 1 if a server could not be read
+or anything else went wrong.`,
 		Example: `  zonefold diff
   zonefold diff example.org --backend route53 -o json
   zonefold diff example.org -f manifests/ --server 192.0.2.53 --tsig transfer.key`,
-		Args: cobra.MaximumNArgs(1),
+		Args: takes("[ZONE]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return untilDone(cmd.Context(), env, func(env Env, p *progress) error {
 				return flags.run(cmd.Context(), env, p, args)

@@ -20,7 +20,7 @@ func newDNSHook(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dnshook",
 		Short: "Help to write a server for DNSClasses",
-		Args:  cobra.NoArgs,
+		Args:  knownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newConformance(env))
@@ -47,7 +47,7 @@ number, and deletes them again; a TXT record of the domain itself only if there 
 
 Exit codes: 0 if all is right, 1 if anything fails, 2 if the server cannot be asked.`,
 		Example: `  zonefold dnshook conformance --server http://127.0.0.1:7100 --secret-file secret --domain example.com`,
-		Args:    cobra.NoArgs,
+		Args:    takes(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return flags.run(cmd.Context(), env) },
 	}
 	f := cmd.Flags()

@@ -26,34 +26,37 @@ func newDoctor(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look for what keeps zones of a cluster from being served",
-		Long: `doctor looks at a cluster, with your rights, and writes nothing: whether the
-CustomResourceDefinitions are there and have the fields that this version knows; whether an
-operator is running; your rights, and those of the operator's account where you may ask for
-them; each Backend, and each zone at each of its servers (reached, key taken, clocks, zone
-there, serial); certificates of the admission webhook and of Backends; ResourceQuotas of
-namespaces that have Zones.
+		Long: `doctor examines a cluster with your rights, and writes nothing. It checks:
+- whether the CustomResourceDefinitions exist and have the fields that this version knows;
+- whether an operator is running;
+- your rights, and, if you may ask for them, those of the operator's account;
+- each Backend, and each zone at each of its servers: whether the server can be reached and
+  accepts the key, its clock, whether it has the zone, and at which serial;
+- certificates of the admission webhook and of Backends;
+- ResourceQuotas of namespaces that have Zones.
 
 With --resolver it asks that server for the name servers of each accepted Zone that has no
-parent in the cluster. A server of the zone above tells whom it delegates the zone to; a
-resolver tells whom one arrives at.
+parent in the cluster. A server of the parent zone says whom it delegates the zone to; a
+resolver says where its clients end up.
 
-A clock is looked at where TSIG is used: a server says so if it differs. Limits of services
-that host zones show when they refuse something, and are not asked for.
+The clock of a server is checked where TSIG is used, because such a server reports a
+difference. Quotas of hosting services show only when they refuse something, and are not
+checked.
 
-With --coming-from it reports instead what zonefold would serve otherwise than the system that
-served the objects until now, of a cluster or of files (-f), as plan reports it: of Kubizone's
-Zones against the entries in their statuses; of bindy's and external-dns' objects those that
-would be refused. What their servers hold is shown by diff.
+With --coming-from it reports what zonefold would serve differently from the system that has
+served the objects so far, in a cluster or in files (-f), in the form of plan. For Kubizone it
+compares Zones with the entries in their statuses; for bindy and external-dns it lists the
+objects that would be refused. To see what their servers hold, use diff.
 
-A finding has an object, a cause and a way out. It is an error, a warning, or unknown: what
-could not be looked at.
+Each finding has an object, a cause and a way out. It is an error, a warning, or unknown if
+it could not be checked.
 
-Exit codes: 0 if nothing is wrong, 2 if there are errors or warnings, 1 if there are none and
-something could not be looked at.`,
+Exit codes: 0 if nothing is wrong, 2 if there are errors or warnings, 1 if there are none but
+something could not be checked.`,
 		Example: `  zonefold doctor
   zonefold doctor --resolver 192.0.2.53 -o json
   zonefold doctor --coming-from kubizone`,
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return untilDone(cmd.Context(), env, func(env Env, p *progress) error {
 				return flags.run(cmd.Context(), env, p)

@@ -26,31 +26,32 @@ func newExplain(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain {NAME [TYPE] | KIND/NAME}",
 		Short: "Say why a name is, or is not, there",
-		Long: `explain says who has a name, and the way to that: which Zones were asked, which rule of
-which Zone decided, who holds the name, who else asks for it, what servers answer, and
-what to do. NAME is a domain name; an object is KIND/NAME, such as record/www, zone/dns,
-ingress/web, arecord/www or dnsrecords.extensions.gardener.cloud/www.
+		Long: `explain says who has a name, and why: which Zones enclose it, which of them were asked, which
+rule decided, who else asks for the name, what servers answer, and what to do. NAME is a
+domain name. KIND/NAME is an object, such as record/www, zone/dns, ingress/web, arecord/www or
+dnsrecords.extensions.gardener.cloud/www.
 
-Of a name that nobody asks for it says which objects would make it, for the namespace
-that -n says (default: that of the Zone).
+If nobody asks for a name, explain prints the objects that would create it, for the namespace
+given with -n (default: the namespace of the Zone).
 
-The objects are those of files with -f, and else those of the cluster that you may list;
-what you may not see, and what the status of an object says otherwise, explain tells.
+The objects are read from files with -f, otherwise from the cluster as far as you may list
+them. explain says what it could not see, and where the status of an object disagrees.
 
-Servers are asked where their addresses are known: those of rfc2136 Backends, and of --server.
-What the operator last heard from them, since when, and when it tries again, it tells who may
-get the object, if inspect.enabled of its chart is on: docs/inspect.md.
+It asks servers whose addresses it knows: those of rfc2136 Backends, and those given with
+--server. If inspect.enabled is set in the operator's chart, it also says what the operator
+last heard from each server, since when the server has failed, and when the operator tries
+again. You need the right to get the object for that: docs/inspect.md.
 
-With --watch it looks every two seconds, or more seldom where a look takes long, and explains
-again what is otherwise.
+With --watch it looks again every two seconds, or less often if that takes long, and prints
+again when something has changed.
 
-Exit codes: 0 when it could be explained, whatever the answer is; 1 if not.`,
+Exit codes: 0 if it could explain, whatever the answer is; 1 if not.`,
 		Example: `  zonefold explain www.example.org A -f zones/
   zonefold explain shop.example.org -n team-a
   zonefold explain record/shop -n team-a -o json
   zonefold explain www.example.org --server 192.0.2.53
   zonefold explain record/shop -n team-a --watch`,
-		Args: cobra.RangeArgs(1, 2),
+		Args: takes("NAME", "[TYPE]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q, err := newQuestion(args)
 			if err != nil {

@@ -34,7 +34,7 @@ func (x *explainer) of(from zone.Explanation) *explanation {
 		Name: from.Name.String(), Accepted: from.Verdict.Accepted, Reason: from.Verdict.Reason,
 		Message: from.Verdict.Message, Zone: refOf(from.Zone), Subject: objectOf(from.Subject), Holder: objectOf(from.Holder),
 		Data: []string{}, Steps: []explained.Step{}, Beside: []explained.Beside{}, Servers: []explained.Server{},
-		Notes: []explained.Note{}}}
+		Notes: []explained.Note{}, Enclosing: []explained.Enclosing{}}}
 	if from.Type != 0 {
 		e.Type = from.Type.String()
 	}
@@ -54,6 +54,12 @@ func (x *explainer) of(from zone.Explanation) *explanation {
 		}
 		e.Steps = append(e.Steps, step)
 	}
+	for _, id := range from.Enclosing {
+		if z := x.zoneOf(id); z != nil {
+			e.Enclosing = append(e.Enclosing, explained.Enclosing{Zone: *refOf(id), FQDN: z.verdict.Name.String(),
+				Message: z.verdict.Message})
+		}
+	}
 	for _, id := range from.Beside {
 		other, _ := x.fold.world.ExplainObject(id)
 		beside := explained.Beside{Object: *objectOf(id), Accepted: other.Verdict.Accepted, Reason: other.Verdict.Reason,
@@ -69,7 +75,7 @@ func (x *explainer) of(from zone.Explanation) *explanation {
 	e.Unseen, e.Status = append([]string{}, x.unseen...), x.statusOf(from)
 	if e.Status != nil && len(e.Unseen) > 0 { // the operator has seen more
 		e.Accepted, e.Reason, e.Message = e.Status.Accepted, zone.Reason(e.Status.Reason), e.Status.Message
-		e.Status, e.Steps = nil, []explained.Step{}
+		e.Status, e.Steps, e.Enclosing = nil, []explained.Step{}, []explained.Enclosing{}
 	}
 	return e
 }
@@ -169,6 +175,12 @@ func (e *explanation) write(out io.Writer) {
 			if s.Rule != "" {
 				fmt.Fprintf(out, "     by %s\n", oneLine(s.Rule))
 			}
+		}
+	}
+	if len(e.Enclosing) > 1 {
+		fmt.Fprintln(out, "\nZones that enclose it:")
+		for _, z := range e.Enclosing {
+			fmt.Fprintf(out, "  %s\n", oneLine(z.Message))
 		}
 	}
 	if len(e.Beside) > 0 {

@@ -50,21 +50,24 @@ func newExport(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export ZONE [-f PATH...]",
 		Short: "Write a zone as a master file, JSON, octoDNS YAML or manifests",
-		Long: `export writes what a zone holds: as its operator last published it, from the status of
-the Zone and its ZoneSlices in a cluster, or with -f what becomes of objects in files.
+		Long: `export writes the content of a zone: as its operator last published it, from the status of
+the Zone and its ZoneSlices in a cluster, or, with -f, what becomes of objects in files.
 
-The forms are: zone, a master file that servers load, in which a placeholder with a
-comment stands in for a name server or address that the zone lacks; json, an object with
-zone, namespace, name, serial, hash and entries, as in a status; octodns, a file of
-octoDNS' YamlProvider; manifests, a Zone and Records as import writes them.
+Formats:
+- zone: a master file that servers load. If the zone lacks a name server or an address of
+  one, a placeholder with a comment takes its place.
+- json: an object with zone, namespace, name, serial, hash and entries, as in a status.
+- octodns: a file for octoDNS' YamlProvider.
+- manifests: a Zone and Records, as import writes them.
 
-Everything is sorted: the same zone gives the same text. Two Zones of one name need -n.
+Everything is sorted, so the same zone always gives the same text. If two Zones have the same
+domain name, choose one with -n.
 
-Exit codes: 0 when all is in the output; 2 when the form does not hold something, which
-is told on standard error; 1 when there is no such zone, or it cannot be read.`,
+Exit codes: 0 when everything is in the output; 2 when the format cannot hold something,
+which standard error lists; 1 when there is no such zone, or it cannot be read.`,
 		Example: `  zonefold export example.org > db.example.org
   zonefold export example.org -f manifests/ --format octodns > config/example.org.yaml`,
-		Args: oneArgument("ZONE"),
+		Args: takes("ZONE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			at, err := clock(env.Now, now)
 			if err != nil {

@@ -37,20 +37,20 @@ func newFreeze(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "freeze ZONE [--reason TEXT]",
 		Short: "Have what is published of a Zone stay as it is",
-		Long: `freeze puts the annotation ` + zonefold.FreezeAnnotation + ` on a Zone. Its servers then keep what
-they have: nothing of what changes is sent, also after a restart of the operator, and what
-somebody edits on a server is put back. What waits is told in the condition Frozen of the
-Zone, and Records that wait are not Ready, reason Frozen. thaw ends it.
+		Long: `freeze sets the annotation ` + zonefold.FreezeAnnotation + ` on a Zone. Its servers then keep
+what they have. No change is sent, not even after a restart of the operator, and what
+somebody edits on a server is put back. The condition Frozen of the Zone says what is
+waiting, and Records that wait are not Ready, with the reason Frozen. Use thaw to end it.
 
-A Zone that is deleted, or loses its name, is withdrawn all the same.
+A Zone that is deleted or loses its name is still withdrawn.
 
 ZONE is NAMESPACE/NAME of a Zone, or its domain name. You need the right to patch it.
 
-Exit codes: 0 when the operator says that the Zone is frozen; 1 when it does not within
---timeout, you may not, or there is no such Zone.`,
+Exit codes: 0 when the operator reports that the Zone is frozen; 1 when it does not within
+--timeout, you may not do this, or there is no such Zone.`,
 		Example: `  zonefold freeze example.org --reason "moving the mail servers"
   zonefold freeze dns/example-org`,
-		Args: oneArgument("ZONE"),
+		Args: takes("ZONE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args[0], func(ctx context.Context, c *cluster, z *kubizone.Zone) error {
 				return annotate(ctx, c, z, map[string]any{zonefold.FreezeAnnotation: reason})
@@ -68,14 +68,15 @@ func newThaw(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "thaw ZONE",
 		Short: "Let a Zone that was frozen follow its objects again",
-		Long: `thaw takes the annotations of freeze and rollback off a Zone: everything that has waited is sent.
+		Long: `thaw removes the annotations of freeze and rollback from a Zone. Everything that has waited
+is sent.
 
 ZONE is NAMESPACE/NAME of a Zone, or its domain name. You need the right to patch it.
 
-Exit codes: 0 when the operator says that the Zone is not frozen; 1 when it does not within
---timeout, you may not, or there is no such Zone.`,
+Exit codes: 0 when the operator reports that the Zone is not frozen; 1 when it does not
+within --timeout, you may not do this, or there is no such Zone.`,
 		Example: `  zonefold thaw example.org`,
-		Args:    oneArgument("ZONE"),
+		Args:    takes("ZONE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args[0], func(ctx context.Context, c *cluster, z *kubizone.Zone) error {
 				return annotate(ctx, c, z, map[string]any{zonefold.FreezeAnnotation: nil,

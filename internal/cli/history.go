@@ -94,21 +94,21 @@ func newHistory(env Env) *cobra.Command {
 		Use:   "history ZONE",
 		Short: "List the contents of a Zone that were published, and what changed them",
 		Long: `history lists the ZoneRevisions of a Zone, the newest first: the serial of each content, when
-it was written down, how many sets came, changed and went, and which objects have changed
-since the content before, with who wrote to them last. That is what the program calls
-itself (metadata.managedFields); of a deleted object nobody knows. Changes within ten
-seconds may be one line. The operator keeps a history where --history says so (value history of
-the chart).
+it was stored, how many sets were added, changed and deleted, which objects changed since the
+content before, and who wrote to them last. The writer is what a program calls itself
+(metadata.managedFields); for a deleted object it is not known. Changes within ten seconds of
+each other may be one line. The operator keeps a history if --history is set (value history
+of the chart).
 
-With -o json or yaml it is an object with zone, namespace, name, serial and revisions, each
-with serial, previousSerial, time, rolledBackTo, added, changed, deleted, leftOut, objects
-(kind, namespace, name, deleted, manager), objectCount and delta: lines of records, - those
-before and + those after.
+With -o json or yaml it prints an object with zone, namespace, name, serial and revisions.
+Each revision has serial, previousSerial, time, rolledBackTo, added, changed, deleted,
+leftOut, objects (kind, namespace, name, deleted, manager), objectCount and delta. A delta
+has a line for each record, - for those before and + for those after.
 
 Exit codes: 0 when it is printed; 1 when you may not read it, or there is no such Zone.`,
 		Example: `  zonefold history example.org
   zonefold history dns/example-org -o yaml`,
-		Args: oneArgument("ZONE"),
+		Args: takes("ZONE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			c, _, err := flags.connect(env)
@@ -186,17 +186,17 @@ func newBlame(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "blame NAME [TYPE]",
 		Short: "Tell which changes of a Zone were about a name, and what they came of",
-		Long: `blame finds the Zone that has a name, and lists those of its ZoneRevisions that changed the
-records there, the newest first, with the records before (-) and after (+). The objects are
-those that have changed at that time, in the whole Zone.
+		Long: `blame finds the Zone that has a name, and lists the ZoneRevisions that changed the records at
+that name. The newest comes first, each with the records before (-) and after (+). The
+objects listed are all objects of the Zone that changed at that time.
 
-With -o json or yaml it is the object that history prints, with these revisions alone.
+With -o json or yaml it prints the same object as history, with these revisions only.
 
-Exit codes: 0 when it is printed; 1 when no kept change was about the name, no Zone has it,
+Exit codes: 0 when it is printed; 1 when no stored revision changed the name, no Zone has it,
 or you may not read it.`,
 		Example: `  zonefold blame www.example.org
   zonefold blame www.example.org AAAA -o json`,
-		Args: cobra.RangeArgs(1, 2),
+		Args: takes("NAME", "[TYPE]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			name, typ, err := nameAndType(args)

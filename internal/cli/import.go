@@ -22,22 +22,23 @@ func newImport(env Env) *cobra.Command {
 		Use:   "import",
 		Short: "Write manifests for a zone of a master file, a name server, a service or octoDNS",
 		Long: `import reads a zone from where it is now and writes it as YAML: a Zone and Records of
-kubi.zone, or with --as bindy a DNSZone and its records. Each record is an object, named
-after its owner, its type and a sum of its data, so that it keeps its name when others
-come and go. With --as bindy the addresses of a name are one object.
+kubi.zone, or, with --as bindy, a DNSZone and its records. Each record becomes an object. Its
+name is made from its owner, its type and a checksum of its data, so it stays the same when
+other records come and go. With --as bindy, all addresses of a name are one object.
 
-The output goes to the standard output, or with --to into a folder: a folder for each
-namespace, in it a file for each zone, sorted. --split team-a=*.team-a gives names to
-another namespace and delegates them to it; the first --split that matches counts.
+The output goes to standard output, or with --to into a folder, which gets a folder for each
+namespace and in it a file for each zone. --split team-a=*.team-a gives names to another
+namespace and delegates them to it. The first --split that matches counts.
 
-With --txt-owner-id only the records are imported that the TXT registry of external-dns
-gives to this owner. Its notes are not, and what others own, or nobody, is listed.
+With --txt-owner-id, only those records are imported that the TXT registry of external-dns
+assigns to this owner. The registry's own records are not imported. Records of other owners,
+or of none, are listed.
 
-What cannot be held is listed on standard error, with the reason: what is left out,
-what is changed, and what is worth a note. Nothing is left out in silence.
+Standard error lists everything that cannot be represented, with the reason: what is left
+out, what is changed, and what else you should know. Nothing is left out silently.
 
-Exit codes: 0 when all is held as it was; 2 when something was left out or changed;
-1 when the zone cannot be read, of which nothing is written then.`,
+Exit codes: 0 when everything is represented as it was; 2 when something was left out or
+changed; 1 when the zone cannot be read. In that case nothing is written.`,
 		Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

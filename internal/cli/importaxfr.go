@@ -25,15 +25,15 @@ func newImportAXFR(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "axfr SERVER[:PORT] ZONE [-n NAMESPACE]",
 		Short: "Write manifests for a zone that a name server has, by a transfer",
-		Long: `axfr transfers a zone (RFC 5936) over TCP and writes manifests for it. A transfer that
-breaks off is not imported at all. It is always of the whole zone: manifests say what is
-there, and not what has changed since a serial (RFC 1995).
+		Long: `axfr transfers a zone (RFC 5936) over TCP and writes manifests for it. A transfer that breaks
+off is not imported at all. The whole zone is always transferred: manifests say what is
+there, not what has changed since a serial (RFC 1995).
 
-With --tsig the transfer is signed. The file is one for dig -k, with a key clause as
-tsig-keygen writes it, or has one line ALGORITHM:NAME:SECRET, as dig -y has it.`,
+With --tsig the transfer is signed. The file has a key clause as tsig-keygen writes it and
+dig -k reads it, or one line ALGORITHM:NAME:SECRET as for dig -y.`,
 		Example: `  zonefold import axfr 192.0.2.53 example.org -n dns --tsig transfer.key
   zonefold import axfr ns1.example.net:5353 example.org --to manifests/`,
-		Args: twoArguments("SERVER", "ZONE"),
+		Args: takes("SERVER", "ZONE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := origin(args[1])
 			if err != nil {
@@ -58,16 +58,6 @@ tsig-keygen writes it, or has one line ALGORITHM:NAME:SECRET, as dig -y has it.`
 	flags.register(cmd)
 	cmd.Flags().StringVar(&key, "tsig", "", "a file with the key that signs the transfer")
 	return cmd
-}
-
-// twoArguments wants two arguments, and says which.
-func twoArguments(first, second string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == 2 {
-			return nil
-		}
-		return fmt.Errorf("%s needs a %s and a %s; see %s --help", cmd.CommandPath(), first, second, cmd.CommandPath())
-	}
 }
 
 // transfer reads a zone from a server, a message at a time.

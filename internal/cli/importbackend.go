@@ -31,18 +31,18 @@ func newImportBackend(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backend NAME ZONE [-n NAMESPACE] [-f PATH...]",
 		Short: "Write manifests for a zone that the server of a Backend has",
-		Long: `backend reads a zone as an operator would that the Backend belongs to: from BIND, Knot or
-PowerDNS, from Route 53, Cloudflare, Google Cloud DNS and others. Nothing is written
-there.
+		Long: `backend reads a zone as an operator with this Backend would: from BIND, Knot or PowerDNS,
+from Route 53, Cloudflare, Google Cloud DNS and others. It writes nothing there.
 
-The Backend and its Secret are those of the cluster; you need the right to read both.
-With -f they come from files. Types that a server makes when it signs are not read.
+The Backend and its Secret are read from the cluster, and you need the right to read both;
+with -f they are read from files. Record types that a server creates when it signs are not
+imported.
 
-The operator's own name server (embedded) and fleets of BIND (bind9) are name servers:
-use import axfr, or export.`,
+The operator's own name server (embedded) and fleets of BIND (bind9) are name servers: use
+import axfr or export for them.`,
 		Example: `  zonefold import backend route53 example.org -n dns --to manifests/
   zonefold import backend powerdns example.org -f backend.yaml -f secret.yaml`,
-		Args: twoArguments("NAME", "ZONE"),
+		Args: takes("NAME", "ZONE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := origin(args[1])
 			if err != nil {

@@ -20,17 +20,17 @@ func newImportFile(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "file FILE --origin ZONE [-n NAMESPACE]",
 		Short: "Write manifests for the zone of a master file",
-		Long: `file reads a master file (RFC 1035), or the standard input if FILE is -.
+		Long: `file reads a master file (RFC 1035), or standard input if FILE is -.
 
-$INCLUDE takes files of the folder that FILE is in, and of folders below it, by their
-path from the file that includes them. $GENERATE is carried out. A record without a
-TTL has that of $TTL, else the last one that was stated, else the minimum of the SOA.
+$INCLUDE can name files in the folder of FILE and in folders below it, by their path relative
+to the file that includes them. $GENERATE is carried out. A record without a TTL gets that of
+$TTL, otherwise the last TTL that was stated, otherwise the minimum of the SOA.
 
 A file that cannot be read to its end is not imported at all.`,
 		Example: `  zonefold import file db.example.org --origin example.org -n dns > example-org.yaml
   zonefold import file db.example.org --origin example.org -n dns --split team-a=*.team-a --to manifests/
   zonefold import file db.example.org --origin example.org | zonefold render -f -`,
-		Args: oneArgument("FILE"),
+		Args: takes("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := origin(zone)
 			if err != nil {
@@ -45,19 +45,6 @@ A file that cannot be read to its end is not imported at all.`,
 	flags.register(cmd)
 	cmd.Flags().StringVar(&zone, "origin", "", "the zone that the file is of")
 	return cmd
-}
-
-// oneArgument wants one argument, and says which.
-func oneArgument(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		switch {
-		case len(args) == 0:
-			return fmt.Errorf("%s needs a %s; see %s --help", cmd.CommandPath(), what, cmd.CommandPath())
-		case len(args) > 1:
-			return fmt.Errorf("%s takes one %s, and there are %d", cmd.CommandPath(), what, len(args))
-		}
-		return nil
-	}
 }
 
 // readFile reads a master file into a zone.

@@ -21,13 +21,14 @@ func newImportOctoDNS(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "octodns FILE [-n NAMESPACE]",
 		Short: "Write manifests for a zone of octoDNS",
-		Long: `octodns reads a file of octoDNS' YamlProvider. The zone is the name of the file without
-.yaml, unless --origin says another. A record without a TTL has 3600 seconds, as there.
+		Long: `octodns reads a file for octoDNS' YamlProvider. The zone is the name of the file without
+.yaml, unless --origin names another. A record without a TTL gets 3600 seconds, as in
+octoDNS.
 
-ALIAS and URLFWD are no types of the DNS and are left out, as are geo and dynamic,
-which a Zone cannot say. There is no SOA in the file, so the Zone gets the defaults.`,
+ALIAS and URLFWD are not DNS types and are left out, and so are geo and dynamic, which a Zone
+cannot express. The file has no SOA, so the Zone gets the defaults.`,
 		Example: `  zonefold import octodns config/example.org.yaml -n dns --to manifests/`,
-		Args:    oneArgument("FILE"),
+		Args:    takes("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if zone == "" && args[0] != "-" {
 				zone = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(args[0]), ".yaml"), ".yml")

@@ -22,19 +22,20 @@ func newPlan(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan -f NEW [--against OLD]",
 		Short: "Say what a change of objects would do to zones",
-		Long: `plan compares what becomes of objects before and after a change: which sets of which zone
-come, change and go, with their data, at which Backends, and which objects are refused.
+		Long: `plan compares what becomes of objects before and after a change: which sets of which zone are
+added, changed and deleted, with their data and the Backends concerned, and which objects are
+refused.
 
-With --against, the objects of NEW take the place of all those of OLD, as when a branch
-of a repository takes the place of another: what NEW lacks is gone. Without it, NEW is
-applied to the cluster, as by kubectl apply: what is there and not in NEW stays. An object
-that is there already keeps its age; what comes is younger than all.
+With --against, the objects of NEW replace all those of OLD, as one branch of a repository
+replaces another: what NEW lacks is deleted. Without it, NEW is applied to the cluster as by
+kubectl apply: objects of the cluster that are not in NEW stay. An object that already exists
+keeps its age; new ones are younger than all others.
 
-Exit codes: 0 if nothing changes, 2 if something does, 1 if that cannot be said.`,
+Exit codes: 0 if nothing changes, 2 if something does, 1 if that cannot be determined.`,
 		Example: `  zonefold plan -f zones/
   zonefold plan -f zones/ --against /tmp/main/zones -o markdown
   kubectl kustomize overlays/production | zonefold plan -f -`,
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return untilDone(cmd.Context(), env, func(env Env, p *progress) error {
 				before, after, err := in.readBoth(cmd.Context(), env, p, against)

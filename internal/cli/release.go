@@ -28,24 +28,24 @@ func newRelease(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "release {ZONE... | --all} [-n NAMESPACE | -A]",
 		Short: "Free Zones whose servers cannot be reached, or whose operator is gone",
-		Long: `release lets Zones go that were not withdrawn from their name servers. They have the
-finalizer ` + kubizone.Finalizer + `, and neither they nor their namespaces can be
-deleted before it is gone.
+		Long: `release lets go of Zones that were not withdrawn from their name servers. Such a Zone has the
+finalizer ` + kubizone.Finalizer + `, and neither it nor its namespace can be deleted while the
+finalizer is there.
 
-While an operator is running (it renews a Lease, also without election), release asks
-it to let go of those that are being deleted, by the annotation
-` + zonefold.LeaveAnnotation + ` of the Zone. What is published by then is listed in
-status.leftBehind of each Backend, and the operator removes it from the servers when
-they can be reached. Others are named and stay: delete them first.
+While an operator is running (it renews a Lease, even without leader election), release asks
+it to let go of Zones that are being deleted, by the annotation
+` + zonefold.LeaveAnnotation + ` on the Zone. The operator lists what is published at
+that time in status.leftBehind of each Backend, and removes it from the servers when they can
+be reached. Zones that are not being deleted stay, and release names them: delete them first.
 
-When the operator has been removed for good, release removes the finalizer itself, and
-that of ZoneSlices, with --all also of those whose Zone is gone. What was published
-stays on the name servers: release says what and where. With --force it does so also
-while an operator is running, and where Leases may not be listed: nobody knows then
-what is left.
+If the operator has been removed for good, release itself removes the finalizer of the Zones
+and of their ZoneSlices, and with --all also that of ZoneSlices without a Zone. What was
+published stays on the name servers, and release says what and where. With --force it does
+this even if an operator is running or you may not list Leases. Nobody knows then what is
+left on the servers.
 
-DNSRecords and DNSClasses have other finalizers, which release leaves alone: how to take
-them off is in docs/homelab.md and docs/gardener.md, under "Deletion".`,
+DNSRecords and DNSClasses have other finalizers, which release does not touch. docs/homelab.md
+and docs/gardener.md say under "Deletion" how to remove those.`,
 		Example: `  zonefold release example-org -n dns
   zonefold release --all -A --dry-run`,
 		RunE: func(cmd *cobra.Command, names []string) error {

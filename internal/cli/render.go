@@ -26,23 +26,23 @@ func newRender(env Env) *cobra.Command {
 		Short: "Print what becomes of Zones, DNSZones, DNSClasses and all kinds of records in files",
 		Long: `render prints each zone as a master file, then what was refused and why.
 
-The order of files and objects does not matter; creationTimestamps count where there
-are any. An object that is there twice counts once; of different objects with one
-name none counts. Grants of Backends count, and labels of Namespaces for them.
+The order of files and objects does not matter; creationTimestamps count where objects have
+them. If the same object occurs twice, it counts once; if different objects have the same
+name, none of them counts. Grants of Backends count, and for them the labels of Namespaces.
 
-A zone gets the serial of its status if the status tells of the same content, else
-the next one. Where a master file needs more than the objects say (a name server, an
-address of it), a placeholder with a comment stands in; -o json has none. So does one
-for the addresses of its servers that a DNSZone gets in a cluster.
+A zone gets the serial of its status if the status describes the same content, otherwise the
+next one. Where a master file needs more than the objects say, such as a name server or its
+address, a placeholder with a comment takes its place, also for the addresses of servers that
+a DNSZone gets only in a cluster. -o json has no placeholders.
 
-Of a DNSClass and of a DNSRecord of Gardener it prints what their server is to have;
-the hosted zone of the latter only the service knows, unless the object names it.
+For a DNSClass and for a DNSRecord of Gardener, render prints what their server should have.
+Only the service knows the hosted zone of a Gardener DNSRecord, unless the object names it.
 
-Exit codes: 0 when everything could be read, also if objects are refused; 2 if not.`,
+Exit codes: 0 if everything could be read, even if objects are refused; 2 if not.`,
 		Example: `  zonefold render -f zones/
   zonefold render -f zones/ --zone example.org. | named-checkzone example.org. /dev/stdin
   kubectl get zones,records -A -o yaml | zonefold render -f - -o json`,
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			at, err := clock(env.Now, now)
 			if err != nil {

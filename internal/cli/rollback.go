@@ -32,18 +32,20 @@ func newRollback(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollback ZONE --to SERIAL",
 		Short: "Publish an earlier content of a Zone, and freeze it at that",
-		Long: `rollback has the content published that a serial of the history stood for, under a new serial,
-and freezes the Zone: its objects still say otherwise. thaw has it follow them again.
+		Long: `rollback publishes the content that a serial of the history stands for, under a new serial,
+and freezes the Zone there, because its objects still say otherwise. thaw makes the Zone
+follow its objects again.
 
-It prints the records that go (-) and come (+), and asks; --yes does without asking. Then it
-puts the annotation ` + zonefold.RollbackAnnotation + ` on the Zone. You need the rights to read the
-Zone and its ZoneRevisions, and to patch the Zone; of a Zone in ZoneSlices, to read these.
+It prints the records that are removed (-) and added (+), and asks; with --yes it does not
+ask. Then it sets the annotation ` + zonefold.RollbackAnnotation + ` on the Zone. You need the
+rights to read the Zone and its ZoneRevisions, to patch the Zone, and, if it has ZoneSlices,
+to read them.
 
-Exit codes: 0 when the operator says that the Zone is rolled back; 1 when you say no, the
-history cannot tell that content, the operator does not answer within --timeout, you may
-not, or there is no such Zone or serial.`,
+Exit codes: 0 when the operator reports that the Zone is rolled back; 1 when you say no, the
+history cannot restore that content, the operator does not answer within --timeout, you may
+not do this, or there is no such Zone or serial.`,
 		Example: `  zonefold rollback example.org --to 2026112503`,
-		Args:    oneArgument("ZONE"),
+		Args:    takes("ZONE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if r.to <= 0 || r.to > 1<<32-1 {
 				return errors.New("say with --to to which serial; zonefold history lists them")

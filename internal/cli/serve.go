@@ -31,24 +31,25 @@ func newServe(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve -f PATH...",
 		Short: "Answer DNS questions from Zones and Records in files, and follow their changes",
-		Long: `serve answers questions about the Zones that render would print, over UDP and TCP,
-until it is interrupted; DNSZones are for BIND servers. It prints what it serves and what is refused.
-A Zone of the root or a public suffix, such as com., needs a Backend with a grant of its name, as in a cluster.
+		Long: `serve answers questions about the Zones that render would print, over UDP and TCP, until it
+is interrupted. It prints what it serves and what is refused. It does not serve DNSZones,
+which are meant for BIND. A Zone for the root or for a public suffix such as com. needs a
+Backend that grants its name, as in a cluster.
 
-When files change it takes that over and prints what became different. A zone whose
-content changed gets a higher serial. A file that cannot be read, or ends in the
-middle of a line or document, counts as it was before; a last line "---" says that it
-does not. So does an object that an API server would refuse or whose own values are
-wrong, and everything when a folder cannot be read or no Zone is left.
+When files change, serve takes over the changes and prints them. A zone whose content changed
+gets a higher serial. A file that cannot be read, or that ends in the middle of a line or a
+document, counts as it was before; a last line "---" says that the file is complete. The same
+holds for an object that an API server would refuse or whose own values are wrong, and for
+all files if a folder cannot be read or no Zone is left.
 
-A zone without name servers answers with the placeholders of render. Serials begin
-anew with each start: secondaries do not notice a change across a restart on one day.
+A zone without name servers gets the placeholders of render. Serials start again with each
+start of serve, so a secondary may miss a change across a restart on the same day.
 
-Exit codes: 0 when interrupted; 2 if the input cannot be read at the start, has no
-Zone, or an address cannot be listened on.`,
+Exit codes: 0 when interrupted; 2 if the input cannot be read at the start or has no Zone, or
+if it cannot listen on an address.`,
 		Example: `  zonefold serve -f examples/quickstart --listen 127.0.0.1:5353
   dig @127.0.0.1 -p 5353 www.team-a.example.org`,
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			at, err := clock(env.Now, now)
 			if err != nil {

@@ -29,22 +29,22 @@ func newSupport(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "support",
 		Short: "Write a bundle for somebody who is to help",
-		Long: `support gathers, with your rights, what somebody needs who is to find out what is wrong:
-versions; what doctor finds; the operator's Deployment, Pods, Lease, logs and metrics; events;
-and the objects of all dialects with their statuses. It writes nothing to the cluster.
+		Long: `support collects, with your rights, what somebody else needs to find out what is wrong:
+versions; the findings of doctor; the operator's Deployment, Pods, Lease, logs and metrics;
+events; and the objects of all dialects with their statuses. It writes nothing to the cluster.
 
-No Secret is read. Fields that hold a secret are left out, and what stands before the @ of a
-URL. With --redact, hashes stand in the place of the data of records, also in messages and
-logs: the same data has the same hash within one bundle, and another one in the next. Names
-of zones, records, namespaces and servers stay. Look into the bundle before you send it.
+It reads no Secret. It leaves out fields that hold a secret, and the part before the @ of a
+URL. With --redact it replaces the data of records by hashes, in messages and logs too. The
+same data has the same hash within a bundle, and another one in the next bundle. Names of
+zones, records, namespaces and servers stay. Look into the bundle before you send it.
 
-What you may not read is missing in the bundle; contents.json lists that, and so does the
-command.
+What you may not read is missing from the bundle. contents.json lists it, and the command
+prints it.
 
 Exit codes: 0 if a bundle is written, 1 if not.`,
 		Example: `  zonefold support
   zonefold support --redact --to /tmp/zonefold.tar.gz`,
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return untilDone(cmd.Context(), env, func(env Env, p *progress) error {
 				return flags.run(cmd.Context(), env, p)

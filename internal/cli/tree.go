@@ -25,15 +25,15 @@ func newTree(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tree",
 		Short: "Show Zones, what they delegate, and who has records in them",
-		Long: `tree prints each Zone below the one that encloses it: its rules, how many records which
-namespace has in it, the Backends that it goes to with the serial that each has confirmed,
-and, of a Zone that is refused, why.
+		Long: `tree prints each Zone below the one that encloses it, with its rules, the number of records
+of each namespace, the Backends that it goes to with the serial that each has confirmed, and,
+if it is refused, the reason.
 
 Exit codes: 0 when everything could be read; 1 if not.`,
 		Example: `  zonefold tree -f zones/
   zonefold tree --svg > zones.svg
   zonefold tree --dot | dot -Tpng > zones.png`,
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return untilDone(cmd.Context(), env, func(env Env, p *progress) error {
 				objects, err := in.read(cmd.Context(), env, p)

@@ -13,7 +13,7 @@ func newVersion(env Env) *cobra.Command {
 		Short: "Print the version",
 		Long: `version prints the version, and what the program was built from: the commit and its time, the
 version of Go, and the platform.`,
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(*cobra.Command, []string) error { return printVersion(env, out) },
 	}
 	cmd.Flags().VarP(&out, "output", "o", "the form of the output: text, json or yaml")

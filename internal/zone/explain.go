@@ -23,6 +23,8 @@ type Explanation struct {
 	Set     rr.Set  // what Zone has of the name and type; empty: nothing, or Type is 0
 	Derived bool    // Set follows from other objects, of which Subject is one; no claim asks for it
 	Beside  []ID    // the other claims at the name, of any type, by Compare
+
+	Enclosing []ID // the accepted Zones at or above Name, the nearest first
 }
 
 // Explain says who has the records of a type at a name, and why. Type 0 is all: then a Zone is what its own name
@@ -30,6 +32,12 @@ type Explanation struct {
 // that only a pinned Zone has are found there. The World has to be settled.
 func (w *World) Explain(name dnsname.Name, t rr.Type, namespace string) Explanation {
 	tree := w.treeWith(name, t)
+	e := w.explain(tree, name, t, namespace)
+	e.Enclosing = tree.atOrAbove(name).enclosing()
+	return e
+}
+
+func (w *World) explain(tree *tree, name dnsname.Name, t rr.Type, namespace string) Explanation {
 	n := tree.find(name)
 	if n == nil {
 		return w.explainFree(tree, name, t, namespace)
@@ -56,13 +64,18 @@ func (w *World) Explain(name dnsname.Name, t rr.Type, namespace string) Explanat
 
 // ExplainObject says what was decided about one object, and why; false if the World does not know it.
 func (w *World) ExplainObject(id ID) (Explanation, bool) {
-	if z := w.zones[id]; z != nil {
-		return w.explainZone(z, 0), true
+	var e Explanation
+	var at *node
+	switch z, c := w.zones[id], w.claims[id]; {
+	case z != nil:
+		e, at = w.explainZone(z, 0), z.node
+	case c != nil:
+		e, at = w.explainClaim(c), c.node
+	default:
+		return e, false
 	}
-	if c := w.claims[id]; c != nil {
-		return w.explainClaim(c), true
-	}
-	return Explanation{}, false
+	e.Enclosing = at.enclosing()
+	return e, true
 }
 
 // treeWith returns the tree in which a name is looked for: the common one, unless only a pinned Zone has, or encloses,
@@ -100,11 +113,7 @@ func (w *World) treeWith(name dnsname.Name, t rr.Type) *tree {
 
 // nearest returns the accepted Zone that most closely encloses a name, which may have no node; nil: none does.
 func (w *World) nearest(t *tree, name dnsname.Name) *zoneState {
-	n := t.find(name)
-	if n == nil {
-		n, _ = t.above(name)
-	}
-	return n.nearest()
+	return t.atOrAbove(name).nearest()
 }
 
 // first returns the claim of a type, or of any, that comes first of those that are meant; nil: there is none. Those of

@@ -26,11 +26,13 @@ func TestExplanationsAgreeWithTheOracle(t *testing.T) {
 		for id := range sortedByID(w.claims) {
 			e, _ := w.ExplainObject(id)
 			checkObject(t, w, o, e)
+			checkEnclosing(t, o, e, o.zones[o.claims[id].Where.Ref].Policy)
 		}
 		for id := range sortedByID(w.zones) {
 			e, _ := w.ExplainObject(id)
 			checkObject(t, w, o, e)
 			checkZoneSteps(t, o, e)
+			checkEnclosing(t, o, e, o.zones[id].Policy)
 		}
 		for _, id := range slices.SortedFunc(maps.Keys(o.name), ID.Compare) {
 			for _, of := range []rr.Type{0, rr.TypeA, rr.TypeNS, rr.TypePTR} {
@@ -72,6 +74,21 @@ func checkObject(t *rapid.T, w *World, o *oracle, e Explanation) {
 	home, has := o.home[id]
 	if has != (len(asked) > 0 && e.Steps[len(e.Steps)-1].Allows) || has && asked[len(asked)-1] != home {
 		t.Fatalf("%s is at home in %q, and asks %v: %+v", id, home, asked, e.Steps)
+	}
+}
+
+// checkEnclosing compares the Zones at and above a name with the accepted ones; policy is that of the Zone in whose
+// tree the name is. In one of its own there is no other Zone.
+func checkEnclosing(t *rapid.T, o *oracle, e Explanation, policy Policy) {
+	t.Helper()
+	var want []ID
+	for name, more := e.Name, !e.Name.IsZero() && !policy.Pinned; more; name, more = name.Parent() {
+		if id, has := o.owner[name]; has {
+			want = append(want, id)
+		}
+	}
+	if !policy.Pinned && !slices.Equal(e.Enclosing, want) || policy.Pinned && len(e.Enclosing) > 1 {
+		t.Fatalf("%s of %s is enclosed by %v, the oracle says %v", e.Name, e.Subject, e.Enclosing, want)
 	}
 }
 

@@ -216,6 +216,26 @@ func (n *node) nearest() *zoneState {
 	return nil
 }
 
+// atOrAbove returns the node of a name, which may have none, or else the nearest above.
+func (t *tree) atOrAbove(name dnsname.Name) *node {
+	if n := t.find(name); n != nil {
+		return n
+	}
+	n, _ := t.above(name)
+	return n
+}
+
+// enclosing returns the accepted Zones that enclose n, at n itself too, the nearest first.
+func (n *node) enclosing() []ID {
+	var out []ID
+	for z := n.nearest(); z != nil; z = z.node.parent.nearest() {
+		if z.Policy.isZone() {
+			out = append(out, z.ID)
+		}
+	}
+	return out
+}
+
 // zones returns the Zones that ask for the name, oldest first.
 func (n *node) zones() []*zoneState {
 	if n.sites == nil {

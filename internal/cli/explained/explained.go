@@ -6,25 +6,26 @@ import "github.com/zonefold/zonefold/internal/zone"
 
 // An Explanation says why a name, or an object, is as it is. As JSON it is what explain -o json prints.
 type Explanation struct {
-	Name     string      `json:"name"`
-	Type     string      `json:"type"` // "": of a Zone as a whole
-	Zone     *Ref        `json:"zone"`
-	FQDN     string      `json:"fqdn"` // of the zone
-	Accepted bool        `json:"accepted"`
-	Reason   zone.Reason `json:"reason"`
-	Message  string      `json:"message"`
-	Notes    []Note      `json:"notes"`
-	Subject  *Object     `json:"subject"` // whose verdict it is; null: nobody asks for the name
-	Holder   *Object     `json:"holder"`  // who has the name
-	TTL      *uint32     `json:"ttl"`
-	Data     []string    `json:"data"`
-	Steps    []Step      `json:"steps"`
-	Beside   []Beside    `json:"beside"`
-	Servers  []Server    `json:"servers"`
-	Status   *Status     `json:"status"` // what the object's own status says, where that is otherwise
-	Unseen   []string    `json:"unseen"` // what could not be seen
-	Advice   string      `json:"advice"`
-	Manifest string      `json:"manifest"` // the objects that are missing, as YAML
+	Name      string      `json:"name"`
+	Type      string      `json:"type"` // "": of a Zone as a whole
+	Zone      *Ref        `json:"zone"`
+	FQDN      string      `json:"fqdn"` // of the zone
+	Accepted  bool        `json:"accepted"`
+	Reason    zone.Reason `json:"reason"`
+	Message   string      `json:"message"`
+	Notes     []Note      `json:"notes"`
+	Subject   *Object     `json:"subject"` // whose verdict it is; null: nobody asks for the name
+	Holder    *Object     `json:"holder"`  // who has the name
+	TTL       *uint32     `json:"ttl"`
+	Data      []string    `json:"data"`
+	Steps     []Step      `json:"steps"`
+	Enclosing []Enclosing `json:"enclosing"` // the accepted Zones that enclose the name, the nearest first
+	Beside    []Beside    `json:"beside"`
+	Servers   []Server    `json:"servers"`
+	Status    *Status     `json:"status"` // what the object's own status says, where that is otherwise
+	Unseen    []string    `json:"unseen"` // what could not be seen
+	Advice    string      `json:"advice"`
+	Manifest  string      `json:"manifest"` // the objects that are missing, as YAML
 }
 
 // A Ref names a Zone.
@@ -57,6 +58,13 @@ type Step struct {
 	Allows  bool        `json:"allows"`
 	Reason  zone.Reason `json:"reason"`
 	Message string      `json:"message"`
+}
+
+// Enclosing is an accepted Zone at or above the name.
+type Enclosing struct {
+	Zone    Ref    `json:"zone"`
+	FQDN    string `json:"fqdn"`
+	Message string `json:"message"` // who let it in
 }
 
 // Beside is an object that asks for the name, too.
