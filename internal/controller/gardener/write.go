@@ -85,7 +85,6 @@ func (k *Controller) wrote(r *record, now *v1alpha1.DNSRecord, answer client.Obj
 		return &apiError{err, true}
 	}
 	if m, ok := answer.(*metav1.PartialObjectMetadata); ok { // else nothing was written
-		m.ManagedFields = nil
 		now.ObjectMeta = m.ObjectMeta
 	}
 	k.mu.Lock()

@@ -93,7 +93,8 @@ func (k *Controller) putRecord(o *v1alpha1.DNSRecord) {
 		k.records[id] = r
 	} else {
 		before, r.object = r.object, o
-		if objects.Version(o) > objects.Version(r.base) { // else it is older than what our last write has made of it
+		// What the cache has is older than our last write, or stands for it from now on: it is there anyway.
+		if objects.Version(o) >= objects.Version(r.base) {
 			was := r.written()
 			r.status = o.Status
 			r.know(o)

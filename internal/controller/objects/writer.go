@@ -187,6 +187,7 @@ func (w *Writer) send(ctx context.Context, m message) (client.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("writing the %s of %s: %w", m.what, name, err)
 	}
+	got.SetManagedFields(nil) // an answer is kept for as long as the cache has nothing newer, and nobody reads these
 	w.writes.wrote(written, got)
 	w.Wrote(gvk.Kind, m.what)
 	return got, nil
