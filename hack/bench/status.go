@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
@@ -17,18 +15,14 @@ import (
 // writeAlone writes to each Record what the operator writes: the floor of that on this machine.
 func (b *bench) writeAlone(ctx context.Context) (time.Duration, error) {
 	labels, err := b.Each(ctx, b.o.n, func(ctx context.Context, i int) error {
-		body := fmt.Appendf(nil, `{"metadata":{"labels":{%q:"bench.bench"}}}`, kubizone.ParentZoneLabel)
-		return b.Kube.Patch(ctx, record(i), client.RawPatch(types.MergePatchType, body))
+		return b.Merge(ctx, record(i), map[string]any{"metadata": map[string]any{
+			"labels": map[string]string{kubizone.ParentZoneLabel: "bench.bench"}}})
 	})
 	if err != nil {
 		return 0, err
 	}
 	statuses, err := b.Each(ctx, b.o.n, func(ctx context.Context, i int) error {
-		body, err := json.Marshal(map[string]any{"status": exampleStatus(fqdn(i))})
-		if err != nil {
-			return err
-		}
-		return b.Kube.Status().Patch(ctx, record(i), client.RawPatch(types.MergePatchType, body))
+		return b.MergeStatus(ctx, record(i), exampleStatus(fqdn(i)))
 	})
 	return labels + statuses, err
 }

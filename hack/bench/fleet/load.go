@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
@@ -120,14 +118,9 @@ func (b *bench) writeStatus(ctx context.Context, o client.Object) error {
 		Type: "Ready", Status: metav1.ConditionTrue, Reason: v1beta1.ReasonReconcileSucceeded, ObservedGeneration: 1,
 		Message: "All primary servers of DNSZone bench/one-0000 have it.", LastTransitionTime: metav1.Now(),
 	}
-	body, err := json.Marshal(map[string]any{"status": v1beta1.RecordStatus{Conditions: []metav1.Condition{ready},
-		ObservedGeneration: 1,
-		RecordHash:         "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
-		LastUpdated:        time.Now().UTC().Format(time.RFC3339)}})
-	if err != nil {
-		return err
-	}
-	return b.Kube.Status().Patch(ctx, o, client.RawPatch(types.MergePatchType, body))
+	return b.MergeStatus(ctx, o, v1beta1.RecordStatus{Conditions: []metav1.Condition{ready}, ObservedGeneration: 1,
+		RecordHash:  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+		LastUpdated: time.Now().UTC().Format(time.RFC3339)})
 }
 
 // A loaded is what came of the creates with the operator running.

@@ -70,8 +70,8 @@ func (b *bench) measure(ctx context.Context) (*result, error) {
 	if out.load, err = figures.Load(); err != nil {
 		return nil, err
 	}
-	for _, step := range []func(context.Context, *result) error{b.measureAlone, b.measureBoth, b.measureBusy,
-		b.measureRestart, b.measureEnd} {
+	for _, step := range []func(context.Context, *result) error{b.measureBare, b.measureAlone, b.measureBoth,
+		b.measureBusy, b.measureRestart, b.measureEnd} {
 		if err := step(ctx, out); err != nil {
 			return nil, err
 		}

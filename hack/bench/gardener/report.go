@@ -63,6 +63,7 @@ type result struct {
 	creates, free, limited time.Duration // of both, from the first create
 	changed                time.Duration // of all in the account with a limit
 	gone                   time.Duration
+	bare                   bare
 	idle, busy             figures.Times // single changes in the account without a limit
 	peak                   int64         // octets
 
@@ -82,6 +83,7 @@ func (r *result) print(w io.Writer) error {
 		"%d DNSRecords of Gardener in two accounts; one has %d zones and takes %g requests a second", r.n, r.zones, r.rate),
 		[]figures.Row{
 			seconds("half of them in the account without a limit, alone: first create to all done", r.alone),
+			seconds("the same writes by a bare client", r.bare.done),
 			seconds("the creates of all", r.creates),
 			seconds("first create to all done, without a limit", r.free),
 			seconds("first create to all done, with the limit", r.limited),
@@ -92,6 +94,7 @@ func (r *result) print(w io.Writer) error {
 			figures.Note("calls for that", r.changeCalls.String()),
 			figures.Note("calls when the operator starts again", r.restartCalls.String()),
 			seconds("deleting all, until none was left", r.gone),
+			seconds("the writes of that for half of them, by a bare client", r.bare.gone),
 			figures.Note("calls for that", r.goneCalls.String()),
 			figures.Note("operator's memory, peak", fmt.Sprintf("%d MiB", r.peak/figures.Mebi)),
 			figures.Note("load of the machine in the minute before", r.load),
@@ -102,8 +105,9 @@ func (r *result) print(w io.Writer) error {
 func (r *result) figures() map[string]any {
 	return map[string]any{
 		"gardener_n": r.n, "gardener_alone_s": r.alone.Seconds(), "gardener_free_s": r.free.Seconds(),
-		"gardener_limited_s": r.limited.Seconds(),
-		"gardener_calls":     r.calls.total(), "gardener_throttled": r.calls["throttled"],
+		"gardener_limited_s": r.limited.Seconds(), "gardener_gone_s": r.gone.Seconds(),
+		"gardener_bare_s": r.bare.done.Seconds(), "gardener_bare_gone_s": r.bare.gone.Seconds(),
+		"gardener_calls": r.calls.total(), "gardener_throttled": r.calls["throttled"],
 		"gardener_restart_calls": r.restartCalls.total(),
 		"gardener_idle_p50_ms":   figures.Milliseconds(r.idle.Percentile(50)),
 		"gardener_busy_p50_ms":   figures.Milliseconds(r.busy.Percentile(50)),

@@ -2,10 +2,12 @@ package rig
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -30,6 +32,24 @@ func (r *Rig) Remove(ctx context.Context, n int, object func(int) client.Object)
 		return client.IgnoreNotFound(r.Kube.Delete(ctx, object(i)))
 	})
 	return err
+}
+
+// Merge writes fields of an object, but for those of its status.
+func (r *Rig) Merge(ctx context.Context, o client.Object, fields map[string]any) error {
+	body, err := json.Marshal(fields)
+	if err != nil {
+		return err
+	}
+	return r.Kube.Patch(ctx, o, client.RawPatch(types.MergePatchType, body))
+}
+
+// MergeStatus writes the status of an object.
+func (r *Rig) MergeStatus(ctx context.Context, o client.Object, status any) error {
+	body, err := json.Marshal(map[string]any{"status": status})
+	if err != nil {
+		return err
+	}
+	return r.Kube.Status().Patch(ctx, o, client.RawPatch(types.MergePatchType, body))
 }
 
 // Watch follows the objects of a list's kind, from now on.

@@ -70,7 +70,12 @@ func (b *bench) measure(ctx context.Context) (*result, error) {
 	if out.alone, err = b.createsAlone(ctx); err != nil {
 		return nil, err
 	}
-	b.Say("%.1f s; now with the operator", out.alone.Seconds())
+	b.Say("%.1f s; now a bare client makes the operator's writes too", out.alone.Seconds())
+	if out.bare, err = b.bareWrites(ctx); err != nil {
+		return nil, err
+	}
+	b.Say("creates and marks %.1f s, with statuses %.1f s, deletions %.1f s; now with the operator",
+		out.bare.marked.Seconds(), out.bare.status.Seconds(), out.bare.gone.Seconds())
 	if err := b.startOperator(ctx); err != nil {
 		return nil, err
 	}

@@ -62,6 +62,7 @@ type result struct {
 	alone, during  time.Duration // the creates, without the operator and with it
 	served, status time.Duration // from the first create
 	gone           time.Duration
+	bare           bare
 	used           usage // until all statuses were written
 	changes        figures.Times
 	load           string // of the machine in the minute before
@@ -77,21 +78,27 @@ func (r *result) print(w io.Writer) error {
 		seconds("the same creates with the operator", r.during),
 		seconds("first create to all at BIND", r.served),
 		seconds("first create to all statuses", r.status),
-		figures.Note("at BIND / creates alone", fmt.Sprintf("%.2f", r.served.Seconds()/r.alone.Seconds())),
-		figures.Note("statuses / creates alone", fmt.Sprintf("%.2f", r.status.Seconds()/r.alone.Seconds())),
+		figures.AtMost("at BIND / creates alone", "%.2f", r.served.Seconds()/r.alone.Seconds(), 1.5),
+		figures.Note("the same of a bare client's creates and marks", ratio(r.bare.marked, r.alone)),
+		figures.AtMost("statuses / creates alone", "%.2f", r.status.Seconds()/r.alone.Seconds(), 5),
+		figures.Note("the same of a bare client's creates, marks and statuses", ratio(r.bare.status, r.alone)),
 		figures.Note("records a second, to BIND", fmt.Sprintf("%.0f", n/r.served.Seconds())),
 		figures.Note("HTTP requests (by the server), operations in batches",
 			fmt.Sprintf("%.0f, %.0f", r.used.requests, r.used.operations)),
 		figures.Note("UPDATEs (by BIND)", fmt.Sprint(r.used.updates)),
 		figures.Note("operator's API writes a record", fmt.Sprintf("%.3f", r.used.written()/n)),
-		figures.Note("operator's memory, afterwards, peak", fmt.Sprintf("%d MiB, %d MiB", r.used.rss/figures.Mebi,
-			r.used.peak/figures.Mebi)),
+		figures.Note("operator's memory, afterwards", fmt.Sprintf("%d MiB", r.used.rss/figures.Mebi)),
+		figures.AtMost("the same at its peak, MiB", "%.0f", float64(r.used.peak)/figures.Mebi, 120),
 		figures.Note("CPU seconds until all statuses", figures.ByCPU(r.used.cpu)),
 		figures.Note("one change to new answer, p50, p99", fmt.Sprintf("%.1f ms, %.1f ms", r.change(50), r.change(99))),
-		seconds("deleting all, until none was left", r.gone),
+		figures.AtMost("deleting all, until none was left, s", "%.1f", r.gone.Seconds(), 40),
+		seconds("the same by a bare client", r.bare.gone),
 		figures.Note("load of the machine in the minute before", r.load),
 	})
 }
+
+// ratio says how many times as long as another time one is.
+func ratio(d, of time.Duration) string { return fmt.Sprintf("%.2f", d.Seconds()/of.Seconds()) }
 
 func (r *result) change(p int) float64 { return figures.Milliseconds(r.changes.Percentile(p)) }
 
@@ -99,8 +106,10 @@ func (r *result) change(p int) float64 { return figures.Milliseconds(r.changes.P
 func (r *result) figures() map[string]any {
 	return map[string]any{
 		"webhook_n": r.n, "webhook_creates_s": r.alone.Seconds(), "webhook_served_s": r.served.Seconds(),
-		"webhook_status_s": r.status.Seconds(),
-		"webhook_requests": r.used.requests, "webhook_api_writes_per_record": r.used.written() / float64(r.n),
+		"webhook_status_s": r.status.Seconds(), "webhook_gone_s": r.gone.Seconds(),
+		"webhook_bare_marked_s": r.bare.marked.Seconds(), "webhook_bare_status_s": r.bare.status.Seconds(),
+		"webhook_bare_gone_s": r.bare.gone.Seconds(),
+		"webhook_requests":    r.used.requests, "webhook_api_writes_per_record": r.used.written() / float64(r.n),
 		"webhook_rss_mb": float64(r.used.rss) / figures.Mebi, "webhook_change_p50_ms": r.change(50),
 		"webhook_change_p99_ms": r.change(99),
 	}
