@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -93,12 +94,17 @@ func (k *Controller) putRecord(o *v1alpha1.DNSRecord) {
 		k.records[id] = r
 	} else {
 		before, r.object = r.object, o
-		// What the cache has is older than our last write, or stands for it from now on: it is there anyway.
-		if objects.Version(o) >= objects.Version(r.base) {
+		switch has, known := objects.Version(o), objects.Version(r.base); {
+		case has > known: // else it is older than what our last write has made of it
 			was := r.written()
 			r.status = o.Status
 			r.know(o)
 			k.follow(r, was)
+		case has == known: // the answer to our last write need not be kept beside it; what it means is known
+			r.base = o
+			if equality.Semantic.DeepEqual(r.status, o.Status) {
+				r.status = o.Status
+			}
 		}
 	}
 	switch {

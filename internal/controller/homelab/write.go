@@ -86,10 +86,9 @@ func (k *Controller) finalize(ctx context.Context, r *record, on bool) error {
 	return nil
 }
 
-// wrote takes over what a write has made of a record, unless the cache has brought that, or something newer. k.mu is
-// held.
+// wrote takes over what a write has made of a record, unless the cache has brought something newer. k.mu is held.
 func (k *Controller) wrote(r *record, got client.Object, status v1alpha1.DNSRecordStatus) {
-	if objects.Version(got) <= objects.Version(r.base) {
+	if objects.Version(got) < objects.Version(r.base) {
 		return
 	}
 	was := r.written()
