@@ -10,7 +10,7 @@ SOAK        ?= 5m
 LIVES       ?= 1000
 SEED        ?= 1
 VERSION     ?= dev
-LONGEST     := ./internal/controller/bindy # begins first, or it ends alone
+LONGEST     := ./internal/controller/bindy/... # begins first, or it ends alone
 PEERS_OUT   := $(or $(BENCH_OUT),dist/peers.json)
 HUGO        := CGO_ENABLED=0 go tool -modfile=tools/site/go.mod hugo --source site
 HELM        := go tool -modfile=charts/go.mod helm
@@ -61,8 +61,8 @@ generate: ## write CRDs, deep copies, RBAC, the install manifest, the pictures a
 	$(TOOL) controller-gen object paths=./api/...
 	$(TOOL) controller-gen crd paths=./api/... output:crd:dir=config/crd
 	rm -f config/rbac/*.yaml
-	for part in internal/controller internal/controller/*/; do $(TOOL) controller-gen \
-		rbac:roleName=zonefold-operator,fileName=$$(basename $$part).yaml paths=./$$part output:rbac:dir=config/rbac; done
+	for part in internal/controller internal/controller/*/; do below=$${part##*[!/]}; $(TOOL) controller-gen \
+		rbac:roleName=zonefold-operator,fileName=$$(basename $$part).yaml paths=./$$part$${below:+...} output:rbac:dir=config/rbac; done
 	go run ./hack/picture docs
 	go run ./hack/bench/report -into docs/performance.md docs/performance.json
 	go run ./hack/dashboards config/dashboards
@@ -91,7 +91,7 @@ sim: ## LIVES=1000 random lives of the operator in virtual time, from SEED=1 on,
 race: ## every test but those in Pods, with the race detector; half an hour on two cores; not part of test
 	go run ./hack/prerequisites
 	go run ./hack/cluster build
-	go test -race -timeout 60m $(LONGEST) $$(go list ./... | grep -vE '/(test/(e2e|soak)|internal/controller/bindy)$$')
+	go test -race -timeout 60m $(LONGEST) $$(go list ./... | grep -vE '/(test/(e2e|soak)|internal/controller/bindy(/.*)?)$$')
 
 mutations: ## faults put into the operator, one at a time: which of LIVES=1000 lives finds each
 	LIVES=$(LIVES) SEED=$(SEED) go run ./hack/mutations

@@ -23,6 +23,8 @@ func fences() []fence {
 		clock   = "the caller says when and how long"
 		cluster = "this part works without a cluster, and is tested without one"
 		helper  = "it starts processes for tests; the product must not"
+
+		together = "it puts the rooms of the dialect together"
 	)
 	pure := []string{"internal/dnsname", "internal/rr", "internal/zone", "internal/plan",
 		"internal/registry", "internal/endpoint"}
@@ -80,6 +82,7 @@ func fences() []fence {
 		},
 	}, {
 		name: "controllers know the contract, not the backends", in: []string{"internal/controller"},
+		except: []string{"internal/controller/bindy/bindytest"}, // a control plane for tests
 		never: map[string]string{
 			module + "/internal/backend/": "parts are put together in cmd/", "github.com/miekg/dns": "the backends speak DNS",
 			module + "/internal/nameserver": helper, module + "/internal/testcluster": helper,
@@ -88,16 +91,37 @@ func fences() []fence {
 		name: "what writes to the cluster knows no object of ours", in: []string{"internal/controller/objects"}, tests: true,
 		never: map[string]string{module + "/": "the controllers say what is written"},
 	}, {
+		name: "a fleet asks for zones through its interface", in: []string{"internal/controller/bindy/fleet"}, tests: true,
+		never: map[string]string{
+			module + "/internal/controller/bindy$": together, module + "/internal/controller/bindy/zones": "see fleet.Zones",
+		},
+	}, {
+		name: "zones know no fleet", in: []string{"internal/controller/bindy/zones"}, tests: true,
+		never: map[string]string{
+			module + "/internal/controller/bindy$":      together,
+			module + "/internal/controller/bindy/fleet": "it makes servers, which are found in package servers",
+		},
+	}, {
+		name: "servers know neither fleet nor zones", tests: true,
+		in: []string{"internal/controller/bindy/servers", "internal/controller/bindy/bindytest"},
+		never: map[string]string{
+			module + "/internal/controller/bindy$":      together,
+			module + "/internal/controller/bindy/fleet": "both rooms use this one",
+			module + "/internal/controller/bindy/zones": "both rooms use this one",
+		},
+	}, {
 		name: "nothing but tests and hack starts servers", in: []string{"api", "cmd", "dnshook", "internal"},
 		except: []string{
 			"internal/testcluster", "internal/testoperator", "internal/nameserver", "internal/backend/backendtest",
+			"internal/controller/bindy/bindytest",
 			// services, for the time of a test
 			"internal/backend/cloudflare/cloudflaretest", "internal/backend/googleclouddns/clouddnstest",
 			"internal/backend/extdns/extdnstest",
 		},
 		never: map[string]string{
 			module + "/internal/testcluster": helper, module + "/internal/testoperator": helper,
-			module + "/internal/nameserver": helper, "testing": "it is not in the product",
+			module + "/internal/nameserver": helper, module + "/internal/controller/bindy/bindytest": helper,
+			"testing": "it is not in the product",
 		},
 	}, {
 		name: "a test cluster starts at once", in: []string{"internal/testcluster"}, tests: true,

@@ -46,7 +46,7 @@ type restricted struct {
 func TestRestrictedCalls(t *testing.T) {
 	// examples are commands
 	starters := []string{"cmd", "hack", "examples", "internal/testcluster", "internal/nameserver",
-		"internal/backend/backendtest"}
+		"internal/backend/backendtest", "internal/controller/bindy/bindytest"}
 	for _, rule := range []restricted{{
 		calls: []string{"time.Now", "time.Since", "time.Until"}, tests: true, reason: "the time comes in as an argument",
 		allowed: append([]string{"internal/backend/clock.go"}, starters...), // the clock that cmd hands to the workers

@@ -40,7 +40,7 @@ func (n *bindNode) answers(servers int, name string, typ uint16, want string) st
 // witness asks every pod for an address all the time, ready or not, until the test ends: one that has the zone has all
 // of it.
 func (n *bindNode) witness(name string, right ...string) {
-	ctx, cancel := context.WithCancel(n.ctx)
+	ctx, cancel := context.WithCancel(n.Ctx)
 	var done sync.WaitGroup
 	n.Cleanup(func() { cancel(); done.Wait() })
 	right = append(right, "REFUSED", "SERVFAIL") // it does not have the zone, or has not transferred it yet
@@ -102,7 +102,7 @@ func ask(address, name string, typ uint16) string {
 func (n *bindNode) onePod(instance string) *corev1.Pod {
 	n.Helper()
 	var list corev1.PodList
-	if err := n.live.List(n.ctx, &list, client.InNamespace(n.namespace),
+	if err := n.Live.List(n.Ctx, &list, client.InNamespace(n.namespace),
 		client.MatchingLabels{v1beta1.InstanceLabel: instance}); err != nil || len(list.Items) != 1 {
 		n.Fatalf("the pods of %s: %d, %v", instance, len(list.Items), err)
 	}

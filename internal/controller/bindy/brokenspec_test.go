@@ -13,30 +13,30 @@ import (
 // instance. They get their zones, and all changes of these, as before.
 func TestPodsOfASpecThatCannotBeCarriedOut(t *testing.T) {
 	s, n := zoneStage(t, "broken")
-	s.apply(clusterWith, n.namespace, 1, 1)
-	s.apply(exampleZone, n.namespace)
-	s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
+	s.Apply(clusterWith, n.namespace, 1, 1)
+	s.Apply(exampleZone, n.namespace)
+	s.Apply(addressRecord, n.namespace, "www", "192.0.2.1")
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
-	s.patch(s.bindCluster(n.namespace, "dns"), `{"spec":{"global":{"allowQuery":["friends"]}}}`)
+	s.Patch(s.BindCluster(n.namespace, "dns"), `{"spec":{"global":{"allowQuery":["friends"]}}}`)
 	for _, instance := range []string{"dns-primary-0", "dns-secondary-0"} {
-		s.isInstance(n.namespace, instance, "False", "InvalidSpec", "friends")
+		s.IsInstance(n.namespace, instance, "False", "InvalidSpec", "friends")
 		gone := n.uidAt(instance)
-		s.remove(n.onePod(instance))
-		s.eventually("a new pod of "+instance, func() string {
+		s.Remove(n.onePod(instance))
+		s.Eventually("a new pod of "+instance, func() string {
 			if n.uidAt(instance) == gone || !n.isReady(instance) {
 				return "there is none that is ready"
 			}
 			return n.answersAt(instance, "www.example.com.", dns.TypeA, "192.0.2.1")
 		})
 	}
-	s.apply(addressRecord, n.namespace, "late", "192.0.2.2")
+	s.Apply(addressRecord, n.namespace, "late", "192.0.2.2")
 	s.recordIs(n.namespace, "late", metav1.ConditionTrue, v1beta1.ReasonReconcileSucceeded)
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
-	s.stop()
-	s.start((*Controller).parts)
-	s.apply(addressRecord, n.namespace, "later", "192.0.2.3")
+	s.Stop()
+	s.start()
+	s.Apply(addressRecord, n.namespace, "later", "192.0.2.3")
 	s.recordIs(n.namespace, "later", metav1.ConditionTrue, v1beta1.ReasonReconcileSucceeded)
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
-	s.patch(s.bindCluster(n.namespace, "dns"), `{"spec":{"global":null}}`)
-	s.isInstance(n.namespace, "dns-primary-0", "True", "AllReady")
+	s.Patch(s.BindCluster(n.namespace, "dns"), `{"spec":{"global":null}}`)
+	s.IsInstance(n.namespace, "dns-primary-0", "True", "AllReady")
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller/bindy/bindytest"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
@@ -22,7 +23,7 @@ func (n *bindNode) setAway(instance string, away bool) {
 	n.away[instance] = away
 	n.mu.Unlock()
 	if away {
-		n.remove(n.onePod(instance))
+		n.Remove(n.onePod(instance))
 	}
 }
 
@@ -76,7 +77,7 @@ func (n *bindNode) isReady(instance string) bool {
 	defer n.mu.Unlock()
 	for _, p := range n.pods {
 		if p.instance == instance {
-			return p.isReady(n.ctx)
+			return p.isReady(n.Ctx)
 		}
 	}
 	return false
@@ -85,7 +86,7 @@ func (n *bindNode) isReady(instance string) bool {
 // neverReadyWith complains of a server of an instance that is ready and answers what is wrong, until the returned
 // function is called.
 func (n *bindNode) neverReadyWith(instance, name, wrong string) (end func()) {
-	ctx, cancel := context.WithCancel(n.ctx)
+	ctx, cancel := context.WithCancel(n.Ctx)
 	var done sync.WaitGroup
 	done.Go(func() {
 		for ctx.Err() == nil {
@@ -108,45 +109,45 @@ func (n *bindNode) neverReadyWith(instance, name, wrong string) (end func()) {
 func TestServersComeBackWithTheirVolumes(t *testing.T) {
 	s, n := zoneStage(t, "volume")
 	n.keepVolumes()
-	s.apply(clusterWith, n.namespace, 1, 1)
-	s.apply(exampleZone, n.namespace)
-	s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
-	s.eventually("both servers", func() string { return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.1") })
+	s.Apply(clusterWith, n.namespace, 1, 1)
+	s.Apply(exampleZone, n.namespace)
+	s.Apply(addressRecord, n.namespace, "www", "192.0.2.1")
+	s.Eventually("both servers", func() string { return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.1") })
 
 	for _, instance := range []string{"dns-primary-0", "dns-secondary-0"} {
-		s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
-		s.eventually("both servers", func() string { return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.1") })
+		s.Apply(addressRecord, n.namespace, "www", "192.0.2.1")
+		s.Eventually("both servers", func() string { return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.1") })
 		before := n.uidAt(instance)
-		s.stop()
-		s.remove(n.onePod(instance))
-		s.eventually("the volume in another pod", func() string {
+		s.Stop()
+		s.Remove(n.onePod(instance))
+		s.Eventually("the volume in another pod", func() string {
 			if now := n.uidAt(instance); now == "" || now == before {
 				return "it is the former pod"
 			}
 			return n.answersAt(instance, "www.example.com.", dns.TypeA, "192.0.2.1")
 		})
 		end := n.neverReadyWith(instance, "www.example.com.", "192.0.2.1")
-		s.apply(addressRecord, n.namespace, "www", "192.0.2.2")
-		s.start((*Controller).parts)
-		s.eventually("both servers", func() string { return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.2") })
+		s.Apply(addressRecord, n.namespace, "www", "192.0.2.2")
+		s.start()
+		s.Eventually("both servers", func() string { return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.2") })
 		end()
 	}
-	s.eventually("the same serial", func() string { return n.sameSerial(2) })
+	s.Eventually("the same serial", func() string { return n.sameSerial(2) })
 }
 
 // TestBINDStartsAgainInItsPod has records changed while a server is down: it is ready when it has the change.
 func TestBINDStartsAgainInItsPod(t *testing.T) {
 	s, n := zoneStage(t, "again")
-	s.apply(clusterWith, n.namespace, 1, 1)
-	s.apply(exampleZone, n.namespace)
-	s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
+	s.Apply(clusterWith, n.namespace, 1, 1)
+	s.Apply(exampleZone, n.namespace)
+	s.Apply(addressRecord, n.namespace, "www", "192.0.2.1")
 	for _, instance := range []string{"dns-primary-0", "dns-secondary-0"} {
-		s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
-		s.eventually("both servers", func() string { return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.1") })
+		s.Apply(addressRecord, n.namespace, "www", "192.0.2.1")
+		s.Eventually("both servers", func() string { return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.1") })
 		s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 		n.killNamed(instance)
-		s.apply(addressRecord, n.namespace, "www", "192.0.2.2")
-		s.eventually("a server that is not ready", func() string {
+		s.Apply(addressRecord, n.namespace, "www", "192.0.2.2")
+		s.Eventually("a server that is not ready", func() string {
 			if n.isReady(instance) {
 				return "it is"
 			}
@@ -154,36 +155,36 @@ func TestBINDStartsAgainInItsPod(t *testing.T) {
 		})
 		end := n.neverReadyWith(instance, "www.example.com.", "192.0.2.1")
 		n.revive(instance)
-		s.eventually("both servers", func() string { return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.2") })
+		s.Eventually("both servers", func() string { return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.2") })
 		end()
 	}
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
-	s.eventually("the same serial", func() string { return n.sameSerial(2) })
+	s.Eventually("the same serial", func() string { return n.sameSerial(2) })
 }
 
 // TestAZoneThatIsDeletedWhileItsServersAreAway has pods with volumes come back after the zone has gone.
 func TestAZoneThatIsDeletedWhileItsServersAreAway(t *testing.T) {
 	s, n := zoneStage(t, "away")
 	n.keepVolumes()
-	s.apply(clusterWith, n.namespace, 1, 1)
-	s.apply(exampleZone, n.namespace)
-	s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
-	s.eventually("both servers", func() string { return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.1") })
+	s.Apply(clusterWith, n.namespace, 1, 1)
+	s.Apply(exampleZone, n.namespace)
+	s.Apply(addressRecord, n.namespace, "www", "192.0.2.1")
+	s.Eventually("both servers", func() string { return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.1") })
 	instances := []string{"dns-primary-0", "dns-secondary-0"}
-	s.eventually("what the instances note", func() string { return n.noted(instances, "example.com") })
+	s.Eventually("what the instances note", func() string { return n.noted(instances, "example.com") })
 	for _, instance := range instances {
 		n.setAway(instance, true)
 	}
-	example := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
-	s.remove(example)
-	s.eventually("a zone that is deleted", func() string { return s.isGone(example) })
+	example := &v1beta1.DNSZone{ObjectMeta: bindytest.Named(n.namespace, "example")}
+	s.Remove(example)
+	s.Eventually("a zone that is deleted", func() string { return s.IsGone(example) })
 	if complaint := n.noted(instances, "example.com"); complaint != "" {
 		t.Error(complaint)
 	}
 	for _, instance := range instances {
 		end := n.neverReadyWith(instance, "www.example.com.", "192.0.2.1")
 		n.setAway(instance, false)
-		s.eventually(instance+" without the zone", func() string {
+		s.Eventually(instance+" without the zone", func() string {
 			if !n.isReady(instance) {
 				return "it is not ready"
 			}
@@ -191,14 +192,14 @@ func TestAZoneThatIsDeletedWhileItsServersAreAway(t *testing.T) {
 		})
 		end()
 	}
-	s.eventually("what the instances note", func() string { return n.noted(instances) })
+	s.Eventually("what the instances note", func() string { return n.noted(instances) })
 }
 
 // noted complains if instances do not say that they have these zones, or are still to lose them.
 func (n *bindNode) noted(instances []string, zones ...string) string {
 	for _, name := range instances {
-		i := &v1beta1.Bind9Instance{ObjectMeta: named(n.namespace, name)}
-		n.get(i)
+		i := &v1beta1.Bind9Instance{ObjectMeta: bindytest.Named(n.namespace, name)}
+		n.Get(i)
 		var have []string
 		for _, z := range i.Status.Zones {
 			have = append(have, z.ZoneName)

@@ -1,5 +1,5 @@
-// Package bindy carries out the dialect bindy.firestoned.io. It makes Bind9Clusters of ClusterBind9Providers,
-// Bind9Instances of Bind9Clusters, and running name servers of Bind9Instances: each reconciler makes, watches and
-// repairs its immediate children only. It delivers DNSZones and their records to these servers. It writes nothing while
-// nothing has changed, and destroys nothing that runs because a spec cannot be understood.
+// Package bindy carries out the dialect bindy.firestoned.io: it puts its rooms together, and is what the rest of the
+// program knows of them. Package fleet runs the servers, package zones has zones served by them, and both find servers
+// in package servers. The fleet knows the zones through an interface of five methods, and the zones know nothing of the
+// fleet. Nothing is decided here.
 package bindy

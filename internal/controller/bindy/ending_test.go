@@ -23,7 +23,7 @@ func (n *bindNode) bound(instance string) *corev1.Pod {
 	p := n.onePod(instance)
 	to := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name},
 		Target: corev1.ObjectReference{Kind: "Node", Name: "node"}}
-	if err := n.live.SubResource("binding").Create(n.ctx, p, to); err != nil {
+	if err := n.Live.SubResource("binding").Create(n.Ctx, p, to); err != nil {
 		n.Fatal(err)
 	}
 	return p
@@ -32,22 +32,22 @@ func (n *bindNode) bound(instance string) *corev1.Pod {
 // TestAPodThatIsToGoServesWhatIsNew has nobody who is still led to such a pod get what is old.
 func TestAPodThatIsToGoServesWhatIsNew(t *testing.T) {
 	s, n := zoneStage(t, "ending")
-	s.apply(exampleZone, n.namespace)
-	s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
-	s.apply(clusterWith, n.namespace, 1, 1)
-	s.eventually("every server", func() string { return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.1") })
+	s.Apply(exampleZone, n.namespace)
+	s.Apply(addressRecord, n.namespace, "www", "192.0.2.1")
+	s.Apply(clusterWith, n.namespace, 1, 1)
+	s.Eventually("every server", func() string { return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.1") })
 	n.linger(true)
 	for i, instance := range []string{"dns-primary-0", "dns-secondary-0"} {
-		s.remove(n.bound(instance), client.GracePeriodSeconds(600))
-		s.eventually("the pod that takes over", func() string {
+		s.Remove(n.bound(instance), client.GracePeriodSeconds(600))
+		s.Eventually("the pod that takes over", func() string {
 			return n.answers(3+i, "www.example.com.", dns.TypeA, "192.0.2.1")
 		})
 	}
-	s.apply(addressRecord, n.namespace, "www", "192.0.2.2")
-	s.eventually("a change everywhere", func() string { return n.answers(4, "www.example.com.", dns.TypeA, "192.0.2.2") })
-	s.eventually("the same serial", func() string { return n.sameSerial(4) })
+	s.Apply(addressRecord, n.namespace, "www", "192.0.2.2")
+	s.Eventually("a change everywhere", func() string { return n.answers(4, "www.example.com.", dns.TypeA, "192.0.2.2") })
+	s.Eventually("the same serial", func() string { return n.sameSerial(4) })
 	s.recordIs(n.namespace, "www", metav1.ConditionTrue, v1beta1.ReasonReconcileSucceeded)
 	n.linger(false)
-	s.eventually("those that stay", func() string { return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.2") })
+	s.Eventually("those that stay", func() string { return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.2") })
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 }

@@ -14,14 +14,14 @@ import (
 // go on saying what was so before the change.
 func TestARecordThatAPrimaryDoesNotTakeYet(t *testing.T) {
 	s, n := zoneStage(t, "hangs")
-	s.apply(clusterWith, n.namespace, 2, 0)
-	s.apply(exampleZone, n.namespace)
-	s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
+	s.Apply(clusterWith, n.namespace, 2, 0)
+	s.Apply(exampleZone, n.namespace)
+	s.Apply(addressRecord, n.namespace, "www", "192.0.2.1")
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 	s.recordIs(n.namespace, "www", metav1.ConditionTrue, v1beta1.ReasonReconcileSucceeded)
 	n.suspend("dns-primary-1", true)
-	s.apply(addressRecord, n.namespace, "www", "192.0.2.2")
-	s.eventually("the other primary", func() string {
+	s.Apply(addressRecord, n.namespace, "www", "192.0.2.2")
+	s.Eventually("the other primary", func() string {
 		return n.answersAt("dns-primary-0", "www.example.com.", dns.TypeA, "192.0.2.2")
 	})
 	s.recordIs(n.namespace, "www", metav1.ConditionFalse, controller.ReasonPending)

@@ -28,6 +28,7 @@ import (
 	"github.com/zonefold/zonefold/internal/bind9"
 	"github.com/zonefold/zonefold/internal/bindcar"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/bindy/bindytest"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/nameserver"
@@ -60,7 +61,8 @@ func (f wiredFollower) Follow(ctx context.Context, zone dnsname.Name, primaries 
 func (n *bindNode) realDNS() *DNS {
 	pool := all.NewPool(time.Now, nil)
 	place := func(p *Pod) backendbind9.Endpoint {
-		return backendbind9.Endpoint{ID: string(p.UID), Name: p.Title(), DNS: n.wire(p.address).String(), Sidecar: p.Sidecar}
+		return backendbind9.Endpoint{ID: string(p.UID), Name: p.Title(),
+			DNS: n.wire(netip.MustParseAddrPort(p.DNS)).String(), Sidecar: p.Sidecar}
 	}
 	return &DNS{
 		Clock: backend.SystemClock{},
@@ -99,15 +101,15 @@ func (n *bindNode) wires(all []netip.AddrPort) (out []netip.AddrPort) {
 // pod.
 func zoneStage(t *testing.T, namespace string, changes ...func(*DNS)) (*stage, *bindNode) {
 	t.Helper()
-	s := newStage(t)
-	s.install()
-	n := &bindNode{stage: s, namespace: s.namespace(namespace), pods: map[types.UID]*runningPod{}, away: map[string]bool{}}
-	s.dns, s.real = n.realDNS(), true
+	s := &stage{Stage: bindytest.NewStage(t)}
+	s.Install()
+	n := &bindNode{stage: s, namespace: s.Namespace(namespace), pods: map[types.UID]*runningPod{}, away: map[string]bool{}}
+	s.dns, s.Real = n.realDNS(), true
 	for _, change := range changes {
 		change(s.dns)
 	}
 	n.run()
-	n.operator = s.start((*Controller).parts)
+	n.operator = s.start()
 	return s, n
 }
 
@@ -162,7 +164,7 @@ func nextAddress(t *testing.T) string {
 }
 
 func (n *bindNode) run() {
-	ctx, cancel := context.WithCancel(n.ctx)
+	ctx, cancel := context.WithCancel(n.Ctx)
 	var done sync.WaitGroup
 	n.Cleanup(func() {
 		cancel()
@@ -185,7 +187,7 @@ func (n *bindNode) run() {
 // step starts pods that are new, ends those that are gone, and tells who is ready.
 func (n *bindNode) step(ctx context.Context) {
 	var list corev1.PodList
-	if err := n.live.List(ctx, &list, client.InNamespace(n.namespace)); err != nil {
+	if err := n.Live.List(ctx, &list, client.InNamespace(n.namespace)); err != nil {
 		return
 	}
 	n.mu.Lock()
@@ -196,7 +198,7 @@ func (n *bindNode) step(ctx context.Context) {
 		there[p.UID] = p.DeletionTimestamp.IsZero() || n.lingers
 		if !p.DeletionTimestamp.IsZero() {
 			if !n.lingers {
-				_ = n.live.Delete(ctx, p, client.GracePeriodSeconds(0))
+				_ = n.Live.Delete(ctx, p, client.GracePeriodSeconds(0))
 			}
 			continue
 		}
@@ -223,7 +225,7 @@ func (n *bindNode) step(ctx context.Context) {
 					State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}},
 				{Name: dialect.NamedContainer, RestartCount: running.restarts},
 			}}
-		if err := n.live.Status().Update(ctx, p); err == nil { // else somebody else has written it, and it is told again
+		if err := n.Live.Status().Update(ctx, p); err == nil { // else somebody else has written it, and it is told again
 			running.ready, running.told = ready, running.restarts
 		}
 	}
@@ -294,7 +296,7 @@ func (n *bindNode) start(ctx context.Context, p *corev1.Pod) (*runningPod, error
 	}
 	for _, name := range []string{dialect.KeySecret(instance), dialect.TransferName(p.Labels[v1beta1.ClusterLabel])} {
 		secret := &corev1.Secret{}
-		if err := n.live.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: name}, secret); err != nil {
+		if err := n.Live.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: name}, secret); err != nil {
 			release()
 			return fail(err)
 		}
@@ -340,7 +342,7 @@ func (n *bindNode) start(ctx context.Context, p *corev1.Pod) (*runningPod, error
 	sidecar, err := bindcar.New(bindcar.Options{Version: "test", Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Settings: bindcar.Settings{
 			ZoneDir: data, RNDC: rndc.Address, DNS: out.dns, Keys: bindcar.Keys{File: keys},
-			UpdateACL: bind9.UpdateList, Token: sidecarToken, Limit: bindcar.DefaultLimit(), RequireContent: true,
+			UpdateACL: bind9.UpdateList, Token: bindytest.SidecarToken, Limit: bindcar.DefaultLimit(), RequireContent: true,
 			Pod: string(p.UID),
 		}})
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller/bindy/bindytest"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 )
 
@@ -30,12 +31,12 @@ func TestASignedZone(t *testing.T) {
 	n.mu.Lock()
 	n.volumes = map[string]string{}
 	n.mu.Unlock()
-	s.apply(signingCluster, n.namespace, 2, `, keysFrom: {persistentVolume: {resources: {requests: {storage: 1Gi}}}}`)
-	s.apply(exampleZone, n.namespace)
-	s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
+	s.Apply(signingCluster, n.namespace, 2, `, keysFrom: {persistentVolume: {resources: {requests: {storage: 1Gi}}}}`)
+	s.Apply(exampleZone, n.namespace)
+	s.Apply(addressRecord, n.namespace, "www", "192.0.2.1")
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
-	example := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
-	s.get(example)
+	example := &v1beta1.DNSZone{ObjectMeta: bindytest.Named(n.namespace, "example")}
+	s.Get(example)
 	before := example.Status.DNSSEC
 	if before == nil || !before.Signed || !strings.HasPrefix(before.Signer, n.namespace+"/dns-primary-") ||
 		before.KeyTag == nil || before.Algorithm != "ECDSAP256SHA256" || before.DSRecords != nil {
@@ -43,36 +44,36 @@ func TestASignedZone(t *testing.T) {
 	}
 	n.witness("www.example.com.", "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4")
 	for host := 2; host < 4; host++ {
-		s.apply(addressRecord, n.namespace, "www", fmt.Sprintf("192.0.2.%d", host))
-		s.eventually("a change everywhere", func() string {
+		s.Apply(addressRecord, n.namespace, "www", fmt.Sprintf("192.0.2.%d", host))
+		s.Eventually("a change everywhere", func() string {
 			return n.answers(3, "www.example.com.", dns.TypeA, fmt.Sprintf("192.0.2.%d", host))
 		})
-		s.eventually("belief", func() string { return n.believed(3, "www.example.com", "none.example.com", "example.com") })
-		s.eventually("the same serial", func() string { return n.sameSerial(3) })
+		s.Eventually("belief", func() string { return n.believed(3, "www.example.com", "none.example.com", "example.com") })
+		s.Eventually("the same serial", func() string { return n.sameSerial(3) })
 	}
 
-	s.remove(n.onePod(strings.TrimPrefix(before.Signer, n.namespace+"/"))) // whichever was known first
-	s.apply(addressRecord, n.namespace, "www", "192.0.2.4")
-	s.eventually("a change by the signer that is back", func() string {
+	s.Remove(n.onePod(strings.TrimPrefix(before.Signer, n.namespace+"/"))) // whichever was known first
+	s.Apply(addressRecord, n.namespace, "www", "192.0.2.4")
+	s.Eventually("a change by the signer that is back", func() string {
 		return n.answers(3, "www.example.com.", dns.TypeA, "192.0.2.4")
 	})
-	s.eventually("belief in it", func() string { return n.believed(3, "www.example.com") })
+	s.Eventually("belief in it", func() string { return n.believed(3, "www.example.com") })
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
-	s.get(example)
+	s.Get(example)
 	if after := example.Status.DNSSEC; after == nil || after.KeyTag == nil || *after.KeyTag != *before.KeyTag {
 		t.Errorf("the keys are %+v after %+v", after, before)
 	}
 
-	s.patch(example, `{"spec":{"dnssecPolicy":"none"}}`)
-	s.eventually("a zone without keys", func() string { return n.answers(3, "example.com.", dns.TypeDNSKEY, "") })
-	s.eventually("a status without them", func() string {
-		s.get(example)
+	s.Patch(example, `{"spec":{"dnssecPolicy":"none"}}`)
+	s.Eventually("a zone without keys", func() string { return n.answers(3, "example.com.", dns.TypeDNSKEY, "") })
+	s.Eventually("a status without them", func() string {
+		s.Get(example)
 		if d := example.Status.DNSSEC; d == nil || d.Signed || d.KeyTag != nil {
 			return fmt.Sprintf("%+v", d)
 		}
-		return ready(example.Status.Conditions, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+		return bindytest.Ready(example.Status.Conditions, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 	})
-	s.eventually("all records", func() string { return n.answers(3, "www.example.com.", dns.TypeA, "192.0.2.4") })
+	s.Eventually("all records", func() string { return n.answers(3, "www.example.com.", dns.TypeA, "192.0.2.4") })
 }
 
 // TestASignerThatIsGoneForAMoment keeps the zone to itself: another signer would have other keys than the parent zone
@@ -80,30 +81,30 @@ func TestASignedZone(t *testing.T) {
 func TestASignerThatIsGoneForAMoment(t *testing.T) {
 	s, n := zoneStage(t, "signer")
 	n.keepVolumes()
-	s.apply(signingCluster, n.namespace, 1, `, keysFrom: {persistentVolume: {}}`)
-	s.apply(exampleZone, n.namespace)
+	s.Apply(signingCluster, n.namespace, 1, `, keysFrom: {persistentVolume: {}}`)
+	s.Apply(exampleZone, n.namespace)
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
-	example := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
-	s.get(example)
+	example := &v1beta1.DNSZone{ObjectMeta: bindytest.Named(n.namespace, "example")}
+	s.Get(example)
 	before := example.Status.DNSSEC
-	cluster := &v1beta1.Bind9Cluster{ObjectMeta: named(n.namespace, "dns")}
-	s.patch(cluster, `{"spec":{"primaryReplicas":0}}`)
+	cluster := &v1beta1.Bind9Cluster{ObjectMeta: bindytest.Named(n.namespace, "dns")}
+	s.Patch(cluster, `{"spec":{"primaryReplicas":0}}`)
 	same := func() {
 		s.zoneIs(n.namespace, metav1.ConditionFalse, v1beta1.ReasonSigningRefused)
-		s.quiet()
-		if s.get(example); !reflect.DeepEqual(example.Status.DNSSEC, before) {
+		s.Quiet()
+		if s.Get(example); !reflect.DeepEqual(example.Status.DNSSEC, before) {
 			t.Errorf("the status says %+v after %+v", example.Status.DNSSEC, before)
 		}
 		s.zoneIs(n.namespace, metav1.ConditionFalse, v1beta1.ReasonSigningRefused)
 	}
 	same()
-	s.stop()
-	s.start((*Controller).parts)
+	s.Stop()
+	s.start()
 	same()
-	s.patch(cluster, `{"spec":{"primaryReplicas":1}}`)
+	s.Patch(cluster, `{"spec":{"primaryReplicas":1}}`)
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
-	s.eventually("belief in the signer that is back", func() string { return n.believed(2, "none.example.com") })
-	if s.get(example); !reflect.DeepEqual(example.Status.DNSSEC, before) {
+	s.Eventually("belief in the signer that is back", func() string { return n.believed(2, "none.example.com") })
+	if s.Get(example); !reflect.DeepEqual(example.Status.DNSSEC, before) {
 		t.Errorf("the status says %+v after %+v", example.Status.DNSSEC, before)
 	}
 }
@@ -114,39 +115,39 @@ func TestAZoneThatBecomesSigned(t *testing.T) {
 	n.mu.Lock()
 	n.volumes = map[string]string{}
 	n.mu.Unlock()
-	s.apply(signingCluster, n.namespace, 2, `, keysFrom: {persistentVolume: {}}`)
-	s.apply(exampleZone, n.namespace)
-	example := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
-	s.patch(example, `{"spec":{"dnssecPolicy":"none"}}`)
-	s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
-	s.eventually("every server", func() string { return n.answers(3, "www.example.com.", dns.TypeA, "192.0.2.1") })
+	s.Apply(signingCluster, n.namespace, 2, `, keysFrom: {persistentVolume: {}}`)
+	s.Apply(exampleZone, n.namespace)
+	example := &v1beta1.DNSZone{ObjectMeta: bindytest.Named(n.namespace, "example")}
+	s.Patch(example, `{"spec":{"dnssecPolicy":"none"}}`)
+	s.Apply(addressRecord, n.namespace, "www", "192.0.2.1")
+	s.Eventually("every server", func() string { return n.answers(3, "www.example.com.", dns.TypeA, "192.0.2.1") })
 	n.witness("www.example.com.", "192.0.2.1")
-	s.patch(example, `{"spec":{"dnssecPolicy":"ours"}}`)
-	s.eventually("belief", func() string { return n.believed(3, "www.example.com", "none.example.com") })
+	s.Patch(example, `{"spec":{"dnssecPolicy":"ours"}}`)
+	s.Eventually("belief", func() string { return n.believed(3, "www.example.com", "none.example.com") })
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
-	s.patch(example, `{"spec":{"dnssecPolicy":"theirs"}}`)
+	s.Patch(example, `{"spec":{"dnssecPolicy":"theirs"}}`)
 	s.zoneIs(n.namespace, metav1.ConditionFalse, v1beta1.ReasonSigningRefused)
-	s.eventually("belief yet", func() string { return n.believed(3, "www.example.com") })
+	s.Eventually("belief yet", func() string { return n.believed(3, "www.example.com") })
 }
 
 // TestAZoneThatCannotBeSigned is served as it is, and says why.
 func TestAZoneThatCannotBeSigned(t *testing.T) {
 	s, n := zoneStage(t, "unsigned")
-	s.apply(signingCluster, n.namespace, 1, "")
-	s.apply(exampleZone, n.namespace)
-	s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
+	s.Apply(signingCluster, n.namespace, 1, "")
+	s.Apply(exampleZone, n.namespace)
+	s.Apply(addressRecord, n.namespace, "www", "192.0.2.1")
 	s.zoneIs(n.namespace, metav1.ConditionFalse, v1beta1.ReasonSigningRefused)
 	s.recordIs(n.namespace, "www", metav1.ConditionTrue, v1beta1.ReasonReconcileSucceeded)
-	s.eventually("the servers", func() string { return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.1") })
-	s.eventually("no keys", func() string { return n.answers(2, "example.com.", dns.TypeDNSKEY, "") })
-	example := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
-	s.get(example)
+	s.Eventually("the servers", func() string { return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.1") })
+	s.Eventually("no keys", func() string { return n.answers(2, "example.com.", dns.TypeDNSKEY, "") })
+	example := &v1beta1.DNSZone{ObjectMeta: bindytest.Named(n.namespace, "example")}
+	s.Get(example)
 	c := meta.FindStatusCondition(example.Status.Conditions, v1beta1.ConditionReady)
 	if !strings.Contains(c.Message, "dnssec.signing.keysFrom.persistentVolume") ||
 		!meta.IsStatusConditionTrue(example.Status.Conditions, v1beta1.ConditionDegraded) || example.Status.DNSSEC != nil {
 		t.Errorf("the status is %+v", example.Status)
 	}
-	s.patch(example, `{"spec":{"dnssecPolicy":"none"}}`)
+	s.Patch(example, `{"spec":{"dnssecPolicy":"none"}}`)
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 }
 
@@ -181,7 +182,7 @@ func (n *bindNode) believed(servers int, names ...string) string {
 		asked++
 		host, port, _ := net.SplitHostPort(p.dns)
 		for _, name := range names {
-			out, err := exec.CommandContext(n.ctx, "delv", "@"+host, "-p", port, "-a", anchor, "+root=example.com", name,
+			out, err := exec.CommandContext(n.Ctx, "delv", "@"+host, "-p", port, "-a", anchor, "+root=example.com", name,
 				"A").CombinedOutput()
 			if err != nil || !strings.Contains(string(out), "fully validated") {
 				return fmt.Sprintf("%s: %v %s", p.name, err, out)

@@ -9,11 +9,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller/bindy/bindytest"
 )
 
 // statesOf complains if a zone does not say these states of its instances.
 func (s *stage) statesOf(o *v1beta1.DNSZone, want map[string]v1beta1.InstanceState) string {
-	s.get(o)
+	s.Get(o)
 	have := map[string]v1beta1.InstanceState{}
 	for _, i := range o.Status.Bind9Instances {
 		have[i.Name] = i.State
@@ -28,37 +29,40 @@ func (s *stage) statesOf(o *v1beta1.DNSZone, want map[string]v1beta1.InstanceSta
 // older one and follows its primary only, and then the younger, whose serials are lower.
 func TestZ4DuplicatesThatShareASecondary(t *testing.T) {
 	s, n := zoneStage(t, "twins")
-	s.apply(clusterWith, n.namespace, 2, 1)
+	s.Apply(clusterWith, n.namespace, 2, 1)
 	for instance, labels := range map[string]string{"dns-primary-0": `{"older":"yes"}`,
 		"dns-primary-1": `{"younger":"yes"}`, "dns-secondary-0": `{"older":"yes","younger":"yes"}`} {
-		i := &v1beta1.Bind9Instance{ObjectMeta: named(n.namespace, instance)}
-		s.eventually(instance, func() string {
-			if !s.get(i) {
+		i := &v1beta1.Bind9Instance{ObjectMeta: bindytest.Named(n.namespace, instance)}
+		s.Eventually(instance, func() string {
+			if !s.Get(i) {
 				return "it is not there"
 			}
 			return ""
 		})
-		s.patch(i, `{"metadata":{"labels":`+labels+`}}`)
+		s.Patch(i, `{"metadata":{"labels":`+labels+`}}`)
 	}
 	const twin = `{apiVersion: bindy.firestoned.io/v1beta1, kind: DNSZone, metadata: {namespace: %s, name: %s}, spec: {zoneName: example.com,
 		bind9InstancesFrom: [{selector: {matchLabels: {%[2]s: "yes"}}}], soa: {primaryNameServer: %[2]s.example.net, adminEmail: admin@example.com, refresh: %d}}}`
-	older, younger := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "older")},
-		&v1beta1.DNSZone{ObjectMeta: named(n.namespace, "younger")}
+	older, younger := &v1beta1.DNSZone{ObjectMeta: bindytest.Named(n.namespace, "older")},
+		&v1beta1.DNSZone{ObjectMeta: bindytest.Named(n.namespace, "younger")}
 	is := func(o *v1beta1.DNSZone, status metav1.ConditionStatus, reason string) {
-		s.eventually("the status of "+o.Name, func() string { s.get(o); return ready(o.Status.Conditions, status, reason) })
+		s.Eventually("the status of "+o.Name, func() string {
+			s.Get(o)
+			return bindytest.Ready(o.Status.Conditions, status, reason)
+		})
 	}
 	serves := func(instance, want string) {
-		s.eventually(instance, func() string { return n.answersAt(instance, "example.com.", dns.TypeNS, want) })
+		s.Eventually(instance, func() string { return n.answersAt(instance, "example.com.", dns.TypeNS, want) })
 	}
 	for refresh := range 4 { // its serial grows
-		s.apply(twin, n.namespace, "older", 3600+refresh)
+		s.Apply(twin, n.namespace, "older", 3600+refresh)
 		is(older, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 	}
-	s.apply(twin, n.namespace, "younger", 3600)
+	s.Apply(twin, n.namespace, "younger", 3600)
 	is(younger, metav1.ConditionFalse, "DuplicateZone")
 	serves("dns-primary-0", "older.example.net.")
 	serves("dns-primary-1", "younger.example.net.")
-	s.eventually("the states of the younger", func() string {
+	s.Eventually("the states of the younger", func() string {
 		return s.statesOf(younger, map[string]v1beta1.InstanceState{"dns-primary-1": v1beta1.StateConfigured,
 			"dns-secondary-0": v1beta1.StateFailed})
 	})
@@ -68,13 +72,13 @@ func TestZ4DuplicatesThatShareASecondary(t *testing.T) {
 	serves("dns-secondary-0", "older.example.net.")
 	is(older, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 
-	s.remove(older)
+	s.Remove(older)
 	serves("dns-primary-0", "REFUSED")
 	serves("dns-secondary-0", "younger.example.net.")
 	is(younger, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
-	s.eventually("the states of the younger", func() string {
+	s.Eventually("the states of the younger", func() string {
 		return s.statesOf(younger, map[string]v1beta1.InstanceState{"dns-primary-1": v1beta1.StateConfigured,
 			"dns-secondary-0": v1beta1.StateConfigured})
 	})
-	s.eventually("the end of the older", func() string { return s.isGone(older) })
+	s.Eventually("the end of the older", func() string { return s.IsGone(older) })
 }

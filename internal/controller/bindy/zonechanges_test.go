@@ -2,7 +2,6 @@ package bindy
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -20,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
-	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/bindy/bindytest"
 )
 
 // A tally is what the servers of the node were asked since they started: of the sidecars by method and path, of BIND by
@@ -116,9 +115,9 @@ func (n *bindNode) fetch(url string) string {
 // calm waits until the servers have been asked nothing for a while.
 func (n *bindNode) calm() {
 	n.Helper()
-	n.quiet()
+	n.Quiet()
 	last, since := n.tally(), time.Now()
-	n.eventually("calm", func() string {
+	n.Eventually("calm", func() string {
 		now := n.tally()
 		if asked := now.minus(last); len(asked) > 0 {
 			last, since = now, time.Now()
@@ -134,11 +133,11 @@ func (n *bindNode) calm() {
 // anything at rest.
 func TestSecondariesAreToldOfEachChange(t *testing.T) {
 	s, n := zoneStage(t, "told")
-	s.apply(clusterWith, n.namespace, 2, 2)
-	s.apply(exampleZone, n.namespace)
-	s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
+	s.Apply(clusterWith, n.namespace, 2, 2)
+	s.Apply(exampleZone, n.namespace)
+	s.Apply(addressRecord, n.namespace, "www", "192.0.2.1")
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
-	s.eventually("every server", func() string { return n.answers(4, "www.example.com.", dns.TypeA, "192.0.2.1") })
+	s.Eventually("every server", func() string { return n.answers(4, "www.example.com.", dns.TypeA, "192.0.2.1") })
 	n.calm()
 
 	var took []time.Duration
@@ -146,15 +145,15 @@ func TestSecondariesAreToldOfEachChange(t *testing.T) {
 		before := n.tally()
 		want := fmt.Sprintf("192.0.2.%d", 10+i)
 		began := time.Now()
-		s.apply(addressRecord, n.namespace, "www", want)
+		s.Apply(addressRecord, n.namespace, "www", want)
 		for ask(n.at("dns-secondary-0"), "www.example.com.", dns.TypeA) != want || ask(n.at("dns-secondary-1"),
 			"www.example.com.", dns.TypeA) != want {
-			if s.ctx.Err() != nil {
+			if s.Ctx.Err() != nil {
 				t.Fatal("the secondaries do not get the change")
 			}
 		}
 		took = append(took, time.Since(began))
-		s.eventually("a call to tell the secondaries", func() string {
+		s.Eventually("a call to tell the secondaries", func() string {
 			if now := n.tally().minus(before); now.of("/notify") != 1 {
 				return now.String()
 			}
@@ -173,16 +172,16 @@ func TestSecondariesAreToldOfEachChange(t *testing.T) {
 	t.Logf("a change is on both secondaries after %v (median), %v (at most)", took[len(took)/2], took[len(took)-1])
 
 	before := n.tally()
-	s.stop()
-	s.start((*Controller).parts)
-	s.eventually("the operator at work", func() string { return n.tally().minus(before).atLeast("/settings", 4) })
+	s.Stop()
+	s.start()
+	s.Eventually("the operator at work", func() string { return n.tally().minus(before).atLeast("/settings", 4) })
 	n.calm()
 	if asked := n.tally().minus(before); asked.of("/notify", "/refresh", "NOTIFY", "XFR", "UPDATE") > 0 {
 		t.Errorf("for an operator that starts again the servers were asked: %s", asked)
 	}
 	before = n.tally()
 	rest := time.Now()
-	s.eventually("a while", func() string {
+	s.Eventually("a while", func() string {
 		if time.Since(rest) < 3*time.Second {
 			return "it is not over"
 		}
@@ -198,20 +197,21 @@ func TestSecondariesAreToldOfEachChange(t *testing.T) {
 func TestManyZonesAtOnce(t *testing.T) {
 	const zones = 100
 	s, n := zoneStage(t, "many")
-	s.apply(clusterWith, n.namespace, 1, 2)
-	s.eventually("the servers", func() string { return n.answers(3, "zone-0.example.", dns.TypeSOA, "REFUSED") })
+	s.Apply(clusterWith, n.namespace, 1, 2)
+	s.Eventually("the servers", func() string { return n.answers(3, "zone-0.example.", dns.TypeSOA, "REFUSED") })
 	before := n.tally()
 	for i := range zones {
-		s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: DNSZone, metadata: {namespace: %s, name: zone-%d}, spec: {zoneName: zone-%[2]d.example, clusterRef: dns,
+		s.Apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: DNSZone, metadata: {namespace: %s, name: zone-%d}, spec: {zoneName: zone-%[2]d.example, clusterRef: dns,
 			soa: {primaryNameServer: ns1.example.com, adminEmail: admin@example.com, ttl: 60}}}`, n.namespace, i)
 	}
-	s.eventually("all zones", func() string {
+	s.Eventually("all zones", func() string {
 		var all v1beta1.DNSZoneList
-		if err := s.live.List(s.ctx, &all, client.InNamespace(n.namespace)); err != nil {
+		if err := s.Live.List(s.Ctx, &all, client.InNamespace(n.namespace)); err != nil {
 			return err.Error()
 		}
 		for i := range all.Items {
-			if why := ready(all.Items[i].Status.Conditions, metav1.ConditionTrue, v1beta1.ReasonAllConfigured); why != "" {
+			conditions := all.Items[i].Status.Conditions
+			if why := bindytest.Ready(conditions, metav1.ConditionTrue, v1beta1.ReasonAllConfigured); why != "" {
 				return all.Items[i].Name + ": " + why
 			}
 		}
@@ -225,50 +225,13 @@ func TestManyZonesAtOnce(t *testing.T) {
 	}
 	t.Logf("for %d zones: %s", zones, asked)
 	before = n.tally()
-	s.stop()
-	s.start((*Controller).parts)
-	s.eventually("the operator at work", func() string { return n.tally().minus(before).atLeast("/settings", 3*zones) })
+	s.Stop()
+	s.start()
+	s.Eventually("the operator at work", func() string { return n.tally().minus(before).atLeast("/settings", 3*zones) })
 	n.calm()
 	if asked := n.tally().minus(before); asked.of("POST", "PATCH", "NOTIFY", "UPDATE") > 0 {
 		t.Errorf("for an operator that starts again the servers were asked: %s", asked)
 	} else {
 		t.Logf("for an operator that starts again: %s", asked)
-	}
-}
-
-// TestAPodThatDoesNotAnswerIsLeftAlone has calls to a pod that takes its time to fail wait, and not keep those who call
-// others.
-func TestAPodThatDoesNotAnswerIsLeftAlone(t *testing.T) {
-	var p Pod
-	now := time.Unix(1e9, 0)
-	for range callsAtOnce {
-		if p.enter(now) != 0 {
-			t.Fatal("a pod that works takes no calls")
-		}
-	}
-	if p.enter(now) == 0 {
-		t.Error("a pod takes more calls at once than it is to")
-	}
-	late := now.Add(sidecarCall)
-	failed := &controller.Later{Err: errors.New("no answer")}
-	for range callsAtOnce {
-		p.leave(now, late, failed)
-	}
-	if p.enter(late) == 0 {
-		t.Error("a pod that did not answer is asked again at once")
-	}
-	late = late.Add(time.Minute)
-	if p.enter(late) != 0 || p.enter(late) == 0 {
-		t.Error("a pod that did not answer is to be tried by one call")
-	}
-	p.leave(late, late.Add(time.Millisecond), nil)
-	for range callsAtOnce - 1 {
-		if p.enter(late) != 0 {
-			t.Error("a pod that answers again is to take calls")
-		}
-	}
-	p.leave(late, late, &controller.Later{Err: errors.New("not yet")})
-	if p.enter(late) != 0 {
-		t.Error("a pod that fails at once costs nobody time")
 	}
 }

@@ -23,7 +23,7 @@ import (
 func (n *bindNode) key(secret string) (name, value string) {
 	n.Helper()
 	var s corev1.Secret
-	if err := n.live.Get(n.ctx, client.ObjectKey{Namespace: n.namespace, Name: secret}, &s); err != nil {
+	if err := n.Live.Get(n.Ctx, client.ObjectKey{Namespace: n.namespace, Name: secret}, &s); err != nil {
 		n.Fatal(err)
 	}
 	return string(s.Data[bind9.ItemName]) + ".", string(s.Data[bind9.ItemSecret])
@@ -100,18 +100,18 @@ func (n *bindNode) same(with, without string, instances ...string) string {
 // finds it, puts it right on every server, secondaries included, which had transferred it, and tells of it.
 func TestR16WhatSomebodyElseWritesIsUndone(t *testing.T) {
 	s, n := zoneStage(t, "drift")
-	s.apply(clusterWith, n.namespace, 2, 2)
-	s.apply(exampleZone, n.namespace)
-	s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
-	s.apply(addressRecord, n.namespace, "rock", "192.0.2.200")
+	s.Apply(clusterWith, n.namespace, 2, 2)
+	s.Apply(exampleZone, n.namespace)
+	s.Apply(addressRecord, n.namespace, "www", "192.0.2.1")
+	s.Apply(addressRecord, n.namespace, "rock", "192.0.2.200")
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 	all := []string{"dns-primary-0", "dns-primary-1", "dns-secondary-0", "dns-secondary-1"}
-	s.eventually("the same everywhere", func() string { return n.same("192.0.2.200", "evil", all...) })
+	s.Eventually("the same everywhere", func() string { return n.same("192.0.2.200", "evil", all...) })
 	for i := range 4 {
 		at := all[i%2]
 		n.foreign(at, "evil.example.com. 60 A 192.0.2.66", "rock.example.com.")
 		for _, secondary := range all[2:] {
-			s.eventually("what somebody else has written", func() string {
+			s.Eventually("what somebody else has written", func() string {
 				if n.answersAt(at, "evil.example.com.", dns.TypeA, "192.0.2.66") != "" {
 					return "" // the operator was still reading after its last change, and has undone it
 				}
@@ -119,9 +119,9 @@ func TestR16WhatSomebodyElseWritesIsUndone(t *testing.T) {
 			})
 		}
 		next := fmt.Sprintf("192.0.2.%d", 10+i)
-		s.apply(addressRecord, n.namespace, "www", next)
+		s.Apply(addressRecord, n.namespace, "www", next)
 		began := time.Now()
-		s.eventually(fmt.Sprintf("what is wanted, everywhere (%d)", i), func() string {
+		s.Eventually(fmt.Sprintf("what is wanted, everywhere (%d)", i), func() string {
 			why := n.same(next, "evil", all...)
 			if time.Since(began) > 25*time.Second && why != "" {
 				for _, at := range all {

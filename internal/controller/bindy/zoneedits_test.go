@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller/bindy/bindytest"
 )
 
 // serialAt is the serial that the server of an instance has of a zone; 0: none.
@@ -28,15 +29,15 @@ func (n *bindNode) serialAt(instance, zone string) (serial uint32) {
 // serial falls.
 func TestZonesAreChangedInPlace(t *testing.T) {
 	s, n := zoneStage(t, "edit")
-	s.apply(clusterWith, n.namespace, 2, 1)
-	s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: DNSZone, metadata: {namespace: %s, name: example}, spec: {zoneName: example.com, clusterRef: dns,
+	s.Apply(clusterWith, n.namespace, 2, 1)
+	s.Apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: DNSZone, metadata: {namespace: %s, name: example}, spec: {zoneName: example.com, clusterRef: dns,
 		soa: {primaryNameServer: ns1.example.com, adminEmail: admin@example.com, serial: 2030010100}}}`, n.namespace)
-	s.apply(addressRecord, n.namespace, "rock", "192.0.2.200")
-	s.apply(
+	s.Apply(addressRecord, n.namespace, "rock", "192.0.2.200")
+	s.Apply(
 		`{apiVersion: bindy.firestoned.io/v1beta1, kind: TXTRecord, metadata: {namespace: %s, name: text}, spec: {zone: example.com, name: text, text: [a]}}`, n.namespace)
-	example := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
+	example := &v1beta1.DNSZone{ObjectMeta: bindytest.Named(n.namespace, "example")}
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
-	s.eventually("every server", func() string { return n.answers(3, "rock.example.com.", dns.TypeA, "192.0.2.200") })
+	s.Eventually("every server", func() string { return n.answers(3, "rock.example.com.", dns.TypeA, "192.0.2.200") })
 	first := n.serialAt("dns-secondary-0", "example.com.")
 	if first <= 2030010100 {
 		t.Errorf("a zone that is to start above 2030010100 has serial %d", first)
@@ -57,10 +58,10 @@ func TestZonesAreChangedInPlace(t *testing.T) {
 	}
 	last := first
 	for _, e := range edits {
-		s.patch(example, `{"spec":`+e.patch+`}`)
+		s.Patch(example, `{"spec":`+e.patch+`}`)
 		name, typ, _ := strings.Cut(e.name, " ")
 		for _, at := range []string{"dns-primary-0", "dns-primary-1", "dns-secondary-0"} {
-			s.eventually(e.what, func() string {
+			s.Eventually(e.what, func() string {
 				if got := askWhole(n.at(at), name, dns.StringToType[typ]); !strings.Contains(got, e.want) {
 					return fmt.Sprintf("%s answers %q", at, got)
 				}
@@ -74,10 +75,10 @@ func TestZonesAreChangedInPlace(t *testing.T) {
 		}
 		s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 	}
-	s.patch(&v1beta1.Bind9Cluster{ObjectMeta: named(n.namespace, "dns")}, `{"spec":{"secondaryReplicas":2}}`)
-	s.eventually("another secondary", func() string { return n.answers(4, "rock.example.com.", dns.TypeA, "192.0.2.200") })
-	s.apply(addressRecord, n.namespace, "rick", "192.0.2.201")
-	s.eventually("a change there", func() string {
+	s.Patch(&v1beta1.Bind9Cluster{ObjectMeta: bindytest.Named(n.namespace, "dns")}, `{"spec":{"secondaryReplicas":2}}`)
+	s.Eventually("another secondary", func() string { return n.answers(4, "rock.example.com.", dns.TypeA, "192.0.2.200") })
+	s.Apply(addressRecord, n.namespace, "rick", "192.0.2.201")
+	s.Eventually("a change there", func() string {
 		return n.answersAt("dns-secondary-1", "rick.example.com.", dns.TypeA, "192.0.2.201")
 	})
 	end()
@@ -88,36 +89,36 @@ func TestZonesAreChangedInPlace(t *testing.T) {
 
 	// Another name, and then other servers.
 	last = n.serialAt("dns-secondary-0", "example.com.")
-	s.patch(example, `{"spec":{"zoneName":"example.net"}}`)
-	s.eventually("the old name", func() string { return n.answers(4, "rock.example.com.", dns.TypeA, "REFUSED") })
+	s.Patch(example, `{"spec":{"zoneName":"example.net"}}`)
+	s.Eventually("the old name", func() string { return n.answers(4, "rock.example.com.", dns.TypeA, "REFUSED") })
 	s.recordIs(n.namespace, "rock", metav1.ConditionFalse, v1beta1.ReasonZoneNotFound)
-	s.patch(&v1beta1.ARecord{ObjectMeta: named(n.namespace, "rock")}, `{"spec":{"zone":"example.net"}}`)
-	s.eventually("the new name", func() string { return n.answers(4, "rock.example.net.", dns.TypeA, "192.0.2.200") })
+	s.Patch(&v1beta1.ARecord{ObjectMeta: bindytest.Named(n.namespace, "rock")}, `{"spec":{"zone":"example.net"}}`)
+	s.Eventually("the new name", func() string { return n.answers(4, "rock.example.net.", dns.TypeA, "192.0.2.200") })
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 	s.recordIs(n.namespace, "rock", metav1.ConditionTrue, v1beta1.ReasonReconcileSucceeded)
 
-	s.apply(
+	s.Apply(
 		`{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Cluster, metadata: {namespace: %s, name: other}, spec: {primaryReplicas: 1, secondaryReplicas: 1}}`, n.namespace)
-	s.patch(example, `{"spec":{"clusterRef":"other"}}`)
+	s.Patch(example, `{"spec":{"clusterRef":"other"}}`)
 	for _, instance := range []string{"other-primary-0", "other-secondary-0"} {
-		s.eventually("other servers", func() string {
+		s.Eventually("other servers", func() string {
 			return n.answersAt(instance, "rock.example.net.", dns.TypeA, "192.0.2.200")
 		})
 	}
 	for _, instance := range []string{"dns-primary-0", "dns-primary-1", "dns-secondary-0", "dns-secondary-1"} {
-		s.eventually("servers of before", func() string {
+		s.Eventually("servers of before", func() string {
 			return n.answersAt(instance, "rock.example.net.", dns.TypeA, "REFUSED")
 		})
 	}
 	if now := n.serialAt("other-secondary-0", "example.net."); now <= last {
 		t.Errorf("at other servers the serial is %d, and was %d", now, last)
 	}
-	s.eventually("what the zone says of its servers", func() string {
-		s.get(example)
+	s.Eventually("what the zone says of its servers", func() string {
+		s.Get(example)
 		if len(example.Status.Bind9Instances) != 2 || example.Status.ServedBy != "other" {
 			return fmt.Sprintf("%+v", example.Status.Bind9Instances)
 		}
-		return ready(example.Status.Conditions, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+		return bindytest.Ready(example.Status.Conditions, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/bindy/bindytest"
 	"github.com/zonefold/zonefold/internal/plan"
 )
 
@@ -20,21 +21,21 @@ import (
 // the zone, also when nobody waits for its servers any more.
 func TestADNSZoneIsProtected(t *testing.T) {
 	s, n := zoneStage(t, "held")
-	s.apply(clusterWith, n.namespace, 1, 0)
-	s.apply(exampleZone, n.namespace)
+	s.Apply(clusterWith, n.namespace, 1, 0)
+	s.Apply(exampleZone, n.namespace)
 	for i := range 6 {
-		s.apply(addressRecord, n.namespace, fmt.Sprintf("h%d", i), "192.0.2.1")
+		s.Apply(addressRecord, n.namespace, fmt.Sprintf("h%d", i), "192.0.2.1")
 	}
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
-	s.eventually("the server", func() string { return n.answers(1, "h5.example.com.", dns.TypeA, "192.0.2.1") })
+	s.Eventually("the server", func() string { return n.answers(1, "h5.example.com.", dns.TypeA, "192.0.2.1") })
 	n.operator.Fleets().Protect("b", types.NamespacedName{Namespace: n.namespace, Name: "dns"},
 		plan.Protection{Limited: true, MinDeleted: 1})
 
-	o := &v1beta1.DNSZone{ObjectMeta: named(n.namespace, "example")}
+	o := &v1beta1.DNSZone{ObjectMeta: bindytest.Named(n.namespace, "example")}
 	held := func(want int) {
 		t.Helper()
-		s.eventually(fmt.Sprintf("%d sets that are held", want), func() string {
-			s.get(o)
+		s.Eventually(fmt.Sprintf("%d sets that are held", want), func() string {
+			s.Get(o)
 			c := meta.FindStatusCondition(o.Status.Conditions, controller.ConditionHeld)
 			switch {
 			case want == 0 && o.Status.Held == nil && c == nil:
@@ -47,32 +48,32 @@ func TestADNSZoneIsProtected(t *testing.T) {
 		})
 	}
 	approve := func() {
-		s.patch(o, fmt.Sprintf(`{"metadata": {"annotations": {%q: %q}}}`, zonefold.ApproveAnnotation, o.Status.Held.Plan))
+		s.Patch(o, fmt.Sprintf(`{"metadata": {"annotations": {%q: %q}}}`, zonefold.ApproveAnnotation, o.Status.Held.Plan))
 	}
-	s.remove(&v1beta1.ARecord{ObjectMeta: named(n.namespace, "h5")})
-	s.eventually("one that may go", func() string { return n.answers(1, "h5.example.com.", dns.TypeA, "NXDOMAIN") })
-	s.remove(&v1beta1.ARecord{ObjectMeta: named(n.namespace, "h4")})
-	s.remove(&v1beta1.ARecord{ObjectMeta: named(n.namespace, "h3")})
+	s.Remove(&v1beta1.ARecord{ObjectMeta: bindytest.Named(n.namespace, "h5")})
+	s.Eventually("one that may go", func() string { return n.answers(1, "h5.example.com.", dns.TypeA, "NXDOMAIN") })
+	s.Remove(&v1beta1.ARecord{ObjectMeta: bindytest.Named(n.namespace, "h4")})
+	s.Remove(&v1beta1.ARecord{ObjectMeta: bindytest.Named(n.namespace, "h3")})
 	held(2)
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
-	s.eventually("what is held", func() string { return n.answers(1, "h4.example.com.", dns.TypeA, "192.0.2.1") })
+	s.Eventually("what is held", func() string { return n.answers(1, "h4.example.com.", dns.TypeA, "192.0.2.1") })
 	approve()
-	s.eventually("what is approved", func() string { return n.answers(1, "h4.example.com.", dns.TypeA, "NXDOMAIN") })
+	s.Eventually("what is approved", func() string { return n.answers(1, "h4.example.com.", dns.TypeA, "NXDOMAIN") })
 	held(0)
-	s.eventually("the approval", func() string {
-		if s.get(o); o.Annotations[zonefold.ApproveAnnotation] != "" {
+	s.Eventually("the approval", func() string {
+		if s.Get(o); o.Annotations[zonefold.ApproveAnnotation] != "" {
 			return "it is still there"
 		}
 		return ""
 	})
 
-	s.remove(o)
+	s.Remove(o)
 	held(3)
-	s.eventually("the zone that is deleted", func() string {
+	s.Eventually("the zone that is deleted", func() string {
 		return n.answers(1, "h0.example.com.", dns.TypeA, "192.0.2.1")
 	})
 	s.zoneIs(n.namespace, metav1.ConditionFalse, v1beta1.ReasonDeleting)
 	approve()
-	s.eventually("the zone", func() string { return s.isGone(o) })
-	s.eventually("its server", func() string { return n.answers(1, "h0.example.com.", dns.TypeA, "REFUSED") })
+	s.Eventually("the zone", func() string { return s.IsGone(o) })
+	s.Eventually("its server", func() string { return n.answers(1, "h0.example.com.", dns.TypeA, "REFUSED") })
 }

@@ -17,12 +17,13 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/bind9"
+	"github.com/zonefold/zonefold/internal/controller/bindy/bindytest"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // meanwhile calls f over and over until the returned function is called, or the test ends.
 func (n *bindNode) meanwhile(f func(ctx context.Context)) (end func()) {
-	ctx, cancel := context.WithCancel(n.ctx)
+	ctx, cancel := context.WithCancel(n.Ctx)
 	var done sync.WaitGroup
 	done.Go(func() {
 		for ctx.Err() == nil {
@@ -46,7 +47,7 @@ func (n *bindNode) projectKeys() {
 	n.meanwhile(func(ctx context.Context) {
 		pause(ctx, 100*time.Millisecond)
 		var all corev1.SecretList
-		if err := n.live.List(ctx, &all, client.InNamespace(n.namespace)); err != nil {
+		if err := n.Live.List(ctx, &all, client.InNamespace(n.namespace)); err != nil {
 			return
 		}
 		n.mu.Lock()
@@ -83,9 +84,9 @@ func (n *bindNode) changing(name string) (end func() string) {
 	stop := n.meanwhile(func(ctx context.Context) {
 		i++
 		next := fmt.Sprintf("192.0.3.%d", i%250)
-		o := &v1beta1.ARecord{ObjectMeta: named(n.namespace, name)}
+		o := &v1beta1.ARecord{ObjectMeta: bindytest.Named(n.namespace, name)}
 		// Not the context that ends: what it cuts off the API server may have done, and last would not be the last.
-		if err := n.live.Patch(n.ctx, o, client.RawPatch("application/merge-patch+json",
+		if err := n.Live.Patch(n.Ctx, o, client.RawPatch("application/merge-patch+json",
 			fmt.Appendf(nil, `{"spec":{"ipv4":%q}}`, next))); err == nil {
 			last = next
 		}
@@ -120,7 +121,7 @@ func (n *bindNode) always(name, want string) (end func()) {
 func (n *bindNode) inUse() map[string]string {
 	n.Helper()
 	var all corev1.SecretList
-	if err := n.live.List(n.ctx, &all, client.InNamespace(n.namespace)); err != nil {
+	if err := n.Live.List(n.Ctx, &all, client.InNamespace(n.namespace)); err != nil {
 		n.Fatal(err)
 	}
 	out := map[string]string{}
@@ -137,29 +138,29 @@ func (n *bindNode) inUse() map[string]string {
 func TestZonesOutliveTheirKeys(t *testing.T) {
 	s, n := zoneStage(t, "keys")
 	n.projectKeys()
-	s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Cluster, metadata: {namespace: %s, name: dns}, spec: {
+	s.Apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Cluster, metadata: {namespace: %s, name: dns}, spec: {
 		primary: {replicas: 2, rndcKey: {autoRotate: true, rotateAfter: 720h}}, secondary: {replicas: 1, rndcKey: {autoRotate: true, rotateAfter: 720h}}}}`, n.namespace)
-	s.apply(exampleZone, n.namespace)
-	s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
-	s.apply(addressRecord, n.namespace, "rock", "192.0.2.200")
+	s.Apply(exampleZone, n.namespace)
+	s.Apply(addressRecord, n.namespace, "www", "192.0.2.1")
+	s.Apply(addressRecord, n.namespace, "rock", "192.0.2.200")
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
-	s.eventually("every server", func() string { return n.answers(3, "rock.example.com.", dns.TypeA, "192.0.2.200") })
+	s.Eventually("every server", func() string { return n.answers(3, "rock.example.com.", dns.TypeA, "192.0.2.200") })
 	n.always("rock.example.com.", "192.0.2.200")
 	changes := n.changing("www")
 	before := n.tally()
 
 	look := func() { // the operator's clock has moved, which no event tells
 		for _, o := range []client.Object{
-			&v1beta1.Bind9Cluster{ObjectMeta: named(n.namespace, "dns")},
-			&v1beta1.Bind9Instance{ObjectMeta: named(n.namespace, "dns-primary-0")},
-			&v1beta1.Bind9Instance{ObjectMeta: named(n.namespace, "dns-primary-1")},
-			&v1beta1.Bind9Instance{ObjectMeta: named(n.namespace, "dns-secondary-0")},
+			&v1beta1.Bind9Cluster{ObjectMeta: bindytest.Named(n.namespace, "dns")},
+			&v1beta1.Bind9Instance{ObjectMeta: bindytest.Named(n.namespace, "dns-primary-0")},
+			&v1beta1.Bind9Instance{ObjectMeta: bindytest.Named(n.namespace, "dns-primary-1")},
+			&v1beta1.Bind9Instance{ObjectMeta: bindytest.Named(n.namespace, "dns-secondary-0")},
 		} {
-			s.patch(o, fmt.Sprintf(`{"metadata":{"annotations":{"looked-at":"%d"}}}`, time.Now().UnixNano()))
+			s.Patch(o, fmt.Sprintf(`{"metadata":{"annotations":{"looked-at":"%d"}}}`, time.Now().UnixNano()))
 		}
 	}
 	all := func(what, suffix string) {
-		s.eventually(what, func() string {
+		s.Eventually(what, func() string {
 			keys := n.inUse()
 			if len(keys) != 4 {
 				return fmt.Sprint(keys)
@@ -172,14 +173,14 @@ func TestZonesOutliveTheirKeys(t *testing.T) {
 			return ""
 		})
 	}
-	s.ahead.Add(721 * 3600)
+	s.Ahead.Add(721 * 3600)
 	look()
 	all("another key everywhere", "-2")
-	s.ahead.Add(int64(bind9.Overlap.Seconds()) + 60)
+	s.Ahead.Add(int64(bind9.Overlap.Seconds()) + 60)
 	look()
-	s.eventually("no other key", func() string {
+	s.Eventually("no other key", func() string {
 		var all corev1.SecretList
-		if err := n.live.List(n.ctx, &all, client.InNamespace(n.namespace)); err != nil {
+		if err := n.Live.List(n.Ctx, &all, client.InNamespace(n.namespace)); err != nil {
 			return err.Error()
 		}
 		for i := range all.Items {
@@ -193,7 +194,7 @@ func TestZonesOutliveTheirKeys(t *testing.T) {
 	})
 	n.transfers("after the keys have been replaced")
 	last := changes()
-	s.eventually("the last change", func() string { return n.answers(3, "www.example.com.", dns.TypeA, last) })
+	s.Eventually("the last change", func() string { return n.answers(3, "www.example.com.", dns.TypeA, last) })
 	if asked := n.tally().minus(before); asked.of("UpdateRej", "UpdateFail", "BadSIG", "XfrRej", "AXFR") > 0 {
 		t.Errorf("while the keys were replaced: %s", asked)
 	}
@@ -204,7 +205,7 @@ func TestZonesOutliveTheirKeys(t *testing.T) {
 func (n *bindNode) transfers(when string) {
 	n.Helper()
 	before := n.tally("dns-secondary-0")
-	n.eventually("transfers "+when, func() string {
+	n.Eventually("transfers "+when, func() string {
 		return n.tally("dns-secondary-0").minus(before).atLeast("XfrSuccess", 5)
 	})
 }

@@ -13,13 +13,14 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/bind9"
+	"github.com/zonefold/zonefold/internal/controller/bindy/bindytest"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // supply writes the Secret that the servers have their key from.
 func (n *bindNode) supply(name, secret string) {
 	n.Helper()
-	n.apply(
+	n.Apply(
 		`{apiVersion: v1, kind: Secret, metadata: {namespace: %s, name: theirs}, stringData: {key-name: %s, secret: %s, algorithm: hmac-sha256}}`, n.namespace, name, secret)
 }
 
@@ -27,8 +28,8 @@ func (n *bindNode) supply(name, secret string) {
 func (n *bindNode) lookAtKeys() {
 	n.Helper()
 	for _, instance := range []string{"dns-primary-0", "dns-primary-1", "dns-secondary-0"} {
-		o := &v1beta1.Bind9Instance{ObjectMeta: named(n.namespace, instance)}
-		n.patch(o, fmt.Sprintf(`{"metadata":{"annotations":{"looked-at":"%d"}}}`, time.Now().UnixNano()))
+		o := &v1beta1.Bind9Instance{ObjectMeta: bindytest.Named(n.namespace, instance)}
+		n.Patch(o, fmt.Sprintf(`{"metadata":{"annotations":{"looked-at":"%d"}}}`, time.Now().UnixNano()))
 	}
 }
 
@@ -36,7 +37,7 @@ func (n *bindNode) lookAtKeys() {
 func (n *bindNode) signsWith(name, secret string) string {
 	for _, instance := range []string{"dns-primary-0", "dns-primary-1", "dns-secondary-0"} {
 		var s corev1.Secret
-		if err := n.live.Get(n.ctx, client.ObjectKey{Namespace: n.namespace, Name: dialect.KeySecret(instance)},
+		if err := n.Live.Get(n.Ctx, client.ObjectKey{Namespace: n.namespace, Name: dialect.KeySecret(instance)},
 			&s); err != nil {
 			return err.Error()
 		}
@@ -53,15 +54,15 @@ func (n *bindNode) signsWith(name, secret string) string {
 func TestZonesOutliveASecretThatIsReplaced(t *testing.T) {
 	s, n := zoneStage(t, "supplied")
 	n.projectKeys()
-	n.supply("team-1", octetsA)
-	s.apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Cluster, metadata: {namespace: %s, name: dns}, spec: {
+	n.supply("team-1", bindytest.OctetsA)
+	s.Apply(`{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Cluster, metadata: {namespace: %s, name: dns}, spec: {
 		primary: {replicas: 2, rndcKey: {secretRef: {name: theirs}}}, secondary: {replicas: 1, rndcKey: {secretRef: {name: theirs}}}}}`, n.namespace)
-	s.apply(exampleZone, n.namespace)
-	s.apply(addressRecord, n.namespace, "www", "192.0.2.1")
-	s.apply(addressRecord, n.namespace, "rock", "192.0.2.200")
+	s.Apply(exampleZone, n.namespace)
+	s.Apply(addressRecord, n.namespace, "www", "192.0.2.1")
+	s.Apply(addressRecord, n.namespace, "rock", "192.0.2.200")
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
-	s.eventually("every server", func() string { return n.answers(3, "rock.example.com.", dns.TypeA, "192.0.2.200") })
-	if why := n.signsWith("team-1", octetsA); why != "" {
+	s.Eventually("every server", func() string { return n.answers(3, "rock.example.com.", dns.TypeA, "192.0.2.200") })
+	if why := n.signsWith("team-1", bindytest.OctetsA); why != "" {
 		t.Fatal(why)
 	}
 	n.always("rock.example.com.", "192.0.2.200")
@@ -73,26 +74,26 @@ func TestZonesOutliveASecretThatIsReplaced(t *testing.T) {
 		}
 	}
 
-	n.supply("team-2", octetsB)
-	s.eventually("a key of another name", func() string { return n.signsWith("team-2", octetsB) })
+	n.supply("team-2", bindytest.OctetsB)
+	s.Eventually("a key of another name", func() string { return n.signsWith("team-2", bindytest.OctetsB) })
 	noneRefused("with a key of another name", before, "BadSIG")
 	// From here on sidecars try the other secret at servers that have not read it yet, which BIND counts as bad
 	// signatures.
-	s.eventually("the next key of that name", func() string {
-		if why := n.signsWith("team-2", octetsA); why == "" {
+	s.Eventually("the next key of that name", func() string {
+		if why := n.signsWith("team-2", bindytest.OctetsA); why == "" {
 			return ""
 		}
-		n.supply("team-2", octetsA)
+		n.supply("team-2", bindytest.OctetsA)
 		// servers cannot have two keys of one name: one of the operator's own leads over
-		s.ahead.Add(int64(bind9.Overlap.Seconds()) + 60)
+		s.Ahead.Add(int64(bind9.Overlap.Seconds()) + 60)
 		n.lookAtKeys()
-		pause(s.ctx, time.Second) // in which files come to the servers, as a kubelet takes its time
-		return n.signsWith("team-2", octetsA)
+		pause(s.Ctx, time.Second) // in which files come to the servers, as a kubelet takes its time
+		return n.signsWith("team-2", bindytest.OctetsA)
 	})
-	s.remove(&corev1.Secret{ObjectMeta: named(n.namespace, "theirs")})
-	s.eventually("word that the Secret is gone", func() string {
-		i := &v1beta1.Bind9Instance{ObjectMeta: named(n.namespace, "dns-primary-0")}
-		s.get(i)
+	s.Remove(&corev1.Secret{ObjectMeta: bindytest.Named(n.namespace, "theirs")})
+	s.Eventually("word that the Secret is gone", func() string {
+		i := &v1beta1.Bind9Instance{ObjectMeta: bindytest.Named(n.namespace, "dns-primary-0")}
+		s.Get(i)
 		for _, c := range i.Status.Conditions {
 			if strings.Contains(c.Message, "theirs") && c.Reason == v1beta1.ReasonSecretNotFound {
 				return ""
@@ -102,11 +103,11 @@ func TestZonesOutliveASecretThatIsReplaced(t *testing.T) {
 	})
 	without := n.tally()
 	n.transfers("without the Secret")
-	if why := n.signsWith("team-2", octetsA); why != "" {
+	if why := n.signsWith("team-2", bindytest.OctetsA); why != "" {
 		t.Error(why)
 	}
 	last := changes()
-	s.eventually("the last change", func() string { return n.answers(3, "www.example.com.", dns.TypeA, last) })
+	s.Eventually("the last change", func() string { return n.answers(3, "www.example.com.", dns.TypeA, last) })
 	noneRefused("while the Secret was replaced", before)
 	noneRefused("without the Secret", without, "BadSIG")
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)

@@ -37,6 +37,10 @@ const (
 // more.
 const ServiceAccount = "bind9"
 
+// BindcarBinding is the ClusterRoleBinding by which sidecars may ask the API server whose token a caller has. It is
+// installed with the operator, which may write its subjects and give away no other role.
+const BindcarBinding = "zonefold-bindcar"
+
 // bindUser is the user and group that both containers run as: BIND's in its images.
 const bindUser = 101
 

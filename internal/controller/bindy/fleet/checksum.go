@@ -1,0 +1,102 @@
+package fleet
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+)
+
+// checksum is over what the pods of a server have from their start: what BIND reads then, and who they are for the API
+// server. A ServiceAccount that was made anew is another one, and does not vouch for pods of the former. Keys are read
+// again while BIND runs.
+func (b *Controller) checksum(ctx context.Context, p *dialect.Plan,
+	account types.UID) (string, *dialect.Trouble, error) {
+	sum := sha256.New()
+	add := func(what, content string) { fmt.Fprintf(sum, "%d %s\n%d %s\n", len(what), what, len(content), content) }
+	for _, name := range slices.Sorted(maps.Keys(p.Files)) {
+		if p.Uses(name) {
+			add(name, p.Files[name])
+		}
+	}
+	for _, u := range p.Users() {
+		content, t, err := b.userFile(ctx, p.Instance.Namespace, u)
+		if t != nil || err != nil {
+			return "", t, err
+		}
+		add("of the user: "+u.File, content)
+	}
+	add("account", string(account))
+	return hex.EncodeToString(sum.Sum(nil)[:16]), nil, nil
+}
+
+// userFile returns a sum over an entry of a ConfigMap, read at the API server unless this version of it was read
+// before: the cache has only metadata of people's ConfigMaps.
+func (b *Controller) userFile(ctx context.Context, namespace string,
+	u dialect.UserFile) (string, *dialect.Trouble, error) {
+	key := client.ObjectKey{Namespace: namespace, Name: u.ConfigMap}
+	var cached corev1.ConfigMap
+	err := b.Client.Get(ctx, key, &cached)
+	if err == nil {
+		if data, ok := b.users.get(key, cached.ResourceVersion); ok {
+			return u.In(key, data)
+		}
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return "", nil, fmt.Errorf("reading %s: %w", dialect.Describe("ConfigMap", key), err)
+	}
+	var m corev1.ConfigMap
+	if err := b.Live.Get(ctx, key, &m); err != nil {
+		if apierrors.IsNotFound(err) {
+			return "", &dialect.Trouble{Reason: v1beta1.ReasonConfigMapNotFound, Message: dialect.Sentence(
+				"There is no ConfigMap %s, which configMapRefs.%s names: create it, or correct the name. "+
+					"The pods are left as they are.", key, u.Field)}, nil
+		}
+		return "", nil, fmt.Errorf("reading %s: %w", dialect.Describe("ConfigMap", key), err)
+	}
+	sums := map[string]string{}
+	for name, text := range m.Data {
+		sum := sha256.Sum256([]byte(text))
+		sums[name] = hex.EncodeToString(sum[:])
+	}
+	b.users.put(key, m.ResourceVersion, sums)
+	return u.In(key, sums)
+}
+
+// contents are ConfigMaps of users as they were read: a sum over each entry.
+type contents struct {
+	mu sync.Mutex
+	of map[client.ObjectKey]content
+}
+
+type content struct {
+	version string
+	sums    map[string]string
+}
+
+func (c *contents) get(key client.ObjectKey, version string) (map[string]string, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known, ok := c.of[key]
+	return known.sums, ok && known.version == version
+}
+
+func (c *contents) put(key client.ObjectKey, version string, sums map[string]string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of == nil {
+		c.of = map[client.ObjectKey]content{}
+	}
+	c.of[key] = content{version, sums}
+}

@@ -1,0 +1,262 @@
+package fleet
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/bind9"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+)
+
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch
+
+// A keyReport is what came of a look at keys.
+type keyReport struct {
+	after    time.Duration // when to look again; 0: an event will tell
+	troubles []dialect.Trouble
+	missing  bool                     // there is no key at all, so that no server can start
+	rotation *v1beta1.RNDCKeyRotation // for the status; nil: keys are not replaced by themselves
+}
+
+// A keyTask is a Secret with keys, and what it is to hold.
+type keyTask struct {
+	owner    client.Object
+	secret   client.ObjectKey
+	labels   map[string]string
+	source   dialect.KeySource
+	settings bind9.Settings
+	pods     []corev1.Pod // that have the keys
+	past     int          // keys that there have been at least
+}
+
+// applyKeys brings the Secrets with the keys of an instance one step on: the one that its sidecar and the operator sign
+// with, and, where no cluster has one, the one for zone transfers.
+func (b *Controller) applyKeys(ctx context.Context, s *dialect.Server, pods []corev1.Pod) (keyReport, error) {
+	t := &keyTask{
+		owner: s.Instance, secret: client.ObjectKey{Namespace: s.Instance.Namespace,
+			Name: dialect.KeySecret(s.Instance.Name)}, labels: s.Labels(), pods: pods,
+	}
+	if r := s.Instance.Status.RNDCKeyRotation; r != nil {
+		t.past = int(r.RotationCount) + 1
+	}
+	var err error
+	if t.source, err = s.KeySource(); err == nil {
+		t.settings, err = t.source.Settings(bind9.ForOperator)
+	}
+	var troubles []dialect.Trouble
+	if err != nil {
+		troubles = append(troubles, dialect.Trouble{Reason: v1beta1.ReasonInvalidKey, Message: dialect.Sentence(
+			"%v. The keys in use stay.", err)})
+		t.settings = bind9.Settings{Purpose: bind9.ForOperator, Unusable: true}
+		t.source.Ref = nil
+	}
+	bad, err := b.supply(ctx, t)
+	if bad != nil {
+		troubles = append(troubles, *bad)
+	}
+	if err != nil {
+		return keyReport{troubles: troubles}, err
+	}
+	report, err := b.turn(ctx, t)
+	report.troubles = append(troubles, report.troubles...)
+	if s.Parent != nil && s.Parent.Kind == v1beta1.KindCluster {
+		return report, err
+	}
+	transfer := &keyTask{owner: s.Instance, secret: client.ObjectKey{Namespace: s.Instance.Namespace,
+		Name: s.TransferSecret()}, labels: s.Labels(), pods: pods}
+	transfer.source = dialect.KeySource{Field: t.source.Field, Key: t.source.Key}
+	more, moreErr := b.turnTransfer(ctx, transfer)
+	return report.with(more), errors.Join(err, moreErr)
+}
+
+// supply gets the key that somebody made, if the spec names one.
+func (b *Controller) supply(ctx context.Context, t *keyTask) (bad *dialect.Trouble, err error) {
+	instance := client.ObjectKeyFromObject(t.owner)
+	if t.source.Ref == nil {
+		b.refer(instance, client.ObjectKey{})
+		return nil, nil
+	}
+	at := client.ObjectKey{Namespace: instance.Namespace, Name: string(t.source.Ref.Name)}
+	b.refer(instance, at) // before it is read: a change from now on wakes the instance
+	if at == t.secret {
+		t.settings.Unusable = true
+		return &dialect.Trouble{Reason: v1beta1.ReasonInvalidKey, Message: dialect.Sentence(
+			"%s names the Secret %s, which is made here: take the reference out, or give the key in a Secret of another name.",
+			controller.Capital(t.source.Field), at)}, nil
+	}
+	t.settings.External, bad, err = b.supplied(ctx, instance.Namespace, t.source)
+	t.settings.Unusable = bad != nil
+	return bad, err
+}
+
+// applyTransferKeys does the same for the Secret that the servers of a cluster have for zone transfers. The pods are
+// those of all its instances.
+func (b *Controller) applyTransferKeys(ctx context.Context, c *v1beta1.Bind9Cluster,
+	pods []corev1.Pod) (keyReport, error) {
+	return b.turnTransfer(ctx, &keyTask{
+		owner: c, secret: client.ObjectKey{Namespace: c.Namespace, Name: dialect.TransferName(c.Name)},
+		labels: dialect.SharedLabels(c.Name), pods: pods,
+		source: dialect.TransferSource(&c.Spec.CommonSpec),
+	})
+}
+
+// clusterKeys are the keys that the servers of a cluster have for zone transfers, whosever pods they run in.
+func (b *Controller) clusterKeys(ctx context.Context, c *v1beta1.Bind9Cluster) (keyReport, error) {
+	var pods corev1.PodList
+	of := client.MatchingLabels{v1beta1.PartOfLabel: v1beta1.PartOfValue, v1beta1.ClusterLabel: c.Name}
+	if err := b.Client.List(ctx, &pods, client.InNamespace(c.Namespace), of); err != nil {
+		return keyReport{}, fmt.Errorf("listing the pods of Bind9Cluster %s/%s: %w", c.Namespace, c.Name, err)
+	}
+	return b.applyTransferKeys(ctx, c, pods.Items)
+}
+
+func (b *Controller) turnTransfer(ctx context.Context, t *keyTask) (keyReport, error) {
+	var err error
+	if t.settings, err = t.source.Settings(bind9.ForTransfer); err != nil { // it is said about the other key
+		t.settings = bind9.Settings{Purpose: bind9.ForTransfer}
+	}
+	if t.source.Key != nil {
+		copied := *t.source.Key
+		copied.Secret = nil // its metadata are for the other Secret
+		t.source.Key = &copied
+	}
+	return b.turn(ctx, t)
+}
+
+// with adds what came of another Secret of the same servers.
+func (r keyReport) with(more keyReport) keyReport {
+	r.troubles = append(r.troubles, more.troubles...)
+	r.missing = r.missing || more.missing
+	if more.after > 0 && (r.after == 0 || more.after < r.after) {
+		r.after = more.after
+	}
+	return r
+}
+
+// lookAtLeast is how often a Secret with a date in it is looked at: when a look is due is only roughly kept to.
+const lookAtLeast = time.Hour
+
+// turn takes a ring one step on and publishes it.
+func (b *Controller) turn(ctx context.Context, t *keyTask) (keyReport, error) {
+	now := b.Clock()
+	remembered, _ := b.keys.ring(t.secret, t.owner.GetUID())
+	report := keyReport{rotation: t.rotation(remembered.ring)}
+	live, err := b.Servers.Secret(ctx, t.secret)
+	if err != nil {
+		return report, err
+	}
+	known := b.knownRing(t, live, now)
+	var said *evidence
+	ask := func() evidence { // only if anybody wants to know
+		if said == nil {
+			said = ptr.To(b.ask(ctx, t, now))
+		}
+		return *said
+	}
+	if len(known.ring.Keys) == 0 {
+		if t.settings.Unusable {
+			report.missing = true
+			return report, nil
+		}
+		t.settings.Past = max(t.past, t.settings.Purpose.Past(ask().names()...))
+	}
+	t.settings.Rand = rand.Reader
+	next, step, err := bind9.Next(known.ring, now, t.settings, func(k bind9.Key) bool {
+		return !now.Before(known.since.Add(settle)) && ask().accept(k)
+	})
+	if err != nil {
+		return report, err
+	}
+	what, err := b.publish(ctx, t, live, next)
+	if err != nil || what == objects.Ending {
+		return b.notPublished(t, known, err)
+	}
+	b.notePublished(t, known, next, now)
+	if what != objects.Unchanged {
+		b.reportChange(t, change{made: live == nil, before: known.ring, after: next, move: step.Move})
+	}
+	if said != nil {
+		report.troubles = said.troubles
+	}
+	if !step.Again.IsZero() {
+		report.after = min(max(step.Again.Sub(now), 50*time.Millisecond), lookAtLeast)
+	}
+	report.rotation = t.rotation(next)
+	return report, nil
+}
+
+// settle is how long a ring has to have been published before pods are asked about it: one that was started with the
+// keys of before may not be in the cache until then.
+const settle = 4 * time.Second
+
+// knownRing is the ring as servers have it. What is remembered counts more than a Secret that somebody has edited.
+func (b *Controller) knownRing(t *keyTask, live *corev1.Secret, now time.Time) published {
+	known, remembered := b.keys.ring(t.secret, t.owner.GetUID())
+	if live == nil || remembered && known.version == live.ResourceVersion {
+		return known
+	}
+	ring, err := bind9.ReadRing(t.settings.Purpose, live.Data, live.Annotations)
+	if remembered && (err != nil || !b.intact(t, live, ring)) {
+		return known
+	}
+	if err != nil {
+		b.Log.Warn("a Secret of ours has no key that can be used; there will be another one", "secret", t.secret.String(),
+			"error", err)
+	}
+	return published{ring: ring, owner: t.owner.GetUID(), version: live.ResourceVersion, since: now}
+}
+
+// notePublished notes what stands in the Secret now.
+func (b *Controller) notePublished(t *keyTask, before published, ring bind9.Ring, now time.Time) {
+	p := published{ring: ring, owner: t.owner.GetUID(), since: before.since}
+	if s := b.Servers.KnownSecret(t.secret); s != nil {
+		p.version = s.ResourceVersion
+	}
+	if p.since.IsZero() || !slices.Equal(before.ring.Keys, ring.Keys) {
+		p.since = now
+	}
+	b.keys.rememberRing(t.secret, p)
+}
+
+// notPublished reports what kept a ring from its Secret.
+func (b *Controller) notPublished(t *keyTask, known published, err error) (keyReport, error) {
+	var notOwned *objects.NotOwnedError
+	report := keyReport{missing: len(known.ring.Keys) == 0 || errors.As(err, &notOwned), rotation: t.rotation(known.ring)}
+	told, err := troubleOf(err, t.secret.Namespace)
+	if told != nil {
+		report.troubles = append(report.troubles, *told)
+	}
+	if apierrors.IsConflict(err) {
+		b.Servers.KeepSecret(t.secret, nil)
+	}
+	return report, err
+}
+
+// rotation is what the status says of a ring: something, where keys are replaced by themselves.
+func (t *keyTask) rotation(r bind9.Ring) *v1beta1.RNDCKeyRotation {
+	if t.settings.RotateAfter <= 0 || t.settings.External != nil || len(r.Keys) == 0 {
+		return nil
+	}
+	format := func(at time.Time) string {
+		if at.IsZero() {
+			return ""
+		}
+		return at.UTC().Format(time.RFC3339)
+	}
+	return &v1beta1.RNDCKeyRotation{
+		CreatedAt: format(r.CreatedAt), RotateAt: format(r.RotateAt), LastRotatedAt: format(r.SwitchedAt),
+		RotationCount: int32(r.Count),
+	}
+}

@@ -1,0 +1,191 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/bind9"
+	"github.com/zonefold/zonefold/internal/controller/objects"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+)
+
+// A keyset remembers what this term of leadership knows of keys: the rings that were published, so that a Secret that
+// is lost or edited can be put right with the keys that servers have.
+type keyset struct {
+	mu        sync.Mutex
+	rings     map[client.ObjectKey]published
+	referrers map[client.ObjectKey]client.ObjectKey // of an instance, the Secret that somebody made for it
+}
+
+// published is a ring as it stands in a Secret.
+type published struct {
+	ring    bind9.Ring
+	owner   types.UID
+	version string    // of the Secret
+	since   time.Time // when it was published, or first seen
+}
+
+// ring is what this owner's Secret of that name was last known to publish.
+func (k *keyset) ring(key client.ObjectKey, owner types.UID) (published, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if p, ok := k.rings[key]; ok && p.owner == owner {
+		return p, true
+	}
+	return published{}, false
+}
+
+func (k *keyset) rememberRing(key client.ObjectKey, p published) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.rings == nil {
+		k.rings = map[client.ObjectKey]published{}
+	}
+	k.rings[key] = p
+}
+
+// refer notes which Secret an instance has its key from; an empty name: none. The one that it had its key from before
+// is not kept when nobody needs it.
+func (b *Controller) refer(instance, secret client.ObjectKey) {
+	if before, needed := b.keys.refer(instance, secret); !needed {
+		b.Servers.KeepSecret(before, nil)
+	}
+}
+
+// refer returns the Secret that the instance had its key from before, and whether some instance has it from there now.
+func (k *keyset) refer(instance, secret client.ObjectKey) (before client.ObjectKey, needed bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	before = k.referrers[instance]
+	if k.referrers == nil {
+		k.referrers = map[client.ObjectKey]client.ObjectKey{}
+	}
+	if k.referrers[instance] = secret; secret.Name == "" {
+		delete(k.referrers, instance)
+	}
+	return before, slices.Contains(slices.Collect(maps.Values(k.referrers)), before)
+}
+
+// forgetKeys drops all that is known for an object that is gone.
+func (b *Controller) forgetKeys(owner client.ObjectKey) {
+	b.refer(owner, client.ObjectKey{})
+	for _, name := range []string{dialect.KeySecret(owner.Name), dialect.TransferName(owner.Name)} {
+		key := client.ObjectKey{Namespace: owner.Namespace, Name: name}
+		b.Servers.KeepSecret(key, nil)
+		b.keys.forget(key)
+	}
+}
+
+// forget drops what is known of the ring in a Secret.
+func (k *keyset) forget(secret client.ObjectKey) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.rings, secret)
+}
+
+// referring are the instances that have their key from a Secret.
+func (k *keyset) referring(secret client.ObjectKey) (out []client.ObjectKey) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for instance, s := range k.referrers {
+		if s == secret {
+			out = append(out, instance)
+		}
+	}
+	return out
+}
+
+// secretFor is the Secret that publishes a ring.
+func (t *keyTask) secretFor(ring bind9.Ring) (*corev1.Secret, error) {
+	data, err := ring.Data(t.settings.Purpose, 0)
+	if err != nil {
+		return nil, fmt.Errorf("making Secret %s: %w", t.secret, err)
+	}
+	labels, annotations := t.source.ExtraMetadata()
+	out := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: t.secret.Namespace, Name: t.secret.Name, Labels: maps.Clone(labels),
+			Annotations: maps.Clone(annotations)},
+		Type: corev1.SecretTypeOpaque, Data: data,
+	}
+	if out.Labels == nil {
+		out.Labels = map[string]string{}
+	}
+	maps.Copy(out.Labels, t.labels)
+	if out.Annotations == nil {
+		out.Annotations = map[string]string{}
+	}
+	// What create writes, no later apply can take away; so all four are always there.
+	maps.Copy(out.Annotations, map[string]string{bind9.AnnotationSwitchedAt: "", bind9.AnnotationRotateAt: ""})
+	maps.Copy(out.Annotations, ring.Annotations())
+	return out, nil
+}
+
+// publish writes a ring into its Secret, if it is not there already. live is the Secret that was read, nil if there was
+// none: one that has changed since, or that somebody has made, is a conflict, and nothing is written.
+func (b *Controller) publish(ctx context.Context, t *keyTask, live *corev1.Secret,
+	ring bind9.Ring) (objects.Result, error) {
+	desired, err := t.secretFor(ring)
+	if err != nil {
+		return objects.Unchanged, err
+	}
+	var there client.Object // nil is no *Secret
+	if live != nil {
+		there = live
+	}
+	what, answer, err := b.children.Replace(ctx, t.owner, there, desired)
+	if err != nil {
+		b.Servers.KeepSecret(t.secret, nil)
+		return what, err
+	}
+	if answer == nil {
+		return what, nil
+	}
+	got := &corev1.Secret{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(answer.Object, got); err != nil {
+		return what, fmt.Errorf("reading the answer about Secret %s: %w", t.secret, err)
+	}
+	b.Servers.KeepSecret(t.secret, got)
+	return what, nil
+}
+
+// intact reports whether a Secret is as an operator wrote it, to the last octet.
+func (b *Controller) intact(t *keyTask, live *corev1.Secret, ring bind9.Ring) bool {
+	desired, err := t.secretFor(ring)
+	if err != nil {
+		return false
+	}
+	same, err := b.children.Same(t.owner, live, desired)
+	return same && err == nil
+}
+
+// supplied reads the key that somebody made. Where there is none that can be used, the trouble says why.
+func (b *Controller) supplied(ctx context.Context, namespace string,
+	s dialect.KeySource) (*bind9.Key, *dialect.Trouble, error) {
+	at := client.ObjectKey{Namespace: namespace, Name: string(s.Ref.Name)}
+	secret, err := b.Servers.Secret(ctx, at)
+	if err != nil {
+		return nil, nil, err
+	}
+	if secret == nil {
+		return nil, &dialect.Trouble{Reason: v1beta1.ReasonSecretNotFound, Message: dialect.Sentence(
+				"There is no Secret %s, which %s names: create it, or take the reference out. The keys in use stay.", at, s.Field)},
+			nil
+	}
+	k, err := dialect.KeyIn(secret, s.Ref.OrDefault())
+	if err != nil {
+		return nil, &dialect.Trouble{Reason: v1beta1.ReasonInvalidKey, Message: dialect.Sentence(
+			"The Secret %s, which %s names, holds no key that can be used: %v. The keys in use stay.", at, s.Field, err)}, nil
+	}
+	return k, nil, nil
+}

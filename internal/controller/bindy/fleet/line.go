@@ -1,0 +1,66 @@
+package fleet
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+)
+
+// A line is who waits for a turn to replace pods, cluster by cluster, so that the next one is woken when one is
+// through.
+type line struct {
+	mu      sync.Mutex
+	waiting map[client.ObjectKey]waiter
+}
+
+// A waiter is an instance that waits.
+type waiter struct {
+	cluster string
+	broken  bool // not all of its pods are ready, so that it may go out of turn
+}
+
+func (l *line) join(p *dialect.Parent, instance client.ObjectKey, broken bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.waiting == nil {
+		l.waiting = map[client.ObjectKey]waiter{}
+	}
+	l.waiting[instance] = waiter{p.Name, broken}
+}
+
+func (l *line) leave(instance client.ObjectKey) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.waiting, instance)
+}
+
+// first are those that go first in each cluster of a namespace, and those that go out of turn.
+func (l *line) first(namespace string) []client.ObjectKey {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first := map[string]client.ObjectKey{}
+	var out []client.ObjectKey
+	for key, w := range l.waiting {
+		if key.Namespace != namespace {
+			continue
+		}
+		if w.broken {
+			out = append(out, key)
+		}
+		before, ok := first[w.cluster]
+		if !ok || dialect.CompareInstances(key.Name, before.Name) < 0 {
+			first[w.cluster] = key
+		}
+	}
+	return slices.AppendSeq(out, maps.Values(first))
+}
+
+// nextInLine wakes whoever goes first of those that wait, when a Deployment or an instance of the namespace changes.
+func (b *Controller) nextInLine(_ context.Context, o client.Object) []client.ObjectKey {
+	return b.line.first(o.GetNamespace())
+}

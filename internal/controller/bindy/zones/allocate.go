@@ -1,0 +1,150 @@
+package zones
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// A fleetOf is which instances have a zone.
+type fleetOf struct {
+	primaries, secondaries []client.ObjectKey
+	idle                   []client.ObjectKey // those without pods: replicas is 0
+	uids                   map[client.ObjectKey]string
+	addresses              []netip.Addr // that name servers without any get
+	clusters               []string
+	problem                string             // why there are none
+	refused                int                // that do not allow it
+	barred                 []client.ObjectKey // primaries that may not sign it: they are of other namespaces
+	signer                 signer
+}
+
+func (f fleetOf) all() []client.ObjectKey { return append(slices.Clone(f.primaries), f.secondaries...) }
+
+func (f fleetOf) has(instance client.ObjectKey) bool {
+	return slices.Contains(f.primaries, instance) || slices.Contains(f.secondaries, instance)
+}
+
+// allocate finds out anew which instances have which zones.
+func (z *Zones) allocate() {
+	z.allocateThose(func(*v1beta1.DNSZone) bool { return true }, func(assignment) bool { return true })
+}
+
+// allocateIn finds out anew which instances the zones have that may have instances of a namespace. Whatever happens to
+// these is no concern of other zones.
+func (z *Zones) allocateIn(namespace string) {
+	z.allocateThose(func(o *v1beta1.DNSZone) bool { return dialect.SelectsIn(o, namespace) }, func(l assignment) bool {
+		return slices.ContainsFunc(l.in, func(cluster types.NamespacedName) bool { return cluster.Namespace == namespace })
+	})
+}
+
+func (z *Zones) allocateThose(concerns func(*v1beta1.DNSZone) bool, assigns func(assignment) bool) {
+	z.allocating.Lock()
+	defer z.allocating.Unlock()
+	all, err := z.instances()
+	z.mu.Lock()
+	var zones []*v1beta1.DNSZone
+	for _, k := range z.known {
+		if k.zone != nil && concerns(k.zone) {
+			zones = append(zones, k.zone)
+		}
+	}
+	var assigned []zone.ID
+	for id, l := range z.assignments {
+		if assigns(l) {
+			assigned = append(assigned, id)
+		}
+	}
+	z.mu.Unlock()
+	for _, o := range zones {
+		if id := dialect.ZoneID(o.Namespace, o.Name); z.setFleet(id, fleetFor(o, all, err)) {
+			z.mu.Lock()
+			z.putAgain(id)
+			z.mu.Unlock()
+			z.deliveries.Sync(id)
+		}
+	}
+	for _, id := range assigned {
+		z.locateAssignment(id)
+	}
+}
+
+// allocateZone finds out which instances have a zone.
+func (z *Zones) allocateZone(o *v1beta1.DNSZone) {
+	z.allocating.Lock()
+	defer z.allocating.Unlock()
+	all, err := z.instances()
+	z.setFleet(dialect.ZoneID(o.Namespace, o.Name), fleetFor(o, all, err))
+}
+
+// settle notes which instances have a zone, and reports whether these are others than before.
+func (z *Zones) setFleet(id zone.ID, fleet fleetOf) bool {
+	z.mu.Lock()
+	before := z.fleets[id]
+	fleet = z.withSigner(id, fleet)
+	if z.fleets[id] = fleet; reflect.DeepEqual(fleet, fleetOf{}) {
+		delete(z.fleets, id)
+	}
+	called := z.names.of[id]
+	others := z.rename(id)
+	renamed := called != z.names.of[id]
+	z.mu.Unlock()
+	same := reflect.DeepEqual(before, fleet)
+	if !same || renamed {
+		z.revisit(others)
+	}
+	if same {
+		return false
+	}
+	z.wakeInstances(append(before.all(), fleet.all()...)...)
+	z.changed(id)
+	return true
+}
+
+// instances are all that there are, from memory.
+func (z *Zones) instances() ([]*v1beta1.Bind9Instance, error) {
+	return z.Servers.Instances(context.Background()) // it fails when there is no informer
+}
+
+func fleetFor(o *v1beta1.DNSZone, all []*v1beta1.Bind9Instance, err error) fleetOf {
+	var found dialect.Fleet
+	if err == nil {
+		found, err = dialect.FleetOf(o, all)
+	}
+	if err != nil {
+		return fleetOf{problem: dialect.Sentence("%v.", err)}
+	}
+	out := fleetFrom(found.Instances, o.Spec.AddressTypes, found.May)
+	if out.refused = len(found.Refused); len(found.Instances) == 0 {
+		out.problem = dialect.NoFleet(o)
+	}
+	return out
+}
+
+// glueless warns of a zone none of whose servers has an address of the types that it wants.
+func (f fleetOf) glueless(id zone.ID, types []v1beta1.AddressType) []zone.Note {
+	if len(types) == 0 || len(f.addresses) > 0 || len(f.all()) == 0 {
+		return nil
+	}
+	return []zone.Note{{Reason: v1beta1.ReasonNoAddress, Message: fmt.Sprintf(
+		"None of the servers of %s has an address of the types %s, which its addressTypes want: name servers in the zone "+
+			"that have no address here get none; see status.addresses of its Bind9Instances, or choose other types.", id,
+		dialect.List(textsOf(types)))}}
+}
+
+func textsOf(types []v1beta1.AddressType) []string {
+	out := make([]string, len(types))
+	for i, t := range types {
+		out[i] = string(t)
+	}
+	return out
+}

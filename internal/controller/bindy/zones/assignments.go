@@ -1,0 +1,294 @@
+package zones
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// An assignment is a zone of another dialect, which Backends assign to clusters.
+type assignment struct {
+	zone   dnsname.Name
+	uid    types.UID
+	since  time.Time
+	serial uint32
+	in     []types.NamespacedName
+}
+
+var _ controller.Fleets = (*Zones)(nil)
+
+// Await implements controller.Fleets.
+func (z *Zones) Await(apiVersion string) { z.assignerVersion = apiVersion }
+
+// Host implements controller.Fleets.
+func (z *Zones) Host(d *controller.Deliveries) {
+	d.OnDrift(z.suspectDrifted)
+	z.assigner.Store(d)
+}
+
+// OnFleet implements controller.Fleets.
+func (z *Zones) OnFleet(f func(types.NamespacedName)) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.onFleet = f
+}
+
+// fleetChanged says that the cluster of an instance may have other servers now.
+func (z *Zones) fleetChanged(i *v1beta1.Bind9Instance) {
+	z.mu.Lock()
+	f := z.onFleet
+	z.mu.Unlock()
+	if f != nil && i.Spec.ClusterRef != "" {
+		f(types.NamespacedName{Namespace: i.Namespace, Name: i.Spec.ClusterRef})
+	}
+}
+
+// Known implements controller.Fleets.
+func (z *Zones) Known(ctx context.Context) bool {
+	select {
+	case <-z.looked:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Reassigned implements controller.Fleets.
+func (z *Zones) Reassigned(id zone.ID) { z.assignmentQueue.Enqueue(id) }
+
+// Fleet implements controller.Fleets.
+func (z *Zones) Fleet(cluster types.NamespacedName) ([]controller.Server, *controller.Outcome) {
+	fleet := z.clusters([]types.NamespacedName{cluster})
+	if len(fleet.primaries) == 0 {
+		o := controller.Not(controller.ReasonBackendNotReady, dialect.Sentence(
+			"Bind9Cluster %s has no primaries; create it, or correct bind9.clusterRef.", cluster))
+		return nil, &o
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	var servers []controller.Server
+	var troubles []string
+	for _, key := range fleet.primaries {
+		h := z.hosts[key]
+		switch {
+		case h == nil:
+			troubles = append(troubles, fmt.Sprintf("Bind9Instance %s has no servers yet.", key))
+			continue
+		case h.trouble != "":
+			troubles = append(troubles, h.trouble)
+		}
+		servers = append(servers, h.servers()...)
+	}
+	if len(troubles) == 0 {
+		return servers, nil
+	}
+	o := controller.Not(controller.ReasonBackendNotReady, strings.Join(troubles, " "))
+	return servers, &o
+}
+
+// Behind implements controller.Fleets.
+func (z *Zones) Behind(id zone.ID, serial uint32) *controller.Outcome {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	var worst *controller.Outcome
+	for _, key := range z.fleets[id].secondaries {
+		n := z.secondaryNews(id, key, serial)
+		if n.state == v1beta1.StateConfigured {
+			continue
+		}
+		o := controller.Not(controller.ReasonPending, dialect.Sentence("Bind9Instance %s is about to transfer serial %d.",
+			key, serial))
+		if n.state == v1beta1.StateFailed {
+			o = controller.Not(v1beta1.ReasonSecondaryFailed, n.message)
+		}
+		if worst == nil || worst.Reason == controller.ReasonPending && o.Reason != controller.ReasonPending {
+			worst = &o
+		}
+	}
+	return worst
+}
+
+// reconcileAssignment looks at where a zone of another dialect is. The zero ID is no zone's.
+func (z *Zones) reconcileAssignment(_ context.Context, id zone.ID) error {
+	if id.IsZero() {
+		return z.repeat()
+	}
+	now := z.assigner.Load().AssignmentOf(id)
+	if !now.Decided {
+		return nil // it is told again
+	}
+	z.takeOver(id, now)
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if z.takenOver != nil {
+		z.takenOver[id] = true
+	}
+	return nil
+}
+
+// takeOver records where a zone of another dialect is, and has done what follows from that.
+func (z *Zones) takeOver(id zone.ID, now controller.Assignment) {
+	z.mu.Lock()
+	before, known := z.assignments[id]
+	after := assignment{zone: now.Zone, uid: now.UID, since: now.Since, serial: now.Serial, in: now.Fleets}
+	if len(now.Fleets) == 0 {
+		delete(z.assignments, id)
+	} else {
+		z.assignments[id] = after
+	}
+	z.mu.Unlock()
+	another := before.zone != after.zone || before.uid != after.uid
+	switch {
+	case !known && len(now.Fleets) == 0:
+		return
+	case reflect.DeepEqual(before, after):
+		z.visitConfirmed(id)
+		z.wakePending(id)
+		return
+	case another || !slices.Equal(before.in, after.in):
+		z.allocateAssignment(id)
+		if known && before.uid != after.uid {
+			z.suspect(id)
+		}
+		if another {
+			z.wakeInstances(z.fleetOf(id).all()...)
+		}
+	}
+	z.visitServers(id)
+	z.wakePending(id)
+}
+
+func (z *Zones) fleetOf(id zone.ID) fleetOf {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.fleets[id]
+}
+
+// allocateAssignment finds out anew which instances have a zone of another dialect.
+func (z *Zones) allocateAssignment(id zone.ID) {
+	z.allocating.Lock()
+	defer z.allocating.Unlock()
+	z.locateAssignment(id)
+}
+
+// locateAssignment is allocateAssignment. z.allocating is held.
+func (z *Zones) locateAssignment(id zone.ID) {
+	z.mu.Lock()
+	in := z.assignments[id].in
+	z.mu.Unlock()
+	z.setFleet(id, z.clusters(in))
+}
+
+// clusters are the instances of clusters.
+func (z *Zones) clusters(in []types.NamespacedName) fleetOf {
+	if len(in) == 0 {
+		return fleetOf{}
+	}
+	all, err := z.instances()
+	if err != nil {
+		return fleetOf{problem: err.Error()}
+	}
+	return fleetFrom(slices.DeleteFunc(all, func(i *v1beta1.Bind9Instance) bool {
+		return !i.DeletionTimestamp.IsZero() ||
+			!slices.Contains(in, types.NamespacedName{Namespace: i.Namespace, Name: i.Spec.ClusterRef})
+	}), nil, func(*v1beta1.Bind9Instance, v1beta1.InstanceUsage) bool { return true })
+}
+
+// A servedZone is a zone that instances have, whatever its dialect.
+type servedZone struct {
+	ref   v1beta1.InstanceZone
+	since time.Time
+}
+
+// servedZone returns what is to be known of a zone that instances have. z.mu is held.
+func (z *Zones) servedZone(id zone.ID) (servedZone, bool) {
+	ref := v1beta1.InstanceZone{ZoneReference: v1beta1.ZoneReference{
+		APIVersion: v1beta1.GroupVersion.String(), Kind: id.Kind, Name: id.Name, Namespace: id.Namespace,
+	}}
+	if l, ok := z.assignments[id]; ok {
+		ref.APIVersion, ref.ZoneName, ref.UID = z.assignerVersion, dialect.CanonicalZone(l.zone.String()), l.uid
+		return servedZone{ref: ref, since: l.since}, true
+	}
+	k := z.known[id]
+	if k == nil || k.zone == nil {
+		return servedZone{}, false
+	}
+	ref.ZoneName, ref.UID = dialect.CanonicalZone(k.zone.Spec.ZoneName), k.zone.UID
+	return servedZone{ref, k.zone.CreationTimestamp.Time}, true
+}
+
+// nameOf returns the name under which a zone is served, and whether it is; decided is false as long as that is not
+// known.
+func (z *Zones) nameOf(id zone.ID) (name dnsname.Name, served, decided bool) {
+	z.mu.Lock()
+	l, ok := z.assignments[id]
+	z.mu.Unlock()
+	if ok {
+		return l.zone, true, true
+	}
+	v, ok := z.core.Verdict(id)
+	return v.Name, ok && v.Accepted, ok
+}
+
+// deliveriesOf are those that a zone is part of.
+func (z *Zones) deliveriesOf(id zone.ID) *controller.Deliveries {
+	if id.Kind == v1beta1.KindZone {
+		return z.deliveries
+	}
+	return z.assigner.Load()
+}
+
+// news has the status of a zone looked at again.
+func (z *Zones) news(id zone.ID) {
+	if id.Kind == v1beta1.KindZone {
+		z.enqueue(id)
+		return
+	}
+	z.assigner.Load().Revisit(id)
+}
+
+// fleetFrom tells primaries from secondaries, what each may do for the zone, and which of their addresses its name
+// servers get.
+func fleetFrom(instances []*v1beta1.Bind9Instance, glue []v1beta1.AddressType,
+	may func(*v1beta1.Bind9Instance, v1beta1.InstanceUsage) bool) fleetOf {
+	out := fleetOf{uids: map[client.ObjectKey]string{}}
+	slices.SortFunc(instances, func(a, b *v1beta1.Bind9Instance) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	for _, i := range instances {
+		key := client.ObjectKeyFromObject(i)
+		out.uids[key] = string(i.UID)
+		if i.Spec.ReplicasOrDefault() == 0 {
+			out.idle = append(out.idle, key)
+			continue
+		}
+		if i.Spec.Role.Canonical() == v1beta1.RoleSecondary {
+			out.secondaries = append(out.secondaries, key)
+		} else {
+			out.primaries = append(out.primaries, key)
+			if !may(i, v1beta1.UsageSigning) {
+				out.barred = append(out.barred, key)
+			}
+		}
+		if may(i, v1beta1.UsageAddresses) {
+			out.addresses = append(out.addresses, dialect.GlueFrom(i, glue)...)
+		}
+		if i.Spec.ClusterRef != "" && !slices.Contains(out.clusters, i.Spec.ClusterRef) {
+			out.clusters = append(out.clusters, i.Spec.ClusterRef)
+		}
+	}
+	return out
+}

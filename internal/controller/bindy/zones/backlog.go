@@ -1,0 +1,116 @@
+package zones
+
+import (
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// How soon an instance is looked at again because of its zones. Its status names all of them, and to write a thousand
+// takes the API server a fifth of a second.
+const (
+	leastPause   = 20 * time.Millisecond
+	pauseForZone = 10 * time.Millisecond
+)
+
+// wakeInstances has instances looked at again: at once, or with all that happens until then, when the last look was
+// just now.
+func (z *Zones) wakeInstances(keys ...client.ObjectKey) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if z.wake == nil {
+		return
+	}
+	now := z.Clock.Now()
+	for _, key := range keys {
+		due := z.due[key]
+		if !due.After(now) {
+			pause := leastPause
+			if h := z.hosts[key]; h != nil {
+				pause += time.Duration(len(h.ledger.of)) * pauseForZone
+			}
+			if due = due.Add(pause); due.Before(now) {
+				due = now
+			}
+			z.due[key] = due
+		}
+		// Also if it was asked for already: the queue has each instance once, and may have handed it out before that because
+		// of something else.
+		z.wake.AddAfter(reconcile.Request{NamespacedName: key}, due.Sub(now))
+	}
+}
+
+// With a backlog of so many zones on their way to servers it takes a while. DNS goes first then: statuses wait, but for
+// no longer than maxBacklog, after which that is how things are.
+const (
+	manyZones  = 16
+	maxBacklog = 30 * time.Second
+)
+
+// backlog is how many zones are on their way to a server.
+func (z *Zones) backlog() int { return z.deliveries.Waiting() + z.Engine.Waiting() + z.servers.Len() }
+
+// busy reports whether statuses have to wait.
+func (z *Zones) busy() bool {
+	if z.core.Busy() {
+		return true
+	}
+	rushing := z.backlog() >= manyZones
+	now := z.Clock.Now()
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if !rushing {
+		z.backlogSince = time.Time{}
+	} else if z.backlogSince.IsZero() {
+		z.backlogSince = now
+	}
+	return rushing && now.Sub(z.backlogSince) < maxBacklog
+}
+
+// How long something may be on its way before that is worth a write: when it waits for its turn among others, longer.
+const (
+	grace        = 2 * time.Second
+	backlogGrace = time.Minute
+)
+
+// isSoon reports whether what has been on its way since then is likely to be there soon.
+func (z *Zones) isSoon(since, now time.Time) bool {
+	took := now.Sub(since)
+	return took < grace || took < backlogGrace && z.backlog() >= manyZones
+}
+
+// lookAgain is when to see whether something is still on its way. What arrives is told anyway, so that thousands need
+// not be asked for every second while others have their turn.
+func (z *Zones) lookAgain() *controller.Later {
+	if z.backlog() >= manyZones {
+		return &controller.Later{After: 4 * grace}
+	}
+	return &controller.Later{After: grace / 2}
+}
+
+// statusRest is how long the status of a zone rests after a write. It counts records and names the serial, so that each
+// record of the zone changes it; whether the zone is ready is told at once.
+const statusRest = time.Second / 2
+
+// rest is how long to wait before the status of a zone is written again.
+func (z *Zones) rest(id zone.ID, o *v1beta1.DNSZone, ready controller.Outcome) time.Duration {
+	if o.Status.ObservedGeneration != o.Generation || !dialect.HasReason(o.Status.Conditions, ready.Reason) {
+		return 0
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.know(id).written.Add(statusRest).Sub(z.Clock.Now())
+}
+
+// wrote records that the status of a zone was just written.
+func (z *Zones) wrote(id zone.ID) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.know(id).written = z.Clock.Now()
+}

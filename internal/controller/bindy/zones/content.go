@@ -1,0 +1,79 @@
+package zones
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// ContentOf says what a pod has to have before it is ready, and whether it can be told: it has all of it, as that
+// was at some moment after it came. A zone that a secondary can transfer from nobody keeps its others from nobody.
+// If it has not, the instance is woken when that may have changed.
+func (z *Zones) ContentOf(instance client.ObjectKey, uid types.UID) (names []string, complete bool) {
+	z.addPending(instance)
+	z.mu.Lock()
+	h := z.hosts[instance]
+	pod := h.pod(uid)
+	var ids, follows []zone.ID // that the instance has as a primary, and others
+	for id, fleet := range z.fleets {
+		switch {
+		case slices.Contains(fleet.primaries, instance):
+			ids = append(ids, id)
+		case fleet.has(instance) && len(fleet.primaries) > 0:
+			follows = append(follows, id)
+		}
+	}
+	swept := pod != nil && !h.unswept[uid]
+	z.mu.Unlock()
+	if !swept {
+		return nil, false
+	}
+	complete = z.decidedFor(instance)
+	if pod.primary {
+		var all bool
+		names, all = z.atPrimary(pod, ids)
+		complete = complete && all
+	}
+	for _, id := range follows {
+		z.mu.Lock()
+		f := z.follows[id][uid]
+		there := f != nil && f.there && f.whole
+		without := z.elder(id, instance) != "" || f != nil && f.lastApplied == nothing && z.noSource(f) != ""
+		z.mu.Unlock()
+		if without || z.deliveriesOf(id).Refused(id) {
+			continue
+		}
+		name, served, decided := z.nameOf(id)
+		if complete = complete && decided && (there || !served); served {
+			names = append(names, dialect.CanonicalZone(name.String()))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), complete
+}
+
+// atPrimary is ContentOf a primary.
+func (z *Zones) atPrimary(pod *Pod, ids []zone.ID) (names []string, complete bool) {
+	complete = true
+	wanted := map[zone.ID]bool{}
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	for _, d := range []*controller.Deliveries{z.deliveries, z.assigner.Load()} {
+		if d == nil {
+			continue
+		}
+		zones, all := d.AtServer(pod.server.Name, func(id zone.ID) bool { return wanted[id] })
+		complete = complete && all
+		for _, name := range zones {
+			names = append(names, dialect.CanonicalZone(name.String()))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), complete
+}

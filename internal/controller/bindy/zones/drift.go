@@ -1,0 +1,39 @@
+package zones
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+)
+
+// reportDrift makes an event of what somebody else has changed at a server, which is put right. The event is related to
+// the instance: events about one object that differ in their text alone are one.
+func (z *Zones) reportDrift(s controller.Drift) {
+	ctx := context.Background() // it is all from memory
+	o, err := z.zone(ctx, s.Zone)
+	if err != nil {
+		return // it is gone, and so is who could be told
+	}
+	var related runtime.Object
+	if key, ok := instanceOf(s.Place); ok {
+		var i v1beta1.Bind9Instance
+		if err := z.Client.Get(ctx, key, &i); err == nil {
+			related = &i
+		}
+	}
+	var names []string
+	for _, k := range s.Sets {
+		names = append(names, k.String())
+	}
+	slices.Sort(names)
+	z.Events.Eventf(o, related, corev1.EventTypeWarning, v1beta1.ReasonForeignChange, v1beta1.ConditionReady, "%s",
+		controller.Note(dialect.Sentence(
+			"Somebody else has changed %s at Bind9Instance %s, which is put right; change records in place of servers.",
+			dialect.List(names), s.Place)))
+}

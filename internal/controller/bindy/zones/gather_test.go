@@ -1,0 +1,54 @@
+package zones
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/bindy/bindytest"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// TestZonesAndRecordsThatComeAtOnce has each kind of object come from a goroutine of its own, as informers have it. A
+// record whose zone comes at the same moment is in it.
+func TestZonesAndRecordsThatComeAtOnce(t *testing.T) {
+	const records = 4
+	for round := range 1000 {
+		z := &Zones{homes: dialect.NewHomes(), known: map[zone.ID]*known{}, fleets: map[zone.ID]fleetOf{}}
+		z.core = controller.NewCore(controller.CoreConfig{Clock: time.Now, Metrics: controller.NewMetrics(),
+			Settled: func(controller.Settlement) {}})
+		o := &v1beta1.DNSZone{ObjectMeta: bindytest.Named("dns", "example")}
+		o.Spec = v1beta1.DNSZoneSpec{ZoneName: "example.com", SOA: &v1beta1.SOA{PrimaryNameServer: "ns1.example.net",
+			AdminEmail: "admin@example.com"}}
+		var parts sync.WaitGroup
+		parts.Go(func() { z.arrange(o) })
+		for i := range records {
+			parts.Go(func() {
+				r := &v1beta1.ARecord{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: fmt.Sprintf("r%d", i)}}
+				r.Spec = v1beta1.ARecordSpec{RecordMeta: v1beta1.RecordMeta{Name: v1beta1.RecordName(r.Name), Zone: "example.com"},
+					IPv4: "192.0.2.1"}
+				z.putRecord(nil, r)
+			})
+		}
+		parts.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // it settles once
+		if err := z.core.Run(ctx, func(context.Context) bool { return true }); err != nil {
+			t.Fatal(err)
+		}
+		for i := range records {
+			id := dialect.RecordID(rr.TypeA, "dns", fmt.Sprintf("r%d", i))
+			if v, ok := z.core.Verdict(id); !ok || !v.Accepted {
+				t.Fatalf("in round %d, %s is not in its zone: %+v", round, id, v)
+			}
+		}
+	}
+}

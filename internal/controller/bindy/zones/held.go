@@ -1,0 +1,118 @@
+package zones
+
+import (
+	"context"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/plan"
+)
+
+// A protector is a Backend that names a cluster: its protection counts for the DNSZones of that cluster, too.
+type protector struct {
+	cluster    types.NamespacedName
+	protection plan.Protection
+}
+
+// protecting is what Backends hold of the deletions at instances.
+type protecting struct {
+	mu     sync.Mutex
+	by     map[string]protector // by the name of the Backend
+	places map[client.ObjectKey]*controller.Place
+	of     map[client.ObjectKey]types.NamespacedName // the clusters of these
+}
+
+func newProtecting() protecting {
+	return protecting{by: map[string]protector{}, places: map[client.ObjectKey]*controller.Place{},
+		of: map[client.ObjectKey]types.NamespacedName{}}
+}
+
+// protection is that of the first of the Backends that protect a cluster. mu is held.
+func (p *protecting) protection(cluster types.NamespacedName) plan.Protection {
+	first := ""
+	for name, by := range p.by {
+		if by.cluster == cluster && (first == "" || name < first) {
+			first = name
+		}
+	}
+	return p.by[first].protection
+}
+
+// Protect implements controller.Fleets.
+func (z *Zones) Protect(backend string, cluster types.NamespacedName, by plan.Protection) {
+	p := &z.protecting
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.by[backend]
+	if by == (plan.Protection{}) {
+		delete(p.by, backend)
+	} else {
+		p.by[backend] = protector{cluster, by}
+	}
+	if before == p.by[backend] {
+		return
+	}
+	for key, place := range p.places {
+		if of := p.of[key]; of == cluster || of == before.cluster {
+			other := *place
+			other.Protection = p.protection(of)
+			p.places[key] = &other
+			z.deliveries.PutPlace(&other)
+		}
+	}
+}
+
+// putPlace hands the Place of an instance to Deliveries, with the protection of its cluster.
+func (z *Zones) putPlace(key client.ObjectKey, cluster string, place *controller.Place) {
+	p := &z.protecting
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.of[key] = types.NamespacedName{Namespace: key.Namespace, Name: cluster}
+	place.Protection = p.protection(p.of[key])
+	p.places[key] = place
+	z.deliveries.PutPlace(place)
+}
+
+func (z *Zones) deletePlace(key client.ObjectKey) {
+	p := &z.protecting
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.of, key)
+	delete(p.places, key)
+	z.deliveries.DeletePlace(placeOf(key))
+}
+
+// tellHeld puts into the status of a zone what servers have although nobody asks for it.
+func tellHeld(status *v1beta1.DNSZoneStatus, c *controller.Conditions, held *controller.Held) {
+	status.Held = nil
+	if held != nil {
+		c.Set(controller.ConditionHeld, held.Outcome)
+		status.Held = &v1beta1.Held{Plan: held.Plan, Sets: int32(held.Sets), Examples: held.Names}
+	}
+}
+
+// eventOfHeld makes an event of what is held from now on.
+func (z *Zones) eventOfHeld(o *v1beta1.DNSZone, now []metav1.Condition) {
+	is, was := meta.FindStatusCondition(now, controller.ConditionHeld),
+		meta.FindStatusCondition(o.Status.Conditions, controller.ConditionHeld)
+	if is != nil && (was == nil || was.Reason != is.Reason) {
+		z.warning(o, is.Reason, controller.ConditionHeld, is.Message)
+	}
+}
+
+// spend removes the approval of deletions when these have been made, so that it is valid once.
+func (z *Zones) spend(ctx context.Context, o *v1beta1.DNSZone, out controller.ZoneOutcome) error {
+	if _, approves := o.Annotations[zonefold.ApproveAnnotation]; !approves || !out.Settled() {
+		return nil
+	}
+	_, err := z.Objects.Change(ctx, o, "metadata",
+		map[string]any{"annotations": map[string]any{zonefold.ApproveAnnotation: nil}})
+	return err
+}

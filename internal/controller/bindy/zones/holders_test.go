@@ -1,0 +1,63 @@
+package zones
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// TestWhoIsToldOfAZoneOfTheSameName has three of different age at one server.
+func TestWhoIsToldOfAZoneOfTheSameName(t *testing.T) {
+	at := client.ObjectKey{Namespace: "dns", Name: "ns"}
+	z := &Zones{known: map[zone.ID]*known{}, fleets: map[zone.ID]fleetOf{}, names: newNameIndex(),
+		assignments: map[zone.ID]assignment{}}
+	put := func(object, name string, second int64) (zone.ID, []zone.ID) {
+		o := selecting("dns/"+object, name, second)
+		o.CreationTimestamp = metav1.Time{Time: time.Unix(second, 0)}
+		id := dialect.ZoneID("dns", object)
+		z.known[id], z.fleets[id], z.names.accepted[id] = &known{zone: o}, fleetOf{primaries: []client.ObjectKey{at}}, true
+		others := z.rename(id)
+		slices.SortFunc(others, zone.ID.Compare)
+		return id, others
+	}
+	middle, none := put("middle", "example.com", 2)
+	young, older := put("young", "example.com", 3)
+	if len(none) > 0 || len(older) > 0 {
+		t.Errorf("told are %v and %v, to whom it does not matter", none, older)
+	}
+	old, told := put("old", "example.com", 1)
+	if !slices.Equal(told, []zone.ID{middle, young}) || z.holderAt(at, "example.com") != old {
+		t.Errorf("told are %v, and %s has the server", told, z.holderAt(at, "example.com"))
+	}
+	if _, told := put("middle", "example.net", 2); !slices.Equal(told, []zone.ID{young}) {
+		t.Errorf("of a name that is left, %v are told", told)
+	}
+	if _, told := put("middle", "example.com", 2); !slices.Equal(told, []zone.ID{young}) {
+		t.Errorf("of one that comes back, %v are told", told)
+	}
+	if _, told := put("middle", "example.com", 4); !slices.Equal(told, []zone.ID{old, young}) {
+		t.Errorf("of one that was made anew, %v are told", told)
+	}
+	if _, told := put("middle", "example.net", 4); len(told) > 0 {
+		t.Errorf("of a name that the youngest leaves, %v are told", told)
+	}
+	z.known[old].zone = selecting("dns/old", "example.com", 5)
+	fleet := z.fleets[old]
+	delete(z.fleets, old)
+	if told := z.rename(old); !slices.Equal(told, []zone.ID{young}) {
+		t.Errorf("of one that was made anew elsewhere, %v are told", told)
+	}
+	z.known[old].zone, z.fleets[old] = selecting("dns/old", "example.com", 1), fleet
+	z.rename(old)
+	z.known[old].zone = nil
+	delete(z.fleets, old)
+	if told := z.rename(old); !slices.Equal(told, []zone.ID{young}) || z.holderAt(at, "example.com") != young {
+		t.Errorf("of a zone that is gone, %v are told, and %s has the server", told, z.holderAt(at, "example.com"))
+	}
+}

@@ -1,0 +1,292 @@
+package zones
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/bind9"
+	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+)
+
+// A host is an instance with its pods.
+type host struct {
+	primary bool
+	server  *dialect.Server // that it was found by; nil: none could be made
+	pods    []*Pod
+	ending  []*Pod // that are to go and serve for a moment more
+	trouble string // why it cannot be used, as a sentence
+	signs   dialect.Signs
+	ledger  ledger             // what its status says
+	unswept map[types.UID]bool // its pods that may have what they are to lose
+
+	transfer client.ObjectKey // the Secret with the keys for transfers
+}
+
+// last is the server that the instance was when its spec could be carried out; nil if that was never seen. What runs
+// goes on as that.
+func (h *host) last() *dialect.Server {
+	if h == nil {
+		return nil
+	}
+	return h.server
+}
+
+// known is what was known of a pod, nil if nothing was.
+func (h *host) known(p *Pod) *Pod {
+	for _, pods := range [][]*Pod{h.pods, h.ending} {
+		if i := slices.IndexFunc(pods, p.same); i >= 0 {
+			return pods[i]
+		}
+	}
+	return nil
+}
+
+// servers are those of a primary.
+func (h *host) servers() (out []controller.Server) {
+	for _, p := range h.pods {
+		out = append(out, p.server)
+	}
+	for _, p := range h.ending {
+		s := p.server
+		s.Ending = true
+		out = append(out, s)
+	}
+	return out
+}
+
+// pod is one of its pods that stay, nil if it has none of that UID.
+func (h *host) pod(uid types.UID) *Pod {
+	if h == nil {
+		return nil
+	}
+	if i := slices.IndexFunc(h.pods, func(p *Pod) bool { return p.UID == uid }); i >= 0 {
+		return h.pods[i]
+	}
+	return nil
+}
+
+// placeOf is the name of the Place that an instance is.
+func placeOf(instance client.ObjectKey) string { return instance.String() }
+
+func instanceOf(place string) (client.ObjectKey, bool) {
+	namespace, name, ok := strings.Cut(place, "/")
+	return client.ObjectKey{Namespace: namespace, Name: name}, ok
+}
+
+// Look finds the pods of an instance and their keys, and has zones delivered to them, and to no others.
+func (z *Zones) Look(ctx context.Context, key client.ObjectKey) error {
+	var i v1beta1.Bind9Instance
+	err := z.Client.Get(ctx, key, &i)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading Bind9Instance %s: %w", key, err)
+	}
+	if i.UID == "" || !i.DeletionTimestamp.IsZero() || i.Spec.ReplicasOrDefault() == 0 {
+		z.forgetHost(key)
+		return nil
+	}
+	plan, problem, err := z.Servers.Plan(ctx, &i)
+	if err != nil {
+		return err
+	}
+	z.mu.Lock()
+	before := z.hosts[key]
+	z.mu.Unlock()
+	server := before.last()
+	switch {
+	case problem == nil:
+		server = plan.Server
+	case server == nil:
+		if server, err = z.Servers.Standing(ctx, &i); err != nil {
+			return err
+		}
+	}
+	if server == nil { // nobody knows how to reach what runs
+		if before == nil {
+			z.putHost(&i, nil, &host{
+				primary: i.Spec.Role.Canonical() != v1beta1.RoleSecondary, trouble: problem.Message,
+				ledger: ledgerOf(i.Status.Zones),
+			})
+		}
+		return nil
+	}
+	now, err := z.hostOf(ctx, server, before)
+	if err != nil {
+		return err
+	}
+	if problem != nil && len(now.pods) == 0 {
+		now.trouble = problem.Message // which is why nothing runs
+	}
+	z.putHost(&i, before, now)
+	return nil
+}
+
+func (z *Zones) forgetHost(key client.ObjectKey) {
+	z.mu.Lock()
+	before := z.hosts[key]
+	delete(z.hosts, key)
+	delete(z.due, key)
+	delete(z.pendingInstances, key)
+	z.mu.Unlock()
+	if before == nil {
+		return
+	}
+	if before.primary {
+		z.deletePlace(key)
+	}
+	z.visitAll(key)
+}
+
+// hostOf is a server with its pods. What was known of those that stay is kept.
+func (z *Zones) hostOf(ctx context.Context, s *dialect.Server, before *host) (*host, error) {
+	out := &host{server: slim(s), primary: s.Role == v1beta1.RolePrimary, signs: s.Signs(),
+		transfer: client.ObjectKey{Namespace: s.Instance.Namespace, Name: s.TransferSecret()}}
+	if before != nil {
+		out.ledger, out.unswept = before.ledger, before.unswept
+	} else {
+		out.ledger = ledgerOf(s.Instance.Status.Zones)
+	}
+	update, transfer, err := z.keysFor(ctx, s)
+	missing := errors.Is(err, errNoKeys)
+	if err != nil && !missing {
+		return nil, err
+	}
+	pods, err := z.Servers.Pods(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(pods, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	for n := range pods {
+		p := z.podOf(&pods[n], s, out.primary)
+		if p == nil {
+			continue
+		}
+		if before != nil && before.primary == out.primary {
+			if known := before.known(p); known != nil {
+				now := p.starts
+				p = known
+				if p.starts != now {
+					p.starts = now
+					defer z.restarted(p)
+				}
+			}
+		}
+		switch {
+		case missing && !p.connected():
+			continue
+		case missing: // what runs goes on
+		case p.setKeys(update, transfer) && p.connected():
+			defer z.visitAll(client.ObjectKeyFromObject(s.Instance))
+		}
+		if err := z.connect(p); err != nil {
+			return nil, err
+		}
+		if pods[n].DeletionTimestamp.IsZero() {
+			out.pods = append(out.pods, p)
+		} else {
+			out.ending = append(out.ending, p)
+		}
+	}
+	switch {
+	case len(out.pods) > 0:
+	case missing:
+		out.trouble = dialect.Sentence("The keys of Bind9Instance %s/%s are not there yet.", s.Instance.Namespace,
+			s.Instance.Name)
+	default:
+		out.trouble = dialect.Sentence("No pod of Bind9Instance %s/%s runs.", s.Instance.Namespace, s.Instance.Name)
+	}
+	return out, nil
+}
+
+// slim is a server without its instance's status, which may list thousands of zones.
+func slim(s *dialect.Server) *dialect.Server {
+	out, instance := *s, *s.Instance
+	instance.Status = v1beta1.Bind9InstanceStatus{}
+	out.Instance = &instance
+	return &out
+}
+
+// restarted forgets what is known of a pod whose BIND has started anew.
+func (z *Zones) restarted(p *Pod) {
+	if p.primary {
+		for _, d := range []*controller.Deliveries{z.deliveries, z.assigner.Load()} {
+			if d != nil {
+				d.Restarted(p.server.Name)
+			}
+		}
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	for id, follows := range z.follows {
+		if f := follows[p.UID]; f != nil {
+			f.forget()
+			z.servers.Enqueue(followID(id, p.UID))
+		}
+	}
+}
+
+var errNoKeys = errors.New("there are no keys yet")
+
+// keysFor reads the keys that are in use at a server.
+func (z *Zones) keysFor(ctx context.Context, s *dialect.Server) (update, transfer bind9.Key, err error) {
+	for _, k := range []struct {
+		name    string
+		purpose bind9.Purpose
+		into    *bind9.Key
+	}{{dialect.KeySecret(s.Instance.Name), bind9.ForOperator, &update},
+		{s.TransferSecret(), bind9.ForTransfer, &transfer}} {
+		secret, err := z.Servers.Secret(ctx, client.ObjectKey{Namespace: s.Instance.Namespace, Name: k.name})
+		if err != nil {
+			return update, transfer, err
+		}
+		if secret == nil {
+			return update, transfer, errNoKeys
+		}
+		ring, err := bind9.ReadRing(k.purpose, secret.Data, secret.Annotations)
+		if err != nil {
+			return update, transfer, fmt.Errorf("%w: %w", errNoKeys, err)
+		}
+		i := slices.IndexFunc(ring.Keys, func(key bind9.Key) bool { return key.Name == ring.InUse })
+		if i < 0 {
+			return update, transfer, errNoKeys
+		}
+		*k.into = ring.Keys[i]
+	}
+	return update, transfer, nil
+}
+
+// putHost notes an instance, and tells Deliveries where that has changed.
+func (z *Zones) putHost(i *v1beta1.Bind9Instance, before, now *host) {
+	key := client.ObjectKeyFromObject(i)
+	z.mu.Lock()
+	z.hosts[key] = now
+	z.mu.Unlock()
+	if now.primary && (before == nil || before.signs != now.signs) {
+		z.allocateIn(key.Namespace) // before anything is delivered there
+	}
+	if before != nil && before.primary == now.primary && before.trouble == now.trouble &&
+		before.transfer == now.transfer && slices.Equal(before.pods, now.pods) && slices.Equal(before.ending, now.ending) {
+		return
+	}
+	z.fleetChanged(i)
+	if now.primary {
+		place := &controller.Place{Name: placeOf(key), Created: i.CreationTimestamp.Time, Noun: v1beta1.KindInstance,
+			Kind: "bind9", Passing: true, Servers: now.servers()}
+		if now.trouble != "" {
+			o := controller.Not(controller.ReasonBackendNotReady, now.trouble)
+			place.Problem = &o
+		}
+		z.putPlace(key, i.Spec.ClusterRef, place)
+	} else if before != nil && before.primary {
+		z.deletePlace(key)
+	}
+	z.visitAll(key)
+}

@@ -1,0 +1,125 @@
+package zones
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// A ledger is what the status of an instance says that its servers may have, by zone and by name. A secondary is given
+// nothing that is not in it, so that what it has is known whatever happens.
+type ledger struct {
+	of     map[zone.ID][]entry
+	called map[string][]entry
+}
+
+// An entry is a zone in a ledger. One without a UID is of whatever object has the ID: an earlier version wrote it.
+type entry struct {
+	id   zone.ID
+	name string
+	uid  types.UID
+}
+
+func entryOf(i v1beta1.InstanceZone) entry {
+	return entry{zone.ID{Kind: i.Kind, Namespace: i.Namespace, Name: i.Name}, i.ZoneName, i.UID}
+}
+
+func ledgerOf(zones []v1beta1.InstanceZone) ledger {
+	out := ledger{map[zone.ID][]entry{}, map[string][]entry{}}
+	for _, i := range zones {
+		e := entryOf(i)
+		out.of[e.id] = append(out.of[e.id], e)
+		out.called[e.name] = append(out.called[e.name], e)
+	}
+	return out
+}
+
+// isOf reports whether two entries are of one object.
+func (e entry) isOf(o entry) bool {
+	return e.id == o.id && (e.uid == o.uid || e.uid == "" || o.uid == "")
+}
+
+// others reports whether the ledger has another zone of the name, which a secondary may have yet. z.mu is held.
+func (z *Zones) others(f *follow) bool {
+	own, ok := z.servedZone(f.zone)
+	h := z.hosts[f.pod.instance]
+	return ok && h != nil && slices.ContainsFunc(h.ledger.called[own.ref.ZoneName], func(e entry) bool {
+		return !e.isOf(entryOf(own.ref))
+	})
+}
+
+// replaced reports whether the servers of an instance have lost what they had under a name before its holder: a primary
+// is given content by who reads what it has.
+func (z *Zones) replaced(instance client.ObjectKey, name string) bool {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	id, h := z.holderAt(instance, name), z.hosts[instance]
+	if h == nil || len(h.pods) == 0 {
+		return false
+	}
+	return slices.Contains(z.fleets[id].primaries, instance) || !slices.ContainsFunc(h.pods, func(p *Pod) bool {
+		f := z.follows[id][p.UID]
+		return f == nil || !f.whole || !f.suspectSince.IsZero()
+	})
+}
+
+// Stored takes over what the status of an instance says now, and wakes what has waited for it.
+func (z *Zones) Stored(instance client.ObjectKey, zones []v1beta1.InstanceZone) {
+	now := ledgerOf(zones)
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	h := z.hosts[instance]
+	if h == nil {
+		return
+	}
+	before := h.ledger
+	h.ledger = now
+	for id := range before.of {
+		if len(now.of[id]) == 0 && id.Kind == v1beta1.KindZone {
+			z.deliveries.Sync(id)
+		}
+	}
+	for id := range now.of {
+		for _, p := range h.pods {
+			if !slices.Equal(before.of[id], now.of[id]) && z.follows[id][p.UID] != nil {
+				z.servers.Enqueue(followID(id, p.UID))
+			}
+		}
+	}
+}
+
+// mayHave reports whether the ledger of an instance has a zone.
+func (z *Zones) mayHave(instance client.ObjectKey, id zone.ID, name string) bool {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.listed(instance, id, name)
+}
+
+// listed is mayHave. z.mu is held.
+func (z *Zones) listed(instance client.ObjectKey, id zone.ID, name string) bool {
+	h := z.hosts[instance]
+	return h != nil && slices.ContainsFunc(h.ledger.of[id], func(e entry) bool { return e.name == name })
+}
+
+// holders are the instances with servers that may still have a zone. Where no pod runs, there is nobody to wait for:
+// who comes on an old volume loses the zone before it is ready. Nor is there where another zone takes its place. z.mu
+// is held.
+func (z *Zones) holders(id zone.ID) (out []client.ObjectKey) {
+	for key, h := range z.hosts {
+		if len(h.pods) > 0 && slices.ContainsFunc(h.ledger.of[id], func(e entry) bool {
+			holder := z.holderAt(key, e.name)
+			return holder.IsZero() || holder == id
+		}) {
+			out = append(out, key)
+		}
+	}
+	slices.SortFunc(out, compareKeys)
+	return out
+}
+
+func compareKeys(a, b client.ObjectKey) int { return strings.Compare(a.String(), b.String()) }

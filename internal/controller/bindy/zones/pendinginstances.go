@@ -1,0 +1,87 @@
+package zones
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// decidedAgain is when to see again whether all zones have been decided about: the last step to that may be about no
+// zone at all, and nobody tells of it then.
+const decidedAgain = 100 * time.Millisecond
+
+// assignmentsDecided reports whether the other dialect, if there is one, has decided about all of its zones, and
+// reconcileAssignment has taken them over.
+func (z *Zones) assignmentsDecided() bool {
+	d := z.assigner.Load()
+	if d == nil || !d.Decided() {
+		return z.assignerVersion == ""
+	}
+	z.mu.Lock()
+	all := z.takenOver == nil
+	z.mu.Unlock()
+	if all {
+		return true
+	}
+	assigned := d.Assigned()
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	for _, id := range assigned {
+		if !z.takenOver[id] {
+			return false
+		}
+	}
+	z.takenOver = nil
+	return true
+}
+
+// decidedFor is decided for a look at an instance. One that is too early is repeated when they have been gathered.
+func (z *Zones) decidedFor(instance client.ObjectKey) bool {
+	if z.decided() {
+		return true
+	}
+	z.addPending(instance)
+	z.assignmentQueue.Enqueue(zone.ID{})
+	return false
+}
+
+// addPending records that an instance is looked at when a zone of another dialect may not be at all of its servers: the
+// next news of one of those that it has is an event of its own. It is called before the look, which may not see what
+// comes meanwhile.
+func (z *Zones) addPending(instance client.ObjectKey) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.pendingInstances[instance] = true
+}
+
+// wakePending has those instances of a zone looked at again that may have been looked at too early for it.
+func (z *Zones) wakePending(id zone.ID) {
+	var early []client.ObjectKey
+	z.mu.Lock()
+	for _, key := range z.fleets[id].all() {
+		if z.pendingInstances[key] {
+			delete(z.pendingInstances, key)
+			early = append(early, key)
+		}
+	}
+	z.mu.Unlock()
+	z.wakeInstances(early...)
+}
+
+// repeat has instances looked at again that were too early, as soon as that is not so any more.
+func (z *Zones) repeat() error {
+	if !z.decided() {
+		return &controller.Later{After: decidedAgain}
+	}
+	z.mu.Lock()
+	early := slices.Collect(maps.Keys(z.pendingInstances))
+	clear(z.pendingInstances)
+	z.mu.Unlock()
+	z.wakeInstances(early...)
+	return nil
+}

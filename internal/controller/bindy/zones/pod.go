@@ -1,0 +1,145 @@
+package zones
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/internal/bind9"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/bindy/servers"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+	"github.com/zonefold/zonefold/internal/dnsname"
+)
+
+// A Pod is a server that runs, for who makes its client. What may change while it runs is asked for each call.
+type Pod struct {
+	UID     types.UID
+	DNS     string // host and port of named
+	Sidecar string // the base URL of bindcar
+
+	zones    *Zones
+	key      client.ObjectKey
+	instance client.ObjectKey
+	address  netip.AddrPort // DNS
+	primary  bool
+	starts   int32 // of named; of Look
+
+	server   controller.Server // of a primary
+	follower Follower          // of a secondary, and of a primary in zones that another one signs
+
+	mu               sync.Mutex
+	update, transfer bind9.Key
+	gate             gate
+}
+
+// Title is the pod for people.
+func (p *Pod) Title() string { return "Pod " + p.key.String() }
+
+// Keys are those to sign with now: updates, and transfers.
+func (p *Pod) Keys() (update, transfer bind9.Key, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.update, p.transfer, nil
+}
+
+// setKeys reports whether the keys have changed.
+func (p *Pod) setKeys(update, transfer bind9.Key) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	changed := p.update != update || p.transfer != transfer
+	p.update, p.transfer = update, transfer
+	return changed
+}
+
+// Token is what the sidecar knows the operator by.
+func (p *Pod) Token() (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), servers.CallTime)
+	defer cancel()
+	return p.zones.Servers.TokenFor(ctx, p.key.Namespace)
+}
+
+// Holds tells why the address is not the pod's any more, nil if it is.
+func (p *Pod) Holds(ctx context.Context) error {
+	var now corev1.Pod
+	err := p.zones.Live.Get(ctx, p.key, &now)
+	switch {
+	case apierrors.IsNotFound(err) || err == nil && now.UID != p.UID:
+		return fmt.Errorf("pod %s is gone", p.key)
+	case err != nil:
+		return fmt.Errorf("reading pod %s: %w", p.key, err)
+	case now.Status.PodIP != p.address.Addr().String():
+		return fmt.Errorf("pod %s has another address now", p.key)
+	}
+	p.zones.Servers.Refused(p.key.Namespace)
+	return nil
+}
+
+// ZoneSettings are what a zone is at a primary beside its content.
+type ZoneSettings struct {
+	AlsoNotify   []netip.AddrPort // the secondaries
+	DNSSECPolicy string
+	Sole         bool // no other primary has it
+}
+
+// Settings are those of a zone at this pod.
+func (p *Pod) Settings(name dnsname.Name) ZoneSettings { return p.zones.settingsAt(p.instance, name) }
+
+func (p *Pod) connected() bool { return p.follower != nil }
+
+func (p *Pod) same(o *Pod) bool {
+	return p.UID == o.UID && p.DNS == o.DNS && p.Sidecar == o.Sidecar
+}
+
+func (z *Zones) connect(p *Pod) (err error) {
+	if p.connected() {
+		return nil
+	}
+	if p.primary {
+		p.server, err = z.Primary(p)
+		p.server.Title = p.Title()
+	}
+	if err == nil {
+		p.follower, err = z.Secondary(p)
+	}
+	if err != nil {
+		return fmt.Errorf("making the client of pod %s: %w", p.key, err)
+	}
+	return nil
+}
+
+// podOf is a pod that can be called, ready or not; nil if it cannot.
+func (z *Zones) podOf(p *corev1.Pod, s *dialect.Server, primary bool) *Pod {
+	ip, err := netip.ParseAddr(p.Status.PodIP)
+	began, _ := dialect.SidecarState(p)
+	if err != nil || began.IsZero() || !dialect.IsServer(p) || dialect.IsOver(p) ||
+		!p.DeletionTimestamp.IsZero() && (s.Leaves() == 0 || !dialect.HasKeys(p, z.Clock.Now())) {
+		return nil
+	}
+	dns := netip.AddrPortFrom(ip.Unmap(), portOf(p, dialect.NamedContainer, bind9.DNSPort))
+	sidecar := net.JoinHostPort(p.Status.PodIP,
+		strconv.Itoa(int(portOf(p, dialect.BindcarContainer, dialect.BindcarPort))))
+	return &Pod{
+		UID: p.UID, DNS: dns.String(), Sidecar: "http://" + sidecar, zones: z, key: client.ObjectKeyFromObject(p),
+		instance: client.ObjectKeyFromObject(s.Instance), address: dns, primary: primary,
+		starts: dialect.RestartsOf(p, dialect.NamedContainer),
+	}
+}
+
+// portOf is the first port of a container of a pod: the spec of the instance may be newer.
+func portOf(p *corev1.Pod, container string, otherwise uint16) uint16 {
+	for _, c := range p.Spec.Containers {
+		if c.Name == container && len(c.Ports) > 0 {
+			return uint16(c.Ports[0].ContainerPort)
+		}
+	}
+	return otherwise
+}

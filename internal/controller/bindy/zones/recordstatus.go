@@ -1,0 +1,175 @@
+package zones
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// writeRecord brings the status of a record up to date.
+func (z *Zones) writeRecord(ctx context.Context, id zone.ID) error {
+	z.mu.Lock()
+	k := z.known[id]
+	if k == nil || k.record.Object == nil {
+		z.mu.Unlock()
+		return nil
+	}
+	r, taken := k.record, k.taken
+	z.mu.Unlock()
+	if !r.Object.GetDeletionTimestamp().IsZero() {
+		return errors.Join(z.letRecordGo(ctx, r), z.parted(ctx, r))
+	}
+	v, ok := z.core.Verdict(id)
+	if !ok || taken != controller.VersionOf(r.Object) {
+		return nil // Settle asks again
+	}
+	served := controller.Not(v1beta1.ReasonNotReady, "")
+	if v.Accepted {
+		served = z.deliveries.Reached(v.Zone, id, rr.Key{Name: v.Name, Type: r.Type})
+	}
+	if v.Accepted && z.soon(id, served) {
+		return z.lookAgain()
+	}
+	c := controller.Conditions{Old: r.Status.Conditions, Generation: r.Object.GetGeneration(), Now: z.Clock.Now()}
+	ready := z.recordReady(v, served)
+	c.Set(v1beta1.ConditionReady, ready)
+	warn(&c, v)
+	status := *r.Status.DeepCopy()
+	status.Conditions, status.ObservedGeneration = c.List(), r.Object.GetGeneration()
+	z.placed(&status, v)
+	if ready.Status == metav1.ConditionTrue {
+		confirmed(&status, r, v, z.Clock.Now())
+	} else if !v.Accepted {
+		unpublished(&status)
+	}
+	sent, err := z.patchStatus(ctx, r.Object, *r.Status, status)
+	if !sent || err != nil {
+		return err
+	}
+	if ready.Status != metav1.ConditionTrue && ready.Reason != controller.ReasonPending &&
+		!dialect.HasReason(r.Status.Conditions, ready.Reason) {
+		z.warning(r.Object, ready.Reason, v1beta1.ConditionReady, ready.Message)
+	}
+	return nil
+}
+
+// letRecordGo takes off a record that is being deleted the finalizer that the existing Bindy put on it. We put none:
+// the servers lose what no object asks for, whenever that is noticed.
+func (z *Zones) letRecordGo(ctx context.Context, r dialect.Record) error {
+	o, ok := r.Object.DeepCopyObject().(client.Object)
+	if !ok {
+		return fmt.Errorf("%T is no object", r.Object)
+	}
+	return z.setFinalizer(ctx, o, recordFinalizer(r), false)
+}
+
+func recordFinalizer(r dialect.Record) string {
+	return v1beta1.GroupVersion.Group + "/" + strings.ToLower(r.ID.Kind) + "-finalizer"
+}
+
+// parted says of a record that is being deleted, and that somebody else keeps, that no server is to have it.
+func (z *Zones) parted(ctx context.Context, r dialect.Record) error {
+	if !slices.ContainsFunc(r.Object.GetFinalizers(), func(f string) bool { return f != recordFinalizer(r) }) {
+		return nil
+	}
+	c := controller.Conditions{Old: r.Status.Conditions, Generation: r.Object.GetGeneration(), Now: z.Clock.Now()}
+	c.Set(v1beta1.ConditionReady, controller.Not(v1beta1.ReasonDeleting, isRemoved))
+	status := *r.Status.DeepCopy()
+	status.Conditions, status.ObservedGeneration = c.List(), r.Object.GetGeneration()
+	status.Zone, status.ZoneRef = "", nil
+	unpublished(&status)
+	_, err := z.patchStatus(ctx, r.Object, *r.Status, status)
+	return err
+}
+
+// recordReady is the condition Ready of a record.
+func (z *Zones) recordReady(v zone.Verdict, served controller.Outcome) controller.Outcome {
+	if !v.Accepted {
+		return controller.Not(string(v.Reason), v.Message)
+	}
+	if n, hidden := v.Note(zone.Occluded); hidden {
+		return controller.Not(string(n.Reason), n.Message)
+	}
+	z.mu.Lock()
+	fleet := z.fleets[v.Zone]
+	z.mu.Unlock()
+	switch {
+	case len(fleet.all()) == 0:
+		return controller.Not(v1beta1.ReasonNoInstances, dialect.Sentence("No server has %s, the record's zone; see there.",
+			v.Zone))
+	case len(fleet.primaries) == 0:
+		return controller.Not(v1beta1.ReasonNoPrimaryInstances, dialect.Sentence(
+			"No primary server has %s, the record's zone; see there.", v.Zone))
+	case served.Status != metav1.ConditionTrue:
+		return served
+	}
+	return controller.OK(v1beta1.ReasonReconcileSucceeded, fmt.Sprintf("All primary servers of %s have it.", v.Zone))
+}
+
+// placed says which zone has the record.
+func (z *Zones) placed(status *v1beta1.RecordStatus, v zone.Verdict) {
+	if !v.Accepted {
+		status.Zone, status.ZoneRef = "", nil
+		return
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if k := z.known[v.Zone]; k != nil && k.zone != nil {
+		name := strings.TrimSuffix(k.zone.Spec.ZoneName, ".")
+		status.Zone = name
+		status.ZoneRef = &v1beta1.ZoneReference{
+			APIVersion: v1beta1.GroupVersion.String(), Kind: v1beta1.KindZone, Name: v.Zone.Name, Namespace: v.Zone.Namespace,
+			ZoneName: name,
+		}
+	}
+}
+
+// confirmed says what servers have confirmed, and since when that is so.
+func confirmed(status *v1beta1.RecordStatus, r dialect.Record, v zone.Verdict, now time.Time) {
+	hash := hashOf(r.Object)
+	name := v.Name.String()
+	if status.RecordHash == hash && status.PublishedName == name {
+		return
+	}
+	status.RecordHash, status.PublishedName, status.LastUpdated = hash, name, now.UTC().Format(time.RFC3339)
+	status.Addresses = ""
+	if r.Type == rr.TypeA || r.Type == rr.TypeAAAA {
+		if data, err := r.Data(); err == nil {
+			status.Addresses = strings.Join(data, ",")
+		}
+	}
+}
+
+func unpublished(status *v1beta1.RecordStatus) {
+	status.PublishedName, status.RecordHash, status.Addresses, status.LastUpdated = "", "", "", ""
+}
+
+// hashOf is a hash over the spec of an object.
+func hashOf(o client.Object) string {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		return ""
+	}
+	text, err := json.Marshal(content["spec"])
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,96 @@
+package zones
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// suspectDrifted has the secondaries of a zone transfer all of it once it is right again. A server counts serials too
+// when somebody else writes there: secondaries may have got from it under a serial what the other primaries have
+// something else under, and the differences to that (RFC 1995) would never put it right.
+func (z *Zones) suspectDrifted(s controller.Drift) {
+	z.suspect(s.Zone)
+	z.visitServers(s.Zone)
+}
+
+// suspect has the content of a zone at its secondaries be suspect.
+func (z *Zones) suspect(id zone.ID) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	for _, f := range z.follows[id] {
+		if !f.pod.primary {
+			f.suspect(z.Clock.Now())
+		}
+	}
+}
+
+// suspect has the content of a secondary be suspect since now; zero: it is not. Zones.mu is held.
+func (f *follow) suspect(now time.Time) { f.suspectSince, f.renewed = now, 0 }
+
+// A suspect zone is transferred when all primaries have it right, or after a while without those that cannot. That is
+// repeated until the content is what it should be: BIND forgets the request while a transfer is under way. What servers
+// refuse is on none of them, so that there is an end to it.
+const (
+	suspectAgain = 100 * time.Millisecond
+	suspectFor   = 10 * time.Second
+	renewPause   = time.Second
+	mostRenewed  = 5
+	wholeZone    = 30 * time.Second // for reading all of a zone
+)
+
+// renew has a secondary that is as far as it should be transfer the whole zone if what it has is suspect and not what
+// is wanted.
+func (z *Zones) renew(ctx context.Context, f *follow, name dnsname.Name) error {
+	z.mu.Lock()
+	since, renewed, whole := f.suspectSince, f.renewed, f.whole
+	z.mu.Unlock()
+	if since.IsZero() {
+		return nil
+	}
+	out := z.deliveriesOf(f.zone).ZoneOutcome(f.zone)
+	switch {
+	case out.Confirmed, renewed > 0 && !whole: // who waits to be ready need not wait for primaries that are away
+		holds, err := f.pod.follower.Holds(ctx, name, out.Snapshot.Sets)
+		if err != nil {
+			return z.retry(f, fmt.Errorf("reading what it has of the zone: %w", err))
+		}
+		switch {
+		case out.Confirmed && (holds || renewed >= mostRenewed):
+			z.trust(f, since)
+			return nil
+		case holds:
+			return nil
+		}
+	case renewed > 0: // without those that are not right yet; once more when they are
+		return &controller.Later{After: renewPause}
+	case z.Clock.Now().Before(since.Add(suspectFor)):
+		return &controller.Later{After: suspectAgain}
+	}
+	if err := f.pod.follower.Renew(ctx, name); err != nil {
+		return z.retry(f, fmt.Errorf("transferring the zone anew: %w", err))
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	f.renewed++
+	pause := backend.Doubled{First: renewPause, Most: lastAgain} // a transfer may take long
+	return &controller.Later{After: pause.After(renewed + 1)}
+}
+
+// trust ends a suspicion, unless there is a newer one.
+func (z *Zones) trust(f *follow, since time.Time) {
+	z.mu.Lock()
+	if f.suspectSince.Equal(since) {
+		f.suspect(time.Time{})
+	}
+	others := z.others(f)
+	z.mu.Unlock()
+	if others { // the ledger need not have them any more
+		z.wakeInstances(f.pod.instance)
+	}
+}

@@ -1,0 +1,368 @@
+package zones
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// writeZone brings the status of a DNSZone up to date.
+func (z *Zones) writeZone(ctx context.Context, id zone.ID) error {
+	o, err := z.zone(ctx, id)
+	if err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	v, ok := z.core.Verdict(id)
+	out := z.deliveries.ZoneOutcome(id)
+	if !o.DeletionTimestamp.IsZero() {
+		return z.letGo(ctx, id, o, out)
+	}
+	z.mu.Lock()
+	k := z.know(id)
+	behind := !ok || k.taken != controller.VersionOf(o)
+	fleet := z.fleets[id]
+	z.mu.Unlock()
+	if behind {
+		return nil // Settle asks again
+	}
+	if err := z.spend(ctx, o, out); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	now := z.stateOf(id, fleet, out)
+	ready := now.ready(v)
+	if z.soon(id, ready) {
+		return z.lookAgain()
+	}
+	status := *o.Status.DeepCopy()
+	status.Bind9Instances = z.instancesOf(o, fleet, namesAt(out), func(key client.ObjectKey) instanceNews {
+		return now.at[key]
+	})
+	status.Bind9InstancesCount = int32(len(fleet.all()))
+	status.ObservedGeneration = o.Generation
+	status.ServedBy = strings.Join(fleet.clusters, ",")
+	status.DNSSEC = z.dnssecOf(o, fleet)
+	status.RecordsCount = int32(len(z.core.Adopted(id)))
+	status.Records = nil
+	if out.Label.ID != "" {
+		serial := int64(out.Label.Serial)
+		status.Serial, status.Content = &serial, out.Label.ID
+	}
+	c := controller.Conditions{Old: o.Status.Conditions, Generation: o.Generation, Now: z.Clock.Now()}
+	c.Set(v1beta1.ConditionReady, ready)
+	c.Set(v1beta1.ConditionProgressing, now.progressing(ready))
+	c.Set(v1beta1.ConditionDegraded, now.degraded(ready))
+	warn(&c, v, notAllowed(o, fleet)...)
+	tellHeld(&status, &c, out.Held)
+	status.Conditions = c.List()
+	if wait := z.rest(id, o, ready); wait > 0 {
+		return &controller.Later{After: wait}
+	}
+	sent, err := z.patchZone(ctx, o, status)
+	if !sent || err != nil {
+		return err
+	}
+	z.wrote(id)
+	z.eventOfHeld(o, status.Conditions)
+	if message := notAllowed(o, fleet); len(message) > 0 && !warned(o.Status.Conditions, message[0]) {
+		z.warning(o, v1beta1.ReasonNotAllowed, "Select", message[0].Message)
+	}
+	if ready.Status != metav1.ConditionTrue && !isProgress(ready.Reason) &&
+		!dialect.HasReason(o.Status.Conditions, ready.Reason) {
+		z.warning(o, ready.Reason, v1beta1.ConditionReady, ready.Message)
+	}
+	return nil
+}
+
+// warn tells what is to be known of an accepted object.
+func warn(c *controller.Conditions, v zone.Verdict, more ...zone.Note) {
+	if !v.Accepted {
+		return
+	}
+	var messages []string
+	notes := slices.Concat(v.Notes, more)
+	for _, n := range notes {
+		messages = append(messages, n.Message)
+	}
+	if len(messages) > 0 {
+		c.Set(controller.ConditionWarning, controller.OK(string(notes[0].Reason), strings.Join(messages, " ")))
+	}
+}
+
+// warned reports whether a condition tells of something already.
+func warned(conditions []metav1.Condition, n zone.Note) bool {
+	c := meta.FindStatusCondition(conditions, controller.ConditionWarning)
+	return c != nil && strings.Contains(c.Message, n.Message)
+}
+
+// notAllowed tells the owner of a zone that instances do not allow it, without their names.
+func notAllowed(o *v1beta1.DNSZone, fleet fleetOf) []zone.Note {
+	if fleet.refused == 0 {
+		return nil
+	}
+	count := "1 Bind9Instance of another namespace, which does"
+	if fleet.refused > 1 {
+		count = fmt.Sprintf("%d Bind9Instances of other namespaces, which do", fleet.refused)
+	}
+	return []zone.Note{{Reason: v1beta1.ReasonNotAllowed, Object: dialect.ZoneID(o.Namespace, o.Name),
+		Message: fmt.Sprintf(
+			"bind9InstancesFrom selects %s not allow the zones of namespace %s. Their owner can add it to the annotation "+
+				"%s, or you can narrow the selector.",
+			count, o.Namespace, v1beta1.AllowZoneNamespacesAnnotation)}}
+}
+
+// instanceNews is what is known of a zone at an instance.
+type instanceNews struct {
+	state   v1beta1.InstanceState
+	serial  uint32
+	message string
+	held    bool // an older zone is there
+}
+
+// instancesOf is what a status says of the servers of a zone. The time of a state is that of its last change.
+func (z *Zones) instancesOf(o *v1beta1.DNSZone, fleet fleetOf, names map[client.ObjectKey][]string,
+	news func(client.ObjectKey) instanceNews) []v1beta1.ZoneInstance {
+	keys := append(fleet.all(), fleet.idle...)
+	for key := range names {
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b client.ObjectKey) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), dialect.CompareInstances(a.Name, b.Name))
+	})
+	var out []v1beta1.ZoneInstance
+	for _, key := range keys {
+		n := news(key)
+		if !fleet.has(key) && !slices.Contains(fleet.idle, key) {
+			n.state = v1beta1.StateUnclaimed
+		}
+		i := v1beta1.ZoneInstance{
+			Name: key.Name, Namespace: key.Namespace, UID: fleet.uids[key], State: n.state, Status: n.state, Message: n.message,
+			APIVersion: v1beta1.GroupVersion.String(), Kind: v1beta1.KindInstance,
+			ZoneNames: slices.Sorted(slices.Values(names[key])),
+		}
+		if n.serial != 0 {
+			serial := int64(n.serial)
+			i.Serial = &serial
+		}
+		at := metav1.NewTime(z.Clock.Now().Truncate(time.Second))
+		if before := slices.IndexFunc(o.Status.Bind9Instances, func(b v1beta1.ZoneInstance) bool {
+			return b.Name == i.Name && b.Namespace == i.Namespace && b.State == i.State && b.LastSyncTime != nil
+		}); before >= 0 {
+			at = *o.Status.Bind9Instances[before].LastSyncTime
+		}
+		i.LastSyncTime, i.LastReconciledAt = &at, at.UTC().Format(time.RFC3339)
+		out = append(out, i)
+	}
+	return out
+}
+
+// namesAt are the names under which instances have a zone or are to have it.
+func namesAt(out controller.ZoneOutcome) map[client.ObjectKey][]string {
+	names := map[client.ObjectKey][]string{}
+	for _, p := range out.Places {
+		if key, ok := instanceOf(p.Place); ok && !slices.Contains(names[key], p.Zone.String()) {
+			names[key] = append(names[key], p.Zone.String())
+		}
+	}
+	return names
+}
+
+// A zoneState is how far a zone is on its servers.
+type zoneState struct {
+	fleet     fleetOf
+	served    controller.Outcome
+	at        map[client.ObjectKey]instanceNews
+	primary   []string // what is wrong with primaries, as sentences
+	secondary []string // with secondaries
+	waiting   []string // secondaries that are about to have it
+	done      int      // instances
+	held      string   // an older zone has servers
+
+	signatures *backend.Signatures // that the signer has shown last
+}
+
+// stateOf finds out how far a zone is at each of its instances.
+func (z *Zones) stateOf(id zone.ID, fleet fleetOf, out controller.ZoneOutcome) zoneState {
+	s := zoneState{fleet: fleet, served: out.Served, at: map[client.ObjectKey]instanceNews{}}
+	for _, key := range fleet.primaries {
+		n := instanceNews{state: v1beta1.StateClaimed}
+		if i := slices.IndexFunc(out.Places, func(p controller.PlaceOutcome) bool {
+			return p.Place == placeOf(key) && p.Zone == out.Snapshot.Name
+		}); i >= 0 {
+			p := out.Places[i]
+			switch {
+			case p.Reason == "" && p.Serial != 0:
+				n = instanceNews{state: v1beta1.StateConfigured, serial: p.Serial}
+				s.done++
+			case p.Reason == controller.ReasonPending:
+				n.serial, n.message = p.Serial, p.Message
+			default:
+				n = instanceNews{state: v1beta1.StateFailed, serial: p.Serial, message: p.Message}
+				if p.Reason == controller.ReasonHeld {
+					s.held = p.Message
+				}
+				s.primary = append(s.primary, p.Message)
+			}
+		} else if trouble := z.troubleOf(key); trouble != "" {
+			n = instanceNews{state: v1beta1.StateFailed, message: trouble}
+			s.primary = append(s.primary, trouble)
+		}
+		s.at[key] = n
+	}
+	for _, key := range fleet.idle {
+		s.at[key] = instanceNews{state: v1beta1.StateClaimed, message: "It has no pods: replicas is 0."}
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	s.signatures = z.know(id).signatures
+	for _, key := range fleet.secondaries {
+		n := z.secondaryNews(id, key, out.Label.Serial)
+		switch n.state {
+		case v1beta1.StateConfigured:
+			s.done++
+		case v1beta1.StateFailed:
+			s.secondary = append(s.secondary, n.message)
+			if n.held {
+				s.held = cmp.Or(s.held, n.message)
+			}
+		default:
+			s.waiting = append(s.waiting, key.String())
+		}
+		s.at[key] = n
+	}
+	return s
+}
+
+// troubleOf says why an instance can have no zones now, empty if it can.
+func (z *Zones) troubleOf(key client.ObjectKey) string {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if h := z.hosts[key]; h != nil {
+		return h.trouble
+	}
+	return ""
+}
+
+// secondaryNews is how far a secondary instance is. z.mu is held.
+func (z *Zones) secondaryNews(id zone.ID, key client.ObjectKey, serial uint32) instanceNews {
+	h := z.hosts[key]
+	if h == nil || len(h.pods) == 0 {
+		message := fmt.Sprintf("No pod of Bind9Instance %s runs.", key)
+		if h != nil && h.trouble != "" {
+			message = h.trouble
+		}
+		return instanceNews{state: v1beta1.StateFailed, message: message}
+	}
+	if elder := z.elder(id, key); elder != "" {
+		return instanceNews{state: v1beta1.StateFailed, message: elder, held: true}
+	}
+	n := instanceNews{state: v1beta1.StateConfigured}
+	for _, p := range h.pods {
+		f := z.follows[id][p.UID]
+		switch {
+		case f == nil || f.trouble == "" && (serial == 0 || f.serial == 0 || rr.SerialLess(f.serial, serial)):
+			if n.state == v1beta1.StateConfigured {
+				n.state = v1beta1.StateClaimed
+			}
+		case f.trouble != "":
+			n.state, n.message = v1beta1.StateFailed, f.trouble
+		}
+		if f != nil && f.serial != 0 && (n.serial == 0 || rr.SerialLess(f.serial, n.serial)) {
+			n.serial = f.serial
+		}
+	}
+	return n
+}
+
+func (s zoneState) ready(v zone.Verdict) controller.Outcome {
+	all := len(s.fleet.all())
+	switch {
+	case !v.Accepted:
+		return controller.Not(string(v.Reason), v.Message)
+	case all == 0:
+		return controller.Not(v1beta1.ReasonNoInstances,
+			cmp.Or(s.fleet.problem, "Its instances have no pods: replicas is 0."))
+	case s.fleet.signer.gone:
+		return controller.Not(v1beta1.ReasonSigningRefused, s.fleet.signer.trouble)
+	case len(s.fleet.primaries) == 0:
+		message := "It is on secondary servers only, which have nobody to transfer it from; let clusterRef or " +
+			"bind9InstancesFrom choose a primary too."
+		if len(s.fleet.idle) > 0 {
+			message += " Instances whose replicas is 0 do not count."
+		}
+		return controller.Not(v1beta1.ReasonNoPrimaryInstances, message)
+	case s.held != "":
+		return controller.Not(string(zone.DuplicateZone), s.held)
+	case len(s.primary) > 0:
+		return controller.Not(v1beta1.ReasonPrimaryFailed, strings.Join(s.primary, " "))
+	case s.served.Status != metav1.ConditionTrue:
+		reason := v1beta1.ReasonPrimaryReconciling
+		if s.served.Reason != controller.ReasonPending {
+			reason = v1beta1.ReasonPrimaryFailed
+		}
+		return controller.Not(reason, s.served.Message)
+	case len(s.secondary) > 0:
+		return controller.Not(v1beta1.ReasonSecondaryFailed, strings.Join(s.secondary, " "))
+	case len(s.waiting) > 0:
+		return controller.Not(v1beta1.ReasonSecondaryReconciling, dialect.Sentence(
+			"The primaries have it; to have it yet: %s.", dialect.List(s.waiting)))
+	}
+	if o := s.signingReady(); o != nil {
+		return *o
+	}
+	return controller.OK(v1beta1.ReasonAllConfigured, fmt.Sprintf("All %d instances have it.", all))
+}
+
+func isProgress(reason string) bool {
+	return reason == v1beta1.ReasonPrimaryReconciling || reason == v1beta1.ReasonSecondaryReconciling
+}
+
+func (s zoneState) progressing(ready controller.Outcome) controller.Outcome {
+	if isProgress(ready.Reason) {
+		return controller.OK(ready.Reason, ready.Message)
+	}
+	if o := s.goingInsecure(); o != nil {
+		return *o
+	}
+	return controller.Not(ready.Reason, "No change is under way.")
+}
+
+func (s zoneState) degraded(ready controller.Outcome) controller.Outcome {
+	if ready.Status != metav1.ConditionTrue && !isProgress(ready.Reason) && s.done > 0 {
+		return controller.OK(ready.Reason, cmp.Or(ready.Message, "It works in part."))
+	}
+	return controller.Not(ready.Reason, dialect.NotDegraded(ready.Status == metav1.ConditionTrue))
+}
+
+// soon reports whether something may settle by itself and has not been so for long: then there is nothing to write yet.
+func (z *Zones) soon(id zone.ID, o controller.Outcome) bool {
+	now := z.Clock.Now()
+	z.mu.Lock()
+	k := z.know(id)
+	if !isProgress(o.Reason) && o.Reason != controller.ReasonRejected && o.Reason != controller.ReasonPending {
+		k.pending = time.Time{}
+		z.mu.Unlock()
+		return false
+	}
+	if k.pending.IsZero() {
+		k.pending = now
+	}
+	since := k.pending
+	z.mu.Unlock()
+	return z.isSoon(since, now)
+}

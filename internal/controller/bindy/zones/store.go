@@ -1,0 +1,170 @@
+package zones
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// +kubebuilder:rbac:groups=bindy.firestoned.io,resources=dnszones;arecords;aaaarecords;cnamerecords;txtrecords;mxrecords;nsrecords;srvrecords;caarecords;ptrrecords,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=bindy.firestoned.io,resources=dnszones/status;arecords/status;aaaarecords/status;cnamerecords/status;txtrecords/status;mxrecords/status;nsrecords/status;srvrecords/status;caarecords/status;ptrrecords/status,verbs=patch
+// +kubebuilder:rbac:groups=bindy.firestoned.io,resources=dnszones/finalizers,verbs=update
+
+// zoneStore is Zones as the controller.Store of its DNSZones.
+type zoneStore Zones
+
+func (s *zoneStore) z() *Zones { return (*Zones)(s) }
+
+// Load implements controller.Store.
+func (s *zoneStore) Load(id zone.ID) (controller.Stored, bool) {
+	z := s.z()
+	o, err := z.zone(context.Background(), id)
+	if err != nil {
+		return controller.Stored{}, false
+	}
+	out := controller.Stored{
+		UID: o.UID, Created: o.CreationTimestamp.Time, Deleting: !o.DeletionTimestamp.IsZero(),
+		Content: o.Status.Content, Delivered: deliveredOf(o), Written: func() rr.Sets { return rr.Sets{} },
+		Serial: numberOf(o.Status.Serial), Ceiling: numberOf(o.Status.SerialCeiling),
+		Approved: controller.Approvals(o.Annotations[zonefold.ApproveAnnotation]),
+	}
+	if name, err := dialect.ZoneName(o.Spec.ZoneName); err == nil && o.Status.Content != "" {
+		out.Name = name
+	}
+	if a, err := o.Spec.Authority(); err == nil && out.Serial == 0 && out.Ceiling == 0 {
+		out.Serial = uint32(a.Serial)
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	for _, key := range z.fleets[id].primaries {
+		out.Refs = append(out.Refs, placeOf(key))
+	}
+	k := z.know(id)
+	if k.holding {
+		out.Delivered = k.held
+	}
+	out.Ceiling = z.ceilings.Begin(id, out.Ceiling)
+	return out, true
+}
+
+func numberOf(n *int64) uint32 {
+	if n == nil {
+		return 0
+	}
+	return uint32(*n)
+}
+
+// deliveredOf reads where an earlier run has delivered a zone. Without the finalizer nothing has been published since.
+func deliveredOf(o *v1beta1.DNSZone) []controller.Delivered {
+	var out []controller.Delivered
+	if !slices.Contains(o.Finalizers, v1beta1.ZoneFinalizer) {
+		return nil
+	}
+	for _, i := range o.Status.Bind9Instances {
+		for _, text := range i.ZoneNames {
+			if name, err := dnsname.Parse(text); err == nil {
+				out = append(out, controller.Delivered{Place: i.Namespace + "/" + i.Name, Zone: name})
+			}
+		}
+	}
+	return out
+}
+
+// Hold implements controller.Store.
+func (s *zoneStore) Hold(ctx context.Context, id zone.ID, where []controller.Delivered) error {
+	z := s.z()
+	o, err := z.zone(ctx, id)
+	if err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	deleting := !o.DeletionTimestamp.IsZero()
+	if len(where) > 0 && !deleting { // a finalizer cannot come any more when it is being deleted
+		if err := z.setFinalizer(ctx, o, v1beta1.ZoneFinalizer, true); err != nil {
+			return err
+		}
+	}
+	have := deliveredOf(o)
+	if slices.ContainsFunc(where, func(w controller.Delivered) bool { return !slices.Contains(have, w) }) {
+		status := *o.Status.DeepCopy()
+		status.Bind9Instances = z.claimed(id, o, where)
+		if _, err := z.patchZone(ctx, o, status); err != nil {
+			return err
+		}
+	}
+	z.mu.Lock()
+	k := z.know(id)
+	k.held, k.holding = where, true
+	left := len(z.holders(id)) > 0
+	z.mu.Unlock()
+	switch {
+	case len(where) > 0 || !slices.Contains(o.Finalizers, v1beta1.ZoneFinalizer):
+		return nil
+	case deleting && left && z.Clock.Now().Before(o.DeletionTimestamp.Add(z.Patience)):
+		return &controller.Later{After: time.Second}
+	}
+	return client.IgnoreNotFound(z.setFinalizer(ctx, o, v1beta1.ZoneFinalizer, false))
+}
+
+// claimed are the servers that a zone is about to be delivered to, beside what is known of them.
+func (z *Zones) claimed(id zone.ID, o *v1beta1.DNSZone, where []controller.Delivered) []v1beta1.ZoneInstance {
+	names := map[client.ObjectKey][]string{}
+	for _, w := range where {
+		if key, ok := instanceOf(w.Place); ok {
+			names[key] = append(names[key], w.Zone.String())
+		}
+	}
+	z.mu.Lock()
+	fleet := z.fleets[id]
+	z.mu.Unlock()
+	return z.instancesOf(o, fleet, names, func(key client.ObjectKey) instanceNews { return newsIn(o, key) })
+}
+
+// newsIn is what the status of a zone says of an instance.
+func newsIn(o *v1beta1.DNSZone, key client.ObjectKey) instanceNews {
+	for _, i := range o.Status.Bind9Instances {
+		if i.Namespace == key.Namespace && i.Name == key.Name && i.State != v1beta1.StateUnclaimed {
+			return instanceNews{state: i.State, serial: numberOf(i.Serial), message: i.Message}
+		}
+	}
+	return instanceNews{state: v1beta1.StateClaimed}
+}
+
+func (z *Zones) unheld(id zone.ID) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	k := z.know(id)
+	k.held, k.holding = nil, false
+}
+
+// Raise implements controller.Store.
+func (s *zoneStore) Raise(ctx context.Context, id zone.ID, ceiling uint32) error {
+	return s.ceilings.Raise(ctx, id, ceiling)
+}
+
+// newCeilings stores the ceilings of DNSZones.
+func (z *Zones) newCeilings() *controller.Ceilings {
+	return &controller.Ceilings{
+		Objects: z.Objects, Live: z.Live,
+		New: func() client.Object { return &v1beta1.DNSZone{} },
+		Stored: func(o client.Object) uint32 {
+			if dnsZone, ok := o.(*v1beta1.DNSZone); ok {
+				return numberOf(dnsZone.Status.SerialCeiling)
+			}
+			return 0
+		},
+	}
+}
+
+// Record implements controller.Store. The servers of fleets keep no foreign sets, so that there is nothing to write
+// down.
+func (s *zoneStore) Record(context.Context, zone.ID, []rr.Set) error { return nil }

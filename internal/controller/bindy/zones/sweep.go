@@ -1,0 +1,182 @@
+package zones
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// zonesOf are the zones that an instance is to have.
+func (z *Zones) zonesOf(instance client.ObjectKey) []v1beta1.InstanceZone {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	var out []v1beta1.InstanceZone
+	for id, fleet := range z.fleets {
+		if fleet.has(instance) && z.isFor(id, instance) {
+			if t, ok := z.servedZone(id); ok {
+				out = append(out, t.ref)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b v1beta1.InstanceZone) int {
+		return cmp.Or(strings.Compare(a.ZoneName, b.ZoneName), strings.Compare(a.Namespace, b.Namespace),
+			strings.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// wants reports whether an instance is to have a zone of this name.
+func (z *Zones) wants(instance client.ObjectKey, name string) bool {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return slices.ContainsFunc(z.names.called[name], func(id zone.ID) bool { return z.isFor(id, instance) })
+}
+
+// Sweep removes from the pods of an instance the zones that its status says it has, and that it is not to have any
+// more. What cannot be reached now loses them later: until then they stay in the status, as do those that another zone
+// of the name is about to replace. It returns what the status is to say, and when to look again; 0: an event will tell.
+func (z *Zones) Sweep(ctx context.Context, i *v1beta1.Bind9Instance,
+	all []corev1.Pod) (out []v1beta1.InstanceZone, again time.Duration) {
+	instance := client.ObjectKeyFromObject(i)
+	if !z.decidedFor(instance) {
+		return i.Status.Zones, 0 // nothing is known of zones yet
+	}
+	want := z.zonesOf(instance)
+	wanted := ledgerOf(want).called
+	var stale []v1beta1.InstanceZone
+	for _, old := range i.Status.Zones {
+		heirs := wanted[old.ZoneName]
+		switch {
+		case z.foreign(old): // of a dialect that is off now
+			want = append(want, old)
+		case len(heirs) == 0:
+			stale = append(stale, old)
+		case !slices.ContainsFunc(heirs, entryOf(old).isOf) && !z.replaced(instance, old.ZoneName):
+			want = append(want, old)
+		}
+	}
+	var left map[types.UID]bool
+	out = append(want, stale...)
+	if pods := callable(all); len(stale) > 0 && len(pods) > 0 {
+		if left, again = z.removeFrom(ctx, pods, stale); len(left) == 0 {
+			out = want
+		}
+	}
+	z.mu.Lock()
+	if h := z.hosts[instance]; h != nil {
+		h.unswept = left
+	}
+	z.mu.Unlock()
+	for n := range out {
+		out[n].LastReconciledAt = ""
+	}
+	return out, again
+}
+
+// foreign reports whether an entry is of a dialect that nobody can say anything about.
+func (z *Zones) foreign(i v1beta1.InstanceZone) bool {
+	return i.Kind != v1beta1.KindZone && i.APIVersion != z.assignerVersion
+}
+
+// decided reports whether the zones that there are have been gathered.
+func (z *Zones) decided() bool {
+	_, sure := z.deliveries.AtServer("", func(zone.ID) bool { return false })
+	return sure && z.assignmentsDecided()
+}
+
+// callable are the pods whose sidecars may hold zones of the instance.
+func callable(pods []corev1.Pod) []corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool {
+		return !dialect.IsServer(&p) || dialect.IsOver(&p) || !p.DeletionTimestamp.IsZero()
+	})
+}
+
+// removeFrom removes zones from pods. It returns those pods that may have one of them yet, and when to try again.
+func (z *Zones) removeFrom(ctx context.Context, pods []corev1.Pod,
+	zones []v1beta1.InstanceZone) (left map[types.UID]bool, again time.Duration) {
+	now, waits := z.Servers.Clock(), make([]bool, len(pods))
+	errs := z.Servers.Each(ctx, now, pods, func(ctx context.Context, i int) (err error) {
+		waits[i], err = z.clean(ctx, &pods[i], zones)
+		return err
+	})
+	left = map[types.UID]bool{}
+	for i, err := range errs {
+		after := withdrawalAgain
+		if err != nil {
+			after, _ = z.Servers.Failing(&pods[i], err, now)
+		}
+		if err == nil && !waits[i] {
+			continue
+		}
+		if left[pods[i].UID] = true; again == 0 || after < again {
+			again = after
+		}
+	}
+	return left, again
+}
+
+// withdrawalAgain is when to look again whether a zone has been withdrawn from a server; mostly an event tells before
+// that.
+const withdrawalAgain = 5 * time.Second
+
+// clean removes zones from one pod, and reports whether some are not its affair yet: as long as the engine has to do
+// with a zone at a server, only the engine removes it there.
+func (z *Zones) clean(ctx context.Context, p *corev1.Pod, zones []v1beta1.InstanceZone) (waits bool, err error) {
+	instance := client.ObjectKey{Namespace: p.Namespace, Name: p.Labels[v1beta1.InstanceLabel]}
+	c, err := z.Servers.Sidecar(ctx, p)
+	if err != nil {
+		return false, err
+	}
+	for _, old := range zones {
+		switch {
+		case z.wants(instance, old.ZoneName):
+			continue
+		case z.attached(instance, p.UID, old.ZoneName):
+			waits = true
+			continue
+		}
+		if err := c.Delete(ctx, old.ZoneName); err != nil {
+			return waits, err
+		}
+		z.removed(p.UID, old.ZoneName)
+		if z.wants(instance, old.ZoneName) { // since a moment ago, when it may have been there still
+			z.lost(instance, p.UID)
+		}
+	}
+	return waits, nil
+}
+
+// podAt is a pod of an instance, nil if it is not known.
+func (z *Zones) podAt(instance client.ObjectKey, uid types.UID) *Pod {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.hosts[instance].pod(uid)
+}
+
+// attached reports whether the engine has to do with a zone at a pod.
+func (z *Zones) attached(instance client.ObjectKey, uid types.UID, name string) bool {
+	p := z.podAt(instance, uid)
+	at, err := dialect.ZoneName(name)
+	if p == nil || !p.primary || err != nil {
+		return false
+	}
+	d := z.assigner.Load()
+	return z.deliveries.Attached(p.server.Name, at) || d != nil && d.Attached(p.server.Name, at)
+}
+
+// lost has the zones of a pod looked at again.
+func (z *Zones) lost(instance client.ObjectKey, uid types.UID) {
+	if p := z.podAt(instance, uid); p != nil {
+		z.restarted(p)
+	}
+}

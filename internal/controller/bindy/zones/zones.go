@@ -1,0 +1,332 @@
+// Package zones has DNSZones and their records served by the pods of Bind9Instances. It puts them into a Core of their
+// own, finds out which instances have a zone and which of these signs it, has the engine deliver it to primaries, makes
+// secondaries follow these, and writes the statuses of zones and records. What an instance may have is in its status
+// before a pod is given it, and stays there until all pods have lost it. It makes no pods and changes nothing about
+// servers but what they serve: package fleet does that, and asks for what this one knows through its interface Zones.
+// Zones of other dialects, which Backends put on a cluster, are here as well, as assignments.
+package zones
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/bindy/servers"
+	"github.com/zonefold/zonefold/internal/controller/objects"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// DNS is what the dialect needs to deliver zones: the controllers know no backend, so who puts the parts together makes
+// the clients of pods.
+type DNS struct {
+	// Primary makes the client of a primary server, the same one for the same Pod. The Backend may be a Configurer.
+	Primary func(*Pod) (controller.Server, error)
+	// Secondary makes the client of a secondary server.
+	Secondary func(*Pod) (Follower, error)
+	Clock     backend.Clock
+	Engine    *controller.Engine
+	MaxSet    int // records in a set; 0: zone.DefaultMaxSet
+	// Patience is how long a zone that is being deleted waits for servers that do not answer, which lose it when they are
+	// back. 0: a minute.
+	Patience time.Duration
+}
+
+// A Follower is a secondary server: it is told which zones to follow, and asked how far it is.
+type Follower interface {
+	Follow(ctx context.Context, zone dnsname.Name, primaries []netip.AddrPort) (changed bool, err error)
+	Remove(ctx context.Context, zone dnsname.Name) error
+	// Demote removes what it has of a zone from when it was a primary: then Follow refuses with ErrConflict.
+	Demote(ctx context.Context, zone dnsname.Name) error
+	// Serial is the one that it has of a zone.
+	Serial(ctx context.Context, zone dnsname.Name) (uint32, error)
+	// Holds reads all that it has of a zone, and reports whether that is what is wanted.
+	Holds(ctx context.Context, zone dnsname.Name, want rr.Sets) (bool, error)
+	// Renew has it transfer the whole zone.
+	Renew(ctx context.Context, zone dnsname.Name) error
+	// CatchUp has it ask the primaries unless it has a serial.
+	CatchUp(ctx context.Context, zone dnsname.Name, serial uint32) (current bool, err error)
+}
+
+// A Configurer is a primary server whose zones have settings beside their content.
+type Configurer interface {
+	Configure(ctx context.Context, zone dnsname.Name) (changed bool, err error)
+}
+
+// Config is what the zones need from outside.
+type Config struct {
+	DNS
+	Client  client.Client // reads from Cache
+	Live    client.Reader // asks the API server
+	Cache   cache.Cache
+	Events  events.EventRecorder
+	Log     *slog.Logger
+	Metrics *controller.Metrics
+	Objects *objects.Writer
+	Servers *servers.Servers
+	Records []client.Object // the kinds of records that there are
+	// Inspection is told what knows the servers of zones; nil: nobody asks.
+	Inspection *controller.Inspection
+}
+
+// Zones has DNSZones and records served by the pods of instances. It is made for one term of leadership.
+type Zones struct {
+	Config
+	ceilings   *controller.Ceilings
+	core       *controller.Core
+	foresight  controller.Foresight
+	deliveries *controller.Deliveries
+
+	zones   *controller.Writer // their statuses
+	records *controller.Writer // their statuses
+	servers *controller.Writer // what a zone is at one pod, beside its content
+	notices *controller.Writer // to secondaries
+
+	// of the zones of another dialect; nil: there is none, or it has not begun
+	assigner        atomic.Pointer[controller.Deliveries]
+	assignerVersion string // of its API; "": there is none
+	assignmentQueue *controller.Writer
+	looked          chan struct{} // closed when it is known which servers there are
+
+	allocating sync.Mutex // held, before mu, while it is found out which servers have a zone
+
+	mu           sync.Mutex
+	homes        *dialect.Homes
+	known        map[zone.ID]*known  // DNSZones and records
+	fleets       map[zone.ID]fleetOf // of DNSZones, and of assignments
+	hosts        map[client.ObjectKey]*host
+	follows      map[zone.ID]map[types.UID]*follow // of zones, by pod
+	notified     map[zone.ID]uint32                // the serial that secondaries were told of last
+	names        nameIndex
+	due          map[client.ObjectKey]time.Time // when instances are, or were, looked at because of their zones
+	backlogSince time.Time                      // since when there has been a backlog; zero: there is none
+	assignments  map[zone.ID]assignment
+	// zones of the other dialect that reconcileAssignment has taken over; nil: all that there were when it began
+	takenOver        map[zone.ID]bool
+	pendingInstances map[client.ObjectKey]bool  // looked at before everything was known that matters to them
+	onFleet          func(types.NamespacedName) // nil: nobody asks
+	protecting       protecting
+	first            atomic.Bool // the World has settled
+	wake             workqueue.TypedRateLimitingInterface[reconcile.Request]
+}
+
+// known is what is known of an object beyond the cache.
+type known struct {
+	zone    *v1beta1.DNSZone // of a zone: as it was gathered last
+	record  dialect.Record   // of a record: likewise
+	taken   controller.Version
+	held    []controller.Delivered
+	holding bool      // held is what we wrote last, the cache may lag behind
+	pending time.Time // since when it may settle by itself; zero: it does not
+	written time.Time // of a zone: when its status was
+
+	signs      client.ObjectKey    // of a zone: the instance that signs it
+	signatures *backend.Signatures // of a zone: what that has shown last; nil: nothing yet
+}
+
+// New returns Zones that have not begun.
+func New(c Config) *Zones {
+	z := &Zones{
+		Config: c, homes: dialect.NewHomes(), known: map[zone.ID]*known{},
+		fleets: map[zone.ID]fleetOf{},
+		hosts:  map[client.ObjectKey]*host{}, follows: map[zone.ID]map[types.UID]*follow{}, notified: map[zone.ID]uint32{},
+		names: newNameIndex(), assignments: map[zone.ID]assignment{}, takenOver: map[zone.ID]bool{},
+		protecting:       newProtecting(),
+		pendingInstances: map[client.ObjectKey]bool{}, looked: make(chan struct{}), due: map[client.ObjectKey]time.Time{},
+	}
+	z.ceilings = z.newCeilings()
+	z.Patience = cmp.Or(z.Patience, time.Minute)
+	z.core = controller.NewCore(controller.CoreConfig{
+		Options: zone.Options{MaxSet: c.MaxSet}, Clock: c.Clock.Now, Metrics: c.Metrics, Log: c.Log,
+		Settled: z.settled,
+	})
+	z.foresight.Use(z.core, nil)
+	z.deliveries = controller.NewDeliveries(controller.DeliveriesConfig{
+		Store: (*zoneStore)(z), Clock: c.Clock.Now, Log: c.Log, Metrics: c.Metrics,
+		Changed: z.changed, Settled: z.enqueueAll, Refresh: z.refresh, RefreshSets: z.refreshSets, OnDrift: z.reportDrift,
+	})
+	z.deliveries.OnPlace(z.wakePlace)
+	z.deliveries.OnDrift(z.suspectDrifted)
+	z.zones = controller.NewWriter(4, c.Log, z.writeZone)
+	z.zones.Busy = z.busy
+	z.records = controller.NewWriter(16, c.Log, z.writeRecord)
+	z.records.Busy = z.busy
+	z.servers = controller.NewWriter(8, c.Log, z.serve)
+	z.assignmentQueue = controller.NewWriter(2, c.Log, z.reconcileAssignment)
+	z.notices = controller.NewWriter(4, c.Log, z.notify)
+	return z
+}
+
+// writers are those of the Zones.
+func (z *Zones) writers() []*controller.Writer {
+	return []*controller.Writer{z.zones, z.records, z.servers, z.assignmentQueue, z.notices}
+}
+
+// End ends what New has begun.
+func (z *Zones) End() {
+	for _, w := range z.writers() {
+		w.ShutDown()
+	}
+	z.deliveries.ShutDown()
+}
+
+// Run gathers and delivers until ctx ends.
+func (z *Zones) Run(ctx context.Context) error {
+	synced, err := z.gather(ctx)
+	if err != nil {
+		return err
+	}
+	var parts sync.WaitGroup
+	for _, w := range z.writers() {
+		parts.Go(func() { _ = w.Run(ctx) })
+	}
+	parts.Go(func() { _ = z.deliveries.Run(ctx, z.Engine) })
+	if z.Inspection != nil {
+		defer z.Inspection.Use(z)()
+	}
+	err = z.core.Run(ctx, func(ctx context.Context) bool {
+		return toolscache.WaitForCacheSync(ctx.Done(), synced...) && z.lookAtAll(ctx)
+	})
+	<-ctx.Done()
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	z.Engine.Stop(stop)
+	parts.Wait()
+	return err
+}
+
+// lookAtAll finds the servers that there are, before anything is decided about zones: what is unknown is not gone.
+func (z *Zones) lookAtAll(ctx context.Context) bool {
+	for {
+		var all v1beta1.Bind9InstanceList
+		err := z.Client.List(ctx, &all)
+		for i := range all.Items {
+			if err == nil {
+				err = z.Look(ctx, client.ObjectKeyFromObject(&all.Items[i]))
+			}
+		}
+		if err == nil || ctx.Err() != nil {
+			z.allocate()
+			close(z.looked)
+			return ctx.Err() == nil
+		}
+		z.Log.Warn("the servers cannot be found yet", "error", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// settled hands one step of the World on.
+func (z *Zones) settled(s controller.Settlement) {
+	z.mu.Lock()
+	for _, o := range s.Inputs {
+		if k := z.known[o.ID]; k != nil {
+			k.taken = o.Version
+		}
+	}
+	news := z.judged(s)
+	z.mu.Unlock()
+	z.deliveries.Settle(s)
+	z.revisit(news)
+	if z.first.CompareAndSwap(false, true) { // what waited until anything is known
+		z.mu.Lock()
+		hosts := slices.Collect(maps.Keys(z.hosts))
+		z.mu.Unlock()
+		z.wakeInstances(hosts...)
+	}
+	for _, delta := range s.Delta.Zones {
+		z.enqueue(delta.ID)
+	}
+	z.enqueueAll(s.Delta.Verdicts)
+	for _, o := range s.Inputs { // a server that hangs reports nothing
+		if o.ID.Kind != v1beta1.KindZone {
+			z.records.EnqueueAfter(o.ID, grace)
+		}
+	}
+}
+
+func (z *Zones) enqueue(id zone.ID) {
+	if id.Kind == v1beta1.KindZone {
+		z.zones.Enqueue(id)
+	} else {
+		z.records.Enqueue(id)
+	}
+}
+
+func (z *Zones) enqueueAll(ids []zone.ID) {
+	for _, id := range ids {
+		z.enqueue(id)
+	}
+}
+
+func (z *Zones) refresh(id zone.ID) { z.enqueueAll(z.core.Adopted(id)) }
+
+func (z *Zones) refreshSets(id zone.ID, keys []rr.Key) { z.enqueueAll(z.core.AdoptedAt(id, keys)) }
+
+// changed is told whenever the outcome of a zone may have changed.
+func (z *Zones) changed(id zone.ID) {
+	z.news(id)
+	z.visitServers(id)
+}
+
+// revisit has zones looked at that may have other servers now.
+func (z *Zones) revisit(ids []zone.ID) {
+	for _, id := range ids {
+		z.changed(id)
+		z.wakeInstances(z.fleetOf(id).all()...)
+	}
+}
+
+// Wakes is a source of instances to look at.
+func (z *Zones) Wakes(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.wake = queue
+	return nil
+}
+
+func (z *Zones) wakePlace(name string) {
+	if key, ok := instanceOf(name); ok {
+		z.wakeInstances(key)
+	}
+}
+
+// know returns what is known of an object. z.mu is held.
+func (z *Zones) know(id zone.ID) *known {
+	k := z.known[id]
+	if k == nil {
+		k = &known{}
+		z.known[id] = k
+	}
+	return k
+}
+
+func (z *Zones) zone(ctx context.Context, id zone.ID) (*v1beta1.DNSZone, error) {
+	var o v1beta1.DNSZone
+	if err := z.Client.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, &o); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", id, err)
+	}
+	return &o, nil
+}
