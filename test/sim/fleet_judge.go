@@ -85,19 +85,26 @@ func bare(zone dnsname.Name, sets rr.Sets) bool {
 	return true
 }
 
-// fills reports whether a zone has records that have been Ready for a while.
+// fills reports whether a zone has records that have been Ready for a while. One that was Ready in another zone, and has
+// moved, may come after the last of this one has gone.
 func (n *nodes) fills(namespace string, zone dnsname.Name) bool {
 	s := n.world.api.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for r, object := range s.objects {
 		if r.Namespace == namespace && r.kind.Group == bindy.GroupVersion.Group && strings.HasSuffix(r.kind.Kind, "Record") &&
-			ready(object) &&
+			ready(object) && zoneOf(object)+"." == zone.String() &&
 			texts(object, "spec")["zone"]+"." == zone.String() && n.now().Sub(object.GetCreationTimestamp().Time) > time.Minute {
 			return true
 		}
 	}
 	return false
+}
+
+// zoneOf returns the name of the zone that has a record by its status.
+func zoneOf(record *unstructured.Unstructured) string {
+	name, _, _ := unstructured.NestedString(record.Object, "status", "zoneRef", "zoneName")
+	return name
 }
 
 // serve notes a serial that is served behind the Service of an instance.
@@ -247,8 +254,7 @@ func (n *nodes) published(r ref, record *unstructured.Unstructured) {
 	status := texts(record, "status")
 	name, err := dnsname.Parse(strings.TrimSuffix(status["publishedName"], ".") + ".")
 	typ, typeErr := rr.ParseType(strings.TrimSuffix(r.kind.Kind, "Record"))
-	of, _, _ := unstructured.NestedString(record.Object, "status", "zoneRef", "zoneName")
-	zone, zoneErr := dnsname.Parse(of + ".")
+	zone, zoneErr := dnsname.Parse(zoneOf(record) + ".")
 	if err := errors.Join(err, typeErr, zoneErr); err != nil {
 		n.world.fail(fmt.Sprintf("%s is Ready, and does not say where: %v", r, err))
 		return
