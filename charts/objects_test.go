@@ -122,6 +122,7 @@ networkPolicy:
   dnsFrom: [{ipBlock: {cidr: 192.0.2.0/24}}]
   metricsFrom: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}]
   egress: [{ports: [{port: 443, protocol: TCP}]}]
+console: {enabled: true, edit: true, hosts: [console.example.org], certificate: console-tls, audiences: [zonefold], serviceAnnotations: {a: b}}
 serviceAccount: {annotations: {a: b}}
 priorityClassName: system-cluster-critical
 nodeSelector: {kubernetes.io/os: linux}
@@ -142,15 +143,21 @@ func TestPodsKeepTheRestrictedStandard(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, values := range []string{"", only("bindy"), everything} {
-		template := deployment(t, mustRender(t, values)).Spec.Template
-		level := podsecurity.LevelVersion{Level: podsecurity.LevelRestricted, Version: podsecurity.LatestVersion()}
-		if result := policy.AggregateCheckResults(registry.EvaluatePod(level, &template.ObjectMeta,
-			&template.Spec)); !result.Allowed {
-			t.Errorf("the Pods with %q: %s: %s", values, result.ForbiddenReason(), result.ForbiddenDetail())
-		}
-		for _, c := range template.Spec.Containers {
-			if s := c.SecurityContext; s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem {
-				t.Errorf("the container %s may write to its image", c.Name)
+		for name, object := range mustRender(t, values).names(t) {
+			deployment, ok := object.(*apps.Deployment)
+			if !ok {
+				continue
+			}
+			template := deployment.Spec.Template
+			level := podsecurity.LevelVersion{Level: podsecurity.LevelRestricted, Version: podsecurity.LatestVersion()}
+			if result := policy.AggregateCheckResults(registry.EvaluatePod(level, &template.ObjectMeta,
+				&template.Spec)); !result.Allowed {
+				t.Errorf("the Pods of %s with %q: %s: %s", name, values, result.ForbiddenReason(), result.ForbiddenDetail())
+			}
+			for _, c := range template.Spec.Containers {
+				if s := c.SecurityContext; s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem {
+					t.Errorf("the container %s may write to its image", c.Name)
+				}
 			}
 		}
 	}

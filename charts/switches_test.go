@@ -79,6 +79,12 @@ func TestSwitchesAddAndRemoveObjects(t *testing.T) {
 		"an API to inspect objects without a certificate": {
 			values:  "inspect: {enabled: true}\nadmission: {enabled: false}",
 			removed: []string{"ValidatingWebhookConfiguration zonefold", "Service zonefold-admission"}},
+		"the console": {values: "console: {enabled: true}", added: consoleObjects},
+		"the console without rights and network policy": {
+			values: "{console: {enabled: true}, rbac: {create: false}, networkPolicy: {enabled: false}}",
+			added:  []string{"ServiceAccount zonefold-console", "Deployment zonefold-console", "Service zonefold-console"},
+			removed: []string{"ClusterRole zonefold-operator", "ClusterRoleBinding zonefold-operator",
+				"Role zonefold-operator", "RoleBinding zonefold-operator", "NetworkPolicy zonefold-operator"}},
 		"certificates of cert-manager": {values: "admission: {certManager: {enabled: true}}", added: []string{
 			"Certificate zonefold-admission", "Issuer zonefold-admission",
 		}},

@@ -91,6 +91,10 @@ func TestWrongValuesAreRefused(t *testing.T) {
 			"at '/podDisruptionBudget/maxUnavailable'"},
 		"the interval has no unit": {`metrics: {serviceMonitor: {interval: "30"}}`,
 			"at '/metrics/serviceMonitor/interval'"},
+		"a host of the console has a port": {`console: {hosts: ["console.example.org:443"]}`,
+			"at '/console/hosts/0'"},
+		"what the console holds has no unit": {`console: {objects: "32"}`, "at '/console/objects'"},
+		"nobody fits into the console":       {`console: {people: 0}`, "at '/console/people': minimum: got 0, want 1"},
 		"a label is a number": {`podLabels: {a: 1}`,
 			"at '/podLabels/a': got number, want string"},
 	} {

@@ -54,6 +54,7 @@ func executions() []execution {
 		{page: "docs/gitops.md", begins: "kubectl -n argocd patch",
 			not: "it needs Argo CD; config/gitops has tests of the file"},
 		{page: "docs/console.md", begins: "$ kubectl zonefold console", test: "test/console TestTenantsSeeWhatIsTheirs"},
+		{page: "docs/console.md", begins: "helm upgrade zonefold", not: shows},
 		{page: "docs/history.md", begins: "zonefold freeze example.org", test: "test/scenario TestAFrozenZone"},
 		{page: "docs/history.md", begins: "zonefold history example.org", test: "test/scenario TestTheHistoryOfAZone"},
 		{page: "docs/homelab.md", begins: "kubectl apply -f examples/homelab", not: "its server is at an address of yours"},

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"math"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -17,7 +18,8 @@ import (
 
 // gcPercent lets the heap grow further between collections: the program is short-lived,
 // and with 100,000 objects a fifth of its time would be spent on collecting. Not so serve: it
-// lives on, folds again at every change, and would come to hold five times what it needs.
+// lives on, folds again at every change, and would come to hold five times what it needs. Neither does the console of
+// many.
 const gcPercent = 400
 
 // memoryLimit has it collected sooner where there is more: 100,000 objects take up to 300 MB of it. What import holds
@@ -28,7 +30,7 @@ const (
 )
 
 func main() {
-	if os.Getenv("GOGC") == "" && !slices.Contains(os.Args, "serve") {
+	if os.Getenv("GOGC") == "" && !slices.Contains(os.Args, "serve") && !slices.Contains(os.Args, "in-cluster") {
 		debug.SetGCPercent(gcPercent)
 		if os.Getenv("GOMEMLIMIT") == "" {
 			limit := int64(memoryLimit)
@@ -37,6 +39,9 @@ func main() {
 			}
 			debug.SetMemoryLimit(limit)
 		}
+	}
+	if limit := debug.SetMemoryLimit(-1); slices.Contains(os.Args, "in-cluster") && limit < math.MaxInt64 {
+		debug.SetMemoryLimit(limit / 10 * 9) // GOMEMLIMIT is all that the Pod may have, of which the heap is not all
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := cli.Run(ctx, cli.Env{

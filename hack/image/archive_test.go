@@ -22,7 +22,7 @@ func TestCommandLine(t *testing.T) {
 		name, want string
 		args       []string
 	}{
-		{"an image that does not exist", "bind9, bindcar, dnshook, operator", []string{"nginx"}},
+		{"an image that does not exist", "bind9, bindcar, dnshook, operator, zonefold", []string{"nginx"}},
 		{"a flag after a name", "flags come before", []string{"operator", "-version"}},
 		{"a tag of an image that does not exist", "no image is called", []string{"-tag", "nginx=1"}},
 		{"a tag that names a folder", "cannot be a tag", []string{"-tag", "bind9=../9"}},

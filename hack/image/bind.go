@@ -34,7 +34,7 @@ func bind(ctx context.Context, o options) (image, error) {
 		if _, err := os.Stat(program); err != nil {
 			return made, fmt.Errorf("%w: the image is made of Debian's files; on Debian, install them with apt-get install "+
 				"--no-install-recommends bind9 bind9-utils; "+
-				"elsewhere, make the other images alone: go run ./hack/image bindcar dnshook operator", err)
+				"elsewhere, make the other images alone: go run ./hack/image bindcar dnshook operator zonefold", err)
 		}
 	}
 	content, err := baseFiles(o.certs)

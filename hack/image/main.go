@@ -115,7 +115,7 @@ func parse(args []string, log io.Writer) (options, error) {
 	}
 	flags.StringVar(&o.out, "out", "dist", "the `folder` of the archives")
 	flags.StringVar(&o.stamp.Version, "version", "dev",
-		"the version of operator, bindcar and dnshook, and the tag of their images")
+		"the version of the programs, and the tag of their images")
 	flags.StringVar(&o.stamp.Commit, "commit", "", "the `commit` that they are of, as they say (default: they say none)")
 	flags.Func("date", "the `time` of the commit, in RFC 3339, which images are as old as (default: 1970)",
 		func(value string) (err error) {
@@ -126,7 +126,7 @@ func parse(args []string, log io.Writer) (options, error) {
 	flags.StringVar(&o.certs, "certs", "/etc/ssl/certs/ca-certificates.crt",
 		"the `file` with the certificates of the public authorities")
 	platforms := flags.String("platforms", "linux/amd64,linux/arm64",
-		"what operator, bindcar and dnshook are compiled for; bind9 is always this machine's")
+		"what the programs are compiled for; bind9 is always this machine's")
 	flags.Func("tag", "`NAME=TAG`: one more tag for the image NAME (repeatable)", func(value string) error {
 		name, tag, _ := strings.Cut(value, "=")
 		if !slices.Contains(all, name) {

@@ -25,6 +25,7 @@ func programs() []program {
 		{"operator", "Zonefold: one control plane for DNS", "cmd/operator", 65532},
 		{"bindcar", "Zonefold: the sidecar of a BIND 9 name server", "cmd/bindcar", bindUser},
 		{"dnshook", "Zonefold: a server for DNSClasses", "cmd/dnshook", 65532},
+		{"zonefold", "Zonefold: the command, which is the console in the cluster too", "cmd/zonefold", 65532},
 	}
 }
 

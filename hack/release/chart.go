@@ -101,9 +101,7 @@ func (r release) annotations(files []file) (map[string]string, error) {
 	}
 	var images []named
 	for _, p := range r.programs {
-		if !p.people {
-			images = append(images, named{p.name, "docker.io/zonefold/" + p.name + ":" + r.version.tag()})
-		}
+		images = append(images, named{p.name, "docker.io/zonefold/" + p.name + ":" + r.version.tag()})
 	}
 	definitions, err := definitions(files)
 	if err != nil {

@@ -49,7 +49,8 @@ func (s site) chart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(images) != 1 || images[0]["image"] != "docker.io/zonefold/bindcar:v0.8.15-rc.1" {
+	if len(images) != 2 || images[0]["image"] != "docker.io/zonefold/zonefold:v0.8.15-rc.1" ||
+		images[1]["image"] != "docker.io/zonefold/bindcar:v0.8.15-rc.1" {
 		t.Errorf("its images are %v", images)
 	}
 	files, err := filepath.Glob(filepath.Join(repository, "config", "crd", "*.yaml"))

@@ -13,14 +13,12 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// images have hack/image make the images of programs for servers, each for all their architectures. BIND's is not one
-// of them: it is made of the packages of the machine.
+// images have hack/image make the images of programs, each for all architectures of servers. BIND's is not one of them:
+// it is made of the packages of the machine.
 func (r release) images(ctx context.Context, at *folder) error {
 	var names, architectures []string
 	for _, p := range r.programs {
-		if !p.people {
-			names = append(names, p.name)
-		}
+		names = append(names, p.name)
 	}
 	for _, p := range r.platforms {
 		if p.os == "linux" {

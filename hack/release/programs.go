@@ -23,7 +23,7 @@ func (p platform) String() string { return p.os + "/" + p.arch }
 type program struct {
 	name    string // of the file
 	archive string // what its archives begin with
-	people  bool   // for people's machines, of any kind; else for servers, which are Linux, and in an image too
+	people  bool   // for people's machines, of any kind; else for servers, which are Linux
 }
 
 func programs() []program {

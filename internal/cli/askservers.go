@@ -14,6 +14,7 @@ import (
 	"github.com/miekg/dns"
 
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	"github.com/zonefold/zonefold/internal/backend/dialguard"
 	"github.com/zonefold/zonefold/internal/cli/explained"
 	"github.com/zonefold/zonefold/internal/cli/manifest"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -83,7 +84,11 @@ func (x *explainer) ask(ctx context.Context, e *explanation, others []string) []
 	var asking sync.WaitGroup
 	for i := range out {
 		if hasAddress(&out[i]) && e.FQDN != "" {
-			asking.Go(func() { askServer(ctx, &out[i], e) })
+			guard := x.guard
+			if slices.Contains(x.addressesOf(out[i].Backend), out[i].Server) {
+				guard = nil // who writes Backends may have everything asked
+			}
+			asking.Go(func() { askServer(ctx, guard, &out[i], e) })
 		}
 	}
 	asking.Wait()
@@ -139,10 +144,10 @@ func publishedOf(status *kubizone.ZoneStatus, key rr.Key) []string {
 }
 
 // askServer asks a server for the set and the serial.
-func askServer(ctx context.Context, s *explained.Server, e *explanation) {
+func askServer(ctx context.Context, guard *dialguard.Guard, s *explained.Server, e *explanation) {
 	ctx, cancel := context.WithTimeout(ctx, askingTakes)
 	defer cancel()
-	soa, err := exchange(ctx, s.Server, e.FQDN, dns.TypeSOA)
+	soa, err := exchange(ctx, guard, s.Server, e.FQDN, dns.TypeSOA)
 	if err != nil {
 		s.Error = err.Error()
 		return
@@ -156,7 +161,7 @@ func askServer(ctx context.Context, s *explained.Server, e *explanation) {
 	if kind == 0 {
 		kind = dns.TypeSOA
 	}
-	answer, err := exchange(ctx, s.Server, e.Name, kind)
+	answer, err := exchange(ctx, guard, s.Server, e.Name, kind)
 	if err != nil {
 		s.Error = err.Error()
 		return
@@ -175,23 +180,35 @@ func askServer(ctx context.Context, s *explained.Server, e *explanation) {
 	}
 }
 
-// exchange asks a server, over TCP if the answer is too long for UDP.
-func exchange(ctx context.Context, server, name string, kind uint16) (*dns.Msg, error) {
+// exchange asks a server.
+func exchange(ctx context.Context, guard *dialguard.Guard, server, name string, kind uint16) (*dns.Msg, error) {
 	q := new(dns.Msg)
 	q.SetQuestion(name, kind)
 	q.RecursionDesired = false
 	q.SetEdns0(1232, false)
-	return exchangeMessage(ctx, server, q)
+	return exchangeMessage(ctx, guard, server, q)
 }
 
-// exchangeMessage sends a question.
-func exchangeMessage(ctx context.Context, server string, q *dns.Msg) (*dns.Msg, error) {
-	answer, _, err := (&dns.Client{}).ExchangeContext(ctx, q, server)
+// exchangeMessage sends a question, again over TCP if the answer is too long for UDP.
+func exchangeMessage(ctx context.Context, guard *dialguard.Guard, server string, q *dns.Msg) (*dns.Msg, error) {
+	answer, err := exchangeOver(ctx, guard, "udp", server, q)
 	if err == nil && answer.Truncated {
-		answer, _, err = (&dns.Client{Net: "tcp"}).ExchangeContext(ctx, q, server)
+		answer, err = exchangeOver(ctx, guard, "tcp", server, q)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("asking %s: %w", server, err)
 	}
 	return answer, nil
+}
+
+func exchangeOver(
+	ctx context.Context, guard *dialguard.Guard, network, server string, q *dns.Msg,
+) (*dns.Msg, error) {
+	conn, err := guard.DialContext(ctx, network, server)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	answer, _, err := (&dns.Client{Net: network}).ExchangeWithConnContext(ctx, q, &dns.Conn{Conn: conn})
+	return answer, err
 }

@@ -64,7 +64,7 @@ func (r reached) provider(ctx context.Context, pool *all.Pool, name dnsname.Name
 		}
 	}
 	account, err := pool.Open(all.ProviderConfig{Type: p.Type, Data: data, Region: p.Region, Options: options,
-		Surroundings: true})
+		Surroundings: r.surroundings})
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ type comparing struct {
 	cluster *cluster     // nil: the objects are those of files
 	secrets vault        // of Backends
 	named   []all.Server // by --server
+	others  bool         // it is for somebody else than this process, whose own credentials are not theirs
 }
 
 // newComparing compares objects with what servers have that flags lead to.
@@ -122,7 +123,7 @@ func (c *comparing) connect(ctx context.Context, z *zoneResult, like *comparison
 	if spec.Embedded != nil || spec.Bind9 != nil || spec.DNSClass != nil {
 		return nil, errNotRead
 	}
-	r := reached{b, c.secrets, c.flags.operator}
+	r := reached{b, c.secrets, c.flags.operator, !c.others}
 	like.registry, err = dialect.Registries(spec.Registries, func(ref zonefold.SecretKeyRef) ([]byte, error) {
 		text, err := r.value(ctx, ref)
 		if err != nil {

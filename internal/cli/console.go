@@ -55,6 +55,7 @@ cannot be listened on.`,
 			return show.run(cmd.Context(), env, in)
 		},
 	}
+	cmd.AddCommand(newInCluster(env))
 	in.register(cmd)
 	cmd.Flags().BoolVar(&show.edit, "edit", false, "have forms that change things; each asks before it does")
 	cmd.Flags().Uint16Var(&show.port, "port", 0, "the port on 127.0.0.1; 0 is any that is free")
@@ -70,7 +71,7 @@ type showing struct {
 // run shows the objects until the context ends.
 func (s showing) run(ctx context.Context, env Env, in objectFlags) error {
 	var w *consoleWorld
-	var follow func(context.Context)
+	var follow func(context.Context) error
 	err := untilDone(ctx, env, func(env Env, p *progress) (err error) {
 		if len(in.files) > 0 {
 			w, follow, err = in.followFiles(env, p)
@@ -84,7 +85,7 @@ func (s showing) run(ctx context.Context, env Env, in objectFlags) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	followed := make(chan struct{})
-	go func() { defer close(followed); follow(ctx) }()
+	go func() { defer close(followed); _ = follow(ctx) }() // which bounds nothing of a person's own
 	defer func() { cancel(); <-followed }()
 	end, err := s.begin(ctx, env, w)
 	if err != nil {
@@ -133,7 +134,7 @@ func (s showing) begin(ctx context.Context, env Env, w *consoleWorld) (end func(
 }
 
 // followFiles reads files, and returns what follows their changes.
-func (f *objectFlags) followFiles(env Env, p *progress) (*consoleWorld, func(context.Context), error) {
+func (f *objectFlags) followFiles(env Env, p *progress) (*consoleWorld, func(context.Context) error, error) {
 	f.namespace = cmp.Or(f.namespace, metav1.NamespaceDefault)
 	paths := slices.DeleteFunc(slices.Clone(f.files), func(path string) bool { return path == "-" })
 	watcher, err := watch.New(paths)
@@ -156,12 +157,13 @@ func (f *objectFlags) followFiles(env Env, p *progress) (*consoleWorld, func(con
 	if err := read(); err != nil {
 		return nil, nil, errors.Join(err, watcher.Close())
 	}
-	return w, func(ctx context.Context) {
+	return w, func(ctx context.Context) error {
 		defer func() { _ = watcher.Close() }() // the program ends
-		whenever(ctx, watcher.Changed(), func() {
+		return whenever(ctx, watcher.Changed(), func() error {
 			if err := read(); err != nil {
 				fmt.Fprintf(env.Stderr, "error: %s; everything is shown as it was before.\n", oneLine(err.Error()))
 			}
+			return nil
 		})
 	}, nil
 }
@@ -176,8 +178,8 @@ func leftOut(in *manifest.Input) []string {
 }
 
 // followCluster reads a cluster, and returns what follows its changes.
-func (f *objectFlags) followCluster(ctx context.Context, env Env, p *progress) (*consoleWorld, func(context.Context),
-	error) {
+func (f *objectFlags) followCluster(ctx context.Context, env Env, p *progress) (*consoleWorld,
+	func(context.Context) error, error) {
 	f.cluster.namespace = f.namespace
 	config, namespace, err := f.cluster.config(env)
 	if err != nil {
@@ -186,10 +188,12 @@ func (f *objectFlags) followCluster(ctx context.Context, env Env, p *progress) (
 	config.WarningHandler = rest.NoWarnings{} // pages show them
 	f.cluster.given, f.cluster.namespace = config, namespace
 	p.begin("reading the cluster", 0)
-	fetcher, err := newFetcher(config, namespace)
+	s := cmp.Or(f.shared, &shared{namespaces: []string{namespace}})
+	fetcher, err := newFetcher(config, s.namespaces...)
 	if err != nil {
 		return nil, nil, err
 	}
+	fetcher.most = s.most
 	if err := fetcher.fetchAll(ctx, f.sources); err != nil {
 		return nil, nil, err
 	}
@@ -205,20 +209,29 @@ func (f *objectFlags) followCluster(ctx context.Context, env Env, p *progress) (
 		}
 		lists = append(lists, live.List{Path: l.path, Version: l.version, Objects: in.Objects})
 	}
-	found := live.New(watching, namespace, lists, running(env.Now))
+	found := live.New(watching, namespace, lists, running(env.Now), s.most)
 	w := newConsoleWorld(env, *f, "the cluster at "+config.Host, newFold())
-	take := func() {
-		w.put(&objects{Input: &manifest.Input{Objects: found.All()}, namespace: namespace, cluster: true,
+	take := func() error {
+		all := found.All()
+		w.put(&objects{Input: &manifest.Input{Objects: all}, namespace: namespace, cluster: true, guard: s.guard,
 			unseen: append(found.Troubles(), fetcher.unseen...), api: fetcher.client.RESTClient()})
+		var octets int64
+		for _, o := range all {
+			octets += int64(len(o.JSON))
+		}
+		return tooMuch(octets, s.most)
 	}
 	p.begin("deciding about objects", 0)
-	take()
+	if err := take(); err != nil {
+		return nil, nil, err
+	}
 	p.end()
-	return w, func(ctx context.Context) {
+	return w, func(ctx context.Context) error {
+		ctx, end := context.WithCancel(ctx)
 		followed := make(chan struct{})
 		go func() { defer close(followed); found.Follow(ctx) }()
-		whenever(ctx, found.Changed(), take)
-		<-followed
+		defer func() { end(); <-followed }()
+		return whenever(ctx, found.Changed(), take)
 	}, nil
 }
 
@@ -228,22 +241,25 @@ const (
 	whileRests = 50 * time.Millisecond
 )
 
-// whenever acts when something has changed, until the context ends. Changes that come close together are one.
-func whenever(ctx context.Context, changed <-chan struct{}, act func()) {
+// whenever acts when something has changed, until the context ends or it fails. Changes that come close together are
+// one.
+func whenever(ctx context.Context, changed <-chan struct{}, act func() error) error {
 	now := running(time.Time{})
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case <-changed:
 		}
 		began := now()
-		act()
+		if err := act(); err != nil {
+			return err
+		}
 		rest := time.NewTimer(max(whileRests, whileTimes*now().Sub(began)))
 		select {
 		case <-ctx.Done():
 			rest.Stop()
-			return
+			return nil
 		case <-rest.C:
 		}
 	}

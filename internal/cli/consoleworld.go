@@ -27,6 +27,7 @@ type consoleWorld struct {
 	env   Env
 	flags objectFlags
 	where string
+	now   func() time.Time
 
 	mu      sync.Mutex // guards what follows, and the fold's World
 	fold    *fold
@@ -38,7 +39,8 @@ type consoleWorld struct {
 }
 
 func newConsoleWorld(env Env, flags objectFlags, where string, f *fold) *consoleWorld {
-	w := &consoleWorld{env: env, flags: flags, where: where, fold: f, changed: make(chan struct{})}
+	w := &consoleWorld{env: env, flags: flags, where: where, now: running(env.Now), fold: f,
+		changed: make(chan struct{})}
 	w.x = &explainer{&objects{Input: &manifest.Input{}}, f, &composition{world: f.world}}
 	return w
 }
@@ -316,7 +318,11 @@ func (w *consoleWorld) Differences(ctx context.Context, of console.Object) ([]co
 		return nil, fmt.Errorf("%s is no zone that servers could be asked for", of.String())
 	}
 	c := &comparing{explainer: x, flags: &diffFlags{in: w.flags, operator: operatorNamespace},
-		pool: all.NewPool(running(w.env.Now), nil)}
+		pool: all.NewPool(w.now, nil)}
+	if s := w.flags.shared; s != nil {
+		c.flags.operator, c.others = s.operator, true
+		c.pool.Bound(s.reads)
+	}
 	if err := c.reach(w.env); err != nil {
 		return nil, err
 	}

@@ -152,7 +152,7 @@ func (d *doctor) delegation(ctx context.Context, z *zoneResult) *diagnosis {
 	q := new(dns.Msg)
 	q.SetQuestion(name, dns.TypeNS)
 	q.SetEdns0(1232, false)
-	answer, err := exchangeMessage(ctx, d.flags.resolver, q)
+	answer, err := exchangeMessage(ctx, nil, d.flags.resolver, q)
 	if err != nil {
 		return &diagnosis{doctorUnknown, object, err.Error(), "see that --resolver names a server that answers"}
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -15,6 +16,8 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
+	"github.com/zonefold/zonefold/internal/backend/dialguard"
+	"github.com/zonefold/zonefold/internal/budget"
 	"github.com/zonefold/zonefold/internal/cli/live"
 	"github.com/zonefold/zonefold/internal/cli/manifest"
 )
@@ -24,6 +27,16 @@ type objectFlags struct {
 	inputFlags
 	cluster clusterFlags
 	sources bool
+	shared  *shared // where many people use one program; nil: it is the person's own
+}
+
+// shared is what is otherwise where many people use one program, each with their own rights.
+type shared struct {
+	namespaces []string         // to look into where not all may be seen
+	most       int64            // octets of objects that are held for one person
+	operator   string           // the operator's namespace
+	guard      *dialguard.Guard // for servers that somebody else names
+	reads      *budget.Pool     // for what is read from servers
 }
 
 func (f *objectFlags) register(cmd *cobra.Command) {
@@ -43,6 +56,7 @@ type objects struct {
 	unseen    []string // sentences on what of a cluster could not be seen
 	cluster   bool
 	api       rest.Interface // of a cluster
+	guard     *dialguard.Guard
 }
 
 // read reads the objects.
@@ -83,22 +97,24 @@ type fetched struct {
 
 // A fetcher lists the objects of a cluster.
 type fetcher struct {
-	client    *discovery.DiscoveryClient
-	namespace string // to look into where not all may be seen
-	found     map[schema.GroupKind]bool
-	served    map[string]map[string]metav1.APIResource // by group and version, then kind
-	lists     []fetched
-	unseen    []string
+	client     *discovery.DiscoveryClient
+	namespaces []string // to look into where not all may be seen
+	most       int64    // octets that are read; 0: whatever there is
+	read       int64
+	found      map[schema.GroupKind]bool
+	served     map[string]map[string]metav1.APIResource // by group and version, then kind
+	lists      []fetched
+	unseen     []string
 }
 
-func newFetcher(config *rest.Config, namespace string) (*fetcher, error) {
+func newFetcher(config *rest.Config, namespaces ...string) (*fetcher, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the API server has its own limits
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the cluster: %w", err)
 	}
-	return &fetcher{client: client, namespace: namespace, found: map[schema.GroupKind]bool{},
+	return &fetcher{client: client, namespaces: namespaces, found: map[schema.GroupKind]bool{},
 		served: map[string]map[string]metav1.APIResource{}}, nil
 }
 
@@ -139,14 +155,31 @@ func (f *fetcher) fetch(ctx context.Context, r manifest.Resource) error {
 		f.unseen = append(f.unseen, fmt.Sprintf("You may not list %s.", resource.Name))
 		return nil
 	}
-	err = f.list(ctx, path+"/namespaces/"+f.namespace+"/"+resource.Name)
-	if apierrors.IsForbidden(err) {
-		f.unseen = append(f.unseen, fmt.Sprintf("You may not list %s.", resource.Name))
-		return nil
+	return f.fetchNamespaces(ctx, path, resource.Name)
+}
+
+// fetchNamespaces lists the objects of a kind in those namespaces that are looked into.
+func (f *fetcher) fetchNamespaces(ctx context.Context, path, resource string) error {
+	var seen []string
+	for _, namespace := range f.namespaces {
+		switch err := f.list(ctx, path+"/namespaces/"+namespace+"/"+resource); {
+		case err == nil:
+			seen = append(seen, namespace)
+		case !apierrors.IsForbidden(err):
+			return err
+		}
 	}
-	f.unseen = append(f.unseen,
-		fmt.Sprintf("You may not list %s of other namespaces than %s.", resource.Name, f.namespace))
-	return err
+	switch {
+	case len(f.namespaces) == 0:
+		f.unseen = append(f.unseen,
+			fmt.Sprintf("You may not list %s of all namespaces, and have not said of which.", resource))
+	case len(seen) == 0:
+		f.unseen = append(f.unseen, fmt.Sprintf("You may not list %s.", resource))
+	default:
+		f.unseen = append(f.unseen,
+			fmt.Sprintf("You may not list %s of other namespaces than %s.", resource, strings.Join(seen, ", ")))
+	}
+	return nil
 }
 
 // resource returns what the API server calls a kind; false: it does not have it.
@@ -173,11 +206,30 @@ func (f *fetcher) resource(gv schema.GroupVersion, kind string) (metav1.APIResou
 
 // list keeps all objects at a path.
 func (f *fetcher) list(ctx context.Context, path string) error {
-	texts, version, err := live.Read(ctx, f.client.RESTClient(), path)
+	most := f.most
+	if most > 0 {
+		most = max(1, most-f.read)
+	}
+	texts, version, err := live.Read(ctx, f.client.RESTClient(), path, most)
+	if errors.Is(err, live.ErrTooMuch) {
+		return tooMuch(f.most+1, f.most)
+	}
+	for _, t := range texts {
+		f.read += int64(len(t.Text))
+	}
 	if err == nil {
 		f.lists = append(f.lists, fetched{path, version, texts})
 	}
 	return err
+}
+
+// tooMuch is an error if objects have more octets than may be held for one person; 0 is no limit.
+func tooMuch(octets, most int64) error {
+	if most == 0 || octets <= most {
+		return nil
+	}
+	return fmt.Errorf("your objects have more than the %d MiB that this console holds for one person; look into fewer "+
+		"namespaces, use kubectl zonefold console, or have its administrator raise --objects", most>>20)
 }
 
 // watchClient returns a client whose answers may take for ever.

@@ -54,7 +54,7 @@ import axfr or export for them.`,
 					return nil, err
 				}
 				z := i.zone(name)
-				return z, i.readBackend(cmd.Context(), reached{b, secret, from.operator}, z)
+				return z, i.readBackend(cmd.Context(), reached{b, secret, from.operator, true}, z)
 			})
 		},
 	}
@@ -77,6 +77,8 @@ type reached struct {
 	object   *zonefold.Backend
 	secret   vault
 	operator string // namespace of Secrets that name none
+
+	surroundings bool // the credentials of this process count
 }
 
 // patience is how long the server of a Backend may take to say what a zone holds.

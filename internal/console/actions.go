@@ -20,6 +20,10 @@ const (
 	maxData   = 262144
 )
 
+// errOtherForm is about a form that this session was not shown.
+var errOtherForm = &statusError{http.StatusForbidden,
+	"The form is not one of this session. Go back to the page and try again."}
+
 // errShowsOnly is what who has not asked for forms is told.
 var errShowsOnly = &statusError{http.StatusForbidden, "This console only shows. Start it with --edit to have forms."}
 
@@ -87,8 +91,8 @@ func (c *Console) readForm(r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return &statusError{http.StatusBadRequest, sentence(err)}
 	}
-	if !c.guard.takes(r) {
-		return &statusError{http.StatusForbidden, "The form is not one of this session. Go back to the page and try again."}
+	if !takes(r, c.access.formSecret(r)) {
+		return errOtherForm
 	}
 	r.Form = r.PostForm // what stands in the address was not shown
 	return nil

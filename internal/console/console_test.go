@@ -137,7 +137,7 @@ func hostileValues() *values {
 // A visit is a console with somebody who looks at it.
 type visit struct {
 	t       *testing.T
-	console *console.Console
+	console *console.Linked
 	server  *httptest.Server
 	cookies []*http.Cookie
 }

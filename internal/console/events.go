@@ -28,6 +28,7 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // a proxy must not wait for more
 	send := func(text string) bool {
 		_, err := fmt.Fprint(w, text)
 		return err == nil && control.Flush() == nil
@@ -43,7 +44,14 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-r.Context().Done():
 			return
+		case <-c.gone: // the page hears why when it asks again
+			_ = send(newSight)
+			return
 		case <-beat.C:
+			if !c.access.admits(r) {
+				_ = send(newSight)
+				return
+			}
 			ok = send(": nothing new\n\n")
 		case <-changed:
 			_, changed = c.opts.Source.World()

@@ -51,14 +51,15 @@ func (g *guard) refusal(r *http.Request) (status int, why string) {
 		return http.StatusMisdirectedRequest, "This server answers at " + g.hosts[0] + " alone. A name that leads here is " +
 			"another one's: nothing is told to its pages."
 	}
-	switch r.Header.Get("Sec-Fetch-Site") {
-	case "", "same-origin", "none":
-		return 0, ""
-	}
-	if r.URL.Path == loginPath && r.Method == http.MethodGet {
+	if fromOwnPage(r) || r.URL.Path == loginPath && r.Method == http.MethodGet {
 		return 0, "" // the link may stand on a page, such as that of a terminal in the browser
 	}
 	return http.StatusForbidden, "The request comes from a page of another site. Type the address, or open the link."
+}
+
+// fromOwnPage reports whether a request comes from a page of this server, or of nobody's, as far as the browser tells.
+func fromOwnPage(r *http.Request) bool {
+	return slices.Contains([]string{"", "same-origin", "none"}, r.Header.Get("Sec-Fetch-Site"))
 }
 
 // login takes the token of a link once, and returns the secret of the session that it opens.
@@ -92,19 +93,27 @@ func (g *guard) admits(r *http.Request) bool {
 	return false
 }
 
-// formSecret returns what the forms of the session carry.
-func (g *guard) formSecret() string {
+// formSecret implements access.
+func (g *guard) formSecret(*http.Request) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.form
 }
 
-// takes reports whether a form is one of the session's own pages. Its body has to be read.
-func (g *guard) takes(r *http.Request) bool {
-	want, given := g.formSecret(), r.PostForm.Get("csrf")
+// visitor implements access: there is one person, who knows who that is.
+func (g *guard) visitor(*http.Request) *visitor { return nil }
+
+// takes reports whether a form carries a secret, and comes from an own page. Its body has to be read.
+func takes(r *http.Request, want string) bool {
+	given := r.PostForm.Get("csrf")
+	return want != "" && subtle.ConstantTimeCompare([]byte(want), []byte(given)) == 1 && ofOwnOrigin(r)
+}
+
+// ofOwnOrigin reports whether a request comes from this server, if it says from where.
+func ofOwnOrigin(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
-	return want != "" && subtle.ConstantTimeCompare([]byte(want), []byte(given)) == 1 &&
-		(origin == "" || strings.TrimPrefix(origin, "http://") == r.Host)
+	_, host, _ := strings.Cut(origin, "://")
+	return origin == "" || host == r.Host
 }
 
 // sessionCookie is what the browser keeps until it is closed. Pages cannot read it, and no page of another site makes

@@ -31,7 +31,15 @@ type page struct {
 	CSRF       string
 	World      *World
 	Edit       bool
-	Inside     bool // of a session
+	Inside     bool     // of a session
+	Visitor    *visitor // of a console of many
+}
+
+// A visitor is what a page says of who looks at it.
+type visitor struct {
+	Name       string
+	Namespaces string // that are looked into, as they were said
+	SignOut    bool   // there is a session that ends by that
 }
 
 // pages are the templates by name.
@@ -58,10 +66,9 @@ func parsePages() (*pages, error) {
 }
 
 // write fills a template and answers with it. Whatever cannot be filled is answered as an error, and not by half.
-func (c *Console) write(w http.ResponseWriter, status int, p *page) {
-	p.World, _ = c.opts.Source.World()
+func (all *pages) write(w http.ResponseWriter, status int, p *page) {
 	var out bytes.Buffer
-	if err := c.pages.byName[p.Body].ExecuteTemplate(&out, "layout", p); err != nil {
+	if err := all.byName[p.Body].ExecuteTemplate(&out, "layout", p); err != nil {
 		http.Error(w, "The page cannot be made: "+err.Error(), http.StatusInternalServerError)
 		return
 	}

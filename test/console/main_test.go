@@ -22,7 +22,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	code := testcluster.Main(m, "../../config/crd")
+	flags, end, err := login.start()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "starting an issuer of tokens:", err)
+		os.Exit(1)
+	}
+	code := testcluster.MainWith(m, testcluster.Options{CRDs: []string{"../../config/crd"}, APIServerFlags: flags})
+	end()
 	if built.dir != "" {
 		_ = os.RemoveAll(built.dir)
 	}

@@ -13,13 +13,24 @@ app.kubernetes.io/name: zonefold-operator
 {{- end }}
 
 {{- define "zonefold.image" -}}
-{{- $tag := .Values.image.tag | default .Chart.AppVersion -}}
+{{- include "zonefold.imageOf" (list . .Values.image) -}}
+{{- end }}
+
+{{/* imageOf takes a list: the root, and what values say of an image. */}}
+{{- define "zonefold.imageOf" -}}
+{{- $image := index . 1 -}}
+{{- $tag := $image.tag | default (index . 0).Chart.AppVersion -}}
 {{- if not (kindIs "string" $tag) -}}{{- $tag = int64 $tag -}}{{- end -}}
-{{- if .Values.image.digest -}}
-{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- if $image.digest -}}
+{{ $image.repository }}@{{ $image.digest }}
 {{- else -}}
-{{ .Values.image.repository }}:{{ $tag }}
+{{ $image.repository }}:{{ $tag }}
 {{- end -}}
+{{- end }}
+
+{{/* consoleSelector are the labels of the console's Pods, which no Service of the operator selects. */}}
+{{- define "zonefold.consoleSelector" -}}
+app.kubernetes.io/name: zonefold-console
 {{- end }}
 
 {{/* dialects lists those that are on, for --dialects and for what each needs. */}}

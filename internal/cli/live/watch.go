@@ -92,7 +92,7 @@ func (o *Objects) take(p *part, e event) error {
 
 // relist lists the objects again. Those that are as they were stay the same.
 func (o *Objects) relist(ctx context.Context, p *part) error {
-	texts, version, err := Read(ctx, o.client, p.path)
+	texts, version, err := Read(ctx, o.client, p.path, o.most)
 	if err != nil {
 		return err
 	}
@@ -122,19 +122,28 @@ func (o *Objects) relist(ctx context.Context, p *part) error {
 // listPage is how many objects are asked for at a time.
 const listPage = 500
 
+// ErrTooMuch says that a list has more than is read of it.
+var ErrTooMuch = errors.New("the objects are more than are read")
+
 // Read lists all objects at a path, a page each, and returns the version of the list. Pages that the API server does
-// not remember any more are read again.
-func Read(ctx context.Context, client Client, path string) (texts []manifest.Text, version string, err error) {
+// not remember any more are read again. More octets than most are not read; 0 is no limit.
+func Read(
+	ctx context.Context, client Client, path string, most int64,
+) (texts []manifest.Text, version string, err error) {
+	read := int64(0)
 	for next, tries := "", 0; ; {
 		text, err := client.Get().AbsPath(path).Param("limit", strconv.Itoa(listPage)).
 			Param("continue", next).SetHeader("Accept", "application/json").DoRaw(ctx)
 		if apierrors.IsResourceExpired(err) && tries < 3 {
-			next, texts = "", nil
+			next, texts, read = "", nil, 0
 			tries++
 			continue
 		}
 		if err != nil {
 			return nil, "", fmt.Errorf("listing %s: %w", path, err)
+		}
+		if read += int64(len(text)); most > 0 && read > most {
+			return nil, "", fmt.Errorf("listing %s: %w", path, ErrTooMuch)
 		}
 		var page struct {
 			Metadata metav1.ListMeta `json:"metadata"`
