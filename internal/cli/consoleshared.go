@@ -39,7 +39,7 @@ Without --tls-cert-dir it makes a certificate for itself at each start.
 
 Exit codes: 0 when interrupted; 1 if it cannot listen, or has no cluster.`,
 		Example: `  zonefold console in-cluster --bind-address :8443 --host console.example.org`,
-		Args:    cobra.NoArgs,
+		Args:    takes(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context(), env) },
 	}
 	f := cmd.Flags()
