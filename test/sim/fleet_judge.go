@@ -94,7 +94,8 @@ func (n *nodes) fills(namespace string, zone dnsname.Name) bool {
 	for r, object := range s.objects {
 		if r.Namespace == namespace && r.kind.Group == bindy.GroupVersion.Group && strings.HasSuffix(r.kind.Kind, "Record") &&
 			ready(object) && zoneOf(object)+"." == zone.String() &&
-			texts(object, "spec")["zone"]+"." == zone.String() && n.now().Sub(object.GetCreationTimestamp().Time) > time.Minute {
+			texts(object, "spec")["zone"]+"." == zone.String() &&
+			n.now().Sub(object.GetCreationTimestamp().Time) > time.Minute {
 			return true
 		}
 	}
