@@ -85,8 +85,8 @@ func bare(zone dnsname.Name, sets rr.Sets) bool {
 	return true
 }
 
-// fills reports whether a zone has records that have been Ready for a while. One that was Ready in another zone, and has
-// moved, may come after the last of this one has gone.
+// fills reports whether a zone has records that have been Ready for a while. One that was Ready in another zone, and
+// has moved, may come after the last of this one has gone.
 func (n *nodes) fills(namespace string, zone dnsname.Name) bool {
 	s := n.world.api.store
 	s.mu.Lock()
