@@ -15,7 +15,7 @@ const maxDatagram = 4096
 // datagrams answers what comes over one UDP socket until the server stops.
 func (s *Server) datagrams(c *net.UDPConn) {
 	var r responder
-	b, one := newDatagramBatch(c), &control{c}
+	b := newDatagramBatch(c)
 	for {
 		questions, err := b.read()
 		if err != nil {
@@ -26,9 +26,9 @@ func (s *Server) datagrams(c *net.UDPConn) {
 		}
 		for i := range questions {
 			q := &questions[i]
-			msg, from := q.Buffers[0][:q.N], q.Addr.(*net.UDPAddr).AddrPort()
+			msg, from := q.Buffers[0][:q.N], senderOf(q)
 			if isUpdate(msg) { // which takes its time
-				s.updateFrom(one, msg, q.OOB[:q.NN], from)
+				s.updateFrom(b.conn, q)
 				continue
 			}
 			r.client = from.Addr().Unmap()
@@ -82,14 +82,14 @@ func (b *datagramBatch) answer(q *ipv4.Message, wire []byte) {
 	b.answers = append(b.answers, ipv4.Message{Buffers: piece[:], OOB: sourceOf(q.OOB[:q.NN]), Addr: q.Addr})
 }
 
-// write sends the answers. Nobody waits to hear that one cannot be sent.
+// senderOf returns who has sent a datagram.
+func senderOf(q *ipv4.Message) netip.AddrPort { return q.Addr.(*net.UDPAddr).AddrPort() }
+
+// write sends the answers. Nobody waits to hear that one cannot be sent: it is the first that is left then.
 func (b *datagramBatch) write() {
 	for rest := b.answers; len(rest) > 0; {
-		n, err := b.conn.WriteBatch(rest, 0)
-		if err != nil {
-			n = max(n, 0) + 1
-		}
-		rest = rest[min(max(n, 1), len(rest)):]
+		n, _ := b.conn.WriteBatch(rest, 0)
+		rest = rest[max(n, 1):]
 	}
 }
 
@@ -108,16 +108,4 @@ func newDatagramBatch(c *net.UDPConn) *datagramBatch {
 type batchConn interface {
 	ReadBatch(all []ipv4.Message, flags int) (int, error)
 	WriteBatch(all []ipv4.Message, flags int) (int, error)
-}
-
-// A control writes single answers.
-type control struct{ conn *net.UDPConn }
-
-func (c *control) write(b, oob []byte, to netip.AddrPort) error {
-	if source := sourceOf(oob); source != nil {
-		_, _, err := c.conn.WriteMsgUDPAddrPort(b, source, to)
-		return err
-	}
-	_, err := c.conn.WriteToUDPAddrPort(b, to)
-	return err
 }

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"net/netip"
 	"slices"
 
 	"github.com/miekg/dns"
+	"golang.org/x/net/ipv4"
 
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
@@ -36,7 +36,8 @@ func isUpdate(msg []byte) bool {
 }
 
 // updateFrom answers an UPDATE that came over UDP once it is carried out, and does not wait for that.
-func (s *Server) updateFrom(to *control, msg, oob []byte, from netip.AddrPort) {
+func (s *Server) updateFrom(to batchConn, q *ipv4.Message) {
+	from := senderOf(q)
 	if !answerable(from) {
 		return
 	}
@@ -45,12 +46,13 @@ func (s *Server) updateFrom(to *control, msg, oob []byte, from netip.AddrPort) {
 	default:
 		return
 	}
-	msg, oob = bytes.Clone(msg), bytes.Clone(oob)
+	msg, out := bytes.Clone(q.Buffers[0][:q.N]), ipv4.Message{OOB: sourceOf(bytes.Clone(q.OOB[:q.NN])), Addr: q.Addr}
 	s.running.Go(func() {
 		defer func() { <-s.turns }()
 		r := responder{client: from.Addr().Unmap()}
 		if answer := s.respond(&r, msg, nil, false); answer != nil {
-			_ = to.write(answer, oob, from) // nobody waits to hear that it failed
+			out.Buffers = [][]byte{answer}
+			_, _ = to.WriteBatch([]ipv4.Message{out}, 0) // nobody waits to hear that it failed
 		}
 	})
 }
