@@ -17,12 +17,7 @@ import (
 
 // newExplain makes the command that says why a name is as it is.
 func newExplain(env Env) *cobra.Command {
-	var (
-		in      objectFlags
-		out     output
-		servers []string
-		watch   bool
-	)
+	var x explaining
 	cmd := &cobra.Command{
 		Use:   "explain {NAME [TYPE] | KIND/NAME}",
 		Short: "Say why a name is, or is not, there",
@@ -52,41 +47,51 @@ Exit codes: 0 if it could explain, whatever the answer is; 1 if not.`,
   zonefold explain www.example.org --server 192.0.2.53
   zonefold explain record/shop -n team-a --watch`,
 		Args: takes("NAME", "[TYPE]"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			q, err := newQuestion(args)
-			if err != nil {
-				return err
-			}
-			ask, err := serverAddresses(servers)
-			if err != nil {
-				return err
-			}
-			if watch && len(in.files) > 0 {
-				return errors.New("--watch looks at a cluster, and not at files: leave out -f, or run zonefold serve, which " +
-					"follows files")
-			}
-			return untilDone(cmd.Context(), env, func(env Env, p *progress) error {
-				look := func(env Env) error {
-					e, err := in.explain(cmd.Context(), env, p, q, ask)
-					if err != nil {
-						return err
-					}
-					return e.print(env, out)
-				}
-				if watch {
-					return follow(cmd.Context(), env, out, look)
-				}
-				return look(env)
-			})
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return x.run(cmd.Context(), env, args) },
 	}
-	in.register(cmd)
-	out.register(cmd)
-	cmd.ValidArgsFunction = completeNames(env, &in)
-	cmd.Flags().StringArrayVar(&servers, "server", nil,
+	x.in.register(cmd)
+	x.out.register(cmd)
+	cmd.ValidArgsFunction = completeNames(env, &x.in)
+	cmd.Flags().StringArrayVar(&x.servers, "server", nil,
 		"a name server to ask, an address with or without a port; repeatable")
-	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "explain again whenever it is otherwise, until interrupted")
+	cmd.Flags().BoolVarP(&x.watch, "watch", "w", false, "explain again whenever it is otherwise, until interrupted")
 	return cmd
+}
+
+// explaining is one run of explain.
+type explaining struct {
+	in      objectFlags
+	out     output
+	servers []string
+	watch   bool
+}
+
+func (x *explaining) run(ctx context.Context, env Env, args []string) error {
+	q, err := newQuestion(args)
+	if err != nil {
+		return err
+	}
+	ask, err := serverAddresses(x.servers)
+	if err != nil {
+		return err
+	}
+	if x.watch && len(x.in.files) > 0 {
+		return errors.New("--watch looks at a cluster, and not at files: leave out -f, or run zonefold serve, which " +
+			"follows files")
+	}
+	return untilDone(ctx, env, func(env Env, p *progress) error {
+		look := func(env Env) error {
+			e, err := x.in.explain(ctx, env, p, q, ask)
+			if err != nil {
+				return err
+			}
+			return e.print(env, x.out)
+		}
+		if x.watch {
+			return follow(ctx, env, x.out, look)
+		}
+		return look(env)
+	})
 }
 
 // explain reads the objects, and answers a question about them.
