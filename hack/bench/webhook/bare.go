@@ -23,14 +23,14 @@ type bare struct {
 // have the mark.
 func (b *bench) bareWrites(ctx context.Context) (out bare, err error) {
 	marked, err := b.Each(ctx, b.o.n, func(ctx context.Context, i int) error {
-		o, meta := record(i), map[string]any{"finalizers": []string{v1alpha1.Finalizer},
-			"annotations": map[string]string{v1alpha1.AppliedAnnotation: fmt.Sprintf("%s A %s %s", className, domain,
-				recordName(i))}}
+		o, finalizers := record(i), []string{v1alpha1.Finalizer}
 		if b.o.marks {
-			o.SetFinalizers([]string{v1alpha1.Finalizer})
+			o.SetFinalizers(finalizers)
 			return b.Kube.Create(ctx, o)
 		}
-		return errors.Join(b.Kube.Create(ctx, o), b.Merge(ctx, o, map[string]any{"metadata": meta}))
+		place := fmt.Sprintf("%s A %s %s", className, domain, recordName(i))
+		return errors.Join(b.Kube.Create(ctx, o), b.Merge(ctx, o, map[string]any{"metadata": map[string]any{
+			"finalizers": finalizers, "annotations": map[string]string{v1alpha1.AppliedAnnotation: place}}}))
 	})
 	if err != nil {
 		return out, err
