@@ -83,13 +83,14 @@ func (b *bench) awaitServed(ctx context.Context) error {
 	return nil
 }
 
-// awaitStatus waits until each object says that it is ready. They are read when the operator has made as many writes as
-// that takes at least: to read them costs time that is to be measured.
+// awaitStatus waits until each object says that it is ready. They are read when the last one is: to read them costs time
+// that is to be measured.
 func (b *bench) awaitStatus(ctx context.Context) error {
 	left := b.o.n
 	err := b.Until(ctx, patience, func() (bool, error) {
-		m, err := b.Operator.Metrics(writes)
-		if err != nil || figures.Sum(m, writes) < float64(b.o.n) {
+		var last v1alpha1.DNSRecord
+		err := b.Kube.Get(ctx, client.ObjectKeyFromObject(record(b.o.n-1)), &last)
+		if err != nil || !figures.Ready(last.Status.Conditions, last.Generation) {
 			return false, err
 		}
 		left, err = b.unfinished(ctx)
@@ -116,15 +117,28 @@ func (b *bench) unfinished(ctx context.Context) (int, error) {
 }
 
 // unload deletes everything while the operator runs, and waits until it has let all of it go.
-func (b *bench) unload(ctx context.Context) error {
+func (b *bench) unload(ctx context.Context, out *result) error {
+	before, err := b.usage(ctx)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
 	if err := b.Remove(ctx, b.o.n, record); err != nil {
 		return err
 	}
-	return b.Until(ctx, patience, func() (bool, error) {
+	out.deletes = time.Since(began)
+	err = b.Until(ctx, patience, func() (bool, error) {
 		var list v1alpha1.DNSRecordList
 		err := b.Kube.List(ctx, &list, client.InNamespace(namespace), client.Limit(1))
 		return err == nil && len(list.Items) == 0, err
 	})
+	if err != nil {
+		return err
+	}
+	out.gone = time.Since(began)
+	after, err := b.usage(ctx)
+	out.unused = after.since(before)
+	return err
 }
 
 // singleChanges measures from the beginning of a write to the API server until BIND answers with what was written.

@@ -12,7 +12,6 @@ import (
 	"flag"
 	"io"
 	"os"
-	"time"
 
 	"github.com/zonefold/zonefold/hack/bench/figures"
 	"github.com/zonefold/zonefold/hack/bench/rig"
@@ -91,8 +90,5 @@ func (b *bench) measure(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	b.Say("deleting all")
-	began := time.Now()
-	err = b.unload(ctx)
-	out.gone = time.Since(began)
-	return out, err
+	return out, b.unload(ctx, out)
 }

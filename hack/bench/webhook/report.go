@@ -61,9 +61,9 @@ type result struct {
 	n              int
 	alone, during  time.Duration // the creates, without the operator and with it
 	served, status time.Duration // from the first create
-	gone           time.Duration
+	deletes, gone  time.Duration // the last deletion was answered; the last object is no more
 	bare           bare
-	used           usage // until all statuses were written
+	used, unused   usage // until all statuses were written; while all were deleted
 	changes        figures.Times
 	load           string // of the machine in the minute before
 }
@@ -93,6 +93,9 @@ func (r *result) print(w io.Writer) error {
 		figures.Note("one change to new answer, p50, p99", fmt.Sprintf("%.1f ms, %.1f ms", r.change(50), r.change(99))),
 		figures.AtMost("deleting all, until none was left, s", "%.1f", r.gone.Seconds(), 40),
 		seconds("the same by a bare client", r.bare.gone),
+		seconds("until the last deletion was answered", r.deletes),
+		figures.Note("operator's API writes a deletion", fmt.Sprintf("%.3f", r.unused.written()/n)),
+		figures.Note("CPU seconds of deleting all", figures.ByCPU(r.unused.cpu)),
 		figures.Note("load of the machine in the minute before", r.load),
 	})
 }

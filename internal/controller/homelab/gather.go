@@ -150,7 +150,9 @@ func (k *Controller) dropRecord(o *v1alpha1.DNSRecord) {
 	defer k.mu.Unlock()
 	if r := k.records[dialect.RecordID(o.Namespace, o.Name)]; r != nil && r.object.UID == o.UID {
 		k.remove(r)
-		k.Core.DeleteClaim(r.id)
+		if !r.deleting() { // else its claim is gone: nothing changes, and a burst of it would hold up what is let go
+			k.Core.DeleteClaim(r.id)
+		}
 	}
 }
 
