@@ -75,6 +75,30 @@ func fences() []fence {
 		never: map[string]string{module + "/internal/controller": "it would link the caches and queues of an operator; " +
 			"what objects mean is in internal/dialect"},
 	}, {
+		name: "what commands are made of knows no command", in: []string{"internal/cli/command"}, tests: true,
+		never: commands("", "fold", "ask", "move", "change", "check", "show"),
+	}, {
+		name: "a fold prints nothing", in: []string{"internal/cli/fold"}, tests: true,
+		never: commands("", "command", "ask", "move", "change", "check", "show"),
+	}, {
+		name: "rooms of the command build on each other in one order", in: []string{"internal/cli/ask", "internal/cli/move"},
+		tests: true, never: commands("", "change", "check", "show"),
+	}, {
+		name: "questions and exchange know nothing of each other", in: []string{"internal/cli/ask"}, tests: true,
+		never: commands("move"),
+	}, {
+		name: "exchange and questions know nothing of each other", in: []string{"internal/cli/move"}, tests: true,
+		never: commands("ask"),
+	}, {
+		name: "what changes zones is asked by others", in: []string{"internal/cli/change"}, tests: true,
+		never: commands("", "check", "show"),
+	}, {
+		name: "what looks for faults shows none of its own", in: []string{"internal/cli/check"}, tests: true,
+		never: commands("", "show"),
+	}, {
+		name: "what is shown is not checked or moved", in: []string{"internal/cli/show"}, tests: true,
+		never: commands("", "check", "move"),
+	}, {
 		name: "pages show values", in: []string{"internal/console"},
 		never: map[string]string{
 			"k8s.io": "a Source gives values", "sigs.k8s.io": "a Source gives values", module + "/api": "a Source gives values",
@@ -128,6 +152,19 @@ func fences() []fence {
 		never: map[string]string{"k8s.io": "starting a cluster must not wait for a compile of client-go",
 			"sigs.k8s.io": "starting a cluster must not wait for a compile of client-go"},
 	}}
+}
+
+// commands are rooms of the command, which others must not import; "" is the one that puts them together.
+func commands(rooms ...string) map[string]string {
+	never := map[string]string{}
+	for _, room := range rooms {
+		path := module + "/internal/cli/" + room
+		if room == "" {
+			path = module + "/internal/cli$"
+		}
+		never[path] = "ARCHITECTURE.md has the order of the rooms"
+	}
+	return never
 }
 
 func TestImports(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/zonefold/zonefold/internal/cli/command"
+	"github.com/zonefold/zonefold/internal/cli/move"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -100,11 +102,11 @@ func TestAnImportedZoneIsTheSameZone(t *testing.T) {
 				file, want := masterFileOf(rt, sets)
 				code, manifests, said := runOn(t, file, "import", "file", "-", "--origin", "example.org", "--as", as)
 				want, left := without(want, said)
-				if code != exitDone && (as == "kubizone" || left == 0) {
+				if code != command.ExitDone && (as == "kubizone" || left == 0) {
 					rt.Fatalf("import exits with %d and says %s, of\n%s", code, said, file)
 				}
 				code, out, said := runOn(t, manifests, "render", "-f", "-", "-o", "json")
-				if code != exitDone || said != "" {
+				if code != command.ExitDone || said != "" {
 					rt.Fatalf("render exits with %d and says %s", code, said)
 				}
 				if got := entriesIn(rt, out); !slices.Equal(got, want) {
@@ -157,7 +159,7 @@ func mustName(s string) dnsname.Name {
 
 // entriesIn returns the records of the one zone of a document, its SOA with the serial 1.
 func entriesIn(t interface{ Fatal(...any) }, text string) []string {
-	var doc jsonDocument
+	var doc move.JsonDocument
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
 		t.Fatal(err)
 	}

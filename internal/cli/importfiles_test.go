@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/zonefold/zonefold/internal/cli/command"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -23,13 +24,13 @@ func TestMasterFilesBecomeTheSameZone(t *testing.T) {
 	for _, file := range archive.Files {
 		t.Run(strings.ReplaceAll(file.Name, "/", "-"), func(t *testing.T) {
 			code, manifests, said := runOn(t, string(file.Data), "import", "file", "-", "--origin", file.Name)
-			if code != exitDone {
+			if code != command.ExitDone {
 				t.Fatalf("import exits with %d and says %s", code, said)
 			}
 			grant := "---\napiVersion: zonefold.dev/v1alpha1\nkind: Backend\nmetadata: {name: all}\nspec: {embedded: {}, " +
 				"grants: [{namespaces: [default], zones: [\"" + file.Name + "\"]}]}\n" // which the root needs, and public suffixes
 			code, out, said := runOn(t, manifests+grant, "render", "-f", "-", "-o", "json")
-			if code != exitDone || said != "" {
+			if code != command.ExitDone || said != "" {
 				t.Fatalf("render exits with %d and says %s", code, said)
 			}
 			if got, want := entriesIn(t, out), compiled(t, file); !slices.Equal(got, want) {

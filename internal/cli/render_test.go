@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zonefold/zonefold/internal/cli/command"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -36,7 +37,7 @@ func FuzzRender(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		code, out, _ := runOn(t, text, "render", "-f", "-")
-		if code != exitDone && code != exitUnreadable {
+		if code != command.ExitDone && code != command.ExitUnreadable {
 			t.Errorf("the exit code is %d", code)
 		}
 		for line := range strings.Lines(out) {
@@ -109,7 +110,7 @@ func TestEveryTypeLoads(t *testing.T) {
 			count, count, typ, data)
 	}
 	code, out, stderr := runOn(t, input.String(), "render", "-f", "-")
-	if code != exitDone || stderr != "" || count < 80 {
+	if code != command.ExitDone || stderr != "" || count < 80 {
 		t.Fatalf("render of %d examples exits with %d and says %s", count, code, stderr)
 	}
 	if _, refused, ok := strings.Cut(out, "; refused:"); ok {
@@ -135,7 +136,7 @@ func BenchmarkRender(b *testing.B) {
 			}
 			b.ResetTimer()
 			for b.Loop() {
-				if code, _, stderr := runOn(b, input.String(), "render", "-f", "-"); code != exitDone {
+				if code, _, stderr := runOn(b, input.String(), "render", "-f", "-"); code != command.ExitDone {
 					b.Fatal(stderr)
 				}
 			}

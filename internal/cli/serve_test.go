@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
+
+	"github.com/zonefold/zonefold/internal/cli/command"
 )
 
 // TestServeFollowsFiles changes the files of a running server in the ways that people and programs do, and asks it
@@ -150,7 +152,7 @@ func startServer(t *testing.T, commands string, paths ...string) *testServer {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		if code := <-ended; code != exitDone {
+		if code := <-ended; code != command.ExitDone {
 			t.Errorf("serve ends with %d, after it has said:\n%s%s", code, s.out, s.errors)
 		}
 	})

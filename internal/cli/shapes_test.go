@@ -9,7 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zonefold/zonefold/internal/cli/ask"
+	"github.com/zonefold/zonefold/internal/cli/change"
+	"github.com/zonefold/zonefold/internal/cli/check"
 	"github.com/zonefold/zonefold/internal/cli/explained"
+	"github.com/zonefold/zonefold/internal/cli/move"
 	"github.com/zonefold/zonefold/internal/version"
 )
 
@@ -21,9 +25,10 @@ func TestShapesAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	for heading, value := range map[string]any{
-		"explain": explained.Explanation{}, "plan": planned{}, "diff": compared{}, "tree": zoneTree{},
-		"doctor": diagnoses{}, "history and blame": past{}, "render": jsonDocument{}, "export": jsonExport{},
-		"check": checked{}, "version": version.Info{},
+		"explain": explained.Explanation{}, "plan": change.Planned{}, "diff": change.Compared{}, "tree": ask.ZoneTree{},
+		"doctor": check.Diagnoses{}, "history and blame": ask.Past{}, "render": move.JsonDocument{},
+		"export": move.JsonExport{},
+		"check":  check.Checked{}, "version": version.Info{},
 	} {
 		_, rest, found := strings.Cut(string(page), "\n## "+heading+"\n")
 		_, rest, _ = strings.Cut(rest, "```\n")

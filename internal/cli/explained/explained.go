@@ -1,5 +1,5 @@
 // Package explained has what explain says: the values that the command prints as JSON, and that the console shows as a
-// page. They are made in one place, internal/cli/explain.go.
+// page. They are made in one place, internal/cli/ask/explain.go.
 package explained
 
 import "github.com/zonefold/zonefold/internal/zone"
@@ -34,11 +34,27 @@ type Ref struct {
 	Name      string `json:"name"`
 }
 
+// RefOf names a Zone; nil: there is none.
+func RefOf(id zone.ID) *Ref {
+	if id.IsZero() {
+		return nil
+	}
+	return &Ref{Namespace: id.Namespace, Name: id.Name}
+}
+
 // An Object names an object.
 type Object struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
+}
+
+// ObjectOf names the object of a claim; nil: there is none.
+func ObjectOf(id zone.ID) *Object {
+	if id.IsZero() {
+		return nil
+	}
+	return new(Object(id.Object()))
 }
 
 // String returns the form that messages use.

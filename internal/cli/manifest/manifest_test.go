@@ -95,8 +95,10 @@ apiVersion: v1
 kind: List
 items:
 - {apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {name: own, namespace: theirs}, spec: {domainName: a.}}
-- {apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: none}, spec: {domainName: a., type: A, rdata: 192.0.2.1}}
-- {apiVersion: zonefold.dev/v1alpha1, kind: Backend, metadata: {name: cluster-wide, namespace: meaningless}, spec: {embedded: {}}}
+- {apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: none}, spec: {domainName: a., type: A,
+	rdata: 192.0.2.1}}
+- {apiVersion: zonefold.dev/v1alpha1, kind: Backend, metadata: {name: cluster-wide, namespace: meaningless},
+	spec: {embedded: {}}}
 - {apiVersion: v1, kind: Namespace, metadata: {name: apps, labels: {a: b}}}
 - {apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {name: broken}, spec: 7}
 `)

@@ -3,9 +3,12 @@
 package plain
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
 // Line makes text fit for one line of a terminal, a comment of a master file or a cell of a page: whatever is no
@@ -27,3 +30,19 @@ func Line(s string) string {
 }
 
 func unprintable(c rune) bool { return !unicode.IsPrint(c) }
+
+// Sentence ends a clause as a sentence.
+func Sentence(clause string) string {
+	if strings.HasSuffix(clause, "?") || strings.HasSuffix(clause, ".") {
+		return clause
+	}
+	return clause + "."
+}
+
+// Name returns a name, and how it reads in other scripts.
+func Name(n dnsname.Name) string {
+	if u := n.Unicode(); u != n.String() {
+		return fmt.Sprintf("%s (%s)", n, Line(u))
+	}
+	return n.String()
+}

@@ -1,0 +1,176 @@
+package change
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/cli/command"
+	"github.com/zonefold/zonefold/internal/cli/plain"
+)
+
+// newApprove makes the command that has held deletions made.
+func newApprove(env command.Env) *cobra.Command {
+	var flags command.ClusterFlags
+	var plan string
+	cmd := &cobra.Command{
+		Use:   "approve {ZONE | KIND/ZONE | backend/NAME} [-n NAMESPACE]",
+		Short: "Have deletions made that the protection of a Backend holds",
+		Long: `approve lets the operator make the deletions that it holds back for a Zone or DNSZone. The
+condition DeletionsHeld of the object lists them. ZONE is the name of the object. KIND is
+zone or dnszone, and is needed only if both exist. backend/NAME approves what
+status.leftBehind of the Backend shows as held: what deleted Zones have left on its servers.
+
+The command approves, and prints, what is held when it runs. If more is to be deleted by the
+time that the operator sees the approval, nothing is deleted, and everything is held as a
+new plan. With --plan, only the plan of that name is approved.
+
+The command sets the annotation ` + zonefold.ApproveAnnotation + ` on the object, so you
+need the right to patch it. The operator removes the annotation from a zone after the
+deletions.`,
+		Example: `  zonefold approve example-org -n dns
+  zonefold approve dnszone/example-org -n dns --plan 3f0c2c9be1a4402d9d1b3c1b7a1e9d55
+  zonefold approve backend/bind`,
+		Args: command.Takes("ZONE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			config, namespace, err := flags.Config(env)
+			if err != nil {
+				return err
+			}
+			client, err := discovery.NewDiscoveryClientForConfig(config)
+			if err != nil {
+				return fmt.Errorf("connecting to the cluster: %w", err)
+			}
+			a := NewApproval(env, client.RESTClient(), namespace)
+			return a.Approve(cmd.Context(), args[0], plan)
+		},
+	}
+	flags.Register(cmd)
+	cmd.ValidArgsFunction = command.CompleteZones(env, &flags, &flags.Namespace)
+	cmd.Flags().StringVar(&plan, "plan", "", "approve this plan only, of those that status.held.plan, or "+
+		"status.leftBehind of a Backend, may say")
+	return cmd
+}
+
+// An Approval approves.
+type Approval struct {
+	env       command.Env
+	client    rest.Interface
+	namespace string
+}
+
+// NewApproval approves what is held of objects of a namespace.
+func NewApproval(env command.Env, client rest.Interface, namespace string) *Approval {
+	return &Approval{env, client, namespace}
+}
+
+// A heldZone is a Zone or DNSZone, as far as approving it goes.
+type heldZone struct {
+	Kind     string            `json:"kind"`
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Status   struct {
+		Held *kubizone.Held `json:"held"`
+	} `json:"status"`
+}
+
+// heldKinds are the kinds of zones, by their names on the command line: the folder of each in the API.
+func heldKinds() []struct{ name, group, resource string } {
+	return []struct{ name, group, resource string }{
+		{"zone", kubizone.GroupVersion.String(), "zones"},
+		{"dnszone", v1beta1.GroupVersion.String(), "dnszones"},
+	}
+}
+
+// Approve approves what is held of an object, if that is the plan; any plan, if it is "".
+func (a *Approval) Approve(ctx context.Context, ref, plan string) error {
+	if name, ok := backendRef(ref); ok {
+		return a.approveLeft(ctx, name, plan)
+	}
+	path, z, err := a.Find(ctx, ref)
+	if err != nil {
+		return err
+	}
+	name := plain.Line(z.Kind + " " + a.namespace + "/" + z.Metadata.Name)
+	held := z.Status.Held
+	switch {
+	case held == nil:
+		fmt.Fprintf(a.env.Stdout, "%s: no deletions are held; nothing to do\n", name)
+		return nil
+	case held.Plan == "":
+		return fmt.Errorf("%s: the policy of its Backend leaves what is held, and nobody can approve it: change "+
+			"spec.protection.policy of the Backend", name)
+	case plan != "" && plan != held.Plan:
+		return fmt.Errorf("%s: the plan that is held is %s; look at its condition DeletionsHeld", name, plain.Line(held.Plan))
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": z.Metadata.UID, "annotations": map[string]any{zonefold.ApproveAnnotation: held.Plan}}})
+	if err != nil {
+		return err
+	}
+	if _, err := a.client.Patch(types.MergePatchType).AbsPath(path).Body(patch).DoRaw(ctx); err != nil {
+		return fmt.Errorf("approving %s: %w", name, forbidden(err, "patch"))
+	}
+	such := strings.Join(held.Examples, ", ")
+	if int(held.Sets) > len(held.Examples) {
+		such += " and others"
+	}
+	fmt.Fprintf(a.env.Stdout, "%s: the deletion of %s is approved: %s\n", name, command.Count(int(held.Sets), "set"),
+		plain.Line(such))
+	return nil
+}
+
+// Find returns the object that is meant, and where it is in the API.
+func (a *Approval) Find(ctx context.Context, ref string) (string, *heldZone, error) {
+	kind, name, said := strings.Cut(ref, "/")
+	if !said {
+		kind, name = "", ref
+	}
+	var found []*heldZone
+	var path string
+	for _, k := range heldKinds() {
+		if said && !strings.EqualFold(strings.TrimSuffix(kind, "s"), k.name) {
+			continue
+		}
+		at := fmt.Sprintf("/apis/%s/namespaces/%s/%s/%s", k.group, a.namespace, k.resource, name)
+		text, err := a.client.Get().AbsPath(at).SetHeader("Accept", "application/json").DoRaw(ctx)
+		switch {
+		case apierrors.IsNotFound(err), apierrors.IsForbidden(err) && !said && len(found) > 0:
+			continue
+		case err != nil:
+			return "", nil, fmt.Errorf("reading %s %s/%s: %w", k.name, a.namespace, name, forbidden(err, "get"))
+		}
+		z := &heldZone{}
+		if err := json.Unmarshal(text, z); err != nil {
+			return "", nil, fmt.Errorf("reading %s %s/%s: %w", k.name, a.namespace, name, err)
+		}
+		found, path = append(found, z), at
+	}
+	switch len(found) {
+	case 0:
+		return "", nil, fmt.Errorf("there is no Zone and no DNSZone %s in namespace %s; name one of zone/NAME and "+
+			"dnszone/NAME, and its namespace with -n", plain.Line(ref), plain.Line(a.namespace))
+	case 1:
+		return path, found[0], nil
+	}
+	return "", nil, fmt.Errorf("there are a Zone and a DNSZone %[1]s in namespace %[2]s; say zone/%[1]s or dnszone/%[1]s",
+		plain.Line(name), plain.Line(a.namespace))
+}
+
+// forbidden says what an API server means that does not let us do something: its words are lost on the way.
+func forbidden(err error, verb string) error {
+	if !apierrors.IsForbidden(err) {
+		return err
+	}
+	return fmt.Errorf("it is forbidden: you need the right to %s it", verb)
+}

@@ -1,0 +1,167 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/zonefold/zonefold/internal/cli/command"
+	"github.com/zonefold/zonefold/internal/cli/fold"
+	"github.com/zonefold/zonefold/internal/cli/manifest"
+)
+
+// newPlan makes the command that says what a change of objects would do.
+func newPlan(env command.Env) *cobra.Command {
+	var (
+		in      command.ObjectFlags
+		against []string
+		out     = planAsText
+	)
+	cmd := &cobra.Command{
+		Use:   "plan -f NEW [--against OLD]",
+		Short: "Say what a change of objects would do to zones",
+		Long: `plan compares what becomes of objects before and after a change: which sets of which zone are
+added, changed and deleted, with their data and the Backends concerned, and which objects are
+refused.
+
+With --against, the objects of NEW replace all those of OLD, as one branch of a repository
+replaces another: what NEW lacks is deleted. Without it, NEW is applied to the cluster as by
+kubectl apply: objects of the cluster that are not in NEW stay. An object that already exists
+keeps its age; new ones are younger than all others.
+
+Exit codes: 0 if nothing changes, 2 if something does, 1 if that cannot be determined.`,
+		Example: `  zonefold plan -f zones/
+  zonefold plan -f zones/ --against /tmp/main/zones -o markdown
+  kubectl kustomize overlays/production | zonefold plan -f -`,
+		Args: command.Takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return command.UntilDone(cmd.Context(), env, func(env command.Env, p *command.Progress) error {
+				before, after, err := readBoth(cmd.Context(), env, p, &in, against)
+				if err != nil {
+					return err
+				}
+				p.Begin("deciding about "+command.Count(len(after.Objects), "object"), 0)
+				change := Difference(fold.Compose(before.Input, env.Now), fold.Compose(after.Input, env.Now))
+				change.Unseen = append(change.Unseen, before.Unseen...)
+				p.End()
+				return change.Print(env, out)
+			})
+		},
+	}
+	in.Register(cmd)
+	cmd.Flags().StringArrayVar(&against, "against", nil,
+		"a file or a folder with the objects before the change; repeatable (default: those of the cluster)")
+	cmd.Flags().VarP(&out, "output", "o", "the form of the output: text, json, yaml or markdown")
+	return cmd
+}
+
+// readBoth reads the objects before and after a change.
+func readBoth(
+	ctx context.Context, env command.Env, p *command.Progress, f *command.ObjectFlags, against []string,
+) (before, after *command.Found, err error) {
+	if len(f.Files) == 0 {
+		return nil, nil, errors.New("there is no change: say with -f which files have the objects after it")
+	}
+	changed, err := f.Read(ctx, env, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := command.Complain(env, changed.Input); err != nil {
+		return nil, nil, err
+	}
+	old := command.ObjectFlags{InputFlags: command.InputFlags{Files: against, Namespace: f.InputFlags.Namespace},
+		Cluster: f.Cluster,
+		Sources: f.Sources}
+	if before, err = old.Read(ctx, env, p); err != nil {
+		return nil, nil, err
+	}
+	if len(against) > 0 {
+		if err := command.Complain(env, before.Input); err != nil {
+			return nil, nil, err
+		}
+		keepAges(before.Objects, changed.Objects, env.Now)
+		return before, changed, nil
+	}
+	after = &command.Found{Input: &manifest.Input{}, Namespace: changed.Namespace}
+	keepAges(before.Objects, changed.Objects, env.Now)
+	applied := map[manifest.Ref]bool{}
+	for _, o := range changed.Objects {
+		applied[o.Ref] = true
+	}
+	after.Objects = slices.Clone(changed.Objects)
+	for _, o := range before.Objects {
+		if !applied[o.Ref] {
+			after.Objects = append(after.Objects, o)
+		}
+	}
+	slices.SortStableFunc(after.Objects, func(a, b *manifest.Object) int { return a.Compare(b.Ref) })
+	return before, after, nil
+}
+
+// keepAges gives objects that are there already their age: the time of their creation, or else one between that of all
+// that say theirs and those that come.
+func keepAges(before, after []*manifest.Object, now time.Time) {
+	old := map[manifest.Ref]metav1.Time{}
+	for _, o := range before {
+		if m := o.Meta(); m != nil {
+			old[o.Ref] = m.GetCreationTimestamp()
+		}
+	}
+	for _, o := range after {
+		created, known := old[o.Ref]
+		m := o.Meta()
+		if !known || m == nil {
+			continue
+		}
+		if own := m.GetCreationTimestamp(); created.IsZero() && own.IsZero() {
+			created = metav1.NewTime(now)
+		} else if created.IsZero() {
+			created = own
+		}
+		m.SetCreationTimestamp(created)
+	}
+}
+
+// PlanForm is the form in which a plan is printed.
+type PlanForm string
+
+const (
+	planAsText     PlanForm = "text"
+	planAsJSON     PlanForm = "json"
+	planAsYAML     PlanForm = "yaml"
+	planAsMarkdown PlanForm = "markdown"
+)
+
+// String implements pflag.Value.
+func (f *PlanForm) String() string { return string(*f) }
+
+// Type implements pflag.Value.
+func (f *PlanForm) Type() string { return "text|json|yaml|markdown" }
+
+// Set implements pflag.Value.
+func (f *PlanForm) Set(s string) error {
+	if !slices.Contains([]PlanForm{planAsText, planAsJSON, planAsYAML, planAsMarkdown}, PlanForm(s)) {
+		return errors.New("it is text, json, yaml or markdown")
+	}
+	*f = PlanForm(s)
+	return nil
+}
+
+// Print prints a change, and returns what the program ends with.
+func (d *Planned) Print(env command.Env, form PlanForm) error {
+	text := d.write
+	if form == planAsMarkdown {
+		form, text = planAsText, d.writeMarkdown
+	}
+	if err := command.Output(form).Print(env, d, text); err != nil {
+		return err
+	}
+	if d.changes() {
+		return &command.ExitError{Code: command.ExitDifferences}
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package change
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/cli/plain"
+)
+
+// ask has the operator let go of Zones that are being deleted. All of them were looked at if none was named: then those
+// that are not being deleted are not meant.
+func (r *releaser) ask(ctx context.Context, zones []kubizone.Zone, all bool) error {
+	var failed []error
+	asked := 0
+	for i := range zones {
+		z := &zones[i]
+		name := "Zone " + plain.Line(z.Namespace+"/"+z.Name)
+		if z.DeletionTimestamp == nil {
+			if !all {
+				failed = append(failed, fmt.Errorf("%s is not being deleted, and %w; delete the Zone first, or stop the "+
+					"operator, or say --force", name, r.operator))
+			}
+			continue
+		}
+		asked++
+		if r.dryRun {
+			fmt.Fprintf(r.env.Stdout, "%s would be asked to go\n", name)
+			continue
+		}
+		if err := r.annotate(ctx, z); err != nil {
+			failed = append(failed, fmt.Errorf("asking %s to go: %w", name, forbidden(err, "patch")))
+			continue
+		}
+		fmt.Fprintf(r.env.Stdout, "%s is asked to go; what is published of it is listed in status.leftBehind of its "+
+			"Backends, and removed when their servers can be reached\n", name)
+	}
+	if all && asked == 0 {
+		fmt.Fprintln(r.env.Stdout, "no Zone with the finalizer is being deleted; there is nothing to release")
+	}
+	return errors.Join(failed...)
+}
+
+// annotate asks for one Zone.
+func (r *releaser) annotate(ctx context.Context, z *kubizone.Zone) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": z.UID, "annotations": map[string]any{zonefold.LeaveAnnotation: "true"}}})
+	if err != nil {
+		return err
+	}
+	k := r.zones()
+	return k.Of(k.Patch(types.MergePatchType), z.Namespace).Name(z.Name).Body(patch).Do(ctx).Error()
+}

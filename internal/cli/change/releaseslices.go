@@ -1,0 +1,47 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/cli/command"
+)
+
+// freeSlices removes the finalizer from the ZoneSlices of Zones, or from all of the namespace, and returns from how
+// many. It comes before the Zones: one that is gone cannot be named any more.
+func (r *releaser) freeSlices(ctx context.Context, namespace string, zones []kubizone.Zone, all bool) (int, error) {
+	if len(zones) == 0 && !all {
+		return 0, nil
+	}
+	n, failed, k := 0, []error(nil), r.cluster.Zonefold("zoneslices")
+	err := command.EachPage(ctx, k, namespace, func(list *zonefold.ZoneSliceList) {
+		for i := range list.Items {
+			s := &list.Items[i]
+			if !all && !slices.ContainsFunc(zones, func(z kubizone.Zone) bool { return metav1.IsControlledBy(s, &z) }) {
+				continue
+			}
+			if had, err := command.DropFinalizer(ctx, k, s, r.dryRun); err != nil {
+				failed = append(failed, fmt.Errorf("releasing ZoneSlice %s/%s: %w", s.Namespace, s.Name, err))
+			} else if had {
+				n++
+			}
+		}
+	})
+	if err != nil && !apierrors.IsNotFound(err) { // the latter: the cluster does not know the kind
+		failed = append(failed, fmt.Errorf("listing ZoneSlices: %w", err))
+	}
+	switch {
+	case n > 0 && r.dryRun:
+		fmt.Fprintf(r.env.Stdout, "ZoneSlices that would be released: %d\n", n)
+	case n > 0:
+		fmt.Fprintf(r.env.Stdout, "ZoneSlices that are released: %d\n", n)
+	}
+	return n, errors.Join(failed...)
+}

@@ -1,0 +1,118 @@
+package change
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/cli/ask"
+	"github.com/zonefold/zonefold/internal/cli/command"
+	"github.com/zonefold/zonefold/internal/cli/move"
+	"github.com/zonefold/zonefold/internal/cli/plain"
+	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// RollingBack is one run of rollback.
+type RollingBack struct {
+	Freezing
+
+	To  int64
+	yes bool
+}
+
+// newRollback makes the command that publishes an earlier content of a Zone.
+func newRollback(env command.Env) *cobra.Command {
+	r := RollingBack{Freezing: Freezing{Env: env}}
+	cmd := &cobra.Command{
+		Use:   "rollback ZONE --to SERIAL",
+		Short: "Publish an earlier content of a Zone, and freeze it at that",
+		Long: `rollback publishes the content that a serial of the history stands for, under a new serial,
+and freezes the Zone there, because its objects still say otherwise. thaw makes the Zone
+follow its objects again.
+
+It prints the records that are removed (-) and added (+), and asks; with --yes it does not
+ask. Then it sets the annotation ` + zonefold.RollbackAnnotation + ` on the Zone. You need the
+rights to read the Zone and its ZoneRevisions, to patch the Zone, and, if it has ZoneSlices,
+to read them.
+
+Exit codes: 0 when the operator reports that the Zone is rolled back; 1 when you say no, the
+history cannot restore that content, the operator does not answer within --timeout, you may
+not do this, or there is no such Zone or serial.`,
+		Example: `  zonefold rollback example.org --to 2026112503`,
+		Args:    command.Takes("ZONE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if r.To <= 0 || r.To > 1<<32-1 {
+				return errors.New("say with --to to which serial; zonefold history lists them")
+			}
+			return r.Run(cmd.Context(), args[0], r.ask, r.RolledBack)
+		},
+	}
+	r.register(cmd)
+	cmd.Flags().Int64Var(&r.To, "to", 0, "the `serial` whose content is to be published")
+	cmd.Flags().BoolVarP(&r.yes, "yes", "y", false, "do not ask")
+	return cmd
+}
+
+// errNo says that somebody has not said yes.
+var errNo = errors.New("nothing is done: say yes, or --yes")
+
+// ask shows what would change, and annotates the Zone if that is what is wanted.
+func (r *RollingBack) ask(ctx context.Context, c *command.Cluster, z *kubizone.Zone) error {
+	edits, err := r.Plan(ctx, c, z)
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(zone.EditText(edits)) {
+		fmt.Fprintln(r.Env.Stdout, plain.Line(strings.TrimSuffix(line, "\n")))
+	}
+	fmt.Fprintf(r.Env.Stdout, "Zone %s/%s at serial %s goes back to serial %d: %s.\n", z.Namespace, z.Name, SerialText(z),
+		r.To, command.Count(len(edits), "set")+" of it would be otherwise")
+	if !r.yes {
+		fmt.Fprint(r.Env.Stderr, "Publish that, and freeze the Zone? [y/N] ")
+		answer, _ := bufio.NewReader(r.Env.Stdin).ReadString('\n')
+		if said := strings.ToLower(strings.TrimSpace(answer)); said != "y" && said != "yes" {
+			return errNo
+		}
+	}
+	return Annotate(ctx, c, z, map[string]any{zonefold.RollbackAnnotation: strconv.FormatInt(r.To, 10)})
+}
+
+// Plan returns what the rollback changes.
+func (r *RollingBack) Plan(ctx context.Context, c *command.Cluster, z *kubizone.Zone) ([]zone.Edit, error) {
+	list, err := ask.RevisionsOf(ctx, c, z)
+	if err != nil {
+		return nil, err
+	}
+	name, err := dnsname.Parse(z.Status.FQDN)
+	if err != nil || z.Status.Serial == nil {
+		return nil, fmt.Errorf("nothing of Zone %s/%s is published", z.Namespace, z.Name)
+	}
+	now, err := move.PublishedBy(ctx, c, name, z)
+	if err != nil {
+		return nil, err
+	}
+	then, err := zone.Earlier(now.Snapshot, dialect.Revisions(list), uint32(r.To))
+	if err != nil {
+		return nil, err
+	}
+	return zone.EditsBetween(now.Snapshot, then, nil), nil
+}
+
+// RolledBack says what the operator has made of it, "" for nothing yet.
+func (r *RollingBack) RolledBack(z *kubizone.Zone) string {
+	is := apimeta.FindStatusCondition(z.Status.Conditions, ask.ConditionFrozen)
+	if is == nil || !strings.Contains(is.Message, fmt.Sprintf("to serial %d", r.To)) {
+		return ""
+	}
+	return fmt.Sprintf("Zone %s/%s: %s", z.Namespace, z.Name, is.Message)
+}

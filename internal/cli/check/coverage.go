@@ -1,0 +1,71 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/zonefold/zonefold/internal/cli/command"
+	"github.com/zonefold/zonefold/internal/cli/manifest"
+	"github.com/zonefold/zonefold/internal/cli/plain"
+)
+
+// A coverage says how much of an input was looked at.
+type coverage struct {
+	Checked int            `json:"checked"` // objects of our kinds; Namespaces only lend their labels
+	Skipped map[string]int `json:"skipped"` // documents and objects that are none of ours, by what they are
+}
+
+func coverageOf(in *manifest.Input) coverage {
+	c := coverage{Skipped: map[string]int{}}
+	for _, o := range in.Objects {
+		if o.Kind != manifest.Namespace {
+			c.Checked++
+		}
+	}
+	for _, what := range in.Skipped {
+		c.Skipped[plain.Line(what)]++
+	}
+	if n := len(in.Ignored); n > 0 {
+		c.Skipped["not YAML"] += n
+	}
+	return c
+}
+
+// skipped lists what was left alone, "" if nothing was.
+func (c coverage) skipped() string {
+	var parts []string
+	for _, what := range slices.Sorted(maps.Keys(c.Skipped)) {
+		parts = append(parts, fmt.Sprintf("%d × %s", c.Skipped[what], what))
+	}
+	if len(parts) > maxSkipped {
+		parts = append(parts[:maxSkipped], "and others")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// maxSkipped is how many kinds of others are told.
+const maxSkipped = 12
+
+// tell prints what was looked at.
+func (c coverage) tell(out io.Writer) {
+	line := "checked " + command.Count(c.Checked, "object")
+	if skipped := c.skipped(); skipped != "" {
+		line += "; skipped what zonefold does not know: " + skipped
+	}
+	fmt.Fprintln(out, line)
+}
+
+// nothing is the error of a check that looked at nothing: silence would be taken for praise.
+func (c coverage) nothing() error {
+	if skipped := c.skipped(); skipped != "" {
+		return fmt.Errorf("nothing was checked: zonefold does not know what the input has: %s; correct apiVersion and "+
+			"kind, or say with -f where "+
+			"objects of zonefold are", skipped)
+	}
+	return errors.New(
+		"nothing was checked: the input has no objects; say with -f where files (*.yaml, *.yml, *.json) with them are")
+}

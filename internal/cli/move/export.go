@@ -1,0 +1,213 @@
+package move
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zonefold/zonefold/internal/cli/command"
+	"github.com/zonefold/zonefold/internal/cli/content"
+	"github.com/zonefold/zonefold/internal/cli/draft"
+	"github.com/zonefold/zonefold/internal/cli/fold"
+	"github.com/zonefold/zonefold/internal/cli/manifest"
+	"github.com/zonefold/zonefold/internal/cli/octodns"
+	"github.com/zonefold/zonefold/internal/cli/plain"
+	"github.com/zonefold/zonefold/internal/dnsname"
+)
+
+// exportForm is how a zone is written.
+type exportForm string
+
+const (
+	exportZone      exportForm = "zone"
+	exportJSON      exportForm = "json"
+	exportOctoDNS   exportForm = "octodns"
+	exportManifests exportForm = "manifests"
+)
+
+func (f *exportForm) String() string { return string(*f) }
+func (f *exportForm) Type() string   { return "zone|json|octodns|manifests" }
+
+func (f *exportForm) Set(s string) error {
+	switch form := exportForm(s); form {
+	case exportZone, exportJSON, exportOctoDNS, exportManifests:
+		*f = form
+		return nil
+	}
+	return errors.New("it is zone, json, octodns or manifests")
+}
+
+// newExport makes the command that writes a zone for other programs.
+func newExport(env command.Env) *cobra.Command {
+	var (
+		in    command.InputFlags
+		flags command.ClusterFlags
+		form  = exportZone
+		now   string
+	)
+	cmd := &cobra.Command{
+		Use:   "export ZONE [-f PATH...]",
+		Short: "Write a zone as a master file, JSON, octoDNS YAML or manifests",
+		Long: `export writes the content of a zone: as its operator last published it, from the status of
+the Zone and its ZoneSlices in a cluster, or, with -f, what becomes of objects in files.
+
+Formats:
+- zone: a master file that servers load. If the zone lacks a name server or an address of
+  one, a placeholder with a comment takes its place.
+- json: an object with zone, namespace, name, serial, hash and entries, as in a status.
+- octodns: a file for octoDNS' YamlProvider.
+- manifests: a Zone and Records, as import writes them.
+
+Everything is sorted, so the same zone always gives the same text. If two Zones have the same
+domain name, choose one with -n.
+
+Exit codes: 0 when everything is in the output; 2 when the format cannot hold something,
+which standard error lists; 1 when there is no such zone, or it cannot be read.`,
+		Example: `  zonefold export example.org > db.example.org
+  zonefold export example.org -f manifests/ --format octodns > config/example.org.yaml`,
+		Args: command.Takes("ZONE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at, err := command.Clock(env.Now, now)
+			if err != nil {
+				return err
+			}
+			name, err := command.Origin(args[0])
+			if err != nil {
+				return err
+			}
+			in.Namespace = flags.Namespace
+			return command.UntilDone(cmd.Context(), env, func(env command.Env, p *command.Progress) error {
+				e := exporting{env: env, progress: p, name: name, namespace: flags.Namespace, form: form}
+				z, err := e.find(cmd.Context(), &in, &flags, at)
+				if err != nil {
+					return err
+				}
+				p.End()
+				return e.write(z)
+			})
+		},
+	}
+	cmd.Flags().StringArrayVarP(&in.Files, "filename", "f", nil,
+		"a file, a folder with everything below it, or - for the standard input, in the place of a cluster; repeatable")
+	flags.Register(cmd)
+	cmd.ValidArgsFunction = command.CompleteZones(env, &flags, &flags.Namespace)
+	cmd.Flags().Var(&form, "format", "the form of the output: zone, json, octodns or manifests")
+	cmd.Flags().StringVar(&now, "now", "", "with -f: the time for a new serial (RFC 3339; default: now)")
+	return cmd
+}
+
+// find returns the zone, from files or from a cluster.
+func (e *exporting) find(ctx context.Context, in *command.InputFlags, flags *command.ClusterFlags,
+	at time.Time) (fold.ZoneResult, error) {
+	if len(in.Files) == 0 {
+		return e.fromCluster(ctx, flags)
+	}
+	if in.Namespace == "" {
+		in.Namespace = "default"
+	}
+	input, err := in.Read(e.env, e.progress)
+	if err != nil {
+		return fold.ZoneResult{}, err
+	}
+	e.progress.Begin("deciding about "+command.Count(len(input.Objects), "object"), 0)
+	if err := command.Complain(e.env, input); err != nil {
+		return fold.ZoneResult{}, err
+	}
+	return e.only(fold.Compose(input, at).Only(e.name))
+}
+
+// only returns the accepted zone of a composition.
+func (e *exporting) only(c *fold.Composition) (fold.ZoneResult, error) {
+	var found []fold.ZoneResult
+	for _, z := range c.Zones {
+		if z.Verdict.Accepted && (e.namespace == "" || z.Object.Ref.Namespace == e.namespace) {
+			found = append(found, z)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return fold.ZoneResult{}, fmt.Errorf("%s and %s are both %s; say which one with -n", found[0].Object.Ref,
+			found[1].Object.Ref, e.name)
+	}
+	if err := (view{zone: e.name}).missing(c); err != nil {
+		return fold.ZoneResult{}, err
+	}
+	return fold.ZoneResult{}, fmt.Errorf("no Zone of namespace %s is %s; leave out -n to look in all", e.namespace, e.name)
+}
+
+// An exporting is one run of export.
+type exporting struct {
+	env       command.Env
+	progress  *command.Progress
+	name      dnsname.Name
+	namespace string
+	form      exportForm
+	lost      int
+}
+
+func (e *exporting) report(l content.Loss) {
+	if l.Kind != content.Noted {
+		e.lost++
+	}
+	fmt.Fprintln(e.env.Stderr, plain.Line(l.String()))
+}
+
+// JsonExport is what export --format json writes. Its fields and their order are fixed.
+type JsonExport struct {
+	Zone      string      `json:"zone"`
+	Namespace string      `json:"namespace"`
+	Name      string      `json:"name"`
+	Serial    uint32      `json:"serial"`
+	Hash      string      `json:"hash"`
+	Entries   []jsonEntry `json:"entries"`
+}
+
+// write writes the zone in its form.
+func (e *exporting) write(z fold.ZoneResult) error {
+	out := bufio.NewWriterSize(e.env.Stdout, 1<<16)
+	var err error
+	switch e.form {
+	case exportJSON:
+		err = command.WriteJSON(out, JsonExport{z.Snapshot.Name.String(), z.Object.Ref.Namespace, z.Object.Name,
+			z.Snapshot.SOA.Serial, z.Snapshot.Hash, entriesOf(z)})
+	case exportOctoDNS:
+		e.report(content.Loss{Kind: content.Noted, What: "SOA of " + e.name.String(), Why: "octoDNS has none"})
+		err = octodns.Write(out, e.name, z.Snapshot.Sets.All(), e.report)
+	case exportManifests:
+		err = e.manifests(out, z)
+	default:
+		writeZone(out, z)
+	}
+	if err := errors.Join(err, out.Flush()); err != nil {
+		return fmt.Errorf("writing %s: %w", e.name, err)
+	}
+	if e.lost > 0 {
+		return &command.ExitError{Code: command.ExitDifferences}
+	}
+	return nil
+}
+
+// manifests writes a Zone and Records.
+func (e *exporting) manifests(out io.Writer, z fold.ZoneResult) error {
+	c := content.New(e.name, e.report)
+	c.SOA = z.Snapshot.SOA
+	for set := range z.Snapshot.Sets.All() {
+		for _, data := range set.Data {
+			if err := c.Add(content.Record{Name: set.Name, Type: set.Type, TTL: set.TTL, Data: data}); err != nil {
+				return err
+			}
+		}
+	}
+	c.Sort()
+	options := draft.Options{Namespace: z.Object.Ref.Namespace, Name: z.Object.Name,
+		Bindy: z.Object.Kind == manifest.DNSZone}
+	_, err := draft.Write(c, options, func(string) (io.Writer, error) { return out, nil }, func() {})
+	return err
+}

@@ -1,0 +1,125 @@
+package move
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/cli/command"
+	"github.com/zonefold/zonefold/internal/cli/fold"
+	"github.com/zonefold/zonefold/internal/cli/manifest"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// fromCluster returns a zone as its operator last published it.
+func (e *exporting) fromCluster(ctx context.Context, flags *command.ClusterFlags) (fold.ZoneResult, error) {
+	c, _, err := flags.Connect(e.env)
+	if err != nil {
+		return fold.ZoneResult{}, err
+	}
+	e.progress.Begin("reading the Zone", 0)
+	var found []kubizone.Zone
+	zones := command.ZonesOf(c)
+	err = command.EachPage(ctx, zones, e.namespace, func(list *kubizone.ZoneList) {
+		for _, z := range list.Items {
+			if z.Status.FQDN == e.name.String() && z.Status.Serial != nil {
+				found = append(found, z)
+			}
+		}
+	})
+	switch {
+	case err != nil && e.namespace == "":
+		return fold.ZoneResult{}, fmt.Errorf("looking for %s in all namespaces: %w; say with -n in which one it is", e.name,
+			err)
+	case err != nil:
+		return fold.ZoneResult{}, fmt.Errorf("looking for %s in namespace %s: %w", e.name, e.namespace, err)
+	case len(found) == 0:
+		return fold.ZoneResult{},
+			fmt.Errorf("the cluster has no Zone that is %s and was published; a DNSZone has its content on "+
+				"its servers only: transfer it from one with import axfr", e.name)
+	case len(found) > 1:
+		return fold.ZoneResult{}, fmt.Errorf("%s is the name of Zone %s/%s and of Zone %s/%s; say which one with -n", e.name,
+			found[0].Namespace, found[0].Name, found[1].Namespace, found[1].Name)
+	}
+	return PublishedBy(ctx, c, e.name, &found[0])
+}
+
+// PublishedBy returns the content of a Zone that its operator has written down, in its status or in ZoneSlices.
+func PublishedBy(ctx context.Context, c *command.Cluster, name dnsname.Name, z *kubizone.Zone) (fold.ZoneResult,
+	error) {
+	entries := z.Status.Entries
+	if z.Status.Slices > 0 {
+		var err error
+		if entries, err = slicesOf(ctx, c, z); err != nil {
+			return fold.ZoneResult{}, err
+		}
+	}
+	return published(name, z, entries)
+}
+
+// slicesOf returns the entries of a Zone that has ZoneSlices, with the SOA of its status.
+func slicesOf(ctx context.Context, c *command.Cluster, z *kubizone.Zone) ([]kubizone.Entry, error) {
+	var out []kubizone.Entry
+	for _, entry := range z.Status.Entries {
+		if entry.Type == rr.TypeSOA.String() {
+			out = append(out, entry)
+		}
+	}
+	err := command.EachPage(ctx, c.Zonefold("zoneslices"), z.Namespace, func(list *zonefold.ZoneSliceList) {
+		for i := range list.Items {
+			s := &list.Items[i]
+			if s.Journal || !metav1.IsControlledBy(s, z) || s.Index >= z.Status.Slices {
+				continue
+			}
+			for _, entry := range s.Entries {
+				out = append(out, kubizone.Entry{FQDN: entry.FQDN, Type: entry.Type, Class: entry.Class,
+					TTL: kubizone.Number(entry.TTL), RData: entry.RData})
+			}
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the ZoneSlices of Zone %s/%s: %w", z.Namespace, z.Name, err)
+	}
+	return out, nil
+}
+
+// published makes a zone of its entries.
+func published(name dnsname.Name, z *kubizone.Zone, entries []kubizone.Entry) (fold.ZoneResult, error) {
+	ref := manifest.Ref{Kind: manifest.Zone, Namespace: z.Namespace, Name: z.Name}
+	if want := int(z.Status.EntryCount); want > 0 && want != len(entries) {
+		return fold.ZoneResult{}, fmt.Errorf("%s has %d entries, and %d could be read; it is being written: try again", ref,
+			want,
+			len(entries))
+	}
+	var soa rr.SOA
+	txn := rr.Sets{}.Txn()
+	for _, entry := range entries {
+		owner, err := dnsname.Parse(entry.FQDN)
+		if err != nil {
+			return fold.ZoneResult{}, fmt.Errorf("reading the entries of %s: %w", ref, err)
+		}
+		typ, err := rr.ParseType(entry.Type)
+		if err != nil {
+			return fold.ZoneResult{}, fmt.Errorf("reading the entries of %s: %w", ref, err)
+		}
+		if typ == rr.TypeSOA {
+			if soa, err = rr.ParseSOA(entry.RData); err != nil {
+				return fold.ZoneResult{}, fmt.Errorf("reading the SOA of %s: %w", ref, err)
+			}
+			soa.TTL = uint32(entry.TTL)
+			continue
+		}
+		key := rr.Key{Name: owner, Type: typ}
+		set, _ := txn.Get(key)
+		txn.Put(rr.NewSet(key, uint32(entry.TTL), append(set.Data, strings.Clone(entry.RData))...))
+	}
+	object := &manifest.Object{Ref: ref}
+	return fold.ZoneResult{Object: object, Verdict: zone.Verdict{Accepted: true, Name: name}, Serial: soa.Serial,
+		Snapshot: zone.Snapshot{ID: fold.IdOf(ref), Name: name, SOA: soa, Hash: z.Status.Hash, Sets: txn.Sets()}}, nil
+}

@@ -1,0 +1,117 @@
+package move
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zonefold/zonefold/internal/cli/command"
+	"github.com/zonefold/zonefold/internal/cli/content"
+	"github.com/zonefold/zonefold/internal/registry"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// ownedFlags say of which external-dns the sets are that are imported. They are called as that external-dns has them.
+type ownedFlags struct {
+	owners []string
+	format registry.Format
+	key    string
+}
+
+func (f *ownedFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.owners, "txt-owner-id", nil,
+		"import only what the external-dns of this owner has, by the TXT registry in the zone; repeatable")
+	flags.StringVar(&f.format.Prefix, "txt-prefix", "", "with --txt-owner-id: the flag of that external-dns")
+	flags.StringVar(&f.format.Suffix, "txt-suffix", "", "the same")
+	flags.StringVar(&f.format.Wildcard, "txt-wildcard-replacement", "", "the same")
+	flags.StringVar(&f.key, "txt-encrypt-aes-key-file", "", "a file with the key of --txt-encrypt-aes-key")
+}
+
+// begin returns what the flags say, nil if everything is imported.
+func (f *ownedFlags) begin() (*ownedImport, error) {
+	format := f.format
+	if len(f.owners) == 0 {
+		if f.key != "" || format.Prefix+format.Suffix+format.Wildcard != "" {
+			return nil, fmt.Errorf("--txt-prefix and the like say how the TXT registry of an external-dns is written; " +
+				"say with --txt-owner-id whose sets to import")
+		}
+		return nil, nil //nolint:nilnil // there is none
+	}
+	if f.key != "" {
+		raw, err := readSmall(f.key)
+		if err != nil {
+			return nil, fmt.Errorf("reading the key of the TXT registry: %w", err)
+		}
+		if format.Key, err = registry.ParseKey(strings.TrimSpace(string(raw))); err != nil {
+			return nil, fmt.Errorf("%s has no key of a TXT registry: %w", f.key, err)
+		}
+	}
+	return &ownedImport{registry: &registry.Registry{Formats: []registry.Format{format}, Owners: f.owners},
+		notes: rr.Sets{}.Txn()}, nil
+}
+
+// readSmall reads a regular file with a key.
+func readSmall(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxKeyFile {
+		return nil, fmt.Errorf("%s is too large, or no file", path)
+	}
+	return os.ReadFile(path)
+}
+
+// An ownedImport takes what the owners of a registry have.
+type ownedImport struct {
+	registry *registry.Registry
+	notes    *rr.SetsTxn
+	count    int
+}
+
+// aside takes the notes out of a zone that is read: their names may be such as no Record can have.
+func (o *ownedImport) aside(r content.Record) bool {
+	if r.Type != rr.TypeTXT {
+		return false
+	}
+	data, err := rr.ParseData(r.Type, r.Data)
+	if err != nil {
+		return false
+	}
+	note := rr.NewSet(rr.Key{Name: r.Name, Type: r.Type}, r.TTL, data)
+	if !o.registry.IsNote(note) {
+		return false
+	}
+	o.count++
+	if before, is := o.notes.Get(note.Key()); is {
+		note = rr.NewSet(note.Key(), note.TTL, append(slices.Clone(before.Data), data)...)
+	}
+	o.notes.Put(note)
+	return true
+}
+
+// own leaves out of a zone what is not that of the owners, and tells of each set.
+func (o *ownedImport) own(z *content.Zone) {
+	notes := o.notes.Sets()
+	z.Keep(func(key rr.Key) bool {
+		claims := o.registry.Claims(notes, key)
+		why := "no note of an external-dns is about it"
+		other := slices.IndexFunc(claims, func(c registry.Claim) bool { return !o.registry.Ours(c) })
+		switch {
+		case other >= 0:
+			why = fmt.Sprintf("the external-dns %q owns it, by the note %s", claims[other].Owner, claims[other].Note)
+		case len(claims) > 0:
+			return true
+		}
+		z.Report(content.Loss{Kind: content.Noted, What: key.String(), Why: "it is not imported: " + why})
+		return false
+	})
+	if o.count > 0 {
+		z.Report(content.Loss{Kind: content.Noted, What: command.Count(o.count, "note") + " of the TXT registry",
+			Why: "they are not imported; spec.registries of a Backend has the operator read them"})
+	}
+}
