@@ -37,7 +37,7 @@ func run(m *testing.M) (code int, err error) {
 	if err := flag.Set("test.parallel", atOnce); err != nil {
 		return 1, err
 	}
-	archives, err := images.Archives(context.Background(), os.Stderr)
+	archives, err := images.Archives(context.Background(), os.Stderr, images.Command)
 	if err != nil {
 		return 1, err
 	}

@@ -83,8 +83,8 @@ func (b *bench) awaitServed(ctx context.Context) error {
 	return nil
 }
 
-// awaitStatus waits until each object says that it is ready. They are read when the last one is: to read them costs time
-// that is to be measured.
+// awaitStatus waits until each object says that it is ready. They are read when the last one is: to read them costs
+// time that is to be measured.
 func (b *bench) awaitStatus(ctx context.Context) error {
 	left := b.o.n
 	err := b.Until(ctx, patience, func() (bool, error) {

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 )
 
@@ -21,7 +22,8 @@ const (
 	Operator     = "zonefold/operator:dev"
 	Bindcar      = "zonefold/bindcar:dev"
 	Hook         = "zonefold/dnshook:dev"
-	BIND         = "zonefold/bind9" // without a tag: that is the version of an instance
+	Command      = "zonefold/zonefold:dev" // which the console is; only where it is asked for
+	BIND         = "zonefold/bind9"        // without a tag: that is the version of an instance
 	Version      = "9.18"
 	OtherVersion = "9.18.99"
 )
@@ -40,16 +42,21 @@ type image struct {
 	key  func(ctx context.Context) ([]byte, error)
 }
 
-func all() []image {
-	return []image{
+func all(more []string) []image {
+	out := []image{
 		{"operator", nil, programKey("operator")}, {"bindcar", nil, programKey("bindcar")},
 		{"dnshook", nil, programKey("dnshook")},
 		{"bind9", []string{"-tag", "bind9=" + OtherVersion}, debianKey},
 	}
+	if slices.Contains(more, Command) {
+		out = append(out, image{"zonefold", nil, programKey("zonefold")})
+	}
+	return out
 }
 
-// Archives returns the archives of all images, and makes those that are missing or out of date.
-func Archives(ctx context.Context, log io.Writer) ([]string, error) {
+// Archives returns the archives of the images that fleets need, and of more. It makes those that are missing or out of
+// date.
+func Archives(ctx context.Context, log io.Writer, more ...string) ([]string, error) {
 	base, err := os.UserCacheDir()
 	if err != nil {
 		return nil, fmt.Errorf("finding a folder for images: %w", err)
@@ -63,7 +70,7 @@ func Archives(ctx context.Context, log io.Writer) ([]string, error) {
 		return nil, err
 	}
 	var out []string
-	for _, i := range all() {
+	for _, i := range all(more) {
 		what, err := i.key(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("finding out whether the image %s is up to date: %w", i.name, err)
