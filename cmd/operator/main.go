@@ -19,6 +19,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/sdk/trace"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -78,7 +79,7 @@ type options struct {
 	gardener      gardenerOptions
 	tenants       tenantServers
 	apiService    string // host of the API server in the cluster
-	readMemory    octets
+	readMemory    resource.QuantityValue
 }
 
 func main() {
@@ -173,6 +174,8 @@ func (o *options) check() error {
 			"such as :9443")
 	case len(o.sources.names) > 0 && !o.dialects.has(dialectKubizone):
 		return fmt.Errorf("--source needs Zones that let names in: add %s to --dialects", dialectKubizone)
+	case !o.readMemory.IsZero() && o.readMemory.Value() < leastReadMemory:
+		return fmt.Errorf("--read-memory is %s and has to be 16Mi or more", o.readMemory.String())
 	}
 	if err := o.sources.check(); err != nil {
 		return err
@@ -255,7 +258,7 @@ func operate(ctx context.Context, config *rest.Config, o options, from process) 
 	}
 	term.end = end
 	all := &parts{Manager: manager, server: server, at: at, term: term, options: o, process: from,
-		answers: budget.NewPool(o.readMemory.or(memoryLimit(os.ReadFile) / 4))}
+		answers: budget.NewPool(o.readBudget(memoryLimit(os.ReadFile) / 4))}
 	defer all.end()
 	if err := errors.Join(addDialects(ctx, all), addPresence(all)); err != nil {
 		return err

@@ -2,15 +2,12 @@ package main
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
+	"cmp"
 	"math"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"strconv"
-
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // The garbage collector lets the heap grow by 100 percent of what is in use before it collects. From smallHeap octets
@@ -50,39 +47,12 @@ func gcPercent(live uint64) int {
 	return max(leastPercent, int(smallHeap*100/live)/10*10)
 }
 
-// octets is a flag: a quantity such as 128Mi.
-type octets int64
-
 // leastReadMemory is what answers need at the least: less would refuse usual ones.
 const leastReadMemory = 16 << 20
 
-// String implements flag.Value.
-func (o *octets) String() string {
-	if *o == 0 {
-		return ""
-	}
-	return resource.NewQuantity(int64(*o), resource.BinarySI).String()
-}
-
-// Set implements flag.Value.
-func (o *octets) Set(text string) error {
-	q, err := resource.ParseQuantity(text)
-	if err != nil {
-		return fmt.Errorf("%q is no quantity such as 128Mi: %w", text, err)
-	}
-	if q.Value() < leastReadMemory {
-		return errors.New("it has to be 16Mi or more")
-	}
-	*o = octets(q.Value())
-	return nil
-}
-
-// or returns the flag's value, or another one if it was not given.
-func (o *octets) or(usual int64) int64 {
-	if *o == 0 {
-		return max(usual, leastReadMemory)
-	}
-	return int64(*o)
+// readBudget returns how much memory everything that is being read from servers may have together, in octets.
+func (o *options) readBudget(usual int64) int64 {
+	return cmp.Or(o.readMemory.Value(), max(usual, leastReadMemory))
 }
 
 // assumedMemory is what the operator may have where nobody says, in octets.

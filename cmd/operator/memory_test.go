@@ -46,9 +46,19 @@ func TestHowMuchMemoryThereIs(t *testing.T) {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}
-	var o octets
-	if o.or(1) != leastReadMemory || o.Set("128Mi") != nil || o.or(1) != 128<<20 || o.String() != "128Mi" ||
-		o.Set("1Mi") == nil || o.Set("x") == nil {
-		t.Errorf("the flag is %s", &o)
+	for _, c := range []struct {
+		flag string
+		want int64 // 0: it is refused
+	}{
+		{"", leastReadMemory}, {"128Mi", 128 << 20}, {"1Mi", 0}, {"-1Gi", 0}, {"x", 0},
+	} {
+		var args []string
+		if c.flag != "" {
+			args = []string{"--read-memory=" + c.flag}
+		}
+		o, err := parse(args, func(string) string { return "" })
+		if (err == nil) != (c.want > 0) || err == nil && o.readBudget(1) != c.want {
+			t.Errorf("--read-memory=%s: %d, %v", c.flag, o.readBudget(1), err)
+		}
 	}
 }

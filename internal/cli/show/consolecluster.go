@@ -124,7 +124,7 @@ func (c *sharedCluster) Open(
 	}
 	config := rest.CopyConfig(c.server)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return &asPerson{next, c.url.Host, o.Token, int64(c.sharing.objects)}
+		return &asPerson{next, c.url.Host, o.Token, c.sharing.objects.Value()}
 	})
 	f := command.ObjectFlags{Sources: c.sharing.sources, Shared: c.shared(o.Namespaces)}
 	f.Cluster.Given, f.Namespace = config, metav1.NamespaceDefault
@@ -150,7 +150,7 @@ func (c *sharedCluster) shared(namespaces []string) *command.Shared {
 	if at, err := netip.ParseAddr(c.url.Hostname()); err == nil {
 		server = []netip.Addr{at}
 	}
-	return &command.Shared{Namespaces: namespaces, Most: int64(c.sharing.objects), Operator: c.sharing.operator,
+	return &command.Shared{Namespaces: namespaces, Most: c.sharing.objects.Value(), Operator: c.sharing.operator,
 		Reads: c.reads,
 		Guard: dialguard.New(dialguard.Config{Own: func() []netip.Addr { return dialguard.Addresses(server...) }})}
 }

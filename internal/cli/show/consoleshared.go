@@ -26,7 +26,7 @@ import (
 
 // newInCluster makes the command that shows the console to many people.
 func newInCluster(env command.Env) *cobra.Command {
-	s := sharing{objects: octetsFlag(32 << 20)}
+	s := sharing{objects: resource.QuantityValue{Quantity: resource.MustParse("32Mi")}}
 	cmd := &cobra.Command{
 		Use:   "in-cluster",
 		Short: "Show the console to many people, each with their own rights",
@@ -66,23 +66,6 @@ Exit codes: 0 when interrupted; 1 if it cannot listen, or has no cluster.`,
 	return cmd
 }
 
-// octetsFlag is a flag with an amount of memory, as in 32Mi.
-type octetsFlag int64
-
-func (o *octetsFlag) String() string {
-	return resource.NewQuantity(int64(*o), resource.BinarySI).String()
-}
-func (o *octetsFlag) Type() string { return "quantity" }
-
-func (o *octetsFlag) Set(text string) error {
-	q, err := resource.ParseQuantity(text)
-	if err != nil || q.Value() < 1<<20 {
-		return errors.New("it is an amount of memory of 1Mi or more, such as 32Mi")
-	}
-	*o = octetsFlag(q.Value())
-	return nil
-}
-
 // sharing says how the console is shown to many people.
 type sharing struct {
 	cluster   command.ClusterFlags // of who asks about tokens
@@ -93,7 +76,7 @@ type sharing struct {
 	edit      bool
 	audiences []string
 	people    int
-	objects   octetsFlag
+	objects   resource.QuantityValue
 	idle      time.Duration
 	believe   time.Duration
 	operator  string
@@ -112,6 +95,9 @@ const (
 func (s *sharing) run(ctx context.Context, env command.Env) error {
 	if s.people < 1 || s.idle < time.Second || s.believe < time.Second {
 		return errors.New("--people is at least 1, --idle and --review-interval are at least 1s")
+	}
+	if s.objects.Value() < 1<<20 {
+		return fmt.Errorf("--objects is %s and has to be an amount of memory of 1Mi or more, such as 32Mi", s.objects.String())
 	}
 	config, _, err := s.cluster.Config(env)
 	if err != nil {
