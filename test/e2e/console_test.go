@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/zonefold/zonefold/internal/testcluster/images"
 	"github.com/zonefold/zonefold/internal/testoperator"
 )
@@ -29,7 +27,8 @@ func TestC1TheConsoleInAPodShowsEachWhatTheyMaySee(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { // the node has room for the others again
-		_, _ = s.cluster.RunKubectl(context.WithoutCancel(s.ctx), "delete", "deployment", "-n", testoperator.Namespace, "zonefold-console")
+		_, _ = s.cluster.RunKubectl(context.WithoutCancel(s.ctx), "delete", "deployment", "zonefold-console", "-n",
+			testoperator.Namespace)
 	})
 	ours, theirs := s.namespace("ours"), s.namespace("theirs")
 	tokens := map[string]string{}
@@ -46,11 +45,11 @@ func TestC1TheConsoleInAPodShowsEachWhatTheyMaySee(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	service := must(s, &corev1.Service{}, testoperator.Namespace, "zonefold-console")
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // it has made its certificate itself
+	address := s.service(testoperator.Namespace, "zonefold-console").At(443)
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // its certificate is its own
 	defer transport.CloseIdleConnections()
 	get := func(token string) (status int, page string, err error) {
-		r, err := http.NewRequestWithContext(s.ctx, http.MethodGet, "https://"+service.Spec.ClusterIP+"/", nil)
+		r, err := http.NewRequestWithContext(s.ctx, http.MethodGet, "https://"+address.String()+"/", nil)
 		if err != nil {
 			return 0, "", err
 		}

@@ -97,7 +97,7 @@ func (s *sharing) run(ctx context.Context, env command.Env) error {
 		return errors.New("--people is at least 1, --idle and --review-interval are at least 1s")
 	}
 	if s.objects.Value() < 1<<20 {
-		return fmt.Errorf("--objects is %s and has to be an amount of memory of 1Mi or more, such as 32Mi", s.objects.String())
+		return fmt.Errorf("--objects is %s and has to be an amount of memory of 1Mi or more", s.objects.String())
 	}
 	config, _, err := s.cluster.Config(env)
 	if err != nil {
