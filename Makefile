@@ -32,12 +32,12 @@ test: ## everything that must pass: what it needs, build, lint, verify, all test
 	go run ./hack/prerequisites
 	go run ./hack/cluster build
 	$(MAKE) build lint verify
-	go test -timeout 40m $(LONGEST) $$(go list ./... | grep -vE '/(test/(e2e|soak|scenario)|internal/backend)$$')
+	go test -timeout 40m $(LONGEST) $$(go list ./... | grep -vE '/(test/(e2e|soak|scenario)|internal/backend/engine)$$')
 	go test -timeout 20m ./test/scenario # by itself: it kills API servers and waits for a minute at most
 	$(MAKE) e2e # by itself: it measures gaps of answers, which a busy machine has too
 	$(MAKE) soak SOAK=1m
 	go -C charts test -count=1 ./... # the cache does not look at files outside of a module
-	go test -race -timeout 20m ./internal/backend # where goroutines meet; it is not tested without -race before
+	go test -race -timeout 20m ./internal/backend/engine # where goroutines meet; it is not tested without -race before
 
 acceptance: ## the code of Gardener, of external-dns and of clients of RFC 2136 judges ours; compiles them, some minutes the first time; as root; not part of test
 	go run ./hack/prerequisites -acceptance

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/bindy"
 	"github.com/zonefold/zonefold/internal/controller/gardener"
@@ -97,7 +98,7 @@ func addDialects(ctx context.Context, m *parts) error {
 	if m.chance == nil {
 		m.chance = rand.Float64
 	}
-	m.engine = controller.NewEngine(backend.Config{
+	m.engine = controller.NewEngine(engine.Config{
 		Clock: backend.SystemClock{}, Rand: m.chance, Log: m.log, Metrics: numbers, Audit: m.audit, Leads: m.leads(),
 		Late: m.late(),
 	})

@@ -106,3 +106,21 @@ func (z HostedZone) Compare(o HostedZone) int {
 	return cmp.Or(cmp.Compare(o.Name.NumLabels(), z.Name.NumLabels()), compareBool(z.Private, o.Private),
 		compareBool(z.Inactive, o.Inactive), cmp.Compare(z.ID, o.ID))
 }
+
+// TargetKey identifies one place that can hold one zone. Whoever makes it sees to it that one place has one key.
+type TargetKey struct {
+	Server string // canonical name of the server or account; targets of one share its limits and its throttling
+	Zone   dnsname.Name
+	View   string
+}
+
+// compareBool orders false before true.
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}

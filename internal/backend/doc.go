@@ -1,4 +1,4 @@
-// Package backend delivers zones. It holds the contract that every kind of server is reached by (Backend, Limits, the
-// error classes) and the engine that drives it: a feed for each zone, which labels contents with serials, and a worker
-// for each target, which plans, splits, sends, verifies and reports.
+// Package backend is the contract by which every kind of server is reached: Backend and what it is told and tells,
+// Limits, the classes of errors, and Accounts of services. Below it are the kinds of servers, and package engine, which
+// drives them.
 package backend

@@ -82,9 +82,6 @@ func Exceeded(err error) *Error {
 	return &Error{Class: ErrTooLarge, Err: fmt.Errorf("%w; %s", e, wayOut)}
 }
 
-// errStopped ends a run whose engine was stopped; it is never reported.
-var errStopped = errors.New("the engine has stopped")
-
 // Class returns the class of an error, "" for nil and ErrUnavailable for an error without one.
 func Class(err error) ErrorClass {
 	if err == nil {

@@ -92,8 +92,8 @@ func (l *Limits) Split(changes []plan.Change) [][]plan.Change {
 	return batches
 }
 
-// creating packs the changes that make a zone: the first batch may be larger than the others.
-func (l *Limits) creating(changes []plan.Change) [][]plan.Change {
+// Creating packs the changes that make a zone: the first batch may be larger than the others.
+func (l *Limits) Creating(changes []plan.Change) [][]plan.Change {
 	first := *l
 	first.MaxBytes = l.CreateBytes
 	batches := first.Split(changes)
@@ -103,8 +103,8 @@ func (l *Limits) creating(changes []plan.Change) [][]plan.Change {
 	return append(batches[:1:1], l.Split(changes[len(batches[0]):])...)
 }
 
-// halve parts a rejected batch. It returns false for a single piece, which cannot be parted.
-func (l *Limits) halve(batch []plan.Change) (left, right []plan.Change, ok bool) {
+// Halve parts a rejected batch. It returns false for a single piece, which cannot be parted.
+func (l *Limits) Halve(batch []plan.Change) (left, right []plan.Change, ok bool) {
 	middle := 0
 	for piece := range l.pieces(batch) {
 		if middle > 0 && middle+len(piece) > len(batch)/2 {

@@ -82,15 +82,15 @@ func TestSplit(t *testing.T) {
 func TestHalve(t *testing.T) {
 	var l Limits
 	changes := addresses(t, 2)
-	left, right, ok := l.halve(changes)
+	left, right, ok := l.Halve(changes)
 	if d := cmp.Diff([]int{1, 4}, sizes([][]plan.Change{left, right})); !ok || d != "" {
 		t.Errorf("halves (-want +got):\n%s", d)
 	}
-	left, right, ok = l.halve(right)
+	left, right, ok = l.Halve(right)
 	if d := cmp.Diff([]int{3, 1}, sizes([][]plan.Change{left, right})); !ok || d != "" {
 		t.Errorf("a switch that comes first (-want +got):\n%s", d)
 	}
-	if _, _, ok = l.halve(left); ok {
+	if _, _, ok = l.Halve(left); ok {
 		t.Error("a switch is parted")
 	}
 }
@@ -102,7 +102,7 @@ func TestHalveEnds(t *testing.T) {
 		changes := addresses(t, n)
 		var parts func([]plan.Change) int
 		parts = func(b []plan.Change) int {
-			left, right, ok := l.halve(b)
+			left, right, ok := l.Halve(b)
 			if !ok {
 				return len(b)
 			}
@@ -204,7 +204,7 @@ func TestTheBatchThatMakesAZoneMayBeLarger(t *testing.T) {
 		if c.sets == 0 {
 			changes = nil
 		}
-		if diff := cmp.Diff(c.want, sizes(limits.creating(changes))); diff != "" {
+		if diff := cmp.Diff(c.want, sizes(limits.Creating(changes))); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
 	}

@@ -1,7 +1,7 @@
 package controller
 
 import (
-	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -32,7 +32,7 @@ type Drift struct {
 func (d *Deliveries) OnDrift(f func(Drift)) { d.onDrift = f }
 
 // drifted passes a Drift on to the dialect and to OnDrift.
-func (d *Deliveries) drifted(s backend.Drift) {
+func (d *Deliveries) drifted(s engine.Drift) {
 	d.mu.Lock()
 	l := d.feeds[s.Feed]
 	if l == nil {

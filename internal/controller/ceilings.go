@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -141,7 +142,7 @@ func (c *Ceilings) learn(id zone.ID, stored uint32) error {
 		return nil
 	}
 	c.put(id, ceiling{stored, stored})
-	return &backend.Overtaken{Ceiling: stored}
+	return &engine.Overtaken{Ceiling: stored}
 }
 
 // overtaken tells of a ceiling of somebody else that is not asked to be exceeded.
@@ -149,7 +150,7 @@ func (c *Ceilings) overtaken(id zone.ID, asked uint32) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if others := c.zones[id].others; others != 0 && !rr.SerialLess(others, asked) {
-		return &backend.Overtaken{Ceiling: others}
+		return &engine.Overtaken{Ceiling: others}
 	}
 	return nil
 }

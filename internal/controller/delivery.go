@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -172,7 +172,7 @@ func (d *Deliveries) everyZone() {
 // Mint gives the newest content of a Zone its serial although no server has taken it.
 func (d *Deliveries) Mint(ctx context.Context, id zone.ID) error {
 	d.mu.Lock()
-	var feed *backend.Feed
+	var feed *engine.Feed
 	if z := d.zones[id]; z != nil && z.feeds[z.snapshot.Name] != nil {
 		feed = z.feeds[z.snapshot.Name].feed
 	}

@@ -8,14 +8,14 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
 // An Engine is the operator's one: zones of all dialects meet in its targets. Whose Deliveries a zone is part of keep
 // its serials and hear of it.
 type Engine struct {
-	*backend.Engine
+	*engine.Engine
 	Tracer trace.Tracer // follows changes until they are served; nil: nobody does. It is set before anything runs.
 
 	mu       sync.Mutex
@@ -24,10 +24,10 @@ type Engine struct {
 }
 
 // NewEngine returns an Engine; Ceilings, Ledger, Report, OnDrift and Tracing of c are its own affair.
-func NewEngine(c backend.Config) *Engine {
+func NewEngine(c engine.Config) *Engine {
 	e := &Engine{}
 	c.Ceilings, c.Ledger, c.Report, c.OnDrift, c.Tracing = e, e, e.report, e.drifted, e.tracing
-	e.Engine = backend.New(c)
+	e.Engine = engine.New(c)
 	return e
 }
 
@@ -71,13 +71,13 @@ func (e *Engine) Record(ctx context.Context, feed string, sets []rr.Set) error {
 
 // An Overlay is who has sets that lie over whatever a zone holds. Hear and Causes never block.
 type Overlay struct {
-	Hear   func(backend.Report)          // is told what becomes of them
+	Hear   func(engine.Report)           // is told what becomes of them
 	Causes func(seq uint64) []trace.Span // the changes that a content brings, the oldest first
 	Clock  func() time.Time
 }
 
 // NewOverlay starts a feed of such sets.
-func (e *Engine) NewOverlay(c backend.FeedConfig, of Overlay) *backend.Feed {
+func (e *Engine) NewOverlay(c engine.FeedConfig, of Overlay) *engine.Feed {
 	c.Overlay = true
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -102,7 +102,7 @@ func (e *Engine) overlay(feed string) (Overlay, bool) {
 	return o, ok
 }
 
-func (e *Engine) report(r backend.Report) {
+func (e *Engine) report(r engine.Report) {
 	if o, ok := e.overlay(r.Feed); ok {
 		o.Hear(r)
 		return
@@ -112,7 +112,7 @@ func (e *Engine) report(r backend.Report) {
 	}
 }
 
-func (e *Engine) drifted(s backend.Drift) {
+func (e *Engine) drifted(s engine.Drift) {
 	if d := e.owner(s.Feed); d != nil {
 		d.drifted(s)
 	}

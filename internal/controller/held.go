@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -44,7 +44,7 @@ func (l *zoneFeed) otherwiseHeld(a *attached, p *Place) bool {
 
 // held sums up what servers hold of a Zone, under whatever name, nil if that is nothing.
 func (z *delivery) held() *Held {
-	var worst *backend.Held
+	var worst *engine.Held
 	var at *attached
 	var plans []string
 	for _, l := range z.feeds {
@@ -76,7 +76,7 @@ func (z *delivery) held() *Held {
 func nameAndType(k rr.Key) string { return k.Name.String() + " " + k.Type.String() }
 
 // moreHeld orders what is told of several servers: what can be approved comes first, then what is more.
-func moreHeld(h, than *backend.Held, a, b *attached) bool {
+func moreHeld(h, than *engine.Held, a, b *attached) bool {
 	if (h.Plan != "") != (than.Plan != "") {
 		return h.Plan != ""
 	}
@@ -94,7 +94,7 @@ func heldBecause(p plan.Policy) string {
 	return ReasonTooManyDeletions
 }
 
-func heldMessage(id zone.ID, a *attached, h *backend.Held, out *Held) string {
+func heldMessage(id zone.ID, a *attached, h *engine.Held, out *Held) string {
 	sets, such := "1 set", strings.Join(out.Names, ", ")
 	if out.Sets > 1 {
 		sets = fmt.Sprintf("%d sets", out.Sets)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -103,7 +103,7 @@ type ServerStanding struct {
 	Reason, Message string   // why it is behind; "" when it is not
 	Data            []string // of a claim's set, that it held last; see Shown
 	Shown           bool     // Data is known
-	backend.Standing
+	engine.Standing
 }
 
 // serversOf returns the servers of a Zone, and those from which it is being withdrawn.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -123,11 +124,11 @@ func (a *attached) fails() bool {
 func (a *attached) volatile() bool { return a.client.Limits().Volatile }
 
 // ReleaseSerials gives back the serials that a Zone has not used, where a server forgets
-// which ones it served; see backend.Feed.ReleaseSerials. It says whether such a server has the
+// which ones it served; see engine.Feed.ReleaseSerials. It says whether such a server has the
 // Zone at all.
-func (d *Deliveries) ReleaseSerials(id zone.ID) (label backend.Label, settled, forgets bool) {
+func (d *Deliveries) ReleaseSerials(id zone.ID) (label engine.Label, settled, forgets bool) {
 	d.mu.Lock()
-	var feed *backend.Feed
+	var feed *engine.Feed
 	if z := d.zones[id]; z != nil {
 		if l := z.current(); l != nil {
 			for _, a := range l.at {
@@ -139,7 +140,7 @@ func (d *Deliveries) ReleaseSerials(id zone.ID) (label backend.Label, settled, f
 	}
 	d.mu.Unlock()
 	if feed == nil {
-		return backend.Label{}, false, false
+		return engine.Label{}, false, false
 	}
 	label, settled = feed.ReleaseSerials()
 	return label, settled, true

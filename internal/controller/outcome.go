@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -67,7 +68,7 @@ func (d *Deliveries) outcomeOf(id zone.ID) ZoneOutcome {
 type ZoneOutcome struct {
 	Served    Outcome
 	Snapshot  zone.Snapshot // zero: not delivered under any name
-	Label     backend.Label // serial and content that it labels
+	Label     engine.Label  // serial and content that it labels
 	Confirmed bool          // everywhere, the newest content
 	Lingering []rr.Key      // sets that a server did not let go
 	Leaving   bool          // something is being withdrawn, or may have to be: it is not known yet
@@ -257,7 +258,7 @@ func (z *delivery) reached(l *zoneFeed, seq uint64, key *rr.Key) Outcome {
 }
 
 // refused says why a Backend does not take a set, nil if it does.
-func refused(place string, key rr.Key, why backend.Refusal) *Outcome {
+func refused(place string, key rr.Key, why engine.Refusal) *Outcome {
 	var o Outcome
 	switch {
 	case why.Reason == "":
@@ -324,7 +325,7 @@ func cause(err error) string {
 	return cmp.Or(e.Words, string(e.Class))
 }
 
-func difference(r *backend.Report) string {
+func difference(r *engine.Report) string {
 	if r == nil || r.Difference == nil {
 		return "the difference is not known yet"
 	}

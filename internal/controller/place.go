@@ -127,7 +127,7 @@ type Stored struct {
 	Name      dnsname.Name // that Serial, Content and Written are about
 	Serial    uint32
 	Ceiling   uint32
-	Content   string                       // backend.Content.ID of what Serial labels
+	Content   string                       // engine.Content.ID of what Serial labels
 	Published func() (zone.Snapshot, bool) // what Serial labels, for a Zone that is frozen; false: it is not known
 	Delivered []Delivered
 	Approved  []string       // plans of deletions that somebody has approved: see Held

@@ -4,13 +4,13 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // hear takes in the engine's news.
-func (d *Deliveries) hear(r backend.Report) {
+func (d *Deliveries) hear(r engine.Report) {
 	d.mu.Lock()
 	l := d.feeds[r.Feed]
 	if l == nil {
@@ -36,7 +36,7 @@ func (d *Deliveries) hear(r backend.Report) {
 	}
 	before := a.report
 	if before == nil {
-		before = &backend.Report{}
+		before = &engine.Report{}
 	}
 	failed := r.Err != nil && (before.Err == nil || before.Err.Error() != r.Err.Error())
 	// every claim of the zone has to be told that one more Backend has it, or why it has nothing
@@ -71,7 +71,7 @@ func (d *Deliveries) hear(r backend.Report) {
 }
 
 // changedRefusals returns the sets that a server refuses otherwise than before, or not any more.
-func changedRefusals(before, now map[rr.Key]backend.Refusal) []rr.Key {
+func changedRefusals(before, now map[rr.Key]engine.Refusal) []rr.Key {
 	var keys []rr.Key
 	for key, r := range now {
 		if before[key] != r {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/backendtest"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -39,12 +40,12 @@ func TestServed(t *testing.T) {
 	www := rr.Key{Name: parse(t, "www.example.org."), Type: rr.TypeA}
 	mail := rr.Key{Name: parse(t, "mail.example.org."), Type: rr.TypeA}
 	away := &backend.Error{Class: backend.ErrUnavailable, Err: errors.New("no answer")}
-	has := func(seq uint64) *attached { return &attached{report: &backend.Report{Seq: seq}} }
+	has := func(seq uint64) *attached { return &attached{report: &engine.Report{Seq: seq}} }
 	refuses := func(key rr.Key) *attached {
-		return &attached{report: &backend.Report{Seq: 5, Refused: map[rr.Key]backend.Refusal{key: {Reason: "bad"}}}}
+		return &attached{report: &engine.Report{Seq: 5, Refused: map[rr.Key]engine.Refusal{key: {Reason: "bad"}}}}
 	}
-	failed := func(seq uint64) *attached { return &attached{report: &backend.Report{Seq: seq, Err: away}} }
-	observes := &attached{observe: true, report: &backend.Report{Difference: &backend.Difference{Added: 2}}}
+	failed := func(seq uint64) *attached { return &attached{report: &engine.Report{Seq: seq, Err: away}} }
+	observes := &attached{observe: true, report: &engine.Report{Difference: &engine.Difference{Added: 2}}}
 	lacks := func(reason string) *Outcome { o := Not(reason, "Mend it."); return &o }
 	type at map[string]*attached
 	for _, c := range []struct {

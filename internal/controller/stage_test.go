@@ -13,6 +13,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/backendtest"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -78,7 +79,7 @@ func (s *stage) begin() {
 		s.opened = true
 	})
 	s.core = NewCore(CoreConfig{Clock: clock.Now, Metrics: metrics, Settled: s.d.Settle})
-	engine := NewEngine(backend.Config{Clock: clock, Rand: func() float64 { return 0.5 }, Log: log, Metrics: metrics})
+	engine := NewEngine(engine.Config{Clock: clock, Rand: func() float64 { return 0.5 }, Log: log, Metrics: metrics})
 	ctx, cancel := context.WithCancel(s.t.Context())
 	var parts sync.WaitGroup
 	parts.Go(func() { _ = s.d.Run(ctx, engine) })

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/registry"
@@ -23,7 +24,7 @@ type zoneFeed struct {
 	id      string // of the feed
 	zone    zone.ID
 	name    dnsname.Name
-	feed    *backend.Feed
+	feed    *engine.Feed
 	live    bool
 	at      map[attachmentKey]*attached
 	ending  map[attachmentKey]struct{} // servers that get what is new, and that nobody waits for: see Server.Ending
@@ -78,7 +79,7 @@ type attached struct {
 	approved   []string
 	leaving    bool
 	without    *Outcome // why nothing is sent with the client any more; nil: it is used
-	report     *backend.Report
+	report     *engine.Report
 
 	confirmed uint32 // serial of the zone, of a server with serials of its own: see serialAt
 }
@@ -98,7 +99,7 @@ type waiting struct {
 func (d *Deliveries) addFeed(z *delivery, name dnsname.Name, stored Stored) *zoneFeed {
 	l := &zoneFeed{id: z.id.String() + " " + name.String(), zone: z.id, name: name, at: map[attachmentKey]*attached{},
 		ending: map[attachmentKey]struct{}{}, waits: map[zone.ID]uint64{}}
-	config := backend.FeedConfig{ID: l.id, Zone: name, Created: stored.Created, Serial: stored.Serial,
+	config := engine.FeedConfig{ID: l.id, Zone: name, Created: stored.Created, Serial: stored.Serial,
 		Ceiling: stored.Ceiling}
 	l.written, l.exact = within(stored.Written(), name), stored.Exact
 	if stored.Name == name {
@@ -283,8 +284,8 @@ const attachedFor = " for "
 
 // attachment hands over what is in the ledger, and not what other servers have: that was never recorded where none of
 // them keeps foreign sets.
-func (l *zoneFeed) attachment(name string, a *attached) backend.Attachment {
-	return backend.Attachment{
+func (l *zoneFeed) attachment(name string, a *attached) engine.Attachment {
+	return engine.Attachment{
 		Name: l.as(name), Feed: l.feed, Backend: a.client, Kind: a.kind, Since: a.since,
 		Keep: a.keep, Registry: a.registry, Written: l.written, Observe: a.observe, Audit: a.audit, Withdraw: a.leaving,
 		Exact: l.exact, Protection: a.protection, Approved: a.approved,
@@ -346,7 +347,7 @@ func (l *zoneFeed) share() {
 
 func (l *zoneFeed) publish(s zone.Snapshot, changed []rr.Key) {
 	l.sets, l.larger = s.Sets, l.larger || l.written.Len() > 0
-	l.seq = l.feed.Publish(backend.Content{Sets: s.Sets, SOA: s.SOA, Hash: s.Hash}, changed)
+	l.seq = l.feed.Publish(engine.Content{Sets: s.Sets, SOA: s.SOA, Hash: s.Hash}, changed)
 }
 
 // raise stores a ceiling.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -25,7 +26,7 @@ func (r *rig) eventually(what string, ok func() bool) {
 
 func (r *rig) missingZone() {
 	r.stop()
-	r.zone, r.want = r.Missing, backend.Content{}
+	r.zone, r.want = r.Missing, engine.Content{}
 	r.start()
 	want := r.base(r.set("www", rr.TypeA, "192.0.2.1"))
 	if r.limits.Creates {
@@ -34,7 +35,7 @@ func (r *rig) missingZone() {
 		return
 	}
 	r.publish(want)
-	r.await("one", "reported the missing zone", func(report backend.Report) bool {
+	r.await("one", "reported the missing zone", func(report engine.Report) bool {
 		return errors.Is(report.Err, backend.ErrNoZone) && report.Seq == 0
 	})
 }
@@ -46,8 +47,8 @@ func (r *rig) observe() {
 	applies := r.applies.Load()
 	r.attach.Observe = true
 	r.attachAs(r.attach)
-	found := func(seq uint64) backend.Difference {
-		report := r.await("one", "reported the difference", func(report backend.Report) bool {
+	found := func(seq uint64) engine.Difference {
+		report := r.await("one", "reported the difference", func(report engine.Report) bool {
 			return report.Difference != nil && report.Seq >= seq
 		})
 		return *report.Difference
@@ -79,7 +80,7 @@ func (r *rig) withdrawn() {
 	if !r.engine.Withdraw(r.key(), "one") {
 		r.Fatal("nothing is attached")
 	}
-	r.await("one", "withdrew", func(report backend.Report) bool { return report.Withdrawn })
+	r.await("one", "withdrew", func(report engine.Report) bool { return report.Withdrawn })
 }
 
 func (r *rig) withdraw() {
@@ -133,7 +134,7 @@ func (r *rig) twoAttachments() {
 	applies := r.applies.Load()
 	seq := r.publish(r.base(r.set("www", rr.TypeA, "192.0.2.1")))
 	for _, name := range []string{"one", "two"} {
-		r.await(name, "confirmed", func(report backend.Report) bool { return report.Seq >= seq && report.Err == nil })
+		r.await(name, "confirmed", func(report engine.Report) bool { return report.Seq >= seq && report.Err == nil })
 	}
 	if n := r.applies.Load() - applies; n > 1 && r.limits.Atomic == backend.AtomicBatch {
 		r.Errorf("two attachments made %d batches of one change", n)
@@ -146,7 +147,7 @@ func (r *rig) twoAttachments() {
 func (r *rig) twoZones() {
 	older := r.feed
 	r.sync(r.base(r.set("both", rr.TypeA, "192.0.2.1"), r.set("older", rr.TypeA, "192.0.2.1")))
-	younger := r.engine.NewFeed(backend.FeedConfig{ID: "team/younger", Zone: r.zone, Created: time.Unix(2, 0)})
+	younger := r.engine.NewFeed(engine.FeedConfig{ID: "team/younger", Zone: r.zone, Created: time.Unix(2, 0)})
 	r.feed = younger
 	two := r.attach
 	two.Name = "two"
@@ -155,13 +156,13 @@ func (r *rig) twoZones() {
 	r.store.Wanted("team/younger", want)
 	r.ever[r.set("younger", rr.TypeA, "192.0.2.2").Key()] = true
 	seq := younger.Publish(want, nil)
-	r.await("two", "heard that the target is held", func(report backend.Report) bool {
+	r.await("two", "heard that the target is held", func(report engine.Report) bool {
 		return errors.Is(report.Err, backend.ErrHeld)
 	})
 	r.feed = older
 	r.sync(r.base(r.set("both", rr.TypeA, "192.0.2.3"), r.set("older", rr.TypeA, "192.0.2.1")))
 	r.withdrawn()
-	report := r.await("two", "took over", func(report backend.Report) bool {
+	report := r.await("two", "took over", func(report engine.Report) bool {
 		return report.Seq >= seq && report.Err == nil
 	})
 	r.check(want.Sets, report)

@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
 // refusedOnly checks that a report refuses exactly these keys, with a reason.
-func (r *rig) refusedOnly(report backend.Report, keys ...rr.Key) {
+func (r *rig) refusedOnly(report engine.Report, keys ...rr.Key) {
 	r.Helper()
 	for _, k := range keys {
 		if strings.TrimSpace(report.Refused[k].Reason) == "" {
@@ -202,7 +203,7 @@ func (r *rig) foreignAudited() {
 		})
 		return
 	}
-	report = r.await("one", "undid the change", func(now backend.Report) bool { return now.Serial > report.Serial+1 })
+	report = r.await("one", "undid the change", func(now engine.Report) bool { return now.Serial > report.Serial+1 })
 	r.check(r.want.Sets, report)
 	r.restart()
 }
@@ -210,7 +211,7 @@ func (r *rig) foreignAudited() {
 func (r *rig) downAtStart() {
 	r.Stop()
 	seq := r.publish(r.base(r.set("www", rr.TypeA, "192.0.2.1")))
-	r.await("one", "reported the server as unavailable", func(report backend.Report) bool {
+	r.await("one", "reported the server as unavailable", func(report engine.Report) bool {
 		return backend.Class(report.Err) == backend.ErrUnavailable
 	})
 	r.Start()
@@ -223,7 +224,7 @@ func (r *rig) restartsInBetween() {
 	for i := range 3 {
 		r.Stop()
 		seq := r.publish(r.base(r.set("www", rr.TypeA, fmt.Sprintf("192.0.2.%d", i+2))))
-		r.await("one", "failed or confirmed", func(report backend.Report) bool {
+		r.await("one", "failed or confirmed", func(report engine.Report) bool {
 			return report.Err != nil || report.Seq >= seq
 		})
 		r.Start()
@@ -238,7 +239,7 @@ func (r *rig) wrongKey() {
 	r.attachAs(wrong)
 	_, before, _ := r.Truth(r.zone)
 	seq := r.publish(r.base(r.set("www", rr.TypeA, "192.0.2.1")))
-	r.await("one", "reported the wrong credentials", func(report backend.Report) bool {
+	r.await("one", "reported the wrong credentials", func(report engine.Report) bool {
 		return errors.Is(report.Err, backend.ErrNotAuthorised)
 	})
 	if _, now, _ := r.Truth(r.zone); !equalSets(before, now) {
@@ -258,11 +259,11 @@ func (r *rig) oneWrongKey() {
 	right.Since = right.Since.AddDate(1, 0, 0)
 	r.attachAs(right)
 	seq := r.publish(r.base(r.set("www", rr.TypeA, "192.0.2.1")))
-	report := r.await("two", "confirmed", func(report backend.Report) bool {
+	report := r.await("two", "confirmed", func(report engine.Report) bool {
 		return report.Seq >= seq && report.Err == nil
 	})
 	r.check(r.want.Sets, report)
-	r.await("one", "reported the wrong credentials", func(report backend.Report) bool {
+	r.await("one", "reported the wrong credentials", func(report engine.Report) bool {
 		return errors.Is(report.Err, backend.ErrNotAuthorised)
 	})
 }
@@ -273,7 +274,7 @@ func (r *rig) ceiling() {
 	r.store.SetBroken(true)
 	before, _, _ := r.Truth(r.zone)
 	r.feed.Publish(r.content(r.base(r.set("www", rr.TypeA, "192.0.2.1"))), nil)
-	report := r.await("one", "failed to store a ceiling", func(report backend.Report) bool { return report.Err != nil })
+	report := r.await("one", "failed to store a ceiling", func(report engine.Report) bool { return report.Err != nil })
 	if after, _, _ := r.Truth(r.zone); after.Serial != before.Serial {
 		r.Errorf("serial %d was used without a ceiling: %v", after.Serial, report.Err)
 	}

@@ -4,11 +4,12 @@ import (
 	"slices"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
 // check compares what the server holds with what it should, apart from what was refused.
-func (r *rig) check(want rr.Sets, report backend.Report) {
+func (r *rig) check(want rr.Sets, report engine.Report) {
 	r.Helper()
 	soa, truth, ok := r.Truth(r.zone)
 	if !ok {
@@ -35,7 +36,7 @@ func (r *rig) check(want rr.Sets, report backend.Report) {
 	}
 }
 
-func (r *rig) checkSOA(soa rr.SOA, report backend.Report) {
+func (r *rig) checkSOA(soa rr.SOA, report engine.Report) {
 	r.Helper()
 	if soa.Serial != report.Serial {
 		r.Errorf("the server has serial %d, the report says %d", soa.Serial, report.Serial)

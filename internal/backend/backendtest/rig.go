@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -26,10 +27,10 @@ type rig struct {
 	store  *Store
 	limits backend.Limits
 
-	attach  backend.Attachment // what a restart attaches again
-	engine  *backend.Engine
-	feed    *backend.Feed
-	want    backend.Content
+	attach  engine.Attachment // what a restart attaches again
+	engine  *engine.Engine
+	feed    *engine.Feed
+	want    engine.Content
 	ever    map[rr.Key]bool // every key that was ever published
 	applies atomic.Int64
 	news    *news
@@ -40,13 +41,13 @@ type rig struct {
 type news struct {
 	mu   sync.Mutex
 	cond *sync.Cond
-	last map[string]backend.Report // by attachment
-	all  []backend.Report
+	last map[string]engine.Report // by attachment
+	all  []engine.Report
 }
 
 func newRig(t *testing.T, h Harness) *rig {
 	r := &rig{TB: t, Harness: h, zone: h.Zone, store: &Store{}, limits: h.Backend().Limits(), ever: map[rr.Key]bool{}}
-	r.attach = backend.Attachment{Name: "one", Backend: h.Backend(), Kind: "test"}
+	r.attach = engine.Attachment{Name: "one", Backend: h.Backend(), Kind: "test"}
 	r.start()
 	t.Cleanup(func() { r.stop() })
 	return r
@@ -54,14 +55,14 @@ func newRig(t *testing.T, h Harness) *rig {
 
 // start makes a new engine with what is stored, and attaches; nothing is published yet.
 func (r *rig) start() {
-	r.news = &news{last: map[string]backend.Report{}}
+	r.news = &news{last: map[string]engine.Report{}}
 	n := r.news
 	n.cond = sync.NewCond(&n.mu)
-	r.engine = backend.New(backend.Config{
+	r.engine = engine.New(engine.Config{
 		Ceilings: r.store, Ledger: r.store, Clock: backend.SystemClock{}, Rand: func() float64 { return 0.5 },
 		Timeout: patience,
 		Backoff: func(backend.ErrorClass, int) time.Duration { return 20 * time.Millisecond },
-		Report: func(report backend.Report) {
+		Report: func(report engine.Report) {
 			r.store.Note(report)
 			n.mu.Lock()
 			defer n.mu.Unlock()
@@ -70,7 +71,7 @@ func (r *rig) start() {
 			n.cond.Broadcast()
 		},
 	})
-	config, written := r.store.Restart(backend.FeedConfig{ID: "team/zone", Zone: r.zone, Created: time.Unix(1, 0)})
+	config, written := r.store.Restart(engine.FeedConfig{ID: "team/zone", Zone: r.zone, Created: time.Unix(1, 0)})
 	r.feed = r.engine.NewFeed(config)
 	r.attach.Written = written
 	r.attachAs(r.attach)
@@ -79,7 +80,7 @@ func (r *rig) start() {
 func (r *rig) key() backend.TargetKey { return backend.TargetKey{Server: "server", Zone: r.zone} }
 
 // attachAs attaches with the rig's feed, counting what is applied.
-func (r *rig) attachAs(a backend.Attachment) {
+func (r *rig) attachAs(a engine.Attachment) {
 	a.Feed = r.feed
 	a.Backend = counted{a.Backend, &r.applies}
 	r.engine.Attach(r.key(), a)
@@ -144,12 +145,12 @@ func (r *rig) set(relative string, t rr.Type, data ...string) rr.Set {
 }
 
 // content makes the content of sets.
-func (r *rig) content(sets rr.Sets) backend.Content {
+func (r *rig) content(sets rr.Sets) engine.Content {
 	h := fnv.New64a()
 	for s := range sets.All() {
 		fmt.Fprintln(h, s.Key(), s.TTL, s.Data)
 	}
-	return backend.Content{Sets: sets, SOA: r.soa(), Hash: fmt.Sprintf("%016x", h.Sum64())}
+	return engine.Content{Sets: sets, SOA: r.soa(), Hash: fmt.Sprintf("%016x", h.Sum64())}
 }
 
 // publish publishes sets and returns their sequence number.
@@ -184,7 +185,7 @@ func changedKeys(a, b rr.Sets) []rr.Key {
 }
 
 // await waits for a report of an attachment that satisfies ok.
-func (r *rig) await(attachment, what string, ok func(backend.Report) bool) backend.Report {
+func (r *rig) await(attachment, what string, ok func(engine.Report) bool) engine.Report {
 	r.Helper()
 	n := r.news
 	n.mu.Lock()
@@ -205,15 +206,15 @@ func (r *rig) await(attachment, what string, ok func(backend.Report) bool) backe
 }
 
 // confirmed waits until the published content is confirmed.
-func (r *rig) confirmed(seq uint64) backend.Report {
+func (r *rig) confirmed(seq uint64) engine.Report {
 	r.Helper()
-	return r.await(cmp.Or(r.attach.Name, "one"), fmt.Sprintf("confirmed %d", seq), func(report backend.Report) bool {
+	return r.await(cmp.Or(r.attach.Name, "one"), fmt.Sprintf("confirmed %d", seq), func(report engine.Report) bool {
 		return report.Seq >= seq && report.Err == nil
 	})
 }
 
 // sync publishes sets, waits for the confirmation and checks the truth.
-func (r *rig) sync(sets rr.Sets) backend.Report {
+func (r *rig) sync(sets rr.Sets) engine.Report {
 	r.Helper()
 	report := r.confirmed(r.publish(sets))
 	r.check(sets, report)

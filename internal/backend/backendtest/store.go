@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -26,10 +27,10 @@ type stored struct {
 	raised          uint64 // how often the ceiling was written
 	content         string // that serial stands for
 	newest          uint64 // sequence number
-	seqs            map[uint64]backend.Content
-	want            backend.Content
+	seqs            map[uint64]engine.Content
+	want            engine.Content
 	written         rr.Sets
-	confirmed       map[backend.TargetKey]backend.Report
+	confirmed       map[backend.TargetKey]engine.Report
 }
 
 var errStoreBroken = errors.New("the API server does not answer")
@@ -40,7 +41,7 @@ func (s *Store) zone(feed string) *stored {
 	}
 	z := s.zones[feed]
 	if z == nil {
-		z = &stored{seqs: map[uint64]backend.Content{}, confirmed: map[backend.TargetKey]backend.Report{}}
+		z = &stored{seqs: map[uint64]engine.Content{}, confirmed: map[backend.TargetKey]engine.Report{}}
 		s.zones[feed] = z
 	}
 	return z
@@ -96,14 +97,14 @@ func (s *Store) Writes() int {
 }
 
 // Wanted notes the content that is going to be published, for Record.
-func (s *Store) Wanted(feed string, c backend.Content) {
+func (s *Store) Wanted(feed string, c engine.Content) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.zone(feed).want = c
 }
 
 // Published notes which content a sequence number stands for.
-func (s *Store) Published(feed string, seq uint64, c backend.Content) {
+func (s *Store) Published(feed string, seq uint64, c engine.Content) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	z := s.zone(feed)
@@ -111,7 +112,7 @@ func (s *Store) Published(feed string, seq uint64, c backend.Content) {
 }
 
 // Note stores what a report says: the label, and the ledger without what is gone.
-func (s *Store) Note(r backend.Report) {
+func (s *Store) Note(r engine.Report) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	z := s.zone(r.Feed)
@@ -128,7 +129,7 @@ func (s *Store) Note(r backend.Report) {
 
 // Settle stores a label, and its serial as the ceiling, unless the ceiling was written since seen, be it the same
 // again.
-func (s *Store) Settle(feed string, label backend.Label, seen uint64) {
+func (s *Store) Settle(feed string, label engine.Label, seen uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	z := s.zone(feed)
@@ -165,11 +166,11 @@ func (z *stored) forget() {
 }
 
 // Restart returns what a new engine begins with.
-func (s *Store) Restart(c backend.FeedConfig) (backend.FeedConfig, rr.Sets) {
+func (s *Store) Restart(c engine.FeedConfig) (engine.FeedConfig, rr.Sets) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	z := s.zone(c.ID)
-	z.seqs, z.confirmed = map[uint64]backend.Content{}, map[backend.TargetKey]backend.Report{}
+	z.seqs, z.confirmed = map[uint64]engine.Content{}, map[backend.TargetKey]engine.Report{}
 	c.Serial, c.Ceiling, c.Content = z.serial, z.ceiling, z.content
 	return c, z.written
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	named "github.com/zonefold/zonefold/internal/bind9"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -126,10 +127,10 @@ func TestNameServersThatStandIn(t *testing.T) {
 	apex := rr.Key{Name: d.zone, Type: rr.TypeNS}
 	txn := content.Sets.Txn()
 	txn.Delete(apex)
-	bare := backend.Content{Sets: txn.Sets(), SOA: content.SOA, Hash: "bare"}
+	bare := engine.Content{Sets: txn.Sets(), SOA: content.SOA, Hash: "bare"}
 	d.delivered(bare)
 	for _, step := range []struct {
-		content backend.Content
+		content engine.Content
 		servers int
 	}{{bare, 1}, {content, 2}} {
 		d.delivered(step.content)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/backendtest"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -24,34 +25,34 @@ const patience = 60 * time.Second
 type desk struct {
 	testing.TB
 	zone   dnsname.Name
-	engine *backend.Engine
-	feed   *backend.Feed
+	engine *engine.Engine
+	feed   *engine.Feed
 	count  int // of targets
 
 	mu   sync.Mutex
-	last map[string]backend.Report // by attachment
+	last map[string]engine.Report // by attachment
 	news *sync.Cond
 }
 
 func newDesk(t testing.TB, zone string, targets ...*Client) *desk {
 	t.Helper()
-	d := &desk{TB: t, zone: parse(t, zone), count: len(targets), last: map[string]backend.Report{}}
+	d := &desk{TB: t, zone: parse(t, zone), count: len(targets), last: map[string]engine.Report{}}
 	d.news = sync.NewCond(&d.mu)
 	store := &backendtest.Store{Targets: len(targets)}
-	d.engine = backend.New(backend.Config{
+	d.engine = engine.New(engine.Config{
 		Ceilings: store, Ledger: store, Clock: backend.SystemClock{}, Rand: rand.Float64, Timeout: patience,
 		Backoff: func(backend.ErrorClass, int) time.Duration { return 20 * time.Millisecond },
-		Report: func(report backend.Report) {
+		Report: func(report engine.Report) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
 			d.last[report.Name] = report
 			d.news.Broadcast()
 		},
 	})
-	d.feed = d.engine.NewFeed(backend.FeedConfig{ID: "team/zone", Zone: d.zone, Created: time.Unix(1, 0)})
+	d.feed = d.engine.NewFeed(engine.FeedConfig{ID: "team/zone", Zone: d.zone, Created: time.Unix(1, 0)})
 	for i, c := range targets {
 		key := backend.TargetKey{Server: c.Server(), Zone: d.zone}
-		d.engine.Attach(key, backend.Attachment{Name: fmt.Sprint(i), Feed: d.feed, Backend: c, Kind: "bind9"})
+		d.engine.Attach(key, engine.Attachment{Name: fmt.Sprint(i), Feed: d.feed, Backend: c, Kind: "bind9"})
 	}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -62,7 +63,7 @@ func newDesk(t testing.TB, zone string, targets ...*Client) *desk {
 }
 
 // content is the zone with two name servers, their addresses, and n hosts.
-func (d *desk) content(n int, more ...rr.Set) backend.Content {
+func (d *desk) content(n int, more ...rr.Set) engine.Content {
 	txn := rr.Sets{}.Txn()
 	put := func(name string, typ rr.Type, data ...string) {
 		txn.Put(rr.NewSet(rr.Key{Name: d.name(name), Type: typ}, 300, data...))
@@ -76,7 +77,7 @@ func (d *desk) content(n int, more ...rr.Set) backend.Content {
 	for _, set := range more {
 		txn.Put(set)
 	}
-	return backend.Content{
+	return engine.Content{
 		Sets: txn.Sets(), Hash: fmt.Sprint(n, more),
 		SOA: rr.SOA{MName: d.name("ns1"), RName: d.name("hostmaster"), Refresh: 3600, Retry: 600, Expire: 86400, Minimum: 60,
 			TTL: 300},
@@ -91,7 +92,7 @@ func (d *desk) name(relative string) dnsname.Name {
 }
 
 // delivered publishes and waits until every target has confirmed.
-func (d *desk) delivered(content backend.Content) map[string]backend.Report {
+func (d *desk) delivered(content engine.Content) map[string]engine.Report {
 	d.Helper()
 	seq := d.feed.Publish(content, nil)
 	alarm := time.AfterFunc(patience, d.news.Broadcast)
@@ -105,7 +106,7 @@ func (d *desk) delivered(content backend.Content) map[string]backend.Report {
 			done = done && r.Seq >= seq && r.Err == nil
 		}
 		if done {
-			all := map[string]backend.Report{}
+			all := map[string]engine.Report{}
 			for name, r := range d.last {
 				all[name] = r
 			}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	named "github.com/zonefold/zonefold/internal/bind9"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -89,7 +89,7 @@ func (p *testPod) lose() {
 }
 
 // taken publishes, and waits until a target has confirmed; the others may be down.
-func (d *desk) taken(target string, content backend.Content, meanwhile func()) (serial uint32) {
+func (d *desk) taken(target string, content engine.Content, meanwhile func()) (serial uint32) {
 	d.Helper()
 	seq := d.feed.Publish(content, nil)
 	meanwhile()

@@ -12,6 +12,7 @@ import (
 
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/cli/command"
 	"github.com/zonefold/zonefold/internal/cli/explained"
 	"github.com/zonefold/zonefold/internal/cli/fold"
@@ -74,16 +75,16 @@ func (r *reader) Apply(context.Context, dnsname.Name, backend.Batch) (backend.Re
 // CompareAll reads all servers, as an engine does whose attachments observe, and returns how each stands.
 func CompareAll(ctx context.Context, jobs []*Comparison, timeout time.Duration, p *command.Progress) []comparedZone {
 	step := p.Begin("reading servers", len(jobs))
-	reports := make([]chan backend.Report, len(jobs))
-	byName := map[string]chan backend.Report{}
+	reports := make([]chan engine.Report, len(jobs))
+	byName := map[string]chan engine.Report{}
 	for i := range jobs {
-		reports[i] = make(chan backend.Report, 1)
+		reports[i] = make(chan engine.Report, 1)
 		byName[strconv.Itoa(i)] = reports[i]
 	}
-	engine := backend.New(backend.Config{
+	reading := engine.New(engine.Config{
 		Ceilings: readOnly{}, Ledger: readOnly{}, Clock: backend.SystemClock{}, Rand: func() float64 { return 0 },
 		Timeout: timeout,
-		Report: func(r backend.Report) {
+		Report: func(r engine.Report) {
 			if r.Err == nil && r.Difference == nil {
 				return
 			}
@@ -97,12 +98,12 @@ func CompareAll(ctx context.Context, jobs []*Comparison, timeout time.Duration, 
 	for i, j := range jobs {
 		if j.Readable() {
 			readers[i] = &reader{Backend: j.Client}
-			j.attach(engine, strconv.Itoa(i), readers[i])
+			j.attach(reading, strconv.Itoa(i), readers[i])
 		}
 	}
 	out := []comparedZone{}
 	for i, j := range jobs {
-		var r backend.Report
+		var r engine.Report
 		if readers[i] != nil {
 			select {
 			case r = <-reports[i]:
@@ -118,7 +119,7 @@ func CompareAll(ctx context.Context, jobs []*Comparison, timeout time.Duration, 
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel() // nobody waits for what is under way
-	engine.Stop(ended)
+	reading.Stop(ended)
 	return out
 }
 
@@ -131,20 +132,20 @@ func (j *Comparison) Readable() bool {
 }
 
 // attach has an engine read the server, which is one of its own whatever others are named so.
-func (j *Comparison) attach(engine *backend.Engine, name string, client backend.Backend) {
+func (j *Comparison) attach(to *engine.Engine, name string, client backend.Backend) {
 	s := &j.Zone.Snapshot
 	soa := s.SOA
 	soa.Serial = 0
-	feed := engine.NewFeed(backend.FeedConfig{ID: name, Zone: s.Name})
-	feed.Publish(backend.Content{Sets: s.Sets, SOA: soa, Hash: s.Hash}, nil)
-	engine.Attach(backend.TargetKey{Server: j.server, Zone: s.Name, View: name}, backend.Attachment{
+	feed := to.NewFeed(engine.FeedConfig{ID: name, Zone: s.Name})
+	feed.Publish(engine.Content{Sets: s.Sets, SOA: soa, Hash: s.Hash}, nil)
+	to.Attach(backend.TargetKey{Server: j.server, Zone: s.Name, View: name}, engine.Attachment{
 		Name: name, Feed: feed, Backend: client, Keep: j.keep, Written: j.written, Observe: true,
 		Audit: -1, Registry: j.registry,
 	})
 }
 
 // result says how the zone stands at the server.
-func (j *Comparison) result(r backend.Report) comparedZone {
+func (j *Comparison) result(r engine.Report) comparedZone {
 	out := comparedZone{Kind: j.Zone.Object.Kind, Zone: explained.RefOf(j.Zone.ID()), FQDN: j.Zone.Verdict.Name.String(),
 		Backend: j.Backend, Server: j.server, Mode: string(j.mode), Changes: []plannedSet{}, Refused: []refusedSet{},
 		Foreign: []foreignSet{}}
@@ -163,7 +164,7 @@ func (j *Comparison) result(r backend.Report) comparedZone {
 }
 
 // compare says what differs, and what does not count.
-func (j *Comparison) compare(out *comparedZone, r backend.Report) {
+func (j *Comparison) compare(out *comparedZone, r engine.Report) {
 	have, want := slices.Collect(r.Difference.Have.All()), slices.Collect(r.Difference.Want.All())
 	if found := j.seen.SOA; found != (rr.SOA{}) {
 		out.Serial = &found.Serial

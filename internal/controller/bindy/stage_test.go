@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/bindy/bindytest"
 )
@@ -24,7 +24,7 @@ func (s *stage) start() *Controller {
 	s.Helper()
 	o := s.Operator(CacheOptions(s.Scheme))
 	// An engine of its own for each operator.
-	s.dns.Engine = controller.NewEngine(backend.Config{Clock: s.dns.Clock, Rand: rand.Float64, Audit: time.Hour})
+	s.dns.Engine = controller.NewEngine(engine.Config{Clock: s.dns.Clock, Rand: rand.Float64, Audit: time.Hour})
 	b := New(Config{
 		Settings: o.Settings, Client: o.Client, Live: o.Live, Cache: o.Cache, Events: o.Events, Log: o.Log, Clock: o.Clock,
 		Token: o.Token, DNS: s.dns, Metrics: controller.NewMetrics(), Inspection: &s.known,

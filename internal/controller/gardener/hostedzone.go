@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
 	dialect "github.com/zonefold/zonefold/internal/dialect/gardener"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -17,7 +18,7 @@ import (
 // A hostedZone is one zone of a service, by whatever accounts it is reached.
 type hostedZone struct {
 	key         backend.TargetKey
-	feed        *backend.Feed
+	feed        *engine.Feed
 	id          string // of the feed
 	content     rr.Sets
 	version     uint64               // of the content
@@ -31,7 +32,7 @@ type hostedZone struct {
 type attachment struct {
 	name    string // of the attachment
 	records map[*record]struct{}
-	report  backend.Report
+	report  engine.Report
 	heard   int // generation of the report; 0: none has come
 }
 
@@ -113,7 +114,7 @@ func (k *Controller) at(z backend.HostedZone) *hostedZone {
 			key: z.Target, id: id, holders: map[rr.Key][]*record{}, attachments: map[backend.Account]*attachment{},
 			waiting: map[*record]struct{}{},
 		}
-		p.feed = k.Engine.NewOverlay(backend.FeedConfig{ID: id, Zone: z.Target.Zone, Created: k.Clock()}, controller.Overlay{
+		p.feed = k.Engine.NewOverlay(engine.FeedConfig{ID: id, Zone: z.Target.Zone, Created: k.Clock()}, controller.Overlay{
 			Hear: k.hear, Causes: func(seq uint64) []trace.Span { return k.causes(p, seq) }, Clock: k.Clock,
 		})
 		k.hostedZones[z.Target] = p
@@ -128,7 +129,7 @@ func (k *Controller) attach(p *hostedZone, account backend.Account, z backend.Ho
 		k.attached++
 		l = &attachment{name: "gardener " + strconv.Itoa(k.attached), records: map[*record]struct{}{}}
 		p.attachments[account] = l
-		k.Engine.Attach(p.key, backend.Attachment{
+		k.Engine.Attach(p.key, engine.Attachment{
 			Name: l.name, Feed: p.feed, Backend: account.Backend(z), Kind: r.object.Spec.Type, Since: k.Clock(), Keep: true,
 			Audit: -1,
 		})
@@ -176,7 +177,7 @@ func (p *hostedZone) wants(key rr.Key) {
 
 // publish has the engine see to it that the sets of some keys are as they should be, whatever is there.
 func (p *hostedZone) publish(keys []rr.Key) uint64 {
-	return p.feed.Publish(backend.Content{Sets: p.content, Hash: strconv.FormatUint(p.version, 10)}, keys)
+	return p.feed.Publish(engine.Content{Sets: p.content, Hash: strconv.FormatUint(p.version, 10)}, keys)
 }
 
 // drop forgets what a record has at a hosted zone, and leaves it there. k.mu is held.

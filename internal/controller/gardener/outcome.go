@@ -5,11 +5,12 @@ import (
 	"net"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
 )
 
 // hear takes over what the engine says about a hosted zone.
-func (k *Controller) hear(report backend.Report) {
+func (k *Controller) hear(report engine.Report) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	p := k.hostedZones[report.Target]

@@ -2,7 +2,7 @@ package homelab
 
 import (
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
-	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/inspect"
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
@@ -34,7 +34,7 @@ func (k *Controller) Inspect(id zone.ID) (controller.Inspected, error) {
 		return out, nil
 	}
 	one := controller.ServerStanding{Delivered: controller.Delivered{Place: c.name},
-		Server: serverOf(c.object.Spec.Server), Standing: backend.Standing{Heard: r.synced}}
+		Server: serverOf(c.object.Spec.Server), Standing: engine.Standing{Heard: r.synced}}
 	if h := c.checked; h != nil && h.status == v1alpha1.Healthy && h.at.After(one.Heard) {
 		one.Heard = h.at
 	}

@@ -6,7 +6,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
-	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -33,7 +33,7 @@ func (s *store) Raise(ctx context.Context, id zone.ID, ceiling uint32) error {
 // releaseSerials has the status of a Zone, which is going to tell of a label, say that no
 // serial after it was used: a server that forgets what it served cannot say so itself.
 // It returns Later while that is not so.
-func (k *Controller) releaseSerials(id zone.ID, z *v1alpha1.Zone, label backend.Label,
+func (k *Controller) releaseSerials(id zone.ID, z *v1alpha1.Zone, label engine.Label,
 	want *v1alpha1.ZoneStatus) error {
 	stored := z.Status.SerialCeiling
 	if label.ID == "" || stored == nil || uint32(*stored) == label.Serial {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 )
 
 // raise stores a ceiling as a leader does that has just begun.
@@ -61,7 +62,7 @@ func TestACeilingTakesThePlaceOfTheKnownOneOnly(t *testing.T) {
 	if err := old.catchUp(c.ctx, c); err != nil {
 		t.Fatal(err)
 	}
-	var overtaken *backend.Overtaken
+	var overtaken *engine.Overtaken
 	if err := old.raise(c, 164); !errors.As(err, &overtaken) || overtaken.Ceiling != 200 ||
 		backend.Class(err) != backend.ErrConflict {
 		t.Errorf("once it knows better it says %v", err)
@@ -100,7 +101,7 @@ func TestALeaderThatHasSeenAnothersCeilingDoesNotTakeItForItsOwn(t *testing.T) {
 				t.Fatal(err)
 			}
 			old.load(c)
-			var overtaken *backend.Overtaken
+			var overtaken *engine.Overtaken
 			for _, asked := range []uint32{known + 4096, 164} {
 				if err := old.raise(c, asked); !errors.As(err, &overtaken) || overtaken.Ceiling != 200 {
 					t.Errorf("what it asks for on top of %d is answered with %v", known, err)

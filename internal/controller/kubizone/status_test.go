@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
-	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -140,7 +140,7 @@ func TestWhatIsWrittenDownIsFoundAgain(t *testing.T) {
 	z := &v1alpha1.Zone{}
 	z.Status.Entries = []v1alpha1.Entry{soaEntry(parse(t, "example.org."), soa)}
 	z.Status.Hash, z.Status.Serial = "h", &serial
-	want := backend.Label{Serial: 7, ID: backend.Content{SOA: soa, Hash: "h"}.ID()}
+	want := engine.Label{Serial: 7, ID: engine.Content{SOA: soa, Hash: "h"}.ID()}
 	if got := labelled(z); got != want {
 		t.Errorf("it is %+v, want %+v", got, want)
 	}
@@ -152,7 +152,7 @@ func TestWhatIsWrittenDownIsFoundAgain(t *testing.T) {
 	} {
 		spoilt := z.DeepCopy()
 		spoil(&spoilt.Status)
-		if got := labelled(spoilt); got != (backend.Label{}) {
+		if got := labelled(spoilt); got != (engine.Label{}) {
 			t.Errorf("%s: a content is written down as %+v", name, got)
 		}
 	}

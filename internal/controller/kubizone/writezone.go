@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
-	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -158,7 +158,7 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	foreign := s.foreign || !s.looked && z.Status.Slices > 0
 	pause := s.unminted.Add(grace / 2).Sub(k.Clock.Now())
 	k.mu.Unlock()
-	content := backend.Content{Sets: snapshot.Sets, SOA: snapshot.SOA, Hash: snapshot.Hash}.ID()
+	content := engine.Content{Sets: snapshot.Sets, SOA: snapshot.SOA, Hash: snapshot.Hash}.ID()
 	switch {
 	case out.Label.ID != content && overdue && pause > 0:
 		return nil, &controller.Later{After: pause}
@@ -172,7 +172,7 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 		return nil, &controller.Later{}
 	case out.Label.ID != content:
 		return nil, &controller.Later{After: grace / 2}
-	case labelled(z) == (backend.Label{Serial: out.Label.Serial, ID: content}) && !foreign:
+	case labelled(z) == (engine.Label{Serial: out.Label.Serial, ID: content}) && !foreign:
 		if out.Confirmed && k.ledgerOf(id).cluttered() {
 			return &snapshot, nil // it was written down before every server had it
 		}
@@ -216,16 +216,16 @@ func (k *Controller) serials(id zone.ID, z *v1alpha1.Zone, out outcome, flushed 
 }
 
 // labelled returns which content is written down, and its serial.
-func labelled(z *v1alpha1.Zone) backend.Label {
+func labelled(z *v1alpha1.Zone) engine.Label {
 	if len(z.Status.Entries) == 0 || z.Status.Entries[0].Type != "SOA" || z.Status.Serial == nil {
-		return backend.Label{}
+		return engine.Label{}
 	}
 	soa, err := rr.ParseSOA(z.Status.Entries[0].RData)
 	if err != nil {
-		return backend.Label{}
+		return engine.Label{}
 	}
 	soa.TTL = uint32(z.Status.Entries[0].TTL)
-	return backend.Label{Serial: uint32(*z.Status.Serial), ID: backend.Content{SOA: soa, Hash: z.Status.Hash}.ID()}
+	return engine.Label{Serial: uint32(*z.Status.Serial), ID: engine.Content{SOA: soa, Hash: z.Status.Hash}.ID()}
 }
 
 // clearContent removes the content of a Zone that is not accepted. The serial stays: if

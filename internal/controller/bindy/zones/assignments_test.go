@@ -17,6 +17,7 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/backendtest"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -82,7 +83,7 @@ func newPair(t *testing.T) *pair {
 	p.z.hosts[aPrimary] = &host{primary: true, pods: p.pods}
 	p.z.mu.Unlock()
 	p.hosted.PutPlace(place)
-	engine := controller.NewEngine(backend.Config{Clock: backend.SystemClock{}, Rand: func() float64 {
+	engine := controller.NewEngine(engine.Config{Clock: backend.SystemClock{}, Rand: func() float64 {
 		return 0.5
 	}, Log: slog.New(slog.DiscardHandler), Metrics: p.z.Metrics})
 	t.Cleanup(func() { engine.Stop(context.Background()) })

@@ -6,6 +6,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/bindy/bindytest"
 	"github.com/zonefold/zonefold/internal/controller/objects"
@@ -82,7 +83,7 @@ func TestACeilingTakesThePlaceOfTheKnownOneOnly(t *testing.T) {
 		if o.load() != 200 {
 			t.Error("a feed that is made now would begin below what was used")
 		}
-		var overtaken *backend.Overtaken
+		var overtaken *engine.Overtaken
 		for _, asked := range []uint32{4096, 180} {
 			if err := o.Raise(o.Ctx, o.id, asked); !errors.As(err, &overtaken) || overtaken.Ceiling != 200 ||
 				backend.Class(err) != backend.ErrConflict {

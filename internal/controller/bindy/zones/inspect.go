@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
-	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -35,7 +35,7 @@ func (z *Zones) Inspect(id zone.ID) (controller.Inspected, error) {
 // standing says how a secondary stands. Zones.mu is held.
 func (f *follow) standing() controller.ServerStanding {
 	s := controller.ServerStanding{Delivered: controller.Delivered{Place: placeOf(f.pod.instance), Zone: f.name},
-		Server: f.pod.Title(), Serial: f.serial, Standing: backend.Standing{Heard: f.heard}}
+		Server: f.pod.Title(), Serial: f.serial, Standing: engine.Standing{Heard: f.heard}}
 	if f.trouble != "" {
 		s.Reason, s.Message = string(v1beta1.StateFailed), f.trouble
 		s.Since, s.Failures, s.Next = f.behind, f.tries, f.next

@@ -1,0 +1,237 @@
+package engine
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// Content is what a zone should hold. It never changes after it was published.
+type Content struct {
+	Sets rr.Sets // without the SOA
+	SOA  rr.SOA  // Serial 0; the zero SOA leaves the SOA to whoever has it
+	Hash string  // over Sets: equal if and only if they are equal
+}
+
+// ID identifies the content: the same if and only if sets and SOA are the same, across restarts.
+func (c Content) ID() string {
+	soa := c.SOA
+	soa.Serial = 0
+	return c.Hash + " " + strconv.FormatUint(uint64(soa.TTL), 10) + " " + soa.Data()
+}
+
+// FeedConfig is what a zone starts with.
+type FeedConfig struct {
+	ID      string // unique among feeds, the same across restarts
+	Zone    dnsname.Name
+	Created time.Time // age of the owner: the oldest has a target
+
+	// Overlay says that the feed has sets of its own at its target and not the zone: those that objects overwrite without
+	// asking whose they are. Its content has no SOA and its targets no audits, and what name servers learn of later
+	// (Result.Pending) counts as done. See Publish.
+	Overlay bool
+
+	// What was stored by an earlier run; zero values for a new zone.
+	Serial  uint32 // the last serial known to be served
+	Ceiling uint32 // the last one given to CeilingStore.Raise and stored, or Serial after Settle
+	Content string // Content.ID of what Serial stands for, "" when not known
+}
+
+// A Label is a serial and the content that it stands for.
+type Label struct {
+	Serial uint32
+	Seq    uint64 // of the Publish
+	ID     string // Content.ID
+}
+
+// A Feed is the wanted content of one zone, shared by all its targets, and the source of its serials. Methods are safe
+// for concurrent use.
+//
+// A content gets its label when a target is ready to send it, not before: what is published in between is never
+// labelled. All targets carry the same label for the same content; a label may move up to a higher serial, never down,
+// and no serial is ever given to two contents, for each is below a ceiling that was stored before, also one that was
+// found at a target. Nor do two feeds of one zone name give one serial to two contents.
+type Feed struct {
+	engine  *Engine
+	id      string
+	zone    dnsname.Name
+	since   time.Time
+	overlay bool
+
+	// Guarded by engine.mu.
+	want    Content
+	wantID  string
+	seq     uint64    // 0: nothing published yet
+	at      time.Time // when that was published
+	label   Label     // ID "": none yet
+	stored  Label     // from an earlier run
+	last    uint32    // the highest serial that was used or seen, 0: none
+	given   *given    // shared by the feeds of this zone name; nil for an overlay, which has no serials
+	ended   bool
+	ceiling uint32 // 0: none
+	floor   uint32 // serials before this one label nothing any more; 0: none
+	// the first serial that an earlier run has not used, or used for the stored content only; 0: no earlier run
+	unserved uint32
+	step     uint32
+	raised   time.Time
+	raising  chan struct{} // not nil while the ceiling is being raised; closed afterwards
+	attached map[*target]int
+}
+
+// NewFeed starts the feed of a zone. Targets are attached to it afterwards (Engine.Attach); nothing is sent before the
+// first Publish.
+func (e *Engine) NewFeed(c FeedConfig) *Feed {
+	f := &Feed{
+		engine: e, id: c.ID, zone: c.Zone, since: c.Created, overlay: c.Overlay,
+		last: rr.LaterSerial(c.Serial, c.Ceiling), ceiling: c.Ceiling,
+		attached: map[*target]int{},
+	}
+	if c.Content != "" && c.Serial != 0 {
+		f.stored = Label{Serial: c.Serial, ID: c.Content}
+	}
+	f.unserved = c.Ceiling
+	if c.Ceiling != 0 && c.Ceiling != c.Serial {
+		f.unserved = max(c.Ceiling+1, 1)
+	}
+	if !f.overlay {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.enterFeed(f, c.Serial, c.Ceiling)
+	}
+	return f
+}
+
+// Publish makes c the wanted content and wakes the targets. It never blocks. Changed are the keys of the sets that
+// differ from the content published before, empty (not nil) when only the SOA does; nil when it is not known.
+//
+// Of an overlay, which is attached before, changed are the sets to assert: they are sent, or deleted if they are not
+// wanted (any more), whatever the server is believed to hold; nil asserts all that are wanted. Sets that are not
+// asserted are left as they are on the server: those that are wanted, and those that are not wanted any more, even if
+// they were about to be sent.
+//
+// It returns the sequence number that reports will confirm: a new one, or the last one when the content is the same.
+func (f *Feed) Publish(c Content, changed []rr.Key) uint64 {
+	e := f.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	id := c.ID()
+	if f.seq > 0 && id == f.wantID && (!f.overlay || changed != nil && len(changed) == 0) {
+		return f.seq
+	}
+	f.seq++
+	f.want, f.wantID, f.at = c, id, e.cfg.Clock.Now()
+	if f.overlay {
+		f.assert(changed)
+		return f.seq
+	}
+	if f.label.ID == "" && f.stored.ID == id {
+		f.label = f.stored
+	}
+	if f.label.ID == id {
+		f.label.Seq = f.seq
+	}
+	for _, t := range f.holding() {
+		t.markDirty(changed, c.Sets.Len())
+		e.wake(t, wakeWant)
+	}
+	return f.seq
+}
+
+// holding returns the targets that get the feed's content, in an order of their own: what has happened once happens
+// again under a test. Engine.mu is held.
+func (f *Feed) holding() []*target {
+	targets := make([]*target, 0, len(f.attached))
+	for t := range f.attached {
+		if t.holdingFeed() == f {
+			targets = append(targets, t)
+		}
+	}
+	slices.SortFunc(targets, func(a, b *target) int {
+		return cmp.Or(cmp.Compare(a.key.Server, b.key.Server), cmp.Compare(a.key.View, b.key.View))
+	})
+	return targets
+}
+
+// Label returns the newest label and whether there is one. It may stand for an older content than the wanted one.
+func (f *Feed) Label() (Label, bool) {
+	f.engine.mu.Lock()
+	defer f.engine.mu.Unlock()
+	return f.label, f.label.ID != ""
+}
+
+// observe notes a serial that a target was found with. Engine.mu is held.
+func (f *Feed) observe(serial uint32) { f.last = rr.LaterSerial(f.last, serial) }
+
+// adopt accepts that a target was found with exactly the wanted content under a serial: that serial is its label then,
+// unless it has a later one. It returns whether the target is as it should be. Engine.mu is held.
+func (f *Feed) adopt(id string, serial uint32) bool {
+	if id != f.wantID || serial == 0 || f.below(serial) {
+		return false
+	}
+	switch {
+	case f.label.ID == "":
+		if f.stored.Serial == serial && f.stored.ID != id {
+			return false
+		}
+		f.label = Label{Serial: serial, Seq: f.seq, ID: id}
+	case f.label.ID == id && rr.SerialLess(f.label.Serial, serial):
+		f.relabel(serial)
+	}
+	return f.label.ID == id && f.label.Serial == serial
+}
+
+// below reports whether a serial comes before the floor. Engine.mu is held.
+func (f *Feed) below(serial uint32) bool { return f.floor != 0 && rr.SerialLess(serial, f.floor) }
+
+// relabel moves the label of the same content up and wakes the targets that have it under the old one. Engine.mu is
+// held.
+func (f *Feed) relabel(serial uint32) {
+	f.label.Serial = serial
+	for _, t := range f.holding() {
+		f.engine.wake(t, wakeWant)
+	}
+}
+
+// given is the highest serial that the feeds of one zone name have given to a content, in this run or an earlier one.
+// One feed may come into another's place while copies of the other's contents are still served: it begins above them.
+// Engine.mu guards it.
+type given struct {
+	last  uint32
+	feeds int // that may give more
+}
+
+// enterFeed enters a feed among those of its zone name. Engine.mu is held.
+func (e *Engine) enterFeed(f *Feed, stored ...uint32) {
+	if len(e.given) >= e.givenMax {
+		// A new feed begins with today's serial or above: what no feed adds to and is below that has nothing to say.
+		today := rr.NextSerial(0, e.cfg.Clock.Now())
+		maps.DeleteFunc(e.given, func(_ dnsname.Name, g *given) bool { return g.feeds == 0 && rr.SerialLess(g.last, today) })
+		e.givenMax = max(64, 2*len(e.given))
+	}
+	g := e.given[f.zone]
+	if g == nil {
+		g = &given{}
+		e.given[f.zone] = g
+	}
+	g.feeds++
+	f.given = g
+	for _, serial := range stored {
+		g.last = rr.LaterSerial(g.last, serial)
+	}
+}
+
+// End says that nothing is published to the feed any more, and that it is attached nowhere. A feed that has ended may
+// begin again as a new one.
+func (f *Feed) End() {
+	f.engine.mu.Lock()
+	defer f.engine.mu.Unlock()
+	if !f.overlay && !f.ended {
+		f.ended = true
+		f.given.feeds--
+	}
+}

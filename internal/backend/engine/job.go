@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/plan"
+	"github.com/zonefold/zonefold/internal/registry"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// A job is what one run works on, taken in one moment.
+type job struct {
+	a       *attachment
+	feed    *Feed
+	limits  backend.Limits
+	content Content // the zero Content when everything is withdrawn
+	id      string  // Content.ID; "" when everything is withdrawn or nothing was published
+	seq     uint64
+	at      time.Time                 // when that was published
+	keys    []rr.Key                  // to compare
+	all     bool                      // compare every set instead
+	audit   bool                      // read from scratch
+	again   bool                      // read for the second time: see Config.Late
+	due     time.Time                 // when the target was to be audited, as of now
+	ready   bool                      // there is something to deliver: published, or withdrawn
+	leaving bool                      // everything is withdrawn
+	ownsSOA bool                      // the feed has an SOA to write
+	read    bool                      // the whole target was read
+	asked   bool                      // the server was asked something
+	changed int                       // sets that the server took
+	others  map[rr.Key]registry.Claim // sets that are others' by their registries
+
+	approvals []string // plans of deletions, by whatever attachment
+}
+
+// takeJob takes what there is to do. It returns false when nobody is attached.
+func (t *target) takeJob() (job, bool) {
+	e := t.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	a := t.holder()
+	if a == nil {
+		return job{}, false
+	}
+	j := job{a: a, feed: a.Feed, limits: a.Backend.Limits(), leaving: a.leaving, all: t.all}
+	for _, o := range t.attachments {
+		o.parting = o.leaving
+		j.approvals = append(j.approvals, o.Approved...)
+	}
+	slices.Sort(j.approvals)
+	j.approvals = slices.Compact(j.approvals)
+	j.ready = a.leaving || a.Feed.seq > 0
+	j.ownsSOA = a.Feed.want.SOA != (rr.SOA{})
+	if !a.leaving {
+		j.content, j.id, j.seq, j.at = a.Feed.want, a.Feed.wantID, a.Feed.seq, a.Feed.at
+	}
+	if t.state.holder != a.Feed {
+		t.state.holder, t.state.seq, j.all = a.Feed, 0, !t.overlay
+		t.state.pending, t.state.behind = nil, nil
+		t.standing.seq = 0
+	}
+	now := e.cfg.Clock.Now()
+	j.due = t.audit
+	j.audit = !j.due.IsZero() && !now.Before(j.due)
+	t.distrust(&j, now)
+	apex := apexNS(a.Feed.zone)
+	for _, w := range t.incoming {
+		t.state.written = ledgers(t.state.written, w, apex)
+	}
+	t.reclaim(apex)
+	t.incoming, t.claimed = nil, nil
+	if j.ready {
+		j.keys = t.dirtyKeys()
+	}
+	if t.overlay {
+		t.sending = append(t.state.refused.all(), j.keys...)
+	}
+	return j, true
+}
+
+func union(a, b rr.Sets) rr.Sets {
+	if a.Len() == 0 {
+		return b
+	}
+	txn := a.Txn()
+	for s := range b.All() {
+		txn.Put(s)
+	}
+	return txn.Sets()
+}
+
+// apexNS names the set of a zone's own name servers, of which others may have a part.
+func apexNS(zone dnsname.Name) rr.Key { return rr.Key{Name: zone, Type: rr.TypeNS} }
+
+// ledgers returns what two ledgers hold; of the name servers at the apex it has the values of both.
+func ledgers(a, b rr.Sets, apex rr.Key) rr.Sets {
+	both := union(a, b).Txn()
+	one, ok := a.Get(apex)
+	if other, too := b.Get(apex); ok && too {
+		both.Put(withValues(one, other))
+	}
+	return both.Sets()
+}
+
+// isApexNS reports whether a key is that of the zone's own name servers.
+func (j *job) isApexNS(k rr.Key) bool { return k.Type == rr.TypeNS && k.Name == j.feed.zone }
+
+// giveBack marks what a job could not finish.
+func (t *target) giveBack(j *job) {
+	e := t.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if j.all {
+		t.markAllDirty()
+		return
+	}
+	t.markDirty(j.keys, j.content.Sets.Len())
+}
+
+// writesSOA reports whether the job's SOA, with the serial of the feed, goes to the target.
+func (j *job) writesSOA() bool {
+	return j.limits.SOA == backend.SOAClient && j.ownsSOA
+}
+
+// soa returns the SOA to write, in place of the one that the server has. A withdrawn zone keeps its own.
+func (j *job) soa(have rr.SOA, serial uint32) rr.SOA {
+	soa := j.content.SOA
+	if j.leaving {
+		soa = have
+	}
+	soa.Serial = serial
+	return soa
+}
+
+// sameSOA reports whether the server's SOA is the wanted one, but for the serial.
+func (j *job) sameSOA(have rr.SOA) bool { return j.soa(have, 0) == zeroSerial(have) }
+
+func zeroSerial(soa rr.SOA) rr.SOA {
+	soa.Serial = 0
+	return soa
+}
+
+// scope says what the job may touch.
+func (j *job) scope(written rr.Sets) plan.Scope {
+	s := plan.Scope{
+		Apex: j.feed.zone, Keep: j.a.Keep, Written: written,
+		MinTTL: j.limits.MinTTL, MaxTTL: j.limits.MaxTTL,
+	}
+	switch {
+	case j.limits.ApexNS == backend.ApexNSServer:
+		s.ApexNS = plan.ApexNSLeft
+	case j.limits.ApexNS == backend.ApexNSRequired || j.leaving:
+		s.ApexNS = plan.ApexNSRequired
+	}
+	return s
+}
+
+// nextAudit returns when to read the target again after a reading at now; zero: never.
+func (j *job) nextAudit(e *Engine, now time.Time) time.Time {
+	d := j.a.Audit
+	if d == 0 {
+		d = e.cfg.Audit
+	}
+	if d <= 0 {
+		return time.Time{}
+	}
+	return now.Add(backend.Jitter(d, e.cfg.Rand()))
+}

@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/plan"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// record enters wanted sets that are new into the ledger before any of them is sent. At the apex it enters name servers
+// that are new, for there the values tell what is zonefold's; those from before stay in it until they were withdrawn.
+func (t *target) record(ctx context.Context, j *job) error {
+	s := &t.state
+	if !j.a.Keep {
+		return nil
+	}
+	var sets []rr.Set
+	note := func(w rr.Set) {
+		if _, is := j.others[w.Key()]; is {
+			return
+		}
+		old, ok := s.written.Get(w.Key())
+		if !ok && s.refused.sets[w.Key()].Cause == backend.CauseHeld {
+			return // it stays somebody else's
+		}
+		if both := withValues(old, w); !ok || j.isApexNS(w.Key()) && len(both.Data) > len(old.Data) {
+			sets = append(sets, both)
+		}
+	}
+	if j.all {
+		for w := range j.content.Sets.All() {
+			note(w)
+		}
+	} else {
+		for _, k := range j.keys {
+			if w, ok := j.content.Sets.Get(k); ok {
+				note(w)
+			}
+		}
+	}
+	if len(sets) == 0 {
+		return nil
+	}
+	call, cancel := t.callContext(ctx)
+	defer cancel()
+	if err := t.engine.cfg.Ledger.Record(call, j.feed.id, sets); err != nil {
+		return fmt.Errorf("entering %d sets of zone %s into the ledger before they are published: %w", len(sets), j.feed.zone,
+			err)
+	}
+	s.written = plan.Apply(s.written, putAll(sets))
+	return nil
+}
+
+// withValues returns a set with the values of another one of its key, which may be zero.
+func withValues(a, b rr.Set) rr.Set {
+	if len(a.Data) == 0 {
+		return b
+	}
+	return rr.NewSet(b.Key(), b.TTL, append(slices.Clone(a.Data), b.Data...)...)
+}
+
+// remember notes changes that were applied.
+func (t *target) remember(j *job, done []plan.Change) {
+	s := &t.state
+	if s.base == nil {
+		s.base = &backend.Known{SOA: s.soa, Sets: s.have}
+	}
+	s.have = plan.Apply(s.have, done)
+	if t.overlay {
+		s.sent = plan.Apply(s.sent, done)
+		t.deleted(done)
+	}
+	if j.a.Keep {
+		s.written = plan.Apply(s.written, t.ours(j, puts(done)))
+	}
+	if r := j.a.Registry; s.left.Len() > 0 || r != nil {
+		left := s.left.Txn()
+		for _, c := range done {
+			left.Delete(c.Key)
+			if r != nil && r.IsNote(c.Want) {
+				left.Put(c.Want)
+			}
+		}
+		s.left = left.Sets()
+	}
+	s.unverified = append(s.unverified, done...)
+	s.drift += len(done)
+}
+
+// ours returns the changes with what of them is zonefold's: at the apex the server's own name servers are not. Notes of
+// external-dns are, in no ledger: they follow their sets.
+func (t *target) ours(j *job, changes []plan.Change) []plan.Change {
+	if r := j.a.Registry; r != nil {
+		changes = slices.DeleteFunc(changes, func(c plan.Change) bool { return r.IsNote(c.Want) })
+	}
+	for i, c := range changes {
+		if j.isApexNS(c.Key) {
+			changes[i].Want, _ = j.content.Sets.Get(c.Key)
+		}
+	}
+	return changes
+}
+
+// puts returns the changes that leave a set behind: what is deleted stays in the ledger until it is confirmed to be
+// gone.
+func puts(changes []plan.Change) []plan.Change {
+	var put []plan.Change
+	for _, c := range changes {
+		if !c.Deletes() {
+			put = append(put, c)
+		}
+	}
+	return put
+}
+
+// rebuildPart is how many exceptions a change makes up for in share.
+const rebuildPart = 16
+
+// share rebuilds have and the ledger from the wanted sets, so that they share memory with them and only differences
+// take any. They hold the same afterwards: the wanted sets, but for those that are left, refused, or the server's apex
+// NS. It costs what these exceptions are, so where there are many, some changes have to gather first.
+func (t *target) share(j *job) {
+	s := &t.state
+	exceptions := len(s.refused.sets) + s.left.Len()
+	if !s.late.IsZero() || s.shared && s.drift <= exceptions/rebuildPart || j.limits.MinTTL > 0 || j.limits.MaxTTL > 0 {
+		return
+	}
+	s.shared, s.drift = true, 0
+	have, written := j.content.Sets.Txn(), j.content.Sets.Txn()
+	except := append(append(s.refused.all(), keysOf(s.left)...), apexNS(j.feed.zone))
+	for _, k := range except {
+		keep(have, s.have, k)
+		keep(written, s.written, k)
+	}
+	s.have = have.Sets()
+	if j.a.Keep {
+		s.written = written.Sets()
+	}
+}
+
+// keep makes txn hold under k what from does.
+func keep(txn *rr.SetsTxn, from rr.Sets, k rr.Key) {
+	if set, ok := from.Get(k); ok {
+		txn.Put(set)
+	} else {
+		txn.Delete(k)
+	}
+}

@@ -1,0 +1,194 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/plan"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// A spot is what one worker has of a target: the zone, or the sets that lie over it.
+//
+// A feed that has sets of its own (FeedConfig.Overlay) and a feed that has the zone do not know of each other's state,
+// and fail and wait by themselves. They meet in three things: they do not run at the same time; a set that the overlay
+// wants is out of reach for the zone, which hears that it is refused; and a set that the overlay gives up becomes what
+// the zone wants of it.
+type spot struct {
+	backend.TargetKey
+	overlay bool
+}
+
+// spots are the workers that a target may have.
+func spots(key backend.TargetKey) [2]spot { return [2]spot{{key, false}, {key, true}} }
+
+// other is the other worker of the same place, nil if there is none. Engine.mu is held.
+func (t *target) other() *target { return t.engine.targets[spot{t.key, !t.overlay}] }
+
+// wanted are the sets that a worker is to deliver. Engine.mu is held.
+func (t *target) wanted() rr.Sets {
+	if t == nil {
+		return rr.Sets{}
+	}
+	if a := t.holder(); a != nil && !a.leaving && !a.Observe {
+		return a.Feed.want.Sets
+	}
+	return rr.Sets{}
+}
+
+// beside are the sets that the other worker of the place is to deliver. They never change.
+func (t *target) beside() rr.Sets {
+	t.engine.mu.Lock()
+	defer t.engine.mu.Unlock()
+	return t.other().wanted()
+}
+
+// assertions are the changes that make sets of an overlay what they should be, whatever is there. What the overlay
+// gives up becomes what the zone wants of it, or goes.
+func (t *target) assertions(j *job) []plan.Change {
+	s, now := &t.state, t.engine.cfg.Clock.Now()
+	keys := append(j.keys, s.refused.drop(s.refused.due(now))...)
+	keys = append(keys, s.refused.drop(s.refused.ripened(now))...)
+	keys = append(keys, s.refused.drop(j.keys)...)
+	slices.SortFunc(keys, rr.Key.Compare)
+	j.keys = slices.Compact(keys)
+	scope, beneath := j.scope(rr.Sets{}), t.beside()
+	j.keys = slices.DeleteFunc(j.keys, func(k rr.Key) bool { return t.released(j, beneath, k) })
+	changes := make([]plan.Change, 0, len(j.keys))
+	for _, k := range j.keys {
+		want, ok := j.content.Sets.Get(k)
+		if !ok {
+			want, _ = beneath.Get(k)
+			want.Hint = rr.HintPlain
+		}
+		change := plan.Change{Key: k, Want: scope.Clamp(want)}
+		if change.Deletes() {
+			change.Have, _ = t.state.sent.Get(k) // saves the question to a service that deletes only what is named exactly
+		}
+		changes = append(changes, change)
+	}
+	return t.fitting(j, plan.Order(changes))
+}
+
+// released reports whether a set was sent once, or was to be, and has been let go since: it stays on the server as it
+// is. Only what somebody has asserted not to be wanted is deleted.
+func (t *target) released(j *job, beneath rr.Sets, k rr.Key) bool {
+	if _, wanted := j.content.Sets.Get(k); wanted {
+		return false
+	}
+	if _, wanted := beneath.Get(k); wanted {
+		return false
+	}
+	t.engine.mu.Lock()
+	defer t.engine.mu.Unlock()
+	return t.gone[k] != j.feed
+}
+
+// deleted forgets what was to be deleted and is, unless it has been asserted again since.
+func (t *target) deleted(done []plan.Change) {
+	t.engine.mu.Lock()
+	defer t.engine.mu.Unlock()
+	for _, c := range done {
+		if _, again := t.dirty[c.Key]; !again {
+			delete(t.gone, c.Key)
+		}
+	}
+}
+
+// Sending reports whether an overlay's run is under way that may write a set of a target. What its feed has let go
+// before the run began is not written.
+func (e *Engine) Sending(key backend.TargetKey, set rr.Key) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	t := e.targets[spot{key, true}]
+	return t != nil && t.running && slices.Contains(t.sending, set)
+}
+
+// forget ends a run of an overlay: others write to the zone between its runs, so that it relies on nothing that it saw.
+func (t *target) forget() {
+	t.state.known, t.state.have, t.state.soa = false, rr.Sets{}, rr.SOA{}
+}
+
+// covered refuses what of the zone's changes is about sets of an overlay, and drops it.
+func (t *target) covered(j *job, over rr.Sets, changes []plan.Change) []plan.Change {
+	if over.Len() == 0 {
+		return changes
+	}
+	keys := j.keys
+	if j.all {
+		keys = keysOf(over)
+	}
+	for _, k := range keys {
+		want, wanted := j.content.Sets.Get(k)
+		if _, is := over.Get(k); is && wanted {
+			t.refuse(j, []plan.Change{{Key: k, Want: want}},
+				Refusal{Reason: "objects that overwrite what they find have this set on the server"})
+			t.state.overlaid[k] = struct{}{}
+		}
+	}
+	return slices.DeleteFunc(changes, func(c plan.Change) bool {
+		_, is := over.Get(c.Key)
+		return is
+	})
+}
+
+// uncovered returns the keys that were refused because of an overlay that does not want them any more.
+func (t *target) uncovered(over rr.Sets) []rr.Key {
+	var keys []rr.Key
+	for k := range t.state.overlaid {
+		if _, is := over.Get(k); !is {
+			keys = append(keys, k)
+			delete(t.state.overlaid, k)
+		}
+	}
+	return keys
+}
+
+// assert marks sets to be sent, and lets the zone beneath know. Nil keys are all that the feed wants. Engine.mu is
+// held.
+func (f *Feed) assert(keys []rr.Key) {
+	if keys == nil {
+		keys = keysOf(f.want.Sets)
+	}
+	for _, t := range f.holding() {
+		for _, k := range keys {
+			t.dirty[k] = struct{}{}
+			if _, wanted := f.want.Sets.Get(k); wanted {
+				delete(t.gone, k)
+			} else {
+				t.gone[k] = f
+			}
+		}
+		f.engine.wake(t, wakeWant)
+		if beneath := t.other(); beneath != nil && len(keys) > 0 {
+			beneath.markDirty(keys, f.want.Sets.Len())
+			f.engine.wake(beneath, wakeWant)
+		}
+	}
+}
+
+// pause keeps a worker from running beside the other one of its place, and while zones are held. Engine.mu is held.
+func (t *target) pause() bool {
+	o := t.other()
+	t.paused = o != nil && o.running || t.isHeld()
+	return t.paused
+}
+
+// resume has the other worker of a place run that waited for this one. Engine.mu is held.
+func (t *target) resume() {
+	if o := t.other(); o != nil && o.paused {
+		o.paused, o.queued = false, false
+		t.engine.enqueue(o)
+	}
+}
+
+// among counts the sets whose keys are among others.
+func among(sets []rr.Set, others rr.Sets) int {
+	n := 0
+	for _, set := range sets {
+		if _, is := others.Get(set.Key()); is {
+			n++
+		}
+	}
+	return n
+}

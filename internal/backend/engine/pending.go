@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"context"
+	"time"
+)
+
+// pending is what a server has made, and not all of its name servers have yet.
+type pending struct {
+	seq    uint64 // of the content that is complete with it; 0: none is
+	done   func(context.Context) (bool, error)
+	next   time.Time // when to ask
+	every  time.Duration
+	failed int
+}
+
+// The pace at which a server is asked, and how many answers may fail before the zone is read instead.
+const (
+	firstPoll, lastPoll = 100 * time.Millisecond, 10 * time.Second
+	failedPolls         = 5
+)
+
+// await notes what is to be asked for. Of batches that come while one is asked for only the last is asked for next: it
+// stands for those before it, and so a zone that never rests costs no more questions.
+func (t *target) await(done func(context.Context) (bool, error)) {
+	s := &t.state
+	p := &pending{done: done, next: t.engine.cfg.Clock.Now().Add(firstPoll), every: firstPoll}
+	if s.pending == nil {
+		s.pending = p
+	} else {
+		s.behind = p
+	}
+}
+
+// latest is what was made last, nil when all name servers have everything.
+func (s *state) latest() *pending {
+	if s.behind != nil {
+		return s.behind
+	}
+	return s.pending
+}
+
+// poll asks whether all name servers have what was made, if that is not known and its time has come.
+func (t *target) poll(ctx context.Context, j *job) error {
+	s := &t.state
+	p, now := s.pending, t.engine.cfg.Clock.Now()
+	if p == nil || now.Before(p.next) {
+		return nil
+	}
+	call, cancel := t.callContext(ctx)
+	defer cancel()
+	j.asked = true
+	switch done, err := p.done(call); {
+	case err != nil:
+		if p.failed++; p.failed >= failedPolls {
+			s.pending, s.behind, s.known = nil, nil, false
+		}
+		return err
+	case !done:
+		p.every = min(2*p.every, lastPoll)
+		p.next = t.engine.cfg.Clock.Now().Add(p.every)
+		return nil
+	}
+	s.pending, s.behind = s.behind, nil
+	s.seq = max(s.seq, p.seq)
+	s.complete = s.complete || s.pending == nil
+	return nil
+}

@@ -1,0 +1,206 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/plan"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// contact reads the target when it is not known what it holds, or an audit is due.
+func (t *target) contact(ctx context.Context, j *job) error {
+	s := &t.state
+	if s.known && !j.audit {
+		return nil
+	}
+	if j.limits.Volatile {
+		j.feed.distrust()
+	}
+	if j.limits.Read == backend.ReadNone {
+		s.written, s.claims = ledgers(s.written, s.claims, apexNS(t.key.Zone)), rr.Sets{}
+		j.read = true
+		if !s.known {
+			t.assume(j)
+		}
+		return nil
+	}
+	ask := backend.Ask{}
+	if j.limits.Read == backend.ReadSet {
+		ask.Keys = append(keysOf(j.content.Sets), keysOf(union(union(s.written, s.claims), s.have))...)
+	} else if !j.audit {
+		ask.Known = s.verified()
+	}
+	expected, before := s.expected(), s.have
+	s.known, s.raced = false, expected // if this fails, the next reading tells
+	found, err := t.read(ctx, j, ask)
+	switch {
+	case backend.Class(err) == backend.ErrNoZone && j.limits.Creates && !j.leaving && !j.a.Observe:
+		found, s.create = backend.Observed{}, true
+	case err != nil:
+		return fmt.Errorf("reading zone %s: %w", t.key.Zone, err)
+	default:
+		s.create = false
+	}
+	if found.Unchanged { // what was sent after that is not there
+		for _, c := range s.unverified {
+			j.keys = append(j.keys, c.Key)
+		}
+	}
+	s.known, s.unverified, s.base, j.read = true, nil, nil, true
+	j.all = j.all || !found.Unchanged
+	s.have, s.soa = found.Sets, found.SOA
+	if expected && !found.Unchanged && !s.create {
+		t.reportDrift(j, before)
+	}
+	s.raced, s.maybe = false, nil
+	return nil
+}
+
+// verified returns the last content that is known to have been there, nil if there is none.
+func (s *state) verified() *backend.Known {
+	k := backend.Known{SOA: s.soa, Sets: s.have}
+	if s.base != nil {
+		k = *s.base
+	}
+	if k.SOA == (rr.SOA{}) {
+		return nil
+	}
+	return &k
+}
+
+// assume stands in for reading where the server shows nothing: what the ledger holds may be there and is to be deleted
+// when it is not wanted; everything that is wanted is sent again.
+func (t *target) assume(j *job) {
+	s := &t.state
+	txn := union(s.written, s.have).Txn()
+	for w := range j.content.Sets.All() {
+		txn.Delete(w.Key())
+	}
+	s.have, s.known, j.all = txn.Sets(), true, true
+	s.unverified, s.base = nil, nil
+	t.engine.mu.Lock()
+	defer t.engine.mu.Unlock()
+	s.soa = rr.SOA{Serial: j.feed.last}
+}
+
+// read is one Backend.Read.
+func (t *target) read(ctx context.Context, j *job, ask backend.Ask) (backend.Observed, error) {
+	call, cancel := t.callContext(ctx)
+	defer cancel()
+	j.asked = true
+	start := t.engine.cfg.Clock.Now()
+	found, err := j.a.Backend.Read(call, t.key.Zone, ask)
+	t.engine.cfg.Metrics.Read(j.a.Kind, found.Sets.Len(), t.engine.cfg.Clock.Now().Sub(start), backend.Class(err))
+	return found, err
+}
+
+// verify reads back what was applied, so that a confirmation is true: servers ignore some changes without a word. What
+// is not there counts as refused.
+func (t *target) verify(ctx context.Context, j *job) error {
+	s := &t.state
+	if s.base == nil || j.limits.Read == backend.ReadNone || t.overlay && j.limits.Confirms {
+		t.confirmed(j)
+		return nil
+	}
+	keys := []rr.Key{}
+	if !j.limits.Confirms {
+		for _, c := range s.unverified {
+			keys = append(keys, c.Key)
+		}
+	} else if s.soa != (rr.SOA{}) {
+		t.confirmed(j)
+		return nil
+	}
+	ask := backend.Ask{Keys: keys}
+	if s.base.SOA != (rr.SOA{}) {
+		ask.Known = s.base
+	}
+	found, err := t.read(ctx, j, ask)
+	if err != nil {
+		s.known, s.raced = false, true
+		for _, c := range s.unverified {
+			s.unsure(c.Key)
+		}
+		return fmt.Errorf("reading back %d changed sets of zone %s: %w", len(keys), t.key.Zone, err)
+	}
+	if err := t.sameSerial(j, found.SOA); err != nil {
+		return err
+	}
+	if !j.limits.Confirms {
+		t.compare(j, found)
+	}
+	t.confirmed(j)
+	return nil
+}
+
+// confirmed takes what was applied for true.
+func (t *target) confirmed(j *job) {
+	s := &t.state
+	if j.a.Keep && s.late.IsZero() {
+		written := s.written.Txn()
+		for _, c := range s.unverified {
+			if _, there := s.have.Get(c.Key); !there {
+				written.Delete(c.Key)
+			}
+		}
+		s.written = written.Sets()
+	}
+	s.unverified, s.base = nil, nil
+}
+
+// sameSerial checks that the zone has the serial that it was given, and learns the one that the server chose.
+func (t *target) sameSerial(j *job, found rr.SOA) error {
+	s := &t.state
+	if !j.writesSOA() || s.soa == (rr.SOA{}) || found == (rr.SOA{}) || found.Serial == s.soa.Serial {
+		if found != (rr.SOA{}) {
+			s.soa = found
+		}
+		return nil
+	}
+	s.known, s.raced = false, true
+	return &backend.Error{Class: backend.ErrConflict, Err: fmt.Errorf("zone %s was given serial %d and has %d", t.key.Zone,
+		s.soa.Serial,
+		found.Serial)}
+}
+
+// compare refuses the changes that the server accepted and did not make.
+func (t *target) compare(j *job, found backend.Observed) {
+	s := &t.state
+	ignored := map[rr.Key]bool{}
+	last := map[rr.Key]plan.Change{}
+	for _, c := range s.unverified {
+		last[c.Key] = c
+	}
+	txn := s.have.Txn()
+	for _, c := range s.unverified {
+		if got, _ := found.Sets.Get(c.Key); !got.Equal(last[c.Key].Want) {
+			ignored[c.Key] = true
+			keep(txn, found.Sets, c.Key)
+		}
+	}
+	if len(ignored) == 0 {
+		return
+	}
+	s.have = txn.Sets()
+	var refused []plan.Change
+	for k := range ignored {
+		refused = append(refused, last[k])
+	}
+	slices.SortFunc(refused, func(a, b plan.Change) int { return a.Key.Compare(b.Key) })
+	for unit := range plan.Units(refused) {
+		if _, known := s.refused.sets[unit[0].Key]; !known {
+			got, _ := found.Sets.Get(unit[0].Key)
+			t.refuse(j, unit, Refusal{Reason: ignoredReason(got)})
+		}
+	}
+}
+
+func ignoredReason(got rr.Set) string {
+	if len(got.Data) == 0 {
+		return "the server accepted the change but holds no such set"
+	}
+	return fmt.Sprintf("the server accepted the change but holds %d %q", got.TTL, got.Data)
+}
