@@ -76,8 +76,14 @@ func (c *cell) left() int {
 func (c *cell) apex() bool { return c.node == c.zone.node && c.zone.Policy.isZone() }
 
 // compare orders the claims of a cell by who comes first where not all can be taken:
-// those of the Zone's own namespace, then the oldest.
+// what is kept, those of the Zone's own namespace, then the oldest.
 func (c *cell) compare(a, b *claimState) int {
+	if a.Kept != b.Kept {
+		if a.Kept {
+			return -1
+		}
+		return 1
+	}
 	if a.ID.Namespace != b.ID.Namespace && c.zone.Policy.prefersOwn() {
 		switch c.zone.ID.Namespace {
 		case a.ID.Namespace:

@@ -21,6 +21,9 @@ func (c *claimState) holding() holding { return holding{c.ID.Namespace, c.create
 // heldBy refuses a claim where others hold what it needs: the set of its type, g, or,
 // where no rule lists its type, the name.
 func (m *merger) heldBy(claim *claimState, g *group) cause {
+	if claim.Kept {
+		return cause{} // nobody knows whose it is
+	}
 	ns := claim.ID.Namespace
 	if first := m.cell.first; first != nil && claim.permission != listed && first.ID.Namespace != ns {
 		return m.against(NameHeld, first.ID)
@@ -36,9 +39,10 @@ func (m *merger) heldBy(claim *claimState, g *group) cause {
 	return cause{}
 }
 
-// hold remembers what a namespace holds by a claim that is taken into g.
+// hold remembers what a namespace holds by a claim that is taken into g. What is kept is of nobody who is known:
+// nothing may hide it, and everybody may add to it.
 func (m *merger) hold(claim *claimState, g *group) {
-	if g.holder == nil {
+	if g.holder == nil && !claim.Kept {
 		g.holder = claim
 	}
 	if m.cell.first == nil && claim.permission != listed {

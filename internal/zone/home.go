@@ -42,7 +42,9 @@ func (w *World) home(c *claimState, hear func(z *zoneState, said Reason)) (*zone
 
 // lets asks a Zone for a claim.
 func (z *zoneState) lets(c *claimState, hear func(z *zoneState, said Reason)) bool {
-	c.permission = z.allowsRecord(c.ID.Namespace, c.key())
+	if c.permission = listed; !c.Kept {
+		c.permission = z.allowsRecord(c.ID.Namespace, c.key())
+	}
 	said := Accepted
 	if c.permission == forbidden {
 		said = NotDelegated
@@ -177,6 +179,10 @@ func conflict(c *claimState, why cause) string {
 		return fmt.Sprintf("%s asks for a CNAME at %s, which is a name server of %s and cannot be an alias (RFC 2181 "+
 			"§10.3); use A and AAAA records.",
 			c.ID, c.name(), why.zone.ID)
+	case why.by.Kind == KindKept:
+		return fmt.Sprintf("%s asks for %s at %s, where %s stays as it was published, because not all objects that may ask "+
+			"for it can be read; the two cannot stand together, so wait for that, or turn off the sources that cannot be read.",
+			c.ID, c.Type.One(), c.name(), why.has.One())
 	case why.has == c.Type:
 		return fmt.Sprintf("%s asks for a second %s at %s; %s, which comes first, has the only one (RFC 2181 §10.1).",
 			c.ID, c.Type, c.name(), why.by)

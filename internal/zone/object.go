@@ -119,6 +119,7 @@ type Claim struct {
 	TTL      *uint32  // nil: the TTL of its Zone
 	Data     []string // canonical, from rr.ParseData, each once
 	Terms    string   // in a heap, claims of one namespace and equal Terms share a set; "": with nobody
+	Kept     bool     // it stands for what was published, see World.Kept
 	Invalid  *Refusal
 	Warnings []Note // what the conversion found questionable
 }
@@ -128,7 +129,7 @@ func (c Claim) equal(o Claim) bool {
 	sameTTL := c.TTL == o.TTL || c.TTL != nil && o.TTL != nil && *c.TTL == *o.TTL
 	sameFault := c.Invalid == o.Invalid || c.Invalid != nil && o.Invalid != nil && *c.Invalid == *o.Invalid
 	return c.ID == o.ID && c.Created.Equal(o.Created) && c.Where == o.Where &&
-		c.Type == o.Type && c.Terms == o.Terms && slices.Equal(c.Data, o.Data) && sameTTL && sameFault &&
+		c.Type == o.Type && c.Terms == o.Terms && c.Kept == o.Kept && slices.Equal(c.Data, o.Data) && sameTTL && sameFault &&
 		slices.Equal(c.Warnings, o.Warnings)
 }
 

@@ -52,9 +52,9 @@ func (w *World) setAccepted(c *claimState, accepted bool) {
 }
 
 // observe has the nodes of its addresses know a claim that is accepted, and forget one that is not any more. A wildcard
-// is the name of no host.
+// is the name of no host, and the PTR of what is kept is kept itself.
 func (w *World) observe(c *claimState) {
-	if !isAddress(c.Type) || c.name().IsWildcard() {
+	if !isAddress(c.Type) || c.name().IsWildcard() || c.Kept {
 		return
 	}
 	for _, data := range c.Data {

@@ -12,7 +12,7 @@ import (
 // all of it if something else enqueues the cell.
 func (w *World) turnAway(claim *claimState) bool {
 	c := claim.cell
-	if c.queued || len(c.held) == 0 || !c.zone.accepted() || !c.zone.Policy.merges() {
+	if c.queued || len(c.held) == 0 || c.claims[0].Kept || !c.zone.accepted() || !c.zone.Policy.merges() {
 		return false
 	}
 	m := merger{world: w, cell: c, groups: w.groups[:0], types: w.types[:0], held: w.held[:0]}
