@@ -251,13 +251,14 @@ func operate(ctx context.Context, config *rest.Config, o options, from process) 
 	if err != nil {
 		return err
 	}
+	blind := newUnread(o, time.Now)
 	manager, term, err := newManager(config, ctrl.Options{Scheme: scheme, Logger: logr.FromSlogHandler(from.log.Handler()),
-		NewCache: endsWith(ctx)}, at, o)
+		NewCache: endsWith(ctx)}, at, o, blind)
 	if err != nil {
 		return err
 	}
 	term.end = end
-	all := &parts{Manager: manager, server: server, at: at, term: term, options: o, process: from,
+	all := &parts{Manager: manager, server: server, at: at, term: term, options: o, process: from, blind: blind,
 		answers: budget.NewPool(o.readBudget(memoryLimit(os.ReadFile) / 4))}
 	defer all.end()
 	if err := errors.Join(addDialects(ctx, all), addPresence(all)); err != nil {
@@ -284,15 +285,14 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-func newManager(config *rest.Config, all ctrl.Options, at netip.AddrPort, o options) (ctrl.Manager, *term, error) {
+func newManager(config *rest.Config, all ctrl.Options, at netip.AddrPort, o options,
+	blind *unread) (ctrl.Manager, *term, error) {
 	lock, err := leaderLock(config, o, at)
 	if err != nil {
 		return nil, nil, err
 	}
 	patience := 20 * time.Second
-	blind := newUnread(o, time.Now)
 	all.Metrics, all.Cache = o.metrics.server(), cacheOptions(o)
-	all.Cache.DefaultWatchErrorHandler = blind.handle
 	all.HealthProbeBindAddress, all.PprofBindAddress = o.health, o.pprof
 	all.LeaderElection, all.LeaderElectionResourceLockInterface = o.election, lock
 	all.LeaderElectionID = zonefold.LeaderLease // the label of leader_election_master_status

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,7 +12,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/kubizone"
 	"github.com/zonefold/zonefold/internal/controller/sources"
 	meaning "github.com/zonefold/zonefold/internal/dialect/sources"
 )
@@ -130,4 +134,23 @@ func (w *nameList) Set(text string) error {
 		}
 	}
 	return nil
+}
+
+// asked is how sources are read: from a cache of their own, for which nobody else waits. It fills before the operator
+// leads, as far as it can.
+func (p *parts) asked() (sources.Config, error) {
+	objects, c, err := p.cached(cache.Options{
+		DefaultTransform: kubizone.Compact(), DefaultWatchErrorHandler: p.blind.handle})
+	if err != nil {
+		return sources.Config{}, err
+	}
+	out := sources.Config{
+		Cache: objects, CatchUp: controller.CatchUp{Live: p.GetAPIReader(), Cached: c, Log: p.log},
+		Events: p.GetEventRecorder("zonefold"), Log: p.log, Sources: p.sources.names, Options: p.sources.options,
+		DeleteLost: p.sources.deleteLost, Unread: p.blind.tell,
+	}
+	return out, p.Add(everywhere{func(ctx context.Context) error {
+		sources.Warm(ctx, out)
+		return nil
+	}})
 }

@@ -49,9 +49,14 @@ func (u *unread) handle(ctx context.Context, r *toolscache.Reflector, err error)
 	u.tell(r.TypeDescription(), err)
 }
 
-// tell tells of objects that are refused. Events of one object, reason and action are one series with the text of the
-// first, so the kind is in the action.
+// tell tells of objects that are refused; nil: they are not any more. Events of one object, reason and action are one
+// series with the text of the first, so the kind is in the action.
 func (u *unread) tell(goType string, err error) {
+	if err == nil {
+		u.mu.Lock()
+		delete(u.refused, goType)
+		u.mu.Unlock()
+	}
 	message, is := sources.CannotRead(goType, u.on, err)
 	if !is || !u.stays(goType) {
 		return

@@ -17,26 +17,33 @@ func TestWhatStaysRefusedIsTold(t *testing.T) {
 	type refused struct {
 		at     int // in seconds
 		goType string
+		read   bool // it is not refused any more
 	}
 	const services = "*v1.Service"
+	at := func(second int) refused { return refused{second, services, false} }
 	for sentence, c := range map[string]struct {
 		when []refused
 		told []string
 	}{
-		"a moment":                   {[]refused{{0, services}, {4, services}}, nil},
-		"a right that is gone":       {[]refused{{0, services}, {2, services}, {5, services}}, []string{"Service"}},
-		"two moments":                {[]refused{{0, services}, {600, services}, {604, services}}, nil},
-		"two kinds, one of a moment": {[]refused{{0, "*v1.Ingress"}, {0, services}, {6, services}}, []string{"Service"}},
+		"a moment":                     {[]refused{at(0), at(4)}, nil},
+		"a right that is gone":         {[]refused{at(0), at(2), at(5)}, []string{"Service"}},
+		"two moments":                  {[]refused{at(0), at(600), at(604)}, nil},
+		"two moments, read in between": {[]refused{at(0), {1, services, true}, at(6)}, nil},
+		"two kinds, one of a moment":   {[]refused{{0, "*v1.Ingress", false}, at(0), at(6)}, []string{"Service"}},
 	} {
 		now := time.Unix(1e9, 0)
 		var o options
 		o.sources.names = []string{"ingress", "service"}
 		recorder := events.NewFakeRecorder(10)
-		var at int
-		u := newUnread(o, func() time.Time { return now.Add(time.Duration(at) * time.Second) })
+		var passed int
+		u := newUnread(o, func() time.Time { return now.Add(time.Duration(passed) * time.Second) })
 		u.events = recorder
 		for _, one := range c.when {
-			at = one.at
+			passed = one.at
+			if one.read {
+				u.tell(one.goType, nil)
+				continue
+			}
 			u.tell(one.goType, apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no")))
 		}
 		close(recorder.Events)

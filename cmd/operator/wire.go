@@ -26,8 +26,6 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/inspect"
 	"github.com/zonefold/zonefold/internal/controller/kubizone"
 	"github.com/zonefold/zonefold/internal/controller/sources"
-	"github.com/zonefold/zonefold/internal/dnsname"
-	"github.com/zonefold/zonefold/internal/rr"
 )
 
 // cacheOptions say what the caches hold: Secrets of the namespaces that they may be
@@ -59,6 +57,7 @@ type parts struct {
 
 	clients   *all.Pool             // see pool
 	answers   *budget.Pool          // of what is read from all servers
+	blind     *unread               // is told what sources cannot read
 	examiners []controller.Examiner // of the dialects that are on
 	resources []inspect.Resource    // likewise
 
@@ -113,11 +112,7 @@ func (p *parts) late() func() time.Time {
 // watch has the cache hold objects from its beginning.
 func (p *parts) watch(ctx context.Context, objects []client.Object) error {
 	for _, object := range objects {
-		_, err := p.GetCache().GetInformer(ctx, object)
-		if message, is := sources.CannotRead(fmt.Sprintf("%T", object), p.sources.names, err); is {
-			return errors.New(message)
-		}
-		if err != nil {
+		if _, err := p.GetCache().GetInformer(ctx, object); err != nil {
 			return fmt.Errorf("watching %T: %w", object, err)
 		}
 	}
@@ -127,8 +122,11 @@ func (p *parts) watch(ctx context.Context, objects []client.Object) error {
 // addKubizone has the manager run the dialect kubi.zone while it leads. The caches fill
 // before, so that a follower takes over at once.
 func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) error {
-	followed := sources.Objects(m.sources.names)
-	if err := m.watch(ctx, slices.Concat(kubizone.Objects(), backends.Objects(), followed)); err != nil {
+	if err := m.watch(ctx, slices.Concat(kubizone.Objects(), backends.Objects())); err != nil {
+		return err
+	}
+	asked, err := m.asked()
+	if err != nil {
 		return err
 	}
 	if m.server != nil {
@@ -149,18 +147,13 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 	return m.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		// Secrets are not waited for: nothing is withdrawn because of one.
 		waited := append(kubizone.Objects(), &zonefold.Backend{}, &corev1.Namespace{})
-		if err := catchUp.Wait(ctx, append(waited, followed...)...); err != nil {
+		if err := catchUp.Wait(ctx, waited...); err != nil {
 			return nil // the term is over before it has begun
 		}
 		recorder := m.GetEventRecorder("zonefold")
 		clock := backend.SystemClock{}
-		var zones *kubizone.Controller
-		asking := sources.New(sources.Config{
-			Cache: m.GetCache(), Events: recorder, Log: m.log, Sources: m.sources.names, Options: m.sources.options,
-			DeleteLost: m.sources.deleteLost,
-			Written:    func(ctx context.Context, names []dnsname.Name) ([]rr.Set, error) { return zones.Written(ctx, names) },
-		})
-		zones = kubizone.New(kubizone.Config{
+		asking := sources.New(asked)
+		zones := kubizone.New(kubizone.Config{
 			Client: m.GetClient(), Live: m.GetAPIReader(), Cache: m.GetCache(), Events: recorder, Log: m.log, Metrics: numbers,
 			Clock:  clock,
 			MaxSet: m.maxSet, MaxEntries: m.maxEntries, History: m.history, Engine: m.engine, Fleets: m.fleets, Leads: m.leads(),
@@ -168,7 +161,7 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 			RequireGrants: m.requireGrants, Judged: asking.Judged,
 		})
 		defer zones.End()
-		asking.Core = zones.Core
+		asking.Core, asking.Zones = zones.Core, zones
 		if m.server != nil {
 			<-m.server.followed // from now on the engine alone changes what it holds
 			zones.Deliveries.WhenDelivered(func() {
@@ -190,9 +183,7 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 		var writer sync.WaitGroup
 		writer.Go(func() { _ = places.Run(ctx) })
 		defer writer.Wait()
-		if err := asking.Gather(ctx); err != nil {
-			return err
-		}
+		writer.Go(func() { asking.Run(ctx) })
 		return zones.Run(ctx, func(ctx context.Context) bool { return places.Ready(ctx) && asking.Ready(ctx) })
 	}))
 }

@@ -30,7 +30,7 @@ const catchUpPage = 500
 func (c CatchUp) Wait(ctx context.Context, kinds ...client.Object) error {
 	for _, kind := range kinds {
 		for {
-			err := c.kind(ctx, kind)
+			err := c.Try(ctx, kind)
 			if err == nil {
 				break
 			}
@@ -46,7 +46,8 @@ func (c CatchUp) Wait(ctx context.Context, kinds ...client.Object) error {
 	return nil
 }
 
-func (c CatchUp) kind(ctx context.Context, kind client.Object) error {
+// Try is Wait for one kind, and gives up if that cannot be listed.
+func (c CatchUp) Try(ctx context.Context, kind client.Object) error {
 	gvk, err := c.Cached.GroupVersionKindFor(kind)
 	if err != nil {
 		return fmt.Errorf("finding the kind of %T: %w", kind, err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,7 @@ import (
 // A Core owns the World. Dialects put their objects in from any goroutine; one
 // goroutine settles whatever has gathered and hands on the delta.
 type Core struct {
+	options zone.Options
 	clock   func() time.Time
 	settled func(Settlement)
 	metrics *Metrics
@@ -84,7 +86,7 @@ type CoreConfig struct {
 
 // NewCore returns a Core with an empty World.
 func NewCore(c CoreConfig) *Core {
-	return &Core{clock: c.Clock, settled: c.Settled, metrics: c.Metrics, world: zone.New(c.Options),
+	return &Core{options: c.Options, clock: c.Clock, settled: c.Settled, metrics: c.Metrics, world: zone.New(c.Options),
 		log:  cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
 		wake: make(chan struct{}, 1), asks: make(chan *question), watches: map[*Watch]struct{}{}}
 }
@@ -199,6 +201,19 @@ func (c *Core) Busy() bool { return c.burst.lasts(c.clock()) }
 
 // Expect says that somebody waits for changes to be answered, until done is called.
 func (c *Core) Expect() (done func()) { return c.burst.await(c.clock) }
+
+// Rehearse returns what the World will be at the first step by what was put so far: before Run.
+func (c *Core) Rehearse() *zone.World {
+	c.box.Lock()
+	puts := slices.Clone(c.puts)
+	c.box.Unlock()
+	w := zone.New(c.options)
+	for _, p := range puts {
+		p.apply(w)
+	}
+	w.Settle()
+	return w
+}
 
 // Run settles until ctx ends. It begins after ready returns true: before every
 // object that exists has been put, the World would take what is unknown for absent.

@@ -144,7 +144,8 @@ func (k *Controller) End() {
 	k.Deliveries.ShutDown()
 }
 
-// Run follows the cluster and delivers until ctx ends; then it finishes what is under
+// Run follows the cluster and delivers until ctx ends. Nothing is delivered before ready returns true; it is asked when
+// all Zones and Records have been put into the Core. When ctx ends, Run finishes what is under
 // way and returns, so that the lease is released after the last write.
 func (k *Controller) Run(ctx context.Context, ready func(context.Context) bool) error {
 	synced, err := k.gather(ctx)
@@ -163,7 +164,7 @@ func (k *Controller) Run(ctx context.Context, ready func(context.Context) bool) 
 		defer k.Inspection.Use(controller.InspectorOf(k.Core, k.Deliveries))()
 	}
 	err = k.Core.Run(ctx, func(ctx context.Context) bool {
-		return ready(ctx) && toolscache.WaitForCacheSync(ctx.Done(), synced...)
+		return toolscache.WaitForCacheSync(ctx.Done(), synced...) && ready(ctx)
 	})
 	<-ctx.Done()
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)

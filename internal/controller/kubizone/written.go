@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
 	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // Written returns the addresses and aliases that an earlier run has published at some names, each from the longest Zone
@@ -51,6 +54,69 @@ func (k *Controller) Written(ctx context.Context, names []dnsname.Name) ([]rr.Se
 			if len(out) > found {
 				break
 			}
+		}
+	}
+	return out, nil
+}
+
+// Kept returns claims for what an earlier run has published and is not in a World, of the types that takes says.
+func (k *Controller) Kept(ctx context.Context, w *zone.World, takes func(rr.Type) bool) ([]zone.Claim, error) {
+	var list v1alpha1.ZoneList
+	if err := k.Client.List(ctx, &list); err != nil {
+		return nil, fmt.Errorf("listing Zones: %w", err)
+	}
+	changed, err := k.changed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var claims []zone.Claim
+	for i := range list.Items {
+		z := &list.Items[i]
+		id := dialect.ZoneID(z.Namespace, z.Name)
+		base := k.loadEntries(id, z)
+		txn := base.Txn()
+		for set := range k.loadLedger(id, z).All() { // as in Written: it tells of new names alone
+			if len(slices.Collect(base.At(set.Name))) == 0 {
+				txn.Put(set)
+			}
+		}
+		published := txn.Sets()
+		claims = append(claims, unlessFormer(w.Kept(id, published, takes), published, changed)...)
+	}
+	return claims, nil
+}
+
+// unlessFormer leaves out claims at names where there are no more data than Records have changed that had one each: it
+// is what they were.
+func unlessFormer(kept []zone.Claim, published rr.Sets, changed map[dnsname.Name][]zone.Claim) []zone.Claim {
+	left := map[dnsname.Name]int{}
+	for _, c := range kept {
+		left[c.Where.Name] += len(c.Data)
+	}
+	for name := range left {
+		for _, c := range changed[name] {
+			set, _ := published.Get(rr.Key{Name: name, Type: c.Type})
+			if !slices.ContainsFunc(c.Data, func(d string) bool { return slices.Contains(set.Data, d) }) {
+				left[name]-- // else what it is by now was published already
+			}
+		}
+	}
+	return slices.DeleteFunc(kept, func(c zone.Claim) bool { return left[c.Where.Name] <= 0 })
+}
+
+// changed returns the Records that were let in and have changed since an earlier run has said so, by their names then.
+func (k *Controller) changed(ctx context.Context) (map[dnsname.Name][]zone.Claim, error) {
+	var list v1alpha1.RecordList
+	if err := k.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // they are only read
+		return nil, fmt.Errorf("listing Records: %w", err)
+	}
+	out := map[dnsname.Name][]zone.Claim{}
+	for i := range list.Items {
+		r := &list.Items[i]
+		name, err := dnsname.Parse(r.Status.FQDN)
+		if err == nil && r.Status.ObservedGeneration != r.Generation &&
+			meta.IsStatusConditionTrue(r.Status.Conditions, controller.ConditionAccepted) {
+			out[name] = append(out[name], dialect.ConvertRecord(r))
 		}
 	}
 	return out, nil

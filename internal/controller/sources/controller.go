@@ -4,20 +4,14 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	externaldns "github.com/zonefold/zonefold/api/externaldns/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
 	dialect "github.com/zonefold/zonefold/internal/dialect/sources"
 	"github.com/zonefold/zonefold/internal/dnsname"
@@ -25,74 +19,33 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// +kubebuilder:rbac:groups="",resources=services;nodes;namespaces,verbs=get;list;watch
-// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=get;list;watch
-// +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses,verbs=get;list;watch
-// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=gateways;listenersets;httproutes;grpcroutes;tlsroutes;tcproutes;udproutes,verbs=get;list;watch
-// +kubebuilder:rbac:groups=externaldns.k8s.io,resources=dnsendpoints,verbs=get;list;watch
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-
-// kinds are what each source needs to be followed, by the names that external-dns gives to sources.
-func kinds() map[string][]client.Object {
-	routes := func(o client.Object) []client.Object {
-		return []client.Object{o, &gatewayv1.Gateway{}, &gatewayv1.ListenerSet{}, &corev1.Namespace{}}
-	}
-	return map[string][]client.Object{
-		"service":           {&corev1.Service{}, &discoveryv1.EndpointSlice{}, &corev1.Node{}},
-		"ingress":           {&networkingv1.Ingress{}},
-		"node":              {&corev1.Node{}},
-		"crd":               {&externaldns.DNSEndpoint{}},
-		"gateway":           {&gatewayv1.Gateway{}},
-		"gateway-httproute": routes(&gatewayv1.HTTPRoute{}),
-		"gateway-grpcroute": routes(&gatewayv1.GRPCRoute{}),
-		"gateway-tlsroute":  routes(&gatewayv1.TLSRoute{}),
-		"gateway-tcproute":  routes(&gatewayv1.TCPRoute{}),
-		"gateway-udproute":  routes(&gatewayv1.UDPRoute{}),
-	}
-}
-
-// Names are the names of all sources, in order.
-func Names() []string {
-	var out []string
-	for name := range kinds() {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
-}
-
-// Objects are what some sources read from the cache, each kind once.
-func Objects(names []string) []client.Object {
-	var out []client.Object
-	seen := map[string]bool{}
-	for _, name := range names {
-		for _, o := range kinds()[name] {
-			if kind := fmt.Sprintf("%T", o); !seen[kind] {
-				seen[kind] = true
-				out = append(out, o)
-			}
-		}
-	}
-	return out
-}
-
 // Config is what the sources need from outside.
 type Config struct {
-	Cache      cache.Cache
+	Cache      cache.Cache // of the sources alone: nobody else waits for what they cannot read
+	CatchUp    controller.CatchUp
 	Events     events.EventRecorder
 	Log        *slog.Logger
-	Core       *controller.Core
 	Sources    []string // names of those that are on
 	Options    dialect.Options
 	DeleteLost bool // records go when the address of a name is lost
-	// Written returns what an earlier run has published of the zones that names are in, by its records.
-	Written func(ctx context.Context, names []dnsname.Name) ([]rr.Set, error)
+	// Unread is told of a kind, by its Go type, that cannot be read, and, with nil, that it has been.
+	Unread func(goType string, why error)
+}
+
+// Zones are what names are asked of, and know what an earlier run has published.
+type Zones interface {
+	// Written returns what has been published at some names, by the records of their zones.
+	Written(ctx context.Context, names []dnsname.Name) ([]rr.Set, error)
+	// Kept returns claims for what has been published and is not in a World, of the types that takes says.
+	Kept(ctx context.Context, w *zone.World, takes func(rr.Type) bool) ([]zone.Claim, error)
 }
 
 // Controller follows the sources that are on, for one term of leadership.
 type Controller struct {
 	Config
-	synced []toolscache.InformerSynced
+	Core   *controller.Core
+	Zones  Zones
+	sights []*sight
 
 	mu    sync.Mutex
 	state state
@@ -101,9 +54,10 @@ type Controller struct {
 // state is what is known of the sources.
 type state struct {
 	inventory *dialect.Inventory
-	ready     bool // all that exists is known: claims can be made
+	ready     bool // all that exists is known, or kept: claims can be made
 	held      map[zone.ID]*held
 	told      map[zone.ID]zone.Reason // of refused claims
+	kept      []zone.Claim            // what was published, as long as some kinds have not been read
 }
 
 // held is what was made of one object.
@@ -116,96 +70,149 @@ type held struct {
 
 // New returns a Controller that has not begun.
 func New(c Config) *Controller {
-	return &Controller{Config: c, state: state{
+	s := &Controller{Config: c, state: state{
 		inventory: dialect.NewInventory(c.Options), held: map[zone.ID]*held{}, told: map[zone.ID]zone.Reason{}}}
-}
-
-// Gather follows the objects from now on.
-func (s *Controller) Gather(ctx context.Context) error {
-	for _, o := range Objects(s.Sources) {
-		has, err := controller.Follow(ctx, s.Cache, nil, o, controller.Handler(
-			func(_, after client.Object) { s.put(after) }, func(o client.Object) { s.drop(o) }))
-		if err != nil {
-			return err
-		}
-		s.synced = append(s.synced, has)
+	for _, o := range Objects(c.Sources) {
+		s.sights = append(s.sights, newSight(o))
 	}
-	return nil
+	return s
 }
 
-// Ready waits until all objects that exist are known, and makes their claims. Where an object has lost its address, and
-// an earlier run may have known it, the claim is what the zone was last published with.
+// Run follows the objects until ctx ends.
+func (s *Controller) Run(ctx context.Context) {
+	var sights sync.WaitGroup
+	for _, k := range s.sights {
+		sights.Go(func() { s.keepInSight(ctx, k) })
+	}
+	sights.Wait()
+}
+
+// Ready waits until all objects that exist are known, or cannot be read, and makes their claims. Where an object has
+// lost its address, and an earlier run may have known it, the claim is what the zone was last published with. For
+// those that cannot be read, what was published stays that nobody else asks for.
 func (s *Controller) Ready(ctx context.Context) bool {
-	if !toolscache.WaitForCacheSync(ctx.Done(), s.synced...) {
-		return false
+	for _, k := range s.sights {
+		select {
+		case <-k.settled:
+		case <-ctx.Done():
+			return false
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var wishes []*dialect.Wish
+	written, err := s.written(ctx, s.lost())
+	if err != nil {
+		s.Log.Error("what names without an address had cannot be read; nothing begins before it can", "error", err)
+		return false
+	}
+	s.begin(written)
+	if blind := s.unread(); len(blind) > 0 {
+		if s.state.kept, err = s.Zones.Kept(ctx, s.Core.Rehearse(), mayHave(blind)); err != nil {
+			s.Log.Error("what was published cannot be read; nothing begins before it can", "error", err)
+			return false
+		}
+		for _, claim := range s.state.kept {
+			s.Core.PutClaim(claim, controller.Version{Generation: 1})
+		}
+	}
+	s.state.ready = true
+	return true
+}
+
+// unread returns the sources of which some kind has not been read. mu is held.
+func (s *Controller) unread() (names []string) {
+	for _, k := range s.sights {
+		if !k.read {
+			names = append(names, needing(k.goType, s.Sources)...)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// lost returns the names for which objects have no address, as they write them. mu is held.
+func (s *Controller) lost() map[dnsname.Name]string {
 	lost := map[dnsname.Name]string{}
 	for _, id := range s.state.inventory.All() {
 		w, is := s.wish(id)
 		if !is {
 			continue
 		}
-		wishes = append(wishes, w)
 		for _, host := range w.Lost() {
 			if name, err := dnsname.Parse(host + "."); err == nil {
 				lost[name] = host
 			}
 		}
 	}
+	return lost
+}
+
+// written returns, by host, what the zones say that there was at names that objects have lost.
+func (s *Controller) written(ctx context.Context, lost map[dnsname.Name]string) (map[string][]rr.Set, error) {
+	if len(lost) == 0 || s.DeleteLost {
+		return nil, nil
+	}
+	sets, err := s.Zones.Written(ctx, slices.Collect(maps.Keys(lost)))
+	if err != nil {
+		return nil, err
+	}
 	written := map[string][]rr.Set{}
-	if len(lost) > 0 && !s.DeleteLost {
-		var names []dnsname.Name
-		for name := range lost {
-			names = append(names, name)
-		}
-		sets, err := s.Written(ctx, names)
-		if err != nil {
-			s.Log.Error("what names without an address had cannot be read; nothing begins before it can", "error", err)
-			return false
-		}
-		for _, set := range sets {
-			written[lost[set.Name]] = append(written[lost[set.Name]], set)
+	for _, set := range sets {
+		written[lost[set.Name]] = append(written[lost[set.Name]], set)
+	}
+	return written, nil
+}
+
+// begin makes the claims of all objects that are known, and returns what each set has by them. Names that have lost
+// their addresses get what was written. mu is held.
+func (s *Controller) begin(written map[string][]rr.Set) map[rr.Key][]string {
+	var wishes []*dialect.Wish
+	for _, id := range s.state.inventory.All() {
+		if w, is := s.wish(id); is {
+			wishes = append(wishes, w)
 		}
 	}
-	s.state.ready = true
 	dialect.RestoreAll(wishes, written)
+	has := map[rr.Key][]string{}
 	for _, w := range wishes {
-		s.take(w)
+		for _, c := range s.take(w) {
+			key := rr.Key{Name: c.Where.Name, Type: c.Type}
+			has[key] = append(has[key], c.Data...)
+		}
 	}
-	return true
+	return has
 }
 
-func (s *Controller) put(o metav1.Object) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.look(s.state.inventory.Put(o))
+// release lets go of what is kept and has been explained: all of it, when everything is read. mu is held.
+func (s *Controller) release(has map[rr.Key][]string) {
+	may, kept := mayHave(s.unread()), s.state.kept
+	s.state.kept = nil
+	for _, claim := range kept {
+		claim.Data = slices.DeleteFunc(slices.Clone(claim.Data), func(d string) bool {
+			return slices.Contains(has[rr.Key{Name: claim.Where.Name, Type: claim.Type}], d)
+		})
+		if len(claim.Data) == 0 || !may(claim.Type) {
+			s.Core.DeleteClaim(claim.ID)
+			continue
+		}
+		s.Core.PutClaim(claim, controller.Version{Generation: 1})
+		s.state.kept = append(s.state.kept, claim)
+	}
 }
 
-func (s *Controller) drop(o metav1.Object) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.look(s.state.inventory.Delete(o))
-}
-
-// wish returns what an object asks for, if its source is on.
+// wish returns what an object asks for, if its source is on, with what it had where its address is lost.
 func (s *Controller) wish(id zone.ID) (*dialect.Wish, bool) {
 	if _, on := sourceOf(id.Kind, s.Sources); !on {
 		return nil, false
 	}
-	return s.state.inventory.Wish(id)
-}
-
-// sourceOf returns the source of a kind, and whether it is on: of some kinds others need to know, too.
-func sourceOf(kind string, on []string) (string, bool) {
-	for name, objects := range kinds() {
-		if dialect.KindOf(objects[0]).Kind == kind {
-			return name, slices.Contains(on, name)
-		}
+	w, is := s.state.inventory.Wish(id)
+	if !is {
+		return nil, false
 	}
-	return "", false
+	if have := s.state.held[id]; have != nil && !s.DeleteLost && have.version.UID == w.Object.GetUID() {
+		w.Keep(have.endpoints)
+	}
+	return w, true
 }
 
 // look makes the claims of objects those that they ask for now.
@@ -219,15 +226,12 @@ func (s *Controller) look(ids []zone.ID) {
 			s.forget(id)
 			continue
 		}
-		if have := s.state.held[id]; have != nil && !s.DeleteLost && have.version.UID == w.Object.GetUID() {
-			w.Keep(have.endpoints)
-		}
 		s.take(w)
 	}
 }
 
-// take puts the claims of a wish into the Core.
-func (s *Controller) take(w *dialect.Wish) {
+// take puts the claims of a wish into the Core and returns them.
+func (s *Controller) take(w *dialect.Wish) []zone.Claim {
 	version := controller.VersionOf(w.Object)
 	now := &held{endpoints: w.Endpoints, version: version, notes: w.Notes}
 	claims := w.Claims()
@@ -250,6 +254,7 @@ func (s *Controller) take(w *dialect.Wish) {
 			s.tell(w.ID, "Warning", n.Reason, n.Message)
 		}
 	}
+	return claims
 }
 
 func (s *Controller) forget(id zone.ID) {
@@ -288,4 +293,24 @@ func (s *Controller) tell(id zone.ID, kind string, reason zone.Reason, message s
 	if o, is := s.state.inventory.Object(id).(client.Object); is {
 		s.Events.Eventf(o, nil, kind, string(reason), "Claim", "%s", controller.Note(message))
 	}
+}
+
+// Warm has a cache hold what the sources that are on need, before anybody leads, as far as it can be read.
+func Warm(ctx context.Context, c Config) {
+	var kinds sync.WaitGroup
+	for _, o := range Objects(c.Sources) {
+		kinds.Go(func() {
+			for wait := firstPause; ; wait = min(2*wait, lastPause) {
+				_, err := c.Cache.GetInformer(ctx, o, cache.BlockUntilSynced(false))
+				if err == nil {
+					return
+				}
+				c.Unread(fmt.Sprintf("%T", o), err)
+				if !pause(ctx, wait) {
+					return
+				}
+			}
+		})
+	}
+	kinds.Wait()
 }

@@ -3,7 +3,6 @@ package sources
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,27 +20,14 @@ const Unreadable zone.Reason = "SourceUnreadable"
 func CannotRead(kind string, on []string, why error) (message string, is bool) {
 	var about *apierrors.StatusError
 	passes := apierrors.IsResourceExpired(why) || apierrors.IsGone(why) || apierrors.IsTooManyRequests(why)
-	if !meta.IsNoMatchError(why) && (passes || !errors.As(why, &about)) {
-		return "", false
-	}
-	var blind []string
-	for _, name := range on {
-		for _, o := range kinds()[name] {
-			if fmt.Sprintf("%T", o) == kind && !slices.Contains(blind, name) {
-				blind = append(blind, name)
-			}
-		}
-	}
-	if len(blind) == 0 {
+	gone := meta.IsNoMatchError(why) || errors.Is(why, errBeingDeleted)
+	blind := needing(kind, on)
+	if !gone && (passes || !errors.As(why, &about)) || len(blind) == 0 {
 		return "", false
 	}
 	_, plain, _ := strings.Cut(kind, ".")
-	begins := "waits"
-	if meta.IsNoMatchError(why) || apierrors.IsNotFound(why) { // there is no definition
-		begins = "ends"
-	}
 	return fmt.Sprintf("The objects of the kind %s cannot be read, which the sources that are on need (%s): %v. "+
-		"What is published of them stays as it is, also if it changes or goes meanwhile, and an operator that starts %s; "+
+		"What is published of them stays as it is, also if it changes or goes meanwhile; "+
 		"give the operator the right to read them, have their API served, or take the sources out of --source.", plain,
-		strings.Join(blind, ", "), why, begins), true
+		strings.Join(blind, ", "), why), true
 }

@@ -1,0 +1,275 @@
+package sources
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/internal/controller"
+)
+
+// Between two tries to read a kind pass at least and at most these.
+const (
+	firstPause = time.Second
+	lastPause  = 30 * time.Second
+)
+
+// errBeingDeleted is why a kind cannot be read whose definition goes: its objects go with it, and nobody wants that of
+// them.
+var errBeingDeleted = errors.New("their definition is being deleted")
+
+// A sight is one kind of objects, as far as it can be read. Controller.mu guards what changes.
+type sight struct {
+	object     client.Object
+	goType     string
+	definition string // see definitionOf
+
+	settle  func()          // closes settled
+	settled <-chan struct{} // closed when the kind has been read for the first time, or refused
+	gone    chan struct{}   // is told when absent grows
+
+	read   bool // all that exists is known, or was when the kind could be read
+	again  bool // it was read before, and is read once more
+	round  int  // how often it was looked at: what comes late of an earlier time does not count
+	have   map[types.NamespacedName]client.Object
+	absent map[types.NamespacedName]absence // what is gone, unless its definition is
+}
+
+// An absence is the last that was heard of an object: that it is gone, or is being deleted.
+type absence struct {
+	client.Object
+	gone bool
+}
+
+func newSight(o client.Object) *sight {
+	settled := make(chan struct{})
+	return &sight{object: o, goType: fmt.Sprintf("%T", o), definition: definitionOf(o),
+		settle: sync.OnceFunc(func() { close(settled) }), settled: settled, gone: make(chan struct{}, 1),
+		have: map[types.NamespacedName]client.Object{}, absent: map[types.NamespacedName]absence{}}
+}
+
+// keepInSight follows a kind until ctx ends, again and again where it cannot be read.
+func (s *Controller) keepInSight(ctx context.Context, k *sight) {
+	for wait, refused := firstPause, 0; ; wait = min(2*wait, lastPause) {
+		err := s.see(ctx, k)
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil { // it was read, and its definition goes
+			wait, refused, err = firstPause, 0, errBeingDeleted
+		}
+		if message, is := CannotRead(k.goType, s.Sources, err); is {
+			_ = s.Cache.RemoveInformer(ctx, k.object) // it would say that it has all
+			s.Unread(k.goType, err)
+			if refused++; refused == 2 { // once may be a moment
+				s.Log.Warn(message)
+				k.settle()
+			}
+		} else {
+			s.Log.Warn("objects that ask for names cannot be read yet", "kind", k.goType, "error", err)
+		}
+		if !pause(ctx, wait) {
+			return
+		}
+	}
+}
+
+// see follows a kind until ctx ends, or its definition goes; the error says why it cannot be read. What a cache has
+// without its definition, or by an earlier one, is not all that there is.
+func (s *Controller) see(ctx context.Context, k *sight) error {
+	definition, err := s.defined(ctx, k)
+	if err != nil {
+		return err
+	}
+	if err := s.CatchUp.Try(ctx, k.object); err != nil {
+		return err
+	}
+	informer, err := s.Cache.GetInformer(ctx, k.object, cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watching %s: %w", k.goType, err)
+	}
+	round := s.begins(k)
+	following, err := informer.AddEventHandler(controller.Handler(
+		func(_, o client.Object) { s.put(k, round, o) }, func(o client.Object) { s.drop(k, round, o, true) }))
+	if err != nil {
+		return fmt.Errorf("following %s: %w", k.goType, err)
+	}
+	defer func() { _ = informer.RemoveEventHandler(following) }()
+	if !toolscache.WaitForCacheSync(ctx.Done(), following.HasSynced) {
+		return ctx.Err()
+	}
+	if now, err := s.defined(ctx, k); err != nil || now != definition {
+		return cmp.Or(err, errBeingDeleted)
+	}
+	s.saw(ctx, k)
+	for {
+		select {
+		case <-k.gone:
+		case <-ctx.Done():
+			return nil
+		}
+		if there := s.believe(ctx, k, definition); !there {
+			return nil
+		}
+	}
+}
+
+// begins has all objects of a kind count as gone that are not put from now on, and returns the number of the round.
+func (s *Controller) begins(k *sight) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k.round, k.again = k.round+1, k.read
+	k.absent = map[types.NamespacedName]absence{}
+	for key, o := range k.have {
+		k.absent[key] = absence{o, true}
+	}
+	return k.round
+}
+
+// defined returns the UID of the definition of a kind; "": it has none, or nobody here may know.
+func (s *Controller) defined(ctx context.Context, k *sight) (types.UID, error) {
+	if k.definition == "" {
+		return "", nil
+	}
+	var crd metav1.PartialObjectMetadata
+	crd.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+	err := s.CatchUp.Live.Get(ctx, client.ObjectKey{Name: k.definition}, &crd)
+	switch {
+	case apierrors.IsNotFound(err) || apierrors.IsForbidden(err):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("reading the definition %s: %w", k.definition, err)
+	case crd.DeletionTimestamp != nil:
+		return "", fmt.Errorf("%s: %w", k.definition, errBeingDeleted)
+	}
+	return crd.UID, nil
+}
+
+// put takes in an object, or another version of it.
+func (s *Controller) put(k *sight, round int, o client.Object) {
+	if k.definition != "" && o.GetDeletionTimestamp() != nil {
+		s.drop(k, round, o, false)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if round != k.round {
+		return
+	}
+	key := client.ObjectKeyFromObject(o)
+	delete(k.absent, key)
+	if k.definition != "" {
+		k.have[key] = o
+	}
+	if id, is := s.state.inventory.IDOf(o); is && k.again && s.state.held[id] != nil {
+		s.state.held[id].version.UID = o.GetUID() // it is put back, and may have no address yet
+	}
+	s.look(s.state.inventory.Put(o))
+}
+
+// drop takes in that an object is gone, or is being deleted. One that has a definition may go with that.
+func (s *Controller) drop(k *sight, round int, o client.Object, gone bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if round != k.round {
+		return
+	}
+	if k.definition == "" {
+		s.look(s.state.inventory.Delete(o))
+		return
+	}
+	k.absent[client.ObjectKeyFromObject(o)] = absence{o, gone}
+	select {
+	case k.gone <- struct{}{}:
+	default:
+	}
+}
+
+// saw takes in that all objects of a kind that exist have been put.
+func (s *Controller) saw(ctx context.Context, k *sight) {
+	defer k.settle()
+	s.Unread(k.goType, nil)
+	s.mu.Lock()
+	s.leave(k, k.absent)
+	late, lost := s.state.ready && !k.read, s.lost()
+	k.read, k.again = k.read || !late, false
+	s.mu.Unlock()
+	for late {
+		written, err := s.written(ctx, lost)
+		if err == nil {
+			s.mu.Lock()
+			k.read = true
+			s.release(s.begin(written))
+			s.mu.Unlock()
+			s.Log.Info("objects that ask for names are read", "kind", k.goType)
+			return
+		}
+		s.Log.Warn("what names without an address had cannot be read yet", "error", err)
+		if !pause(ctx, firstPause) {
+			return
+		}
+	}
+}
+
+// believe takes in what is gone by now, once it is known that the definition was not what went; false: it was, and
+// what there was stays until the kind is read again.
+func (s *Controller) believe(ctx context.Context, k *sight, definition types.UID) bool {
+	for {
+		s.mu.Lock()
+		absent := maps.Clone(k.absent)
+		s.mu.Unlock()
+		now, err := s.defined(ctx, k)
+		switch {
+		case errors.Is(err, errBeingDeleted), err == nil && now != definition:
+			return false
+		case err == nil:
+			s.mu.Lock()
+			s.leave(k, absent)
+			s.mu.Unlock()
+			return true
+		}
+		s.Log.Warn("whether objects are gone, or their definition, cannot be told yet", "kind", k.goType, "error", err)
+		if !pause(ctx, firstPause) {
+			return true
+		}
+	}
+}
+
+// leave takes in what is gone. mu is held.
+func (s *Controller) leave(k *sight, absent map[types.NamespacedName]absence) {
+	for key, o := range maps.Clone(absent) {
+		if k.absent[key] != o {
+			continue // it is there again
+		}
+		delete(k.absent, key)
+		if o.gone {
+			delete(k.have, key)
+			s.look(s.state.inventory.Delete(o.Object))
+			continue
+		}
+		k.have[key] = o.Object
+		s.look(s.state.inventory.Put(o.Object))
+	}
+}
+
+// pause lets time pass, and reports whether ctx goes on.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
