@@ -45,7 +45,8 @@ func (s *scene) unread(kind string) {
 	s.eventually("an event about "+kind, func() string {
 		out := s.kubectl("get", "events", "-n", testoperator.Namespace, "-o",
 			`jsonpath={range .items[?(@.reason=="SourceUnreadable")]}{.involvedObject.name} {.message}{"\n"}{end}`)
-		return unless(strings.Contains(out, "zonefold-operator The objects of the kind "+kind+" cannot be read"), out)
+		return unless(strings.Contains(out, "zonefold-operator The objects of the kind "+kind+" cannot be read"),
+			"there are: "+out)
 	})
 }
 
