@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -119,8 +120,8 @@ func TestNothingHidesWhatIsKept(t *testing.T) {
 		w.PutClaim(c)
 	}
 	cut := ID{KindRecord, "q", "cut"}
-	w.PutClaim(Claim{ID: cut, Where: Where{Name: must(dnsname.Parse("team.org."))}, Type: rr.TypeNS,
-		Data: []string{"ns.example.net."}})
+	w.PutClaim(Claim{ID: cut, Created: time.Unix(1, 0), Where: Where{Name: must(dnsname.Parse("team.org."))},
+		Type: rr.TypeNS, Data: []string{"ns.example.net."}})
 	alias := ID{KindRecord, "q", "alias"}
 	w.PutClaim(Claim{ID: alias, Where: Where{Name: www}, Type: rr.TypeCNAME, Data: []string{"x.org."}})
 	w.Settle()
